@@ -1,0 +1,202 @@
+//! What a report is made of: the analysis fills these types, every report format reads them.
+
+use serde::Serialize;
+
+/// What is wrong. The serialised names are part of the JSON schema (docs/report-schema.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Locks are taken in orders that form a cycle.
+    CircularDependency,
+    /// A lock, or another of its class, is taken while held.
+    RecursiveLocking,
+    /// A lock is used both in a signal handler and with that signal open.
+    InconsistentState,
+    /// Unlock of a lock that is not held, or held by another thread.
+    BadUnlockBalance,
+    /// Memory of a held lock is freed.
+    HeldLockFreed,
+    /// A held lock is destroyed.
+    HeldLockDestroyed,
+    /// A held lock is initialised again.
+    HeldLockInitialised,
+    /// A destroyed lock is used.
+    UseAfterDestroy,
+    /// A thread ends with a lock held.
+    ExitWithLockHeld,
+    /// A child process begins with a lock that another thread of the parent held.
+    ForkWithLockHeld,
+    /// A condition wait keeps a second lock.
+    WaitWithLockHeld,
+    /// One condition variable is used with two mutexes.
+    CondvarMutexMismatch,
+}
+
+/// How sure a finding is, the most serious first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grade {
+    /// Threads are in it now.
+    Deadlocked,
+    /// The same instances, two or more threads, no common guard, not ordered.
+    Likely,
+    /// Lock classes only: a schedule or data set that this run did not show.
+    Possible,
+    /// Every path holds a common gate lock.
+    Guarded,
+    /// Thread creation, join or another happens-before edge separates the paths.
+    Ordered,
+    /// One thread took both orders.
+    SingleThread,
+}
+
+/// One finding. Indices into `locks` are used by `steps`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// What is wrong.
+    pub kind: Kind,
+    /// How sure it is.
+    pub grade: Grade,
+    /// One line naming the locks.
+    pub title: String,
+    /// Why this grade: sentences without a final full stop.
+    pub evidence: Vec<String>,
+    /// What to do next, likewise.
+    pub help: Vec<String>,
+    /// The locks involved, in cycle order for a cycle.
+    pub locks: Vec<LockInfo>,
+    /// What each thread did: step `i` acquires `locks[steps[i].lock]` while holding others.
+    pub steps: Vec<Step>,
+    /// Process it was found in.
+    pub pid: u32,
+    /// Further cycles or occurrences that are the same to a reader and were folded into this one.
+    pub also: u64,
+}
+
+/// A lock as a report names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LockInfo {
+    /// Short name: variable name of a static lock, else where it was created or first taken.
+    pub name: String,
+    /// Name of its class.
+    pub class: String,
+    /// What it is: "mutex", "recursive mutex", "rwlock", ...
+    pub kind: &'static str,
+    /// Address, where one instance is meant and not just its class.
+    pub addr: Option<u64>,
+    /// Where its class was created (init call or first acquisition), empty for static locks.
+    pub created: Vec<Frame>,
+    /// What `created` is: "static", "init", "first acquisition", "inherited".
+    pub origin: &'static str,
+}
+
+/// One acquisition by one thread.
+#[derive(Clone, Debug, Serialize)]
+pub struct Step {
+    /// Who.
+    pub thread: ThreadInfo,
+    /// Index into [`Finding::locks`] of the lock acquired or waited for.
+    pub lock: usize,
+    /// "acquires", "read-acquires", "waits for", "reacquires after a condition wait", ...
+    pub action: &'static str,
+    /// What it held then, outermost first.
+    pub held: Vec<HeldLock>,
+    /// Where it acquired, innermost frame first.
+    pub stack: Vec<Frame>,
+}
+
+/// A lock held during a step.
+#[derive(Clone, Debug, Serialize)]
+pub struct HeldLock {
+    /// Index into [`Finding::locks`] if it is part of the cycle.
+    pub lock: Option<usize>,
+    /// Its name (as [`LockInfo::name`]).
+    pub name: String,
+    /// Where it was acquired, innermost frame first.
+    pub stack: Vec<Frame>,
+}
+
+/// A thread as a report names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ThreadInfo {
+    /// Its name, empty if it has none.
+    pub name: String,
+    /// Kernel thread id.
+    pub tid: u32,
+    /// 1 for the first thread seen in the process, counting up.
+    pub number: u32,
+}
+
+/// One frame of a call stack, symbolised. An inlined call is a frame of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Frame {
+    /// Demangled function name, if known.
+    pub function: Option<String>,
+    /// Source file as the debug information has it, made absolute.
+    pub file: Option<String>,
+    /// Line, from 1.
+    pub line: Option<u32>,
+    /// Column, from 1.
+    pub column: Option<u32>,
+    /// Path of the module.
+    pub module: Option<String>,
+    /// Offset within the module's ELF address space; with `function`, see `function_offset`.
+    pub offset: u64,
+    /// Offset from the start of the function.
+    pub function_offset: Option<u64>,
+    /// Inlined into the next frame.
+    pub inlined: bool,
+}
+
+/// How much was watched.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Summary {
+    /// Locks seen; each life of a piece of memory is its own lock.
+    pub locks: u64,
+    /// Lock classes.
+    pub classes: u64,
+    /// Distinct chains of locks held at once (length 2 and more).
+    pub chains: u64,
+    /// Distinct class-to-class dependencies.
+    pub dependencies: u64,
+    /// Threads.
+    pub threads: u64,
+    /// Acquisitions.
+    pub acquisitions: u64,
+    /// Acquisitions that found the lock held.
+    pub contended: u64,
+    /// Processes.
+    pub processes: u64,
+    /// Records lost for want of space.
+    pub lost: u64,
+    /// Estimated CPU time that the tool took, ns: calibrated cost per acquisition x acquisitions.
+    pub cost_ns: Option<u64>,
+    /// Calibrated cost of one uncontended acquire and release, ns, beyond the native one.
+    pub cost_per_acquisition_ns: Option<f64>,
+}
+
+/// One watched process.
+#[derive(Clone, Debug, Serialize)]
+pub struct Process {
+    /// Process id.
+    pub pid: u32,
+    /// Executable.
+    pub exe: String,
+    /// Command line.
+    pub command: Vec<String>,
+    /// It ended by `exit`; false: killed, crashed or still running.
+    pub exited: bool,
+    /// Things the reader should know about coverage: lost records, truncated ledger, early stop.
+    pub notes: Vec<String>,
+}
+
+/// A whole report: the input of every format.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// How much was watched.
+    pub summary: Summary,
+    /// Processes, in order of start.
+    pub processes: Vec<Process>,
+    /// Findings, most serious first.
+    pub findings: Vec<Finding>,
+}

@@ -1,0 +1,4 @@
+//! The command-line side of lockwright: runs programs under the preload library, reads ledgers,
+//! analyses and reports. It shares nothing with the preload library but the ledger format.
+
+pub mod finding;

@@ -1,0 +1,177 @@
+//! Where things lie in the file: the header, the table directory, and how an index becomes an offset.
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// The first eight bytes of a ledger, stored last of the header.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"LOCKWRGT");
+
+/// Raised whenever a row or the header changes shape. A reader accepts exactly its own.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Everything is allocated in whole pages of this size.
+pub const PAGE: usize = 4096;
+
+/// Bytes kept for the header at the start of the file.
+pub const HEADER_BYTES: usize = 4 * PAGE;
+
+/// Slots in the table directory; ids beyond those in use stay free for later engines.
+pub const MAX_TABLES: usize = 32;
+
+/// A table grows by extents; each holds twice the rows of the one before.
+pub const MAX_EXTENTS: usize = 28;
+
+/// Which table a row lives in. The number is its slot in the directory and never changes meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum TableId {
+    /// UTF-8 (or raw) bytes that [`crate::rows::Text`] points into.
+    Bytes = 0,
+    /// Return addresses that [`crate::rows::Stack`] points into.
+    Frames = 1,
+    /// [`crate::rows::Module`]
+    Modules = 2,
+    /// [`crate::rows::Stack`]
+    Stacks = 3,
+    /// [`crate::rows::Thread`]
+    Threads = 4,
+    /// [`crate::rows::Segment`]
+    Segments = 5,
+    /// [`crate::rows::Class`]
+    Classes = 6,
+    /// [`crate::rows::Lock`]
+    Locks = 7,
+    /// [`crate::rows::Node`]
+    Nodes = 8,
+    /// [`crate::rows::Evidence`]
+    Evidence = 9,
+    /// [`crate::rows::Finding`]
+    Findings = 10,
+    /// [`crate::rows::Step`]
+    Steps = 11,
+}
+
+/// One slot of the table directory.
+///
+/// Row `i` lies in extent `k = floor(log2(i / base_rows + 1))`, at row `i - base_rows * (2^k - 1)` of it.
+#[repr(C)]
+#[derive(Debug)]
+pub struct TableHeader {
+    /// Bytes of one row; 0 marks an unused slot.
+    pub row_bytes: AtomicU32,
+    /// Rows of the first extent.
+    pub base_rows: AtomicU32,
+    /// Rows handed out so far, those still being written included.
+    pub len: AtomicU64,
+    /// File offset of each extent, 0 where there is none yet.
+    pub extents: [AtomicU64; MAX_EXTENTS],
+}
+
+/// Extent and row within it of table row `index`, for a table that began with `base_rows` rows.
+#[inline]
+pub const fn locate(index: u64, base_rows: u64) -> (usize, u64) {
+    let extent = (index / base_rows + 1).ilog2();
+    (extent as usize, index - base_rows * ((1 << extent) - 1))
+}
+
+/// Rows that extent `extent` of a table holds.
+#[inline]
+pub const fn extent_rows(extent: usize, base_rows: u64) -> u64 {
+    base_rows << extent
+}
+
+/// What became of the process, as far as the ledger was told ([`Header::state`]).
+pub mod process_state {
+    /// The process runs, or died without a word (`kill -9`, a crash).
+    pub const RUNNING: u32 = 1;
+    /// The process ended by `exit`.
+    pub const EXITED: u32 = 2;
+}
+
+/// Which engines wrote this ledger ([`Header::engines`]), as bits.
+pub mod engines {
+    /// The lock-order validator.
+    pub const LOCKDEP: u32 = 1;
+}
+
+/// Why watching stopped before the process did ([`Header::stopped`]).
+pub mod stopped {
+    /// It did not.
+    pub const NO: u32 = 0;
+    /// The ledger could not grow: file system full, or an address-space limit.
+    pub const NO_SPACE: u32 = 1;
+    /// The engine's lock could not be had for seconds: some thread died or jumped out inside.
+    pub const STUCK: u32 = 2;
+}
+
+/// The first bytes of the file. All numbers are in the byte order of the machine that wrote them; a
+/// foreign order shows as a foreign magic.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Header {
+    /// [`MAGIC`], stored with Release once the rest of the header is valid.
+    pub magic: AtomicU64,
+    /// [`FORMAT_VERSION`].
+    pub version: AtomicU32,
+    /// [`HEADER_BYTES`].
+    pub header_bytes: AtomicU32,
+    /// Process id, in the pid namespace of the process.
+    pub pid: AtomicU32,
+    /// Process id of the parent at start.
+    pub ppid: AtomicU32,
+    /// [`engines`] bits.
+    pub engines: AtomicU32,
+    /// One of [`process_state`].
+    pub state: AtomicU32,
+    /// One of [`stopped`].
+    pub stopped: AtomicU32,
+    /// `deadlocked` findings written so far; the command-line tool polls this word.
+    pub deadlocks: AtomicU32,
+    /// CLOCK_REALTIME at start, nanoseconds.
+    pub start_realtime_ns: AtomicU64,
+    /// CLOCK_MONOTONIC at start, nanoseconds; all other times in the file are on this clock.
+    pub start_ns: AtomicU64,
+    /// CLOCK_MONOTONIC at exit, nanoseconds; 0 while running or after a crash.
+    pub end_ns: AtomicU64,
+    /// First byte that nothing has been allocated in yet; the file is a hole from there on.
+    pub used: AtomicU64,
+    /// Rows that could not be written.
+    pub lost: AtomicU64,
+    /// Locks seen, each life of a piece of memory counted as its own lock.
+    pub locks_seen: AtomicU64,
+    /// Instance pairs not kept because their class pair already had its fill.
+    pub pairs_folded: AtomicU64,
+    /// `(pid << 32 | start seconds)` style token that names this ledger to a forked child's.
+    pub token: AtomicU64,
+    /// Token of the ledger of the process this one was forked from, 0 if none.
+    pub parent_token: AtomicU64,
+    /// Text offset and length of the executable's path, then of the command line (NUL separated).
+    pub exe: [AtomicU32; 2],
+    /// See `exe`.
+    pub cmdline: [AtomicU32; 2],
+    /// Counted when the module table changes: a stack's [`crate::rows::Stack::epoch`] refers to it.
+    pub epoch: AtomicU32,
+    /// Not used; keeps what follows 8-aligned.
+    pub reserved: AtomicU32,
+    /// The table directory, indexed by [`TableId`].
+    pub tables: [TableHeader; MAX_TABLES],
+}
+
+const _: () = assert!(core::mem::size_of::<Header>() <= HEADER_BYTES);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_follow_one_another_across_extents() {
+        let base = 4;
+        let mut expected = (0, 0);
+        for index in 0..10_000 {
+            assert_eq!(locate(index, base), expected, "row {index}");
+            expected.1 += 1;
+            if expected.1 == extent_rows(expected.0, base) {
+                expected = (expected.0 + 1, 0);
+            }
+        }
+    }
+}

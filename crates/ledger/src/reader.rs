@@ -1,0 +1,343 @@
+//! The reader: opens a ledger of a running, ended or killed process and decodes what was published.
+//! It trusts no byte: a wrong offset or id yields `None` or fewer rows.
+
+use std::fs::File;
+use std::io;
+use std::mem::{MaybeUninit, size_of};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::string::String;
+use std::vec::Vec;
+use std::{fmt, ptr};
+
+use crate::layout::{
+    FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, MAX_EXTENTS, TableId, extent_rows, locate,
+};
+use crate::rows::{Held, Row, Stack, Text, Thread};
+
+/// Why a file is not a readable ledger.
+#[derive(Debug)]
+pub enum OpenError {
+    /// The file could not be read.
+    Io(io::Error),
+    /// It does not begin with a ledger's magic: not a ledger, or one whose process died at birth.
+    NotALedger,
+    /// Written by another version of lockwright.
+    Version {
+        /// The format version in the file; this reader's is [`FORMAT_VERSION`].
+        found: u32,
+    },
+    /// Shorter than its own header.
+    Truncated {
+        /// Bytes there are.
+        len: u64,
+    },
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => write!(f, "{error}"),
+            Self::NotALedger => f.write_str("not a lockwright ledger"),
+            Self::Version { found } => {
+                write!(f, "ledger format {found}, this lockwright reads format {FORMAT_VERSION}")
+            }
+            Self::Truncated { len } => write!(f, "truncated: only {len} bytes"),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<io::Error> for OpenError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// A decoded header word: the plain value of the field of [`Header`] with the same name.
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs, reason = "documented at Header")]
+pub struct HeaderValues {
+    pub pid: u32,
+    pub ppid: u32,
+    pub engines: u32,
+    pub state: u32,
+    pub stopped: u32,
+    pub deadlocks: u32,
+    pub start_realtime_ns: u64,
+    pub start_ns: u64,
+    pub end_ns: u64,
+    pub used: u64,
+    pub lost: u64,
+    pub locks_seen: u64,
+    pub pairs_folded: u64,
+    pub token: u64,
+    pub parent_token: u64,
+    pub exe: Text,
+    pub cmdline: Text,
+    pub epoch: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Table {
+    row_bytes: u64,
+    base_rows: u64,
+    len: u64,
+    extents: [u64; MAX_EXTENTS],
+}
+
+/// A snapshot of one ledger.
+#[derive(Debug)]
+pub struct Ledger {
+    bytes: Vec<u8>,
+    header: HeaderValues,
+    tables: [Table; crate::layout::MAX_TABLES],
+    /// Bytes that the header says were allocated but that the file no longer has.
+    missing: u64,
+}
+
+/// Offset of a field of the header.
+macro_rules! field {
+    ($name:ident) => {
+        std::mem::offset_of!(Header, $name)
+    };
+}
+
+fn u32_at(bytes: &[u8], offset: usize) -> u32 {
+    bytes.get(offset..offset + 4).map_or(0, |b| u32::from_ne_bytes([b[0], b[1], b[2], b[3]]))
+}
+
+fn u64_at(bytes: &[u8], offset: usize) -> u64 {
+    u64::from(u32_at(bytes, offset)) << if cfg!(target_endian = "big") { 32 } else { 0 }
+        | u64::from(u32_at(bytes, offset + 4)) << if cfg!(target_endian = "big") { 0 } else { 32 }
+}
+
+impl Ledger {
+    /// Reads the ledger at `path`, as far as it has been written. Works on a live one.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        let file = File::open(path)?;
+        let on_disk = file.metadata()?.len();
+        let mut head = vec![0; HEADER_BYTES.min(usize::try_from(on_disk).unwrap_or(usize::MAX))];
+        file.read_exact_at(&mut head, 0)?;
+        Self::check(&head)?;
+        let used = u64_at(&head, field!(used));
+        // The file is a hole beyond `used`; a damaged `used` must not make us read a 64 GiB hole.
+        let stored = stored_bytes(&file, on_disk);
+        let wanted = used.min(stored).max(HEADER_BYTES as u64);
+        let mut bytes = vec![0; usize::try_from(wanted).map_err(|_| OpenError::NotALedger)?];
+        file.read_exact_at(&mut bytes, 0)?;
+        Self::from_bytes(bytes)
+    }
+
+    /// Number of deadlocks in a live ledger, without reading the rest of it.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn peek_deadlocks(path: &Path) -> Result<u32, OpenError> {
+        let mut head = [0; 256];
+        File::open(path)?.read_exact_at(&mut head, 0)?;
+        if u64_at(&head, field!(magic)) != MAGIC {
+            return Err(OpenError::NotALedger);
+        }
+        Ok(u32_at(&head, field!(deadlocks)))
+    }
+
+    fn check(head: &[u8]) -> Result<(), OpenError> {
+        if head.len() < 16 || u64_at(head, field!(magic)) != MAGIC {
+            return Err(OpenError::NotALedger);
+        }
+        let found = u32_at(head, field!(version));
+        if found != FORMAT_VERSION {
+            return Err(OpenError::Version { found });
+        }
+        if head.len() < HEADER_BYTES {
+            return Err(OpenError::Truncated { len: head.len() as u64 });
+        }
+        Ok(())
+    }
+
+    /// Decodes a ledger that is in memory.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, OpenError> {
+        Self::check(&bytes)?;
+        let b = &bytes;
+        let text_at = |offset| Text { offset: u32_at(b, offset), len: u32_at(b, offset + 4) };
+        let header = HeaderValues {
+            pid: u32_at(b, field!(pid)),
+            ppid: u32_at(b, field!(ppid)),
+            engines: u32_at(b, field!(engines)),
+            state: u32_at(b, field!(state)),
+            stopped: u32_at(b, field!(stopped)),
+            deadlocks: u32_at(b, field!(deadlocks)),
+            start_realtime_ns: u64_at(b, field!(start_realtime_ns)),
+            start_ns: u64_at(b, field!(start_ns)),
+            end_ns: u64_at(b, field!(end_ns)),
+            used: u64_at(b, field!(used)),
+            lost: u64_at(b, field!(lost)),
+            locks_seen: u64_at(b, field!(locks_seen)),
+            pairs_folded: u64_at(b, field!(pairs_folded)),
+            token: u64_at(b, field!(token)),
+            parent_token: u64_at(b, field!(parent_token)),
+            exe: text_at(field!(exe)),
+            cmdline: text_at(field!(cmdline)),
+            epoch: u32_at(b, field!(epoch)),
+        };
+        let mut tables = [Table::default(); crate::layout::MAX_TABLES];
+        for (i, table) in tables.iter_mut().enumerate() {
+            let at = field!(tables) + i * size_of::<crate::layout::TableHeader>();
+            use crate::layout::TableHeader as T;
+            table.row_bytes = u64::from(u32_at(b, at + std::mem::offset_of!(T, row_bytes)));
+            table.base_rows = u64::from(u32_at(b, at + std::mem::offset_of!(T, base_rows)));
+            table.len = u64_at(b, at + std::mem::offset_of!(T, len));
+            for (k, extent) in table.extents.iter_mut().enumerate() {
+                *extent = u64_at(b, at + std::mem::offset_of!(T, extents) + 8 * k);
+            }
+        }
+        let missing = header.used.saturating_sub(bytes.len() as u64);
+        Ok(Self { bytes, header, tables, missing })
+    }
+
+    /// The header's values.
+    pub fn header(&self) -> &HeaderValues {
+        &self.header
+    }
+
+    /// Bytes that were allocated in the ledger but are not in the file: it was cut short.
+    pub fn missing_bytes(&self) -> u64 {
+        self.missing
+    }
+
+    /// The bytes of row `index`, if all of them are there.
+    fn raw(&self, id: TableId, index: u64, row_bytes: u64) -> Option<&[u8]> {
+        let table = &self.tables[id as usize];
+        if table.row_bytes != row_bytes || table.base_rows == 0 || index >= table.len {
+            return None;
+        }
+        let (extent, row) = locate(index, table.base_rows);
+        let start = *table.extents.get(extent).filter(|&&offset| offset != 0)?;
+        let from = usize::try_from(start.checked_add(row.checked_mul(row_bytes)?)?).ok()?;
+        self.bytes.get(from..from.checked_add(row_bytes as usize)?)
+    }
+
+    /// The published row `id`; `None` for 0, for a row that is not there or was never finished.
+    pub fn get<R: Row>(&self, id: u32) -> Option<R> {
+        if id == 0 {
+            return None;
+        }
+        let bytes = self.raw(R::TABLE, u64::from(id), size_of::<R>() as u64)?;
+        let row = decode::<R>(bytes);
+        (u32_at(bytes, 0) != 0).then_some(row)
+    }
+
+    /// All published rows of a table with their ids, in order.
+    pub fn rows<R: Row>(&self) -> impl Iterator<Item = (u32, R)> + '_ {
+        let table = &self.tables[R::TABLE as usize];
+        // A damaged `len` must not make us walk four billion absent rows.
+        let mut there = 0u64;
+        if table.base_rows != 0 {
+            for (k, &extent) in table.extents.iter().enumerate() {
+                if extent == 0 || extent >= self.bytes.len() as u64 {
+                    break;
+                }
+                there = there.saturating_add(extent_rows(k, table.base_rows));
+            }
+        }
+        let most = self.bytes.len() as u64 / size_of::<R>() as u64;
+        let end = table.len.min(there).min(most + 1).min(u64::from(u32::MAX));
+        (1..end as u32).filter_map(|id| Some((id, self.get::<R>(id)?)))
+    }
+
+    /// Rows handed out in a table, written or not.
+    pub fn len_of<R: Row>(&self) -> u64 {
+        self.tables[R::TABLE as usize].len.saturating_sub(1)
+    }
+
+    /// Text, with anything that is not UTF-8 replaced.
+    pub fn text(&self, text: Text) -> String {
+        String::from_utf8_lossy(&self.raw_text(text)).into_owned()
+    }
+
+    /// Text as bytes; shorter where the file is damaged.
+    pub fn raw_text(&self, text: Text) -> Vec<u8> {
+        (0..u64::from(text.len.min(1 << 20)))
+            .map_while(|i| self.raw(TableId::Bytes, u64::from(text.offset) + i, 1))
+            .map(|byte| byte[0])
+            .collect()
+    }
+
+    /// Return address `index` of the frame table.
+    pub fn frame(&self, index: u32) -> Option<u64> {
+        self.raw(TableId::Frames, u64::from(index), 8).map(|b| u64_at(b, 0))
+    }
+
+    /// The return addresses of stack `id`, innermost first, and the module epoch they belong to.
+    pub fn stack(&self, id: u32) -> Option<(Vec<u64>, u32)> {
+        let stack = self.get::<Stack>(id)?;
+        let frames = (0..stack.len.min(4096))
+            .map_while(|i| self.frame(stack.first.checked_add(i)?))
+            .collect();
+        Some((frames, stack.epoch))
+    }
+
+    /// What a thread held when the snapshot was taken, outermost first.
+    pub fn held(&self, thread: &Thread) -> Vec<Held> {
+        let size = size_of::<Held>() as u64;
+        (0..u64::from(thread.depth.min(thread.capacity).min(1 << 20)))
+            .map_while(|i| {
+                let from = usize::try_from(thread.held.checked_add(i * size)?).ok()?;
+                self.bytes.get(from..from.checked_add(size as usize)?)
+            })
+            .map(decode::<Held>)
+            .filter(|held| held.addr != 0)
+            .collect()
+    }
+}
+
+/// Bytes of the file up to its last data; the length where the file system cannot tell.
+fn stored_bytes(file: &File, len: u64) -> u64 {
+    use std::os::fd::AsRawFd;
+    unsafe extern "C" {
+        fn lseek(fd: i32, offset: i64, whence: i32) -> i64;
+    }
+    const SEEK_DATA: i32 = 3;
+    const SEEK_HOLE: i32 = 4;
+    let mut end = 0;
+    loop {
+        // SAFETY: lseek on a descriptor we own; nothing relies on its position.
+        let data = unsafe { lseek(file.as_raw_fd(), end, SEEK_DATA) };
+        if data < 0 {
+            // ENXIO: no more data. EINVAL: not supported, then `end` is still 0.
+            return if end == 0 { len } else { end as u64 };
+        }
+        // SAFETY: as above.
+        let hole = unsafe { lseek(file.as_raw_fd(), data, SEEK_HOLE) };
+        if hole <= data {
+            return len;
+        }
+        end = hole;
+    }
+}
+
+/// Copies a row out of bytes of exactly its size.
+fn decode<T: Copy>(bytes: &[u8]) -> T {
+    assert_eq!(bytes.len(), size_of::<T>());
+    let mut value = MaybeUninit::<T>::uninit();
+    // SAFETY: T is a row or Held: integers without padding, so any bytes are a value; sizes agree.
+    unsafe {
+        ptr::copy_nonoverlapping(bytes.as_ptr(), value.as_mut_ptr().cast::<u8>(), bytes.len());
+        value.assume_init()
+    }
+}

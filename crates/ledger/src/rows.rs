@@ -1,0 +1,427 @@
+//! The rows of every table: plain integers, no padding, state first.
+//!
+//! A row is written once and then stands; the few fields that change later say so and are only
+//! ever touched as atomics by the writer.
+
+use crate::layout::TableId;
+
+/// A table row.
+///
+/// # Safety
+/// The type is `repr(C)`, consists of integers only (any bit pattern is valid), has no padding,
+/// begins with `state: u32`, and is no larger than a page.
+pub unsafe trait Row: Copy + 'static {
+    /// The table it lives in.
+    const TABLE: TableId;
+    /// Rows of the table's first extent.
+    const BASE_ROWS: u32;
+}
+
+/// Row state of a row that was published and has nothing else to tell.
+pub const WRITTEN: u32 = 1;
+
+/// A run of [`TableId::Bytes`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Text {
+    /// Index of the first byte.
+    pub offset: u32,
+    /// Number of bytes; 0 is the empty text.
+    pub len: u32,
+}
+
+macro_rules! row {
+    ($(#[$doc:meta])* $name:ident in $table:ident x $base:literal = $bytes:literal bytes { $($(#[$fdoc:meta])* $field:ident: $ty:ty,)* }) => {
+        $(#[$doc])*
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name {
+            /// 0 until the row is published.
+            pub state: u32,
+            $($(#[$fdoc])* pub $field: $ty,)*
+        }
+        const _: () = assert!(core::mem::size_of::<$name>() == $bytes);
+        const _: () = assert!(4 $(+ core::mem::size_of::<$ty>())* == $bytes, "padding");
+        // SAFETY: repr(C) integers, state first; the two assertions above exclude padding.
+        unsafe impl Row for $name {
+            const TABLE: TableId = TableId::$table;
+            const BASE_ROWS: u32 = $base;
+        }
+        impl Default for $name {
+            fn default() -> Self {
+                Self { state: 0, $($field: Default::default(),)* }
+            }
+        }
+    };
+}
+
+row! {
+    /// A loaded object: what turns a return address into a file and an offset.
+    Module in Modules x 64 = 64 bytes {
+        /// Epoch ([`crate::Header::epoch`]) at which it was first seen.
+        load_epoch: u32,
+        /// Load bias: run-time address minus address in the ELF file.
+        bias: u64,
+        /// First mapped address.
+        start: u64,
+        /// One past the last mapped address.
+        end: u64,
+        /// Path as the loader has it.
+        path: Text,
+        /// GNU build id, raw bytes.
+        build_id: Text,
+        /// Epoch from which it is gone, 0 while loaded. Changes.
+        unload_epoch: u32,
+        /// Not used.
+        reserved: u32,
+        /// Not used.
+        reserved2: u64,
+    }
+}
+
+row! {
+    /// A call stack, innermost frame first; equal stacks share a row.
+    Stack in Stacks x 128 = 32 bytes {
+        /// Number of frames.
+        len: u32,
+        /// Index of the first in [`TableId::Frames`]. Frame 0 and all others are return addresses.
+        first: u32,
+        /// Epoch of the module table when it was taken.
+        epoch: u32,
+        /// Hash of frames and epoch.
+        hash: u64,
+        /// Not used.
+        reserved: u64,
+    }
+}
+
+/// Values of [`Thread::state`].
+pub mod thread_state {
+    /// It runs.
+    pub const LIVE: u32 = 1;
+    /// It ended.
+    pub const EXITED: u32 = 2;
+}
+
+row! {
+    /// A thread of the process. The row outlives it.
+    Thread in Threads x 32 = 192 bytes {
+        /// Kernel thread id.
+        tid: u32,
+        /// Acquisitions of any lock. Changes.
+        acquisitions: u64,
+        /// Of those, how many found the lock held. Changes.
+        contended: u64,
+        /// Of those, how many took the engine's slow path. Changes.
+        slow: u64,
+        /// Locks held now: live entries at `held`. Changes.
+        depth: u32,
+        /// Entries that fit at `held`. Changes.
+        capacity: u32,
+        /// File offset of an array of [`Held`]. Changes.
+        held: u64,
+        /// Current segment. Changes.
+        segment: u32,
+        /// Segment of the creator at creation, 0 if unknown.
+        parent_segment: u32,
+        /// Stack of the `pthread_create` call, 0 if unknown.
+        create_stack: u32,
+        /// Counts waits; odd while one is in progress. Changes.
+        wait_seq: u32,
+        /// What it waits for: address of the lock, or the thread id for a join. Changes.
+        wait_addr: u64,
+        /// Instance waited for. Changes.
+        wait_inst: u32,
+        /// Its class. Changes.
+        wait_class: u32,
+        /// [`mode`] bits of the wait. Changes.
+        wait_mode: u32,
+        /// Stack at which it waits. Changes.
+        wait_stack: u32,
+        /// CLOCK_MONOTONIC at start, ns.
+        start_ns: u64,
+        /// CLOCK_MONOTONIC at end, ns; 0 while it runs. Changes.
+        end_ns: u64,
+        /// Name, NUL padded. Changes.
+        name: [u8; 16],
+        /// Not used.
+        reserved: [u64; 9],
+    }
+}
+
+/// Values of [`Segment::kind`].
+pub mod segment_kind {
+    /// The first segment of a thread; `peer` is the creator's segment.
+    pub const START: u32 = 1;
+    /// After the thread created another.
+    pub const CREATED: u32 = 2;
+    /// After the thread joined another; `peer` is the last segment of the joined thread.
+    pub const JOINED: u32 = 3;
+}
+
+row! {
+    /// What a thread does between two happens-before events of its own (thread creation, join).
+    Segment in Segments x 128 = 32 bytes {
+        /// The thread.
+        thread: u32,
+        /// One of [`segment_kind`].
+        kind: u32,
+        /// The thread's previous segment, 0 for the first.
+        prev: u32,
+        /// Another thread's segment that happens before this one, 0 if none.
+        peer: u32,
+        /// Stack of the event, 0 if none.
+        stack: u32,
+        /// Not used.
+        reserved: u64,
+    }
+}
+
+/// Values of [`Class::kind`] and [`Lock::kind`]: what sort of object the lock is.
+pub mod lock_kind {
+    /// `pthread_mutex_t` of the default or adaptive type.
+    pub const MUTEX: u8 = 1;
+    /// Recursive `pthread_mutex_t`.
+    pub const RECURSIVE: u8 = 2;
+    /// Error-checking `pthread_mutex_t`.
+    pub const ERRORCHECK: u8 = 3;
+    /// `pthread_rwlock_t` that prefers readers (glibc's default).
+    pub const RWLOCK: u8 = 4;
+    /// `pthread_rwlock_t` of a writer-preferring kind.
+    pub const RWLOCK_WRITER: u8 = 5;
+    /// `pthread_spinlock_t`.
+    pub const SPIN: u8 = 6;
+}
+
+/// Values of [`Class::origin`]: what the class was made from (see DESIGN, lock classes).
+pub mod class_origin {
+    /// A lock in a module's data: `module` and `offset` are set.
+    pub const STATIC: u8 = 1;
+    /// The stack of the init call.
+    pub const INIT: u8 = 2;
+    /// The stack of the first acquisition.
+    pub const FIRST_ACQUIRE: u8 = 3;
+    /// The class `parent` of the ledger this process was forked from.
+    pub const INHERITED: u8 = 4;
+}
+
+row! {
+    /// A lock class: all locks that one place in the program brings forth.
+    Class in Classes x 128 = 64 bytes {
+        /// One of [`lock_kind`].
+        kind: u8,
+        /// One of [`class_origin`].
+        origin: u8,
+        /// Not used.
+        subclass: u16,
+        /// What it was found by.
+        key: u64,
+        /// Static lock: its address in the ELF file's address space.
+        offset: u64,
+        /// Static lock: its module.
+        module: u32,
+        /// Stack that made the class (init call or first acquisition), 0 for static locks.
+        stack: u32,
+        /// Name given by annotation.
+        name: Text,
+        /// Inherited: the class in the parent's ledger.
+        parent: u32,
+        /// Locks of the class so far. Changes.
+        locks: u32,
+        /// Not used.
+        reserved: [u64; 2],
+    }
+}
+
+row! {
+    /// A lock instance that took part in nesting. (One that never did needs no row.)
+    Lock in Locks x 128 = 40 bytes {
+        /// Instance number: one per life of the lock, unique in the process.
+        inst: u32,
+        /// Its class.
+        class: u32,
+        /// One of [`lock_kind`].
+        kind: u8,
+        /// Not used.
+        flags: u8,
+        /// Not used.
+        reserved: u16,
+        /// Address.
+        addr: u64,
+        /// Segment that first nested it.
+        segment: u32,
+        /// Not used.
+        reserved2: u32,
+        /// Not used.
+        reserved3: u64,
+    }
+}
+
+/// How a lock was or would be acquired, as bits.
+pub mod mode {
+    /// Shared with other readers.
+    pub const READ: u16 = 1;
+    /// A reader that a waiting writer does not hold up (kernel: recursive read).
+    pub const READ_RECURSIVE: u16 = 2;
+    /// A trylock: it never waits, so it adds no dependency on what is held.
+    pub const TRY: u16 = 4;
+    /// A timed form: it can back out.
+    pub const TIMED: u16 = 8;
+    /// The reacquisition inside a condition wait.
+    pub const COND_REACQUIRE: u16 = 16;
+    /// Not a lock but a thread: `pthread_join`.
+    pub const JOIN: u16 = 32;
+}
+
+row! {
+    /// One acquisition context, a node of the trie of chains: the lock, taken in `mode` at `site` while
+    /// exactly the locks on the path to the root were held. Root is id 0.
+    ///
+    /// `inst == 0` marks a node that stands for every instance of the class: the innermost context of
+    /// a lock taken with nothing held (it has no dependency to record), or a folded pair.
+    Node in Nodes x 256 = 48 bytes {
+        /// Node of the lock taken before it and still held, 0 if none.
+        parent: u32,
+        /// Class of the lock.
+        class: u32,
+        /// Instance, or 0.
+        inst: u32,
+        /// [`mode`] bits.
+        mode: u16,
+        /// [`node_flag`] bits.
+        flags: u16,
+        /// Stack of the first acquisition in this context.
+        stack: u32,
+        /// Return address of the lock call.
+        site: u64,
+        /// First of the list of [`Evidence`], 0 if none. Changes.
+        evidence: u32,
+        /// Length of that list. Changes.
+        evidence_len: u32,
+        /// Row of the instance in [`TableId::Locks`], 0 if `inst` is.
+        lock: u32,
+        /// Segments that took this chain after the list was full. Changes.
+        folded: u32,
+    }
+}
+
+/// Bits of [`Node::flags`].
+pub mod node_flag {
+    /// The path to the root names only the innermost held locks: more were held than fit.
+    pub const TRUNCATED: u16 = 1;
+}
+
+row! {
+    /// A segment (hence a thread) acquired in the context `node`.
+    Evidence in Evidence x 256 = 16 bytes {
+        /// The context.
+        node: u32,
+        /// The segment.
+        segment: u32,
+        /// Next of the same node, 0 at the end.
+        next: u32,
+    }
+}
+
+/// What was found ([`Finding::kind`]); the report's names are in docs/report-kinds.md.
+pub mod finding_kind {
+    /// Threads wait for each other in a circle, now.
+    pub const DEADLOCK: u8 = 1;
+    /// A thread waits for a lock that it holds itself.
+    pub const SELF_DEADLOCK: u8 = 2;
+    /// A lock was unlocked that the thread does not hold.
+    pub const BAD_UNLOCK: u8 = 3;
+}
+
+row! {
+    /// Something wrong that was seen while it happened.
+    Finding in Findings x 32 = 64 bytes {
+        /// One of [`finding_kind`].
+        kind: u8,
+        /// Not used.
+        reserved: u8,
+        /// [`mode`] bits of the acquisition, if any.
+        mode: u16,
+        /// Thread that met it.
+        thread: u32,
+        /// Its segment.
+        segment: u32,
+        /// Lock address.
+        addr: u64,
+        /// Lock class.
+        class: u32,
+        /// Lock instance.
+        inst: u32,
+        /// Stack at that moment.
+        stack: u32,
+        /// Context: what the thread held ([`Node`]), 0 if nothing.
+        node: u32,
+        /// First of its [`Step`] rows, for a deadlock.
+        first_step: u32,
+        /// How many.
+        steps: u32,
+        /// CLOCK_MONOTONIC, ns.
+        time_ns: u64,
+        /// Times it was met again. Changes.
+        repeats: u64,
+    }
+}
+
+row! {
+    /// One thread of a deadlock: what it waits for. The next step's thread holds that.
+    Step in Steps x 32 = 48 bytes {
+        /// The thread.
+        thread: u32,
+        /// Address of the lock it waits for; for a join, the [`Thread`] id waited for.
+        addr: u64,
+        /// Class of that lock.
+        class: u32,
+        /// Instance of that lock.
+        inst: u32,
+        /// [`mode`] bits.
+        mode: u32,
+        /// Stack at which it waits.
+        stack: u32,
+        /// Context: all it holds, as a chain.
+        held: u32,
+        /// Node, within that chain, of the lock that the previous step's thread waits for.
+        wanted: u32,
+        /// Not used.
+        reserved: u64,
+    }
+}
+
+/// A lock held by a live thread: an element of the array at [`Thread::held`]. Not a table row; `addr`
+/// is stored last and cleared first, so an entry with `addr == 0` is in flux.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Held {
+    /// Address of the lock, 0 while the entry is being written.
+    pub addr: u64,
+    /// Chain key of everything held up to and including this lock.
+    pub key: u64,
+    /// Return address of the lock call.
+    pub site: u64,
+    /// Instance.
+    pub inst: u32,
+    /// Class.
+    pub class: u32,
+    /// Context node, 0 where it has not been looked up since the chain below changed.
+    pub node: u32,
+    /// [`mode`] bits.
+    pub mode: u16,
+    /// [`held_flag`] bits.
+    pub flags: u16,
+    /// Further acquisitions of a recursive mutex on top of the first.
+    pub recursion: u32,
+    /// Not used.
+    pub reserved: u32,
+}
+
+const _: () = assert!(core::mem::size_of::<Held>() == 48);
+
+/// Bits of [`Held::flags`].
+pub mod held_flag {
+    /// Given up inside a condition wait; will be reacquired.
+    pub const IN_COND_WAIT: u16 = 1;
+}

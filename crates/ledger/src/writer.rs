@@ -1,0 +1,332 @@
+//! The writer: hands out rows of a mapped file. It allocates nothing but file space, never blocks
+//! and never panics; where there is no room it counts the loss and says `None`.
+//!
+//! All methods take `&mut self`: the host holds one lock around them. What is written without that
+//! lock (counters, the held array) is reached through [`Writer::row_ptr`] by the one thread it
+//! belongs to.
+
+use core::mem::size_of;
+use core::ptr;
+use core::sync::atomic::{AtomicU32, Ordering::*};
+
+use crate::layout::{
+    FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, MAX_EXTENTS, PAGE, TableHeader, TableId,
+    extent_rows, locate, stopped,
+};
+use crate::rows::{Row, Text};
+
+/// Makes `len` bytes at `at` writable and backed by storage, or says that it cannot.
+pub type Commit = fn(at: *mut u8, len: usize) -> bool;
+
+/// Size classes of freed extents: powers of two of pages.
+const FREE_CLASSES: usize = 24;
+
+/// Writes one ledger.
+pub struct Writer {
+    base: *mut u8,
+    len: usize,
+    commit: Commit,
+    /// Offsets of freed extents by size class, linked through their first word.
+    free: [u64; FREE_CLASSES],
+}
+
+// SAFETY: the writer owns its mapping; access is serialised by the host's lock around `&mut self`.
+unsafe impl Send for Writer {}
+
+impl Writer {
+    /// Starts a ledger in `len` zeroed bytes at `base` and publishes its header.
+    ///
+    /// `fill` sets the header's fields that only the host knows. Returns `None` where not even the
+    /// header and the first rows fit.
+    ///
+    /// # Safety
+    /// `base` is page aligned; the range is valid, writable after `commit`, zero, and belongs to this
+    /// writer until the process ends.
+    pub unsafe fn create(
+        base: *mut u8,
+        len: usize,
+        commit: Commit,
+        fill: impl FnOnce(&Header),
+    ) -> Option<Self> {
+        if len < HEADER_BYTES + 16 * PAGE || !commit(base, HEADER_BYTES) {
+            return None;
+        }
+        let mut writer = Self { base, len, commit, free: [0; FREE_CLASSES] };
+        let header = writer.header();
+        header.version.store(FORMAT_VERSION, Relaxed);
+        header.header_bytes.store(HEADER_BYTES as u32, Relaxed);
+        header.used.store(HEADER_BYTES as u64, Relaxed);
+        fill(header);
+        // Byte and frame 0 are burnt so that 0 means "none" there as in every other table.
+        writer.reserve_raw(TableId::Bytes, 1, 4096, 1)?;
+        writer.reserve_raw(TableId::Frames, 8, 512, 1)?;
+        // Pairs with the Acquire of a reader that looks at the magic first.
+        writer.header().magic.store(MAGIC, Release);
+        Some(writer)
+    }
+
+    /// The file's header.
+    #[inline]
+    pub fn header(&self) -> &Header {
+        // SAFETY: `create` committed HEADER_BYTES at `base`; Header is all atomics, zero is valid.
+        unsafe { &*self.base.cast::<Header>() }
+    }
+
+    fn table(&self, table: TableId) -> &TableHeader {
+        &self.header().tables[table as usize]
+    }
+
+    /// Counts a row that could not be written.
+    #[cold]
+    fn lose(&self) {
+        self.header().lost.fetch_add(1, Relaxed);
+        self.header().stopped.store(stopped::NO_SPACE, Relaxed);
+    }
+
+    /// Allocates `bytes`, rounded up to whole pages, zeroed. Returns the file offset.
+    pub fn alloc(&mut self, bytes: usize) -> Option<u64> {
+        let pages = bytes.div_ceil(PAGE).max(1).next_power_of_two();
+        let class = pages.ilog2() as usize;
+        let size = pages * PAGE;
+        if let Some(&offset) = self.free.get(class).filter(|&&offset| offset != 0) {
+            let at = self.at(offset);
+            // SAFETY: a freed extent of this class: committed, `size` bytes, nobody else's.
+            unsafe {
+                self.free[class] = at.cast::<u64>().read();
+                ptr::write_bytes(at, 0, size);
+            }
+            return Some(offset);
+        }
+        let used = self.header().used.load(Relaxed) as usize;
+        let end = used.checked_add(size)?;
+        if end > self.len || !(self.commit)(self.at(used as u64), size) {
+            self.lose();
+            return None;
+        }
+        // A reader takes nothing beyond `used` for granted; offsets published later are below it.
+        // Pairs with the reader's Acquire of `used`.
+        self.header().used.store(end as u64, Release);
+        Some(used as u64)
+    }
+
+    /// Gives back what [`Writer::alloc`] returned for the same `bytes`. Nobody may use it any more.
+    pub fn free(&mut self, offset: u64, bytes: usize) {
+        let class = bytes.div_ceil(PAGE).max(1).next_power_of_two().ilog2() as usize;
+        if class < FREE_CLASSES {
+            // SAFETY: the extent came from `alloc`, is at least a page and no longer in use.
+            unsafe { self.at(offset).cast::<u64>().write(self.free[class]) };
+            self.free[class] = offset;
+        }
+    }
+
+    /// Address of file offset `offset`, which came from this writer.
+    #[inline]
+    pub fn at(&self, offset: u64) -> *mut u8 {
+        debug_assert!((offset as usize) < self.len);
+        // SAFETY: offsets handed out lie within the mapping.
+        unsafe { self.base.add(offset as usize) }
+    }
+
+    /// File offset of an address within the mapping.
+    #[inline]
+    pub fn offset_of(&self, at: *const u8) -> u64 {
+        (at as usize - self.base as usize) as u64
+    }
+
+    /// Reserves `n` consecutive indices of a table and makes sure that their extents exist.
+    fn reserve_raw(&mut self, id: TableId, row_bytes: u32, base: u32, n: u64) -> Option<u64> {
+        let table = self.table(id);
+        if table.row_bytes.load(Relaxed) == 0 {
+            table.base_rows.store(base, Relaxed);
+            table.row_bytes.store(row_bytes, Release);
+        }
+        let first = table.len.load(Relaxed);
+        let last = first.checked_add(n)?.checked_sub(1)?;
+        if last > u64::from(u32::MAX) {
+            self.lose();
+            return None;
+        }
+        let (from, _) = locate(first, u64::from(base));
+        let (to, _) = locate(last, u64::from(base));
+        if to >= MAX_EXTENTS {
+            self.lose();
+            return None;
+        }
+        for extent in from..=to {
+            if self.table(id).extents[extent].load(Relaxed) == 0 {
+                let bytes = extent_rows(extent, u64::from(base)) as usize * row_bytes as usize;
+                let offset = self.alloc(bytes)?;
+                // Pairs with the reader's Acquire: the extent is zeroed before it is named.
+                self.table(id).extents[extent].store(offset, Release);
+            }
+        }
+        // Pairs with the reader's Acquire: rows below `len` have an extent.
+        self.table(id).len.store(last + 1, Release);
+        Some(first)
+    }
+
+    fn raw_ptr(&self, id: TableId, index: u64) -> *mut u8 {
+        let table = self.table(id);
+        let base = u64::from(table.base_rows.load(Relaxed));
+        let row_bytes = u64::from(table.row_bytes.load(Relaxed));
+        let (extent, row) = locate(index, base.max(1));
+        self.at(table.extents[extent].load(Relaxed) + row * row_bytes)
+    }
+
+    /// Publishes `row` with state [`crate::rows::WRITTEN`] and returns its id (never 0), or `None`
+    /// (and counts it lost) where there is no room.
+    pub fn push<R: Row>(&mut self, row: R) -> Option<u32> {
+        self.push_with_state(row, crate::rows::WRITTEN)
+    }
+
+    /// As [`Writer::push`], with the given non-zero state.
+    pub fn push_with_state<R: Row>(&mut self, mut row: R, state: u32) -> Option<u32> {
+        let bytes = size_of::<R>() as u32;
+        if self.len_of::<R>() == 0 {
+            // Row 0 is burnt: 0 means "none". It stays unpublished.
+            self.reserve_raw(R::TABLE, bytes, R::BASE_ROWS, 1)?;
+        }
+        let index = self.reserve_raw(R::TABLE, bytes, R::BASE_ROWS, 1)?;
+        let at = self.raw_ptr(R::TABLE, index).cast::<R>();
+        // SAFETY: `Row` promises that the row begins with its u32 state.
+        unsafe { ptr::from_mut(&mut row).cast::<u32>().write(0) };
+        // SAFETY: `reserve_raw` made room for this row, and nobody has its id yet.
+        unsafe { at.write(row) };
+        // SAFETY: the state word of the row just written; aligned, as rows are.
+        let word = unsafe { AtomicU32::from_ptr(at.cast::<u32>()) };
+        // Pairs with the reader's Acquire of the state: the payload above is complete.
+        word.store(state, Release);
+        Some(index as u32)
+    }
+
+    /// Rows of the table so far, the burnt row 0 included.
+    #[inline]
+    pub fn len_of<R: Row>(&self) -> u32 {
+        self.table(R::TABLE).len.load(Relaxed) as u32
+    }
+
+    /// The row `id`, or `None` if there is no such row.
+    #[inline]
+    pub fn get<R: Row>(&self, id: u32) -> Option<&R> {
+        // SAFETY: `row_ptr` is null or a row of the table, which stays mapped; rows are integers.
+        unsafe { self.row_ptr::<R>(id).as_ref() }
+    }
+
+    /// Address of row `id`, null if there is no such row. Stable as long as the ledger is mapped.
+    #[inline]
+    pub fn row_ptr<R: Row>(&self, id: u32) -> *mut R {
+        if id == 0 || id >= self.len_of::<R>() {
+            return ptr::null_mut();
+        }
+        self.raw_ptr(R::TABLE, u64::from(id)).cast::<R>()
+    }
+
+    /// Changes a row that says it may change. Readers see each word old or new.
+    #[inline]
+    pub fn update<R: Row>(&mut self, id: u32, change: impl FnOnce(&mut R)) {
+        // SAFETY: `row_ptr` is null or a mapped row; `&mut self` excludes the other writers, and
+        // concurrent readers are other processes.
+        if let Some(row) = unsafe { self.row_ptr::<R>(id).as_mut() } {
+            change(row);
+        }
+    }
+
+    /// Stores text; empty text if it does not fit.
+    pub fn text(&mut self, bytes: &[u8]) -> Text {
+        let n = bytes.len().min(u16::MAX as usize);
+        if n == 0 {
+            return Text::default();
+        }
+        let Some(first) = self.reserve_raw(TableId::Bytes, 1, 4096, n as u64) else {
+            return Text::default();
+        };
+        for (i, &byte) in bytes[..n].iter().enumerate() {
+            // SAFETY: reserved just now.
+            unsafe { self.raw_ptr(TableId::Bytes, first + i as u64).write(byte) };
+        }
+        Text { offset: first as u32, len: n as u32 }
+    }
+
+    /// Stores return addresses and gives the index of the first.
+    pub fn frames(&mut self, frames: &[u64]) -> Option<u32> {
+        let first = self.reserve_raw(TableId::Frames, 8, 512, frames.len() as u64)?;
+        for (i, &pc) in frames.iter().enumerate() {
+            // SAFETY: reserved just now; frame rows are 8 bytes and aligned.
+            unsafe { self.raw_ptr(TableId::Frames, first + i as u64).cast::<u64>().write(pc) };
+        }
+        Some(first as u32)
+    }
+
+    /// Return address `index` of the frame table.
+    pub fn frame(&self, index: u32) -> u64 {
+        if u64::from(index) >= self.table(TableId::Frames).len.load(Relaxed) {
+            return 0;
+        }
+        // SAFETY: below `len`, so its extent exists.
+        unsafe { self.raw_ptr(TableId::Frames, u64::from(index)).cast::<u64>().read() }
+    }
+}
+
+#[cfg(all(test, feature = "reader"))]
+mod tests {
+    use super::*;
+    use crate::reader::Ledger;
+    use crate::rows::{Evidence, Lock};
+
+    /// A zeroed, page-aligned buffer that outlives the writer.
+    fn memory(pages: usize) -> (&'static mut [u64], *mut u8) {
+        let words = std::vec![0u64; (pages + 1) * PAGE / 8].leak();
+        let at = (words.as_mut_ptr() as usize).next_multiple_of(PAGE) as *mut u8;
+        (words, at)
+    }
+
+    fn writer(pages: usize) -> (Writer, usize) {
+        let (_, at) = memory(pages);
+        // SAFETY: leaked, zeroed, aligned.
+        (unsafe { Writer::create(at, pages * PAGE, |_, _| true, |_| {}) }.unwrap(), pages * PAGE)
+    }
+
+    fn bytes(writer: &Writer, len: usize) -> std::vec::Vec<u8> {
+        // SAFETY: the test's buffer.
+        unsafe { std::slice::from_raw_parts(writer.at(0), len) }.to_vec()
+    }
+
+    #[test]
+    fn rows_come_back() {
+        let (mut w, len) = writer(400);
+        for i in 1..5000 {
+            assert_eq!(w.push(Evidence { node: i, segment: i * 2, ..Default::default() }), Some(i));
+        }
+        let text = w.text(b"hello");
+        let frames = w.frames(&[1, 2, 3]).unwrap();
+        let ledger = Ledger::from_bytes(bytes(&w, len)).unwrap();
+        let rows: std::vec::Vec<_> = ledger.rows::<Evidence>().collect();
+        assert_eq!(rows.len(), 4999);
+        assert!(rows.iter().all(|(id, row)| row.node == *id && row.segment == id * 2));
+        assert_eq!(ledger.text(text), "hello");
+        assert_eq!(ledger.frame(frames + 2), Some(3));
+    }
+
+    #[test]
+    fn no_room_is_counted_not_fatal() {
+        let (mut w, len) = writer(40);
+        let mut written = 0;
+        while w.push(Lock { inst: 7, ..Default::default() }).is_some() {
+            written += 1;
+        }
+        assert!(written > 100);
+        assert!(w.push(Lock::default()).is_none());
+        assert!(w.header().lost.load(Relaxed) >= 2);
+        assert_eq!(w.header().stopped.load(Relaxed), stopped::NO_SPACE);
+        let ledger = Ledger::from_bytes(bytes(&w, len)).unwrap();
+        assert_eq!(ledger.rows::<Lock>().count(), written);
+    }
+
+    #[test]
+    fn freed_space_is_used_again() {
+        let (mut w, _) = writer(64);
+        let a = w.alloc(3 * PAGE).unwrap();
+        w.free(a, 3 * PAGE);
+        assert_eq!(w.alloc(4 * PAGE), Some(a));
+    }
+}
