@@ -1,4 +1,8 @@
 //! The command-line side of lockwright: runs programs under the preload library, reads ledgers,
 //! analyses and reports. It shares nothing with the preload library but the ledger format.
 
+pub mod args;
+pub mod error;
 pub mod finding;
+pub mod manual;
+pub mod progress;

@@ -1,0 +1,170 @@
+//! What `--help` and the man pages say beyond options: one table, read by both.
+
+use std::fmt::Write;
+
+/// The sections of one command's manual.
+#[derive(Debug)]
+pub struct Manual {
+    /// Command lines and what they do.
+    pub examples: &'static [Entry],
+    /// Exit codes and their meaning.
+    pub exit_status: &'static [Entry],
+    /// Environment variables.
+    pub environment: &'static [Entry],
+    /// Files and directories.
+    pub files: &'static [Entry],
+}
+
+/// A term and its explanation.
+pub type Entry = (&'static str, &'static str);
+
+impl Manual {
+    /// The sections with their titles, in the order of man pages, empty ones left out.
+    pub fn sections(&self) -> impl Iterator<Item = (&'static str, &'static [Entry])> {
+        [
+            ("EXIT STATUS", self.exit_status),
+            ("ENVIRONMENT", self.environment),
+            ("FILES", self.files),
+            ("EXAMPLES", self.examples),
+        ]
+        .into_iter()
+        .filter(|(_, entries)| !entries.is_empty())
+    }
+
+    /// The end of `--help`: examples first, for most readers come for those.
+    pub fn help(&self) -> String {
+        let mut out = String::new();
+        let mut section = |title: &str, entries: &[Entry]| {
+            if entries.is_empty() {
+                return;
+            }
+            // Writing to a String cannot fail.
+            let _ = writeln!(out, "{title}:");
+            for (term, text) in entries {
+                let _ = writeln!(out, "  {term}\n          {text}");
+            }
+            out.push('\n');
+        };
+        section("Examples", self.examples);
+        section("Exit status", self.exit_status);
+        section("Environment", self.environment);
+        section("Files", self.files);
+        out.truncate(out.trim_end().len());
+        out
+    }
+}
+
+const FINDING: Entry =
+    ("66", "A finding of failing grade exists (change with --exit-code and --fail-on).");
+const USAGE: Entry = ("2", "The command line was wrong.");
+const OWN_FAILURE: Entry =
+    ("125", "lockwright itself failed, or the program ended well but could not be watched.");
+const NOT_RUNNABLE: Entry =
+    ("126", "The program cannot be executed, or not be watched: static, setuid, foreign machine.");
+const NOT_FOUND: Entry = ("127", "The program was not found.");
+
+const NO_COLOR: Entry =
+    ("NO_COLOR", "If set and not empty, --color auto means never (https://no-color.org).");
+const RUN_ENVIRONMENT: &[Entry] = &[
+    NO_COLOR,
+    (
+        "XDG_RUNTIME_DIR, TMPDIR",
+        "Where ledgers go; see Files.",
+    ),
+    (
+        "LD_PRELOAD, LOCKWRIGHT_DIR, LOCKWRIGHT_ENGINES",
+        "Set for the program. Libraries already in LD_PRELOAD stay, after lockwright's.",
+    ),
+];
+const RUN_FILES: &[Entry] = &[
+    (
+        "$XDG_RUNTIME_DIR/lockwright, /dev/shm/lockwright-UID, ${TMPDIR:-/tmp}/lockwright-UID",
+        "The first of these that can be used holds the ledgers, unless --ledger-dir names another. Root \
+         skips the first: servers that change to another account could not write there.",
+    ),
+    (
+        "SECONDS-PID/",
+        "The directory of one run in there, removed after the report unless --keep is given. What a \
+         killed lockwright left behind, the next one removes.",
+    ),
+    (
+        "PID-*.lwl",
+        "The ledger of one process: sparse, hence much smaller than it looks.",
+    ),
+];
+
+/// `lockwright`.
+pub const LOCKWRIGHT: Manual = Manual {
+    examples: &[
+        ("lockwright demo", "See what it does, on a program with a planted deadlock."),
+        ("lockwright check -- ./server --port 8080", "Watch a program's locks; report when it ends."),
+        ("lockwright check --json locks.json -- make test", "The same in CI; all child processes are watched."),
+    ],
+    exit_status: &[
+        ("(the program's)", "check: the program's own, where nothing below applies."),
+        FINDING,
+        USAGE,
+        OWN_FAILURE,
+        NOT_RUNNABLE,
+        NOT_FOUND,
+    ],
+    environment: &[],
+    files: &[],
+};
+
+/// `lockwright check`.
+pub const CHECK: Manual = Manual {
+    examples: &[
+        ("lockwright check -- ./server --port 8080", "Report on standard error when the server ends."),
+        ("lockwright check -o locks.txt --json locks.json -- make test", "Keep the program's standard error free of the report."),
+        ("lockwright check --fail-on possible -- ./tests", "Also fail on what this run's schedule and data did not show."),
+        ("lockwright check --on-deadlock abort -- ./server", "A real deadlock leaves a core file to look into."),
+        ("lockwright check --keep -- ./server; lockwright report DIR", "Report later, or again."),
+    ],
+    exit_status: &[
+        (
+            "(the program's)",
+            "Where nothing below applies. If the program died of a signal, so does lockwright: a shell shows 128 + the signal's number.",
+        ),
+        FINDING,
+        USAGE,
+        OWN_FAILURE,
+        NOT_RUNNABLE,
+        NOT_FOUND,
+    ],
+    environment: RUN_ENVIRONMENT,
+    files: RUN_FILES,
+};
+
+/// `lockwright report`.
+pub const REPORT: Manual = Manual {
+    examples: &[
+        ("lockwright report /dev/shm/lockwright-1000/1700000000-4242", "All processes of a kept run."),
+        ("lockwright report --all --json locks.json 4243-1f2e3d4c5b6a7988.lwl", "One process, all grades, for a machine."),
+    ],
+    exit_status: &[
+        ("0", "No finding of failing grade."),
+        FINDING,
+        USAGE,
+        ("125", "No ledger could be read."),
+    ],
+    environment: &[NO_COLOR],
+    files: &[],
+};
+
+/// `lockwright demo`.
+pub const DEMO: Manual = Manual {
+    examples: &[
+        ("lockwright demo", "Watch the program and show the report."),
+        ("lockwright demo --json - 2>/dev/null", "See what the JSON looks like."),
+        ("lockwright demo --keep", "Keep ledger, program and its source to look around."),
+    ],
+    exit_status: &[
+        ("0", "The planted deadlock was found and reported. (--fail-on and --exit-code do not matter here.)"),
+        ("1", "It was not: the demo is broken on this machine."),
+        USAGE,
+        OWN_FAILURE,
+    ],
+    environment: RUN_ENVIRONMENT,
+    files: RUN_FILES,
+};

@@ -1,0 +1,99 @@
+//! How a long analysis shows that it is alive.
+
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Told by the analysis how far it is.
+pub trait Progress {
+    /// A stage of `total` steps begins; 0 where nobody can tell.
+    fn stage(&self, name: &'static str, total: u64);
+    /// `by` further steps of the stage are done.
+    fn advance(&self, by: u64);
+}
+
+/// Shows nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Progress for Silent {
+    fn stage(&self, _: &'static str, _: u64) {}
+    fn advance(&self, _: u64) {}
+}
+
+/// An analysis that is over sooner than this shows no bar: it would only flicker.
+const PATIENCE: Duration = Duration::from_millis(400);
+
+/// A bar on stderr, for terminals. Gone without a trace when dropped.
+#[derive(Debug)]
+pub struct Bar {
+    bar: ProgressBar,
+    begun: Instant,
+    stage: RefCell<Stage>,
+}
+
+#[derive(Debug, Default)]
+struct Stage {
+    name: &'static str,
+    total: u64,
+    done: u64,
+    shown: bool,
+}
+
+impl Bar {
+    /// A bar that appears once the work has taken noticeable time.
+    pub fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
+        Self { bar, begun: Instant::now(), stage: RefCell::default() }
+    }
+
+    /// Draws the stage if the user has waited long enough to wonder.
+    fn show(&self, stage: &mut Stage) {
+        if stage.shown || self.begun.elapsed() < PATIENCE {
+            return;
+        }
+        stage.shown = true;
+        let template = if stage.total == 0 {
+            "{spinner} {msg}"
+        } else {
+            "{msg} [{bar:30}] {human_pos}/{human_len} {eta}"
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.bar.set_style(style.progress_chars("=> "));
+        }
+        self.bar.set_length(stage.total);
+        self.bar.set_position(stage.done);
+        self.bar.set_message(stage.name);
+        self.bar.set_draw_target(ProgressDrawTarget::stderr());
+    }
+}
+
+impl Default for Bar {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Progress for Bar {
+    fn stage(&self, name: &'static str, total: u64) {
+        let mut stage = self.stage.borrow_mut();
+        *stage = Stage { name, total, done: 0, shown: false };
+        self.show(&mut stage);
+    }
+
+    fn advance(&self, by: u64) {
+        let mut stage = self.stage.borrow_mut();
+        stage.done += by;
+        self.show(&mut stage);
+        if stage.shown {
+            self.bar.set_position(stage.done);
+        }
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
