@@ -1,0 +1,1 @@
+//! The formats a [`crate::finding::Report`] is shown in, one file each.

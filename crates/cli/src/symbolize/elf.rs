@@ -1,0 +1,22 @@
+//! Opens an ELF file without trusting it: reads the parts that are asked for, so a file that is cut
+//! short or replaced meanwhile is an error and never a fault.
+
+use std::fs::File;
+use std::path::Path;
+
+use object::read::{File as Elf, ReadCache};
+
+/// Calls `read` with the parsed file, or gives `None` if it is not a readable ELF file.
+pub fn with_elf<T>(
+    path: &Path,
+    read: impl for<'data> FnOnce(&Elf<'data, &'data ReadCache<File>>) -> T,
+) -> Option<T> {
+    let file = File::open(path).ok()?;
+    // A named pipe or device in a damaged ledger's path would block us or worse.
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let cache = ReadCache::new(file);
+    let elf = Elf::parse(&cache).ok()?;
+    Some(read(&elf))
+}
