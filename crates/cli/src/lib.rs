@@ -6,3 +6,5 @@ pub mod error;
 pub mod finding;
 pub mod manual;
 pub mod progress;
+pub mod report;
+pub mod symbolize;
