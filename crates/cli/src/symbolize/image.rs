@@ -107,11 +107,6 @@ impl Image {
         self.symbols.object(address)
     }
 
-    /// There is debug information with source lines.
-    pub fn has_lines(&self) -> bool {
-        self.dwarf.is_some()
-    }
-
     /// There are names of functions.
     pub fn has_names(&self) -> bool {
         self.dwarf.is_some() || !self.symbols.is_empty()
