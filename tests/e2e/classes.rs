@@ -1,0 +1,51 @@
+//! Locks by the thousand are judged by class, and certain only where the same instances meet.
+
+use crate::harness::{FOUND, check, functions, lock_names, program};
+
+#[test]
+fn a_circle_of_classes_alone_is_possible() {
+    let run = check(program("instances.c")).arg("classes").run();
+    assert_eq!(run.verdicts(), [("circular-dependency", "possible")], "{}", run.stderr);
+    assert_eq!(run.code(), 0, "possible does not fail a run by default");
+    let finding = run.finding();
+    for lock in finding["locks"].as_array().unwrap() {
+        assert_eq!(lock["origin"], "init", "{lock:#}");
+        let creator = lock["created"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find_map(|f| f["function"].as_str().filter(|name| name.ends_with("_new")));
+        assert!(creator.is_some(), "the class is named by where it is made: {lock:#}");
+    }
+    assert!(functions(finding).contains(&"nest"));
+}
+
+#[test]
+fn a_circle_of_instances_is_likely() {
+    let run = check(program("instances.c")).arg("same").run();
+    assert_eq!(run.verdicts(), [("circular-dependency", "likely")], "{}", run.stderr);
+    assert_eq!(lock_names(run.finding()).len(), 2);
+    assert_eq!(run.code(), FOUND);
+}
+
+#[test]
+fn two_locks_of_one_class_in_both_orders_are_likely() {
+    let run = check(program("instances.c")).arg("transfer").run();
+    let verdicts = run.verdicts();
+    assert_eq!(verdicts.len(), 1, "{verdicts:?} {}", run.stderr);
+    let (kind, grade) = verdicts[0];
+    assert!(["circular-dependency", "recursive-locking"].contains(&kind), "{kind}");
+    assert_eq!(grade, "likely", "{}", run.stderr);
+    assert_eq!(run.code(), FOUND);
+}
+
+#[test]
+fn one_class_in_an_order_that_all_keep_fails_nothing() {
+    let run = check(program("instances.c")).arg("ascending").run();
+    assert!(
+        run.verdicts().iter().all(|(_, grade)| !["deadlocked", "likely"].contains(grade)),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(run.code(), 0);
+}

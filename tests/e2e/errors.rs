@@ -1,0 +1,166 @@
+//! What cannot be done is said plainly, with the remedy.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::harness::{Run, Scratch, build, program, run, skip, tool};
+
+/// `lockwright check` with these arguments, and the checks that hold for every error.
+fn fails(arguments: &[&str], code: i32) -> Run {
+    let mut command = tool();
+    command.arg("check").args(arguments);
+    let run = run(command);
+    assert_eq!(run.code(), code, "{}", run.stderr);
+    assert!(run.stderr.starts_with("error: "), "{}", run.stderr);
+    assert!(run.stderr.contains("help: "), "the remedy is named: {}", run.stderr);
+    assert!(run.stdout.is_empty());
+    run
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
+}
+
+fn executable(path: &Path, content: &[u8]) {
+    fs::write(path, content).unwrap();
+    fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn program_not_found() {
+    let run = fails(&["--", "no-such-program-anywhere"], 127);
+    assert!(run.stderr.contains("no-such-program-anywhere"), "{}", run.stderr);
+    let run = fails(&["--", "/no/such/file"], 127);
+    assert!(run.stderr.contains("/no/such/file"), "{}", run.stderr);
+}
+
+#[test]
+fn program_not_executable() {
+    let scratch = Scratch::new();
+    let file = scratch.join("notes.txt");
+    fs::write(&file, "no program\n").unwrap();
+    let run = fails(&["--", text(&file)], 126);
+    assert!(run.stderr.contains("chmod +x"), "{}", run.stderr);
+    let run = fails(&["--", text(scratch.path())], 126);
+    assert!(run.stderr.contains("directory"), "{}", run.stderr);
+}
+
+#[test]
+fn static_binary() {
+    let binary = build("ending.c", &["-static"]);
+    let run = fails(&["--", text(&binary), "exit", "0"], 126);
+    assert!(run.stderr.contains("static"), "{}", run.stderr);
+}
+
+#[test]
+fn thirty_two_bit_binary() {
+    let scratch = Scratch::new();
+    let file = scratch.join("old");
+    let mut elf = vec![0; 128];
+    elf[..7].copy_from_slice(b"\x7fELF\x01\x01\x01");
+    elf[16] = 2; // ET_EXEC
+    elf[18] = 3; // EM_386
+    elf[20] = 1; // EV_CURRENT
+    executable(&file, &elf);
+    let run = fails(&["--", text(&file)], 126);
+    assert!(run.stderr.contains("32-bit"), "{}", run.stderr);
+}
+
+#[test]
+fn foreign_machine() {
+    let scratch = Scratch::new();
+    let file = scratch.join("foreign");
+    let mut elf = fs::read(program("ending.c")).unwrap();
+    elf[18..20].copy_from_slice(&[22, 0]); // EM_S390
+    executable(&file, &elf);
+    fails(&["--", text(&file)], 126);
+}
+
+#[test]
+fn setuid_binary() {
+    let scratch = Scratch::new();
+    let file = scratch.join("privileged");
+    fs::copy(program("ending.c"), &file).unwrap();
+    // Another owner than who runs it, where we may: only then does the bit change anything.
+    let _ = std::os::unix::fs::chown(&file, Some(65534), None);
+    fs::set_permissions(&file, Permissions::from_mode(0o4755)).unwrap();
+    let run = fails(&["--", text(&file), "exit", "0"], 126);
+    let said = run.stderr.to_lowercase();
+    assert!(said.contains("setuid") || said.contains("set-user-id"), "{}", run.stderr);
+}
+
+#[test]
+fn ledger_directory_unwritable() {
+    let scratch = Scratch::new();
+    let file = scratch.join("file");
+    fs::write(&file, "").unwrap();
+    let below_a_file = file.join("ledgers");
+    let run = fails(&["--ledger-dir", text(&below_a_file), "--", text(&program("ending.c"))], 125);
+    assert!(run.stderr.contains(text(&below_a_file)), "{}", run.stderr);
+    assert!(run.stderr.contains("--ledger-dir"), "{}", run.stderr);
+}
+
+/// A file system of `size`, mounted for one test; `None`, said plainly, where mounting is not allowed.
+struct Tmpfs(Scratch);
+
+impl Tmpfs {
+    fn new(size: &str) -> Option<Self> {
+        let scratch = Scratch::new();
+        let mut mount = std::process::Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "none"]).arg(scratch.path());
+        match mount.output() {
+            Ok(done) if done.status.success() => Some(Self(scratch)),
+            _ => {
+                skip("mounting a small file system is not allowed here");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Tmpfs {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn ledger_directory_full() {
+    let Some(small) = Tmpfs::new("64k") else { return };
+    fs::write(small.0.join("filler"), vec![1; 60 << 10]).unwrap();
+    let mut command = tool();
+    command.args(["check", "--ledger-dir"]).arg(small.0.path()).arg("--");
+    command.arg(program("ending.c")).args(["exit", "3"]);
+    let run = run(command);
+    // Whether nothing fits or little: the program is not harmed, or was not started.
+    assert!([3, 125].contains(&run.code()), "{:?} {}", run.status, run.stderr);
+    assert!(run.stderr.contains("--ledger-dir"), "{}", run.stderr);
+    assert!(run.stderr.contains("full") || run.stderr.contains("space"), "{}", run.stderr);
+}
+
+#[test]
+fn ledger_directory_fills_up_while_the_program_runs() {
+    let Some(small) = Tmpfs::new("3m") else { return };
+    let mut command = tool();
+    command.args(["check", "--ledger-dir"]).arg(small.0.path()).arg("--");
+    // The pairs of four times 512 locks need far more than 3 MiB; SIGPIPE ends it.
+    command
+        .args(["/bin/sh", "-c"])
+        .arg(format!("{} | head -c 300000 | wc -c", program("pairs.c").display()));
+    let run = run(command);
+    assert_eq!(run.text().trim(), "300000", "the program went on unharmed: {}", run.stderr);
+    assert!(run.stderr.contains("full") || run.stderr.contains("space"), "{}", run.stderr);
+}
+
+#[test]
+fn wrong_command_line() {
+    for arguments in
+        [&["check"] as &[&str], &["check", "--on-deadlock", "pray", "--", "true"], &["chekc"]]
+    {
+        let mut command = tool();
+        command.args(arguments);
+        let run = run(command);
+        assert_eq!(run.code(), 2, "{}", run.stderr);
+    }
+}

@@ -1,0 +1,475 @@
+//! Builds a program, runs it natively or under the tool, and hands back everything that came out.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// No program of these tests needs longer, on however slow a machine; one that does hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The exit code that says: findings of failing grade.
+pub const FOUND: i32 = 66;
+
+/// The tests folder of the source tree.
+pub fn tests_dir() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests").canonicalize().expect("tests folder")
+}
+
+/// The executable built from `tests/programs/<source>`, compiled anew only when it or its flags changed.
+pub fn program(source: &str) -> PathBuf {
+    build(source, &[])
+}
+
+/// As [`program`], with more compiler flags.
+pub fn build(source: &str, flags: &[&str]) -> PathBuf {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+
+    let programs = tests_dir().join("programs");
+    let path = programs.join(source);
+    let mut hasher = DefaultHasher::new();
+    fs::read(&path).expect("source").hash(&mut hasher);
+    fs::read(programs.join("story.h")).expect("story.h").hash(&mut hasher);
+    (flags, path.as_os_str()).hash(&mut hasher);
+    let folder = target_tmp().join("programs").join(format!("{:016x}", hasher.finish()));
+    let built = folder.join(path.file_stem().expect("a file name"));
+    if built.exists() {
+        return built;
+    }
+
+    fs::create_dir_all(&folder).expect("folder for programs");
+    let unfinished = folder.join(format!("unfinished-{}", std::process::id()));
+    let cxx = path.extension() == Some(OsStr::new("cc"));
+    let mut compiler = Command::new(if cxx { "c++" } else { "cc" });
+    compiler.args(["-g", "-O1", "-pthread", "-Wall", "-Wextra", "-Werror"]);
+    if cxx {
+        compiler.arg("-std=c++20");
+    }
+    compiler.arg(&path).args(flags).arg("-o").arg(&unfinished);
+    let status = compiler.status().expect("a C compiler: install gcc and g++");
+    assert!(status.success(), "{compiler:?} failed");
+    fs::rename(&unfinished, &built).expect("rename the finished program");
+    built
+}
+
+fn target_tmp() -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+}
+
+/// A folder of one test's own, gone with it.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    /// A new, empty one.
+    pub fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = target_tmp().join(format!("run-{}-{number}", std::process::id()));
+        fs::create_dir_all(&path).expect("scratch folder");
+        Self(path)
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The path of something in it.
+    pub fn join(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What came out of a run.
+#[derive(Debug)]
+pub struct Run {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// Its stdout.
+    pub stdout: Vec<u8>,
+    /// Its stderr: the program's and, after it, the tool's.
+    pub stderr: String,
+    /// The JSON report, if one was written.
+    pub json: Option<Value>,
+}
+
+impl Run {
+    /// The exit code; a death by signal counts as 128 + its number, as shells have it.
+    pub fn code(&self) -> i32 {
+        self.status.code().unwrap_or_else(|| 128 + self.status.signal().expect("ended somehow"))
+    }
+
+    /// Stdout as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// The report.
+    pub fn report(&self) -> &Value {
+        self.json.as_ref().unwrap_or_else(|| panic!("no JSON report; stderr: {}", self.stderr))
+    }
+
+    /// The findings of the report.
+    pub fn findings(&self) -> &[Value] {
+        self.report()["findings"].as_array().expect("findings")
+    }
+
+    /// The only finding; anything else fails the test with the whole report.
+    pub fn finding(&self) -> &Value {
+        let findings = self.findings();
+        assert_eq!(findings.len(), 1, "one finding expected: {:#}\n{}", self.report(), self.stderr);
+        &findings[0]
+    }
+
+    /// (kind, grade) of each finding.
+    pub fn verdicts(&self) -> Vec<(&str, &str)> {
+        self.findings()
+            .iter()
+            .map(|f| (f["kind"].as_str().expect("kind"), f["grade"].as_str().expect("grade")))
+            .collect()
+    }
+
+    /// A count of the report's summary.
+    pub fn count(&self, what: &str) -> u64 {
+        self.report()["summary"][what]
+            .as_u64()
+            .unwrap_or_else(|| panic!("no {what} in {:#}", self.report()["summary"]))
+    }
+}
+
+/// Names of a finding's locks, sorted.
+pub fn lock_names(finding: &Value) -> Vec<&str> {
+    let mut names: Vec<_> = finding["locks"]
+        .as_array()
+        .expect("locks")
+        .iter()
+        .map(|lock| lock["name"].as_str().expect("name"))
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+/// Names of the threads of a finding's steps, in order.
+pub fn thread_names(finding: &Value) -> Vec<&str> {
+    finding["steps"]
+        .as_array()
+        .expect("steps")
+        .iter()
+        .map(|step| step["thread"]["name"].as_str().expect("name"))
+        .collect()
+}
+
+/// All functions named in a finding's stacks.
+pub fn functions(finding: &Value) -> Vec<&str> {
+    frames(finding).filter_map(|frame| frame["function"].as_str()).collect()
+}
+
+/// All frames of a finding's steps.
+pub fn frames(finding: &Value) -> impl Iterator<Item = &Value> {
+    finding["steps"]
+        .as_array()
+        .expect("steps")
+        .iter()
+        .flat_map(|step| step["stack"].as_array().expect("stack"))
+}
+
+/// A program to be run natively.
+pub fn native(program: impl AsRef<OsStr>) -> Job {
+    Job {
+        command: Command::new(program),
+        stdin: Vec::new(),
+        json: None,
+        scratch: Scratch::new(),
+        keep: false,
+    }
+}
+
+/// A program to be run under `lockwright check`.
+pub fn check(program: impl AsRef<OsStr>) -> Job {
+    check_with(&[] as &[&str], program)
+}
+
+/// As [`check`], with options of the tool.
+pub fn check_with(options: &[impl AsRef<OsStr>], program: impl AsRef<OsStr>) -> Job {
+    let scratch = Scratch::new();
+    let json = scratch.join("report.json");
+    let mut command = tool();
+    command.arg("check").arg("--json").arg(&json);
+    command.arg("--ledger-dir").arg(scratch.join("ledgers"));
+    command.args(options).arg("--").arg(program);
+    let keep = options.iter().any(|option| option.as_ref() == "--keep");
+    Job { command, stdin: Vec::new(), json: Some(json), scratch, keep }
+}
+
+/// The tool itself.
+pub fn tool() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lockwright"));
+    for name in
+        ["LD_PRELOAD", "LOCKWRIGHT_DIR", "LOCKWRIGHT_ENGINES", "XDG_RUNTIME_DIR", "NO_COLOR"]
+    {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Any command line, run to its end.
+pub fn run(command: Command) -> Run {
+    Job { command, stdin: Vec::new(), json: None, scratch: Scratch::new(), keep: false }.run()
+}
+
+/// A run about to start.
+pub struct Job {
+    command: Command,
+    stdin: Vec<u8>,
+    json: Option<PathBuf>,
+    scratch: Scratch,
+    keep: bool,
+}
+
+impl Job {
+    /// One argument of the program.
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.command.arg(arg);
+        self
+    }
+
+    /// Arguments of the program.
+    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    /// An environment variable.
+    pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.command.env(name, value.into());
+        self
+    }
+
+    /// What it reads from stdin; else nothing.
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = bytes.into();
+        self
+    }
+
+    /// Where the ledgers of the run go.
+    pub fn ledger_dir(&self) -> PathBuf {
+        self.scratch.join("ledgers")
+    }
+
+    /// Runs it to its end.
+    pub fn run(self) -> Run {
+        self.spawn().wait()
+    }
+
+    /// Starts it.
+    pub fn spawn(mut self) -> Running {
+        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = self.command.spawn().unwrap_or_else(|e| panic!("{:?}: {e}", self.command));
+        let mut stdin = child.stdin.take().expect("piped");
+        let input = std::mem::take(&mut self.stdin);
+        // A program that does not read closes the pipe: no concern of ours.
+        std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let stdout = Stream::follow(child.stdout.take().expect("piped"));
+        let stderr = Stream::follow(child.stderr.take().expect("piped"));
+        Running { child, stdout, stderr, job: self }
+    }
+}
+
+/// A stream that a thread reads as it comes.
+struct Stream {
+    bytes: std::sync::Arc<Mutex<Vec<u8>>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Stream {
+    fn follow(mut from: impl Read + Send + 'static) -> Self {
+        let bytes = std::sync::Arc::new(Mutex::new(Vec::new()));
+        let into = bytes.clone();
+        let reader = std::thread::spawn(move || {
+            let mut buffer = [0; 65536];
+            while let Ok(n @ 1..) = from.read(&mut buffer) {
+                into.lock().expect("no panic in here").extend_from_slice(&buffer[..n]);
+            }
+        });
+        Self { bytes, reader: Some(reader) }
+    }
+
+    fn so_far(&self) -> Vec<u8> {
+        self.bytes.lock().expect("no panic in there").clone()
+    }
+
+    fn all(&mut self) -> Vec<u8> {
+        self.reader.take().expect("once").join().expect("reader");
+        self.so_far()
+    }
+}
+
+/// A run in progress; killed when dropped unfinished.
+pub struct Running {
+    child: Child,
+    stdout: Stream,
+    stderr: Stream,
+    job: Job,
+}
+
+impl Running {
+    /// Process id of what was started: the tool, or the program when native.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Where the ledgers of the run are.
+    pub fn ledger_dir(&self) -> PathBuf {
+        self.job.ledger_dir()
+    }
+
+    /// Stdout as far as it came.
+    pub fn stdout(&self) -> Vec<u8> {
+        self.stdout.so_far()
+    }
+
+    /// Stderr as far as it came.
+    pub fn stderr(&self) -> String {
+        String::from_utf8_lossy(&self.stderr.so_far()).into_owned()
+    }
+
+    /// The process id that the program prints as its first line.
+    pub fn program_id(&self) -> u32 {
+        until("the program's first line", || {
+            let out = self.stdout();
+            let line = out.split(|&b| b == b'\n').next()?;
+            (line.len() < out.len())
+                .then(|| String::from_utf8_lossy(line).trim().parse().expect("a process id"))
+        })
+    }
+
+    /// Waits until stderr has `text`.
+    pub fn await_stderr(&self, text: &str) {
+        until(text, || self.stderr().contains(text).then_some(()));
+    }
+
+    /// Whether it runs yet.
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().expect("wait").is_none()
+    }
+
+    /// Waits for the end; too long a wait ends it and fails the test.
+    pub fn wait(mut self) -> Run {
+        let start = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("wait") {
+                break status;
+            }
+            assert!(
+                start.elapsed() < PATIENCE,
+                "{:?} hangs; stderr so far: {}",
+                self.job.command,
+                self.stderr()
+            );
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        let stdout = self.stdout.all();
+        let stderr = String::from_utf8_lossy(&self.stderr.all()).into_owned();
+        let json = self.job.json.as_ref().and_then(|path| fs::read(path).ok()).map(|bytes| {
+            serde_json::from_slice(&bytes)
+                .unwrap_or_else(|e| panic!("the JSON report does not parse: {e}"))
+        });
+        if self.job.json.is_some() && !self.job.keep {
+            let left = files(&self.ledger_dir());
+            assert!(left.is_empty(), "ledgers left behind: {left:?}; stderr: {stderr}");
+        }
+        Run { status, stdout, stderr, json }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            // SIGTERM, so that the tool takes the program with it; the certain way if that does not help.
+            signal(self.child.id(), libc::SIGTERM);
+            std::thread::sleep(Duration::from_millis(500));
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Sends a signal to one process.
+pub fn signal(pid: u32, number: i32) {
+    // SAFETY: kill(2) on a single process; a wrong id is an error, not undefined.
+    unsafe { libc::kill(pid as libc::pid_t, number) };
+}
+
+/// Whether the process is there, a zombie not counted.
+pub fn is_alive(pid: u32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| !stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z")))
+}
+
+/// Waits for something that comes by itself, and fails the test if it does not.
+pub fn until<T>(what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(value) = poll() {
+            return value;
+        }
+        assert!(start.elapsed() < PATIENCE, "waited in vain for: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// All files below a folder; none if there is no folder.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|t| t.is_dir()) {
+            found.extend(files(&entry.path()));
+        } else {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The ledgers below a folder.
+pub fn ledgers(folder: &Path) -> Vec<PathBuf> {
+    files(folder).into_iter().filter(|f| f.extension() == Some(OsStr::new("lwl"))).collect()
+}
+
+/// The first of the programs `names` that is installed. None skips the test, plainly; in CI it fails it.
+pub fn installed(names: &[&str], package: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/libexec".into()]);
+    let found = folders.flat_map(|d| names.iter().map(move |n| d.join(n))).find(|f| f.is_file());
+    if found.is_none() {
+        let why = format!("{} is not installed (Debian package {package})", names[0]);
+        assert!(std::env::var_os("LOCKWRIGHT_CI").is_none(), "{why}");
+        skip(&why);
+    }
+    found
+}
+
+/// Says on the real stderr that a test is skipped: the test runner hides what a passing test prints.
+pub fn skip(why: &str) {
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    let line = format!("skipped: {test}: {why}\n");
+    // SAFETY: write(2) of an initialised buffer.
+    unsafe { libc::write(2, line.as_ptr().cast(), line.len()) };
+}

@@ -1,0 +1,232 @@
+//! Debian's mariadbd under real clients: the same tables as without the tool, a clean shutdown, and a report that
+//! shows that its locks were really watched.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::harness::{Job, Run, Scratch, check, installed, native, signal, until};
+
+const CLIENTS: usize = 4;
+
+#[test]
+fn tables_are_the_same_and_its_locks_are_watched() {
+    let Some(tools) = Tools::find() else { return };
+    let scratch = Scratch::new();
+    let fresh = scratch.join("fresh");
+    tools.install(&fresh);
+
+    let natively = serve(&tools, native(&tools.server), &fresh, &scratch.join("native"));
+    let watched = serve(&tools, check(&tools.server), &fresh, &scratch.join("watched"));
+    assert_eq!(natively.answers, watched.answers);
+
+    let run = watched.run;
+    assert_eq!(natively.run.status.code(), Some(0), "{}", natively.run.stderr);
+    assert_eq!(run.status.code(), Some(0), "SIGTERM shuts mariadbd down cleanly: {}", run.stderr);
+    assert!(!run.stderr.contains("mysqld got signal"), "{}", run.stderr);
+    assert_eq!(run.count("processes"), 1);
+    assert_eq!(run.count("lost"), 0);
+    assert!(run.count("threads") >= 10, "{:#}", run.report()["summary"]);
+    assert!(run.count("locks") > 200, "{:#}", run.report()["summary"]);
+    assert!(run.count("classes") > 30, "{:#}", run.report()["summary"]);
+    assert!(run.count("dependencies") > 50, "{:#}", run.report()["summary"]);
+    assert!(run.count("acquisitions") > 100_000, "{:#}", run.report()["summary"]);
+    assert!(
+        run.verdicts().iter().all(|(_, grade)| *grade != "deadlocked"),
+        "mariadbd did not deadlock: {}",
+        run.stderr
+    );
+}
+
+struct Tools {
+    server: PathBuf,
+    install: PathBuf,
+    client: PathBuf,
+    sysbench: PathBuf,
+}
+
+impl Tools {
+    fn find() -> Option<Self> {
+        Some(Self {
+            server: installed(&["mariadbd"], "mariadb-server")?,
+            install: installed(&["mariadb-install-db"], "mariadb-server")?,
+            client: installed(&["mariadb"], "mariadb-client")?,
+            sysbench: installed(&["sysbench"], "sysbench")?,
+        })
+    }
+
+    /// Fills a new data folder with the system tables; the user root has no password.
+    fn install(&self, data: &Path) {
+        let mut command = Command::new(&self.install);
+        command.args([
+            "--no-defaults",
+            "--auth-root-authentication-method=normal",
+            "--skip-test-db",
+        ]);
+        command.arg(format!("--datadir={}", data.display())).arg("--innodb-log-file-size=8M");
+        command.args(user());
+        let out = command.output().expect("mariadb-install-db");
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stdout));
+    }
+
+    /// Runs SQL; the answers as tab-separated text.
+    fn sql(&self, socket: &Path, sql: &str) -> String {
+        let mut command = self.client(socket);
+        command.args(["--batch", "--execute", sql]);
+        let out = command.stdin(Stdio::null()).output().expect("mariadb client");
+        assert!(out.status.success(), "{sql}: {}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8_lossy(&out.stdout).into_owned()
+    }
+
+    fn client(&self, socket: &Path) -> Command {
+        let mut command = Command::new(&self.client);
+        command.args(["--no-defaults", "--user=root", "--protocol=socket"]);
+        command.arg(format!("--socket={}", socket.display()));
+        command
+    }
+
+    fn sysbench(&self, socket: &Path, script: &str, arguments: &[&str]) {
+        let mut command = Command::new(&self.sysbench);
+        command.arg(script).arg(format!("--mysql-socket={}", socket.display()));
+        command.args(["--mysql-user=root", "--mysql-db=load", "--tables=2", "--table-size=2000"]);
+        command.args(arguments);
+        let out = command.stdin(Stdio::null()).output().expect("sysbench");
+        let said = String::from_utf8_lossy(&out.stdout);
+        assert!(out.status.success(), "{said}{}", String::from_utf8_lossy(&out.stderr));
+    }
+}
+
+/// mariadbd refuses to run as root unless told to.
+fn user() -> Option<&'static str> {
+    // SAFETY: no preconditions.
+    (unsafe { libc::geteuid() } == 0).then_some("--user=root")
+}
+
+struct Served {
+    answers: String,
+    run: Run,
+}
+
+fn serve(tools: &Tools, job: Job, fresh: &Path, data: &Path) -> Served {
+    let copied = Command::new("cp").arg("-a").arg(fresh).arg(data).status().expect("cp");
+    assert!(copied.success());
+    // A socket's path has room for 107 bytes only.
+    let sockets = tempdir();
+    let socket = sockets.path().join("s");
+    let pid_file = sockets.path().join("pid");
+    let job = job
+        .args(["--no-defaults", "--skip-networking", "--innodb-log-file-size=8M"])
+        .args(["--innodb-buffer-pool-size=64M", "--skip-log-bin", "--performance-schema=OFF"])
+        .arg(format!("--datadir={}", data.display()))
+        .arg(format!("--socket={}", socket.display()))
+        .arg(format!("--pid-file={}", pid_file.display()))
+        .args(user());
+    let mut running = job.spawn();
+    until("mariadbd to answer", || {
+        assert!(running.is_running(), "mariadbd ended: {}", running.stderr());
+        let mut ping = tools.client(&socket);
+        ping.args(["--execute", "SELECT 1"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        (socket.exists() && ping.status().is_ok_and(|s| s.success())).then_some(())
+    });
+
+    let answers = load(tools, &socket);
+
+    let pid =
+        fs::read_to_string(&pid_file).expect("pid file").trim().parse().expect("a process id");
+    signal(pid, libc::SIGTERM);
+    Served { answers, run: running.wait() }
+}
+
+/// Clients at once, whose outcome does not depend on who comes first; then a standard load whose does.
+fn load(tools: &Tools, socket: &Path) -> String {
+    tools.sql(
+        socket,
+        "CREATE DATABASE load; USE load;
+         CREATE TABLE account (id INT PRIMARY KEY, balance BIGINT NOT NULL) ENGINE=InnoDB;
+         CREATE TABLE journal (id INT AUTO_INCREMENT PRIMARY KEY, client INT, round INT, note TEXT,
+                               UNIQUE (client, round)) ENGINE=InnoDB;
+         INSERT INTO account SELECT seq, 1000 FROM seq_1_to_200;",
+    );
+    let scripts: Vec<String> = (0..CLIENTS).map(script).collect();
+    let answers: Vec<String> = std::thread::scope(|scope| {
+        let clients: Vec<_> = scripts
+            .iter()
+            .map(|script| scope.spawn(move || tools.sql(socket, &format!("USE load; {script}"))))
+            .collect();
+        clients.into_iter().map(|client| client.join().expect("client")).collect()
+    });
+
+    let threads = format!("--threads={CLIENTS}");
+    let script = "oltp_read_write";
+    tools.sysbench(socket, script, &["prepare"]);
+    tools.sysbench(
+        socket,
+        script,
+        &[&threads, "--events=600", "--time=0", "--mysql-ignore-errors=all", "run"],
+    );
+
+    let mut out = answers.concat();
+    out += &tools.sql(
+        socket,
+        "USE load; CHECKSUM TABLE account; SELECT SUM(balance), COUNT(*) FROM account;
+         SELECT client, COUNT(*), MD5(GROUP_CONCAT(round, note ORDER BY round)) FROM journal GROUP BY client;
+         SELECT COUNT(*) FROM sbtest1; CHECK TABLE account, journal, sbtest1, sbtest2;",
+    );
+    out
+}
+
+/// The transfers of one client: sums commute, so the balances do not depend on the schedule. Rows are locked in
+/// ascending order, so InnoDB has no deadlock of its own to resolve.
+fn script(client: usize) -> String {
+    let mut sql = String::from("SET SESSION group_concat_max_len = 1000000;");
+    for round in 0..250 {
+        let from = 1 + (client * 37 + round * 11) % 199;
+        let to = from + 1 + (round * 13 + client) % (200 - from);
+        let amount = 1 + (client + round) % 9;
+        let _ = write!(
+            sql,
+            "BEGIN; UPDATE account SET balance = balance - {amount} WHERE id = {from};
+             UPDATE account SET balance = balance + {amount} WHERE id = {to};
+             INSERT INTO journal (client, round, note) VALUES ({client}, {round}, REPEAT('{client}', {round}));
+             COMMIT;"
+        );
+        if round % 50 == 49 {
+            let _ = write!(
+                sql,
+                "SELECT COUNT(*), SUM(LENGTH(note)) FROM journal WHERE client = {client};
+                 SELECT COUNT(*) FROM account a JOIN account b ON a.id = b.id + 1;"
+            );
+        }
+    }
+    sql
+}
+
+/// A short path for sockets, gone with the value.
+fn tempdir() -> ShortDir {
+    let path = PathBuf::from(format!(
+        "/tmp/lw-e2e-{}-{:?}",
+        std::process::id(),
+        std::thread::current().id()
+    ));
+    let path = PathBuf::from(path.to_string_lossy().replace(['(', ')'], ""));
+    fs::create_dir_all(&path).expect("folder for sockets");
+    ShortDir(path)
+}
+
+struct ShortDir(PathBuf);
+
+impl ShortDir {
+    fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for ShortDir {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,112 @@
+//! Options of `check` and `report`.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+
+use crate::harness::{FOUND, Scratch, check, check_with, ledgers, program, run, signal, tool};
+
+#[test]
+fn fail_on_moves_the_threshold() {
+    let instances = program("instances.c");
+    let possible = check_with(&["--fail-on", "possible"], &instances).arg("classes").run();
+    assert_eq!(possible.code(), FOUND);
+    let deadlocked = check_with(&["--fail-on", "deadlocked"], &instances).arg("same").run();
+    assert_eq!(deadlocked.verdicts(), [("circular-dependency", "likely")]);
+    assert_eq!(deadlocked.code(), 0);
+    let single = check_with(&["--fail-on", "single-thread"], program("abba.c")).arg("single").run();
+    assert_eq!(single.code(), FOUND);
+}
+
+#[test]
+fn exit_code_is_free_to_choose() {
+    let run = check_with(&["--exit-code", "9"], program("abba.c")).run();
+    assert_eq!(run.code(), 9);
+    let run = check_with(&["--exit-code", "0"], program("abba.c")).run();
+    assert_eq!((run.code(), run.findings().len()), (0, 1));
+    // It is for findings, not for the program's own end.
+    let run = check_with(&["--exit-code", "9"], program("ending.c")).args(["exit", "3"]).run();
+    assert_eq!(run.code(), 3);
+}
+
+#[test]
+fn output_goes_to_a_file() {
+    let scratch = Scratch::new();
+    let file = scratch.join("report.txt");
+    let run = check_with(&["-o", file.to_str().unwrap()], program("abba.c")).run();
+    let report = fs::read_to_string(&file).expect("the report");
+    assert!(report.contains("likely") && report.contains("turn-2"), "{report}");
+    assert!(!run.stderr.contains("turn-2"), "stderr stays the program's: {}", run.stderr);
+    assert_eq!(run.code(), FOUND);
+}
+
+#[test]
+fn grades_of_no_concern_are_counted_and_shown_on_demand() {
+    let brief = check(program("abba.c")).arg("single").run();
+    assert!(brief.stderr.contains("single-thread"), "{}", brief.stderr);
+    let full = check_with(&["--all"], program("abba.c")).arg("single").run();
+    assert!(full.stderr.lines().count() > brief.stderr.lines().count(), "{}", full.stderr);
+    assert!(full.stderr.contains("abba.c"), "{}", full.stderr);
+}
+
+#[test]
+fn kept_ledgers_give_the_same_report_later() {
+    let scratch = Scratch::new();
+    let folder = scratch.join("kept");
+    let json = scratch.join("now.json");
+    let mut now = tool();
+    now.args(["check", "--keep", "--json"]).arg(&json).arg("--ledger-dir").arg(&folder);
+    now.arg("--").arg(program("abba.c"));
+    let now = run(now);
+    assert_eq!(now.code(), FOUND, "{}", now.stderr);
+    let kept = ledgers(&folder);
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    assert!(now.stderr.contains(folder.to_str().unwrap()), "it says where: {}", now.stderr);
+
+    for what in [kept[0].clone(), kept[0].parent().unwrap().to_owned()] {
+        let later_json = scratch.join("later.json");
+        let mut later = tool();
+        later.args(["report", "--json"]).arg(&later_json).arg(&what);
+        let later = run(later);
+        assert_eq!(later.code(), FOUND, "{}", later.stderr);
+        let read = |path| -> serde_json::Value {
+            serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+        };
+        let (now, later) = (read(&json), read(&later_json));
+        assert_eq!(now["findings"], later["findings"]);
+        assert_eq!(now["summary"]["acquisitions"], later["summary"]["acquisitions"]);
+    }
+}
+
+#[test]
+fn report_of_a_program_that_was_killed() {
+    let running = check_with(&["--keep"], program("ending.c")).arg("wait").spawn();
+    let pid = running.program_id();
+    signal(pid, libc::SIGKILL);
+    let folder = running.ledger_dir();
+    let mut running = running;
+    crate::harness::until("the end", || (!running.is_running()).then_some(()));
+    let kept = ledgers(&folder);
+    assert_eq!(kept.len(), 1);
+    let mut later = tool();
+    later.args(["report", "--json", "-"]).arg(&kept[0]);
+    let later = run(later);
+    let report: serde_json::Value = serde_json::from_slice(&later.stdout).unwrap();
+    assert_eq!(report["summary"]["acquisitions"], 2, "{report:#}");
+    assert_eq!(report["processes"][0]["exited"], false);
+    assert_eq!(running.wait().status.signal(), Some(libc::SIGKILL));
+}
+
+#[test]
+fn report_of_a_program_that_runs_on() {
+    let running = check(program("ending.c")).arg("wait").spawn();
+    let pid = running.program_id();
+    let live = ledgers(&running.ledger_dir());
+    assert_eq!(live.len(), 1, "{live:?}");
+    let mut report = tool();
+    report.args(["report", "--json", "-"]).arg(&live[0]);
+    let report: serde_json::Value = serde_json::from_slice(&run(report).stdout).unwrap();
+    assert_eq!(report["processes"][0]["pid"], pid);
+    assert_eq!(report["summary"]["acquisitions"], 2);
+    signal(pid, libc::SIGTERM);
+    assert_eq!(running.wait().status.code(), Some(7));
+}

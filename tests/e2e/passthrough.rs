@@ -1,0 +1,128 @@
+//! The program must not notice: streams, exit codes, signals, return codes, errno.
+
+use std::os::unix::process::ExitStatusExt;
+
+use crate::harness::{check, is_alive, native, program, run, signal, tool};
+
+#[test]
+fn exit_codes() {
+    for code in [0, 1, 3, 42, 65, 255] {
+        let run = check(program("ending.c")).args(["exit", &code.to_string()]).run();
+        assert_eq!(run.status.code(), Some(code), "{}", run.stderr);
+        assert!(run.findings().is_empty());
+    }
+}
+
+#[test]
+fn deaths_by_signal() {
+    for number in
+        [libc::SIGSEGV, libc::SIGTERM, libc::SIGKILL, libc::SIGABRT, libc::SIGINT, libc::SIGPIPE]
+    {
+        let run = check(program("ending.c")).args(["signal", &number.to_string()]).run();
+        assert_eq!(run.status.signal(), Some(number), "{:?} {}", run.status, run.stderr);
+        assert_eq!(run.count("acquisitions"), 2, "what it did before is in the report");
+    }
+}
+
+#[test]
+fn streams_byte_for_byte() {
+    // All byte values, no final newline, longer than any pipe's buffer.
+    let input: Vec<u8> =
+        (0..1_000_003u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let run = check(program("ending.c")).arg("copy").stdin(input.clone()).run();
+    assert!(run.stdout == input, "{} bytes came out", run.stdout.len());
+    assert!(
+        run.stderr.starts_with("1000003 bytes\n"),
+        "the program's stderr comes first: {}",
+        run.stderr
+    );
+    assert_eq!(run.code(), 0);
+}
+
+#[test]
+fn arguments_and_environment() {
+    let arguments = ["environment", "--json", "", "a b", "--", "-o", "$HOME", "\u{e4}"];
+    let job = check(program("ending.c")).args(arguments).env("GREETING", "good morning");
+    assert_eq!(
+        job.run().text(),
+        "[--json]\n[]\n[a b]\n[--]\n[-o]\n[$HOME]\n[\u{e4}]\ngood morning\n"
+    );
+}
+
+#[test]
+fn return_codes_and_errno() {
+    let program = program("returns.c");
+    let natively = native(&program).run();
+    assert!(natively.text().lines().count() > 100 && natively.text().contains("EOWNERDEAD"));
+    let watched = check(&program).run();
+    assert_eq!(watched.text(), natively.text());
+    assert_eq!(watched.code(), natively.code(), "{}", watched.stderr);
+}
+
+#[test]
+fn a_signal_sent_to_the_tool_reaches_the_program() {
+    let running = check(program("ending.c")).arg("wait").spawn();
+    let pid = running.program_id();
+    signal(running.id(), libc::SIGTERM);
+    let run = running.wait();
+    assert!(run.text().ends_with("terminated\n"), "its handler ran: {}", run.text());
+    assert_eq!(run.status.code(), Some(7), "{}", run.stderr);
+    assert_eq!(run.count("acquisitions"), 2);
+    assert!(!is_alive(pid));
+}
+
+#[test]
+fn nothing_is_printed_while_it_runs() {
+    let running = check(program("ending.c")).arg("wait").spawn();
+    let pid = running.program_id();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(running.stderr(), "");
+    signal(pid, libc::SIGKILL);
+    assert_eq!(running.wait().status.signal(), Some(libc::SIGKILL));
+}
+
+#[test]
+fn the_terminal_is_the_programs() {
+    // script(1) gives it one; without, all three streams are pipes.
+    let piped = check(program("ending.c")).arg("terminal").run();
+    assert_eq!(piped.text(), "000\n");
+    let Some(script) = crate::harness::installed(&["script"], "bsdutils") else { return };
+    let mut command = std::process::Command::new(script);
+    command.env("TERM", "xterm").args(["-q", "-e", "-c"]);
+    let line = format!(
+        "{} check -- {} terminal",
+        env!("CARGO_BIN_EXE_lockwright"),
+        program("ending.c").display()
+    );
+    command.arg(line).arg("/dev/null");
+    let on_terminal = run(command);
+    assert!(on_terminal.text().starts_with("111"), "{}", on_terminal.text());
+}
+
+#[test]
+fn a_program_without_locks() {
+    let run = check(program("ending.c")).arg("nolocks").run();
+    assert_eq!(run.code(), 0);
+    assert!(run.findings().is_empty());
+    assert_eq!(run.count("acquisitions"), 0);
+    assert!(run.stderr.lines().count() <= 3, "one line is enough: {}", run.stderr);
+}
+
+#[test]
+fn no_finding_is_one_line_that_says_what_was_watched() {
+    let run = check(program("inorder.c")).run();
+    assert_eq!(run.stderr.trim_end().lines().count(), 1, "{}", run.stderr);
+    for word in ["lock", "class", "chain", "thread", "acquisition"] {
+        assert!(run.stderr.contains(word), "{word}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn no_colour_where_there_is_no_terminal() {
+    let run = check(program("abba.c")).run();
+    assert!(!run.stderr.contains('\u{1b}'), "{}", run.stderr);
+    let mut command = tool();
+    command.args(["check", "--color", "always", "--"]).arg(program("abba.c"));
+    let run = crate::harness::run(command);
+    assert!(run.stderr.contains('\u{1b}'), "{}", run.stderr);
+}

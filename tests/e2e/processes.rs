@@ -1,0 +1,50 @@
+//! More than one process: each has its ledger.
+
+use crate::harness::{FOUND, check, check_with, ledgers, lock_names, program, until};
+
+#[test]
+fn a_forked_child_has_its_own_ledger() {
+    let mut running = check_with(&["--keep"], program("forking.c")).spawn();
+    let folder = running.ledger_dir();
+    until("the end", || (!running.is_running()).then_some(()));
+    assert_eq!(ledgers(&folder).len(), 2, "one ledger each");
+    let run = running.wait();
+    let (child, code) = run
+        .text()
+        .trim()
+        .strip_prefix("child ")
+        .and_then(|rest| rest.split_once(" exited with "))
+        .map(|(pid, code)| (pid.parse::<u64>().unwrap(), code.to_owned()))
+        .unwrap_or_else(|| panic!("stdout: {}", run.text()));
+    assert_eq!(code, "5");
+    assert_eq!(run.count("processes"), 2);
+    assert_eq!(run.verdicts(), [("circular-dependency", "likely")], "{}", run.stderr);
+    assert_eq!(run.finding()["pid"].as_u64(), Some(child));
+    assert_eq!(lock_names(run.finding()), ["left", "right"]);
+    assert_eq!(run.code(), FOUND);
+}
+
+#[test]
+fn programs_started_by_the_program_are_watched() {
+    let abba = program("abba.c");
+    let ending = program("ending.c");
+    let script =
+        format!("{} exit 4; echo $?; {} >/dev/null; exit 6", ending.display(), abba.display());
+    let run = check("/bin/sh").args(["-c", &script]).run();
+    assert_eq!(run.text(), "4\n");
+    assert_eq!(run.verdicts(), [("circular-dependency", "likely")], "{}", run.stderr);
+    let commands: Vec<_> = run.report()["processes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| p["exe"].as_str().unwrap().to_owned())
+        .collect();
+    for exe in [&abba, &ending] {
+        assert!(
+            commands.iter().any(|c| c == exe.to_str().unwrap()),
+            "{} in {commands:?}",
+            exe.display()
+        );
+    }
+    assert_eq!(run.code(), FOUND);
+}

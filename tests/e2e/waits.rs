@@ -1,0 +1,53 @@
+//! Reader-writer locks and condition waits.
+
+use crate::harness::{FOUND, check, functions, lock_names, program, thread_names};
+
+#[test]
+fn writers_in_both_orders_are_likely() {
+    let run = check(program("rwlock.c")).arg("write").run();
+    assert_eq!(run.verdicts(), [("circular-dependency", "likely")], "{}", run.stderr);
+    assert_eq!(lock_names(run.finding()), ["catalogue", "index_"]);
+    assert_eq!(run.finding()["locks"][0]["kind"], "rwlock");
+    assert_eq!(run.code(), FOUND);
+}
+
+#[test]
+fn readers_inside_writers_in_both_orders_are_likely() {
+    let run = check(program("rwlock.c")).arg("mixed").run();
+    assert_eq!(run.verdicts(), [("circular-dependency", "likely")], "{}", run.stderr);
+    assert_eq!(run.code(), FOUND);
+}
+
+#[test]
+fn readers_alone_cannot_deadlock() {
+    let run = check(program("rwlock.c")).arg("read").run();
+    assert!(run.findings().is_empty(), "{:#}", run.report());
+    assert_eq!(run.count("acquisitions"), 4);
+    assert_eq!(run.code(), 0);
+}
+
+#[test]
+fn a_condition_wait_alone_is_no_finding() {
+    let run = check(program("condvar.c")).arg("clean").run();
+    assert!(run.findings().is_empty(), "{:#}", run.report());
+    assert_eq!(run.code(), 0);
+}
+
+#[test]
+fn a_condition_wait_reacquires_with_the_rest_still_held() {
+    let run = check(program("condvar.c")).arg("inverted").run();
+    assert_eq!(run.verdicts(), [("circular-dependency", "likely")], "{}", run.stderr);
+    let finding = run.finding();
+    assert_eq!(lock_names(finding), ["queue", "registry"]);
+    assert_eq!(thread_names(finding).len(), 2);
+    let functions = functions(finding);
+    assert!(functions.contains(&"consumer") && functions.contains(&"accountant"), "{functions:?}");
+    let actions: Vec<_> = finding["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|s| s["action"].as_str().unwrap())
+        .collect();
+    assert!(actions.iter().any(|action| action.contains("condition")), "{actions:?}");
+    assert_eq!(run.code(), FOUND);
+}

@@ -1,0 +1,34 @@
+/* A ring of four. */
+#include "story.h"
+
+TURN(1)
+{
+	L(A);
+	L(B);
+	U(B);
+	U(A);
+}
+
+TURN(2)
+{
+	L(B);
+	L(C);
+	U(C);
+	U(B);
+}
+
+TURN(3)
+{
+	L(C);
+	L(D);
+	U(D);
+	U(C);
+}
+
+TURN(4)
+{
+	L(D);
+	L(A);
+	U(A);
+	U(D);
+}

@@ -1,0 +1,34 @@
+/* A ring of four whose middle joins two pairs that were apart. */
+#include "story.h"
+
+TURN(1)
+{
+	L(A);
+	L(B);
+	U(B);
+	U(A);
+}
+
+TURN(2)
+{
+	L(C);
+	L(D);
+	U(D);
+	U(C);
+}
+
+TURN(3)
+{
+	L(B);
+	L(C);
+	U(C);
+	U(B);
+}
+
+TURN(4)
+{
+	L(D);
+	L(A);
+	U(A);
+	U(D);
+}

@@ -1,0 +1,57 @@
+/* A ring of threads, each holding its lock and waiting for the next one's: hangs for certain, the first time.
+ *
+ *   deadlock [THREADS]   prints its process id first
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static pthread_mutex_t fork_1 = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t fork_2 = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t fork_3 = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t *forks[] = { &fork_1, &fork_2, &fork_3 };
+
+static pthread_barrier_t all_hold_one;
+static int threads = 2;
+
+static void *dine(void *arg)
+{
+	long seat = (long)arg;
+	pthread_mutex_lock(forks[seat]);
+	pthread_barrier_wait(&all_hold_one);
+	if (seat == 0) /* closes the ring last, so that the report is the same every time */
+		usleep(100000);
+	pthread_mutex_lock(forks[(seat + 1) % threads]);
+	puts("not reached");
+	return NULL;
+}
+
+static void on_abort(int signal)
+{
+	(void)signal;
+	if (write(STDOUT_FILENO, "aborted\n", 8) != 8)
+		_exit(1);
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t seats[3];
+	static const char *const names[] = { "plato", "kant", "hegel" };
+
+	if (argc > 1)
+		threads = atoi(argv[1]);
+	signal(SIGABRT, on_abort);
+	printf("%d\n", (int)getpid());
+	fflush(stdout);
+	pthread_barrier_init(&all_hold_one, NULL, threads);
+	for (long i = 0; i < threads; i++) {
+		pthread_create(&seats[i], NULL, dine, (void *)i);
+		pthread_setname_np(seats[i], names[i]);
+	}
+	for (int i = 0; i < threads; i++)
+		pthread_join(seats[i], NULL);
+	return 0;
+}

@@ -1,0 +1,68 @@
+/* Two reader-writer locks in both orders.
+ *
+ *   rwlock write     write in write, one thread after the other: could deadlock
+ *   rwlock mixed     read in write on both sides: could deadlock
+ *   rwlock read      read in read: glibc's default rwlock lets readers in past waiting writers, so it cannot
+ *   rwlock deadlock  write in write, both at once: hangs
+ */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static pthread_rwlock_t catalogue = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_rwlock_t index_ = PTHREAD_RWLOCK_INITIALIZER;
+
+typedef int (*lock_fn)(pthread_rwlock_t *);
+static lock_fn outer, inner;
+static pthread_barrier_t both;
+static sem_t forward_done;
+static int deadlock;
+
+static void *forward(void *arg)
+{
+	(void)arg;
+	outer(&catalogue);
+	if (deadlock)
+		pthread_barrier_wait(&both);
+	inner(&index_);
+	pthread_rwlock_unlock(&index_);
+	pthread_rwlock_unlock(&catalogue);
+	sem_post(&forward_done);
+	pthread_barrier_wait(&both);
+	return NULL;
+}
+
+static void *backward(void *arg)
+{
+	(void)arg;
+	if (!deadlock)
+		sem_wait(&forward_done);
+	outer(&index_);
+	if (deadlock)
+		pthread_barrier_wait(&both);
+	inner(&catalogue);
+	pthread_rwlock_unlock(&catalogue);
+	pthread_rwlock_unlock(&index_);
+	pthread_barrier_wait(&both);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "write";
+	pthread_t threads[2];
+
+	outer = !strcmp(how, "read") ? pthread_rwlock_rdlock : pthread_rwlock_wrlock;
+	inner = !strcmp(how, "read") || !strcmp(how, "mixed") ? pthread_rwlock_rdlock : pthread_rwlock_wrlock;
+	deadlock = !strcmp(how, "deadlock");
+	pthread_barrier_init(&both, NULL, 2);
+	sem_init(&forward_done, 0, 0);
+	pthread_create(&threads[0], NULL, forward, NULL);
+	pthread_create(&threads[1], NULL, backward, NULL);
+	pthread_join(threads[0], NULL);
+	pthread_join(threads[1], NULL);
+	puts("the end");
+	return 0;
+}
