@@ -102,7 +102,11 @@ impl Severity {
             Self::Warning => ("warning", "\x1b[1;33m"),
             Self::Note => ("note", "\x1b[1;32m"),
         };
-        if colour { format!("{on}{word}\x1b[0m: {message}\n") } else { format!("{word}: {message}\n") }
+        if colour {
+            format!("{on}{word}\x1b[0m: {message}\n")
+        } else {
+            format!("{word}: {message}\n")
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 pub mod args;
 pub mod error;
 pub mod finding;
+pub mod ledger_dir;
 pub mod manual;
 pub mod progress;
 pub mod report;

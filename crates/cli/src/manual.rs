@@ -67,10 +67,7 @@ const NO_COLOR: Entry =
     ("NO_COLOR", "If set and not empty, --color auto means never (https://no-color.org).");
 const RUN_ENVIRONMENT: &[Entry] = &[
     NO_COLOR,
-    (
-        "XDG_RUNTIME_DIR, TMPDIR",
-        "Where ledgers go; see Files.",
-    ),
+    ("XDG_RUNTIME_DIR, TMPDIR", "Where ledgers go; see Files."),
     (
         "LD_PRELOAD, LOCKWRIGHT_DIR, LOCKWRIGHT_ENGINES",
         "Set for the program. Libraries already in LD_PRELOAD stay, after lockwright's.",
@@ -87,18 +84,21 @@ const RUN_FILES: &[Entry] = &[
         "The directory of one run in there, removed after the report unless --keep is given. What a \
          killed lockwright left behind, the next one removes.",
     ),
-    (
-        "PID-*.lwl",
-        "The ledger of one process: sparse, hence much smaller than it looks.",
-    ),
+    ("PID-*.lwl", "The ledger of one process: sparse, hence much smaller than it looks."),
 ];
 
 /// `lockwright`.
 pub const LOCKWRIGHT: Manual = Manual {
     examples: &[
         ("lockwright demo", "See what it does, on a program with a planted deadlock."),
-        ("lockwright check -- ./server --port 8080", "Watch a program's locks; report when it ends."),
-        ("lockwright check --json locks.json -- make test", "The same in CI; all child processes are watched."),
+        (
+            "lockwright check -- ./server --port 8080",
+            "Watch a program's locks; report when it ends.",
+        ),
+        (
+            "lockwright check --json locks.json -- make test",
+            "The same in CI; all child processes are watched.",
+        ),
     ],
     exit_status: &[
         ("(the program's)", "check: the program's own, where nothing below applies."),
@@ -115,10 +115,22 @@ pub const LOCKWRIGHT: Manual = Manual {
 /// `lockwright check`.
 pub const CHECK: Manual = Manual {
     examples: &[
-        ("lockwright check -- ./server --port 8080", "Report on standard error when the server ends."),
-        ("lockwright check -o locks.txt --json locks.json -- make test", "Keep the program's standard error free of the report."),
-        ("lockwright check --fail-on possible -- ./tests", "Also fail on what this run's schedule and data did not show."),
-        ("lockwright check --on-deadlock abort -- ./server", "A real deadlock leaves a core file to look into."),
+        (
+            "lockwright check -- ./server --port 8080",
+            "Report on standard error when the server ends.",
+        ),
+        (
+            "lockwright check -o locks.txt --json locks.json -- make test",
+            "Keep the program's standard error free of the report.",
+        ),
+        (
+            "lockwright check --fail-on possible -- ./tests",
+            "Also fail on what this run's schedule and data did not show.",
+        ),
+        (
+            "lockwright check --on-deadlock abort -- ./server",
+            "A real deadlock leaves a core file to look into.",
+        ),
         ("lockwright check --keep -- ./server; lockwright report DIR", "Report later, or again."),
     ],
     exit_status: &[
@@ -139,8 +151,14 @@ pub const CHECK: Manual = Manual {
 /// `lockwright report`.
 pub const REPORT: Manual = Manual {
     examples: &[
-        ("lockwright report /dev/shm/lockwright-1000/1700000000-4242", "All processes of a kept run."),
-        ("lockwright report --all --json locks.json 4243-1f2e3d4c5b6a7988.lwl", "One process, all grades, for a machine."),
+        (
+            "lockwright report /dev/shm/lockwright-1000/1700000000-4242",
+            "All processes of a kept run.",
+        ),
+        (
+            "lockwright report --all --json locks.json 4243-1f2e3d4c5b6a7988.lwl",
+            "One process, all grades, for a machine.",
+        ),
     ],
     exit_status: &[
         ("0", "No finding of failing grade."),
@@ -160,7 +178,10 @@ pub const DEMO: Manual = Manual {
         ("lockwright demo --keep", "Keep ledger, program and its source to look around."),
     ],
     exit_status: &[
-        ("0", "The planted deadlock was found and reported. (--fail-on and --exit-code do not matter here.)"),
+        (
+            "0",
+            "The planted deadlock was found and reported. (--fail-on and --exit-code do not matter here.)",
+        ),
         ("1", "It was not: the demo is broken on this machine."),
         USAGE,
         OWN_FAILURE,
