@@ -1,1 +1,4 @@
-//! The formats a [`crate::finding::Report`] is shown in, one file each.
+//! The formats a [`crate::finding::Report`] is shown in, one each.
+
+pub mod json;
+pub mod text;

@@ -39,10 +39,16 @@ pub struct DataSymbol {
     pub size: u64,
 }
 
+/// Path and build id.
+type ImageKey = (PathBuf, Vec<u8>);
+
+/// The frames of one address or stack, shared by all who ask.
+type Frames = Rc<[Frame]>;
+
 /// Opened modules. Ledgers of processes that were forked from each other share theirs.
 pub struct Images {
     dirs: DebugDirs,
-    open: RefCell<HashMap<(PathBuf, Vec<u8>), Rc<Image>>>,
+    open: RefCell<HashMap<ImageKey, Rc<Image>>>,
 }
 
 impl Images {
@@ -69,8 +75,8 @@ pub struct Symbols<'l> {
     modules: Modules,
     images: Rc<Images>,
     by_row: RefCell<HashMap<u32, Rc<Image>>>,
-    by_pc: RefCell<HashMap<(u32, u64), Rc<[Frame]>>>,
-    by_stack: RefCell<HashMap<u32, Rc<[Frame]>>>,
+    by_pc: RefCell<HashMap<(u32, u64), Frames>>,
+    by_stack: RefCell<HashMap<u32, Frames>>,
     notes: RefCell<BTreeSet<String>>,
 }
 

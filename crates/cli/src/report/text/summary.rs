@@ -1,0 +1,97 @@
+//! The end of a report: what to know about coverage, and in one line how much was watched.
+
+use super::is_counted_only;
+use super::words::{count, duration, grade, join, plain};
+use crate::finding::{Grade, Kind, Report};
+
+/// The last lines. Without any finding shown it is exactly one line.
+pub fn lines(report: &Report, shown: usize) -> String {
+    let mut notes = Vec::new();
+    for process in &report.processes {
+        for note in &process.notes {
+            notes.push(if report.processes.len() > 1 {
+                format!("process {} ({}): {}", process.pid, plain(&process.exe), plain(note))
+            } else {
+                plain(note)
+            });
+        }
+    }
+    let mut parts = vec![found(report, shown), watched(report)];
+    parts.extend(cost(report));
+    parts.extend(hidden(report, shown));
+    if shown == 0 {
+        parts.extend(notes.drain(..).map(|note| format!("note: {note}")));
+    }
+    let mut text = String::new();
+    for note in notes {
+        text += &format!("note: {note}\n");
+    }
+    text + &format!("lockwright: {}\n", parts.join("; "))
+}
+
+fn found(report: &Report, shown: usize) -> String {
+    if shown == 0 {
+        return "no findings".to_owned();
+    }
+    let mut grades: Vec<(Grade, u64)> = Vec::new();
+    let all = shown == report.findings.len();
+    for finding in report.findings.iter().filter(|finding| all || !is_counted_only(finding.grade)) {
+        match grades.iter_mut().find(|(grade, _)| *grade == finding.grade) {
+            Some((_, n)) => *n += 1,
+            None => grades.push((finding.grade, 1)),
+        }
+    }
+    let grades: Vec<_> = grades.iter().map(|(g, n)| format!("{n} {}", grade(*g))).collect();
+    format!("{} ({})", count(shown as u64, "finding"), grades.join(", "))
+}
+
+fn watched(report: &Report) -> String {
+    let summary = &report.summary;
+    let mut text = format!(
+        "watched {} in {}, {}, {}, {}",
+        count(summary.locks, "lock"),
+        count(summary.classes, "class"),
+        count(summary.chains, "chain"),
+        count(summary.threads, "thread"),
+        count(summary.acquisitions, "acquisition"),
+    );
+    if summary.contended > 0 {
+        text += &format!(" ({} contended)", super::words::number(summary.contended));
+    }
+    if summary.processes > 1 {
+        text += &format!(" in {}", count(summary.processes, "process"));
+    }
+    text
+}
+
+fn cost(report: &Report) -> Option<String> {
+    let total = report.summary.cost_ns?;
+    let mut text = format!("took about {} of CPU time", duration(total as f64));
+    if let Some(each) = report.summary.cost_per_acquisition_ns {
+        text += &format!(" ({} an acquisition)", duration(each.max(0.0)));
+    }
+    Some(text)
+}
+
+/// "2 guarded and 1 single-thread cycles not shown: --all".
+fn hidden(report: &Report, shown: usize) -> Option<String> {
+    if shown == report.findings.len() {
+        return None;
+    }
+    let hidden: Vec<_> =
+        report.findings.iter().filter(|finding| is_counted_only(finding.grade)).collect();
+    let parts: Vec<_> = [Grade::Guarded, Grade::Ordered, Grade::SingleThread]
+        .into_iter()
+        .filter_map(|wanted| {
+            let n = hidden.iter().filter(|finding| finding.grade == wanted).count();
+            (n > 0).then(|| format!("{n} {}", grade(wanted)))
+        })
+        .collect();
+    let what = if hidden.iter().all(|finding| finding.kind == Kind::CircularDependency) {
+        "cycle"
+    } else {
+        "finding"
+    };
+    let s = if hidden.len() == 1 { "" } else { "s" };
+    Some(format!("{} {what}{s} not shown: --all", join(&parts)))
+}
