@@ -1,0 +1,145 @@
+//! `cargo xtask bench check`: what `lockwright check` costs, against the same program alone.
+//!
+//! Runs are short (a fraction of a second) and many, the arms interleaved, so that what disturbs the machine hits
+//! both alike; what counts is the ratio within each pair. The time is taken by the program itself, hence without
+//! its start and without the report afterwards, wherever it can tell.
+
+mod arm;
+mod callgrind;
+mod machine;
+mod server;
+mod stats;
+mod table;
+mod workload;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+
+use arm::{Arm, Bench};
+use table::{Line, Results};
+use workload::Workload;
+
+/// Measures what the tool costs.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// What to measure.
+    #[command(subcommand)]
+    pub what: What,
+}
+
+/// What to measure.
+#[derive(Debug, Subcommand)]
+pub enum What {
+    /// Native against `lockwright check`: lock pairs, lock-saturated programs, MariaDB.
+    Check(CheckBench),
+}
+
+/// Options of the comparison.
+#[derive(Debug, Args)]
+pub struct CheckBench {
+    /// Two short rounds of everything: do the benchmarks still run? The figures mean nothing.
+    #[arg(long)]
+    pub smoke: bool,
+
+    /// Pairs of runs for each line.
+    #[arg(long, value_name = "N", default_value_t = 21, value_parser = clap::value_parser!(u16).range(1..))]
+    pub rounds: u16,
+
+    /// Only lines whose name contains TEXT.
+    #[arg(long, value_name = "TEXT")]
+    pub only: Option<String>,
+
+    /// Also write the results as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// The tool to measure instead of one built here for release.
+    #[arg(long, value_name = "FILE")]
+    pub lockwright: Option<PathBuf>,
+}
+
+impl CheckBench {
+    /// `--smoke` and nothing else.
+    pub fn smoke() -> Self {
+        Self { smoke: true, rounds: 2, only: None, json: None, lockwright: None }
+    }
+}
+
+/// Runs the benchmark.
+///
+/// # Errors
+/// When something that is installed does not run to its end.
+pub fn run(args: &BenchArgs) -> Result<(), String> {
+    let What::Check(options) = &args.what;
+    let lockwright = match &options.lockwright {
+        Some(file) => file.canonicalize().map_err(|e| format!("{}: {e}", file.display()))?,
+        None => crate::test::release_build()?,
+    };
+    let work = workload::fresh_folder(crate::test::target_dir().join("bench"))?;
+    // The closures of the workloads refer to it until the process ends.
+    let bench: &'static Bench =
+        Box::leak(Box::new(Bench { lockwright, work, smoke: options.smoke }));
+    let rounds = if options.smoke { 2 } else { usize::from(options.rounds) };
+    let wanted = |name: &str| options.only.as_ref().is_none_or(|text| name.contains(text.as_str()));
+
+    let mut results = Results {
+        machine: machine::describe(),
+        lines: Vec::new(),
+        counts: Vec::new(),
+        skipped: Vec::new(),
+    };
+    for candidate in workload::all(bench, &wanted) {
+        match candidate {
+            Ok(mut workload) => {
+                eprintln!("{} ...", workload.name);
+                results.lines.push(compare(&mut workload, rounds)?);
+            }
+            Err((name, why)) => results.skipped.push((name, why)),
+        }
+    }
+    if wanted("instructions") {
+        eprintln!("instructions ...");
+        match callgrind::count(bench) {
+            Ok(counts) => results.counts = counts,
+            Err(why) => results.skipped.push(("instructions".to_owned(), why)),
+        }
+    }
+
+    print!("{}", results.text());
+    if let Some(file) = &options.json {
+        write(file, &format!("{:#}\n", results.json()))?;
+    }
+    // On a developer's machine a package may be missing; where all are installed, a gap is a broken benchmark.
+    if std::env::var_os("LOCKWRIGHT_CI").is_some() && !results.skipped.is_empty() {
+        return Err("with LOCKWRIGHT_CI=1 nothing may be skipped".to_owned());
+    }
+    Ok(())
+}
+
+fn compare(workload: &mut Workload, rounds: usize) -> Result<Line, String> {
+    let (mut native, mut check) = (Vec::new(), Vec::new());
+    for round in 0..rounds {
+        // Who goes first alternates: the second may find warmer caches, or a hotter processor.
+        let order =
+            if round % 2 == 0 { [Arm::Native, Arm::Check] } else { [Arm::Check, Arm::Native] };
+        for arm in order {
+            let value = (workload.measure)(arm).map_err(|e| format!("{}: {e}", workload.name))?;
+            if arm == Arm::Native { native.push(value) } else { check.push(value) }
+        }
+    }
+    let ratios: Vec<f64> = native.iter().zip(&check).map(|(n, c)| c / n).collect();
+    Ok(Line {
+        name: workload.name.clone(),
+        unit: workload.unit,
+        native: stats::median(&native),
+        check: stats::median(&check),
+        ratio: stats::estimate(&ratios),
+        aim: workload.aim,
+        rounds,
+    })
+}
+
+fn write(file: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))
+}

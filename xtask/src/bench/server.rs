@@ -1,0 +1,153 @@
+//! Two MariaDB servers side by side, one of them under the tool, and sysbench as their client.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::arm::{Arm, Bench, installed, said};
+use super::workload::fresh_folder;
+
+/// How long a server may take to answer or to end.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The pair; ended when dropped.
+pub struct Servers {
+    native: Server,
+    check: Server,
+    sysbench: PathBuf,
+    folder: PathBuf,
+}
+
+struct Server {
+    child: Child,
+    socket: PathBuf,
+    pid_file: PathBuf,
+}
+
+impl Servers {
+    /// Installs, fills and starts both.
+    pub fn start(bench: &Bench) -> Result<Self, String> {
+        let sysbench = installed("sysbench", "sysbench")?;
+        let server = installed("mariadbd", "mariadb-server")?;
+        let install = installed("mariadb-install-db", "mariadb-server")?;
+        let client = installed("mariadb", "mariadb-client")?;
+
+        // A socket's path has room for 107 bytes only, so not below the work folder.
+        let folder = fresh_folder(
+            std::env::temp_dir().join(format!("lockwright-bench-{}", std::process::id())),
+        )?;
+        let mut arms = [Arm::Native, Arm::Check].into_iter().map(|arm| {
+            let home = folder.join(if arm == Arm::Native { "n" } else { "c" });
+            said(
+                Command::new(&install)
+                    .args([
+                        "--no-defaults",
+                        "--auth-root-authentication-method=normal",
+                        "--skip-test-db",
+                    ])
+                    .arg(format!("--datadir={}", home.display()))
+                    .arg("--user=root"),
+            )?;
+            let started = Server::start(bench.command(arm, &server), &home)?;
+            started.await_answer(&client)?;
+            Ok::<_, String>(started)
+        });
+        let native = arms.next().expect("two arms")?;
+        let check = arms.next().expect("two arms")?;
+        drop(arms);
+        let servers = Self { native, check, sysbench, folder };
+        for arm in [Arm::Native, Arm::Check] {
+            said(&mut servers.client(arm, "oltp_read_write", &["prepare"]))?;
+        }
+        Ok(servers)
+    }
+
+    fn client(&self, arm: Arm, script: &str, arguments: &[&str]) -> Command {
+        let server = if arm == Arm::Native { &self.native } else { &self.check };
+        let mut command = Command::new(&self.sysbench);
+        command.arg(script).arg(format!("--mysql-socket={}", server.socket.display()));
+        command.args(["--mysql-user=root", "--mysql-db=bench", "--tables=4", "--table-size=5000"]);
+        command.args(["--mysql-ignore-errors=all", "--rand-seed=1"]).args(arguments);
+        command
+    }
+
+    /// Seconds that `events` transactions took.
+    pub fn sysbench(&self, arm: Arm, script: &str, events: u32) -> Result<f64, String> {
+        let events = format!("--events={events}");
+        let text =
+            said(&mut self.client(arm, script, &["--threads=4", "--time=0", &events, "run"]))?;
+        text.lines()
+            .find_map(|line| {
+                line.trim().strip_prefix("total time:")?.trim().strip_suffix('s')?.parse().ok()
+            })
+            .ok_or(text)
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        for server in [&mut self.native, &mut self.check] {
+            server.stop();
+        }
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Server {
+    fn start(mut command: Command, home: &Path) -> Result<Self, String> {
+        let socket = home.with_extension("s");
+        let pid_file = home.with_extension("pid");
+        command
+            .args(["--no-defaults", "--skip-networking", "--skip-log-bin", "--user=root"])
+            .args(["--innodb-buffer-pool-size=128M", "--innodb-flush-log-at-trx-commit=0"])
+            .args(["--performance-schema=OFF", "--init-file"])
+            .arg(init_file(home)?)
+            .arg(format!("--datadir={}", home.display()))
+            .arg(format!("--socket={}", socket.display()))
+            .arg(format!("--pid-file={}", pid_file.display()))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let child = command.spawn().map_err(|e| format!("{command:?}: {e}"))?;
+        Ok(Self { child, socket, pid_file })
+    }
+
+    fn await_answer(&self, client: &Path) -> Result<(), String> {
+        let start = Instant::now();
+        while start.elapsed() < PATIENCE {
+            let mut ask = Command::new(client);
+            ask.args(["--no-defaults", "--user=root", "--execute=SELECT 1", "bench"]);
+            ask.arg(format!("--socket={}", self.socket.display()));
+            if said(&mut ask).is_ok() {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Err(format!("mariadbd at {} does not answer", self.socket.display()))
+    }
+
+    /// Asks the server itself to end, by its process id: under the tool that is not our child.
+    fn stop(&mut self) {
+        if let Some(pid) =
+            std::fs::read_to_string(&self.pid_file).ok().and_then(|p| p.trim().parse::<i32>().ok())
+        {
+            let _ = Command::new("kill").arg(pid.to_string()).status();
+        }
+        let start = Instant::now();
+        while start.elapsed() < PATIENCE {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn init_file(home: &Path) -> Result<PathBuf, String> {
+    let file = home.with_extension("sql");
+    std::fs::write(&file, "CREATE DATABASE IF NOT EXISTS bench;\n")
+        .map_err(|e| format!("{}: {e}", file.display()))?;
+    Ok(file)
+}

@@ -1,0 +1,192 @@
+//! The programs measured: each a row of one table, with how its time per unit of work is found.
+
+use std::path::PathBuf;
+
+use super::arm::{Arm, Bench, installed, said};
+use super::server::Servers;
+
+/// How long one run of a program that takes a time lasts.
+const RUN_MS: &str = "150";
+const SMOKE_MS: &str = "20";
+
+/// One line of the table: a measurement that is repeated in both arms.
+pub struct Workload {
+    /// What runs.
+    pub name: String,
+    /// What the measured number is.
+    pub unit: &'static str,
+    /// The ratio to stay below.
+    pub aim: Option<f64>,
+    /// Runs it once in an arm; the time it took, in `unit`.
+    pub measure: Box<dyn FnMut(Arm) -> Result<f64, String>>,
+}
+
+/// A workload, or the name of one that cannot run here and why.
+pub type Candidate = Result<Workload, (String, String)>;
+
+/// All that are wanted by name; what the others need is not even built.
+pub fn all(bench: &'static Bench, wanted: &dyn Fn(&str) -> bool) -> Vec<Candidate> {
+    let mut list = Vec::new();
+    locks(bench, &mut list);
+    list.retain(|candidate| wanted(name_of(candidate)));
+    for (name, make) in [
+        (SQLITE, sqlite as fn(&'static Bench) -> Result<Workload, String>),
+        (KYOTO_CABINET, kyoto_cabinet),
+        (ROCKSDB, rocksdb),
+    ] {
+        if wanted(name) {
+            list.push(make(bench).map_err(|why| (name.to_owned(), why)));
+        }
+    }
+    if wanted(MARIADB) {
+        list.extend(mariadb(bench));
+    }
+    list
+}
+
+const SQLITE: &str = "SQLite, 2 shared connections, 4 threads";
+const KYOTO_CABINET: &str = "kccachetest order, 4 threads";
+const ROCKSDB: &str = "RocksDB db_bench readrandom, 8 threads";
+const MARIADB: &str = "MariaDB, sysbench";
+
+fn name_of(candidate: &Candidate) -> &str {
+    match candidate {
+        Ok(workload) => &workload.name,
+        Err((name, _)) => name,
+    }
+}
+
+fn locks(bench: &'static Bench, list: &mut Vec<Candidate>) {
+    let program = match bench.build("locks", &[]) {
+        Ok(program) => program,
+        Err(why) => return list.push(Err(("lock pairs".to_owned(), why))),
+    };
+    let mut add = |name: String, what: &'static str, threads: u32, aim| {
+        let program = program.clone();
+        let milliseconds = if bench.smoke { SMOKE_MS } else { RUN_MS };
+        list.push(Ok(Workload {
+            name,
+            unit: "ns/round",
+            aim,
+            measure: Box::new(move |arm| {
+                let threads = threads.to_string();
+                number(&said(bench.command(arm, &program).args([what, &threads, milliseconds]))?)
+            }),
+        }));
+    };
+    add("mutex pair, uncontended".to_owned(), "mutex", 1, Some(1.4));
+    add("nested mutex pairs".to_owned(), "nested", 1, None);
+    add("mutex pairs, depth 3".to_owned(), "depth3", 1, None);
+    add("rwlock pair, shared".to_owned(), "rdlock", 1, None);
+    add("rwlock pair, exclusive".to_owned(), "wrlock", 1, None);
+    for threads in [2, 4, 8, 16] {
+        add(format!("mutex pair, own lock, {threads} threads"), "mutex", threads, None);
+    }
+    for threads in [2, 4, 8, 16] {
+        add(format!("mutex pair, one lock, {threads} threads"), "shared", threads, None);
+    }
+}
+
+fn sqlite(bench: &'static Bench) -> Result<Workload, String> {
+    let program = bench.build("sqlite", &["-lsqlite3"])?;
+    let milliseconds = if bench.smoke { SMOKE_MS } else { RUN_MS };
+    Ok(Workload {
+        name: SQLITE.to_owned(),
+        unit: "ns/statement",
+        aim: Some(1.1),
+        measure: Box::new(move |arm| {
+            number(&said(bench.command(arm, &program).arg(milliseconds))?)
+        }),
+    })
+}
+
+fn kyoto_cabinet(bench: &'static Bench) -> Result<Workload, String> {
+    let program = installed("kccachetest", "kyotocabinet-utils")?;
+    let records = if bench.smoke { "2000" } else { "40000" };
+    Ok(Workload {
+        name: KYOTO_CABINET.to_owned(),
+        unit: "s",
+        aim: Some(1.1),
+        measure: Box::new(move |arm| {
+            let text = said(bench.command(arm, &program).args(["order", "-th", "4", records]))?;
+            // It times each of its phases itself.
+            let phases = text.lines().filter_map(|line| line.strip_prefix("time: "));
+            let total: f64 = phases.map(number).sum::<Result<f64, _>>()?;
+            if total > 0.0 { Ok(total) } else { Err(format!("no times in: {text}")) }
+        }),
+    })
+}
+
+fn rocksdb(bench: &'static Bench) -> Result<Workload, String> {
+    let program = installed("db_bench", "rocksdb-tools")?;
+    let database = bench.work.join("rocksdb");
+    let keys = if bench.smoke { 2_000 } else { 50_000 };
+    let options = vec![format!("--db={}", database.display()), format!("--num={keys}")];
+    said(bench.command(Arm::Native, &program).arg("--benchmarks=fillrandom").args(&options))?;
+    let reads = format!("--reads={}", if bench.smoke { 500 } else { 30_000 });
+    Ok(Workload {
+        name: ROCKSDB.to_owned(),
+        unit: "us/read",
+        aim: Some(1.1),
+        measure: Box::new(move |arm| {
+            let mut command = bench.command(arm, &program);
+            command.args([
+                "--benchmarks=readrandom",
+                "--use_existing_db=1",
+                "--threads=8",
+                "--seed=1",
+                &reads,
+            ]);
+            let text = said(command.args(&options))?;
+            let line =
+                text.lines().find(|l| l.starts_with("readrandom")).ok_or_else(|| text.clone())?;
+            number(
+                line.split(':')
+                    .nth(1)
+                    .and_then(|rest| rest.split_whitespace().next())
+                    .unwrap_or(""),
+            )
+        }),
+    })
+}
+
+/// Both servers stay up throughout; each round asks the one, then the other.
+fn mariadb(bench: &'static Bench) -> Vec<Candidate> {
+    let scripts = ["oltp_read_write", "oltp_point_select"];
+    let servers = match Servers::start(bench) {
+        Ok(servers) => std::rc::Rc::new(servers),
+        Err(why) => return vec![Err((MARIADB.to_owned(), why))],
+    };
+    scripts
+        .into_iter()
+        .map(|script| {
+            let servers = servers.clone();
+            let events = match (bench.smoke, script) {
+                (true, "oltp_point_select") => 200,
+                (true, _) => 20,
+                (false, "oltp_point_select") => 3000,
+                (false, _) => 250,
+            };
+            Ok(Workload {
+                name: format!("{MARIADB} {script}"),
+                unit: "s",
+                aim: Some(1.03),
+                measure: Box::new(move |arm| servers.sysbench(arm, script, events)),
+            })
+        })
+        .collect()
+}
+
+/// The number that a text is.
+fn number(text: &str) -> Result<f64, String> {
+    text.trim().parse().map_err(|_| format!("not a number: {text}"))
+}
+
+/// Where one program's files go.
+pub fn fresh_folder(path: PathBuf) -> Result<PathBuf, String> {
+    if path.exists() {
+        std::fs::remove_dir_all(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    }
+    std::fs::create_dir_all(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok(path)
+}

@@ -1,0 +1,128 @@
+//! `cargo xtask test`: every check there is, from one table. CI runs the same.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use clap::Args;
+
+use crate::bench;
+
+/// Runs every check, or the named ones.
+#[derive(Debug, Args)]
+pub struct TestArgs {
+    /// Names of checks; `--list` shows them.
+    #[arg(value_name = "CHECK")]
+    pub only: Vec<String>,
+
+    /// Lists the checks instead of running them.
+    #[arg(long)]
+    pub list: bool,
+}
+
+struct Check {
+    name: &'static str,
+    what: &'static str,
+    run: fn() -> Result<(), String>,
+}
+
+/// All checks, the cheap ones first.
+const CHECKS: &[Check] = &[
+    Check {
+        name: "format",
+        what: "rustfmt has nothing to change",
+        run: || cargo(&["fmt", "--all", "--check"]),
+    },
+    Check {
+        name: "clippy",
+        what: "clippy has nothing to say, in any target of the workspace",
+        run: || cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]),
+    },
+    Check {
+        name: "tests",
+        what: "unit tests, and end to end: small programs, memcached, MariaDB, 200 kills",
+        run: || cargo(&["test", "--workspace", "--no-fail-fast"]),
+    },
+    Check {
+        name: "demo",
+        what: "the README's first command finds the planted deadlock",
+        run: || cargo(&["run", "--release", "--package", "lockwright-cli", "--", "demo"]),
+    },
+    Check { name: "bench", what: "the benchmarks run", run: bench_smoke },
+];
+
+/// Runs the checks; every one, also after one has failed.
+///
+/// # Errors
+/// When one failed or does not exist.
+pub fn run(args: &TestArgs) -> Result<(), String> {
+    if args.list {
+        for check in CHECKS {
+            println!("{:<8} {}", check.name, check.what);
+        }
+        return Ok(());
+    }
+    if let Some(unknown) =
+        args.only.iter().find(|name| !CHECKS.iter().any(|check| check.name == **name))
+    {
+        return Err(format!(
+            "there is no check {unknown:?}; `cargo xtask test --list` shows what there is"
+        ));
+    }
+    let mut lines = Vec::new();
+    let mut failed = 0;
+    for check in CHECKS
+        .iter()
+        .filter(|c| args.only.is_empty() || args.only.iter().any(|name| name == c.name))
+    {
+        eprintln!("\n== {}: {}", check.name, check.what);
+        let start = Instant::now();
+        let outcome = (check.run)();
+        let verdict = match &outcome {
+            Ok(()) => "passed".to_owned(),
+            Err(why) => {
+                failed += 1;
+                format!("FAILED: {why}")
+            }
+        };
+        lines.push(format!(
+            "{:<8} {:>5.0} s  {verdict}",
+            check.name,
+            start.elapsed().as_secs_f64()
+        ));
+    }
+    println!("\n{}", lines.join("\n"));
+    println!("{} passed, {failed} failed", lines.len() - failed);
+    if failed == 0 { Ok(()) } else { Err(format!("{failed} of {} checks failed", lines.len())) }
+}
+
+fn bench_smoke() -> Result<(), String> {
+    bench::run(&bench::BenchArgs { what: bench::What::Check(bench::CheckBench::smoke()) })
+}
+
+/// The tool, built for release.
+pub(crate) fn release_build() -> Result<PathBuf, String> {
+    cargo(&["build", "--release", "--package", "lockwright-cli"])?;
+    Ok(target_dir().join("release/lockwright"))
+}
+
+/// Where cargo builds.
+pub(crate) fn target_dir() -> PathBuf {
+    let dir = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    root().join(dir)
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
+}
+
+/// Runs cargo in the workspace, its output where ours goes.
+fn cargo(arguments: &[&str]) -> Result<(), String> {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(program)
+        .args(arguments)
+        .current_dir(root())
+        .status()
+        .map_err(|e| format!("cargo: {e}"))?;
+    if status.success() { Ok(()) } else { Err(format!("cargo {}: {status}", arguments.join(" "))) }
+}
