@@ -1,0 +1,38 @@
+//! `cargo xtask completions`: shell completions, from the command line's definition.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, CommandFactory, ValueEnum};
+use clap_complete::Shell;
+
+/// Writes shell completions.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// Directory to write to.
+    #[arg(long, value_name = "DIR", default_value = "target/completions")]
+    pub out: PathBuf,
+
+    /// Only for this shell.
+    #[arg(long, value_enum)]
+    pub shell: Option<Shell>,
+}
+
+/// Writes them.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn run(args: &CompletionsArgs) -> Result<(), String> {
+    std::fs::create_dir_all(&args.out).map_err(|e| format!("{}: {e}", args.out.display()))?;
+    for &shell in Shell::value_variants() {
+        if args.shell.is_none_or(|wanted| wanted == shell) {
+            println!("{}", write(shell, &args.out)?.display());
+        }
+    }
+    Ok(())
+}
+
+fn write(shell: Shell, out: &Path) -> Result<PathBuf, String> {
+    let mut command = lockwright_cli::args::Cli::command();
+    clap_complete::generate_to(shell, &mut command, "lockwright", out)
+        .map_err(|e| format!("{}: {e}", out.display()))
+}

@@ -1,0 +1,42 @@
+//! `cargo xtask`: what is done around the code.
+
+mod bench;
+mod completions;
+mod man;
+mod test;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// What is done around the code.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Xtask {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    Test(test::TestArgs),
+    Bench(bench::BenchArgs),
+    Man(man::ManArgs),
+    Completions(completions::CompletionsArgs),
+}
+
+fn main() -> ExitCode {
+    let done = match Xtask::parse().task {
+        Task::Test(args) => test::run(&args),
+        Task::Bench(args) => bench::run(&args),
+        Task::Man(args) => man::run(&args),
+        Task::Completions(args) => completions::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
