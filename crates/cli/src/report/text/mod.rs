@@ -12,10 +12,9 @@ mod summary;
 mod words;
 
 use annotate_snippets::renderer::DecorStyle;
-use annotate_snippets::{Group, Level, Renderer};
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer};
 
-use crate::finding::{Finding, Frame, Grade, LockInfo, Report, Step};
-use crate::symbolize::wrapper::first_own_frame;
+use crate::finding::{Finding, Grade, LockInfo, Report, Step};
 use place::Place;
 use source::Sources;
 use stack::Stacks;
@@ -100,67 +99,57 @@ impl View<'_> {
         group
     }
 
-    /// One acquisition: who took what while holding what, and both places.
+    /// One acquisition: who took what while holding what, both places, and the ways there.
     fn step(&self, finding: &Finding, step: &Step) -> Group<'_> {
-        let name = |lock: usize| finding.locks.get(lock).map_or("?", |lock| lock.name.as_str());
-        let part: Vec<_> = step.held.iter().filter(|held| held.lock.is_some()).collect();
-        let mut title = format!(
-            "{} {}",
-            words::thread(&step.thread),
-            act(step.action, &format!("`{}`", name(step.lock)))
-        );
-        if !part.is_empty() {
+        let lock = finding.locks.get(step.lock);
+        let acts = act(step.action, &format!("`{}`", lock.map_or("?", |lock| lock.name.as_str())));
+        let (part, other): (Vec<_>, Vec<_>) =
+            step.held.iter().partition::<Vec<_>, _>(|held| held.lock.is_some());
+        let mut title = format!("{} {acts}", words::thread(&step.thread));
+        if part.iter().any(|held| held.lock == Some(step.lock)) {
+            title += match lock {
+                Some(LockInfo { addr: Some(_), .. }) => ", which it holds already",
+                _ => " while holding another of its class",
+            };
+        } else if !part.is_empty() {
             let held: Vec<_> = part.iter().map(|held| format!("`{}`", held.name)).collect();
             title += &format!(" while holding {}", join(&held));
         }
+
+        let taken = |name: &str| format!("`{name}` was taken");
         let mut places: Vec<Place<'_>> = part
             .iter()
-            .map(|held| Place::context(&held.stack, format!("`{}` was taken here", held.name)))
+            .map(|held| Place::new(&held.stack, taken(&held.name), AnnotationKind::Context))
             .collect();
-        places.push(Place::primary(
-            &step.stack,
-            format!("{} here", act(step.action, &format!("`{}`", name(step.lock)))),
-        ));
-        let mut group = Group::with_title(Level::NOTE.secondary_title(plain(&title)))
-            .elements(place::elements(&places, &self.sources, &self.stacks));
-        let mut way = self.way(&step.stack);
-        for held in &part {
-            if !stack::came_along(&held.stack, &step.stack) {
-                let place = self.stacks.own(&held.stack).unwrap_or_default();
-                way.push(format!("`{}` was taken in {place}", plain(&held.name)));
+        places.push(Place::new(&step.stack, acts, AnnotationKind::Primary));
+        let snippets = place::snippets(&places, &self.sources, &self.stacks);
+
+        let mut way = Vec::new();
+        for (held, place) in part.iter().zip(&places) {
+            let elsewhere = !stack::came_along(&held.stack, &step.stack);
+            if elsewhere || !place.has_source(&self.sources) {
+                way.push(place.words(&self.sources, &self.stacks));
+            }
+            if elsewhere {
                 way.extend(self.stacks.callers(&held.stack));
             }
         }
-        if !way.is_empty() {
-            group = group.element(Level::NOTE.message(way.join("\n")));
+        if let Some(place) = places.last() {
+            way.push(place.words(&self.sources, &self.stacks));
         }
-        let other: Vec<_> = step
-            .held
+        way.extend(self.stacks.callers(&step.stack));
+
+        let also: Vec<_> = other
             .iter()
-            .filter(|held| held.lock.is_none())
             .map(|held| match self.stacks.own(&held.stack) {
                 Some(place) => format!("also holding `{}`, taken in {place}", plain(&held.name)),
                 None => format!("also holding `{}`", plain(&held.name)),
             })
             .collect();
-        if !other.is_empty() {
-            group = group.element(Level::NOTE.message(other.join("\n")));
-        }
-        group
-    }
-
-    /// The function that a source line stands in, and its callers.
-    fn way(&self, stack: &[Frame]) -> Vec<String> {
-        let mut lines = Vec::new();
-        if let Some(Frame { function: Some(function), file: Some(file), line: Some(line), .. }) =
-            first_own_frame(stack)
-            // Without its source the line is told with the function already.
-            && self.sources.get(file, *line).is_some()
-        {
-            lines.push(format!("in {}", stack::shorten(&plain(function))));
-        }
-        lines.extend(self.stacks.callers(stack));
-        lines
+        Group::with_title(Level::NOTE.secondary_title(plain(&title)))
+            .elements(snippets)
+            .element(Level::NOTE.message(way.join("\n")))
+            .elements((!also.is_empty()).then(|| Level::NOTE.message(also.join("\n"))))
     }
 
     /// What the locks are and where they come from.

@@ -1,10 +1,12 @@
-//! Places in the program: annotated source lines where there is source, words where there is none.
+//! Places in the program: as annotated source lines where there is source, and in words.
 
-use annotate_snippets::{Annotation, AnnotationKind, Element, Level, Snippet};
+use std::rc::Rc;
+
+use annotate_snippets::{Annotation, AnnotationKind, Element, Snippet};
 
 use super::source::{Source, Sources};
 use super::span;
-use super::stack::Stacks;
+use super::stack::{Stacks, shorten};
 use super::words::plain;
 use crate::finding::Frame;
 use crate::symbolize::wrapper::first_own_frame;
@@ -15,48 +17,55 @@ const FAR: usize = 500;
 /// A place in the program and what happened there.
 pub struct Place<'f> {
     frame: Option<&'f Frame>,
-    label: String,
+    happened: String,
     kind: AnnotationKind,
 }
 
 impl<'f> Place<'f> {
-    /// Where the thing itself happened.
-    pub fn primary(stack: &'f [Frame], label: String) -> Self {
-        Self { frame: first_own_frame(stack), label, kind: AnnotationKind::Primary }
+    /// The first frame of `stack` that is not a mere wrapper. `happened` is a sentence that "here" or
+    /// "in FUNCTION" ends.
+    pub fn new(stack: &'f [Frame], happened: String, kind: AnnotationKind) -> Self {
+        Self { frame: first_own_frame(stack), happened: plain(&happened), kind }
     }
 
-    /// What led to it.
-    pub fn context(stack: &'f [Frame], label: String) -> Self {
-        Self { frame: first_own_frame(stack), label, kind: AnnotationKind::Context }
+    /// Its line can be shown.
+    pub fn has_source(&self, sources: &Sources) -> bool {
+        self.source(sources).is_some()
+    }
+
+    /// What happened in which function, and where unless its line can be shown.
+    pub fn words(&self, sources: &Sources, stacks: &Stacks) -> String {
+        match self.frame {
+            Some(Frame { function: Some(function), .. }) if self.has_source(sources) => {
+                format!("{} in {}", self.happened, shorten(&plain(function)))
+            }
+            Some(frame) => format!("{} in {}", self.happened, stacks.frame(frame)),
+            None => format!("{} at an unknown place", self.happened),
+        }
+    }
+
+    fn source(&self, sources: &Sources) -> Option<(&'f str, u32, Rc<Source>)> {
+        let frame = self.frame?;
+        let (path, line) = frame.file.as_deref().zip(frame.line)?;
+        Some((path, line, sources.get(path, line)?))
     }
 }
 
 /// Places that go into one snippet.
 struct Excerpt<'p, 'f> {
     path: &'f str,
-    source: std::rc::Rc<Source>,
+    source: Rc<Source>,
     first: usize,
     last: usize,
     places: Vec<&'p Place<'f>>,
 }
 
-/// Everything there is to show of these places, in their order; those near each other in one file
-/// share a snippet.
-pub fn elements(places: &[Place<'_>], sources: &Sources, stacks: &Stacks) -> Vec<Element<'static>> {
+/// The source lines of these places, in their order; those near each other in one file share a snippet.
+pub fn snippets(places: &[Place<'_>], sources: &Sources, stacks: &Stacks) -> Vec<Element<'static>> {
     let mut excerpts: Vec<Excerpt<'_, '_>> = Vec::new();
-    let mut words = Vec::new();
     for place in places {
-        let Some(frame) = place.frame else {
-            words.push(format!("{}: unknown place", plain(&place.label)));
-            continue;
-        };
-        let known = frame.file.as_deref().zip(frame.line);
-        let Some((path, line, source)) =
-            known.and_then(|(path, line)| Some((path, line as usize, sources.get(path, line)?)))
-        else {
-            words.push(format!("{}: {}", plain(&place.label), stacks.frame(frame)));
-            continue;
-        };
+        let Some((path, line, source)) = place.source(sources) else { continue };
+        let line = line as usize;
         let near = excerpts.iter_mut().find(|excerpt| {
             excerpt.path == path && line + FAR >= excerpt.last && line <= excerpt.first + FAR
         });
@@ -66,23 +75,16 @@ pub fn elements(places: &[Place<'_>], sources: &Sources, stacks: &Stacks) -> Vec
                 excerpt.last = excerpt.last.max(line);
                 excerpt.places.push(place);
             }
-            None => {
-                excerpts.push(Excerpt {
-                    path,
-                    source,
-                    first: line,
-                    last: line,
-                    places: vec![place],
-                });
-            }
+            None => excerpts.push(Excerpt {
+                path,
+                source,
+                first: line,
+                last: line,
+                places: vec![place],
+            }),
         }
     }
-    let mut elements: Vec<Element<'static>> =
-        excerpts.iter().map(|excerpt| snippet(excerpt, stacks).into()).collect();
-    if !words.is_empty() {
-        elements.push(Level::NOTE.no_name().message(words.join("\n")).into());
-    }
-    elements
+    excerpts.iter().map(|excerpt| snippet(excerpt, stacks).into()).collect()
 }
 
 fn snippet(excerpt: &Excerpt<'_, '_>, stacks: &Stacks) -> Snippet<'static, Annotation<'static>> {
@@ -97,7 +99,7 @@ fn snippet(excerpt: &Excerpt<'_, '_>, stacks: &Stacks) -> Snippet<'static, Annot
                 - excerpt.source.lines(line, line).len();
             let within = span::call(excerpt.source.line(line), frame.column);
             let range = before + within.start..before + within.end;
-            Some(place.kind.span(range).label(plain(&place.label)))
+            Some(place.kind.span(range).label(format!("{} here", place.happened)))
         })
         .collect();
     Snippet::source(text)
