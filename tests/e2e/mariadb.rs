@@ -89,7 +89,7 @@ impl Tools {
     fn sysbench(&self, socket: &Path, script: &str, arguments: &[&str]) {
         let mut command = Command::new(&self.sysbench);
         command.arg(script).arg(format!("--mysql-socket={}", socket.display()));
-        command.args(["--mysql-user=root", "--mysql-db=load", "--tables=2", "--table-size=2000"]);
+        command.args(["--mysql-user=root", "--mysql-db=bank", "--tables=2", "--table-size=2000"]);
         command.args(arguments);
         let out = command.stdin(Stdio::null()).output().expect("sysbench");
         let said = String::from_utf8_lossy(&out.stdout);
@@ -145,7 +145,7 @@ fn serve(tools: &Tools, job: Job, fresh: &Path, data: &Path) -> Served {
 fn load(tools: &Tools, socket: &Path) -> String {
     tools.sql(
         socket,
-        "CREATE DATABASE load; USE load;
+        "CREATE DATABASE bank; USE bank;
          CREATE TABLE account (id INT PRIMARY KEY, balance BIGINT NOT NULL) ENGINE=InnoDB;
          CREATE TABLE journal (id INT AUTO_INCREMENT PRIMARY KEY, client INT, round INT, note TEXT,
                                UNIQUE (client, round)) ENGINE=InnoDB;
@@ -155,7 +155,7 @@ fn load(tools: &Tools, socket: &Path) -> String {
     let answers: Vec<String> = std::thread::scope(|scope| {
         let clients: Vec<_> = scripts
             .iter()
-            .map(|script| scope.spawn(move || tools.sql(socket, &format!("USE load; {script}"))))
+            .map(|script| scope.spawn(move || tools.sql(socket, &format!("USE bank; {script}"))))
             .collect();
         clients.into_iter().map(|client| client.join().expect("client")).collect()
     });
@@ -172,7 +172,7 @@ fn load(tools: &Tools, socket: &Path) -> String {
     let mut out = answers.concat();
     out += &tools.sql(
         socket,
-        "USE load; CHECKSUM TABLE account; SELECT SUM(balance), COUNT(*) FROM account;
+        "USE bank; CHECKSUM TABLE account; SELECT SUM(balance), COUNT(*) FROM account;
          SELECT client, COUNT(*), MD5(GROUP_CONCAT(round, note ORDER BY round)) FROM journal GROUP BY client;
          SELECT COUNT(*) FROM sbtest1; CHECK TABLE account, journal, sbtest1, sbtest2;",
     );
