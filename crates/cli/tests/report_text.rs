@@ -53,6 +53,9 @@ fn bare(function: Option<&str>, module: &str, offset: u64) -> Frame {
     }
 }
 
+/// What a lock without a name of its own is called.
+const ACCOUNT: &str = "mutex initialised at bank.c:14 (account_init)";
+
 fn static_lock(name: &str) -> LockInfo {
     LockInfo {
         name: name.to_owned(),
@@ -67,7 +70,7 @@ fn static_lock(name: &str) -> LockInfo {
 fn account(name: &str, addr: Option<u64>) -> LockInfo {
     LockInfo {
         name: name.to_owned(),
-        class: "account_init".to_owned(),
+        class: ACCOUNT.to_owned(),
         kind: "mutex",
         addr,
         created: vec![
@@ -218,15 +221,18 @@ fn recursive(grade: Grade) -> Finding {
     Finding {
         kind: Kind::RecursiveLocking,
         grade,
-        title: "`account::lock` is taken while another of its class is held".to_owned(),
+        title:
+            "two locks of one class are nested in no fixed order: mutex initialised at bank.c:14 \
+                (account_init)"
+                .to_owned(),
         evidence: vec![],
         help: vec!["order locks of one class, for example by address".to_owned()],
-        locks: vec![account("from->lock", None)],
+        locks: vec![account(ACCOUNT, None)],
         steps: vec![Step {
             thread: thread(2, "teller"),
             lock: 0,
             action: "acquires",
-            held: vec![held(Some(0), "from->lock", lock_at(19))],
+            held: vec![held(Some(0), ACCOUNT, lock_at(19))],
             stack: lock_at(20),
         }],
         pid: 4001,
@@ -236,10 +242,10 @@ fn recursive(grade: Grade) -> Finding {
 
 fn self_deadlock() -> Finding {
     let mut finding = recursive(Grade::Deadlocked);
-    finding.title = "a thread waits for `from->lock`, which it holds itself".to_owned();
+    finding.title = "a thread waits for a lock that it holds itself".to_owned();
     finding.evidence = vec!["the mutex is not recursive: the thread waits for ever".to_owned()];
     finding.help = vec!["transfer to the same account is the case to exclude".to_owned()];
-    finding.locks = vec![account("from->lock", Some(0x7fff_0010))];
+    finding.locks = vec![account(ACCOUNT, Some(0x7fff_0010))];
     finding.steps[0].action = "waits for";
     finding
 }

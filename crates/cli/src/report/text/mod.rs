@@ -18,7 +18,7 @@ use crate::finding::{Finding, Grade, LockInfo, Report, Step};
 use place::Place;
 use source::Sources;
 use stack::Stacks;
-use words::{act, join, number, plain};
+use words::{act, join, number, plain, quote};
 
 /// How the text is to look.
 #[derive(Clone, Copy, Debug)]
@@ -102,26 +102,35 @@ impl View<'_> {
     /// One acquisition: who took what while holding what, both places, and the ways there.
     fn step(&self, finding: &Finding, step: &Step) -> Group<'_> {
         let lock = finding.locks.get(step.lock);
-        let acts = act(step.action, &format!("`{}`", lock.map_or("?", |lock| lock.name.as_str())));
+        let name = lock.map_or("?", |lock| lock.name.as_str());
         let (part, other): (Vec<_>, Vec<_>) =
             step.held.iter().partition::<Vec<_>, _>(|held| held.lock.is_some());
-        let mut title = format!("{} {acts}", words::thread(&step.thread));
+        let mut title =
+            format!("{} {}", words::thread(&step.thread), act(step.action, &quote(name)));
         if part.iter().any(|held| held.lock == Some(step.lock)) {
             title += match lock {
                 Some(LockInfo { addr: Some(_), .. }) => ", which it holds already",
                 _ => " while holding another of its class",
             };
         } else if !part.is_empty() {
-            let held: Vec<_> = part.iter().map(|held| format!("`{}`", held.name)).collect();
+            let held: Vec<_> = part.iter().map(|held| quote(&held.name)).collect();
             title += &format!(" while holding {}", join(&held));
         }
 
-        let taken = |name: &str| format!("`{name}` was taken");
+        // The title has the names; a long description need not be told again at each place.
+        let short_held = |name: &str| match part.len() {
+            1 if words::is_description(name) => "the held lock".to_owned(),
+            _ => quote(name),
+        };
+        let short = if words::is_description(name) { "it".to_owned() } else { quote(name) };
         let mut places: Vec<Place<'_>> = part
             .iter()
-            .map(|held| Place::new(&held.stack, taken(&held.name), AnnotationKind::Context))
+            .map(|held| {
+                let taken = format!("{} was taken", short_held(&held.name));
+                Place::new(&held.stack, taken, AnnotationKind::Context)
+            })
             .collect();
-        places.push(Place::new(&step.stack, acts, AnnotationKind::Primary));
+        places.push(Place::new(&step.stack, act(step.action, &short), AnnotationKind::Primary));
         let snippets = place::snippets(&places, &self.sources, &self.stacks);
 
         let mut way = Vec::new();
@@ -142,8 +151,10 @@ impl View<'_> {
         let also: Vec<_> = other
             .iter()
             .map(|held| match self.stacks.own(&held.stack) {
-                Some(place) => format!("also holding `{}`, taken in {place}", plain(&held.name)),
-                None => format!("also holding `{}`", plain(&held.name)),
+                Some(place) => {
+                    format!("also holding {}, taken in {place}", quote(&plain(&held.name)))
+                }
+                None => format!("also holding {}", quote(&plain(&held.name))),
             })
             .collect();
         Group::with_title(Level::NOTE.secondary_title(plain(&title)))
@@ -155,8 +166,7 @@ impl View<'_> {
     /// What the locks are and where they come from.
     fn locks(&self, finding: &Finding) -> Option<Group<'_>> {
         let mut told: Vec<String> = Vec::new();
-        for lock in &finding.locks {
-            let line = self.lock(lock);
+        for line in finding.locks.iter().filter_map(|lock| self.lock(lock)) {
             if !told.contains(&line) {
                 told.push(line);
             }
@@ -170,15 +180,15 @@ impl View<'_> {
         Some(group.elements(rest.map(|lines| Level::NOTE.no_name().message(lines))))
     }
 
-    fn lock(&self, lock: &LockInfo) -> String {
-        let mut line = format!("`{}`: ", plain(&lock.name));
-        if lock.origin == "static" {
-            line += "static ";
+    /// `None` where the name says it all.
+    fn lock(&self, lock: &LockInfo) -> Option<String> {
+        let addr = lock.addr.map_or(String::new(), |addr| format!(" at {addr:#x}"));
+        if words::is_description(&lock.name) {
+            let news = !addr.is_empty() && !lock.name.ends_with(&addr);
+            return news.then(|| format!("{}: {}{addr}", quote(&plain(&lock.name)), lock.kind));
         }
-        line += lock.kind;
-        if let Some(addr) = lock.addr {
-            line += &format!(" at {addr:#x}");
-        }
+        let is_static = if lock.origin == "static" { "static " } else { "" };
+        let mut line = format!("{}: {is_static}{}{addr}", quote(&plain(&lock.name)), lock.kind);
         let verb = match lock.origin {
             "init" => "initialised",
             "first acquisition" => "first taken",
@@ -189,8 +199,11 @@ impl View<'_> {
             line += &format!(", {verb} in {place}");
         }
         if lock.class != lock.name && !lock.class.is_empty() {
-            line += &format!(", of class `{}`", plain(&lock.class));
+            line += &match words::is_description(&lock.class) {
+                true => format!(", of the class of the {}", plain(&lock.class)),
+                false => format!(", of class `{}`", plain(&lock.class)),
+            };
         }
-        line
+        Some(line)
     }
 }

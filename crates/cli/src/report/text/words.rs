@@ -56,10 +56,35 @@ pub fn thread(thread: &ThreadInfo) -> String {
     text
 }
 
+/// What the description of a lock without a name of its own begins with.
+const DESCRIPTIONS: &[&str] = &[
+    "mutex ",
+    "recursive mutex ",
+    "error-checking mutex ",
+    "rwlock ",
+    "writer-preferring rwlock ",
+    "spinlock ",
+    "lock ",
+    "a lock ",
+];
+
+/// Whether a lock's name describes it ("mutex first taken at ...") and is not the program's own.
+pub fn is_description(name: &str) -> bool {
+    DESCRIPTIONS.iter().any(|start| name.starts_with(start))
+}
+
+/// A lock's name in a sentence.
+pub fn quote(name: &str) -> String {
+    match name.strip_prefix("a ").unwrap_or(name) {
+        described if is_description(name) => format!("the {described}"),
+        _ => format!("`{name}`"),
+    }
+}
+
 /// Puts the lock where the action wants its object: "acquires" `a`; "reacquires" `a` "after a
 /// condition wait".
 pub fn act(action: &str, lock: &str) -> String {
-    let tail = [" after ", " in ", " at ", " while ", " by ", " from "]
+    let tail = [" after ", " with ", " in ", " at ", " while ", " by ", " from "]
         .iter()
         .filter_map(|word| action.find(word))
         .min()
@@ -145,6 +170,14 @@ mod tests {
             act("reacquires after a condition wait", "`a`"),
             "reacquires `a` after a condition wait"
         );
+    }
+
+    #[test]
+    fn only_names_are_quoted() {
+        assert_eq!(quote("lock"), "`lock`");
+        assert_eq!(quote("lock_a"), "`lock_a`");
+        assert_eq!(quote("mutex first taken at a.c:1 (f)"), "the mutex first taken at a.c:1 (f)");
+        assert_eq!(quote("a lock of unknown class"), "the lock of unknown class");
     }
 
     #[test]
