@@ -17,8 +17,8 @@ use crate::error::{Error, Result};
 /// Extension of ledger files.
 pub const EXTENSION: &str = "lwl";
 
-/// Space that a ledger directory must have left: a small program's ledger with room to spare.
-const MIN_SPACE: u64 = 16 << 20;
+/// Space that a ledger directory must have left: the preload library and a small program's ledger.
+const MIN_SPACE: u64 = 1 << 20;
 
 const LOCK: &str = "lock";
 
@@ -101,10 +101,7 @@ impl RunDir {
         }
         let error = Error::new("no directory for the ledgers");
         let error = failures.into_iter().fold(error, Error::note);
-        Err(error.help(format!(
-            "name a writable directory with {} MiB free, best on a tmpfs: --ledger-dir DIR",
-            MIN_SPACE >> 20
-        )))
+        Err(error.help("name a writable directory with space left, best on a tmpfs: --ledger-dir DIR"))
     }
 
     fn create_in(base: &Path, chosen: bool, around: &Surroundings) -> io::Result<Self> {
@@ -117,8 +114,8 @@ impl RunDir {
         remove_stale(&base);
         let free = free_space(&base)?;
         if free < MIN_SPACE {
-            let (free, least) = (free >> 20, MIN_SPACE >> 20);
-            return Err(io::Error::other(format!("full: {free} MiB free, {least} MiB needed")));
+            let (free, least) = (free >> 10, MIN_SPACE >> 10);
+            return Err(io::Error::other(format!("full: {free} KiB free, {least} KiB needed")));
         }
         let path = base.join(run_name());
         let lock = make_locked(&path, around.run_mode())?;

@@ -1,1 +1,5 @@
-fn main() {}
+//! `lockwright`: see `lockwright --help`.
+
+fn main() {
+    lockwright_cli::run::main()
+}

@@ -1,0 +1,105 @@
+//! `lockwright demo`: a real program with a real fault, shipped inside this binary.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use crate::args::DemoArgs;
+use crate::error::{Error, Result};
+use crate::finding::{Grade, Kind, Report};
+use crate::ledger_dir::{RunDir, Surroundings};
+use crate::run::{self, Ending, Output, Program};
+
+/// Compiled from [`SOURCE`] by the build script, with debug information.
+static BINARY: &[u8] = include_bytes!(env!("LOCKWRIGHT_DEMO"));
+
+static SOURCE: &[u8] = include_bytes!("../../demo/demo.c");
+
+/// The directory that the debug information names as the source's. Only when the demo runs is it known
+/// where that is, so this much longer than it has to be.
+const PLACEHOLDER: &[u8] = env!("LOCKWRIGHT_DEMO_DIR").as_bytes();
+
+/// Runs the command.
+///
+/// # Errors
+/// If the demo cannot be unpacked, run or watched.
+pub fn run(args: &DemoArgs) -> Result<Ending> {
+    let around = Surroundings::current();
+    let mut dir = RunDir::create(args.run.ledger_dir.as_deref(), &around)?;
+    let mut output = Output::open(&args.output)?;
+    let home = dir.executable_home(&around, fits).ok_or_else(|| {
+        Error::new("no place to unpack the demo to")
+            .help("name a directory on a file system mounted without noexec: --ledger-dir DIR")
+    })?;
+    let file = home.join("demo");
+    unpack(&home, &file).map_err(|error| {
+        Error::new(format!("cannot unpack the demo to {}: {error}", home.display()))
+            .help("free some space there, or choose another place with --ledger-dir DIR")
+    })?;
+    let program = Program { argv: vec![file.clone().into()], file };
+    let checked = run::check(&program, &args.run, dir, &around, &mut output)?;
+    let found = checked.report.as_ref().is_some_and(has_planted);
+    if !found {
+        output.warn(
+            &Error::new("the planted deadlock was not found: this lockwright does not work here")
+                .help("please report it, with your distribution, glibc version and processor"),
+        );
+    }
+    Ok(Ending::Code(u8::from(!found)))
+}
+
+/// The tellers' order against the auditor's. Should they meet, as one day they must, it is a real one.
+fn has_planted(report: &Report) -> bool {
+    report
+        .findings
+        .iter()
+        .any(|finding| finding.kind == Kind::CircularDependency && finding.grade <= Grade::Likely)
+}
+
+fn fits(dir: &Path) -> bool {
+    dir.as_os_str().len() <= PLACEHOLDER.len()
+}
+
+fn unpack(home: &Path, file: &Path) -> io::Result<()> {
+    fs::write(home.join("demo.c"), SOURCE)?;
+    let mut out = OpenOptions::new().write(true).create_new(true).mode(0o755).open(file)?;
+    out.write_all(&relocate(BINARY, PLACEHOLDER, home.as_os_str().as_bytes()))
+}
+
+/// `binary` with each C string that begins with `from` begin with `to`, which is no longer, instead.
+/// What follows moves up, so that a string stays a string and everything else stays in place.
+fn relocate(binary: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    assert!(to.len() <= from.len(), "a string in a binary cannot grow");
+    let mut out = binary.to_vec();
+    let mut at = 0;
+    while let Some(found) = out[at..].windows(from.len()).position(|window| window == from) {
+        let start = at + found;
+        let len = out[start..].iter().position(|&byte| byte == 0).unwrap_or(from.len());
+        let text = [to, &binary[start + from.len()..start + len]].concat();
+        out[start..start + len].fill(0);
+        out[start..start + text.len()].copy_from_slice(&text);
+        at = start + len;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_move_and_nothing_else_does() {
+        let binary = b"AB\0/long/place\0/long/place/x.c\0end";
+        let moved = relocate(binary, b"/long/place", b"/tmp");
+        assert_eq!(moved, b"AB\0/tmp\0\0\0\0\0\0\0\0/tmp/x.c\0\0\0\0\0\0\0\0end");
+    }
+
+    #[test]
+    fn the_debug_information_can_be_moved() {
+        let moved = relocate(BINARY, PLACEHOLDER, b"/somewhere");
+        assert_eq!(moved.len(), BINARY.len());
+        assert_ne!(moved, BINARY, "the placeholder is in there");
+    }
+}

@@ -1,0 +1,106 @@
+//! What the tool costs: the same loop of uncontended lock and unlock, natively and watched.
+
+use std::cell::UnsafeCell;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use super::preload::Preload;
+
+/// Interleaved rounds: enough for a median to shrug off a disturbance, few enough not to be felt.
+const ROUNDS: usize = 5;
+
+/// How long the loop runs in one round.
+const ROUND: Duration = Duration::from_millis(3);
+
+/// Pairs between two looks at the clock, so that the clock is not what is measured.
+const BATCH: u32 = 500;
+
+/// A round that takes longer is given up, and the calibration with it.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Nanoseconds that watching adds to one lock and unlock on this machine, now. `None` if it cannot
+/// be measured.
+pub fn cost(preload: &Preload, dir: &Path) -> Option<f64> {
+    let ledgers = dir.join("calibration");
+    std::fs::create_dir(&ledgers).ok()?;
+    let preload = preload.writing_to(ledgers.clone());
+    let rounds = (0..ROUNDS)
+        .map(|_| Some((round(Preload::leave_alone)?, round(|command| preload.watch(command))?)))
+        .collect::<Option<Vec<_>>>();
+    // Ledgers of these processes are nobody's business.
+    let _ = std::fs::remove_dir_all(ledgers);
+    let (native, watched): (Vec<_>, Vec<_>) = rounds?.into_iter().unzip();
+    Some((median(watched)? - median(native)?).max(0.0))
+}
+
+/// One process that measures.
+fn round(prepare: impl FnOnce(&mut Command)) -> Option<f64> {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg("calibrate").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    prepare(&mut command);
+    let mut child = command.spawn().ok()?;
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match child.try_wait().ok()? {
+            Some(status) if status.success() => break,
+            Some(_) => return None,
+            None if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(1)),
+            None => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return None;
+            }
+        }
+    }
+    let mut text = String::new();
+    child.stdout.take()?.read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}
+
+/// `lockwright calibrate`: nanoseconds per pair in this process, as it was started.
+pub fn measure() -> f64 {
+    // With one thread glibc takes locks without atomics, which no watched program can.
+    let (done, wait) = mpsc::channel::<()>();
+    let second = std::thread::spawn(move || wait.recv().is_err());
+    let mutex = UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER);
+    let mut batches = Vec::new();
+    let begun = Instant::now();
+    while begun.elapsed() < ROUND {
+        let batch = Instant::now();
+        for _ in 0..BATCH {
+            // SAFETY: a valid mutex of this thread alone.
+            unsafe { libc::pthread_mutex_lock(mutex.get()) };
+            // SAFETY: locked just now.
+            unsafe { libc::pthread_mutex_unlock(mutex.get()) };
+        }
+        batches.push(batch.elapsed().as_nanos() as f64 / f64::from(BATCH));
+    }
+    drop(done);
+    let _ = second.join();
+    median(batches).unwrap_or(0.0)
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_takes_time() {
+        let ns = measure();
+        assert!(ns > 0.5 && ns < 1e6, "{ns} ns");
+    }
+
+    #[test]
+    fn one_slow_round_does_not_show() {
+        assert_eq!(median(vec![3.0, 1000.0, 1.0, 2.0, 3.5]), Some(3.0));
+        assert_eq!(median(vec![]), None);
+    }
+}

@@ -1,0 +1,113 @@
+//! The program as a child process: same terminal, same process group, same everything, and a wait that
+//! wakes up now and then to look at the ledgers.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use super::inherited;
+use super::preload::Preload;
+use super::signals::Signals;
+use crate::error::{Error, Result, exit};
+
+/// What to run.
+#[derive(Debug)]
+pub struct Program {
+    /// The executable.
+    pub file: PathBuf,
+    /// `argv`, as typed.
+    pub argv: Vec<OsString>,
+}
+
+/// The running program.
+#[derive(Debug)]
+pub struct Child {
+    process: std::process::Child,
+    /// Readable when the process has ended; `None` on kernels without (before 5.3).
+    pidfd: Option<OwnedFd>,
+    signals: Signals,
+}
+
+/// How often to ask for the end of the process where no descriptor tells.
+const POLL_WITHOUT_PIDFD: Duration = Duration::from_millis(10);
+
+impl Child {
+    /// Starts the program with its locks watched.
+    ///
+    /// # Errors
+    /// If exec fails.
+    pub fn spawn(program: &Program, preload: &Preload) -> Result<Self> {
+        let signals = Signals::take()
+            .map_err(|error| Error::new(format!("cannot prepare for signals: {error}")))?;
+        let before = signals.before();
+        let (arg0, args) = program.argv.split_first().expect("a program has a name");
+        let mut command = Command::new(&program.file);
+        command.arg0(arg0).args(args);
+        preload.watch(&mut command);
+        // SAFETY: both functions are async-signal-safe and allocate nothing.
+        unsafe {
+            command.pre_exec(move || {
+                before.set();
+                inherited::restore()
+            })
+        };
+        let process = command.spawn().map_err(|error| {
+            let file = program.file.display();
+            Error::with_code(exit::NOT_RUNNABLE, format!("cannot run `{file}`: {error}"))
+                .help(format!("see whether it runs without lockwright: `{}`", arg0.display()))
+        })?;
+        // SAFETY: a system call on an unreaped child.
+        let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, process.id(), 0) };
+        // SAFETY: opened just now, owned by nobody else.
+        let pidfd = (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd as i32) });
+        Ok(Self { process, pidfd, signals })
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Waits for its end, passing signals on meanwhile; `None` if it still runs after `patience`.
+    ///
+    /// # Errors
+    /// If the kernel does not let us wait.
+    pub fn wait(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
+        let deadline = Instant::now() + patience;
+        loop {
+            if let Some(status) = self.process.try_wait()? {
+                return Ok(Some(status));
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            self.sleep(left)?;
+            let pid = self.process.id() as libc::pid_t;
+            self.signals.pending().for_each(|signal| signal.forward(pid));
+        }
+    }
+
+    /// Sleeps until the process ends, a signal comes, or `patience` is over.
+    fn sleep(&self, patience: Duration) -> io::Result<()> {
+        let watch = |fd: i32| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        // poll(2) skips negative descriptors.
+        let process = self.pidfd.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+        let mut fds = [watch(process), watch(self.signals.as_fd().as_raw_fd())];
+        let patience = if process < 0 { patience.min(POLL_WITHOUT_PIDFD) } else { patience };
+        // Rounded up: a remainder below a millisecond must not become a busy loop.
+        let timeout = patience.as_micros().div_ceil(1000).try_into().unwrap_or(i32::MAX);
+        // SAFETY: two initialised elements.
+        if unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, timeout) } < 0 {
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,124 @@
+//! How lockwright ends. Decided here and nowhere else.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use crate::args::OutputArgs;
+use crate::finding::Report;
+
+/// The end of a lockwright process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// By exit with this code.
+    Code(u8),
+    /// By this signal, as the program did: a shell that waits sees the same.
+    Signal(i32),
+}
+
+impl Ending {
+    /// The end where the program ended by `status`.
+    pub fn of_program(status: ExitStatus) -> Self {
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Self::Code(code as u8),
+            (None, Some(signal)) => Self::Signal(signal),
+            // Stopped or continued; not what wait was asked for.
+            (None, None) => Self::Code(crate::error::exit::OWN_FAILURE),
+        }
+    }
+
+    /// The end in view of what was found: the code for findings goes before the program's own.
+    #[must_use]
+    pub fn with_findings(self, report: &Report, args: &OutputArgs) -> Self {
+        let failing = report.findings.iter().any(|finding| finding.grade <= args.fail_on);
+        if failing && args.exit_code != 0 { Self::Code(args.exit_code) } else { self }
+    }
+
+    /// Ends this process.
+    pub fn end(self) -> ! {
+        match self {
+            Self::Code(code) => std::process::exit(code.into()),
+            Self::Signal(signal) => {
+                die_by(signal);
+                std::process::exit(128 + signal)
+            }
+        }
+    }
+}
+
+/// Dies by `signal`, without a core file: that is the program's to leave. Returns if it cannot.
+fn die_by(signal: i32) {
+    // SAFETY: not being dumpable affects core files and tracing only.
+    unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0) };
+    // SAFETY: the default disposition has no handler.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
+    // SAFETY: zeroed is a valid set, which the calls fill before use.
+    unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, signal);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &set, std::ptr::null_mut());
+    }
+    // SAFETY: sends a signal to this thread.
+    unsafe { libc::raise(signal) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Colour;
+    use crate::finding::{Finding, Grade, Kind, Summary};
+
+    fn report(grades: &[Grade]) -> Report {
+        let finding = |&grade| Finding {
+            kind: Kind::CircularDependency,
+            grade,
+            title: String::new(),
+            evidence: vec![],
+            help: vec![],
+            locks: vec![],
+            steps: vec![],
+            pid: 1,
+            also: 0,
+        };
+        let findings = grades.iter().map(finding).collect();
+        Report { summary: Summary::default(), processes: vec![], findings }
+    }
+
+    fn args(fail_on: Grade, exit_code: u8) -> OutputArgs {
+        OutputArgs {
+            output: None,
+            json: None,
+            all: false,
+            fail_on,
+            exit_code,
+            color: Colour::Never,
+        }
+    }
+
+    #[test]
+    fn the_programs_end_is_passed_on() {
+        assert_eq!(Ending::of_program(ExitStatus::from_raw(3 << 8)), Ending::Code(3));
+        assert_eq!(Ending::of_program(ExitStatus::from_raw(libc::SIGTERM)), Ending::Signal(15));
+        // With a core file.
+        assert_eq!(
+            Ending::of_program(ExitStatus::from_raw(0x80 | libc::SIGSEGV)),
+            Ending::Signal(11)
+        );
+    }
+
+    #[test]
+    fn a_failing_finding_goes_before_it() {
+        let of = |grades: &[Grade], fail_on, code| {
+            Ending::Code(3).with_findings(&report(grades), &args(fail_on, code))
+        };
+        use Grade::*;
+        assert_eq!(of(&[], Likely, 66), Ending::Code(3));
+        assert_eq!(of(&[Possible], Likely, 66), Ending::Code(3));
+        assert_eq!(of(&[Possible, Likely], Likely, 66), Ending::Code(66));
+        assert_eq!(of(&[Deadlocked], Likely, 9), Ending::Code(9));
+        assert_eq!(of(&[Possible], Possible, 66), Ending::Code(66));
+        assert_eq!(of(&[SingleThread], SingleThread, 66), Ending::Code(66));
+        assert_eq!(of(&[Likely], Deadlocked, 66), Ending::Code(3));
+        assert_eq!(of(&[Deadlocked], Likely, 0), Ending::Code(3), "0 leaves the program's own");
+    }
+}

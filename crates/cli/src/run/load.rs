@@ -1,0 +1,86 @@
+//! Opens ledgers, and tells of those that cannot be.
+
+use std::path::{Path, PathBuf};
+
+use lockwright_ledger::{Ledger, OpenError};
+
+use crate::error::{Error, Result};
+use crate::ledger_dir::{EXTENSION, ledgers_in};
+
+/// Opens each ledger; the errors are of those that could not be.
+pub fn open_all(paths: &[PathBuf]) -> (Vec<Ledger>, Vec<Error>) {
+    let (mut ledgers, mut errors) = (Vec::new(), Vec::new());
+    for path in paths {
+        match Ledger::open(path) {
+            Ok(ledger) => ledgers.push(ledger),
+            Err(error) => errors.push(explain(path, &error)),
+        }
+    }
+    ledgers.sort_by_key(|ledger| (ledger.header().start_ns, ledger.header().pid));
+    (ledgers, errors)
+}
+
+/// The ledgers that the user's arguments name: files, and directories of a run.
+///
+/// # Errors
+/// If there is none at one of them.
+pub fn expand(arguments: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for argument in arguments {
+        let shown = argument.display();
+        if !argument.is_dir() {
+            paths.push(argument.clone());
+            continue;
+        }
+        let found = ledgers_in(argument)
+            .map_err(|error| Error::new(format!("cannot read directory {shown}: {error}")))?;
+        if found.is_empty() {
+            return Err(Error::new(format!("no ledger in {shown}")).help(format!(
+                "name a run's directory, which has files `*.{EXTENSION}`; \
+                 `lockwright check --keep` tells where it is"
+            )));
+        }
+        paths.extend(found);
+    }
+    Ok(paths)
+}
+
+fn explain(path: &Path, error: &OpenError) -> Error {
+    let shown = path.display();
+    let wrapped = Error::new(format!("cannot read ledger {shown}: {error}"));
+    match error {
+        OpenError::Io(error) if error.kind() == std::io::ErrorKind::NotFound => wrapped.help(
+            "ledgers are removed after the report: `lockwright check --keep` keeps them and tells where",
+        ),
+        OpenError::Io(_) => wrapped,
+        OpenError::NotALedger => wrapped.help(format!(
+            "ledgers are files `*.{EXTENSION}`; a process killed in its first moments leaves an empty one"
+        )),
+        OpenError::Version { .. } => wrapped
+            .help("use the lockwright that wrote it, or run the program again under this one"),
+        OpenError::Truncated { .. } => wrapped
+            .help("copy the whole file again; it is sparse: `cp --sparse=always`, `tar -S`, `rsync -S`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_failure_tells_the_remedy() {
+        let text = |error: OpenError| explain(Path::new("x.lwl"), &error).to_string();
+        assert!(text(OpenError::Version { found: 9 }).contains("ledger format 9"));
+        assert!(text(OpenError::Version { found: 9 }).contains("run the program again"));
+        assert!(text(OpenError::Truncated { len: 20 }).contains("sparse"));
+        assert!(text(OpenError::NotALedger).contains("`*.lwl`"));
+        let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+        assert!(text(OpenError::Io(missing)).contains("--keep"));
+    }
+
+    #[test]
+    fn a_directory_without_ledgers_is_an_error() {
+        let error = expand(&[std::env::temp_dir().join("/proc/self/fdinfo")]).unwrap_err();
+        assert!(error.to_string().contains("no ledger in"));
+    }
+}

@@ -1,0 +1,44 @@
+//! Does what the command line says: one file per command, and one per thing they need.
+
+mod calibrate;
+mod check;
+mod child;
+mod ending;
+mod inherited;
+mod live;
+mod load;
+mod output;
+mod path_search;
+mod preload;
+mod report;
+mod signals;
+mod target;
+
+use clap::Parser;
+
+pub use check::{Checked, check};
+pub use child::Program;
+pub use ending::Ending;
+pub use output::Output;
+
+use crate::args::{Cli, Command};
+use crate::demo;
+
+/// The program `lockwright`, from its command line to its end.
+pub fn main() -> ! {
+    let ending = match Cli::parse().command {
+        Command::Check(args) => check::run(args),
+        Command::Report(args) => report::run(&args),
+        Command::Demo(args) => demo::run(&args),
+        Command::Calibrate => {
+            println!("{:.3}", calibrate::measure());
+            Ok(Ending::Code(0))
+        }
+    };
+    ending
+        .unwrap_or_else(|error| {
+            output::fail(&error);
+            Ending::Code(error.code())
+        })
+        .end()
+}

@@ -1,0 +1,136 @@
+//! Signals while the program runs. What the terminal sends reaches the program by itself, since it is
+//! in the same process group; what somebody sends to lockwright alone is passed on.
+
+use std::io;
+use std::mem::{MaybeUninit, size_of};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// Signals that are taken instead of obeyed. Not among them: the job control ones, so that Ctrl-Z
+/// stops both; faults and limits, which are lockwright's own; SIGCHLD and SIGPIPE.
+const TAKEN: &[i32] = &[
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGTERM,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGALRM,
+    libc::SIGVTALRM,
+    libc::SIGPROF,
+    libc::SIGWINCH,
+    libc::SIGIO,
+    libc::SIGPWR,
+];
+
+/// From construction to drop, [`TAKEN`] and real-time signals are blocked in this thread, and in
+/// threads it starts, and can be read here.
+#[derive(Debug)]
+pub struct Signals {
+    fd: OwnedFd,
+    before: Mask,
+}
+
+/// A set of blocked signals.
+#[derive(Clone, Copy)]
+pub struct Mask(libc::sigset_t);
+
+impl std::fmt::Debug for Mask {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Mask")
+    }
+}
+
+impl Mask {
+    /// Makes it the calling thread's. Async-signal-safe.
+    pub fn set(&self) {
+        // SAFETY: a valid set; the old one is not asked for.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, std::ptr::null_mut()) };
+    }
+}
+
+impl Signals {
+    /// Begins to take signals.
+    ///
+    /// # Errors
+    /// If no descriptor is left.
+    pub fn take() -> io::Result<Self> {
+        let mut set = MaybeUninit::uninit();
+        // SAFETY: initialises the set.
+        unsafe { libc::sigemptyset(set.as_mut_ptr()) };
+        // SAFETY: initialised just now.
+        let mut set: libc::sigset_t = unsafe { set.assume_init() };
+        for signal in TAKEN.iter().copied().chain(libc::SIGRTMIN()..=libc::SIGRTMAX()) {
+            // SAFETY: a valid set and signal number.
+            unsafe { libc::sigaddset(&mut set, signal) };
+        }
+        // SAFETY: a valid set.
+        let fd = unsafe { libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: opened just now, owned by nobody else.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        let mut before = MaybeUninit::uninit();
+        // SAFETY: a valid set and room for the old one; with these arguments it cannot fail.
+        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &set, before.as_mut_ptr()) };
+        // SAFETY: filled in by the call.
+        Ok(Self { fd, before: Mask(unsafe { before.assume_init() }) })
+    }
+
+    /// What was blocked before: what the program must start with.
+    pub fn before(&self) -> Mask {
+        self.before
+    }
+
+    /// The signals that came since the last call.
+    pub fn pending(&self) -> impl Iterator<Item = Signal> + '_ {
+        std::iter::from_fn(|| {
+            let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
+            let len = size_of::<libc::signalfd_siginfo>();
+            // SAFETY: room for one record; the kernel gives whole records only.
+            let n = unsafe { libc::read(self.fd.as_raw_fd(), info.as_mut_ptr().cast(), len) };
+            // SAFETY: filled in if the length is right.
+            (n == len as isize).then(|| Signal(unsafe { info.assume_init() }))
+        })
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        // A Ctrl-C that the program got as well must not now hit the report.
+        self.pending().for_each(drop);
+        self.before.set();
+    }
+}
+
+/// A signal that was sent to lockwright.
+pub struct Signal(libc::signalfd_siginfo);
+
+impl Signal {
+    /// Whether the kernel sent it on behalf of the terminal, hence to the whole process group.
+    fn is_from_terminal(&self) -> bool {
+        self.0.ssi_code == libc::SI_KERNEL
+    }
+
+    /// Sends it on to process `pid`, unless that got it already.
+    pub fn forward(&self, pid: libc::pid_t) {
+        let number = self.0.ssi_signo as i32;
+        if self.is_from_terminal() {
+            return;
+        }
+        if self.0.ssi_code == libc::SI_QUEUE {
+            let value = libc::sigval { sival_ptr: self.0.ssi_ptr as *mut libc::c_void };
+            // SAFETY: the value is passed through, not looked at.
+            unsafe { libc::sigqueue(pid, number, value) };
+        } else {
+            // SAFETY: `pid` is an unreaped child's, so it cannot be anyone else's.
+            unsafe { libc::kill(pid, number) };
+        }
+    }
+}
