@@ -136,16 +136,20 @@ row! {
         wait_class: u32,
         /// [`mode`] bits of the wait. Changes.
         wait_mode: u32,
-        /// Stack at which it waits. Changes.
-        wait_stack: u32,
+        /// Context of the acquisition it waits in ([`Node`]); its stack is where it waits. Changes.
+        wait_node: u32,
         /// CLOCK_MONOTONIC at start, ns.
         start_ns: u64,
         /// CLOCK_MONOTONIC at end, ns; 0 while it runs. Changes.
         end_ns: u64,
         /// Name, NUL padded. Changes.
         name: [u8; 16],
+        /// Next of the list of live threads, 0 at the end. Changes.
+        next_live: u32,
+        /// Previous of the list of live threads, 0 at the head. Changes.
+        prev_live: u32,
         /// Not used.
-        reserved: [u64; 9],
+        reserved: [u64; 8],
     }
 }
 

@@ -247,6 +247,19 @@ impl Writer {
         Text { offset: first as u32, len: n as u32 }
     }
 
+    /// The stored text is exactly `bytes`.
+    pub fn text_is(&self, text: Text, bytes: &[u8]) -> bool {
+        text.len as usize == bytes.len()
+            && u64::from(text.offset) + u64::from(text.len)
+                <= self.table(TableId::Bytes).len.load(Relaxed)
+            && bytes.iter().enumerate().all(|(i, &byte)| {
+                // SAFETY: below the table's length, so its extent exists.
+                byte == unsafe {
+                    self.raw_ptr(TableId::Bytes, u64::from(text.offset) + i as u64).read()
+                }
+            })
+    }
+
     /// Stores return addresses and gives the index of the first.
     pub fn frames(&mut self, frames: &[u64]) -> Option<u32> {
         let first = self.reserve_raw(TableId::Frames, 8, 512, frames.len() as u64)?;

@@ -1,0 +1,103 @@
+//! A hash index from 64-bit keys to row ids, kept in ledger space: open addressing, linear probing,
+//! doubled when three quarters full. The reader does not need it; it is rebuilt from rows by nobody.
+//!
+//! A key is a 64-bit hash of a row's whole identity and stands for it, as the kernel's chain keys
+//! do: at 10^6 rows a false match has a chance of about 3 in 10^8.
+
+use lockwright_ledger::Writer;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Slot {
+    key: u64,
+    id: u32,
+    used: u32,
+}
+
+const FIRST_SLOTS: u64 = 256;
+
+/// See the module.
+#[derive(Default)]
+pub struct Index {
+    /// File offset of the slots, 0 before the first insertion.
+    slots: u64,
+    capacity: u64,
+    len: u64,
+}
+
+impl Index {
+    /// An empty index; takes no space yet.
+    pub const fn new() -> Self {
+        Self { slots: 0, capacity: 0, len: 0 }
+    }
+
+    fn slot(&self, writer: &Writer, i: u64) -> *mut Slot {
+        writer.at(self.slots + (i & (self.capacity - 1)) * size_of::<Slot>() as u64).cast()
+    }
+
+    /// The id stored under `key`.
+    pub fn get(&self, writer: &Writer, key: u64) -> Option<u32> {
+        if self.capacity == 0 {
+            return None;
+        }
+        let mut i = key >> 7;
+        loop {
+            // SAFETY: within the extent allocated for the slots, which only this index writes.
+            let slot = unsafe { self.slot(writer, i).read() };
+            if slot.used == 0 {
+                return None;
+            }
+            if slot.key == key {
+                return Some(slot.id);
+            }
+            i = i.wrapping_add(1);
+        }
+    }
+
+    /// Stores `id` under `key`, replacing what was there. Where there is no room to grow the entry
+    /// is dropped: the row is then found no more and written again, which costs space, not truth.
+    pub fn insert(&mut self, writer: &mut Writer, key: u64, id: u32) {
+        if (self.len + 1) * 4 > self.capacity * 3 && !self.grow(writer) {
+            return;
+        }
+        self.put(writer, Slot { key, id, used: 1 });
+    }
+
+    fn put(&mut self, writer: &Writer, new: Slot) {
+        let mut i = new.key >> 7;
+        loop {
+            let at = self.slot(writer, i);
+            // SAFETY: as in `get`.
+            let slot = unsafe { at.read() };
+            if slot.used == 0 || slot.key == new.key {
+                self.len += u64::from(slot.used == 0);
+                // SAFETY: as above.
+                unsafe { at.write(new) };
+                return;
+            }
+            i = i.wrapping_add(1);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, writer: &mut Writer) -> bool {
+        let capacity = (self.capacity * 2).max(FIRST_SLOTS);
+        let bytes = |slots: u64| slots as usize * size_of::<Slot>();
+        let Some(slots) = writer.alloc(bytes(capacity)) else {
+            // Linear probing needs one free slot to end a search.
+            return self.len + 1 < self.capacity;
+        };
+        let old = core::mem::replace(self, Self { slots, capacity, len: 0 });
+        for i in 0..old.capacity {
+            // SAFETY: as in `get`, for the old extent.
+            let slot = unsafe { old.slot(writer, i).read() };
+            if slot.used != 0 {
+                self.put(writer, slot);
+            }
+        }
+        if old.capacity != 0 {
+            writer.free(old.slots, bytes(old.capacity));
+        }
+        true
+    }
+}

@@ -1,0 +1,32 @@
+//! Keys: 64-bit hashes of identities. Multiply and fold, as cheap as a chain key must be.
+
+const K1: u64 = 0x9e37_79b9_7f4a_7c15;
+const K2: u64 = 0xd6e8_feb8_6659_fd93;
+const K3: u64 = 0xff51_afd7_ed55_8ccd;
+
+/// Extends `key` by an acquisition: `what` is the lock (instance, or class where nothing is held)
+/// with its mode, `site` the call site.
+#[inline(always)]
+pub fn extend(key: u64, what: u64, site: u64) -> u64 {
+    let new = (site.rotate_left(23) ^ what).wrapping_mul(K1);
+    let h = (key ^ new).wrapping_mul(K2);
+    h ^ (h >> 32)
+}
+
+/// The key of what is nested inside instance `inst` taken with look-up key `key`.
+#[inline(always)]
+pub fn nested(key: u64, inst: u32) -> u64 {
+    key.wrapping_add(u64::from(inst).wrapping_mul(K3))
+}
+
+/// Hash of a few words, well mixed: for the indexes.
+pub fn hash(words: &[u64]) -> u64 {
+    let mut h = K1;
+    for &word in words {
+        h = (h ^ word).wrapping_mul(K2);
+        h ^= h >> 29;
+        h = h.wrapping_mul(K3);
+        h ^= h >> 32;
+    }
+    h
+}

@@ -1,0 +1,119 @@
+//! The owner walk: whether a thread that is about to block closes a circle of waiting threads.
+//!
+//! Each waiting thread publishes what it waits for before it blocks; what it holds is in its held
+//! array. A circle found once is only believed if every thread in it has been in the same wait all
+//! the time (`wait_seq` unchanged and odd): a thread that waits neither takes nor releases, so its
+//! held array stood still meanwhile.
+
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::{Acquire, SeqCst};
+
+use lockwright_ledger::rows::{Held, Thread, held_flag, mode, thread_state};
+
+use super::core::Core;
+use super::thread::ThreadState;
+
+/// Longest circle that is looked for. Longer ones are still found in the recorded orders.
+const MAX_CIRCLE: usize = 32;
+
+/// One thread on the path: its id and the wait it was seen in.
+#[derive(Clone, Copy, Default)]
+struct Waiter {
+    thread: u32,
+    seq: u32,
+}
+
+impl Core {
+    /// To be called by a thread that has published its wait ([`ThreadState::wait_begin`]) and is about
+    /// to block. If it closes a circle, that is written to the ledger.
+    ///
+    /// `relock_fails`: the lock itself notices if its owner locks it again, so a circle of one is
+    /// none of ours.
+    pub fn find_deadlock(&mut self, thread: &ThreadState, relock_fails: bool, now_ns: u64) -> bool {
+        if thread.depth() == 0 {
+            return false;
+        }
+        let mut path = [Waiter::default(); MAX_CIRCLE];
+        let Some(seq) = self.wait_of(thread.id) else { return false };
+        path[0] = Waiter { thread: thread.id, seq };
+        let Some(len) = self.search(&mut path, 1, relock_fails) else { return false };
+        // Pairs with the fence in `wait_begin`: see each wait either unchanged or over.
+        core::sync::atomic::fence(SeqCst);
+        if path[..len].iter().any(|waiter| self.wait_of(waiter.thread) != Some(waiter.seq)) {
+            return false;
+        }
+        let mut circle = [0; MAX_CIRCLE];
+        for (id, waiter) in circle.iter_mut().zip(&path[..len]) {
+            *id = waiter.thread;
+        }
+        self.report_deadlock(&circle[..len], now_ns)
+    }
+
+    /// Extends a path of waiting threads until it meets its first. Depth first; returns its length.
+    fn search(
+        &self,
+        path: &mut [Waiter; MAX_CIRCLE],
+        len: usize,
+        relock_fails: bool,
+    ) -> Option<usize> {
+        let wanted = *self.ledger().get::<Thread>(path[len - 1].thread)?;
+        let wants = wanted.wait_mode as u16;
+        let mut next = self.first_live();
+        while let Some(thread) = self.ledger().get::<Thread>(next) {
+            let id = core::mem::replace(&mut next, thread.next_live);
+            if !self.owns(id, wanted.wait_addr, wants) {
+                continue;
+            }
+            if id == path[0].thread {
+                if len == 1 && relock_fails {
+                    continue;
+                }
+                return Some(len);
+            }
+            if len == MAX_CIRCLE || path[..len].iter().any(|waiter| waiter.thread == id) {
+                continue;
+            }
+            let Some(seq) = self.wait_of(id) else { continue };
+            path[len] = Waiter { thread: id, seq };
+            if let Some(found) = self.search(path, len + 1, relock_fails) {
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    /// The sequence number of the wait the thread is in, if it is in one that it cannot back out of.
+    fn wait_of(&self, id: u32) -> Option<u32> {
+        let row = self.ledger().row_ptr::<Thread>(id);
+        if row.is_null() {
+            return None;
+        }
+        // SAFETY: a mapped row; the word is only ever accessed atomically while the thread lives.
+        let seq = unsafe { AtomicU32::from_ptr(&raw mut (*row).wait_seq) }.load(Acquire);
+        // SAFETY: as above; written before the seq word we acquired.
+        let (wait_mode, state) = unsafe { ((*row).wait_mode, (*row).state) };
+        (seq & 1 == 1 && state == thread_state::LIVE && wait_mode as u16 & mode::TIMED == 0)
+            .then_some(seq)
+    }
+
+    /// Thread `id` holds the lock at `addr` in a way that keeps `wants` waiting; for a join, it is
+    /// the thread waited for.
+    fn owns(&self, id: u32, addr: u64, wants: u16) -> bool {
+        if wants & mode::JOIN != 0 {
+            return u64::from(id) == addr;
+        }
+        let Some(thread) = self.ledger().get::<Thread>(id) else { return false };
+        if thread.state != thread_state::LIVE {
+            return false;
+        }
+        (0..thread.depth.min(thread.capacity)).any(|i| {
+            let at = self.ledger().at(thread.held + u64::from(i) * size_of::<Held>() as u64);
+            // SAFETY: within the thread's held array. It may be changing; then what we read is
+            // discarded, because the thread is not in the wait we require of it.
+            let held = unsafe { at.cast::<Held>().read_volatile() };
+            held.addr == addr
+                && held.flags & held_flag::IN_COND_WAIT == 0
+                && (wants & held.mode & mode::READ == 0)
+        })
+    }
+}

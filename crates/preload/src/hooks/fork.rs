@@ -1,0 +1,89 @@
+//! fork: the child has one thread, a copy of our memory and the parent's mapping. It gets a ledger of
+//! its own, made when it first uses a lock: most children exec soon.
+
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicU32, Ordering::*};
+
+use lockwright_ledger::rows::Held;
+
+use crate::{modules, state, sys, tls};
+
+/// What the forking thread holds, for its child. More than this many are not carried over.
+const MOST: usize = 64;
+
+struct Snapshot {
+    /// 1 while a fork is under way: several threads may fork at once.
+    busy: AtomicU32,
+    len: UnsafeCell<usize>,
+    held: UnsafeCell<[Held; MOST]>,
+}
+
+// SAFETY: written by whoever holds `busy`, read by its child.
+unsafe impl Sync for Snapshot {}
+
+static SNAPSHOT: Snapshot = Snapshot {
+    busy: AtomicU32::new(0),
+    len: UnsafeCell::new(0),
+    held: UnsafeCell::new(
+        [Held {
+            addr: 0,
+            key: 0,
+            site: 0,
+            inst: 0,
+            class: 0,
+            node: 0,
+            mode: 0,
+            flags: 0,
+            recursion: 0,
+            reserved: 0,
+        }; MOST],
+    ),
+};
+
+unsafe extern "C" {
+    /// What `pthread_atfork` calls; that one is linked statically and would name our own module.
+    fn __register_atfork(
+        prepare: Option<unsafe extern "C" fn()>,
+        parent: Option<unsafe extern "C" fn()>,
+        child: Option<unsafe extern "C" fn()>,
+        dso: *const core::ffi::c_void,
+    ) -> i32;
+}
+
+/// Asks to be told of forks.
+pub fn register() {
+    // SAFETY: the handlers stay loaded: a preloaded library is never unloaded.
+    unsafe { __register_atfork(Some(prepare), Some(parent), Some(child), core::ptr::null()) };
+}
+
+unsafe extern "C" fn prepare() {
+    // Acquire pairs with the Release in `parent`. A fork lasts microseconds.
+    while SNAPSHOT.busy.compare_exchange(0, 1, Acquire, Relaxed).is_err() {
+        sys::futex_wait(&SNAPSHOT.busy, 1, 1_000_000);
+    }
+    // SAFETY: `busy` is ours; the state is the calling thread's.
+    unsafe {
+        let held = tls::get().as_ref().map_or(&[][..], |thread| thread.held());
+        let n = held.len().min(MOST);
+        (&mut *SNAPSHOT.held.get())[..n].copy_from_slice(&held[..n]);
+        *SNAPSHOT.len.get() = n;
+    }
+}
+
+unsafe extern "C" fn parent() {
+    SNAPSHOT.busy.store(0, Release);
+}
+
+unsafe extern "C" fn child() {
+    tls::set(core::ptr::null_mut());
+    tls::set_closed(false);
+    modules::forget();
+    state::forked();
+    SNAPSHOT.busy.store(0, Relaxed);
+}
+
+/// In the child: what the forking thread held, outermost first.
+pub fn inherited() -> &'static [Held] {
+    // SAFETY: written before the fork; the child has one thread and forks no grandchild meanwhile.
+    unsafe { &(&*SNAPSHOT.held.get())[..*SNAPSHOT.len.get()] }
+}

@@ -1,0 +1,88 @@
+//! The functions that we stand in front of, as the program sees them: one list. An entry with a
+//! register is a stub that passes the return address, which is the call site, as one argument more;
+//! a stub is not a frame, so stacks begin with the program's.
+
+mod cond;
+mod fork;
+mod mutex;
+mod rwlock;
+mod thread;
+pub mod watch;
+
+pub use fork::{inherited, register as register_fork};
+pub use thread::ended as thread_ended;
+
+use core::arch::naked_asm;
+use core::ffi::c_int;
+
+/// `name(register): function` exports `name`, which jumps to `function` with its return address in
+/// `register`, the first argument register that `name` itself does not use.
+macro_rules! export {
+    ($($name:ident($register:literal): $function:path;)*) => { $(
+        #[doc = concat!("Stands in front of the C library's `", stringify!($name), "`.")]
+        /// # Safety
+        /// As the function itself.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() -> c_int {
+            naked_asm!(concat!("mov ", $register, ", [rsp]"), "jmp {to}", to = sym $function)
+        }
+    )* };
+}
+
+export! {
+    pthread_mutex_init("rdx"): mutex::init;
+    pthread_mutex_destroy("rsi"): mutex::destroy;
+    pthread_mutex_lock("rsi"): mutex::lock;
+    pthread_mutex_trylock("rsi"): mutex::trylock;
+    pthread_mutex_timedlock("rdx"): mutex::timedlock;
+    pthread_mutex_clocklock("rcx"): mutex::clocklock;
+    pthread_mutex_unlock("rsi"): mutex::unlock;
+    __pthread_mutex_init("rdx"): mutex::init;
+    __pthread_mutex_destroy("rsi"): mutex::destroy;
+    __pthread_mutex_lock("rsi"): mutex::lock;
+    __pthread_mutex_trylock("rsi"): mutex::trylock;
+    __pthread_mutex_unlock("rsi"): mutex::unlock;
+
+    pthread_rwlock_init("rdx"): rwlock::init;
+    pthread_rwlock_destroy("rsi"): rwlock::destroy;
+    pthread_rwlock_rdlock("rsi"): rwlock::rdlock;
+    pthread_rwlock_wrlock("rsi"): rwlock::wrlock;
+    pthread_rwlock_tryrdlock("rsi"): rwlock::tryrdlock;
+    pthread_rwlock_trywrlock("rsi"): rwlock::trywrlock;
+    pthread_rwlock_timedrdlock("rdx"): rwlock::timedrdlock;
+    pthread_rwlock_timedwrlock("rdx"): rwlock::timedwrlock;
+    pthread_rwlock_clockrdlock("rcx"): rwlock::clockrdlock;
+    pthread_rwlock_clockwrlock("rcx"): rwlock::clockwrlock;
+    pthread_rwlock_unlock("rsi"): rwlock::unlock;
+    __pthread_rwlock_init("rdx"): rwlock::init;
+    __pthread_rwlock_destroy("rsi"): rwlock::destroy;
+    __pthread_rwlock_rdlock("rsi"): rwlock::rdlock;
+    __pthread_rwlock_wrlock("rsi"): rwlock::wrlock;
+    __pthread_rwlock_tryrdlock("rsi"): rwlock::tryrdlock;
+    __pthread_rwlock_trywrlock("rsi"): rwlock::trywrlock;
+    __pthread_rwlock_unlock("rsi"): rwlock::unlock;
+
+    pthread_cond_wait("rdx"): cond::wait;
+    pthread_cond_timedwait("rcx"): cond::timedwait;
+    pthread_cond_clockwait("r8"): cond::clockwait;
+
+    pthread_create("r8"): thread::create;
+    pthread_join("rdx"): thread::join;
+    pthread_timedjoin_np("rcx"): thread::timedjoin;
+    pthread_tryjoin_np("rdx"): thread::tryjoin;
+    pthread_clockjoin_np("r8"): thread::clockjoin;
+    pthread_setname_np("rdx"): thread::setname;
+
+    dlclose("rsi"): unload;
+}
+
+/// dlclose: what was mapped there is no module any more.
+unsafe extern "C-unwind" fn unload(handle: *mut core::ffi::c_void, _site: u64) -> c_int {
+    // Stacks of what is about to go must be resolved against the list as it is.
+    crate::state::with_core(crate::modules::rescan);
+    // SAFETY: forwarded.
+    let result = unsafe { crate::real::dlclose(handle) };
+    crate::state::with_core(crate::modules::rescan);
+    result
+}

@@ -1,0 +1,163 @@
+//! pthread_rwlock_*. A reader of the default kind is not held up by waiting writers (the kernel's
+//! recursive read); one of the writer-preferring kind is.
+
+use core::ffi::c_int;
+
+use libc::{clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
+use lockwright_engines::lockdep::Acquire;
+use lockwright_ledger::rows::{lock_kind, mode};
+
+use super::watch::{self, Blocking};
+use crate::identity::{self, Birth, Identify};
+use crate::{real, state};
+
+type RwLock = *mut pthread_rwlock_t;
+
+pub unsafe extern "C-unwind" fn init(
+    l: RwLock,
+    attr: *const pthread_rwlockattr_t,
+    _site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_rwlock_init(l, attr) };
+    if result == 0 && state::status() == state::ACTIVE {
+        // SAFETY: just initialised.
+        unsafe { identity::identify(l, Birth::Init) };
+    }
+    result
+}
+
+pub unsafe extern "C-unwind" fn destroy(l: RwLock, _site: u64) -> c_int {
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_rwlock_destroy(l) };
+    if result == 0 {
+        // SAFETY: the caller still owns the memory.
+        unsafe { identity::forget(l) };
+    }
+    result
+}
+
+/// Mode bits of a reader of this lock.
+unsafe fn reader(l: RwLock) -> u16 {
+    // SAFETY: the caller's lock.
+    match unsafe { pthread_rwlock_t::kind(l) } {
+        lock_kind::RWLOCK_WRITER => mode::READ,
+        _ => mode::READ | mode::READ_RECURSIVE,
+    }
+}
+
+#[inline(always)]
+unsafe fn acquire(
+    l: RwLock,
+    site: u64,
+    mode: u16,
+    try_lock: impl FnOnce() -> c_int,
+    block: impl FnOnce() -> c_int,
+) -> c_int {
+    let Some((thread, ident)) = watch::subject(l) else { return block() };
+    let lock = Acquire { addr: l as u64, ident, mode, site };
+    // glibc answers EDEADLK to a writer that locks again; a reader that wants to write just hangs.
+    // SAFETY: the caller's lock; `__cur_writer` at offset 24. 0 if readers hold it.
+    let blocking = || unsafe {
+        Blocking { relock_fails: false, owner: l.cast::<u32>().add(6).read_volatile() }
+    };
+    watch::acquire(thread, &lock, blocking, try_lock, block)
+}
+
+pub unsafe extern "C-unwind" fn rdlock(l: RwLock, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    unsafe {
+        let try_lock = || real::pthread_rwlock_tryrdlock(l);
+        acquire(l, site, reader(l), try_lock, || real::pthread_rwlock_rdlock(l))
+    }
+}
+
+pub unsafe extern "C-unwind" fn wrlock(l: RwLock, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    unsafe {
+        let try_lock = || real::pthread_rwlock_trywrlock(l);
+        acquire(l, site, 0, try_lock, || real::pthread_rwlock_wrlock(l))
+    }
+}
+
+pub unsafe extern "C-unwind" fn timedrdlock(l: RwLock, t: *const timespec, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    unsafe {
+        let try_lock = || real::pthread_rwlock_tryrdlock(l);
+        let block = || real::pthread_rwlock_timedrdlock(l, t);
+        acquire(l, site, reader(l) | mode::TIMED, try_lock, block)
+    }
+}
+
+pub unsafe extern "C-unwind" fn timedwrlock(l: RwLock, t: *const timespec, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    unsafe {
+        let try_lock = || real::pthread_rwlock_trywrlock(l);
+        acquire(l, site, mode::TIMED, try_lock, || real::pthread_rwlock_timedwrlock(l, t))
+    }
+}
+
+pub unsafe extern "C-unwind" fn clockrdlock(
+    l: RwLock,
+    clock: clockid_t,
+    t: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    unsafe {
+        let try_lock = || real::pthread_rwlock_tryrdlock(l);
+        let block = || real::pthread_rwlock_clockrdlock(l, clock, t);
+        acquire(l, site, reader(l) | mode::TIMED, try_lock, block)
+    }
+}
+
+pub unsafe extern "C-unwind" fn clockwrlock(
+    l: RwLock,
+    clock: clockid_t,
+    t: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    unsafe {
+        let try_lock = || real::pthread_rwlock_trywrlock(l);
+        let block = || real::pthread_rwlock_clockwrlock(l, clock, t);
+        acquire(l, site, mode::TIMED, try_lock, block)
+    }
+}
+
+unsafe fn acquired_by_try(l: RwLock, site: u64, mode: u16) {
+    if let Some((thread, ident)) = watch::subject(l) {
+        let lock = Acquire { addr: l as u64, ident, mode: mode | mode::TRY, site };
+        let probe = watch::before(thread, &lock);
+        watch::after(thread, &lock, probe);
+    }
+}
+
+pub unsafe extern "C-unwind" fn tryrdlock(l: RwLock, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_rwlock_tryrdlock(l) };
+    if result == 0 {
+        // SAFETY: the caller's lock.
+        unsafe { acquired_by_try(l, site, reader(l)) };
+    }
+    result
+}
+
+pub unsafe extern "C-unwind" fn trywrlock(l: RwLock, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_rwlock_trywrlock(l) };
+    if result == 0 {
+        // SAFETY: the caller's lock.
+        unsafe { acquired_by_try(l, site, 0) };
+    }
+    result
+}
+
+pub unsafe extern "C-unwind" fn unlock(l: RwLock, _site: u64) -> c_int {
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_rwlock_unlock(l) };
+    if result == 0 {
+        watch::released(l as u64);
+    }
+    result
+}

@@ -1,0 +1,191 @@
+//! Threads: who created whom, who waited for whose end, and what they are called.
+
+use core::cell::UnsafeCell;
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::sync::atomic::{AtomicBool, Ordering::*};
+
+use libc::{clockid_t, pthread_attr_t, pthread_t, timespec};
+use lockwright_engines::lockdep::{Acquire as Acquisition, Ident, ThreadState};
+use lockwright_ledger::rows::{Thread, mode};
+
+use super::watch::{self, Blocking};
+use crate::real::{self, Start};
+use crate::side_table::SideTable;
+use crate::{state, sys, tls, unwind};
+
+/// What a new thread must know, from its creator.
+#[derive(Clone, Copy)]
+struct Passage {
+    start: Start,
+    argument: *mut c_void,
+    segment: u32,
+    stack: u32,
+}
+
+struct Slot {
+    taken: AtomicBool,
+    passage: UnsafeCell<Option<Passage>>,
+}
+
+// SAFETY: the passage belongs to whoever set `taken`, then to the thread it is handed to.
+unsafe impl Sync for Slot {}
+
+/// Passages under way at once. With more, a thread starts without its creator's order.
+static SLOTS: [Slot; 512] =
+    [const { Slot { taken: AtomicBool::new(false), passage: UnsafeCell::new(None) } }; 512];
+
+fn take_slot(passage: Passage) -> Option<&'static Slot> {
+    // Acquire pairs with the Release in `begin`: its reader is done with the slot.
+    let slot = SLOTS.iter().find(|slot| {
+        !slot.taken.load(Relaxed)
+            && slot.taken.compare_exchange(false, true, Acquire, Relaxed).is_ok()
+    })?;
+    // SAFETY: taken by us.
+    unsafe { *slot.passage.get() = Some(passage) };
+    Some(slot)
+}
+
+/// Which thread row a `pthread_t` means: `inst` is the row.
+static THREADS: SideTable = SideTable::new();
+
+pub unsafe extern "C-unwind" fn create(
+    t: *mut pthread_t,
+    attr: *const pthread_attr_t,
+    start: Start,
+    argument: *mut c_void,
+    _site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    let plain = || unsafe { real::pthread_create(t, attr, start, argument) };
+    let Some(thread) = watch::thread() else { return plain() };
+    let Some((segment, stack)) =
+        state::with_core(|core| core.thread_creates(thread, &mut unwind::capture))
+    else {
+        return plain();
+    };
+    let Some(slot) = take_slot(Passage { start, argument, segment, stack }) else {
+        return plain();
+    };
+    let handed = core::ptr::from_ref(slot).cast_mut().cast();
+    // SAFETY: forwarded, with our start routine and its slot.
+    let result = unsafe { real::pthread_create(t, attr, begin, handed) };
+    if result != 0 {
+        slot.taken.store(false, Release);
+    }
+    result
+}
+
+/// The first function of every thread created through us.
+unsafe extern "C-unwind" fn begin(slot: *mut c_void) -> *mut c_void {
+    // SAFETY: the slot that `create` handed over; the passage was stored before the thread began.
+    let passage = unsafe {
+        let slot = &*slot.cast::<Slot>();
+        let passage = *slot.passage.get();
+        slot.taken.store(false, Release);
+        passage
+    };
+    let Some(Passage { start, argument, segment, stack }) = passage else {
+        return core::ptr::null_mut();
+    };
+    if let Some(thread) = watch::attach(segment, stack) {
+        let id = thread.id;
+        // SAFETY: no arguments.
+        let own = unsafe { libc::pthread_self() };
+        state::with_core(|_| THREADS.insert(own, Ident { inst: id, class: segment }));
+    }
+    // SAFETY: the program's start routine and argument.
+    unsafe { start(argument) }
+}
+
+/// The calling thread ends: called as the last of its destructors.
+pub fn ended(state: *mut ThreadState) {
+    let (name, now) = (sys::thread_name(), sys::now_ns(libc::CLOCK_MONOTONIC));
+    tls::set(core::ptr::null_mut());
+    tls::set_closed(true);
+    state::with_core(|core| {
+        // SAFETY: the calling thread's own state, not used after this.
+        unsafe {
+            core.thread_name((*state).id, &name);
+            core.thread_exit(state, now);
+        }
+    });
+}
+
+/// Waits for a thread's end as for a lock that the thread holds.
+fn joining(t: pthread_t, site: u64, mode: u16, join: impl FnOnce() -> c_int) -> c_int {
+    let (Some(thread), Some(Ident { inst: target, .. })) = (watch::thread(), THREADS.get(t)) else {
+        return join();
+    };
+    let lock = Acquisition {
+        addr: u64::from(target),
+        ident: Ident { inst: 0, class: 0 },
+        mode: mode::JOIN | mode,
+        site,
+    };
+    let node = match thread.depth() {
+        0 => 0,
+        _ => state::with_core(|core| core.wait_context(thread, &lock, &mut unwind::capture))
+            .unwrap_or(0),
+    };
+    let kind = Blocking { relock_fails: true, owner: 0 };
+    let result = watch::wait(thread, &lock, node, kind, join);
+    if result == 0 {
+        state::with_core(|core| {
+            let last = core.ledger().get::<Thread>(target).map_or(0, |row| row.segment);
+            core.thread_joined(thread, last);
+            THREADS.remove(t);
+        });
+    }
+    result
+}
+
+pub unsafe extern "C-unwind" fn join(t: pthread_t, value: *mut *mut c_void, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    joining(t, site, 0, || unsafe { real::pthread_join(t, value) })
+}
+
+pub unsafe extern "C-unwind" fn timedjoin(
+    t: pthread_t,
+    value: *mut *mut c_void,
+    timeout: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    joining(t, site, mode::TIMED, || unsafe { real::pthread_timedjoin_np(t, value, timeout) })
+}
+
+pub unsafe extern "C-unwind" fn tryjoin(t: pthread_t, value: *mut *mut c_void, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    joining(t, site, mode::TIMED, || unsafe { real::pthread_tryjoin_np(t, value) })
+}
+
+pub unsafe extern "C-unwind" fn clockjoin(
+    t: pthread_t,
+    value: *mut *mut c_void,
+    clock: clockid_t,
+    timeout: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    joining(t, site, mode::TIMED, || unsafe {
+        real::pthread_clockjoin_np(t, value, clock, timeout)
+    })
+}
+
+pub unsafe extern "C-unwind" fn setname(t: pthread_t, name: *const c_char, _site: u64) -> c_int {
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_setname_np(t, name) };
+    if result == 0 {
+        // SAFETY: no arguments.
+        let id = match t == unsafe { libc::pthread_self() } {
+            true => watch::thread().map(|thread| thread.id),
+            false => THREADS.get(t).map(|ident| ident.inst),
+        };
+        if let Some(id) = id {
+            // SAFETY: a name that pthread_setname_np accepted.
+            let name = unsafe { CStr::from_ptr(name) }.to_bytes();
+            state::with_core(|core| core.thread_name(id, name));
+        }
+    }
+    result
+}

@@ -1,0 +1,291 @@
+//! Which lock is this? The answer is stamped into the lock itself, in bytes that glibc does not use:
+//! one load and a compare. That is also more right than a table by address: a `std::mutex` is neither
+//! initialised nor destroyed by a call, so reused memory that begins zeroed is unknown, hence a new
+//! lock, as it should be.
+//!
+//! A stamp is two words: magic (nonce ^ address) and instance | class << 32. A copied lock carries
+//! another address' magic, so it is a new lock too.
+
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+
+use libc::{pthread_mutex_t, pthread_rwlock_t};
+use lockwright_engines::lockdep::{Core, Ident, Origin};
+use lockwright_ledger::rows::lock_kind;
+
+use crate::side_table::SideTable;
+use crate::{modules, real, state, unwind};
+
+/// Random per ledger, never 0; what a stamp's magic is made of.
+static NONCE: AtomicU64 = AtomicU64::new(0);
+/// The nonce of the process we were forked from, 0 if none.
+static PARENT_NONCE: AtomicU64 = AtomicU64::new(0);
+/// The C library's layout is the one we know.
+static STAMPS: AtomicBool = AtomicBool::new(false);
+/// Locks that carry no stamp.
+static UNSTAMPED: SideTable = SideTable::new();
+
+/// An object that can tell which lock it is.
+pub trait Identify {
+    /// Offset of the stamp's magic in the object.
+    const MAGIC: usize;
+    /// Offset of the stamp's identity in the object.
+    const IDENT: usize;
+    /// One of [`lock_kind`], from the object's own memory.
+    ///
+    /// # Safety
+    /// `this` points to such an object.
+    unsafe fn kind(this: *const Self) -> u8;
+    /// The bytes of the stamp are free in this object.
+    ///
+    /// # Safety
+    /// `this` points to such an object.
+    unsafe fn can_stamp(this: *const Self) -> bool;
+}
+
+/// glibc's `__kind` of a mutex (offset 16): the type in the low bits.
+pub mod mutex_kind {
+    /// PTHREAD_MUTEX_RECURSIVE.
+    pub const RECURSIVE: i32 = 1;
+    /// PTHREAD_MUTEX_ERRORCHECK.
+    pub const ERRORCHECK: i32 = 2;
+    /// Bits of the type.
+    pub const TYPE: i32 = 3;
+    /// Robust; uses the list that the stamp would lie in.
+    pub const ROBUST: i32 = 16;
+    /// Process-shared.
+    pub const PSHARED: i32 = 128;
+    /// Robust, priority-inheriting, priority-protected: lock and trylock differ in more than waiting.
+    pub const SPECIAL: i32 = ROBUST | 32 | 64;
+}
+
+/// `__kind` of a mutex.
+///
+/// # Safety
+/// `m` points to a mutex.
+#[inline(always)]
+pub unsafe fn kind_of(m: *const pthread_mutex_t) -> i32 {
+    // SAFETY: the caller's promise; offset 16 of glibc's x86-64 layout, checked at start.
+    unsafe { m.cast::<i32>().add(4).read_volatile() }
+}
+
+impl Identify for pthread_mutex_t {
+    // __list, used for robust mutexes only.
+    const MAGIC: usize = 24;
+    const IDENT: usize = 32;
+
+    unsafe fn kind(this: *const Self) -> u8 {
+        // SAFETY: the caller's promise.
+        match unsafe { kind_of(this) } & mutex_kind::TYPE {
+            mutex_kind::RECURSIVE => lock_kind::RECURSIVE,
+            mutex_kind::ERRORCHECK => lock_kind::ERRORCHECK,
+            _ => lock_kind::MUTEX,
+        }
+    }
+
+    unsafe fn can_stamp(this: *const Self) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { kind_of(this) & (mutex_kind::ROBUST | mutex_kind::PSHARED) == 0 }
+    }
+}
+
+impl Identify for pthread_rwlock_t {
+    // __pad2.
+    const MAGIC: usize = 40;
+    // __pad3 and __pad4.
+    const IDENT: usize = 16;
+
+    unsafe fn kind(this: *const Self) -> u8 {
+        // SAFETY: the caller's promise; `__flags` at offset 48.
+        match unsafe { this.cast::<i32>().add(12).read_volatile() } {
+            // PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP; glibc treats plain PREFER_WRITER (1) as
+            // preferring readers.
+            2 => lock_kind::RWLOCK_WRITER,
+            _ => lock_kind::RWLOCK,
+        }
+    }
+
+    unsafe fn can_stamp(this: *const Self) -> bool {
+        // SAFETY: the caller's promise; `__shared` at offset 28.
+        unsafe { this.cast::<i32>().add(7).read_volatile() == 0 }
+    }
+}
+
+#[inline(always)]
+unsafe fn word<T>(this: *const T, offset: usize) -> &'static AtomicU64 {
+    // SAFETY: the caller vouches for the object; the offsets of `Identify` are 8-aligned in it.
+    unsafe { AtomicU64::from_ptr(this.cast_mut().byte_add(offset).cast()) }
+}
+
+/// The identity stamped into the lock, if it has one of ours.
+///
+/// # Safety
+/// `this` points to such an object.
+#[inline(always)]
+pub unsafe fn stamped<T: Identify>(this: *const T) -> Option<Ident> {
+    // SAFETY: the caller's promise.
+    let (magic, ident) = unsafe { (word(this, T::MAGIC), word(this, T::IDENT)) };
+    // Acquire pairs with the Release in `stamp`: the identity was there first.
+    if magic.load(Acquire) != NONCE.load(Relaxed) ^ this as u64 {
+        return None;
+    }
+    let ident = ident.load(Relaxed);
+    Some(Ident { inst: ident as u32, class: (ident >> 32) as u32 })
+}
+
+unsafe fn stamp<T: Identify>(this: *const T, ident: Ident) {
+    // SAFETY: the caller vouches for an object that can carry a stamp.
+    unsafe {
+        let value = u64::from(ident.class) << 32 | u64::from(ident.inst);
+        word(this, T::IDENT).store(value, Relaxed);
+        word(this, T::MAGIC).store(NONCE.load(Relaxed) ^ this as u64, Release);
+    }
+}
+
+/// Where a lock's life was noticed to begin.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Birth {
+    /// In its init function.
+    Init,
+    /// At its first acquisition.
+    FirstAcquire,
+}
+
+/// The identity of a lock without a stamp: from the side table, or a new one.
+///
+/// # Safety
+/// `this` points to such an object.
+#[cold]
+pub unsafe fn identify<T: Identify>(this: *const T, birth: Birth) -> Option<Ident> {
+    // SAFETY: the caller's promise.
+    let can_stamp = STAMPS.load(Relaxed) && unsafe { T::can_stamp(this) };
+    if !can_stamp && birth != Birth::Init {
+        if let Some(ident) = UNSTAMPED.get(this as u64) {
+            return Some(ident);
+        }
+    }
+    state::with_core(|core| {
+        // Another thread may have been here since.
+        // SAFETY: the caller's promise.
+        let known = match can_stamp {
+            true => unsafe { stamped(this) },
+            false => UNSTAMPED.get(this as u64),
+        };
+        if let Some(ident) = known.filter(|_| birth != Birth::Init) {
+            return Some(ident);
+        }
+        // SAFETY: the caller's promise.
+        let ident = unsafe { new_lock(core, this, birth, can_stamp) }?;
+        match can_stamp {
+            // SAFETY: the caller's promise, and `can_stamp`.
+            true => unsafe { stamp(this, ident) },
+            false => UNSTAMPED.insert(this as u64, ident),
+        }
+        Some(ident)
+    })?
+}
+
+unsafe fn new_lock<T: Identify>(
+    core: &mut Core,
+    this: *const T,
+    birth: Birth,
+    can_stamp: bool,
+) -> Option<Ident> {
+    // SAFETY: the caller's promise.
+    let kind = unsafe { T::kind(this) };
+    let parent = PARENT_NONCE.load(Relaxed);
+    // SAFETY: as above.
+    if can_stamp && parent != 0 && birth == Birth::FirstAcquire {
+        let (magic, ident) = unsafe { (word(this, T::MAGIC), word(this, T::IDENT)) };
+        if magic.load(Relaxed) == parent ^ this as u64 {
+            let class = (ident.load(Relaxed) >> 32) as u32;
+            return core.new_lock(kind, Origin::Inherited(class));
+        }
+    }
+    if let Some((module, offset)) = modules::locate(this as u64) {
+        return core.new_lock(kind, Origin::Static { module, offset });
+    }
+    let mut frames = [0; CLASS_FRAMES];
+    let n = unwind::capture(&mut frames);
+    let frames = &frames[..n];
+    modules::cover(core, frames);
+    core.new_lock(
+        kind,
+        match birth {
+            Birth::Init => Origin::Init(frames),
+            Birth::FirstAcquire => Origin::FirstAcquire(frames),
+        },
+    )
+}
+
+/// Frames that make a class: enough to get past wrappers; the reader merges what they tell apart
+/// needlessly.
+const CLASS_FRAMES: usize = 12;
+
+/// The lock's life is over.
+///
+/// # Safety
+/// `this` points to such an object, or what is left of it after its destroy function.
+pub unsafe fn forget<T: Identify>(this: *const T) {
+    // SAFETY: the caller's promise.
+    if unsafe { stamped(this) }.is_some() {
+        // SAFETY: as above; the stamp's bytes are ours as long as it is there.
+        unsafe {
+            word(this, T::MAGIC).store(0, Relaxed);
+            word(this, T::IDENT).store(0, Relaxed);
+        }
+    } else if UNSTAMPED.get(this as u64).is_some() {
+        state::with_core(|_| UNSTAMPED.remove(this as u64));
+    }
+}
+
+/// Begins a ledger's identities. In a forked child the parent's remain recognisable as such.
+pub fn start(nonce: u64) {
+    PARENT_NONCE.store(NONCE.swap(nonce, Relaxed), Relaxed);
+    // SAFETY: works on its own locks.
+    STAMPS.store(unsafe { layout_holds() }, Relaxed);
+}
+
+/// Checks on a lock of each sort that glibc lays it out as we think and leaves the stamp alone.
+unsafe fn layout_holds() -> bool {
+    // SAFETY: all objects are local, initialised before use; attributes are of the libc crate's
+    // types, which are large enough.
+    unsafe {
+        let mut attr = core::mem::zeroed();
+        libc::pthread_mutexattr_init(&raw mut attr);
+        libc::pthread_mutexattr_settype(&raw mut attr, libc::PTHREAD_MUTEX_RECURSIVE);
+        let mut mutex: pthread_mutex_t = core::mem::zeroed();
+        let m = &raw mut mutex;
+        real::pthread_mutex_init(m, &raw const attr);
+        libc::pthread_mutexattr_destroy(&raw mut attr);
+        let ident = Ident { inst: 0x1234_5678, class: 0x9abc_def0 };
+        let blank = |at: &AtomicU64| at.load(Relaxed) == 0;
+        let mut good = kind_of(m) == mutex_kind::RECURSIVE
+            && blank(word(m, pthread_mutex_t::MAGIC))
+            && blank(word(m, pthread_mutex_t::IDENT));
+        stamp(m, ident);
+        good &= real::pthread_mutex_lock(m) == 0
+            && real::pthread_mutex_trylock(m) == 0
+            && real::pthread_mutex_unlock(m) == 0
+            && real::pthread_mutex_unlock(m) == 0
+            && stamped(m) == Some(ident);
+        real::pthread_mutex_destroy(m);
+
+        let mut rwlock: pthread_rwlock_t = core::mem::zeroed();
+        let l = &raw mut rwlock;
+        let mut attr = core::mem::zeroed();
+        libc::pthread_rwlockattr_init(&raw mut attr);
+        good &= libc::pthread_rwlockattr_setkind_np(&raw mut attr, 2) == 0;
+        real::pthread_rwlock_init(l, &raw const attr);
+        good &= pthread_rwlock_t::kind(l) == lock_kind::RWLOCK_WRITER
+            && blank(word(l, pthread_rwlock_t::MAGIC))
+            && blank(word(l, pthread_rwlock_t::IDENT));
+        stamp(l, ident);
+        good &= real::pthread_rwlock_rdlock(l) == 0
+            && real::pthread_rwlock_unlock(l) == 0
+            && real::pthread_rwlock_wrlock(l) == 0
+            && real::pthread_rwlock_unlock(l) == 0
+            && stamped(l) == Some(ident);
+        real::pthread_rwlock_destroy(l);
+        good
+    }
+}

@@ -1,0 +1,246 @@
+//! Beginning and end: the constructor, the ledger's header, a forked child's new start, the exit.
+
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
+
+use lockwright_engines::lockdep::{Core, ThreadState};
+use lockwright_ledger::layout::{engines, process_state};
+use lockwright_ledger::rows::Text;
+use lockwright_ledger::{Header, Writer};
+
+use crate::{hooks, identity, mapping, modules, real, state, sys};
+
+/// Run by the loader before the program's main and before most libraries' constructors.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static CONSTRUCTOR: extern "C" fn() = constructor;
+
+/// Run at exit, after the program's atexit handlers.
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static DESTRUCTOR: extern "C" fn() = destructor;
+
+/// The directory that ledgers go to, NUL terminated; empty where nobody asked for one.
+static mut DIRECTORY: [u8; 3072] = [0; 3072];
+
+/// Names the current ledger to a forked child's.
+static TOKEN: AtomicU64 = AtomicU64::new(0);
+
+/// The key whose destructor tells a thread's end; above what a thread can have, before it is made.
+static EXIT_KEY: AtomicU32 = AtomicU32::new(u32::MAX);
+
+extern "C" fn constructor() {
+    real::resolve_all();
+    // SAFETY: getenv returns null or a NUL-terminated string; nobody else runs yet that sets it.
+    let wanted = unsafe {
+        let value = libc::getenv(c"LOCKWRIGHT_DIR".as_ptr());
+        if value.is_null() {
+            return;
+        }
+        core::ffi::CStr::from_ptr(value).to_bytes_with_nul()
+    };
+    if wanted.len() < 2 || wanted.len() > 3072 - 64 {
+        return;
+    }
+    // SAFETY: before any thread of the program.
+    unsafe {
+        (&raw mut DIRECTORY).cast::<u8>().copy_from_nonoverlapping(wanted.as_ptr(), wanted.len())
+    };
+    let mut key = 0;
+    // SAFETY: the destructor stays loaded. An early key needs no allocation per thread.
+    if unsafe { libc::pthread_key_create(&raw mut key, Some(thread_exit)) } == 0 {
+        EXIT_KEY.store(key, Relaxed);
+    }
+    if begin(0) {
+        hooks::register_fork();
+        hooks::watch::attach(0, 0);
+    }
+}
+
+/// Makes a ledger and starts the engine on it.
+fn begin(parent_token: u64) -> bool {
+    let mut random = [0u8; 16];
+    sys::random(&mut random);
+    let (pid, ppid) = sys::pids();
+    let now = sys::now_ns(libc::CLOCK_MONOTONIC);
+    let half = |at: usize| {
+        random[at..at + 8].iter().fold(now, |value, &b| value.rotate_left(8) ^ u64::from(b))
+    };
+    let (token, nonce) = (half(0) | 1, half(8) | 1);
+
+    let mut path = [0u8; 3072];
+    if !ledger_path(&mut path, pid, token) {
+        return false;
+    }
+    // SAFETY: NUL terminated; start-up or a one-thread child, so nobody grows another mapping.
+    let Some(mapping) = (unsafe { mapping::create(path.as_ptr()) }) else { return false };
+    let fill = |header: &Header| {
+        header.pid.store(pid, Relaxed);
+        header.ppid.store(ppid, Relaxed);
+        header.engines.store(engines::LOCKDEP, Relaxed);
+        header.state.store(process_state::RUNNING, Relaxed);
+        header.start_realtime_ns.store(sys::now_ns(libc::CLOCK_REALTIME), Relaxed);
+        header.start_ns.store(now, Relaxed);
+        header.token.store(token, Relaxed);
+        header.parent_token.store(parent_token, Relaxed);
+        header.epoch.store(1, Relaxed);
+    };
+    // SAFETY: a fresh mapping of a new, zero file; it stays mapped as long as the engine uses it.
+    let writer = unsafe { Writer::create(mapping.base, mapping.len, mapping::commit, fill) };
+    let Some(mut writer) = writer else {
+        // SAFETY: nobody points into it; the path is NUL terminated.
+        unsafe {
+            mapping::forget();
+            sys::unlink(path.as_ptr());
+        }
+        return false;
+    };
+    describe(&mut writer);
+    TOKEN.store(token, Relaxed);
+    let mut core = Core::new(writer);
+    modules::rescan(&mut core);
+    identity::start(nonce);
+    // SAFETY: start-up, or a child whose former core nobody uses.
+    unsafe { state::start(core) };
+    true
+}
+
+/// `<directory>/<pid>-<16 hex digits>.lwl`
+fn ledger_path(path: &mut [u8; 3072], pid: u32, token: u64) -> bool {
+    // SAFETY: written once, by the constructor.
+    let directory = unsafe { &*(&raw const DIRECTORY) };
+    let Some(len) = directory.iter().position(|&b| b == 0).filter(|&len| len > 0) else {
+        return false;
+    };
+    path[..len].copy_from_slice(&directory[..len]);
+    let mut at = len;
+    let mut push = |b: u8| {
+        path[at] = b;
+        at += 1;
+    };
+    push(b'/');
+    let mut digits = [0u8; 10];
+    let mut n = 0;
+    let mut rest = pid;
+    while rest != 0 || n == 0 {
+        digits[n] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        n += 1;
+    }
+    digits[..n].iter().rev().for_each(|&b| push(b));
+    push(b'-');
+    for shift in (0..16).rev() {
+        push(b"0123456789abcdef"[(token >> (shift * 4)) as usize & 15]);
+    }
+    b".lwl\0".iter().for_each(|&b| push(b));
+    true
+}
+
+/// Executable and command line.
+fn describe(writer: &mut Writer) {
+    let mut buffer = [0u8; 4096];
+    // SAFETY: a NUL-terminated literal.
+    let n = unsafe { sys::readlink(c"/proc/self/exe".as_ptr().cast(), &mut buffer) };
+    let exe = writer.text(&buffer[..n.clamp(0, 4096) as usize]);
+    // SAFETY: as above.
+    let fd = unsafe { sys::open_read(c"/proc/self/cmdline".as_ptr().cast()) };
+    let mut cmdline = Text::default();
+    if fd >= 0 {
+        let n = sys::read(fd, &mut buffer);
+        sys::close(fd);
+        cmdline = writer.text(&buffer[..n.clamp(0, 4096) as usize]);
+    }
+    let header = writer.header();
+    for (words, text) in [(&header.exe, exe), (&header.cmdline, cmdline)] {
+        words[0].store(text.offset, Relaxed);
+        words[1].store(text.len, Relaxed);
+    }
+}
+
+/// A forked child uses its first lock: it gets a ledger of its own, in which its thread holds what the
+/// forking thread held.
+#[cold]
+pub fn child() {
+    // The parent's mapping stays until the end: a handler may still point into it.
+    if !begin(TOKEN.load(Relaxed)) {
+        state::stop();
+        return;
+    }
+    let Some(thread) = hooks::watch::attach(0, 0) else { return };
+    for held in hooks::inherited().iter().filter(|held| held.addr != 0) {
+        hooks::watch::inherit(thread, held);
+    }
+}
+
+/// Has [`thread_exit`] called when the thread ends.
+pub fn watch_exit(state: *mut ThreadState) {
+    let key = EXIT_KEY.load(Relaxed);
+    if key != u32::MAX {
+        // SAFETY: our key. Below 32 keys glibc has room for the value in the thread itself.
+        unsafe { libc::pthread_setspecific(key, state.cast()) };
+    }
+}
+
+/// Destructors of other keys may still use locks: we go last, in the last of the rounds.
+unsafe extern "C" fn thread_exit(value: *mut c_void) {
+    /// PTHREAD_DESTRUCTOR_ITERATIONS.
+    const ROUNDS: u32 = 4;
+    let state = value.cast::<ThreadState>();
+    // SAFETY: what `watch_exit` stored: the calling thread's state.
+    let rounds = unsafe {
+        (*state).exit_rounds += 1;
+        (*state).exit_rounds
+    };
+    if rounds < ROUNDS {
+        watch_exit(state);
+    } else {
+        hooks::thread_ended(state);
+    }
+}
+
+/// Reads the names of all live threads: programs name them by prctl or through /proc, too.
+pub fn refresh_names(core: &mut Core) {
+    let mut next = core.first_live();
+    while let Some((id, tid, after)) = core.live_thread(next) {
+        next = after;
+        let mut path = [0u8; 64];
+        let mut at = 0;
+        let mut push = |bytes: &[u8]| {
+            path[at..at + bytes.len()].copy_from_slice(bytes);
+            at += bytes.len();
+        };
+        push(b"/proc/self/task/");
+        let mut divisor = 1_000_000_000;
+        let mut started = false;
+        while divisor != 0 {
+            let digit = (tid / divisor % 10) as u8;
+            started |= digit != 0;
+            if started {
+                push(&[b'0' + digit]);
+            }
+            divisor /= 10;
+        }
+        push(b"/comm\0");
+        // SAFETY: NUL terminated.
+        let fd = unsafe { sys::open_read(path.as_ptr()) };
+        if fd < 0 {
+            continue;
+        }
+        let mut name = [0u8; 16];
+        let n = sys::read(fd, &mut name);
+        sys::close(fd);
+        if n > 0 {
+            let name = &name[..n as usize];
+            core.thread_name(id, name.strip_suffix(b"\n").unwrap_or(name));
+        }
+    }
+}
+
+extern "C" fn destructor() {
+    state::with_core(|core| {
+        refresh_names(core);
+        let header = core.ledger().header();
+        header.end_ns.store(sys::now_ns(libc::CLOCK_MONOTONIC), Relaxed);
+        header.state.store(process_state::EXITED, Release);
+    });
+}

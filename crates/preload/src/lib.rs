@@ -1,0 +1,41 @@
+//! The preload library: the only part of lockwright that runs in a foreign process, as a guest.
+//!
+//! No allocation (memory comes from the ledger), no libc lock, no output, no panic across
+//! `extern "C"`, errno untouched. A wrapper tells, calls, tells; what it tells goes to the engine.
+//! Where anything is unsure, the call is forwarded and nothing is said.
+
+#![cfg_attr(not(test), no_std)]
+
+#[cfg(not(target_arch = "x86_64"))]
+compile_error!("lockwright's preload library knows x86-64 only");
+
+mod hooks;
+mod identity;
+mod init;
+mod mapping;
+mod modules;
+mod real;
+mod side_table;
+mod state;
+mod sys;
+mod tls;
+mod unwind;
+
+// The precompiled core library refers to the personality routine of unwinding panics, which a
+// no_std library that aborts does not have. Hidden, so that a Rust program's own is not interposed.
+#[cfg(not(test))]
+core::arch::global_asm!(
+    ".globl rust_eh_personality",
+    ".hidden rust_eh_personality",
+    "rust_eh_personality:",
+    "ud2",
+);
+
+/// A panic would be a bug; the guest's answer to it is to stop the process no later than it must.
+/// (Everything here is written so that none can be reached; profiles abort on panic.)
+#[cfg(not(test))]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    // SAFETY: abort takes no arguments and does not return.
+    unsafe { libc::abort() }
+}

@@ -1,0 +1,126 @@
+//! The functions we stand in front of, in one table. Each pointer begins as a resolver that looks the
+//! next definition up and calls it, so that a call before our constructor needs no check.
+//!
+//! `dlsym` itself is not interposed, and is called at most once per function: from our constructor.
+
+use core::ffi::{c_char, c_int, c_void};
+use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+pub use libc::{
+    clockid_t, pthread_attr_t, pthread_cond_t, pthread_mutex_t, pthread_mutexattr_t,
+    pthread_rwlock_t, pthread_rwlockattr_t, pthread_t, timespec,
+};
+
+/// A thread's start routine.
+pub type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
+
+/// Looks `name` up behind us, under `version` first if it has one.
+fn resolve(name: *const c_char, version: *const c_char) -> *mut c_void {
+    // SAFETY: both are NUL-terminated literals (or null).
+    unsafe {
+        let mut found = core::ptr::null_mut();
+        if !version.is_null() {
+            found = libc::dlvsym(libc::RTLD_NEXT, name, version);
+        }
+        if found.is_null() {
+            found = libc::dlsym(libc::RTLD_NEXT, name);
+        }
+        found
+    }
+}
+
+/// `name(arg: type, ...) -> result, "VERSION" or none, value if it is not there`
+macro_rules! real {
+    ($($name:ident($($arg:ident: $ty:ty),*) -> $ret:ty, $version:expr, $missing:expr;)*) => {
+        $(
+            #[doc = concat!("The next `", stringify!($name), "`.")]
+            /// # Safety
+            /// As the function itself.
+            #[inline(always)]
+            pub unsafe fn $name($($arg: $ty),*) -> $ret {
+                type Function = unsafe extern "C-unwind" fn($($ty),*) -> $ret;
+                // SAFETY: the slot holds the resolver below or the function, both of this type.
+                unsafe {
+                    let at: Function = core::mem::transmute(slot::$name.load(Relaxed));
+                    at($($arg),*)
+                }
+            }
+        )*
+
+        mod slot {
+            use super::*;
+            $(
+                #[allow(non_upper_case_globals, reason = "named as the function is")]
+                pub static $name: AtomicPtr<c_void> = AtomicPtr::new(resolver::$name as *mut c_void);
+            )*
+        }
+
+        mod resolver {
+            use super::*;
+            $(
+                pub unsafe extern "C-unwind" fn $name($($arg: $ty),*) -> $ret {
+                    type Function = unsafe extern "C-unwind" fn($($ty),*) -> $ret;
+                    let version: Option<&core::ffi::CStr> = $version;
+                    let name = concat!(stringify!($name), "\0").as_ptr().cast();
+                    let found = resolve(name, version.map_or(core::ptr::null(), |v| v.as_ptr()));
+                    if found.is_null() {
+                        return $missing;
+                    }
+                    slot::$name.store(found, Relaxed);
+                    // SAFETY: the symbol of that name has this type.
+                    unsafe {
+                        let at: Function = core::mem::transmute(found);
+                        at($($arg),*)
+                    }
+                }
+            )*
+        }
+
+        /// Looks all of them up, so that no call has to later.
+        pub fn resolve_all() {
+            $({
+                let version: Option<&core::ffi::CStr> = $version;
+                let name = concat!(stringify!($name), "\0").as_ptr().cast();
+                let found = resolve(name, version.map_or(core::ptr::null(), |v| v.as_ptr()));
+                if !found.is_null() {
+                    slot::$name.store(found, Relaxed);
+                }
+            })*
+        }
+    };
+}
+
+real! {
+    pthread_mutex_init(m: *mut pthread_mutex_t, a: *const pthread_mutexattr_t) -> c_int, None, libc::ENOSYS;
+    pthread_mutex_destroy(m: *mut pthread_mutex_t) -> c_int, None, libc::ENOSYS;
+    pthread_mutex_lock(m: *mut pthread_mutex_t) -> c_int, None, libc::ENOSYS;
+    pthread_mutex_trylock(m: *mut pthread_mutex_t) -> c_int, None, libc::ENOSYS;
+    pthread_mutex_timedlock(m: *mut pthread_mutex_t, t: *const timespec) -> c_int, None, libc::ENOSYS;
+    pthread_mutex_clocklock(m: *mut pthread_mutex_t, c: clockid_t, t: *const timespec) -> c_int, None, libc::ENOSYS;
+    pthread_mutex_unlock(m: *mut pthread_mutex_t) -> c_int, None, libc::ENOSYS;
+
+    pthread_rwlock_init(l: *mut pthread_rwlock_t, a: *const pthread_rwlockattr_t) -> c_int, None, libc::ENOSYS;
+    pthread_rwlock_destroy(l: *mut pthread_rwlock_t) -> c_int, None, libc::ENOSYS;
+    pthread_rwlock_rdlock(l: *mut pthread_rwlock_t) -> c_int, None, libc::ENOSYS;
+    pthread_rwlock_wrlock(l: *mut pthread_rwlock_t) -> c_int, None, libc::ENOSYS;
+    pthread_rwlock_tryrdlock(l: *mut pthread_rwlock_t) -> c_int, None, libc::ENOSYS;
+    pthread_rwlock_trywrlock(l: *mut pthread_rwlock_t) -> c_int, None, libc::ENOSYS;
+    pthread_rwlock_timedrdlock(l: *mut pthread_rwlock_t, t: *const timespec) -> c_int, None, libc::ENOSYS;
+    pthread_rwlock_timedwrlock(l: *mut pthread_rwlock_t, t: *const timespec) -> c_int, None, libc::ENOSYS;
+    pthread_rwlock_clockrdlock(l: *mut pthread_rwlock_t, c: clockid_t, t: *const timespec) -> c_int, None, libc::ENOSYS;
+    pthread_rwlock_clockwrlock(l: *mut pthread_rwlock_t, c: clockid_t, t: *const timespec) -> c_int, None, libc::ENOSYS;
+    pthread_rwlock_unlock(l: *mut pthread_rwlock_t) -> c_int, None, libc::ENOSYS;
+
+    pthread_cond_wait(c: *mut pthread_cond_t, m: *mut pthread_mutex_t) -> c_int, Some(c"GLIBC_2.3.2"), libc::ENOSYS;
+    pthread_cond_timedwait(c: *mut pthread_cond_t, m: *mut pthread_mutex_t, t: *const timespec) -> c_int, Some(c"GLIBC_2.3.2"), libc::ENOSYS;
+    pthread_cond_clockwait(c: *mut pthread_cond_t, m: *mut pthread_mutex_t, k: clockid_t, t: *const timespec) -> c_int, None, libc::ENOSYS;
+
+    pthread_create(t: *mut pthread_t, a: *const pthread_attr_t, s: Start, x: *mut c_void) -> c_int, None, libc::ENOSYS;
+    pthread_join(t: pthread_t, r: *mut *mut c_void) -> c_int, None, libc::ENOSYS;
+    pthread_timedjoin_np(t: pthread_t, r: *mut *mut c_void, a: *const timespec) -> c_int, None, libc::ENOSYS;
+    pthread_tryjoin_np(t: pthread_t, r: *mut *mut c_void) -> c_int, None, libc::ENOSYS;
+    pthread_clockjoin_np(t: pthread_t, r: *mut *mut c_void, c: clockid_t, a: *const timespec) -> c_int, None, libc::ENOSYS;
+    pthread_setname_np(t: pthread_t, name: *const c_char) -> c_int, None, libc::ENOSYS;
+
+    dlclose(handle: *mut c_void) -> c_int, None, -1;
+}

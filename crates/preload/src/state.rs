@@ -1,0 +1,119 @@
+//! What the process's threads share: the engine's core behind one lock, and whether we watch.
+
+use core::cell::UnsafeCell;
+use core::mem::MaybeUninit;
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use lockwright_engines::lockdep::Core;
+use lockwright_ledger::layout::stopped;
+
+use crate::sys;
+
+/// Nothing is set up yet, or nobody asked.
+pub const OFF: u32 = 0;
+/// Watching.
+pub const ACTIVE: u32 = 1;
+/// A forked child that has not used a lock yet: its ledger is still to be made.
+pub const FORKED: u32 = 2;
+
+struct Shared {
+    status: AtomicU32,
+    /// 0 free, 1 held, 2 held and waited for.
+    lock: AtomicU32,
+    core: UnsafeCell<MaybeUninit<Core>>,
+}
+
+// SAFETY: `core` is only touched with `lock` held, and once `status` says that it is initialised.
+unsafe impl Sync for Shared {}
+
+static SHARED: Shared = Shared {
+    status: AtomicU32::new(OFF),
+    lock: AtomicU32::new(0),
+    core: UnsafeCell::new(MaybeUninit::uninit()),
+};
+
+/// One of [`OFF`], [`ACTIVE`], [`FORKED`].
+#[inline]
+pub fn status() -> u32 {
+    // Pairs with the Release in `start`: the core is there.
+    SHARED.status.load(Acquire)
+}
+
+/// Installs a core and begins to watch.
+///
+/// # Safety
+/// Nobody is using a former core: at start-up, or in a forked child with one thread.
+pub unsafe fn start(core: Core) {
+    // SAFETY: the caller's promise.
+    unsafe { (*SHARED.core.get()).write(core) };
+    SHARED.status.store(ACTIVE, Release);
+}
+
+/// Stops watching for good.
+pub fn stop() {
+    SHARED.status.store(OFF, Relaxed);
+}
+
+/// In a forked child: the parent's core is not ours.
+pub fn forked() {
+    SHARED.lock.store(0, Relaxed);
+    if status() == ACTIVE {
+        SHARED.status.store(FORKED, Relaxed);
+    }
+}
+
+/// How long the core's lock may take before we conclude that its holder died or jumped out.
+const PATIENCE_NS: i64 = 50_000_000;
+const PATIENCE_ROUNDS: u32 = 100;
+
+/// Runs `f` on the core with the lock held and all signals blocked, so that no handler, cancellation
+/// or long jump can interrupt it. `None` where nothing is watched (any more).
+#[cold]
+pub fn with_core<R>(f: impl FnOnce(&mut Core) -> R) -> Option<R> {
+    if status() != ACTIVE {
+        return None;
+    }
+    let mask = sys::block_signals();
+    let result = if lock() {
+        // SAFETY: ACTIVE, so it is initialised; the lock is held.
+        let result = f(unsafe { (*SHARED.core.get()).assume_init_mut() });
+        unlock();
+        Some(result)
+    } else {
+        None
+    };
+    sys::restore_signals(mask);
+    result
+}
+
+fn lock() -> bool {
+    // Acquire pairs with the Release in `unlock`: the core as the last holder left it.
+    if SHARED.lock.compare_exchange(0, 1, Acquire, Relaxed).is_ok() {
+        return true;
+    }
+    for _ in 0..100 {
+        core::hint::spin_loop();
+        if SHARED.lock.compare_exchange(0, 1, Acquire, Relaxed).is_ok() {
+            return true;
+        }
+    }
+    for _ in 0..PATIENCE_ROUNDS {
+        if SHARED.lock.swap(2, Acquire) == 0 {
+            return true;
+        }
+        sys::futex_wait(&SHARED.lock, 2, PATIENCE_NS);
+    }
+    stop();
+    // SAFETY: it was ACTIVE, so the core is initialised and its header stays mapped; atomics only.
+    let header = unsafe { (*SHARED.core.get()).assume_init_ref() }.ledger().header();
+    header.stopped.store(stopped::STUCK, Relaxed);
+    false
+}
+
+fn unlock() {
+    // Release pairs with the Acquires in `lock`.
+    if SHARED.lock.swap(0, Release) == 2 {
+        sys::futex_wake(&SHARED.lock);
+    }
+}

@@ -1,0 +1,202 @@
+//! System calls made directly: libc's wrappers would change errno, may be interposed themselves, and
+//! some are cancellation points. Each returns the kernel's value, negative errno on failure.
+
+use core::arch::asm;
+use core::sync::atomic::AtomicU32;
+
+#[inline]
+unsafe fn syscall6(n: i64, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
+    let ret: isize;
+    // SAFETY: the Linux x86-64 system call convention; the caller vouches for the arguments.
+    unsafe {
+        asm!("syscall", inlateout("rax") n as isize => ret, in("rdi") a, in("rsi") b, in("rdx") c,
+             in("r10") d, in("r8") e, in("r9") f, lateout("rcx") _, lateout("r11") _,
+             options(nostack));
+    }
+    ret
+}
+
+macro_rules! syscall {
+    ($n:expr $(, $arg:expr)*) => { syscall!(@ $n, [$($arg as usize,)*]) };
+    (@ $n:expr, [$a:expr,]) => { syscall6($n, $a, 0, 0, 0, 0, 0) };
+    (@ $n:expr, []) => { syscall6($n, 0, 0, 0, 0, 0, 0) };
+    (@ $n:expr, [$a:expr, $b:expr,]) => { syscall6($n, $a, $b, 0, 0, 0, 0) };
+    (@ $n:expr, [$a:expr, $b:expr, $c:expr,]) => { syscall6($n, $a, $b, $c, 0, 0, 0) };
+    (@ $n:expr, [$a:expr, $b:expr, $c:expr, $d:expr,]) => { syscall6($n, $a, $b, $c, $d, 0, 0) };
+    (@ $n:expr, [$a:expr, $b:expr, $c:expr, $d:expr, $e:expr, $f:expr,]) => {
+        syscall6($n, $a, $b, $c, $d, $e, $f)
+    };
+}
+
+/// Kernel thread id.
+pub fn gettid() -> u32 {
+    // SAFETY: no arguments.
+    (unsafe { syscall!(libc::SYS_gettid) }) as u32
+}
+
+/// CLOCK_MONOTONIC or CLOCK_REALTIME in nanoseconds.
+pub fn now_ns(clock: libc::clockid_t) -> u64 {
+    let mut ts = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes one timespec.
+    unsafe { syscall!(libc::SYS_clock_gettime, clock, &raw mut ts) };
+    ts.tv_sec as u64 * 1_000_000_000 + ts.tv_nsec as u64
+}
+
+/// Blocks all signals, even those that libc keeps for itself (cancellation), and returns the old mask.
+pub fn block_signals() -> u64 {
+    let all = !0u64;
+    let mut old = 0u64;
+    // SAFETY: both are the kernel's 8-byte sigset.
+    unsafe {
+        syscall!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const all, &raw mut old, 8usize)
+    };
+    old
+}
+
+/// Restores a mask.
+pub fn restore_signals(old: u64) {
+    // SAFETY: the kernel's 8-byte sigset; no old mask wanted.
+    unsafe {
+        syscall!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const old, 0usize, 8usize)
+    };
+}
+
+/// Waits until `word` is not `value`, for at most `timeout_ns`.
+pub fn futex_wait(word: &AtomicU32, value: u32, timeout_ns: i64) {
+    let ts =
+        libc::timespec { tv_sec: timeout_ns / 1_000_000_000, tv_nsec: timeout_ns % 1_000_000_000 };
+    let op = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: the word and the timespec outlive the call.
+    unsafe { syscall!(libc::SYS_futex, word.as_ptr(), op, value, &raw const ts) };
+}
+
+/// Wakes one waiter on `word`.
+pub fn futex_wake(word: &AtomicU32) {
+    let op = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: only the address is used.
+    unsafe { syscall!(libc::SYS_futex, word.as_ptr(), op, 1usize) };
+}
+
+/// Creates a file that must not exist yet and returns its descriptor.
+///
+/// # Safety
+/// `path` is NUL terminated.
+pub unsafe fn create(path: *const u8) -> isize {
+    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path, flags, 0o600usize) }
+}
+
+/// Opens a file for reading.
+///
+/// # Safety
+/// `path` is NUL terminated.
+pub unsafe fn open_read(path: *const u8) -> isize {
+    let flags = libc::O_RDONLY | libc::O_CLOEXEC;
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path, flags, 0usize) }
+}
+
+/// Reads into `buffer`.
+pub fn read(fd: isize, buffer: &mut [u8]) -> isize {
+    // SAFETY: the buffer is ours.
+    unsafe { syscall!(libc::SYS_read, fd, buffer.as_mut_ptr(), buffer.len()) }
+}
+
+/// Reads the target of a symbolic link.
+///
+/// # Safety
+/// `path` is NUL terminated.
+pub unsafe fn readlink(path: *const u8, buffer: &mut [u8]) -> isize {
+    // SAFETY: the caller's promise; the buffer is ours.
+    unsafe {
+        syscall!(libc::SYS_readlinkat, libc::AT_FDCWD, path, buffer.as_mut_ptr(), buffer.len())
+    }
+}
+
+/// Sets a file's length.
+pub fn ftruncate(fd: isize, len: usize) -> isize {
+    // SAFETY: no memory involved.
+    unsafe { syscall!(libc::SYS_ftruncate, fd, len) }
+}
+
+/// Closes a descriptor.
+pub fn close(fd: isize) {
+    // SAFETY: a descriptor of ours.
+    unsafe { syscall!(libc::SYS_close, fd) };
+}
+
+/// Removes a file.
+///
+/// # Safety
+/// `path` is NUL terminated.
+pub unsafe fn unlink(path: *const u8) {
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_unlinkat, libc::AT_FDCWD, path, 0usize) };
+}
+
+/// Maps memory where the kernel likes.
+///
+/// # Safety
+/// As mmap(2): a new mapping, so nothing of ours is touched.
+pub unsafe fn mmap(len: usize, prot: i32, flags: i32, fd: isize) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_mmap, 0usize, len, prot, flags, fd, 0usize) }
+}
+
+/// Changes protection.
+///
+/// # Safety
+/// The range is a mapping of ours.
+pub unsafe fn mprotect(at: *mut u8, len: usize, prot: i32) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_mprotect, at, len, prot) }
+}
+
+/// Gives advice about a mapping.
+///
+/// # Safety
+/// The range is a mapping of ours.
+pub unsafe fn madvise(at: *mut u8, len: usize, advice: i32) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_madvise, at, len, advice) }
+}
+
+/// Unmaps.
+///
+/// # Safety
+/// The range is a mapping of ours that nobody uses any more.
+pub unsafe fn munmap(at: *mut u8, len: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_munmap, at, len) };
+}
+
+/// The calling thread's name, NUL padded.
+pub fn thread_name() -> [u8; 16] {
+    let mut name = [0u8; 16];
+    // SAFETY: PR_GET_NAME writes 16 bytes.
+    unsafe { syscall!(libc::SYS_prctl, libc::PR_GET_NAME, name.as_mut_ptr()) };
+    name
+}
+
+/// Process id and parent process id.
+pub fn pids() -> (u32, u32) {
+    // SAFETY: no arguments.
+    unsafe { (syscall!(libc::SYS_getpid) as u32, syscall!(libc::SYS_getppid) as u32) }
+}
+
+/// Fills the buffer with random bytes; leaves it as it is if the kernel has none yet.
+pub fn random(buffer: &mut [u8]) {
+    // SAFETY: the buffer is ours.
+    unsafe {
+        syscall!(libc::SYS_getrandom, buffer.as_mut_ptr(), buffer.len(), libc::GRND_NONBLOCK)
+    };
+}
+
+/// Soft limit of a resource.
+pub fn limit(resource: u32) -> u64 {
+    let mut limit = libc::rlimit64 { rlim_cur: u64::MAX, rlim_max: u64::MAX };
+    // SAFETY: writes one rlimit64.
+    unsafe { syscall!(libc::SYS_prlimit64, 0usize, resource, 0usize, &raw mut limit) };
+    limit.rlim_cur
+}

@@ -1,0 +1,264 @@
+//! Call stacks from .eh_frame, without a lock, an allocation or the loader's help.
+//!
+//! For one return address the rule that leads to the caller's frame never changes; it is looked up
+//! once (by `gimli`, in the tables of the module that the address lies in) and then cached.
+
+use core::arch::asm;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use gimli::{
+    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, RegisterRule,
+    UnwindContext, UnwindContextStorage, UnwindSection, UnwindTableRow, X86_64,
+};
+
+use crate::modules;
+
+/// How to get from a frame to its caller's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// No caller, or none that we can find.
+    End,
+    /// CFA = rsp + offset.
+    Rsp { cfa: i32, rbp: Saved },
+    /// CFA = rbp + offset.
+    Rbp { cfa: i32, rbp: Saved },
+    /// CFA = *(rbp + offset): functions that realign their stack.
+    RbpDeref { cfa: i32, rbp: Saved },
+}
+
+/// Where the caller's rbp is: unchanged, or saved at CFA + offset (or rbp + offset).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Saved {
+    Same,
+    AtCfa(i16),
+    AtRbp(i16),
+}
+
+impl Rule {
+    /// As 64 bits: offset 32, rbp's offset 16, rbp's place 2, kind 2; bit 63 always set.
+    fn pack(self) -> u64 {
+        let (kind, cfa, rbp) = match self {
+            Self::End => (0, 0, Saved::Same),
+            Self::Rsp { cfa, rbp } => (1, cfa, rbp),
+            Self::Rbp { cfa, rbp } => (2, cfa, rbp),
+            Self::RbpDeref { cfa, rbp } => (3, cfa, rbp),
+        };
+        let (place, offset) = match rbp {
+            Saved::Same => (0, 0),
+            Saved::AtCfa(offset) => (1, offset),
+            Saved::AtRbp(offset) => (2, offset),
+        };
+        1 << 63 | u64::from(cfa as u32) | u64::from(offset as u16) << 32 | place << 48 | kind << 50
+    }
+
+    fn unpack(bits: u64) -> Self {
+        let cfa = bits as u32 as i32;
+        let offset = (bits >> 32) as u16 as i16;
+        let rbp = match bits >> 48 & 3 {
+            1 => Saved::AtCfa(offset),
+            2 => Saved::AtRbp(offset),
+            _ => Saved::Same,
+        };
+        match bits >> 50 & 3 {
+            1 => Self::Rsp { cfa, rbp },
+            2 => Self::Rbp { cfa, rbp },
+            3 => Self::RbpDeref { cfa, rbp },
+            _ => Self::End,
+        }
+    }
+}
+
+/// Direct-mapped rule cache. An entry is (pc ^ bits, bits): two relaxed words that only agree if they
+/// were stored together, so that racing writers cannot mix two rules.
+const CACHE: usize = 8192;
+static RULES: [[AtomicU64; 2]; CACHE] = [const { [const { AtomicU64::new(0) }; 2] }; CACHE];
+
+fn slot(pc: u64) -> &'static [AtomicU64; 2] {
+    &RULES[(pc.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 51) as usize]
+}
+
+/// Forgets all rules: a module was unloaded, its addresses may come to mean something else.
+pub fn forget_rules() {
+    for [key, bits] in &RULES {
+        key.store(0, Relaxed);
+        bits.store(0, Relaxed);
+    }
+}
+
+fn rule(pc: u64) -> Rule {
+    let [key, bits] = slot(pc);
+    let cached = bits.load(Relaxed);
+    if cached != 0 && key.load(Relaxed) ^ cached == pc {
+        return Rule::unpack(cached);
+    }
+    let rule = look_up(pc).unwrap_or(Rule::End);
+    let packed = rule.pack();
+    bits.store(packed, Relaxed);
+    key.store(pc ^ packed, Relaxed);
+    rule
+}
+
+/// Storage for gimli's unwinder on the stack. Real functions have far fewer rules.
+struct Storage;
+impl UnwindContextStorage<usize> for Storage {
+    type Rules = [(gimli::Register, RegisterRule<usize>); 32];
+    type Stack = [UnwindTableRow<usize, Self>; 4];
+}
+
+/// The rule for return address `pc` (so: of the call before it).
+#[cold]
+fn look_up(pc: u64) -> Option<Rule> {
+    let pc = pc - 1;
+    let module = modules::find(pc)?;
+    let (hdr, hdr_len) = module.eh_frame_hdr()?;
+    // SAFETY: the module is mapped and its program header names this range; modules that go away are
+    // taken off the list by our dlclose before anybody can stand in their code again.
+    let hdr_bytes = unsafe { core::slice::from_raw_parts(hdr as *const u8, hdr_len) };
+    let bases = BaseAddresses::default().set_eh_frame_hdr(hdr);
+    let hdr = EhFrameHdr::new(hdr_bytes, NativeEndian).parse(&bases, 8).ok()?;
+    let gimli::Pointer::Direct(eh_frame) = hdr.eh_frame_ptr() else { return None };
+    let len = module.readable_from(eh_frame)?;
+    // SAFETY: as above; the loadable segment that it begins in ends there.
+    let eh_frame_bytes = unsafe { core::slice::from_raw_parts(eh_frame as *const u8, len) };
+    let section = EhFrame::new(eh_frame_bytes, NativeEndian);
+    let bases = bases.set_eh_frame(eh_frame);
+    let fde = hdr
+        .table()?
+        .fde_for_address(&section, &bases, pc, |section, bases, offset| {
+            section.cie_from_offset(bases, offset)
+        })
+        .ok()?;
+    let mut context = UnwindContext::<usize, Storage>::new_in();
+    let row = fde.unwind_info_for_address(&section, &bases, &mut context, pc).ok()?;
+    rule_of(row, &fde, &section)
+}
+
+fn rule_of<'a>(
+    row: &UnwindTableRow<usize, Storage>,
+    fde: &gimli::FrameDescriptionEntry<EndianSlice<'a, NativeEndian>>,
+    section: &EhFrame<EndianSlice<'a, NativeEndian>>,
+) -> Option<Rule> {
+    match row.register(X86_64::RA) {
+        Some(RegisterRule::Offset(-8)) => {}
+        // Undefined: the outermost frame.
+        _ => return Some(Rule::End),
+    }
+    let rbp = match row.register(X86_64::RBP) {
+        Some(RegisterRule::Offset(offset)) => Saved::AtCfa(i16::try_from(offset).ok()?),
+        None | Some(RegisterRule::Undefined | RegisterRule::SameValue) => Saved::Same,
+        Some(RegisterRule::Expression(expression)) => {
+            let expression = expression.get(section).ok()?;
+            let (register, offset, deref) = simple(expression, fde)?;
+            if register != X86_64::RBP || deref {
+                return None;
+            }
+            Saved::AtRbp(i16::try_from(offset).ok()?)
+        }
+        _ => return None,
+    };
+    Some(match row.cfa() {
+        CfaRule::RegisterAndOffset { register, offset } => {
+            let cfa = i32::try_from(*offset).ok()?;
+            match *register {
+                X86_64::RSP => Rule::Rsp { cfa, rbp },
+                X86_64::RBP => Rule::Rbp { cfa, rbp },
+                _ => return None,
+            }
+        }
+        CfaRule::Expression(expression) => {
+            match simple(expression.get(section).ok()?, fde)? {
+                (X86_64::RBP, offset, true) => {
+                    Rule::RbpDeref { cfa: i32::try_from(offset).ok()?, rbp }
+                }
+                // The PLT's expression: its first entries push one word halfway through. We never
+                // return into the middle of a PLT entry, so any answer does.
+                _ => return None,
+            }
+        }
+    })
+}
+
+/// `register + offset`, optionally dereferenced: all that compilers emit for realigned stacks.
+fn simple<'a>(
+    expression: gimli::Expression<EndianSlice<'a, NativeEndian>>,
+    fde: &gimli::FrameDescriptionEntry<EndianSlice<'a, NativeEndian>>,
+) -> Option<(gimli::Register, i64, bool)> {
+    let mut operations = expression.operations(fde.cie().encoding());
+    let gimli::Operation::RegisterOffset { register, offset, .. } = operations.next().ok()?? else {
+        return None;
+    };
+    match operations.next().ok()? {
+        None => Some((register, offset, false)),
+        Some(gimli::Operation::Deref { .. }) => Some((register, offset, true)),
+        Some(_) => None,
+    }
+}
+
+/// Stacks deeper than this end the walk: a rule led us astray.
+const MAX_STACK_BYTES: u64 = 1 << 30;
+
+/// Captures the calling thread's stack from the first frame outside this library. Returns the number
+/// of return addresses stored, innermost first.
+#[inline(never)]
+pub fn capture(frames: &mut [u64]) -> usize {
+    let (mut pc, mut rsp, mut rbp): (u64, u64, u64);
+    // SAFETY: only reads registers.
+    unsafe {
+        asm!("lea {0}, [rip]", "mov {1}, rsp", "mov {2}, rbp", out(reg) pc, out(reg) rsp, out(reg) rbp,
+             options(nomem, nostack, preserves_flags));
+    }
+    // `pc` is the address after the lea, still inside the function: as good as a return address.
+    let lowest = rsp;
+    let mut n = 0;
+    // Our own frames do not count towards the buffer; there are never many.
+    for _ in 0..frames.len() + 32 {
+        let (cfa, saved) = match rule(pc) {
+            Rule::End => break,
+            Rule::Rsp { cfa, rbp: saved } => (rsp.wrapping_add_signed(cfa.into()), saved),
+            Rule::Rbp { cfa, rbp: saved } => (rbp.wrapping_add_signed(cfa.into()), saved),
+            Rule::RbpDeref { cfa, rbp: saved } => {
+                let at = rbp.wrapping_add_signed(cfa.into());
+                if !plausible(at, rsp, lowest) {
+                    break;
+                }
+                // SAFETY: a slot of a live frame, by the module's own unwind table.
+                (unsafe { (at as *const u64).read() }, saved)
+            }
+        };
+        if !plausible(cfa.wrapping_sub(8), rsp, lowest) {
+            break;
+        }
+        // SAFETY: the return address of a live frame, by the module's own unwind table.
+        pc = unsafe { ((cfa - 8) as *const u64).read() };
+        let at = match saved {
+            Saved::Same => None,
+            Saved::AtCfa(offset) => Some(cfa.wrapping_add_signed(offset.into())),
+            Saved::AtRbp(offset) => Some(rbp.wrapping_add_signed(offset.into())),
+        };
+        if let Some(at) = at {
+            if !plausible(at, rsp, lowest) {
+                break;
+            }
+            // SAFETY: as above, the saved rbp.
+            rbp = unsafe { (at as *const u64).read() };
+        }
+        rsp = cfa;
+        if pc == 0 {
+            break;
+        }
+        if n == 0 && modules::is_self(pc) {
+            continue;
+        }
+        if n == frames.len() {
+            break;
+        }
+        frames[n] = pc;
+        n += 1;
+    }
+    n
+}
+
+/// `at` is an aligned slot above the current frame's base and not absurdly far up.
+fn plausible(at: u64, rsp: u64, lowest: u64) -> bool {
+    at % 8 == 0 && at >= rsp && at - lowest < MAX_STACK_BYTES
+}
