@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 
-use crate::bench;
+use crate::{bench, completions, man};
 
 /// Runs every check, or the named ones.
 #[derive(Debug, Args)]
@@ -48,6 +48,7 @@ const CHECKS: &[Check] = &[
         what: "the README's first command finds the planted deadlock",
         run: || cargo(&["run", "--release", "--package", "lockwright-cli", "--", "demo"]),
     },
+    Check { name: "pages", what: "man pages and completions can be made", run: pages },
     Check { name: "bench", what: "the benchmarks run", run: bench_smoke },
 ];
 
@@ -94,6 +95,15 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
     println!("\n{}", lines.join("\n"));
     println!("{} passed, {failed} failed", lines.len() - failed);
     if failed == 0 { Ok(()) } else { Err(format!("{failed} of {} checks failed", lines.len())) }
+}
+
+/// They are made from the command line's definition, so they cannot be out of date; they can be incomplete.
+fn pages() -> Result<(), String> {
+    man::run(&man::ManArgs { out: target_dir().join("man") })?;
+    completions::run(&completions::CompletionsArgs {
+        out: target_dir().join("completions"),
+        shell: None,
+    })
 }
 
 fn bench_smoke() -> Result<(), String> {
