@@ -141,10 +141,10 @@ fn ledger_directory_full() {
 
 #[test]
 fn ledger_directory_fills_up_while_the_program_runs() {
-    let Some(small) = Tmpfs::new("3m") else { return };
+    let Some(small) = Tmpfs::new("6m") else { return };
     let mut command = tool();
     command.args(["check", "--ledger-dir"]).arg(small.0.path()).arg("--");
-    // The pairs of four times 512 locks need far more than 3 MiB; SIGPIPE ends it.
+    // The pairs of four times 512 locks need far more than 6 MiB; SIGPIPE ends it.
     command
         .args(["/bin/sh", "-c"])
         .arg(format!("{} | head -c 300000 | wc -c", program("pairs.c").display()));

@@ -110,3 +110,24 @@ fn report_of_a_program_that_runs_on() {
     signal(pid, libc::SIGTERM);
     assert_eq!(running.wait().status.code(), Some(7));
 }
+
+#[test]
+fn the_one_file_works_wherever_it_is_moved() {
+    let scratch = Scratch::new();
+    let moved = scratch.join("lw");
+    fs::copy(env!("CARGO_BIN_EXE_lockwright"), &moved).unwrap();
+    let mut command = std::process::Command::new(&moved);
+    command.env_clear().arg("check").arg("--ledger-dir").arg(scratch.join("ledgers"));
+    command.arg("--").arg(program("abba.c"));
+    let run = run(command);
+    assert_eq!((run.text().as_str(), run.code()), ("the end\n", FOUND), "{}", run.stderr);
+}
+
+#[test]
+fn the_demo_finds_what_was_planted() {
+    let mut demo = tool();
+    demo.arg("demo");
+    let run = run(demo);
+    assert_eq!(run.code(), 0, "{}", run.stderr);
+    assert!(run.stderr.contains("likely"), "{}", run.stderr);
+}

@@ -1,6 +1,8 @@
 //! More than one process: each has its ledger.
 
-use crate::harness::{FOUND, check, check_with, ledgers, lock_names, program, until};
+use crate::harness::{
+    FOUND, Scratch, check, check_with, ledgers, lock_names, program, run, skip, tool, until,
+};
 
 #[test]
 fn a_forked_child_has_its_own_ledger() {
@@ -47,4 +49,22 @@ fn programs_started_by_the_program_are_watched() {
         );
     }
     assert_eq!(run.code(), FOUND);
+}
+
+#[test]
+fn a_server_that_drops_its_privileges_is_watched_on() {
+    // SAFETY: no preconditions.
+    if unsafe { libc::geteuid() } != 0 {
+        return skip("only root can become somebody else");
+    }
+    // The default place: a folder of the build's may be closed to others.
+    let scratch = Scratch::new();
+    let json = scratch.join("report.json");
+    let mut command = tool();
+    command.args(["check", "--json"]).arg(&json).arg("--").arg(program("privileges.c"));
+    let run = run(command);
+    assert_eq!(run.code(), 0, "{}", run.stderr);
+    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    assert_eq!(report["summary"]["processes"], 2, "{report:#}");
+    assert_eq!(report["summary"]["acquisitions"], 6, "{report:#}");
 }
