@@ -1,11 +1,15 @@
 //! The command-line side of lockwright: runs programs under the preload library, reads ledgers,
 //! analyses and reports. It shares nothing with the preload library but the ledger format.
 
+pub mod analysis;
 pub mod args;
+pub mod demo;
 pub mod error;
 pub mod finding;
 pub mod ledger_dir;
 pub mod manual;
+pub mod model;
 pub mod progress;
 pub mod report;
+pub mod run;
 pub mod symbolize;

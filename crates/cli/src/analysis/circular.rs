@@ -1,0 +1,416 @@
+//! `circular-dependency`: locks taken in orders that form a cycle.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use super::budget::Budget;
+use super::cycles::{Limits, Visitor, shortest_first};
+use super::draft::{Draft, ring};
+use super::graph::{Level, Part, parts};
+use super::judge::{Judge, Obstacle, Pick, Shape, Verdict, shapes};
+use super::teller::{Cast, Teller};
+use super::words;
+use crate::finding::{Finding, Grade, Kind};
+use crate::model::{LockRef, Model, is_read};
+use crate::progress::Progress;
+
+/// Edges looked at in one part to learn which locks lie on cycles of which length.
+const SURVEY: u64 = 50_000_000;
+/// Edges walked to visit the cycles of one part.
+const WALK: u64 = 20_000_000;
+/// Cycles judged in one part.
+const MOST_JUDGED: usize = 50_000;
+/// Cycles with places of their own kept of one part.
+const MOST_KEPT: usize = 2_000;
+
+/// All cycles of one process at one level; says in `notes` where a search was cut short.
+pub fn find(
+    teller: &Teller<'_, '_>,
+    level: Level,
+    progress: &dyn Progress,
+    notes: &mut Vec<String>,
+) -> Vec<Draft> {
+    let (parts, whole) = parts(teller.model, level);
+    let mut cut = !whole;
+    let name = match level {
+        Level::Instance => "searching cycles of locks",
+        Level::Class => "searching cycles of lock classes",
+    };
+    progress.stage(name, parts.len() as u64);
+    let mut judge = Judge::new(teller.model);
+    let mut drafts = Vec::new();
+    for part in &parts {
+        let mut collector = Collector::new(teller.model, part, &mut judge);
+        let (mut survey, mut walk) = (Budget::new(SURVEY), Budget::new(WALK));
+        let mut limits = Limits { survey: &mut survey, walk: &mut walk };
+        shortest_first(part, threads(teller.model, part), &mut limits, &mut collector);
+        cut |= collector.cut || survey.is_spent_out() || walk.is_spent_out();
+        drafts.extend(collector.found.into_iter().map(|found| found.draft(teller, level, part)));
+        progress.advance(1);
+    }
+    if cut {
+        notes.push(format!(
+            "{name} was cut short, as there are too many: the shortest ones were looked at first, \
+             longer ones may be missing"
+        ));
+    }
+    drafts
+}
+
+/// How many threads took part in a part's dependencies; unlimited where not all were recorded.
+fn threads(model: &Model<'_>, part: &Part) -> u32 {
+    let mut threads = HashSet::new();
+    for context in part.all_contexts() {
+        if model.trie.node(context.acquired).is_none_or(|node| node.folded != 0) {
+            return u32::MAX;
+        }
+        let segments = model.trie.segments(context.acquired).iter();
+        threads.extend(segments.map(|&segment| model.order.thread(segment)));
+    }
+    if threads.contains(&None) { u32::MAX } else { threads.len() as u32 }
+}
+
+/// A cycle that is worth a finding.
+struct Found {
+    verdict: Verdict,
+    edges: Vec<usize>,
+    also: u64,
+}
+
+/// Places of a cycle before anything is symbolised: class, and call sites of both acquisitions.
+type RawPlace = (u32, u64, u64);
+
+/// Judges the cycles of one part and folds those that are the same.
+struct Collector<'c, 'm, 'a> {
+    model: &'m Model<'a>,
+    part: &'c Part,
+    judge: &'c mut Judge<'m, 'a>,
+    shapes: HashMap<usize, Rc<[Shape]>>,
+    found: Vec<Found>,
+    by_place: HashMap<Vec<RawPlace>, usize>,
+    /// By its least lock: the locks of a cycle, sorted, and what it lacks.
+    seen: HashMap<u32, Vec<(Vec<u32>, Obstacle)>>,
+    /// Pairs of locks that are a real cycle by themselves.
+    real_pairs: HashSet<(u32, u32)>,
+    judged: usize,
+    cut: bool,
+}
+
+impl<'c, 'm, 'a> Collector<'c, 'm, 'a> {
+    fn new(model: &'m Model<'a>, part: &'c Part, judge: &'c mut Judge<'m, 'a>) -> Self {
+        Self {
+            model,
+            part,
+            judge,
+            shapes: HashMap::new(),
+            found: Vec::new(),
+            by_place: HashMap::new(),
+            seen: HashMap::new(),
+            real_pairs: HashSet::new(),
+            judged: 0,
+            cut: false,
+        }
+    }
+
+    fn shapes(&mut self, edge: usize) -> Rc<[Shape]> {
+        let (model, part) = (self.model, self.part);
+        let make = || shapes(model, part.contexts(edge)).into();
+        Rc::clone(self.shapes.entry(edge).or_insert_with(make))
+    }
+
+    /// Whether a cycle of fewer locks, all among these, is no less serious.
+    fn is_covered(&self, locks: &[u32], obstacle: Obstacle) -> bool {
+        locks.iter().filter_map(|least| self.seen.get(least)).flatten().any(|(fewer, other)| {
+            fewer.len() < locks.len()
+                && other.compare(obstacle).is_le()
+                && fewer.iter().all(|lock| locks.binary_search(lock).is_ok())
+        })
+    }
+
+    fn raw_places(&self, picks: &[Pick]) -> Vec<RawPlace> {
+        let node = |id| self.model.trie.node(id).copied().unwrap_or_default();
+        let places: Vec<RawPlace> = picks
+            .iter()
+            .map(|pick| {
+                let (held, acquired) = (node(pick.context.held), node(pick.context.acquired));
+                (self.model.classes.group_of(held.class), held.site, acquired.site)
+            })
+            .collect();
+        ring(&places)
+    }
+}
+
+impl Visitor for Collector<'_, '_, '_> {
+    fn cycle(&mut self, edges: &[usize]) {
+        let mut locks: Vec<u32> =
+            edges.iter().map(|&edge| self.part.locks[self.part.to[edge] as usize]).collect();
+        locks.sort_unstable();
+        if self.is_covered(&locks, Obstacle::None) {
+            return;
+        }
+        if self.judged == MOST_JUDGED {
+            self.cut = true;
+            return;
+        }
+        self.judged += 1;
+        let shapes: Vec<Rc<[Shape]>> = edges.iter().map(|&edge| self.shapes(edge)).collect();
+        let shapes: Vec<&[Shape]> = shapes.iter().map(|shapes| &**shapes).collect();
+        let Some(verdict) = self.judge.judge(&shapes) else { return };
+        if self.is_covered(&locks, verdict.obstacle) {
+            return;
+        }
+        if let (&[a, b], Obstacle::None) = (&locks[..], verdict.obstacle) {
+            self.real_pairs.insert((a, b));
+        }
+        self.seen.entry(locks[0]).or_default().push((locks, verdict.obstacle));
+        let places = self.raw_places(&verdict.picks);
+        let edges = edges.to_vec();
+        match self.by_place.get(&places) {
+            Some(&at) => {
+                let found = &mut self.found[at];
+                found.also += 1;
+                if verdict.obstacle.compare(found.verdict.obstacle).is_lt() {
+                    (found.verdict, found.edges) = (verdict, edges);
+                }
+            }
+            None if self.found.len() == MOST_KEPT => self.cut = true,
+            None => {
+                self.by_place.insert(places, self.found.len());
+                self.found.push(Found { verdict, edges, also: 0 });
+            }
+        }
+    }
+
+    fn explained(&self, a: u32, b: u32) -> bool {
+        self.real_pairs.contains(&(a.min(b), a.max(b)))
+    }
+}
+
+/// Grade of a verdict on a cycle of locks or of classes.
+pub fn grade(level: Level, verdict: &Verdict) -> Grade {
+    let grade = match verdict.obstacle {
+        Obstacle::None if level == Level::Instance => Grade::Likely,
+        Obstacle::None
+        | Obstacle::Timeout(_)
+        | Obstacle::Unrecorded(_)
+        | Obstacle::Truncated(_)
+        | Obstacle::Doubt(..) => Grade::Possible,
+        Obstacle::Guard(..) => Grade::Guarded,
+        Obstacle::Order(..) => Grade::Ordered,
+        Obstacle::SameThread(..) => Grade::SingleThread,
+    };
+    // What was not looked at to the end is not excluded.
+    if verdict.cut { grade.min(Grade::Possible) } else { grade }
+}
+
+impl Found {
+    fn draft(mut self, teller: &Teller<'_, '_>, level: Level, part: &Part) -> Draft {
+        self.begin_with_first_thread();
+        let Self { verdict, edges, also } = &self;
+        let picks = &verdict.picks;
+        let n = picks.len();
+        let refs: Vec<_> = picks.iter().map(|pick| teller.lock_of(pick.context.held)).collect();
+        let classes = teller.classes(&refs);
+        let mut insts: Vec<u32> = match level {
+            Level::Instance => refs.iter().map(|lock| lock.inst).collect(),
+            Level::Class => Vec::new(),
+        };
+        insts.sort_unstable();
+        let cast = teller.cast(level, refs);
+        let grade = grade(level, verdict);
+        let signatures: Vec<String> = picks.iter().map(|p| teller.signature(p.context)).collect();
+        let names = words::locks(&cast.names);
+        let finding = Finding {
+            kind: Kind::CircularDependency,
+            grade,
+            title: match n {
+                2 => format!("{names} are taken in both orders"),
+                _ => format!("{names} are taken in a circle"),
+            },
+            evidence: evidence(teller, level, &cast, verdict),
+            help: help(teller, &cast, verdict, grade, |i| part.contexts(edges[i]).len()),
+            steps: picks
+                .iter()
+                .enumerate()
+                .map(|(i, pick)| teller.step(&cast, pick, (i + 1) % n))
+                .collect(),
+            locks: cast.infos,
+            pid: teller.model.ledger.header().pid,
+            also: *also,
+        };
+        let key = format!("circular\n{}", ring(&signatures).join("\n"));
+        Draft { finding, key, insts, classes }
+    }
+
+    /// Turns the ring so that the thread seen first in the process has the first step.
+    fn begin_with_first_thread(&mut self) {
+        let picks = &mut self.verdict.picks;
+        let n = picks.len();
+        let first = |i: &usize| (picks[*i].thread, picks[*i].segment, picks[*i].context);
+        let Some(turn) = (0..n).min_by_key(first) else { return };
+        picks.rotate_left(turn);
+        self.edges.rotate_left(turn);
+        let turned = |i: usize| (i + n - turn) % n;
+        self.verdict.obstacle = match self.verdict.obstacle {
+            Obstacle::None => Obstacle::None,
+            Obstacle::Timeout(i) => Obstacle::Timeout(turned(i)),
+            Obstacle::Unrecorded(i) => Obstacle::Unrecorded(turned(i)),
+            Obstacle::Truncated(i) => Obstacle::Truncated(turned(i)),
+            Obstacle::Doubt(i, j, node) => Obstacle::Doubt(turned(i), turned(j), node),
+            Obstacle::Guard(i, j, node) => Obstacle::Guard(turned(i), turned(j), node),
+            Obstacle::Order(i, j) => Obstacle::Order(turned(i), turned(j)),
+            Obstacle::SameThread(i, j) => Obstacle::SameThread(turned(i), turned(j)),
+        };
+    }
+}
+
+/// Why the grade is what it is.
+pub fn evidence(
+    teller: &Teller<'_, '_>,
+    level: Level,
+    cast: &Cast,
+    verdict: &Verdict,
+) -> Vec<String> {
+    let model = teller.model;
+    let picks = &verdict.picks;
+    let n = picks.len();
+    let thread = |i: usize| words::thread(&model.thread(picks[i].thread));
+    let mut says = Vec::new();
+    if level == Level::Class {
+        says.push("seen of lock classes: this run did not take the very same locks so".into());
+    }
+    match verdict.obstacle {
+        Obstacle::None => {
+            let threads: Vec<String> = (0..n).map(thread).collect();
+            let threads = words::list(&threads);
+            if level == Level::Instance {
+                says.push(format!("the same {} locks, taken by {threads}", words::number(n)));
+            } else {
+                says.push(format!("the orders were taken by {threads}"));
+            }
+            says.push(format!("no thread creation or join orders the {} paths", words::number(n)));
+            says.push(match n {
+                2 => "no lock is held on both paths".into(),
+                _ => "no lock is held on two of the paths".into(),
+            });
+        }
+        Obstacle::Timeout(i) => {
+            says.push(format!("{} can back out: it waits with a timeout", thread(i)));
+        }
+        Obstacle::Unrecorded(i) => {
+            let held = cast.names[i].quoted();
+            let next = cast.names[(i + 1) % n].quoted();
+            says.push(format!("more threads took {next} with {held} held than were recorded"));
+        }
+        Obstacle::Truncated(i) => says.push(format!(
+            "{} held more locks than were recorded: one of them may guard",
+            thread(i)
+        )),
+        Obstacle::Doubt(i, j, node) => {
+            let class = LockRef { inst: 0, ..teller.lock_of(node) };
+            says.push(format!(
+                "{} and {} both hold a lock of the class of {}, which may be the same",
+                thread(i),
+                thread(j),
+                model.name(class).quoted()
+            ));
+        }
+        Obstacle::Guard(i, j, node) => {
+            let gate = model.name(teller.lock_of(node)).quoted();
+            says.push(format!("{} and {} both hold {gate}", thread(i), thread(j)));
+            says.push("the recorded paths never come without such a common lock".into());
+        }
+        Obstacle::Order(i, j) => says.push(ordered(teller, &picks[i], &picks[j])),
+        Obstacle::SameThread(i, _) => {
+            let mine = picks.iter().filter(|pick| pick.thread == picks[i].thread).count();
+            says.push(match mine == n {
+                true => format!("only {} took {} orders", thread(i), words::all(n)),
+                false => format!(
+                    "{} took {mine} of the {n} steps, a deadlock needs {n} threads",
+                    thread(i)
+                ),
+            });
+        }
+    }
+    if reads_meet(model, picks) {
+        says.push("readers block each other here through a writer that waits between them".into());
+    }
+    if verdict.cut {
+        says.push("too many combinations of threads to look at all of them".into());
+    }
+    says
+}
+
+fn ordered(teller: &Teller<'_, '_>, a: &Pick, b: &Pick) -> String {
+    let name = |id| words::thread(&teller.model.thread(id));
+    let (early, late) = (name(a.thread), name(b.thread));
+    match teller.model.order.crossing(a.segment, b.segment) {
+        Some(by) if by.join => {
+            format!(
+                "{early} is done before {late} begins: {} is joined by {}",
+                name(by.from),
+                name(by.to)
+            )
+        }
+        Some(by) => {
+            format!(
+                "{early} is done before {late} begins: {} creates {}",
+                name(by.from),
+                name(by.to)
+            )
+        }
+        None => format!("{early} is done before {late} begins"),
+    }
+}
+
+/// Whether a shared acquisition meets a shared holder in the ring.
+fn reads_meet(model: &Model<'_>, picks: &[Pick]) -> bool {
+    let reads = |id| model.trie.node(id).is_some_and(|node| is_read(node.mode));
+    let next = picks.iter().cycle().skip(1);
+    picks.iter().zip(next).any(|(a, b)| reads(a.context.acquired) && reads(b.context.held))
+}
+
+/// What to do. `seen(i)` is how many contexts took the order of step `i`.
+fn help(
+    teller: &Teller<'_, '_>,
+    cast: &Cast,
+    verdict: &Verdict,
+    grade: Grade,
+    seen: impl Fn(usize) -> usize,
+) -> Vec<String> {
+    let n = verdict.picks.len();
+    let mut says = Vec::new();
+    match (grade, verdict.obstacle) {
+        (Grade::Guarded, Obstacle::Guard(_, _, node)) => says.push(format!(
+            "harmless while every path holds {}; one order would not need it",
+            teller.model.name(teller.lock_of(node)).quoted()
+        )),
+        (Grade::Ordered, _) => says.push("harmless while the threads stay ordered so".into()),
+        (Grade::SingleThread, _) => {
+            says.push("harmless while no second thread does the same at the same time".into());
+        }
+        _ => {
+            // The order that fewer places rely on is the cheaper one to change.
+            let rarest = (0..n).rev().min_by_key(|&i| seen(i)).unwrap_or(0);
+            let (held, next) = (cast.names[rarest].quoted(), cast.names[(rarest + 1) % n].quoted());
+            let at = teller.place(verdict.picks[rarest].context.acquired);
+            let at = at.map(|place| format!("at {place}, ")).unwrap_or_default();
+            says.push(format!("{at}take {next} before {held}, or release {held} first"));
+            says.push(format!("or hold one further lock around {}", words::all(n)));
+            if uses_std_locks(teller, verdict) {
+                says.push("or take them together with std::scoped_lock, which orders them".into());
+            }
+        }
+    }
+    says
+}
+
+fn uses_std_locks(teller: &Teller<'_, '_>, verdict: &Verdict) -> bool {
+    verdict.picks.iter().any(|pick| {
+        let node = teller.model.trie.node(pick.context.acquired);
+        let stack = teller.model.symbols.stack(node.map_or(0, |node| node.stack));
+        let is_std =
+            |name: &String| name.contains("std::mutex") || name.contains("std::lock_guard");
+        stack.iter().filter_map(|frame| frame.function.as_ref()).any(is_std)
+    })
+}

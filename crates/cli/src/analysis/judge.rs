@@ -1,0 +1,355 @@
+//! How serious a cycle is: whether threads could meet in it, by all that was recorded.
+//!
+//! A cycle's edges each have occurrences. A deadlock needs one occurrence of each edge, by pairwise
+//! distinct threads, in segments that are concurrent, with no lock held by two of them (a gate; two
+//! readers of one lock are none). If some combination has all that, the cycle is real; otherwise the
+//! most serious of all combinations counts, so nine guarded ones and one unguarded are not guarded.
+//!
+//! Occurrences that hold the same set of locks differ only in who took them, so they are one
+//! [`Shape`], and combinations are of shapes first and of segments second.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use lockwright_ledger::rows::{Node, mode};
+
+use super::budget::Budget;
+use super::graph::Context;
+use crate::model::{Model, is_read};
+
+/// Threads and segments kept for one shape; beyond that they count as not recorded.
+const MAX_TAKERS: usize = 2048;
+/// Shapes kept of one edge.
+const MAX_SHAPES: usize = 512;
+/// Combinations of shapes looked at for one cycle.
+const SHAPE_STEPS: u64 = 50_000;
+/// Segments looked at for one cycle.
+const TAKER_STEPS: u64 = 400_000;
+
+/// One thread's part in a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pick {
+    /// Where and what.
+    pub context: Context,
+    /// When, 0 if not recorded.
+    pub segment: u32,
+    /// Who, 0 if not recorded.
+    pub thread: u32,
+}
+
+/// What stands between a cycle and a deadlock, the least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// Nothing.
+    None,
+    /// Step `.0` has a timeout.
+    Timeout(usize),
+    /// More threads took step `.0` than the ledger could keep: whether they could meet is not known.
+    Unrecorded(usize),
+    /// More locks were held in step `.0` than recorded: whether one guards is not known.
+    Truncated(usize),
+    /// Steps `.0` and `.1` both hold a lock of the class of node `.2`, but which is not on record.
+    Doubt(usize, usize, u32),
+    /// Steps `.0` and `.1` hold a common lock, which is that of node `.2`.
+    Guard(usize, usize, u32),
+    /// Step `.0` happens before step `.1`.
+    Order(usize, usize),
+    /// Steps `.0` and `.1` are the same thread's.
+    SameThread(usize, usize),
+}
+
+impl Obstacle {
+    fn rank(self) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::Timeout(_) => 1,
+            Self::Unrecorded(_) | Self::Truncated(_) | Self::Doubt(..) => 2,
+            Self::Guard(..) => 3,
+            Self::Order(..) => 4,
+            Self::SameThread(..) => 5,
+        }
+    }
+
+    /// The less the more serious.
+    pub fn compare(self, other: Self) -> Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+/// A lock that two held sets have in common: the node of it in one of them.
+#[derive(Clone, Copy, Debug)]
+enum Gate {
+    Certain(u32),
+    /// Locks of one class, of which one is not known any closer.
+    Doubtful(u32),
+}
+
+/// A cycle's most serious combination.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// What it lacks.
+    pub obstacle: Obstacle,
+    /// The combination, in the order of the edges.
+    pub picks: Vec<Pick>,
+    /// Not all combinations were looked at.
+    pub cut: bool,
+}
+
+/// Occurrences of an edge that hold the same locks.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    takers: Vec<Pick>,
+    timed: bool,
+    truncated: bool,
+    /// There were more takers than `takers`.
+    more: bool,
+}
+
+/// The shapes of an edge, those that make the most serious cycles first.
+pub fn shapes(model: &Model<'_>, contexts: &[Context]) -> Vec<Shape> {
+    let mut index: HashMap<(u64, bool, bool), usize> = HashMap::new();
+    let mut shapes: Vec<Shape> = Vec::new();
+    for &context in contexts {
+        let Some(node) = model.trie.node(context.acquired) else { continue };
+        let timed = node.mode & mode::TIMED != 0;
+        let truncated = model.trie.is_cut(context.acquired);
+        let key = (model.trie.held_set(context.acquired), timed, truncated);
+        let at = match index.get(&key) {
+            Some(&at) => at,
+            None if shapes.len() == MAX_SHAPES => {
+                if let Some(last) = shapes.last_mut() {
+                    last.more = true;
+                }
+                continue;
+            }
+            None => {
+                index.insert(key, shapes.len());
+                shapes.push(Shape { takers: vec![], timed, truncated, more: false });
+                shapes.len() - 1
+            }
+        };
+        let shape = &mut shapes[at];
+        shape.more |= node.folded != 0;
+        for &segment in model.trie.segments(context.acquired) {
+            match model.order.thread(segment) {
+                Some(_) if shape.takers.len() == MAX_TAKERS => shape.more = true,
+                Some(thread) => shape.takers.push(Pick { context, segment, thread }),
+                None => shape.more = true,
+            }
+        }
+        if shape.takers.is_empty() {
+            // Known only to have happened: stands for itself in a report.
+            shape.takers.push(Pick { context, segment: 0, thread: 0 });
+            shape.more = true;
+        }
+    }
+    for shape in &mut shapes {
+        shape.takers.sort_by_key(|taker| (taker.segment, taker.context));
+        shape.takers.dedup_by_key(|taker| taker.segment);
+    }
+    shapes.sort_by_key(|shape| (shape.timed, shape.truncated));
+    shapes
+}
+
+/// Judges cycles of one process.
+pub struct Judge<'m, 'a> {
+    model: &'m Model<'a>,
+    /// By two held sets.
+    gates: HashMap<(u64, u64), Option<Gate>>,
+}
+
+impl<'m, 'a> Judge<'m, 'a> {
+    /// A judge that has seen nothing yet.
+    pub fn new(model: &'m Model<'a>) -> Self {
+        Self { model, gates: HashMap::new() }
+    }
+
+    /// Finds the most serious combination of one occurrence of each edge. `None` only if an edge has no
+    /// occurrence at all.
+    pub fn judge(&mut self, edges: &[&[Shape]]) -> Option<Verdict> {
+        if edges.is_empty() || edges.iter().any(|shapes| shapes.is_empty()) {
+            return None;
+        }
+        let mut steps = Budget::new(SHAPE_STEPS);
+        let mut looks = Budget::new(TAKER_STEPS);
+        let mut best: Option<(Obstacle, Vec<Pick>)> = None;
+        let mut at = vec![0; edges.len()];
+        loop {
+            let shapes: Vec<&Shape> = at.iter().zip(edges).map(|(&i, edge)| &edge[i]).collect();
+            let least = best.as_ref().map(|best| best.0);
+            if let Some(found) = self.combination(&shapes, least, &mut looks) {
+                let done = found.0 == Obstacle::None;
+                best = Some(found);
+                if done {
+                    break;
+                }
+            }
+            if !steps.take(1) || !advance(&mut at, edges) {
+                break;
+            }
+        }
+        let (obstacle, picks) = best?;
+        let cut = steps.is_spent_out() || looks.is_spent_out();
+        Some(Verdict { obstacle, picks, cut })
+    }
+
+    /// The best of one combination of shapes, if it is more serious than `least`.
+    fn combination(
+        &mut self,
+        shapes: &[&Shape],
+        least: Option<Obstacle>,
+        looks: &mut Budget,
+    ) -> Option<(Obstacle, Vec<Pick>)> {
+        let better = |obstacle: Obstacle| least.is_none_or(|least| obstacle.compare(least).is_lt());
+        let own = self.gate(shapes).or_else(|| {
+            let truncated = shapes.iter().position(|shape| shape.truncated);
+            let timed = shapes.iter().position(|shape| shape.timed);
+            truncated.map(Obstacle::Truncated).or(timed.map(Obstacle::Timeout))
+        });
+        let own = own.unwrap_or(Obstacle::None);
+        if !better(own) {
+            return None;
+        }
+        if let Some(picks) = self.choose(shapes, false, true, looks) {
+            return Some((own, picks));
+        }
+        // Somebody who was not recorded might do what those who were cannot.
+        if let Some(more) = shapes.iter().position(|shape| shape.more)
+            && let Some(picks) = self.choose(shapes, true, true, looks)
+        {
+            let guessed = Obstacle::Unrecorded(more);
+            let obstacle = if own.compare(guessed).is_lt() { guessed } else { own };
+            return better(obstacle).then_some((obstacle, picks));
+        }
+        let order = Obstacle::Order(0, 0);
+        if better(order)
+            && let Some(picks) = self.choose(shapes, false, false, looks)
+        {
+            return Some((self.ordered(&picks), picks));
+        }
+        let picks: Vec<Pick> = shapes.iter().map(|shape| shape.takers[0]).collect();
+        let single = same_thread(&picks);
+        better(single).then_some((single, picks))
+    }
+
+    /// The first certain gate among the shapes, or else the first doubtful one.
+    fn gate(&mut self, shapes: &[&Shape]) -> Option<Obstacle> {
+        let mut doubt = None;
+        for (i, a) in shapes.iter().enumerate() {
+            for (j, b) in shapes.iter().enumerate().skip(i + 1) {
+                let (a, b) = (a.takers[0].context.acquired, b.takers[0].context.acquired);
+                match self.common(a, b) {
+                    Some(Gate::Certain(node)) => return Some(Obstacle::Guard(i, j, node)),
+                    Some(Gate::Doubtful(node)) => {
+                        doubt.get_or_insert(Obstacle::Doubt(i, j, node));
+                    }
+                    None => {}
+                }
+            }
+        }
+        doubt
+    }
+
+    /// A lock that is held in both contexts and cannot be by two threads at once.
+    fn common(&mut self, a: u32, b: u32) -> Option<Gate> {
+        let trie = &self.model.trie;
+        let key = (trie.held_set(a), trie.held_set(b));
+        *self.gates.entry(key).or_insert_with(|| {
+            let group = |node: &Node| self.model.classes.group_of(node.class);
+            let mut locks: HashMap<u32, bool> = HashMap::new();
+            // Of each class held: whether a lock of it is held that is not known any closer.
+            let mut classes: HashMap<u32, bool> = HashMap::new();
+            for (_, node) in trie.held(a) {
+                if node.inst != 0 {
+                    locks.insert(node.inst, is_read(node.mode));
+                }
+                *classes.entry(group(node)).or_default() |= node.inst == 0;
+            }
+            let mut doubt = None;
+            for (id, node) in trie.held(b) {
+                let shared = is_read(node.mode);
+                if locks.get(&node.inst).is_some_and(|&other| !(other && shared)) {
+                    return Some(Gate::Certain(id));
+                }
+                let unknown = classes.get(&group(node));
+                if unknown.is_some_and(|&unknown| unknown || node.inst == 0) {
+                    doubt = Some(Gate::Doubtful(id));
+                }
+            }
+            doubt
+        })
+    }
+
+    /// Takers of the shapes by pairwise distinct threads, in concurrent segments if so asked. With
+    /// `lenient`, shapes with more takers than were recorded fit in any case.
+    fn choose(
+        &self,
+        shapes: &[&Shape],
+        lenient: bool,
+        concurrent: bool,
+        looks: &mut Budget,
+    ) -> Option<Vec<Pick>> {
+        let free = |shape: &Shape| lenient && shape.more;
+        let fits = |a: &Pick, b: &Pick| {
+            a.thread != b.thread
+                && a.thread != 0
+                && b.thread != 0
+                && (!concurrent || self.model.order.concurrent(a.segment, b.segment))
+        };
+        let mut at = vec![0];
+        while let Some(&i) = at.last() {
+            let depth = at.len() - 1;
+            let shape = shapes[depth];
+            if i == shape.takers.len() || !looks.take(1) {
+                at.pop();
+                if let Some(previous) = at.last_mut() {
+                    *previous += 1;
+                }
+                continue;
+            }
+            let earlier = at[..depth].iter().zip(shapes).filter(|(_, shape)| !free(shape));
+            let pick = shape.takers[i];
+            if !free(shape) && !earlier.map(|(&j, s)| s.takers[j]).all(|other| fits(&other, &pick))
+            {
+                at[depth] += 1;
+            } else if at.len() == shapes.len() {
+                return Some(at.iter().zip(shapes).map(|(&i, shape)| shape.takers[i]).collect());
+            } else {
+                at.push(0);
+            }
+        }
+        None
+    }
+
+    fn ordered(&self, picks: &[Pick]) -> Obstacle {
+        for (i, a) in picks.iter().enumerate() {
+            for (j, b) in picks.iter().enumerate() {
+                if i != j && self.model.order.before(a.segment, b.segment) {
+                    return Obstacle::Order(i, j);
+                }
+            }
+        }
+        Obstacle::Order(0, 0)
+    }
+}
+
+fn same_thread(picks: &[Pick]) -> Obstacle {
+    for (i, a) in picks.iter().enumerate() {
+        if let Some(j) = picks[i + 1..].iter().position(|b| a.thread == b.thread) {
+            return Obstacle::SameThread(i, i + 1 + j);
+        }
+    }
+    Obstacle::SameThread(0, 0)
+}
+
+/// The next combination; false after the last.
+fn advance(at: &mut [usize], edges: &[&[Shape]]) -> bool {
+    for (i, edge) in at.iter_mut().zip(edges) {
+        *i += 1;
+        if *i < edge.len() {
+            return true;
+        }
+        *i = 0;
+    }
+    false
+}

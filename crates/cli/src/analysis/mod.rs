@@ -1,0 +1,160 @@
+//! From ledgers to findings: lock-order cycles, recursion and nesting, each with a grade.
+//!
+//! The program under test only recorded in which contexts it took its locks; here is where cycles
+//! are searched, combinations of threads are judged, and what is the same to a reader is folded.
+
+mod budget;
+mod circular;
+mod cycles;
+mod draft;
+mod graph;
+mod judge;
+mod nesting;
+mod online;
+mod teller;
+mod words;
+
+use std::collections::HashSet;
+
+use lockwright_ledger::Ledger;
+use lockwright_ledger::layout::{process_state, stopped};
+
+use crate::finding::{Kind, Process, Report, Summary};
+use crate::model::{Model, Sources, Symbolise};
+use crate::progress::Progress;
+use crate::symbolize::{DebugDirs, Images, Symbols};
+use draft::Draft;
+use graph::Level;
+use teller::Teller;
+
+/// Analyses the ledgers of a run, one per process. Leaves the cost fields of the summary empty.
+pub fn analyse(ledgers: &[Ledger], progress: &dyn Progress) -> Report {
+    let images = Images::new(DebugDirs::from_env());
+    let symbols: Vec<Symbols<'_>> =
+        ledgers.iter().map(|ledger| Symbols::with_images(ledger, images.clone())).collect();
+    let symbols: Vec<&dyn Symbolise> = symbols.iter().map(|s| s as &dyn Symbolise).collect();
+    analyse_with(ledgers, &symbols, progress)
+}
+
+/// As [`analyse`], with names from `symbols[i]` for `ledgers[i]`.
+pub fn analyse_with(
+    ledgers: &[Ledger],
+    symbols: &[&dyn Symbolise],
+    progress: &dyn Progress,
+) -> Report {
+    let sources = Sources::new(ledgers, symbols);
+    let mut summary = Summary { processes: ledgers.len() as u64, ..Summary::default() };
+    let mut processes: Vec<(u64, Process)> = Vec::new();
+    let mut drafts = Vec::new();
+    progress.stage("reading ledgers", ledgers.len() as u64);
+    for (index, ledger) in ledgers.iter().enumerate() {
+        let model = Model::new(&sources, index);
+        progress.advance(1);
+        let mut process = describe(ledger);
+        let teller = Teller { model: &model, sources: &sources };
+        drafts.extend(findings(&teller, progress, &mut process.notes));
+        process.notes.extend(symbols[index].notes());
+        count(&model, &mut summary);
+        processes.push((ledger.header().start_realtime_ns, process));
+    }
+    processes.sort_by_key(|(start, process)| (*start, process.pid));
+    let processes = processes.into_iter().map(|(_, process)| process).collect();
+    Report { summary, processes, findings: draft::fold(drafts) }
+}
+
+/// The findings of one process. What is seen of instances goes before what is seen of classes, and
+/// what happened before what might: the same thing is told once.
+fn findings(
+    teller: &Teller<'_, '_>,
+    progress: &dyn Progress,
+    notes: &mut Vec<String>,
+) -> Vec<Draft> {
+    let mut drafts = online::find(teller);
+    let met: HashSet<(Kind, Vec<u32>)> =
+        drafts.iter().map(|draft| (draft.finding.kind, draft.insts.clone())).collect();
+    let is_new = |draft: &Draft| !met.contains(&(draft.finding.kind, draft.insts.clone()));
+    drafts.extend(
+        circular::find(teller, Level::Instance, progress, notes).into_iter().filter(is_new),
+    );
+    let nested = nesting::find(teller, &drafts, notes);
+    let of_classes = circular::find(teller, Level::Class, progress, notes);
+    let explained =
+        |draft: &Draft| drafts.iter().any(|by| by.explains(&draft.classes, draft.finding.grade));
+    let of_classes: Vec<Draft> = of_classes.into_iter().filter(|d| !explained(d)).collect();
+    drafts.extend(nested.into_iter().filter(is_new));
+    drafts.extend(of_classes);
+    drafts
+}
+
+fn count(model: &Model<'_>, summary: &mut Summary) {
+    let header = model.ledger.header();
+    summary.locks += header.locks_seen;
+    summary.classes += model.classes.len();
+    summary.chains += model.trie.chains();
+    summary.lost += header.lost;
+    for thread in model.threads() {
+        summary.threads += 1;
+        summary.acquisitions += thread.acquisitions;
+        summary.contended += thread.contended;
+    }
+    let group = |class| model.classes.group_of(class);
+    let mut pairs = HashSet::new();
+    let mut last = (0, 0);
+    for (id, node) in model.trie.contexts() {
+        // Only the innermost: what is further out is a dependency of the one between.
+        let Some((_, held)) = model.trie.held(id).next() else { continue };
+        let pair = (group(held.class), group(node.class));
+        if pair != last {
+            pairs.insert(pair);
+            last = pair;
+        }
+    }
+    summary.dependencies += pairs.len() as u64;
+}
+
+/// What the header tells of a process, with notes on what is missing.
+fn describe(ledger: &Ledger) -> Process {
+    let header = ledger.header();
+    let command = ledger.raw_text(header.cmdline);
+    let mut command: Vec<String> =
+        command.split(|&b| b == 0).map(|arg| String::from_utf8_lossy(arg).into_owned()).collect();
+    if command.last().is_some_and(String::is_empty) {
+        command.pop();
+    }
+    let mut notes = Vec::new();
+    match header.stopped {
+        stopped::NO => {}
+        stopped::NO_SPACE => notes.push(
+            "the ledger could not grow, so what came later was not watched: give it more room \
+             with --ledger-dir"
+                .into(),
+        ),
+        stopped::STUCK => notes.push(
+            "watching stopped early: a thread ended or jumped out in the middle of recording"
+                .into(),
+        ),
+        other => notes.push(format!("watching stopped early, for reason {other}")),
+    }
+    if header.lost > 0 {
+        notes.push(format!("{} records were lost for want of space", header.lost));
+    }
+    if ledger.missing_bytes() > 0 {
+        notes.push(format!(
+            "the ledger is cut short, its last {} bytes are missing: there may be more findings",
+            ledger.missing_bytes()
+        ));
+    }
+    if header.pairs_folded > 0 {
+        notes.push(format!(
+            "{} pairs of locks were recorded as pairs of their classes only",
+            header.pairs_folded
+        ));
+    }
+    Process {
+        pid: header.pid,
+        exe: ledger.text(header.exe),
+        command,
+        exited: header.state == process_state::EXITED,
+        notes,
+    }
+}

@@ -1,0 +1,363 @@
+//! `recursive-locking`: a lock taken while it, or another of its class, is held.
+//!
+//! Nesting within a class is no fault by itself: it is judged by what discipline the pairs of
+//! instances follow. Ascending (or descending) address is one; so is parent before child, as in a
+//! tree or list, where whatever hangs together hangs off one root. Enough pairs without any cycle
+//! must have some order, too, even if we do not know which. Only pairs that follow none of these are
+//! reported, with one pair of each direction.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use lockwright_ledger::rows::{Node, lock_kind, mode};
+
+use super::budget::Budget;
+use super::circular;
+use super::draft::Draft;
+use super::graph::{Context, Level};
+use super::judge::{Judge, Pick, shapes};
+use super::online::again_help;
+use super::teller::Teller;
+use super::words;
+use crate::finding::{Finding, Grade, Kind};
+use crate::model::{LockRef, Model, is_read};
+
+/// Held locks that may be looked at.
+const WALK: u64 = 200_000_000;
+/// Contexts kept for one direction of one class.
+const MOST_CONTEXTS: usize = 4096;
+/// Ways of taking one lock again that are told apart.
+const MOST_AGAIN: usize = 10_000;
+
+/// Independent cycles of pairs that would not all happen to be free of a circle: three pairs in a
+/// triangle, each either way, are in 3 of 4 cases; so ten triangles are in 1 of 18.
+const ORDERED_BY_SOMETHING: usize = 10;
+/// Pairs that would not all happen to hang off one root: n random ones do in n + 1 of 2^n cases.
+const ROOTED_BY_CHANCE: usize = 8;
+
+/// Nestings of one class.
+#[derive(Default)]
+struct Nest {
+    /// Distinct pairs of instances, the outer first, by whether addresses ascend.
+    pairs: [HashSet<(u32, u32)>; 2],
+    /// Where they were taken, likewise.
+    contexts: [Vec<Context>; 2],
+}
+
+/// The findings of one process. `circles` are its cycles: a class that has one needs no second word.
+pub fn find(teller: &Teller<'_, '_>, circles: &[Draft], notes: &mut Vec<String>) -> Vec<Draft> {
+    let model = teller.model;
+    let mut budget = Budget::new(WALK);
+    let mut nests: BTreeMap<u32, Nest> = BTreeMap::new();
+    let mut again: Vec<Context> = Vec::new();
+    for (id, node) in model.trie.contexts().filter(|(_, node)| node.inst != 0) {
+        let group = model.classes.group_of(node.class);
+        let mut outer = None;
+        for (held, by) in model.trie.held(id) {
+            if !budget.take(1) {
+                break;
+            }
+            if by.inst == node.inst {
+                if again.len() < MOST_AGAIN {
+                    again.push(Context { acquired: id, held });
+                }
+                outer = None;
+                break;
+            }
+            let same = by.inst != 0 && model.classes.group_of(by.class) == group && group != 0;
+            // Readers among readers do not wait.
+            let waits = !(is_read(by.mode) && model.reads_freely(node.class, node.mode));
+            if same && waits && outer.is_none() {
+                outer = Some((held, *by));
+            }
+        }
+        let Some((held, by)) = outer else { continue };
+        let addresses = (model.address(by.lock, by.inst), model.address(node.lock, node.inst));
+        let (Some(from), Some(to)) = addresses else { continue };
+        let nest = nests.entry(group).or_default();
+        let ascends = usize::from(from < to);
+        nest.pairs[ascends].insert((by.inst, node.inst));
+        if nest.contexts[ascends].len() < MOST_CONTEXTS {
+            nest.contexts[ascends].push(Context { acquired: id, held });
+        }
+    }
+    if budget.is_spent_out() {
+        notes.push("the search for locks nested within their class was cut short".into());
+    }
+    let mut drafts = recursions(teller, &again);
+    let mut judge = Judge::new(model);
+    for (group, nest) in nests {
+        let circled = circles.iter().any(|draft| draft.classes == [group]);
+        if !circled && !nest.is_disciplined(model.classes.group(group).is_static) {
+            drafts.extend(undisciplined(teller, &mut judge, group, &nest));
+        }
+    }
+    drafts
+}
+
+impl Nest {
+    fn is_disciplined(&self, is_static: bool) -> bool {
+        let [descending, ascending] = &self.pairs;
+        if descending.is_empty() || ascending.is_empty() {
+            return true;
+        }
+        let pairs: Vec<(u32, u32)> = descending.iter().chain(ascending).copied().collect();
+        // Variables do not become each other's parents as heap objects do, so few pairs of them
+        // that look like it do not suffice.
+        let least = if is_static { ROOTED_BY_CHANCE } else { 0 };
+        let reversed: Vec<(u32, u32)> = pairs.iter().map(|&(a, b)| (b, a)).collect();
+        Shape::of(&pairs).is_rooted(least)
+            || Shape::of(&reversed).is_rooted(least)
+            || Shape::of(&pairs).rings() >= ORDERED_BY_SOMETHING
+    }
+}
+
+/// How pairs hang together.
+struct Shape {
+    pairs: usize,
+    locks: usize,
+    /// By connected component: its pairs, and its locks that are never taken within another.
+    components: Vec<(usize, usize)>,
+}
+
+impl Shape {
+    fn of(pairs: &[(u32, u32)]) -> Self {
+        let mut numbers: HashMap<u32, usize> = HashMap::new();
+        for lock in pairs.iter().flat_map(|&(a, b)| [a, b]) {
+            let next = numbers.len();
+            numbers.entry(lock).or_insert(next);
+        }
+        let mut above: Vec<usize> = (0..numbers.len()).collect();
+        let mut is_inner = vec![false; numbers.len()];
+        for (outer, inner) in pairs {
+            let (outer, inner) = (numbers[outer], numbers[inner]);
+            is_inner[inner] = true;
+            let (a, b) = (top(&mut above, outer), top(&mut above, inner));
+            above[a] = b;
+        }
+        let mut components: HashMap<usize, (usize, usize)> = HashMap::new();
+        for (outer, _) in pairs {
+            components.entry(top(&mut above, numbers[outer])).or_default().0 += 1;
+        }
+        for lock in 0..numbers.len() {
+            let component = components.entry(top(&mut above, lock)).or_default();
+            component.1 += usize::from(!is_inner[lock]);
+        }
+        let components = components.into_values().collect();
+        Self { pairs: pairs.len(), locks: numbers.len(), components }
+    }
+
+    /// Every component has one root, and one of more than `least` pairs shows that it is no chance.
+    fn is_rooted(&self, least: usize) -> bool {
+        self.components.iter().all(|&(_, roots)| roots == 1)
+            && self.components.iter().any(|&(pairs, _)| pairs > least)
+    }
+
+    /// Independent rings of pairs, whatever their direction.
+    fn rings(&self) -> usize {
+        (self.pairs + self.components.len()).saturating_sub(self.locks)
+    }
+}
+
+/// Representative of a component, with the way to it halved.
+fn top(above: &mut [usize], mut at: usize) -> usize {
+    while above[at] != at {
+        above[at] = above[above[at]];
+        at = above[at];
+    }
+    at
+}
+
+fn undisciplined(
+    teller: &Teller<'_, '_>,
+    judge: &mut Judge<'_, '_>,
+    group: u32,
+    nest: &Nest,
+) -> Option<Draft> {
+    let model = teller.model;
+    let [down, up] = &nest.contexts;
+    let (down, up) = (shapes(model, down), shapes(model, up));
+    let verdict = judge.judge(&[&up, &down])?;
+    let grade = circular::grade(Level::Class, &verdict);
+    let mut refs: Vec<LockRef> = Vec::new();
+    let mut acquired = Vec::new();
+    for pick in &verdict.picks {
+        for id in [pick.context.held, pick.context.acquired] {
+            let lock = teller.lock_of(id);
+            if !refs.iter().any(|other| other.inst == lock.inst) {
+                refs.push(lock);
+            }
+        }
+        let last = teller.lock_of(pick.context.acquired);
+        acquired.push(refs.iter().position(|lock| lock.inst == last.inst).unwrap_or_default());
+    }
+    let classes = vec![group];
+    let cast = teller.cast(Level::Instance, refs);
+    let name = words::locks(&[
+        model.name(LockRef { inst: 0, ..teller.lock_of(verdict.picks[0].context.held) })
+    ]);
+    let [descending, ascending] = &nest.pairs;
+    let (down, up) = (descending.len(), ascending.len());
+    let mut evidence =
+        vec![format!("of {} nested pairs, {up} ascend in address and {down} descend", up + down)];
+    evidence.push("no pair was taken both ways in this run, but nothing keeps it from that".into());
+    // The pairs are different locks, so of the usual evidence only what separates the paths tells.
+    if grade > Grade::Possible {
+        evidence.extend(circular::evidence(teller, Level::Instance, &cast, &verdict));
+    }
+    let mut signatures: Vec<String> =
+        verdict.picks.iter().map(|pick| teller.signature(pick.context)).collect();
+    signatures.sort_unstable();
+    let finding = Finding {
+        kind: Kind::RecursiveLocking,
+        grade,
+        title: format!("two locks of one class are nested in no fixed order: {name}"),
+        evidence,
+        help: vec![
+            "take the one with the lower address first, or whichever order suits, but always it"
+                .into(),
+        ],
+        steps: verdict
+            .picks
+            .iter()
+            .zip(acquired)
+            .map(|(pick, lock)| teller.step(&cast, pick, lock))
+            .collect(),
+        locks: cast.infos,
+        pid: model.ledger.header().pid,
+        also: 0,
+    };
+    let key = format!("nesting\n{}", signatures.join("\n"));
+    Some(Draft { finding, key, insts: Vec::new(), classes })
+}
+
+/// Locks taken again by their holder.
+fn recursions(teller: &Teller<'_, '_>, again: &[Context]) -> Vec<Draft> {
+    again.iter().filter_map(|&context| recursion(teller, context)).collect()
+}
+
+/// Why a second acquisition does not end in a certain deadlock, or does.
+fn outcome(model: &Model<'_>, context: Context, pick: &Pick) -> Option<(Grade, String)> {
+    let node = model.trie.node(context.acquired)?;
+    let held = model.trie.node(context.held)?;
+    let kind = model.classes.kind(node.class);
+    let (reads, held_shared) = (is_read(node.mode), is_read(held.mode));
+    if kind == lock_kind::RECURSIVE || (held_shared && model.reads_freely(node.class, node.mode)) {
+        return None;
+    }
+    Some(match kind {
+        _ if node.mode & mode::TIMED != 0 => {
+            (Grade::Possible, "it waits with a timeout, so it can back out".into())
+        }
+        lock_kind::ERRORCHECK => {
+            (Grade::Possible, "the mutex checks for this: the call fails with EDEADLK".into())
+        }
+        lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER if !held_shared => {
+            (Grade::Possible, "it is held for writing: the call fails with EDEADLK".into())
+        }
+        _ if reads && held_shared => match other_writer(model, node, pick) {
+            Some(writer) => (
+                Grade::Likely,
+                format!(
+                    "a writer that comes between the two readings, as {writer} does, blocks both"
+                ),
+            ),
+            None => {
+                (Grade::Possible, "a writer that comes between the two readings blocks both".into())
+            }
+        },
+        _ => (Grade::Likely, "the second acquisition waits for the first".into()),
+    })
+}
+
+/// A thread that writes the lock of `read` while `pick` may read it. Of a lock taken with nothing
+/// held only the class is recorded; that has to do.
+fn other_writer(model: &Model<'_>, read: &Node, pick: &Pick) -> Option<String> {
+    let trie = &model.trie;
+    let writes = (1..trie.len()).filter(|&id| {
+        trie.node(id).is_some_and(|node| {
+            let same = node.inst == read.inst || (node.inst == 0 && node.class == read.class);
+            same && !is_read(node.mode)
+        })
+    });
+    writes.flat_map(|id| trie.segments(id)).find_map(|&segment| {
+        let thread = model.order.thread(segment)?;
+        let meets = thread != pick.thread && model.order.concurrent(segment, pick.segment);
+        meets.then(|| words::thread(&model.thread(thread)))
+    })
+}
+
+fn recursion(teller: &Teller<'_, '_>, context: Context) -> Option<Draft> {
+    let model = teller.model;
+    let segment = model.trie.segments(context.acquired).first().copied().unwrap_or(0);
+    let thread = model.order.thread(segment).unwrap_or(0);
+    let pick = Pick { context, segment, thread };
+    let (grade, why) = outcome(model, context, &pick)?;
+    let lock = teller.lock_of(context.acquired);
+    let cast = teller.cast(Level::Instance, vec![lock]);
+    let finding = Finding {
+        kind: Kind::RecursiveLocking,
+        grade,
+        title: format!("{} is taken again by the thread that holds it", cast.names[0].quoted()),
+        evidence: vec![why],
+        help: again_help(),
+        steps: vec![teller.step(&cast, &pick, 0)],
+        locks: cast.infos,
+        pid: model.ledger.header().pid,
+        also: 0,
+    };
+    let key = format!("recursive\n{}", again_signature(teller, context));
+    Some(Draft { finding, key, insts: vec![lock.inst], classes: teller.classes(&[lock]) })
+}
+
+/// As that of an online finding of the same.
+fn again_signature(teller: &Teller<'_, '_>, context: Context) -> String {
+    let stack = |id| teller.model.trie.node(id).map_or(0, |node| node.stack);
+    let class = teller.model.classes.group_of(teller.lock_of(context.held).class);
+    format!(
+        "{}\t{}\t{}",
+        teller.model.classes.group(class).name,
+        teller.model.place(stack(context.held)),
+        teller.model.place(stack(context.acquired))
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nest(pairs: &[(u32, u32)]) -> Nest {
+        let mut nest = Nest::default();
+        for &(a, b) in pairs {
+            nest.pairs[usize::from(a < b)].insert((a, b));
+        }
+        nest
+    }
+
+    #[test]
+    fn address_order_is_a_discipline() {
+        assert!(nest(&[(1, 2), (3, 4), (1, 4), (2, 4)]).is_disciplined(true));
+        assert!(nest(&[(4, 3), (3, 1)]).is_disciplined(true));
+        assert!(!nest(&[(1, 2), (4, 2), (5, 2), (5, 6)]).is_disciplined(true));
+    }
+
+    #[test]
+    fn one_root_is_a_discipline_of_heap_objects() {
+        let tree = [(5, 2), (5, 9), (2, 1), (2, 3), (9, 7)];
+        assert!(nest(&tree).is_disciplined(false));
+        assert!(!nest(&tree).is_disciplined(true), "few pairs of variables prove nothing");
+        let list_with_insertion = [(5, 2), (2, 9), (2, 4), (4, 9), (9, 7)];
+        assert!(nest(&list_with_insertion).is_disciplined(false));
+        assert!(!nest(&[(1, 2), (3, 2), (4, 1), (4, 2)]).is_disciplined(false));
+    }
+
+    #[test]
+    fn much_nesting_without_a_circle_is_a_discipline() {
+        // Ordered by the remainder mod 7, which has nothing to do with the address.
+        let key = |x: u32| (x % 7, x);
+        let pairs: Vec<(u32, u32)> = (1..9u32)
+            .flat_map(|a| (1..9).map(move |b| (a, b)))
+            .filter(|&(a, b)| key(a) < key(b))
+            .collect();
+        assert!(nest(&pairs).is_disciplined(true));
+    }
+}

@@ -1,0 +1,180 @@
+//! What was met while it happened: threads that wait in a circle, and one that waits for itself.
+
+use std::collections::HashSet;
+
+use lockwright_ledger::rows::{Finding as Row, Step as StepRow, finding_kind, mode};
+
+use super::draft::{Draft, ring};
+use super::graph::Level;
+use super::teller::Teller;
+use super::words;
+use crate::finding::{Finding, Grade, Kind, LockInfo, Step};
+use crate::model::{LockRef, Named};
+
+/// Threads of one circle that are looked at; more mean a damaged ledger.
+const MOST_STEPS: u32 = 65_536;
+
+/// The findings of one process that were met online.
+pub fn find(teller: &Teller<'_, '_>) -> Vec<Draft> {
+    let mut circles = HashSet::new();
+    let mut drafts = Vec::new();
+    for (_, row) in teller.model.ledger.rows::<Row>() {
+        match row.kind {
+            finding_kind::DEADLOCK => {
+                let steps = steps(teller, &row);
+                let waits: Vec<_> = steps.iter().map(|s| (s.thread, s.addr, s.inst)).collect();
+                // Several threads may have seen the circle close.
+                if !steps.is_empty() && circles.insert(ring(&waits)) {
+                    drafts.push(deadlock(teller, &row, &steps));
+                }
+            }
+            finding_kind::SELF_DEADLOCK => drafts.push(self_deadlock(teller, &row)),
+            _ => {}
+        }
+    }
+    drafts
+}
+
+fn steps(teller: &Teller<'_, '_>, row: &Row) -> Vec<StepRow> {
+    let last = row.first_step.saturating_add(row.steps.min(MOST_STEPS));
+    (row.first_step..last).map_while(|id| teller.model.ledger.get::<StepRow>(id)).collect()
+}
+
+fn lock_of(step: &StepRow) -> LockRef {
+    LockRef { class: step.class, inst: step.inst, row: 0 }
+}
+
+fn is_join(step: &StepRow) -> bool {
+    step.mode & u32::from(mode::JOIN) != 0
+}
+
+fn deadlock(teller: &Teller<'_, '_>, row: &Row, steps: &[StepRow]) -> Draft {
+    let model = teller.model;
+    let n = steps.len();
+    let refs: Vec<LockRef> = steps.iter().map(lock_of).collect();
+    let locks: Vec<LockRef> = steps.iter().filter(|step| !is_join(step)).map(lock_of).collect();
+    let classes = teller.classes(&locks);
+    let mut insts: Vec<u32> = locks.iter().map(|lock| lock.inst).collect();
+    insts.sort_unstable();
+    let mut cast = teller.cast(Level::Instance, refs);
+    for (i, step) in steps.iter().enumerate().filter(|(_, step)| is_join(step)) {
+        let name = format!("end of {}", words::thread(&model.thread(step.addr as u32)));
+        cast.names[i] = Named { name: name.clone(), is_symbol: false };
+        cast.infos[i] = LockInfo {
+            class: name.clone(),
+            name,
+            kind: "thread",
+            addr: None,
+            created: Vec::new(),
+            origin: "static",
+        };
+    }
+    let who = |i: usize| words::thread(&model.thread(steps[i % n].thread));
+    let evidence = (0..n)
+        .map(|i| match is_join(&steps[i]) {
+            true => format!("{} waits for {} to end", who(i), who(i + 1)),
+            false => {
+                format!("{} waits for {}, held by {}", who(i), cast.names[i].quoted(), who(i + 1))
+            }
+        })
+        .collect();
+    let reported: Vec<Step> = steps
+        .iter()
+        .enumerate()
+        .map(|(i, step)| Step {
+            thread: model.thread(step.thread),
+            lock: i,
+            action: words::waits(step.mode as u16),
+            held: teller.held(&cast, step.held),
+            stack: model.stack(step.stack),
+        })
+        .collect();
+    let signatures: Vec<String> = steps
+        .iter()
+        .enumerate()
+        .map(|(i, step)| {
+            let before = &steps[(i + n - 1) % n];
+            let held = model.trie.node(step.wanted).map_or(0, |node| node.stack);
+            let name = |step: &StepRow| {
+                let group = model.classes.group_of(step.class);
+                if is_join(step) { "join" } else { &model.classes.group(group).name }
+            };
+            format!(
+                "{}\t{}\t{}\t{}",
+                name(before),
+                model.place(held),
+                name(step),
+                model.place(step.stack)
+            )
+        })
+        .collect();
+    let names = words::locks(&cast.names);
+    let finding = Finding {
+        kind: Kind::CircularDependency,
+        grade: Grade::Deadlocked,
+        title: match n {
+            1 => format!("a thread waits for {names} that cannot come"),
+            2 => format!("two threads wait for each other: {names}"),
+            n => format!("{n} threads wait for each other in a circle: {names}"),
+        },
+        evidence,
+        help: vec![
+            "let every thread take these locks in one order, or release the one before it waits \
+             for the next"
+                .into(),
+        ],
+        steps: reported,
+        locks: cast.infos,
+        pid: model.ledger.header().pid,
+        also: row.repeats,
+    };
+    let key = format!("circular\n{}", ring(&signatures).join("\n"));
+    Draft { finding, key, insts, classes }
+}
+
+fn self_deadlock(teller: &Teller<'_, '_>, row: &Row) -> Draft {
+    let model = teller.model;
+    let lock = LockRef { class: row.class, inst: row.inst, row: 0 };
+    let cast = teller.cast(Level::Instance, vec![lock]);
+    let thread = model.thread(row.thread);
+    let name = cast.names[0].quoted();
+    let first = teller.path(row.node).find(|(_, node)| node.inst == row.inst);
+    let first = first.map_or(0, |(_, node)| node.stack);
+    let key = format!(
+        "recursive\n{}\t{}\t{}",
+        cast.infos[0].class,
+        model.place(first),
+        model.place(row.stack)
+    );
+    let finding = Finding {
+        kind: Kind::RecursiveLocking,
+        grade: Grade::Deadlocked,
+        title: format!("{name} is taken again by the thread that holds it"),
+        evidence: vec![format!(
+            "{} waits for {name}, which it holds itself",
+            words::thread(&thread)
+        )],
+        help: again_help(),
+        steps: vec![Step {
+            thread,
+            lock: 0,
+            action: words::waits(row.mode),
+            held: teller.held(&cast, row.node),
+            stack: model.stack(row.stack),
+        }],
+        locks: cast.infos,
+        pid: model.ledger.header().pid,
+        also: row.repeats,
+    };
+    Draft { finding, key, insts: vec![row.inst], classes: teller.classes(&[lock]) }
+}
+
+/// What to do about a lock taken again while held.
+pub fn again_help() -> Vec<String> {
+    vec![
+        "split the function that takes it again: an inner part that expects the lock held, and an \
+         outer one that takes it"
+            .into(),
+        "or make it a recursive mutex, if what it protects is consistent at the inner call".into(),
+    ]
+}

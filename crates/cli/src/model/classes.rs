@@ -1,0 +1,300 @@
+//! Lock classes as the reader of a report thinks of them: rows that one place of the program
+//! brought forth, or elements of one array, are one class.
+
+use std::collections::HashMap;
+
+use lockwright_ledger::rows::{Class, class_origin, lock_kind};
+
+use super::naming::{base_name, place_key, place_of, short_place};
+use super::sources::Sources;
+
+/// Bytes of a lock of each kind on the platforms that we run on (x86-64 and AArch64 glibc).
+fn lock_bytes(kind: u8) -> u64 {
+    match kind {
+        lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER => 56,
+        lock_kind::SPIN => 4,
+        _ if cfg!(target_arch = "aarch64") => 48,
+        _ => 40,
+    }
+}
+
+/// What a report calls a kind of lock.
+pub fn described(kind: u8) -> &'static str {
+    match kind {
+        lock_kind::MUTEX => "mutex",
+        lock_kind::RECURSIVE => "recursive mutex",
+        lock_kind::ERRORCHECK => "error-checking mutex",
+        lock_kind::RWLOCK => "rwlock",
+        lock_kind::RWLOCK_WRITER => "writer-preferring rwlock",
+        lock_kind::SPIN => "spinlock",
+        _ => "lock",
+    }
+}
+
+/// A merged class.
+#[derive(Clone, Debug)]
+pub struct ClassGroup {
+    /// Name of the class.
+    pub name: String,
+    /// The name is the program's own (a variable, an annotation), not a description.
+    pub is_symbol: bool,
+    /// One of [`lock_kind`].
+    pub kind: u8,
+    /// As [`crate::finding::LockInfo::origin`].
+    pub origin: &'static str,
+    /// Ledger and stack where it was created, stack 0 for static locks.
+    pub created: (usize, u32),
+    /// Its locks are variables of static duration.
+    pub is_static: bool,
+}
+
+/// The classes of one process.
+#[derive(Debug)]
+pub struct Classes {
+    groups: Vec<ClassGroup>,
+    /// By id of the class row.
+    by_row: Vec<Option<Member>>,
+}
+
+/// A class row's place among the merged classes.
+#[derive(Clone, Debug)]
+struct Member {
+    group: u32,
+    kind: u8,
+    /// Static lock: name of this very lock.
+    element: Option<String>,
+}
+
+/// What makes rows one class.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Annotated(String),
+    /// All of a variable, or one offset in it.
+    Variable {
+        module: String,
+        start: u64,
+        kind: u8,
+        offset: Option<u64>,
+    },
+    Place {
+        origin: u8,
+        kind: u8,
+        place: String,
+    },
+    Row(usize, u32),
+}
+
+/// A variable that holds locks of one kind: its offsets tell an array from a structure.
+struct Variable {
+    name: String,
+    size: u64,
+    offsets: Vec<u64>,
+}
+
+impl Variable {
+    /// Distance of the elements if it can only be an array: every lock lies a multiple of it apart, and
+    /// it divides the whole.
+    fn stride(&self) -> Option<u64> {
+        let first = self.offsets.first()?;
+        let stride = self.offsets.iter().fold(0, |g, offset| gcd(g, offset.abs_diff(*first)));
+        (stride != 0 && self.size % stride == 0).then_some(stride)
+    }
+
+    /// Every lock lies where an array of nothing but locks would have it.
+    fn is_bare_array(&self, lock: u64) -> bool {
+        self.size % lock == 0
+            && self.size > lock
+            && self.offsets.iter().all(|offset| offset % lock == 0)
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+impl Classes {
+    pub(super) fn new(sources: &Sources<'_>, index: usize) -> Self {
+        let rows: Vec<(u32, usize, Class)> = sources.ledgers[index]
+            .rows::<Class>()
+            .map(|(id, _)| {
+                let (origin, row) = sources.resolve(index, id);
+                (id, origin, row)
+            })
+            .collect();
+        let (variables, homes) = variables(sources, &rows);
+        let mut this = Self { groups: vec![unknown()], by_row: Vec::new() };
+        let mut groups: HashMap<Key, u32> = HashMap::new();
+        for (id, ledger, row) in rows {
+            let home = homes.get(&id).and_then(|key| Some((key, variables.get(key)?)));
+            let (key, group, element) = match home {
+                Some((at, variable)) if row.name.len == 0 => in_variable(at, variable, &row, id),
+                _ => elsewhere(sources, ledger, id, &row),
+            };
+            let group = *groups.entry(key).or_insert_with(|| {
+                this.groups.push(group);
+                this.groups.len() as u32 - 1
+            });
+            this.by_row.resize(id as usize, None);
+            this.by_row.push(Some(Member { group, kind: row.kind, element }));
+        }
+        this
+    }
+
+    fn member(&self, row: u32) -> Option<&Member> {
+        self.by_row.get(row as usize)?.as_ref()
+    }
+
+    /// Number of merged classes.
+    pub fn len(&self) -> u64 {
+        self.groups.len() as u64 - 1
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The merged class of a class row; 0 is that of rows that are not there.
+    pub fn group_of(&self, row: u32) -> u32 {
+        self.member(row).map_or(0, |member| member.group)
+    }
+
+    /// Merged class `group`.
+    pub fn group(&self, group: u32) -> &ClassGroup {
+        self.groups.get(group as usize).unwrap_or(&self.groups[0])
+    }
+
+    /// Name of the one lock that a class row of a static lock stands for.
+    pub fn element(&self, row: u32) -> Option<&str> {
+        self.member(row)?.element.as_deref()
+    }
+
+    /// Kind of the locks of a class row.
+    pub fn kind(&self, row: u32) -> u8 {
+        self.member(row).map_or(0, |member| member.kind)
+    }
+
+    /// Whether locks of a class row let a waiting writer hold up new readers.
+    pub fn prefers_writers(&self, row: u32) -> bool {
+        self.kind(row) != lock_kind::RWLOCK
+    }
+
+    /// Whether locks of a class row have readers at all.
+    pub fn has_readers(&self, row: u32) -> bool {
+        matches!(self.kind(row), lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER | 0)
+    }
+}
+
+fn unknown() -> ClassGroup {
+    ClassGroup {
+        name: "a lock of unknown class".into(),
+        is_symbol: false,
+        kind: 0,
+        origin: "inherited",
+        created: (0, 0),
+        is_static: false,
+    }
+}
+
+/// Module path, start and lock kind of the variable a static lock lies in.
+type Home = (String, u64, u8);
+
+/// Finds the variables that static locks lie in.
+fn variables(
+    sources: &Sources<'_>,
+    rows: &[(u32, usize, Class)],
+) -> (HashMap<Home, Variable>, HashMap<u32, Home>) {
+    let mut variables: HashMap<Home, Variable> = HashMap::new();
+    let mut homes = HashMap::new();
+    for &(id, ledger, row) in rows.iter().filter(|(_, _, row)| row.origin == class_origin::STATIC) {
+        let symbols = sources.symbols(ledger);
+        let Some(symbol) = symbols.data(row.module, row.offset) else { continue };
+        let home = (symbols.module_name(row.module), symbol.start, row.kind);
+        let variable = variables.entry(home.clone()).or_insert_with(|| Variable {
+            name: symbol.name,
+            size: symbol.size,
+            offsets: Vec::new(),
+        });
+        variable.offsets.push(row.offset.wrapping_sub(symbol.start));
+        homes.insert(id, home);
+    }
+    for variable in variables.values_mut() {
+        variable.offsets.sort_unstable();
+        variable.offsets.dedup();
+    }
+    (variables, homes)
+}
+
+/// Class and name of a lock in a variable.
+fn in_variable(
+    home: &Home,
+    variable: &Variable,
+    row: &Class,
+    id: u32,
+) -> (Key, ClassGroup, Option<String>) {
+    let (module, start, kind) = home.clone();
+    let offset = row.offset.wrapping_sub(start);
+    let lock = lock_bytes(kind);
+    let bare = variable.is_bare_array(lock);
+    let array = variable.offsets.len() > 1 && (bare || variable.stride().is_some());
+    let element = match (bare && (array || offset != 0), offset) {
+        (true, _) => format!("{}[{}]", variable.name, offset / lock),
+        (false, 0) => variable.name.clone(),
+        (false, _) => format!("{}+{offset:#x}", variable.name),
+    };
+    let name = if array { format!("{}[]", variable.name) } else { element.clone() };
+    let group = ClassGroup {
+        name,
+        is_symbol: true,
+        kind,
+        origin: "static",
+        created: (0, 0),
+        is_static: true,
+    };
+    let offset = (!array).then_some(offset);
+    debug_assert_ne!(id, 0);
+    (Key::Variable { module, start, kind, offset }, group, Some(element))
+}
+
+/// Class and name of a lock that is not in a known variable.
+fn elsewhere(
+    sources: &Sources<'_>,
+    ledger: usize,
+    id: u32,
+    row: &Class,
+) -> (Key, ClassGroup, Option<String>) {
+    let symbols = sources.symbols(ledger);
+    let what = described(row.kind);
+    let (origin, verb) = match row.origin {
+        class_origin::STATIC => ("static", "in"),
+        class_origin::INIT => ("init", "initialised at"),
+        class_origin::FIRST_ACQUIRE => ("first acquisition", "first taken at"),
+        _ => ("inherited", "inherited from the parent process"),
+    };
+    let group = |name: String, is_symbol| ClassGroup {
+        name,
+        is_symbol,
+        kind: row.kind,
+        origin,
+        created: (ledger, row.stack),
+        is_static: row.origin == class_origin::STATIC,
+    };
+    let annotation = sources.ledgers[ledger].text(row.name);
+    if !annotation.is_empty() {
+        return (Key::Annotated(annotation.clone()), group(annotation, true), None);
+    }
+    if row.origin == class_origin::STATIC {
+        let module = symbols.module_name(row.module);
+        let name = format!("{}+{:#x}", base_name(&module), row.offset);
+        let (start, kind) = (row.offset, row.kind);
+        let key = Key::Variable { module, start, kind, offset: None };
+        return (key, group(name.clone(), true), Some(name));
+    }
+    match place_of(&symbols.stack(row.stack)) {
+        Some(frame) => {
+            let key = Key::Place { origin: row.origin, kind: row.kind, place: place_key(frame) };
+            (key, group(format!("{what} {verb} {}", short_place(frame)), false), None)
+        }
+        None => (Key::Row(ledger, id), group(format!("{what} of class {id}"), false), None),
+    }
+}

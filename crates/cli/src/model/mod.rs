@@ -1,0 +1,109 @@
+//! What a ledger means: contexts, threads, order between them, and lock classes with their names.
+//!
+//! Rows are taken as they come, so a damaged ledger gives a smaller model, never a panic.
+
+mod classes;
+mod naming;
+mod order;
+mod sources;
+mod trie;
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
+use lockwright_ledger::Ledger;
+use lockwright_ledger::rows::{Class, Lock, Thread, mode};
+
+use crate::finding::{Frame, ThreadInfo};
+pub use classes::{ClassGroup, Classes, described};
+pub use naming::{LockRef, Named, place_of, short_place};
+pub use order::{Crossing, Order};
+pub use sources::{Sources, Symbolise};
+pub use trie::Trie;
+
+/// One watched process.
+pub struct Model<'a> {
+    /// Where it comes from.
+    pub ledger: &'a Ledger,
+    /// Names for its addresses.
+    pub symbols: &'a dyn Symbolise,
+    /// The acquisition contexts.
+    pub trie: Trie,
+    /// What happens before what.
+    pub order: Order,
+    /// Its lock classes, merged.
+    pub classes: Classes,
+    /// By thread row id.
+    threads: HashMap<u32, Thread>,
+    locks: OnceCell<HashMap<u32, Lock>>,
+}
+
+impl<'a> Model<'a> {
+    /// Builds the model of ledger `index` of `sources`.
+    pub fn new(sources: &Sources<'a>, index: usize) -> Self {
+        let ledger = &sources.ledgers[index];
+        Self {
+            ledger,
+            symbols: sources.symbols(index),
+            trie: Trie::new(ledger),
+            order: Order::new(ledger),
+            classes: Classes::new(sources, index),
+            threads: ledger.rows::<Thread>().collect(),
+            locks: OnceCell::new(),
+        }
+    }
+
+    /// The threads, in order of first sight.
+    pub fn threads(&self) -> impl Iterator<Item = &Thread> {
+        self.threads.values()
+    }
+
+    /// Row of lock instance `inst`.
+    pub fn lock(&self, inst: u32) -> Option<Lock> {
+        let by_inst = || self.ledger.rows::<Lock>().map(|(_, lock)| (lock.inst, lock)).collect();
+        self.locks.get_or_init(by_inst).get(&inst).copied()
+    }
+
+    /// Address of lock instance `inst`, whose row may be known to be `row`.
+    pub fn address(&self, row: u32, inst: u32) -> Option<u64> {
+        if inst == 0 {
+            return None;
+        }
+        let row = self.ledger.get::<Lock>(row).filter(|lock| lock.inst == inst);
+        row.or_else(|| self.lock(inst)).map(|lock| lock.addr).filter(|&addr| addr != 0)
+    }
+
+    /// Thread row `id` as a report names it.
+    pub fn thread(&self, id: u32) -> ThreadInfo {
+        let Some(row) = self.threads.get(&id) else {
+            return ThreadInfo { name: String::new(), tid: 0, number: id };
+        };
+        let len = row.name.iter().position(|&b| b == 0).unwrap_or(row.name.len());
+        let name = String::from_utf8_lossy(&row.name[..len]).into_owned();
+        ThreadInfo { name, tid: row.tid, number: id }
+    }
+
+    /// Symbolised stack `id`, innermost frame first.
+    pub fn stack(&self, id: u32) -> Vec<Frame> {
+        self.symbols.stack(id).to_vec()
+    }
+
+    /// Whether a reader in `mode` of a lock of raw class `class` is never held up by other readers,
+    /// not even through a writer that waits between them.
+    pub fn reads_freely(&self, class: u32, mode: u16) -> bool {
+        if mode & mode::READ_RECURSIVE != 0 {
+            return true;
+        }
+        mode & mode::READ != 0 && !(self.classes.prefers_writers(class) && self.trie.written(class))
+    }
+}
+
+/// Whether `mode` is a reader's.
+pub fn is_read(mode: u16) -> bool {
+    mode & (mode::READ | mode::READ_RECURSIVE) != 0
+}
+
+/// The raw class row or its absence as a default row.
+fn class_row(ledger: &Ledger, id: u32) -> Class {
+    ledger.get::<Class>(id).unwrap_or_default()
+}

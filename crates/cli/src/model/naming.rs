@@ -1,0 +1,131 @@
+//! What a report calls locks and places.
+
+use crate::finding::{Frame, LockInfo};
+use crate::symbolize::wrapper::is_lock_wrapper;
+
+use super::sources::Sources;
+use super::{Model, described};
+
+/// A lock that a finding speaks of: instance 0 means any of the class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LockRef {
+    /// Class row.
+    pub class: u32,
+    /// Instance, or 0.
+    pub inst: u32,
+    /// Row of the instance, or 0 where it is to be looked up.
+    pub row: u32,
+}
+
+/// A name and how to set it in a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The name.
+    pub name: String,
+    /// It is the program's own name, to be quoted.
+    pub is_symbol: bool,
+}
+
+impl Named {
+    /// As it stands in a sentence.
+    pub fn quoted(&self) -> String {
+        if self.is_symbol { format!("`{}`", self.name) } else { format!("the {}", self.name) }
+    }
+}
+
+/// The frame of a stack worth showing first: the innermost that is not just a wrapper of a lock call.
+pub fn place_of(stack: &[Frame]) -> Option<&Frame> {
+    stack.iter().find(|frame| !is_lock_wrapper(frame)).or(stack.first())
+}
+
+/// Equal for frames that are the same place in the source.
+pub(super) fn place_key(frame: &Frame) -> String {
+    match (&frame.function, &frame.file, frame.line) {
+        (Some(function), Some(file), Some(line)) => format!("{function}\n{file}\n{line}"),
+        _ => format!("{}\n{:#x}", frame.module.as_deref().unwrap_or(""), frame.offset),
+    }
+}
+
+/// A place in few words: `pool.c:42 (pool_create)`, `pool_create+0x1c (libpool.so)`.
+pub fn short_place(frame: &Frame) -> String {
+    let module = base_name(frame.module.as_deref().unwrap_or("?"));
+    match (&frame.function, &frame.file, frame.line) {
+        (Some(function), Some(file), Some(line)) => {
+            format!("{}:{line} ({function})", base_name(file))
+        }
+        (None, Some(file), Some(line)) => format!("{}:{line}", base_name(file)),
+        (Some(function), ..) => match frame.function_offset {
+            Some(offset) => format!("{function}+{offset:#x} ({module})"),
+            None => format!("{function} ({module})"),
+        },
+        _ => format!("{module}+{:#x}", frame.offset),
+    }
+}
+
+/// The last component of a path.
+pub(super) fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+impl Model<'_> {
+    /// Equal for stacks that lock at the same place in the source.
+    pub fn place(&self, stack: u32) -> String {
+        place_of(&self.symbols.stack(stack)).map_or_else(|| format!("stack {stack}"), place_key)
+    }
+
+    /// The place of a stack in few words.
+    pub fn short_place(&self, stack: u32) -> Option<String> {
+        place_of(&self.symbols.stack(stack)).map(short_place)
+    }
+
+    /// Name of one lock, by itself.
+    pub fn name(&self, lock: LockRef) -> Named {
+        let group = self.classes.group(self.classes.group_of(lock.class));
+        match self.classes.element(lock.class).filter(|_| lock.inst != 0) {
+            Some(element) => Named { name: element.to_owned(), is_symbol: true },
+            None => Named { name: group.name.clone(), is_symbol: group.is_symbol },
+        }
+    }
+
+    /// Descriptions of the locks of one finding, with names that tell them apart.
+    pub fn describe(&self, sources: &Sources<'_>, locks: &[LockRef]) -> Vec<(LockInfo, Named)> {
+        let names: Vec<Named> = locks.iter().map(|&lock| self.name(lock)).collect();
+        let many = |name: &Named| names.iter().filter(|other| *other == name).count() > 1;
+        locks
+            .iter()
+            .zip(&names)
+            .map(|(&lock, named)| {
+                let addr = self.address(lock.row, lock.inst);
+                let mut named = named.clone();
+                match addr {
+                    _ if !many(&named) => {}
+                    Some(addr) => named.name = format!("{} at {addr:#x}", named.name),
+                    None if lock.inst != 0 => named.name = format!("{} #{}", named.name, lock.inst),
+                    None => {}
+                }
+                (self.info(sources, lock, addr, &named), named)
+            })
+            .collect()
+    }
+
+    fn info(
+        &self,
+        sources: &Sources<'_>,
+        lock: LockRef,
+        addr: Option<u64>,
+        named: &Named,
+    ) -> LockInfo {
+        let group = self.classes.group(self.classes.group_of(lock.class));
+        let (ledger, stack) = group.created;
+        let created =
+            if stack == 0 { Vec::new() } else { sources.symbols(ledger).stack(stack).to_vec() };
+        LockInfo {
+            name: named.name.clone(),
+            class: group.name.clone(),
+            kind: described(self.classes.kind(lock.class)),
+            addr,
+            created,
+            origin: group.origin,
+        }
+    }
+}

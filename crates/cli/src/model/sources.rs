@@ -1,0 +1,83 @@
+//! The ledgers of one report, and who names their addresses.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use lockwright_ledger::Ledger;
+use lockwright_ledger::rows::{Class, class_origin};
+
+use super::class_row;
+use crate::finding::Frame;
+use crate::symbolize::{DataSymbol, Symbols};
+
+/// Names for the addresses of one ledger.
+pub trait Symbolise {
+    /// Frames of a stack, innermost first; empty for 0.
+    fn stack(&self, id: u32) -> Rc<[Frame]>;
+    /// The variable that covers an address of a module.
+    fn data(&self, module: u32, offset: u64) -> Option<DataSymbol>;
+    /// Path of a module.
+    fn module_name(&self, module: u32) -> String;
+    /// What the reader should know about missing names.
+    fn notes(&self) -> Vec<String>;
+}
+
+impl Symbolise for Symbols<'_> {
+    fn stack(&self, id: u32) -> Rc<[Frame]> {
+        Symbols::stack(self, id)
+    }
+
+    fn data(&self, module: u32, offset: u64) -> Option<DataSymbol> {
+        Symbols::data(self, module, offset)
+    }
+
+    fn module_name(&self, module: u32) -> String {
+        Symbols::module_name(self, module)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        Symbols::notes(self)
+    }
+}
+
+/// The ledgers of a report. A forked child's refers to its parent's for inherited classes.
+pub struct Sources<'a> {
+    /// One per process.
+    pub ledgers: &'a [Ledger],
+    symbols: &'a [&'a dyn Symbolise],
+    by_token: HashMap<u64, usize>,
+}
+
+impl<'a> Sources<'a> {
+    /// `symbols[i]` names the addresses of `ledgers[i]`.
+    ///
+    /// # Panics
+    /// If there are not as many of the one as of the other.
+    pub fn new(ledgers: &'a [Ledger], symbols: &'a [&'a dyn Symbolise]) -> Self {
+        assert_eq!(ledgers.len(), symbols.len());
+        let by_token = ledgers.iter().enumerate().map(|(i, l)| (l.header().token, i)).collect();
+        Self { ledgers, symbols, by_token }
+    }
+
+    /// Names for the addresses of ledger `index`.
+    pub fn symbols(&self, index: usize) -> &'a dyn Symbolise {
+        self.symbols[index]
+    }
+
+    /// Follows class `class` of ledger `index` to the process that first had it.
+    pub fn resolve(&self, index: usize, class: u32) -> (usize, Class) {
+        let (mut index, mut row) = (index, class_row(&self.ledgers[index], class));
+        // A chain of forks is no longer than the list of processes; a damaged one might be a ring.
+        for _ in 0..self.ledgers.len() {
+            let token = self.ledgers[index].header().parent_token;
+            let Some(&parent) = self.by_token.get(&token).filter(|_| token != 0) else { break };
+            let inherited = row.origin == class_origin::INHERITED;
+            let Some(origin) = self.ledgers[parent].get::<Class>(row.parent).filter(|_| inherited)
+            else {
+                break;
+            };
+            (index, row) = (parent, origin);
+        }
+        (index, row)
+    }
+}

@@ -1,0 +1,176 @@
+//! The trie of acquisition contexts, and who took each of them.
+
+use std::collections::{HashMap, HashSet};
+
+use lockwright_ledger::Ledger;
+use lockwright_ledger::rows::{Class, Evidence, Lock, Node, mode, node_flag};
+
+use super::is_read;
+
+/// The contexts of one process.
+pub struct Trie {
+    /// By id; a row that is not there has state 0.
+    nodes: Vec<Node>,
+    /// By id: hash of the set of locks on the path, the node's own included.
+    sets: Vec<u64>,
+    /// By id: the path is known not to name all locks that were held.
+    cut: Vec<bool>,
+    /// By id, one more at the end: where its evidence begins in `segments`.
+    first: Vec<u32>,
+    segments: Vec<u32>,
+    /// Classes of which a lock was taken for writing.
+    written: HashSet<u32>,
+}
+
+impl Trie {
+    pub(super) fn new(ledger: &Ledger) -> Self {
+        let mut nodes: Vec<Node> = Vec::new();
+        for (id, node) in ledger.rows::<Node>() {
+            nodes.resize(id as usize, Node::default());
+            nodes.push(node);
+        }
+        nodes.resize(nodes.len().max(1), Node::default());
+        unfold(ledger, &mut nodes);
+        let (sets, cut) = paths(&mut nodes);
+        let (first, segments) = evidence(ledger, nodes.len());
+        let written = nodes.iter().filter(|n| n.state != 0 && !is_read(n.mode)).map(|n| n.class);
+        let written = written.collect();
+        Self { sets, cut, first, segments, written, nodes }
+    }
+
+    /// Number of ids, 0 included.
+    pub fn len(&self) -> u32 {
+        self.nodes.len() as u32
+    }
+
+    /// Whether nothing was recorded.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.len() <= 1
+    }
+
+    /// Node `id`.
+    pub fn node(&self, id: u32) -> Option<&Node> {
+        self.nodes.get(id as usize).filter(|node| node.state != 0)
+    }
+
+    /// Contexts in which some thread did acquire, with something held and ready to wait: those that
+    /// make dependencies. (Other nodes only are steps of paths.)
+    pub fn contexts(&self) -> impl Iterator<Item = (u32, &Node)> {
+        (1..).zip(&self.nodes[1..]).filter(|&(id, node)| {
+            node.state != 0
+                && node.parent != 0
+                && node.mode & (mode::TRY | mode::JOIN) == 0
+                && (node.folded != 0 || !self.segments(id).is_empty())
+        })
+    }
+
+    /// Chains of two locks and more.
+    pub fn chains(&self) -> u64 {
+        let is_chain = |n: &&Node| n.parent != 0 && n.mode & mode::JOIN == 0;
+        self.nodes.iter().filter(is_chain).count() as u64
+    }
+
+    /// What was held when `id` was acquired, innermost first.
+    pub fn held(&self, id: u32) -> impl Iterator<Item = (u32, &Node)> {
+        let mut at = id;
+        std::iter::from_fn(move || {
+            at = self.node(at)?.parent;
+            // Parents have smaller ids (see `paths`), so this ends.
+            Some((at, self.node(at)?))
+        })
+    }
+
+    /// Equal for nodes that were acquired while the same set of locks was held.
+    pub fn held_set(&self, id: u32) -> u64 {
+        self.node(id).map_or(0, |node| self.sets[node.parent as usize])
+    }
+
+    /// Whether more was held than the path to `id` names.
+    pub fn is_cut(&self, id: u32) -> bool {
+        self.cut.get(id as usize).copied().unwrap_or(true)
+    }
+
+    /// Segments that took the context `id`.
+    pub fn segments(&self, id: u32) -> &[u32] {
+        match self.first.get(id as usize..id as usize + 2) {
+            Some(&[from, to]) => &self.segments[from as usize..to as usize],
+            _ => &[],
+        }
+    }
+
+    /// Whether a lock of the raw class was ever taken for writing.
+    pub fn written(&self, class: u32) -> bool {
+        self.written.contains(&class)
+    }
+}
+
+/// Where a folded pair stands for a class that has but one lock, it is that lock. So a global lock
+/// taken within many others keeps its identity, however many they are.
+fn unfold(ledger: &Ledger, nodes: &mut [Node]) {
+    let is_folded = |n: &&mut Node| n.inst == 0 && n.parent != 0 && n.mode & mode::JOIN == 0;
+    let folded: HashSet<u32> = nodes.iter_mut().filter(is_folded).map(|node| node.class).collect();
+    if folded.is_empty() {
+        return;
+    }
+    let single = |class| ledger.get::<Class>(class).is_some_and(|row| row.locks == 1);
+    let only: HashMap<u32, (u32, u32)> = ledger
+        .rows::<Lock>()
+        .filter(|(_, lock)| folded.contains(&lock.class) && single(lock.class))
+        .map(|(row, lock)| (lock.class, (row, lock.inst)))
+        .collect();
+    for node in nodes.iter_mut().filter(is_folded) {
+        if let Some(&(row, inst)) = only.get(&node.class) {
+            (node.lock, node.inst) = (row, inst);
+        }
+    }
+}
+
+/// Hash and completeness of each path. Cuts off whatever does not lead to the root through ever
+/// smaller ids, which a sound ledger's parents have.
+fn paths(nodes: &mut [Node]) -> (Vec<u64>, Vec<bool>) {
+    let mut sets = vec![0u64; nodes.len()];
+    let mut cut = vec![false; nodes.len()];
+    for id in 1..nodes.len() {
+        let Node { state, parent, inst, class, mode, flags, .. } = nodes[id];
+        let parent = parent as usize;
+        if state == 0 {
+            continue;
+        }
+        let astray = parent >= id || (parent != 0 && nodes[parent].state == 0);
+        if astray {
+            nodes[id].parent = 0;
+        }
+        let parent = if astray { 0 } else { parent };
+        // A sum, as the order of the set does not matter.
+        let lock = u64::from(inst) << 32 | u64::from(if inst == 0 { class } else { 0 });
+        sets[id] = sets[parent].wrapping_add(mix(lock ^ u64::from(is_read(mode)) << 63));
+        cut[id] = astray || flags & node_flag::TRUNCATED != 0 || cut[parent];
+    }
+    (sets, cut)
+}
+
+/// Spreads the bits of a lock's identity.
+fn mix(x: u64) -> u64 {
+    let x = (x ^ x >> 31).wrapping_mul(0x7fb5_d329_728e_a185);
+    let x = (x ^ x >> 27).wrapping_mul(0x81da_def4_bc2d_d44d);
+    x ^ x >> 33
+}
+
+/// The evidence table, sorted by node.
+fn evidence(ledger: &Ledger, nodes: usize) -> (Vec<u32>, Vec<u32>) {
+    let mut pairs: Vec<(u32, u32)> = ledger
+        .rows::<Evidence>()
+        .map(|(_, row)| (row.node, row.segment))
+        .filter(|&(node, _)| (node as usize) < nodes)
+        .collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    let mut first = vec![0u32; nodes + 1];
+    for &(node, _) in &pairs {
+        first[node as usize + 1] += 1;
+    }
+    for id in 1..first.len() {
+        first[id] += first[id - 1];
+    }
+    (first, pairs.into_iter().map(|(_, segment)| segment).collect())
+}
