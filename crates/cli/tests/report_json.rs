@@ -1,0 +1,208 @@
+//! The JSON report is held against its published schema, by a validator that knows exactly the
+//! keywords which that schema uses and fails on any other.
+
+use std::fs;
+use std::path::Path;
+
+use lockwright_cli::finding::*;
+use lockwright_cli::report::json::{KINDS, render};
+use serde_json::{Value, json};
+
+fn schema() -> Value {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    serde_json::from_str(&fs::read_to_string(root.join("docs/report.schema.json")).unwrap())
+        .unwrap()
+}
+
+/// What is wrong with `value`, as "where: what".
+fn errors(root: &Value, schema: &Value, value: &Value, at: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (keyword, rule) in schema.as_object().expect("a schema is an object") {
+        let fits = match keyword.as_str() {
+            "$schema" | "$defs" | "title" | "description" => true,
+            "$ref" => {
+                let pointer = rule.as_str().unwrap().strip_prefix('#').unwrap();
+                let target = root.pointer(pointer).unwrap_or_else(|| panic!("dangling {rule}"));
+                wrong.extend(errors(root, target, value, at));
+                true
+            }
+            "const" => value == rule,
+            "enum" => rule.as_array().unwrap().contains(value),
+            "type" => match rule {
+                Value::Array(types) => types.iter().any(|name| is_a(value, name)),
+                name => is_a(value, name),
+            },
+            "minimum" => value.as_f64().is_none_or(|number| number >= rule.as_f64().unwrap()),
+            "required" => rule.as_array().unwrap().iter().all(|name| {
+                let there = value.get(name.as_str().unwrap()).is_some();
+                if !there {
+                    wrong.push(format!("{at}: {name} is missing"));
+                }
+                there
+            }),
+            "properties" => {
+                for (name, rule) in rule.as_object().unwrap() {
+                    if let Some(part) = value.get(name) {
+                        wrong.extend(errors(root, rule, part, &format!("{at}/{name}")));
+                    }
+                }
+                // Fields may be added, but not behind the schema's back.
+                for name in value.as_object().into_iter().flatten().map(|(name, _)| name) {
+                    if rule.get(name).is_none() {
+                        wrong.push(format!("{at}: {name} is not in the schema"));
+                    }
+                }
+                true
+            }
+            "items" => {
+                for (i, item) in value.as_array().into_iter().flatten().enumerate() {
+                    wrong.extend(errors(root, rule, item, &format!("{at}/{i}")));
+                }
+                true
+            }
+            other => panic!("the validator does not know `{other}`"),
+        };
+        if !fits {
+            wrong.push(format!("{at}: {value} breaks {keyword} {rule}"));
+        }
+    }
+    wrong
+}
+
+fn is_a(value: &Value, name: &Value) -> bool {
+    match name.as_str().unwrap() {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        other => panic!("no JSON type: {other}"),
+    }
+}
+
+fn frame() -> Frame {
+    Frame {
+        function: Some("teller".into()),
+        file: Some("/src/bank.c".into()),
+        line: Some(31),
+        column: Some(5),
+        module: Some("/usr/bin/bank".into()),
+        offset: 0x122f,
+        function_offset: Some(32),
+        inlined: true,
+    }
+}
+
+fn finding(kind: Kind, grade: Grade) -> Finding {
+    Finding {
+        kind,
+        grade,
+        title: "two locks".into(),
+        evidence: vec!["seen".into()],
+        help: vec!["fix it".into()],
+        locks: ["static", "init", "first acquisition", "inherited"]
+            .map(|origin| LockInfo {
+                name: "vault".into(),
+                class: "vault".into(),
+                kind: "mutex",
+                addr: (origin == "static").then_some(u64::MAX),
+                created: vec![frame(), Frame::default()],
+                origin,
+            })
+            .into(),
+        steps: vec![Step {
+            thread: ThreadInfo { name: "teller".into(), tid: 4002, number: 2 },
+            lock: 0,
+            action: "acquires",
+            held: [Some(1), None]
+                .map(|lock| HeldLock { lock, name: "ledger".into(), stack: vec![frame()] })
+                .into(),
+            stack: vec![frame(), Frame { offset: u64::MAX, ..Frame::default() }],
+        }],
+        pid: 4001,
+        also: 3,
+    }
+}
+
+/// Every kind, every grade, and every field both known and unknown.
+fn report() -> Report {
+    let grades = [
+        Grade::Deadlocked,
+        Grade::Likely,
+        Grade::Possible,
+        Grade::Guarded,
+        Grade::Ordered,
+        Grade::SingleThread,
+    ];
+    Report {
+        summary: Summary {
+            cost_ns: Some(7),
+            cost_per_acquisition_ns: Some(-0.5),
+            ..Summary::default()
+        },
+        processes: vec![Process {
+            pid: 4001,
+            exe: "/usr/bin/bank".into(),
+            command: vec!["bank".into()],
+            exited: true,
+            notes: vec!["none".into()],
+        }],
+        findings: KINDS.iter().flat_map(|&kind| grades.map(|grade| finding(kind, grade))).collect(),
+    }
+}
+
+#[test]
+fn reports_fit_the_schema() {
+    let schema = schema();
+    let empty = Report { summary: Summary::default(), processes: vec![], findings: vec![] };
+    for report in [report(), empty] {
+        let text = render(&report);
+        assert!(text.ends_with("}\n"));
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(errors(&schema, &schema, &value, ""), Vec::<String>::new());
+    }
+}
+
+/// The schema says no more than the tool writes: every kind and grade it lists is one.
+#[test]
+fn kinds_and_grades_are_those_of_the_schema() {
+    let schema = schema();
+    let listed = |field: &str| {
+        let pointer = format!("/$defs/finding/properties/{field}/enum");
+        schema.pointer(&pointer).unwrap().as_array().unwrap().clone()
+    };
+    assert_eq!(listed("kind"), KINDS.map(|kind| serde_json::to_value(kind).unwrap()));
+    let written: Value = serde_json::from_str(&render(&report())).unwrap();
+    for grade in listed("grade") {
+        assert!(written["findings"].as_array().unwrap().iter().any(|f| f["grade"] == grade));
+    }
+}
+
+/// A validator that finds nothing proves nothing.
+#[test]
+fn the_validator_finds_planted_faults() {
+    let schema = schema();
+    let good: Value = serde_json::from_str(&render(&report())).unwrap();
+    for (pointer, bad) in [
+        ("/version", json!(2)),
+        ("/schema", json!("other")),
+        ("/summary/locks", json!(-1)),
+        ("/summary/cost_ns", json!("much")),
+        ("/findings/0/kind", json!("no-such-kind")),
+        ("/findings/0/grade", json!("certain")),
+        ("/findings/0/steps/0/stack/0/line", json!(0)),
+        ("/findings/0/steps/0/thread", json!({ "name": "x", "tid": 1 })),
+        ("/findings/0/locks/0", json!([])),
+        (
+            "/processes/0",
+            json!({ "pid": 1, "exe": "", "command": [], "exited": true, "notes": [], "new": 1 }),
+        ),
+    ] {
+        let mut value = good.clone();
+        *value.pointer_mut(pointer).unwrap() = bad;
+        let found = errors(&schema, &schema, &value, "");
+        assert!(found.iter().any(|error| error.starts_with(pointer)), "{pointer}: {found:?}");
+    }
+}
