@@ -125,9 +125,12 @@ fn demo(dir: &Path, out: &Path) -> PathBuf {
 }
 
 fn run(mut command: Command, what: &str, help: &str) {
-    match command.status() {
-        Ok(status) if status.success() => {}
-        Ok(status) => panic!("cannot {what}: {status}\nhelp: {help}\n{command:?}"),
-        Err(error) => panic!("cannot {what}: {error}\nhelp: {help}\n{command:?}"),
-    }
+    let why = match command.status() {
+        Ok(status) if status.success() => return,
+        Ok(status) => status.to_string(),
+        Err(error) => error.to_string(),
+    };
+    let program = command.get_program().display();
+    eprintln!("error: cannot {what}: {program}: {why}\n  help: {help}");
+    std::process::exit(1);
 }

@@ -4,6 +4,7 @@
 //! `lock` can be had is therefore left over from a killed lockwright, and the next one removes it,
 //! unless some process still writes there. A kept directory has no `lock`.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -101,7 +102,8 @@ impl RunDir {
         }
         let error = Error::new("no directory for the ledgers");
         let error = failures.into_iter().fold(error, Error::note);
-        Err(error.help("name a writable directory with space left, best on a tmpfs: --ledger-dir DIR"))
+        Err(error
+            .help("name a writable directory with space left, best on a tmpfs: --ledger-dir DIR"))
     }
 
     fn create_in(base: &Path, chosen: bool, around: &Surroundings) -> io::Result<Self> {
@@ -170,10 +172,7 @@ impl RunDir {
 impl Drop for RunDir {
     fn drop(&mut self) {
         let main = (!self.keep).then_some(&self.path);
-        for dir in self.annexes.iter().chain(main) {
-            // Nobody to tell: what stays is removed by the next run.
-            let _ = fs::remove_dir_all(dir);
-        }
+        self.annexes.iter().chain(main).for_each(|dir| remove(dir));
     }
 }
 
@@ -204,6 +203,25 @@ pub fn writer_of(ledger: &Path) -> Option<u32> {
     let maps = fs::read(format!("/proc/{pid}/maps")).ok()?;
     let name = name.as_bytes();
     maps.windows(name.len()).any(|window| window == name).then_some(pid)
+}
+
+/// Running processes that write to a run's directory, or would if they forked or executed another
+/// program: as far as this user may know.
+pub fn watched_in(run: &Path) -> BTreeSet<u32> {
+    let mut pids: BTreeSet<u32> =
+        ledgers_in(run).unwrap_or_default().iter().filter_map(|ledger| writer_of(ledger)).collect();
+    // A process may have overwritten its environment to show a title; that one has a ledger.
+    let name = run.as_os_str().as_encoded_bytes();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        let Some(pid) = pid.filter(|&pid| pid != std::process::id()) else { continue };
+        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        let mut variables = environment.split(|&byte| byte == 0);
+        if variables.any(|variable| variable.strip_prefix(b"LOCKWRIGHT_DIR=") == Some(name)) {
+            pids.insert(pid);
+        }
+    }
+    pids
 }
 
 /// Cuts a ledger down to its `used` bytes, so that copying it does not copy a hole.
@@ -268,15 +286,29 @@ fn make_own(base: &Path, around: &Surroundings) -> io::Result<()> {
     Ok(())
 }
 
+/// What a directory is called while it is removed.
+const GONE: &str = "gone";
+
+/// Removes a run's directory. Renamed first, it cannot get new ledgers meanwhile.
+fn remove(dir: &Path) {
+    let gone = dir.with_extension(GONE);
+    let dir = if fs::rename(dir, &gone).is_ok() { &gone } else { dir };
+    // Nobody to tell: what stays is removed by the next run.
+    let _ = fs::remove_dir_all(dir);
+}
+
 /// Removes the directories of runs whose lockwright was killed.
 fn remove_stale(base: &Path) {
     let Ok(entries) = fs::read_dir(base) else { return };
     for entry in entries.flatten() {
         let path = entry.path();
-        let run = entry.file_name().to_str().is_some_and(is_run_name)
-            && entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if run && is_stale(&path) {
-            let _ = fs::remove_dir_all(path);
+        let name = entry.file_name();
+        let run =
+            Path::new(&name).file_stem().and_then(|stem| stem.to_str()).is_some_and(is_run_name)
+                && entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let gone = path.extension().is_some_and(|extension| extension == GONE);
+        if run && (gone || is_stale(&path)) {
+            remove(&path);
         }
     }
 }
@@ -287,8 +319,7 @@ fn is_stale(run: &Path) -> bool {
     else {
         return false;
     };
-    try_lock(&lock).is_ok()
-        && ledgers_in(run).is_ok_and(|ledgers| ledgers.iter().all(|l| writer_of(l).is_none()))
+    try_lock(&lock).is_ok() && watched_in(run).is_empty()
 }
 
 /// Takes the lock that goes with the open file, and with it when the process ends in whatever way.
@@ -383,15 +414,33 @@ mod tests {
         fs::create_dir(&kept).unwrap();
         let foreign = base.0.join("notes");
         fs::create_dir(&foreign).unwrap();
+        let half_removed = base.0.join("12-36.gone");
+        fs::create_dir(&half_removed).unwrap();
 
         let dir = RunDir::create(Some(&base.0), &around).unwrap();
-        assert!(!killed.exists() && kept.exists() && foreign.exists());
+        assert!(!killed.exists() && !half_removed.exists() && kept.exists() && foreign.exists());
         let other = RunDir::create_in(&base.0, true, &around);
         assert!(other.is_err(), "same second, same pid: the name is taken");
         let path = dir.path().to_owned();
         assert!(path.is_dir() && !is_stale(&path), "locked by us");
         drop(dir);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_run_with_a_process_in_it_is_not_stale() {
+        let base = Scratch::new("busy");
+        let run = base.0.join("12-34");
+        fs::create_dir(&run).unwrap();
+        fs::write(run.join(LOCK), "").unwrap();
+        assert!(is_stale(&run));
+        let mut sleep = std::process::Command::new("sleep");
+        let mut child = sleep.arg("60").env("LOCKWRIGHT_DIR", &run).spawn().unwrap();
+        assert_eq!(watched_in(&run), BTreeSet::from([child.id()]));
+        assert!(!is_stale(&run));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(is_stale(&run));
     }
 
     #[test]

@@ -84,6 +84,7 @@ pub fn check(
         for ledger in deadlocks.poll(dir.path()) {
             deadlocks.handle(&ledger, child.pid(), args.on_deadlock, output)?;
         }
+        deadlocks.follow_up(output);
     };
     // From here on Ctrl-C is for lockwright.
     drop(child);
@@ -145,7 +146,7 @@ fn unwatched(program: &Program) -> Error {
 
 /// Keeps, leaves or gives up the run's directory.
 fn tidy(paths: &[PathBuf], keep: bool, preload: &Preload, dir: &mut RunDir, output: &Output) {
-    let running: Vec<_> = paths.iter().filter_map(|path| ledger_dir::writer_of(path)).collect();
+    let running = ledger_dir::watched_in(dir.path());
     let shown = dir.path().display().to_string();
     if !running.is_empty() {
         let pids: Vec<_> = running.iter().map(u32::to_string).collect();

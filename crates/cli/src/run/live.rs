@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use lockwright_ledger::Ledger;
 
@@ -14,11 +15,23 @@ use crate::finding::{Finding, Grade, Report};
 use crate::ledger_dir::{ledgers_in, writer_of};
 use crate::progress::Silent;
 
+/// How long a program's own handler of SIGABRT may take. As in abort(3), it must not return.
+const ABORT_PATIENCE: Duration = Duration::from_secs(2);
+
 /// Deadlocks seen so far.
 #[derive(Debug, Default)]
 pub struct Deadlocks {
     counted: HashMap<PathBuf, u32>,
     told: Vec<Finding>,
+    aborted: Vec<Aborted>,
+}
+
+/// A process that was sent SIGABRT.
+#[derive(Debug)]
+struct Aborted {
+    pid: u32,
+    ledger: PathBuf,
+    when: Instant,
 }
 
 impl Deadlocks {
@@ -54,7 +67,25 @@ impl Deadlocks {
         self.told.append(&mut report.findings);
         let pid = writer_of(ledger).unwrap_or(program);
         output.note(&act(pid, action));
+        if action == OnDeadlock::Abort {
+            let ledger = ledger.to_owned();
+            self.aborted.push(Aborted { pid, ledger, when: Instant::now() });
+        }
         Ok(())
+    }
+
+    /// Kills what has outlived its SIGABRT: whoever catches or blocks that and goes on would hang for
+    /// ever. A core file in the making is let finish.
+    pub fn follow_up(&mut self, output: &Output) {
+        self.aborted.retain(|aborted| {
+            if aborted.when.elapsed() < ABORT_PATIENCE {
+                return true;
+            }
+            if writer_of(&aborted.ledger) == Some(aborted.pid) && withstands_abort(aborted.pid) {
+                output.note(&act(aborted.pid, OnDeadlock::Kill).note("SIGABRT did not end it"));
+            }
+            false
+        });
     }
 
     /// What is left to tell of a report at the end.
@@ -76,6 +107,24 @@ impl Deadlocks {
                 == (finding.pid, finding.kind, finding.grade, &finding.title)
         })
     }
+}
+
+/// Whether the process catches, ignores or blocks SIGABRT, and is not about to leave a core file.
+fn withstands_abort(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    withstands(&status, libc::SIGABRT)
+}
+
+/// As [`withstands_abort`], from the text of `/proc/<pid>/status`.
+fn withstands(status: &str, signal: i32) -> bool {
+    let field = |name: &str| {
+        status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+    };
+    let in_set = |name| {
+        let set = field(name).and_then(|set| u64::from_str_radix(set, 16).ok()).unwrap_or(0);
+        set & (1 << (signal - 1)) != 0
+    };
+    field("CoreDumping") != Some("1") && ["SigCgt", "SigIgn", "SigBlk"].into_iter().any(in_set)
 }
 
 fn act(pid: u32, action: OnDeadlock) -> Error {
@@ -100,5 +149,24 @@ fn act(pid: u32, action: OnDeadlock) -> Error {
         told("killed (--on-deadlock=kill)").help(
             "--on-deadlock=report leaves it hanging, for a debugger; abort leaves a core file",
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_withstands_an_abort() {
+        let status = |caught: &str, dumping: &str| {
+            format!(
+                "Name:\tx\nCoreDumping:\t{dumping}\nSigBlk:\t0000000000000000\nSigCgt:\t{caught}\n"
+            )
+        };
+        let abrt = "0000000000000020";
+        assert!(withstands(&status(abrt, "0"), libc::SIGABRT));
+        assert!(!withstands(&status(abrt, "1"), libc::SIGABRT));
+        assert!(!withstands(&status("0000000000000040", "0"), libc::SIGABRT));
+        assert!(!withstands("", libc::SIGABRT));
     }
 }
