@@ -295,7 +295,9 @@ impl Ledger {
     /// What a thread held when the snapshot was taken, outermost first.
     pub fn held(&self, thread: &Thread) -> Vec<Held> {
         let size = size_of::<Held>() as u64;
-        (0..u64::from(thread.depth.min(thread.capacity).min(1 << 20)))
+        let depth = (thread.top.saturating_sub(thread.base) / size)
+            .min(u64::from(thread.capacity.saturating_sub(1)));
+        (1..=depth)
             .map_while(|i| {
                 let from = usize::try_from(thread.held.checked_add(i * size)?).ok()?;
                 self.bytes.get(from..from.checked_add(size as usize)?)

@@ -104,31 +104,40 @@ pub mod thread_state {
 }
 
 row! {
-    /// A thread of the process. The row outlives it.
-    Thread in Threads x 32 = 192 bytes {
+    /// A thread of the process. The row outlives it. Its first line is the state that the thread's
+    /// fast path works on; addresses there are the process's own.
+    Thread in Threads x 32 = 256 bytes {
         /// Kernel thread id.
         tid: u32,
+        /// Address of the innermost [`Held`]; equal to `base` where nothing is held. Changes.
+        top: u64,
+        /// Address of the last [`Held`] that fits. Changes.
+        limit: u64,
+        /// Address of the array at `held`. Its first element stands for "nothing held". Changes.
+        base: u64,
+        /// Address of the thread's cache of validated keys. Changes.
+        cache: u64,
         /// Acquisitions of any lock. Changes.
         acquisitions: u64,
-        /// Of those, how many found the lock held. Changes.
-        contended: u64,
-        /// Of those, how many took the engine's slow path. Changes.
-        slow: u64,
-        /// Locks held now: live entries at `held`. Changes.
-        depth: u32,
-        /// Entries that fit at `held`. Changes.
-        capacity: u32,
-        /// File offset of an array of [`Held`]. Changes.
-        held: u64,
+        /// Not 0: an entry below the top was given up; keys above it are stale. Changes.
+        dirty: u32,
         /// Current segment. Changes.
         segment: u32,
+        /// The row's own id.
+        id: u32,
+        /// Elements at `held`, the first included. Changes.
+        capacity: u32,
+        /// Of the acquisitions, how many found the lock held. Changes.
+        contended: u64,
+        /// Of the acquisitions, how many took the engine's slow path. Changes.
+        slow: u64,
+        /// File offset of the array of [`Held`]. Changes.
+        held: u64,
         /// Segment of the creator at creation, 0 if unknown.
         parent_segment: u32,
         /// Stack of the `pthread_create` call, 0 if unknown.
         create_stack: u32,
-        /// Counts waits; odd while one is in progress. Changes.
-        wait_seq: u32,
-        /// What it waits for: address of the lock, or the thread id for a join. Changes.
+        /// What it waits for: address of the lock, or the thread row for a join. Changes.
         wait_addr: u64,
         /// Instance waited for. Changes.
         wait_inst: u32,
@@ -138,6 +147,10 @@ row! {
         wait_mode: u32,
         /// Context of the acquisition it waits in ([`Node`]); its stack is where it waits. Changes.
         wait_node: u32,
+        /// Counts waits; odd while one is in progress. Changes.
+        wait_seq: u32,
+        /// For the preload library: rounds of the thread's destructors so far. Changes.
+        exit_rounds: u32,
         /// CLOCK_MONOTONIC at start, ns.
         start_ns: u64,
         /// CLOCK_MONOTONIC at end, ns; 0 while it runs. Changes.
@@ -149,7 +162,7 @@ row! {
         /// Previous of the list of live threads, 0 at the head. Changes.
         prev_live: u32,
         /// Not used.
-        reserved: [u64; 8],
+        reserved: [u64; 11],
     }
 }
 
@@ -395,8 +408,9 @@ row! {
     }
 }
 
-/// A lock held by a live thread: an element of the array at [`Thread::held`]. Not a table row; `addr`
-/// is stored last and cleared first, so an entry with `addr == 0` is in flux.
+/// A lock held by a live thread: an element of the array at [`Thread::held`], whose first element
+/// stands for "nothing held" and has the thread's first chain key. Not a table row; `addr` is stored
+/// last and cleared first: an entry with `addr == 0` is being acquired, or was given up.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Held {

@@ -128,15 +128,13 @@ pub unsafe fn stamped<T: Identify>(this: *const T) -> Option<Ident> {
     if magic.load(Acquire) != NONCE.load(Relaxed) ^ this as u64 {
         return None;
     }
-    let ident = ident.load(Relaxed);
-    Some(Ident { inst: ident as u32, class: (ident >> 32) as u32 })
+    Some(Ident(ident.load(Relaxed)))
 }
 
 unsafe fn stamp<T: Identify>(this: *const T, ident: Ident) {
     // SAFETY: the caller vouches for an object that can carry a stamp.
     unsafe {
-        let value = u64::from(ident.class) << 32 | u64::from(ident.inst);
-        word(this, T::IDENT).store(value, Relaxed);
+        word(this, T::IDENT).store(ident.0, Relaxed);
         word(this, T::MAGIC).store(NONCE.load(Relaxed) ^ this as u64, Release);
     }
 }
@@ -158,15 +156,16 @@ pub enum Birth {
 pub unsafe fn identify<T: Identify>(this: *const T, birth: Birth) -> Option<Ident> {
     // SAFETY: the caller's promise.
     let can_stamp = STAMPS.load(Relaxed) && unsafe { T::can_stamp(this) };
-    if !can_stamp && birth != Birth::Init {
-        if let Some(ident) = UNSTAMPED.get(this as u64) {
-            return Some(ident);
-        }
+    if !can_stamp
+        && birth != Birth::Init
+        && let Some(ident) = UNSTAMPED.get(this as u64)
+    {
+        return Some(ident);
     }
     state::with_core(|core| {
         // Another thread may have been here since.
-        // SAFETY: the caller's promise.
         let known = match can_stamp {
+            // SAFETY: the caller's promise.
             true => unsafe { stamped(this) },
             false => UNSTAMPED.get(this as u64),
         };
@@ -193,11 +192,11 @@ unsafe fn new_lock<T: Identify>(
     // SAFETY: the caller's promise.
     let kind = unsafe { T::kind(this) };
     let parent = PARENT_NONCE.load(Relaxed);
-    // SAFETY: as above.
     if can_stamp && parent != 0 && birth == Birth::FirstAcquire {
+        // SAFETY: as above.
         let (magic, ident) = unsafe { (word(this, T::MAGIC), word(this, T::IDENT)) };
         if magic.load(Relaxed) == parent ^ this as u64 {
-            let class = (ident.load(Relaxed) >> 32) as u32;
+            let class = Ident(ident.load(Relaxed)).class();
             return core.new_lock(kind, Origin::Inherited(class));
         }
     }
@@ -257,7 +256,7 @@ unsafe fn layout_holds() -> bool {
         let m = &raw mut mutex;
         real::pthread_mutex_init(m, &raw const attr);
         libc::pthread_mutexattr_destroy(&raw mut attr);
-        let ident = Ident { inst: 0x1234_5678, class: 0x9abc_def0 };
+        let ident = Ident::new(0x1234_5678, 0x9abc_def0);
         let blank = |at: &AtomicU64| at.load(Relaxed) == 0;
         let mut good = kind_of(m) == mutex_kind::RECURSIVE
             && blank(word(m, pthread_mutex_t::MAGIC))

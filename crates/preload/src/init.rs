@@ -108,7 +108,7 @@ fn begin(parent_token: u64) -> bool {
 /// `<directory>/<pid>-<16 hex digits>.lwl`
 fn ledger_path(path: &mut [u8; 3072], pid: u32, token: u64) -> bool {
     // SAFETY: written once, by the constructor.
-    let directory = unsafe { &*(&raw const DIRECTORY) };
+    let directory = unsafe { DIRECTORY };
     let Some(len) = directory.iter().position(|&b| b == 0).filter(|&len| len > 0) else {
         return false;
     };
@@ -187,10 +187,7 @@ unsafe extern "C" fn thread_exit(value: *mut c_void) {
     const ROUNDS: u32 = 4;
     let state = value.cast::<ThreadState>();
     // SAFETY: what `watch_exit` stored: the calling thread's state.
-    let rounds = unsafe {
-        (*state).exit_rounds += 1;
-        (*state).exit_rounds
-    };
+    let rounds = unsafe { (*state).next_exit_round() };
     if rounds < ROUNDS {
         watch_exit(state);
     } else {

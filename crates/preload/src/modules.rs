@@ -237,9 +237,9 @@ pub fn rescan(core: &mut Core) {
             return;
         }
         let start = if candidate.begins(&line) { candidate.start } else { line.start };
-        // SAFETY: mapped readable, as the lines said a moment ago, and executable: code that somebody
-        // is running is not a file that somebody truncates.
         let image = match line.path.is_empty() || !line.readable {
+            // SAFETY: mapped readable, as the lines said a moment ago, and executable: code that
+            // somebody is running is not a file that somebody truncates.
             false => unsafe { read_elf(start) },
             true => None,
         };

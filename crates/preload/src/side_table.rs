@@ -46,12 +46,12 @@ impl SideTable {
         let table = unsafe { table.as_ref() }?;
         // Acquire pairs with the Release in `put`.
         let value = table.slot(key)?.value.load(Acquire);
-        (value != 0).then_some(Ident { inst: value as u32, class: (value >> 32) as u32 })
+        (value != 0).then_some(Ident(value))
     }
 
     /// Stores a value. To be called under the core's lock.
     pub fn insert(&self, key: u64, ident: Ident) {
-        self.put(key, u64::from(ident.class) << 32 | u64::from(ident.inst));
+        self.put(key, ident.0);
     }
 
     /// Forgets a value. To be called under the core's lock.

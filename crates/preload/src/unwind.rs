@@ -260,5 +260,5 @@ pub fn capture(frames: &mut [u64]) -> usize {
 
 /// `at` is an aligned slot above the current frame's base and not absurdly far up.
 fn plausible(at: u64, rsp: u64, lowest: u64) -> bool {
-    at % 8 == 0 && at >= rsp && at - lowest < MAX_STACK_BYTES
+    at.is_multiple_of(8) && at >= rsp && at - lowest < MAX_STACK_BYTES
 }

@@ -12,7 +12,7 @@ use lockwright_ledger::rows::{
 };
 
 use super::key::hash;
-use super::thread::{FIRST_HELD, PLACED, ThreadState};
+use super::thread::{Arena, FIRST_HELD, PLACED, ThreadState};
 use super::{Acquire, Capture, Ident, MAX_FRAMES, Probe};
 use crate::index::Index;
 
@@ -56,8 +56,8 @@ pub struct Core {
     pairs: Index,
     /// First of the list of live threads.
     live: u32,
-    /// Freed [`ThreadState`]s, linked by offset through their first word.
-    free_states: u64,
+    /// Freed [`Arena`]s, linked by offset through their first word.
+    free_arenas: u64,
     epoch: u32,
 }
 
@@ -73,7 +73,7 @@ impl Core {
             locks: Index::new(),
             pairs: Index::new(),
             live: 0,
-            free_states: 0,
+            free_arenas: 0,
             epoch: 1,
         }
     }
@@ -131,7 +131,7 @@ impl Core {
         self.writer.update::<Class>(class, |row| row.locks = row.locks.saturating_add(1));
         let seen = self.writer.header().locks_seen.fetch_add(1, Relaxed) + 1;
         // Instance numbers wrap after 2^32 locks; by then the contexts of the first are long cold.
-        Some(Ident { inst: (seen as u32).max(1), class })
+        Some(Ident::new((seen as u32).max(1), class))
     }
 
     fn class(&mut self, kind: u8, origin: Origin<'_>) -> Option<u32> {
@@ -185,14 +185,14 @@ impl Core {
     }
 
     fn lock_row(&mut self, held: &Acquire, segment: u32) -> u32 {
-        let key = hash(&[u64::from(held.ident.inst)]);
+        let key = hash(&[u64::from(held.ident.inst())]);
         if let Some(id) = self.locks.get(&self.writer, key) {
             return id;
         }
-        let kind = self.writer.get::<Class>(held.ident.class).map_or(0, |class| class.kind);
+        let kind = self.writer.get::<Class>(held.ident.class()).map_or(0, |class| class.kind);
         let row = Lock {
-            inst: held.ident.inst,
-            class: held.ident.class,
+            inst: held.ident.inst(),
+            class: held.ident.class(),
             kind,
             addr: held.addr,
             segment,
@@ -214,28 +214,28 @@ impl Core {
         probe: Probe,
         capture: Capture<'_>,
     ) -> Probe {
-        // SAFETY: own row.
-        unsafe { (*thread.row).slow += 1 };
-        let node = if thread.depth() == 0 {
+        thread.row.slow += 1;
+        let is_idle = thread.is_idle();
+        let node = if is_idle {
             self.site(lock, capture)
         } else {
             let parent = self.place_held(thread);
-            self.nested(parent, lock, thread.segment, capture)
+            self.nested(parent, lock, thread.segment(), capture)
         };
         if node == 0 {
-            return probe;
+            return Probe { node: 0, ..probe };
         }
-        if thread.depth() != 0 {
-            self.attest(node, thread.segment);
+        if !is_idle {
+            self.attest(node, thread.segment());
         }
         thread.remember(probe.key, node);
-        Probe { key: probe.key, node }
+        Probe { key: probe.key, node, hit: true }
     }
 
     /// The context of any lock of a class taken at a site with nothing held.
     fn site(&mut self, lock: &Acquire, capture: Capture<'_>) -> u32 {
         let mut row =
-            Node { class: lock.ident.class, mode: lock.mode, site: lock.site, ..Node::default() };
+            Node { class: lock.ident.class(), mode: lock.mode, site: lock.site, ..Node::default() };
         let key = node_key(&row);
         if let Some(id) = self.nodes.get(&self.writer, key) {
             return id;
@@ -254,8 +254,8 @@ impl Core {
     fn nested(&mut self, parent: u32, lock: &Acquire, segment: u32, capture: Capture<'_>) -> u32 {
         let mut row = Node {
             parent,
-            class: lock.ident.class,
-            inst: lock.ident.inst,
+            class: lock.ident.class(),
+            inst: lock.ident.inst(),
             mode: lock.mode,
             site: lock.site,
             ..Node::default()
@@ -264,7 +264,7 @@ impl Core {
         if let Some(id) = self.nodes.get(&self.writer, key) {
             return id;
         }
-        if !self.room_for_pair(parent, lock.ident.class) {
+        if !self.room_for_pair(parent, lock.ident.class()) {
             row.inst = 0;
             key = node_key(&row);
             if let Some(id) = self.nodes.get(&self.writer, key) {
@@ -316,14 +316,14 @@ impl Core {
     fn place_held(&mut self, thread: &mut ThreadState) -> u32 {
         let depth = thread.depth();
         let mut first = depth;
-        // SAFETY: entries below depth exist.
-        while first > 0 && unsafe { (*thread.entry(first - 1)).flags } & PLACED == 0 {
+        // SAFETY: entries up to depth exist.
+        while first > 0 && unsafe { (*thread.entry(first)).flags } & PLACED == 0 {
             first -= 1;
         }
         let mut parent = match first {
             0 => 0,
             // SAFETY: as above.
-            _ => unsafe { (*thread.entry(first - 1)).node },
+            _ => unsafe { (*thread.entry(first)).node },
         };
         let mut flags = 0;
         if (depth - first) as usize > REPLACED_DEPTH {
@@ -331,14 +331,14 @@ impl Core {
             parent = 0;
             flags = node_flag::TRUNCATED;
         }
-        for i in first..depth {
+        for i in first + 1..=depth {
             // SAFETY: as above.
             let held = unsafe { &mut *thread.entry(i) };
             if held.addr == 0 {
                 // In flux below a signal handler, or given up.
                 continue;
             }
-            let node = self.place(parent, held, flags, thread.segment);
+            let node = self.place(parent, held, flags, thread.segment());
             flags = 0;
             if node != 0 {
                 held.node = node;
@@ -403,22 +403,21 @@ impl Core {
         if thread.compact() {
             return true;
         }
-        let old = thread.held;
-        // SAFETY: own row.
-        let capacity = unsafe { (*thread.row).capacity };
+        let capacity = thread.row.capacity;
         let bytes = |n: u32| n as usize * size_of::<Held>();
         let Some(offset) = self.writer.alloc(bytes(capacity * 2)) else { return false };
         let new = self.writer.at(offset).cast::<Held>();
-        // SAFETY: both arrays hold `capacity` entries; they do not overlap.
-        unsafe {
-            ptr::copy_nonoverlapping(old, new, capacity as usize);
-            (*thread.row).held = offset;
-            (*thread.row).capacity = capacity * 2;
-        }
-        thread.held = new;
+        let old_offset = core::mem::replace(&mut thread.row.held, offset);
+        // SAFETY: both arrays hold `capacity` elements; they do not overlap.
+        unsafe { ptr::copy_nonoverlapping(thread.entry(0), new, capacity as usize) };
+        let depth = thread.depth();
+        thread.row.capacity = capacity * 2;
+        thread.row.base = new as u64;
+        thread.row.limit = thread.entry(capacity * 2 - 1) as u64;
+        thread.row.top = thread.entry(depth) as u64;
         if capacity != FIRST_HELD {
-            // The first array is part of the thread's state; later ones are ours to reuse.
-            self.writer.free(self.writer.offset_of(old.cast()), bytes(capacity));
+            // The first array is part of the thread's arena; later ones are ours to reuse.
+            self.writer.free(old_offset, bytes(capacity));
         }
         true
     }
@@ -428,10 +427,9 @@ impl Core {
         let mut next = self.live;
         while let Some(&thread) = self.writer.get::<Thread>(next) {
             next = thread.next_live;
-            for i in 0..thread.depth.min(thread.capacity) {
-                let at = self.writer.at(thread.held + u64::from(i) * size_of::<Held>() as u64);
+            for at in held_of(&self.writer, &thread) {
                 // SAFETY: within the thread's held array; the word is only accessed atomically.
-                let word = unsafe { AtomicU64::from_ptr(&raw mut (*at.cast::<Held>()).addr) };
+                let word = unsafe { AtomicU64::from_ptr(&raw mut (*at).addr) };
                 if word.compare_exchange(addr, 0, Relaxed, Relaxed).is_ok() {
                     return;
                 }
@@ -450,72 +448,73 @@ impl Core {
         parent_segment: u32,
         create_stack: u32,
     ) -> Option<*mut ThreadState> {
-        let offset = match self.free_states {
-            0 => self.writer.alloc(STATE_BYTES)?,
+        let offset = match self.free_arenas {
+            0 => self.writer.alloc(size_of::<Arena>())?,
             offset => {
                 let at = self.writer.at(offset);
-                // SAFETY: a freed state, STATE_BYTES long; its first word links to the next.
+                // SAFETY: a freed arena; its first word links to the next.
                 unsafe {
-                    self.free_states = at.cast::<u64>().read();
-                    ptr::write_bytes(at, 0, STATE_BYTES);
+                    self.free_arenas = at.cast::<u64>().read();
+                    ptr::write_bytes(at, 0, size_of::<Arena>());
                 }
                 offset
             }
         };
-        let held = offset + size_of::<ThreadState>() as u64;
+        let arena = self.writer.at(offset) as u64;
+        let held = core::mem::offset_of!(Arena, held) as u64;
         let row = Thread {
             tid,
+            top: arena + held,
+            base: arena + held,
+            limit: arena + held + (u64::from(FIRST_HELD) - 1) * size_of::<Held>() as u64,
+            cache: arena,
+            held: offset + held,
+            capacity: FIRST_HELD,
             parent_segment,
             create_stack,
             start_ns: now_ns,
-            held,
-            capacity: FIRST_HELD,
             next_live: self.live,
+            id: self.writer.len_of::<Thread>().max(1),
             ..Thread::default()
         };
         let id = self.writer.push_with_state(row, thread_state::LIVE)?;
         let head = core::mem::replace(&mut self.live, id);
         self.writer.update::<Thread>(head, |row| row.prev_live = id);
-        let state = self.writer.at(offset).cast::<ThreadState>();
-        // SAFETY: freshly allocated or cleared, large enough, page aligned; zero is a valid state.
-        let thread = unsafe { &mut *state };
-        thread.row = self.writer.row_ptr::<Thread>(id);
-        thread.held = self.writer.at(held).cast();
-        thread.id = id;
-        self.next_segment(thread, segment_kind::START, parent_segment, create_stack);
+        let state = self.writer.row_ptr::<Thread>(id).cast::<ThreadState>();
+        // SAFETY: a row just written, which is what a state is; nobody else has it yet.
+        self.next_segment(
+            unsafe { &mut *state },
+            segment_kind::START,
+            parent_segment,
+            create_stack,
+        );
         Some(state)
     }
 
-    /// The thread ends. Returns its last segment. Its state is handed to a later thread.
+    /// The thread ends. What it needed while it lived is handed to a later thread.
     ///
     /// # Safety
     /// Nobody uses `state` afterwards.
-    pub unsafe fn thread_exit(&mut self, state: *mut ThreadState, now_ns: u64) -> u32 {
+    pub unsafe fn thread_exit(&mut self, state: *mut ThreadState, now_ns: u64) {
         // SAFETY: the caller's promise; the state came from `thread_start`.
-        let thread = unsafe { &mut *state };
-        let (segment, id) = (thread.segment, thread.id);
-        // SAFETY: own row.
-        let (held, capacity) = unsafe { ((*thread.row).held, (*thread.row).capacity) };
-        if capacity != FIRST_HELD {
-            self.writer.free(held, capacity as usize * size_of::<Held>());
+        let row = unsafe { &mut (*state).row };
+        row.end_ns = now_ns;
+        row.state = thread_state::EXITED;
+        if row.capacity != FIRST_HELD {
+            self.writer.free(row.held, row.capacity as usize * size_of::<Held>());
         }
-        let (mut next, mut prev) = (0, 0);
-        self.writer.update::<Thread>(id, |row| {
-            row.end_ns = now_ns;
-            row.state = thread_state::EXITED;
-            row.capacity = 0;
-            (next, prev) = (row.next_live, row.prev_live);
-        });
+        row.capacity = 0;
+        row.top = row.base;
+        let (id, next, prev) = (row.id, row.next_live, row.prev_live);
+        let arena = row.cache as *mut u8;
         self.writer.update::<Thread>(next, |row| row.prev_live = prev);
         self.writer.update::<Thread>(prev, |row| row.next_live = next);
         if self.live == id {
             self.live = next;
         }
-        let offset = self.writer.offset_of(state.cast());
-        // SAFETY: the state's memory is ours again.
-        unsafe { state.cast::<u64>().write(self.free_states) };
-        self.free_states = offset;
-        segment
+        // SAFETY: the arena's memory is ours again.
+        unsafe { arena.cast::<u64>().write(self.free_arenas) };
+        self.free_arenas = self.writer.offset_of(arena);
     }
 
     /// Sets a thread's name (at most 15 bytes are kept, as in the kernel).
@@ -531,7 +530,7 @@ impl Core {
     /// will do, and the stack of the call; the creator itself goes on in a new segment.
     pub fn thread_creates(&mut self, thread: &mut ThreadState, capture: Capture<'_>) -> (u32, u32) {
         let stack = self.captured(capture);
-        let before = thread.segment;
+        let before = thread.segment();
         self.next_segment(thread, segment_kind::CREATED, 0, stack);
         (before, stack)
     }
@@ -543,20 +542,16 @@ impl Core {
 
     fn next_segment(&mut self, thread: &mut ThreadState, kind: u32, peer: u32, stack: u32) {
         let row = Segment {
-            thread: thread.id,
+            thread: thread.id(),
             kind,
-            prev: thread.segment,
+            prev: thread.segment(),
             peer,
             stack,
             ..Segment::default()
         };
-        let Some(id) = self.writer.push(row) else { return };
-        thread.segment = id;
-        thread.seed = hash(&[u64::from(id)]);
-        // SAFETY: own row.
-        unsafe { (*thread.row).segment = id };
-        // Keys of what is held begin with the old seed.
-        thread.dirty = u32::from(thread.depth() != 0);
+        if let Some(id) = self.writer.push(row) {
+            thread.set_segment(id);
+        }
     }
 
     /// First of the list of live threads ([`Thread::next_live`]), 0 if there is none.
@@ -652,10 +647,9 @@ impl Core {
     /// context and the one of the lock at `wanted_addr`.
     fn place_foreign(&mut self, thread: &Thread, wanted_addr: u64) -> (u32, u32) {
         let (mut parent, mut wanted) = (0, 0);
-        for i in 0..thread.depth.min(thread.capacity) {
-            let at = self.writer.at(thread.held + u64::from(i) * size_of::<Held>() as u64);
+        for at in held_of(&self.writer, thread) {
             // SAFETY: the thread's held array, in bounds; it waits, so the entries stand still.
-            let held = unsafe { at.cast::<Held>().read() };
+            let held = unsafe { at.read() };
             if held.addr == 0 {
                 continue;
             }
@@ -671,13 +665,20 @@ impl Core {
     }
 }
 
-/// Bytes of a thread's state with its first held array.
-const STATE_BYTES: usize = size_of::<ThreadState>() + FIRST_HELD as usize * size_of::<Held>();
+/// The entries of a thread's held array, which may be changing if the thread does not wait.
+pub(super) fn held_of(writer: &Writer, thread: &Thread) -> impl Iterator<Item = *mut Held> + use<> {
+    let size = size_of::<Held>() as u64;
+    let depth = (thread.top.saturating_sub(thread.base) / size)
+        .min(u64::from(thread.capacity.saturating_sub(1)));
+    let first = writer.at(thread.held).cast::<Held>();
+    // SAFETY: the array at `held` has `capacity` elements.
+    (1..=depth as usize).map(move |i| unsafe { first.add(i) })
+}
 
 fn acquire_of(held: &Held) -> Acquire {
     Acquire {
         addr: held.addr,
-        ident: Ident { inst: held.inst, class: held.class },
+        ident: Ident::new(held.inst, held.class),
         mode: held.mode,
         site: held.site,
     }

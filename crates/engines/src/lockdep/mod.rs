@@ -9,6 +9,10 @@
 //! context the segments of threads that took it ([`lockwright_ledger::rows::Evidence`]). Keys begin
 //! with the segment, so that no remembered chain hides what a grade rests on: another thread, or the
 //! same thread after a creation or join, records its own evidence once.
+//!
+//! A thread's acquisition goes [`ThreadState::probe`], on a miss [`Core::enter`], then
+//! [`ThreadState::reserve`], the real lock, and [`ThreadState::acquired`] or
+//! [`ThreadState::abandon`]; its release [`ThreadState::release`].
 
 mod core;
 mod key;
@@ -18,13 +22,28 @@ mod walk;
 pub use self::core::{Core, Origin};
 pub use self::thread::{Probe, ThreadState};
 
-/// Which lock: its instance number and class, as stamped into the lock or kept beside it.
+/// Which lock: its instance number (one per life of the lock, from 1) and its class row, as stamped
+/// into the lock or kept beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ident {
-    /// Instance: one per life of the lock, from 1.
-    pub inst: u32,
+pub struct Ident(pub u64);
+
+impl Ident {
+    /// Packs the two.
+    pub const fn new(inst: u32, class: u32) -> Self {
+        Self((class as u64) << 32 | inst as u64)
+    }
+
+    /// Instance.
+    #[inline(always)]
+    pub const fn inst(self) -> u32 {
+        self.0 as u32
+    }
+
     /// Class row.
-    pub class: u32,
+    #[inline(always)]
+    pub const fn class(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
 }
 
 /// An acquisition, as the host tells it.

@@ -2,21 +2,22 @@
 //! No lock, no table but the thread's own.
 //!
 //! A signal handler may run between any two instructions here, on the same state, and leaves it as
-//! it found it. Hence the order of stores: an entry is reserved (depth) before it is filled, `addr`
-//! comes last and goes first, so that a handler pushes above whatever is in flux.
+//! it found it. Hence the order of stores: an entry is reserved (`top`) before it is filled, and its
+//! `addr` is stored only once the lock is held and cleared first of all; a handler pushes above
+//! whatever is in flux.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, compiler_fence};
-use core::sync::atomic::{Ordering, fence};
+use core::sync::atomic::Ordering::{Acquire as AcquireOrder, Relaxed, Release, SeqCst};
+use core::sync::atomic::{AtomicU32, AtomicU64, compiler_fence, fence};
 
-use lockwright_ledger::rows::{Held, Thread, held_flag};
+use lockwright_ledger::rows::{Held, Thread, held_flag, mode, thread_state};
 
-use super::{Acquire, key};
+use super::{Acquire, Ident, key};
 
 /// Entries of the validated-key cache. Direct mapped; 16 KiB a thread, of which a program touches
 /// as many lines as it has chains.
 const CACHE: usize = 1024;
 
-/// Held locks that fit before the array is moved to a larger one.
+/// Elements of the first array of held locks; the first stands for "nothing held".
 pub(super) const FIRST_HELD: u32 = 64;
 
 #[derive(Clone, Copy)]
@@ -27,36 +28,34 @@ struct CacheSlot {
     reserved: u32,
 }
 
-/// State of one live thread. Lies in ledger space, zeroed when handed out, written by its thread only.
+/// Memory that a live thread needs beside its row: the cache, then the first array of held locks.
 #[repr(C)]
-pub struct ThreadState {
-    pub(super) row: *mut Thread,
-    pub(super) held: *mut Held,
-    /// Chain key of a thread that holds nothing: differs per segment.
-    pub(super) seed: u64,
-    /// Not 0: an entry below the top is gone, keys and nodes from there up are stale.
-    pub(super) dirty: u32,
-    /// Row id of the thread.
-    pub id: u32,
-    /// Current segment.
-    pub segment: u32,
-    /// For the host, which counts the rounds of the thread's destructors here.
-    pub exit_rounds: u32,
+pub(super) struct Arena {
     cache: [CacheSlot; CACHE],
+    pub(super) held: [Held; FIRST_HELD as usize],
 }
 
-/// Outcome of [`ThreadState::probe`]; goes to [`ThreadState::push`].
+/// State of one live thread: its ledger row, which only the thread itself (and its signal handlers)
+/// works on. The fast path touches its first cache line, one line of the cache and one or two of the
+/// held array.
+#[repr(transparent)]
+pub struct ThreadState {
+    pub(super) row: Thread,
+}
+
+/// Outcome of [`ThreadState::probe`]; goes to [`ThreadState::reserve`].
 #[derive(Clone, Copy, Debug)]
 pub struct Probe {
     pub(super) key: u64,
     pub(super) node: u32,
+    pub(super) hit: bool,
 }
 
 impl Probe {
     /// The chain was validated before by this thread in this segment.
     #[inline(always)]
     pub fn is_hit(&self) -> bool {
-        self.node != 0
+        self.hit
     }
 
     /// Context node, 0 on a miss.
@@ -66,119 +65,165 @@ impl Probe {
 }
 
 impl ThreadState {
-    #[inline(always)]
-    fn depth_word(&self) -> &AtomicU32 {
-        // SAFETY: `row` is this thread's mapped row for as long as the state lives.
-        unsafe { AtomicU32::from_ptr(&raw mut (*self.row).depth) }
+    /// Row id of the thread.
+    pub fn id(&self) -> u32 {
+        self.row.id
     }
 
-    /// Locks held, given-up entries of the middle included.
+    /// Current segment.
+    pub fn segment(&self) -> u32 {
+        self.row.segment
+    }
+
+    /// Counts a round of the thread's destructors; for the host.
+    pub fn next_exit_round(&mut self) -> u32 {
+        self.row.exit_rounds += 1;
+        self.row.exit_rounds
+    }
+
     #[inline(always)]
+    pub(super) fn top(&self) -> *mut Held {
+        self.row.top as *mut Held
+    }
+
+    #[inline(always)]
+    fn set_top(&mut self, top: *mut Held) {
+        // SAFETY: own word. Relaxed: another thread believes it only while this one waits, which is
+        // published with Release.
+        unsafe { AtomicU64::from_ptr(&raw mut self.row.top) }.store(top as u64, Relaxed);
+    }
+
+    /// Entries above "nothing held", those in flux or given up included.
+    #[inline]
     pub fn depth(&self) -> u32 {
-        self.depth_word().load(Relaxed)
+        ((self.row.top - self.row.base) / size_of::<Held>() as u64) as u32
     }
 
+    /// Nothing is held and nothing is being acquired.
+    #[inline(always)]
+    pub fn is_idle(&self) -> bool {
+        self.row.top == self.row.base
+    }
+
+    /// Entry `i`, from 1 for the outermost; 0 is "nothing held".
     #[inline(always)]
     pub(super) fn entry(&self, i: u32) -> *mut Held {
-        // SAFETY: callers stay below the capacity, which `push` checks.
-        unsafe { self.held.add(i as usize) }
+        // SAFETY: callers stay within the array's capacity.
+        unsafe { (self.row.base as *mut Held).add(i as usize) }
     }
 
     /// The held locks, outermost first, with entries in flux or given up (`addr == 0`) among them.
     pub fn held(&self) -> &[Held] {
-        // SAFETY: the first `depth` entries are initialised (the array began zeroed).
-        unsafe { core::slice::from_raw_parts(self.held, self.depth() as usize) }
+        // SAFETY: entries up to the top are initialised (the array began zeroed).
+        unsafe { core::slice::from_raw_parts(self.entry(1), self.depth() as usize) }
     }
 
-    /// Looks up the chain that acquiring `lock` now would make.
-    #[inline(always)]
-    pub fn probe(&mut self, lock: &Acquire) -> Probe {
-        if self.dirty != 0 {
+    /// Looks up the chain that acquiring `ident` now would make.
+    pub fn probe(&mut self, ident: Ident, mode: u16, site: u64) -> Probe {
+        if self.row.dirty != 0 {
             self.repair();
         }
-        let depth = self.depth();
-        let (parent, what) = if depth == 0 {
-            // A lock taken with nothing held depends on nothing: its class is enough, so that
-            // walking over a million instances stays one cached chain.
-            (self.seed, lock.ident.class)
-        } else {
-            // SAFETY: depth > 0, the entry exists.
-            (unsafe { (*self.entry(depth - 1)).key }, lock.ident.inst)
-        };
-        let key = key::extend(parent, u64::from(what) << 16 | u64::from(lock.mode), lock.site);
-        let slot = &self.cache[(key >> 54) as usize];
-        Probe { key, node: if slot.key == key { slot.node } else { 0 } }
+        self.probe_clean(ident, mode, site)
+    }
+
+    /// [`ThreadState::probe`] and [`ThreadState::reserve`] in one, if nothing but a look-up is needed:
+    /// the chain is known, no gap is to be closed, and there is room. The fast path of acquisition.
+    #[inline(always)]
+    #[must_use]
+    pub fn reserve_known(&mut self, ident: Ident, mode: u16, site: u64) -> bool {
+        if self.row.dirty != 0 {
+            return false;
+        }
+        let probe = self.probe_clean(ident, mode, site);
+        probe.hit && self.reserve(ident, mode, site, probe)
+    }
+
+    #[inline(always)]
+    fn probe_clean(&self, ident: Ident, mode: u16, site: u64) -> Probe {
+        // A lock taken with nothing held depends on nothing: its class is enough, so that walking
+        // over a million instances stays one cached chain.
+        let what = if self.is_idle() { ident.class() } else { ident.inst() };
+        // SAFETY: the top is an entry or "nothing held".
+        let parent = unsafe { (*self.top()).key };
+        let key = key::extend(parent, u64::from(what) << 16 | u64::from(mode), site);
+        // SAFETY: 10 bits index CACHE slots of the thread's arena.
+        let slot = unsafe { *(self.row.cache as *const CacheSlot).add((key >> 54) as usize) };
+        Probe { key, node: slot.node, hit: slot.key == key }
     }
 
     pub(super) fn remember(&mut self, key: u64, node: u32) {
-        self.cache[(key >> 54) as usize] = CacheSlot { key, node, reserved: 0 };
+        // SAFETY: as in `probe`.
+        let slot = unsafe { &mut *(self.row.cache as *mut CacheSlot).add((key >> 54) as usize) };
+        *slot = CacheSlot { key, node, reserved: 0 };
     }
 
-    /// Enters the lock as held, after it has been acquired. Returns false if the array is full: make
-    /// room with [`super::Core::grow_held`] and call again.
+    /// Reserves the entry of a lock about to be acquired. Returns false if the array is full: make
+    /// room with [`super::Core::grow_held`], then probe and reserve again.
     #[inline(always)]
     #[must_use]
-    pub fn push(&mut self, lock: &Acquire, probe: Probe) -> bool {
-        let depth = self.depth();
-        // SAFETY: own row.
-        unsafe {
-            if depth == (*self.row).capacity {
-                return false;
-            }
-            (*self.row).acquisitions += 1;
+    pub fn reserve(&mut self, ident: Ident, mode: u16, site: u64, probe: Probe) -> bool {
+        if self.row.top == self.row.limit {
+            return false;
         }
-        self.depth_word().store(depth + 1, Relaxed);
-        compiler_fence(Ordering::SeqCst);
-        let at = self.entry(depth);
-        // SAFETY: below capacity; only this thread (and its handlers, above us) writes the array.
+        // SAFETY: below the limit, so there is a next entry.
+        let at = unsafe { self.top().add(1) };
+        self.set_top(at);
+        compiler_fence(SeqCst);
+        // SAFETY: our entry; only this thread (and its handlers, above us) writes the array.
         unsafe {
-            (*at).key = key::nested(probe.key, lock.ident.inst);
-            (*at).site = lock.site;
-            (*at).inst = lock.ident.inst;
-            (*at).class = lock.ident.class;
+            (*at).key = key::nested(probe.key, ident.inst());
+            (*at).site = site;
+            (*at).inst = ident.inst();
+            (*at).class = ident.class();
             (*at).node = probe.node;
-            (*at).mode = lock.mode;
+            (*at).mode = mode;
             (*at).flags = 0;
             (*at).recursion = 0;
-            compiler_fence(Ordering::SeqCst);
-            // Relaxed: a thread that walks owners reads this only after it has seen us wait, which
-            // we publish with SeqCst.
-            AtomicU64::from_ptr(&raw mut (*at).addr).store(lock.addr, Relaxed);
         }
         true
+    }
+
+    /// The lock of the reserved entry is held now.
+    #[inline(always)]
+    pub fn acquired(&mut self, addr: u64) {
+        self.row.acquisitions += 1;
+        compiler_fence(SeqCst);
+        // SAFETY: the reserved entry. Relaxed: see `set_top`.
+        unsafe { AtomicU64::from_ptr(&raw mut (*self.top()).addr) }.store(addr, Relaxed);
+    }
+
+    /// The lock of the reserved entry was not to be had.
+    #[inline(always)]
+    pub fn abandon(&mut self) {
+        let top = self.top();
+        // SAFETY: the reserved entry is above "nothing held".
+        self.set_top(unsafe { top.sub(1) });
     }
 
     /// Takes the innermost held lock off if it is `addr`: the fast path of release. Returns false if
     /// it is another; then call [`ThreadState::release`].
     #[inline(always)]
     pub fn release_innermost(&mut self, addr: u64) -> bool {
-        let depth = self.depth();
-        if depth == 0 {
-            return false;
-        }
-        let at = self.entry(depth - 1);
-        // SAFETY: depth > 0, so the entry exists; own array.
+        let top = self.top();
+        // SAFETY: the top is an entry, or "nothing held", whose addr is 0.
         unsafe {
-            if (*at).addr != addr {
+            if (*top).addr != addr {
                 return false;
             }
-            if (*at).recursion != 0 {
-                (*at).recursion -= 1;
+            if (*top).recursion != 0 {
+                (*top).recursion -= 1;
                 return true;
             }
-            AtomicU64::from_ptr(&raw mut (*at).addr).store(0, Relaxed);
-        }
-        compiler_fence(Ordering::SeqCst);
-        self.depth_word().store(depth - 1, Relaxed);
-        if self.dirty != 0 {
-            self.drop_dead_top();
+            AtomicU64::from_ptr(&raw mut (*top).addr).store(0, Relaxed);
+            compiler_fence(SeqCst);
+            self.set_top(top.sub(1));
         }
         true
     }
 
     /// Position of the innermost entry for `addr`.
     pub fn find(&self, addr: u64) -> Option<u32> {
-        self.held().iter().rposition(|held| held.addr == addr).map(|i| i as u32)
+        self.held().iter().rposition(|held| held.addr == addr).map(|i| i as u32 + 1)
     }
 
     /// Takes `addr` off wherever it is. Returns false if it is not held.
@@ -200,19 +245,20 @@ impl ThreadState {
             AtomicU64::from_ptr(&raw mut (*at).addr).store(0, Relaxed);
             (*at).flags |= DEAD;
         }
-        self.dirty = 1;
+        self.row.dirty = 1;
         self.drop_dead_top();
         true
     }
 
-    #[cold]
     fn drop_dead_top(&mut self) {
         let mut depth = self.depth();
-        // SAFETY: entries below depth exist.
-        while depth > 0 && unsafe { (*self.entry(depth - 1)).flags & DEAD != 0 } {
+        // SAFETY: entries up to depth exist; entry 0 is never dead.
+        while unsafe { (*self.entry(depth)).flags } & DEAD != 0 {
+            // SAFETY: as above. An entry above the top is blank.
+            unsafe { (*self.entry(depth)).flags = 0 };
             depth -= 1;
         }
-        self.depth_word().store(depth, Relaxed);
+        self.set_top(self.entry(depth));
     }
 
     /// Closes gaps and recomputes the keys above them.
@@ -220,46 +266,54 @@ impl ThreadState {
     fn repair(&mut self) {
         let depth = self.depth();
         let mut kept = 0;
-        let mut parent = self.seed;
-        for i in 0..depth {
-            // SAFETY: i and kept are below depth.
+        // SAFETY: entry 0 exists.
+        let mut parent = unsafe { (*self.entry(0)).key };
+        for i in 1..=depth {
+            // SAFETY: i is up to depth.
             let mut held = unsafe { self.entry(i).read() };
             if held.flags & DEAD != 0 {
                 continue;
             }
             let what = if kept == 0 { held.class } else { held.inst };
-            let look_up =
-                key::extend(parent, u64::from(what) << 16 | u64::from(held.mode), held.site);
-            parent = key::nested(look_up, held.inst);
+            let what = u64::from(what) << 16 | u64::from(held.mode);
+            parent = key::nested(key::extend(parent, what, held.site), held.inst);
             if held.key != parent {
                 held.key = parent;
                 // The node stays as the source of the stack, but is not this context's any more.
                 held.flags &= !PLACED;
             }
-            // SAFETY: as above.
-            unsafe { self.entry(kept).write(held) };
             kept += 1;
+            // SAFETY: kept is at most i.
+            unsafe { self.entry(kept).write(held) };
         }
-        for i in kept..depth {
-            // SAFETY: as above; what is above the top has no address.
+        for i in kept + 1..=depth {
+            // SAFETY: up to the old depth.
             unsafe { self.entry(i).write(Held::default()) };
         }
-        self.depth_word().store(kept, Relaxed);
-        self.dirty = 0;
+        self.set_top(self.entry(kept));
+        self.row.dirty = 0;
+    }
+
+    /// Begins all keys anew: the thread is in another segment.
+    pub(super) fn set_segment(&mut self, segment: u32) {
+        self.row.segment = segment;
+        // SAFETY: entry 0 exists.
+        unsafe { (*self.entry(0)).key = key::hash(&[u64::from(segment)]) };
+        self.row.dirty = u32::from(!self.is_idle());
     }
 
     /// Drops entries that another thread gave up by unlocking for us. True if there were any.
     pub(super) fn compact(&mut self) -> bool {
         let depth = self.depth();
-        for i in 0..depth {
-            // SAFETY: entries below depth exist.
+        for i in 1..depth {
+            // SAFETY: entries up to depth exist. The top one may be in flux: it is left alone.
             let held = unsafe { &mut *self.entry(i) };
-            if held.addr == 0 && i + 1 < depth {
+            if held.addr == 0 {
                 held.flags |= DEAD;
-                self.dirty = 1;
+                self.row.dirty = 1;
             }
         }
-        if self.dirty != 0 {
+        if self.row.dirty != 0 {
             self.repair();
         }
         self.depth() < depth
@@ -269,78 +323,86 @@ impl ThreadState {
     /// Returns false if it is not held.
     pub fn recurse(&mut self, addr: u64) -> bool {
         let Some(i) = self.find(addr) else { return false };
-        // SAFETY: `find` gave a valid position; own row.
-        unsafe {
-            (*self.entry(i)).recursion += 1;
-            (*self.row).acquisitions += 1;
-        }
-        true
-    }
-
-    /// A condition wait gives `addr` up until [`ThreadState::cond_reacquired`]. Returns the recursion
-    /// count, or `None` if it is not held.
-    pub fn cond_release(&mut self, addr: u64) -> bool {
-        let Some(i) = self.find(addr) else { return false };
         // SAFETY: `find` gave a valid position.
-        unsafe { (*self.entry(i)).flags |= held_flag::IN_COND_WAIT };
+        unsafe { (*self.entry(i)).recursion += 1 };
+        self.row.acquisitions += 1;
         true
     }
 
-    /// The wait is over and the mutex is held again. If other locks were taken after it, it now is
-    /// the innermost: returns false, and the caller takes it off and enters it anew.
-    pub fn cond_reacquired(&mut self, addr: u64) -> bool {
-        let Some(i) = self.find(addr) else { return false };
-        // SAFETY: `find` gave a valid position; own row.
-        unsafe {
-            (*self.entry(i)).flags &= !held_flag::IN_COND_WAIT;
-            (*self.row).acquisitions += 1;
+    /// A condition wait gives the held lock `addr` up until [`ThreadState::cond_reacquired`]; it stays
+    /// in its place.
+    pub fn cond_release(&mut self, addr: u64) {
+        if let Some(i) = self.find(addr) {
+            // SAFETY: `find` gave a valid position.
+            unsafe { (*self.entry(i)).flags |= held_flag::IN_COND_WAIT };
         }
-        i + 1 == self.depth()
     }
 
-    /// The thread's ledger row.
-    pub fn row_ptr(&self) -> *mut Thread {
-        self.row
+    /// The wait is over and the mutex is held again.
+    pub fn cond_reacquired(&mut self, addr: u64) {
+        if let Some(i) = self.find(addr) {
+            // SAFETY: `find` gave a valid position.
+            unsafe { (*self.entry(i)).flags &= !held_flag::IN_COND_WAIT };
+            self.row.acquisitions += 1;
+        }
+    }
+
+    fn wait_seq(&mut self) -> &AtomicU32 {
+        // SAFETY: own row; the word is only accessed atomically.
+        unsafe { AtomicU32::from_ptr(&raw mut self.row.wait_seq) }
     }
 
     /// Whether the thread of this row waits for a lock; `None` if it has ended.
     ///
     /// # Safety
     /// `row` is a mapped thread row.
-    pub unsafe fn is_waiting(row: *mut Thread) -> Option<bool> {
-        // SAFETY: the caller's promise; both words are accessed atomically or by their thread only.
+    pub unsafe fn is_waiting(row: *mut Self) -> Option<bool> {
+        // SAFETY: the caller's promise; the words are accessed atomically or by their thread only.
         unsafe {
-            let live = (*row).state == lockwright_ledger::rows::thread_state::LIVE;
-            // Acquire pairs with the Releases in `wait_begin` and `wait_end`.
-            let seq = AtomicU32::from_ptr(&raw mut (*row).wait_seq).load(Ordering::Acquire);
+            let live = (*row).row.state == thread_state::LIVE;
+            // Pairs with the Releases in `wait_begin` and `wait_end`.
+            let seq = AtomicU32::from_ptr(&raw mut (*row).row.wait_seq).load(AcquireOrder);
             live.then_some(seq & 1 == 1)
         }
     }
 
-    /// Publishes that the thread is about to wait; it can be seen by [`super::Core::find_deadlock`]
-    /// of other threads from here on.
+    /// Kernel thread id of the thread of this row.
+    ///
+    /// # Safety
+    /// `row` is a mapped thread row.
+    pub unsafe fn tid(row: *mut Self) -> u32 {
+        // SAFETY: the caller's promise; set before the row was published.
+        unsafe { (*row).row.tid }
+    }
+
+    /// The acquisition that was reserved and not acquired yet, and its context.
+    pub fn reserved(&self, addr: u64) -> (Acquire, u32) {
+        // SAFETY: the top is an entry.
+        let held = unsafe { self.top().read() };
+        let ident = Ident::new(held.inst, held.class);
+        (Acquire { addr, ident, mode: held.mode, site: held.site }, held.node)
+    }
+
+    /// Publishes that the thread is about to wait in context `node`; it can be seen by
+    /// [`super::Core::find_deadlock`] of other threads from here on.
     pub fn wait_begin(&mut self, lock: &Acquire, node: u32) {
-        // SAFETY: own row.
-        let row = unsafe { &mut *self.row };
-        row.contended += u64::from(lock.mode & lockwright_ledger::rows::mode::JOIN == 0);
-        row.wait_addr = lock.addr;
-        row.wait_inst = lock.ident.inst;
-        row.wait_class = lock.ident.class;
-        row.wait_mode = u32::from(lock.mode);
-        row.wait_node = node;
-        // SAFETY: own row.
-        let seq = unsafe { AtomicU32::from_ptr(&raw mut (*self.row).wait_seq) };
-        seq.store(seq.load(Relaxed) | 1, Ordering::Release);
+        self.row.contended += u64::from(lock.mode & mode::JOIN == 0);
+        self.row.wait_addr = lock.addr;
+        self.row.wait_inst = lock.ident.inst();
+        self.row.wait_class = lock.ident.class();
+        self.row.wait_mode = u32::from(lock.mode);
+        self.row.wait_node = node;
+        let seq = self.wait_seq();
+        seq.store(seq.load(Relaxed) | 1, Release);
         // Of two threads that close a circle at once, the later sees the other's wait: store own
         // wait, fence, read the others'. Pairs with the same fence in the other thread.
-        fence(Ordering::SeqCst);
+        fence(SeqCst);
     }
 
     /// The wait is over.
     pub fn wait_end(&mut self) {
-        // SAFETY: own row.
-        let seq = unsafe { AtomicU32::from_ptr(&raw mut (*self.row).wait_seq) };
-        seq.store((seq.load(Relaxed) | 1).wrapping_add(1), Ordering::Release);
+        let seq = self.wait_seq();
+        seq.store((seq.load(Relaxed) | 1).wrapping_add(1), Release);
     }
 }
 

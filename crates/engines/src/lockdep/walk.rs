@@ -8,9 +8,9 @@
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, SeqCst};
 
-use lockwright_ledger::rows::{Held, Thread, held_flag, mode, thread_state};
+use lockwright_ledger::rows::{Thread, held_flag, mode, thread_state};
 
-use super::core::Core;
+use super::core::{Core, held_of};
 use super::thread::ThreadState;
 
 /// Longest circle that is looked for. Longer ones are still found in the recorded orders.
@@ -27,15 +27,14 @@ impl Core {
     /// To be called by a thread that has published its wait ([`ThreadState::wait_begin`]) and is about
     /// to block. If it closes a circle, that is written to the ledger.
     ///
+    /// There is no point in it for a thread that holds nothing: it is nobody's obstacle.
+    ///
     /// `relock_fails`: the lock itself notices if its owner locks it again, so a circle of one is
     /// none of ours.
     pub fn find_deadlock(&mut self, thread: &ThreadState, relock_fails: bool, now_ns: u64) -> bool {
-        if thread.depth() == 0 {
-            return false;
-        }
         let mut path = [Waiter::default(); MAX_CIRCLE];
-        let Some(seq) = self.wait_of(thread.id) else { return false };
-        path[0] = Waiter { thread: thread.id, seq };
+        let Some(seq) = self.wait_of(thread.id()) else { return false };
+        path[0] = Waiter { thread: thread.id(), seq };
         let Some(len) = self.search(&mut path, 1, relock_fails) else { return false };
         // Pairs with the fence in `wait_begin`: see each wait either unchanged or over.
         core::sync::atomic::fence(SeqCst);
@@ -106,11 +105,10 @@ impl Core {
         if thread.state != thread_state::LIVE {
             return false;
         }
-        (0..thread.depth.min(thread.capacity)).any(|i| {
-            let at = self.ledger().at(thread.held + u64::from(i) * size_of::<Held>() as u64);
+        held_of(self.ledger(), thread).any(|at| {
             // SAFETY: within the thread's held array. It may be changing; then what we read is
             // discarded, because the thread is not in the wait we require of it.
-            let held = unsafe { at.cast::<Held>().read_volatile() };
+            let held = unsafe { at.read_volatile() };
             held.addr == addr
                 && held.flags & held_flag::IN_COND_WAIT == 0
                 && (wants & held.mode & mode::READ == 0)

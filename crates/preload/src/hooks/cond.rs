@@ -3,11 +3,11 @@
 use core::ffi::c_int;
 
 use libc::{clockid_t, pthread_cond_t, pthread_mutex_t, timespec};
-use lockwright_engines::lockdep::{Acquire, Probe};
+use lockwright_engines::lockdep::Ident;
 use lockwright_ledger::rows::mode;
 
 use super::watch;
-use crate::{identity, real, tls};
+use crate::{real, tls};
 
 type Cond = *mut pthread_cond_t;
 type Mutex = *mut pthread_mutex_t;
@@ -42,10 +42,8 @@ unsafe fn around(m: Mutex, site: u64, wait: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: as `watch::thread`.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return wait() };
     let address = m as u64;
-    // SAFETY: the caller's mutex.
-    let ident = unsafe { identity::stamped(m) };
-    let Some(held) = thread.find(address).map(|i| thread.held()[i as usize]) else { return wait() };
-    if thread.depth() == 1 || thread.held().last().is_some_and(|top| top.addr == address) {
+    let Some(i) = thread.find(address) else { return wait() };
+    if i == thread.depth() {
         // The innermost lock comes back where it was: no new order. The entry stays, marked, so that
         // a cleanup handler that runs when the wait is cancelled finds the mutex held, as it is.
         thread.cond_release(address);
@@ -55,16 +53,13 @@ unsafe fn around(m: Mutex, site: u64, wait: impl FnOnce() -> c_int) -> c_int {
     }
     // Locks taken after the mutex stay held: coming back, it is taken inside them. That order is put
     // on record before the wait.
-    let lock = Acquire {
-        addr: address,
-        ident: ident
-            .unwrap_or(lockwright_engines::lockdep::Ident { inst: held.inst, class: held.class }),
-        mode: mode::COND_REACQUIRE,
-        site,
-    };
+    let held = thread.held()[i as usize - 1];
     thread.release(address);
-    let probe: Probe = watch::before(thread, &lock);
+    let ident = Ident::new(held.inst, held.class);
+    let known = watch::before(thread, address, ident, mode::COND_REACQUIRE, site);
     let result = wait();
-    watch::after(thread, &lock, probe);
+    if known {
+        thread.acquired(address);
+    }
     result
 }

@@ -8,7 +8,7 @@ use lockwright_ledger::rows::mode;
 
 use super::watch::{self, Blocking};
 use crate::identity::{self, Birth, kind_of, mutex_kind};
-use crate::{real, state};
+use crate::{real, state, tls};
 
 type Mutex = *mut pthread_mutex_t;
 
@@ -37,11 +37,58 @@ pub unsafe extern "C-unwind" fn destroy(m: Mutex, _site: u64) -> c_int {
 }
 
 pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64) -> c_int {
+    // SAFETY: the caller's mutex.
+    let Some(thread) = (unsafe { reserve_known(m, site) }) else {
+        // SAFETY: forwarded.
+        return unsafe { lock_otherwise(m, site) };
+    };
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_mutex_trylock(m) };
+    if result == 0 {
+        thread.acquired(m as u64);
+        return 0;
+    }
+    // SAFETY: forwarded; an ordinary mutex.
+    unsafe { lock_contended(m, thread, result) }
+}
+
+/// The fast path: an ordinary mutex that we know, taken in a chain that we know. Everything else is
+/// done in full by [`lock_otherwise`].
+#[inline(always)]
+unsafe fn reserve_known(m: Mutex, site: u64) -> Option<&'static mut ThreadState> {
+    // SAFETY: as `watch::thread`.
+    let thread = unsafe { tls::get().as_mut() }?;
+    // SAFETY: the caller's mutex.
+    let (ident, kind) = unsafe { (identity::stamped(m)?, kind_of(m)) };
+    if kind & (mutex_kind::SPECIAL | mutex_kind::TYPE) != 0 {
+        return None;
+    }
+    thread.reserve_known(ident, 0, site).then_some(thread)
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn lock_contended(m: Mutex, thread: &mut ThreadState, result: c_int) -> c_int {
+    // SAFETY: the caller's mutex; `__owner` at offset 8.
+    let blocking = || unsafe { Blocking { relock_fails: false, owner: owner(m) } };
+    // SAFETY: forwarded.
+    let block = || unsafe { real::pthread_mutex_lock(m) };
+    watch::contended(thread, m as u64, result, blocking, block)
+}
+
+#[inline(never)]
+unsafe fn lock_otherwise(m: Mutex, site: u64) -> c_int {
     // SAFETY: forwarded.
     let block = || unsafe { real::pthread_mutex_lock(m) };
     let Some((thread, ident)) = watch::subject(m) else { return block() };
     // SAFETY: the caller's mutex.
     unsafe { acquire(m, site, thread, ident, 0, block) }
+}
+
+/// Kernel thread id of the owner, as the mutex names it.
+unsafe fn owner(m: Mutex) -> u32 {
+    // SAFETY: the caller's mutex; `__owner` at offset 8.
+    unsafe { m.cast::<u32>().add(2).read_volatile() }
 }
 
 pub unsafe extern "C-unwind" fn timedlock(m: Mutex, timeout: *const timespec, site: u64) -> c_int {
@@ -74,11 +121,11 @@ unsafe fn acquire(
     mode: u16,
     block: impl FnOnce() -> c_int,
 ) -> c_int {
-    let lock = Acquire { addr: m as u64, ident, mode, site };
     // SAFETY: the caller's mutex.
     let kind = unsafe { kind_of(m) };
+    let lock = Acquire { addr: m as u64, ident, mode, site };
     if kind & mutex_kind::TYPE == mutex_kind::RECURSIVE
-        && thread.depth() != 0
+        && !thread.is_idle()
         && thread.find(lock.addr).is_some()
     {
         let result = block();
@@ -88,41 +135,57 @@ unsafe fn acquire(
         return result;
     }
     let relock_fails = kind & mutex_kind::TYPE == mutex_kind::ERRORCHECK;
-    if kind & mutex_kind::SPECIAL != 0 {
-        // Robust, PI, PP: a trylock is not just a lock that does not wait.
-        return acquire_special(m, thread, &lock, relock_fails, block);
+    // SAFETY: the caller's mutex.
+    unsafe {
+        match kind & mutex_kind::SPECIAL {
+            0 => acquire_plain(m, thread, lock, relock_fails, block),
+            _ => acquire_special(m, thread, lock, relock_fails, block),
+        }
     }
+}
+
+#[inline(always)]
+unsafe fn acquire_plain(
+    m: Mutex,
+    thread: &mut ThreadState,
+    lock: Acquire,
+    relock_fails: bool,
+    block: impl FnOnce() -> c_int,
+) -> c_int {
     watch::acquire(
         thread,
-        &lock,
-        // SAFETY: the caller's mutex; `__owner` at offset 8. Read only if the lock is taken.
-        || unsafe { Blocking { relock_fails, owner: m.cast::<u32>().add(2).read_volatile() } },
+        lock,
+        // SAFETY: the caller's mutex.
+        || unsafe { Blocking { relock_fails, owner: owner(m) } },
         // SAFETY: forwarded.
         || unsafe { real::pthread_mutex_trylock(m) },
         block,
     )
 }
 
+/// Robust, PI, PP: a trylock is not just a lock that does not wait.
 #[cold]
-fn acquire_special(
+unsafe fn acquire_special(
     m: Mutex,
     thread: &mut ThreadState,
-    lock: &Acquire,
+    lock: Acquire,
     relock_fails: bool,
     block: impl FnOnce() -> c_int,
 ) -> c_int {
-    let probe = watch::before(thread, lock);
-    // The futex word of a free lock has no owner bits. Robust locks of dead owners do not block.
-    // SAFETY: the caller's mutex; `__lock` at offset 0.
-    let word = unsafe { m.cast::<u32>().read_volatile() };
-    let result = match word & (libc::FUTEX_TID_MASK) {
-        0 => block(),
-        owner => watch::wait(thread, lock, probe.node(), Blocking { relock_fails, owner }, block),
-    };
-    if result == 0 || result == libc::EOWNERDEAD {
-        watch::after(thread, lock, probe);
+    if !watch::before(thread, lock.addr, lock.ident, lock.mode, lock.site) {
+        return block();
     }
-    result
+    // SAFETY: the caller's mutex; `__lock` at offset 0, with the owner's thread id in it.
+    let word = unsafe { m.cast::<u32>().read_volatile() };
+    let result = match word & libc::FUTEX_TID_MASK {
+        0 => block(),
+        owner => {
+            let (lock, node) = thread.reserved(lock.addr);
+            let holds = thread.depth() > 1;
+            watch::wait(thread, &lock, node, holds, Blocking { relock_fails, owner }, block)
+        }
+    };
+    watch::settle(thread, lock.addr, result)
 }
 
 pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64) -> c_int {
@@ -136,9 +199,7 @@ pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64) -> c_int {
         if recursive && thread.recurse(m as u64) {
             return result;
         }
-        let lock = Acquire { addr: m as u64, ident, mode: mode::TRY, site };
-        let probe = watch::before(thread, &lock);
-        watch::after(thread, &lock, probe);
+        watch::tried(m as u64, ident, mode::TRY, site, thread);
     }
     result
 }

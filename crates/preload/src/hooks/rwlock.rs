@@ -61,7 +61,7 @@ unsafe fn acquire(
     let blocking = || unsafe {
         Blocking { relock_fails: false, owner: l.cast::<u32>().add(6).read_volatile() }
     };
-    watch::acquire(thread, &lock, blocking, try_lock, block)
+    watch::acquire(thread, lock, blocking, try_lock, block)
 }
 
 pub unsafe extern "C-unwind" fn rdlock(l: RwLock, site: u64) -> c_int {
@@ -127,9 +127,7 @@ pub unsafe extern "C-unwind" fn clockwrlock(
 
 unsafe fn acquired_by_try(l: RwLock, site: u64, mode: u16) {
     if let Some((thread, ident)) = watch::subject(l) {
-        let lock = Acquire { addr: l as u64, ident, mode: mode | mode::TRY, site };
-        let probe = watch::before(thread, &lock);
-        watch::after(thread, &lock, probe);
+        watch::tried(l as u64, ident, mode | mode::TRY, site, thread);
     }
 }
 

@@ -88,10 +88,10 @@ unsafe extern "C-unwind" fn begin(slot: *mut c_void) -> *mut c_void {
         return core::ptr::null_mut();
     };
     if let Some(thread) = watch::attach(segment, stack) {
-        let id = thread.id;
+        let id = thread.id();
         // SAFETY: no arguments.
         let own = unsafe { libc::pthread_self() };
-        state::with_core(|_| THREADS.insert(own, Ident { inst: id, class: segment }));
+        state::with_core(|_| THREADS.insert(own, Ident::new(id, 1)));
     }
     // SAFETY: the program's start routine and argument.
     unsafe { start(argument) }
@@ -105,7 +105,7 @@ pub fn ended(state: *mut ThreadState) {
     state::with_core(|core| {
         // SAFETY: the calling thread's own state, not used after this.
         unsafe {
-            core.thread_name((*state).id, &name);
+            core.thread_name((*state).id(), &name);
             core.thread_exit(state, now);
         }
     });
@@ -113,22 +113,22 @@ pub fn ended(state: *mut ThreadState) {
 
 /// Waits for a thread's end as for a lock that the thread holds.
 fn joining(t: pthread_t, site: u64, mode: u16, join: impl FnOnce() -> c_int) -> c_int {
-    let (Some(thread), Some(Ident { inst: target, .. })) = (watch::thread(), THREADS.get(t)) else {
-        return join();
-    };
+    let (Some(thread), Some(target)) = (watch::thread(), THREADS.get(t)) else { return join() };
+    let target = target.inst();
     let lock = Acquisition {
         addr: u64::from(target),
-        ident: Ident { inst: 0, class: 0 },
+        ident: Ident::new(0, 0),
         mode: mode::JOIN | mode,
         site,
     };
-    let node = match thread.depth() {
-        0 => 0,
-        _ => state::with_core(|core| core.wait_context(thread, &lock, &mut unwind::capture))
+    let holds = !thread.is_idle();
+    let node = match holds {
+        false => 0,
+        true => state::with_core(|core| core.wait_context(thread, &lock, &mut unwind::capture))
             .unwrap_or(0),
     };
     let kind = Blocking { relock_fails: true, owner: 0 };
-    let result = watch::wait(thread, &lock, node, kind, join);
+    let result = watch::wait(thread, &lock, node, holds, kind, join);
     if result == 0 {
         state::with_core(|core| {
             let last = core.ledger().get::<Thread>(target).map_or(0, |row| row.segment);
@@ -178,8 +178,8 @@ pub unsafe extern "C-unwind" fn setname(t: pthread_t, name: *const c_char, _site
     if result == 0 {
         // SAFETY: no arguments.
         let id = match t == unsafe { libc::pthread_self() } {
-            true => watch::thread().map(|thread| thread.id),
-            false => THREADS.get(t).map(|ident| ident.inst),
+            true => watch::thread().map(|thread| thread.id()),
+            false => THREADS.get(t).map(Ident::inst),
         };
         if let Some(id) = id {
             // SAFETY: a name that pthread_setname_np accepted.

@@ -4,8 +4,8 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, Ordering::*};
 
 use libc::{EBUSY, EOWNERDEAD};
-use lockwright_engines::lockdep::{Acquire as Acquisition, Ident, Probe, ThreadState};
-use lockwright_ledger::rows::{Held, Thread};
+use lockwright_engines::lockdep::{Acquire as Acquisition, Ident, ThreadState};
+use lockwright_ledger::rows::Held;
 
 use crate::identity::{self, Birth, Identify};
 use crate::{init, modules, state, sys, tls, unwind};
@@ -38,7 +38,7 @@ pub fn attach(parent_segment: u32, create_stack: u32) -> Option<&'static mut Thr
     let state = state::with_core(|core| {
         let state = core.thread_start(tid, now, parent_segment, create_stack)?;
         // SAFETY: fresh.
-        core.thread_name(unsafe { (*state).id }, &name);
+        core.thread_name(unsafe { (*state).id() }, &name);
         Some(state)
     })?;
     let Some(state) = state else {
@@ -48,20 +48,22 @@ pub fn attach(parent_segment: u32, create_stack: u32) -> Option<&'static mut Thr
     tls::set(state);
     // SAFETY: as in `thread`.
     let thread = unsafe { &mut *state };
-    ROWS[tid as usize % ROWS.len()].store(thread.row_ptr(), Release);
+    ROWS[tid as usize % ROWS.len()].store(state, Release);
     init::watch_exit(state);
     Some(thread)
 }
 
 /// Ledger rows of threads by kernel thread id, a hint that is checked.
-static ROWS: [AtomicPtr<Thread>; 4096] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 4096];
+static ROWS: [AtomicPtr<ThreadState>; 4096] =
+    [const { AtomicPtr::new(core::ptr::null_mut()) }; 4096];
 
 /// The thread with this id is known to us and is not waiting for a lock.
 fn is_running(tid: u32) -> bool {
     // Acquire pairs with the Release in `attach`.
     let row = ROWS[tid as usize % ROWS.len()].load(Acquire);
     // SAFETY: rows stay mapped; the fields are words that their thread changes one by one.
-    !row.is_null() && unsafe { (*row).tid == tid && ThreadState::is_waiting(row) == Some(false) }
+    !row.is_null()
+        && unsafe { ThreadState::tid(row) == tid && ThreadState::is_waiting(row) == Some(false) }
 }
 
 /// The thread and the lock, if both are watched.
@@ -85,38 +87,39 @@ fn unknown<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState, Ide
     Some((thread, ident))
 }
 
-/// Looks the acquisition up and, if it is new, puts it on record: before it may block.
+/// Looks the acquisition up, puts it on record if it is new (before it may block), and reserves its
+/// entry. False: no room, the acquisition goes unwatched.
 #[inline(always)]
-pub fn before(thread: &mut ThreadState, lock: &Acquisition) -> Probe {
-    let probe = thread.probe(lock);
-    if probe.is_hit() { probe } else { enter(thread, lock, probe) }
+#[must_use]
+pub fn before(thread: &mut ThreadState, addr: u64, ident: Ident, mode: u16, site: u64) -> bool {
+    thread.reserve_known(ident, mode, site) || before_slowly(thread, addr, ident, mode, site)
 }
 
 #[cold]
-fn enter(thread: &mut ThreadState, lock: &Acquisition, probe: Probe) -> Probe {
-    state::with_core(|core| {
-        if modules::find(lock.site).is_none() {
-            modules::cover(core, &[lock.site]);
+#[inline(never)]
+fn before_slowly(thread: &mut ThreadState, addr: u64, ident: Ident, mode: u16, site: u64) -> bool {
+    let lock = Acquisition { addr, ident, mode, site };
+    loop {
+        let mut probe = thread.probe(ident, mode, site);
+        if !probe.is_hit() {
+            let entered = state::with_core(|core| {
+                if modules::find(site).is_none() {
+                    modules::cover(core, &[site]);
+                }
+                core.enter(thread, &lock, probe, &mut unwind::capture)
+            });
+            match entered {
+                Some(entered) => probe = entered,
+                None => return false,
+            }
         }
-        core.enter(thread, lock, probe, &mut unwind::capture)
-    })
-    .unwrap_or(probe)
-}
-
-/// The lock is held now.
-#[inline(always)]
-pub fn after(thread: &mut ThreadState, lock: &Acquisition, probe: Probe) {
-    if !thread.push(lock, probe) {
-        after_growth(thread, lock);
-    }
-}
-
-#[cold]
-fn after_growth(thread: &mut ThreadState, lock: &Acquisition) {
-    if state::with_core(|core| core.grow_held(thread)) == Some(true) {
-        // What was closed up may have changed the keys.
-        let probe = before(thread, lock);
-        let _ = thread.push(lock, probe);
+        if thread.reserve(ident, mode, site, probe) {
+            return true;
+        }
+        // What is closed up to make room may change the keys: look up again.
+        if state::with_core(|core| core.grow_held(thread)) != Some(true) {
+            return false;
+        }
     }
 }
 
@@ -126,32 +129,11 @@ pub fn inherit(thread: &mut ThreadState, held: &Held) {
         0 => return,
         class => state::with_core(|core| core.inherited_lock(class)),
     };
-    if let Some(Some(ident)) = ident {
-        let lock = Acquisition { addr: held.addr, ident, mode: held.mode, site: held.site };
-        let probe = before(thread, &lock);
-        after(thread, &lock, probe);
+    if let Some(Some(ident)) = ident
+        && before(thread, held.addr, ident, held.mode, held.site)
+    {
+        thread.acquired(held.addr);
     }
-}
-
-/// A lock's blocking acquisition, tried first: so a wait is known before it begins, and what cannot
-/// block pays nothing for it.
-#[inline(always)]
-pub fn acquire(
-    thread: &mut ThreadState,
-    lock: &Acquisition,
-    blocking: impl FnOnce() -> Blocking,
-    try_lock: impl FnOnce() -> c_int,
-    block: impl FnOnce() -> c_int,
-) -> c_int {
-    let probe = before(thread, lock);
-    let mut result = try_lock();
-    if result == EBUSY {
-        result = wait(thread, lock, probe.node(), blocking(), block);
-    }
-    if result == 0 || result == EOWNERDEAD {
-        after(thread, lock, probe);
-    }
-    result
 }
 
 /// What to know about a lock before one waits for it.
@@ -163,35 +145,86 @@ pub struct Blocking {
     pub owner: u32,
 }
 
-/// Waits, visibly to the owner walks of others, after having walked the owners itself.
+/// An acquisition in its steps: recorded, then tried, and only if it is contended waited for. So a
+/// wait is known before it begins, and what cannot block pays nothing for it.
+#[inline(always)]
+pub fn acquire(
+    thread: &mut ThreadState,
+    lock: Acquisition,
+    blocking: impl FnOnce() -> Blocking,
+    try_lock: impl FnOnce() -> c_int,
+    block: impl FnOnce() -> c_int,
+) -> c_int {
+    if !before(thread, lock.addr, lock.ident, lock.mode, lock.site) {
+        return block();
+    }
+    let result = try_lock();
+    if result == 0 {
+        thread.acquired(lock.addr);
+        return 0;
+    }
+    contended(thread, lock.addr, result, blocking, block)
+}
+
+/// What follows when the reserved lock could not be had at once: `result` says why.
 #[cold]
 #[inline(never)]
+pub fn contended(
+    thread: &mut ThreadState,
+    addr: u64,
+    mut result: c_int,
+    blocking: impl FnOnce() -> Blocking,
+    block: impl FnOnce() -> c_int,
+) -> c_int {
+    if result == EBUSY {
+        let (lock, node) = thread.reserved(addr);
+        // The reserved entry itself is not held.
+        let holds = thread.depth() > 1;
+        result = wait(thread, &lock, node, holds, blocking(), block);
+    }
+    settle(thread, addr, result)
+}
+
+/// The reserved entry is held, or it is not.
+pub fn settle(thread: &mut ThreadState, addr: u64, result: c_int) -> c_int {
+    match result {
+        0 | EOWNERDEAD => thread.acquired(addr),
+        _ => thread.abandon(),
+    }
+    result
+}
+
+/// Waits, visibly to the owner walks of others, after having walked the owners itself.
+#[cold]
 pub fn wait(
     thread: &mut ThreadState,
     lock: &Acquisition,
     node: u32,
+    holds: bool,
     kind: Blocking,
     block: impl FnOnce() -> c_int,
 ) -> c_int {
     thread.wait_begin(lock, node);
     // A thread that holds nothing is nobody's obstacle. An owner that runs is none of ours either:
     // should it block later, it walks itself, and sees our wait (fence in `wait_begin`).
-    if thread.depth() != 0 && !(kind.owner != 0 && is_running(kind.owner)) {
-        walk(thread, kind.relock_fails);
+    if holds && !(kind.owner != 0 && is_running(kind.owner)) {
+        let now = sys::now_ns(libc::CLOCK_MONOTONIC);
+        state::with_core(|core| {
+            if core.find_deadlock(thread, kind.relock_fails, now) {
+                init::refresh_names(core);
+            }
+        });
     }
     let result = block();
     thread.wait_end();
     result
 }
 
-#[cold]
-fn walk(thread: &mut ThreadState, relock_fails: bool) {
-    let now = sys::now_ns(libc::CLOCK_MONOTONIC);
-    state::with_core(|core| {
-        if core.find_deadlock(thread, relock_fails, now) {
-            init::refresh_names(core);
-        }
-    });
+/// A lock acquired by a trylock: it never waited, so it is recorded after the fact.
+pub fn tried(lock: u64, ident: Ident, mode: u16, site: u64, thread: &mut ThreadState) {
+    if before(thread, lock, ident, mode, site) {
+        thread.acquired(lock);
+    }
 }
 
 /// The lock at `address` has been unlocked. It may be gone by now: only its address is used.
