@@ -13,3 +13,6 @@ pub mod progress;
 pub mod report;
 pub mod run;
 pub mod symbolize;
+
+/// File name of the preload library once it is unpacked: how its own frames are known from others.
+pub const PRELOAD_FILE_NAME: &str = "liblockwright.so";

@@ -9,13 +9,12 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::PRELOAD_FILE_NAME;
 use crate::error::{Error, Result};
 use crate::ledger_dir::{RunDir, Surroundings};
 
 /// Built by the build script.
 static LIBRARY: &[u8] = include_bytes!(env!("LOCKWRIGHT_PRELOAD_SO"));
-
-const FILE_NAME: &str = "liblockwright.so";
 
 /// The unpacked library and the directory it writes ledgers to.
 #[derive(Debug)]
@@ -35,7 +34,7 @@ impl Preload {
     pub fn unpack(dir: &mut RunDir, around: &Surroundings) -> Result<Self> {
         let ledgers = dir.path().to_owned();
         if let Some(home) = dir.executable_home(around, can_be_preloaded) {
-            let library = home.join(FILE_NAME);
+            let library = home.join(PRELOAD_FILE_NAME);
             write_library(&library).map_err(|error| {
                 Error::new(format!("cannot write {}: {error}", library.display()))
                     .help("free some space there, or choose another place with --ledger-dir DIR")
@@ -96,7 +95,7 @@ fn preload_list(library: Option<&Path>, before: &OsStr) -> OsString {
         .as_bytes()
         .split(|b| b" :".contains(b))
         .map(|entry| Path::new(OsStr::from_bytes(entry)))
-        .filter(|entry| entry.file_name().is_some_and(|name| name != FILE_NAME));
+        .filter(|entry| entry.file_name().is_some_and(|name| name != PRELOAD_FILE_NAME));
     let mut list = OsString::new();
     for entry in library.into_iter().chain(others) {
         if !list.is_empty() {

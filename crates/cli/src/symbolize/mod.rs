@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use lockwright_ledger::Ledger;
@@ -99,7 +99,8 @@ impl<'l> Symbols<'l> {
         }
     }
 
-    /// The frames of stack `stack_id`, innermost first, inlined calls included. Empty for id 0.
+    /// The frames of stack `stack_id`, innermost first, inlined calls included, the tool's own left
+    /// out. Empty for id 0.
     pub fn stack(&self, stack_id: u32) -> Rc<[Frame]> {
         if let Some(frames) = self.by_stack.borrow().get(&stack_id) {
             return Rc::clone(frames);
@@ -122,12 +123,16 @@ impl<'l> Symbols<'l> {
         let Some((row, module)) = self.modules.at(call, epoch) else {
             return Rc::new([Frame { offset: address, ..Frame::default() }]);
         };
+        let path = self.ledger.text(module.path);
+        // The tool stands between a program and its threads; that is no news to the program's author.
+        if Path::new(&path).file_name().is_some_and(|name| name == crate::PRELOAD_FILE_NAME) {
+            return Rc::new([]);
+        }
         let offset = address.wrapping_sub(module.bias);
         if let Some(frames) = self.by_pc.borrow().get(&(*row, offset)) {
             return Rc::clone(frames);
         }
         let mut frames = self.image(*row, module).frames(call.wrapping_sub(module.bias));
-        let path = self.ledger.text(module.path);
         for frame in &mut frames {
             frame.module = Some(path.clone());
             frame.offset = offset;
