@@ -39,7 +39,10 @@ impl<'f> Place<'f> {
             Some(Frame { function: Some(function), .. }) if self.has_source(sources) => {
                 format!("{} in {}", self.happened, shorten(&plain(function)))
             }
-            Some(frame) => format!("{} in {}", self.happened, stacks.frame(frame)),
+            Some(frame @ Frame { function: None, .. }) => {
+                format!("{} at {}", self.happened, stacks.frame(frame, None))
+            }
+            Some(frame) => format!("{} in {}", self.happened, stacks.frame(frame, None)),
             None => format!("{} at an unknown place", self.happened),
         }
     }

@@ -57,18 +57,24 @@ impl Stacks {
 
     /// The first frame of the reader's own code, in words.
     pub fn own(&self, stack: &[Frame]) -> Option<String> {
-        own_frames(stack).first().map(|frame| self.frame(frame))
+        own_frames(stack).first().map(|frame| self.frame(frame, None))
     }
 
-    /// `function (file:line)`, or as much of it as is known.
-    pub fn frame(&self, frame: &Frame) -> String {
+    /// `function (file:line)`, or as much of it as is known. Of the file `beside`, which is shown with
+    /// its whole path, the last part of the name is enough.
+    pub fn frame(&self, frame: &Frame, beside: Option<&str>) -> String {
         let function = frame.function.as_deref().map(|name| shorten(&plain(name)));
         if let (Some(file), Some(line)) = (&frame.file, frame.line) {
             let function = function.unwrap_or_else(|| "?".to_owned());
-            return format!("{function} ({}:{line})", self.path(file));
+            let path = self.path(file);
+            let path = match beside {
+                Some(beside) if beside == file => base_name(&path),
+                _ => &path,
+            };
+            return format!("{function} ({path}:{line})");
         }
         let module = frame.module.as_deref().map_or_else(|| "no module".to_owned(), plain);
-        let module = module.rsplit('/').next().unwrap_or_default();
+        let module = base_name(&module);
         match (function, frame.function_offset) {
             (Some(function), Some(offset)) => format!("{function}+{offset:#x} ({module})"),
             (Some(function), None) => format!("{function} ({module}+{:#x})", frame.offset),
@@ -78,17 +84,22 @@ impl Stacks {
 
     /// "called from ..." for each caller of the reader's own code, the nearest first.
     pub fn callers(&self, stack: &[Frame]) -> Vec<String> {
+        let beside = own_frames(stack).first().and_then(|frame| frame.file.as_deref());
         let frames = callers(stack);
         let mut lines: Vec<String> = frames
             .iter()
             .take(MOST_CALLERS)
-            .map(|frame| format!("called from {}", self.frame(frame)))
+            .map(|frame| format!("called from {}", self.frame(frame, beside)))
             .collect();
         if frames.len() > MOST_CALLERS {
             lines.push(format!("and {} more", frames.len() - MOST_CALLERS));
         }
         lines
     }
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// The function that took a lock is on the way to the place that `later` shows: its callers are told
@@ -108,13 +119,19 @@ fn callers(stack: &[Frame]) -> Vec<&Frame> {
 }
 
 fn is_runtime(frame: &Frame) -> bool {
+    let is_of = |libraries: &[&str]| {
+        let module = frame.module.as_deref().map(base_name).unwrap_or_default();
+        libraries.iter().any(|start| module.starts_with(start))
+    };
     match frame.function.as_deref() {
+        // The preload library begins every thread.
+        _ if is_of(&["liblockwright.so"]) => true,
         Some(name) => {
             RUNTIME.contains(&name)
                 || RUNTIME_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
         }
-        // libc without symbols: its thread start has no name.
-        None => frame.module.as_deref().is_some_and(|module| module.contains("/libc.so")),
+        // Without symbols the start of a thread has no name.
+        None => is_of(&["libc.so", "libpthread.so", "libstdc++.so"]),
     }
 }
 
@@ -146,14 +163,15 @@ mod tests {
         full.line = Some(7);
         full.module = Some("/bin/pool".to_owned());
         full.offset = 0x1234;
-        assert_eq!(stacks.frame(&full), "push (pool.c:7)");
+        assert_eq!(stacks.frame(&full, None), "push (pool.c:7)");
+        assert_eq!(stacks.frame(&full, Some("/src/pool.c")), "push (pool.c:7)");
         full.line = None;
         full.function_offset = Some(0x12);
-        assert_eq!(stacks.frame(&full), "push+0x12 (pool)");
+        assert_eq!(stacks.frame(&full, None), "push+0x12 (pool)");
         full.function = None;
-        assert_eq!(stacks.frame(&full), "pool+0x1234");
+        assert_eq!(stacks.frame(&full, None), "pool+0x1234");
         full.module = None;
-        assert_eq!(stacks.frame(&full), "no module+0x1234");
+        assert_eq!(stacks.frame(&full, None), "no module+0x1234");
     }
 
     #[test]

@@ -44,16 +44,13 @@ pub fn meaning(grade: Grade) -> &'static str {
     }
 }
 
-/// `thread 2 "teller"`.
+/// `thread 2 (teller)`, as in the evidence.
 pub fn thread(thread: &ThreadInfo) -> String {
-    let mut text = match thread.number {
-        0 => format!("thread with id {}", thread.tid),
-        number => format!("thread {number}"),
-    };
-    if !thread.name.is_empty() {
-        text += &format!(" \"{}\"", thread.name);
+    match (thread.number, thread.name.as_str()) {
+        (0, _) => "a thread that was not recorded".to_owned(),
+        (number, "") => format!("thread {number}"),
+        (number, name) => format!("thread {number} ({name})"),
     }
-    text
 }
 
 /// What the description of a lock without a name of its own begins with.
