@@ -20,6 +20,9 @@ const SURVEY: u64 = 50_000_000;
 const WALK: u64 = 20_000_000;
 /// Cycles judged in one part.
 const MOST_JUDGED: usize = 50_000;
+/// Cycles judged in a row of which none was worth a finding. In a dense part there are more than one
+/// could ever look at, and the long ones say little that the short ones do not.
+const MOST_FRUITLESS: usize = 5_000;
 /// Cycles with places of their own kept of one part.
 const MOST_KEPT: usize = 2_000;
 
@@ -44,7 +47,7 @@ pub fn find(
         let (mut survey, mut walk) = (Budget::new(SURVEY), Budget::new(WALK));
         let mut limits = Limits { survey: &mut survey, walk: &mut walk };
         shortest_first(part, threads(teller.model, part), &mut limits, &mut collector);
-        cut |= collector.cut || survey.is_spent_out() || walk.is_spent_out();
+        cut |= collector.cut || collector.is_done() || survey.is_spent_out() || walk.is_spent_out();
         drafts.extend(collector.found.into_iter().map(|found| found.draft(teller, level, part)));
         progress.advance(1);
     }
@@ -93,6 +96,7 @@ struct Collector<'c, 'm, 'a> {
     /// Pairs of locks that are a real cycle by themselves.
     real_pairs: HashSet<(u32, u32)>,
     judged: usize,
+    fruitless: usize,
     cut: bool,
 }
 
@@ -108,6 +112,7 @@ impl<'c, 'm, 'a> Collector<'c, 'm, 'a> {
             seen: HashMap::new(),
             real_pairs: HashSet::new(),
             judged: 0,
+            fruitless: 0,
             cut: false,
         }
     }
@@ -148,11 +153,8 @@ impl Visitor for Collector<'_, '_, '_> {
         if self.is_covered(&locks, Obstacle::None) {
             return;
         }
-        if self.judged == MOST_JUDGED {
-            self.cut = true;
-            return;
-        }
         self.judged += 1;
+        self.fruitless += 1;
         let shapes: Vec<Rc<[Shape]>> = edges.iter().map(|&edge| self.shapes(edge)).collect();
         let shapes: Vec<&[Shape]> = shapes.iter().map(|shapes| &**shapes).collect();
         let Some(verdict) = self.judge.judge(&shapes) else { return };
@@ -162,6 +164,7 @@ impl Visitor for Collector<'_, '_, '_> {
         if let (&[a, b], Obstacle::None) = (&locks[..], verdict.obstacle) {
             self.real_pairs.insert((a, b));
         }
+        self.fruitless = 0;
         self.seen.entry(locks[0]).or_default().push((locks, verdict.obstacle));
         let places = self.raw_places(&verdict.picks);
         let edges = edges.to_vec();
@@ -179,6 +182,10 @@ impl Visitor for Collector<'_, '_, '_> {
                 self.found.push(Found { verdict, edges, also: 0 });
             }
         }
+    }
+
+    fn is_done(&self) -> bool {
+        self.judged >= MOST_JUDGED || self.fruitless >= MOST_FRUITLESS
     }
 
     fn explained(&self, a: u32, b: u32) -> bool {

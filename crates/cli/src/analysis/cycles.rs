@@ -11,6 +11,8 @@ pub trait Visitor {
     fn cycle(&mut self, edges: &[usize]);
     /// Whether a cycle through both of these locks tells nothing new.
     fn explained(&self, a: u32, b: u32) -> bool;
+    /// Whether there is no point in further cycles.
+    fn is_done(&self) -> bool;
 }
 
 /// Vertices not reached.
@@ -74,7 +76,7 @@ pub fn shortest_first(
             if length > threads && length > shortest {
                 continue;
             }
-            if budget.is_spent_out() {
+            if budget.is_spent_out() || visitor.is_done() {
                 return;
             }
             search.visit(start, length, budget, visitor);
@@ -161,7 +163,8 @@ impl<'p> Search<'p> {
         while let Some(edge) = next.last_mut() {
             let at = self.path[self.path.len() - 1];
             let used = self.path.len() as u32;
-            if *edge == self.part.edges(at).end || !budget.take(1) {
+            let stops = visitor.is_done() || !budget.take(1);
+            if *edge == self.part.edges(at).end || stops {
                 next.pop();
                 self.path.pop();
                 self.edges.pop();

@@ -97,14 +97,14 @@ impl Variable {
     fn stride(&self) -> Option<u64> {
         let first = self.offsets.first()?;
         let stride = self.offsets.iter().fold(0, |g, offset| gcd(g, offset.abs_diff(*first)));
-        (stride != 0 && self.size % stride == 0).then_some(stride)
+        (stride != 0 && self.size.is_multiple_of(stride)).then_some(stride)
     }
 
     /// Every lock lies where an array of nothing but locks would have it.
     fn is_bare_array(&self, lock: u64) -> bool {
-        self.size % lock == 0
+        self.size.is_multiple_of(lock)
             && self.size > lock
-            && self.offsets.iter().all(|offset| offset % lock == 0)
+            && self.offsets.iter().all(|offset| offset.is_multiple_of(lock))
     }
 }
 

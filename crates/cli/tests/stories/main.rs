@@ -1,0 +1,10 @@
+//! Stories about locks and what must be found in them: the engine records, the analysis judges.
+
+mod damage;
+mod grades;
+mod nesting;
+mod online;
+mod readers;
+mod selftest;
+mod size;
+mod story;

@@ -1,0 +1,345 @@
+//! A language for stories about locks, in the letters of the kernel's locking-selftest, told to the
+//! engine as a host would and then analysed.
+//!
+//! ```text
+//! rwlock R            declares class R as a reader-preferring rwlock
+//! T1: L(A) L(B) U(B) U(A)
+//! T1: F(T2)           T1 creates T2
+//! ```
+//!
+//! A line is one thread's, executed to its end before the next. `A`, `A1`, `A2` are locks of class
+//! `A`, at addresses that ascend with the number. `L` lock, `U` unlock, `T` trylock that succeeds,
+//! `D` lock with a deadline, `R`/`W` read- and write-lock, `B` begin to wait for good (`RB` to read), `C`
+//! condition wait, `F` create, `J` join, `JB` begin to wait for a join, `E` end. Every operation is
+//! a call site of its own unless `L(A)@7` says which.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use lockwright_cli::analysis::analyse_with;
+use lockwright_cli::finding::{Frame, Report};
+use lockwright_cli::model::Symbolise;
+use lockwright_cli::progress::Silent;
+use lockwright_cli::symbolize::DataSymbol;
+use lockwright_engines::lockdep::{Acquire, Core, Ident, Origin, ThreadState};
+use lockwright_ledger::layout::{PAGE, process_state};
+use lockwright_ledger::rows::{Module, lock_kind, mode};
+use lockwright_ledger::{Ledger, Writer};
+
+/// Address space of a story's ledger; only what is written becomes memory.
+const LEDGER_BYTES: usize = 256 << 20;
+
+/// Where the elements of `static` classes lie.
+const STATIC_BASE: u64 = 0x10_0000;
+const STATIC_STRIDE: u64 = 0x1_0000;
+
+/// One lock of the story.
+#[derive(Clone, Copy)]
+struct TheLock {
+    ident: Ident,
+    addr: u64,
+    kind: u8,
+}
+
+/// A class as declared, or a mutex.
+#[derive(Clone, Copy)]
+struct TheClass {
+    number: u64,
+    kind: u8,
+    is_static: bool,
+}
+
+/// A process under the engine.
+pub struct Story {
+    core: Core,
+    base: *const u8,
+    classes: HashMap<String, TheClass>,
+    locks: HashMap<String, TheLock>,
+    threads: HashMap<String, *mut ThreadState>,
+    ended: HashMap<String, u32>,
+    last_site: u64,
+    modules: u32,
+}
+
+impl Story {
+    /// Nothing has happened yet.
+    pub fn new() -> Self {
+        let words = vec![0u64; LEDGER_BYTES / 8 + PAGE / 8].leak();
+        let base = (words.as_mut_ptr() as usize).next_multiple_of(PAGE) as *mut u8;
+        // SAFETY: leaked, zeroed, page aligned, and nobody else's.
+        let writer = unsafe { Writer::create(base, LEDGER_BYTES, |_, _| true, |_| {}) };
+        let mut core = Core::new(writer.expect("room for a ledger"));
+        core.writer().header().pid.store(42, Relaxed);
+        core.writer().header().state.store(process_state::EXITED, Relaxed);
+        let module = core.writer().push(Module::default()).expect("room");
+        Self {
+            core,
+            base,
+            classes: HashMap::new(),
+            locks: HashMap::new(),
+            threads: HashMap::new(),
+            ended: HashMap::new(),
+            last_site: 1000,
+            modules: module,
+        }
+    }
+
+    /// Tells all of `text`.
+    pub fn tell(&mut self, text: &str) -> &mut Self {
+        for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            match line.split_once(':') {
+                Some((thread, operations)) => {
+                    for operation in operations.split_whitespace() {
+                        self.operation(thread.trim(), operation);
+                    }
+                }
+                None => self.declare(line),
+            }
+        }
+        self
+    }
+
+    fn declare(&mut self, line: &str) {
+        let mut words = line.split_whitespace();
+        let what = words.next().expect("a word");
+        let (kind, is_static) = match what {
+            "recursive" => (lock_kind::RECURSIVE, false),
+            "errorcheck" => (lock_kind::ERRORCHECK, false),
+            "rwlock" => (lock_kind::RWLOCK, false),
+            "writers" => (lock_kind::RWLOCK_WRITER, false),
+            "spin" => (lock_kind::SPIN, false),
+            "static" => (lock_kind::MUTEX, true),
+            _ => panic!("what is {line:?}?"),
+        };
+        for name in words {
+            let number = self.classes.len() as u64;
+            self.classes.insert(name.to_owned(), TheClass { number, kind, is_static });
+        }
+    }
+
+    fn lock(&mut self, name: &str) -> TheLock {
+        if let Some(&lock) = self.locks.get(name) {
+            return lock;
+        }
+        let letters = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let index: u64 = name[letters.len()..].parse().unwrap_or(0);
+        let number = self.classes.len() as u64;
+        let class = *self.classes.entry(letters.to_owned()).or_insert(TheClass {
+            number,
+            kind: lock_kind::MUTEX,
+            is_static: false,
+        });
+        let frames = [2000 + class.number];
+        let offset = STATIC_BASE + class.number * STATIC_STRIDE + 40 * index;
+        let module = self.modules;
+        let origin = match class.is_static {
+            true => Origin::Static { module, offset },
+            false => Origin::Init(&frames),
+        };
+        let ident = self.core.new_lock(class.kind, origin).expect("room");
+        if !class.is_static {
+            self.core.name_class(ident.class(), letters.as_bytes());
+        }
+        let lock = TheLock { ident, addr: offset, kind: class.kind };
+        self.locks.insert(name.to_owned(), lock);
+        lock
+    }
+
+    /// The thread's state, begun by nobody we know if it is new.
+    fn thread(&mut self, name: &str) -> &'static mut ThreadState {
+        if !self.threads.contains_key(name) {
+            self.start(name, 0, 0);
+        }
+        // SAFETY: the state stays valid until the thread's exit takes it out of the map, and the
+        // story uses one at a time.
+        unsafe { &mut *self.threads[name] }
+    }
+
+    fn start(&mut self, name: &str, parent: u32, stack: u32) {
+        let tid = 100 + self.threads.len() as u32 + self.ended.len() as u32;
+        let state = self.core.thread_start(tid, 0, parent, stack).expect("room");
+        // SAFETY: just begun.
+        let id = unsafe { (*state).id() };
+        self.core.thread_name(id, name.as_bytes());
+        self.threads.insert(name.to_owned(), state);
+    }
+
+    fn end(&mut self, name: &str) {
+        if let Some(state) = self.threads.remove(name) {
+            // SAFETY: valid until the exit.
+            let segment = unsafe { (*state).segment() };
+            // SAFETY: taken out of the map, so nobody uses it again.
+            unsafe { self.core.thread_exit(state, 1) };
+            self.ended.insert(name.to_owned(), segment);
+        }
+    }
+
+    fn operation(&mut self, thread: &str, text: &str) {
+        let (call, site) = text.split_once('@').map_or((text, None), |(c, s)| (c, Some(s)));
+        self.last_site += 1;
+        let site = site.map_or(self.last_site, |site| site.parse().expect("a site number"));
+        let (what, rest) = call.split_once('(').unwrap_or((call, ")"));
+        let name = rest.trim_end_matches(')');
+        match what {
+            "L" => self.acquire(thread, name, 0, site, false),
+            "T" => self.acquire(thread, name, mode::TRY, site, false),
+            "D" => self.acquire(thread, name, mode::TIMED, site, false),
+            "W" => self.acquire(thread, name, 0, site, false),
+            "R" => self.acquire(thread, name, mode::READ, site, false),
+            "TR" => self.acquire(thread, name, mode::READ | mode::TRY, site, false),
+            "B" => self.acquire(thread, name, 0, site, true),
+            "RB" => self.acquire(thread, name, mode::READ, site, true),
+            "U" => {
+                let addr = self.lock(name).addr;
+                assert!(self.thread(thread).release(addr), "{thread} does not hold {name}");
+            }
+            "C" => self.cond_wait(thread, name, site),
+            "F" => {
+                let state = self.thread(thread);
+                let (segment, stack) = self.core.thread_creates(state, &mut capture(site));
+                self.start(name, segment, stack);
+            }
+            "E" => self.end(thread),
+            "J" => {
+                self.end(name);
+                let last = self.ended[name];
+                let state = self.thread(thread);
+                self.core.thread_joined(state, last);
+            }
+            "JB" => {
+                let joined = self.thread(name).id();
+                let ident = Ident::new(0, 0);
+                let wait = Acquire { addr: u64::from(joined), ident, mode: mode::JOIN, site };
+                let state = self.thread(thread);
+                let node = self.core.wait_context(state, &wait, &mut capture(site));
+                state.wait_begin(&wait, node);
+                self.core.find_deadlock(state, false, 7);
+            }
+            _ => panic!("what is {text:?}?"),
+        }
+    }
+
+    fn acquire(&mut self, thread: &str, name: &str, mode: u16, site: u64, blocks: bool) {
+        let lock = self.lock(name);
+        let state = self.thread(thread);
+        if lock.kind == lock_kind::RECURSIVE && state.recurse(lock.addr) {
+            return;
+        }
+        let acquire = Acquire { addr: lock.addr, ident: lock.ident, mode, site };
+        let reserve = |core: &mut Core, state: &mut ThreadState| {
+            let mut probe = state.probe(lock.ident, mode, site);
+            if !probe.is_hit() {
+                probe = core.enter(state, &acquire, probe, &mut capture(site));
+            }
+            state.reserve(lock.ident, mode, site, probe).then_some(probe.node())
+        };
+        let node = reserve(&mut self.core, state).or_else(|| {
+            assert!(self.core.grow_held(state), "room for held locks");
+            reserve(&mut self.core, state)
+        });
+        let node = node.expect("room was made");
+        if blocks {
+            state.wait_begin(&acquire, node);
+            self.core.find_deadlock(state, false, 7);
+        } else {
+            state.acquired(lock.addr);
+        }
+    }
+
+    fn cond_wait(&mut self, thread: &str, name: &str, site: u64) {
+        let lock = self.lock(name);
+        let state = self.thread(thread);
+        assert!(state.release(lock.addr), "{thread} waits with {name} held");
+        self.acquire(thread, name, mode::COND_REACQUIRE, site, false);
+    }
+
+    /// The ledger as it stands.
+    pub fn ledger(&mut self) -> Ledger {
+        Ledger::from_bytes(self.bytes()).expect("a sound ledger")
+    }
+
+    /// Its bytes.
+    pub fn bytes(&mut self) -> Vec<u8> {
+        let used = self.core.writer().header().used.load(Relaxed) as usize;
+        // SAFETY: the story's own leaked memory, of which `used` bytes were written.
+        unsafe { std::slice::from_raw_parts(self.base, used) }.to_vec()
+    }
+
+    /// The report on it.
+    pub fn report(&mut self) -> Report {
+        report(self.ledger())
+    }
+}
+
+/// The report on a story's ledger.
+pub fn report(ledger: Ledger) -> Report {
+    let ledgers = [ledger];
+    let names = Names { ledger: &ledgers[0] };
+    analyse_with(&ledgers, &[&names], &Silent)
+}
+
+/// What a report says, in short: grade, kind and classes of each finding, and how many it stands for.
+pub fn told(report: &Report) -> Vec<String> {
+    report
+        .findings
+        .iter()
+        .map(|finding| {
+            let locks: Vec<&str> = finding.locks.iter().map(|lock| lock.class.as_str()).collect();
+            let also =
+                if finding.also == 0 { String::new() } else { format!(" +{}", finding.also) };
+            format!("{} {}: {}{also}", word(finding.grade), word(finding.kind), locks.join(" "))
+        })
+        .collect()
+}
+
+/// The serialised name of a grade or kind.
+fn word(value: impl serde::Serialize) -> String {
+    let value = serde_json::to_value(value).expect("a plain value");
+    value.as_str().expect("one word").to_owned()
+}
+
+fn capture(site: u64) -> impl FnMut(&mut [u64]) -> usize {
+    move |frames| {
+        frames[0] = site;
+        1
+    }
+}
+
+/// Tells a story and what was found in it.
+pub fn verdict(text: &str) -> Vec<String> {
+    told(&Story::new().tell(text).report())
+}
+
+/// Each address is a function and line of its own.
+struct Names<'a> {
+    ledger: &'a Ledger,
+}
+
+impl Symbolise for Names<'_> {
+    fn stack(&self, id: u32) -> Rc<[Frame]> {
+        let (addresses, _) = self.ledger.stack(id).unwrap_or_default();
+        let frame = |pc: u64| Frame {
+            function: Some(format!("f{pc}")),
+            file: Some("/src/story.c".into()),
+            line: Some(pc as u32),
+            offset: pc,
+            ..Frame::default()
+        };
+        addresses.into_iter().map(frame).collect()
+    }
+
+    fn data(&self, _: u32, offset: u64) -> Option<DataSymbol> {
+        let number = offset.checked_sub(STATIC_BASE)? / STATIC_STRIDE;
+        let name = format!("table{number}");
+        Some(DataSymbol { name, start: STATIC_BASE + number * STATIC_STRIDE, size: 40 * 100 })
+    }
+
+    fn module_name(&self, _: u32) -> String {
+        "/bin/story".into()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
