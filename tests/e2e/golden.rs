@@ -34,44 +34,67 @@ fn settle(text: &str) -> String {
             out = out.replace(&format!("{folder}/{name}"), name);
         }
     }
-    out.lines().map(|line| settle_line(line) + "\n").collect()
+    let mut ids = Ids::default();
+    out.lines().map(|line| settle_line(line, &mut ids) + "\n").collect()
 }
 
-fn settle_line(line: &str) -> String {
-    // Frames of the C library: function offsets change with every build of it.
-    let line = if line.contains("libc.so") || line.contains("ld-linux") {
-        let indent = line.len() - line.trim_start().len();
-        return format!("{}[C library]", " ".repeat(indent));
-    } else {
-        line
-    };
+/// What stands for the ids of one report: the same id is the same letter, in order of appearance.
+#[derive(Default)]
+struct Ids {
+    addresses: Vec<String>,
+    threads: Vec<String>,
+    processes: Vec<String>,
+}
+
+fn letter(ids: &mut Vec<String>, id: &str) -> char {
+    let index = ids.iter().position(|known| known == id).unwrap_or_else(|| {
+        ids.push(id.to_owned());
+        ids.len() - 1
+    });
+    char::from_u32('A' as u32 + index as u32).expect("few ids")
+}
+
+fn settle_line(line: &str, ids: &mut Ids) -> String {
+    // Where the runtime's libraries call the program differs from build to build of them.
+    for library in ["libc.so", "libstdc++.so"] {
+        if line.contains(library) {
+            return line[..line.len() - line.trim_start().len()].to_owned() + "[" + library + "]";
+        }
+    }
+    let line = without(line, "; the tool took", &[";"]);
+    let line = without(&line, " (1 contended", &[")"]);
+    let line = without(&line, " (2 contended", &[")"]);
     let mut out = String::new();
-    let mut rest = line;
+    let mut rest = line.as_str();
     while let Some(c) = rest.chars().next() {
-        let token_start = !out.ends_with(|p: char| p.is_ascii_alphanumeric());
-        if token_start && rest.starts_with("0x") {
-            out.push_str("0xADDRESS");
-            rest = rest[2..].trim_start_matches(|c: char| c.is_ascii_hexdigit());
-        } else if let Some(id) = ["tid ", "pid ", "process ", "thread "]
-            .iter()
-            .find(|id| token_start && rest.starts_with(**id))
-        {
-            out.push_str(id);
-            rest = &rest[id.len()..];
-            let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-            if digits > 0 {
-                out.push('N');
-                rest = &rest[digits..];
+        let at_word = !out.ends_with(|p: char| p.is_ascii_alphanumeric());
+        let mut take = |prefix: &str, is_id: fn(&char) -> bool, ids: &mut Vec<String>| {
+            let id: String = rest.strip_prefix(prefix)?.chars().take_while(is_id).collect();
+            if id.is_empty() || !at_word {
+                return None;
             }
-        } else {
+            out = format!("{out}{prefix}{}", letter(ids, &id));
+            rest = &rest[prefix.len() + id.len()..];
+            Some(())
+        };
+        let taken = take("0x", char::is_ascii_hexdigit, &mut ids.addresses)
+            .or_else(|| take("thread ", char::is_ascii_digit, &mut ids.threads))
+            .or_else(|| take("process ", char::is_ascii_digit, &mut ids.processes));
+        if taken.is_none() {
             out.push(c);
             rest = &rest[c.len_utf8()..];
         }
     }
-    match out.find("cost") {
-        Some(at) => out[..at].to_owned() + "cost …",
-        None => out,
-    }
+    out
+}
+
+/// Cuts out what begins with `from` and goes to the next of `ends`, or to the line's end.
+fn without(line: &str, from: &str, ends: &[&str]) -> String {
+    let Some(start) = line.find(from) else { return line.to_owned() };
+    let after = &line[start + from.len()..];
+    let rest = ends.iter().filter_map(|end| Some(&after[after.find(end)?..])).next().unwrap_or("");
+    // A closing parenthesis belongs to what is cut; a semicolon begins what stays.
+    line[..start].to_owned() + rest.strip_prefix(')').unwrap_or(rest)
 }
 
 #[test]

@@ -8,17 +8,19 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static pthread_mutex_t registry = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t queue = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t nonempty = PTHREAD_COND_INITIALIZER;
 static int items;
 static int inverted;
-static sem_t counted, leave;
+static sem_t here, counted, leave;
 
 static void *accountant(void *arg)
 {
 	(void)arg;
+	sem_post(&here);
 	pthread_mutex_lock(&queue);
 	pthread_mutex_lock(&registry);
 	pthread_mutex_unlock(&registry);
@@ -31,6 +33,7 @@ static void *accountant(void *arg)
 static void *consumer(void *arg)
 {
 	(void)arg;
+	sem_post(&here);
 	sem_wait(&counted);
 	pthread_mutex_lock(&queue);
 	if (inverted)
@@ -60,16 +63,16 @@ int main(int argc, char **argv)
 	void *(*const roles[])(void *) = { accountant, consumer, producer };
 
 	inverted = argc > 1 && !strcmp(argv[1], "inverted");
+	sem_init(&here, 0, 0);
 	sem_init(&counted, 0, 0);
 	sem_init(&leave, 0, 0);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		pthread_create(&threads[i], NULL, roles[i], NULL);
-	/* The producer must find the consumer waiting, or there is no reacquisition to speak of. */
-	for (int waiting = 0; !waiting;) {
-		pthread_mutex_lock(&queue);
-		waiting = nonempty.__data.__wrefs >> 3;
-		pthread_mutex_unlock(&queue);
+		sem_wait(&here);
 	}
+	/* The producer must find the consumer waiting, or there is no reacquisition to speak of. */
+	while (!(*(volatile unsigned *)&nonempty.__data.__wrefs >> 3))
+		usleep(1000);
 	pthread_create(&threads[2], NULL, roles[2], NULL);
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);

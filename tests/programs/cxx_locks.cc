@@ -28,12 +28,14 @@ struct Desk {
 template <typename First, typename Second>
 void in_turns(First first, Second second)
 {
-    std::binary_semaphore second_may{0}, first_may_leave{0};
+    std::binary_semaphore here{0}, second_may{0}, first_may_leave{0};
     std::thread one([&] {
+        here.release();
         first();
         second_may.release();
         first_may_leave.acquire();
     });
+    here.acquire();
     std::thread two([&] {
         second_may.acquire();
         second();

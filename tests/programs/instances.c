@@ -6,6 +6,7 @@
  *   instances ascending  account 1 then 2, 2 then 3, 1 then 3: one class, and an order that all keep
  */
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,11 +35,13 @@ static struct branch *branch_new(void)
 }
 
 static pthread_barrier_t together;
+static sem_t here;
 static pthread_mutex_t *first[2], *second[2];
 
 static void *nest(void *arg)
 {
 	long i = (long)arg;
+	sem_post(&here);
 	pthread_barrier_wait(&together);
 	if (i == 1) /* the other goes first */
 		pthread_barrier_wait(&together);
@@ -56,8 +59,10 @@ static void both(pthread_mutex_t *a, pthread_mutex_t *b, pthread_mutex_t *c, pth
 {
 	pthread_t threads[2];
 	first[0] = a, second[0] = b, first[1] = c, second[1] = d;
-	for (long i = 0; i < 2; i++)
+	for (long i = 0; i < 2; i++) {
 		pthread_create(&threads[i], NULL, nest, (void *)i);
+		sem_wait(&here);
+	}
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 }
@@ -79,6 +84,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 2; i++)
 		branches[i] = branch_new();
 	qsort(accounts, 3, sizeof *accounts, ascending);
+	sem_init(&here, 0, 0);
 	pthread_barrier_init(&together, NULL, 2);
 
 	if (!strcmp(how, "classes")) {

@@ -17,12 +17,13 @@ static pthread_rwlock_t index_ = PTHREAD_RWLOCK_INITIALIZER;
 typedef int (*lock_fn)(pthread_rwlock_t *);
 static lock_fn outer, inner;
 static pthread_barrier_t both;
-static sem_t forward_done;
+static sem_t here, forward_done;
 static int deadlock;
 
 static void *forward(void *arg)
 {
 	(void)arg;
+	sem_post(&here);
 	outer(&catalogue);
 	if (deadlock)
 		pthread_barrier_wait(&both);
@@ -37,6 +38,7 @@ static void *forward(void *arg)
 static void *backward(void *arg)
 {
 	(void)arg;
+	sem_post(&here);
 	if (!deadlock)
 		sem_wait(&forward_done);
 	outer(&index_);
@@ -58,8 +60,10 @@ int main(int argc, char **argv)
 	inner = !strcmp(how, "read") || !strcmp(how, "mixed") ? pthread_rwlock_rdlock : pthread_rwlock_wrlock;
 	deadlock = !strcmp(how, "deadlock");
 	pthread_barrier_init(&both, NULL, 2);
+	sem_init(&here, 0, 0);
 	sem_init(&forward_done, 0, 0);
 	pthread_create(&threads[0], NULL, forward, NULL);
+	sem_wait(&here);
 	pthread_create(&threads[1], NULL, backward, NULL);
 	pthread_join(threads[0], NULL);
 	pthread_join(threads[1], NULL);

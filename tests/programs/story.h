@@ -25,7 +25,7 @@ enum { TURNS_MAX = 8 };
 
 struct turn {
 	void (*run)(void);
-	sem_t go, done, leave;
+	sem_t here, go, done, leave;
 	pthread_t thread;
 };
 
@@ -43,6 +43,7 @@ static int turn_count;
 static void *take_turn(void *arg)
 {
 	struct turn *turn = arg;
+	sem_post(&turn->here);
 	sem_wait(&turn->go);
 	turn->run();
 	sem_post(&turn->done);
@@ -54,6 +55,7 @@ static void start(int i)
 {
 	char name[32];
 	struct turn *turn = &turns[i];
+	sem_init(&turn->here, 0, 0);
 	sem_init(&turn->go, 0, 0);
 	sem_init(&turn->done, 0, 0);
 	sem_init(&turn->leave, 0, 0);
@@ -61,6 +63,7 @@ static void start(int i)
 		abort();
 	snprintf(name, sizeof name, "turn-%d", i + 1);
 	pthread_setname_np(turn->thread, name);
+	sem_wait(&turn->here); /* threads come to be in order, and reports are the same every time */
 }
 
 static void finish(int i)
