@@ -9,7 +9,7 @@ use lockwright_ledger::rows::{lock_kind, mode};
 
 use super::watch::{self, Blocking};
 use crate::identity::{self, Birth, Identify};
-use crate::{real, state};
+use crate::{real, state, sys};
 
 type RwLock = *mut pthread_rwlock_t;
 
@@ -56,10 +56,11 @@ unsafe fn acquire(
 ) -> c_int {
     let Some((thread, ident)) = watch::subject(l) else { return block() };
     let lock = Acquire { addr: l as u64, ident, mode, site };
-    // glibc answers EDEADLK to a writer that locks again; a reader that wants to write just hangs.
     // SAFETY: the caller's lock; `__cur_writer` at offset 24. 0 if readers hold it.
     let blocking = || unsafe {
-        Blocking { relock_fails: false, owner: l.cast::<u32>().add(6).read_volatile() }
+        let owner = l.cast::<u32>().add(6).read_volatile();
+        // glibc answers EDEADLK to a writer that locks again; a reader that wants to write just hangs.
+        Blocking { relock_fails: owner == sys::gettid(), owner }
     };
     watch::acquire(thread, lock, blocking, try_lock, block)
 }
