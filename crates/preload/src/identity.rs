@@ -206,7 +206,12 @@ unsafe fn new_lock<T: Identify>(
     let mut frames = [0; CLASS_FRAMES];
     let n = unwind::capture(&mut frames);
     let frames = &frames[..n];
-    modules::cover(core, frames);
+    // The first lock of a module loaded since: its own code takes it, which is how we hear of the module.
+    if modules::cover(core, frames)
+        && let Some((module, offset)) = modules::locate(this as u64)
+    {
+        return core.new_lock(kind, Origin::Static { module, offset });
+    }
     core.new_lock(
         kind,
         match birth {
