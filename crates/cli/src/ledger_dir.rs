@@ -361,6 +361,9 @@ pub fn ignores_setuid(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+    use std::process::Stdio;
+
     use super::*;
 
     fn around(uid: u32) -> Surroundings {
@@ -434,8 +437,12 @@ mod tests {
         fs::create_dir(&run).unwrap();
         fs::write(run.join(LOCK), "").unwrap();
         assert!(is_stale(&run));
-        let mut sleep = std::process::Command::new("sleep");
-        let mut child = sleep.arg("60").env("LOCKWRIGHT_DIR", &run).spawn().unwrap();
+        let mut cat = std::process::Command::new("cat");
+        cat.stdin(Stdio::piped()).stdout(Stdio::piped()).env("LOCKWRIGHT_DIR", &run);
+        let mut child = cat.spawn().unwrap();
+        // Once it answers, it has its own environment.
+        child.stdin.as_mut().unwrap().write_all(b"x").unwrap();
+        child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         assert_eq!(watched_in(&run), BTreeSet::from([child.id()]));
         assert!(!is_stale(&run));
         child.kill().unwrap();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use lockwright_ledger::Ledger;
+use lockwright_ledger::rows::{self, finding_kind, mode, thread_state};
 
 use super::load;
 use super::output::Output;
@@ -22,6 +23,8 @@ const ABORT_PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Debug, Default)]
 pub struct Deadlocks {
     counted: HashMap<PathBuf, u32>,
+    /// Ledgers with a new deadlock, and who hung in it when they were last looked at.
+    suspected: HashMap<PathBuf, Vec<Hang>>,
     told: Vec<Finding>,
     aborted: Vec<Aborted>,
 }
@@ -34,16 +37,36 @@ struct Aborted {
     when: Instant,
 }
 
+/// A recorded deadlock in which each thread still waits: which wait of its it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Hang {
+    finding: u32,
+    waits: Vec<u32>,
+}
+
 impl Deadlocks {
-    /// Ledgers in which there are more deadlocks than at the last call. Cheap: reads one word of each.
+    /// Ledgers in which threads newly hang, and have not moved since the last call: a process is ended
+    /// for what stands still, not for what it got out of. Cheap as long as there is nothing: reads one
+    /// word of each ledger.
     pub fn poll(&mut self, dir: &Path) -> Vec<PathBuf> {
-        let mut grown = ledgers_in(dir).unwrap_or_default();
-        // A ledger that is being born cannot be read yet; the next call will see it.
-        grown.retain(|path| match Ledger::peek_deadlocks(path) {
-            Ok(0) | Err(_) => false,
-            Ok(now) => self.counted.insert(path.clone(), now).unwrap_or(0) < now,
+        for path in ledgers_in(dir).unwrap_or_default() {
+            // A ledger that is being born cannot be read yet; the next call will see it.
+            let now = Ledger::peek_deadlocks(&path).unwrap_or(0);
+            if now > 0 && self.counted.insert(path.clone(), now).unwrap_or(0) < now {
+                self.suspected.entry(path).or_default();
+            }
+        }
+        let mut certain = Vec::new();
+        self.suspected.retain(|path, before| {
+            let now = Ledger::open(path).map(|ledger| hangs(&ledger)).unwrap_or_default();
+            let same = now.iter().any(|hang| before.contains(hang));
+            if same {
+                certain.push(path.clone());
+            }
+            *before = now;
+            !same && !before.is_empty()
         });
-        grown
+        certain
     }
 
     /// Reports the deadlocks in a live ledger and does what is to be done about its process.
@@ -109,6 +132,32 @@ impl Deadlocks {
     }
 }
 
+/// The recorded deadlocks whose threads all wait yet, for good.
+fn hangs(ledger: &Ledger) -> Vec<Hang> {
+    let deadlocks = ledger.rows::<rows::Finding>().filter(|(_, row)| {
+        matches!(row.kind, finding_kind::DEADLOCK | finding_kind::SELF_DEADLOCK)
+    });
+    deadlocks
+        .filter_map(|(finding, row)| {
+            let steps = row.first_step..row.first_step.checked_add(row.steps)?;
+            let waits = steps.map(|step| wait_of(ledger, step)).collect::<Option<Vec<_>>>()?;
+            (!waits.is_empty()).then_some(Hang { finding, waits })
+        })
+        .collect()
+}
+
+/// The number of the wait that the thread of `step` is in, if it is still that of the deadlock and
+/// does not end by itself.
+fn wait_of(ledger: &Ledger, step: u32) -> Option<u32> {
+    let step = ledger.get::<rows::Step>(step)?;
+    let thread = ledger.get::<rows::Thread>(step.thread)?;
+    let waits = thread.state == thread_state::LIVE
+        && thread.wait_seq & 1 == 1
+        && thread.wait_addr == step.addr
+        && step.mode & u32::from(mode::TIMED) == 0;
+    waits.then_some(thread.wait_seq)
+}
+
 /// Whether the process catches, ignores or blocks SIGABRT, and is not about to leave a core file.
 fn withstands_abort(pid: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -155,6 +204,53 @@ fn act(pid: u32, action: OnDeadlock) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lockwright_ledger::Writer;
+    use lockwright_ledger::layout::PAGE;
+
+    /// Bytes of a ledger with a deadlock on record, of two threads with these `wait_seq`.
+    fn deadlocked(waits: [u32; 2], mode: u16) -> Vec<u8> {
+        const BYTES: usize = 400 * PAGE;
+        let words = vec![0u64; BYTES / 8 + PAGE / 8].leak();
+        let at = words.as_mut_ptr().map_addr(|at| at.next_multiple_of(PAGE)).cast::<u8>();
+        // SAFETY: zeroed, aligned, and never freed.
+        let mut writer = unsafe { Writer::create(at, BYTES, |_, _| true, |_| {}) }.unwrap();
+        let mut first_step = 0;
+        for (addr, wait_seq) in [0x10, 0x20].into_iter().zip(waits) {
+            let thread = rows::Thread { wait_seq, wait_addr: addr, ..Default::default() };
+            let thread = writer.push_with_state(thread, thread_state::LIVE).unwrap();
+            let step = rows::Step { thread, addr, mode: mode.into(), ..Default::default() };
+            let step = writer.push(step).unwrap();
+            first_step = if first_step == 0 { step } else { first_step };
+        }
+        let kind = finding_kind::DEADLOCK;
+        writer.push(rows::Finding { kind, first_step, steps: 2, ..Default::default() }).unwrap();
+        // SAFETY: the buffer above, which the writer no longer changes.
+        unsafe { std::slice::from_raw_parts(at, BYTES) }.to_vec()
+    }
+
+    #[test]
+    fn a_deadlock_is_acted_on_once_it_stood_still_for_a_while() {
+        let dir = std::env::temp_dir().join(format!("lockwright-live-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let path = dir.join("1-00.lwl");
+        // What a sequence of looks at the ledger says, with one deadlock counted.
+        let looks = |ledgers: &[([u32; 2], u16)]| -> Vec<bool> {
+            let mut deadlocks = Deadlocks::default();
+            let look = |&(waits, mode): &([u32; 2], u16)| {
+                let mut bytes = deadlocked(waits, mode);
+                let count = std::mem::offset_of!(lockwright_ledger::Header, deadlocks);
+                bytes[count..count + 4].copy_from_slice(&1u32.to_ne_bytes());
+                std::fs::write(&path, bytes).unwrap();
+                !deadlocks.poll(&dir).is_empty()
+            };
+            ledgers.iter().map(look).collect()
+        };
+        assert_eq!(looks(&[([1, 5], 0); 3]), [false, true, false], "once");
+        assert_eq!(looks(&[([1, 5], 0), ([1, 6], 0), ([1, 6], 0)]), [false; 3], "it got out");
+        assert_eq!(looks(&[([1, 5], 0), ([1, 7], 0), ([1, 7], 0)]), [false, false, true], "again");
+        assert_eq!(looks(&[([1, 5], mode::TIMED); 2]), [false; 2], "it will back out");
+        std::fs::remove_dir_all(dir).unwrap();
+    }
 
     #[test]
     fn who_withstands_an_abort() {
