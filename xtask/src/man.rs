@@ -41,9 +41,13 @@ pub fn run(args: &ManArgs) -> Result<(), String> {
 /// Name and text of every page.
 fn pages() -> Result<Vec<(String, Vec<u8>)>, String> {
     let program = lockwright_cli::args::Cli::command().disable_help_subcommand(true);
-    let without = |c: &&Command| !c.is_hide_set() && PAGES.iter().all(|(name, _)| *name != c.get_name());
+    let without =
+        |c: &&Command| !c.is_hide_set() && PAGES.iter().all(|(name, _)| *name != c.get_name());
     if let Some(command) = program.get_subcommands().find(without) {
-        return Err(format!("`{}` has no manual: add it to the table of pages", command.get_name()));
+        return Err(format!(
+            "`{}` has no manual: add it to the table of pages",
+            command.get_name()
+        ));
     }
     PAGES.iter().map(|&(name, manual)| page(&program, name, manual)).collect()
 }
@@ -56,7 +60,8 @@ fn page(program: &Command, name: &str, manual: &Manual) -> Result<(String, Vec<u
         let command = program.find_subcommand(name).ok_or_else(missing)?;
         command.clone().bin_name(format!("lockwright {name}"))
     };
-    let title = if name.is_empty() { "lockwright".to_owned() } else { format!("lockwright-{name}") };
+    let title =
+        if name.is_empty() { "lockwright".to_owned() } else { format!("lockwright-{name}") };
     let man = Man::new(command.clone().display_name(&title))
         .title(title.to_uppercase())
         .section("1")
@@ -99,7 +104,8 @@ fn beyond_options(manual: &Manual, name: &str) -> Roff {
         if !line.is_empty() {
             line.push(roman(", "));
         }
-        let page = if other.is_empty() { "lockwright".to_owned() } else { format!("lockwright-{other}") };
+        let page =
+            if other.is_empty() { "lockwright".to_owned() } else { format!("lockwright-{other}") };
         line.extend([bold(page), roman("(1)")]);
     }
     line.extend([roman(", "), bold("pthreads"), roman("(7), "), bold("ld.so"), roman("(8)")]);
@@ -117,8 +123,13 @@ mod tests {
         assert_eq!(pages.len(), PAGES.len());
         for (name, text) in pages {
             let text = String::from_utf8(text).unwrap();
-            for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "\"EXIT STATUS\"", "EXAMPLES", "\"SEE ALSO\""] {
-                assert!(text.contains(&format!(".SH {section}")), "{name} lacks {section}:\n{text}");
+            for section in
+                ["NAME", "SYNOPSIS", "DESCRIPTION", "\"EXIT STATUS\"", "EXAMPLES", "\"SEE ALSO\""]
+            {
+                assert!(
+                    text.contains(&format!(".SH {section}")),
+                    "{name} lacks {section}:\n{text}"
+                );
             }
         }
     }
