@@ -84,7 +84,7 @@ fn a_ring_of_hundreds() {
 #[test]
 #[ignore = "needs an optimised build"]
 fn a_million_contexts() {
-    let mut story = Story::new();
+    let mut story = Story::with_room(2 << 30);
     // Objects of 300 classes, each taken within another by way of 8 threads, without a circle.
     for i in 0..1_000_000u32 {
         let (thread, from, to) = (i % 8, i % 300, i % 299 + 301);

@@ -28,7 +28,7 @@ use lockwright_ledger::rows::{Module, lock_kind, mode};
 use lockwright_ledger::{Ledger, Writer};
 
 /// Address space of a story's ledger; only what is written becomes memory.
-const LEDGER_BYTES: usize = 256 << 20;
+const LEDGER_BYTES: usize = 64 << 20;
 
 /// Where the elements of `static` classes lie.
 const STATIC_BASE: u64 = 0x10_0000;
@@ -65,10 +65,15 @@ pub struct Story {
 impl Story {
     /// Nothing has happened yet.
     pub fn new() -> Self {
-        let words = vec![0u64; LEDGER_BYTES / 8 + PAGE / 8].leak();
+        Self::with_room(LEDGER_BYTES)
+    }
+
+    /// As `new`, with a ledger of up to `bytes`.
+    pub fn with_room(bytes: usize) -> Self {
+        let words = vec![0u64; bytes / 8 + PAGE / 8].leak();
         let base = (words.as_mut_ptr() as usize).next_multiple_of(PAGE) as *mut u8;
         // SAFETY: leaked, zeroed, page aligned, and nobody else's.
-        let writer = unsafe { Writer::create(base, LEDGER_BYTES, |_, _| true, |_| {}) };
+        let writer = unsafe { Writer::create(base, bytes, |_, _| true, |_| {}) };
         let mut core = Core::new(writer.expect("room for a ledger"));
         core.writer().header().pid.store(42, Relaxed);
         core.writer().header().state.store(process_state::EXITED, Relaxed);
