@@ -147,7 +147,7 @@ fn targets(model: &Model<'_>, node: &Node, lock: u32) -> impl Iterator<Item = Ve
 
 /// Whether dependencies on locks further out also lead through this held lock.
 fn stands_for_outer(model: &Model<'_>, level: Level, held: &Node) -> bool {
-    held.mode & (mode::TRY | mode::JOIN) == 0
+    held.mode & mode::TRY == 0
         && !model.reads_freely(held.class, held.mode)
         && level.id(model, held).is_some()
 }

@@ -127,7 +127,7 @@ impl Classes {
         for (id, ledger, row) in rows {
             let home = homes.get(&id).and_then(|key| Some((key, variables.get(key)?)));
             let (key, group, element) = match home {
-                Some((at, variable)) if row.name.len == 0 => in_variable(at, variable, &row, id),
+                Some((at, variable)) if row.name.len == 0 => in_variable(at, variable, &row),
                 _ => elsewhere(sources, ledger, id, &row),
             };
             let group = *groups.entry(key).or_insert_with(|| {
@@ -206,10 +206,16 @@ fn variables(
 ) -> (HashMap<Home, Variable>, HashMap<u32, Home>) {
     let mut variables: HashMap<Home, Variable> = HashMap::new();
     let mut homes = HashMap::new();
+    // By module and lock kind: offset and class row of locks that no symbol covers.
+    let mut nameless: HashMap<(String, u8), Vec<(u64, u32)>> = HashMap::new();
     for &(id, ledger, row) in rows.iter().filter(|(_, _, row)| row.origin == class_origin::STATIC) {
         let symbols = sources.symbols(ledger);
-        let Some(symbol) = symbols.data(row.module, row.offset) else { continue };
-        let home = (symbols.module_name(row.module), symbol.start, row.kind);
+        let module = symbols.module_name(row.module);
+        let Some(symbol) = symbols.data(row.module, row.offset) else {
+            nameless.entry((module, row.kind)).or_default().push((row.offset, id));
+            continue;
+        };
+        let home = (module, symbol.start, row.kind);
         let variable = variables.entry(home.clone()).or_insert_with(|| Variable {
             name: symbol.name,
             size: symbol.size,
@@ -218,6 +224,20 @@ fn variables(
         variable.offsets.push(row.offset.wrapping_sub(symbol.start));
         homes.insert(id, home);
     }
+    for ((module, kind), mut locks) in nameless {
+        locks.sort_unstable();
+        for run in runs(&locks, lock_bytes(kind)) {
+            let start = run[0].0;
+            let home = (module.clone(), start, kind);
+            homes.extend(run.iter().map(|&(_, id)| (id, home.clone())));
+            let variable = Variable {
+                name: format!("{}+{start:#x}", base_name(&module)),
+                size: run.len() as u64 * lock_bytes(kind),
+                offsets: run.iter().map(|&(offset, _)| offset - start).collect(),
+            };
+            variables.insert(home, variable);
+        }
+    }
     for variable in variables.values_mut() {
         variable.offsets.sort_unstable();
         variable.offsets.dedup();
@@ -225,13 +245,17 @@ fn variables(
     (variables, homes)
 }
 
+/// Locks that lie so close that they must be an array, though no symbol says so: compilers align
+/// variables of this size, which leaves gaps between them.
+fn runs(sorted: &[(u64, u32)], lock: u64) -> impl Iterator<Item = &[(u64, u32)]> {
+    const LEAST: usize = 3;
+    sorted
+        .chunk_by(move |a, b| a.0.checked_add(lock) == Some(b.0))
+        .filter(move |run| run.len() >= LEAST && lock > 4)
+}
+
 /// Class and name of a lock in a variable.
-fn in_variable(
-    home: &Home,
-    variable: &Variable,
-    row: &Class,
-    id: u32,
-) -> (Key, ClassGroup, Option<String>) {
+fn in_variable(home: &Home, variable: &Variable, row: &Class) -> (Key, ClassGroup, Option<String>) {
     let (module, start, kind) = home.clone();
     let offset = row.offset.wrapping_sub(start);
     let lock = lock_bytes(kind);
@@ -252,7 +276,6 @@ fn in_variable(
         is_static: true,
     };
     let offset = (!array).then_some(offset);
-    debug_assert_ne!(id, 0);
     (Key::Variable { module, start, kind, offset }, group, Some(element))
 }
 
@@ -269,7 +292,7 @@ fn elsewhere(
         class_origin::STATIC => ("static", "in"),
         class_origin::INIT => ("init", "initialised at"),
         class_origin::FIRST_ACQUIRE => ("first acquisition", "first taken at"),
-        _ => ("inherited", "inherited from the parent process"),
+        _ => ("inherited", "inherited at"),
     };
     let group = |name: String, is_symbol| ClassGroup {
         name,
@@ -290,11 +313,69 @@ fn elsewhere(
         let key = Key::Variable { module, start, kind, offset: None };
         return (key, group(name.clone(), true), Some(name));
     }
+    if row.origin == class_origin::INHERITED {
+        // The parent's ledger is not among those given.
+        let name = format!("{what} {id} inherited from the parent process");
+        return (Key::Row(ledger, id), group(name, false), None);
+    }
     match place_of(&symbols.stack(row.stack)) {
         Some(frame) => {
             let key = Key::Place { origin: row.origin, kind: row.kind, place: place_key(frame) };
             (key, group(format!("{what} {verb} {}", short_place(frame)), false), None)
         }
         None => (Key::Row(ledger, id), group(format!("{what} of class {id}"), false), None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names of the locks at `offsets` of a variable `v` at 1000, and the classes they fall into.
+    fn names(size: u64, offsets: &[u64]) -> Vec<(String, String)> {
+        let variable = Variable { name: "v".into(), size, offsets: offsets.to_vec() };
+        let home = ("m".to_owned(), 1000, lock_kind::MUTEX);
+        let name = |&offset: &u64| {
+            let row = Class { kind: lock_kind::MUTEX, offset: 1000 + offset, ..Class::default() };
+            let (_, group, element) = in_variable(&home, &variable, &row);
+            (element.unwrap(), group.name)
+        };
+        offsets.iter().map(name).collect()
+    }
+
+    fn pair(a: &str, b: &str) -> (String, String) {
+        (a.into(), b.into())
+    }
+
+    #[test]
+    fn variables_of_one_lock_go_by_their_name() {
+        let lock = lock_bytes(lock_kind::MUTEX);
+        assert_eq!(names(lock, &[0]), [pair("v", "v")]);
+        assert_eq!(names(200 + 8, &[8]), [pair("v+0x8", "v+0x8")]);
+    }
+
+    #[test]
+    fn arrays_are_one_class() {
+        let lock = lock_bytes(lock_kind::MUTEX);
+        let bare = names(5 * lock, &[0, 3 * lock]);
+        assert_eq!(bare, [pair("v[0]", "v[]"), pair("v[3]", "v[]")]);
+        let of_structures = names(640, &[8, 72, 200]);
+        let expected = [pair("v+0x8", "v[]"), pair("v+0x48", "v[]"), pair("v+0xc8", "v[]")];
+        assert_eq!(of_structures, expected);
+    }
+
+    #[test]
+    fn members_of_a_structure_are_classes_of_their_own() {
+        let lock = lock_bytes(lock_kind::MUTEX);
+        let members = names(2 * lock + 10, &[0, lock]);
+        assert_eq!(members[0], pair("v", "v"));
+        assert_eq!(members[1].0, members[1].1);
+    }
+
+    #[test]
+    fn close_locks_without_a_symbol_are_an_array() {
+        let locks = [(64, 1), (160, 2), (200, 3), (240, 4), (400, 5), (440, 6)];
+        let found: Vec<_> = runs(&locks, 40).collect();
+        assert_eq!(found, [&locks[1..4]]);
     }
 }

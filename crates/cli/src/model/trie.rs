@@ -59,14 +59,15 @@ impl Trie {
         (1..).zip(&self.nodes[1..]).filter(|&(id, node)| {
             node.state != 0
                 && node.parent != 0
-                && node.mode & (mode::TRY | mode::JOIN) == 0
+                && is_acquisition(node)
+                && node.mode & mode::TRY == 0
                 && (node.folded != 0 || !self.segments(id).is_empty())
         })
     }
 
     /// Chains of two locks and more.
     pub fn chains(&self) -> u64 {
-        let is_chain = |n: &&Node| n.parent != 0 && n.mode & mode::JOIN == 0;
+        let is_chain = |n: &&Node| n.parent != 0 && is_acquisition(n);
         self.nodes.iter().filter(is_chain).count() as u64
     }
 
@@ -104,10 +105,15 @@ impl Trie {
     }
 }
 
+/// Other nodes say where a thread waited for something that is no lock, and what it held meanwhile.
+fn is_acquisition(node: &Node) -> bool {
+    node.class != 0
+}
+
 /// Where a folded pair stands for a class that has but one lock, it is that lock. So a global lock
 /// taken within many others keeps its identity, however many they are.
 fn unfold(ledger: &Ledger, nodes: &mut [Node]) {
-    let is_folded = |n: &&mut Node| n.inst == 0 && n.parent != 0 && n.mode & mode::JOIN == 0;
+    let is_folded = |n: &&mut Node| n.inst == 0 && n.parent != 0 && is_acquisition(n);
     let folded: HashSet<u32> = nodes.iter_mut().filter(is_folded).map(|node| node.class).collect();
     if folded.is_empty() {
         return;

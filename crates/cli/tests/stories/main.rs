@@ -4,6 +4,7 @@ mod damage;
 mod grades;
 mod nesting;
 mod online;
+mod processes;
 mod readers;
 mod selftest;
 mod size;

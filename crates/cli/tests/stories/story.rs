@@ -217,8 +217,7 @@ impl Story {
                 let ident = Ident::new(0, 0);
                 let wait = Acquire { addr: u64::from(joined), ident, mode: mode::JOIN, site };
                 let state = self.thread(thread);
-                let node = self.core.wait_context(state, &wait, &mut capture(site));
-                state.wait_begin(&wait, node);
+                state.wait_begin(&wait, 0);
                 self.core.find_deadlock(state, false, 7);
             }
             _ => panic!("what is {text:?}?"),
@@ -259,6 +258,21 @@ impl Story {
         self.acquire(thread, name, mode::COND_REACQUIRE, site, false);
     }
 
+    /// A child that inherits the locks seen so far, as by fork.
+    pub fn fork(&mut self) -> Self {
+        const TOKEN: u64 = 7;
+        self.core.writer().header().token.store(TOKEN, Relaxed);
+        let mut child = Self::new();
+        child.core.writer().header().pid.store(43, Relaxed);
+        child.core.writer().header().parent_token.store(TOKEN, Relaxed);
+        child.core.writer().header().start_realtime_ns.store(1, Relaxed);
+        for (name, lock) in &self.locks {
+            let ident = child.core.inherited_lock(lock.ident.class()).expect("room");
+            child.locks.insert(name.clone(), TheLock { ident, ..*lock });
+        }
+        child
+    }
+
     /// The ledger as it stands.
     pub fn ledger(&mut self) -> Ledger {
         Ledger::from_bytes(self.bytes()).expect("a sound ledger")
@@ -279,9 +293,14 @@ impl Story {
 
 /// The report on a story's ledger.
 pub fn report(ledger: Ledger) -> Report {
-    let ledgers = [ledger];
-    let names = Names { ledger: &ledgers[0] };
-    analyse_with(&ledgers, &[&names], &Silent)
+    reports(&[ledger])
+}
+
+/// The report on those of several processes.
+pub fn reports(ledgers: &[Ledger]) -> Report {
+    let names: Vec<Names<'_>> = ledgers.iter().map(|ledger| Names { ledger }).collect();
+    let names: Vec<&dyn Symbolise> = names.iter().map(|names| names as &dyn Symbolise).collect();
+    analyse_with(ledgers, &names, &Silent)
 }
 
 /// What a report says, in short: grade, kind and classes of each finding, and how many it stands for.

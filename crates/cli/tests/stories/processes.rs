@@ -1,0 +1,43 @@
+//! Several processes of one run.
+
+use crate::story::{Story, reports, told};
+
+const ABBA: &str = "T1: L(A)@1 L(B)@2 U(B) U(A)\nT2: L(B)@3 L(A)@4 U(A) U(B)";
+
+#[test]
+fn a_child_knows_its_locks_by_the_parents_names() {
+    let mut parent = Story::new();
+    parent.tell("T1: L(A) L(B) U(B) U(A)");
+    let mut child = parent.fork();
+    child.tell(ABBA);
+    let report = reports(&[child.ledger(), parent.ledger()]);
+    assert_eq!(told(&report), ["likely circular-dependency: A B"]);
+    assert_eq!(report.findings[0].pid, 43);
+    let pids: Vec<u32> = report.processes.iter().map(|process| process.pid).collect();
+    assert_eq!(pids, [42, 43], "in order of start");
+}
+
+#[test]
+fn without_the_parents_ledger_there_is_still_a_finding() {
+    let mut parent = Story::new();
+    parent.tell("T1: L(A) U(A) L(B) U(B)");
+    let mut child = parent.fork();
+    child.tell(ABBA);
+    let report = reports(&[child.ledger()]);
+    assert!(
+        told(&report)[0].starts_with("likely circular-dependency: lock "),
+        "{:?}",
+        told(&report)
+    );
+}
+
+#[test]
+fn what_two_processes_do_alike_is_told_once() {
+    let mut parent = Story::new();
+    parent.tell(ABBA);
+    let mut child = parent.fork();
+    child.tell(ABBA);
+    let report = reports(&[parent.ledger(), child.ledger()]);
+    assert_eq!(told(&report), ["likely circular-dependency: A B +1"]);
+    assert_eq!(report.summary.processes, 2);
+}
