@@ -48,6 +48,8 @@ pub enum TableId {
     Findings = 10,
     /// [`crate::rows::Step`]
     Steps = 11,
+    /// [`crate::rows::Usage`]
+    Usages = 12,
 }
 
 /// One slot of the table directory.

@@ -161,8 +161,16 @@ row! {
         next_live: u32,
         /// Previous of the list of live threads, 0 at the head. Changes.
         prev_live: u32,
+        /// Signals that are open: handled by the program and not blocked in the thread. Changes.
+        open_signals: u64,
+        /// Signal whose handler runs in the thread, 0 for none. Changes.
+        in_signal: u32,
+        /// Thread that waits for this one's end, 0 if none does: its end is something it holds. Changes.
+        joiner: u32,
+        /// Stack pointer at that handler's entry, to notice that it was left by a long jump. Changes.
+        handler_sp: u64,
         /// Not used.
-        reserved: [u64; 11],
+        reserved: [u64; 8],
     }
 }
 
@@ -174,6 +182,16 @@ pub mod segment_kind {
     pub const CREATED: u32 = 2;
     /// After the thread joined another; `peer` is the last segment of the joined thread.
     pub const JOINED: u32 = 3;
+    /// After a barrier; `peer` is the barrier's meeting, a segment of kind MEETING.
+    pub const BARRIER: u32 = 4;
+    /// Not a thread's: all that came before a barrier was passed. Its `peer` is one of those segments,
+    /// its `prev` another meeting segment of the same round with the next, and so on.
+    pub const MEETING: u32 = 5;
+    /// After a semaphore wait that can only have been granted by one post; `peer` is the poster's
+    /// segment.
+    pub const POSTED: u32 = 6;
+    /// After the thread posted a semaphore.
+    pub const POSTS: u32 = 7;
 }
 
 row! {
@@ -288,6 +306,8 @@ pub mod mode {
     pub const COND_REACQUIRE: u16 = 16;
     /// Not a lock but a thread: `pthread_join`.
     pub const JOIN: u16 = 32;
+    /// Not a lock but a condition variable: a wait on it, which keeps what is held.
+    pub const COND_WAIT: u16 = 64;
 }
 
 row! {
@@ -340,19 +360,89 @@ row! {
     }
 }
 
+/// What is not async-signal-safe ([`finding_kind::UNSAFE_CALL`]).
+pub mod unsafe_call {
+    /// malloc, calloc, realloc, free and their kin.
+    pub const MALLOC: u64 = 1;
+    /// stdio on a stream that is in use outside.
+    pub const STDIO: u64 = 2;
+}
+
+/// Bits of [`Usage::bits`], the kernel's usage states with a signal in the interrupt's place.
+pub mod usage {
+    /// Acquired in the signal's handler.
+    pub const USED_IN: u32 = 1;
+    /// Read-acquired in the signal's handler.
+    pub const USED_IN_READ: u32 = 2;
+    /// Acquired with the signal handled and not blocked.
+    pub const OPEN: u32 = 4;
+    /// Read-acquired with the signal handled and not blocked.
+    pub const OPEN_READ: u32 = 8;
+}
+
+row! {
+    /// A lock class is used in a way that matters to a signal: the first time for each thread.
+    Usage in Usages x 64 = 32 bytes {
+        /// The class.
+        class: u32,
+        /// Signal number.
+        signal: u32,
+        /// One of [`usage`].
+        bits: u32,
+        /// The acquisition ([`Node`]).
+        node: u32,
+        /// Its segment.
+        segment: u32,
+        /// Instance.
+        inst: u32,
+        /// Not used.
+        reserved: u32,
+    }
+}
+
 /// What was found ([`Finding::kind`]); the report's names are in docs/report-kinds.md.
 pub mod finding_kind {
     /// Threads wait for each other in a circle, now.
     pub const DEADLOCK: u8 = 1;
     /// A thread waits for a lock that it holds itself.
     pub const SELF_DEADLOCK: u8 = 2;
-    /// A lock was unlocked that the thread does not hold.
+    /// A lock was unlocked that the thread does not hold; `other_thread` does, if it is not 0.
     pub const BAD_UNLOCK: u8 = 3;
+    /// Memory was freed or unmapped with a lock in it that `other_thread` holds.
+    pub const HELD_FREED: u8 = 4;
+    /// A lock was destroyed that `other_thread` holds or waits for.
+    pub const HELD_DESTROYED: u8 = 5;
+    /// A lock was initialised again that `other_thread` holds.
+    pub const HELD_INITIALISED: u8 = 6;
+    /// A destroyed lock was used.
+    pub const USE_AFTER_DESTROY: u8 = 7;
+    /// A thread ended that holds the lock.
+    pub const EXIT_HELD: u8 = 8;
+    /// A forked child uses the lock, which `other_thread` of the parent held at the fork.
+    pub const FORK_HELD: u8 = 9;
+    /// A condition wait keeps another lock: `node` is what is kept, the lock is the wait's mutex.
+    pub const WAIT_HELD: u8 = 10;
+    /// A condition variable (`addr`) is waited on with another mutex (`class`, `inst`) than that of the
+    /// waits under way, which is `detail` (an address) and was given at `other_stack`.
+    pub const COND_MISMATCH: u8 = 11;
+    /// A robust mutex whose owner died was unlocked without having been made consistent.
+    pub const UNLOCK_INCONSISTENT: u8 = 12;
+    /// A signal handler called something that is not async-signal-safe while the thread, or another,
+    /// uses it outside: `detail` is the signal, `class` 0, `other_stack` a use outside, and `addr` one
+    /// of [`super::unsafe_call`].
+    pub const UNSAFE_CALL: u8 = 13;
+    /// An assertion that the thread holds the lock failed.
+    pub const NOT_HELD: u8 = 14;
+    /// A lock was unlocked that had been pinned at `other_stack`.
+    pub const UNPINNED: u8 = 15;
+    /// A lock that may sleep was acquired with a spinning lock held (the kernel's invalid wait
+    /// context): `node` is what was held.
+    pub const WAIT_CONTEXT: u8 = 16;
 }
 
 row! {
     /// Something wrong that was seen while it happened.
-    Finding in Findings x 32 = 64 bytes {
+    Finding in Findings x 32 = 96 bytes {
         /// One of [`finding_kind`].
         kind: u8,
         /// Not used.
@@ -381,6 +471,14 @@ row! {
         time_ns: u64,
         /// Times it was met again. Changes.
         repeats: u64,
+        /// The other thread that it takes, 0 if none.
+        other_thread: u32,
+        /// Where that was, 0 if unknown.
+        other_stack: u32,
+        /// See the kind.
+        detail: u64,
+        /// Not used.
+        reserved2: [u64; 2],
     }
 }
 

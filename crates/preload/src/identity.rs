@@ -131,6 +131,15 @@ pub unsafe fn stamped<T: Identify>(this: *const T) -> Option<Ident> {
     Some(Ident(ident.load(Relaxed)))
 }
 
+/// The identity of a lock that was met before, stamped or not.
+///
+/// # Safety
+/// `this` points to such an object.
+pub unsafe fn known<T: Identify>(this: *const T) -> Option<Ident> {
+    // SAFETY: the caller's promise.
+    unsafe { stamped(this) }.or_else(|| UNSTAMPED.get(this as u64))
+}
+
 unsafe fn stamp<T: Identify>(this: *const T, ident: Ident) {
     // SAFETY: the caller vouches for an object that can carry a stamp.
     unsafe {
@@ -225,6 +234,20 @@ unsafe fn new_lock<T: Identify>(
 /// needlessly.
 const CLASS_FRAMES: usize = 12;
 
+/// What a destroyed lock's magic differs by, so that its use is noticed.
+const DESTROYED: u64 = 0x5a5a_0000_0000_0000;
+
+/// The identity that a lock had when it was destroyed, if nothing has been written there since.
+///
+/// # Safety
+/// `this` points to such an object.
+pub unsafe fn destroyed<T: Identify>(this: *const T) -> Option<Ident> {
+    // SAFETY: the caller's promise.
+    let (magic, ident) = unsafe { (word(this, T::MAGIC), word(this, T::IDENT)) };
+    (magic.load(Relaxed) == NONCE.load(Relaxed) ^ this as u64 ^ DESTROYED)
+        .then(|| Ident(ident.load(Relaxed)))
+}
+
 /// The lock's life is over.
 ///
 /// # Safety
@@ -234,8 +257,7 @@ pub unsafe fn forget<T: Identify>(this: *const T) {
     if unsafe { stamped(this) }.is_some() {
         // SAFETY: as above; the stamp's bytes are ours as long as it is there.
         unsafe {
-            word(this, T::MAGIC).store(0, Relaxed);
-            word(this, T::IDENT).store(0, Relaxed);
+            word(this, T::MAGIC).store(NONCE.load(Relaxed) ^ this as u64 ^ DESTROYED, Relaxed);
         }
     } else if UNSTAMPED.get(this as u64).is_some() {
         state::with_core(|_| UNSTAMPED.remove(this as u64));

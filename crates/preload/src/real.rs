@@ -7,8 +7,8 @@ use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 pub use libc::{
-    clockid_t, pthread_attr_t, pthread_cond_t, pthread_mutex_t, pthread_mutexattr_t,
-    pthread_rwlock_t, pthread_rwlockattr_t, pthread_t, timespec,
+    clockid_t, pthread_attr_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t,
+    pthread_mutexattr_t, pthread_rwlock_t, pthread_rwlockattr_t, pthread_t, timespec,
 };
 
 /// A thread's start routine.
@@ -98,6 +98,7 @@ real! {
     pthread_mutex_timedlock(m: *mut pthread_mutex_t, t: *const timespec) -> c_int, None, libc::ENOSYS;
     pthread_mutex_clocklock(m: *mut pthread_mutex_t, c: clockid_t, t: *const timespec) -> c_int, None, libc::ENOSYS;
     pthread_mutex_unlock(m: *mut pthread_mutex_t) -> c_int, None, libc::ENOSYS;
+    pthread_mutex_consistent(m: *mut pthread_mutex_t) -> c_int, None, libc::ENOSYS;
 
     pthread_rwlock_init(l: *mut pthread_rwlock_t, a: *const pthread_rwlockattr_t) -> c_int, None, libc::ENOSYS;
     pthread_rwlock_destroy(l: *mut pthread_rwlock_t) -> c_int, None, libc::ENOSYS;
@@ -111,6 +112,8 @@ real! {
     pthread_rwlock_clockwrlock(l: *mut pthread_rwlock_t, c: clockid_t, t: *const timespec) -> c_int, None, libc::ENOSYS;
     pthread_rwlock_unlock(l: *mut pthread_rwlock_t) -> c_int, None, libc::ENOSYS;
 
+    pthread_cond_init(c: *mut pthread_cond_t, a: *const pthread_condattr_t) -> c_int, Some(c"GLIBC_2.3.2"), libc::ENOSYS;
+    pthread_cond_destroy(c: *mut pthread_cond_t) -> c_int, Some(c"GLIBC_2.3.2"), libc::ENOSYS;
     pthread_cond_wait(c: *mut pthread_cond_t, m: *mut pthread_mutex_t) -> c_int, Some(c"GLIBC_2.3.2"), libc::ENOSYS;
     pthread_cond_timedwait(c: *mut pthread_cond_t, m: *mut pthread_mutex_t, t: *const timespec) -> c_int, Some(c"GLIBC_2.3.2"), libc::ENOSYS;
     pthread_cond_clockwait(c: *mut pthread_cond_t, m: *mut pthread_mutex_t, k: clockid_t, t: *const timespec) -> c_int, None, libc::ENOSYS;

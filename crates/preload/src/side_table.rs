@@ -54,6 +54,14 @@ impl SideTable {
         self.put(key, ident.0);
     }
 
+    /// The value stored for `key`, to be changed in place by those who agree what it means.
+    pub fn word(&self, key: u64) -> Option<&'static AtomicU64> {
+        // Acquire pairs with the Release in `grow`: the table's slots are filled.
+        // SAFETY: null or a table that stays mapped.
+        let table = unsafe { self.table.load(Acquire).as_ref() }?;
+        Some(&table.slot(key)?.value)
+    }
+
     /// Forgets a value. To be called under the core's lock.
     pub fn remove(&self, key: u64) {
         if self.get(key).is_some() {

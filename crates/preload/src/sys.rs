@@ -70,6 +70,13 @@ pub fn futex_wait(word: &AtomicU32, value: u32, timeout_ns: i64) {
     unsafe { syscall!(libc::SYS_futex, word.as_ptr(), op, value, &raw const ts) };
 }
 
+/// Sleeps.
+pub fn sleep_ns(ns: i64) {
+    let ts = libc::timespec { tv_sec: 0, tv_nsec: ns };
+    // SAFETY: the timespec outlives the call; no remainder wanted.
+    unsafe { syscall!(libc::SYS_nanosleep, &raw const ts, 0usize) };
+}
+
 /// Wakes one waiter on `word`.
 pub fn futex_wake(word: &AtomicU32) {
     let op = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;

@@ -2,7 +2,6 @@
 //! thing (class, context, segment, thread), or when a thread is about to block.
 
 use core::ptr;
-use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
 use lockwright_ledger::Writer;
@@ -54,6 +53,8 @@ pub struct Core {
     classes: Index,
     locks: Index,
     pairs: Index,
+    pub(super) misuses: Index,
+    pub(super) usages: Index,
     /// First of the list of live threads.
     live: u32,
     /// Freed [`Arena`]s, linked by offset through their first word.
@@ -72,6 +73,8 @@ impl Core {
             classes: Index::new(),
             locks: Index::new(),
             pairs: Index::new(),
+            misuses: Index::new(),
+            usages: Index::new(),
             live: 0,
             free_arenas: 0,
             epoch: 1,
@@ -117,7 +120,7 @@ impl Core {
         id
     }
 
-    fn captured(&mut self, capture: Capture<'_>) -> u32 {
+    pub(super) fn captured(&mut self, capture: Capture<'_>) -> u32 {
         let mut frames = [0; MAX_FRAMES];
         let n = capture(&mut frames).min(MAX_FRAMES);
         self.stack(&frames[..n])
@@ -228,6 +231,9 @@ impl Core {
         if !is_idle {
             self.attest(node, thread.segment());
         }
+        if thread.in_signal() != 0 || thread.open_signals() != 0 {
+            self.note_usage(thread, lock, node);
+        }
         thread.remember(probe.key, node);
         Probe { key: probe.key, node, hit: true }
     }
@@ -291,13 +297,23 @@ impl Core {
         true
     }
 
-    /// A context for a wait that is no acquisition (a join): where it waits and what is held meanwhile.
+    /// A context for a wait that is no acquisition (a join, a condition wait): where it waits and what
+    /// is held meanwhile. Remembered as `probe`.
     pub fn wait_context(
         &mut self,
         thread: &mut ThreadState,
         wait: &Acquire,
+        probe: Probe,
         capture: Capture<'_>,
     ) -> u32 {
+        let node = self.wait_node(thread, wait, capture);
+        if node != 0 {
+            thread.remember(probe.key, node);
+        }
+        node
+    }
+
+    fn wait_node(&mut self, thread: &mut ThreadState, wait: &Acquire, capture: Capture<'_>) -> u32 {
         let mut row = Node {
             parent: self.place_held(thread),
             mode: wait.mode,
@@ -313,7 +329,7 @@ impl Core {
     }
 
     /// Gives every held lock its own context and returns the innermost one's.
-    fn place_held(&mut self, thread: &mut ThreadState) -> u32 {
+    pub(super) fn place_held(&mut self, thread: &mut ThreadState) -> u32 {
         let depth = thread.depth();
         let mut first = depth;
         // SAFETY: entries up to depth exist.
@@ -422,21 +438,6 @@ impl Core {
         true
     }
 
-    /// A lock was unlocked by a thread that does not hold it: whoever does, holds it no more.
-    pub fn released_by_other(&mut self, addr: u64) {
-        let mut next = self.live;
-        while let Some(&thread) = self.writer.get::<Thread>(next) {
-            next = thread.next_live;
-            for at in held_of(&self.writer, &thread) {
-                // SAFETY: within the thread's held array; the word is only accessed atomically.
-                let word = unsafe { AtomicU64::from_ptr(&raw mut (*at).addr) };
-                if word.compare_exchange(addr, 0, Relaxed, Relaxed).is_ok() {
-                    return;
-                }
-            }
-        }
-    }
-
     // --- threads -------------------------------------------------------------------------------
 
     /// A thread begins. Its state stays valid until [`Core::thread_exit`]. `None` where there is no
@@ -533,6 +534,11 @@ impl Core {
         let before = thread.segment();
         self.next_segment(thread, segment_kind::CREATED, 0, stack);
         (before, stack)
+    }
+
+    /// A thread begins to wait for the end of `target`, or gives up (`joiner` 0).
+    pub fn thread_joins(&mut self, target: u32, joiner: u32) {
+        self.writer.update::<Thread>(target, |row| row.joiner = joiner);
     }
 
     /// The thread has joined another, whose last segment was `last`.

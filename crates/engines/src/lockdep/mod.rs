@@ -16,10 +16,14 @@
 
 mod core;
 mod key;
+mod misuse;
+mod signals;
 mod thread;
 mod walk;
 
 pub use self::core::{Core, Origin};
+pub use self::misuse::{Holder, Misuse};
+pub use self::signals::Interrupted;
 pub use self::thread::{Probe, ThreadState};
 
 /// Which lock: its instance number (one per life of the lock, from 1) and its class row, as stamped
@@ -28,6 +32,9 @@ pub use self::thread::{Probe, ThreadState};
 pub struct Ident(pub u64);
 
 impl Ident {
+    /// No lock.
+    pub const NONE: Self = Self(0);
+
     /// Packs the two.
     pub const fn new(inst: u32, class: u32) -> Self {
         Self((class as u64) << 32 | inst as u64)

@@ -105,6 +105,12 @@ impl ThreadState {
         self.row.top == self.row.base
     }
 
+    /// Somebody may wait for this thread: it holds a lock, or another thread joins it. The entry of an
+    /// acquisition under way (`reserved`: 1) is not held.
+    pub fn is_obstacle(&self, reserved: u32) -> bool {
+        self.depth() > reserved || self.row.joiner != 0
+    }
+
     /// Entry `i`, from 1 for the outermost; 0 is "nothing held".
     #[inline(always)]
     pub(super) fn entry(&self, i: u32) -> *mut Held {
@@ -200,6 +206,13 @@ impl ThreadState {
         self.set_top(unsafe { top.sub(1) });
     }
 
+    /// The innermost held lock is `addr`.
+    #[inline(always)]
+    pub fn is_innermost(&self, addr: u64) -> bool {
+        // SAFETY: the top is an entry, or "nothing held", whose addr is 0.
+        unsafe { (*self.top()).addr == addr }
+    }
+
     /// Takes the innermost held lock off if it is `addr`: the fast path of release. Returns false if
     /// it is another; then call [`ThreadState::release`].
     #[inline(always)]
@@ -211,6 +224,9 @@ impl ThreadState {
                 return false;
             }
             if (*top).recursion != 0 {
+                if (*top).recursion & CLOSER != 0 {
+                    return false;
+                }
                 (*top).recursion -= 1;
                 return true;
             }
@@ -236,6 +252,7 @@ impl ThreadState {
         let at = self.entry(i);
         // SAFETY: `find` gave a valid position.
         unsafe {
+            (*at).recursion &= !CLOSER;
             if (*at).recursion != 0 {
                 (*at).recursion -= 1;
                 return true;
@@ -266,6 +283,8 @@ impl ThreadState {
     fn repair(&mut self) {
         let depth = self.depth();
         let mut kept = 0;
+        // Somebody may have changed what the first key is made of.
+        self.rekey();
         // SAFETY: entry 0 exists.
         let mut parent = unsafe { (*self.entry(0)).key };
         for i in 1..=depth {
@@ -297,8 +316,18 @@ impl ThreadState {
     /// Begins all keys anew: the thread is in another segment.
     pub(super) fn set_segment(&mut self, segment: u32) {
         self.row.segment = segment;
+        self.rekey();
+    }
+
+    /// Computes the key of "nothing held" anew, from all that a validated chain is valid for: the
+    /// segment, the open signals and the handler that runs.
+    pub(super) fn rekey(&mut self) {
+        let context = [
+            u64::from(self.row.segment) << 32 | u64::from(self.row.in_signal),
+            self.row.open_signals,
+        ];
         // SAFETY: entry 0 exists.
-        unsafe { (*self.entry(0)).key = key::hash(&[u64::from(segment)]) };
+        unsafe { (*self.entry(0)).key = key::hash(&context) };
         self.row.dirty = u32::from(!self.is_idle());
     }
 
@@ -327,6 +356,34 @@ impl ThreadState {
         unsafe { (*self.entry(i)).recursion += 1 };
         self.row.acquisitions += 1;
         true
+    }
+
+    /// The innermost held lock is a robust mutex; its last owner died, if `inconsistent`.
+    pub fn mark_robust(&mut self, inconsistent: bool) {
+        let flags = ROBUST | if inconsistent { INCONSISTENT } else { 0 };
+        // SAFETY: the top is an entry.
+        unsafe {
+            (*self.top()).flags |= flags;
+            (*self.top()).recursion |= if inconsistent { CLOSER } else { 0 };
+        }
+    }
+
+    /// The held lock's last owner died and nobody has made it consistent.
+    pub fn is_inconsistent(&self, addr: u64) -> bool {
+        self.find(addr)
+            // SAFETY: `find` gave a valid position.
+            .is_some_and(|i| unsafe { (*self.entry(i)).flags } & INCONSISTENT != 0)
+    }
+
+    /// The held lock has been made consistent. Returns whether it needed to be.
+    pub fn mark_consistent(&mut self, addr: u64) -> bool {
+        let Some(i) = self.find(addr) else { return false };
+        // SAFETY: `find` gave a valid position.
+        let held = unsafe { &mut *self.entry(i) };
+        let was = held.flags & INCONSISTENT != 0;
+        held.flags &= !INCONSISTENT;
+        held.recursion &= !CLOSER;
+        was
     }
 
     /// A condition wait gives the held lock `addr` up until [`ThreadState::cond_reacquired`]; it stays
@@ -386,7 +443,7 @@ impl ThreadState {
     /// Publishes that the thread is about to wait in context `node`; it can be seen by
     /// [`super::Core::find_deadlock`] of other threads from here on.
     pub fn wait_begin(&mut self, lock: &Acquire, node: u32) {
-        self.row.contended += u64::from(lock.mode & mode::JOIN == 0);
+        self.row.contended += u64::from(lock.mode & (mode::JOIN | mode::COND_WAIT) == 0);
         self.row.wait_addr = lock.addr;
         self.row.wait_inst = lock.ident.inst();
         self.row.wait_class = lock.ident.class();
@@ -406,6 +463,12 @@ impl ThreadState {
     }
 }
 
+/// [`Held::recursion`]: its release is not for the fast path. Private to the engine.
+const CLOSER: u32 = 1 << 31;
+/// [`Held::flags`]: a robust mutex, whose owner may end. Private to the engine.
+pub(super) const ROBUST: u16 = 1 << 13;
+/// [`Held::flags`]: its last owner died and nobody has made it consistent. Private to the engine.
+pub(super) const INCONSISTENT: u16 = 1 << 12;
 /// [`Held::flags`]: given up in the middle of the stack, to be removed. Private to the engine.
 pub(super) const DEAD: u16 = 1 << 15;
 /// [`Held::flags`]: `node` is the instance's own context below its parent. Private to the engine.

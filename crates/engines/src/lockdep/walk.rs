@@ -91,7 +91,9 @@ impl Core {
         let seq = unsafe { AtomicU32::from_ptr(&raw mut (*row).wait_seq) }.load(Acquire);
         // SAFETY: as above; written before the seq word we acquired.
         let (wait_mode, state) = unsafe { ((*row).wait_mode, (*row).state) };
-        (seq & 1 == 1 && state == thread_state::LIVE && wait_mode as u16 & mode::TIMED == 0)
+        (seq & 1 == 1
+            && state == thread_state::LIVE
+            && wait_mode as u16 & (mode::TIMED | mode::COND_WAIT) == 0)
             .then_some(seq)
     }
 

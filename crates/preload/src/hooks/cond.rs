@@ -1,20 +1,30 @@
 //! Condition waits: the mutex is given up and taken again inside, past our other wrappers.
 
 use core::ffi::c_int;
+use core::sync::atomic::Ordering::Relaxed;
 
-use libc::{clockid_t, pthread_cond_t, pthread_mutex_t, timespec};
-use lockwright_engines::lockdep::Ident;
-use lockwright_ledger::rows::mode;
+use libc::{clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, timespec};
+use lockwright_engines::lockdep::{Acquire, Ident, Misuse, ThreadState};
+use lockwright_ledger::rows::{Held, finding_kind, mode};
 
-use super::watch;
-use crate::{real, tls};
+use super::{misuse, watch};
+use crate::side_table::SideTable;
+use crate::{real, state, tls};
 
 type Cond = *mut pthread_cond_t;
 type Mutex = *mut pthread_mutex_t;
 
+/// Waits under way on each condition variable: number << 48 | address of the mutex.
+static WAITS: SideTable = SideTable::new();
+
+/// Bits of a [`WAITS`] word that are the mutex's address.
+const ADDRESS: u64 = (1 << 48) - 1;
+/// One wait in a [`WAITS`] word.
+const ONE: u64 = 1 << 48;
+
 pub unsafe extern "C-unwind" fn wait(c: Cond, m: Mutex, site: u64) -> c_int {
     // SAFETY: forwarded.
-    unsafe { around(m, site, || real::pthread_cond_wait(c, m)) }
+    unsafe { around(c, m, site, 0, || real::pthread_cond_wait(c, m)) }
 }
 
 pub unsafe extern "C-unwind" fn timedwait(
@@ -24,7 +34,7 @@ pub unsafe extern "C-unwind" fn timedwait(
     site: u64,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { around(m, site, || real::pthread_cond_timedwait(c, m, t)) }
+    unsafe { around(c, m, site, mode::TIMED, || real::pthread_cond_timedwait(c, m, t)) }
 }
 
 pub unsafe extern "C-unwind" fn clockwait(
@@ -35,25 +45,79 @@ pub unsafe extern "C-unwind" fn clockwait(
     site: u64,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { around(m, site, || real::pthread_cond_clockwait(c, m, clock, t)) }
+    unsafe { around(c, m, site, mode::TIMED, || real::pthread_cond_clockwait(c, m, clock, t)) }
 }
 
-unsafe fn around(m: Mutex, site: u64, wait: impl FnOnce() -> c_int) -> c_int {
+pub unsafe extern "C-unwind" fn init(
+    c: Cond,
+    attr: *const pthread_condattr_t,
+    _site: u64,
+) -> c_int {
+    forget(c);
+    // SAFETY: forwarded.
+    unsafe { real::pthread_cond_init(c, attr) }
+}
+
+pub unsafe extern "C-unwind" fn destroy(c: Cond, _site: u64) -> c_int {
+    // SAFETY: forwarded. It waits for waiters that are on their way out.
+    let result = unsafe { real::pthread_cond_destroy(c) };
+    forget(c);
+    result
+}
+
+/// A condition variable's life is over, or begins: nobody waits on it.
+fn forget(c: Cond) {
+    if let Some(word) = WAITS.word(c as u64) {
+        word.store(0, Relaxed);
+    }
+}
+
+unsafe fn around(c: Cond, m: Mutex, site: u64, timed: u16, wait: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: as `watch::thread`.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return wait() };
-    let address = m as u64;
-    let Some(i) = thread.find(address) else { return wait() };
-    if i == thread.depth() {
-        // The innermost lock comes back where it was: no new order. The entry stays, marked, so that
-        // a cleanup handler that runs when the wait is cancelled finds the mutex held, as it is.
-        thread.cond_release(address);
-        let result = wait();
-        thread.cond_reacquired(address);
-        return result;
-    }
-    // Locks taken after the mutex stay held: coming back, it is taken inside them. That order is put
-    // on record before the wait.
+    let Some(i) = thread.find(m as u64) else { return wait() };
     let held = thread.held()[i as usize - 1];
+    let lock = Acquire {
+        addr: c as u64,
+        ident: Ident::new(held.inst, held.class),
+        mode: mode::COND_WAIT | timed,
+        site,
+    };
+    let (node, is_new) = watch::wait_context(thread, &lock);
+    if is_new && others_held(thread, m as u64) {
+        misuse::tell(thread, &Misuse::new(finding_kind::WAIT_HELD, m as u64, lock.ident));
+    }
+    let waits = enter(thread, c, m, lock.ident);
+    thread.wait_begin(&lock, node);
+    let result = match i == thread.depth() {
+        true => {
+            // The innermost lock comes back where it was: no new order. The entry stays, marked, so
+            // that a cleanup handler that runs when the wait is cancelled finds the mutex held, as
+            // it is.
+            thread.cond_release(m as u64);
+            let result = wait();
+            thread.cond_reacquired(m as u64);
+            result
+        }
+        false => reordered(thread, m as u64, &held, site, wait),
+    };
+    thread.wait_end();
+    if let Some(word) = waits {
+        leave(word);
+    }
+    result
+}
+
+/// Locks taken after the mutex stay held: coming back, it is taken inside them. That order is put on
+/// record before the wait.
+#[cold]
+fn reordered(
+    thread: &mut ThreadState,
+    address: u64,
+    held: &Held,
+    site: u64,
+    wait: impl FnOnce() -> c_int,
+) -> c_int {
     thread.release(address);
     let ident = Ident::new(held.inst, held.class);
     let known = watch::before(thread, address, ident, mode::COND_REACQUIRE, site);
@@ -62,4 +126,49 @@ unsafe fn around(m: Mutex, site: u64, wait: impl FnOnce() -> c_int) -> c_int {
         thread.acquired(address);
     }
     result
+}
+
+fn others_held(thread: &ThreadState, address: u64) -> bool {
+    thread.held().iter().any(|held| held.addr != 0 && held.addr != address)
+}
+
+/// Counts a wait, and tells if those under way on the same condition variable gave another mutex.
+fn enter(
+    thread: &mut ThreadState,
+    c: Cond,
+    m: Mutex,
+    ident: Ident,
+) -> Option<&'static core::sync::atomic::AtomicU64> {
+    let (key, mutex) = (c as u64, m as u64 & ADDRESS);
+    let word = WAITS.word(key).or_else(|| {
+        state::with_core(|_| {
+            if WAITS.word(key).is_none() {
+                WAITS.insert(key, Ident(mutex));
+            }
+            WAITS.word(key)
+        })?
+    })?;
+    // Relaxed: a count and an address that say nothing about other memory.
+    let before = word
+        .fetch_update(Relaxed, Relaxed, |old| {
+            let waits = old >> 48;
+            let address = if waits == 0 { mutex } else { old & ADDRESS };
+            Some(waits.wrapping_add(1) << 48 | address)
+        })
+        .unwrap_or(0);
+    if before >> 48 != 0 && before & ADDRESS != mutex {
+        let other = state::with_core(|core| core.cond_waiter(key, thread.id())).flatten();
+        let what = Misuse {
+            detail: before & ADDRESS,
+            other_thread: other.map_or(0, |other| other.0),
+            other_stack: other.map_or(0, |other| other.1),
+            ..Misuse::new(finding_kind::COND_MISMATCH, key, ident)
+        };
+        misuse::tell(thread, &what);
+    }
+    Some(word)
+}
+
+fn leave(word: &core::sync::atomic::AtomicU64) {
+    let _ = word.fetch_update(Relaxed, Relaxed, |old| (old >> 48 != 0).then(|| old - ONE));
 }

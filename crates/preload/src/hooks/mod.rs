@@ -4,6 +4,7 @@
 
 mod cond;
 mod fork;
+mod misuse;
 mod mutex;
 mod rwlock;
 mod thread;
@@ -38,6 +39,8 @@ export! {
     pthread_mutex_timedlock("rdx"): mutex::timedlock;
     pthread_mutex_clocklock("rcx"): mutex::clocklock;
     pthread_mutex_unlock("rsi"): mutex::unlock;
+    pthread_mutex_consistent("rsi"): mutex::consistent;
+    pthread_mutex_consistent_np("rsi"): mutex::consistent;
     __pthread_mutex_init("rdx"): mutex::init;
     __pthread_mutex_destroy("rsi"): mutex::destroy;
     __pthread_mutex_lock("rsi"): mutex::lock;
@@ -66,6 +69,9 @@ export! {
     pthread_cond_wait("rdx"): cond::wait;
     pthread_cond_timedwait("rcx"): cond::timedwait;
     pthread_cond_clockwait("r8"): cond::clockwait;
+
+    pthread_cond_init("rdx"): cond::init;
+    pthread_cond_destroy("rsi"): cond::destroy;
 
     pthread_create("r8"): thread::create;
     pthread_join("rdx"): thread::join;

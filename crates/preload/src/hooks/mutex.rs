@@ -4,8 +4,9 @@ use core::ffi::c_int;
 
 use libc::{clockid_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
 use lockwright_engines::lockdep::{Acquire, Ident, ThreadState};
-use lockwright_ledger::rows::mode;
+use lockwright_ledger::rows::{finding_kind, mode};
 
+use super::misuse;
 use super::watch::{self, Blocking};
 use crate::identity::{self, Birth, kind_of, mutex_kind};
 use crate::{real, state, tls};
@@ -17,9 +18,19 @@ pub unsafe extern "C-unwind" fn init(
     attr: *const pthread_mutexattr_t,
     _site: u64,
 ) -> c_int {
+    if state::status() != state::ACTIVE {
+        // SAFETY: forwarded.
+        return unsafe { real::pthread_mutex_init(m, attr) };
+    }
+    // SAFETY: the caller's memory, large enough for a mutex; what it says is only a hint.
+    if unsafe { identity::stamped(m).is_some() && is_locked(m) }
+        && let Some(thread) = watch::thread()
+    {
+        misuse::if_held(thread, finding_kind::HELD_INITIALISED, m as u64, m as u64 + 1);
+    }
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_mutex_init(m, attr) };
-    if result == 0 && state::status() == state::ACTIVE {
+    if result == 0 {
         // SAFETY: just initialised.
         unsafe { identity::identify(m, Birth::Init) };
     }
@@ -27,6 +38,12 @@ pub unsafe extern "C-unwind" fn init(
 }
 
 pub unsafe extern "C-unwind" fn destroy(m: Mutex, _site: u64) -> c_int {
+    // SAFETY: the caller's mutex.
+    if unsafe { identity::stamped(m).is_some() && is_locked(m) }
+        && let Some(thread) = watch::thread()
+    {
+        misuse::if_held(thread, finding_kind::HELD_DESTROYED, m as u64, m as u64 + 1);
+    }
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_mutex_destroy(m) };
     if result == 0 {
@@ -34,6 +51,12 @@ pub unsafe extern "C-unwind" fn destroy(m: Mutex, _site: u64) -> c_int {
         unsafe { identity::forget(m) };
     }
     result
+}
+
+/// Somebody holds the mutex, by its own word.
+unsafe fn is_locked(m: Mutex) -> bool {
+    // SAFETY: the caller's mutex; `__lock` at offset 0.
+    unsafe { m.cast::<u32>().read_volatile() != 0 }
 }
 
 pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64) -> c_int {
@@ -181,11 +204,17 @@ unsafe fn acquire_special(
         0 => block(),
         owner => {
             let (lock, node) = thread.reserved(lock.addr);
-            let holds = thread.depth() > 1;
+            let holds = thread.is_obstacle(1);
             watch::wait(thread, &lock, node, holds, Blocking { relock_fails, owner }, block)
         }
     };
-    watch::settle(thread, lock.addr, result)
+    watch::settle(thread, lock.addr, result);
+    // SAFETY: the caller's mutex.
+    let robust = unsafe { kind_of(m) } & mutex_kind::ROBUST != 0;
+    if robust && (result == 0 || result == libc::EOWNERDEAD) {
+        thread.mark_robust(result == libc::EOWNERDEAD);
+    }
+    result
 }
 
 pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64) -> c_int {
@@ -205,10 +234,50 @@ pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64) -> c_int {
 }
 
 pub unsafe extern "C-unwind" fn unlock(m: Mutex, _site: u64) -> c_int {
+    // SAFETY: as `watch::thread`.
+    if let Some(thread) = unsafe { tls::get().as_mut() } {
+        if !thread.is_innermost(m as u64) {
+            // SAFETY: forwarded.
+            return unsafe { unlock_otherwise(m, thread) };
+        }
+        // SAFETY: forwarded.
+        let result = unsafe { real::pthread_mutex_unlock(m) };
+        // The mutex may be gone by now: only its address is used.
+        if result == 0 && !thread.release_innermost(m as u64) {
+            misuse::released_oddly(thread, m as u64);
+        }
+        return result;
+    }
+    // SAFETY: forwarded.
+    unsafe { real::pthread_mutex_unlock(m) }
+}
+
+/// Not the innermost, or not held at all.
+#[inline(never)]
+unsafe fn unlock_otherwise(m: Mutex, thread: &mut ThreadState) -> c_int {
+    let held = thread.find(m as u64).is_some();
+    // SAFETY: the caller's mutex, still locked.
+    let (locked, ident) = unsafe { (held || is_locked(m), identity::known(m)) };
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_mutex_unlock(m) };
-    if result == 0 {
-        watch::released(m as u64);
+    if held && result == 0 {
+        misuse::released_oddly(thread, m as u64);
+    } else if let Some(ident) = ident
+        && result == 0
+    {
+        misuse::bad_unlock(thread, m as u64, ident, locked);
+    }
+    result
+}
+
+/// A robust mutex whose owner died is usable again.
+pub unsafe extern "C-unwind" fn consistent(m: Mutex, _site: u64) -> c_int {
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_mutex_consistent(m) };
+    if result == 0
+        && let Some(thread) = watch::thread()
+    {
+        thread.mark_consistent(m as u64);
     }
     result
 }

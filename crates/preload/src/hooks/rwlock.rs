@@ -5,11 +5,12 @@ use core::ffi::c_int;
 
 use libc::{clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
 use lockwright_engines::lockdep::Acquire;
-use lockwright_ledger::rows::{lock_kind, mode};
+use lockwright_ledger::rows::{finding_kind, lock_kind, mode};
 
+use super::misuse;
 use super::watch::{self, Blocking};
 use crate::identity::{self, Birth, Identify};
-use crate::{real, state, sys};
+use crate::{real, state, sys, tls};
 
 type RwLock = *mut pthread_rwlock_t;
 
@@ -18,9 +19,15 @@ pub unsafe extern "C-unwind" fn init(
     attr: *const pthread_rwlockattr_t,
     _site: u64,
 ) -> c_int {
+    if state::status() != state::ACTIVE {
+        // SAFETY: forwarded.
+        return unsafe { real::pthread_rwlock_init(l, attr) };
+    }
+    // SAFETY: the caller's memory, large enough for a lock; what it says is only a hint.
+    unsafe { if_held(l, finding_kind::HELD_INITIALISED) };
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_rwlock_init(l, attr) };
-    if result == 0 && state::status() == state::ACTIVE {
+    if result == 0 {
         // SAFETY: just initialised.
         unsafe { identity::identify(l, Birth::Init) };
     }
@@ -28,6 +35,8 @@ pub unsafe extern "C-unwind" fn init(
 }
 
 pub unsafe extern "C-unwind" fn destroy(l: RwLock, _site: u64) -> c_int {
+    // SAFETY: the caller's lock.
+    unsafe { if_held(l, finding_kind::HELD_DESTROYED) };
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_rwlock_destroy(l) };
     if result == 0 {
@@ -35,6 +44,17 @@ pub unsafe extern "C-unwind" fn destroy(l: RwLock, _site: u64) -> c_int {
         unsafe { identity::forget(l) };
     }
     result
+}
+
+/// Tells of what happens to a lock that somebody holds.
+unsafe fn if_held(l: RwLock, kind: u8) {
+    // SAFETY: the caller's lock; `__readers` at offset 0 counts readers from bit 3 and marks a writer
+    // in bit 1.
+    let busy =
+        unsafe { identity::stamped(l).is_some() && l.cast::<u32>().read_volatile() >> 1 != 0 };
+    if busy && let Some(thread) = watch::thread() {
+        misuse::if_held(thread, kind, l as u64, l as u64 + 1);
+    }
 }
 
 /// Mode bits of a reader of this lock.
@@ -153,10 +173,21 @@ pub unsafe extern "C-unwind" fn trywrlock(l: RwLock, site: u64) -> c_int {
 }
 
 pub unsafe extern "C-unwind" fn unlock(l: RwLock, _site: u64) -> c_int {
+    // SAFETY: as `watch::thread`.
+    let Some(thread) = (unsafe { tls::get().as_mut() }) else {
+        // SAFETY: forwarded.
+        return unsafe { real::pthread_rwlock_unlock(l) };
+    };
+    // Who it is must be asked before it may be gone.
+    let ident = match thread.is_innermost(l as u64) {
+        true => None,
+        // SAFETY: the caller's lock.
+        false => unsafe { identity::known(l) },
+    };
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_rwlock_unlock(l) };
     if result == 0 {
-        watch::released(l as u64);
+        watch::released(thread, l as u64, ident);
     }
     result
 }

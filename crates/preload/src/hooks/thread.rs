@@ -8,6 +8,7 @@ use libc::{clockid_t, pthread_attr_t, pthread_t, timespec};
 use lockwright_engines::lockdep::{Acquire as Acquisition, Ident, ThreadState};
 use lockwright_ledger::rows::{Thread, mode};
 
+use super::misuse;
 use super::watch::{self, Blocking};
 use crate::real::{self, Start};
 use crate::side_table::SideTable;
@@ -77,14 +78,11 @@ pub unsafe extern "C-unwind" fn create(
 
 /// The first function of every thread created through us.
 unsafe extern "C-unwind" fn begin(slot: *mut c_void) -> *mut c_void {
-    // SAFETY: the slot that `create` handed over; the passage was stored before the thread began.
-    let passage = unsafe {
-        let slot = &*slot.cast::<Slot>();
-        let passage = *slot.passage.get();
-        slot.taken.store(false, Release);
-        passage
-    };
-    let Some(Passage { start, argument, segment, stack }) = passage else {
+    // SAFETY: the slot that `create` handed over; the passage was stored before the thread began, and
+    // stays until we give the slot back.
+    let slot = unsafe { &*slot.cast::<Slot>() };
+    // SAFETY: as above.
+    let Some(Passage { start, argument, segment, stack }) = (unsafe { *slot.passage.get() }) else {
         return core::ptr::null_mut();
     };
     if let Some(thread) = watch::attach(segment, stack) {
@@ -93,12 +91,15 @@ unsafe extern "C-unwind" fn begin(slot: *mut c_void) -> *mut c_void {
         let own = unsafe { libc::pthread_self() };
         state::with_core(|_| THREADS.insert(own, Ident::new(id, 1)));
     }
+    slot.taken.store(false, Release);
     // SAFETY: the program's start routine and argument.
     unsafe { start(argument) }
 }
 
 /// The calling thread ends: called as the last of its destructors.
 pub fn ended(state: *mut ThreadState) {
+    // SAFETY: the calling thread's own state.
+    misuse::exits(unsafe { &mut *state });
     let (name, now) = (sys::thread_name(), sys::now_ns(libc::CLOCK_MONOTONIC));
     tls::set(core::ptr::null_mut());
     tls::set_closed(true);
@@ -111,9 +112,25 @@ pub fn ended(state: *mut ThreadState) {
     });
 }
 
+/// The row of a thread that is about to be joined. One that has been created but has not begun is
+/// waited for: who joins it waits for more than that.
+fn row_of(t: pthread_t) -> Option<Ident> {
+    /// Enough for a thread to be scheduled on a loaded machine; then it goes unwatched.
+    const ROUNDS: u32 = 10_000;
+    for _ in 0..ROUNDS {
+        let row = THREADS.get(t);
+        // Acquire pairs with the Release in `begin`: the row is there.
+        if row.is_some() || SLOTS.iter().all(|slot| !slot.taken.load(Acquire)) {
+            return row.or_else(|| THREADS.get(t));
+        }
+        sys::sleep_ns(50_000);
+    }
+    None
+}
+
 /// Waits for a thread's end as for a lock that the thread holds.
 fn joining(t: pthread_t, site: u64, mode: u16, join: impl FnOnce() -> c_int) -> c_int {
-    let (Some(thread), Some(target)) = (watch::thread(), THREADS.get(t)) else { return join() };
+    let (Some(thread), Some(target)) = (watch::thread(), row_of(t)) else { return join() };
     let target = target.inst();
     let lock = Acquisition {
         addr: u64::from(target),
@@ -121,12 +138,9 @@ fn joining(t: pthread_t, site: u64, mode: u16, join: impl FnOnce() -> c_int) -> 
         mode: mode::JOIN | mode,
         site,
     };
-    let holds = !thread.is_idle();
-    let node = match holds {
-        false => 0,
-        true => state::with_core(|core| core.wait_context(thread, &lock, &mut unwind::capture))
-            .unwrap_or(0),
-    };
+    state::with_core(|core| core.thread_joins(target, thread.id()));
+    let holds = thread.is_obstacle(0);
+    let (node, _) = if thread.is_idle() { (0, false) } else { watch::wait_context(thread, &lock) };
     let kind = Blocking { relock_fails: true, owner: 0 };
     let result = watch::wait(thread, &lock, node, holds, kind, join);
     if result == 0 {
@@ -135,6 +149,8 @@ fn joining(t: pthread_t, site: u64, mode: u16, join: impl FnOnce() -> c_int) -> 
             core.thread_joined(thread, last);
             THREADS.remove(t);
         });
+    } else {
+        state::with_core(|core| core.thread_joins(target, 0));
     }
     result
 }

@@ -7,6 +7,7 @@ use libc::{EBUSY, EOWNERDEAD};
 use lockwright_engines::lockdep::{Acquire as Acquisition, Ident, ThreadState};
 use lockwright_ledger::rows::Held;
 
+use super::misuse;
 use crate::identity::{self, Birth, Identify};
 use crate::{init, modules, state, sys, tls, unwind};
 
@@ -80,6 +81,11 @@ pub fn subject<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState,
 #[cold]
 fn unknown<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState, Ident)> {
     let thread = thread()?;
+    // SAFETY: as in `subject`.
+    if let Some(ident) = unsafe { identity::destroyed(lock) } {
+        misuse::used_after_destroy(thread, lock as u64, ident);
+        return None;
+    }
     // SAFETY: as in `subject`.
     let ident = unsafe {
         identity::stamped(lock).or_else(|| identity::identify(lock, Birth::FirstAcquire))
@@ -178,8 +184,7 @@ pub fn contended(
 ) -> c_int {
     if result == EBUSY {
         let (lock, node) = thread.reserved(addr);
-        // The reserved entry itself is not held.
-        let holds = thread.depth() > 1;
+        let holds = thread.is_obstacle(1);
         result = wait(thread, &lock, node, holds, blocking(), block);
     }
     settle(thread, addr, result)
@@ -200,14 +205,14 @@ pub fn wait(
     thread: &mut ThreadState,
     lock: &Acquisition,
     node: u32,
-    holds: bool,
+    is_obstacle: bool,
     kind: Blocking,
     block: impl FnOnce() -> c_int,
 ) -> c_int {
     thread.wait_begin(lock, node);
-    // A thread that holds nothing is nobody's obstacle. An owner that runs is none of ours either:
+    // A thread that nobody can wait for closes no circle. An owner that runs is none of ours either:
     // should it block later, it walks itself, and sees our wait (fence in `wait_begin`).
-    if holds && !(kind.owner != 0 && is_running(kind.owner)) {
+    if is_obstacle && !(kind.owner != 0 && is_running(kind.owner)) {
         let now = sys::now_ns(libc::CLOCK_MONOTONIC);
         state::with_core(|core| {
             if core.find_deadlock(thread, kind.relock_fails, now) {
@@ -220,6 +225,19 @@ pub fn wait(
     result
 }
 
+/// The context of a wait that is no acquisition. Says whether this thread is there for the first time.
+pub fn wait_context(thread: &mut ThreadState, wait: &Acquisition) -> (u32, bool) {
+    let probe = thread.probe(wait.ident, wait.mode, wait.site);
+    if probe.is_hit() {
+        return (probe.node(), false);
+    }
+    let node = state::with_core(|core| {
+        modules::cover(core, &[wait.site]);
+        core.wait_context(thread, wait, probe, &mut unwind::capture)
+    });
+    (node.unwrap_or(0), true)
+}
+
 /// A lock acquired by a trylock: it never waited, so it is recorded after the fact.
 pub fn tried(lock: u64, ident: Ident, mode: u16, site: u64, thread: &mut ThreadState) {
     if before(thread, lock, ident, mode, site) {
@@ -229,19 +247,17 @@ pub fn tried(lock: u64, ident: Ident, mode: u16, site: u64, thread: &mut ThreadS
 
 /// The lock at `address` has been unlocked. It may be gone by now: only its address is used.
 #[inline(always)]
-pub fn released(address: u64) {
-    let state = tls::get();
-    // SAFETY: as in `thread`.
-    if let Some(thread) = unsafe { state.as_mut() }
-        && !thread.release_innermost(address)
-    {
-        released_deeper(thread, address);
+pub fn released(thread: &mut ThreadState, address: u64, ident: Option<Ident>) {
+    if !thread.release_innermost(address) {
+        released_deeper(thread, address, ident);
     }
 }
 
 #[cold]
-fn released_deeper(thread: &mut ThreadState, address: u64) {
-    if !thread.release(address) {
-        state::with_core(|core| core.released_by_other(address));
+fn released_deeper(thread: &mut ThreadState, address: u64, ident: Option<Ident>) {
+    if !thread.release(address)
+        && let Some(ident) = ident
+    {
+        misuse::bad_unlock(thread, address, ident, true);
     }
 }

@@ -1,0 +1,146 @@
+//! Signals are the interrupt context: which classes are used in a signal's handler, and which with
+//! the signal open (handled by the program, not blocked in the thread).
+//!
+//! It costs the fast path nothing: the open signals and the handler that runs go into the key that
+//! a thread's chains begin with, so that each chain is validated once per such context, and usage is
+//! recorded then.
+
+use lockwright_ledger::rows::{Usage, mode, usage};
+
+use super::Acquire;
+use super::core::Core;
+use super::key::hash;
+use super::thread::ThreadState;
+
+/// What a thread was doing when a handler began, to be restored at its end.
+#[derive(Clone, Copy, Debug)]
+pub struct Interrupted {
+    in_signal: u32,
+    handler_sp: u64,
+    open: u64,
+}
+
+impl ThreadState {
+    /// Sets the signals that are open in this thread: bit `n - 1` for signal `n`.
+    pub fn set_open_signals(&mut self, open: u64) {
+        if self.row.open_signals != open {
+            self.row.open_signals = open;
+            self.rekey();
+        }
+    }
+
+    /// The signals that are open in this thread.
+    pub fn open_signals(&self) -> u64 {
+        self.row.open_signals
+    }
+
+    /// The handler of `signal` begins, with its frame at `sp` and the signals `open`.
+    pub fn enter_signal(&mut self, signal: u32, sp: u64, open: u64) -> Interrupted {
+        let row = &mut self.row;
+        let before = Interrupted {
+            in_signal: row.in_signal,
+            handler_sp: row.handler_sp,
+            open: row.open_signals,
+        };
+        row.in_signal = signal;
+        row.handler_sp = sp;
+        row.open_signals = open;
+        self.rekey();
+        before
+    }
+
+    /// The handler ends.
+    pub fn leave_signal(&mut self, before: Interrupted) {
+        self.row.in_signal = before.in_signal;
+        self.row.handler_sp = before.handler_sp;
+        self.row.open_signals = before.open;
+        self.rekey();
+    }
+
+    /// Signal whose handler runs, 0 for none.
+    #[inline(always)]
+    pub fn in_signal(&self) -> u32 {
+        self.row.in_signal
+    }
+
+    /// To be called now and then with a stack pointer: if the handler's frame is gone although the
+    /// handler never ended, it was left by a long jump. `same_stack`: the pointer is on the stack that
+    /// the handler ran on.
+    pub fn notice_long_jump(&mut self, sp: u64, same_stack: bool) -> bool {
+        let left = self.row.in_signal != 0 && (!same_stack || sp > self.row.handler_sp);
+        if left {
+            self.row.in_signal = 0;
+            self.row.handler_sp = 0;
+            self.rekey();
+        }
+        left
+    }
+}
+
+impl Core {
+    /// Records the uses that acquiring `lock` in context `node` makes of its class.
+    pub(super) fn note_usage(&mut self, thread: &ThreadState, lock: &Acquire, node: u32) {
+        // A trylock in a handler cannot wait for the code it interrupted.
+        if lock.mode & mode::TRY != 0 && thread.row.in_signal != 0 {
+            return;
+        }
+        let read = lock.mode & mode::READ != 0;
+        if thread.row.in_signal != 0 {
+            let bits = if read { usage::USED_IN_READ } else { usage::USED_IN };
+            self.push_usage(thread, lock, node, thread.row.in_signal, bits);
+        }
+        let bits = if read { usage::OPEN_READ } else { usage::OPEN };
+        let mut open = thread.row.open_signals;
+        while open != 0 {
+            let signal = open.trailing_zeros() + 1;
+            open &= open - 1;
+            self.push_usage(thread, lock, node, signal, bits);
+        }
+    }
+
+    fn push_usage(
+        &mut self,
+        thread: &ThreadState,
+        lock: &Acquire,
+        node: u32,
+        signal: u32,
+        bits: u32,
+    ) {
+        let class = lock.ident.class();
+        let key = hash(&[
+            u64::from(class) << 32 | u64::from(thread.id()),
+            u64::from(signal) << 32 | u64::from(bits),
+        ]);
+        if self.usages.get(&self.writer, key).is_some() {
+            return;
+        }
+        let row = Usage {
+            class,
+            signal,
+            bits,
+            node,
+            segment: thread.segment(),
+            inst: lock.ident.inst(),
+            ..Usage::default()
+        };
+        if let Some(id) = self.writer.push(row) {
+            self.usages.insert(&mut self.writer, key, id);
+        }
+    }
+
+    /// Signals that the program handles have changed: every thread validates its chains anew.
+    pub fn signals_changed(&mut self, mut open_of: impl FnMut(&ThreadState) -> u64) {
+        let mut next = self.first_live();
+        while let Some((id, _, after)) = self.live_thread(next) {
+            next = after;
+            let state = self.writer.row_ptr::<lockwright_ledger::rows::Thread>(id);
+            // SAFETY: a live thread's row. Its thread may be using it: `open_signals` and `dirty` are
+            // words it only reads (and at worst overwrites `dirty` by 0, which delays this).
+            unsafe {
+                let thread = &mut *state.cast::<ThreadState>();
+                thread.row.open_signals = open_of(thread);
+                thread.row.dirty = 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Tells the engine of misuse: the rare paths of the wrappers end here.
+
+use lockwright_engines::lockdep::{Holder, Ident, Misuse, ThreadState};
+use lockwright_ledger::rows::finding_kind;
+
+use crate::{state, sys, unwind};
+
+/// Records a misuse by the calling thread.
+#[cold]
+pub fn tell(thread: &mut ThreadState, what: &Misuse) {
+    let now = sys::now_ns(libc::CLOCK_MONOTONIC);
+    state::with_core(|core| {
+        core.misuse(thread, what, now, &mut |frames: &mut [u64]| unwind::capture(frames));
+    });
+}
+
+/// Records what a thread still holds at its end.
+pub fn exits(thread: &mut ThreadState) {
+    if thread.is_idle() {
+        return;
+    }
+    let now = sys::now_ns(libc::CLOCK_MONOTONIC);
+    state::with_core(|core| core.exits(thread, now, &mut unwind::capture));
+}
+
+/// The thread has unlocked what it does not hold. `locked`: the lock's own memory said that somebody
+/// did.
+#[cold]
+pub fn bad_unlock(thread: &mut ThreadState, addr: u64, ident: Ident, locked: bool) {
+    let holder = state::with_core(|core| core.released_by_other(addr)).flatten();
+    let mut what = Misuse::new(finding_kind::BAD_UNLOCK, addr, ident);
+    match holder {
+        Some(Holder { thread, stack, .. }) => {
+            (what.other_thread, what.other_stack) = (thread, stack)
+        }
+        // Locked, but we did not see by whom: before we were there, or past us. Nothing to say.
+        None if locked => return,
+        None => {}
+    }
+    tell(thread, &what);
+}
+
+/// The thread has unlocked a lock that it holds, but not the innermost, or one that its last owner left
+/// behind when it died.
+#[cold]
+pub fn released_oddly(thread: &mut ThreadState, addr: u64) {
+    if thread.is_inconsistent(addr)
+        && let Some(held) = thread.find(addr).map(|i| thread.held()[i as usize - 1])
+    {
+        let ident = Ident::new(held.inst, held.class);
+        tell(thread, &Misuse::new(finding_kind::UNLOCK_INCONSISTENT, addr, ident));
+    }
+    thread.release(addr);
+}
+
+/// Something happens to `[from, to)` that must not happen to a held lock.
+#[cold]
+pub fn if_held(thread: &mut ThreadState, kind: u8, from: u64, to: u64) {
+    if let Some(Some(holder)) = state::with_core(|core| core.holder_in(from, to)) {
+        let what = Misuse {
+            other_thread: holder.thread,
+            other_stack: holder.stack,
+            ..Misuse::new(kind, holder.addr, holder.ident)
+        };
+        tell(thread, &what);
+    }
+}
+
+/// A destroyed lock is used.
+#[cold]
+pub fn used_after_destroy(thread: &mut ThreadState, addr: u64, ident: Ident) {
+    tell(thread, &Misuse::new(finding_kind::USE_AFTER_DESTROY, addr, ident));
+}
