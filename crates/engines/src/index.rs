@@ -83,10 +83,8 @@ impl Index {
     fn grow(&mut self, writer: &mut Writer) -> bool {
         let capacity = (self.capacity * 2).max(FIRST_SLOTS);
         let bytes = |slots: u64| slots as usize * size_of::<Slot>();
-        let Some(slots) = writer.alloc(bytes(capacity)) else {
-            // Linear probing needs one free slot to end a search.
-            return self.len + 1 < self.capacity;
-        };
+        // Without room it stays as full as it is: fuller, every search would become a scan.
+        let Some(slots) = writer.alloc(bytes(capacity)) else { return false };
         let old = core::mem::replace(self, Self { slots, capacity, len: 0 });
         for i in 0..old.capacity {
             // SAFETY: as in `get`, for the old extent.

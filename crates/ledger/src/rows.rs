@@ -169,8 +169,10 @@ row! {
         joiner: u32,
         /// Stack pointer at that handler's entry, to notice that it was left by a long jump. Changes.
         handler_sp: u64,
+        /// Signals that the thread blocks: bit `n - 1` for signal `n`. Changes.
+        blocked_signals: u64,
         /// Not used.
-        reserved: [u64; 8],
+        reserved: [u64; 7],
     }
 }
 

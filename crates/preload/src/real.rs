@@ -125,5 +125,13 @@ real! {
     pthread_clockjoin_np(t: pthread_t, r: *mut *mut c_void, c: clockid_t, a: *const timespec) -> c_int, None, libc::ENOSYS;
     pthread_setname_np(t: pthread_t, name: *const c_char) -> c_int, None, libc::ENOSYS;
 
+    sigaction(s: c_int, n: *const libc::sigaction, o: *mut libc::sigaction) -> c_int, None, -1;
+    signal(s: c_int, h: usize) -> usize, None, libc::SIG_ERR;
+    pthread_sigmask(h: c_int, n: *const libc::sigset_t, o: *mut libc::sigset_t) -> c_int, None, libc::ENOSYS;
+    sigprocmask(h: c_int, n: *const libc::sigset_t, o: *mut libc::sigset_t) -> c_int, None, -1;
+    sigsuspend(m: *const libc::sigset_t) -> c_int, None, -1;
+    ppoll(f: *mut libc::pollfd, n: libc::nfds_t, t: *const timespec, m: *const libc::sigset_t) -> c_int, None, -1;
+    epoll_pwait(e: c_int, v: *mut libc::epoll_event, n: c_int, t: c_int, m: *const libc::sigset_t) -> c_int, None, -1;
+
     dlclose(handle: *mut c_void) -> c_int, None, -1;
 }

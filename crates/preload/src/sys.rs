@@ -53,6 +53,26 @@ pub fn block_signals() -> u64 {
     old
 }
 
+/// The calling thread's mask.
+pub fn signal_mask() -> u64 {
+    let mut mask = 0u64;
+    // SAFETY: the kernel's 8-byte sigset; nothing is set.
+    unsafe { syscall!(libc::SYS_rt_sigprocmask, libc::SIG_BLOCK, 0usize, &raw mut mask, 8usize) };
+    mask
+}
+
+/// Begin and length of the calling thread's alternate signal stack, 0 and 0 if it has none.
+pub fn alternate_stack() -> (u64, u64) {
+    let mut stack =
+        libc::stack_t { ss_sp: core::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
+    // SAFETY: writes one stack_t.
+    unsafe { syscall!(libc::SYS_sigaltstack, 0usize, &raw mut stack) };
+    match stack.ss_flags & libc::SS_DISABLE {
+        0 => (stack.ss_sp as u64, stack.ss_size as u64),
+        _ => (0, 0),
+    }
+}
+
 /// Restores a mask.
 pub fn restore_signals(old: u64) {
     // SAFETY: the kernel's 8-byte sigset; no old mask wanted.

@@ -34,6 +34,16 @@ impl ThreadState {
         self.row.open_signals
     }
 
+    /// Sets the signals that this thread blocks.
+    pub fn set_blocked_signals(&mut self, blocked: u64) {
+        self.row.blocked_signals = blocked;
+    }
+
+    /// The signals that this thread blocks.
+    pub fn blocked_signals(&self) -> u64 {
+        self.row.blocked_signals
+    }
+
     /// The handler of `signal` begins, with its frame at `sp` and the signals `open`.
     pub fn enter_signal(&mut self, signal: u32, sp: u64, open: u64) -> Interrupted {
         let row = &mut self.row;
@@ -63,17 +73,16 @@ impl ThreadState {
         self.row.in_signal
     }
 
-    /// To be called now and then with a stack pointer: if the handler's frame is gone although the
-    /// handler never ended, it was left by a long jump. `same_stack`: the pointer is on the stack that
-    /// the handler ran on.
-    pub fn notice_long_jump(&mut self, sp: u64, same_stack: bool) -> bool {
-        let left = self.row.in_signal != 0 && (!same_stack || sp > self.row.handler_sp);
-        if left {
-            self.row.in_signal = 0;
-            self.row.handler_sp = 0;
-            self.rekey();
-        }
-        left
+    /// Stack pointer at the running handler's entry.
+    pub fn handler_sp(&self) -> u64 {
+        self.row.handler_sp
+    }
+
+    /// The handler was left by a long jump: its frame is gone although it never ended.
+    pub fn left_signal(&mut self) {
+        self.row.in_signal = 0;
+        self.row.handler_sp = 0;
+        self.rekey();
     }
 }
 
@@ -89,8 +98,32 @@ impl Core {
             let bits = if read { usage::USED_IN_READ } else { usage::USED_IN };
             self.push_usage(thread, lock, node, thread.row.in_signal, bits);
         }
+        self.push_open(thread, lock, node, thread.row.open_signals);
+    }
+
+    /// Signals `open` may arrive from here on while the thread holds what it holds (the kernel's
+    /// mark_held_locks).
+    pub fn note_held_usage(&mut self, thread: &mut ThreadState, open: u64) {
+        self.place_held(thread);
+        for i in 1..=thread.depth() {
+            // SAFETY: up to depth.
+            let held = unsafe { thread.entry(i).read() };
+            if held.addr == 0 {
+                continue;
+            }
+            let lock = Acquire {
+                addr: held.addr,
+                ident: super::Ident::new(held.inst, held.class),
+                mode: held.mode,
+                site: held.site,
+            };
+            self.push_open(thread, &lock, held.node, open);
+        }
+    }
+
+    fn push_open(&mut self, thread: &ThreadState, lock: &Acquire, node: u32, mut open: u64) {
+        let read = lock.mode & mode::READ != 0;
         let bits = if read { usage::OPEN_READ } else { usage::OPEN };
-        let mut open = thread.row.open_signals;
         while open != 0 {
             let signal = open.trailing_zeros() + 1;
             open &= open - 1;

@@ -7,6 +7,7 @@ mod fork;
 mod misuse;
 mod mutex;
 mod rwlock;
+mod signal;
 mod thread;
 pub mod watch;
 
@@ -79,6 +80,17 @@ export! {
     pthread_tryjoin_np("rdx"): thread::tryjoin;
     pthread_clockjoin_np("r8"): thread::clockjoin;
     pthread_setname_np("rdx"): thread::setname;
+
+    sigaction("rcx"): signal::sigaction;
+    __sigaction("rcx"): signal::sigaction;
+    signal("rdx"): signal::signal;
+    bsd_signal("rdx"): signal::signal;
+    ssignal("rdx"): signal::signal;
+    pthread_sigmask("rcx"): signal::pthread_sigmask;
+    sigprocmask("rcx"): signal::sigprocmask;
+    sigsuspend("rsi"): signal::sigsuspend;
+    ppoll("r8"): signal::ppoll;
+    epoll_pwait("r9"): signal::epoll_pwait;
 
     dlclose("rsi"): unload;
 }

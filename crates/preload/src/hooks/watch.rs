@@ -50,6 +50,7 @@ pub fn attach(parent_segment: u32, create_stack: u32) -> Option<&'static mut Thr
     // SAFETY: as in `thread`.
     let thread = unsafe { &mut *state };
     ROWS[tid as usize % ROWS.len()].store(state, Release);
+    super::signal::inherit_mask(thread);
     init::watch_exit(state);
     Some(thread)
 }
@@ -105,6 +106,9 @@ pub fn before(thread: &mut ThreadState, addr: u64, ident: Ident, mode: u16, site
 #[inline(never)]
 fn before_slowly(thread: &mut ThreadState, addr: u64, ident: Ident, mode: u16, site: u64) -> bool {
     let lock = Acquisition { addr, ident, mode, site };
+    if thread.in_signal() != 0 {
+        super::signal::notice_long_jump(thread);
+    }
     loop {
         let mut probe = thread.probe(ident, mode, site);
         if !probe.is_hit() {
