@@ -6,7 +6,8 @@ use std::fs;
 use crate::harness::{Job, build, check, check_with, program, tests_dir};
 
 fn golden(name: &str, job: Job) {
-    let run = job.run();
+    // Paths are shown relative to where one is; where the target folder lies must make no difference.
+    let run = job.current_dir("/").run();
     let seen = settle(&run.stderr);
     let path = tests_dir().join("golden/e2e").join(name).with_extension("txt");
     if std::env::var_os("LOCKWRIGHT_BLESS").is_some() {
@@ -26,7 +27,7 @@ fn golden(name: &str, job: Job) {
 fn settle(text: &str) -> String {
     let tests = tests_dir();
     let root = tests.parent().expect("workspace");
-    let mut out = text.replace(&format!("{}/", root.display()), "");
+    let mut out = text.to_owned();
     for (programs, _) in text.match_indices(env!("CARGO_TARGET_TMPDIR")) {
         let path: String =
             text[programs..].chars().take_while(|c| !c.is_whitespace() && *c != '+').collect();
@@ -34,6 +35,7 @@ fn settle(text: &str) -> String {
             out = out.replace(&format!("{folder}/{name}"), name);
         }
     }
+    let out = out.replace(&format!("{}/", root.display()), "");
     let mut ids = Ids::default();
     out.lines().map(|line| settle_line(line, &mut ids) + "\n").collect()
 }

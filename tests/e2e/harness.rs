@@ -39,7 +39,9 @@ pub fn build(source: &str, flags: &[&str]) -> PathBuf {
     let path = programs.join(source);
     let mut hasher = DefaultHasher::new();
     fs::read(&path).expect("source").hash(&mut hasher);
-    fs::read(programs.join("story.h")).expect("story.h").hash(&mut hasher);
+    for header in files(&programs).iter().filter(|f| f.extension() == Some(OsStr::new("h"))) {
+        fs::read(header).expect("header").hash(&mut hasher);
+    }
     (flags, path.as_os_str()).hash(&mut hasher);
     let folder = target_tmp().join("programs").join(format!("{:016x}", hasher.finish()));
     let built = folder.join(path.file_stem().expect("a file name"));
@@ -258,6 +260,12 @@ impl Job {
     /// An environment variable.
     pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.command.env(name, value.into());
+        self
+    }
+
+    /// Where it runs.
+    pub fn current_dir(mut self, path: impl AsRef<Path>) -> Self {
+        self.command.current_dir(path);
         self
     }
 
