@@ -5,7 +5,7 @@
  *                     `registry` with `queue` held
  */
 #include <pthread.h>
-#include <semaphore.h>
+#include "baton.h"
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,26 +15,26 @@ static pthread_mutex_t queue = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t nonempty = PTHREAD_COND_INITIALIZER;
 static int items;
 static int inverted;
-static sem_t here, counted, leave;
+static baton here, counted, leave;
 
 static void *accountant(void *arg)
 {
 	(void)arg;
-	sem_post(&here);
+	baton_pass(&here);
 	pthread_mutex_lock(&queue);
 	pthread_mutex_lock(&registry);
 	pthread_mutex_unlock(&registry);
 	pthread_mutex_unlock(&queue);
-	sem_post(&counted);
-	sem_wait(&leave);
+	baton_pass(&counted);
+	baton_take(&leave);
 	return NULL;
 }
 
 static void *consumer(void *arg)
 {
 	(void)arg;
-	sem_post(&here);
-	sem_wait(&counted);
+	baton_pass(&here);
+	baton_take(&counted);
 	pthread_mutex_lock(&queue);
 	if (inverted)
 		pthread_mutex_lock(&registry);
@@ -43,7 +43,7 @@ static void *consumer(void *arg)
 	if (inverted)
 		pthread_mutex_unlock(&registry);
 	pthread_mutex_unlock(&queue);
-	sem_post(&leave);
+	baton_pass(&leave);
 	return NULL;
 }
 
@@ -63,12 +63,12 @@ int main(int argc, char **argv)
 	void *(*const roles[])(void *) = { accountant, consumer, producer };
 
 	inverted = argc > 1 && !strcmp(argv[1], "inverted");
-	sem_init(&here, 0, 0);
-	sem_init(&counted, 0, 0);
-	sem_init(&leave, 0, 0);
+	atomic_init(&here, 0);
+	atomic_init(&counted, 0);
+	atomic_init(&leave, 0);
 	for (int i = 0; i < 2; i++) {
 		pthread_create(&threads[i], NULL, roles[i], NULL);
-		sem_wait(&here);
+		baton_take(&here);
 	}
 	/* The producer must find the consumer waiting, or there is no reacquisition to speak of. */
 	while (!(*(volatile unsigned *)&nonempty.__data.__wrefs >> 3))

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include "baton.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +15,14 @@ static pthread_mutex_t fork_2 = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t fork_3 = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t *forks[] = { &fork_1, &fork_2, &fork_3 };
 
-static pthread_barrier_t all_hold_one;
+static struct meeting all_hold_one;
 static int threads = 2;
 
 static void *dine(void *arg)
 {
 	long seat = (long)arg;
 	pthread_mutex_lock(forks[seat]);
-	pthread_barrier_wait(&all_hold_one);
+	meeting_wait(&all_hold_one);
 	if (seat == 0) /* closes the ring last, so that the report is the same every time */
 		usleep(100000);
 	pthread_mutex_lock(forks[(seat + 1) % threads]);
@@ -46,7 +47,7 @@ int main(int argc, char **argv)
 	signal(SIGABRT, on_abort);
 	printf("%d\n", (int)getpid());
 	fflush(stdout);
-	pthread_barrier_init(&all_hold_one, NULL, threads);
+	all_hold_one.size = threads;
 	for (long i = 0; i < threads; i++) {
 		pthread_create(&seats[i], NULL, dine, (void *)i);
 		pthread_setname_np(seats[i], names[i]);

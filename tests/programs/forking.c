@@ -1,13 +1,13 @@
 /* The child takes the locks in both orders, the parent in one only: the finding belongs to the child. */
 #include <pthread.h>
-#include <semaphore.h>
+#include "baton.h"
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static pthread_mutex_t left = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t right = PTHREAD_MUTEX_INITIALIZER;
-static sem_t forward_done, backward_done;
+static baton forward_done, backward_done;
 
 static void *forward(void *arg)
 {
@@ -16,28 +16,28 @@ static void *forward(void *arg)
 	pthread_mutex_lock(&right);
 	pthread_mutex_unlock(&right);
 	pthread_mutex_unlock(&left);
-	sem_post(&forward_done);
-	sem_wait(&backward_done);
+	baton_pass(&forward_done);
+	baton_take(&backward_done);
 	return NULL;
 }
 
 static void *backward(void *arg)
 {
 	(void)arg;
-	sem_wait(&forward_done);
+	baton_take(&forward_done);
 	pthread_mutex_lock(&right);
 	pthread_mutex_lock(&left);
 	pthread_mutex_unlock(&left);
 	pthread_mutex_unlock(&right);
-	sem_post(&backward_done);
+	baton_pass(&backward_done);
 	return NULL;
 }
 
 int main(void)
 {
 	int status = 0;
-	sem_init(&forward_done, 0, 0);
-	sem_init(&backward_done, 0, 0);
+	atomic_init(&forward_done, 0);
+	atomic_init(&backward_done, 0);
 	pthread_mutex_lock(&left);
 	pid_t child = fork();
 	pthread_mutex_unlock(&left); /* in both: the child inherits what the forking thread holds */

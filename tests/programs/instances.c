@@ -6,7 +6,7 @@
  *   instances ascending  account 1 then 2, 2 then 3, 1 then 3: one class, and an order that all keep
  */
 #include <pthread.h>
-#include <semaphore.h>
+#include "baton.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,24 +34,24 @@ static struct branch *branch_new(void)
 	return branch;
 }
 
-static pthread_barrier_t together;
-static sem_t here;
+static struct meeting together;
+static baton here;
 static pthread_mutex_t *first[2], *second[2];
 
 static void *nest(void *arg)
 {
 	long i = (long)arg;
-	sem_post(&here);
-	pthread_barrier_wait(&together);
+	baton_pass(&here);
+	meeting_wait(&together);
 	if (i == 1) /* the other goes first */
-		pthread_barrier_wait(&together);
+		meeting_wait(&together);
 	pthread_mutex_lock(first[i]);
 	pthread_mutex_lock(second[i]);
 	pthread_mutex_unlock(second[i]);
 	pthread_mutex_unlock(first[i]);
 	if (i == 0)
-		pthread_barrier_wait(&together);
-	pthread_barrier_wait(&together);
+		meeting_wait(&together);
+	meeting_wait(&together);
 	return NULL;
 }
 
@@ -61,7 +61,7 @@ static void both(pthread_mutex_t *a, pthread_mutex_t *b, pthread_mutex_t *c, pth
 	first[0] = a, second[0] = b, first[1] = c, second[1] = d;
 	for (long i = 0; i < 2; i++) {
 		pthread_create(&threads[i], NULL, nest, (void *)i);
-		sem_wait(&here);
+		baton_take(&here);
 	}
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
@@ -84,8 +84,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 2; i++)
 		branches[i] = branch_new();
 	qsort(accounts, 3, sizeof *accounts, ascending);
-	sem_init(&here, 0, 0);
-	pthread_barrier_init(&together, NULL, 2);
+	atomic_init(&here, 0);
+	together.size = 2;
 
 	if (!strcmp(how, "classes")) {
 		both(&accounts[0]->lock, &branches[0]->lock, &branches[1]->lock, &accounts[1]->lock);

@@ -2,13 +2,13 @@
  * unloaded before the end, when its code and data can no longer be looked up in the process. */
 #include <dlfcn.h>
 #include <pthread.h>
-#include <semaphore.h>
+#include "baton.h"
 #include <stdio.h>
 
 static pthread_mutex_t host_lock = PTHREAD_MUTEX_INITIALIZER;
 static void (*plugin_poke)(void);
 static void (*plugin_run)(void (*)(void));
-static sem_t run_done, poke_done;
+static baton run_done, poke_done;
 
 static void enter_host(void)
 {
@@ -20,19 +20,19 @@ static void *runner(void *arg)
 {
 	(void)arg;
 	plugin_run(enter_host);
-	sem_post(&run_done);
-	sem_wait(&poke_done);
+	baton_pass(&run_done);
+	baton_take(&poke_done);
 	return NULL;
 }
 
 static void *poker(void *arg)
 {
 	(void)arg;
-	sem_wait(&run_done);
+	baton_take(&run_done);
 	pthread_mutex_lock(&host_lock);
 	plugin_poke();
 	pthread_mutex_unlock(&host_lock);
-	sem_post(&poke_done);
+	baton_pass(&poke_done);
 	return NULL;
 }
 
@@ -46,8 +46,8 @@ int main(int argc, char **argv)
 	}
 	*(void **)&plugin_poke = dlsym(module, "plugin_poke");
 	*(void **)&plugin_run = dlsym(module, "plugin_run");
-	sem_init(&run_done, 0, 0);
-	sem_init(&poke_done, 0, 0);
+	atomic_init(&run_done, 0);
+	atomic_init(&poke_done, 0);
 	pthread_create(&threads[0], NULL, runner, NULL);
 	pthread_create(&threads[1], NULL, poker, NULL);
 	pthread_join(threads[0], NULL);

@@ -6,7 +6,7 @@
  *   rwlock deadlock  write in write, both at once: hangs
  */
 #include <pthread.h>
-#include <semaphore.h>
+#include "baton.h"
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,38 +16,38 @@ static pthread_rwlock_t index_ = PTHREAD_RWLOCK_INITIALIZER;
 
 typedef int (*lock_fn)(pthread_rwlock_t *);
 static lock_fn outer, inner;
-static pthread_barrier_t both;
-static sem_t here, forward_done;
+static struct meeting both;
+static baton here, forward_done;
 static int deadlock;
 
 static void *forward(void *arg)
 {
 	(void)arg;
-	sem_post(&here);
+	baton_pass(&here);
 	outer(&catalogue);
 	if (deadlock)
-		pthread_barrier_wait(&both);
+		meeting_wait(&both);
 	inner(&index_);
 	pthread_rwlock_unlock(&index_);
 	pthread_rwlock_unlock(&catalogue);
-	sem_post(&forward_done);
-	pthread_barrier_wait(&both);
+	baton_pass(&forward_done);
+	meeting_wait(&both);
 	return NULL;
 }
 
 static void *backward(void *arg)
 {
 	(void)arg;
-	sem_post(&here);
+	baton_pass(&here);
 	if (!deadlock)
-		sem_wait(&forward_done);
+		baton_take(&forward_done);
 	outer(&index_);
 	if (deadlock)
-		pthread_barrier_wait(&both);
+		meeting_wait(&both);
 	inner(&catalogue);
 	pthread_rwlock_unlock(&catalogue);
 	pthread_rwlock_unlock(&index_);
-	pthread_barrier_wait(&both);
+	meeting_wait(&both);
 	return NULL;
 }
 
@@ -59,11 +59,11 @@ int main(int argc, char **argv)
 	outer = !strcmp(how, "read") ? pthread_rwlock_rdlock : pthread_rwlock_wrlock;
 	inner = !strcmp(how, "read") || !strcmp(how, "mixed") ? pthread_rwlock_rdlock : pthread_rwlock_wrlock;
 	deadlock = !strcmp(how, "deadlock");
-	pthread_barrier_init(&both, NULL, 2);
-	sem_init(&here, 0, 0);
-	sem_init(&forward_done, 0, 0);
+	both.size = 2;
+	atomic_init(&here, 0);
+	atomic_init(&forward_done, 0);
 	pthread_create(&threads[0], NULL, forward, NULL);
-	sem_wait(&here);
+	baton_take(&here);
 	pthread_create(&threads[1], NULL, backward, NULL);
 	pthread_join(threads[0], NULL);
 	pthread_join(threads[1], NULL);

@@ -7,7 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <semaphore.h>
+#include "baton.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ enum { TURNS_MAX = 8 };
 
 struct turn {
 	void (*run)(void);
-	sem_t here, go, done, leave;
+	baton here, go, done, leave;
 	pthread_t thread;
 };
 
@@ -43,11 +43,11 @@ static int turn_count;
 static void *take_turn(void *arg)
 {
 	struct turn *turn = arg;
-	sem_post(&turn->here);
-	sem_wait(&turn->go);
+	baton_pass(&turn->here);
+	baton_take(&turn->go);
 	turn->run();
-	sem_post(&turn->done);
-	sem_wait(&turn->leave);
+	baton_pass(&turn->done);
+	baton_take(&turn->leave);
 	return NULL;
 }
 
@@ -55,27 +55,27 @@ static void start(int i)
 {
 	char name[32];
 	struct turn *turn = &turns[i];
-	sem_init(&turn->here, 0, 0);
-	sem_init(&turn->go, 0, 0);
-	sem_init(&turn->done, 0, 0);
-	sem_init(&turn->leave, 0, 0);
+	atomic_init(&turn->here, 0);
+	atomic_init(&turn->go, 0);
+	atomic_init(&turn->done, 0);
+	atomic_init(&turn->leave, 0);
 	if (pthread_create(&turn->thread, NULL, take_turn, turn) != 0)
 		abort();
 	snprintf(name, sizeof name, "turn-%d", i + 1);
 	pthread_setname_np(turn->thread, name);
-	sem_wait(&turn->here); /* threads come to be in order, and reports are the same every time */
+	baton_take(&turn->here); /* threads come to be in order, and reports are the same every time */
 }
 
 static void finish(int i)
 {
-	sem_post(&turns[i].leave);
+	baton_pass(&turns[i].leave);
 	pthread_join(turns[i].thread, NULL);
 }
 
 static void hand_over(int i)
 {
-	sem_post(&turns[i].go);
-	sem_wait(&turns[i].done);
+	baton_pass(&turns[i].go);
+	baton_take(&turns[i].done);
 }
 
 int main(int argc, char **argv)

@@ -50,6 +50,8 @@ pub enum TableId {
     Steps = 11,
     /// [`crate::rows::Usage`]
     Usages = 12,
+    /// [`crate::rows::Sync`]
+    Syncs = 13,
 }
 
 /// One slot of the table directory.

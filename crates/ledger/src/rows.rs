@@ -209,8 +209,56 @@ row! {
         peer: u32,
         /// Stack of the event, 0 if none.
         stack: u32,
+        /// POSTED: the semaphore ([`Sync`]); the order holds only if it stayed a plain hand-over.
+        sync: u32,
         /// Not used.
-        reserved: u64,
+        reserved: u32,
+    }
+}
+
+/// Values of [`Sync::kind`].
+pub mod sync_kind {
+    /// A barrier.
+    pub const BARRIER: u32 = 1;
+    /// A semaphore.
+    pub const SEMAPHORE: u32 = 2;
+}
+
+/// Posts of a semaphore, and rounds of a barrier, whose order is recorded; what comes later is not.
+pub const SYNC_ROUNDS: usize = 16;
+
+row! {
+    /// A barrier or semaphore, while it may still order threads.
+    Sync in Syncs x 32 = 128 bytes {
+        /// One of [`sync_kind`].
+        kind: u32,
+        /// Address.
+        addr: u64,
+        /// Barrier: threads that meet. Semaphore: its initial value.
+        size: u32,
+        /// Barrier: threads that have arrived in this round. Changes.
+        arrived: u32,
+        /// Barrier: rounds so far. Semaphore: posts so far. Changes.
+        rounds: u32,
+        /// Barrier: last MEETING segment of this round. Changes.
+        head: u32,
+        /// Semaphore: the one thread that posts it, 0 before the first. Changes.
+        poster: u32,
+        /// Semaphore: the one thread that waits on it, 0 before the first. Changes.
+        waiter: u32,
+        /// Semaphore: waits that were granted so far. Changes.
+        waits: u32,
+        /// Semaphore: not 0 if it has a value to begin with or several threads post it, so that a
+        /// wait may be granted by another post than in this run. Changes.
+        mixed: u32,
+        /// Semaphore: several threads wait on it. Changes.
+        shared: u32,
+        /// Not used.
+        reserved: u32,
+        /// Barrier: last MEETING segment of each round. Semaphore: segment of each post. Changes.
+        segments: [u32; 16],
+        /// Not used.
+        reserved2: [u32; 2],
     }
 }
 

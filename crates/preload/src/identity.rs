@@ -30,6 +30,8 @@ pub trait Identify {
     const MAGIC: usize;
     /// Offset of the stamp's identity in the object.
     const IDENT: usize;
+    /// The object has room for a stamp at all.
+    const STAMPABLE: bool = true;
     /// One of [`lock_kind`], from the object's own memory.
     ///
     /// # Safety
@@ -122,6 +124,9 @@ unsafe fn word<T>(this: *const T, offset: usize) -> &'static AtomicU64 {
 /// `this` points to such an object.
 #[inline(always)]
 pub unsafe fn stamped<T: Identify>(this: *const T) -> Option<Ident> {
+    if !T::STAMPABLE {
+        return UNSTAMPED.get(this as u64);
+    }
     // SAFETY: the caller's promise.
     let (magic, ident) = unsafe { (word(this, T::MAGIC), word(this, T::IDENT)) };
     // Acquire pairs with the Release in `stamp`: the identity was there first.
@@ -242,6 +247,9 @@ const DESTROYED: u64 = 0x5a5a_0000_0000_0000;
 /// # Safety
 /// `this` points to such an object.
 pub unsafe fn destroyed<T: Identify>(this: *const T) -> Option<Ident> {
+    if !T::STAMPABLE {
+        return None;
+    }
     // SAFETY: the caller's promise.
     let (magic, ident) = unsafe { (word(this, T::MAGIC), word(this, T::IDENT)) };
     (magic.load(Relaxed) == NONCE.load(Relaxed) ^ this as u64 ^ DESTROYED)
@@ -254,7 +262,7 @@ pub unsafe fn destroyed<T: Identify>(this: *const T) -> Option<Ident> {
 /// `this` points to such an object, or what is left of it after its destroy function.
 pub unsafe fn forget<T: Identify>(this: *const T) {
     // SAFETY: the caller's promise.
-    if unsafe { stamped(this) }.is_some() {
+    if T::STAMPABLE && unsafe { stamped(this) }.is_some() {
         // SAFETY: as above; the stamp's bytes are ours as long as it is there.
         unsafe {
             word(this, T::MAGIC).store(NONCE.load(Relaxed) ^ this as u64 ^ DESTROYED, Relaxed);

@@ -3,12 +3,13 @@
 //!
 //! `dlsym` itself is not interposed, and is called at most once per function: from our constructor.
 
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::{c_char, c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 pub use libc::{
-    clockid_t, pthread_attr_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t,
-    pthread_mutexattr_t, pthread_rwlock_t, pthread_rwlockattr_t, pthread_t, timespec,
+    clockid_t, pthread_attr_t, pthread_barrier_t, pthread_barrierattr_t, pthread_cond_t,
+    pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t, pthread_rwlock_t,
+    pthread_rwlockattr_t, pthread_spinlock_t, pthread_t, sem_t, timespec,
 };
 
 /// A thread's start routine.
@@ -124,6 +125,21 @@ real! {
     pthread_tryjoin_np(t: pthread_t, r: *mut *mut c_void) -> c_int, None, libc::ENOSYS;
     pthread_clockjoin_np(t: pthread_t, r: *mut *mut c_void, c: clockid_t, a: *const timespec) -> c_int, None, libc::ENOSYS;
     pthread_setname_np(t: pthread_t, name: *const c_char) -> c_int, None, libc::ENOSYS;
+
+    pthread_spin_init(l: *mut pthread_spinlock_t, p: c_int) -> c_int, None, libc::ENOSYS;
+    pthread_spin_destroy(l: *mut pthread_spinlock_t) -> c_int, None, libc::ENOSYS;
+    pthread_spin_lock(l: *mut pthread_spinlock_t) -> c_int, None, libc::ENOSYS;
+    pthread_spin_trylock(l: *mut pthread_spinlock_t) -> c_int, None, libc::ENOSYS;
+    pthread_spin_unlock(l: *mut pthread_spinlock_t) -> c_int, None, libc::ENOSYS;
+
+    pthread_barrier_init(b: *mut pthread_barrier_t, a: *const pthread_barrierattr_t, n: c_uint) -> c_int, None, libc::ENOSYS;
+    pthread_barrier_wait(b: *mut pthread_barrier_t) -> c_int, None, libc::ENOSYS;
+    sem_init(s: *mut sem_t, p: c_int, n: c_uint) -> c_int, None, -1;
+    sem_post(s: *mut sem_t) -> c_int, None, -1;
+    sem_wait(s: *mut sem_t) -> c_int, None, -1;
+    sem_trywait(s: *mut sem_t) -> c_int, None, -1;
+    sem_timedwait(s: *mut sem_t, t: *const timespec) -> c_int, None, -1;
+    sem_clockwait(s: *mut sem_t, c: clockid_t, t: *const timespec) -> c_int, None, -1;
 
     sigaction(s: c_int, n: *const libc::sigaction, o: *mut libc::sigaction) -> c_int, None, -1;
     signal(s: c_int, h: usize) -> usize, None, libc::SIG_ERR;

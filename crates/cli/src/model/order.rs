@@ -1,11 +1,12 @@
-//! Which segments of threads are ordered by thread creation and join, and which are concurrent.
+//! Which segments of threads are ordered, and which are concurrent: by thread creation and join, by
+//! barriers, and by semaphores that one post alone can have let somebody through.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
 use lockwright_ledger::Ledger;
-use lockwright_ledger::rows::{Segment, segment_kind};
+use lockwright_ledger::rows::{Segment, Sync, segment_kind};
 
 /// Entries of remembered pasts before they are forgotten: some 100 MB.
 const REMEMBERED: usize = 4 << 20;
@@ -20,22 +21,50 @@ pub struct Order {
     remembered: Cell<usize>,
 }
 
+/// What orders segments of two threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The first creates the second.
+    Creation,
+    /// The second joins the first.
+    Join,
+    /// The first reaches a barrier that the second passes.
+    Barrier,
+    /// The first posts the semaphore that the second waits for.
+    Post,
+}
+
+/// The segment that a semaphore wait follows in every run. None, if another thread than the one seen
+/// could have posted: if several did. The first post's, if another thread could have had this one: if
+/// several wait.
+fn poster(ledger: &Ledger, posted: &Segment) -> u32 {
+    match ledger.get::<Sync>(posted.sync) {
+        Some(sync) if sync.mixed != 0 => 0,
+        Some(sync) if sync.shared != 0 => sync.segments[0],
+        Some(_) => posted.peer,
+        None => 0,
+    }
+}
+
 /// A step from thread to thread that orders two segments.
 #[derive(Clone, Copy, Debug)]
 pub struct Crossing {
-    /// True for a join, false for a creation.
-    pub join: bool,
-    /// Thread that was joined, or that created.
+    /// What it is.
+    pub by: By,
+    /// Thread that comes before.
     pub from: u32,
-    /// Thread that joined, or that was created.
+    /// Thread that comes after.
     pub to: u32,
 }
 
 impl Order {
     pub(super) fn new(ledger: &Ledger) -> Self {
         let mut segments: Vec<Segment> = Vec::new();
-        for (id, segment) in ledger.rows::<Segment>() {
+        for (id, mut segment) in ledger.rows::<Segment>() {
             segments.resize(id as usize, Segment::default());
+            if segment.kind == segment_kind::POSTED {
+                segment.peer = poster(ledger, &segment);
+            }
             segments.push(segment);
         }
         Self { segments, pasts: RefCell::default(), remembered: Cell::new(0) }
@@ -93,20 +122,27 @@ impl Order {
         past
     }
 
-    /// How `a` comes to happen before `b`: the creation or join through which the order first leaves
-    /// the thread of `a`.
+    /// How `a` comes to happen before `b`: the step through which the order first leaves the thread of
+    /// `a`.
     pub fn crossing(&self, a: u32, b: u32) -> Option<Crossing> {
         let home = self.thread(a)?;
         let mut seen = HashSet::from([b]);
-        let mut open = VecDeque::from([b]);
-        while let Some(id) = open.pop_front() {
+        // With each segment, the thread that it is looked at for: a meeting is nobody's own.
+        let mut open = VecDeque::from([(b, self.thread(b)?)]);
+        while let Some((id, reached)) = open.pop_front() {
             let Some(row) = self.segment(id) else { continue };
-            if self.thread(row.peer) == Some(home) && row.peer >= a && row.thread != home {
-                let join = row.kind == segment_kind::JOINED;
-                return Some(Crossing { join, from: home, to: row.thread });
+            let to = if row.kind == segment_kind::MEETING { reached } else { row.thread };
+            if self.thread(row.peer) == Some(home) && row.peer >= a && to != home {
+                let by = match row.kind {
+                    segment_kind::JOINED => By::Join,
+                    segment_kind::MEETING => By::Barrier,
+                    segment_kind::POSTED => By::Post,
+                    _ => By::Creation,
+                };
+                return Some(Crossing { by, from: home, to });
             }
             let past = [row.prev, row.peer].into_iter();
-            open.extend(past.filter(|&id| id != 0 && seen.insert(id)));
+            open.extend(past.filter(|&id| id != 0 && seen.insert(id)).map(|id| (id, to)));
         }
         None
     }

@@ -55,6 +55,7 @@ pub struct Core {
     pairs: Index,
     pub(super) misuses: Index,
     pub(super) usages: Index,
+    pub(super) syncs: Index,
     /// First of the list of live threads.
     live: u32,
     /// Freed [`Arena`]s, linked by offset through their first word.
@@ -75,6 +76,7 @@ impl Core {
             pairs: Index::new(),
             misuses: Index::new(),
             usages: Index::new(),
+            syncs: Index::new(),
             live: 0,
             free_arenas: 0,
             epoch: 1,
@@ -546,13 +548,31 @@ impl Core {
         self.next_segment(thread, segment_kind::JOINED, last, 0);
     }
 
-    fn next_segment(&mut self, thread: &mut ThreadState, kind: u32, peer: u32, stack: u32) {
+    pub(super) fn next_segment(
+        &mut self,
+        thread: &mut ThreadState,
+        kind: u32,
+        peer: u32,
+        stack: u32,
+    ) {
+        self.next_segment_of(thread, kind, peer, stack, 0);
+    }
+
+    pub(super) fn next_segment_of(
+        &mut self,
+        thread: &mut ThreadState,
+        kind: u32,
+        peer: u32,
+        stack: u32,
+        sync: u32,
+    ) {
         let row = Segment {
             thread: thread.id(),
             kind,
             prev: thread.segment(),
             peer,
             stack,
+            sync,
             ..Segment::default()
         };
         if let Some(id) = self.writer.push(row) {

@@ -17,12 +17,14 @@
 mod core;
 mod key;
 mod misuse;
+mod order;
 mod signals;
 mod thread;
 mod walk;
 
 pub use self::core::{Core, Origin};
 pub use self::misuse::{Holder, Misuse};
+pub use self::order::Round;
 pub use self::signals::Interrupted;
 pub use self::thread::{Probe, ThreadState};
 

@@ -8,6 +8,8 @@ mod misuse;
 mod mutex;
 mod rwlock;
 mod signal;
+mod spin;
+mod sync;
 mod thread;
 pub mod watch;
 
@@ -80,6 +82,21 @@ export! {
     pthread_tryjoin_np("rdx"): thread::tryjoin;
     pthread_clockjoin_np("r8"): thread::clockjoin;
     pthread_setname_np("rdx"): thread::setname;
+
+    pthread_spin_init("rdx"): spin::init;
+    pthread_spin_destroy("rsi"): spin::destroy;
+    pthread_spin_lock("rsi"): spin::lock;
+    pthread_spin_trylock("rsi"): spin::trylock;
+    pthread_spin_unlock("rsi"): spin::unlock;
+
+    pthread_barrier_init("rcx"): sync::barrier_init;
+    pthread_barrier_wait("rsi"): sync::barrier_wait;
+    sem_init("rcx"): sync::sem_init;
+    sem_post("rsi"): sync::sem_post;
+    sem_wait("rsi"): sync::sem_wait;
+    sem_trywait("rsi"): sync::sem_trywait;
+    sem_timedwait("rdx"): sync::sem_timedwait;
+    sem_clockwait("rcx"): sync::sem_clockwait;
 
     sigaction("rcx"): signal::sigaction;
     __sigaction("rcx"): signal::sigaction;

@@ -1,0 +1,111 @@
+//! pthread_spin_*: four bytes have no room for a stamp, so these are known by address.
+
+use core::ffi::c_int;
+
+use libc::pthread_spinlock_t;
+use lockwright_engines::lockdep::Acquire;
+use lockwright_ledger::rows::{finding_kind, lock_kind, mode};
+
+use super::misuse;
+use super::watch::{self, Blocking};
+use crate::identity::{self, Birth, Identify};
+use crate::{real, state, tls};
+
+type Spin = *mut pthread_spinlock_t;
+
+/// A spinlock, as a type of its own (libc's is an int).
+#[repr(transparent)]
+pub struct SpinLock(pthread_spinlock_t);
+
+impl Identify for SpinLock {
+    // There is no stamp: these are not used.
+    const MAGIC: usize = 0;
+    const IDENT: usize = 0;
+    const STAMPABLE: bool = false;
+
+    unsafe fn kind(_: *const Self) -> u8 {
+        lock_kind::SPIN
+    }
+
+    unsafe fn can_stamp(_: *const Self) -> bool {
+        false
+    }
+}
+
+fn this(l: Spin) -> *const SpinLock {
+    l.cast_const().cast()
+}
+
+pub unsafe extern "C-unwind" fn init(l: Spin, shared: c_int, _site: u64) -> c_int {
+    // SAFETY: the caller's lock.
+    unsafe { if_held(l, finding_kind::HELD_INITIALISED) };
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_spin_init(l, shared) };
+    if result == 0 && state::status() == state::ACTIVE {
+        // SAFETY: just initialised.
+        unsafe { identity::identify(this(l), Birth::Init) };
+    }
+    result
+}
+
+pub unsafe extern "C-unwind" fn destroy(l: Spin, _site: u64) -> c_int {
+    // SAFETY: the caller's lock.
+    unsafe { if_held(l, finding_kind::HELD_DESTROYED) };
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_spin_destroy(l) };
+    if result == 0 {
+        // SAFETY: the caller still owns the memory.
+        unsafe { identity::forget(this(l)) };
+    }
+    result
+}
+
+unsafe fn if_held(l: Spin, kind: u8) {
+    // SAFETY: the caller's lock; known ones only.
+    if unsafe { identity::known(this(l)) }.is_some()
+        && let Some(thread) = watch::thread()
+    {
+        misuse::if_held(thread, kind, l as u64, l as u64 + 1);
+    }
+}
+
+pub unsafe extern "C-unwind" fn lock(l: Spin, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    let block = || unsafe { real::pthread_spin_lock(l) };
+    let Some((thread, ident)) = watch::subject(this(l)) else { return block() };
+    let lock = Acquire { addr: l as u64, ident, mode: 0, site };
+    let blocking = || Blocking { relock_fails: false, owner: 0 };
+    // SAFETY: forwarded.
+    let try_lock = || unsafe { real::pthread_spin_trylock(l) };
+    watch::acquire(thread, lock, blocking, try_lock, block)
+}
+
+pub unsafe extern "C-unwind" fn trylock(l: Spin, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_spin_trylock(l) };
+    if result == 0
+        && let Some((thread, ident)) = watch::subject(this(l))
+    {
+        watch::tried(l as u64, ident, mode::TRY, site, thread);
+    }
+    result
+}
+
+pub unsafe extern "C-unwind" fn unlock(l: Spin, _site: u64) -> c_int {
+    // SAFETY: as `watch::thread`.
+    let Some(thread) = (unsafe { tls::get().as_mut() }) else {
+        // SAFETY: forwarded.
+        return unsafe { real::pthread_spin_unlock(l) };
+    };
+    let ident = match thread.is_innermost(l as u64) {
+        true => None,
+        // SAFETY: the caller's lock.
+        false => unsafe { identity::known(this(l)) },
+    };
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_spin_unlock(l) };
+    if result == 0 {
+        watch::released(thread, l as u64, ident);
+    }
+    result
+}
