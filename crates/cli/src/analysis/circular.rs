@@ -9,9 +9,9 @@ use super::draft::{Draft, ring};
 use super::graph::{Level, Part, parts};
 use super::judge::{Judge, Obstacle, Pick, Shape, Verdict, shapes};
 use super::teller::{Cast, Teller};
-use super::words;
+use super::{signals, words};
 use crate::finding::{Finding, Grade, Kind};
-use crate::model::{LockRef, Model, is_read};
+use crate::model::{By, LockRef, Model, is_read};
 use crate::progress::Progress;
 
 /// Edges looked at in one part to learn which locks lie on cycles of which length.
@@ -227,7 +227,7 @@ impl Found {
         let grade = grade(level, verdict);
         let signatures: Vec<String> = picks.iter().map(|p| teller.signature(p.context)).collect();
         let names = words::locks(&cast.names);
-        let finding = Finding {
+        let mut finding = Finding {
             kind: Kind::CircularDependency,
             grade,
             title: match n {
@@ -241,11 +241,20 @@ impl Found {
                 .enumerate()
                 .map(|(i, pick)| teller.step(&cast, pick, (i + 1) % n))
                 .collect(),
-            locks: cast.infos,
+            locks: Vec::new(),
             pid: teller.model.ledger.header().pid,
             also: *also,
         };
-        let key = format!("circular\n{}", ring(&signatures).join("\n"));
+        if let Some(told) = signals::interrupted(teller, &cast, picks) {
+            finding.kind = Kind::InconsistentState;
+            finding.title = told.title;
+            finding.evidence.splice(0..0, told.evidence);
+            if grade <= Grade::Possible {
+                finding.help = told.help;
+            }
+        }
+        finding.locks = cast.infos;
+        let key = format!("{:?}\n{}", finding.kind, ring(&signatures).join("\n"));
         Draft { finding, key, insts, classes }
     }
 
@@ -351,23 +360,16 @@ pub fn evidence(
 fn ordered(teller: &Teller<'_, '_>, a: &Pick, b: &Pick) -> String {
     let name = |id| words::thread(&teller.model.thread(id));
     let (early, late) = (name(a.thread), name(b.thread));
-    match teller.model.order.crossing(a.segment, b.segment) {
-        Some(by) if by.join => {
-            format!(
-                "{early} is done before {late} begins: {} is joined by {}",
-                name(by.from),
-                name(by.to)
-            )
+    let how = teller.model.order.crossing(a.segment, b.segment).map(|step| {
+        let (from, to) = (name(step.from), name(step.to));
+        match step.by {
+            By::Creation => format!(": {from} creates {to}"),
+            By::Join => format!(": {from} is joined by {to}"),
+            By::Barrier => format!(": {to} passes a barrier after {from} has reached it"),
+            By::Post => format!(": {to} waits for a semaphore that {from} posts"),
         }
-        Some(by) => {
-            format!(
-                "{early} is done before {late} begins: {} creates {}",
-                name(by.from),
-                name(by.to)
-            )
-        }
-        None => format!("{early} is done before {late} begins"),
-    }
+    });
+    format!("{early} is done before {late} begins{}", how.unwrap_or_default())
 }
 
 /// Whether a shared acquisition meets a shared holder in the ring.

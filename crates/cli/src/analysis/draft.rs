@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::finding::{Finding, Grade};
+use crate::finding::{Finding, Grade, Kind};
 
 /// A finding and its identity.
 #[derive(Clone, Debug)]
@@ -19,8 +19,10 @@ pub struct Draft {
 
 impl Draft {
     /// Whether a cycle of these classes that is `grade` says no more than this finding does.
-    pub fn explains(&self, classes: &[u32], grade: Grade) -> bool {
-        self.finding.grade <= grade
+    pub fn explains(&self, kind: Kind, classes: &[u32], grade: Grade) -> bool {
+        // What a signal is needed for does not tell of what happens without.
+        let fits = self.finding.kind == kind || self.finding.kind != Kind::InconsistentState;
+        fits && self.finding.grade <= grade
             && self.classes.len() > 1
             && self.classes.iter().all(|class| classes.binary_search(class).is_ok())
     }

@@ -113,7 +113,7 @@ pub fn parts(model: &Model<'_>, level: Level) -> (Vec<Part>, bool) {
         Some(component[i]).filter(|&c| real[c as usize]).map(|c| (c, i as u32))
     };
     let mut found: Vec<(u32, u32, u32, Context)> = Vec::new();
-    for (id, node) in model.trie.contexts() {
+    for (id, node) in model.trie.all_contexts() {
         let Some(lock) = level.id(model, node) else { continue };
         for target in targets(model, node, lock) {
             let Some((part, to)) = part_of(target) else { continue };
@@ -155,7 +155,7 @@ fn stands_for_outer(model: &Model<'_>, level: Level, held: &Node) -> bool {
 /// Dependencies that have the same strongly connected parts as all of them; sorted, each once.
 fn links(model: &Model<'_>, level: Level, budget: &mut Budget) -> Vec<(Vertex, Vertex)> {
     let mut links = Vec::new();
-    for (id, node) in model.trie.contexts() {
+    for (id, node) in model.trie.all_contexts() {
         let Some(lock) = level.id(model, node) else { continue };
         for (_, held) in model.trie.held(id) {
             if !budget.take(1) || links.len() >= MAX_LINKS {

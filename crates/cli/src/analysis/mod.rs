@@ -12,6 +12,7 @@ mod judge;
 mod nesting;
 mod online;
 mod teller;
+mod signals;
 mod words;
 
 use std::collections::HashSet;
@@ -77,9 +78,11 @@ fn findings(
         circular::find(teller, Level::Instance, progress, notes).into_iter().filter(is_new),
     );
     let nested = nesting::find(teller, &drafts, notes);
+    drafts.extend(signals::find(teller, notes));
     let of_classes = circular::find(teller, Level::Class, progress, notes);
-    let explained =
-        |draft: &Draft| drafts.iter().any(|by| by.explains(&draft.classes, draft.finding.grade));
+    let explained = |Draft { finding, classes, .. }: &Draft| {
+        drafts.iter().any(|by| by.explains(finding.kind, classes, finding.grade))
+    };
     let of_classes: Vec<Draft> = of_classes.into_iter().filter(|d| !explained(d)).collect();
     drafts.extend(nested.into_iter().filter(is_new));
     drafts.extend(of_classes);

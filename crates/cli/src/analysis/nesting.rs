@@ -271,7 +271,7 @@ fn outcome(model: &Model<'_>, context: Context, pick: &Pick) -> Option<(Grade, S
 
 /// A thread that writes the lock of `read` while `pick` may read it. Of a lock taken with nothing
 /// held only the class is recorded; that has to do.
-fn other_writer(model: &Model<'_>, read: &Node, pick: &Pick) -> Option<String> {
+pub fn other_writer(model: &Model<'_>, read: &Node, pick: &Pick) -> Option<String> {
     let trie = &model.trie;
     let writes = (1..trie.len()).filter(|&id| {
         trie.node(id).is_some_and(|node| {

@@ -4,7 +4,7 @@ use lockwright_ledger::rows::Node;
 
 use super::graph::{Context, Level};
 use super::judge::Pick;
-use super::words;
+use super::{signals, words};
 use crate::finding::{HeldLock, LockInfo, Step};
 use crate::model::{LockRef, Model, Named, Sources};
 
@@ -74,7 +74,10 @@ impl Teller<'_, '_> {
         Step {
             thread: self.model.thread(pick.thread),
             lock,
-            action: words::acquires(self.model.classes.kind(node.class), node.mode),
+            action: match self.model.trie.signal(pick.context.acquired) {
+                Some(_) => signals::in_handler(node.mode),
+                None => words::acquires(self.model.classes.kind(node.class), node.mode),
+            },
             held: self.held(cast, node.parent),
             stack: self.model.stack(node.stack),
         }

@@ -3,6 +3,7 @@
 //! Rows are taken as they come, so a damaged ledger gives a smaller model, never a panic.
 
 mod classes;
+mod interrupts;
 mod naming;
 mod order;
 mod sources;
@@ -17,7 +18,7 @@ use lockwright_ledger::rows::{Class, Lock, Thread, mode};
 use crate::finding::{Frame, ThreadInfo};
 pub use classes::{ClassGroup, Classes, described};
 pub use naming::{LockRef, Named, place_of, short_place};
-pub use order::{Crossing, Order};
+pub use order::{By, Crossing, Order};
 pub use sources::{Sources, Symbolise};
 pub use trie::Trie;
 

@@ -5,9 +5,11 @@ use std::collections::{HashMap, HashSet};
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{Class, Evidence, Lock, Node, mode, node_flag};
 
+use super::interrupts::{self, Interrupts};
 use super::is_read;
 
-/// The contexts of one process.
+/// The contexts of one process: those recorded, and behind them those that a signal handler would add
+/// ([`super::interrupts`]).
 pub struct Trie {
     /// By id; a row that is not there has state 0.
     nodes: Vec<Node>,
@@ -20,6 +22,7 @@ pub struct Trie {
     segments: Vec<u32>,
     /// Classes of which a lock was taken for writing.
     written: HashSet<u32>,
+    interrupts: Interrupts,
 }
 
 impl Trie {
@@ -31,21 +34,22 @@ impl Trie {
         }
         nodes.resize(nodes.len().max(1), Node::default());
         unfold(ledger, &mut nodes);
+        let interrupts = interrupts::append(ledger, &mut nodes);
         let (sets, cut) = paths(&mut nodes);
-        let (first, segments) = evidence(ledger, nodes.len());
+        let (first, segments) = evidence(ledger, &interrupts, nodes.len());
         let written = nodes.iter().filter(|n| n.state != 0 && !is_read(n.mode)).map(|n| n.class);
         let written = written.collect();
-        Self { sets, cut, first, segments, written, nodes }
+        Self { sets, cut, first, segments, written, interrupts, nodes }
     }
 
-    /// Number of ids, 0 included.
+    /// Number of ids that were recorded, 0 included.
     pub fn len(&self) -> u32 {
-        self.nodes.len() as u32
+        self.interrupts.first
     }
 
     /// Whether nothing was recorded.
     pub fn is_empty(&self) -> bool {
-        self.nodes.len() <= 1
+        self.len() <= 1
     }
 
     /// Node `id`.
@@ -56,6 +60,11 @@ impl Trie {
     /// Contexts in which some thread did acquire, with something held and ready to wait: those that
     /// make dependencies. (Other nodes only are steps of paths.)
     pub fn contexts(&self) -> impl Iterator<Item = (u32, &Node)> {
+        self.all_contexts().take_while(|&(id, _)| id < self.len())
+    }
+
+    /// Those, and the contexts that would come of a signal's handler interrupting somebody.
+    pub fn all_contexts(&self) -> impl Iterator<Item = (u32, &Node)> {
         (1..).zip(&self.nodes[1..]).filter(|&(id, node)| {
             node.state != 0
                 && node.parent != 0
@@ -68,7 +77,17 @@ impl Trie {
     /// Chains of two locks and more.
     pub fn chains(&self) -> u64 {
         let is_chain = |n: &&Node| n.parent != 0 && is_acquisition(n);
-        self.nodes.iter().filter(is_chain).count() as u64
+        self.nodes[..self.len() as usize].iter().filter(is_chain).count() as u64
+    }
+
+    /// The signal whose handler would acquire in context `id`; `None` for what was recorded.
+    pub fn signal(&self, id: u32) -> Option<u32> {
+        self.interrupts.signal(id)
+    }
+
+    /// Whether there were more interruptions than could be looked at.
+    pub fn interrupts_cut(&self) -> bool {
+        self.interrupts.cut
     }
 
     /// What was held when `id` was acquired, innermost first.
@@ -163,10 +182,11 @@ fn mix(x: u64) -> u64 {
 }
 
 /// The evidence table, sorted by node.
-fn evidence(ledger: &Ledger, nodes: usize) -> (Vec<u32>, Vec<u32>) {
+fn evidence(ledger: &Ledger, more: &Interrupts, nodes: usize) -> (Vec<u32>, Vec<u32>) {
     let mut pairs: Vec<(u32, u32)> = ledger
         .rows::<Evidence>()
         .map(|(_, row)| (row.node, row.segment))
+        .chain(more.evidence.iter().copied())
         .filter(|&(node, _)| (node as usize) < nodes)
         .collect();
     pairs.sort_unstable();

@@ -9,9 +9,15 @@
 //!
 //! A line is one thread's, executed to its end before the next. `A`, `A1`, `A2` are locks of class
 //! `A`, at addresses that ascend with the number. `L` lock, `U` unlock, `T` trylock that succeeds,
-//! `D` lock with a deadline, `R`/`W` read- and write-lock, `B` begin to wait for good (`RB` to read), `C`
-//! condition wait, `F` create, `J` join, `JB` begin to wait for a join, `E` end. Every operation is
+//! `D` lock with a deadline, `R`/`W` read- and write-lock (`TR`, `DR`), `B` begin to wait for good (`RB`
+//! to read), `C` condition wait, or `CB` its begin and `CE` its end, `F` create, `J` join, `JB` begin to wait for a join, `E` end. Every operation is
 //! a call site of its own unless `L(A)@7` says which.
+//!
+//! Signals: `O(10)` has signal 10 open from here on (handled by the program, not blocked in the thread),
+//! `M(10)` masks it; `I(10)` enters its handler, which has it masked, and `Z` returns from it.
+//!
+//! `barrier 2 K` is met by two threads: `BA(K)` arrives, `BP(K)` passes. `semaphore 0 S` has `PO(S)` and
+//! `PW(S)`, a wait that is granted.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -22,9 +28,11 @@ use lockwright_cli::finding::{Frame, Report};
 use lockwright_cli::model::Symbolise;
 use lockwright_cli::progress::Silent;
 use lockwright_cli::symbolize::DataSymbol;
-use lockwright_engines::lockdep::{Acquire, Core, Ident, Origin, ThreadState};
+use lockwright_engines::lockdep::{
+    Acquire, Core, Ident, Interrupted, Origin, Round, ThreadState,
+};
 use lockwright_ledger::layout::{PAGE, process_state};
-use lockwright_ledger::rows::{Module, lock_kind, mode};
+use lockwright_ledger::rows::{Module, lock_kind, mode, sync_kind};
 use lockwright_ledger::{Ledger, Writer};
 
 /// Address space of a story's ledger; only what is written becomes memory.
@@ -33,6 +41,9 @@ const LEDGER_BYTES: usize = 64 << 20;
 /// Where the elements of `static` classes lie.
 const STATIC_BASE: u64 = 0x10_0000;
 const STATIC_STRIDE: u64 = 0x1_0000;
+
+/// Where barriers and semaphores lie.
+const SYNC_BASE: u64 = 0x8_0000;
 
 /// One lock of the story.
 #[derive(Clone, Copy)]
@@ -53,11 +64,19 @@ struct TheClass {
 /// A process under the engine.
 pub struct Story {
     core: Core,
+    /// The ledger's memory, and its first page in it.
+    _memory: Vec<u64>,
     base: *const u8,
     classes: HashMap<String, TheClass>,
     locks: HashMap<String, TheLock>,
     threads: HashMap<String, *mut ThreadState>,
     ended: HashMap<String, u32>,
+    /// By thread: what its handlers interrupted, the innermost last.
+    interrupted: HashMap<String, Vec<Interrupted>>,
+    /// Addresses of barriers and semaphores.
+    syncs: HashMap<String, u64>,
+    /// By thread: the barrier's round it has arrived in.
+    rounds: HashMap<String, Option<Round>>,
     last_site: u64,
     modules: u32,
 }
@@ -70,9 +89,9 @@ impl Story {
 
     /// As `new`, with a ledger of up to `bytes`.
     pub fn with_room(bytes: usize) -> Self {
-        let words = vec![0u64; bytes / 8 + PAGE / 8].leak();
-        let base = (words.as_mut_ptr() as usize).next_multiple_of(PAGE) as *mut u8;
-        // SAFETY: leaked, zeroed, page aligned, and nobody else's.
+        let mut memory = vec![0u64; bytes / 8 + PAGE / 8];
+        let base = (memory.as_mut_ptr() as usize).next_multiple_of(PAGE) as *mut u8;
+        // SAFETY: zeroed, page aligned, nobody else's, and kept as long as the core.
         let writer = unsafe { Writer::create(base, bytes, |_, _| true, |_| {}) };
         let mut core = Core::new(writer.expect("room for a ledger"));
         core.writer().header().pid.store(42, Relaxed);
@@ -80,11 +99,15 @@ impl Story {
         let module = core.writer().push(Module::default()).expect("room");
         Self {
             core,
+            _memory: memory,
             base,
             classes: HashMap::new(),
             locks: HashMap::new(),
             threads: HashMap::new(),
             ended: HashMap::new(),
+            interrupted: HashMap::new(),
+            syncs: HashMap::new(),
+            rounds: HashMap::new(),
             last_site: 1000,
             modules: module,
         }
@@ -108,6 +131,15 @@ impl Story {
     fn declare(&mut self, line: &str) {
         let mut words = line.split_whitespace();
         let what = words.next().expect("a word");
+        if let Some(kind) = sync(what) {
+            let size = words.next().and_then(|size| size.parse().ok()).expect("a number");
+            for name in words {
+                let addr = SYNC_BASE + 32 * self.syncs.len() as u64;
+                self.syncs.insert(name.to_owned(), addr);
+                self.core.sync_init(kind, addr, size);
+            }
+            return;
+        }
         let (kind, is_static) = match what {
             "recursive" => (lock_kind::RECURSIVE, false),
             "errorcheck" => (lock_kind::ERRORCHECK, false),
@@ -190,6 +222,7 @@ impl Story {
             "L" => self.acquire(thread, name, 0, site, false),
             "T" => self.acquire(thread, name, mode::TRY, site, false),
             "D" => self.acquire(thread, name, mode::TIMED, site, false),
+            "DR" => self.acquire(thread, name, mode::READ | mode::TIMED, site, false),
             "W" => self.acquire(thread, name, 0, site, false),
             "R" => self.acquire(thread, name, mode::READ, site, false),
             "TR" => self.acquire(thread, name, mode::READ | mode::TRY, site, false),
@@ -199,7 +232,12 @@ impl Story {
                 let addr = self.lock(name).addr;
                 assert!(self.thread(thread).release(addr), "{thread} does not hold {name}");
             }
-            "C" => self.cond_wait(thread, name, site),
+            "C" => {
+                self.cond_wait(thread, name, site);
+                self.cond_return(thread, name);
+            }
+            "CB" => self.cond_wait(thread, name, site),
+            "CE" => self.cond_return(thread, name),
             "F" => {
                 let state = self.thread(thread);
                 let (segment, stack) = self.core.thread_creates(state, &mut capture(site));
@@ -220,8 +258,48 @@ impl Story {
                 state.wait_begin(&wait, 0);
                 self.core.find_deadlock(state, false, 7);
             }
+            "O" | "M" => self.mask(thread, signal(name), what == "O"),
+            "I" => {
+                let state = self.thread(thread);
+                let open = state.open_signals() & !bit(signal(name));
+                let before = state.enter_signal(signal(name), 1, open);
+                self.interrupted.entry(thread.to_owned()).or_default().push(before);
+            }
+            "Z" => {
+                let before = self.interrupted.get_mut(thread).and_then(Vec::pop);
+                self.thread(thread).leave_signal(before.expect("a handler runs"));
+            }
+            "BA" => {
+                let state = self.thread(thread);
+                let round = self.core.barrier_arrives(state, self.syncs[name]);
+                self.rounds.insert(thread.to_owned(), round);
+            }
+            "BP" => {
+                let state = self.thread(thread);
+                if let Some(round) = self.rounds[thread] {
+                    self.core.barrier_passed(state, round);
+                }
+            }
+            "PO" => {
+                let state = self.thread(thread);
+                self.core.sem_posts(state, self.syncs[name]);
+            }
+            "PW" => {
+                let state = self.thread(thread);
+                self.core.sem_granted(state, self.syncs[name]);
+            }
             _ => panic!("what is {text:?}?"),
         }
+    }
+
+    /// As the preload library does when a thread changes its mask, or a handler is installed.
+    fn mask(&mut self, thread: &str, signal: u32, open: bool) {
+        let state = self.thread(thread);
+        let before = state.open_signals();
+        if open && before & bit(signal) == 0 && !state.is_idle() {
+            self.core.note_held_usage(state, bit(signal));
+        }
+        state.set_open_signals(before & !bit(signal) | if open { bit(signal) } else { 0 });
     }
 
     fn acquire(&mut self, thread: &str, name: &str, mode: u16, site: u64, blocks: bool) {
@@ -231,18 +309,7 @@ impl Story {
             return;
         }
         let acquire = Acquire { addr: lock.addr, ident: lock.ident, mode, site };
-        let reserve = |core: &mut Core, state: &mut ThreadState| {
-            let mut probe = state.probe(lock.ident, mode, site);
-            if !probe.is_hit() {
-                probe = core.enter(state, &acquire, probe, &mut capture(site));
-            }
-            state.reserve(lock.ident, mode, site, probe).then_some(probe.node())
-        };
-        let node = reserve(&mut self.core, state).or_else(|| {
-            assert!(self.core.grow_held(state), "room for held locks");
-            reserve(&mut self.core, state)
-        });
-        let node = node.expect("room was made");
+        let node = self.reserve(state, &acquire);
         if blocks {
             state.wait_begin(&acquire, node);
             self.core.find_deadlock(state, false, 7);
@@ -251,11 +318,42 @@ impl Story {
         }
     }
 
+    /// Puts an acquisition on record and reserves its entry. Returns its context.
+    fn reserve(&mut self, state: &mut ThreadState, lock: &Acquire) -> u32 {
+        let once = |core: &mut Core, state: &mut ThreadState| {
+            let mut probe = state.probe(lock.ident, lock.mode, lock.site);
+            if !probe.is_hit() {
+                probe = core.enter(state, lock, probe, &mut capture(lock.site));
+            }
+            state.reserve(lock.ident, lock.mode, lock.site, probe).then_some(probe.node())
+        };
+        let node = once(&mut self.core, state).or_else(|| {
+            assert!(self.core.grow_held(state), "room for held locks");
+            once(&mut self.core, state)
+        });
+        node.expect("room was made")
+    }
+
+    /// As the preload library does: the innermost lock comes back where it was, any other is taken anew
+    /// inside those that stay held.
     fn cond_wait(&mut self, thread: &str, name: &str, site: u64) {
-        let lock = self.lock(name);
+        let TheLock { addr, ident, .. } = self.lock(name);
         let state = self.thread(thread);
-        assert!(state.release(lock.addr), "{thread} waits with {name} held");
-        self.acquire(thread, name, mode::COND_REACQUIRE, site, false);
+        if state.is_innermost(addr) {
+            state.cond_release(addr);
+            return;
+        }
+        assert!(state.release(addr), "{thread} waits with {name} held");
+        self.reserve(state, &Acquire { addr, ident, mode: mode::COND_REACQUIRE, site });
+    }
+
+    fn cond_return(&mut self, thread: &str, name: &str) {
+        let addr = self.lock(name).addr;
+        let state = self.thread(thread);
+        match state.is_innermost(addr) {
+            true => state.cond_reacquired(addr),
+            false => state.acquired(addr),
+        }
     }
 
     /// A child that inherits the locks seen so far, as by fork.
@@ -273,6 +371,12 @@ impl Story {
         child
     }
 
+    /// Address of a lock.
+    #[allow(dead_code, reason = "the oracle's")]
+    pub fn address(&mut self, name: &str) -> u64 {
+        self.lock(name).addr
+    }
+
     /// The ledger as it stands.
     pub fn ledger(&mut self) -> Ledger {
         Ledger::from_bytes(self.bytes()).expect("a sound ledger")
@@ -281,7 +385,7 @@ impl Story {
     /// Its bytes.
     pub fn bytes(&mut self) -> Vec<u8> {
         let used = self.core.writer().header().used.load(Relaxed) as usize;
-        // SAFETY: the story's own leaked memory, of which `used` bytes were written.
+        // SAFETY: the story's own memory, of which `used` bytes were written.
         unsafe { std::slice::from_raw_parts(self.base, used) }.to_vec()
     }
 
@@ -289,6 +393,22 @@ impl Story {
     pub fn report(&mut self) -> Report {
         report(self.ledger())
     }
+}
+
+fn sync(word: &str) -> Option<u32> {
+    match word {
+        "barrier" => Some(sync_kind::BARRIER),
+        "semaphore" => Some(sync_kind::SEMAPHORE),
+        _ => None,
+    }
+}
+
+fn signal(number: &str) -> u32 {
+    number.parse().expect("a signal's number")
+}
+
+fn bit(signal: u32) -> u64 {
+    1 << (signal - 1)
 }
 
 /// The report on a story's ledger.

@@ -89,12 +89,9 @@ impl ThreadState {
 impl Core {
     /// Records the uses that acquiring `lock` in context `node` makes of its class.
     pub(super) fn note_usage(&mut self, thread: &ThreadState, lock: &Acquire, node: u32) {
-        // A trylock in a handler cannot wait for the code it interrupted.
-        if lock.mode & mode::TRY != 0 && thread.row.in_signal != 0 {
-            return;
-        }
         let read = lock.mode & mode::READ != 0;
-        if thread.row.in_signal != 0 {
+        // A trylock in a handler cannot wait for the code it interrupted. (But it may be interrupted.)
+        if thread.row.in_signal != 0 && lock.mode & mode::TRY == 0 {
             let bits = if read { usage::USED_IN_READ } else { usage::USED_IN };
             self.push_usage(thread, lock, node, thread.row.in_signal, bits);
         }

@@ -1,0 +1,145 @@
+//! What a signal's handler may do to a thread that it did not interrupt in this run.
+//!
+//! Two things are on record (the kernel's usage states, with a signal in the interrupt's place): the
+//! handler of signal N acquired A, and a thread held B with N open, that is handled by the program and
+//! not blocked in the thread. Nothing but time keeps N from arriving there; the thread would then wait
+//! for A while holding B. So for each such pair the trie gets one more context, "A is acquired while B
+//! is held", by the threads that held B. With it, the search for cycles finds the kernel's safe ->
+//! unsafe orders and lock inversions, of any length and across several signals, and grades them, as it
+//! does with what threads do by themselves.
+//!
+//! A lock that is on both sides needs no cycle: that is told by the analysis of signals.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use lockwright_ledger::Ledger;
+use lockwright_ledger::rows::{Class, Node, Usage, lock_kind, usage};
+
+/// Contexts added at most.
+const MOST: usize = 1 << 20;
+
+/// The contexts that were added.
+#[derive(Default)]
+pub(super) struct Interrupts {
+    /// Id of the first of them.
+    pub first: u32,
+    /// Node and segment, as in the ledger's evidence.
+    pub evidence: Vec<(u32, u32)>,
+    /// There were more than could be added.
+    pub cut: bool,
+    /// By id from `first` on: the signal, 0 for a node that is only a step of a path.
+    signals: Vec<u32>,
+}
+
+impl Interrupts {
+    /// The signal whose handler acquires in context `id`.
+    pub fn signal(&self, id: u32) -> Option<u32> {
+        let at = id.checked_sub(self.first)?;
+        self.signals.get(at as usize).copied().filter(|&signal| signal != 0)
+    }
+}
+
+/// What is on record of one signal: holders with the signal open, and acquisitions in its handler.
+#[derive(Default)]
+struct Sides {
+    open: Vec<Usage>,
+    used_in: Vec<Usage>,
+}
+
+/// Adds the contexts behind the recorded ones.
+pub(super) fn append(ledger: &Ledger, nodes: &mut Vec<Node>) -> Interrupts {
+    let recorded = nodes.len() as u32;
+    let mut signals: BTreeMap<u32, Sides> = BTreeMap::new();
+    for (_, row) in ledger.rows::<Usage>() {
+        let known = nodes.get(row.node as usize).is_some_and(|node| node.class == row.class);
+        if !known || row.signal == 0 {
+            continue;
+        }
+        let sides = signals.entry(row.signal).or_default();
+        match row.bits {
+            usage::USED_IN | usage::USED_IN_READ => sides.used_in.push(row),
+            usage::OPEN | usage::OPEN_READ => sides.open.push(row),
+            _ => {}
+        }
+    }
+    let mut added = Interrupts { first: recorded, ..Interrupts::default() };
+    // Holders by context and instance; takers by holder, class, instance, site and mode.
+    let mut held_ids: HashMap<(u32, u32), u32> = HashMap::new();
+    for (&signal, sides) in &signals {
+        let mut taken_ids: HashMap<(u32, u32, u32, u64, u16), u32> = HashMap::new();
+        let alone = inconsistent_alone(ledger, sides);
+        for open in sides.open.iter().filter(|row| !alone.contains(&row.inst)) {
+            let mine = held_with(nodes, open);
+            // What the thread holds itself closes no circle with others.
+            for used in sides.used_in.iter().filter(|used| !mine.contains(&used.inst)) {
+                if added.evidence.len() >= MOST {
+                    added.cut = true;
+                    return added;
+                }
+                let holder = nodes[open.node as usize];
+                let held = match holder.inst {
+                    // A context of the class stands for the instance that was met.
+                    0 => *held_ids.entry((open.node, open.inst)).or_insert_with(|| {
+                        let exact = Node { inst: open.inst, lock: 0, ..holder };
+                        added.push(nodes, exact, 0)
+                    }),
+                    _ => open.node,
+                };
+                let taker = nodes[used.node as usize];
+                let key = (held, used.class, used.inst, taker.site, taker.mode);
+                let id = *taken_ids.entry(key).or_insert_with(|| {
+                    let taken = Node { parent: held, inst: used.inst, lock: 0, flags: 0, ..taker };
+                    added.push(nodes, Node { folded: 0, ..taken }, signal)
+                });
+                added.evidence.push((id, open.segment));
+            }
+        }
+    }
+    added
+}
+
+impl Interrupts {
+    fn push(&mut self, nodes: &mut Vec<Node>, node: Node, signal: u32) -> u32 {
+        let id = nodes.len() as u32;
+        nodes.push(node);
+        self.signals.push(signal);
+        id
+    }
+}
+
+/// The lock and those that were held with it.
+fn held_with(nodes: &[Node], open: &Usage) -> HashSet<u32> {
+    let mut held = HashSet::from([open.inst]);
+    let mut at = open.node;
+    while let Some(node) = nodes.get(at as usize) {
+        held.insert(node.inst);
+        // A sound ledger's parents have smaller ids; so this ends on any.
+        if node.parent >= at {
+            break;
+        }
+        at = node.parent;
+    }
+    held.remove(&0);
+    held
+}
+
+/// Locks that are on both sides and make their holder wait for ever: the cure of that, blocking the
+/// signal around them, is also that of every order which leads to them.
+fn inconsistent_alone(ledger: &Ledger, sides: &Sides) -> HashSet<u32> {
+    let mut alone = HashSet::new();
+    for used in sides.used_in.iter().filter(|used| used.inst != 0) {
+        let kind = ledger.get::<Class>(used.class).map_or(0, |class| class.kind);
+        // Others fail, or let their holder in again.
+        let waits = |open: &Usage| match kind {
+            lock_kind::RECURSIVE | lock_kind::ERRORCHECK => false,
+            lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER => {
+                open.bits == usage::OPEN_READ && used.bits == usage::USED_IN
+            }
+            _ => true,
+        };
+        if sides.open.iter().any(|open| open.inst == used.inst && waits(open)) {
+            alone.insert(used.inst);
+        }
+    }
+    alone
+}

@@ -1,0 +1,99 @@
+//! What orders threads beside their creation and end.
+
+use crate::story::{Story, told, verdict};
+
+const ABBA: &str = "likely circular-dependency: A B";
+const ORDERED: &str = "ordered circular-dependency: A B";
+
+#[test]
+fn a_barrier_separates_before_from_after() {
+    let story = "
+        barrier 2 K
+        T1: L(A) L(B) U(B) U(A) BA(K)
+        T2: BA(K) BP(K) L(B) L(A) U(A) U(B)
+        T1: BP(K)";
+    let report = Story::new().tell(story).report();
+    assert_eq!(told(&report), [ORDERED]);
+    let evidence = report.findings[0].evidence.join("\n");
+    assert!(evidence.contains("thread 2 (T2) passes a barrier after thread 1 (T1)"), "{evidence}");
+}
+
+#[test]
+fn both_after_a_barrier_may_meet() {
+    let story = "
+        barrier 2 K
+        T1: BA(K)
+        T2: BA(K) BP(K) L(B) L(A) U(A) U(B)
+        T1: BP(K) L(A) L(B) U(B) U(A)";
+    assert_eq!(verdict(story), [ABBA]);
+}
+
+#[test]
+fn a_barrier_orders_those_who_met_and_nobody_else() {
+    let story = "
+        barrier 2 K
+        T1: L(A) L(B) U(B) U(A)
+        T2: BA(K)
+        T3: BA(K) BP(K) L(B) L(A) U(A) U(B)
+        T2: BP(K)";
+    assert_eq!(verdict(story), [ABBA]);
+}
+
+#[test]
+fn all_of_a_barriers_round_come_before() {
+    let story = "
+        barrier 3 K
+        T1: L(A) L(B) U(B) U(A) BA(K)
+        T2: BA(K)
+        T3: BA(K) BP(K) L(B) L(A) U(A) U(B)
+        T1: BP(K)
+        T2: BP(K)";
+    assert_eq!(verdict(story), [ORDERED]);
+}
+
+#[test]
+fn a_post_comes_before_the_wait_that_it_grants() {
+    let story = "
+        semaphore 0 S
+        T1: L(A) L(B) U(B) U(A) PO(S)
+        T2: PW(S) L(B) L(A) U(A) U(B)";
+    let report = Story::new().tell(story).report();
+    assert_eq!(told(&report), [ORDERED]);
+    let evidence = report.findings[0].evidence.join("\n");
+    assert!(evidence.contains("waits for a semaphore that thread 1 (T1) posts"), "{evidence}");
+    let after = "
+        semaphore 0 S
+        T1: PO(S) L(A) L(B) U(B) U(A)
+        T2: PW(S) L(B) L(A) U(A) U(B)";
+    assert_eq!(verdict(after), [ABBA]);
+}
+
+#[test]
+fn a_wait_that_another_post_may_grant_orders_nothing() {
+    let initial = "
+        semaphore 1 S
+        T1: L(A) L(B) U(B) U(A) PO(S)
+        T2: PW(S) L(B) L(A) U(A) U(B)";
+    assert_eq!(verdict(initial), [ABBA]);
+    // The second poster comes only later, and yet: in another run it may be first.
+    let two = "
+        semaphore 0 S
+        T1: L(A) L(B) U(B) U(A) PO(S)
+        T2: PW(S) L(B) L(A) U(A) U(B)
+        T3: PO(S)";
+    assert_eq!(verdict(two), [ABBA]);
+}
+
+#[test]
+fn of_several_waiters_each_follows_the_first_post() {
+    let story = |posts: &str| {
+        format!(
+            "semaphore 0 S
+             T1: {posts}
+             T2: PW(S)
+             T3: PW(S) L(B) L(A) U(A) U(B)"
+        )
+    };
+    assert_eq!(verdict(&story("L(A) L(B) U(B) U(A) PO(S) PO(S)")), [ORDERED]);
+    assert_eq!(verdict(&story("PO(S) L(A) L(B) U(B) U(A) PO(S)")), [ABBA]);
+}
