@@ -188,6 +188,7 @@ pub unsafe fn identify<T: Identify>(this: *const T, birth: Birth) -> Option<Iden
         }
         // SAFETY: the caller's promise.
         let ident = unsafe { new_lock(core, this, birth, can_stamp) }?;
+        crate::hooks::note_lock(this as u64);
         match can_stamp {
             // SAFETY: the caller's promise, and `can_stamp`.
             true => unsafe { stamp(this, ident) },
@@ -254,6 +255,32 @@ pub unsafe fn destroyed<T: Identify>(this: *const T) -> Option<Ident> {
     let (magic, ident) = unsafe { (word(this, T::MAGIC), word(this, T::IDENT)) };
     (magic.load(Relaxed) == NONCE.load(Relaxed) ^ this as u64 ^ DESTROYED)
         .then(|| Ident(ident.load(Relaxed)))
+}
+
+/// Takes all stamps out of memory that is about to be freed. Says whether one was a lock's that is
+/// taken, by its own word.
+///
+/// # Safety
+/// `len` bytes at `block`, 8-aligned, are the caller's.
+pub unsafe fn unstamp_all(block: *mut u8, len: usize) -> bool {
+    let nonce = NONCE.load(Relaxed);
+    let mut taken = false;
+    for offset in (0..len.saturating_sub(7)).step_by(8) {
+        // SAFETY: within the block.
+        let at = unsafe { block.add(offset) };
+        // SAFETY: as above. Another thread may write there, rightly or wrongly: atomic.
+        let word = unsafe { AtomicU64::from_ptr(at.cast()) };
+        let lock = word.load(Relaxed) ^ nonce;
+        let magic = (at as u64).wrapping_sub(lock);
+        let is_mutex = magic == pthread_mutex_t::MAGIC as u64;
+        if (is_mutex || magic == pthread_rwlock_t::MAGIC as u64) && magic <= offset as u64 {
+            // SAFETY: the lock begins within the block.
+            let state = unsafe { (lock as *const u32).read_volatile() };
+            taken |= if is_mutex { state != 0 } else { state >> 1 != 0 };
+            word.store(0, Relaxed);
+        }
+    }
+    taken
 }
 
 /// The lock's life is over.

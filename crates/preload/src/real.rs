@@ -145,6 +145,7 @@ real! {
     signal(s: c_int, h: usize) -> usize, None, libc::SIG_ERR;
     pthread_sigmask(h: c_int, n: *const libc::sigset_t, o: *mut libc::sigset_t) -> c_int, None, libc::ENOSYS;
     sigprocmask(h: c_int, n: *const libc::sigset_t, o: *mut libc::sigset_t) -> c_int, None, -1;
+    munmap(a: *mut c_void, n: usize) -> c_int, None, -1;
     sigsuspend(m: *const libc::sigset_t) -> c_int, None, -1;
     ppoll(f: *mut libc::pollfd, n: libc::nfds_t, t: *const timespec, m: *const libc::sigset_t) -> c_int, None, -1;
     epoll_pwait(e: c_int, v: *mut libc::epoll_event, n: c_int, t: c_int, m: *const libc::sigset_t) -> c_int, None, -1;

@@ -201,15 +201,40 @@ const MAX_STACK_BYTES: u64 = 1 << 30;
 /// of return addresses stored, innermost first.
 #[inline(never)]
 pub fn capture(frames: &mut [u64]) -> usize {
-    let (mut pc, mut rsp, mut rbp): (u64, u64, u64);
+    let (pc, rsp, rbp): (u64, u64, u64);
     // SAFETY: only reads registers.
     unsafe {
         asm!("lea {0}, [rip]", "mov {1}, rsp", "mov {2}, rbp", out(reg) pc, out(reg) rsp, out(reg) rbp,
              options(nomem, nostack, preserves_flags));
     }
     // `pc` is the address after the lea, still inside the function: as good as a return address.
+    walk(frames, 0, Frame { pc, rsp, rbp })
+}
+
+/// Where a walk begins: a return address, and the registers as they are on return to it.
+#[derive(Clone, Copy)]
+pub struct Frame {
+    /// Return address.
+    pub pc: u64,
+    /// Stack pointer after the return.
+    pub rsp: u64,
+    /// Frame pointer.
+    pub rbp: u64,
+}
+
+/// Captures the stack from a given frame on, that one included.
+pub fn capture_from(frames: &mut [u64], from: Frame) -> usize {
+    if frames.is_empty() {
+        return 0;
+    }
+    frames[0] = from.pc;
+    walk(frames, 1, from)
+}
+
+/// Appends the callers of a frame to the `n` frames that are there.
+fn walk(frames: &mut [u64], mut n: usize, from: Frame) -> usize {
+    let Frame { mut pc, mut rsp, mut rbp } = from;
     let lowest = rsp;
-    let mut n = 0;
     // Our own frames do not count towards the buffer; there are never many.
     for _ in 0..frames.len() + 32 {
         let (cfa, saved) = match rule(pc) {

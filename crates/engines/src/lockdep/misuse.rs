@@ -104,6 +104,21 @@ impl Core {
         None
     }
 
+    /// Calls `f` for every lock that a thread other than `own` holds.
+    pub fn held_by_others(&self, own: u32, mut f: impl FnMut(&Held)) {
+        let mut next = self.first_live();
+        while let Some(&thread) = self.writer.get::<Thread>(next) {
+            next = thread.next_live;
+            for at in held_of(&self.writer, &thread).filter(|_| thread.id != own) {
+                // SAFETY: within the thread's held array; may be changing, the address decides.
+                let held: Held = unsafe { at.read_volatile() };
+                if held.addr != 0 && held.flags & held_flag::IN_COND_WAIT == 0 {
+                    f(&held);
+                }
+            }
+        }
+    }
+
     /// A thread other than `not` that waits on the condition variable at `addr`, and where.
     pub fn cond_waiter(&self, addr: u64, not: u32) -> Option<(u32, u32)> {
         let mut next = self.first_live();

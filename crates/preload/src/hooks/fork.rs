@@ -2,7 +2,7 @@
 //! its own, made when it first uses a lock: most children exec soon.
 
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicU32, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 
 use lockwright_ledger::rows::Held;
 
@@ -67,6 +67,18 @@ unsafe extern "C" fn prepare() {
         let n = held.len().min(MOST);
         (&mut *SNAPSHOT.held.get())[..n].copy_from_slice(&held[..n]);
         *SNAPSHOT.len.get() = n;
+        let own = tls::get().as_ref().map_or(0, |thread| thread.id());
+        let mut n = 0;
+        let left = &mut *LEFT_BEHIND.locks.get();
+        state::with_core(|core| {
+            core.held_by_others(own, |held| {
+                if n < MOST {
+                    left[n] = Left { addr: held.addr, site: held.site };
+                    n += 1;
+                }
+            });
+        });
+        *LEFT_BEHIND.len.get() = n;
     }
 }
 
@@ -78,9 +90,45 @@ unsafe extern "C" fn child() {
     tls::set(core::ptr::null_mut());
     tls::set_closed(false);
     modules::forget();
+    IS_CHILD.store(true, Relaxed);
     state::forked();
     SNAPSHOT.busy.store(0, Relaxed);
 }
+
+/// A lock that another thread of the parent held at the fork.
+#[derive(Clone, Copy)]
+pub struct Left {
+    /// Its address.
+    pub addr: u64,
+    /// Where it was taken: a return address.
+    pub site: u64,
+}
+
+struct LeftBehind {
+    len: UnsafeCell<usize>,
+    locks: UnsafeCell<[Left; MOST]>,
+}
+
+// SAFETY: written by whoever holds `SNAPSHOT.busy`, read by its child.
+unsafe impl Sync for LeftBehind {}
+
+static LEFT_BEHIND: LeftBehind = LeftBehind {
+    len: UnsafeCell::new(0),
+    locks: UnsafeCell::new([Left { addr: 0, site: 0 }; MOST]),
+};
+
+/// In a child: where another thread of the parent took the lock at `addr`, if one held it at the fork.
+pub fn left_behind(addr: u64) -> Option<Left> {
+    if !IS_CHILD.load(Relaxed) {
+        return None;
+    }
+    // SAFETY: written before the fork.
+    let left = unsafe { &(&*LEFT_BEHIND.locks.get())[..*LEFT_BEHIND.len.get()] };
+    left.iter().copied().find(|left| left.addr == addr)
+}
+
+/// This process was forked from a watched one.
+static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// In the child: what the forking thread held, outermost first.
 pub fn inherited() -> &'static [Held] {

@@ -1,17 +1,24 @@
 //! Tells the engine of misuse: the rare paths of the wrappers end here.
 
-use lockwright_engines::lockdep::{Holder, Ident, Misuse, ThreadState};
+use lockwright_engines::lockdep::{Acquire, Holder, Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::finding_kind;
 
 use crate::{state, sys, unwind};
 
 /// Records a misuse by the calling thread.
-#[cold]
 pub fn tell(thread: &mut ThreadState, what: &Misuse) {
+    tell_from(thread, what, &mut unwind::capture);
+}
+
+/// As [`tell`], with its own way to the call stack.
+#[cold]
+pub fn tell_from(
+    thread: &mut ThreadState,
+    what: &Misuse,
+    capture: &mut dyn FnMut(&mut [u64]) -> usize,
+) {
     let now = sys::now_ns(libc::CLOCK_MONOTONIC);
-    state::with_core(|core| {
-        core.misuse(thread, what, now, &mut |frames: &mut [u64]| unwind::capture(frames));
-    });
+    state::with_core(|core| core.misuse(thread, what, now, capture));
 }
 
 /// Records what a thread still holds at its end.
@@ -70,4 +77,14 @@ pub fn if_held(thread: &mut ThreadState, kind: u8, from: u64, to: u64) {
 #[cold]
 pub fn used_after_destroy(thread: &mut ThreadState, addr: u64, ident: Ident) {
     tell(thread, &Misuse::new(finding_kind::USE_AFTER_DESTROY, addr, ident));
+}
+
+/// In a forked child: the thread is about to wait for a lock that another thread of the parent held at
+/// the fork, having taken it at `site`. Nobody here will ever release it.
+#[cold]
+pub fn left_behind(thread: &mut ThreadState, lock: &Acquire, site: u64) {
+    let other_stack = state::with_core(|core| core.stack(&[site])).unwrap_or(0);
+    let what =
+        Misuse { other_stack, ..Misuse::new(finding_kind::FORK_HELD, lock.addr, lock.ident) };
+    tell(thread, &what);
 }

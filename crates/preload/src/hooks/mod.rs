@@ -4,6 +4,7 @@
 
 mod cond;
 mod fork;
+mod guarded;
 mod misuse;
 mod mutex;
 mod rwlock;
@@ -14,6 +15,7 @@ mod thread;
 pub mod watch;
 
 pub use fork::{inherited, register as register_fork};
+pub use guarded::note_lock;
 pub use thread::ended as thread_ended;
 
 use core::arch::naked_asm;
@@ -109,6 +111,7 @@ export! {
     ppoll("r8"): signal::ppoll;
     epoll_pwait("r9"): signal::epoll_pwait;
 
+    munmap("rdx"): guarded::munmap;
     dlclose("rsi"): unload;
 }
 

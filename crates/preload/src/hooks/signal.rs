@@ -36,6 +36,11 @@ const SYNCHRONOUS: u64 = 1 << (libc::SIGSEGV - 1)
     | 1 << (libc::SIGABRT - 1)
     | 1 << (libc::SIGSYS - 1);
 
+/// The thread raises this signal by what it does itself.
+pub fn is_synchronous(signal: u32) -> bool {
+    SYNCHRONOUS >> (signal - 1) & 1 != 0
+}
+
 /// The open signals of a thread that blocks `mask`.
 fn open_with(mask: u64) -> u64 {
     HANDLED.load(Relaxed) & !mask & !SYNCHRONOUS

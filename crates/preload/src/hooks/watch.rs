@@ -213,6 +213,9 @@ pub fn wait(
     kind: Blocking,
     block: impl FnOnce() -> c_int,
 ) -> c_int {
+    if let Some(left) = super::fork::left_behind(lock.addr) {
+        misuse::left_behind(thread, lock, left.site);
+    }
     thread.wait_begin(lock, node);
     // A thread that nobody can wait for closes no circle. An owner that runs is none of ours either:
     // should it block later, it walks itself, and sees our wait (fence in `wait_begin`).

@@ -1,0 +1,286 @@
+//! Functions that a signal handler must not call, because the code it interrupted may be inside them:
+//! malloc's and stdio's. Each is passed straight on, by a handful of instructions, unless a handler
+//! is running in the thread. `free` also looks whether there may be locks in what is freed.
+//!
+//! The stubs are assembly because most of these functions take a variable number of arguments.
+
+use core::arch::naked_asm;
+use core::ffi::{c_int, c_void};
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering::*};
+
+use lockwright_engines::lockdep::{Ident, Misuse, ThreadState};
+use lockwright_ledger::rows::{Thread, finding_kind, unsafe_call};
+
+use super::misuse;
+use crate::unwind::{self, Frame};
+use crate::{identity, real, state, tls};
+
+/// Pages in which a lock was seen: a byte each, by the low bits of the page number. One that is not
+/// set costs `free` a load and a branch.
+static LOCK_PAGES: [AtomicU8; PAGES] = [const { AtomicU8::new(0) }; PAGES];
+const PAGES: usize = 1 << 15;
+
+/// stdio has been used outside of handlers.
+static STDIO_USED: AtomicU8 = AtomicU8::new(0);
+
+/// There is a lock at `addr`, in memory that may be freed or unmapped.
+pub fn note_lock(addr: u64) {
+    // The block that it lies in may begin on the page before.
+    for page in [addr >> 12, (addr >> 12) - 1] {
+        LOCK_PAGES[page as usize % PAGES].store(1, Relaxed);
+    }
+}
+
+fn may_have_lock(from: u64, len: u64) -> bool {
+    let pages = (len >> 12) + 1;
+    pages >= PAGES as u64
+        || (0..=pages).any(|i| LOCK_PAGES[((from >> 12) + i) as usize % PAGES].load(Relaxed) != 0)
+}
+
+/// `name: group` exports `name` and passes it on to the next of that name.
+macro_rules! guarded {
+    ($($name:ident: $group:expr;)*) => {
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "named as the function is")]
+        #[repr(usize)]
+        enum Index { $($name,)* COUNT }
+
+        static NAMES: [&core::ffi::CStr; Index::COUNT as usize] = [$(
+            // SAFETY: one NUL, at the end.
+            unsafe { core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
+        )*];
+        static GROUPS: [u64; Index::COUNT as usize] = [$($group,)*];
+        /// Where the next of each is, 0 until it has been looked up.
+        static NEXT: [AtomicUsize; Index::COUNT as usize] =
+            [const { AtomicUsize::new(0) }; Index::COUNT as usize];
+
+        $(
+            #[doc = concat!("Stands in front of the C library's `", stringify!($name), "`.")]
+            /// # Safety
+            /// As the function itself.
+            #[unsafe(naked)]
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C" fn $name() {
+                naked_asm!(
+                    "mov r11, [rip + {next} + {slot}]",
+                    "test r11, r11",
+                    "jz 2f",
+                    "mov r10, qword ptr [rip + lockwright_thread@GOTTPOFF]",
+                    "mov r10, fs:[r10]",
+                    "test r10, r10",
+                    "jz 3f",
+                    "cmp dword ptr [r10 + {in_signal}], 0",
+                    "jne 2f",
+                    "3:",
+                    "jmp r11",
+                    "2:",
+                    "mov r11d, {index}",
+                    "jmp {rarely}",
+                    next = sym NEXT,
+                    slot = const Index::$name as usize * 8,
+                    in_signal = const offset_of!(Thread, in_signal),
+                    index = const Index::$name as usize,
+                    rarely = sym rarely,
+                )
+            }
+        )*
+    };
+}
+
+guarded! {
+    malloc: unsafe_call::MALLOC;
+    calloc: unsafe_call::MALLOC;
+    realloc: unsafe_call::MALLOC;
+    posix_memalign: unsafe_call::MALLOC;
+    aligned_alloc: unsafe_call::MALLOC;
+    memalign: unsafe_call::MALLOC;
+    printf: unsafe_call::STDIO;
+    fprintf: unsafe_call::STDIO;
+    vprintf: unsafe_call::STDIO;
+    vfprintf: unsafe_call::STDIO;
+    __printf_chk: unsafe_call::STDIO;
+    __fprintf_chk: unsafe_call::STDIO;
+    __vfprintf_chk: unsafe_call::STDIO;
+    puts: unsafe_call::STDIO;
+    fputs: unsafe_call::STDIO;
+    putchar: unsafe_call::STDIO;
+    fputc: unsafe_call::STDIO;
+    fwrite: unsafe_call::STDIO;
+    fflush: unsafe_call::STDIO;
+}
+
+/// Saves what the arguments may be in, asks [`look`] where to go, and goes there. `r11`: index.
+#[unsafe(naked)]
+unsafe extern "C" fn rarely() {
+    naked_asm!(
+        "push rbp",
+        "mov rbp, rsp",
+        "sub rsp, 208",
+        "and rsp, -16",
+        "mov [rsp], rdi",
+        "mov [rsp + 8], rsi",
+        "mov [rsp + 16], rdx",
+        "mov [rsp + 24], rcx",
+        "mov [rsp + 32], r8",
+        "mov [rsp + 40], r9",
+        "mov [rsp + 48], rax",
+        "movaps [rsp + 64], xmm0",
+        "movaps [rsp + 80], xmm1",
+        "movaps [rsp + 96], xmm2",
+        "movaps [rsp + 112], xmm3",
+        "movaps [rsp + 128], xmm4",
+        "movaps [rsp + 144], xmm5",
+        "movaps [rsp + 160], xmm6",
+        "movaps [rsp + 176], xmm7",
+        "mov rdi, r11",
+        "mov rsi, rbp",
+        "call {look}",
+        "mov r11, rax",
+        "mov rdi, [rsp]",
+        "mov rsi, [rsp + 8]",
+        "mov rdx, [rsp + 16]",
+        "mov rcx, [rsp + 24]",
+        "mov r8, [rsp + 32]",
+        "mov r9, [rsp + 40]",
+        "mov rax, [rsp + 48]",
+        "movaps xmm0, [rsp + 64]",
+        "movaps xmm1, [rsp + 80]",
+        "movaps xmm2, [rsp + 96]",
+        "movaps xmm3, [rsp + 112]",
+        "movaps xmm4, [rsp + 128]",
+        "movaps xmm5, [rsp + 144]",
+        "movaps xmm6, [rsp + 160]",
+        "movaps xmm7, [rsp + 176]",
+        "mov rsp, rbp",
+        "pop rbp",
+        "jmp r11",
+        look = sym look,
+    )
+}
+
+/// Finds the next function; if a handler called it, says so. `frame`: the caller's frame pointer and the
+/// return address to it, as [`rarely`] has pushed and found them.
+unsafe extern "C" fn look(index: usize, frame: *const [u64; 2]) -> usize {
+    // SAFETY: as `watch::thread`.
+    let thread = unsafe { tls::get().as_mut() }.filter(|thread| {
+        thread.in_signal() != 0 && !super::signal::is_synchronous(thread.in_signal())
+    });
+    let group = GROUPS[index];
+    let mut next = NEXT[index].load(Relaxed);
+    if next == 0 {
+        // SAFETY: a NUL-terminated name. The functions of this table exist in every glibc, so the
+        // look-up does not fail, and allocates nothing.
+        next = unsafe { libc::dlsym(libc::RTLD_NEXT, NAMES[index].as_ptr()) } as usize;
+        // Kept from the first use outside of handlers on.
+        if thread.is_none() {
+            NEXT[index].store(next, Relaxed);
+            STDIO_USED.fetch_or(u8::from(group == unsafe_call::STDIO), Relaxed);
+        }
+    }
+    if let Some(thread) = thread
+        && (group == unsafe_call::MALLOC || STDIO_USED.load(Relaxed) != 0)
+        && !super::signal::notice_long_jump(thread)
+    {
+        let what = Misuse {
+            detail: u64::from(thread.in_signal()),
+            ..Misuse::new(finding_kind::UNSAFE_CALL, group, Ident::NONE)
+        };
+        // SAFETY: on the stack of `rarely`.
+        let [rbp, pc] = unsafe { *frame };
+        let from = Frame { pc, rsp: frame as u64 + 16, rbp };
+        misuse::tell_from(thread, &what, &mut |frames| unwind::capture_from(frames, from));
+    }
+    next
+}
+
+/// Where the next `free` is, 0 until it has been looked up.
+static NEXT_FREE: AtomicUsize = AtomicUsize::new(0);
+
+/// Stands in front of the C library's `free`.
+///
+/// # Safety
+/// As the function itself.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn free(block: *mut c_void) {
+    naked_asm!(
+        "mov rax, rdi",
+        "shr rax, 12",
+        "and eax, {mask}",
+        "lea rcx, [rip + {pages}]",
+        "cmp byte ptr [rcx + rax], 0",
+        "jne {rarely}",
+        "mov rax, qword ptr [rip + lockwright_thread@GOTTPOFF]",
+        "mov rax, fs:[rax]",
+        "test rax, rax",
+        "jz 2f",
+        "cmp dword ptr [rax + {in_signal}], 0",
+        "jne {rarely}",
+        "2:",
+        "mov rax, [rip + {next}]",
+        "test rax, rax",
+        "jz {rarely}",
+        "jmp rax",
+        mask = const PAGES - 1,
+        pages = sym LOCK_PAGES,
+        in_signal = const offset_of!(Thread, in_signal),
+        next = sym NEXT_FREE,
+        rarely = sym free_rarely,
+    )
+}
+
+unsafe extern "C" fn free_rarely(block: *mut c_void) {
+    type Free = unsafe extern "C" fn(*mut c_void);
+    let mut next = NEXT_FREE.load(Relaxed);
+    if next == 0 {
+        // SAFETY: a NUL-terminated literal.
+        next = unsafe { libc::dlsym(libc::RTLD_NEXT, c"free".as_ptr()) } as usize;
+        NEXT_FREE.store(next, Relaxed);
+    }
+    // SAFETY: as `watch::thread`.
+    if let Some(thread) = unsafe { tls::get().as_mut() }
+        && !block.is_null()
+    {
+        if thread.in_signal() != 0
+            && !super::signal::is_synchronous(thread.in_signal())
+            && !super::signal::notice_long_jump(thread)
+        {
+            let what = Misuse {
+                detail: u64::from(thread.in_signal()),
+                ..Misuse::new(finding_kind::UNSAFE_CALL, unsafe_call::MALLOC, Ident::NONE)
+            };
+            misuse::tell(thread, &what);
+        }
+        // SAFETY: the caller's block, still allocated.
+        unsafe { look_for_locks(thread, block) };
+    }
+    // SAFETY: forwarded; the function of that name has this type.
+    unsafe { core::mem::transmute::<usize, Free>(next)(block) };
+}
+
+/// Bytes of a block that are searched for locks.
+const SEARCHED: usize = 4096;
+
+/// Tells of held locks in a block that is about to be freed, and takes the stamps of all that are in
+/// it: whatever comes to lie there is another lock.
+unsafe fn look_for_locks(thread: &mut ThreadState, block: *mut c_void) {
+    // SAFETY: the caller's block.
+    let len = unsafe { libc::malloc_usable_size(block) }.min(SEARCHED);
+    let (from, to) = (block as u64, block as u64 + len as u64);
+    // SAFETY: within the block.
+    if unsafe { identity::unstamp_all(block.cast(), len) } {
+        misuse::if_held(thread, finding_kind::HELD_FREED, from, to);
+    }
+}
+
+pub unsafe extern "C-unwind" fn munmap(at: *mut c_void, len: usize, _site: u64) -> c_int {
+    if state::status() == state::ACTIVE
+        && may_have_lock(at as u64, len as u64)
+        // SAFETY: as `watch::thread`.
+        && let Some(thread) = unsafe { tls::get().as_mut() }
+    {
+        misuse::if_held(thread, finding_kind::HELD_FREED, at as u64, at as u64 + len as u64);
+    }
+    // SAFETY: forwarded.
+    unsafe { real::munmap(at, len) }
+}
