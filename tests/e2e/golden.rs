@@ -5,7 +5,8 @@ use std::fs;
 
 use crate::harness::{Job, build, check, check_with, program, tests_dir};
 
-fn golden(name: &str, job: Job) {
+/// Holds the text report of a run to `tests/golden/e2e/<name>.txt`, or writes that.
+pub fn golden(name: &str, job: Job) {
     // Paths are shown relative to where one is; where the target folder lies must make no difference.
     let run = job.current_dir("/").run();
     let seen = settle(&run.stderr);

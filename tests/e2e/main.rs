@@ -15,6 +15,7 @@ mod golden;
 mod kill9;
 mod mariadb;
 mod memcached;
+mod misuse;
 mod modules;
 mod options;
 mod passthrough;

@@ -30,6 +30,22 @@ pub enum Kind {
     WaitWithLockHeld,
     /// One condition variable is used with two mutexes.
     CondvarMutexMismatch,
+    /// A robust mutex whose owner died is unlocked without having been made consistent.
+    UnlockInconsistent,
+    /// The program asserts that a lock is held which is not.
+    LockNotHeld,
+    /// A pinned lock is unlocked.
+    Unpinned,
+    /// A lock that may sleep is taken with a spinning lock held.
+    InvalidWaitContext,
+}
+
+impl Kind {
+    /// What was done to one lock is wrong by itself; others are about orders and contexts.
+    pub fn is_misuse(self) -> bool {
+        use Kind::*;
+        !matches!(self, CircularDependency | RecursiveLocking | InconsistentState)
+    }
 }
 
 /// How sure a finding is, the most serious first.

@@ -9,10 +9,11 @@ mod cycles;
 mod draft;
 mod graph;
 mod judge;
+mod misuse;
 mod nesting;
 mod online;
-mod teller;
 mod signals;
+mod teller;
 mod words;
 
 use std::collections::HashSet;
@@ -77,8 +78,8 @@ fn findings(
     drafts.extend(
         circular::find(teller, Level::Instance, progress, notes).into_iter().filter(is_new),
     );
-    let nested = nesting::find(teller, &drafts, notes);
     drafts.extend(signals::find(teller, notes));
+    let nested = nesting::find(teller, &drafts, notes);
     let of_classes = circular::find(teller, Level::Class, progress, notes);
     let explained = |Draft { finding, classes, .. }: &Draft| {
         drafts.iter().any(|by| by.explains(finding.kind, classes, finding.grade))
@@ -86,6 +87,7 @@ fn findings(
     let of_classes: Vec<Draft> = of_classes.into_iter().filter(|d| !explained(d)).collect();
     drafts.extend(nested.into_iter().filter(is_new));
     drafts.extend(of_classes);
+    drafts.extend(misuse::find(teller));
     drafts
 }
 

@@ -13,7 +13,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use lockwright_ledger::Ledger;
-use lockwright_ledger::rows::{Class, Lock, Thread, mode};
+use lockwright_ledger::rows::{Class, Lock, Module, Thread, mode};
 
 use crate::finding::{Frame, ThreadInfo};
 pub use classes::{ClassGroup, Classes, described};
@@ -76,12 +76,15 @@ impl<'a> Model<'a> {
 
     /// Thread row `id` as a report names it.
     pub fn thread(&self, id: u32) -> ThreadInfo {
-        let Some(row) = self.threads.get(&id) else {
-            return ThreadInfo { name: String::new(), tid: 0, number: id };
-        };
-        let len = row.name.iter().position(|&b| b == 0).unwrap_or(row.name.len());
-        let name = String::from_utf8_lossy(&row.name[..len]).into_owned();
-        ThreadInfo { name, tid: row.tid, number: id }
+        thread_info(id, self.threads.get(&id))
+    }
+
+    /// The variable that covers a run-time address.
+    pub fn variable_at(&self, addr: u64) -> Option<String> {
+        let (id, module) = self.ledger.rows::<Module>().find(|(_, module)| {
+            (module.start..module.end).contains(&addr) && module.unload_epoch == 0
+        })?;
+        Some(self.symbols.data(id, addr.wrapping_sub(module.bias))?.name)
     }
 
     /// Symbolised stack `id`, innermost frame first.
@@ -97,6 +100,15 @@ impl<'a> Model<'a> {
         }
         mode & mode::READ != 0 && !(self.classes.prefers_writers(class) && self.trie.written(class))
     }
+}
+
+fn thread_info(id: u32, row: Option<&Thread>) -> ThreadInfo {
+    let Some(row) = row else {
+        return ThreadInfo { name: String::new(), tid: 0, number: id };
+    };
+    let len = row.name.iter().position(|&b| b == 0).unwrap_or(row.name.len());
+    let name = String::from_utf8_lossy(&row.name[..len]).into_owned();
+    ThreadInfo { name, tid: row.tid, number: id }
 }
 
 /// Whether `mode` is a reader's.

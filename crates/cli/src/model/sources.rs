@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use lockwright_ledger::Ledger;
-use lockwright_ledger::rows::{Class, class_origin};
+use lockwright_ledger::rows::{Class, Thread, class_origin};
 
-use super::class_row;
-use crate::finding::Frame;
+use super::{class_row, thread_info};
+use crate::finding::{Frame, ThreadInfo};
 use crate::symbolize::{DataSymbol, Symbols};
 
 /// Names for the addresses of one ledger.
@@ -62,6 +62,19 @@ impl<'a> Sources<'a> {
     /// Names for the addresses of ledger `index`.
     pub fn symbols(&self, index: usize) -> &'a dyn Symbolise {
         self.symbols[index]
+    }
+
+    /// A thread and a stack of the process that `ledger`'s was forked from. Unknown where the report
+    /// does not have that one's ledger.
+    pub fn of_parent(&self, ledger: &Ledger, thread: u32, stack: u32) -> (ThreadInfo, Vec<Frame>) {
+        let token = ledger.header().parent_token;
+        match self.by_token.get(&token).filter(|_| token != 0) {
+            Some(&parent) => (
+                thread_info(thread, self.ledgers[parent].get::<Thread>(thread).as_ref()),
+                self.symbols[parent].stack(stack).to_vec(),
+            ),
+            None => (thread_info(0, None), Vec::new()),
+        }
     }
 
     /// Follows class `class` of ledger `index` to the process that first had it.

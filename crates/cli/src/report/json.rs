@@ -12,7 +12,7 @@ pub const SCHEMA: &str = "lockwright-report";
 pub const VERSION: u32 = 1;
 
 /// Every kind there is, in the order of the documentation.
-pub const KINDS: [Kind; 12] = [
+pub const KINDS: [Kind; 16] = [
     Kind::CircularDependency,
     Kind::RecursiveLocking,
     Kind::InconsistentState,
@@ -25,6 +25,10 @@ pub const KINDS: [Kind; 12] = [
     Kind::ForkWithLockHeld,
     Kind::WaitWithLockHeld,
     Kind::CondvarMutexMismatch,
+    Kind::UnlockInconsistent,
+    Kind::LockNotHeld,
+    Kind::Unpinned,
+    Kind::InvalidWaitContext,
 ];
 
 #[derive(Serialize)]

@@ -107,14 +107,18 @@ impl View<'_> {
             step.held.iter().partition::<Vec<_>, _>(|held| held.lock.is_some());
         let mut title =
             format!("{} {}", words::thread(&step.thread), act(step.action, &quote(name)));
-        if part.iter().any(|held| held.lock == Some(step.lock)) {
+        let besides: Vec<_> = part
+            .iter()
+            .filter(|held| held.lock != Some(step.lock))
+            .map(|held| quote(&held.name))
+            .collect();
+        if besides.len() < part.len() && !finding.kind.is_misuse() {
             title += match lock {
                 Some(LockInfo { addr: Some(_), .. }) => ", which it holds already",
                 _ => " while holding another of its class",
             };
-        } else if !part.is_empty() {
-            let held: Vec<_> = part.iter().map(|held| quote(&held.name)).collect();
-            title += &format!(" while holding {}", join(&held));
+        } else if !besides.is_empty() {
+            title += &format!(" while holding {}", join(&besides));
         }
 
         // The title has the names; a long description need not be told again at each place.

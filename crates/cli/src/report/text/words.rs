@@ -17,6 +17,10 @@ pub fn kind(kind: Kind) -> &'static str {
         Kind::ForkWithLockHeld => "fork-with-lock-held",
         Kind::WaitWithLockHeld => "wait-with-lock-held",
         Kind::CondvarMutexMismatch => "condvar-mutex-mismatch",
+        Kind::UnlockInconsistent => "unlock-inconsistent",
+        Kind::LockNotHeld => "lock-not-held",
+        Kind::Unpinned => "unpinned",
+        Kind::InvalidWaitContext => "invalid-wait-context",
     }
 }
 

@@ -1,0 +1,108 @@
+//! Locks used in ways that are wrong by themselves, whatever the order: reported with both sides. And
+//! what looks like it but is as it should be: not reported.
+
+use serde_json::Value;
+
+use crate::golden::golden;
+use crate::harness::{FOUND, Run, check, functions, lock_names, program, thread_names};
+
+/// A misuse: program, argument, kind, and the threads of its steps.
+const CERTAIN: &[(&str, &str, &str, &[&str])] = &[
+    ("bad_unlock.c", "other", "bad-unlock-balance", &["porter", "guest"]),
+    ("bad_unlock.c", "twice", "bad-unlock-balance", &["bad_unlock"]),
+    ("lifetime.c", "destroyed", "held-lock-destroyed", &["lifetime", "user"]),
+    ("lifetime.c", "own", "held-lock-destroyed", &["lifetime"]),
+    ("lifetime.c", "rwlock", "held-lock-destroyed", &["lifetime", "reader"]),
+    ("lifetime.c", "initialised", "held-lock-initialised", &["lifetime", "user"]),
+    ("lifetime.c", "used", "use-after-destroy", &["lifetime"]),
+    ("exiting.c", "returned", "exit-with-lock-held", &["clerk"]),
+    ("inconsistent.c", "", "unlock-inconsistent", &["inconsistent"]),
+    ("cond_misuse.c", "two", "condvar-mutex-mismatch", &["back", "front"]),
+];
+
+fn run(source: &str, how: &str) -> Run {
+    check(program(source)).arg(how).run()
+}
+
+fn actions(finding: &Value) -> Vec<&str> {
+    let steps = finding["steps"].as_array().expect("steps");
+    steps.iter().map(|step| step["action"].as_str().expect("action")).collect()
+}
+
+#[test]
+fn what_is_certainly_wrong_fails_the_run() {
+    for (source, how, kind, threads) in CERTAIN {
+        let run = run(source, how);
+        assert_eq!(run.verdicts(), [(*kind, "likely")], "{source} {how}: {}", run.stderr);
+        assert_eq!(thread_names(run.finding()), *threads, "{source} {how}: {:#}", run.finding());
+        assert_eq!(run.code(), FOUND, "{source} {how}");
+        assert!(run.stderr.contains(&format!("error[{kind}]")), "{source} {how}: {}", run.stderr);
+        for step in run.finding()["steps"].as_array().unwrap() {
+            let file = step["stack"][0]["file"].as_str().unwrap_or_default();
+            assert!(file.ends_with(source), "{source} {how}: the program's own place: {step:#}");
+        }
+    }
+}
+
+#[test]
+fn an_unlock_names_who_holds_the_lock() {
+    let run = run("bad_unlock.c", "other");
+    assert_eq!(lock_names(run.finding()), ["door"]);
+    assert_eq!(functions(run.finding()).first(), Some(&"porter"));
+    assert!(functions(run.finding()).contains(&"guest"), "{:#}", run.finding());
+    assert_eq!(actions(run.finding()), ["unlocks", "took"]);
+}
+
+#[test]
+fn a_wait_with_a_second_lock_is_only_possible() {
+    let run = run("cond_misuse.c", "second");
+    assert_eq!(run.verdicts(), [("wait-with-lock-held", "possible")], "{}", run.stderr);
+    assert_eq!(lock_names(run.finding()), ["config", "front"]);
+    let held = run.finding()["steps"][0]["held"].as_array().unwrap();
+    assert_eq!(held.len(), 1, "the wait's own mutex is given up: {held:?}");
+    assert_eq!(held[0]["name"], "config");
+    assert_eq!(run.code(), 0);
+}
+
+#[test]
+fn a_condition_variable_and_its_two_mutexes_are_named() {
+    let run = run("cond_misuse.c", "two");
+    assert_eq!(lock_names(run.finding()), ["back", "front"]);
+    assert!(run.finding()["title"].as_str().unwrap().contains("`arrived`"));
+}
+
+/// Programs with nothing wrong, and how they end.
+const CLEAN: &[(&str, &str)] = &[
+    ("bad_unlock.c", "recursive"),
+    ("lifetime.c", "clean"),
+    ("exiting.c", "robust"),
+    ("cond_misuse.c", "in-turn"),
+];
+
+#[test]
+fn what_only_looks_like_misuse_is_no_finding() {
+    for (source, how) in CLEAN {
+        let run = run(source, how);
+        assert!(run.findings().is_empty(), "{source} {how}: {}", run.stderr);
+        assert_eq!(run.code(), 0, "{source} {how}");
+        assert!(run.text().ends_with("the end\n"), "{source} {how}: {}", run.text());
+    }
+}
+
+#[test]
+fn reports_read_well() {
+    for (name, source, how) in [
+        ("bad-unlock", "bad_unlock.c", "other"),
+        ("bad-unlock-nobody", "bad_unlock.c", "twice"),
+        ("destroyed", "lifetime.c", "destroyed"),
+        ("destroyed-own", "lifetime.c", "own"),
+        ("initialised", "lifetime.c", "initialised"),
+        ("used-after-destroy", "lifetime.c", "used"),
+        ("exit-held", "exiting.c", "returned"),
+        ("inconsistent", "inconsistent.c", ""),
+        ("wait-held", "cond_misuse.c", "second"),
+        ("condvar-mismatch", "cond_misuse.c", "two"),
+    ] {
+        golden(name, check(program(source)).arg(how));
+    }
+}

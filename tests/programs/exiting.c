@@ -1,0 +1,101 @@
+/* Threads that end.
+ *
+ *   exiting returned   returns with a lock held
+ *   exiting cancelled  is cancelled with a lock held
+ *   exiting robust     returns with a robust mutex held: its next owner learns of it, so that is clean
+ *   exiting cleanup    is cancelled in a condition wait, and its cleanup handler unlocks: clean
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <string.h>
+
+static pthread_mutex_t journal = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t shelf;
+static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
+static sem_t here, never;
+
+static void *returns(void *arg)
+{
+	pthread_setname_np(pthread_self(), "clerk");
+	pthread_mutex_lock(arg);
+	return NULL;
+}
+
+static void *sleeps(void *arg)
+{
+	(void)arg;
+	pthread_setname_np(pthread_self(), "clerk");
+	pthread_mutex_lock(&journal);
+	sem_post(&here);
+	sem_wait(&never); /* a cancellation point */
+	pthread_mutex_unlock(&journal);
+	return NULL;
+}
+
+static void unlock(void *mutex)
+{
+	pthread_mutex_unlock(mutex);
+}
+
+static void *waits(void *arg)
+{
+	(void)arg;
+	pthread_setname_np(pthread_self(), "clerk");
+	pthread_mutex_lock(&journal);
+	pthread_cleanup_push(unlock, &journal);
+	sem_post(&here);
+	for (;;)
+		pthread_cond_wait(&ready, &journal);
+	pthread_cleanup_pop(1);
+	return NULL;
+}
+
+static void run(void *(*start)(void *), void *arg, int cancel)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, start, arg);
+	if (cancel) {
+		sem_wait(&here);
+		pthread_cancel(thread);
+	}
+	pthread_join(thread, NULL);
+}
+
+static int recover(void)
+{
+	int result = pthread_mutex_lock(&shelf);
+
+	printf("%s\n", strerrorname_np(result));
+	pthread_mutex_consistent(&shelf);
+	pthread_mutex_unlock(&shelf);
+	return pthread_mutex_lock(&shelf) || pthread_mutex_unlock(&shelf);
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "returned";
+	int result = 0;
+
+	sem_init(&here, 0, 0);
+	sem_init(&never, 0, 0);
+	if (!strcmp(how, "returned")) {
+		run(returns, &journal, 0);
+	} else if (!strcmp(how, "cancelled")) {
+		run(sleeps, NULL, 1);
+	} else if (!strcmp(how, "robust")) {
+		pthread_mutexattr_t attr;
+		pthread_mutexattr_init(&attr);
+		pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+		pthread_mutex_init(&shelf, &attr);
+		run(returns, &shelf, 0);
+		result = recover();
+	} else {
+		run(waits, NULL, 1);
+		result = pthread_mutex_lock(&journal) || pthread_mutex_unlock(&journal);
+	}
+	puts("the end");
+	return result;
+}
