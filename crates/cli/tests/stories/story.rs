@@ -13,6 +13,8 @@
 //! to read), `C` condition wait, or `CB` its begin and `CE` its end, `F` create, `J` join, `JB` begin to wait for a join, `E` end. Every operation is
 //! a call site of its own unless `L(A)@7` says which.
 //!
+//! `UU` unlocks what is not held, `N` initialises what is.
+//!
 //! Signals: `O(10)` has signal 10 open from here on (handled by the program, not blocked in the thread),
 //! `M(10)` masks it; `I(10)` enters its handler, which has it masked, and `Z` returns from it.
 //!
@@ -29,10 +31,10 @@ use lockwright_cli::model::Symbolise;
 use lockwright_cli::progress::Silent;
 use lockwright_cli::symbolize::DataSymbol;
 use lockwright_engines::lockdep::{
-    Acquire, Core, Ident, Interrupted, Origin, Round, ThreadState,
+    Acquire, Core, Ident, Interrupted, Misuse, Origin, Round, ThreadState,
 };
 use lockwright_ledger::layout::{PAGE, process_state};
-use lockwright_ledger::rows::{Module, lock_kind, mode, sync_kind};
+use lockwright_ledger::rows::{Module, finding_kind, lock_kind, mode, sync_kind};
 use lockwright_ledger::{Ledger, Writer};
 
 /// Address space of a story's ledger; only what is written becomes memory.
@@ -231,6 +233,24 @@ impl Story {
             "U" => {
                 let addr = self.lock(name).addr;
                 assert!(self.thread(thread).release(addr), "{thread} does not hold {name}");
+            }
+            "UU" => {
+                let lock = self.lock(name);
+                let state = self.thread(thread);
+                assert!(!state.release(lock.addr), "{thread} does hold {name}");
+                let what = Misuse::new(finding_kind::BAD_UNLOCK, lock.addr, lock.ident);
+                self.core.misuse(state, &what, 7, &mut capture(site));
+            }
+            "N" => {
+                let lock = self.lock(name);
+                let state = self.thread(thread);
+                let holder = self.core.holder_in(lock.addr, lock.addr + 1).expect("it is held");
+                let what = Misuse {
+                    other_thread: holder.thread,
+                    other_stack: holder.stack,
+                    ..Misuse::new(finding_kind::HELD_INITIALISED, lock.addr, lock.ident)
+                };
+                self.core.misuse(state, &what, 7, &mut capture(site));
             }
             "C" => {
                 self.cond_wait(thread, name, site);
