@@ -15,7 +15,11 @@ const CERTAIN: &[(&str, &str, &str, &[&str])] = &[
     ("lifetime.c", "rwlock", "held-lock-destroyed", &["lifetime", "reader"]),
     ("lifetime.c", "initialised", "held-lock-initialised", &["lifetime", "user"]),
     ("lifetime.c", "used", "use-after-destroy", &["lifetime"]),
+    ("lifetime.c", "freed", "held-lock-freed", &["lifetime", "user"]),
+    ("lifetime.c", "unmapped", "held-lock-freed", &["lifetime", "user"]),
     ("exiting.c", "returned", "exit-with-lock-held", &["clerk"]),
+    ("exiting.c", "exited", "exit-with-lock-held", &["clerk"]),
+    ("exiting.c", "cancelled", "exit-with-lock-held", &["clerk"]),
     ("inconsistent.c", "", "unlock-inconsistent", &["inconsistent"]),
     ("cond_misuse.c", "two", "condvar-mutex-mismatch", &["back", "front"]),
 ];
@@ -76,7 +80,12 @@ const CLEAN: &[(&str, &str)] = &[
     ("bad_unlock.c", "recursive"),
     ("lifetime.c", "clean"),
     ("exiting.c", "robust"),
+    ("exiting.c", "cleanup"),
+    ("exiting.c", "joining"),
     ("cond_misuse.c", "in-turn"),
+    ("cond_misuse.c", "cancel"),
+    ("fork_held.c", "unused"),
+    ("fork_held.c", "atfork"),
 ];
 
 #[test]
@@ -90,6 +99,25 @@ fn what_only_looks_like_misuse_is_no_finding() {
 }
 
 #[test]
+fn a_cancelled_wait_leaves_its_mutex_to_the_cleanup_handler() {
+    let run = run("exiting.c", "kept");
+    let expected = [("wait-with-lock-held", "possible"), ("circular-dependency", "single-thread")];
+    assert_eq!(run.verdicts(), expected, "{}", run.stderr);
+    assert_eq!(run.text(), "the end\n");
+    assert_eq!(run.code(), 0);
+}
+
+#[test]
+fn a_forked_child_that_needs_what_nobody_can_release() {
+    let run = run("fork_held.c", "used");
+    assert_eq!(run.verdicts(), [("fork-with-lock-held", "likely")], "{}", run.stderr);
+    assert_eq!(lock_names(run.finding()), ["cache"]);
+    assert_eq!(functions(run.finding()).first(), Some(&"look_up"));
+    assert!(functions(run.finding()).contains(&"filler"), "{:#}", run.finding());
+    assert_eq!(run.code(), FOUND);
+}
+
+#[test]
 fn reports_read_well() {
     for (name, source, how) in [
         ("bad-unlock", "bad_unlock.c", "other"),
@@ -98,6 +126,8 @@ fn reports_read_well() {
         ("destroyed-own", "lifetime.c", "own"),
         ("initialised", "lifetime.c", "initialised"),
         ("used-after-destroy", "lifetime.c", "used"),
+        ("freed", "lifetime.c", "freed"),
+        ("fork-held", "fork_held.c", "used"),
         ("exit-held", "exiting.c", "returned"),
         ("inconsistent", "inconsistent.c", ""),
         ("wait-held", "cond_misuse.c", "second"),

@@ -3,6 +3,7 @@
  *   cond_misuse second   a wait that keeps a second lock, taken before its own
  *   cond_misuse two      waits on one condition variable with two mutexes at a time
  *   cond_misuse in-turn  with two mutexes, one after the other: clean
+ *   cond_misuse cancel   the same, but the first wait is cancelled: clean
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -17,14 +18,20 @@ static pthread_mutex_t back = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
 static int done_front, done_back;
 
+static void unlock(void *mutex)
+{
+	pthread_mutex_unlock(mutex);
+}
+
 static void *waits_in_front(void *arg)
 {
 	(void)arg;
 	pthread_setname_np(pthread_self(), "front");
 	pthread_mutex_lock(&front);
+	pthread_cleanup_push(unlock, &front);
 	while (!done_front)
 		pthread_cond_wait(&arrived, &front);
-	pthread_mutex_unlock(&front);
+	pthread_cleanup_pop(1);
 	return NULL;
 }
 
@@ -93,7 +100,10 @@ int main(int argc, char **argv)
 		pthread_join(second, NULL);
 	} else {
 		first = begin(waits_in_front, 1);
-		finish(&front, &done_front);
+		if (!strcmp(how, "cancel"))
+			pthread_cancel(first);
+		else
+			finish(&front, &done_front);
 		pthread_join(first, NULL);
 		second = begin(waits_in_back, 1);
 		finish(&back, &done_back);

@@ -1,9 +1,12 @@
 /* Threads that end.
  *
  *   exiting returned   returns with a lock held
+ *   exiting exited     calls pthread_exit with a lock held
  *   exiting cancelled  is cancelled with a lock held
  *   exiting robust     returns with a robust mutex held: its next owner learns of it, so that is clean
  *   exiting cleanup    is cancelled in a condition wait, and its cleanup handler unlocks: clean
+ *   exiting kept       the same with a second lock, taken after the wait's mutex
+ *   exiting joining    is cancelled while it joins another thread, which is joined later: clean
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -13,6 +16,7 @@
 
 static pthread_mutex_t journal = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t shelf;
+static pthread_mutex_t index_ = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
 static sem_t here, never;
 
@@ -21,6 +25,13 @@ static void *returns(void *arg)
 	pthread_setname_np(pthread_self(), "clerk");
 	pthread_mutex_lock(arg);
 	return NULL;
+}
+
+static void *exits(void *arg)
+{
+	pthread_setname_np(pthread_self(), "clerk");
+	pthread_mutex_lock(arg);
+	pthread_exit(NULL);
 }
 
 static void *sleeps(void *arg)
@@ -49,6 +60,38 @@ static void *waits(void *arg)
 	for (;;)
 		pthread_cond_wait(&ready, &journal);
 	pthread_cleanup_pop(1);
+	return NULL;
+}
+
+static void *waits_with_index(void *arg)
+{
+	(void)arg;
+	pthread_setname_np(pthread_self(), "clerk");
+	pthread_mutex_lock(&journal);
+	pthread_cleanup_push(unlock, &journal);
+	pthread_mutex_lock(&index_);
+	pthread_cleanup_push(unlock, &index_);
+	sem_post(&here);
+	for (;;)
+		pthread_cond_wait(&ready, &journal);
+	pthread_cleanup_pop(1);
+	pthread_cleanup_pop(1);
+	return NULL;
+}
+
+static void *sleeps_free(void *arg)
+{
+	(void)arg;
+	sem_wait(&never);
+	pthread_mutex_lock(&journal);
+	pthread_mutex_unlock(&journal);
+	return NULL;
+}
+
+static void *joins(void *arg)
+{
+	sem_post(&here);
+	pthread_join(*(pthread_t *)arg, NULL);
 	return NULL;
 }
 
@@ -83,6 +126,8 @@ int main(int argc, char **argv)
 	sem_init(&never, 0, 0);
 	if (!strcmp(how, "returned")) {
 		run(returns, &journal, 0);
+	} else if (!strcmp(how, "exited")) {
+		run(exits, &journal, 0);
 	} else if (!strcmp(how, "cancelled")) {
 		run(sleeps, NULL, 1);
 	} else if (!strcmp(how, "robust")) {
@@ -92,9 +137,16 @@ int main(int argc, char **argv)
 		pthread_mutex_init(&shelf, &attr);
 		run(returns, &shelf, 0);
 		result = recover();
+	} else if (!strcmp(how, "joining")) {
+		pthread_t sleeper;
+		pthread_create(&sleeper, NULL, sleeps_free, NULL);
+		run(joins, &sleeper, 1);
+		sem_post(&never);
+		pthread_join(sleeper, NULL);
 	} else {
-		run(waits, NULL, 1);
+		run(!strcmp(how, "kept") ? waits_with_index : waits, NULL, 1);
 		result = pthread_mutex_lock(&journal) || pthread_mutex_unlock(&journal);
+		result |= pthread_mutex_lock(&index_) || pthread_mutex_unlock(&index_);
 	}
 	puts("the end");
 	return result;

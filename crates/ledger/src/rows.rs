@@ -468,7 +468,7 @@ pub mod finding_kind {
     pub const USE_AFTER_DESTROY: u8 = 7;
     /// A thread ended that holds the lock.
     pub const EXIT_HELD: u8 = 8;
-    /// A forked child uses the lock, which `other_thread` of the parent held at the fork.
+    /// A forked child uses the lock, which `other_thread` (of the parent's ledger) held at the fork.
     pub const FORK_HELD: u8 = 9;
     /// A condition wait keeps another lock: `node` is what is kept, the lock is the wait's mutex.
     pub const WAIT_HELD: u8 = 10;

@@ -9,6 +9,8 @@
 #[cfg(not(target_arch = "x86_64"))]
 compile_error!("lockwright's preload library knows x86-64 only");
 
+#[cfg(not(test))]
+mod forced_unwind;
 mod hooks;
 mod identity;
 mod init;
@@ -20,16 +22,6 @@ mod state;
 mod sys;
 mod tls;
 mod unwind;
-
-// The precompiled core library refers to the personality routine of unwinding panics, which a
-// no_std library that aborts does not have. Hidden, so that a Rust program's own is not interposed.
-#[cfg(not(test))]
-core::arch::global_asm!(
-    ".globl rust_eh_personality",
-    ".hidden rust_eh_personality",
-    "rust_eh_personality:",
-    "ud2",
-);
 
 /// A panic would be a bug; the guest's answer to it is to stop the process no later than it must.
 /// (Everything here is written so that none can be reached; profiles abort on panic.)

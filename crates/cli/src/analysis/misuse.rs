@@ -86,13 +86,13 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         }
         let known = row.other_thread != 0 || row.other_stack != 0;
         let other = known.then(|| {
-            let (thread, stack) = match kind {
+            let thread = match kind {
                 Kind::ForkWithLockHeld => {
-                    teller.sources.of_parent(model.ledger, row.other_thread, row.other_stack)
+                    teller.sources.parents_thread(model.ledger, row.other_thread)
                 }
-                _ => (model.thread(row.other_thread), model.stack(row.other_stack)),
+                _ => model.thread(row.other_thread),
             };
-            Other { thread, stack }
+            Other { thread, stack: model.stack(row.other_stack) }
         });
         Some(Self { teller, kind, cast, thread: model.thread(row.thread), other, row })
     }

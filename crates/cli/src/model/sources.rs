@@ -64,17 +64,11 @@ impl<'a> Sources<'a> {
         self.symbols[index]
     }
 
-    /// A thread and a stack of the process that `ledger`'s was forked from. Unknown where the report
-    /// does not have that one's ledger.
-    pub fn of_parent(&self, ledger: &Ledger, thread: u32, stack: u32) -> (ThreadInfo, Vec<Frame>) {
+    /// A thread of the process that `ledger`'s was forked from, as far as the report knows that one.
+    pub fn parents_thread(&self, ledger: &Ledger, id: u32) -> ThreadInfo {
         let token = ledger.header().parent_token;
-        match self.by_token.get(&token).filter(|_| token != 0) {
-            Some(&parent) => (
-                thread_info(thread, self.ledgers[parent].get::<Thread>(thread).as_ref()),
-                self.symbols[parent].stack(stack).to_vec(),
-            ),
-            None => (thread_info(0, None), Vec::new()),
-        }
+        let parent = self.by_token.get(&token).filter(|_| token != 0);
+        thread_info(id, parent.and_then(|&parent| self.ledgers[parent].get::<Thread>(id)).as_ref())
     }
 
     /// Follows class `class` of ledger `index` to the process that first had it.

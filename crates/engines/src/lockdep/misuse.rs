@@ -104,8 +104,8 @@ impl Core {
         None
     }
 
-    /// Calls `f` for every lock that a thread other than `own` holds.
-    pub fn held_by_others(&self, own: u32, mut f: impl FnMut(&Held)) {
+    /// Calls `f` with the thread for every lock that a thread other than `own` holds.
+    pub fn held_by_others(&self, own: u32, mut f: impl FnMut(u32, &Held)) {
         let mut next = self.first_live();
         while let Some(&thread) = self.writer.get::<Thread>(next) {
             next = thread.next_live;
@@ -113,7 +113,7 @@ impl Core {
                 // SAFETY: within the thread's held array; may be changing, the address decides.
                 let held: Held = unsafe { at.read_volatile() };
                 if held.addr != 0 && held.flags & held_flag::IN_COND_WAIT == 0 {
-                    f(&held);
+                    f(thread.id, &held);
                 }
             }
         }

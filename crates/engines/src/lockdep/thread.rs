@@ -395,6 +395,15 @@ impl ThreadState {
         }
     }
 
+    /// As [`ThreadState::cond_release`], for the reserved entry: the mutex will be taken there.
+    pub fn cond_reserved(&mut self, addr: u64) {
+        // SAFETY: the top is the reserved entry. Relaxed: see `set_top`.
+        unsafe {
+            (*self.top()).flags |= held_flag::IN_COND_WAIT;
+            AtomicU64::from_ptr(&raw mut (*self.top()).addr).store(addr, Relaxed);
+        }
+    }
+
     /// The wait is over and the mutex is held again.
     pub fn cond_reacquired(&mut self, addr: u64) {
         if let Some(i) = self.find(addr) {
@@ -454,6 +463,21 @@ impl ThreadState {
         // Of two threads that close a circle at once, the later sees the other's wait: store own
         // wait, fence, read the others'. Pairs with the same fence in the other thread.
         fence(SeqCst);
+    }
+
+    /// The wait under way, if there is one, is over because the thread is being unwound out of it. Its
+    /// address and [`mode`] bits.
+    pub fn wait_unwound(&mut self) -> Option<(u64, u16)> {
+        if self.wait_seq().load(Relaxed) & 1 == 0 {
+            return None;
+        }
+        for i in 1..=self.depth() {
+            // A cancelled condition wait takes its mutex back, for the cleanup handlers.
+            // SAFETY: up to depth.
+            unsafe { (*self.entry(i)).flags &= !held_flag::IN_COND_WAIT };
+        }
+        self.wait_end();
+        Some((self.row.wait_addr, self.row.wait_mode as u16))
     }
 
     /// The wait is over.

@@ -121,9 +121,13 @@ fn reordered(
     thread.release(address);
     let ident = Ident::new(held.inst, held.class);
     let known = watch::before(thread, address, ident, mode::COND_REACQUIRE, site);
+    // As for the innermost lock: a cleanup handler is to find the mutex held.
+    if known {
+        thread.cond_reserved(address);
+    }
     let result = wait();
     if known {
-        thread.acquired(address);
+        thread.cond_reacquired(address);
     }
     result
 }
@@ -167,6 +171,13 @@ fn enter(
         misuse::tell(thread, &what);
     }
     Some(word)
+}
+
+/// A wait on the condition variable at `c` ended without its function's return.
+pub fn left(c: u64) {
+    if let Some(word) = WAITS.word(c) {
+        leave(word);
+    }
 }
 
 fn leave(word: &core::sync::atomic::AtomicU64) {

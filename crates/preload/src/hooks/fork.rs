@@ -71,9 +71,9 @@ unsafe extern "C" fn prepare() {
         let mut n = 0;
         let left = &mut *LEFT_BEHIND.locks.get();
         state::with_core(|core| {
-            core.held_by_others(own, |held| {
+            core.held_by_others(own, |thread, held| {
                 if n < MOST {
-                    left[n] = Left { addr: held.addr, site: held.site };
+                    left[n] = Left { addr: held.addr, site: held.site, thread };
                     n += 1;
                 }
             });
@@ -102,6 +102,8 @@ pub struct Left {
     pub addr: u64,
     /// Where it was taken: a return address.
     pub site: u64,
+    /// By which thread, in the parent's ledger.
+    pub thread: u32,
 }
 
 struct LeftBehind {
@@ -114,10 +116,10 @@ unsafe impl Sync for LeftBehind {}
 
 static LEFT_BEHIND: LeftBehind = LeftBehind {
     len: UnsafeCell::new(0),
-    locks: UnsafeCell::new([Left { addr: 0, site: 0 }; MOST]),
+    locks: UnsafeCell::new([Left { addr: 0, site: 0, thread: 0 }; MOST]),
 };
 
-/// In a child: where another thread of the parent took the lock at `addr`, if one held it at the fork.
+/// In a child: how another thread of the parent took the lock at `addr`, if one held it at the fork.
 pub fn left_behind(addr: u64) -> Option<Left> {
     if !IS_CHILD.load(Relaxed) {
         return None;

@@ -3,6 +3,7 @@
 use lockwright_engines::lockdep::{Acquire, Holder, Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::finding_kind;
 
+use super::fork::Left;
 use crate::{state, sys, unwind};
 
 /// Records a misuse by the calling thread.
@@ -80,11 +81,14 @@ pub fn used_after_destroy(thread: &mut ThreadState, addr: u64, ident: Ident) {
 }
 
 /// In a forked child: the thread is about to wait for a lock that another thread of the parent held at
-/// the fork, having taken it at `site`. Nobody here will ever release it.
+/// the fork. Nobody here will ever release it.
 #[cold]
-pub fn left_behind(thread: &mut ThreadState, lock: &Acquire, site: u64) {
-    let other_stack = state::with_core(|core| core.stack(&[site])).unwrap_or(0);
-    let what =
-        Misuse { other_stack, ..Misuse::new(finding_kind::FORK_HELD, lock.addr, lock.ident) };
+pub fn left_behind(thread: &mut ThreadState, lock: &Acquire, left: &Left) {
+    let other_stack = state::with_core(|core| core.stack(&[left.site])).unwrap_or(0);
+    let what = Misuse {
+        other_thread: left.thread,
+        other_stack,
+        ..Misuse::new(finding_kind::FORK_HELD, lock.addr, lock.ident)
+    };
     tell(thread, &what);
 }

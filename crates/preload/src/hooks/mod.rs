@@ -21,6 +21,8 @@ pub use thread::ended as thread_ended;
 use core::arch::naked_asm;
 use core::ffi::c_int;
 
+use lockwright_ledger::rows::mode;
+
 /// `name(register): function` exports `name`, which jumps to `function` with its return address in
 /// `register`, the first argument register that `name` itself does not use.
 macro_rules! export {
@@ -113,6 +115,21 @@ export! {
 
     munmap("rdx"): guarded::munmap;
     dlclose("rsi"): unload;
+}
+
+/// The calling thread is unwound out of a wrapper, because it was cancelled or ends: what it waited for in
+/// there it waits for no more.
+#[cfg_attr(test, expect(dead_code, reason = "tests have the standard library's unwinding"))]
+pub fn unwound() {
+    // SAFETY: as `watch::thread`.
+    let Some(thread) = (unsafe { crate::tls::get().as_mut() }) else { return };
+    let Some((addr, mode)) = thread.wait_unwound() else { return };
+    if mode & mode::COND_WAIT != 0 {
+        cond::left(addr);
+    }
+    if mode & mode::JOIN != 0 {
+        thread::not_joined(addr as u32);
+    }
 }
 
 /// dlclose: what was mapped there is no module any more.

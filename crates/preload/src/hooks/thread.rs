@@ -150,9 +150,14 @@ fn joining(t: pthread_t, site: u64, mode: u16, join: impl FnOnce() -> c_int) -> 
             THREADS.remove(t);
         });
     } else {
-        state::with_core(|core| core.thread_joins(target, 0));
+        not_joined(target);
     }
     result
+}
+
+/// Nobody waits any more for the end of the thread of row `target`.
+pub fn not_joined(target: u32) {
+    state::with_core(|core| core.thread_joins(target, 0));
 }
 
 pub unsafe extern "C-unwind" fn join(t: pthread_t, value: *mut *mut c_void, site: u64) -> c_int {

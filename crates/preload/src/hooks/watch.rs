@@ -214,7 +214,7 @@ pub fn wait(
     block: impl FnOnce() -> c_int,
 ) -> c_int {
     if let Some(left) = super::fork::left_behind(lock.addr) {
-        misuse::left_behind(thread, lock, left.site);
+        misuse::left_behind(thread, lock, &left);
     }
     thread.wait_begin(lock, node);
     // A thread that nobody can wait for closes no circle. An owner that runs is none of ours either:
