@@ -40,10 +40,10 @@ pub fn find(
         Level::Class => "searching cycles of lock classes",
     };
     progress.stage(name, parts.len() as u64);
-    let mut judge = Judge::new(teller.model);
+    let judge = Judge::new(teller.model);
     let mut drafts = Vec::new();
     for part in &parts {
-        let mut collector = Collector::new(teller.model, part, &mut judge);
+        let mut collector = Collector::new(teller.model, part, &judge);
         let (mut survey, mut walk) = (Budget::new(SURVEY), Budget::new(WALK));
         let mut limits = Limits { survey: &mut survey, walk: &mut walk };
         shortest_first(part, threads(teller.model, part), &mut limits, &mut collector);
@@ -87,7 +87,7 @@ type RawPlace = (u32, u64, u64);
 struct Collector<'c, 'm, 'a> {
     model: &'m Model<'a>,
     part: &'c Part,
-    judge: &'c mut Judge<'m, 'a>,
+    judge: &'c Judge<'m, 'a>,
     shapes: HashMap<usize, Rc<[Shape]>>,
     found: Vec<Found>,
     by_place: HashMap<Vec<RawPlace>, usize>,
@@ -101,7 +101,7 @@ struct Collector<'c, 'm, 'a> {
 }
 
 impl<'c, 'm, 'a> Collector<'c, 'm, 'a> {
-    fn new(model: &'m Model<'a>, part: &'c Part, judge: &'c mut Judge<'m, 'a>) -> Self {
+    fn new(model: &'m Model<'a>, part: &'c Part, judge: &'c Judge<'m, 'a>) -> Self {
         Self {
             model,
             part,
@@ -201,6 +201,7 @@ pub fn grade(level: Level, verdict: &Verdict) -> Grade {
         | Obstacle::Timeout(_)
         | Obstacle::Unrecorded(_)
         | Obstacle::Truncated(_)
+        | Obstacle::Between(_)
         | Obstacle::Doubt(..) => Grade::Possible,
         Obstacle::Guard(..) => Grade::Guarded,
         Obstacle::Order(..) => Grade::Ordered,
@@ -272,6 +273,7 @@ impl Found {
             Obstacle::Timeout(i) => Obstacle::Timeout(turned(i)),
             Obstacle::Unrecorded(i) => Obstacle::Unrecorded(turned(i)),
             Obstacle::Truncated(i) => Obstacle::Truncated(turned(i)),
+            Obstacle::Between(i) => Obstacle::Between(turned(i)),
             Obstacle::Doubt(i, j, node) => Obstacle::Doubt(turned(i), turned(j), node),
             Obstacle::Guard(i, j, node) => Obstacle::Guard(turned(i), turned(j), node),
             Obstacle::Order(i, j) => Obstacle::Order(turned(i), turned(j)),
@@ -321,6 +323,10 @@ pub fn evidence(
         Obstacle::Truncated(i) => says.push(format!(
             "{} held more locks than were recorded: one of them may guard",
             thread(i)
+        )),
+        Obstacle::Between(i) => says.push(format!(
+            "no thread is on record that is sure to be able to write {} meanwhile",
+            cast.names[(i + 1) % n].quoted()
         )),
         Obstacle::Doubt(i, j, node) => {
             let class = LockRef { inst: 0, ..teller.lock_of(node) };

@@ -2,17 +2,19 @@
 //!
 //! A cycle's edges each have occurrences. A deadlock needs one occurrence of each edge, by pairwise
 //! distinct threads, in segments that are concurrent, with no lock held by two of them (a gate; two
-//! readers of one lock are none). If some combination has all that, the cycle is real; otherwise the
+//! readers of one lock are none), and a writer more wherever a reader waits for a reader. If some combination has all that, the cycle is real; otherwise the
 //! most serious of all combinations counts, so nine guarded ones and one unguarded are not guarded.
 //!
 //! Occurrences that hold the same set of locks differ only in who took them, so they are one
 //! [`Shape`], and combinations are of shapes first and of segments second.
 
+use std::cell::{OnceCell, RefCell};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use lockwright_ledger::rows::{Node, mode};
 
+use super::between::{Writer, Writers, readers};
 use super::budget::Budget;
 use super::graph::Context;
 use crate::model::{Model, is_read};
@@ -25,6 +27,8 @@ const MAX_SHAPES: usize = 512;
 const SHAPE_STEPS: u64 = 50_000;
 /// Segments looked at for one cycle.
 const TAKER_STEPS: u64 = 400_000;
+/// What a search for a writer that comes between is counted as.
+const LOOKS_PER_WRITER: u64 = 64;
 
 /// One thread's part in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +52,9 @@ pub enum Obstacle {
     Unrecorded(usize),
     /// More locks were held in step `.0` than recorded: whether one guards is not known.
     Truncated(usize),
+    /// Step `.0` reads what the next holds as a reader, and no writer is on record that is sure to be
+    /// able to come between.
+    Between(usize),
     /// Steps `.0` and `.1` both hold a lock of the class of node `.2`, but which is not on record.
     Doubt(usize, usize, u32),
     /// Steps `.0` and `.1` hold a common lock, which is that of node `.2`.
@@ -63,7 +70,7 @@ impl Obstacle {
         match self {
             Self::None => 0,
             Self::Timeout(_) => 1,
-            Self::Unrecorded(_) | Self::Truncated(_) | Self::Doubt(..) => 2,
+            Self::Unrecorded(_) | Self::Truncated(_) | Self::Between(_) | Self::Doubt(..) => 2,
             Self::Guard(..) => 3,
             Self::Order(..) => 4,
             Self::SameThread(..) => 5,
@@ -107,13 +114,15 @@ pub struct Shape {
 
 /// The shapes of an edge, those that make the most serious cycles first.
 pub fn shapes(model: &Model<'_>, contexts: &[Context]) -> Vec<Shape> {
-    let mut index: HashMap<(u64, bool, bool), usize> = HashMap::new();
+    let mut index: HashMap<(u64, bool, bool, bool), usize> = HashMap::new();
     let mut shapes: Vec<Shape> = Vec::new();
     for &context in contexts {
         let Some(node) = model.trie.node(context.acquired) else { continue };
         let timed = node.mode & mode::TIMED != 0;
         let truncated = model.trie.is_cut(context.acquired);
-        let key = (model.trie.held_set(context.acquired), timed, truncated);
+        // A reader needs a writer between where a writer does not: one does not stand for the other.
+        let reads = is_read(node.mode);
+        let key = (model.trie.held_set(context.acquired), timed, truncated, reads);
         let at = match index.get(&key) {
             Some(&at) => at,
             None if shapes.len() == MAX_SHAPES => {
@@ -155,18 +164,32 @@ pub fn shapes(model: &Model<'_>, contexts: &[Context]) -> Vec<Shape> {
 pub struct Judge<'m, 'a> {
     model: &'m Model<'a>,
     /// By two held sets.
-    gates: HashMap<(u64, u64), Option<Gate>>,
+    gates: RefCell<HashMap<(u64, u64), Option<Gate>>>,
+    writers: OnceCell<Writers>,
+}
+
+/// What takers of a cycle's shapes have to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Demand {
+    /// Distinct threads.
+    Distinct,
+    /// And in concurrent segments, where shapes with more takers than were recorded fit in any case.
+    Lenient,
+    /// And in concurrent segments.
+    Concurrent,
+    /// And with a writer between any two readers.
+    Complete,
 }
 
 impl<'m, 'a> Judge<'m, 'a> {
     /// A judge that has seen nothing yet.
     pub fn new(model: &'m Model<'a>) -> Self {
-        Self { model, gates: HashMap::new() }
+        Self { model, gates: RefCell::default(), writers: OnceCell::new() }
     }
 
     /// Finds the most serious combination of one occurrence of each edge. `None` only if an edge has no
     /// occurrence at all.
-    pub fn judge(&mut self, edges: &[&[Shape]]) -> Option<Verdict> {
+    pub fn judge(&self, edges: &[&[Shape]]) -> Option<Verdict> {
         if edges.is_empty() || edges.iter().any(|shapes| shapes.is_empty()) {
             return None;
         }
@@ -195,7 +218,7 @@ impl<'m, 'a> Judge<'m, 'a> {
 
     /// The best of one combination of shapes, if it is more serious than `least`.
     fn combination(
-        &mut self,
+        &self,
         shapes: &[&Shape],
         least: Option<Obstacle>,
         looks: &mut Budget,
@@ -210,12 +233,18 @@ impl<'m, 'a> Judge<'m, 'a> {
         if !better(own) {
             return None;
         }
-        if let Some(picks) = self.choose(shapes, false, true, looks) {
+        if let Some(picks) = self.choose(shapes, Demand::Complete, looks) {
             return Some((own, picks));
+        }
+        if let Some(picks) = self.choose(shapes, Demand::Concurrent, looks) {
+            let reader = readers(self.model, &picks).first().map_or(0, |reader| reader.0);
+            let between = Obstacle::Between(reader);
+            let obstacle = if own.compare(between).is_lt() { between } else { own };
+            return better(obstacle).then_some((obstacle, picks));
         }
         // Somebody who was not recorded might do what those who were cannot.
         if let Some(more) = shapes.iter().position(|shape| shape.more)
-            && let Some(picks) = self.choose(shapes, true, true, looks)
+            && let Some(picks) = self.choose(shapes, Demand::Lenient, looks)
         {
             let guessed = Obstacle::Unrecorded(more);
             let obstacle = if own.compare(guessed).is_lt() { guessed } else { own };
@@ -223,7 +252,7 @@ impl<'m, 'a> Judge<'m, 'a> {
         }
         let order = Obstacle::Order(0, 0);
         if better(order)
-            && let Some(picks) = self.choose(shapes, false, false, looks)
+            && let Some(picks) = self.choose(shapes, Demand::Distinct, looks)
         {
             return Some((self.ordered(&picks), picks));
         }
@@ -233,7 +262,7 @@ impl<'m, 'a> Judge<'m, 'a> {
     }
 
     /// The first certain gate among the shapes, or else the first doubtful one.
-    fn gate(&mut self, shapes: &[&Shape]) -> Option<Obstacle> {
+    fn gate(&self, shapes: &[&Shape]) -> Option<Obstacle> {
         let mut doubt = None;
         for (i, a) in shapes.iter().enumerate() {
             for (j, b) in shapes.iter().enumerate().skip(i + 1) {
@@ -251,10 +280,10 @@ impl<'m, 'a> Judge<'m, 'a> {
     }
 
     /// A lock that is held in both contexts and cannot be by two threads at once.
-    fn common(&mut self, a: u32, b: u32) -> Option<Gate> {
+    fn common(&self, a: u32, b: u32) -> Option<Gate> {
         let trie = &self.model.trie;
         let key = (trie.held_set(a), trie.held_set(b));
-        *self.gates.entry(key).or_insert_with(|| {
+        *self.gates.borrow_mut().entry(key).or_insert_with(|| {
             let group = |node: &Node| self.model.classes.group_of(node.class);
             let mut locks: HashMap<u32, bool> = HashMap::new();
             // Of each class held: whether a lock of it is held that is not known any closer.
@@ -280,21 +309,54 @@ impl<'m, 'a> Judge<'m, 'a> {
         })
     }
 
-    /// Takers of the shapes by pairwise distinct threads, in concurrent segments if so asked. With
-    /// `lenient`, shapes with more takers than were recorded fit in any case.
-    fn choose(
-        &self,
-        shapes: &[&Shape],
-        lenient: bool,
-        concurrent: bool,
-        looks: &mut Budget,
-    ) -> Option<Vec<Pick>> {
-        let free = |shape: &Shape| lenient && shape.more;
+    /// A recorded writer that can wait for the lock of `read` while all of `picks` wait, the surest.
+    pub fn writer(&self, read: &Node, picks: &[Pick]) -> Option<Writer> {
+        let writers = self.writers.get_or_init(|| Writers::new(self.model));
+        writers.of(read).find(|writer| self.can_join(writer, picks)).copied()
+    }
+
+    fn can_join(&self, writer: &Writer, picks: &[Pick]) -> bool {
+        let new = writer.pick;
+        picks.iter().all(|pick| {
+            let (a, b) = (pick.context.acquired, new.context.acquired);
+            pick.thread != new.thread
+                && self.model.order.concurrent(pick.segment, new.segment)
+                && !matches!(self.common(a, b), Some(Gate::Certain(_)))
+        })
+    }
+
+    /// Whether wherever one of `picks` reads what the next holds as a reader, a writer can come between.
+    fn is_complete(&self, picks: &[Pick]) -> bool {
+        let readers = readers(self.model, picks);
+        if readers.is_empty() {
+            return true;
+        }
+        let writers = self.writers.get_or_init(|| Writers::new(self.model));
+        let mut cast = picks.to_vec();
+        self.complete(writers, &readers, &mut cast)
+    }
+
+    fn complete(&self, writers: &Writers, readers: &[(usize, Node)], cast: &mut Vec<Pick>) -> bool {
+        let [(_, read), others @ ..] = readers else { return true };
+        writers.of(read).take_while(|writer| writer.is_sure).any(|writer| {
+            if !self.can_join(writer, cast) {
+                return false;
+            }
+            cast.push(writer.pick);
+            let complete = self.complete(writers, others, cast);
+            cast.pop();
+            complete
+        })
+    }
+
+    /// Takers of the shapes that meet the demand.
+    fn choose(&self, shapes: &[&Shape], demand: Demand, looks: &mut Budget) -> Option<Vec<Pick>> {
+        let free = |shape: &Shape| demand == Demand::Lenient && shape.more;
         let fits = |a: &Pick, b: &Pick| {
             a.thread != b.thread
                 && a.thread != 0
                 && b.thread != 0
-                && (!concurrent || self.model.order.concurrent(a.segment, b.segment))
+                && (demand == Demand::Distinct || self.model.order.concurrent(a.segment, b.segment))
         };
         let mut at = vec![0];
         while let Some(&i) = at.last() {
@@ -313,7 +375,13 @@ impl<'m, 'a> Judge<'m, 'a> {
             {
                 at[depth] += 1;
             } else if at.len() == shapes.len() {
-                return Some(at.iter().zip(shapes).map(|(&i, shape)| shape.takers[i]).collect());
+                let picks: Vec<Pick> =
+                    at.iter().zip(shapes).map(|(&i, shape)| shape.takers[i]).collect();
+                if demand != Demand::Complete || self.is_complete(&picks) {
+                    return Some(picks);
+                }
+                looks.take(LOOKS_PER_WRITER);
+                at[depth] += 1;
             } else {
                 at.push(0);
             }

@@ -83,12 +83,12 @@ pub fn find(teller: &Teller<'_, '_>, circles: &[Draft], notes: &mut Vec<String>)
     if budget.is_spent_out() {
         notes.push("the search for locks nested within their class was cut short".into());
     }
-    let mut drafts = recursions(teller, &again);
-    let mut judge = Judge::new(model);
+    let judge = Judge::new(model);
+    let mut drafts = recursions(teller, &judge, &again);
     for (group, nest) in nests {
         let circled = circles.iter().any(|draft| draft.classes == [group]);
         if !circled && !nest.is_disciplined(model.classes.group(group).is_static) {
-            drafts.extend(undisciplined(teller, &mut judge, group, &nest));
+            drafts.extend(undisciplined(teller, &judge, group, &nest));
         }
     }
     drafts
@@ -169,7 +169,7 @@ fn top(above: &mut [usize], mut at: usize) -> usize {
 
 fn undisciplined(
     teller: &Teller<'_, '_>,
-    judge: &mut Judge<'_, '_>,
+    judge: &Judge<'_, '_>,
     group: u32,
     nest: &Nest,
 ) -> Option<Draft> {
@@ -231,12 +231,17 @@ fn undisciplined(
 }
 
 /// Locks taken again by their holder.
-fn recursions(teller: &Teller<'_, '_>, again: &[Context]) -> Vec<Draft> {
-    again.iter().filter_map(|&context| recursion(teller, context)).collect()
+fn recursions(teller: &Teller<'_, '_>, judge: &Judge<'_, '_>, again: &[Context]) -> Vec<Draft> {
+    again.iter().filter_map(|&context| recursion(teller, judge, context)).collect()
 }
 
 /// Why a second acquisition does not end in a certain deadlock, or does.
-fn outcome(model: &Model<'_>, context: Context, pick: &Pick) -> Option<(Grade, String)> {
+fn outcome(
+    model: &Model<'_>,
+    judge: &Judge<'_, '_>,
+    context: Context,
+    pick: &Pick,
+) -> Option<(Grade, String)> {
     let node = model.trie.node(context.acquired)?;
     let held = model.trie.node(context.held)?;
     let kind = model.classes.kind(node.class);
@@ -254,11 +259,12 @@ fn outcome(model: &Model<'_>, context: Context, pick: &Pick) -> Option<(Grade, S
         lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER if !held_shared => {
             (Grade::Possible, "it is held for writing: the call fails with EDEADLK".into())
         }
-        _ if reads && held_shared => match other_writer(model, node, pick) {
+        _ if reads && held_shared => match other_writer(judge, node, pick) {
             Some(writer) => (
                 Grade::Likely,
                 format!(
-                    "a writer that comes between the two readings, as {writer} does, blocks both"
+                    "a writer that comes between the two readings, as {} does, blocks both",
+                    words::thread(&model.thread(writer))
                 ),
             ),
             None => {
@@ -269,29 +275,31 @@ fn outcome(model: &Model<'_>, context: Context, pick: &Pick) -> Option<(Grade, S
     })
 }
 
-/// A thread that writes the lock of `read` while `pick` may read it. Of a lock taken with nothing
-/// held only the class is recorded; that has to do.
-pub fn other_writer(model: &Model<'_>, read: &Node, pick: &Pick) -> Option<String> {
-    let trie = &model.trie;
-    let writes = (1..trie.len()).filter(|&id| {
-        trie.node(id).is_some_and(|node| {
-            let same = node.inst == read.inst || (node.inst == 0 && node.class == read.class);
-            same && !is_read(node.mode)
-        })
-    });
-    writes.flat_map(|id| trie.segments(id)).find_map(|&segment| {
-        let thread = model.order.thread(segment)?;
-        let meets = thread != pick.thread && model.order.concurrent(segment, pick.segment);
-        meets.then(|| words::thread(&model.thread(thread)))
-    })
+/// A thread that is sure to be able to wait to write the lock of `read` while `pick` reads it.
+pub fn other_writer(judge: &Judge<'_, '_>, read: &Node, pick: &Pick) -> Option<u32> {
+    judge.writer(read, &[*pick]).filter(|writer| writer.is_sure).map(|writer| writer.pick.thread)
 }
 
-fn recursion(teller: &Teller<'_, '_>, context: Context) -> Option<Draft> {
+/// Who took a context.
+fn takers(model: &Model<'_>, context: Context) -> Vec<Pick> {
+    let segments = model.trie.segments(context.acquired);
+    let segments = if segments.is_empty() { &[0] } else { segments };
+    let pick = |&segment: &u32| Pick {
+        context,
+        segment,
+        thread: model.order.thread(segment).unwrap_or(0),
+    };
+    segments.iter().map(pick).collect()
+}
+
+fn recursion(teller: &Teller<'_, '_>, judge: &Judge<'_, '_>, context: Context) -> Option<Draft> {
     let model = teller.model;
-    let segment = model.trie.segments(context.acquired).first().copied().unwrap_or(0);
-    let thread = model.order.thread(segment).unwrap_or(0);
-    let pick = Pick { context, segment, thread };
-    let (grade, why) = outcome(model, context, &pick)?;
+    let picks = takers(model, context);
+    let outcomes = picks.into_iter().filter_map(|pick| {
+        let (grade, why) = outcome(model, judge, context, &pick)?;
+        Some((grade, why, pick))
+    });
+    let (grade, why, pick) = outcomes.min_by_key(|outcome| outcome.0)?;
     let lock = teller.lock_of(context.acquired);
     let cast = teller.cast(Level::Instance, vec![lock]);
     let finding = Finding {

@@ -12,7 +12,7 @@ use lockwright_ledger::rows::{Node, Usage, lock_kind, mode, usage};
 
 use super::draft::Draft;
 use super::graph::{Context, Level};
-use super::judge::Pick;
+use super::judge::{Judge, Pick};
 use super::teller::{Cast, Teller};
 use super::{nesting, words};
 use crate::finding::{Finding, Grade, HeldLock, Kind, Step};
@@ -119,8 +119,11 @@ fn outcome(model: &Model<'_>, open: &Use, used: &Use) -> Option<(Grade, String)>
             let pick = Pick { context, segment: open.row.segment, thread: open.thread };
             let read = Node { inst: used.row.inst, ..used.node };
             let why = "the handler then waits behind any writer that waits for its own thread";
-            match nesting::other_writer(model, &read, &pick) {
-                Some(writer) => Some((Grade::Likely, format!("{why}, as {writer} may"))),
+            match nesting::other_writer(&Judge::new(model), &read, &pick) {
+                Some(writer) => {
+                    let writer = words::thread(&model.thread(writer));
+                    Some((Grade::Likely, format!("{why}, as {writer} may")))
+                }
                 None => possible(why),
             }
         }

@@ -1,5 +1,6 @@
 //! Stories about locks and what must be found in them: the engine records, the analysis judges.
 
+mod counterexamples;
 mod damage;
 mod grades;
 mod nesting;

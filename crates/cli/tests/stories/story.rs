@@ -10,8 +10,8 @@
 //! A line is one thread's, executed to its end before the next. `A`, `A1`, `A2` are locks of class
 //! `A`, at addresses that ascend with the number. `L` lock, `U` unlock, `T` trylock that succeeds,
 //! `D` lock with a deadline, `R`/`W` read- and write-lock (`TR`, `DR`), `B` begin to wait for good (`RB`
-//! to read), `C` condition wait, or `CB` its begin and `CE` its end, `F` create, `J` join, `JB` begin to wait for a join, `E` end. Every operation is
-//! a call site of its own unless `L(A)@7` says which.
+//! to read), `C` condition wait, or `CB` its begin and `CE` its end, `F` create, `J` join, `JB` begin to
+//! wait for a join, `E` end. Every operation is a call site of its own unless `L(A)@7` says which.
 //!
 //! `UU` unlocks what is not held, `N` initialises what is.
 //!
@@ -354,26 +354,23 @@ impl Story {
         node.expect("room was made")
     }
 
-    /// As the preload library does: the innermost lock comes back where it was, any other is taken anew
+    /// As the preload library does: a lock held alone comes back where it was, any other is taken anew
     /// inside those that stay held.
     fn cond_wait(&mut self, thread: &str, name: &str, site: u64) {
         let TheLock { addr, ident, .. } = self.lock(name);
         let state = self.thread(thread);
-        if state.is_innermost(addr) {
+        if state.depth() == 1 {
             state.cond_release(addr);
             return;
         }
         assert!(state.release(addr), "{thread} waits with {name} held");
         self.reserve(state, &Acquire { addr, ident, mode: mode::COND_REACQUIRE, site });
+        state.cond_reserved(addr);
     }
 
     fn cond_return(&mut self, thread: &str, name: &str) {
         let addr = self.lock(name).addr;
-        let state = self.thread(thread);
-        match state.is_innermost(addr) {
-            true => state.cond_reacquired(addr),
-            false => state.acquired(addr),
-        }
+        self.thread(thread).cond_reacquired(addr);
     }
 
     /// A child that inherits the locks seen so far, as by fork.

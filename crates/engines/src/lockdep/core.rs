@@ -7,7 +7,7 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 use lockwright_ledger::Writer;
 use lockwright_ledger::rows::{
     self, Class, Evidence, Finding, Held, Lock, Node, Segment, Stack, Step, Text, Thread,
-    class_origin, finding_kind, node_flag, segment_kind, thread_state,
+    class_origin, finding_kind, lock_kind, mode, node_flag, segment_kind, thread_state,
 };
 
 use super::key::hash;
@@ -230,7 +230,7 @@ impl Core {
         if node == 0 {
             return Probe { node: 0, ..probe };
         }
-        if !is_idle {
+        if !is_idle || self.holds_readers_up(lock) {
             self.attest(node, thread.segment());
         }
         if thread.in_signal() != 0 || thread.open_signals() != 0 {
@@ -238,6 +238,13 @@ impl Core {
         }
         thread.remember(probe.key, node);
         Probe { key: probe.key, node, hit: true }
+    }
+
+    /// A writer that makes readers wait for each other while it waits itself: who it was matters even
+    /// if it holds nothing.
+    fn holds_readers_up(&self, lock: &Acquire) -> bool {
+        let kind = || self.writer.get::<Class>(lock.ident.class()).map(|class| class.kind);
+        lock.mode & (mode::READ | mode::TRY) == 0 && kind() == Some(lock_kind::RWLOCK_WRITER)
     }
 
     /// The context of any lock of a class taken at a site with nothing held.

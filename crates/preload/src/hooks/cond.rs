@@ -89,17 +89,16 @@ unsafe fn around(c: Cond, m: Mutex, site: u64, timed: u16, wait: impl FnOnce() -
     }
     let waits = enter(thread, c, m, lock.ident);
     thread.wait_begin(&lock, node);
-    let result = match i == thread.depth() {
-        true => {
-            // The innermost lock comes back where it was: no new order. The entry stays, marked, so
-            // that a cleanup handler that runs when the wait is cancelled finds the mutex held, as
-            // it is.
+    let result = match thread.depth() {
+        // Held alone it comes back where it was: no new order. The entry stays, marked, so that a cleanup
+        // handler that runs when the wait is cancelled finds the mutex held, as it is.
+        1 => {
             thread.cond_release(m as u64);
             let result = wait();
             thread.cond_reacquired(m as u64);
             result
         }
-        false => reordered(thread, m as u64, &held, site, wait),
+        _ => nested(thread, m as u64, &held, site, wait),
     };
     thread.wait_end();
     if let Some(word) = waits {
@@ -108,10 +107,11 @@ unsafe fn around(c: Cond, m: Mutex, site: u64, timed: u16, wait: impl FnOnce() -
     result
 }
 
-/// Locks taken after the mutex stay held: coming back, it is taken inside them. That order is put on
-/// record before the wait.
+/// Other locks stay held: coming back, the mutex is taken inside them. That is an order of its own even if
+/// it was the last one taken: it may have been tried for then, or taken before a thread was created that
+/// takes both. It is put on record before the wait.
 #[cold]
-fn reordered(
+fn nested(
     thread: &mut ThreadState,
     address: u64,
     held: &Held,
@@ -121,7 +121,7 @@ fn reordered(
     thread.release(address);
     let ident = Ident::new(held.inst, held.class);
     let known = watch::before(thread, address, ident, mode::COND_REACQUIRE, site);
-    // As for the innermost lock: a cleanup handler is to find the mutex held.
+    // As for the lock held alone: a cleanup handler is to find the mutex held.
     if known {
         thread.cond_reserved(address);
     }

@@ -1,0 +1,225 @@
+//! Random programs, and one run of each that came to its end.
+//!
+//! A thread is a sequence of critical sections, nested and sometimes crossing each other, with
+//! trylocks, condition waits, and creations and joins of other threads, also with locks held.
+
+use crate::program::{How, Kind, Lock, Op, Run, Step};
+use crate::rng::Rng;
+use crate::search::{Search, is_possible};
+
+/// States of a program, at most: the product of its threads' lengths.
+const MOST_STATES: usize = 60_000;
+
+struct Generator<'g> {
+    rng: &'g mut Rng,
+    locks: Vec<Lock>,
+    /// Call sites are shared between operations.
+    shares_sites: bool,
+    ids: usize,
+}
+
+/// A random run; the same for the same seed.
+pub fn run(rng: &mut Rng) -> Run {
+    loop {
+        if let Some(run) = attempt(rng) {
+            return run;
+        }
+    }
+}
+
+fn attempt(rng: &mut Rng) -> Option<Run> {
+    let locks = locks(rng);
+    let shares_sites = rng.chance(15);
+    let count = 2 + rng.below(3);
+    let mut generator = Generator { rng, locks, shares_sites, ids: 0 };
+    let mut threads: Vec<Vec<Step>> = (0..count).map(|_| generator.thread(count)).collect();
+    for thread in 1..count {
+        generator.parents(&mut threads, thread);
+    }
+    let Generator { rng, locks, .. } = generator;
+    let states: usize = threads.iter().map(|steps| steps.len() + 1).product();
+    let run = Run { locks, threads, order: Vec::new() };
+    if states > MOST_STATES {
+        return None;
+    }
+    observe(run, rng)
+}
+
+fn locks(rng: &mut Rng) -> Vec<Lock> {
+    let classes = 1 + rng.below(4);
+    let mut locks = Vec::new();
+    let kinds = [Kind::Mutex, Kind::Mutex, Kind::Recursive, Kind::Readers, Kind::Writers];
+    let only = rng.chance(60).then(|| rng.pick(&kinds));
+    for class in 0..classes {
+        let kind = only.filter(|_| rng.chance(80)).unwrap_or_else(|| rng.pick(&kinds));
+        let letter = char::from(b'A' + class as u8);
+        let instances = if rng.chance(25) { 2 } else { 1 };
+        for instance in 1..=instances {
+            let name =
+                if instances == 1 { letter.to_string() } else { format!("{letter}{instance}") };
+            locks.push(Lock { name, kind });
+        }
+    }
+    locks.truncate(5);
+    if locks.len() == 1 {
+        locks.push(Lock { name: "Z".into(), kind: Kind::Mutex });
+    }
+    locks
+}
+
+impl Generator<'_> {
+    fn thread(&mut self, threads: usize) -> Vec<Step> {
+        let mut steps = Vec::new();
+        // Fewer steps where there are more threads.
+        let sections = 1 + self.rng.below(if threads > 3 { 2 } else { 3 });
+        for _ in 0..sections {
+            self.section(&mut steps, &mut Vec::new(), 0);
+        }
+        steps
+    }
+
+    fn site(&mut self) -> Option<usize> {
+        self.shares_sites.then(|| 1 + self.rng.below(4))
+    }
+
+    fn section(&mut self, steps: &mut Vec<Step>, held: &mut Vec<(usize, bool)>, depth: usize) {
+        let lock = self.rng.below(self.locks.len());
+        let kind = self.locks[lock].kind;
+        let has_readers = matches!(kind, Kind::Readers | Kind::Writers);
+        let read = has_readers && self.rng.chance(60);
+        let again = held.iter().find(|h| h.0 == lock);
+        if let Some(&(_, held_shared)) = again
+            && !(kind == Kind::Recursive || held_shared && read)
+        {
+            return;
+        }
+        let how = match self.rng.below(20) {
+            0..2 => How::Try,
+            2 => How::Timed,
+            _ => How::Wait,
+        };
+        self.ids += 1;
+        let id = self.ids;
+        let site = self.site();
+        let again = again.is_some();
+        steps.push(Step { op: Op::Acquire { lock, how, read, id }, site });
+        held.push((lock, read));
+        if depth < 3 {
+            for _ in 0..self.rng.below(if depth == 0 { 3 } else { 2 }) + usize::from(depth == 0) {
+                self.section(steps, held, depth + 1);
+            }
+        }
+        let waits = kind == Kind::Mutex || kind == Kind::Recursive && !again;
+        if waits && held.iter().filter(|h| h.0 == lock).count() == 1 && self.rng.chance(6) {
+            self.ids += 1;
+            let id = self.ids;
+            let site = self.site();
+            steps.push(Step { op: Op::WaitBegin { lock, id }, site });
+            steps.push(Step { op: Op::WaitEnd { lock, id }, site });
+        }
+        let at = held.iter().rposition(|h| h.0 == lock).expect("pushed above");
+        held.remove(at);
+        // Sometimes a lock is given up before one that was taken later, as hand over hand.
+        let mut end = steps.len();
+        if !again && self.rng.chance(12) && matches!(steps[end - 1].op, Op::Release { .. }) {
+            end -= 1;
+        }
+        steps.insert(end, Step { op: Op::Release { lock, id }, site: None });
+    }
+
+    /// Has somebody create `thread`, and perhaps join it.
+    fn parents(&mut self, threads: &mut [Vec<Step>], thread: usize) {
+        if self.rng.chance(45) {
+            return;
+        }
+        let parent = self.rng.below(thread);
+        let steps = &mut threads[parent];
+        // Not in the middle of a condition wait.
+        let is_awake = |steps: &[Step], at: usize| {
+            !steps.get(at).is_some_and(|step| matches!(step.op, Op::WaitEnd { .. }))
+        };
+        let at = self.rng.below(steps.len() + 1);
+        if !is_awake(steps, at) {
+            return;
+        }
+        steps.insert(at, Step { op: Op::Create(thread), site: None });
+        let later = at + 1 + self.rng.below(steps.len() - at);
+        if self.rng.chance(60) && is_awake(steps, later) {
+            steps.insert(later, Step { op: Op::Join(thread), site: None });
+        }
+    }
+}
+
+/// One run of the program that comes to its end, if a few attempts find one: trylocks that fail in it
+/// are taken out.
+fn observe(program: Run, rng: &mut Rng) -> Option<Run> {
+    for _ in 0..4 {
+        if let Some(run) = observe_once(program.clone(), rng) {
+            debug_assert!(is_possible(&run), "{}", run.story());
+            return Some(run);
+        }
+    }
+    None
+}
+
+fn observe_once(mut run: Run, rng: &mut Rng) -> Option<Run> {
+    let mut state = vec![0; run.threads.len()];
+    // Long strides of one thread and short ones of all.
+    let patience = rng.pick(&[1, 3, 10]);
+    let mut thread = 0;
+    loop {
+        let search = Search::new(&run)?;
+        let failing = (0..state.len()).find_map(|thread| {
+            let step = run.threads[thread].get(state[thread])?;
+            match step.op {
+                Op::Acquire { how: How::Try, id, .. } if !search.is_enabled(&state, thread) => {
+                    Some(id)
+                }
+                _ => None,
+            }
+        });
+        let enabled: Vec<usize> =
+            (0..state.len()).filter(|&thread| search.is_enabled(&state, thread)).collect();
+        if run.threads.iter().zip(&state).all(|(steps, &at)| steps.len() == at) {
+            return Some(run);
+        }
+        if let Some(id) = failing
+            && (enabled.is_empty() || rng.chance(50))
+        {
+            run = without(&run, id)?;
+            continue;
+        }
+        if enabled.is_empty() {
+            return None;
+        }
+        if !enabled.contains(&thread) || rng.below(patience) == 0 {
+            thread = rng.pick(&enabled);
+        }
+        state[thread] += 1;
+        run.order.push(thread);
+    }
+}
+
+/// The run without an acquisition and its release.
+pub fn without(run: &Run, id: usize) -> Option<Run> {
+    let mut smaller = run.clone();
+    smaller.order.clear();
+    let mut at = vec![0; run.threads.len()];
+    let is_it = |op: Op| match op {
+        Op::Acquire { id: i, .. }
+        | Op::Release { id: i, .. }
+        | Op::WaitBegin { id: i, .. }
+        | Op::WaitEnd { id: i, .. } => i == id,
+        Op::Create(_) | Op::Join(_) => false,
+    };
+    for &thread in &run.order {
+        if !is_it(run.threads[thread][at[thread]].op) {
+            smaller.order.push(thread);
+        }
+        at[thread] += 1;
+    }
+    for steps in &mut smaller.threads {
+        steps.retain(|step| !is_it(step.op));
+    }
+    Some(smaller)
+}

@@ -1,0 +1,151 @@
+//! A run of a lock program: what each thread did, and in which order it happened to be.
+
+use std::fmt::Write as _;
+
+/// What a lock is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Mutex,
+    Recursive,
+    /// A reader-writer lock that prefers readers.
+    Readers,
+    /// One that prefers writers: a writer that waits holds readers up.
+    Writers,
+}
+
+/// A lock: its name in stories says its class.
+#[derive(Clone, Debug)]
+pub struct Lock {
+    pub name: String,
+    pub kind: Kind,
+}
+
+impl Lock {
+    /// Name of its class.
+    pub fn class(&self) -> &str {
+        self.name.trim_end_matches(|c: char| c.is_ascii_digit())
+    }
+}
+
+/// How a lock is acquired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// It is waited for as long as it takes.
+    Wait,
+    /// With a deadline.
+    Timed,
+    /// By a trylock that succeeds.
+    Try,
+}
+
+/// One step of a thread. `id` ties an end to its beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    Acquire {
+        lock: usize,
+        how: How,
+        read: bool,
+        id: usize,
+    },
+    Release {
+        lock: usize,
+        id: usize,
+    },
+    /// A condition wait gives its mutex up ...
+    WaitBegin {
+        lock: usize,
+        id: usize,
+    },
+    /// ... and takes it again.
+    WaitEnd {
+        lock: usize,
+        id: usize,
+    },
+    Create(usize),
+    Join(usize),
+}
+
+/// An operation at its call site.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    pub op: Op,
+    /// Number of the call site, where several operations share one.
+    pub site: Option<usize>,
+}
+
+/// A run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub locks: Vec<Lock>,
+    /// By thread: its steps.
+    pub threads: Vec<Vec<Step>>,
+    /// The threads in the order in which they took their steps.
+    pub order: Vec<usize>,
+}
+
+impl Run {
+    /// The run as a story.
+    pub fn story(&self) -> String {
+        let mut text = String::new();
+        let mut declared: Vec<&str> = Vec::new();
+        for lock in &self.locks {
+            let word = match lock.kind {
+                Kind::Mutex => continue,
+                Kind::Recursive => "recursive",
+                Kind::Readers => "rwlock",
+                Kind::Writers => "writers",
+            };
+            if !declared.contains(&lock.class()) {
+                declared.push(lock.class());
+                let _ = writeln!(text, "{word} {}", lock.class());
+            }
+        }
+        let mut at = vec![0; self.threads.len()];
+        let mut last = None;
+        for &thread in &self.order {
+            if last != Some(thread) {
+                let newline = if last.is_some() { "\n" } else { "" };
+                let _ = write!(text, "{newline}{}:", thread_name(thread));
+                last = Some(thread);
+            }
+            let step = self.threads[thread][at[thread]];
+            at[thread] += 1;
+            text.push(' ');
+            text.push_str(&self.letters(step.op));
+            if let Some(site) = step.site {
+                let _ = write!(text, "@{site}");
+            }
+        }
+        text.push('\n');
+        text
+    }
+
+    fn letters(&self, op: Op) -> String {
+        let name = |lock: usize| &self.locks[lock].name;
+        match op {
+            Op::Acquire { lock, how, read, .. } => {
+                let shared = matches!(self.locks[lock].kind, Kind::Readers | Kind::Writers);
+                let letter = match (how, read) {
+                    (How::Wait, true) => "R",
+                    (How::Wait, false) if shared => "W",
+                    (How::Wait, false) => "L",
+                    (How::Timed, true) => "DR",
+                    (How::Timed, false) => "D",
+                    (How::Try, true) => "TR",
+                    (How::Try, false) => "T",
+                };
+                format!("{letter}({})", name(lock))
+            }
+            Op::Release { lock, .. } => format!("U({})", name(lock)),
+            Op::WaitBegin { lock, .. } => format!("CB({})", name(lock)),
+            Op::WaitEnd { lock, .. } => format!("CE({})", name(lock)),
+            Op::Create(thread) => format!("F({})", thread_name(thread)),
+            Op::Join(thread) => format!("J({})", thread_name(thread)),
+        }
+    }
+}
+
+/// Name of a thread in stories.
+pub fn thread_name(thread: usize) -> String {
+    format!("T{thread}")
+}

@@ -1,0 +1,233 @@
+//! The oracle: every state that some interleaving of a run's threads reaches.
+//!
+//! A state is how far each thread is; what it holds there follows from that alone.
+
+use std::collections::BTreeMap;
+
+use crate::program::{How, Kind, Lock, Op, Run};
+
+/// A lock held, how often, and how.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    lock: usize,
+    read: bool,
+    count: u32,
+}
+
+/// Who waits for what in a circle: (thread, lock), sorted.
+pub type Circle = Vec<(usize, usize)>;
+
+/// What a thread waits for.
+struct Wait {
+    lock: usize,
+    /// Whom for.
+    blockers: Vec<usize>,
+    /// For good, and that can be known (see [`Search::circles`]).
+    sure: bool,
+}
+
+/// A run prepared for searching.
+pub struct Search<'r> {
+    run: &'r Run,
+    /// By thread and position: what it holds before that step.
+    held: Vec<Vec<Vec<Held>>>,
+    /// By thread: who creates it, and at which step.
+    creator: Vec<Option<(usize, usize)>>,
+}
+
+impl<'r> Search<'r> {
+    /// `None` if the threads' steps make no sense by themselves.
+    pub fn new(run: &'r Run) -> Option<Self> {
+        let mut creator = vec![None; run.threads.len()];
+        for (thread, steps) in run.threads.iter().enumerate() {
+            for (at, step) in steps.iter().enumerate() {
+                if let Op::Create(new) = step.op {
+                    creator[new] = Some((thread, at));
+                }
+            }
+        }
+        let held = (0..run.threads.len()).map(|thread| holdings(run, thread)).collect();
+        let held: Option<Vec<_>> = held;
+        Some(Self { run, held: held?, creator })
+    }
+
+    fn op(&self, state: &[usize], thread: usize) -> Option<Op> {
+        self.run.threads[thread].get(state[thread]).map(|step| step.op)
+    }
+
+    fn has_started(&self, state: &[usize], thread: usize) -> bool {
+        self.creator[thread].is_none_or(|(creator, at)| state[creator] > at)
+    }
+
+    /// Whether the thread can take its next step.
+    pub fn is_enabled(&self, state: &[usize], thread: usize) -> bool {
+        if !self.has_started(state, thread) {
+            return false;
+        }
+        match self.op(state, thread) {
+            None => false,
+            Some(Op::Acquire { lock, read, .. }) => {
+                self.holders(state, thread, lock, read).is_empty()
+            }
+            Some(Op::WaitEnd { lock, .. }) => self.holders(state, thread, lock, false).is_empty(),
+            Some(Op::Join(other)) => state[other] == self.run.threads[other].len(),
+            Some(Op::Release { .. } | Op::WaitBegin { .. } | Op::Create(_)) => true,
+        }
+    }
+
+    /// Threads that hold `lock` in a way that keeps `thread` from it, itself included.
+    fn holders(&self, state: &[usize], thread: usize, lock: usize, read: bool) -> Vec<usize> {
+        let mine = self.run.locks[lock].kind == Kind::Recursive;
+        let in_the_way = |&other: &usize| {
+            !(mine && other == thread)
+                && self.held[other][state[other]]
+                    .iter()
+                    .any(|h| h.lock == lock && !(h.read && read))
+        };
+        (0..state.len()).filter(in_the_way).collect()
+    }
+
+    fn wait(&self, state: &[usize], thread: usize) -> Option<Wait> {
+        if !self.has_started(state, thread) {
+            return None;
+        }
+        let (lock, read, timed) = match self.op(state, thread)? {
+            Op::Acquire { how: How::Try, .. } => return None,
+            Op::Acquire { lock, how, read, .. } => (lock, read, how == How::Timed),
+            Op::WaitEnd { lock, .. } => (lock, false, false),
+            _ => return None,
+        };
+        let holders = self.holders(state, thread, lock, read);
+        if !holders.is_empty() {
+            return Some(Wait { lock, blockers: holders, sure: !timed });
+        }
+        if !read || self.run.locks[lock].kind != Kind::Writers {
+            return None;
+        }
+        // Readers hold it; a writer that has come to wait for them meanwhile holds this one up.
+        let writers: Vec<bool> = (0..state.len())
+            .filter(|&other| other != thread && self.has_started(state, other))
+            .filter_map(|other| match self.op(state, other)? {
+                Op::Acquire { lock: other, how, read: false, .. }
+                    if other == lock && how != How::Try =>
+                {
+                    Some(how == How::Timed)
+                }
+                _ => None,
+            })
+            .collect();
+        let readers = self.holders(state, thread, lock, false);
+        let of_class = |other: &&Lock| other.class() == self.run.locks[lock].class();
+        let is_only_one = self.run.locks.iter().filter(of_class).count() == 1;
+        let sure = is_only_one && !timed && writers.iter().any(|&timed| !timed);
+        let waits = !writers.is_empty() && !readers.is_empty();
+        waits.then_some(Wait { lock, blockers: readers, sure })
+    }
+
+    /// Every circle of waiting threads that can be reached, and whether that can be known for sure. It
+    /// cannot if somebody has a deadline and may back out. Nor if a reader waits behind a writer, and
+    /// the lock is not the only one of its class: of a writer that holds nothing the class is on record,
+    /// not the lock.
+    pub fn circles(&self) -> BTreeMap<Circle, bool> {
+        let lengths: Vec<usize> = self.run.threads.iter().map(|steps| steps.len() + 1).collect();
+        let number = |state: &[usize]| {
+            state.iter().zip(&lengths).fold(0, |number, (&at, &length)| number * length + at)
+        };
+        let mut seen = vec![false; lengths.iter().product()];
+        let mut found = BTreeMap::new();
+        let first = vec![0; lengths.len()];
+        seen[0] = true;
+        let mut open = vec![first];
+        while let Some(state) = open.pop() {
+            self.circles_of(&state, &mut found);
+            for thread in 0..state.len() {
+                if self.is_enabled(&state, thread) {
+                    let mut next = state.clone();
+                    next[thread] += 1;
+                    let number = number(&next);
+                    if !std::mem::replace(&mut seen[number], true) {
+                        open.push(next);
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    fn circles_of(&self, state: &[usize], found: &mut BTreeMap<Circle, bool>) {
+        let waits: Vec<_> = (0..state.len()).map(|thread| self.wait(state, thread)).collect();
+        if waits.iter().all(Option::is_none) {
+            return;
+        }
+        for first in 0..state.len() {
+            // Each circle once: from its least thread, by way of greater ones.
+            let mut paths = vec![vec![first]];
+            while let Some(path) = paths.pop() {
+                let Some(wait) = &waits[path[path.len() - 1]] else { continue };
+                for &next in &wait.blockers {
+                    if next == first {
+                        let of = |&t: &usize| waits[t].as_ref().map(|wait| (t, wait));
+                        let all: Vec<(usize, &Wait)> = path.iter().filter_map(of).collect();
+                        let sure = all.iter().all(|(_, wait)| wait.sure);
+                        let mut circle: Circle = all.iter().map(|(t, w)| (*t, w.lock)).collect();
+                        circle.sort_unstable();
+                        *found.entry(circle).or_default() |= sure;
+                    } else if next > first && !path.contains(&next) {
+                        let mut longer = path.clone();
+                        longer.push(next);
+                        paths.push(longer);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What a thread holds before each of its steps and after the last. `None` if it gives up what it
+/// does not hold, or would wait for itself.
+fn holdings(run: &Run, thread: usize) -> Option<Vec<Vec<Held>>> {
+    let mut held: Vec<Held> = Vec::new();
+    let mut all = vec![held.clone()];
+    for step in &run.threads[thread] {
+        match step.op {
+            Op::Acquire { lock, read, .. } => take(run, &mut held, lock, read)?,
+            Op::WaitEnd { lock, .. } => take(run, &mut held, lock, false)?,
+            Op::Release { lock, .. } => {
+                let at = held.iter().rposition(|h| h.lock == lock)?;
+                held[at].count -= 1;
+                if held[at].count == 0 {
+                    held.remove(at);
+                }
+            }
+            Op::WaitBegin { lock, .. } => {
+                let at = held.iter().position(|h| h.lock == lock && h.count == 1)?;
+                held.remove(at);
+            }
+            Op::Create(_) | Op::Join(_) => {}
+        }
+        all.push(held.clone());
+    }
+    Some(all)
+}
+
+fn take(run: &Run, held: &mut Vec<Held>, lock: usize, read: bool) -> Option<()> {
+    match held.iter_mut().find(|h| h.lock == lock) {
+        None => held.push(Held { lock, read, count: 1 }),
+        Some(h) if h.read && read || run.locks[lock].kind == Kind::Recursive => h.count += 1,
+        Some(_) => return None,
+    }
+    Some(())
+}
+
+/// Whether a run's order is one that its threads can have taken.
+pub fn is_possible(run: &Run) -> bool {
+    let Some(search) = Search::new(run) else { return false };
+    let mut state = vec![0; run.threads.len()];
+    for &thread in &run.order {
+        if !search.is_enabled(&state, thread) {
+            return false;
+        }
+        state[thread] += 1;
+    }
+    run.threads.iter().zip(&state).all(|(steps, &at)| steps.len() == at)
+}
