@@ -52,6 +52,8 @@ pub enum TableId {
     Usages = 12,
     /// [`crate::rows::Sync`]
     Syncs = 13,
+    /// [`crate::rows::Order`]
+    Orders = 14,
 }
 
 /// One slot of the table directory.

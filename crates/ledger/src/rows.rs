@@ -276,6 +276,14 @@ pub mod lock_kind {
     pub const RWLOCK_WRITER: u8 = 5;
     /// `pthread_spinlock_t`.
     pub const SPIN: u8 = 6;
+    /// A lock of the program's own, told of by annotations.
+    pub const OWN: u8 = 7;
+    /// No lock but a context that the program declares (as the kernel's fs_reclaim), told of by
+    /// annotations: any number of threads can be in it, and none waits for it.
+    pub const RESOURCE: u8 = 8;
+    /// What a wait waits for that another thread ends, told of by annotations. It is held by whoever
+    /// ends the wait.
+    pub const COMPLETION: u8 = 9;
 }
 
 /// Values of [`Class::origin`]: what the class was made from (see DESIGN, lock classes).
@@ -288,6 +296,19 @@ pub mod class_origin {
     pub const FIRST_ACQUIRE: u8 = 3;
     /// The class `parent` of the ledger this process was forked from.
     pub const INHERITED: u8 = 4;
+    /// An annotation: all locks given one `name` and `subclass`, or, where there is no name, all locks
+    /// of class `parent` given one `subclass`. `stack` is the annotation's.
+    pub const ANNOTATED: u8 = 5;
+}
+
+/// Values of [`Class::wait_type`]: what a thread does that waits for the lock.
+pub mod wait_type {
+    /// The program did not say.
+    pub const UNKNOWN: u32 = 0;
+    /// It spins.
+    pub const SPIN: u32 = 1;
+    /// It sleeps.
+    pub const SLEEP: u32 = 2;
 }
 
 row! {
@@ -297,7 +318,7 @@ row! {
         kind: u8,
         /// One of [`class_origin`].
         origin: u8,
-        /// Not used.
+        /// Given by annotation, else 0.
         subclass: u16,
         /// What it was found by.
         key: u64,
@@ -309,12 +330,18 @@ row! {
         stack: u32,
         /// Name given by annotation.
         name: Text,
-        /// Inherited: the class in the parent's ledger.
+        /// Inherited: the class in the parent's ledger. Annotated, without a name: the class that the
+        /// locks would have without.
         parent: u32,
         /// Locks of the class so far. Changes.
         locks: u32,
+        /// Class of the lock under which several of this class may be taken in any order, 0 if none was
+        /// declared. Changes.
+        nest: u32,
+        /// One of [`wait_type`]. Changes.
+        wait_type: u32,
         /// Not used.
-        reserved: [u64; 2],
+        reserved: u64,
     }
 }
 
@@ -410,6 +437,20 @@ row! {
     }
 }
 
+row! {
+    /// The program declares that locks named `before` are taken before locks named `after`.
+    Order in Orders x 32 = 32 bytes {
+        /// Stack of the declaration.
+        stack: u32,
+        /// Name of a class.
+        before: Text,
+        /// Name of a class.
+        after: Text,
+        /// Not used.
+        reserved: u64,
+    }
+}
+
 /// What is not async-signal-safe ([`finding_kind::UNSAFE_CALL`]).
 pub mod unsafe_call {
     /// malloc, calloc, realloc, free and their kin.
@@ -481,7 +522,7 @@ pub mod finding_kind {
     /// uses it outside: `detail` is the signal, `class` 0, `other_stack` a use outside, and `addr` one
     /// of [`super::unsafe_call`].
     pub const UNSAFE_CALL: u8 = 13;
-    /// An assertion that the thread holds the lock failed.
+    /// An assertion that the thread holds the lock failed; with `detail` 1, that it does not.
     pub const NOT_HELD: u8 = 14;
     /// A lock was unlocked that had been pinned at `other_stack`.
     pub const UNPINNED: u8 = 15;
@@ -580,8 +621,8 @@ pub struct Held {
     pub flags: u16,
     /// Further acquisitions of a recursive mutex on top of the first.
     pub recursion: u32,
-    /// Not used.
-    pub reserved: u32,
+    /// Where it was pinned ([`Stack`]), 0 if it is not.
+    pub pin: u32,
 }
 
 const _: () = assert!(core::mem::size_of::<Held>() == 48);

@@ -260,6 +260,20 @@ impl Writer {
             })
     }
 
+    /// Reads stored text, as much of it as `buffer` holds.
+    pub fn read_text<'b>(&self, text: Text, buffer: &'b mut [u8]) -> &'b [u8] {
+        let end = u64::from(text.offset) + u64::from(text.len);
+        if end > self.table(TableId::Bytes).len.load(Relaxed) {
+            return &[];
+        }
+        let n = buffer.len().min(text.len as usize);
+        for (at, byte) in (u64::from(text.offset)..).zip(&mut buffer[..n]) {
+            // SAFETY: below the table's length, so its extent exists.
+            *byte = unsafe { self.raw_ptr(TableId::Bytes, at).read() };
+        }
+        &buffer[..n]
+    }
+
     /// Stores return addresses and gives the index of the first.
     pub fn frames(&mut self, frames: &[u64]) -> Option<u32> {
         let first = self.reserve_raw(TableId::Frames, 8, 512, frames.len() as u64)?;

@@ -37,6 +37,13 @@ pub trait Identify {
     /// # Safety
     /// `this` points to such an object.
     unsafe fn kind(this: *const Self) -> u8;
+    /// It is one that the fast path knows how to take.
+    ///
+    /// # Safety
+    /// `this` points to such an object.
+    unsafe fn is_plain(_this: *const Self) -> bool {
+        true
+    }
     /// The bytes of the stamp are free in this object.
     ///
     /// # Safety
@@ -46,10 +53,14 @@ pub trait Identify {
 
 /// glibc's `__kind` of a mutex (offset 16): the type in the low bits.
 pub mod mutex_kind {
+    /// PTHREAD_MUTEX_NORMAL, the default.
+    pub const NORMAL: i32 = 0;
     /// PTHREAD_MUTEX_RECURSIVE.
     pub const RECURSIVE: i32 = 1;
     /// PTHREAD_MUTEX_ERRORCHECK.
     pub const ERRORCHECK: i32 = 2;
+    /// PTHREAD_MUTEX_ADAPTIVE_NP.
+    pub const ADAPTIVE: i32 = 3;
     /// Bits of the type.
     pub const TYPE: i32 = 3;
     /// Robust; uses the list that the stamp would lie in.
@@ -82,6 +93,13 @@ impl Identify for pthread_mutex_t {
             mutex_kind::ERRORCHECK => lock_kind::ERRORCHECK,
             _ => lock_kind::MUTEX,
         }
+    }
+
+    unsafe fn is_plain(this: *const Self) -> bool {
+        // SAFETY: the caller's promise.
+        let kind = unsafe { kind_of(this) };
+        kind & mutex_kind::SPECIAL == 0
+            && matches!(kind & mutex_kind::TYPE, mutex_kind::NORMAL | mutex_kind::ADAPTIVE)
     }
 
     unsafe fn can_stamp(this: *const Self) -> bool {
@@ -130,10 +148,23 @@ pub unsafe fn stamped<T: Identify>(this: *const T) -> Option<Ident> {
     // SAFETY: the caller's promise.
     let (magic, ident) = unsafe { (word(this, T::MAGIC), word(this, T::IDENT)) };
     // Acquire pairs with the Release in `stamp`: the identity was there first.
-    if magic.load(Acquire) != NONCE.load(Relaxed) ^ this as u64 {
-        return None;
-    }
-    Some(Ident(ident.load(Relaxed)))
+    let magic = magic.load(Acquire) ^ NONCE.load(Relaxed) ^ this as u64;
+    (magic == 0 || magic == NOT_PLAIN).then(|| Ident(ident.load(Relaxed)))
+}
+
+/// What the magic of a lock that is not for the fast path differs by.
+const NOT_PLAIN: u64 = 0x3c3c_0000_0000_0000;
+
+/// The identity stamped into the lock, if it has one of ours and is one for the fast path.
+///
+/// # Safety
+/// `this` points to such an object.
+#[inline(always)]
+pub unsafe fn stamped_plain<T: Identify>(this: *const T) -> Option<Ident> {
+    // SAFETY: the caller's promise.
+    let (magic, ident) = unsafe { (word(this, T::MAGIC), word(this, T::IDENT)) };
+    // Acquire pairs with the Release in `stamp`: the identity was there first.
+    (magic.load(Acquire) ^ this as u64 == NONCE.load(Relaxed)).then(|| Ident(ident.load(Relaxed)))
 }
 
 /// The identity of a lock that was met before, stamped or not.
@@ -149,7 +180,8 @@ unsafe fn stamp<T: Identify>(this: *const T, ident: Ident) {
     // SAFETY: the caller vouches for an object that can carry a stamp.
     unsafe {
         word(this, T::IDENT).store(ident.0, Relaxed);
-        word(this, T::MAGIC).store(NONCE.load(Relaxed) ^ this as u64, Release);
+        let plain = if T::is_plain(this) { 0 } else { NOT_PLAIN };
+        word(this, T::MAGIC).store(NONCE.load(Relaxed) ^ this as u64 ^ plain, Release);
     }
 }
 
@@ -198,6 +230,39 @@ pub unsafe fn identify<T: Identify>(this: *const T, birth: Birth) -> Option<Iden
     })?
 }
 
+/// Gives a lock the identity that `make` answers, from the lock's kind and the identity that it has, if
+/// it was met before.
+///
+/// # Safety
+/// `this` points to such an object.
+#[cold]
+pub unsafe fn rename<T: Identify>(
+    this: *const T,
+    make: impl FnOnce(&mut Core, u8, Option<Ident>) -> Option<Ident>,
+) -> Option<Ident> {
+    state::with_core(|core| {
+        // SAFETY: the caller's promise.
+        let (known, kind) = unsafe { (known(this), T::kind(this)) };
+        let ident = make(core, kind, known)?;
+        if known == Some(ident) {
+            return known;
+        }
+        crate::hooks::note_lock(this as u64);
+        // SAFETY: the caller's promise.
+        match STAMPS.load(Relaxed) && unsafe { T::can_stamp(this) } {
+            // SAFETY: the caller's promise; it can carry a stamp.
+            true => unsafe { stamp(this, ident) },
+            false => UNSTAMPED.insert(this as u64, ident),
+        }
+        Some(ident)
+    })?
+}
+
+/// The identity of an object that is known by its address alone.
+pub fn unstamped(address: u64) -> Option<Ident> {
+    UNSTAMPED.get(address)
+}
+
 unsafe fn new_lock<T: Identify>(
     core: &mut Core,
     this: *const T,
@@ -210,7 +275,8 @@ unsafe fn new_lock<T: Identify>(
     if can_stamp && parent != 0 && birth == Birth::FirstAcquire {
         // SAFETY: as above.
         let (magic, ident) = unsafe { (word(this, T::MAGIC), word(this, T::IDENT)) };
-        if magic.load(Relaxed) == parent ^ this as u64 {
+        let magic = magic.load(Relaxed) ^ parent ^ this as u64;
+        if magic == 0 || magic == NOT_PLAIN {
             let class = Ident(ident.load(Relaxed)).class();
             return core.new_lock(kind, Origin::Inherited(class));
         }
@@ -270,7 +336,9 @@ pub unsafe fn unstamp_all(block: *mut u8, len: usize) -> bool {
         let at = unsafe { block.add(offset) };
         // SAFETY: as above. Another thread may write there, rightly or wrongly: atomic.
         let word = unsafe { AtomicU64::from_ptr(at.cast()) };
-        let lock = word.load(Relaxed) ^ nonce;
+        let found = word.load(Relaxed) ^ nonce;
+        // An address has no high bits; the magic of a special lock differs by some.
+        let lock = if found >> 48 == NOT_PLAIN >> 48 { found ^ NOT_PLAIN } else { found };
         let magic = (at as u64).wrapping_sub(lock);
         let is_mutex = magic == pthread_mutex_t::MAGIC as u64;
         if (is_mutex || magic == pthread_rwlock_t::MAGIC as u64) && magic <= offset as u64 {

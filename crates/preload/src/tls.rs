@@ -2,25 +2,46 @@
 //! the loader (`thread_local!` in a shared library goes through `__tls_get_addr`, which may allocate
 //! and lock).
 //!
-//! Null: the thread is not attached (yet, or because nothing is watched).
+//! A thread that is not attached (yet, or because nothing is watched) has the detached state: nothing
+//! is held there and there is room for nothing, so that the fast paths fail on it without a check.
 
 use core::arch::{asm, global_asm};
+use core::mem::{offset_of, size_of};
 
 use lockwright_engines::lockdep::ThreadState;
+use lockwright_ledger::rows::{Held, Thread};
+
+const _: () = assert!(offset_of!(Thread, top) == 8);
+const _: () = assert!(offset_of!(Thread, limit) == 16);
+const _: () = assert!(offset_of!(Thread, base) == 24);
 
 global_asm!(
-    ".section .tbss,\"awT\",@nobits",
+    ".section .tdata,\"awT\",@progbits",
     ".balign 8",
     ".type lockwright_thread, @object",
     ".size lockwright_thread, 16",
     "lockwright_thread:",
-    ".zero 16",
+    ".quad lockwright_detached",
+    ".quad 0",
+    ".data",
+    ".balign 64",
+    "lockwright_detached:",
+    ".zero 8",
+    ".quad lockwright_nothing_held", // top
+    ".quad 0",                       // limit
+    ".quad lockwright_nothing_held", // base
+    ".zero {rest}",
+    ".balign 16",
+    "lockwright_nothing_held:",
+    ".zero {held}",
     ".text",
+    rest = const size_of::<Thread>() - 32,
+    held = const size_of::<Held>(),
 );
 
-/// The state of the calling thread.
+/// The state of the calling thread, or the detached one, which is never written to.
 #[inline(always)]
-pub fn get() -> *mut ThreadState {
+pub fn raw() -> *mut ThreadState {
     let state: *mut ThreadState;
     // SAFETY: reads this thread's word of the symbol above, through the offset that the loader put
     // into the GOT.
@@ -29,6 +50,28 @@ pub fn get() -> *mut ThreadState {
              out(reg) state, options(nostack, readonly, preserves_flags));
     }
     state
+}
+
+fn detached() -> *mut ThreadState {
+    let state: *mut ThreadState;
+    // SAFETY: the address of the object above.
+    unsafe {
+        asm!("lea {}, [rip + lockwright_detached]", out(reg) state,
+             options(nostack, nomem, preserves_flags));
+    }
+    state
+}
+
+/// The state of the calling thread, null if it is detached.
+#[inline(always)]
+pub fn get() -> *mut ThreadState {
+    let state = raw();
+    if state == detached() { core::ptr::null_mut() } else { state }
+}
+
+/// Detaches the calling thread.
+pub fn detach() {
+    set(detached());
 }
 
 /// Sets it.

@@ -10,6 +10,7 @@ use lockwright_ledger::rows::{
     class_origin, finding_kind, lock_kind, mode, node_flag, segment_kind, thread_state,
 };
 
+use super::annotate::{Annotations, text_hash};
 use super::key::hash;
 use super::thread::{Arena, FIRST_HELD, PLACED, ThreadState};
 use super::{Acquire, Capture, Ident, MAX_FRAMES, Probe};
@@ -42,6 +43,17 @@ pub enum Origin<'a> {
     FirstAcquire(&'a [u64]),
     /// A class of the process this one was forked from.
     Inherited(u32),
+    /// What the program says.
+    Annotated {
+        /// The name it gives; none is that of class `base`.
+        name: &'a [u8],
+        /// The class without subclass, where there is no name.
+        base: u32,
+        /// The subclass it gives, or 0.
+        subclass: u16,
+        /// Where it says so.
+        frames: &'a [u64],
+    },
 }
 
 /// The validator's shared state. See the module.
@@ -51,10 +63,11 @@ pub struct Core {
     stacks: Index,
     evidence: Index,
     classes: Index,
-    locks: Index,
+    pub(super) locks: Index,
     pairs: Index,
     pub(super) misuses: Index,
     pub(super) usages: Index,
+    pub(super) annotations: Annotations,
     pub(super) syncs: Index,
     /// First of the list of live threads.
     live: u32,
@@ -76,6 +89,7 @@ impl Core {
             pairs: Index::new(),
             misuses: Index::new(),
             usages: Index::new(),
+            annotations: Annotations::new(),
             syncs: Index::new(),
             live: 0,
             free_arenas: 0,
@@ -134,12 +148,17 @@ impl Core {
     pub fn new_lock(&mut self, kind: u8, origin: Origin<'_>) -> Option<Ident> {
         let class = self.class(kind, origin)?;
         self.writer.update::<Class>(class, |row| row.locks = row.locks.saturating_add(1));
-        let seen = self.writer.header().locks_seen.fetch_add(1, Relaxed) + 1;
-        // Instance numbers wrap after 2^32 locks; by then the contexts of the first are long cold.
-        Some(Ident::new((seen as u32).max(1), class))
+        Some(Ident::new(self.next_instance(), class))
     }
 
-    fn class(&mut self, kind: u8, origin: Origin<'_>) -> Option<u32> {
+    /// The number of a lock that begins its life. Numbers wrap after 2^32 locks; by then the contexts of
+    /// the first are long cold.
+    pub(super) fn next_instance(&mut self) -> u32 {
+        let seen = self.writer.header().locks_seen.fetch_add(1, Relaxed) + 1;
+        (seen as u32).max(1)
+    }
+
+    pub(super) fn class(&mut self, kind: u8, origin: Origin<'_>) -> Option<u32> {
         let mut row = Class { kind, ..Class::default() };
         let frames: &[u64] = match origin {
             Origin::Static { module, offset } => {
@@ -164,12 +183,21 @@ impl Core {
                 row.key = hash(&[u64::from(parent)]);
                 &[]
             }
+            Origin::Annotated { name, base, subclass, frames } => {
+                row.origin = class_origin::ANNOTATED;
+                (row.parent, row.subclass) = (base, subclass);
+                row.key = hash(&[text_hash(name), u64::from(base) << 32 | u64::from(subclass)]);
+                frames
+            }
         };
         row.key ^= hash(&[u64::from(row.origin) << 8 | u64::from(kind)]);
         if let Some(id) = self.classes.get(&self.writer, row.key) {
             return Some(id);
         }
         row.stack = self.stack(frames);
+        if let Origin::Annotated { name, .. } = origin {
+            row.name = self.writer.text(name);
+        }
         let key = row.key;
         let id = self.writer.push(row)?;
         self.classes.insert(&mut self.writer, key, id);
@@ -225,7 +253,9 @@ impl Core {
             self.site(lock, capture)
         } else {
             let parent = self.place_held(thread);
-            self.nested(parent, lock, thread.segment(), capture)
+            let node = self.nested(parent, lock, thread.segment(), &mut *capture);
+            self.check_wait_context(thread, lock, capture);
+            node
         };
         if node == 0 {
             return Probe { node: 0, ..probe };
@@ -266,7 +296,13 @@ impl Core {
     }
 
     /// The context of `lock` below `parent`.
-    fn nested(&mut self, parent: u32, lock: &Acquire, segment: u32, capture: Capture<'_>) -> u32 {
+    pub(super) fn nested(
+        &mut self,
+        parent: u32,
+        lock: &Acquire,
+        segment: u32,
+        capture: Capture<'_>,
+    ) -> u32 {
         let mut row = Node {
             parent,
             class: lock.ident.class(),
@@ -376,7 +412,7 @@ impl Core {
 
     /// The instance context of a held lock below `parent`. Its stack is the one known from where it
     /// was acquired.
-    fn place(&mut self, parent: u32, held: &Held, flags: u16, segment: u32) -> u32 {
+    pub(super) fn place(&mut self, parent: u32, held: &Held, flags: u16, segment: u32) -> u32 {
         let known = self.writer.get::<Node>(held.node).copied().unwrap_or_default();
         if known.inst == 0 && known.parent == parent && parent != 0 {
             // A folded pair stands for its class, and so does what is nested inside.
@@ -401,7 +437,7 @@ impl Core {
     }
 
     /// Records that `segment` took context `node`, unless that is known or the list is full.
-    fn attest(&mut self, node: u32, segment: u32) {
+    pub(super) fn attest(&mut self, node: u32, segment: u32) {
         let key = hash(&[u64::from(node) << 32 | u64::from(segment)]);
         if self.evidence.get(&self.writer, key).is_some() {
             return;

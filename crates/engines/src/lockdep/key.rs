@@ -4,13 +4,14 @@ const K1: u64 = 0x9e37_79b9_7f4a_7c15;
 const K2: u64 = 0xd6e8_feb8_6659_fd93;
 const K3: u64 = 0xff51_afd7_ed55_8ccd;
 
-/// Extends `key` by an acquisition: `what` is the lock (instance, or class where nothing is held)
-/// with its mode, `site` the call site.
+/// Extends `key` by an acquisition: `what` is the lock (instance, or class where nothing is held),
+/// `site` the call site. Mixes well into the high bits, which index the cache; all 64 are compared.
 #[inline(always)]
-pub fn extend(key: u64, what: u64, site: u64) -> u64 {
-    let new = (site.rotate_left(23) ^ what).wrapping_mul(K1);
-    let h = (key ^ new).wrapping_mul(K2);
-    h ^ (h >> 32)
+pub fn extend(key: u64, what: u32, mode: u16, site: u64) -> u64 {
+    // The usual mode is 0 and then costs nothing.
+    let what = u64::from(what) ^ u64::from(mode).wrapping_mul(K3);
+    let new = (site.rotate_left(32) ^ what).wrapping_mul(K1);
+    (key ^ new).wrapping_mul(K2)
 }
 
 /// The key of what is nested inside instance `inst` taken with look-up key `key`.

@@ -14,6 +14,7 @@
 //! [`ThreadState::reserve`], the real lock, and [`ThreadState::acquired`] or
 //! [`ThreadState::abandon`]; its release [`ThreadState::release`].
 
+mod annotate;
 mod core;
 mod key;
 mod misuse;
@@ -22,6 +23,7 @@ mod signals;
 mod thread;
 mod walk;
 
+pub use self::annotate::MAX_NAME;
 pub use self::core::{Core, Origin};
 pub use self::misuse::{Holder, Misuse};
 pub use self::order::Round;

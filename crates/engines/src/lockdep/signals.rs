@@ -164,12 +164,12 @@ impl Core {
         while let Some((id, _, after)) = self.live_thread(next) {
             next = after;
             let state = self.writer.row_ptr::<lockwright_ledger::rows::Thread>(id);
-            // SAFETY: a live thread's row. Its thread may be using it: `open_signals` and `dirty` are
-            // words it only reads (and at worst overwrites `dirty` by 0, which delays this).
+            // SAFETY: a live thread's row. Its thread may be using it: `open_signals`, `dirty` and
+            // `limit` are words it only reads (and at worst overwrites, which delays this).
             unsafe {
                 let thread = &mut *state.cast::<ThreadState>();
                 thread.row.open_signals = open_of(thread);
-                thread.row.dirty = 1;
+                thread.set_dirty();
             }
         }
     }

@@ -137,11 +137,14 @@ impl ThreadState {
     #[inline(always)]
     #[must_use]
     pub fn reserve_known(&mut self, ident: Ident, mode: u16, site: u64) -> bool {
-        if self.row.dirty != 0 {
+        if self.row.top >= self.row.limit {
             return false;
         }
         let probe = self.probe_clean(ident, mode, site);
-        probe.hit && self.reserve(ident, mode, site, probe)
+        if probe.hit {
+            self.fill_next(ident, mode, site, probe);
+        }
+        probe.hit
     }
 
     #[inline(always)]
@@ -151,7 +154,7 @@ impl ThreadState {
         let what = if self.is_idle() { ident.class() } else { ident.inst() };
         // SAFETY: the top is an entry or "nothing held".
         let parent = unsafe { (*self.top()).key };
-        let key = key::extend(parent, u64::from(what) << 16 | u64::from(mode), site);
+        let key = key::extend(parent, what, mode, site);
         // SAFETY: 10 bits index CACHE slots of the thread's arena.
         let slot = unsafe { *(self.row.cache as *const CacheSlot).add((key >> 54) as usize) };
         Probe { key, node: slot.node, hit: slot.key == key }
@@ -168,9 +171,15 @@ impl ThreadState {
     #[inline(always)]
     #[must_use]
     pub fn reserve(&mut self, ident: Ident, mode: u16, site: u64, probe: Probe) -> bool {
-        if self.row.top == self.row.limit {
+        if self.row.top >= self.row.limit {
             return false;
         }
+        self.fill_next(ident, mode, site, probe);
+        true
+    }
+
+    #[inline(always)]
+    fn fill_next(&mut self, ident: Ident, mode: u16, site: u64, probe: Probe) {
         // SAFETY: below the limit, so there is a next entry.
         let at = unsafe { self.top().add(1) };
         self.set_top(at);
@@ -186,7 +195,6 @@ impl ThreadState {
             (*at).flags = 0;
             (*at).recursion = 0;
         }
-        true
     }
 
     /// The lock of the reserved entry is held now.
@@ -237,6 +245,23 @@ impl ThreadState {
         true
     }
 
+    /// Takes the innermost held lock off, which is known to be the one released
+    /// ([`ThreadState::is_innermost`]). Returns false if it takes a closer look.
+    #[inline(always)]
+    pub fn release_top(&mut self) -> bool {
+        let top = self.top();
+        // SAFETY: the top is an entry.
+        unsafe {
+            if (*top).recursion != 0 {
+                return self.release_innermost((*top).addr);
+            }
+            AtomicU64::from_ptr(&raw mut (*top).addr).store(0, Relaxed);
+            compiler_fence(SeqCst);
+            self.set_top(top.sub(1));
+        }
+        true
+    }
+
     /// Position of the innermost entry for `addr`.
     pub fn find(&self, addr: u64) -> Option<u32> {
         self.held().iter().rposition(|held| held.addr == addr).map(|i| i as u32 + 1)
@@ -255,6 +280,9 @@ impl ThreadState {
             (*at).recursion &= !CLOSER;
             if (*at).recursion != 0 {
                 (*at).recursion -= 1;
+                if (*at).flags & PINNED != 0 {
+                    (*at).recursion |= CLOSER;
+                }
                 return true;
             }
             // The gap is closed at the next acquisition, so that releasing many locks in the order
@@ -262,7 +290,7 @@ impl ThreadState {
             AtomicU64::from_ptr(&raw mut (*at).addr).store(0, Relaxed);
             (*at).flags |= DEAD;
         }
-        self.row.dirty = 1;
+        self.set_dirty();
         self.drop_dead_top();
         true
     }
@@ -294,8 +322,7 @@ impl ThreadState {
                 continue;
             }
             let what = if kept == 0 { held.class } else { held.inst };
-            let what = u64::from(what) << 16 | u64::from(held.mode);
-            parent = key::nested(key::extend(parent, what, held.site), held.inst);
+            parent = key::nested(key::extend(parent, what, held.mode, held.site), held.inst);
             if held.key != parent {
                 held.key = parent;
                 // The node stays as the source of the stack, but is not this context's any more.
@@ -311,6 +338,13 @@ impl ThreadState {
         }
         self.set_top(self.entry(kept));
         self.row.dirty = 0;
+        self.row.limit = self.entry(self.row.capacity - 1) as u64;
+    }
+
+    /// Keys are stale. Without room for an entry the fast path fails, so that it need not look.
+    pub(super) fn set_dirty(&mut self) {
+        self.row.dirty = 1;
+        self.row.limit = 0;
     }
 
     /// Begins all keys anew: the thread is in another segment.
@@ -328,7 +362,9 @@ impl ThreadState {
         ];
         // SAFETY: entry 0 exists.
         unsafe { (*self.entry(0)).key = key::hash(&context) };
-        self.row.dirty = u32::from(!self.is_idle());
+        if !self.is_idle() {
+            self.set_dirty();
+        }
     }
 
     /// Drops entries that another thread gave up by unlocking for us. True if there were any.
@@ -339,7 +375,7 @@ impl ThreadState {
             let held = unsafe { &mut *self.entry(i) };
             if held.addr == 0 {
                 held.flags |= DEAD;
-                self.row.dirty = 1;
+                self.set_dirty();
             }
         }
         if self.row.dirty != 0 {
@@ -488,11 +524,13 @@ impl ThreadState {
 }
 
 /// [`Held::recursion`]: its release is not for the fast path. Private to the engine.
-const CLOSER: u32 = 1 << 31;
+pub(super) const CLOSER: u32 = 1 << 31;
 /// [`Held::flags`]: a robust mutex, whose owner may end. Private to the engine.
 pub(super) const ROBUST: u16 = 1 << 13;
 /// [`Held::flags`]: its last owner died and nobody has made it consistent. Private to the engine.
 pub(super) const INCONSISTENT: u16 = 1 << 12;
+/// [`Held::flags`]: pinned. Private to the engine.
+pub(super) const PINNED: u16 = 1 << 11;
 /// [`Held::flags`]: given up in the middle of the stack, to be removed. Private to the engine.
 pub(super) const DEAD: u16 = 1 << 15;
 /// [`Held::flags`]: `node` is the instance's own context below its parent. Private to the engine.

@@ -35,7 +35,7 @@ static SNAPSHOT: Snapshot = Snapshot {
             mode: 0,
             flags: 0,
             recursion: 0,
-            reserved: 0,
+            pin: 0,
         }; MOST],
     ),
 };
@@ -87,7 +87,7 @@ unsafe extern "C" fn parent() {
 }
 
 unsafe extern "C" fn child() {
-    tls::set(core::ptr::null_mut());
+    tls::detach();
     tls::set_closed(false);
     modules::forget();
     IS_CHILD.store(true, Relaxed);

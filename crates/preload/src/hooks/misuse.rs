@@ -58,7 +58,21 @@ pub fn released_oddly(thread: &mut ThreadState, addr: u64) {
         let ident = Ident::new(held.inst, held.class);
         tell(thread, &Misuse::new(finding_kind::UNLOCK_INCONSISTENT, addr, ident));
     }
+    pinned(thread, addr);
     thread.release(addr);
+}
+
+/// The thread has unlocked a lock that it holds: says so if it was pinned.
+pub fn pinned(thread: &mut ThreadState, addr: u64) {
+    if let Some(stack) = thread.pinned(addr)
+        && let Some(held) = thread.find(addr).map(|i| thread.held()[i as usize - 1])
+    {
+        let what = Misuse {
+            other_stack: stack,
+            ..Misuse::new(finding_kind::UNPINNED, addr, Ident::new(held.inst, held.class))
+        };
+        tell(thread, &what);
+    }
 }
 
 /// Something happens to `[from, to)` that must not happen to a held lock.

@@ -2,6 +2,7 @@
 //! register is a stub that passes the return address, which is the call site, as one argument more;
 //! a stub is not a frame, so stacks begin with the program's.
 
+mod annotate;
 mod cond;
 mod fork;
 mod guarded;
@@ -115,6 +116,32 @@ export! {
 
     munmap("rdx"): guarded::munmap;
     dlclose("rsi"): unload;
+}
+
+// What annotations call: include/lockwright.h and the crate `lockwright` find these by name.
+export! {
+    lockwright_set_name("r8"): annotate::set_name;
+    lockwright_set_subclass("rcx"): annotate::set_subclass;
+    lockwright_set_nest_lock("r8"): annotate::set_nest_lock;
+    lockwright_set_wait_type("rcx"): annotate::set_wait_type;
+    lockwright_lock_order("rdx"): annotate::lock_order;
+    lockwright_assert_held("rcx"): annotate::assert_held;
+    lockwright_pin("rdx"): annotate::pin;
+    lockwright_unpin("rcx"): annotate::unpin;
+
+    lockwright_lock_init("rcx"): annotate::own::init;
+    lockwright_lock_destroy("rsi"): annotate::own::destroy;
+    lockwright_acquire("rdx"): annotate::own::acquire;
+    lockwright_contended("rsi"): annotate::own::contended;
+    lockwright_acquired("rsi"): annotate::own::acquired;
+    lockwright_abandoned("rsi"): annotate::own::abandoned;
+    lockwright_release("rsi"): annotate::own::release;
+
+    lockwright_resource_acquire("rdx"): annotate::context::resource_acquire;
+    lockwright_resource_release("rdx"): annotate::context::resource_release;
+    lockwright_wait_begin("rsi"): annotate::context::wait_begin;
+    lockwright_wait_end("rsi"): annotate::context::wait_end;
+    lockwright_complete("rsi"): annotate::context::complete;
 }
 
 /// The calling thread is unwound out of a wrapper, because it was cancelled or ends: what it waited for in

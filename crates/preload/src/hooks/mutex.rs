@@ -79,13 +79,10 @@ pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64) -> c_int {
 /// done in full by [`lock_otherwise`].
 #[inline(always)]
 unsafe fn reserve_known(m: Mutex, site: u64) -> Option<&'static mut ThreadState> {
-    // SAFETY: as `watch::thread`.
-    let thread = unsafe { tls::get().as_mut() }?;
     // SAFETY: the caller's mutex.
-    let (ident, kind) = unsafe { (identity::stamped(m)?, kind_of(m)) };
-    if kind & (mutex_kind::SPECIAL | mutex_kind::TYPE) != 0 {
-        return None;
-    }
+    let ident = unsafe { identity::stamped_plain(m) }?;
+    // SAFETY: as `watch::thread`; a detached thread has no room and fails below.
+    let thread = unsafe { &mut *tls::raw() };
     thread.reserve_known(ident, 0, site).then_some(thread)
 }
 
@@ -234,27 +231,30 @@ pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64) -> c_int {
 }
 
 pub unsafe extern "C-unwind" fn unlock(m: Mutex, _site: u64) -> c_int {
-    // SAFETY: as `watch::thread`.
-    if let Some(thread) = unsafe { tls::get().as_mut() } {
-        if !thread.is_innermost(m as u64) {
-            // SAFETY: forwarded.
-            return unsafe { unlock_otherwise(m, thread) };
-        }
+    // SAFETY: as `watch::thread`; a detached thread holds nothing.
+    let thread = unsafe { &mut *tls::raw() };
+    if !thread.is_innermost(m as u64) {
         // SAFETY: forwarded.
-        let result = unsafe { real::pthread_mutex_unlock(m) };
-        // The mutex may be gone by now: only its address is used.
-        if result == 0 && !thread.release_innermost(m as u64) {
-            misuse::released_oddly(thread, m as u64);
-        }
-        return result;
+        return unsafe { unlock_otherwise(m) };
     }
     // SAFETY: forwarded.
-    unsafe { real::pthread_mutex_unlock(m) }
+    let result = unsafe { real::pthread_mutex_unlock(m) };
+    // The mutex may be gone by now: only its address is used.
+    if result != 0 || thread.release_top() {
+        return result;
+    }
+    misuse::released_oddly(thread, m as u64);
+    result
 }
 
 /// Not the innermost, or not held at all.
 #[inline(never)]
-unsafe fn unlock_otherwise(m: Mutex, thread: &mut ThreadState) -> c_int {
+unsafe fn unlock_otherwise(m: Mutex) -> c_int {
+    // SAFETY: as `watch::thread`.
+    let Some(thread) = (unsafe { tls::get().as_mut() }) else {
+        // SAFETY: forwarded.
+        return unsafe { real::pthread_mutex_unlock(m) };
+    };
     let held = thread.find(m as u64).is_some();
     // SAFETY: the caller's mutex, still locked.
     let (locked, ident) = unsafe { (held || is_locked(m), identity::known(m)) };

@@ -101,7 +101,7 @@ pub fn ended(state: *mut ThreadState) {
     // SAFETY: the calling thread's own state.
     misuse::exits(unsafe { &mut *state });
     let (name, now) = (sys::thread_name(), sys::now_ns(libc::CLOCK_MONOTONIC));
-    tls::set(core::ptr::null_mut());
+    tls::detach();
     tls::set_closed(true);
     state::with_core(|core| {
         // SAFETY: the calling thread's own state, not used after this.

@@ -213,6 +213,21 @@ pub fn wait(
     kind: Blocking,
     block: impl FnOnce() -> c_int,
 ) -> c_int {
+    begin_wait(thread, lock, node, is_obstacle, kind);
+    let result = block();
+    thread.wait_end();
+    result
+}
+
+/// Makes a wait visible, and walks the owners. To be followed by the wait and its end.
+#[cold]
+pub fn begin_wait(
+    thread: &mut ThreadState,
+    lock: &Acquisition,
+    node: u32,
+    is_obstacle: bool,
+    kind: Blocking,
+) {
     if let Some(left) = super::fork::left_behind(lock.addr) {
         misuse::left_behind(thread, lock, &left);
     }
@@ -227,9 +242,6 @@ pub fn wait(
             }
         });
     }
-    let result = block();
-    thread.wait_end();
-    result
 }
 
 /// The context of a wait that is no acquisition. Says whether this thread is there for the first time.
@@ -262,6 +274,7 @@ pub fn released(thread: &mut ThreadState, address: u64, ident: Option<Ident>) {
 
 #[cold]
 fn released_deeper(thread: &mut ThreadState, address: u64, ident: Option<Ident>) {
+    misuse::pinned(thread, address);
     if !thread.release(address)
         && let Some(ident) = ident
     {

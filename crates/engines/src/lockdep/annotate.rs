@@ -1,0 +1,279 @@
+//! What a program says of its locks itself: names, subclasses, nest locks, wait types, declared orders,
+//! pins, and waits that another thread ends.
+//!
+//! A name or subclass makes a class of its own. The rest is either a mark on a class or on a held lock, or
+//! a row that whoever reads the ledger compares with what was recorded.
+
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+
+use lockwright_ledger::rows::{Class, Held, Order, finding_kind, lock_kind, mode, wait_type};
+
+use super::core::{Core, Origin};
+use super::key::hash;
+use super::misuse::Misuse;
+use super::thread::{CLOSER, DEAD, INCONSISTENT, PINNED, ThreadState};
+use super::{Acquire, Capture, Ident};
+use crate::index::Index;
+
+/// What the core keeps for annotations.
+pub(super) struct Annotations {
+    /// Declared orders.
+    orders: Index,
+    /// Some class was given a wait type.
+    wait_types: bool,
+}
+
+impl Annotations {
+    pub(super) const fn new() -> Self {
+        Self { orders: Index::new(), wait_types: false }
+    }
+}
+
+/// Hash of a text.
+pub(super) fn text_hash(text: &[u8]) -> u64 {
+    text.chunks(8).fold(text.len() as u64, |h, chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        hash(&[h, u64::from_le_bytes(word)])
+    })
+}
+
+/// What a thread does that waits for a lock of the class: what the program said, else what the lock's
+/// kind does.
+fn waits(class: &Class) -> u32 {
+    match (class.wait_type, class.kind) {
+        (wait_type::UNKNOWN, lock_kind::SPIN) => wait_type::SPIN,
+        (wait_type::UNKNOWN, lock_kind::MUTEX..=lock_kind::RWLOCK_WRITER) => wait_type::SLEEP,
+        (said, _) => said,
+    }
+}
+
+impl Core {
+    /// A lock that is `ident` so far, if it was met before, is given a name. `kind` is what it is.
+    pub fn name_lock(
+        &mut self,
+        ident: Option<Ident>,
+        kind: u8,
+        name: &[u8],
+        frames: &[u64],
+    ) -> Option<Ident> {
+        let origin = Origin::Annotated { name, base: 0, subclass: 0, frames };
+        match ident {
+            Some(ident) => self.reclass(ident, origin),
+            None => self.new_lock(kind, origin),
+        }
+    }
+
+    /// A lock is put into a subclass of its class; 0 is the class itself.
+    pub fn subclass_lock(&mut self, ident: Ident, subclass: u16, frames: &[u64]) -> Option<Ident> {
+        let class = *self.writer.get::<Class>(ident.class())?;
+        if class.subclass == subclass {
+            return Some(ident);
+        }
+        if class.name.len == 0 {
+            let base = if class.parent != 0 { class.parent } else { ident.class() };
+            return match subclass {
+                0 => self.put_into(ident, base),
+                _ => self.reclass(ident, Origin::Annotated { name: &[], base, subclass, frames }),
+            };
+        }
+        let mut name = [0; MAX_NAME];
+        let name = self.writer.read_text(class.name, &mut name);
+        self.reclass(ident, Origin::Annotated { name, base: 0, subclass, frames })
+    }
+
+    /// Moves a lock to another class.
+    fn reclass(&mut self, ident: Ident, origin: Origin<'_>) -> Option<Ident> {
+        let kind = self.writer.get::<Class>(ident.class()).map_or(0, |class| class.kind);
+        let class = self.class(kind, origin)?;
+        self.put_into(ident, class)
+    }
+
+    fn put_into(&mut self, ident: Ident, class: u32) -> Option<Ident> {
+        if class == ident.class() {
+            return Some(ident);
+        }
+        self.writer.update::<Class>(ident.class(), |row| row.locks = row.locks.saturating_sub(1));
+        self.writer.update::<Class>(class, |row| row.locks = row.locks.saturating_add(1));
+        // What is on record of the instance is on record under its old class: then it is another from now on.
+        let is_on_record = self.locks.get(&self.writer, hash(&[u64::from(ident.inst())])).is_some();
+        let inst = match is_on_record {
+            true => self.next_instance(),
+            false => ident.inst(),
+        };
+        Some(Ident::new(inst, class))
+    }
+
+    /// Several locks of the class of `lock` may be taken in any order while one of the class of `nest` is
+    /// held.
+    pub fn nest_lock(&mut self, lock: Ident, nest: Ident) {
+        self.writer.update::<Class>(lock.class(), |row| row.nest = nest.class());
+    }
+
+    /// Says what a thread does that waits for a lock of the class: one of [`wait_type`].
+    pub fn set_wait_type(&mut self, lock: Ident, wait_type: u32) {
+        self.annotations.wait_types |= wait_type != wait_type::UNKNOWN;
+        self.writer.update::<Class>(lock.class(), |row| row.wait_type = wait_type);
+    }
+
+    /// Records an acquisition that may sleep while a lock is held whose waiters spin. Only where the program
+    /// has said of one of the two what it is: a mutex inside a spinlock alone is common, if not nice.
+    pub(super) fn check_wait_context(
+        &mut self,
+        thread: &mut ThreadState,
+        lock: &Acquire,
+        capture: Capture<'_>,
+    ) {
+        if !self.annotations.wait_types || thread.is_idle() || lock.mode & mode::TRY != 0 {
+            return;
+        }
+        let class_of = |class| self.writer.get::<Class>(class);
+        let Some(class) = class_of(lock.ident.class()) else { return };
+        let is_said = |other: &Class| (class.wait_type | other.wait_type) != wait_type::UNKNOWN;
+        let spins = |held: &&Held| {
+            held.addr != 0
+                && class_of(held.class)
+                    .is_some_and(|other| waits(other) == wait_type::SPIN && is_said(other))
+        };
+        if waits(class) != wait_type::SLEEP {
+            return;
+        }
+        let Some(&spinning) = thread.held().iter().find(spins) else { return };
+        let what = Misuse {
+            detail: spinning.inst.into(),
+            ..Misuse::new(finding_kind::WAIT_CONTEXT, lock.addr, lock.ident)
+        };
+        self.misuse(thread, &what, 0, capture);
+    }
+
+    /// The program declares that locks named `before` are taken before those named `after`.
+    pub fn declare_order(&mut self, before: &[u8], after: &[u8], frames: &[u64]) {
+        let key = hash(&[text_hash(before), text_hash(after)]);
+        if self.annotations.orders.get(&self.writer, key).is_some() {
+            return;
+        }
+        let stack = self.stack(frames);
+        let (before, after) = (self.writer.text(before), self.writer.text(after));
+        if let Some(id) = self.writer.push(Order { stack, before, after, ..Order::default() }) {
+            self.annotations.orders.insert(&mut self.writer, key, id);
+        }
+    }
+
+    /// The thread ends the waits for `completion`. Whoever waits needs all that the thread holds now to be
+    /// taken: it is on record as taken inside the completion.
+    pub fn completes(
+        &mut self,
+        thread: &mut ThreadState,
+        completion: &Acquire,
+        capture: Capture<'_>,
+    ) {
+        let mut parent = self.nested(0, completion, thread.segment(), capture);
+        // Stacks of what is held come with its contexts.
+        self.place_held(thread);
+        for i in 1..=thread.depth() {
+            // SAFETY: up to depth.
+            let held = unsafe { thread.entry(i).read() };
+            if held.addr == 0 || parent == 0 {
+                continue;
+            }
+            parent = self.place(parent, &held, 0, thread.segment());
+            if parent != 0 {
+                self.attest(parent, thread.segment());
+            }
+        }
+    }
+
+    /// Stack of the calling thread's place, for [`ThreadState::pin`].
+    pub fn pin_stack(&mut self, capture: Capture<'_>) -> u32 {
+        self.captured(capture).max(1)
+    }
+
+    /// The kind of a lock that was met before.
+    pub fn kind_of(&self, ident: Ident) -> u8 {
+        self.writer.get::<Class>(ident.class()).map_or(0, |class| class.kind)
+    }
+}
+
+/// Longest name that is kept.
+pub const MAX_NAME: usize = 255;
+
+impl ThreadState {
+    /// Pins the held lock `addr`: it must not be released before [`ThreadState::unpin`]. `stack` says where,
+    /// and is not 0. Gives what unpinning wants; `None` if the lock is not held.
+    pub fn pin(&mut self, addr: u64, stack: u32) -> Option<u32> {
+        let i = self.find(addr)?;
+        // SAFETY: `find` gave a valid position.
+        let held = unsafe { &mut *self.entry(i) };
+        let before = if held.flags & PINNED != 0 { held.pin } else { 0 };
+        held.pin = stack;
+        held.flags |= PINNED;
+        held.recursion |= CLOSER;
+        Some(before)
+    }
+
+    /// Takes the last pin back, `before` being what pinning gave. False if the lock is not held.
+    pub fn unpin(&mut self, addr: u64, before: u32) -> bool {
+        let Some(i) = self.find(addr) else { return false };
+        // SAFETY: `find` gave a valid position.
+        let held = unsafe { &mut *self.entry(i) };
+        held.pin = before;
+        if before == 0 {
+            held.flags &= !PINNED;
+            if held.flags & INCONSISTENT == 0 {
+                held.recursion &= !CLOSER;
+            }
+        }
+        true
+    }
+
+    /// Where the held lock `addr`, which is about to be released for good, was pinned.
+    pub fn pinned(&self, addr: u64) -> Option<u32> {
+        let held = self.held()[self.find(addr)? as usize - 1];
+        (held.flags & PINNED != 0 && held.recursion & !CLOSER == 0).then_some(held.pin)
+    }
+
+    /// The reserved entry of instance `inst`, wherever it is: between the steps of an acquisition that the
+    /// program itself tells of, it may take other locks.
+    fn reserved_entry(&self, inst: u32) -> Option<*mut Held> {
+        let is_reserved =
+            |held: &Held| held.addr == 0 && held.inst == inst && held.flags & DEAD == 0;
+        let i = self.held().iter().rposition(is_reserved)?;
+        Some(self.entry(i as u32 + 1))
+    }
+
+    /// An acquisition of `inst` is under way.
+    pub fn has_reserved(&self, inst: u32) -> bool {
+        self.reserved_entry(inst).is_some()
+    }
+
+    /// The lock whose acquisition is under way is held now. False if none is under way.
+    pub fn acquired_reserved(&mut self, addr: u64, inst: u32) -> bool {
+        let Some(at) = self.reserved_entry(inst) else { return false };
+        if at == self.top() {
+            self.acquired(addr);
+            return true;
+        }
+        self.row.acquisitions += 1;
+        // SAFETY: an entry of ours. Relaxed: as in `acquired`.
+        unsafe { AtomicU64::from_ptr(&raw mut (*at).addr) }.store(addr, Relaxed);
+        true
+    }
+
+    /// The lock whose acquisition is under way was not to be had.
+    pub fn abandon_reserved(&mut self, inst: u32) {
+        let Some(at) = self.reserved_entry(inst) else { return };
+        if at == self.top() {
+            self.abandon();
+        } else {
+            // SAFETY: an entry of ours.
+            unsafe { (*at).flags |= DEAD };
+            self.set_dirty();
+        }
+    }
+
+    /// The thread is on record as waiting for `addr`.
+    pub fn is_waiting_for(&self, addr: u64) -> bool {
+        self.row.wait_seq & 1 == 1 && self.row.wait_addr == addr
+    }
+}
