@@ -12,6 +12,7 @@ mod damaged;
 mod deadlocks;
 mod errors;
 mod golden;
+mod idioms;
 mod kill9;
 mod mariadb;
 mod memcached;
