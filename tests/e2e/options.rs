@@ -131,3 +131,39 @@ fn the_demo_finds_what_was_planted() {
     assert_eq!(run.code(), 0, "{}", run.stderr);
     assert!(run.stderr.contains("likely"), "{}", run.stderr);
 }
+
+#[test]
+fn counters_and_listings() {
+    let scratch = Scratch::new();
+    let folder = scratch.join("kept");
+    let mut watched = tool();
+    watched.args(["check", "--keep", "--stats", "--ledger-dir"]).arg(&folder);
+    let watched = run({
+        watched.arg("--").arg(program("abba.c"));
+        watched
+    });
+    assert!(watched.stderr.contains("\n lock-classes: "), "{}", watched.stderr);
+    assert!(watched.stderr.contains("\n chain lookup hits: "), "{}", watched.stderr);
+    let file = scratch.join("report.txt");
+    let mut later = tool();
+    later.args(["report", "--stats", "-o"]).arg(&file).arg(&ledgers(&folder)[0]);
+    assert_eq!(run(later).code(), FOUND);
+    let report = fs::read_to_string(&file).expect("the report");
+    let at = |text: &str| report.find(text).unwrap_or_else(|| panic!("no {text} in {report}"));
+    assert!(at("1 finding") < at(" lock-classes: "), "{report}");
+    for (option, expected) in
+        [("--classes", "all lock classes of process "), ("--chains", "in process, segments: 1")]
+    {
+        let mut listing = tool();
+        listing.args(["report", option]).arg(&ledgers(&folder)[0]);
+        let listing = run(listing);
+        assert_eq!((listing.code(), listing.stderr.as_str()), (0, ""), "{option}");
+        let shown = String::from_utf8(listing.stdout).expect("UTF-8");
+        assert!(shown.contains(expected), "{option}: {shown}");
+    }
+    let mut graph = tool();
+    graph.args(["report", "--graph"]).arg(&ledgers(&folder)[0]);
+    let graph = String::from_utf8(run(graph).stdout).expect("UTF-8");
+    assert!(graph.starts_with("digraph lockdep {"), "{graph}");
+    assert_eq!(graph.matches("[color=red]").count(), 2, "{graph}");
+}

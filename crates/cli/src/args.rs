@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::error::exit;
 use crate::finding::Grade;
+use crate::listing::Listing;
 use crate::manual;
 
 /// The Linux kernel's locking tools for programs nobody has to rebuild.
@@ -69,6 +70,10 @@ pub struct ReportArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
+    /// What to show in place of the report.
+    #[command(flatten)]
+    pub listing: ListingArgs,
+
     /// Ledger files, or directories with ledgers of one run.
     #[arg(required = true, help_heading = "Arguments", value_name = "LEDGER", value_hint = clap::ValueHint::AnyPath)]
     pub ledgers: Vec<PathBuf>,
@@ -115,9 +120,45 @@ pub struct OutputArgs {
     #[arg(long, value_name = "N", default_value_t = exit::FINDING)]
     pub exit_code: u8,
 
+    /// Add lockdep's counters, under the names that the kernel's /proc/lockdep_stats has.
+    #[arg(long)]
+    pub stats: bool,
+
     /// Colour the report; `auto`: if it goes to a terminal and NO_COLOR is not set.
     #[arg(long, visible_alias = "colour", value_name = "WHEN", value_enum, default_value_t = Colour::Auto)]
     pub color: Colour,
+}
+
+/// What to show in place of the report.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "In place of the report, to standard output or -o FILE")]
+#[group(multiple = false, conflicts_with_all = ["json", "stats"])]
+pub struct ListingArgs {
+    /// List the lock classes, as the kernel's /proc/lockdep: how many others follow (FD) and precede
+    /// (BD) each, what signals mean to it, and what is taken while it is held.
+    #[arg(long)]
+    pub classes: bool,
+
+    /// List the chains of locks held at once, as the kernel's /proc/lockdep_chains, with places.
+    #[arg(long)]
+    pub chains: bool,
+
+    /// Draw lock classes and their dependencies in the DOT language: those on a cycle in red, dashed if
+    /// only a signal's handler may make it so.
+    #[arg(long)]
+    pub graph: bool,
+}
+
+impl ListingArgs {
+    /// The listing asked for, if any.
+    pub fn listing(&self) -> Option<Listing> {
+        let asked = [
+            (self.classes, Listing::Classes),
+            (self.chains, Listing::Chains),
+            (self.graph, Listing::Graph),
+        ];
+        asked.into_iter().find(|(asked, _)| *asked).map(|(_, listing)| listing)
+    }
 }
 
 /// How the program is run.
@@ -186,6 +227,22 @@ mod tests {
         let args = check(&["./server", "--keep"]);
         assert!(!args.run.keep);
         assert_eq!(args.program, ["./server", "--keep"]);
+    }
+
+    #[test]
+    fn one_listing_at_a_time() {
+        let report =
+            |args: &[&str]| Cli::try_parse_from(["lockwright", "report"].iter().chain(args));
+        let Command::Report(args) = report(&["--graph", "x.lwl"]).unwrap().command else {
+            panic!()
+        };
+        assert_eq!(args.listing.listing(), Some(Listing::Graph));
+        let Command::Report(args) = report(&["--stats", "x.lwl"]).unwrap().command else {
+            panic!()
+        };
+        assert!(args.output.stats && args.listing.listing().is_none());
+        assert!(report(&["--graph", "--chains", "x.lwl"]).is_err());
+        assert!(report(&["--graph", "--json", "x.json", "x.lwl"]).is_err());
     }
 
     #[test]

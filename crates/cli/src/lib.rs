@@ -7,6 +7,7 @@ pub mod demo;
 pub mod error;
 pub mod finding;
 pub mod ledger_dir;
+pub mod listing;
 pub mod manual;
 pub mod model;
 pub mod progress;

@@ -159,6 +159,10 @@ pub const REPORT: Manual = Manual {
             "lockwright report --all --json locks.json 4243-1f2e3d4c5b6a7988.lwl",
             "One process, all grades, for a machine.",
         ),
+        (
+            "lockwright report --graph DIR | dot -Tsvg > locks.svg",
+            "Lock classes and dependencies as a picture, cycles in red.",
+        ),
     ],
     exit_status: &[
         ("0", "No finding of failing grade."),

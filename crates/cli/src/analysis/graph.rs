@@ -79,6 +79,15 @@ impl Part {
         &self.contexts[from as usize..to as usize]
     }
 
+    /// The locks that its edges are between, with the edges.
+    pub fn pairs(&self) -> impl Iterator<Item = ((u32, u32), usize)> {
+        let vertices = 0..self.locks.len() as u32;
+        vertices.flat_map(move |from| {
+            let lock = |vertex: u32| self.locks[vertex as usize];
+            self.edges(from).map(move |edge| ((lock(from), lock(self.to[edge])), edge))
+        })
+    }
+
     /// All occurrences.
     pub fn all_contexts(&self) -> &[Context] {
         &self.contexts

@@ -17,7 +17,7 @@ mod signals;
 mod teller;
 mod words;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::layout::{process_state, stopped};
@@ -90,6 +90,21 @@ fn findings(
     drafts.extend(of_classes);
     drafts.extend(misuse::find(teller));
     drafts
+}
+
+/// Pairs of merged classes, held and acquired, that lie on a cycle of dependencies, whatever keeps its
+/// threads apart; with each, whether a thread did take them so, or only a signal's handler may.
+pub fn cyclic_pairs(model: &Model<'_>) -> HashMap<(u32, u32), bool> {
+    let (parts, _) = graph::parts(model, Level::Class);
+    let mut pairs = HashMap::new();
+    for part in &parts {
+        for (pair, edge) in part.pairs() {
+            let is_recorded =
+                |context: &graph::Context| model.trie.signal(context.acquired).is_none();
+            *pairs.entry(pair).or_default() |= part.contexts(edge).iter().any(is_recorded);
+        }
+    }
+    pairs
 }
 
 fn count(model: &Model<'_>, summary: &mut Summary) {

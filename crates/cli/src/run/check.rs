@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use lockwright_ledger::Ledger;
+
 use super::calibrate;
 use super::child::{Child, Program};
 use super::ending::Ending;
@@ -91,7 +93,8 @@ pub fn check(
 
     let paths = ledger_dir::ledgers_in(dir.path())
         .map_err(|error| Error::new(format!("cannot read {}: {error}", dir.path().display())))?;
-    let report = make_report(program, status, &paths, &preload, &dir, output)?;
+    let ledgers = open_ledgers(program, status, &paths, output)?;
+    let report = (!ledgers.is_empty()).then(|| make_report(&ledgers, &preload, &dir));
     if let Some(report) = &report {
         output.write_json(report)?;
         let untold = deadlocks.untold(report);
@@ -100,19 +103,19 @@ pub fn check(
         } else if !untold.findings.is_empty() || !deadlocks.any_told() {
             output.show(&untold)?;
         }
+        output.add_stats(&ledgers)?;
     }
     tidy(&paths, args.keep, &preload, &mut dir, output);
     Ok(Checked { report, status })
 }
 
-fn make_report(
+/// The ledgers of a run; none if the program failed by itself before it left any.
+fn open_ledgers(
     program: &Program,
     status: ExitStatus,
     paths: &[PathBuf],
-    preload: &Preload,
-    dir: &RunDir,
     output: &Output,
-) -> Result<Option<Report>> {
+) -> Result<Vec<Ledger>> {
     let (ledgers, mut errors) = load::open_all(paths);
     if ledgers.is_empty() {
         let error = errors.pop().unwrap_or_else(|| unwatched(program));
@@ -121,12 +124,15 @@ fn make_report(
             return Err(error);
         }
         output.warn(&error);
-        return Ok(None);
     }
     errors.iter().for_each(|error| output.warn(error));
+    Ok(ledgers)
+}
+
+fn make_report(ledgers: &[Ledger], preload: &Preload, dir: &RunDir) -> Report {
     let progress: Box<dyn Progress> =
         if std::io::stderr().is_terminal() { Box::new(Bar::new()) } else { Box::new(Silent) };
-    let mut report = analysis::analyse(&ledgers, &*progress);
+    let mut report = analysis::analyse(ledgers, &*progress);
     drop(progress);
     let summary = &mut report.summary;
     if summary.acquisitions > 0 {
@@ -134,7 +140,7 @@ fn make_report(
         summary.cost_ns =
             summary.cost_per_acquisition_ns.map(|ns| (ns * summary.acquisitions as f64) as u64);
     }
-    Ok(Some(report))
+    report
 }
 
 fn unwatched(program: &Program) -> Error {
@@ -157,7 +163,7 @@ fn tidy(paths: &[PathBuf], keep: bool, preload: &Preload, dir: &mut RunDir, outp
     }
     if keep {
         for path in paths.iter().filter(|path| ledger_dir::writer_of(path).is_none()) {
-            if let Ok(ledger) = lockwright_ledger::Ledger::open(path) {
+            if let Ok(ledger) = Ledger::open(path) {
                 // As it is, the file works too.
                 let _ = ledger_dir::trim(path, ledger.header().used);
             }

@@ -89,6 +89,7 @@ mod tests {
             output: None,
             json: None,
             all: false,
+            stats: false,
             fail_on,
             exit_code,
             color: Colour::Never,

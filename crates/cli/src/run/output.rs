@@ -5,9 +5,12 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
+use lockwright_ledger::Ledger;
+
 use crate::args::{Colour, OutputArgs};
 use crate::error::{Error, Result, Severity};
 use crate::finding::Report;
+use crate::listing::{self, Listing};
 use crate::report::{json, text};
 
 /// Width of a report that nobody reads on a terminal.
@@ -19,6 +22,7 @@ pub struct Output {
     text: Sink,
     json: Option<Sink>,
     all: bool,
+    stats: bool,
     /// Colours for the report.
     colour: bool,
     /// Colours for messages on standard error.
@@ -47,6 +51,7 @@ impl Output {
             text,
             json,
             all: args.all,
+            stats: args.stats,
         })
     }
 
@@ -66,6 +71,34 @@ impl Output {
             width: self.text.width().unwrap_or(FILE_WIDTH),
         };
         self.text.put(&text::render(report, &options))
+    }
+
+    /// Shows a listing in place of a report: it is what was asked for, so it goes to standard output.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn list(&mut self, text: &str) -> Result<()> {
+        match &mut self.text {
+            Sink::Stderr => Sink::Stdout.put(text),
+            sink => sink.put(text),
+        }
+    }
+
+    /// Adds the counters to what was shown, if they were asked for.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn add_stats(&mut self, ledgers: &[Ledger]) -> Result<()> {
+        if !self.stats {
+            return Ok(());
+        }
+        let text = format!("\n{}", listing::render(Listing::Stats, ledgers));
+        match &mut self.text {
+            Sink::File(file, path) => {
+                file.write_all(text.as_bytes()).map_err(|error| unwritable(path, &error))
+            }
+            sink => sink.put(&text),
+        }
     }
 
     /// Writes the JSON, if it was asked for.
@@ -156,13 +189,17 @@ impl Sink {
                 // As with standard error.
                 let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
             }
-            Self::File(file, path) => replace(file, text).map_err(|error| {
-                Error::new(format!("cannot write {path}: {error}"))
-                    .help("with --keep the ledgers stay, for `lockwright report`")
-            })?,
+            Self::File(file, path) => {
+                replace(file, text).map_err(|error| unwritable(path, &error))?;
+            }
         }
         Ok(())
     }
+}
+
+fn unwritable(path: &str, error: &io::Error) -> Error {
+    Error::new(format!("cannot write {path}: {error}"))
+        .help("with --keep the ledgers stay, for `lockwright report`")
 }
 
 /// Makes `text` the contents of the file; of a pipe or device, adds it.

@@ -3,6 +3,7 @@
 mod counterexamples;
 mod damage;
 mod grades;
+mod listing;
 mod nesting;
 mod online;
 mod order;

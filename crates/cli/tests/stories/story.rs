@@ -27,6 +27,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use lockwright_cli::analysis::analyse_with;
 use lockwright_cli::finding::{Frame, Report};
+use lockwright_cli::listing::{Listing, render_with};
 use lockwright_cli::model::Symbolise;
 use lockwright_cli::progress::Silent;
 use lockwright_cli::symbolize::DataSymbol;
@@ -431,6 +432,14 @@ fn bit(signal: u32) -> u64 {
 /// The report on a story's ledger.
 pub fn report(ledger: Ledger) -> Report {
     reports(&[ledger])
+}
+
+/// A listing of a story's ledger.
+#[allow(dead_code, reason = "not the oracle's")]
+pub fn listing(listing: Listing, ledger: Ledger) -> String {
+    let ledgers = [ledger];
+    let names = Names { ledger: &ledgers[0] };
+    render_with(listing, &ledgers, &[&names])
 }
 
 /// The report on those of several processes.

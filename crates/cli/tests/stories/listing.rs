@@ -1,0 +1,108 @@
+//! What the kernel shows in /proc/lockdep*, of stories.
+
+use lockwright_cli::listing::Listing;
+
+use crate::story::{Story, listing};
+
+const STORY: &str = "
+    rwlock R
+    T1: L(A1) L(B) U(B) U(A1)
+    T1: L(A2) L(B) R(R) U(R) U(B) U(A2)
+    T2: O(10) L(C) U(C)
+    T2: L(B) T(D) L(R) U(R) U(D) U(B)
+    T3: O(10) I(10) L(A1) U(A1) Z
+    T4: L(C) L(A1) U(A1) U(C)";
+
+fn shown(which: Listing) -> String {
+    listing(which, Story::new().tell(STORY).ledger())
+}
+
+fn counter(text: &str, name: &str) -> u64 {
+    let line = text.lines().find(|line| line.trim_start().starts_with(&format!("{name}:")));
+    let line = line.unwrap_or_else(|| panic!("no {name} in\n{text}"));
+    line.split_whitespace().last().unwrap().parse().unwrap()
+}
+
+#[test]
+fn counters_have_the_kernels_names() {
+    let text = shown(Listing::Stats);
+    let is = |name, value| assert_eq!(counter(&text, name), value, "{name} in\n{text}");
+    is("lock-classes", 5);
+    // A -> B, B -> R, D -> R, C -> A; not A -> R, which B implies.
+    is("direct dependencies", 4);
+    // From A: B, R. B: R. C: A, B, R. D: R.
+    is("indirect dependencies", 7);
+    is("signal-safe locks", 1);
+    is("signal-unsafe locks", 4);
+    is("signal-read-safe locks", 0);
+    is("all direct dependencies", 4 + 4);
+    is("uncategorized locks", 0);
+    is("unused locks", 0);
+    is("max locking depth", 3);
+    is("in-signal chains", 1);
+    is("lock instances", 6);
+    is("debug_locks", 1);
+    let (hits, misses) =
+        (counter(&text, "chain lookup hits"), counter(&text, "chain lookup misses"));
+    assert_eq!(hits + misses, 12, "{text}");
+    assert!(counter(&text, "dependency chains") > 6, "{text}");
+    let in_process = counter(&text, "in-process chains");
+    assert_eq!(in_process + 1, counter(&text, "dependency chains"), "{text}");
+    is("combined max dependencies", 2 * (in_process + 1));
+}
+
+#[test]
+fn a_chain_taken_again_is_a_hit() {
+    let once = listing(Listing::Stats, Story::new().tell("T1: L(A)@1 U(A)").ledger());
+    let again = listing(Listing::Stats, Story::new().tell("T1: L(A)@1 U(A) L(A)@1 U(A)").ledger());
+    assert_eq!(counter(&once, "chain lookup misses"), counter(&again, "chain lookup misses"));
+    assert_eq!(counter(&once, "chain lookup hits") + 1, counter(&again, "chain lookup hits"));
+    assert_eq!(counter(&once, "dependency chains"), counter(&again, "dependency chains"));
+}
+
+#[test]
+fn classes_tell_what_follows_and_what_signals_mean() {
+    let text = shown(Listing::Classes);
+    let line = |name: &str| {
+        let end = format!(": {name} (mutex)");
+        text.lines().find(|line| line.ends_with(&end)).unwrap_or_else(|| panic!("{name}:\n{text}"))
+    };
+    // Open in T2, used in the handler of T3.
+    assert_eq!(line("A"), "FD:     2 BD:     1 -.: A (mutex)");
+    assert_eq!(line("C"), "FD:     3 BD:     0 +.: C (mutex)");
+    assert!(text.contains("C (mutex)\n -> A\n"), "{text}");
+}
+
+#[test]
+fn chains_have_places() {
+    let text = shown(Listing::Chains);
+    assert!(text.starts_with("all lock chains of process 42"), "{text}");
+    assert!(text.contains("in process, segments: 1\n"), "{text}");
+    let chain = text.split("\n\n").find(|chain| chain.lines().count() == 4).expect("three locks");
+    let names: Vec<&str> =
+        chain.lines().skip(1).map(|line| line.split(' ').nth(1).unwrap()).collect();
+    assert_eq!(names, ["A", "B", "R"], "{chain}");
+    assert!(chain.contains(" at story.c:"), "{chain}");
+}
+
+#[test]
+fn the_graph_has_cycles_in_red() {
+    let text = shown(Listing::Graph);
+    assert!(text.starts_with("digraph lockdep {") && text.ends_with("}\n"), "{text}");
+    let class = |name: &str| {
+        let end = format!(" [label=\"{name}\"];");
+        let line = text.lines().find_map(|line| line.trim().strip_suffix(&end)).expect("a node");
+        line.to_owned()
+    };
+    let has = |from: &str, to: &str, colour: &str| {
+        text.contains(&format!("    {} -> {}{colour};\n", class(from), class(to)))
+    };
+    assert!(has("C", "A", "") && has("D", "R", ""), "{text}");
+    // T3's handler takes A, T2 holds B with the signal open, and A -> B was seen.
+    assert!(has("A", "B", " [color=red]"), "{text}");
+    assert!(has("B", "A", " [color=red, style=dashed]"), "{text}");
+    let circle = "T1: L(A) L(B) U(B) U(A) L(B) L(C) U(C) U(B)\nT2: L(B) L(A) U(A) U(B)";
+    let text = listing(Listing::Graph, Story::new().tell(circle).ledger());
+    assert_eq!(text.matches("[color=red]").count(), 2, "{text}");
+    assert_eq!(text.matches(" -> ").count(), 3, "{text}");
+}
