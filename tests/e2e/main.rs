@@ -14,6 +14,7 @@ mod errors;
 mod golden;
 mod idioms;
 mod kill9;
+mod many;
 mod mariadb;
 mod memcached;
 mod misuse;

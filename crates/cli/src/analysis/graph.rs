@@ -36,6 +36,19 @@ impl Level {
             Self::Class => Some(model.classes.group_of(node.class)).filter(|&group| group != 0),
         }
     }
+
+    /// What was held when `id` was acquired, innermost first, as far as it can be another lock.
+    fn held<'m>(
+        self,
+        model: &'m Model<'_>,
+        id: u32,
+    ) -> impl Iterator<Item = (u32, &'m Node)> + use<'m> {
+        let (all, others) = match self {
+            Self::Instance => (Some(model.trie.held(id)), None),
+            Self::Class => (None, Some(model.trie.held_behind_own(id))),
+        };
+        all.into_iter().flatten().chain(others.into_iter().flatten())
+    }
 }
 
 /// A dependency's occurrence: node `acquired` while `held`, an ancestor of it, was held.
@@ -126,7 +139,7 @@ pub fn parts(model: &Model<'_>, level: Level) -> (Vec<Part>, bool) {
         let Some(lock) = level.id(model, node) else { continue };
         for target in targets(model, node, lock) {
             let Some((part, to)) = part_of(target) else { continue };
-            for (held, by) in model.trie.held(id) {
+            for (held, by) in level.held(model, id) {
                 if !budget.take(1) || found.len() >= MAX_LINKS {
                     budget.take(u64::MAX);
                     break;
@@ -166,7 +179,7 @@ fn links(model: &Model<'_>, level: Level, budget: &mut Budget) -> Vec<(Vertex, V
     let mut links = Vec::new();
     for (id, node) in model.trie.all_contexts() {
         let Some(lock) = level.id(model, node) else { continue };
-        for (_, held) in model.trie.held(id) {
+        for (_, held) in level.held(model, id) {
             if !budget.take(1) || links.len() >= MAX_LINKS {
                 budget.take(u64::MAX);
                 break;

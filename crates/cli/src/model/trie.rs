@@ -17,6 +17,8 @@ pub struct Trie {
     sets: Vec<u64>,
     /// By id: the path is known not to name all locks that were held.
     cut: Vec<bool>,
+    /// By id: the outermost of the nodes of its class that follow each other on the path up to it.
+    runs: Vec<u32>,
     /// By id, one more at the end: where its evidence begins in `segments`.
     first: Vec<u32>,
     segments: Vec<u32>,
@@ -36,10 +38,11 @@ impl Trie {
         unfold(ledger, &mut nodes);
         let interrupts = interrupts::append(ledger, &mut nodes);
         let (sets, cut) = paths(&mut nodes);
+        let runs = runs(&nodes);
         let (first, segments) = evidence(ledger, &interrupts, nodes.len());
         let written = nodes.iter().filter(|n| n.state != 0 && !is_read(n.mode)).map(|n| n.class);
         let written = written.collect();
-        Self { sets, cut, first, segments, written, interrupts, nodes }
+        Self { sets, cut, runs, first, segments, written, interrupts, nodes }
     }
 
     /// Number of ids that were recorded, 0 included.
@@ -98,6 +101,12 @@ impl Trie {
             // Parents have smaller ids (see `paths`), so this ends.
             Some((at, self.node(at)?))
         })
+    }
+
+    /// As [`Trie::held`], without the locks of its own class that were taken just before: of a thread
+    /// that holds thousands of one class, these need not be walked for each.
+    pub fn held_behind_own(&self, id: u32) -> impl Iterator<Item = (u32, &Node)> {
+        self.held(self.runs.get(id as usize).copied().unwrap_or(0))
     }
 
     /// Equal for nodes that were acquired while the same set of locks was held.
@@ -172,6 +181,18 @@ fn paths(nodes: &mut [Node]) -> (Vec<u64>, Vec<bool>) {
         cut[id] = astray || flags & node_flag::TRUNCATED != 0 || cut[parent];
     }
     (sets, cut)
+}
+
+/// See [`Trie::runs`]. Parents have smaller ids by now.
+fn runs(nodes: &[Node]) -> Vec<u32> {
+    let mut runs: Vec<u32> = (0..nodes.len() as u32).collect();
+    for id in 1..nodes.len() {
+        let parent = nodes[id].parent as usize;
+        if parent != 0 && nodes[parent].class == nodes[id].class {
+            runs[id] = runs[parent];
+        }
+    }
+    runs
 }
 
 /// Spreads the bits of a lock's identity.
