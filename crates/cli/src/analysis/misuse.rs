@@ -59,8 +59,6 @@ fn grade(kind: Kind) -> Grade {
     match kind {
         // Often meant so, and sound if whoever signals does not need what is kept.
         Kind::WaitWithLockHeld => Grade::Possible,
-        // Costs others their time, and hangs only where the sleeper needs a spinner's CPU.
-        Kind::InvalidWaitContext => Grade::Possible,
         _ => Grade::Likely,
     }
 }
@@ -90,6 +88,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                 Kind::ForkWithLockHeld => {
                     teller.sources.parents_thread(model.ledger, row.other_thread)
                 }
+                Kind::Unpinned => model.thread(row.thread),
                 _ => model.thread(row.other_thread),
             };
             Other { thread, stack: model.stack(row.other_stack) }
@@ -172,14 +171,13 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                 format!("{name} is unlocked without having been made consistent")
             }
             Kind::InconsistentState => format!(
-                "{} is called in a handler of {}, which may interrupt it",
-                unsafe_name(self.row.addr),
+                "{name} is called in a handler of {}, which may interrupt it",
                 words::signal(self.row.detail as u32),
             ),
             Kind::LockNotHeld => format!("{name} is not held where the program asserts that it is"),
             Kind::Unpinned => format!("{name} is unlocked while it is pinned"),
             Kind::InvalidWaitContext => {
-                format!("{name}, which may sleep, is taken inside {}, which spins", self.company())
+                format!("{name}, for which one sleeps, is taken inside {}", self.company())
             }
             Kind::CircularDependency | Kind::RecursiveLocking => name,
         }
@@ -255,17 +253,11 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                 "whoever takes it next fails with ENOTRECOVERABLE".into(),
             ],
             Kind::InconsistentState => vec![
-                format!("the handler ran in {who}"),
-                match self.another() {
-                    Some(other) => format!("{other} uses it outside with the signal open"),
-                    None => "the same thread uses it outside with the signal open".into(),
-                },
+                format!("{who} ran the handler"),
+                "it is not async-signal-safe, and in use outside of handlers, too".into(),
             ],
             Kind::LockNotHeld => vec![format!("{who} does not hold it here")],
-            Kind::Unpinned => vec![match self.another() {
-                Some(other) => format!("{other} pinned it and has not unpinned it"),
-                None => format!("{who} pinned it and has not unpinned it"),
-            }],
+            Kind::Unpinned => vec![format!("{who} pinned it and has not unpinned it")],
             Kind::InvalidWaitContext => vec![
                 format!("{who} may sleep for {name} with {} locked", self.company()),
                 "whoever wants that spins until it wakes".into(),
@@ -345,7 +337,8 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         let Some(other) = &self.other else { return steps };
         // A lock that the thread itself took is among what it holds, with its place.
         let told = |held: &HeldLock| held.lock == Some(0);
-        if steps[0].held.iter().any(told) && other.thread == self.thread {
+        let is_taking = self.kind != Kind::Unpinned;
+        if is_taking && steps[0].held.iter().any(told) && other.thread == self.thread {
             return steps;
         }
         let (lock, action) = match self.kind {
@@ -476,7 +469,7 @@ fn internals(name: &'static str) -> (Named, LockInfo) {
 
 fn unsafe_name(call: u64) -> &'static str {
     match call {
-        unsafe_call::MALLOC => "malloc",
+        unsafe_call::MALLOC => "malloc/free",
         unsafe_call::STDIO => "stdio",
         _ => "a function that is not async-signal-safe",
     }

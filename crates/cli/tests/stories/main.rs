@@ -4,6 +4,7 @@ mod counterexamples;
 mod damage;
 mod grades;
 mod listing;
+mod misuse;
 mod nesting;
 mod online;
 mod order;

@@ -389,6 +389,28 @@ impl Story {
         child
     }
 
+    /// Records a misuse of a lock, with no other side unless `fill` says so.
+    #[allow(dead_code, reason = "not the oracle's")]
+    pub fn misuse(&mut self, thread: &str, lock: &str, site: u64, fill: impl FnOnce(&mut Misuse)) {
+        let TheLock { addr, ident, .. } = self.lock(lock);
+        let mut what = Misuse::new(0, addr, ident);
+        fill(&mut what);
+        let state = self.thread(thread);
+        self.core.misuse(state, &what, 7, &mut capture(site));
+    }
+
+    /// A call stack.
+    #[allow(dead_code, reason = "not the oracle's")]
+    pub fn stack(&mut self, site: u64) -> u32 {
+        self.core.stack(&[site])
+    }
+
+    /// Which lock a name means.
+    #[allow(dead_code, reason = "not the oracle's")]
+    pub fn ident(&mut self, lock: &str) -> Ident {
+        self.lock(lock).ident
+    }
+
     /// Address of a lock.
     #[allow(dead_code, reason = "the oracle's")]
     pub fn address(&mut self, name: &str) -> u64 {

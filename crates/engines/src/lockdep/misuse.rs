@@ -55,6 +55,8 @@ impl Core {
         now_ns: u64,
         capture: Capture<'_>,
     ) {
+        // What has been released is not held, though its entry may still be there.
+        thread.close_gaps();
         let stack = self.captured(capture);
         let key = hash(&[
             u64::from(what.kind) << 32 | u64::from(what.ident.class()),
@@ -153,6 +155,7 @@ impl Core {
 
     /// Records every lock that the thread still holds at its end.
     pub fn exits(&mut self, thread: &mut ThreadState, now_ns: u64, capture: Capture<'_>) {
+        thread.close_gaps();
         for i in 1..=thread.depth() {
             // SAFETY: up to depth.
             let held = unsafe { thread.entry(i).read() };

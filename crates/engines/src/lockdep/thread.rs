@@ -126,10 +126,15 @@ impl ThreadState {
 
     /// Looks up the chain that acquiring `ident` now would make.
     pub fn probe(&mut self, ident: Ident, mode: u16, site: u64) -> Probe {
+        self.close_gaps();
+        self.probe_clean(ident, mode, site)
+    }
+
+    /// Brings the held array up to date, if locks were released in another order than taken.
+    pub(super) fn close_gaps(&mut self) {
         if self.row.dirty != 0 {
             self.repair();
         }
-        self.probe_clean(ident, mode, site)
     }
 
     /// [`ThreadState::probe`] and [`ThreadState::reserve`] in one, if nothing but a look-up is needed:

@@ -1,0 +1,133 @@
+//! Misuse that was met while it happened: what the report makes of the engine's rows, even of rows that
+//! no engine would write.
+
+use lockwright_cli::finding::Report;
+use lockwright_cli::report::text::{TextOptions, render};
+use lockwright_engines::lockdep::{Ident, Misuse};
+use lockwright_ledger::rows::{finding_kind, unsafe_call};
+
+use crate::story::{Story, told};
+
+const PLAIN: TextOptions = TextOptions { colour: false, all: true, width: 100 };
+
+/// T1 holds B, has let A go, and does something wrong to A; T2 has its part in it.
+fn met(kind: u8, fill: impl FnOnce(&mut Misuse)) -> Report {
+    let mut story = Story::new();
+    story.tell("T1: L(A)@1 L(B)@2 U(A)\nT2: L(C)@3 U(C)");
+    let other_stack = story.stack(30);
+    story.misuse("T1", "A", 10, |what| {
+        (what.kind, what.other_thread, what.other_stack) = (kind, 2, other_stack);
+        fill(what);
+    });
+    story.report()
+}
+
+fn actions(report: &Report) -> Vec<(u32, &str)> {
+    report.findings[0].steps.iter().map(|step| (step.thread.number, step.action)).collect()
+}
+
+#[test]
+fn both_sides_are_told() {
+    use finding_kind::*;
+    for (kind, name, here, there) in [
+        (BAD_UNLOCK, "bad-unlock-balance", "unlocks", "took"),
+        (HELD_FREED, "held-lock-freed", "frees", "took"),
+        (HELD_DESTROYED, "held-lock-destroyed", "destroys", "took"),
+        (HELD_INITIALISED, "held-lock-initialised", "initialises", "took"),
+    ] {
+        let report = met(kind, |_| {});
+        assert_eq!(told(&report), [format!("likely {name}: A")]);
+        assert_eq!(actions(&report), [(1, here), (2, there)], "{name}");
+        let finding = &report.findings[0];
+        assert!(finding.evidence[0].contains("thread 2 (T2)"), "{:?}", finding.evidence);
+        assert_eq!(finding.steps[0].held.len(), 1, "B, too");
+        assert_eq!(finding.steps[0].held[0].lock, None);
+        assert!(!finding.steps[0].stack.is_empty() && !finding.steps[1].stack.is_empty());
+        assert!(finding.locks[0].addr.is_some());
+    }
+}
+
+#[test]
+fn one_side_alone() {
+    use finding_kind::*;
+    let alone = |what: &mut Misuse| (what.other_thread, what.other_stack) = (0, 0);
+    for (kind, name, action) in [
+        (BAD_UNLOCK, "bad-unlock-balance", "unlocks"),
+        (USE_AFTER_DESTROY, "use-after-destroy", "uses after its destruction"),
+        (UNLOCK_INCONSISTENT, "unlock-inconsistent", "unlocks"),
+        (NOT_HELD, "lock-not-held", "asserts to hold"),
+    ] {
+        let report = met(kind, alone);
+        assert_eq!(told(&report), [format!("likely {name}: A")]);
+        assert_eq!(actions(&report), [(1, action)], "{name}");
+    }
+}
+
+#[test]
+fn a_pin_is_the_holders_own() {
+    let report = met(finding_kind::UNPINNED, |what| what.other_thread = 0);
+    assert_eq!(told(&report), ["likely unpinned: A"]);
+    assert_eq!(actions(&report), [(1, "unlocks"), (1, "pinned")]);
+}
+
+#[test]
+fn what_spins_is_named_beside_what_sleeps() {
+    let mut story = Story::new();
+    story.tell("spin S\nT1: L(C) L(S) L(B)");
+    let spinning = story.ident("S").inst();
+    story.misuse("T1", "A", 10, |what| {
+        (what.kind, what.detail) = (finding_kind::WAIT_CONTEXT, spinning.into());
+    });
+    let report = story.report();
+    assert_eq!(told(&report), ["likely invalid-wait-context: A S"]);
+    assert_eq!(actions(&report), [(1, "acquires")]);
+}
+
+#[test]
+fn unsafe_calls_are_named_with_their_signal() {
+    for (call, name) in [(unsafe_call::MALLOC, "malloc/free"), (unsafe_call::STDIO, "stdio")] {
+        let mut story = Story::new();
+        story.tell("T1: L(A)");
+        story.misuse("T1", "A", 10, |what| {
+            (what.kind, what.detail) = (finding_kind::UNSAFE_CALL, 14);
+            (what.addr, what.ident) = (call, Ident::NONE);
+        });
+        let report = story.report();
+        assert_eq!(told(&report), [format!("likely inconsistent-state: {name}")]);
+        assert!(report.findings[0].title.contains("SIGALRM"), "{}", report.findings[0].title);
+    }
+}
+
+#[test]
+fn places_that_are_the_same_to_a_reader_are_one_finding() {
+    let mut story = Story::new();
+    story.tell("T1: L(A1) U(A1) L(A2) U(A2)");
+    for lock in ["A1", "A2", "A1"] {
+        story.misuse("T1", lock, 10, |what| what.kind = finding_kind::BAD_UNLOCK);
+    }
+    assert_eq!(told(&story.report()), ["likely bad-unlock-balance: A +2"]);
+}
+
+/// It says nothing of the order of locks: a cycle of the same locks is told all the same.
+#[test]
+fn misuse_stands_for_no_cycle() {
+    let mut story = Story::new();
+    story.tell("T1: L(A) L(B) U(B) U(A)\nT2: L(B) L(A) U(A)");
+    story.misuse("T2", "A", 10, |what| what.kind = finding_kind::WAIT_HELD);
+    let told = told(&story.report());
+    assert_eq!(told, ["likely circular-dependency: A B", "possible wait-with-lock-held: A B"]);
+}
+
+#[test]
+fn rows_that_make_no_sense_are_survived() {
+    for kind in 0..=u8::MAX {
+        for wild in [0, 1, u32::MAX] {
+            let report = met(kind, |what| {
+                (what.other_thread, what.other_stack) = (wild, wild);
+                (what.addr, what.detail) = (u64::from(wild), u64::MAX);
+                what.ident = Ident::new(wild, wild);
+            });
+            render(&report, &PLAIN);
+        }
+    }
+}
