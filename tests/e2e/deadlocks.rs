@@ -82,6 +82,14 @@ fn reader_writer_locks() {
 }
 
 #[test]
+fn a_reader_behind_a_waiting_writer() {
+    let run = check(program("reader_behind_writer.c")).run();
+    assert_eq!(run.verdicts()[0], ("circular-dependency", "deadlocked"), "{}", run.stderr);
+    assert_eq!(run.findings()[0]["title"], "two threads wait for each other: `table`");
+    assert_eq!(run.code(), FOUND);
+}
+
+#[test]
 fn a_join_for_a_thread_that_needs_a_held_lock() {
     for last in ["worker", "joiner"] {
         let run = check(program("join.c")).arg(last).run();

@@ -73,6 +73,13 @@ fn deadlock(teller: &Teller<'_, '_>, row: &Row, steps: &[StepRow]) -> Draft {
     let evidence = (0..n)
         .map(|i| match is_join(&steps[i]) {
             true => format!("{} waits for {} to end", who(i), who(i + 1)),
+            // A writer in the queue keeps a reader waiting without holding the lock itself.
+            false if steps[(i + 1) % n].wanted == 0 => format!(
+                "{} waits to read {} behind {}, which waits to write it",
+                who(i),
+                cast.names[i].quoted(),
+                who(i + 1)
+            ),
             false => {
                 format!("{} waits for {}, held by {}", who(i), cast.names[i].quoted(), who(i + 1))
             }
@@ -108,7 +115,11 @@ fn deadlock(teller: &Teller<'_, '_>, row: &Row, steps: &[StepRow]) -> Draft {
             )
         })
         .collect();
-    let names = words::locks(&cast.names);
+    // A reader behind a writer waits for the same lock as the writer.
+    let mut seen = HashSet::new();
+    let distinct: Vec<Named> =
+        cast.names.iter().filter(|named| seen.insert(&named.name)).cloned().collect();
+    let names = words::locks(&distinct);
     let finding = Finding {
         kind: Kind::CircularDependency,
         grade: Grade::Deadlocked,

@@ -1,5 +1,7 @@
 //! What a report calls locks and places.
 
+use lockwright_ledger::rows::lock_kind;
+
 use crate::finding::{Frame, LockInfo};
 use crate::symbolize::wrapper::is_lock_wrapper;
 
@@ -90,15 +92,19 @@ impl Model<'_> {
     /// Descriptions of the locks of one finding, with names that tell them apart.
     pub fn describe(&self, sources: &Sources<'_>, locks: &[LockRef]) -> Vec<(LockInfo, Named)> {
         let names: Vec<Named> = locks.iter().map(|&lock| self.name(lock)).collect();
-        let many = |name: &Named| names.iter().filter(|other| *other == name).count() > 1;
+        let many = |lock: LockRef, name: &Named| {
+            locks.iter().zip(&names).any(|(other, named)| named == name && other.inst != lock.inst)
+        };
         locks
             .iter()
             .zip(&names)
             .map(|(&lock, named)| {
-                let addr = self.address(lock.row, lock.inst);
+                // A context that the program declares is nowhere.
+                let is_somewhere = self.classes.kind(lock.class) != lock_kind::RESOURCE;
+                let addr = self.address(lock.row, lock.inst).filter(|_| is_somewhere);
                 let mut named = named.clone();
                 match addr {
-                    _ if !many(&named) => {}
+                    _ if !many(lock, &named) => {}
                     Some(addr) => named.name = format!("{} at {addr:#x}", named.name),
                     None if lock.inst != 0 => named.name = format!("{} #{}", named.name, lock.inst),
                     None => {}

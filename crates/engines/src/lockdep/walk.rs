@@ -107,6 +107,14 @@ impl Core {
         if thread.state != thread_state::LIVE {
             return false;
         }
+        // A writer that waits holds up the readers that come after it, where writers are preferred.
+        if wants & (mode::READ | mode::READ_RECURSIVE) == mode::READ
+            && thread.wait_addr == addr
+            && thread.wait_seq & 1 == 1
+            && thread.wait_mode as u16 & (mode::READ | mode::COND_WAIT | mode::JOIN) == 0
+        {
+            return true;
+        }
         held_of(self.ledger(), thread).any(|at| {
             // SAFETY: within the thread's held array. It may be changing; then what we read is
             // discarded, because the thread is not in the wait we require of it.
