@@ -64,7 +64,10 @@ static void audit(void)
 static void *teller(void *arg)
 {
 	unsigned seed = (unsigned)(long)arg;
+	char name[32];
 
+	snprintf(name, sizeof name, "teller-%u", seed + 1);
+	pthread_setname_np(pthread_self(), name);
 	for (int i = 0; i < TRANSFERS; i++)
 		transfer(rand_r(&seed) % ACCOUNTS, rand_r(&seed) % ACCOUNTS, rand_r(&seed) % 100);
 	return NULL;
@@ -73,6 +76,7 @@ static void *teller(void *arg)
 static void *auditor(void *arg)
 {
 	(void)arg;
+	pthread_setname_np(pthread_self(), "auditor");
 	usleep(250 * 1000); /* until closing time */
 	audit();
 	return NULL;
@@ -81,7 +85,6 @@ static void *auditor(void *arg)
 int main(void)
 {
 	pthread_t staff[TELLERS + 1];
-	char name[16];
 
 	for (int i = 0; i < ACCOUNTS; i++)
 		balance[i] = OPENING_BALANCE;
@@ -90,11 +93,6 @@ int main(void)
 			fputs("cannot hire staff\n", stderr);
 			return 1;
 		}
-		if (i < TELLERS)
-			snprintf(name, sizeof name, "teller-%d", i + 1);
-		else
-			snprintf(name, sizeof name, "auditor");
-		pthread_setname_np(staff[i], name);
 	}
 	for (int i = 0; i <= TELLERS; i++)
 		pthread_join(staff[i], NULL);
