@@ -23,4 +23,5 @@ mod options;
 mod passthrough;
 mod processes;
 mod stories;
+mod signals;
 mod waits;

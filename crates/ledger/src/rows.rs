@@ -423,6 +423,8 @@ row! {
 pub mod node_flag {
     /// The path to the root names only the innermost held locks: more were held than fit.
     pub const TRUNCATED: u16 = 1;
+    /// Acquired in a signal's handler.
+    pub const IN_HANDLER: u16 = 2;
 }
 
 row! {

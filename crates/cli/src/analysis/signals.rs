@@ -6,7 +6,7 @@
 //! does not block its signal. What takes several locks and threads (the kernel's safe -> unsafe orders
 //! and lock inversions) is a cycle and found as one; here is how such a cycle is told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use lockwright_ledger::rows::{Node, Usage, lock_kind, mode, usage};
 
@@ -71,25 +71,40 @@ pub fn find(teller: &Teller<'_, '_>, notes: &mut Vec<String>) -> Vec<Draft> {
         };
         sides.push(Use { row, node, thread });
     }
+    let judge = Judge::new(model);
     let meetings =
-        all.iter().filter_map(|((_, signal), uses)| Some((*signal, worst(model, uses)?)));
+        all.iter().filter_map(|((_, signal), uses)| Some((*signal, worst(model, &judge, uses)?)));
     meetings.map(|(signal, meeting)| draft(teller, signal, &meeting)).collect()
 }
 
 /// The most serious meeting of one class and signal.
-fn worst(model: &Model<'_>, uses: &Uses) -> Option<Meeting> {
-    let pairs = uses.open.iter().flat_map(|open| uses.used_in.iter().map(move |used| (open, used)));
+fn worst(model: &Model<'_>, judge: &Judge<'_, '_>, uses: &Uses) -> Option<Meeting> {
+    let mut by_lock: HashMap<u32, Vec<&Use>> = HashMap::new();
+    for used in &uses.used_in {
+        by_lock.entry(used.row.inst).or_default().push(used);
+    }
+    let of_lock = |open: &Use| by_lock.get(&open.row.inst).map_or(&[][..], Vec::as_slice);
+    let of_class = uses.open.iter().flat_map(|o| uses.used_in.iter().map(move |used| (o, used)));
+    // Those of one lock first: others are only of interest where there are none.
+    let pairs =
+        uses.open.iter().flat_map(|open| of_lock(open).iter().map(move |used| (open, *used)));
     pairs
         .take(MOST_PAIRS)
+        .chain(of_class.take(MOST_PAIRS))
         .filter_map(|(open, used)| {
-            let (grade, why) = outcome(model, open, used)?;
+            let (grade, why) = outcome(model, judge, open, used)?;
             Some(Meeting { open: *open, used_in: *used, grade, why })
         })
         .min_by_key(|meeting| (meeting.grade, meeting.open.row.inst != meeting.used_in.row.inst))
 }
 
 /// What comes of a handler that acquires as in `used` in a thread that holds as in `open`.
-fn outcome(model: &Model<'_>, open: &Use, used: &Use) -> Option<(Grade, String)> {
+fn outcome(
+    model: &Model<'_>,
+    judge: &Judge<'_, '_>,
+    open: &Use,
+    used: &Use,
+) -> Option<(Grade, String)> {
     let kind = model.classes.kind(used.row.class);
     let held_shared = is_read(open.node.mode);
     if held_shared && model.reads_freely(used.row.class, used.node.mode) {
@@ -119,7 +134,7 @@ fn outcome(model: &Model<'_>, open: &Use, used: &Use) -> Option<(Grade, String)>
             let pick = Pick { context, segment: open.row.segment, thread: open.thread };
             let read = Node { inst: used.row.inst, ..used.node };
             let why = "the handler then waits behind any writer that waits for its own thread";
-            match nesting::other_writer(&Judge::new(model), &read, &pick) {
+            match nesting::other_writer(judge, &read, &pick) {
                 Some(writer) => {
                     let writer = words::thread(&model.thread(writer));
                     Some((Grade::Likely, format!("{why}, as {writer} may")))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use lockwright_ledger::rows::{Node, Usage};
+use lockwright_ledger::rows::{Node, Usage, node_flag};
 
 use super::Process;
 use super::dependencies::IN;
@@ -31,6 +31,7 @@ fn one(out: &mut String, process: &Process<'_>) {
     for (id, node) in model.trie.contexts() {
         let context = match in_handler.get(&id) {
             Some(signal) => format!("in handler of signal {signal}"),
+            None if node.flags & node_flag::IN_HANDLER != 0 => "in a signal's handler".into(),
             None => "in process".into(),
         };
         let times = model.trie.segments(id).len() as u64 + u64::from(node.folded);

@@ -8,7 +8,7 @@
 use std::fmt::Write;
 
 use lockwright_ledger::layout::stopped;
-use lockwright_ledger::rows::{Class, Evidence, Lock, Segment, Stack, Usage, usage};
+use lockwright_ledger::rows::{Class, Evidence, Lock, Segment, Stack, node_flag, usage};
 
 use super::Process;
 use super::dependencies::{Counter, IN, OPEN, Reach};
@@ -84,10 +84,8 @@ fn chains(process: &Process<'_>) -> Chains {
         chains.count += 1;
         chains.held_locks += depth;
         chains.deepest = chains.deepest.max(depth);
+        chains.in_signal += u64::from(node.flags & node_flag::IN_HANDLER != 0);
     }
-    let in_handler = process.model.ledger.rows::<Usage>().filter(|(_, row)| row.bits & IN != 0);
-    let nodes: std::collections::BTreeSet<u32> = in_handler.map(|(_, row)| row.node).collect();
-    chains.in_signal = nodes.len() as u64;
     chains
 }
 
@@ -140,7 +138,7 @@ fn counters(process: &Process<'_>) -> Vec<(&'static str, Value)> {
         ("chain lookup hits", Sum(acquisitions.saturating_sub(misses))),
         ("debug_locks", Most(u64::from(ledger.header().stopped == stopped::NO))),
         ("lock instances", Sum(ledger.header().locks_seen)),
-        ("lock instances nested", Sum(ledger.len_of::<Lock>())),
+        ("lock instances recorded", Sum(ledger.len_of::<Lock>())),
         ("thread segments", Sum(ledger.len_of::<Segment>())),
         ("chains by segment", Sum(ledger.len_of::<Evidence>())),
     ]

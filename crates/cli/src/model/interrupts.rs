@@ -126,18 +126,22 @@ fn held_with(nodes: &[Node], open: &Usage) -> HashSet<u32> {
 /// Locks that are on both sides and make their holder wait for ever: the cure of that, blocking the
 /// signal around them, is also that of every order which leads to them.
 fn inconsistent_alone(ledger: &Ledger, sides: &Sides) -> HashSet<u32> {
+    let mut open: HashMap<u32, u32> = HashMap::new();
+    for row in &sides.open {
+        *open.entry(row.inst).or_default() |= row.bits;
+    }
     let mut alone = HashSet::new();
     for used in sides.used_in.iter().filter(|used| used.inst != 0) {
         let kind = ledger.get::<Class>(used.class).map_or(0, |class| class.kind);
         // Others fail, or let their holder in again.
-        let waits = |open: &Usage| match kind {
+        let waits = |open: &u32| match kind {
             lock_kind::RECURSIVE | lock_kind::ERRORCHECK => false,
             lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER => {
-                open.bits == usage::OPEN_READ && used.bits == usage::USED_IN
+                open & usage::OPEN_READ != 0 && used.bits == usage::USED_IN
             }
             _ => true,
         };
-        if sides.open.iter().any(|open| open.inst == used.inst && waits(open)) {
+        if open.get(&used.inst).is_some_and(waits) {
             alone.insert(used.inst);
         }
     }

@@ -168,7 +168,7 @@ impl Core {
         completion: &Acquire,
         capture: Capture<'_>,
     ) {
-        let mut parent = self.nested(0, completion, thread.segment(), capture);
+        let mut parent = self.nested(0, completion, 0, thread.segment(), capture);
         // Stacks of what is held come with its contexts.
         self.place_held(thread);
         for i in 1..=thread.depth() {

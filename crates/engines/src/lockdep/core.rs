@@ -217,7 +217,8 @@ impl Core {
         self.new_lock(0, Origin::Inherited(class))
     }
 
-    fn lock_row(&mut self, held: &Acquire, segment: u32) -> u32 {
+    /// Row of a lock whose instance matters.
+    pub(super) fn lock_row(&mut self, held: &Acquire, segment: u32) -> u32 {
         let key = hash(&[u64::from(held.ident.inst())]);
         if let Some(id) = self.locks.get(&self.writer, key) {
             return id;
@@ -249,11 +250,13 @@ impl Core {
     ) -> Probe {
         thread.row.slow += 1;
         let is_idle = thread.is_idle();
+        // A handler's acquisition is a context of its own, with its own stack.
+        let flags = if thread.in_signal() == 0 { 0 } else { node_flag::IN_HANDLER };
         let node = if is_idle {
-            self.site(lock, capture)
+            self.site(lock, flags, capture)
         } else {
             let parent = self.place_held(thread);
-            let node = self.nested(parent, lock, thread.segment(), &mut *capture);
+            let node = self.nested(parent, lock, flags, thread.segment(), &mut *capture);
             self.check_wait_context(thread, lock, capture);
             node
         };
@@ -278,9 +281,14 @@ impl Core {
     }
 
     /// The context of any lock of a class taken at a site with nothing held.
-    fn site(&mut self, lock: &Acquire, capture: Capture<'_>) -> u32 {
-        let mut row =
-            Node { class: lock.ident.class(), mode: lock.mode, site: lock.site, ..Node::default() };
+    fn site(&mut self, lock: &Acquire, flags: u16, capture: Capture<'_>) -> u32 {
+        let mut row = Node {
+            class: lock.ident.class(),
+            mode: lock.mode,
+            flags,
+            site: lock.site,
+            ..Node::default()
+        };
         let key = node_key(&row);
         if let Some(id) = self.nodes.get(&self.writer, key) {
             return id;
@@ -300,6 +308,7 @@ impl Core {
         &mut self,
         parent: u32,
         lock: &Acquire,
+        flags: u16,
         segment: u32,
         capture: Capture<'_>,
     ) -> u32 {
@@ -308,6 +317,7 @@ impl Core {
             class: lock.ident.class(),
             inst: lock.ident.inst(),
             mode: lock.mode,
+            flags,
             site: lock.site,
             ..Node::default()
         };

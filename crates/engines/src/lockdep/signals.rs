@@ -153,6 +153,8 @@ impl Core {
             inst: lock.ident.inst(),
             ..Usage::default()
         };
+        // The report shows its address, also if it never was nested.
+        self.lock_row(lock, thread.segment());
         if let Some(id) = self.writer.push(row) {
             self.usages.insert(&mut self.writer, key, id);
         }
