@@ -13,7 +13,8 @@
 //! to read), `C` condition wait, or `CB` its begin and `CE` its end, `F` create, `J` join, `JB` begin to
 //! wait for a join, `E` end. Every operation is a call site of its own unless `L(A)@7` says which.
 //!
-//! `UU` unlocks what is not held, `N` initialises what is.
+//! `UU` unlocks what is not held, `N` initialises what is. `SPINS(A)` and `SLEEPS(A)` say how `A`'s class
+//! waits.
 //!
 //! Signals: `O(10)` has signal 10 open from here on (handled by the program, not blocked in the thread),
 //! `M(10)` masks it; `I(10)` enters its handler, which has it masked, and `Z` returns from it.
@@ -35,7 +36,7 @@ use lockwright_engines::lockdep::{
     Acquire, Core, Ident, Interrupted, Misuse, Origin, Round, ThreadState,
 };
 use lockwright_ledger::layout::{PAGE, process_state};
-use lockwright_ledger::rows::{Module, finding_kind, lock_kind, mode, sync_kind};
+use lockwright_ledger::rows::{Module, finding_kind, lock_kind, mode, sync_kind, wait_type};
 use lockwright_ledger::{Ledger, Writer};
 
 /// Address space of a story's ledger; only what is written becomes memory.
@@ -234,6 +235,11 @@ impl Story {
             "U" => {
                 let addr = self.lock(name).addr;
                 assert!(self.thread(thread).release(addr), "{thread} does not hold {name}");
+            }
+            "SPINS" | "SLEEPS" => {
+                let ident = self.lock(name).ident;
+                let wait = if what == "SPINS" { wait_type::SPIN } else { wait_type::SLEEP };
+                self.core.set_wait_type(ident, wait);
             }
             "UU" => {
                 let lock = self.lock(name);

@@ -17,6 +17,7 @@
 mod deadlocks;
 mod readers;
 mod signals;
+mod wait_context;
 
 use std::collections::BTreeMap;
 
@@ -121,7 +122,10 @@ fn for_columns(
 }
 
 fn table() -> Vec<Case> {
-    [deadlocks::cases(), readers::cases(), signals::cases()].into_iter().flatten().collect()
+    [deadlocks::cases(), readers::cases(), signals::cases(), wait_context::cases()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 #[test]
