@@ -10,6 +10,9 @@ use crate::harness::{FOUND, Run, check, functions, lock_names, program, thread_n
 const CERTAIN: &[(&str, &str, &str, &[&str])] = &[
     ("bad_unlock.c", "other", "bad-unlock-balance", &["porter", "guest"]),
     ("bad_unlock.c", "twice", "bad-unlock-balance", &["bad_unlock"]),
+    ("bad_unlock.c", "never", "bad-unlock-balance", &["bad_unlock"]),
+    ("bad_unlock.c", "reader", "bad-unlock-balance", &["bad_unlock"]),
+    ("bad_unlock.c", "writer", "bad-unlock-balance", &["porter", "guest"]),
     ("lifetime.c", "destroyed", "held-lock-destroyed", &["lifetime", "user"]),
     ("lifetime.c", "own", "held-lock-destroyed", &["lifetime"]),
     ("lifetime.c", "rwlock", "held-lock-destroyed", &["lifetime", "reader"]),

@@ -3,6 +3,8 @@
  *   bad_unlock other      one thread locks, another unlocks
  *   bad_unlock never      nobody has locked
  *   bad_unlock twice      the second unlock of two
+ *   bad_unlock reader     a rwlock that nobody has locked
+ *   bad_unlock writer     a rwlock that another thread has locked for writing
  *   bad_unlock recursive  a recursive mutex, unlocked as often as it was locked: clean
  */
 #define _GNU_SOURCE
@@ -13,13 +15,18 @@
 
 static pthread_mutex_t door = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t turnstile = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static pthread_rwlock_t garden = PTHREAD_RWLOCK_INITIALIZER;
 static sem_t entered, left;
+static int outside;
 
 static void *guest(void *arg)
 {
 	(void)arg;
 	pthread_setname_np(pthread_self(), "guest");
-	pthread_mutex_lock(&door);
+	if (outside)
+		pthread_rwlock_wrlock(&garden);
+	else
+		pthread_mutex_lock(&door);
 	sem_post(&entered);
 	sem_wait(&left);
 	return NULL;
@@ -29,7 +36,10 @@ static void *porter(void *arg)
 {
 	(void)arg;
 	pthread_setname_np(pthread_self(), "porter");
-	pthread_mutex_unlock(&door);
+	if (outside)
+		pthread_rwlock_unlock(&garden);
+	else
+		pthread_mutex_unlock(&door);
 	sem_post(&left);
 	return NULL;
 }
@@ -56,8 +66,11 @@ int main(int argc, char **argv)
 
 	sem_init(&entered, 0, 0);
 	sem_init(&left, 0, 0);
-	if (!strcmp(how, "other")) {
+	outside = !strcmp(how, "writer");
+	if (outside || !strcmp(how, "other")) {
 		other();
+	} else if (!strcmp(how, "reader")) {
+		pthread_rwlock_unlock(&garden);
 	} else if (!strcmp(how, "never")) {
 		leave();
 	} else if (!strcmp(how, "twice")) {

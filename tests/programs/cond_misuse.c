@@ -74,12 +74,17 @@ static pthread_t begin(void *(*run)(void *), unsigned waiters)
 	return thread;
 }
 
-static void finish(pthread_mutex_t *mutex, int *done)
+static void say(pthread_mutex_t *mutex, int *done)
 {
 	pthread_mutex_lock(mutex);
 	*done = 1;
-	pthread_cond_broadcast(&arrived);
 	pthread_mutex_unlock(mutex);
+}
+
+static void finish(pthread_mutex_t *mutex, int *done)
+{
+	say(mutex, done);
+	pthread_cond_broadcast(&arrived);
 }
 
 int main(int argc, char **argv)
@@ -94,7 +99,8 @@ int main(int argc, char **argv)
 	} else if (!strcmp(how, "two")) {
 		first = begin(waits_in_front, 1);
 		second = begin(waits_in_back, 2);
-		finish(&front, &done_front);
+		/* Nobody is woken before both may go: who would wait again, would be one more mismatch. */
+		say(&front, &done_front);
 		finish(&back, &done_back);
 		pthread_join(first, NULL);
 		pthread_join(second, NULL);

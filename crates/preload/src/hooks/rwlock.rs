@@ -4,7 +4,7 @@
 use core::ffi::c_int;
 
 use libc::{clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
-use lockwright_engines::lockdep::Acquire;
+use lockwright_engines::lockdep::{Acquire, ThreadState};
 use lockwright_ledger::rows::{finding_kind, lock_kind, mode};
 
 use super::misuse;
@@ -46,12 +46,17 @@ pub unsafe extern "C-unwind" fn destroy(l: RwLock, _site: u64) -> c_int {
     result
 }
 
+/// Somebody holds the lock, by its own word: `__readers` at offset 0 counts readers from bit 3 and marks
+/// a writer in bit 1.
+unsafe fn is_locked(l: RwLock) -> bool {
+    // SAFETY: the caller's lock.
+    unsafe { l.cast::<u32>().read_volatile() >> 1 != 0 }
+}
+
 /// Tells of what happens to a lock that somebody holds.
 unsafe fn if_held(l: RwLock, kind: u8) {
-    // SAFETY: the caller's lock; `__readers` at offset 0 counts readers from bit 3 and marks a writer
-    // in bit 1.
-    let busy =
-        unsafe { identity::stamped(l).is_some() && l.cast::<u32>().read_volatile() >> 1 != 0 };
+    // SAFETY: the caller's lock.
+    let busy = unsafe { identity::stamped(l).is_some() && is_locked(l) };
     if busy && let Some(thread) = watch::thread() {
         misuse::if_held(thread, kind, l as u64, l as u64 + 1);
     }
@@ -178,16 +183,37 @@ pub unsafe extern "C-unwind" fn unlock(l: RwLock, _site: u64) -> c_int {
         // SAFETY: forwarded.
         return unsafe { real::pthread_rwlock_unlock(l) };
     };
-    // Who it is must be asked before it may be gone.
-    let ident = match thread.is_innermost(l as u64) {
-        true => None,
-        // SAFETY: the caller's lock.
-        false => unsafe { identity::known(l) },
-    };
+    if !thread.is_innermost(l as u64) {
+        // SAFETY: forwarded.
+        return unsafe { unlock_otherwise(l, thread) };
+    }
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_rwlock_unlock(l) };
     if result == 0 {
-        watch::released(thread, l as u64, ident);
+        watch::released(thread, l as u64, None);
+    }
+    result
+}
+
+/// Not the innermost, or not held at all.
+#[cold]
+unsafe fn unlock_otherwise(l: RwLock, thread: &mut ThreadState) -> c_int {
+    // Who it is must be asked before it may be gone.
+    // SAFETY: the caller's lock.
+    let (locked, known) = unsafe { (is_locked(l), identity::known(l)) };
+    let is_unlocked = !locked && thread.find(l as u64).is_none();
+    let ident = match known {
+        // Nobody has locked it yet: that is the news.
+        // SAFETY: as above.
+        None if is_unlocked => unsafe { identity::identify(l, Birth::FirstAcquire) },
+        _ => known,
+    };
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_rwlock_unlock(l) };
+    match ident {
+        _ if result != 0 => {}
+        Some(ident) if is_unlocked => misuse::bad_unlock(thread, l as u64, ident, false),
+        _ => watch::released(thread, l as u64, ident),
     }
     result
 }
