@@ -75,11 +75,16 @@ fn findings(
     let mut drafts = online::find(teller);
     let met: HashSet<(Kind, Vec<u32>)> =
         drafts.iter().map(|draft| (draft.finding.kind, draft.insts.clone())).collect();
-    let is_new = |draft: &Draft| !met.contains(&(draft.finding.kind, draft.insts.clone()));
+    let is_met = |kind: Kind, draft: &Draft| met.contains(&(kind, draft.insts.clone()));
+    let is_new = |draft: &Draft| {
+        // A handler that takes its thread's lock again is told as such.
+        let again = draft.finding.kind == Kind::RecursiveLocking;
+        !(is_met(draft.finding.kind, draft) || again && is_met(Kind::InconsistentState, draft))
+    };
     drafts.extend(
         circular::find(teller, Level::Instance, progress, notes).into_iter().filter(is_new),
     );
-    drafts.extend(signals::find(teller, notes));
+    drafts.extend(signals::find(teller, notes).into_iter().filter(is_new));
     let nested = nesting::find(teller, &drafts, notes);
     let of_classes = circular::find(teller, Level::Class, progress, notes);
     let explained = |Draft { finding, classes, .. }: &Draft| {

@@ -7,7 +7,7 @@ use lockwright_ledger::rows::{Finding as Row, Step as StepRow, finding_kind, mod
 use super::draft::{Draft, ring};
 use super::graph::Level;
 use super::teller::Teller;
-use super::words;
+use super::{signals, words};
 use crate::finding::{Finding, Grade, Kind, LockInfo, Step};
 use crate::model::{LockRef, Named};
 
@@ -157,15 +157,26 @@ fn self_deadlock(teller: &Teller<'_, '_>, row: &Row) -> Draft {
         model.place(first),
         model.place(row.stack)
     );
+    let mut evidence =
+        vec![format!("{} waits for {name}, which it holds itself", words::thread(&thread))];
+    let (kind, title, help) = match signals::handler_of(teller.model, row) {
+        Some(signal) => {
+            evidence.push(format!("it runs the handler of {signal}, which interrupted the holder"));
+            let title =
+                format!("{name} is taken in the handler of {signal} by the thread that holds it");
+            (Kind::InconsistentState, title, signals::help(&signal, &name))
+        }
+        None => {
+            let title = format!("{name} is taken again by the thread that holds it");
+            (Kind::RecursiveLocking, title, again_help())
+        }
+    };
     let finding = Finding {
-        kind: Kind::RecursiveLocking,
+        kind,
         grade: Grade::Deadlocked,
-        title: format!("{name} is taken again by the thread that holds it"),
-        evidence: vec![format!(
-            "{} waits for {name}, which it holds itself",
-            words::thread(&thread)
-        )],
-        help: again_help(),
+        title,
+        evidence,
+        help,
         steps: vec![Step {
             thread,
             lock: 0,

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use lockwright_ledger::rows::{Node, Usage, lock_kind, mode, usage};
+use lockwright_ledger::rows::{Finding as Row, Node, Usage, lock_kind, mode, usage};
 
 use super::draft::Draft;
 use super::graph::{Context, Level};
@@ -229,7 +229,20 @@ fn draft(teller: &Teller<'_, '_>, signal: u32, meeting: &Meeting) -> Draft {
     Draft { finding, key, insts, classes: teller.classes(&[lock]) }
 }
 
-fn help(signal: &str, held: &str) -> Vec<String> {
+/// The signal in whose handler the waiting of `row` is done, if it is in one.
+pub fn handler_of(model: &Model<'_>, row: &Row) -> Option<String> {
+    let is_it = |usage: &Usage| {
+        let node = model.trie.node(usage.node);
+        usage.bits & (usage::USED_IN | usage::USED_IN_READ) != 0
+            && usage.inst == row.inst
+            && node.is_some_and(|node| node.stack == row.stack)
+    };
+    let mut usages = model.ledger.rows::<Usage>().map(|(_, usage)| usage);
+    usages.find(is_it).map(|usage| words::signal(usage.signal))
+}
+
+/// What to do about a handler that takes what `signal` may interrupt the holder of.
+pub fn help(signal: &str, held: &str) -> Vec<String> {
     vec![
         format!("block {signal} while {held} is held (pthread_sigmask)"),
         "or do in the handler only what is async-signal-safe: set a flag, or write to a pipe or \

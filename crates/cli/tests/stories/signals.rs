@@ -128,6 +128,13 @@ fn two_signals_close_a_circle() {
 }
 
 #[test]
+fn a_handler_that_waits_for_its_own_thread_is_told_once() {
+    let report = Story::new().tell("T1: O(10) L(A) I(10) B(A)").report();
+    assert_eq!(told(&report), ["deadlocked inconsistent-state: A"]);
+    assert!(report.findings[0].help[0].contains("block SIGUSR1"));
+}
+
+#[test]
 fn what_did_happen_is_told_as_such() {
     let story = "T1: O(10) L(B) I(10) L(A) U(A) Z U(B)\nT2: L(A) L(B) U(B) U(A)";
     let found = verdict(story);
