@@ -39,7 +39,8 @@ pub fn build(source: &str, flags: &[&str]) -> PathBuf {
     let path = programs.join(source);
     let mut hasher = DefaultHasher::new();
     fs::read(&path).expect("source").hash(&mut hasher);
-    for header in files(&programs).iter().filter(|f| f.extension() == Some(OsStr::new("h"))) {
+    let headers = [files(&programs), files(&programs.join("../../include"))].concat();
+    for header in headers.iter().filter(|f| f.extension() == Some(OsStr::new("h"))) {
         fs::read(header).expect("header").hash(&mut hasher);
     }
     (flags, path.as_os_str()).hash(&mut hasher);

@@ -6,6 +6,7 @@
 
 mod harness;
 
+mod annotations;
 mod classes;
 mod cxx;
 mod damaged;
@@ -22,6 +23,6 @@ mod modules;
 mod options;
 mod passthrough;
 mod processes;
-mod stories;
 mod signals;
+mod stories;
 mod waits;

@@ -102,7 +102,8 @@ pub struct LockInfo {
     pub addr: Option<u64>,
     /// Where its class was created (init call or first acquisition), empty for static locks.
     pub created: Vec<Frame>,
-    /// What `created` is: "static", "init", "first acquisition", "inherited".
+    /// What `created` is: "static", "init", "first acquisition", "inherited",
+    /// "annotation".
     pub origin: &'static str,
 }
 

@@ -23,6 +23,8 @@ static PARENT_NONCE: AtomicU64 = AtomicU64::new(0);
 static STAMPS: AtomicBool = AtomicBool::new(false);
 /// Locks that carry no stamp.
 static UNSTAMPED: SideTable = SideTable::new();
+/// Those of the process we were forked from: the classes in there are of its ledger.
+static PARENTS: SideTable = SideTable::new();
 
 /// An object that can tell which lock it is.
 pub trait Identify {
@@ -281,6 +283,12 @@ unsafe fn new_lock<T: Identify>(
             return core.new_lock(kind, Origin::Inherited(class));
         }
     }
+    if !can_stamp
+        && birth == Birth::FirstAcquire
+        && let Some(ident) = PARENTS.get(this as u64)
+    {
+        return core.new_lock(kind, Origin::Inherited(ident.class()));
+    }
     if let Some((module, offset)) = modules::locate(this as u64) {
         return core.new_lock(kind, Origin::Static { module, offset });
     }
@@ -370,6 +378,7 @@ pub unsafe fn forget<T: Identify>(this: *const T) {
 /// Begins a ledger's identities. In a forked child the parent's remain recognisable as such.
 pub fn start(nonce: u64) {
     PARENT_NONCE.store(NONCE.swap(nonce, Relaxed), Relaxed);
+    UNSTAMPED.move_to(&PARENTS);
     // SAFETY: works on its own locks.
     STAMPS.store(unsafe { layout_holds() }, Relaxed);
 }

@@ -62,6 +62,11 @@ impl SideTable {
         Some(&table.slot(key)?.value)
     }
 
+    /// Hands everything over to `other`, and is empty. Only where no other thread is.
+    pub fn move_to(&self, other: &Self) {
+        other.table.store(self.table.swap(core::ptr::null_mut(), Relaxed), Relaxed);
+    }
+
     /// Forgets a value. To be called under the core's lock.
     pub fn remove(&self, key: u64) {
         if self.get(key).is_some() {

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use super::annotated;
 use super::budget::Budget;
 use super::cycles::{Limits, Visitor, shortest_first};
 use super::draft::{Draft, ring};
@@ -132,6 +133,16 @@ impl<'c, 'm, 'a> Collector<'c, 'm, 'a> {
         })
     }
 
+    /// The program says that these two may be nested.
+    fn may_nest(&self, pick: &Pick) -> bool {
+        let (trie, classes) = (&self.model.trie, &self.model.classes);
+        let [held, acquired] = [pick.context.held, pick.context.acquired].map(|id| trie.node(id));
+        held.zip(acquired).is_some_and(|(held, acquired)| {
+            classes.group_of(held.class) == classes.group_of(acquired.class)
+                && annotated::may_nest(self.model, pick.context.held, acquired)
+        })
+    }
+
     fn raw_places(&self, picks: &[Pick]) -> Vec<RawPlace> {
         let node = |id| self.model.trie.node(id).copied().unwrap_or_default();
         let places: Vec<RawPlace> = picks
@@ -158,6 +169,9 @@ impl Visitor for Collector<'_, '_, '_> {
         let shapes: Vec<Rc<[Shape]>> = edges.iter().map(|&edge| self.shapes(edge)).collect();
         let shapes: Vec<&[Shape]> = shapes.iter().map(|shapes| &**shapes).collect();
         let Some(verdict) = self.judge.judge(&shapes) else { return };
+        if verdict.picks.iter().all(|pick| self.may_nest(pick)) {
+            return;
+        }
         if self.is_covered(&locks, verdict.obstacle) {
             return;
         }
@@ -224,8 +238,9 @@ impl Found {
             Level::Class => Vec::new(),
         };
         insts.sort_unstable();
+        let contexts = annotated::Contexts::of(teller.model, &refs);
         let cast = teller.cast(level, refs);
-        let grade = grade(level, verdict);
+        let grade = contexts.grade(grade(level, verdict));
         let signatures: Vec<String> = picks.iter().map(|p| teller.signature(p.context)).collect();
         let names = words::locks(&cast.names);
         let mut finding = Finding {
@@ -246,6 +261,7 @@ impl Found {
             pid: teller.model.ledger.header().pid,
             also: *also,
         };
+        contexts.tell(&cast.names, &mut finding);
         if let Some(told) = signals::interrupted(teller, &cast, picks) {
             finding.kind = Kind::InconsistentState;
             finding.title = told.title;

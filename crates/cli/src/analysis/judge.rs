@@ -289,7 +289,7 @@ impl<'m, 'a> Judge<'m, 'a> {
             // Of each class held: whether a lock of it is held that is not known any closer.
             let mut classes: HashMap<u32, bool> = HashMap::new();
             for (_, node) in trie.held(a) {
-                if node.inst != 0 {
+                if node.inst != 0 && self.model.classes.excludes(node.class) {
                     locks.insert(node.inst, is_read(node.mode));
                 }
                 *classes.entry(group(node)).or_default() |= node.inst == 0;

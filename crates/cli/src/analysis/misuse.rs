@@ -1,6 +1,6 @@
 //! Misuse of locks, met while it happened: what was done, by whom, and the other side of it.
 
-use lockwright_ledger::rows::{Finding as Row, Node, finding_kind, lock_kind, mode, unsafe_call};
+use lockwright_ledger::rows::{Finding as Row, Node, finding_kind, mode, unsafe_call};
 
 use super::draft::Draft;
 use super::graph::Level;
@@ -174,6 +174,9 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                 "{name} is called in a handler of {}, which may interrupt it",
                 words::signal(self.row.detail as u32),
             ),
+            Kind::LockNotHeld if self.row.detail == 1 => {
+                format!("{name} is held where the program asserts that it is not")
+            }
             Kind::LockNotHeld => format!("{name} is not held where the program asserts that it is"),
             Kind::Unpinned => format!("{name} is unlocked while it is pinned"),
             Kind::InvalidWaitContext => {
@@ -256,6 +259,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                 format!("{who} ran the handler"),
                 "it is not async-signal-safe, and in use outside of handlers, too".into(),
             ],
+            Kind::LockNotHeld if self.row.detail == 1 => vec![format!("{who} holds it here")],
             Kind::LockNotHeld => vec![format!("{who} does not hold it here")],
             Kind::Unpinned => vec![format!("{who} pinned it and has not unpinned it")],
             Kind::InvalidWaitContext => vec![
@@ -318,6 +322,9 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                     format!("or block {signal} around the uses outside"),
                 ];
             }
+            Kind::LockNotHeld if self.row.detail == 1 => {
+                &["release it on the way here, or correct the assertion"]
+            }
             Kind::LockNotHeld => &["take it on the way here, or correct the assertion"],
             Kind::Unpinned => &["unpin first: whoever pinned it relies on the lock staying held"],
             Kind::InvalidWaitContext => {
@@ -371,6 +378,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             Kind::ForkWithLockHeld => "uses in the child process",
             Kind::WaitWithLockHeld | Kind::CondvarMutexMismatch => WAITS,
             Kind::InconsistentState => "calls in a signal handler",
+            Kind::LockNotHeld if row.detail == 1 => "asserts not to hold",
             Kind::LockNotHeld => "asserts to hold",
             Kind::InvalidWaitContext | Kind::CircularDependency | Kind::RecursiveLocking => {
                 words::acquires(model.classes.kind(row.class), row.mode)
@@ -411,7 +419,7 @@ fn company(teller: &Teller<'_, '_>, row: &Row, kind: Kind) -> Vec<LockRef> {
             kept
         }
         Kind::InvalidWaitContext => {
-            let spins = |node: &Node| teller.model.classes.kind(node.class) == lock_kind::SPIN;
+            let spins = |node: &Node| u64::from(node.inst) == row.detail;
             let spinning = held().find(spins).or_else(|| held().next());
             spinning.iter().map(reference).collect()
         }

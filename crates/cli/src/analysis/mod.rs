@@ -4,9 +4,11 @@
 //! are searched, combinations of threads are judged, and what is the same to a reader is folded.
 
 mod between;
+mod annotated;
 mod budget;
 mod circular;
 mod cycles;
+mod declared;
 mod draft;
 mod graph;
 mod judge;
@@ -93,6 +95,8 @@ fn findings(
     let of_classes: Vec<Draft> = of_classes.into_iter().filter(|d| !explained(d)).collect();
     drafts.extend(nested.into_iter().filter(is_new));
     drafts.extend(of_classes);
+    let declared = declared::find(teller, &mut drafts, notes);
+    drafts.extend(declared);
     drafts.extend(misuse::find(teller));
     drafts
 }

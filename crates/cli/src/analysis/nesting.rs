@@ -12,6 +12,7 @@ use lockwright_ledger::rows::{Node, lock_kind, mode};
 
 use super::budget::Budget;
 use super::circular;
+use super::annotated;
 use super::draft::Draft;
 use super::graph::{Context, Level};
 use super::judge::{Judge, Pick, shapes};
@@ -66,7 +67,7 @@ pub fn find(teller: &Teller<'_, '_>, circles: &[Draft], notes: &mut Vec<String>)
             let same = by.inst != 0 && model.classes.group_of(by.class) == group && group != 0;
             // Readers among readers do not wait.
             let waits = !(is_read(by.mode) && model.reads_freely(node.class, node.mode));
-            if same && waits && outer.is_none() {
+            if same && waits && outer.is_none() && !annotated::may_nest(model, held, node) {
                 outer = Some((held, *by));
             }
         }

@@ -64,6 +64,8 @@ pub fn acquires(kind: u8, mode: u16) -> &'static str {
     let rwlock = matches!(kind, lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER);
     match (mode & mode::TIMED != 0, rwlock, is_read(mode)) {
         _ if mode & mode::COND_REACQUIRE != 0 => "reacquires after a condition wait",
+        _ if kind == lock_kind::RESOURCE => "enters",
+        _ if kind == lock_kind::COMPLETION => "waits for",
         (true, _, true) => "read-acquires with a timeout",
         (true, true, false) => "write-acquires with a timeout",
         (true, ..) => "acquires with a timeout",

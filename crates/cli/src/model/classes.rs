@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use lockwright_ledger::rows::{Class, class_origin, lock_kind};
 
 use super::naming::{base_name, place_key, place_of, short_place};
+use super::class_row;
 use super::sources::Sources;
 
 /// Bytes of a lock of each kind on the platforms that we run on (x86-64 and AArch64 glibc).
@@ -27,6 +28,8 @@ pub fn described(kind: u8) -> &'static str {
         lock_kind::RWLOCK => "rwlock",
         lock_kind::RWLOCK_WRITER => "writer-preferring rwlock",
         lock_kind::SPIN => "spinlock",
+        lock_kind::RESOURCE => "resource context",
+        lock_kind::COMPLETION => "completion",
         _ => "lock",
     }
 }
@@ -46,6 +49,8 @@ pub struct ClassGroup {
     pub created: (usize, u32),
     /// Its locks are variables of static duration.
     pub is_static: bool,
+    /// Locks that are in it. None once all were given another class by annotation.
+    pub locks: u64,
 }
 
 /// The classes of one process.
@@ -63,12 +68,16 @@ struct Member {
     kind: u8,
     /// Static lock: name of this very lock.
     element: Option<String>,
+    /// Annotation: raw class of the lock under which several of this class may be taken.
+    nest: u32,
 }
 
 /// What makes rows one class.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Key {
     Annotated(String),
+    /// A subclass of a merged class.
+    Subclass(u32, u16),
     /// All of a variable, or one offset in it.
     Variable {
         module: String,
@@ -126,16 +135,24 @@ impl Classes {
         let mut groups: HashMap<Key, u32> = HashMap::new();
         for (id, ledger, row) in rows {
             let home = homes.get(&id).and_then(|key| Some((key, variables.get(key)?)));
+            let base = this.group_of(row.parent);
             let (key, group, element) = match home {
                 Some((at, variable)) if row.name.len == 0 => in_variable(at, variable, &row),
+                _ if ledger == index && is_subclass(&row) && base != 0 => {
+                    in_subclass(base, this.group(base), &row)
+                }
                 _ => elsewhere(sources, ledger, id, &row),
             };
             let group = *groups.entry(key).or_insert_with(|| {
                 this.groups.push(group);
                 this.groups.len() as u32 - 1
             });
+            // What the locks are in the process itself, whatever its parent knows of the class.
+            let own = class_row(&sources.ledgers[index], id);
+            this.groups[group as usize].locks += u64::from(own.locks);
+            let nest = if ledger == index { row.nest } else { 0 };
             this.by_row.resize(id as usize, None);
-            this.by_row.push(Some(Member { group, kind: row.kind, element }));
+            this.by_row.push(Some(Member { group, kind: row.kind, element, nest }));
         }
         this
     }
@@ -144,9 +161,20 @@ impl Classes {
         self.by_row.get(row as usize)?.as_ref()
     }
 
-    /// Number of merged classes.
+    /// Number of merged classes that have locks.
     pub fn len(&self) -> u64 {
-        self.groups.len() as u64 - 1
+        self.groups[1..].iter().filter(|group| group.locks != 0).count() as u64
+    }
+
+    /// The merged class of the lock under which several of class row `row` may be taken in any order, 0 if
+    /// the program declares none.
+    pub fn nest_of(&self, row: u32) -> u32 {
+        self.group_of(self.member(row).map_or(0, |member| member.nest))
+    }
+
+    /// All merged classes.
+    pub fn groups(&self) -> impl Iterator<Item = (u32, &ClassGroup)> {
+        (1..).zip(&self.groups[1..])
     }
 
     /// Whether there is none.
@@ -179,9 +207,15 @@ impl Classes {
         self.kind(row) != lock_kind::RWLOCK
     }
 
+    /// Whether what is of this class row keeps threads from each other: it is a lock.
+    pub fn excludes(&self, row: u32) -> bool {
+        !matches!(self.kind(row), lock_kind::RESOURCE | lock_kind::COMPLETION)
+    }
+
     /// Whether locks of a class row have readers at all.
     pub fn has_readers(&self, row: u32) -> bool {
-        matches!(self.kind(row), lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER | 0)
+        let kind = self.kind(row);
+        matches!(kind, lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER | lock_kind::OWN | 0)
     }
 }
 
@@ -193,7 +227,20 @@ fn unknown() -> ClassGroup {
         origin: "inherited",
         created: (0, 0),
         is_static: false,
+        locks: 0,
     }
+}
+
+/// The class is told from another only by its subclass.
+fn is_subclass(row: &Class) -> bool {
+    row.origin == class_origin::ANNOTATED && row.name.len == 0
+}
+
+/// Class and name of a lock that was put into a subclass of `base`.
+fn in_subclass(base: u32, group: &ClassGroup, row: &Class) -> (Key, ClassGroup, Option<String>) {
+    let name = format!("{}/{}", group.name, row.subclass);
+    let group = ClassGroup { name, locks: 0, ..group.clone() };
+    (Key::Subclass(base, row.subclass), group, None)
 }
 
 /// Module path, start and lock kind of the variable a static lock lies in.
@@ -274,6 +321,7 @@ fn in_variable(home: &Home, variable: &Variable, row: &Class) -> (Key, ClassGrou
         origin: "static",
         created: (0, 0),
         is_static: true,
+        locks: 0,
     };
     let offset = (!array).then_some(offset);
     (Key::Variable { module, start, kind, offset }, group, Some(element))
@@ -292,6 +340,7 @@ fn elsewhere(
         class_origin::STATIC => ("static", "in"),
         class_origin::INIT => ("init", "initialised at"),
         class_origin::FIRST_ACQUIRE => ("first acquisition", "first taken at"),
+        class_origin::ANNOTATED => ("annotation", "annotated at"),
         _ => ("inherited", "inherited at"),
     };
     let group = |name: String, is_symbol| ClassGroup {
@@ -301,9 +350,13 @@ fn elsewhere(
         origin,
         created: (ledger, row.stack),
         is_static: row.origin == class_origin::STATIC,
+        locks: 0,
     };
-    let annotation = sources.ledgers[ledger].text(row.name);
+    let mut annotation = sources.ledgers[ledger].text(row.name);
     if !annotation.is_empty() {
+        if row.subclass != 0 {
+            annotation += &format!("/{}", row.subclass);
+        }
         return (Key::Annotated(annotation.clone()), group(annotation, true), None);
     }
     if row.origin == class_origin::STATIC {

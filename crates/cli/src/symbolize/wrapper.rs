@@ -54,6 +54,8 @@ const EXACT: &[&str] = &[
 
 /// Families in which every function of the prefix is one.
 const PREFIXES: &[&str] = &[
+    "lw_",
+    "lockwright::annotate::",
     "pthread_",
     "gthread_",
     "gthrw_",

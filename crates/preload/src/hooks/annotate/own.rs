@@ -150,10 +150,11 @@ pub fn end_wait(thread: &mut ThreadState, lock: u64) {
 pub unsafe extern "C-unwind" fn release(lock: u64, _site: u64) -> c_int {
     // SAFETY: as `watch::thread`.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
-    let ident = match thread.is_innermost(lock) {
-        true => None,
-        false => identity::unstamped(lock),
-    };
-    watch::released(thread, lock, ident);
+    if thread.is_innermost(lock) || thread.find(lock).is_some() {
+        watch::released(thread, lock, None);
+    } else if let Some(ident) = identity::unstamped(lock) {
+        // Every acquisition is told of: what nobody holds was not acquired.
+        misuse::bad_unlock(thread, lock, ident, false);
+    }
     0
 }

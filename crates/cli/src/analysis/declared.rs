@@ -1,0 +1,194 @@
+//! Lock orders that the program declares: every recorded order that contradicts one is a
+//! `circular-dependency`, of which the declaration is the other half.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use lockwright_ledger::rows::Order;
+
+use super::budget::Budget;
+use super::draft::Draft;
+use super::graph::{Context, Level};
+use super::judge::Pick;
+use super::teller::Teller;
+use crate::finding::{Finding, Grade, Kind};
+use crate::model::Model;
+
+/// Held locks that may be looked at.
+const WALK: u64 = 200_000_000;
+
+/// What the program declares: names of classes, numbered, and which come before which.
+struct Declared {
+    names: Vec<String>,
+    /// By name: the names declared to come later, and where that is declared (a stack).
+    later: Vec<Vec<(usize, u32)>>,
+    /// By merged class: its name.
+    of_group: HashMap<u32, usize>,
+}
+
+/// One declaration: the name before, the name after, the stack.
+type Step = (usize, usize, u32);
+
+impl Declared {
+    fn new(model: &Model<'_>) -> Self {
+        let mut this =
+            Self { names: Vec::new(), later: Vec::new(), of_group: HashMap::new() };
+        let mut numbers: HashMap<String, usize> = HashMap::new();
+        for (_, row) in model.ledger.rows::<Order>() {
+            let [before, after] = [row.before, row.after].map(|text| {
+                let name = model.ledger.text(text);
+                *numbers.entry(name.clone()).or_insert_with(|| {
+                    this.names.push(name);
+                    this.later.push(Vec::new());
+                    this.names.len() - 1
+                })
+            });
+            this.later[before].push((after, row.stack));
+        }
+        for (id, group) in model.classes.groups().filter(|(_, group)| group.is_symbol) {
+            // A subclass is where its class is.
+            let plain = group.name.rsplit_once('/').filter(|(_, n)| n.parse::<u16>().is_ok());
+            let number = numbers.get(&group.name).or_else(|| numbers.get(plain?.0));
+            this.of_group.extend(number.map(|&number| (id, number)));
+        }
+        this
+    }
+
+    /// The shortest way from `from` to `to`, over at least one declaration.
+    fn way(&self, from: usize, to: usize) -> Option<Vec<Step>> {
+        let mut came: HashMap<usize, Step> = HashMap::new();
+        let mut queue = VecDeque::from([from]);
+        while let Some(at) = queue.pop_front() {
+            for &(next, stack) in &self.later[at] {
+                if came.contains_key(&next) {
+                    continue;
+                }
+                came.insert(next, (at, next, stack));
+                if next == to {
+                    let mut way = vec![came[&to]];
+                    while way[0].0 != from {
+                        way.insert(0, came[&way[0].0]);
+                    }
+                    return Some(way);
+                }
+                queue.push_back(next);
+            }
+        }
+        None
+    }
+
+    /// Names on a way that leads back to where it began.
+    fn contradiction(&self) -> Option<Vec<Step>> {
+        (0..self.names.len()).find_map(|name| self.way(name, name))
+    }
+
+    /// The declarations by which `before` comes before `after`, if they say nothing else, too.
+    fn order(&self, before: usize, after: usize) -> Option<Vec<Step>> {
+        let way = self.way(before, after)?;
+        self.way(after, before).is_none().then_some(way)
+    }
+}
+
+/// An order that was recorded: the held lock's name, the acquired one's.
+type Pair = (usize, usize);
+
+/// The recorded orders of one process that contradict declared ones. Cycles found already, which are the
+/// same, are told of the declaration instead.
+pub fn find(
+    teller: &Teller<'_, '_>,
+    drafts: &mut [Draft],
+    notes: &mut Vec<String>,
+) -> Vec<Draft> {
+    let model = teller.model;
+    let declared = Declared::new(model);
+    if declared.names.is_empty() {
+        return Vec::new();
+    }
+    if let Some(way) = declared.contradiction() {
+        let names: Vec<String> =
+            way.iter().map(|step| format!("`{}`", declared.names[step.0])).collect();
+        notes.push(format!(
+            "the declared lock orders contradict each other: {} before {}",
+            names.join(" before "),
+            names[0]
+        ));
+    }
+    let mut ways: HashMap<Pair, Option<Vec<Step>>> = HashMap::new();
+    let mut seen = HashSet::new();
+    let mut found = Vec::new();
+    let mut budget = Budget::new(WALK);
+    let name_of = |class| declared.of_group.get(&model.classes.group_of(class)).copied();
+    for (id, node) in model.trie.contexts() {
+        let Some(acquired) = name_of(node.class) else { continue };
+        if model.trie.signal(id).is_some() {
+            continue;
+        }
+        for (at, held) in model.trie.held(id).take_while(|_| budget.take(1)) {
+            let Some(name) = name_of(held.class).filter(|&name| name != acquired) else { continue };
+            let way = ways
+                .entry((name, acquired))
+                .or_insert_with(|| declared.order(acquired, name));
+            let Some(way) = way else { continue };
+            if seen.insert((held.class, node.class, held.site, node.site)) {
+                let context = Context { acquired: id, held: at };
+                found.extend(draft(teller, &declared, context, way, drafts));
+            }
+        }
+    }
+    if budget.is_spent_out() {
+        notes.push("the comparison with declared lock orders was cut short".into());
+    }
+    found
+}
+
+fn draft(
+    teller: &Teller<'_, '_>,
+    declared: &Declared,
+    context: Context,
+    way: &[Step],
+    drafts: &mut [Draft],
+) -> Option<Draft> {
+    let model = teller.model;
+    let says: Vec<String> = way
+        .iter()
+        .map(|&(before, after, stack)| {
+            let at = model.short_place(stack).map(|place| format!(" at {place}"));
+            let (before, after) = (&declared.names[before], &declared.names[after]);
+            format!("declared order `{before}` < `{after}`{}", at.unwrap_or_default())
+        })
+        .collect();
+    let refs = vec![teller.lock_of(context.held), teller.lock_of(context.acquired)];
+    let mut insts: Vec<u32> = refs.iter().map(|lock| lock.inst).collect();
+    insts.sort_unstable();
+    let is_same = |draft: &&mut Draft| {
+        draft.finding.kind == Kind::CircularDependency
+            && draft.finding.grade <= Grade::Likely
+            && draft.insts == insts
+    };
+    if let Some(cycle) = drafts.iter_mut().find(is_same) {
+        if !cycle.finding.evidence.contains(&says[0]) {
+            cycle.finding.evidence.extend(says);
+        }
+        return None;
+    }
+    let segment = model.trie.segments(context.acquired).first().copied().unwrap_or(0);
+    let pick = Pick { context, segment, thread: model.order.thread(segment).unwrap_or(0) };
+    let classes = teller.classes(&refs);
+    let cast = teller.cast(Level::Instance, refs);
+    let (held, acquired) = (cast.names[0].quoted(), cast.names[1].quoted());
+    let finding = Finding {
+        kind: Kind::CircularDependency,
+        grade: Grade::Likely,
+        title: format!("{acquired} is taken inside {held}, against the declared order"),
+        evidence: says,
+        help: vec![
+            format!("take {acquired} before {held}, or release {held} first"),
+            "or correct the declaration".into(),
+        ],
+        steps: vec![teller.step(&cast, &pick, 1)],
+        locks: cast.infos,
+        pid: model.ledger.header().pid,
+        also: 0,
+    };
+    let key = format!("declared\n{}", teller.signature(context));
+    Some(Draft { finding, key, insts, classes })
+}
