@@ -134,6 +134,25 @@ pub(crate) fn release_build() -> Result<PathBuf, String> {
     Ok(target_dir().join("release/lockwright"))
 }
 
+/// The preload library alone, built for release with `features`: the same place whatever they are, so to be
+/// copied at once.
+pub(crate) fn preload_build(features: &str) -> Result<PathBuf, String> {
+    let dir = target_dir().join("bench-preload");
+    let text = dir.to_str().ok_or("the target directory's name is no UTF-8")?;
+    cargo(&[
+        "build",
+        "--release",
+        "--package",
+        "lockwright-preload",
+        "--lib",
+        "--features",
+        features,
+        "--target-dir",
+        text,
+    ])?;
+    Ok(dir.join("release/liblockwright_preload.so"))
+}
+
 /// Where cargo builds.
 pub(crate) fn target_dir() -> PathBuf {
     let dir = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);

@@ -19,34 +19,43 @@ pub struct Count {
 
 /// Instructions per round of the lock program's kinds.
 pub fn count(bench: &Bench) -> Result<Vec<Count>, String> {
-    let valgrind = installed("valgrind", "valgrind")?;
     let program = bench.build("locks", &[])?;
     ["mutex", "nested", "depth3", "rdlock", "wrlock"]
         .into_iter()
         .map(|what| {
-            let per_round = |arm| -> Result<f64, String> {
-                // The difference between two lengths has neither start nor end in it.
-                let (short, long) = (1_000, 11_000);
-                let a = instructions(bench, &valgrind, &program, arm, what, short)?;
-                let b = instructions(bench, &valgrind, &program, arm, what, long)?;
-                Ok((b as f64 - a as f64) / f64::from(long - short))
+            // The tool starts valgrind, which hands the environment on to the program that it simulates.
+            let in_arm = |arm| {
+                let start = |valgrind: &Path| Ok(bench.command(arm, valgrind));
+                per_round(bench, &program, what, &start)
             };
-            Ok(Count { what, native: per_round(Arm::Native)?, check: per_round(Arm::Check)? })
+            Ok(Count { what, native: in_arm(Arm::Native)?, check: in_arm(Arm::Check)? })
         })
         .collect()
 }
 
+/// Instructions of one round of the lock program's kind `what`, with valgrind started by `start`.
+pub fn per_round(
+    bench: &Bench,
+    program: &Path,
+    what: &str,
+    start: &dyn Fn(&Path) -> Result<Command, String>,
+) -> Result<f64, String> {
+    let valgrind = installed("valgrind", "valgrind")?;
+    // The difference between two lengths has neither start nor end in it.
+    let (short, long) = (1_000, 11_000);
+    let a = instructions(bench, start(&valgrind)?, program, what, short)?;
+    let b = instructions(bench, start(&valgrind)?, program, what, long)?;
+    Ok((b as f64 - a as f64) / f64::from(long - short))
+}
+
 fn instructions(
     bench: &Bench,
-    valgrind: &Path,
+    mut command: Command,
     program: &Path,
-    arm: Arm,
     what: &str,
     rounds: u32,
 ) -> Result<u64, String> {
     let folder = fresh_folder(bench.work.join("callgrind"))?;
-    // The tool starts valgrind, which hands the environment on to the program that it simulates.
-    let mut command: Command = bench.command(arm, valgrind);
     command.args(["--tool=callgrind", "--quiet"]);
     command.arg(format!("--callgrind-out-file={}/%p", folder.display()));
     command.arg(program).args([what, "1", "0", &rounds.to_string()]);

@@ -9,6 +9,7 @@ mod callgrind;
 mod machine;
 mod server;
 mod stats;
+mod switches;
 mod table;
 mod workload;
 
@@ -87,6 +88,7 @@ pub fn run(args: &BenchArgs) -> Result<(), String> {
         machine: machine::describe(),
         lines: Vec::new(),
         counts: Vec::new(),
+        switches: None,
         skipped: Vec::new(),
     };
     for candidate in workload::all(bench, &wanted) {
@@ -103,6 +105,12 @@ pub fn run(args: &BenchArgs) -> Result<(), String> {
         match callgrind::count(bench) {
             Ok(counts) => results.counts = counts,
             Err(why) => results.skipped.push(("instructions".to_owned(), why)),
+        }
+    }
+    if wanted("switches") {
+        match switches::measure(bench, rounds) {
+            Ok(switches) => results.switches = Some(switches),
+            Err(why) => results.skipped.push(("switches".to_owned(), why)),
         }
     }
 

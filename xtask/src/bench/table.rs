@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::callgrind::Count;
 use super::stats::Estimate;
+use super::switches::Switches;
 
 /// One measured line.
 pub struct Line {
@@ -33,6 +34,8 @@ pub struct Results {
     pub lines: Vec<Line>,
     /// Instruction counts.
     pub counts: Vec<Count>,
+    /// What each of lockdep's patches is worth, if that was measured.
+    pub switches: Option<Switches>,
     /// What was not measured, and why.
     pub skipped: Vec<(String, String)>,
 }
@@ -45,11 +48,13 @@ impl Results {
         for (name, value) in &self.machine {
             let _ = writeln!(out, "{name:>18}: {}", value.as_str().unwrap_or_default());
         }
-        let _ = writeln!(
-            out,
-            "\n{:<44} {:>12} {:>12}  {:>6}  {:<17} {:>6}",
-            "native against `lockwright check`", "native", "check", "ratio", "interval", "aim"
-        );
+        if !self.lines.is_empty() {
+            let _ = writeln!(
+                out,
+                "\n{:<44} {:>12} {:>12}  {:>6}  {:<17} {:>6}",
+                "native against `lockwright check`", "native", "check", "ratio", "interval", "aim"
+            );
+        }
         for line in &self.lines {
             let _ = writeln!(
                 out,
@@ -86,6 +91,9 @@ impl Results {
                 );
             }
         }
+        if let Some(switches) = &self.switches {
+            out.push_str(&switches.text());
+        }
         for (name, why) in &self.skipped {
             let _ = writeln!(out, "\nskipped: {name}: {}", why.trim());
         }
@@ -112,7 +120,10 @@ impl Results {
             .collect();
         let skipped: Vec<_> =
             self.skipped.iter().map(|(name, why)| json!({ "name": name, "why": why })).collect();
-        json!({ "machine": self.machine, "results": lines, "instructions": counts, "skipped": skipped })
+        json!({
+            "machine": self.machine, "results": lines, "instructions": counts,
+            "switches": self.switches.as_ref().map(Switches::json), "skipped": skipped,
+        })
     }
 }
 

@@ -6,8 +6,9 @@ use super::arm::{Arm, Bench, installed, said};
 use super::server::Servers;
 
 /// How long one run of a program that takes a time lasts.
-const RUN_MS: &str = "150";
-const SMOKE_MS: &str = "20";
+pub const RUN_MS: &str = "150";
+/// The same where it only matters that it runs.
+pub const SMOKE_MS: &str = "20";
 
 /// One line of the table: a measurement that is repeated in both arms.
 pub struct Workload {

@@ -13,6 +13,7 @@ mod signal;
 mod spin;
 mod sync;
 mod thread;
+mod unpatched;
 pub mod watch;
 
 pub use fork::{inherited, register as register_fork};

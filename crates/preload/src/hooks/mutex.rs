@@ -6,8 +6,8 @@ use libc::{clockid_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
 use lockwright_engines::lockdep::{Acquire, Ident, ThreadState};
 use lockwright_ledger::rows::{finding_kind, mode};
 
-use super::misuse;
 use super::watch::{self, Blocking};
+use super::{misuse, unpatched};
 use crate::identity::{self, Birth, kind_of, mutex_kind};
 use crate::{real, state, tls};
 
@@ -81,6 +81,9 @@ pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64) -> c_int {
 unsafe fn reserve_known(m: Mutex, site: u64) -> Option<&'static mut ThreadState> {
     // SAFETY: the caller's mutex.
     let ident = unsafe { identity::stamped_plain(m) }?;
+    if !unpatched::acquires(ident) {
+        return None;
+    }
     // SAFETY: as `watch::thread`; a detached thread has no room and fails below.
     let thread = unsafe { &mut *tls::raw() };
     thread.reserve_known(ident, 0, site).then_some(thread)
@@ -237,6 +240,10 @@ pub unsafe extern "C-unwind" fn unlock(m: Mutex, _site: u64) -> c_int {
         // SAFETY: forwarded.
         return unsafe { unlock_otherwise(m) };
     }
+    if unpatched::RELEASE {
+        // SAFETY: the caller's mutex, the innermost.
+        return unsafe { unpatched::unlock(m, thread) };
+    }
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_mutex_unlock(m) };
     // The mutex may be gone by now: only its address is used.
@@ -257,13 +264,7 @@ unsafe fn unlock_otherwise(m: Mutex) -> c_int {
     };
     let held = thread.find(m as u64).is_some();
     // SAFETY: the caller's mutex, still locked.
-    let (locked, known) = unsafe { (held || is_locked(m), identity::known(m)) };
-    let ident = match known {
-        // Nobody has locked it yet: that is the news.
-        // SAFETY: as above.
-        None if !locked => unsafe { identity::identify(m, Birth::FirstAcquire) },
-        _ => known,
-    };
+    let (locked, ident) = unsafe { (held || is_locked(m), identity::known(m)) };
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_mutex_unlock(m) };
     if held && result == 0 {
