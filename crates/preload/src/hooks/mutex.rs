@@ -264,7 +264,13 @@ unsafe fn unlock_otherwise(m: Mutex) -> c_int {
     };
     let held = thread.find(m as u64).is_some();
     // SAFETY: the caller's mutex, still locked.
-    let (locked, ident) = unsafe { (held || is_locked(m), identity::known(m)) };
+    let (locked, known) = unsafe { (held || is_locked(m), identity::known(m)) };
+    let ident = match known {
+        // Nobody has locked it yet: that is the news.
+        // SAFETY: as above.
+        None if !locked => unsafe { identity::identify(m, Birth::FirstAcquire) },
+        _ => known,
+    };
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_mutex_unlock(m) };
     if held && result == 0 {
