@@ -65,11 +65,12 @@ pub(super) fn append(ledger: &Ledger, nodes: &mut Vec<Node>) -> Interrupts {
     let mut added = Interrupts { first: recorded, ..Interrupts::default() };
     // Holders by context and instance; takers by holder, class, instance, site and mode.
     let mut held_ids: HashMap<(u32, u32), u32> = HashMap::new();
-    for (&signal, sides) in &signals {
+    for (&signal, sides) in signals.iter().filter(|(_, sides)| !sides.used_in.is_empty()) {
         let mut taken_ids: HashMap<(u32, u32, u32, u64, u16), u32> = HashMap::new();
         let alone = inconsistent_alone(ledger, sides);
+        let taken: HashSet<u32> = sides.used_in.iter().map(|used| used.inst).collect();
         for open in sides.open.iter().filter(|row| !alone.contains(&row.inst)) {
-            let mine = held_with(nodes, open);
+            let mine = held_with(nodes, open, &taken);
             // What the thread holds itself closes no circle with others.
             for used in sides.used_in.iter().filter(|used| !mine.contains(&used.inst)) {
                 if added.evidence.len() >= MOST {
@@ -107,12 +108,14 @@ impl Interrupts {
     }
 }
 
-/// The lock and those that were held with it.
-fn held_with(nodes: &[Node], open: &Usage) -> HashSet<u32> {
+/// Of `locks`, the one that was taken and those that were held with it.
+fn held_with(nodes: &[Node], open: &Usage, locks: &HashSet<u32>) -> HashSet<u32> {
     let mut held = HashSet::from([open.inst]);
     let mut at = open.node;
     while let Some(node) = nodes.get(at as usize) {
-        held.insert(node.inst);
+        if locks.contains(&node.inst) {
+            held.insert(node.inst);
+        }
         // A sound ledger's parents have smaller ids; so this ends on any.
         if node.parent >= at {
             break;

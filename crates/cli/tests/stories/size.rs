@@ -80,6 +80,23 @@ fn a_ring_of_hundreds() {
     assert!(found[0].starts_with("likely circular-dependency: A A A"), "{found:?}");
 }
 
+#[test]
+fn signals_open_in_many_threads_over_long_chains() {
+    let mut story = Story::with_room(512 << 20);
+    for thread in 0..100 {
+        let taken: String = (0..200).map(|i| format!(" L({}1)@{i}", class(i))).collect();
+        let released: String = (0..200).rev().map(|i| format!(" U({}1)", class(i))).collect();
+        story.tell(&format!("T{thread}: O(10){taken}{released}"));
+    }
+    let handler: String = (700..720).map(|i| format!(" L({0}1) U({0}1)", class(i))).collect();
+    story.tell(&format!("S: O(10) I(10){handler} Z"));
+    assert!(told(&story.report()).is_empty());
+    // From the last of the chain there is a way on to what the handler takes first.
+    story.tell(&format!("X: L({0}1) L({1}1) U({1}1) U({0}1)", class(700), class(199)));
+    let found = told(&story.report());
+    assert_eq!(found, [format!("likely inconsistent-state: {} {}", class(199), class(700))]);
+}
+
 /// Not run by default: `cargo test --release --test stories -- --ignored --nocapture a_million`.
 #[test]
 #[ignore = "needs an optimised build"]
