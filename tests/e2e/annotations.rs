@@ -4,7 +4,10 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::harness::{FOUND, Run, build, check, check_with, functions, lock_names, native, tests_dir};
+use crate::golden::golden;
+use crate::harness::{
+    FOUND, Run, build, check, check_with, functions, lock_names, native, tests_dir,
+};
 
 fn include() -> String {
     tests_dir().join("../include").canonicalize().expect("include folder").display().to_string()
@@ -215,4 +218,15 @@ fn rust_programs_tell_of_their_locks() {
     let run = check_with(&["--on-deadlock=kill"], &program).arg("deadlock").run();
     assert_eq!(run.verdicts(), [("circular-dependency", "deadlocked")], "{}", run.stderr);
     assert_eq!(run.code(), FOUND);
+}
+
+#[test]
+fn reports_read_well() {
+    for (name, source, how) in [
+        ("declared-order", "annotated.c", "order"),
+        ("resource-context", "annotated_context.c", "reclaim"),
+        ("completion", "annotated_context.c", "completion"),
+    ] {
+        golden(name, check(annotated(source)).arg(how));
+    }
 }

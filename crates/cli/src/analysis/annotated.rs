@@ -64,7 +64,8 @@ impl Contexts {
             }
         } else if let Some(this) = self.resource.filter(|_| self.parts == 2) {
             let (name, lock) = (names[this].quoted(), other(this));
-            finding.title = format!("{lock} is taken inside {name}, and held where that is entered");
+            finding.title =
+                format!("{lock} is taken inside {name}, and held where that is entered");
             finding.evidence.push(format!(
                 "a thread that enters {name} with {lock} held and takes it in there waits for itself"
             ));

@@ -30,8 +30,7 @@ type Step = (usize, usize, u32);
 
 impl Declared {
     fn new(model: &Model<'_>) -> Self {
-        let mut this =
-            Self { names: Vec::new(), later: Vec::new(), of_group: HashMap::new() };
+        let mut this = Self { names: Vec::new(), later: Vec::new(), of_group: HashMap::new() };
         let mut numbers: HashMap<String, usize> = HashMap::new();
         for (_, row) in model.ledger.rows::<Order>() {
             let [before, after] = [row.before, row.after].map(|text| {
@@ -93,11 +92,7 @@ type Pair = (usize, usize);
 
 /// The recorded orders of one process that contradict declared ones. Cycles found already, which are the
 /// same, are told of the declaration instead.
-pub fn find(
-    teller: &Teller<'_, '_>,
-    drafts: &mut [Draft],
-    notes: &mut Vec<String>,
-) -> Vec<Draft> {
+pub fn find(teller: &Teller<'_, '_>, drafts: &mut [Draft], notes: &mut Vec<String>) -> Vec<Draft> {
     let model = teller.model;
     let declared = Declared::new(model);
     if declared.names.is_empty() {
@@ -124,9 +119,8 @@ pub fn find(
         }
         for (at, held) in model.trie.held(id).take_while(|_| budget.take(1)) {
             let Some(name) = name_of(held.class).filter(|&name| name != acquired) else { continue };
-            let way = ways
-                .entry((name, acquired))
-                .or_insert_with(|| declared.order(acquired, name));
+            let way =
+                ways.entry((name, acquired)).or_insert_with(|| declared.order(acquired, name));
             let Some(way) = way else { continue };
             if seen.insert((held.class, node.class, held.site, node.site)) {
                 let context = Context { acquired: id, held: at };

@@ -3,8 +3,8 @@
 //! The program under test only recorded in which contexts it took its locks; here is where cycles
 //! are searched, combinations of threads are judged, and what is the same to a reader is folded.
 
-mod between;
 mod annotated;
+mod between;
 mod budget;
 mod circular;
 mod cycles;

@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use lockwright_ledger::rows::{Node, lock_kind, mode};
 
+use super::annotated;
 use super::budget::Budget;
 use super::circular;
-use super::annotated;
 use super::draft::Draft;
 use super::graph::{Context, Level};
 use super::judge::{Judge, Pick, shapes};

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use lockwright_ledger::rows::{Class, class_origin, lock_kind};
 
-use super::naming::{base_name, place_key, place_of, short_place};
 use super::class_row;
+use super::naming::{base_name, place_key, place_of, short_place};
 use super::sources::Sources;
 
 /// Bytes of a lock of each kind on the platforms that we run on (x86-64 and AArch64 glibc).

@@ -39,7 +39,7 @@
 //!
 //! let journal = Watched { told: Lock::new(), inner: Mutex::new(0) };
 //! journal.told.set_name("journal");
-//! *journal.lock().inner.as_mut().unwrap() += 1;
+//! **journal.lock().inner.as_mut().unwrap() += 1;
 //! annotate::assert_not_held(&journal.told);
 //! ```
 

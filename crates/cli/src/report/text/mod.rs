@@ -130,7 +130,13 @@ impl View<'_> {
         let mut places: Vec<Place<'_>> = part
             .iter()
             .map(|held| {
-                let taken = format!("{} was taken", short_held(&held.name));
+                let lock = held.lock.and_then(|i| finding.locks.get(i));
+                let verb = match lock.map_or("", |lock| lock.kind) {
+                    "resource context" => "was entered",
+                    "completion" => "is completed",
+                    _ => "was taken",
+                };
+                let taken = format!("{} {verb}", short_held(&held.name));
                 Place::new(&held.stack, taken, AnnotationKind::Context)
             })
             .collect();
