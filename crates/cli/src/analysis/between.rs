@@ -53,16 +53,18 @@ impl Writers {
                 list.push(Writer { pick: Pick { context, segment, thread }, is_sure });
             }
         }
-        for list in this.by_inst.values_mut().chain(this.by_class.values_mut()) {
-            list.sort_by_key(|writer| !writer.is_sure);
-        }
         this
     }
 
-    /// Writers of a lock, those first that are known best.
+    /// Writers of a lock, those first that are sure.
     pub fn of(&self, lock: &Node) -> impl Iterator<Item = &Writer> {
-        let exactly = self.by_inst.get(&lock.inst);
-        exactly.into_iter().chain(self.by_class.get(&lock.class)).flatten()
+        let (inst, class) = (lock.inst, lock.class);
+        let all = move || {
+            let exactly = self.by_inst.get(&inst);
+            exactly.into_iter().chain(self.by_class.get(&class)).flatten()
+        };
+        let sure = all().filter(|writer| writer.is_sure);
+        sure.chain(all().filter(|writer| !writer.is_sure))
     }
 }
 

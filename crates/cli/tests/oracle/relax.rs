@@ -66,11 +66,13 @@ fn ways_to(run: &Run, thread: usize, is_wanted: impl Fn(usize, bool) -> bool) ->
         }
         let ends: Vec<usize> = steps[..at].iter().filter_map(|step| end_of(step.op)).collect();
         let is_open = |op: Op| match op {
-            Op::Acquire { id, .. } => !ends.contains(&id),
-            // The wait that does not end, and with it the acquisition that it gave up.
-            Op::WaitBegin { id, .. } => matches!(step.op, Op::WaitEnd { id: end, .. } if end == id),
+            // What a condition wait has given up is done with, too.
+            Op::Acquire { lock, id, .. } => {
+                let given_up = matches!(step.op, Op::WaitEnd { lock: up, .. } if up == lock);
+                !given_up && !ends.contains(&id)
+            }
             Op::Create(_) | Op::Join(_) => true,
-            Op::Release { .. } | Op::WaitEnd { .. } => false,
+            Op::Release { .. } | Op::WaitBegin { .. } | Op::WaitEnd { .. } => false,
         };
         let mut way: Vec<Step> =
             steps[..at].iter().copied().filter(|step| is_open(step.op)).collect();

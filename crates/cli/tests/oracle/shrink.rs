@@ -18,13 +18,13 @@ pub fn shrink(mut run: Run, fails: impl Fn(&Run) -> bool) -> Run {
 fn candidates(run: &Run) -> Vec<Run> {
     let steps = || run.threads.iter().flatten().map(|step| step.op);
     let threads = (0..run.threads.len()).filter(|&t| !run.threads[t].is_empty());
-    let without_thread = threads.filter_map(|thread| {
+    let without_thread = threads.map(|thread| {
         let mut smaller = take_out(run, |of, op| {
             of == thread || op == Op::Create(thread) || op == Op::Join(thread)
         });
         // Whom it created begins by itself.
         smaller.threads[thread].clear();
-        Some(smaller)
+        smaller
     });
     let ids = steps().filter_map(|op| match op {
         Op::Acquire { id, .. } | Op::WaitBegin { id, .. } => Some(id),

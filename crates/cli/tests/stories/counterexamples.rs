@@ -51,6 +51,17 @@ fn a_writer_that_holds_nothing_comes_between() {
     assert_eq!(verdict(story), ["likely recursive-locking: D"]);
 }
 
+/// Of two writers, one may be able to back out: the other counts.
+#[test]
+fn a_writer_for_good_counts_before_one_with_a_deadline() {
+    let story = "
+        writers B
+        T0: L(D) D(B) U(B) U(D)
+        T1: W(B) U(B)
+        T2: R(B) R(B) U(B) U(B)";
+    assert_eq!(verdict(story), ["likely recursive-locking: B"]);
+}
+
 /// One thread takes the same lock both ways: only the reading needs a writer between.
 #[test]
 fn a_writer_and_a_reader_are_not_one() {
@@ -87,4 +98,30 @@ fn a_condition_wait_comes_after_a_creation() {
         T1: L(A) L(Z) U(Z) U(A)";
     assert_eq!(verdict(without), ["ordered circular-dependency: Z A"]);
     assert_eq!(verdict("T0: L(A) CB(A) CE(A) U(A)"), NOTHING);
+}
+
+/// What contexts alone cannot rule out: no reordering of these very runs reaches the deadlock, but a run
+/// in which a thread does without something that it had done with on its way. They stay `likely`, as what
+/// a thread does before is often what it does the first time only.
+#[test]
+fn likely_beyond_the_reorderings() {
+    // T1 comes to A only once T0 has given it up, by taking it first with nothing else held.
+    let handshake = "
+        T0: L(A) F(T1) L(B) U(B) U(A)
+        T1: L(A) U(A) L(B) L(A) U(A) U(B)";
+    assert_eq!(verdict(handshake), ["likely circular-dependency: A B"]);
+    // All of T1 happens while T0 holds C, which T2 needs.
+    let held_across = "
+        T0: L(C) F(T1)
+        T1: L(A) L(B) U(B) U(A)
+        T0: J(T1) U(C)
+        T2: L(C) L(B) L(A) U(A) U(B) U(C)";
+    assert_eq!(verdict(held_across), ["likely circular-dependency: A B"]);
+    // The two deadlock in A and D before they can in A and C.
+    let found = verdict(
+        "T0: L(D) L(A) U(A) L(C) L(A) U(A) U(C) U(D)
+         T3: L(A) L(D) U(D) L(C) U(C) U(A)",
+    );
+    assert!(found.contains(&"likely circular-dependency: D A".into()), "{found:?}");
+    assert!(found.contains(&"likely circular-dependency: C A".into()), "{found:?}");
 }
