@@ -1,6 +1,9 @@
 //! Misuse that was met while it happened: what the report makes of the engine's rows, even of rows that
 //! no engine would write.
 
+use std::fs;
+use std::path::Path;
+
 use lockwright_cli::finding::Report;
 use lockwright_cli::report::text::{TextOptions, render};
 use lockwright_engines::lockdep::{Ident, Misuse};
@@ -130,4 +133,40 @@ fn rows_that_make_no_sense_are_survived() {
             render(&report, &PLAIN);
         }
     }
+}
+
+/// The words of every kind, without sources. `LOCKWRIGHT_BLESS=1` writes them anew.
+#[test]
+fn every_kind_reads_well() {
+    let mut text = String::new();
+    use finding_kind::*;
+    for kind in BAD_UNLOCK..=WAIT_CONTEXT {
+        let others: &[u32] = match kind {
+            BAD_UNLOCK => &[0, 2],
+            HELD_FREED | HELD_DESTROYED | HELD_INITIALISED | FORK_HELD | COND_MISMATCH => &[2],
+            EXIT_HELD | UNPINNED => &[1],
+            _ => &[0],
+        };
+        for &other in others {
+            let report = met(kind, |what| {
+                what.other_thread = other;
+                if other == 0 {
+                    what.other_stack = 0;
+                }
+                what.detail = if kind == COND_MISMATCH { 0x4000 } else { 0 };
+                if kind == UNSAFE_CALL {
+                    (what.addr, what.ident, what.detail) = (unsafe_call::STDIO, Ident::NONE, 15);
+                }
+            });
+            let finding = render(&report, &PLAIN);
+            text += finding.split("lockwright: ").next().unwrap();
+        }
+    }
+    let home = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let path = home.join("tests/golden/misuse.txt");
+    if std::env::var_os("LOCKWRIGHT_BLESS").is_some() {
+        fs::write(&path, &text).unwrap();
+    }
+    let expected = fs::read_to_string(&path).unwrap_or_default();
+    assert!(text == expected, "{} differs; LOCKWRIGHT_BLESS=1 writes it anew", path.display());
 }
