@@ -120,6 +120,12 @@ fn a_pinned_lock_must_not_be_released() {
 }
 
 #[test]
+fn a_pinned_lock_must_not_be_given_up_in_a_wait() {
+    let run = told("annotated.c", "pinwait");
+    assert_eq!(run.verdicts(), [("unpinned", "likely")], "{}", run.stderr);
+}
+
+#[test]
 fn pins_nest() {
     clean(&told("annotated.c", "unpinned"));
 }

@@ -10,6 +10,7 @@
  *   assert     assertions that fail, one of each
  *   asserted   assertions that hold
  *   pin        a pinned lock is released
+ *   pinwait    a condition wait gives a pinned lock up
  *   unpinned   unpinned first
  *   wait       a lock that sleeps, taken inside one that spins
  *   waited     the other way round
@@ -165,6 +166,14 @@ int main(int argc, char **argv)
 		cookie = lw_pin(&a);
 		pthread_mutex_unlock(&a);
 		pthread_mutex_lock(&a);
+		lw_unpin(&a, cookie);
+		pthread_mutex_unlock(&a);
+	} else if (!strcmp(what, "pinwait")) {
+		static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+		struct timespec past = {0, 0};
+		pthread_mutex_lock(&a);
+		cookie = lw_pin(&a);
+		pthread_cond_timedwait(&never, &a, &past);
 		lw_unpin(&a, cookie);
 		pthread_mutex_unlock(&a);
 	} else if (!strcmp(what, "unpinned")) {
