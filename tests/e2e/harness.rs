@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -194,13 +195,9 @@ pub fn frames(finding: &Value) -> impl Iterator<Item = &Value> {
 
 /// A program to be run natively.
 pub fn native(program: impl AsRef<OsStr>) -> Job {
-    Job {
-        command: Command::new(program),
-        stdin: Vec::new(),
-        json: None,
-        scratch: Scratch::new(),
-        keep: false,
-    }
+    let mut command = Command::new(program);
+    with_default_signals(&mut command);
+    Job { command, stdin: Vec::new(), json: None, scratch: Scratch::new(), keep: false }
 }
 
 /// A program to be run under `lockwright check`.
@@ -228,7 +225,21 @@ pub fn tool() -> Command {
     {
         command.env_remove(name);
     }
+    with_default_signals(&mut command);
     command
+}
+
+/// Whoever runs the tests in the background may have them ignore SIGINT and SIGQUIT; what is ignored is
+/// inherited.
+fn with_default_signals(command: &mut Command) {
+    // SAFETY: signal is async-signal-safe, and changes the child alone.
+    unsafe {
+        command.pre_exec(|| {
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            libc::signal(libc::SIGQUIT, libc::SIG_DFL);
+            Ok(())
+        });
+    }
 }
 
 /// Any command line, run to its end.
