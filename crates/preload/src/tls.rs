@@ -18,6 +18,11 @@ const _: () = assert!(offset_of!(Thread, base) == 24);
 global_asm!(
     ".section .tdata,\"awT\",@progbits",
     ".balign 8",
+    // Global, since code in any compilation unit refers to them; hidden, since nobody else may.
+    ".globl lockwright_thread",
+    ".hidden lockwright_thread",
+    ".globl lockwright_detached",
+    ".hidden lockwright_detached",
     ".type lockwright_thread, @object",
     ".size lockwright_thread, 16",
     "lockwright_thread:",
