@@ -55,14 +55,10 @@ pub trait Identify {
 
 /// glibc's `__kind` of a mutex (offset 16): the type in the low bits.
 pub mod mutex_kind {
-    /// PTHREAD_MUTEX_NORMAL, the default.
-    pub const NORMAL: i32 = 0;
     /// PTHREAD_MUTEX_RECURSIVE.
     pub const RECURSIVE: i32 = 1;
     /// PTHREAD_MUTEX_ERRORCHECK.
     pub const ERRORCHECK: i32 = 2;
-    /// PTHREAD_MUTEX_ADAPTIVE_NP.
-    pub const ADAPTIVE: i32 = 3;
     /// Bits of the type.
     pub const TYPE: i32 = 3;
     /// Robust; uses the list that the stamp would lie in.
@@ -100,8 +96,9 @@ impl Identify for pthread_mutex_t {
     unsafe fn is_plain(this: *const Self) -> bool {
         // SAFETY: the caller's promise.
         let kind = unsafe { kind_of(this) };
-        kind & mutex_kind::SPECIAL == 0
-            && matches!(kind & mutex_kind::TYPE, mutex_kind::NORMAL | mutex_kind::ADAPTIVE)
+        // A recursive one too: taking it again is counted and makes no chain, so a chain that is known
+        // never has it twice. An error-checking one can: the attempt is recorded before it fails.
+        kind & mutex_kind::SPECIAL == 0 && kind & mutex_kind::TYPE != mutex_kind::ERRORCHECK
     }
 
     unsafe fn can_stamp(this: *const Self) -> bool {

@@ -48,6 +48,14 @@ pub fn bad_unlock(thread: &mut ThreadState, addr: u64, ident: Ident, locked: boo
     tell(thread, &what);
 }
 
+/// As [`released_oddly`], for the innermost held lock.
+#[cold]
+pub fn top_released_oddly(thread: &mut ThreadState) {
+    if let Some(addr) = thread.held().last().map(|held| held.addr) {
+        released_oddly(thread, addr);
+    }
+}
+
 /// The thread has unlocked a lock that it holds, but not the innermost, or one that its last owner left
 /// behind when it died.
 #[cold]

@@ -246,11 +246,11 @@ pub unsafe extern "C-unwind" fn unlock(m: Mutex, _site: u64) -> c_int {
     }
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_mutex_unlock(m) };
-    // The mutex may be gone by now: only its address is used.
+    // The mutex may be gone by now: even its address comes from the entry.
     if result != 0 || thread.release_top() {
         return result;
     }
-    misuse::released_oddly(thread, m as u64);
+    misuse::top_released_oddly(thread);
     result
 }
 
