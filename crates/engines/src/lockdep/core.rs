@@ -282,13 +282,18 @@ impl Core {
 
     /// The context of any lock of a class taken at a site with nothing held.
     fn site(&mut self, lock: &Acquire, flags: u16, capture: Capture<'_>) -> u32 {
-        let mut row = Node {
+        let row = Node {
             class: lock.ident.class(),
             mode: lock.mode,
             flags,
             site: lock.site,
             ..Node::default()
         };
+        self.node_here(row, capture)
+    }
+
+    /// The context `row`, with the stack of the call if it is new.
+    fn node_here(&mut self, mut row: Node, capture: Capture<'_>) -> u32 {
         let key = node_key(&row);
         if let Some(id) = self.nodes.get(&self.writer, key) {
             return id;
@@ -369,18 +374,13 @@ impl Core {
     }
 
     fn wait_node(&mut self, thread: &mut ThreadState, wait: &Acquire, capture: Capture<'_>) -> u32 {
-        let mut row = Node {
+        let row = Node {
             parent: self.place_held(thread),
             mode: wait.mode,
             site: wait.site,
             ..Node::default()
         };
-        let key = node_key(&row);
-        if let Some(id) = self.nodes.get(&self.writer, key) {
-            return id;
-        }
-        row.stack = self.captured(capture);
-        self.push_node(row, key)
+        self.node_here(row, capture)
     }
 
     /// Gives every held lock its own context and returns the innermost one's.

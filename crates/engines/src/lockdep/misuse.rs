@@ -170,12 +170,4 @@ impl Core {
             self.misuse(thread, &what, now_ns, &mut *capture);
         }
     }
-
-    /// Where the calling thread acquired the lock at `addr`, if it holds it.
-    pub fn stack_of_held(&self, thread: &ThreadState, addr: u64) -> u32 {
-        thread
-            .find(addr)
-            .and_then(|i| self.writer.get::<Node>(thread.held()[i as usize - 1].node))
-            .map_or(0, |node| node.stack)
-    }
 }

@@ -230,24 +230,7 @@ impl ThreadState {
     /// it is another; then call [`ThreadState::release`].
     #[inline(always)]
     pub fn release_innermost(&mut self, addr: u64) -> bool {
-        let top = self.top();
-        // SAFETY: the top is an entry, or "nothing held", whose addr is 0.
-        unsafe {
-            if (*top).addr != addr {
-                return false;
-            }
-            if (*top).recursion != 0 {
-                if (*top).recursion & CLOSER != 0 {
-                    return false;
-                }
-                (*top).recursion -= 1;
-                return true;
-            }
-            AtomicU64::from_ptr(&raw mut (*top).addr).store(0, Relaxed);
-            compiler_fence(SeqCst);
-            self.set_top(top.sub(1));
-        }
-        true
+        self.is_innermost(addr) && self.release_top()
     }
 
     /// Takes the innermost held lock off, which is known to be the one released
@@ -258,7 +241,11 @@ impl ThreadState {
         // SAFETY: the top is an entry.
         unsafe {
             if (*top).recursion != 0 {
-                return self.release_innermost((*top).addr);
+                if (*top).recursion & CLOSER != 0 {
+                    return false;
+                }
+                (*top).recursion -= 1;
+                return true;
             }
             AtomicU64::from_ptr(&raw mut (*top).addr).store(0, Relaxed);
             compiler_fence(SeqCst);
