@@ -90,37 +90,38 @@ unsafe fn acquire(
     watch::acquire(thread, lock, blocking, try_lock, block)
 }
 
+/// A read acquisition; `timed` is 0 or [`mode::TIMED`].
+#[inline(always)]
+unsafe fn read(l: RwLock, site: u64, timed: u16, block: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: forwarded.
+    unsafe { acquire(l, site, reader(l) | timed, || real::pthread_rwlock_tryrdlock(l), block) }
+}
+
+/// A write acquisition; `timed` is 0 or [`mode::TIMED`].
+#[inline(always)]
+unsafe fn write(l: RwLock, site: u64, timed: u16, block: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: forwarded.
+    unsafe { acquire(l, site, timed, || real::pthread_rwlock_trywrlock(l), block) }
+}
+
 pub unsafe extern "C-unwind" fn rdlock(l: RwLock, site: u64) -> c_int {
     // SAFETY: forwarded.
-    unsafe {
-        let try_lock = || real::pthread_rwlock_tryrdlock(l);
-        acquire(l, site, reader(l), try_lock, || real::pthread_rwlock_rdlock(l))
-    }
+    unsafe { read(l, site, 0, || real::pthread_rwlock_rdlock(l)) }
 }
 
 pub unsafe extern "C-unwind" fn wrlock(l: RwLock, site: u64) -> c_int {
     // SAFETY: forwarded.
-    unsafe {
-        let try_lock = || real::pthread_rwlock_trywrlock(l);
-        acquire(l, site, 0, try_lock, || real::pthread_rwlock_wrlock(l))
-    }
+    unsafe { write(l, site, 0, || real::pthread_rwlock_wrlock(l)) }
 }
 
 pub unsafe extern "C-unwind" fn timedrdlock(l: RwLock, t: *const timespec, site: u64) -> c_int {
     // SAFETY: forwarded.
-    unsafe {
-        let try_lock = || real::pthread_rwlock_tryrdlock(l);
-        let block = || real::pthread_rwlock_timedrdlock(l, t);
-        acquire(l, site, reader(l) | mode::TIMED, try_lock, block)
-    }
+    unsafe { read(l, site, mode::TIMED, || real::pthread_rwlock_timedrdlock(l, t)) }
 }
 
 pub unsafe extern "C-unwind" fn timedwrlock(l: RwLock, t: *const timespec, site: u64) -> c_int {
     // SAFETY: forwarded.
-    unsafe {
-        let try_lock = || real::pthread_rwlock_trywrlock(l);
-        acquire(l, site, mode::TIMED, try_lock, || real::pthread_rwlock_timedwrlock(l, t))
-    }
+    unsafe { write(l, site, mode::TIMED, || real::pthread_rwlock_timedwrlock(l, t)) }
 }
 
 pub unsafe extern "C-unwind" fn clockrdlock(
@@ -130,11 +131,7 @@ pub unsafe extern "C-unwind" fn clockrdlock(
     site: u64,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe {
-        let try_lock = || real::pthread_rwlock_tryrdlock(l);
-        let block = || real::pthread_rwlock_clockrdlock(l, clock, t);
-        acquire(l, site, reader(l) | mode::TIMED, try_lock, block)
-    }
+    unsafe { read(l, site, mode::TIMED, || real::pthread_rwlock_clockrdlock(l, clock, t)) }
 }
 
 pub unsafe extern "C-unwind" fn clockwrlock(
@@ -144,11 +141,7 @@ pub unsafe extern "C-unwind" fn clockwrlock(
     site: u64,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe {
-        let try_lock = || real::pthread_rwlock_trywrlock(l);
-        let block = || real::pthread_rwlock_clockwrlock(l, clock, t);
-        acquire(l, site, mode::TIMED, try_lock, block)
-    }
+    unsafe { write(l, site, mode::TIMED, || real::pthread_rwlock_clockwrlock(l, clock, t)) }
 }
 
 unsafe fn acquired_by_try(l: RwLock, site: u64, mode: u16) {

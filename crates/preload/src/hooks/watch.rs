@@ -113,9 +113,7 @@ fn before_slowly(thread: &mut ThreadState, addr: u64, ident: Ident, mode: u16, s
         let mut probe = thread.probe(ident, mode, site);
         if !probe.is_hit() {
             let entered = state::with_core(|core| {
-                if modules::find(site).is_none() {
-                    modules::cover(core, &[site]);
-                }
+                modules::cover(core, &[site]);
                 core.enter(thread, &lock, probe, &mut unwind::capture)
             });
             match entered {
