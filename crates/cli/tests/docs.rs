@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use lockwright_ledger::MAGIC;
 use lockwright_ledger::layout::{HEADER_BYTES, Header, MAX_EXTENTS, MAX_TABLES, TableHeader};
+use lockwright_ledger::rows::meter::Metered;
 use lockwright_ledger::rows::{Held, Thread};
 
 fn root() -> PathBuf {
@@ -103,8 +104,7 @@ fn number(text: &str, after: &str) -> usize {
 /// The generated part of docs/ledger-format.md.
 fn ledger_tables() -> String {
     let mut out = String::new();
-    let (layout_rs, rows_rs) =
-        (read("crates/ledger/src/layout.rs"), read("crates/ledger/src/rows.rs"));
+    let layout_rs = read("crates/ledger/src/layout.rs");
 
     let all = items(layout_rs.split("#[cfg(test)]").next().unwrap());
     let mut layout_items = all.iter();
@@ -115,7 +115,15 @@ fn ledger_tables() -> String {
     out = out.replace("HEADER\n", "");
     out += &values(&all);
 
-    let all = items(&rows_rs);
+    for rows_rs in ["crates/ledger/src/rows.rs", "crates/ledger/src/rows/meter.rs"] {
+        out += &row_tables(&layout_rs, &items(&read(rows_rs)));
+    }
+    out
+}
+
+/// The tables of one source file of rows, and its constants.
+fn row_tables(layout_rs: &str, all: &[Item]) -> String {
+    let mut out = String::new();
     let mut row_items = all.iter().skip_while(|item| !item.line.starts_with("row! {"));
     while let Some(item) = row_items.next() {
         if let Some((name, rest)) = item.line.split_once(" in ")
@@ -133,13 +141,18 @@ fn ledger_tables() -> String {
             assert_eq!(size, bytes, "{name}");
             write!(out, "\n## Table {id}: {table_name}\n\n{}\n", item.doc).unwrap();
             write!(out, "{bytes} bytes, {base} rows in the first extent.\n\n{table}").unwrap();
-        } else if item.line.starts_with("pub struct Held") {
+        } else if let Some(name) = item.line.strip_prefix("pub struct ")
+            && let Some(expected) = [("Held", size_of::<Held>()), ("Metered", size_of::<Metered>())]
+                .into_iter()
+                .find_map(|(element, size)| name.starts_with(&format!("{element} ")).then_some(size))
+        {
             let (table, size) = fields(&mut row_items, 0);
-            assert_eq!(size, size_of::<Held>());
-            write!(out, "\n## `Held`\n\n{}\n\n{table}", item.doc).unwrap();
+            assert_eq!(size, expected);
+            let name = name.trim_end_matches(" {");
+            write!(out, "\n## `{name}`\n\n{}\n\n{table}", item.doc).unwrap();
         }
     }
-    out + &values(&all)
+    out + &values(all)
 }
 
 /// The constants in modules: enumerations and bits.
@@ -147,8 +160,11 @@ fn values(items: &[Item]) -> String {
     let mut out = String::new();
     let mut items = items.iter();
     while let Some(item) = items.next() {
-        let Some(name) = item.line.strip_prefix("pub mod ") else { continue };
-        let name = name.trim_end_matches(" {");
+        let Some(name) =
+            item.line.strip_prefix("pub mod ").and_then(|name| name.strip_suffix(" {"))
+        else {
+            continue;
+        };
         write!(out, "\n### `{name}`\n\n{}\n\n| value | name | |\n|---|---|---|\n", item.doc)
             .unwrap();
         for item in items.by_ref().take_while(|item| item.line != "}") {

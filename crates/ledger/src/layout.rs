@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 pub const MAGIC: u64 = u64::from_le_bytes(*b"LOCKWRGT");
 
 /// Raised whenever a row or the header changes shape. A reader accepts exactly its own.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// Everything is allocated in whole pages of this size.
 pub const PAGE: usize = 4096;
@@ -54,6 +54,22 @@ pub enum TableId {
     Syncs = 13,
     /// [`crate::rows::Order`]
     Orders = 14,
+    /// [`crate::rows::meter::Site`]
+    Sites = 20,
+    /// [`crate::rows::meter::Cell`]
+    Cells = 21,
+    /// [`crate::rows::meter::Bucket`]
+    Buckets = 22,
+    /// [`crate::rows::meter::Carry`]
+    Carries = 23,
+    /// [`crate::rows::meter::Blame`]
+    Blames = 24,
+    /// [`crate::rows::meter::Board`]
+    Boards = 25,
+    /// [`crate::rows::meter::Readers`]
+    Readers = 26,
+    /// [`crate::rows::meter::Meter`]
+    Meters = 27,
 }
 
 /// One slot of the table directory.
@@ -97,6 +113,18 @@ pub mod process_state {
 pub mod engines {
     /// The lock-order validator.
     pub const LOCKDEP: u32 = 1;
+    /// The lock statistics.
+    pub const LOCKMETER: u32 = 2;
+}
+
+/// What lockmeter's times are measured with ([`Header::clock`]).
+pub mod clock {
+    /// Nothing is.
+    pub const NONE: u32 = 0;
+    /// The processor's time-stamp counter.
+    pub const TSC: u32 = 1;
+    /// CLOCK_MONOTONIC, in nanoseconds.
+    pub const MONOTONIC: u32 = 2;
 }
 
 /// Why watching stopped before the process did ([`Header::stopped`]).
@@ -156,8 +184,15 @@ pub struct Header {
     pub cmdline: [AtomicU32; 2],
     /// Counted when the module table changes: a stack's [`crate::rows::Stack::epoch`] refers to it.
     pub epoch: AtomicU32,
-    /// Not used; keeps what follows 8-aligned.
-    pub reserved: AtomicU32,
+    /// One of [`clock`].
+    pub clock: AtomicU32,
+    /// The clock's reading at two moments, for its rate: ticks, then CLOCK_MONOTONIC in nanoseconds;
+    /// first at start, then as late as possible.
+    pub clock_pairs: [AtomicU64; 4],
+    /// One hold in so many is timed; 1: all, 0: none.
+    pub hold_sample: AtomicU32,
+    /// 1 where lockmeter keeps the instances of a class apart.
+    pub by_instance: AtomicU32,
     /// The table directory, indexed by [`TableId`].
     pub tables: [TableHeader; MAX_TABLES],
 }

@@ -12,6 +12,7 @@
 
 #![cfg_attr(not(feature = "reader"), no_std)]
 
+pub mod histogram;
 pub mod layout;
 pub mod rows;
 pub mod writer;

@@ -84,6 +84,10 @@ pub struct HeaderValues {
     pub exe: Text,
     pub cmdline: Text,
     pub epoch: u32,
+    pub clock: u32,
+    pub clock_pairs: [u64; 4],
+    pub hold_sample: u32,
+    pub by_instance: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -194,6 +198,10 @@ impl Ledger {
             exe: text_at(field!(exe)),
             cmdline: text_at(field!(cmdline)),
             epoch: u32_at(b, field!(epoch)),
+            clock: u32_at(b, field!(clock)),
+            clock_pairs: std::array::from_fn(|i| u64_at(b, field!(clock_pairs) + 8 * i)),
+            hold_sample: u32_at(b, field!(hold_sample)),
+            by_instance: u32_at(b, field!(by_instance)),
         };
         let mut tables = [Table::default(); crate::layout::MAX_TABLES];
         for (i, table) in tables.iter_mut().enumerate() {

@@ -55,6 +55,8 @@ macro_rules! row {
     };
 }
 
+pub mod meter;
+
 row! {
     /// A loaded object: what turns a return address into a file and an offset.
     Module in Modules x 64 = 64 bytes {
@@ -171,10 +173,20 @@ row! {
         handler_sp: u64,
         /// Signals that the thread blocks: bit `n - 1` for signal `n`. Changes.
         blocked_signals: u64,
+        /// Times the thread told others of something by no release of a lock. Changes.
+        shared: u64,
+        /// When it made `births`: its segment, and how much it had given up, 32 bits each. Changes.
+        births_in: u64,
+        /// Instances of the locks that it made last and that only it can know, as long as it has given up
+        /// nothing since `births_in`. Changes.
+        births: [u32; 4],
         /// Not used.
-        reserved: [u64; 7],
+        reserved: [u64; 3],
     }
 }
+
+/// Elements of [`Thread::births`].
+pub const BIRTHS: usize = 4;
 
 /// Values of [`Segment::kind`].
 pub mod segment_kind {
@@ -406,7 +418,8 @@ row! {
         flags: u16,
         /// Stack of the first acquisition in this context.
         stack: u32,
-        /// Return address of the lock call.
+        /// Return address of the lock call. Where functions are called for the lock that they return with,
+        /// a hash of the return addresses from there to the one that wanted it, with bit 63 set.
         site: u64,
         /// First of the list of [`Evidence`], 0 if none. Changes.
         evidence: u32,
@@ -425,6 +438,11 @@ pub mod node_flag {
     pub const TRUNCATED: u16 = 1;
     /// Acquired in a signal's handler.
     pub const IN_HANDLER: u16 = 2;
+    /// The held lock next to it on the path was new: nobody but the thread that made and holds it could
+    /// know it. The bits above say the same of the [`NEWS`] - 1 held locks further out.
+    pub const NEW: u16 = 1 << 8;
+    /// Held locks of which it is recorded.
+    pub const NEWS: u32 = 8;
 }
 
 row! {
@@ -609,7 +627,7 @@ pub struct Held {
     pub addr: u64,
     /// Chain key of everything held up to and including this lock.
     pub key: u64,
-    /// Return address of the lock call.
+    /// As [`Node::site`].
     pub site: u64,
     /// Instance.
     pub inst: u32,
@@ -625,9 +643,12 @@ pub struct Held {
     pub recursion: u32,
     /// Where it was pinned ([`Stack`]), 0 if it is not.
     pub pin: u32,
+    /// The writer's own, where the acquisition decides whether a call site is a wrapper's.
+    pub trial: [u64; 2],
 }
 
-const _: () = assert!(core::mem::size_of::<Held>() == 48);
+// One cache line.
+const _: () = assert!(core::mem::size_of::<Held>() == 64);
 
 /// Bits of [`Held::flags`].
 pub mod held_flag {

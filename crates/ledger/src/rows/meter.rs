@@ -1,0 +1,282 @@
+//! Rows of lockmeter: where locks are taken, what each thread counted there, and who waited for whom.
+//!
+//! Times are in ticks of the clock that [`crate::Header::clock`] names. A number that an interval or
+//! a count is added to is only ever touched by one thread at a time, in one instruction: a reader of a
+//! running or killed process sees it old or new.
+
+use super::{Row, TableId};
+use crate::histogram::RUN;
+
+/// Bits of [`Site::flags`].
+pub mod site_flag {
+    /// The acquisition came from a condition wait, which takes its mutex back.
+    pub const COND_REACQUIRE: u16 = 1;
+}
+
+row! {
+    /// A call site of a lock: where locks of one class are taken in one way. For a wait that is for no
+    /// lock (condition, semaphore, barrier, join) the class is 0 or the mutex', and `wait` tells.
+    Site in Sites x 128 = 48 bytes {
+        /// Class of the lock, 0 if it is none.
+        class: u32,
+        /// Instance of the lock if instances are kept apart, else 0.
+        inst: u32,
+        /// [`super::mode`]: READ, or one of the waits' bits.
+        mode: u16,
+        /// [`site_flag`] bits.
+        flags: u16,
+        /// One of [`wait_kind`]; 0 for a lock.
+        wait: u32,
+        /// Stack of the first acquisition there.
+        stack: u32,
+        /// Return address of the call; a hash of several, where wrappers were skipped.
+        site: u64,
+        /// Address of the lock that was taken there first; of the only one where `inst` is not 0.
+        addr: u64,
+        /// Not used.
+        reserved: u64,
+    }
+}
+
+/// Values of [`Site::wait`]: what is waited for, where that is no lock.
+pub mod wait_kind {
+    /// It is a lock.
+    pub const LOCK: u32 = 0;
+    /// A condition variable; the class is that of its mutex.
+    pub const COND: u32 = 1;
+    /// A semaphore.
+    pub const SEMAPHORE: u32 = 2;
+    /// A barrier.
+    pub const BARRIER: u32 = 3;
+    /// The end of a thread.
+    pub const JOIN: u32 = 4;
+    /// A call that may sleep (I/O, poll, sleep), made with a lock held.
+    pub const BLOCKING_CALL: u32 = 5;
+}
+
+row! {
+    /// What the threads that had one [`Meter`] counted at one [`Site`]. All fields but the first two
+    /// change.
+    Cell in Cells x 64 = 192 bytes {
+        /// The site.
+        site: u32,
+        /// Acquisitions begun that were not given up, the one under way included. For a wait: waits.
+        acquisitions: u64,
+        /// Holds that were timed.
+        holds: u64,
+        /// Their sum.
+        hold_ticks: u64,
+        /// The longest of them.
+        hold_max: u64,
+        /// Of the acquisitions, how many had to wait. For a wait: waits that were not over at once.
+        contended: u64,
+        /// Sum of the waits, those that were given up included.
+        wait_ticks: u64,
+        /// Trylocks that found the lock held.
+        rejects: u64,
+        /// Addresses in the process of the [`Bucket`]s of holds used last, by the low three bits of
+        /// their run's number; 0 where there is none.
+        near: [u64; 8],
+        /// The longest wait.
+        wait_max: u64,
+        /// Of `wait_ticks`, what was spent spinning.
+        spin_ticks: u64,
+        /// Timed acquisitions that were given up.
+        timeouts: u64,
+        /// Most readers seen holding the lock at once by one that took it here.
+        readers_max: u32,
+        /// First of the list of [`Bucket`]s, 0 if none.
+        buckets: u32,
+        /// First of the list of [`Blame`] rows, 0 if none.
+        blame: u32,
+        /// Not used.
+        reserved: u32,
+        /// Not used.
+        reserved2: [u64; 3],
+    }
+}
+
+row! {
+    /// Some neighbouring buckets of a cell's histogram (see [`crate::histogram`]).
+    Bucket in Buckets x 128 = 80 bytes {
+        /// Next of the same cell, 0 if none. Changes.
+        next: u32,
+        /// Number of the run of buckets: bucket numbers divided by [`RUN`].
+        run: u16,
+        /// One of [`histogram_kind`].
+        kind: u16,
+        /// The cell.
+        cell: u32,
+        /// Counts, modulo 2^16; a [`Carry`] has the rest. Change.
+        counts: [u16; 32],
+    }
+}
+
+const _: () = assert!(RUN == 32);
+
+/// Values of [`Bucket::kind`].
+pub mod histogram_kind {
+    /// Holds.
+    pub const HOLD: u16 = 0;
+    /// Waits.
+    pub const WAIT: u16 = 1;
+}
+
+row! {
+    /// A count of a [`Bucket`] went over 2^16.
+    Carry in Carries x 32 = 16 bytes {
+        /// The bucket row.
+        bucket: u32,
+        /// Which of its counts.
+        index: u32,
+        /// How many times 2^16 were taken off. Changes.
+        times: u32,
+    }
+}
+
+row! {
+    /// Whom the waits of one cell were for; or, for `kind` NESTED, what was waited for while the cell's
+    /// lock was held.
+    Blame in Blames x 64 = 40 bytes {
+        /// The cell.
+        cell: u32,
+        /// The holder's site; for NESTED, the site of the inner wait. 0: unknown.
+        other: u32,
+        /// Next of the same cell, 0 if none.
+        next: u32,
+        /// One of [`blame_kind`].
+        kind: u32,
+        /// Not used.
+        reserved: u32,
+        /// Waits that it had a part in. Changes.
+        count: u64,
+        /// Its part of the waits. Changes.
+        ticks: u64,
+    }
+}
+
+/// Values of [`Blame::kind`].
+pub mod blame_kind {
+    /// `other` held the lock during `ticks` of the cell's waits.
+    pub const HOLDER: u32 = 0;
+    /// While the cell's lock was held, its holder waited at `other` for `ticks`.
+    pub const NESTED: u32 = 1;
+}
+
+/// Holder sites that a board tells apart; the rest are summed up under site 0.
+pub const BOARD_SITES: usize = 24;
+
+row! {
+    /// Who held a lock that somebody waits for, as sums that only grow: a waiter's own part is the
+    /// difference between the end and the beginning of its wait. Reused for another lock once nobody
+    /// waits.
+    Board in Boards x 16 = 336 bytes {
+        /// Waiters. Changes; 0: free to be used for another lock.
+        waiters: u32,
+        /// Address of the lock. Changes.
+        addr: u64,
+        /// Next board of the same hash, 0 if none.
+        next: u32,
+        /// Sites in use. Changes.
+        len: u32,
+        /// Guards the sums against holders of a read lock that come at once. Changes.
+        busy: u32,
+        /// Not used.
+        reserved: u32,
+        /// Holds by sites not told apart. Changes.
+        others: u64,
+        /// Not used.
+        reserved2: u64,
+        /// The sites. Change.
+        sites: [u32; 24],
+        /// How long each has held the lock while somebody waited. Change.
+        ticks: [u64; 24],
+    }
+}
+
+row! {
+    /// How readers of one rwlock overlapped.
+    Readers in Readers x 32 = 56 bytes {
+        /// Readers now. Changes.
+        now: u32,
+        /// Instance of the lock.
+        inst: u32,
+        /// Its class.
+        class: u32,
+        /// Most readers at once. Changes.
+        max: u32,
+        /// Not used.
+        reserved: u32,
+        /// When the first of them came. Changes.
+        since: u64,
+        /// Busy periods, from the first reader in to the last out, that are over. Changes.
+        periods: u64,
+        /// Their sum. Changes.
+        ticks: u64,
+        /// The longest. Changes.
+        max_ticks: u64,
+    }
+}
+
+row! {
+    /// What one thread at a time works on: its index of cells and the locks it holds. Handed to a later
+    /// thread when the thread ends, so that cells are as many as threads that live at once. Addresses
+    /// are the process's own.
+    Meter in Meters x 32 = 128 bytes {
+        /// The row's own id.
+        id: u32,
+        /// Address of the innermost [`Metered`]; equal to `base` where nothing is held. Changes.
+        top: u64,
+        /// Address of the last that fits. Changes.
+        limit: u64,
+        /// Address of the array; its first element stands for "nothing held". Changes.
+        base: u64,
+        /// Address of the index. Changes.
+        index: u64,
+        /// 64 less the binary logarithm of the index' size. Changes.
+        shift: u32,
+        /// Acquisitions until the next hold is timed, where holds are sampled. Changes.
+        countdown: u32,
+        /// File offset of the array at `base`. Changes.
+        held: u64,
+        /// Elements there. Changes.
+        capacity: u32,
+        /// Keys in the index. Changes.
+        keys: u32,
+        /// Events that found no room to be recorded. Changes.
+        lost: u64,
+        /// Next of the free ones, 0 if none. Changes.
+        next_free: u32,
+        /// Threads that have had it. Changes.
+        threads: u32,
+        /// Address of the memory for waits under way, 0 before the first. Changes.
+        waits: u64,
+        /// State of the sampling's random numbers. Changes.
+        random: u64,
+        /// Kernel id of the thread that has it, 0 if none. Changes.
+        tid: u32,
+        /// [`super::mode`] of what the thread waits for now, 0 if it does not. Changes.
+        waiting: u32,
+        /// Not used.
+        reserved: [u64; 3],
+    }
+}
+
+/// A lock held by a live thread: an element of the array at [`Meter::held`]. Not a table row; `addr` is
+/// stored last and cleared first.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Metered {
+    /// Address of the lock, 0 while the entry is being written.
+    pub addr: u64,
+    /// When it was acquired, 0 if this hold is not timed.
+    pub since: u64,
+    /// Address of the [`Cell`].
+    pub cell: u64,
+    /// Further acquisitions of a recursive mutex on top of the first.
+    pub recursion: u32,
+    /// What its release has to do beside; private to the engine.
+    pub flags: u32,
+}
+
+const _: () = assert!(core::mem::size_of::<Metered>() == 32);
