@@ -8,6 +8,7 @@ mod harness;
 
 mod annotations;
 mod classes;
+mod constructors;
 mod cxx;
 mod damaged;
 mod deadlocks;

@@ -13,7 +13,7 @@ use lockwright_engines::lockdep::{Core, Ident, Origin};
 use lockwright_ledger::rows::lock_kind;
 
 use crate::side_table::SideTable;
-use crate::{modules, real, state, unwind};
+use crate::{modules, real, state, tls, unwind};
 
 /// Random per ledger, never 0; what a stamp's magic is made of.
 static NONCE: AtomicU64 = AtomicU64::new(0);
@@ -298,13 +298,17 @@ unsafe fn new_lock<T: Identify>(
     {
         return core.new_lock(kind, Origin::Static { module, offset });
     }
-    core.new_lock(
-        kind,
-        match birth {
-            Birth::Init => Origin::Init(frames),
-            Birth::FirstAcquire => Origin::FirstAcquire(frames),
-        },
-    )
+    match birth {
+        Birth::Init => {
+            let ident = core.new_lock(kind, Origin::Init(frames))?;
+            // SAFETY: as `watch::thread`.
+            if let Some(thread) = unsafe { tls::get().as_mut() } {
+                thread.born(ident.inst());
+            }
+            Some(ident)
+        }
+        Birth::FirstAcquire => core.new_lock(kind, Origin::FirstAcquire(frames)),
+    }
 }
 
 /// Frames that make a class: enough to get past wrappers; the reader merges what they tell apart

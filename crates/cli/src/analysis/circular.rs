@@ -218,7 +218,7 @@ pub fn grade(level: Level, verdict: &Verdict) -> Grade {
         | Obstacle::Between(_)
         | Obstacle::Doubt(..) => Grade::Possible,
         Obstacle::Guard(..) => Grade::Guarded,
-        Obstacle::Order(..) => Grade::Ordered,
+        Obstacle::New(_) | Obstacle::Order(..) => Grade::Ordered,
         Obstacle::SameThread(..) => Grade::SingleThread,
     };
     // What was not looked at to the end is not excluded.
@@ -292,6 +292,7 @@ impl Found {
             Obstacle::Between(i) => Obstacle::Between(turned(i)),
             Obstacle::Doubt(i, j, node) => Obstacle::Doubt(turned(i), turned(j), node),
             Obstacle::Guard(i, j, node) => Obstacle::Guard(turned(i), turned(j), node),
+            Obstacle::New(i) => Obstacle::New(turned(i)),
             Obstacle::Order(i, j) => Obstacle::Order(turned(i), turned(j)),
             Obstacle::SameThread(i, j) => Obstacle::SameThread(turned(i), turned(j)),
         };
@@ -358,6 +359,12 @@ pub fn evidence(
             says.push(format!("{} and {} both hold {gate}", thread(i), thread(j)));
             says.push("the recorded paths never come without such a common lock".into());
         }
+        Obstacle::New(i) => {
+            let new = model.name(teller.lock_of(picks[i].context.held)).quoted();
+            let maker = thread(i);
+            says.push(format!("{new} was new: never released since its creation by {maker}"));
+            says.push(format!("{maker} had released nothing since, so nobody else could know it"));
+        }
         Obstacle::Order(i, j) => says.push(ordered(teller, &picks[i], &picks[j])),
         Obstacle::SameThread(i, _) => {
             let mine = picks.iter().filter(|pick| pick.thread == picks[i].thread).count();
@@ -415,6 +422,10 @@ fn help(
         (Grade::Guarded, Obstacle::Guard(_, _, node)) => says.push(format!(
             "harmless while every path holds {}; one order would not need it",
             teller.model.name(teller.lock_of(node)).quoted()
+        )),
+        (Grade::Ordered, Obstacle::New(i)) => says.push(format!(
+            "harmless while nobody else learns of {} before it is first released",
+            cast.names[i].quoted()
         )),
         (Grade::Ordered, _) => says.push("harmless while the threads stay ordered so".into()),
         (Grade::SingleThread, _) => {

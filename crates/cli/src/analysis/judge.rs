@@ -59,6 +59,8 @@ pub enum Obstacle {
     Doubt(usize, usize, u32),
     /// Steps `.0` and `.1` hold a common lock, which is that of node `.2`.
     Guard(usize, usize, u32),
+    /// What step `.0` holds was new: no other thread could know it and wait for it.
+    New(usize),
     /// Step `.0` happens before step `.1`.
     Order(usize, usize),
     /// Steps `.0` and `.1` are the same thread's.
@@ -72,7 +74,7 @@ impl Obstacle {
             Self::Timeout(_) => 1,
             Self::Unrecorded(_) | Self::Truncated(_) | Self::Between(_) | Self::Doubt(..) => 2,
             Self::Guard(..) => 3,
-            Self::Order(..) => 4,
+            Self::New(_) | Self::Order(..) => 4,
             Self::SameThread(..) => 5,
         }
     }
@@ -108,13 +110,15 @@ pub struct Shape {
     takers: Vec<Pick>,
     timed: bool,
     truncated: bool,
+    /// What is held was new.
+    new: bool,
     /// There were more takers than `takers`.
     more: bool,
 }
 
 /// The shapes of an edge, those that make the most serious cycles first.
 pub fn shapes(model: &Model<'_>, contexts: &[Context]) -> Vec<Shape> {
-    let mut index: HashMap<(u64, bool, bool, bool), usize> = HashMap::new();
+    let mut index: HashMap<(u64, [bool; 4]), usize> = HashMap::new();
     let mut shapes: Vec<Shape> = Vec::new();
     for &context in contexts {
         let Some(node) = model.trie.node(context.acquired) else { continue };
@@ -122,7 +126,8 @@ pub fn shapes(model: &Model<'_>, contexts: &[Context]) -> Vec<Shape> {
         let truncated = model.trie.is_cut(context.acquired);
         // A reader needs a writer between where a writer does not: one does not stand for the other.
         let reads = is_read(node.mode);
-        let key = (model.trie.held_set(context.acquired), timed, truncated, reads);
+        let new = model.trie.is_new(context.acquired, context.held);
+        let key = (model.trie.held_set(context.acquired), [timed, truncated, reads, new]);
         let at = match index.get(&key) {
             Some(&at) => at,
             None if shapes.len() == MAX_SHAPES => {
@@ -133,7 +138,7 @@ pub fn shapes(model: &Model<'_>, contexts: &[Context]) -> Vec<Shape> {
             }
             None => {
                 index.insert(key, shapes.len());
-                shapes.push(Shape { takers: vec![], timed, truncated, more: false });
+                shapes.push(Shape { takers: vec![], timed, truncated, new, more: false });
                 shapes.len() - 1
             }
         };
@@ -156,7 +161,7 @@ pub fn shapes(model: &Model<'_>, contexts: &[Context]) -> Vec<Shape> {
         shape.takers.sort_by_key(|taker| (taker.segment, taker.context));
         shape.takers.dedup_by_key(|taker| taker.segment);
     }
-    shapes.sort_by_key(|shape| (shape.timed, shape.truncated));
+    shapes.sort_by_key(|shape| (shape.new, shape.timed, shape.truncated));
     shapes
 }
 
@@ -224,7 +229,8 @@ impl<'m, 'a> Judge<'m, 'a> {
         looks: &mut Budget,
     ) -> Option<(Obstacle, Vec<Pick>)> {
         let better = |obstacle: Obstacle| least.is_none_or(|least| obstacle.compare(least).is_lt());
-        let own = self.gate(shapes).or_else(|| {
+        let new = shapes.iter().position(|shape| shape.new).map(Obstacle::New);
+        let own = new.or_else(|| self.gate(shapes)).or_else(|| {
             let truncated = shapes.iter().position(|shape| shape.truncated);
             let timed = shapes.iter().position(|shape| shape.timed);
             truncated.map(Obstacle::Truncated).or(timed.map(Obstacle::Timeout))

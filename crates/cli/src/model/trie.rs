@@ -119,6 +119,17 @@ impl Trie {
         self.cut.get(id as usize).copied().unwrap_or(true)
     }
 
+    /// Whether nobody but the thread itself could know the lock of `held`, on the path to `id`, when it
+    /// acquired `id`.
+    pub fn is_new(&self, id: u32, held: u32) -> bool {
+        let flags = self.node(id).map_or(0, |node| node.flags);
+        flags >= node_flag::NEW
+            && self
+                .held(id)
+                .zip(0..node_flag::NEWS)
+                .any(|((at, _), k)| at == held && flags & node_flag::NEW << k != 0)
+    }
+
     /// Segments that took the context `id`.
     pub fn segments(&self, id: u32) -> &[u32] {
         match self.first.get(id as usize..id as usize + 2) {

@@ -6,6 +6,7 @@ mod grades;
 mod listing;
 mod misuse;
 mod nesting;
+mod new_locks;
 mod online;
 mod order;
 mod processes;

@@ -13,7 +13,8 @@
 //! to read), `C` condition wait, or `CB` its begin and `CE` its end, `F` create, `J` join, `JB` begin to
 //! wait for a join, `E` end. Every operation is a call site of its own unless `L(A)@7` says which.
 //!
-//! `UU` unlocks what is not held, `N` initialises what is. `SPINS(A)` and `SLEEPS(A)` say how `A`'s class
+//! `NEW(A)` initialises `A` in the thread (else it is there from the beginning). `UU` unlocks what is not
+//! held, `N` initialises what is. `SPINS(A)` and `SLEEPS(A)` say how `A`'s class
 //! waits.
 //!
 //! Signals: `O(10)` has signal 10 open from here on (handled by the program, not blocked in the thread),
@@ -235,6 +236,11 @@ impl Story {
             "U" => {
                 let addr = self.lock(name).addr;
                 assert!(self.thread(thread).release(addr), "{thread} does not hold {name}");
+            }
+            "NEW" => {
+                assert!(!self.locks.contains_key(name), "{name} is there already");
+                let inst = self.lock(name).ident.inst();
+                self.thread(thread).born(inst);
             }
             "SPINS" | "SLEEPS" => {
                 let ident = self.lock(name).ident;

@@ -252,11 +252,13 @@ impl Core {
         let is_idle = thread.is_idle();
         // A handler's acquisition is a context of its own, with its own stack.
         let flags = if thread.in_signal() == 0 { 0 } else { node_flag::IN_HANDLER };
+        let mut new = 0;
         let node = if is_idle {
             self.site(lock, flags, capture)
         } else {
             let parent = self.place_held(thread);
-            let node = self.nested(parent, lock, flags, thread.segment(), &mut *capture);
+            new = self.new_on_path(thread, parent);
+            let node = self.nested(parent, lock, flags | new, thread.segment(), &mut *capture);
             self.check_wait_context(thread, lock, capture);
             node
         };
@@ -269,7 +271,10 @@ impl Core {
         if thread.in_signal() != 0 || thread.open_signals() != 0 {
             self.note_usage(thread, lock, node);
         }
-        thread.remember(probe.key, node);
+        // The same chain is another context once others know the locks in it.
+        if new == 0 {
+            thread.remember(probe.key, node);
+        }
         Probe { key: probe.key, node, hit: true }
     }
 

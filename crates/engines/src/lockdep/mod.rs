@@ -15,6 +15,7 @@
 //! [`ThreadState::abandon`]; its release [`ThreadState::release`].
 
 mod annotate;
+mod birth;
 mod core;
 mod key;
 mod misuse;
@@ -25,6 +26,7 @@ mod walk;
 
 pub use self::annotate::MAX_NAME;
 pub use self::core::{Core, Origin};
+pub use self::birth::Stretch;
 pub use self::misuse::{Holder, Misuse};
 pub use self::order::Round;
 pub use self::signals::Interrupted;

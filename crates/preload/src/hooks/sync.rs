@@ -13,6 +13,14 @@ use crate::{real, state, tls};
 type Barrier = *mut pthread_barrier_t;
 type Semaphore = *mut sem_t;
 
+/// What the thread does next may be how others learn of what it made.
+fn shares() {
+    // SAFETY: as `watch::thread`.
+    if let Some(thread) = unsafe { tls::get().as_mut() } {
+        thread.shares();
+    }
+}
+
 /// Objects that the engine still wants to hear of.
 static LISTENED: SideTable = SideTable::new();
 
@@ -47,6 +55,7 @@ pub unsafe extern "C-unwind" fn barrier_init(
 }
 
 pub unsafe extern "C-unwind" fn barrier_wait(b: Barrier, _site: u64) -> c_int {
+    shares();
     let Some(thread) = listened(b as u64) else {
         // SAFETY: forwarded.
         return unsafe { real::pthread_barrier_wait(b) };
@@ -84,6 +93,7 @@ pub unsafe extern "C-unwind" fn sem_init(
 }
 
 pub unsafe extern "C-unwind" fn sem_post(s: Semaphore, _site: u64) -> c_int {
+    shares();
     // In a handler, a post is by whoever sent the signal.
     if let Some(thread) = listened(s as u64) {
         let goes_on = state::with_core(|core| core.sem_posts(thread, s as u64));

@@ -102,7 +102,11 @@ pub unsafe extern "C-unwind" fn wait_end(object: u64, _site: u64) -> c_int {
 }
 
 pub unsafe extern "C-unwind" fn complete(object: u64, site: u64) -> c_int {
-    let Some(thread) = watch::thread().filter(|thread| !thread.is_idle()) else { return 0 };
+    let Some(thread) = watch::thread() else { return 0 };
+    thread.shares();
+    if thread.is_idle() {
+        return 0;
+    }
     // SAFETY: only its address is used.
     let Some(ident) = (unsafe { completion(object) }).filter(|_| object != 0) else { return 0 };
     let lock = Acquire { addr: object, ident, mode: 0, site };
