@@ -5,6 +5,8 @@
  *   lifetime rwlock       a rwlock destroyed while another thread reads
  *   lifetime initialised  initialised again while another thread holds it
  *   lifetime used         locked after it was destroyed
+ *   lifetime tried        tried for after it was destroyed
+ *   lifetime read         a rwlock read-locked after another thread has destroyed it
  *   lifetime freed        its memory is freed while another thread holds it
  *   lifetime unmapped     its memory is unmapped while another thread holds it
  *   lifetime clean        destroyed unlocked, initialised again, used, freed, unmapped: as it should be
@@ -46,6 +48,20 @@ static void *reader(void *arg)
 	sem_post(&holds);
 	sem_wait(&leave);
 	return NULL;
+}
+
+static void *janitor(void *arg)
+{
+	(void)arg;
+	pthread_setname_np(pthread_self(), "janitor");
+	pthread_rwlock_destroy(&session->table);
+	return NULL;
+}
+
+static void look_up(void)
+{
+	pthread_rwlock_rdlock(&session->table);
+	pthread_rwlock_unlock(&session->table);
 }
 
 static pthread_t begin(void *(*run)(void *))
@@ -112,6 +128,15 @@ int main(int argc, char **argv)
 	} else if (!strcmp(how, "used")) {
 		pthread_mutex_destroy(&session->lock);
 		pthread_mutex_lock(&session->lock);
+	} else if (!strcmp(how, "tried")) {
+		pthread_mutex_destroy(&session->lock);
+		pthread_mutex_trylock(&session->lock);
+	} else if (!strcmp(how, "read")) {
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, janitor, NULL);
+		pthread_join(thread, NULL);
+		look_up();
 	} else if (!strcmp(how, "freed")) {
 		begin(user);
 		free(session);

@@ -144,7 +144,9 @@ fn row_tables(layout_rs: &str, all: &[Item]) -> String {
         } else if let Some(name) = item.line.strip_prefix("pub struct ")
             && let Some(expected) = [("Held", size_of::<Held>()), ("Metered", size_of::<Metered>())]
                 .into_iter()
-                .find_map(|(element, size)| name.starts_with(&format!("{element} ")).then_some(size))
+                .find_map(|(element, size)| {
+                    name.starts_with(&format!("{element} ")).then_some(size)
+                })
         {
             let (table, size) = fields(&mut row_items, 0);
             assert_eq!(size, expected);

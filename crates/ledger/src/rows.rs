@@ -517,7 +517,8 @@ pub mod finding_kind {
     pub const DEADLOCK: u8 = 1;
     /// A thread waits for a lock that it holds itself.
     pub const SELF_DEADLOCK: u8 = 2;
-    /// A lock was unlocked that the thread does not hold; `other_thread` does, if it is not 0.
+    /// A lock was unlocked that the thread does not hold; `other_thread` does, if it is not 0. `detail` is
+    /// the error that the call failed with: not 0 if the lock itself knows its owner.
     pub const BAD_UNLOCK: u8 = 3;
     /// Memory was freed or unmapped with a lock in it that `other_thread` holds.
     pub const HELD_FREED: u8 = 4;
@@ -525,7 +526,7 @@ pub mod finding_kind {
     pub const HELD_DESTROYED: u8 = 5;
     /// A lock was initialised again that `other_thread` holds.
     pub const HELD_INITIALISED: u8 = 6;
-    /// A destroyed lock was used.
+    /// A destroyed lock was used; `other_thread` destroyed it at `other_stack`.
     pub const USE_AFTER_DESTROY: u8 = 7;
     /// A thread ended that holds the lock.
     pub const EXIT_HELD: u8 = 8;

@@ -6,7 +6,7 @@
 //! A stamp is two words: magic (nonce ^ address) and instance | class << 32. A copied lock carries
 //! another address' magic, so it is a new lock too.
 
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::*};
 
 use libc::{pthread_mutex_t, pthread_rwlock_t};
 use lockwright_engines::lockdep::{Core, Ident, Origin};
@@ -34,6 +34,10 @@ pub trait Identify {
     const IDENT: usize;
     /// The object has room for a stamp at all.
     const STAMPABLE: bool = true;
+    /// Offset of 32 bits that are free once the object is destroyed.
+    const DESTROYED_STACK: usize;
+    /// Offset of 16 bits that are free once the object is destroyed.
+    const DESTROYED_THREAD: usize;
     /// One of [`lock_kind`], from the object's own memory.
     ///
     /// # Safety
@@ -83,6 +87,10 @@ impl Identify for pthread_mutex_t {
     // __list, used for robust mutexes only.
     const MAGIC: usize = 24;
     const IDENT: usize = 32;
+    // __count, and __spins. glibc marks a destroyed mutex in __kind and looks at nothing else, except at
+    // __nusers when it is destroyed again.
+    const DESTROYED_STACK: usize = 4;
+    const DESTROYED_THREAD: usize = 20;
 
     unsafe fn kind(this: *const Self) -> u8 {
         // SAFETY: the caller's promise.
@@ -112,6 +120,9 @@ impl Identify for pthread_rwlock_t {
     const MAGIC: usize = 40;
     // __pad3 and __pad4.
     const IDENT: usize = 16;
+    // In __pad1.
+    const DESTROYED_STACK: usize = 36;
+    const DESTROYED_THREAD: usize = 34;
 
     unsafe fn kind(this: *const Self) -> u8 {
         // SAFETY: the caller's promise; `__flags` at offset 48.
@@ -318,18 +329,47 @@ const CLASS_FRAMES: usize = 12;
 /// What a destroyed lock's magic differs by, so that its use is noticed.
 const DESTROYED: u64 = 0x5a5a_0000_0000_0000;
 
-/// The identity that a lock had when it was destroyed, if nothing has been written there since.
+/// What is left of a destroyed lock.
+#[derive(Clone, Copy)]
+pub struct Destroyed {
+    /// The identity that it had.
+    pub ident: Ident,
+    /// Row of the thread that destroyed it, 0 if not known.
+    pub thread: u32,
+    /// Where, 0 if not known.
+    pub stack: u32,
+}
+
+/// The lock that was destroyed here, if nothing has been written there since.
 ///
 /// # Safety
 /// `this` points to such an object.
-pub unsafe fn destroyed<T: Identify>(this: *const T) -> Option<Ident> {
+pub unsafe fn destroyed<T: Identify>(this: *const T) -> Option<Destroyed> {
     if !T::STAMPABLE {
         return None;
     }
     // SAFETY: the caller's promise.
     let (magic, ident) = unsafe { (word(this, T::MAGIC), word(this, T::IDENT)) };
-    (magic.load(Relaxed) == NONCE.load(Relaxed) ^ this as u64 ^ DESTROYED)
-        .then(|| Ident(ident.load(Relaxed)))
+    // Acquire pairs with the Release in `forget`: the rest was there first.
+    if magic.load(Acquire) != NONCE.load(Relaxed) ^ this as u64 ^ DESTROYED {
+        return None;
+    }
+    // SAFETY: as above.
+    let (stack, thread) = unsafe { destroyed_by(this) };
+    let (stack, thread) = (stack.load(Relaxed), thread.load(Relaxed).into());
+    Some(Destroyed { ident: Ident(ident.load(Relaxed)), thread, stack })
+}
+
+/// Where a destroyed lock keeps the stack of its end, and the thread.
+unsafe fn destroyed_by<T: Identify>(this: *const T) -> (&'static AtomicU32, &'static AtomicU16) {
+    let at = this.cast_mut();
+    // SAFETY: the caller vouches for the object; the offsets of `Identify` are aligned in it.
+    unsafe {
+        (
+            AtomicU32::from_ptr(at.byte_add(T::DESTROYED_STACK).cast()),
+            AtomicU16::from_ptr(at.byte_add(T::DESTROYED_THREAD).cast()),
+        )
+    }
 }
 
 /// Takes all stamps out of memory that is about to be freed. Says whether one was a lock's that is
@@ -360,16 +400,23 @@ pub unsafe fn unstamp_all(block: *mut u8, len: usize) -> bool {
     taken
 }
 
-/// The lock's life is over.
+/// The lock's life is over; its memory keeps where, and by which thread.
 ///
 /// # Safety
 /// `this` points to such an object, or what is left of it after its destroy function.
 pub unsafe fn forget<T: Identify>(this: *const T) {
     // SAFETY: the caller's promise.
     if T::STAMPABLE && unsafe { stamped(this) }.is_some() {
-        // SAFETY: as above; the stamp's bytes are ours as long as it is there.
+        // SAFETY: the calling thread's state, or null.
+        let own = unsafe { crate::tls::get().as_ref() }.map_or(0, |thread| thread.id());
+        // SAFETY: as above; the stamp's bytes are ours as long as it is there, and these are free now.
         unsafe {
-            word(this, T::MAGIC).store(NONCE.load(Relaxed) ^ this as u64 ^ DESTROYED, Relaxed);
+            let (stack, thread) = destroyed_by(this);
+            stack.store(crate::hooks::place(), Relaxed);
+            // Of a thread beyond the 65,535th only the place is known.
+            thread.store(own.try_into().unwrap_or(0), Relaxed);
+            // Pairs with the Acquire in `destroyed`.
+            word(this, T::MAGIC).store(NONCE.load(Relaxed) ^ this as u64 ^ DESTROYED, Release);
         }
     } else if UNSTAMPED.get(this as u64).is_some() {
         state::with_core(|_| UNSTAMPED.remove(this as u64));
@@ -401,13 +448,20 @@ unsafe fn layout_holds() -> bool {
         let mut good = kind_of(m) == mutex_kind::RECURSIVE
             && blank(word(m, pthread_mutex_t::MAGIC))
             && blank(word(m, pthread_mutex_t::IDENT));
+        let (count, spins) = destroyed_by(m);
         stamp(m, ident);
         good &= real::pthread_mutex_lock(m) == 0
             && real::pthread_mutex_trylock(m) == 0
+            && count.load(Relaxed) == 2
             && real::pthread_mutex_unlock(m) == 0
             && real::pthread_mutex_unlock(m) == 0
-            && stamped(m) == Some(ident);
-        real::pthread_mutex_destroy(m);
+            && stamped(m) == Some(ident)
+            && real::pthread_mutex_destroy(m) == 0;
+        // Written to, it is as destroyed as before.
+        count.store(7, Relaxed);
+        spins.store(7, Relaxed);
+        good &=
+            real::pthread_mutex_trylock(m) == libc::EINVAL && real::pthread_mutex_destroy(m) == 0;
 
         let mut rwlock: pthread_rwlock_t = core::mem::zeroed();
         let l = &raw mut rwlock;
@@ -418,6 +472,8 @@ unsafe fn layout_holds() -> bool {
         good &= pthread_rwlock_t::kind(l) == lock_kind::RWLOCK_WRITER
             && blank(word(l, pthread_rwlock_t::MAGIC))
             && blank(word(l, pthread_rwlock_t::IDENT));
+        let (stack, thread) = destroyed_by(l);
+        good &= stack.swap(7, Relaxed) == 0 && thread.swap(7, Relaxed) == 0;
         stamp(l, ident);
         good &= real::pthread_rwlock_rdlock(l) == 0
             && real::pthread_rwlock_unlock(l) == 0

@@ -102,8 +102,13 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             "misuse\n{:?}\n{}\n{}\n{}",
             self.kind,
             self.cast.infos[0].class,
-            // Where threads end says nothing.
-            model.place(if self.kind == Kind::ExitWithLockHeld { 0 } else { self.row.stack }),
+            model.place(match self.kind {
+                // Where threads end says nothing.
+                Kind::ExitWithLockHeld => 0,
+                // One destruction too early has many uses after it.
+                Kind::UseAfterDestroy if self.row.other_stack != 0 => 0,
+                _ => self.row.stack,
+            }),
             model.place(self.row.other_stack),
         );
         let finding = Finding {
@@ -145,7 +150,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
     fn title(&self) -> String {
         let name = self.name();
         match self.kind {
-            Kind::BadUnlockBalance if self.another().is_some() => {
+            Kind::BadUnlockBalance if self.another().is_some() || self.refusal().is_some() => {
                 format!("{name} is unlocked by a thread that does not hold it")
             }
             Kind::BadUnlockBalance => format!("{name} is unlocked while nobody holds it"),
@@ -186,6 +191,15 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         }
     }
 
+    /// How the lock itself answered a wrong unlock.
+    fn refusal(&self) -> Option<String> {
+        match self.row.detail {
+            0 => None,
+            EPERM => Some("the call failed with EPERM and changed nothing".into()),
+            other => Some(format!("the call failed with error {other}")),
+        }
+    }
+
     fn condvar(&self) -> Option<String> {
         let name = self.teller.model.variable_at(self.row.addr)?;
         Some(Named { name, is_symbol: true }.quoted())
@@ -198,12 +212,17 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             None => format!("{who} held it itself at that moment"),
         };
         match self.kind {
-            Kind::BadUnlockBalance => match self.another() {
-                Some(other) => vec![
+            Kind::BadUnlockBalance => match (self.another(), self.refusal()) {
+                (Some(other), refusal) => vec![
                     format!("{other} took it and had not unlocked it"),
-                    "what an unlock by another thread does is undefined".into(),
+                    refusal.unwrap_or("what an unlock by another thread does is undefined".into()),
                 ],
-                None => vec![
+                (None, Some(refusal)) if self.other.is_some() => vec![
+                    format!("{who} took it, but the mutex names another thread as its owner"),
+                    format!("{refusal}: a forked child's thread has an id of its own"),
+                ],
+                (None, Some(refusal)) => vec![format!("{who} did not hold it"), refusal],
+                (None, None) => vec![
                     format!("{who} did not hold it, and it was not locked"),
                     "what an unlock of an unlocked lock does is undefined".into(),
                 ],
@@ -221,7 +240,13 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                     .into(),
             ],
             Kind::UseAfterDestroy => vec![
-                "nothing initialised it again in between".into(),
+                match &self.other {
+                    Some(by) if self.row.other_thread != 0 => format!(
+                        "{} destroyed it, and nothing initialised it again in between",
+                        words::thread(&by.thread)
+                    ),
+                    _ => "nothing initialised it again in between".into(),
+                },
                 "what the use of a destroyed lock does is undefined".into(),
             ],
             Kind::ExitWithLockHeld => vec![
@@ -344,7 +369,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         let Some(other) = &self.other else { return steps };
         // A lock that the thread itself took is among what it holds, with its place.
         let told = |held: &HeldLock| held.lock == Some(0);
-        let is_taking = self.kind != Kind::Unpinned;
+        let is_taking = !matches!(self.kind, Kind::Unpinned | Kind::UseAfterDestroy);
         if is_taking && steps[0].held.iter().any(told) && other.thread == self.thread {
             return steps;
         }
@@ -352,6 +377,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             Kind::ExitWithLockHeld => return steps,
             Kind::CondvarMutexMismatch => (1, WAITS),
             Kind::Unpinned => (0, "pinned"),
+            Kind::UseAfterDestroy => (0, "destroyed"),
             Kind::InconsistentState => (0, "calls outside"),
             Kind::ForkWithLockHeld => (0, "took in the parent process"),
             _ => (0, "took"),
@@ -403,6 +429,9 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         Step { thread: self.thread.clone(), lock: 0, action, held, stack: model.stack(stack) }
     }
 }
+
+/// The error of an unlock by a thread that is not the owner.
+const EPERM: u64 = 1;
 
 /// What a thread does to the mutex of a condition wait.
 const WAITS: &str = "waits on a condition variable with";

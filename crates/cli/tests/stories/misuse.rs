@@ -37,6 +37,7 @@ fn both_sides_are_told() {
         (HELD_FREED, "held-lock-freed", "frees", "took"),
         (HELD_DESTROYED, "held-lock-destroyed", "destroys", "took"),
         (HELD_INITIALISED, "held-lock-initialised", "initialises", "took"),
+        (USE_AFTER_DESTROY, "use-after-destroy", "uses after its destruction", "destroyed"),
     ] {
         let report = met(kind, |_| {});
         assert_eq!(told(&report), [format!("likely {name}: A")]);
@@ -63,6 +64,26 @@ fn one_side_alone() {
         let report = met(kind, alone);
         assert_eq!(told(&report), [format!("likely {name}: A")]);
         assert_eq!(actions(&report), [(1, action)], "{name}");
+    }
+}
+
+#[test]
+fn an_unlock_that_the_lock_refuses_has_failed() {
+    let refused = |other: u32| {
+        let report = met(finding_kind::BAD_UNLOCK, |what| {
+            (what.detail, what.other_thread) = (1, other);
+            if other == 0 {
+                what.other_stack = 0;
+            }
+        });
+        assert_eq!(told(&report), ["likely bad-unlock-balance: A"]);
+        report.findings[0].evidence.clone()
+    };
+    for (other, why) in [(2, "(T2) took it"), (0, "(T1) did not hold it"), (1, "(T1) took it, but")]
+    {
+        let evidence = refused(other);
+        assert!(evidence[0].contains(why), "{evidence:?}");
+        assert!(evidence[1].contains("EPERM"), "{evidence:?}");
     }
 }
 
@@ -143,6 +164,7 @@ fn every_kind_reads_well() {
     for kind in BAD_UNLOCK..=WAIT_CONTEXT {
         let others: &[u32] = match kind {
             BAD_UNLOCK => &[0, 2],
+            USE_AFTER_DESTROY => &[0, 2],
             HELD_FREED | HELD_DESTROYED | HELD_INITIALISED | FORK_HELD | COND_MISMATCH => &[2],
             EXIT_HELD | UNPINNED => &[1],
             _ => &[0],

@@ -25,8 +25,8 @@ mod thread;
 mod walk;
 
 pub use self::annotate::MAX_NAME;
-pub use self::core::{Core, Origin};
 pub use self::birth::Stretch;
+pub use self::core::{Core, Origin};
 pub use self::misuse::{Holder, Misuse};
 pub use self::order::Round;
 pub use self::signals::Interrupted;

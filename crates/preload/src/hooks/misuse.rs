@@ -1,6 +1,8 @@
 //! Tells the engine of misuse: the rare paths of the wrappers end here.
 
-use lockwright_engines::lockdep::{Acquire, Holder, Ident, Misuse, ThreadState};
+use core::ffi::c_int;
+
+use lockwright_engines::lockdep::{Acquire, Holder, Ident, MAX_FRAMES, Misuse, ThreadState};
 use lockwright_ledger::rows::finding_kind;
 
 use super::fork::Left;
@@ -48,11 +50,32 @@ pub fn bad_unlock(thread: &mut ThreadState, addr: u64, ident: Ident, locked: boo
     tell(thread, &what);
 }
 
-/// As [`released_oddly`], for the innermost held lock.
+/// The call that should have unlocked failed with `error`, which says that the thread does not own the
+/// lock: whoever holds it still does.
 #[cold]
-pub fn top_released_oddly(thread: &mut ThreadState) {
-    if let Some(addr) = thread.held().last().map(|held| held.addr) {
-        released_oddly(thread, addr);
+pub fn unlock_refused(thread: &mut ThreadState, addr: u64, ident: Ident, error: c_int) {
+    let holder = state::with_core(|core| core.holder_in(addr, addr + 1)).flatten();
+    let what = Misuse {
+        other_thread: holder.map_or(0, |holder| holder.thread),
+        other_stack: holder.map_or(0, |holder| holder.stack),
+        detail: error as u64,
+        ..Misuse::new(finding_kind::BAD_UNLOCK, addr, ident)
+    };
+    tell(thread, &what);
+}
+
+/// The innermost held lock was to be unlocked, and that was no usual release: the call failed, or the
+/// entry takes a closer look.
+#[cold]
+pub fn top_unlocked_oddly(thread: &mut ThreadState, result: c_int) {
+    let Some(&held) = thread.held().last() else { return };
+    match result {
+        0 => released_oddly(thread, held.addr),
+        // To the lock its owner is a kernel thread id, and a forked child's is another than its parent's.
+        libc::EPERM => {
+            unlock_refused(thread, held.addr, Ident::new(held.inst, held.class), result);
+        }
+        _ => {}
     }
 }
 
@@ -98,8 +121,29 @@ pub fn if_held(thread: &mut ThreadState, kind: u8, from: u64, to: u64) {
 
 /// A destroyed lock is used.
 #[cold]
-pub fn used_after_destroy(thread: &mut ThreadState, addr: u64, ident: Ident) {
-    tell(thread, &Misuse::new(finding_kind::USE_AFTER_DESTROY, addr, ident));
+pub fn used_after_destroy(
+    thread: &mut ThreadState,
+    addr: u64,
+    destroyed: &crate::identity::Destroyed,
+) {
+    let what = Misuse {
+        other_thread: destroyed.thread,
+        other_stack: destroyed.stack,
+        ..Misuse::new(finding_kind::USE_AFTER_DESTROY, addr, destroyed.ident)
+    };
+    tell(thread, &what);
+}
+
+/// Stack of the calling thread's place, 0 if it cannot be kept.
+#[cold]
+pub fn place() -> u32 {
+    let mut frames = [0; MAX_FRAMES];
+    let n = unwind::capture(&mut frames);
+    let stack = state::with_core(|core| {
+        crate::modules::cover(core, &frames[..n]);
+        core.stack(&frames[..n])
+    });
+    stack.unwrap_or(0)
 }
 
 /// In a forked child: the thread is about to wait for a lock that another thread of the parent held at

@@ -18,6 +18,7 @@ pub mod watch;
 
 pub use fork::{inherited, register as register_fork};
 pub use guarded::note_lock;
+pub use misuse::place;
 pub use thread::ended as thread_ended;
 
 use core::arch::naked_asm;

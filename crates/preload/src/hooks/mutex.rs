@@ -230,6 +230,10 @@ pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64) -> c_int {
         }
         watch::tried(m as u64, ident, mode::TRY, site, thread);
     }
+    if result == libc::EINVAL {
+        // Tells if it was destroyed.
+        let _ = watch::subject(m);
+    }
     result
 }
 
@@ -247,10 +251,10 @@ pub unsafe extern "C-unwind" fn unlock(m: Mutex, _site: u64) -> c_int {
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_mutex_unlock(m) };
     // The mutex may be gone by now: even its address comes from the entry.
-    if result != 0 || thread.release_top() {
+    if result == 0 && thread.release_top() {
         return result;
     }
-    misuse::top_released_oddly(thread);
+    misuse::top_unlocked_oddly(thread, result);
     result
 }
 
@@ -262,6 +266,12 @@ unsafe fn unlock_otherwise(m: Mutex) -> c_int {
         // SAFETY: forwarded.
         return unsafe { real::pthread_mutex_unlock(m) };
     };
+    // SAFETY: the caller's mutex.
+    if let Some(destroyed) = unsafe { identity::destroyed(m) } {
+        misuse::used_after_destroy(thread, m as u64, &destroyed);
+        // SAFETY: forwarded.
+        return unsafe { real::pthread_mutex_unlock(m) };
+    }
     let held = thread.find(m as u64).is_some();
     // SAFETY: the caller's mutex, still locked.
     let (locked, known) = unsafe { (held || is_locked(m), identity::known(m)) };
@@ -273,12 +283,12 @@ unsafe fn unlock_otherwise(m: Mutex) -> c_int {
     };
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_mutex_unlock(m) };
-    if held && result == 0 {
-        misuse::released_oddly(thread, m as u64);
-    } else if let Some(ident) = ident
-        && result == 0
-    {
-        misuse::bad_unlock(thread, m as u64, ident, locked);
+    match (result, ident) {
+        (0, _) if held => misuse::released_oddly(thread, m as u64),
+        (0, Some(ident)) => misuse::bad_unlock(thread, m as u64, ident, locked),
+        // A mutex that checks who owns it.
+        (libc::EPERM, Some(ident)) => misuse::unlock_refused(thread, m as u64, ident, result),
+        _ => {}
     }
     result
 }

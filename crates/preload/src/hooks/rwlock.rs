@@ -191,6 +191,12 @@ pub unsafe extern "C-unwind" fn unlock(l: RwLock, _site: u64) -> c_int {
 /// Not the innermost, or not held at all.
 #[cold]
 unsafe fn unlock_otherwise(l: RwLock, thread: &mut ThreadState) -> c_int {
+    // SAFETY: the caller's lock.
+    if let Some(destroyed) = unsafe { identity::destroyed(l) } {
+        misuse::used_after_destroy(thread, l as u64, &destroyed);
+        // SAFETY: forwarded.
+        return unsafe { real::pthread_rwlock_unlock(l) };
+    }
     // Who it is must be asked before it may be gone.
     // SAFETY: the caller's lock.
     let (locked, known) = unsafe { (is_locked(l), identity::known(l)) };

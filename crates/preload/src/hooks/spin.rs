@@ -1,9 +1,10 @@
 //! pthread_spin_*: four bytes have no room for a stamp, so these are known by address.
 
 use core::ffi::c_int;
+use core::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 use libc::pthread_spinlock_t;
-use lockwright_engines::lockdep::Acquire;
+use lockwright_engines::lockdep::{Acquire, ThreadState};
 use lockwright_ledger::rows::{finding_kind, lock_kind, mode};
 
 use super::misuse;
@@ -22,6 +23,8 @@ impl Identify for SpinLock {
     const MAGIC: usize = 0;
     const IDENT: usize = 0;
     const STAMPABLE: bool = false;
+    const DESTROYED_STACK: usize = 0;
+    const DESTROYED_THREAD: usize = 0;
 
     unsafe fn kind(_: *const Self) -> u8 {
         lock_kind::SPIN
@@ -91,21 +94,56 @@ pub unsafe extern "C-unwind" fn trylock(l: Spin, site: u64) -> c_int {
     result
 }
 
+/// The word of a spinlock that is free, which the C library defines for each architecture.
+fn free_word() -> c_int {
+    /// As [`free_word`] has found it, or [`UNKNOWN`].
+    static WORD: AtomicI32 = AtomicI32::new(UNKNOWN);
+    /// No value of a spinlock.
+    const UNKNOWN: c_int = c_int::MIN;
+    // Relaxed: whoever finds it finds the same.
+    if WORD.load(Relaxed) == UNKNOWN {
+        let mut lock = 0;
+        // SAFETY: a lock of our own.
+        unsafe { real::pthread_spin_init(&raw mut lock, 0) };
+        WORD.store(lock, Relaxed);
+    }
+    WORD.load(Relaxed)
+}
+
+/// Not the innermost, or not held at all.
+#[cold]
+unsafe fn unlock_otherwise(l: Spin, thread: &mut ThreadState) -> c_int {
+    // SAFETY: the caller's lock.
+    let is_free = unsafe { l.cast_const().read_volatile() } == free_word();
+    let is_unlocked = is_free && thread.find(l as u64).is_none();
+    // SAFETY: the caller's lock.
+    let ident = match unsafe { identity::known(this(l)) } {
+        // Nobody has locked it yet: that is the news.
+        // SAFETY: as above.
+        None if is_unlocked => unsafe { identity::identify(this(l), Birth::FirstAcquire) },
+        known => known,
+    };
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_spin_unlock(l) };
+    match ident {
+        Some(ident) if is_unlocked => misuse::bad_unlock(thread, l as u64, ident, false),
+        _ => watch::released(thread, l as u64, ident),
+    }
+    result
+}
+
 pub unsafe extern "C-unwind" fn unlock(l: Spin, _site: u64) -> c_int {
     // SAFETY: as `watch::thread`.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else {
         // SAFETY: forwarded.
         return unsafe { real::pthread_spin_unlock(l) };
     };
-    let ident = match thread.is_innermost(l as u64) {
-        true => None,
-        // SAFETY: the caller's lock.
-        false => unsafe { identity::known(this(l)) },
-    };
-    // SAFETY: forwarded.
-    let result = unsafe { real::pthread_spin_unlock(l) };
-    if result == 0 {
-        watch::released(thread, l as u64, ident);
+    if thread.is_innermost(l as u64) {
+        // SAFETY: forwarded.
+        let result = unsafe { real::pthread_spin_unlock(l) };
+        watch::released(thread, l as u64, None);
+        return result;
     }
-    result
+    // SAFETY: forwarded.
+    unsafe { unlock_otherwise(l, thread) }
 }

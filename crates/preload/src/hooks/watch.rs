@@ -83,8 +83,8 @@ pub fn subject<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState,
 fn unknown<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState, Ident)> {
     let thread = thread()?;
     // SAFETY: as in `subject`.
-    if let Some(ident) = unsafe { identity::destroyed(lock) } {
-        misuse::used_after_destroy(thread, lock as u64, ident);
+    if let Some(destroyed) = unsafe { identity::destroyed(lock) } {
+        misuse::used_after_destroy(thread, lock as u64, &destroyed);
         return None;
     }
     // SAFETY: as in `subject`.

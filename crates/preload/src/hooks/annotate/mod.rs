@@ -273,6 +273,8 @@ macro_rules! by_address {
             const MAGIC: usize = 0;
             const IDENT: usize = 0;
             const STAMPABLE: bool = false;
+            const DESTROYED_STACK: usize = 0;
+            const DESTROYED_THREAD: usize = 0;
 
             unsafe fn kind(_: *const Self) -> u8 {
                 $kind
