@@ -9,6 +9,7 @@ pub mod finding;
 pub mod ledger_dir;
 pub mod listing;
 pub mod manual;
+pub mod meter;
 pub mod model;
 pub mod progress;
 pub mod report;

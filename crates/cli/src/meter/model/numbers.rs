@@ -1,0 +1,84 @@
+//! What is counted and timed of a lock, and what follows from it.
+
+use super::histogram::Histogram;
+
+/// Times of one sort: holds, waits, busy periods.
+#[derive(Clone, Debug, Default)]
+pub struct Times {
+    /// How many.
+    pub count: u64,
+    /// Their exact sum, ns.
+    pub total_ns: f64,
+    /// The longest, exact, ns.
+    pub max_ns: f64,
+    /// How they are distributed; within 0.8 % each.
+    pub histogram: Histogram,
+}
+
+impl Times {
+    /// Their mean; `None` of nothing.
+    pub fn mean_ns(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.total_ns / self.count as f64)
+    }
+
+    /// The time that `percent` of them do not exceed; `None` if the distribution is not known.
+    pub fn percentile_ns(&self, percent: f64) -> Option<f64> {
+        // A bucket's middle may lie above everything in it.
+        self.histogram.percentile_ns(percent).map(|ns| ns.min(self.max_ns))
+    }
+
+    /// Takes `other` in.
+    pub fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.total_ns += other.total_ns;
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.histogram.add(&other.histogram);
+    }
+}
+
+/// What was measured of a lock at a site, or of several taken together.
+#[derive(Clone, Debug, Default)]
+pub struct Numbers {
+    /// Acquisitions, the tries that succeeded included.
+    pub acquisitions: u64,
+    /// Those that had to wait.
+    pub contended: u64,
+    /// Trylocks that found the lock held. Not among the acquisitions.
+    pub rejects: u64,
+    /// Timed acquisitions that were given up. Not among the acquisitions.
+    pub timeouts: u64,
+    /// How long it was held in all, ns: exact, or estimated from [`Times::mean_ns`] where holds were
+    /// sampled; holds under way at the end of the measurement included.
+    pub hold_ns: f64,
+    /// The holds that were timed and are over.
+    pub hold: Times,
+    /// Holds under way at the end of the measurement.
+    pub held: u64,
+    /// The waits that are over, those that were given up included.
+    pub wait: Times,
+    /// What of the waits was spent spinning, ns; the rest was slept.
+    pub spin_ns: f64,
+    /// Most readers at once that an acquisition here met, itself included.
+    pub readers_max: u64,
+}
+
+impl Numbers {
+    /// Part of the acquisitions that had to wait, 0 to 1.
+    pub fn contended_part(&self) -> f64 {
+        if self.acquisitions == 0 { 0.0 } else { self.contended as f64 / self.acquisitions as f64 }
+    }
+
+    /// Takes `other` in.
+    pub fn add(&mut self, other: &Self) {
+        self.acquisitions += other.acquisitions;
+        self.contended += other.contended;
+        self.rejects += other.rejects;
+        self.timeouts += other.timeouts;
+        self.hold_ns += other.hold_ns;
+        self.hold.add(&other.hold);
+        self.held += other.held;
+        self.wait.add(&other.wait);
+        self.spin_ns += other.spin_ns;
+        self.readers_max = self.readers_max.max(other.readers_max);
+    }
+}
