@@ -168,6 +168,15 @@ fn own_locks_are_unlocked_by_their_holder() {
 }
 
 #[test]
+fn memory_that_is_freed_takes_its_own_locks_with_it() {
+    let run = told("annotated_own.cc", "freed");
+    clean(&run);
+    assert_eq!(run.count("locks"), 4, "two more than are named: {}", run.stderr);
+    let run = told("annotated_own.cc", "held");
+    assert_eq!(run.verdicts(), [("held-lock-freed", "likely")], "{}", run.stderr);
+}
+
+#[test]
 fn own_locks_that_deadlock_are_reported_while_they_do() {
     let run = check(annotated("annotated_own.cc")).arg("deadlock").run();
     assert_eq!(run.verdicts(), [("circular-dependency", "deadlocked")], "{}", run.stderr);

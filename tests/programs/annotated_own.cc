@@ -7,9 +7,12 @@
  *   recursive  taken again by its holder, as it may be
  *   deadlock   it happens
  *   unlock     released twice
+ *   freed      its memory freed, without its end having been told of, and used for another
+ *   held       its memory freed while it is held
  */
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <lockwright.h>
 #include <mutex>
@@ -97,6 +100,21 @@ void meet_inside()
 		std::this_thread::yield();
 }
 
+/* Two lives at one address, as malloc has it. */
+void live_twice(bool held)
+{
+	for (int life = 0; life < 2; life++) {
+		void *lock = std::malloc(sizeof(OwnLock));
+		lw_acquire(lock, LW_EXCLUSIVE);
+		lw_acquired(lock);
+		if (!held)
+			lw_release(lock);
+		std::free(lock);
+		if (held)
+			break;
+	}
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -151,6 +169,8 @@ int main(int argc, char **argv)
 		rates.lock();
 		rates.unlock();
 		rates.unlock();
+	} else if (!std::strcmp(what, "freed") || !std::strcmp(what, "held")) {
+		live_twice(*what == 'h');
 	} else {
 		return 2;
 	}

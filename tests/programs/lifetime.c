@@ -8,6 +8,9 @@
  *   lifetime tried        tried for after it was destroyed
  *   lifetime read         a rwlock read-locked after another thread has destroyed it
  *   lifetime freed        its memory is freed while another thread holds it
+ *   lifetime deep         as freed, with the lock three pages into the block
+ *   lifetime huge         as deep, in a block that malloc maps for itself
+ *   lifetime moved        as deep, by a realloc that moves the block
  *   lifetime unmapped     its memory is unmapped while another thread holds it
  *   lifetime clean        destroyed unlocked, initialised again, used, freed, unmapped: as it should be
  */
@@ -25,7 +28,7 @@ struct session {
 	pthread_rwlock_t table;
 };
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, MIB = 1 << 20 };
 
 static struct session *session;
 static sem_t holds, leave;
@@ -73,6 +76,26 @@ static pthread_t begin(void *(*run)(void *))
 	return thread;
 }
 
+/* A session in a block of this size, `before` bytes into it. */
+static char *block_with_session(size_t size, size_t before)
+{
+	char *block = malloc(size);
+
+	session = (struct session *)(block + before);
+	pthread_mutex_init(&session->lock, NULL);
+	return block;
+}
+
+/* What lies behind a fresh block keeps it from growing in its place. */
+static char *grow(char *block)
+{
+	char *behind = malloc(64);
+	char *moved = realloc(block, 100 * PAGE);
+
+	free(behind);
+	return moved;
+}
+
 /* The holder outlives the process: its end is no part of the story. */
 static void end(void)
 {
@@ -94,6 +117,18 @@ static void clean(void)
 	pthread_mutex_lock(&session->lock);
 	pthread_mutex_unlock(&session->lock);
 	free(session);
+	for (size_t before = 0; before < 5 * PAGE; before += 512) {
+		char *block = block_with_session(6 * PAGE, before);
+
+		pthread_mutex_lock(&session->lock);
+		pthread_mutex_unlock(&session->lock);
+		block = grow(block);
+		session = (struct session *)(block + before);
+		pthread_mutex_init(&session->lock, NULL);
+		pthread_mutex_lock(&session->lock);
+		pthread_mutex_unlock(&session->lock);
+		free(block);
+	}
 	session = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	pthread_mutex_init(&session->lock, NULL);
 	pthread_mutex_lock(&session->lock);
@@ -140,6 +175,16 @@ int main(int argc, char **argv)
 	} else if (!strcmp(how, "freed")) {
 		begin(user);
 		free(session);
+	} else if (!strcmp(how, "deep") || !strcmp(how, "huge")) {
+		char *block = block_with_session(*how == 'd' ? 5 * PAGE : MIB, 3 * PAGE);
+
+		begin(user);
+		free(block);
+	} else if (!strcmp(how, "moved")) {
+		char *block = block_with_session(5 * PAGE, 3 * PAGE);
+
+		begin(user);
+		grow(block);
 	} else if (!strcmp(how, "unmapped")) {
 		begin(user);
 		munmap(session, PAGE);

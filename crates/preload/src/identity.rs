@@ -230,7 +230,7 @@ pub unsafe fn identify<T: Identify>(this: *const T, birth: Birth) -> Option<Iden
         }
         // SAFETY: the caller's promise.
         let ident = unsafe { new_lock(core, this, birth, can_stamp) }?;
-        crate::hooks::note_lock(this as u64);
+        crate::hooks::note_lock(this as u64, can_stamp);
         match can_stamp {
             // SAFETY: the caller's promise, and `can_stamp`.
             true => unsafe { stamp(this, ident) },
@@ -257,9 +257,10 @@ pub unsafe fn rename<T: Identify>(
         if known == Some(ident) {
             return known;
         }
-        crate::hooks::note_lock(this as u64);
         // SAFETY: the caller's promise.
-        match STAMPS.load(Relaxed) && unsafe { T::can_stamp(this) } {
+        let can_stamp = STAMPS.load(Relaxed) && unsafe { T::can_stamp(this) };
+        crate::hooks::note_lock(this as u64, can_stamp);
+        match can_stamp {
             // SAFETY: the caller's promise; it can carry a stamp.
             true => unsafe { stamp(this, ident) },
             false => UNSTAMPED.insert(this as u64, ident),
@@ -372,15 +373,15 @@ unsafe fn destroyed_by<T: Identify>(this: *const T) -> (&'static AtomicU32, &'st
     }
 }
 
-/// Takes all stamps out of memory that is about to be freed. Says whether one was a lock's that is
-/// taken, by its own word.
+/// Takes all stamps out of a part of a block that is about to be freed. Says whether one was a lock's that
+/// is taken, by its own word.
 ///
 /// # Safety
-/// `len` bytes at `block`, 8-aligned, are the caller's.
-pub unsafe fn unstamp_all(block: *mut u8, len: usize) -> bool {
+/// `part` of the caller's block, 8-aligned.
+pub unsafe fn unstamp(block: *mut u8, part: core::ops::Range<usize>) -> bool {
     let nonce = NONCE.load(Relaxed);
     let mut taken = false;
-    for offset in (0..len.saturating_sub(7)).step_by(8) {
+    for offset in (part.start..part.end.saturating_sub(7)).step_by(8) {
         // SAFETY: within the block.
         let at = unsafe { block.add(offset) };
         // SAFETY: as above. Another thread may write there, rightly or wrongly: atomic.
@@ -421,6 +422,12 @@ pub unsafe fn forget<T: Identify>(this: *const T) {
     } else if UNSTAMPED.get(this as u64).is_some() {
         state::with_core(|_| UNSTAMPED.remove(this as u64));
     }
+}
+
+/// Forgets all locks that are known by their address in `[from, to)`. Says whether there were any.
+pub fn forget_range(from: u64, to: u64) -> bool {
+    UNSTAMPED.has_any(from, to)
+        && state::with_core(|_| UNSTAMPED.remove_range(from, to)) == Some(())
 }
 
 /// Begins a ledger's identities. In a forked child the parent's remain recognisable as such.

@@ -54,6 +54,7 @@ extern "C" fn constructor() {
     if begin(0) {
         hooks::register_fork();
         hooks::watch::attach(0, 0);
+        hooks::watch_frees();
     }
 }
 

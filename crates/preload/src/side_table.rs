@@ -74,6 +74,22 @@ impl SideTable {
         }
     }
 
+    /// There are values for keys in `[from, to)`.
+    pub fn has_any(&self, from: u64, to: u64) -> bool {
+        // Acquire pairs with the Release in `grow`: the table's slots are filled.
+        // SAFETY: null or a table that stays mapped.
+        let table = unsafe { self.table.load(Acquire).as_ref() };
+        table.is_some_and(|table| table.of(from, to).next().is_some())
+    }
+
+    /// Forgets all values for keys in `[from, to)`. To be called under the core's lock.
+    pub fn remove_range(&self, from: u64, to: u64) {
+        // SAFETY: null or a table that stays mapped; nobody replaces it meanwhile.
+        if let Some(table) = unsafe { self.table.load(Relaxed).as_ref() } {
+            table.of(from, to).for_each(|slot| slot.value.store(0, Release));
+        }
+    }
+
     fn put(&self, key: u64, value: u64) {
         // SAFETY: null or a table that stays mapped.
         let mut table = unsafe { self.table.load(Relaxed).as_ref() };
@@ -121,6 +137,16 @@ impl Table {
     fn slots(&self) -> &[Slot] {
         // SAFETY: `capacity` slots follow the header.
         unsafe { core::slice::from_raw_parts(self.slots.as_ptr(), self.capacity as usize) }
+    }
+
+    /// Slots with a value, of keys in `[from, to)`: by looking each up or by looking all through, whichever
+    /// is less.
+    fn of(&self, from: u64, to: u64) -> impl Iterator<Item = &Slot> {
+        let is_few = to - from < self.capacity;
+        let each = (from..to).take_while(move |_| is_few).filter_map(|key| self.slot(key));
+        let all = self.slots().iter().take_while(move |_| !is_few);
+        let of_range = move |slot: &&Slot| (from..to).contains(&slot.key.load(Relaxed));
+        each.chain(all.filter(of_range)).filter(|slot| slot.value.load(Relaxed) != 0)
     }
 
     fn slot(&self, key: u64) -> Option<&Slot> {

@@ -36,6 +36,7 @@ static SNAPSHOT: Snapshot = Snapshot {
             flags: 0,
             recursion: 0,
             pin: 0,
+            trial: [0; 2],
         }; MOST],
     ),
 };

@@ -1,49 +1,31 @@
 //! Functions that a signal handler must not call, because the code it interrupted may be inside them:
 //! malloc's and stdio's. Each is passed straight on, by a handful of instructions, unless a handler
-//! is running in the thread. `free` also looks whether there may be locks in what is freed.
+//! is running in the thread. `free` also looks whether there may be locks in what is freed
+//! ([`super::freed`]).
 //!
 //! The stubs are assembly because most of these functions take a variable number of arguments.
 
 use core::arch::naked_asm;
-use core::ffi::{c_int, c_void};
+use core::ffi::c_void;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering::*};
 
-use lockwright_engines::lockdep::{Ident, Misuse, ThreadState};
+use lockwright_engines::lockdep::{Ident, Misuse};
 use lockwright_ledger::rows::{Thread, finding_kind, unsafe_call};
 
-use super::misuse;
+use super::{freed, misuse};
+use crate::tls;
 use crate::unwind::{self, Frame};
-use crate::{identity, real, state, tls};
-
-/// Pages in which a lock was seen: a byte each, by the low bits of the page number. One that is not
-/// set costs `free` a load and a branch.
-static LOCK_PAGES: [AtomicU8; PAGES] = [const { AtomicU8::new(0) }; PAGES];
-const PAGES: usize = 1 << 15;
 
 /// stdio has been used outside of handlers.
 static STDIO_USED: AtomicU8 = AtomicU8::new(0);
-
-/// There is a lock at `addr`, in memory that may be freed or unmapped.
-pub fn note_lock(addr: u64) {
-    // The block that it lies in may begin on the page before.
-    for page in [addr >> 12, (addr >> 12) - 1] {
-        LOCK_PAGES[page as usize % PAGES].store(1, Relaxed);
-    }
-}
-
-fn may_have_lock(from: u64, len: u64) -> bool {
-    let pages = (len >> 12) + 1;
-    pages >= PAGES as u64
-        || (0..=pages).any(|i| LOCK_PAGES[((from >> 12) + i) as usize % PAGES].load(Relaxed) != 0)
-}
 
 /// `name: group` exports `name` and passes it on to the next of that name.
 macro_rules! guarded {
     ($($name:ident: $group:expr;)*) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "named as the function is")]
         #[repr(usize)]
-        enum Index { $($name,)* COUNT }
+        pub enum Index { $($name,)* COUNT }
 
         static NAMES: [&core::ffi::CStr; Index::COUNT as usize] = [$(
             // SAFETY: one NUL, at the end.
@@ -104,6 +86,24 @@ guarded! {
     fputc: unsafe_call::STDIO;
     fwrite: unsafe_call::STDIO;
     fflush: unsafe_call::STDIO;
+}
+
+/// Has a function of the list go to `to`; where it went before is stored in `next` first.
+pub fn divert(index: Index, to: usize, next: &AtomicUsize) {
+    let slot = index as usize;
+    // SAFETY: a NUL-terminated name. As in `look`.
+    let found = unsafe { libc::dlsym(libc::RTLD_NEXT, NAMES[slot].as_ptr()) } as usize;
+    if found != 0 {
+        next.store(found, Relaxed);
+        // Release: whoever comes to `to` finds the next; the stub's load is one instruction.
+        NEXT[slot].store(to, Release);
+    }
+}
+
+/// As [`divert`], for `free`.
+pub fn divert_free(to: usize, next: &AtomicUsize) {
+    next.store(next_free(), Relaxed);
+    NEXT_FREE.store(to, Release);
 }
 
 /// Saves what the arguments may be in, asks [`look`] where to go, and goes there. `r11`: index.
@@ -215,22 +215,27 @@ pub unsafe extern "C" fn free(block: *mut c_void) {
         "test rax, rax",
         "jz {rarely}",
         "jmp rax",
-        mask = const PAGES - 1,
-        pages = sym LOCK_PAGES,
+        mask = const freed::PAGES - 1,
+        pages = sym freed::LOCK_PAGES,
         in_signal = const offset_of!(Thread, in_signal),
         next = sym NEXT_FREE,
         rarely = sym free_rarely,
     )
 }
 
-unsafe extern "C" fn free_rarely(block: *mut c_void) {
-    type Free = unsafe extern "C" fn(*mut c_void);
+fn next_free() -> usize {
     let mut next = NEXT_FREE.load(Relaxed);
     if next == 0 {
         // SAFETY: a NUL-terminated literal.
         next = unsafe { libc::dlsym(libc::RTLD_NEXT, c"free".as_ptr()) } as usize;
         NEXT_FREE.store(next, Relaxed);
     }
+    next
+}
+
+unsafe extern "C" fn free_rarely(block: *mut c_void) {
+    type Free = unsafe extern "C" fn(*mut c_void);
+    let next = next_free();
     // SAFETY: as `watch::thread`.
     if let Some(thread) = unsafe { tls::get().as_mut() }
         && !block.is_null()
@@ -246,35 +251,8 @@ unsafe extern "C" fn free_rarely(block: *mut c_void) {
             misuse::tell(thread, &what);
         }
         // SAFETY: the caller's block, still allocated.
-        unsafe { look_for_locks(thread, block) };
+        unsafe { freed::small(thread, block) };
     }
     // SAFETY: forwarded; the function of that name has this type.
     unsafe { core::mem::transmute::<usize, Free>(next)(block) };
-}
-
-/// Bytes of a block that are searched for locks.
-const SEARCHED: usize = 4096;
-
-/// Tells of held locks in a block that is about to be freed, and takes the stamps of all that are in
-/// it: whatever comes to lie there is another lock.
-unsafe fn look_for_locks(thread: &mut ThreadState, block: *mut c_void) {
-    // SAFETY: the caller's block.
-    let len = unsafe { libc::malloc_usable_size(block) }.min(SEARCHED);
-    let (from, to) = (block as u64, block as u64 + len as u64);
-    // SAFETY: within the block.
-    if unsafe { identity::unstamp_all(block.cast(), len) } {
-        misuse::if_held(thread, finding_kind::HELD_FREED, from, to);
-    }
-}
-
-pub unsafe extern "C-unwind" fn munmap(at: *mut c_void, len: usize, _site: u64) -> c_int {
-    if state::status() == state::ACTIVE
-        && may_have_lock(at as u64, len as u64)
-        // SAFETY: as `watch::thread`.
-        && let Some(thread) = unsafe { tls::get().as_mut() }
-    {
-        misuse::if_held(thread, finding_kind::HELD_FREED, at as u64, at as u64 + len as u64);
-    }
-    // SAFETY: forwarded.
-    unsafe { real::munmap(at, len) }
 }

@@ -110,13 +110,19 @@ pub fn pinned(thread: &mut ThreadState, addr: u64) {
 #[cold]
 pub fn if_held(thread: &mut ThreadState, kind: u8, from: u64, to: u64) {
     if let Some(Some(holder)) = state::with_core(|core| core.holder_in(from, to)) {
-        let what = Misuse {
-            other_thread: holder.thread,
-            other_stack: holder.stack,
-            ..Misuse::new(kind, holder.addr, holder.ident)
-        };
-        tell(thread, &what);
+        held(thread, kind, &holder);
     }
+}
+
+/// Something has happened to a lock that must not happen to a held one.
+#[cold]
+pub fn held(thread: &mut ThreadState, kind: u8, holder: &Holder) {
+    let what = Misuse {
+        other_thread: holder.thread,
+        other_stack: holder.stack,
+        ..Misuse::new(kind, holder.addr, holder.ident)
+    };
+    tell(thread, &what);
 }
 
 /// A destroyed lock is used.

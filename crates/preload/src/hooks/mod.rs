@@ -5,6 +5,7 @@
 mod annotate;
 mod cond;
 mod fork;
+mod freed;
 mod guarded;
 mod misuse;
 mod mutex;
@@ -17,7 +18,7 @@ mod unpatched;
 pub mod watch;
 
 pub use fork::{inherited, register as register_fork};
-pub use guarded::note_lock;
+pub use freed::{note_lock, start as watch_frees};
 pub use misuse::place;
 pub use thread::ended as thread_ended;
 
@@ -116,7 +117,7 @@ export! {
     ppoll("r8"): signal::ppoll;
     epoll_pwait("r9"): signal::epoll_pwait;
 
-    munmap("rdx"): guarded::munmap;
+    munmap("rdx"): freed::munmap;
     dlclose("rsi"): unload;
 }
 

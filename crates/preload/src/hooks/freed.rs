@@ -1,0 +1,212 @@
+//! Memory that is given back with locks in it: by `free`, by a `realloc` that moves, by `munmap`. A held one
+//! is misuse; and whatever comes to lie there next is another lock.
+//!
+//! `free` of a block that holds no lock must cost next to nothing, so where locks were seen is noted by page,
+//! with a page before it, since the block may begin there: of blocks of up to a page the first page tells.
+//! Of larger ones, which are rare, all pages are looked at; how large a block is, the word before it says
+//! in glibc's malloc. Any other malloc is asked.
+
+use core::arch::naked_asm;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering::*};
+
+use lockwright_engines::lockdep::ThreadState;
+use lockwright_ledger::rows::finding_kind;
+
+use super::guarded::{self, Index};
+use super::misuse;
+use crate::{identity, real, state, tls};
+
+/// What was seen in a page, by the low bits of its number: 0, or bits of [`STAMPED`] and [`UNSTAMPED`]. A
+/// page with nothing in it costs `free` a load and a branch.
+pub static LOCK_PAGES: [AtomicU8; PAGES] = [const { AtomicU8::new(0) }; PAGES];
+/// Entries of [`LOCK_PAGES`]: 128 MiB have one each.
+pub const PAGES: usize = 1 << 15;
+/// A lock that carries a stamp.
+const STAMPED: u8 = 1;
+/// A lock that is known by its address.
+const UNSTAMPED: u8 = 2;
+
+/// There is a lock at `addr`, in memory that may be freed or unmapped.
+pub fn note_lock(addr: u64, is_stamped: bool) {
+    let what = if is_stamped { STAMPED } else { UNSTAMPED };
+    let page = addr >> 12;
+    // The stamp may be on the page after.
+    for page in [page - 1, page, (addr + 63) >> 12] {
+        LOCK_PAGES[page as usize % PAGES].fetch_or(what, Relaxed);
+    }
+}
+
+/// All that was seen in the pages of `[from, to)`.
+fn seen(from: u64, to: u64) -> u8 {
+    let pages = from >> 12..=(to - 1) >> 12;
+    let most = pages.take(PAGES);
+    most.fold(0, |seen, page| seen | LOCK_PAGES[page as usize % PAGES].load(Relaxed))
+}
+
+/// Takes the identities of all locks in a block that is about to be freed, and tells if one is held.
+///
+/// # Safety
+/// The caller's block of `len` bytes.
+#[cold]
+unsafe fn look_for_locks(thread: &mut ThreadState, block: *mut c_void, len: usize) {
+    if len == 0 {
+        return;
+    }
+    let (from, to) = (block as u64, block as u64 + len as u64);
+    let seen_here = seen(from, to);
+    let mut taken = seen_here & UNSTAMPED != 0 && identity::forget_range(from, to);
+    if seen_here & STAMPED != 0 {
+        // Only these pages: of a large block most may never have been touched.
+        for page in from >> 12..=(to - 1) >> 12 {
+            if LOCK_PAGES[page as usize % PAGES].load(Relaxed) & STAMPED != 0 {
+                let part = from.max(page << 12) - from..to.min((page + 1) << 12) - from;
+                // SAFETY: within the block.
+                taken |= unsafe {
+                    identity::unstamp(block.cast(), part.start as usize..part.end as usize)
+                };
+            }
+        }
+    }
+    if taken {
+        misuse::if_held(thread, finding_kind::HELD_FREED, from, to);
+    }
+}
+
+/// Bytes of a block of which the first page tells whether there may be a lock in it.
+const SMALL: usize = 4096;
+
+/// A block is about to be freed in whose first page, or the next, there may be a lock. Larger ones are left
+/// to those that [`start`] has put in the way.
+///
+/// # Safety
+/// The caller's block.
+pub unsafe fn small(thread: &mut ThreadState, block: *mut c_void) {
+    // SAFETY: the caller's block.
+    let len = unsafe { libc::malloc_usable_size(block) };
+    if len <= SMALL {
+        // SAFETY: as above.
+        unsafe { look_for_locks(thread, block, len) };
+    }
+}
+
+type Free = unsafe extern "C" fn(*mut c_void);
+type Realloc = unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void;
+
+static NEXT_FREE: AtomicUsize = AtomicUsize::new(0);
+static NEXT_REALLOC: AtomicUsize = AtomicUsize::new(0);
+
+/// Looks at what is freed from now on. To be called before the program's main.
+pub fn start() {
+    // SAFETY: NUL-terminated literals; the addresses are only compared.
+    let is_glibc = unsafe {
+        let free = libc::dlsym(libc::RTLD_NEXT, c"free".as_ptr());
+        module_of(free) == module_of(libc::dlsym(libc::RTLD_NEXT, c"gnu_get_libc_version".as_ptr()))
+    };
+    let free = if is_glibc { free_by_header as Free } else { free_by_size as Free };
+    guarded::divert_free(free as usize, &NEXT_FREE);
+    guarded::divert(Index::realloc, realloc as Realloc as usize, &NEXT_REALLOC);
+}
+
+/// Where the module begins that has `at`.
+unsafe fn module_of(at: *const c_void) -> usize {
+    // SAFETY: plain data, which dladdr fills.
+    unsafe {
+        let mut info: libc::Dl_info = core::mem::zeroed();
+        libc::dladdr(at, &raw mut info);
+        info.dli_fbase as usize
+    }
+}
+
+/// glibc's word before a block: its size with this word, and three bits that say something else.
+const LARGE_HEADER: usize = SMALL + 8 + 7;
+
+/// [`free`](guarded) of glibc's malloc.
+#[unsafe(naked)]
+unsafe extern "C" fn free_by_header(block: *mut c_void) {
+    naked_asm!(
+        "test rdi, rdi",
+        "jz 2f",
+        "cmp qword ptr [rdi - 8], {large}",
+        "ja {look}",
+        "2:",
+        "jmp qword ptr [rip + {next}]",
+        large = const LARGE_HEADER,
+        look = sym free_large,
+        next = sym NEXT_FREE,
+    )
+}
+
+/// [`free`](guarded) of another malloc.
+unsafe extern "C" fn free_by_size(block: *mut c_void) {
+    // SAFETY: the caller's block; of none it is 0.
+    if unsafe { libc::malloc_usable_size(block) } > SMALL {
+        // SAFETY: forwarded.
+        return unsafe { free_large(block) };
+    }
+    // SAFETY: forwarded; the function of that name has this type.
+    unsafe { core::mem::transmute::<usize, Free>(NEXT_FREE.load(Relaxed))(block) };
+}
+
+#[cold]
+unsafe extern "C" fn free_large(block: *mut c_void) {
+    // SAFETY: as `watch::thread`; the caller's block.
+    unsafe {
+        if let Some(thread) = tls::get().as_mut() {
+            look_for_locks(thread, block, libc::malloc_usable_size(block));
+        }
+        // The function of that name has this type.
+        core::mem::transmute::<usize, Free>(NEXT_FREE.load(Relaxed))(block);
+    }
+}
+
+/// Whether the block moves is only known afterwards, when it is too late to look: so who holds a lock in it
+/// is asked before, if there may be one.
+unsafe extern "C" fn realloc(old: *mut c_void, size: usize) -> *mut c_void {
+    // SAFETY: the next function of that name.
+    let next = unsafe { core::mem::transmute::<usize, Realloc>(NEXT_REALLOC.load(Relaxed)) };
+    // SAFETY: the caller's block; of none it is 0.
+    let len = unsafe { libc::malloc_usable_size(old) } as u64;
+    let (from, to) = (old as u64, old as u64 + len);
+    if len == 0 || seen(from, to) == 0 {
+        // SAFETY: forwarded.
+        return unsafe { next(old, size) };
+    }
+    // SAFETY: forwarded.
+    unsafe { realloc_with_locks(next, from..to, size) }
+}
+
+#[cold]
+unsafe fn realloc_with_locks(
+    next: Realloc,
+    old: core::ops::Range<u64>,
+    size: usize,
+) -> *mut c_void {
+    let holder = state::with_core(|core| core.holder_in(old.start, old.end)).flatten();
+    // SAFETY: forwarded.
+    let new = unsafe { next(old.start as *mut c_void, size) };
+    let is_gone = new as u64 != old.start && (!new.is_null() || size == 0);
+    if is_gone {
+        identity::forget_range(old.start, old.end);
+        // SAFETY: as `watch::thread`.
+        if let (Some(holder), Some(thread)) = (holder, unsafe { tls::get().as_mut() }) {
+            misuse::held(thread, finding_kind::HELD_FREED, &holder);
+        }
+    }
+    new
+}
+
+pub unsafe extern "C-unwind" fn munmap(at: *mut c_void, len: usize, _site: u64) -> c_int {
+    let (from, to) = (at as u64, (at as u64).saturating_add(len as u64));
+    if state::status() == state::ACTIVE
+        && from < to
+        && seen(from, to) != 0
+        // SAFETY: as `watch::thread`.
+        && let Some(thread) = unsafe { tls::get().as_mut() }
+    {
+        misuse::if_held(thread, finding_kind::HELD_FREED, from, to);
+        identity::forget_range(from, to);
+    }
+    // SAFETY: forwarded.
+    unsafe { real::munmap(at, len) }
+}
