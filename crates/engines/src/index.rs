@@ -6,6 +6,18 @@
 
 use lockwright_ledger::Writer;
 
+/// Hash of a few words, well mixed: a key.
+pub fn hash(words: &[u64]) -> u64 {
+    let mut h = 0x9e37_79b9_7f4a_7c15;
+    for &word in words {
+        h = (h ^ word).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        h ^= h >> 29;
+        h = h.wrapping_mul(0xff51_afd7_ed55_8ccd);
+        h ^= h >> 32;
+    }
+    h
+}
+
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Slot {

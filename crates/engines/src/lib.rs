@@ -9,3 +9,14 @@
 
 pub mod index;
 pub mod lockdep;
+pub mod lockmeter;
+
+pub use lockdep::Capture;
+
+/// What the engines of one process share: the ledger, and the call stacks in it.
+pub trait Shared {
+    /// The ledger.
+    fn writer(&mut self) -> &mut lockwright_ledger::Writer;
+    /// Interns the stack that `capture` takes; 0 where there is none or no room.
+    fn captured(&mut self, capture: Capture<'_>) -> u32;
+}

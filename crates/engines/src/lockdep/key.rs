@@ -1,5 +1,7 @@
 //! Keys: 64-bit hashes of identities. Multiply and fold, as cheap as a chain key must be.
 
+pub(super) use crate::index::hash;
+
 const K1: u64 = 0x9e37_79b9_7f4a_7c15;
 const K2: u64 = 0xd6e8_feb8_6659_fd93;
 const K3: u64 = 0xff51_afd7_ed55_8ccd;
@@ -19,16 +21,4 @@ pub fn extend(key: u64, what: u32, mode: u16, site: u64) -> u64 {
 pub fn nested(key: u64, inst: u32) -> u64 {
     // A sum is enough: the next `extend` multiplies it.
     key.wrapping_add(u64::from(inst))
-}
-
-/// Hash of a few words, well mixed: for the indexes.
-pub fn hash(words: &[u64]) -> u64 {
-    let mut h = K1;
-    for &word in words {
-        h = (h ^ word).wrapping_mul(K2);
-        h ^= h >> 29;
-        h = h.wrapping_mul(K3);
-        h ^= h >> 32;
-    }
-    h
 }

@@ -91,22 +91,28 @@ row! {
         blame: u32,
         /// Not used.
         reserved: u32,
+        /// Address in the process of the row at `buckets`, 0 if none.
+        first_bucket: u64,
+        /// Address in the process of the row at `blame`, 0 if none.
+        first_blame: u64,
         /// Not used.
-        reserved2: [u64; 3],
+        reserved2: u64,
     }
 }
 
 row! {
     /// Some neighbouring buckets of a cell's histogram (see [`crate::histogram`]).
-    Bucket in Buckets x 128 = 80 bytes {
+    Bucket in Buckets x 128 = 88 bytes {
         /// Next of the same cell, 0 if none. Changes.
         next: u32,
         /// Number of the run of buckets: bucket numbers divided by [`RUN`].
         run: u16,
         /// One of [`histogram_kind`].
         kind: u16,
-        /// The cell.
-        cell: u32,
+        /// The row's own id.
+        id: u32,
+        /// Address in the process of the row at `next`, 0 if none. Changes.
+        next_at: u64,
         /// Counts, modulo 2^16; a [`Carry`] has the rest. Change.
         counts: [u16; 32],
     }
@@ -138,16 +144,14 @@ row! {
     /// Whom the waits of one cell were for; or, for `kind` NESTED, what was waited for while the cell's
     /// lock was held.
     Blame in Blames x 64 = 40 bytes {
-        /// The cell.
-        cell: u32,
         /// The holder's site; for NESTED, the site of the inner wait. 0: unknown.
         other: u32,
         /// Next of the same cell, 0 if none.
         next: u32,
         /// One of [`blame_kind`].
         kind: u32,
-        /// Not used.
-        reserved: u32,
+        /// Address in the process of the row at `next`, 0 if none.
+        next_at: u64,
         /// Waits that it had a part in. Changes.
         count: u64,
         /// Its part of the waits. Changes.
@@ -175,18 +179,16 @@ row! {
         waiters: u32,
         /// Address of the lock. Changes.
         addr: u64,
-        /// Next board of the same hash, 0 if none.
-        next: u32,
+        /// Address in the process of the next board of the same hash, 0 if none.
+        next_at: u64,
         /// Sites in use. Changes.
         len: u32,
-        /// Guards the sums against holders of a read lock that come at once. Changes.
+        /// Somebody reads or changes the sums. Changes.
         busy: u32,
-        /// Not used.
-        reserved: u32,
         /// Holds by sites not told apart. Changes.
         others: u64,
-        /// Not used.
-        reserved2: u64,
+        /// When the first waiter came, or the last holder that was seen to leave left. Changes.
+        last: u64,
         /// The sites. Change.
         sites: [u32; 24],
         /// How long each has held the lock while somebody waited. Change.
@@ -196,7 +198,7 @@ row! {
 
 row! {
     /// How readers of one rwlock overlapped.
-    Readers in Readers x 32 = 56 bytes {
+    Readers in Readers x 64 = 64 bytes {
         /// Readers now. Changes.
         now: u32,
         /// Instance of the lock.
@@ -215,6 +217,8 @@ row! {
         ticks: u64,
         /// The longest. Changes.
         max_ticks: u64,
+        /// Not used; rows are as long as a cache line, and begin with one.
+        reserved2: u64,
     }
 }
 

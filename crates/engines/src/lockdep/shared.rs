@@ -1,0 +1,16 @@
+//! What the validator's core keeps for the other engines, too.
+
+use lockwright_ledger::Writer;
+
+use super::{Capture, Core};
+use crate::Shared;
+
+impl Shared for Core {
+    fn writer(&mut self) -> &mut Writer {
+        Core::writer(self)
+    }
+
+    fn captured(&mut self, capture: Capture<'_>) -> u32 {
+        Core::captured(self, capture)
+    }
+}

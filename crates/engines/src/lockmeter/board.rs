@@ -1,0 +1,291 @@
+//! Boards: who held the locks that somebody waits for.
+//!
+//! A waiter comes to the lock's board before it waits ([`Boards::enter`]), and a holder that leaves while
+//! there may be waiters adds its hold there ([`Boards::charge`]), before it lets go: so that who gets the
+//! lock next finds it. What a holder looks at in the usual case is one word ([`Boards::is_waited_for`]).
+//!
+//! A board is found by the lock's address, belongs to it as long as somebody waits, and then to the
+//! next lock of the same hash that needs one.
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+
+use lockwright_ledger::rows::meter::{BOARD_SITES, Board};
+
+use super::pending::Shares;
+
+/// Hash buckets: words that a holder looks at.
+const BUCKETS: usize = 1024;
+
+/// Attempts at a board's lock before the wait goes without blame. Its holders do a dozen
+/// instructions, but can lose the processor in the midst of them.
+const ATTEMPTS: u32 = 2000;
+
+/// All boards of a process.
+pub struct Boards {
+    waiters: [AtomicU32; BUCKETS],
+    heads: [AtomicPtr<Board>; BUCKETS],
+}
+
+/// A hold that ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Hold {
+    /// Address of the lock.
+    pub addr: u64,
+    /// Site where it was acquired.
+    pub site: u32,
+    /// When it was acquired, 0 if that is not known.
+    pub since: u64,
+    /// Now.
+    pub now: u64,
+    /// Others can hold it at the same time.
+    pub shared: bool,
+}
+
+/// A copy of a board's sums.
+#[derive(Clone, Copy, Debug)]
+pub struct Sums {
+    len: usize,
+    sites: [u32; BOARD_SITES],
+    ticks: [u64; BOARD_SITES],
+    others: u64,
+}
+
+/// A waiter's place at a board.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    board: *mut Board,
+    addr: u64,
+    before: Sums,
+    /// Since when the holder of the moment has been on the clock already, as the board knows.
+    last: u64,
+}
+
+impl Place {
+    /// Since when the holder of the moment, who acquired the lock at `since`, has been on the board's
+    /// clock.
+    pub fn counted_since(&self, since: u64) -> u64 {
+        since.max(self.last)
+    }
+}
+
+impl Default for Boards {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn bucket(addr: u64) -> usize {
+    (addr.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize
+}
+
+unsafe fn waiters_of(board: *mut Board) -> &'static AtomicU32 {
+    // SAFETY: boards stay mapped; the word is only accessed atomically.
+    unsafe { AtomicU32::from_ptr(&raw mut (*board).waiters) }
+}
+
+unsafe fn addr_of(board: *mut Board) -> &'static AtomicU64 {
+    // SAFETY: as above.
+    unsafe { AtomicU64::from_ptr(&raw mut (*board).addr) }
+}
+
+/// Runs `f` with the board to itself, or not at all.
+unsafe fn with<R>(board: *mut Board, f: impl FnOnce(&mut Board) -> R) -> Option<R> {
+    // SAFETY: as above.
+    let busy = unsafe { AtomicU32::from_ptr(&raw mut (*board).busy) };
+    let mut attempts = 0;
+    // Acquire pairs with the Release below: the sums as the last one left them.
+    while busy.compare_exchange_weak(0, 1, Acquire, Relaxed).is_err() {
+        attempts += 1;
+        if attempts > ATTEMPTS {
+            return None;
+        }
+        core::hint::spin_loop();
+    }
+    // SAFETY: exclusive by `busy`; `waiters` and `addr` are looked at by others as atomics only.
+    let result = f(unsafe { &mut *board });
+    busy.store(0, Release);
+    Some(result)
+}
+
+impl Boards {
+    /// No boards yet.
+    pub const fn new() -> Self {
+        Self {
+            waiters: [const { AtomicU32::new(0) }; BUCKETS],
+            heads: [const { AtomicPtr::new(core::ptr::null_mut()) }; BUCKETS],
+        }
+    }
+
+    /// Forgets all boards: in a forked child, whose parent's they are.
+    pub fn forget(&self) {
+        self.waiters.iter().for_each(|word| word.store(0, Relaxed));
+        self.heads.iter().for_each(|head| head.store(core::ptr::null_mut(), Relaxed));
+    }
+
+    /// Somebody may wait for the lock at `addr`: its holder has something to tell before it leaves.
+    #[inline(always)]
+    pub fn is_waited_for(&self, addr: u64) -> bool {
+        // SeqCst pairs with the one in `enter`: a waiter that is not seen here finds the lock free, or held
+        // by a later holder. A plain load on x86.
+        self.waiters[bucket(addr)].load(SeqCst) != 0
+    }
+
+    fn all(&self, addr: u64) -> impl Iterator<Item = *mut Board> {
+        // Acquire pairs with the Release in `add`.
+        let mut next = self.heads[bucket(addr)].load(Acquire);
+        core::iter::from_fn(move || {
+            let board = next;
+            if board.is_null() {
+                return None;
+            }
+            // SAFETY: boards stay mapped; the word is written before the board is in the list.
+            next = unsafe { link(board).load(Acquire) };
+            Some(board)
+        })
+    }
+
+    /// A thread is about to wait for the lock at `addr`. `None` with the promise to call
+    /// [`Boards::add`] and try again, or [`Boards::give_up`].
+    pub fn enter(&self, addr: u64, now: u64) -> Option<Place> {
+        // Pairs with `is_waited_for`.
+        self.waiters[bucket(addr)].fetch_add(1, SeqCst);
+        self.find(addr, now)
+    }
+
+    /// As [`Boards::enter`], after it returned `None` and a board has been added.
+    pub fn find(&self, addr: u64, now: u64) -> Option<Place> {
+        let joined = |board: *mut Board| {
+            let joins = |row: &mut Board| {
+                if row.waiters == 0 || row.addr != addr {
+                    return None;
+                }
+                row.waiters += 1;
+                Some(Place { board, addr, before: sums(row), last: row.last })
+            };
+            // SAFETY: boards of the list.
+            unsafe {
+                if addr_of(board).load(Relaxed) != addr {
+                    return None;
+                }
+                with(board, joins).flatten()
+            }
+        };
+        let claimed = |board: *mut Board| {
+            let claims = |row: &mut Board| {
+                if row.waiters != 0 {
+                    return None;
+                }
+                (row.addr, row.waiters, row.len, row.others, row.last) = (addr, 1, 0, 0, now);
+                Some(Place { board, addr, before: sums(row), last: now })
+            };
+            // SAFETY: boards of the list.
+            unsafe {
+                if waiters_of(board).load(Relaxed) != 0 {
+                    return None;
+                }
+                with(board, claims).flatten()
+            }
+        };
+        self.all(addr).find_map(joined).or_else(|| self.all(addr).find_map(claimed))
+    }
+
+    /// Puts a fresh board where it can be used for the lock at `addr`.
+    ///
+    /// # Safety
+    /// `board` is a mapped row, zero but for its state, that is in no list yet.
+    pub unsafe fn add(&self, addr: u64, board: *mut Board) {
+        let head = &self.heads[bucket(addr)];
+        let mut first = head.load(Relaxed);
+        loop {
+            // SAFETY: not in a list yet, so this thread's.
+            unsafe { link(board).store(first, Relaxed) };
+            // Release pairs with the Acquire in `all`.
+            match head.compare_exchange_weak(first, board, Release, Relaxed) {
+                Ok(_) => return,
+                Err(now) => first = now,
+            }
+        }
+    }
+
+    /// The wait that [`Boards::enter`] returned `None` for goes without a board, or is over.
+    pub fn give_up(&self, addr: u64) {
+        self.waiters[bucket(addr)].fetch_sub(1, Relaxed);
+    }
+
+    /// The wait is over: who held the lock meanwhile.
+    pub fn leave(&self, place: &Place) -> Shares {
+        let mut shares = Shares::NONE;
+        // SAFETY: a board of ours.
+        let after = unsafe {
+            with(place.board, |row| {
+                row.waiters = row.waiters.saturating_sub(1);
+                sums(row)
+            })
+        };
+        self.give_up(place.addr);
+        let Some(after) = after else {
+            // SAFETY: as above; without the lock, as the count must not stay up for ever.
+            unsafe { waiters_of(place.board).fetch_sub(1, Relaxed) };
+            return shares;
+        };
+        for i in 0..after.len {
+            let before = if i < place.before.len { place.before.ticks[i] } else { 0 };
+            shares.push(after.sites[i], after.ticks[i].wrapping_sub(before));
+        }
+        shares.push(0, after.others.wrapping_sub(place.before.others));
+        shares
+    }
+
+    /// A holder is about to leave: adds its hold to the boards of those who wait for the lock.
+    #[cold]
+    #[inline(never)]
+    pub fn charge(&self, hold: &Hold) {
+        for board in self.all(hold.addr) {
+            // SAFETY: boards of the list.
+            unsafe {
+                if addr_of(board).load(Relaxed) != hold.addr || waiters_of(board).load(Relaxed) == 0 {
+                    continue;
+                }
+                with(board, |row| {
+                    if row.addr == hold.addr && row.waiters != 0 {
+                        add_to(row, hold);
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// The list's link: the address of the next board.
+unsafe fn link(board: *mut Board) -> &'static AtomicPtr<Board> {
+    // SAFETY: boards stay mapped; `next_at` is 8-aligned and only accessed atomically.
+    unsafe { AtomicPtr::from_ptr((&raw mut (*board).next_at).cast()) }
+}
+
+fn add_to(row: &mut Board, hold: &Hold) {
+    // A hold counts from when the first waiter came, and if its beginning is not known, from when the
+    // last holder left.
+    let ticks = hold.now.saturating_sub(hold.since.max(row.last));
+    if !hold.shared {
+        row.last = row.last.max(hold.now);
+    }
+    let len = row.len as usize;
+    match row.sites[..len].iter().position(|&site| site == hold.site) {
+        Some(i) => row.ticks[i] += ticks,
+        None if len < BOARD_SITES => {
+            (row.sites[len], row.ticks[len]) = (hold.site, ticks);
+            row.len += 1;
+        }
+        None => row.others += ticks,
+    }
+}
+
+fn sums(row: &Board) -> Sums {
+    let len = (row.len as usize).min(BOARD_SITES);
+    let mut sums =
+        Sums { len, sites: [0; BOARD_SITES], ticks: [0; BOARD_SITES], others: row.others };
+    sums.sites[..len].copy_from_slice(&row.sites[..len]);
+    sums.ticks[..len].copy_from_slice(&row.ticks[..len]);
+    sums
+}

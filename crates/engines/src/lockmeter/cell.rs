@@ -1,0 +1,198 @@
+//! What is counted at one call site, and the histograms' buckets.
+
+use core::ptr::NonNull;
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+
+use lockwright_ledger::histogram::{self, RUN};
+use lockwright_ledger::rows::meter::{Blame, Bucket, Cell, histogram_kind};
+
+/// Adds to a number that only this thread and its signal handlers change: in one instruction, so that a
+/// handler cannot come between reading and writing, and a reader of the file sees it old or new.
+#[inline(always)]
+pub(super) fn add(word: *mut u64, by: u64) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: callers pass a word of a mapped row of their own.
+    unsafe {
+        core::arch::asm!("add qword ptr [{}], {}", in(reg) word, in(reg) by, options(nostack));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    // SAFETY: as above.
+    unsafe {
+        AtomicU64::from_ptr(word).fetch_add(by, Relaxed);
+    }
+}
+
+/// Raises a maximum. A handler that comes between may have its own lost; it took a shorter time.
+#[inline(always)]
+fn raise(word: *mut u64, value: u64) {
+    // SAFETY: as in `add`.
+    let word = unsafe { AtomicU64::from_ptr(word) };
+    if word.load(Relaxed) < value {
+        word.store(value, Relaxed);
+    }
+}
+
+/// What is to be done that takes the engine's lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// The cell has no buckets for this value yet.
+    Run,
+    /// The count at this index of the bucket row has wrapped.
+    Carry(u32, u32),
+}
+
+/// A cell of the thread that has it: the address of its row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct CellRef(NonNull<Cell>);
+
+impl CellRef {
+    /// The cell at a row's address, which an index or an entry of this engine has; `None` for 0.
+    #[inline(always)]
+    pub(super) fn at(address: u64) -> Option<Self> {
+        NonNull::new(address as *mut Cell).map(Self)
+    }
+
+    #[inline(always)]
+    pub(super) fn address(self) -> u64 {
+        self.0.as_ptr() as u64
+    }
+
+    #[inline(always)]
+    pub(super) fn row(self) -> *mut Cell {
+        self.0.as_ptr()
+    }
+
+    /// The cell's site.
+    pub fn site(self) -> u32 {
+        // SAFETY: a mapped row; the field does not change.
+        unsafe { (*self.row()).site }
+    }
+
+    /// Counts an acquisition that begins, before it is tried.
+    #[inline(always)]
+    pub fn begin(self) {
+        // SAFETY: a mapped row of this thread.
+        unsafe { add(&raw mut (*self.row()).acquisitions, 1) };
+    }
+
+    /// The acquisition that began is none after all.
+    #[inline(always)]
+    pub fn take_back(self) {
+        // SAFETY: as in `begin`.
+        unsafe { add(&raw mut (*self.row()).acquisitions, u64::MAX) };
+    }
+
+    /// The acquisition that began ran out of time.
+    pub fn time_out(self) {
+        self.take_back();
+        // SAFETY: as in `begin`.
+        unsafe { add(&raw mut (*self.row()).timeouts, 1) };
+    }
+
+    /// The trylock that began found the lock held.
+    #[inline(always)]
+    pub fn reject(self) {
+        self.take_back();
+        // SAFETY: as in `begin`.
+        unsafe { add(&raw mut (*self.row()).rejects, 1) };
+    }
+
+    /// There were `readers` at once.
+    #[inline(always)]
+    pub fn saw_readers(self, readers: u32) {
+        // SAFETY: as in `begin`.
+        unsafe {
+            if (*self.row()).readers_max < readers {
+                (*self.row()).readers_max = readers;
+            }
+        }
+    }
+
+    /// Counts a hold of `ticks`. `Some` says what is still missing; the sums are done.
+    #[inline(always)]
+    pub fn record_hold(self, ticks: u64) -> Option<Missing> {
+        let cell = self.row();
+        // SAFETY: as in `begin`; what `near` has is 0 or the address of a row of this cell.
+        unsafe {
+            add(&raw mut (*cell).holds, 1);
+            add(&raw mut (*cell).hold_ticks, ticks);
+            raise(&raw mut (*cell).hold_max, ticks);
+            let index = histogram::bucket(ticks);
+            let run = index / RUN;
+            let bucket = (*cell).near[run % 8] as *mut Bucket;
+            if bucket.is_null() || (*bucket).run as usize != run {
+                return self.count_far(run as u16, histogram_kind::HOLD, index % RUN);
+            }
+            count(bucket, index % RUN)
+        }
+    }
+
+    /// Counts a wait that came to its end after `ticks`, of which `spun` were spent spinning. `Some` as for
+    /// holds.
+    pub fn record_wait(self, ticks: u64, spun: u64) -> Option<Missing> {
+        let cell = self.row();
+        // SAFETY: as in `begin`.
+        unsafe {
+            add(&raw mut (*cell).contended, 1);
+            add(&raw mut (*cell).wait_ticks, ticks);
+            add(&raw mut (*cell).spin_ticks, spun);
+            raise(&raw mut (*cell).wait_max, ticks);
+        }
+        let index = histogram::bucket(ticks);
+        self.count_far((index / RUN) as u16, histogram_kind::WAIT, index % RUN)
+    }
+
+    /// Counts in a bucket that the cell has not used last.
+    #[cold]
+    fn count_far(self, run: u16, kind: u16, index: usize) -> Option<Missing> {
+        let cell = self.row();
+        // SAFETY: as in `begin`; addresses in the list are those of mapped rows.
+        unsafe {
+            let mut bucket = (*cell).first_bucket as *mut Bucket;
+            while !bucket.is_null() && ((*bucket).run != run || (*bucket).kind != kind) {
+                bucket = (*bucket).next_at as *mut Bucket;
+            }
+            if bucket.is_null() {
+                return Some(Missing::Run);
+            }
+            if kind == histogram_kind::HOLD {
+                (*cell).near[run as usize % 8] = bucket as u64;
+            }
+            count(bucket, index)
+        }
+    }
+
+    /// Adds to what the cell knows of `other`, as one of
+    /// [`lockwright_ledger::rows::meter::blame_kind`]. False: it has no row for it yet.
+    #[must_use]
+    pub fn blame(self, kind: u32, other: u32, ticks: u64) -> bool {
+        // SAFETY: as in `count_far`.
+        unsafe {
+            let mut at = (*self.row()).first_blame as *mut Blame;
+            while !at.is_null() {
+                if (*at).other == other && (*at).kind == kind {
+                    add(&raw mut (*at).count, 1);
+                    add(&raw mut (*at).ticks, ticks);
+                    return true;
+                }
+                at = (*at).next_at as *mut Blame;
+            }
+        }
+        false
+    }
+}
+
+/// # Safety
+/// `bucket` is a row of the calling thread, `index` below [`RUN`].
+#[inline(always)]
+unsafe fn count(bucket: *mut Bucket, index: usize) -> Option<Missing> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let count = (&raw mut (*bucket).counts).cast::<u16>().add(index);
+        let new = (*count).wrapping_add(1);
+        *count = new;
+        if new == 0 { Some(Missing::Carry((*bucket).id, index as u32)) } else { None }
+    }
+}

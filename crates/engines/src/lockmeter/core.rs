@@ -1,0 +1,349 @@
+//! The slow path: what one lock of the host guards. At most once per new thing (thread, site, cell,
+//! bucket, pair of waiter and holder).
+
+use core::ptr;
+
+use lockwright_ledger::Writer;
+use lockwright_ledger::histogram::{self, RUN};
+use lockwright_ledger::rows::meter::{
+    Blame, Board, Bucket, Carry, Cell, Meter, Metered, Readers, Site, histogram_kind,
+};
+
+use super::cell::{CellRef, Missing};
+use super::pending::{PENDING, Pending};
+use super::thread::{MeterThread, Slot};
+use crate::index::{Index, hash};
+use crate::{Capture, Shared};
+
+/// Slots of a thread's first index, and elements of its first array of held locks.
+const FIRST_SLOTS: u64 = 64;
+const FIRST_HELD: u32 = 32;
+
+/// Where a lock is taken, or where something else is waited for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Call {
+    /// Class of the lock, 0 if it is none.
+    pub class: u32,
+    /// Its instance, where instances are kept apart, else 0.
+    pub inst: u32,
+    /// Its address.
+    pub addr: u64,
+    /// READ or 0; [`lockwright_ledger::rows::mode`].
+    pub mode: u16,
+    /// [`lockwright_ledger::rows::meter::site_flag`] bits.
+    pub flags: u16,
+    /// One of [`lockwright_ledger::rows::meter::wait_kind`].
+    pub wait: u32,
+    /// Call site.
+    pub site: u64,
+}
+
+/// The shared state.
+pub struct LockMeter {
+    sites: Index,
+    carries: Index,
+    readers: Index,
+    free: u32,
+}
+
+impl Default for LockMeter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl LockMeter {
+    /// Starts on an empty ledger.
+    pub const fn new() -> Self {
+        Self { sites: Index::new(), carries: Index::new(), readers: Index::new(), free: 0 }
+    }
+
+    /// A thread begins. Its state stays valid until [`LockMeter::thread_exit`]. `None`: no room.
+    pub fn thread_start(&mut self, writer: &mut Writer, tid: u32) -> Option<*mut MeterThread> {
+        let id = match self.free {
+            0 => self.new_meter(writer)?,
+            id => id,
+        };
+        let row = writer.row_ptr::<Meter>(id);
+        // SAFETY: a row that is free or new: nobody else uses it.
+        unsafe {
+            self.free = (*row).next_free;
+            (*row).next_free = 0;
+            (*row).threads += 1;
+            (*row).tid = tid;
+            (*row).random = hash(&[u64::from(tid), u64::from(id), u64::from((*row).threads)]);
+        }
+        Some(row.cast())
+    }
+
+    fn new_meter(&mut self, writer: &mut Writer) -> Option<u32> {
+        const INDEX: usize = FIRST_SLOTS as usize * size_of::<Slot>();
+        let offset = writer.alloc(INDEX + FIRST_HELD as usize * size_of::<Metered>())?;
+        let held = offset + INDEX as u64;
+        let base = writer.at(held) as u64;
+        let row = Meter {
+            id: writer.len_of::<Meter>().max(1),
+            top: base,
+            limit: base + u64::from(FIRST_HELD - 1) * size_of::<Metered>() as u64,
+            base,
+            index: writer.at(offset) as u64,
+            shift: 64 - FIRST_SLOTS.ilog2(),
+            held,
+            capacity: FIRST_HELD,
+            ..Meter::default()
+        };
+        writer.push(row)
+    }
+
+    /// The thread ends; a later one goes on counting where it counted. Locks that it holds still have
+    /// been counted; their holds have no end.
+    ///
+    /// # Safety
+    /// Nobody uses `thread` afterwards.
+    pub unsafe fn thread_exit(&mut self, writer: &Writer, thread: *mut MeterThread) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let row = &mut (*thread).row;
+            let capacity = row.capacity as usize;
+            ptr::write_bytes(writer.at(row.held).cast::<Metered>(), 0, capacity);
+            if row.waits != 0 {
+                ptr::write_bytes(row.waits as *mut Pending, 0, PENDING);
+            }
+            row.top = row.base;
+            (row.tid, row.waiting) = (0, 0);
+            row.next_free = core::mem::replace(&mut self.free, row.id);
+        }
+    }
+
+    /// The cell of `call` for the thread, which has none under `key` yet. `capture` is asked for the stack
+    /// if the site is new. `None`: no room; the event goes uncounted, and that is counted.
+    pub fn cell(
+        &mut self,
+        shared: &mut impl Shared,
+        thread: &mut MeterThread,
+        key: u64,
+        call: &Call,
+        capture: Capture<'_>,
+    ) -> Option<CellRef> {
+        let found = self.new_cell(shared, thread, key, call, capture);
+        if found.is_none() {
+            thread.row.lost += 1;
+        }
+        found
+    }
+
+    fn new_cell(
+        &mut self,
+        shared: &mut impl Shared,
+        thread: &mut MeterThread,
+        key: u64,
+        call: &Call,
+        capture: Capture<'_>,
+    ) -> Option<CellRef> {
+        if u64::from(thread.row.keys) * 2 >= thread.slots() && !grow_index(shared.writer(), thread) {
+            return None;
+        }
+        let site = self.site(shared, call, capture)?;
+        let writer = shared.writer();
+        let id = writer.push(Cell { site, ..Cell::default() })?;
+        let cell = CellRef::at(writer.row_ptr::<Cell>(id) as u64)?;
+        thread.insert(key, cell);
+        Some(cell)
+    }
+
+    fn site(
+        &mut self,
+        shared: &mut impl Shared,
+        call: &Call,
+        capture: Capture<'_>,
+    ) -> Option<u32> {
+        let key = hash(&[
+            u64::from(call.class) << 32 | u64::from(call.inst),
+            u64::from(call.wait) << 32 | u64::from(call.flags) << 16 | u64::from(call.mode),
+            call.site,
+        ]);
+        if let Some(id) = self.sites.get(shared.writer(), key) {
+            return Some(id);
+        }
+        let stack = shared.captured(capture);
+        let writer = shared.writer();
+        let row = Site {
+            class: call.class,
+            inst: call.inst,
+            mode: call.mode,
+            flags: call.flags,
+            wait: call.wait,
+            stack,
+            site: call.site,
+            addr: call.addr,
+            ..Site::default()
+        };
+        let id = writer.push(row)?;
+        self.sites.insert(writer, key, id);
+        Some(id)
+    }
+
+    /// Makes room for one more held lock. False: there is none; the lock then goes unwatched.
+    pub fn grow_held(&mut self, writer: &mut Writer, thread: &mut MeterThread) -> bool {
+        if thread.compact() {
+            return true;
+        }
+        let bytes = |n: u32| n as usize * size_of::<Metered>();
+        let capacity = thread.row.capacity;
+        let Some(offset) = writer.alloc(bytes(capacity * 2)) else {
+            thread.row.lost += 1;
+            return false;
+        };
+        let new = writer.at(offset).cast::<Metered>();
+        // SAFETY: both arrays hold `capacity` elements; they do not overlap.
+        unsafe { ptr::copy_nonoverlapping(thread.row.base as *const Metered, new, capacity as usize) };
+        let old = core::mem::replace(&mut thread.row.held, offset);
+        let used = thread.row.top - thread.row.base;
+        thread.row.capacity = capacity * 2;
+        thread.row.base = new as u64;
+        thread.row.top = new as u64 + used;
+        thread.row.limit = new as u64 + bytes(capacity * 2 - 1) as u64;
+        if capacity != FIRST_HELD {
+            // The first array is part of the first index' memory.
+            writer.free(old, bytes(capacity));
+        }
+        true
+    }
+
+    /// Supplies what was missing to count `ticks` among the `kind` of
+    /// [`histogram_kind`], and counts them.
+    pub fn supply(
+        &mut self,
+        writer: &mut Writer,
+        thread: &mut MeterThread,
+        cell: CellRef,
+        kind: u16,
+        ticks: u64,
+        missing: Missing,
+    ) {
+        let done = match missing {
+            Missing::Run => new_bucket(writer, cell, kind, ticks),
+            Missing::Carry(bucket, index) => self.carry(writer, bucket, index),
+        };
+        thread.row.lost += u64::from(done.is_none());
+    }
+
+    fn carry(&mut self, writer: &mut Writer, bucket: u32, index: u32) -> Option<()> {
+        let key = hash(&[u64::from(bucket) << 32 | u64::from(index)]);
+        let id = match self.carries.get(writer, key) {
+            Some(id) => id,
+            None => {
+                let id = writer.push(Carry { bucket, index, ..Carry::default() })?;
+                self.carries.insert(writer, key, id);
+                id
+            }
+        };
+        writer.update::<Carry>(id, |row| row.times += 1);
+        Some(())
+    }
+
+    /// Gives a cell a row of blame, with its first `ticks`.
+    pub fn new_blame(
+        &mut self,
+        writer: &mut Writer,
+        thread: &mut MeterThread,
+        cell: CellRef,
+        kind: u32,
+        other: u32,
+        ticks: u64,
+    ) {
+        // SAFETY: a cell of the calling thread.
+        let row = unsafe { &mut *cell.row() };
+        let blame = Blame {
+            other,
+            kind,
+            next: row.blame,
+            next_at: row.first_blame,
+            count: 1,
+            ticks,
+            ..Blame::default()
+        };
+        let Some(id) = writer.push(blame) else {
+            thread.row.lost += 1;
+            return;
+        };
+        row.first_blame = writer.row_ptr::<Blame>(id) as u64;
+        row.blame = id;
+    }
+
+    /// Memory for waits that are to be recorded later.
+    pub fn pending_memory(&mut self, writer: &mut Writer, thread: &mut MeterThread) {
+        if thread.row.waits == 0
+            && let Some(offset) = writer.alloc(PENDING * size_of::<Pending>())
+        {
+            thread.row.waits = writer.at(offset) as u64;
+        }
+    }
+
+    /// A fresh board.
+    pub fn new_board(&mut self, writer: &mut Writer) -> Option<*mut Board> {
+        let id = writer.push(Board::default())?;
+        Some(writer.row_ptr::<Board>(id))
+    }
+
+    /// The row of an rwlock's readers, made if there is none yet.
+    pub fn readers(&mut self, writer: &mut Writer, class: u32, inst: u32) -> Option<*mut Readers> {
+        let key = hash(&[u64::from(inst)]);
+        let id = match self.readers.get(writer, key) {
+            Some(id) => id,
+            None => {
+                let id = writer.push(Readers { class, inst, ..Readers::default() })?;
+                self.readers.insert(writer, key, id);
+                id
+            }
+        };
+        Some(writer.row_ptr::<Readers>(id))
+    }
+}
+
+/// Doubles a thread's index.
+fn grow_index(writer: &mut Writer, thread: &mut MeterThread) -> bool {
+    let slots = thread.slots();
+    let bytes = |slots: u64| slots as usize * size_of::<Slot>();
+    let Some(offset) = writer.alloc(bytes(slots * 2)) else { return false };
+    let old = core::mem::replace(&mut thread.row.index, writer.at(offset) as u64) as *const Slot;
+    thread.row.shift -= 1;
+    thread.row.keys = 0;
+    for i in 0..slots {
+        // SAFETY: the old index has that many slots.
+        let slot = unsafe { *old.add(i as usize) };
+        if slot.key != 0
+            && let Some(cell) = CellRef::at(slot.cell)
+        {
+            thread.insert(slot.key, cell);
+        }
+    }
+    if slots != FIRST_SLOTS {
+        // The first index shares its memory with the first array of held locks.
+        writer.free(writer.offset_of(old.cast()), bytes(slots));
+    }
+    true
+}
+
+/// Gives a cell the buckets that `ticks` fall into, with that one count.
+fn new_bucket(writer: &mut Writer, cell: CellRef, kind: u16, ticks: u64) -> Option<()> {
+    let index = histogram::bucket(ticks);
+    // SAFETY: a cell of the calling thread.
+    let row = unsafe { &mut *cell.row() };
+    let mut bucket = Bucket {
+        next: row.buckets,
+        next_at: row.first_bucket,
+        run: (index / RUN) as u16,
+        kind,
+        id: writer.len_of::<Bucket>().max(1),
+        ..Bucket::default()
+    };
+    bucket.counts[index % RUN] = 1;
+    let id = writer.push(bucket)?;
+    row.first_bucket = writer.row_ptr::<Bucket>(id) as u64;
+    row.buckets = id;
+    if kind == histogram_kind::HOLD {
+        row.near[index / RUN % 8] = row.first_bucket;
+    }
+    Some(())
+}

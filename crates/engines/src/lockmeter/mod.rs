@@ -1,0 +1,35 @@
+//! lockmeter: which lock, which caller, held by whom, for how long.
+//!
+//! Each thread counts in cells of its own, one per call site that it has been at; nothing that is
+//! shared is written unless somebody waits. The counting of an acquisition is done before the lock
+//! is tried for and that of its hold after it was let go, so that no hold is made longer by more than a
+//! reading of the clock and the entry in the thread's stack of held locks.
+//!
+//! **Blame.** A lock that somebody waits for has a board ([`board`]), on which holders that leave add
+//! how long they held it. A waiter's wait is charged to them by the difference that its wait made. Who
+//! holds a lock that nobody waits for adds nothing anywhere.
+//!
+//! The model is the kernel's lockmeter (document 2), without its faults: see docs.
+
+pub mod board;
+mod cell;
+mod core;
+mod pending;
+mod readers;
+mod thread;
+
+pub use self::board::{Boards, Hold, Place};
+pub use self::cell::{CellRef, Missing};
+pub use self::core::{Call, LockMeter};
+pub use self::pending::{Pending, Share, Shares};
+pub use self::readers::{Overlap, ReadersRef};
+pub use self::thread::MeterThread;
+
+/// The key of a call site's cell: `what` is the lock's class, or class and instance.
+#[inline(always)]
+pub fn key(what: u64, mode: u16, site: u64) -> u64 {
+    let what = what ^ u64::from(mode).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let mixed = (site.rotate_left(32) ^ what).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    // Not 0, which marks a free slot. The high bits index.
+    mixed | 1
+}

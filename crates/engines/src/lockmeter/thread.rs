@@ -1,0 +1,358 @@
+//! The fast path: the calling thread's index of cells and its stack of held locks. No lock, nothing that
+//! another thread writes.
+//!
+//! A signal handler may run between any two instructions here, on the same state, and leaves it as it
+//! found it: an entry is reserved before it is filled, and a handler pushes above whatever is in flux.
+
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
+use core::sync::atomic::{AtomicU32, AtomicU64, compiler_fence};
+
+use lockwright_ledger::rows::meter::{Meter, Metered};
+
+use super::cell::CellRef;
+use super::pending::{PENDING, Pending};
+
+/// [`Metered::flags`]: given up in the middle of the stack, to be removed.
+const DEAD: u32 = 1 << 31;
+/// [`Metered::flags`]: it can be held by several at once.
+const SHARED: u32 = 1 << 30;
+/// [`Metered::flags`]: number of its [`Pending`] wait, plus 1.
+const PENDING_BITS: u32 = 0xf;
+
+/// A slot of the index.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) struct Slot {
+    pub(super) key: u64,
+    pub(super) cell: u64,
+}
+
+/// State of one live thread: a ledger row. See [`Meter`].
+#[repr(transparent)]
+pub struct MeterThread {
+    pub(super) row: Meter,
+}
+
+impl MeterThread {
+    /// Row id.
+    pub fn id(&self) -> u32 {
+        self.row.id
+    }
+
+    #[inline(always)]
+    fn top(&self) -> *mut Metered {
+        self.row.top as *mut Metered
+    }
+
+    #[inline(always)]
+    fn set_top(&mut self, top: *mut Metered) {
+        // SAFETY: own word. Relaxed: other threads take it for a hint (`find_foreign`).
+        unsafe { AtomicU64::from_ptr(&raw mut self.row.top) }.store(top as u64, Relaxed);
+    }
+
+    /// Nothing is held.
+    #[inline(always)]
+    pub fn is_idle(&self) -> bool {
+        self.row.top == self.row.base
+    }
+
+    /// The cell of `key`, if it is where the index has it first and there is room for one more held lock.
+    /// The fast path of [`MeterThread::find`].
+    #[inline(always)]
+    pub fn known(&self, key: u64) -> Option<CellRef> {
+        let at = (key >> self.row.shift) as usize;
+        // A handler that comes between makes the index larger, never smaller.
+        compiler_fence(SeqCst);
+        // SAFETY: the shift leaves as many bits as the index has slots; the index stays mapped.
+        let slot = unsafe { *(self.row.index as *const Slot).add(at) };
+        if slot.key == key && self.row.top < self.row.limit { CellRef::at(slot.cell) } else { None }
+    }
+
+    /// The cell of `key`.
+    pub fn find(&self, key: u64) -> Option<CellRef> {
+        let mask = (1u64 << (64 - self.row.shift)) - 1;
+        let mut at = key >> self.row.shift;
+        loop {
+            // SAFETY: as in `known`.
+            let slot = unsafe { *(self.row.index as *const Slot).add(at as usize) };
+            if slot.key == key {
+                return CellRef::at(slot.cell);
+            }
+            if slot.key == 0 {
+                return None;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Slots of the index.
+    pub(super) fn slots(&self) -> u64 {
+        1 << (64 - self.row.shift)
+    }
+
+    /// Stores a cell under a key that is not there. There is room.
+    pub(super) fn insert(&mut self, key: u64, cell: CellRef) {
+        let mask = self.slots() - 1;
+        let mut at = key >> self.row.shift;
+        loop {
+            // SAFETY: as in `known`; at least one slot is free.
+            let slot = unsafe { &mut *(self.row.index as *mut Slot).add(at as usize) };
+            if slot.key == 0 {
+                *slot = Slot { key, cell: cell.address() };
+                self.row.keys += 1;
+                return;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// There is room for one more held lock.
+    #[inline(always)]
+    pub fn has_room(&self) -> bool {
+        self.row.top < self.row.limit
+    }
+
+    /// This hold is to be timed, where one in `sample` is (1: all; 0: none).
+    #[inline(always)]
+    pub fn is_timed(&mut self, sample: u32) -> bool {
+        if sample == 1 {
+            return true;
+        }
+        let left = self.row.countdown;
+        self.row.countdown = left.wrapping_sub(1);
+        left == 0 && self.next_sample(sample)
+    }
+
+    /// Draws the distance to the next, so that it is `sample` on average and in step with nothing.
+    #[cold]
+    fn next_sample(&mut self, sample: u32) -> bool {
+        // xorshift64 (Marsaglia).
+        let mut x = self.row.random | 1;
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        self.row.random = x;
+        if sample == 0 {
+            self.row.countdown = u32::MAX;
+            return false;
+        }
+        self.row.countdown = (((x >> 32) * u64::from(2 * sample - 1)) >> 32) as u32;
+        true
+    }
+
+    /// The lock at `addr` is held since `since` (0: not timed), by way of `cell`. There is room.
+    #[inline(always)]
+    pub fn acquired(&mut self, addr: u64, cell: CellRef, since: u64) {
+        // SAFETY: the caller made sure of the room.
+        let at = unsafe { self.top().add(1) };
+        self.set_top(at);
+        compiler_fence(SeqCst);
+        // SAFETY: our entry; only this thread (and its handlers, above us) writes the array.
+        unsafe {
+            (*at).since = since;
+            (*at).cell = cell.address();
+            (*at).recursion = 0;
+            (*at).flags = 0;
+            compiler_fence(SeqCst);
+            AtomicU64::from_ptr(&raw mut (*at).addr).store(addr, Relaxed);
+        }
+    }
+
+    /// As [`MeterThread::acquired`], for a lock that several can hold.
+    #[inline(always)]
+    pub fn acquired_shared(&mut self, addr: u64, cell: CellRef, since: u64) {
+        self.acquired(addr, cell, since);
+        // SAFETY: the entry just made.
+        unsafe { (*self.top()).flags |= SHARED };
+    }
+
+    /// The innermost held lock, if it is `addr` and its release has nothing special to do.
+    #[inline(always)]
+    pub fn innermost(&self, addr: u64) -> Option<Metered> {
+        // SAFETY: the top is an entry, or "nothing held", whose addr is 0.
+        let top = unsafe { *self.top() };
+        (top.addr == addr && top.recursion == 0 && top.flags == 0).then_some(top)
+    }
+
+    /// As [`MeterThread::innermost`], for a lock that several hold.
+    #[inline(always)]
+    pub fn innermost_shared(&self, addr: u64) -> Option<Metered> {
+        // SAFETY: as above.
+        let top = unsafe { *self.top() };
+        (top.addr == addr && top.recursion == 0 && top.flags == SHARED).then_some(top)
+    }
+
+    /// Takes the innermost held lock off.
+    #[inline(always)]
+    pub fn pop(&mut self) {
+        let top = self.top();
+        // SAFETY: the top is an entry.
+        unsafe {
+            AtomicU64::from_ptr(&raw mut (*top).addr).store(0, Relaxed);
+            compiler_fence(SeqCst);
+            self.set_top(top.sub(1));
+        }
+    }
+
+    fn depth(&self) -> usize {
+        (self.row.top - self.row.base) as usize / size_of::<Metered>()
+    }
+
+    fn entry(&self, i: usize) -> *mut Metered {
+        // SAFETY: callers stay within the array.
+        unsafe { (self.row.base as *mut Metered).add(i) }
+    }
+
+    /// The held locks, outermost first, with entries in flux or given up (`addr == 0`) among them.
+    pub fn held(&self) -> &[Metered] {
+        // SAFETY: entries up to the top are initialised.
+        unsafe { core::slice::from_raw_parts(self.entry(1), self.depth()) }
+    }
+
+    fn find_held(&self, addr: u64) -> Option<usize> {
+        self.held().iter().rposition(|held| held.addr == addr).map(|i| i + 1)
+    }
+
+    /// A recursive mutex that is held already is taken once more. False: it is not held.
+    pub fn recurse(&mut self, addr: u64) -> bool {
+        let Some(i) = self.find_held(addr) else { return false };
+        // SAFETY: `find_held` gave a valid position.
+        unsafe { (*self.entry(i)).recursion += 1 };
+        true
+    }
+
+    /// The entry of `addr`, wherever it is: a copy. `None`: it is not held.
+    pub fn entry_of(&self, addr: u64) -> Option<Metered> {
+        // SAFETY: `find_held` gives a valid position.
+        self.find_held(addr).map(|i| unsafe { *self.entry(i) })
+    }
+
+    /// A recursive mutex has been let go once, and stays held.
+    pub fn unrecurse(&mut self, addr: u64) {
+        if let Some(i) = self.find_held(addr) {
+            // SAFETY: `find_held` gave a valid position.
+            unsafe { (*self.entry(i)).recursion -= 1 };
+        }
+    }
+
+    /// Takes the entry of `addr` off, wherever it is.
+    pub fn remove(&mut self, addr: u64) {
+        let Some(i) = self.find_held(addr) else { return };
+        // SAFETY: `find_held` gave a valid position.
+        unsafe {
+            AtomicU64::from_ptr(&raw mut (*self.entry(i)).addr).store(0, Relaxed);
+            (*self.entry(i)).flags = DEAD;
+        }
+        let mut depth = self.depth();
+        // SAFETY: entries up to depth exist; entry 0 is never dead.
+        while unsafe { (*self.entry(depth)).flags } & DEAD != 0 {
+            // SAFETY: as above.
+            unsafe { (*self.entry(depth)).flags = 0 };
+            depth -= 1;
+        }
+        self.set_top(self.entry(depth));
+        if self.row.top >= self.row.limit {
+            self.compact();
+        }
+    }
+
+    /// Closes the gaps of locks released in another order than taken. True if there were any.
+    pub(super) fn compact(&mut self) -> bool {
+        let depth = self.depth();
+        let mut kept = 0;
+        for i in 1..=depth {
+            // SAFETY: up to depth.
+            let held = unsafe { *self.entry(i) };
+            if held.flags & DEAD != 0 {
+                continue;
+            }
+            kept += 1;
+            // SAFETY: kept is at most i.
+            unsafe { *self.entry(kept) = held };
+        }
+        for i in kept + 1..=depth {
+            // SAFETY: up to the old depth.
+            unsafe { *self.entry(i) = Metered::default() };
+        }
+        self.set_top(self.entry(kept));
+        kept < depth
+    }
+
+    /// The hold is of a lock that several can hold at once.
+    pub fn is_shared(held: &Metered) -> bool {
+        held.flags & SHARED != 0
+    }
+
+    /// Cell of the acquisition of a held lock.
+    pub fn cell_of(held: &Metered) -> Option<CellRef> {
+        CellRef::at(held.cell)
+    }
+
+    // --- waits -----------------------------------------------------------------------------------
+
+    /// What this thread waits for, for those who ask what it does; 0: nothing.
+    pub fn set_waiting(&mut self, mode: u32) {
+        // SAFETY: own word. Relaxed: a hint.
+        unsafe { AtomicU32::from_ptr(&raw mut self.row.waiting) }.store(mode, Relaxed);
+    }
+
+    fn pending(&self, i: usize) -> *mut Pending {
+        // SAFETY: callers stay below PENDING, and the memory is there (`has_pending_memory`).
+        unsafe { (self.row.waits as *mut Pending).add(i) }
+    }
+
+    /// There is memory for waits that are to be recorded later.
+    pub fn has_pending_memory(&self) -> bool {
+        self.row.waits != 0
+    }
+
+    /// Keeps a wait for the innermost held lock until that is let go. False: there is no room.
+    pub fn keep(&mut self, wait: &Pending) -> bool {
+        if self.row.waits == 0 {
+            return false;
+        }
+        for i in 0..PENDING {
+            // SAFETY: below PENDING.
+            unsafe {
+                if (*self.pending(i)).cell.is_none() {
+                    *self.pending(i) = *wait;
+                    (*self.top()).flags |= i as u32 + 1;
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// Takes back the wait that was kept for `held`.
+    pub fn kept(&mut self, held: &Metered) -> Option<Pending> {
+        let i = (held.flags & PENDING_BITS).checked_sub(1)? as usize;
+        // SAFETY: `keep` put it there; below PENDING.
+        unsafe {
+            let wait = *self.pending(i);
+            (*self.pending(i)).cell = None;
+            Some(wait)
+        }
+    }
+
+    /// Where and since when the thread of row `other` holds `addr`, as far as can be told while it runs.
+    ///
+    /// # Safety
+    /// `other` is a mapped thread row.
+    pub unsafe fn find_foreign(other: *mut Self, addr: u64) -> Option<(u32, u64)> {
+        // SAFETY: the row and its arrays stay mapped; words that their thread may change are read as
+        // they come, and what comes of it is a hint.
+        unsafe {
+            let base = (&raw const (*other).row.base).read_volatile() as *const Metered;
+            let top = (&raw const (*other).row.top).read_volatile() as *const Metered;
+            let depth = (top as usize).saturating_sub(base as usize) / size_of::<Metered>();
+            for i in (1..=depth.min(64)).rev() {
+                let held = base.add(i).read_volatile();
+                if held.addr == addr {
+                    return CellRef::at(held.cell).map(|cell| (cell.site(), held.since));
+                }
+            }
+        }
+        None
+    }
+}
