@@ -492,7 +492,7 @@ pub mod usage {
 }
 
 row! {
-    /// A lock class is used in a way that matters to a signal: the first time for each thread.
+    /// A lock is used in a way that matters to a signal: for each thread the first few of a class.
     Usage in Usages x 64 = 32 bytes {
         /// The class.
         class: u32,

@@ -148,6 +148,18 @@ real! {
     munmap(a: *mut c_void, n: usize) -> c_int, None, -1;
     sigsuspend(m: *const libc::sigset_t) -> c_int, None, -1;
     ppoll(f: *mut libc::pollfd, n: libc::nfds_t, t: *const timespec, m: *const libc::sigset_t) -> c_int, None, -1;
+    sigset(s: c_int, h: usize) -> usize, None, libc::SIG_ERR;
+    sighold(s: c_int) -> c_int, None, -1;
+    sigrelse(s: c_int) -> c_int, None, -1;
+    sigblock(m: c_int) -> c_int, None, 0;
+    sigsetmask(m: c_int) -> c_int, None, 0;
+    sigpause(m: c_int) -> c_int, None, -1;
+    __xpg_sigpause(s: c_int) -> c_int, None, -1;
+    pselect(n: c_int, r: *mut libc::fd_set, w: *mut libc::fd_set, x: *mut libc::fd_set, t: *const timespec, m: *const libc::sigset_t) -> c_int, None, -1;
+    __ppoll_chk(f: *mut libc::pollfd, n: libc::nfds_t, t: *const timespec, m: *const libc::sigset_t, l: usize) -> c_int, None, -1;
+    epoll_pwait2(e: c_int, v: *mut libc::epoll_event, n: c_int, t: *const timespec, m: *const libc::sigset_t) -> c_int, None, -1;
+    siglongjmp(e: *mut c_void, v: c_int) -> c_int, None, -1;
+    __longjmp_chk(e: *mut c_void, v: c_int) -> c_int, None, -1;
     epoll_pwait(e: c_int, v: *mut libc::epoll_event, n: c_int, t: c_int, m: *const libc::sigset_t) -> c_int, None, -1;
 
     dlclose(handle: *mut c_void) -> c_int, None, -1;

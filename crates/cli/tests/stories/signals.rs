@@ -59,6 +59,22 @@ fn classes_are_possible() {
     assert_eq!(verdict(story), ["possible inconsistent-state: A"]);
 }
 
+/// Which lock of a class the first was says nothing.
+#[test]
+fn a_few_locks_of_a_class_are_kept_apart() {
+    let holds = |n: u32| format!("L(A{n})@5 U(A{n}) ");
+    let held: String = (1..=6).map(holds).collect();
+    let story = format!("T1: O(10) {held} I(10) L(A6)@9 U(A6) Z");
+    assert_eq!(verdict(&story), [INCONSISTENT]);
+    let story = format!("T1: O(10) L(A6) U(A6) I(10) {held} Z");
+    assert_eq!(verdict(&story), [INCONSISTENT]);
+    let apart = format!("T1: O(10) {held} I(10) L(A7)@9 U(A7) L(A8)@9 U(A8) Z");
+    assert_eq!(verdict(&apart), ["possible inconsistent-state: A"]);
+    let many: String = (1..=100).map(holds).collect();
+    let story = format!("T1: O(10) {many} I(10) L(A100)@9 U(A100) Z");
+    assert_eq!(verdict(&story), ["possible inconsistent-state: A"], "no more than a few");
+}
+
 #[test]
 fn mutexes_that_notice() {
     for kind in ["recursive", "errorcheck"] {

@@ -67,6 +67,8 @@ pub struct Core {
     pairs: Index,
     pub(super) misuses: Index,
     pub(super) usages: Index,
+    /// By context and thread: acquisitions looked at for their use in or with signals.
+    pub(super) looks: Index,
     pub(super) annotations: Annotations,
     pub(super) syncs: Index,
     /// First of the list of live threads.
@@ -89,6 +91,7 @@ impl Core {
             pairs: Index::new(),
             misuses: Index::new(),
             usages: Index::new(),
+            looks: Index::new(),
             annotations: Annotations::new(),
             syncs: Index::new(),
             live: 0,
@@ -268,11 +271,10 @@ impl Core {
         if !is_idle || self.holds_readers_up(lock) {
             self.attest(node, thread.segment());
         }
-        if thread.in_signal() != 0 || thread.open_signals() != 0 {
-            self.note_usage(thread, lock, node);
-        }
+        let signals_matter = thread.in_signal() != 0 || thread.open_signals() != 0;
+        let is_settled = !signals_matter || self.note_usage(thread, lock, node);
         // The same chain is another context once others know the locks in it.
-        if new == 0 {
+        if new == 0 && is_settled {
             thread.remember(probe.key, node);
         }
         Probe { key: probe.key, node, hit: true }

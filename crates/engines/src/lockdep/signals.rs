@@ -5,12 +5,22 @@
 //! a thread's chains begin with, so that each chain is validated once per such context, and usage is
 //! recorded then.
 
-use lockwright_ledger::rows::{Usage, mode, usage};
+use lockwright_ledger::rows::{Class, Usage, class_origin, mode, usage};
 
 use super::Acquire;
 use super::core::Core;
 use super::key::hash;
 use super::thread::ThreadState;
+
+/// Locks of a class that are on record for one thread and one use. Several, since which lock a handler takes
+/// and which it may interrupt the holder of are what decides.
+const INSTANCES: u32 = 8;
+
+/// Acquisitions in one context that are looked at with a signal open, where others of the class may follow:
+/// little enough to cost nothing where programs handle signals and take every lock with them open.
+const LOOKS: u32 = 8;
+/// The same in a handler.
+const LOOKS_IN_HANDLER: u32 = 64;
 
 /// What a thread was doing when a handler began, to be restored at its end.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +83,14 @@ impl ThreadState {
         self.row.in_signal
     }
 
+    /// The thread may have left its handler: the next acquisition is not one for the fast path, so that the
+    /// host is asked to look.
+    pub fn may_have_left_signal(&mut self) {
+        if self.row.in_signal != 0 {
+            self.set_dirty();
+        }
+    }
+
     /// Stack pointer at the running handler's entry.
     pub fn handler_sp(&self) -> u64 {
         self.row.handler_sp
@@ -87,8 +105,9 @@ impl ThreadState {
 }
 
 impl Core {
-    /// Records the uses that acquiring `lock` in context `node` makes of its class.
-    pub(super) fn note_usage(&mut self, thread: &ThreadState, lock: &Acquire, node: u32) {
+    /// Records the uses that acquiring `lock` in context `node` makes of its class. Says whether the chain
+    /// may be remembered; else other locks of the class are to be seen in it, too.
+    pub(super) fn note_usage(&mut self, thread: &ThreadState, lock: &Acquire, node: u32) -> bool {
         let read = lock.mode & mode::READ != 0;
         // A trylock in a handler cannot wait for the code it interrupted. (But it may be interrupted.)
         if thread.row.in_signal != 0 && lock.mode & mode::TRY == 0 {
@@ -96,6 +115,21 @@ impl Core {
             self.push_usage(thread, lock, node, thread.row.in_signal, bits);
         }
         self.push_open(thread, lock, node, thread.row.open_signals);
+        self.has_seen_enough(thread, lock, node)
+    }
+
+    /// Of a chain of one lock, any lock of its class is a hit once it is remembered: so not before some have
+    /// been looked at.
+    fn has_seen_enough(&mut self, thread: &ThreadState, lock: &Acquire, node: u32) -> bool {
+        let class = self.writer.get::<Class>(lock.ident.class());
+        // A static lock is the only one of its class.
+        if !thread.is_idle() || class.is_none_or(|class| class.origin == class_origin::STATIC) {
+            return true;
+        }
+        let key = hash(&[u64::from(node) << 32 | u64::from(thread.id())]);
+        let looks = self.looks.get(&self.writer, key).unwrap_or(0) + 1;
+        self.looks.insert(&mut self.writer, key, looks);
+        looks >= if thread.row.in_signal != 0 { LOOKS_IN_HANDLER } else { LOOKS }
     }
 
     /// Signals `open` may arrive from here on while the thread holds what it holds (the kernel's
@@ -137,11 +171,12 @@ impl Core {
         bits: u32,
     ) {
         let class = lock.ident.class();
-        let key = hash(&[
-            u64::from(class) << 32 | u64::from(thread.id()),
-            u64::from(signal) << 32 | u64::from(bits),
-        ]);
-        if self.usages.get(&self.writer, key).is_some() {
+        let inst = u64::from(lock.ident.inst());
+        let how = u64::from(signal) << 32 | u64::from(bits);
+        let all = hash(&[u64::from(class) << 32 | u64::from(thread.id()), how]);
+        let key = hash(&[all, inst]);
+        let so_far = self.usages.get(&self.writer, all).unwrap_or(0);
+        if so_far == INSTANCES || self.usages.get(&self.writer, key).is_some() {
             return;
         }
         let row = Usage {
@@ -157,6 +192,7 @@ impl Core {
         self.lock_row(lock, thread.segment());
         if let Some(id) = self.writer.push(row) {
             self.usages.insert(&mut self.writer, key, id);
+            self.usages.insert(&mut self.writer, all, so_far + 1);
         }
     }
 

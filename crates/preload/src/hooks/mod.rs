@@ -7,10 +7,13 @@ mod cond;
 mod fork;
 mod freed;
 mod guarded;
+mod jump;
 mod misuse;
 mod mutex;
 mod rwlock;
 mod signal;
+mod signal_sysv;
+mod signal_wait;
 mod spin;
 mod sync;
 mod thread;
@@ -113,12 +116,30 @@ export! {
     ssignal("rdx"): signal::signal;
     pthread_sigmask("rcx"): signal::pthread_sigmask;
     sigprocmask("rcx"): signal::sigprocmask;
-    sigsuspend("rsi"): signal::sigsuspend;
-    ppoll("r8"): signal::ppoll;
-    epoll_pwait("r9"): signal::epoll_pwait;
+    sigset("rdx"): signal_sysv::sigset;
+    sighold("rsi"): signal_sysv::sighold;
+    sigrelse("rsi"): signal_sysv::sigrelse;
+    sigblock("rsi"): signal_sysv::sigblock;
+    sigsetmask("rsi"): signal_sysv::sigsetmask;
+    sigsuspend("rsi"): signal_wait::sigsuspend;
+    sigpause("rsi"): signal_wait::sigpause;
+    __xpg_sigpause("rsi"): signal_wait::xpg_sigpause;
+    ppoll("r8"): signal_wait::ppoll;
+    __ppoll_chk("r9"): signal_wait::ppoll_chk;
+    epoll_pwait("r9"): signal_wait::epoll_pwait;
+    epoll_pwait2("r9"): signal_wait::epoll_pwait2;
+    longjmp("rdx"): jump::longjmp;
+    _longjmp("rdx"): jump::longjmp;
+    siglongjmp("rdx"): jump::longjmp;
+    __longjmp_chk("rdx"): jump::longjmp_chk;
 
     munmap("rdx"): freed::munmap;
     dlclose("rsi"): unload;
+}
+
+// Six arguments: there is no register left for the call site.
+export! {
+    pselect("rax"): signal_wait::pselect;
 }
 
 // What annotations call: include/lockwright.h and the crate `lockwright` find these by name.

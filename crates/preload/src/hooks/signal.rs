@@ -17,7 +17,7 @@ use crate::{real, state, sys, tls};
 type Handler = unsafe extern "C-unwind" fn(c_int, *mut siginfo_t, *mut c_void);
 
 /// Signals there are: 1 to 64.
-const SIGNALS: usize = 65;
+pub const SIGNALS: usize = 65;
 
 /// The program's handler of each signal, 0 if it never installed one.
 static HANDLERS: [AtomicUsize; SIGNALS] = [const { AtomicUsize::new(0) }; SIGNALS];
@@ -88,7 +88,7 @@ fn ours() -> usize {
 }
 
 /// The program's handler in place of ours.
-fn translate(signal: c_int, handler: usize) -> usize {
+pub fn translate(signal: c_int, handler: usize) -> usize {
     match handler == ours() {
         true => HANDLERS[signal as usize % SIGNALS].load(Acquire),
         false => handler,
@@ -155,14 +155,20 @@ pub unsafe extern "C-unwind" fn sigaction(
 }
 
 pub unsafe extern "C-unwind" fn signal(signal: c_int, handler: usize, _site: u64) -> usize {
+    // SAFETY: forwarded.
+    let call = |handler| unsafe { real::signal(signal, handler) };
     if !(1..SIGNALS as c_int).contains(&signal) {
-        // SAFETY: forwarded; it fails.
-        return unsafe { real::signal(signal, handler) };
+        // It fails.
+        return call(handler);
     }
+    replace(signal, handler, call)
+}
+
+/// Replaces a handler by `call`, which is given the one to install and answers the one before.
+pub fn replace(signal: c_int, handler: usize, call: impl FnOnce(usize) -> usize) -> usize {
     let before = HANDLERS[signal as usize].load(Acquire);
     let wanted = install(signal, handler);
-    // SAFETY: forwarded.
-    let old = unsafe { real::signal(signal, wanted) };
+    let old = call(wanted);
     if old == libc::SIG_ERR {
         HANDLERS[signal as usize].store(before, Release);
         return old;
@@ -170,7 +176,7 @@ pub unsafe extern "C-unwind" fn signal(signal: c_int, handler: usize, _site: u64
     if wanted == ours() {
         now_handled(signal);
     }
-    if old == ours() { before } else { translate(signal, old) }
+    if old == ours() { before } else { old }
 }
 
 pub unsafe extern "C-unwind" fn pthread_sigmask(
@@ -202,18 +208,31 @@ pub unsafe extern "C-unwind" fn sigprocmask(
 }
 
 /// The calling thread has changed its mask.
-fn mask_changed() {
+pub fn mask_changed() {
     if state::status() == state::ACTIVE
         && let Some(thread) = watch::thread()
     {
-        let mask = sys::signal_mask();
-        thread.set_blocked_signals(mask);
-        let (before, now) = (thread.open_signals(), open_with(mask));
-        if now & !before != 0 {
-            opened(thread, now & !before);
-        }
-        thread.set_open_signals(now);
+        mask_becomes(thread, sys::signal_mask());
     }
+}
+
+fn mask_becomes(thread: &mut ThreadState, mask: u64) {
+    thread.set_blocked_signals(mask);
+    let (before, now) = (thread.open_signals(), open_with(mask));
+    if now & !before != 0 {
+        opened(thread, now & !before);
+    }
+    thread.set_open_signals(now);
+}
+
+/// A long jump is about to be made, with which `mask` comes in force, if it is given.
+pub fn jumps(mask: Option<u64>) {
+    // SAFETY: as `watch::thread`.
+    let Some(thread) = (unsafe { tls::get().as_mut() }) else { return };
+    if let Some(mask) = mask {
+        mask_becomes(thread, mask);
+    }
+    thread.may_have_left_signal();
 }
 
 /// Signals may arrive from here on that could not while the thread took what it holds.
@@ -223,48 +242,15 @@ fn opened(thread: &mut ThreadState, open: u64) {
     }
 }
 
-/// A call waits with another mask in place of the thread's.
-pub fn waits_with(mask: *const sigset_t) {
-    // SAFETY: as `watch::thread`; a mask is null or at least the kernel's 8 bytes.
-    unsafe {
-        if let (Some(thread), Some(&mask)) = (tls::get().as_mut(), mask.cast::<u64>().as_ref()) {
-            let open = open_with(mask) & !thread.open_signals();
-            if open != 0 {
-                opened(thread, open);
-            }
+/// A call waits with `mask` in place of the thread's.
+pub fn waits_with(mask: u64) {
+    // SAFETY: as `watch::thread`.
+    if let Some(thread) = unsafe { tls::get().as_mut() } {
+        let open = open_with(mask) & !thread.open_signals();
+        if open != 0 {
+            opened(thread, open);
         }
     }
-}
-
-pub unsafe extern "C-unwind" fn sigsuspend(mask: *const sigset_t, _site: u64) -> c_int {
-    waits_with(mask);
-    // SAFETY: forwarded.
-    unsafe { real::sigsuspend(mask) }
-}
-
-pub unsafe extern "C-unwind" fn ppoll(
-    fds: *mut libc::pollfd,
-    n: libc::nfds_t,
-    timeout: *const libc::timespec,
-    mask: *const sigset_t,
-    _site: u64,
-) -> c_int {
-    waits_with(mask);
-    // SAFETY: forwarded.
-    unsafe { real::ppoll(fds, n, timeout, mask) }
-}
-
-pub unsafe extern "C-unwind" fn epoll_pwait(
-    epoll: c_int,
-    events: *mut libc::epoll_event,
-    n: c_int,
-    timeout: c_int,
-    mask: *const sigset_t,
-    _site: u64,
-) -> c_int {
-    waits_with(mask);
-    // SAFETY: forwarded.
-    unsafe { real::epoll_pwait(epoll, events, n, timeout, mask) }
 }
 
 /// The calling thread's running handler was left by a long jump, if its frame is gone: the stack

@@ -1,0 +1,38 @@
+//! Long jumps: they may leave a handler, and put another signal mask in force.
+
+use core::ffi::{c_int, c_void};
+
+use super::signal;
+use crate::real;
+
+/// Offset of glibc's `__mask_was_saved` in a jump buffer, after eight registers.
+const MASK_WAS_SAVED: usize = 64;
+/// Offset of the saved mask.
+const MASK: usize = 72;
+
+unsafe fn jumps(to: *const c_void) {
+    // SAFETY: the caller's buffer.
+    let mask = unsafe {
+        let was_saved = to.byte_add(MASK_WAS_SAVED).cast::<c_int>().read() != 0;
+        was_saved.then(|| to.byte_add(MASK).cast::<u64>().read())
+    };
+    signal::jumps(mask);
+}
+
+/// `longjmp`, `_longjmp` and `siglongjmp`, which are one in glibc.
+pub unsafe extern "C-unwind" fn longjmp(to: *mut c_void, value: c_int, _site: u64) -> c_int {
+    // SAFETY: a buffer that a setjmp has filled; forwarded.
+    unsafe {
+        jumps(to);
+        real::siglongjmp(to, value)
+    }
+}
+
+/// What fortified programs call.
+pub unsafe extern "C-unwind" fn longjmp_chk(to: *mut c_void, value: c_int, _site: u64) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        jumps(to);
+        real::__longjmp_chk(to, value)
+    }
+}
