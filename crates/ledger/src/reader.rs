@@ -13,6 +13,7 @@ use std::{fmt, ptr};
 use crate::layout::{
     FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, MAX_EXTENTS, TableId, extent_rows, locate,
 };
+use crate::rows::meter::{Meter, Metered};
 use crate::rows::{Held, Row, Stack, Text, Thread};
 
 /// Why a file is not a readable ledger.
@@ -302,17 +303,60 @@ impl Ledger {
 
     /// What a thread held when the snapshot was taken, outermost first.
     pub fn held(&self, thread: &Thread) -> Vec<Held> {
-        let size = size_of::<Held>() as u64;
-        let depth = (thread.top.saturating_sub(thread.base) / size)
-            .min(u64::from(thread.capacity.saturating_sub(1)));
-        (1..=depth)
-            .map_while(|i| {
-                let from = usize::try_from(thread.held.checked_add(i * size)?).ok()?;
+        let depth = thread.top.saturating_sub(thread.base) / size_of::<Held>() as u64;
+        let held = self.array::<Held>(thread.held, depth, thread.capacity);
+        held.filter(|held| held.addr != 0).collect()
+    }
+
+    /// What a thread held when the snapshot was taken, as lockmeter has it, outermost first. With each, the
+    /// id of its [`Cell`](crate::rows::meter::Cell).
+    pub fn metered(&self, meter: &Meter) -> Vec<(Metered, u32)> {
+        let depth = meter.top.saturating_sub(meter.base) / size_of::<Metered>() as u64;
+        // Where the process has the file's beginning mapped.
+        let mapping = meter.base.wrapping_sub(meter.held);
+        let held = self.array::<Metered>(meter.held, depth, meter.capacity);
+        held.filter(|held| held.addr != 0)
+            .filter_map(|held| {
+                let cell = self.id_at(TableId::Cells, held.cell.wrapping_sub(mapping))?;
+                Some((held, cell))
+            })
+            .collect()
+    }
+
+    /// Elements 1 to `depth` of an array of `capacity` elements at a file offset; element 0 stands for
+    /// nothing.
+    fn array<T: Copy + 'static>(
+        &self,
+        offset: u64,
+        depth: u64,
+        capacity: u32,
+    ) -> impl Iterator<Item = T> + '_ {
+        let size = size_of::<T>() as u64;
+        (1..=depth.min(u64::from(capacity.saturating_sub(1))))
+            .map_while(move |i| {
+                let from = usize::try_from(offset.checked_add(i * size)?).ok()?;
                 self.bytes.get(from..from.checked_add(size as usize)?)
             })
-            .map(decode::<Held>)
-            .filter(|held| held.addr != 0)
-            .collect()
+            .map(decode::<T>)
+    }
+
+    /// Id of the row of a table that begins at a file offset.
+    fn id_at(&self, id: TableId, offset: u64) -> Option<u32> {
+        let table = &self.tables[id as usize];
+        let mut first = 0u64;
+        for (k, &extent) in table.extents.iter().enumerate().filter(|_| table.row_bytes != 0) {
+            let rows = extent_rows(k, table.base_rows);
+            if let Some(within) = offset.checked_sub(extent)
+                && extent != 0
+                && within / table.row_bytes < rows
+            {
+                let aligned = within.is_multiple_of(table.row_bytes);
+                let index = first + within / table.row_bytes;
+                return u32::try_from(index).ok().filter(|_| aligned && index < table.len);
+            }
+            first = first.checked_add(rows)?;
+        }
+        None
     }
 }
 
@@ -345,7 +389,7 @@ fn stored_bytes(file: &File, len: u64) -> u64 {
 fn decode<T: Copy>(bytes: &[u8]) -> T {
     assert_eq!(bytes.len(), size_of::<T>());
     let mut value = MaybeUninit::<T>::uninit();
-    // SAFETY: T is a row or Held: integers without padding, so any bytes are a value; sizes agree.
+    // SAFETY: T is a row, Held or Metered: integers without padding, so any bytes are a value; sizes agree.
     unsafe {
         ptr::copy_nonoverlapping(bytes.as_ptr(), value.as_mut_ptr().cast::<u8>(), bytes.len());
         value.assume_init()

@@ -143,7 +143,7 @@ fn count(model: &Model<'_>, summary: &mut Summary) {
 }
 
 /// What the header tells of a process, with notes on what is missing.
-fn describe(ledger: &Ledger) -> Process {
+pub(crate) fn describe(ledger: &Ledger) -> Process {
     let header = ledger.header();
     let command = ledger.raw_text(header.cmdline);
     let mut command: Vec<String> =

@@ -57,6 +57,8 @@ pub struct ClassGroup {
 #[derive(Debug)]
 pub struct Classes {
     groups: Vec<ClassGroup>,
+    /// By group, of which the first has none.
+    keys: Vec<Key>,
     /// By id of the class row.
     by_row: Vec<Option<Member>>,
 }
@@ -93,6 +95,15 @@ enum Key {
     Row(usize, u32),
 }
 
+/// What a class is known by in other processes too.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ClassKey {
+    /// `None` for the class of rows that are not there.
+    base: Option<Key>,
+    /// Subclasses of it, the last one first.
+    subclasses: Vec<u16>,
+}
+
 /// A variable that holds locks of one kind: its offsets tell an array from a structure.
 struct Variable {
     name: String,
@@ -122,7 +133,8 @@ fn gcd(a: u64, b: u64) -> u64 {
 }
 
 impl Classes {
-    pub(super) fn new(sources: &Sources<'_>, index: usize) -> Self {
+    /// The classes of ledger `index` of `sources`.
+    pub fn new(sources: &Sources<'_>, index: usize) -> Self {
         let rows: Vec<(u32, usize, Class)> = sources.ledgers[index]
             .rows::<Class>()
             .map(|(id, _)| {
@@ -131,7 +143,7 @@ impl Classes {
             })
             .collect();
         let (variables, homes) = variables(sources, &rows);
-        let mut this = Self { groups: vec![unknown()], by_row: Vec::new() };
+        let mut this = Self { groups: vec![unknown()], keys: Vec::new(), by_row: Vec::new() };
         let mut groups: HashMap<Key, u32> = HashMap::new();
         for (id, ledger, row) in rows {
             let home = homes.get(&id).and_then(|key| Some((key, variables.get(key)?)));
@@ -143,7 +155,8 @@ impl Classes {
                 }
                 _ => elsewhere(sources, ledger, id, &row),
             };
-            let group = *groups.entry(key).or_insert_with(|| {
+            let group = *groups.entry(key).or_insert_with_key(|key| {
+                this.keys.push(key.clone());
                 this.groups.push(group);
                 this.groups.len() as u32 - 1
             });
@@ -190,6 +203,17 @@ impl Classes {
     /// Merged class `group`.
     pub fn group(&self, group: u32) -> &ClassGroup {
         self.groups.get(group as usize).unwrap_or(&self.groups[0])
+    }
+
+    /// What merged class `group` is known by in other processes too.
+    pub fn key(&self, group: u32) -> ClassKey {
+        let key = |group: u32| self.keys.get((group as usize).checked_sub(1)?);
+        let (mut base, mut subclasses) = (key(group), Vec::new());
+        while let Some(&Key::Subclass(of, subclass)) = base {
+            subclasses.push(subclass);
+            base = key(of);
+        }
+        ClassKey { base: base.cloned(), subclasses }
     }
 
     /// Name of the one lock that a class row of a static lock stands for.

@@ -16,8 +16,8 @@ use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{Class, Lock, Module, Thread, mode};
 
 use crate::finding::{Frame, ThreadInfo};
-pub use classes::{ClassGroup, Classes, described};
-pub use naming::{LockRef, Named, place_of, short_place};
+pub use classes::{ClassGroup, ClassKey, Classes, described};
+pub use naming::{LockRef, Named, place_key, place_of, short_place};
 pub use order::{By, Crossing, Order};
 pub use sources::{Sources, Symbolise};
 pub use trie::Trie;

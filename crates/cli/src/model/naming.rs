@@ -41,7 +41,7 @@ pub fn place_of(stack: &[Frame]) -> Option<&Frame> {
 }
 
 /// Equal for frames that are the same place in the source.
-pub(super) fn place_key(frame: &Frame) -> String {
+pub fn place_key(frame: &Frame) -> String {
     match (&frame.function, &frame.file, frame.line) {
         (Some(function), Some(file), Some(line)) => format!("{function}\n{file}\n{line}"),
         _ => format!("{}\n{:#x}", frame.module.as_deref().unwrap_or(""), frame.offset),

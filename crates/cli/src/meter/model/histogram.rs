@@ -16,14 +16,16 @@ impl Histogram {
     /// Counts `count` more times of about `ns`.
     pub fn record(&mut self, ns: f64, count: u64) {
         if count > 0 {
-            *self.counts.entry((ns * PS) as u64).or_default() += count;
+            let sum = self.counts.entry((ns * PS) as u64).or_default();
+            *sum = sum.saturating_add(count);
         }
     }
 
     /// Takes `other` in.
     pub fn add(&mut self, other: &Self) {
         for (&ps, &count) in &other.counts {
-            *self.counts.entry(ps).or_default() += count;
+            let sum = self.counts.entry(ps).or_default();
+            *sum = sum.saturating_add(count);
         }
     }
 
@@ -34,7 +36,7 @@ impl Histogram {
 
     /// How many times were counted.
     pub fn count(&self) -> u64 {
-        self.counts.values().sum()
+        self.counts.values().fold(0, |sum: u64, &count| sum.saturating_add(count))
     }
 
     /// The time that `percent` of all do not exceed (the nearest-rank definition); `None` of nothing.
@@ -42,7 +44,7 @@ impl Histogram {
         let rank = ((self.count() as f64 * percent / 100.0).ceil() as u64).max(1);
         let mut seen = 0;
         self.buckets().find_map(|(ns, count)| {
-            seen += count;
+            seen = count.saturating_add(seen);
             (seen >= rank).then_some(ns)
         })
     }

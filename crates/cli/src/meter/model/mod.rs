@@ -1,11 +1,17 @@
-//! From ledgers to what a meter report shows.
+//! From ledgers to what a meter report shows: [`build`] reads them, [`MeterReport`] is what comes of it.
 
+mod build;
+mod clock;
 mod histogram;
 mod numbers;
+mod order;
 mod report;
+mod sums;
 
+pub use build::{build, build_with, is_metered};
 pub use histogram::Histogram;
 pub use numbers::{Numbers, Times};
+pub use order::by_wait;
 pub use report::{
     At, Blame, Clock, Cost, Holds, Instance, Lock, MeterReport, Mode, Nested, Process, Readers,
     Site, Wait, WaitKind,

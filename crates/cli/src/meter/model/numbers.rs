@@ -29,7 +29,7 @@ impl Times {
 
     /// Takes `other` in.
     pub fn add(&mut self, other: &Self) {
-        self.count += other.count;
+        self.count = self.count.saturating_add(other.count);
         self.total_ns += other.total_ns;
         self.max_ns = self.max_ns.max(other.max_ns);
         self.histogram.add(&other.histogram);
@@ -41,7 +41,7 @@ impl Times {
 pub struct Numbers {
     /// Acquisitions, the tries that succeeded included.
     pub acquisitions: u64,
-    /// Those that had to wait.
+    /// Acquisitions that had to wait, those included that were given up.
     pub contended: u64,
     /// Trylocks that found the lock held. Not among the acquisitions.
     pub rejects: u64,
@@ -63,20 +63,21 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Part of the acquisitions that had to wait, 0 to 1.
+    /// Part of the acquisitions, those included that were given up, that had to wait: 0 to 1.
     pub fn contended_part(&self) -> f64 {
-        if self.acquisitions == 0 { 0.0 } else { self.contended as f64 / self.acquisitions as f64 }
+        let begun = self.acquisitions.saturating_add(self.timeouts);
+        if begun == 0 { 0.0 } else { self.contended as f64 / begun as f64 }
     }
 
     /// Takes `other` in.
     pub fn add(&mut self, other: &Self) {
-        self.acquisitions += other.acquisitions;
-        self.contended += other.contended;
-        self.rejects += other.rejects;
-        self.timeouts += other.timeouts;
+        self.acquisitions = self.acquisitions.saturating_add(other.acquisitions);
+        self.contended = self.contended.saturating_add(other.contended);
+        self.rejects = self.rejects.saturating_add(other.rejects);
+        self.timeouts = self.timeouts.saturating_add(other.timeouts);
         self.hold_ns += other.hold_ns;
         self.hold.add(&other.hold);
-        self.held += other.held;
+        self.held = self.held.saturating_add(other.held);
         self.wait.add(&other.wait);
         self.spin_ns += other.spin_ns;
         self.readers_max = self.readers_max.max(other.readers_max);

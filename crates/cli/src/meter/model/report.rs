@@ -127,8 +127,8 @@ pub struct Lock {
     pub total: Numbers,
     /// How its readers overlapped; `None` if it was never read-locked.
     pub readers: Option<Readers>,
-    /// Whose holds its waits were for, the longest first. The waits' sum is at most that of `total`:
-    /// what is missing lies between a release and the waiter's getting on with it.
+    /// Whose holds its waits were for, the longest first. Together they are the waits' sum, or less where
+    /// there was no room to find out.
     pub blame: Vec<Blame>,
     /// Its locks one by one, the one waited for longest first; empty unless they were kept apart.
     pub instances: Vec<Instance>,
@@ -203,7 +203,8 @@ pub struct Site {
 pub struct Blame {
     /// Who waited: index into [`Lock::sites`].
     pub waiter: usize,
-    /// Who held: index into [`Lock::sites`]; `None` if unknown.
+    /// Who held: index into [`Lock::sites`]. `None`: nobody that is known; the waiter was being woken, or
+    /// the holders were too many to tell apart.
     pub holder: Option<usize>,
     /// Waits that the holder had a part in.
     pub count: u64,

@@ -1,0 +1,82 @@
+//! The order of things in a report: what was waited for longest first. Indices follow.
+
+use std::cmp::Ordering;
+
+use super::numbers::Numbers;
+use super::report::{At, Lock, MeterReport};
+
+/// Longest waits first, then longest holds, then most acquisitions.
+pub fn by_wait(a: &Numbers, b: &Numbers) -> Ordering {
+    b.wait
+        .total_ns
+        .total_cmp(&a.wait.total_ns)
+        .then(b.hold_ns.total_cmp(&a.hold_ns))
+        .then(b.acquisitions.cmp(&a.acquisitions))
+}
+
+/// Puts all of a report in order.
+pub(super) fn sort(report: &mut MeterReport) {
+    let sites: Vec<Vec<usize>> = report.locks.iter_mut().map(sort_sites).collect();
+    let locks = sort_by(&mut report.locks, |a, b| {
+        by_wait(&a.total, &b.total).then_with(|| a.name.cmp(&b.name))
+    });
+    let waits = sort_by(&mut report.waits, |a, b| {
+        b.wait.total_ns.total_cmp(&a.wait.total_ns).then(b.waits.cmp(&a.waits))
+    });
+    let moved = |at: At| match at {
+        At::Lock { lock, site } => At::Lock { lock: locks[lock], site: sites[lock][site] },
+        At::Wait(wait) => At::Wait(waits[wait]),
+        At::Unknown => At::Unknown,
+    };
+    for wait in &mut report.waits {
+        wait.lock = wait.lock.map(|lock| locks[lock]);
+    }
+    for site in report.locks.iter_mut().flat_map(|lock| &mut lock.sites) {
+        site.nested.iter_mut().for_each(|nested| nested.at = moved(nested.at));
+        site.nested.sort_by(|a, b| b.ns.total_cmp(&a.ns).then(a.at.cmp(&b.at)));
+    }
+}
+
+/// Sorts what is within a lock; says where each site has gone.
+fn sort_sites(lock: &mut Lock) -> Vec<usize> {
+    let sites =
+        sort_by(&mut lock.sites, |a, b| by_wait(&a.numbers, &b.numbers).then(a.mode.cmp(&b.mode)));
+    for blame in &mut lock.blame {
+        blame.waiter = sites[blame.waiter];
+        blame.holder = blame.holder.map(|holder| sites[holder]);
+    }
+    lock.blame.sort_by(|a, b| {
+        b.ns.total_cmp(&a.ns).then((a.waiter, a.holder).cmp(&(b.waiter, b.holder)))
+    });
+    for instance in &mut lock.instances {
+        instance.sites.iter_mut().for_each(|(site, _)| *site = sites[*site]);
+        instance.sites.sort_by_key(|(site, _)| *site);
+    }
+    lock.instances
+        .sort_by(|a, b| by_wait(&a.total, &b.total).then((a.pid, a.inst).cmp(&(b.pid, b.inst))));
+    sites
+}
+
+/// Sorts, and says where what was at each place has gone.
+fn sort_by<T>(items: &mut Vec<T>, compare: impl Fn(&T, &T) -> Ordering) -> Vec<usize> {
+    let mut numbered: Vec<(usize, T)> = items.drain(..).enumerate().collect();
+    numbered.sort_by(|(_, a), (_, b)| compare(a, b));
+    let mut moved = vec![0; numbered.len()];
+    for (new, (old, item)) in numbered.into_iter().enumerate() {
+        moved[old] = new;
+        items.push(item);
+    }
+    moved
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sorting_says_where_things_went() {
+        let mut items = vec!['c', 'a', 'b'];
+        assert_eq!(sort_by(&mut items, char::cmp), [2, 0, 1]);
+        assert_eq!(items, ['a', 'b', 'c']);
+    }
+}

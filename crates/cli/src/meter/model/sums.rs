@@ -1,0 +1,179 @@
+//! One ledger's numbers, summed over threads: what its cells have for each site.
+//!
+//! A damaged ledger may say anything: sums saturate, and a list ends where it comes to a row that was
+//! seen before.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use lockwright_ledger::Ledger;
+use lockwright_ledger::histogram::{self, RUN, RUNS};
+use lockwright_ledger::rows::Row;
+use lockwright_ledger::rows::meter::{Blame, Bucket, Carry, Cell, Meter, histogram_kind};
+
+use super::clock::Ticks;
+use super::histogram::Histogram;
+use super::numbers::{Numbers, Times};
+use super::report::Holds;
+
+/// What was counted at a site, times in ticks.
+#[derive(Debug, Default)]
+pub struct Sums {
+    counts: Cell,
+    hold_buckets: BTreeMap<usize, u64>,
+    wait_buckets: BTreeMap<usize, u64>,
+    /// Count and ticks by [`Blame::kind`] and [`Blame::other`].
+    pub blame: BTreeMap<(u32, u32), (u64, u64)>,
+    /// When holds under way began; 0 where one is not timed.
+    pub held_since: Vec<u64>,
+}
+
+/// The sums of all sites of a ledger, by row of the site.
+pub fn by_site(ledger: &Ledger) -> BTreeMap<u32, Sums> {
+    let carries: HashMap<(u32, u32), u64> = ledger
+        .rows::<Carry>()
+        .map(|(_, carry)| ((carry.bucket, carry.index), u64::from(carry.times)))
+        .collect();
+    let mut sites: BTreeMap<u32, Sums> = BTreeMap::new();
+    let mut lists = Lists::default();
+    let mut site_of: HashMap<u32, u32> = HashMap::new();
+    for (id, cell) in ledger.rows::<Cell>() {
+        site_of.insert(id, cell.site);
+        let sums = sites.entry(cell.site).or_default();
+        sums.count(&cell);
+        for (row, bucket) in lists.buckets(ledger, cell.buckets) {
+            sums.distribute(row, &bucket, &carries);
+        }
+        for blame in lists.blame(ledger, cell.blame) {
+            let sum = sums.blame.entry((blame.kind, blame.other)).or_default();
+            sum.0 = sum.0.saturating_add(blame.count);
+            sum.1 = sum.1.saturating_add(blame.ticks);
+        }
+    }
+    for (_, meter) in ledger.rows::<Meter>() {
+        for (held, cell) in ledger.metered(&meter) {
+            if let Some(sums) = site_of.get(&cell).and_then(|site| sites.get_mut(site)) {
+                sums.held_since.push(held.since);
+            }
+        }
+    }
+    sites
+}
+
+/// Walks the lists of rows, each of which is in one of them once.
+#[derive(Default)]
+struct Lists {
+    buckets: HashSet<u32>,
+    blame: HashSet<u32>,
+}
+
+impl Lists {
+    fn buckets(&mut self, ledger: &Ledger, first: u32) -> Vec<(u32, Bucket)> {
+        walk(ledger, first, &mut self.buckets, |bucket: &Bucket| bucket.next)
+    }
+
+    fn blame(&mut self, ledger: &Ledger, first: u32) -> Vec<Blame> {
+        let rows = walk(ledger, first, &mut self.blame, |blame: &Blame| blame.next);
+        rows.into_iter().map(|(_, blame)| blame).collect()
+    }
+}
+
+fn walk<R: Row>(
+    ledger: &Ledger,
+    first: u32,
+    seen: &mut HashSet<u32>,
+    next: impl Fn(&R) -> u32,
+) -> Vec<(u32, R)> {
+    let (mut rows, mut id) = (Vec::new(), first);
+    while id != 0
+        && seen.insert(id)
+        && let Some(row) = ledger.get::<R>(id)
+    {
+        rows.push((id, row));
+        id = next(&row);
+    }
+    rows
+}
+
+impl Sums {
+    fn count(&mut self, cell: &Cell) {
+        let sum = &mut self.counts;
+        for (sum, by) in [
+            (&mut sum.acquisitions, cell.acquisitions),
+            (&mut sum.holds, cell.holds),
+            (&mut sum.hold_ticks, cell.hold_ticks),
+            (&mut sum.contended, cell.contended),
+            (&mut sum.wait_ticks, cell.wait_ticks),
+            (&mut sum.rejects, cell.rejects),
+            (&mut sum.spin_ticks, cell.spin_ticks),
+            (&mut sum.timeouts, cell.timeouts),
+        ] {
+            *sum = sum.saturating_add(by);
+        }
+        sum.hold_max = sum.hold_max.max(cell.hold_max);
+        sum.wait_max = sum.wait_max.max(cell.wait_max);
+        sum.readers_max = sum.readers_max.max(cell.readers_max);
+    }
+
+    fn distribute(&mut self, row: u32, bucket: &Bucket, carries: &HashMap<(u32, u32), u64>) {
+        let run = usize::from(bucket.run);
+        let buckets = match bucket.kind {
+            histogram_kind::HOLD if run < RUNS => &mut self.hold_buckets,
+            histogram_kind::WAIT if run < RUNS => &mut self.wait_buckets,
+            _ => return,
+        };
+        for (index, &count) in bucket.counts.iter().enumerate() {
+            let carried = carries.get(&(row, index as u32)).map_or(0, |times| times << 16);
+            let count = u64::from(count) + carried;
+            if count > 0 {
+                let sum = buckets.entry(run * RUN + index).or_default();
+                *sum = sum.saturating_add(count);
+            }
+        }
+    }
+
+    /// The same in time, up to the process' end.
+    pub fn numbers(&self, ticks: &Ticks, holds: Holds, end_ns: u64) -> Numbers {
+        let counts = &self.counts;
+        let hold = Times {
+            count: counts.holds,
+            total_ns: ticks.ns(counts.hold_ticks),
+            max_ns: ticks.ns(counts.hold_max),
+            histogram: histogram(&self.hold_buckets, ticks),
+        };
+        let waits = histogram(&self.wait_buckets, ticks);
+        let wait = Times {
+            count: waits.count().max(counts.contended),
+            total_ns: ticks.ns(counts.wait_ticks),
+            max_ns: ticks.ns(counts.wait_max),
+            histogram: waits,
+        };
+        let over_ns = match holds {
+            Holds::Exact => hold.total_ns,
+            Holds::Sampled(_) => hold.mean_ns().unwrap_or(0.0) * counts.acquisitions as f64,
+            Holds::Off => 0.0,
+        };
+        let timed = self.held_since.iter().filter(|&&since| since != 0);
+        let held_ns: f64 =
+            timed.map(|&since| end_ns.saturating_sub(ticks.monotonic_ns(since)) as f64).sum();
+        Numbers {
+            acquisitions: counts.acquisitions,
+            contended: counts.contended,
+            rejects: counts.rejects,
+            timeouts: counts.timeouts,
+            hold_ns: over_ns + held_ns,
+            hold,
+            held: self.held_since.len() as u64,
+            wait,
+            spin_ns: ticks.ns(counts.spin_ticks),
+            readers_max: counts.readers_max.into(),
+        }
+    }
+}
+
+fn histogram(buckets: &BTreeMap<usize, u64>, ticks: &Ticks) -> Histogram {
+    let mut times = Histogram::default();
+    for (&bucket, &count) in buckets {
+        times.record(ticks.ns(histogram::middle(bucket)), count);
+    }
+    times
+}
