@@ -244,7 +244,8 @@ impl Boards {
         for board in self.all(hold.addr) {
             // SAFETY: boards of the list.
             unsafe {
-                if addr_of(board).load(Relaxed) != hold.addr || waiters_of(board).load(Relaxed) == 0 {
+                if addr_of(board).load(Relaxed) != hold.addr || waiters_of(board).load(Relaxed) == 0
+                {
                     continue;
                 }
                 with(board, |row| {

@@ -7,20 +7,30 @@ use core::sync::atomic::Ordering::Relaxed;
 use lockwright_ledger::histogram::{self, RUN};
 use lockwright_ledger::rows::meter::{Blame, Bucket, Cell, histogram_kind};
 
-/// Adds to a number that only this thread and its signal handlers change: in one instruction, so that a
-/// handler cannot come between reading and writing, and a reader of the file sees it old or new.
+/// Adds to a number that only this thread and its signal handlers change, `OFFSET` bytes into a row: in one
+/// instruction, so that a handler cannot come between reading and writing, and a reader of the file
+/// sees it old or new.
 #[inline(always)]
-pub(super) fn add(word: *mut u64, by: u64) {
+pub(super) fn add<const OFFSET: usize, T>(row: *mut T, by: u64) {
+    const { assert!(OFFSET.is_multiple_of(8) && OFFSET < size_of::<T>()) };
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: callers pass a word of a mapped row of their own.
+    // SAFETY: callers pass a mapped row of their own.
     unsafe {
-        core::arch::asm!("add qword ptr [{}], {}", in(reg) word, in(reg) by, options(nostack));
+        core::arch::asm!("add qword ptr [{} + {}], {}", in(reg) row, const OFFSET, in(reg) by,
+                         options(nostack));
     }
     #[cfg(not(target_arch = "x86_64"))]
     // SAFETY: as above.
     unsafe {
-        AtomicU64::from_ptr(word).fetch_add(by, Relaxed);
+        AtomicU64::from_ptr(row.byte_add(OFFSET).cast()).fetch_add(by, Relaxed);
     }
+}
+
+/// [`add`] to a named field.
+macro_rules! add {
+    ($row:expr, $Row:ident.$field:ident, $by:expr) => {
+        add::<{ core::mem::offset_of!($Row, $field) }, $Row>($row, $by)
+    };
 }
 
 /// Raises a maximum. A handler that comes between may have its own lost; it took a shorter time.
@@ -73,30 +83,26 @@ impl CellRef {
     /// Counts an acquisition that begins, before it is tried.
     #[inline(always)]
     pub fn begin(self) {
-        // SAFETY: a mapped row of this thread.
-        unsafe { add(&raw mut (*self.row()).acquisitions, 1) };
+        add!(self.row(), Cell.acquisitions, 1);
     }
 
     /// The acquisition that began is none after all.
     #[inline(always)]
     pub fn take_back(self) {
-        // SAFETY: as in `begin`.
-        unsafe { add(&raw mut (*self.row()).acquisitions, u64::MAX) };
+        add!(self.row(), Cell.acquisitions, u64::MAX);
     }
 
     /// The acquisition that began ran out of time.
     pub fn time_out(self) {
         self.take_back();
-        // SAFETY: as in `begin`.
-        unsafe { add(&raw mut (*self.row()).timeouts, 1) };
+        add!(self.row(), Cell.timeouts, 1);
     }
 
     /// The trylock that began found the lock held.
     #[inline(always)]
     pub fn reject(self) {
         self.take_back();
-        // SAFETY: as in `begin`.
-        unsafe { add(&raw mut (*self.row()).rejects, 1) };
+        add!(self.row(), Cell.rejects, 1);
     }
 
     /// There were `readers` at once.
@@ -116,8 +122,8 @@ impl CellRef {
         let cell = self.row();
         // SAFETY: as in `begin`; what `near` has is 0 or the address of a row of this cell.
         unsafe {
-            add(&raw mut (*cell).holds, 1);
-            add(&raw mut (*cell).hold_ticks, ticks);
+            add!(cell, Cell.holds, 1);
+            add!(cell, Cell.hold_ticks, ticks);
             raise(&raw mut (*cell).hold_max, ticks);
             let index = histogram::bucket(ticks);
             let run = index / RUN;
@@ -135,9 +141,9 @@ impl CellRef {
         let cell = self.row();
         // SAFETY: as in `begin`.
         unsafe {
-            add(&raw mut (*cell).contended, 1);
-            add(&raw mut (*cell).wait_ticks, ticks);
-            add(&raw mut (*cell).spin_ticks, spun);
+            add!(cell, Cell.contended, 1);
+            add!(cell, Cell.wait_ticks, ticks);
+            add!(cell, Cell.spin_ticks, spun);
             raise(&raw mut (*cell).wait_max, ticks);
         }
         let index = histogram::bucket(ticks);
@@ -173,8 +179,8 @@ impl CellRef {
             let mut at = (*self.row()).first_blame as *mut Blame;
             while !at.is_null() {
                 if (*at).other == other && (*at).kind == kind {
-                    add(&raw mut (*at).count, 1);
-                    add(&raw mut (*at).ticks, ticks);
+                    add!(at, Blame.count, 1);
+                    add!(at, Blame.ticks, ticks);
                     return true;
                 }
                 at = (*at).next_at as *mut Blame;

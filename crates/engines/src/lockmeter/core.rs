@@ -140,7 +140,8 @@ impl LockMeter {
         call: &Call,
         capture: Capture<'_>,
     ) -> Option<CellRef> {
-        if u64::from(thread.row.keys) * 2 >= thread.slots() && !grow_index(shared.writer(), thread) {
+        if u64::from(thread.row.keys) * 2 >= thread.slots() && !grow_index(shared.writer(), thread)
+        {
             return None;
         }
         let site = self.site(shared, call, capture)?;
@@ -151,12 +152,7 @@ impl LockMeter {
         Some(cell)
     }
 
-    fn site(
-        &mut self,
-        shared: &mut impl Shared,
-        call: &Call,
-        capture: Capture<'_>,
-    ) -> Option<u32> {
+    fn site(&mut self, shared: &mut impl Shared, call: &Call, capture: Capture<'_>) -> Option<u32> {
         let key = hash(&[
             u64::from(call.class) << 32 | u64::from(call.inst),
             u64::from(call.wait) << 32 | u64::from(call.flags) << 16 | u64::from(call.mode),
@@ -196,7 +192,9 @@ impl LockMeter {
         };
         let new = writer.at(offset).cast::<Metered>();
         // SAFETY: both arrays hold `capacity` elements; they do not overlap.
-        unsafe { ptr::copy_nonoverlapping(thread.row.base as *const Metered, new, capacity as usize) };
+        unsafe {
+            ptr::copy_nonoverlapping(thread.row.base as *const Metered, new, capacity as usize)
+        };
         let old = core::mem::replace(&mut thread.row.held, offset);
         let used = thread.row.top - thread.row.base;
         thread.row.capacity = capacity * 2;

@@ -23,7 +23,7 @@ pub use self::cell::{CellRef, Missing};
 pub use self::core::{Call, LockMeter};
 pub use self::pending::{Pending, Share, Shares};
 pub use self::readers::{Overlap, ReadersRef};
-pub use self::thread::MeterThread;
+pub use self::thread::{Ending, MeterThread};
 
 /// The key of a call site's cell: `what` is the lock's class, or class and instance.
 #[inline(always)]

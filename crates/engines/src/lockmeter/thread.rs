@@ -4,6 +4,7 @@
 //! A signal handler may run between any two instructions here, on the same state, and leaves it as it
 //! found it: an entry is reserved before it is filled, and a handler pushes above whatever is in flux.
 
+use core::mem::offset_of;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use core::sync::atomic::{AtomicU32, AtomicU64, compiler_fence};
 
@@ -18,6 +19,27 @@ const DEAD: u32 = 1 << 31;
 const SHARED: u32 = 1 << 30;
 /// [`Metered::flags`]: number of its [`Pending`] wait, plus 1.
 const PENDING_BITS: u32 = 0xf;
+
+/// What there is to know of a hold that ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Ending {
+    /// When it began, 0 if it is not timed.
+    pub since: u64,
+    cell: u64,
+}
+
+impl Ending {
+    /// Of a held lock.
+    pub fn of(held: &Metered) -> Self {
+        Self { since: held.since, cell: held.cell }
+    }
+
+    /// The cell of its acquisition.
+    #[inline(always)]
+    pub fn cell(&self) -> Option<CellRef> {
+        CellRef::at(self.cell)
+    }
+}
 
 /// A slot of the index.
 #[derive(Clone, Copy)]
@@ -151,8 +173,7 @@ impl MeterThread {
         unsafe {
             (*at).since = since;
             (*at).cell = cell.address();
-            (*at).recursion = 0;
-            (*at).flags = 0;
+            (&raw mut (*at).recursion).cast::<u64>().write(0);
             compiler_fence(SeqCst);
             AtomicU64::from_ptr(&raw mut (*at).addr).store(addr, Relaxed);
         }
@@ -168,18 +189,27 @@ impl MeterThread {
 
     /// The innermost held lock, if it is `addr` and its release has nothing special to do.
     #[inline(always)]
-    pub fn innermost(&self, addr: u64) -> Option<Metered> {
-        // SAFETY: the top is an entry, or "nothing held", whose addr is 0.
-        let top = unsafe { *self.top() };
-        (top.addr == addr && top.recursion == 0 && top.flags == 0).then_some(top)
+    pub fn innermost(&self, addr: u64) -> Option<Ending> {
+        self.innermost_with(addr, 0)
     }
 
     /// As [`MeterThread::innermost`], for a lock that several hold.
     #[inline(always)]
-    pub fn innermost_shared(&self, addr: u64) -> Option<Metered> {
-        // SAFETY: as above.
-        let top = unsafe { *self.top() };
-        (top.addr == addr && top.recursion == 0 && top.flags == SHARED).then_some(top)
+    pub fn innermost_shared(&self, addr: u64) -> Option<Ending> {
+        self.innermost_with(addr, SHARED)
+    }
+
+    #[inline(always)]
+    fn innermost_with(&self, addr: u64, flags: u32) -> Option<Ending> {
+        const _: () = assert!(offset_of!(Metered, flags) == offset_of!(Metered, recursion) + 4);
+        let top = self.top();
+        // SAFETY: the top is an entry, or "nothing held", whose addr is 0. Recursion and flags are 8
+        // bytes, 8-aligned.
+        unsafe {
+            let special = (&raw const (*top).recursion).cast::<u64>().read();
+            ((*top).addr == addr && special == u64::from(flags) << 32)
+                .then(|| Ending { since: (*top).since, cell: (*top).cell })
+        }
     }
 
     /// Takes the innermost held lock off.
@@ -306,22 +336,25 @@ impl MeterThread {
         self.row.waits != 0
     }
 
-    /// Keeps a wait for the innermost held lock until that is let go. False: there is no room.
-    pub fn keep(&mut self, wait: &Pending) -> bool {
-        if self.row.waits == 0 {
-            return false;
-        }
-        for i in 0..PENDING {
-            // SAFETY: below PENDING.
+    fn free_place(&self) -> Option<usize> {
+        // SAFETY: below PENDING, and the memory is there.
+        (0..PENDING).find(|&i| self.row.waits != 0 && unsafe { (*self.pending(i)).cell.is_none() })
+    }
+
+    /// There is room to keep a wait.
+    pub fn can_keep(&self) -> bool {
+        self.free_place().is_some()
+    }
+
+    /// Keeps a wait for the innermost held lock until that is let go. There is room.
+    pub fn keep(&mut self, wait: &Pending) {
+        if let Some(i) = self.free_place() {
+            // SAFETY: below PENDING; the top is an entry.
             unsafe {
-                if (*self.pending(i)).cell.is_none() {
-                    *self.pending(i) = *wait;
-                    (*self.top()).flags |= i as u32 + 1;
-                    return true;
-                }
+                *self.pending(i) = *wait;
+                (*self.top()).flags |= i as u32 + 1;
             }
         }
-        false
     }
 
     /// Takes back the wait that was kept for `held`.

@@ -1,0 +1,101 @@
+//! Condition waits: the mutex' hold ends, and another begins when the wait is over.
+
+use core::ffi::c_int;
+use core::sync::atomic::Ordering::Relaxed;
+
+use libc::{clockid_t, pthread_cond_t, pthread_mutex_t, timespec};
+use lockwright_engines::lockdep::Ident;
+use lockwright_engines::lockmeter::{Call, CellRef, MeterThread, key};
+use lockwright_ledger::rows::meter::{site_flag, wait_kind};
+use lockwright_ledger::rows::mode;
+
+use super::{WHAT, cell_of, hold, thread, wait, waits};
+use crate::{identity, real};
+
+type Cond = *mut pthread_cond_t;
+type Mutex = *mut pthread_mutex_t;
+
+/// `pthread_cond_wait`.
+pub unsafe extern "C-unwind" fn wait(c: Cond, m: Mutex, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    unsafe { around(m, site, || real::pthread_cond_wait(c, m)) }
+}
+
+/// `pthread_cond_timedwait`.
+pub unsafe extern "C-unwind" fn timedwait(
+    c: Cond,
+    m: Mutex,
+    t: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    unsafe { around(m, site, || real::pthread_cond_timedwait(c, m, t)) }
+}
+
+/// `pthread_cond_clockwait`.
+pub unsafe extern "C-unwind" fn clockwait(
+    c: Cond,
+    m: Mutex,
+    clock: clockid_t,
+    t: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    unsafe { around(m, site, || real::pthread_cond_clockwait(c, m, clock, t)) }
+}
+
+/// A condition wait, by `block`, that gives up `m` and takes it again.
+pub unsafe fn around(m: Mutex, site: u64, block: impl FnOnce() -> c_int) -> c_int {
+    let Some(thread) = thread() else { return block() };
+    // SAFETY: the caller's mutex.
+    let (Some(ident), Some(held)) = (unsafe { identity::known(m) }, thread.entry_of(m as u64))
+    else {
+        return block();
+    };
+    if held.recursion != 0 {
+        // Given up only in part, if at all: undefined by POSIX, and left alone.
+        return block();
+    }
+    let waiting = Call {
+        class: ident.class(),
+        addr: m as u64,
+        mode: mode::COND_WAIT,
+        wait: wait_kind::COND,
+        site,
+        ..Call::default()
+    };
+    let cell = cell_of(thread, key(class(ident), mode::COND_WAIT, site), &waiting);
+    // The hold ends here, as far as can be told: nothing can be done between the mutex's release and the
+    // wait, which are one.
+    hold::end(thread, m as u64, || 0);
+    let (result, waited) = waits::timed(thread, cell, mode::COND_WAIT, block);
+    match (waited, reacquired(thread, m, ident, site)) {
+        (Some(waited), Some(cell)) => {
+            wait::held_after(thread, &waited, |thread| hold::begin(thread, m as u64, cell));
+        }
+        (None, Some(cell)) => hold::begin(thread, m as u64, cell),
+        (Some(waited), None) => wait::record(thread, &waited),
+        (None, None) => {}
+    }
+    result
+}
+
+fn class(ident: Ident) -> u64 {
+    u64::from(ident.class()) << 32
+}
+
+/// The mutex is held again; what that took is part of the condition wait. The cell to count it in.
+fn reacquired(thread: &mut MeterThread, m: Mutex, ident: Ident, site: u64) -> Option<CellRef> {
+    let what = WHAT.load(Relaxed);
+    let call = Call {
+        class: ident.class(),
+        inst: (ident.0 & what) as u32,
+        addr: m as u64,
+        flags: site_flag::COND_REACQUIRE,
+        site,
+        ..Call::default()
+    };
+    let cell = cell_of(thread, key(ident.0 & what, mode::COND_REACQUIRE, site), &call)?;
+    cell.begin();
+    thread.has_room().then_some(cell)
+}

@@ -1,0 +1,335 @@
+//! lockmeter in the foreign process: the functions that take and give up locks and count it.
+//!
+//! They stand where the C library's would: in front of it when only the meter runs, and between it and the
+//! validator's wrappers when both do. An acquisition is first tried for (`try_first`), and only what is
+//! contended goes on to `block`, where it is timed; so a wait is known before it begins, and what does
+//! not wait pays for nothing but its own counting.
+
+pub mod clock;
+pub mod cond;
+mod hold;
+pub mod mutex;
+pub mod rwlock;
+pub mod spin;
+mod tls;
+mod wait;
+pub mod waits;
+
+use core::cell::UnsafeCell;
+use core::ffi::c_void;
+use core::ptr;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
+
+use lockwright_engines::lockdep::{Core, Ident};
+use lockwright_engines::lockmeter::{
+    Boards, Call, CellRef, LockMeter, MeterThread, Missing, ReadersRef, key,
+};
+use lockwright_ledger::Header;
+use lockwright_ledger::rows::meter::Readers;
+
+use crate::identity::{self, Birth, Identify};
+use crate::{init, modules, state, sys, unwind};
+
+struct Shared(UnsafeCell<LockMeter>);
+
+// SAFETY: only touched by `with_meter`, with the core's lock held.
+unsafe impl Sync for Shared {}
+
+static METER: Shared = Shared(UnsafeCell::new(LockMeter::new()));
+static BOARDS: Boards = Boards::new();
+
+/// lockmeter was asked for.
+static WANTED: AtomicBool = AtomicBool::new(false);
+/// The part of an identity that tells call sites' cells apart: the class, or all of it.
+static WHAT: AtomicU64 = AtomicU64::new(CLASS);
+const CLASS: u64 = !0 << 32;
+/// One hold in so many is timed.
+static SAMPLE: AtomicU32 = AtomicU32::new(1);
+/// The ledger's header, null before there is one.
+static HEADER: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
+
+/// What the user asked for.
+#[derive(Clone, Copy)]
+pub struct Wanted {
+    /// One hold in so many is timed; 0: none.
+    pub sample: u32,
+    /// Instances of a class are kept apart.
+    pub by_instance: bool,
+    /// The time-stamp counter is not to be used.
+    pub monotonic: bool,
+}
+
+static MONOTONIC: AtomicBool = AtomicBool::new(false);
+
+/// Remembers what was asked for: at start, before any thread.
+pub fn ask(wanted: Wanted) {
+    SAMPLE.store(wanted.sample, Relaxed);
+    WHAT.store(if wanted.by_instance { !0 } else { CLASS }, Relaxed);
+    MONOTONIC.store(wanted.monotonic, Relaxed);
+    WANTED.store(true, Relaxed);
+    let mut key = 0;
+    // SAFETY: the destructor stays loaded.
+    if unsafe { libc::pthread_key_create(&raw mut key, Some(thread_exit)) } == 0 {
+        EXIT_KEY.store(key, Relaxed);
+    }
+}
+
+/// lockmeter was asked for.
+pub fn is_wanted() -> bool {
+    WANTED.load(Relaxed)
+}
+
+/// Begins on a new ledger: at start, or in a forked child.
+///
+/// # Safety
+/// No other thread is in here.
+pub unsafe fn start(header: &'static Header) {
+    if !is_wanted() {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { *METER.0.get() = LockMeter::new() };
+    BOARDS.forget();
+    BY_TID.iter().for_each(|slot| slot.store(ptr::null_mut(), Relaxed));
+    tls::set(ptr::null_mut());
+    tls::set_closed(false);
+    header.hold_sample.store(SAMPLE.load(Relaxed), Relaxed);
+    header.by_instance.store(u32::from(WHAT.load(Relaxed) != CLASS), Relaxed);
+    clock::start(header, MONOTONIC.load(Relaxed));
+    // A second reading at once, in case that no other comes.
+    clock::pair(header);
+    HEADER.store(ptr::from_ref(header).cast_mut(), Release);
+}
+
+fn header() -> Option<&'static Header> {
+    // Acquire pairs with the Release in `start`.
+    // SAFETY: the header of a ledger, which stays mapped.
+    unsafe { HEADER.load(Acquire).as_ref() }
+}
+
+/// In a forked child: what there is is the parent's.
+pub fn forked() {
+    tls::set(ptr::null_mut());
+    tls::set_closed(false);
+    HEADER.store(ptr::null_mut(), Relaxed);
+    BOARDS.forget();
+}
+
+/// The process ends.
+pub fn finish() {
+    if let Some(header) = header() {
+        clock::pair(header);
+    }
+}
+
+/// Runs `f` on the shared state with the core's lock held.
+#[cold]
+fn with_meter<R>(f: impl FnOnce(&mut LockMeter, &mut Core) -> R) -> Option<R> {
+    let result = state::with_core(|core| {
+        // SAFETY: the core's lock is held.
+        f(unsafe { &mut *METER.0.get() }, core)
+    });
+    if let Some(header) = header() {
+        clock::pair_sometimes(header, clock::now());
+    }
+    result
+}
+
+// --- threads -------------------------------------------------------------------------------------
+
+/// Meters by kernel thread id, a hint that is checked.
+static BY_TID: [AtomicPtr<MeterThread>; 4096] = [const { AtomicPtr::new(ptr::null_mut()) }; 4096];
+
+/// The key whose destructor tells a thread's end.
+static EXIT_KEY: AtomicU32 = AtomicU32::new(u32::MAX);
+
+/// The calling thread's meter; the thread gets one if this is the first we hear of it.
+#[inline(always)]
+fn thread() -> Option<&'static mut MeterThread> {
+    // SAFETY: set by `attach`, valid until the thread's exit; one thread, one reference at a time (a
+    // signal handler's ends before ours goes on).
+    match unsafe { tls::get().as_mut() } {
+        Some(thread) => Some(thread),
+        None => attach(),
+    }
+}
+
+#[cold]
+fn attach() -> Option<&'static mut MeterThread> {
+    if tls::is_closed() || !is_wanted() {
+        return None;
+    }
+    match state::status() {
+        state::ACTIVE => {}
+        state::FORKED => init::child(),
+        _ => return None,
+    }
+    let tid = sys::gettid();
+    let thread = with_meter(|meter, core| meter.thread_start(core.writer(), tid))?;
+    let Some(thread) = thread else {
+        tls::set_closed(true);
+        return None;
+    };
+    tls::set(thread);
+    // Release pairs with the Acquire in `holder`.
+    BY_TID[tid as usize % BY_TID.len()].store(thread, Release);
+    watch_exit(1);
+    // SAFETY: as in `thread`.
+    Some(unsafe { &mut *thread })
+}
+
+/// Has [`thread_exit`] called, for the `round`th time.
+fn watch_exit(round: usize) {
+    let key = EXIT_KEY.load(Relaxed);
+    if key != u32::MAX {
+        // SAFETY: our key. Below 32 keys glibc has room for the value in the thread itself.
+        unsafe { libc::pthread_setspecific(key, ptr::without_provenance(round)) };
+    }
+}
+
+/// Destructors of other keys may still use locks: we go last, in the last of the rounds.
+unsafe extern "C" fn thread_exit(round: *mut c_void) {
+    /// PTHREAD_DESTRUCTOR_ITERATIONS.
+    const ROUNDS: usize = 4;
+    if round.addr() < ROUNDS {
+        watch_exit(round.addr() + 1);
+        return;
+    }
+    let thread = tls::get();
+    if thread.is_null() {
+        return;
+    }
+    tls::set(ptr::null_mut());
+    tls::set_closed(true);
+    let slot = &BY_TID[sys::gettid() as usize % BY_TID.len()];
+    let _ = slot.compare_exchange(thread, ptr::null_mut(), Relaxed, Relaxed);
+    with_meter(|meter, core| {
+        // SAFETY: the calling thread's own meter, which it has no more.
+        unsafe { meter.thread_exit(core.writer(), thread) };
+    });
+}
+
+/// Site where, and since when, the thread of kernel id `tid` holds the lock at `addr`.
+fn holder(tid: u32, addr: u64) -> Option<(u32, u64)> {
+    // Acquire pairs with the Release in `attach`.
+    let thread = BY_TID[tid as usize % BY_TID.len()].load(Acquire);
+    if tid == 0 || thread.is_null() {
+        return None;
+    }
+    // SAFETY: meters stay mapped.
+    unsafe { MeterThread::find_foreign(thread, addr) }
+}
+
+// --- locks and cells -----------------------------------------------------------------------------
+
+/// A lock, as it is taken somewhere.
+#[derive(Clone, Copy)]
+struct Target {
+    addr: u64,
+    ident: Ident,
+    mode: u16,
+    site: u64,
+}
+
+impl Target {
+    #[inline(always)]
+    fn key(&self) -> u64 {
+        key(self.ident.0 & WHAT.load(Relaxed), self.mode, self.site)
+    }
+}
+
+/// The thread and the lock, if both are watched.
+#[inline(always)]
+fn subject<T: Identify>(lock: *const T) -> Option<(&'static mut MeterThread, Ident)> {
+    // SAFETY: wrappers are given valid locks.
+    match unsafe { (tls::get().as_mut(), identity::stamped(lock)) } {
+        (Some(thread), Some(ident)) => Some((thread, ident)),
+        _ => unknown(lock),
+    }
+}
+
+#[cold]
+fn unknown<T: Identify>(lock: *const T) -> Option<(&'static mut MeterThread, Ident)> {
+    let thread = thread()?;
+    // SAFETY: as in `subject`.
+    let ident = unsafe {
+        identity::stamped(lock).or_else(|| identity::identify(lock, Birth::FirstAcquire))
+    }?;
+    Some((thread, ident))
+}
+
+/// The cell to count the acquisition in; there is room for the lock among the held ones.
+#[inline(always)]
+fn cell(thread: &mut MeterThread, target: &Target) -> Option<CellRef> {
+    let key = target.key();
+    match thread.known(key) {
+        Some(cell) => Some(cell),
+        None => cell_slowly(thread, target, key),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn cell_slowly(thread: &mut MeterThread, target: &Target, key: u64) -> Option<CellRef> {
+    if !thread.has_room()
+        && with_meter(|meter, core| meter.grow_held(core.writer(), thread)) != Some(true)
+    {
+        return None;
+    }
+    let call = Call {
+        class: target.ident.class(),
+        inst: (target.ident.0 & WHAT.load(Relaxed)) as u32,
+        addr: target.addr,
+        mode: target.mode,
+        site: target.site,
+        ..Call::default()
+    };
+    cell_of(thread, key, &call)
+}
+
+/// The cell of `key`, made for `call` if there is none yet.
+fn cell_of(thread: &mut MeterThread, key: u64, call: &Call) -> Option<CellRef> {
+    if let Some(cell) = thread.find(key) {
+        return Some(cell);
+    }
+    with_meter(|meter, core| {
+        modules::cover(core, &[call.site]);
+        meter.cell(core, thread, key, call, &mut unwind::capture)
+    })?
+}
+
+/// Supplies what a cell was missing to count `ticks`.
+#[cold]
+#[inline(never)]
+fn supply(thread: &mut MeterThread, cell: CellRef, kind: u16, ticks: u64, missing: Missing) {
+    with_meter(|meter, core| meter.supply(core.writer(), thread, cell, kind, ticks, missing));
+}
+
+/// The row of an rwlock's readers that lies at `place`: its offset in the ledger, in units of a row.
+#[inline(always)]
+fn readers_at(place: u32, ident: Ident) -> Option<ReadersRef> {
+    let base = HEADER.load(Relaxed);
+    if place == 0 || base.is_null() {
+        return None;
+    }
+    // The header lies at the ledger's beginning. The padding that `place` was read from may hold anything,
+    // if the lock's memory was another's before: it is only believed if it lies in the ledger.
+    let offset = place as usize * size_of::<Readers>();
+    // SAFETY: the header's word.
+    if offset as u64 >= unsafe { (*base).used.load(Acquire) } {
+        return None;
+    }
+    let row = base.cast::<u8>().wrapping_add(offset).cast::<Readers>();
+    // SAFETY: within the used part of the ledger, 64-aligned. Other rows may lie there: one whose words
+    // happen to be this instance's would have some counts wrong.
+    unsafe { ReadersRef::at(row, ident.inst()) }
+}
+
+/// The place of the row of an rwlock's readers, made if there is none yet.
+#[cold]
+fn readers_of(ident: Ident) -> Option<u32> {
+    with_meter(|meter, core| {
+        let row = meter.readers(core.writer(), ident.class(), ident.inst())?;
+        Some((core.writer().offset_of(row.cast()) as usize / size_of::<Readers>()) as u32)
+    })?
+}

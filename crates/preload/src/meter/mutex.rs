@@ -1,0 +1,199 @@
+//! Mutexes.
+
+use core::ffi::c_int;
+use core::sync::atomic::Ordering::Relaxed;
+
+use libc::{EBUSY, EOWNERDEAD, clockid_t, pthread_mutex_t, timespec};
+use lockwright_engines::lockmeter::{CellRef, MeterThread, key};
+
+use super::wait::{self, Manner};
+use super::{Target, WHAT, cell, hold, subject, tls};
+use crate::identity::{self, kind_of, mutex_kind};
+use crate::real;
+
+type Mutex = *mut pthread_mutex_t;
+
+/// Number of times that a recursive mutex is held: `__count` at offset 4; 0 for any other.
+#[inline(always)]
+unsafe fn depth(m: Mutex) -> u32 {
+    // SAFETY: the caller's mutex.
+    unsafe { m.cast::<u32>().add(1).read_volatile() }
+}
+
+/// Its word: the owner's thread id for special ones; not 0 if it is taken.
+unsafe fn word(m: Mutex) -> u32 {
+    // SAFETY: the caller's mutex; `__lock` at offset 0.
+    unsafe { m.cast::<u32>().read_volatile() }
+}
+
+/// Robust, PI, PP: a trylock is not just a lock that does not wait.
+unsafe fn is_special(m: Mutex) -> bool {
+    // SAFETY: the caller's mutex.
+    unsafe { kind_of(m) & mutex_kind::SPECIAL != 0 }
+}
+
+/// `pthread_mutex_lock`, whole.
+pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64) -> c_int {
+    // SAFETY: the caller's mutex; as `super::thread`, and who has no meter knows no cell.
+    let (ident, thread) = unsafe { (identity::stamped_plain(m), &mut *tls::raw()) };
+    // The fast path: an ordinary mutex at a call site that this thread knows.
+    if let Some(ident) = ident
+        && let Some(cell) = thread.known(key(ident.0 & WHAT.load(Relaxed), 0, site))
+    {
+        cell.begin();
+        // SAFETY: forwarded.
+        let result = unsafe { real::pthread_mutex_trylock(m) };
+        // SAFETY: the caller's mutex, which it holds if the result is 0.
+        if result == 0 && unsafe { depth(m) } <= 1 {
+            hold::begin(thread, m as u64, cell);
+            return 0;
+        }
+        if result != EBUSY {
+            return had_otherwise(m, thread, cell, result);
+        }
+        cell.take_back();
+        // SAFETY: the caller's mutex.
+        return unsafe { block(m, site) };
+    }
+    // SAFETY: as above.
+    unsafe { lock_otherwise(m, site) }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn lock_otherwise(m: Mutex, site: u64) -> c_int {
+    // SAFETY: the caller's mutex.
+    match unsafe { if is_special(m) { EBUSY } else { try_first(m, site) } } {
+        // SAFETY: as above.
+        EBUSY => unsafe { block(m, site) },
+        result => result,
+    }
+}
+
+/// Tries for the mutex, as the first step of taking it: EBUSY leaves no trace.
+#[inline(always)]
+pub unsafe fn try_first(m: Mutex, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    let try_lock = || unsafe { real::pthread_mutex_trylock(m) };
+    let Some((thread, ident)) = subject(m) else { return try_lock() };
+    let target = Target { addr: m as u64, ident, mode: 0, site };
+    let Some(cell) = cell(thread, &target) else { return try_lock() };
+    cell.begin();
+    let result = try_lock();
+    // SAFETY: the caller's mutex, which it holds if the result is 0.
+    if result != 0 || unsafe { depth(m) } > 1 {
+        return had_otherwise(m, thread, cell, result);
+    }
+    hold::begin(thread, m as u64, cell);
+    0
+}
+
+/// The trylock did not simply take the mutex.
+#[cold]
+#[inline(never)]
+fn had_otherwise(m: Mutex, thread: &mut MeterThread, cell: CellRef, result: c_int) -> c_int {
+    if result == EOWNERDEAD || (result == 0 && !thread.recurse(m as u64)) {
+        hold::begin(thread, m as u64, cell);
+    } else {
+        // Not had, or had already: taking a mutex again that one holds is no acquisition.
+        cell.take_back();
+    }
+    result
+}
+
+/// Waits for the mutex.
+pub unsafe fn block(m: Mutex, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    unsafe { waited_for(m, site, || real::pthread_mutex_lock(m)) }
+}
+
+/// As [`block`], with a deadline.
+pub unsafe fn block_timed(m: Mutex, timeout: *const timespec, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    unsafe { waited_for(m, site, || real::pthread_mutex_timedlock(m, timeout)) }
+}
+
+/// As [`block`], with a deadline by a clock.
+pub unsafe fn block_clock(
+    m: Mutex,
+    clock: clockid_t,
+    timeout: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    unsafe { waited_for(m, site, || real::pthread_mutex_clocklock(m, clock, timeout)) }
+}
+
+#[cold]
+unsafe fn waited_for(m: Mutex, site: u64, block: impl FnOnce() -> c_int) -> c_int {
+    let Some((thread, ident)) = subject(m) else { return block() };
+    let target = Target { addr: m as u64, ident, mode: 0, site };
+    let Some(cell) = cell(thread, &target) else { return block() };
+    // SAFETY: the caller's mutex.
+    let (special, word) = unsafe { (is_special(m), word(m)) };
+    if special && word & libc::FUTEX_TID_MASK == 0 {
+        cell.begin();
+        return had_otherwise(m, thread, cell, block());
+    }
+    // SAFETY: the caller's mutex; `__owner` at offset 8.
+    let owner = unsafe { m.cast::<u32>().add(2).read_volatile() };
+    wait::lock(thread, &target, cell, Manner { owner, spins: false, shared: false }, block)
+}
+
+/// `pthread_mutex_timedlock`, whole.
+pub unsafe extern "C-unwind" fn timedlock(m: Mutex, timeout: *const timespec, site: u64) -> c_int {
+    // SAFETY: the caller's mutex.
+    match unsafe { if is_special(m) { EBUSY } else { try_first(m, site) } } {
+        // SAFETY: as above.
+        EBUSY => unsafe { block_timed(m, timeout, site) },
+        result => result,
+    }
+}
+
+/// `pthread_mutex_clocklock`, whole.
+pub unsafe extern "C-unwind" fn clocklock(
+    m: Mutex,
+    clock: clockid_t,
+    timeout: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: the caller's mutex.
+    match unsafe { if is_special(m) { EBUSY } else { try_first(m, site) } } {
+        // SAFETY: as above.
+        EBUSY => unsafe { block_clock(m, clock, timeout, site) },
+        result => result,
+    }
+}
+
+/// `pthread_mutex_trylock`.
+pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    let try_lock = || unsafe { real::pthread_mutex_trylock(m) };
+    let Some((thread, ident)) = subject(m) else { return try_lock() };
+    let target = Target { addr: m as u64, ident, mode: 0, site };
+    let Some(cell) = cell(thread, &target) else { return try_lock() };
+    cell.begin();
+    let result = try_lock();
+    if result == EBUSY {
+        cell.reject();
+        return result;
+    }
+    // SAFETY: the caller's mutex, which it holds if the result is 0.
+    if result != 0 || unsafe { depth(m) } > 1 {
+        return had_otherwise(m, thread, cell, result);
+    }
+    hold::begin(thread, m as u64, cell);
+    0
+}
+
+/// `pthread_mutex_unlock`.
+pub unsafe extern "C-unwind" fn unlock(m: Mutex, _site: u64) -> c_int {
+    // SAFETY: forwarded.
+    let unlock = || unsafe { real::pthread_mutex_unlock(m) };
+    // SAFETY: as `super::thread`; who has no meter holds nothing.
+    let thread = unsafe { &mut *tls::raw() };
+    match thread.innermost(m as u64) {
+        Some(ending) => hold::end_innermost(thread, m as u64, ending, unlock),
+        None => hold::end(thread, m as u64, unlock),
+    }
+}

@@ -1,0 +1,230 @@
+//! Reader-writer locks. Reads and writes are counted apart; how reads overlap is counted for each lock, in
+//! a row whose place the lock's own padding keeps.
+
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicU32, Ordering::*};
+
+use libc::{EBUSY, clockid_t, pthread_rwlock_t, timespec};
+use lockwright_engines::lockdep::Ident;
+use lockwright_engines::lockmeter::{CellRef, MeterThread, Overlap};
+use lockwright_ledger::rows::mode;
+
+use super::wait::{self, Manner};
+use super::{Target, cell, clock, hold, readers_at, readers_of, subject, tls};
+use crate::real;
+
+type RwLock = *mut pthread_rwlock_t;
+
+/// `pthread_rwlock_rdlock`, whole.
+pub unsafe extern "C-unwind" fn rdlock(l: RwLock, site: u64) -> c_int {
+    // SAFETY: the caller's lock.
+    match unsafe { try_read_first(l, site) } {
+        // SAFETY: as above.
+        EBUSY => unsafe { block_read(l, site, || real::pthread_rwlock_rdlock(l)) },
+        result => result,
+    }
+}
+
+/// `pthread_rwlock_wrlock`, whole.
+pub unsafe extern "C-unwind" fn wrlock(l: RwLock, site: u64) -> c_int {
+    // SAFETY: the caller's lock.
+    match unsafe { try_write_first(l, site) } {
+        // SAFETY: as above.
+        EBUSY => unsafe { block_write(l, site, || real::pthread_rwlock_wrlock(l)) },
+        result => result,
+    }
+}
+
+/// `pthread_rwlock_timedrdlock`, whole.
+pub unsafe extern "C-unwind" fn timedrdlock(l: RwLock, t: *const timespec, site: u64) -> c_int {
+    // SAFETY: the caller's lock.
+    match unsafe { try_read_first(l, site) } {
+        // SAFETY: as above.
+        EBUSY => unsafe { block_read(l, site, || real::pthread_rwlock_timedrdlock(l, t)) },
+        result => result,
+    }
+}
+
+/// `pthread_rwlock_timedwrlock`, whole.
+pub unsafe extern "C-unwind" fn timedwrlock(l: RwLock, t: *const timespec, site: u64) -> c_int {
+    // SAFETY: the caller's lock.
+    match unsafe { try_write_first(l, site) } {
+        // SAFETY: as above.
+        EBUSY => unsafe { block_write(l, site, || real::pthread_rwlock_timedwrlock(l, t)) },
+        result => result,
+    }
+}
+
+/// `pthread_rwlock_clockrdlock`, whole.
+pub unsafe extern "C-unwind" fn clockrdlock(
+    l: RwLock,
+    clock: clockid_t,
+    t: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: the caller's lock.
+    match unsafe { try_read_first(l, site) } {
+        // SAFETY: as above.
+        EBUSY => unsafe { block_read(l, site, || real::pthread_rwlock_clockrdlock(l, clock, t)) },
+        result => result,
+    }
+}
+
+/// `pthread_rwlock_clockwrlock`, whole.
+pub unsafe extern "C-unwind" fn clockwrlock(
+    l: RwLock,
+    clock: clockid_t,
+    t: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: the caller's lock.
+    match unsafe { try_write_first(l, site) } {
+        // SAFETY: as above.
+        EBUSY => unsafe { block_write(l, site, || real::pthread_rwlock_clockwrlock(l, clock, t)) },
+        result => result,
+    }
+}
+
+/// Tries to read-lock, as the first step: EBUSY leaves no trace.
+#[inline(always)]
+pub unsafe fn try_read_first(l: RwLock, site: u64) -> c_int {
+    // SAFETY: the caller's lock.
+    unsafe { attempt(l, site, mode::READ, false) }
+}
+
+/// Tries to write-lock, as the first step: EBUSY leaves no trace.
+#[inline(always)]
+pub unsafe fn try_write_first(l: RwLock, site: u64) -> c_int {
+    // SAFETY: the caller's lock.
+    unsafe { attempt(l, site, 0, false) }
+}
+
+/// `pthread_rwlock_tryrdlock`.
+pub unsafe extern "C-unwind" fn tryrdlock(l: RwLock, site: u64) -> c_int {
+    // SAFETY: the caller's lock.
+    unsafe { attempt(l, site, mode::READ, true) }
+}
+
+/// `pthread_rwlock_trywrlock`.
+pub unsafe extern "C-unwind" fn trywrlock(l: RwLock, site: u64) -> c_int {
+    // SAFETY: the caller's lock.
+    unsafe { attempt(l, site, 0, true) }
+}
+
+#[inline(always)]
+unsafe fn attempt(l: RwLock, site: u64, mode: u16, rejects: bool) -> c_int {
+    // SAFETY: forwarded.
+    let try_lock = || unsafe {
+        match mode {
+            0 => real::pthread_rwlock_trywrlock(l),
+            _ => real::pthread_rwlock_tryrdlock(l),
+        }
+    };
+    let Some((thread, ident)) = subject(l) else { return try_lock() };
+    let target = Target { addr: l as u64, ident, mode, site };
+    let Some(cell) = cell(thread, &target) else { return try_lock() };
+    cell.begin();
+    match try_lock() {
+        0 if mode == 0 => {
+            hold::begin(thread, l as u64, cell);
+            0
+        }
+        0 => {
+            hold::begin_shared(thread, l as u64, cell);
+            // SAFETY: the caller's lock, which it reads.
+            unsafe { comes(l, ident, cell) };
+            0
+        }
+        EBUSY if rejects => {
+            cell.reject();
+            EBUSY
+        }
+        result => {
+            cell.take_back();
+            result
+        }
+    }
+}
+
+/// Waits to read by `block`.
+pub unsafe fn block_read(l: RwLock, site: u64, block: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the caller's lock.
+    unsafe { waited_for(l, site, mode::READ, block) }
+}
+
+/// Waits to write by `block`.
+pub unsafe fn block_write(l: RwLock, site: u64, block: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the caller's lock.
+    unsafe { waited_for(l, site, 0, block) }
+}
+
+#[cold]
+unsafe fn waited_for(l: RwLock, site: u64, mode: u16, block: impl FnOnce() -> c_int) -> c_int {
+    let Some((thread, ident)) = subject(l) else { return block() };
+    let target = Target { addr: l as u64, ident, mode, site };
+    let Some(cell) = cell(thread, &target) else { return block() };
+    // SAFETY: the caller's lock; `__cur_writer` at offset 24, 0 if readers hold it.
+    let owner = unsafe { l.cast::<u32>().add(6).read_volatile() };
+    let manner = Manner { owner, spins: false, shared: mode != 0 };
+    let result = wait::lock(thread, &target, cell, manner, block);
+    if result == 0 && mode != 0 {
+        // SAFETY: the caller's lock, which it reads.
+        unsafe { comes(l, ident, cell) };
+    }
+    result
+}
+
+/// `pthread_rwlock_unlock`.
+pub unsafe extern "C-unwind" fn unlock(l: RwLock, _site: u64) -> c_int {
+    // SAFETY: forwarded.
+    let unlock = || unsafe { real::pthread_rwlock_unlock(l) };
+    // SAFETY: as `super::thread`; who has no meter holds nothing.
+    let thread = unsafe { &mut *tls::raw() };
+    if let Some(ending) = thread.innermost(l as u64) {
+        return hold::end_innermost(thread, l as u64, ending, unlock);
+    }
+    // SAFETY: the caller's lock.
+    let left = unsafe { goes(l, thread) };
+    let result = match thread.innermost_shared(l as u64) {
+        Some(ending) => hold::end_innermost_shared(thread, l as u64, ending, unlock),
+        None => hold::end(thread, l as u64, unlock),
+    };
+    if let Some(left) = left {
+        left.record();
+    }
+    result
+}
+
+/// Where the lock keeps the place of its row: bytes 36..40, padding.
+unsafe fn place(l: RwLock) -> &'static AtomicU32 {
+    // SAFETY: the caller's lock; aligned, and only accessed so.
+    unsafe { AtomicU32::from_ptr(l.cast::<u32>().add(9)) }
+}
+
+/// One more reader has the lock.
+#[inline(always)]
+unsafe fn comes(l: RwLock, ident: Ident, cell: CellRef) {
+    // SAFETY: the caller's lock. Relaxed: whoever stored it made the row under the core's lock, and the
+    // row's own words are atomics.
+    let place = unsafe { place(l) };
+    let readers = match readers_at(place.load(Relaxed), ident) {
+        Some(readers) => readers,
+        None => {
+            let Some(at) = readers_of(ident) else { return };
+            place.store(at, Relaxed);
+            let Some(readers) = readers_at(at, ident) else { return };
+            readers
+        }
+    };
+    cell.saw_readers(readers.comes(clock::now));
+}
+
+/// A reader is about to leave: before it lets go, so that the count is never below that of the readers.
+#[inline(always)]
+unsafe fn goes(l: RwLock, thread: &MeterThread) -> Option<Overlap> {
+    thread.entry_of(l as u64).filter(MeterThread::is_shared)?;
+    // SAFETY: the caller's lock; its identity cannot change while it is held.
+    let ident = unsafe { crate::identity::stamped(l) }?;
+    // SAFETY: as above.
+    readers_at(unsafe { place(l) }.load(Relaxed), ident)?.goes(clock::now)
+}

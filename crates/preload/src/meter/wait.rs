@@ -1,0 +1,139 @@
+//! A wait: timed, and charged to whoever held the lock meanwhile.
+
+use core::ffi::c_int;
+
+use lockwright_engines::lockmeter::{CellRef, MeterThread, Pending, Place, Shares};
+use lockwright_ledger::rows::meter::{blame_kind, histogram_kind};
+
+use super::{BOARDS, Target, clock, header, hold, holder, supply, with_meter};
+
+/// How a blocking call is waited in.
+#[derive(Clone, Copy)]
+pub struct Manner {
+    /// Kernel thread id that the lock names as its owner, 0 if it does not tell.
+    pub owner: u32,
+    /// It spins.
+    pub spins: bool,
+    /// Several can have the lock at once.
+    pub shared: bool,
+}
+
+/// Waits for a lock by `block` and counts it; once the lock is held its entry is made, and the rest is
+/// put off until it is let go.
+#[cold]
+pub fn lock(
+    thread: &mut MeterThread,
+    target: &Target,
+    cell: CellRef,
+    manner: Manner,
+    block: impl FnOnce() -> c_int,
+) -> c_int {
+    prepare(thread);
+    cell.begin();
+    let begun = clock::now();
+    let place = enter(target.addr, begun);
+    let before = holder(manner.owner, target.addr);
+    thread.set_waiting(u32::from(target.mode) | WAITS);
+    let result = block();
+    let now = clock::now();
+    thread.set_waiting(0);
+    let ticks = now.saturating_sub(begun);
+    let shares = place.map_or(Shares::NONE, |place| {
+        let mut shares = BOARDS.leave(&place);
+        if let Some((site, since)) = before {
+            shares.deduct(site, begun.saturating_sub(place.counted_since(since)));
+        }
+        shares.settle(ticks);
+        shares
+    });
+    let spun = if manner.spins { ticks } else { 0 };
+    let waited = Pending { cell: Some(cell), ticks, spun, shares };
+    match result {
+        0 | libc::EOWNERDEAD => {
+            // The clock was read a moment ago, but which holds are timed is not for waits to decide.
+            let since = if hold::since(thread) == 0 { 0 } else { now };
+            held_after(thread, &waited, |thread| match manner.shared {
+                true => thread.acquired_shared(target.addr, cell, since),
+                false => thread.acquired(target.addr, cell, since),
+            });
+        }
+        libc::ETIMEDOUT => {
+            cell.time_out();
+            record(thread, &waited);
+        }
+        // Refused (EDEADLK and the like): there was no wait.
+        _ => cell.take_back(),
+    }
+    result
+}
+
+/// Sees to memory for waits that are to be recorded later: before a wait, not after it.
+pub fn prepare(thread: &mut MeterThread) {
+    if !thread.has_pending_memory() {
+        with_meter(|meter, core| meter.pending_memory(core.writer(), thread));
+    }
+}
+
+/// Makes the entry, by `acquired`, of a lock that was waited for. The wait is put on record once the lock
+/// is let go, or at once where there is no room to keep it.
+pub fn held_after(
+    thread: &mut MeterThread,
+    waited: &Pending,
+    acquired: impl FnOnce(&mut MeterThread),
+) {
+    if thread.can_keep() {
+        acquired(thread);
+        thread.keep(waited);
+    } else {
+        record(thread, waited);
+        acquired(thread);
+    }
+}
+
+/// [`MeterThread::set_waiting`]: not 0 even where the mode is.
+const WAITS: u32 = 1 << 16;
+
+fn enter(addr: u64, now: u64) -> Option<Place> {
+    if let Some(place) = BOARDS.enter(addr, now) {
+        return Some(place);
+    }
+    if let Some(Some(board)) = with_meter(|meter, core| meter.new_board(core.writer())) {
+        // SAFETY: a fresh row.
+        unsafe { BOARDS.add(addr, board) };
+        if let Some(place) = BOARDS.find(addr, now) {
+            return Some(place);
+        }
+    }
+    BOARDS.give_up(addr);
+    None
+}
+
+/// Puts a wait on record that is over.
+pub fn record(thread: &mut MeterThread, waited: &Pending) {
+    let Some(cell) = waited.cell else { return };
+    if let Some(missing) = cell.record_wait(waited.ticks, waited.spun) {
+        supply(thread, cell, histogram_kind::WAIT, waited.ticks, missing);
+    }
+    for share in waited.shares.all() {
+        blame(thread, cell, blame_kind::HOLDER, share.site, share.ticks);
+    }
+    // What else the thread held meanwhile was held for that long only because of this wait.
+    let site = cell.site();
+    for i in 0..thread.held().len() {
+        let held = thread.held()[i];
+        if held.addr != 0
+            && let Some(outer) = MeterThread::cell_of(&held)
+        {
+            blame(thread, outer, blame_kind::NESTED, site, waited.ticks);
+        }
+    }
+    if let Some(header) = header() {
+        clock::pair_sometimes(header, clock::now());
+    }
+}
+
+fn blame(thread: &mut MeterThread, cell: CellRef, kind: u32, other: u32, ticks: u64) {
+    if ticks != 0 && !cell.blame(kind, other, ticks) {
+        with_meter(|meter, core| meter.new_blame(core.writer(), thread, cell, kind, other, ticks));
+    }
+}
