@@ -15,6 +15,7 @@ const CERTAIN: &[(&str, &str, &str, &[&str])] = &[
     ("bad_unlock.c", "writer", "bad-unlock-balance", &["porter", "guest"]),
     ("bad_unlock.c", "checked", "bad-unlock-balance", &["bad_unlock"]),
     ("bad_unlock.c", "owner", "bad-unlock-balance", &["porter", "guest"]),
+    ("bad_unlock.c", "child", "bad-unlock-balance", &["bad_unlock"]),
     ("bad_unlock.c", "deeper", "bad-unlock-balance", &["bad_unlock"]),
     ("bad_unlock.c", "spin", "bad-unlock-balance", &["bad_unlock"]),
     ("bad_unlock.c", "destroyed", "use-after-destroy", &["bad_unlock", "bad_unlock"]),
@@ -100,6 +101,7 @@ const CLEAN: &[(&str, &str)] = &[
     ("cond_misuse.c", "cancel"),
     ("fork_held.c", "unused"),
     ("fork_held.c", "atfork"),
+    ("fork_held.c", "early"),
 ];
 
 #[test]

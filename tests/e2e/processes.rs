@@ -27,6 +27,24 @@ fn a_forked_child_has_its_own_ledger() {
 }
 
 #[test]
+fn a_forked_child_holds_what_its_parent_held() {
+    let run = check(program("fork_held.c")).arg("kept").run();
+    assert_eq!(run.verdicts(), [("circular-dependency", "likely")], "{}", run.stderr);
+    assert_eq!(lock_names(run.finding()), ["cache", "index_lock"]);
+    let steps = run.finding()["steps"].as_array().unwrap();
+    let numbers: Vec<_> = steps.iter().map(|step| step["thread"]["number"].as_u64()).collect();
+    assert_eq!(numbers, [Some(1), Some(2)], "its main thread, and another: {steps:#?}");
+    assert_eq!(run.code(), FOUND);
+}
+
+#[test]
+fn a_thread_that_its_creator_names_has_that_name() {
+    let run = check_with(&["--all"], program("naming.c")).run();
+    assert_eq!(run.verdicts(), [("circular-dependency", "single-thread")], "{}", run.stderr);
+    assert_eq!(crate::harness::thread_names(run.finding()), ["christened"; 2], "{}", run.stderr);
+}
+
+#[test]
 fn programs_started_by_the_program_are_watched() {
     let abba = program("abba.c");
     let ending = program("ending.c");

@@ -3,6 +3,8 @@
  *   fork_held used    the child tries it: nobody will ever unlock it there
  *   fork_held unused  the child leaves it alone: clean
  *   fork_held atfork  the forking thread takes it around the fork, by pthread_atfork: clean
+ *   fork_held kept    the forking thread holds it, and the child takes another inside, in both orders
+ *   fork_held early   as kept, but the child unlocks it first: clean
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -12,10 +14,13 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "baton.h"
 
 static pthread_mutex_t cache = PTHREAD_MUTEX_INITIALIZER;
 static sem_t holds, leave;
 static int around;
+static pthread_mutex_t index_lock = PTHREAD_MUTEX_INITIALIZER;
+static baton done;
 
 static void *filler(void *arg)
 {
@@ -52,12 +57,58 @@ static void look_up(void)
 		pthread_mutex_unlock(&cache);
 }
 
+static void *reversed(void *arg)
+{
+	(void)arg;
+	baton_take(&done);
+	pthread_mutex_lock(&index_lock);
+	pthread_mutex_lock(&cache);
+	pthread_mutex_unlock(&cache);
+	pthread_mutex_unlock(&index_lock);
+	return NULL;
+}
+
+/* The child's main thread took `cache` in the parent. */
+static void go_on(int is_kept)
+{
+	pthread_t thread;
+
+	if (!is_kept)
+		pthread_mutex_unlock(&cache);
+	pthread_create(&thread, NULL, reversed, NULL);
+	pthread_mutex_lock(&index_lock);
+	pthread_mutex_unlock(&index_lock);
+	if (is_kept)
+		pthread_mutex_unlock(&cache);
+	baton_pass(&done);
+	pthread_join(thread, NULL);
+}
+
+static int fork_holding(int is_kept)
+{
+	int status = 1;
+	pid_t child;
+
+	pthread_mutex_lock(&cache);
+	child = fork();
+	if (child == 0) {
+		go_on(is_kept);
+		_exit(0);
+	}
+	pthread_mutex_unlock(&cache);
+	waitpid(child, &status, 0);
+	puts("the end");
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "used";
 	pthread_t thread;
 	pid_t child;
 
+	if (!strcmp(how, "kept") || !strcmp(how, "early"))
+		return fork_holding(!strcmp(how, "kept"));
 	around = !strcmp(how, "atfork");
 	if (around)
 		pthread_atfork(take, give, give);

@@ -168,8 +168,8 @@ pub fn child() {
         return;
     }
     let Some(thread) = hooks::watch::attach(0, 0) else { return };
-    for held in hooks::inherited().iter().filter(|held| held.addr != 0) {
-        hooks::watch::inherit(thread, held);
+    for (held, kind) in hooks::inherited().filter(|(held, _)| held.addr != 0) {
+        hooks::watch::inherit(thread, held, kind);
     }
 }
 

@@ -4,6 +4,7 @@
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 
+use lockwright_engines::lockdep::{Ident, ThreadState};
 use lockwright_ledger::rows::Held;
 
 use crate::{modules, state, sys, tls};
@@ -16,6 +17,8 @@ struct Snapshot {
     busy: AtomicU32,
     len: UnsafeCell<usize>,
     held: UnsafeCell<[Held; MOST]>,
+    /// What each is.
+    kinds: UnsafeCell<[u8; MOST]>,
 }
 
 // SAFETY: written by whoever holds `busy`, read by its child.
@@ -39,6 +42,7 @@ static SNAPSHOT: Snapshot = Snapshot {
             trial: [0; 2],
         }; MOST],
     ),
+    kinds: UnsafeCell::new([0; MOST]),
 };
 
 unsafe extern "C" {
@@ -68,6 +72,12 @@ unsafe extern "C" fn prepare() {
         let n = held.len().min(MOST);
         (&mut *SNAPSHOT.held.get())[..n].copy_from_slice(&held[..n]);
         *SNAPSHOT.len.get() = n;
+        let kinds = &mut *SNAPSHOT.kinds.get();
+        state::with_core(|core| {
+            for (kind, held) in kinds.iter_mut().zip(&held[..n]) {
+                *kind = core.kind_of(Ident::new(held.inst, held.class));
+            }
+        });
         let own = tls::get().as_ref().map_or(0, |thread| thread.id());
         let mut n = 0;
         let left = &mut *LEFT_BEHIND.locks.get();
@@ -133,8 +143,33 @@ pub fn left_behind(addr: u64) -> Option<Left> {
 /// This process was forked from a watched one.
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
-/// In the child: what the forking thread held, outermost first.
-pub fn inherited() -> &'static [Held] {
+/// In the child: what the forking thread held, outermost first, and what kind of lock each is.
+pub fn inherited() -> impl Iterator<Item = (&'static Held, u8)> {
     // SAFETY: written before the fork; the child has one thread and forks no grandchild meanwhile.
-    unsafe { &(&*SNAPSHOT.held.get())[..*SNAPSHOT.len.get()] }
+    let (held, kinds) =
+        unsafe { (&(&*SNAPSHOT.held.get())[..*SNAPSHOT.len.get()], &*SNAPSHOT.kinds.get()) };
+    held.iter().zip(kinds.iter().copied())
+}
+
+/// In a child that is not watched yet: it has unlocked the lock at `addr`, which it holds no more. Most
+/// children that unlock what their parent locked for them exec next, and need no ledger.
+pub fn unlocked(addr: u64) {
+    if state::status() != state::FORKED {
+        return;
+    }
+    // SAFETY: as in `inherited`; nobody else reads it now.
+    let held = unsafe { &mut (&mut *SNAPSHOT.held.get())[..*SNAPSHOT.len.get()] };
+    if let Some(held) = held.iter_mut().rfind(|held| held.addr == addr) {
+        match held.recursion {
+            0 => held.addr = 0,
+            _ => held.recursion -= 1,
+        }
+    }
+}
+
+/// In a child that is not watched yet: its thread, if it holds the lock at `addr` from before the fork.
+pub fn holder(addr: u64) -> Option<&'static mut ThreadState> {
+    let is_held =
+        state::status() == state::FORKED && inherited().any(|(held, _)| held.addr == addr);
+    is_held.then(super::watch::thread)?
 }

@@ -7,7 +7,7 @@ use lockwright_engines::lockdep::{Acquire, Ident, ThreadState};
 use lockwright_ledger::rows::{finding_kind, mode};
 
 use super::watch::{self, Blocking};
-use super::{misuse, unpatched};
+use super::{fork, misuse, unpatched};
 use crate::identity::{self, Birth, kind_of, mutex_kind};
 use crate::{real, state, tls};
 
@@ -264,7 +264,7 @@ unsafe fn unlock_otherwise(m: Mutex) -> c_int {
     // SAFETY: as `watch::thread`.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else {
         // SAFETY: forwarded.
-        return unsafe { real::pthread_mutex_unlock(m) };
+        return unsafe { unlock_detached(m) };
     };
     // SAFETY: the caller's mutex.
     if let Some(destroyed) = unsafe { identity::destroyed(m) } {
@@ -288,6 +288,26 @@ unsafe fn unlock_otherwise(m: Mutex) -> c_int {
         (0, Some(ident)) => misuse::bad_unlock(thread, m as u64, ident, locked),
         // A mutex that checks who owns it.
         (libc::EPERM, Some(ident)) => misuse::unlock_refused(thread, m as u64, ident, result),
+        _ => {}
+    }
+    result
+}
+
+/// By a thread that is not watched: a child's, perhaps, that has it from its parent.
+#[cold]
+unsafe fn unlock_detached(m: Mutex) -> c_int {
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_mutex_unlock(m) };
+    match result {
+        0 => fork::unlocked(m as u64),
+        libc::EPERM => {
+            if let Some(thread) = fork::holder(m as u64)
+                // SAFETY: the caller's mutex.
+                && let Some(ident) = unsafe { identity::known(m) }
+            {
+                misuse::unlock_refused(thread, m as u64, ident, result);
+            }
+        }
         _ => {}
     }
     result

@@ -7,8 +7,8 @@ use libc::{clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
 use lockwright_engines::lockdep::{Acquire, ThreadState};
 use lockwright_ledger::rows::{finding_kind, lock_kind, mode};
 
-use super::misuse;
 use super::watch::{self, Blocking};
+use super::{fork, misuse};
 use crate::identity::{self, Birth, Identify};
 use crate::{real, state, sys, tls};
 
@@ -174,7 +174,9 @@ pub unsafe extern "C-unwind" fn unlock(l: RwLock, _site: u64) -> c_int {
     // SAFETY: as `watch::thread`.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else {
         // SAFETY: forwarded.
-        return unsafe { real::pthread_rwlock_unlock(l) };
+        let result = unsafe { real::pthread_rwlock_unlock(l) };
+        fork::unlocked(l as u64);
+        return result;
     };
     if !thread.is_innermost(l as u64) {
         // SAFETY: forwarded.

@@ -89,7 +89,11 @@ unsafe extern "C-unwind" fn begin(slot: *mut c_void) -> *mut c_void {
         let id = thread.id();
         // SAFETY: no arguments.
         let own = unsafe { libc::pthread_self() };
-        state::with_core(|_| THREADS.insert(own, Ident::new(id, 1)));
+        state::with_core(|core| {
+            THREADS.insert(own, Ident::new(id, 1));
+            // Its creator may have named it before it could be found here.
+            core.thread_name(id, &sys::thread_name());
+        });
     }
     slot.taken.store(false, Release);
     // SAFETY: the program's start routine and argument.

@@ -3,11 +3,12 @@
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, Ordering::*};
 
-use libc::{EBUSY, EOWNERDEAD};
+use libc::{EBUSY, EOWNERDEAD, pthread_mutex_t, pthread_rwlock_t};
 use lockwright_engines::lockdep::{Acquire as Acquisition, Ident, ThreadState};
-use lockwright_ledger::rows::Held;
+use lockwright_ledger::rows::{Held, lock_kind};
 
 use super::misuse;
+use super::spin::SpinLock;
 use crate::identity::{self, Birth, Identify};
 use crate::{init, modules, state, sys, tls, unwind};
 
@@ -31,7 +32,12 @@ pub fn attach(parent_segment: u32, create_stack: u32) -> Option<&'static mut Thr
     }
     match state::status() {
         state::ACTIVE => {}
-        state::FORKED => init::child(),
+        // It attaches the thread itself, which holds what the forking one held.
+        state::FORKED => {
+            init::child();
+            // SAFETY: as in `thread`.
+            return unsafe { tls::get().as_mut() };
+        }
         _ => return None,
     }
     let (tid, now) = (sys::gettid(), sys::now_ns(libc::CLOCK_MONOTONIC));
@@ -131,13 +137,24 @@ fn before_slowly(thread: &mut ThreadState, addr: u64, ident: Ident, mode: u16, s
     }
 }
 
-/// In a forked child: the thread holds what the forking thread held.
-pub fn inherit(thread: &mut ThreadState, held: &Held) {
-    let ident = match held.class {
-        0 => return,
-        class => state::with_core(|core| core.inherited_lock(class)),
+/// In a forked child: the thread holds what the forking thread held; `kind` is one of [`lock_kind`].
+pub fn inherit(thread: &mut ThreadState, held: &Held, kind: u8) {
+    let first = Birth::FirstAcquire;
+    // SAFETY: it was held at the fork and has not been unlocked since, so its memory is there.
+    let ident = unsafe {
+        match kind {
+            _ if held.class == 0 => return,
+            lock_kind::MUTEX | lock_kind::RECURSIVE | lock_kind::ERRORCHECK => {
+                identity::identify(held.addr as *const pthread_mutex_t, first)
+            }
+            lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER => {
+                identity::identify(held.addr as *const pthread_rwlock_t, first)
+            }
+            lock_kind::SPIN => identity::identify(held.addr as *const SpinLock, first),
+            _ => state::with_core(|core| core.inherited_lock(held.class)).flatten(),
+        }
     };
-    if let Some(Some(ident)) = ident
+    if let Some(ident) = ident
         && before(thread, held.addr, ident, held.mode, held.site)
     {
         thread.acquired(held.addr);
