@@ -2,3 +2,5 @@
 //! [`model::MeterReport`] that it makes of them.
 
 pub mod model;
+pub mod text;
+pub mod view;

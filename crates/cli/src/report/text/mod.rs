@@ -7,9 +7,9 @@
 mod place;
 mod source;
 mod span;
-mod stack;
+pub(crate) mod stack;
 mod summary;
-mod words;
+pub(crate) mod words;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer};

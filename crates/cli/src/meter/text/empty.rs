@@ -1,0 +1,24 @@
+//! A report without locks says why, and what to do.
+
+use super::Page;
+
+const REMEDIES: &[&str] = &[
+    "lockwright sees calls of the pthread functions (mutexes, rwlocks, spinlocks) through the dynamic loader.",
+    "If the program has locks of its own, made of futexes or atomics (Go, Java, Rust's std::sync), annotate",
+    "them: see lockwright.h. If it only starts another that takes locks, that one was perhaps static, setuid,",
+    "or started without LD_PRELOAD and LOCKWRIGHT_DIR in its environment: run it under lockwright itself.",
+];
+
+/// Writes it.
+pub fn write(page: &mut Page<'_>) {
+    let why = match page.report.lost {
+        0 => "no lock calls seen: nothing to report",
+        _ => {
+            "no lock calls recorded: the ledger had no room for any; name a roomier place with --ledger-dir"
+        }
+    };
+    let why = page.style.warning(why);
+    page.line("");
+    page.line(&why);
+    REMEDIES.iter().for_each(|line| page.line(&format!("  {line}")));
+}

@@ -1,0 +1,140 @@
+//! The head of the report: what was measured, how, what was lost, what it cost. And its foot: notes.
+
+use super::Page;
+use super::format::{percent, time};
+use crate::meter::model::{Clock, Holds, MeterReport};
+use crate::report::text::words::{count, join, number, plain};
+
+/// Processes named in the head.
+const MOST_PROGRAMS: usize = 4;
+
+/// Writes the head.
+pub fn write(page: &mut Page<'_>) {
+    let report = page.report;
+    let title = page.style.heading("lockwright meter: ");
+    page.line(&format!("{title}{}", programs(report)));
+    page.line(&format!("  {}", size(report)));
+    page.line(&format!("  {}", counted(report)));
+    page.line(&format!("  {}", timed(report)));
+    let lost = match report.lost {
+        0 => "0 records lost".to_owned(),
+        lost => {
+            let lost = format!("{} lost: numbers are too small", count(lost, "record"));
+            page.style.warning(&lost)
+        }
+    };
+    page.line(&format!("  {lost}"));
+    page.line(&format!("  {}", cost(report)));
+}
+
+/// Writes the notes.
+pub fn write_notes(page: &mut Page<'_>) {
+    let many = page.report.processes.len() > 1;
+    let mut lines = Vec::new();
+    for process in &page.report.processes {
+        for note in &process.notes {
+            lines.push(match many {
+                true => {
+                    format!("process {} ({}): {}", process.pid, plain(&process.exe), plain(note))
+                }
+                false => plain(note),
+            });
+        }
+    }
+    if !lines.is_empty() {
+        page.line("");
+    }
+    let note = page.style.name("note");
+    lines.iter().for_each(|line| page.line(&format!("{note}: {line}")));
+}
+
+fn programs(report: &MeterReport) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for process in &report.processes {
+        let command = match process.command.as_slice() {
+            [] => plain(&process.exe),
+            words => plain(&words.join(" ")),
+        };
+        if !names.contains(&command) {
+            names.push(command);
+        }
+    }
+    let more = names.len().saturating_sub(MOST_PROGRAMS);
+    names.truncate(MOST_PROGRAMS);
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    match report.processes.as_slice() {
+        [one] => format!("{} (process {})", names.join(""), one.pid),
+        many => format!("{} ({})", join(&names), count(many.len() as u64, "process")),
+    }
+}
+
+/// How much was watched.
+fn size(report: &MeterReport) -> String {
+    let threads: u64 = report.processes.iter().map(|process| process.threads).sum();
+    let locks: u64 = report.locks.iter().map(|lock| lock.locks).sum();
+    format!(
+        "{} elapsed, {}, {} of {}",
+        time(report.elapsed_ns as f64),
+        count(threads, "thread"),
+        count(locks, "lock"),
+        count(report.locks.len() as u64, "class"),
+    )
+}
+
+fn counted(report: &MeterReport) -> String {
+    let total = report.total();
+    let acquired = count(total.acquisitions, "acquisition");
+    if total.contended == 0 {
+        return format!("{acquired}, none of them contended");
+    }
+    let part = percent(total.contended_part());
+    let waited = time(total.wait.total_ns);
+    format!("{acquired}, {} of them contended ({part} %), {waited} waited", number(total.contended))
+}
+
+fn timed(report: &MeterReport) -> String {
+    let holds = match report.holds() {
+        Some(Holds::Exact) => "every hold and every wait timed".to_owned(),
+        Some(Holds::Sampled(n)) => {
+            format!("every wait timed, of holds one in {n} (so utilisation is an estimate)")
+        }
+        Some(Holds::Off) => "every wait timed, no holds (--hold=off)".to_owned(),
+        None if report.processes.is_empty() => "nothing was measured".to_owned(),
+        None => "every wait timed, holds not in all processes alike".to_owned(),
+    };
+    let mut clocks: Vec<String> = Vec::new();
+    for process in &report.processes {
+        let clock = match process.clock {
+            Clock::Tsc { mhz } => format!("the time-stamp counter ({mhz:.0} MHz)"),
+            Clock::Monotonic => "CLOCK_MONOTONIC".to_owned(),
+            Clock::Unknown => "no clock".to_owned(),
+        };
+        if !clocks.contains(&clock) {
+            clocks.push(clock);
+        }
+    }
+    match clocks.as_slice() {
+        [] => holds,
+        [clock] => format!("{holds}, by {clock}"),
+        _ => format!("{holds}, by several clocks"),
+    }
+}
+
+fn cost(report: &MeterReport) -> String {
+    let Some(cost) = report.cost else {
+        return "what lockwright itself cost is not known: it is measured at the end of a run"
+            .into();
+    };
+    let mut text = format!(
+        "lockwright itself cost about {} per lock/unlock pair, {} of CPU time in all",
+        time(cost.pair_ns),
+        time(cost.cpu_ns)
+    );
+    if let Some(program) = cost.program_cpu_ns.filter(|&ns| ns > 0.0) {
+        let part = percent(cost.cpu_ns / program);
+        text += &format!(" ({part} % of the program's {})", time(program));
+    }
+    text
+}

@@ -1,0 +1,122 @@
+//! The locks, and under each the places that take it.
+
+use super::columns::{Entry, headings, row};
+use super::format::{percent, time};
+use super::{Page, quoted};
+use crate::meter::model::{Holds, Lock, Mode, Numbers, Site};
+use crate::meter::view::{Selection, Sort};
+use crate::model::described;
+use crate::report::text::words::count;
+
+/// Sites shown of one lock.
+const MOST_SITES: usize = 8;
+
+/// Writes the section.
+pub fn write(page: &mut Page<'_>, selection: &Selection<'_>) {
+    let order = match page.view.sort {
+        Sort::Wait => "the longest waits in all first",
+        Sort::Hold => "the longest holds in all first",
+        Sort::Acquisitions => "the most acquisitions first",
+        Sort::Contended => "the most contended acquisitions first",
+    };
+    page.section("LOCKS", &format!(", {order}"));
+    headings().iter().for_each(|line| page.line(line));
+    for lock in &selection.locks {
+        write_lock(page, lock);
+    }
+    if selection.beyond_top > 0 {
+        let more = count(selection.beyond_top as u64, "class");
+        page.line(&format!("... and {more} of locks more: --top 0 shows all"));
+    }
+    if selection.below_thresholds > 0 {
+        let more = count(selection.below_thresholds as u64, "class");
+        page.line(&format!("... {more} of locks below --min-con or --min-util not shown"));
+    }
+}
+
+fn write_lock(page: &mut Page<'_>, lock: &Lock) {
+    let mut head = page.style.name(&quoted(lock));
+    head += &format!(" ({}", described(lock.kind));
+    if lock.locks > 1 {
+        head += &format!(", {}", count(lock.locks, "lock"));
+    }
+    if let Some(made) = page.stacks.own(&lock.created).filter(|_| lock.is_symbol) {
+        head += &format!(", {made}");
+    }
+    head += ")";
+    head += &aside(&lock.total);
+    page.line(&head);
+    page.line(&numbers(page, &lock.total, lock.utilisation()));
+    if !lock.is_rwlock() {
+        write_sites(page, lock, Mode::Exclusive);
+        return;
+    }
+    for (mode, name) in [(Mode::Read, "reads"), (Mode::Write, "writes"), (Mode::Exclusive, "other")]
+    {
+        let sum = lock.of_mode(mode);
+        if !lock.sites.iter().any(|site| site.mode == mode) {
+            continue;
+        }
+        let mut head = format!(" {name}{}", aside(&sum));
+        let mut utilisation = sum.hold_ns / lock.measured_ns.max(1) as f64;
+        if let Some(readers) = lock.readers.as_ref().filter(|_| mode == Mode::Read) {
+            let busy = &readers.busy;
+            head += &format!(
+                "; at most {} at once; {}, mean {}, max {}",
+                count(readers.most, "reader"),
+                count(busy.count, "busy period"),
+                time(busy.mean_ns().unwrap_or(0.0)),
+                time(busy.max_ns)
+            );
+            utilisation = busy.total_ns / lock.measured_ns.max(1) as f64;
+        }
+        page.line(&head);
+        page.line(&numbers(page, &sum, utilisation));
+        write_sites(page, lock, mode);
+    }
+}
+
+fn write_sites(page: &mut Page<'_>, lock: &Lock, mode: Mode) {
+    let sites: Vec<&Site> =
+        page.view.sites(lock).into_iter().filter(|site| site.mode == mode).collect();
+    for site in sites.iter().take(MOST_SITES) {
+        let how = if site.cond_reacquire { "taken back by the condition wait in " } else { "" };
+        let line = format!("   {how}{}{}", page.place(&site.stack), aside(&site.numbers));
+        page.line(&line);
+        page.line(&numbers(page, &site.numbers, lock.utilisation_by(site)));
+    }
+    if sites.len() > MOST_SITES {
+        let mut rest = Numbers::default();
+        sites[MOST_SITES..].iter().for_each(|site| rest.add(&site.numbers));
+        page.line(&format!("   {}", count((sites.len() - MOST_SITES) as u64, "other site")));
+        page.line(&numbers(page, &rest, rest.hold_ns / lock.measured_ns.max(1) as f64));
+    }
+}
+
+pub(super) fn numbers(page: &Page<'_>, numbers: &Numbers, utilisation: f64) -> String {
+    row(&Entry {
+        numbers,
+        utilisation,
+        share: page.report.share_of_wait(numbers.wait.total_ns),
+        holds: page.report.holds() != Some(Holds::Off),
+    })
+}
+
+/// What has no column since it is rarely there.
+fn aside(numbers: &Numbers) -> String {
+    let mut parts = Vec::new();
+    if numbers.rejects > 0 {
+        parts.push(format!("{} rejected", count(numbers.rejects, "trylock")));
+    }
+    if numbers.timeouts > 0 {
+        parts.push(format!("{} timed out", count(numbers.timeouts, "acquisition")));
+    }
+    if numbers.spin_ns > 0.0 && numbers.wait.total_ns > 0.0 {
+        let spun = numbers.spin_ns / numbers.wait.total_ns;
+        parts.push(format!("waits {} % spinning", percent(spun.min(1.0))));
+    }
+    if numbers.held > 0 {
+        parts.push(format!("held by {} at the end", count(numbers.held, "thread")));
+    }
+    if parts.is_empty() { String::new() } else { format!("; {}", parts.join(", ")) }
+}

@@ -1,0 +1,85 @@
+//! The report for people, for a terminal of 100 columns.
+//!
+//! First what was measured and how well, then the locks with the places that take them, then for the worst
+//! locks who waited for whom, then waits that are for no lock. Notes come last.
+
+mod blame;
+mod columns;
+mod empty;
+mod format;
+mod head;
+mod instances;
+mod locks;
+mod style;
+mod waits;
+
+use super::model::{Lock, MeterReport};
+use super::view::View;
+use crate::report::text::stack::Stacks;
+use crate::report::text::words::{plain, quote};
+use style::Style;
+
+/// How the text is to look.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TextOptions {
+    /// With ANSI colours.
+    pub colour: bool,
+    /// What to show.
+    pub view: View,
+}
+
+/// What the sections share.
+struct Page<'r> {
+    report: &'r MeterReport,
+    view: View,
+    style: Style,
+    stacks: Stacks,
+    text: String,
+}
+
+/// Renders the whole report; ends with a newline.
+pub fn render(report: &MeterReport, options: &TextOptions) -> String {
+    let mut page = Page {
+        report,
+        view: options.view,
+        style: Style { colour: options.colour },
+        stacks: Stacks::new(),
+        text: String::new(),
+    };
+    head::write(&mut page);
+    if report.locks.is_empty() {
+        empty::write(&mut page);
+    } else {
+        let selection = page.view.locks(report);
+        locks::write(&mut page, &selection);
+        instances::write(&mut page, &selection);
+        blame::write(&mut page, &selection);
+    }
+    waits::write(&mut page);
+    head::write_notes(&mut page);
+    page.text
+}
+
+impl Page<'_> {
+    fn line(&mut self, text: &str) {
+        self.text += text.trim_end();
+        self.text.push('\n');
+    }
+
+    /// Begins a section.
+    fn section(&mut self, title: &str, rest: &str) {
+        let title = self.style.heading(title);
+        self.line("");
+        self.line(&format!("{title}{rest}"));
+    }
+
+    /// Where a site is, in words.
+    fn place(&self, stack: &[crate::finding::Frame]) -> String {
+        self.stacks.own(stack).unwrap_or_else(|| "an unknown place".to_owned())
+    }
+}
+
+/// A lock in a sentence.
+fn quoted(lock: &Lock) -> String {
+    if lock.is_symbol { format!("`{}`", plain(&lock.name)) } else { quote(&plain(&lock.name)) }
+}
