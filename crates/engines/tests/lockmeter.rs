@@ -1,0 +1,363 @@
+//! lockmeter's engine against what it is told: every number exact, whatever grows, wraps or is reused.
+
+use std::collections::HashMap;
+
+use lockwright_engines::lockdep::Core;
+use lockwright_engines::lockmeter::{
+    Boards, Call, CellRef, Ending, Hold, LockMeter, MeterThread, Missing, Pending, Place,
+    ReadersRef, Shares, key,
+};
+use lockwright_ledger::rows::meter::{
+    Blame, Board, Bucket, Carry, Cell, Meter, Readers, Site, blame_kind, histogram_kind, wait_kind,
+};
+use lockwright_ledger::{Ledger, Writer, histogram, layout::PAGE};
+
+struct Host {
+    meter: LockMeter,
+    core: Core,
+    base: *const u8,
+    len: usize,
+}
+
+impl Host {
+    fn new(pages: usize) -> Self {
+        let words = vec![0u64; (pages + 1) * PAGE / 8].leak();
+        let base = (words.as_mut_ptr() as usize).next_multiple_of(PAGE) as *mut u8;
+        let len = pages * PAGE;
+        // SAFETY: leaked, zeroed, aligned.
+        let writer = unsafe { Writer::create(base, len, |_, _| true, |_| {}) }.unwrap();
+        Self { meter: LockMeter::new(), core: Core::new(writer), base, len }
+    }
+
+    fn thread(&mut self) -> &'static mut MeterThread {
+        let thread = self.meter.thread_start(self.core.writer(), 1).unwrap();
+        // SAFETY: a row of the leaked ledger; the test uses one reference at a time.
+        unsafe { &mut *thread }
+    }
+
+    fn ends(&mut self, thread: &mut MeterThread) {
+        // SAFETY: the test does not use it again.
+        unsafe { self.meter.thread_exit(self.core.writer(), thread) };
+    }
+
+    fn cell(&mut self, thread: &mut MeterThread, site: u64) -> CellRef {
+        let key = key(1 << 32, 0, site);
+        let call = Call { class: 1, site, ..Call::default() };
+        thread.find(key).unwrap_or_else(|| {
+            let mut capture = |frames: &mut [u64]| {
+                frames[0] = site;
+                1
+            };
+            self.meter.cell(&mut self.core, thread, key, &call, &mut capture).unwrap()
+        })
+    }
+
+    fn supply(
+        &mut self,
+        thread: &mut MeterThread,
+        cell: CellRef,
+        (kind, ticks): (u16, u64),
+        missing: Option<Missing>,
+    ) {
+        if let Some(missing) = missing {
+            self.meter.supply(self.core.writer(), thread, cell, kind, ticks, missing);
+        }
+    }
+
+    fn held(&mut self, thread: &mut MeterThread, cell: CellRef, ticks: u64) {
+        cell.begin();
+        let missing = cell.record_hold(ticks);
+        self.supply(thread, cell, (histogram_kind::HOLD, ticks), missing);
+    }
+
+    fn ledger(&self) -> Ledger {
+        // SAFETY: the leaked buffer; nobody writes meanwhile.
+        let bytes = unsafe { std::slice::from_raw_parts(self.base, self.len) }.to_vec();
+        Ledger::from_bytes(bytes).unwrap()
+    }
+}
+
+/// Counts of a cell's histogram by bucket.
+fn counts(ledger: &Ledger, cell: &Cell, kind: u16) -> HashMap<usize, u64> {
+    let mut counts = HashMap::new();
+    let mut next = cell.buckets;
+    while let Some(bucket) = ledger.get::<Bucket>(next) {
+        next = bucket.next;
+        if bucket.kind != kind {
+            continue;
+        }
+        for (i, &count) in bucket.counts.iter().enumerate().filter(|(_, count)| **count != 0) {
+            *counts.entry(bucket.run as usize * 32 + i).or_default() += u64::from(count);
+        }
+        for (_, carry) in ledger.rows::<Carry>().filter(|(_, carry)| carry.bucket == bucket.id) {
+            let index = bucket.run as usize * 32 + carry.index as usize;
+            *counts.entry(index).or_default() += u64::from(carry.times) << 16;
+        }
+    }
+    counts
+}
+
+#[test]
+fn every_hold_is_in_the_sums_and_in_the_histogram() {
+    let mut host = Host::new(400);
+    let thread = host.thread();
+    let cell = host.cell(thread, 7);
+    let mut expected = HashMap::new();
+    let mut sum = 0;
+    // Over all octaves, so that the places of the last-used buckets are fought for; and one value
+    // often enough for its count to wrap.
+    let spread = (0..5000u64).map(|i| i * i * i * 7919 % (1 << (8 + i % 40)));
+    for ticks in spread.chain((0..200_000).map(|_| 99)) {
+        host.held(thread, cell, ticks);
+        *expected.entry(histogram::bucket(ticks)).or_insert(0) += 1;
+        sum += ticks;
+    }
+    let ledger = host.ledger();
+    let row = ledger.get::<Cell>(1).unwrap();
+    assert_eq!((row.acquisitions, row.holds, row.hold_ticks), (205_000, 205_000, sum));
+    assert_eq!(counts(&ledger, &row, histogram_kind::HOLD), expected);
+    assert_eq!(ledger.get::<Meter>(1).unwrap().lost, 0);
+}
+
+#[test]
+fn sites_are_as_many_as_there_are() {
+    let mut host = Host::new(8000);
+    let thread = host.thread();
+    for round in 0..3 {
+        for site in 1..=10_000 {
+            let cell = host.cell(thread, site * 16);
+            host.held(thread, cell, round);
+        }
+    }
+    let ledger = host.ledger();
+    assert_eq!(ledger.rows::<Site>().count(), 10_000);
+    assert!(ledger.rows::<Cell>().all(|(_, cell)| cell.acquisitions == 3));
+}
+
+#[test]
+fn cells_outlive_threads_and_are_used_again() {
+    let mut host = Host::new(400);
+    for i in 0..100_000 {
+        let thread = host.thread();
+        let cell = host.cell(thread, 1 + i % 3);
+        host.held(thread, cell, i);
+        host.ends(thread);
+    }
+    let ledger = host.ledger();
+    let threads: Vec<_> = ledger.rows::<Meter>().map(|(_, meter)| meter.threads).collect();
+    assert_eq!(threads, [100_000]);
+    let acquisitions: u64 = ledger.rows::<Cell>().map(|(_, cell)| cell.acquisitions).sum();
+    assert_eq!(acquisitions, 100_000);
+    assert!(ledger.header().used < 1 << 20, "{} bytes", ledger.header().used);
+}
+
+#[test]
+fn held_locks_are_as_many_as_there_are_and_come_off_in_any_order() {
+    let mut host = Host::new(4000);
+    let thread = host.thread();
+    let cell = host.cell(thread, 1);
+    for addr in 1..=20_000u64 {
+        if !thread.has_room() {
+            assert!(host.meter.grow_held(host.core.writer(), thread));
+        }
+        thread.acquired(addr * 8, cell, addr);
+    }
+    assert!(thread.innermost(8).is_none() && thread.innermost(160_000).is_some());
+    for addr in (1..=20_000u64).filter(|addr| addr % 3 != 0) {
+        assert_eq!(Ending::of(&thread.entry_of(addr * 8).unwrap()).since, addr);
+        thread.remove(addr * 8);
+    }
+    let left: Vec<_> =
+        thread.held().iter().map(|held| held.addr / 8).filter(|&addr| addr != 0).collect();
+    assert!(left.iter().all(|addr| addr % 3 == 0) && left.len() == 20_000 / 3);
+    for addr in left.iter().rev() {
+        thread.remove(addr * 8);
+    }
+    assert!(thread.is_idle());
+}
+
+#[test]
+fn a_full_ledger_is_counted_not_fatal() {
+    let mut host = Host::new(40);
+    let thread = host.thread();
+    let mut lost = 0;
+    for site in 1..5000 {
+        let call = Call { class: 1, site, ..Call::default() };
+        let mut capture = |_: &mut [u64]| 0;
+        let key = key(1 << 32, 0, site);
+        let cell = host.meter.cell(&mut host.core, thread, key, &call, &mut capture);
+        lost += u64::from(cell.is_none());
+    }
+    assert!(lost > 1000);
+    assert_eq!(host.ledger().get::<Meter>(1).unwrap().lost, lost);
+}
+
+/// A host for boards.
+struct Street {
+    host: Host,
+    boards: Box<Boards>,
+}
+
+impl Street {
+    fn new() -> Self {
+        Self { host: Host::new(400), boards: Box::new(Boards::new()) }
+    }
+
+    fn enter(&mut self, addr: u64, now: u64) -> Place {
+        if let Some(place) = self.boards.enter(addr, now) {
+            return place;
+        }
+        let board = self.host.meter.new_board(self.host.core.writer()).unwrap();
+        // SAFETY: a fresh row.
+        unsafe { self.boards.add(addr, board) };
+        self.boards.find(addr, now).unwrap()
+    }
+
+    fn charge(&self, addr: u64, site: u32, since: u64, now: u64) {
+        if self.boards.is_waited_for(addr) {
+            self.boards.charge(&Hold { addr, site, since, now, shared: false });
+        }
+    }
+}
+
+fn parts(shares: &Shares) -> Vec<(u32, u64)> {
+    let mut parts: Vec<_> = shares.all().iter().map(|share| (share.site, share.ticks)).collect();
+    parts.sort_unstable();
+    parts
+}
+
+#[test]
+fn a_wait_is_charged_to_every_holder_in_turn() {
+    let mut street = Street::new();
+    // Site 1 holds the lock since 50 when we come at 100.
+    let place = street.enter(8, 100);
+    street.charge(8, 1, 50, 140);
+    street.charge(8, 2, 145, 200);
+    street.charge(8, 1, 200, 230);
+    // Others' locks are none of ours.
+    street.charge(16, 3, 100, 240);
+    let mut shares = street.boards.leave(&place);
+    shares.settle(240 - 100);
+    assert_eq!(parts(&shares), [(0, 15), (1, 70), (2, 55)]);
+    assert!(!street.boards.is_waited_for(8));
+}
+
+#[test]
+fn who_comes_later_is_charged_for_its_own_part() {
+    let mut street = Street::new();
+    let first = street.enter(8, 100);
+    let second = street.enter(8, 150);
+    // Site 1 has had it since 20, and lets it go at 180.
+    street.charge(8, 1, 20, 180);
+    let mut shares = street.boards.leave(&first);
+    shares.settle(80);
+    assert_eq!(parts(&shares), [(1, 80)]);
+    // The first, at site 2, has it until 300, and the second gets it.
+    street.charge(8, 2, 180, 300);
+    let mut shares = street.boards.leave(&second);
+    shares.deduct(1, 150 - second.counted_since(20));
+    shares.settle(150);
+    assert_eq!(parts(&shares), [(1, 30), (2, 120)]);
+}
+
+#[test]
+fn a_board_is_used_again_for_another_lock() {
+    let mut street = Street::new();
+    for i in 0..10_000u64 {
+        let addr = 8 * (1 + i % 500);
+        let place = street.enter(addr, i * 100);
+        street.charge(addr, i as u32 + 1, i * 100, i * 100 + 60);
+        let mut shares = street.boards.leave(&place);
+        shares.settle(60);
+        assert_eq!(parts(&shares), [(i as u32 + 1, 60)]);
+    }
+    let boards = street.host.ledger().rows::<Board>().count();
+    assert!(boards <= 500, "{boards} boards for 500 locks waited for one at a time");
+}
+
+#[test]
+fn more_holders_than_a_board_tells_apart_are_summed_up() {
+    let mut street = Street::new();
+    let place = street.enter(8, 0);
+    for site in 1..=40 {
+        street.charge(8, site, u64::from(site - 1) * 10, u64::from(site) * 10);
+    }
+    let mut shares = street.boards.leave(&place);
+    shares.settle(400);
+    let parts = parts(&shares);
+    assert_eq!(parts.iter().map(|part| part.1).sum::<u64>(), 400);
+    assert_eq!(parts[0], (0, 160), "16 of 40 are not told apart");
+}
+
+#[test]
+fn readers_that_hold_at_once_share_the_wait() {
+    let mut street = Street::new();
+    let place = street.enter(8, 0);
+    for site in 1..=4 {
+        street.boards.charge(&Hold { addr: 8, site, since: 0, now: 100, shared: true });
+    }
+    let mut shares = street.boards.leave(&place);
+    shares.settle(100);
+    assert_eq!(parts(&shares), [(1, 25), (2, 25), (3, 25), (4, 25)]);
+}
+
+#[test]
+fn waits_and_their_blame_come_back() {
+    let mut host = Host::new(400);
+    let thread = host.thread();
+    host.meter.pending_memory(host.core.writer(), thread);
+    let cell = host.cell(thread, 1);
+    cell.begin();
+    assert!(thread.can_keep());
+    thread.acquired(8, cell, 10);
+    thread.keep(&Pending { cell: Some(cell), ticks: 500, spun: 20, shares: Shares::NONE });
+    assert!(thread.innermost(8).is_none(), "its release has more to do");
+    let kept = thread.kept(&thread.entry_of(8).unwrap()).unwrap();
+    let missing = cell.record_wait(kept.ticks, kept.spun);
+    host.supply(thread, cell, (histogram_kind::WAIT, kept.ticks), missing);
+    for _ in 0..3 {
+        if !cell.blame(blame_kind::HOLDER, 9, 100) {
+            host.meter.new_blame(host.core.writer(), thread, cell, blame_kind::HOLDER, 9, 100);
+        }
+    }
+    let ledger = host.ledger();
+    let row = ledger.get::<Cell>(1).unwrap();
+    assert_eq!((row.contended, row.wait_ticks, row.wait_max, row.spin_ticks), (1, 500, 500, 20));
+    assert_eq!(counts(&ledger, &row, histogram_kind::WAIT), [(histogram::bucket(500), 1)].into());
+    let blame = ledger.get::<Blame>(row.blame).unwrap();
+    assert_eq!((blame.other, blame.count, blame.ticks, blame.next), (9, 3, 300, 0));
+    assert_eq!(ledger.get::<Site>(row.site).unwrap().wait, wait_kind::LOCK);
+}
+
+#[test]
+fn one_hold_in_so_many_is_timed_on_average() {
+    let mut host = Host::new(100);
+    let thread = host.thread();
+    for sample in [2, 16, 100] {
+        let timed = (0..1_000_000).filter(|_| thread.is_timed(sample)).count() as f64;
+        let expected = 1e6 / f64::from(sample);
+        assert!((timed / expected - 1.0).abs() < 0.05, "1 in {sample}: {timed}");
+    }
+    assert_eq!((0..1000).filter(|_| thread.is_timed(1)).count(), 1000);
+    let thread = host.thread();
+    assert_eq!((0..1_000_000).filter(|_| thread.is_timed(0)).count(), 0);
+}
+
+#[test]
+fn readers_overlap_in_busy_periods() {
+    let mut host = Host::new(100);
+    let row = host.meter.readers(host.core.writer(), 1, 5).unwrap();
+    // SAFETY: a row of the leaked ledger.
+    let (readers, wrong) = unsafe { (ReadersRef::at(row, 5).unwrap(), ReadersRef::at(row, 6)) };
+    assert!(wrong.is_none());
+    assert_eq!(readers.comes(|| 100), 1);
+    assert_eq!(readers.comes(|| 110), 2);
+    assert!(readers.goes(|| 120).is_none());
+    assert_eq!(readers.comes(|| 130), 2);
+    assert!(readers.goes(|| 140).is_none());
+    readers.goes(|| 150).unwrap().record();
+    assert_eq!(readers.comes(|| 200), 1);
+    readers.goes(|| 203).unwrap().record();
+    let row = host.ledger().get::<Readers>(1).unwrap();
+    assert_eq!((row.now, row.max, row.periods, row.ticks, row.max_ticks), (0, 2, 2, 53, 50));
+}
