@@ -24,6 +24,7 @@ mod modules;
 mod options;
 mod passthrough;
 mod processes;
+mod semaphores;
 mod signals;
 mod stories;
 mod waits;

@@ -180,8 +180,13 @@ row! {
         /// Instances of the locks that it made last and that only it can know, as long as it has given up
         /// nothing since `births_in`. Changes.
         births: [u32; 4],
+        /// Semaphore that the thread's last trylock failed on, 0 if that has been followed by a wait.
+        /// Bit 0: it holds that itself. Changes.
+        tried: u64,
+        /// Return address of that call. Changes.
+        tried_site: u64,
         /// Not used.
-        reserved: [u64; 3],
+        reserved: [u64; 1],
     }
 }
 
@@ -296,6 +301,9 @@ pub mod lock_kind {
     /// What a wait waits for that another thread ends, told of by annotations. It is held by whoever
     /// ends the wait.
     pub const COMPLETION: u8 = 9;
+    /// `sem_t` that begins at 1, which is taken for a lock until it is posted by a thread that has
+    /// not taken it.
+    pub const SEMAPHORE: u8 = 10;
 }
 
 /// Values of [`Class::origin`]: what the class was made from (see DESIGN, lock classes).
@@ -352,9 +360,18 @@ row! {
         nest: u32,
         /// One of [`wait_type`]. Changes.
         wait_type: u32,
+        /// Locks of the class that proved to be none ([`lock_flag::HANDED_OVER`]). Changes.
+        handed_over: u32,
         /// Not used.
-        reserved: u64,
+        reserved: u32,
     }
+}
+
+/// Bits of [`Lock::flags`].
+pub mod lock_flag {
+    /// A semaphore that was posted by a thread that had not taken it, or taken again by the one that
+    /// had: it is no lock, and orders that were recorded with it mean nothing.
+    pub const HANDED_OVER: u8 = 1;
 }
 
 row! {
@@ -366,7 +383,7 @@ row! {
         class: u32,
         /// One of [`lock_kind`].
         kind: u8,
-        /// Not used.
+        /// [`lock_flag`] bits. Changes.
         flags: u8,
         /// Not used.
         reserved: u16,
@@ -624,7 +641,8 @@ row! {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Held {
-    /// Address of the lock, 0 while the entry is being written.
+    /// Address of the lock, 0 while the entry is being written, [`GIVEN_UP`] once another thread has
+    /// released it.
     pub addr: u64,
     /// Chain key of everything held up to and including this lock.
     pub key: u64,
@@ -651,8 +669,23 @@ pub struct Held {
 // One cache line.
 const _: () = assert!(core::mem::size_of::<Held>() == 64);
 
+/// [`Held::addr`] of what another thread has released: its owner drops the entry when it comes to it.
+pub const GIVEN_UP: u64 = 1;
+
+impl Held {
+    /// It is held, and not just about to be or given up.
+    pub const fn is_held(&self) -> bool {
+        self.addr > GIVEN_UP
+    }
+}
+
 /// Bits of [`Held::flags`].
 pub mod held_flag {
     /// Given up inside a condition wait; will be reacquired.
     pub const IN_COND_WAIT: u16 = 1;
+    /// A semaphore, which may yet prove to be no lock: what would be said of it at once and could not
+    /// be taken back is not said.
+    pub const SEMAPHORE: u16 = 2;
+    /// Taken in a signal's handler.
+    pub const IN_HANDLER: u16 = 4;
 }

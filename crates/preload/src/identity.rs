@@ -8,7 +8,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::*};
 
-use libc::{pthread_mutex_t, pthread_rwlock_t};
+use libc::{pthread_mutex_t, pthread_rwlock_t, sem_t};
 use lockwright_engines::lockdep::{Core, Ident, Origin};
 use lockwright_ledger::rows::lock_kind;
 
@@ -113,6 +113,38 @@ impl Identify for pthread_mutex_t {
         // SAFETY: the caller's promise.
         unsafe { kind_of(this) & (mutex_kind::ROBUST | mutex_kind::PSHARED) == 0 }
     }
+}
+
+impl Identify for sem_t {
+    // Beyond what glibc's `struct new_sem` takes of it.
+    const MAGIC: usize = 16;
+    const IDENT: usize = 24;
+    // A destroyed one is not told from any other: these are not used.
+    const DESTROYED_STACK: usize = 0;
+    const DESTROYED_THREAD: usize = 0;
+
+    unsafe fn kind(_: *const Self) -> u8 {
+        lock_kind::SEMAPHORE
+    }
+
+    unsafe fn can_stamp(_: *const Self) -> bool {
+        true
+    }
+}
+
+/// Whether the semaphore is taken: a wait would not return at once.
+///
+/// # Safety
+/// `s` points to a semaphore.
+pub unsafe fn is_taken(s: *const sem_t) -> bool {
+    // SAFETY: the caller's promise; the value is in the first word of glibc's x86-64 layout, checked at
+    // start.
+    unsafe { s.cast::<u32>().read_volatile() == 0 }
+}
+
+/// Locks can carry stamps.
+pub fn can_stamp() -> bool {
+    STAMPS.load(Relaxed)
 }
 
 impl Identify for pthread_rwlock_t {
@@ -424,6 +456,15 @@ pub unsafe fn forget<T: Identify>(this: *const T) {
     }
 }
 
+/// Takes the stamp away: the object is no lock, or no lock any more.
+///
+/// # Safety
+/// `this` points to such an object, which has a stamp.
+pub unsafe fn take_stamp<T: Identify>(this: *const T) {
+    // SAFETY: the stamp's bytes are ours as long as it is there.
+    unsafe { word(this, T::MAGIC) }.store(0, Relaxed);
+}
+
 /// Forgets all locks that are known by their address in `[from, to)`. Says whether there were any.
 pub fn forget_range(from: u64, to: u64) -> bool {
     UNSTAMPED.has_any(from, to)
@@ -488,6 +529,20 @@ unsafe fn layout_holds() -> bool {
             && real::pthread_rwlock_unlock(l) == 0
             && stamped(l) == Some(ident);
         real::pthread_rwlock_destroy(l);
+
+        let mut semaphore: sem_t = core::mem::zeroed();
+        let s = &raw mut semaphore;
+        good &= real::sem_init(s, 0, 1) == 0
+            && blank(word(s, sem_t::MAGIC))
+            && blank(word(s, sem_t::IDENT));
+        stamp(s, ident);
+        good &= !is_taken(s)
+            && real::sem_trywait(s) == 0
+            && is_taken(s)
+            && real::sem_post(s) == 0
+            && !is_taken(s)
+            && stamped(s) == Some(ident);
+        real::sem_destroy(s);
         good
     }
 }

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
 use lockwright_engines::lockdep::{Core, ThreadState};
 use lockwright_ledger::layout::{engines, process_state};
-use lockwright_ledger::rows::Text;
+use lockwright_ledger::rows::{Held, Text, held_flag};
 use lockwright_ledger::{Header, Writer};
 
 use crate::{hooks, identity, mapping, modules, real, state, sys};
@@ -159,6 +159,11 @@ fn describe(writer: &mut Writer) {
 }
 
 /// A forked child uses its first lock: it gets a ledger of its own, in which its thread holds what the
+/// A semaphore may be another thread's to post, and that one is not here.
+fn is_inherited(held: &Held) -> bool {
+    held.is_held() && held.flags & held_flag::SEMAPHORE == 0
+}
+
 /// forking thread held.
 #[cold]
 pub fn child() {
@@ -168,7 +173,7 @@ pub fn child() {
         return;
     }
     let Some(thread) = hooks::watch::attach(0, 0) else { return };
-    for (held, kind) in hooks::inherited().filter(|(held, _)| held.addr != 0) {
+    for (held, kind) in hooks::inherited().filter(|(held, _)| is_inherited(held)) {
         hooks::watch::inherit(thread, held, kind);
     }
 }

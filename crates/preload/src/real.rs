@@ -135,6 +135,7 @@ real! {
     pthread_barrier_init(b: *mut pthread_barrier_t, a: *const pthread_barrierattr_t, n: c_uint) -> c_int, None, libc::ENOSYS;
     pthread_barrier_wait(b: *mut pthread_barrier_t) -> c_int, None, libc::ENOSYS;
     sem_init(s: *mut sem_t, p: c_int, n: c_uint) -> c_int, None, -1;
+    sem_destroy(s: *mut sem_t) -> c_int, None, -1;
     sem_post(s: *mut sem_t) -> c_int, None, -1;
     sem_wait(s: *mut sem_t) -> c_int, None, -1;
     sem_trywait(s: *mut sem_t) -> c_int, None, -1;

@@ -227,3 +227,15 @@ pub fn limit(resource: u32) -> u64 {
     unsafe { syscall!(libc::SYS_prlimit64, 0usize, resource, 0usize, &raw mut limit) };
     limit.rlim_cur
 }
+
+/// The calling thread's errno, to put back where a call of ours that fails would leave its own.
+pub fn errno() -> i32 {
+    // SAFETY: its address is the thread's own.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Sets it.
+pub fn set_errno(errno: i32) {
+    // SAFETY: as in `errno`.
+    unsafe { *libc::__errno_location() = errno };
+}

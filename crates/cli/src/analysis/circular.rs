@@ -10,7 +10,7 @@ use super::draft::{Draft, ring};
 use super::graph::{Level, Part, parts};
 use super::judge::{Judge, Obstacle, Pick, Shape, Verdict, shapes};
 use super::teller::{Cast, Teller};
-use super::{signals, words};
+use super::{semaphores, signals, words};
 use crate::finding::{Finding, Grade, Kind};
 use crate::model::{By, LockRef, Model, is_read};
 use crate::progress::Progress;
@@ -239,6 +239,7 @@ impl Found {
         };
         insts.sort_unstable();
         let contexts = annotated::Contexts::of(teller.model, &refs);
+        let semaphores = semaphores::among(teller.model, &refs);
         let cast = teller.cast(level, refs);
         let grade = contexts.grade(grade(level, verdict));
         let signatures: Vec<String> = picks.iter().map(|p| teller.signature(p.context)).collect();
@@ -262,6 +263,7 @@ impl Found {
             also: *also,
         };
         contexts.tell(&cast.names, &mut finding);
+        finding.evidence.extend(semaphores::why_locks(&cast.names, &semaphores));
         if let Some(told) = signals::interrupted(teller, &cast, picks) {
             finding.kind = Kind::InconsistentState;
             finding.title = told.title;

@@ -33,7 +33,8 @@ impl Level {
     pub fn id(self, model: &Model<'_>, node: &Node) -> Option<u32> {
         match self {
             Self::Instance => Some(node.inst).filter(|&inst| inst != 0),
-            Self::Class => Some(model.classes.group_of(node.class)).filter(|&group| group != 0),
+            Self::Class => Some(model.classes.group_of(node.class))
+                .filter(|&group| group != 0 && !model.classes.is_mixed(node.class)),
         }
     }
 

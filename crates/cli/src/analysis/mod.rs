@@ -15,6 +15,7 @@ mod judge;
 mod misuse;
 mod nesting;
 mod online;
+mod semaphores;
 mod signals;
 mod teller;
 mod words;

@@ -64,7 +64,10 @@ pub fn find(teller: &Teller<'_, '_>, circles: &[Draft], notes: &mut Vec<String>)
                 outer = None;
                 break;
             }
-            let same = by.inst != 0 && model.classes.group_of(by.class) == group && group != 0;
+            let same = by.inst != 0
+                && model.classes.group_of(by.class) == group
+                && group != 0
+                && !model.classes.is_mixed(node.class);
             // Readers among readers do not wait.
             let waits = !(is_read(by.mode) && model.reads_freely(node.class, node.mode));
             if same && waits && outer.is_none() && !annotated::may_nest(model, held, node) {

@@ -58,6 +58,9 @@ pub fn find(teller: &Teller<'_, '_>, notes: &mut Vec<String>) -> Vec<Draft> {
     }
     let mut all: BTreeMap<(u32, u32), Uses> = BTreeMap::new();
     for (_, row) in model.ledger.rows::<Usage>() {
+        if model.is_handed_over(row.inst) {
+            continue;
+        }
         let group = model.classes.group_of(row.class);
         let Some(&node) = model.trie.node(row.node).filter(|node| node.class == row.class) else {
             continue;

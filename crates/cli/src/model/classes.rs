@@ -14,6 +14,7 @@ fn lock_bytes(kind: u8) -> u64 {
     match kind {
         lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER => 56,
         lock_kind::SPIN => 4,
+        lock_kind::SEMAPHORE => 32,
         _ if cfg!(target_arch = "aarch64") => 48,
         _ => 40,
     }
@@ -30,6 +31,7 @@ pub fn described(kind: u8) -> &'static str {
         lock_kind::SPIN => "spinlock",
         lock_kind::RESOURCE => "resource context",
         lock_kind::COMPLETION => "completion",
+        lock_kind::SEMAPHORE => "semaphore",
         _ => "lock",
     }
 }
@@ -72,6 +74,8 @@ struct Member {
     element: Option<String>,
     /// Annotation: raw class of the lock under which several of this class may be taken.
     nest: u32,
+    /// Some of its locks proved to be none.
+    is_mixed: bool,
 }
 
 /// What makes rows one class.
@@ -165,7 +169,13 @@ impl Classes {
             this.groups[group as usize].locks += u64::from(own.locks);
             let nest = if ledger == index { row.nest } else { 0 };
             this.by_row.resize(id as usize, None);
-            this.by_row.push(Some(Member { group, kind: row.kind, element, nest }));
+            this.by_row.push(Some(Member {
+                group,
+                kind: row.kind,
+                element,
+                nest,
+                is_mixed: own.handed_over != 0,
+            }));
         }
         this
     }
@@ -234,6 +244,12 @@ impl Classes {
     /// Whether what is of this class row keeps threads from each other: it is a lock.
     pub fn excludes(&self, row: u32) -> bool {
         !matches!(self.kind(row), lock_kind::RESOURCE | lock_kind::COMPLETION)
+    }
+
+    /// Whether a class row has semaphores that proved to be no locks. What holds for one of its
+    /// semaphores does not hold for the next, then.
+    pub fn is_mixed(&self, row: u32) -> bool {
+        self.member(row).is_some_and(|member| member.is_mixed)
     }
 
     /// Whether locks of a class row have readers at all.

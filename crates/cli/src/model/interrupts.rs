@@ -15,6 +15,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{Class, Node, Usage, lock_kind, usage};
 
+use super::hand_overs;
+
 /// Contexts added at most.
 const MOST: usize = 1 << 20;
 
@@ -50,7 +52,8 @@ struct Sides {
 pub(super) fn append(ledger: &Ledger, nodes: &mut Vec<Node>) -> Interrupts {
     let recorded = nodes.len() as u32;
     let mut signals: BTreeMap<u32, Sides> = BTreeMap::new();
-    for (_, row) in ledger.rows::<Usage>() {
+    let no_locks = hand_overs::instances(ledger);
+    for (_, row) in ledger.rows::<Usage>().filter(|(_, row)| !no_locks.contains(&row.inst)) {
         let known = nodes.get(row.node as usize).is_some_and(|node| node.class == row.class);
         if !known || row.signal == 0 {
             continue;

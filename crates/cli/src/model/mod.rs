@@ -3,6 +3,7 @@
 //! Rows are taken as they come, so a damaged ledger gives a smaller model, never a panic.
 
 mod classes;
+mod hand_overs;
 mod interrupts;
 mod naming;
 mod order;
@@ -10,7 +11,7 @@ mod sources;
 mod trie;
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{Class, Lock, Module, Thread, mode};
@@ -37,6 +38,8 @@ pub struct Model<'a> {
     /// By thread row id.
     threads: HashMap<u32, Thread>,
     locks: OnceCell<HashMap<u32, Lock>>,
+    /// Instances.
+    handed_over: HashSet<u32>,
 }
 
 impl<'a> Model<'a> {
@@ -51,6 +54,7 @@ impl<'a> Model<'a> {
             classes: Classes::new(sources, index),
             threads: ledger.rows::<Thread>().collect(),
             locks: OnceCell::new(),
+            handed_over: hand_overs::instances(ledger),
         }
     }
 
@@ -63,6 +67,11 @@ impl<'a> Model<'a> {
     pub fn lock(&self, inst: u32) -> Option<Lock> {
         let by_inst = || self.ledger.rows::<Lock>().map(|(_, lock)| (lock.inst, lock)).collect();
         self.locks.get_or_init(by_inst).get(&inst).copied()
+    }
+
+    /// Whether instance `inst` is a semaphore that proved to be no lock.
+    pub fn is_handed_over(&self, inst: u32) -> bool {
+        self.handed_over.contains(&inst)
     }
 
     /// Address of lock instance `inst`, whose row may be known to be `row`.

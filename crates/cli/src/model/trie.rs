@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{Class, Evidence, Lock, Node, mode, node_flag};
 
+use super::hand_overs;
 use super::interrupts::{self, Interrupts};
 use super::is_read;
 
@@ -36,6 +37,7 @@ impl Trie {
         }
         nodes.resize(nodes.len().max(1), Node::default());
         unfold(ledger, &mut nodes);
+        hand_overs::leave_out(ledger, &mut nodes);
         let interrupts = interrupts::append(ledger, &mut nodes);
         let (sets, cut) = paths(&mut nodes);
         let runs = runs(&nodes);

@@ -12,6 +12,7 @@ mod order;
 mod processes;
 mod readers;
 mod selftest;
+mod semaphores;
 mod signals;
 mod size;
 mod story;

@@ -21,9 +21,10 @@
 //! `M(10)` masks it; `I(10)` enters its handler, which has it masked, and `Z` returns from it.
 //!
 //! `barrier 2 K` is met by two threads: `BA(K)` arrives, `BP(K)` passes. `semaphore 0 S` has `PO(S)` and
-//! `PW(S)`, a wait that is granted.
+//! `PW(S)`, a wait that is granted. `sem A` is a semaphore that begins at 1, hence a lock: `PO(A)` posts
+//! it, as `U(A)` does, by whomever.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -82,6 +83,8 @@ pub struct Story {
     syncs: HashMap<String, u64>,
     /// By thread: the barrier's round it has arrived in.
     rounds: HashMap<String, Option<Round>>,
+    /// Semaphores that proved to be no locks.
+    handed_over: HashSet<String>,
     last_site: u64,
     modules: u32,
 }
@@ -113,6 +116,7 @@ impl Story {
             interrupted: HashMap::new(),
             syncs: HashMap::new(),
             rounds: HashMap::new(),
+            handed_over: HashSet::new(),
             last_site: 1000,
             modules: module,
         }
@@ -151,6 +155,7 @@ impl Story {
             "rwlock" => (lock_kind::RWLOCK, false),
             "writers" => (lock_kind::RWLOCK_WRITER, false),
             "spin" => (lock_kind::SPIN, false),
+            "sem" => (lock_kind::SEMAPHORE, false),
             "static" => (lock_kind::MUTEX, true),
             _ => panic!("what is {line:?}?"),
         };
@@ -233,6 +238,12 @@ impl Story {
             "TR" => self.acquire(thread, name, mode::READ | mode::TRY, site, false),
             "B" => self.acquire(thread, name, 0, site, true),
             "RB" => self.acquire(thread, name, mode::READ, site, true),
+            "PO" | "U" | "UU" if self.is_semaphore(name) => self.post(thread, name),
+            "N" if self.is_semaphore(name) => {
+                let lock = self.lock(name);
+                let state = self.thread(thread);
+                self.core.give_up(Some(state), lock.addr);
+            }
             "U" => {
                 let addr = self.lock(name).addr;
                 assert!(self.thread(thread).release(addr), "{thread} does not hold {name}");
@@ -335,17 +346,52 @@ impl Story {
         state.set_open_signals(before & !bit(signal) | if open { bit(signal) } else { 0 });
     }
 
+    fn is_semaphore(&mut self, name: &str) -> bool {
+        !self.syncs.contains_key(name) && self.lock(name).kind == lock_kind::SEMAPHORE
+    }
+
+    /// As the preload library does when a semaphore that counts as a lock is posted.
+    fn post(&mut self, thread: &str, name: &str) {
+        let lock = self.lock(name);
+        let state = self.thread(thread);
+        if self.handed_over.contains(name) {
+            return;
+        }
+        if state.releases_semaphore(lock.addr) {
+            state.release(lock.addr);
+        } else {
+            self.hand_over(thread, name);
+        }
+    }
+
+    fn hand_over(&mut self, thread: &str, name: &str) {
+        let lock = self.lock(name);
+        let state = self.thread(thread);
+        self.core.hand_over(Some(state), lock.addr, lock.ident);
+        self.handed_over.insert(name.to_owned());
+    }
+
     fn acquire(&mut self, thread: &str, name: &str, mode: u16, site: u64, blocks: bool) {
         let lock = self.lock(name);
         let state = self.thread(thread);
+        let is_semaphore = lock.kind == lock_kind::SEMAPHORE;
+        if is_semaphore && state.find(lock.addr).is_some() {
+            return self.hand_over(thread, name);
+        }
+        if is_semaphore && self.handed_over.contains(name) {
+            return;
+        }
         if lock.kind == lock_kind::RECURSIVE && state.recurse(lock.addr) {
             return;
         }
         let acquire = Acquire { addr: lock.addr, ident: lock.ident, mode, site };
         let node = self.reserve(state, &acquire);
+        if is_semaphore {
+            state.mark_semaphore();
+        }
         if blocks {
             state.wait_begin(&acquire, node);
-            self.core.find_deadlock(state, false, 7);
+            self.core.find_deadlock(state, is_semaphore, 7);
         } else {
             state.acquired(lock.addr);
         }

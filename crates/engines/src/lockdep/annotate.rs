@@ -45,6 +45,8 @@ fn waits(class: &Class) -> u32 {
     match (class.wait_type, class.kind) {
         (wait_type::UNKNOWN, lock_kind::SPIN) => wait_type::SPIN,
         (wait_type::UNKNOWN, lock_kind::MUTEX..=lock_kind::RWLOCK_WRITER) => wait_type::SLEEP,
+        // Lock or not, waiting for it sleeps.
+        (wait_type::UNKNOWN, lock_kind::SEMAPHORE) => wait_type::SLEEP,
         (said, _) => said,
     }
 }

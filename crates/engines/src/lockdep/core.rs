@@ -64,7 +64,7 @@ pub struct Core {
     evidence: Index,
     classes: Index,
     pub(super) locks: Index,
-    pairs: Index,
+    pub(super) pairs: Index,
     pub(super) misuses: Index,
     pub(super) usages: Index,
     /// By context and thread: acquisitions looked at for their use in or with signals.
@@ -412,7 +412,7 @@ impl Core {
         for i in first + 1..=depth {
             // SAFETY: as above.
             let held = unsafe { &mut *thread.entry(i) };
-            if held.addr == 0 {
+            if !held.is_held() {
                 // In flux below a signal handler, or given up.
                 continue;
             }
@@ -736,7 +736,7 @@ impl Core {
         for at in held_of(&self.writer, thread) {
             // SAFETY: the thread's held array, in bounds; it waits, so the entries stand still.
             let held = unsafe { at.read() };
-            if held.addr == 0 {
+            if !held.is_held() {
                 continue;
             }
             let node = self.place(parent, &held, 0, thread.segment);
@@ -761,7 +761,7 @@ pub(super) fn held_of(writer: &Writer, thread: &Thread) -> impl Iterator<Item = 
     (1..=depth as usize).map(move |i| unsafe { first.add(i) })
 }
 
-fn acquire_of(held: &Held) -> Acquire {
+pub(super) fn acquire_of(held: &Held) -> Acquire {
     Acquire {
         addr: held.addr,
         ident: Ident::new(held.inst, held.class),

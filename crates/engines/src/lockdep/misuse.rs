@@ -114,7 +114,7 @@ impl Core {
             for at in held_of(&self.writer, &thread).filter(|_| thread.id != own) {
                 // SAFETY: within the thread's held array; may be changing, the address decides.
                 let held: Held = unsafe { at.read_volatile() };
-                if held.addr != 0 && held.flags & held_flag::IN_COND_WAIT == 0 {
+                if held.is_held() && held.flags & held_flag::IN_COND_WAIT == 0 {
                     f(thread.id, &held);
                 }
             }
@@ -159,7 +159,9 @@ impl Core {
         for i in 1..=thread.depth() {
             // SAFETY: up to depth.
             let held = unsafe { thread.entry(i).read() };
-            if held.addr == 0 || held.flags & super::thread::ROBUST != 0 {
+            // A semaphore may be another thread's to post.
+            let excused = held.flags & (super::thread::ROBUST | held_flag::SEMAPHORE) != 0;
+            if !held.is_held() || excused {
                 continue;
             }
             let stack = self.writer.get::<Node>(held.node).map_or(0, |node| node.stack);

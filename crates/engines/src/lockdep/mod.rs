@@ -20,6 +20,7 @@ mod core;
 mod key;
 mod misuse;
 mod order;
+mod semaphore;
 mod signals;
 mod thread;
 mod walk;
@@ -29,6 +30,7 @@ pub use self::birth::Stretch;
 pub use self::core::{Core, Origin};
 pub use self::misuse::{Holder, Misuse};
 pub use self::order::Round;
+pub use self::semaphore::Tried;
 pub use self::signals::Interrupted;
 pub use self::thread::{Probe, ThreadState};
 

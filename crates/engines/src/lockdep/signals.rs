@@ -139,7 +139,7 @@ impl Core {
         for i in 1..=thread.depth() {
             // SAFETY: up to depth.
             let held = unsafe { thread.entry(i).read() };
-            if held.addr == 0 {
+            if !held.is_held() {
                 continue;
             }
             let lock = Acquire {

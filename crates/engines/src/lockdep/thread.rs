@@ -9,7 +9,7 @@
 use core::sync::atomic::Ordering::{Acquire as AcquireOrder, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicU32, AtomicU64, compiler_fence, fence};
 
-use lockwright_ledger::rows::{Held, Thread, held_flag, mode, thread_state};
+use lockwright_ledger::rows::{GIVEN_UP, Held, Thread, held_flag, mode, thread_state};
 
 use super::{Acquire, Ident, key};
 
@@ -310,7 +310,7 @@ impl ThreadState {
         for i in 1..=depth {
             // SAFETY: i is up to depth.
             let mut held = unsafe { self.entry(i).read() };
-            if held.flags & DEAD != 0 {
+            if held.flags & DEAD != 0 || held.addr == GIVEN_UP {
                 continue;
             }
             let what = if kept == 0 { held.class } else { held.inst };

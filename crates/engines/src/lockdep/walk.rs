@@ -8,7 +8,7 @@
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, SeqCst};
 
-use lockwright_ledger::rows::{Thread, held_flag, mode, thread_state};
+use lockwright_ledger::rows::{Class, Thread, held_flag, lock_kind, mode, thread_state};
 
 use super::core::{Core, held_of};
 use super::thread::ThreadState;
@@ -63,6 +63,11 @@ impl Core {
             if !self.owns(id, wanted.wait_addr, wants) {
                 continue;
             }
+            // Who is joined may have been cancelled, which ends a wait for a semaphore.
+            if wants & mode::JOIN != 0 && self.lock_kind(thread.wait_class) == lock_kind::SEMAPHORE
+            {
+                continue;
+            }
             if id == path[0].thread {
                 if len == 1 && relock_fails {
                     continue;
@@ -79,6 +84,10 @@ impl Core {
             }
         }
         None
+    }
+
+    fn lock_kind(&self, class: u32) -> u8 {
+        self.ledger().get::<Class>(class).map_or(0, |class| class.kind)
     }
 
     /// The sequence number of the wait the thread is in, if it is in one that it cannot back out of.

@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use libc::{clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, timespec};
 use lockwright_engines::lockdep::{Acquire, Ident, Misuse, ThreadState};
-use lockwright_ledger::rows::{Held, finding_kind, mode};
+use lockwright_ledger::rows::{Held, finding_kind, held_flag, mode};
 
 use super::{misuse, watch};
 use crate::side_table::SideTable;
@@ -135,7 +135,9 @@ fn nested(
 }
 
 fn others_held(thread: &ThreadState, address: u64) -> bool {
-    thread.held().iter().any(|held| held.addr != 0 && held.addr != address)
+    // A semaphore may be kept for another thread to post.
+    let is_kept = |held: &Held| held.is_held() && held.flags & held_flag::SEMAPHORE == 0;
+    thread.held().iter().any(|held| is_kept(held) && held.addr != address)
 }
 
 /// Counts a wait, and tells if those under way on the same condition variable gave another mutex.

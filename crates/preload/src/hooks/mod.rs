@@ -11,12 +11,14 @@ mod jump;
 mod misuse;
 mod mutex;
 mod rwlock;
+mod semaphore;
 mod signal;
 mod signal_sysv;
 mod signal_wait;
 mod spin;
 mod sync;
 mod thread;
+mod tried;
 mod unpatched;
 pub mod watch;
 
@@ -102,12 +104,13 @@ export! {
 
     pthread_barrier_init("rcx"): sync::barrier_init;
     pthread_barrier_wait("rsi"): sync::barrier_wait;
-    sem_init("rcx"): sync::sem_init;
-    sem_post("rsi"): sync::sem_post;
-    sem_wait("rsi"): sync::sem_wait;
-    sem_trywait("rsi"): sync::sem_trywait;
-    sem_timedwait("rdx"): sync::sem_timedwait;
-    sem_clockwait("rcx"): sync::sem_clockwait;
+    sem_init("rcx"): semaphore::init;
+    sem_destroy("rsi"): semaphore::destroy;
+    sem_post("rsi"): semaphore::post;
+    sem_wait("rsi"): semaphore::wait;
+    sem_trywait("rsi"): semaphore::trywait;
+    sem_timedwait("rdx"): semaphore::timedwait;
+    sem_clockwait("rcx"): semaphore::clockwait;
 
     sigaction("rcx"): signal::sigaction;
     __sigaction("rcx"): signal::sigaction;
@@ -175,11 +178,11 @@ pub fn unwound() {
     // SAFETY: as `watch::thread`.
     let Some(thread) = (unsafe { crate::tls::get().as_mut() }) else { return };
     let Some((addr, mode)) = thread.wait_unwound() else { return };
-    if mode & mode::COND_WAIT != 0 {
-        cond::left(addr);
-    }
-    if mode & mode::JOIN != 0 {
-        thread::not_joined(addr as u32);
+    match mode {
+        _ if mode & mode::COND_WAIT != 0 => cond::left(addr),
+        _ if mode & mode::JOIN != 0 => thread::not_joined(addr as u32),
+        // Of all acquisitions only a semaphore's can be cancelled.
+        _ => thread.abandon_waited(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_uint};
 
-use libc::{clockid_t, pthread_barrier_t, pthread_barrierattr_t, sem_t, timespec};
+use libc::{pthread_barrier_t, pthread_barrierattr_t};
 use lockwright_engines::lockdep::{Ident, ThreadState};
 use lockwright_ledger::rows::sync_kind;
 
@@ -11,10 +11,9 @@ use crate::side_table::SideTable;
 use crate::{real, state, tls};
 
 type Barrier = *mut pthread_barrier_t;
-type Semaphore = *mut sem_t;
 
 /// What the thread does next may be how others learn of what it made.
-fn shares() {
+pub fn shares() {
     // SAFETY: as `watch::thread`.
     if let Some(thread) = unsafe { tls::get().as_mut() } {
         thread.shares();
@@ -73,73 +72,34 @@ pub unsafe extern "C-unwind" fn barrier_wait(b: Barrier, _site: u64) -> c_int {
     result
 }
 
-pub unsafe extern "C-unwind" fn sem_init(
-    s: Semaphore,
-    shared: c_int,
-    value: c_uint,
-    _site: u64,
-) -> c_int {
-    // SAFETY: forwarded.
-    let result = unsafe { real::sem_init(s, shared, value) };
-    if result == 0 && state::status() == state::ACTIVE {
-        match (shared, value) {
-            // Posts of other processes would not be seen; a value to begin with orders nothing.
-            (0, 0) => listen(sync_kind::SEMAPHORE, s as u64, 0),
-            _ if LISTENED.get(s as u64).is_some() => stop_listening(s as u64),
-            _ => {}
-        }
+/// A semaphore begins its life with `value`, or goes on as one that orders nothing.
+pub fn semaphore_begins(addr: u64, value: Option<c_uint>) {
+    match value {
+        // A value to begin with orders nothing.
+        Some(0) => listen(sync_kind::SEMAPHORE, addr, 0),
+        _ if LISTENED.get(addr).is_some() => stop_listening(addr),
+        _ => {}
     }
-    result
 }
 
-pub unsafe extern "C-unwind" fn sem_post(s: Semaphore, _site: u64) -> c_int {
-    shares();
+/// The calling thread is about to post a semaphore that is no lock.
+pub fn semaphore_posts(addr: u64) {
     // In a handler, a post is by whoever sent the signal.
-    if let Some(thread) = listened(s as u64) {
-        let goes_on = state::with_core(|core| core.sem_posts(thread, s as u64));
+    if let Some(thread) = listened(addr) {
+        let goes_on = state::with_core(|core| core.sem_posts(thread, addr));
         if goes_on == Some(false) {
-            stop_listening(s as u64);
+            stop_listening(addr);
         }
     }
-    // SAFETY: forwarded.
-    unsafe { real::sem_post(s) }
 }
 
-fn granted(s: Semaphore, result: c_int) -> c_int {
+/// The calling thread's wait for a semaphore that is no lock ended with `result`.
+pub fn semaphore_waited(addr: u64, result: c_int) -> c_int {
     if result == 0
         && !tls::get().is_null()
-        && let Some(thread) = listened(s as u64)
+        && let Some(thread) = listened(addr)
     {
-        state::with_core(|core| core.sem_granted(thread, s as u64));
+        state::with_core(|core| core.sem_granted(thread, addr));
     }
     result
-}
-
-pub unsafe extern "C-unwind" fn sem_wait(s: Semaphore, _site: u64) -> c_int {
-    // SAFETY: forwarded.
-    granted(s, unsafe { real::sem_wait(s) })
-}
-
-pub unsafe extern "C-unwind" fn sem_trywait(s: Semaphore, _site: u64) -> c_int {
-    // SAFETY: forwarded.
-    granted(s, unsafe { real::sem_trywait(s) })
-}
-
-pub unsafe extern "C-unwind" fn sem_timedwait(
-    s: Semaphore,
-    t: *const timespec,
-    _site: u64,
-) -> c_int {
-    // SAFETY: forwarded.
-    granted(s, unsafe { real::sem_timedwait(s, t) })
-}
-
-pub unsafe extern "C-unwind" fn sem_clockwait(
-    s: Semaphore,
-    clock: clockid_t,
-    t: *const timespec,
-    _site: u64,
-) -> c_int {
-    // SAFETY: forwarded.
-    granted(s, unsafe { real::sem_clockwait(s, clock, t) })
 }

@@ -10,6 +10,8 @@
 //!   which makes every story clean.
 //! - Locks that notice are no deadlock: a recursive mutex lets its thread in, an error-checking one and
 //!   a rwlock held for writing fail. So they are `possible`, and not `likely`.
+//! - A semaphore that is posted by a thread which has not taken it, or taken again by the one that has,
+//!   hands something over: those stories are clean. (The kernel's semaphores are no part of its table.)
 //! - Two locks of one class, nested once, are clean: nesting is judged by instance.
 //!
 //! Without a meaning here: ww_mutex, local_lock, fs_reclaim, and hard against soft interrupts.
@@ -30,6 +32,8 @@ enum Column {
     Recursive,
     ErrorCheck,
     Spin,
+    /// A semaphore that begins at 1.
+    Semaphore,
     /// A rwlock that prefers readers, written and read.
     Write,
     Read,
@@ -40,8 +44,8 @@ enum Column {
 
 use Column::*;
 
-const COLUMNS: [Column; 8] =
-    [Mutex, Recursive, ErrorCheck, Spin, Write, Read, WriterWrite, WriterRead];
+const COLUMNS: [Column; 9] =
+    [Mutex, Recursive, ErrorCheck, Spin, Semaphore, Write, Read, WriterWrite, WriterRead];
 
 impl Column {
     /// The kind's declaration; a plain mutex needs none.
@@ -51,6 +55,7 @@ impl Column {
             Recursive => Some("recursive"),
             ErrorCheck => Some("errorcheck"),
             Spin => Some("spin"),
+            Semaphore => Some("sem"),
             Write | Read => Some("rwlock"),
             WriterWrite | WriterRead => Some("writers"),
         }

@@ -10,7 +10,7 @@ const POSSIBLE: Expected = Some(("possible", KIND));
 /// A handler that takes what its own thread holds.
 fn alone(column: Column) -> Expected {
     match column {
-        Mutex | Spin | WriterRead => LIKELY,
+        Mutex | Spin | Semaphore | WriterRead => LIKELY,
         Read => None,
         Recursive | ErrorCheck | Write | WriterWrite => POSSIBLE,
     }

@@ -1,0 +1,134 @@
+//! A semaphore that begins at 1 is a lock, as long as every post is by the thread that has taken it.
+//!
+//! Nothing but its use tells it from a semaphore that hands something over. So it is taken for a lock
+//! at first, and [`Core::hand_over`] ends that for good once it is used otherwise: posted by a thread
+//! that does not hold it, or waited for by the one that does, which only another's post can end.
+//! What has been recorded by then stays in the ledger, marked, for the reader to leave out.
+//!
+//! As a lock it orders no threads, as no lock does; nor does it afterwards, since a wait that the
+//! initial value or any thread's post may have granted follows no post in particular.
+
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+
+use lockwright_ledger::rows::{
+    Class, GIVEN_UP, Held, Lock, Thread, held_flag, lock_flag, thread_state,
+};
+
+use super::Ident;
+use super::core::{Core, acquire_of, held_of};
+use super::key::hash;
+use super::thread::ThreadState;
+
+impl ThreadState {
+    /// The reserved entry is a semaphore's.
+    #[inline(always)]
+    pub fn mark_semaphore(&mut self) {
+        let handler = if self.in_signal() == 0 { 0 } else { held_flag::IN_HANDLER };
+        // SAFETY: the top is the reserved entry.
+        unsafe { (*self.top()).flags |= held_flag::SEMAPHORE | handler };
+    }
+
+    /// Whether a post of the semaphore at `addr` is the release of a lock: the thread has taken it,
+    /// and not only what a handler interrupts has.
+    pub fn releases_semaphore(&self, addr: u64) -> bool {
+        self.find(addr).is_some_and(|i| {
+            let taken_in_handler = self.held()[i as usize - 1].flags & held_flag::IN_HANDLER != 0;
+            self.in_signal() == 0 || taken_in_handler
+        })
+    }
+
+    /// The wait that the thread was in for a semaphore, and is unwound out of, takes nothing.
+    pub fn abandon_waited(&mut self) {
+        // SAFETY: the top is an entry, or "nothing held", which has no flags.
+        let top = unsafe { &*self.top() };
+        if top.addr == 0 && top.flags & held_flag::SEMAPHORE != 0 {
+            self.abandon();
+        }
+    }
+
+    /// A trylock of a semaphore has failed, and nothing has followed that yet.
+    #[inline(always)]
+    pub fn has_tried(&self) -> bool {
+        self.row.tried != 0
+    }
+
+    /// Remembers a failed trylock of a semaphore, and whether the thread holds that itself. Tells of the
+    /// one before, if it was not followed by a wait for the same semaphore.
+    pub fn try_failed(&mut self, addr: u64, is_own: bool, site: u64) -> Option<Tried> {
+        let before = self.tried();
+        // Semaphores are aligned.
+        self.row.tried = addr | u64::from(is_own);
+        self.row.tried_site = site;
+        before
+    }
+
+    /// The thread is about to wait: its last failed trylock, if nothing has followed that yet.
+    pub fn tried_before_wait(&mut self) -> Option<Tried> {
+        let tried = self.tried();
+        self.row.tried = 0;
+        tried
+    }
+
+    fn tried(&self) -> Option<Tried> {
+        let (addr, site) = (self.row.tried & !1, self.row.tried_site);
+        (addr != 0).then_some(Tried { addr, is_own: self.row.tried & 1 != 0, site })
+    }
+}
+
+/// A trylock of a semaphore that failed.
+#[derive(Clone, Copy, Debug)]
+pub struct Tried {
+    /// Address of the semaphore.
+    pub addr: u64,
+    /// The thread holds it itself.
+    pub is_own: bool,
+    /// Return address of the call.
+    pub site: u64,
+}
+
+impl Core {
+    /// The semaphore proved to be no lock: it is on record as such, and no thread holds it any more.
+    pub fn hand_over(&mut self, thread: Option<&mut ThreadState>, addr: u64, ident: Ident) {
+        self.writer.update::<Class>(ident.class(), |row| {
+            row.handed_over = row.handed_over.saturating_add(1);
+        });
+        let is_held = self.give_up(thread, addr);
+        if let Some(held) = is_held.filter(|held| held.inst == ident.inst()) {
+            // Its holder may be recording an order with it just now.
+            self.lock_row(&acquire_of(&Held { addr, ..held }), 0);
+        }
+        if let Some(id) = self.locks.get(&self.writer, hash(&[u64::from(ident.inst())])) {
+            self.writer.update::<Lock>(id, |row| row.flags |= lock_flag::HANDED_OVER);
+        }
+    }
+
+    /// Nobody holds the semaphore at `addr` any more. Returns another thread's entry of it.
+    pub fn give_up(&mut self, thread: Option<&mut ThreadState>, addr: u64) -> Option<Held> {
+        let own = thread.map_or(0, |thread| {
+            while thread.release(addr) {}
+            thread.id()
+        });
+        let mut found = None;
+        let mut next = self.first_live();
+        while let Some(&row) = self.writer.get::<Thread>(next) {
+            let id = core::mem::replace(&mut next, row.next_live);
+            if id == own || row.state != thread_state::LIVE {
+                continue;
+            }
+            let state = self.writer.row_ptr::<Thread>(id);
+            for at in held_of(&self.writer, &row) {
+                // SAFETY: within the thread's held array; the word is only accessed atomically.
+                let word = unsafe { AtomicU64::from_ptr(&raw mut (*at).addr) };
+                if word.compare_exchange(addr, GIVEN_UP, Relaxed, Relaxed).is_ok() {
+                    // SAFETY: as above; what was held stands still.
+                    found = Some(unsafe { at.read_volatile() });
+                    // SAFETY: a live thread's row. Its thread may be using it: these are words that it
+                    // only reads, and at worst overwrites, which delays this.
+                    unsafe { (*state.cast::<ThreadState>()).set_dirty() };
+                }
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,109 @@
+//! Semaphores: as locks, and as what only looks like one. CPython's locks are such semaphores.
+
+use std::process::Command;
+
+use crate::golden::golden;
+use crate::harness::{FOUND, Job, Run, check, lock_names, program, tests_dir};
+
+fn run(how: &str) -> Run {
+    check(program("semaphores.c")).arg(how).run()
+}
+
+#[test]
+fn taken_in_both_orders() {
+    golden("semaphores", check(program("semaphores.c")).arg("abba"));
+}
+
+#[test]
+fn taken_in_both_orders_with_a_mutex() {
+    golden("semaphore-and-mutex", check(program("semaphores.c")).arg("mixed"));
+}
+
+#[test]
+fn waited_for_in_a_circle() {
+    let job = check(program("semaphores.c")).arg("deadlock");
+    golden("semaphores-deadlocked", job);
+    let run = run("deadlock");
+    assert_eq!(run.verdicts(), [("circular-dependency", "deadlocked")], "{}", run.stderr);
+    assert_eq!(run.code(), FOUND);
+}
+
+#[test]
+fn tried_for_before_it_is_waited_for() {
+    let run = run("try-first");
+    assert_eq!(run.verdicts(), [("circular-dependency", "likely")], "{}", run.stderr);
+    let mut locks = lock_names(run.finding());
+    locks.sort_unstable();
+    assert_eq!(locks, ["S", "T"]);
+}
+
+#[test]
+fn what_hands_something_over_is_no_lock() {
+    for how in ["trylock", "slots", "baton", "pool", "handler", "turns", "cancel", "lifetime"] {
+        let run = run(how);
+        assert!(run.findings().is_empty(), "{how}: {}", run.stderr);
+        assert_eq!(run.text(), "the end\n", "{how}: {}", run.stderr);
+        assert_eq!(run.code(), 0, "{how}");
+    }
+}
+
+/// Whether Python's locks are semaphores here: they are up to 3.12. Says why not.
+fn is_python_watched() -> bool {
+    let program = "import sys; print(sys.version_info < (3, 13) and sys.thread_info.lock)";
+    let lock = match Command::new("python3").args(["-c", program]).output() {
+        Ok(output) => String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+        Err(error) => error.to_string(),
+    };
+    if lock != "semaphore" {
+        assert!(std::env::var_os("LOCKWRIGHT_CI").is_none(), "python3: {lock}");
+        println!("skipped: python3's locks are no semaphores: {lock}");
+    }
+    lock == "semaphore"
+}
+
+/// A job of locks.py, by the interpreter itself: what the name leads to may be a script that looks for it.
+fn python(how: &str) -> Job {
+    let found = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
+    let output = found.expect("python3");
+    let interpreter = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    check(interpreter).arg(tests_dir().join("programs/locks.py")).arg(how)
+}
+
+#[test]
+fn python_locks_in_both_orders() {
+    if !is_python_watched() {
+        return;
+    }
+    let run = python("abba").run();
+    assert_eq!(run.verdicts(), [("circular-dependency", "likely")], "{}", run.stderr);
+    assert_eq!(run.text(), "the end\n");
+    assert_eq!(run.code(), FOUND);
+}
+
+#[test]
+fn python_locks_waited_for_in_a_circle() {
+    if !is_python_watched() {
+        return;
+    }
+    let run = python("deadlock").run();
+    assert_eq!(run.verdicts()[0], ("circular-dependency", "deadlocked"), "{}", run.stderr);
+    assert_eq!(run.code(), FOUND);
+}
+
+#[test]
+fn python_idioms_are_clean() {
+    if !is_python_watched() {
+        return;
+    }
+    for how in ["queue", "condition", "pool", "handed", "timer", "recursive", "in-order"] {
+        let run = python(how).run();
+        assert!(
+            run.findings().iter().all(|f| f["grade"] == "single-thread"),
+            "{how}: {}",
+            run.stderr
+        );
+        assert_eq!(run.text(), "the end\n", "{how}: {}", run.stderr);
+        assert_eq!(run.code(), 0, "{how}: {}", run.stderr);
+        assert!(run.count("acquisitions") >= 20, "{how}: it was watched");
+    }
+}
