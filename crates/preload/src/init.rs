@@ -1,14 +1,14 @@
 //! Beginning and end: the constructor, the ledger's header, a forked child's new start, the exit.
 
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 
 use lockwright_engines::lockdep::{Core, ThreadState};
 use lockwright_ledger::layout::{engines, process_state};
 use lockwright_ledger::rows::{Held, Text, held_flag};
 use lockwright_ledger::{Header, Writer};
 
-use crate::{hooks, identity, mapping, modules, real, state, sys};
+use crate::{hooks, identity, mapping, meter, modules, real, state, sys};
 
 /// Run by the loader before the program's main and before most libraries' constructors.
 #[used]
@@ -51,6 +51,7 @@ extern "C" fn constructor() {
     if unsafe { libc::pthread_key_create(&raw mut key, Some(thread_exit)) } == 0 {
         EXIT_KEY.store(key, Relaxed);
     }
+    ask();
     if begin(0) {
         hooks::register_fork();
         hooks::watch::attach(0, 0);
@@ -58,7 +59,51 @@ extern "C" fn constructor() {
     }
 }
 
-/// Makes a ledger and starts the engine on it.
+/// Which engines were asked for: `LOCKWRIGHT_ENGINES`, a list, by default the validator alone; and how
+/// lockmeter is to count: `LOCKWRIGHT_HOLD` (exact, off, sample:N), `LOCKWRIGHT_INSTANCES`,
+/// `LOCKWRIGHT_CLOCK` (monotonic).
+fn ask() {
+    // SAFETY: getenv returns null or a NUL-terminated string; nobody else runs yet that sets it.
+    let get = |name: &core::ffi::CStr| unsafe {
+        let value = libc::getenv(name.as_ptr());
+        (!value.is_null()).then(|| core::ffi::CStr::from_ptr(value).to_bytes())
+    };
+    let engines = get(c"LOCKWRIGHT_ENGINES").unwrap_or(b"lockdep");
+    let mut names = engines.split(|&b| b == b',');
+    if !names.clone().any(|name| name == b"lockdep") {
+        LOCKDEP.store(false, Relaxed);
+    }
+    if !names.any(|name| name == b"lockmeter") {
+        hooks::pass();
+        return;
+    }
+    let sample = match get(c"LOCKWRIGHT_HOLD") {
+        Some(b"off") => 0,
+        Some(value) => value.strip_prefix(b"sample:").map_or(1, number),
+        None => 1,
+    };
+    meter::ask(meter::Wanted {
+        sample,
+        by_instance: get(c"LOCKWRIGHT_INSTANCES").is_some_and(|value| value == b"1"),
+        monotonic: get(c"LOCKWRIGHT_CLOCK").is_some_and(|value| value == b"monotonic"),
+    });
+    hooks::choose(true);
+}
+
+fn number(digits: &[u8]) -> u32 {
+    let value = digits.iter().take_while(|b| b.is_ascii_digit()).take(6);
+    value.fold(0, |number, b| number * 10 + u32::from(b - b'0')).max(1)
+}
+
+/// The validator was asked for.
+static LOCKDEP: AtomicBool = AtomicBool::new(true);
+
+/// The validator was asked for.
+pub fn validates() -> bool {
+    LOCKDEP.load(Relaxed)
+}
+
+/// Makes a ledger and starts the engines on it.
 fn begin(parent_token: u64) -> bool {
     let mut random = [0u8; 16];
     sys::random(&mut random);
@@ -78,7 +123,9 @@ fn begin(parent_token: u64) -> bool {
     let fill = |header: &Header| {
         header.pid.store(pid, Relaxed);
         header.ppid.store(ppid, Relaxed);
-        header.engines.store(engines::LOCKDEP, Relaxed);
+        let lockdep = if validates() { engines::LOCKDEP } else { 0 };
+        let lockmeter = if meter::is_wanted() { engines::LOCKMETER } else { 0 };
+        header.engines.store(lockdep | lockmeter, Relaxed);
         header.state.store(process_state::RUNNING, Relaxed);
         header.start_realtime_ns.store(sys::now_ns(libc::CLOCK_REALTIME), Relaxed);
         header.start_ns.store(now, Relaxed);
@@ -101,8 +148,12 @@ fn begin(parent_token: u64) -> bool {
     let mut core = Core::new(writer);
     modules::rescan(&mut core);
     identity::start(nonce);
-    // SAFETY: start-up, or a child whose former core nobody uses.
-    unsafe { state::start(core) };
+    let header: *const Header = core.ledger().header();
+    // SAFETY: start-up, or a child whose former core nobody uses; the header stays mapped.
+    unsafe {
+        state::start(core);
+        meter::start(&*header);
+    }
     true
 }
 
@@ -244,6 +295,7 @@ extern "C" fn destructor() {
         refresh_names(core);
         let header = core.ledger().header();
         header.end_ns.store(sys::now_ns(libc::CLOCK_MONOTONIC), Relaxed);
+    meter::finish();
         header.state.store(process_state::EXITED, Release);
     });
 }

@@ -16,6 +16,7 @@ mod identity;
 mod init;
 mod mapping;
 mod modules;
+mod meter;
 mod real;
 mod side_table;
 mod state;

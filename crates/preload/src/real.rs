@@ -48,7 +48,7 @@ macro_rules! real {
             }
         )*
 
-        mod slot {
+        pub mod slot {
             use super::*;
             $(
                 #[allow(non_upper_case_globals, reason = "named as the function is")]
@@ -162,6 +162,38 @@ real! {
     siglongjmp(e: *mut c_void, v: c_int) -> c_int, None, -1;
     __longjmp_chk(e: *mut c_void, v: c_int) -> c_int, None, -1;
     epoll_pwait(e: c_int, v: *mut libc::epoll_event, n: c_int, t: c_int, m: *const libc::sigset_t) -> c_int, None, -1;
+
+    read(f: c_int, b: *mut c_void, n: usize) -> isize, None, -1;
+    write(f: c_int, b: *const c_void, n: usize) -> isize, None, -1;
+    pread(f: c_int, b: *mut c_void, n: usize, o: i64) -> isize, None, -1;
+    pread64(f: c_int, b: *mut c_void, n: usize, o: i64) -> isize, None, -1;
+    pwrite(f: c_int, b: *const c_void, n: usize, o: i64) -> isize, None, -1;
+    pwrite64(f: c_int, b: *const c_void, n: usize, o: i64) -> isize, None, -1;
+    readv(f: c_int, v: *const c_void, n: c_int) -> isize, None, -1;
+    writev(f: c_int, v: *const c_void, n: c_int) -> isize, None, -1;
+    preadv(f: c_int, v: *const c_void, n: c_int, o: i64) -> isize, None, -1;
+    preadv64(f: c_int, v: *const c_void, n: c_int, o: i64) -> isize, None, -1;
+    pwritev(f: c_int, v: *const c_void, n: c_int, o: i64) -> isize, None, -1;
+    pwritev64(f: c_int, v: *const c_void, n: c_int, o: i64) -> isize, None, -1;
+    fsync(f: c_int) -> c_int, None, -1;
+    fdatasync(f: c_int) -> c_int, None, -1;
+    msync(a: *mut c_void, n: usize, f: c_int) -> c_int, None, -1;
+    flock(f: c_int, o: c_int) -> c_int, None, -1;
+    poll(f: *mut c_void, n: u64, t: c_int) -> c_int, None, -1;
+    select(n: c_int, r: *mut c_void, w: *mut c_void, e: *mut c_void, t: *mut c_void) -> c_int, None, -1;
+    epoll_wait(e: c_int, v: *mut c_void, n: c_int, t: c_int) -> c_int, None, -1;
+    nanosleep(t: *const timespec, r: *mut timespec) -> c_int, None, -1;
+    clock_nanosleep(c: clockid_t, f: c_int, t: *const timespec, r: *mut timespec) -> c_int, None, libc::ENOSYS;
+    usleep(n: c_uint) -> c_int, None, -1;
+    sleep(n: c_uint) -> c_uint, None, 0;
+    recv(f: c_int, b: *mut c_void, n: usize, o: c_int) -> isize, None, -1;
+    recvmsg(f: c_int, m: *mut c_void, o: c_int) -> isize, None, -1;
+    send(f: c_int, b: *const c_void, n: usize, o: c_int) -> isize, None, -1;
+    sendmsg(f: c_int, m: *const c_void, o: c_int) -> isize, None, -1;
+    accept(f: c_int, a: *mut c_void, n: *mut c_void) -> c_int, None, -1;
+    accept4(f: c_int, a: *mut c_void, n: *mut c_void, o: c_int) -> c_int, None, -1;
+    connect(f: c_int, a: *const c_void, n: c_uint) -> c_int, None, -1;
+    waitpid(p: c_int, s: *mut c_int, o: c_int) -> c_int, None, -1;
 
     dlclose(handle: *mut c_void) -> c_int, None, -1;
 }

@@ -50,9 +50,45 @@ pub mod wait_kind {
     pub const BARRIER: u32 = 3;
     /// The end of a thread.
     pub const JOIN: u32 = 4;
-    /// A call that may sleep (I/O, poll, sleep), made with a lock held.
+    /// A call that may sleep (I/O, poll, sleep), made with a lock held; the instance is its number among
+    /// the blocking calls.
     pub const BLOCKING_CALL: u32 = 5;
 }
+
+/// The calls that are counted as [`wait_kind::BLOCKING_CALL`].
+pub const BLOCKING_CALLS: &[&str] = &[
+    "read",
+    "write",
+    "pread",
+    "pread64",
+    "pwrite",
+    "pwrite64",
+    "readv",
+    "writev",
+    "preadv",
+    "preadv64",
+    "pwritev",
+    "pwritev64",
+    "fsync",
+    "fdatasync",
+    "msync",
+    "flock",
+    "poll",
+    "select",
+    "epoll_wait",
+    "nanosleep",
+    "clock_nanosleep",
+    "usleep",
+    "sleep",
+    "recv",
+    "recvmsg",
+    "send",
+    "sendmsg",
+    "accept",
+    "accept4",
+    "connect",
+    "waitpid",
+];
 
 row! {
     /// What the threads that had one [`Meter`] counted at one [`Site`]. All fields but the first two

@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use lockwright_engines::lockdep::{Ident, ThreadState};
 use lockwright_ledger::rows::Held;
 
-use crate::{modules, state, sys, tls};
+use crate::{meter, modules, state, sys, tls};
 
 /// What the forking thread holds, for its child. More than this many are not carried over.
 const MOST: usize = 64;
@@ -100,6 +100,7 @@ unsafe extern "C" fn parent() {
 unsafe extern "C" fn child() {
     tls::detach();
     tls::set_closed(false);
+    meter::forked();
     modules::forget();
     IS_CHILD.store(true, Relaxed);
     state::forked();

@@ -27,13 +27,17 @@ pub use freed::{note_lock, start as watch_frees};
 pub use misuse::place;
 pub use thread::ended as thread_ended;
 
+pub use spin::this as spin_lock;
 use core::arch::naked_asm;
 use core::ffi::c_int;
 
 use lockwright_ledger::rows::mode;
+use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 /// `name(register): function` exports `name`, which jumps to `function` with its return address in
 /// `register`, the first argument register that `name` itself does not use.
+use crate::meter;
+
 macro_rules! export {
     ($($name:ident($register:literal): $function:path;)*) => { $(
         #[doc = concat!("Stands in front of the C library's `", stringify!($name), "`.")]
@@ -49,48 +53,53 @@ macro_rules! export {
 
 export! {
     pthread_mutex_init("rdx"): mutex::init;
+/// As `export`, for what lockmeter counts: `name(register): the validator's, lockmeter's`. The stub
+/// goes where [`choose`] said.
+macro_rules! export_counted {
+    ($($name:ident($register:literal): $check:path, $meter:path;)*) => {
+        mod chosen {
+            use super::*;
+            $(
+                #[allow(non_upper_case_globals, reason = "named as the function is")]
+                pub static $name: AtomicPtr<()> = AtomicPtr::new($check as *mut ());
+            )*
+        }
+
+        $(
+            #[doc = concat!("Stands in front of the C library's `", stringify!($name), "`.")]
+            /// # Safety
+            /// As the function itself.
+            #[unsafe(naked)]
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C" fn $name() -> c_int {
+                naked_asm!(concat!("mov ", $register, ", [rsp]"), "jmp qword ptr [rip + {to}]",
+                           to = sym chosen::$name)
+            }
+        )*
+
+        /// Has the stubs go to lockmeter's functions, or to the validator's. Called at start, before any
+        /// thread.
+        pub fn choose(meter: bool) {
+            $(chosen::$name.store(if meter { $meter as *mut () } else { $check as *mut () }, Relaxed);)*
+        }
+    };
+}
+
     pthread_mutex_destroy("rsi"): mutex::destroy;
-    pthread_mutex_lock("rsi"): mutex::lock;
-    pthread_mutex_trylock("rsi"): mutex::trylock;
-    pthread_mutex_timedlock("rdx"): mutex::timedlock;
-    pthread_mutex_clocklock("rcx"): mutex::clocklock;
-    pthread_mutex_unlock("rsi"): mutex::unlock;
     pthread_mutex_consistent("rsi"): mutex::consistent;
     pthread_mutex_consistent_np("rsi"): mutex::consistent;
     __pthread_mutex_init("rdx"): mutex::init;
     __pthread_mutex_destroy("rsi"): mutex::destroy;
-    __pthread_mutex_lock("rsi"): mutex::lock;
-    __pthread_mutex_trylock("rsi"): mutex::trylock;
-    __pthread_mutex_unlock("rsi"): mutex::unlock;
 
     pthread_rwlock_init("rdx"): rwlock::init;
     pthread_rwlock_destroy("rsi"): rwlock::destroy;
-    pthread_rwlock_rdlock("rsi"): rwlock::rdlock;
-    pthread_rwlock_wrlock("rsi"): rwlock::wrlock;
-    pthread_rwlock_tryrdlock("rsi"): rwlock::tryrdlock;
-    pthread_rwlock_trywrlock("rsi"): rwlock::trywrlock;
-    pthread_rwlock_timedrdlock("rdx"): rwlock::timedrdlock;
-    pthread_rwlock_timedwrlock("rdx"): rwlock::timedwrlock;
-    pthread_rwlock_clockrdlock("rcx"): rwlock::clockrdlock;
-    pthread_rwlock_clockwrlock("rcx"): rwlock::clockwrlock;
-    pthread_rwlock_unlock("rsi"): rwlock::unlock;
     __pthread_rwlock_init("rdx"): rwlock::init;
     __pthread_rwlock_destroy("rsi"): rwlock::destroy;
-    __pthread_rwlock_rdlock("rsi"): rwlock::rdlock;
-    __pthread_rwlock_wrlock("rsi"): rwlock::wrlock;
-    __pthread_rwlock_tryrdlock("rsi"): rwlock::tryrdlock;
-    __pthread_rwlock_trywrlock("rsi"): rwlock::trywrlock;
-    __pthread_rwlock_unlock("rsi"): rwlock::unlock;
-
-    pthread_cond_wait("rdx"): cond::wait;
-    pthread_cond_timedwait("rcx"): cond::timedwait;
-    pthread_cond_clockwait("r8"): cond::clockwait;
 
     pthread_cond_init("rdx"): cond::init;
     pthread_cond_destroy("rsi"): cond::destroy;
 
     pthread_create("r8"): thread::create;
-    pthread_join("rdx"): thread::join;
     pthread_timedjoin_np("rcx"): thread::timedjoin;
     pthread_tryjoin_np("rdx"): thread::tryjoin;
     pthread_clockjoin_np("r8"): thread::clockjoin;
@@ -98,19 +107,12 @@ export! {
 
     pthread_spin_init("rdx"): spin::init;
     pthread_spin_destroy("rsi"): spin::destroy;
-    pthread_spin_lock("rsi"): spin::lock;
-    pthread_spin_trylock("rsi"): spin::trylock;
-    pthread_spin_unlock("rsi"): spin::unlock;
 
     pthread_barrier_init("rcx"): sync::barrier_init;
-    pthread_barrier_wait("rsi"): sync::barrier_wait;
     sem_init("rcx"): semaphore::init;
     sem_destroy("rsi"): semaphore::destroy;
     sem_post("rsi"): semaphore::post;
-    sem_wait("rsi"): semaphore::wait;
     sem_trywait("rsi"): semaphore::trywait;
-    sem_timedwait("rdx"): semaphore::timedwait;
-    sem_clockwait("rcx"): semaphore::clockwait;
 
     sigaction("rcx"): signal::sigaction;
     __sigaction("rcx"): signal::sigaction;
@@ -142,11 +144,112 @@ export! {
 
 // Six arguments: there is no register left for the call site.
 export! {
+export_counted! {
+    pthread_mutex_lock("rsi"): mutex::lock, meter::mutex::lock;
+    pthread_mutex_trylock("rsi"): mutex::trylock, meter::mutex::trylock;
+    pthread_mutex_timedlock("rdx"): mutex::timedlock, meter::mutex::timedlock;
+    pthread_mutex_clocklock("rcx"): mutex::clocklock, meter::mutex::clocklock;
+    pthread_mutex_unlock("rsi"): mutex::unlock, meter::mutex::unlock;
+    __pthread_mutex_lock("rsi"): mutex::lock, meter::mutex::lock;
+    __pthread_mutex_trylock("rsi"): mutex::trylock, meter::mutex::trylock;
+    __pthread_mutex_unlock("rsi"): mutex::unlock, meter::mutex::unlock;
+    pthread_rwlock_rdlock("rsi"): rwlock::rdlock, meter::rwlock::rdlock;
+    pthread_rwlock_wrlock("rsi"): rwlock::wrlock, meter::rwlock::wrlock;
+    pthread_rwlock_tryrdlock("rsi"): rwlock::tryrdlock, meter::rwlock::tryrdlock;
+    pthread_rwlock_trywrlock("rsi"): rwlock::trywrlock, meter::rwlock::trywrlock;
+    pthread_rwlock_timedrdlock("rdx"): rwlock::timedrdlock, meter::rwlock::timedrdlock;
+    pthread_rwlock_timedwrlock("rdx"): rwlock::timedwrlock, meter::rwlock::timedwrlock;
+    pthread_rwlock_clockrdlock("rcx"): rwlock::clockrdlock, meter::rwlock::clockrdlock;
+    pthread_rwlock_clockwrlock("rcx"): rwlock::clockwrlock, meter::rwlock::clockwrlock;
+    pthread_rwlock_unlock("rsi"): rwlock::unlock, meter::rwlock::unlock;
+    __pthread_rwlock_rdlock("rsi"): rwlock::rdlock, meter::rwlock::rdlock;
+    __pthread_rwlock_wrlock("rsi"): rwlock::wrlock, meter::rwlock::wrlock;
+    __pthread_rwlock_tryrdlock("rsi"): rwlock::tryrdlock, meter::rwlock::tryrdlock;
+    __pthread_rwlock_trywrlock("rsi"): rwlock::trywrlock, meter::rwlock::trywrlock;
+    __pthread_rwlock_unlock("rsi"): rwlock::unlock, meter::rwlock::unlock;
+    pthread_cond_wait("rdx"): cond::wait, meter::cond::wait;
+    pthread_cond_timedwait("rcx"): cond::timedwait, meter::cond::timedwait;
+    pthread_cond_clockwait("r8"): cond::clockwait, meter::cond::clockwait;
+    pthread_join("rdx"): thread::join, meter::waits::pthread_join;
+    pthread_spin_lock("rsi"): spin::lock, meter::spin::lock;
+    pthread_spin_trylock("rsi"): spin::trylock, meter::spin::trylock;
+    pthread_spin_unlock("rsi"): spin::unlock, meter::spin::unlock;
+    pthread_barrier_wait("rsi"): sync::barrier_wait, meter::waits::barrier_wait;
+    sem_wait("rsi"): semaphore::wait, meter::waits::sem_wait;
+    sem_timedwait("rdx"): semaphore::timedwait, meter::waits::sem_timedwait;
+    sem_clockwait("rcx"): semaphore::clockwait, meter::waits::sem_clockwait;
+}
+
     pselect("rax"): signal_wait::pselect;
 }
 
 // What annotations call: include/lockwright.h and the crate `lockwright` find these by name.
 export! {
+/// As `export_counted`, for calls that lockmeter counts and the validator does not: without the meter the stub
+/// goes straight on.
+macro_rules! export_passed {
+    ($($name:ident($register:literal);)*) => {
+        mod passed {
+            use super::*;
+            $(
+                #[allow(non_upper_case_globals, reason = "named as the function is")]
+                pub static $name: AtomicPtr<()> = AtomicPtr::new(meter::blocking::$name as *mut ());
+            )*
+        }
+
+        $(
+            #[doc = concat!("Stands in front of the C library's `", stringify!($name), "`.")]
+            /// # Safety
+            /// As the function itself.
+            #[unsafe(naked)]
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C" fn $name() -> c_int {
+                naked_asm!(concat!("mov ", $register, ", [rsp]"), "jmp qword ptr [rip + {to}]",
+                           to = sym passed::$name)
+            }
+        )*
+
+        /// Has the stubs go straight on. Called at start, before any thread.
+        pub fn pass() {
+            $(passed::$name.store(crate::real::slot::$name.load(Relaxed).cast(), Relaxed);)*
+        }
+    };
+}
+
+export_passed! {
+    read("rcx");
+    write("rcx");
+    pread("r8");
+    pread64("r8");
+    pwrite("r8");
+    pwrite64("r8");
+    readv("rcx");
+    writev("rcx");
+    preadv("r8");
+    preadv64("r8");
+    pwritev("r8");
+    pwritev64("r8");
+    fsync("rsi");
+    fdatasync("rsi");
+    msync("rcx");
+    flock("rdx");
+    poll("rcx");
+    select("r9");
+    epoll_wait("r8");
+    nanosleep("rdx");
+    clock_nanosleep("r8");
+    usleep("rsi");
+    sleep("rsi");
+    recv("r8");
+    recvmsg("rcx");
+    send("r8");
+    sendmsg("rcx");
+    accept("rcx");
+    accept4("r8");
+    connect("rcx");
+    waitpid("rcx");
+}
+
     lockwright_set_name("r8"): annotate::set_name;
     lockwright_set_subclass("rcx"): annotate::set_subclass;
     lockwright_set_nest_lock("r8"): annotate::set_nest_lock;

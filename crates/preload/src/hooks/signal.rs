@@ -11,7 +11,7 @@ use libc::{sigaction as SigAction, siginfo_t, sigset_t};
 use lockwright_engines::lockdep::ThreadState;
 
 use super::watch;
-use crate::{real, state, sys, tls};
+use crate::{init, real, state, sys, tls};
 
 /// A handler as the kernel calls it; one without SA_SIGINFO ignores the further arguments.
 type Handler = unsafe extern "C-unwind" fn(c_int, *mut siginfo_t, *mut c_void);
@@ -97,7 +97,7 @@ pub fn translate(signal: c_int, handler: usize) -> usize {
 
 /// Remembers the program's handler; returns what to install.
 fn install(signal: c_int, handler: usize) -> usize {
-    if !is_function(handler) || handler == ours() || state::status() == state::OFF {
+    if !is_function(handler) || handler == ours() || state::status() == state::OFF || !init::validates() {
         return handler;
     }
     // Release pairs with the Acquire in `on_signal`.

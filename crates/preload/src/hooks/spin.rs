@@ -35,7 +35,8 @@ impl Identify for SpinLock {
     }
 }
 
-fn this(l: Spin) -> *const SpinLock {
+/// The lock, as a type that can be identified.
+pub fn this(l: Spin) -> *const SpinLock {
     l.cast_const().cast()
 }
 

@@ -30,6 +30,11 @@ pub fn attach(parent_segment: u32, create_stack: u32) -> Option<&'static mut Thr
     if tls::is_closed() {
         return None;
     }
+    if !init::validates() {
+        // Nothing of this thread is for the validator.
+        tls::set_closed(true);
+        return None;
+    }
     match state::status() {
         state::ACTIVE => {}
         // It attaches the thread itself, which holds what the forking one held.

@@ -5,6 +5,7 @@
 //! contended goes on to `block`, where it is timed; so a wait is known before it begins, and what does
 //! not wait pays for nothing but its own counting.
 
+pub mod blocking;
 pub mod clock;
 pub mod cond;
 mod hold;

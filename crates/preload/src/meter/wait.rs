@@ -132,6 +132,11 @@ pub fn record(thread: &mut MeterThread, waited: &Pending) {
     }
 }
 
+/// Puts a wait of `ticks` on record that was for no lock.
+pub fn record_plain(thread: &mut MeterThread, cell: CellRef, ticks: u64) {
+    record(thread, &Pending { cell: Some(cell), ticks, spun: 0, shares: Shares::NONE });
+}
+
 fn blame(thread: &mut MeterThread, cell: CellRef, kind: u32, other: u32, ticks: u64) {
     if ticks != 0 && !cell.blame(kind, other, ticks) {
         with_meter(|meter, core| meter.new_blame(core.writer(), thread, cell, kind, other, ticks));
