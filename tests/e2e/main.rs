@@ -28,3 +28,4 @@ mod semaphores;
 mod signals;
 mod stories;
 mod waits;
+mod wrappers;

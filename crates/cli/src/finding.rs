@@ -163,6 +163,9 @@ pub struct Frame {
     pub function_offset: Option<u64>,
     /// Inlined into the next frame.
     pub inlined: bool,
+    /// Of a function that was seen to return with the lock it was called for.
+    #[serde(skip)]
+    pub wraps: bool,
 }
 
 /// How much was watched.

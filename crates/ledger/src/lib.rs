@@ -15,6 +15,7 @@
 pub mod histogram;
 pub mod layout;
 pub mod rows;
+pub mod site;
 pub mod writer;
 
 #[cfg(feature = "reader")]

@@ -435,8 +435,7 @@ row! {
         flags: u16,
         /// Stack of the first acquisition in this context.
         stack: u32,
-        /// Return address of the lock call. Where functions are called for the lock that they return with,
-        /// a hash of the return addresses from there to the one that wanted it, with bit 63 set.
+        /// Return address of the lock call, or, with bit 63 set, a site past wrappers ([`crate::site`]).
         site: u64,
         /// First of the list of [`Evidence`], 0 if none. Changes.
         evidence: u32,

@@ -271,7 +271,9 @@ pub fn rescan(core: &mut Core) {
         LEN.store(LEN.load(Relaxed).max(i + 1), Release);
     });
     for (module, _) in MODULES[..known].iter().zip(seen).filter(|(_, seen)| !seen) {
-        if module.end.swap(0, Relaxed) != 0 {
+        let end = module.end.swap(0, Relaxed);
+        if end != 0 {
+            crate::sites::forget(module.start.load(Relaxed), end);
             if epoch == 0 {
                 epoch = core.next_epoch();
             }

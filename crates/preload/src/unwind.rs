@@ -38,33 +38,55 @@ impl Rule {
     /// As 64 bits: offset 32, rbp's offset 16, rbp's place 2, kind 2; bit 63 always set.
     fn pack(self) -> u64 {
         let (kind, cfa, rbp) = match self {
-            Self::End => (0, 0, Saved::Same),
-            Self::Rsp { cfa, rbp } => (1, cfa, rbp),
-            Self::Rbp { cfa, rbp } => (2, cfa, rbp),
-            Self::RbpDeref { cfa, rbp } => (3, cfa, rbp),
+            Self::End => (kind::END, 0, Saved::Same),
+            Self::Rsp { cfa, rbp } => (kind::RSP, cfa, rbp),
+            Self::Rbp { cfa, rbp } => (kind::RBP, cfa, rbp),
+            Self::RbpDeref { cfa, rbp } => (kind::RBP_DEREF, cfa, rbp),
         };
         let (place, offset) = match rbp {
-            Saved::Same => (0, 0),
-            Saved::AtCfa(offset) => (1, offset),
-            Saved::AtRbp(offset) => (2, offset),
+            Saved::Same => (place::SAME, 0),
+            Saved::AtCfa(offset) => (place::AT_CFA, offset),
+            Saved::AtRbp(offset) => (place::AT_RBP, offset),
         };
         1 << 63 | u64::from(cfa as u32) | u64::from(offset as u16) << 32 | place << 48 | kind << 50
     }
+}
 
-    fn unpack(bits: u64) -> Self {
-        let cfa = bits as u32 as i32;
-        let offset = (bits >> 32) as u16 as i16;
-        let rbp = match bits >> 48 & 3 {
-            1 => Saved::AtCfa(offset),
-            2 => Saved::AtRbp(offset),
-            _ => Saved::Same,
-        };
-        match bits >> 50 & 3 {
-            1 => Self::Rsp { cfa, rbp },
-            2 => Self::Rbp { cfa, rbp },
-            3 => Self::RbpDeref { cfa, rbp },
-            _ => Self::End,
-        }
+/// [`Rule`]'s variants, packed.
+mod kind {
+    pub const END: u64 = 0;
+    pub const RSP: u64 = 1;
+    pub const RBP: u64 = 2;
+    pub const RBP_DEREF: u64 = 3;
+}
+
+/// [`Saved`]'s variants, packed.
+mod place {
+    pub const SAME: u64 = 0;
+    pub const AT_CFA: u64 = 1;
+    pub const AT_RBP: u64 = 2;
+}
+
+/// A packed rule. It is taken apart field by field, as it is followed: every frame that is walked over goes
+/// through here.
+#[derive(Clone, Copy)]
+struct Packed(u64);
+
+impl Packed {
+    fn kind(self) -> u64 {
+        self.0 >> 50 & 3
+    }
+
+    fn cfa(self) -> i64 {
+        (self.0 as i32).into()
+    }
+
+    fn rbp_place(self) -> u64 {
+        self.0 >> 48 & 3
+    }
+
+    fn rbp_offset(self) -> i64 {
+        ((self.0 >> 32) as i16).into()
     }
 }
 
@@ -85,17 +107,24 @@ pub fn forget_rules() {
     }
 }
 
-fn rule(pc: u64) -> Rule {
+#[inline(always)]
+fn rule(pc: u64) -> Packed {
     let [key, bits] = slot(pc);
     let cached = bits.load(Relaxed);
     if cached != 0 && key.load(Relaxed) ^ cached == pc {
-        return Rule::unpack(cached);
+        return Packed(cached);
     }
-    let rule = look_up(pc).unwrap_or(Rule::End);
-    let packed = rule.pack();
+    new_rule(pc)
+}
+
+#[cold]
+#[inline(never)]
+fn new_rule(pc: u64) -> Packed {
+    let [key, bits] = slot(pc);
+    let packed = look_up(pc).unwrap_or(Rule::End).pack();
     bits.store(packed, Relaxed);
     key.store(pc ^ packed, Relaxed);
-    rule
+    Packed(packed)
 }
 
 /// Storage for gimli's unwinder on the stack. Real functions have far fewer rules.
@@ -194,24 +223,10 @@ fn simple<'a>(
     }
 }
 
-/// Stacks deeper than this end the walk: a rule led us astray.
-const MAX_STACK_BYTES: u64 = 1 << 30;
+/// A frame larger than this ends the walk: a rule led us astray.
+const MAX_FRAME_BYTES: u64 = 1 << 30;
 
-/// Captures the calling thread's stack from the first frame outside this library. Returns the number
-/// of return addresses stored, innermost first.
-#[inline(never)]
-pub fn capture(frames: &mut [u64]) -> usize {
-    let (pc, rsp, rbp): (u64, u64, u64);
-    // SAFETY: only reads registers.
-    unsafe {
-        asm!("lea {0}, [rip]", "mov {1}, rsp", "mov {2}, rbp", out(reg) pc, out(reg) rsp, out(reg) rbp,
-             options(nomem, nostack, preserves_flags));
-    }
-    // `pc` is the address after the lea, still inside the function: as good as a return address.
-    walk(frames, 0, Frame { pc, rsp, rbp })
-}
-
-/// Where a walk begins: a return address, and the registers as they are on return to it.
+/// A return address, and the registers as they are on return to it.
 #[derive(Clone, Copy)]
 pub struct Frame {
     /// Return address.
@@ -222,68 +237,93 @@ pub struct Frame {
     pub rbp: u64,
 }
 
-/// Captures the stack from a given frame on, that one included.
-pub fn capture_from(frames: &mut [u64], from: Frame) -> usize {
-    if frames.is_empty() {
-        return 0;
+impl Frame {
+    /// Where this is called.
+    #[inline(always)]
+    pub fn here() -> Self {
+        let (pc, rsp, rbp): (u64, u64, u64);
+        // SAFETY: only reads registers.
+        unsafe {
+            asm!("lea {0}, [rip]", "mov {1}, rsp", "mov {2}, rbp", out(reg) pc, out(reg) rsp, out(reg) rbp,
+                 options(nomem, nostack, preserves_flags));
+        }
+        // `pc` is the address after the lea, still inside the function: as good as a return address.
+        Self { pc, rsp, rbp }
     }
-    frames[0] = from.pc;
-    walk(frames, 1, from)
-}
 
-/// Appends the callers of a frame to the `n` frames that are there.
-fn walk(frames: &mut [u64], mut n: usize, from: Frame) -> usize {
-    let Frame { mut pc, mut rsp, mut rbp } = from;
-    let lowest = rsp;
-    // Our own frames do not count towards the buffer; there are never many.
-    for _ in 0..frames.len() + 32 {
-        let (cfa, saved) = match rule(pc) {
-            Rule::End => break,
-            Rule::Rsp { cfa, rbp: saved } => (rsp.wrapping_add_signed(cfa.into()), saved),
-            Rule::Rbp { cfa, rbp: saved } => (rbp.wrapping_add_signed(cfa.into()), saved),
-            Rule::RbpDeref { cfa, rbp: saved } => {
-                let at = rbp.wrapping_add_signed(cfa.into());
-                if !plausible(at, rsp, lowest) {
-                    break;
-                }
-                // SAFETY: a slot of a live frame, by the module's own unwind table.
-                (unsafe { (at as *const u64).read() }, saved)
+    /// The innermost frame outside this library: that of the caller of a function we stand in front of.
+    #[inline(never)]
+    pub fn outside() -> Option<Self> {
+        let mut frame = Self::here();
+        for _ in 0..MOST_OWN {
+            frame = frame.caller()?;
+            if !modules::is_self(frame.pc) {
+                return Some(frame);
             }
-        };
-        if !plausible(cfa.wrapping_sub(8), rsp, lowest) {
-            break;
+        }
+        None
+    }
+
+    /// The frame that this one returns to. `None` if there is none, or no rule leads there.
+    #[inline(always)]
+    pub fn caller(self) -> Option<Self> {
+        let Self { pc, rsp, rbp } = self;
+        let rule = rule(pc);
+        if rule.kind() == kind::END {
+            return None;
+        }
+        let base = if rule.kind() == kind::RSP { rsp } else { rbp };
+        let mut cfa = base.wrapping_add_signed(rule.cfa());
+        if rule.kind() == kind::RBP_DEREF {
+            if !plausible(cfa, rsp) {
+                return None;
+            }
+            // SAFETY: a slot of a live frame, by the module's own unwind table.
+            cfa = unsafe { (cfa as *const u64).read() };
+        }
+        if !plausible(cfa.wrapping_sub(8), rsp) {
+            return None;
         }
         // SAFETY: the return address of a live frame, by the module's own unwind table.
-        pc = unsafe { ((cfa - 8) as *const u64).read() };
-        let at = match saved {
-            Saved::Same => None,
-            Saved::AtCfa(offset) => Some(cfa.wrapping_add_signed(offset.into())),
-            Saved::AtRbp(offset) => Some(rbp.wrapping_add_signed(offset.into())),
-        };
-        if let Some(at) = at {
-            if !plausible(at, rsp, lowest) {
-                break;
+        let pc = unsafe { ((cfa - 8) as *const u64).read() };
+        let mut caller = Self { pc, rsp: cfa, rbp };
+        if rule.rbp_place() != place::SAME {
+            let base = if rule.rbp_place() == place::AT_CFA { cfa } else { rbp };
+            let at = base.wrapping_add_signed(rule.rbp_offset());
+            if !plausible(at, rsp) {
+                return None;
             }
             // SAFETY: as above, the saved rbp.
-            rbp = unsafe { (at as *const u64).read() };
+            caller.rbp = unsafe { (at as *const u64).read() };
         }
-        rsp = cfa;
-        if pc == 0 {
-            break;
-        }
-        if n == 0 && modules::is_self(pc) {
-            continue;
-        }
-        if n == frames.len() {
-            break;
-        }
-        frames[n] = pc;
+        (pc != 0).then_some(caller)
+    }
+}
+
+/// Our own frames on a stack; there are never as many.
+const MOST_OWN: usize = 32;
+
+/// Captures the calling thread's stack from the first frame outside this library. Returns the number
+/// of return addresses stored, innermost first.
+#[inline(never)]
+pub fn capture(frames: &mut [u64]) -> usize {
+    Frame::outside().map_or(0, |from| capture_from(frames, from))
+}
+
+/// Captures the stack from a given frame on, that one included.
+pub fn capture_from(frames: &mut [u64], from: Frame) -> usize {
+    let mut next = Some(from);
+    let mut n = 0;
+    while let Some(frame) = next.filter(|_| n < frames.len()) {
+        frames[n] = frame.pc;
         n += 1;
+        next = frame.caller();
     }
     n
 }
 
-/// `at` is an aligned slot above the current frame's base and not absurdly far up.
-fn plausible(at: u64, rsp: u64, lowest: u64) -> bool {
-    at.is_multiple_of(8) && at >= rsp && at - lowest < MAX_STACK_BYTES
+/// `at` is an aligned slot above the stack pointer and not absurdly far up.
+#[inline(always)]
+fn plausible(at: u64, rsp: u64) -> bool {
+    at.is_multiple_of(8) && at.wrapping_sub(rsp) < MAX_FRAME_BYTES
 }

@@ -9,11 +9,12 @@ mod elf;
 mod image;
 mod modules;
 mod path;
+mod seen_wrappers;
 mod symtab;
 pub mod wrapper;
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -74,6 +75,7 @@ pub struct Symbols<'l> {
     ledger: &'l Ledger,
     modules: Modules,
     images: Rc<Images>,
+    seen_wrappers: HashSet<u64>,
     by_row: RefCell<HashMap<u32, Rc<Image>>>,
     by_pc: RefCell<HashMap<(u32, u64), Frames>>,
     by_stack: RefCell<HashMap<u32, Frames>>,
@@ -92,6 +94,7 @@ impl<'l> Symbols<'l> {
             ledger,
             modules: Modules::new(ledger),
             images,
+            seen_wrappers: seen_wrappers::addresses(ledger),
             by_row: RefCell::default(),
             by_pc: RefCell::default(),
             by_stack: RefCell::default(),
@@ -107,8 +110,12 @@ impl<'l> Symbols<'l> {
         }
         let (addresses, epoch) = self.ledger.stack(stack_id).unwrap_or_default();
         let mut frames = Vec::with_capacity(addresses.len());
+        let mut wraps = true;
         for address in addresses {
-            frames.extend_from_slice(&self.return_address(address, epoch));
+            // What wraps does so where it is called for a lock, not wherever else it is.
+            wraps &= self.seen_wrappers.contains(&address);
+            let inlined = self.return_address(address, epoch);
+            frames.extend(inlined.iter().map(|frame| Frame { wraps, ..frame.clone() }));
         }
         let frames: Rc<[Frame]> = frames.into();
         self.by_stack.borrow_mut().insert(stack_id, Rc::clone(&frames));

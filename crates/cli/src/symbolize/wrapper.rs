@@ -2,14 +2,15 @@
 //!
 //! Most programs never call `pthread_mutex_lock` themselves but a method of their own mutex class, and
 //! that in turn from a guard's constructor. The tables below know the common libraries by name and the
-//! rest by how such functions are named everywhere.
+//! rest by how such functions are named everywhere. What the run itself showed to be a wrapper
+//! ([`super::seen_wrappers`]) is one without a look at its name.
 
 use crate::finding::Frame;
 
 /// Whether the frame is only a wrapper round a call on a lock or condition variable: taking, waiting
-/// or creating. A frame without a function name is not.
+/// or creating. A frame without a function name is one only if the run showed it.
 pub fn is_lock_wrapper(frame: &Frame) -> bool {
-    frame.function.as_deref().is_some_and(is_wrapper_name)
+    frame.wraps || frame.function.as_deref().is_some_and(is_wrapper_name)
 }
 
 /// The first frame that is not a wrapper; the innermost one if all are.

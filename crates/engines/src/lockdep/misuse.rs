@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use lockwright_ledger::rows::{Finding, Held, Node, Thread, finding_kind, held_flag, mode};
+use lockwright_ledger::rows::{Finding, Held, Node, Stack, Thread, finding_kind, held_flag, mode};
 
 use super::core::{Core, held_of};
 use super::key::hash;
@@ -106,8 +106,9 @@ impl Core {
         None
     }
 
-    /// Calls `f` with the thread for every lock that a thread other than `own` holds.
-    pub fn held_by_others(&self, own: u32, mut f: impl FnMut(u32, &Held)) {
+    /// Calls `f` with the thread, for every lock that a thread other than `own` holds, and with the return
+    /// address of the call that took it.
+    pub fn held_by_others(&self, own: u32, mut f: impl FnMut(u32, &Held, u64)) {
         let mut next = self.first_live();
         while let Some(&thread) = self.writer.get::<Thread>(next) {
             next = thread.next_live;
@@ -115,10 +116,16 @@ impl Core {
                 // SAFETY: within the thread's held array; may be changing, the address decides.
                 let held: Held = unsafe { at.read_volatile() };
                 if held.is_held() && held.flags & held_flag::IN_COND_WAIT == 0 {
-                    f(thread.id, &held);
+                    f(thread.id, &held, self.call_of(&held));
                 }
             }
         }
+    }
+
+    /// Return address of the call that took a held lock, 0 if it is not on record.
+    fn call_of(&self, held: &Held) -> u64 {
+        let stack = self.writer.get::<Node>(held.node).map_or(0, |node| node.stack);
+        self.writer.get::<Stack>(stack).map_or(0, |stack| self.writer.frame(stack.first))
     }
 
     /// A thread other than `not` that waits on the condition variable at `addr`, and where.

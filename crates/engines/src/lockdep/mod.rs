@@ -21,6 +21,7 @@ mod key;
 mod misuse;
 mod order;
 mod semaphore;
+mod shared;
 mod signals;
 mod thread;
 mod walk;

@@ -272,7 +272,7 @@ impl ThreadState {
             (*at).recursion &= !CLOSER;
             if (*at).recursion != 0 {
                 (*at).recursion -= 1;
-                if (*at).flags & PINNED != 0 {
+                if (*at).flags & (PINNED | ON_TRIAL) != 0 {
                     (*at).recursion |= CLOSER;
                 }
                 return true;
@@ -523,6 +523,8 @@ pub(super) const ROBUST: u16 = 1 << 13;
 pub(super) const INCONSISTENT: u16 = 1 << 12;
 /// [`Held::flags`]: pinned. Private to the engine.
 pub(super) const PINNED: u16 = 1 << 11;
+/// [`Held::flags`]: its release tells of a call site. Private to the engine.
+pub(super) const ON_TRIAL: u16 = 1 << 10;
 /// [`Held::flags`]: given up in the middle of the stack, to be removed. Private to the engine.
 pub(super) const DEAD: u16 = 1 << 15;
 /// [`Held::flags`]: `node` is the instance's own context below its parent. Private to the engine.

@@ -9,7 +9,7 @@ use lockwright_ledger::rows::{Held, finding_kind, held_flag, mode};
 
 use super::{misuse, watch};
 use crate::side_table::SideTable;
-use crate::{real, state, tls};
+use crate::{real, sites, state, tls};
 
 type Cond = *mut pthread_cond_t;
 type Mutex = *mut pthread_mutex_t;
@@ -120,6 +120,7 @@ fn nested(
     site: u64,
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
+    sites::released(thread, address);
     thread.release(address);
     let ident = Ident::new(held.inst, held.class);
     let known = watch::before(thread, address, ident, mode::COND_REACQUIRE, site);

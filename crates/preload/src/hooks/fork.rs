@@ -82,9 +82,9 @@ unsafe extern "C" fn prepare() {
         let mut n = 0;
         let left = &mut *LEFT_BEHIND.locks.get();
         state::with_core(|core| {
-            core.held_by_others(own, |thread, held| {
+            core.held_by_others(own, |thread, held, site| {
                 if n < MOST {
-                    left[n] = Left { addr: held.addr, site: held.site, thread };
+                    left[n] = Left { addr: held.addr, site, thread };
                     n += 1;
                 }
             });

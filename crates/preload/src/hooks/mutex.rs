@@ -1,5 +1,6 @@
 //! pthread_mutex_*: all types and forms.
 
+use core::arch::naked_asm;
 use core::ffi::c_int;
 
 use libc::{clockid_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
@@ -9,7 +10,8 @@ use lockwright_ledger::rows::{finding_kind, mode};
 use super::watch::{self, Blocking};
 use super::{fork, misuse, unpatched};
 use crate::identity::{self, Birth, kind_of, mutex_kind};
-use crate::{real, state, tls};
+use crate::unwind::Frame;
+use crate::{real, sites, state, tls};
 
 type Mutex = *mut pthread_mutex_t;
 
@@ -76,7 +78,7 @@ pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64) -> c_int {
 }
 
 /// The fast path: an ordinary mutex that we know, taken in a chain that we know. Everything else is
-/// done in full by [`lock_otherwise`].
+/// done by [`lock_otherwise`].
 #[inline(always)]
 unsafe fn reserve_known(m: Mutex, site: u64) -> Option<&'static mut ThreadState> {
     // SAFETY: the caller's mutex.
@@ -99,8 +101,54 @@ unsafe fn lock_contended(m: Mutex, thread: &mut ThreadState, result: c_int) -> c
     watch::contended(thread, m as u64, result, blocking, block)
 }
 
+/// A call past the fast path. It is jumped to, as the last thing that [`lock`] does, when stack and registers
+/// are again as the program called: so its frame is at hand here, if anybody is to ask who called it.
+#[unsafe(naked)]
+unsafe extern "C-unwind" fn lock_otherwise(m: Mutex, site: u64) -> c_int {
+    naked_asm!("mov rdx, rsp", "mov rcx, rbp", "jmp {to}", to = sym lock_past_wrappers)
+}
+
+/// As [`lock`], for one past wrappers that is known. `rsp`, `rbp`: as they were when `lock` was called, if it
+/// was compiled to a jump.
+unsafe extern "C-unwind" fn lock_past_wrappers(
+    m: Mutex,
+    site: u64,
+    rsp: *const u64,
+    rbp: u64,
+) -> c_int {
+    // SAFETY: the stack; the caller's mutex.
+    let thread = unsafe {
+        match rsp.read() == site {
+            true => reserve_deep(m, Frame { pc: site, rsp: rsp as u64 + 8, rbp }),
+            false => None,
+        }
+    };
+    let Some(thread) = thread else {
+        // SAFETY: forwarded.
+        return unsafe { lock_slowly(m, site) };
+    };
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_mutex_trylock(m) };
+    if result == 0 {
+        thread.acquired(m as u64);
+        return 0;
+    }
+    // SAFETY: forwarded; an ordinary mutex.
+    unsafe { lock_contended(m, thread, result) }
+}
+
+/// As [`reserve_known`], past wrappers.
+#[inline(always)]
+unsafe fn reserve_deep(m: Mutex, call: Frame) -> Option<&'static mut ThreadState> {
+    // SAFETY: as there.
+    let (ident, thread) = unsafe { (identity::stamped_plain(m)?, &mut *tls::raw()) };
+    let site = sites::known_deep(call)?;
+    thread.reserve_known(ident, 0, site).then_some(thread)
+}
+
+#[cold]
 #[inline(never)]
-unsafe fn lock_otherwise(m: Mutex, site: u64) -> c_int {
+unsafe fn lock_slowly(m: Mutex, site: u64) -> c_int {
     // SAFETY: forwarded.
     let block = || unsafe { real::pthread_mutex_lock(m) };
     let Some((thread, ident)) = watch::subject(m) else { return block() };

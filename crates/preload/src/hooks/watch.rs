@@ -10,7 +10,7 @@ use lockwright_ledger::rows::{Held, lock_kind};
 use super::misuse;
 use super::spin::SpinLock;
 use crate::identity::{self, Birth, Identify};
-use crate::{init, modules, state, sys, tls, unwind};
+use crate::{init, modules, sites, state, sys, tls, unwind};
 
 /// The calling thread's state; attaches the thread if this is the first we hear of it.
 #[inline(always)]
@@ -116,13 +116,17 @@ pub fn before(thread: &mut ThreadState, addr: u64, ident: Ident, mode: u16, site
 #[cold]
 #[inline(never)]
 fn before_slowly(thread: &mut ThreadState, addr: u64, ident: Ident, mode: u16, site: u64) -> bool {
-    let lock = Acquisition { addr, ident, mode, site };
     if thread.in_signal() != 0 {
         super::signal::notice_long_jump(thread);
+    } else {
+        sites::look_at_held(thread);
     }
+    let mut at = sites::deep(site);
     loop {
-        let mut probe = thread.probe(ident, mode, site);
+        let mut probe = thread.probe(ident, mode, at.id);
         if !probe.is_hit() {
+            at = at.admitted(site);
+            let lock = Acquisition { addr, ident, mode, site: at.id };
             let entered = state::with_core(|core| {
                 modules::cover(core, &[site]);
                 core.enter(thread, &lock, probe, &mut unwind::capture)
@@ -132,7 +136,10 @@ fn before_slowly(thread: &mut ThreadState, addr: u64, ident: Ident, mode: u16, s
                 None => return false,
             }
         }
-        if thread.reserve(ident, mode, site, probe) {
+        if thread.reserve(ident, mode, at.id, probe) {
+            if let Some(trial) = at.trial {
+                thread.put_on_trial(trial);
+            }
             return true;
         }
         // What is closed up to make room may change the keys: look up again.
@@ -266,13 +273,17 @@ pub fn begin_wait(
 
 /// The context of a wait that is no acquisition. Says whether this thread is there for the first time.
 pub fn wait_context(thread: &mut ThreadState, wait: &Acquisition) -> (u32, bool) {
-    let probe = thread.probe(wait.ident, wait.mode, wait.site);
+    // Nothing will be released that could decide: a trial there is left to the mutex of a condition wait.
+    let address = wait.site;
+    let at = sites::deep(address).admitted(address);
+    let probe = thread.probe(wait.ident, wait.mode, at.id);
     if probe.is_hit() {
         return (probe.node(), false);
     }
+    let wait = Acquisition { site: at.id, ..*wait };
     let node = state::with_core(|core| {
-        modules::cover(core, &[wait.site]);
-        core.wait_context(thread, wait, probe, &mut unwind::capture)
+        modules::cover(core, &[address]);
+        core.wait_context(thread, &wait, probe, &mut unwind::capture)
     });
     (node.unwrap_or(0), true)
 }
@@ -295,6 +306,7 @@ pub fn released(thread: &mut ThreadState, address: u64, ident: Option<Ident>) {
 #[cold]
 fn released_deeper(thread: &mut ThreadState, address: u64, ident: Option<Ident>) {
     misuse::pinned(thread, address);
+    sites::released(thread, address);
     if !thread.release(address)
         && let Some(ident) = ident
     {

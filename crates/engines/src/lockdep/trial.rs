@@ -1,0 +1,44 @@
+//! Locks on trial: held locks that tell the host, by when they are released, what their call site is.
+//!
+//! The host wants to know whether the function that took a lock returns with it. While it does not, it
+//! marks the lock's entry; the release then goes the slow way, past the host.
+
+use lockwright_ledger::rows::Held;
+
+use super::thread::{CLOSER, ON_TRIAL, ThreadState};
+
+/// What the host wants to be reminded of when the lock is released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// A return address within the function that is tried.
+    pub address: u64,
+    /// Where its frame ends, as the host encodes it.
+    pub frame: u64,
+}
+
+impl ThreadState {
+    /// Puts the lock of the reserved entry on trial.
+    pub fn put_on_trial(&mut self, trial: Trial) {
+        // SAFETY: the top is the reserved entry.
+        let held = unsafe { &mut *self.top() };
+        held.trial = [trial.address, trial.frame];
+        held.flags |= ON_TRIAL;
+        held.recursion |= CLOSER;
+    }
+
+    /// The trial of the held lock `addr`, if it is about to be released for good.
+    pub fn trial_of(&self, addr: u64) -> Option<Trial> {
+        let held = &self.held()[self.find(addr)? as usize - 1];
+        trial(held).filter(|_| held.recursion & !CLOSER == 0)
+    }
+
+    /// Trials of all held locks.
+    pub fn trials(&self) -> impl Iterator<Item = Trial> {
+        self.held().iter().filter(|held| held.addr != 0).filter_map(trial)
+    }
+}
+
+fn trial(held: &Held) -> Option<Trial> {
+    let [address, frame] = held.trial;
+    (held.flags & ON_TRIAL != 0).then_some(Trial { address, frame })
+}

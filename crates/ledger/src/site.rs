@@ -1,0 +1,32 @@
+//! Call sites past wrappers: [`crate::rows::Node::site`] where the return address of the lock call does not say
+//! who wanted the lock.
+//!
+//! A wrapper is a function that is called for the lock that it returns with. Bit 63 of such a site is set,
+//! which it is in no address; bits 56 to 62 say how many frames at the top of the context's stack are known
+//! to be wrappers'; the rest is a hash of the return addresses from the lock call to whoever wanted it.
+
+/// Bits of the hash.
+const HASH: u32 = 56;
+
+/// A site past `wrappers` wrappers, fewer than 128.
+#[inline]
+pub const fn deep(wrappers: u32, hash: u64) -> u64 {
+    1 << 63 | (wrappers as u64) << HASH | (hash & ((1 << HASH) - 1))
+}
+
+/// How many frames at the top of the context's stack are known to be wrappers'.
+pub const fn wrappers(site: u64) -> u32 {
+    if site >> 63 == 0 { 0 } else { (site >> HASH) as u32 & 127 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrappers_are_counted_in_deep_sites_only() {
+        assert_eq!(wrappers(deep(3, u64::MAX)), 3);
+        assert_eq!(wrappers(deep(0, 7)), 0);
+        assert_eq!(wrappers(0x7fff_ffff_ffff), 0);
+    }
+}

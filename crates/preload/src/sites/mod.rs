@@ -1,0 +1,204 @@
+//! Call sites past wrappers: who wanted a lock that was taken through a function made for taking locks.
+//!
+//! A call site is a return address, that of the lock call. Taken through a function that is not inlined
+//! (SQLite's `pthreadMutexEnter`, a program's own `lock`, `std::mutex::lock` in a debug build) every lock
+//! would have one and the same. Such a function is not known by its name but by what it does: it returns
+//! with the lock. That makes its return address a **wrapper**'s, and its caller's the one to ask next. The
+//! site is then a hash of the return addresses from the lock call to the first that is no wrapper's.
+//!
+//! Nothing is known of an address at first. While it is **undecided**, each lock taken there is put on
+//! trial: its entry remembers the frame that the address is in, and its release, which goes the slow way,
+//! sees whether that frame is still there. Once it was not, or it was a few times, the address is decided
+//! for good. Until then, whole call chains are told apart, so that what is recorded holds either way.
+//!
+//! Only a plain address is ever remembered as such by a thread's fast path. So it knows nothing of all this:
+//! it misses for every other, and [`deep`] is asked, without a lock.
+
+mod admission;
+mod verdict;
+
+use lockwright_engines::lockdep::{ThreadState, Trial};
+use lockwright_ledger::site;
+
+use self::verdict::Verdict;
+pub use self::verdict::forget;
+use crate::unwind::Frame;
+
+/// Wrappers that are looked past, one calling the other.
+const MOST_LEVELS: u32 = 8;
+
+/// Frames further apart than this are not of one stack.
+const SAME_STACK: u64 = 8 << 20;
+
+/// Frames between a lock's release and the function that took it, at most.
+const MOST_BETWEEN: u32 = 64;
+
+/// A call site, past wrappers.
+#[derive(Clone, Copy)]
+pub struct Site {
+    /// Return address of the lock call if that is plain, else as [`site`] says.
+    pub id: u64,
+    /// What the release of the lock will decide.
+    pub trial: Option<Trial>,
+}
+
+impl Site {
+    fn plain(id: u64) -> Self {
+        Self { id, trial: None }
+    }
+
+    /// The site is about to be put on record, for the call at `address`: there may be too many.
+    pub fn admitted(self, address: u64) -> Self {
+        match self.id == address || admission::admit(self.id) {
+            true => self,
+            false => Self { id: address, ..self },
+        }
+    }
+}
+
+/// The site of the lock call that returns to `address`. To be asked from within that call.
+pub fn deep(address: u64) -> Site {
+    if verdict::of(address) == Verdict::Plain {
+        return Site::plain(address);
+    }
+    match Frame::outside() {
+        Some(call) if call.pc == address => deep_from(call),
+        // No call, but one that is told of later.
+        _ => Site::plain(address),
+    }
+}
+
+/// As [`deep`], from the frame that called on.
+fn deep_from(call: Frame) -> Site {
+    loop {
+        let walk = Walk::past_wrappers(call);
+        if walk.verdict != Verdict::Undecided {
+            return Site::plain(walk.id(call));
+        }
+        let address = walk.frame.pc;
+        if verdict::tried(address) == Verdict::Undecided {
+            let caller = walk.frame.caller();
+            let trial = caller.map(|caller| Trial { address, frame: encode(caller) });
+            return Site { trial, ..Site::plain(walk.finish().id(call)) };
+        }
+    }
+}
+
+/// The site of a lock call that is known to be past wrappers, without more ado. `None` if it is not, or has
+/// yet to be decided.
+pub fn known_deep(call: Frame) -> Option<u64> {
+    let walk = Walk::past_wrappers(call);
+    (walk.verdict != Verdict::Undecided && walk.wrappers != 0).then(|| walk.id(call))
+}
+
+/// A walk from a lock call outwards.
+struct Walk {
+    /// Where it stands.
+    frame: Frame,
+    /// Frames that it has passed.
+    levels: u32,
+    /// Wrappers among them.
+    wrappers: u32,
+    /// Hash of their return addresses.
+    hash: u64,
+    /// On where it stands. Without a frame beyond it, or too far out, it is plain.
+    verdict: Verdict,
+}
+
+impl Walk {
+    #[inline(always)]
+    fn past_wrappers(call: Frame) -> Self {
+        let verdict = Verdict::Plain;
+        let mut walk = Self { frame: call, levels: 0, wrappers: 0, hash: 0, verdict };
+        loop {
+            let verdict = verdict::of(walk.frame.pc);
+            if verdict != Verdict::Wrapper {
+                return Self { verdict, ..walk };
+            }
+            if !walk.step() {
+                return walk;
+            }
+            walk.wrappers += 1;
+        }
+    }
+
+    fn finish(mut self) -> Self {
+        while self.step() {}
+        self
+    }
+
+    #[inline(always)]
+    fn step(&mut self) -> bool {
+        if self.levels == MOST_LEVELS {
+            return false;
+        }
+        let Some(caller) = self.frame.caller() else { return false };
+        self.hash = extend(self.hash, self.frame.pc);
+        self.levels += 1;
+        self.frame = caller;
+        true
+    }
+
+    #[inline(always)]
+    fn id(&self, call: Frame) -> u64 {
+        if self.levels == 0 && self.verdict == Verdict::Plain {
+            return call.pc;
+        }
+        let id = site::deep(self.wrappers, extend(self.hash, self.frame.pc));
+        if admission::is_open(id) { id } else { call.pc }
+    }
+}
+
+fn extend(hash: u64, address: u64) -> u64 {
+    let mixed = (hash ^ address).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed ^ mixed >> 32
+}
+
+/// The frame of a function that a call returns to: the latter's stack pointer, and above its 48 bits the
+/// low bits of the return address.
+fn encode(caller: Frame) -> u64 {
+    caller.pc << 48 | (caller.rsp & ((1 << 48) - 1))
+}
+
+/// Whether the function whose frame returned as `encoded` tells has returned, as seen from a call to us;
+/// `None` if that cannot be seen.
+///
+/// To compare stack pointers is not enough: what unlocks is often a function too, with its frame where the
+/// other was. But it was called elsewhere, and so returns elsewhere. A function that ends with a jump to us
+/// has not returned; then we are the ones who return as it would.
+fn has_returned(encoded: u64, call: Frame) -> Option<bool> {
+    let (end, pc) = (encoded & ((1 << 48) - 1), (encoded >> 48) as u16);
+    if call.rsp.abs_diff(end) > SAME_STACK {
+        return None;
+    }
+    let mut frame = call;
+    for _ in 0..MOST_BETWEEN {
+        if frame.rsp >= end {
+            return Some(frame.rsp > end || frame.pc as u16 != pc);
+        }
+        frame = frame.caller()?;
+    }
+    None
+}
+
+/// The held lock at `addr` has been released, and is about to be taken off.
+#[cold]
+pub fn released(thread: &ThreadState, addr: u64) {
+    let Some(trial) = thread.trial_of(addr) else { return };
+    match Frame::outside().and_then(|call| has_returned(trial.frame, call)) {
+        Some(true) => verdict::escaped(trial.address),
+        Some(false) => verdict::stayed(trial.address),
+        None => {}
+    }
+}
+
+/// A lock is taken with others held: some may have outlived the functions that took them.
+pub fn look_at_held(thread: &ThreadState) {
+    let mut call = None;
+    for trial in thread.trials() {
+        let Some(call) = *call.get_or_insert_with(Frame::outside) else { return };
+        if has_returned(trial.frame, call) == Some(true) {
+            verdict::escaped(trial.address);
+        }
+    }
+}
