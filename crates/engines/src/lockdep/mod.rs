@@ -24,6 +24,7 @@ mod semaphore;
 mod shared;
 mod signals;
 mod thread;
+mod trial;
 mod walk;
 
 pub use self::annotate::MAX_NAME;
@@ -34,6 +35,7 @@ pub use self::order::Round;
 pub use self::semaphore::Tried;
 pub use self::signals::Interrupted;
 pub use self::thread::{Probe, ThreadState};
+pub use self::trial::Trial;
 
 /// Which lock: its instance number (one per life of the lock, from 1) and its class row, as stamped
 /// into the lock or kept beside it.
@@ -71,7 +73,7 @@ pub struct Acquire {
     pub ident: Ident,
     /// [`lockwright_ledger::rows::mode`] bits.
     pub mode: u16,
-    /// Return address of the call.
+    /// Return address of the call, or what else the host tells call sites apart by.
     pub site: u64,
 }
 

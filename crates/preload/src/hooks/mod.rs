@@ -7,8 +7,8 @@ mod cond;
 mod fork;
 mod freed;
 mod guarded;
-mod jump;
 mod misuse;
+mod jump;
 mod mutex;
 mod rwlock;
 mod semaphore;
@@ -25,19 +25,19 @@ pub mod watch;
 pub use fork::{inherited, register as register_fork};
 pub use freed::{note_lock, start as watch_frees};
 pub use misuse::place;
+pub use spin::this as spin_lock;
 pub use thread::ended as thread_ended;
 
-pub use spin::this as spin_lock;
 use core::arch::naked_asm;
 use core::ffi::c_int;
+use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use lockwright_ledger::rows::mode;
-use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+use crate::meter;
 
 /// `name(register): function` exports `name`, which jumps to `function` with its return address in
 /// `register`, the first argument register that `name` itself does not use.
-use crate::meter;
-
 macro_rules! export {
     ($($name:ident($register:literal): $function:path;)*) => { $(
         #[doc = concat!("Stands in front of the C library's `", stringify!($name), "`.")]
@@ -51,8 +51,6 @@ macro_rules! export {
     )* };
 }
 
-export! {
-    pthread_mutex_init("rdx"): mutex::init;
 /// As `export`, for what lockmeter counts: `name(register): the validator's, lockmeter's`. The stub
 /// goes where [`choose`] said.
 macro_rules! export_counted {
@@ -85,6 +83,8 @@ macro_rules! export_counted {
     };
 }
 
+export! {
+    pthread_mutex_init("rdx"): mutex::init;
     pthread_mutex_destroy("rsi"): mutex::destroy;
     pthread_mutex_consistent("rsi"): mutex::consistent;
     pthread_mutex_consistent_np("rsi"): mutex::consistent;
@@ -142,8 +142,6 @@ macro_rules! export_counted {
     dlclose("rsi"): unload;
 }
 
-// Six arguments: there is no register left for the call site.
-export! {
 export_counted! {
     pthread_mutex_lock("rsi"): mutex::lock, meter::mutex::lock;
     pthread_mutex_trylock("rsi"): mutex::trylock, meter::mutex::trylock;
@@ -180,11 +178,11 @@ export_counted! {
     sem_clockwait("rcx"): semaphore::clockwait, meter::waits::sem_clockwait;
 }
 
+// Six arguments: there is no register left for the call site.
+export! {
     pselect("rax"): signal_wait::pselect;
 }
 
-// What annotations call: include/lockwright.h and the crate `lockwright` find these by name.
-export! {
 /// As `export_counted`, for calls that lockmeter counts and the validator does not: without the meter the stub
 /// goes straight on.
 macro_rules! export_passed {
@@ -250,6 +248,8 @@ export_passed! {
     waitpid("rcx");
 }
 
+// What annotations call: include/lockwright.h and the crate `lockwright` find these by name.
+export! {
     lockwright_set_name("r8"): annotate::set_name;
     lockwright_set_subclass("rcx"): annotate::set_subclass;
     lockwright_set_nest_lock("r8"): annotate::set_nest_lock;
