@@ -31,7 +31,7 @@ pub use self::annotate::MAX_NAME;
 pub use self::birth::Stretch;
 pub use self::core::{Core, Origin};
 pub use self::misuse::{Holder, Misuse};
-pub use self::order::Round;
+pub use self::order::{Round, Tell};
 pub use self::semaphore::Tried;
 pub use self::signals::Interrupted;
 pub use self::thread::{Probe, ThreadState};

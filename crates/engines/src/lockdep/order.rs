@@ -7,13 +7,24 @@
 //!
 //! Each such event begins a new segment, and with it new chain keys; so only the first
 //! [`SYNC_ROUNDS`] of each object are recorded. Start-up and phases are ordered by few events; a
-//! semaphore in a hot loop costs nothing.
+//! semaphore in a hot loop costs a look-up, as long as the same threads use it.
 
 use lockwright_ledger::rows::{SYNC_ROUNDS, Segment, Sync, segment_kind, sync_kind};
 
 use super::core::Core;
 use super::key::hash;
 use super::thread::ThreadState;
+
+/// Which further posts, or waits, of a semaphore need telling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tell {
+    /// All.
+    All,
+    /// Those of other threads: from here on they would be news, and no more.
+    OfOthers,
+    /// None.
+    Nothing,
+}
 
 /// A barrier's round that a thread has arrived in: [`Core::barrier_passed`] wants it back.
 #[derive(Clone, Copy, Debug)]
@@ -68,9 +79,11 @@ impl Core {
         }
     }
 
-    /// The thread is about to post a semaphore. Returns whether later posts need telling.
-    pub fn sem_posts(&mut self, thread: &mut ThreadState, addr: u64) -> bool {
-        let Some((id, row)) = self.sync(sync_kind::SEMAPHORE, addr) else { return false };
+    /// The thread is about to post a semaphore. Returns which later posts need telling.
+    pub fn sem_posts(&mut self, thread: &mut ThreadState, addr: u64) -> Tell {
+        let Some((id, row)) = self.sync(sync_kind::SEMAPHORE, addr) else {
+            return Tell::Nothing;
+        };
         let foreign = row.poster != 0 && row.poster != thread.id();
         let k = row.rounds as usize;
         self.writer.update::<Sync>(id, |row| {
@@ -85,14 +98,19 @@ impl Core {
         if k < SYNC_ROUNDS && !mixed {
             self.next_segment(thread, segment_kind::POSTS, 0, 0);
         }
-        !mixed
+        match mixed {
+            true => Tell::Nothing,
+            false => Tell::after(k),
+        }
     }
 
-    /// The thread's wait on a semaphore was granted. Returns whether later waits need telling.
-    pub fn sem_granted(&mut self, thread: &mut ThreadState, addr: u64) -> bool {
-        let Some((id, row)) = self.sync(sync_kind::SEMAPHORE, addr) else { return false };
+    /// The thread's wait on a semaphore was granted. Returns which later waits need telling.
+    pub fn sem_granted(&mut self, thread: &mut ThreadState, addr: u64) -> Tell {
+        let Some((id, row)) = self.sync(sync_kind::SEMAPHORE, addr) else {
+            return Tell::Nothing;
+        };
         if row.mixed != 0 {
-            return false;
+            return Tell::Nothing;
         }
         let shared = row.shared != 0 || row.waiter != 0 && row.waiter != thread.id();
         let k = row.waits as usize;
@@ -105,6 +123,13 @@ impl Core {
         if k < SYNC_ROUNDS && peer != 0 {
             self.next_segment_of(thread, segment_kind::POSTED, peer, 0, id);
         }
-        k < SYNC_ROUNDS
+        Tell::after(k)
+    }
+}
+
+impl Tell {
+    /// Of one thread's posts, or waits, after the `k`th.
+    fn after(k: usize) -> Self {
+        if k + 1 < SYNC_ROUNDS { Self::All } else { Self::OfOthers }
     }
 }

@@ -3,7 +3,7 @@
 use core::ffi::{c_int, c_uint};
 
 use libc::{pthread_barrier_t, pthread_barrierattr_t};
-use lockwright_engines::lockdep::{Ident, ThreadState};
+use lockwright_engines::lockdep::{Ident, Tell, ThreadState};
 use lockwright_ledger::rows::sync_kind;
 
 use super::watch;
@@ -20,13 +20,17 @@ pub fn shares() {
     }
 }
 
-/// Objects that the engine still wants to hear of.
+/// Objects that the engine still wants to hear of. With each, the thread whose posts it need not hear of
+/// any more, and the one whose waits.
 static LISTENED: SideTable = SideTable::new();
+
+/// No thread.
+const NOBODY: u32 = u32::MAX;
 
 fn listen(kind: u32, addr: u64, size: u32) {
     state::with_core(|core| {
         core.sync_init(kind, addr, size);
-        LISTENED.insert(addr, Ident::new(1, kind));
+        LISTENED.insert(addr, Ident::new(NOBODY, NOBODY));
     });
 }
 
@@ -85,21 +89,37 @@ pub fn semaphore_begins(addr: u64, value: Option<c_uint>) {
 /// The calling thread is about to post a semaphore that is no lock.
 pub fn semaphore_posts(addr: u64) {
     // In a handler, a post is by whoever sent the signal.
-    if let Some(thread) = listened(addr) {
-        let goes_on = state::with_core(|core| core.sem_posts(thread, addr));
-        if goes_on == Some(false) {
-            stop_listening(addr);
+    let Some(known) = LISTENED.get(addr) else { return };
+    let Some(thread) = watch::thread().filter(|thread| thread.id() != known.inst()) else { return };
+    match state::with_core(|core| core.sem_posts(thread, addr)) {
+        Some(Tell::Nothing) => stop_listening(addr),
+        Some(Tell::OfOthers) => {
+            listen_to_others(addr, |known| Ident::new(thread.id(), known.class()))
         }
+        _ => {}
     }
 }
 
 /// The calling thread's wait for a semaphore that is no lock ended with `result`.
 pub fn semaphore_waited(addr: u64, result: c_int) -> c_int {
-    if result == 0
-        && !tls::get().is_null()
-        && let Some(thread) = listened(addr)
-    {
-        state::with_core(|core| core.sem_granted(thread, addr));
+    if result != 0 || tls::get().is_null() {
+        return result;
+    }
+    let Some(known) = LISTENED.get(addr) else { return result };
+    let Some(thread) = watch::thread().filter(|thread| thread.id() != known.class()) else {
+        return result;
+    };
+    if let Some(Tell::OfOthers) = state::with_core(|core| core.sem_granted(thread, addr)) {
+        listen_to_others(addr, |known| Ident::new(known.inst(), thread.id()));
     }
     result
+}
+
+/// Changes which threads need not be heard of.
+fn listen_to_others(addr: u64, change: impl FnOnce(Ident) -> Ident) {
+    state::with_core(|_| {
+        if let Some(known) = LISTENED.get(addr) {
+            LISTENED.insert(addr, change(known));
+        }
+    });
 }
