@@ -435,7 +435,9 @@ row! {
         flags: u16,
         /// Stack of the first acquisition in this context.
         stack: u32,
-        /// Return address of the lock call, or, with bit 63 set, a site past wrappers ([`crate::site`]).
+        /// Return address of the lock call. With bit 63 set, the call was made through wrappers, functions called
+        /// for the lock that they return with, or may have been: bits 56 to 62 say how many frames at the top of
+        /// `stack` are known to be wrappers', the rest is a hash of return addresses.
         site: u64,
         /// First of the list of [`Evidence`], 0 if none. Changes.
         evidence: u32,
