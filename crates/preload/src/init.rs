@@ -146,6 +146,10 @@ fn begin(parent_token: u64) -> bool {
     describe(&mut writer);
     TOKEN.store(token, Relaxed);
     let mut core = Core::new(writer);
+    // SAFETY: before `start`.
+    if let Some(parent) = unsafe { state::parents() } {
+        core.inherit(parent);
+    }
     modules::rescan(&mut core);
     identity::start(nonce);
     let header: *const Header = core.ledger().header();

@@ -63,6 +63,15 @@ pub fn forked() {
     }
 }
 
+/// In a forked child that is not watched yet: the core of its parent, whose ledger is still mapped.
+///
+/// # Safety
+/// Not used once [`start`] has installed another; and its rows may be changing, for the parent runs.
+pub unsafe fn parents() -> Option<&'static Core> {
+    // SAFETY: it was ACTIVE before the fork, so it is initialised; the child has one thread.
+    (status() == FORKED).then(|| unsafe { (*SHARED.core.get()).assume_init_ref() })
+}
+
 /// How long the core's lock may take before we conclude that its holder died or jumped out.
 const PATIENCE_NS: i64 = 50_000_000;
 const PATIENCE_ROUNDS: u32 = 100;

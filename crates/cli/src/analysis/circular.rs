@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use lockwright_ledger::rows::{Sync, sync_kind};
+
 use super::annotated;
 use super::budget::Budget;
 use super::cycles::{Limits, Visitor, shortest_first};
@@ -301,6 +303,15 @@ impl Found {
     }
 }
 
+/// What was on record in this process that could have ordered threads.
+fn orders_threads(model: &Model<'_>) -> Vec<&'static str> {
+    let has = |kind| model.ledger.rows::<Sync>().any(|(_, sync)| sync.kind == kind);
+    let mut all = vec!["thread creation", "join"];
+    all.extend(has(sync_kind::BARRIER).then_some("barrier"));
+    all.extend(has(sync_kind::SEMAPHORE).then_some("semaphore"));
+    all
+}
+
 /// Why the grade is what it is.
 pub fn evidence(
     teller: &Teller<'_, '_>,
@@ -325,7 +336,8 @@ pub fn evidence(
             } else {
                 says.push(format!("the orders were taken by {threads}"));
             }
-            says.push(format!("no thread creation or join orders the {} paths", words::number(n)));
+            let orders = words::any(&orders_threads(model));
+            says.push(format!("no {orders} orders the {} paths", words::number(n)));
             says.push(match n {
                 2 => "no lock is held on both paths".into(),
                 _ => "no lock is held on two of the paths".into(),

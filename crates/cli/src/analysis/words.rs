@@ -23,6 +23,14 @@ pub fn list(items: &[String]) -> String {
     }
 }
 
+/// "a, b or c".
+pub fn any(items: &[&str]) -> String {
+    match items {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => items.concat(),
+    }
+}
+
 /// The names of a cycle's locks, not more of them than a line holds.
 pub fn locks(names: &[Named]) -> String {
     const MOST: usize = 4;

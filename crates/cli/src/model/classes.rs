@@ -72,7 +72,7 @@ struct Member {
     kind: u8,
     /// Static lock: name of this very lock.
     element: Option<String>,
-    /// Annotation: raw class of the lock under which several of this class may be taken.
+    /// Annotation: merged class of the lock under which several of this class may be taken, 0 if none.
     nest: u32,
     /// Some of its locks proved to be none.
     is_mixed: bool,
@@ -142,7 +142,7 @@ impl Classes {
         let rows: Vec<(u32, usize, Class)> = sources.ledgers[index]
             .rows::<Class>()
             .map(|(id, _)| {
-                let (origin, row) = sources.resolve(index, id);
+                let (origin, _, row) = sources.resolve(index, id);
                 (id, origin, row)
             })
             .collect();
@@ -167,17 +167,47 @@ impl Classes {
             // What the locks are in the process itself, whatever its parent knows of the class.
             let own = class_row(&sources.ledgers[index], id);
             this.groups[group as usize].locks += u64::from(own.locks);
-            let nest = if ledger == index { row.nest } else { 0 };
             this.by_row.resize(id as usize, None);
             this.by_row.push(Some(Member {
                 group,
                 kind: row.kind,
                 element,
-                nest,
+                nest: 0,
                 is_mixed: own.handed_over != 0,
             }));
         }
+        this.nests(sources, index);
         this
+    }
+
+    /// Which merged classes nest in which, by what the process has said itself, or before it was forked.
+    fn nests(&mut self, sources: &Sources<'_>, index: usize) {
+        let rows = sources.ledgers[index].rows::<Class>();
+        let said: Vec<(u32, (usize, u32))> = rows
+            .filter_map(|(id, own)| {
+                let (ledger, _, row) = sources.resolve(index, id);
+                let (ledger, nest) =
+                    if own.nest != 0 { (index, own.nest) } else { (ledger, row.nest) };
+                let (ledger, nest, _) = (nest != 0).then(|| sources.resolve(ledger, nest))?;
+                Some((id, (ledger, nest)))
+            })
+            .collect();
+        if said.is_empty() {
+            return;
+        }
+        // The nest lock's class is known by the process that first had it.
+        let rows = sources.ledgers[index].rows::<Class>();
+        let groups: HashMap<(usize, u32), u32> = rows
+            .map(|(id, _)| {
+                let (ledger, class, _) = sources.resolve(index, id);
+                ((ledger, class), self.group_of(id))
+            })
+            .collect();
+        for (id, nest) in said {
+            if let Some(Some(member)) = self.by_row.get_mut(id as usize) {
+                member.nest = groups.get(&nest).copied().unwrap_or(0);
+            }
+        }
     }
 
     fn member(&self, row: u32) -> Option<&Member> {
@@ -192,7 +222,7 @@ impl Classes {
     /// The merged class of the lock under which several of class row `row` may be taken in any order, 0 if
     /// the program declares none.
     pub fn nest_of(&self, row: u32) -> u32 {
-        self.group_of(self.member(row).map_or(0, |member| member.nest))
+        self.member(row).map_or(0, |member| member.nest)
     }
 
     /// All merged classes.

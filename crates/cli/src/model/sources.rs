@@ -71,9 +71,11 @@ impl<'a> Sources<'a> {
         thread_info(id, parent.and_then(|&parent| self.ledgers[parent].get::<Thread>(id)).as_ref())
     }
 
-    /// Follows class `class` of ledger `index` to the process that first had it.
-    pub fn resolve(&self, index: usize, class: u32) -> (usize, Class) {
-        let (mut index, mut row) = (index, class_row(&self.ledgers[index], class));
+    /// Follows class `class` of ledger `index` to the process that first had it: its ledger, its id there,
+    /// and the row.
+    pub fn resolve(&self, index: usize, class: u32) -> (usize, u32, Class) {
+        let (mut index, mut class) = (index, class);
+        let mut row = class_row(&self.ledgers[index], class);
         // A chain of forks is no longer than the list of processes; a damaged one might be a ring.
         for _ in 0..self.ledgers.len() {
             let token = self.ledgers[index].header().parent_token;
@@ -83,8 +85,8 @@ impl<'a> Sources<'a> {
             else {
                 break;
             };
-            (index, row) = (parent, origin);
+            (index, class, row) = (parent, row.parent, origin);
         }
-        (index, row)
+        (index, class, row)
     }
 }

@@ -97,3 +97,22 @@ fn of_several_waiters_each_follows_the_first_post() {
     assert_eq!(verdict(&story("L(A) L(B) U(B) U(A) PO(S) PO(S)")), [ORDERED]);
     assert_eq!(verdict(&story("PO(S) L(A) L(B) U(B) U(A) PO(S)")), [ABBA]);
 }
+
+/// What could have ordered them is named, as far as the program has it.
+#[test]
+fn evidence_names_what_orders_threads() {
+    let abba = "T1: L(A) L(B) U(B) U(A)\nT2: L(B) L(A) U(A) U(B)";
+    for (has, says) in [
+        ("", "no thread creation or join orders the two paths"),
+        ("barrier 2 K\n", "no thread creation, join or barrier orders the two paths"),
+        ("semaphore 0 S\n", "no thread creation, join or semaphore orders the two paths"),
+        (
+            "barrier 2 K\nsemaphore 0 S\n",
+            "no thread creation, join, barrier or semaphore orders the two paths",
+        ),
+    ] {
+        let report = Story::new().tell(&format!("{has}{abba}")).report();
+        let evidence = &report.findings[0].evidence;
+        assert!(evidence.iter().any(|line| line == says), "{evidence:?}");
+    }
+}

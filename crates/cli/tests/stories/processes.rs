@@ -25,10 +25,28 @@ fn without_the_parents_ledger_there_is_still_a_finding() {
     child.tell(ABBA);
     let report = reports(&[child.ledger()]);
     assert!(
-        told(&report)[0].starts_with("likely circular-dependency: lock "),
+        told(&report)[0].starts_with("likely circular-dependency: mutex "),
         "{:?}",
         told(&report)
     );
+}
+
+/// What the program said of its locks before the fork holds in the child.
+#[test]
+fn a_child_knows_what_its_parent_said_of_the_locks() {
+    let nesting = "T1: L(G) L(A1) L(A2) U(A2) U(A1) L(A2) L(A1) U(A1) U(A2) U(G)";
+    let mut parent = Story::new();
+    parent.tell("T1: L(G) U(G) L(A1) U(A1) L(A2) U(A2) L(B) U(B) L(S) U(S)");
+    let mut unsaid = parent.fork();
+    unsaid.tell(nesting).tell("T2: L(S) L(B) U(B) U(S)");
+    let report = reports(&[unsaid.ledger(), parent.ledger()]);
+    assert!(!told(&report).is_empty(), "without a word it is a finding");
+
+    parent.tell("T1: NEST(A1,G) SPINS(S)");
+    let mut child = parent.fork();
+    child.tell(nesting).tell("T2: L(S) L(B) U(B) U(S)");
+    let report = reports(&[child.ledger(), parent.ledger()]);
+    assert_eq!(told(&report), ["likely invalid-wait-context: B S"]);
 }
 
 #[test]

@@ -15,7 +15,7 @@
 //!
 //! `NEW(A)` initialises `A` in the thread (else it is there from the beginning). `UU` unlocks what is not
 //! held, `N` initialises what is. `SPINS(A)` and `SLEEPS(A)` say how `A`'s class
-//! waits.
+//! waits; `NEST(A,G)` lets several of `A`'s class be taken in any order inside `G`.
 //!
 //! Signals: `O(10)` has signal 10 open from here on (handled by the program, not blocked in the thread),
 //! `M(10)` masks it; `I(10)` enters its handler, which has it masked, and `Z` returns from it.
@@ -258,6 +258,11 @@ impl Story {
                 let wait = if what == "SPINS" { wait_type::SPIN } else { wait_type::SLEEP };
                 self.core.set_wait_type(ident, wait);
             }
+            "NEST" => {
+                let (lock, nest) = name.split_once(',').expect("two locks");
+                let (lock, nest) = (self.lock(lock).ident, self.lock(nest).ident);
+                self.core.nest_lock(lock, nest);
+            }
             "UU" => {
                 let lock = self.lock(name);
                 let state = self.thread(thread);
@@ -440,8 +445,10 @@ impl Story {
         child.core.writer().header().pid.store(43, Relaxed);
         child.core.writer().header().parent_token.store(TOKEN, Relaxed);
         child.core.writer().header().start_realtime_ns.store(1, Relaxed);
+        child.core.inherit(&self.core);
         for (name, lock) in &self.locks {
-            let ident = child.core.inherited_lock(lock.ident.class()).expect("room");
+            let origin = Origin::Inherited(lock.ident.class());
+            let ident = child.core.new_lock(lock.kind, origin).expect("room");
             child.locks.insert(name.clone(), TheLock { ident, ..*lock });
         }
         child

@@ -7,7 +7,10 @@
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
-use lockwright_ledger::rows::{Class, Held, Order, finding_kind, lock_kind, mode, wait_type};
+use lockwright_ledger::rows::{
+    Class, Evidence, Finding, Held, Lock, Node, Order, Segment, finding_kind, lock_kind, mode,
+    wait_type,
+};
 
 use super::core::{Core, Origin};
 use super::key::hash;
@@ -22,11 +25,13 @@ pub(super) struct Annotations {
     orders: Index,
     /// Some class was given a wait type.
     wait_types: bool,
+    /// By class of the process that this one was forked from: the wait type that it was given there.
+    inherited_wait_types: Index,
 }
 
 impl Annotations {
     pub(super) const fn new() -> Self {
-        Self { orders: Index::new(), wait_types: false }
+        Self { orders: Index::new(), wait_types: false, inherited_wait_types: Index::new() }
     }
 }
 
@@ -115,8 +120,80 @@ impl Core {
 
     /// Says what a thread does that waits for a lock of the class: one of [`wait_type`].
     pub fn set_wait_type(&mut self, lock: Ident, wait_type: u32) {
+        let before = self.writer.get::<Class>(lock.class()).map_or(0, |class| class.wait_type);
+        if before == wait_type {
+            return;
+        }
         self.annotations.wait_types |= wait_type != wait_type::UNKNOWN;
         self.writer.update::<Class>(lock.class(), |row| row.wait_type = wait_type);
+        self.check_recorded(lock.class());
+    }
+
+    /// In a forked child: what the program has said of its classes it need not say again.
+    pub fn inherit(&mut self, parent: &Self) {
+        if !parent.annotations.wait_types {
+            return;
+        }
+        self.annotations.wait_types = true;
+        for id in 1..parent.writer.len_of::<Class>() {
+            let said = parent.writer.get::<Class>(id).map_or(0, |class| class.wait_type);
+            if said != wait_type::UNKNOWN {
+                let key = hash(&[u64::from(id)]);
+                self.annotations.inherited_wait_types.insert(&mut self.writer, key, said);
+            }
+        }
+    }
+
+    /// The wait type of a class of the process that this one was forked from.
+    pub(super) fn inherited_wait_type(&self, parents: u32) -> u32 {
+        let key = hash(&[u64::from(parents)]);
+        self.annotations.inherited_wait_types.get(&self.writer, key).unwrap_or(wait_type::UNKNOWN)
+    }
+
+    /// The wait type of class `changed` is news: what is on record already has not been looked at with it.
+    fn check_recorded(&mut self, changed: u32) {
+        for id in 1..self.writer.len_of::<Node>() {
+            let Some(&node) = self.writer.get::<Node>(id) else { continue };
+            let Some(outer) = self.spins_around(&node) else { continue };
+            if node.class != changed && outer.class != changed {
+                continue;
+            }
+            let evidence = self.writer.get::<Evidence>(node.evidence);
+            let segment = evidence.map_or(0, |evidence| evidence.segment);
+            self.push_misuse(Finding {
+                kind: finding_kind::WAIT_CONTEXT,
+                mode: node.mode,
+                thread: self.writer.get::<Segment>(segment).map_or(0, |segment| segment.thread),
+                segment,
+                addr: self.writer.get::<Lock>(node.lock).map_or(0, |lock| lock.addr),
+                class: node.class,
+                inst: node.inst,
+                stack: node.stack,
+                node: node.parent,
+                detail: outer.inst.into(),
+                ..Finding::default()
+            });
+        }
+    }
+
+    /// The outermost lock around a recorded acquisition that makes it an invalid one, as
+    /// [`Core::check_wait_context`] has it.
+    fn spins_around(&self, node: &Node) -> Option<Node> {
+        let class = self.writer.get::<Class>(node.class).filter(|_| node.class != 0)?;
+        if waits(class) != wait_type::SLEEP || node.mode & mode::TRY != 0 {
+            return None;
+        }
+        let mut found = None;
+        let mut at = node.parent;
+        while let Some(&outer) = self.writer.get::<Node>(at).filter(|_| at != 0) {
+            let spins = self.writer.get::<Class>(outer.class).is_some_and(|other| {
+                waits(other) == wait_type::SPIN
+                    && (class.wait_type | other.wait_type) != wait_type::UNKNOWN
+            });
+            found = if spins { Some(outer) } else { found };
+            at = outer.parent;
+        }
+        found
     }
 
     /// Records an acquisition that may sleep while a lock is held whose waiters spin. Only where the program

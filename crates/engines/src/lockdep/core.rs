@@ -183,6 +183,7 @@ impl Core {
             Origin::Inherited(parent) => {
                 row.origin = class_origin::INHERITED;
                 row.parent = parent;
+                row.wait_type = self.inherited_wait_type(parent);
                 row.key = hash(&[u64::from(parent)]);
                 &[]
             }

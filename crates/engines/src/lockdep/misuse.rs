@@ -58,15 +58,8 @@ impl Core {
         // What has been released is not held, though its entry may still be there.
         thread.close_gaps();
         let stack = self.captured(capture);
-        let key = hash(&[
-            u64::from(what.kind) << 32 | u64::from(what.ident.class()),
-            u64::from(stack) << 32 | u64::from(what.other_stack),
-        ]);
-        if let Some(id) = self.misuses.get(&self.writer, key) {
-            self.writer.update::<Finding>(id, |row| row.repeats = row.repeats.saturating_add(1));
-            return;
-        }
-        let row = Finding {
+        let node = self.place_held(thread);
+        self.push_misuse(Finding {
             kind: what.kind,
             thread: thread.id(),
             segment: thread.segment(),
@@ -74,13 +67,25 @@ impl Core {
             class: what.ident.class(),
             inst: what.ident.inst(),
             stack,
-            node: self.place_held(thread),
+            node,
             time_ns: now_ns,
             other_thread: what.other_thread,
             other_stack: what.other_stack,
             detail: what.detail,
             ..Finding::default()
-        };
+        });
+    }
+
+    /// Records a misuse, or that it was met again.
+    pub(super) fn push_misuse(&mut self, row: Finding) {
+        let key = hash(&[
+            u64::from(row.kind) << 32 | u64::from(row.class),
+            u64::from(row.stack) << 32 | u64::from(row.other_stack),
+        ]);
+        if let Some(id) = self.misuses.get(&self.writer, key) {
+            self.writer.update::<Finding>(id, |row| row.repeats = row.repeats.saturating_add(1));
+            return;
+        }
         if let Some(id) = self.writer.push(row) {
             self.misuses.insert(&mut self.writer, key, id);
         }

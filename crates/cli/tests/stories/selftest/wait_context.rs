@@ -22,6 +22,12 @@ pub fn cases() -> Vec<Case> {
                 });
                 let story = declared.into_iter().flatten().collect::<String>() + &nested;
                 let invalid = said && outer == Spin && inner != Spin;
+                if said {
+                    // What it says may come last.
+                    let late = story.replace(says, "").trim_end().to_owned() + " " + says;
+                    let family = format!("wait_context, {inner:?} in {outer:?}, said late");
+                    cases.push(Case { family, story: late, expected: invalid.then_some(INVALID) });
+                }
                 let family = format!("wait_context, {inner:?} in {outer:?}");
                 cases.push(Case { family, story, expected: invalid.then_some(INVALID) });
             }
