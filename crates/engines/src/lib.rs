@@ -20,3 +20,13 @@ pub trait Shared {
     /// Interns the stack that `capture` takes; 0 where there is none or no room.
     fn captured(&mut self, capture: Capture<'_>) -> u32;
 }
+
+/// A held lock on trial: the host wants to know whether the function that took it returns with it, and is
+/// reminded of this when the lock is released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// A return address within the function that is tried.
+    pub address: u64,
+    /// Where its frame ends, as the host encodes it.
+    pub frame: u64,
+}

@@ -1,20 +1,9 @@
-//! Locks on trial: held locks that tell the host, by when they are released, what their call site is.
-//!
-//! The host wants to know whether the function that took a lock returns with it. While it does not, it
-//! marks the lock's entry; the release then goes the slow way, past the host.
+//! Locks on trial (see [`Trial`]): the entry is marked, and the release then goes the slow way, past the host.
 
 use lockwright_ledger::rows::Held;
 
 use super::thread::{CLOSER, ON_TRIAL, ThreadState};
-
-/// What the host wants to be reminded of when the lock is released.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trial {
-    /// A return address within the function that is tried.
-    pub address: u64,
-    /// Where its frame ends, as the host encodes it.
-    pub frame: u64,
-}
+use crate::Trial;
 
 impl ThreadState {
     /// Puts the lock of the reserved entry on trial.

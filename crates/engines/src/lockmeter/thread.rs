@@ -12,11 +12,14 @@ use lockwright_ledger::rows::meter::{Meter, Metered};
 
 use super::cell::CellRef;
 use super::pending::{PENDING, Pending};
+use crate::Trial;
 
 /// [`Metered::flags`]: given up in the middle of the stack, to be removed.
 const DEAD: u32 = 1 << 31;
 /// [`Metered::flags`]: it can be held by several at once.
 const SHARED: u32 = 1 << 30;
+/// [`Metered::flags`]: it is on trial.
+const ON_TRIAL: u32 = 1 << 29;
 /// [`Metered::flags`]: number of its [`Pending`] wait, plus 1.
 const PENDING_BITS: u32 = 0xf;
 
@@ -185,6 +188,20 @@ impl MeterThread {
         self.acquired(addr, cell, since);
         // SAFETY: the entry just made.
         unsafe { (*self.top()).flags |= SHARED };
+    }
+
+    /// Puts the innermost held lock on trial.
+    pub fn put_on_trial(&mut self, trial: Trial) {
+        // SAFETY: the top is an entry.
+        let held = unsafe { &mut *self.top() };
+        held.trial = [trial.address, trial.frame];
+        held.flags |= ON_TRIAL;
+    }
+
+    /// The trial of a held lock.
+    pub fn trial_of(held: &Metered) -> Option<Trial> {
+        let [address, frame] = held.trial;
+        (held.flags & ON_TRIAL != 0).then_some(Trial { address, frame })
     }
 
     /// The innermost held lock, if it is `addr` and its release has nothing special to do.

@@ -119,7 +119,7 @@ fn before_slowly(thread: &mut ThreadState, addr: u64, ident: Ident, mode: u16, s
     if thread.in_signal() != 0 {
         super::signal::notice_long_jump(thread);
     } else {
-        sites::look_at_held(thread);
+        sites::look_at_held(thread.trials());
     }
     let mut at = sites::deep(site);
     loop {

@@ -6,7 +6,7 @@ use libc::{clockid_t, timespec};
 use lockwright_engines::lockmeter::{Call, key};
 use lockwright_ledger::rows::meter::{BLOCKING_CALLS, wait_kind};
 
-use super::{cell_of, clock, tls, wait};
+use super::{cell_of, clock, tls, wait, wait_site};
 use crate::real;
 
 /// Calls `block`, which is number `which` of [`BLOCKING_CALLS`].
@@ -20,9 +20,10 @@ fn around<R>(which: u32, site: u64, block: impl FnOnce() -> R) -> R {
 fn with_lock_held<R>(which: u32, site: u64, block: impl FnOnce() -> R) -> R {
     // SAFETY: as above; it has one.
     let thread = unsafe { &mut *tls::raw() };
+    let (address, site) = (site, wait_site(site));
     let call = Call { inst: which, wait: wait_kind::BLOCKING_CALL, site, ..Call::default() };
     let key = key(u64::from(wait_kind::BLOCKING_CALL), u16::MAX, site);
-    let Some(cell) = cell_of(thread, key, &call) else { return block() };
+    let Some(cell) = cell_of(thread, key, &call, address) else { return block() };
     cell.begin();
     let begun = clock::now();
     let result = block();

@@ -5,11 +5,11 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use libc::{clockid_t, pthread_cond_t, pthread_mutex_t, timespec};
 use lockwright_engines::lockdep::Ident;
-use lockwright_engines::lockmeter::{Call, CellRef, MeterThread, key};
+use lockwright_engines::lockmeter::{Call, MeterThread, key};
 use lockwright_ledger::rows::meter::{site_flag, wait_kind};
 use lockwright_ledger::rows::mode;
 
-use super::{WHAT, cell_of, hold, thread, wait, waits};
+use super::{Spot, WHAT, cell_of, hold, thread, wait, wait_site, waits};
 use crate::{identity, real};
 
 type Cond = *mut pthread_cond_t;
@@ -56,6 +56,7 @@ pub unsafe fn around(m: Mutex, site: u64, block: impl FnOnce() -> c_int) -> c_in
         // Given up only in part, if at all: undefined by POSIX, and left alone.
         return block();
     }
+    let (address, site) = (site, wait_site(site));
     let waiting = Call {
         class: ident.class(),
         addr: m as u64,
@@ -64,16 +65,16 @@ pub unsafe fn around(m: Mutex, site: u64, block: impl FnOnce() -> c_int) -> c_in
         site,
         ..Call::default()
     };
-    let cell = cell_of(thread, key(class(ident), mode::COND_WAIT, site), &waiting);
+    let cell = cell_of(thread, key(class(ident), mode::COND_WAIT, site), &waiting, address);
     // The hold ends here, as far as can be told: nothing can be done between the mutex's release and the
     // wait, which are one.
     hold::end(thread, m as u64, || 0);
     let (result, waited) = waits::timed(thread, cell, mode::COND_WAIT, block);
-    match (waited, reacquired(thread, m, ident, site)) {
-        (Some(waited), Some(cell)) => {
-            wait::held_after(thread, &waited, |thread| hold::begin(thread, m as u64, cell));
+    match (waited, reacquired(thread, m, ident, site, address)) {
+        (Some(waited), Some(spot)) => {
+            wait::held_after(thread, &waited, |thread| hold::begin(thread, m as u64, spot));
         }
-        (None, Some(cell)) => hold::begin(thread, m as u64, cell),
+        (None, Some(spot)) => hold::begin(thread, m as u64, spot),
         (Some(waited), None) => wait::record(thread, &waited),
         (None, None) => {}
     }
@@ -85,7 +86,13 @@ fn class(ident: Ident) -> u64 {
 }
 
 /// The mutex is held again; what that took is part of the condition wait. The cell to count it in.
-fn reacquired(thread: &mut MeterThread, m: Mutex, ident: Ident, site: u64) -> Option<CellRef> {
+fn reacquired(
+    thread: &mut MeterThread,
+    m: Mutex,
+    ident: Ident,
+    site: u64,
+    address: u64,
+) -> Option<Spot> {
     let what = WHAT.load(Relaxed);
     let call = Call {
         class: ident.class(),
@@ -95,7 +102,7 @@ fn reacquired(thread: &mut MeterThread, m: Mutex, ident: Ident, site: u64) -> Op
         site,
         ..Call::default()
     };
-    let cell = cell_of(thread, key(ident.0 & what, mode::COND_REACQUIRE, site), &call)?;
+    let cell = cell_of(thread, key(ident.0 & what, mode::COND_REACQUIRE, site), &call, address)?;
     cell.begin();
-    thread.has_room().then_some(cell)
+    thread.has_room().then_some(Spot { cell, trial: None })
 }

@@ -3,10 +3,11 @@
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 
-use lockwright_engines::lockmeter::{CellRef, Ending, Hold, MeterThread};
+use lockwright_engines::lockmeter::{Ending, Hold, MeterThread};
 use lockwright_ledger::rows::meter::histogram_kind;
 
-use super::{BOARDS, SAMPLE, clock, supply, wait};
+use super::{BOARDS, SAMPLE, Spot, clock, supply, wait};
+use crate::sites;
 
 /// When a hold that begins now began, 0 if it is not one to be timed.
 #[inline(always)]
@@ -16,16 +17,22 @@ pub fn since(thread: &mut MeterThread) -> u64 {
 
 /// The lock at `addr` is had, without a wait.
 #[inline(always)]
-pub fn begin(thread: &mut MeterThread, addr: u64, cell: CellRef) {
+pub fn begin(thread: &mut MeterThread, addr: u64, spot: Spot) {
     let since = since(thread);
-    thread.acquired(addr, cell, since);
+    thread.acquired(addr, spot.cell, since);
+    if let Some(trial) = spot.trial {
+        thread.put_on_trial(trial);
+    }
 }
 
 /// As [`begin`], for a lock that several can hold.
 #[inline(always)]
-pub fn begin_shared(thread: &mut MeterThread, addr: u64, cell: CellRef) {
+pub fn begin_shared(thread: &mut MeterThread, addr: u64, spot: Spot) {
     let since = since(thread);
-    thread.acquired_shared(addr, cell, since);
+    thread.acquired_shared(addr, spot.cell, since);
+    if let Some(trial) = spot.trial {
+        thread.put_on_trial(trial);
+    }
 }
 
 /// Lets the innermost held lock go by `unlock`, and counts its hold then.
@@ -81,6 +88,9 @@ pub fn end(thread: &mut MeterThread, addr: u64, unlock: impl FnOnce() -> c_int) 
     if result == 0 {
         thread.remove(addr);
         record(thread, hold, now);
+        if let Some(trial) = MeterThread::trial_of(&held) {
+            sites::judge(trial);
+        }
         if let Some(waited) = thread.kept(&held) {
             wait::record(thread, &waited);
         }

@@ -21,6 +21,7 @@ use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 
+use lockwright_engines::Trial;
 use lockwright_engines::lockdep::{Core, Ident};
 use lockwright_engines::lockmeter::{
     Boards, Call, CellRef, LockMeter, MeterThread, Missing, ReadersRef, key,
@@ -29,7 +30,7 @@ use lockwright_ledger::Header;
 use lockwright_ledger::rows::meter::Readers;
 
 use crate::identity::{self, Birth, Identify};
-use crate::{init, modules, state, sys, unwind};
+use crate::{init, modules, sites, state, sys, unwind};
 
 struct Shared(UnsafeCell<LockMeter>);
 
@@ -259,42 +260,65 @@ fn unknown<T: Identify>(lock: *const T) -> Option<(&'static mut MeterThread, Ide
     Some((thread, ident))
 }
 
-/// The cell to count the acquisition in; there is room for the lock among the held ones.
+/// What an acquisition is counted in.
+#[derive(Clone, Copy)]
+struct Spot {
+    cell: CellRef,
+    /// What its release is to decide on the call site.
+    trial: Option<Trial>,
+}
+
+/// Where to count the acquisition; there is room for the lock among the held ones.
 #[inline(always)]
-fn cell(thread: &mut MeterThread, target: &Target) -> Option<CellRef> {
-    let key = target.key();
-    match thread.known(key) {
-        Some(cell) => Some(cell),
-        None => cell_slowly(thread, target, key),
+fn spot(thread: &mut MeterThread, target: &Target) -> Option<Spot> {
+    match thread.known(target.key()) {
+        Some(cell) => Some(Spot { cell, trial: None }),
+        None => spot_slowly(thread, target),
     }
 }
 
 #[cold]
 #[inline(never)]
-fn cell_slowly(thread: &mut MeterThread, target: &Target, key: u64) -> Option<CellRef> {
+fn spot_slowly(thread: &mut MeterThread, target: &Target) -> Option<Spot> {
     if !thread.has_room()
         && with_meter(|meter, core| meter.grow_held(core.writer(), thread)) != Some(true)
     {
         return None;
     }
+    sites::look_at_held(thread.held().iter().filter_map(MeterThread::trial_of));
+    // The fast path only knows plain call sites: it misses for all others, here and ever.
+    let at = sites::deep(target.site);
+    let found = thread.find(Target { site: at.id, ..*target }.key());
+    if let Some(cell) = found {
+        return Some(Spot { cell, trial: at.trial });
+    }
+    let at = at.admitted(target.site);
     let call = Call {
         class: target.ident.class(),
         inst: (target.ident.0 & WHAT.load(Relaxed)) as u32,
         addr: target.addr,
         mode: target.mode,
-        site: target.site,
+        site: at.id,
         ..Call::default()
     };
-    cell_of(thread, key, &call)
+    let key = Target { site: at.id, ..*target }.key();
+    let cell = cell_of(thread, key, &call, target.site)?;
+    Some(Spot { cell, trial: at.trial })
 }
 
-/// The cell of `key`, made for `call` if there is none yet.
-fn cell_of(thread: &mut MeterThread, key: u64, call: &Call) -> Option<CellRef> {
+/// The site of a wait at `address` that is for no lock.
+fn wait_site(address: u64) -> u64 {
+    // Nothing will be released that could decide: what is undecided stays so.
+    sites::deep(address).admitted(address).id
+}
+
+/// The cell of `key`, made for `call`, which returns to `address`, if there is none yet.
+fn cell_of(thread: &mut MeterThread, key: u64, call: &Call, address: u64) -> Option<CellRef> {
     if let Some(cell) = thread.find(key) {
         return Some(cell);
     }
     with_meter(|meter, core| {
-        modules::cover(core, &[call.site]);
+        modules::cover(core, &[address]);
         meter.cell(core, thread, key, call, &mut unwind::capture)
     })?
 }

@@ -4,10 +4,10 @@ use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 
 use libc::{EBUSY, EOWNERDEAD, clockid_t, pthread_mutex_t, timespec};
-use lockwright_engines::lockmeter::{CellRef, MeterThread, key};
+use lockwright_engines::lockmeter::{MeterThread, key};
 
 use super::wait::{self, Manner};
-use super::{Target, WHAT, cell, hold, subject, tls};
+use super::{Spot, Target, WHAT, hold, spot, subject, tls};
 use crate::identity::{self, kind_of, mutex_kind};
 use crate::real;
 
@@ -45,11 +45,11 @@ pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64) -> c_int {
         let result = unsafe { real::pthread_mutex_trylock(m) };
         // SAFETY: the caller's mutex, which it holds if the result is 0.
         if result == 0 && unsafe { depth(m) } <= 1 {
-            hold::begin(thread, m as u64, cell);
+            hold::begin(thread, m as u64, Spot { cell, trial: None });
             return 0;
         }
         if result != EBUSY {
-            return had_otherwise(m, thread, cell, result);
+            return had_otherwise(m, thread, Spot { cell, trial: None }, result);
         }
         cell.take_back();
         // SAFETY: the caller's mutex.
@@ -77,26 +77,26 @@ pub unsafe fn try_first(m: Mutex, site: u64) -> c_int {
     let try_lock = || unsafe { real::pthread_mutex_trylock(m) };
     let Some((thread, ident)) = subject(m) else { return try_lock() };
     let target = Target { addr: m as u64, ident, mode: 0, site };
-    let Some(cell) = cell(thread, &target) else { return try_lock() };
-    cell.begin();
+    let Some(spot) = spot(thread, &target) else { return try_lock() };
+    spot.cell.begin();
     let result = try_lock();
     // SAFETY: the caller's mutex, which it holds if the result is 0.
     if result != 0 || unsafe { depth(m) } > 1 {
-        return had_otherwise(m, thread, cell, result);
+        return had_otherwise(m, thread, spot, result);
     }
-    hold::begin(thread, m as u64, cell);
+    hold::begin(thread, m as u64, spot);
     0
 }
 
 /// The trylock did not simply take the mutex.
 #[cold]
 #[inline(never)]
-fn had_otherwise(m: Mutex, thread: &mut MeterThread, cell: CellRef, result: c_int) -> c_int {
+fn had_otherwise(m: Mutex, thread: &mut MeterThread, spot: Spot, result: c_int) -> c_int {
     if result == EOWNERDEAD || (result == 0 && !thread.recurse(m as u64)) {
-        hold::begin(thread, m as u64, cell);
+        hold::begin(thread, m as u64, spot);
     } else {
         // Not had, or had already: taking a mutex again that one holds is no acquisition.
-        cell.take_back();
+        spot.cell.take_back();
     }
     result
 }
@@ -128,16 +128,16 @@ pub unsafe fn block_clock(
 unsafe fn waited_for(m: Mutex, site: u64, block: impl FnOnce() -> c_int) -> c_int {
     let Some((thread, ident)) = subject(m) else { return block() };
     let target = Target { addr: m as u64, ident, mode: 0, site };
-    let Some(cell) = cell(thread, &target) else { return block() };
+    let Some(spot) = spot(thread, &target) else { return block() };
     // SAFETY: the caller's mutex.
     let (special, word) = unsafe { (is_special(m), word(m)) };
     if special && word & libc::FUTEX_TID_MASK == 0 {
-        cell.begin();
-        return had_otherwise(m, thread, cell, block());
+        spot.cell.begin();
+        return had_otherwise(m, thread, spot, block());
     }
     // SAFETY: the caller's mutex; `__owner` at offset 8.
     let owner = unsafe { m.cast::<u32>().add(2).read_volatile() };
-    wait::lock(thread, &target, cell, Manner { owner, spins: false, shared: false }, block)
+    wait::lock(thread, &target, spot, Manner { owner, spins: false, shared: false }, block)
 }
 
 /// `pthread_mutex_timedlock`, whole.
@@ -171,18 +171,18 @@ pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64) -> c_int {
     let try_lock = || unsafe { real::pthread_mutex_trylock(m) };
     let Some((thread, ident)) = subject(m) else { return try_lock() };
     let target = Target { addr: m as u64, ident, mode: 0, site };
-    let Some(cell) = cell(thread, &target) else { return try_lock() };
-    cell.begin();
+    let Some(spot) = spot(thread, &target) else { return try_lock() };
+    spot.cell.begin();
     let result = try_lock();
     if result == EBUSY {
-        cell.reject();
+        spot.cell.reject();
         return result;
     }
     // SAFETY: the caller's mutex, which it holds if the result is 0.
     if result != 0 || unsafe { depth(m) } > 1 {
-        return had_otherwise(m, thread, cell, result);
+        return had_otherwise(m, thread, spot, result);
     }
-    hold::begin(thread, m as u64, cell);
+    hold::begin(thread, m as u64, spot);
     0
 }
 

@@ -10,7 +10,7 @@ use lockwright_engines::lockmeter::{CellRef, MeterThread, Overlap};
 use lockwright_ledger::rows::mode;
 
 use super::wait::{self, Manner};
-use super::{Target, cell, clock, hold, readers_at, readers_of, subject, tls};
+use super::{Target, clock, hold, readers_at, readers_of, spot, subject, tls};
 use crate::real;
 
 type RwLock = *mut pthread_rwlock_t;
@@ -122,25 +122,25 @@ unsafe fn attempt(l: RwLock, site: u64, mode: u16, rejects: bool) -> c_int {
     };
     let Some((thread, ident)) = subject(l) else { return try_lock() };
     let target = Target { addr: l as u64, ident, mode, site };
-    let Some(cell) = cell(thread, &target) else { return try_lock() };
-    cell.begin();
+    let Some(spot) = spot(thread, &target) else { return try_lock() };
+    spot.cell.begin();
     match try_lock() {
         0 if mode == 0 => {
-            hold::begin(thread, l as u64, cell);
+            hold::begin(thread, l as u64, spot);
             0
         }
         0 => {
-            hold::begin_shared(thread, l as u64, cell);
+            hold::begin_shared(thread, l as u64, spot);
             // SAFETY: the caller's lock, which it reads.
-            unsafe { comes(l, ident, cell) };
+            unsafe { comes(l, ident, spot.cell) };
             0
         }
         EBUSY if rejects => {
-            cell.reject();
+            spot.cell.reject();
             EBUSY
         }
         result => {
-            cell.take_back();
+            spot.cell.take_back();
             result
         }
     }
@@ -162,14 +162,14 @@ pub unsafe fn block_write(l: RwLock, site: u64, block: impl FnOnce() -> c_int) -
 unsafe fn waited_for(l: RwLock, site: u64, mode: u16, block: impl FnOnce() -> c_int) -> c_int {
     let Some((thread, ident)) = subject(l) else { return block() };
     let target = Target { addr: l as u64, ident, mode, site };
-    let Some(cell) = cell(thread, &target) else { return block() };
+    let Some(spot) = spot(thread, &target) else { return block() };
     // SAFETY: the caller's lock; `__cur_writer` at offset 24, 0 if readers hold it.
     let owner = unsafe { l.cast::<u32>().add(6).read_volatile() };
     let manner = Manner { owner, spins: false, shared: mode != 0 };
-    let result = wait::lock(thread, &target, cell, manner, block);
+    let result = wait::lock(thread, &target, spot, manner, block);
     if result == 0 && mode != 0 {
         // SAFETY: the caller's lock, which it reads.
-        unsafe { comes(l, ident, cell) };
+        unsafe { comes(l, ident, spot.cell) };
     }
     result
 }

@@ -5,7 +5,7 @@ use core::ffi::c_int;
 use libc::{EBUSY, pthread_spinlock_t};
 
 use super::wait::{self, Manner};
-use super::{Target, cell, hold, subject, tls};
+use super::{Target, hold, spot, subject, tls};
 use crate::hooks::spin_lock;
 use crate::real;
 
@@ -38,15 +38,15 @@ unsafe fn attempt(l: Spin, site: u64, rejects: bool) -> c_int {
     // SAFETY: forwarded.
     let try_lock = || unsafe { real::pthread_spin_trylock(l) };
     let Some((thread, ident)) = subject(spin_lock(l)) else { return try_lock() };
-    let Some(cell) = cell(thread, &Target { addr: l as u64, ident, mode: 0, site }) else {
+    let Some(spot) = spot(thread, &Target { addr: l as u64, ident, mode: 0, site }) else {
         return try_lock();
     };
-    cell.begin();
+    spot.cell.begin();
     let result = try_lock();
     match result {
-        0 => hold::begin(thread, l as u64, cell),
-        _ if rejects => cell.reject(),
-        _ => cell.take_back(),
+        0 => hold::begin(thread, l as u64, spot),
+        _ if rejects => spot.cell.reject(),
+        _ => spot.cell.take_back(),
     }
     result
 }
@@ -57,8 +57,8 @@ pub unsafe fn block(l: Spin, site: u64) -> c_int {
     let block = || unsafe { real::pthread_spin_lock(l) };
     let Some((thread, ident)) = subject(spin_lock(l)) else { return block() };
     let target = Target { addr: l as u64, ident, mode: 0, site };
-    let Some(cell) = cell(thread, &target) else { return block() };
-    wait::lock(thread, &target, cell, Manner { owner: 0, spins: true, shared: false }, block)
+    let Some(spot) = spot(thread, &target) else { return block() };
+    wait::lock(thread, &target, spot, Manner { owner: 0, spins: true, shared: false }, block)
 }
 
 /// `pthread_spin_unlock`.

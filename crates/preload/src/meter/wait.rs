@@ -5,7 +5,7 @@ use core::ffi::c_int;
 use lockwright_engines::lockmeter::{CellRef, MeterThread, Pending, Place, Shares};
 use lockwright_ledger::rows::meter::{blame_kind, histogram_kind};
 
-use super::{BOARDS, Target, clock, header, hold, holder, supply, with_meter};
+use super::{BOARDS, Spot, Target, clock, header, hold, holder, supply, with_meter};
 
 /// How a blocking call is waited in.
 #[derive(Clone, Copy)]
@@ -24,10 +24,11 @@ pub struct Manner {
 pub fn lock(
     thread: &mut MeterThread,
     target: &Target,
-    cell: CellRef,
+    spot: Spot,
     manner: Manner,
     block: impl FnOnce() -> c_int,
 ) -> c_int {
+    let cell = spot.cell;
     prepare(thread);
     cell.begin();
     let begun = clock::now();
@@ -52,9 +53,14 @@ pub fn lock(
         0 | libc::EOWNERDEAD => {
             // The clock was read a moment ago, but which holds are timed is not for waits to decide.
             let since = if hold::since(thread) == 0 { 0 } else { now };
-            held_after(thread, &waited, |thread| match manner.shared {
-                true => thread.acquired_shared(target.addr, cell, since),
-                false => thread.acquired(target.addr, cell, since),
+            held_after(thread, &waited, |thread| {
+                match manner.shared {
+                    true => thread.acquired_shared(target.addr, cell, since),
+                    false => thread.acquired(target.addr, cell, since),
+                }
+                if let Some(trial) = spot.trial {
+                    thread.put_on_trial(trial);
+                }
             });
         }
         libc::ETIMEDOUT => {

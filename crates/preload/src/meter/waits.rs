@@ -7,7 +7,7 @@ use lockwright_engines::lockmeter::{Call, CellRef, MeterThread, Pending, Shares,
 use lockwright_ledger::rows::meter::wait_kind;
 use lockwright_ledger::rows::mode;
 
-use super::{cell_of, clock, thread, wait};
+use super::{cell_of, clock, thread, wait, wait_site};
 use crate::real;
 
 type Semaphore = *mut sem_t;
@@ -32,8 +32,9 @@ pub fn timed(
 
 /// The cell of a wait of `kind` at `site`.
 fn cell(thread: &mut MeterThread, kind: u32, addr: u64, site: u64) -> Option<CellRef> {
+    let (address, site) = (site, wait_site(site));
     let call = Call { addr, wait: kind, site, ..Call::default() };
-    cell_of(thread, key(u64::from(kind), u16::MAX, site), &call)
+    cell_of(thread, key(u64::from(kind), u16::MAX, site), &call, address)
 }
 
 /// A wait of `kind` that always is one.

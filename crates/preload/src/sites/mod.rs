@@ -17,7 +17,8 @@
 mod admission;
 mod verdict;
 
-use lockwright_engines::lockdep::{ThreadState, Trial};
+use lockwright_engines::Trial;
+use lockwright_engines::lockdep::ThreadState;
 use lockwright_ledger::site;
 
 use self::verdict::Verdict;
@@ -184,7 +185,14 @@ fn has_returned(encoded: u64, call: Frame) -> Option<bool> {
 /// The held lock at `addr` has been released, and is about to be taken off.
 #[cold]
 pub fn released(thread: &ThreadState, addr: u64) {
-    let Some(trial) = thread.trial_of(addr) else { return };
+    if let Some(trial) = thread.trial_of(addr) {
+        judge(trial);
+    }
+}
+
+/// A lock on trial is being released: to be asked from within that call.
+#[cold]
+pub fn judge(trial: Trial) {
     match Frame::outside().and_then(|call| has_returned(trial.frame, call)) {
         Some(true) => verdict::escaped(trial.address),
         Some(false) => verdict::stayed(trial.address),
@@ -193,9 +201,9 @@ pub fn released(thread: &ThreadState, addr: u64) {
 }
 
 /// A lock is taken with others held: some may have outlived the functions that took them.
-pub fn look_at_held(thread: &ThreadState) {
+pub fn look_at_held(trials: impl Iterator<Item = Trial>) {
     let mut call = None;
-    for trial in thread.trials() {
+    for trial in trials {
         let Some(call) = *call.get_or_insert_with(Frame::outside) else { return };
         if has_returned(trial.frame, call) == Some(true) {
             verdict::escaped(trial.address);
