@@ -6,6 +6,7 @@
 
 mod harness;
 
+mod allocations;
 mod annotations;
 mod classes;
 mod constructors;

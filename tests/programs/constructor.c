@@ -24,7 +24,7 @@ static pthread_mutex_t inbox_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct object *inbox;
 
 static const char *how = "";
-static baton made, used;
+static baton here, made, used;
 
 static struct object *object_make(void)
 {
@@ -56,6 +56,7 @@ static void object_register(struct object *object)
 static void *maker(void *arg)
 {
 	(void)arg;
+	baton_pass(&here);
 	object_register(object_make());
 	baton_pass(&made);
 	baton_take(&used);
@@ -87,6 +88,7 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		how = argv[1];
 	pthread_create(&threads[0], NULL, maker, NULL);
+	baton_take(&here);
 	pthread_create(&threads[1], NULL, user, NULL);
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);

@@ -173,6 +173,12 @@ pub struct RunArgs {
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub ledger_dir: Option<PathBuf>,
 
+    /// Record where each block of the heap is allocated, so that locks that nobody initialises
+    /// (`std::mutex`) are told apart by what they are part of, not by where they are first taken. Makes
+    /// malloc and free slower.
+    #[arg(long)]
+    pub track_allocations: bool,
+
     /// What to do with a process that has really deadlocked, once that is reported.
     #[arg(long, value_name = "ACTION", value_enum, default_value_t = OnDeadlock::Kill)]
     pub on_deadlock: OnDeadlock,

@@ -100,9 +100,9 @@ pub struct LockInfo {
     pub kind: &'static str,
     /// Address, where one instance is meant and not just its class.
     pub addr: Option<u64>,
-    /// Where its class was created (init call or first acquisition), empty for static locks.
+    /// Where its class was created (init call, first acquisition or allocation), empty for static locks.
     pub created: Vec<Frame>,
-    /// What `created` is: "static", "init", "first acquisition", "inherited",
+    /// What `created` is: "static", "init", "first acquisition", "allocation", "inherited",
     /// "annotation".
     pub origin: &'static str,
 }

@@ -80,6 +80,8 @@ pub struct HeaderValues {
     pub lost: u64,
     pub locks_seen: u64,
     pub pairs_folded: u64,
+    /// See [`crate::Header::allocations_lost`].
+    pub allocations_lost: u64,
     pub token: u64,
     pub parent_token: u64,
     pub exe: Text,
@@ -194,6 +196,7 @@ impl Ledger {
             lost: u64_at(b, field!(lost)),
             locks_seen: u64_at(b, field!(locks_seen)),
             pairs_folded: u64_at(b, field!(pairs_folded)),
+            allocations_lost: u64_at(b, field!(allocations_lost)),
             token: u64_at(b, field!(token)),
             parent_token: u64_at(b, field!(parent_token)),
             exe: text_at(field!(exe)),

@@ -319,7 +319,13 @@ pub mod class_origin {
     /// An annotation: all locks given one `name` and `subclass`, or, where there is no name, all locks
     /// of class `parent` given one `subclass`. `stack` is the annotation's.
     pub const ANNOTATED: u8 = 5;
+    /// The stack that allocated the block which the lock lies in, and the lock's place there: `offset`, or
+    /// [`super::ANY_OFFSET`].
+    pub const ALLOCATION: u8 = 6;
 }
+
+/// [`Class::offset`] of locks in a heap block with so many that it must be an array.
+pub const ANY_OFFSET: u64 = u64::MAX;
 
 /// Values of [`Class::wait_type`]: what a thread does that waits for the lock.
 pub mod wait_type {
@@ -342,11 +348,12 @@ row! {
         subclass: u16,
         /// What it was found by.
         key: u64,
-        /// Static lock: its address in the ELF file's address space.
+        /// Static lock: its address in the ELF file's address space. By allocation: its offset in the
+        /// block.
         offset: u64,
         /// Static lock: its module.
         module: u32,
-        /// Stack that made the class (init call or first acquisition), 0 for static locks.
+        /// Stack that made the class (init call, first acquisition or allocation), 0 for static locks.
         stack: u32,
         /// Name given by annotation.
         name: Text,

@@ -9,11 +9,11 @@
 use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::*};
 
 use libc::{pthread_mutex_t, pthread_rwlock_t, sem_t};
-use lockwright_engines::lockdep::{Core, Ident, Origin};
+use lockwright_engines::lockdep::{Core, Ident, Origin, Stretch};
 use lockwright_ledger::rows::lock_kind;
 
 use crate::side_table::SideTable;
-use crate::{modules, real, state, tls, unwind};
+use crate::{allocations, modules, real, state, tls, unwind};
 
 /// Random per ledger, never 0; what a stamp's magic is made of.
 static NONCE: AtomicU64 = AtomicU64::new(0);
@@ -333,6 +333,15 @@ unsafe fn new_lock<T: Identify>(
     if let Some((module, offset)) = modules::locate(this as u64) {
         return core.new_lock(kind, Origin::Static { module, offset });
     }
+    if birth == Birth::FirstAcquire
+        && let Some(home) = allocations::find(this as u64)
+    {
+        let origin = Origin::Allocation { frames: home.frames, offset: home.offset };
+        let ident = core.new_lock(kind, origin)?;
+        // Made with its block, then.
+        born(ident, Some(home.stretch));
+        return Some(ident);
+    }
     let mut frames = [0; CLASS_FRAMES];
     let n = unwind::capture(&mut frames);
     let frames = &frames[..n];
@@ -345,13 +354,20 @@ unsafe fn new_lock<T: Identify>(
     match birth {
         Birth::Init => {
             let ident = core.new_lock(kind, Origin::Init(frames))?;
-            // SAFETY: as `watch::thread`.
-            if let Some(thread) = unsafe { tls::get().as_mut() } {
-                thread.born(ident.inst());
-            }
+            born(ident, None);
             Some(ident)
         }
         Birth::FirstAcquire => core.new_lock(kind, Origin::FirstAcquire(frames)),
+    }
+}
+
+/// The calling thread has made a lock: now, or in a stretch of its time that may be over.
+fn born(ident: Ident, then: Option<Stretch>) {
+    // SAFETY: as `watch::thread`.
+    if let Some(thread) = unsafe { tls::get().as_mut() }
+        && then.is_none_or(|then| then == thread.stretch())
+    {
+        thread.born(ident.inst());
     }
 }
 

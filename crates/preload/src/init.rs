@@ -53,6 +53,10 @@ extern "C" fn constructor() {
     }
     ask();
     if begin(0) {
+        // SAFETY: as above.
+        if !unsafe { libc::getenv(c"LOCKWRIGHT_TRACK_ALLOCATIONS".as_ptr()) }.is_null() {
+            hooks::track_allocations();
+        }
         hooks::register_fork();
         hooks::watch::attach(0, 0);
         hooks::watch_frees();

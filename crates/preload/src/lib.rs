@@ -9,6 +9,7 @@
 #[cfg(not(target_arch = "x86_64"))]
 compile_error!("lockwright's preload library knows x86-64 only");
 
+mod allocations;
 #[cfg(not(test))]
 mod forced_unwind;
 mod hooks;

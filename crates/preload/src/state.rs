@@ -6,6 +6,7 @@ use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use lockwright_engines::lockdep::Core;
+use lockwright_ledger::Header;
 use lockwright_ledger::layout::stopped;
 
 use crate::sys;
@@ -48,6 +49,13 @@ pub unsafe fn start(core: Core) {
     // SAFETY: the caller's promise.
     unsafe { (*SHARED.core.get()).write(core) };
     SHARED.status.store(ACTIVE, Release);
+}
+
+/// The current ledger's header, which is all atomics, without the lock. `None` where nothing is watched.
+pub fn header() -> Option<&'static Header> {
+    // SAFETY: ACTIVE, so the core is initialised; a ledger's header stays mapped.
+    (status() == ACTIVE)
+        .then(|| unsafe { (*SHARED.core.get()).assume_init_ref() }.ledger().header())
 }
 
 /// Stops watching for good.

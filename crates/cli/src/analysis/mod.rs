@@ -175,6 +175,13 @@ pub(crate) fn describe(ledger: &Ledger) -> Process {
             ledger.missing_bytes()
         ));
     }
+    if header.allocations_lost > 0 {
+        notes.push(format!(
+            "{} allocations could not be tracked for want of memory: locks in them go by where they \
+             were first taken",
+            header.allocations_lost
+        ));
+    }
     if header.pairs_folded > 0 {
         notes.push(format!(
             "{} pairs of locks were recorded as pairs of their classes only",

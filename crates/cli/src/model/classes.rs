@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use lockwright_ledger::rows::{Class, class_origin, lock_kind};
 
 use super::class_row;
+use super::heap::{Blocks, in_block};
 use super::naming::{base_name, place_key, place_of, short_place};
 use super::sources::Sources;
 
@@ -80,7 +81,7 @@ struct Member {
 
 /// What makes rows one class.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Key {
+pub(super) enum Key {
     Annotated(String),
     /// A subclass of a merged class.
     Subclass(u32, u16),
@@ -95,6 +96,12 @@ enum Key {
         origin: u8,
         kind: u8,
         place: String,
+    },
+    /// Where a block was allocated, and the place in it; none for an array's.
+    Block {
+        kind: u8,
+        place: String,
+        offset: Option<u64>,
     },
     Row(usize, u32),
 }
@@ -147,6 +154,7 @@ impl Classes {
             })
             .collect();
         let (variables, homes) = variables(sources, &rows);
+        let blocks = Blocks::new(sources, &rows);
         let mut this = Self { groups: vec![unknown()], keys: Vec::new(), by_row: Vec::new() };
         let mut groups: HashMap<Key, u32> = HashMap::new();
         for (id, ledger, row) in rows {
@@ -156,6 +164,9 @@ impl Classes {
                 Some((at, variable)) if row.name.len == 0 => in_variable(at, variable, &row),
                 _ if ledger == index && is_subclass(&row) && base != 0 => {
                     in_subclass(base, this.group(base), &row)
+                }
+                _ if row.origin == class_origin::ALLOCATION && row.name.len == 0 => {
+                    in_block(sources, &blocks, ledger, id, &row)
                 }
                 _ => elsewhere(sources, ledger, id, &row),
             };
@@ -410,6 +421,7 @@ fn elsewhere(
         class_origin::STATIC => ("static", "in"),
         class_origin::INIT => ("init", "initialised at"),
         class_origin::FIRST_ACQUIRE => ("first acquisition", "first taken at"),
+        class_origin::ALLOCATION => ("allocation", "allocated at"),
         class_origin::ANNOTATED => ("annotation", "annotated at"),
         _ => ("inherited", "inherited at"),
     };

@@ -4,6 +4,7 @@
 
 mod classes;
 mod hand_overs;
+mod heap;
 mod interrupts;
 mod naming;
 mod order;

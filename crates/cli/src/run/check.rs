@@ -73,7 +73,7 @@ pub fn check(
     around: &Surroundings,
     output: &mut Output,
 ) -> Result<Checked> {
-    let preload = Preload::unpack(&mut dir, around)?;
+    let preload = Preload::unpack(&mut dir, around)?.tracking_allocations(args.track_allocations);
     let mut deadlocks = Deadlocks::default();
     let mut child = Child::spawn(program, &preload)?;
     let status = loop {

@@ -3,6 +3,7 @@
 //!
 //! Everything is opened lazily and once; a file that changed since the run is not read.
 
+pub mod allocator;
 mod debug_file;
 mod demangle;
 mod elf;

@@ -252,7 +252,7 @@ fn is_lock_function(words: &[String]) -> bool {
 
 /// Without template arguments and without the namespaces that libraries hide (`__1`, `_V2`, `__detail`,
 /// anonymous ones); leading underscores of the rest go too.
-fn normalise(name: &str) -> String {
+pub(super) fn normalise(name: &str) -> String {
     let flat = without_templates(name);
     let mut parts: Vec<&str> = flat.split("::").collect();
     let last = parts.pop().unwrap_or_default();

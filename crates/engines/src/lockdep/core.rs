@@ -41,6 +41,13 @@ pub enum Origin<'a> {
     Init(&'a [u64]),
     /// The call stack of its first acquisition.
     FirstAcquire(&'a [u64]),
+    /// A place in a heap block.
+    Allocation {
+        /// The call stack of the block's allocation.
+        frames: &'a [u64],
+        /// The lock's offset in the block.
+        offset: u64,
+    },
     /// A class of the process this one was forked from.
     Inherited(u32),
     /// What the program says.
@@ -71,6 +78,7 @@ pub struct Core {
     pub(super) looks: Index,
     pub(super) annotations: Annotations,
     pub(super) syncs: Index,
+    pub(super) offsets: Index,
     /// First of the list of live threads.
     live: u32,
     /// Freed [`Arena`]s, linked by offset through their first word.
@@ -94,6 +102,7 @@ impl Core {
             looks: Index::new(),
             annotations: Annotations::new(),
             syncs: Index::new(),
+            offsets: Index::new(),
             live: 0,
             free_arenas: 0,
             epoch: 1,
@@ -178,6 +187,12 @@ impl Core {
             Origin::FirstAcquire(frames) => {
                 row.origin = class_origin::FIRST_ACQUIRE;
                 row.key = hash(frames);
+                frames
+            }
+            Origin::Allocation { frames, offset } => {
+                row.origin = class_origin::ALLOCATION;
+                row.offset = self.offset_in_block(frames, offset);
+                row.key = hash(&[hash(frames), row.offset]);
                 frames
             }
             Origin::Inherited(parent) => {

@@ -14,6 +14,7 @@
 //! [`ThreadState::reserve`], the real lock, and [`ThreadState::acquired`] or
 //! [`ThreadState::abandon`]; its release [`ThreadState::release`].
 
+mod allocation;
 mod annotate;
 mod birth;
 mod core;

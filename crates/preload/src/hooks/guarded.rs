@@ -91,10 +91,13 @@ guarded! {
 /// Has a function of the list go to `to`; where it went before is stored in `next` first.
 pub fn divert(index: Index, to: usize, next: &AtomicUsize) {
     let slot = index as usize;
-    // SAFETY: a NUL-terminated name. As in `look`.
-    let found = unsafe { libc::dlsym(libc::RTLD_NEXT, NAMES[slot].as_ptr()) } as usize;
-    if found != 0 {
-        next.store(found, Relaxed);
+    let mut before = NEXT[slot].load(Relaxed);
+    if before == 0 {
+        // SAFETY: a NUL-terminated name. As in `look`.
+        before = unsafe { libc::dlsym(libc::RTLD_NEXT, NAMES[slot].as_ptr()) } as usize;
+    }
+    if before != 0 {
+        next.store(before, Relaxed);
         // Release: whoever comes to `to` finds the next; the stub's load is one instruction.
         NEXT[slot].store(to, Release);
     }

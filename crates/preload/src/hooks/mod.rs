@@ -2,6 +2,7 @@
 //! register is a stub that passes the return address, which is the call site, as one argument more;
 //! a stub is not a frame, so stacks begin with the program's.
 
+mod allocate;
 mod annotate;
 mod cond;
 mod fork;
@@ -22,6 +23,7 @@ mod tried;
 mod unpatched;
 pub mod watch;
 
+pub use allocate::start as track_allocations;
 pub use fork::{inherited, register as register_fork};
 pub use freed::{note_lock, start as watch_frees};
 pub use misuse::place;

@@ -202,6 +202,7 @@ impl View<'_> {
         let verb = match lock.origin {
             "init" => "initialised",
             "first acquisition" => "first taken",
+            "allocation" => "allocated",
             "annotation" => "named",
             "inherited" => "inherited from the parent process, where it was created",
             _ => "created",
