@@ -515,6 +515,11 @@ impl ThreadState {
     }
 }
 
+/// How many more times than once the lock of an entry is held.
+pub fn recursions(held: &Held) -> u32 {
+    held.recursion & !CLOSER
+}
+
 /// [`Held::recursion`]: its release is not for the fast path. Private to the engine.
 pub(super) const CLOSER: u32 = 1 << 31;
 /// [`Held::flags`]: a robust mutex, whose owner may end. Private to the engine.

@@ -4,7 +4,7 @@
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 
-use lockwright_engines::lockdep::{Ident, ThreadState};
+use lockwright_engines::lockdep::{Ident, ThreadState, recursions};
 use lockwright_ledger::rows::Held;
 
 use crate::{meter, modules, state, sys, tls};
@@ -161,7 +161,7 @@ pub fn unlocked(addr: u64) {
     // SAFETY: as in `inherited`; nobody else reads it now.
     let held = unsafe { &mut (&mut *SNAPSHOT.held.get())[..*SNAPSHOT.len.get()] };
     if let Some(held) = held.iter_mut().rfind(|held| held.addr == addr) {
-        match held.recursion {
+        match recursions(held) {
             0 => held.addr = 0,
             _ => held.recursion -= 1,
         }
