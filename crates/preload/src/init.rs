@@ -91,7 +91,7 @@ fn ask() {
         by_instance: get(c"LOCKWRIGHT_INSTANCES").is_some_and(|value| value == b"1"),
         monotonic: get(c"LOCKWRIGHT_CLOCK").is_some_and(|value| value == b"monotonic"),
     });
-    hooks::choose(true);
+    hooks::choose(validates());
 }
 
 fn number(digits: &[u8]) -> u32 {
@@ -299,11 +299,11 @@ pub fn refresh_names(core: &mut Core) {
 }
 
 extern "C" fn destructor() {
+    meter::finish();
     state::with_core(|core| {
         refresh_names(core);
         let header = core.ledger().header();
         header.end_ns.store(sys::now_ns(libc::CLOCK_MONOTONIC), Relaxed);
-    meter::finish();
         header.state.store(process_state::EXITED, Release);
     });
 }

@@ -107,7 +107,7 @@ impl LockMeter {
             let capacity = row.capacity as usize;
             ptr::write_bytes(writer.at(row.held).cast::<Metered>(), 0, capacity);
             if row.waits != 0 {
-                ptr::write_bytes(row.waits as *mut Pending, 0, PENDING);
+                ptr::write_bytes(row.waits as *mut Pending, 0, PENDING + 1);
             }
             row.top = row.base;
             (row.tid, row.waiting) = (0, 0);
@@ -272,7 +272,7 @@ impl LockMeter {
     /// Memory for waits that are to be recorded later.
     pub fn pending_memory(&mut self, writer: &mut Writer, thread: &mut MeterThread) {
         if thread.row.waits == 0
-            && let Some(offset) = writer.alloc(PENDING * size_of::<Pending>())
+            && let Some(offset) = writer.alloc((PENDING + 1) * size_of::<Pending>())
         {
             thread.row.waits = writer.at(offset) as u64;
         }

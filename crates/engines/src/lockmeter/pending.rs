@@ -4,7 +4,8 @@ use lockwright_ledger::rows::meter::BOARD_SITES;
 
 use super::cell::CellRef;
 
-/// Waits that one thread can have waiting to be recorded; one more is recorded at once.
+/// Waits that one thread can keep until they are recorded; one more is recorded at once. There is one more
+/// place, for the wait of the acquisition that is under way.
 pub(super) const PENDING: usize = 7;
 
 /// A wait for a lock.

@@ -385,6 +385,37 @@ impl MeterThread {
         }
     }
 
+    /// An acquisition of the lock at `addr` begins that may wait out of sight.
+    pub fn expect_wait(&mut self, addr: u64, cell: CellRef) {
+        (self.row.expected, self.row.expected_cell) = (addr, cell.address());
+    }
+
+    /// The cell of the acquisition of `addr` that is under way.
+    pub fn expected_wait(&self, addr: u64) -> Option<CellRef> {
+        if self.row.expected == addr && self.row.waits != 0 {
+            CellRef::at(self.row.expected_cell)
+        } else {
+            None
+        }
+    }
+
+    /// The wait of the acquisition that is under way is over.
+    pub fn put_wait(&mut self, wait: &Pending) {
+        // SAFETY: one place more than PENDING, and the memory is there, or no wait would be expected.
+        unsafe { *self.pending(PENDING) = *wait };
+    }
+
+    /// The acquisition is over. Its wait, if there was one.
+    pub fn take_wait(&mut self) -> Option<Pending> {
+        self.row.expected = 0;
+        if self.row.waits == 0 {
+            return None;
+        }
+        // SAFETY: as in `put_wait`.
+        let place = unsafe { &mut *self.pending(PENDING) };
+        place.cell.take().map(|cell| Pending { cell: Some(cell), ..*place })
+    }
+
     /// Where and since when the thread of row `other` holds `addr`, as far as can be told while it runs.
     ///
     /// # Safety

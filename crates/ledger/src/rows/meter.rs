@@ -297,8 +297,13 @@ row! {
         tid: u32,
         /// [`super::mode`] of what the thread waits for now, 0 if it does not. Changes.
         waiting: u32,
+        /// Address of the lock whose acquisition is under way in the validator's wrapper, 0 if none.
+        /// Changes.
+        expected: u64,
+        /// Address of the [`Cell`] of that acquisition. Changes.
+        expected_cell: u64,
         /// Not used.
-        reserved: [u64; 3],
+        reserved: u64,
     }
 }
 

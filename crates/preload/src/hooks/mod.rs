@@ -8,8 +8,8 @@ mod cond;
 mod fork;
 mod freed;
 mod guarded;
-mod misuse;
 mod jump;
+mod misuse;
 mod mutex;
 mod rwlock;
 mod semaphore;
@@ -53,10 +53,10 @@ macro_rules! export {
     )* };
 }
 
-/// As `export`, for what lockmeter counts: `name(register): the validator's, lockmeter's`. The stub
-/// goes where [`choose`] said.
+/// As `export`, for what lockmeter counts: `name(register): the validator's, lockmeter's, both`. The
+/// stub goes where [`choose`] said.
 macro_rules! export_counted {
-    ($($name:ident($register:literal): $check:path, $meter:path;)*) => {
+    ($($name:ident($register:literal): $check:path, $meter:path, $both:path;)*) => {
         mod chosen {
             use super::*;
             $(
@@ -77,10 +77,10 @@ macro_rules! export_counted {
             }
         )*
 
-        /// Has the stubs go to lockmeter's functions, or to the validator's. Called at start, before any
-        /// thread.
-        pub fn choose(meter: bool) {
-            $(chosen::$name.store(if meter { $meter as *mut () } else { $check as *mut () }, Relaxed);)*
+        /// Has the stubs go to lockmeter's functions, beside the validator's or alone. Called at start,
+        /// before any thread.
+        pub fn choose(both: bool) {
+            $(chosen::$name.store(if both { $both as *mut () } else { $meter as *mut () }, Relaxed);)*
         }
     };
 }
@@ -145,39 +145,39 @@ export! {
 }
 
 export_counted! {
-    pthread_mutex_lock("rsi"): mutex::lock, meter::mutex::lock;
-    pthread_mutex_trylock("rsi"): mutex::trylock, meter::mutex::trylock;
-    pthread_mutex_timedlock("rdx"): mutex::timedlock, meter::mutex::timedlock;
-    pthread_mutex_clocklock("rcx"): mutex::clocklock, meter::mutex::clocklock;
-    pthread_mutex_unlock("rsi"): mutex::unlock, meter::mutex::unlock;
-    __pthread_mutex_lock("rsi"): mutex::lock, meter::mutex::lock;
-    __pthread_mutex_trylock("rsi"): mutex::trylock, meter::mutex::trylock;
-    __pthread_mutex_unlock("rsi"): mutex::unlock, meter::mutex::unlock;
-    pthread_rwlock_rdlock("rsi"): rwlock::rdlock, meter::rwlock::rdlock;
-    pthread_rwlock_wrlock("rsi"): rwlock::wrlock, meter::rwlock::wrlock;
-    pthread_rwlock_tryrdlock("rsi"): rwlock::tryrdlock, meter::rwlock::tryrdlock;
-    pthread_rwlock_trywrlock("rsi"): rwlock::trywrlock, meter::rwlock::trywrlock;
-    pthread_rwlock_timedrdlock("rdx"): rwlock::timedrdlock, meter::rwlock::timedrdlock;
-    pthread_rwlock_timedwrlock("rdx"): rwlock::timedwrlock, meter::rwlock::timedwrlock;
-    pthread_rwlock_clockrdlock("rcx"): rwlock::clockrdlock, meter::rwlock::clockrdlock;
-    pthread_rwlock_clockwrlock("rcx"): rwlock::clockwrlock, meter::rwlock::clockwrlock;
-    pthread_rwlock_unlock("rsi"): rwlock::unlock, meter::rwlock::unlock;
-    __pthread_rwlock_rdlock("rsi"): rwlock::rdlock, meter::rwlock::rdlock;
-    __pthread_rwlock_wrlock("rsi"): rwlock::wrlock, meter::rwlock::wrlock;
-    __pthread_rwlock_tryrdlock("rsi"): rwlock::tryrdlock, meter::rwlock::tryrdlock;
-    __pthread_rwlock_trywrlock("rsi"): rwlock::trywrlock, meter::rwlock::trywrlock;
-    __pthread_rwlock_unlock("rsi"): rwlock::unlock, meter::rwlock::unlock;
-    pthread_cond_wait("rdx"): cond::wait, meter::cond::wait;
-    pthread_cond_timedwait("rcx"): cond::timedwait, meter::cond::timedwait;
-    pthread_cond_clockwait("r8"): cond::clockwait, meter::cond::clockwait;
-    pthread_join("rdx"): thread::join, meter::waits::pthread_join;
-    pthread_spin_lock("rsi"): spin::lock, meter::spin::lock;
-    pthread_spin_trylock("rsi"): spin::trylock, meter::spin::trylock;
-    pthread_spin_unlock("rsi"): spin::unlock, meter::spin::unlock;
-    pthread_barrier_wait("rsi"): sync::barrier_wait, meter::waits::barrier_wait;
-    sem_wait("rsi"): semaphore::wait, meter::waits::sem_wait;
-    sem_timedwait("rdx"): semaphore::timedwait, meter::waits::sem_timedwait;
-    sem_clockwait("rcx"): semaphore::clockwait, meter::waits::sem_clockwait;
+    pthread_mutex_lock("rsi"): mutex::lock, meter::mutex::lock, meter::both::mutex_lock;
+    pthread_mutex_trylock("rsi"): mutex::trylock, meter::mutex::trylock, meter::both::mutex_trylock;
+    pthread_mutex_timedlock("rdx"): mutex::timedlock, meter::mutex::timedlock, meter::both::mutex_timedlock;
+    pthread_mutex_clocklock("rcx"): mutex::clocklock, meter::mutex::clocklock, meter::both::mutex_clocklock;
+    pthread_mutex_unlock("rsi"): mutex::unlock, meter::mutex::unlock, meter::both::mutex_unlock;
+    __pthread_mutex_lock("rsi"): mutex::lock, meter::mutex::lock, meter::both::mutex_lock;
+    __pthread_mutex_trylock("rsi"): mutex::trylock, meter::mutex::trylock, meter::both::mutex_trylock;
+    __pthread_mutex_unlock("rsi"): mutex::unlock, meter::mutex::unlock, meter::both::mutex_unlock;
+    pthread_rwlock_rdlock("rsi"): rwlock::rdlock, meter::rwlock::rdlock, meter::both::rwlock_rdlock;
+    pthread_rwlock_wrlock("rsi"): rwlock::wrlock, meter::rwlock::wrlock, meter::both::rwlock_wrlock;
+    pthread_rwlock_tryrdlock("rsi"): rwlock::tryrdlock, meter::rwlock::tryrdlock, meter::both::rwlock_tryrdlock;
+    pthread_rwlock_trywrlock("rsi"): rwlock::trywrlock, meter::rwlock::trywrlock, meter::both::rwlock_trywrlock;
+    pthread_rwlock_timedrdlock("rdx"): rwlock::timedrdlock, meter::rwlock::timedrdlock, meter::both::rwlock_timedrdlock;
+    pthread_rwlock_timedwrlock("rdx"): rwlock::timedwrlock, meter::rwlock::timedwrlock, meter::both::rwlock_timedwrlock;
+    pthread_rwlock_clockrdlock("rcx"): rwlock::clockrdlock, meter::rwlock::clockrdlock, meter::both::rwlock_clockrdlock;
+    pthread_rwlock_clockwrlock("rcx"): rwlock::clockwrlock, meter::rwlock::clockwrlock, meter::both::rwlock_clockwrlock;
+    pthread_rwlock_unlock("rsi"): rwlock::unlock, meter::rwlock::unlock, meter::both::rwlock_unlock;
+    __pthread_rwlock_rdlock("rsi"): rwlock::rdlock, meter::rwlock::rdlock, meter::both::rwlock_rdlock;
+    __pthread_rwlock_wrlock("rsi"): rwlock::wrlock, meter::rwlock::wrlock, meter::both::rwlock_wrlock;
+    __pthread_rwlock_tryrdlock("rsi"): rwlock::tryrdlock, meter::rwlock::tryrdlock, meter::both::rwlock_tryrdlock;
+    __pthread_rwlock_trywrlock("rsi"): rwlock::trywrlock, meter::rwlock::trywrlock, meter::both::rwlock_trywrlock;
+    __pthread_rwlock_unlock("rsi"): rwlock::unlock, meter::rwlock::unlock, meter::both::rwlock_unlock;
+    pthread_cond_wait("rdx"): cond::wait, meter::cond::wait, meter::both::cond_wait;
+    pthread_cond_timedwait("rcx"): cond::timedwait, meter::cond::timedwait, meter::both::cond_timedwait;
+    pthread_cond_clockwait("r8"): cond::clockwait, meter::cond::clockwait, meter::both::cond_clockwait;
+    pthread_join("rdx"): thread::join, meter::waits::pthread_join, meter::both::join;
+    pthread_spin_lock("rsi"): spin::lock, meter::spin::lock, meter::both::spin_lock;
+    pthread_spin_trylock("rsi"): spin::trylock, meter::spin::trylock, meter::both::spin_trylock;
+    pthread_spin_unlock("rsi"): spin::unlock, meter::spin::unlock, meter::both::spin_unlock;
+    pthread_barrier_wait("rsi"): sync::barrier_wait, meter::waits::barrier_wait, meter::both::barrier_wait;
+    sem_wait("rsi"): semaphore::wait, meter::waits::sem_wait, meter::both::sem_wait;
+    sem_timedwait("rdx"): semaphore::timedwait, meter::waits::sem_timedwait, meter::both::sem_timedwait;
+    sem_clockwait("rcx"): semaphore::clockwait, meter::waits::sem_clockwait, meter::both::sem_clockwait;
 }
 
 // Six arguments: there is no register left for the call site.
@@ -248,6 +248,29 @@ export_passed! {
     accept4("r8");
     connect("rcx");
     waitpid("rcx");
+}
+
+/// The validator's wrappers, for lockmeter's to stand before.
+pub mod check {
+    pub use super::cond::{
+        clockwait as cond_clockwait, timedwait as cond_timedwait, wait as cond_wait,
+    };
+    pub use super::mutex::{
+        clocklock as mutex_clocklock, lock as mutex_lock, timedlock as mutex_timedlock,
+        trylock as mutex_trylock, unlock as mutex_unlock,
+    };
+    pub use super::rwlock::{
+        clockrdlock as rwlock_clockrdlock, clockwrlock as rwlock_clockwrlock,
+        rdlock as rwlock_rdlock, timedrdlock as rwlock_timedrdlock,
+        timedwrlock as rwlock_timedwrlock, tryrdlock as rwlock_tryrdlock,
+        trywrlock as rwlock_trywrlock, unlock as rwlock_unlock, wrlock as rwlock_wrlock,
+    };
+    pub use super::semaphore::{
+        clockwait as sem_clockwait, timedwait as sem_timedwait, wait as sem_wait,
+    };
+    pub use super::spin::{lock as spin_lock, trylock as spin_trylock, unlock as spin_unlock};
+    pub use super::sync::barrier_wait;
+    pub use super::thread::join;
 }
 
 // What annotations call: include/lockwright.h and the crate `lockwright` find these by name.

@@ -97,7 +97,11 @@ pub fn translate(signal: c_int, handler: usize) -> usize {
 
 /// Remembers the program's handler; returns what to install.
 fn install(signal: c_int, handler: usize) -> usize {
-    if !is_function(handler) || handler == ours() || state::status() == state::OFF || !init::validates() {
+    if !is_function(handler)
+        || handler == ours()
+        || state::status() == state::OFF
+        || !init::validates()
+    {
         return handler;
     }
     // Release pairs with the Acquire in `on_signal`.

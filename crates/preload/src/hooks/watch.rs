@@ -10,7 +10,7 @@ use lockwright_ledger::rows::{Held, lock_kind};
 use super::misuse;
 use super::spin::SpinLock;
 use crate::identity::{self, Birth, Identify};
-use crate::{init, modules, sites, state, sys, tls, unwind};
+use crate::{init, meter, modules, sites, state, sys, tls, unwind};
 
 /// The calling thread's state; attaches the thread if this is the first we hear of it.
 #[inline(always)]
@@ -241,7 +241,7 @@ pub fn wait(
     block: impl FnOnce() -> c_int,
 ) -> c_int {
     begin_wait(thread, lock, node, is_obstacle, kind);
-    let result = block();
+    let result = meter::both::timed(lock.addr, kind.owner, block);
     thread.wait_end();
     result
 }

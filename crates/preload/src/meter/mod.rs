@@ -6,6 +6,7 @@
 //! not wait pays for nothing but its own counting.
 
 pub mod blocking;
+pub mod both;
 pub mod clock;
 pub mod cond;
 mod hold;

@@ -15,7 +15,7 @@ type Mutex = *mut pthread_mutex_t;
 
 /// Number of times that a recursive mutex is held: `__count` at offset 4; 0 for any other.
 #[inline(always)]
-unsafe fn depth(m: Mutex) -> u32 {
+pub unsafe fn depth(m: Mutex) -> u32 {
     // SAFETY: the caller's mutex.
     unsafe { m.cast::<u32>().add(1).read_volatile() }
 }

@@ -11,7 +11,7 @@ use lockwright_ledger::rows::mode;
 
 use super::wait::{self, Manner};
 use super::{Target, clock, hold, readers_at, readers_of, spot, subject, tls};
-use crate::real;
+use crate::{identity, real};
 
 type RwLock = *mut pthread_rwlock_t;
 
@@ -176,8 +176,13 @@ unsafe fn waited_for(l: RwLock, site: u64, mode: u16, block: impl FnOnce() -> c_
 
 /// `pthread_rwlock_unlock`.
 pub unsafe extern "C-unwind" fn unlock(l: RwLock, _site: u64) -> c_int {
-    // SAFETY: forwarded.
-    let unlock = || unsafe { real::pthread_rwlock_unlock(l) };
+    // SAFETY: forwarded; the caller's lock.
+    unsafe { release(l, || real::pthread_rwlock_unlock(l)) }
+}
+
+/// Lets the lock go by `unlock`.
+#[inline(always)]
+pub unsafe fn release(l: RwLock, unlock: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: as `super::thread`; who has no meter holds nothing.
     let thread = unsafe { &mut *tls::raw() };
     if let Some(ending) = thread.innermost(l as u64) {
@@ -193,6 +198,21 @@ pub unsafe extern "C-unwind" fn unlock(l: RwLock, _site: u64) -> c_int {
         left.record();
     }
     result
+}
+
+/// A reader has taken the lock, whose entry has been made.
+pub unsafe fn has_come(l: RwLock) {
+    // SAFETY: as in `release`.
+    let thread = unsafe { &mut *tls::raw() };
+    // SAFETY: the caller's lock.
+    let ident = unsafe { identity::stamped(l) };
+    if let Some(held) = thread.entry_of(l as u64)
+        && let Some(cell) = MeterThread::cell_of(&held)
+        && let Some(ident) = ident
+    {
+        // SAFETY: as above.
+        unsafe { comes(l, ident, cell) };
+    }
 }
 
 /// Where the lock keeps the place of its row: bytes 36..40, padding.
@@ -224,7 +244,7 @@ unsafe fn comes(l: RwLock, ident: Ident, cell: CellRef) {
 unsafe fn goes(l: RwLock, thread: &MeterThread) -> Option<Overlap> {
     thread.entry_of(l as u64).filter(MeterThread::is_shared)?;
     // SAFETY: the caller's lock; its identity cannot change while it is held.
-    let ident = unsafe { crate::identity::stamped(l) }?;
+    let ident = unsafe { identity::stamped(l) }?;
     // SAFETY: as above.
     readers_at(unsafe { place(l) }.load(Relaxed), ident)?.goes(clock::now)
 }

@@ -31,36 +31,12 @@ pub fn lock(
     let cell = spot.cell;
     prepare(thread);
     cell.begin();
-    let begun = clock::now();
-    let place = enter(target.addr, begun);
-    let before = holder(manner.owner, target.addr);
-    thread.set_waiting(u32::from(target.mode) | WAITS);
-    let result = block();
-    let now = clock::now();
-    thread.set_waiting(0);
-    let ticks = now.saturating_sub(begun);
-    let shares = place.map_or(Shares::NONE, |place| {
-        let mut shares = BOARDS.leave(&place);
-        if let Some((site, since)) = before {
-            shares.deduct(site, begun.saturating_sub(place.counted_since(since)));
-        }
-        shares.settle(ticks);
-        shares
-    });
-    let spun = if manner.spins { ticks } else { 0 };
-    let waited = Pending { cell: Some(cell), ticks, spun, shares };
+    let (result, waited) = measure(thread, target.addr, cell, manner, block);
     match result {
         0 | libc::EOWNERDEAD => {
-            // The clock was read a moment ago, but which holds are timed is not for waits to decide.
-            let since = if hold::since(thread) == 0 { 0 } else { now };
-            held_after(thread, &waited, |thread| {
-                match manner.shared {
-                    true => thread.acquired_shared(target.addr, cell, since),
-                    false => thread.acquired(target.addr, cell, since),
-                }
-                if let Some(trial) = spot.trial {
-                    thread.put_on_trial(trial);
-                }
+            held_after(thread, &waited, |thread| match manner.shared {
+                true => hold::begin_shared(thread, target.addr, spot),
+                false => hold::begin(thread, target.addr, spot),
             });
         }
         libc::ETIMEDOUT => {
@@ -71,6 +47,33 @@ pub fn lock(
         _ => cell.take_back(),
     }
     result
+}
+
+/// Waits by `block` for the lock at `addr`, as an acquisition of `cell`.
+pub fn measure(
+    thread: &mut MeterThread,
+    addr: u64,
+    cell: CellRef,
+    manner: Manner,
+    block: impl FnOnce() -> c_int,
+) -> (c_int, Pending) {
+    let begun = clock::now();
+    let place = enter(addr, begun);
+    let before = holder(manner.owner, addr);
+    thread.set_waiting(WAITS);
+    let result = block();
+    let ticks = clock::now().saturating_sub(begun);
+    thread.set_waiting(0);
+    let shares = place.map_or(Shares::NONE, |place| {
+        let mut shares = BOARDS.leave(&place);
+        if let Some((site, since)) = before {
+            shares.deduct(site, begun.saturating_sub(place.counted_since(since)));
+        }
+        shares.settle(ticks);
+        shares
+    });
+    let spun = if manner.spins { ticks } else { 0 };
+    (result, Pending { cell: Some(cell), ticks, spun, shares })
 }
 
 /// Sees to memory for waits that are to be recorded later: before a wait, not after it.
@@ -96,7 +99,7 @@ pub fn held_after(
     }
 }
 
-/// [`MeterThread::set_waiting`]: not 0 even where the mode is.
+/// [`MeterThread::set_waiting`]: for a lock.
 const WAITS: u32 = 1 << 16;
 
 fn enter(addr: u64, now: u64) -> Option<Place> {

@@ -38,7 +38,7 @@ fn cell(thread: &mut MeterThread, kind: u32, addr: u64, site: u64) -> Option<Cel
 }
 
 /// A wait of `kind` that always is one.
-fn whole(kind: u32, addr: u64, site: u64, mode: u16, block: impl FnOnce() -> c_int) -> c_int {
+pub fn whole(kind: u32, addr: u64, site: u64, mode: u16, block: impl FnOnce() -> c_int) -> c_int {
     let Some(thread) = thread() else { return block() };
     let cell = cell(thread, kind, addr, site);
     let (result, waited) = timed(thread, cell, mode, block);
@@ -52,11 +52,6 @@ fn whole(kind: u32, addr: u64, site: u64, mode: u16, block: impl FnOnce() -> c_i
 pub unsafe extern "C-unwind" fn barrier_wait(b: *mut pthread_barrier_t, site: u64) -> c_int {
     // SAFETY: forwarded.
     whole(wait_kind::BARRIER, b as u64, site, 0, || unsafe { real::pthread_barrier_wait(b) })
-}
-
-/// `pthread_join` by `join`, in any of its forms.
-pub fn join(t: pthread_t, site: u64, join: impl FnOnce() -> c_int) -> c_int {
-    whole(wait_kind::JOIN, t, site, mode::JOIN, join)
 }
 
 /// A semaphore is waited for by `block`, if it is not to be had at once.
@@ -115,5 +110,22 @@ pub unsafe extern "C-unwind" fn pthread_join(
     site: u64,
 ) -> c_int {
     // SAFETY: forwarded.
-    join(t, site, || unsafe { real::pthread_join(t, value) })
+    whole(wait_kind::JOIN, t, site, mode::JOIN, || unsafe { real::pthread_join(t, value) })
+}
+
+/// A semaphore is waited for by `block`, which may get it at once: its value tells.
+pub unsafe fn sem_whole(s: Semaphore, site: u64, block: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the caller's semaphore; the value is the low half of its first word.
+    let waits = unsafe { s.cast::<u32>().read_volatile() } == 0;
+    let Some(thread) = thread() else { return block() };
+    let Some(cell) = cell(thread, wait_kind::SEMAPHORE, s as u64, site) else { return block() };
+    if !waits {
+        cell.begin();
+        return block();
+    }
+    let (result, waited) = timed(thread, Some(cell), 0, block);
+    if let Some(waited) = waited {
+        wait::record(thread, &waited);
+    }
+    result
 }

@@ -1,0 +1,250 @@
+//! The functions for when the validator runs too: lockmeter's, with the validator's wrapper in the place of
+//! the C library's function. Whether an acquisition had to wait is only known in there: the validator's wait
+//! comes by [`timed`].
+
+use core::ffi::{c_int, c_void};
+
+use libc::{
+    EBUSY, EOWNERDEAD, ETIMEDOUT, clockid_t, pthread_barrier_t, pthread_cond_t, pthread_mutex_t,
+    pthread_rwlock_t, pthread_spinlock_t, pthread_t, sem_t, timespec,
+};
+use lockwright_engines::lockmeter::MeterThread;
+use lockwright_ledger::rows::meter::wait_kind;
+use lockwright_ledger::rows::mode;
+
+use super::wait::{self, Manner};
+use super::{Target, cond, hold, is_wanted, mutex, rwlock, spot, subject, tls, waits};
+use crate::hooks::{check, spin_lock as as_lock};
+use crate::identity::Identify;
+
+/// How a lock is taken.
+#[derive(Clone, Copy)]
+struct Way {
+    mode: u16,
+    tries: bool,
+}
+
+const LOCK: Way = Way { mode: 0, tries: false };
+const TRY: Way = Way { mode: 0, tries: true };
+const READ: Way = Way { mode: mode::READ, tries: false };
+const TRY_READ: Way = Way { mode: mode::READ, tries: true };
+
+/// Takes a lock by `take`, the validator's wrapper. `again` says whether what was had was held already.
+fn acquire<T: Identify>(
+    lock: *const T,
+    site: u64,
+    way: Way,
+    take: impl FnOnce() -> c_int,
+    again: impl Fn() -> bool,
+) -> c_int {
+    let Some((thread, ident)) = subject(lock) else { return take() };
+    let target = Target { addr: lock as u64, ident, mode: way.mode, site };
+    let Some(spot) = spot(thread, &target) else { return take() };
+    wait::prepare(thread);
+    spot.cell.begin();
+    thread.expect_wait(target.addr, spot.cell);
+    let result = take();
+    let waited = thread.take_wait();
+    match result {
+        0 | EOWNERDEAD if again() && thread.recurse(target.addr) => spot.cell.take_back(),
+        0 | EOWNERDEAD => {
+            let shared = way.mode != 0;
+            let begin = |thread: &mut MeterThread| match shared {
+                true => hold::begin_shared(thread, target.addr, spot),
+                false => hold::begin(thread, target.addr, spot),
+            };
+            match waited {
+                Some(waited) => wait::held_after(thread, &waited, begin),
+                None => begin(thread),
+            }
+        }
+        EBUSY if way.tries => spot.cell.reject(),
+        ETIMEDOUT => {
+            spot.cell.time_out();
+            if let Some(waited) = waited {
+                wait::record(thread, &waited);
+            }
+        }
+        _ => spot.cell.take_back(),
+    }
+    result
+}
+
+/// The validator waits for the lock at `addr` by `block`: that is timed, if it is for an acquisition above.
+pub fn timed(addr: u64, owner: u32, block: impl FnOnce() -> c_int) -> c_int {
+    if !is_wanted() {
+        return block();
+    }
+    // SAFETY: as `super::thread`; who has no meter expects no wait.
+    let thread = unsafe { &mut *tls::raw() };
+    let Some(cell) = thread.expected_wait(addr) else { return block() };
+    let (result, waited) =
+        wait::measure(thread, addr, cell, Manner { owner, spins: false, shared: false }, block);
+    thread.put_wait(&waited);
+    result
+}
+
+fn once() -> bool {
+    false
+}
+
+pub unsafe extern "C-unwind" fn mutex_lock(m: *mut pthread_mutex_t, site: u64) -> c_int {
+    // SAFETY: forwarded; the caller's mutex.
+    unsafe { acquire(m, site, LOCK, || check::mutex_lock(m, site), || mutex::depth(m) > 1) }
+}
+
+pub unsafe extern "C-unwind" fn mutex_trylock(m: *mut pthread_mutex_t, site: u64) -> c_int {
+    // SAFETY: forwarded; the caller's mutex.
+    unsafe { acquire(m, site, TRY, || check::mutex_trylock(m, site), || mutex::depth(m) > 1) }
+}
+
+pub unsafe extern "C-unwind" fn mutex_timedlock(
+    m: *mut pthread_mutex_t,
+    t: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded; the caller's mutex.
+    unsafe { acquire(m, site, LOCK, || check::mutex_timedlock(m, t, site), || mutex::depth(m) > 1) }
+}
+
+pub unsafe extern "C-unwind" fn mutex_clocklock(
+    m: *mut pthread_mutex_t,
+    c: clockid_t,
+    t: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded; the caller's mutex.
+    unsafe {
+        acquire(m, site, LOCK, || check::mutex_clocklock(m, c, t, site), || mutex::depth(m) > 1)
+    }
+}
+
+pub unsafe extern "C-unwind" fn mutex_unlock(m: *mut pthread_mutex_t, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    unlock(m as u64, || unsafe { check::mutex_unlock(m, site) })
+}
+
+fn unlock(addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: as `super::thread`; who has no meter holds nothing.
+    let thread = unsafe { &mut *tls::raw() };
+    match thread.innermost(addr) {
+        Some(ending) => hold::end_innermost(thread, addr, ending, unlock),
+        None => hold::end(thread, addr, unlock),
+    }
+}
+
+/// `name: the validator's, the way`: an acquisition of a reader-writer lock.
+macro_rules! rwlock {
+    ($($name:ident($($arg:ident: $ty:ty),*): $way:expr;)*) => { $(
+        pub unsafe extern "C-unwind" fn $name(
+            l: *mut pthread_rwlock_t,
+            $($arg: $ty,)*
+            site: u64,
+        ) -> c_int {
+            // SAFETY: forwarded.
+            let take = || unsafe { check::$name(l, $($arg,)* site) };
+            let result = acquire(l, site, $way, take, once);
+            if result == 0 && $way.mode != 0 {
+                // SAFETY: as above.
+                unsafe { rwlock::has_come(l) };
+            }
+            result
+        }
+    )* };
+}
+
+rwlock! {
+    rwlock_rdlock(): READ;
+    rwlock_wrlock(): LOCK;
+    rwlock_tryrdlock(): TRY_READ;
+    rwlock_trywrlock(): TRY;
+    rwlock_timedrdlock(t: *const timespec): READ;
+    rwlock_timedwrlock(t: *const timespec): LOCK;
+    rwlock_clockrdlock(c: clockid_t, t: *const timespec): READ;
+    rwlock_clockwrlock(c: clockid_t, t: *const timespec): LOCK;
+}
+
+pub unsafe extern "C-unwind" fn rwlock_unlock(l: *mut pthread_rwlock_t, site: u64) -> c_int {
+    // SAFETY: forwarded; the caller's lock.
+    unsafe { rwlock::release(l, || check::rwlock_unlock(l, site)) }
+}
+
+pub unsafe extern "C-unwind" fn spin_lock(l: *mut pthread_spinlock_t, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    acquire(as_lock(l), site, LOCK, || unsafe { check::spin_lock(l, site) }, once)
+}
+
+pub unsafe extern "C-unwind" fn spin_trylock(l: *mut pthread_spinlock_t, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    acquire(as_lock(l), site, TRY, || unsafe { check::spin_trylock(l, site) }, once)
+}
+
+pub unsafe extern "C-unwind" fn spin_unlock(l: *mut pthread_spinlock_t, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    unlock(l as u64, || unsafe { check::spin_unlock(l, site) })
+}
+
+pub unsafe extern "C-unwind" fn cond_wait(
+    c: *mut pthread_cond_t,
+    m: *mut pthread_mutex_t,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    unsafe { cond::around(m, site, || check::cond_wait(c, m, site)) }
+}
+
+pub unsafe extern "C-unwind" fn cond_timedwait(
+    c: *mut pthread_cond_t,
+    m: *mut pthread_mutex_t,
+    t: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    unsafe { cond::around(m, site, || check::cond_timedwait(c, m, t, site)) }
+}
+
+pub unsafe extern "C-unwind" fn cond_clockwait(
+    c: *mut pthread_cond_t,
+    m: *mut pthread_mutex_t,
+    k: clockid_t,
+    t: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    unsafe { cond::around(m, site, || check::cond_clockwait(c, m, k, t, site)) }
+}
+
+pub unsafe extern "C-unwind" fn join(t: pthread_t, value: *mut *mut c_void, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    waits::whole(wait_kind::JOIN, t, site, mode::JOIN, || unsafe { check::join(t, value, site) })
+}
+
+pub unsafe extern "C-unwind" fn barrier_wait(b: *mut pthread_barrier_t, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    let block = || unsafe { check::barrier_wait(b, site) };
+    waits::whole(wait_kind::BARRIER, b as u64, site, 0, block)
+}
+
+pub unsafe extern "C-unwind" fn sem_wait(s: *mut sem_t, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    unsafe { waits::sem_whole(s, site, || check::sem_wait(s, site)) }
+}
+
+pub unsafe extern "C-unwind" fn sem_timedwait(
+    s: *mut sem_t,
+    t: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    unsafe { waits::sem_whole(s, site, || check::sem_timedwait(s, t, site)) }
+}
+
+pub unsafe extern "C-unwind" fn sem_clockwait(
+    s: *mut sem_t,
+    c: clockid_t,
+    t: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    unsafe { waits::sem_whole(s, site, || check::sem_clockwait(s, c, t, site)) }
+}
