@@ -520,11 +520,6 @@ pub fn recursions(held: &Held) -> u32 {
     held.recursion & !CLOSER
 }
 
-/// A held lock as a forked child has it, without what this process is to do when it is released.
-pub fn inheritable(held: &Held) -> Held {
-    Held { recursion: held.recursion & !CLOSER, ..*held }
-}
-
 /// [`Held::recursion`]: its release is not for the fast path. Private to the engine.
 pub(super) const CLOSER: u32 = 1 << 31;
 /// [`Held::flags`]: a robust mutex, whose owner may end. Private to the engine.

@@ -70,9 +70,7 @@ unsafe extern "C" fn prepare() {
     unsafe {
         let held = tls::get().as_ref().map_or(&[][..], |thread| thread.held());
         let n = held.len().min(MOST);
-        for (kept, held) in (&mut *SNAPSHOT.held.get()).iter_mut().zip(&held[..n]) {
-            *kept = inheritable(held);
-        }
+        (&mut *SNAPSHOT.held.get())[..n].copy_from_slice(&held[..n]);
         *SNAPSHOT.len.get() = n;
         let kinds = &mut *SNAPSHOT.kinds.get();
         state::with_core(|core| {
