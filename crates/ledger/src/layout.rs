@@ -54,6 +54,10 @@ pub enum TableId {
     Syncs = 13,
     /// [`crate::rows::Order`]
     Orders = 14,
+    /// [`crate::rows::Hold`]
+    Holds = 15,
+    /// [`crate::rows::Awaited`]
+    Awaiting = 16,
     /// [`crate::rows::meter::Site`]
     Sites = 20,
     /// [`crate::rows::meter::Cell`]

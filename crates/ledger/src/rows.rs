@@ -173,6 +173,10 @@ row! {
         handler_sp: u64,
         /// Signals that the thread blocks: bit `n - 1` for signal `n`. Changes.
         blocked_signals: u64,
+        /// First of the list of [`Awaited`] holds, 0 if there is none. Changes.
+        awaited: u32,
+        /// How often more a hold of the list may keep an acquisition from being remembered. Changes.
+        awaited_looks: u32,
         /// Times the thread told others of something by no release of a lock. Changes.
         shared: u64,
         /// When it made `births`: its segment, and how much it had given up, 32 bits each. Changes.
@@ -185,8 +189,6 @@ row! {
         tried: u64,
         /// Return address of that call. Changes.
         tried_site: u64,
-        /// Not used.
-        reserved: [u64; 1],
     }
 }
 
@@ -206,11 +208,15 @@ pub mod segment_kind {
     /// Not a thread's: all that came before a barrier was passed. Its `peer` is one of those segments,
     /// its `prev` another meeting segment of the same round with the next, and so on.
     pub const MEETING: u32 = 5;
-    /// After a semaphore wait that can only have been granted by one post; `peer` is the poster's
-    /// segment.
+    /// After a semaphore wait that was granted; `sync` is the semaphore ([`super::Sync`]).
     pub const POSTED: u32 = 6;
     /// After the thread posted a semaphore.
     pub const POSTS: u32 = 7;
+    /// After the thread acquired a lock that, by what came before, only can have been free once another
+    /// thread's hold had ended; `sync` is that [`super::Hold`].
+    pub const PASSED: u32 = 8;
+    /// After the thread ended a [`super::Hold`].
+    pub const RELEASED: u32 = 9;
 }
 
 row! {
@@ -226,10 +232,41 @@ row! {
         peer: u32,
         /// Stack of the event, 0 if none.
         stack: u32,
-        /// POSTED: the semaphore ([`Sync`]); the order holds only if it stayed a plain hand-over.
+        /// POSTED: the semaphore ([`Sync`]). PASSED: the [`Hold`].
         sync: u32,
-        /// Not used.
-        reserved: u32,
+        /// Of the holds that were open at its end, the list ([`Awaited`]), 0 if there were none. Changes.
+        awaited: u32,
+    }
+}
+
+row! {
+    /// A lock that was held while its holder did what orders other threads: created one, posted a
+    /// semaphore, reached a barrier. Who comes after that and acquires the lock comes after the hold.
+    Hold in Holds x 128 = 32 bytes {
+        /// Instance of the lock.
+        inst: u32,
+        /// Its class.
+        class: u32,
+        /// Not 0: held as a reader.
+        shared: u32,
+        /// Who held it.
+        thread: u32,
+        /// Segment that first ended while it was held.
+        first: u32,
+        /// Segment in which it was released, 0 as long as it was not. Changes.
+        last: u32,
+        /// How many releases of other holds led to this one, which was held across them.
+        links: u32,
+    }
+}
+
+row! {
+    /// A [`Hold`] in a list.
+    Awaited in Awaiting x 128 = 12 bytes {
+        /// The hold.
+        hold: u32,
+        /// The next of the list, 0 at its end.
+        next: u32,
     }
 }
 
@@ -259,19 +296,14 @@ row! {
         rounds: u32,
         /// Barrier: last MEETING segment of this round. Changes.
         head: u32,
-        /// Semaphore: the one thread that posts it, 0 before the first. Changes.
+        /// Semaphore: the thread that posted it last, 0 before the first. Changes.
         poster: u32,
-        /// Semaphore: the one thread that waits on it, 0 before the first. Changes.
-        waiter: u32,
         /// Semaphore: waits that were granted so far. Changes.
         waits: u32,
-        /// Semaphore: not 0 if it has a value to begin with or several threads post it, so that a
-        /// wait may be granted by another post than in this run. Changes.
-        mixed: u32,
-        /// Semaphore: several threads wait on it. Changes.
+        /// Semaphore: not 0 if several threads posted it. Changes.
         shared: u32,
         /// Not used.
-        reserved: u32,
+        reserved: [u32; 3],
         /// Barrier: last MEETING segment of each round. Semaphore: segment of each post. Changes.
         segments: [u32; 16],
         /// Not used.

@@ -219,7 +219,7 @@ pub fn grade(level: Level, verdict: &Verdict) -> Grade {
         | Obstacle::Truncated(_)
         | Obstacle::Between(_)
         | Obstacle::Doubt(..) => Grade::Possible,
-        Obstacle::Guard(..) => Grade::Guarded,
+        Obstacle::Guard(..) | Obstacle::Enclosed(..) => Grade::Guarded,
         Obstacle::New(_) | Obstacle::Order(..) => Grade::Ordered,
         Obstacle::SameThread(..) => Grade::SingleThread,
     };
@@ -296,6 +296,7 @@ impl Found {
             Obstacle::Between(i) => Obstacle::Between(turned(i)),
             Obstacle::Doubt(i, j, node) => Obstacle::Doubt(turned(i), turned(j), node),
             Obstacle::Guard(i, j, node) => Obstacle::Guard(turned(i), turned(j), node),
+            Obstacle::Enclosed(i, j, by) => Obstacle::Enclosed(turned(i), turned(j), by),
             Obstacle::New(i) => Obstacle::New(turned(i)),
             Obstacle::Order(i, j) => Obstacle::Order(turned(i), turned(j)),
             Obstacle::SameThread(i, j) => Obstacle::SameThread(turned(i), turned(j)),
@@ -373,6 +374,12 @@ pub fn evidence(
             says.push(format!("{} and {} both hold {gate}", thread(i), thread(j)));
             says.push("the recorded paths never come without such a common lock".into());
         }
+        Obstacle::Enclosed(i, j, by) => {
+            let gate = model.name(by.lock).quoted();
+            let holder = words::thread(&model.thread(by.holder));
+            says.push(format!("{} and {} never meet: one needs {gate}", thread(i), thread(j)));
+            says.push(format!("the other begins and ends while {holder} holds it"));
+        }
         Obstacle::New(i) => {
             let new = model.name(teller.lock_of(picks[i].context.held)).quoted();
             let maker = thread(i);
@@ -410,6 +417,7 @@ fn ordered(teller: &Teller<'_, '_>, a: &Pick, b: &Pick) -> String {
             By::Join => format!(": {from} is joined by {to}"),
             By::Barrier => format!(": {to} passes a barrier after {from} has reached it"),
             By::Post => format!(": {to} waits for a semaphore that {from} posts"),
+            By::Release => format!(": {to} takes a lock after {from}, which held it before that"),
         }
     });
     format!("{early} is done before {late} begins{}", how.unwrap_or_default())
@@ -436,6 +444,10 @@ fn help(
         (Grade::Guarded, Obstacle::Guard(_, _, node)) => says.push(format!(
             "harmless while every path holds {}; one order would not need it",
             teller.model.name(teller.lock_of(node)).quoted()
+        )),
+        (Grade::Guarded, Obstacle::Enclosed(_, _, by)) => says.push(format!(
+            "harmless while {} is held around the other; one order would not need it",
+            teller.model.name(by.lock).quoted()
         )),
         (Grade::Ordered, Obstacle::New(i)) => says.push(format!(
             "harmless while nobody else learns of {} before it is first released",

@@ -16,6 +16,7 @@ use lockwright_ledger::rows::{Node, mode};
 
 use super::between::{Writer, Writers, readers};
 use super::budget::Budget;
+use super::enclosed::{self, Enclosure};
 use super::graph::Context;
 use crate::model::{Model, is_read};
 
@@ -59,6 +60,8 @@ pub enum Obstacle {
     Doubt(usize, usize, u32),
     /// Steps `.0` and `.1` hold a common lock, which is that of node `.2`.
     Guard(usize, usize, u32),
+    /// Step `.0` or step `.1` lies within a hold that excludes the other.
+    Enclosed(usize, usize, Enclosure),
     /// What step `.0` holds was new: no other thread could know it and wait for it.
     New(usize),
     /// Step `.0` happens before step `.1`.
@@ -73,7 +76,7 @@ impl Obstacle {
             Self::None => 0,
             Self::Timeout(_) => 1,
             Self::Unrecorded(_) | Self::Truncated(_) | Self::Between(_) | Self::Doubt(..) => 2,
-            Self::Guard(..) => 3,
+            Self::Guard(..) | Self::Enclosed(..) => 3,
             Self::New(_) | Self::Order(..) => 4,
             Self::SameThread(..) => 5,
         }
@@ -256,11 +259,11 @@ impl<'m, 'a> Judge<'m, 'a> {
             let obstacle = if own.compare(guessed).is_lt() { guessed } else { own };
             return better(obstacle).then_some((obstacle, picks));
         }
-        let order = Obstacle::Order(0, 0);
-        if better(order)
+        if better(Obstacle::Guard(0, 0, 0))
             && let Some(picks) = self.choose(shapes, Demand::Distinct, looks)
         {
-            return Some((self.ordered(&picks), picks));
+            let obstacle = self.ordered(&picks);
+            return better(obstacle).then_some((obstacle, picks));
         }
         let picks: Vec<Pick> = shapes.iter().map(|shape| shape.takers[0]).collect();
         let single = same_thread(&picks);
@@ -321,12 +324,18 @@ impl<'m, 'a> Judge<'m, 'a> {
         writers.of(read).find(|writer| self.can_join(writer, picks)).copied()
     }
 
+    /// Whether two threads may be where they are at the same time.
+    fn can_meet(&self, a: &Pick, b: &Pick) -> bool {
+        self.model.order.concurrent(a.segment, b.segment)
+            && enclosed::apart(self.model, a, b).is_none()
+    }
+
     fn can_join(&self, writer: &Writer, picks: &[Pick]) -> bool {
         let new = writer.pick;
         picks.iter().all(|pick| {
             let (a, b) = (pick.context.acquired, new.context.acquired);
             pick.thread != new.thread
-                && self.model.order.concurrent(pick.segment, new.segment)
+                && self.can_meet(pick, &new)
                 && !matches!(self.common(a, b), Some(Gate::Certain(_)))
         })
     }
@@ -362,7 +371,7 @@ impl<'m, 'a> Judge<'m, 'a> {
             a.thread != b.thread
                 && a.thread != 0
                 && b.thread != 0
-                && (demand == Demand::Distinct || self.model.order.concurrent(a.segment, b.segment))
+                && (demand == Demand::Distinct || self.can_meet(a, b))
         };
         let mut at = vec![0];
         while let Some(&i) = at.last() {
@@ -383,7 +392,10 @@ impl<'m, 'a> Judge<'m, 'a> {
             } else if at.len() == shapes.len() {
                 let picks: Vec<Pick> =
                     at.iter().zip(shapes).map(|(&i, shape)| shape.takers[i]).collect();
-                if demand != Demand::Complete || self.is_complete(&picks) {
+                let may_be = demand == Demand::Distinct
+                    || demand == Demand::Lenient
+                    || enclosed::unending(self.model, &picks).is_none();
+                if may_be && (demand != Demand::Complete || self.is_complete(&picks)) {
                     return Some(picks);
                 }
                 looks.take(LOOKS_PER_WRITER);
@@ -401,9 +413,15 @@ impl<'m, 'a> Judge<'m, 'a> {
                 if i != j && self.model.order.before(a.segment, b.segment) {
                     return Obstacle::Order(i, j);
                 }
+                if let Some(enclosure) = enclosed::apart(self.model, a, b) {
+                    return Obstacle::Enclosed(i, j, enclosure);
+                }
             }
         }
-        Obstacle::Order(0, 0)
+        match enclosed::unending(self.model, picks) {
+            Some((i, j, enclosure)) => Obstacle::Enclosed(i, j, enclosure),
+            None => Obstacle::Order(0, 0),
+        }
     }
 }
 

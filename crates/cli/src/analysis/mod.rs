@@ -10,6 +10,7 @@ mod circular;
 mod cycles;
 mod declared;
 mod draft;
+mod enclosed;
 mod graph;
 mod judge;
 mod misuse;

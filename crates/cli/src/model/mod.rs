@@ -8,6 +8,7 @@ mod heap;
 mod interrupts;
 mod naming;
 mod order;
+mod posts;
 mod sources;
 mod trie;
 

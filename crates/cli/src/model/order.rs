@@ -1,12 +1,15 @@
 //! Which segments of threads are ordered, and which are concurrent: by thread creation and join, by
-//! barriers, and by semaphores that one post alone can have let somebody through.
+//! barriers, by semaphores, and by locks that were held
+//! across any of these.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
 use lockwright_ledger::Ledger;
-use lockwright_ledger::rows::{Segment, Sync, segment_kind};
+use lockwright_ledger::rows::{Hold, Segment, segment_kind};
+
+use super::posts::Posts;
 
 /// Entries of remembered pasts before they are forgotten: some 100 MB.
 const REMEMBERED: usize = 4 << 20;
@@ -17,8 +20,13 @@ type Past = HashMap<u32, u32>;
 /// The happens-before order of one process.
 pub struct Order {
     segments: Vec<Segment>,
+    /// By segment: what it follows because too few posts of a semaphore can come without.
+    behind: HashMap<u32, Vec<u32>>,
     pasts: RefCell<HashMap<u32, Rc<Past>>>,
     remembered: Cell<usize>,
+    /// Holds during which their holder came after something that others did.
+    enclosing: Vec<Hold>,
+    enclosed: RefCell<HashMap<u32, Rc<[Hold]>>>,
 }
 
 /// What orders segments of two threads.
@@ -32,18 +40,8 @@ pub enum By {
     Barrier,
     /// The first posts the semaphore that the second waits for.
     Post,
-}
-
-/// The segment that a semaphore wait follows in every run. None, if another thread than the one seen
-/// could have posted: if several did. The first post's, if another thread could have had this one: if
-/// several wait.
-fn poster(ledger: &Ledger, posted: &Segment) -> u32 {
-    match ledger.get::<Sync>(posted.sync) {
-        Some(sync) if sync.mixed != 0 => 0,
-        Some(sync) if sync.shared != 0 => sync.segments[0],
-        Some(_) => posted.peer,
-        None => 0,
-    }
+    /// The first releases a lock that it held when it ordered the second, which then acquires it.
+    Release,
 }
 
 /// A step from thread to thread that orders two segments.
@@ -59,15 +57,86 @@ pub struct Crossing {
 
 impl Order {
     pub(super) fn new(ledger: &Ledger) -> Self {
-        let mut segments: Vec<Segment> = Vec::new();
-        for (id, mut segment) in ledger.rows::<Segment>() {
-            segments.resize(id as usize, Segment::default());
-            if segment.kind == segment_kind::POSTED {
-                segment.peer = poster(ledger, &segment);
-            }
-            segments.push(segment);
+        let mut this = Self {
+            segments: Vec::new(),
+            behind: HashMap::new(),
+            pasts: RefCell::default(),
+            remembered: Cell::new(0),
+            enclosing: Vec::new(),
+            enclosed: RefCell::default(),
+        };
+        for (id, segment) in ledger.rows::<Segment>() {
+            this.segments.resize(id as usize, Segment::default());
+            this.segments.push(segment);
         }
-        Self { segments, pasts: RefCell::default(), remembered: Cell::new(0) }
+        let mut posts = Posts::new(ledger, &this.segments);
+        this.pass(ledger, posts.is_empty());
+        while posts.order(&mut this) {
+            this.forget();
+            this.pass(ledger, false);
+        }
+        this.forget();
+        let holds = ledger.rows::<Hold>().map(|(_, hold)| hold);
+        this.enclosing = holds.filter(|hold| this.encloses(hold)).collect();
+        this
+    }
+
+    /// Orders who took a lock behind the hold that this only can have come after. If semaphores order
+    /// anything, not every hold is one: it must have been begun before.
+    fn pass(&mut self, ledger: &Ledger, is_sure: bool) {
+        for id in 1..self.segments.len() {
+            let row = self.segments[id];
+            if row.kind == segment_kind::PASSED && row.peer == 0 {
+                let hold = ledger.get::<Hold>(row.sync).unwrap_or_default();
+                if is_sure || self.before(hold.first, row.prev) {
+                    self.segments[id].peer = hold.last;
+                }
+            }
+        }
+    }
+
+    fn forget(&mut self) {
+        self.pasts.get_mut().clear();
+        self.remembered.set(0);
+    }
+
+    /// Whether something that others did can lie within the hold.
+    fn encloses(&self, hold: &Hold) -> bool {
+        let mut at = hold.last;
+        while at > hold.first {
+            match self.segment(at) {
+                Some(row) if row.peer != 0 || self.behind.contains_key(&at) => return true,
+                // A thread's segments follow each other; what a damaged ledger says need not.
+                Some(row) if row.prev < at => at = row.prev,
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// The holds during which their holder came after something that others did.
+    pub fn enclosing_any(&self) -> &[Hold] {
+        &self.enclosing
+    }
+
+    /// The holds of other threads within which all of a segment happens, in every run: acquired before it,
+    /// and released after it.
+    pub fn enclosing(&self, segment: u32) -> Rc<[Hold]> {
+        if self.enclosing.is_empty() {
+            return Rc::default();
+        }
+        let known = self.enclosed.borrow().get(&segment).map(Rc::clone);
+        known.unwrap_or_else(|| {
+            let around = |hold: &&Hold| {
+                Some(hold.thread) != self.thread(segment)
+                    && segment < hold.last
+                    && self.before(hold.first, segment)
+                    && self.before(segment, hold.last)
+            };
+            let holds: Rc<[Hold]> = self.enclosing.iter().filter(around).copied().collect();
+            self.enclosed.borrow_mut().insert(segment, Rc::clone(&holds));
+            holds
+        })
     }
 
     fn segment(&self, id: u32) -> Option<&Segment> {
@@ -88,6 +157,15 @@ impl Order {
         }
     }
 
+    /// Says that `segment` comes after all of `those`. Returns whether that is news.
+    pub(super) fn comes_after(&mut self, segment: u32, those: Vec<u32>) -> bool {
+        let is_news = self.behind.get(&segment) != Some(&those);
+        if is_news {
+            self.behind.insert(segment, those);
+        }
+        is_news
+    }
+
     /// Whether segment `a` happens before segment `b` of another thread.
     pub fn before(&self, a: u32, b: u32) -> bool {
         // Segments are numbered as they begin, and a segment's past has begun before it.
@@ -98,7 +176,13 @@ impl Order {
         self.past(b).get(&thread).is_some_and(|&latest| latest >= a)
     }
 
-    fn past(&self, segment: u32) -> Rc<Past> {
+    /// The segments that a segment follows directly.
+    fn follows(&self, id: u32, row: &Segment) -> impl Iterator<Item = u32> {
+        let posts = self.behind.get(&id).into_iter().flatten().copied();
+        [row.prev, row.peer].into_iter().chain(posts).filter(|&id| id != 0)
+    }
+
+    pub(super) fn past(&self, segment: u32) -> Rc<Past> {
         if let Some(past) = self.pasts.borrow().get(&segment) {
             return Rc::clone(past);
         }
@@ -109,7 +193,7 @@ impl Order {
             let Some(row) = self.segment(id) else { continue };
             let latest = past.entry(row.thread).or_insert(id);
             *latest = id.max(*latest);
-            open.extend([row.prev, row.peer].into_iter().filter(|&id| id != 0 && seen.insert(id)));
+            open.extend(self.follows(id, row).filter(|&id| seen.insert(id)));
         }
         let past = Rc::new(past);
         let mut pasts = self.pasts.borrow_mut();
@@ -132,17 +216,19 @@ impl Order {
         while let Some((id, reached)) = open.pop_front() {
             let Some(row) = self.segment(id) else { continue };
             let to = if row.kind == segment_kind::MEETING { reached } else { row.thread };
-            if self.thread(row.peer) == Some(home) && row.peer >= a && to != home {
+            let posts = self.behind.get(&id).into_iter().flatten().copied();
+            let mut peers = posts.chain([row.peer]);
+            if to != home && peers.any(|peer| self.thread(peer) == Some(home) && peer >= a) {
                 let by = match row.kind {
                     segment_kind::JOINED => By::Join,
                     segment_kind::MEETING => By::Barrier,
                     segment_kind::POSTED => By::Post,
+                    segment_kind::PASSED => By::Release,
                     _ => By::Creation,
                 };
                 return Some(Crossing { by, from: home, to });
             }
-            let past = [row.prev, row.peer].into_iter();
-            open.extend(past.filter(|&id| id != 0 && seen.insert(id)).map(|id| (id, to)));
+            open.extend(self.follows(id, row).filter(|&id| seen.insert(id)).map(|id| (id, to)));
         }
         None
     }

@@ -36,6 +36,12 @@ fn attempt(rng: &mut Rng) -> Option<Run> {
     for thread in 1..count {
         generator.parents(&mut threads, thread);
     }
+    if generator.rng.chance(15) {
+        generator.barrier(&mut threads);
+    }
+    if generator.rng.chance(20) {
+        generator.semaphore(&mut threads);
+    }
     let Generator { rng, locks, .. } = generator;
     let states: usize = threads.iter().map(|steps| steps.len() + 1).product();
     let run = Run { locks, threads, order: Vec::new() };
@@ -48,7 +54,8 @@ fn attempt(rng: &mut Rng) -> Option<Run> {
 fn locks(rng: &mut Rng) -> Vec<Lock> {
     let classes = 1 + rng.below(4);
     let mut locks = Vec::new();
-    let kinds = [Kind::Mutex, Kind::Mutex, Kind::Recursive, Kind::Readers, Kind::Writers];
+    let kinds =
+        [Kind::Mutex, Kind::Mutex, Kind::Recursive, Kind::Readers, Kind::Writers, Kind::Spin];
     let only = rng.chance(60).then(|| rng.pick(&kinds));
     for class in 0..classes {
         let kind = only.filter(|_| rng.chance(80)).unwrap_or_else(|| rng.pick(&kinds));
@@ -95,7 +102,7 @@ impl Generator<'_> {
         }
         let how = match self.rng.below(20) {
             0..2 => How::Try,
-            2 => How::Timed,
+            2 if kind != Kind::Spin => How::Timed,
             _ => How::Wait,
         };
         self.ids += 1;
@@ -127,6 +134,39 @@ impl Generator<'_> {
         steps.insert(end, Step { op: Op::Release { lock, id }, site: None });
     }
 
+    /// Somewhere in a thread.
+    fn place(&mut self, steps: &[Step]) -> usize {
+        let at = self.rng.below(steps.len() + 1);
+        if is_awake(steps, at) { at } else { at - 1 }
+    }
+
+    /// Has two threads or more meet.
+    fn barrier(&mut self, threads: &mut [Vec<Step>]) {
+        let count = threads.len();
+        let apart = self.rng.below(threads.len() + 1);
+        for (i, steps) in threads.iter_mut().enumerate() {
+            if i != apart || count == 2 {
+                let at = self.place(steps);
+                steps.insert(at, Step { op: Op::Arrive(0), site: None });
+                steps.insert(at + 1, Step { op: Op::Pass(0), site: None });
+            }
+        }
+    }
+
+    /// Has a thread post a semaphore that another waits for, once or twice. (With several posters the order
+    /// is known of each wait, but not that of two posts neither can have been if two threads wait in a
+    /// circle before them.)
+    fn semaphore(&mut self, threads: &mut [Vec<Step>]) {
+        let poster = self.rng.below(threads.len());
+        let waiter = (poster + 1 + self.rng.below(threads.len() - 1)) % threads.len();
+        for _ in 0..1 + self.rng.below(2) {
+            for (thread, op) in [(poster, Op::Post(0)), (waiter, Op::Await(0))] {
+                let at = self.place(&threads[thread]);
+                threads[thread].insert(at, Step { op, site: None });
+            }
+        }
+    }
+
     /// Has somebody create `thread`, and perhaps join it.
     fn parents(&mut self, threads: &mut [Vec<Step>], thread: usize) {
         if self.rng.chance(45) {
@@ -134,10 +174,6 @@ impl Generator<'_> {
         }
         let parent = self.rng.below(thread);
         let steps = &mut threads[parent];
-        // Not in the middle of a condition wait.
-        let is_awake = |steps: &[Step], at: usize| {
-            !steps.get(at).is_some_and(|step| matches!(step.op, Op::WaitEnd { .. }))
-        };
         let at = self.rng.below(steps.len() + 1);
         if !is_awake(steps, at) {
             return;
@@ -148,6 +184,11 @@ impl Generator<'_> {
             steps.insert(later, Step { op: Op::Join(thread), site: None });
         }
     }
+}
+
+/// Not in the middle of a condition wait, nor of a barrier.
+fn is_awake(steps: &[Step], at: usize) -> bool {
+    !steps.get(at).is_some_and(|step| matches!(step.op, Op::WaitEnd { .. } | Op::Pass(_)))
 }
 
 /// One run of the program that comes to its end, if a few attempts find one: trylocks that fail in it
@@ -210,7 +251,7 @@ pub fn without(run: &Run, id: usize) -> Option<Run> {
         | Op::Release { id: i, .. }
         | Op::WaitBegin { id: i, .. }
         | Op::WaitEnd { id: i, .. } => i == id,
-        Op::Create(_) | Op::Join(_) => false,
+        _ => false,
     };
     for &thread in &run.order {
         if !is_it(run.threads[thread][at[thread]].op) {

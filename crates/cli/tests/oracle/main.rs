@@ -16,10 +16,8 @@
 //!   finding about those locks or fewer of them: `likely`, or `possible` if somebody could back out, or
 //!   if readers block each other through a writer and their lock is not the only one of its class;
 //! - *nothing is cried*: for each finding graded `likely` those threads can come to wait for those
-//!   locks, if not in a reordering, then in one without some of what a thread did on its way there and
-//!   had done with (see relax.rs). How many need that is counted. It cannot be told apart by the engine,
-//!   which records in what contexts locks were taken, not how often and when: what a thread did before
-//!   it came to the circle, it may have done in the round before.
+//!   locks, in a reordering of the run, or of another run that leaves the very same record (see
+//!   repeat.rs). How many need that is counted.
 //!
 //! `LOCKWRIGHT_ORACLE_SEED` and `LOCKWRIGHT_ORACLE_COUNT` choose what is tried, and
 //! `LOCKWRIGHT_ORACLE_FAILURES` how many failures are collected. Of each, the smallest program that
@@ -29,7 +27,7 @@ mod generate;
 mod observe;
 mod program;
 mod property;
-mod relax;
+mod repeat;
 mod rng;
 mod search;
 mod shrink;

@@ -1,6 +1,7 @@
 //! What the validator says of a run.
 
 use lockwright_cli::finding::{Grade, Kind, Report};
+use lockwright_ledger::Ledger;
 
 use crate::program::{Run, thread_name};
 use crate::search::Circle;
@@ -29,6 +30,11 @@ pub fn findings(run: &Run) -> Vec<Told> {
     story.tell(&run.story());
     let addresses: Vec<u64> = run.locks.iter().map(|lock| story.address(&lock.name)).collect();
     told(run, &story.report(), &addresses)
+}
+
+/// What a run leaves on record.
+pub fn ledger(run: &Run) -> Ledger {
+    Story::with_room(LEDGER_BYTES).tell(&run.story()).ledger()
 }
 
 fn told(run: &Run, report: &Report, addresses: &[u64]) -> Vec<Told> {

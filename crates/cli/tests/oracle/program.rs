@@ -11,6 +11,7 @@ pub enum Kind {
     Readers,
     /// One that prefers writers: a writer that waits holds readers up.
     Writers,
+    Spin,
 }
 
 /// A lock: its name in stories says its class.
@@ -63,6 +64,27 @@ pub enum Op {
     },
     Create(usize),
     Join(usize),
+    /// Reaches a barrier, which is met once ...
+    Arrive(usize),
+    /// ... and passes it, once all have reached it.
+    Pass(usize),
+    /// Posts a semaphore.
+    Post(usize),
+    /// Waits for a semaphore.
+    Await(usize),
+}
+
+impl Op {
+    /// It orders threads and is no lock's.
+    pub fn is_order(self) -> bool {
+        !matches!(
+            self,
+            Self::Acquire { .. }
+                | Self::Release { .. }
+                | Self::WaitBegin { .. }
+                | Self::WaitEnd { .. }
+        )
+    }
 }
 
 /// An operation at its call site.
@@ -94,10 +116,25 @@ impl Run {
                 Kind::Recursive => "recursive",
                 Kind::Readers => "rwlock",
                 Kind::Writers => "writers",
+                Kind::Spin => "spin",
             };
             if !declared.contains(&lock.class()) {
                 declared.push(lock.class());
                 let _ = writeln!(text, "{word} {}", lock.class());
+            }
+        }
+        let ops = || self.threads.iter().flatten().map(|step| step.op);
+        for barrier in ops().filter_map(|op| if let Op::Arrive(k) = op { Some(k) } else { None }) {
+            let name = format!("K{barrier}");
+            if !text.contains(&format!("{name}\n")) {
+                let size = ops().filter(|&op| op == Op::Arrive(barrier)).count();
+                let _ = writeln!(text, "barrier {size} {name}");
+            }
+        }
+        for semaphore in ops().filter_map(|op| if let Op::Post(s) = op { Some(s) } else { None }) {
+            let declaration = format!("semaphore 0 S{semaphore}\n");
+            if !text.contains(&declaration) {
+                text.push_str(&declaration);
             }
         }
         let mut at = vec![0; self.threads.len()];
@@ -141,6 +178,10 @@ impl Run {
             Op::WaitEnd { lock, .. } => format!("CE({})", name(lock)),
             Op::Create(thread) => format!("F({})", thread_name(thread)),
             Op::Join(thread) => format!("J({})", thread_name(thread)),
+            Op::Arrive(barrier) => format!("BA(K{barrier})"),
+            Op::Pass(barrier) => format!("BP(K{barrier})"),
+            Op::Post(semaphore) => format!("PO(S{semaphore})"),
+            Op::Await(semaphore) => format!("PW(S{semaphore})"),
         }
     }
 }

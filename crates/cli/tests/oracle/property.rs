@@ -7,7 +7,7 @@ use lockwright_cli::finding::Grade;
 use crate::generate;
 use crate::observe::{self, Told};
 use crate::program::Run;
-use crate::relax::can_reach;
+use crate::repeat::reaches;
 use crate::rng::Rng;
 use crate::search::{Circle, Search};
 use crate::shrink::shrink;
@@ -39,14 +39,14 @@ fn nothing_is_missed_and_nothing_is_cried() {
     let seed = number("LOCKWRIGHT_ORACLE_SEED", 1);
     let count = number("LOCKWRIGHT_ORACLE_COUNT", 2000);
     let most = number("LOCKWRIGHT_ORACLE_FAILURES", 1);
-    let (mut deadlocks, mut likely, mut relaxed) = (0, 0, 0);
+    let (mut deadlocks, mut likely, mut repeated) = (0, 0, 0);
     let mut failures: Vec<String> = Vec::new();
     for i in 0..count {
         let run = generate::run(&mut Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(i)));
         let examined = examine(&run);
         deadlocks += u64::from(examined.has_deadlock);
         likely += examined.likely;
-        relaxed += examined.relaxed;
+        repeated += examined.repeated;
         if let Some(fault) = examined.faults.first() {
             failures.push(format!("program {i} of seed {seed}: {}", smallest(run, fault)));
             if failures.len() as u64 == most {
@@ -57,7 +57,7 @@ fn nothing_is_missed_and_nothing_is_cried() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     println!(
         "{count} programs, {deadlocks} with a deadlock in reach; {likely} likely findings, \
-         {relaxed} of them in reach only without something done before"
+         {repeated} of them in reach only of a run with the same record"
     );
     // Otherwise the programs have become too tame to show anything.
     if count >= 1000 {
@@ -86,8 +86,8 @@ struct Examined {
     has_deadlock: bool,
     /// Findings graded so.
     likely: u64,
-    /// Of them, those that no reordering reaches but a run in which less was done before.
-    relaxed: u64,
+    /// Of them, those that no reordering reaches, but one of a run with the same record.
+    repeated: u64,
 }
 
 fn examine(run: &Run) -> Examined {
@@ -98,19 +98,19 @@ fn examine(run: &Run) -> Examined {
         .filter(|&(circle, &sure)| !told.iter().any(|told| covers(run, told, circle, sure)))
         .map(|(circle, _)| Fault::Missed(circle.clone()));
     let mut faults: Vec<Fault> = missed.collect();
-    let (mut likely, mut relaxed) = (0, 0);
+    let (mut likely, mut repeated) = (0, 0);
     for told in told.iter().filter(|told| told.grade == Grade::Likely) {
         likely += 1;
         if circles.contains_key(&told.circle) {
             continue;
         }
-        if can_reach(run, &told.circle) {
-            relaxed += 1;
+        if reaches(run, &told.circle) {
+            repeated += 1;
         } else {
             faults.push(Fault::Cried(told.circle.clone()));
         }
     }
-    Examined { faults, has_deadlock: !circles.is_empty(), likely, relaxed }
+    Examined { faults, has_deadlock: !circles.is_empty(), likely, repeated }
 }
 
 /// Whether a finding tells of a circle: it is of its locks, or of fewer, and grave enough.

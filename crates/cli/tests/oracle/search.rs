@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::program::{How, Kind, Lock, Op, Run};
+use crate::program::{How, Kind, Lock, Op, Run, Step};
 
 /// A lock held, how often, and how.
 #[derive(Clone, Copy, Debug)]
@@ -71,8 +71,32 @@ impl<'r> Search<'r> {
             }
             Some(Op::WaitEnd { lock, .. }) => self.holders(state, thread, lock, false).is_empty(),
             Some(Op::Join(other)) => state[other] == self.run.threads[other].len(),
-            Some(Op::Release { .. } | Op::WaitBegin { .. } | Op::Create(_)) => true,
+            Some(Op::Pass(barrier)) => {
+                let is_it = |&op: &Op| op == Op::Arrive(barrier);
+                self.count(|_, steps| steps, is_it) == self.count(|t, s| &s[..state[t]], is_it)
+            }
+            Some(Op::Await(semaphore)) => {
+                let done = |what: Op| self.count(|t, s| &s[..state[t]], |&op| op == what);
+                done(Op::Post(semaphore)) > done(Op::Await(semaphore))
+            }
+            Some(
+                Op::Release { .. }
+                | Op::WaitBegin { .. }
+                | Op::Create(_)
+                | Op::Arrive(_)
+                | Op::Post(_),
+            ) => true,
         }
+    }
+
+    /// How many of the steps that `of` picks from each thread's `is_it` says so of.
+    fn count(
+        &self,
+        of: impl Fn(usize, &'r [Step]) -> &'r [Step],
+        is_it: impl Fn(&Op) -> bool,
+    ) -> usize {
+        let threads = self.run.threads.iter().enumerate();
+        threads.flat_map(|(t, steps)| of(t, steps)).filter(|step| is_it(&step.op)).count()
     }
 
     /// Threads that hold `lock` in a way that keeps `thread` from it, itself included.
@@ -203,7 +227,7 @@ fn holdings(run: &Run, thread: usize) -> Option<Vec<Vec<Held>>> {
                 let at = held.iter().position(|h| h.lock == lock && h.count == 1)?;
                 held.remove(at);
             }
-            Op::Create(_) | Op::Join(_) => {}
+            _ => {}
         }
         all.push(held.clone());
     }

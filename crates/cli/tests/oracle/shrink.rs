@@ -35,7 +35,8 @@ fn candidates(run: &Run) -> Vec<Run> {
         Op::Create(new) => {
             Some(take_out(run, |_, op| op == Op::Create(new) || op == Op::Join(new)))
         }
-        Op::Join(_) => Some(take_out(run, |_, op| op == what)),
+        Op::Join(_) | Op::Post(_) | Op::Await(_) => Some(take_out(run, |_, op| op == what)),
+        Op::Arrive(k) => Some(take_out(run, |_, op| op == Op::Arrive(k) || op == Op::Pass(k))),
         _ => None,
     });
     let plain = steps().filter_map(|what| match what {

@@ -246,7 +246,9 @@ impl Story {
             }
             "U" => {
                 let addr = self.lock(name).addr;
-                assert!(self.thread(thread).release(addr), "{thread} does not hold {name}");
+                let state = self.thread(thread);
+                self.hands_over(state, addr);
+                assert!(state.release(addr), "{thread} does not hold {name}");
             }
             "NEW" => {
                 assert!(!self.locks.contains_key(name), "{name} is there already");
@@ -418,11 +420,18 @@ impl Story {
         node.expect("room was made")
     }
 
+    fn hands_over(&mut self, state: &mut ThreadState, addr: u64) {
+        if state.orders(addr) {
+            self.core.hands_over(state, addr);
+        }
+    }
+
     /// As the preload library does: a lock held alone comes back where it was, any other is taken anew
     /// inside those that stay held.
     fn cond_wait(&mut self, thread: &str, name: &str, site: u64) {
         let TheLock { addr, ident, .. } = self.lock(name);
         let state = self.thread(thread);
+        self.hands_over(state, addr);
         if state.depth() == 1 {
             state.cond_release(addr);
             return;

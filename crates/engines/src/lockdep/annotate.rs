@@ -15,7 +15,7 @@ use lockwright_ledger::rows::{
 use super::core::{Core, Origin};
 use super::key::hash;
 use super::misuse::Misuse;
-use super::thread::{CLOSER, DEAD, INCONSISTENT, PINNED, ThreadState};
+use super::thread::{CLOSER, DEAD, INCONSISTENT, LENT, ON_TRIAL, PASSING, PINNED, ThreadState};
 use super::{Acquire, Capture, Ident};
 use crate::index::Index;
 
@@ -299,7 +299,7 @@ impl ThreadState {
         held.pin = before;
         if before == 0 {
             held.flags &= !PINNED;
-            if held.flags & INCONSISTENT == 0 {
+            if held.flags & (INCONSISTENT | LENT | PASSING | ON_TRIAL) == 0 {
                 held.recursion &= !CLOSER;
             }
         }

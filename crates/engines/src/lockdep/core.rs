@@ -78,6 +78,7 @@ pub struct Core {
     pub(super) looks: Index,
     pub(super) annotations: Annotations,
     pub(super) syncs: Index,
+    pub(super) holds: Index,
     pub(super) offsets: Index,
     /// First of the list of live threads.
     live: u32,
@@ -102,6 +103,7 @@ impl Core {
             looks: Index::new(),
             annotations: Annotations::new(),
             syncs: Index::new(),
+            holds: Index::new(),
             offsets: Index::new(),
             live: 0,
             free_arenas: 0,
@@ -268,6 +270,10 @@ impl Core {
         capture: Capture<'_>,
     ) -> Probe {
         thread.row.slow += 1;
+        let probe = match self.pass_held(thread) {
+            true => thread.probe(lock.ident, lock.mode, lock.site),
+            false => probe,
+        };
         let is_idle = thread.is_idle();
         // A handler's acquisition is a context of its own, with its own stack.
         let flags = if thread.in_signal() == 0 { 0 } else { node_flag::IN_HANDLER };
@@ -284,16 +290,18 @@ impl Core {
         if node == 0 {
             return Probe { node: 0, ..probe };
         }
+        let passes = self.awaits(thread, lock);
         if !is_idle || self.holds_readers_up(lock) {
             self.attest(node, thread.segment());
         }
         let signals_matter = thread.in_signal() != 0 || thread.open_signals() != 0;
         let is_settled = !signals_matter || self.note_usage(thread, lock, node);
+        let is_seen = !is_idle || passes || !self.awaits_class(thread, lock);
         // The same chain is another context once others know the locks in it.
-        if new == 0 && is_settled {
+        if new == 0 && is_settled && is_seen {
             thread.remember(probe.key, node);
         }
-        Probe { key: probe.key, node, hit: true }
+        Probe { key: probe.key, node, hit: true, passes }
     }
 
     /// A writer that makes readers wait for each other while it waits itself: who it was matters even
@@ -567,6 +575,8 @@ impl Core {
             parent_segment,
             create_stack,
         );
+        // SAFETY: as above.
+        self.comes_after(unsafe { &mut *state }, parent_segment);
         Some(state)
     }
 
@@ -576,6 +586,8 @@ impl Core {
     /// Nobody uses `state` afterwards.
     pub unsafe fn thread_exit(&mut self, state: *mut ThreadState, now_ns: u64) {
         // SAFETY: the caller's promise; the state came from `thread_start`.
+        self.hand_on(unsafe { &mut *state });
+        // SAFETY: as above.
         let row = unsafe { &mut (*state).row };
         row.end_ns = now_ns;
         row.state = thread_state::EXITED;
@@ -609,6 +621,7 @@ impl Core {
     /// will do, and the stack of the call; the creator itself goes on in a new segment.
     pub fn thread_creates(&mut self, thread: &mut ThreadState, capture: Capture<'_>) -> (u32, u32) {
         let stack = self.captured(capture);
+        self.hand_on(thread);
         let before = thread.segment();
         self.next_segment(thread, segment_kind::CREATED, 0, stack);
         (before, stack)
@@ -622,6 +635,7 @@ impl Core {
     /// The thread has joined another, whose last segment was `last`.
     pub fn thread_joined(&mut self, thread: &mut ThreadState, last: u32) {
         self.next_segment(thread, segment_kind::JOINED, last, 0);
+        self.comes_after(thread, last);
     }
 
     pub(super) fn next_segment(
@@ -642,6 +656,7 @@ impl Core {
         stack: u32,
         sync: u32,
     ) {
+        self.pass_held(thread);
         let row = Segment {
             thread: thread.id(),
             kind,

@@ -18,6 +18,7 @@ mod allocation;
 mod annotate;
 mod birth;
 mod core;
+mod holds;
 mod key;
 mod misuse;
 mod order;

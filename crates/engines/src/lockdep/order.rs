@@ -1,9 +1,8 @@
 //! What orders threads beside creation and join: barriers, and semaphores used as a plain hand-over.
 //!
-//! A barrier always separates what its threads do before from what they do after. A semaphore only
-//! does if a wait cannot be granted by another post in another run: it begins at 0, and one thread
-//! alone posts it. The k-th wait then follows the k-th post if one thread alone waits, else the
-//! first. Whether that stays so is known at the end: the reader decides, by the [`Sync`] row.
+//! A barrier always separates what its threads do before from what they do after. A semaphore that begins
+//! at 0 does so as far as too few posts can come without what a thread did before: which those are is known
+//! at the end, so the reader decides.
 //!
 //! Each such event begins a new segment, and with it new chain keys; so only the first
 //! [`SYNC_ROUNDS`] of each object are recorded. Start-up and phases are ordered by few events; a
@@ -36,8 +35,7 @@ pub struct Round {
 impl Core {
     /// A barrier or semaphore begins its life.
     pub fn sync_init(&mut self, kind: u32, addr: u64, size: u32) {
-        let mixed = u32::from(kind == sync_kind::SEMAPHORE && size != 0);
-        let row = Sync { kind, addr, size, mixed, ..Sync::default() };
+        let row = Sync { kind, addr, size, ..Sync::default() };
         if let Some(id) = self.writer.push(row) {
             self.syncs.insert(&mut self.writer, hash(&[addr]), id);
         }
@@ -50,11 +48,12 @@ impl Core {
     }
 
     /// The thread is about to wait at a barrier. `None` if that is not recorded (any more).
-    pub fn barrier_arrives(&mut self, thread: &ThreadState, addr: u64) -> Option<Round> {
+    pub fn barrier_arrives(&mut self, thread: &mut ThreadState, addr: u64) -> Option<Round> {
         let (id, row) = self.sync(sync_kind::BARRIER, addr)?;
         if row.rounds as usize >= SYNC_ROUNDS {
             return None;
         }
+        self.hand_on(thread);
         let head = self.writer.push(Segment {
             kind: segment_kind::MEETING,
             peer: thread.segment(),
@@ -76,6 +75,11 @@ impl Core {
         let head = row.map_or(0, |row| row.segments[round.round as usize]);
         if head != 0 {
             self.next_segment(thread, segment_kind::BARRIER, head, 0);
+            let mut at = head;
+            while let Some(&Segment { peer, prev, .. }) = self.writer.get::<Segment>(at) {
+                self.comes_after(thread, peer);
+                at = prev;
+            }
         }
     }
 
@@ -84,23 +88,27 @@ impl Core {
         let Some((id, row)) = self.sync(sync_kind::SEMAPHORE, addr) else {
             return Tell::Nothing;
         };
-        let foreign = row.poster != 0 && row.poster != thread.id();
+        let is_shared = row.shared != 0 || row.poster != 0 && row.poster != thread.id();
         let k = row.rounds as usize;
+        let is_kept = k < SYNC_ROUNDS;
+        if is_kept {
+            self.hand_on(thread);
+        }
         self.writer.update::<Sync>(id, |row| {
             row.poster = thread.id();
-            row.mixed |= u32::from(foreign);
+            row.shared = u32::from(is_shared);
             row.rounds = row.rounds.saturating_add(1);
-            if k < SYNC_ROUNDS && row.mixed == 0 {
+            if is_kept {
                 row.segments[k] = thread.segment();
             }
         });
-        let mixed = foreign || row.mixed != 0;
-        if k < SYNC_ROUNDS && !mixed {
+        if is_kept {
             self.next_segment(thread, segment_kind::POSTS, 0, 0);
         }
-        match mixed {
-            true => Tell::Nothing,
-            false => Tell::after(k),
+        match k + 1 < SYNC_ROUNDS {
+            true => Tell::All,
+            false if is_shared => Tell::Nothing,
+            false => Tell::OfOthers,
         }
     }
 
@@ -109,27 +117,16 @@ impl Core {
         let Some((id, row)) = self.sync(sync_kind::SEMAPHORE, addr) else {
             return Tell::Nothing;
         };
-        if row.mixed != 0 {
+        let k = row.waits as usize;
+        if k >= SYNC_ROUNDS {
             return Tell::Nothing;
         }
-        let shared = row.shared != 0 || row.waiter != 0 && row.waiter != thread.id();
-        let k = row.waits as usize;
-        self.writer.update::<Sync>(id, |row| {
-            row.waiter = thread.id();
-            row.shared = u32::from(shared);
-            row.waits = row.waits.saturating_add(1);
-        });
-        let peer = if shared { row.segments[0] } else { row.segments.get(k).copied().unwrap_or(0) };
-        if k < SYNC_ROUNDS && peer != 0 {
-            self.next_segment_of(thread, segment_kind::POSTED, peer, 0, id);
+        self.writer.update::<Sync>(id, |row| row.waits += 1);
+        self.next_segment_of(thread, segment_kind::POSTED, 0, 0, id);
+        // If one thread posts. If several do, the reader tells what does not follow.
+        for &post in &row.segments[..=k] {
+            self.comes_after(thread, post);
         }
-        Tell::after(k)
-    }
-}
-
-impl Tell {
-    /// Of one thread's posts, or waits, after the `k`th.
-    fn after(k: usize) -> Self {
-        if k + 1 < SYNC_ROUNDS { Self::All } else { Self::OfOthers }
+        if k + 1 < SYNC_ROUNDS { Tell::All } else { Tell::Nothing }
     }
 }

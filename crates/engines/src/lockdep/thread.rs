@@ -49,6 +49,8 @@ pub struct Probe {
     pub(super) key: u64,
     pub(super) node: u32,
     pub(super) hit: bool,
+    /// What is acquired is a lock of an awaited hold.
+    pub(super) passes: bool,
 }
 
 impl Probe {
@@ -162,7 +164,7 @@ impl ThreadState {
         let key = key::extend(parent, what, mode, site);
         // SAFETY: 10 bits index CACHE slots of the thread's arena.
         let slot = unsafe { *(self.row.cache as *const CacheSlot).add((key >> 54) as usize) };
-        Probe { key, node: slot.node, hit: slot.key == key }
+        Probe { key, node: slot.node, hit: slot.key == key, passes: false }
     }
 
     pub(super) fn remember(&mut self, key: u64, node: u32) {
@@ -180,6 +182,9 @@ impl ThreadState {
             return false;
         }
         self.fill_next(ident, mode, site, probe);
+        if probe.passes {
+            self.mark_passing();
+        }
         true
     }
 
@@ -272,7 +277,7 @@ impl ThreadState {
             (*at).recursion &= !CLOSER;
             if (*at).recursion != 0 {
                 (*at).recursion -= 1;
-                if (*at).flags & (PINNED | ON_TRIAL) != 0 {
+                if (*at).flags & (PINNED | LENT | PASSING | ON_TRIAL) != 0 {
                     (*at).recursion |= CLOSER;
                 }
                 return true;
@@ -410,7 +415,9 @@ impl ThreadState {
         let held = unsafe { &mut *self.entry(i) };
         let was = held.flags & INCONSISTENT != 0;
         held.flags &= !INCONSISTENT;
-        held.recursion &= !CLOSER;
+        if held.flags & (PINNED | LENT | PASSING | ON_TRIAL) == 0 {
+            held.recursion &= !CLOSER;
+        }
         was
     }
 
@@ -528,6 +535,12 @@ pub(super) const ROBUST: u16 = 1 << 13;
 pub(super) const INCONSISTENT: u16 = 1 << 12;
 /// [`Held::flags`]: pinned. Private to the engine.
 pub(super) const PINNED: u16 = 1 << 11;
+/// [`Held::flags`]: has a [`Hold`]. Private to the engine.
+///
+/// [`Hold`]: lockwright_ledger::rows::Hold
+pub(super) const LENT: u16 = 1 << 8;
+/// [`Held::flags`]: being held, it is after another thread's hold. Private to the engine.
+pub(super) const PASSING: u16 = 1 << 9;
 /// [`Held::flags`]: its release tells of a call site. Private to the engine.
 pub(super) const ON_TRIAL: u16 = 1 << 10;
 /// [`Held::flags`]: given up in the middle of the stack, to be removed. Private to the engine.

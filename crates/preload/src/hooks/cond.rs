@@ -86,6 +86,7 @@ unsafe fn around(c: Cond, m: Mutex, site: u64, timed: u16, wait: impl FnOnce() -
     let (node, is_new) = watch::wait_context(thread, &lock);
     // Released for the time of the wait, which a pin forbids.
     misuse::pinned(thread, m as u64);
+    watch::hands_over(thread, m as u64);
     if is_new && others_held(thread, m as u64) {
         misuse::tell(thread, &Misuse::new(finding_kind::WAIT_HELD, m as u64, lock.ident));
     }

@@ -6,6 +6,7 @@ use lockwright_engines::lockdep::{Acquire, Holder, Ident, MAX_FRAMES, Misuse, Th
 use lockwright_ledger::rows::finding_kind;
 
 use super::fork::Left;
+use super::watch;
 use crate::{sites, state, sys, unwind};
 
 /// Records a misuse by the calling thread.
@@ -90,6 +91,7 @@ pub fn released_oddly(thread: &mut ThreadState, addr: u64) {
         tell(thread, &Misuse::new(finding_kind::UNLOCK_INCONSISTENT, addr, ident));
     }
     pinned(thread, addr);
+    watch::hands_over(thread, addr);
     sites::released(thread, addr);
     thread.release(addr);
 }

@@ -306,10 +306,19 @@ pub fn released(thread: &mut ThreadState, address: u64, ident: Option<Ident>) {
 #[cold]
 fn released_deeper(thread: &mut ThreadState, address: u64, ident: Option<Ident>) {
     misuse::pinned(thread, address);
+    hands_over(thread, address);
     sites::released(thread, address);
     if !thread.release(address)
         && let Some(ident) = ident
     {
         misuse::bad_unlock(thread, address, ident, true);
+    }
+}
+
+/// The lock at `address` is given up: tells the engine if somebody else comes after that.
+#[cold]
+pub fn hands_over(thread: &mut ThreadState, address: u64) {
+    if thread.orders(address) {
+        state::with_core(|core| core.hands_over(thread, address));
     }
 }

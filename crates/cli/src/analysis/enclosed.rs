@@ -1,0 +1,65 @@
+//! What happens within another thread's hold of a lock. A thread that is created and joined while its
+//! creator holds C runs while C is held, though it does not hold C itself: nobody who does can meet it.
+
+use lockwright_ledger::rows::Hold;
+
+use super::judge::Pick;
+use crate::model::{LockRef, Model, is_read};
+
+/// Why two parts of a cycle never meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Enclosure {
+    /// The lock.
+    pub lock: LockRef,
+    /// Who holds it around one of the two.
+    pub holder: u32,
+}
+
+impl Enclosure {
+    fn of(hold: &Hold) -> Self {
+        let lock = LockRef { class: hold.class, inst: hold.inst, row: 0 };
+        Self { lock, holder: hold.thread }
+    }
+}
+
+/// A hold that encloses all of `a` and excludes `b`, or the other way round.
+pub fn apart(model: &Model<'_>, a: &Pick, b: &Pick) -> Option<Enclosure> {
+    let around_a = model.order.enclosing(a.segment);
+    let around_b = model.order.enclosing(b.segment);
+    let first = || around_a.iter().find(|hold| excludes(model, hold, b));
+    let second = || around_b.iter().find(|hold| excludes(model, hold, a));
+    let both = || {
+        around_a.iter().find(|x| {
+            let is_other = |y: &Hold| !is_one(x, y) && y.inst == x.inst;
+            around_b.iter().any(|y| is_other(y) && !(x.shared != 0 && y.shared != 0))
+        })
+    };
+    first().or_else(second).or_else(both).map(Enclosure::of)
+}
+
+/// A hold that one of `picks` comes after the beginning of, whose lock another holds, and before the end of
+/// which a third comes: it would have to have ended for the second, and cannot have for the third.
+pub fn unending(model: &Model<'_>, picks: &[Pick]) -> Option<(usize, usize, Enclosure)> {
+    let order = &model.order;
+    order.enclosing_any().iter().find_map(|hold| {
+        let late = picks.iter().position(|pick| order.before(pick.segment, hold.last))?;
+        let holder = picks.iter().position(|pick| excludes(model, hold, pick))?;
+        picks.iter().position(|pick| {
+            pick.thread != hold.thread && order.before(hold.first, pick.segment)
+        })?;
+        Some((holder, late, Enclosure::of(hold)))
+    })
+}
+
+fn is_one(a: &Hold, b: &Hold) -> bool {
+    (a.inst, a.thread, a.first) == (b.inst, b.thread, b.first)
+}
+
+/// Whether what `pick` holds cannot be held during the hold.
+fn excludes(model: &Model<'_>, hold: &Hold, pick: &Pick) -> bool {
+    pick.thread != hold.thread
+        && model
+            .trie
+            .held(pick.context.acquired)
+            .any(|(_, node)| node.inst == hold.inst && !(hold.shared != 0 && is_read(node.mode)))
+}

@@ -1,0 +1,280 @@
+//! What locks order by being held across an event that orders threads.
+//!
+//! A thread that holds A creates another: whatever the other does after it has acquired A itself, it does
+//! after the creator has released A, in every run. The same goes for barriers and semaphores, and for
+//! whoever learns of it through a third thread. So at every such event each lock held gets a [`Hold`], and
+//! what comes after the event awaits it. Of that no fast path knows: the release of a lock that has a hold
+//! is made a slow one, and the first acquisition in a new segment is one anyway. Either begins a new
+//! segment, and the reader draws the order between them.
+
+use lockwright_ledger::rows::{
+    Awaited, Class, Held, Hold, Segment, held_flag, lock_kind, mode, segment_kind,
+};
+
+use super::Acquire;
+use super::core::Core;
+use super::key::hash;
+use super::thread::{CLOSER, INCONSISTENT, LENT, ON_TRIAL, PASSING, PINNED, ThreadState};
+
+/// Holds that one thread awaits at most; of more, the order goes unrecorded.
+const MOST_AWAITED: usize = 16;
+
+/// Locks that get a hold at one event, the innermost.
+const MOST_LENT: u32 = 16;
+
+/// Lengths of chains of holds, each begun before the last one ended, that still order: a thread that goes
+/// along a list hand over hand is not to begin a segment at each step for ever.
+const MOST_LINKS: u32 = 8;
+
+/// Acquisitions that go unremembered because a hold of another lock of their class is awaited: with
+/// nothing held, what is remembered is the class, and would hide the lock that is awaited.
+const MOST_LOOKS: u32 = 64;
+
+impl Core {
+    /// The thread's segment ends in what others come after: the locks that it holds, and the holds that it
+    /// awaits itself, are awaited by them.
+    pub(super) fn hand_on(&mut self, thread: &mut ThreadState) {
+        self.hand_on_but(thread, 0, 0);
+    }
+
+    /// As [`Core::hand_on`], but for the lock at `but`; new holds have `links`.
+    fn hand_on_but(&mut self, thread: &mut ThreadState, but: u64, links: u32) {
+        self.pass_held(thread);
+        let mut list = thread.row.awaited;
+        let depth = thread.depth();
+        for i in depth.saturating_sub(MOST_LENT) + 1..=depth {
+            // SAFETY: up to depth.
+            let held = unsafe { thread.entry(i).read() };
+            let is_held = held.addr != 0 && held.flags & held_flag::IN_COND_WAIT == 0;
+            if !is_held || held.addr == but {
+                continue;
+            }
+            let hold = self.hold_of(thread, &held, links);
+            if hold == 0 {
+                continue;
+            }
+            // SAFETY: as above.
+            unsafe {
+                (*thread.entry(i)).flags |= LENT;
+                (*thread.entry(i)).recursion |= CLOSER;
+            }
+            list = self.awaited_too(hold, list);
+        }
+        if list != 0 {
+            self.writer.update::<Segment>(thread.segment(), |row| row.awaited = list);
+        }
+    }
+
+    /// The hold of a held lock, a new one if it has none. 0 if it is nothing that excludes others.
+    fn hold_of(&mut self, thread: &ThreadState, held: &Held, links: u32) -> u32 {
+        let key = hold_key(thread, held.inst);
+        if held.flags & LENT != 0
+            && let Some(hold) = self.holds.get(&self.writer, key)
+        {
+            return hold;
+        }
+        let kind = self.writer.get::<Class>(held.class).map_or(0, |class| class.kind);
+        if matches!(kind, lock_kind::RESOURCE | lock_kind::COMPLETION) || links > MOST_LINKS {
+            return 0;
+        }
+        let row = Hold {
+            inst: held.inst,
+            class: held.class,
+            shared: u32::from(is_shared(held.mode)),
+            thread: thread.id(),
+            first: thread.segment(),
+            links,
+            ..Hold::default()
+        };
+        let Some(hold) = self.writer.push(row) else { return 0 };
+        self.holds.insert(&mut self.writer, key, hold);
+        hold
+    }
+
+    fn awaited_too(&mut self, hold: u32, next: u32) -> u32 {
+        self.writer.push(Awaited { hold, next, ..Awaited::default() }).unwrap_or(next)
+    }
+
+    /// The holds of a list.
+    fn awaited(&self, mut list: u32) -> impl Iterator<Item = (u32, Hold)> {
+        core::iter::from_fn(move || {
+            let row = self.writer.get::<Awaited>(list)?;
+            list = row.next;
+            Some((row.hold, self.writer.get::<Hold>(row.hold).copied().unwrap_or_default()))
+        })
+        .take(MOST_AWAITED)
+    }
+
+    /// The thread's segment comes after segment `peer`: what was handed on there is awaited. If the thread
+    /// holds such a lock already, that hold has ended before it acquired it.
+    pub(super) fn comes_after(&mut self, thread: &mut ThreadState, peer: u32) {
+        let list = self.writer.get::<Segment>(peer).map_or(0, |segment| segment.awaited);
+        let mut new = [0; MOST_AWAITED];
+        let mut count = 0;
+        for (id, hold) in self.awaited(list) {
+            if hold.thread != thread.id()
+                && self.holds.get(&self.writer, self.passed_key(thread, id)).is_none()
+                && self.awaited(thread.row.awaited).all(|(other, _)| other != id)
+            {
+                new[count] = id;
+                count += 1;
+            }
+        }
+        // From the last to the first, so that the nearest come first.
+        for &id in new[..count].iter().rev() {
+            thread.row.awaited = self.awaited_too(id, thread.row.awaited);
+        }
+        if count == 0 {
+            return;
+        }
+        thread.row.awaited_looks = MOST_LOOKS;
+        for i in 1..=thread.depth() {
+            // SAFETY: up to depth.
+            let held = unsafe { thread.entry(i).read() };
+            if held.addr != 0 && self.is_awaited(thread, held.inst, held.mode) {
+                self.pass(thread, held.inst, held.mode);
+            }
+        }
+    }
+
+    fn is_awaited(&self, thread: &ThreadState, inst: u32, mode: u16) -> bool {
+        thread.row.awaited != 0
+            && self.awaited(thread.row.awaited).any(|(_, hold)| excludes(&hold, inst, mode))
+    }
+
+    /// Whether the lock about to be acquired is one of a hold that the thread awaits.
+    pub(super) fn awaits(&self, thread: &ThreadState, lock: &Acquire) -> bool {
+        self.is_awaited(thread, lock.ident.inst(), lock.mode)
+    }
+
+    /// Whether a hold of the lock's class is awaited, so that the lock's acquisition must not stand for all
+    /// of its class. Only so many times.
+    pub(super) fn awaits_class(&self, thread: &mut ThreadState, lock: &Acquire) -> bool {
+        if thread.row.awaited == 0 || thread.row.awaited_looks == 0 {
+            return false;
+        }
+        let awaits =
+            self.awaited(thread.row.awaited).any(|(_, hold)| hold.class == lock.ident.class());
+        thread.row.awaited_looks -= u32::from(awaits);
+        awaits
+    }
+
+    /// Before the thread acquires something more: what it holds has ended the holds that it awaited.
+    /// Returns whether it is in another segment now.
+    pub(super) fn pass_held(&mut self, thread: &mut ThreadState) -> bool {
+        if thread.row.awaited == 0 {
+            return false;
+        }
+        let mut passed = false;
+        for i in 1..=thread.depth() {
+            // SAFETY: up to depth.
+            let held = unsafe { &mut *thread.entry(i) };
+            if held.addr != 0 && held.flags & PASSING != 0 {
+                held.flags &= !PASSING;
+                held.recursion &= !closer(held.flags);
+                let (inst, mode) = (held.inst, held.mode);
+                self.pass(thread, inst, mode);
+                passed = true;
+            }
+        }
+        passed
+    }
+
+    /// The awaited holds of a lock have ended.
+    fn pass(&mut self, thread: &mut ThreadState, inst: u32, mode: u16) {
+        let mut list = 0;
+        let mut peers = [0; MOST_AWAITED];
+        let mut old = thread.row.awaited;
+        for peer in &mut peers {
+            let Some(&Awaited { hold: id, next, .. }) = self.writer.get::<Awaited>(old) else {
+                break;
+            };
+            old = next;
+            let hold = self.writer.get::<Hold>(id).copied().unwrap_or_default();
+            if excludes(&hold, inst, mode) {
+                let key = self.passed_key(thread, id);
+                self.holds.insert(&mut self.writer, key, id);
+                self.next_segment_of(thread, segment_kind::PASSED, 0, 0, id);
+                *peer = hold.last;
+            } else {
+                list = self.awaited_too(id, list);
+            }
+        }
+        thread.row.awaited = list;
+        for peer in peers.into_iter().filter(|&peer| peer != 0) {
+            self.comes_after(thread, peer);
+        }
+    }
+
+    /// Key of a hold that the thread has passed since it last came after another: not twice, as of two holds
+    /// each may have been handed on at the end of the other.
+    fn passed_key(&self, thread: &ThreadState, hold: u32) -> u64 {
+        let mut at = thread.segment();
+        while let Some(row) = self.writer.get::<Segment>(at)
+            && row.kind == segment_kind::PASSED
+        {
+            at = row.prev;
+        }
+        hash(&[u64::from(at) << 32 | u64::from(hold), 1])
+    }
+
+    /// The thread is about to release, for good or for a condition wait, a lock of which
+    /// [`ThreadState::orders`] says that others may come after that.
+    pub fn hands_over(&mut self, thread: &mut ThreadState, addr: u64) {
+        self.pass_held(thread);
+        let Some(i) = thread.find(addr) else { return };
+        // SAFETY: `find` gave a valid position.
+        let held = unsafe { &mut *thread.entry(i) };
+        if held.flags & LENT == 0 {
+            return;
+        }
+        held.flags &= !LENT;
+        held.recursion &= !closer(held.flags);
+        if let Some(hold) = self.holds.get(&self.writer, hold_key(thread, held.inst)) {
+            let last = thread.segment();
+            let links = self.writer.get::<Hold>(hold).map_or(0, |row| row.links);
+            self.writer.update::<Hold>(hold, |row| row.last = last);
+            self.hand_on_but(thread, addr, links + 1);
+            self.next_segment(thread, segment_kind::RELEASED, 0, 0);
+        }
+    }
+}
+
+impl ThreadState {
+    /// Whether giving up the held lock `addr` now is for [`Core::hands_over`] to know.
+    pub fn orders(&self, addr: u64) -> bool {
+        self.find(addr).is_some_and(|i| {
+            let held = &self.held()[i as usize - 1];
+            held.flags & (LENT | PASSING) != 0 && held.recursion & !CLOSER == 0
+        })
+    }
+
+    /// The reserved entry is of a lock that is awaited.
+    #[cold]
+    pub(super) fn mark_passing(&mut self) {
+        // SAFETY: the top is the reserved entry.
+        unsafe {
+            (*self.top()).flags |= PASSING;
+            (*self.top()).recursion |= CLOSER;
+        }
+    }
+}
+
+/// What is no longer needed of [`CLOSER`] by an entry with these flags.
+fn closer(flags: u16) -> u32 {
+    if flags & (LENT | PASSING | PINNED | INCONSISTENT | ON_TRIAL) == 0 { CLOSER } else { 0 }
+}
+
+fn is_shared(mode: u16) -> bool {
+    mode & (mode::READ | mode::READ_RECURSIVE) != 0
+}
+
+/// Whether nobody acquires the lock so during the hold.
+fn excludes(hold: &Hold, inst: u32, mode: u16) -> bool {
+    hold.inst == inst && inst != 0 && !(hold.shared != 0 && is_shared(mode))
+}
+
+/// Key of a thread's open hold of a lock.
+fn hold_key(thread: &ThreadState, inst: u32) -> u64 {
+    hash(&[u64::from(thread.id()) << 32 | u64::from(inst)])
+}
