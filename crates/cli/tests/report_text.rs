@@ -40,6 +40,7 @@ fn at(function: &str, file: &str, line: u32, column: u32) -> Frame {
         offset: 0x1200 + u64::from(line),
         function_offset: Some(0x20),
         inlined: false,
+        wraps: false,
     }
 }
 

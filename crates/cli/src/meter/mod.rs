@@ -1,6 +1,11 @@
-//! `lockwright meter`: what locks cost. [`model`] reads ledgers of lockmeter; every format shows the
-//! [`model::MeterReport`] that it makes of them.
+//! `lockwright meter`: what locks cost. [`model`] reads ledgers of lockmeter; every format, one file
+//! each, shows the [`model::MeterReport`] that it makes of them.
 
+pub mod folded;
+pub mod json;
 pub mod model;
+pub mod openmetrics;
+pub mod pprof;
+mod protobuf;
 pub mod text;
 pub mod view;

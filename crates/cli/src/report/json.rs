@@ -3,6 +3,8 @@
 use serde::Serialize;
 
 use crate::finding::{Finding, Kind, Process, Report, Summary};
+use crate::meter;
+use crate::meter::model::MeterReport;
 
 /// Value of `schema`.
 pub const SCHEMA: &str = "lockwright-report";
@@ -39,6 +41,9 @@ struct Document<'r> {
     summary: &'r Summary,
     processes: &'r [Process],
     findings: &'r [Finding],
+    /// Where the run was measured, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meter: Option<meter::json::Document<'r>>,
 }
 
 #[derive(Serialize)]
@@ -49,6 +54,11 @@ struct Tool {
 
 /// Renders the whole report, findings of every grade included; ends with a newline.
 pub fn render(report: &Report) -> String {
+    render_with(report, None)
+}
+
+/// As [`render`], with what was measured in the same run.
+pub fn render_with(report: &Report, metered: Option<&MeterReport>) -> String {
     let document = Document {
         schema: SCHEMA,
         version: VERSION,
@@ -56,6 +66,7 @@ pub fn render(report: &Report) -> String {
         summary: &report.summary,
         processes: &report.processes,
         findings: &report.findings,
+        meter: metered.map(meter::json::Document::new),
     };
     let mut text = serde_json::to_string_pretty(&document)
         .expect("strings and numbers under string keys always serialise");

@@ -1,7 +1,10 @@
 //! Reports of lockmeter, made of ledgers whose contents are known.
 
 mod example;
+mod exports;
 mod golden;
 mod ledger;
 mod model;
+#[path = "../schema/mod.rs"]
+mod schema;
 mod text;
