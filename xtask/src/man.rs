@@ -20,6 +20,8 @@ pub struct ManArgs {
 const PAGES: &[(&str, &Manual)] = &[
     ("", &manual::LOCKWRIGHT),
     ("check", &manual::CHECK),
+    ("meter", &manual::METER),
+    ("run", &manual::RUN),
     ("report", &manual::REPORT),
     ("demo", &manual::DEMO),
 ];

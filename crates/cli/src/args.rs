@@ -2,7 +2,9 @@
 //! [`crate::manual`].
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -10,11 +12,14 @@ use crate::error::exit;
 use crate::finding::Grade;
 use crate::listing::Listing;
 use crate::manual;
+use crate::meter::folded::Folded;
+use crate::meter::view::{Sort, View};
 
 /// The Linux kernel's locking tools for programs nobody has to rebuild.
 ///
-/// lockwright runs a program with its pthread locks watched, validates the order in which they are
-/// taken as the kernel's lockdep does, and reports deadlocks before they happen, with source lines.
+/// lockwright runs a program with its pthread locks watched. It validates the order in which they are
+/// taken as the kernel's lockdep does, and reports deadlocks before they happen, with source lines; and
+/// it measures, as the kernel's lockmeter did, which lock and which caller cost the time.
 #[derive(Debug, Parser)]
 #[command(name = "lockwright", version, arg_required_else_help = true, subcommand_required = true)]
 #[command(after_long_help = manual::LOCKWRIGHT.help())]
@@ -29,6 +34,8 @@ pub struct Cli {
 #[allow(missing_docs, reason = "a comment here would replace the one on the type in the help")]
 pub enum Command {
     Check(CheckArgs),
+    Meter(MeterArgs),
+    Run(BothArgs),
     Report(ReportArgs),
     Demo(DemoArgs),
     /// Prints the cost of an uncontended lock and unlock, in nanoseconds.
@@ -45,9 +52,49 @@ pub enum Command {
 #[command(override_usage = "lockwright check [OPTIONS] -- PROGRAM [ARGS]...")]
 #[command(after_long_help = manual::CHECK.help())]
 pub struct CheckArgs {
-    /// Where the report goes and what it decides.
+    /// Where the report goes.
     #[command(flatten)]
     pub output: OutputArgs,
+
+    /// What is found, and what that decides.
+    #[command(flatten)]
+    pub verdict: VerdictArgs,
+
+    /// How the program is run.
+    #[command(flatten)]
+    pub run: RunArgs,
+
+    /// What to do about deadlocks.
+    #[command(flatten)]
+    pub deadlock: DeadlockArgs,
+
+    /// The program to run, looked up in PATH, and its arguments.
+    #[arg(required = true, trailing_var_arg = true, help_heading = "Arguments")]
+    #[arg(value_name = "PROGRAM", value_hint = clap::ValueHint::CommandWithArguments)]
+    pub program: Vec<OsString>,
+}
+
+/// Run a program and measure its locks: which lock, which caller, held by whom, for how long.
+///
+/// Every acquisition is counted and every wait timed, at every place that takes a lock; each wait is charged
+/// to the holders that caused it. Condition, semaphore, barrier and join waits are measured too. The
+/// program's standard streams, signals and exit code pass through; the report follows on standard error
+/// when it ends. No validator runs: it costs less than `run`.
+#[derive(Debug, Args)]
+#[command(override_usage = "lockwright meter [OPTIONS] -- PROGRAM [ARGS]...")]
+#[command(after_long_help = manual::METER.help())]
+pub struct MeterArgs {
+    /// Where the report goes.
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    /// What it shows of the measurement.
+    #[command(flatten)]
+    pub view: ViewArgs,
+
+    /// What is measured.
+    #[command(flatten)]
+    pub metering: MeteringArgs,
 
     /// How the program is run.
     #[command(flatten)]
@@ -59,16 +106,66 @@ pub struct CheckArgs {
     pub program: Vec<OsString>,
 }
 
+/// Run a program with its locks both watched and measured: `check` and `meter` at once.
+///
+/// Both reports follow when it ends, what was found before what was measured. The exit code is that of
+/// `check`.
+#[derive(Debug, Args)]
+#[command(override_usage = "lockwright run [OPTIONS] -- PROGRAM [ARGS]...")]
+#[command(after_long_help = manual::RUN.help())]
+pub struct BothArgs {
+    /// Where the report goes.
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    /// What is found, and what that decides.
+    #[command(flatten)]
+    pub verdict: VerdictArgs,
+
+    /// What it shows of the measurement.
+    #[command(flatten)]
+    pub view: ViewArgs,
+
+    /// What is measured.
+    #[command(flatten)]
+    pub metering: MeteringArgs,
+
+    /// How the program is run.
+    #[command(flatten)]
+    pub run: RunArgs,
+
+    /// What to do about deadlocks.
+    #[command(flatten)]
+    pub deadlock: DeadlockArgs,
+
+    /// The program to run, looked up in PATH, and its arguments.
+    #[arg(required = true, trailing_var_arg = true, help_heading = "Arguments")]
+    #[arg(value_name = "PROGRAM", value_hint = clap::ValueHint::CommandWithArguments)]
+    pub program: Vec<OsString>,
+}
+
 /// Make the report from ledgers that were kept, or that a killed run left behind.
 ///
-/// Works on ledgers of programs that ended, crashed, were killed or still run. Binaries and their
-/// debug information are looked up where the program had them.
+/// Works on ledgers of programs that ended, crashed, were killed or still run, of `check`, `meter` or both.
+/// Binaries and their debug information are looked up where the program had them.
 #[derive(Debug, Args)]
 #[command(after_long_help = manual::REPORT.help())]
 pub struct ReportArgs {
-    /// Where the report goes and what it decides.
+    /// Where the report goes.
     #[command(flatten)]
     pub output: OutputArgs,
+
+    /// What is found, and what that decides.
+    #[command(flatten)]
+    pub verdict: VerdictArgs,
+
+    /// What it shows of the measurement.
+    #[command(flatten)]
+    pub view: ViewArgs,
+
+    /// Show the locks of a class one by one: where the run had --instances.
+    #[arg(long, help_heading = "Measurement")]
+    pub instances: bool,
 
     /// What to show in place of the report.
     #[command(flatten)]
@@ -87,16 +184,24 @@ pub struct ReportArgs {
 #[derive(Debug, Args)]
 #[command(after_long_help = manual::DEMO.help())]
 pub struct DemoArgs {
-    /// Where the report goes and what it decides.
+    /// Where the report goes.
     #[command(flatten)]
     pub output: OutputArgs,
+
+    /// What is found, and what that decides.
+    #[command(flatten)]
+    pub verdict: VerdictArgs,
 
     /// How the program is run.
     #[command(flatten)]
     pub run: RunArgs,
+
+    /// What to do about deadlocks.
+    #[command(flatten)]
+    pub deadlock: DeadlockArgs,
 }
 
-/// Where the report goes and what it decides.
+/// Where the report goes.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Report")]
 pub struct OutputArgs {
@@ -108,6 +213,15 @@ pub struct OutputArgs {
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub json: Option<PathBuf>,
 
+    /// Colour the report; `auto`: if it goes to a terminal and NO_COLOR is not set.
+    #[arg(long, visible_alias = "colour", value_name = "WHEN", value_enum, default_value_t = Colour::Auto)]
+    pub color: Colour,
+}
+
+/// What is found, and what that decides.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Findings")]
+pub struct VerdictArgs {
     /// Show findings of the grades guarded, ordered and single-thread too, not just their number.
     #[arg(long)]
     pub all: bool,
@@ -123,16 +237,120 @@ pub struct OutputArgs {
     /// Add lockdep's counters, under the names that the kernel's /proc/lockdep_stats has.
     #[arg(long)]
     pub stats: bool,
+}
 
-    /// Colour the report; `auto`: if it goes to a terminal and NO_COLOR is not set.
-    #[arg(long, visible_alias = "colour", value_name = "WHEN", value_enum, default_value_t = Colour::Auto)]
-    pub color: Colour,
+/// What a report shows of a measurement, and the other forms it takes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Measurement")]
+pub struct ViewArgs {
+    /// Show the first N classes of locks; 0: all.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub top: usize,
+
+    /// What comes first: the longest waits or holds in all, the most acquisitions, or the most contended.
+    #[arg(long, value_name = "BY", value_enum, default_value_t = Sort::Wait)]
+    pub sort: Sort,
+
+    /// Hide what is contended in less than PCT percent of its acquisitions.
+    #[arg(long, value_name = "PCT", default_value_t = 0.0)]
+    pub min_con: f64,
+
+    /// Hide what is held for less than PCT percent of the time.
+    #[arg(long, value_name = "PCT", default_value_t = 0.0)]
+    pub min_util: f64,
+
+    /// Also write waits or holds as folded stacks, for flame graphs: `wait=FILE` or `hold=FILE`.
+    #[arg(long, value_name = "WHAT=FILE", value_parser = folded)]
+    pub folded: Vec<(Folded, PathBuf)>,
+
+    /// Also write contentions and delays as a gzipped pprof profile, for `go tool pprof`.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub pprof: Option<PathBuf>,
+
+    /// Also write counters in the OpenMetrics text format, for Prometheus.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub openmetrics: Option<PathBuf>,
+}
+
+impl ViewArgs {
+    /// The view asked for.
+    pub fn view(&self, instances: bool) -> View {
+        View {
+            top: self.top,
+            sort: self.sort,
+            instances,
+            min_contended: self.min_con,
+            min_utilisation: self.min_util,
+        }
+    }
+}
+
+/// Reads `wait=FILE`.
+fn folded(text: &str) -> Result<(Folded, PathBuf), String> {
+    let (what, file) = text.split_once('=').ok_or("name what to fold and a file: wait=FILE")?;
+    Ok((Folded::from_str(what, false)?, file.into()))
+}
+
+/// What is measured.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Measurement")]
+pub struct MeteringArgs {
+    /// Which holds are timed: `exact`, every one; `sample` or `sample:N`, one in N (64) by chance, which is
+    /// cheaper; `off`, none. Acquisitions are counted and waits timed in any case.
+    #[arg(long, value_name = "HOW", default_value = "exact")]
+    pub hold: HoldTiming,
+
+    /// Keep the locks of a class apart, and show each. Takes more memory.
+    #[arg(long)]
+    pub instances: bool,
+}
+
+/// Which holds are timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HoldTiming {
+    /// Every one.
+    Exact,
+    /// One in so many, at random.
+    Sample(u32),
+    /// None.
+    Off,
+}
+
+/// One hold in so many is timed where the user does not say.
+const SAMPLE: u32 = 64;
+
+impl FromStr for HoldTiming {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "exact" => Ok(Self::Exact),
+            None if text == "off" => Ok(Self::Off),
+            None if text == "sample" => Ok(Self::Sample(SAMPLE)),
+            Some(("sample", n)) => match n.parse() {
+                // What the preload library reads: six digits.
+                Ok(n @ 2..=999_999) => Ok(Self::Sample(n)),
+                _ => Err(format!("`{n}` is no sampling distance: a number from 2 to 999999")),
+            },
+            _ => Err("one of exact, sample, sample:N, off".into()),
+        }
+    }
+}
+
+impl fmt::Display for HoldTiming {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exact => f.write_str("exact"),
+            Self::Sample(n) => write!(f, "sample:{n}"),
+            Self::Off => f.write_str("off"),
+        }
+    }
 }
 
 /// What to show in place of the report.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "In place of the report, to standard output or -o FILE")]
-#[group(multiple = false, conflicts_with_all = ["json", "stats"])]
+#[group(multiple = false, conflicts_with_all = ["json", "stats", "folded", "pprof", "openmetrics"])]
 pub struct ListingArgs {
     /// List the lock classes, as the kernel's /proc/lockdep: how many others follow (FD) and precede
     /// (BD) each, what signals mean to it, and what is taken while it is held.
@@ -178,7 +396,12 @@ pub struct RunArgs {
     /// malloc and free slower.
     #[arg(long)]
     pub track_allocations: bool,
+}
 
+/// What to do about deadlocks.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Run")]
+pub struct DeadlockArgs {
     /// What to do with a process that has really deadlocked, once that is reported.
     #[arg(long, value_name = "ACTION", value_enum, default_value_t = OnDeadlock::Kill)]
     pub on_deadlock: OnDeadlock,
@@ -227,7 +450,7 @@ mod tests {
     #[test]
     fn the_programs_options_are_its_own() {
         let args = check(&["--all", "--", "./server", "--all", "-o", "x", "--", "y"]);
-        assert!(args.output.all && args.output.output.is_none());
+        assert!(args.verdict.all && args.output.output.is_none());
         assert_eq!(args.program, ["./server", "--all", "-o", "x", "--", "y"]);
         // Without the separator too, from the program's name on.
         let args = check(&["./server", "--keep"]);
@@ -246,9 +469,32 @@ mod tests {
         let Command::Report(args) = report(&["--stats", "x.lwl"]).unwrap().command else {
             panic!()
         };
-        assert!(args.output.stats && args.listing.listing().is_none());
+        assert!(args.verdict.stats && args.listing.listing().is_none());
         assert!(report(&["--graph", "--chains", "x.lwl"]).is_err());
         assert!(report(&["--graph", "--json", "x.json", "x.lwl"]).is_err());
+    }
+
+    #[test]
+    fn holds_are_timed_as_asked() {
+        let hold = |text: &str| text.parse::<HoldTiming>().map(|timing| timing.to_string());
+        assert_eq!(hold("exact").unwrap(), "exact");
+        assert_eq!(hold("sample").unwrap(), "sample:64");
+        assert_eq!(hold("sample:1000").unwrap(), "sample:1000");
+        assert_eq!(hold("off").unwrap(), "off");
+        for wrong in ["sample:1", "sample:x", "sample:", "often", ""] {
+            assert!(hold(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_folded_is_named() {
+        let meter = |args: &[&str]| Cli::try_parse_from(["lockwright", "meter"].iter().chain(args));
+        let args = meter(&["--folded", "wait=a=b", "--folded", "hold=c", "true"]).unwrap();
+        let Command::Meter(args) = args.command else { panic!() };
+        let expected = [(Folded::Wait, "a=b".into()), (Folded::Hold, "c".into())];
+        assert_eq!(args.view.folded, expected);
+        assert!(meter(&["--folded", "wait", "true"]).is_err());
+        assert!(meter(&["--folded", "sleep=x", "true"]).is_err());
     }
 
     #[test]

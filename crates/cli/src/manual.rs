@@ -69,7 +69,7 @@ const RUN_ENVIRONMENT: &[Entry] = &[
     NO_COLOR,
     ("XDG_RUNTIME_DIR, TMPDIR", "Where ledgers go; see Files."),
     (
-        "LD_PRELOAD, LOCKWRIGHT_DIR, LOCKWRIGHT_ENGINES",
+        "LD_PRELOAD, LOCKWRIGHT_DIR, LOCKWRIGHT_ENGINES, LOCKWRIGHT_HOLD, LOCKWRIGHT_INSTANCES",
         "Set for the program. Libraries already in LD_PRELOAD stay, after lockwright's.",
     ),
 ];
@@ -85,6 +85,7 @@ const RUN_FILES: &[Entry] = &[
          killed lockwright left behind, the next one removes.",
     ),
     ("PID-*.lwl", "The ledger of one process: sparse, hence much smaller than it looks."),
+    ("cost.json", "With --keep: what measuring cost, for later reports."),
 ];
 
 /// `lockwright`.
@@ -99,9 +100,13 @@ pub const LOCKWRIGHT: Manual = Manual {
             "lockwright check --json locks.json -- make test",
             "The same in CI; all child processes are watched.",
         ),
+        (
+            "lockwright meter -- ./server --port 8080",
+            "Measure which lock and which caller cost the time.",
+        ),
     ],
     exit_status: &[
-        ("(the program's)", "check: the program's own, where nothing below applies."),
+        ("(the program's)", "check, meter, run: the program's own, where nothing below applies."),
         FINDING,
         USAGE,
         OWN_FAILURE,
@@ -133,17 +138,55 @@ pub const CHECK: Manual = Manual {
         ),
         ("lockwright check --keep -- ./server; lockwright report DIR", "Report later, or again."),
     ],
-    exit_status: &[
+    exit_status: &[PROGRAMS_OWN, FINDING, USAGE, OWN_FAILURE, NOT_RUNNABLE, NOT_FOUND],
+    environment: RUN_ENVIRONMENT,
+    files: RUN_FILES,
+};
+
+const PROGRAMS_OWN: Entry = (
+    "(the program's)",
+    "Where nothing below applies. If the program died of a signal, so does lockwright: a shell shows 128 + the signal's number.",
+);
+
+/// `lockwright meter`.
+pub const METER: Manual = Manual {
+    examples: &[
         (
-            "(the program's)",
-            "Where nothing below applies. If the program died of a signal, so does lockwright: a shell shows 128 + the signal's number.",
+            "lockwright meter -- ./server --port 8080",
+            "Locks by how long they were waited for, with callers and who held them meanwhile.",
         ),
-        FINDING,
-        USAGE,
-        OWN_FAILURE,
-        NOT_RUNNABLE,
-        NOT_FOUND,
+        (
+            "lockwright meter --hold=sample --top 3 -- ./server",
+            "Cheaper, and shorter: holds are timed by sampling.",
+        ),
+        (
+            "lockwright meter --instances --sort contended -- ./server",
+            "Which of many locks of one class are the hot ones.",
+        ),
+        (
+            "lockwright meter --pprof locks.pb.gz -- ./server; go tool pprof -http=: locks.pb.gz",
+            "Look at contention in pprof.",
+        ),
+        (
+            "lockwright meter --folded wait=wait.txt -- ./server; flamegraph.pl wait.txt > wait.svg",
+            "A flame graph of waits, in nanoseconds.",
+        ),
     ],
+    exit_status: &[PROGRAMS_OWN, USAGE, OWN_FAILURE, NOT_RUNNABLE, NOT_FOUND],
+    environment: RUN_ENVIRONMENT,
+    files: RUN_FILES,
+};
+
+/// `lockwright run`.
+pub const RUN: Manual = Manual {
+    examples: &[
+        ("lockwright run -- ./server --port 8080", "What could deadlock, and what locks cost."),
+        (
+            "lockwright run --json locks.json -- make test",
+            "One document for machines: the report of check, the measurement under `meter`.",
+        ),
+    ],
+    exit_status: &[PROGRAMS_OWN, FINDING, USAGE, OWN_FAILURE, NOT_RUNNABLE, NOT_FOUND],
     environment: RUN_ENVIRONMENT,
     files: RUN_FILES,
 };
@@ -158,6 +201,10 @@ pub const REPORT: Manual = Manual {
         (
             "lockwright report --all --json locks.json 4243-1f2e3d4c5b6a7988.lwl",
             "One process, all grades, for a machine.",
+        ),
+        (
+            "lockwright report --top 0 --sort hold --pprof locks.pb.gz DIR",
+            "What `meter` measured: all locks, the longest held first, and as a profile.",
         ),
         (
             "lockwright report --graph DIR | dot -Tsvg > locks.svg",

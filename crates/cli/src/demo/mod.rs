@@ -28,7 +28,7 @@ const PLACEHOLDER: &[u8] = env!("LOCKWRIGHT_DEMO_DIR").as_bytes();
 pub fn run(args: &DemoArgs) -> Result<Ending> {
     let around = Surroundings::current();
     let mut dir = RunDir::create(args.run.ledger_dir.as_deref(), &around)?;
-    let mut output = Output::open(&args.output)?;
+    let mut output = Output::open(&args.output)?.of(&args.verdict);
     let home = dir.executable_home(&around, fits).ok_or_else(|| {
         Error::new("no place to unpack the demo to")
             .help("name a directory on a file system mounted without noexec: --ledger-dir DIR")
@@ -39,7 +39,7 @@ pub fn run(args: &DemoArgs) -> Result<Ending> {
             .help("free some space there, or choose another place with --ledger-dir DIR")
     })?;
     let program = Program { argv: vec![file.clone().into()], file };
-    let checked = run::check(&program, &args.run, dir, &around, &mut output)?;
+    let checked = run::check(&program, &args.run, &args.deadlock, dir, &around, &mut output)?;
     let found = checked.report.as_ref().is_some_and(has_planted);
     if !found {
         output.warn(

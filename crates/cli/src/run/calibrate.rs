@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use super::engines::Engines;
 use super::preload::Preload;
 
 /// Interleaved rounds: enough for a median to shrug off a disturbance, few enough not to be felt.
@@ -21,14 +22,18 @@ const BATCH: u32 = 500;
 /// A round that takes longer is given up, and the calibration with it.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Nanoseconds that watching adds to one lock and unlock on this machine, now. `None` if it cannot
+/// Nanoseconds that `engines` add to one lock and unlock on this machine, now. `None` if it cannot
 /// be measured.
-pub fn cost(preload: &Preload, dir: &Path) -> Option<f64> {
+pub fn cost(preload: &Preload, engines: &Engines<'_>, dir: &Path) -> Option<f64> {
     let ledgers = dir.join("calibration");
     std::fs::create_dir(&ledgers).ok()?;
     let preload = preload.writing_to(ledgers.clone());
+    let watch = |command: &mut Command| {
+        preload.watch(command);
+        engines.tell(command);
+    };
     let rounds = (0..ROUNDS)
-        .map(|_| Some((round(Preload::leave_alone)?, round(|command| preload.watch(command))?)))
+        .map(|_| Some((round(Preload::leave_alone)?, round(watch)?)))
         .collect::<Option<Vec<_>>>();
     // Ledgers of these processes are nobody's business.
     let _ = std::fs::remove_dir_all(ledgers);

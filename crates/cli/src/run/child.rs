@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
+use super::engines::Engines;
 use super::inherited;
 use super::preload::Preload;
 use super::signals::Signals;
@@ -36,11 +37,11 @@ pub struct Child {
 const POLL_WITHOUT_PIDFD: Duration = Duration::from_millis(10);
 
 impl Child {
-    /// Starts the program with its locks watched.
+    /// Starts the program with its locks watched by `engines`.
     ///
     /// # Errors
     /// If exec fails.
-    pub fn spawn(program: &Program, preload: &Preload) -> Result<Self> {
+    pub fn spawn(program: &Program, preload: &Preload, engines: &Engines<'_>) -> Result<Self> {
         let signals = Signals::take()
             .map_err(|error| Error::new(format!("cannot prepare for signals: {error}")))?;
         let before = signals.before();
@@ -48,6 +49,7 @@ impl Child {
         let mut command = Command::new(&program.file);
         command.arg0(arg0).args(args);
         preload.watch(&mut command);
+        engines.tell(&mut command);
         // SAFETY: both functions are async-signal-safe and allocate nothing.
         unsafe {
             command.pre_exec(move || {

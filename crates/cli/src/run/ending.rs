@@ -3,7 +3,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-use crate::args::OutputArgs;
+use crate::args::VerdictArgs;
 use crate::finding::Report;
 
 /// The end of a lockwright process.
@@ -28,7 +28,7 @@ impl Ending {
 
     /// The end in view of what was found: the code for findings goes before the program's own.
     #[must_use]
-    pub fn with_findings(self, report: &Report, args: &OutputArgs) -> Self {
+    pub fn with_findings(self, report: &Report, args: &VerdictArgs) -> Self {
         let failing = report.findings.iter().any(|finding| finding.grade <= args.fail_on);
         if failing && args.exit_code != 0 { Self::Code(args.exit_code) } else { self }
     }
@@ -65,7 +65,6 @@ fn die_by(signal: i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Colour;
     use crate::finding::{Finding, Grade, Kind, Summary};
 
     fn report(grades: &[Grade]) -> Report {
@@ -84,16 +83,8 @@ mod tests {
         Report { summary: Summary::default(), processes: vec![], findings }
     }
 
-    fn args(fail_on: Grade, exit_code: u8) -> OutputArgs {
-        OutputArgs {
-            output: None,
-            json: None,
-            all: false,
-            stats: false,
-            fail_on,
-            exit_code,
-            color: Colour::Never,
-        }
+    fn args(fail_on: Grade, exit_code: u8) -> VerdictArgs {
+        VerdictArgs { all: false, stats: false, fail_on, exit_code }
     }
 
     #[test]

@@ -1,16 +1,22 @@
 //! Does what the command line says: one file per command, and one per thing they need.
 
+mod both;
 mod calibrate;
 mod check;
 mod child;
+mod cost_file;
 mod ending;
+mod engines;
+mod exports;
 mod inherited;
 mod live;
 mod load;
+mod meter;
 mod output;
 mod path_search;
 mod preload;
 mod report;
+mod session;
 mod signals;
 mod target;
 
@@ -28,6 +34,8 @@ use crate::demo;
 pub fn main() -> ! {
     let ending = match Cli::parse().command {
         Command::Check(args) => check::run(args),
+        Command::Meter(args) => meter::run(args),
+        Command::Run(args) => both::run(args),
         Command::Report(args) => report::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Calibrate => {

@@ -7,10 +7,13 @@ use std::path::Path;
 
 use lockwright_ledger::Ledger;
 
-use crate::args::{Colour, OutputArgs};
+use crate::args::{Colour, OutputArgs, VerdictArgs};
 use crate::error::{Error, Result, Severity};
 use crate::finding::Report;
 use crate::listing::{self, Listing};
+use crate::meter;
+use crate::meter::model::MeterReport;
+use crate::meter::view::View;
 use crate::report::{json, text};
 
 /// Width of a report that nobody reads on a terminal.
@@ -29,10 +32,14 @@ pub struct Output {
     message_colour: bool,
 }
 
+/// Somewhere to write to.
 #[derive(Debug)]
-enum Sink {
+pub enum Sink {
+    /// Standard error.
     Stderr,
+    /// Standard output.
     Stdout,
+    /// A file, and its path for messages.
     File(File, String),
 }
 
@@ -42,17 +49,26 @@ impl Output {
     /// # Errors
     /// If one cannot be created.
     pub fn open(args: &OutputArgs) -> Result<Self> {
-        let text =
-            args.output.as_deref().map_or(Ok(Sink::Stderr), |path| Sink::create(path, "-o"))?;
-        let json = args.json.as_deref().map(|path| Sink::create(path, "--json")).transpose()?;
+        let text = args
+            .output
+            .as_deref()
+            .map_or(Ok(Sink::Stderr), |path| Sink::create(path, "-o FILE"))?;
+        let json =
+            args.json.as_deref().map(|path| Sink::create(path, "--json FILE")).transpose()?;
         Ok(Self {
             colour: coloured(args.color, text.is_terminal()),
             message_colour: coloured(args.color, io::stderr().is_terminal()),
             text,
             json,
-            all: args.all,
-            stats: args.stats,
+            all: false,
+            stats: false,
         })
+    }
+
+    /// Shows as much of the findings as is asked for.
+    #[must_use]
+    pub fn of(self, args: &VerdictArgs) -> Self {
+        Self { all: args.all, stats: args.stats, ..self }
     }
 
     /// Whether the report shares standard error with the tool's messages.
@@ -71,6 +87,15 @@ impl Output {
             width: self.text.width().unwrap_or(FILE_WIDTH),
         };
         self.text.put(&text::render(report, &options))
+    }
+
+    /// Shows a measurement, after what was shown before.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn show_meter(&mut self, report: &MeterReport, view: View) -> Result<()> {
+        let options = meter::text::TextOptions { colour: self.colour, view };
+        self.text.add(&meter::text::render(report, &options))
     }
 
     /// Shows a listing in place of a report: it is what was asked for, so it goes to standard output.
@@ -92,26 +117,24 @@ impl Output {
         if !self.stats {
             return Ok(());
         }
-        let text = format!("\n{}", listing::render(Listing::Stats, ledgers));
-        match &mut self.text {
-            Sink::File(file, path) => {
-                file.write_all(text.as_bytes()).map_err(|error| unwritable(path, &error))
-            }
-            sink => sink.put(&text),
-        }
+        self.text.add(&format!("\n{}", listing::render(Listing::Stats, ledgers)))
     }
 
-    /// Writes the JSON, if it was asked for.
+    /// Writes the JSON, if it was asked for: of what was found, what was measured, or both.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn write_json(&mut self, report: &Report) -> Result<()> {
+    pub fn write_json(
+        &mut self,
+        found: Option<&Report>,
+        metered: Option<&MeterReport>,
+    ) -> Result<()> {
         let Some(sink) = &mut self.json else { return Ok(()) };
-        let mut json = json::render(report);
-        if !json.ends_with('\n') {
-            json.push('\n');
+        match (found, metered) {
+            (Some(found), metered) => sink.put(&json::render_with(found, metered)),
+            (None, Some(metered)) => sink.put(&meter::json::render(metered)),
+            (None, None) => Ok(()),
         }
-        sink.put(&json)
     }
 
     /// Tells an error that does not stop the tool.
@@ -148,7 +171,11 @@ fn coloured(choice: Colour, terminal: bool) -> bool {
 }
 
 impl Sink {
-    fn create(path: &Path, option: &str) -> Result<Self> {
+    /// Opens the file of an option that is used so.
+    ///
+    /// # Errors
+    /// If it cannot be created.
+    pub fn create(path: &Path, usage: &str) -> Result<Self> {
         if path == Path::new("-") {
             return Ok(Self::Stdout);
         }
@@ -156,7 +183,7 @@ impl Sink {
         match File::create(path) {
             Ok(file) => Ok(Self::File(file, shown)),
             Err(error) => Err(Error::new(format!("cannot write {shown}: {error}"))
-                .help(format!("name a writable file: {option} FILE"))),
+                .help(format!("name a writable file: {usage}"))),
         }
     }
 
@@ -182,15 +209,37 @@ impl Sink {
     }
 
     fn put(&mut self, text: &str) -> Result<()> {
+        self.put_bytes(text.as_bytes())
+    }
+
+    /// Writes `bytes`, in place of what a file had before.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn put_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        if let Self::File(file, path) = self {
+            return replace(file, bytes).map_err(|error| unwritable(path, &error));
+        }
+        self.add_bytes(bytes)
+    }
+
+    /// Writes after what was written before.
+    fn add(&mut self, text: &str) -> Result<()> {
+        self.add_bytes(text.as_bytes())
+    }
+
+    fn add_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         match self {
-            Self::Stderr => tell(text),
+            // If these are closed, nobody wants to know.
+            Self::Stderr => {
+                let _ = io::stderr().write_all(bytes);
+            }
             Self::Stdout => {
                 let mut out = io::stdout().lock();
-                // As with standard error.
-                let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+                let _ = out.write_all(bytes).and_then(|()| out.flush());
             }
             Self::File(file, path) => {
-                replace(file, text).map_err(|error| unwritable(path, &error))?;
+                file.write_all(bytes).map_err(|error| unwritable(path, &error))?;
             }
         }
         Ok(())
@@ -202,12 +251,12 @@ fn unwritable(path: &str, error: &io::Error) -> Error {
         .help("with --keep the ledgers stay, for `lockwright report`")
 }
 
-/// Makes `text` the contents of the file; of a pipe or device, adds it.
-fn replace(file: &mut File, text: &str) -> io::Result<()> {
+/// Makes `bytes` the contents of the file; of a pipe or device, adds them.
+fn replace(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     use io::Seek;
     if file.metadata()?.is_file() {
         file.set_len(0)?;
         file.rewind()?;
     }
-    file.write_all(text.as_bytes())
+    file.write_all(bytes)
 }

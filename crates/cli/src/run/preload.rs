@@ -21,8 +21,6 @@ static LIBRARY: &[u8] = include_bytes!(env!("LOCKWRIGHT_PRELOAD_SO"));
 pub struct Preload {
     library: PathBuf,
     ledgers: PathBuf,
-    /// Allocations are tracked.
-    allocations: bool,
     /// Keeps the library alive where it is in memory only.
     _memory: Option<File>,
 }
@@ -41,39 +39,27 @@ impl Preload {
                 Error::new(format!("cannot write {}: {error}", library.display()))
                     .help("free some space there, or choose another place with --ledger-dir DIR")
             })?;
-            return Ok(Self { library, ledgers, allocations: false, _memory: None });
+            return Ok(Self { library, ledgers, _memory: None });
         }
         let memory = in_memory().map_err(|error| {
             Error::new(format!("no place for lockwright's preload library: {error}"))
                 .help("name a directory on a file system mounted without noexec: --ledger-dir DIR")
         })?;
         let library = format!("/proc/{}/fd/{}", std::process::id(), memory.as_raw_fd()).into();
-        Ok(Self { library, ledgers, allocations: false, _memory: Some(memory) })
-    }
-
-    /// Has it track allocations too, or not.
-    #[must_use]
-    pub fn tracking_allocations(self, allocations: bool) -> Self {
-        Self { allocations, ..self }
+        Ok(Self { library, ledgers, _memory: Some(memory) })
     }
 
     /// The same library with another directory for the ledgers.
     pub fn writing_to(&self, ledgers: PathBuf) -> Preload {
-        Self { library: self.library.clone(), ledgers, allocations: false, _memory: None }
+        Self { library: self.library.clone(), ledgers, _memory: None }
     }
 
-    /// Has `command` run with its locks watched.
+    /// Has `command` run with the library in it; what that does there, [`super::engines`] tells it.
     pub fn watch(&self, command: &mut Command) {
         let before = std::env::var_os("LD_PRELOAD").unwrap_or_default();
         command
             .env("LD_PRELOAD", preload_list(Some(&self.library), &before))
-            .env("LOCKWRIGHT_DIR", &self.ledgers)
-            .env("LOCKWRIGHT_ENGINES", "lockdep");
-        // Whatever an outer lockwright wants.
-        match self.allocations {
-            true => command.env("LOCKWRIGHT_TRACK_ALLOCATIONS", "1"),
-            false => command.env_remove("LOCKWRIGHT_TRACK_ALLOCATIONS"),
-        };
+            .env("LOCKWRIGHT_DIR", &self.ledgers);
     }
 
     /// Has `command` run without, whatever this process runs under.

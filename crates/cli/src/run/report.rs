@@ -1,14 +1,16 @@
-//! `lockwright report`: the report of ledgers that are there already.
+//! `lockwright report`: the reports of ledgers that are there already.
 
-use std::io::IsTerminal;
+use lockwright_ledger::Ledger;
+use lockwright_ledger::layout::engines;
 
 use super::ending::Ending;
-use super::load;
+use super::exports::Exports;
 use super::output::Output;
+use super::{check, cost_file, load};
 use crate::args::ReportArgs;
 use crate::error::Result;
-use crate::progress::{Bar, Progress, Silent};
-use crate::{analysis, listing};
+use crate::listing;
+use crate::meter::model;
 
 /// Runs the command.
 ///
@@ -16,7 +18,8 @@ use crate::{analysis, listing};
 /// If no ledger can be read, or the report not be written.
 pub fn run(args: &ReportArgs) -> Result<Ending> {
     let paths = load::expand(&args.ledgers)?;
-    let mut output = Output::open(&args.output)?;
+    let mut output = Output::open(&args.output)?.of(&args.verdict);
+    let mut exports = Exports::open(&args.view)?;
     let (ledgers, mut errors) = load::open_all(&paths);
     if ledgers.is_empty()
         && let Some(error) = errors.pop()
@@ -29,12 +32,28 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
         output.list(&listing::render(listing, &ledgers))?;
         return Ok(Ending::Code(0));
     }
-    let progress: Box<dyn Progress> =
-        if std::io::stderr().is_terminal() { Box::new(Bar::new()) } else { Box::new(Silent) };
-    let report = analysis::analyse(&ledgers, &*progress);
-    drop(progress);
-    output.write_json(&report)?;
-    output.show(&report)?;
-    output.add_stats(&ledgers)?;
-    Ok(Ending::Code(0).with_findings(&report, &args.output))
+    let measured = ledgers.iter().any(model::is_metered).then(|| {
+        let mut report = model::build(&ledgers);
+        report.cost = cost_file::Known::read(&args.ledgers).map(|known| known.cost(&report));
+        report
+    });
+    let found = ledgers.iter().any(is_checked).then(|| check::find(&ledgers));
+    output.write_json(found.as_ref(), measured.as_ref())?;
+    if let Some(found) = &found {
+        output.show(found)?;
+        output.add_stats(&ledgers)?;
+    }
+    if let Some(measured) = &measured {
+        output.show_meter(measured, args.view.view(args.instances))?;
+        exports.write(measured)?;
+    }
+    let own = Ending::Code(0);
+    Ok(found.map_or(own, |found| own.with_findings(&found, &args.verdict)))
+}
+
+/// Whether the validator wrote the ledger; of a ledger without any engine it reports that there is
+/// nothing.
+fn is_checked(ledger: &Ledger) -> bool {
+    let wrote = ledger.header().engines;
+    wrote & engines::LOCKDEP != 0 || wrote & engines::LOCKMETER == 0
 }

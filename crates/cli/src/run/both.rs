@@ -1,0 +1,49 @@
+//! `lockwright run`: watch and measure at once.
+
+use super::check::{self, Checked};
+use super::ending::Ending;
+use super::engines::Engines;
+use super::exports::Exports;
+use super::meter;
+use super::output::Output;
+use super::session::{self, Plan, Session};
+use crate::args::BothArgs;
+use crate::error::Result;
+use crate::ledger_dir::{RunDir, Surroundings};
+
+/// Runs the command.
+///
+/// # Errors
+/// If the program cannot be run, or not be watched.
+pub fn run(args: BothArgs) -> Result<Ending> {
+    let program = session::find(args.program)?;
+    let around = Surroundings::current();
+    let dir = RunDir::create(args.run.ledger_dir.as_deref(), &around)?;
+    let mut output = Output::open(&args.output)?.of(&args.verdict);
+    let mut exports = Exports::open(&args.view)?;
+    let plan = Plan {
+        program: &program,
+        engines: Engines {
+            lockdep: true,
+            lockmeter: Some(&args.metering),
+            allocations: args.run.track_allocations,
+        },
+        args: &args.run,
+        on_deadlock: args.deadlock.on_deadlock,
+    };
+    let session = Session::run(plan, dir, &around, &mut output)?;
+    let mut checked = Checked { report: None, status: session.status };
+    if !session.ledgers.is_empty() {
+        let pair_ns = session.pair_ns();
+        let mut found = check::find(&session.ledgers);
+        check::add_cost(&mut found, pair_ns);
+        let measured = meter::measure(&session, pair_ns);
+        output.write_json(Some(&found), Some(&measured))?;
+        check::show(&found, &session, &mut output)?;
+        output.show_meter(&measured, args.view.view(args.metering.instances))?;
+        exports.write(&measured)?;
+        checked.report = Some(found);
+    }
+    session.end(&output);
+    Ok(checked.ending(&args.verdict))
+}

@@ -1,0 +1,74 @@
+//! What measuring cost, kept beside the ledgers: only at the end of the run can it be measured.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::meter::model::{Cost, MeterReport};
+
+/// The file's name in the run's directory.
+const NAME: &str = "cost.json";
+
+/// What is known at the end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Known {
+    /// As [`Cost::pair_ns`].
+    pub pair_ns: f64,
+    /// As [`Cost::program_cpu_ns`].
+    pub program_cpu_ns: Option<f64>,
+}
+
+impl Known {
+    /// The cost of what `report` counts.
+    pub fn cost(&self, report: &MeterReport) -> Cost {
+        let cpu_ns = self.pair_ns * report.total().acquisitions as f64;
+        Cost { pair_ns: self.pair_ns, cpu_ns, program_cpu_ns: self.program_cpu_ns }
+    }
+
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// If that fails.
+    pub fn write(&self, dir: &Path) -> io::Result<()> {
+        fs::write(dir.join(NAME), serde_json::to_string(self)? + "\n")
+    }
+
+    /// What is known of the run that the user's arguments name: one directory with all its ledgers, or
+    /// ledgers of one directory, of which only the cost of a pair holds.
+    pub fn read(arguments: &[PathBuf]) -> Option<Self> {
+        let (first, rest) = arguments.split_first()?;
+        let is_run = first.is_dir();
+        let dir = if is_run { first.as_path() } else { first.parent()? };
+        if rest.iter().any(|other| is_run || other.parent() != Some(dir)) {
+            return None;
+        }
+        let known: Self = serde_json::from_slice(&fs::read(dir.join(NAME)).ok()?).ok()?;
+        let is_plausible = known.pair_ns.is_finite() && known.pair_ns >= 0.0;
+        let program_cpu_ns = known.program_cpu_ns.filter(|_| is_run);
+        is_plausible.then_some(Self { program_cpu_ns, ..known })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kept_run_knows_its_cost() {
+        let dir = std::env::temp_dir().join(format!("lockwright-test-cost-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let known = Known { pair_ns: 31.5, program_cpu_ns: Some(2e9) };
+        known.write(&dir).unwrap();
+        assert_eq!(Known::read(std::slice::from_ref(&dir)), Some(known));
+        let part = Some(Known { program_cpu_ns: None, ..known });
+        assert_eq!(Known::read(&[dir.join("1.lwl"), dir.join("2.lwl")]), part);
+        assert_eq!(Known::read(&[dir.clone(), dir.clone()]), None, "two runs");
+        assert_eq!(Known::read(&[dir.join("1.lwl"), "other/2.lwl".into()]), None);
+        fs::write(dir.join(NAME), "{\"pair_ns\": -1}").unwrap();
+        assert_eq!(Known::read(std::slice::from_ref(&dir)), None);
+        fs::remove_dir_all(&dir).unwrap();
+        assert_eq!(Known::read(&[dir]), None);
+    }
+}

@@ -1,0 +1,75 @@
+//! Which engines the preload library is to run in the program, and how.
+
+use std::process::Command;
+
+use crate::args::MeteringArgs;
+
+/// The engines of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Engines<'a> {
+    /// The validator.
+    pub lockdep: bool,
+    /// The lock statistics.
+    pub lockmeter: Option<&'a MeteringArgs>,
+    /// Where memory is allocated is tracked, for the names of locks in it.
+    pub allocations: bool,
+}
+
+impl Engines<'_> {
+    /// Tells the library in `command`, whatever an outer lockwright told this process.
+    pub fn tell(&self, command: &mut Command) {
+        let names: Vec<&str> =
+            [self.lockdep.then_some("lockdep"), self.lockmeter.is_some().then_some("lockmeter")]
+                .into_iter()
+                .flatten()
+                .collect();
+        command.env("LOCKWRIGHT_ENGINES", names.join(","));
+        command.env_remove("LOCKWRIGHT_HOLD").env_remove("LOCKWRIGHT_INSTANCES");
+        match self.allocations {
+            true => command.env("LOCKWRIGHT_TRACK_ALLOCATIONS", "1"),
+            false => command.env_remove("LOCKWRIGHT_TRACK_ALLOCATIONS"),
+        };
+        if let Some(args) = self.lockmeter {
+            command.env("LOCKWRIGHT_HOLD", args.hold.to_string());
+            if args.instances {
+                command.env("LOCKWRIGHT_INSTANCES", "1");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::HoldTiming;
+
+    #[test]
+    fn the_library_is_told_all_it_has_to_know() {
+        let told = |engines: Engines<'_>| {
+            let mut command = Command::new("true");
+            engines.tell(&mut command);
+            let text = |value: Option<&std::ffi::OsStr>| value?.to_str().map(str::to_owned);
+            command
+                .get_envs()
+                .map(|(name, value)| (name.to_str().unwrap().to_owned(), text(value)))
+                .collect::<Vec<_>>()
+        };
+        let pair = |name: &str, value: Option<&str>| (name.to_owned(), value.map(str::to_owned));
+        let metering = MeteringArgs { hold: HoldTiming::Sample(9), instances: true };
+        let both = told(Engines { lockdep: true, lockmeter: Some(&metering), allocations: true });
+        let expected = [
+            pair("LOCKWRIGHT_ENGINES", Some("lockdep,lockmeter")),
+            pair("LOCKWRIGHT_HOLD", Some("sample:9")),
+            pair("LOCKWRIGHT_INSTANCES", Some("1")),
+            pair("LOCKWRIGHT_TRACK_ALLOCATIONS", Some("1")),
+        ];
+        assert_eq!(both, expected);
+        let expected = [
+            pair("LOCKWRIGHT_ENGINES", Some("lockdep")),
+            pair("LOCKWRIGHT_HOLD", None),
+            pair("LOCKWRIGHT_INSTANCES", None),
+            pair("LOCKWRIGHT_TRACK_ALLOCATIONS", None),
+        ];
+        assert_eq!(told(Engines { lockdep: true, lockmeter: None, allocations: false }), expected);
+    }
+}

@@ -1,0 +1,47 @@
+//! The measurement in formats for other tools, each to a file of its own.
+
+use crate::args::ViewArgs;
+use crate::error::Result;
+use crate::meter::model::MeterReport;
+use crate::meter::{folded, openmetrics, pprof};
+
+use super::output::Sink;
+
+/// What makes a format's bytes.
+type Render = Box<dyn Fn(&MeterReport) -> Vec<u8>>;
+
+/// Files that were asked for; opened before the program runs, as the report's.
+pub struct Exports {
+    files: Vec<(Sink, Render)>,
+}
+
+impl Exports {
+    /// Opens the files.
+    ///
+    /// # Errors
+    /// If one cannot be created.
+    pub fn open(args: &ViewArgs) -> Result<Self> {
+        let mut files: Vec<(Sink, Render)> = Vec::new();
+        for (what, path) in &args.folded {
+            let what = *what;
+            let render: Render = Box::new(move |report| folded::render(report, what).into_bytes());
+            files.push((Sink::create(path, "--folded WHAT=FILE")?, render));
+        }
+        if let Some(path) = &args.pprof {
+            files.push((Sink::create(path, "--pprof FILE")?, Box::new(pprof::render)));
+        }
+        if let Some(path) = &args.openmetrics {
+            let render: Render = Box::new(|report| openmetrics::render(report).into_bytes());
+            files.push((Sink::create(path, "--openmetrics FILE")?, render));
+        }
+        Ok(Self { files })
+    }
+
+    /// Writes them all.
+    ///
+    /// # Errors
+    /// If one cannot be written.
+    pub fn write(&mut self, report: &MeterReport) -> Result<()> {
+        self.files.iter_mut().try_for_each(|(sink, render)| sink.put_bytes(&render(report)))
+    }
+}

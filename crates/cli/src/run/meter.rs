@@ -1,0 +1,59 @@
+//! `lockwright meter`: run, measure, report.
+
+use super::cost_file;
+use super::ending::Ending;
+use super::engines::Engines;
+use super::exports::Exports;
+use super::output::Output;
+use super::session::{self, Plan, Session};
+use crate::args::{MeterArgs, OnDeadlock};
+use crate::error::Result;
+use crate::ledger_dir::{RunDir, Surroundings};
+use crate::meter::model::{self, MeterReport};
+
+/// Runs the command.
+///
+/// # Errors
+/// If the program cannot be run, or not be measured.
+pub fn run(args: MeterArgs) -> Result<Ending> {
+    let program = session::find(args.program)?;
+    let around = Surroundings::current();
+    let dir = RunDir::create(args.run.ledger_dir.as_deref(), &around)?;
+    let mut output = Output::open(&args.output)?;
+    let mut exports = Exports::open(&args.view)?;
+    let plan = Plan {
+        program: &program,
+        engines: Engines {
+            lockdep: false,
+            lockmeter: Some(&args.metering),
+            allocations: args.run.track_allocations,
+        },
+        args: &args.run,
+        // Nobody looks for any.
+        on_deadlock: OnDeadlock::Report,
+    };
+    let session = Session::run(plan, dir, &around, &mut output)?;
+    let ending = Ending::of_program(session.status);
+    if !session.ledgers.is_empty() {
+        let measured = measure(&session, session.pair_ns());
+        output.write_json(None, Some(&measured))?;
+        output.show_meter(&measured, args.view.view(args.metering.instances))?;
+        exports.write(&measured)?;
+    }
+    session.end(&output);
+    Ok(ending)
+}
+
+/// What was measured, and at what cost, which is left beside ledgers that are kept.
+pub fn measure(session: &Session<'_>, pair_ns: Option<f64>) -> MeterReport {
+    let mut report = model::build(&session.ledgers);
+    if let Some(pair_ns) = pair_ns {
+        let known = cost_file::Known { pair_ns, program_cpu_ns: Some(session.cpu_ns) };
+        report.cost = Some(known.cost(&report));
+        if session.is_kept() {
+            // Without it, a later report merely does not know.
+            let _ = known.write(session.dir.path());
+        }
+    }
+    report
+}

@@ -1,0 +1,182 @@
+//! One run of a program with engines in it: from its start to its end, and what it left behind.
+
+use std::ffi::OsString;
+use std::mem::MaybeUninit;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use lockwright_ledger::Ledger;
+
+use super::child::{Child, Program};
+use super::engines::Engines;
+use super::live::Deadlocks;
+use super::output::Output;
+use super::preload::Preload;
+use super::{calibrate, load, path_search, target};
+use crate::args::{OnDeadlock, RunArgs};
+use crate::error::{Error, Result};
+use crate::ledger_dir::{self, RunDir, Surroundings};
+
+/// How often the ledgers are looked at for deadlocks: soon enough for whoever watches, rare enough to
+/// take no measurable time.
+const POLL: Duration = Duration::from_millis(100);
+
+/// Finds the program that a command line names, and refuses what cannot be watched.
+///
+/// # Errors
+/// If there is none, or it cannot be watched.
+pub fn find(argv: Vec<OsString>) -> Result<Program> {
+    let path = std::env::var_os("PATH");
+    let file = path_search::find(&argv[0], path.as_deref())?;
+    target::check(&file)?;
+    Ok(Program { file, argv })
+}
+
+/// What is to be run, and how.
+pub struct Plan<'a> {
+    /// The program.
+    pub program: &'a Program,
+    /// What watches it.
+    pub engines: Engines<'a>,
+    /// How it is run.
+    pub args: &'a RunArgs,
+    /// What to do with a process that has deadlocked.
+    pub on_deadlock: OnDeadlock,
+}
+
+/// A program that has ended.
+pub struct Session<'a> {
+    plan: Plan<'a>,
+    /// How it ended.
+    pub status: ExitStatus,
+    /// The ledgers that it left; none if it failed by itself before it could be watched.
+    pub ledgers: Vec<Ledger>,
+    /// Deadlocks seen while it ran.
+    pub deadlocks: Deadlocks,
+    /// CPU time that it and its children took, the tool's part included, ns.
+    pub cpu_ns: f64,
+    /// Where its ledgers are.
+    pub dir: RunDir,
+    paths: Vec<PathBuf>,
+    preload: Preload,
+}
+
+impl<'a> Session<'a> {
+    /// Runs the program to its end.
+    ///
+    /// # Errors
+    /// If it cannot be run, or ended well but was not watched.
+    pub fn run(
+        plan: Plan<'a>,
+        mut dir: RunDir,
+        around: &Surroundings,
+        output: &mut Output,
+    ) -> Result<Self> {
+        let preload = Preload::unpack(&mut dir, around)?;
+        let mut deadlocks = Deadlocks::default();
+        let cpu_before = cpu_of_children_ns();
+        let mut child = Child::spawn(plan.program, &preload, &plan.engines)?;
+        let status = loop {
+            let ended = child
+                .wait(POLL)
+                .map_err(|error| Error::new(format!("cannot wait for the program: {error}")))?;
+            if let Some(status) = ended {
+                break status;
+            }
+            for ledger in deadlocks.poll(dir.path()) {
+                deadlocks.handle(&ledger, child.pid(), plan.on_deadlock, output)?;
+            }
+            deadlocks.follow_up(output);
+        };
+        let cpu_ns = cpu_of_children_ns() - cpu_before;
+        // From here on Ctrl-C is for lockwright.
+        drop(child);
+
+        let paths = ledger_dir::ledgers_in(dir.path()).map_err(|error| {
+            Error::new(format!("cannot read {}: {error}", dir.path().display()))
+        })?;
+        let ledgers = open_ledgers(plan.program, status, &paths, output)?;
+        Ok(Self { plan, status, ledgers, deadlocks, cpu_ns, dir, paths, preload })
+    }
+
+    /// What watching adds to one lock and unlock, ns; `None` if it cannot be measured.
+    pub fn pair_ns(&self) -> Option<f64> {
+        calibrate::cost(&self.preload, &self.plan.engines, self.dir.path())
+    }
+
+    /// Keeps, leaves or gives up the run's directory.
+    pub fn end(mut self, output: &Output) {
+        let running = ledger_dir::watched_in(self.dir.path());
+        let shown = self.dir.path().display().to_string();
+        if !running.is_empty() {
+            let pids: Vec<_> = running.iter().map(u32::to_string).collect();
+            output.note(
+                &Error::new(format!("still running, and still watched: process {}", pids.join(", ")))
+                    .help(format!("`lockwright report {shown}` reports them, until lockwright runs again after their end")),
+            );
+        }
+        if self.plan.args.keep {
+            for path in self.paths.iter().filter(|path| ledger_dir::writer_of(path).is_none()) {
+                if let Ok(ledger) = Ledger::open(path) {
+                    // As it is, the file works too.
+                    let _ = ledger_dir::trim(path, ledger.header().used);
+                }
+            }
+            if running.is_empty() {
+                self.preload.remove();
+            }
+            self.dir.keep();
+            output.note(
+                &Error::new(format!("ledgers kept in {shown}"))
+                    .help(format!("`lockwright report {shown}`")),
+            );
+        } else if !running.is_empty() {
+            self.dir.abandon();
+        }
+    }
+
+    /// Whether its ledgers outlive it.
+    pub fn is_kept(&self) -> bool {
+        self.plan.args.keep
+    }
+}
+
+/// The ledgers of a run; none if the program failed by itself before it left any.
+fn open_ledgers(
+    program: &Program,
+    status: ExitStatus,
+    paths: &[PathBuf],
+    output: &Output,
+) -> Result<Vec<Ledger>> {
+    let (ledgers, mut errors) = load::open_all(paths);
+    if ledgers.is_empty() {
+        let error = errors.pop().unwrap_or_else(|| unwatched(program));
+        // A program that failed has said why, and how it ended matters more than this.
+        if status.success() {
+            return Err(error);
+        }
+        output.warn(&error);
+    }
+    errors.iter().for_each(|error| output.warn(error));
+    Ok(ledgers)
+}
+
+fn unwatched(program: &Program) -> Error {
+    Error::new(format!("`{}` left no ledger: nothing was watched", program.argv[0].display()))
+        .note("the preload library did not come to run in it, or could not create its ledger")
+        .help("if it is a script or launcher: does it clear the environment (LD_PRELOAD, LOCKWRIGHT_DIR), or start a static or setuid program?")
+        .help("if it runs in a sandbox or container: name a directory that exists there too, with --ledger-dir DIR")
+}
+
+/// CPU time of all children, and theirs, that were waited for so far.
+fn cpu_of_children_ns() -> f64 {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: room for the answer; zeroed it is a valid one if the call should fail.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    let ns = |time: libc::timeval| time.tv_sec as f64 * 1e9 + time.tv_usec as f64 * 1e3;
+    ns(usage.ru_utime) + ns(usage.ru_stime)
+}
