@@ -12,15 +12,15 @@ use crate::report::text::stack::shorten;
 const MOST_LOCKS: usize = 3;
 
 /// Holders, and waiters, that a matrix has; the rest are summed up.
-const MOST_HOLDERS: usize = 4;
+const MOST_HOLDERS: usize = 3;
 const MOST_WAITERS: usize = 8;
 
 /// Things that a holder waited for.
 const MOST_NESTED: usize = 4;
 
 /// Width of the column of waiters, and of one holder's.
-const WAITER: usize = 44;
-const HOLDER: usize = 15;
+const WAITER: usize = 38;
+const HOLDER: usize = 14;
 
 /// A lock that was waited for less than this part of all waits needs no matrix.
 const LEAST_SHARE: f64 = 0.01;
@@ -67,7 +67,7 @@ fn write_lock(page: &mut Page<'_>, lock: &Lock) {
     let name = |(i, holder): (usize, &Holder)| match holder {
         Holder::Site(_) => letters[i].clone(),
         Holder::Rest => "others".to_owned(),
-        Holder::Nobody => "(waking up)".to_owned(),
+        Holder::Nobody => "nobody".to_owned(),
     };
     let titles: String =
         holders.iter().enumerate().map(name).map(|name| format!("{name:>HOLDER$}")).collect();
@@ -101,6 +101,9 @@ fn write_lock(page: &mut Page<'_>, lock: &Lock) {
         if let Holder::Site(site) = holder {
             write_holder(page, letter, &lock.sites[*site]);
         }
+    }
+    if holders.contains(&Holder::Nobody) {
+        page.line("  nobody: the lock was free and the waiter being woken, or it is not known who held it");
     }
 }
 
