@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::Page;
 use super::format::{percent, time};
-use super::{Page, quoted};
 use crate::meter::model::{At, Lock, Site, WaitKind};
 use crate::meter::view::Selection;
-use crate::report::text::stack::shorten;
+use crate::report::text::words::plain;
+use crate::symbolize::wrapper::own_frames;
 
 /// Locks that get a matrix.
 const MOST_LOCKS: usize = 3;
@@ -17,6 +18,9 @@ const MOST_WAITERS: usize = 8;
 
 /// Things that a holder waited for.
 const MOST_NESTED: usize = 4;
+
+/// The least part of a hold worth a line.
+const LEAST_NESTED: f64 = 0.001;
 
 /// Width of the column of waiters, and of one holder's.
 const WAITER: usize = 38;
@@ -47,8 +51,11 @@ enum Holder {
 
 fn write_lock(page: &mut Page<'_>, lock: &Lock) {
     let all: f64 = lock.blame.iter().map(|blame| blame.ns).sum();
-    let title = format!(" of {}", quoted(lock));
-    page.section("BLAME", &format!("{title}: who held it during the {} waited for it", time(all)));
+    let lock_name = page.reference(lock);
+    page.section(
+        "BLAME",
+        &format!(" of {lock_name}: who held it during the {} waited for it", time(all)),
+    );
 
     let holders = columns(lock);
     let mut cells: BTreeMap<(Option<usize>, Holder), f64> = BTreeMap::new();
@@ -73,7 +80,6 @@ fn write_lock(page: &mut Page<'_>, lock: &Lock) {
         holders.iter().enumerate().map(name).map(|name| format!("{name:>HOLDER$}")).collect();
     page.line(&format!("  {:<WAITER$}{titles}", "waited at"));
     let row = |label: &str, cell: &dyn Fn(Holder) -> f64| {
-        let label = cut(label);
         let cells = holders.iter().map(|&holder| match cell(holder) {
             0.0 => format!("{:>HOLDER$}", "-"),
             ns => format!("{:>HOLDER$}", format!("{} {:>4}%", time(ns), percent(ns / all))),
@@ -83,9 +89,7 @@ fn write_lock(page: &mut Page<'_>, lock: &Lock) {
     let at = |waiter, holder| cells.get(&(waiter, holder)).copied().unwrap_or(0.0);
     let mut lines: Vec<String> = waiters
         .iter()
-        .map(|&waiter| {
-            row(&page.place(&lock.sites[waiter].stack), &|holder| at(Some(waiter), holder))
-        })
+        .map(|&waiter| row(&label(page, &lock.sites[waiter]), &|holder| at(Some(waiter), holder)))
         .collect();
     if cells.keys().any(|(waiter, _)| waiter.is_none()) {
         lines.push(row("other sites", &|holder| at(None, holder)));
@@ -161,11 +165,14 @@ fn spent(page: &Page<'_>, site: &Site) -> Vec<String> {
     }
     let part = |ns: f64, what: &str| format!("  {:>4} % {what}", percent(ns / held));
     let mut lines = vec![format!("held it for {}, of that", time(held))];
-    for nested in site.nested.iter().take(MOST_NESTED) {
+    // The longest first: what is too short to matter comes last.
+    let shown = site.nested.iter().take(MOST_NESTED);
+    let mut rest = nested;
+    for nested in shown.take_while(|nested| nested.ns / held >= LEAST_NESTED) {
         lines.push(part(nested.ns, &what(page, nested.at)));
+        rest -= nested.ns;
     }
-    if site.nested.len() > MOST_NESTED {
-        let rest = site.nested[MOST_NESTED..].iter().map(|nested| nested.ns).sum();
+    if rest / held >= LEAST_NESTED {
         lines.push(part(rest, "in other waits"));
     }
     lines.push(part((held - nested).max(0.0), "running"));
@@ -177,7 +184,7 @@ fn what(page: &Page<'_>, at: At) -> String {
         At::Lock { lock, site } => {
             match (page.report.locks.get(lock), page.report.site(lock, site)) {
                 (Some(lock), Some(site)) => {
-                    format!("waiting for {} in {}", quoted(lock), page.place(&site.stack))
+                    format!("waiting for {} in {}", page.reference(lock), page.place(&site.stack))
                 }
                 _ => "waiting for another lock".to_owned(),
             }
@@ -200,14 +207,27 @@ fn what(page: &Page<'_>, at: At) -> String {
     }
 }
 
-/// A label that fits its column.
+/// The place of a site in as many words as the column of waiters has room for.
+fn label(page: &Page<'_>, site: &Site) -> String {
+    let whole = page.place(&site.stack);
+    let Some(frame) = own_frames(&site.stack).first() else { return cut(&whole) };
+    let (Some(function), true) = (&frame.function, whole.chars().count() >= WAITER) else {
+        return cut(&whole);
+    };
+    let function = plain(function);
+    cut(&match (frame.line, frame.function_offset) {
+        (Some(line), _) => format!("{function}:{line}"),
+        (None, Some(offset)) => format!("{function}+{offset:#x}"),
+        (None, None) => function,
+    })
+}
+
+/// The end of a label that would be too long: what tells functions of one class apart.
 fn cut(label: &str) -> String {
-    let label = shorten(label);
-    let chars: Vec<char> = label.chars().collect();
-    if chars.len() < WAITER {
-        return label;
+    let len = label.chars().count();
+    if len < WAITER {
+        return label.to_owned();
     }
-    let head: String = chars[..WAITER / 2].iter().collect();
-    let tail: String = chars[chars.len() - (WAITER / 2 - 5)..].iter().collect();
-    format!("{head}...{tail}")
+    let tail: String = label.chars().skip(len - (WAITER - 4)).collect();
+    format!("...{tail}")
 }

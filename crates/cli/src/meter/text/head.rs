@@ -3,6 +3,7 @@
 use super::Page;
 use super::format::{percent, time};
 use crate::meter::model::{Clock, Holds, MeterReport};
+use crate::report::text::stack::shorten;
 use crate::report::text::words::{count, join, number, plain};
 
 /// Processes named in the head.
@@ -53,7 +54,7 @@ fn programs(report: &MeterReport) -> String {
     for process in &report.processes {
         let command = match process.command.as_slice() {
             [] => plain(&process.exe),
-            words => plain(&words.join(" ")),
+            words => shorten(&plain(&words.join(" "))),
         };
         if !names.contains(&command) {
             names.push(command);

@@ -21,9 +21,10 @@ pub fn write(page: &mut Page<'_>, selection: &Selection<'_>) {
     }
     headings().iter().for_each(|line| page.line(line));
     let many = page.report.processes.len() > 1;
-    for lock in &selection.locks {
+    for (number, lock) in (1..).zip(&selection.locks) {
         let head = page.style.name(&quoted(lock));
-        page.line(&format!("{head}: {}", count(lock.instances.len() as u64, "lock")));
+        let locks = count(lock.instances.len() as u64, "lock");
+        page.line(&format!("#{number} {head}: {locks}"));
         let mut instances: Vec<_> = lock.instances.iter().collect();
         instances.sort_by(|a, b| page.view.order(&a.total, &b.total));
         for instance in instances.iter().take(MOST) {

@@ -21,8 +21,8 @@ pub fn write(page: &mut Page<'_>, selection: &Selection<'_>) {
     };
     page.section("LOCKS", &format!(", {order}"));
     headings().iter().for_each(|line| page.line(line));
-    for lock in &selection.locks {
-        write_lock(page, lock);
+    for (number, lock) in (1..).zip(&selection.locks) {
+        write_lock(page, number, lock);
     }
     if selection.beyond_top > 0 {
         let more = count(selection.beyond_top as u64, "class");
@@ -34,16 +34,19 @@ pub fn write(page: &mut Page<'_>, selection: &Selection<'_>) {
     }
 }
 
-fn write_lock(page: &mut Page<'_>, lock: &Lock) {
-    let mut head = page.style.name(&quoted(lock));
-    head += &format!(" ({}", described(lock.kind));
+fn write_lock(page: &mut Page<'_>, number: usize, lock: &Lock) {
+    let mut about = Vec::new();
+    if lock.is_symbol {
+        about.push(described(lock.kind).to_owned());
+    }
     if lock.locks > 1 {
-        head += &format!(", {}", count(lock.locks, "lock"));
+        about.push(count(lock.locks, "lock"));
     }
-    if let Some(made) = page.stacks.own(&lock.created).filter(|_| lock.is_symbol) {
-        head += &format!(", {made}");
+    about.extend(page.stacks.own(&lock.created).filter(|_| lock.is_symbol));
+    let mut head = format!("#{number} {}", page.style.name(&quoted(lock)));
+    if !about.is_empty() {
+        head += &format!(" ({})", about.join(", "));
     }
-    head += ")";
     head += &aside(&lock.total);
     page.line(&head);
     page.line(&numbers(page, &lock.total, lock.utilisation()));

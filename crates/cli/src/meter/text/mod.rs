@@ -15,8 +15,8 @@ mod waits;
 
 use super::model::{Lock, MeterReport};
 use super::view::View;
-use crate::report::text::stack::Stacks;
-use crate::report::text::words::{plain, quote};
+use crate::report::text::stack::{Stacks, shorten};
+use crate::report::text::words::plain;
 use style::Style;
 
 /// How the text is to look.
@@ -34,6 +34,8 @@ struct Page<'r> {
     view: View,
     style: Style,
     stacks: Stacks,
+    /// The locks shown, in order: the sections refer to them by number.
+    shown: Vec<&'r Lock>,
     text: String,
 }
 
@@ -44,6 +46,7 @@ pub fn render(report: &MeterReport, options: &TextOptions) -> String {
         view: options.view,
         style: Style { colour: options.colour },
         stacks: Stacks::new(),
+        shown: Vec::new(),
         text: String::new(),
     };
     head::write(&mut page);
@@ -51,6 +54,7 @@ pub fn render(report: &MeterReport, options: &TextOptions) -> String {
         empty::write(&mut page);
     } else {
         let selection = page.view.locks(report);
+        page.shown.clone_from(&selection.locks);
         locks::write(&mut page, &selection);
         instances::write(&mut page, &selection);
         blame::write(&mut page, &selection);
@@ -77,9 +81,18 @@ impl Page<'_> {
     fn place(&self, stack: &[crate::finding::Frame]) -> String {
         self.stacks.own(stack).unwrap_or_else(|| "an unknown place".to_owned())
     }
+
+    /// A lock in a sentence: by its name if it has one, else by its number in the table of locks.
+    fn reference(&self, lock: &Lock) -> String {
+        match self.shown.iter().position(|shown| std::ptr::eq(*shown, lock)) {
+            Some(number) if !lock.is_symbol => format!("lock #{}", number + 1),
+            _ => quoted(lock),
+        }
+    }
 }
 
-/// A lock in a sentence.
+/// A lock by its name or description.
 fn quoted(lock: &Lock) -> String {
-    if lock.is_symbol { format!("`{}`", plain(&lock.name)) } else { quote(&plain(&lock.name)) }
+    let name = shorten(&plain(&lock.name));
+    if lock.is_symbol { format!("`{name}`") } else { name }
 }

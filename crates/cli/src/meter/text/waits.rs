@@ -1,7 +1,7 @@
 //! Waits that are for no lock.
 
+use super::Page;
 use super::format::{count, maybe_time, percent, time};
-use super::{Page, quoted};
 use crate::meter::model::{Wait, WaitKind};
 
 /// Writes the section, if there are any.
@@ -32,8 +32,8 @@ pub fn write(page: &mut Page<'_>) {
         let lock = wait.lock.and_then(|lock| page.report.locks.get(lock));
         let lock = match (lock, wait.kind) {
             (None, _) => String::new(),
-            (Some(lock), WaitKind::Condition) => format!(" with {}", quoted(lock)),
-            (Some(lock), _) => format!(" holding {}", quoted(lock)),
+            (Some(lock), WaitKind::Condition) => format!(" with {}", page.reference(lock)),
+            (Some(lock), _) => format!(" holding {}", page.reference(lock)),
         };
         let head = format!("{what}{lock}: {}", page.place(&wait.stack));
         page.line(&head);
