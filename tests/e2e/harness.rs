@@ -207,10 +207,15 @@ pub fn check(program: impl AsRef<OsStr>) -> Job {
 
 /// As [`check`], with options of the tool.
 pub fn check_with(options: &[impl AsRef<OsStr>], program: impl AsRef<OsStr>) -> Job {
+    under("check", options, program)
+}
+
+/// A program to be run under `lockwright <name>`, with options of the tool.
+pub fn under(name: &str, options: &[impl AsRef<OsStr>], program: impl AsRef<OsStr>) -> Job {
     let scratch = Scratch::new();
     let json = scratch.join("report.json");
     let mut command = tool();
-    command.arg("check").arg("--json").arg(&json);
+    command.arg(name).arg("--json").arg(&json);
     command.arg("--ledger-dir").arg(scratch.join("ledgers"));
     command.args(options).arg("--").arg(program);
     let keep = options.iter().any(|option| option.as_ref() == "--keep");
@@ -220,9 +225,14 @@ pub fn check_with(options: &[impl AsRef<OsStr>], program: impl AsRef<OsStr>) -> 
 /// The tool itself.
 pub fn tool() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lockwright"));
-    for name in
-        ["LD_PRELOAD", "LOCKWRIGHT_DIR", "LOCKWRIGHT_ENGINES", "XDG_RUNTIME_DIR", "NO_COLOR"]
-    {
+    for name in [
+        "LD_PRELOAD",
+        "LOCKWRIGHT_DIR",
+        "LOCKWRIGHT_ENGINES",
+        "LOCKWRIGHT_CLOCK",
+        "XDG_RUNTIME_DIR",
+        "NO_COLOR",
+    ] {
         command.env_remove(name);
     }
     with_default_signals(&mut command);

@@ -25,7 +25,9 @@ pub fn write(page: &mut Page<'_>) {
         }
     };
     page.line(&format!("  {lost}"));
-    page.line(&format!("  {}", cost(report)));
+    if report.total().acquisitions > 0 {
+        page.line(&format!("  {}", cost(report)));
+    }
 }
 
 /// Writes the notes.
