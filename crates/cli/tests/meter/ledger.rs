@@ -240,10 +240,21 @@ impl Process {
         self.writer.push(row).expect("room")
     }
 
+    /// The ledger's bytes, as far as they are used.
+    pub fn bytes(&self) -> Vec<u8> {
+        let used = self.writer.header().used.load(Relaxed) as usize;
+        // SAFETY: the memory is BYTES long from `base` on, of which `used` are handed out.
+        unsafe { std::slice::from_raw_parts(self.base, used) }.to_vec()
+    }
+
+    /// What a report makes of `bytes` in the ledger's place; `None` if they are none.
+    pub fn measure_as(&self, bytes: Vec<u8>) -> Option<MeterReport> {
+        let ledger = Ledger::from_bytes(bytes).ok()?;
+        Some(build_with(&[ledger], &[&self.names as &dyn Symbolise]))
+    }
+
     fn ledger(&self) -> Ledger {
-        // SAFETY: the memory is BYTES long from `base` on.
-        let bytes = unsafe { std::slice::from_raw_parts(self.base, BYTES) }.to_vec();
-        Ledger::from_bytes(bytes).expect("a ledger")
+        Ledger::from_bytes(self.bytes()).expect("a ledger")
     }
 }
 

@@ -1,5 +1,6 @@
 //! Reports of lockmeter, made of ledgers whose contents are known.
 
+mod damage;
 mod example;
 mod exports;
 mod golden;

@@ -11,6 +11,9 @@ use crate::report::text::words::count;
 /// Sites shown of one lock.
 const MOST_SITES: usize = 8;
 
+/// The least part of a lock's acquisitions, or holds, that is worth lines of its own.
+const LEAST_PART: f64 = 0.01;
+
 /// Writes the section.
 pub fn write(page: &mut Page<'_>, selection: &Selection<'_>) {
     let order = match page.view.sort {
@@ -80,20 +83,39 @@ fn write_lock(page: &mut Page<'_>, number: usize, lock: &Lock) {
 }
 
 fn write_sites(page: &mut Page<'_>, lock: &Lock, mode: Mode) {
-    let sites: Vec<&Site> =
-        page.view.sites(lock).into_iter().filter(|site| site.mode == mode).collect();
-    for site in sites.iter().take(MOST_SITES) {
+    let sites = page.view.sites(lock).into_iter().filter(|site| site.mode == mode);
+    let (mut shown, mut rest): (Vec<&Site>, Vec<&Site>) =
+        sites.partition(|site| page.view.top == 0 || is_worth_lines(site, lock));
+    if page.view.top > 0 && shown.len() > MOST_SITES {
+        rest.extend(shown.drain(MOST_SITES..));
+    }
+    if let [only] = rest[..] {
+        shown.push(only);
+        rest.clear();
+    }
+    for site in shown {
         let how = if site.cond_reacquire { "taken back by the condition wait in " } else { "" };
         let line = format!("   {how}{}{}", page.place(&site.stack), aside(&site.numbers));
         page.line(&line);
         page.line(&numbers(page, &site.numbers, lock.utilisation_by(site)));
     }
-    if sites.len() > MOST_SITES {
-        let mut rest = Numbers::default();
-        sites[MOST_SITES..].iter().for_each(|site| rest.add(&site.numbers));
-        page.line(&format!("   {}", count((sites.len() - MOST_SITES) as u64, "other site")));
-        page.line(&numbers(page, &rest, rest.hold_ns / lock.measured_ns.max(1) as f64));
+    if !rest.is_empty() {
+        let mut sum = Numbers::default();
+        rest.iter().for_each(|site| sum.add(&site.numbers));
+        let others = count(rest.len() as u64, "other site");
+        page.line(&format!("   {others}{}", aside(&sum)));
+        page.line(&numbers(page, &sum, sum.hold_ns / lock.measured_ns.max(1) as f64));
     }
+}
+
+/// Whether a site matters to its lock: it waited, or has a noticeable part of acquisitions or holds.
+fn is_worth_lines(site: &Site, lock: &Lock) -> bool {
+    let (own, all) = (&site.numbers, &lock.total);
+    own.contended > 0
+        || own.rejects > 0
+        || own.held > 0
+        || own.acquisitions as f64 >= all.acquisitions as f64 * LEAST_PART
+        || own.hold_ns >= all.hold_ns * LEAST_PART && own.hold_ns > 0.0
 }
 
 pub(super) fn numbers(page: &Page<'_>, numbers: &Numbers, utilisation: f64) -> String {

@@ -1,7 +1,7 @@
 //! Waits that are for no lock.
 
 use super::Page;
-use super::format::{count, maybe_time, percent, time};
+use super::format::{count, maybe_time, percent};
 use crate::meter::model::{Wait, WaitKind};
 
 /// Writes the section, if there are any.
@@ -44,7 +44,7 @@ pub fn write(page: &mut Page<'_>) {
             count(wait.waits),
             percent(wait.blocked as f64 / begun),
             count(wait.timeouts),
-            time(times.total_ns),
+            maybe_time((times.count > 0).then_some(times.total_ns)),
             maybe_time(times.mean_ns()),
             maybe_time(times.percentile_ns(50.0)),
             maybe_time(times.percentile_ns(99.0)),
