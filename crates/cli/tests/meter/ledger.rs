@@ -108,6 +108,12 @@ impl Process {
         self
     }
 
+    /// It ran for so long.
+    pub fn ran_for(&mut self, ns: u64) -> &mut Self {
+        self.writer.header().end_ns.store(START_NS + ns, Relaxed);
+        self
+    }
+
     /// A thread that measures, as the preload library makes one.
     pub fn thread(&mut self) -> u32 {
         const CAPACITY: u32 = 8;
@@ -130,12 +136,23 @@ impl Process {
         self.lock(name, lock_kind::MUTEX)
     }
 
-    /// A stack of functions, the innermost first: `name` or `name:line`.
+    /// A stack of functions, the innermost first: `name`, `name:line` or, without debug
+    /// information, `name+0xoffset`.
     pub fn stack(&mut self, functions: &[&str]) -> u32 {
         let first = self.writer.frames(&[1]).expect("room");
         let stack = lockwright_ledger::rows::Stack { len: 1, first, ..Default::default() };
         let id = self.push(stack);
         let frame = |text: &&str| {
+            if let Some((name, offset)) = text.split_once("+0x") {
+                let offset = u64::from_str_radix(offset, 16).expect("an offset");
+                return Frame {
+                    function: Some(name.to_owned()),
+                    module: Some("/usr/bin/server".to_owned()),
+                    offset: self.names.stacks.len() as u64 * 0x10000 + offset,
+                    function_offset: Some(offset),
+                    ..Frame::default()
+                };
+            }
             let numbered = text.rsplit_once(':').map(|(name, line)| (name, line.parse()));
             let (name, line) = match numbered {
                 Some((name, Ok(line))) => (name, line),

@@ -1,6 +1,7 @@
 //! Reports of lockmeter, made of ledgers whose contents are known.
 
 mod damage;
+mod compat;
 mod example;
 mod exports;
 mod golden;

@@ -1,0 +1,44 @@
+//! The table that the kernel's lockmeter printed: its sections, columns and number formats, without its
+//! faults.
+//!
+//! An entry is a place that takes locks in one way. A lock's line is the sum of the entries below it; a
+//! place that took several locks belongs to none and stands alone.
+
+mod entries;
+mod format;
+mod head;
+mod table;
+mod writers;
+
+use super::model::{MeterReport, Mode};
+pub use entries::Thresholds;
+pub use head::NOT_COPIED;
+use table::Machine;
+
+/// What the table is to show.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CompatOptions {
+    /// Locks that do not reach them are left out; totals are of all.
+    pub thresholds: Thresholds,
+    /// Processors of the machine that was measured; 0: those that this process can use.
+    pub cpus: usize,
+}
+
+/// Renders head and sections; ends with a newline.
+pub fn render(report: &MeterReport, options: &CompatOptions) -> String {
+    let cpus = match options.cpus {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        cpus => cpus,
+    };
+    let machine = Machine { cpus, elapsed_ns: report.elapsed_ns };
+    let mut parts = vec![head::render(report, &options.thresholds, &machine)];
+    for (table, mode) in [
+        (table::SPINLOCKS, Mode::Exclusive),
+        (table::READS, Mode::Read),
+        (table::WRITES, Mode::Write),
+    ] {
+        parts.push(table.render(&entries::section(report, mode, &options.thresholds), &machine));
+    }
+    parts.push(format!("{}\n", "_".repeat(121)));
+    parts.join("\n")
+}
