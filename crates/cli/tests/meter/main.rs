@@ -1,7 +1,8 @@
 //! Reports of lockmeter, made of ledgers whose contents are known.
 
-mod damage;
+mod advice;
 mod compat;
+mod damage;
 mod example;
 mod exports;
 mod golden;
