@@ -12,8 +12,9 @@ use crate::error::exit;
 use crate::finding::Grade;
 use crate::listing::Listing;
 use crate::manual;
+use crate::meter::diff::FailIf;
 use crate::meter::folded::Folded;
-use crate::meter::view::{Sort, View};
+use crate::meter::view::{Compat, Sort, View};
 
 /// The Linux kernel's locking tools for programs nobody has to rebuild.
 ///
@@ -37,6 +38,7 @@ pub enum Command {
     Meter(MeterArgs),
     Run(BothArgs),
     Report(ReportArgs),
+    Diff(DiffArgs),
     Demo(DemoArgs),
     /// Prints the cost of an uncontended lock and unlock, in nanoseconds.
     #[command(hide = true)]
@@ -176,6 +178,37 @@ pub struct ReportArgs {
     pub ledgers: Vec<PathBuf>,
 }
 
+/// Compare measurements: what locks cost before a change and after it, and how sure that is.
+///
+/// Each ledger, or directory of a run's ledgers, is one run; name several on each side. Changes are shown
+/// with the interval in which they lie with 95 % certainty, by how much the runs of a side differ.
+#[derive(Debug, Args)]
+#[command(override_usage = "lockwright diff [OPTIONS] BEFORE... -- AFTER...")]
+#[command(after_long_help = manual::DIFF.help())]
+pub struct DiffArgs {
+    /// Where the report goes.
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    /// Exit with 66 if this is the case beyond chance: `METRIC > +N%` or `METRIC < -N%`, where METRIC is
+    /// wait, hold, acquisitions, contended or utilisation; then `@PATTERN` for each lock of such a name in
+    /// place of all locks together.
+    #[arg(long, value_name = "CONDITION", help_heading = "Comparison")]
+    pub fail_if: Vec<FailIf>,
+
+    /// Show the first N classes of locks; 0: all.
+    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Comparison")]
+    pub top: usize,
+
+    /// Runs before: ledger files, or directories with ledgers of one run.
+    #[arg(required = true, help_heading = "Arguments", value_name = "BEFORE", value_hint = clap::ValueHint::AnyPath)]
+    pub before: Vec<PathBuf>,
+
+    /// Runs after.
+    #[arg(required = true, last = true, help_heading = "Arguments", value_name = "AFTER", value_hint = clap::ValueHint::AnyPath)]
+    pub after: Vec<PathBuf>,
+}
+
 /// Run a shipped multi-threaded program that takes two locks in both orders, and report it.
 ///
 /// The program is a small bank: tellers and an auditor take the same two locks, in opposite orders, at
@@ -259,6 +292,10 @@ pub struct ViewArgs {
     #[arg(long, value_name = "PCT", default_value_t = 0.0)]
     pub min_util: f64,
 
+    /// Show another tool's table in place of the report: its columns, from these numbers.
+    #[arg(long, value_name = "TOOL", value_enum)]
+    pub compat: Option<Compat>,
+
     /// Also write waits or holds as folded stacks, for flame graphs: `wait=FILE` or `hold=FILE`.
     #[arg(long, value_name = "WHAT=FILE", value_parser = folded)]
     pub folded: Vec<(Folded, PathBuf)>,
@@ -281,6 +318,7 @@ impl ViewArgs {
             instances,
             min_contended: self.min_con,
             min_utilisation: self.min_util,
+            compat: self.compat,
         }
     }
 }
@@ -472,6 +510,22 @@ mod tests {
         assert!(args.verdict.stats && args.listing.listing().is_none());
         assert!(report(&["--graph", "--chains", "x.lwl"]).is_err());
         assert!(report(&["--graph", "--json", "x.json", "x.lwl"]).is_err());
+    }
+
+    #[test]
+    fn two_sides_are_told_apart() {
+        let diff = |args: &[&str]| Cli::try_parse_from(["lockwright", "diff"].iter().chain(args));
+        let args = diff(&["--fail-if", "wait > +10%", "a", "b", "--", "c", "d"]).unwrap();
+        let Command::Diff(args) = args.command else { panic!() };
+        assert_eq!(
+            (args.before, args.after),
+            (vec!["a".into(), "b".into()], vec!["c".into(), "d".into()])
+        );
+        assert_eq!(args.fail_if.len(), 1);
+        assert!(diff(&["a", "b"]).is_err());
+        assert!(diff(&["--", "a"]).is_err());
+        let error = diff(&["--fail-if", "wiat > 1%", "a", "--", "b"]).unwrap_err().to_string();
+        assert!(error.contains("`wiat` is no metric: one of wait"), "{error}");
     }
 
     #[test]

@@ -168,6 +168,10 @@ pub const METER: Manual = Manual {
             "Look at contention in pprof.",
         ),
         (
+            "lockwright meter --compat lockmeter --min-con 1 -- ./server",
+            "The table that the kernel's lockmeter printed, of locks contended in 1 % or more.",
+        ),
+        (
             "lockwright meter --folded wait=wait.txt -- ./server; flamegraph.pl wait.txt > wait.svg",
             "A flame graph of waits, in nanoseconds.",
         ),
@@ -216,6 +220,32 @@ pub const REPORT: Manual = Manual {
         FINDING,
         USAGE,
         ("125", "No ledger could be read."),
+    ],
+    environment: &[NO_COLOR],
+    files: &[],
+};
+
+/// `lockwright diff`.
+pub const DIFF: Manual = Manual {
+    examples: &[
+        (
+            "lockwright diff before-1 before-2 before-3 -- after-1 after-2 after-3",
+            "Three kept runs of each version: locks by how much their waits have changed.",
+        ),
+        (
+            "lockwright diff --fail-if 'wait > +10%' before-* -- after-*",
+            "In CI: fail if all locks together are waited for longer by more than 10 %, beyond chance.",
+        ),
+        (
+            "lockwright diff --fail-if 'hold > +25% @pool*' --json diff.json before-* -- after-*",
+            "Each lock whose name begins with pool, by itself; and the comparison for a machine.",
+        ),
+    ],
+    exit_status: &[
+        ("0", "No condition of --fail-if is exceeded beyond chance."),
+        ("66", "One is."),
+        USAGE,
+        ("125", "A run could not be read or had no measurement, or a condition could not be judged."),
     ],
     environment: &[NO_COLOR],
     files: &[],

@@ -17,6 +17,15 @@ pub struct View {
     pub min_contended: f64,
     /// Least utilisation of what is shown, percent of the time.
     pub min_utilisation: f64,
+    /// As another tool would show it.
+    pub compat: Option<Compat>,
+}
+
+/// A tool whose tables can be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Compat {
+    /// The kernel's lockmeter.
+    Lockmeter,
 }
 
 impl Default for View {
@@ -27,6 +36,7 @@ impl Default for View {
             instances: false,
             min_contended: 0.0,
             min_utilisation: 0.0,
+            compat: None,
         }
     }
 }

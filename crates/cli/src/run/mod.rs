@@ -5,6 +5,7 @@ mod calibrate;
 mod check;
 mod child;
 mod cost_file;
+mod diff;
 mod ending;
 mod engines;
 mod exports;
@@ -37,6 +38,7 @@ pub fn main() -> ! {
         Command::Meter(args) => meter::run(args),
         Command::Run(args) => both::run(args),
         Command::Report(args) => report::run(&args),
+        Command::Diff(args) => diff::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Calibrate => {
             println!("{:.3}", calibrate::measure());

@@ -13,7 +13,7 @@ use crate::finding::Report;
 use crate::listing::{self, Listing};
 use crate::meter;
 use crate::meter::model::MeterReport;
-use crate::meter::view::View;
+use crate::meter::view::{Compat, View};
 use crate::report::{json, text};
 
 /// Width of a report that nobody reads on a terminal.
@@ -94,8 +94,13 @@ impl Output {
     /// # Errors
     /// If a file cannot be written.
     pub fn show_meter(&mut self, report: &MeterReport, view: View) -> Result<()> {
-        let options = meter::text::TextOptions { colour: self.colour, view };
-        self.text.add(&meter::text::render(report, &options))
+        self.text.add(&match view.compat {
+            Some(Compat::Lockmeter) => meter::compat::render(report, &view.into()),
+            None => {
+                let options = meter::text::TextOptions { colour: self.colour, view };
+                meter::text::render(report, &options)
+            }
+        })
     }
 
     /// Shows a listing in place of a report: it is what was asked for, so it goes to standard output.
@@ -135,6 +140,14 @@ impl Output {
             (None, Some(metered)) => sink.put(&meter::json::render(metered)),
             (None, None) => Ok(()),
         }
+    }
+
+    /// Writes JSON that is there already, if it was asked for.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write_json_text(&mut self, text: &str) -> Result<()> {
+        self.json.as_mut().map_or(Ok(()), |sink| sink.put(text))
     }
 
     /// Tells an error that does not stop the tool.

@@ -3,6 +3,7 @@
 mod advice;
 mod compat;
 mod damage;
+mod diff;
 mod example;
 mod exports;
 mod golden;

@@ -11,6 +11,7 @@ mod table;
 mod writers;
 
 use super::model::{MeterReport, Mode};
+use super::view::View;
 pub use entries::Thresholds;
 pub use head::NOT_COPIED;
 use table::Machine;
@@ -22,6 +23,14 @@ pub struct CompatOptions {
     pub thresholds: Thresholds,
     /// Processors of the machine that was measured; 0: those that this process can use.
     pub cpus: usize,
+}
+
+impl From<View> for CompatOptions {
+    fn from(view: View) -> Self {
+        let contention = view.min_contended / 100.0;
+        let utilisation = view.min_utilisation / 100.0;
+        Self { thresholds: Thresholds { contention, utilisation }, cpus: 0 }
+    }
 }
 
 /// Renders head and sections; ends with a newline.

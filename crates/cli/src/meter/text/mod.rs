@@ -6,7 +6,7 @@
 mod blame;
 mod columns;
 mod empty;
-mod format;
+pub(super) mod format;
 mod head;
 mod instances;
 mod locks;

@@ -1,0 +1,52 @@
+//! `lockwright diff`: measurements before and after, side by side.
+
+use std::path::PathBuf;
+
+use super::ending::Ending;
+use super::load;
+use super::output::Output;
+use crate::args::DiffArgs;
+use crate::error::{Error, Result, exit};
+use crate::meter::diff::{Judged, Verdict, compare, json, text};
+use crate::meter::model::{self, MeterReport};
+
+/// Runs the command.
+///
+/// # Errors
+/// If a run cannot be read or has no measurement, or a condition not be judged.
+pub fn run(args: &DiffArgs) -> Result<Ending> {
+    let mut output = Output::open(&args.output)?;
+    let before = read(&args.before, &output)?;
+    let after = read(&args.after, &output)?;
+    let comparison = compare(&before, &after);
+    let mut judged: Vec<Judged> = Vec::new();
+    for condition in &args.fail_if {
+        judged.extend(condition.judge(&comparison)?);
+    }
+    output.write_json_text(&json::render(&comparison, &judged))?;
+    output.list(&text::render(&comparison, &judged, args.top))?;
+    let failed = judged.iter().any(|one| one.verdict == Verdict::Exceeded);
+    Ok(Ending::Code(if failed { exit::FINDING } else { 0 }))
+}
+
+/// One measurement for each argument: a directory is one run, however many processes it had.
+fn read(arguments: &[PathBuf], output: &Output) -> Result<Vec<MeterReport>> {
+    arguments.iter().map(|argument| read_run(argument, output)).collect()
+}
+
+fn read_run(argument: &PathBuf, output: &Output) -> Result<MeterReport> {
+    let paths = load::expand(std::slice::from_ref(argument))?;
+    let (ledgers, mut errors) = load::open_all(&paths);
+    if ledgers.is_empty()
+        && let Some(error) = errors.pop()
+    {
+        return Err(error);
+    }
+    errors.iter().for_each(|error| output.warn(error));
+    if !ledgers.iter().any(model::is_metered) {
+        return Err(Error::new(format!("nothing was measured in {}", argument.display()))
+            .note("its ledgers are those of a program that was watched, not measured")
+            .help("`lockwright meter --keep -- PROGRAM` makes ledgers that can be compared"));
+    }
+    Ok(model::build(&ledgers))
+}
