@@ -76,6 +76,19 @@ fn processes_with_different_clocks_are_one() {
 }
 
 #[test]
+fn the_stack_shown_is_that_of_the_busiest_call_site() {
+    let mut p = Process::new(1, 1);
+    let lock = p.mutex("pool");
+    for (caller, holds) in [("rare", 1), ("busy", 5), ("seldom", 2)] {
+        let site = p.site(lock, &["push", caller]);
+        p.cell(site, &Counts { holds: vec![US; holds], ..Counts::default() });
+    }
+    let report = measure(&[&p]);
+    assert_eq!(report.locks[0].sites.len(), 1);
+    assert_eq!(report.locks[0].sites[0].stack[1].function.as_deref(), Some("busy"));
+}
+
+#[test]
 fn variables_of_one_name_in_one_program_are_two() {
     let mut p = Process::new(1, 1);
     for _ in 0..2 {

@@ -170,6 +170,8 @@ struct Builder {
     sites: HashMap<SiteKey, At>,
     places: HashMap<String, usize>,
     instances: HashMap<(usize, usize, u32), usize>,
+    /// By lock and site: acquisitions of the call site whose stack is shown.
+    shown: HashMap<(usize, usize), u64>,
 }
 
 impl Builder {
@@ -265,8 +267,14 @@ impl Builder {
         let At::Lock { site: index, .. } = at else { return At::Unknown };
         let Some(sums) = source.sums.get(&row) else { return at };
         let numbers = sums.numbers(&source.ticks, source.holds, source.end_ns);
-        self.report.locks[lock].sites[index].numbers.add(&numbers);
         self.report.locks[lock].total.add(&numbers);
+        let merged = &mut self.report.locks[lock].sites[index];
+        merged.numbers.add(&numbers);
+        let most = self.shown.entry((lock, index)).or_default();
+        if numbers.acquisitions > *most {
+            *most = numbers.acquisitions;
+            merged.stack = source.symbols.stack(site.stack).to_vec();
+        }
         if site.inst != 0 {
             self.instance(source, lock, index, site, numbers);
         }

@@ -185,7 +185,8 @@ pub struct Site {
     pub mode: Mode,
     /// The mutex is taken back by a condition wait.
     pub cond_reacquire: bool,
-    /// Innermost frame first, wrappers included, of the call that was seen first.
+    /// Innermost frame first, wrappers included: of the first call seen there, at the most used of the call
+    /// sites that are this place.
     pub stack: Vec<Frame>,
     /// Number of the place in the program, frames of wrappers skipped: equal for sites of several locks, or
     /// modes, at one place.

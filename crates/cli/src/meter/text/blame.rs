@@ -145,8 +145,9 @@ fn write_holder(page: &mut Page<'_>, letter: &str, site: &Site) {
     let how = if site.cond_reacquire { "taken back by the condition wait in " } else { "" };
     let place = page.style.name(&page.place(&site.stack));
     page.line(&format!("  {letter} = {how}{place}"));
-    for line in page.stacks.callers(&site.stack) {
-        page.line(&format!("      {line}"));
+    for (i, line) in page.stacks.callers(&site.stack).iter().enumerate() {
+        let first = if i == 0 { "first " } else { "" };
+        page.line(&format!("      {first}{line}"));
     }
     for line in spent(page, site) {
         page.line(&format!("      {line}"));
