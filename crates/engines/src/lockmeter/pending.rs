@@ -66,6 +66,14 @@ impl Shares {
         }
     }
 
+    /// Adds to the part of `site`.
+    pub fn add(&mut self, site: u32, ticks: u64) {
+        match self.all[..self.len].iter_mut().find(|share| share.site == site) {
+            Some(share) => share.ticks += ticks,
+            None => self.push(site, ticks),
+        }
+    }
+
     /// Makes the parts add up to `wait`: what is left is nobody's; where readers held the lock at the same
     /// time, each has its part of the time that they had it.
     pub fn settle(&mut self, wait: u64) {
@@ -76,13 +84,6 @@ impl Shares {
             }
             return;
         }
-        let rest = wait - sum;
-        if rest == 0 {
-            return;
-        }
-        match self.all[..self.len].iter_mut().find(|share| share.site == 0) {
-            Some(share) => share.ticks += rest,
-            None => self.push(0, rest),
-        }
+        self.add(0, wait - sum);
     }
 }

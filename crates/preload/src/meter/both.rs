@@ -12,7 +12,7 @@ use lockwright_engines::lockmeter::MeterThread;
 use lockwright_ledger::rows::meter::wait_kind;
 use lockwright_ledger::rows::mode;
 
-use super::wait::{self, Manner};
+use super::wait::{self, Manner, Owner};
 use super::{Target, cond, hold, is_wanted, mutex, rwlock, spot, subject, tls, waits};
 use crate::hooks::{check, spin_lock as as_lock};
 use crate::identity::Identify;
@@ -78,8 +78,8 @@ pub fn timed(addr: u64, owner: u32, block: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: as `super::thread`; who has no meter expects no wait.
     let thread = unsafe { &mut *tls::raw() };
     let Some(cell) = thread.expected_wait(addr) else { return block() };
-    let (result, waited) =
-        wait::measure(thread, addr, cell, Manner { owner, spins: false, shared: false }, block);
+    let manner = Manner { owner: Owner::Was(owner), spins: false, shared: false };
+    let (result, waited) = wait::measure(thread, addr, cell, manner, block);
     thread.put_wait(&waited);
     result
 }

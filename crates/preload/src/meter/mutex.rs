@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use libc::{EBUSY, EOWNERDEAD, clockid_t, pthread_mutex_t, timespec};
 use lockwright_engines::lockmeter::{MeterThread, key};
 
-use super::wait::{self, Manner};
+use super::wait::{self, Manner, Owner};
 use super::{Spot, Target, WHAT, hold, spot, subject, tls};
 use crate::identity::{self, kind_of, mutex_kind};
 use crate::real;
@@ -135,8 +135,8 @@ unsafe fn waited_for(m: Mutex, site: u64, block: impl FnOnce() -> c_int) -> c_in
         spot.cell.begin();
         return had_otherwise(m, thread, spot, block());
     }
-    // SAFETY: the caller's mutex; `__owner` at offset 8.
-    let owner = unsafe { m.cast::<u32>().add(2).read_volatile() };
+    // `__owner` at offset 8.
+    let owner = Owner::At(m.cast::<u32>().wrapping_add(2));
     wait::lock(thread, &target, spot, Manner { owner, spins: false, shared: false }, block)
 }
 

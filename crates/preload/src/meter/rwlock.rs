@@ -9,7 +9,7 @@ use lockwright_engines::lockdep::Ident;
 use lockwright_engines::lockmeter::{CellRef, MeterThread, Overlap};
 use lockwright_ledger::rows::mode;
 
-use super::wait::{self, Manner};
+use super::wait::{self, Manner, Owner};
 use super::{Target, clock, hold, readers_at, readers_of, spot, subject, tls};
 use crate::{identity, real};
 
@@ -163,8 +163,8 @@ unsafe fn waited_for(l: RwLock, site: u64, mode: u16, block: impl FnOnce() -> c_
     let Some((thread, ident)) = subject(l) else { return block() };
     let target = Target { addr: l as u64, ident, mode, site };
     let Some(spot) = spot(thread, &target) else { return block() };
-    // SAFETY: the caller's lock; `__cur_writer` at offset 24, 0 if readers hold it.
-    let owner = unsafe { l.cast::<u32>().add(6).read_volatile() };
+    // `__cur_writer` at offset 24, 0 if readers hold it.
+    let owner = Owner::At(l.cast::<u32>().wrapping_add(6));
     let manner = Manner { owner, spins: false, shared: mode != 0 };
     let result = wait::lock(thread, &target, spot, manner, block);
     if result == 0 && mode != 0 {

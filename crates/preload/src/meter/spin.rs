@@ -4,7 +4,7 @@ use core::ffi::c_int;
 
 use libc::{EBUSY, pthread_spinlock_t};
 
-use super::wait::{self, Manner};
+use super::wait::{self, Manner, Owner};
 use super::{Target, hold, spot, subject, tls};
 use crate::hooks::spin_lock;
 use crate::real;
@@ -58,7 +58,8 @@ pub unsafe fn block(l: Spin, site: u64) -> c_int {
     let Some((thread, ident)) = subject(spin_lock(l)) else { return block() };
     let target = Target { addr: l as u64, ident, mode: 0, site };
     let Some(spot) = spot(thread, &target) else { return block() };
-    wait::lock(thread, &target, spot, Manner { owner: 0, spins: true, shared: false }, block)
+    let manner = Manner { owner: Owner::Unknown, spins: true, shared: false };
+    wait::lock(thread, &target, spot, manner, block)
 }
 
 /// `pthread_spin_unlock`.

@@ -7,15 +7,38 @@ use lockwright_ledger::rows::meter::{blame_kind, histogram_kind};
 
 use super::{BOARDS, Spot, Target, clock, header, hold, holder, supply, with_meter};
 
+/// How a lock's holder can be known.
+#[derive(Clone, Copy)]
+pub enum Owner {
+    /// Not at all.
+    Unknown,
+    /// Its kernel thread id when the wait began.
+    Was(u32),
+    /// The lock's word that says so, whenever it is asked.
+    At(*const u32),
+}
+
 /// How a blocking call is waited in.
 #[derive(Clone, Copy)]
 pub struct Manner {
-    /// Kernel thread id that the lock names as its owner, 0 if it does not tell.
-    pub owner: u32,
+    /// Who holds the lock.
+    pub owner: Owner,
     /// It spins.
     pub spins: bool,
     /// Several can have the lock at once.
     pub shared: bool,
+}
+
+impl Manner {
+    /// Site where, and since when, the lock at `addr` is held, as far as can be told.
+    fn holder(self, addr: u64) -> Option<(u32, u64)> {
+        match self.owner {
+            Owner::Unknown => None,
+            Owner::Was(tid) => holder(tid, addr),
+            // SAFETY: a word of the lock at `addr`, for which the caller is waiting.
+            Owner::At(word) => holder(unsafe { word.read_volatile() }, addr),
+        }
+    }
 }
 
 /// Waits for a lock by `block` and counts it; once the lock is held its entry is made, and the rest is
@@ -59,15 +82,22 @@ pub fn measure(
 ) -> (c_int, Pending) {
     let begun = clock::now();
     let place = enter(addr, begun);
-    let before = holder(manner.owner, addr);
+    let before = manner.holder(addr);
     thread.set_waiting(WAITS);
     let result = block();
-    let ticks = clock::now().saturating_sub(begun);
+    let ended = clock::now();
+    let ticks = ended.saturating_sub(begun);
     thread.set_waiting(0);
     let shares = place.map_or(Shares::NONE, |place| {
         let mut shares = BOARDS.leave(&place);
         if let Some((site, since)) = before {
             shares.deduct(site, begun.saturating_sub(place.counted_since(since)));
+        }
+        // Whoever holds it still has not told the board.
+        if result == libc::ETIMEDOUT
+            && let Some((site, since)) = manner.holder(addr)
+        {
+            shares.add(site, ended.saturating_sub(since.max(begun)));
         }
         shares.settle(ticks);
         shares
