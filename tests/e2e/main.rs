@@ -20,6 +20,7 @@ mod kill9;
 mod many;
 mod mariadb;
 mod memcached;
+mod meter;
 mod meter_command;
 mod misuse;
 mod modules;

@@ -1,0 +1,6 @@
+//! lockmeter: programs that know the truth about themselves, and what the tool says of them.
+
+mod lives;
+mod run;
+mod times;
+mod ways;
