@@ -41,7 +41,8 @@ fn counts_are_exact_and_the_wait_is_blamed() {
     let blame = &gate["blame"][0];
     let site = |who: &str| &gate["sites"][blame[who].as_u64().expect("known") as usize];
     assert_eq!((function(site("waiter")), function(site("holder"))), ("worker", "main"));
-    assert!(blame["ns"].as_f64().unwrap() > wait * 0.9, "{gate:#}");
+    // The rest is the time that the worker took to get going again.
+    assert!(blame["ns"].as_f64().unwrap() > wait * 0.8, "{gate:#}");
     let asleep = &site("holder")["nested"][0];
     let call = &measured["waits"][asleep["wait"].as_u64().expect("a call") as usize];
     assert_eq!((&call["kind"], function(call)), (&Value::from("call"), "main"), "{measured:#}");

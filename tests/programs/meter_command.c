@@ -38,7 +38,7 @@ int main(int argc, char **argv)
 		increment();
 	if (pthread_mutex_trylock(&gate) == 0)
 		return 1;
-	usleep(100000);
+	usleep(200000);
 	pthread_mutex_unlock(&gate);
 	pthread_join(thread, NULL);
 	pthread_rwlock_wrlock(&table_lock);
