@@ -245,7 +245,10 @@ pub const DIFF: Manual = Manual {
         ("0", "No condition of --fail-if is exceeded beyond chance."),
         ("66", "One is."),
         USAGE,
-        ("125", "A run could not be read or had no measurement, or a condition could not be judged."),
+        (
+            "125",
+            "A run could not be read or had no measurement, or a condition could not be judged.",
+        ),
     ],
     environment: &[NO_COLOR],
     files: &[],

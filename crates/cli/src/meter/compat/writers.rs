@@ -37,9 +37,8 @@ impl WriterWaits {
     /// Takes `other` in, which is of waits besides.
     pub fn add(&mut self, other: &Self) {
         // Of two sorts of waits it is not known whose the longest is.
-        self.only = (self.only && other.only)
-            || (self.count == 0.0 && other.only)
-            || (self.only && other.count == 0.0);
+        self.only =
+            (self.only && other.count == 0.0) || (other.only && (self.only || self.count == 0.0));
         self.count += other.count;
         self.ns += other.ns;
     }
