@@ -258,6 +258,26 @@ fn writer_writer_waits_are_counted_once() {
     );
 }
 
+/// The longest wait of all is the longest for a writer only if there were no others.
+#[test]
+fn the_longest_wait_for_a_writer_is_not_one_for_readers() {
+    let mut p = Process::new(1, 0);
+    let class = p.lock("table", lock_kind::RWLOCK);
+    let read = p.read_site(class, &["read"]);
+    let (a, b) = (p.site(class, &["a"]), p.site(class, &["b"]));
+    p.cell(read, &Counts { holds: vec![MS], ..Counts::default() });
+    let wait = |holder, ns| vec![(blame_kind::HOLDER, holder, 1, ns)];
+    let (waits, blame) = (vec![9 * MS], wait(read, 9 * MS));
+    p.cell(a, &Counts { holds: vec![MS], waits, blame, ..Counts::default() });
+    let (waits, blame) = (vec![MS], wait(a, MS));
+    p.cell(b, &Counts { holds: vec![MS], waits, blame, ..Counts::default() });
+    let text = table(&[&p]);
+    let lines = section(&text, "RWLOCK WRITES");
+    assert!(line(&lines, "a+0x1c").contains("(9000us)(0.11%)    0us           "), "{lines:#?}");
+    assert!(line(&lines, "b+0x1c").contains("(0.01%) 1000us(1000us)"), "{lines:#?}");
+    assert!(line(&lines, "table").contains("(9000us)(0.12%) 1000us(   ?  )"), "{lines:#?}");
+}
+
 /// Fault: HOLD MEAN divided by attempts, rejects included.
 #[test]
 fn hold_mean_is_over_holds() {

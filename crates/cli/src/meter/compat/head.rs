@@ -23,6 +23,7 @@ const READ_THUS: &[&str] = &[
     "a lock is a class: all locks that one place in the program brings forth",
     "SPIN counts all that waited, asleep or spinning, those included that gave up at a timeout",
     "% CPU is waiting time as a part of all processors' time, which sleepers left to others",
+    "rejected requests for rwlocks, which have no column, are in TOTAL and CON",
     "SPIN( WW ) is divided by who held the lock; ( ? ) is a longest wait that cannot be told from others",
 ];
 

@@ -154,9 +154,9 @@ fn write(entry: &Entry, role: Role, machine: &Machine) -> String {
     let writers = &entry.writers;
     let by_readers = (entry.numbers.contended as f64 - writers.count).max(0.0);
     let for_writers = if writers.count > 0.0 {
-        let max = match writers.only {
-            true => format!("({})", time(entry.numbers.wait.max_ns)),
-            false => UNKNOWN.to_owned(),
+        let max = match writers.others {
+            true => UNKNOWN.to_owned(),
+            false => format!("({})", time(entry.numbers.wait.max_ns)),
         };
         format!(" {}{max}", time(writers.ns / writers.count))
     } else {

@@ -9,8 +9,8 @@ pub struct WriterWaits {
     pub count: f64,
     /// Their sum, ns.
     pub ns: f64,
-    /// Every wait was for writers alone: the longest of all waits is the longest of these.
-    pub only: bool,
+    /// There are waits for readers, or for nobody knows whom: the longest wait may be one of those.
+    pub others: bool,
 }
 
 impl WriterWaits {
@@ -26,19 +26,18 @@ impl WriterWaits {
                 ns += blame.ns;
             }
         }
-        if by_writers == 0 {
-            return Self::default();
-        }
-        let part = by_writers as f64 / all as f64;
         let contended = lock.sites.get(site).map_or(0, |site| site.numbers.contended);
-        Self { count: contended as f64 * part, ns, only: by_writers == all }
+        let part = if all == 0 { 0.0 } else { by_writers as f64 / all as f64 };
+        Self {
+            count: contended as f64 * part,
+            ns,
+            others: contended > 0 && by_writers < all.max(1),
+        }
     }
 
     /// Takes `other` in, which is of waits besides.
     pub fn add(&mut self, other: &Self) {
-        // Of two sorts of waits it is not known whose the longest is.
-        self.only =
-            (self.only && other.count == 0.0) || (other.only && (self.only || self.count == 0.0));
+        self.others |= other.others;
         self.count += other.count;
         self.ns += other.ns;
     }
