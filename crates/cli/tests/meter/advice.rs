@@ -48,7 +48,7 @@ fn a_place_that_dominates_the_holds_is_named() {
     let advice = says(&two_places(950), RULE).unwrap();
     assert!(advice.text.contains("scan"), "{}", advice.text);
     assert!(
-        evidence(&advice).starts_with("its part of the holds 95 %; its part of the waits 95 %")
+        evidence(&advice).starts_with("its part of the holds 95.0%; its part of the waits 95.0%")
     );
     assert_eq!(advice.confidence, Confidence::High);
     assert!(says(&two_places(600), RULE).is_none(), "both hold it");
@@ -94,7 +94,7 @@ fn sleeping_with_a_lock_held_is_told() {
             "{}",
             advice.text
         );
-        assert!(evidence(&advice).contains("75 %"), "{}", evidence(&advice));
+        assert!(evidence(&advice).contains("75.0%"), "{}", evidence(&advice));
         assert_eq!(advice.confidence, Confidence::Medium, "few sleeps");
         assert!(says(&sleeper(kind, 100), RULE).is_none(), "hardly ever");
     }
@@ -239,7 +239,7 @@ fn often(times: usize, hold_ns: u64) -> Process {
 fn many_short_acquisitions_can_be_batched() {
     const RULE: &str = "many short acquisitions";
     let advice = says(&often(300_000, 60), RULE).unwrap();
-    assert_eq!(evidence(&advice), "acquisitions 300,000/s; median hold 60 ns; contended 0 %");
+    assert_eq!(evidence(&advice), "acquisitions 300,000/s; median hold 60ns; contended 0%");
     assert_eq!(advice.confidence, Confidence::Low, "nobody waits for it");
     assert!(says(&often(300_000, 1000), RULE).is_none(), "it does something there");
     assert!(says(&often(50_000, 60), RULE).is_none(), "not often");

@@ -18,6 +18,8 @@ use std::fmt;
 pub use confidence::Confidence;
 
 use super::model::{Lock, MeterReport};
+use super::text::format::{percent, time};
+use crate::report::text::words::number;
 
 /// One suggestion.
 #[derive(Clone, Debug)]
@@ -68,14 +70,13 @@ pub enum Unit {
 
 impl fmt::Display for Evidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use crate::report::text::words::{duration, number};
         let Self { what, value, unit } = self;
         match unit {
             Unit::Count => write!(f, "{what} {}", number(*value as u64)),
-            Unit::Part => write!(f, "{what} {:.0} %", value * 100.0),
-            Unit::Ns => write!(f, "{what} {}", duration(*value)),
+            Unit::Part => write!(f, "{what} {}%", percent(*value)),
+            Unit::Ns => write!(f, "{what} {}", time(*value)),
             Unit::PerSecond => write!(f, "{what} {}/s", number(*value as u64)),
-            Unit::Times => write!(f, "{what} {value:.1} x"),
+            Unit::Times => write!(f, "{what} {value:.1}"),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! The report for people, for a terminal of 100 columns.
 //!
 //! First what was measured and how well, then the locks with the places that take them, then for the worst
-//! locks who waited for whom, then waits that are for no lock. Notes come last.
+//! locks who waited for whom and what the numbers suggest, then waits that are for no lock. Notes come last.
 
+mod advice;
 mod blame;
 mod columns;
 mod empty;
@@ -58,6 +59,7 @@ pub fn render(report: &MeterReport, options: &TextOptions) -> String {
         locks::write(&mut page, &selection);
         instances::write(&mut page, &selection);
         blame::write(&mut page, &selection);
+        advice::write(&mut page);
     }
     waits::write(&mut page);
     head::write_notes(&mut page);

@@ -1,0 +1,62 @@
+//! `lockwright diff` on ledgers that real runs left.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::harness::{FOUND, Run, Scratch, build, ledgers, run, tool};
+
+/// Directories of `runs` measured runs.
+fn measured(scratch: &Scratch, name: &str, program: &Path, runs: usize) -> Vec<PathBuf> {
+    let of_run = |number: usize| {
+        let folder = scratch.join(format!("{name}-{number}"));
+        let mut command = tool();
+        command.args(["meter", "--keep", "--ledger-dir"]).arg(&folder).arg("--").arg(program);
+        assert_eq!(run(command).code(), 0);
+        ledgers(&folder)[0].parent().unwrap().to_owned()
+    };
+    (0..runs).map(of_run).collect()
+}
+
+fn diff(options: &[&str], before: &[PathBuf], after: &[PathBuf]) -> Run {
+    let mut command = tool();
+    command.arg("diff").args(options).args(before).arg("--").args(after);
+    run(command)
+}
+
+#[test]
+fn longer_holds_are_found_and_fail_if_asked_to() {
+    let scratch = Scratch::new();
+    let before = measured(&scratch, "before", &build("meter_diff.c", &[]), 3);
+    let after = measured(&scratch, "after", &build("meter_diff.c", &["-DHOLD_US=20000"]), 3);
+    let json = scratch.join("diff.json");
+    let json = ["--json", json.to_str().unwrap()];
+
+    let shown = diff(&json, &before, &after);
+    assert_eq!(shown.code(), 0, "{}", shown.stderr);
+    let text = String::from_utf8(shown.stdout).unwrap();
+    assert!(text.contains("`shared`") && text.contains("3 runs of"), "{text}");
+    let value: Value = serde_json::from_slice(&std::fs::read(json[1]).unwrap()).unwrap();
+    let lock = &value["locks"][0];
+    assert_eq!(lock["name"], "shared", "{value:#}");
+    let hold = &lock["changes"]["hold"];
+    // 20 ms for 0.2 ms; on a busy machine sleeps are longer than asked for, the short ones by far.
+    let ratio = hold["ratio"].as_f64().unwrap();
+    assert!((3.0..=110.0).contains(&ratio) && hold["sure"] == true, "{value:#}");
+    assert_eq!(lock["sites"].as_array().unwrap().len(), 1, "{value:#}");
+
+    let fails = |condition: &str, a: &[PathBuf], b: &[PathBuf]| {
+        diff(&["--fail-if", condition], a, b).code()
+    };
+    assert_eq!(fails("hold > +50% @shared", &before, &after), FOUND);
+    assert_eq!(fails("hold > +100000% @shared", &before, &after), 0);
+    assert_eq!(fails("hold < -30% @shared", &before, &after), 0);
+    assert_eq!(fails("hold < -30% @sh*", &after, &before), FOUND);
+
+    let one = diff(&["--fail-if", "hold > +50%"], &before[..1], &after);
+    assert_eq!(one.code(), 125, "{}", one.stderr);
+    assert!(one.stderr.contains("by one run"), "{}", one.stderr);
+    let wrong = diff(&["--fail-if", "hold is long"], &before, &after);
+    assert_eq!(wrong.code(), 2, "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("comparison is missing"), "{}", wrong.stderr);
+}
