@@ -269,13 +269,15 @@ fn the_longest_wait_for_a_writer_is_not_one_for_readers() {
     let wait = |holder, ns| vec![(blame_kind::HOLDER, holder, 1, ns)];
     let (waits, blame) = (vec![9 * MS], wait(read, 9 * MS));
     p.cell(a, &Counts { holds: vec![MS], waits, blame, ..Counts::default() });
-    let (waits, blame) = (vec![MS], wait(a, MS));
+    // Woken, it had to wait for a processor.
+    let (waits, mut blame) = (vec![2 * MS], wait(a, MS));
+    blame.push((blame_kind::HOLDER, 0, 1, MS));
     p.cell(b, &Counts { holds: vec![MS], waits, blame, ..Counts::default() });
     let text = table(&[&p]);
     let lines = section(&text, "RWLOCK WRITES");
     assert!(line(&lines, "a+0x1c").contains("(9000us)(0.11%)    0us           "), "{lines:#?}");
-    assert!(line(&lines, "b+0x1c").contains("(0.01%) 1000us(1000us)"), "{lines:#?}");
-    assert!(line(&lines, "table").contains("(9000us)(0.12%) 1000us(   ?  )"), "{lines:#?}");
+    assert!(line(&lines, "b+0x1c").contains(") 1000us(2000us)"), "{lines:#?}");
+    assert!(line(&lines, "table").contains("(9000us)(0.14%) 1000us(   ?  )"), "{lines:#?}");
 }
 
 /// Fault: HOLD MEAN divided by attempts, rejects included.

@@ -15,24 +15,27 @@ pub struct WriterWaits {
 
 impl WriterWaits {
     /// Those at site `site` of `lock`. Blame names the holders of each wait, so that a wait for one holder
-    /// is counted exactly once; one that several had a part in is divided between them.
+    /// is counted exactly once; waits that readers and writers had a part in are divided between them. The
+    /// time until a waiter that was woken runs is nobody's, and does not count.
     pub fn at(lock: &Lock, site: usize) -> Self {
-        let (mut by_writers, mut all, mut ns) = (0u64, 0u64, 0.0);
+        let (mut by_writers, mut by_readers, mut ns) = (0u64, 0u64, 0.0);
         for blame in lock.blame.iter().filter(|blame| blame.waiter == site) {
-            all = all.saturating_add(blame.count);
-            let holder = blame.holder.and_then(|holder| lock.sites.get(holder));
-            if holder.is_some_and(|holder| holder.mode != Mode::Read) {
-                by_writers = by_writers.saturating_add(blame.count);
-                ns += blame.ns;
+            match blame.holder.and_then(|holder| lock.sites.get(holder)) {
+                Some(holder) if holder.mode == Mode::Read => {
+                    by_readers = by_readers.saturating_add(blame.count);
+                }
+                Some(_) => {
+                    by_writers = by_writers.saturating_add(blame.count);
+                    ns += blame.ns;
+                }
+                None => {}
             }
         }
         let contended = lock.sites.get(site).map_or(0, |site| site.numbers.contended);
-        let part = if all == 0 { 0.0 } else { by_writers as f64 / all as f64 };
-        Self {
-            count: contended as f64 * part,
-            ns,
-            others: contended > 0 && by_writers < all.max(1),
-        }
+        let known = by_writers.saturating_add(by_readers);
+        let part = if known == 0 { 0.0 } else { by_writers as f64 / known as f64 };
+        let others = by_readers > 0 || by_writers < contended;
+        Self { count: contended as f64 * part, ns, others }
     }
 
     /// Takes `other` in, which is of waits besides.
