@@ -26,8 +26,24 @@ pub(super) fn add<const OFFSET: usize, T>(row: *mut T, by: u64) {
     }
 }
 
+/// [`add`] of 1, which needs no register.
+#[inline(always)]
+pub(super) fn increment<const OFFSET: usize, T>(row: *mut T) {
+    const { assert!(OFFSET.is_multiple_of(8) && OFFSET < size_of::<T>()) };
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: as in `add`.
+    unsafe {
+        core::arch::asm!("add qword ptr [{} + {}], 1", in(reg) row, const OFFSET, options(nostack));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    add::<OFFSET, T>(row, 1);
+}
+
 /// [`add`] to a named field.
 macro_rules! add {
+    ($row:expr, $Row:ident.$field:ident, 1) => {
+        increment::<{ core::mem::offset_of!($Row, $field) }, $Row>($row)
+    };
     ($row:expr, $Row:ident.$field:ident, $by:expr) => {
         add::<{ core::mem::offset_of!($Row, $field) }, $Row>($row, $by)
     };
@@ -52,12 +68,31 @@ pub enum Missing {
     Carry(u32, u32),
 }
 
+/// What the counting of a hold left to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// Its bucket is not one of those used last.
+    Bucket,
+    /// Its bucket's count has wrapped.
+    Carry,
+}
+
 /// A cell of the thread that has it: the address of its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct CellRef(NonNull<Cell>);
 
 impl CellRef {
+    /// The cell at a row's address.
+    ///
+    /// # Safety
+    /// `address` is one that [`CellRef::address`] gave.
+    #[inline(always)]
+    pub(super) unsafe fn at_unchecked(address: u64) -> Self {
+        // SAFETY: the caller's promise: it was never 0.
+        Self(unsafe { NonNull::new_unchecked(address as *mut Cell) })
+    }
+
     /// The cell at a row's address, which an index or an entry of this engine has; `None` for 0.
     #[inline(always)]
     pub(super) fn at(address: u64) -> Option<Self> {
@@ -116,9 +151,10 @@ impl CellRef {
         }
     }
 
-    /// Counts a hold of `ticks`. `Some` says what is still missing; the sums are done.
+    /// Counts a hold of `ticks`: its sums, and in its bucket if that is at hand. `Err` says what is left for
+    /// [`CellRef::make_up`].
     #[inline(always)]
-    pub fn record_hold(self, ticks: u64) -> Option<Missing> {
+    pub fn count_hold(self, ticks: u64) -> Result<(), Rest> {
         let cell = self.row();
         // SAFETY: as in `begin`; what `near` has is 0 or the address of a row of this cell.
         unsafe {
@@ -129,9 +165,25 @@ impl CellRef {
             let run = index / RUN;
             let bucket = (*cell).near[run % 8] as *mut Bucket;
             if bucket.is_null() || (*bucket).run as usize != run {
-                return self.count_far(run as u16, histogram_kind::HOLD, index % RUN);
+                return Err(Rest::Bucket);
             }
-            count(bucket, index % RUN)
+            count(bucket, index % RUN).map_or(Ok(()), |_| Err(Rest::Carry))
+        }
+    }
+
+    /// Does what [`CellRef::count_hold`] left. `Some` says what is still missing.
+    #[cold]
+    #[inline(never)]
+    pub fn make_up(self, ticks: u64, rest: Rest) -> Option<Missing> {
+        let index = histogram::bucket(ticks);
+        let run = index / RUN;
+        match rest {
+            Rest::Bucket => self.count_far(run as u16, histogram_kind::HOLD, index % RUN),
+            Rest::Carry => {
+                // SAFETY: as in `begin`; the bucket that was counted in is near.
+                let bucket = unsafe { &*((*self.row()).near[run % 8] as *const Bucket) };
+                Some(Missing::Carry(bucket.id, (index % RUN) as u32))
+            }
         }
     }
 

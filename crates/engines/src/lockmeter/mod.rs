@@ -19,7 +19,7 @@ mod readers;
 mod thread;
 
 pub use self::board::{Boards, Hold, Place};
-pub use self::cell::{CellRef, Missing};
+pub use self::cell::{CellRef, Missing, Rest};
 pub use self::core::{Call, LockMeter};
 pub use self::pending::{Pending, Share, Shares};
 pub use self::readers::{Overlap, ReadersRef};

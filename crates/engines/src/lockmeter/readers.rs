@@ -42,13 +42,14 @@ impl ReadersRef {
         unsafe { AtomicU64::from_ptr(&raw mut (*self.0).since) }
     }
 
-    /// A reader has come: it holds the lock. Returns how many there are.
+    /// A reader has come: it holds the lock since `since`, 0 if its hold is not timed; then nor is a busy
+    /// period that it begins. Returns how many there are.
     #[inline(always)]
-    pub fn comes(&self, clock: impl FnOnce() -> u64) -> u32 {
+    pub fn comes(&self, since: u64) -> u32 {
         // AcqRel pairs with the one in `goes`: the last period's reading of `since` is over.
         let readers = self.now().fetch_add(1, AcqRel) + 1;
         if readers == 1 {
-            self.since().store(clock(), Relaxed);
+            self.since().store(since, Relaxed);
         }
         if self.max().load(Relaxed) < readers {
             self.max().fetch_max(readers, Relaxed);
@@ -56,13 +57,14 @@ impl ReadersRef {
         readers
     }
 
-    /// A reader is about to leave. The last one gets the busy period that it ends.
+    /// A reader is about to leave. The last one gets the busy period that it ends, if that was timed.
     #[inline(always)]
     pub fn goes(&self, clock: impl FnOnce() -> u64) -> Option<Overlap> {
         // Read while we are still counted, so that no new period can have begun.
         let since = self.since().load(Relaxed);
         let gone = self.now().fetch_update(AcqRel, Relaxed, |n| n.checked_sub(1));
-        (gone == Ok(1)).then(|| Overlap { readers: *self, ticks: clock().saturating_sub(since) })
+        (gone == Ok(1) && since != 0)
+            .then(|| Overlap { readers: *self, ticks: clock().saturating_sub(since) })
     }
 }
 

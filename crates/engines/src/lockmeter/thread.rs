@@ -28,19 +28,15 @@ const PENDING_BITS: u32 = 0xf;
 pub struct Ending {
     /// When it began, 0 if it is not timed.
     pub since: u64,
-    cell: u64,
+    /// The cell of its acquisition.
+    pub cell: CellRef,
 }
 
 impl Ending {
-    /// Of a held lock.
-    pub fn of(held: &Metered) -> Self {
-        Self { since: held.since, cell: held.cell }
-    }
-
-    /// The cell of its acquisition.
+    /// Of a held lock; `None` of an entry that is none.
     #[inline(always)]
-    pub fn cell(&self) -> Option<CellRef> {
-        CellRef::at(self.cell)
+    pub fn of(held: &Metered) -> Option<Self> {
+        CellRef::at(held.cell).map(|cell| Self { since: held.since, cell })
     }
 }
 
@@ -90,7 +86,9 @@ impl MeterThread {
         compiler_fence(SeqCst);
         // SAFETY: the shift leaves as many bits as the index has slots; the index stays mapped.
         let slot = unsafe { *(self.row.index as *const Slot).add(at) };
-        if slot.key == key && self.row.top < self.row.limit { CellRef::at(slot.cell) } else { None }
+        // SAFETY: no key is 0, and a slot that has one has a cell.
+        (slot.key == key && self.row.top < self.row.limit)
+            .then(|| unsafe { CellRef::at_unchecked(slot.cell) })
     }
 
     /// The cell of `key`.
@@ -123,7 +121,10 @@ impl MeterThread {
             // SAFETY: as in `known`; at least one slot is free.
             let slot = unsafe { &mut *(self.row.index as *mut Slot).add(at as usize) };
             if slot.key == 0 {
-                *slot = Slot { key, cell: cell.address() };
+                slot.cell = cell.address();
+                // A handler that comes between must not find the key without the cell.
+                compiler_fence(SeqCst);
+                slot.key = key;
                 self.row.keys += 1;
                 return;
             }
@@ -224,20 +225,29 @@ impl MeterThread {
         // bytes, 8-aligned.
         unsafe {
             let special = (&raw const (*top).recursion).cast::<u64>().read();
-            ((*top).addr == addr && special == u64::from(flags) << 32)
-                .then(|| Ending { since: (*top).since, cell: (*top).cell })
+            ((*top).addr == addr && special == u64::from(flags) << 32).then(|| Ending {
+                since: (*top).since,
+                // An entry that has an address has a cell.
+                cell: CellRef::at_unchecked((*top).cell),
+            })
         }
     }
 
-    /// Takes the innermost held lock off.
+    /// Takes the innermost held lock off: what [`MeterThread::innermost`] said of it, which so need not
+    /// be kept while the lock is let go.
+    ///
+    /// # Safety
+    /// Something is held.
     #[inline(always)]
-    pub fn pop(&mut self) {
+    pub unsafe fn pop(&mut self) -> Ending {
         let top = self.top();
-        // SAFETY: the top is an entry.
+        // SAFETY: the top is an entry, by the caller's promise.
         unsafe {
+            let ending = Ending { since: (*top).since, cell: CellRef::at_unchecked((*top).cell) };
             AtomicU64::from_ptr(&raw mut (*top).addr).store(0, Relaxed);
             compiler_fence(SeqCst);
             self.set_top(top.sub(1));
+            ending
         }
     }
 

@@ -245,9 +245,10 @@ row! {
         max: u32,
         /// Not used.
         reserved: u32,
-        /// When the first of them came. Changes.
+        /// When the first of them came, 0 if its hold is not timed. Changes.
         since: u64,
-        /// Busy periods, from the first reader in to the last out, that are over. Changes.
+        /// Busy periods, from the first reader in to the last out, that are over and whose first hold was
+        /// timed. Changes.
         periods: u64,
         /// Their sum. Changes.
         ticks: u64,

@@ -50,7 +50,9 @@ fn acquire<T: Identify>(
         0 | EOWNERDEAD => {
             let shared = way.mode != 0;
             let begin = |thread: &mut MeterThread| match shared {
-                true => hold::begin_shared(thread, target.addr, spot),
+                true => {
+                    hold::begin_shared(thread, target.addr, spot);
+                }
                 false => hold::begin(thread, target.addr, spot),
             };
             match waited {

@@ -20,15 +20,24 @@ const PAIR_EVERY: u64 = 1 << 24;
 /// Ticks now.
 #[inline(always)]
 pub fn now() -> u64 {
-    if TSC.load(Relaxed) {
-        // SAFETY: reads a counter.
-        unsafe { _rdtsc() }
-    } else {
-        monotonic()
-    }
+    if is_tsc() { tsc() } else { monotonic() }
+}
+
+/// The clock is the time-stamp counter.
+#[inline(always)]
+pub fn is_tsc() -> bool {
+    TSC.load(Relaxed)
+}
+
+/// The time-stamp counter.
+#[inline(always)]
+pub fn tsc() -> u64 {
+    // SAFETY: reads a counter.
+    unsafe { _rdtsc() }
 }
 
 #[cold]
+#[inline(never)]
 fn monotonic() -> u64 {
     let mut ts = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: writes one timespec; the C library's asks the kernel's page, not the kernel.

@@ -3,7 +3,7 @@
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 
-use lockwright_engines::lockmeter::{Ending, Hold, MeterThread};
+use lockwright_engines::lockmeter::{CellRef, Ending, Hold, MeterThread, Rest};
 use lockwright_ledger::rows::meter::histogram_kind;
 
 use super::{BOARDS, SAMPLE, Spot, clock, supply, wait};
@@ -25,17 +25,19 @@ pub fn begin(thread: &mut MeterThread, addr: u64, spot: Spot) {
     }
 }
 
-/// As [`begin`], for a lock that several can hold.
+/// As [`begin`], for a lock that several can hold. Returns when it began, 0 if it is not timed.
 #[inline(always)]
-pub fn begin_shared(thread: &mut MeterThread, addr: u64, spot: Spot) {
+pub fn begin_shared(thread: &mut MeterThread, addr: u64, spot: Spot) -> u64 {
     let since = since(thread);
     thread.acquired_shared(addr, spot.cell, since);
     if let Some(trial) = spot.trial {
         thread.put_on_trial(trial);
     }
+    since
 }
 
-/// Lets the innermost held lock go by `unlock`, and counts its hold then.
+/// Lets the innermost held lock, of which [`MeterThread::innermost`] knows, go by `unlock`, and counts its
+/// hold then.
 #[inline(always)]
 pub fn end_innermost(
     thread: &mut MeterThread,
@@ -43,28 +45,26 @@ pub fn end_innermost(
     hold: Ending,
     unlock: impl FnOnce() -> c_int,
 ) -> c_int {
-    let now = ending(addr, hold, false);
+    // What has more to do than this goes the other way from here, so that this way keeps nothing for it.
+    if BOARDS.is_waited_for(addr) || (hold.since != 0 && !clock::is_tsc()) {
+        return end(thread, addr, unlock);
+    }
+    let now = if hold.since == 0 { 0 } else { clock::tsc() };
+    end_innermost_at(thread, now, unlock)
+}
+
+/// As [`end_innermost`], when those who wait have been told: at the time `now`, 0 if it is not needed.
+#[inline(always)]
+pub fn end_innermost_at(
+    thread: &mut MeterThread,
+    now: u64,
+    unlock: impl FnOnce() -> c_int,
+) -> c_int {
     let result = unlock();
     // The lock may be gone by now: nothing of it is looked at.
     if result == 0 {
-        thread.pop();
-        record(thread, hold, now);
-    }
-    result
-}
-
-/// As [`end_innermost`], for a lock that several can hold.
-#[inline(always)]
-pub fn end_innermost_shared(
-    thread: &mut MeterThread,
-    addr: u64,
-    hold: Ending,
-    unlock: impl FnOnce() -> c_int,
-) -> c_int {
-    let now = ending(addr, hold, true);
-    let result = unlock();
-    if result == 0 {
-        thread.pop();
+        // SAFETY: it was held until now; handlers of signals leave the entries as they find them.
+        let hold = unsafe { thread.pop() };
         record(thread, hold, now);
     }
     result
@@ -82,7 +82,7 @@ pub fn end(thread: &mut MeterThread, addr: u64, unlock: impl FnOnce() -> c_int) 
         }
         return result;
     }
-    let hold = Ending::of(&held);
+    let Some(hold) = Ending::of(&held) else { return unlock() };
     let now = ending(addr, hold, MeterThread::is_shared(&held));
     let result = unlock();
     if result == 0 {
@@ -98,10 +98,16 @@ pub fn end(thread: &mut MeterThread, addr: u64, unlock: impl FnOnce() -> c_int) 
     result
 }
 
+/// When a hold ends that ends now, 0 if it is not timed.
+#[inline(always)]
+fn now_for(hold: Ending) -> u64 {
+    if hold.since == 0 { 0 } else { clock::now() }
+}
+
 /// The hold is about to end: those who wait for it are told. Returns the time, 0 if nobody needs it.
 #[inline(always)]
-fn ending(addr: u64, hold: Ending, shared: bool) -> u64 {
-    let now = if hold.since == 0 { 0 } else { clock::now() };
+pub fn ending(addr: u64, hold: Ending, shared: bool) -> u64 {
+    let now = now_for(hold);
     if BOARDS.is_waited_for(addr) {
         charge(addr, hold, now, shared);
     }
@@ -111,9 +117,8 @@ fn ending(addr: u64, hold: Ending, shared: bool) -> u64 {
 #[cold]
 #[inline(never)]
 fn charge(addr: u64, hold: Ending, now: u64, shared: bool) {
-    let Some(cell) = hold.cell() else { return };
     let now = if now == 0 { clock::now() } else { now };
-    BOARDS.charge(&Hold { addr, site: cell.site(), since: hold.since, now, shared });
+    BOARDS.charge(&Hold { addr, site: hold.cell.site(), since: hold.since, now, shared });
 }
 
 /// Counts a hold that is over.
@@ -122,10 +127,18 @@ fn record(thread: &mut MeterThread, hold: Ending, now: u64) {
     if hold.since == 0 {
         return;
     }
-    let Some(cell) = hold.cell() else { return };
     // The counter of another processor may lag by some ticks.
     let ticks = now.saturating_sub(hold.since);
-    if let Some(missing) = cell.record_hold(ticks) {
+    if let Err(rest) = hold.cell.count_hold(ticks) {
+        make_up(thread, hold.cell, ticks, rest);
+    }
+}
+
+/// Counts what of a hold has not been counted.
+#[cold]
+#[inline(never)]
+fn make_up(thread: &mut MeterThread, cell: CellRef, ticks: u64, rest: Rest) {
+    if let Some(missing) = cell.make_up(ticks, rest) {
         supply(thread, cell, histogram_kind::HOLD, ticks, missing);
     }
 }

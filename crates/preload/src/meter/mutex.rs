@@ -4,7 +4,7 @@ use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 
 use libc::{EBUSY, EOWNERDEAD, clockid_t, pthread_mutex_t, timespec};
-use lockwright_engines::lockmeter::{MeterThread, key};
+use lockwright_engines::lockmeter::{CellRef, MeterThread, key};
 
 use super::wait::{self, Manner, Owner};
 use super::{Spot, Target, WHAT, hold, spot, subject, tls};
@@ -17,7 +17,7 @@ type Mutex = *mut pthread_mutex_t;
 #[inline(always)]
 pub unsafe fn depth(m: Mutex) -> u32 {
     // SAFETY: the caller's mutex.
-    unsafe { m.cast::<u32>().add(1).read_volatile() }
+    unsafe { m.cast::<u32>().add(1).read() }
 }
 
 /// Its word: the owner's thread id for special ones; not 0 if it is taken.
@@ -45,11 +45,14 @@ pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64) -> c_int {
         let result = unsafe { real::pthread_mutex_trylock(m) };
         // SAFETY: the caller's mutex, which it holds if the result is 0.
         if result == 0 && unsafe { depth(m) } <= 1 {
+            // Asked for once more, rather than kept over the call.
+            // SAFETY: as above.
+            let thread = unsafe { &mut *tls::raw() };
             hold::begin(thread, m as u64, Spot { cell, trial: None });
             return 0;
         }
         if result != EBUSY {
-            return had_otherwise(m, thread, Spot { cell, trial: None }, result);
+            return had_plainly(m, cell, result);
         }
         cell.take_back();
         // SAFETY: the caller's mutex.
@@ -57,6 +60,13 @@ pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64) -> c_int {
     }
     // SAFETY: as above.
     unsafe { lock_otherwise(m, site) }
+}
+
+#[cold]
+#[inline(never)]
+fn had_plainly(m: Mutex, cell: CellRef, result: c_int) -> c_int {
+    // SAFETY: as in `lock`.
+    had_otherwise(m, unsafe { &mut *tls::raw() }, Spot { cell, trial: None }, result)
 }
 
 #[cold]

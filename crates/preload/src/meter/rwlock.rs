@@ -130,9 +130,9 @@ unsafe fn attempt(l: RwLock, site: u64, mode: u16, rejects: bool) -> c_int {
             0
         }
         0 => {
-            hold::begin_shared(thread, l as u64, spot);
+            let since = hold::begin_shared(thread, l as u64, spot);
             // SAFETY: the caller's lock, which it reads.
-            unsafe { comes(l, ident, spot.cell) };
+            unsafe { comes(l, ident, spot.cell, since) };
             0
         }
         EBUSY if rejects => {
@@ -169,7 +169,7 @@ unsafe fn waited_for(l: RwLock, site: u64, mode: u16, block: impl FnOnce() -> c_
     let result = wait::lock(thread, &target, spot, manner, block);
     if result == 0 && mode != 0 {
         // SAFETY: the caller's lock, which it reads.
-        unsafe { comes(l, ident, spot.cell) };
+        unsafe { has_come(l) };
     }
     result
 }
@@ -188,12 +188,31 @@ pub unsafe fn release(l: RwLock, unlock: impl FnOnce() -> c_int) -> c_int {
     if let Some(ending) = thread.innermost(l as u64) {
         return hold::end_innermost(thread, l as u64, ending, unlock);
     }
-    // SAFETY: the caller's lock.
-    let left = unsafe { goes(l, thread) };
-    let result = match thread.innermost_shared(l as u64) {
-        Some(ending) => hold::end_innermost_shared(thread, l as u64, ending, unlock),
-        None => hold::end(thread, l as u64, unlock),
+    let Some(ending) = thread.innermost_shared(l as u64) else {
+        // SAFETY: as above.
+        return unsafe { release_otherwise(l, thread, unlock) };
     };
+    let now = hold::ending(l as u64, ending, true);
+    // SAFETY: the caller's lock.
+    let left = unsafe { goes(l, now) };
+    let result = hold::end_innermost_at(thread, now, unlock);
+    if let Some(left) = left {
+        left.record();
+    }
+    result
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn release_otherwise(
+    l: RwLock,
+    thread: &mut MeterThread,
+    unlock: impl FnOnce() -> c_int,
+) -> c_int {
+    let reads = thread.entry_of(l as u64).is_some_and(|held| MeterThread::is_shared(&held));
+    // SAFETY: the caller's lock.
+    let left = if reads { unsafe { goes(l, 0) } } else { None };
+    let result = hold::end(thread, l as u64, unlock);
     if let Some(left) = left {
         left.record();
     }
@@ -211,7 +230,7 @@ pub unsafe fn has_come(l: RwLock) {
         && let Some(ident) = ident
     {
         // SAFETY: as above.
-        unsafe { comes(l, ident, cell) };
+        unsafe { comes(l, ident, cell, held.since) };
     }
 }
 
@@ -221,9 +240,9 @@ unsafe fn place(l: RwLock) -> &'static AtomicU32 {
     unsafe { AtomicU32::from_ptr(l.cast::<u32>().add(9)) }
 }
 
-/// One more reader has the lock.
+/// One more reader has the lock, since `since` (0: not timed).
 #[inline(always)]
-unsafe fn comes(l: RwLock, ident: Ident, cell: CellRef) {
+unsafe fn comes(l: RwLock, ident: Ident, cell: CellRef, since: u64) {
     // SAFETY: the caller's lock. Relaxed: whoever stored it made the row under the core's lock, and the
     // row's own words are atomics.
     let place = unsafe { place(l) };
@@ -236,15 +255,16 @@ unsafe fn comes(l: RwLock, ident: Ident, cell: CellRef) {
             readers
         }
     };
-    cell.saw_readers(readers.comes(clock::now));
+    cell.saw_readers(readers.comes(since));
 }
 
-/// A reader is about to leave: before it lets go, so that the count is never below that of the readers.
+/// A reader is about to leave, at the time `now` (0: not read): before it lets go, so that the count is
+/// never below that of the readers.
 #[inline(always)]
-unsafe fn goes(l: RwLock, thread: &MeterThread) -> Option<Overlap> {
-    thread.entry_of(l as u64).filter(MeterThread::is_shared)?;
+unsafe fn goes(l: RwLock, now: u64) -> Option<Overlap> {
+    let clock = || if now != 0 { now } else { clock::now() };
     // SAFETY: the caller's lock; its identity cannot change while it is held.
     let ident = unsafe { identity::stamped(l) }?;
     // SAFETY: as above.
-    readers_at(unsafe { place(l) }.load(Relaxed), ident)?.goes(clock::now)
+    readers_at(unsafe { place(l) }.load(Relaxed), ident)?.goes(clock)
 }

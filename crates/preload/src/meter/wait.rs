@@ -58,7 +58,9 @@ pub fn lock(
     match result {
         0 | libc::EOWNERDEAD => {
             held_after(thread, &waited, |thread| match manner.shared {
-                true => hold::begin_shared(thread, target.addr, spot),
+                true => {
+                    hold::begin_shared(thread, target.addr, spot);
+                }
                 false => hold::begin(thread, target.addr, spot),
             });
         }

@@ -379,9 +379,11 @@ impl Builder {
         let lock = self.lock(source, row.class);
         let readers = self.report.locks[lock].readers.get_or_insert_default();
         readers.most = readers.most.max(row.max.into());
+        // Where holds are sampled, so are the periods that they begin.
+        let each = if let Holds::Sampled(n) = source.holds { n } else { 1 };
         let busy = Times {
-            count: row.periods,
-            total_ns: source.ticks.ns(row.ticks),
+            count: row.periods.saturating_mul(each.into()),
+            total_ns: source.ticks.ns(row.ticks) * f64::from(each),
             max_ns: source.ticks.ns(row.max_ticks),
             ..Times::default()
         };
