@@ -8,10 +8,19 @@
 /// Bits of the hash.
 const HASH: u32 = 56;
 
+/// What the addresses of a hash are mixed by.
+pub const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The hash of one return address more. Of the first it is the address itself.
+#[inline(always)]
+pub const fn extend(hash: u64, address: u64) -> u64 {
+    hash.wrapping_mul(MIX).wrapping_add(address)
+}
+
 /// A site past `wrappers` wrappers, fewer than 128.
 #[inline]
 pub const fn deep(wrappers: u32, hash: u64) -> u64 {
-    1 << 63 | (wrappers as u64) << HASH | (hash & ((1 << HASH) - 1))
+    (1 << 7 | wrappers as u64) << HASH | (hash & ((1 << HASH) - 1))
 }
 
 /// How many frames at the top of the context's stack are known to be wrappers'.

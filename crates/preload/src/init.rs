@@ -8,7 +8,7 @@ use lockwright_ledger::layout::{engines, process_state};
 use lockwright_ledger::rows::{Held, Text, held_flag};
 use lockwright_ledger::{Header, Writer};
 
-use crate::{hooks, identity, mapping, meter, modules, real, state, sys};
+use crate::{hooks, identity, mapping, meter, modules, real, sites, state, sys};
 
 /// Run by the loader before the program's main and before most libraries' constructors.
 #[used]
@@ -57,6 +57,7 @@ extern "C" fn constructor() {
         if !unsafe { libc::getenv(c"LOCKWRIGHT_TRACK_ALLOCATIONS".as_ptr()) }.is_null() {
             hooks::track_allocations();
         }
+        sites::start();
         hooks::register_fork();
         hooks::watch::attach(0, 0);
         hooks::watch_frees();

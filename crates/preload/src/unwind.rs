@@ -14,8 +14,8 @@ use gimli::{
 use crate::modules;
 
 /// How to get from a frame to its caller's.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Rule {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
     /// No caller, or none that we can find.
     End,
     /// CFA = rsp + offset.
@@ -27,8 +27,8 @@ enum Rule {
 }
 
 /// Where the caller's rbp is: unchanged, or saved at CFA + offset (or rbp + offset).
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Saved {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Saved {
     Same,
     AtCfa(i16),
     AtRbp(i16),
@@ -121,7 +121,7 @@ fn rule(pc: u64) -> Packed {
 #[inline(never)]
 fn new_rule(pc: u64) -> Packed {
     let [key, bits] = slot(pc);
-    let packed = look_up(pc).unwrap_or(Rule::End).pack();
+    let packed = rule_of_call(pc).pack();
     bits.store(packed, Relaxed);
     key.store(pc ^ packed, Relaxed);
     Packed(packed)
@@ -132,6 +132,11 @@ struct Storage;
 impl UnwindContextStorage<usize> for Storage {
     type Rules = [(gimli::Register, RegisterRule<usize>); 32];
     type Stack = [UnwindTableRow<usize, Self>; 4];
+}
+
+/// The rule for return address `pc`, not from the cache: for callers with one of their own.
+pub fn rule_of_call(pc: u64) -> Rule {
+    look_up(pc).unwrap_or(Rule::End)
 }
 
 /// The rule for return address `pc` (so: of the call before it).
@@ -275,13 +280,13 @@ impl Frame {
         let base = if rule.kind() == kind::RSP { rsp } else { rbp };
         let mut cfa = base.wrapping_add_signed(rule.cfa());
         if rule.kind() == kind::RBP_DEREF {
-            if !plausible(cfa, rsp) {
+            if !is_plausible(cfa, rsp) {
                 return None;
             }
             // SAFETY: a slot of a live frame, by the module's own unwind table.
             cfa = unsafe { (cfa as *const u64).read() };
         }
-        if !plausible(cfa.wrapping_sub(8), rsp) {
+        if !is_plausible(cfa.wrapping_sub(8), rsp) {
             return None;
         }
         // SAFETY: the return address of a live frame, by the module's own unwind table.
@@ -290,7 +295,7 @@ impl Frame {
         if rule.rbp_place() != place::SAME {
             let base = if rule.rbp_place() == place::AT_CFA { cfa } else { rbp };
             let at = base.wrapping_add_signed(rule.rbp_offset());
-            if !plausible(at, rsp) {
+            if !is_plausible(at, rsp) {
                 return None;
             }
             // SAFETY: as above, the saved rbp.
@@ -324,6 +329,6 @@ pub fn capture_from(frames: &mut [u64], from: Frame) -> usize {
 
 /// `at` is an aligned slot above the stack pointer and not absurdly far up.
 #[inline(always)]
-fn plausible(at: u64, rsp: u64) -> bool {
+pub fn is_plausible(at: u64, rsp: u64) -> bool {
     at.is_multiple_of(8) && at.wrapping_sub(rsp) < MAX_FRAME_BYTES
 }

@@ -36,11 +36,12 @@ pub use self::misuse::{Holder, Misuse};
 pub use self::order::{Round, Tell};
 pub use self::semaphore::Tried;
 pub use self::signals::Interrupted;
-pub use self::thread::{Probe, ThreadState, recursions};
+pub use self::thread::{Chain, Probe, ThreadState, recursions};
 
 /// Which lock: its instance number (one per life of the lock, from 1) and its class row, as stamped
 /// into the lock or kept beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
 pub struct Ident(pub u64);
 
 impl Ident {

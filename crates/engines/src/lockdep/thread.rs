@@ -66,6 +66,11 @@ impl Probe {
     }
 }
 
+/// A chain that an acquisition would make, but for its call site; see [`ThreadState::chain`].
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub struct Chain(u64);
+
 impl ThreadState {
     /// Row id of the thread.
     pub fn id(&self) -> u32 {
@@ -144,27 +149,53 @@ impl ThreadState {
     #[inline(always)]
     #[must_use]
     pub fn reserve_known(&mut self, ident: Ident, mode: u16, site: u64) -> bool {
-        if self.row.top >= self.row.limit {
-            return false;
+        let Some(chain) = self.chain(ident, mode) else { return false };
+        let probe = self.known(chain, site);
+        if let Some(probe) = probe {
+            self.reserve_in(chain, ident, mode, site, probe);
         }
-        let probe = self.probe_clean(ident, mode, site);
-        if probe.hit {
-            self.fill_next(ident, mode, site, probe);
-        }
-        probe.hit
+        probe.is_some()
+    }
+
+    /// The first step of [`ThreadState::reserve_known`], to be followed by [`ThreadState::known`] for as many
+    /// call sites as there are to try. `None` if there is no room, or a gap is to be closed.
+    #[inline(always)]
+    pub fn chain(&self, ident: Ident, mode: u16) -> Option<Chain> {
+        (self.row.top < self.row.limit).then(|| self.chain_clean(ident, mode))
+    }
+
+    /// What is known of the chain at `site`, whose highest eight bits do not matter.
+    #[inline(always)]
+    pub fn known(&self, chain: Chain, site: u64) -> Option<Probe> {
+        let probe = self.probe_in(chain, site);
+        probe.hit.then_some(probe)
+    }
+
+    /// The last step: reserves the entry.
+    #[inline(always)]
+    pub fn reserve_in(&mut self, _: Chain, ident: Ident, mode: u16, site: u64, probe: Probe) {
+        // There is room: the chain is proof.
+        self.fill_next(ident, mode, site, probe);
+    }
+
+    #[inline(always)]
+    fn chain_clean(&self, ident: Ident, mode: u16) -> Chain {
+        // SAFETY: the top is an entry or "nothing held".
+        let parent = unsafe { (*self.top()).key };
+        Chain(key::of_lock(parent, ident, mode, self.is_idle()))
+    }
+
+    #[inline(always)]
+    fn probe_in(&self, chain: Chain, site: u64) -> Probe {
+        let key = key::at_site(chain.0, site);
+        // SAFETY: 10 bits index CACHE slots of the thread's arena.
+        let slot = unsafe { *(self.row.cache as *const CacheSlot).add((key >> 54) as usize) };
+        Probe { key, node: slot.node, hit: slot.key == key, passes: false }
     }
 
     #[inline(always)]
     fn probe_clean(&self, ident: Ident, mode: u16, site: u64) -> Probe {
-        // A lock taken with nothing held depends on nothing: its class is enough, so that walking
-        // over a million instances stays one cached chain.
-        let what = if self.is_idle() { ident.class() } else { ident.inst() };
-        // SAFETY: the top is an entry or "nothing held".
-        let parent = unsafe { (*self.top()).key };
-        let key = key::extend(parent, what, mode, site);
-        // SAFETY: 10 bits index CACHE slots of the thread's arena.
-        let slot = unsafe { *(self.row.cache as *const CacheSlot).add((key >> 54) as usize) };
-        Probe { key, node: slot.node, hit: slot.key == key, passes: false }
+        self.probe_in(self.chain_clean(ident, mode), site)
     }
 
     pub(super) fn remember(&mut self, key: u64, node: u32) {
@@ -196,7 +227,7 @@ impl ThreadState {
         compiler_fence(SeqCst);
         // SAFETY: our entry; only this thread (and its handlers, above us) writes the array.
         unsafe {
-            (*at).key = key::nested(probe.key, ident.inst());
+            (*at).key = key::nested(probe.key, ident);
             (*at).site = site;
             (*at).inst = ident.inst();
             (*at).class = ident.class();
@@ -318,8 +349,9 @@ impl ThreadState {
             if held.flags & DEAD != 0 || held.addr == GIVEN_UP {
                 continue;
             }
-            let what = if kept == 0 { held.class } else { held.inst };
-            parent = key::nested(key::extend(parent, what, held.mode, held.site), held.inst);
+            let ident = Ident::new(held.inst, held.class);
+            let chain = key::of_lock(parent, ident, held.mode, kept == 0);
+            parent = key::nested(key::at_site(chain, held.site), ident);
             if held.key != parent {
                 held.key = parent;
                 // The node stays as the source of the stack, but is not this context's any more.

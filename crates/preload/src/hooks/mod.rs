@@ -54,9 +54,10 @@ macro_rules! export {
 }
 
 /// As `export`, for what lockmeter counts: `name(register): the validator's, lockmeter's, both`. The
-/// stub goes where [`choose`] said.
+/// stub goes where [`choose`] said. `name(register, other)` also passes in `other` where on the stack the return
+/// address is.
 macro_rules! export_counted {
-    ($($name:ident($register:literal): $check:path, $meter:path, $both:path;)*) => {
+    ($($name:ident($register:literal $(, $stack:literal)?): $check:path, $meter:path, $both:path;)*) => {
         mod chosen {
             use super::*;
             $(
@@ -72,8 +73,8 @@ macro_rules! export_counted {
             #[unsafe(naked)]
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $name() -> c_int {
-                naked_asm!(concat!("mov ", $register, ", [rsp]"), "jmp qword ptr [rip + {to}]",
-                           to = sym chosen::$name)
+                naked_asm!(concat!("mov ", $register, ", [rsp]"), $(concat!("mov ", $stack, ", rsp"),)?
+                           "jmp qword ptr [rip + {to}]", to = sym chosen::$name)
             }
         )*
 
@@ -145,12 +146,12 @@ export! {
 }
 
 export_counted! {
-    pthread_mutex_lock("rsi"): mutex::lock, meter::mutex::lock, meter::both::mutex_lock;
+    pthread_mutex_lock("rsi", "rdx"): mutex::lock, meter::mutex::lock, meter::both::mutex_lock;
     pthread_mutex_trylock("rsi"): mutex::trylock, meter::mutex::trylock, meter::both::mutex_trylock;
     pthread_mutex_timedlock("rdx"): mutex::timedlock, meter::mutex::timedlock, meter::both::mutex_timedlock;
     pthread_mutex_clocklock("rcx"): mutex::clocklock, meter::mutex::clocklock, meter::both::mutex_clocklock;
     pthread_mutex_unlock("rsi"): mutex::unlock, meter::mutex::unlock, meter::both::mutex_unlock;
-    __pthread_mutex_lock("rsi"): mutex::lock, meter::mutex::lock, meter::both::mutex_lock;
+    __pthread_mutex_lock("rsi", "rdx"): mutex::lock, meter::mutex::lock, meter::both::mutex_lock;
     __pthread_mutex_trylock("rsi"): mutex::trylock, meter::mutex::trylock, meter::both::mutex_trylock;
     __pthread_mutex_unlock("rsi"): mutex::unlock, meter::mutex::unlock, meter::both::mutex_unlock;
     pthread_rwlock_rdlock("rsi"): rwlock::rdlock, meter::rwlock::rdlock, meter::both::rwlock_rdlock;

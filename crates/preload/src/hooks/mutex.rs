@@ -4,7 +4,7 @@ use core::arch::naked_asm;
 use core::ffi::c_int;
 
 use libc::{clockid_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
-use lockwright_engines::lockdep::{Acquire, Ident, ThreadState};
+use lockwright_engines::lockdep::{Acquire, Chain, Ident, ThreadState};
 use lockwright_ledger::rows::{finding_kind, mode};
 
 use super::watch::{self, Blocking};
@@ -61,12 +61,51 @@ unsafe fn is_locked(m: Mutex) -> bool {
     unsafe { m.cast::<u32>().read_volatile() != 0 }
 }
 
-pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64) -> c_int {
-    // SAFETY: the caller's mutex.
-    let Some(thread) = (unsafe { reserve_known(m, site) }) else {
+/// The fast path: an ordinary mutex that we know, taken in a chain that we know. `stack` is where the call has
+/// put `site`, its return address.
+pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64, stack: *const u64) -> c_int {
+    // SAFETY: the caller's mutex. As `watch::thread`; a detached thread has no room.
+    let (ident, thread) = unsafe { (identity::stamped_plain(m), &mut *tls::raw()) };
+    let Some((ident, chain)) = ident
+        .filter(|&ident| unpatched::acquires(ident))
+        .and_then(|ident| Some((ident, thread.chain(ident, 0)?)))
+    else {
         // SAFETY: forwarded.
-        return unsafe { lock_otherwise(m, site) };
+        return unsafe { lock_slowly(m, site) };
     };
+    let Some(probe) = thread.known(chain, site) else {
+        // SAFETY: forwarded.
+        return unsafe { lock_past_wrappers(m, site, stack, thread, ident, chain) };
+    };
+    thread.reserve_in(chain, ident, 0, site, probe);
+    // SAFETY: forwarded, reserved.
+    unsafe { lock_reserved(m, thread) }
+}
+
+/// As [`lock`], past wrappers.
+#[inline(never)]
+unsafe extern "C-unwind" fn lock_past_wrappers(
+    m: Mutex,
+    site: u64,
+    stack: *const u64,
+    thread: &mut ThreadState,
+    ident: Ident,
+    chain: Chain,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    let found = unsafe { sites::known_past(site, stack, |site| thread.known(chain, site)) };
+    let Some((deep, probe)) = found else {
+        // SAFETY: forwarded.
+        return unsafe { lock_past_frames(m, site, thread, ident, chain) };
+    };
+    thread.reserve_in(chain, ident, 0, deep, probe);
+    // SAFETY: forwarded, reserved.
+    unsafe { lock_reserved(m, thread) }
+}
+
+/// Takes the mutex that was reserved.
+#[inline(always)]
+unsafe fn lock_reserved(m: Mutex, thread: &mut ThreadState) -> c_int {
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_mutex_trylock(m) };
     if result == 0 {
@@ -75,20 +114,6 @@ pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64) -> c_int {
     }
     // SAFETY: forwarded; an ordinary mutex.
     unsafe { lock_contended(m, thread, result) }
-}
-
-/// The fast path: an ordinary mutex that we know, taken in a chain that we know. Everything else is
-/// done by [`lock_otherwise`].
-#[inline(always)]
-unsafe fn reserve_known(m: Mutex, site: u64) -> Option<&'static mut ThreadState> {
-    // SAFETY: the caller's mutex.
-    let ident = unsafe { identity::stamped_plain(m) }?;
-    if !unpatched::acquires(ident) {
-        return None;
-    }
-    // SAFETY: as `watch::thread`; a detached thread has no room and fails below.
-    let thread = unsafe { &mut *tls::raw() };
-    thread.reserve_known(ident, 0, site).then_some(thread)
 }
 
 #[cold]
@@ -101,54 +126,53 @@ unsafe fn lock_contended(m: Mutex, thread: &mut ThreadState, result: c_int) -> c
     watch::contended(thread, m as u64, result, blocking, block)
 }
 
-/// A call past the fast path. It is jumped to, as the last thing that [`lock`] does, when stack and registers
-/// are again as the program called: so its frame is at hand here, if anybody is to ask who called it.
+/// As [`lock`], past wrappers that may have a frame pointer. It is jumped to, as the last thing that is done
+/// before, when stack and registers are again as the program called: so its frame is at hand here.
 #[unsafe(naked)]
-unsafe extern "C-unwind" fn lock_otherwise(m: Mutex, site: u64) -> c_int {
-    naked_asm!("mov rdx, rsp", "mov rcx, rbp", "jmp {to}", to = sym lock_past_wrappers)
-}
-
-/// As [`lock`], for one past wrappers that is known. `rsp`, `rbp`: as they were when `lock` was called, if it
-/// was compiled to a jump.
-unsafe extern "C-unwind" fn lock_past_wrappers(
+unsafe extern "C-unwind" fn lock_past_frames(
     m: Mutex,
     site: u64,
-    rsp: *const u64,
+    thread: &mut ThreadState,
+    ident: Ident,
+    chain: Chain,
+) -> c_int {
+    naked_asm!(
+        // Unless it was compiled to a call.
+        "cmp rsi, [rsp]",
+        "jne {slowly}",
+        "mov rsi, rsp",
+        "mov r9, rbp",
+        "jmp {here}",
+        slowly = sym lock_slowly,
+        here = sym lock_past_frames_at,
+    )
+}
+
+unsafe extern "C-unwind" fn lock_past_frames_at(
+    m: Mutex,
+    stack: *const u64,
+    thread: &mut ThreadState,
+    ident: Ident,
+    chain: Chain,
     rbp: u64,
 ) -> c_int {
-    // SAFETY: the stack; the caller's mutex.
-    let thread = unsafe {
-        match rsp.read() == site {
-            true => reserve_deep(m, Frame { pc: site, rsp: rsp as u64 + 8, rbp }),
-            false => None,
-        }
-    };
-    let Some(thread) = thread else {
+    // SAFETY: where the return address is.
+    let site = unsafe { stack.read() };
+    let call = Frame { pc: site, rsp: stack as u64 + 8, rbp };
+    // SAFETY: the frame of the call to us.
+    let found = unsafe { sites::known_past_frames(call, |site| thread.known(chain, site)) };
+    let Some((deep, probe)) = found else {
         // SAFETY: forwarded.
         return unsafe { lock_slowly(m, site) };
     };
-    // SAFETY: forwarded.
-    let result = unsafe { real::pthread_mutex_trylock(m) };
-    if result == 0 {
-        thread.acquired(m as u64);
-        return 0;
-    }
-    // SAFETY: forwarded; an ordinary mutex.
-    unsafe { lock_contended(m, thread, result) }
-}
-
-/// As [`reserve_known`], past wrappers.
-#[inline(always)]
-unsafe fn reserve_deep(m: Mutex, call: Frame) -> Option<&'static mut ThreadState> {
-    // SAFETY: as there.
-    let (ident, thread) = unsafe { (identity::stamped_plain(m)?, &mut *tls::raw()) };
-    let site = sites::known_deep(call)?;
-    thread.reserve_known(ident, 0, site).then_some(thread)
+    thread.reserve_in(chain, ident, 0, deep, probe);
+    // SAFETY: forwarded, reserved.
+    unsafe { lock_reserved(m, thread) }
 }
 
 #[cold]
 #[inline(never)]
-unsafe fn lock_slowly(m: Mutex, site: u64) -> c_int {
+unsafe extern "C-unwind" fn lock_slowly(m: Mutex, site: u64) -> c_int {
     // SAFETY: forwarded.
     let block = || unsafe { real::pthread_mutex_lock(m) };
     let Some((thread, ident)) = watch::subject(m) else { return block() };

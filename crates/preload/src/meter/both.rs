@@ -90,9 +90,13 @@ fn once() -> bool {
     false
 }
 
-pub unsafe extern "C-unwind" fn mutex_lock(m: *mut pthread_mutex_t, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn mutex_lock(
+    m: *mut pthread_mutex_t,
+    site: u64,
+    stack: *const u64,
+) -> c_int {
     // SAFETY: forwarded; the caller's mutex.
-    unsafe { acquire(m, site, LOCK, || check::mutex_lock(m, site), || mutex::depth(m) > 1) }
+    unsafe { acquire(m, site, LOCK, || check::mutex_lock(m, site, stack), || mutex::depth(m) > 1) }
 }
 
 pub unsafe extern "C-unwind" fn mutex_trylock(m: *mut pthread_mutex_t, site: u64) -> c_int {

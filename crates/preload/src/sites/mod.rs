@@ -12,9 +12,12 @@
 //! for good. Until then, whole call chains are told apart, so that what is recorded holds either way.
 //!
 //! Only a plain address is ever remembered as such by a thread's fast path. So it knows nothing of all this:
-//! it misses for every other, and [`deep`] is asked, without a lock.
+//! it misses for every other, and [`deep`] is asked, without a lock. What that has answered the thread then
+//! knows by the whole site, and [`known_past`] finds it in a few steps from wrapper to wrapper: one table says
+//! of an address that it is a wrapper's, and how large the frame is.
 
 mod admission;
+mod step;
 mod verdict;
 
 use lockwright_engines::Trial;
@@ -22,11 +25,14 @@ use lockwright_engines::lockdep::ThreadState;
 use lockwright_ledger::site;
 
 use self::verdict::Verdict;
-pub use self::verdict::forget;
+pub use self::verdict::{forget, start};
 use crate::unwind::Frame;
 
 /// Wrappers that are looked past, one calling the other.
 const MOST_LEVELS: u32 = 8;
+
+/// Wrappers that are looked past on the fast path.
+const QUICK_LEVELS: u32 = 2;
 
 /// Frames further apart than this are not of one stack.
 const SAME_STACK: u64 = 8 << 20;
@@ -85,11 +91,53 @@ fn deep_from(call: Frame) -> Site {
     }
 }
 
-/// The site of a lock call that is known to be past wrappers, without more ado. `None` if it is not, or has
-/// yet to be decided.
-pub fn known_deep(call: Frame) -> Option<u64> {
-    let walk = Walk::past_wrappers(call);
-    (walk.verdict != Verdict::Undecided && walk.wrappers != 0).then(|| walk.id(call))
+/// Finds a lock call past wrappers that is known: that `known` has something for. It is asked for the site of
+/// each caller in turn, of whose bits it must not mind the highest eight; the answer comes with the whole site.
+///
+/// What is known was on record, so it was decided; and the walk goes on past what is decided only. `None`
+/// means nothing but that it takes [`deep`].
+///
+/// # Safety
+/// `stack` is where the call that returns to `address` has put that on its stack.
+#[inline(always)]
+pub unsafe fn known_past<T>(
+    address: u64,
+    stack: *const u64,
+    known: impl Fn(u64) -> Option<T>,
+) -> Option<(u64, T)> {
+    let (mut address, mut hash, mut returns) = (address, address, stack.cast::<u8>());
+    for wrappers in 1..QUICK_LEVELS + 1 {
+        let size = verdict::step(address).size()?;
+        returns = returns.wrapping_add(size as usize);
+        // SAFETY: the return address of a live frame, by the step over the one below.
+        address = unsafe { returns.cast::<u64>().read() };
+        hash = site::extend(hash, address);
+        if let Some(found) = known(hash) {
+            return Some((site::deep(wrappers, hash), found));
+        }
+    }
+    None
+}
+
+/// As [`known_past`], also past functions with a frame pointer.
+///
+/// # Safety
+/// `call` is a frame whose call has not returned.
+#[inline(always)]
+pub unsafe fn known_past_frames<T>(
+    call: Frame,
+    known: impl Fn(u64) -> Option<T>,
+) -> Option<(u64, T)> {
+    let (mut frame, mut hash) = (call, call.pc);
+    for wrappers in 1..=MOST_LEVELS {
+        // SAFETY: the caller's promise.
+        frame = unsafe { verdict::step(frame.pc).take(frame) }?;
+        hash = site::extend(hash, frame.pc);
+        if let Some(found) = known(hash) {
+            return Some((site::deep(wrappers, hash), found));
+        }
+    }
+    None
 }
 
 /// A walk from a lock call outwards.
@@ -107,7 +155,6 @@ struct Walk {
 }
 
 impl Walk {
-    #[inline(always)]
     fn past_wrappers(call: Frame) -> Self {
         let verdict = Verdict::Plain;
         let mut walk = Self { frame: call, levels: 0, wrappers: 0, hash: 0, verdict };
@@ -116,6 +163,7 @@ impl Walk {
             if verdict != Verdict::Wrapper {
                 return Self { verdict, ..walk };
             }
+            verdict::learn(walk.frame.pc);
             if !walk.step() {
                 return walk;
             }
@@ -128,31 +176,24 @@ impl Walk {
         self
     }
 
-    #[inline(always)]
     fn step(&mut self) -> bool {
         if self.levels == MOST_LEVELS {
             return false;
         }
         let Some(caller) = self.frame.caller() else { return false };
-        self.hash = extend(self.hash, self.frame.pc);
+        self.hash = site::extend(self.hash, self.frame.pc);
         self.levels += 1;
         self.frame = caller;
         true
     }
 
-    #[inline(always)]
     fn id(&self, call: Frame) -> u64 {
         if self.levels == 0 && self.verdict == Verdict::Plain {
             return call.pc;
         }
-        let id = site::deep(self.wrappers, extend(self.hash, self.frame.pc));
+        let id = site::deep(self.wrappers, site::extend(self.hash, self.frame.pc));
         if admission::is_open(id) { id } else { call.pc }
     }
-}
-
-fn extend(hash: u64, address: u64) -> u64 {
-    let mixed = (hash ^ address).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed ^ mixed >> 32
 }
 
 /// The frame of a function that a call returns to: the latter's stack pointer, and above its 48 bits the

@@ -2,6 +2,10 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use lockwright_ledger::site;
+
+use super::step::Step;
+
 /// Whether the function that contains a return address returns with the lock taken there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -21,7 +25,8 @@ const MOST_STAYS: u64 = 8;
 /// the function counts as plain: each of them costs more than one that is decided.
 const MOST_TRIALS: u64 = 64;
 
-/// A word of the table: address << 16 | trials << 8 | stays << 4 | verdict. Free if 0.
+/// A word of the table: address << 16 | details. Free if 0. The details are a wrapper's [`Step`], or one of the
+/// marks below; an undecided address' also have trials << 4 | stays.
 const SLOTS: usize = 1 << 16;
 static TABLE: [AtomicU64; SLOTS] = [const { AtomicU64::new(0) }; SLOTS];
 
@@ -29,17 +34,24 @@ static TABLE: [AtomicU64; SLOTS] = [const { AtomicU64::new(0) }; SLOTS];
 const PROBES: usize = 32;
 
 const ADDRESS: u32 = 16;
-const TRIAL: u64 = 1 << 8;
-const STAY: u64 = 1 << 4;
-const PLAIN: u64 = 1;
-const WRAPPER: u64 = 2;
+const DETAILS: u64 = (1 << ADDRESS) - 1;
+const PLAIN: u64 = Step::END;
+const UNDECIDED: u64 = 2 * Step::END;
+const COUNTS: u64 = UNDECIDED - 1;
+const TRIAL: u64 = 1 << 4;
+const STAY: u64 = 1;
 
+/// Of a word that is not free.
 fn verdict_in(word: u64) -> Verdict {
-    match word & 3 {
+    match word & DETAILS {
         PLAIN => Verdict::Plain,
-        WRAPPER => Verdict::Wrapper,
-        _ => Verdict::Undecided,
+        UNDECIDED.. => Verdict::Undecided,
+        _ => Verdict::Wrapper,
     }
+}
+
+fn with(word: u64, details: u64) -> u64 {
+    word & !DETAILS | details
 }
 
 // Every access to the table is Relaxed: a word says nothing about other memory, and two threads that decide
@@ -47,7 +59,7 @@ fn verdict_in(word: u64) -> Verdict {
 
 #[inline(always)]
 fn first_slot(address: u64) -> usize {
-    (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize
+    (address.wrapping_mul(site::MIX) >> 48) as usize
 }
 
 /// The word of `address`, or the free one that could be. `None` if there is no room.
@@ -63,6 +75,12 @@ fn find(address: u64) -> Option<(&'static AtomicU64, u64)> {
     })
 }
 
+/// To be called at start, before any thread. No call returns to 0, but a walk may come to it, and a free slot
+/// would be taken for its step.
+pub fn start() {
+    TABLE[first_slot(0)].store(PLAIN, Relaxed);
+}
+
 /// The verdict on `address`.
 #[inline(always)]
 pub fn of(address: u64) -> Verdict {
@@ -73,14 +91,36 @@ pub fn of(address: u64) -> Verdict {
 #[cold]
 #[inline(never)]
 fn of_displaced(address: u64) -> Verdict {
-    find(address).map_or(Verdict::Plain, |(_, word)| verdict_in(word))
+    match find(address) {
+        None => Verdict::Plain,
+        Some((_, 0)) => Verdict::Undecided,
+        Some((_, word)) => verdict_in(word),
+    }
+}
+
+/// The step from a wrapper's frame at `address` to its caller's, if both are known and the address is where
+/// the table has it first. Any other answer is no step that can be taken.
+#[inline(always)]
+pub fn step(address: u64) -> Step {
+    // What is another address' is too large now.
+    Step::from_bits(TABLE[first_slot(address)].load(Relaxed) ^ address << ADDRESS)
+}
+
+/// `address` is a wrapper's: sees to it that [`step`] knows the way on.
+#[cold]
+pub fn learn(address: u64) {
+    let unknown = Step::UNKNOWN.bits();
+    if find(address).is_some_and(|(_, word)| word & DETAILS == unknown) {
+        let step = Step::look_up(address).bits();
+        update(address, |word| if word & DETAILS == unknown { with(word, step) } else { word });
+    }
 }
 
 /// Applies `change` to the word of `address`; gives the new verdict.
 fn update(address: u64, change: impl Fn(u64) -> u64) -> Verdict {
     loop {
         let Some((slot, old)) = find(address) else { return Verdict::Plain };
-        let new = change(if old == 0 { address << ADDRESS } else { old });
+        let new = change(if old == 0 { address << ADDRESS | UNDECIDED } else { old });
         if slot.compare_exchange(old, new, Relaxed, Relaxed).is_ok() {
             return verdict_in(new);
         }
@@ -91,7 +131,7 @@ fn update(address: u64, change: impl Fn(u64) -> u64) -> Verdict {
 #[cold]
 pub fn tried(address: u64) -> Verdict {
     update(address, |word| match verdict_in(word) {
-        Verdict::Undecided if word >> 8 & 0xff >= MOST_TRIALS => word | PLAIN,
+        Verdict::Undecided if (word & COUNTS) / TRIAL >= MOST_TRIALS => with(word, PLAIN),
         Verdict::Undecided => word + TRIAL,
         _ => word,
     })
@@ -101,7 +141,7 @@ pub fn tried(address: u64) -> Verdict {
 #[cold]
 pub fn stayed(address: u64) {
     update(address, |word| match verdict_in(word) {
-        Verdict::Undecided if word >> 4 & 0xf >= MOST_STAYS - 1 => word | PLAIN,
+        Verdict::Undecided if word % TRIAL >= MOST_STAYS - 1 => with(word, PLAIN),
         Verdict::Undecided => word + STAY,
         _ => word,
     });
@@ -110,7 +150,10 @@ pub fn stayed(address: u64) {
 /// A lock taken at `address` was held when the function had returned.
 #[cold]
 pub fn escaped(address: u64) {
-    update(address, |word| word & !3 | WRAPPER);
+    update(address, |word| match verdict_in(word) {
+        Verdict::Wrapper => word,
+        _ => with(word, Step::UNKNOWN.bits()),
+    });
 }
 
 /// Forgets what is known of addresses in `[from, to)`: other code may come to lie there.
@@ -119,8 +162,7 @@ pub fn forget(from: u64, to: u64) {
         let word = slot.load(Relaxed);
         if word != 0 && (from..to).contains(&(word >> ADDRESS)) {
             // Lost to a thread that decides at this moment, it forgets at the next unloading.
-            let blank = word >> ADDRESS << ADDRESS;
-            let _ = slot.compare_exchange(word, blank, Relaxed, Relaxed);
+            let _ = slot.compare_exchange(word, with(word, UNDECIDED), Relaxed, Relaxed);
         }
     }
 }
