@@ -197,6 +197,10 @@ pub struct Header {
     pub hold_sample: AtomicU32,
     /// 1 where lockmeter keeps the instances of a class apart.
     pub by_instance: AtomicU32,
+    /// Processors online at start.
+    pub processors: AtomicU32,
+    /// Not used; keeps what follows 8-aligned.
+    pub reserved: AtomicU32,
     /// Allocations that were to be tracked and could not be, for want of memory.
     pub allocations_lost: AtomicU64,
     /// The table directory, indexed by [`TableId`].

@@ -91,6 +91,7 @@ pub struct HeaderValues {
     pub clock_pairs: [u64; 4],
     pub hold_sample: u32,
     pub by_instance: u32,
+    pub processors: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -206,6 +207,7 @@ impl Ledger {
             clock_pairs: std::array::from_fn(|i| u64_at(b, field!(clock_pairs) + 8 * i)),
             hold_sample: u32_at(b, field!(hold_sample)),
             by_instance: u32_at(b, field!(by_instance)),
+            processors: u32_at(b, field!(processors)),
         };
         let mut tables = [Table::default(); crate::layout::MAX_TABLES];
         for (i, table) in tables.iter_mut().enumerate() {

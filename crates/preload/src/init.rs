@@ -137,6 +137,9 @@ fn begin(parent_token: u64) -> bool {
         header.token.store(token, Relaxed);
         header.parent_token.store(parent_token, Relaxed);
         header.epoch.store(1, Relaxed);
+        // SAFETY: asks the kernel.
+        let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+        header.processors.store(processors.max(1) as u32, Relaxed);
     };
     // SAFETY: a fresh mapping of a new, zero file; it stays mapped as long as the engine uses it.
     let writer = unsafe { Writer::create(mapping.base, mapping.len, mapping::commit, fill) };

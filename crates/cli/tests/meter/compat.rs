@@ -40,7 +40,7 @@ const DBENCH: &[(&str, u64, u64, u64, u64, u64, u64)] = &[
 const DBENCH_NS: u64 = 194_600_000_000;
 
 fn options(contention: f64, utilisation: f64) -> CompatOptions {
-    CompatOptions { thresholds: Thresholds { contention, utilisation }, cpus: 8 }
+    CompatOptions { thresholds: Thresholds { contention, utilisation } }
 }
 
 fn table(processes: &[&Process]) -> String {

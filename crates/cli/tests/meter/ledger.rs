@@ -61,6 +61,7 @@ impl Process {
         header.engines.store(engines::LOCKMETER, Relaxed);
         header.state.store(process_state::EXITED, Relaxed);
         header.start_ns.store(START_NS, Relaxed);
+        header.processors.store(8, Relaxed);
         header.start_realtime_ns.store(u64::from(pid), Relaxed);
         header.end_ns.store(START_NS + ELAPSED_NS, Relaxed);
         header.token.store(pid.into(), Relaxed);

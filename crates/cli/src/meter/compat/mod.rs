@@ -21,25 +21,19 @@ use table::Machine;
 pub struct CompatOptions {
     /// Locks that do not reach them are left out; totals are of all.
     pub thresholds: Thresholds,
-    /// Processors of the machine that was measured; 0: those that this process can use.
-    pub cpus: usize,
 }
 
 impl From<View> for CompatOptions {
     fn from(view: View) -> Self {
         let contention = view.min_contended / 100.0;
         let utilisation = view.min_utilisation / 100.0;
-        Self { thresholds: Thresholds { contention, utilisation }, cpus: 0 }
+        Self { thresholds: Thresholds { contention, utilisation } }
     }
 }
 
 /// Renders head and sections; ends with a newline.
 pub fn render(report: &MeterReport, options: &CompatOptions) -> String {
-    let cpus = match options.cpus {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        cpus => cpus,
-    };
-    let machine = Machine { cpus, elapsed_ns: report.elapsed_ns };
+    let machine = Machine { cpus: report.processors as usize, elapsed_ns: report.elapsed_ns };
     let mut parts = vec![head::render(report, &options.thresholds, &machine)];
     for (table, mode) in [
         (table::SPINLOCKS, Mode::Exclusive),

@@ -45,6 +45,8 @@ pub fn build_with(ledgers: &[Ledger], symbols: &[&dyn Symbolise]) -> MeterReport
     let end = processes.iter().map(|(_, source)| source.end_ns).max().unwrap_or(0);
     processes.sort_by_key(|(header, _)| (header.start_realtime_ns, header.pid));
     let by_instance = !processes.is_empty() && processes.iter().all(|(h, _)| h.by_instance != 0);
+    let processors =
+        processes.iter().map(|(header, _)| header.processors).max().unwrap_or(0).max(1);
     let processes: Vec<Process> =
         processes.into_iter().map(|(_, source)| source.process()).collect();
     let mut report = MeterReport {
@@ -52,6 +54,7 @@ pub fn build_with(ledgers: &[Ledger], symbols: &[&dyn Symbolise]) -> MeterReport
         lost: processes.iter().fold(0, |sum: u64, process| sum.saturating_add(process.lost)),
         processes,
         by_instance,
+        processors,
         ..builder.finish()
     };
     order::sort(&mut report);

@@ -22,6 +22,8 @@ pub struct MeterReport {
     pub lost: u64,
     /// Instances of a class were kept apart in every process: [`Lock::instances`] is complete.
     pub by_instance: bool,
+    /// Processors of the machine that was measured.
+    pub processors: u32,
     /// What measuring cost, where that is known.
     pub cost: Option<Cost>,
 }
