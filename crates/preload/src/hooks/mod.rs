@@ -147,12 +147,12 @@ export! {
 
 export_counted! {
     pthread_mutex_lock("rsi", "rdx"): mutex::lock, meter::mutex::lock, meter::both::mutex_lock;
-    pthread_mutex_trylock("rsi"): mutex::trylock, meter::mutex::trylock, meter::both::mutex_trylock;
+    pthread_mutex_trylock("rsi", "rdx"): mutex::trylock, meter::mutex::trylock, meter::both::mutex_trylock;
     pthread_mutex_timedlock("rdx"): mutex::timedlock, meter::mutex::timedlock, meter::both::mutex_timedlock;
     pthread_mutex_clocklock("rcx"): mutex::clocklock, meter::mutex::clocklock, meter::both::mutex_clocklock;
     pthread_mutex_unlock("rsi"): mutex::unlock, meter::mutex::unlock, meter::both::mutex_unlock;
     __pthread_mutex_lock("rsi", "rdx"): mutex::lock, meter::mutex::lock, meter::both::mutex_lock;
-    __pthread_mutex_trylock("rsi"): mutex::trylock, meter::mutex::trylock, meter::both::mutex_trylock;
+    __pthread_mutex_trylock("rsi", "rdx"): mutex::trylock, meter::mutex::trylock, meter::both::mutex_trylock;
     __pthread_mutex_unlock("rsi"): mutex::unlock, meter::mutex::unlock, meter::both::mutex_unlock;
     pthread_rwlock_rdlock("rsi"): rwlock::rdlock, meter::rwlock::rdlock, meter::both::rwlock_rdlock;
     pthread_rwlock_wrlock("rsi"): rwlock::wrlock, meter::rwlock::wrlock, meter::both::rwlock_wrlock;

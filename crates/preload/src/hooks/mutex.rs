@@ -71,7 +71,7 @@ pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64, stack: *const u64) -> 
         .and_then(|ident| Some((ident, thread.chain(ident, 0)?)))
     else {
         // SAFETY: forwarded.
-        return unsafe { lock_slowly(m, site) };
+        return unsafe { lock_slowly(m, site, stack) };
     };
     let Some(probe) = thread.known(chain, site) else {
         // SAFETY: forwarded.
@@ -137,10 +137,12 @@ unsafe extern "C-unwind" fn lock_past_frames(
     chain: Chain,
 ) -> c_int {
     naked_asm!(
-        // Unless it was compiled to a call.
         "cmp rsi, [rsp]",
-        "jne {slowly}",
-        "mov rsi, rsp",
+        "je 2f",
+        // It was compiled to a call.
+        "xor edx, edx",
+        "jmp {slowly}",
+        "2: mov rsi, rsp",
         "mov r9, rbp",
         "jmp {here}",
         slowly = sym lock_slowly,
@@ -163,21 +165,25 @@ unsafe extern "C-unwind" fn lock_past_frames_at(
     let found = unsafe { sites::known_past_frames(call, |site| thread.known(chain, site)) };
     let Some((deep, probe)) = found else {
         // SAFETY: forwarded.
-        return unsafe { lock_slowly(m, site) };
+        return unsafe { lock_slowly(m, site, core::ptr::null()) };
     };
     thread.reserve_in(chain, ident, 0, deep, probe);
     // SAFETY: forwarded, reserved.
     unsafe { lock_reserved(m, thread) }
 }
 
+/// As [`lock`], for any mutex. `stack` may be null.
 #[cold]
 #[inline(never)]
-unsafe extern "C-unwind" fn lock_slowly(m: Mutex, site: u64) -> c_int {
+unsafe extern "C-unwind" fn lock_slowly(m: Mutex, site: u64, stack: *const u64) -> c_int {
     // SAFETY: forwarded.
     let block = || unsafe { real::pthread_mutex_lock(m) };
     let Some((thread, ident)) = watch::subject(m) else { return block() };
-    // SAFETY: the caller's mutex.
-    unsafe { acquire(m, site, thread, ident, 0, block) }
+    // SAFETY: the caller's promise; the caller's mutex.
+    unsafe {
+        let site = watch::known_site(thread, ident, 0, site, stack);
+        acquire(m, site, thread, ident, 0, block)
+    }
 }
 
 /// Kernel thread id of the owner, as the mutex names it.
@@ -289,7 +295,8 @@ unsafe fn acquire_special(
     result
 }
 
-pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64) -> c_int {
+/// `stack`: as in [`lock`].
+pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64, stack: *const u64) -> c_int {
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_mutex_trylock(m) };
     if (result == 0 || result == libc::EOWNERDEAD)
@@ -300,6 +307,12 @@ pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64) -> c_int {
         if recursive && thread.recurse(m as u64) {
             return result;
         }
+        if thread.reserve_known(ident, mode::TRY, site) {
+            thread.acquired(m as u64);
+            return result;
+        }
+        // SAFETY: the caller's promise.
+        let site = unsafe { watch::known_site(thread, ident, mode::TRY, site, stack) };
         watch::tried(m as u64, ident, mode::TRY, site, thread);
     }
     if result == libc::EINVAL {

@@ -113,6 +113,30 @@ pub fn before(thread: &mut ThreadState, addr: u64, ident: Ident, mode: u16, site
     thread.reserve_known(ident, mode, site) || before_slowly(thread, addr, ident, mode, site)
 }
 
+/// The site to go on with: that of a caller past wrappers, if this thread knows the chain there. `stack` is where
+/// the call has put `site`, its return address, or null.
+///
+/// # Safety
+/// As said.
+#[inline(never)]
+pub unsafe fn known_site(
+    thread: &ThreadState,
+    ident: Ident,
+    mode: u16,
+    site: u64,
+    stack: *const u64,
+) -> u64 {
+    let Some(chain) = thread.chain(ident, mode).filter(|_| !stack.is_null()) else { return site };
+    if thread.known(chain, site).is_some() {
+        return site;
+    }
+    // SAFETY: the caller's promise.
+    match unsafe { sites::known_past(site, stack, |site| thread.known(chain, site)) } {
+        Some((deep, _)) => deep,
+        None => site,
+    }
+}
+
 #[cold]
 #[inline(never)]
 fn before_slowly(thread: &mut ThreadState, addr: u64, ident: Ident, mode: u16, site: u64) -> bool {

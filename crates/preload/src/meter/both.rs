@@ -99,9 +99,13 @@ pub unsafe extern "C-unwind" fn mutex_lock(
     unsafe { acquire(m, site, LOCK, || check::mutex_lock(m, site, stack), || mutex::depth(m) > 1) }
 }
 
-pub unsafe extern "C-unwind" fn mutex_trylock(m: *mut pthread_mutex_t, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn mutex_trylock(
+    m: *mut pthread_mutex_t,
+    site: u64,
+    stack: *const u64,
+) -> c_int {
     // SAFETY: forwarded; the caller's mutex.
-    unsafe { acquire(m, site, TRY, || check::mutex_trylock(m, site), || mutex::depth(m) > 1) }
+    unsafe { acquire(m, site, TRY, || check::mutex_trylock(m, site, stack), || mutex::depth(m) > 1) }
 }
 
 pub unsafe extern "C-unwind" fn mutex_timedlock(
