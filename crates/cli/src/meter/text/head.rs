@@ -1,8 +1,10 @@
 //! The head of the report: what was measured, how, what was lost, what it cost. And its foot: notes.
 
+use std::mem::discriminant;
+
 use super::Page;
 use super::format::{percent, time};
-use crate::meter::model::{Clock, Holds, MeterReport};
+use crate::meter::model::{Clock, Holds, MeterReport, Process};
 use crate::report::text::stack::shorten;
 use crate::report::text::words::{count, join, number, plain};
 
@@ -107,22 +109,23 @@ fn timed(report: &MeterReport) -> String {
         None if report.processes.is_empty() => "nothing was measured".to_owned(),
         None => "every wait timed, holds not in all processes alike".to_owned(),
     };
-    let mut clocks: Vec<String> = Vec::new();
-    for process in &report.processes {
-        let clock = match process.clock {
-            Clock::Tsc { mhz } => format!("the time-stamp counter ({mhz:.0} MHz)"),
-            Clock::Monotonic => "CLOCK_MONOTONIC".to_owned(),
-            Clock::Unknown => "no clock".to_owned(),
-        };
-        if !clocks.contains(&clock) {
-            clocks.push(clock);
-        }
+    match clock(&report.processes) {
+        None => holds,
+        Some(clock) => format!("{holds}, by {clock}"),
     }
-    match clocks.as_slice() {
-        [] => holds,
-        [clock] => format!("{holds}, by {clock}"),
-        _ => format!("{holds}, by several clocks"),
-    }
+}
+
+/// What the times of all processes were measured with. A rate is that of the process which had the most
+/// time to find it.
+fn clock(processes: &[Process]) -> Option<String> {
+    let longest = processes.iter().max_by_key(|process| process.elapsed_ns)?.clock;
+    let alike = |process: &Process| discriminant(&process.clock) == discriminant(&longest);
+    Some(match longest {
+        _ if !processes.iter().all(alike) => "several clocks".to_owned(),
+        Clock::Tsc { mhz } => format!("the time-stamp counter ({mhz:.0} MHz)"),
+        Clock::Monotonic => "CLOCK_MONOTONIC".to_owned(),
+        Clock::Unknown => "no clock".to_owned(),
+    })
 }
 
 fn cost(report: &MeterReport) -> String {
