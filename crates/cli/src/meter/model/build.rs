@@ -130,7 +130,7 @@ impl<'a> Source<'a> {
         notes.extend(self.untimed.clone());
         if !described.exited {
             notes.push(
-                "it was killed, crashed or still runs: its time counts up to the last that is known of it"
+                "it was killed, crashed, called exec or still runs: its time counts up to the last known of it"
                     .into(),
             );
         }

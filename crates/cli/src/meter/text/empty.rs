@@ -11,8 +11,11 @@ const REMEDIES: &[&str] = &[
 
 /// Writes it.
 pub fn write(page: &mut Page<'_>) {
+    let exited = page.report.processes.iter().all(|process| process.exited);
     let why = match page.report.lost {
-        0 => "no lock calls seen: nothing to report",
+        0 if exited => "no lock calls seen: nothing to report",
+        // A daemon's first process is over before the one that works has begun.
+        0 => "no lock calls seen up to now: nothing to report yet, if it still runs",
         _ => {
             "no lock calls recorded: the ledger had no room for any; name a roomier place with --ledger-dir"
         }
