@@ -107,7 +107,9 @@ fn write_lock(page: &mut Page<'_>, lock: &Lock) {
         }
     }
     if holders.contains(&Holder::Nobody) {
-        page.line("  nobody: the lock was free and the waiter being woken, or it is not known who held it");
+        page.line(
+            "  nobody: the lock was free, a waiter being woken or without a processor; or the holder is not known",
+        );
     }
 }
 
