@@ -125,7 +125,8 @@ fn pages() -> Result<(), String> {
 }
 
 fn bench_smoke() -> Result<(), String> {
-    bench::run(&bench::BenchArgs { what: bench::What::Check(bench::CheckBench::smoke()) })
+    bench::run(&bench::BenchArgs { what: bench::What::Check(bench::BenchOptions::smoke()) })?;
+    bench::run(&bench::BenchArgs { what: bench::What::Meter(bench::BenchOptions::smoke()) })
 }
 
 /// The tool, built for release.

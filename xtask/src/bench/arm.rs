@@ -4,14 +4,36 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// With or without the tool.
+/// With or without a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arm {
     /// The program alone.
     Native,
     /// The program under `lockwright check`.
     Check,
+    /// The program under `lockwright meter`, every hold timed.
+    Meter,
+    /// The program under `lockwright meter`, one hold in 64 timed.
+    Sampled,
+    /// The program with bpftrace's probes at the C library's lock and unlock of mutexes.
+    Uprobes,
+    /// The program under Helgrind.
+    Helgrind,
 }
+
+/// What a tracer of locks does at the least: it remembers when each thread took a mutex, and counts by how
+/// long it was held. The last probe is attached last, and says so.
+const PROBES: &str = "uprobe:LIBC:pthread_mutex_lock { @since[tid] = nsecs } \
+    uprobe:LIBC:pthread_mutex_unlock { @held = hist(nsecs - @since[tid]) } \
+    interval:ms:20 { printf(\"attached\\n\") }";
+
+/// Runs "$@" between the probes' attachment and their end.
+const BETWEEN_PROBES: &str = r#"
+    bpftrace -B line -o "$FOUND" -e "$PROBES" 2>"$FOUND.err" & tracer=$!
+    for _ in $(seq 500); do grep -qs attached "$FOUND" && break; sleep 0.02; done
+    grep -qs attached "$FOUND" || { kill $tracer; cat "$FOUND.err"; exit 99; }
+    "$@"; code=$?
+    kill $tracer; wait $tracer; exit $code"#;
 
 /// What all measurements share.
 #[derive(Debug)]
@@ -27,16 +49,44 @@ pub struct Bench {
 impl Bench {
     /// The command that runs `program` in an arm; its arguments are added by the caller.
     pub fn command(&self, arm: Arm, program: impl AsRef<OsStr>) -> Command {
+        // Reports are made after the measured time and are of no interest here; findings in the programs
+        // measured are no failure of the measurement.
+        let under = |arguments: &[&str]| {
+            let mut command = Command::new(&self.lockwright);
+            command.args(arguments).args(["--output", "/dev/null", "--"]).arg(&program);
+            command
+        };
         match arm {
             Arm::Native => Command::new(program),
-            Arm::Check => {
-                let mut command = Command::new(&self.lockwright);
-                // The report is made after the measured time and is of no interest here; findings in the
-                // programs measured are no failure of the measurement.
+            Arm::Check => under(&["check", "--exit-code", "0"]),
+            Arm::Meter => under(&["meter"]),
+            Arm::Sampled => under(&["meter", "--hold=sample:64"]),
+            Arm::Uprobes => {
+                let found = self.work.join("bpftrace.out");
+                // What the last run's probes said.
+                let _ = std::fs::remove_file(&found);
+                let mut command = Command::new("sh");
+                command.args(["-c", BETWEEN_PROBES, "sh"]).arg(program);
+                command.env("FOUND", found).env("PROBES", PROBES.replace("LIBC", &c_library()));
                 command
-                    .args(["check", "--exit-code", "0", "--output", "/dev/null", "--"])
-                    .arg(program);
+            }
+            Arm::Helgrind => {
+                let mut command = Command::new("valgrind");
+                command.args(["--tool=helgrind", "--quiet", "--log-file=/dev/null"]).arg(program);
                 command
+            }
+        }
+    }
+
+    /// Whether an arm can run here, or why not.
+    pub fn can(&self, arm: Arm) -> Result<(), String> {
+        match arm {
+            Arm::Native | Arm::Check | Arm::Meter | Arm::Sampled => Ok(()),
+            Arm::Helgrind => installed("valgrind", "valgrind").map(drop),
+            Arm::Uprobes => {
+                installed("bpftrace", "bpftrace")?;
+                let why = "it attaches no probes here; it needs root, and a kernel that lets it";
+                said(&mut self.command(arm, "true")).map(drop).map_err(|_| why.to_owned())
             }
         }
     }
@@ -61,6 +111,13 @@ impl Bench {
             Err(String::from_utf8_lossy(&out.stderr).into_owned())
         }
     }
+}
+
+/// The file of the C library that this process has, as will the programs measured.
+fn c_library() -> String {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let mut paths = maps.lines().filter_map(|line| line.split_whitespace().nth(5));
+    paths.find(|path| path.contains("/libc.so")).unwrap_or_default().to_owned()
 }
 
 /// Runs a command to its end and hands back its stdout and stderr, one after the other.

@@ -1,4 +1,5 @@
-//! `cargo xtask bench check`: what `lockwright check` costs, against the same program alone.
+//! `cargo xtask bench check` and `bench meter`: what `lockwright check` and `lockwright meter` cost, against the
+//! same program alone.
 //!
 //! Runs are short (a fraction of a second) and many, the arms interleaved, so that what disturbs the machine hits
 //! both alike; what counts is the ratio within each pair. The time is taken by the program itself, hence without
@@ -7,6 +8,7 @@
 mod arm;
 mod callgrind;
 mod machine;
+mod meter;
 mod server;
 mod stats;
 mod switches;
@@ -16,6 +18,7 @@ mod workload;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use serde_json::Value;
 
 use arm::{Arm, Bench};
 use table::{Line, Results};
@@ -33,12 +36,14 @@ pub struct BenchArgs {
 #[derive(Debug, Subcommand)]
 pub enum What {
     /// Native against `lockwright check`: lock pairs, lock-saturated programs, MariaDB.
-    Check(CheckBench),
+    Check(BenchOptions),
+    /// Native against `lockwright meter`, exact and sampled, bpftrace and Helgrind.
+    Meter(BenchOptions),
 }
 
-/// Options of the comparison.
+/// Options of a comparison.
 #[derive(Debug, Args)]
-pub struct CheckBench {
+pub struct BenchOptions {
     /// Two short rounds of everything: do the benchmarks still run? The figures mean nothing.
     #[arg(long)]
     pub smoke: bool,
@@ -60,7 +65,7 @@ pub struct CheckBench {
     pub lockwright: Option<PathBuf>,
 }
 
-impl CheckBench {
+impl BenchOptions {
     /// `--smoke` and nothing else.
     pub fn smoke() -> Self {
         Self { smoke: true, rounds: 2, only: None, json: None, lockwright: None }
@@ -72,7 +77,7 @@ impl CheckBench {
 /// # Errors
 /// When something that is installed does not run to its end.
 pub fn run(args: &BenchArgs) -> Result<(), String> {
-    let What::Check(options) = &args.what;
+    let (What::Check(options) | What::Meter(options)) = &args.what;
     let lockwright = match &options.lockwright {
         Some(file) => file.canonicalize().map_err(|e| format!("{}: {e}", file.display()))?,
         None => crate::test::release_build()?,
@@ -81,6 +86,13 @@ pub fn run(args: &BenchArgs) -> Result<(), String> {
     // The closures of the workloads refer to it until the process ends.
     let bench: &'static Bench =
         Box::leak(Box::new(Bench { lockwright, work, smoke: options.smoke }));
+    match args.what {
+        What::Check(_) => check(bench, options),
+        What::Meter(_) => meter::run(bench, options),
+    }
+}
+
+fn check(bench: &'static Bench, options: &BenchOptions) -> Result<(), String> {
     let rounds = if options.smoke { 2 } else { usize::from(options.rounds) };
     let wanted = |name: &str| options.only.as_ref().is_none_or(|text| name.contains(text.as_str()));
 
@@ -91,7 +103,7 @@ pub fn run(args: &BenchArgs) -> Result<(), String> {
         switches: None,
         skipped: Vec::new(),
     };
-    for candidate in workload::all(bench, &wanted) {
+    for candidate in workload::all(bench, &wanted, &[Arm::Native, Arm::Check]) {
         match candidate {
             Ok(mut workload) => {
                 eprintln!("{} ...", workload.name);
@@ -115,11 +127,16 @@ pub fn run(args: &BenchArgs) -> Result<(), String> {
     }
 
     print!("{}", results.text());
+    conclude(options, &results.json(), results.skipped.is_empty())
+}
+
+/// Writes the results where they are wanted for machines.
+fn conclude(options: &BenchOptions, json: &Value, is_complete: bool) -> Result<(), String> {
     if let Some(file) = &options.json {
-        write(file, &format!("{:#}\n", results.json()))?;
+        write(file, &format!("{json:#}\n"))?;
     }
     // On a developer's machine a package may be missing; where all are installed, a gap is a broken benchmark.
-    if std::env::var_os("LOCKWRIGHT_CI").is_some() && !results.skipped.is_empty() {
+    if std::env::var_os("LOCKWRIGHT_CI").is_some() && !is_complete {
         return Err("with LOCKWRIGHT_CI=1 nothing may be skipped".to_owned());
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Two MariaDB servers side by side, one of them under the tool, and sysbench as their client.
+//! MariaDB servers side by side, one for each arm, and sysbench as their client.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -10,10 +10,9 @@ use super::workload::fresh_folder;
 /// How long a server may take to answer or to end.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The pair; ended when dropped.
+/// All of them; ended when dropped.
 pub struct Servers {
-    native: Server,
-    check: Server,
+    servers: Vec<(Arm, Server)>,
     sysbench: PathBuf,
     folder: PathBuf,
 }
@@ -25,8 +24,8 @@ struct Server {
 }
 
 impl Servers {
-    /// Installs, fills and starts both.
-    pub fn start(bench: &Bench) -> Result<Self, String> {
+    /// Installs, fills and starts one for each of `arms`.
+    pub fn start(bench: &Bench, arms: &[Arm]) -> Result<Self, String> {
         let sysbench = installed("sysbench", "sysbench")?;
         let server = installed("mariadbd", "mariadb-server")?;
         let install = installed("mariadb-install-db", "mariadb-server")?;
@@ -36,8 +35,9 @@ impl Servers {
         let folder = fresh_folder(
             std::env::temp_dir().join(format!("lockwright-bench-{}", std::process::id())),
         )?;
-        let mut arms = [Arm::Native, Arm::Check].into_iter().map(|arm| {
-            let home = folder.join(if arm == Arm::Native { "n" } else { "c" });
+        let mut servers = Self { servers: Vec::new(), sysbench, folder };
+        for (i, &arm) in arms.iter().enumerate() {
+            let home = servers.folder.join(i.to_string());
             said(
                 Command::new(&install)
                     .args([
@@ -50,32 +50,27 @@ impl Servers {
             )?;
             let started = Server::start(bench.command(arm, &server), &home)?;
             started.await_answer(&client)?;
-            Ok::<_, String>(started)
-        });
-        let native = arms.next().expect("two arms")?;
-        let check = arms.next().expect("two arms")?;
-        drop(arms);
-        let servers = Self { native, check, sysbench, folder };
-        for arm in [Arm::Native, Arm::Check] {
-            said(&mut servers.client(arm, "oltp_read_write", &["prepare"]))?;
+            servers.servers.push((arm, started));
+            said(&mut servers.client(arm, "oltp_read_write", &["prepare"])?)?;
         }
         Ok(servers)
     }
 
-    fn client(&self, arm: Arm, script: &str, arguments: &[&str]) -> Command {
-        let server = if arm == Arm::Native { &self.native } else { &self.check };
+    fn client(&self, arm: Arm, script: &str, arguments: &[&str]) -> Result<Command, String> {
+        let (_, server) =
+            self.servers.iter().find(|(of, _)| *of == arm).ok_or("not run in this arm")?;
         let mut command = Command::new(&self.sysbench);
         command.arg(script).arg(format!("--mysql-socket={}", server.socket.display()));
         command.args(["--mysql-user=root", "--mysql-db=bench", "--tables=4", "--table-size=5000"]);
         command.args(["--mysql-ignore-errors=all", "--rand-seed=1"]).args(arguments);
-        command
+        Ok(command)
     }
 
     /// Seconds that `events` transactions took.
     pub fn sysbench(&self, arm: Arm, script: &str, events: u32) -> Result<f64, String> {
         let events = format!("--events={events}");
         let text =
-            said(&mut self.client(arm, script, &["--threads=4", "--time=0", &events, "run"]))?;
+            said(&mut self.client(arm, script, &["--threads=4", "--time=0", &events, "run"])?)?;
         text.lines()
             .find_map(|line| {
                 line.trim().strip_prefix("total time:")?.trim().strip_suffix('s')?.parse().ok()
@@ -86,7 +81,7 @@ impl Servers {
 
 impl Drop for Servers {
     fn drop(&mut self) {
-        for server in [&mut self.native, &mut self.check] {
+        for (_, server) in &mut self.servers {
             server.stop();
         }
         let _ = std::fs::remove_dir_all(&self.folder);

@@ -16,8 +16,10 @@ pub struct Workload {
     pub name: String,
     /// What the measured number is.
     pub unit: &'static str,
-    /// The ratio to stay below.
+    /// The ratio to stay below under `check`.
     pub aim: Option<f64>,
+    /// The ratios to stay below under `meter`: every hold timed, and few.
+    pub meter_aims: Option<[f64; 2]>,
     /// Runs it once in an arm; the time it took, in `unit`.
     pub measure: Box<dyn FnMut(Arm) -> Result<f64, String>>,
 }
@@ -25,8 +27,19 @@ pub struct Workload {
 /// A workload, or the name of one that cannot run here and why.
 pub type Candidate = Result<Workload, (String, String)>;
 
+/// Aims of `meter` for a program that does little else than lock and unlock.
+const PAIR: [f64; 2] = [2.2, 1.4];
+/// For one whose threads are after the same locks.
+const SATURATED: [f64; 2] = [1.2, 1.1];
+/// For one that has other things to do.
+const OTHER: [f64; 2] = [1.03, 1.01];
+
 /// All that are wanted by name; what the others need is not even built.
-pub fn all(bench: &'static Bench, wanted: &dyn Fn(&str) -> bool) -> Vec<Candidate> {
+pub fn all(
+    bench: &'static Bench,
+    wanted: &dyn Fn(&str) -> bool,
+    server_arms: &'static [Arm],
+) -> Vec<Candidate> {
     let mut list = Vec::new();
     locks(bench, &mut list);
     list.retain(|candidate| wanted(name_of(candidate)));
@@ -40,7 +53,7 @@ pub fn all(bench: &'static Bench, wanted: &dyn Fn(&str) -> bool) -> Vec<Candidat
         }
     }
     if wanted(MARIADB) {
-        list.extend(mariadb(bench));
+        list.extend(mariadb(bench, server_arms));
     }
     list
 }
@@ -62,29 +75,36 @@ fn locks(bench: &'static Bench, list: &mut Vec<Candidate>) {
         Ok(program) => program,
         Err(why) => return list.push(Err(("lock pairs".to_owned(), why))),
     };
-    let mut add = |name: String, what: &'static str, threads: u32, aim| {
+    let mut add = |name: String, what: &'static str, threads: u32, aim, meter_aims| {
         let program = program.clone();
         let milliseconds = if bench.smoke { SMOKE_MS } else { RUN_MS };
         list.push(Ok(Workload {
             name,
             unit: "ns/round",
             aim,
+            meter_aims,
             measure: Box::new(move |arm| {
                 let threads = threads.to_string();
                 number(&said(bench.command(arm, &program).args([what, &threads, milliseconds]))?)
             }),
         }));
     };
-    add("mutex pair, uncontended".to_owned(), "mutex", 1, Some(1.4));
-    add("nested mutex pairs".to_owned(), "nested", 1, None);
-    add("mutex pairs, depth 3".to_owned(), "depth3", 1, None);
-    add("rwlock pair, shared".to_owned(), "rdlock", 1, None);
-    add("rwlock pair, exclusive".to_owned(), "wrlock", 1, None);
+    add("mutex pair, uncontended".to_owned(), "mutex", 1, Some(1.4), Some(PAIR));
+    add("nested mutex pairs".to_owned(), "nested", 1, None, None);
+    add("mutex pairs, depth 3".to_owned(), "depth3", 1, None, None);
+    add("rwlock pair, shared".to_owned(), "rdlock", 1, None, None);
+    add("rwlock pair, exclusive".to_owned(), "wrlock", 1, None, None);
     for threads in [2, 4, 8, 16] {
-        add(format!("mutex pair, own lock, {threads} threads"), "mutex", threads, None);
+        add(format!("mutex pair, own lock, {threads} threads"), "mutex", threads, None, None);
     }
     for threads in [2, 4, 8, 16] {
-        add(format!("mutex pair, one lock, {threads} threads"), "shared", threads, None);
+        add(
+            format!("mutex pair, one lock, {threads} threads"),
+            "shared",
+            threads,
+            None,
+            Some(SATURATED),
+        );
     }
 }
 
@@ -95,6 +115,7 @@ fn sqlite(bench: &'static Bench) -> Result<Workload, String> {
         name: SQLITE.to_owned(),
         unit: "ns/statement",
         aim: Some(1.1),
+        meter_aims: Some(SATURATED),
         measure: Box::new(move |arm| {
             number(&said(bench.command(arm, &program).arg(milliseconds))?)
         }),
@@ -108,6 +129,7 @@ fn kyoto_cabinet(bench: &'static Bench) -> Result<Workload, String> {
         name: KYOTO_CABINET.to_owned(),
         unit: "s",
         aim: Some(1.1),
+        meter_aims: Some(SATURATED),
         measure: Box::new(move |arm| {
             let text = said(bench.command(arm, &program).args(["order", "-th", "4", records]))?;
             // It times each of its phases itself.
@@ -129,6 +151,7 @@ fn rocksdb(bench: &'static Bench) -> Result<Workload, String> {
         name: ROCKSDB.to_owned(),
         unit: "us/read",
         aim: Some(1.1),
+        meter_aims: Some(OTHER),
         measure: Box::new(move |arm| {
             let mut command = bench.command(arm, &program);
             command.args([
@@ -151,10 +174,10 @@ fn rocksdb(bench: &'static Bench) -> Result<Workload, String> {
     })
 }
 
-/// Both servers stay up throughout; each round asks the one, then the other.
-fn mariadb(bench: &'static Bench) -> Vec<Candidate> {
+/// The servers, one for each arm, stay up throughout; each round asks one after the other.
+fn mariadb(bench: &'static Bench, arms: &'static [Arm]) -> Vec<Candidate> {
     let scripts = ["oltp_read_write", "oltp_point_select"];
-    let servers = match Servers::start(bench) {
+    let servers = match Servers::start(bench, arms) {
         Ok(servers) => std::rc::Rc::new(servers),
         Err(why) => return vec![Err((MARIADB.to_owned(), why))],
     };
@@ -172,6 +195,7 @@ fn mariadb(bench: &'static Bench) -> Vec<Candidate> {
                 name: format!("{MARIADB} {script}"),
                 unit: "s",
                 aim: Some(1.03),
+                meter_aims: Some(OTHER),
                 measure: Box::new(move |arm| servers.sysbench(arm, script, events)),
             })
         })
