@@ -112,3 +112,12 @@ fn two_million_mutexes_on_reused_memory_add_up() {
     assert_eq!(numbers.contended, 0);
     assert_eq!(numbers.hold.histogram.count(), 2_000_000, "those carried over 2^16 included");
 }
+
+#[test]
+fn what_is_checked_and_metered_at_once_is_both() {
+    let engines = [("LOCKWRIGHT_ENGINES", "lockdep,lockmeter")];
+    let run = meter(&engines, &program("abba.c"), &[]);
+    assert_eq!(run.run.verdicts(), [("circular-dependency", "likely")], "{}", run.run.stderr);
+    let counts = run.report.locks.iter().map(|lock| lock.total.acquisitions);
+    assert_eq!(counts.collect::<Vec<_>>(), [2, 2], "two locks, each taken in both orders");
+}
