@@ -12,7 +12,7 @@ use super::misuse;
 use super::watch::{self, Blocking};
 use crate::real::{self, Start};
 use crate::side_table::SideTable;
-use crate::{state, sys, tls, unwind};
+use crate::{init, state, sys, tls, unwind};
 
 /// What a new thread must know, from its creator.
 #[derive(Clone, Copy)]
@@ -58,6 +58,10 @@ pub unsafe extern "C-unwind" fn create(
 ) -> c_int {
     // SAFETY: forwarded.
     let plain = || unsafe { real::pthread_create(t, attr, start, argument) };
+    // The last moment at which a forked child has one thread, which its new start rests on.
+    if state::status() == state::FORKED {
+        init::child();
+    }
     let Some(thread) = watch::thread() else { return plain() };
     let Some((segment, stack)) =
         state::with_core(|core| core.thread_creates(thread, &mut unwind::capture))
