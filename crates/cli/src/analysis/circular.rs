@@ -229,7 +229,7 @@ pub fn grade(level: Level, verdict: &Verdict) -> Grade {
 
 impl Found {
     fn draft(mut self, teller: &Teller<'_, '_>, level: Level, part: &Part) -> Draft {
-        self.begin_with_first_thread();
+        self.begin_with_first_thread(teller.model);
         let Self { verdict, edges, also } = &self;
         let picks = &verdict.picks;
         let n = picks.len();
@@ -279,11 +279,12 @@ impl Found {
         Draft { finding, key, insts, classes }
     }
 
-    /// Turns the ring so that the thread seen first in the process has the first step.
-    fn begin_with_first_thread(&mut self) {
+    /// Turns the ring so that the thread created first has the first step.
+    fn begin_with_first_thread(&mut self, model: &Model<'_>) {
         let picks = &mut self.verdict.picks;
         let n = picks.len();
-        let first = |i: &usize| (picks[*i].thread, picks[*i].segment, picks[*i].context);
+        let first =
+            |i: &usize| (model.number(picks[*i].thread), picks[*i].segment, picks[*i].context);
         let Some(turn) = (0..n).min_by_key(first) else { return };
         picks.rotate_left(turn);
         self.edges.rotate_left(turn);

@@ -16,7 +16,7 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::Ledger;
-use lockwright_ledger::rows::{Class, Lock, Module, Thread, mode};
+use lockwright_ledger::rows::{Class, Lock, Module, Segment, Thread, mode};
 
 use crate::finding::{Frame, ThreadInfo};
 pub use classes::{ClassGroup, ClassKey, Classes, described};
@@ -39,6 +39,8 @@ pub struct Model<'a> {
     pub classes: Classes,
     /// By thread row id.
     threads: HashMap<u32, Thread>,
+    /// By thread row id: which thread it is, in order of creation.
+    numbers: HashMap<u32, u32>,
     locks: OnceCell<HashMap<u32, Lock>>,
     /// Instances.
     handed_over: HashSet<u32>,
@@ -55,6 +57,7 @@ impl<'a> Model<'a> {
             order: Order::new(ledger),
             classes: Classes::new(sources, index),
             threads: ledger.rows::<Thread>().collect(),
+            numbers: thread_numbers(ledger),
             locks: OnceCell::new(),
             handed_over: hand_overs::instances(ledger),
         }
@@ -87,7 +90,12 @@ impl<'a> Model<'a> {
 
     /// Thread row `id` as a report names it.
     pub fn thread(&self, id: u32) -> ThreadInfo {
-        thread_info(id, self.threads.get(&id))
+        thread_info(self.number(id), self.threads.get(&id))
+    }
+
+    /// Which thread row `id` is, in order of creation, from 1.
+    pub fn number(&self, id: u32) -> u32 {
+        self.numbers.get(&id).copied().unwrap_or(id)
     }
 
     /// The variable that covers a run-time address.
@@ -113,13 +121,31 @@ impl<'a> Model<'a> {
     }
 }
 
-fn thread_info(id: u32, row: Option<&Thread>) -> ThreadInfo {
+/// The threads of a process by row id, numbered from 1 in order of creation, which is the program's own;
+/// that of the rows is the order in which they came to run.
+fn thread_numbers(ledger: &Ledger) -> HashMap<u32, u32> {
+    let mut first_segments = HashMap::new();
+    for (id, segment) in ledger.rows::<Segment>() {
+        first_segments.entry(segment.thread).or_insert(id);
+    }
+    let begun = |id: u32, row: &Thread| match row.parent_segment {
+        // Not seen to be created: it began when we first heard of it.
+        0 => first_segments.get(&id).copied().unwrap_or(u32::MAX),
+        creation => creation,
+    };
+    let mut threads: Vec<_> =
+        ledger.rows::<Thread>().map(|(id, row)| (begun(id, &row), id)).collect();
+    threads.sort_unstable();
+    threads.iter().zip(1..).map(|(&(_, id), number)| (id, number)).collect()
+}
+
+fn thread_info(number: u32, row: Option<&Thread>) -> ThreadInfo {
     let Some(row) = row else {
-        return ThreadInfo { name: String::new(), tid: 0, number: id };
+        return ThreadInfo { name: String::new(), tid: 0, number };
     };
     let len = row.name.iter().position(|&b| b == 0).unwrap_or(row.name.len());
     let name = String::from_utf8_lossy(&row.name[..len]).into_owned();
-    ThreadInfo { name, tid: row.tid, number: id }
+    ThreadInfo { name, tid: row.tid, number }
 }
 
 /// Whether `mode` is a reader's.

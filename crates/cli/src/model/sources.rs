@@ -6,7 +6,7 @@ use std::rc::Rc;
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{Class, Thread, class_origin};
 
-use super::{class_row, thread_info};
+use super::{class_row, thread_info, thread_numbers};
 use crate::finding::{Frame, ThreadInfo};
 use crate::symbolize::{DataSymbol, Symbols};
 
@@ -68,7 +68,10 @@ impl<'a> Sources<'a> {
     pub fn parents_thread(&self, ledger: &Ledger, id: u32) -> ThreadInfo {
         let token = ledger.header().parent_token;
         let parent = self.by_token.get(&token).filter(|_| token != 0);
-        thread_info(id, parent.and_then(|&parent| self.ledgers[parent].get::<Thread>(id)).as_ref())
+        let parent = parent.map(|&parent| &self.ledgers[parent]);
+        let number = parent.and_then(|parent| thread_numbers(parent).get(&id).copied());
+        let row = parent.and_then(|parent| parent.get::<Thread>(id));
+        thread_info(number.unwrap_or(id), row.as_ref())
     }
 
     /// Follows class `class` of ledger `index` to the process that first had it: its ledger, its id there,
