@@ -121,3 +121,14 @@ fn what_is_checked_and_metered_at_once_is_both() {
     let counts = run.report.locks.iter().map(|lock| lock.total.acquisitions);
     assert_eq!(counts.collect::<Vec<_>>(), [2, 2], "two locks, each taken in both orders");
 }
+
+/// Two threads of a forked child that take its first locks at once: one ledger, and every acquisition in it.
+#[test]
+fn a_childs_first_two_threads_begin_one_ledger() {
+    for _ in 0..5 {
+        let metered = meter(EXACT, &program("meter_daemon.c"), &[]);
+        assert_eq!(metered.truth("status"), 0.0, "{}", metered.run.stderr);
+        let taken = metered.site("worker").numbers.acquisitions;
+        assert_eq!(taken as f64, metered.truth("acquisitions"));
+    }
+}

@@ -29,24 +29,25 @@ const TRY: Way = Way { mode: 0, tries: true };
 const READ: Way = Way { mode: mode::READ, tries: false };
 const TRY_READ: Way = Way { mode: mode::READ, tries: true };
 
-/// Takes a lock by `take`, the validator's wrapper. `again` says whether what was had was held already.
+/// Takes a lock by `take`, the validator's wrapper. `recurs` says whether the thread may hold it already.
 fn acquire<T: Identify>(
     lock: *const T,
     site: u64,
     way: Way,
     take: impl FnOnce() -> c_int,
-    again: impl Fn() -> bool,
+    recurs: impl FnOnce(&MeterThread) -> bool,
 ) -> c_int {
     let Some((thread, ident)) = subject(lock) else { return take() };
     let target = Target { addr: lock as u64, ident, mode: way.mode, site };
     let Some(spot) = spot(thread, &target) else { return take() };
+    let recurs = recurs(thread);
     wait::prepare(thread);
     spot.cell.begin();
     thread.expect_wait(target.addr, spot.cell);
     let result = take();
     let waited = thread.take_wait();
     match result {
-        0 | EOWNERDEAD if again() && thread.recurse(target.addr) => spot.cell.take_back(),
+        0 | EOWNERDEAD if recurs && thread.recurse(target.addr) => spot.cell.take_back(),
         0 | EOWNERDEAD => {
             let shared = way.mode != 0;
             let begin = |thread: &mut MeterThread| match shared {
@@ -86,7 +87,7 @@ pub fn timed(addr: u64, owner: u32, block: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-fn once() -> bool {
+fn never(_: &MeterThread) -> bool {
     false
 }
 
@@ -96,7 +97,15 @@ pub unsafe extern "C-unwind" fn mutex_lock(
     stack: *const u64,
 ) -> c_int {
     // SAFETY: forwarded; the caller's mutex.
-    unsafe { acquire(m, site, LOCK, || check::mutex_lock(m, site, stack), || mutex::depth(m) > 1) }
+    unsafe {
+        acquire(
+            m,
+            site,
+            LOCK,
+            || check::mutex_lock(m, site, stack),
+            |thread| mutex::may_recur(m, thread),
+        )
+    }
 }
 
 pub unsafe extern "C-unwind" fn mutex_trylock(
@@ -105,7 +114,15 @@ pub unsafe extern "C-unwind" fn mutex_trylock(
     stack: *const u64,
 ) -> c_int {
     // SAFETY: forwarded; the caller's mutex.
-    unsafe { acquire(m, site, TRY, || check::mutex_trylock(m, site, stack), || mutex::depth(m) > 1) }
+    unsafe {
+        acquire(
+            m,
+            site,
+            TRY,
+            || check::mutex_trylock(m, site, stack),
+            |thread| mutex::may_recur(m, thread),
+        )
+    }
 }
 
 pub unsafe extern "C-unwind" fn mutex_timedlock(
@@ -114,7 +131,15 @@ pub unsafe extern "C-unwind" fn mutex_timedlock(
     site: u64,
 ) -> c_int {
     // SAFETY: forwarded; the caller's mutex.
-    unsafe { acquire(m, site, LOCK, || check::mutex_timedlock(m, t, site), || mutex::depth(m) > 1) }
+    unsafe {
+        acquire(
+            m,
+            site,
+            LOCK,
+            || check::mutex_timedlock(m, t, site),
+            |thread| mutex::may_recur(m, thread),
+        )
+    }
 }
 
 pub unsafe extern "C-unwind" fn mutex_clocklock(
@@ -125,7 +150,13 @@ pub unsafe extern "C-unwind" fn mutex_clocklock(
 ) -> c_int {
     // SAFETY: forwarded; the caller's mutex.
     unsafe {
-        acquire(m, site, LOCK, || check::mutex_clocklock(m, c, t, site), || mutex::depth(m) > 1)
+        acquire(
+            m,
+            site,
+            LOCK,
+            || check::mutex_clocklock(m, c, t, site),
+            |thread| mutex::may_recur(m, thread),
+        )
     }
 }
 
@@ -153,7 +184,7 @@ macro_rules! rwlock {
         ) -> c_int {
             // SAFETY: forwarded.
             let take = || unsafe { check::$name(l, $($arg,)* site) };
-            let result = acquire(l, site, $way, take, once);
+            let result = acquire(l, site, $way, take, never);
             if result == 0 && $way.mode != 0 {
                 // SAFETY: as above.
                 unsafe { rwlock::has_come(l) };
@@ -181,12 +212,12 @@ pub unsafe extern "C-unwind" fn rwlock_unlock(l: *mut pthread_rwlock_t, site: u6
 
 pub unsafe extern "C-unwind" fn spin_lock(l: *mut pthread_spinlock_t, site: u64) -> c_int {
     // SAFETY: forwarded.
-    acquire(as_lock(l), site, LOCK, || unsafe { check::spin_lock(l, site) }, once)
+    acquire(as_lock(l), site, LOCK, || unsafe { check::spin_lock(l, site) }, never)
 }
 
 pub unsafe extern "C-unwind" fn spin_trylock(l: *mut pthread_spinlock_t, site: u64) -> c_int {
     // SAFETY: forwarded.
-    acquire(as_lock(l), site, TRY, || unsafe { check::spin_trylock(l, site) }, once)
+    acquire(as_lock(l), site, TRY, || unsafe { check::spin_trylock(l, site) }, never)
 }
 
 pub unsafe extern "C-unwind" fn spin_unlock(l: *mut pthread_spinlock_t, site: u64) -> c_int {

@@ -13,11 +13,12 @@ use crate::real;
 
 type Mutex = *mut pthread_mutex_t;
 
-/// Number of times that a recursive mutex is held: `__count` at offset 4; 0 for any other.
+/// Taking the mutex now would be taking it once more: it is recursive, and the thread may hold it. Asked
+/// before, as its memory is best left alone while it is held: who waits for it may have made it his.
 #[inline(always)]
-pub unsafe fn depth(m: Mutex) -> u32 {
+pub unsafe fn may_recur(m: Mutex, thread: &MeterThread) -> bool {
     // SAFETY: the caller's mutex.
-    unsafe { m.cast::<u32>().add(1).read() }
+    !thread.is_idle() && unsafe { kind_of(m) } & mutex_kind::TYPE == mutex_kind::RECURSIVE
 }
 
 /// Its word: the owner's thread id for special ones; not 0 if it is taken.
@@ -39,12 +40,13 @@ pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64) -> c_int {
     // The fast path: an ordinary mutex at a call site that this thread knows.
     if let Some(ident) = ident
         && let Some(cell) = thread.known(key(ident.0 & WHAT.load(Relaxed), 0, site))
+        // SAFETY: as above.
+        && !unsafe { may_recur(m, thread) }
     {
         cell.begin();
         // SAFETY: forwarded.
         let result = unsafe { real::pthread_mutex_trylock(m) };
-        // SAFETY: the caller's mutex, which it holds if the result is 0.
-        if result == 0 && unsafe { depth(m) } <= 1 {
+        if result == 0 {
             // Asked for once more, rather than kept over the call.
             // SAFETY: as above.
             let thread = unsafe { &mut *tls::raw() };
@@ -66,7 +68,7 @@ pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64) -> c_int {
 #[inline(never)]
 fn had_plainly(m: Mutex, cell: CellRef, result: c_int) -> c_int {
     // SAFETY: as in `lock`.
-    had_otherwise(m, unsafe { &mut *tls::raw() }, Spot { cell, trial: None }, result)
+    had_otherwise(m, unsafe { &mut *tls::raw() }, Spot { cell, trial: None }, result, false)
 }
 
 #[cold]
@@ -88,11 +90,12 @@ pub unsafe fn try_first(m: Mutex, site: u64) -> c_int {
     let Some((thread, ident)) = subject(m) else { return try_lock() };
     let target = Target { addr: m as u64, ident, mode: 0, site };
     let Some(spot) = spot(thread, &target) else { return try_lock() };
+    // SAFETY: the caller's mutex.
+    let recurs = unsafe { may_recur(m, thread) };
     spot.cell.begin();
     let result = try_lock();
-    // SAFETY: the caller's mutex, which it holds if the result is 0.
-    if result != 0 || unsafe { depth(m) } > 1 {
-        return had_otherwise(m, thread, spot, result);
+    if result != 0 || recurs {
+        return had_otherwise(m, thread, spot, result, recurs);
     }
     hold::begin(thread, m as u64, spot);
     0
@@ -101,8 +104,15 @@ pub unsafe fn try_first(m: Mutex, site: u64) -> c_int {
 /// The trylock did not simply take the mutex.
 #[cold]
 #[inline(never)]
-fn had_otherwise(m: Mutex, thread: &mut MeterThread, spot: Spot, result: c_int) -> c_int {
-    if result == EOWNERDEAD || (result == 0 && !thread.recurse(m as u64)) {
+fn had_otherwise(
+    m: Mutex,
+    thread: &mut MeterThread,
+    spot: Spot,
+    result: c_int,
+    recurs: bool,
+) -> c_int {
+    let is_had = result == 0 || result == EOWNERDEAD;
+    if is_had && !(recurs && thread.recurse(m as u64)) {
         hold::begin(thread, m as u64, spot);
     } else {
         // Not had, or had already: taking a mutex again that one holds is no acquisition.
@@ -142,8 +152,10 @@ unsafe fn waited_for(m: Mutex, site: u64, block: impl FnOnce() -> c_int) -> c_in
     // SAFETY: the caller's mutex.
     let (special, word) = unsafe { (is_special(m), word(m)) };
     if special && word & libc::FUTEX_TID_MASK == 0 {
+        // SAFETY: the caller's mutex.
+        let recurs = unsafe { may_recur(m, thread) };
         spot.cell.begin();
-        return had_otherwise(m, thread, spot, block());
+        return had_otherwise(m, thread, spot, block(), recurs);
     }
     // `__owner` at offset 8.
     let owner = Owner::At(m.cast::<u32>().wrapping_add(2));
@@ -182,15 +194,16 @@ pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64) -> c_int {
     let Some((thread, ident)) = subject(m) else { return try_lock() };
     let target = Target { addr: m as u64, ident, mode: 0, site };
     let Some(spot) = spot(thread, &target) else { return try_lock() };
+    // SAFETY: the caller's mutex.
+    let recurs = unsafe { may_recur(m, thread) };
     spot.cell.begin();
     let result = try_lock();
     if result == EBUSY {
         spot.cell.reject();
         return result;
     }
-    // SAFETY: the caller's mutex, which it holds if the result is 0.
-    if result != 0 || unsafe { depth(m) } > 1 {
-        return had_otherwise(m, thread, spot, result);
+    if result != 0 || recurs {
+        return had_otherwise(m, thread, spot, result, recurs);
     }
     hold::begin(thread, m as u64, spot);
     0
