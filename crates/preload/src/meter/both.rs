@@ -49,17 +49,7 @@ fn acquire<T: Identify>(
     match result {
         0 | EOWNERDEAD if recurs && thread.recurse(target.addr) => spot.cell.take_back(),
         0 | EOWNERDEAD => {
-            let shared = way.mode != 0;
-            let begin = |thread: &mut MeterThread| match shared {
-                true => {
-                    hold::begin_shared(thread, target.addr, spot);
-                }
-                false => hold::begin(thread, target.addr, spot),
-            };
-            match waited {
-                Some(waited) => wait::held_after(thread, &waited, begin),
-                None => begin(thread),
-            }
+            wait::held_after(thread, waited.as_ref(), target.addr, spot, way.mode != 0);
         }
         EBUSY if way.tries => spot.cell.reject(),
         ETIMEDOUT => {
@@ -91,21 +81,23 @@ fn never(_: &MeterThread) -> bool {
     false
 }
 
+fn acquire_mutex(
+    m: *mut pthread_mutex_t,
+    site: u64,
+    way: Way,
+    take: impl FnOnce() -> c_int,
+) -> c_int {
+    // SAFETY: the wrapper's caller's mutex.
+    acquire(m, site, way, take, |thread| unsafe { mutex::may_recur(m, thread) })
+}
+
 pub unsafe extern "C-unwind" fn mutex_lock(
     m: *mut pthread_mutex_t,
     site: u64,
     stack: *const u64,
 ) -> c_int {
-    // SAFETY: forwarded; the caller's mutex.
-    unsafe {
-        acquire(
-            m,
-            site,
-            LOCK,
-            || check::mutex_lock(m, site, stack),
-            |thread| mutex::may_recur(m, thread),
-        )
-    }
+    // SAFETY: forwarded.
+    acquire_mutex(m, site, LOCK, || unsafe { check::mutex_lock(m, site, stack) })
 }
 
 pub unsafe extern "C-unwind" fn mutex_trylock(
@@ -113,16 +105,8 @@ pub unsafe extern "C-unwind" fn mutex_trylock(
     site: u64,
     stack: *const u64,
 ) -> c_int {
-    // SAFETY: forwarded; the caller's mutex.
-    unsafe {
-        acquire(
-            m,
-            site,
-            TRY,
-            || check::mutex_trylock(m, site, stack),
-            |thread| mutex::may_recur(m, thread),
-        )
-    }
+    // SAFETY: forwarded.
+    acquire_mutex(m, site, TRY, || unsafe { check::mutex_trylock(m, site, stack) })
 }
 
 pub unsafe extern "C-unwind" fn mutex_timedlock(
@@ -130,16 +114,8 @@ pub unsafe extern "C-unwind" fn mutex_timedlock(
     t: *const timespec,
     site: u64,
 ) -> c_int {
-    // SAFETY: forwarded; the caller's mutex.
-    unsafe {
-        acquire(
-            m,
-            site,
-            LOCK,
-            || check::mutex_timedlock(m, t, site),
-            |thread| mutex::may_recur(m, thread),
-        )
-    }
+    // SAFETY: forwarded.
+    acquire_mutex(m, site, LOCK, || unsafe { check::mutex_timedlock(m, t, site) })
 }
 
 pub unsafe extern "C-unwind" fn mutex_clocklock(
@@ -148,30 +124,13 @@ pub unsafe extern "C-unwind" fn mutex_clocklock(
     t: *const timespec,
     site: u64,
 ) -> c_int {
-    // SAFETY: forwarded; the caller's mutex.
-    unsafe {
-        acquire(
-            m,
-            site,
-            LOCK,
-            || check::mutex_clocklock(m, c, t, site),
-            |thread| mutex::may_recur(m, thread),
-        )
-    }
+    // SAFETY: forwarded.
+    acquire_mutex(m, site, LOCK, || unsafe { check::mutex_clocklock(m, c, t, site) })
 }
 
 pub unsafe extern "C-unwind" fn mutex_unlock(m: *mut pthread_mutex_t, site: u64) -> c_int {
     // SAFETY: forwarded.
-    unlock(m as u64, || unsafe { check::mutex_unlock(m, site) })
-}
-
-fn unlock(addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: as `super::thread`; who has no meter holds nothing.
-    let thread = unsafe { &mut *tls::raw() };
-    match thread.innermost(addr) {
-        Some(ending) => hold::end_innermost(thread, addr, ending, unlock),
-        None => hold::end(thread, addr, unlock),
-    }
+    hold::release(m as u64, || unsafe { check::mutex_unlock(m, site) })
 }
 
 /// `name: the validator's, the way`: an acquisition of a reader-writer lock.
@@ -222,7 +181,7 @@ pub unsafe extern "C-unwind" fn spin_trylock(l: *mut pthread_spinlock_t, site: u
 
 pub unsafe extern "C-unwind" fn spin_unlock(l: *mut pthread_spinlock_t, site: u64) -> c_int {
     // SAFETY: forwarded.
-    unlock(l as u64, || unsafe { check::spin_unlock(l, site) })
+    hold::release(l as u64, || unsafe { check::spin_unlock(l, site) })
 }
 
 pub unsafe extern "C-unwind" fn cond_wait(

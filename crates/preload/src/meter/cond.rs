@@ -70,12 +70,11 @@ pub unsafe fn around(m: Mutex, site: u64, block: impl FnOnce() -> c_int) -> c_in
     // wait, which are one.
     hold::end(thread, m as u64, || 0);
     let (result, waited) = waits::timed(thread, cell, mode::COND_WAIT, block);
-    match (waited, reacquired(thread, m, ident, site, address)) {
-        (Some(waited), Some(spot)) => {
-            wait::held_after(thread, &waited, |thread| hold::begin(thread, m as u64, spot));
+    match (reacquired(thread, m, ident, site, address), waited) {
+        (Some(spot), waited) => {
+            wait::held_after(thread, waited.as_ref(), m as u64, spot, false);
         }
-        (None, Some(spot)) => hold::begin(thread, m as u64, spot),
-        (Some(waited), None) => wait::record(thread, &waited),
+        (None, Some(waited)) => wait::record(thread, &waited),
         (None, None) => {}
     }
     result

@@ -6,34 +6,38 @@ use core::sync::atomic::Ordering::Relaxed;
 use lockwright_engines::lockmeter::{CellRef, Ending, Hold, MeterThread, Rest};
 use lockwright_ledger::rows::meter::histogram_kind;
 
-use super::{BOARDS, SAMPLE, Spot, clock, supply, wait};
+use super::{BOARDS, SAMPLE, Spot, clock, supply, tls, wait};
 use crate::sites;
 
 /// When a hold that begins now began, 0 if it is not one to be timed.
 #[inline(always)]
-pub fn since(thread: &mut MeterThread) -> u64 {
+fn since(thread: &mut MeterThread) -> u64 {
     if thread.is_timed(SAMPLE.load(Relaxed)) { clock::now() } else { 0 }
 }
 
-/// The lock at `addr` is had, without a wait.
+/// The lock at `addr` is had; `shared`: several can have it. Returns since when, 0 if the hold is not timed.
 #[inline(always)]
-pub fn begin(thread: &mut MeterThread, addr: u64, spot: Spot) {
+pub fn begin(thread: &mut MeterThread, addr: u64, spot: Spot, shared: bool) -> u64 {
     let since = since(thread);
-    thread.acquired(addr, spot.cell, since);
-    if let Some(trial) = spot.trial {
-        thread.put_on_trial(trial);
+    match shared {
+        true => thread.acquired_shared(addr, spot.cell, since),
+        false => thread.acquired(addr, spot.cell, since),
     }
-}
-
-/// As [`begin`], for a lock that several can hold. Returns when it began, 0 if it is not timed.
-#[inline(always)]
-pub fn begin_shared(thread: &mut MeterThread, addr: u64, spot: Spot) -> u64 {
-    let since = since(thread);
-    thread.acquired_shared(addr, spot.cell, since);
     if let Some(trial) = spot.trial {
         thread.put_on_trial(trial);
     }
     since
+}
+
+/// Lets a lock that only one can hold go by `unlock`.
+#[inline(always)]
+pub fn release(addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: as `super::thread`; who has no meter holds nothing.
+    let thread = unsafe { &mut *tls::raw() };
+    match thread.innermost(addr) {
+        Some(hold) => end_innermost(thread, addr, hold, unlock),
+        None => end(thread, addr, unlock),
+    }
 }
 
 /// Lets the innermost held lock, of which [`MeterThread::innermost`] knows, go by `unlock`, and counts its

@@ -1,9 +1,8 @@
 //! lockmeter in the foreign process: the functions that take and give up locks and count it.
 //!
-//! They stand where the C library's would: in front of it when only the meter runs, and between it and the
-//! validator's wrappers when both do. An acquisition is first tried for (`try_first`), and only what is
-//! contended goes on to `block`, where it is timed; so a wait is known before it begins, and what does
-//! not wait pays for nothing but its own counting.
+//! They stand in front of the C library's when only the meter runs, and in front of the validator's when both
+//! do ([`both`]). An acquisition is first tried for, and only what is contended goes on to be waited for and
+//! timed; so a wait is known before it begins, and what does not wait pays for nothing but its own counting.
 
 pub mod blocking;
 pub mod both;

@@ -33,7 +33,7 @@ unsafe fn is_special(m: Mutex) -> bool {
     unsafe { kind_of(m) & mutex_kind::SPECIAL != 0 }
 }
 
-/// `pthread_mutex_lock`, whole.
+/// `pthread_mutex_lock`.
 pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64) -> c_int {
     // SAFETY: the caller's mutex; as `super::thread`, and who has no meter knows no cell.
     let (ident, thread) = unsafe { (identity::stamped_plain(m), &mut *tls::raw()) };
@@ -50,15 +50,15 @@ pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64) -> c_int {
             // Asked for once more, rather than kept over the call.
             // SAFETY: as above.
             let thread = unsafe { &mut *tls::raw() };
-            hold::begin(thread, m as u64, Spot { cell, trial: None });
+            hold::begin(thread, m as u64, Spot { cell, trial: None }, false);
             return 0;
         }
         if result != EBUSY {
             return had_plainly(m, cell, result);
         }
         cell.take_back();
-        // SAFETY: the caller's mutex.
-        return unsafe { block(m, site) };
+        // SAFETY: forwarded.
+        return unsafe { waited_for(m, site, || real::pthread_mutex_lock(m)) };
     }
     // SAFETY: as above.
     unsafe { lock_otherwise(m, site) }
@@ -74,17 +74,47 @@ fn had_plainly(m: Mutex, cell: CellRef, result: c_int) -> c_int {
 #[cold]
 #[inline(never)]
 unsafe fn lock_otherwise(m: Mutex, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    unsafe { acquire(m, site, || real::pthread_mutex_lock(m)) }
+}
+
+/// `pthread_mutex_timedlock`.
+pub unsafe extern "C-unwind" fn timedlock(m: Mutex, timeout: *const timespec, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    unsafe { acquire(m, site, || real::pthread_mutex_timedlock(m, timeout)) }
+}
+
+/// `pthread_mutex_clocklock`.
+pub unsafe extern "C-unwind" fn clocklock(
+    m: Mutex,
+    clock: clockid_t,
+    timeout: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    unsafe { acquire(m, site, || real::pthread_mutex_clocklock(m, clock, timeout)) }
+}
+
+/// `pthread_mutex_trylock`.
+pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64) -> c_int {
     // SAFETY: the caller's mutex.
-    match unsafe { if is_special(m) { EBUSY } else { try_first(m, site) } } {
+    unsafe { attempt(m, site, true) }
+}
+
+/// Tries for the mutex, where that is the same as its first step, and waits by `block` if it is not to be had
+/// at once.
+unsafe fn acquire(m: Mutex, site: u64, block: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the caller's mutex.
+    match unsafe { if is_special(m) { EBUSY } else { attempt(m, site, false) } } {
         // SAFETY: as above.
-        EBUSY => unsafe { block(m, site) },
+        EBUSY => unsafe { waited_for(m, site, block) },
         result => result,
     }
 }
 
-/// Tries for the mutex, as the first step of taking it: EBUSY leaves no trace.
+/// Tries for the mutex. EBUSY is a reject, or leaves no trace.
 #[inline(always)]
-pub unsafe fn try_first(m: Mutex, site: u64) -> c_int {
+unsafe fn attempt(m: Mutex, site: u64, rejects: bool) -> c_int {
     // SAFETY: forwarded.
     let try_lock = || unsafe { real::pthread_mutex_trylock(m) };
     let Some((thread, ident)) = subject(m) else { return try_lock() };
@@ -94,10 +124,14 @@ pub unsafe fn try_first(m: Mutex, site: u64) -> c_int {
     let recurs = unsafe { may_recur(m, thread) };
     spot.cell.begin();
     let result = try_lock();
+    if result == EBUSY && rejects {
+        spot.cell.reject();
+        return result;
+    }
     if result != 0 || recurs {
         return had_otherwise(m, thread, spot, result, recurs);
     }
-    hold::begin(thread, m as u64, spot);
+    hold::begin(thread, m as u64, spot, false);
     0
 }
 
@@ -113,35 +147,12 @@ fn had_otherwise(
 ) -> c_int {
     let is_had = result == 0 || result == EOWNERDEAD;
     if is_had && !(recurs && thread.recurse(m as u64)) {
-        hold::begin(thread, m as u64, spot);
+        hold::begin(thread, m as u64, spot, false);
     } else {
         // Not had, or had already: taking a mutex again that one holds is no acquisition.
         spot.cell.take_back();
     }
     result
-}
-
-/// Waits for the mutex.
-pub unsafe fn block(m: Mutex, site: u64) -> c_int {
-    // SAFETY: forwarded.
-    unsafe { waited_for(m, site, || real::pthread_mutex_lock(m)) }
-}
-
-/// As [`block`], with a deadline.
-pub unsafe fn block_timed(m: Mutex, timeout: *const timespec, site: u64) -> c_int {
-    // SAFETY: forwarded.
-    unsafe { waited_for(m, site, || real::pthread_mutex_timedlock(m, timeout)) }
-}
-
-/// As [`block`], with a deadline by a clock.
-pub unsafe fn block_clock(
-    m: Mutex,
-    clock: clockid_t,
-    timeout: *const timespec,
-    site: u64,
-) -> c_int {
-    // SAFETY: forwarded.
-    unsafe { waited_for(m, site, || real::pthread_mutex_clocklock(m, clock, timeout)) }
 }
 
 #[cold]
@@ -162,61 +173,8 @@ unsafe fn waited_for(m: Mutex, site: u64, block: impl FnOnce() -> c_int) -> c_in
     wait::lock(thread, &target, spot, Manner { owner, spins: false, shared: false }, block)
 }
 
-/// `pthread_mutex_timedlock`, whole.
-pub unsafe extern "C-unwind" fn timedlock(m: Mutex, timeout: *const timespec, site: u64) -> c_int {
-    // SAFETY: the caller's mutex.
-    match unsafe { if is_special(m) { EBUSY } else { try_first(m, site) } } {
-        // SAFETY: as above.
-        EBUSY => unsafe { block_timed(m, timeout, site) },
-        result => result,
-    }
-}
-
-/// `pthread_mutex_clocklock`, whole.
-pub unsafe extern "C-unwind" fn clocklock(
-    m: Mutex,
-    clock: clockid_t,
-    timeout: *const timespec,
-    site: u64,
-) -> c_int {
-    // SAFETY: the caller's mutex.
-    match unsafe { if is_special(m) { EBUSY } else { try_first(m, site) } } {
-        // SAFETY: as above.
-        EBUSY => unsafe { block_clock(m, clock, timeout, site) },
-        result => result,
-    }
-}
-
-/// `pthread_mutex_trylock`.
-pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64) -> c_int {
-    // SAFETY: forwarded.
-    let try_lock = || unsafe { real::pthread_mutex_trylock(m) };
-    let Some((thread, ident)) = subject(m) else { return try_lock() };
-    let target = Target { addr: m as u64, ident, mode: 0, site };
-    let Some(spot) = spot(thread, &target) else { return try_lock() };
-    // SAFETY: the caller's mutex.
-    let recurs = unsafe { may_recur(m, thread) };
-    spot.cell.begin();
-    let result = try_lock();
-    if result == EBUSY {
-        spot.cell.reject();
-        return result;
-    }
-    if result != 0 || recurs {
-        return had_otherwise(m, thread, spot, result, recurs);
-    }
-    hold::begin(thread, m as u64, spot);
-    0
-}
-
 /// `pthread_mutex_unlock`.
 pub unsafe extern "C-unwind" fn unlock(m: Mutex, _site: u64) -> c_int {
     // SAFETY: forwarded.
-    let unlock = || unsafe { real::pthread_mutex_unlock(m) };
-    // SAFETY: as `super::thread`; who has no meter holds nothing.
-    let thread = unsafe { &mut *tls::raw() };
-    match thread.innermost(m as u64) {
-        Some(ending) => hold::end_innermost(thread, m as u64, ending, unlock),
-        None => hold::end(thread, m as u64, unlock),
-    }
+    hold::release(m as u64, || unsafe { real::pthread_mutex_unlock(m) })
 }

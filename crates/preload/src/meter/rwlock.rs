@@ -15,88 +15,50 @@ use crate::{identity, real};
 
 type RwLock = *mut pthread_rwlock_t;
 
-/// `pthread_rwlock_rdlock`, whole.
+/// `pthread_rwlock_rdlock`.
 pub unsafe extern "C-unwind" fn rdlock(l: RwLock, site: u64) -> c_int {
-    // SAFETY: the caller's lock.
-    match unsafe { try_read_first(l, site) } {
-        // SAFETY: as above.
-        EBUSY => unsafe { block_read(l, site, || real::pthread_rwlock_rdlock(l)) },
-        result => result,
-    }
+    // SAFETY: forwarded.
+    unsafe { acquire(l, site, mode::READ, || real::pthread_rwlock_rdlock(l)) }
 }
 
-/// `pthread_rwlock_wrlock`, whole.
+/// `pthread_rwlock_wrlock`.
 pub unsafe extern "C-unwind" fn wrlock(l: RwLock, site: u64) -> c_int {
-    // SAFETY: the caller's lock.
-    match unsafe { try_write_first(l, site) } {
-        // SAFETY: as above.
-        EBUSY => unsafe { block_write(l, site, || real::pthread_rwlock_wrlock(l)) },
-        result => result,
-    }
+    // SAFETY: forwarded.
+    unsafe { acquire(l, site, 0, || real::pthread_rwlock_wrlock(l)) }
 }
 
-/// `pthread_rwlock_timedrdlock`, whole.
+/// `pthread_rwlock_timedrdlock`.
 pub unsafe extern "C-unwind" fn timedrdlock(l: RwLock, t: *const timespec, site: u64) -> c_int {
-    // SAFETY: the caller's lock.
-    match unsafe { try_read_first(l, site) } {
-        // SAFETY: as above.
-        EBUSY => unsafe { block_read(l, site, || real::pthread_rwlock_timedrdlock(l, t)) },
-        result => result,
-    }
+    // SAFETY: forwarded.
+    unsafe { acquire(l, site, mode::READ, || real::pthread_rwlock_timedrdlock(l, t)) }
 }
 
-/// `pthread_rwlock_timedwrlock`, whole.
+/// `pthread_rwlock_timedwrlock`.
 pub unsafe extern "C-unwind" fn timedwrlock(l: RwLock, t: *const timespec, site: u64) -> c_int {
-    // SAFETY: the caller's lock.
-    match unsafe { try_write_first(l, site) } {
-        // SAFETY: as above.
-        EBUSY => unsafe { block_write(l, site, || real::pthread_rwlock_timedwrlock(l, t)) },
-        result => result,
-    }
+    // SAFETY: forwarded.
+    unsafe { acquire(l, site, 0, || real::pthread_rwlock_timedwrlock(l, t)) }
 }
 
-/// `pthread_rwlock_clockrdlock`, whole.
+/// `pthread_rwlock_clockrdlock`.
 pub unsafe extern "C-unwind" fn clockrdlock(
     l: RwLock,
     clock: clockid_t,
     t: *const timespec,
     site: u64,
 ) -> c_int {
-    // SAFETY: the caller's lock.
-    match unsafe { try_read_first(l, site) } {
-        // SAFETY: as above.
-        EBUSY => unsafe { block_read(l, site, || real::pthread_rwlock_clockrdlock(l, clock, t)) },
-        result => result,
-    }
+    // SAFETY: forwarded.
+    unsafe { acquire(l, site, mode::READ, || real::pthread_rwlock_clockrdlock(l, clock, t)) }
 }
 
-/// `pthread_rwlock_clockwrlock`, whole.
+/// `pthread_rwlock_clockwrlock`.
 pub unsafe extern "C-unwind" fn clockwrlock(
     l: RwLock,
     clock: clockid_t,
     t: *const timespec,
     site: u64,
 ) -> c_int {
-    // SAFETY: the caller's lock.
-    match unsafe { try_write_first(l, site) } {
-        // SAFETY: as above.
-        EBUSY => unsafe { block_write(l, site, || real::pthread_rwlock_clockwrlock(l, clock, t)) },
-        result => result,
-    }
-}
-
-/// Tries to read-lock, as the first step: EBUSY leaves no trace.
-#[inline(always)]
-pub unsafe fn try_read_first(l: RwLock, site: u64) -> c_int {
-    // SAFETY: the caller's lock.
-    unsafe { attempt(l, site, mode::READ, false) }
-}
-
-/// Tries to write-lock, as the first step: EBUSY leaves no trace.
-#[inline(always)]
-pub unsafe fn try_write_first(l: RwLock, site: u64) -> c_int {
-    // SAFETY: the caller's lock.
-    unsafe { attempt(l, site, 0, false) }
+    // SAFETY: forwarded.
+    unsafe { acquire(l, site, 0, || real::pthread_rwlock_clockwrlock(l, clock, t)) }
 }
 
 /// `pthread_rwlock_tryrdlock`.
@@ -111,6 +73,18 @@ pub unsafe extern "C-unwind" fn trywrlock(l: RwLock, site: u64) -> c_int {
     unsafe { attempt(l, site, 0, true) }
 }
 
+/// Tries for the lock, and waits by `block` if it is not to be had at once.
+#[inline(always)]
+unsafe fn acquire(l: RwLock, site: u64, mode: u16, block: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the caller's lock.
+    match unsafe { attempt(l, site, mode, false) } {
+        // SAFETY: as above.
+        EBUSY => unsafe { waited_for(l, site, mode, block) },
+        result => result,
+    }
+}
+
+/// Tries for the lock. EBUSY is a reject, or leaves no trace.
 #[inline(always)]
 unsafe fn attempt(l: RwLock, site: u64, mode: u16, rejects: bool) -> c_int {
     // SAFETY: forwarded.
@@ -125,14 +99,12 @@ unsafe fn attempt(l: RwLock, site: u64, mode: u16, rejects: bool) -> c_int {
     let Some(spot) = spot(thread, &target) else { return try_lock() };
     spot.cell.begin();
     match try_lock() {
-        0 if mode == 0 => {
-            hold::begin(thread, l as u64, spot);
-            0
-        }
         0 => {
-            let since = hold::begin_shared(thread, l as u64, spot);
-            // SAFETY: the caller's lock, which it reads.
-            unsafe { comes(l, ident, spot.cell, since) };
+            let since = hold::begin(thread, l as u64, spot, mode != 0);
+            if mode != 0 {
+                // SAFETY: the caller's lock, which it reads.
+                unsafe { comes(l, ident, spot.cell, since) };
+            }
             0
         }
         EBUSY if rejects => {
@@ -144,18 +116,6 @@ unsafe fn attempt(l: RwLock, site: u64, mode: u16, rejects: bool) -> c_int {
             result
         }
     }
-}
-
-/// Waits to read by `block`.
-pub unsafe fn block_read(l: RwLock, site: u64, block: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: the caller's lock.
-    unsafe { waited_for(l, site, mode::READ, block) }
-}
-
-/// Waits to write by `block`.
-pub unsafe fn block_write(l: RwLock, site: u64, block: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: the caller's lock.
-    unsafe { waited_for(l, site, 0, block) }
 }
 
 #[cold]

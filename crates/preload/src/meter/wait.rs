@@ -57,12 +57,7 @@ pub fn lock(
     let (result, waited) = measure(thread, target.addr, cell, manner, block);
     match result {
         0 | libc::EOWNERDEAD => {
-            held_after(thread, &waited, |thread| match manner.shared {
-                true => {
-                    hold::begin_shared(thread, target.addr, spot);
-                }
-                false => hold::begin(thread, target.addr, spot),
-            });
+            held_after(thread, Some(&waited), target.addr, spot, manner.shared);
         }
         libc::ETIMEDOUT => {
             cell.time_out();
@@ -115,19 +110,22 @@ pub fn prepare(thread: &mut MeterThread) {
     }
 }
 
-/// Makes the entry, by `acquired`, of a lock that was waited for. The wait is put on record once the lock
-/// is let go, or at once where there is no room to keep it.
+/// The lock at `addr` is had, after `waited` if that is known. The wait is put on record once the lock is let
+/// go, or at once where there is no room to keep it.
 pub fn held_after(
     thread: &mut MeterThread,
-    waited: &Pending,
-    acquired: impl FnOnce(&mut MeterThread),
+    waited: Option<&Pending>,
+    addr: u64,
+    spot: Spot,
+    shared: bool,
 ) {
-    if thread.can_keep() {
-        acquired(thread);
-        thread.keep(waited);
-    } else {
+    let keeps = waited.is_some() && thread.can_keep();
+    if let Some(waited) = waited.filter(|_| !keeps) {
         record(thread, waited);
-        acquired(thread);
+    }
+    hold::begin(thread, addr, spot, shared);
+    if let Some(waited) = waited.filter(|_| keeps) {
+        thread.keep(waited);
     }
 }
 
