@@ -1,8 +1,49 @@
-//! For programs that work with lockwright: [`annotate`] tells the tool of locks that it cannot see, and of
-//! what it cannot know of those it sees.
+//! Locks after the Linux kernel's, for user space and for other kernels, and [`annotate`]: what a program can
+//! tell lockwright of its locks.
 //!
-//! Without the tool an annotation costs a load and a branch.
+//! Each lock is a file of its field name, over [`platform::Platform`].
 
 #![no_std]
 
+#[cfg(feature = "std")]
+extern crate std;
+
+#[cfg(feature = "std")]
 pub mod annotate;
+pub mod bkl;
+pub mod completion;
+pub mod condvar;
+pub mod debug;
+pub mod event;
+pub mod exclusive;
+mod k42;
+pub mod local_lock;
+#[cfg(feature = "lock_api")]
+pub mod locks;
+pub mod mcs;
+pub mod mutex;
+pub mod osq;
+mod owner;
+pub mod percpu_rwsem;
+pub mod platform;
+mod pv_halt;
+mod pv_hash;
+pub mod pvqspinlock;
+mod qnode;
+pub mod qrwlock;
+pub mod qspinlock;
+pub mod rtmutex;
+pub mod rwsem;
+pub mod semaphore;
+pub mod seqlock;
+mod sleeper;
+mod swait;
+#[cfg(feature = "lock_api")]
+pub mod sync;
+pub mod tas;
+pub mod ticket;
+#[cfg(feature = "lock_api")]
+pub mod traced;
+mod wait_list;
+mod wait_lock;
+pub mod ww_mutex;

@@ -20,6 +20,8 @@ impl Flags {
     pub const RECURSIVE: Self = Self(4);
     /// It can back out.
     pub const TIMED: Self = Self(8);
+    /// With [`Flags::TRY`]: a trylock that has failed. Nothing follows.
+    pub const FAILED: Self = Self(16);
 }
 
 impl core::ops::BitOr for Flags {
@@ -62,6 +64,25 @@ impl Lock {
     #[inline(always)]
     pub fn set_name(&self, name: &str) {
         super::set_name(self, name);
+    }
+
+    /// A life begins here, in memory that may have had another lock before: its class is the place of this call.
+    /// Not needed where [`Lock::new`] and the end of what it made say so.
+    #[inline(always)]
+    pub fn begin(&self) {
+        if let Some(tell) = tool::lock_init() {
+            // SAFETY: the tool's function; only the address is used, and no name.
+            unsafe { tell(self.address(), core::ptr::null(), 0) };
+        }
+    }
+
+    /// Its life is over, though the memory stays. Not needed where it is dropped.
+    #[inline(always)]
+    pub fn end(&self) {
+        if let Some(tell) = tool::lock_destroy() {
+            // SAFETY: as in `acquire`.
+            unsafe { tell(self.address()) };
+        }
     }
 
     /// About to acquire: before the thread may have to wait.
@@ -113,9 +134,6 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        if let Some(tell) = tool::lock_destroy() {
-            // SAFETY: as in `acquire`.
-            unsafe { tell(self.address()) };
-        }
+        self.end();
     }
 }

@@ -1,6 +1,6 @@
 //! What a program can tell lockwright of its locks; as `lockwright.h` for C and C++.
 //!
-//! Under `lockwright check` these functions reach the library that watches the program; without it they do
+//! Under `lockwright check` and `lockwright meter` these functions reach the library that watches the program; without it they do
 //! nothing. Rust's own locks are made of futexes, which the tool does not see: [`Lock`] tells it of any
 //! lock, acquisition by acquisition.
 //!
@@ -47,6 +47,7 @@ mod lock;
 mod tool;
 
 pub use lock::{Flags, Lock};
+pub use tool::is_off;
 
 use core::ffi::c_void;
 

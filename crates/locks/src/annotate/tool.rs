@@ -1,8 +1,8 @@
-//! The tool's functions, looked up by name at first use: they are there if `lockwright check` has loaded
-//! its library into the process.
+//! The tool's functions, looked up by name at first use: they are there if the tool has loaded its library into the
+//! process.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
-use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+use core::sync::atomic::{AtomicPtr, AtomicU8, Ordering::Relaxed};
 
 /// Text as the tool takes it in lists.
 #[repr(C)]
@@ -15,6 +15,31 @@ impl Name {
     pub fn new(name: &str) -> Self {
         Self { text: name.as_ptr().cast(), len: name.len() }
     }
+}
+
+/// Whether there is a tool: once known, that does not change.
+static TOOL: AtomicU8 = AtomicU8::new(MAYBE);
+const MAYBE: u8 = 0;
+const NONE: u8 = 1;
+const THERE: u8 = 2;
+
+/// There is no tool to tell anything, for as long as the process lives. One load and one branch.
+#[inline(always)]
+pub fn is_off() -> bool {
+    // Relaxed: says nothing of other memory.
+    match TOOL.load(Relaxed) {
+        NONE => true,
+        known => is_off_after_all(known),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn is_off_after_all(known: u8) -> bool {
+    if known == MAYBE {
+        TOOL.store(if acquire().is_some() { THERE } else { NONE }, Relaxed);
+    }
+    TOOL.load(Relaxed) == NONE
 }
 
 /// In a slot: not looked up yet. Null: not there.
@@ -56,6 +81,7 @@ tool! {
     assert_held = c"lockwright_assert_held" (*const c_void, u32, u32);
     pin = c"lockwright_pin" (*const c_void, u32);
     unpin = c"lockwright_unpin" (*const c_void, u32, u32);
+    lock_init = c"lockwright_lock_init" (*const c_void, *const c_char, usize);
     lock_destroy = c"lockwright_lock_destroy" (*const c_void);
     acquire = c"lockwright_acquire" (*const c_void, u32);
     contended = c"lockwright_contended" (*const c_void);

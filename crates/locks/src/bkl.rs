@@ -1,0 +1,193 @@
+//! The big kernel lock (`lib/kernel_lock.c` until 2.6.39): one lock around much code, which a task may take again
+//! while it has it, and which it gives away whenever it sleeps.
+//!
+//! ```text
+//!   lock() lock()   schedule(|| ...)                   unlock() unlock()
+//!   depth 0 -> 1    released ... taken again, depth 1   1 -> 0    free
+//! ```
+//!
+//! Over a spinlock as in 2.4, or a semaphore as in 2.6.11: any [`Exclusive`]. To take it again after a sleep is an
+//! acquisition with a place of its own, that of [`RawBkl::schedule`], for whoever looks at call sites.
+//!
+//! Other than the kernel's, where each sleep gives it away unasked, a task says where it sleeps; and as the depth
+//! is the lock's while it is held and the sleep's meanwhile, there can be several.
+
+use core::cell::UnsafeCell;
+use core::mem;
+use core::sync::atomic::Ordering::Relaxed;
+
+use crate::exclusive::Exclusive;
+use crate::platform::{Atomic, Platform};
+
+const NOBODY: usize = 0;
+
+/// A big kernel lock. Recursive; given away at [`RawBkl::schedule`].
+pub struct RawBkl<P: Platform, L> {
+    raw: L,
+    owner: P::Long,
+    /// How often it has been taken again; the owner's.
+    depth: UnsafeCell<u32>,
+}
+
+// SAFETY: the depth is reached by the owner only.
+unsafe impl<P: Platform, L: Exclusive> Sync for RawBkl<P, L> {}
+
+/// How deep a task had the lock when it gave it away; none: it had not.
+#[derive(Debug)]
+#[must_use = "the lock is to be taken again"]
+pub struct Released(Option<u32>);
+
+impl<P: Platform, L: Exclusive> RawBkl<P, L> {
+    /// A free lock.
+    pub fn new_in() -> Self {
+        Self { raw: L::new(), owner: P::Long::new(NOBODY), depth: UnsafeCell::new(0) }
+    }
+
+    /// Waits for the lock and takes it, once more if the task has it (the kernel's `lock_kernel`).
+    #[inline]
+    #[track_caller]
+    pub fn lock(&self) {
+        if self.is_mine() {
+            // SAFETY: ours.
+            unsafe { *self.depth.get() += 1 };
+        } else {
+            self.raw.lock();
+            self.begin(0);
+        }
+    }
+
+    /// Takes the lock if that needs no waiting, once more if the task has it.
+    #[inline]
+    #[track_caller]
+    pub fn try_lock(&self) -> bool {
+        let mine = self.is_mine();
+        if mine {
+            // SAFETY: ours.
+            unsafe { *self.depth.get() += 1 };
+        } else if self.raw.try_lock() {
+            self.begin(0);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// Undoes the last `lock` (the kernel's `unlock_kernel`).
+    ///
+    /// # Safety
+    /// The task has it.
+    #[inline]
+    #[track_caller]
+    pub unsafe fn unlock(&self) {
+        // SAFETY: ours.
+        let depth = unsafe { &mut *self.depth.get() };
+        if *depth == 0 {
+            // SAFETY: ours.
+            unsafe { self.end() };
+        } else {
+            *depth -= 1;
+        }
+    }
+
+    /// How often the calling task has taken the lock again; none: it does not have it (the kernel's `lock_depth`).
+    pub fn depth(&self) -> Option<u32> {
+        // SAFETY: ours.
+        self.is_mine().then(|| unsafe { *self.depth.get() })
+    }
+
+    /// The lock that it is made of.
+    pub const fn raw(&self) -> &L {
+        &self.raw
+    }
+
+    /// Whether anyone has it now.
+    pub fn is_locked(&self) -> bool {
+        self.raw.is_locked()
+    }
+
+    /// Sleeps: does `sleep` without the lock, and has it again afterwards as deep as before.
+    #[inline]
+    #[track_caller]
+    pub fn schedule<R>(&self, sleep: impl FnOnce() -> R) -> R {
+        let back = Back { bkl: self, released: self.release() };
+        let result = sleep();
+        self.reacquire(back.defuse());
+        result
+    }
+
+    /// Gives the lock away if the task has it, however deep (the kernel's `release_kernel_lock`).
+    #[inline]
+    pub fn release(&self) -> Released {
+        let depth = self.depth();
+        if depth.is_some() {
+            // SAFETY: ours.
+            unsafe { self.end() };
+        }
+        Released(depth)
+    }
+
+    /// Takes the lock again (the kernel's `reacquire_kernel_lock`). Never inlined: its acquisitions have a return
+    /// address of their own.
+    #[inline(never)]
+    #[track_caller]
+    pub fn reacquire(&self, released: Released) {
+        if let Some(depth) = released.0 {
+            self.raw.lock();
+            self.begin(depth);
+        }
+    }
+
+    #[inline]
+    fn is_mine(&self) -> bool {
+        // Relaxed: a task sees what it stored itself, and what others store is not its name.
+        self.owner.load(Relaxed) == P::current().number()
+    }
+
+    #[inline]
+    fn begin(&self, depth: u32) {
+        // Relaxed: for ourselves.
+        self.owner.store(P::current().number(), Relaxed);
+        // SAFETY: ours.
+        unsafe { *self.depth.get() = depth };
+    }
+
+    /// # Safety
+    /// The task has it.
+    #[inline]
+    #[track_caller]
+    unsafe fn end(&self) {
+        // Relaxed: as in `begin`; the next owner's store comes after it by the lock's own order.
+        self.owner.store(NOBODY, Relaxed);
+        // SAFETY: as our caller promises.
+        unsafe { self.raw.unlock() };
+    }
+}
+
+#[cfg(feature = "std")]
+impl<L: Exclusive> RawBkl<crate::platform::linux::Linux, L> {
+    /// A free lock over a free lock, for statics.
+    pub const fn over(raw: L) -> Self {
+        let owner = core::sync::atomic::AtomicUsize::new(NOBODY);
+        Self { raw, owner, depth: UnsafeCell::new(0) }
+    }
+}
+
+/// Takes the lock again also if the sleep ends in a panic: who unwinds will unlock it.
+struct Back<'a, P: Platform, L: Exclusive> {
+    bkl: &'a RawBkl<P, L>,
+    released: Released,
+}
+
+impl<P: Platform, L: Exclusive> Back<'_, P, L> {
+    fn defuse(mut self) -> Released {
+        let released = Released(self.released.0.take());
+        mem::forget(self);
+        released
+    }
+}
+
+impl<P: Platform, L: Exclusive> Drop for Back<'_, P, L> {
+    fn drop(&mut self) {
+        self.bkl.reacquire(Released(self.released.0));
+    }
+}

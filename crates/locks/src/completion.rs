@@ -1,0 +1,113 @@
+//! The completion (`kernel/sched/completion.c`): one thread waits until another has done something.
+//!
+//! A waiter whose wait is over may free the completion at once: who completed it does not touch it any more. That
+//! is what distinguishes it from a mutex or a semaphore used to the same end.
+//!
+//! Differs from the kernel's in that what completes a wait goes straight to the first waiter; there, somebody who
+//! comes later can take it before the waiter runs.
+
+use crate::platform::Platform;
+use crate::swait::{Queue, Waiter};
+use crate::wait_lock::WaitLock;
+
+/// As many waits as will ever be.
+const ALL: u32 = u32::MAX;
+
+struct State<P: Platform> {
+    /// How many waits are completed that have not begun; [`ALL`] is never used up. 0 if anybody waits.
+    done: u32,
+    waiters: Queue<P>,
+}
+
+/// A completion.
+pub struct RawCompletion<P: Platform> {
+    state: WaitLock<P, State<P>>,
+}
+
+impl<P: Platform> RawCompletion<P> {
+    /// Nothing is done yet.
+    pub fn new_in() -> Self {
+        Self { state: WaitLock::new(State { done: 0, waiters: Queue::new() }) }
+    }
+
+    /// Waits until completed, as long as it takes. Uses up one [`RawCompletion::complete`].
+    pub fn wait(&self) {
+        self.wait_until(None);
+    }
+
+    /// As [`RawCompletion::wait`], or gives up when `deadline` (nanoseconds of [`Platform::now`]; none: never) has
+    /// come. True if it was completed.
+    pub fn wait_until(&self, deadline: Option<u64>) -> bool {
+        let mut state = self.state.lock();
+        if state.take() {
+            return true;
+        }
+        let waiter = Waiter::new();
+        // SAFETY: it sleeps below.
+        unsafe { state.waiters.push(&waiter) };
+        drop(state);
+        // SAFETY: inserted above.
+        unsafe { waiter.sleep(&self.state, |state| &state.waiters, deadline) }
+    }
+
+    /// Uses up one [`RawCompletion::complete`] if there is any (the kernel's `try_wait_for_completion`).
+    pub fn try_wait(&self) -> bool {
+        self.state.lock().take()
+    }
+
+    /// Completes the wait of whoever has waited longest, or of the next who comes.
+    pub fn complete(&self) {
+        let mut state = self.state.lock();
+        let first = state.waiters.take_first();
+        if first.is_empty() && state.done != ALL {
+            state.done += 1;
+        }
+        drop(state);
+        first.wake();
+    }
+
+    /// Completes all waits, also those to come, until [`RawCompletion::reinit`].
+    pub fn complete_all(&self) {
+        let mut state = self.state.lock();
+        state.done = ALL;
+        let all = state.waiters.take_all();
+        drop(state);
+        all.wake();
+    }
+
+    /// Begins anew: nothing is done. Nobody waits or completes meanwhile.
+    pub fn reinit(&self) {
+        self.state.lock().done = 0;
+    }
+
+    /// Whether a wait would return at once.
+    pub fn is_done(&self) -> bool {
+        self.state.lock().done != 0
+    }
+}
+
+impl<P: Platform> State<P> {
+    fn take(&mut self) -> bool {
+        let done = self.done != 0;
+        if done && self.done != ALL {
+            self.done -= 1;
+        }
+        done
+    }
+}
+
+#[cfg(feature = "std")]
+impl RawCompletion<crate::platform::linux::Linux> {
+    /// Nothing is done yet; for statics.
+    pub const fn new() -> Self {
+        let word = core::sync::atomic::AtomicU32::new(0);
+        Self { state: WaitLock::from_word(word, State { done: 0, waiters: Queue::new() }) }
+    }
+}
+
+#[cfg(feature = "std")]
+impl Default for RawCompletion<crate::platform::linux::Linux> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,259 @@
+//! Checks around an exclusive lock (`kernel/locking/mutex-debug.c`, `spinlock_debug.c`): who misuses it is told so,
+//! and the misuse does not happen.
+//!
+//! ```text
+//!   magic  MAGIC from initialisation to destruction
+//!   owner  the task that holds the lock, or 0; written by the owner only
+//!   cpu    where it took it, number + 1, or 0; likewise
+//! ```
+//!
+//! The kernel warns and goes on. Here each function returns its verdict, and what to do about it is the caller's
+//! choice. CPUs matter to spinlocks only, and where they are more than another word for threads.
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use crate::exclusive::Exclusive;
+use crate::platform::{Atomic, Platform};
+
+/// Neither memory that was never initialised nor likely anything else.
+const MAGIC: u32 = 0x10c6_a51e;
+const DESTROYED: u32 = 0;
+const NOBODY: usize = 0;
+const NO_CPU: u32 = 0;
+
+/// A misuse of a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misuse {
+    /// It was not initialised, has been destroyed, or was overwritten.
+    BadMagic,
+    /// The thread that locks it holds it already.
+    Recursion,
+    /// Another thread locks it on the CPU of the one that holds it and cannot go on there (spinlocks).
+    CpuRecursion,
+    /// It is unlocked, and nobody holds it.
+    AlreadyUnlocked,
+    /// It is unlocked by a thread that does not hold it.
+    WrongOwner,
+    /// It is unlocked on another CPU than it was locked on (spinlocks).
+    WrongCpu,
+    /// It is destroyed, and somebody holds it.
+    DestroyedWhileHeld,
+}
+
+impl Misuse {
+    /// In the kernel's words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BadMagic => "bad magic",
+            Self::Recursion => "recursion",
+            Self::CpuRecursion => "cpu recursion",
+            Self::AlreadyUnlocked => "already unlocked",
+            Self::WrongOwner => "wrong owner",
+            Self::WrongCpu => "wrong CPU",
+            Self::DestroyedWhileHeld => "destroyed while held",
+        }
+    }
+}
+
+impl core::fmt::Display for Misuse {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl core::error::Error for Misuse {}
+
+/// An exclusive lock that tells who misuses it.
+pub struct RawDebug<P: Platform, L> {
+    magic: P::Word,
+    cpu: P::Word,
+    owner: P::Long,
+    lock: L,
+}
+
+impl<P: Platform, L: Exclusive> RawDebug<P, L> {
+    /// Checks around `lock`, which is free.
+    pub fn new_in(lock: L) -> Self {
+        let [magic, cpu] = [MAGIC, NO_CPU].map(P::Word::new);
+        Self { magic, cpu, owner: P::Long::new(NOBODY), lock }
+    }
+
+    /// Takes the lock, and waits for that as long as it takes.
+    ///
+    /// # Errors
+    /// [`Misuse::BadMagic`], [`Misuse::Recursion`], [`Misuse::CpuRecursion`]: the lock is not taken.
+    pub fn lock(&self) -> Result<(), Misuse> {
+        self.check_magic()?;
+        if self.is_owned() {
+            return Err(Misuse::Recursion);
+        }
+        // Relaxed: whoever holds it on this CPU has stored so on this CPU.
+        if L::SPINS && self.owner.load(Relaxed) != NOBODY && self.is_here() {
+            return Err(Misuse::CpuRecursion);
+        }
+        self.lock.lock();
+        self.set_owner();
+        Ok(())
+    }
+
+    /// Takes the lock if nobody has it. Whether it did.
+    ///
+    /// # Errors
+    /// [`Misuse::BadMagic`].
+    pub fn try_lock(&self) -> Result<bool, Misuse> {
+        self.check_magic()?;
+        let taken = self.lock.try_lock();
+        if taken {
+            self.set_owner();
+        }
+        Ok(taken)
+    }
+
+    /// Releases the lock.
+    ///
+    /// # Errors
+    /// [`Misuse::BadMagic`], [`Misuse::AlreadyUnlocked`], [`Misuse::WrongOwner`], [`Misuse::WrongCpu`]: the lock
+    /// stays as it is.
+    pub fn unlock(&self) -> Result<(), Misuse> {
+        self.check_magic()?;
+        if !self.is_owned() {
+            return Err(match self.lock.is_locked() {
+                true => Misuse::WrongOwner,
+                false => Misuse::AlreadyUnlocked,
+            });
+        }
+        if L::SPINS && P::cpu().is_some() && !self.is_here() {
+            return Err(Misuse::WrongCpu);
+        }
+        // Relaxed, both: as in `is_owned`. Before the lock is released, as they are the next one's then.
+        self.owner.store(NOBODY, Relaxed);
+        self.cpu.store(NO_CPU, Relaxed);
+        // SAFETY: the owner is set by who has taken the lock, and we are it.
+        unsafe { self.lock.unlock() };
+        Ok(())
+    }
+
+    /// Ends the lock's life: it cannot be used from here on.
+    ///
+    /// # Errors
+    /// [`Misuse::BadMagic`], [`Misuse::DestroyedWhileHeld`]: the lock stays as it is.
+    pub fn destroy(&self) -> Result<(), Misuse> {
+        self.check_magic()?;
+        if self.lock.is_locked() {
+            return Err(Misuse::DestroyedWhileHeld);
+        }
+        // Relaxed: as in `check_magic`.
+        self.magic.store(DESTROYED, Relaxed);
+        Ok(())
+    }
+
+    /// Whether anyone holds it now.
+    pub fn is_locked(&self) -> bool {
+        self.lock.is_locked()
+    }
+
+    /// Whether the calling thread holds it.
+    pub fn is_owned(&self) -> bool {
+        // Relaxed: a thread sees its own stores, and no other stores its number.
+        self.owner.load(Relaxed) == P::current().number()
+    }
+
+    /// Whether it was locked on this CPU.
+    fn is_here(&self) -> bool {
+        // Relaxed: as in `is_owned`.
+        P::cpu().is_some_and(|cpu| self.cpu.load(Relaxed) == cpu + 1)
+    }
+
+    fn set_owner(&self) {
+        // Relaxed, both: as in `is_owned`.
+        self.cpu.store(P::cpu().map_or(NO_CPU, |cpu| cpu + 1), Relaxed);
+        self.owner.store(P::current().number(), Relaxed);
+    }
+
+    fn check_magic(&self) -> Result<(), Misuse> {
+        // Relaxed: who uses a lock that another thread destroys at the same time may or may not be told so.
+        match self.magic.load(Relaxed) {
+            MAGIC => Ok(()),
+            _ => Err(Misuse::BadMagic),
+        }
+    }
+}
+
+#[cfg(feature = "std")]
+impl<L: Exclusive> RawDebug<crate::platform::linux::Linux, L> {
+    /// Checks around `lock`, which is free; for statics.
+    pub const fn new(lock: L) -> Self {
+        use core::sync::atomic::{AtomicU32, AtomicUsize};
+        let [magic, cpu] = [AtomicU32::new(MAGIC), AtomicU32::new(NO_CPU)];
+        Self { magic, cpu, owner: AtomicUsize::new(NOBODY), lock }
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::mcs::RawMcs;
+    use crate::mutex::RawMutex;
+    use crate::platform::linux::Linux;
+    use crate::tas::RawTas;
+    use crate::ticket::RawTicket;
+
+    fn each_misuse_is_told<L: Exclusive + Sync>(make: fn() -> L) {
+        let lock = RawDebug::<Linux, L>::new(make());
+        assert_eq!(lock.unlock(), Err(Misuse::AlreadyUnlocked));
+        assert_eq!(lock.lock(), Ok(()));
+        assert_eq!(lock.lock(), Err(Misuse::Recursion));
+        assert_eq!(lock.try_lock(), Ok(false));
+        assert_eq!(lock.destroy(), Err(Misuse::DestroyedWhileHeld));
+        thread::scope(|scope| {
+            scope.spawn(|| assert_eq!(lock.unlock(), Err(Misuse::WrongOwner)));
+        });
+        assert!(lock.is_owned(), "a misuse does not happen");
+        assert_eq!(lock.unlock(), Ok(()));
+        assert_eq!(lock.destroy(), Ok(()));
+        assert_eq!(lock.lock(), Err(Misuse::BadMagic));
+        assert_eq!(lock.try_lock(), Err(Misuse::BadMagic));
+        assert_eq!(lock.unlock(), Err(Misuse::BadMagic));
+        assert_eq!(lock.destroy(), Err(Misuse::BadMagic));
+    }
+
+    #[test]
+    fn misuse_of_a_mutex_is_told() {
+        each_misuse_is_told(RawMutex::<Linux>::new);
+    }
+
+    #[test]
+    fn misuse_of_spinlocks_is_told() {
+        each_misuse_is_told(RawMcs::<Linux>::new);
+        each_misuse_is_told(RawTas::<Linux>::new);
+        each_misuse_is_told(RawTicket::<Linux>::new);
+    }
+
+    /// Memory that nobody has initialised is zeroed, most often.
+    #[test]
+    fn a_zeroed_lock_has_bad_magic() {
+        // SAFETY: atomics of 0.
+        let lock = unsafe { core::mem::zeroed::<RawDebug<Linux, RawTas<Linux>>>() };
+        assert_eq!(lock.lock(), Err(Misuse::BadMagic));
+    }
+
+    #[test]
+    fn correct_use_is_not_reported() {
+        let lock = RawDebug::<Linux, _>::new(RawMutex::<Linux>::new());
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..5_000 {
+                        if lock.try_lock() != Ok(true) {
+                            assert_eq!(lock.lock(), Ok(()));
+                        }
+                        assert_eq!(lock.unlock(), Ok(()));
+                    }
+                });
+            }
+        });
+        assert_eq!(lock.destroy(), Ok(()));
+    }
+}

@@ -1,0 +1,148 @@
+//! The MCS lock without nodes of its callers, after the variant of the K42 kernel (M. L. Scott, *Shared-Memory
+//! Synchronization*, 2013, chapter 4): who has got the lock moves the little that is left of its node into the
+//! lock. So a node lives on the stack of `lock`, as long as its thread waits.
+//!
+//! ```text
+//!   tail  0 free, 1 held and nobody waits, or the address of the last waiter's node
+//!   next  0, or the address of the first waiter's node
+//!
+//!         lock - next -> waiter - next -> waiter <- tail
+//! ```
+//!
+//! Invariant: `next` is 0 whenever the lock passes from one to another.
+//!
+//! Unlike the original, who waits enters the queue by one unconditional exchange, and the lock's own place at the
+//! end of its queue is written as 1, not as its address.
+
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use crate::platform::{Atomic, Platform, await_until};
+
+const FREE: usize = 0;
+const ALONE: usize = 1;
+
+/// No node: its address.
+const NONE: usize = 0;
+
+/// A waiter.
+struct Node<P: Platform> {
+    next: P::Long,
+    locked: P::Word,
+}
+
+/// An MCS lock without nodes of its callers. Not recursive.
+pub struct RawMcs<P: Platform> {
+    tail: P::Long,
+    next: P::Long,
+}
+
+impl<P: Platform> RawMcs<P> {
+    /// A free lock.
+    pub fn new_in() -> Self {
+        Self { tail: P::Long::new(FREE), next: P::Long::new(NONE) }
+    }
+
+    /// Waits for the lock and takes it.
+    #[inline]
+    pub fn lock(&self) {
+        if !self.try_lock() {
+            self.lock_slow();
+        }
+    }
+
+    /// Takes the lock if it is free.
+    #[inline]
+    pub fn try_lock(&self) -> bool {
+        // Acquire: pairs with the Release in `unlock`.
+        self.tail.compare_exchange(FREE, ALONE, Acquire, Relaxed).is_ok()
+    }
+
+    #[cold]
+    fn lock_slow(&self) {
+        let node = Node::<P> { next: P::Long::new(NONE), locked: P::Word::new(0) };
+        let me = (&raw const node).expose_provenance();
+        // Acquire: pairs with the Release in `unlock` if the lock is free; or else with those of who was last here,
+        // itself and the one below, so that what we store to its `next` comes after what it has stored there.
+        let prev = self.tail.swap(me, AcqRel);
+        if prev != FREE {
+            let before = core::ptr::with_exposed_provenance::<Node<P>>(prev);
+            let link = if prev == ALONE {
+                &self.next
+            } else {
+                // SAFETY: a waiter in the queue, which cannot go before it knows us.
+                unsafe { &(*before).next }
+            };
+            // Release: pairs with the Acquires in `unlock` and below: who finds us finds our node ready.
+            link.store(me, Release);
+            // Acquire: pairs with the Release in `unlock`.
+            await_until::<P>(|| node.locked.load(Acquire) != 0);
+        }
+        // The lock is ours; the node has to go from the queue.
+        // Relaxed: a look. Release: pairs with the Acquire above, in who comes next and stores to the lock's `next`.
+        if node.next.load(Relaxed) == NONE
+            && self.tail.compare_exchange(me, ALONE, Release, Relaxed).is_ok()
+        {
+            return;
+        }
+        // Relaxed: only we read it, in `unlock`.
+        self.next.store(await_some::<P>(&node.next), Relaxed);
+    }
+
+    /// Passes the lock on to the first who waits.
+    ///
+    /// # Safety
+    /// The caller holds it.
+    #[inline]
+    pub unsafe fn unlock(&self) {
+        // Relaxed: a look. Release: pairs with the Acquires in `try_lock` and `lock_slow`.
+        if self.next.load(Relaxed) == NONE
+            && self.tail.compare_exchange(ALONE, FREE, Release, Relaxed).is_ok()
+        {
+            return;
+        }
+        self.pass_on();
+    }
+
+    #[cold]
+    fn pass_on(&self) {
+        let next = core::ptr::with_exposed_provenance::<Node<P>>(await_some::<P>(&self.next));
+        // Relaxed: released with the lock.
+        self.next.store(NONE, Relaxed);
+        // SAFETY: it waits until it is told; the reference ends with the store.
+        // Release: pairs with the Acquire in `lock_slow`.
+        unsafe { &*next }.locked.store(1, Release);
+    }
+
+    /// Whether anyone holds it now.
+    pub fn is_locked(&self) -> bool {
+        // Relaxed: tells nothing of what the holder has done.
+        self.tail.load(Relaxed) != FREE
+    }
+}
+
+/// Waits for a follower, who is in the queue, to link itself here.
+fn await_some<P: Platform>(link: &P::Long) -> usize {
+    let mut next = NONE;
+    await_until::<P>(|| {
+        // Acquire: pairs with the Release in `lock_slow`.
+        next = link.load(Acquire);
+        next != NONE
+    });
+    next
+}
+
+#[cfg(feature = "std")]
+impl RawMcs<crate::platform::linux::Linux> {
+    /// A free lock, for statics.
+    pub const fn new() -> Self {
+        use core::sync::atomic::AtomicUsize;
+        Self { tail: AtomicUsize::new(FREE), next: AtomicUsize::new(NONE) }
+    }
+}
+
+#[cfg(feature = "std")]
+impl Default for RawMcs<crate::platform::linux::Linux> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

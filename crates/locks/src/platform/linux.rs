@@ -1,0 +1,428 @@
+//! Linux' processes: futexes, threads for CPUs, membarrier.
+
+use core::cell::Cell;
+use core::mem::MaybeUninit;
+use core::sync::atomic::Ordering::{self, Relaxed};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, compiler_fence, fence};
+
+use super::{Atomic, PerCpu, PerTask, Platform, Task, Word, boost};
+
+/// The platform of an ordinary process. Waits are futexes private to it.
+///
+/// A thread gets the lowest free number when it first needs one, and keeps it to its end. [`CPUS`] threads can
+/// have one at a time.
+#[derive(Debug)]
+pub struct Linux;
+
+/// How many threads can have a number at once: qspinlock's word has 14 bits for number + 1.
+pub const CPUS: u32 = (1 << 14) - 1;
+
+/// Nanoseconds of spinning after which a thread lets others run: about twice what a thread takes to go to sleep and
+/// to be woken, which is the most that spinning can save.
+const PATIENCE: u64 = 10_000;
+
+/// [`PATIENCE`] in rounds; 0: not known yet.
+static PATIENT_ROUNDS: AtomicU32 = AtomicU32::new(0);
+
+/// Finds out how long a PAUSE takes here: 10 cycles on some processors, 140 on others.
+#[cold]
+fn patient_rounds() -> u32 {
+    const PAUSES: u32 = 64;
+    let measure = |_| {
+        let begin = Linux::now();
+        (0..PAUSES).for_each(|_| Linux::relax());
+        Linux::now() - begin
+    };
+    // The shortest, as others are those of a thread that was preempted or a processor that had to wake up.
+    let pauses = (0..4).map(measure).min().unwrap_or_default().max(1);
+    let rounds = (PATIENCE * u64::from(PAUSES) / pauses).clamp(1 << 6, 1 << 12) as u32;
+    // Relaxed: the number says all.
+    PATIENT_ROUNDS.store(rounds, Relaxed);
+    rounds
+}
+
+macro_rules! atomic {
+    ($cell:ident, $value:ty) => {
+        impl Atomic<$value> for $cell {
+            #[inline(always)]
+            fn new(value: $value) -> Self {
+                $cell::new(value)
+            }
+            #[inline(always)]
+            fn load(&self, order: Ordering) -> $value {
+                $cell::load(self, order)
+            }
+            #[inline(always)]
+            fn store(&self, value: $value, order: Ordering) {
+                $cell::store(self, value, order);
+            }
+            #[inline(always)]
+            fn swap(&self, value: $value, order: Ordering) -> $value {
+                $cell::swap(self, value, order)
+            }
+            #[inline(always)]
+            fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                $cell::compare_exchange(self, current, new, success, failure)
+            }
+            #[inline(always)]
+            fn fetch_add(&self, value: $value, order: Ordering) -> $value {
+                $cell::fetch_add(self, value, order)
+            }
+            #[inline(always)]
+            fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
+                $cell::fetch_sub(self, value, order)
+            }
+            #[inline(always)]
+            fn fetch_and(&self, value: $value, order: Ordering) -> $value {
+                $cell::fetch_and(self, value, order)
+            }
+            #[inline(always)]
+            fn fetch_or(&self, value: $value, order: Ordering) -> $value {
+                $cell::fetch_or(self, value, order)
+            }
+        }
+    };
+}
+
+atomic!(AtomicU32, u32);
+atomic!(AtomicUsize, usize);
+
+/// A system call, its error returned and errno left as it was: a lock is taken between a failed call and the
+/// look at errno as well.
+pub(super) fn quiet(call: impl FnOnce() -> libc::c_long) -> Result<libc::c_long, libc::c_int> {
+    // SAFETY: this thread's, for as long as it runs.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { *errno };
+    match call() {
+        // SAFETY: as above.
+        -1 => Err(unsafe { core::mem::replace(&mut *errno, before) }),
+        result => Ok(result),
+    }
+}
+
+impl Word for AtomicU32 {
+    fn wait(&self, expected: u32, deadline: Option<u64>) -> bool {
+        let until = deadline.map(|at| libc::timespec {
+            tv_sec: (at / 1_000_000_000) as libc::time_t,
+            tv_nsec: (at % 1_000_000_000) as libc::c_long,
+        });
+        let until = until.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
+        let sleeping = Linux::cpu().map(|cpu| &Linux::per_cpu(cpu).sleeping);
+        // Relaxed, here and below: a hint for who might spin for us.
+        sleeping.inspect(|sleeping| sleeping.store(1, Relaxed));
+        let result = quiet(|| {
+            // SAFETY: a live word, and a time or null. The absolute time of FUTEX_WAIT_BITSET is
+            // CLOCK_MONOTONIC's.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_futex,
+                    self.as_ptr(),
+                    libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG,
+                    expected,
+                    until,
+                    core::ptr::null::<u32>(),
+                    libc::FUTEX_BITSET_MATCH_ANY,
+                )
+            }
+        });
+        sleeping.inspect(|sleeping| sleeping.store(0, Relaxed));
+        result != Err(libc::ETIMEDOUT)
+    }
+
+    fn wake(word: *const Self, count: u32) {
+        let count = count.min(i32::MAX as u32);
+        let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+        // An address that is gone is not the kernel's to complain of.
+        let _ = quiet(|| {
+            // SAFETY: the kernel takes any address; that of a word that is gone wakes nobody, or somebody who
+            // takes it for an early return.
+            unsafe { libc::syscall(libc::SYS_futex, word.addr(), operation, count) }
+        });
+    }
+
+    /// One plain store. As an instruction, because Rust has no word that is accessed in two sizes.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn clear_byte(&self, _order: Ordering) {
+        // SAFETY: the lowest byte of a live word; a store is a release on this architecture, and the compiler
+        // moves no access to memory over it.
+        unsafe {
+            core::arch::asm!(
+                "mov byte ptr [{word}], 0",
+                word = in(reg) self.as_ptr(),
+                options(nostack, preserves_flags)
+            );
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn swap_byte(&self, value: u8, _order: Ordering) -> u8 {
+        let mut byte = value;
+        // SAFETY: as in `clear_byte`; XCHG is a full barrier.
+        unsafe {
+            core::arch::asm!(
+                "xchg byte ptr [{word}], {byte}",
+                word = in(reg) self.as_ptr(),
+                byte = inout(reg_byte) byte,
+                options(nostack, preserves_flags)
+            );
+        }
+        byte
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn compare_exchange_byte(&self, current: u8, new: u8, _success: Ordering) -> Result<u8, u8> {
+        let found: u8;
+        // SAFETY: as in `clear_byte`; a locked instruction is a full barrier.
+        unsafe {
+            core::arch::asm!(
+                "lock cmpxchg byte ptr [{word}], {new}",
+                word = in(reg) self.as_ptr(),
+                new = in(reg_byte) new,
+                inout("al") current => found,
+                options(nostack)
+            );
+        }
+        if found == current { Ok(found) } else { Err(found) }
+    }
+}
+
+/// The storage of all numbers: zeroed, hence valid by [`PerCpu`]'s invariant, and without memory until used.
+struct Storage([MaybeUninit<PerCpu<AtomicU32, AtomicUsize>>; CPUS as usize]);
+
+// SAFETY: made of atomics.
+unsafe impl Sync for Storage {}
+
+static STORAGE: Storage = Storage([const { MaybeUninit::zeroed() }; CPUS as usize]);
+
+/// Numbers in use, a bit each.
+static TAKEN: [AtomicU64; CPUS.div_ceil(64) as usize] =
+    [const { AtomicU64::new(0) }; CPUS.div_ceil(64) as usize];
+
+/// One above the highest number ever given.
+static HIGHEST: AtomicU32 = AtomicU32::new(0);
+
+/// For threads without a number: tasks beyond those with one.
+static UNNUMBERED: AtomicUsize = AtomicUsize::new((CPUS as usize + 1) * Task::ALIGN);
+
+std::thread_local! {
+    /// The thread's task, 0 as long as it has none.
+    static CURRENT: Cell<usize> = const { Cell::new(0) };
+    /// Gives the number back when the thread ends.
+    static NUMBER: Number = const { Number(Cell::new(None)) };
+}
+
+struct Number(Cell<Option<u32>>);
+
+impl Drop for Number {
+    fn drop(&mut self) {
+        if let Some(number) = self.0.take() {
+            // What other destructors of this thread lock, they lock as another task.
+            CURRENT.set(0);
+            boost::end(number);
+            // Release: what we did with the storage of our number comes before its next owner's use of it.
+            // Pairs with the Acquire in `take`.
+            TAKEN[number as usize / 64].fetch_and(!(1 << (number % 64)), Ordering::Release);
+        }
+    }
+}
+
+/// Takes the lowest free number.
+fn take() -> Option<u32> {
+    for (index, taken) in TAKEN.iter().enumerate() {
+        let mut bits = taken.load(Relaxed);
+        while bits != u64::MAX {
+            let bit = bits.trailing_ones();
+            let number = index as u32 * 64 + bit;
+            if number >= CPUS {
+                return None;
+            }
+            // Acquire: pairs with the Release in `Number::drop`.
+            bits = taken.fetch_or(1 << bit, Ordering::Acquire);
+            if bits & (1 << bit) == 0 {
+                // Relaxed: a bound for loops over what other orderings publish.
+                HIGHEST.fetch_max(number + 1, Relaxed);
+                return Some(number);
+            }
+        }
+    }
+    None
+}
+
+/// The thread's first use of a lock that needs to know it.
+#[cold]
+fn introduce() -> usize {
+    // A thread whose destructors have run has no place to keep a number that it could give back.
+    let number = NUMBER.try_with(|kept| {
+        let number = take().inspect(|number| boost::begin(*number));
+        kept.0.set(number);
+        number
+    });
+    let task = match number {
+        Ok(Some(number)) => (number as usize + 1) * Task::ALIGN,
+        // Relaxed: only to be unique.
+        _ => UNNUMBERED.fetch_add(Task::ALIGN, Relaxed),
+    };
+    CURRENT.set(task);
+    task
+}
+
+/// The number of a task that has one.
+#[inline(always)]
+fn number(task: usize) -> Option<u32> {
+    let number = task / Task::ALIGN - 1;
+    (number < CPUS as usize).then_some(number as u32)
+}
+
+impl Platform for Linux {
+    type Word = AtomicU32;
+    type Long = AtomicUsize;
+
+    #[inline(always)]
+    fn relax() {
+        core::hint::spin_loop();
+    }
+
+    #[inline(always)]
+    fn fence(order: Ordering) {
+        fence(order);
+    }
+
+    #[inline(always)]
+    fn light_barrier() {
+        compiler_fence(Ordering::SeqCst);
+    }
+
+    fn heavy_barrier() {
+        const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
+        const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
+        let membarrier = |command: libc::c_int| {
+            // SAFETY: membarrier takes no pointers.
+            quiet(|| unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) })
+        };
+        if membarrier(PRIVATE_EXPEDITED).is_err() {
+            // The first time in this process, which has to register.
+            let _ = membarrier(REGISTER_PRIVATE_EXPEDITED);
+            assert!(
+                membarrier(PRIVATE_EXPEDITED).is_ok(),
+                "the system call membarrier (Linux 4.14) is missing or forbidden: a percpu-rwsem needs it"
+            );
+        }
+    }
+
+    #[inline(always)]
+    fn cpu() -> Option<u32> {
+        number(Self::current().number())
+    }
+
+    fn cpus() -> u32 {
+        HIGHEST.load(Relaxed)
+    }
+
+    #[inline]
+    fn per_cpu(cpu: u32) -> &'static PerCpu<AtomicU32, AtomicUsize> {
+        // SAFETY: zeroed memory is a valid PerCpu.
+        unsafe { STORAGE.0[cpu as usize].assume_init_ref() }
+    }
+
+    #[inline(always)]
+    fn current() -> Task {
+        let task = CURRENT.get();
+        Task::new(if task == 0 { introduce() } else { task })
+    }
+
+    fn per_task(task: Task) -> Option<&'static PerTask<AtomicU32, AtomicUsize>> {
+        number(task.number()).map(|number| &Self::per_cpu(number).task)
+    }
+
+    fn is_running(task: Task) -> bool {
+        number(task.number()).is_none_or(|number| Self::per_cpu(number).sleeping.load(Relaxed) == 0)
+    }
+
+    #[inline]
+    fn need_resched(rounds: u32) -> bool {
+        let patience = match PATIENT_ROUNDS.load(Relaxed) {
+            0 => patient_rounds(),
+            rounds => rounds,
+        };
+        rounds >= patience
+    }
+
+    fn yield_now() {
+        std::thread::yield_now();
+    }
+
+    fn now() -> u64 {
+        let mut time = MaybeUninit::<libc::timespec>::uninit();
+        // SAFETY: writes the time; this clock is always there.
+        let time = unsafe {
+            libc::clock_gettime(libc::CLOCK_MONOTONIC, time.as_mut_ptr());
+            time.assume_init()
+        };
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    }
+
+    fn priority() -> i32 {
+        boost::own_priority(Self::cpu())
+    }
+
+    fn set_priority(task: Task, inherited: Option<i32>) {
+        if let Some(number) = number(task.number()) {
+            boost::inherit(number, inherited);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_dense_and_given_back() {
+        let mine = Linux::cpu().unwrap();
+        let other = std::thread::spawn(|| Linux::cpu().unwrap()).join().unwrap();
+        assert_ne!(mine, other);
+        assert!(other < Linux::cpus());
+        assert_eq!(number(Linux::current().number()), Some(mine));
+    }
+
+    #[test]
+    fn a_wait_ends_at_its_deadline_and_at_another_value() {
+        let word = AtomicU32::new(1);
+        assert!(!word.wait(1, Some(Linux::now() + 1_000_000)));
+        assert!(word.wait(2, None));
+    }
+
+    #[test]
+    fn errno_stays_as_it_was() {
+        // SAFETY: errno is this thread's.
+        let errno = unsafe { &mut *libc::__errno_location() };
+        *errno = libc::EXDEV;
+        let word = AtomicU32::new(1);
+        assert!(!word.wait(1, Some(Linux::now())));
+        assert!(word.wait(2, None));
+        Word::wake(core::ptr::null::<AtomicU32>(), 1);
+        Linux::heavy_barrier();
+        assert_eq!(*errno, libc::EXDEV);
+    }
+
+    #[test]
+    fn bytes_of_a_word_change_alone() {
+        let word = AtomicU32::new(0xabcd_ef01);
+        assert_eq!(word.compare_exchange_byte(2, 3, Ordering::AcqRel), Err(1));
+        assert_eq!(word.compare_exchange_byte(1, 3, Ordering::AcqRel), Ok(1));
+        assert_eq!(word.swap_byte(7, Ordering::AcqRel), 3);
+        assert_eq!(word.load(Relaxed), 0xabcd_ef07);
+        word.clear_byte(Ordering::Release);
+        assert_eq!(word.load(Relaxed), 0xabcd_ef00);
+    }
+}

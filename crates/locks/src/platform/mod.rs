@@ -1,0 +1,275 @@
+//! What a lock may ask of the world, on one page.
+//!
+//! Each lock of this crate is written once, over [`Platform`], and runs in several worlds: Linux
+//! ([`linux::Linux`]), a model checker that tries every interleaving (`tests/models`), a simulator, and any
+//! kernel or hypervisor that implements the trait.
+//!
+//! The words of the trait are the kernel's. In user space a *CPU* is a thread: what the kernel keeps per CPU
+//! because nothing else runs there meanwhile, a thread keeps for itself. What spins must then end its spinning
+//! by itself, as a thread can be preempted where a kernel's spinner cannot.
+
+#[cfg(feature = "std")]
+mod boost;
+#[cfg(feature = "std")]
+pub mod linux;
+mod per_cpu;
+mod per_task;
+
+use core::sync::atomic::Ordering;
+
+pub use per_cpu::PerCpu;
+pub use per_task::PerTask;
+
+use crate::event::Event;
+
+/// A shared cell with the operations of `core::sync::atomic`.
+///
+/// `#[track_caller]` lets a checker know each operation by its place in the source.
+pub trait Atomic<T>: Send + Sync + 'static {
+    /// A cell that holds `value`.
+    fn new(value: T) -> Self;
+    /// As `AtomicU32::load`.
+    #[track_caller]
+    fn load(&self, order: Ordering) -> T;
+    /// As `AtomicU32::store`.
+    #[track_caller]
+    fn store(&self, value: T, order: Ordering);
+    /// As `AtomicU32::swap`.
+    #[track_caller]
+    fn swap(&self, value: T, order: Ordering) -> T;
+    /// As `AtomicU32::compare_exchange`.
+    ///
+    /// # Errors
+    /// The value found, if it is not `current`.
+    #[track_caller]
+    fn compare_exchange(
+        &self,
+        current: T,
+        new: T,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<T, T>;
+    /// As `AtomicU32::fetch_add`.
+    #[track_caller]
+    fn fetch_add(&self, value: T, order: Ordering) -> T;
+    /// As `AtomicU32::fetch_sub`.
+    #[track_caller]
+    fn fetch_sub(&self, value: T, order: Ordering) -> T;
+    /// As `AtomicU32::fetch_and`.
+    #[track_caller]
+    fn fetch_and(&self, value: T, order: Ordering) -> T;
+    /// As `AtomicU32::fetch_or`.
+    #[track_caller]
+    fn fetch_or(&self, value: T, order: Ordering) -> T;
+}
+
+/// A 32-bit word that threads can wait on: a futex, or what takes its place.
+pub trait Word: Atomic<u32> {
+    /// Sleeps while the word is `expected`, until it is woken or `deadline` (of [`Platform::now`], in
+    /// nanoseconds) has come. May return early; the caller looks again. Orders no memory.
+    ///
+    /// No wake is lost between the look at the word and the sleep. False: the deadline has come.
+    #[track_caller]
+    fn wait(&self, expected: u32, deadline: Option<u64>) -> bool;
+
+    /// Wakes at most `count` of those who wait on the word at this address. Does not read the word, which may
+    /// be gone: who is woken so by mistake takes it for an early return.
+    #[track_caller]
+    fn wake(word: *const Self, count: u32);
+
+    /// Stores 0 into the lowest 8 bits and leaves the others as they are, whoever changes them meanwhile.
+    ///
+    /// Like a store, it need not carry on a release sequence.
+    #[track_caller]
+    fn clear_byte(&self, order: Ordering) {
+        self.fetch_and(!0xff, order);
+    }
+
+    /// Swaps the lowest 8 bits.
+    #[track_caller]
+    fn swap_byte(&self, value: u8, order: Ordering) -> u8 {
+        let mut word = self.load(Ordering::Relaxed);
+        loop {
+            let new = (word & !0xff) | u32::from(value);
+            match self.compare_exchange(word, new, order, Ordering::Relaxed) {
+                Ok(old) => return old as u8,
+                Err(seen) => word = seen,
+            }
+        }
+    }
+
+    /// Compares and exchanges the lowest 8 bits. Fails only if they differ from `current`.
+    ///
+    /// # Errors
+    /// The byte found.
+    #[track_caller]
+    fn compare_exchange_byte(&self, current: u8, new: u8, success: Ordering) -> Result<u8, u8> {
+        let mut word = self.load(Ordering::Relaxed);
+        loop {
+            if word as u8 != current {
+                return Err(word as u8);
+            }
+            let changed = (word & !0xff) | u32::from(new);
+            match self.compare_exchange(word, changed, success, Ordering::Relaxed) {
+                Ok(old) => return Ok(old as u8),
+                Err(seen) => word = seen,
+            }
+        }
+    }
+}
+
+/// A thread as a lock's owner field names it: not 0, a multiple of [`Task::ALIGN`], so that the low bits are
+/// free for flags, and of one thread at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Task(usize);
+
+impl Task {
+    /// What a task's number is a multiple of.
+    pub const ALIGN: usize = 8;
+
+    /// The task of this number.
+    ///
+    /// # Panics
+    /// If it is 0 or no multiple of [`Task::ALIGN`].
+    #[inline]
+    pub const fn new(number: usize) -> Self {
+        assert!(number != 0 && number.is_multiple_of(Self::ALIGN));
+        Self(number)
+    }
+
+    /// The task in an owner field whose low bits are flags; none if there is no owner.
+    #[inline]
+    pub const fn from_owner(field: usize) -> Option<Self> {
+        match field & !(Self::ALIGN - 1) {
+            0 => None,
+            number => Some(Self(number)),
+        }
+    }
+
+    /// Its number.
+    #[inline]
+    pub const fn number(self) -> usize {
+        self.0
+    }
+}
+
+/// The world that locks live in. Implemented by a type without values; all functions speak of the calling
+/// thread unless they name another.
+///
+/// Nothing here may take a lock of this crate that its caller may hold.
+pub trait Platform: Sized + Send + Sync + 'static {
+    /// The word that locks are made of.
+    type Word: Word;
+    /// A word of the size of a pointer: owners, queues, counts of 64 bits.
+    type Long: Atomic<usize>;
+
+    /// Rounds of spinning before a paravirtual lock halts its CPU (the kernel's SPIN_THRESHOLD).
+    const SPIN_THRESHOLD: u32 = 1 << 15;
+    /// Rounds that the second waiter of a qspinlock waits for the hand-over from pending to locked
+    /// (the kernel's _Q_PENDING_LOOPS).
+    const PENDING_LOOPS: u32 = 1 << 9;
+
+    /// Whether [`Platform::count`] counts: what an event takes, other than the counting, is worth taking.
+    const COUNTS: bool = false;
+
+    /// One round of a spinning loop: PAUSE.
+    fn relax();
+
+    /// A fence, as `core::sync::atomic::fence`.
+    #[track_caller]
+    fn fence(order: Ordering);
+
+    /// The frequent side of an asymmetric barrier: with [`Platform::heavy_barrier`] on the other side it orders
+    /// as two fences of SeqCst do. Free where the heavy side can interrupt all CPUs.
+    #[track_caller]
+    fn light_barrier() {
+        Self::fence(Ordering::SeqCst);
+    }
+
+    /// The rare side of an asymmetric barrier (membarrier; the kernel's RCU grace period).
+    #[track_caller]
+    fn heavy_barrier() {
+        Self::fence(Ordering::SeqCst);
+    }
+
+    /// The number of this CPU, from 0, dense, its own as long as it does not sleep outside of a lock's waiting.
+    /// None: there are more than the platform numbers; a lock must then do without its queue.
+    fn cpu() -> Option<u32>;
+
+    /// All numbers of CPUs are below this.
+    fn cpus() -> u32;
+
+    /// What the locks keep for a CPU.
+    ///
+    /// # Panics
+    /// If `cpu` is not below [`Platform::cpus`].
+    fn per_cpu(cpu: u32) -> &'static PerCpu<Self::Word, Self::Long>;
+
+    /// The running task.
+    fn current() -> Task;
+
+    /// What the locks keep for a task, also for one that has ended. None: it has no storage; it inherits no
+    /// priority then, and a search for deadlocks ends at it.
+    fn per_task(task: Task) -> Option<&'static PerTask<Self::Word, Self::Long>>;
+
+    /// Whether a task is on a CPU, as far as can be told: to spin for one that is not is in vain. It may have
+    /// ended.
+    fn is_running(task: Task) -> bool {
+        let _ = task;
+        true
+    }
+
+    /// Whether a CPU's number belongs to a virtual CPU that its host has preempted.
+    fn is_preempted(cpu: u32) -> bool {
+        let _ = cpu;
+        false
+    }
+
+    /// Whether who has spun for so many rounds should let others run (the kernel's need_resched; its spinners
+    /// know that somebody waits for the CPU, ours only how long they have spun).
+    fn need_resched(rounds: u32) -> bool;
+
+    /// Gives the CPU away for once.
+    fn yield_now();
+
+    /// Nanoseconds of a monotonic clock.
+    fn now() -> u64;
+
+    /// Whether this is a signal or interrupt handler: it must not wait for what it has interrupted.
+    fn in_interrupt() -> bool {
+        false
+    }
+
+    /// The priority that the running task has by itself, whatever it inherits; higher goes first.
+    fn priority() -> i32 {
+        0
+    }
+
+    /// Lets a task run at the higher one of its own priority and `inherited`, if that can be done here; none: at
+    /// its own again.
+    fn set_priority(task: Task, inherited: Option<i32>) {
+        let _ = (task, inherited);
+    }
+
+    /// Counts a lock event `n` times. [`crate::event::Counted`] does; the others have no code here.
+    #[inline(always)]
+    fn count(event: Event, n: usize) {
+        let _ = (event, n);
+    }
+}
+
+/// Spins until `condition` holds (the kernel's smp_cond_load). For what is about to happen: who might have to
+/// wait for a preempted thread sleeps instead.
+#[inline]
+pub fn await_until<P: Platform>(mut condition: impl FnMut() -> bool) {
+    let mut rounds = 0;
+    while !condition() {
+        rounds += 1;
+        if P::need_resched(rounds) {
+            P::yield_now();
+            rounds = 0;
+        } else {
+            P::relax();
+        }
+    }
+}

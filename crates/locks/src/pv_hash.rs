@@ -1,0 +1,97 @@
+//! Which node to kick for a lock: the paravirtual spinlock's hash table (`kernel/locking/qspinlock_paravirt.h`).
+//! Only locks whose head of the queue sleeps stand in it.
+//!
+//! Open addressing over four buckets of each CPU, as many as its nodes: a CPU waits for no more locks than that at
+//! once, so there is always a free one. The buckets lie with the CPUs ([`crate::platform::PerCpu`]), so that the
+//! table grows with them: whoever looks for a lock's entry goes on until it is found, wherever it was put.
+//!
+//! Whoever sees that a lock's byte says *hashed* finds its entry.
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use crate::event::Event;
+use crate::platform::{Atomic, Platform, Word};
+
+/// Buckets of a CPU.
+const BUCKETS: usize = 4;
+
+/// No lock: its address.
+const FREE: usize = 0;
+
+/// A lock and the tail that names the node of the head of its queue.
+struct Bucket<W, L> {
+    lock: L,
+    tail: W,
+}
+
+/// A CPU's part of the table: a cache line.
+#[repr(align(64))]
+pub(crate) struct Buckets<W, L>([Bucket<W, L>; BUCKETS]);
+
+impl<W: Word, L: Atomic<usize>> Buckets<W, L> {
+    pub(crate) fn new() -> Self {
+        Self(core::array::from_fn(|_| Bucket { lock: L::new(FREE), tail: W::new(0) }))
+    }
+}
+
+/// The buckets in the order in which a lock's is looked for; without end.
+fn probe<P: Platform>(lock: usize) -> impl Iterator<Item = &'static Bucket<P::Word, P::Long>> {
+    // Multiplicative hashing by 2^64 / the golden ratio (Knuth, *The Art of Computer Programming* 3, 6.4).
+    let hash = ((lock as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
+    (0..).map(move |hop: usize| {
+        let bucket = hash.wrapping_add(hop) % (P::cpus() as usize * BUCKETS);
+        &P::per_cpu((bucket / BUCKETS) as u32).buckets.0[bucket % BUCKETS]
+    })
+}
+
+/// Puts a lock, which is not in it, into the table.
+pub(crate) fn insert<P: Platform>(lock: *const P::Word, tail: u32) {
+    let lock = lock.addr();
+    for (hop, bucket) in probe::<P>(lock).enumerate() {
+        // Relaxed: a look. Acquire: pairs with the Release in `remove`, which has read the tail before.
+        if bucket.lock.load(Relaxed) == FREE
+            && bucket.lock.compare_exchange(FREE, lock, Acquire, Relaxed).is_ok()
+        {
+            // Relaxed: the lock's byte releases it.
+            bucket.tail.store(tail, Relaxed);
+            P::count(Event::PvHashHops, hop + 1);
+            return;
+        }
+    }
+}
+
+/// Takes a lock out that the caller knows to be in the table. Returns its tail.
+pub(crate) fn remove<P: Platform>(lock: *const P::Word) -> u32 {
+    let lock = lock.addr();
+    // Relaxed: what has told the caller that it is in the table has the ordering.
+    let bucket = probe::<P>(lock).find(|bucket| bucket.lock.load(Relaxed) == lock);
+    let bucket = bucket.expect("a search without end");
+    // Relaxed: as above.
+    let tail = bucket.tail.load(Relaxed);
+    // Release: pairs with the Acquire in `insert`.
+    bucket.lock.store(FREE, Release);
+    tail
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use core::sync::atomic::AtomicU32;
+
+    use super::*;
+    use crate::platform::linux::Linux;
+
+    #[test]
+    fn a_full_table_finds_all() {
+        let locks: [AtomicU32; BUCKETS] = [const { AtomicU32::new(0) }; BUCKETS];
+        // Other tests' threads have made more buckets, at most: these fill one CPU's.
+        Linux::cpu();
+        for (tail, lock) in (1..).zip(&locks) {
+            insert::<Linux>(lock, tail);
+        }
+        for (tail, lock) in (1..).zip(&locks) {
+            assert_eq!(remove::<Linux>(lock), tail);
+        }
+        insert::<Linux>(&locks[0], 7);
+        assert_eq!(remove::<Linux>(&locks[0]), 7);
+    }
+}

@@ -1,0 +1,128 @@
+//! The nodes in which the CPUs queue for qspinlocks (`kernel/locking/qspinlock.c`): four of each CPU, as a waiter
+//! can be interrupted, and its interrupt's handler wait for another lock, and so on for the kernel's four contexts:
+//! task, soft interrupt, hard interrupt, non-maskable interrupt. In user space these are signal handlers.
+//!
+//! A node is in use from the slow path's beginning to its end; who holds a lock needs none.
+//!
+//! ```text
+//!   tail  bits 16-17  the index of the node among its CPU's
+//!         bits 18-31  the number of the CPU, plus 1; 0 no node
+//! ```
+
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
+use core::sync::atomic::compiler_fence;
+
+use crate::event::Event;
+use crate::platform::{Atomic, Platform, Word};
+
+/// Nodes of a CPU.
+const NODES: u32 = 4;
+
+const INDEX_SHIFT: u32 = 16;
+const CPU_SHIFT: u32 = 18;
+
+/// CPUs beyond this have no nodes, as the tail has no place for their number.
+const CPUS: u32 = (1 << (32 - CPU_SHIFT)) - 1;
+
+/// The events of the second node and on.
+const MORE_NODES: [Event; NODES as usize - 1] =
+    [Event::LockUseNode2, Event::LockUseNode3, Event::LockUseNode4];
+
+/// A place in a queue.
+pub(crate) struct Node<W> {
+    /// The tail that is the follower.
+    pub next: W,
+    /// 1 once it is the head of the queue.
+    pub locked: W,
+    /// Of a paravirtual lock: what its waiter does.
+    pub state: W,
+    /// Of a paravirtual lock: not 0 once it has been kicked.
+    pub kick: W,
+}
+
+/// A CPU's nodes.
+#[repr(align(64))]
+pub(crate) struct Nodes<W> {
+    nodes: [Node<W>; NODES as usize],
+    /// How many are in use: the first ones, as handlers end before what they have interrupted goes on.
+    used: W,
+}
+
+impl<W: Word> Nodes<W> {
+    pub(crate) fn new() -> Self {
+        let zero = || W::new(0);
+        let node = |_| Node { next: zero(), locked: zero(), state: zero(), kick: zero() };
+        Self { nodes: core::array::from_fn(node), used: zero() }
+    }
+}
+
+/// The node that a tail names, which is not 0.
+#[inline]
+pub(crate) fn node<P: Platform>(tail: u32) -> &'static Node<P::Word> {
+    let index = (tail >> INDEX_SHIFT) & (NODES - 1);
+    &P::per_cpu((tail >> CPU_SHIFT) - 1).qnodes.nodes[index as usize]
+}
+
+/// A node in use, until dropped.
+pub(crate) struct Place<P: Platform> {
+    /// The tail that names it.
+    pub tail: u32,
+    nodes: &'static Nodes<P::Word>,
+}
+
+impl<P: Platform> Place<P> {
+    /// None: this CPU has none left, or no number.
+    #[inline]
+    pub fn claim() -> Option<Self> {
+        let cpu = P::cpu().filter(|cpu| *cpu < CPUS)?;
+        let nodes = &P::per_cpu(cpu).qnodes;
+        // Relaxed: only this CPU's own.
+        let index = nodes.used.load(Relaxed);
+        if index >= NODES {
+            return None;
+        }
+        nodes.used.store(index + 1, Relaxed);
+        // A handler that comes from here on finds the node in use.
+        compiler_fence(SeqCst);
+        if index > 0 {
+            P::count(MORE_NODES[index as usize - 1], 1);
+        }
+        Some(Self { tail: ((cpu + 1) << CPU_SHIFT) | (index << INDEX_SHIFT), nodes })
+    }
+
+    /// The node.
+    #[inline]
+    pub fn node(&self) -> &'static Node<P::Word> {
+        &self.nodes.nodes[((self.tail >> INDEX_SHIFT) & (NODES - 1)) as usize]
+    }
+}
+
+impl<P: Platform> Drop for Place<P> {
+    #[inline]
+    fn drop(&mut self) {
+        // Until here a handler must not use it.
+        compiler_fence(SeqCst);
+        // Relaxed: as in `claim`.
+        self.nodes.used.store((self.tail >> INDEX_SHIFT) & (NODES - 1), Relaxed);
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use std::vec::Vec;
+
+    use super::*;
+    use crate::platform::linux::Linux;
+
+    #[test]
+    fn nested_waiters_have_nodes_of_their_own() {
+        let places: Vec<_> = (0..NODES).map(|_| Place::<Linux>::claim().unwrap()).collect();
+        assert!(Place::<Linux>::claim().is_none(), "no fifth one");
+        for (index, place) in places.iter().enumerate() {
+            assert!(core::ptr::eq(place.node(), node::<Linux>(place.tail)));
+            assert!(places[..index].iter().all(|other| other.tail != place.tail));
+        }
+        places.into_iter().rev().for_each(drop);
+        assert!(Place::<Linux>::claim().is_some());
+    }
+}

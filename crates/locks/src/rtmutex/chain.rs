@@ -1,0 +1,126 @@
+//! The walk along the chain of who waits for whom: from an owner to the lock that it waits for, to that lock's
+//! owner, and so on. Each waiter is put to the place of its new priority, each owner inherits it, and who meets
+//! itself is in a deadlock.
+//!
+//! One step at a time, with two locks held at most: the pi lock of a task and the wait lock of the lock that it
+//! waits for, or that wait lock and the pi lock of its owner. Between two steps the world may change; the next
+//! step then finds nothing that it should go on with.
+//!
+//! ```text
+//!   task --blocked_on--> waiter --lock--> lock --owner--> task --blocked_on--> ...
+//!   |<- pi lock, then try wait lock ->|
+//!                              |<- wait lock, then pi lock ->|
+//! ```
+
+use core::ptr;
+
+use super::waiter::{Prioritized, enqueue};
+use super::{Core, Error, WaiterNode, Walk};
+use crate::platform::{Platform, Task};
+
+/// As many steps as the kernel's `max_lock_depth`.
+const MAX_DEPTH: u32 = 1024;
+
+type CoreOf<P> = Core<<P as Platform>::Word, <P as Platform>::Long>;
+
+/// Walks from `task`, which is to wait for the lock at `next` still. `from`: the lock that `me` waits for or has
+/// waited for at the begin of the chain, by `waiter` if it still does.
+pub(super) fn walk<P: Platform>(
+    mut task: Task,
+    walk: Walk,
+    from: Option<&CoreOf<P>>,
+    mut next: *const CoreOf<P>,
+    waiter: Option<&WaiterNode<P>>,
+    me: Task,
+) -> Result<(), Error> {
+    // The place that the last step's change has in `task`'s list, if it was the first of its lock.
+    let mut top = waiter.map_or(ptr::null(), |waiter| &raw const waiter.value.in_owner);
+    let mut depth = 0;
+    let mut rounds = 0;
+    loop {
+        if depth == MAX_DEPTH {
+            return Err(Error::Deadlock);
+        }
+        let Some(storage) = P::per_task(task) else { return Ok(()) };
+        let pi = storage.pi.lock::<P>();
+        // SAFETY: alive by its invariant, as long as we hold the pi lock or the wait lock of its lock.
+        let Some(node) = (unsafe { pi.blocked_on.get().as_ref() }) else { return Ok(()) };
+        if waiter.is_some() && from.is_some_and(|from| from.owner().is_none()) {
+            // Released meanwhile: we need not wait at all.
+            return Ok(());
+        }
+        if !ptr::eq(node.value.lock, next) {
+            return Ok(());
+        }
+        if !top.is_null() && pi.inherited().is_none() {
+            // Nobody waits for the task any more.
+            return Ok(());
+        }
+        // Nothing to change from here on; a search for a deadlock goes on.
+        let settled =
+            (!top.is_null() && !pi.is_topped_by(top)) || node.value.priority() == pi.effective();
+        if settled && walk == Walk::Minimal {
+            return Ok(());
+        }
+        // SAFETY: alive, as a task waits for it that cannot leave without its pi lock.
+        let lock = unsafe { &*next };
+        // Against the order of the locks: tried only.
+        let Some(waiters) = lock.waiters.try_lock::<P>() else {
+            drop(pi);
+            rounds += 1;
+            if P::need_resched(rounds) {
+                rounds = 0;
+                P::yield_now();
+            } else {
+                P::relax();
+            }
+            continue;
+        };
+        depth += 1;
+        if from.is_some_and(|from| ptr::eq(from, lock)) || lock.owner() == Some(me) {
+            return Err(Error::Deadlock);
+        }
+        let before = waiters.first();
+        if !settled {
+            // SAFETY: in the list by its invariant; back in it at once.
+            unsafe {
+                waiters.remove(node);
+                node.value.set_priority(pi.effective());
+                enqueue(&waiters, node);
+            }
+        }
+        drop(pi);
+        let first = waiters.first();
+        let Some(owner) = lock.owner() else {
+            // Who is first now does not know it, and who was has been woken in vain.
+            // SAFETY: nodes in the list are alive.
+            let wake = first
+                .filter(|_| first != before)
+                .map(|first| unsafe { first.as_ref() }.value.tell());
+            drop(waiters);
+            if let Some(wake) = wake {
+                wake.send();
+            }
+            return Ok(());
+        };
+        task = owner;
+        let Some(storage) = P::per_task(task) else { return Ok(()) };
+        let pi = storage.pi.lock::<P>();
+        let is_node = |other: Option<ptr::NonNull<WaiterNode<P>>>| {
+            other.is_some_and(|other| ptr::eq(other.as_ptr(), node))
+        };
+        let changed = !settled && (is_node(before) || is_node(first));
+        if let (true, Some(before), Some(first)) = (changed, before, first) {
+            // SAFETY: by the invariant of `waiters`.
+            unsafe { pi.exchange(Some(&before.as_ref().value), &first.as_ref().value) };
+            pi.tell::<P>(task);
+        }
+        next = pi.blocking_lock();
+        // SAFETY: nodes in the list are alive.
+        top = first
+            .map_or(ptr::null(), |first| unsafe { &raw const (*first.as_ptr()).value.in_owner });
+        if next.is_null() || (walk == Walk::Minimal && !changed) {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What a task inherits: from the first waiter of each lock that it owns.
+
+use core::cell::Cell;
+use core::ptr;
+
+use super::Core;
+use super::waiter::{Inherited, Prioritized, Waiter, enqueue};
+use crate::platform::{Atomic, Platform, Task, Word};
+use crate::wait_list::{List, Node};
+
+/// A task's part in priority inheritance, under its pi lock.
+pub(crate) struct PiState<W: Word, L: Atomic<usize>> {
+    /// The first waiters of the locks that it owns, by priority.
+    waiters: List<Inherited>,
+    /// The record by which it waits itself; null: it does not.
+    ///
+    /// Invariant: the record is alive, and in the list of its lock.
+    pub(super) blocked_on: Cell<*const Node<Waiter<W, L>>>,
+    /// Its own priority when it last began to wait.
+    pub(super) own: Cell<i32>,
+    /// Whether the platform has been told to let it inherit, and what.
+    told: Cell<(bool, i32)>,
+}
+
+// SAFETY: pointers to what is reached under the locks of the task and of the lock that it waits for.
+unsafe impl<W: Word, L: Atomic<usize>> Send for PiState<W, L> {}
+
+impl<W: Word, L: Atomic<usize>> PiState<W, L> {
+    /// That of a task that owns and waits for nothing.
+    pub const fn new() -> Self {
+        Self {
+            waiters: List::new(),
+            blocked_on: Cell::new(ptr::null()),
+            own: Cell::new(0),
+            told: Cell::new((false, 0)),
+        }
+    }
+
+    /// What it inherits now.
+    pub(super) fn inherited(&self) -> Option<i32> {
+        // SAFETY: nodes in the list are alive.
+        self.waiters.first().map(|first| unsafe { first.as_ref() }.value.priority())
+    }
+
+    /// The priority by which it waits.
+    pub(super) fn effective(&self) -> i32 {
+        self.inherited().map_or(self.own.get(), |inherited| inherited.max(self.own.get()))
+    }
+
+    /// Whether a lock's first waiter is the one who decides what it inherits.
+    pub(super) fn is_topped_by(&self, place: *const Node<Inherited>) -> bool {
+        self.waiters.first().is_some_and(|first| ptr::eq(first.as_ptr(), place))
+    }
+
+    /// Inherits from a lock's first waiter, at the priority by which that waits.
+    ///
+    /// # Safety
+    /// It is in no task's list, and leaves this one before it ends.
+    pub(super) unsafe fn attach(&self, waiter: &Waiter<W, L>) {
+        waiter.in_owner.value.0.set(waiter.priority());
+        // SAFETY: as our caller promises.
+        unsafe { enqueue(&self.waiters, &waiter.in_owner) }
+    }
+
+    /// Inherits from it no more.
+    ///
+    /// # Safety
+    /// It is in this list.
+    pub(super) unsafe fn detach(&self, waiter: &Waiter<W, L>) {
+        // SAFETY: as our caller promises.
+        unsafe { self.waiters.remove(&waiter.in_owner) }
+    }
+
+    /// Inherits from `after` in place of `before`.
+    ///
+    /// # Safety
+    /// As for [`Self::detach`] of `before` and then [`Self::attach`] of `after`.
+    pub(super) unsafe fn exchange(&self, before: Option<&Waiter<W, L>>, after: &Waiter<W, L>) {
+        // SAFETY: as our caller promises.
+        unsafe {
+            if let Some(before) = before {
+                self.detach(before);
+            }
+            self.attach(after);
+        }
+    }
+
+    /// Lets the platform know what the task inherits, if that has changed.
+    pub(super) fn tell<P: Platform>(&self, task: Task) {
+        let inherited = self.inherited();
+        let now = (inherited.is_some(), inherited.unwrap_or(0));
+        if self.told.replace(now) != now {
+            P::set_priority(task, inherited);
+        }
+    }
+
+    /// The lock that the task waits for; null: none.
+    pub(super) fn blocking_lock(&self) -> *const Core<W, L> {
+        // SAFETY: alive by its invariant.
+        unsafe { self.blocked_on.get().as_ref() }.map_or(ptr::null(), |node| node.value.lock)
+    }
+}

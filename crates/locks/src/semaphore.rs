@@ -1,0 +1,128 @@
+//! The counting semaphore (`kernel/locking/semaphore.c`): a count under a lock, waiters first come, first served.
+//!
+//! `up` hands what it gives straight to the first waiter: the count stays 0 as long as anybody waits, and nobody
+//! who comes later overtakes. Who has gone down may free the semaphore: who went up does not touch it any more.
+
+use crate::platform::Platform;
+use crate::swait::{Queue, Waiter};
+use crate::wait_lock::WaitLock;
+
+struct State<P: Platform> {
+    /// How many can go down at once; 0 if anybody waits.
+    count: u32,
+    waiters: Queue<P>,
+}
+
+/// A counting semaphore. It has no owner: anyone may go up.
+pub struct RawSemaphore<P: Platform> {
+    state: WaitLock<P, State<P>>,
+}
+
+impl<P: Platform> RawSemaphore<P> {
+    /// A semaphore that `count` can go down at once.
+    pub fn new_in(count: u32) -> Self {
+        Self { state: WaitLock::new(State { count, waiters: Queue::new() }) }
+    }
+
+    /// Goes down, and waits for that as long as it takes.
+    pub fn down(&self) {
+        self.down_until(None);
+    }
+
+    /// Goes down if that needs no waiting.
+    ///
+    /// True if it did; the kernel's `down_trylock` returns 0 then.
+    pub fn try_down(&self) -> bool {
+        self.state.lock().take()
+    }
+
+    /// Goes down, or gives up when `deadline` (nanoseconds of [`Platform::now`]; none: never) has come. True if it
+    /// did go down.
+    pub fn down_until(&self, deadline: Option<u64>) -> bool {
+        let mut state = self.state.lock();
+        if state.take() {
+            return true;
+        }
+        let waiter = Waiter::new();
+        // SAFETY: it sleeps below.
+        unsafe { state.waiters.push(&waiter) };
+        drop(state);
+        // SAFETY: inserted above.
+        unsafe { waiter.sleep(&self.state, |state| &state.waiters, deadline) }
+    }
+
+    /// Goes up: the first waiter has it, or the next who comes.
+    pub fn up(&self) {
+        let mut state = self.state.lock();
+        let first = state.waiters.take_first();
+        state.count += u32::from(first.is_empty());
+        drop(state);
+        first.wake();
+    }
+}
+
+impl<P: Platform> State<P> {
+    fn take(&mut self) -> bool {
+        let free = self.count != 0;
+        self.count -= u32::from(free);
+        free
+    }
+}
+
+/// A semaphore of one, as an exclusive lock (the kernel's DEFINE_SEMAPHORE with 1, DECLARE_MUTEX before). Any
+/// thread may release it.
+pub struct RawBinary<P: Platform>(RawSemaphore<P>);
+
+impl<P: Platform> RawBinary<P> {
+    /// A free lock.
+    pub fn new_in() -> Self {
+        Self(RawSemaphore::new_in(1))
+    }
+
+    /// Waits for the lock and takes it.
+    pub fn lock(&self) {
+        self.0.down();
+    }
+
+    /// Takes the lock if it is free.
+    pub fn try_lock(&self) -> bool {
+        self.0.try_down()
+    }
+
+    /// Releases the lock.
+    ///
+    /// # Safety
+    /// It is held, and this is its holder's release.
+    pub unsafe fn unlock(&self) {
+        self.0.up();
+    }
+
+    /// Whether it is held now.
+    pub fn is_locked(&self) -> bool {
+        self.0.state.lock().count == 0
+    }
+}
+
+#[cfg(feature = "std")]
+impl RawBinary<crate::platform::linux::Linux> {
+    /// A free lock, for statics.
+    pub const fn new() -> Self {
+        Self(RawSemaphore::new(1))
+    }
+}
+
+#[cfg(feature = "std")]
+impl Default for RawBinary<crate::platform::linux::Linux> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(feature = "std")]
+impl RawSemaphore<crate::platform::linux::Linux> {
+    /// A semaphore that `count` can go down at once, for statics.
+    pub const fn new(count: u32) -> Self {
+        let word = core::sync::atomic::AtomicU32::new(0);
+        Self { state: WaitLock::from_word(word, State { count, waiters: Queue::new() }) }
+    }
+}

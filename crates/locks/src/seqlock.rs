@@ -1,0 +1,266 @@
+//! Sequence counts and sequence locks (`include/linux/seqlock.h`): readers take nothing and never hold a writer
+//! up; they read, and read again if a writer was there meanwhile.
+//!
+//! A sequence count is for writers that exclude each other by other means, a sequence lock brings a spinlock for
+//! them.
+//!
+//! ```text
+//!   sequence  even: nobody writes; odd: somebody does. Each write adds 2
+//! ```
+//!
+//! What is guarded is read while it may be written: it must be made of atomics, loaded and stored with Relaxed, and
+//! what was read must not be relied on (a pointer followed, an index used) before it is known to be good. The kernel
+//! reads plain memory; to Rust, that is a data race.
+//!
+//! ```
+//! use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+//! use lockwright::{platform::linux::Linux, seqlock::RawSeqLock};
+//!
+//! static LOCK: RawSeqLock<Linux> = RawSeqLock::new();
+//! static SECONDS: AtomicU64 = AtomicU64::new(0);
+//! static NANOSECONDS: AtomicU64 = AtomicU64::new(0);
+//!
+//! LOCK.write_lock();
+//! SECONDS.store(1, Relaxed);
+//! NANOSECONDS.store(500, Relaxed);
+//! // SAFETY: locked above.
+//! unsafe { LOCK.write_unlock() };
+//!
+//! let time = LOCK.read(|| (SECONDS.load(Relaxed), NANOSECONDS.load(Relaxed)));
+//! assert_eq!(time, (1, 500));
+//! ```
+//!
+//! Who waits for a writer that it has itself interrupted waits for ever: a signal handler asks
+//! [`RawSeqCount::try_begin`].
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use crate::platform::{Atomic, Platform, await_until};
+use crate::qspinlock::RawQspinlock;
+
+const fn is_written(sequence: u32) -> bool {
+    sequence & 1 != 0
+}
+
+/// The state that a reader began to read in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Begun(u32);
+
+/// Its number, for those who keep it elsewhere: C.
+impl From<Begun> for u32 {
+    fn from(begun: Begun) -> Self {
+        begun.0
+    }
+}
+
+/// The state that has this number.
+impl From<u32> for Begun {
+    fn from(number: u32) -> Self {
+        Self(number)
+    }
+}
+
+/// A sequence count, for one writer at a time. A reader that is overtaken by 2^31 writes takes what it has read for
+/// good.
+pub struct RawSeqCount<P: Platform> {
+    sequence: P::Word,
+}
+
+impl<P: Platform> RawSeqCount<P> {
+    /// The count of what nobody writes.
+    pub fn new_in() -> Self {
+        Self { sequence: P::Word::new(0) }
+    }
+
+    /// Reads: runs `section` until no writer was there meanwhile. It must be without effects but its result.
+    #[inline]
+    pub fn read<R>(&self, mut section: impl FnMut() -> R) -> R {
+        loop {
+            let begun = self.begin();
+            let result = section();
+            if !self.must_retry(begun) {
+                return result;
+            }
+        }
+    }
+
+    /// Begins to read, once nobody writes (`read_seqcount_begin`).
+    #[inline]
+    pub fn begin(&self) -> Begun {
+        let mut begun = None;
+        await_until::<P>(|| {
+            begun = self.try_begin();
+            begun.is_some()
+        });
+        // There is one: that is what was awaited.
+        begun.unwrap_or(Begun(0))
+    }
+
+    /// Begins to read if nobody writes.
+    #[inline]
+    pub fn try_begin(&self) -> Option<Begun> {
+        // Acquire: pairs with the Release in `end_write`: the reads come after it, and see what that writer wrote.
+        let sequence = self.sequence.load(Acquire);
+        (!is_written(sequence)).then_some(Begun(sequence))
+    }
+
+    /// Whether what was read since `begun` is worth nothing (`read_seqcount_retry`).
+    #[inline]
+    pub fn must_retry(&self, begun: Begun) -> bool {
+        // Acquire: pairs with the fence in `begin_write`: who has read anything of a writer's sees its odd number,
+        // or a later one.
+        P::fence(Acquire);
+        self.sequence.load(Relaxed) != begun.0
+    }
+
+    /// Begins to write.
+    ///
+    /// # Safety
+    /// Nobody else writes until [`RawSeqCount::end_write`].
+    #[inline]
+    pub unsafe fn begin_write(&self) {
+        // Relaxed: only the writer, who is us, changes it.
+        let sequence = self.sequence.load(Relaxed);
+        debug_assert!(!is_written(sequence), "two write at once");
+        self.sequence.store(sequence.wrapping_add(1), Relaxed);
+        // Release: pairs with the fence in `must_retry`.
+        P::fence(Release);
+    }
+
+    /// Ends to write.
+    ///
+    /// # Safety
+    /// The caller has begun.
+    #[inline]
+    pub unsafe fn end_write(&self) {
+        // Relaxed: as above.
+        let sequence = self.sequence.load(Relaxed);
+        // Release: pairs with the Acquire in `try_begin`.
+        self.sequence.store(sequence.wrapping_add(1), Release);
+    }
+}
+
+/// A sequence lock. Not recursive.
+pub struct RawSeqLock<P: Platform> {
+    count: RawSeqCount<P>,
+    lock: RawQspinlock<P>,
+}
+
+impl<P: Platform> RawSeqLock<P> {
+    /// A free lock.
+    pub fn new_in() -> Self {
+        Self { count: RawSeqCount::new_in(), lock: RawQspinlock::new_in() }
+    }
+
+    /// The count, for readers that do more than [`RawSeqLock::read`].
+    #[inline]
+    pub fn count(&self) -> &RawSeqCount<P> {
+        &self.count
+    }
+
+    /// Reads: runs `section` until no writer was there meanwhile. It must be without effects but its result.
+    #[inline]
+    pub fn read<R>(&self, section: impl FnMut() -> R) -> R {
+        self.count.read(section)
+    }
+
+    /// Reads: runs `section`, and if a writer was there meanwhile, once more with all writers locked out
+    /// (`read_seqbegin_or_lock`). For long sections, and many writers.
+    #[inline]
+    pub fn read_or_lock<R>(&self, mut section: impl FnMut() -> R) -> R {
+        let begun = self.count.begin();
+        let result = section();
+        if !self.count.must_retry(begun) {
+            return result;
+        }
+        self.read_lock_exclusive();
+        let result = section();
+        // SAFETY: locked above.
+        unsafe { self.read_unlock_exclusive() };
+        result
+    }
+
+    /// Locks writers and other such readers out (`read_seqlock_excl`). Readers that take nothing go on.
+    #[inline]
+    pub fn read_lock_exclusive(&self) {
+        self.lock.lock();
+    }
+
+    /// Ends [`RawSeqLock::read_lock_exclusive`].
+    ///
+    /// # Safety
+    /// The caller has it locked so.
+    #[inline]
+    pub unsafe fn read_unlock_exclusive(&self) {
+        // SAFETY: as our caller promises.
+        unsafe { self.lock.unlock() };
+    }
+
+    /// Takes the lock to write.
+    #[inline]
+    pub fn write_lock(&self) {
+        self.lock.lock();
+        // SAFETY: we have the lock.
+        unsafe { self.count.begin_write() };
+    }
+
+    /// Takes the lock to write if nobody has it.
+    #[inline]
+    pub fn try_write_lock(&self) -> bool {
+        let taken = self.lock.try_lock();
+        if taken {
+            // SAFETY: we have the lock.
+            unsafe { self.count.begin_write() };
+        }
+        taken
+    }
+
+    /// Releases the lock of the writer.
+    ///
+    /// # Safety
+    /// The caller holds it.
+    #[inline]
+    pub unsafe fn write_unlock(&self) {
+        // SAFETY: begun when it was locked.
+        unsafe { self.count.end_write() };
+        // SAFETY: as our caller promises.
+        unsafe { self.lock.unlock() };
+    }
+
+    /// Whether a writer, or a reader that locks, holds it now.
+    pub fn is_locked(&self) -> bool {
+        self.lock.is_locked()
+    }
+}
+
+#[cfg(feature = "std")]
+mod linux {
+    use super::{RawQspinlock, RawSeqCount, RawSeqLock};
+    use crate::platform::linux::Linux;
+
+    impl RawSeqCount<Linux> {
+        /// The count of what nobody writes, for statics.
+        pub const fn new() -> Self {
+            Self { sequence: core::sync::atomic::AtomicU32::new(0) }
+        }
+    }
+
+    impl Default for RawSeqCount<Linux> {
+        fn default() -> Self {
+            Self::new()
+        }
+    }
+
+    impl RawSeqLock<Linux> {
+        /// A free lock, for statics.
+        pub const fn new() -> Self {
+            Self { count: RawSeqCount::new(), lock: RawQspinlock::new() }
+        }
+    }
+
+    impl Default for RawSeqLock<Linux> {
+        fn default() -> Self {
+            Self::new()
+        }
+    }
+}

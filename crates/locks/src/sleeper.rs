@@ -1,0 +1,76 @@
+//! One thread's sleep, ended by another that knows of it: a word on the sleeper's stack.
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use crate::platform::{Atomic, Platform, Word};
+
+const ASLEEP: u32 = 0;
+const WOKEN: u32 = 1;
+
+/// A thread that sleeps until it is woken: and for a reason that its waker has written down before.
+pub(crate) struct Sleeper<P: Platform> {
+    word: P::Word,
+}
+
+impl<P: Platform> Sleeper<P> {
+    /// To be woken.
+    pub fn new() -> Self {
+        Self { word: P::Word::new(ASLEEP) }
+    }
+
+    /// To be woken again. What it has been told until now is done with: the caller looks at the reasons after this.
+    pub fn arm(&self) {
+        // Acquire: pairs with the Release in `tell`: the caller sees the reasons of those whose wakes it forgets. A
+        // swap, as only that is sure to find what was told.
+        self.word.swap(ASLEEP, Acquire);
+    }
+
+    /// Sleeps until woken, or until `deadline`. False: the deadline has come. That we are told may still happen,
+    /// until those who could can no longer find us.
+    pub fn sleep(&self, deadline: Option<u64>) -> bool {
+        // Acquire: pairs with the Release in `tell`.
+        while self.word.load(Acquire) == ASLEEP {
+            if !self.word.wait(ASLEEP, deadline) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Whether it has been told. Asked under the lock that it is told under.
+    pub fn is_told(&self) -> bool {
+        // Relaxed: the lock orders it.
+        self.word.load(Relaxed) != ASLEEP
+    }
+
+    /// Tells it that it is woken, for a reason that stands there already; it may be gone from here on. It
+    /// runs as soon as the wake is sent, which is better done without the lock (the kernel's wake_q).
+    ///
+    /// # Safety
+    /// It is there.
+    pub unsafe fn tell(this: *const Self) -> Wake<P> {
+        // SAFETY: as our caller promises.
+        let word = unsafe { &raw const (*this).word };
+        // SAFETY: likewise; the reference ends with the swap.
+        // Release: pairs with the Acquires in `sleep` and `arm`: the sleeper sees the waker's reason.
+        let old = unsafe { &*word }.swap(WOKEN, Release);
+        Wake { word, asleep: old == ASLEEP }
+    }
+}
+
+/// A wake to be sent to a sleeper that has been told.
+#[must_use = "the sleeper sleeps until it is sent"]
+pub(crate) struct Wake<P: Platform> {
+    word: *const P::Word,
+    /// Whether nobody else has told it since it was armed, and sends it a wake.
+    asleep: bool,
+}
+
+impl<P: Platform> Wake<P> {
+    /// Sends it.
+    pub fn send(self) {
+        if self.asleep {
+            P::Word::wake(self.word, 1);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The simple wait queue (`kernel/sched/swait.c`): threads that wait for something under a wait lock.
+//!
+//! Who wakes takes them out of the queue under the lock, and tells them after it has released it. So a thread that
+//! has been woken knows that its waker is done with the queue, and may free it.
+
+use core::cell::Cell;
+
+use crate::platform::Platform;
+use crate::sleeper::Sleeper;
+use crate::wait_list::{List, Node};
+use crate::wait_lock::WaitLock;
+
+struct Entry<P: Platform> {
+    sleeper: Sleeper<P>,
+    /// Whether somebody has taken it out of the queue, and will tell it. Under the wait lock.
+    taken: Cell<bool>,
+}
+
+// SAFETY: `taken` is reached under the wait lock only.
+unsafe impl<P: Platform> Sync for Entry<P> {}
+
+/// A thread's place in a queue.
+pub(crate) struct Waiter<P: Platform>(Node<Entry<P>>);
+
+impl<P: Platform> Waiter<P> {
+    /// In no queue.
+    pub fn new() -> Self {
+        Self(Node::new(Entry { sleeper: Sleeper::new(), taken: Cell::new(false) }))
+    }
+
+    /// Sleeps until woken, or until `deadline`. Whether it was woken; it is in the queue no more.
+    ///
+    /// # Safety
+    /// It has been inserted into the queue that `queue` finds under `lock`, and has not slept since.
+    pub unsafe fn sleep<T>(
+        &self,
+        lock: &WaitLock<P, T>,
+        queue: impl Fn(&T) -> &Queue<P>,
+        deadline: Option<u64>,
+    ) -> bool {
+        let Self(node) = self;
+        if node.value.sleeper.sleep(deadline) {
+            return true;
+        }
+        let guard = lock.lock();
+        if !node.value.taken.get() {
+            // SAFETY: who takes it out notes so under the lock; nobody has.
+            unsafe { queue(&guard).0.remove(node) };
+            return false;
+        }
+        drop(guard);
+        // Woken at the deadline: who has taken us out has yet to tell us.
+        node.value.sleeper.sleep(None)
+    }
+}
+
+/// Those who wait. Everything here is under the wait lock.
+pub(crate) struct Queue<P: Platform>(List<Entry<P>>);
+
+impl<P: Platform> Queue<P> {
+    /// Nobody.
+    pub const fn new() -> Self {
+        Self(List::new())
+    }
+
+    /// Inserts a thread at the end.
+    ///
+    /// # Safety
+    /// It sleeps in [`Waiter::sleep`] next, and does not move before that has returned.
+    pub unsafe fn push(&self, Waiter(node): &Waiter<P>) {
+        // SAFETY: as our caller promises.
+        unsafe { self.0.push_back(node) };
+    }
+
+    /// Takes out who has waited longest.
+    pub fn take_first(&mut self) -> Taken<P> {
+        let taken = List::new();
+        if let Some(first) = self.0.first() {
+            // SAFETY: it is in the list, hence alive.
+            let first = unsafe { first.as_ref() };
+            first.value.taken.set(true);
+            // SAFETY: it was in the one list, and stays where it is until it is told.
+            unsafe {
+                self.0.remove(first);
+                taken.push_back(first);
+            }
+        }
+        Taken(taken)
+    }
+
+    /// Takes out everybody.
+    pub fn take_all(&mut self) -> Taken<P> {
+        self.0.iter().for_each(|node| node.value.taken.set(true));
+        Taken(core::mem::replace(&mut self.0, List::new()))
+    }
+}
+
+/// Those who have been taken out of a queue.
+#[must_use = "they sleep until they are woken"]
+pub(crate) struct Taken<P: Platform>(List<Entry<P>>);
+
+impl<P: Platform> Taken<P> {
+    /// Whether there is nobody.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Wakes them; without the lock. What they waited on may be gone from here on.
+    pub fn wake(self) {
+        for node in self.0.iter() {
+            // SAFETY: it sleeps until it is told, and only we tell it.
+            unsafe { Sleeper::tell(&raw const node.value.sleeper) }.send();
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! `std::sync::Barrier`.
+//!
+//! Nothing is told of it: what it locks it holds for some instructions, and it is left by all or by none.
+
+use core::fmt;
+
+use lock_api::{Condvar, Mutex};
+
+use crate::condvar::RawCondvar;
+use crate::mutex::RawMutex;
+use crate::platform::linux::Linux;
+
+/// As [`std::sync::Barrier`].
+pub struct Barrier {
+    threads: usize,
+    round: Mutex<RawMutex<Linux>, Round>,
+    over: Condvar<RawCondvar<Linux>>,
+}
+
+#[derive(Clone, Copy)]
+struct Round {
+    number: usize,
+    arrived: usize,
+}
+
+/// As [`std::sync::BarrierWaitResult`].
+#[derive(Debug)]
+pub struct BarrierWaitResult(bool);
+
+impl BarrierWaitResult {
+    /// True for one thread of each round.
+    #[must_use]
+    pub fn is_leader(&self) -> bool {
+        self.0
+    }
+}
+
+impl Barrier {
+    /// For so many threads.
+    pub const fn new(threads: usize) -> Self {
+        let round = Round { number: 0, arrived: 0 };
+        Self { threads, round: Mutex::new(round), over: Condvar::new() }
+    }
+
+    /// Waits until all have come.
+    pub fn wait(&self) -> BarrierWaitResult {
+        let mut round = self.round.lock();
+        let mine = round.number;
+        round.arrived += 1;
+        if round.arrived >= self.threads {
+            *round = Round { number: mine.wrapping_add(1), arrived: 0 };
+            self.over.notify_all();
+            return BarrierWaitResult(true);
+        }
+        while round.number == mine {
+            self.over.wait(&mut round);
+        }
+        BarrierWaitResult(false)
+    }
+}
+
+impl fmt::Debug for Barrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Barrier").finish_non_exhaustive()
+    }
+}

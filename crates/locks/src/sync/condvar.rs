@@ -1,0 +1,127 @@
+//! `std::sync::Condvar`.
+
+use core::fmt;
+use core::time::Duration;
+use std::sync::{LockResult, PoisonError};
+use std::time::Instant;
+
+use super::MutexGuard;
+use crate::platform::linux::Linux;
+use crate::traced::TracedCondvar;
+
+type Raw = TracedCondvar<crate::condvar::RawCondvar<Linux>>;
+
+/// As [`std::sync::Condvar`].
+pub struct Condvar {
+    inner: lock_api::Condvar<Raw>,
+}
+
+/// As [`std::sync::WaitTimeoutResult`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// The wait ended because it had lasted that long.
+    #[must_use]
+    pub fn timed_out(&self) -> bool {
+        self.0
+    }
+}
+
+impl Condvar {
+    /// Nobody waits.
+    pub const fn new() -> Self {
+        Self { inner: lock_api::Condvar::new() }
+    }
+
+    /// Unlocks the mutex, waits to be notified, and locks it again.
+    ///
+    /// # Errors
+    /// The mutex is poisoned: the error has the guard.
+    pub fn wait<'a, T>(&self, mut guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+        self.inner.wait(&mut guard.inner);
+        let poison = guard.poison;
+        poison.check(guard)
+    }
+
+    /// As [`Condvar::wait`], again and again while `condition` says so.
+    ///
+    /// # Errors
+    /// The mutex is poisoned: the error has the guard.
+    pub fn wait_while<'a, T>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        mut condition: impl FnMut(&mut T) -> bool,
+    ) -> LockResult<MutexGuard<'a, T>> {
+        while condition(&mut guard) {
+            guard = self.wait(guard)?;
+        }
+        Ok(guard)
+    }
+
+    /// As [`Condvar::wait`], for at most so long.
+    ///
+    /// # Errors
+    /// The mutex is poisoned: the error has the guard.
+    pub fn wait_timeout<'a, T>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        timeout: Duration,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        let timed_out = self.inner.wait_for(&mut guard.inner, timeout).timed_out();
+        let poison = guard.poison;
+        poison.check((guard, WaitTimeoutResult(timed_out)))
+    }
+
+    /// As [`Condvar::wait_while`], for at most so long.
+    ///
+    /// # Errors
+    /// The mutex is poisoned: the error has the guard.
+    pub fn wait_timeout_while<'a, T>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        timeout: Duration,
+        mut condition: impl FnMut(&mut T) -> bool,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        let begun = Instant::now();
+        while condition(&mut guard) {
+            let Some(left) = timeout.checked_sub(begun.elapsed()) else {
+                return Ok((guard, WaitTimeoutResult(true)));
+            };
+            guard = self
+                .wait_timeout(guard, left)
+                .map_err(|error| {
+                    let (guard, _) = error.into_inner();
+                    PoisonError::new((guard, WaitTimeoutResult(false)))
+                })?
+                .0;
+        }
+        Ok((guard, WaitTimeoutResult(false)))
+    }
+
+    /// Wakes one who waits.
+    pub fn notify_one(&self) {
+        self.inner.notify_one();
+    }
+
+    /// Wakes all who wait.
+    pub fn notify_all(&self) {
+        self.inner.notify_all();
+    }
+}
+
+impl Default for Condvar {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Condvar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Condvar").finish_non_exhaustive()
+    }
+}
+
+// As std's.
+impl std::panic::UnwindSafe for Condvar {}
+impl std::panic::RefUnwindSafe for Condvar {}

@@ -1,0 +1,50 @@
+//! The locks of `std::sync`, in the same shape, as locks of this crate that tell the tool of themselves: a program
+//! changes over by its `use` lines.
+//!
+//! ```
+//! use lockwright::sync::{Arc, Condvar, Mutex};
+//!
+//! let ready = Arc::new((Mutex::new(false), Condvar::new()));
+//! let other = Arc::clone(&ready);
+//! let thread = std::thread::spawn(move || {
+//!     *other.0.lock().unwrap() = true;
+//!     other.1.notify_one();
+//! });
+//! drop(ready.1.wait_while(ready.0.lock().unwrap(), |ready| !*ready).unwrap());
+//! thread.join().unwrap();
+//! ```
+//!
+//! A [`Mutex`] is the kernel's mutex ([`crate::mutex`]), a [`RwLock`] its rwsem ([`crate::rwsem`]). What `std` lets
+//! others make it shares: errors and results are those of `std::sync`, and so is what has no locks in it.
+//!
+//! Other than in `std`: what is poisoned, and when, is the same; results of waits ([`WaitTimeoutResult`],
+//! [`BarrierWaitResult`], [`OnceState`]) are types of their own.
+
+mod barrier;
+mod condvar;
+mod lazy_lock;
+mod mutex;
+mod once;
+mod once_lock;
+mod poison;
+mod rwlock;
+
+pub use barrier::{Barrier, BarrierWaitResult};
+pub use condvar::{Condvar, WaitTimeoutResult};
+pub use lazy_lock::LazyLock;
+pub use mutex::{Mutex, MutexGuard};
+pub use once::{Once, OnceState};
+pub use once_lock::OnceLock;
+pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+pub use std::sync::{
+    Arc, LockResult, PoisonError, TryLockError, TryLockResult, Weak, atomic, mpsc,
+};
+
+use crate::platform::linux::Linux;
+use crate::traced::Traced;
+
+/// What a [`Mutex`] is made of.
+pub(crate) type RawMutex = Traced<crate::mutex::RawMutex<Linux>>;
+/// What a [`RwLock`] is made of.
+pub(crate) type RawRwLock = Traced<crate::rwsem::RawRwSem<Linux>>;

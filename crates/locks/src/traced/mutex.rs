@@ -1,0 +1,67 @@
+//! Traced locks that one thread can have.
+
+use lock_api::{RawMutex, RawMutexFair, RawMutexTimed};
+
+use super::Traced;
+use crate::annotate::{Flags, is_off};
+
+// SAFETY: excludes as the lock inside; what is told changes nothing of it.
+unsafe impl<R: RawMutex> RawMutex for Traced<R> {
+    const INIT: Self = Self::from_raw(R::INIT);
+    type Guard = R::Guard;
+
+    #[inline]
+    fn lock(&self) -> R::Guard {
+        if is_off() {
+            return self.raw.lock();
+        }
+        self.told_surely(Flags::EXCLUSIVE, R::try_lock, R::lock)
+    }
+
+    #[inline]
+    fn try_lock(&self) -> Option<R::Guard> {
+        let taken = self.raw.try_lock();
+        if is_off() { taken } else { self.told_try(Flags::EXCLUSIVE, taken) }
+    }
+
+    #[inline]
+    unsafe fn unlock(&self, guard: R::Guard) {
+        self.releases();
+        // SAFETY: the caller's promise.
+        unsafe { self.raw.unlock(guard) };
+    }
+
+    fn is_locked(&self) -> bool {
+        self.raw.is_locked()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<R: RawMutexFair> RawMutexFair for Traced<R> {
+    #[inline]
+    unsafe fn unlock_fair(&self, guard: R::Guard) {
+        self.releases();
+        // SAFETY: the caller's promise.
+        unsafe { self.raw.unlock_fair(guard) };
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<R: RawMutexTimed> RawMutexTimed for Traced<R> {
+    type Duration = R::Duration;
+    type Instant = R::Instant;
+
+    fn try_lock_for(&self, timeout: R::Duration) -> Option<R::Guard> {
+        if is_off() {
+            return self.raw.try_lock_for(timeout);
+        }
+        self.told_timed(Flags::EXCLUSIVE, R::try_lock, |raw| raw.try_lock_for(timeout))
+    }
+
+    fn try_lock_until(&self, timeout: R::Instant) -> Option<R::Guard> {
+        if is_off() {
+            return self.raw.try_lock_until(timeout);
+        }
+        self.told_timed(Flags::EXCLUSIVE, R::try_lock, |raw| raw.try_lock_until(timeout))
+    }
+}

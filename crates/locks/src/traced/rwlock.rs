@@ -1,0 +1,210 @@
+//! Traced reader-writer locks.
+//!
+//! A reader is taken not to wait for other readers. An upgradable one is told of as a reader, which it is for those
+//! who write; that two of them wait for each other the tool does not know.
+
+use lock_api::{
+    RawRwLock, RawRwLockDowngrade, RawRwLockFair, RawRwLockTimed, RawRwLockUpgrade,
+    RawRwLockUpgradeDowngrade,
+};
+
+use super::Traced;
+use crate::annotate::{Flags, is_off};
+
+// SAFETY: excludes as the lock inside; what is told changes nothing of it.
+unsafe impl<R: RawRwLock> RawRwLock for Traced<R> {
+    const INIT: Self = Self::from_raw(R::INIT);
+    type SharedGuard = R::SharedGuard;
+    type ExclusiveGuard = R::ExclusiveGuard;
+
+    #[inline]
+    fn lock_shared(&self) -> R::SharedGuard {
+        if is_off() {
+            return self.raw.lock_shared();
+        }
+        self.told_surely(Flags::READ, R::try_lock_shared, R::lock_shared)
+    }
+
+    #[inline]
+    fn try_lock_shared(&self) -> Option<R::SharedGuard> {
+        let taken = self.raw.try_lock_shared();
+        if is_off() { taken } else { self.told_try(Flags::READ, taken) }
+    }
+
+    #[inline]
+    unsafe fn unlock_shared(&self, guard: R::SharedGuard) {
+        self.releases();
+        // SAFETY: the caller's promise.
+        unsafe { self.raw.unlock_shared(guard) };
+    }
+
+    #[inline]
+    fn lock_exclusive(&self) -> R::ExclusiveGuard {
+        if is_off() {
+            return self.raw.lock_exclusive();
+        }
+        self.told_surely(Flags::EXCLUSIVE, R::try_lock_exclusive, R::lock_exclusive)
+    }
+
+    #[inline]
+    fn try_lock_exclusive(&self) -> Option<R::ExclusiveGuard> {
+        let taken = self.raw.try_lock_exclusive();
+        if is_off() { taken } else { self.told_try(Flags::EXCLUSIVE, taken) }
+    }
+
+    #[inline]
+    unsafe fn unlock_exclusive(&self, guard: R::ExclusiveGuard) {
+        self.releases();
+        // SAFETY: the caller's promise.
+        unsafe { self.raw.unlock_exclusive(guard) };
+    }
+
+    fn is_locked(&self) -> bool {
+        self.raw.is_locked()
+    }
+
+    fn is_locked_exclusive(&self) -> bool {
+        self.raw.is_locked_exclusive()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<R: RawRwLockFair> RawRwLockFair for Traced<R> {
+    #[inline]
+    unsafe fn unlock_shared_fair(&self, guard: R::SharedGuard) {
+        self.releases();
+        // SAFETY: the caller's promise.
+        unsafe { self.raw.unlock_shared_fair(guard) };
+    }
+
+    #[inline]
+    unsafe fn unlock_exclusive_fair(&self, guard: R::ExclusiveGuard) {
+        self.releases();
+        // SAFETY: the caller's promise.
+        unsafe { self.raw.unlock_exclusive_fair(guard) };
+    }
+}
+
+impl<R> Traced<R> {
+    /// What was held in one way is held in another, without having been free.
+    #[inline(always)]
+    fn becomes(&self, flags: Flags) {
+        if !is_off() {
+            self.told.release();
+            self.told.acquire(flags | Flags::TRY);
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<R: RawRwLockDowngrade> RawRwLockDowngrade for Traced<R> {
+    #[inline]
+    unsafe fn downgrade(&self, guard: R::ExclusiveGuard) -> R::SharedGuard {
+        self.becomes(Flags::READ);
+        // SAFETY: the caller's promise.
+        unsafe { self.raw.downgrade(guard) }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<R: RawRwLockTimed> RawRwLockTimed for Traced<R> {
+    type Duration = R::Duration;
+    type Instant = R::Instant;
+
+    fn try_lock_shared_for(&self, timeout: R::Duration) -> Option<R::SharedGuard> {
+        if is_off() {
+            return self.raw.try_lock_shared_for(timeout);
+        }
+        self.told_timed(Flags::READ, R::try_lock_shared, |raw| raw.try_lock_shared_for(timeout))
+    }
+
+    fn try_lock_shared_until(&self, timeout: R::Instant) -> Option<R::SharedGuard> {
+        if is_off() {
+            return self.raw.try_lock_shared_until(timeout);
+        }
+        self.told_timed(Flags::READ, R::try_lock_shared, |raw| raw.try_lock_shared_until(timeout))
+    }
+
+    fn try_lock_exclusive_for(&self, timeout: R::Duration) -> Option<R::ExclusiveGuard> {
+        if is_off() {
+            return self.raw.try_lock_exclusive_for(timeout);
+        }
+        self.told_timed(Flags::EXCLUSIVE, R::try_lock_exclusive, |raw| {
+            raw.try_lock_exclusive_for(timeout)
+        })
+    }
+
+    fn try_lock_exclusive_until(&self, timeout: R::Instant) -> Option<R::ExclusiveGuard> {
+        if is_off() {
+            return self.raw.try_lock_exclusive_until(timeout);
+        }
+        self.told_timed(Flags::EXCLUSIVE, R::try_lock_exclusive, |raw| {
+            raw.try_lock_exclusive_until(timeout)
+        })
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<R: RawRwLockUpgrade> RawRwLockUpgrade for Traced<R> {
+    type UpgradableGuard = R::UpgradableGuard;
+
+    #[inline]
+    fn lock_upgradable(&self) -> R::UpgradableGuard {
+        if is_off() {
+            return self.raw.lock_upgradable();
+        }
+        self.told_surely(Flags::READ, R::try_lock_upgradable, R::lock_upgradable)
+    }
+
+    #[inline]
+    fn try_lock_upgradable(&self) -> Option<R::UpgradableGuard> {
+        let taken = self.raw.try_lock_upgradable();
+        if is_off() { taken } else { self.told_try(Flags::READ, taken) }
+    }
+
+    #[inline]
+    unsafe fn unlock_upgradable(&self, guard: R::UpgradableGuard) {
+        self.releases();
+        // SAFETY: the caller's promise.
+        unsafe { self.raw.unlock_upgradable(guard) };
+    }
+
+    unsafe fn upgrade(&self, guard: R::UpgradableGuard) -> R::ExclusiveGuard {
+        // SAFETY: the caller's promise, here and below.
+        let upgrade = |raw: &R| unsafe { raw.upgrade(guard) };
+        if is_off() {
+            return upgrade(&self.raw);
+        }
+        // It waits for the other readers.
+        self.told.release();
+        self.told_surely(Flags::EXCLUSIVE, |_| None, upgrade)
+    }
+
+    unsafe fn try_upgrade(
+        &self,
+        guard: R::UpgradableGuard,
+    ) -> Result<R::ExclusiveGuard, R::UpgradableGuard> {
+        // SAFETY: the caller's promise.
+        let result = unsafe { self.raw.try_upgrade(guard) };
+        if result.is_ok() {
+            self.becomes(Flags::EXCLUSIVE);
+        }
+        result
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<R: RawRwLockUpgradeDowngrade> RawRwLockUpgradeDowngrade for Traced<R> {
+    #[inline]
+    unsafe fn downgrade_upgradable(&self, guard: R::UpgradableGuard) -> R::SharedGuard {
+        // SAFETY: the caller's promise.
+        unsafe { self.raw.downgrade_upgradable(guard) }
+    }
+
+    #[inline]
+    unsafe fn downgrade_to_upgradable(&self, guard: R::ExclusiveGuard) -> R::UpgradableGuard {
+        self.becomes(Flags::READ);
+        // SAFETY: the caller's promise.
+        unsafe { self.raw.downgrade_to_upgradable(guard) }
+    }
+}

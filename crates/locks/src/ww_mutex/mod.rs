@@ -1,0 +1,462 @@
+//! The wound/wait mutex (`kernel/locking/ww_mutex.h`): a mutex of which many are taken in any order, without
+//! deadlock.
+//!
+//! Each attempt to take some of them is an acquire context with a stamp. Of two contexts that would wait for each
+//! other, the younger is refused with [`Refused::Deadlock`]: it releases all it has, waits for the lock in question
+//! by [`RawWwMutex::lock_slow`], and begins again. The oldest is never refused, so somebody always gets on.
+//!
+//! ```text
+//!   owner    task | PICKUP 4 | HANDOFF 2 | WAITERS 1    (see owner.rs)
+//!   ctx      the context by which it is held, or 0; written by the owner
+//!   waiters  those with a context by age, the oldest first; those without anywhere in between, first come, first
+//!            served. Under the wait lock
+//! ```
+//!
+//! An owner writes its context after it has the lock, and a waiter looks at the context after it has said that it
+//! waits. One of them at least sees the other, and judges:
+//!
+//! ```text
+//!   owner                         waiter
+//!   ctx = mine                    owner |= WAITERS
+//!   fence A                       fence B
+//!   owner & WAITERS ?             ctx ?
+//! ```
+//!
+//! The context found in `ctx` is alive as long as the finder has the wait lock: its thread, to release the lock,
+//! has to take the wait lock after us, as WAITERS stands; a release before that is what fence B lets us see, along
+//! with the `ctx = 0` that came before.
+//!
+//! Differs from the kernel's as [`crate::mutex`] does. Besides, a first waiter that spins does not notice at once
+//! that an older one has come before it.
+
+mod ctx;
+
+use core::ptr;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+
+pub use ctx::{AcquireCtx, Algorithm, Class};
+
+use crate::osq::RawOsq;
+use crate::owner::{Owner, Waiting};
+use crate::platform::{Atomic, Platform, Task};
+use crate::sleeper::{Sleeper, Wake};
+use crate::wait_list::{List, Node};
+use crate::wait_lock::WaitLock;
+
+const NO_CTX: usize = 0;
+
+/// Why a lock was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// The context holds it already (-EALREADY).
+    Already,
+    /// An older context has it or waits for what this one has: release all, and begin again (-EDEADLK).
+    Deadlock,
+    /// The deadline has come (-ETIMEDOUT).
+    TimedOut,
+}
+
+struct Waiter<P: Platform> {
+    task: Task,
+    /// Null: none. Alive as long as its waiter is in the list.
+    ctx: *const AcquireCtx<P>,
+    /// Of a waiter without a context.
+    sleeper: Sleeper<P>,
+}
+
+// SAFETY: the context's fields are atomics or constant.
+unsafe impl<P: Platform> Sync for Waiter<P> {}
+
+impl<P: Platform> Waiter<P> {
+    fn ctx(&self) -> Option<&AcquireCtx<P>> {
+        // SAFETY: as the field says; waiters are only looked at in the list.
+        unsafe { self.ctx.as_ref() }
+    }
+}
+
+impl<P: Platform> Waiting<P> for Waiter<P> {
+    fn task(&self) -> Task {
+        self.task
+    }
+
+    fn sleeper(&self) -> &Sleeper<P> {
+        self.ctx().map_or(&self.sleeper, |ctx| &ctx.sleeper)
+    }
+}
+
+type Waiters<P> = List<Waiter<P>>;
+
+/// Whom to wake once the wait lock is released: one, as a rule.
+struct Wakes<P: Platform>(Option<Wake<P>>);
+
+impl<P: Platform> Wakes<P> {
+    const fn new() -> Self {
+        Self(None)
+    }
+
+    fn add(&mut self, wake: Wake<P>) {
+        if let Some(earlier) = self.0.replace(wake) {
+            earlier.send();
+        }
+    }
+
+    fn send(&mut self) {
+        if let Some(wake) = self.0.take() {
+            wake.send();
+        }
+    }
+}
+
+/// A wound/wait mutex. Not recursive, but a context that has it already is told so; who locks it unlocks it.
+pub struct RawWwMutex<P: Platform> {
+    owner: Owner<P>,
+    osq: RawOsq<P>,
+    ctx: P::Long,
+    waiters: WaitLock<P, Waiters<P>>,
+}
+
+impl<P: Platform> RawWwMutex<P> {
+    /// A free mutex.
+    pub fn new_in() -> Self {
+        Self {
+            owner: Owner::from_word(P::Long::new(0)),
+            osq: RawOsq::new_in(),
+            ctx: P::Long::new(NO_CTX),
+            waiters: WaitLock::new(List::new()),
+        }
+    }
+
+    /// Takes the lock by a context, or as a mutex if there is none, and waits for that as long as it takes.
+    ///
+    /// # Errors
+    /// [`Refused::Already`], [`Refused::Deadlock`].
+    ///
+    /// # Safety
+    /// The context is the calling thread's, it stays where it is until all is unlocked that it was used to lock, and
+    /// all contexts that this mutex is used with are of one class.
+    #[inline]
+    pub unsafe fn lock(&self, ctx: Option<&AcquireCtx<P>>) -> Result<(), Refused> {
+        // SAFETY: as our caller promises.
+        unsafe { self.lock_until(ctx, None) }
+    }
+
+    /// As [`RawWwMutex::lock`], or gives up when `deadline` (nanoseconds of [`Platform::now`]; none: never) has come.
+    ///
+    /// # Errors
+    /// [`Refused::Already`], [`Refused::Deadlock`], [`Refused::TimedOut`].
+    ///
+    /// # Safety
+    /// As of [`RawWwMutex::lock`].
+    #[inline]
+    pub unsafe fn lock_until(
+        &self,
+        ctx: Option<&AcquireCtx<P>>,
+        deadline: Option<u64>,
+    ) -> Result<(), Refused> {
+        if let Some(ctx) = ctx {
+            ctx.begin();
+        }
+        if self.owner.try_lock_fast() {
+            self.acquired(ctx);
+            return Ok(());
+        }
+        self.lock_contended(ctx, deadline)
+    }
+
+    /// Takes the lock that the context was refused, after it has released all others.
+    ///
+    /// # Safety
+    /// As of [`RawWwMutex::lock`]; the context holds nothing.
+    pub unsafe fn lock_slow(&self, ctx: &AcquireCtx<P>) {
+        debug_assert_eq!(ctx.acquired(), 0, "lock_slow is for a context that has released all");
+        // SAFETY: as our caller promises.
+        let taken = unsafe { self.lock(Some(ctx)) };
+        debug_assert!(taken.is_ok(), "who has nothing is refused nothing");
+    }
+
+    /// Takes the lock if nobody has it; also by a context that holds it already, it is refused.
+    ///
+    /// # Safety
+    /// As of [`RawWwMutex::lock`].
+    #[inline]
+    pub unsafe fn try_lock(&self, ctx: Option<&AcquireCtx<P>>) -> bool {
+        if let Some(ctx) = ctx {
+            ctx.begin();
+        }
+        let taken = self.owner.try_lock(P::current()).is_ok();
+        if taken {
+            self.acquired(ctx);
+        }
+        taken
+    }
+
+    /// What remains to be done by who has taken the lock without the wait lock (`ww_mutex_set_context_fastpath`).
+    #[inline]
+    fn acquired(&self, ctx: Option<&AcquireCtx<P>>) {
+        let Some(ctx) = ctx else { return };
+        self.set_ctx(ctx);
+        // A: pairs with B in `enqueue`.
+        P::fence(SeqCst);
+        if self.owner.has_waiters() {
+            self.judge(ctx);
+        }
+    }
+
+    fn set_ctx(&self, ctx: &AcquireCtx<P>) {
+        ctx.add();
+        // Release: pairs with the Acquire in `holder`, whose caller reads the context.
+        self.ctx.store(ptr::from_ref(ctx).expose_provenance(), Release);
+    }
+
+    #[cold]
+    fn judge(&self, ctx: &AcquireCtx<P>) {
+        let mut wakes = Wakes::new();
+        self.check_waiters(&self.waiters.lock(), ctx, &mut wakes);
+        wakes.send();
+    }
+
+    #[cold]
+    fn lock_contended(
+        &self,
+        ctx: Option<&AcquireCtx<P>>,
+        deadline: Option<u64>,
+    ) -> Result<(), Refused> {
+        let me = P::current();
+        // Relaxed: if it is ours, we have written it.
+        if ctx.is_some_and(|ctx| self.ctx.load(Relaxed) == ptr::from_ref(ctx).addr()) {
+            return Err(Refused::Already);
+        }
+        if self.spin(me, ctx) {
+            self.acquired(ctx);
+            return Ok(());
+        }
+        let mut wakes = Wakes::new();
+        let mut waiters = self.waiters.lock();
+        if self.owner.try_lock(me).is_ok() {
+            if let Some(ctx) = ctx {
+                self.check_waiters(&waiters, ctx, &mut wakes);
+                self.set_ctx(ctx);
+            }
+            drop(waiters);
+            wakes.send();
+            return Ok(());
+        }
+        let node = Node::new(Waiter {
+            task: me,
+            ctx: ctx.map_or(ptr::null(), ptr::from_ref),
+            sleeper: Sleeper::new(),
+        });
+        let is_first =
+            |waiters: &Waiters<P>| waiters.first().is_some_and(|it| ptr::eq(it.as_ptr(), &node));
+        // SAFETY: it stays where it is, and is removed below.
+        unsafe { self.enqueue(&waiters, &node, &mut wakes) }?;
+        let mut woken = false;
+        let mut expired = false;
+        let result = loop {
+            // From here on, who releases the lock, wounds us or is older tells us. Who has before is forgotten, but
+            // seen.
+            node.value.sleeper().arm();
+            let insist = woken && is_first(&waiters);
+            let attempt = match insist {
+                true => self.owner.try_lock_or_hand_off(me),
+                false => self.owner.try_lock(me),
+            };
+            if attempt.is_ok() {
+                break Ok(());
+            }
+            if self.must_yield(&waiters, &node) {
+                break Err(Refused::Deadlock);
+            }
+            if expired {
+                break Err(Refused::TimedOut);
+            }
+            drop(waiters);
+            wakes.send();
+            if insist && self.owner.spin(me, || self.may_spin(ctx)) {
+                waiters = self.waiters.lock();
+                break Ok(());
+            }
+            expired = !node.value.sleeper().sleep(deadline);
+            woken = true;
+            waiters = self.waiters.lock();
+        };
+        if let (Ok(()), Some(ctx)) = (result, ctx) {
+            // Who is first is older than all that wait. Who has overtaken one may have to be wounded by it.
+            if !ctx.is_wait_die() && !is_first(&waiters) {
+                self.check_waiters(&waiters, ctx, &mut wakes);
+            }
+            self.set_ctx(ctx);
+        }
+        // SAFETY: inserted above; only we remove it.
+        unsafe { waiters.remove(&node) };
+        if waiters.is_empty() {
+            self.owner.clear_flags();
+        }
+        drop(waiters);
+        wakes.send();
+        result
+    }
+
+    /// Optimistic spinning of who does not wait yet.
+    fn spin(&self, me: Task, ctx: Option<&AcquireCtx<P>>) -> bool {
+        // Not before a waiter whose context may be older.
+        let may_spin = || self.may_spin(ctx) && (ctx.is_none() || !self.owner.has_waiters());
+        if self.owner.task().is_some_and(|owner| !P::is_running(owner)) || !self.osq.lock() {
+            return false;
+        }
+        let taken = self.owner.spin(me, may_spin);
+        // SAFETY: locked above.
+        unsafe { self.osq.unlock() };
+        taken
+    }
+
+    /// Whether a context may wait without being judged: if it has nothing, or who has the lock has no context.
+    fn may_spin(&self, ctx: Option<&AcquireCtx<P>>) -> bool {
+        // Relaxed: a hint; judgement is under the wait lock.
+        ctx.is_none_or(|ctx| ctx.acquired() == 0 || self.ctx.load(Relaxed) == NO_CTX)
+    }
+
+    /// The context by which the lock is held, if any. Under the wait lock.
+    fn holder(&self) -> Option<&AcquireCtx<P>> {
+        // Acquire: pairs with the Release in `set_ctx`.
+        let ctx = ptr::with_exposed_provenance::<AcquireCtx<P>>(self.ctx.load(Acquire));
+        // SAFETY: alive, as the module's comment argues; its fields are atomics or constant.
+        unsafe { ctx.as_ref() }
+    }
+
+    /// Inserts a waiter where its age belongs.
+    ///
+    /// # Safety
+    /// As of [`List::insert_before`].
+    unsafe fn enqueue(
+        &self,
+        waiters: &Waiters<P>,
+        node: &Node<Waiter<P>>,
+        wakes: &mut Wakes<P>,
+    ) -> Result<(), Refused> {
+        let Some(ctx) = node.value.ctx() else {
+            // SAFETY: as our caller promises.
+            unsafe { waiters.push_back(node) };
+            self.owner.set_waiters();
+            return Ok(());
+        };
+        let mut place = None;
+        for (other, theirs) in with_ctx(waiters) {
+            if theirs.is_younger_than(ctx) {
+                place = place.or(Some(other));
+                self.die(other, ctx, wakes);
+            } else if ctx.is_wait_die() && ctx.acquired() != 0 {
+                // It would have to die as soon as the older one has the lock.
+                return Err(Refused::Deadlock);
+            }
+        }
+        // SAFETY: as our caller promises; the place is in the list.
+        unsafe { waiters.insert_before(node, place) };
+        self.owner.set_waiters();
+        // B: pairs with A in `acquired`; and with the Releases of the owner's word.
+        P::fence(SeqCst);
+        if let Some(holder) = self.holder() {
+            self.wound(holder, ctx, wakes);
+        }
+        Ok(())
+    }
+
+    /// Judges those who wait, for a context that has overtaken them.
+    fn check_waiters(&self, waiters: &Waiters<P>, ctx: &AcquireCtx<P>, wakes: &mut Wakes<P>) {
+        for (waiter, theirs) in with_ctx(waiters) {
+            // One is enough: the others are younger.
+            if self.die(waiter, ctx, wakes) || self.wound(ctx, theirs, wakes) {
+                break;
+            }
+        }
+    }
+
+    /// Wait-die: wakes a waiter that must not wait for `ctx`, to find that out itself. Whether the rule applies.
+    fn die(&self, waiter: &Node<Waiter<P>>, ctx: &AcquireCtx<P>, wakes: &mut Wakes<P>) -> bool {
+        if !ctx.is_wait_die() {
+            return false;
+        }
+        if waiter.value.ctx().is_some_and(|it| it.acquired() != 0 && it.is_younger_than(ctx)) {
+            // SAFETY: it is in the list, hence alive.
+            wakes.add(unsafe { Sleeper::tell(waiter.value.sleeper()) });
+        }
+        true
+    }
+
+    /// Wound-wait: wounds who has the lock if `waiter` is older and has something itself. Whether it did.
+    fn wound(&self, holder: &AcquireCtx<P>, waiter: &AcquireCtx<P>, wakes: &mut Wakes<P>) -> bool {
+        if waiter.is_wait_die() || waiter.acquired() == 0 || !holder.is_younger_than(waiter) {
+            return false;
+        }
+        // SAFETY: it holds the lock, and we have the wait lock.
+        wakes.add(unsafe { holder.wound() });
+        true
+    }
+
+    /// Whether a waiter has to give up what it has.
+    fn must_yield(&self, waiters: &Waiters<P>, node: &Node<Waiter<P>>) -> bool {
+        let Some(ctx) = node.value.ctx().filter(|ctx| ctx.acquired() != 0) else { return false };
+        if !ctx.is_wait_die() {
+            return ctx.is_wounded();
+        }
+        self.holder().is_some_and(|holder| ctx.is_younger_than(holder))
+            // Those before it are older.
+            || with_ctx(waiters).next().is_some_and(|(first, _)| !ptr::eq(first, node))
+    }
+
+    /// Releases the lock.
+    ///
+    /// # Safety
+    /// The calling thread holds it; if by a context, that is where it was.
+    #[inline]
+    pub unsafe fn unlock(&self) {
+        // Relaxed, twice: ours as long as we have the lock, whose release follows.
+        let ctx = ptr::with_exposed_provenance::<AcquireCtx<P>>(self.ctx.load(Relaxed));
+        // SAFETY: alive until all its locks are released.
+        if let Some(ctx) = unsafe { ctx.as_ref() } {
+            ctx.remove();
+            self.ctx.store(NO_CTX, Relaxed);
+        }
+        if !self.owner.unlock_fast() {
+            self.owner.unlock_slow(&self.waiters);
+        }
+    }
+
+    /// Whether anyone holds it now.
+    pub fn is_locked(&self) -> bool {
+        self.owner.task().is_some()
+    }
+
+    /// Whether the calling thread holds it.
+    pub fn is_owned(&self) -> bool {
+        self.owner.task() == Some(P::current())
+    }
+}
+
+/// The waiters that have a context, the oldest first.
+fn with_ctx<P: Platform>(
+    waiters: &Waiters<P>,
+) -> impl Iterator<Item = (&Node<Waiter<P>>, &AcquireCtx<P>)> {
+    waiters.iter().filter_map(|node| Some((node, node.value.ctx()?)))
+}
+
+#[cfg(feature = "std")]
+impl RawWwMutex<crate::platform::linux::Linux> {
+    /// A free mutex, for statics.
+    pub const fn new() -> Self {
+        use core::sync::atomic::{AtomicU32, AtomicUsize};
+        Self {
+            owner: Owner::from_word(AtomicUsize::new(0)),
+            osq: RawOsq::new(),
+            ctx: AtomicUsize::new(NO_CTX),
+            waiters: WaitLock::from_word(AtomicU32::new(0), List::new()),
+        }
+    }
+}
+
+#[cfg(feature = "std")]
+impl Default for RawWwMutex<crate::platform::linux::Linux> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

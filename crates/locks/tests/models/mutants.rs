@@ -1,0 +1,155 @@
+//! The models' own test: each ordering weakened, each fence and each wake left out, one at a time. Every such
+//! mutant must fail some model of its lock, or stand in `redundant.txt` with the reason why it cannot.
+//!
+//! Mutants run in processes of their own: a failed model may leave anything behind.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use crate::mutant::Mutant;
+
+/// How long a mutant's model may take. A fault that turns the end of a model into endless interleavings is
+/// noticed, too.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// The names of all models: all tests of this program but this file's.
+fn models() -> Vec<String> {
+    let output = command().arg("--list").output().expect("this program runs");
+    let text = String::from_utf8(output.stdout).expect("names");
+    let names = text.lines().filter_map(|line| line.strip_suffix(": test"));
+    names.filter(|name| !name.starts_with("mutants::")).map(str::to_owned).collect()
+}
+
+fn command() -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+        .env_remove("LOCKWRIGHT_MUTANTS")
+        .env_remove("LOCKWRIGHT_MUTANT")
+        .env("RUST_BACKTRACE", "0");
+    command
+}
+
+/// Whether the model still holds with the variable set.
+fn holds(model: &str, variable: &str, value: &Path) -> bool {
+    let mut child = command()
+        .args([model, "--exact"])
+        .env(variable, value)
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("this program runs");
+    let begin = Instant::now();
+    loop {
+        match child.try_wait().expect("our child") {
+            Some(status) => return status.success(),
+            None if begin.elapsed() > LIMIT => {
+                child.kill().expect("our child");
+                child.wait().expect("our child");
+                return false;
+            }
+            None => std::thread::sleep(Duration::from_millis(2)),
+        }
+    }
+}
+
+/// By mutant, the models that come through its place.
+fn faults(models: &[String]) -> BTreeMap<String, Vec<String>> {
+    let place = tempfile();
+    let mut faults = BTreeMap::<String, Vec<String>>::new();
+    for model in models {
+        let _ = std::fs::remove_file(&place);
+        assert!(holds(model, "LOCKWRIGHT_MUTANTS", &place), "{model} fails without any fault");
+        let text = std::fs::read_to_string(&place).unwrap_or_default();
+        for line in text.lines() {
+            faults.entry(line.to_owned()).or_default().push(model.clone());
+        }
+    }
+    let _ = std::fs::remove_file(&place);
+    faults
+}
+
+fn tempfile() -> PathBuf {
+    std::env::temp_dir().join(format!("lockwright-mutants-{}", std::process::id()))
+}
+
+/// A mutant as `redundant.txt` has it: file, fault and the text of its line, which outlive other lines' changes.
+fn described(mutant: &Mutant) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = std::fs::read_to_string(root.join(&mutant.file))
+        .unwrap_or_else(|error| panic!("{}: {error}", mutant.file));
+    let line = text.lines().nth(mutant.line as usize - 1).expect("a line of the file");
+    let file = Path::new(&mutant.file).file_name().expect("a file").display();
+    format!("{file} {}: {}", mutant.fault, line.trim())
+}
+
+/// The mutants of `redundant.txt`: lines `FILE FAULT: SOURCE LINE`, each followed by its reason, indented.
+fn redundant() -> BTreeSet<String> {
+    let lines = include_str!("redundant.txt").lines();
+    let mut found = BTreeSet::new();
+    let mut unproved = None;
+    for line in lines.filter(|line| !line.starts_with('#') && !line.trim().is_empty()) {
+        if line.starts_with(' ') {
+            unproved = None;
+        } else {
+            assert!(unproved.is_none(), "no reason is given for: {unproved:?}");
+            unproved = Some(line);
+            found.insert(line.to_owned());
+        }
+    }
+    assert!(unproved.is_none(), "no reason is given for: {unproved:?}");
+    found
+}
+
+#[test]
+#[ignore = "takes minutes: cargo xtask test mutants"]
+fn every_mutant_dies() {
+    let only = std::env::var("LOCKWRIGHT_MUTANTS_OF").unwrap_or_default();
+    let models: Vec<_> = models().into_iter().filter(|model| model.starts_with(&only)).collect();
+    let faults = faults(&models);
+    assert!(!faults.is_empty(), "no operation of any lock was seen");
+    let work = Mutex::new(faults.iter());
+    let survivors = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let Some((fault, models)) = work.lock().unwrap().next() else { return };
+                    let killer = models
+                        .iter()
+                        .find(|model| !holds(model, "LOCKWRIGHT_MUTANT", Path::new(fault)));
+                    match killer {
+                        Some(model) => println!("{fault}: dies in {model}"),
+                        None => survivors
+                            .lock()
+                            .unwrap()
+                            .push(fault.parse::<Mutant>().expect("our own text")),
+                    }
+                }
+            });
+        }
+    });
+    let survivors: BTreeMap<_, _> = survivors
+        .into_inner()
+        .unwrap()
+        .iter()
+        .map(|mutant| (described(mutant), mutant.to_string()))
+        .collect();
+    let redundant = redundant();
+    let unexplained: Vec<_> =
+        survivors.iter().filter(|(line, _)| !redundant.contains(*line)).collect();
+    let dead: Vec<_> = redundant.iter().filter(|line| !survivors.contains_key(*line)).collect();
+    println!(
+        "{} mutants, {} survive, {} of them proved redundant",
+        faults.len(),
+        survivors.len(),
+        redundant.len()
+    );
+    assert!(unexplained.is_empty(), "survive, and nothing says why they may: {unexplained:#?}");
+    assert!(
+        !only.is_empty() || dead.is_empty(),
+        "said to be redundant, but die or are gone: {dead:#?}"
+    );
+}

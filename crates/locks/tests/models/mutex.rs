@@ -1,0 +1,100 @@
+use std::sync::Arc;
+
+use lockwright::mutex::RawMutex;
+use loom::thread;
+
+use crate::exclusion::{self, Counter, Exclusive, exclusive_models};
+use crate::world::{self, Loom};
+
+exclusive_models!(RawMutex<Loom>);
+
+#[test]
+fn two_sleepers_exclude_each_other() {
+    world::with_patience(0, || exclusion::excludes::<RawMutex<Loom>>(2, 2, Some(3)));
+}
+
+#[test]
+fn three_sleepers_exclude_each_other() {
+    world::with_patience(0, || exclusion::excludes::<RawMutex<Loom>>(3, 1, Some(2)));
+}
+
+/// Who has been woken in vain asks for a hand-off, and spins until it has been given the lock.
+#[test]
+fn a_spinner_picks_up_what_is_handed_to_it() {
+    world::check(Some(3), || {
+        // The first time, who waits sleeps at once.
+        world::set_running(false);
+        let shared = Arc::new((RawMutex::<Loom>::new_in(), Counter::default()));
+        let other = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || shared.0.locked(|| shared.1.increment()))
+        };
+        shared.0.locked(|| shared.1.increment());
+        world::set_running(true);
+        shared.0.locked(|| shared.1.increment());
+        other.join().unwrap();
+    });
+}
+
+/// A count of references in the object that the mutex lies in.
+#[test]
+fn who_unlocks_last_may_free_it() {
+    for patience in [0, 2] {
+        world::with_patience(patience, || {
+            world::check(Some(3), || {
+                let shared =
+                    &*Box::leak(Box::new((RawMutex::<Loom>::new_in(), Counter::default())));
+                let leave = || {
+                    shared.0.lock();
+                    shared.1.increment();
+                    let last = shared.1.read() == 2;
+                    // SAFETY: held.
+                    unsafe { shared.0.unlock() };
+                    if last {
+                        world::free(&shared.0);
+                    }
+                };
+                let other = thread::spawn(leave);
+                leave();
+                other.join().unwrap();
+            });
+        });
+    }
+}
+
+/// Whether the deadline comes before or after the wake, the lock is had alone and is free in the end.
+fn a_deadline_races(rounds: usize) {
+    world::check(Some(3), move || {
+        let shared = Arc::new((RawMutex::<Loom>::new_in(), Counter::default()));
+        let other = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                (0..rounds).for_each(|_| shared.0.locked(|| shared.1.increment()));
+            })
+        };
+        if shared.0.lock_until(Some(0)) || shared.0.lock_until(Some(0)) {
+            assert!(shared.0.is_owned());
+            shared.1.increment();
+            // SAFETY: held.
+            unsafe { shared.0.unlock() };
+        }
+        other.join().unwrap();
+        assert!(!shared.0.is_locked() && shared.0.try_lock());
+    });
+}
+
+#[test]
+fn a_deadline_races_with_unlock() {
+    world::with_patience(0, || a_deadline_races(1));
+}
+
+/// The second unlock may find that it has to hand off, and that who asked for it has given up.
+#[test]
+fn a_deadline_races_with_handoff() {
+    world::with_patience(0, || a_deadline_races(2));
+}
+
+#[test]
+fn a_deadline_races_with_spinning() {
+    a_deadline_races(2);
+}

@@ -1,0 +1,81 @@
+use std::sync::Arc;
+
+use lockwright::rtmutex::{Error, RawRtMutex};
+use loom::thread;
+
+use crate::exclusion::{Exclusive, exclusive_models};
+use crate::world::{self, Loom};
+
+exclusive_models!(RawRtMutex<Loom>);
+
+/// A deadline takes nothing from the lock: it is free afterwards.
+#[test]
+fn a_deadline_races_with_unlock() {
+    world::check(Some(3), || {
+        let lock = Arc::new(RawRtMutex::<Loom>::new_in());
+        let other = {
+            let lock = Arc::clone(&lock);
+            thread::spawn(move || lock.locked(|| ()))
+        };
+        match lock.lock_until(Some(0)) {
+            // SAFETY: held.
+            Ok(()) => unsafe { lock.unlock() },
+            Err(error) => assert_eq!(error, Error::TimedOut),
+        }
+        other.join().unwrap();
+        assert!(lock.try_lock());
+    });
+}
+
+/// Of two tasks that take two locks in opposite orders, none waits for ever. Both may be told: each comes last in
+/// the other's eyes.
+#[test]
+fn abba_ends() {
+    world::check(Some(3), || {
+        let locks = Arc::new([RawRtMutex::<Loom>::new_in(), RawRtMutex::new_in()]);
+        let both = |first: &RawRtMutex<Loom>, second: &RawRtMutex<Loom>| {
+            first.lock();
+            // SAFETY: held, the second if there was no error.
+            unsafe {
+                if second.lock_checked().is_ok() {
+                    second.unlock();
+                }
+                first.unlock();
+            }
+        };
+        let other = {
+            let locks = Arc::clone(&locks);
+            thread::spawn(move || both(&locks[0], &locks[1]))
+        };
+        both(&locks[1], &locks[0]);
+        other.join().unwrap();
+        assert!(locks.iter().all(RawRtMutex::try_lock));
+    });
+}
+
+/// A lock without an owner, whose first waiter has been woken: another is boosted to the front, and must be woken
+/// too.
+#[test]
+fn a_boost_comes_while_the_lock_has_no_owner() {
+    let model = || {
+        let locks = Arc::new([RawRtMutex::<Loom>::new_in(), RawRtMutex::new_in()]);
+        let act = |priority, act: fn(&[RawRtMutex<Loom>; 2])| {
+            let locks = Arc::clone(&locks);
+            thread::spawn(move || {
+                world::set_priority(priority);
+                act(&locks);
+            })
+        };
+        world::set_priority(9);
+        locks[0].lock();
+        let others = [
+            act(1, |[contended, own]| own.locked(|| contended.locked(|| ()))),
+            act(5, |[contended, _]| contended.locked(|| ())),
+        ];
+        // SAFETY: held.
+        unsafe { locks[0].unlock() };
+        locks[1].locked(|| ());
+        others.into_iter().for_each(|other| other.join().unwrap());
+    };
+    world::with_patience(0, || world::check(Some(2), model));
+}

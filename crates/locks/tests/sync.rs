@@ -1,0 +1,184 @@
+//! The locks of `lockwright::sync` do what those of `std::sync` do: each story is told of both.
+
+macro_rules! stories {
+    ($world:ident, $($sync:tt)*) => {
+        mod $world {
+            use std::panic::{AssertUnwindSafe, catch_unwind};
+            use std::thread;
+            use std::time::Duration;
+
+            use $($sync)*::atomic::{AtomicUsize, Ordering::Relaxed};
+            use $($sync)*::{Arc, Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, RwLockWriteGuard, TryLockError};
+
+            fn panics(f: impl FnOnce()) {
+                assert!(catch_unwind(AssertUnwindSafe(f)).is_err());
+            }
+
+            #[test]
+            fn a_mutex_excludes() {
+                static SUM: Mutex<u32> = Mutex::new(0);
+                thread::scope(|scope| {
+                    for _ in 0..4 {
+                        scope.spawn(|| (0..1000).for_each(|_| *SUM.lock().unwrap() += 1));
+                    }
+                });
+                assert_eq!(*SUM.lock().unwrap(), 4000);
+                let guard = SUM.lock().unwrap();
+                assert!(matches!(SUM.try_lock(), Err(TryLockError::WouldBlock)));
+                drop(guard);
+                assert!(SUM.try_lock().is_ok());
+            }
+
+            #[test]
+            fn a_mutex_is_poisoned_by_a_panic_that_changed_it_only() {
+                let mutex = Mutex::new(1);
+                panics(|| {
+                    let _guard = mutex.lock().unwrap();
+                    panic!("with the mutex locked");
+                });
+                assert!(mutex.is_poisoned());
+                assert_eq!(*mutex.lock().unwrap_err().into_inner(), 1);
+                assert!(matches!(mutex.try_lock(), Err(TryLockError::Poisoned(_))));
+                assert_eq!(format!("{mutex:?}"), "Mutex { data: 1, poisoned: true, .. }");
+                mutex.clear_poison();
+                assert_eq!(format!("{:?}", mutex.lock().unwrap()), "1");
+                struct Late<'a>(&'a Mutex<i32>);
+                impl Drop for Late<'_> {
+                    fn drop(&mut self) {
+                        *self.0.lock().unwrap() += 1;
+                    }
+                }
+                panics(|| {
+                    let _late = Late(&mutex);
+                    panic!("before the mutex is locked");
+                });
+                assert!(!mutex.is_poisoned());
+                assert_eq!(mutex.into_inner().unwrap(), 2);
+            }
+
+            #[test]
+            fn a_mutex_guards_what_has_no_size() {
+                let shared: Arc<Mutex<dyn Fn(u32) -> u32 + Send>> = Arc::new(Mutex::new(|n| n + 1));
+                assert_eq!(shared.lock().unwrap()(1), 2);
+            }
+
+            #[test]
+            fn an_rwlock_lets_readers_in_together() {
+                let lock = RwLock::new(1);
+                let mut guard = lock.write().unwrap();
+                *guard = 2;
+                assert!(matches!(lock.try_read(), Err(TryLockError::WouldBlock)));
+                assert!(matches!(lock.try_write(), Err(TryLockError::WouldBlock)));
+                let guard = RwLockWriteGuard::downgrade(guard);
+                assert_eq!((*guard, *lock.try_read().unwrap()), (2, 2));
+                assert!(lock.try_write().is_err());
+                drop(guard);
+                panics(|| {
+                    let _guard = lock.read().unwrap();
+                    panic!("as a reader");
+                });
+                assert!(!lock.is_poisoned());
+                panics(|| {
+                    let _guard = lock.write().unwrap();
+                    panic!("as a writer");
+                });
+                assert!(lock.is_poisoned() && lock.read().is_err());
+                assert_eq!(format!("{lock:?}"), "RwLock { data: 2, poisoned: true, .. }");
+                lock.clear_poison();
+                assert_eq!(lock.into_inner().unwrap(), 2);
+            }
+
+            #[test]
+            fn a_condvar_wakes_who_waits() {
+                let shared = Arc::new((Mutex::new(0), Condvar::new()));
+                let other = Arc::clone(&shared);
+                let waiter = thread::spawn(move || {
+                    let guard = other.0.lock().unwrap();
+                    *other.1.wait_while(guard, |n| *n < 3).unwrap()
+                });
+                for _ in 0..3 {
+                    *shared.0.lock().unwrap() += 1;
+                    shared.1.notify_all();
+                }
+                assert_eq!(waiter.join().unwrap(), 3);
+            }
+
+            #[test]
+            fn a_condvar_gives_up_in_time() {
+                let (mutex, condvar) = (Mutex::new(()), Condvar::new());
+                let brief = Duration::from_millis(10);
+                let guard = mutex.lock().unwrap();
+                let (guard, result) = condvar.wait_timeout_while(guard, brief, |()| true).unwrap();
+                assert!(result.timed_out());
+                let (_guard, result) = condvar.wait_timeout_while(guard, brief, |()| false).unwrap();
+                assert!(!result.timed_out());
+            }
+
+            #[test]
+            fn a_once_runs_once_and_is_poisoned_by_a_panic() {
+                let (once, runs) = (Once::new(), AtomicUsize::new(0));
+                panics(|| once.call_once(|| panic!("the first")));
+                panics(|| once.call_once(|| unreachable!()));
+                assert!(!once.is_completed());
+                once.call_once_force(|state| assert!(state.is_poisoned()));
+                thread::scope(|scope| {
+                    for _ in 0..4 {
+                        scope.spawn(|| once.call_once(|| _ = runs.fetch_add(1, Relaxed)));
+                    }
+                });
+                assert!(once.is_completed());
+                assert_eq!(runs.load(Relaxed), 0);
+            }
+
+            #[test]
+            fn a_once_lock_has_one_value_and_drops_it() {
+                let value = Arc::new(());
+                let lock = OnceLock::new();
+                assert!(lock.get().is_none());
+                panics(|| _ = lock.get_or_init(|| panic!("no value")));
+                thread::scope(|scope| {
+                    for _ in 0..4 {
+                        scope.spawn(|| lock.get_or_init(|| Arc::clone(&value)));
+                    }
+                });
+                assert_eq!(Arc::strong_count(&value), 2);
+                assert!(lock.set(Arc::new(())).is_err());
+                drop(lock);
+                assert_eq!(Arc::strong_count(&value), 1);
+            }
+
+            #[test]
+            fn a_lazy_lock_makes_its_value_when_it_is_asked_for() {
+                static MADE: AtomicUsize = AtomicUsize::new(0);
+                static LAZY: LazyLock<usize> = LazyLock::new(|| MADE.fetch_add(1, Relaxed) + 7);
+                assert_eq!(MADE.load(Relaxed), 0);
+                assert_eq!((*LAZY, *LAZY, MADE.load(Relaxed)), (7, 7, 1));
+                let broken: LazyLock<u32> = LazyLock::new(|| panic!("no value"));
+                panics(|| _ = *broken);
+                panics(|| _ = *broken);
+            }
+
+            #[test]
+            fn a_barrier_has_one_leader_a_round() {
+                let (barrier, leaders) = (Barrier::new(3), AtomicUsize::new(0));
+                thread::scope(|scope| {
+                    for _ in 0..3 {
+                        scope.spawn(|| {
+                            for round in 1..=50 {
+                                if barrier.wait().is_leader() {
+                                    leaders.fetch_add(1, Relaxed);
+                                }
+                                barrier.wait();
+                                assert_eq!(leaders.load(Relaxed), round);
+                                barrier.wait();
+                            }
+                        });
+                    }
+                });
+            }
+        }
+    };
+}
+
+stories!(ours, lockwright::sync);
+stories!(std, std::sync);
