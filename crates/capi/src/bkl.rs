@@ -1,0 +1,115 @@
+//! The big kernel lock, over a mutex.
+
+use core::ffi::{c_int, c_void};
+
+use locks::annotate::Flags;
+use locks::bkl::RawBkl;
+use locks::mutex::RawMutex;
+use locks::platform::linux::Linux;
+
+use crate::holds::holds;
+use crate::result::done_or;
+use crate::tool;
+
+/// A big kernel lock: recursive, and given away at sleeps. There can be several.
+#[repr(C)]
+pub struct lw_bkl_t {
+    /// The lock's own.
+    pub opaque: [usize; 7],
+}
+
+holds!(lw_bkl_t: RawBkl<Linux, RawMutex<Linux>>);
+
+/// Makes a free lock of any memory. Not needed where `LW_BKL_INIT` or zeros are. Returns 0.
+///
+/// # Safety
+/// Memory for a lock, which nobody uses as one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_bkl_init(lock: *mut lw_bkl_t) -> c_int {
+    // SAFETY: as our caller promises; a zeroed lock is a free one.
+    unsafe { lock.write_bytes(0, 1) };
+    tool::begin(lock);
+    0
+}
+
+/// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+///
+/// # Safety
+/// A lock that nobody holds or waits for, and nobody uses from here on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_bkl_destroy(lock: *mut lw_bkl_t) -> c_int {
+    tool::end(lock);
+    0
+}
+
+/// Waits for the lock and takes it, once more if this thread has it. Returns 0.
+///
+/// # Safety
+/// A lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_bkl_lock(lock: *mut lw_bkl_t) -> c_int {
+    // SAFETY: as our caller promises.
+    let raw = unsafe { lw_bkl_t::lock(lock) };
+    let wait = || {
+        raw.lock();
+        true
+    };
+    tool::lock(lock, Flags::RECURSIVE, || raw.try_lock(), wait);
+    0
+}
+
+/// Takes the lock if that needs no waiting, once more if this thread has it. Returns 0, or EBUSY.
+///
+/// # Safety
+/// A lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_bkl_trylock(lock: *mut lw_bkl_t) -> c_int {
+    // SAFETY: as our caller promises.
+    let raw = unsafe { lw_bkl_t::lock(lock) };
+    done_or(libc::EBUSY, tool::try_lock(lock, Flags::RECURSIVE, || raw.try_lock()))
+}
+
+/// Releases the lock, once. Returns 0.
+///
+/// # Safety
+/// A lock that this thread holds.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_bkl_unlock(lock: *mut lw_bkl_t) -> c_int {
+    tool::release(lock);
+    // SAFETY: as our caller promises.
+    unsafe { lw_bkl_t::lock(lock).unlock() };
+    0
+}
+
+/// Sleeps: calls `sleep` with `argument`, without the lock if this thread has it, and has it again afterwards
+/// as deep as before. Returns 0.
+///
+/// # Safety
+/// A lock; a function that returns.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_bkl_schedule(
+    lock: *mut lw_bkl_t,
+    sleep: unsafe extern "C" fn(argument: *mut c_void),
+    argument: *mut c_void,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    let raw = unsafe { lw_bkl_t::lock(lock) };
+    let times = raw.depth().map_or(0, |depth| depth + 1);
+    tool::give_up(lock, Flags::RECURSIVE, times, || {
+        // SAFETY: as our caller promises.
+        raw.schedule(|| unsafe { sleep(argument) });
+        true
+    });
+    0
+}
+
+/// How often this thread has taken the lock and not yet released it.
+///
+/// # Safety
+/// A lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_bkl_depth(lock: *mut lw_bkl_t) -> c_int {
+    // SAFETY: as our caller promises.
+    let depth = unsafe { lw_bkl_t::lock(lock) }.depth();
+    depth.map_or(0, |depth| depth as c_int + 1)
+}

@@ -1,0 +1,26 @@
+//! C types and the locks that lie in them.
+
+/// States that the C type holds the lock: they are of one size and alignment, which are part of the ABI.
+macro_rules! holds {
+    ($c:ty: $lock:ty) => {
+        const _: () = assert!(
+            size_of::<$c>() == size_of::<$lock>() && align_of::<$c>() == align_of::<$lock>(),
+            "the C type's size and alignment are not its lock's: change the type, and the soname in build.rs"
+        );
+
+        impl $c {
+            /// The lock in it.
+            ///
+            /// # Safety
+            /// It is there, zeroed or in use, and stays for `'a`.
+            #[inline(always)]
+            pub(crate) unsafe fn lock<'a>(this: *mut Self) -> &'a $lock {
+                // SAFETY: as our caller promises; the sizes are the same, and a lock is valid if zeroed, which
+                // tests/clients.rs holds it to.
+                unsafe { &*this.cast() }
+            }
+        }
+    };
+}
+
+pub(crate) use holds;

@@ -1,0 +1,103 @@
+//! The mutex.
+
+use core::ffi::c_int;
+
+use libc::timespec;
+use locks::annotate::Flags;
+use locks::mutex::RawMutex;
+use locks::platform::linux::Linux;
+
+use crate::holds::holds;
+use crate::result::{deadline, done_or};
+use crate::tool;
+
+/// A mutex: sleeps, and spins instead as long as its owner runs; nobody starves. Not recursive; who locks it
+/// unlocks it. Who has unlocked it last may free it.
+#[repr(C)]
+pub struct lw_mutex_t {
+    /// The lock's own.
+    pub opaque: [usize; 5],
+}
+
+holds!(lw_mutex_t: RawMutex<Linux>);
+
+/// Makes a free lock of any memory. Not needed where `LW_MUTEX_INIT` or zeros are. Returns 0.
+///
+/// # Safety
+/// Memory for a lock, which nobody uses as one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_mutex_init(lock: *mut lw_mutex_t) -> c_int {
+    // SAFETY: as our caller promises; a zeroed lock is a free one.
+    unsafe { lock.write_bytes(0, 1) };
+    tool::begin(lock);
+    0
+}
+
+/// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+///
+/// # Safety
+/// A lock that nobody holds or waits for, and nobody uses from here on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_mutex_destroy(lock: *mut lw_mutex_t) -> c_int {
+    tool::end(lock);
+    0
+}
+
+/// Waits for the lock and takes it. Returns 0.
+///
+/// # Safety
+/// A lock, which this thread does not hold.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_mutex_lock(lock: *mut lw_mutex_t) -> c_int {
+    // SAFETY: as our caller promises.
+    let raw = unsafe { lw_mutex_t::lock(lock) };
+    let wait = || {
+        raw.lock();
+        true
+    };
+    tool::lock(lock, Flags::EXCLUSIVE, || raw.try_lock(), wait);
+    0
+}
+
+/// Takes the lock if it is free. Returns 0, or EBUSY.
+///
+/// # Safety
+/// A lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_mutex_trylock(lock: *mut lw_mutex_t) -> c_int {
+    // SAFETY: as our caller promises.
+    let raw = unsafe { lw_mutex_t::lock(lock) };
+    done_or(libc::EBUSY, tool::try_lock(lock, Flags::EXCLUSIVE, || raw.try_lock()))
+}
+
+/// Takes the lock, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if that has
+/// come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+///
+/// # Safety
+/// A lock, which this thread does not hold; a time or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_mutex_timedlock(
+    lock: *mut lw_mutex_t,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    let (raw, deadline) = unsafe { (lw_mutex_t::lock(lock), deadline(until)) };
+    let deadline = match deadline {
+        Ok(deadline) => deadline,
+        Err(error) => return error,
+    };
+    let wait = || raw.lock_until(deadline);
+    done_or(libc::ETIMEDOUT, tool::lock(lock, Flags::TIMED, || raw.try_lock(), wait))
+}
+
+/// Releases the lock. Returns 0.
+///
+/// # Safety
+/// A lock that this thread holds.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_mutex_unlock(lock: *mut lw_mutex_t) -> c_int {
+    tool::release(lock);
+    // SAFETY: as our caller promises.
+    unsafe { lw_mutex_t::lock(lock).unlock() };
+    0
+}

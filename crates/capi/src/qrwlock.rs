@@ -1,0 +1,120 @@
+//! The queued reader-writer spinlock.
+
+use core::ffi::c_int;
+
+use locks::annotate::Flags;
+use locks::platform::linux::Linux;
+use locks::qrwlock::RawQrwLock;
+
+use crate::holds::holds;
+use crate::result::done_or;
+use crate::tool;
+
+/// A queued reader-writer spinlock: many readers or one writer; first come, first served; spins. Not recursive.
+#[repr(C)]
+pub struct lw_qrwlock_t {
+    /// The lock's own.
+    pub opaque: [u32; 2],
+}
+
+holds!(lw_qrwlock_t: RawQrwLock<Linux>);
+
+/// Makes a free lock of any memory. Not needed where `LW_QRWLOCK_INIT` or zeros are. Returns 0.
+///
+/// # Safety
+/// Memory for a lock, which nobody uses as one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_qrwlock_init(lock: *mut lw_qrwlock_t) -> c_int {
+    // SAFETY: as our caller promises; a zeroed lock is a free one.
+    unsafe { lock.write_bytes(0, 1) };
+    tool::begin(lock);
+    0
+}
+
+/// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+///
+/// # Safety
+/// A lock that nobody holds or waits for, and nobody uses from here on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_qrwlock_destroy(lock: *mut lw_qrwlock_t) -> c_int {
+    tool::end(lock);
+    0
+}
+
+/// Waits for the lock and takes it to read, with other readers. Returns 0.
+///
+/// # Safety
+/// A lock, which this thread does not hold.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_qrwlock_read_lock(lock: *mut lw_qrwlock_t) -> c_int {
+    // SAFETY: as our caller promises.
+    let raw = unsafe { lw_qrwlock_t::lock(lock) };
+    let wait = || {
+        raw.read_lock();
+        true
+    };
+    tool::lock(lock, Flags::READ, || raw.try_read_lock(), wait);
+    0
+}
+
+/// Takes the lock to read, with other readers, if that needs no waiting. Returns 0, or EBUSY.
+///
+/// # Safety
+/// A lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_qrwlock_read_trylock(lock: *mut lw_qrwlock_t) -> c_int {
+    // SAFETY: as our caller promises.
+    let raw = unsafe { lw_qrwlock_t::lock(lock) };
+    done_or(libc::EBUSY, tool::try_lock(lock, Flags::READ, || raw.try_read_lock()))
+}
+
+/// Releases the lock. Returns 0.
+///
+/// # Safety
+/// A lock that this thread reads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_qrwlock_read_unlock(lock: *mut lw_qrwlock_t) -> c_int {
+    tool::release(lock);
+    // SAFETY: as our caller promises.
+    unsafe { lw_qrwlock_t::lock(lock).read_unlock() };
+    0
+}
+
+/// Waits for the lock and takes it to write, alone. Returns 0.
+///
+/// # Safety
+/// A lock, which this thread does not hold.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_qrwlock_write_lock(lock: *mut lw_qrwlock_t) -> c_int {
+    // SAFETY: as our caller promises.
+    let raw = unsafe { lw_qrwlock_t::lock(lock) };
+    let wait = || {
+        raw.write_lock();
+        true
+    };
+    tool::lock(lock, Flags::EXCLUSIVE, || raw.try_write_lock(), wait);
+    0
+}
+
+/// Takes the lock to write, alone, if that needs no waiting. Returns 0, or EBUSY.
+///
+/// # Safety
+/// A lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_qrwlock_write_trylock(lock: *mut lw_qrwlock_t) -> c_int {
+    // SAFETY: as our caller promises.
+    let raw = unsafe { lw_qrwlock_t::lock(lock) };
+    done_or(libc::EBUSY, tool::try_lock(lock, Flags::EXCLUSIVE, || raw.try_write_lock()))
+}
+
+/// Releases the lock. Returns 0.
+///
+/// # Safety
+/// A lock that this thread writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_qrwlock_write_unlock(lock: *mut lw_qrwlock_t) -> c_int {
+    tool::release(lock);
+    // SAFETY: as our caller promises.
+    unsafe { lw_qrwlock_t::lock(lock).write_unlock() };
+    0
+}

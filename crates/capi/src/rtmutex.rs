@@ -1,0 +1,115 @@
+//! The mutex with priority inheritance.
+
+use core::ffi::c_int;
+
+use libc::timespec;
+use locks::annotate::Flags;
+use locks::platform::linux::Linux;
+use locks::rtmutex::{Error, RawRtMutex};
+
+use crate::holds::holds;
+use crate::result::{deadline, done_or};
+use crate::tool;
+
+/// A mutex with priority inheritance, which knows its deadlocks. Not recursive; who locks it unlocks it.
+#[repr(C)]
+pub struct lw_rtmutex_t {
+    /// The lock's own.
+    pub opaque: [usize; 4],
+}
+
+holds!(lw_rtmutex_t: RawRtMutex<Linux>);
+
+/// Makes a free lock of any memory. Not needed where `LW_RTMUTEX_INIT` or zeros are. Returns 0.
+///
+/// # Safety
+/// Memory for a lock, which nobody uses as one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_rtmutex_init(lock: *mut lw_rtmutex_t) -> c_int {
+    // SAFETY: as our caller promises; a zeroed lock is a free one.
+    unsafe { lock.write_bytes(0, 1) };
+    tool::begin(lock);
+    0
+}
+
+/// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+///
+/// # Safety
+/// A lock that nobody holds or waits for, and nobody uses from here on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_rtmutex_destroy(lock: *mut lw_rtmutex_t) -> c_int {
+    tool::end(lock);
+    0
+}
+
+/// Waits for the lock and takes it. Returns 0; EDEADLK, if that were to wait for oneself, along a chain of
+/// owners that wait for each other's locks.
+///
+/// # Safety
+/// A lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_rtmutex_lock(lock: *mut lw_rtmutex_t) -> c_int {
+    // SAFETY: as our caller promises.
+    let raw = unsafe { lw_rtmutex_t::lock(lock) };
+    take(lock, raw, Flags::EXCLUSIVE, None)
+}
+
+/// Takes the lock if it is free, and nobody of a higher priority waits. Returns 0, or EBUSY.
+///
+/// # Safety
+/// A lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_rtmutex_trylock(lock: *mut lw_rtmutex_t) -> c_int {
+    // SAFETY: as our caller promises.
+    let raw = unsafe { lw_rtmutex_t::lock(lock) };
+    done_or(libc::EBUSY, tool::try_lock(lock, Flags::EXCLUSIVE, || raw.try_lock()))
+}
+
+/// Takes the lock, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if that has
+/// come; EDEADLK as `lw_rtmutex_lock`; EINVAL, if the time's nanoseconds are not below 1,000,000,000.
+///
+/// # Safety
+/// A lock; a time or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_rtmutex_timedlock(
+    lock: *mut lw_rtmutex_t,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    let (raw, deadline) = unsafe { (lw_rtmutex_t::lock(lock), deadline(until)) };
+    match deadline {
+        Ok(deadline) => take(lock, raw, Flags::TIMED, deadline),
+        Err(error) => error,
+    }
+}
+
+fn take(
+    lock: *mut lw_rtmutex_t,
+    raw: &RawRtMutex<Linux>,
+    flags: Flags,
+    deadline: Option<u64>,
+) -> c_int {
+    let mut outcome = Ok(());
+    let wait = || {
+        outcome = raw.lock_until(deadline);
+        outcome.is_ok()
+    };
+    tool::lock(lock, flags, || raw.try_lock(), wait);
+    match outcome {
+        Ok(()) => 0,
+        Err(Error::Deadlock) => libc::EDEADLK,
+        Err(Error::TimedOut) => libc::ETIMEDOUT,
+    }
+}
+
+/// Releases the lock. Returns 0.
+///
+/// # Safety
+/// A lock that this thread holds.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_rtmutex_unlock(lock: *mut lw_rtmutex_t) -> c_int {
+    tool::release(lock);
+    // SAFETY: as our caller promises.
+    unsafe { lw_rtmutex_t::lock(lock).unlock() };
+    0
+}

@@ -1,0 +1,177 @@
+//! The reader-writer semaphore.
+
+use core::ffi::c_int;
+
+use libc::timespec;
+use locks::annotate::Flags;
+use locks::platform::linux::Linux;
+use locks::rwsem::RawRwSem;
+
+use crate::holds::holds;
+use crate::result::{deadline, done_or};
+use crate::tool;
+
+/// A reader-writer semaphore: many readers or one writer; sleeps, and spins instead as long as a writer runs;
+/// nobody starves. Not recursive, for readers neither. Its memory must outlive each call of its functions, not
+/// only the last hold.
+#[repr(C)]
+pub struct lw_rwsem_t {
+    /// The lock's own.
+    pub opaque: [usize; 6],
+}
+
+holds!(lw_rwsem_t: RawRwSem<Linux>);
+
+/// Makes a free lock of any memory. Not needed where `LW_RWSEM_INIT` or zeros are. Returns 0.
+///
+/// # Safety
+/// Memory for a lock, which nobody uses as one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_rwsem_init(lock: *mut lw_rwsem_t) -> c_int {
+    // SAFETY: as our caller promises; a zeroed lock is a free one.
+    unsafe { lock.write_bytes(0, 1) };
+    tool::begin(lock);
+    0
+}
+
+/// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+///
+/// # Safety
+/// A lock that nobody holds or waits for, and nobody uses from here on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_rwsem_destroy(lock: *mut lw_rwsem_t) -> c_int {
+    tool::end(lock);
+    0
+}
+
+/// Waits for the lock and takes it to read, with other readers. Returns 0.
+///
+/// # Safety
+/// A lock, which this thread does not hold.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_rwsem_down_read(lock: *mut lw_rwsem_t) -> c_int {
+    // SAFETY: as our caller promises.
+    let raw = unsafe { lw_rwsem_t::lock(lock) };
+    let wait = || {
+        raw.down_read();
+        true
+    };
+    tool::lock(lock, Flags::READ, || raw.try_down_read(), wait);
+    0
+}
+
+/// Takes the lock to read, with other readers, if that needs no waiting. Returns 0, or EBUSY.
+///
+/// # Safety
+/// A lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_rwsem_trydown_read(lock: *mut lw_rwsem_t) -> c_int {
+    // SAFETY: as our caller promises.
+    let raw = unsafe { lw_rwsem_t::lock(lock) };
+    done_or(libc::EBUSY, tool::try_lock(lock, Flags::READ, || raw.try_down_read()))
+}
+
+/// Takes the lock to read, with other readers, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns
+/// 0; ETIMEDOUT, if that has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+///
+/// # Safety
+/// A lock, which this thread does not hold; a time or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_rwsem_timeddown_read(
+    lock: *mut lw_rwsem_t,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    let (raw, deadline) = unsafe { (lw_rwsem_t::lock(lock), deadline(until)) };
+    let deadline = match deadline {
+        Ok(deadline) => deadline,
+        Err(error) => return error,
+    };
+    let wait = || raw.down_read_until(deadline);
+    let flags = Flags::READ | Flags::TIMED;
+    done_or(libc::ETIMEDOUT, tool::lock(lock, flags, || raw.try_down_read(), wait))
+}
+
+/// Releases the lock. Returns 0.
+///
+/// # Safety
+/// A lock that this thread reads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_rwsem_up_read(lock: *mut lw_rwsem_t) -> c_int {
+    tool::release(lock);
+    // SAFETY: as our caller promises.
+    unsafe { lw_rwsem_t::lock(lock).up_read() };
+    0
+}
+
+/// Waits for the lock and takes it to write, alone. Returns 0.
+///
+/// # Safety
+/// A lock, which this thread does not hold.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_rwsem_down_write(lock: *mut lw_rwsem_t) -> c_int {
+    // SAFETY: as our caller promises.
+    let raw = unsafe { lw_rwsem_t::lock(lock) };
+    let wait = || {
+        raw.down_write();
+        true
+    };
+    tool::lock(lock, Flags::EXCLUSIVE, || raw.try_down_write(), wait);
+    0
+}
+
+/// Takes the lock to write, alone, if that needs no waiting. Returns 0, or EBUSY.
+///
+/// # Safety
+/// A lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_rwsem_trydown_write(lock: *mut lw_rwsem_t) -> c_int {
+    // SAFETY: as our caller promises.
+    let raw = unsafe { lw_rwsem_t::lock(lock) };
+    done_or(libc::EBUSY, tool::try_lock(lock, Flags::EXCLUSIVE, || raw.try_down_write()))
+}
+
+/// Takes the lock to write, alone, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0;
+/// ETIMEDOUT, if that has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+///
+/// # Safety
+/// A lock, which this thread does not hold; a time or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_rwsem_timeddown_write(
+    lock: *mut lw_rwsem_t,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    let (raw, deadline) = unsafe { (lw_rwsem_t::lock(lock), deadline(until)) };
+    let deadline = match deadline {
+        Ok(deadline) => deadline,
+        Err(error) => return error,
+    };
+    let wait = || raw.down_write_until(deadline);
+    let flags = Flags::TIMED;
+    done_or(libc::ETIMEDOUT, tool::lock(lock, flags, || raw.try_down_write(), wait))
+}
+
+/// Releases the lock. Returns 0.
+///
+/// # Safety
+/// A lock that this thread writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_rwsem_up_write(lock: *mut lw_rwsem_t) -> c_int {
+    tool::release(lock);
+    // SAFETY: as our caller promises.
+    unsafe { lw_rwsem_t::lock(lock).up_write() };
+    0
+}
+
+/// Makes a writer a reader, without letting another writer in between. Returns 0.
+///
+/// # Safety
+/// A lock that this thread writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_rwsem_downgrade(lock: *mut lw_rwsem_t) -> c_int {
+    tool::downgrade(lock);
+    // SAFETY: as our caller promises.
+    unsafe { lw_rwsem_t::lock(lock).downgrade_write() };
+    0
+}

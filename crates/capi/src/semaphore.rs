@@ -1,0 +1,80 @@
+//! The counting semaphore. It has no owner, so the tool does not hear of it.
+
+use core::ffi::c_int;
+
+use libc::timespec;
+use locks::platform::linux::Linux;
+use locks::semaphore::RawSemaphore;
+
+use crate::holds::holds;
+use crate::result::{deadline, done_or};
+
+/// A counting semaphore: first come, first served; sleeps. Anyone may go up. Zeroed, nobody can go down.
+#[repr(C)]
+pub struct lw_semaphore_t {
+    /// The semaphore's own.
+    pub opaque: [usize; 4],
+}
+
+holds!(lw_semaphore_t: RawSemaphore<Linux>);
+
+/// Makes a semaphore that `count` can go down at once. Returns 0.
+///
+/// # Safety
+/// Memory for a semaphore, which nobody uses as one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_semaphore_init(semaphore: *mut lw_semaphore_t, count: u32) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { semaphore.cast::<RawSemaphore<Linux>>().write(RawSemaphore::new(count)) };
+    0
+}
+
+/// Goes down, and waits for that as long as it takes. Returns 0.
+///
+/// # Safety
+/// A semaphore.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_semaphore_down(semaphore: *mut lw_semaphore_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { lw_semaphore_t::lock(semaphore) }.down();
+    0
+}
+
+/// Goes down if that needs no waiting. Returns 0, or EBUSY.
+///
+/// # Safety
+/// A semaphore.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_semaphore_trydown(semaphore: *mut lw_semaphore_t) -> c_int {
+    // SAFETY: as our caller promises.
+    done_or(libc::EBUSY, unsafe { lw_semaphore_t::lock(semaphore) }.try_down())
+}
+
+/// Goes down, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if that has come;
+/// EINVAL, if its nanoseconds are not below 1,000,000,000.
+///
+/// # Safety
+/// A semaphore; a time or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_semaphore_timeddown(
+    semaphore: *mut lw_semaphore_t,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    let (raw, deadline) = unsafe { (lw_semaphore_t::lock(semaphore), deadline(until)) };
+    match deadline {
+        Ok(deadline) => done_or(libc::ETIMEDOUT, raw.down_until(deadline)),
+        Err(error) => error,
+    }
+}
+
+/// Goes up: the first waiter has it, or the next who comes. Returns 0.
+///
+/// # Safety
+/// A semaphore.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_semaphore_up(semaphore: *mut lw_semaphore_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { lw_semaphore_t::lock(semaphore) }.up();
+    0
+}

@@ -1,0 +1,104 @@
+//! The sequence lock.
+
+use core::ffi::c_int;
+
+use locks::annotate::Flags;
+use locks::platform::linux::Linux;
+use locks::seqlock::{Begun, RawSeqLock};
+
+use crate::holds::holds;
+use crate::result::done_or;
+use crate::tool;
+
+/// A sequence lock: readers take nothing, and read again if a writer was there meanwhile. What it guards must
+/// be made of atomics, accessed with `memory_order_relaxed`; what was read must not be relied on before it is
+/// known to be good. Writers spin, and are not recursive.
+#[repr(C)]
+pub struct lw_seqlock_t {
+    /// The lock's own.
+    pub opaque: [u32; 2],
+}
+
+holds!(lw_seqlock_t: RawSeqLock<Linux>);
+
+/// Makes a free lock of any memory. Not needed where `LW_SEQLOCK_INIT` or zeros are. Returns 0.
+///
+/// # Safety
+/// Memory for a lock, which nobody uses as one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_seqlock_init(lock: *mut lw_seqlock_t) -> c_int {
+    // SAFETY: as our caller promises; a zeroed lock is a free one.
+    unsafe { lock.write_bytes(0, 1) };
+    tool::begin(lock);
+    0
+}
+
+/// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+///
+/// # Safety
+/// A lock that nobody holds or waits for, and nobody uses from here on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_seqlock_destroy(lock: *mut lw_seqlock_t) -> c_int {
+    tool::end(lock);
+    0
+}
+
+/// Begins to read, once nobody writes. Returns what `lw_seqlock_read_retry` is to be given.
+///
+/// # Safety
+/// A lock, which this thread does not write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_seqlock_read_begin(lock: *mut lw_seqlock_t) -> u32 {
+    // SAFETY: as our caller promises.
+    unsafe { lw_seqlock_t::lock(lock) }.count().begin().into()
+}
+
+/// Whether what was read since is worth nothing, and is to be read again from `lw_seqlock_read_begin` on.
+/// Returns 0 if it is good, else 1.
+///
+/// # Safety
+/// A lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_seqlock_read_retry(lock: *mut lw_seqlock_t, begun: u32) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { lw_seqlock_t::lock(lock) }.count().must_retry(Begun::from(begun)).into()
+}
+
+/// Waits for the lock and takes it to write. Returns 0.
+///
+/// # Safety
+/// A lock, which this thread does not hold.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_seqlock_write_lock(lock: *mut lw_seqlock_t) -> c_int {
+    // SAFETY: as our caller promises.
+    let raw = unsafe { lw_seqlock_t::lock(lock) };
+    let wait = || {
+        raw.write_lock();
+        true
+    };
+    tool::lock(lock, Flags::EXCLUSIVE, || raw.try_write_lock(), wait);
+    0
+}
+
+/// Takes the lock to write if no writer has it. Returns 0, or EBUSY.
+///
+/// # Safety
+/// A lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_seqlock_write_trylock(lock: *mut lw_seqlock_t) -> c_int {
+    // SAFETY: as our caller promises.
+    let raw = unsafe { lw_seqlock_t::lock(lock) };
+    done_or(libc::EBUSY, tool::try_lock(lock, Flags::EXCLUSIVE, || raw.try_write_lock()))
+}
+
+/// Releases the lock. Returns 0.
+///
+/// # Safety
+/// A lock that this thread writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_seqlock_write_unlock(lock: *mut lw_seqlock_t) -> c_int {
+    tool::release(lock);
+    // SAFETY: as our caller promises.
+    unsafe { lw_seqlock_t::lock(lock).write_unlock() };
+    0
+}

@@ -1,0 +1,129 @@
+//! What `lockwright check` and `lockwright meter` are told, if the program runs under them: each lock is one of
+//! the program's own, known by its address.
+
+use locks::annotate::{self, Flags, Lock};
+
+/// What stands for the lock at this address.
+fn told<'a, T>(lock: *mut T) -> &'a Lock {
+    const { assert!(size_of::<Lock>() == 1) };
+    // SAFETY: it is one byte, which is there, and touches it never.
+    unsafe { &*lock.cast() }
+}
+
+/// A life begins at this address.
+pub fn begin<T>(lock: *mut T) {
+    if !annotate::is_off() {
+        told(lock).begin();
+    }
+}
+
+/// The life of the lock is over.
+pub fn end<T>(lock: *mut T) {
+    if !annotate::is_off() {
+        told(lock).end();
+    }
+}
+
+/// Takes a lock by `wait`, which may wait for it; returns what that does: whether it has the lock.
+#[inline(always)]
+pub fn lock<T>(
+    lock: *mut T,
+    flags: Flags,
+    try_lock: impl FnOnce() -> bool,
+    wait: impl FnOnce() -> bool,
+) -> bool {
+    if annotate::is_off() { wait() } else { watched(told(lock), flags, try_lock, wait) }
+}
+
+#[cold]
+fn watched(
+    told: &Lock,
+    flags: Flags,
+    try_lock: impl FnOnce() -> bool,
+    wait: impl FnOnce() -> bool,
+) -> bool {
+    told.acquire(flags);
+    let taken = try_lock() || {
+        told.contended();
+        wait()
+    };
+    if taken {
+        told.acquired();
+    } else {
+        told.abandoned();
+    }
+    taken
+}
+
+/// Takes a lock by `try_lock`, which does not wait; returns what that does.
+#[inline(always)]
+pub fn try_lock<T>(lock: *mut T, flags: Flags, try_lock: impl FnOnce() -> bool) -> bool {
+    let taken = try_lock();
+    if !annotate::is_off() {
+        let failed = if taken { Flags::EXCLUSIVE } else { Flags::FAILED };
+        told(lock).acquire(flags | Flags::TRY | failed);
+    }
+    taken
+}
+
+/// Gives a lock up `times` times, does `meanwhile`, in which it is taken again at the end, and tells of that
+/// only then: what waits there does not tell.
+#[inline(always)]
+pub fn give_up<T>(
+    lock: *mut T,
+    flags: Flags,
+    times: u32,
+    meanwhile: impl FnOnce() -> bool,
+) -> bool {
+    if annotate::is_off() { meanwhile() } else { given_up(told(lock), flags, times, meanwhile) }
+}
+
+#[cold]
+fn given_up(told: &Lock, flags: Flags, times: u32, meanwhile: impl FnOnce() -> bool) -> bool {
+    for _ in 0..times {
+        told.release();
+    }
+    let result = meanwhile();
+    for _ in 0..times {
+        told.acquire(flags);
+        told.acquired();
+    }
+    result
+}
+
+/// The writer of a lock is about to be a reader.
+#[inline(always)]
+pub fn downgrade<T>(lock: *mut T) {
+    if !annotate::is_off() {
+        told(lock).release();
+        told(lock).acquire(Flags::READ | Flags::TRY);
+    }
+}
+
+/// Waits for another thread by `wait`, which tells whether that has come.
+#[inline(always)]
+pub fn wait<T>(object: &T, wait: impl FnOnce() -> bool) -> bool {
+    if annotate::is_off() {
+        return wait();
+    }
+    annotate::wait_begin(object);
+    let come = wait();
+    annotate::wait_end(object);
+    come
+}
+
+/// What others may wait for is about to come.
+#[inline(always)]
+pub fn complete<T>(object: &T) {
+    if !annotate::is_off() {
+        annotate::complete(object);
+    }
+}
+
+/// The lock is about to be released.
+#[inline(always)]
+pub fn release<T>(lock: *mut T) {
+    if !annotate::is_off() {
+        told(lock).release();
+    }
+}

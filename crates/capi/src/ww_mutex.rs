@@ -1,0 +1,208 @@
+//! The wound/wait mutex.
+//!
+//! Locks that a context takes are told of as tried for: they have no order, and who would have to wait for
+//! himself is refused.
+
+use core::ffi::c_int;
+
+use libc::timespec;
+use locks::annotate::Flags;
+use locks::platform::linux::Linux;
+use locks::ww_mutex::{AcquireCtx, Algorithm, Class, RawWwMutex, Refused};
+
+use crate::holds::holds;
+use crate::result::{deadline, done_or};
+use crate::tool;
+
+/// Locks that are used together. Zeroed, its algorithm is wait-die.
+#[repr(C)]
+pub struct lw_ww_class_t {
+    /// The class's own.
+    pub opaque: [usize; 2],
+}
+
+holds!(lw_ww_class_t: Class<Linux>);
+
+/// What one thread takes several locks of a class by, in any order.
+#[repr(C)]
+pub struct lw_ww_ctx_t {
+    /// The context's own.
+    pub opaque: [usize; 3],
+}
+
+holds!(lw_ww_ctx_t: AcquireCtx<Linux>);
+
+/// A wound/wait mutex: as a mutex, but several are taken in any order by a context. Of two contexts that want
+/// each other's, the younger is refused one: it releases all and begins again. Not recursive. Its memory must
+/// outlive each call of its functions, not only the last hold.
+#[repr(C)]
+pub struct lw_ww_mutex_t {
+    /// The lock's own.
+    pub opaque: [usize; 6],
+}
+
+holds!(lw_ww_mutex_t: RawWwMutex<Linux>);
+
+/// The younger never waits for the older: it has to give up what it has. For few contexts at a time.
+pub const LW_WAIT_DIE: u32 = 0;
+
+/// The younger has to give up what it has when it comes to wait the next time. Fewer have to begin again.
+pub const LW_WOUND_WAIT: u32 = 1;
+
+/// Makes a class without locks, with `LW_WAIT_DIE` or `LW_WOUND_WAIT`. Returns 0, or EINVAL for another
+/// algorithm.
+///
+/// # Safety
+/// Memory for a class, which nobody uses as one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_ww_class_init(class: *mut lw_ww_class_t, algorithm: u32) -> c_int {
+    let algorithm = match algorithm {
+        LW_WAIT_DIE => Algorithm::WaitDie,
+        LW_WOUND_WAIT => Algorithm::WoundWait,
+        _ => return libc::EINVAL,
+    };
+    // SAFETY: as our caller promises.
+    unsafe { class.cast::<Class<Linux>>().write(Class::new(algorithm)) };
+    0
+}
+
+/// Makes the youngest context of a class, which the calling thread takes locks by. It keeps its age as long as
+/// it begins again. Returns 0.
+///
+/// # Safety
+/// Memory for a context, which nobody uses as one; it stays there until all is unlocked that it locks. A class.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_ww_ctx_init(ctx: *mut lw_ww_ctx_t, class: *mut lw_ww_class_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { ctx.cast::<AcquireCtx<Linux>>().write(AcquireCtx::new(lw_ww_class_t::lock(class))) };
+    0
+}
+
+/// Makes a free lock of any memory. Not needed where `LW_WW_MUTEX_INIT` or zeros are. Returns 0.
+///
+/// # Safety
+/// Memory for a lock, which nobody uses as one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_ww_mutex_init(lock: *mut lw_ww_mutex_t) -> c_int {
+    // SAFETY: as our caller promises; a zeroed lock is a free one.
+    unsafe { lock.write_bytes(0, 1) };
+    tool::begin(lock);
+    0
+}
+
+/// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+///
+/// # Safety
+/// A lock that nobody holds or waits for, and nobody uses from here on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_ww_mutex_destroy(lock: *mut lw_ww_mutex_t) -> c_int {
+    tool::end(lock);
+    0
+}
+
+/// Waits for the lock and takes it by a context; if that is null, as a mutex. Returns 0; EALREADY, if the
+/// context has it; EDEADLK, if it has to release all locks that it has, best take this one by
+/// `lw_ww_mutex_lock_slow`, and begin again.
+///
+/// # Safety
+/// A lock; a context of this thread, of the class that all contexts of this lock are of, or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_ww_mutex_lock(
+    lock: *mut lw_ww_mutex_t,
+    ctx: *mut lw_ww_ctx_t,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { take(lock, ctx, None) }
+}
+
+/// As `lw_ww_mutex_lock`, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns the same; ETIMEDOUT,
+/// if the time has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+///
+/// # Safety
+/// As `lw_ww_mutex_lock`; a time or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_ww_mutex_timedlock(
+    lock: *mut lw_ww_mutex_t,
+    ctx: *mut lw_ww_ctx_t,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    match unsafe { deadline(until) } {
+        // SAFETY: likewise.
+        Ok(deadline) => unsafe { take(lock, ctx, deadline) },
+        Err(error) => error,
+    }
+}
+
+/// Waits for the lock that the context was refused, and takes it. Returns 0.
+///
+/// # Safety
+/// As `lw_ww_mutex_lock`; the context is not null, and has released all its locks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_ww_mutex_lock_slow(
+    lock: *mut lw_ww_mutex_t,
+    ctx: *mut lw_ww_ctx_t,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { take(lock, ctx, None) }
+}
+
+/// # Safety
+/// As [`lw_ww_mutex_lock`].
+unsafe fn take(lock: *mut lw_ww_mutex_t, ctx: *mut lw_ww_ctx_t, deadline: Option<u64>) -> c_int {
+    // SAFETY: as our caller promises.
+    let (raw, by) = unsafe { (lw_ww_mutex_t::lock(lock), context(ctx)) };
+    let mut outcome = Ok(());
+    let mut wait = || {
+        // SAFETY: likewise.
+        outcome = unsafe { raw.lock_until(by, deadline) };
+        outcome.is_ok()
+    };
+    if by.is_some() {
+        tool::try_lock(lock, Flags::EXCLUSIVE, wait);
+    } else {
+        // SAFETY: likewise.
+        tool::lock(lock, Flags::EXCLUSIVE, || unsafe { raw.try_lock(None) }, &mut wait);
+    }
+    match outcome {
+        Ok(()) => 0,
+        Err(Refused::Already) => libc::EALREADY,
+        Err(Refused::Deadlock) => libc::EDEADLK,
+        Err(Refused::TimedOut) => libc::ETIMEDOUT,
+    }
+}
+
+/// # Safety
+/// A context that stays, or null.
+unsafe fn context<'a>(ctx: *mut lw_ww_ctx_t) -> Option<&'a AcquireCtx<Linux>> {
+    // SAFETY: as our caller promises.
+    (!ctx.is_null()).then(|| unsafe { lw_ww_ctx_t::lock(ctx) })
+}
+
+/// Takes the lock if it is free. Returns 0, or EBUSY, also if the context has it.
+///
+/// # Safety
+/// As `lw_ww_mutex_lock`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_ww_mutex_trylock(
+    lock: *mut lw_ww_mutex_t,
+    ctx: *mut lw_ww_ctx_t,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    let (raw, by) = unsafe { (lw_ww_mutex_t::lock(lock), context(ctx)) };
+    // SAFETY: likewise.
+    let try_lock = || unsafe { raw.try_lock(by) };
+    done_or(libc::EBUSY, tool::try_lock(lock, Flags::EXCLUSIVE, try_lock))
+}
+
+/// Releases the lock. Returns 0.
+///
+/// # Safety
+/// A lock that this thread holds; the context that it was taken by is where it was.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_ww_mutex_unlock(lock: *mut lw_ww_mutex_t) -> c_int {
+    tool::release(lock);
+    // SAFETY: as our caller promises.
+    unsafe { lw_ww_mutex_t::lock(lock).unlock() };
+    0
+}

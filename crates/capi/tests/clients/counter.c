@@ -1,0 +1,67 @@
+/* Threads count under one lock, -DNAME=mutex say, which begins as zeroed memory. With -DFORGETS the last of them
+ * does not take it; with -DRECURSIVE its holder may take it again. */
+#include <lockwright.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+
+enum { THREADS = 4, ROUNDS = 2000 };
+
+#define JOIN_(a, b, c) a##b##c
+#define JOIN(a, b, c) JOIN_(a, b, c)
+#define OF(what) JOIN(lw_, NAME, what)
+
+static OF(_t) lock;
+static long count;
+
+static void take(int round)
+{
+	if (round % 4 == 0) {
+		while (OF(_trylock)(&lock) == EBUSY)
+			sched_yield();
+	} else if (OF(_lock)(&lock) != 0) {
+		puts("lock failed");
+	}
+}
+
+static void *run(void *forgets)
+{
+	for (int round = 0; round < ROUNDS; round++) {
+		if (forgets == NULL)
+			take(round);
+		long seen = count;
+		if (round % 64 == 0)
+			sched_yield();
+		count = seen + 1;
+		if (forgets == NULL)
+			OF(_unlock)(&lock);
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t threads[THREADS];
+	for (int i = 0; i < THREADS; i++) {
+		void *forgets = NULL;
+#ifdef FORGETS
+		forgets = i == THREADS - 1 ? &lock : NULL;
+#endif
+		pthread_create(&threads[i], NULL, run, forgets);
+	}
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	errno = EXDEV;
+	OF(_lock)(&lock);
+	int taken = OF(_trylock)(&lock);
+#ifdef RECURSIVE
+	OF(_unlock)(&lock);
+	taken = taken == 0 ? EBUSY : 0;
+#endif
+	OF(_unlock)(&lock);
+	OF(_destroy)(&lock);
+	printf("%ld of %d, then %s\n", count, THREADS * ROUNDS, taken == EBUSY && errno == EXDEV ? "busy" : "wrong");
+	return 0;
+}

@@ -1,0 +1,56 @@
+//! `lockwright bench locks`: the locks of this family beside others, and beside what was published of the
+//! kernel's.
+
+mod glibc;
+mod over_commit;
+mod report;
+mod trylock;
+mod uncontended;
+
+use std::time::Duration;
+
+pub use report::{Report, Section};
+
+/// How long and how often is measured.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Rounds of each section; within a round all its arms take turns.
+    pub rounds: usize,
+    /// How long the threads of the over-commit section lock, in one round.
+    pub interval: Duration,
+    /// Only sections and rows whose name contains this.
+    pub only: Option<String>,
+}
+
+impl Default for Options {
+    /// The published microbenchmark's five seconds; as many rounds as give an interval of 95 % confidence, and
+    /// few enough to wait for.
+    fn default() -> Self {
+        Self { rounds: 7, interval: Duration::from_secs(5), only: None }
+    }
+}
+
+impl Options {
+    /// Just enough to see that everything runs: the figures mean nothing.
+    pub fn smoke() -> Self {
+        Self { rounds: 2, interval: Duration::from_millis(50), only: None }
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| name.contains(only))
+    }
+}
+
+/// Measures; `progress` is told what is being measured.
+pub fn locks(options: &Options, mut progress: impl FnMut(&str)) -> Report {
+    let mut sections = Vec::new();
+    progress(uncontended::NAME);
+    sections.extend(uncontended::measure(options));
+    if options.wants(over_commit::NAME) {
+        sections.push(over_commit::measure(options, &mut progress));
+    }
+    if options.wants(trylock::NAME) {
+        sections.push(trylock::measure(options, &mut progress));
+    }
+    Report { machine: crate::machine::describe(&[]), rounds: options.rounds, sections }
+}

@@ -1,0 +1,6 @@
+//! The lab: everything that judges locks.
+
+pub mod bench;
+pub mod machine;
+pub mod stats;
+pub mod torture;

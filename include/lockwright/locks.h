@@ -1,0 +1,616 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * lockwright/locks.h: the Linux kernel's locks for C and C++; link with -llockwright.
+ *
+ * Made from crates/capi/src: do not edit. docs/c-api.md tells how to use it.
+ *
+ * Functions return 0 or an errno value, as told at each; errno itself stays as it was. Times are absolute, of
+ * CLOCK_MONOTONIC. A lock is free where its memory is zero. It must not be copied, nor move while in use. All
+ * locks are private to a process, and none is fit for signal handlers that interrupt its users.
+ */
+
+#ifndef LOCKWRIGHT_LOCKS_H
+#define LOCKWRIGHT_LOCKS_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define LW_ALIGNED_(bytes) __attribute__((aligned(bytes)))
+
+/* The younger never waits for the older: it has to give up what it has. For few contexts at a time. */
+#define LW_WAIT_DIE 0
+
+/* The younger has to give up what it has when it comes to wait the next time. Fewer have to begin again. */
+#define LW_WOUND_WAIT 1
+
+/* A big kernel lock: recursive, and given away at sleeps. There can be several. */
+typedef struct lw_bkl_t {
+        /* The lock's own. */
+        uintptr_t opaque[7];
+} lw_bkl_t;
+#define LW_BKL_INIT {{0}}
+
+/* A completion: threads wait until others have done something. Who has waited may free it at once. */
+typedef struct lw_completion_t {
+        /* The completion's own. */
+        uintptr_t opaque[4];
+} lw_completion_t;
+#define LW_COMPLETION_INIT {{0}}
+
+/* A condition variable, for what a mutex guards. First come, first woken; no wake comes of nothing. */
+typedef struct lw_condvar_t {
+        /* The condition variable's own. */
+        uintptr_t opaque[3];
+} lw_condvar_t;
+#define LW_CONDVAR_INIT {{0}}
+
+/* A mutex: sleeps, and spins instead as long as its owner runs; nobody starves. Not recursive; who locks it
+ * unlocks it. Who has unlocked it last may free it. */
+typedef struct lw_mutex_t {
+        /* The lock's own. */
+        uintptr_t opaque[5];
+} lw_mutex_t;
+#define LW_MUTEX_INIT {{0}}
+
+/* An MCS lock: first come, first served; each waiter spins on a word of its own. Not recursive. */
+typedef struct lw_mcs_t {
+        /* The lock's own. */
+        uintptr_t opaque[2];
+} lw_mcs_t;
+#define LW_MCS_INIT {{0}}
+
+/* A per-CPU reader-writer semaphore: reading costs next to nothing, writing much; sleeps. Not recursive, for
+ * readers neither. It is at home on a boundary of 64 bytes: see aligned_alloc. Its memory must outlive each
+ * call of its functions, not only the last hold. */
+typedef struct LW_ALIGNED_(64) lw_percpu_rwsem_t {
+        /* The lock's own. */
+        uintptr_t opaque[136];
+} lw_percpu_rwsem_t;
+#define LW_PERCPU_RWSEM_INIT {{0}}
+
+/* A queued spinlock whose waiters sleep if the lock is long in coming, and which those that come may take
+ * ahead of the queue, as long as nobody starves: for more threads than CPUs. Not recursive. */
+typedef struct lw_pvqspinlock_t {
+        /* The lock's own. */
+        uint32_t opaque[1];
+} lw_pvqspinlock_t;
+#define LW_PVQSPINLOCK_INIT {{0}}
+
+/* A queued reader-writer spinlock: many readers or one writer; first come, first served; spins. Not recursive. */
+typedef struct lw_qrwlock_t {
+        /* The lock's own. */
+        uint32_t opaque[2];
+} lw_qrwlock_t;
+#define LW_QRWLOCK_INIT {{0}}
+
+/* The queued spinlock: an MCS lock in four bytes. Not recursive. */
+typedef struct lw_qspinlock_t {
+        /* The lock's own. */
+        uint32_t opaque[1];
+} lw_qspinlock_t;
+#define LW_QSPINLOCK_INIT {{0}}
+
+/* A mutex with priority inheritance, which knows its deadlocks. Not recursive; who locks it unlocks it. */
+typedef struct lw_rtmutex_t {
+        /* The lock's own. */
+        uintptr_t opaque[4];
+} lw_rtmutex_t;
+#define LW_RTMUTEX_INIT {{0}}
+
+/* A reader-writer semaphore: many readers or one writer; sleeps, and spins instead as long as a writer runs;
+ * nobody starves. Not recursive, for readers neither. Its memory must outlive each call of its functions, not
+ * only the last hold. */
+typedef struct lw_rwsem_t {
+        /* The lock's own. */
+        uintptr_t opaque[6];
+} lw_rwsem_t;
+#define LW_RWSEM_INIT {{0}}
+
+/* A counting semaphore: first come, first served; sleeps. Anyone may go up. Zeroed, nobody can go down. */
+typedef struct lw_semaphore_t {
+        /* The semaphore's own. */
+        uintptr_t opaque[4];
+} lw_semaphore_t;
+#define LW_SEMAPHORE_INIT {{0}}
+
+/* A sequence lock: readers take nothing, and read again if a writer was there meanwhile. What it guards must
+ * be made of atomics, accessed with memory_order_relaxed; what was read must not be relied on before it is
+ * known to be good. Writers spin, and are not recursive. */
+typedef struct lw_seqlock_t {
+        /* The lock's own. */
+        uint32_t opaque[2];
+} lw_seqlock_t;
+#define LW_SEQLOCK_INIT {{0}}
+
+/* A test-and-set lock: unfair; spins. Not recursive. */
+typedef struct lw_tas_t {
+        /* The lock's own. */
+        uint32_t opaque[1];
+} lw_tas_t;
+#define LW_TAS_INIT {{0}}
+
+/* A ticket lock: first come, first served; spins. Not recursive; for fewer than 65,536 threads at once. */
+typedef struct lw_ticket_t {
+        /* The lock's own. */
+        uint32_t opaque[1];
+} lw_ticket_t;
+#define LW_TICKET_INIT {{0}}
+
+/* Locks that are used together. Zeroed, its algorithm is wait-die. */
+typedef struct lw_ww_class_t {
+        /* The class's own. */
+        uintptr_t opaque[2];
+} lw_ww_class_t;
+#define LW_WW_CLASS_INIT {{0}}
+
+/* What one thread takes several locks of a class by, in any order. */
+typedef struct lw_ww_ctx_t {
+        /* The context's own. */
+        uintptr_t opaque[3];
+} lw_ww_ctx_t;
+
+/* A wound/wait mutex: as a mutex, but several are taken in any order by a context. Of two contexts that want
+ * each other's, the younger is refused one: it releases all and begins again. Not recursive. Its memory must
+ * outlive each call of its functions, not only the last hold. */
+typedef struct lw_ww_mutex_t {
+        /* The lock's own. */
+        uintptr_t opaque[6];
+} lw_ww_mutex_t;
+#define LW_WW_MUTEX_INIT {{0}}
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/* Makes a free lock of any memory. Not needed where LW_BKL_INIT or zeros are. Returns 0.
+ * Wants: memory for a lock, which nobody uses as one. */
+int lw_bkl_init(lw_bkl_t *lock);
+
+/* Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+ * Wants: a lock that nobody holds or waits for, and nobody uses from here on. */
+int lw_bkl_destroy(lw_bkl_t *lock);
+
+/* Waits for the lock and takes it, once more if this thread has it. Returns 0.
+ * Wants: a lock. */
+int lw_bkl_lock(lw_bkl_t *lock);
+
+/* Takes the lock if that needs no waiting, once more if this thread has it. Returns 0, or EBUSY.
+ * Wants: a lock. */
+int lw_bkl_trylock(lw_bkl_t *lock);
+
+/* Releases the lock, once. Returns 0.
+ * Wants: a lock that this thread holds. */
+int lw_bkl_unlock(lw_bkl_t *lock);
+
+/* Sleeps: calls sleep with argument, without the lock if this thread has it, and has it again afterwards
+ * as deep as before. Returns 0.
+ * Wants: a lock; a function that returns. */
+int lw_bkl_schedule(lw_bkl_t *lock, void (*sleep)(void *argument), void *argument);
+
+/* How often this thread has taken the lock and not yet released it.
+ * Wants: a lock. */
+int lw_bkl_depth(lw_bkl_t *lock);
+
+/* Makes a completion of any memory: nothing is done. Not needed where LW_COMPLETION_INIT or zeros are.
+ * Returns 0.
+ * Wants: memory for a completion, which nobody uses as one. */
+int lw_completion_init(lw_completion_t *completion);
+
+/* Waits until completed, as long as it takes. Uses up one lw_completion_complete. Returns 0.
+ * Wants: a completion. */
+int lw_completion_wait(lw_completion_t *completion);
+
+/* Uses up one lw_completion_complete, if there is any. Returns 0, or EBUSY.
+ * Wants: a completion. */
+int lw_completion_trywait(lw_completion_t *completion);
+
+/* Waits until completed, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if that
+ * has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+ * Wants: a completion; a time or null. */
+int lw_completion_timedwait(lw_completion_t *completion, const struct timespec *until);
+
+/* Completes the wait of whoever has waited longest, or of the next who comes. Returns 0.
+ * Wants: a completion. */
+int lw_completion_complete(lw_completion_t *completion);
+
+/* Completes all waits, also those to come, until lw_completion_reinit. Returns 0.
+ * Wants: a completion. */
+int lw_completion_complete_all(lw_completion_t *completion);
+
+/* Begins anew: nothing is done. Returns 0.
+ * Wants: a completion that nobody waits for or completes meanwhile. */
+int lw_completion_reinit(lw_completion_t *completion);
+
+/* Makes a condition variable of any memory: nobody waits. Not needed where LW_CONDVAR_INIT or zeros are.
+ * Returns 0.
+ * Wants: memory for a condition variable, which nobody uses as one. */
+int lw_condvar_init(lw_condvar_t *condvar);
+
+/* Releases the mutex, waits for a signal as long as it takes, and takes the mutex again. Returns 0.
+ * Wants: a condition variable; a mutex that this thread holds, the same for all who wait. */
+int lw_condvar_wait(lw_condvar_t *condvar, struct lw_mutex_t *mutex);
+
+/* As lw_condvar_wait, or gives up at a time of CLOCK_MONOTONIC; null: never. The mutex is held afterwards in
+ * any case. Returns 0; ETIMEDOUT, if the time has come; EINVAL, if its nanoseconds are not below
+ * 1,000,000,000.
+ * Wants: as lw_condvar_wait; a time or null. */
+int lw_condvar_timedwait(lw_condvar_t *condvar,
+                         struct lw_mutex_t *mutex,
+                         const struct timespec *until);
+
+/* Wakes who has waited longest. Returns 0.
+ * Wants: a condition variable. */
+int lw_condvar_signal(lw_condvar_t *condvar);
+
+/* Wakes everybody. Returns 0.
+ * Wants: a condition variable. */
+int lw_condvar_broadcast(lw_condvar_t *condvar);
+
+/* Makes a free lock of any memory. Not needed where LW_MCS_INIT or zeros are. Returns 0.
+ * Wants: memory for a lock, which nobody uses as one. */
+int lw_mcs_init(lw_mcs_t *lock);
+
+/* Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+ * Wants: a lock that nobody holds or waits for, and nobody uses from here on. */
+int lw_mcs_destroy(lw_mcs_t *lock);
+
+/* Waits for the lock and takes it. Returns 0.
+ * Wants: a lock, which this thread does not hold. */
+int lw_mcs_lock(lw_mcs_t *lock);
+
+/* Takes the lock if it is free. Returns 0, or EBUSY.
+ * Wants: a lock. */
+int lw_mcs_trylock(lw_mcs_t *lock);
+
+/* Releases the lock. Returns 0.
+ * Wants: a lock that this thread holds. */
+int lw_mcs_unlock(lw_mcs_t *lock);
+
+/* Makes a free lock of any memory. Not needed where LW_MUTEX_INIT or zeros are. Returns 0.
+ * Wants: memory for a lock, which nobody uses as one. */
+int lw_mutex_init(lw_mutex_t *lock);
+
+/* Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+ * Wants: a lock that nobody holds or waits for, and nobody uses from here on. */
+int lw_mutex_destroy(lw_mutex_t *lock);
+
+/* Waits for the lock and takes it. Returns 0.
+ * Wants: a lock, which this thread does not hold. */
+int lw_mutex_lock(lw_mutex_t *lock);
+
+/* Takes the lock if it is free. Returns 0, or EBUSY.
+ * Wants: a lock. */
+int lw_mutex_trylock(lw_mutex_t *lock);
+
+/* Takes the lock, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if that has
+ * come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+ * Wants: a lock, which this thread does not hold; a time or null. */
+int lw_mutex_timedlock(lw_mutex_t *lock, const struct timespec *until);
+
+/* Releases the lock. Returns 0.
+ * Wants: a lock that this thread holds. */
+int lw_mutex_unlock(lw_mutex_t *lock);
+
+/* Makes a free lock of any memory, so aligned. Not needed where LW_PERCPU_RWSEM_INIT or zeros are. Returns
+ * 0.
+ * Wants: memory for a lock, which nobody uses as one. */
+int lw_percpu_rwsem_init(lw_percpu_rwsem_t *lock);
+
+/* Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+ * Wants: a lock that nobody holds or waits for, and nobody uses from here on. */
+int lw_percpu_rwsem_destroy(lw_percpu_rwsem_t *lock);
+
+/* Waits for the lock and takes it to read, with other readers. Returns 0.
+ * Wants: a lock, which this thread does not hold. */
+int lw_percpu_rwsem_down_read(lw_percpu_rwsem_t *lock);
+
+/* Takes the lock to read, with other readers, if that needs no waiting. Returns 0, or EBUSY.
+ * Wants: a lock. */
+int lw_percpu_rwsem_trydown_read(lw_percpu_rwsem_t *lock);
+
+/* Releases the lock. Returns 0.
+ * Wants: a lock that this thread reads. */
+int lw_percpu_rwsem_up_read(lw_percpu_rwsem_t *lock);
+
+/* Waits for the lock and takes it to write, alone. Returns 0.
+ * Wants: a lock, which this thread does not hold. */
+int lw_percpu_rwsem_down_write(lw_percpu_rwsem_t *lock);
+
+/* Takes the lock to write, alone, if that needs no waiting. Returns 0, or EBUSY.
+ * Wants: a lock. */
+int lw_percpu_rwsem_trydown_write(lw_percpu_rwsem_t *lock);
+
+/* Releases the lock. Returns 0.
+ * Wants: a lock that this thread writes. */
+int lw_percpu_rwsem_up_write(lw_percpu_rwsem_t *lock);
+
+/* Makes a free lock of any memory. Not needed where LW_PVQSPINLOCK_INIT or zeros are. Returns 0.
+ * Wants: memory for a lock, which nobody uses as one. */
+int lw_pvqspinlock_init(lw_pvqspinlock_t *lock);
+
+/* Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+ * Wants: a lock that nobody holds or waits for, and nobody uses from here on. */
+int lw_pvqspinlock_destroy(lw_pvqspinlock_t *lock);
+
+/* Waits for the lock and takes it. Returns 0.
+ * Wants: a lock, which this thread does not hold. */
+int lw_pvqspinlock_lock(lw_pvqspinlock_t *lock);
+
+/* Takes the lock if it is free. Returns 0, or EBUSY.
+ * Wants: a lock. */
+int lw_pvqspinlock_trylock(lw_pvqspinlock_t *lock);
+
+/* Releases the lock. Returns 0.
+ * Wants: a lock that this thread holds. */
+int lw_pvqspinlock_unlock(lw_pvqspinlock_t *lock);
+
+/* Makes a free lock of any memory. Not needed where LW_QRWLOCK_INIT or zeros are. Returns 0.
+ * Wants: memory for a lock, which nobody uses as one. */
+int lw_qrwlock_init(lw_qrwlock_t *lock);
+
+/* Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+ * Wants: a lock that nobody holds or waits for, and nobody uses from here on. */
+int lw_qrwlock_destroy(lw_qrwlock_t *lock);
+
+/* Waits for the lock and takes it to read, with other readers. Returns 0.
+ * Wants: a lock, which this thread does not hold. */
+int lw_qrwlock_read_lock(lw_qrwlock_t *lock);
+
+/* Takes the lock to read, with other readers, if that needs no waiting. Returns 0, or EBUSY.
+ * Wants: a lock. */
+int lw_qrwlock_read_trylock(lw_qrwlock_t *lock);
+
+/* Releases the lock. Returns 0.
+ * Wants: a lock that this thread reads. */
+int lw_qrwlock_read_unlock(lw_qrwlock_t *lock);
+
+/* Waits for the lock and takes it to write, alone. Returns 0.
+ * Wants: a lock, which this thread does not hold. */
+int lw_qrwlock_write_lock(lw_qrwlock_t *lock);
+
+/* Takes the lock to write, alone, if that needs no waiting. Returns 0, or EBUSY.
+ * Wants: a lock. */
+int lw_qrwlock_write_trylock(lw_qrwlock_t *lock);
+
+/* Releases the lock. Returns 0.
+ * Wants: a lock that this thread writes. */
+int lw_qrwlock_write_unlock(lw_qrwlock_t *lock);
+
+/* Makes a free lock of any memory. Not needed where LW_QSPINLOCK_INIT or zeros are. Returns 0.
+ * Wants: memory for a lock, which nobody uses as one. */
+int lw_qspinlock_init(lw_qspinlock_t *lock);
+
+/* Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+ * Wants: a lock that nobody holds or waits for, and nobody uses from here on. */
+int lw_qspinlock_destroy(lw_qspinlock_t *lock);
+
+/* Waits for the lock and takes it. Returns 0.
+ * Wants: a lock, which this thread does not hold. */
+int lw_qspinlock_lock(lw_qspinlock_t *lock);
+
+/* Takes the lock if it is free. Returns 0, or EBUSY.
+ * Wants: a lock. */
+int lw_qspinlock_trylock(lw_qspinlock_t *lock);
+
+/* Releases the lock. Returns 0.
+ * Wants: a lock that this thread holds. */
+int lw_qspinlock_unlock(lw_qspinlock_t *lock);
+
+/* Makes a free lock of any memory. Not needed where LW_RTMUTEX_INIT or zeros are. Returns 0.
+ * Wants: memory for a lock, which nobody uses as one. */
+int lw_rtmutex_init(lw_rtmutex_t *lock);
+
+/* Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+ * Wants: a lock that nobody holds or waits for, and nobody uses from here on. */
+int lw_rtmutex_destroy(lw_rtmutex_t *lock);
+
+/* Waits for the lock and takes it. Returns 0; EDEADLK, if that were to wait for oneself, along a chain of
+ * owners that wait for each other's locks.
+ * Wants: a lock. */
+int lw_rtmutex_lock(lw_rtmutex_t *lock);
+
+/* Takes the lock if it is free, and nobody of a higher priority waits. Returns 0, or EBUSY.
+ * Wants: a lock. */
+int lw_rtmutex_trylock(lw_rtmutex_t *lock);
+
+/* Takes the lock, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if that has
+ * come; EDEADLK as lw_rtmutex_lock; EINVAL, if the time's nanoseconds are not below 1,000,000,000.
+ * Wants: a lock; a time or null. */
+int lw_rtmutex_timedlock(lw_rtmutex_t *lock, const struct timespec *until);
+
+/* Releases the lock. Returns 0.
+ * Wants: a lock that this thread holds. */
+int lw_rtmutex_unlock(lw_rtmutex_t *lock);
+
+/* Makes a free lock of any memory. Not needed where LW_RWSEM_INIT or zeros are. Returns 0.
+ * Wants: memory for a lock, which nobody uses as one. */
+int lw_rwsem_init(lw_rwsem_t *lock);
+
+/* Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+ * Wants: a lock that nobody holds or waits for, and nobody uses from here on. */
+int lw_rwsem_destroy(lw_rwsem_t *lock);
+
+/* Waits for the lock and takes it to read, with other readers. Returns 0.
+ * Wants: a lock, which this thread does not hold. */
+int lw_rwsem_down_read(lw_rwsem_t *lock);
+
+/* Takes the lock to read, with other readers, if that needs no waiting. Returns 0, or EBUSY.
+ * Wants: a lock. */
+int lw_rwsem_trydown_read(lw_rwsem_t *lock);
+
+/* Takes the lock to read, with other readers, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns
+ * 0; ETIMEDOUT, if that has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+ * Wants: a lock, which this thread does not hold; a time or null. */
+int lw_rwsem_timeddown_read(lw_rwsem_t *lock, const struct timespec *until);
+
+/* Releases the lock. Returns 0.
+ * Wants: a lock that this thread reads. */
+int lw_rwsem_up_read(lw_rwsem_t *lock);
+
+/* Waits for the lock and takes it to write, alone. Returns 0.
+ * Wants: a lock, which this thread does not hold. */
+int lw_rwsem_down_write(lw_rwsem_t *lock);
+
+/* Takes the lock to write, alone, if that needs no waiting. Returns 0, or EBUSY.
+ * Wants: a lock. */
+int lw_rwsem_trydown_write(lw_rwsem_t *lock);
+
+/* Takes the lock to write, alone, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0;
+ * ETIMEDOUT, if that has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+ * Wants: a lock, which this thread does not hold; a time or null. */
+int lw_rwsem_timeddown_write(lw_rwsem_t *lock, const struct timespec *until);
+
+/* Releases the lock. Returns 0.
+ * Wants: a lock that this thread writes. */
+int lw_rwsem_up_write(lw_rwsem_t *lock);
+
+/* Makes a writer a reader, without letting another writer in between. Returns 0.
+ * Wants: a lock that this thread writes. */
+int lw_rwsem_downgrade(lw_rwsem_t *lock);
+
+/* Makes a semaphore that count can go down at once. Returns 0.
+ * Wants: memory for a semaphore, which nobody uses as one. */
+int lw_semaphore_init(lw_semaphore_t *semaphore, uint32_t count);
+
+/* Goes down, and waits for that as long as it takes. Returns 0.
+ * Wants: a semaphore. */
+int lw_semaphore_down(lw_semaphore_t *semaphore);
+
+/* Goes down if that needs no waiting. Returns 0, or EBUSY.
+ * Wants: a semaphore. */
+int lw_semaphore_trydown(lw_semaphore_t *semaphore);
+
+/* Goes down, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if that has come;
+ * EINVAL, if its nanoseconds are not below 1,000,000,000.
+ * Wants: a semaphore; a time or null. */
+int lw_semaphore_timeddown(lw_semaphore_t *semaphore, const struct timespec *until);
+
+/* Goes up: the first waiter has it, or the next who comes. Returns 0.
+ * Wants: a semaphore. */
+int lw_semaphore_up(lw_semaphore_t *semaphore);
+
+/* Makes a free lock of any memory. Not needed where LW_SEQLOCK_INIT or zeros are. Returns 0.
+ * Wants: memory for a lock, which nobody uses as one. */
+int lw_seqlock_init(lw_seqlock_t *lock);
+
+/* Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+ * Wants: a lock that nobody holds or waits for, and nobody uses from here on. */
+int lw_seqlock_destroy(lw_seqlock_t *lock);
+
+/* Begins to read, once nobody writes. Returns what lw_seqlock_read_retry is to be given.
+ * Wants: a lock, which this thread does not write. */
+uint32_t lw_seqlock_read_begin(lw_seqlock_t *lock);
+
+/* Whether what was read since is worth nothing, and is to be read again from lw_seqlock_read_begin on.
+ * Returns 0 if it is good, else 1.
+ * Wants: a lock. */
+int lw_seqlock_read_retry(lw_seqlock_t *lock, uint32_t begun);
+
+/* Waits for the lock and takes it to write. Returns 0.
+ * Wants: a lock, which this thread does not hold. */
+int lw_seqlock_write_lock(lw_seqlock_t *lock);
+
+/* Takes the lock to write if no writer has it. Returns 0, or EBUSY.
+ * Wants: a lock. */
+int lw_seqlock_write_trylock(lw_seqlock_t *lock);
+
+/* Releases the lock. Returns 0.
+ * Wants: a lock that this thread writes. */
+int lw_seqlock_write_unlock(lw_seqlock_t *lock);
+
+/* Makes a free lock of any memory. Not needed where LW_TAS_INIT or zeros are. Returns 0.
+ * Wants: memory for a lock, which nobody uses as one. */
+int lw_tas_init(lw_tas_t *lock);
+
+/* Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+ * Wants: a lock that nobody holds or waits for, and nobody uses from here on. */
+int lw_tas_destroy(lw_tas_t *lock);
+
+/* Waits for the lock and takes it. Returns 0.
+ * Wants: a lock, which this thread does not hold. */
+int lw_tas_lock(lw_tas_t *lock);
+
+/* Takes the lock if it is free. Returns 0, or EBUSY.
+ * Wants: a lock. */
+int lw_tas_trylock(lw_tas_t *lock);
+
+/* Releases the lock. Returns 0.
+ * Wants: a lock that this thread holds. */
+int lw_tas_unlock(lw_tas_t *lock);
+
+/* Makes a free lock of any memory. Not needed where LW_TICKET_INIT or zeros are. Returns 0.
+ * Wants: memory for a lock, which nobody uses as one. */
+int lw_ticket_init(lw_ticket_t *lock);
+
+/* Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+ * Wants: a lock that nobody holds or waits for, and nobody uses from here on. */
+int lw_ticket_destroy(lw_ticket_t *lock);
+
+/* Waits for the lock and takes it. Returns 0.
+ * Wants: a lock, which this thread does not hold. */
+int lw_ticket_lock(lw_ticket_t *lock);
+
+/* Takes the lock if it is free. Returns 0, or EBUSY.
+ * Wants: a lock. */
+int lw_ticket_trylock(lw_ticket_t *lock);
+
+/* Releases the lock. Returns 0.
+ * Wants: a lock that this thread holds. */
+int lw_ticket_unlock(lw_ticket_t *lock);
+
+/* Makes a class without locks, with LW_WAIT_DIE or LW_WOUND_WAIT. Returns 0, or EINVAL for another
+ * algorithm.
+ * Wants: memory for a class, which nobody uses as one. */
+int lw_ww_class_init(lw_ww_class_t *class_, uint32_t algorithm);
+
+/* Makes the youngest context of a class, which the calling thread takes locks by. It keeps its age as long as
+ * it begins again. Returns 0.
+ * Wants: memory for a context, which nobody uses as one; it stays there until all is unlocked that it locks. A class. */
+int lw_ww_ctx_init(lw_ww_ctx_t *ctx,
+                   struct lw_ww_class_t *class_);
+
+/* Makes a free lock of any memory. Not needed where LW_WW_MUTEX_INIT or zeros are. Returns 0.
+ * Wants: memory for a lock, which nobody uses as one. */
+int lw_ww_mutex_init(lw_ww_mutex_t *lock);
+
+/* Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+ * Wants: a lock that nobody holds or waits for, and nobody uses from here on. */
+int lw_ww_mutex_destroy(lw_ww_mutex_t *lock);
+
+/* Waits for the lock and takes it by a context; if that is null, as a mutex. Returns 0; EALREADY, if the
+ * context has it; EDEADLK, if it has to release all locks that it has, best take this one by
+ * lw_ww_mutex_lock_slow, and begin again.
+ * Wants: a lock; a context of this thread, of the class that all contexts of this lock are of, or null. */
+int lw_ww_mutex_lock(lw_ww_mutex_t *lock, struct lw_ww_ctx_t *ctx);
+
+/* As lw_ww_mutex_lock, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns the same; ETIMEDOUT,
+ * if the time has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+ * Wants: as lw_ww_mutex_lock; a time or null. */
+int lw_ww_mutex_timedlock(lw_ww_mutex_t *lock, struct lw_ww_ctx_t *ctx, const struct timespec *until);
+
+/* Waits for the lock that the context was refused, and takes it. Returns 0.
+ * Wants: as lw_ww_mutex_lock; the context is not null, and has released all its locks. */
+int lw_ww_mutex_lock_slow(lw_ww_mutex_t *lock, struct lw_ww_ctx_t *ctx);
+
+/* Takes the lock if it is free. Returns 0, or EBUSY, also if the context has it.
+ * Wants: as lw_ww_mutex_lock. */
+int lw_ww_mutex_trylock(lw_ww_mutex_t *lock, struct lw_ww_ctx_t *ctx);
+
+/* Releases the lock. Returns 0.
+ * Wants: a lock that this thread holds; the context that it was taken by is where it was. */
+int lw_ww_mutex_unlock(lw_ww_mutex_t *lock);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* LOCKWRIGHT_LOCKS_H */
+
+/* Under ThreadSanitizer the functions tell it of each acquisition and release. */
+#if defined(__SANITIZE_THREAD__)
+#include "tsan.h"
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#include "tsan.h"
+#endif
+#endif
