@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * lockwright.h: what a program can tell lockwright of its locks.
+ * lockwright.h: what a program can tell lockwright of its locks; and lockwright's own locks, if
+ * lockwright/locks.h lies beside it.
  *
- * Header only, C11 and C++11. There is nothing to link: each annotation looks for its function in the
- * library that `lockwright check` loads. Without the tool it costs a load and a branch, and does nothing.
+ * What is in this file needs no other and nothing to link, in C11 and C++11: each annotation looks for its
+ * function in the library that `lockwright check` loads. Without the tool it costs a load and a branch, and does
+ * nothing.
  *
  * docs/annotations.md tells when to use which. Where a lock is meant, pthread_mutex_t *, pthread_rwlock_t *
  * and pthread_spinlock_t * are known by their type; any other pointer is the address of a lock of your own
@@ -25,7 +27,8 @@ enum {
 	LW_READ = 1,      /* shared with other readers */
 	LW_TRY = 2,       /* a trylock that has succeeded: the lock is held already */
 	LW_RECURSIVE = 4, /* the holder may take it again */
-	LW_TIMED = 8      /* it can back out */
+	LW_TIMED = 8,     /* it can back out */
+	LW_FAILED = 16    /* a trylock that has failed: with LW_TRY */
 };
 
 /* lw_set_wait_type's types: what a thread does that waits for the lock. */
@@ -203,5 +206,13 @@ static inline __attribute__((always_inline, unused)) unsigned lw_pin_(const void
 #define lw_wait_begin(object) LW_TELL_(lockwright_wait_begin, LW_ADDRESS_(object))
 #define lw_wait_end(object) LW_TELL_(lockwright_wait_end, LW_ADDRESS_(object))
 #define lw_complete(object) LW_TELL_(lockwright_complete, LW_ADDRESS_(object))
+
+/* --- Locks, to be linked with -llockwright ------------------------------------------------------------ */
+
+#if defined(__has_include)
+#if __has_include("lockwright/locks.h")
+#include "lockwright/locks.h"
+#endif
+#endif
 
 #endif /* LOCKWRIGHT_H */

@@ -2,11 +2,10 @@
 //! does the same without the tool.
 
 use std::path::PathBuf;
-use std::process::Command;
 
 use crate::golden::golden;
 use crate::harness::{
-    FOUND, Run, build, check, check_with, functions, lock_names, native, tests_dir,
+    FOUND, Run, build, check, check_with, example, functions, lock_names, native, tests_dir,
 };
 
 fn include() -> String {
@@ -28,7 +27,7 @@ fn told(source: &str, what: &str) -> Run {
 }
 
 /// The only finding: its kind and grade, the names of its locks, and what its evidence says.
-fn finds(run: &Run, verdict: (&str, &str), locks: &[&str], evidence: &str) {
+pub fn finds(run: &Run, verdict: (&str, &str), locks: &[&str], evidence: &str) {
     assert_eq!(run.verdicts(), [verdict], "{}", run.stderr);
     let finding = run.finding();
     assert_eq!(lock_names(finding), locks, "{}", run.stderr);
@@ -42,7 +41,7 @@ fn clean(run: &Run) {
     assert_eq!(run.code(), 0);
 }
 
-const CIRCULAR: (&str, &str) = ("circular-dependency", "likely");
+pub const CIRCULAR: (&str, &str) = ("circular-dependency", "likely");
 
 #[test]
 fn locks_go_by_the_names_they_are_given() {
@@ -207,21 +206,9 @@ fn code_that_is_not_position_independent_is_heard_too() {
     assert_eq!(lock_names(run.finding()), ["the first", "the second"]);
 }
 
-/// The example of the crate `lockwright`, built by a cargo of its own.
-fn spinlock() -> PathBuf {
-    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("annotated-rust");
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "--package", "lockwright", "--example", "spinlock"]);
-    cargo.arg("--manifest-path").arg(tests_dir().join("../Cargo.toml"));
-    cargo.arg("--target-dir").arg(&target);
-    let status = cargo.status().expect("cargo");
-    assert!(status.success(), "{cargo:?} failed");
-    target.join("debug/examples/spinlock")
-}
-
 #[test]
 fn rust_programs_tell_of_their_locks() {
-    let program = spinlock();
+    let program = example("spinlock");
     let alone = native(&program).run();
     assert_eq!((alone.text().as_str(), alone.code()), ("the end\n", 0));
 

@@ -66,7 +66,20 @@ pub fn build(source: &str, flags: &[&str]) -> PathBuf {
     built
 }
 
-fn target_tmp() -> PathBuf {
+/// An example of the crate `lockwright`, built by a cargo of its own.
+pub fn example(name: &str) -> PathBuf {
+    let target = target_tmp().join("annotated-rust");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--package", "lockwright", "--example", name]);
+    cargo.arg("--manifest-path").arg(tests_dir().join("../Cargo.toml"));
+    cargo.arg("--target-dir").arg(&target);
+    let status = cargo.status().expect("cargo");
+    assert!(status.success(), "{cargo:?} failed");
+    target.join("debug/examples").join(name)
+}
+
+/// Where tests build what they need, kept from run to run.
+pub fn target_tmp() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
 }
 

@@ -8,6 +8,8 @@ mod harness;
 
 mod allocations;
 mod annotations;
+mod bench_locks;
+mod c_locks;
 mod classes;
 mod constructors;
 mod cxx;
@@ -32,5 +34,7 @@ mod processes;
 mod semaphores;
 mod signals;
 mod stories;
+mod threadpool;
+mod traced;
 mod waits;
 mod wrappers;

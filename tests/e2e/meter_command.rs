@@ -182,3 +182,21 @@ fn exports_go_to_files() {
     assert_eq!(unwritable.code(), 125);
     assert!(unwritable.stderr.contains("--pprof FILE"), "{}", unwritable.stderr);
 }
+
+#[test]
+fn the_report_begins_a_line_of_its_own() {
+    for command in ["check", "meter"] {
+        // A pipe with the program's output in it: nobody can tell whether its last line has an end.
+        let scratch = Scratch::new();
+        let mut shell = std::process::Command::new("sh");
+        shell.arg("-c").arg(r#"exec "$0" "$@" 2>&1"#).arg(tool().get_program());
+        shell.arg(command).arg("--ledger-dir").arg(scratch.path());
+        shell.args(["--", "sh", "-c", "printf half"]);
+        let mixed = run(shell);
+        assert!(mixed.text().starts_with("half\nlockwright"), "{}", mixed.text());
+        // One without.
+        let apart = under(command, &[] as &[&str], "sh").args(["-c", "printf half"]).run();
+        assert_eq!(apart.text(), "half");
+        assert!(apart.stderr.starts_with("lockwright"), "{}", apart.stderr);
+    }
+}

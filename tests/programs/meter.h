@@ -25,6 +25,14 @@ static inline uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+/* What the calling thread has had of a processor. */
+static inline uint64_t cpu_time(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 /* Works for so long; returns when it stopped. */
 static inline uint64_t spin_from(uint64_t begun, uint64_t ns)
 {

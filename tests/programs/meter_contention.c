@@ -1,11 +1,22 @@
 /* One thread holds a mutex until all others sleep waiting for it, and 10 ms more; then each of them holds it for 2 ms.
  * Arguments: threads, rounds. The truth: how long the waiters waited in all, and of that, how long the holder and how
- * long another waiter had the lock. */
+ * long another waiter had the lock. With -DOWN it is a lock of the program's own. */
 #include "meter.h"
+#ifdef OWN
+#include "own.h"
+#endif
 
 enum { MOST = 16 };
 
+#ifdef OWN
+static struct own lock;
+#define LOCK() own_lock(&lock)
+#define UNLOCK() own_unlock(&lock)
+#else
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+#define LOCK() pthread_mutex_lock(&lock)
+#define UNLOCK() pthread_mutex_unlock(&lock)
+#endif
 static pthread_barrier_t ready, done;
 static int threads, rounds;
 static atomic_int ids[MOST];
@@ -18,14 +29,14 @@ static struct times {
 
 SITE static void holder(void)
 {
-	pthread_mutex_lock(&lock);
+	LOCK();
 	times[0].had = now();
 	atomic_store(&holds, 1);
 	for (int i = 1; i < threads; i++)
 		await_blocked(&ids[i]);
 	spin_from(now(), 10000000);
 	times[0].left = now();
-	pthread_mutex_unlock(&lock);
+	UNLOCK();
 	NO_TAIL_CALL;
 }
 
@@ -35,10 +46,10 @@ SITE static void waiter(int i)
 		;
 	times[i].asked = now();
 	atomic_store(&ids[i], thread_id());
-	pthread_mutex_lock(&lock);
+	LOCK();
 	times[i].had = now();
 	times[i].left = spin_from(times[i].had, 2000000);
-	pthread_mutex_unlock(&lock);
+	UNLOCK();
 	NO_TAIL_CALL;
 }
 

@@ -5,6 +5,7 @@
  *   exec     counts, and becomes another program that counts
  *   threads  N    so many threads, eight at a time, each with one acquisition
  *   mutexes  N    so many mutexes, made, taken, destroyed
+ *   left          a thread ends with two locks held, one of them after a wait; the program goes on for longer
  */
 #include <signal.h>
 #include <string.h>
@@ -125,6 +126,34 @@ static void mutexes(int n)
 	}
 }
 
+SITE static void leave_first(void)
+{
+	pthread_mutex_lock(&other);
+	begun = now();
+	NO_TAIL_CALL;
+}
+
+static void *leaver(void *arg)
+{
+	leave_first();
+	atomic_store(&waiter_id, thread_id());
+	pthread_mutex_lock(&lock);
+	spin_from(now(), 20000000);
+	truth("held", now() - begun);
+	return arg;
+}
+
+static void left(void)
+{
+	pthread_t thread;
+	pthread_mutex_lock(&lock);
+	pthread_create(&thread, NULL, leaver, NULL);
+	await_blocked(&waiter_id);
+	pthread_mutex_unlock(&lock);
+	pthread_join(thread, NULL);
+	spin_from(now(), 50000000);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -141,6 +170,8 @@ int main(int argc, char **argv)
 		count(n);
 	} else if (!strcmp(what, "threads")) {
 		threads(n);
+	} else if (!strcmp(what, "left")) {
+		left();
 	} else if (!strcmp(what, "mutexes")) {
 		mutexes(n);
 	} else {

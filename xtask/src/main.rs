@@ -2,6 +2,7 @@
 
 mod bench;
 mod completions;
+mod install;
 mod man;
 mod test;
 
@@ -21,6 +22,7 @@ struct Xtask {
 enum Task {
     Test(test::TestArgs),
     Bench(bench::BenchArgs),
+    Install(install::InstallArgs),
     Man(man::ManArgs),
     Completions(completions::CompletionsArgs),
 }
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     let done = match Xtask::parse().task {
         Task::Test(args) => test::run(&args),
         Task::Bench(args) => bench::run(&args),
+        Task::Install(args) => install::run(&args),
         Task::Man(args) => man::run(&args),
         Task::Completions(args) => completions::run(&args),
     };

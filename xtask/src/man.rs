@@ -25,6 +25,7 @@ const PAGES: &[(&str, &Manual)] = &[
     ("report", &manual::REPORT),
     ("diff", &manual::DIFF),
     ("demo", &manual::DEMO),
+    ("bench", &manual::BENCH),
 ];
 
 /// Writes them.
@@ -42,7 +43,7 @@ pub fn run(args: &ManArgs) -> Result<(), String> {
 }
 
 /// Name and text of every page.
-fn pages() -> Result<Vec<(String, Vec<u8>)>, String> {
+pub(crate) fn pages() -> Result<Vec<(String, Vec<u8>)>, String> {
     let program = lockwright_cli::args::Cli::command().disable_help_subcommand(true);
     let without =
         |c: &&Command| !c.is_hide_set() && PAGES.iter().all(|(name, _)| *name != c.get_name());

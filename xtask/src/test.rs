@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 
-use crate::{bench, completions, man};
+use crate::{bench, completions, install, man};
 
 /// Runs every check, or the named ones.
 #[derive(Debug, Args)]
@@ -44,11 +44,26 @@ const CHECKS: &[Check] = &[
         run: || cargo(&["test", "--workspace", "--exclude", PRELOAD, "--no-fail-fast"]),
     },
     Check {
+        name: "mutants",
+        what: "loom's models notice each weakened ordering and each wake left out of the locks",
+        run: mutants,
+    },
+    Check {
+        name: "no-std",
+        what: "the locks build for a platform without std",
+        run: || cargo(&["check", "--package", "lockwright", "--no-default-features"]),
+    },
+    Check {
         name: "demo",
         what: "the README's first command finds the planted deadlock",
         run: || cargo(&["run", "--release", "--package", "lockwright-cli", "--", "demo"]),
     },
     Check { name: "pages", what: "man pages and completions can be made", run: pages },
+    Check {
+        name: "install",
+        what: "C and C++ projects build and run with what is installed, by cmake and pkg-config",
+        run: install::check::run,
+    },
     Check { name: "bench", what: "the benchmarks run", run: bench_smoke },
 ];
 
@@ -115,6 +130,20 @@ fn clippy() -> Result<(), String> {
     cargo(&["clippy", "--package", PRELOAD, "--lib", "--", "--deny", "warnings"])
 }
 
+/// Each mutant is a process of its own, so this takes minutes and is no part of the other tests.
+fn mutants() -> Result<(), String> {
+    cargo(&[
+        "test",
+        "--package",
+        "lockwright",
+        "--test",
+        "models",
+        "--",
+        "--ignored",
+        "--nocapture",
+    ])
+}
+
 /// They are made from the command line's definition, so they cannot be out of date; they can be incomplete.
 fn pages() -> Result<(), String> {
     man::run(&man::ManArgs { out: target_dir().join("man") })?;
@@ -126,7 +155,8 @@ fn pages() -> Result<(), String> {
 
 fn bench_smoke() -> Result<(), String> {
     bench::run(&bench::BenchArgs { what: bench::What::Check(bench::BenchOptions::smoke()) })?;
-    bench::run(&bench::BenchArgs { what: bench::What::Meter(bench::BenchOptions::smoke()) })
+    bench::run(&bench::BenchArgs { what: bench::What::Meter(bench::BenchOptions::smoke()) })?;
+    succeeds(Command::new(release_build()?).args(["bench", "locks", "--smoke"]))
 }
 
 /// The tool, built for release.
@@ -160,17 +190,19 @@ pub(crate) fn target_dir() -> PathBuf {
     root().join(dir)
 }
 
-fn root() -> &'static Path {
+pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
 }
 
 /// Runs cargo in the workspace, its output where ours goes.
-fn cargo(arguments: &[&str]) -> Result<(), String> {
+pub(crate) fn cargo(arguments: &[&str]) -> Result<(), String> {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(program)
-        .args(arguments)
-        .current_dir(root())
-        .status()
-        .map_err(|e| format!("cargo: {e}"))?;
-    if status.success() { Ok(()) } else { Err(format!("cargo {}: {status}", arguments.join(" "))) }
+    succeeds(Command::new(program).args(arguments))
+}
+
+/// Runs a command at the workspace's root.
+fn succeeds(command: &mut Command) -> Result<(), String> {
+    let status = command.current_dir(root()).status();
+    let status = status.map_err(|e| format!("{}: {e}", command.get_program().display()))?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}")) }
 }

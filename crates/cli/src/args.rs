@@ -40,6 +40,7 @@ pub enum Command {
     Report(ReportArgs),
     Diff(DiffArgs),
     Demo(DemoArgs),
+    Bench(BenchArgs),
     /// Prints the cost of an uncontended lock and unlock, in nanoseconds.
     #[command(hide = true)]
     Calibrate,
@@ -207,6 +208,56 @@ pub struct DiffArgs {
     /// Runs after.
     #[arg(required = true, last = true, help_heading = "Arguments", value_name = "AFTER", value_hint = clap::ValueHint::AnyPath)]
     pub after: Vec<PathBuf>,
+}
+
+/// Measure the locks of the lockwright family on this machine, beside others and beside what was published.
+///
+/// What they cost uncontended; and what the hybrid queued/unfair spinlock does where there are more threads than
+/// CPUs. The locks take turns in each round, so that what disturbs the machine hits all alike; what counts
+/// are medians and ratios. Takes some minutes.
+#[derive(Debug, Args)]
+#[command(after_long_help = manual::BENCH.help())]
+pub struct BenchArgs {
+    /// What is measured.
+    #[arg(value_enum)]
+    pub what: Bench,
+
+    /// Where the figures go.
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    /// Rounds, in each of which all arms take turns.
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
+    pub rounds: u16,
+
+    /// How long the threads of one arm lock in one round where throughput is measured.
+    #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = seconds)]
+    pub interval: f64,
+
+    /// Only sections and locks whose name contains TEXT.
+    #[arg(long, value_name = "TEXT")]
+    pub only: Option<String>,
+
+    /// Two short rounds of everything: does it run here? The figures mean nothing.
+    #[arg(long, conflicts_with_all = ["rounds", "interval"])]
+    pub smoke: bool,
+}
+
+/// What `lockwright bench` measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Bench {
+    /// The locks of the lockwright library.
+    Locks,
+}
+
+/// A time that can be waited for.
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    if (0.001..=3600.0).contains(&seconds) {
+        Ok(seconds)
+    } else {
+        Err("not from 0.001 to 3600".to_owned())
+    }
 }
 
 /// Run a shipped multi-threaded program that takes two locks in both orders, and report it.

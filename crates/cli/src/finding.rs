@@ -166,6 +166,9 @@ pub struct Frame {
     /// Of a function that was seen to return with the lock it was called for.
     #[serde(skip)]
     pub wraps: bool,
+    /// Of a function that made many locks in the run, each at a place of its own.
+    #[serde(skip)]
+    pub makes: bool,
 }
 
 /// How much was watched.

@@ -86,6 +86,7 @@ const RUN_FILES: &[Entry] = &[
     ),
     ("PID-*.lwl", "The ledger of one process: sparse, hence much smaller than it looks."),
     ("cost.json", "With --keep: what measuring cost, for later reports."),
+    ("end.json", "With --keep: when the program ended, for reports of one that was killed."),
 ];
 
 /// `lockwright`.
@@ -272,4 +273,27 @@ pub const DEMO: Manual = Manual {
     ],
     environment: RUN_ENVIRONMENT,
     files: RUN_FILES,
+};
+
+/// `lockwright bench`.
+pub const BENCH: Manual = Manual {
+    examples: &[
+        ("lockwright bench locks", "Everything: about ten minutes."),
+        (
+            "lockwright bench locks --only uncontended",
+            "What each lock costs that nobody else wants.",
+        ),
+        (
+            "lockwright bench locks --rounds 3 --interval 1 --json locks.json",
+            "Less, and for a machine.",
+        ),
+    ],
+    exit_status: &[
+        ("0", "It was measured."),
+        USAGE,
+        ("101", "A lock did not exclude: a fault of lockwright or of this machine."),
+        OWN_FAILURE,
+    ],
+    environment: &[NO_COLOR],
+    files: &[],
 };

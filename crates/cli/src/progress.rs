@@ -26,9 +26,10 @@ impl Progress for Silent {
 const PATIENCE: Duration = Duration::from_millis(400);
 
 /// A bar on stderr, for terminals. Gone without a trace when dropped.
-#[derive(Debug)]
-pub struct Bar {
+pub struct Bar<'a> {
     bar: ProgressBar,
+    /// Sees to it that the line which the bar is drawn over is empty.
+    begin_line: &'a dyn Fn(),
     begun: Instant,
     stage: RefCell<Stage>,
 }
@@ -41,11 +42,11 @@ struct Stage {
     shown: bool,
 }
 
-impl Bar {
-    /// A bar that appears once the work has taken noticeable time.
-    pub fn new() -> Self {
+impl<'a> Bar<'a> {
+    /// A bar that appears once the work has taken noticeable time, on a line that `begin_line` begins.
+    pub fn new(begin_line: &'a dyn Fn()) -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
-        Self { bar, begun: Instant::now(), stage: RefCell::default() }
+        Self { bar, begin_line, begun: Instant::now(), stage: RefCell::default() }
     }
 
     /// Draws the stage if the user has waited long enough to wonder.
@@ -54,6 +55,7 @@ impl Bar {
             return;
         }
         stage.shown = true;
+        (self.begin_line)();
         let template = if stage.total == 0 {
             "{spinner} {msg}"
         } else {
@@ -69,13 +71,7 @@ impl Bar {
     }
 }
 
-impl Default for Bar {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Progress for Bar {
+impl Progress for Bar<'_> {
     fn stage(&self, name: &'static str, total: u64) {
         let mut stage = self.stage.borrow_mut();
         *stage = Stage { name, total, done: 0, shown: false };
@@ -92,8 +88,38 @@ impl Progress for Bar {
     }
 }
 
-impl Drop for Bar {
+impl Drop for Bar<'_> {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// A line on stderr, for terminals, of what is being done. Gone when dropped.
+pub struct Status(ProgressBar);
+
+impl Status {
+    /// Nothing is shown yet.
+    pub fn new() -> Self {
+        let bar = ProgressBar::new_spinner();
+        bar.set_draw_target(ProgressDrawTarget::stderr());
+        Self(bar)
+    }
+
+    /// Shows this in place of what was shown.
+    pub fn show(&self, what: &str) {
+        self.0.set_message(what.to_owned());
+        self.0.tick();
+    }
+}
+
+impl Default for Status {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Status {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
     }
 }

@@ -18,6 +18,7 @@ fn frame() -> Frame {
         function_offset: Some(32),
         inlined: true,
         wraps: false,
+        makes: false,
     }
 }
 

@@ -41,6 +41,7 @@ fn at(function: &str, file: &str, line: u32, column: u32) -> Frame {
         function_offset: Some(0x20),
         inlined: false,
         wraps: false,
+        makes: false,
     }
 }
 

@@ -1,5 +1,6 @@
 //! lockmeter's engine against what it is told: every number exact, whatever grows, wraps or is reused.
 
+use std::cell::Cell as Local;
 use std::collections::HashMap;
 
 use lockwright_engines::lockdep::Core;
@@ -7,10 +8,21 @@ use lockwright_engines::lockmeter::{
     Boards, Call, CellRef, Ending, Hold, LockMeter, MeterThread, Missing, Pending, Place,
     ReadersRef, Shares, key,
 };
+use lockwright_ledger::histogram::{self, RUN, RUNS};
 use lockwright_ledger::rows::meter::{
     Blame, Board, Bucket, Carry, Cell, Meter, Readers, Site, blame_kind, histogram_kind, wait_kind,
 };
-use lockwright_ledger::{Ledger, Writer, histogram, layout::PAGE};
+use lockwright_ledger::{Ledger, Writer, layout::PAGE};
+
+thread_local! {
+    /// Bytes of the test's ledgers that were to be given storage.
+    static STORED: Local<usize> = const { Local::new(0) };
+}
+
+fn commit(_: *mut u8, len: usize) -> bool {
+    STORED.set(STORED.get() + len);
+    true
+}
 
 struct Host {
     meter: LockMeter,
@@ -25,7 +37,7 @@ impl Host {
         let base = (words.as_mut_ptr() as usize).next_multiple_of(PAGE) as *mut u8;
         let len = pages * PAGE;
         // SAFETY: leaked, zeroed, aligned.
-        let writer = unsafe { Writer::create(base, len, |_, _| true, |_| {}) }.unwrap();
+        let writer = unsafe { Writer::create(base, len, commit, |_| {}) }.unwrap();
         Self { meter: LockMeter::new(), core: Core::new(writer), base, len }
     }
 
@@ -77,21 +89,20 @@ impl Host {
     }
 }
 
-/// Counts of a cell's histogram by bucket.
-fn counts(ledger: &Ledger, cell: &Cell, kind: u16) -> HashMap<usize, u64> {
+/// Counts of a site's histogram by bucket.
+fn counts(ledger: &Ledger, site: u32, kind: u16) -> HashMap<usize, u64> {
     let mut counts = HashMap::new();
-    let mut next = cell.buckets;
-    while let Some(bucket) = ledger.get::<Bucket>(next) {
-        next = bucket.next;
-        if bucket.kind != kind {
+    for (id, bucket) in ledger.rows::<Bucket>() {
+        if (bucket.site, bucket.kind) != (site, kind) {
             continue;
         }
+        let first = bucket.run as usize * 32;
         for (i, &count) in bucket.counts.iter().enumerate().filter(|(_, count)| **count != 0) {
-            *counts.entry(bucket.run as usize * 32 + i).or_default() += u64::from(count);
+            *counts.entry(first + i).or_default() += u64::from(count);
         }
-        for (_, carry) in ledger.rows::<Carry>().filter(|(_, carry)| carry.bucket == bucket.id) {
-            let index = bucket.run as usize * 32 + carry.index as usize;
-            *counts.entry(index).or_default() += u64::from(carry.times) << 16;
+        for (_, carry) in ledger.rows::<Carry>().filter(|(_, carry)| carry.bucket == id) {
+            *counts.entry(first + carry.index as usize).or_default() +=
+                u64::from(carry.times) << 16;
         }
     }
     counts
@@ -115,8 +126,80 @@ fn every_hold_is_in_the_sums_and_in_the_histogram() {
     let ledger = host.ledger();
     let row = ledger.get::<Cell>(1).unwrap();
     assert_eq!((row.acquisitions, row.holds, row.hold_ticks), (205_000, 205_000, sum));
-    assert_eq!(counts(&ledger, &row, histogram_kind::HOLD), expected);
+    assert_eq!(counts(&ledger, row.site, histogram_kind::HOLD), expected);
     assert_eq!(ledger.get::<Meter>(1).unwrap().lost, 0);
+}
+
+/// 64 threads with 1,000 call sites each, and times that are spread over some seven octaves: what is stored
+/// is bounded, and every count is in its bucket.
+#[test]
+fn many_cells_share_their_buckets() {
+    const THREADS: usize = 64;
+    const SITES: u64 = 1000;
+    const ROUNDS: usize = 30;
+    let mut host = Host::new((96 << 20) / PAGE);
+    let mut threads: Vec<_> = (0..THREADS).map(|_| host.thread()).collect();
+    let mut expected = vec![[0u64; 32 * RUN]; SITES as usize];
+    let mut random = 0x9e37_79b9_7f4a_7c15u64;
+    for _ in 0..ROUNDS {
+        for thread in &mut threads {
+            for site in 1..=SITES {
+                // xorshift64 (Marsaglia).
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                let octave = 6 + (random & 0x3ff).count_ones();
+                let ticks = 1 << octave | random >> 16 & ((1 << octave) - 1);
+                let cell = host.cell(thread, site);
+                host.held(thread, cell, ticks);
+                expected[site as usize - 1][histogram::bucket(ticks)] += 1;
+            }
+        }
+    }
+    let mib = STORED.get() as f64 / f64::from(1 << 20);
+    assert!(mib <= 20.0, "{mib:.1} MiB");
+    let ledger = host.ledger();
+    let mut found = vec![[0; 32 * RUN]; SITES as usize];
+    for (_, bucket) in ledger.rows::<Bucket>() {
+        let site = ledger.get::<Site>(bucket.site).unwrap().site as usize;
+        let first = bucket.run as usize * RUN;
+        for (sum, count) in found[site - 1][first..].iter_mut().zip(bucket.counts) {
+            *sum += u64::from(count);
+        }
+    }
+    for (site, (found, expected)) in found.iter().zip(&expected).enumerate() {
+        assert_eq!(found, expected, "site {}", site + 1);
+    }
+    assert!(ledger.rows::<Site>().all(|(_, site)| site.cells == THREADS as u32));
+}
+
+#[test]
+fn a_shared_count_that_wraps_is_carried_and_patience_ends() {
+    let mut host = Host::new((32 << 20) / PAGE);
+    let (first, second) = (host.thread(), host.thread());
+    // So many that it takes 65,535 counts to have one more.
+    for site in 1..=600 {
+        let cell = host.cell(first, site);
+        (0..RUNS).for_each(|run| host.held(first, cell, histogram::bounds(run * RUN).0));
+    }
+    let one = host.cell(first, 1000);
+    let other = host.cell(second, 1000);
+    for _ in 0..50_000 {
+        host.held(first, one, 99);
+        host.held(second, other, 99);
+    }
+    let ledger = host.ledger();
+    let site = other.site();
+    let rows = |ledger: &Ledger| ledger.rows::<Bucket>().filter(|(_, b)| b.site == site).count();
+    assert_eq!(rows(&ledger), 1, "they share it");
+    let expected = |count| HashMap::from([(histogram::bucket(99), count)]);
+    assert_eq!(counts(&ledger, site, histogram_kind::HOLD), expected(100_000));
+    for _ in 0..50_000 {
+        host.held(second, other, 99);
+    }
+    let ledger = host.ledger();
+    assert_eq!(rows(&ledger), 2, "now it has its own");
+    assert_eq!(counts(&ledger, site, histogram_kind::HOLD), expected(150_000));
 }
 
 #[test]
@@ -310,7 +393,13 @@ fn waits_and_their_blame_come_back() {
     cell.begin();
     assert!(thread.can_keep());
     thread.acquired(8, cell, 10);
-    thread.keep(&Pending { cell: Some(cell), ticks: 500, spun: 20, shares: Shares::NONE });
+    thread.keep(&Pending {
+        cell: Some(cell),
+        ended: 700,
+        ticks: 500,
+        spun: 20,
+        shares: Shares::NONE,
+    });
     assert!(thread.innermost(8).is_none(), "its release has more to do");
     let kept = thread.kept(&thread.entry_of(8).unwrap()).unwrap();
     let missing = cell.record_wait(kept.ticks, kept.spun);
@@ -323,10 +412,35 @@ fn waits_and_their_blame_come_back() {
     let ledger = host.ledger();
     let row = ledger.get::<Cell>(1).unwrap();
     assert_eq!((row.contended, row.wait_ticks, row.wait_max, row.spin_ticks), (1, 500, 500, 20));
-    assert_eq!(counts(&ledger, &row, histogram_kind::WAIT), [(histogram::bucket(500), 1)].into());
+    assert_eq!(
+        counts(&ledger, row.site, histogram_kind::WAIT),
+        [(histogram::bucket(500), 1)].into()
+    );
     let blame = ledger.get::<Blame>(row.blame).unwrap();
     assert_eq!((blame.other, blame.count, blame.ticks, blame.next), (9, 3, 300, 0));
     assert_eq!(ledger.get::<Site>(row.site).unwrap().wait, wait_kind::LOCK);
+}
+
+#[test]
+fn who_waited_had_the_lock_since_then_though_the_hold_is_not_timed() {
+    let mut host = Host::new(400);
+    let thread = host.thread();
+    host.meter.pending_memory(host.core.writer(), thread);
+    let cell = host.cell(thread, 1);
+    thread.acquired(8, cell, 0);
+    let since = |thread: &MeterThread| thread.had_since(&thread.entry_of(8).unwrap());
+    assert_eq!(since(thread), 0, "nobody knows");
+    thread.keep(&Pending {
+        cell: Some(cell),
+        ended: 700,
+        ticks: 500,
+        spun: 0,
+        shares: Shares::NONE,
+    });
+    assert_eq!(since(thread), 700);
+    // SAFETY: a live thread's row.
+    let seen = unsafe { MeterThread::find_foreign(thread, 8) };
+    assert_eq!(seen, Some((cell.site(), 700)));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 pub const MAGIC: u64 = u64::from_le_bytes(*b"LOCKWRGT");
 
 /// Raised whenever a row or the header changes shape. A reader accepts exactly its own.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 /// Everything is allocated in whole pages of this size.
 pub const PAGE: usize = 4096;
@@ -170,7 +170,7 @@ pub struct Header {
     pub start_ns: AtomicU64,
     /// CLOCK_MONOTONIC at exit, nanoseconds; 0 while running or after a crash.
     pub end_ns: AtomicU64,
-    /// First byte that nothing has been allocated in yet; the file is a hole from there on.
+    /// First byte that nothing has been set aside in yet; the file is a hole from there on.
     pub used: AtomicU64,
     /// Rows that could not be written.
     pub lost: AtomicU64,

@@ -108,7 +108,7 @@ pub struct Ledger {
     bytes: Vec<u8>,
     header: HeaderValues,
     tables: [Table; crate::layout::MAX_TABLES],
-    /// Bytes that the header says were allocated but that the file no longer has.
+    /// Bytes that the header says were used but that the file no longer has.
     missing: u64,
 }
 
@@ -145,7 +145,9 @@ impl Ledger {
         let wanted = used.min(stored).max(HEADER_BYTES as u64);
         let mut bytes = vec![0; usize::try_from(wanted).map_err(|_| OpenError::NotALedger)?];
         file.read_exact_at(&mut bytes, 0)?;
-        Self::from_bytes(bytes)
+        // What the last extent has no rows in yet is a hole, too, and nothing that is missing.
+        let missing = used.saturating_sub(on_disk);
+        Ok(Self { missing, ..Self::from_bytes(bytes)? })
     }
 
     /// Number of deadlocks in a live ledger, without reading the rest of it.
@@ -229,7 +231,7 @@ impl Ledger {
         &self.header
     }
 
-    /// Bytes that were allocated in the ledger but are not in the file: it was cut short.
+    /// Bytes that were used in the ledger but are not in the file: it was cut short.
     pub fn missing_bytes(&self) -> u64 {
         self.missing
     }

@@ -20,7 +20,13 @@ pub const fn extend(hash: u64, address: u64) -> u64 {
 /// A site past `wrappers` wrappers, fewer than 128.
 #[inline]
 pub const fn deep(wrappers: u32, hash: u64) -> u64 {
-    (1 << 7 | wrappers as u64) << HASH | (hash & ((1 << HASH) - 1))
+    (1 << 7 | wrappers as u64) << HASH | self::hash(hash)
+}
+
+/// The hash alone. Of a return address it is the address itself.
+#[inline]
+pub const fn hash(site: u64) -> u64 {
+    site & ((1 << HASH) - 1)
 }
 
 /// How many frames at the top of the context's stack are known to be wrappers'.

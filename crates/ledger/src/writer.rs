@@ -10,8 +10,8 @@ use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering::*};
 
 use crate::layout::{
-    FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, MAX_EXTENTS, PAGE, TableHeader, TableId,
-    extent_rows, locate, stopped,
+    FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, MAX_EXTENTS, MAX_TABLES, PAGE, TableHeader,
+    TableId, extent_rows, locate, stopped,
 };
 use crate::rows::{Row, Text};
 
@@ -21,11 +21,18 @@ pub type Commit = fn(at: *mut u8, len: usize) -> bool;
 /// Size classes of freed extents: powers of two of pages.
 const FREE_CLASSES: usize = 24;
 
+/// An extent gets its storage in pieces of this size, as its rows are handed out: extents double, and the
+/// last is half empty on average. Small enough to be had in no time, with the host's lock held; large
+/// enough that rows seldom wait for it.
+const PIECE: u64 = 64 << 10;
+
 /// Writes one ledger.
 pub struct Writer {
     base: *mut u8,
     len: usize,
     commit: Commit,
+    /// File offset up to which the newest extent of each table has storage; those before it have all theirs.
+    stored: [u64; MAX_TABLES],
     /// Offsets of freed extents by size class, linked through their first word.
     free: [u64; FREE_CLASSES],
 }
@@ -51,7 +58,8 @@ impl Writer {
         if len < HEADER_BYTES + 16 * PAGE || !commit(base, HEADER_BYTES) {
             return None;
         }
-        let mut writer = Self { base, len, commit, free: [0; FREE_CLASSES] };
+        let mut writer =
+            Self { base, len, commit, stored: [0; MAX_TABLES], free: [0; FREE_CLASSES] };
         let header = writer.header();
         header.version.store(FORMAT_VERSION, Relaxed);
         header.header_bytes.store(HEADER_BYTES as u32, Relaxed);
@@ -97,16 +105,43 @@ impl Writer {
             }
             return Some(offset);
         }
-        let used = self.header().used.load(Relaxed) as usize;
-        let end = used.checked_add(size)?;
-        if end > self.len || !(self.commit)(self.at(used as u64), size) {
+        let used = self.header().used.load(Relaxed);
+        let end = self.end_of(used, size)?;
+        self.store(used, end)?;
+        self.use_up_to(end);
+        Some(used)
+    }
+
+    /// Sets `bytes` aside, rounded up to whole pages, without storage. Returns the file offset.
+    fn set_aside(&mut self, bytes: usize) -> Option<u64> {
+        let used = self.header().used.load(Relaxed);
+        let end = self.end_of(used, bytes.next_multiple_of(PAGE))?;
+        self.use_up_to(end);
+        Some(used)
+    }
+
+    /// Where `size` bytes from `offset` on end, if that is within the file.
+    fn end_of(&self, offset: u64, size: usize) -> Option<u64> {
+        let end = offset.checked_add(size as u64).filter(|&end| end <= self.len as u64);
+        if end.is_none() {
             self.lose();
-            return None;
         }
+        end
+    }
+
+    fn use_up_to(&self, end: u64) {
         // A reader takes nothing beyond `used` for granted; offsets published later are below it.
         // Pairs with the reader's Acquire of `used`.
-        self.header().used.store(end as u64, Release);
-        Some(used as u64)
+        self.header().used.store(end, Release);
+    }
+
+    /// Gives the pages between two offsets storage.
+    fn store(&self, from: u64, to: u64) -> Option<()> {
+        if (self.commit)(self.at(from), (to - from) as usize) {
+            return Some(());
+        }
+        self.lose();
+        None
     }
 
     /// Gives back what [`Writer::alloc`] returned for the same `bytes`. Nobody may use it any more.
@@ -133,7 +168,7 @@ impl Writer {
         (at as usize - self.base as usize) as u64
     }
 
-    /// Reserves `n` consecutive indices of a table and makes sure that their extents exist.
+    /// Reserves `n` consecutive indices of a table and makes sure that there is storage for them.
     fn reserve_raw(&mut self, id: TableId, row_bytes: u32, base: u32, n: u64) -> Option<u64> {
         let table = self.table(id);
         if table.row_bytes.load(Relaxed) == 0 {
@@ -147,22 +182,37 @@ impl Writer {
             return None;
         }
         let (from, _) = locate(first, u64::from(base));
-        let (to, _) = locate(last, u64::from(base));
+        let (to, last_row) = locate(last, u64::from(base));
         if to >= MAX_EXTENTS {
             self.lose();
             return None;
         }
         for extent in from..=to {
+            let bytes = extent_rows(extent, u64::from(base)) * u64::from(row_bytes);
             if self.table(id).extents[extent].load(Relaxed) == 0 {
-                let bytes = extent_rows(extent, u64::from(base)) as usize * row_bytes as usize;
-                let offset = self.alloc(bytes)?;
-                // Pairs with the reader's Acquire: the extent is zeroed before it is named.
+                let offset = self.set_aside(bytes as usize)?;
+                self.stored[id as usize] = offset;
+                // Pairs with the reader's Acquire: the extent is within `used` before it is named.
                 self.table(id).extents[extent].store(offset, Release);
             }
+            let offset = self.table(id).extents[extent].load(Relaxed);
+            let needed = if extent == to { (last_row + 1) * u64::from(row_bytes) } else { bytes };
+            self.store_rows(id, offset + needed, offset + bytes)?;
         }
-        // Pairs with the reader's Acquire: rows below `len` have an extent.
+        // Pairs with the reader's Acquire: rows below `len` have an extent, and storage.
         self.table(id).len.store(last + 1, Release);
         Some(first)
+    }
+
+    /// Makes sure that the table has storage up to offset `needed`, in an extent that ends at `end`.
+    fn store_rows(&mut self, id: TableId, needed: u64, end: u64) -> Option<()> {
+        let stored = self.stored[id as usize];
+        if needed > stored {
+            let to = needed.max(stored + PIECE).min(end).next_multiple_of(PAGE as u64);
+            self.store(stored, to)?;
+            self.stored[id as usize] = to;
+        }
+        Some(())
     }
 
     fn raw_ptr(&self, id: TableId, index: u64) -> *mut u8 {
@@ -296,6 +346,8 @@ impl Writer {
 
 #[cfg(all(test, feature = "reader"))]
 mod tests {
+    use core::sync::atomic::AtomicUsize;
+
     use super::*;
     use crate::reader::Ledger;
     use crate::rows::{Evidence, Lock};
@@ -347,6 +399,45 @@ mod tests {
         assert_eq!(w.header().stopped.load(Relaxed), stopped::NO_SPACE);
         let ledger = Ledger::from_bytes(bytes(&w, len)).unwrap();
         assert_eq!(ledger.rows::<Lock>().count(), written);
+    }
+
+    #[test]
+    fn storage_is_for_the_rows_that_there_are() {
+        static STORED: AtomicUsize = AtomicUsize::new(0);
+        fn commit(_: *mut u8, len: usize) -> bool {
+            STORED.fetch_add(len, Relaxed);
+            true
+        }
+        let (_, at) = memory(4000);
+        // SAFETY: leaked, zeroed, aligned.
+        let mut w = unsafe { Writer::create(at, 4000 * PAGE, commit, |_| {}) }.unwrap();
+        let before = STORED.load(Relaxed);
+        for rows in 1..100_000 {
+            w.push(Evidence::default()).unwrap();
+            let stored = STORED.load(Relaxed) - before;
+            let needed = (rows + 1) * size_of::<Evidence>();
+            assert!(stored >= needed, "{stored} bytes for {rows} rows");
+            assert!(stored <= needed + PIECE as usize + 8 * PAGE, "{stored} bytes for {rows} rows");
+        }
+    }
+
+    #[test]
+    fn no_row_is_handed_out_without_storage() {
+        static LEFT: AtomicUsize = AtomicUsize::new(40 * PAGE);
+        fn commit(_: *mut u8, len: usize) -> bool {
+            LEFT.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(len)).is_ok()
+        }
+        let (_, at) = memory(4000);
+        // SAFETY: leaked, zeroed, aligned.
+        let mut w = unsafe { Writer::create(at, 4000 * PAGE, commit, |_| {}) }.unwrap();
+        let fill = |w: &mut Writer| std::iter::from_fn(|| w.push(Lock::default())).count();
+        assert!((100..40 * PAGE / size_of::<Lock>()).contains(&fill(&mut w)));
+        assert_eq!(w.header().stopped.load(Relaxed), stopped::NO_SPACE);
+        // Somebody has made room.
+        LEFT.store(40 * PAGE, Relaxed);
+        assert!((100..=40 * PAGE / size_of::<Lock>()).contains(&fill(&mut w)));
+        let ledger = Ledger::from_bytes(bytes(&w, 4000 * PAGE)).unwrap();
+        assert_eq!(ledger.rows::<Lock>().count() as u32, w.len_of::<Lock>() - 1);
     }
 
     #[test]

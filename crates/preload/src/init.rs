@@ -93,6 +93,9 @@ fn ask() {
         monotonic: get(c"LOCKWRIGHT_CLOCK").is_some_and(|value| value == b"monotonic"),
     });
     hooks::choose(validates());
+    if !validates() && meter::times_every() {
+        hooks::choose_every();
+    }
 }
 
 fn number(digits: &[u8]) -> u32 {

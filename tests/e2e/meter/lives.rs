@@ -5,7 +5,7 @@ use std::time::Duration;
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::meter::{Cell, Meter, Site, wait_kind};
 
-use super::run::{EXACT, agree, finish, meter, start, thrice};
+use super::run::{EXACT, How, agree, finish, meter, start, thrice};
 use crate::harness::{program, signal};
 
 #[test]
@@ -105,6 +105,20 @@ fn a_hundred_thousand_threads_add_up() {
 }
 
 #[test]
+fn what_a_thread_leaves_locked_was_held_until_it_ended() {
+    thrice(|| {
+        let run = meter(EXACT, &program("meter_lives.c"), &["left"]);
+        let first = &run.site("leave_first").numbers;
+        assert_eq!((first.acquisitions, first.hold.count, first.held), (1, 1, 0));
+        assert_eq!(first.hold.histogram.count(), 1);
+        let after_wait = &run.site("leaver").numbers;
+        assert_eq!((after_wait.acquisitions, after_wait.hold.count, after_wait.held), (1, 1, 0));
+        assert_eq!((after_wait.contended, after_wait.wait.count), (1, 1));
+        agree("the hold", first.hold_ns, run.truth("held"))
+    });
+}
+
+#[test]
 fn two_million_mutexes_on_reused_memory_add_up() {
     let run = meter(EXACT, &program("meter_lives.c"), &["mutexes", "2000000"]);
     let numbers = &run.site("live").numbers;
@@ -115,8 +129,7 @@ fn two_million_mutexes_on_reused_memory_add_up() {
 
 #[test]
 fn what_is_checked_and_metered_at_once_is_both() {
-    let engines = [("LOCKWRIGHT_ENGINES", "lockdep,lockmeter")];
-    let run = meter(&engines, &program("abba.c"), &[]);
+    let run = meter(How { command: "run", ..EXACT }, &program("abba.c"), &[]);
     assert_eq!(run.run.verdicts(), [("circular-dependency", "likely")], "{}", run.run.stderr);
     let counts = run.report.locks.iter().map(|lock| lock.total.acquisitions);
     assert_eq!(counts.collect::<Vec<_>>(), [2, 2], "two locks, each taken in both orders");

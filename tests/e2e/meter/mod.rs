@@ -1,7 +1,10 @@
 //! lockmeter: programs that know the truth about themselves, and what the tool says of them.
 
+mod full;
 mod inflation;
 mod lives;
-mod run;
+pub mod run;
+mod sizes;
+mod stuck;
 mod times;
 mod ways;

@@ -1,16 +1,16 @@
 //! Runs a program under lockmeter: what it says of itself, and what the ledgers say of it.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::path::Path;
 
 use lockwright_cli::finding::Frame;
 use lockwright_cli::meter::model::{
     At, Blame, Lock, MeterReport, Mode, Site, Wait, WaitKind, build, is_metered,
 };
+use lockwright_cli::symbolize::wrapper::first_own_frame;
 use lockwright_ledger::Ledger;
 
-use crate::harness::{Run, Running, check_with, ledgers, until};
+use crate::harness::{Run, Running, ledgers, under, until};
 
 /// A finished run.
 pub struct Metered {
@@ -22,26 +22,33 @@ pub struct Metered {
     pub report: MeterReport,
 }
 
-/// How lockmeter is asked for: environment variables of the program.
-pub type Options<'o> = &'o [(&'o str, &'o str)];
+/// How lockmeter is asked for.
+#[derive(Clone, Copy)]
+pub struct How {
+    /// `meter`, or `run`.
+    pub command: &'static str,
+    /// Its options.
+    pub options: &'static [&'static str],
+    /// The clock, if not the one that there is.
+    pub clock: Option<&'static str>,
+}
 
 /// The usual: every hold timed, by the clock that there is.
-pub const EXACT: Options<'static> = &[];
+pub const EXACT: How = How { command: "meter", options: &[], clock: None };
 
 /// Runs a program under the meter, to its end.
-pub fn meter(options: Options<'_>, program: &Path, arguments: &[&str]) -> Metered {
-    finish(start(options, program, arguments))
+pub fn meter(how: How, program: &Path, arguments: &[&str]) -> Metered {
+    finish(start(how, program, arguments))
 }
 
 /// Starts a program under the meter.
-pub fn start(options: Options<'_>, program: &Path, arguments: &[&str]) -> Running {
-    // The program asks for another engine than its parent has; everything else is the tool's doing.
-    let mut job = check_with(&["--keep", "--output", "/dev/null"], "/usr/bin/env")
-        .arg("LOCKWRIGHT_ENGINES=lockmeter");
-    for (name, value) in options {
-        job = job.arg(format!("{name}={value}"));
+pub fn start(how: How, program: &Path, arguments: &[&str]) -> Running {
+    let options = [&["--keep", "--output", "/dev/null"], how.options].concat();
+    let job = under(how.command, &options, program).args(arguments);
+    match how.clock {
+        Some(clock) => job.env("LOCKWRIGHT_CLOCK", clock).spawn(),
+        None => job.spawn(),
     }
-    job.arg(program.as_os_str()).args(arguments.iter().map(OsStr::new)).spawn()
 }
 
 /// Waits for the end of a program that was started so.
@@ -53,7 +60,7 @@ pub fn finish(mut running: Running) -> Metered {
         .filter(is_metered)
         .collect();
     metered.sort_by_key(|ledger| ledger.header().start_ns);
-    let report = build(&metered);
+    let report = build(&metered, &[]);
     let run = running.wait();
     assert_eq!(report.lost, 0, "nothing is lost: {}", run.stderr);
     Metered { run, ledgers: metered, report }
@@ -92,6 +99,18 @@ pub fn within(percent: f64, what: &str, measured: f64, truth: f64) -> Result<(),
 }
 
 impl Metered {
+    /// A time is what the program says of itself by `name`: no less than what lay between its calls, and no more
+    /// than what lay around them (`name_around`), within the 1 % that the clocks may differ. That is so even where the
+    /// processor is taken away.
+    pub fn is_bounded(&self, name: &str, measured: f64) {
+        let (least, most) = (self.truth(name), self.truth(&format!("{name}_around")));
+        assert!(0.0 < least && least <= most, "{name}: the program's own {least} to {most}");
+        assert!(
+            (0.99 * least..=1.01 * most).contains(&measured),
+            "{name}: {measured:.0} ns measured, {least:.0} to {most:.0} ns in truth"
+        );
+    }
+
     /// What the program says of itself by `name`.
     pub fn truth(&self, name: &str) -> f64 {
         let text = self.run.text();
@@ -176,7 +195,8 @@ pub fn sites_in<'l>(lock: &'l Lock, function: &str) -> Vec<(usize, &'l Site)> {
     lock.sites.iter().enumerate().filter(|(_, site)| is_in(&site.stack, function)).collect()
 }
 
-/// The innermost frame is in `function`.
+/// The innermost frame is in `function`, or the innermost that does not just wrap a lock call.
 fn is_in(stack: &[Frame], function: &str) -> bool {
-    stack.first().is_some_and(|frame| frame.function.as_deref() == Some(function))
+    let is_it = |frame: &Frame| frame.function.as_deref() == Some(function);
+    stack.first().is_some_and(is_it) || first_own_frame(stack).is_some_and(is_it)
 }

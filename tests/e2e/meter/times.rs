@@ -3,13 +3,15 @@
 
 use lockwright_cli::meter::model::{Holds, Mode, WaitKind};
 
-use super::run::{EXACT, Metered, Options, agree, meter, sites_in, thrice, within};
-use crate::harness::program;
+use super::run::{EXACT, How, Metered, agree, meter, sites_in, thrice, within};
+use std::path::Path;
+
+use crate::harness::{build, program, tests_dir};
 
 const HOLDS: [(&str, u64); 3] = [("hold_10us", 1000), ("hold_100us", 100), ("hold_1ms", 100)];
 
-fn holds(options: Options<'_>) -> Metered {
-    let run = meter(options, &program("meter_holds.c"), &["100"]);
+fn holds(how: How) -> Metered {
+    let run = meter(how, &program("meter_holds.c"), &["100"]);
     for (site, count) in HOLDS {
         let numbers = &run.site(site).numbers;
         assert_eq!(numbers.acquisitions, count, "{site}");
@@ -19,9 +21,9 @@ fn holds(options: Options<'_>) -> Metered {
     run
 }
 
-fn holds_agree(options: Options<'_>) {
+fn holds_agree(how: How) {
     thrice(|| {
-        let run = holds(options);
+        let run = holds(how);
         for (site, count) in HOLDS {
             let numbers = &run.site(site).numbers;
             assert_eq!(numbers.hold.count, count, "{site}");
@@ -42,7 +44,7 @@ fn holds_are_as_long_as_the_program_says() {
 
 #[test]
 fn the_other_clock_tells_the_same() {
-    holds_agree(&[("LOCKWRIGHT_CLOCK", "monotonic")]);
+    holds_agree(How { clock: Some("monotonic"), ..EXACT });
 }
 
 #[test]
@@ -50,8 +52,8 @@ fn sampled_holds_have_the_same_mean_and_all_are_counted() {
     thrice(|| {
         const HELD: u64 = 16_000;
         let program = program("meter_holds.c");
-        let sampled = [("LOCKWRIGHT_HOLD", "sample:16")];
-        let run = meter(&sampled, &program, &["0", &HELD.to_string()]);
+        let sampled = How { options: &["--hold=sample:16"], ..EXACT };
+        let run = meter(sampled, &program, &["0", &HELD.to_string()]);
         assert_eq!(run.report.holds(), Some(Holds::Sampled(16)));
         let numbers = &run.site("hold_in_turn").numbers;
         assert_eq!(numbers.acquisitions, HELD);
@@ -67,16 +69,19 @@ fn sampled_holds_have_the_same_mean_and_all_are_counted() {
 
 #[test]
 fn holds_that_are_not_asked_for_are_not_timed() {
-    let run = holds(&[("LOCKWRIGHT_HOLD", "off")]);
+    let run = holds(How { options: &["--hold=off"], ..EXACT });
     assert_eq!(run.report.holds(), Some(Holds::Off));
     assert!(HOLDS.iter().all(|(site, _)| run.site(site).numbers.hold.count == 0));
 }
 
 fn contention(threads: u64) {
+    contention_in(EXACT, &program("meter_contention.c"), threads);
+}
+
+fn contention_in(how: How, program: &Path, threads: u64) {
     const ROUNDS: u64 = 3;
-    let program = program("meter_contention.c");
     thrice(|| {
-        let run = meter(EXACT, &program, &[&threads.to_string(), &ROUNDS.to_string()]);
+        let run = meter(how, program, &[&threads.to_string(), &ROUNDS.to_string()]);
         let (holder, waiter) = (&run.site("holder").numbers, &run.site("waiter").numbers);
         let waits = ROUNDS * (threads - 1);
         assert_eq!((holder.acquisitions, holder.contended), (ROUNDS, 0));
@@ -113,28 +118,36 @@ fn eight_threads_wait_for_the_right_ones() {
 }
 
 #[test]
+fn locks_of_the_programs_own_are_measured() {
+    let include = format!("-I{}", tests_dir().join("../include").display());
+    let program = build("meter_contention.c", &["-DOWN", &include]);
+    contention_in(EXACT, &program, 2);
+    contention_in(EXACT, &program, 4);
+    contention_in(How { command: "run", ..EXACT }, &program, 4);
+}
+
+#[test]
 fn readers_overlap_and_writers_wait_for_them() {
     const READERS: u64 = 4;
     const ROUNDS: u64 = 5;
     let program = program("meter_rwlock.c");
-    thrice(|| {
-        let run = meter(EXACT, &program, &["4", "5"]);
-        let lock = run.lock("reader");
-        let (reader, writer) = (run.site("reader"), run.site("writer"));
-        assert_eq!((reader.mode, writer.mode), (Mode::Read, Mode::Write));
-        assert_eq!(reader.numbers.acquisitions, READERS * ROUNDS);
-        assert_eq!((writer.numbers.acquisitions, writer.numbers.contended), (ROUNDS, ROUNDS));
-        assert_eq!(reader.numbers.contended, 0, "readers come first");
-        let readers = lock.readers.as_ref().expect("it has readers");
-        assert_eq!((readers.most, readers.busy.count), (READERS, ROUNDS));
-        assert_eq!(reader.numbers.readers_max, READERS);
+    let run = meter(EXACT, &program, &["4", "5"]);
+    let lock = run.lock("reader");
+    let (reader, writer) = (run.site("reader"), run.site("writer"));
+    assert_eq!((reader.mode, writer.mode), (Mode::Read, Mode::Write));
+    assert_eq!(reader.numbers.acquisitions, READERS * ROUNDS);
+    assert_eq!((writer.numbers.acquisitions, writer.numbers.contended), (ROUNDS, ROUNDS));
+    assert_eq!(reader.numbers.contended, 0, "readers come first");
+    let readers = lock.readers.as_ref().expect("it has readers");
+    assert_eq!((readers.most, readers.busy.count), (READERS, ROUNDS));
+    assert_eq!(reader.numbers.readers_max, READERS);
 
-        agree("busy", readers.busy.total_ns, run.truth("busy"))?;
-        agree("read", reader.numbers.hold.total_ns, run.truth("read_hold"))?;
-        agree("written", writer.numbers.hold.total_ns, run.truth("write_hold"))?;
-        agree("writer's wait", writer.numbers.wait.total_ns, run.truth("write_wait"))?;
-        agree("blame", run.blame("writer", "reader"), run.truth("by_readers"))
-    });
+    run.is_bounded("busy", readers.busy.total_ns);
+    run.is_bounded("read_hold", reader.numbers.hold.total_ns);
+    run.is_bounded("write_hold", writer.numbers.hold.total_ns);
+    run.is_bounded("write_wait", writer.numbers.wait.total_ns);
+    // All of the wait, but for what it took to wake up.
+    run.is_bounded("write_wait", run.blame("writer", "reader"));
 }
 
 #[test]
@@ -193,7 +206,7 @@ fn nested_locks_at_one_site_are_timed_each() {
 fn instances_are_kept_apart_on_demand() {
     let program = program("meter_calls.c");
     thrice(|| {
-        let run = meter(&[("LOCKWRIGHT_INSTANCES", "1")], &program, &["nested"]);
+        let run = meter(How { options: &["--instances"], ..EXACT }, &program, &["nested"]);
         assert!(run.report.by_instance);
         let instances = &run.lock("take").instances;
         let counts: Vec<_> = instances.iter().map(|i| i.total.acquisitions).collect();
@@ -212,12 +225,14 @@ fn a_spinlock_is_spun_for() {
         let (holder, waiter) = (&run.site("holds_spinlock").numbers, &run.site("spins").numbers);
         assert_eq!((holder.acquisitions, waiter.acquisitions), (1, 1));
         if waiter.contended != 1 {
-            return Err("it came too late to wait".to_owned());
+            return Err("it came too late to wait: it had no processor".to_owned());
         }
-        agree("held", holder.hold.total_ns, run.truth("held"))?;
-        agree("wait", waiter.wait.total_ns, run.truth("wait"))?;
-        agree("all of it spinning", waiter.spin_ns, waiter.wait.total_ns)?;
-        agree("blame", run.blame("spins", "holds_spinlock"), waiter.wait.total_ns)
+        run.is_bounded("held", holder.hold.total_ns);
+        run.is_bounded("wait", waiter.wait.total_ns);
+        assert_eq!(waiter.spin_ns, waiter.wait.total_ns, "all of it spinning");
+        // Whenever it works, the holder has it; but it may be free before the waiter has a processor.
+        run.is_bounded("wait", run.blame("spins", "holds_spinlock"));
+        Ok(())
     });
 }
 

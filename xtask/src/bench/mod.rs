@@ -7,10 +7,9 @@
 
 mod arm;
 mod callgrind;
-mod machine;
+mod mariadb;
+mod memcached;
 mod meter;
-mod server;
-mod stats;
 mod switches;
 mod table;
 mod workload;
@@ -18,7 +17,8 @@ mod workload;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use serde_json::Value;
+use lockwright_lab::stats;
+use serde_json::{Map, Value};
 
 use arm::{Arm, Bench};
 use table::{Line, Results};
@@ -35,7 +35,7 @@ pub struct BenchArgs {
 /// What to measure.
 #[derive(Debug, Subcommand)]
 pub enum What {
-    /// Native against `lockwright check`: lock pairs, lock-saturated programs, MariaDB.
+    /// Native against `lockwright check`: lock pairs, lock-saturated programs, memcached, MariaDB.
     Check(BenchOptions),
     /// Native against `lockwright meter`, exact and sampled, bpftrace and Helgrind.
     Meter(BenchOptions),
@@ -97,7 +97,7 @@ fn check(bench: &'static Bench, options: &BenchOptions) -> Result<(), String> {
     let wanted = |name: &str| options.only.as_ref().is_none_or(|text| name.contains(text.as_str()));
 
     let mut results = Results {
-        machine: machine::describe(),
+        machine: machine(),
         lines: Vec::new(),
         counts: Vec::new(),
         switches: None,
@@ -167,4 +167,20 @@ fn compare(workload: &mut Workload, rounds: usize) -> Result<Line, String> {
 
 fn write(file: &Path, text: &str) -> Result<(), String> {
     std::fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))
+}
+
+/// What this runs on, and what it measures with.
+fn machine() -> Map<String, Value> {
+    const PACKAGES: &[&str] = &[
+        "kyotocabinet-utils",
+        "rocksdb-tools",
+        "libsqlite3-0",
+        "memcached",
+        "mariadb-server",
+        "sysbench",
+        "bpftrace",
+        "valgrind",
+    ];
+    let facts = lockwright_lab::machine::describe(PACKAGES);
+    facts.into_iter().map(|(name, value)| (name, Value::String(value))).collect()
 }

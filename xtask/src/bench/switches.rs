@@ -7,11 +7,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use lockwright_lab::stats;
 use serde_json::{Value, json};
 
 use super::arm::{Bench, said};
+use super::callgrind;
 use super::workload::{RUN_MS, SMOKE_MS, fresh_folder};
-use super::{callgrind, stats};
 
 /// The switches: what is undone, and the features that undo it.
 const SWITCHES: [(&str, &str); 6] = [

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use serde_json::{Map, Value, json};
 
 use super::callgrind::Count;
-use super::stats::Estimate;
 use super::switches::Switches;
+use lockwright_lab::stats::Estimate;
 
 /// One measured line.
 pub struct Line {

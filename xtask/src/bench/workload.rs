@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::arm::{Arm, Bench, installed, said};
-use super::server::Servers;
+use super::{mariadb, memcached};
 
 /// How long one run of a program that takes a time lasts.
 pub const RUN_MS: &str = "150";
@@ -52,6 +52,10 @@ pub fn all(
             list.push(make(bench).map_err(|why| (name.to_owned(), why)));
         }
     }
+    if wanted(MEMCACHED) {
+        let candidate = memcached(bench, server_arms);
+        list.push(candidate.map_err(|why| (MEMCACHED.to_owned(), why)));
+    }
     if wanted(MARIADB) {
         list.extend(mariadb(bench, server_arms));
     }
@@ -61,6 +65,7 @@ pub fn all(
 const SQLITE: &str = "SQLite, 2 shared connections, 4 threads";
 const KYOTO_CABINET: &str = "kccachetest order, 4 threads";
 const ROCKSDB: &str = "RocksDB db_bench readrandom, 8 threads";
+const MEMCACHED: &str = "memcached, 4 threads, 4 clients";
 const MARIADB: &str = "MariaDB, sysbench";
 
 fn name_of(candidate: &Candidate) -> &str {
@@ -174,10 +179,22 @@ fn rocksdb(bench: &'static Bench) -> Result<Workload, String> {
     })
 }
 
-/// The servers, one for each arm, stay up throughout; each round asks one after the other.
+/// Servers, here and below, are one for each arm and stay up throughout; each round asks one after the other.
+fn memcached(bench: &'static Bench, arms: &'static [Arm]) -> Result<Workload, String> {
+    let servers = memcached::Servers::start(bench, arms)?;
+    let batches = if bench.smoke { 20 } else { 1500 };
+    Ok(Workload {
+        name: MEMCACHED.to_owned(),
+        unit: "s",
+        aim: Some(1.1),
+        meter_aims: Some(OTHER),
+        measure: Box::new(move |arm| servers.load(arm, batches)),
+    })
+}
+
 fn mariadb(bench: &'static Bench, arms: &'static [Arm]) -> Vec<Candidate> {
     let scripts = ["oltp_read_write", "oltp_point_select"];
-    let servers = match Servers::start(bench, arms) {
+    let servers = match mariadb::Servers::start(bench, arms) {
         Ok(servers) => std::rc::Rc::new(servers),
         Err(why) => return vec![Err((MARIADB.to_owned(), why))],
     };

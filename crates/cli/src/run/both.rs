@@ -34,10 +34,10 @@ pub fn run(args: BothArgs) -> Result<Ending> {
     let session = Session::run(plan, dir, &around, &mut output)?;
     let mut checked = Checked { report: None, status: session.status };
     if !session.ledgers.is_empty() {
-        let pair_ns = session.pair_ns();
-        let mut found = check::find(&session.ledgers);
-        check::add_cost(&mut found, pair_ns);
-        let measured = meter::measure(&session, pair_ns);
+        let prices = session.prices();
+        let mut found = check::find(&session.ledgers, &output);
+        check::add_cost(&mut found, prices);
+        let measured = meter::measure(&session, prices);
         output.write_json(Some(&found), Some(&measured))?;
         check::show(&found, &session, &mut output)?;
         output.show_meter(&measured, args.view.view(args.metering.instances))?;

@@ -9,6 +9,7 @@ use super::child::Program;
 use super::ending::Ending;
 use super::engines::Engines;
 use super::output::Output;
+use super::prices::Prices;
 use super::session::{self, Plan, Session};
 use crate::analysis;
 use crate::args::{CheckArgs, DeadlockArgs, RunArgs, VerdictArgs};
@@ -65,9 +66,9 @@ pub fn check(
     let status = session.status;
     let mut report = None;
     if !session.ledgers.is_empty() {
-        let mut found = find(&session.ledgers);
+        let mut found = find(&session.ledgers, output);
         if found.summary.acquisitions > 0 {
-            add_cost(&mut found, session.pair_ns());
+            add_cost(&mut found, session.prices());
         }
         output.write_json(Some(&found), None)?;
         show(&found, &session, output)?;
@@ -78,15 +79,19 @@ pub fn check(
 }
 
 /// What is wrong, as the ledgers tell. Shows on a terminal how far it is.
-pub fn find(ledgers: &[Ledger]) -> Report {
-    let progress: Box<dyn Progress> =
-        if std::io::stderr().is_terminal() { Box::new(Bar::new()) } else { Box::new(Silent) };
+pub fn find(ledgers: &[Ledger], output: &Output) -> Report {
+    let begin_line = || output.begin_line(false);
+    let progress: Box<dyn Progress + '_> = match std::io::stderr().is_terminal() {
+        true => Box::new(Bar::new(&begin_line)),
+        false => Box::new(Silent),
+    };
     analysis::analyse(ledgers, &*progress)
 }
 
 /// Adds what watching cost, from what it costs a lock and unlock.
-pub fn add_cost(report: &mut Report, pair_ns: Option<f64>) {
+pub fn add_cost(report: &mut Report, prices: Option<Prices>) {
     let summary = &mut report.summary;
+    let pair_ns = prices.map(|prices| prices.pair_ns);
     summary.cost_per_acquisition_ns = pair_ns;
     summary.cost_ns = pair_ns.map(|ns| (ns * summary.acquisitions as f64) as u64);
 }

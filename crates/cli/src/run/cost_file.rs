@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::prices::Prices;
 use crate::meter::model::{Cost, MeterReport};
 
 /// The file's name in the run's directory.
@@ -14,8 +15,8 @@ const NAME: &str = "cost.json";
 /// What is known at the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Known {
-    /// As [`Cost::pair_ns`].
-    pub pair_ns: f64,
+    /// What single things cost.
+    pub prices: Prices,
     /// As [`Cost::program_cpu_ns`].
     pub program_cpu_ns: Option<f64>,
 }
@@ -23,8 +24,14 @@ pub struct Known {
 impl Known {
     /// The cost of what `report` counts.
     pub fn cost(&self, report: &MeterReport) -> Cost {
-        let cpu_ns = self.pair_ns * report.total().acquisitions as f64;
-        Cost { pair_ns: self.pair_ns, cpu_ns, program_cpu_ns: self.program_cpu_ns }
+        let Prices { pair_ns, wait_ns, call_ns } = self.prices;
+        let total = report.total();
+        let waits: u64 = report.waits.iter().map(|wait| wait.waits).sum();
+        // A trylock that fails costs about as much as a lock and unlock: it is two steps, too.
+        let cpu_ns = pair_ns * (total.acquisitions + total.rejects) as f64
+            + wait_ns * total.contended as f64
+            + call_ns * waits as f64;
+        Cost { pair_ns, wait_ns, call_ns, cpu_ns, program_cpu_ns: self.program_cpu_ns }
     }
 
     /// Writes the file.
@@ -36,7 +43,7 @@ impl Known {
     }
 
     /// What is known of the run that the user's arguments name: one directory with all its ledgers, or
-    /// ledgers of one directory, of which only the cost of a pair holds.
+    /// ledgers of one directory, of which only the prices hold.
     pub fn read(arguments: &[PathBuf]) -> Option<Self> {
         let (first, rest) = arguments.split_first()?;
         let is_run = first.is_dir();
@@ -45,9 +52,8 @@ impl Known {
             return None;
         }
         let known: Self = serde_json::from_slice(&fs::read(dir.join(NAME)).ok()?).ok()?;
-        let is_plausible = known.pair_ns.is_finite() && known.pair_ns >= 0.0;
         let program_cpu_ns = known.program_cpu_ns.filter(|_| is_run);
-        is_plausible.then_some(Self { program_cpu_ns, ..known })
+        known.prices.are_plausible().then_some(Self { program_cpu_ns, ..known })
     }
 }
 
@@ -59,14 +65,15 @@ mod tests {
     fn a_kept_run_knows_its_cost() {
         let dir = std::env::temp_dir().join(format!("lockwright-test-cost-{}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
-        let known = Known { pair_ns: 31.5, program_cpu_ns: Some(2e9) };
+        let prices = Prices { pair_ns: 31.5, wait_ns: 400.0, call_ns: 60.0 };
+        let known = Known { prices, program_cpu_ns: Some(2e9) };
         known.write(&dir).unwrap();
         assert_eq!(Known::read(std::slice::from_ref(&dir)), Some(known));
         let part = Some(Known { program_cpu_ns: None, ..known });
         assert_eq!(Known::read(&[dir.join("1.lwl"), dir.join("2.lwl")]), part);
         assert_eq!(Known::read(&[dir.clone(), dir.clone()]), None, "two runs");
         assert_eq!(Known::read(&[dir.join("1.lwl"), "other/2.lwl".into()]), None);
-        fs::write(dir.join(NAME), "{\"pair_ns\": -1}").unwrap();
+        fs::write(dir.join(NAME), "{\"prices\": {\"pair_ns\": -1}}").unwrap();
         assert_eq!(Known::read(std::slice::from_ref(&dir)), None);
         fs::remove_dir_all(&dir).unwrap();
         assert_eq!(Known::read(&[dir]), None);

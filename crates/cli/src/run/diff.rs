@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use super::ending::Ending;
-use super::load;
 use super::output::Output;
+use super::{end_file, load};
 use crate::args::DiffArgs;
 use crate::error::{Error, Result, exit};
 use crate::meter::diff::{Judged, Verdict, compare, json, text};
@@ -48,5 +48,5 @@ fn read_run(argument: &PathBuf, output: &Output) -> Result<MeterReport> {
             .note("its ledgers are those of a program that was watched, not measured")
             .help("`lockwright meter --keep -- PROGRAM` makes ledgers that can be compared"));
     }
-    Ok(model::build(&ledgers))
+    Ok(model::build(&ledgers, &end_file::read(std::slice::from_ref(argument))))
 }

@@ -1,11 +1,12 @@
 //! `lockwright meter`: run, measure, report.
 
-use super::cost_file;
 use super::ending::Ending;
 use super::engines::Engines;
 use super::exports::Exports;
 use super::output::Output;
+use super::prices::Prices;
 use super::session::{self, Plan, Session};
+use super::{cost_file, end_file};
 use crate::args::{MeterArgs, OnDeadlock};
 use crate::error::Result;
 use crate::ledger_dir::{RunDir, Surroundings};
@@ -35,7 +36,7 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
     let session = Session::run(plan, dir, &around, &mut output)?;
     let ending = Ending::of_program(session.status);
     if !session.ledgers.is_empty() {
-        let measured = measure(&session, session.pair_ns());
+        let measured = measure(&session, session.prices());
         output.write_json(None, Some(&measured))?;
         output.show_meter(&measured, args.view.view(args.metering.instances))?;
         exports.write(&measured)?;
@@ -45,10 +46,14 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
 }
 
 /// What was measured, and at what cost, which is left beside ledgers that are kept.
-pub fn measure(session: &Session<'_>, pair_ns: Option<f64>) -> MeterReport {
-    let mut report = model::build(&session.ledgers);
-    if let Some(pair_ns) = pair_ns {
-        let known = cost_file::Known { pair_ns, program_cpu_ns: Some(session.cpu_ns) };
+pub fn measure(session: &Session<'_>, prices: Option<Prices>) -> MeterReport {
+    let mut report = model::build(&session.ledgers, &[session.ended]);
+    if session.is_kept() {
+        // Without it, a later report knows less of a program that was killed.
+        let _ = end_file::write(session.ended, session.dir.path());
+    }
+    if let Some(prices) = prices {
+        let known = cost_file::Known { prices, program_cpu_ns: Some(session.cpu_ns) };
         report.cost = Some(known.cost(&report));
         if session.is_kept() {
             // Without it, a later report merely does not know.

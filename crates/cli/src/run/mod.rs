@@ -1,14 +1,17 @@
 //! Does what the command line says: one file per command, and one per thing they need.
 
+mod bench;
 mod both;
 mod calibrate;
 mod check;
 mod child;
 mod cost_file;
 mod diff;
+mod end_file;
 mod ending;
 mod engines;
 mod exports;
+mod fresh_line;
 mod inherited;
 mod live;
 mod load;
@@ -16,6 +19,8 @@ mod meter;
 mod output;
 mod path_search;
 mod preload;
+mod price_loops;
+mod prices;
 mod report;
 mod session;
 mod signals;
@@ -40,8 +45,10 @@ pub fn main() -> ! {
         Command::Report(args) => report::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Demo(args) => demo::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Calibrate => {
-            println!("{:.3}", calibrate::measure());
+            let prices = serde_json::to_string(&price_loops::measure());
+            println!("{}", prices.expect("numbers always serialise"));
             Ok(Ending::Code(0))
         }
     };

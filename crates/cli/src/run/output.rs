@@ -1,12 +1,14 @@
 //! Where the report and the tool's own messages go.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
 use lockwright_ledger::Ledger;
 
+use super::fresh_line;
 use crate::args::{Colour, OutputArgs, VerdictArgs};
 use crate::error::{Error, Result, Severity};
 use crate::finding::Report;
@@ -30,6 +32,8 @@ pub struct Output {
     colour: bool,
     /// Colours for messages on standard error.
     message_colour: bool,
+    /// A program has written to the same streams since this last did.
+    after_program: Cell<bool>,
 }
 
 /// Somewhere to write to.
@@ -62,6 +66,7 @@ impl Output {
             json,
             all: false,
             stats: false,
+            after_program: Cell::new(false),
         })
     }
 
@@ -69,6 +74,34 @@ impl Output {
     #[must_use]
     pub fn of(self, args: &VerdictArgs) -> Self {
         Self { all: args.all, stats: args.stats, ..self }
+    }
+
+    /// A program was started that writes to the same streams: what is said next begins a line of its own.
+    pub fn program_started(&self) {
+        self.after_program.set(true);
+    }
+
+    /// Ends the program's last line on standard output or error, if it may have no end.
+    pub fn begin_line(&self, stdout: bool) {
+        if !self.after_program.take() {
+            return;
+        }
+        match stdout {
+            true if fresh_line::is_due(io::stdout().as_fd()) => {
+                let _ = io::stdout().write_all(b"\n");
+            }
+            false if fresh_line::is_due(io::stderr().as_fd()) => tell("\n"),
+            _ => {}
+        }
+    }
+
+    /// As above, before the report.
+    fn begin_report(&self) {
+        match self.text {
+            Sink::Stderr => self.begin_line(false),
+            Sink::Stdout => self.begin_line(true),
+            Sink::File(..) => {}
+        }
     }
 
     /// Whether the report shares standard error with the tool's messages.
@@ -81,6 +114,7 @@ impl Output {
     /// # Errors
     /// If a file cannot be written.
     pub fn show(&mut self, report: &Report) -> Result<()> {
+        self.begin_report();
         let options = text::TextOptions {
             colour: self.colour,
             all: self.all,
@@ -94,6 +128,7 @@ impl Output {
     /// # Errors
     /// If a file cannot be written.
     pub fn show_meter(&mut self, report: &MeterReport, view: View) -> Result<()> {
+        self.begin_report();
         self.text.add(&match view.compat {
             Some(Compat::Lockmeter) => meter::compat::render(report, &view.into()),
             None => {
@@ -152,11 +187,13 @@ impl Output {
 
     /// Tells an error that does not stop the tool.
     pub fn warn(&self, error: &Error) {
+        self.begin_line(false);
         tell(&error.render(Severity::Warning, self.message_colour));
     }
 
     /// Tells something worth knowing.
     pub fn note(&self, error: &Error) {
+        self.begin_line(false);
         tell(&error.render(Severity::Note, self.message_colour));
     }
 }

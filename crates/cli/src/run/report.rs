@@ -6,7 +6,7 @@ use lockwright_ledger::layout::engines;
 use super::ending::Ending;
 use super::exports::Exports;
 use super::output::Output;
-use super::{check, cost_file, load};
+use super::{check, cost_file, end_file, load};
 use crate::args::ReportArgs;
 use crate::error::Result;
 use crate::listing;
@@ -33,11 +33,11 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
         return Ok(Ending::Code(0));
     }
     let measured = ledgers.iter().any(model::is_metered).then(|| {
-        let mut report = model::build(&ledgers);
+        let mut report = model::build(&ledgers, &end_file::read(&args.ledgers));
         report.cost = cost_file::Known::read(&args.ledgers).map(|known| known.cost(&report));
         report
     });
-    let found = ledgers.iter().any(is_checked).then(|| check::find(&ledgers));
+    let found = ledgers.iter().any(is_checked).then(|| check::find(&ledgers, &output));
     output.write_json(found.as_ref(), measured.as_ref())?;
     if let Some(found) = &found {
         output.show(found)?;

@@ -13,10 +13,12 @@ use super::engines::Engines;
 use super::live::Deadlocks;
 use super::output::Output;
 use super::preload::Preload;
+use super::prices::Prices;
 use super::{calibrate, load, path_search, target};
 use crate::args::{OnDeadlock, RunArgs};
 use crate::error::{Error, Result};
 use crate::ledger_dir::{self, RunDir, Surroundings};
+use crate::meter::model::End;
 
 /// How often the ledgers are looked at for deadlocks: soon enough for whoever watches, rare enough to
 /// take no measurable time.
@@ -52,6 +54,8 @@ pub struct Session<'a> {
     pub status: ExitStatus,
     /// The ledgers that it left; none if it failed by itself before it could be watched.
     pub ledgers: Vec<Ledger>,
+    /// When it ended.
+    pub ended: End,
     /// Deadlocks seen while it ran.
     pub deadlocks: Deadlocks,
     /// CPU time that it and its children took, the tool's part included, ns.
@@ -77,6 +81,7 @@ impl<'a> Session<'a> {
         let mut deadlocks = Deadlocks::default();
         let cpu_before = cpu_of_children_ns();
         let mut child = Child::spawn(plan.program, &preload, &plan.engines)?;
+        output.program_started();
         let status = loop {
             let ended = child
                 .wait(POLL)
@@ -89,6 +94,7 @@ impl<'a> Session<'a> {
             }
             deadlocks.follow_up(output);
         };
+        let ended = End { pid: child.pid(), at_ns: monotonic_ns() };
         let cpu_ns = cpu_of_children_ns() - cpu_before;
         // From here on Ctrl-C is for lockwright.
         drop(child);
@@ -97,11 +103,11 @@ impl<'a> Session<'a> {
             Error::new(format!("cannot read {}: {error}", dir.path().display()))
         })?;
         let ledgers = open_ledgers(plan.program, status, &paths, output)?;
-        Ok(Self { plan, status, ledgers, deadlocks, cpu_ns, dir, paths, preload })
+        Ok(Self { plan, status, ended, ledgers, deadlocks, cpu_ns, dir, paths, preload })
     }
 
-    /// What watching adds to one lock and unlock, ns; `None` if it cannot be measured.
-    pub fn pair_ns(&self) -> Option<f64> {
+    /// What watching adds to single things; `None` if it cannot be measured.
+    pub fn prices(&self) -> Option<Prices> {
         calibrate::cost(&self.preload, &self.plan.engines, self.dir.path())
     }
 
@@ -167,6 +173,14 @@ fn unwatched(program: &Program) -> Error {
         .note("the preload library did not come to run in it, or could not create its ledger")
         .help("if it is a script or launcher: does it clear the environment (LD_PRELOAD, LOCKWRIGHT_DIR), or start a static or setuid program?")
         .help("if it runs in a sandbox or container: name a directory that exists there too, with --ledger-dir DIR")
+}
+
+/// CLOCK_MONOTONIC, as in ledgers.
+fn monotonic_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes one timespec.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// CPU time of all children, and theirs, that were waited for so far.

@@ -8,13 +8,14 @@ mod debug_file;
 mod demangle;
 mod elf;
 mod image;
+mod makers;
 mod modules;
 mod path;
 mod seen_wrappers;
 mod symtab;
 pub mod wrapper;
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -26,6 +27,7 @@ use lockwright_ledger::rows::Module;
 
 pub use debug_file::DebugDirs;
 use image::{Image, Status};
+use makers::Makers;
 use modules::Modules;
 
 use crate::finding::Frame;
@@ -77,6 +79,7 @@ pub struct Symbols<'l> {
     modules: Modules,
     images: Rc<Images>,
     seen_wrappers: HashSet<u64>,
+    makers: OnceCell<Makers>,
     by_row: RefCell<HashMap<u32, Rc<Image>>>,
     by_pc: RefCell<HashMap<(u32, u64), Frames>>,
     by_stack: RefCell<HashMap<u32, Frames>>,
@@ -96,6 +99,7 @@ impl<'l> Symbols<'l> {
             modules: Modules::new(ledger),
             images,
             seen_wrappers: seen_wrappers::addresses(ledger),
+            makers: OnceCell::new(),
             by_row: RefCell::default(),
             by_pc: RefCell::default(),
             by_stack: RefCell::default(),
@@ -110,13 +114,19 @@ impl<'l> Symbols<'l> {
             return Rc::clone(frames);
         }
         let (addresses, epoch) = self.ledger.stack(stack_id).unwrap_or_default();
+        let makers = self.makers.get_or_init(|| {
+            Makers::new(self.ledger, |address, epoch| self.return_address(address, epoch))
+        });
         let mut frames = Vec::with_capacity(addresses.len());
         let mut wraps = true;
         for address in addresses {
             // What wraps does so where it is called for a lock, not wherever else it is.
             wraps &= self.seen_wrappers.contains(&address);
             let inlined = self.return_address(address, epoch);
-            frames.extend(inlined.iter().map(|frame| Frame { wraps, ..frame.clone() }));
+            frames.extend(inlined.iter().map(|frame| {
+                let makes = makers.has(frame);
+                Frame { wraps, makes, ..frame.clone() }
+            }));
         }
         let frames: Rc<[Frame]> = frames.into();
         self.by_stack.borrow_mut().insert(stack_id, Rc::clone(&frames));

@@ -3,14 +3,17 @@
 //! Most programs never call `pthread_mutex_lock` themselves but a method of their own mutex class, and
 //! that in turn from a guard's constructor. The tables below know the common libraries by name and the
 //! rest by how such functions are named everywhere. What the run itself showed to be a wrapper
-//! ([`super::seen_wrappers`]) is one without a look at its name.
+//! ([`super::seen_wrappers`]) is one without a look at its name, and what it showed to make many locks
+//! ([`super::makers`]) is none whatever its name.
+
+use std::borrow::Cow;
 
 use crate::finding::Frame;
 
 /// Whether the frame is only a wrapper round a call on a lock or condition variable: taking, waiting
 /// or creating. A frame without a function name is one only if the run showed it.
 pub fn is_lock_wrapper(frame: &Frame) -> bool {
-    frame.wraps || frame.function.as_deref().is_some_and(is_wrapper_name)
+    frame.wraps || (!frame.makes && frame.function.as_deref().is_some_and(is_wrapper_name))
 }
 
 /// The first frame that is not a wrapper; the innermost one if all are.
@@ -56,7 +59,6 @@ const EXACT: &[&str] = &[
 /// Families in which every function of the prefix is one.
 const PREFIXES: &[&str] = &[
     "lw_",
-    "lockwright::annotate::",
     "pthread_",
     "gthread_",
     "gthrw_",
@@ -92,6 +94,10 @@ const PREFIXES: &[&str] = &[
     "PyThread_acquire_lock",
     "PyThread_allocate_lock",
 ];
+
+/// Scopes in which every function is one.
+const SCOPES: &[&str] =
+    &["lockwright::annotate::", "lockwright::traced::", "lockwright::sync::", "lock_api::"];
 
 /// What the last word of a class of locks or guards is, in lower case without underscores.
 const LOCK_CLASSES: &[&str] = &[
@@ -148,6 +154,9 @@ const LOCK_METHODS: &[&str] = &[
     "nativelock",
 ];
 
+/// Methods of reader-writer locks, as [`LOCK_METHODS`].
+const READ_WRITE: &[&str] = &["read", "write", "tryread", "trywrite"];
+
 /// Classes of condition variables, as [`LOCK_CLASSES`]; their methods are those that start with one of
 /// [`WAIT_METHODS`].
 const CONDITION_CLASSES: &[&str] =
@@ -194,7 +203,7 @@ fn is_wrapper_name(name: &str) -> bool {
     let mut parts = scoped.rsplit("::");
     let last = parts.next().unwrap_or_default();
     let plain = last.trim_start_matches("GI_").trim_start_matches('_');
-    if EXACT.contains(&scoped.as_str()) {
+    if EXACT.contains(&scoped.as_str()) || SCOPES.iter().any(|scope| scoped.starts_with(scope)) {
         return true;
     }
     match parts.next() {
@@ -218,6 +227,10 @@ fn is_lock_method(class: &str, method: &str) -> bool {
             break;
         }
         class = shorter;
+    }
+    // What a block or a flock reads is no business of locks.
+    if class.ends_with("rwlock") && READ_WRITE.contains(&method.as_str()) {
+        return true;
     }
     if LOCK_CLASSES.iter().any(|noun| class.ends_with(noun)) {
         return constructor || LOCK_METHODS.contains(&method.as_str());
@@ -253,7 +266,7 @@ fn is_lock_function(words: &[String]) -> bool {
 /// Without template arguments and without the namespaces that libraries hide (`__1`, `_V2`, `__detail`,
 /// anonymous ones); leading underscores of the rest go too.
 pub(super) fn normalise(name: &str) -> String {
-    let flat = without_templates(name);
+    let flat = without_templates(&without_self(name));
     let mut parts: Vec<&str> = flat.split("::").collect();
     let last = parts.pop().unwrap_or_default();
     // A class may begin with underscores (`std::__mutex_base`): keep the innermost scope.
@@ -266,6 +279,24 @@ pub(super) fn normalise(name: &str) -> String {
         text.push_str("::");
     }
     text + last.trim_start_matches('_')
+}
+
+/// Rust's `<Type as path::Trait>::method` as `path::Trait::method`, and `<path::Type>::method` as
+/// `path::Type::method`.
+fn without_self(name: &str) -> Cow<'_, str> {
+    let mut depth = 0usize;
+    let mut scope = 1;
+    for (i, c) in name.char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' if depth == 1 => return (name[scope..i].to_owned() + &name[i + 1..]).into(),
+            '>' => depth -= 1,
+            ' ' if depth == 1 && name[i..].starts_with(" as ") => scope = i + " as ".len(),
+            _ if depth == 0 => break,
+            _ => {}
+        }
+    }
+    name.into()
 }
 
 fn is_hidden(scope: &str) -> bool {
@@ -337,6 +368,12 @@ mod tests {
         "std::mutex::lock",
         "std::__1::mutex::lock",
         "std::recursive_mutex::lock",
+        // Rust
+        "std::sync::poison::mutex::Mutex<T>::lock",
+        "<std::sync::poison::rwlock::RwLock<u32>>::read",
+        "lock_api::mutex::Mutex<R,T>::lock",
+        "<lockwright::traced::Traced<R> as lock_api::mutex::RawMutex>::lock",
+        "lockwright::traced::Traced<R>::told_surely::{{closure}}",
         "std::__shared_mutex_pthread::lock_shared",
         "std::shared_mutex::lock",
         "std::shared_timed_mutex::try_lock_for<long, std::ratio<1l, 1000l> >",
@@ -408,6 +445,8 @@ mod tests {
     ];
 
     const OTHERS: &[&str] = &[
+        "<bank::Account as bank::Payee>::pay",
+        "fs::Block::read",
         "main",
         "transfer",
         "worker",

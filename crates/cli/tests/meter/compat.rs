@@ -355,3 +355,40 @@ fn the_head_says_what_is_different() {
     assert!(text.contains("Program: server --fast\n") && text.contains("All (8) CPUs"), "{text}");
     assert!(line(&section(&text, "SPINLOCKS"), "*TOTAL*").contains("         0    0%    0%    0%"));
 }
+
+#[test]
+fn places_that_asked_for_nothing_have_no_line() {
+    let mut p = Process::new(1, 0);
+    let class = p.mutex("lock");
+    let (asks, again) = (p.site(class, &["asks"]), p.site(class, &["again"]));
+    p.cell(asks, &Counts { holds: vec![US], ..Counts::default() });
+    p.cell(again, &Counts::default());
+    let text = table(&[&p]);
+    assert!(text.contains("asks+0x1c") && !text.contains("again+0x1c"), "{text}");
+}
+
+#[test]
+fn the_page_has_every_fault_and_its_test() {
+    let page = include_str!("../../../../docs/lockmeter.md");
+    let tests = [
+        include_str!("compat.rs"),
+        include_str!("model.rs"),
+        include_str!("../../../../tests/e2e/lockmeter_faults.rs"),
+        include_str!("../../../../tests/e2e/meter/full.rs"),
+        include_str!("../../../../tests/e2e/meter/inflation.rs"),
+        include_str!("../../../../tests/e2e/meter/times.rs"),
+    ];
+    for fault in NOT_COPIED {
+        assert!(page.contains(&format!("| {fault} | `")), "{fault}");
+    }
+    let rows = page.lines().filter(|line| line.starts_with("| ") && line.ends_with("` |"));
+    let mut named = 0;
+    for name in rows.filter_map(|row| row.rsplit(" | ").next()).flat_map(|cell| cell.split('`')) {
+        if name.contains('_') {
+            let is_test = tests.iter().any(|test| test.contains(&format!("#[test]\nfn {name}(")));
+            assert!(is_test, "no test {name}");
+            named += 1;
+        }
+    }
+    assert!(named > NOT_COPIED.len(), "{named}");
+}

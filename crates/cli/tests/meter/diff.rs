@@ -7,6 +7,7 @@ use lockwright_cli::meter::model::MeterReport;
 use lockwright_ledger::rows::{Class, class_origin, lock_kind};
 
 use super::ledger::{Counts, MS, Process, US, measure};
+use super::schema::{errors, load};
 
 /// Runs of a program with a lock `pool` that is waited for so long in all, at a line of `push`, and a lock
 /// `log` that is always the same.
@@ -171,6 +172,37 @@ fn what_is_on_one_side_only_is_told() {
     let comparison = compare(&runs(&[10, 11], 3), &other);
     let text = text::render(&comparison, &[], 0);
     assert!(text.contains("`queue`, only after") && text.contains("`pool`, only before"), "{text}");
+}
+
+#[test]
+fn the_json_fits_its_schema() {
+    let schema = load("diff.schema.json");
+    let json_of = |comparison: &Comparison, condition: &str| -> serde_json::Value {
+        let judged = if condition.is_empty() { Vec::new() } else { judge(condition, comparison) };
+        serde_json::from_str(&json::render(comparison, &judged)).unwrap()
+    };
+    let same = &[100, 101, 99][..];
+    let five = &[170, 60, 150, 70, 160][..];
+    for (before, after, condition) in [
+        (&[0, 0, 0][..], &[10, 11, 12][..], "wait > +10% @pool"),
+        (&[0; 5][..], &[0, 0, 10, 0, 0][..], "wait > +10%"),
+        (same, five, "hold < -5% @*"),
+        (&[100][..], &[200][..], ""),
+    ] {
+        let value = json_of(&compare(&runs(before, 3), &runs(after, 3)), condition);
+        assert_eq!(errors(&schema, &schema, &value, ""), Vec::<String>::new());
+    }
+    let value = json_of(&compare(&runs(same, 3), &runs(five, 3)), "wait > +10% @pool");
+    for (place, wrong) in [
+        ("/total/wait/before", serde_json::json!("much")),
+        ("/locks/0/name", serde_json::Value::Null),
+        ("/locks/0/sites/0/mode", serde_json::json!("both")),
+        ("/fail_if/0/verdict", serde_json::json!("perhaps")),
+    ] {
+        let mut value = value.clone();
+        *value.pointer_mut(place).unwrap() = wrong;
+        assert!(!errors(&schema, &schema, &value, "").is_empty(), "{place}");
+    }
 }
 
 /// Also what the text looks like.

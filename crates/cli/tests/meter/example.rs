@@ -90,6 +90,12 @@ pub fn server() -> Process {
 
 /// What is measured of it, with a cost.
 pub fn report() -> MeterReport {
-    let cost = Cost { pair_ns: 31.4, cpu_ns: 3.3e6, program_cpu_ns: Some(1.7e9) };
+    let cost = Cost {
+        pair_ns: 31.4,
+        wait_ns: 412.0,
+        call_ns: 63.0,
+        cpu_ns: 3.3e6,
+        program_cpu_ns: Some(1.7e9),
+    };
     MeterReport { cost: Some(cost), ..measure(&[&server()]) }
 }

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::sync::atomic::Ordering::Relaxed;
 
 use lockwright_cli::finding::{Report, Summary};
+use lockwright_cli::meter::advice::advise;
 use lockwright_cli::meter::folded::{self, Folded};
 use lockwright_cli::meter::{json, openmetrics, pprof};
 use lockwright_cli::report;
@@ -38,6 +39,20 @@ fn json_fits_its_schema() {
 }
 
 #[test]
+fn json_has_the_advice() {
+    let report = example::report();
+    let (said, advised) = (document(), advise(&report));
+    let said = said["advice"].as_array().unwrap();
+    assert!(!advised.is_empty() && said.len() == advised.len(), "{said:?}");
+    for (said, advised) in said.iter().zip(&advised) {
+        assert_eq!(said["rule"], advised.rule);
+        assert_eq!(said["lock"], advised.lock);
+        assert_eq!(said["confidence"], advised.confidence.to_string());
+        assert_eq!(said["evidence"].as_array().unwrap().len(), advised.evidence.len());
+    }
+}
+
+#[test]
 fn the_schema_can_be_broken() {
     let schema = load("meter.schema.json");
     for (place, wrong) in [
@@ -47,6 +62,8 @@ fn the_schema_can_be_broken() {
         ("/locks/0/sites/0/mode", json!("both")),
         ("/locks/0/total/hold/buckets/0/count", json!(0)),
         ("/waits/0/lock", json!("pool")),
+        ("/advice/0/confidence", json!("some")),
+        ("/advice/0/evidence/0/unit", Value::Null),
     ] {
         let mut value = document();
         *value.pointer_mut(place).unwrap() = wrong;

@@ -197,19 +197,18 @@ impl Process {
             (counts.holds.iter().map(ticks).collect(), counts.waits.iter().map(ticks).collect());
         let spin = ticks(&counts.spin);
         let blame: Vec<_> = counts.blame.iter().map(|b| (b.0, b.1, b.2, ticks(&b.3))).collect();
-        let mut buckets = 0;
         for (kind, times) in [(histogram_kind::HOLD, &holds), (histogram_kind::WAIT, &waits)] {
             let mut runs: BTreeMap<usize, [u64; RUN]> = BTreeMap::new();
             for &time in times {
                 runs.entry(bucket(time) / RUN).or_default()[bucket(time) % RUN] += 1;
             }
             for (run, counts) in runs {
-                let (run, next) = (run as u16, buckets);
+                let run = run as u16;
                 let counts16 = counts.map(|count| count as u16);
-                buckets =
-                    self.push(Bucket { next, run, kind, counts: counts16, ..Bucket::default() });
+                let bucket =
+                    self.push(Bucket { site, run, kind, counts: counts16, ..Bucket::default() });
                 for (index, count) in (0..).zip(counts) {
-                    let (bucket, times) = (buckets, (count >> 16) as u32);
+                    let times = (count >> 16) as u32;
                     if times > 0 {
                         self.push(Carry { bucket, index, times, ..Carry::default() });
                     }
@@ -233,7 +232,6 @@ impl Process {
             timeouts: counts.timeouts,
             spin_ticks: spin,
             readers_max: counts.readers_max,
-            buckets,
             blame: first,
             ..Cell::default()
         })
@@ -254,6 +252,15 @@ impl Process {
         unsafe { (top as *mut Metered).write(held) };
     }
 
+    /// Thread `tid`, of row `meter`, waits at `site` for what is at `addr` since `after_ns` after the start.
+    pub fn waits_now(&mut self, meter: u32, tid: u32, site: u32, addr: u64, after_ns: u64) {
+        let since = (START_NS + after_ns) * self.ticks_per_ns;
+        self.writer.update(meter, |meter: &mut Meter| {
+            (meter.tid, meter.waiting) = (tid, site);
+            (meter.waiting_for, meter.waiting_since) = (addr, since);
+        });
+    }
+
     pub fn push<R: Row>(&mut self, row: R) -> u32 {
         self.writer.push(row).expect("room")
     }
@@ -268,7 +275,7 @@ impl Process {
     /// What a report makes of `bytes` in the ledger's place; `None` if they are none.
     pub fn measure_as(&self, bytes: Vec<u8>) -> Option<MeterReport> {
         let ledger = Ledger::from_bytes(bytes).ok()?;
-        Some(build_with(&[ledger], &[&self.names as &dyn Symbolise]))
+        Some(build_with(&[ledger], &[&self.names as &dyn Symbolise], &[]))
     }
 
     fn ledger(&self) -> Ledger {
@@ -281,7 +288,7 @@ pub fn measure(processes: &[&Process]) -> MeterReport {
     let ledgers: Vec<Ledger> = processes.iter().map(|process| process.ledger()).collect();
     let names: Vec<&dyn Symbolise> =
         processes.iter().map(|process| &process.names as &dyn Symbolise).collect();
-    build_with(&ledgers, &names)
+    build_with(&ledgers, &names, &[])
 }
 
 /// Names for stacks and variables.

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use lockwright_cli::meter::model::{At, Clock, Holds, Mode, WaitKind};
+use lockwright_cli::meter::model::{At, Clock, Holder, Holds, Mode, WaitKind, Waiter};
 use lockwright_ledger::rows::meter::{
-    Blame, Cell, Meter, Readers, Site, blame_kind, site_flag, wait_kind,
+    Blame, Bucket, Cell, Meter, Readers, Site, blame_kind, site_flag, wait_kind,
 };
 use lockwright_ledger::rows::{lock_kind, mode};
 
@@ -177,6 +177,42 @@ fn what_is_held_at_a_kill_counts() {
 }
 
 #[test]
+fn who_still_waits_is_told_with_who_has_it() {
+    let mut p = Process::new(7, 2);
+    let class = p.mutex("pool");
+    let (push, pop) = (p.site(class, &["push"]), p.site(class, &["pop"]));
+    let cell = p.cell(push, &Counts { holds: vec![MS], untimed: 1, ..Counts::default() });
+    // Waits longest, so that sorting moves the sites.
+    p.cell(pop, &Counts { untimed: 2, waits: vec![MS], ..Counts::default() });
+    p.holds_now(cell, 400 * MS);
+    for (tid, addr, after_ns) in [(30, 0x99, 420 * MS), (20, 0x10, 410 * MS)] {
+        let thread = p.thread();
+        p.waits_now(thread, tid, pop, addr, after_ns);
+    }
+    p.killed(400 * MS);
+    let report = measure(&[&p]);
+    assert_eq!(report.elapsed_ns, 420 * MS, "the last that is known of it");
+    let sites = &report.locks[0].sites;
+    let site = |name: &str| {
+        sites.iter().position(|site| site.stack[0].function.as_deref() == Some(name)).unwrap()
+    };
+    let waiter = |tid, addr, begun_ns, waited_ns, holders: &[Holder]| Waiter {
+        pid: 7,
+        tid,
+        at: At::Lock { lock: 0, site: site("pop") },
+        addr,
+        begun_ns: Some(begun_ns),
+        waited_ns: Some(waited_ns),
+        holders: holders.to_vec(),
+    };
+    let holder = Holder { tid: 1, site: Some(site("push")), begun_ns: Some(400e6) };
+    assert_eq!(
+        report.waiting,
+        [waiter(20, 0x10, 410e6, 10e6, &[holder]), waiter(30, 0x99, 420e6, 0.0, &[])]
+    );
+}
+
+#[test]
 fn sampled_holds_are_scaled() {
     let mut p = Process::new(1, 1);
     p.writer().header().hold_sample.store(64, Relaxed);
@@ -253,9 +289,13 @@ fn damaged_lists_end() {
     let loop_ = p.push(Blame { kind, other, count: u64::MAX, ticks: 5, ..Blame::default() });
     p.writer().update(loop_, |row: &mut Blame| row.next = loop_);
     for blame in [loop_, loop_, 9999] {
-        p.push(Cell { site, acquisitions: u64::MAX, blame, buckets: 77, ..Cell::default() });
+        p.push(Cell { site, acquisitions: u64::MAX, blame, ..Cell::default() });
+    }
+    for site in [0, 9999] {
+        p.push(Bucket { site, counts: [1; 32], ..Bucket::default() });
     }
     let report = measure(&[&p]);
+    assert_eq!(report.locks[0].total.hold.histogram.count(), 0, "buckets of no site");
     assert_eq!(report.locks[0].blame[0].count, u64::MAX);
     assert_eq!(report.locks[0].total.acquisitions, u64::MAX);
 }

@@ -1,11 +1,13 @@
-//! What is counted at one call site, and the histograms' buckets.
+//! What one thread counts at one call site.
 
 use core::ptr::NonNull;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
 use lockwright_ledger::histogram::{self, RUN};
-use lockwright_ledger::rows::meter::{Blame, Bucket, Cell, histogram_kind};
+use lockwright_ledger::rows::meter::{Blame, Bucket, Cell, Site, histogram_kind};
+
+use super::runs;
 
 /// Adds to a number that only this thread and its signal handlers change, `OFFSET` bytes into a row: in one
 /// instruction, so that a handler cannot come between reading and writing, and a reader of the file
@@ -62,7 +64,7 @@ fn raise(word: *mut u64, value: u64) {
 /// What is to be done that takes the engine's lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// The cell has no buckets for this value yet.
+    /// There are no buckets for this value yet, or it is time for the cell to have its own.
     Run,
     /// The count at this index of the bucket row has wrapped.
     Carry(u32, u32),
@@ -204,21 +206,33 @@ impl CellRef {
 
     /// Counts in a bucket that the cell has not used last.
     #[cold]
-    fn count_far(self, run: u16, kind: u16, index: usize) -> Option<Missing> {
+    pub(super) fn count_far(self, run: u16, kind: u16, index: usize) -> Option<Missing> {
         let cell = self.row();
         // SAFETY: as in `begin`; addresses in the list are those of mapped rows.
         unsafe {
-            let mut bucket = (*cell).first_bucket as *mut Bucket;
-            while !bucket.is_null() && ((*bucket).run != run || (*bucket).kind != kind) {
-                bucket = (*bucket).next_at as *mut Bucket;
-            }
-            if bucket.is_null() {
-                return Some(Missing::Run);
+            let own = runs::find((*cell).first_bucket, run, kind);
+            if own.is_null() {
+                return self.count_shared(run, kind, index);
             }
             if kind == histogram_kind::HOLD {
-                (*cell).near[run as usize % 8] = bucket as u64;
+                (*cell).near[run as usize % 8] = own as u64;
             }
-            count(bucket, index)
+            count(own, index)
+        }
+    }
+
+    /// Counts in a bucket of the site's, as long as the cell has patience.
+    fn count_shared(self, run: u16, kind: u16, index: usize) -> Option<Missing> {
+        let cell = self.row();
+        // SAFETY: as in `begin`; the site's row is mapped as well.
+        unsafe {
+            let shared =
+                runs::find(runs::first_shared((*cell).site_at as *mut Site, run), run, kind);
+            if shared.is_null() || (*cell).patience == 0 {
+                return Some(Missing::Run);
+            }
+            (*cell).patience -= 1;
+            runs::count_shared(shared, index)
         }
     }
 

@@ -5,12 +5,11 @@ use core::ptr;
 
 use lockwright_ledger::Writer;
 use lockwright_ledger::histogram::{self, RUN};
-use lockwright_ledger::rows::meter::{
-    Blame, Board, Bucket, Carry, Cell, Meter, Metered, Readers, Site, histogram_kind,
-};
+use lockwright_ledger::rows::meter::{Blame, Board, Carry, Cell, Meter, Metered, Readers, Site};
 
 use super::cell::{CellRef, Missing};
-use super::pending::{PENDING, Pending};
+use super::pending::Waits;
+use super::runs;
 use super::thread::{MeterThread, Slot};
 use crate::index::{Index, hash};
 use crate::{Capture, Shared};
@@ -44,6 +43,8 @@ pub struct LockMeter {
     carries: Index,
     readers: Index,
     free: u32,
+    /// Runs of buckets that are a cell's own.
+    own_runs: u32,
 }
 
 impl Default for LockMeter {
@@ -55,7 +56,13 @@ impl Default for LockMeter {
 impl LockMeter {
     /// Starts on an empty ledger.
     pub const fn new() -> Self {
-        Self { sites: Index::new(), carries: Index::new(), readers: Index::new(), free: 0 }
+        Self {
+            sites: Index::new(),
+            carries: Index::new(),
+            readers: Index::new(),
+            free: 0,
+            own_runs: 0,
+        }
     }
 
     /// A thread begins. Its state stays valid until [`LockMeter::thread_exit`]. `None`: no room.
@@ -107,7 +114,7 @@ impl LockMeter {
             let capacity = row.capacity as usize;
             ptr::write_bytes(writer.at(row.held).cast::<Metered>(), 0, capacity);
             if row.waits != 0 {
-                ptr::write_bytes(row.waits as *mut Pending, 0, PENDING + 1);
+                ptr::write_bytes(row.waits as *mut Waits, 0, 1);
             }
             row.top = row.base;
             (row.tid, row.waiting) = (0, 0);
@@ -127,7 +134,7 @@ impl LockMeter {
     ) -> Option<CellRef> {
         let found = self.new_cell(shared, thread, key, call, capture);
         if found.is_none() {
-            thread.row.lost += 1;
+            thread.lose();
         }
         found
     }
@@ -146,7 +153,9 @@ impl LockMeter {
         }
         let site = self.site(shared, call, capture)?;
         let writer = shared.writer();
-        let id = writer.push(Cell { site, ..Cell::default() })?;
+        let site_at = writer.row_ptr::<Site>(site) as u64;
+        let id = writer.push(Cell { site, site_at, ..Cell::default() })?;
+        writer.update::<Site>(site, |row| row.cells += 1);
         let cell = CellRef::at(writer.row_ptr::<Cell>(id) as u64)?;
         thread.insert(key, cell);
         Some(cell)
@@ -187,7 +196,7 @@ impl LockMeter {
         let bytes = |n: u32| n as usize * size_of::<Metered>();
         let capacity = thread.row.capacity;
         let Some(offset) = writer.alloc(bytes(capacity * 2)) else {
-            thread.row.lost += 1;
+            thread.lose();
             return false;
         };
         let new = writer.at(offset).cast::<Metered>();
@@ -220,10 +229,27 @@ impl LockMeter {
         missing: Missing,
     ) {
         let done = match missing {
-            Missing::Run => new_bucket(writer, cell, kind, ticks),
+            Missing::Run => self.count_in_new(writer, cell, kind, ticks),
             Missing::Carry(bucket, index) => self.carry(writer, bucket, index),
         };
         thread.row.lost += u64::from(done.is_none());
+    }
+
+    fn count_in_new(
+        &mut self,
+        writer: &mut Writer,
+        cell: CellRef,
+        kind: u16,
+        ticks: u64,
+    ) -> Option<()> {
+        let index = histogram::bucket(ticks);
+        let run = (index / RUN) as u16;
+        runs::provide(writer, &mut self.own_runs, cell, run, kind)?;
+        match cell.count_far(run, kind, index % RUN) {
+            // Somebody else's, who was here first, may be just full.
+            Some(Missing::Carry(bucket, index)) => self.carry(writer, bucket, index),
+            _ => Some(()),
+        }
     }
 
     fn carry(&mut self, writer: &mut Writer, bucket: u32, index: u32) -> Option<()> {
@@ -262,7 +288,7 @@ impl LockMeter {
             ..Blame::default()
         };
         let Some(id) = writer.push(blame) else {
-            thread.row.lost += 1;
+            thread.lose();
             return;
         };
         row.first_blame = writer.row_ptr::<Blame>(id) as u64;
@@ -272,7 +298,7 @@ impl LockMeter {
     /// Memory for waits that are to be recorded later.
     pub fn pending_memory(&mut self, writer: &mut Writer, thread: &mut MeterThread) {
         if thread.row.waits == 0
-            && let Some(offset) = writer.alloc((PENDING + 1) * size_of::<Pending>())
+            && let Some(offset) = writer.alloc(size_of::<Waits>())
         {
             thread.row.waits = writer.at(offset) as u64;
         }
@@ -321,27 +347,4 @@ fn grow_index(writer: &mut Writer, thread: &mut MeterThread) -> bool {
         writer.free(writer.offset_of(old.cast()), bytes(slots));
     }
     true
-}
-
-/// Gives a cell the buckets that `ticks` fall into, with that one count.
-fn new_bucket(writer: &mut Writer, cell: CellRef, kind: u16, ticks: u64) -> Option<()> {
-    let index = histogram::bucket(ticks);
-    // SAFETY: a cell of the calling thread.
-    let row = unsafe { &mut *cell.row() };
-    let mut bucket = Bucket {
-        next: row.buckets,
-        next_at: row.first_bucket,
-        run: (index / RUN) as u16,
-        kind,
-        id: writer.len_of::<Bucket>().max(1),
-        ..Bucket::default()
-    };
-    bucket.counts[index % RUN] = 1;
-    let id = writer.push(bucket)?;
-    row.first_bucket = writer.row_ptr::<Bucket>(id) as u64;
-    row.buckets = id;
-    if kind == histogram_kind::HOLD {
-        row.near[index / RUN % 8] = row.first_bucket;
-    }
-    Some(())
 }

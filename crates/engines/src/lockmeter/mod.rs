@@ -1,9 +1,9 @@
 //! lockmeter: which lock, which caller, held by whom, for how long.
 //!
 //! Each thread counts in cells of its own, one per call site that it has been at; nothing that is
-//! shared is written unless somebody waits. The counting of an acquisition is done before the lock
-//! is tried for and that of its hold after it was let go, so that no hold is made longer by more than a
-//! reading of the clock and the entry in the thread's stack of held locks.
+//! shared is written unless somebody waits, or a histogram's buckets are not used enough to be a cell's
+//! own ([`runs`]). An acquisition and its hold are counted after the lock was let go, so that no hold is made
+//! longer by it; meanwhile the acquisition stands in the thread's stack of held locks.
 //!
 //! **Blame.** A lock that somebody waits for has a board ([`board`]), on which holders that leave add
 //! how long they held it. A waiter's wait is charged to them by the difference that its wait made. Who
@@ -16,6 +16,8 @@ mod cell;
 mod core;
 mod pending;
 mod readers;
+mod runs;
+mod steps;
 mod thread;
 
 pub use self::board::{Boards, Hold, Place};
@@ -23,7 +25,8 @@ pub use self::cell::{CellRef, Missing, Rest};
 pub use self::core::{Call, LockMeter};
 pub use self::pending::{Pending, Share, Shares};
 pub use self::readers::{Overlap, ReadersRef};
-pub use self::thread::{Ending, MeterThread};
+pub use self::steps::Contention;
+pub use self::thread::{Ending, MeterThread, Waiting};
 
 /// The key of a call site's cell: `what` is the lock's class, or class and instance.
 #[inline(always)]

@@ -3,10 +3,22 @@
 use lockwright_ledger::rows::meter::BOARD_SITES;
 
 use super::cell::CellRef;
+use super::steps::Contention;
 
 /// Waits that one thread can keep until they are recorded; one more is recorded at once. There is one more
 /// place, for the wait of the acquisition that is under way.
 pub(super) const PENDING: usize = 7;
+
+/// Waits under way in acquisitions that come in steps, one within the other, that one thread can keep; one more
+/// is not timed.
+pub(super) const CONTENTIONS: usize = 4;
+
+/// A thread's memory for waits, which begins zeroed.
+#[repr(C)]
+pub(super) struct Waits {
+    pub(super) pending: [Pending; PENDING + 1],
+    pub(super) contentions: [Contention; CONTENTIONS],
+}
 
 /// A wait for a lock.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +26,8 @@ pub(super) const PENDING: usize = 7;
 pub struct Pending {
     /// Cell of the acquisition; `None` marks a free place.
     pub cell: Option<CellRef>,
+    /// When it ended.
+    pub ended: u64,
     /// The wait, ticks.
     pub ticks: u64,
     /// Of it, what was spent spinning.

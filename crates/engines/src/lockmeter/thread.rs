@@ -15,11 +15,13 @@ use super::pending::{PENDING, Pending};
 use crate::Trial;
 
 /// [`Metered::flags`]: given up in the middle of the stack, to be removed.
-const DEAD: u32 = 1 << 31;
+pub(super) const DEAD: u32 = 1 << 31;
 /// [`Metered::flags`]: it can be held by several at once.
-const SHARED: u32 = 1 << 30;
+pub(super) const SHARED: u32 = 1 << 30;
 /// [`Metered::flags`]: it is on trial.
 const ON_TRIAL: u32 = 1 << 29;
+/// [`Metered::flags`]: not held yet, an acquisition under way; `since` is the lock's address.
+pub(super) const RESERVED: u32 = 1 << 28;
 /// [`Metered::flags`]: number of its [`Pending`] wait, plus 1.
 const PENDING_BITS: u32 = 0xf;
 
@@ -38,6 +40,17 @@ impl Ending {
     pub fn of(held: &Metered) -> Option<Self> {
         CellRef::at(held.cell).map(|cell| Self { since: held.since, cell })
     }
+}
+
+/// A wait under way.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting {
+    /// Where; 0: there is none.
+    pub site: u32,
+    /// For what: an address.
+    pub addr: u64,
+    /// Since when.
+    pub since: u64,
 }
 
 /// A slot of the index.
@@ -60,8 +73,13 @@ impl MeterThread {
         self.row.id
     }
 
+    /// Counts a record that there was no space for.
+    pub fn lose(&mut self) {
+        self.row.lost += 1;
+    }
+
     #[inline(always)]
-    fn top(&self) -> *mut Metered {
+    pub(super) fn top(&self) -> *mut Metered {
         self.row.top as *mut Metered
     }
 
@@ -141,17 +159,21 @@ impl MeterThread {
     /// This hold is to be timed, where one in `sample` is (1: all; 0: none).
     #[inline(always)]
     pub fn is_timed(&mut self, sample: u32) -> bool {
-        if sample == 1 {
-            return true;
-        }
-        let left = self.row.countdown;
-        self.row.countdown = left.wrapping_sub(1);
-        left == 0 && self.next_sample(sample)
+        sample == 1 || !self.skips() && self.next_sample(sample)
     }
 
-    /// Draws the distance to the next, so that it is `sample` on average and in step with nothing.
+    /// This hold is not to be timed; else [`MeterThread::next_sample`] is to be asked.
+    #[inline(always)]
+    pub fn skips(&mut self) -> bool {
+        let left = self.row.countdown;
+        self.row.countdown = left.wrapping_sub(1);
+        left != 0
+    }
+
+    /// Draws the distance to the next that is timed, so that it is `sample` on average and in step with nothing.
+    /// False: this one is not timed either, as none is.
     #[cold]
-    fn next_sample(&mut self, sample: u32) -> bool {
+    pub fn next_sample(&mut self, sample: u32) -> bool {
         // xorshift64 (Marsaglia).
         let mut x = self.row.random | 1;
         x ^= x << 13;
@@ -166,9 +188,23 @@ impl MeterThread {
         true
     }
 
-    /// The lock at `addr` is held since `since` (0: not timed), by way of `cell`. There is room.
+    /// The lock at `addr` is held since `since` (0: not timed), by way of `cell`; or is about to be tried for, and
+    /// [`MeterThread::pop`] takes it off again if it was not had. There is room.
     #[inline(always)]
     pub fn acquired(&mut self, addr: u64, cell: CellRef, since: u64) {
+        self.push(addr, cell, since, 0);
+    }
+
+    /// As [`MeterThread::acquired`], of an acquisition that is to be counted with its release. The cell is found by
+    /// way of the lock's memory, and what is stored there while the lock is fought for is stored late: others see
+    /// the lock held longer, by as much as its memory takes to come from another processor.
+    #[inline(always)]
+    pub fn acquired_uncounted(&mut self, addr: u64, cell: CellRef, since: u64) {
+        self.push(addr, cell, since, Metered::UNCOUNTED);
+    }
+
+    #[inline(always)]
+    fn push(&mut self, addr: u64, cell: CellRef, since: u64, recursion: u32) {
         // SAFETY: the caller made sure of the room.
         let at = unsafe { self.top().add(1) };
         self.set_top(at);
@@ -177,7 +213,7 @@ impl MeterThread {
         unsafe {
             (*at).since = since;
             (*at).cell = cell.address();
-            (&raw mut (*at).recursion).cast::<u64>().write(0);
+            (&raw mut (*at).recursion).cast::<u64>().write(u64::from(recursion));
             compiler_fence(SeqCst);
             AtomicU64::from_ptr(&raw mut (*at).addr).store(addr, Relaxed);
         }
@@ -189,6 +225,15 @@ impl MeterThread {
         self.acquired(addr, cell, since);
         // SAFETY: the entry just made.
         unsafe { (*self.top()).flags |= SHARED };
+    }
+
+    /// The acquisition of `addr` that was reserved ([`MeterThread::reserve`]) came to its end: the lock is held
+    /// since `since` (0: not timed), after `waited`, if that can be kept.
+    pub fn acquired_reserved(&mut self, addr: u64, since: u64, waited: Option<&Pending>) {
+        let entry = self.fill_reserved(addr, since);
+        if let (Some(entry), Some(waited)) = (entry, waited) {
+            self.keep_for(entry, waited);
+        }
     }
 
     /// Puts the innermost held lock on trial.
@@ -211,21 +256,32 @@ impl MeterThread {
         self.innermost_with(addr, 0)
     }
 
+    /// As [`MeterThread::innermost`], whose acquisition is not counted yet.
+    #[inline(always)]
+    pub fn innermost_uncounted(&self, addr: u64) -> Option<Ending> {
+        self.innermost_with(addr, u64::from(Metered::UNCOUNTED))
+    }
+
+    /// How often a held recursive mutex was taken on top of the first time.
+    pub fn recursion_of(held: &Metered) -> u32 {
+        held.recursion & !Metered::UNCOUNTED
+    }
+
     /// As [`MeterThread::innermost`], for a lock that several hold.
     #[inline(always)]
     pub fn innermost_shared(&self, addr: u64) -> Option<Ending> {
-        self.innermost_with(addr, SHARED)
+        self.innermost_with(addr, u64::from(SHARED) << 32)
     }
 
     #[inline(always)]
-    fn innermost_with(&self, addr: u64, flags: u32) -> Option<Ending> {
+    fn innermost_with(&self, addr: u64, expected: u64) -> Option<Ending> {
         const _: () = assert!(offset_of!(Metered, flags) == offset_of!(Metered, recursion) + 4);
         let top = self.top();
         // SAFETY: the top is an entry, or "nothing held", whose addr is 0. Recursion and flags are 8
         // bytes, 8-aligned.
         unsafe {
             let special = (&raw const (*top).recursion).cast::<u64>().read();
-            ((*top).addr == addr && special == u64::from(flags) << 32).then(|| Ending {
+            ((*top).addr == addr && special == expected).then(|| Ending {
                 since: (*top).since,
                 // An entry that has an address has a cell.
                 cell: CellRef::at_unchecked((*top).cell),
@@ -255,7 +311,7 @@ impl MeterThread {
         (self.row.top - self.row.base) as usize / size_of::<Metered>()
     }
 
-    fn entry(&self, i: usize) -> *mut Metered {
+    pub(super) fn entry(&self, i: usize) -> *mut Metered {
         // SAFETY: callers stay within the array.
         unsafe { (self.row.base as *mut Metered).add(i) }
     }
@@ -300,6 +356,11 @@ impl MeterThread {
             AtomicU64::from_ptr(&raw mut (*self.entry(i)).addr).store(0, Relaxed);
             (*self.entry(i)).flags = DEAD;
         }
+        self.drop_dead();
+    }
+
+    /// Takes entries off that were given up, from the top.
+    pub(super) fn drop_dead(&mut self) {
         let mut depth = self.depth();
         // SAFETY: entries up to depth exist; entry 0 is never dead.
         while unsafe { (*self.entry(depth)).flags } & DEAD != 0 {
@@ -347,10 +408,28 @@ impl MeterThread {
 
     // --- waits -----------------------------------------------------------------------------------
 
-    /// What this thread waits for, for those who ask what it does; 0: nothing.
-    pub fn set_waiting(&mut self, mode: u32) {
-        // SAFETY: own word. Relaxed: a hint.
-        unsafe { AtomicU32::from_ptr(&raw mut self.row.waiting) }.store(mode, Relaxed);
+    /// The thread is about to wait. What is handed back is for [`MeterThread::wait_ends`].
+    pub fn wait_begins(&mut self, wait: Waiting) -> Waiting {
+        let row = &self.row;
+        let outer = Waiting { site: row.waiting, addr: row.waiting_for, since: row.waiting_since };
+        self.set_waiting(wait);
+        outer
+    }
+
+    /// The wait is over; `outer` is what it interrupted, if it was a signal handler's.
+    pub fn wait_ends(&mut self, outer: Waiting) {
+        self.set_waiting(outer);
+    }
+
+    fn set_waiting(&mut self, wait: Waiting) {
+        // SAFETY: own word. Relaxed: readers of the ledger of a process that runs take it for a hint; of one
+        // that was killed, the fences leave the three consistent.
+        let site = unsafe { AtomicU32::from_ptr(&raw mut self.row.waiting) };
+        site.store(0, Relaxed);
+        compiler_fence(SeqCst);
+        (self.row.waiting_for, self.row.waiting_since) = (wait.addr, wait.since);
+        compiler_fence(SeqCst);
+        site.store(wait.site, Relaxed);
     }
 
     fn pending(&self, i: usize) -> *mut Pending {
@@ -375,13 +454,40 @@ impl MeterThread {
 
     /// Keeps a wait for the innermost held lock until that is let go. There is room.
     pub fn keep(&mut self, wait: &Pending) {
+        self.keep_for(self.top(), wait);
+    }
+
+    /// As [`MeterThread::keep`], for a held lock of this thread's.
+    fn keep_for(&mut self, entry: *mut Metered, wait: &Pending) {
         if let Some(i) = self.free_place() {
-            // SAFETY: below PENDING; the top is an entry.
+            // SAFETY: below PENDING; the caller's entry.
             unsafe {
                 *self.pending(i) = *wait;
-                (*self.top()).flags |= i as u32 + 1;
+                (*entry).flags |= i as u32 + 1;
             }
         }
+    }
+
+    /// Since when a lock is held, whose hold need not be one that is timed: where a wait came before, it was timed.
+    /// 0 if that is not known.
+    pub fn had_since(&self, held: &Metered) -> u64 {
+        // SAFETY: this thread's own row.
+        unsafe { Self::had_since_at(self, held) }
+    }
+
+    /// As [`MeterThread::had_since`], of a held lock of `thread`, which may be another.
+    ///
+    /// # Safety
+    /// `thread` is a mapped thread row.
+    unsafe fn had_since_at(thread: *const Self, held: &Metered) -> u64 {
+        // SAFETY: the caller's promise.
+        let waits = unsafe { (&raw const (*thread).row.waits).read_volatile() } as *const Pending;
+        let at = (held.flags & PENDING_BITS) as usize;
+        if held.since != 0 || waits.is_null() || !(1..=PENDING).contains(&at) {
+            return held.since;
+        }
+        // SAFETY: below PENDING; the memory stays mapped.
+        unsafe { (&raw const (*waits.add(at - 1)).ended).read_volatile() }
     }
 
     /// Takes back the wait that was kept for `held`.
@@ -440,7 +546,8 @@ impl MeterThread {
             for i in (1..=depth.min(64)).rev() {
                 let held = base.add(i).read_volatile();
                 if held.addr == addr {
-                    return CellRef::at(held.cell).map(|cell| (cell.site(), held.since));
+                    let since = Self::had_since_at(other, &held);
+                    return CellRef::at(held.cell).map(|cell| (cell.site(), since));
                 }
             }
         }

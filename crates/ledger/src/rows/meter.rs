@@ -1,8 +1,8 @@
 //! Rows of lockmeter: where locks are taken, what each thread counted there, and who waited for whom.
 //!
 //! Times are in ticks of the clock that [`crate::Header::clock`] names. A number that an interval or
-//! a count is added to is only ever touched by one thread at a time, in one instruction: a reader of a
-//! running or killed process sees it old or new.
+//! a count is added to is only ever touched by one thread at a time, in one instruction, or atomically: a
+//! reader of a running or killed process sees it old or new.
 
 use super::{Row, TableId};
 use crate::histogram::RUN;
@@ -16,7 +16,7 @@ pub mod site_flag {
 row! {
     /// A call site of a lock: where locks of one class are taken in one way. For a wait that is for no
     /// lock (condition, semaphore, barrier, join) the class is 0 or the mutex', and `wait` tells.
-    Site in Sites x 128 = 48 bytes {
+    Site in Sites x 128 = 112 bytes {
         /// Class of the lock, 0 if it is none.
         class: u32,
         /// Instance of the lock if instances are kept apart, else 0.
@@ -33,8 +33,13 @@ row! {
         site: u64,
         /// Address of the lock that was taken there first; of the only one where `inst` is not 0.
         addr: u64,
+        /// Cells that count here. Changes.
+        cells: u32,
         /// Not used.
-        reserved: u64,
+        reserved: u32,
+        /// Addresses in the process of the [`Bucket`]s that these cells share: the first of each list, by
+        /// the low three bits of their run's number; 0 where there is none. Change.
+        shared: [u64; 8],
     }
 }
 
@@ -110,8 +115,8 @@ row! {
         wait_ticks: u64,
         /// Trylocks that found the lock held.
         rejects: u64,
-        /// Addresses in the process of the [`Bucket`]s of holds used last, by the low three bits of
-        /// their run's number; 0 where there is none.
+        /// Addresses in the process of the cell's own [`Bucket`]s of holds used last, by the low three
+        /// bits of their run's number; 0 where there is none.
         near: [u64; 8],
         /// The longest wait.
         wait_max: u64,
@@ -121,33 +126,35 @@ row! {
         timeouts: u64,
         /// Most readers seen holding the lock at once by one that took it here.
         readers_max: u32,
-        /// First of the list of [`Bucket`]s, 0 if none.
-        buckets: u32,
+        /// Counts that still go to [`Bucket`]s of the site before the cell may have one more of its own.
+        patience: u32,
         /// First of the list of [`Blame`] rows, 0 if none.
         blame: u32,
-        /// Not used.
-        reserved: u32,
-        /// Address in the process of the row at `buckets`, 0 if none.
+        /// Counts that `patience` stood at since it last had one, in all.
+        asked: u32,
+        /// Address in the process of the first of the list of its own [`Bucket`]s, 0 if none.
         first_bucket: u64,
         /// Address in the process of the row at `blame`, 0 if none.
         first_blame: u64,
-        /// Not used.
-        reserved2: u64,
+        /// Address in the process of the row at `site`.
+        site_at: u64,
     }
 }
 
 row! {
-    /// Some neighbouring buckets of a cell's histogram (see [`crate::histogram`]).
+    /// Some neighbouring buckets of a site's histograms (see [`crate::histogram`]): what one of its cells,
+    /// or all that share it, counted there. The sum over rows of the same run is the histogram's.
     Bucket in Buckets x 128 = 88 bytes {
-        /// Next of the same cell, 0 if none. Changes.
-        next: u32,
+        /// The site.
+        site: u32,
         /// Number of the run of buckets: bucket numbers divided by [`RUN`].
         run: u16,
         /// One of [`histogram_kind`].
         kind: u16,
         /// The row's own id.
         id: u32,
-        /// Address in the process of the row at `next`, 0 if none. Changes.
+        /// Address in the process of the next of the same cell, or of those that the site's cells share; 0
+        /// if none.
         next_at: u64,
         /// Counts, modulo 2^16; a [`Carry`] has the rest. Change.
         counts: [u16; 32],
@@ -263,7 +270,7 @@ row! {
     /// What one thread at a time works on: its index of cells and the locks it holds. Handed to a later
     /// thread when the thread ends, so that cells are as many as threads that live at once. Addresses
     /// are the process's own.
-    Meter in Meters x 32 = 128 bytes {
+    Meter in Meters x 32 = 192 bytes {
         /// The row's own id.
         id: u32,
         /// Address of the innermost [`Metered`]; equal to `base` where nothing is held. Changes.
@@ -296,15 +303,20 @@ row! {
         random: u64,
         /// Kernel id of the thread that has it, 0 if none. Changes.
         tid: u32,
-        /// [`super::mode`] of what the thread waits for now, 0 if it does not. Changes.
+        /// [`Site`] where the thread waits now, 0 if it does not. Changes, after the two that say for what
+        /// and since when.
         waiting: u32,
         /// Address of the lock whose acquisition is under way in the validator's wrapper, 0 if none.
         /// Changes.
         expected: u64,
         /// Address of the [`Cell`] of that acquisition. Changes.
         expected_cell: u64,
-        /// Not used.
-        reserved: u64,
+        /// Address of what it waits for: a lock, of a condition its mutex. Changes.
+        waiting_for: u64,
+        /// When that wait began. Changes.
+        waiting_since: u64,
+        /// Not used; rows are whole cache lines.
+        reserved: [u64; 7],
     }
 }
 
@@ -319,12 +331,23 @@ pub struct Metered {
     pub since: u64,
     /// Address of the [`Cell`].
     pub cell: u64,
-    /// Further acquisitions of a recursive mutex on top of the first.
+    /// Further acquisitions of a recursive mutex on top of the first, and [`Metered::UNCOUNTED`].
     pub recursion: u32,
     /// What its release has to do beside; private to the engine.
     pub flags: u32,
     /// What its release is to decide for the host, which alone knows what this means.
     pub trial: [u64; 2],
+}
+
+impl Metered {
+    /// In [`Metered::recursion`]: the acquisition is not among those of its [`Cell`] yet. Not one of the flags, so
+    /// that an entry that has nothing else to it is made and told by one word that is an instruction's operand.
+    pub const UNCOUNTED: u32 = 1 << 30;
+
+    /// The acquisition is not among those of its [`Cell`] yet.
+    pub fn is_uncounted(&self) -> bool {
+        self.recursion & Self::UNCOUNTED != 0
+    }
 }
 
 const _: () = assert!(core::mem::size_of::<Metered>() == 48);

@@ -24,6 +24,7 @@ mod unpatched;
 pub mod watch;
 
 pub use allocate::start as track_allocations;
+pub use annotate::own::{OwnLock, flag as own_flag};
 pub use fork::{inherited, register as register_fork};
 pub use freed::{note_lock, start as watch_frees};
 pub use misuse::place;
@@ -36,6 +37,7 @@ use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use lockwright_ledger::rows::mode;
 
+use self::annotate::own;
 use crate::meter;
 
 /// `name(register): function` exports `name`, which jumps to `function` with its return address in
@@ -55,9 +57,10 @@ macro_rules! export {
 
 /// As `export`, for what lockmeter counts: `name(register): the validator's, lockmeter's, both`. The
 /// stub goes where [`choose`] said. `name(register, other)` also passes in `other` where on the stack the return
-/// address is.
+/// address is, and `name(register, other, third)` in `third` the caller's frame pointer: a [`crate::sites::Return`],
+/// or its beginning.
 macro_rules! export_counted {
-    ($($name:ident($register:literal $(, $stack:literal)?): $check:path, $meter:path, $both:path;)*) => {
+    ($($name:ident($register:literal $(, $stack:literal $(, $frame:literal)?)?): $check:path, $meter:path, $both:path;)*) => {
         mod chosen {
             use super::*;
             $(
@@ -67,14 +70,14 @@ macro_rules! export_counted {
         }
 
         $(
-            #[doc = concat!("Stands in front of the C library's `", stringify!($name), "`.")]
+            #[doc = concat!("`", stringify!($name), "`: the C library's, or an annotation.")]
             /// # Safety
             /// As the function itself.
             #[unsafe(naked)]
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $name() -> c_int {
-                naked_asm!(concat!("mov ", $register, ", [rsp]"), $(concat!("mov ", $stack, ", rsp"),)?
-                           "jmp qword ptr [rip + {to}]", to = sym chosen::$name)
+                naked_asm!(concat!("mov ", $register, ", [rsp]"), $(concat!("mov ", $stack, ", rsp"),
+                           $(concat!("mov ", $frame, ", rbp"),)?)? "jmp qword ptr [rip + {to}]", to = sym chosen::$name)
             }
         )*
 
@@ -146,39 +149,44 @@ export! {
 }
 
 export_counted! {
-    pthread_mutex_lock("rsi", "rdx"): mutex::lock, meter::mutex::lock, meter::both::mutex_lock;
-    pthread_mutex_trylock("rsi", "rdx"): mutex::trylock, meter::mutex::trylock, meter::both::mutex_trylock;
-    pthread_mutex_timedlock("rdx"): mutex::timedlock, meter::mutex::timedlock, meter::both::mutex_timedlock;
-    pthread_mutex_clocklock("rcx"): mutex::clocklock, meter::mutex::clocklock, meter::both::mutex_clocklock;
-    pthread_mutex_unlock("rsi"): mutex::unlock, meter::mutex::unlock, meter::both::mutex_unlock;
-    __pthread_mutex_lock("rsi", "rdx"): mutex::lock, meter::mutex::lock, meter::both::mutex_lock;
-    __pthread_mutex_trylock("rsi", "rdx"): mutex::trylock, meter::mutex::trylock, meter::both::mutex_trylock;
-    __pthread_mutex_unlock("rsi"): mutex::unlock, meter::mutex::unlock, meter::both::mutex_unlock;
-    pthread_rwlock_rdlock("rsi"): rwlock::rdlock, meter::rwlock::rdlock, meter::both::rwlock_rdlock;
-    pthread_rwlock_wrlock("rsi"): rwlock::wrlock, meter::rwlock::wrlock, meter::both::rwlock_wrlock;
-    pthread_rwlock_tryrdlock("rsi"): rwlock::tryrdlock, meter::rwlock::tryrdlock, meter::both::rwlock_tryrdlock;
-    pthread_rwlock_trywrlock("rsi"): rwlock::trywrlock, meter::rwlock::trywrlock, meter::both::rwlock_trywrlock;
-    pthread_rwlock_timedrdlock("rdx"): rwlock::timedrdlock, meter::rwlock::timedrdlock, meter::both::rwlock_timedrdlock;
-    pthread_rwlock_timedwrlock("rdx"): rwlock::timedwrlock, meter::rwlock::timedwrlock, meter::both::rwlock_timedwrlock;
-    pthread_rwlock_clockrdlock("rcx"): rwlock::clockrdlock, meter::rwlock::clockrdlock, meter::both::rwlock_clockrdlock;
-    pthread_rwlock_clockwrlock("rcx"): rwlock::clockwrlock, meter::rwlock::clockwrlock, meter::both::rwlock_clockwrlock;
+    pthread_mutex_lock("rsi", "rdx"): mutex::lock, meter::mutex::lock::<false>, meter::both::mutex_lock;
+    pthread_mutex_trylock("rsi", "rdx", "rcx"): mutex::trylock, meter::mutex::trylock, meter::both::mutex_trylock;
+    pthread_mutex_timedlock("rdx", "rcx", "r8"): mutex::timedlock, meter::mutex::timedlock, meter::both::mutex_timedlock;
+    pthread_mutex_clocklock("rcx", "r8", "r9"): mutex::clocklock, meter::mutex::clocklock, meter::both::mutex_clocklock;
+    pthread_mutex_unlock("rsi"): mutex::unlock, meter::mutex::unlock::<false>, meter::both::mutex_unlock;
+    __pthread_mutex_lock("rsi", "rdx"): mutex::lock, meter::mutex::lock::<false>, meter::both::mutex_lock;
+    __pthread_mutex_trylock("rsi", "rdx", "rcx"): mutex::trylock, meter::mutex::trylock, meter::both::mutex_trylock;
+    __pthread_mutex_unlock("rsi"): mutex::unlock, meter::mutex::unlock::<false>, meter::both::mutex_unlock;
+    pthread_rwlock_rdlock("rsi", "rdx", "rcx"): rwlock::rdlock, meter::rwlock::rdlock, meter::both::rwlock_rdlock;
+    pthread_rwlock_wrlock("rsi", "rdx", "rcx"): rwlock::wrlock, meter::rwlock::wrlock, meter::both::rwlock_wrlock;
+    pthread_rwlock_tryrdlock("rsi", "rdx", "rcx"): rwlock::tryrdlock, meter::rwlock::tryrdlock, meter::both::rwlock_tryrdlock;
+    pthread_rwlock_trywrlock("rsi", "rdx", "rcx"): rwlock::trywrlock, meter::rwlock::trywrlock, meter::both::rwlock_trywrlock;
+    pthread_rwlock_timedrdlock("rdx", "rcx", "r8"): rwlock::timedrdlock, meter::rwlock::timedrdlock, meter::both::rwlock_timedrdlock;
+    pthread_rwlock_timedwrlock("rdx", "rcx", "r8"): rwlock::timedwrlock, meter::rwlock::timedwrlock, meter::both::rwlock_timedwrlock;
+    pthread_rwlock_clockrdlock("rcx", "r8", "r9"): rwlock::clockrdlock, meter::rwlock::clockrdlock, meter::both::rwlock_clockrdlock;
+    pthread_rwlock_clockwrlock("rcx", "r8", "r9"): rwlock::clockwrlock, meter::rwlock::clockwrlock, meter::both::rwlock_clockwrlock;
     pthread_rwlock_unlock("rsi"): rwlock::unlock, meter::rwlock::unlock, meter::both::rwlock_unlock;
-    __pthread_rwlock_rdlock("rsi"): rwlock::rdlock, meter::rwlock::rdlock, meter::both::rwlock_rdlock;
-    __pthread_rwlock_wrlock("rsi"): rwlock::wrlock, meter::rwlock::wrlock, meter::both::rwlock_wrlock;
-    __pthread_rwlock_tryrdlock("rsi"): rwlock::tryrdlock, meter::rwlock::tryrdlock, meter::both::rwlock_tryrdlock;
-    __pthread_rwlock_trywrlock("rsi"): rwlock::trywrlock, meter::rwlock::trywrlock, meter::both::rwlock_trywrlock;
+    __pthread_rwlock_rdlock("rsi", "rdx", "rcx"): rwlock::rdlock, meter::rwlock::rdlock, meter::both::rwlock_rdlock;
+    __pthread_rwlock_wrlock("rsi", "rdx", "rcx"): rwlock::wrlock, meter::rwlock::wrlock, meter::both::rwlock_wrlock;
+    __pthread_rwlock_tryrdlock("rsi", "rdx", "rcx"): rwlock::tryrdlock, meter::rwlock::tryrdlock, meter::both::rwlock_tryrdlock;
+    __pthread_rwlock_trywrlock("rsi", "rdx", "rcx"): rwlock::trywrlock, meter::rwlock::trywrlock, meter::both::rwlock_trywrlock;
     __pthread_rwlock_unlock("rsi"): rwlock::unlock, meter::rwlock::unlock, meter::both::rwlock_unlock;
     pthread_cond_wait("rdx"): cond::wait, meter::cond::wait, meter::both::cond_wait;
     pthread_cond_timedwait("rcx"): cond::timedwait, meter::cond::timedwait, meter::both::cond_timedwait;
     pthread_cond_clockwait("r8"): cond::clockwait, meter::cond::clockwait, meter::both::cond_clockwait;
     pthread_join("rdx"): thread::join, meter::waits::pthread_join, meter::both::join;
-    pthread_spin_lock("rsi"): spin::lock, meter::spin::lock, meter::both::spin_lock;
-    pthread_spin_trylock("rsi"): spin::trylock, meter::spin::trylock, meter::both::spin_trylock;
+    pthread_spin_lock("rsi", "rdx", "rcx"): spin::lock, meter::spin::lock, meter::both::spin_lock;
+    pthread_spin_trylock("rsi", "rdx", "rcx"): spin::trylock, meter::spin::trylock, meter::both::spin_trylock;
     pthread_spin_unlock("rsi"): spin::unlock, meter::spin::unlock, meter::both::spin_unlock;
     pthread_barrier_wait("rsi"): sync::barrier_wait, meter::waits::barrier_wait, meter::both::barrier_wait;
     sem_wait("rsi"): semaphore::wait, meter::waits::sem_wait, meter::both::sem_wait;
     sem_timedwait("rdx"): semaphore::timedwait, meter::waits::sem_timedwait, meter::both::sem_timedwait;
     sem_clockwait("rcx"): semaphore::clockwait, meter::waits::sem_clockwait, meter::both::sem_clockwait;
+    lockwright_acquire("rdx", "rcx", "r8"): own::acquire, meter::own::acquire, meter::own::both::acquire;
+    lockwright_contended("rsi"): own::contended, meter::own::contended, meter::own::both::contended;
+    lockwright_acquired("rsi"): own::acquired, meter::own::acquired, meter::own::both::acquired;
+    lockwright_abandoned("rsi"): own::abandoned, meter::own::abandoned, meter::own::both::abandoned;
+    lockwright_release("rsi"): own::release, meter::own::release, meter::own::both::release;
 }
 
 // Six arguments: there is no register left for the call site.
@@ -251,8 +259,21 @@ export_passed! {
     waitpid("rcx");
 }
 
+/// Has the stubs of mutexes go to lockmeter's functions that time every hold by the time-stamp counter. Called at
+/// start, after [`choose`].
+pub fn choose_every() {
+    let (lock, unlock) = (meter::mutex::lock::<true>, meter::mutex::unlock::<true>);
+    for stub in [&chosen::pthread_mutex_lock, &chosen::__pthread_mutex_lock] {
+        stub.store(lock as *mut (), Relaxed);
+    }
+    for stub in [&chosen::pthread_mutex_unlock, &chosen::__pthread_mutex_unlock] {
+        stub.store(unlock as *mut (), Relaxed);
+    }
+}
+
 /// The validator's wrappers, for lockmeter's to stand before.
 pub mod check {
+    pub use super::annotate::own;
     pub use super::cond::{
         clockwait as cond_clockwait, timedwait as cond_timedwait, wait as cond_wait,
     };
@@ -287,11 +308,6 @@ export! {
 
     lockwright_lock_init("rcx"): annotate::own::init;
     lockwright_lock_destroy("rsi"): annotate::own::destroy;
-    lockwright_acquire("rdx"): annotate::own::acquire;
-    lockwright_contended("rsi"): annotate::own::contended;
-    lockwright_acquired("rsi"): annotate::own::acquired;
-    lockwright_abandoned("rsi"): annotate::own::abandoned;
-    lockwright_release("rsi"): annotate::own::release;
 
     lockwright_resource_acquire("rdx"): annotate::context::resource_acquire;
     lockwright_resource_release("rdx"): annotate::context::resource_release;

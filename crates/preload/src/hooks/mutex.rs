@@ -10,6 +10,7 @@ use lockwright_ledger::rows::{finding_kind, mode};
 use super::watch::{self, Blocking};
 use super::{fork, misuse, unpatched};
 use crate::identity::{self, Birth, kind_of, mutex_kind};
+use crate::sites::Return;
 use crate::unwind::Frame;
 use crate::{real, sites, state, tls};
 
@@ -71,7 +72,7 @@ pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64, stack: *const u64) -> 
         .and_then(|ident| Some((ident, thread.chain(ident, 0)?)))
     else {
         // SAFETY: forwarded.
-        return unsafe { lock_slowly(m, site, stack) };
+        return unsafe { lock_otherwise(m, site, stack) };
     };
     let Some(probe) = thread.known(chain, site) else {
         // SAFETY: forwarded.
@@ -122,7 +123,7 @@ unsafe fn lock_contended(m: Mutex, thread: &mut ThreadState, result: c_int) -> c
     // SAFETY: the caller's mutex; `__owner` at offset 8.
     let blocking = || unsafe { Blocking { relock_fails: false, owner: owner(m) } };
     // SAFETY: forwarded.
-    let block = || unsafe { real::pthread_mutex_lock(m) };
+    let block = move || unsafe { real::pthread_mutex_lock(m) };
     watch::contended(thread, m as u64, result, blocking, block)
 }
 
@@ -141,6 +142,7 @@ unsafe extern "C-unwind" fn lock_past_frames(
         "je 2f",
         // It was compiled to a call.
         "xor edx, edx",
+        "xor ecx, ecx",
         "jmp {slowly}",
         "2: mov rsi, rsp",
         "mov r9, rbp",
@@ -165,25 +167,34 @@ unsafe extern "C-unwind" fn lock_past_frames_at(
     let found = unsafe { sites::known_past_frames(call, |site| thread.known(chain, site)) };
     let Some((deep, probe)) = found else {
         // SAFETY: forwarded.
-        return unsafe { lock_slowly(m, site, core::ptr::null()) };
+        return unsafe { lock_slowly(m, site, Return::UNKNOWN) };
     };
     thread.reserve_in(chain, ident, 0, deep, probe);
     // SAFETY: forwarded, reserved.
     unsafe { lock_reserved(m, thread) }
 }
 
-/// As [`lock`], for any mutex. `stack` may be null.
-#[cold]
+/// [`lock_slowly`] with the caller's frame pointer: as [`lock_past_frames`], it is jumped to.
+#[unsafe(naked)]
+unsafe extern "C-unwind" fn lock_otherwise(m: Mutex, site: u64, stack: *const u64) -> c_int {
+    naked_asm!(
+        "xor ecx, ecx",
+        "cmp rdx, rsp",
+        "cmove rcx, rbp",
+        "jmp {slowly}",
+        slowly = sym lock_slowly,
+    )
+}
+
+/// As [`lock`], for any mutex.
 #[inline(never)]
-unsafe extern "C-unwind" fn lock_slowly(m: Mutex, site: u64, stack: *const u64) -> c_int {
+unsafe extern "C-unwind" fn lock_slowly(m: Mutex, site: u64, back: Return) -> c_int {
     // SAFETY: forwarded.
-    let block = || unsafe { real::pthread_mutex_lock(m) };
+    let block = move || unsafe { real::pthread_mutex_lock(m) };
     let Some((thread, ident)) = watch::subject(m) else { return block() };
-    // SAFETY: the caller's promise; the caller's mutex.
-    unsafe {
-        let site = watch::known_site(thread, ident, 0, site, stack);
-        acquire(m, site, thread, ident, 0, block)
-    }
+    let lock = Acquire { addr: m as u64, ident, mode: 0, site };
+    // SAFETY: the caller's mutex; as the stub passes it.
+    unsafe { acquire(m, thread, lock, back, block) }
 }
 
 /// Kernel thread id of the owner, as the mutex names it.
@@ -192,12 +203,18 @@ unsafe fn owner(m: Mutex) -> u32 {
     unsafe { m.cast::<u32>().add(2).read_volatile() }
 }
 
-pub unsafe extern "C-unwind" fn timedlock(m: Mutex, timeout: *const timespec, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn timedlock(
+    m: Mutex,
+    timeout: *const timespec,
+    site: u64,
+    back: Return,
+) -> c_int {
     // SAFETY: forwarded.
-    let block = || unsafe { real::pthread_mutex_timedlock(m, timeout) };
+    let block = move || unsafe { real::pthread_mutex_timedlock(m, timeout) };
     let Some((thread, ident)) = watch::subject(m) else { return block() };
-    // SAFETY: the caller's mutex.
-    unsafe { acquire(m, site, thread, ident, mode::TIMED, block) }
+    let lock = Acquire { addr: m as u64, ident, mode: mode::TIMED, site };
+    // SAFETY: the caller's mutex; as the stub passes it.
+    unsafe { acquire(m, thread, lock, back, block) }
 }
 
 pub unsafe extern "C-unwind" fn clocklock(
@@ -205,26 +222,26 @@ pub unsafe extern "C-unwind" fn clocklock(
     clock: clockid_t,
     timeout: *const timespec,
     site: u64,
+    back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
-    let block = || unsafe { real::pthread_mutex_clocklock(m, clock, timeout) };
+    let block = move || unsafe { real::pthread_mutex_clocklock(m, clock, timeout) };
     let Some((thread, ident)) = watch::subject(m) else { return block() };
-    // SAFETY: the caller's mutex.
-    unsafe { acquire(m, site, thread, ident, mode::TIMED, block) }
+    let lock = Acquire { addr: m as u64, ident, mode: mode::TIMED, site };
+    // SAFETY: the caller's mutex; as the stub passes it.
+    unsafe { acquire(m, thread, lock, back, block) }
 }
 
 #[inline(always)]
 unsafe fn acquire(
     m: Mutex,
-    site: u64,
     thread: &mut ThreadState,
-    ident: Ident,
-    mode: u16,
+    lock: Acquire,
+    back: Return,
     block: impl FnOnce() -> c_int,
 ) -> c_int {
     // SAFETY: the caller's mutex.
     let kind = unsafe { kind_of(m) };
-    let lock = Acquire { addr: m as u64, ident, mode, site };
     if kind & mutex_kind::TYPE == mutex_kind::RECURSIVE
         && !thread.is_idle()
         && thread.find(lock.addr).is_some()
@@ -239,8 +256,8 @@ unsafe fn acquire(
     // SAFETY: the caller's mutex.
     unsafe {
         match kind & mutex_kind::SPECIAL {
-            0 => acquire_plain(m, thread, lock, relock_fails, block),
-            _ => acquire_special(m, thread, lock, relock_fails, block),
+            0 => acquire_plain(m, thread, lock, back, relock_fails, block),
+            _ => acquire_special(m, thread, lock, back, relock_fails, block),
         }
     }
 }
@@ -250,18 +267,16 @@ unsafe fn acquire_plain(
     m: Mutex,
     thread: &mut ThreadState,
     lock: Acquire,
+    back: Return,
     relock_fails: bool,
     block: impl FnOnce() -> c_int,
 ) -> c_int {
-    watch::acquire(
-        thread,
-        lock,
-        // SAFETY: the caller's mutex.
-        || unsafe { Blocking { relock_fails, owner: owner(m) } },
-        // SAFETY: forwarded.
-        || unsafe { real::pthread_mutex_trylock(m) },
-        block,
-    )
+    // SAFETY: the caller's mutex.
+    let blocking = move || unsafe { Blocking { relock_fails, owner: owner(m) } };
+    // SAFETY: forwarded.
+    let try_lock = move || unsafe { real::pthread_mutex_trylock(m) };
+    // SAFETY: as the stub passes it.
+    unsafe { watch::acquire(thread, lock, back, blocking, try_lock, block) }
 }
 
 /// Robust, PI, PP: a trylock is not just a lock that does not wait.
@@ -270,10 +285,14 @@ unsafe fn acquire_special(
     m: Mutex,
     thread: &mut ThreadState,
     lock: Acquire,
+    back: Return,
     relock_fails: bool,
     block: impl FnOnce() -> c_int,
 ) -> c_int {
-    if !watch::before(thread, lock.addr, lock.ident, lock.mode, lock.site) {
+    if !thread.reserve_known(lock.ident, lock.mode, lock.site)
+        // SAFETY: as the stub passes it.
+        && !unsafe { watch::before_past(thread, lock, back) }
+    {
         return block();
     }
     // SAFETY: the caller's mutex; `__lock` at offset 0, with the owner's thread id in it.
@@ -295,8 +314,8 @@ unsafe fn acquire_special(
     result
 }
 
-/// `stack`: as in [`lock`].
-pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64, stack: *const u64) -> c_int {
+/// `pthread_mutex_trylock`.
+pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64, back: Return) -> c_int {
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_mutex_trylock(m) };
     if (result == 0 || result == libc::EOWNERDEAD)
@@ -307,13 +326,9 @@ pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64, stack: *const u64) 
         if recursive && thread.recurse(m as u64) {
             return result;
         }
-        if thread.reserve_known(ident, mode::TRY, site) {
-            thread.acquired(m as u64);
-            return result;
-        }
-        // SAFETY: the caller's promise.
-        let site = unsafe { watch::known_site(thread, ident, mode::TRY, site, stack) };
-        watch::tried(m as u64, ident, mode::TRY, site, thread);
+        let lock = Acquire { addr: m as u64, ident, mode: mode::TRY, site };
+        // SAFETY: as the stub passes it.
+        unsafe { watch::tried_past(thread, lock, back) };
     }
     if result == libc::EINVAL {
         // Tells if it was destroyed.

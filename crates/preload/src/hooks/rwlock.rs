@@ -10,6 +10,7 @@ use lockwright_ledger::rows::{finding_kind, lock_kind, mode};
 use super::watch::{self, Blocking};
 use super::{fork, misuse};
 use crate::identity::{self, Birth, Identify};
+use crate::sites::Return;
 use crate::{real, state, sys, tls};
 
 type RwLock = *mut pthread_rwlock_t;
@@ -75,53 +76,113 @@ unsafe fn reader(l: RwLock) -> u16 {
 unsafe fn acquire(
     l: RwLock,
     site: u64,
+    back: Return,
     mode: u16,
-    try_lock: impl FnOnce() -> c_int,
-    block: impl FnOnce() -> c_int,
+    block: impl FnOnce(RwLock) -> c_int,
 ) -> c_int {
-    let Some((thread, ident)) = watch::subject(l) else { return block() };
+    match watch::reserve(l, mode, site) {
+        // SAFETY: forwarded, reserved.
+        Some(thread) => unsafe { acquire_reserved(l, thread, mode, block) },
+        // SAFETY: forwarded.
+        None => unsafe { acquire_otherwise(l, site, back, mode, block) },
+    }
+}
+
+#[inline(never)]
+unsafe fn acquire_otherwise(
+    l: RwLock,
+    site: u64,
+    back: Return,
+    mode: u16,
+    block: impl FnOnce(RwLock) -> c_int,
+) -> c_int {
+    let Some((thread, ident)) = watch::subject(l) else { return block(l) };
     let lock = Acquire { addr: l as u64, ident, mode, site };
+    // SAFETY: as the stub passes it.
+    match unsafe { watch::before_past(thread, lock, back) } {
+        // SAFETY: forwarded, reserved.
+        true => unsafe { acquire_reserved(l, thread, mode, block) },
+        false => block(l),
+    }
+}
+
+#[inline(always)]
+unsafe fn acquire_reserved(
+    l: RwLock,
+    thread: &mut ThreadState,
+    mode: u16,
+    block: impl FnOnce(RwLock) -> c_int,
+) -> c_int {
     // SAFETY: the caller's lock; `__cur_writer` at offset 24. 0 if readers hold it.
     let blocking = || unsafe {
         let owner = l.cast::<u32>().add(6).read_volatile();
         // glibc answers EDEADLK to a writer that locks again; a reader that wants to write just hangs.
         Blocking { relock_fails: owner == sys::gettid(), owner }
     };
-    watch::acquire(thread, lock, blocking, try_lock, block)
+    // SAFETY: forwarded.
+    let try_lock = || unsafe {
+        match mode & mode::READ {
+            0 => real::pthread_rwlock_trywrlock(l),
+            _ => real::pthread_rwlock_tryrdlock(l),
+        }
+    };
+    watch::acquire_reserved(thread, l as u64, blocking, try_lock, || block(l))
 }
 
 /// A read acquisition; `timed` is 0 or [`mode::TIMED`].
 #[inline(always)]
-unsafe fn read(l: RwLock, site: u64, timed: u16, block: impl FnOnce() -> c_int) -> c_int {
+unsafe fn read(
+    l: RwLock,
+    site: u64,
+    back: Return,
+    timed: u16,
+    block: impl FnOnce(RwLock) -> c_int,
+) -> c_int {
     // SAFETY: forwarded.
-    unsafe { acquire(l, site, reader(l) | timed, || real::pthread_rwlock_tryrdlock(l), block) }
+    unsafe { acquire(l, site, back, reader(l) | timed, block) }
 }
 
 /// A write acquisition; `timed` is 0 or [`mode::TIMED`].
 #[inline(always)]
-unsafe fn write(l: RwLock, site: u64, timed: u16, block: impl FnOnce() -> c_int) -> c_int {
+unsafe fn write(
+    l: RwLock,
+    site: u64,
+    back: Return,
+    timed: u16,
+    block: impl FnOnce(RwLock) -> c_int,
+) -> c_int {
     // SAFETY: forwarded.
-    unsafe { acquire(l, site, timed, || real::pthread_rwlock_trywrlock(l), block) }
+    unsafe { acquire(l, site, back, timed, block) }
 }
 
-pub unsafe extern "C-unwind" fn rdlock(l: RwLock, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn rdlock(l: RwLock, site: u64, back: Return) -> c_int {
     // SAFETY: forwarded.
-    unsafe { read(l, site, 0, || real::pthread_rwlock_rdlock(l)) }
+    unsafe { read(l, site, back, 0, move |l| real::pthread_rwlock_rdlock(l)) }
 }
 
-pub unsafe extern "C-unwind" fn wrlock(l: RwLock, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn wrlock(l: RwLock, site: u64, back: Return) -> c_int {
     // SAFETY: forwarded.
-    unsafe { write(l, site, 0, || real::pthread_rwlock_wrlock(l)) }
+    unsafe { write(l, site, back, 0, move |l| real::pthread_rwlock_wrlock(l)) }
 }
 
-pub unsafe extern "C-unwind" fn timedrdlock(l: RwLock, t: *const timespec, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn timedrdlock(
+    l: RwLock,
+    t: *const timespec,
+    site: u64,
+    back: Return,
+) -> c_int {
     // SAFETY: forwarded.
-    unsafe { read(l, site, mode::TIMED, || real::pthread_rwlock_timedrdlock(l, t)) }
+    unsafe { read(l, site, back, mode::TIMED, move |l| real::pthread_rwlock_timedrdlock(l, t)) }
 }
 
-pub unsafe extern "C-unwind" fn timedwrlock(l: RwLock, t: *const timespec, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn timedwrlock(
+    l: RwLock,
+    t: *const timespec,
+    site: u64,
+    back: Return,
+) -> c_int {
     // SAFETY: forwarded.
-    unsafe { write(l, site, mode::TIMED, || real::pthread_rwlock_timedwrlock(l, t)) }
+    unsafe { write(l, site, back, mode::TIMED, move |l| real::pthread_rwlock_timedwrlock(l, t)) }
 }
 
 pub unsafe extern "C-unwind" fn clockrdlock(
@@ -129,9 +190,12 @@ pub unsafe extern "C-unwind" fn clockrdlock(
     clock: clockid_t,
     t: *const timespec,
     site: u64,
+    back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { read(l, site, mode::TIMED, || real::pthread_rwlock_clockrdlock(l, clock, t)) }
+    unsafe {
+        read(l, site, back, mode::TIMED, move |l| real::pthread_rwlock_clockrdlock(l, clock, t))
+    }
 }
 
 pub unsafe extern "C-unwind" fn clockwrlock(
@@ -139,33 +203,38 @@ pub unsafe extern "C-unwind" fn clockwrlock(
     clock: clockid_t,
     t: *const timespec,
     site: u64,
+    back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { write(l, site, mode::TIMED, || real::pthread_rwlock_clockwrlock(l, clock, t)) }
-}
-
-unsafe fn acquired_by_try(l: RwLock, site: u64, mode: u16) {
-    if let Some((thread, ident)) = watch::subject(l) {
-        watch::tried(l as u64, ident, mode | mode::TRY, site, thread);
+    unsafe {
+        write(l, site, back, mode::TIMED, move |l| real::pthread_rwlock_clockwrlock(l, clock, t))
     }
 }
 
-pub unsafe extern "C-unwind" fn tryrdlock(l: RwLock, site: u64) -> c_int {
+unsafe fn acquired_by_try(l: RwLock, site: u64, back: Return, mode: u16) {
+    if let Some((thread, ident)) = watch::subject(l) {
+        let lock = Acquire { addr: l as u64, ident, mode: mode | mode::TRY, site };
+        // SAFETY: as the stub passes it.
+        unsafe { watch::tried_past(thread, lock, back) };
+    }
+}
+
+pub unsafe extern "C-unwind" fn tryrdlock(l: RwLock, site: u64, back: Return) -> c_int {
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_rwlock_tryrdlock(l) };
     if result == 0 {
         // SAFETY: the caller's lock.
-        unsafe { acquired_by_try(l, site, reader(l)) };
+        unsafe { acquired_by_try(l, site, back, reader(l)) };
     }
     result
 }
 
-pub unsafe extern "C-unwind" fn trywrlock(l: RwLock, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn trywrlock(l: RwLock, site: u64, back: Return) -> c_int {
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_rwlock_trywrlock(l) };
     if result == 0 {
         // SAFETY: the caller's lock.
-        unsafe { acquired_by_try(l, site, 0) };
+        unsafe { acquired_by_try(l, site, back, 0) };
     }
     result
 }

@@ -10,6 +10,7 @@ use lockwright_ledger::rows::{finding_kind, lock_kind, mode};
 use super::watch::{self, Blocking};
 use super::{fork, misuse};
 use crate::identity::{self, Birth, Identify};
+use crate::sites::Return;
 use crate::{real, state, tls};
 
 type Spin = *mut pthread_spinlock_t;
@@ -73,7 +74,7 @@ unsafe fn if_held(l: Spin, kind: u8) {
     }
 }
 
-pub unsafe extern "C-unwind" fn lock(l: Spin, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn lock(l: Spin, site: u64, back: Return) -> c_int {
     // SAFETY: forwarded.
     let block = || unsafe { real::pthread_spin_lock(l) };
     let Some((thread, ident)) = watch::subject(this(l)) else { return block() };
@@ -81,16 +82,19 @@ pub unsafe extern "C-unwind" fn lock(l: Spin, site: u64) -> c_int {
     let blocking = || Blocking { relock_fails: false, owner: 0 };
     // SAFETY: forwarded.
     let try_lock = || unsafe { real::pthread_spin_trylock(l) };
-    watch::acquire(thread, lock, blocking, try_lock, block)
+    // SAFETY: as the stub passes it.
+    unsafe { watch::acquire(thread, lock, back, blocking, try_lock, block) }
 }
 
-pub unsafe extern "C-unwind" fn trylock(l: Spin, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn trylock(l: Spin, site: u64, back: Return) -> c_int {
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_spin_trylock(l) };
     if result == 0
         && let Some((thread, ident)) = watch::subject(this(l))
     {
-        watch::tried(l as u64, ident, mode::TRY, site, thread);
+        let lock = Acquire { addr: l as u64, ident, mode: mode::TRY, site };
+        // SAFETY: as the stub passes it.
+        unsafe { watch::tried_past(thread, lock, back) };
     }
     result
 }

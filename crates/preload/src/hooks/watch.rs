@@ -10,6 +10,7 @@ use lockwright_ledger::rows::{Held, lock_kind};
 use super::misuse;
 use super::spin::SpinLock;
 use crate::identity::{self, Birth, Identify};
+use crate::sites::Return;
 use crate::{init, meter, modules, sites, state, sys, tls, unwind};
 
 /// The calling thread's state; attaches the thread if this is the first we hear of it.
@@ -105,6 +106,19 @@ fn unknown<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState, Ide
     Some((thread, ident))
 }
 
+/// The calling thread, which knows this acquisition of the lock, with its entry reserved. The fast path of
+/// [`subject`] and what follows on it.
+#[inline(always)]
+pub fn reserve<T: Identify>(
+    lock: *const T,
+    mode: u16,
+    site: u64,
+) -> Option<&'static mut ThreadState> {
+    // SAFETY: wrappers are given valid locks; as `thread`, and a detached thread has no room.
+    let (ident, thread) = unsafe { (identity::stamped(lock), &mut *tls::raw()) };
+    thread.reserve_known(ident?, mode, site).then_some(thread)
+}
+
 /// Looks the acquisition up, puts it on record if it is new (before it may block), and reserves its
 /// entry. False: no room, the acquisition goes unwatched.
 #[inline(always)]
@@ -113,28 +127,38 @@ pub fn before(thread: &mut ThreadState, addr: u64, ident: Ident, mode: u16, site
     thread.reserve_known(ident, mode, site) || before_slowly(thread, addr, ident, mode, site)
 }
 
-/// The site to go on with: that of a caller past wrappers, if this thread knows the chain there. `stack` is where
-/// the call has put `site`, its return address, or null.
+/// As [`before`] where the site is not known as it is: looks past wrappers, from the call that returns to `lock.site` by way of `back`.
 ///
 /// # Safety
-/// As said.
+/// That call has not returned.
 #[inline(never)]
-pub unsafe fn known_site(
-    thread: &ThreadState,
+#[must_use]
+pub unsafe fn before_past(thread: &mut ThreadState, lock: Acquisition, back: Return) -> bool {
+    let Acquisition { addr, ident, mode, site } = lock;
+    // SAFETY: the caller's promise.
+    let is_known = unsafe { reserve_past(thread, ident, mode, site, back) };
+    is_known || before_slowly(thread, addr, ident, mode, site)
+}
+
+/// As [`ThreadState::reserve_known`], past wrappers.
+///
+/// # Safety
+/// As for [`before_past`].
+#[inline(always)]
+unsafe fn reserve_past(
+    thread: &mut ThreadState,
     ident: Ident,
     mode: u16,
     site: u64,
-    stack: *const u64,
-) -> u64 {
-    let Some(chain) = thread.chain(ident, mode).filter(|_| !stack.is_null()) else { return site };
-    if thread.known(chain, site).is_some() {
-        return site;
-    }
+    back: Return,
+) -> bool {
+    let Some(chain) = thread.chain(ident, mode) else { return false };
     // SAFETY: the caller's promise.
-    match unsafe { sites::known_past(site, stack, |site| thread.known(chain, site)) } {
-        Some((deep, _)) => deep,
-        None => site,
+    let found = unsafe { sites::known_past_return(site, back, |site| thread.known(chain, site)) };
+    if let Some((deep, probe)) = found {
+        thread.reserve_in(chain, ident, mode, deep, probe);
     }
+    found.is_some()
 }
 
 #[cold]
@@ -208,23 +232,42 @@ pub struct Blocking {
 
 /// An acquisition in its steps: recorded, then tried, and only if it is contended waited for. So a
 /// wait is known before it begins, and what cannot block pays nothing for it.
+///
+/// # Safety
+/// The call that returns to `lock.site` by way of `back` has not returned.
 #[inline(always)]
-pub fn acquire(
+pub unsafe fn acquire(
     thread: &mut ThreadState,
     lock: Acquisition,
+    back: Return,
     blocking: impl FnOnce() -> Blocking,
     try_lock: impl FnOnce() -> c_int,
     block: impl FnOnce() -> c_int,
 ) -> c_int {
-    if !before(thread, lock.addr, lock.ident, lock.mode, lock.site) {
+    if !thread.reserve_known(lock.ident, lock.mode, lock.site)
+        // SAFETY: the caller's promise.
+        && !unsafe { before_past(thread, lock, back) }
+    {
         return block();
     }
+    acquire_reserved(thread, lock.addr, blocking, try_lock, block)
+}
+
+/// The last step of [`acquire`]: takes the lock at `addr` that was reserved.
+#[inline(always)]
+pub fn acquire_reserved(
+    thread: &mut ThreadState,
+    addr: u64,
+    blocking: impl FnOnce() -> Blocking,
+    try_lock: impl FnOnce() -> c_int,
+    block: impl FnOnce() -> c_int,
+) -> c_int {
     let result = try_lock();
     if result == 0 {
-        thread.acquired(lock.addr);
+        thread.acquired(addr);
         return 0;
     }
-    contended(thread, lock.addr, result, blocking, block)
+    contended(thread, addr, result, blocking, block)
 }
 
 /// What follows when the reserved lock could not be had at once: `result` says why.
@@ -313,9 +356,17 @@ pub fn wait_context(thread: &mut ThreadState, wait: &Acquisition) -> (u32, bool)
 }
 
 /// A lock acquired by a trylock: it never waited, so it is recorded after the fact.
-pub fn tried(lock: u64, ident: Ident, mode: u16, site: u64, thread: &mut ThreadState) {
-    if before(thread, lock, ident, mode, site) {
-        thread.acquired(lock);
+///
+/// # Safety
+/// As for [`before_past`].
+#[inline(always)]
+pub unsafe fn tried_past(thread: &mut ThreadState, lock: Acquisition, back: Return) {
+    if thread.reserve_known(lock.ident, lock.mode, lock.site) {
+        return thread.acquired(lock.addr);
+    }
+    // SAFETY: the caller's promise.
+    if unsafe { before_past(thread, lock, back) } {
+        thread.acquired(lock.addr);
     }
 }
 

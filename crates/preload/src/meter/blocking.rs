@@ -26,10 +26,10 @@ fn with_lock_held<R>(which: u32, site: u64, block: impl FnOnce() -> R) -> R {
     let Some(cell) = cell_of(thread, key, &call, address) else { return block() };
     cell.begin();
     let begun = clock::now();
-    let result = block();
+    let (result, ended) = wait::block_at(thread, cell, 0, begun, block);
     // SAFETY: the calling thread's errno.
     let errno = unsafe { *libc::__errno_location() };
-    wait::record_plain(thread, cell, clock::now().saturating_sub(begun));
+    wait::record_plain(thread, cell, ended.saturating_sub(begun));
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
     result

@@ -16,6 +16,7 @@ use super::wait::{self, Manner, Owner};
 use super::{Target, cond, hold, is_wanted, mutex, rwlock, spot, subject, tls, waits};
 use crate::hooks::{check, spin_lock as as_lock};
 use crate::identity::Identify;
+use crate::sites::Return;
 
 /// How a lock is taken.
 #[derive(Clone, Copy)]
@@ -33,12 +34,13 @@ const TRY_READ: Way = Way { mode: mode::READ, tries: true };
 fn acquire<T: Identify>(
     lock: *const T,
     site: u64,
+    back: Return,
     way: Way,
     take: impl FnOnce() -> c_int,
     recurs: impl FnOnce(&MeterThread) -> bool,
 ) -> c_int {
     let Some((thread, ident)) = subject(lock) else { return take() };
-    let target = Target { addr: lock as u64, ident, mode: way.mode, site };
+    let target = Target { addr: lock as u64, ident, mode: way.mode, site, back };
     let Some(spot) = spot(thread, &target) else { return take() };
     let recurs = recurs(thread);
     wait::prepare(thread);
@@ -84,11 +86,12 @@ fn never(_: &MeterThread) -> bool {
 fn acquire_mutex(
     m: *mut pthread_mutex_t,
     site: u64,
+    back: Return,
     way: Way,
     take: impl FnOnce() -> c_int,
 ) -> c_int {
     // SAFETY: the wrapper's caller's mutex.
-    acquire(m, site, way, take, |thread| unsafe { mutex::may_recur(m, thread) })
+    acquire(m, site, back, way, take, |thread| unsafe { mutex::may_recur(m, thread) })
 }
 
 pub unsafe extern "C-unwind" fn mutex_lock(
@@ -97,25 +100,27 @@ pub unsafe extern "C-unwind" fn mutex_lock(
     stack: *const u64,
 ) -> c_int {
     // SAFETY: forwarded.
-    acquire_mutex(m, site, LOCK, || unsafe { check::mutex_lock(m, site, stack) })
+    let take = || unsafe { check::mutex_lock(m, site, stack) };
+    acquire_mutex(m, site, Return::on_stack(stack), LOCK, take)
 }
 
 pub unsafe extern "C-unwind" fn mutex_trylock(
     m: *mut pthread_mutex_t,
     site: u64,
-    stack: *const u64,
+    back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
-    acquire_mutex(m, site, TRY, || unsafe { check::mutex_trylock(m, site, stack) })
+    acquire_mutex(m, site, back, TRY, || unsafe { check::mutex_trylock(m, site, back) })
 }
 
 pub unsafe extern "C-unwind" fn mutex_timedlock(
     m: *mut pthread_mutex_t,
     t: *const timespec,
     site: u64,
+    back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
-    acquire_mutex(m, site, LOCK, || unsafe { check::mutex_timedlock(m, t, site) })
+    acquire_mutex(m, site, back, LOCK, || unsafe { check::mutex_timedlock(m, t, site, back) })
 }
 
 pub unsafe extern "C-unwind" fn mutex_clocklock(
@@ -123,14 +128,15 @@ pub unsafe extern "C-unwind" fn mutex_clocklock(
     c: clockid_t,
     t: *const timespec,
     site: u64,
+    back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
-    acquire_mutex(m, site, LOCK, || unsafe { check::mutex_clocklock(m, c, t, site) })
+    acquire_mutex(m, site, back, LOCK, || unsafe { check::mutex_clocklock(m, c, t, site, back) })
 }
 
 pub unsafe extern "C-unwind" fn mutex_unlock(m: *mut pthread_mutex_t, site: u64) -> c_int {
     // SAFETY: forwarded.
-    hold::release(m as u64, || unsafe { check::mutex_unlock(m, site) })
+    hold::release_around(m as u64, || unsafe { check::mutex_unlock(m, site) })
 }
 
 /// `name: the validator's, the way`: an acquisition of a reader-writer lock.
@@ -140,10 +146,11 @@ macro_rules! rwlock {
             l: *mut pthread_rwlock_t,
             $($arg: $ty,)*
             site: u64,
+            back: Return,
         ) -> c_int {
             // SAFETY: forwarded.
-            let take = || unsafe { check::$name(l, $($arg,)* site) };
-            let result = acquire(l, site, $way, take, never);
+            let take = || unsafe { check::$name(l, $($arg,)* site, back) };
+            let result = acquire(l, site, back, $way, take, never);
             if result == 0 && $way.mode != 0 {
                 // SAFETY: as above.
                 unsafe { rwlock::has_come(l) };
@@ -169,19 +176,27 @@ pub unsafe extern "C-unwind" fn rwlock_unlock(l: *mut pthread_rwlock_t, site: u6
     unsafe { rwlock::release(l, || check::rwlock_unlock(l, site)) }
 }
 
-pub unsafe extern "C-unwind" fn spin_lock(l: *mut pthread_spinlock_t, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn spin_lock(
+    l: *mut pthread_spinlock_t,
+    site: u64,
+    back: Return,
+) -> c_int {
     // SAFETY: forwarded.
-    acquire(as_lock(l), site, LOCK, || unsafe { check::spin_lock(l, site) }, never)
+    acquire(as_lock(l), site, back, LOCK, || unsafe { check::spin_lock(l, site, back) }, never)
 }
 
-pub unsafe extern "C-unwind" fn spin_trylock(l: *mut pthread_spinlock_t, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn spin_trylock(
+    l: *mut pthread_spinlock_t,
+    site: u64,
+    back: Return,
+) -> c_int {
     // SAFETY: forwarded.
-    acquire(as_lock(l), site, TRY, || unsafe { check::spin_trylock(l, site) }, never)
+    acquire(as_lock(l), site, back, TRY, || unsafe { check::spin_trylock(l, site, back) }, never)
 }
 
 pub unsafe extern "C-unwind" fn spin_unlock(l: *mut pthread_spinlock_t, site: u64) -> c_int {
     // SAFETY: forwarded.
-    hold::release(l as u64, || unsafe { check::spin_unlock(l, site) })
+    hold::release_around(l as u64, || unsafe { check::spin_unlock(l, site) })
 }
 
 pub unsafe extern "C-unwind" fn cond_wait(
@@ -216,13 +231,13 @@ pub unsafe extern "C-unwind" fn cond_clockwait(
 
 pub unsafe extern "C-unwind" fn join(t: pthread_t, value: *mut *mut c_void, site: u64) -> c_int {
     // SAFETY: forwarded.
-    waits::whole(wait_kind::JOIN, t, site, mode::JOIN, || unsafe { check::join(t, value, site) })
+    waits::whole(wait_kind::JOIN, t, site, || unsafe { check::join(t, value, site) })
 }
 
 pub unsafe extern "C-unwind" fn barrier_wait(b: *mut pthread_barrier_t, site: u64) -> c_int {
     // SAFETY: forwarded.
     let block = || unsafe { check::barrier_wait(b, site) };
-    waits::whole(wait_kind::BARRIER, b as u64, site, 0, block)
+    waits::whole(wait_kind::BARRIER, b as u64, site, block)
 }
 
 pub unsafe extern "C-unwind" fn sem_wait(s: *mut sem_t, site: u64) -> c_int {

@@ -52,7 +52,7 @@ pub unsafe fn around(m: Mutex, site: u64, block: impl FnOnce() -> c_int) -> c_in
     else {
         return block();
     };
-    if held.recursion != 0 {
+    if MeterThread::recursion_of(&held) != 0 {
         // Given up only in part, if at all: undefined by POSIX, and left alone.
         return block();
     }
@@ -69,7 +69,7 @@ pub unsafe fn around(m: Mutex, site: u64, block: impl FnOnce() -> c_int) -> c_in
     // The hold ends here, as far as can be told: nothing can be done between the mutex's release and the
     // wait, which are one.
     hold::end(thread, m as u64, || 0);
-    let (result, waited) = waits::timed(thread, cell, mode::COND_WAIT, block);
+    let (result, waited) = waits::timed(thread, cell, m as u64, block);
     match (reacquired(thread, m, ident, site, address), waited) {
         (Some(spot), waited) => {
             wait::held_after(thread, waited.as_ref(), m as u64, spot, false);

@@ -10,11 +10,14 @@ pub mod clock;
 pub mod cond;
 mod hold;
 pub mod mutex;
+pub mod own;
 pub mod rwlock;
 pub mod spin;
 mod tls;
 mod wait;
 pub mod waits;
+
+pub use hold::times_every;
 
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
@@ -26,10 +29,12 @@ use lockwright_engines::lockdep::{Core, Ident};
 use lockwright_engines::lockmeter::{
     Boards, Call, CellRef, LockMeter, MeterThread, Missing, ReadersRef, key,
 };
-use lockwright_ledger::Header;
+use lockwright_ledger::layout::stopped;
 use lockwright_ledger::rows::meter::Readers;
+use lockwright_ledger::{Header, site};
 
 use crate::identity::{self, Birth, Identify};
+use crate::sites::Return;
 use crate::{init, modules, sites, state, sys, unwind};
 
 struct Shared(UnsafeCell<LockMeter>);
@@ -61,13 +66,11 @@ pub struct Wanted {
     pub monotonic: bool,
 }
 
-static MONOTONIC: AtomicBool = AtomicBool::new(false);
-
 /// Remembers what was asked for: at start, before any thread.
 pub fn ask(wanted: Wanted) {
     SAMPLE.store(wanted.sample, Relaxed);
     WHAT.store(if wanted.by_instance { !0 } else { CLASS }, Relaxed);
-    MONOTONIC.store(wanted.monotonic, Relaxed);
+    clock::choose(wanted.monotonic);
     WANTED.store(true, Relaxed);
     let mut key = 0;
     // SAFETY: the destructor stays loaded.
@@ -97,7 +100,7 @@ pub unsafe fn start(header: &'static Header) {
     tls::set_closed(false);
     header.hold_sample.store(SAMPLE.load(Relaxed), Relaxed);
     header.by_instance.store(u32::from(WHAT.load(Relaxed) != CLASS), Relaxed);
-    clock::start(header, MONOTONIC.load(Relaxed));
+    clock::start(header);
     // A second reading at once, in case that no other comes.
     clock::pair(header);
     HEADER.store(ptr::from_ref(header).cast_mut(), Release);
@@ -135,6 +138,26 @@ fn with_meter<R>(f: impl FnOnce(&mut LockMeter, &mut Core) -> R) -> Option<R> {
         clock::pair_sometimes(header, clock::now());
     }
     result
+}
+
+/// As [`with_meter`], for what takes space. Once there was none, it is not asked for any more: what is lost from
+/// then on `thread` counts by itself, and no lock is taken for it.
+#[cold]
+fn with_space<R>(
+    thread: &mut MeterThread,
+    f: impl FnOnce(&mut LockMeter, &mut Core, &mut MeterThread) -> R,
+) -> Option<R> {
+    if is_full() {
+        thread.lose();
+        return None;
+    }
+    with_meter(|meter, core| f(meter, core, thread))
+}
+
+/// There is no space left in the ledger.
+fn is_full() -> bool {
+    // Relaxed: who hears of it late asks once more.
+    header().is_some_and(|header| header.stopped.load(Relaxed) == stopped::NO_SPACE)
 }
 
 // --- threads -------------------------------------------------------------------------------------
@@ -180,6 +203,11 @@ fn attach() -> Option<&'static mut MeterThread> {
     Some(unsafe { &mut *thread })
 }
 
+/// The meter watches the calling thread.
+pub fn is_metering() -> bool {
+    is_wanted() && thread().is_some()
+}
+
 /// Has [`thread_exit`] called, for the `round`th time.
 fn watch_exit(round: usize) {
     let key = EXIT_KEY.load(Relaxed);
@@ -201,6 +229,8 @@ unsafe extern "C" fn thread_exit(round: *mut c_void) {
     if thread.is_null() {
         return;
     }
+    // SAFETY: as in `thread`.
+    hold::end_all(unsafe { &mut *thread });
     tls::set(ptr::null_mut());
     tls::set_closed(true);
     let slot = &BY_TID[sys::gettid() as usize % BY_TID.len()];
@@ -231,12 +261,26 @@ struct Target {
     ident: Ident,
     mode: u16,
     site: u64,
+    back: Return,
 }
 
 impl Target {
+    /// The key at its own site.
     #[inline(always)]
     fn key(&self) -> u64 {
-        key(self.ident.0 & WHAT.load(Relaxed), self.mode, self.site)
+        self.key_at(self.site)
+    }
+
+    /// The key at `site`.
+    #[inline(always)]
+    fn key_at(&self, site: u64) -> u64 {
+        key(self.ident.0 & WHAT.load(Relaxed), self.mode, site)
+    }
+
+    /// The key at a site of which nothing but the hash counts.
+    #[inline(always)]
+    fn key_past(&self, site: u64) -> u64 {
+        self.key_at(site::hash(site))
     }
 }
 
@@ -254,9 +298,13 @@ fn subject<T: Identify>(lock: *const T) -> Option<(&'static mut MeterThread, Ide
 fn unknown<T: Identify>(lock: *const T) -> Option<(&'static mut MeterThread, Ident)> {
     let thread = thread()?;
     // SAFETY: as in `subject`.
-    let ident = unsafe {
-        identity::stamped(lock).or_else(|| identity::identify(lock, Birth::FirstAcquire))
-    }?;
+    let known = unsafe { identity::known(lock) };
+    if known.is_none() && is_full() {
+        thread.lose();
+        return None;
+    }
+    // SAFETY: as above.
+    let ident = known.or_else(|| unsafe { identity::identify(lock, Birth::FirstAcquire) })?;
     Some((thread, ident))
 }
 
@@ -273,23 +321,36 @@ struct Spot {
 fn spot(thread: &mut MeterThread, target: &Target) -> Option<Spot> {
     match thread.known(target.key()) {
         Some(cell) => Some(Spot { cell, trial: None }),
-        None => spot_slowly(thread, target),
+        None => spot_past(thread, target),
     }
+}
+
+/// As [`spot`], past wrappers.
+#[inline(never)]
+fn spot_past(thread: &mut MeterThread, target: &Target) -> Option<Spot> {
+    if thread.has_room() {
+        let known = |site| thread.find(target.key_past(site));
+        // SAFETY: as the stub passes it, from within the call.
+        let past = || unsafe { sites::known_past_return(target.site, target.back, known) };
+        if let Some(cell) = known(target.site).or_else(|| Some(past()?.1)) {
+            return Some(Spot { cell, trial: None });
+        }
+    }
+    spot_slowly(thread, target)
 }
 
 #[cold]
 #[inline(never)]
 fn spot_slowly(thread: &mut MeterThread, target: &Target) -> Option<Spot> {
     if !thread.has_room()
-        && with_meter(|meter, core| meter.grow_held(core.writer(), thread)) != Some(true)
+        && with_space(thread, |meter, core, thread| meter.grow_held(core.writer(), thread))
+            != Some(true)
     {
         return None;
     }
     sites::look_at_held(thread.held().iter().filter_map(MeterThread::trial_of));
-    // The fast path only knows plain call sites: it misses for all others, here and ever.
     let at = sites::deep(target.site);
-    let found = thread.find(Target { site: at.id, ..*target }.key());
-    if let Some(cell) = found {
+    if let Some(cell) = thread.find(target.key_past(at.id)) {
         return Some(Spot { cell, trial: at.trial });
     }
     let at = at.admitted(target.site);
@@ -301,8 +362,7 @@ fn spot_slowly(thread: &mut MeterThread, target: &Target) -> Option<Spot> {
         site: at.id,
         ..Call::default()
     };
-    let key = Target { site: at.id, ..*target }.key();
-    let cell = cell_of(thread, key, &call, target.site)?;
+    let cell = cell_of(thread, target.key_past(at.id), &call, target.site)?;
     Some(Spot { cell, trial: at.trial })
 }
 
@@ -317,7 +377,7 @@ fn cell_of(thread: &mut MeterThread, key: u64, call: &Call, address: u64) -> Opt
     if let Some(cell) = thread.find(key) {
         return Some(cell);
     }
-    with_meter(|meter, core| {
+    with_space(thread, |meter, core, thread| {
         modules::cover(core, &[address]);
         meter.cell(core, thread, key, call, &mut unwind::capture)
     })?
@@ -327,7 +387,14 @@ fn cell_of(thread: &mut MeterThread, key: u64, call: &Call, address: u64) -> Opt
 #[cold]
 #[inline(never)]
 fn supply(thread: &mut MeterThread, cell: CellRef, kind: u16, ticks: u64, missing: Missing) {
-    with_meter(|meter, core| meter.supply(core.writer(), thread, cell, kind, ticks, missing));
+    let supply = |meter: &mut LockMeter, core: &mut Core, thread: &mut MeterThread| {
+        meter.supply(core.writer(), thread, cell, kind, ticks, missing);
+    };
+    match missing {
+        Missing::Run => with_space(thread, supply),
+        // Once in 65,536 counts, and most have their space already.
+        Missing::Carry(..) => with_meter(|meter, core| supply(meter, core, thread)),
+    };
 }
 
 /// The row of an rwlock's readers that lies at `place`: its offset in the ledger, in units of a row.
@@ -353,7 +420,8 @@ fn readers_at(place: u32, ident: Ident) -> Option<ReadersRef> {
 /// The place of the row of an rwlock's readers, made if there is none yet.
 #[cold]
 fn readers_of(ident: Ident) -> Option<u32> {
-    with_meter(|meter, core| {
+    let thread = thread()?;
+    with_space(thread, |meter, core, _| {
         let row = meter.readers(core.writer(), ident.class(), ident.inst())?;
         Some((core.writer().offset_of(row.cast()) as usize / size_of::<Readers>()) as u32)
     })?

@@ -1,15 +1,19 @@
 //! Mutexes.
 
+use core::arch::naked_asm;
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 
 use libc::{EBUSY, EOWNERDEAD, clockid_t, pthread_mutex_t, timespec};
+use lockwright_engines::lockdep::Ident;
 use lockwright_engines::lockmeter::{CellRef, MeterThread, key};
+use lockwright_ledger::site;
 
 use super::wait::{self, Manner, Owner};
 use super::{Spot, Target, WHAT, hold, spot, subject, tls};
 use crate::identity::{self, kind_of, mutex_kind};
 use crate::real;
+use crate::sites::{self, Return};
 
 type Mutex = *mut pthread_mutex_t;
 
@@ -33,55 +37,119 @@ unsafe fn is_special(m: Mutex) -> bool {
     unsafe { kind_of(m) & mutex_kind::SPECIAL != 0 }
 }
 
-/// `pthread_mutex_lock`.
-pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64) -> c_int {
+/// `pthread_mutex_lock`. `stack` is where the call has put `site`, its return address. `EVERY` is as for
+/// [`hold::since_now`].
+pub unsafe extern "C-unwind" fn lock<const EVERY: bool>(
+    m: Mutex,
+    site: u64,
+    stack: *const u64,
+) -> c_int {
     // SAFETY: the caller's mutex; as `super::thread`, and who has no meter knows no cell.
     let (ident, thread) = unsafe { (identity::stamped_plain(m), &mut *tls::raw()) };
     // The fast path: an ordinary mutex at a call site that this thread knows.
-    if let Some(ident) = ident
-        && let Some(cell) = thread.known(key(ident.0 & WHAT.load(Relaxed), 0, site))
-        // SAFETY: as above.
-        && !unsafe { may_recur(m, thread) }
-    {
-        cell.begin();
+    let Some(ident) = ident else {
         // SAFETY: forwarded.
-        let result = unsafe { real::pthread_mutex_trylock(m) };
-        if result == 0 {
-            // Asked for once more, rather than kept over the call.
-            // SAFETY: as above.
-            let thread = unsafe { &mut *tls::raw() };
-            hold::begin(thread, m as u64, Spot { cell, trial: None }, false);
-            return 0;
-        }
-        if result != EBUSY {
-            return had_plainly(m, cell, result);
-        }
-        cell.take_back();
+        return unsafe { lock_otherwise(m, site, stack) };
+    };
+    let Some(cell) = thread.known(key(ident.0 & WHAT.load(Relaxed), 0, site)) else {
         // SAFETY: forwarded.
-        return unsafe { waited_for(m, site, || real::pthread_mutex_lock(m)) };
+        return unsafe { lock_past_wrappers::<EVERY>(m, site, stack, thread, ident) };
+    };
+    // SAFETY: as above.
+    unsafe { lock_in::<EVERY>(m, site, stack, thread, cell) }
+}
+
+/// As [`lock`], past wrappers.
+#[inline(never)]
+unsafe extern "C-unwind" fn lock_past_wrappers<const EVERY: bool>(
+    m: Mutex,
+    site: u64,
+    stack: *const u64,
+    thread: &mut MeterThread,
+    ident: Ident,
+) -> c_int {
+    let what = ident.0 & WHAT.load(Relaxed);
+    let known = |past| thread.known(key(what, 0, site::hash(past)));
+    // SAFETY: the caller's promise.
+    match unsafe { sites::known_past(site, stack, known) } {
+        // SAFETY: forwarded.
+        Some((_, cell)) => unsafe { lock_in::<EVERY>(m, site, stack, thread, cell) },
+        // SAFETY: forwarded.
+        None => unsafe { lock_otherwise(m, site, stack) },
+    }
+}
+
+/// Takes the mutex, as an acquisition of `cell`.
+#[inline(always)]
+unsafe fn lock_in<const EVERY: bool>(
+    m: Mutex,
+    site: u64,
+    stack: *const u64,
+    thread: &mut MeterThread,
+    cell: CellRef,
+) -> c_int {
+    // SAFETY: the caller's mutex.
+    if unsafe { may_recur(m, thread) } {
+        // SAFETY: forwarded.
+        return unsafe { lock_otherwise(m, site, stack) };
+    }
+    let since = hold::since_now::<EVERY>(thread);
+    thread.acquired_uncounted(m as u64, cell, since);
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_mutex_trylock(m) };
+    if result == 0 {
+        return 0;
     }
     // SAFETY: as above.
-    unsafe { lock_otherwise(m, site) }
+    unsafe { not_simply_had(m, site, result) }
 }
 
+/// The trylock on the fast path did not simply take the mutex.
 #[cold]
 #[inline(never)]
-fn had_plainly(m: Mutex, cell: CellRef, result: c_int) -> c_int {
-    // SAFETY: as in `lock`.
-    had_otherwise(m, unsafe { &mut *tls::raw() }, Spot { cell, trial: None }, result, false)
+unsafe fn not_simply_had(m: Mutex, site: u64, result: c_int) -> c_int {
+    // SAFETY: as in `lock`. Asked for once more, rather than kept over the call.
+    let thread = unsafe { &mut *tls::raw() };
+    // SAFETY: the entry that `lock` made; handlers of signals leave the entries as they find them.
+    let hold = unsafe { thread.pop() };
+    match result {
+        // SAFETY: forwarded.
+        EBUSY => unsafe { waited_for(m, site, Return::UNKNOWN, || real::pthread_mutex_lock(m)) },
+        EOWNERDEAD => {
+            thread.acquired_uncounted(m as u64, hold.cell, hold.since);
+            result
+        }
+        _ => result,
+    }
 }
 
-#[cold]
-#[inline(never)]
-unsafe fn lock_otherwise(m: Mutex, site: u64) -> c_int {
+/// [`lock_slowly`] with the caller's frame pointer. It is jumped to, as the last thing that is done before, when
+/// registers are again as the program called; where it was compiled to a call there is none.
+#[unsafe(naked)]
+unsafe extern "C-unwind" fn lock_otherwise(m: Mutex, site: u64, stack: *const u64) -> c_int {
+    naked_asm!(
+        "xor ecx, ecx",
+        "cmp rdx, rsp",
+        "cmove rcx, rbp",
+        "jmp {slowly}",
+        slowly = sym lock_slowly,
+    )
+}
+
+unsafe extern "C-unwind" fn lock_slowly(m: Mutex, site: u64, back: Return) -> c_int {
     // SAFETY: forwarded.
-    unsafe { acquire(m, site, || real::pthread_mutex_lock(m)) }
+    unsafe { acquire(m, site, back, || real::pthread_mutex_lock(m)) }
 }
 
 /// `pthread_mutex_timedlock`.
-pub unsafe extern "C-unwind" fn timedlock(m: Mutex, timeout: *const timespec, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn timedlock(
+    m: Mutex,
+    timeout: *const timespec,
+    site: u64,
+    back: Return,
+) -> c_int {
     // SAFETY: forwarded.
-    unsafe { acquire(m, site, || real::pthread_mutex_timedlock(m, timeout)) }
+    unsafe { acquire(m, site, back, || real::pthread_mutex_timedlock(m, timeout)) }
 }
 
 /// `pthread_mutex_clocklock`.
@@ -90,75 +158,78 @@ pub unsafe extern "C-unwind" fn clocklock(
     clock: clockid_t,
     timeout: *const timespec,
     site: u64,
+    back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { acquire(m, site, || real::pthread_mutex_clocklock(m, clock, timeout)) }
+    unsafe { acquire(m, site, back, || real::pthread_mutex_clocklock(m, clock, timeout)) }
 }
 
 /// `pthread_mutex_trylock`.
-pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64, back: Return) -> c_int {
     // SAFETY: the caller's mutex.
-    unsafe { attempt(m, site, true) }
+    unsafe { attempt(m, site, back, true) }
 }
 
 /// Tries for the mutex, where that is the same as its first step, and waits by `block` if it is not to be had
 /// at once.
-unsafe fn acquire(m: Mutex, site: u64, block: impl FnOnce() -> c_int) -> c_int {
+unsafe fn acquire(m: Mutex, site: u64, back: Return, block: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the caller's mutex.
-    match unsafe { if is_special(m) { EBUSY } else { attempt(m, site, false) } } {
+    match unsafe { if is_special(m) { EBUSY } else { attempt(m, site, back, false) } } {
         // SAFETY: as above.
-        EBUSY => unsafe { waited_for(m, site, block) },
+        EBUSY => unsafe { waited_for(m, site, back, block) },
         result => result,
     }
 }
 
 /// Tries for the mutex. EBUSY is a reject, or leaves no trace.
 #[inline(always)]
-unsafe fn attempt(m: Mutex, site: u64, rejects: bool) -> c_int {
+unsafe fn attempt(m: Mutex, site: u64, back: Return, rejects: bool) -> c_int {
     // SAFETY: forwarded.
     let try_lock = || unsafe { real::pthread_mutex_trylock(m) };
     let Some((thread, ident)) = subject(m) else { return try_lock() };
-    let target = Target { addr: m as u64, ident, mode: 0, site };
+    let target = Target { addr: m as u64, ident, mode: 0, site, back };
     let Some(spot) = spot(thread, &target) else { return try_lock() };
     // SAFETY: the caller's mutex.
     let recurs = unsafe { may_recur(m, thread) };
     spot.cell.begin();
-    let result = try_lock();
-    if result == EBUSY && rejects {
-        spot.cell.reject();
-        return result;
-    }
-    if result != 0 || recurs {
-        return had_otherwise(m, thread, spot, result, recurs);
+    if recurs {
+        return had_perhaps_again(m, thread, spot, try_lock(), rejects);
     }
     hold::begin(thread, m as u64, spot, false);
-    0
+    let result = try_lock();
+    if result != 0 && result != EOWNERDEAD {
+        hold::cancel(thread, result == EBUSY && rejects);
+    }
+    result
 }
 
-/// The trylock did not simply take the mutex.
+/// The mutex, which the thread may have held already, was tried for. Its entry is not made yet: what the thread
+/// has held so far tells.
 #[cold]
 #[inline(never)]
-fn had_otherwise(
+fn had_perhaps_again(
     m: Mutex,
     thread: &mut MeterThread,
     spot: Spot,
     result: c_int,
-    recurs: bool,
+    rejects: bool,
 ) -> c_int {
-    let is_had = result == 0 || result == EOWNERDEAD;
-    if is_had && !(recurs && thread.recurse(m as u64)) {
-        hold::begin(thread, m as u64, spot, false);
-    } else {
-        // Not had, or had already: taking a mutex again that one holds is no acquisition.
-        spot.cell.take_back();
+    match result {
+        // Taking a mutex again that one holds is no acquisition.
+        0 | EOWNERDEAD if thread.recurse(m as u64) => spot.cell.take_back(),
+        0 | EOWNERDEAD => {
+            hold::begin(thread, m as u64, spot, false);
+        }
+        EBUSY if rejects => spot.cell.reject(),
+        _ => spot.cell.take_back(),
     }
     result
 }
 
 #[cold]
-unsafe fn waited_for(m: Mutex, site: u64, block: impl FnOnce() -> c_int) -> c_int {
+unsafe fn waited_for(m: Mutex, site: u64, back: Return, block: impl FnOnce() -> c_int) -> c_int {
     let Some((thread, ident)) = subject(m) else { return block() };
-    let target = Target { addr: m as u64, ident, mode: 0, site };
+    let target = Target { addr: m as u64, ident, mode: 0, site, back };
     let Some(spot) = spot(thread, &target) else { return block() };
     // SAFETY: the caller's mutex.
     let (special, word) = unsafe { (is_special(m), word(m)) };
@@ -166,7 +237,15 @@ unsafe fn waited_for(m: Mutex, site: u64, block: impl FnOnce() -> c_int) -> c_in
         // SAFETY: the caller's mutex.
         let recurs = unsafe { may_recur(m, thread) };
         spot.cell.begin();
-        return had_otherwise(m, thread, spot, block(), recurs);
+        if recurs {
+            return had_perhaps_again(m, thread, spot, block(), false);
+        }
+        hold::begin(thread, m as u64, spot, false);
+        let result = block();
+        if result != 0 && result != EOWNERDEAD {
+            hold::cancel(thread, false);
+        }
+        return result;
     }
     // `__owner` at offset 8.
     let owner = Owner::At(m.cast::<u32>().wrapping_add(2));
@@ -174,7 +253,7 @@ unsafe fn waited_for(m: Mutex, site: u64, block: impl FnOnce() -> c_int) -> c_in
 }
 
 /// `pthread_mutex_unlock`.
-pub unsafe extern "C-unwind" fn unlock(m: Mutex, _site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn unlock<const EVERY: bool>(m: Mutex, _site: u64) -> c_int {
     // SAFETY: forwarded.
-    hold::release(m as u64, || unsafe { real::pthread_mutex_unlock(m) })
+    hold::release::<EVERY>(m as u64, || unsafe { real::pthread_mutex_unlock(m) })
 }

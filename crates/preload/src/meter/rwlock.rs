@@ -11,32 +11,43 @@ use lockwright_ledger::rows::mode;
 
 use super::wait::{self, Manner, Owner};
 use super::{Target, clock, hold, readers_at, readers_of, spot, subject, tls};
+use crate::sites::Return;
 use crate::{identity, real};
 
 type RwLock = *mut pthread_rwlock_t;
 
 /// `pthread_rwlock_rdlock`.
-pub unsafe extern "C-unwind" fn rdlock(l: RwLock, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn rdlock(l: RwLock, site: u64, back: Return) -> c_int {
     // SAFETY: forwarded.
-    unsafe { acquire(l, site, mode::READ, || real::pthread_rwlock_rdlock(l)) }
+    unsafe { acquire(l, site, back, mode::READ, || real::pthread_rwlock_rdlock(l)) }
 }
 
 /// `pthread_rwlock_wrlock`.
-pub unsafe extern "C-unwind" fn wrlock(l: RwLock, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn wrlock(l: RwLock, site: u64, back: Return) -> c_int {
     // SAFETY: forwarded.
-    unsafe { acquire(l, site, 0, || real::pthread_rwlock_wrlock(l)) }
+    unsafe { acquire(l, site, back, 0, || real::pthread_rwlock_wrlock(l)) }
 }
 
 /// `pthread_rwlock_timedrdlock`.
-pub unsafe extern "C-unwind" fn timedrdlock(l: RwLock, t: *const timespec, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn timedrdlock(
+    l: RwLock,
+    t: *const timespec,
+    site: u64,
+    back: Return,
+) -> c_int {
     // SAFETY: forwarded.
-    unsafe { acquire(l, site, mode::READ, || real::pthread_rwlock_timedrdlock(l, t)) }
+    unsafe { acquire(l, site, back, mode::READ, || real::pthread_rwlock_timedrdlock(l, t)) }
 }
 
 /// `pthread_rwlock_timedwrlock`.
-pub unsafe extern "C-unwind" fn timedwrlock(l: RwLock, t: *const timespec, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn timedwrlock(
+    l: RwLock,
+    t: *const timespec,
+    site: u64,
+    back: Return,
+) -> c_int {
     // SAFETY: forwarded.
-    unsafe { acquire(l, site, 0, || real::pthread_rwlock_timedwrlock(l, t)) }
+    unsafe { acquire(l, site, back, 0, || real::pthread_rwlock_timedwrlock(l, t)) }
 }
 
 /// `pthread_rwlock_clockrdlock`.
@@ -45,9 +56,10 @@ pub unsafe extern "C-unwind" fn clockrdlock(
     clock: clockid_t,
     t: *const timespec,
     site: u64,
+    back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { acquire(l, site, mode::READ, || real::pthread_rwlock_clockrdlock(l, clock, t)) }
+    unsafe { acquire(l, site, back, mode::READ, || real::pthread_rwlock_clockrdlock(l, clock, t)) }
 }
 
 /// `pthread_rwlock_clockwrlock`.
@@ -56,28 +68,35 @@ pub unsafe extern "C-unwind" fn clockwrlock(
     clock: clockid_t,
     t: *const timespec,
     site: u64,
+    back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { acquire(l, site, 0, || real::pthread_rwlock_clockwrlock(l, clock, t)) }
+    unsafe { acquire(l, site, back, 0, || real::pthread_rwlock_clockwrlock(l, clock, t)) }
 }
 
 /// `pthread_rwlock_tryrdlock`.
-pub unsafe extern "C-unwind" fn tryrdlock(l: RwLock, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn tryrdlock(l: RwLock, site: u64, back: Return) -> c_int {
     // SAFETY: the caller's lock.
-    unsafe { attempt(l, site, mode::READ, true) }
+    unsafe { attempt(l, site, back, mode::READ, true) }
 }
 
 /// `pthread_rwlock_trywrlock`.
-pub unsafe extern "C-unwind" fn trywrlock(l: RwLock, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn trywrlock(l: RwLock, site: u64, back: Return) -> c_int {
     // SAFETY: the caller's lock.
-    unsafe { attempt(l, site, 0, true) }
+    unsafe { attempt(l, site, back, 0, true) }
 }
 
 /// Tries for the lock, and waits by `block` if it is not to be had at once.
 #[inline(always)]
-unsafe fn acquire(l: RwLock, site: u64, mode: u16, block: impl FnOnce() -> c_int) -> c_int {
+unsafe fn acquire(
+    l: RwLock,
+    site: u64,
+    back: Return,
+    mode: u16,
+    block: impl FnOnce() -> c_int,
+) -> c_int {
     // SAFETY: the caller's lock.
-    match unsafe { attempt(l, site, mode, false) } {
+    match unsafe { attempt(l, site, back, mode, false) } {
         // SAFETY: as above.
         EBUSY => unsafe { waited_for(l, site, mode, block) },
         result => result,
@@ -86,7 +105,7 @@ unsafe fn acquire(l: RwLock, site: u64, mode: u16, block: impl FnOnce() -> c_int
 
 /// Tries for the lock. EBUSY is a reject, or leaves no trace.
 #[inline(always)]
-unsafe fn attempt(l: RwLock, site: u64, mode: u16, rejects: bool) -> c_int {
+unsafe fn attempt(l: RwLock, site: u64, back: Return, mode: u16, rejects: bool) -> c_int {
     // SAFETY: forwarded.
     let try_lock = || unsafe {
         match mode {
@@ -95,33 +114,25 @@ unsafe fn attempt(l: RwLock, site: u64, mode: u16, rejects: bool) -> c_int {
         }
     };
     let Some((thread, ident)) = subject(l) else { return try_lock() };
-    let target = Target { addr: l as u64, ident, mode, site };
+    let target = Target { addr: l as u64, ident, mode, site, back };
     let Some(spot) = spot(thread, &target) else { return try_lock() };
     spot.cell.begin();
-    match try_lock() {
-        0 => {
-            let since = hold::begin(thread, l as u64, spot, mode != 0);
-            if mode != 0 {
-                // SAFETY: the caller's lock, which it reads.
-                unsafe { comes(l, ident, spot.cell, since) };
-            }
-            0
-        }
-        EBUSY if rejects => {
-            spot.cell.reject();
-            EBUSY
-        }
-        result => {
-            spot.cell.take_back();
-            result
-        }
+    let since = hold::begin(thread, l as u64, spot, mode != 0);
+    let result = try_lock();
+    if result != 0 {
+        hold::cancel(thread, result == EBUSY && rejects);
+    } else if mode != 0 {
+        // SAFETY: the caller's lock, which it reads.
+        unsafe { comes(l, ident, spot.cell, since) };
     }
+    result
 }
 
+/// `back` is not kept over the first try: what it saves is nothing beside a wait.
 #[cold]
 unsafe fn waited_for(l: RwLock, site: u64, mode: u16, block: impl FnOnce() -> c_int) -> c_int {
     let Some((thread, ident)) = subject(l) else { return block() };
-    let target = Target { addr: l as u64, ident, mode, site };
+    let target = Target { addr: l as u64, ident, mode, site, back: Return::UNKNOWN };
     let Some(spot) = spot(thread, &target) else { return block() };
     // `__cur_writer` at offset 24, 0 if readers hold it.
     let owner = Owner::At(l.cast::<u32>().wrapping_add(6));

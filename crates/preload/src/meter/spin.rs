@@ -5,16 +5,17 @@ use core::ffi::c_int;
 use libc::{EBUSY, pthread_spinlock_t};
 
 use super::wait::{self, Manner, Owner};
-use super::{Target, hold, spot, subject};
+use super::{Target, hold, spot, subject, tls};
 use crate::hooks::spin_lock;
 use crate::real;
+use crate::sites::Return;
 
 type Spin = *mut pthread_spinlock_t;
 
 /// `pthread_spin_lock`.
-pub unsafe extern "C-unwind" fn lock(l: Spin, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn lock(l: Spin, site: u64, back: Return) -> c_int {
     // SAFETY: the caller's lock.
-    match unsafe { attempt(l, site, false) } {
+    match unsafe { attempt(l, site, back, false) } {
         // SAFETY: as above.
         EBUSY => unsafe { waited_for(l, site) },
         result => result,
@@ -22,37 +23,35 @@ pub unsafe extern "C-unwind" fn lock(l: Spin, site: u64) -> c_int {
 }
 
 /// `pthread_spin_trylock`.
-pub unsafe extern "C-unwind" fn trylock(l: Spin, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn trylock(l: Spin, site: u64, back: Return) -> c_int {
     // SAFETY: the caller's lock.
-    unsafe { attempt(l, site, true) }
+    unsafe { attempt(l, site, back, true) }
 }
 
 /// Tries for the lock. EBUSY is a reject, or leaves no trace.
 #[inline(always)]
-unsafe fn attempt(l: Spin, site: u64, rejects: bool) -> c_int {
+unsafe fn attempt(l: Spin, site: u64, back: Return, rejects: bool) -> c_int {
     // SAFETY: forwarded.
     let try_lock = || unsafe { real::pthread_spin_trylock(l) };
     let Some((thread, ident)) = subject(spin_lock(l)) else { return try_lock() };
-    let target = Target { addr: l as u64, ident, mode: 0, site };
+    let target = Target { addr: l as u64, ident, mode: 0, site, back };
     let Some(spot) = spot(thread, &target) else { return try_lock() };
     spot.cell.begin();
+    hold::begin(thread, l as u64, spot, false);
     let result = try_lock();
-    if result == 0 {
-        hold::begin(thread, l as u64, spot, false);
-    } else if rejects {
-        spot.cell.reject();
-    } else {
-        spot.cell.take_back();
+    if result != 0 {
+        hold::cancel(thread, rejects);
     }
     result
 }
 
+/// `back` is not kept over the first try: what it saves is nothing beside a wait.
 #[cold]
 unsafe fn waited_for(l: Spin, site: u64) -> c_int {
     // SAFETY: forwarded.
     let block = || unsafe { real::pthread_spin_lock(l) };
     let Some((thread, ident)) = subject(spin_lock(l)) else { return block() };
-    let target = Target { addr: l as u64, ident, mode: 0, site };
+    let target = Target { addr: l as u64, ident, mode: 0, site, back: Return::UNKNOWN };
     let Some(spot) = spot(thread, &target) else { return block() };
     let manner = Manner { owner: Owner::Unknown, spins: true, shared: false };
     wait::lock(thread, &target, spot, manner, block)
@@ -60,6 +59,8 @@ unsafe fn waited_for(l: Spin, site: u64) -> c_int {
 
 /// `pthread_spin_unlock`.
 pub unsafe extern "C-unwind" fn unlock(l: Spin, _site: u64) -> c_int {
+    // SAFETY: as `super::thread`; who has no meter holds nothing.
+    let thread = unsafe { &mut *tls::raw() };
     // SAFETY: forwarded.
-    hold::release(l as u64, || unsafe { real::pthread_spin_unlock(l) })
+    hold::release_counted(thread, l as u64, || unsafe { real::pthread_spin_unlock(l) })
 }

@@ -2,10 +2,12 @@
 
 use core::ffi::c_int;
 
-use lockwright_engines::lockmeter::{CellRef, MeterThread, Pending, Place, Shares};
+use lockwright_engines::lockmeter::{
+    CellRef, Contention, MeterThread, Pending, Place, Shares, Waiting,
+};
 use lockwright_ledger::rows::meter::{blame_kind, histogram_kind};
 
-use super::{BOARDS, Spot, Target, clock, header, hold, holder, supply, with_meter};
+use super::{BOARDS, Spot, Target, clock, header, hold, holder, supply, with_space};
 
 /// How a lock's holder can be known.
 #[derive(Clone, Copy)]
@@ -78,13 +80,10 @@ pub fn measure(
     block: impl FnOnce() -> c_int,
 ) -> (c_int, Pending) {
     let begun = clock::now();
-    let place = enter(addr, begun);
+    let place = enter(thread, addr, begun);
     let before = manner.holder(addr);
-    thread.set_waiting(WAITS);
-    let result = block();
-    let ended = clock::now();
+    let (result, ended) = block_at(thread, cell, addr, begun, block);
     let ticks = ended.saturating_sub(begun);
-    thread.set_waiting(0);
     let shares = place.map_or(Shares::NONE, |place| {
         let mut shares = BOARDS.leave(&place);
         if let Some((site, since)) = before {
@@ -100,13 +99,58 @@ pub fn measure(
         shares
     });
     let spun = if manner.spins { ticks } else { 0 };
-    (result, Pending { cell: Some(cell), ticks, spun, shares })
+    (result, Pending { cell: Some(cell), ended, ticks, spun, shares })
+}
+
+/// A wait for the lock at `addr`, as an acquisition of `cell`, begins here, and ends with [`end`]: one that is no
+/// call. Who holds the lock is not known.
+pub fn begin(thread: &mut MeterThread, addr: u64, cell: CellRef) -> Contention {
+    let begun = clock::now();
+    let place = enter(thread, addr, begun);
+    Contention { addr, begun, cell, place, outer: begin_at(thread, cell, addr, begun) }
+}
+
+/// A wait ends that [`begin`] began.
+pub fn end(thread: &mut MeterThread, wait: &Contention) -> Pending {
+    let ended = clock::now();
+    thread.wait_ends(wait.outer);
+    let ticks = ended.saturating_sub(wait.begun);
+    let shares = wait.place.map_or(Shares::NONE, |place| {
+        let mut shares = BOARDS.leave(&place);
+        shares.settle(ticks);
+        shares
+    });
+    Pending { cell: Some(wait.cell), ended, ticks, spun: 0, shares }
+}
+
+/// Waits by `block`; for as long, the ledger says where, for what and since when. When the wait was over.
+pub fn block_at<R>(
+    thread: &mut MeterThread,
+    cell: CellRef,
+    addr: u64,
+    begun: u64,
+    block: impl FnOnce() -> R,
+) -> (R, u64) {
+    let outer = begin_at(thread, cell, addr, begun);
+    let result = block();
+    let ended = clock::now();
+    thread.wait_ends(outer);
+    (result, ended)
+}
+
+/// The ledger says from here on where the thread waits, for what and since when. The wait that this interrupts.
+fn begin_at(thread: &mut MeterThread, cell: CellRef, addr: u64, begun: u64) -> Waiting {
+    // If the wait never ends, this is the last that is known of the process' clock.
+    if let Some(header) = header() {
+        clock::pair_sometimes(header, begun);
+    }
+    thread.wait_begins(Waiting { site: cell.site(), addr, since: begun })
 }
 
 /// Sees to memory for waits that are to be recorded later: before a wait, not after it.
 pub fn prepare(thread: &mut MeterThread) {
     if !thread.has_pending_memory() {
-        with_meter(|meter, core| meter.pending_memory(core.writer(), thread));
+        with_space(thread, |meter, core, thread| meter.pending_memory(core.writer(), thread));
     }
 }
 
@@ -129,14 +173,12 @@ pub fn held_after(
     }
 }
 
-/// [`MeterThread::set_waiting`]: for a lock.
-const WAITS: u32 = 1 << 16;
-
-fn enter(addr: u64, now: u64) -> Option<Place> {
+fn enter(thread: &mut MeterThread, addr: u64, now: u64) -> Option<Place> {
     if let Some(place) = BOARDS.enter(addr, now) {
         return Some(place);
     }
-    if let Some(Some(board)) = with_meter(|meter, core| meter.new_board(core.writer())) {
+    let new = with_space(thread, |meter, core, _| meter.new_board(core.writer()));
+    if let Some(Some(board)) = new {
         // SAFETY: a fresh row.
         unsafe { BOARDS.add(addr, board) };
         if let Some(place) = BOARDS.find(addr, now) {
@@ -173,11 +215,13 @@ pub fn record(thread: &mut MeterThread, waited: &Pending) {
 
 /// Puts a wait of `ticks` on record that was for no lock.
 pub fn record_plain(thread: &mut MeterThread, cell: CellRef, ticks: u64) {
-    record(thread, &Pending { cell: Some(cell), ticks, spun: 0, shares: Shares::NONE });
+    record(thread, &Pending { cell: Some(cell), ended: 0, ticks, spun: 0, shares: Shares::NONE });
 }
 
 fn blame(thread: &mut MeterThread, cell: CellRef, kind: u32, other: u32, ticks: u64) {
     if ticks != 0 && !cell.blame(kind, other, ticks) {
-        with_meter(|meter, core| meter.new_blame(core.writer(), thread, cell, kind, other, ticks));
+        with_space(thread, |meter, core, thread| {
+            meter.new_blame(core.writer(), thread, cell, kind, other, ticks);
+        });
     }
 }

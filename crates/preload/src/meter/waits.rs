@@ -5,29 +5,26 @@ use core::ffi::c_int;
 use libc::{clockid_t, pthread_barrier_t, pthread_t, sem_t, timespec};
 use lockwright_engines::lockmeter::{Call, CellRef, MeterThread, Pending, Shares, key};
 use lockwright_ledger::rows::meter::wait_kind;
-use lockwright_ledger::rows::mode;
 
 use super::{cell_of, clock, thread, wait, wait_site};
 use crate::real;
 
 type Semaphore = *mut sem_t;
 
-/// Waits by `block`, and times it. `None` where the wait is not counted.
+/// Waits by `block` for what is at `addr`, and times it. `None` where the wait is not counted.
 pub fn timed(
     thread: &mut MeterThread,
     cell: Option<CellRef>,
-    mode: u16,
+    addr: u64,
     block: impl FnOnce() -> c_int,
 ) -> (c_int, Option<Pending>) {
     let Some(cell) = cell else { return (block(), None) };
     wait::prepare(thread);
     cell.begin();
     let begun = clock::now();
-    thread.set_waiting(u32::from(mode));
-    let result = block();
-    thread.set_waiting(0);
-    let ticks = clock::now().saturating_sub(begun);
-    (result, Some(Pending { cell: Some(cell), ticks, spun: 0, shares: Shares::NONE }))
+    let (result, ended) = wait::block_at(thread, cell, addr, begun, block);
+    let ticks = ended.saturating_sub(begun);
+    (result, Some(Pending { cell: Some(cell), ended, ticks, spun: 0, shares: Shares::NONE }))
 }
 
 /// The cell of a wait of `kind` at `site`.
@@ -38,10 +35,10 @@ fn cell(thread: &mut MeterThread, kind: u32, addr: u64, site: u64) -> Option<Cel
 }
 
 /// A wait of `kind` that always is one.
-pub fn whole(kind: u32, addr: u64, site: u64, mode: u16, block: impl FnOnce() -> c_int) -> c_int {
+pub fn whole(kind: u32, addr: u64, site: u64, block: impl FnOnce() -> c_int) -> c_int {
     let Some(thread) = thread() else { return block() };
     let cell = cell(thread, kind, addr, site);
-    let (result, waited) = timed(thread, cell, mode, block);
+    let (result, waited) = timed(thread, cell, addr, block);
     if let Some(waited) = waited {
         wait::record(thread, &waited);
     }
@@ -51,7 +48,7 @@ pub fn whole(kind: u32, addr: u64, site: u64, mode: u16, block: impl FnOnce() ->
 /// `pthread_barrier_wait`.
 pub unsafe extern "C-unwind" fn barrier_wait(b: *mut pthread_barrier_t, site: u64) -> c_int {
     // SAFETY: forwarded.
-    whole(wait_kind::BARRIER, b as u64, site, 0, || unsafe { real::pthread_barrier_wait(b) })
+    whole(wait_kind::BARRIER, b as u64, site, || unsafe { real::pthread_barrier_wait(b) })
 }
 
 /// A semaphore is waited for by `block`, if it is not to be had at once.
@@ -69,7 +66,7 @@ pub unsafe fn sem(s: Semaphore, site: u64, block: impl FnOnce() -> c_int) -> c_i
     }
     // SAFETY: as above: what the attempt left there is not the program's to see.
     unsafe { *errno = before };
-    let (result, waited) = timed(thread, Some(cell), 0, block);
+    let (result, waited) = timed(thread, Some(cell), s as u64, block);
     if let Some(waited) = waited {
         wait::record(thread, &waited);
     }
@@ -110,7 +107,7 @@ pub unsafe extern "C-unwind" fn pthread_join(
     site: u64,
 ) -> c_int {
     // SAFETY: forwarded.
-    whole(wait_kind::JOIN, t, site, mode::JOIN, || unsafe { real::pthread_join(t, value) })
+    whole(wait_kind::JOIN, t, site, || unsafe { real::pthread_join(t, value) })
 }
 
 /// A semaphore is waited for by `block`, which may get it at once: its value tells.
@@ -123,7 +120,7 @@ pub unsafe fn sem_whole(s: Semaphore, site: u64, block: impl FnOnce() -> c_int) 
         cell.begin();
         return block();
     }
-    let (result, waited) = timed(thread, Some(cell), 0, block);
+    let (result, waited) = timed(thread, Some(cell), s as u64, block);
     if let Some(waited) = waited {
         wait::record(thread, &waited);
     }

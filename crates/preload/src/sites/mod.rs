@@ -63,6 +63,34 @@ impl Site {
     }
 }
 
+/// Where the call of one of our functions returns to, as its stub passes it on. To be used from within that call
+/// only.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Return {
+    /// Where on the stack the return address is; null if that is not known.
+    stack: *const u64,
+    /// The caller's frame pointer; anything if that is not known, it is not believed then.
+    rbp: u64,
+}
+
+impl Return {
+    /// It was not kept.
+    pub const UNKNOWN: Self = Self::on_stack(core::ptr::null());
+
+    /// The return address is at `stack`, which may be null; the caller's frame pointer was not kept.
+    pub const fn on_stack(stack: *const u64) -> Self {
+        Self { stack, rbp: 0 }
+    }
+
+    /// The caller's frame, to which `address` is the way back.
+    #[inline(always)]
+    fn frame(self, address: u64) -> Option<Frame> {
+        let rsp = self.stack as u64 + 8;
+        (!self.stack.is_null()).then_some(Frame { pc: address, rsp, rbp: self.rbp })
+    }
+}
+
 /// The site of the lock call that returns to `address`. To be asked from within that call.
 pub fn deep(address: u64) -> Site {
     if verdict::of(address) == Verdict::Plain {
@@ -138,6 +166,25 @@ pub unsafe fn known_past_frames<T>(
         }
     }
     None
+}
+
+/// As both of them, of the call that returns to `address` by way of `back`.
+///
+/// # Safety
+/// That call has not returned.
+#[inline(always)]
+pub unsafe fn known_past_return<T>(
+    address: u64,
+    back: Return,
+    known: impl Fn(u64) -> Option<T>,
+) -> Option<(u64, T)> {
+    let call = back.frame(address)?;
+    // SAFETY: the caller's promise.
+    match unsafe { known_past(address, back.stack, &known) } {
+        // SAFETY: as above.
+        None => unsafe { known_past_frames(call, known) },
+        found => found,
+    }
 }
 
 /// A walk from a lock call outwards.

@@ -103,6 +103,10 @@ pub fn section(report: &MeterReport, mode: Mode, thresholds: &Thresholds) -> Sec
         let mut callers: BTreeMap<usize, Entry> = BTreeMap::new();
         for (index, site) in lock.sites.iter().enumerate().filter(|(_, site)| site.mode == mode) {
             let entry = entry(lock, index, site);
+            // A place that only takes again what it holds has asked for nothing.
+            if entry.total() == 0 {
+                continue;
+            }
             section.total.add(&entry);
             let by_place = if multi.contains(&site.place) { &mut alone } else { &mut callers };
             by_place

@@ -8,11 +8,12 @@ use lockwright_ledger::rows::meter::{self as rows, blame_kind, site_flag, wait_k
 use lockwright_ledger::rows::{lock_kind, mode};
 
 use super::clock::Ticks;
+use super::end::{self, End};
 use super::numbers::{Numbers, Times};
 use super::report::{
     At, Blame, Holds, Instance, Lock, MeterReport, Mode, Nested, Process, Site, Wait, WaitKind,
 };
-use super::{order, sums};
+use super::{order, sums, waiting};
 use crate::analysis;
 use crate::model::{ClassKey, Classes, Sources, Symbolise, place_key, place_of};
 use crate::symbolize::{DebugDirs, Images, Symbols};
@@ -22,22 +23,23 @@ pub fn is_metered(ledger: &Ledger) -> bool {
     ledger.header().engines & engines::LOCKMETER != 0
 }
 
-/// What lockmeter measured in the processes of a run; the ledgers of other engines only help with names.
-pub fn build(ledgers: &[Ledger]) -> MeterReport {
+/// What lockmeter measured in the processes of a run; the ledgers of other engines only help with names. `ends` are
+/// those that are known of processes otherwise than by their ledgers.
+pub fn build(ledgers: &[Ledger], ends: &[End]) -> MeterReport {
     let images = Images::new(DebugDirs::from_env());
     let symbols: Vec<Symbols<'_>> =
         ledgers.iter().map(|ledger| Symbols::with_images(ledger, images.clone())).collect();
     let symbols: Vec<&dyn Symbolise> = symbols.iter().map(|s| s as &dyn Symbolise).collect();
-    build_with(ledgers, &symbols)
+    build_with(ledgers, &symbols, ends)
 }
 
 /// As [`build`], with names from `symbols[i]` for `ledgers[i]`.
-pub fn build_with(ledgers: &[Ledger], symbols: &[&dyn Symbolise]) -> MeterReport {
+pub fn build_with(ledgers: &[Ledger], symbols: &[&dyn Symbolise], ends: &[End]) -> MeterReport {
     let sources = Sources::new(ledgers, symbols);
     let mut builder = Builder::default();
     let mut processes = Vec::new();
     for index in (0..ledgers.len()).filter(|&index| is_metered(&ledgers[index])) {
-        let source = Source::new(&sources, index);
+        let source = Source::new(&sources, index, ends);
         builder.add(&source);
         processes.push((ledgers[index].header(), source));
     }
@@ -61,6 +63,16 @@ pub fn build_with(ledgers: &[Ledger], symbols: &[&dyn Symbolise]) -> MeterReport
     report
 }
 
+/// The last moment that is known of a process which did not say when it ended, CLOCK_MONOTONIC.
+fn last_known(ledger: &Ledger, ticks: &Ticks, sums: &BTreeMap<u32, sums::Sums>) -> u64 {
+    let header = ledger.header();
+    sums.values()
+        .flat_map(|sums| &sums.held_since)
+        .chain(&waiting::since(ledger))
+        .map(|&since| ticks.monotonic_ns(since))
+        .fold(header.clock_pairs[3].max(header.start_ns), u64::max)
+}
+
 /// One ledger that is read.
 struct Source<'a> {
     ledger: &'a Ledger,
@@ -71,6 +83,8 @@ struct Source<'a> {
     ticks: Ticks,
     holds: Holds,
     end_ns: u64,
+    /// That is when it ended, not the last that is known of it.
+    has_ended: bool,
     sums: BTreeMap<u32, sums::Sums>,
     /// Why times are missing.
     untimed: Option<String>,
@@ -78,7 +92,7 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn new(sources: &Sources<'a>, index: usize) -> Self {
+    fn new(sources: &Sources<'a>, index: usize, ends: &[End]) -> Self {
         let ledger = &sources.ledgers[index];
         let header = ledger.header();
         let (ticks, untimed) = match Ticks::new(header) {
@@ -86,15 +100,12 @@ impl<'a> Source<'a> {
             Err(why) => (Ticks::UNKNOWN, Some(why)),
         };
         let sums = sums::by_site(ledger);
-        let end_ns = match header.end_ns {
-            // Killed, or still running: the last that is known of it.
-            0 => sums
-                .values()
-                .flat_map(|sums| &sums.held_since)
-                .map(|&since| ticks.monotonic_ns(since))
-                .fold(header.clock_pairs[3].max(header.start_ns), u64::max),
-            end => end,
+        let end = match header.end_ns {
+            // Killed, or still running.
+            0 => end::of(sources.ledgers, index, ends),
+            end => Some(end),
         };
+        let end_ns = end.unwrap_or_else(|| last_known(ledger, &ticks, &sums));
         let holds = match header.hold_sample {
             0 => Holds::Off,
             1 => Holds::Exact,
@@ -110,7 +121,20 @@ impl<'a> Source<'a> {
         });
         let created = created.collect();
         let symbols = sources.symbols(index);
-        Self { ledger, symbols, index, classes, ticks, holds, end_ns, sums, untimed, created }
+        let has_ended = end.is_some();
+        Self {
+            ledger,
+            symbols,
+            index,
+            classes,
+            ticks,
+            holds,
+            end_ns,
+            has_ended,
+            sums,
+            untimed,
+            created,
+        }
     }
 
     fn elapsed_ns(&self) -> u64 {
@@ -128,11 +152,13 @@ impl<'a> Source<'a> {
         }
         let mut notes = described.notes;
         notes.extend(self.untimed.clone());
-        if !described.exited {
+        if !self.has_ended {
             notes.push(
                 "it was killed, crashed, called exec or still runs: its time counts up to the last known of it"
                     .into(),
             );
+        } else if !described.exited {
+            notes.push("it was killed or crashed".into());
         }
         if waiting > 0 {
             let threads =
@@ -198,6 +224,8 @@ impl Builder {
         for (_, readers) in source.ledger.rows::<rows::Readers>() {
             self.readers(source, &readers);
         }
+        let moments = waiting::Moments { ticks: &source.ticks, end_ns: source.end_ns };
+        self.report.waiting.extend(waiting::waiters(source.ledger, moments, &at));
     }
 
     fn finish(self) -> MeterReport {

@@ -2,17 +2,20 @@
 
 mod build;
 mod clock;
+mod end;
 mod histogram;
 mod numbers;
 mod order;
 mod report;
 mod sums;
+mod waiting;
 
 pub use build::{build, build_with, is_metered};
+pub use end::End;
 pub use histogram::Histogram;
 pub use numbers::{Numbers, Times};
 pub use order::by_wait;
 pub use report::{
-    At, Blame, Clock, Cost, Holds, Instance, Lock, MeterReport, Mode, Nested, Process, Readers,
-    Site, Wait, WaitKind,
+    At, Blame, Clock, Cost, Holder, Holds, Instance, Lock, MeterReport, Mode, Nested, Process,
+    Readers, Site, Wait, WaitKind, Waiter,
 };

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::numbers::Numbers;
-use super::report::{At, Lock, MeterReport};
+use super::report::{At, Lock, MeterReport, Waiter};
 
 /// Longest waits first, then longest holds, then most acquisitions.
 pub fn by_wait(a: &Numbers, b: &Numbers) -> Ordering {
@@ -31,6 +31,15 @@ pub(super) fn sort(report: &mut MeterReport) {
     for wait in &mut report.waits {
         wait.lock = wait.lock.map(|lock| locks[lock]);
     }
+    for waiter in &mut report.waiting {
+        if let At::Lock { lock, .. } = waiter.at {
+            let sites = &sites[lock];
+            waiter.holders.iter_mut().for_each(|h| h.site = h.site.map(|site| sites[site]));
+        }
+        waiter.at = moved(waiter.at);
+    }
+    let begun = |waiter: &Waiter| waiter.begun_ns.unwrap_or(0.0);
+    report.waiting.sort_by(|a, b| a.pid.cmp(&b.pid).then_with(|| begun(a).total_cmp(&begun(b))));
     for site in report.locks.iter_mut().flat_map(|lock| &mut lock.sites) {
         site.nested.iter_mut().for_each(|nested| nested.at = moved(nested.at));
         site.nested.sort_by(|a, b| b.ns.total_cmp(&a.ns).then(a.at.cmp(&b.at)));

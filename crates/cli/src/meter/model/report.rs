@@ -18,6 +18,8 @@ pub struct MeterReport {
     pub locks: Vec<Lock>,
     /// What was waited for that is no lock, the longest first.
     pub waits: Vec<Wait>,
+    /// Threads that were still waiting when the ledgers were read, by process, then by who began first.
+    pub waiting: Vec<Waiter>,
     /// Records that were lost for want of space, in all processes. Numbers are too small by that.
     pub lost: u64,
     /// Instances of a class were kept apart in every process: [`Lock::instances`] is complete.
@@ -288,6 +290,36 @@ pub struct Wait {
     pub wait: Times,
 }
 
+/// A thread whose wait was not over when the process ended, or the ledger was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Waiter {
+    /// Process of the thread.
+    pub pid: u32,
+    /// Its kernel id.
+    pub tid: u32,
+    /// Where it waits, and for what.
+    pub at: At,
+    /// Address of what it waits for: of a condition, its mutex; 0 for a call.
+    pub addr: u64,
+    /// From the process' start to the wait's begin; `None` if its clock is not known.
+    pub begun_ns: Option<f64>,
+    /// How long up to the process' end, or to the last that is known of it.
+    pub waited_ns: Option<f64>,
+    /// The threads that hold the lock it waits for.
+    pub holders: Vec<Holder>,
+}
+
+/// A thread that holds a lock which another waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Holder {
+    /// Its kernel id.
+    pub tid: u32,
+    /// Where it took the lock: index into [`Lock::sites`].
+    pub site: Option<usize>,
+    /// From the process' start to the hold's begin; `None` if that hold is not timed.
+    pub begun_ns: Option<f64>,
+}
+
 /// What is waited for that is no lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WaitKind {
@@ -310,7 +342,12 @@ pub enum WaitKind {
 pub struct Cost {
     /// What one uncontended lock and unlock takes longer for it, as calibrated on the same machine.
     pub pair_ns: f64,
-    /// CPU time in all: that times the acquisitions.
+    /// What a wait for a lock takes longer.
+    pub wait_ns: f64,
+    /// What a call that may sleep takes longer when made with a lock held; so do other waits.
+    pub call_ns: f64,
+    /// CPU time in all: the first times acquisitions and rejects, the second times contended acquisitions, the
+    /// third times the waits that are for no lock.
     pub cpu_ns: f64,
     /// CPU time of the program, the tool's part included, where it is known.
     pub program_cpu_ns: Option<f64>,

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::histogram::{self, RUN, RUNS};
-use lockwright_ledger::rows::Row;
 use lockwright_ledger::rows::meter::{Blame, Bucket, Carry, Cell, Meter, histogram_kind};
 
 use super::clock::Ticks;
@@ -34,62 +33,44 @@ pub fn by_site(ledger: &Ledger) -> BTreeMap<u32, Sums> {
         .map(|(_, carry)| ((carry.bucket, carry.index), u64::from(carry.times)))
         .collect();
     let mut sites: BTreeMap<u32, Sums> = BTreeMap::new();
-    let mut lists = Lists::default();
+    let mut seen = HashSet::new();
     let mut site_of: HashMap<u32, u32> = HashMap::new();
     for (id, cell) in ledger.rows::<Cell>() {
         site_of.insert(id, cell.site);
         let sums = sites.entry(cell.site).or_default();
         sums.count(&cell);
-        for (row, bucket) in lists.buckets(ledger, cell.buckets) {
-            sums.distribute(row, &bucket, &carries);
-        }
-        for blame in lists.blame(ledger, cell.blame) {
+        for blame in list(ledger, cell.blame, &mut seen) {
             let sum = sums.blame.entry((blame.kind, blame.other)).or_default();
             sum.0 = sum.0.saturating_add(blame.count);
             sum.1 = sum.1.saturating_add(blame.ticks);
+        }
+    }
+    for (row, bucket) in ledger.rows::<Bucket>() {
+        if let Some(sums) = sites.get_mut(&bucket.site) {
+            sums.distribute(row, &bucket, &carries);
         }
     }
     for (_, meter) in ledger.rows::<Meter>() {
         for (held, cell) in ledger.metered(&meter) {
             if let Some(sums) = site_of.get(&cell).and_then(|site| sites.get_mut(site)) {
                 sums.held_since.push(held.since);
+                let acquisitions = &mut sums.counts.acquisitions;
+                *acquisitions = acquisitions.saturating_add(u64::from(held.is_uncounted()));
             }
         }
     }
     sites
 }
 
-/// Walks the lists of rows, each of which is in one of them once.
-#[derive(Default)]
-struct Lists {
-    buckets: HashSet<u32>,
-    blame: HashSet<u32>,
-}
-
-impl Lists {
-    fn buckets(&mut self, ledger: &Ledger, first: u32) -> Vec<(u32, Bucket)> {
-        walk(ledger, first, &mut self.buckets, |bucket: &Bucket| bucket.next)
-    }
-
-    fn blame(&mut self, ledger: &Ledger, first: u32) -> Vec<Blame> {
-        let rows = walk(ledger, first, &mut self.blame, |blame: &Blame| blame.next);
-        rows.into_iter().map(|(_, blame)| blame).collect()
-    }
-}
-
-fn walk<R: Row>(
-    ledger: &Ledger,
-    first: u32,
-    seen: &mut HashSet<u32>,
-    next: impl Fn(&R) -> u32,
-) -> Vec<(u32, R)> {
+/// A cell's list of blame: rows each of which is in one list, once.
+fn list(ledger: &Ledger, first: u32, seen: &mut HashSet<u32>) -> Vec<Blame> {
     let (mut rows, mut id) = (Vec::new(), first);
     while id != 0
         && seen.insert(id)
-        && let Some(row) = ledger.get::<R>(id)
+        && let Some(row) = ledger.get::<Blame>(id)
     {
-        rows.push((id, row));
-        id = next(&row);
+        id = row.next;
+        rows.push(row);
     }
     rows
 }

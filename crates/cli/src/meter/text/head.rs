@@ -4,7 +4,7 @@ use std::mem::discriminant;
 
 use super::Page;
 use super::format::{percent, time};
-use crate::meter::model::{Clock, Holds, MeterReport, Process};
+use crate::meter::model::{At, Clock, Holds, MeterReport, Process};
 use crate::report::text::stack::shorten;
 use crate::report::text::words::{count, join, number, plain};
 
@@ -91,12 +91,19 @@ fn size(report: &MeterReport) -> String {
 fn counted(report: &MeterReport) -> String {
     let total = report.total();
     let acquired = count(total.acquisitions, "acquisition");
+    // Whose wait is not over is not counted as contended yet.
+    let still = report.waiting.iter().filter(|w| matches!(w.at, At::Lock { .. })).count() as u64;
+    let waiting = match still {
+        0 => String::new(),
+        still => format!("; {} still waiting for locks", count(still, "thread")),
+    };
     if total.contended == 0 {
-        return format!("{acquired}, none of them contended");
+        return format!("{acquired}, none of them contended{waiting}");
     }
     let part = percent(total.contended_part());
     let waited = time(total.wait.total_ns);
-    format!("{acquired}, {} of them contended ({part} %), {waited} waited", number(total.contended))
+    let contended = number(total.contended);
+    format!("{acquired}, {contended} of them contended ({part} %), {waited} waited{waiting}")
 }
 
 fn timed(report: &MeterReport) -> String {
@@ -134,8 +141,11 @@ fn cost(report: &MeterReport) -> String {
             .into();
     };
     let mut text = format!(
-        "lockwright itself cost about {} per lock/unlock pair, {} of CPU time in all",
+        "lockwright itself cost about {} per lock/unlock pair, {} per wait for a lock, {} per other wait;\n  \
+         {} of CPU time in all",
         time(cost.pair_ns),
+        time(cost.wait_ns),
+        time(cost.call_ns),
         time(cost.cpu_ns)
     );
     if let Some(program) = cost.program_cpu_ns.filter(|&ns| ns > 0.0) {

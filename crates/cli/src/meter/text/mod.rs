@@ -1,7 +1,8 @@
 //! The report for people, for a terminal of 100 columns.
 //!
 //! First what was measured and how well, then the locks with the places that take them, then for the worst
-//! locks who waited for whom and what the numbers suggest, then waits that are for no lock. Notes come last.
+//! locks who waited for whom and what the numbers suggest, then waits that are for no lock, and those that were not over.
+//! Notes come last.
 
 mod advice;
 mod blame;
@@ -12,6 +13,7 @@ mod head;
 mod instances;
 mod locks;
 mod style;
+mod waiting;
 mod waits;
 
 use super::model::{Lock, MeterReport};
@@ -62,6 +64,7 @@ pub fn render(report: &MeterReport, options: &TextOptions) -> String {
         advice::write(&mut page);
     }
     waits::write(&mut page);
+    waiting::write(&mut page);
     head::write_notes(&mut page);
     page.text
 }

@@ -14,7 +14,7 @@ use self::own::OwnLock;
 use super::spin::SpinLock;
 use super::{misuse, watch};
 use crate::identity::{self, Birth};
-use crate::{modules, state, tls, unwind};
+use crate::{meter, modules, state, tls, unwind};
 
 /// What sort of object an annotation is about, as the caller's types have it: the values of `LW_ANY` and
 /// its siblings in lockwright.h.
@@ -117,7 +117,7 @@ fn with_stack<R>(core: &mut Core, f: impl FnOnce(&mut Core, &[u64]) -> R) -> R {
 }
 
 fn is_off() -> bool {
-    tls::get().is_null() && watch::thread().is_none()
+    tls::get().is_null() && watch::thread().is_none() && !meter::is_metering()
 }
 
 pub unsafe extern "C-unwind" fn set_name(

@@ -9,6 +9,7 @@ use super::super::misuse;
 use super::super::watch::{self, Blocking};
 use super::{by_address, is_off, rename, sort, text, with_stack};
 use crate::identity::{self, Birth};
+use crate::sites::Return;
 use crate::tls;
 
 by_address! {
@@ -17,7 +18,7 @@ by_address! {
 }
 
 /// Bits of an acquisition's flags: the values of `LW_READ` and its siblings in lockwright.h.
-mod flag {
+pub mod flag {
     /// Shared with other readers.
     pub const READ: u32 = 1;
     /// It is held already: a trylock that succeeded.
@@ -26,6 +27,8 @@ mod flag {
     pub const RECURSIVE: u32 = 4;
     /// It can back out.
     pub const TIMED: u32 = 8;
+    /// It came to nothing: a trylock that failed.
+    pub const FAILED: u32 = 16;
 }
 
 fn mode_of(flags: u32) -> u16 {
@@ -80,8 +83,9 @@ fn if_held(lock: u64, kind: u8) {
     }
 }
 
-pub unsafe extern "C-unwind" fn acquire(lock: u64, flags: u32, site: u64) -> c_int {
-    if lock == 0 {
+pub unsafe extern "C-unwind" fn acquire(lock: u64, flags: u32, site: u64, back: Return) -> c_int {
+    // What never waited and came to nothing orders nothing.
+    if lock == 0 || flags & flag::FAILED != 0 {
         return 0;
     }
     let Some((thread, ident)) = watch::subject(lock as *const OwnLock) else { return 0 };
@@ -89,11 +93,15 @@ pub unsafe extern "C-unwind" fn acquire(lock: u64, flags: u32, site: u64) -> c_i
         return 0;
     }
     let mode = mode_of(flags);
-    if flags & flag::TRY != 0 {
-        watch::tried(lock, ident, mode, site, thread);
-    } else {
-        // Without room it goes unwatched: `acquired` will find nothing.
-        let _ = watch::before(thread, lock, ident, mode, site);
+    let acquire = Acquire { addr: lock, ident, mode, site };
+    // SAFETY: the program's call, which the stub came from.
+    unsafe {
+        if flags & flag::TRY != 0 {
+            watch::tried_past(thread, acquire, back);
+        } else if !thread.reserve_known(ident, mode, site) {
+            // Without room it goes unwatched: `acquired` will find nothing.
+            let _ = watch::before_past(thread, acquire, back);
+        }
     }
     0
 }

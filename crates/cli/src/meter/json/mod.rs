@@ -1,7 +1,11 @@
 //! The measurement for machines: docs/meter.schema.json is the schema.
 
+mod advice;
+mod waiting;
+
 use serde::Serialize;
 
+use super::advice::advise;
 use super::model::{
     At, Blame, Clock, Holds, Instance, Lock, MeterReport, Mode, Nested, Numbers, Process, Site,
     Times, Wait, WaitKind,
@@ -37,6 +41,8 @@ pub struct Document<'r> {
     processes: Vec<ProcessOut<'r>>,
     locks: Vec<LockOut<'r>>,
     waits: Vec<WaitOut<'r>>,
+    waiting: Vec<waiting::WaiterOut>,
+    advice: Vec<advice::AdviceOut>,
 }
 
 #[derive(Serialize)]
@@ -48,6 +54,8 @@ struct Tool {
 #[derive(Serialize)]
 struct Cost {
     pair_ns: f64,
+    wait_ns: f64,
+    call_ns: f64,
     cpu_ns: f64,
     program_cpu_ns: Option<f64>,
 }
@@ -191,12 +199,16 @@ impl<'r> Document<'r> {
             by_instance: report.by_instance,
             cost: report.cost.map(|cost| Cost {
                 pair_ns: ns(cost.pair_ns),
+                wait_ns: ns(cost.wait_ns),
+                call_ns: ns(cost.call_ns),
                 cpu_ns: ns(cost.cpu_ns),
                 program_cpu_ns: cost.program_cpu_ns.map(ns),
             }),
             processes: report.processes.iter().map(process).collect(),
             locks: report.locks.iter().map(lock).collect(),
             waits: report.waits.iter().map(wait).collect(),
+            waiting: report.waiting.iter().map(waiting::waiter).collect(),
+            advice: advise(report).into_iter().map(advice::advice).collect(),
         }
     }
 }
@@ -307,12 +319,17 @@ fn blame(blame: &Blame) -> BlameOut {
     BlameOut { waiter: blame.waiter, holder: blame.holder, count: blame.count, ns: ns(blame.ns) }
 }
 
-fn nested(nested: &Nested) -> NestedOut {
-    let (lock, site, wait) = match nested.at {
+/// Lock, its site, or wait.
+fn place_of(at: At) -> (Option<usize>, Option<usize>, Option<usize>) {
+    match at {
         At::Lock { lock, site } => (Some(lock), Some(site), None),
         At::Wait(wait) => (None, None, Some(wait)),
         At::Unknown => (None, None, None),
-    };
+    }
+}
+
+fn nested(nested: &Nested) -> NestedOut {
+    let (lock, site, wait) = place_of(nested.at);
     NestedOut { lock, site, wait, count: nested.count, ns: ns(nested.ns) }
 }
 

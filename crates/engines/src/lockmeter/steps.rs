@@ -1,0 +1,125 @@
+//! Acquisitions that come in steps: what is under way between them lies in the thread's stack of held locks,
+//! as an entry that is not held yet, and a wait beside the waits that are kept ([`super::pending`]).
+
+use core::ptr;
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
+use core::sync::atomic::{AtomicU64, compiler_fence};
+
+use lockwright_ledger::rows::meter::Metered;
+
+use super::board::Place;
+use super::cell::CellRef;
+use super::pending::{CONTENTIONS, Waits};
+use super::thread::{DEAD, MeterThread, RESERVED, SHARED, Waiting};
+use crate::Trial;
+
+/// A wait for a lock, from its beginning to its end.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Contention {
+    /// For what; 0 marks a free place.
+    pub addr: u64,
+    /// Since when.
+    pub begun: u64,
+    /// In which acquisition.
+    pub cell: CellRef,
+    /// Where it is on the lock's board.
+    pub place: Option<Place>,
+    /// The wait that it interrupted.
+    pub outer: Waiting,
+}
+
+impl MeterThread {
+    /// An acquisition of the lock at `addr` begins, which several can have if it is `shared`. There is room.
+    pub fn reserve(&mut self, addr: u64, cell: CellRef, trial: Option<Trial>, shared: bool) {
+        // An entry without an address is looked at by nobody, until it has one. Its time is not needed yet.
+        self.acquired(0, cell, addr);
+        if let Some(trial) = trial {
+            self.put_on_trial(trial);
+        }
+        // SAFETY: the entry just made.
+        unsafe { (*self.top()).flags |= RESERVED | if shared { SHARED } else { 0 } };
+    }
+
+    /// The innermost entry reserved for the lock at `addr`.
+    fn reserved(&self, addr: u64) -> Option<*mut Metered> {
+        let is_it = |held: &Metered| held.flags & RESERVED != 0 && held.since == addr;
+        self.held().iter().rposition(is_it).map(|i| self.entry(i + 1))
+    }
+
+    /// The cell of the acquisition of `addr` that is under way.
+    pub fn reserved_cell(&self, addr: u64) -> Option<CellRef> {
+        // SAFETY: `reserved` gives a valid entry.
+        self.reserved(addr).and_then(|entry| MeterThread::cell_of(unsafe { &*entry }))
+    }
+
+    /// The acquisition of `addr` that is under way came to its end: the lock is held since `since` (0: not
+    /// timed).
+    pub(super) fn fill_reserved(&mut self, addr: u64, since: u64) -> Option<*mut Metered> {
+        let entry = self.reserved(addr)?;
+        // SAFETY: `reserved` gives a valid entry, which is this thread's.
+        unsafe {
+            (*entry).since = since;
+            (*entry).flags &= !RESERVED;
+            compiler_fence(SeqCst);
+            // Relaxed: as in `acquired`.
+            AtomicU64::from_ptr(&raw mut (*entry).addr).store(addr, Relaxed);
+        }
+        Some(entry)
+    }
+
+    /// The acquisition of `addr` that is under way came to nothing.
+    pub fn abandon_reserved(&mut self, addr: u64) {
+        if let Some(entry) = self.reserved(addr) {
+            // SAFETY: `reserved` gives a valid entry, which is this thread's.
+            unsafe { (*entry).flags = DEAD };
+            self.drop_dead();
+        }
+    }
+
+    fn contention(&self, i: usize) -> *mut Contention {
+        // SAFETY: callers stay below CONTENTIONS, and the memory is there.
+        unsafe {
+            (&raw mut (*(self.row.waits as *mut Waits)).contentions).cast::<Contention>().add(i)
+        }
+    }
+
+    /// The place of the contention for `addr`; of 0, a free one.
+    fn place_of(&self, addr: u64) -> Option<*mut Contention> {
+        if !self.has_pending_memory() {
+            return None;
+        }
+        let mut places = (0..CONTENTIONS).map(|i| self.contention(i));
+        // SAFETY: memory that begins zeroed; of a free place nothing but the address is read.
+        places.find(|&at| unsafe { (&raw const (*at).addr).read() } == addr)
+    }
+
+    /// A wait can be kept from its beginning to its end: there is memory, and a place for one more.
+    pub fn can_contend(&self) -> bool {
+        self.place_of(0).is_some()
+    }
+
+    /// The thread waits for the lock at `addr` in the midst of an acquisition.
+    pub fn is_contending(&self, addr: u64) -> bool {
+        addr != 0 && self.place_of(addr).is_some()
+    }
+
+    /// A wait has begun. There is a place ([`MeterThread::can_contend`]).
+    pub fn contend(&mut self, wait: Contention) {
+        if let Some(at) = self.place_of(0) {
+            // SAFETY: a place of this thread's.
+            unsafe { ptr::write(at, wait) };
+        }
+    }
+
+    /// The wait for the lock at `addr` is over.
+    pub fn contended(&mut self, addr: u64) -> Option<Contention> {
+        let at = self.place_of(addr).filter(|_| addr != 0)?;
+        // SAFETY: a place of this thread's that is in use, so has been written.
+        unsafe {
+            let wait = ptr::read(at);
+            (*at).addr = 0;
+            Some(wait)
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Locks of liblockwright (crates/capi) under the tool: it hears of them as of any others, though they are futexes
+//! and spins. Each program does the same without the tool.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use crate::harness::{
+    FOUND, Run, build, check, check_with, functions, lock_names, native, tests_dir,
+};
+use crate::meter::run::{EXACT, meter, sites_in};
+
+/// Where the library is, built by a cargo of its own.
+fn library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("capi");
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--quiet", "--release", "--package", "lockwright-capi"]);
+        cargo.arg("--manifest-path").arg(tests_dir().join("../Cargo.toml"));
+        cargo.arg("--target-dir").arg(&target);
+        assert!(cargo.status().expect("cargo").success(), "{cargo:?} failed");
+        let dir = target.join("release");
+        // The name that programs ask for. It may be there, and is the same then.
+        let _ = std::os::unix::fs::symlink("liblockwright.so", dir.join("liblockwright.so.0"));
+        dir
+    })
+}
+
+/// A program linked with the library.
+fn program(source: &str, flags: &[&str]) -> PathBuf {
+    let include = tests_dir().join("../include");
+    let dir = library().display();
+    let linked =
+        [format!("-I{}", include.display()), format!("-L{dir}"), format!("-Wl,-rpath,{dir}")];
+    let linked = linked.iter().map(String::as_str).chain(["-llockwright"]);
+    build(source, &linked.chain(flags.iter().copied()).collect::<Vec<_>>())
+}
+
+/// Runs the program under the tool, and without it, with the same result.
+fn told(what: &str) -> Run {
+    let program = program("c_locks.c", &[]);
+    let alone = native(&program).arg(what).run();
+    assert_eq!((alone.text(), alone.code()), (format!("{what}: done\n"), 0), "{}", alone.stderr);
+    let run = check(program).arg(what).run();
+    assert_eq!(run.text(), alone.text(), "{}", run.stderr);
+    run
+}
+
+fn clean(run: &Run) {
+    assert!(run.findings().is_empty(), "{}", run.stderr);
+    assert_eq!(run.code(), 0);
+}
+
+const CIRCULAR: (&str, &str) = ("circular-dependency", "likely");
+
+#[test]
+fn both_orders_are_found_in_the_programs_own_lines() {
+    let run = told("orders");
+    assert_eq!(run.verdicts(), [CIRCULAR], "{}", run.stderr);
+    assert_eq!(lock_names(run.finding()), ["accounts", "table"]);
+    let functions = functions(run.finding());
+    for own in ["accounts_then_table", "table_then_accounts"] {
+        assert!(functions.contains(&own), "{functions:?}");
+    }
+    assert!(!functions.iter().any(|name| name.starts_with("lw_")), "{functions:?}");
+    assert_eq!(run.code(), FOUND);
+}
+
+#[test]
+fn what_does_not_wait_does_not_deadlock() {
+    for what in ["readers", "try"] {
+        clean(&told(what));
+    }
+}
+
+#[test]
+fn what_came_to_nothing_is_over() {
+    let run = told("timed");
+    clean(&run);
+    assert_eq!(run.count("acquisitions"), 2, "{:#}", run.report()["summary"]);
+}
+
+#[test]
+fn a_wait_gives_the_mutex_up() {
+    let run = told("wait");
+    clean(&run);
+    assert_eq!(run.count("acquisitions"), 3, "two threads', and that after the wait");
+}
+
+#[test]
+fn every_lock_tells() {
+    let run = told("every");
+    clean(&run);
+    assert_eq!(run.count("locks"), 13, "{:#}", run.report()["summary"]);
+}
+
+#[test]
+fn an_unlock_too_many_is_found() {
+    let run = told("unlock");
+    assert_eq!(run.verdicts(), [("bad-unlock-balance", "likely")], "{}", run.stderr);
+}
+
+#[test]
+fn the_place_of_initialisation_is_the_class() {
+    let run = told("heap");
+    assert_eq!(run.verdicts(), [CIRCULAR], "{}", run.stderr);
+    let finding = run.finding().to_string();
+    assert!(finding.contains("make_upper") && finding.contains("make_lower"), "{finding}");
+}
+
+#[test]
+fn a_held_lock_is_not_to_be_destroyed() {
+    let run = told("held");
+    assert_eq!(run.verdicts(), [("held-lock-destroyed", "likely")], "{}", run.stderr);
+}
+
+#[test]
+fn a_completion_is_an_order() {
+    let run = told("completion");
+    assert_eq!(run.verdicts(), [("circular-dependency", "possible")], "{}", run.stderr);
+    assert_eq!(lock_names(run.finding()), ["accounts", "done"]);
+}
+
+#[test]
+fn deadlocks_are_reported_while_they_last() {
+    let program = program("c_locks.c", &[]);
+    let run = check_with(&["--on-deadlock=kill"], program).arg("deadlock").run();
+    assert_eq!(run.verdicts(), [("circular-dependency", "deadlocked")], "{}", run.stderr);
+    assert_eq!(run.code(), FOUND);
+}
+
+#[test]
+fn the_meter_measures_them() {
+    let run = meter(EXACT, &program("c_locks.c", &[]), &["orders"]);
+    for function in ["accounts_then_table", "table_then_accounts"] {
+        let sites = run.report.locks.iter().flat_map(|lock| sites_in(lock, function));
+        let taken: u64 = sites.map(|(_, site)| site.numbers.acquisitions).sum();
+        assert_eq!(taken, 2, "{function}: {:#?}", run.report.locks);
+    }
+}

@@ -1,0 +1,58 @@
+//! Rust's locks, which are made of futexes, told of by `lockwright::traced` and `lockwright::sync`.
+
+use crate::annotations::{CIRCULAR, finds};
+use crate::harness::{check, example, native};
+use crate::meter::run::{EXACT, How, agree, meter, thrice};
+
+/// `lockwright run`: both tools at once.
+const BOTH: How = How { command: "run", ..EXACT };
+
+#[test]
+fn traced_locks_are_validated() {
+    let program = example("traced");
+    assert_eq!(native(&program).arg("orders").run().code(), 0);
+
+    let run = check(&program).arg("orders").run();
+    // One has a name, the other is a static; and the places are the program's own.
+    finds(&run, CIRCULAR, &["journal", "traced::ACCOUNTS"], "the same two locks");
+    for place in ["ACCOUNTS.lock(), *journal", "*JOURNAL.lock() += 1"] {
+        assert!(run.stderr.contains(place), "{place}: {}", run.stderr);
+    }
+    assert_eq!(run.count("acquisitions"), 4);
+
+    let run = check(&program).arg("readers").run();
+    assert_eq!((run.findings().len(), run.code()), (0, 0), "{}", run.stderr);
+    let run = check(&program).arg("timeout").run();
+    assert_eq!((run.findings().len(), run.code()), (0, 0), "{}", run.stderr);
+}
+
+#[test]
+fn traced_locks_are_measured() {
+    let program = example("traced");
+    for how in [EXACT, BOTH] {
+        thrice(|| {
+            let run = meter(how, &program, &["times"]);
+            let (holder, waiter) = (run.site("traced::holder"), run.site("traced::waiter"));
+            assert_eq!((holder.numbers.acquisitions, holder.numbers.contended), (1, 0));
+            assert_eq!((waiter.numbers.acquisitions, waiter.numbers.contended), (1, 1));
+            let often = &run.site("traced::often").numbers;
+            assert_eq!((often.acquisitions, often.hold.count, often.contended), (1000, 1000, 0));
+            assert_eq!(run.lock("traced::holder").name, "traced::ACCOUNTS");
+
+            agree("hold", holder.numbers.hold.total_ns, run.truth("hold"))?;
+            agree("wait", waiter.numbers.wait.total_ns, run.truth("wait"))?;
+            let blame = run.blame("traced::waiter", "traced::holder");
+            agree("blame", blame, run.truth("by_holder"))
+        });
+    }
+}
+
+#[test]
+fn what_comes_to_nothing_is_counted_as_that() {
+    let run = meter(EXACT, &example("traced"), &["timeout"]);
+    let sum = |count: fn(&lockwright_cli::meter::model::Numbers) -> u64| -> u64 {
+        run.lock("traced::main").sites.iter().map(|site| count(&site.numbers)).sum()
+    };
+    assert_eq!(sum(|n| n.acquisitions), 1);
+    assert_eq!((sum(|n| n.rejects), sum(|n| n.timeouts)), (1, 1));
+}

@@ -1,0 +1,122 @@
+//! What is installed, and where.
+
+use std::path::{Path, PathBuf};
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::man;
+use crate::test::root;
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What programs that are linked with the library ask for; crates/capi/build.rs gives it to the library.
+pub const SONAME: &str = "liblockwright.so.0";
+
+/// The system's libraries that the static one needs, as `rustc --print native-static-libs` has them.
+const NATIVE: &[&str] = &["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"];
+
+/// A file to be installed.
+pub struct File {
+    /// Where, under the prefix.
+    pub to: PathBuf,
+    /// What it holds.
+    pub what: What,
+}
+
+/// What a file holds.
+pub enum What {
+    /// The same as this one.
+    Copy(PathBuf),
+    /// A program, the same as this one.
+    Program(PathBuf),
+    /// This text.
+    Text(Vec<u8>),
+    /// A link to a file beside it.
+    Link(String),
+}
+
+/// All of them, of what was built in `built`.
+///
+/// # Errors
+/// When a manual page cannot be made.
+pub fn all(built: &Path) -> Result<Vec<File>, String> {
+    let mut files = vec![file("bin/lockwright", What::Program(built.join("lockwright")))];
+    files.extend(libraries(built));
+    files.extend(headers());
+    files.extend(for_builds());
+    for (name, page) in man::pages()? {
+        files.push(file(format!("share/man/man1/{name}.1"), What::Text(page)));
+    }
+    files.extend(COMPLETIONS.iter().map(|&(shell, to)| file(to, What::Text(completions(shell)))));
+    for name in ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "CHANGELOG.md"] {
+        files.push(file(format!("share/doc/lockwright/{name}"), What::Copy(root().join(name))));
+    }
+    Ok(files)
+}
+
+fn file(to: impl Into<PathBuf>, what: What) -> File {
+    File { to: to.into(), what }
+}
+
+fn libraries(built: &Path) -> Vec<File> {
+    let real = format!("liblockwright.so.{VERSION}");
+    vec![
+        file(format!("lib/{real}"), What::Program(built.join("liblockwright.so"))),
+        file(format!("lib/{SONAME}"), What::Link(real)),
+        file("lib/liblockwright.so", What::Link(SONAME.into())),
+        file("lib/liblockwright.a", What::Copy(built.join("liblockwright.a"))),
+    ]
+}
+
+fn headers() -> impl Iterator<Item = File> {
+    ["lockwright.h", "lockwright/locks.h", "lockwright/tsan.h"].into_iter().map(|name| {
+        let to = Path::new("include").join(name);
+        File { what: What::Copy(root().join(&to)), to }
+    })
+}
+
+/// What builds find the library by.
+fn for_builds() -> [File; 3] {
+    macro_rules! template {
+        ($name:literal, $between:literal) => {
+            What::Text(
+                include_str!(concat!("../../../crates/capi/packaging/", $name, ".in"))
+                    .replace("@VERSION@", VERSION)
+                    .replace("@SONAME@", SONAME)
+                    .replace("@NATIVE@", &NATIVE.join($between))
+                    .into_bytes(),
+            )
+        };
+    }
+    [
+        file("lib/pkgconfig/lockwright.pc", template!("lockwright.pc", " ")),
+        file(
+            "lib/cmake/lockwright/lockwright-config.cmake",
+            template!("lockwright-config.cmake", ";"),
+        ),
+        file(
+            "lib/cmake/lockwright/lockwright-config-version.cmake",
+            template!("lockwright-config-version.cmake", " "),
+        ),
+    ]
+}
+
+/// Where each shell looks.
+const COMPLETIONS: &[(Shell, &str)] = &[
+    (Shell::Bash, "share/bash-completion/completions/lockwright"),
+    (Shell::Zsh, "share/zsh/site-functions/_lockwright"),
+    (Shell::Fish, "share/fish/vendor_completions.d/lockwright.fish"),
+    (Shell::Elvish, "share/elvish/lib/lockwright.elv"),
+];
+
+fn completions(shell: Shell) -> Vec<u8> {
+    let mut text = Vec::new();
+    clap_complete::generate(
+        shell,
+        &mut lockwright_cli::args::Cli::command(),
+        "lockwright",
+        &mut text,
+    );
+    text
+}

@@ -1,0 +1,51 @@
+//! `cargo xtask install`: the tool, the libraries, and what goes with them, under a prefix.
+
+pub mod check;
+mod files;
+mod place;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::test::{cargo, target_dir};
+
+/// Builds and installs the tool and the libraries, with headers, manual pages and completions.
+///
+/// What is installed can be moved as a whole: nothing in it knows the prefix.
+#[derive(Debug, Args)]
+pub struct InstallArgs {
+    /// Directory to install under, with bin, lib, include and share.
+    #[arg(long, value_name = "DIR")]
+    pub prefix: PathBuf,
+}
+
+/// Installs everything.
+///
+/// # Errors
+/// When the build fails or a file cannot be written; each file is whole or as it was.
+pub fn run(args: &InstallArgs) -> Result<(), String> {
+    // Before the build, which takes minutes.
+    let root = place::prepare(&args.prefix)?;
+    eprintln!("building the tool and the libraries (the first time, that takes minutes)");
+    cargo(&["build", "--release", "--package", "lockwright-cli", "--package", "lockwright-capi"])?;
+    let files = files::all(&target_dir().join("release"))?;
+    eprintln!("installing {} files under {}", files.len(), root.display());
+    for file in &files {
+        println!("{}", place::install(&root, file)?.display());
+    }
+    eprintln!("{}", afterwards(&root));
+    Ok(())
+}
+
+/// What the user may have to do yet.
+fn afterwards(root: &std::path::Path) -> String {
+    format!(
+        "done. Where the loader or a build does not look there by itself:\n  \
+         ldconfig, or -Wl,-rpath,{0}/lib when linking, for liblockwright.so\n  \
+         PKG_CONFIG_PATH={0}/lib/pkgconfig for pkg-config\n  \
+         CMAKE_PREFIX_PATH={0} for cmake\n  \
+         PATH={0}/bin:$PATH for the tool",
+        root.display()
+    )
+}
