@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 pub const MAGIC: u64 = u64::from_le_bytes(*b"LOCKWRGT");
 
 /// Raised whenever a row or the header changes shape. A reader accepts exactly its own.
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;
 
 /// Everything is allocated in whole pages of this size.
 pub const PAGE: usize = 4096;
@@ -58,6 +58,12 @@ pub enum TableId {
     Holds = 15,
     /// [`crate::rows::Awaited`]
     Awaiting = 16,
+    /// [`crate::rows::object::ObjectType`]
+    ObjectTypes = 17,
+    /// [`crate::rows::object::ObjectFinding`]
+    ObjectFindings = 18,
+    /// [`crate::rows::object::ObjectPools`]
+    ObjectPools = 19,
     /// [`crate::rows::meter::Site`]
     Sites = 20,
     /// [`crate::rows::meter::Cell`]
@@ -119,6 +125,8 @@ pub mod engines {
     pub const LOCKDEP: u32 = 1;
     /// The lock statistics.
     pub const LOCKMETER: u32 = 2;
+    /// The lifetime checker.
+    pub const DEBUGOBJECTS: u32 = 4;
 }
 
 /// What lockmeter's times are measured with ([`Header::clock`]).

@@ -56,6 +56,7 @@ macro_rules! row {
 }
 
 pub mod meter;
+pub mod object;
 
 row! {
     /// A loaded object: what turns a return address into a file and an offset.
