@@ -115,7 +115,11 @@ fn ledger_tables() -> String {
     out = out.replace("HEADER\n", "");
     out += &values(&all);
 
-    for rows_rs in ["crates/ledger/src/rows.rs", "crates/ledger/src/rows/meter.rs", "crates/ledger/src/rows/object.rs"] {
+    for rows_rs in [
+        "crates/ledger/src/rows.rs",
+        "crates/ledger/src/rows/meter.rs",
+        "crates/ledger/src/rows/object.rs",
+    ] {
         out += &row_tables(&layout_rs, &items(&read(rows_rs)));
     }
     out

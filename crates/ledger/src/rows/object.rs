@@ -178,7 +178,8 @@ row! {
         fixed: u32,
         /// CLOCK_MONOTONIC, ns; 0 if it was not.
         destroy_ns: u64,
-        /// ACTIVE_STATE: the program's state that it should have been in, and the one that it was in, 32 bits each.
+        /// ACTIVE_STATE: the program's state that it should have been in, in the upper 32 bits, and the one that it was
+        /// in, in the lower.
         expected: u64,
         /// Times it was met again. Changes.
         repeats: u64,
@@ -200,7 +201,7 @@ row! {
         warnings: u64,
         /// Fixups that repaired a state. Changes.
         fixups: u64,
-        /// Records free in the global pool. Changes.
+        /// Records free in the global pool; the kernel's figure of that name has `pool_pcp_free` in it, too. Changes.
         pool_free: u64,
         /// Records free in the threads' pools. Changes.
         pool_pcp_free: u64,
