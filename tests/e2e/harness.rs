@@ -477,6 +477,24 @@ pub fn until<T>(what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// Waits until a process has so many threads, all asleep for good, as far as that can be seen from outside.
+pub fn until_asleep(pid: u32, threads: usize) {
+    /// Looks in a row, some milliseconds apart, that find them all asleep.
+    const LOOKS: u32 = 25;
+    let asleep = || {
+        let tasks = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+        let stat = |task: fs::DirEntry| fs::read_to_string(task.path().join("stat")).ok();
+        let stats: Option<Vec<String>> = tasks.map(|task| stat(task.ok()?)).collect();
+        let sleeps = |stat: &String| stat.rsplit(')').next().is_some_and(|r| r.starts_with(" S"));
+        stats.filter(|stats| stats.len() == threads && stats.iter().all(sleeps)).map(drop)
+    };
+    let mut looks = 0;
+    until("all threads sleep", || {
+        looks = if asleep().is_some() { looks + 1 } else { 0 };
+        (looks >= LOOKS).then_some(())
+    });
+}
+
 /// All files below a folder; none if there is no folder.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

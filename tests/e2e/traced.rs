@@ -2,7 +2,7 @@
 
 use crate::annotations::{CIRCULAR, finds};
 use crate::harness::{check, example, native};
-use crate::meter::run::{EXACT, How, agree, meter, thrice};
+use crate::meter::run::{EXACT, How, agree, meter, repeatedly};
 
 /// `lockwright run`: both tools at once.
 const BOTH: How = How { command: "run", ..EXACT };
@@ -30,7 +30,7 @@ fn traced_locks_are_validated() {
 fn traced_locks_are_measured() {
     let program = example("traced");
     for how in [EXACT, BOTH] {
-        thrice(|| {
+        repeatedly(|| {
             let run = meter(how, &program, &["times"]);
             let (holder, waiter) = (run.site("traced::holder"), run.site("traced::waiter"));
             assert_eq!((holder.numbers.acquisitions, holder.numbers.contended), (1, 0));

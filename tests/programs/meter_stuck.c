@@ -1,5 +1,6 @@
 /* Prints its process id, and then hangs: two threads in each other's way, one in nobody's, and main that waits for
    the first two. */
+#include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +39,26 @@ static void *run(void *what)
 	return NULL;
 }
 
+/* Threads of the process that sleep. */
+static int sleeping(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	int count = 0;
+
+	for (struct dirent *task; (task = readdir(tasks)) != NULL;) {
+		char path[300], stat[512] = "";
+		snprintf(path, sizeof path, "/proc/self/task/%s/stat", task->d_name);
+		FILE *file = fopen(path, "r");
+		if (file == NULL)
+			continue;
+		if (fgets(stat, sizeof stat, file) != NULL && strstr(stat, ") S ") != NULL)
+			count++;
+		fclose(file);
+	}
+	closedir(tasks);
+	return count;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t threads[3];
@@ -49,7 +70,9 @@ int main(int argc, char **argv)
 	pthread_create(&threads[1], NULL, run, (void *)right_then_left);
 	pthread_create(&threads[2], NULL, run, (void *)wait_for_ever);
 	if (argc > 1 && !strcmp(argv[1], "exit")) {
-		usleep(200000);
+		/* All but main, for so long that it is no other sleep. */
+		for (int looks = 0; looks < 25; usleep(5000))
+			looks = sleeping() == 3 ? looks + 1 : 0;
 		return 0;
 	}
 	pthread_join(threads[0], NULL);

@@ -1,7 +1,7 @@
 //! A meter must not lengthen the holds that it measures: what it does between a lock's acquisition and its
 //! release is seen by others as a longer hold.
 
-use super::run::thrice;
+use super::run::repeatedly;
 use crate::harness::{Job, build, native, under};
 
 /// Runs of each kind, interleaved: what disturbs some of them does not move their median.
@@ -26,7 +26,7 @@ fn median(mut values: Vec<f64>) -> Result<f64, String> {
 #[test]
 fn no_hold_is_longer_than_by_what_a_pair_costs() {
     let program = build("meter_inflation.c", &["-O2"]);
-    thrice(|| {
+    repeatedly(|| {
         let (mut plain, mut metered, mut pairs, mut planted) = (vec![], vec![], vec![], vec![]);
         for _ in 0..ROUNDS {
             plain.extend(seen(native(&program)).map(|(hold, _)| hold));

@@ -5,12 +5,12 @@ use std::time::Duration;
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::meter::{Cell, Meter, Site, wait_kind};
 
-use super::run::{EXACT, How, agree, finish, meter, start, thrice};
+use super::run::{EXACT, How, agree, finish, meter, repeatedly, start};
 use crate::harness::{program, signal};
 
 #[test]
 fn a_killed_process_leaves_its_totals_and_what_it_held() {
-    thrice(|| {
+    repeatedly(|| {
         let run = meter(EXACT, &program("meter_lives.c"), &["killed"]);
         assert_eq!(run.run.code(), 128 + libc::SIGKILL);
         assert!(!run.report.processes[0].exited);
@@ -106,7 +106,7 @@ fn a_hundred_thousand_threads_add_up() {
 
 #[test]
 fn what_a_thread_leaves_locked_was_held_until_it_ended() {
-    thrice(|| {
+    repeatedly(|| {
         let run = meter(EXACT, &program("meter_lives.c"), &["left"]);
         let first = &run.site("leave_first").numbers;
         assert_eq!((first.acquisitions, first.hold.count, first.held), (1, 1, 0));

@@ -71,20 +71,22 @@ pub fn is_close(measured: f64, truth: f64, percent: f64) -> bool {
     (measured - truth).abs() <= truth * percent / 100.0
 }
 
-/// Runs a test of times up to three times. Between a clock reading of the program's and the tool's the
-/// processor may be taken away: then both are right, and do not agree. Three times in a row is no chance.
-pub fn thrice(mut attempt: impl FnMut() -> Result<(), String>) {
+/// Runs a test of times up to six times. Between a clock reading of the program's and the tool's the
+/// processor may be taken away: then both are right, and do not agree. Six times in a row, with longer and longer
+/// pauses for what disturbs to pass, is no chance.
+pub fn repeatedly(mut attempt: impl FnMut() -> Result<(), String>) {
     let mut failures = Vec::new();
-    for _ in 0..3 {
+    for round in 0..6 {
         match attempt() {
             Ok(()) => return,
             Err(why) => failures.push(why),
         }
+        std::thread::sleep(std::time::Duration::from_millis(300 << round));
     }
-    panic!("three times: {failures:#?}");
+    panic!("time and again: {failures:#?}");
 }
 
-/// Fails an attempt of [`thrice`] unless `measured` is within 5 % of `truth`.
+/// Fails an attempt of [`repeatedly`] unless `measured` is within 5 % of `truth`.
 pub fn agree(what: &str, measured: f64, truth: f64) -> Result<(), String> {
     within(5.0, what, measured, truth)
 }

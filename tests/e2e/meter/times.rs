@@ -3,7 +3,7 @@
 
 use lockwright_cli::meter::model::{Holds, Mode, WaitKind};
 
-use super::run::{EXACT, How, Metered, agree, meter, sites_in, thrice, within};
+use super::run::{EXACT, How, Metered, agree, meter, repeatedly, sites_in, within};
 use std::path::Path;
 
 use crate::harness::{build, program, tests_dir};
@@ -22,7 +22,7 @@ fn holds(how: How) -> Metered {
 }
 
 fn holds_agree(how: How) {
-    thrice(|| {
+    repeatedly(|| {
         let run = holds(how);
         for (site, count) in HOLDS {
             let numbers = &run.site(site).numbers;
@@ -49,7 +49,7 @@ fn the_other_clock_tells_the_same() {
 
 #[test]
 fn sampled_holds_have_the_same_mean_and_all_are_counted() {
-    thrice(|| {
+    repeatedly(|| {
         const HELD: u64 = 16_000;
         let program = program("meter_holds.c");
         let sampled = How { options: &["--hold=sample:16"], ..EXACT };
@@ -80,7 +80,7 @@ fn contention(threads: u64) {
 
 fn contention_in(how: How, program: &Path, threads: u64) {
     const ROUNDS: u64 = 3;
-    thrice(|| {
+    repeatedly(|| {
         let run = meter(how, program, &[&threads.to_string(), &ROUNDS.to_string()]);
         let (holder, waiter) = (&run.site("holder").numbers, &run.site("waiter").numbers);
         let waits = ROUNDS * (threads - 1);
@@ -153,7 +153,7 @@ fn readers_overlap_and_writers_wait_for_them() {
 #[test]
 fn blame_goes_down_a_chain_of_waits() {
     let program = program("meter_chain.c");
-    thrice(|| {
+    repeatedly(|| {
         let run = meter(EXACT, &program, &[]);
         for site in ["a_wants_near", "b_wants_far"] {
             let numbers = &run.site(site).numbers;
@@ -176,7 +176,7 @@ fn blame_goes_down_a_chain_of_waits() {
 #[test]
 fn a_holder_that_sleeps_is_found_sleeping() {
     let program = program("meter_chain.c");
-    thrice(|| {
+    repeatedly(|| {
         let run = meter(EXACT, &program, &["sleep"]);
         let call = run.wait(WaitKind::Call, "c_holds_far");
         assert!(call.waits > 0);
@@ -193,7 +193,7 @@ fn a_holder_that_sleeps_is_found_sleeping() {
 #[test]
 fn nested_locks_at_one_site_are_timed_each() {
     let program = program("meter_calls.c");
-    thrice(|| {
+    repeatedly(|| {
         let run = meter(EXACT, &program, &["nested"]);
         let numbers = &run.site("take").numbers;
         assert_eq!((numbers.acquisitions, numbers.hold.count), (40, 40));
@@ -205,7 +205,7 @@ fn nested_locks_at_one_site_are_timed_each() {
 #[test]
 fn instances_are_kept_apart_on_demand() {
     let program = program("meter_calls.c");
-    thrice(|| {
+    repeatedly(|| {
         let run = meter(How { options: &["--instances"], ..EXACT }, &program, &["nested"]);
         assert!(run.report.by_instance);
         let instances = &run.lock("take").instances;
@@ -220,7 +220,7 @@ fn instances_are_kept_apart_on_demand() {
 #[test]
 fn a_spinlock_is_spun_for() {
     let program = program("meter_calls.c");
-    thrice(|| {
+    repeatedly(|| {
         let run = meter(EXACT, &program, &["spinlock"]);
         let (holder, waiter) = (&run.site("holds_spinlock").numbers, &run.site("spins").numbers);
         assert_eq!((holder.acquisitions, waiter.acquisitions), (1, 1));
@@ -239,7 +239,7 @@ fn a_spinlock_is_spun_for() {
 #[test]
 fn the_callers_of_a_wrapper_are_told_apart() {
     let program = program("meter_calls.c");
-    thrice(|| {
+    repeatedly(|| {
         let run = meter(EXACT, &program, &["wrapper"]);
         let lock = run.lock("acquire");
         let called_from = |caller: &str| {

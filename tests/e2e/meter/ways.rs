@@ -2,7 +2,7 @@
 
 use lockwright_cli::meter::model::WaitKind;
 
-use super::run::{EXACT, agree, meter, thrice};
+use super::run::{EXACT, agree, meter, repeatedly};
 use crate::harness::program;
 
 #[test]
@@ -16,7 +16,7 @@ fn trylocks_that_fail_are_rejects_and_not_acquisitions() {
 
 #[test]
 fn acquisitions_that_are_given_up_are_waits_and_no_acquisitions() {
-    thrice(|| {
+    repeatedly(|| {
         let run = meter(EXACT, &program("meter_calls.c"), &["timeout"]);
         let numbers = &run.site("give_up").numbers;
         assert_eq!((run.truth("rejected"), run.truth("had")), (20.0, 3.0));
@@ -29,7 +29,7 @@ fn acquisitions_that_are_given_up_are_waits_and_no_acquisitions() {
 
 #[test]
 fn taking_a_recursive_mutex_again_is_no_acquisition() {
-    thrice(|| {
+    repeatedly(|| {
         let run = meter(EXACT, &program("meter_calls.c"), &["recursive"]);
         let numbers = &run.site("outermost").numbers;
         assert_eq!((numbers.acquisitions, numbers.hold.count), (20, 20));
@@ -41,7 +41,7 @@ fn taking_a_recursive_mutex_again_is_no_acquisition() {
 #[test]
 fn waits_for_what_is_no_lock_have_their_own_account() {
     const ROUNDS: u64 = 20;
-    thrice(|| {
+    repeatedly(|| {
         let run = meter(EXACT, &program("meter_calls.c"), &["waits"]);
         for (kind, function, truth, count) in [
             (WaitKind::Condition, "wait_cond", "cond", ROUNDS),
