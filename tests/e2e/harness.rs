@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 /// No program of these tests needs longer, on however slow a machine; one that does hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The exit code that says: findings of failing grade.
 pub const FOUND: i32 = 66;

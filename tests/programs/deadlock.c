@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include "asleep.h"
 #include "baton.h"
 #include <signal.h>
 #include <stdio.h>
@@ -17,14 +18,17 @@ static pthread_mutex_t *forks[] = { &fork_1, &fork_2, &fork_3 };
 
 static struct meeting all_hold_one;
 static int threads = 2;
+static atomic_int ids[3];
 
 static void *dine(void *arg)
 {
 	long seat = (long)arg;
+	atomic_store(&ids[seat], thread_id());
 	pthread_mutex_lock(forks[seat]);
 	meeting_wait(&all_hold_one);
-	if (seat == 0) /* closes the ring last, so that the report is the same every time */
-		usleep(100000);
+	/* closes the ring last, so that the report is the same every time */
+	for (int i = 1; seat == 0 && i < threads; i++)
+		await_blocked(&ids[i]);
 	pthread_mutex_lock(forks[(seat + 1) % threads]);
 	puts("not reached");
 	return NULL;

@@ -1,6 +1,7 @@
 /* Two threads, one mutex taken a known number of times, an rwlock, and a wait that must happen. Ends with 3,
  * or with an argument waits to be killed while it holds the mutex. */
 #include <pthread.h>
+#include "asleep.h"
 #include <stdio.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@ static pthread_mutex_t counter_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static int counter;
+static atomic_int worker_id;
 
 static void increment(void)
 {
@@ -22,6 +24,7 @@ static void *worker(void *unused)
 		increment();
 	pthread_rwlock_rdlock(&table_lock);
 	pthread_rwlock_unlock(&table_lock);
+	atomic_store(&worker_id, thread_id());
 	/* main holds it for as long as it sleeps */
 	pthread_mutex_lock(&gate);
 	pthread_mutex_unlock(&gate);
@@ -38,6 +41,7 @@ int main(int argc, char **argv)
 		increment();
 	if (pthread_mutex_trylock(&gate) == 0)
 		return 1;
+	await_blocked(&worker_id);
 	usleep(200000);
 	pthread_mutex_unlock(&gate);
 	pthread_join(thread, NULL);

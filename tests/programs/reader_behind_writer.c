@@ -1,13 +1,16 @@
 /* A thread reads a writer-preferring rwlock twice, and a writer comes between: hangs for certain. */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include "asleep.h"
 #include <unistd.h>
 
 static pthread_rwlock_t table;
+static atomic_int writer_id;
 
 static void *writer(void *arg)
 {
 	(void)arg;
+	atomic_store(&writer_id, thread_id());
 	pthread_rwlock_wrlock(&table);
 	pthread_rwlock_unlock(&table);
 	return NULL;
@@ -22,7 +25,7 @@ int main(void)
 	pthread_rwlock_init(&table, &attr);
 	pthread_rwlock_rdlock(&table);
 	pthread_create(&thread, NULL, writer, NULL);
-	usleep(100000);
+	await_blocked(&writer_id);
 	pthread_rwlock_rdlock(&table);
 	pthread_rwlock_unlock(&table);
 	pthread_rwlock_unlock(&table);

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "asleep.h"
 #include "baton.h"
 
 enum { ROUNDS = 100, WORKERS = 4 };
@@ -29,6 +30,7 @@ static sem_t S, T;
 static pthread_mutex_t M = PTHREAD_MUTEX_INITIALIZER;
 static baton first_done, second_done;
 static struct meeting both_hold;
+static atomic_int other_id;
 
 static void in_two_threads(void *(*first)(void *), void *(*second)(void *))
 {
@@ -163,7 +165,7 @@ static void *hold_s_want_t(void *arg)
 	(void)arg;
 	sem_wait(&S);
 	meeting_wait(&both_hold);
-	usleep(100000); /* closes the ring last, so that the report is the same every time */
+	await_blocked(&other_id); /* closes the ring last, so that the report is the same every time */
 	sem_wait(&T);
 	puts("not reached");
 	return NULL;
@@ -172,6 +174,7 @@ static void *hold_s_want_t(void *arg)
 static void *hold_t_want_s(void *arg)
 {
 	(void)arg;
+	atomic_store(&other_id, thread_id());
 	sem_wait(&T);
 	meeting_wait(&both_hold);
 	sem_wait(&S);
