@@ -9,6 +9,7 @@ mod harness;
 mod allocations;
 mod annotations;
 mod bench_locks;
+mod c11;
 mod c_locks;
 mod classes;
 mod constructors;

@@ -15,6 +15,20 @@ pub use libc::{
 /// A thread's start routine.
 pub type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
+/// A start routine as C11 has it.
+pub type StartC11 = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
+
+/// What the functions of C11 answer; glibc's numbers.
+pub mod thrd {
+    use super::c_int;
+
+    pub const SUCCESS: c_int = 0;
+    pub const BUSY: c_int = 1;
+    pub const ERROR: c_int = 2;
+    pub const NOMEM: c_int = 3;
+    pub const TIMEDOUT: c_int = 4;
+}
+
 /// Looks `name` up behind us, under `version` first if it has one.
 fn resolve(name: *const c_char, version: *const c_char) -> *mut c_void {
     // SAFETY: both are NUL-terminated literals (or null).
@@ -38,6 +52,7 @@ macro_rules! real {
             /// # Safety
             /// As the function itself.
             #[inline(always)]
+            #[allow(dead_code, reason = "of some only the slot is used, for stubs that go straight on")]
             pub unsafe fn $name($($arg: $ty),*) -> $ret {
                 type Function = unsafe extern "C-unwind" fn($($ty),*) -> $ret;
                 // SAFETY: the slot holds the resolver below or the function, both of this type.
@@ -125,6 +140,19 @@ real! {
     pthread_tryjoin_np(t: pthread_t, r: *mut *mut c_void) -> c_int, None, libc::ENOSYS;
     pthread_clockjoin_np(t: pthread_t, r: *mut *mut c_void, c: clockid_t, a: *const timespec) -> c_int, None, libc::ENOSYS;
     pthread_setname_np(t: pthread_t, name: *const c_char) -> c_int, None, libc::ENOSYS;
+
+    mtx_init(m: *mut pthread_mutex_t, k: c_int) -> c_int, None, thrd::ERROR;
+    mtx_lock(m: *mut pthread_mutex_t) -> c_int, None, thrd::ERROR;
+    mtx_trylock(m: *mut pthread_mutex_t) -> c_int, None, thrd::ERROR;
+    mtx_timedlock(m: *mut pthread_mutex_t, t: *const timespec) -> c_int, None, thrd::ERROR;
+    mtx_unlock(m: *mut pthread_mutex_t) -> c_int, None, thrd::ERROR;
+    mtx_destroy(m: *mut pthread_mutex_t) -> c_int, None, 0;
+    cnd_init(c: *mut pthread_cond_t) -> c_int, None, thrd::ERROR;
+    cnd_wait(c: *mut pthread_cond_t, m: *mut pthread_mutex_t) -> c_int, None, thrd::ERROR;
+    cnd_timedwait(c: *mut pthread_cond_t, m: *mut pthread_mutex_t, t: *const timespec) -> c_int, None, thrd::ERROR;
+    cnd_destroy(c: *mut pthread_cond_t) -> c_int, None, 0;
+    thrd_create(t: *mut pthread_t, s: StartC11, x: *mut c_void) -> c_int, None, thrd::ERROR;
+    thrd_join(t: pthread_t, r: *mut c_int) -> c_int, None, thrd::ERROR;
 
     pthread_spin_init(l: *mut pthread_spinlock_t, p: c_int) -> c_int, None, libc::ENOSYS;
     pthread_spin_destroy(l: *mut pthread_spinlock_t) -> c_int, None, libc::ENOSYS;

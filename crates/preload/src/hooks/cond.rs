@@ -66,7 +66,7 @@ pub unsafe extern "C-unwind" fn destroy(c: Cond, _site: u64) -> c_int {
 }
 
 /// A condition variable's life is over, or begins: nobody waits on it.
-fn forget(c: Cond) {
+pub fn forget(c: Cond) {
     if let Some(word) = WAITS.word(c as u64) {
         word.store(0, Relaxed);
     }

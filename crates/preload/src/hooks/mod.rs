@@ -4,6 +4,7 @@
 
 mod allocate;
 mod annotate;
+mod c11;
 mod cond;
 mod fork;
 mod freed;
@@ -25,6 +26,7 @@ pub mod watch;
 
 pub use allocate::start as track_allocations;
 pub use annotate::own::{OwnLock, flag as own_flag};
+pub use c11::start as watch_c11;
 pub use fork::{inherited, register as register_fork};
 pub use freed::{note_lock, start as watch_frees};
 pub use misuse::place;
@@ -111,6 +113,12 @@ export! {
     pthread_clockjoin_np("r8"): thread::clockjoin;
     pthread_setname_np("rdx"): thread::setname;
 
+    mtx_init("rdx"): c11::mtx_init;
+    mtx_destroy("rsi"): c11::mtx_destroy;
+    cnd_init("rsi"): c11::cnd_init;
+    cnd_destroy("rsi"): c11::cnd_destroy;
+    thrd_create("rcx"): c11::thrd_create;
+
     pthread_spin_init("rdx"): spin::init;
     pthread_spin_destroy("rsi"): spin::destroy;
 
@@ -175,6 +183,13 @@ export_counted! {
     pthread_cond_timedwait("rcx"): cond::timedwait, meter::cond::timedwait, meter::both::cond_timedwait;
     pthread_cond_clockwait("r8"): cond::clockwait, meter::cond::clockwait, meter::both::cond_clockwait;
     pthread_join("rdx"): thread::join, meter::waits::pthread_join, meter::both::join;
+    mtx_lock("rsi", "rdx", "rcx"): c11::check::mtx_lock, c11::meter::mtx_lock, c11::both::mtx_lock;
+    mtx_trylock("rsi", "rdx", "rcx"): c11::check::mtx_trylock, c11::meter::mtx_trylock, c11::both::mtx_trylock;
+    mtx_timedlock("rdx", "rcx", "r8"): c11::check::mtx_timedlock, c11::meter::mtx_timedlock, c11::both::mtx_timedlock;
+    mtx_unlock("rsi"): c11::check::mtx_unlock, c11::meter::mtx_unlock, c11::both::mtx_unlock;
+    cnd_wait("rdx"): c11::check::cnd_wait, c11::meter::cnd_wait, c11::both::cnd_wait;
+    cnd_timedwait("rcx"): c11::check::cnd_timedwait, c11::meter::cnd_timedwait, c11::both::cnd_timedwait;
+    thrd_join("rdx"): thread::join_c11, meter::waits::thrd_join, meter::both::thrd_join;
     pthread_spin_lock("rsi", "rdx", "rcx"): spin::lock, meter::spin::lock, meter::both::spin_lock;
     pthread_spin_trylock("rsi", "rdx", "rcx"): spin::trylock, meter::spin::trylock, meter::both::spin_trylock;
     pthread_spin_unlock("rsi"): spin::unlock, meter::spin::unlock, meter::both::spin_unlock;
@@ -278,8 +293,8 @@ pub mod check {
         clockwait as cond_clockwait, timedwait as cond_timedwait, wait as cond_wait,
     };
     pub use super::mutex::{
-        clocklock as mutex_clocklock, lock as mutex_lock, timedlock as mutex_timedlock,
-        trylock as mutex_trylock, unlock as mutex_unlock,
+        clocklock as mutex_clocklock, lock as mutex_lock, lock_slowly as mutex_lock_slowly,
+        timedlock as mutex_timedlock, trylock as mutex_trylock, unlock as mutex_unlock,
     };
     pub use super::rwlock::{
         clockrdlock as rwlock_clockrdlock, clockwrlock as rwlock_clockwrlock,
@@ -292,7 +307,7 @@ pub mod check {
     };
     pub use super::spin::{lock as spin_lock, trylock as spin_trylock, unlock as spin_unlock};
     pub use super::sync::barrier_wait;
-    pub use super::thread::join;
+    pub use super::thread::{join, join_c11};
 }
 
 // What annotations call: include/lockwright.h and the crate `lockwright` find these by name.

@@ -21,9 +21,14 @@ pub unsafe extern "C-unwind" fn init(
     attr: *const pthread_mutexattr_t,
     _site: u64,
 ) -> c_int {
+    // SAFETY: forwarded.
+    unsafe { init_by(m, || real::pthread_mutex_init(m, attr)) }
+}
+
+/// A mutex is initialised by `init`, which answers 0 if it was.
+pub unsafe fn init_by(m: Mutex, init: impl FnOnce() -> c_int) -> c_int {
     if state::status() != state::ACTIVE {
-        // SAFETY: forwarded.
-        return unsafe { real::pthread_mutex_init(m, attr) };
+        return init();
     }
     // SAFETY: the caller's memory, large enough for a mutex; what it says is only a hint.
     if unsafe { identity::stamped(m).is_some() && is_locked(m) }
@@ -31,8 +36,7 @@ pub unsafe extern "C-unwind" fn init(
     {
         misuse::if_held(thread, finding_kind::HELD_INITIALISED, m as u64, m as u64 + 1);
     }
-    // SAFETY: forwarded.
-    let result = unsafe { real::pthread_mutex_init(m, attr) };
+    let result = init();
     if result == 0 {
         // SAFETY: just initialised.
         unsafe { identity::identify(m, Birth::Init) };
@@ -188,7 +192,7 @@ unsafe extern "C-unwind" fn lock_otherwise(m: Mutex, site: u64, stack: *const u6
 
 /// As [`lock`], for any mutex.
 #[inline(never)]
-unsafe extern "C-unwind" fn lock_slowly(m: Mutex, site: u64, back: Return) -> c_int {
+pub unsafe extern "C-unwind" fn lock_slowly(m: Mutex, site: u64, back: Return) -> c_int {
     // SAFETY: forwarded.
     let block = move || unsafe { real::pthread_mutex_lock(m) };
     let Some((thread, ident)) = watch::subject(m) else { return block() };

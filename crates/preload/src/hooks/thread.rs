@@ -10,14 +10,15 @@ use lockwright_ledger::rows::{Thread, mode};
 
 use super::misuse;
 use super::watch::{self, Blocking};
-use crate::real::{self, Start};
+use crate::real::{self, Start, StartC11};
 use crate::side_table::SideTable;
 use crate::{init, state, sys, tls, unwind};
 
-/// What a new thread must know, from its creator.
+/// What a new thread must know, from its creator. The start routine is what the thread's first function, one
+/// of the below, takes it for.
 #[derive(Clone, Copy)]
 struct Passage {
-    start: Start,
+    start: *const (),
     argument: *mut c_void,
     segment: u32,
     stack: u32,
@@ -35,8 +36,23 @@ unsafe impl Sync for Slot {}
 static SLOTS: [Slot; 512] =
     [const { Slot { taken: AtomicBool::new(false), passage: UnsafeCell::new(None) } }; 512];
 
+impl Slot {
+    /// As what a thread is given.
+    fn address(&'static self) -> *mut c_void {
+        core::ptr::from_ref(self).cast_mut().cast()
+    }
+
+    /// The creation that it was taken for ended with `result`; 0 if there is a thread to give it back.
+    fn settle(&self, result: c_int) -> c_int {
+        if result != 0 {
+            self.taken.store(false, Release);
+        }
+        result
+    }
+}
+
 fn take_slot(passage: Passage) -> Option<&'static Slot> {
-    // Acquire pairs with the Release in `begin`: its reader is done with the slot.
+    // Acquire pairs with the Release in `arrive`: its reader is done with the slot.
     let slot = SLOTS.iter().find(|slot| {
         !slot.taken.load(Relaxed)
             && slot.taken.compare_exchange(false, true, Acquire, Relaxed).is_ok()
@@ -56,39 +72,71 @@ pub unsafe extern "C-unwind" fn create(
     argument: *mut c_void,
     _site: u64,
 ) -> c_int {
-    // SAFETY: forwarded.
-    let plain = || unsafe { real::pthread_create(t, attr, start, argument) };
+    let handed = match announce(start as *const (), argument) {
+        Some(slot) => slot,
+        // SAFETY: forwarded.
+        None => return unsafe { real::pthread_create(t, attr, start, argument) },
+    };
+    // SAFETY: forwarded, with our start routine and its slot.
+    let result = unsafe { real::pthread_create(t, attr, begin, handed.address()) };
+    handed.settle(result)
+}
+
+/// `thrd_create`.
+pub unsafe extern "C-unwind" fn create_c11(
+    t: *mut pthread_t,
+    start: StartC11,
+    argument: *mut c_void,
+) -> c_int {
+    let handed = match announce(start as *const (), argument) {
+        Some(slot) => slot,
+        // SAFETY: forwarded.
+        None => return unsafe { real::thrd_create(t, start, argument) },
+    };
+    // SAFETY: forwarded, with our start routine and its slot.
+    let result = unsafe { real::thrd_create(t, begin_c11, handed.address()) };
+    handed.settle(result)
+}
+
+/// The calling thread is about to create one that is to call `start`. What that is to be given to begin with;
+/// `None` if it goes unwatched.
+fn announce(start: *const (), argument: *mut c_void) -> Option<&'static Slot> {
     // The last moment at which a forked child has one thread, which its new start rests on.
     if state::status() == state::FORKED {
         init::child();
     }
-    let Some(thread) = watch::thread() else { return plain() };
-    let Some((segment, stack)) =
-        state::with_core(|core| core.thread_creates(thread, &mut unwind::capture))
-    else {
-        return plain();
-    };
-    let Some(slot) = take_slot(Passage { start, argument, segment, stack }) else {
-        return plain();
-    };
-    let handed = core::ptr::from_ref(slot).cast_mut().cast();
-    // SAFETY: forwarded, with our start routine and its slot.
-    let result = unsafe { real::pthread_create(t, attr, begin, handed) };
-    if result != 0 {
-        slot.taken.store(false, Release);
-    }
-    result
+    let thread = watch::thread()?;
+    let (segment, stack) =
+        state::with_core(|core| core.thread_creates(thread, &mut unwind::capture))?;
+    take_slot(Passage { start, argument, segment, stack })
 }
 
-/// The first function of every thread created through us.
+/// The first function of every thread created through us by `pthread_create`.
 unsafe extern "C-unwind" fn begin(slot: *mut c_void) -> *mut c_void {
-    // SAFETY: the slot that `create` handed over; the passage was stored before the thread began, and
-    // stays until we give the slot back.
+    // SAFETY: what `create` handed over.
+    let Some((start, argument)) = (unsafe { arrive(slot) }) else { return core::ptr::null_mut() };
+    // SAFETY: the program's start routine, as `create` got it, and argument.
+    unsafe { core::mem::transmute::<*const (), Start>(start)(argument) }
+}
+
+/// The first function of every thread created through us by `thrd_create`.
+unsafe extern "C-unwind" fn begin_c11(slot: *mut c_void) -> c_int {
+    // SAFETY: what `create_c11` handed over.
+    let Some((start, argument)) = (unsafe { arrive(slot) }) else { return 0 };
+    // SAFETY: the program's start routine, as `create_c11` got it, and argument.
+    unsafe { core::mem::transmute::<*const (), StartC11>(start)(argument) }
+}
+
+/// A thread created through us begins: what it is to call.
+///
+/// # Safety
+/// `slot` is the address of the one that was taken for it.
+unsafe fn arrive(slot: *mut c_void) -> Option<(*const (), *mut c_void)> {
+    // SAFETY: the caller's promise; the passage was stored before the thread began, and stays until we give
+    // the slot back.
     let slot = unsafe { &*slot.cast::<Slot>() };
     // SAFETY: as above.
-    let Some(Passage { start, argument, segment, stack }) = (unsafe { *slot.passage.get() }) else {
-        return core::ptr::null_mut();
-    };
+    let Passage { start, argument, segment, stack } = unsafe { *slot.passage.get() }?;
     if let Some(thread) = watch::attach(segment, stack) {
         let id = thread.id();
         // SAFETY: no arguments.
@@ -100,8 +148,7 @@ unsafe extern "C-unwind" fn begin(slot: *mut c_void) -> *mut c_void {
         });
     }
     slot.taken.store(false, Release);
-    // SAFETY: the program's start routine and argument.
-    unsafe { start(argument) }
+    Some((start, argument))
 }
 
 /// The calling thread ends: called as the last of its destructors.
@@ -127,7 +174,7 @@ fn row_of(t: pthread_t) -> Option<Ident> {
     const ROUNDS: u32 = 10_000;
     for _ in 0..ROUNDS {
         let row = THREADS.get(t);
-        // Acquire pairs with the Release in `begin`: the row is there.
+        // Acquire pairs with the Release in `arrive`: the row is there.
         if row.is_some() || SLOTS.iter().all(|slot| !slot.taken.load(Acquire)) {
             return row.or_else(|| THREADS.get(t));
         }
@@ -171,6 +218,12 @@ pub fn not_joined(target: u32) {
 pub unsafe extern "C-unwind" fn join(t: pthread_t, value: *mut *mut c_void, site: u64) -> c_int {
     // SAFETY: forwarded.
     joining(t, site, 0, || unsafe { real::pthread_join(t, value) })
+}
+
+/// `thrd_join`.
+pub unsafe extern "C-unwind" fn join_c11(t: pthread_t, value: *mut c_int, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    joining(t, site, 0, || unsafe { real::thrd_join(t, value) })
 }
 
 pub unsafe extern "C-unwind" fn timedjoin(

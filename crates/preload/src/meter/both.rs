@@ -104,6 +104,16 @@ pub unsafe extern "C-unwind" fn mutex_lock(
     acquire_mutex(m, site, Return::on_stack(stack), LOCK, take)
 }
 
+/// As [`mutex_lock`], of the call that returns by way of `back`.
+pub unsafe extern "C-unwind" fn mutex_lock_slowly(
+    m: *mut pthread_mutex_t,
+    site: u64,
+    back: Return,
+) -> c_int {
+    // SAFETY: forwarded.
+    acquire_mutex(m, site, back, LOCK, || unsafe { check::mutex_lock_slowly(m, site, back) })
+}
+
 pub unsafe extern "C-unwind" fn mutex_trylock(
     m: *mut pthread_mutex_t,
     site: u64,
@@ -232,6 +242,11 @@ pub unsafe extern "C-unwind" fn cond_clockwait(
 pub unsafe extern "C-unwind" fn join(t: pthread_t, value: *mut *mut c_void, site: u64) -> c_int {
     // SAFETY: forwarded.
     waits::whole(wait_kind::JOIN, t, site, || unsafe { check::join(t, value, site) })
+}
+
+pub unsafe extern "C-unwind" fn thrd_join(t: pthread_t, value: *mut c_int, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    waits::whole(wait_kind::JOIN, t, site, || unsafe { check::join_c11(t, value, site) })
 }
 
 pub unsafe extern "C-unwind" fn barrier_wait(b: *mut pthread_barrier_t, site: u64) -> c_int {

@@ -136,7 +136,8 @@ unsafe extern "C-unwind" fn lock_otherwise(m: Mutex, site: u64, stack: *const u6
     )
 }
 
-unsafe extern "C-unwind" fn lock_slowly(m: Mutex, site: u64, back: Return) -> c_int {
+/// As [`lock`], for any mutex.
+pub unsafe extern "C-unwind" fn lock_slowly(m: Mutex, site: u64, back: Return) -> c_int {
     // SAFETY: forwarded.
     unsafe { acquire(m, site, back, || real::pthread_mutex_lock(m)) }
 }

@@ -110,6 +110,12 @@ pub unsafe extern "C-unwind" fn pthread_join(
     whole(wait_kind::JOIN, t, site, || unsafe { real::pthread_join(t, value) })
 }
 
+/// `thrd_join`.
+pub unsafe extern "C-unwind" fn thrd_join(t: pthread_t, value: *mut c_int, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    whole(wait_kind::JOIN, t, site, || unsafe { real::thrd_join(t, value) })
+}
+
 /// A semaphore is waited for by `block`, which may get it at once: its value tells.
 pub unsafe fn sem_whole(s: Semaphore, site: u64, block: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the caller's semaphore; the value is the low half of its first word.
