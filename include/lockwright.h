@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * lockwright.h: what a program can tell lockwright of its locks; and lockwright's own locks, if
- * lockwright/locks.h lies beside it.
+ * lockwright.h: what a program can tell lockwright of its locks; of its objects, if lockwright/objects.h
+ * lies beside it; and lockwright's own locks, if lockwright/locks.h does.
  *
  * What is in this file needs no other and nothing to link, in C11 and C++11: each annotation looks for its
  * function in the library that `lockwright check` loads. Without the tool it costs a load and a branch, and does
@@ -206,6 +206,14 @@ static inline __attribute__((always_inline, unused)) unsigned lw_pin_(const void
 #define lw_wait_begin(object) LW_TELL_(lockwright_wait_begin, LW_ADDRESS_(object))
 #define lw_wait_end(object) LW_TELL_(lockwright_wait_end, LW_ADDRESS_(object))
 #define lw_complete(object) LW_TELL_(lockwright_complete, LW_ADDRESS_(object))
+
+/* --- Objects of your own ------------------------------------------------------------------------------ */
+
+#if defined(__has_include)
+#if __has_include("lockwright/objects.h")
+#include "lockwright/objects.h"
+#endif
+#endif
 
 /* --- Locks, to be linked with -llockwright ------------------------------------------------------------ */
 

@@ -3,7 +3,8 @@
  *     cmake -S . -B build && cmake --build build && build/accounts
  *     make && ./accounts
  *
- * `lockwright check -- ./accounts careless` tells that the order is broken, though nothing happens.
+ * `lockwright check -- ./accounts careless` tells that the order is broken, though nothing happens. It would tell,
+ * too, if money came from an account that nobody has opened.
  */
 #include <lockwright.h>
 
@@ -19,11 +20,15 @@ struct account {
 static struct account savings = {LW_MUTEX_INIT, 1000};
 static struct account current = {LW_MUTEX_INIT, 1000};
 
+static const struct lw_object_descr account = LW_OBJECT_DESCR("account");
+
 /* Up when the saver is done: carelessly, both at once might deadlock. */
 static lw_semaphore_t saved;
 
 static void move_locked(struct account *from, struct account *to, long amount)
 {
+	lw_object_assert_init(from, &account);
+	lw_object_assert_init(to, &account);
 	from->balance -= amount;
 	to->balance += amount;
 }
@@ -74,6 +79,8 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "careless") == 0)
 		move = move_carelessly;
+	lw_object_init(&savings, &account);
+	lw_object_init(&current, &account);
 	pthread_create(&saver, NULL, save, NULL);
 	pthread_create(&spender, NULL, spend, NULL);
 	pthread_join(saver, NULL);

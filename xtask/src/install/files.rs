@@ -70,7 +70,8 @@ fn libraries(built: &Path) -> Vec<File> {
 }
 
 fn headers() -> impl Iterator<Item = File> {
-    ["lockwright.h", "lockwright/locks.h", "lockwright/tsan.h"].into_iter().map(|name| {
+    let names = ["lockwright.h", "lockwright/locks.h", "lockwright/objects.h", "lockwright/tsan.h"];
+    names.into_iter().map(|name| {
         let to = Path::new("include").join(name);
         File { what: What::Copy(root().join(&to)), to }
     })
@@ -119,4 +120,23 @@ fn completions(shell: Shell) -> Vec<u8> {
         &mut text,
     );
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// lockwright.h includes what lies beside it: a header that is not installed would not be missed.
+    #[test]
+    fn all_headers_are_installed() {
+        let dir = root().join("include/lockwright");
+        let entries = std::fs::read_dir(dir).expect("headers").map(|entry| entry.expect("a file"));
+        let mut there: Vec<_> =
+            entries.map(|entry| Path::new("include/lockwright").join(entry.file_name())).collect();
+        there.push("include/lockwright.h".into());
+        there.sort();
+        let mut installed: Vec<_> = headers().map(|file| file.to).collect();
+        installed.sort();
+        assert_eq!(installed, there);
+    }
 }
