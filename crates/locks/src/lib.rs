@@ -1,5 +1,5 @@
-//! Locks after the Linux kernel's, for user space and for other kernels, and [`annotate`]: what a program can
-//! tell lockwright of its locks.
+//! Locks after the Linux kernel's, for user space and for other kernels, and [`annotate`] and [`objects`]: what a
+//! program can tell lockwright of its locks, and of objects of its own.
 //!
 //! Each lock is a file of its field name, over [`platform::Platform`].
 
@@ -22,6 +22,8 @@ pub mod local_lock;
 pub mod locks;
 pub mod mcs;
 pub mod mutex;
+#[cfg(feature = "std")]
+pub mod objects;
 pub mod osq;
 mod owner;
 pub mod percpu_rwsem;

@@ -96,8 +96,13 @@ const PREFIXES: &[&str] = &[
 ];
 
 /// Scopes in which every function is one.
-const SCOPES: &[&str] =
-    &["lockwright::annotate::", "lockwright::traced::", "lockwright::sync::", "lock_api::"];
+const SCOPES: &[&str] = &[
+    "lockwright::annotate::",
+    "lockwright::objects::",
+    "lockwright::traced::",
+    "lockwright::sync::",
+    "lock_api::",
+];
 
 /// What the last word of a class of locks or guards is, in lower case without underscores.
 const LOCK_CLASSES: &[&str] = &[

@@ -44,7 +44,7 @@
 //! ```
 
 mod lock;
-mod tool;
+pub(crate) mod tool;
 
 pub use lock::{Flags, Lock};
 pub use tool::is_off;

@@ -93,4 +93,5 @@ tool! {
     wait_begin = c"lockwright_wait_begin" (*const c_void);
     wait_end = c"lockwright_wait_end" (*const c_void);
     complete = c"lockwright_complete" (*const c_void);
+    object = c"lockwright_object" (*const c_void, *const c_void, u32, usize, usize);
 }
