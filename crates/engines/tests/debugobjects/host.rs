@@ -1,0 +1,41 @@
+//! What the engine asks of its host, for tests.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
+use lockwright_engines::debugobjects::{Objects, Place, Source, Switches};
+
+/// Bytes mapped by all tests of the process.
+pub static MAPPED: AtomicUsize = AtomicUsize::new(0);
+
+fn layout(bytes: usize) -> Layout {
+    Layout::from_size_align(bytes, bytes).unwrap()
+}
+
+fn map(bytes: usize) -> *mut u8 {
+    MAPPED.fetch_add(bytes, Relaxed);
+    // SAFETY: not of size 0.
+    unsafe { alloc_zeroed(layout(bytes)) }
+}
+
+unsafe fn unmap(at: *mut u8, bytes: usize) {
+    MAPPED.fetch_sub(bytes, Relaxed);
+    // SAFETY: from `map`, the caller's promise.
+    unsafe { dealloc(at, layout(bytes)) }
+}
+
+/// Memory without end.
+pub static SOURCE: Source = Source { map, unmap, relax: std::thread::yield_now };
+
+/// A started engine of the test's own.
+pub fn objects(switches: Switches) -> &'static Objects {
+    let objects = Box::leak(Box::new(Objects::new()));
+    objects.start(&SOURCE, switches);
+    objects
+}
+
+/// Somewhere, at that time.
+pub fn at(time_ns: u64) -> Place {
+    Place { thread: 1, stack: time_ns as u32, time_ns }
+}

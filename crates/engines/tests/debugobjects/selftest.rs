@@ -1,0 +1,121 @@
+//! The kernel's own selftest: one object through all operations, with fixups that repair. After each step its state is
+//! compared, and the counts of fixups and warnings.
+
+use std::cell::Cell;
+use std::ffi::c_void;
+
+use lockwright_engines::debugobjects::{Descr, Objects, Operation, Rules, State, Switches};
+
+use super::host::{at, objects};
+
+thread_local! {
+    static OBJECTS: Cell<Option<&'static Objects>> = const { Cell::new(None) };
+    /// The test's object says that it was initialised statically.
+    static STATIC_INIT: Cell<bool> = const { Cell::new(false) };
+}
+
+const ADDR: u64 = 0x7000_1238;
+
+fn tell(op: Operation) -> bool {
+    OBJECTS.get().unwrap().apply(None, &DESCR, ADDR, op, at(1), 0).is_some()
+}
+
+unsafe extern "C" fn is_static(_: *mut c_void) -> bool {
+    STATIC_INIT.get()
+}
+
+unsafe extern "C" fn fixup_init(_: *mut c_void, state: u32) -> bool {
+    repair(state, &[Operation::Deactivate, Operation::Init])
+}
+
+unsafe extern "C" fn fixup_activate(_: *mut c_void, state: u32) -> bool {
+    repair(state, &[Operation::Deactivate, Operation::Activate])
+}
+
+unsafe extern "C" fn fixup_destroy(_: *mut c_void, state: u32) -> bool {
+    repair(state, &[Operation::Deactivate, Operation::Destroy])
+}
+
+unsafe extern "C" fn fixup_free(_: *mut c_void, state: u32) -> bool {
+    repair(state, &[Operation::Deactivate, Operation::Free])
+}
+
+fn repair(state: u32, ops: &[Operation]) -> bool {
+    if state != State::Active as u32 {
+        return false;
+    }
+    for &op in ops {
+        assert!(!tell(op), "{op:?} in a fixup");
+    }
+    true
+}
+
+static DESCR: Descr = Descr {
+    is_static_object: Some(is_static),
+    fixup_init: Some(fixup_init),
+    fixup_activate: Some(fixup_activate),
+    fixup_destroy: Some(fixup_destroy),
+    fixup_free: Some(fixup_free),
+    ..Descr::new(1, Rules::STATIC)
+};
+
+/// What is done; the state then, and how many fixups and warnings it makes.
+type Line = (Operation, State, u64, u64);
+
+fn run(lines: &[Line], switches: Switches) {
+    let objects = objects(switches);
+    OBJECTS.set(Some(objects));
+    let (mut fixups, mut warnings) = (0, 0);
+    for (i, &(op, state, fixed, warned)) in lines.iter().enumerate() {
+        if op == Operation::NoObjFreed {
+            let mut found = 0;
+            objects.check_no_obj_freed(None, (ADDR, ADDR + 8), 1, at(1), &mut |_| found += 1);
+            assert_eq!(found, warned, "line {i}");
+        } else {
+            assert_eq!(tell(op), warned != 0, "line {i}");
+        }
+        (fixups, warnings) = (fixups + fixed, warnings + warned);
+        let stats = objects.stats();
+        let is =
+            objects.state(None, DESCR.type_id, ADDR).map_or(State::None, |tracked| tracked.state);
+        assert_eq!(
+            (is, stats.fixups, stats.warnings),
+            (state, fixups, warnings),
+            "line {i}, {op:?}, {switches:?}"
+        );
+    }
+}
+
+#[test]
+fn the_kernels_selftest_passes() {
+    use Operation::*;
+    for switches in (0..64).map(Switches) {
+        STATIC_INIT.set(false);
+        run(
+            &[
+                (Init, State::Init, 0, 0),
+                (Activate, State::Active, 0, 0),
+                (Activate, State::Active, 1, 1),
+                (Deactivate, State::Inactive, 0, 0),
+                (Destroy, State::Destroyed, 0, 0),
+                (Init, State::Destroyed, 0, 1),
+                (Activate, State::Destroyed, 0, 1),
+                (Deactivate, State::Destroyed, 0, 1),
+                (Free, State::None, 0, 0),
+            ],
+            switches,
+        );
+        STATIC_INIT.set(true);
+        run(
+            &[
+                (Activate, State::Active, 0, 0),
+                (Init, State::Init, 1, 1),
+                (Free, State::None, 0, 0),
+                (Init, State::Init, 0, 0),
+                (Activate, State::Active, 0, 0),
+                (NoObjFreed, State::None, 1, 1),
+            ],
+            switches,
+        );
+    }
+}
