@@ -37,5 +37,6 @@ mod signals;
 mod stories;
 mod threadpool;
 mod traced;
+mod verdicts;
 mod waits;
 mod wrappers;

@@ -321,6 +321,24 @@ pub struct VerdictArgs {
     /// Add lockdep's counters, under the names that the kernel's /proc/lockdep_stats has.
     #[arg(long)]
     pub stats: bool,
+
+    /// Do not show findings that a rule in FILE matches, nor fail because of them: just count them. May be
+    /// given several times.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub suppressions: Vec<PathBuf>,
+
+    /// After the report, or to FILE, write for each finding shown a rule that suppresses it.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    #[arg(value_hint = clap::ValueHint::FilePath)]
+    pub gen_suppressions: Option<Option<PathBuf>>,
+
+    /// Show only findings that are not in FILE, or were less serious, and fail only because of them.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub baseline: Option<PathBuf>,
+
+    /// Write the findings that there are now to FILE, for --baseline. May be the same file.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub write_baseline: Option<PathBuf>,
 }
 
 /// What a report shows of a measurement, and the other forms it takes.
@@ -439,7 +457,7 @@ impl fmt::Display for HoldTiming {
 /// What to show in place of the report.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "In place of the report, to standard output or -o FILE")]
-#[group(multiple = false, conflicts_with_all = ["json", "stats", "folded", "pprof", "openmetrics"])]
+#[group(multiple = false, conflicts_with_all = ["json", "stats", "folded", "pprof", "openmetrics", "gen_suppressions", "write_baseline"])]
 pub struct ListingArgs {
     /// List the lock classes, as the kernel's /proc/lockdep: how many others follow (FD) and precede
     /// (BD) each, what signals mean to it, and what is taken while it is held.

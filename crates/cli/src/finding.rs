@@ -1,6 +1,6 @@
 //! What a report is made of: the analysis fills these types, every report format reads them.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What is wrong. The serialised names are part of the JSON schema (docs/report-schema.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -49,7 +49,19 @@ impl Kind {
 }
 
 /// How sure a finding is, the most serious first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, clap::ValueEnum)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    clap::ValueEnum,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grade {
     /// Threads are in it now.

@@ -6,6 +6,7 @@ pub mod args;
 pub mod demo;
 pub mod error;
 pub mod finding;
+mod glob;
 pub mod ledger_dir;
 pub mod listing;
 pub mod manual;
@@ -15,6 +16,7 @@ pub mod progress;
 pub mod report;
 pub mod run;
 pub mod symbolize;
+pub mod verdict;
 
 /// File name of the preload library once it is unpacked: how its own frames are known from others.
 pub const PRELOAD_FILE_NAME: &str = "liblockwright.so";

@@ -138,6 +138,14 @@ pub const CHECK: Manual = Manual {
             "A real deadlock leaves a core file to look into.",
         ),
         ("lockwright check --keep -- ./server; lockwright report DIR", "Report later, or again."),
+        (
+            "lockwright check --gen-suppressions=known.supp -- ./tests",
+            "Rules for what was found, to be looked through, kept, and given to --suppressions.",
+        ),
+        (
+            "lockwright check --baseline locks.json --write-baseline locks.json -- ./tests",
+            "Fail because of new findings only, and know them from then on.",
+        ),
     ],
     exit_status: &[PROGRAMS_OWN, FINDING, USAGE, OWN_FAILURE, NOT_RUNNABLE, NOT_FOUND],
     environment: RUN_ENVIRONMENT,

@@ -3,7 +3,8 @@
 mod schema;
 
 use lockwright_cli::finding::*;
-use lockwright_cli::report::json::{KINDS, render};
+use lockwright_cli::report::json::{KINDS, render, render_judged};
+use lockwright_cli::verdict::Policy;
 use schema::{errors, load};
 use serde_json::{Value, json};
 
@@ -90,6 +91,33 @@ fn reports_fit_the_schema() {
         let value: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(errors(&schema, &schema, &value, ""), Vec::<String>::new());
     }
+}
+
+/// With rules that match and that do not, and a baseline that knows some of the findings.
+#[test]
+fn judged_reports_fit_the_schema() {
+    let schema = load("report.schema.json");
+    let dir = std::env::temp_dir().join(format!("lockwright-judged-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let (rules, known) = (dir.join("known.supp"), dir.join("known.json"));
+    std::fs::write(&rules, "[one]\nkind: unpinned\n[none]\nmodule: nowhere\n").unwrap();
+    let report = report();
+    let half = Report { findings: report.findings[..7].to_vec(), ..report.clone() };
+    let baseline = Policy::default().judge(&half).next_baseline(true, Grade::Likely);
+    std::fs::write(&known, baseline).unwrap();
+    let policy = Policy::read(&[rules], Some(&known)).unwrap();
+    std::fs::remove_dir_all(dir).unwrap();
+    for report in [&report, &Report { findings: vec![], ..half }] {
+        let value: Value =
+            serde_json::from_str(&render_judged(&policy.judge(report), None)).unwrap();
+        assert_eq!(errors(&schema, &schema, &value, ""), Vec::<String>::new());
+        assert_eq!(value["suppressions"][0]["matched"], report.findings.len() / KINDS.len());
+        assert_eq!(value["suppressions"][1]["matched"], 0);
+    }
+    let value: Value = serde_json::from_str(&render_judged(&policy.judge(&report), None)).unwrap();
+    let said =
+        |what: &str| value["findings"].as_array().unwrap().iter().any(|f| f["baseline"] == what);
+    assert!(said("known") && said("new"));
 }
 
 /// The schema says no more than the tool writes: every kind and grade it lists is one.

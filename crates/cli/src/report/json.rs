@@ -5,6 +5,8 @@ use serde::Serialize;
 use crate::finding::{Finding, Kind, Process, Report, Summary};
 use crate::meter;
 use crate::meter::model::MeterReport;
+use crate::verdict::baseline::{Entry, State};
+use crate::verdict::{Judged, Policy, Rule, Standing, identity};
 
 /// Value of `schema`.
 pub const SCHEMA: &str = "lockwright-report";
@@ -40,10 +42,57 @@ struct Document<'r> {
     tool: Tool,
     summary: &'r Summary,
     processes: &'r [Process],
-    findings: &'r [Finding],
+    findings: Vec<JudgedFinding<'r>>,
+    suppressions: Vec<Suppression<'r>>,
+    baseline: Option<Compared<'r>>,
     /// Where the run was measured, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     meter: Option<meter::json::Document<'r>>,
+}
+
+/// A finding, and what the user's files say of it.
+#[derive(Serialize)]
+struct JudgedFinding<'r> {
+    #[serde(flatten)]
+    finding: &'r Finding,
+    fingerprint: String,
+    suppressed: Option<Suppression<'r>>,
+    baseline: Option<State>,
+}
+
+impl<'r> JudgedFinding<'r> {
+    fn new((finding, standing): (&'r Finding, &Standing<'r>)) -> Self {
+        Self {
+            finding,
+            fingerprint: identity::fingerprint(finding),
+            suppressed: standing.suppressed.map(|rule| Suppression::new(rule, None)),
+            baseline: standing.baseline,
+        }
+    }
+}
+
+/// A rule of a suppressions file.
+#[derive(Serialize)]
+struct Suppression<'r> {
+    file: &'r str,
+    line: u32,
+    name: &'r str,
+    /// Findings that it matches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matched: Option<usize>,
+}
+
+impl<'r> Suppression<'r> {
+    fn new(rule: &'r Rule, matched: Option<usize>) -> Self {
+        Self { file: &rule.file, line: rule.line, name: &rule.name, matched }
+    }
+}
+
+/// The baseline, and what is no longer found of it.
+#[derive(Serialize)]
+struct Compared<'r> {
+    file: &'r str,
+    gone: &'r [&'r Entry],
 }
 
 #[derive(Serialize)]
@@ -59,13 +108,22 @@ pub fn render(report: &Report) -> String {
 
 /// As [`render`], with what was measured in the same run.
 pub fn render_with(report: &Report, metered: Option<&MeterReport>) -> String {
+    render_judged(&Policy::default().judge(report), metered)
+}
+
+/// As [`render_with`], with what the user's files say of the findings.
+pub fn render_judged(judged: &Judged<'_>, metered: Option<&MeterReport>) -> String {
+    let report = judged.report;
+    let rule = |&(rule, matched)| Suppression::new(rule, Some(matched));
     let document = Document {
         schema: SCHEMA,
         version: VERSION,
         tool: Tool { name: "lockwright", version: env!("CARGO_PKG_VERSION") },
         summary: &report.summary,
         processes: &report.processes,
-        findings: &report.findings,
+        findings: judged.all().map(JudgedFinding::new).collect(),
+        suppressions: judged.rules.iter().map(rule).collect(),
+        baseline: judged.baseline.map(|file| Compared { file, gone: &judged.gone }),
         meter: metered.map(meter::json::Document::new),
     };
     let mut text = serde_json::to_string_pretty(&document)

@@ -19,7 +19,7 @@ pub fn run(args: BothArgs) -> Result<Ending> {
     let program = session::find(args.program)?;
     let around = Surroundings::current();
     let dir = RunDir::create(args.run.ledger_dir.as_deref(), &around)?;
-    let mut output = Output::open(&args.output)?.of(&args.verdict);
+    let mut output = Output::open(&args.output)?.of(&args.verdict)?;
     let mut exports = Exports::open(&args.view)?;
     let plan = Plan {
         program: &program,
@@ -45,5 +45,5 @@ pub fn run(args: BothArgs) -> Result<Ending> {
         checked.report = Some(found);
     }
     session.end(&output);
-    Ok(checked.ending(&args.verdict))
+    Ok(checked.ending(&args.verdict, &output))
 }

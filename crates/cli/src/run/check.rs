@@ -14,7 +14,7 @@ use super::session::{self, Plan, Session};
 use crate::analysis;
 use crate::args::{CheckArgs, DeadlockArgs, RunArgs, VerdictArgs};
 use crate::error::Result;
-use crate::finding::Report;
+use crate::finding::{Finding, Report};
 use crate::ledger_dir::{RunDir, Surroundings};
 use crate::progress::{Bar, Progress, Silent};
 
@@ -26,9 +26,9 @@ pub fn run(args: CheckArgs) -> Result<Ending> {
     let program = session::find(args.program)?;
     let around = Surroundings::current();
     let dir = RunDir::create(args.run.ledger_dir.as_deref(), &around)?;
-    let mut output = Output::open(&args.output)?.of(&args.verdict);
+    let mut output = Output::open(&args.output)?.of(&args.verdict)?;
     let checked = check(&program, &args.run, &args.deadlock, dir, &around, &mut output)?;
-    Ok(checked.ending(&args.verdict))
+    Ok(checked.ending(&args.verdict, &output))
 }
 
 /// What came of a run.
@@ -42,9 +42,10 @@ pub struct Checked {
 
 impl Checked {
     /// How to end in view of that.
-    pub fn ending(&self, args: &VerdictArgs) -> Ending {
+    pub fn ending(&self, args: &VerdictArgs, output: &Output) -> Ending {
         let own = Ending::of_program(self.status);
-        self.report.as_ref().map_or(own, |report| own.with_findings(report, args))
+        let with = |report| own.with_findings(output.judge(report).counted(), args);
+        self.report.as_ref().map_or(own, with)
     }
 }
 
@@ -101,11 +102,13 @@ pub fn add_cost(report: &mut Report, prices: Option<Prices>) {
 /// # Errors
 /// If a file cannot be written.
 pub fn show(report: &Report, session: &Session<'_>, output: &mut Output) -> Result<()> {
-    let untold = session.deadlocks.untold(report);
+    let deadlocks = &session.deadlocks;
+    let untold = |finding: &Finding| !deadlocks.has_told(finding);
     if !output.is_on_stderr() {
-        output.show(report)?;
-    } else if !untold.findings.is_empty() || !session.deadlocks.any_told() {
-        output.show(&untold)?;
+        output.show(report, |_| true)?;
+    } else if output.judge(report).counted().any(untold) || !deadlocks.any_told() {
+        output.show(report, untold)?;
     }
-    output.add_stats(&session.ledgers)
+    output.add_stats(&session.ledgers)?;
+    output.write_verdicts(report)
 }

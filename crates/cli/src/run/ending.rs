@@ -4,7 +4,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use crate::args::VerdictArgs;
-use crate::finding::Report;
+use crate::finding::Finding;
 
 /// The end of a lockwright process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +28,12 @@ impl Ending {
 
     /// The end in view of what was found: the code for findings goes before the program's own.
     #[must_use]
-    pub fn with_findings(self, report: &Report, args: &VerdictArgs) -> Self {
-        let failing = report.findings.iter().any(|finding| finding.grade <= args.fail_on);
+    pub fn with_findings<'f>(
+        self,
+        counted: impl IntoIterator<Item = &'f Finding>,
+        args: &VerdictArgs,
+    ) -> Self {
+        let failing = counted.into_iter().any(|finding| finding.grade <= args.fail_on);
         if failing && args.exit_code != 0 { Self::Code(args.exit_code) } else { self }
     }
 
@@ -65,9 +69,9 @@ fn die_by(signal: i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Finding, Grade, Kind, Summary};
+    use crate::finding::{Grade, Kind};
 
-    fn report(grades: &[Grade]) -> Report {
+    fn findings(grades: &[Grade]) -> Vec<Finding> {
         let finding = |&grade| Finding {
             kind: Kind::CircularDependency,
             grade,
@@ -79,12 +83,20 @@ mod tests {
             pid: 1,
             also: 0,
         };
-        let findings = grades.iter().map(finding).collect();
-        Report { summary: Summary::default(), processes: vec![], findings }
+        grades.iter().map(finding).collect()
     }
 
     fn args(fail_on: Grade, exit_code: u8) -> VerdictArgs {
-        VerdictArgs { all: false, stats: false, fail_on, exit_code }
+        VerdictArgs {
+            all: false,
+            fail_on,
+            exit_code,
+            stats: false,
+            suppressions: vec![],
+            gen_suppressions: None,
+            baseline: None,
+            write_baseline: None,
+        }
     }
 
     #[test]
@@ -101,7 +113,7 @@ mod tests {
     #[test]
     fn a_failing_finding_goes_before_it() {
         let of = |grades: &[Grade], fail_on, code| {
-            Ending::Code(3).with_findings(&report(grades), &args(fail_on, code))
+            Ending::Code(3).with_findings(&findings(grades), &args(fail_on, code))
         };
         use Grade::*;
         assert_eq!(of(&[], Likely, 66), Ending::Code(3));

@@ -12,7 +12,7 @@ use super::output::Output;
 use crate::analysis;
 use crate::args::OnDeadlock;
 use crate::error::{Error, Result};
-use crate::finding::{Finding, Grade, Report};
+use crate::finding::{Finding, Grade};
 use crate::ledger_dir::{ledgers_in, writer_of};
 use crate::progress::Silent;
 
@@ -84,10 +84,11 @@ impl Deadlocks {
         let (ledgers, _) = load::open_all(&[ledger.to_owned()]);
         let mut report = analysis::analyse(&ledgers, &Silent);
         report.findings.retain(|f| f.grade == Grade::Deadlocked && !self.has_told(f));
-        if !report.findings.is_empty() {
-            output.show(&report)?;
+        // What the user knows is not shown, but that the process hangs is told all the same.
+        if output.judge(&report).counted().next().is_some() {
+            output.show(&report, |_| true)?;
         }
-        self.told.append(&mut report.findings);
+        self.told.extend(output.judge(&report).counted().cloned());
         let pid = writer_of(ledger).unwrap_or(program);
         output.note(&act(pid, action));
         if action == OnDeadlock::Abort {
@@ -111,20 +112,13 @@ impl Deadlocks {
         });
     }
 
-    /// What is left to tell of a report at the end.
-    pub fn untold(&self, report: &Report) -> Report {
-        let mut rest = report.clone();
-        rest.findings.retain(|finding| !self.has_told(finding));
-        rest
-    }
-
     /// Whether anything was told.
     pub fn any_told(&self) -> bool {
         !self.told.is_empty()
     }
 
     /// A finding is known by what its reader sees of it first.
-    fn has_told(&self, finding: &Finding) -> bool {
+    pub fn has_told(&self, finding: &Finding) -> bool {
         self.told.iter().any(|told| {
             (told.pid, told.kind, told.grade, &told.title)
                 == (finding.pid, finding.kind, finding.grade, &finding.title)

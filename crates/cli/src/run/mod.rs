@@ -25,6 +25,7 @@ mod report;
 mod session;
 mod signals;
 mod target;
+mod verdicts;
 
 use clap::Parser;
 

@@ -9,14 +9,16 @@ use std::path::Path;
 use lockwright_ledger::Ledger;
 
 use super::fresh_line;
+use super::verdicts::Verdicts;
 use crate::args::{Colour, OutputArgs, VerdictArgs};
 use crate::error::{Error, Result, Severity};
-use crate::finding::Report;
+use crate::finding::{Finding, Report};
 use crate::listing::{self, Listing};
 use crate::meter;
 use crate::meter::model::MeterReport;
 use crate::meter::view::{Compat, View};
 use crate::report::{json, text};
+use crate::verdict::Judged;
 
 /// Width of a report that nobody reads on a terminal.
 const FILE_WIDTH: usize = 100;
@@ -26,7 +28,7 @@ const FILE_WIDTH: usize = 100;
 pub struct Output {
     text: Sink,
     json: Option<Sink>,
-    all: bool,
+    verdicts: Verdicts,
     stats: bool,
     /// Colours for the report.
     colour: bool,
@@ -64,16 +66,23 @@ impl Output {
             message_colour: coloured(args.color, io::stderr().is_terminal()),
             text,
             json,
-            all: false,
+            verdicts: Verdicts::default(),
             stats: false,
             after_program: Cell::new(false),
         })
     }
 
     /// Shows as much of the findings as is asked for.
-    #[must_use]
-    pub fn of(self, args: &VerdictArgs) -> Self {
-        Self { all: args.all, stats: args.stats, ..self }
+    ///
+    /// # Errors
+    /// If a file that says something of findings is not what it should be.
+    pub fn of(self, args: &VerdictArgs) -> Result<Self> {
+        Ok(Self { verdicts: Verdicts::open(args)?, stats: args.stats, ..self })
+    }
+
+    /// What the user's files say of a report.
+    pub fn judge<'r>(&'r self, report: &'r Report) -> Judged<'r> {
+        self.verdicts.judge(report)
     }
 
     /// A program was started that writes to the same streams: what is said next begins a line of its own.
@@ -109,18 +118,32 @@ impl Output {
         matches!(self.text, Sink::Stderr)
     }
 
-    /// Shows the report, in place of what a file had before.
+    /// Shows the report, in place of what a file had before: what counts of it and is `told`.
     ///
     /// # Errors
     /// If a file cannot be written.
-    pub fn show(&mut self, report: &Report) -> Result<()> {
+    pub fn show(&mut self, report: &Report, told: impl Fn(&Finding) -> bool) -> Result<()> {
         self.begin_report();
+        let all = self.verdicts.all;
         let options = text::TextOptions {
             colour: self.colour,
-            all: self.all,
+            all,
             width: self.text.width().unwrap_or(FILE_WIDTH),
         };
-        self.text.put(&text::render(report, &options))
+        let judged = self.verdicts.judge(report);
+        let text = text::render_with(&judged.shown(told), judged.remarks(all), &options);
+        self.text.put(&text)
+    }
+
+    /// Writes what else is made of the findings, some of it after the report.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn write_verdicts(&mut self, report: &Report) -> Result<()> {
+        match self.verdicts.write(report)? {
+            Some(rules) if !rules.is_empty() => self.text.add(&format!("\n{rules}")),
+            _ => Ok(()),
+        }
     }
 
     /// Shows a measurement, after what was shown before.
@@ -171,7 +194,9 @@ impl Output {
     ) -> Result<()> {
         let Some(sink) = &mut self.json else { return Ok(()) };
         match (found, metered) {
-            (Some(found), metered) => sink.put(&json::render_with(found, metered)),
+            (Some(found), metered) => {
+                sink.put(&json::render_judged(&self.verdicts.judge(found), metered))
+            }
             (None, Some(metered)) => sink.put(&meter::json::render(metered)),
             (None, None) => Ok(()),
         }

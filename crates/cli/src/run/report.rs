@@ -18,7 +18,7 @@ use crate::meter::model;
 /// If no ledger can be read, or the report not be written.
 pub fn run(args: &ReportArgs) -> Result<Ending> {
     let paths = load::expand(&args.ledgers)?;
-    let mut output = Output::open(&args.output)?.of(&args.verdict);
+    let mut output = Output::open(&args.output)?.of(&args.verdict)?;
     let mut exports = Exports::open(&args.view)?;
     let (ledgers, mut errors) = load::open_all(&paths);
     if ledgers.is_empty()
@@ -40,15 +40,16 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
     let found = ledgers.iter().any(is_checked).then(|| check::find(&ledgers, &output));
     output.write_json(found.as_ref(), measured.as_ref())?;
     if let Some(found) = &found {
-        output.show(found)?;
+        output.show(found, |_| true)?;
         output.add_stats(&ledgers)?;
+        output.write_verdicts(found)?;
     }
     if let Some(measured) = &measured {
         output.show_meter(measured, args.view.view(args.instances))?;
         exports.write(measured)?;
     }
     let own = Ending::Code(0);
-    Ok(found.map_or(own, |found| own.with_findings(&found, &args.verdict)))
+    Ok(found.map_or(own, |found| own.with_findings(output.judge(&found).counted(), &args.verdict)))
 }
 
 /// Whether the validator wrote the ledger; of a ledger without any engine it reports that there is

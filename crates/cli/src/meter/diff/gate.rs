@@ -3,9 +3,9 @@
 use std::str::FromStr;
 
 use super::compare::{Change, Comparison};
-use super::glob;
 use super::metric::{METRICS, Metric};
 use crate::error::{Error, Result};
+use crate::glob;
 
 /// A condition under which the comparison fails.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,6 @@
 mod bootstrap;
 mod compare;
 mod gate;
-mod glob;
 pub mod json;
 mod matching;
 mod metric;

@@ -36,8 +36,22 @@ pub fn is_counted_only(grade: Grade) -> bool {
     matches!(grade, Grade::Guarded | Grade::Ordered | Grade::SingleThread)
 }
 
+/// What the end of a report says of findings that are not in it.
+#[derive(Clone, Debug, Default)]
+pub struct Remarks {
+    /// Parts of the last line.
+    pub parts: Vec<String>,
+    /// Notes before it.
+    pub notes: Vec<String>,
+}
+
 /// Renders the whole report; ends with a newline.
 pub fn render(report: &Report, options: &TextOptions) -> String {
+    render_with(report, Remarks::default(), options)
+}
+
+/// As [`render`], with remarks on what was left out.
+pub fn render_with(report: &Report, remarks: Remarks, options: &TextOptions) -> String {
     let renderer = if options.colour { Renderer::styled() } else { Renderer::plain() }
         .decor_style(DecorStyle::Ascii)
         .term_width(options.width.max(40));
@@ -51,7 +65,7 @@ pub fn render(report: &Report, options: &TextOptions) -> String {
             shown += 1;
         }
     }
-    text + &summary::lines(report, shown)
+    text + &summary::lines(report, shown, remarks)
 }
 
 /// What the parts of one report share.

@@ -118,7 +118,8 @@ fn callers(stack: &[Frame]) -> Vec<&Frame> {
     own_frames(stack).iter().skip(1).filter(|frame| !is_runtime(frame)).collect()
 }
 
-fn is_runtime(frame: &Frame) -> bool {
+/// Whether the frame is of what starts threads and programs, and tells a reader nothing.
+pub fn is_runtime(frame: &Frame) -> bool {
     let is_of = |libraries: &[&str]| {
         let module = frame.module.as_deref().map(base_name).unwrap_or_default();
         libraries.iter().any(|start| module.starts_with(start))

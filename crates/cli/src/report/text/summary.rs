@@ -1,12 +1,12 @@
 //! The end of a report: what to know about coverage, and in one line how much was watched.
 
-use super::is_counted_only;
 use super::words::{count, duration, grade, join, plain};
+use super::{Remarks, is_counted_only};
 use crate::finding::{Grade, Kind, Report};
 
 /// The last lines. Without any finding shown it is exactly one line.
-pub fn lines(report: &Report, shown: usize) -> String {
-    let mut notes = Vec::new();
+pub fn lines(report: &Report, shown: usize, remarks: Remarks) -> String {
+    let mut notes = remarks.notes;
     for process in &report.processes {
         for note in &process.notes {
             notes.push(if report.processes.len() > 1 {
@@ -19,6 +19,7 @@ pub fn lines(report: &Report, shown: usize) -> String {
     let mut parts = vec![found(report, shown), watched(report)];
     parts.extend(cost(report));
     parts.extend(hidden(report, shown));
+    parts.extend(remarks.parts);
     if shown == 0 {
         parts.extend(notes.drain(..).map(|note| format!("note: {note}")));
     }

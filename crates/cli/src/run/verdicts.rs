@@ -1,0 +1,79 @@
+//! What the command line says of findings, and the files that are made of it.
+
+use std::path::Path;
+
+use super::output::Sink;
+use crate::args::VerdictArgs;
+use crate::error::Result;
+use crate::finding::{Grade, Report};
+use crate::verdict::baseline::Target;
+use crate::verdict::{Judged, Policy};
+
+/// Read and opened before the program runs, so that what is wrong with a file is told before an hour's run,
+/// not after.
+#[derive(Debug)]
+pub struct Verdicts {
+    /// Show all grades.
+    pub all: bool,
+    fail_on: Grade,
+    policy: Policy,
+    /// Rules are wanted: in a file, or else after the report.
+    rules: Option<Option<Sink>>,
+    baseline: Option<Target>,
+}
+
+impl Default for Verdicts {
+    fn default() -> Self {
+        Self {
+            all: false,
+            fail_on: Grade::Likely,
+            policy: Policy::default(),
+            rules: None,
+            baseline: None,
+        }
+    }
+}
+
+impl Verdicts {
+    /// Reads what is to be read and opens what is to be written.
+    ///
+    /// # Errors
+    /// If a file is not there, not what it should be, or cannot be written.
+    pub fn open(args: &VerdictArgs) -> Result<Self> {
+        let sink = |path: &Path, usage| Sink::create(path, usage);
+        let rules = args.gen_suppressions.as_ref().map(|file| {
+            file.as_deref().map(|path| sink(path, "--gen-suppressions=FILE")).transpose()
+        });
+        Ok(Self {
+            all: args.all,
+            fail_on: args.fail_on,
+            policy: Policy::read(&args.suppressions, args.baseline.as_ref())?,
+            rules: rules.transpose()?,
+            baseline: args.write_baseline.as_deref().map(Target::check).transpose()?,
+        })
+    }
+
+    /// What the user's files say of a report.
+    pub fn judge<'r>(&'r self, report: &'r Report) -> Judged<'r> {
+        self.policy.judge(report)
+    }
+
+    /// Writes the files. What is to follow the report is given back.
+    ///
+    /// # Errors
+    /// If one cannot be written.
+    pub fn write(&mut self, report: &Report) -> Result<Option<String>> {
+        let judged = self.policy.judge(report);
+        if let Some(target) = &self.baseline {
+            target.write(&judged.next_baseline(self.all, self.fail_on))?;
+        }
+        match &mut self.rules {
+            None => Ok(None),
+            Some(None) => Ok(Some(judged.generated(self.all))),
+            Some(Some(sink)) => {
+                sink.put_bytes(judged.generated(self.all).as_bytes())?;
+                Ok(None)
+            }
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Reads files of rules. docs/suppressions.md describes the format.
+
+use std::path::Path;
+use std::rc::Rc;
+
+use clap::ValueEnum;
+
+use super::rule::{Level, Rule};
+use crate::error::{Error, Result, exit};
+use crate::finding::Grade;
+use crate::glob;
+use crate::report::json::KINDS;
+use crate::report::text::words;
+
+/// The rules of a file.
+///
+/// # Errors
+/// If it cannot be read, or a line is not what it should be.
+pub fn read(path: &Path) -> Result<Vec<Rule>> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Error::with_code(exit::USAGE, format!("cannot read {shown}: {error}"))
+            .help("name a text file of rules: --suppressions FILE")
+    })?;
+    parse(&shown.to_string(), &text)
+}
+
+/// What a rule is made of, for messages.
+const PARTS: &str = "`kind:`, `grade:`, `class:`, `function:`, `module:` or `stack:`";
+
+/// The rules in `text`, which stands in `file`.
+pub fn parse(file: &str, text: &str) -> Result<Vec<Rule>> {
+    let file: Rc<str> = file.into();
+    let mut rules: Vec<Rule> = Vec::new();
+    let mut in_stack = false;
+    for (number, whole) in (1..).zip(text.lines()) {
+        let line = whole.trim();
+        let wrong = |what: String, help: String| {
+            Error::with_code(exit::USAGE, format!("{file}:{number}: {what}")).help(help)
+        };
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if whole.starts_with([' ', '\t']) {
+            let Some(levels) = in_stack.then(|| rules.last_mut()?.stacks.last_mut()).flatten()
+            else {
+                return Err(wrong(
+                    format!("`{line}` is indented, but belongs to no stack"),
+                    "only the frames below `stack:` are indented".into(),
+                ));
+            };
+            levels.push(match line {
+                "..." => Level::Ellipsis,
+                pattern => Level::Frame(pattern.to_owned()),
+            });
+            continue;
+        }
+        if let Some(name) = line.strip_prefix('[') {
+            let name = name.strip_suffix(']').ok_or_else(|| {
+                wrong(format!("`{line}` has no closing bracket"), format!("write `{line}]`"))
+            })?;
+            complete(rules.last())?;
+            let name = name.trim().to_owned();
+            rules.push(Rule { file: file.clone(), line: number, name, ..Rule::default() });
+            in_stack = false;
+            continue;
+        }
+        let Some(rule) = rules.last_mut() else {
+            return Err(wrong(
+                format!("`{line}` stands before the first rule"),
+                "begin a rule with a line that says why, in brackets: `[a known false alarm]`"
+                    .into(),
+            ));
+        };
+        if in_stack && rule.stacks.last().is_some_and(Vec::is_empty) {
+            return Err(wrong("the stack before has no frames".into(), FRAMES.into()));
+        }
+        let Some((part, value)) = line.split_once(':') else {
+            return Err(wrong(format!("`{line}` is no part of a rule"), format!("write {PARTS}")));
+        };
+        let (part, value) = (part.trim_end(), value.trim());
+        in_stack = part == "stack";
+        if in_stack {
+            if !value.is_empty() {
+                return Err(wrong(format!("`{value}` stands beside `stack:`"), FRAMES.into()));
+            }
+            rule.stacks.push(Vec::new());
+            continue;
+        }
+        let patterns = match part {
+            "kind" if rule.kind.is_some() => {
+                return Err(wrong(
+                    "a second `kind:`".into(),
+                    "a finding has but one; write a rule for each".into(),
+                ));
+            }
+            "kind" => {
+                if !KINDS.iter().any(|&kind| glob::matches(value, words::kind(kind))) {
+                    return Err(wrong(format!("no kind is called `{value}`"), kinds()));
+                }
+                rule.kind = Some(value.to_owned());
+                continue;
+            }
+            "grade" => {
+                for name in value.split(',').map(str::trim) {
+                    let grade = Grade::from_str(name, false)
+                        .map_err(|_| wrong(format!("no grade is called `{name}`"), grades()))?;
+                    rule.grades.push(grade);
+                }
+                continue;
+            }
+            "class" => &mut rule.classes,
+            "function" => &mut rule.functions,
+            "module" => &mut rule.modules,
+            _ => {
+                return Err(wrong(
+                    format!("`{part}:` is no part of a rule"),
+                    format!("write {PARTS}"),
+                ));
+            }
+        };
+        if value.is_empty() {
+            return Err(wrong(
+                format!("`{part}:` has no pattern"),
+                format!("name what it is to fit, `*` for any characters: `{part}: pool_*`"),
+            ));
+        }
+        patterns.push(value.to_owned());
+    }
+    complete(rules.last())?;
+    Ok(rules)
+}
+
+const FRAMES: &str =
+    "write each frame on an indented line of its own below `stack:`, innermost first";
+
+/// Every rule says what it is about.
+fn complete(rule: Option<&Rule>) -> Result<()> {
+    let Some(rule) = rule else { return Ok(()) };
+    let named = Rule {
+        file: rule.file.clone(),
+        line: rule.line,
+        name: rule.name.clone(),
+        ..Rule::default()
+    };
+    let fault = if *rule == named {
+        "says nothing of what it suppresses"
+    } else if rule.stacks.iter().any(Vec::is_empty) {
+        "has a stack without frames"
+    } else {
+        return Ok(());
+    };
+    Err(Error::with_code(
+        exit::USAGE,
+        format!("{}: the rule [{}] {fault}", rule.place(), rule.name),
+    )
+    .help(format!("add {PARTS}")))
+}
+
+fn kinds() -> String {
+    let names: Vec<&str> = KINDS.iter().map(|&kind| words::kind(kind)).collect();
+    format!("one of {}; `*` stands for any characters", names.join(", "))
+}
+
+fn grades() -> String {
+    let names: Vec<&str> =
+        Grade::value_variants().iter().map(|&grade| words::grade(grade)).collect();
+    format!("one or more of {}, with commas between", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_has_many_parts() {
+        let text = "\
+# Known.
+
+[tellers never meet the auditor: see ledger.c]
+kind: circular-*
+grade: likely, possible
+class: vault
+class:  ledger
+function: Bank::transfer(*)
+module: libbank.so*
+stack:
+    teller
+    # Whatever calls it.
+    ...
+\tmain
+[and another]
+class: a
+";
+        let rules = parse("known.supp", text).unwrap();
+        assert_eq!(rules.len(), 2);
+        assert_eq!(rules[0].place(), "known.supp:3");
+        assert_eq!(rules[0].name, "tellers never meet the auditor: see ledger.c");
+        assert_eq!(rules[0].kind.as_deref(), Some("circular-*"));
+        assert_eq!(rules[0].grades, [Grade::Likely, Grade::Possible]);
+        assert_eq!(rules[0].classes, ["vault", "ledger"]);
+        assert_eq!(rules[0].functions, ["Bank::transfer(*)"]);
+        assert_eq!(rules[0].modules, ["libbank.so*"]);
+        let frame = |name: &str| Level::Frame(name.into());
+        assert_eq!(rules[0].stacks, [[frame("teller"), Level::Ellipsis, frame("main")]]);
+        assert_eq!(rules[1].place(), "known.supp:15");
+        assert!(parse("empty", "# nothing\n").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_wrong_line_is_told_with_its_remedy() {
+        for (text, at, saw, help) in [
+            ("kind: *\n", 1, "`kind: *` stands before the first rule", "in brackets"),
+            ("[a\n", 1, "`[a` has no closing bracket", "`[a]`"),
+            ("\n[a]\nknd: x\n", 3, "`knd:` is no part of a rule", "`kind:`"),
+            ("[a]\nvault\n", 2, "`vault` is no part of a rule", "`class:`"),
+            ("[a]\nkind: circular\n", 2, "no kind is called `circular`", "circular-dependency"),
+            ("[a]\nkind: *\nkind: *\n", 3, "a second `kind:`", "a rule for each"),
+            ("[a]\ngrade: sure\n", 2, "no grade is called `sure`", "likely"),
+            ("[a]\nclass:\n", 2, "`class:` has no pattern", "`*`"),
+            ("[a]\n  f\n", 2, "`f` is indented", "stack:"),
+            ("[a]\nstack: f\n", 2, "`f` stands beside `stack:`", "innermost first"),
+            ("[a]\nstack:\nclass: x\n", 3, "the stack before has no frames", "indented"),
+            ("[a]\nclass: x\n[b]\n", 3, "[b] says nothing", "`kind:`"),
+            ("[a]\n[b]\nclass: x\n", 1, "[a] says nothing", "`kind:`"),
+            ("[a]\nclass: x\nstack:\n", 1, "[a] has a stack without frames", "`stack:`"),
+        ] {
+            let error = parse("x.supp", text).unwrap_err();
+            assert_eq!(error.code(), exit::USAGE);
+            let told = error.to_string();
+            assert!(told.starts_with(&format!("error: x.supp:{at}: ")), "{text}: {told}");
+            assert!(told.contains(saw) && told.contains(help), "{text}: {told}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Findings that are known beforehand: suppressions and baselines.
+
+use std::fs;
+use std::path::Path;
+
+use crate::harness::{FOUND, Run, Scratch, build, check_with, ledgers, program, run, tool};
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path in UTF-8")
+}
+
+/// Programs with findings of several kinds, and arguments for them.
+const FAULTY: &[(&str, &str)] = &[
+    ("abba.c", "threads"),
+    ("abbcca.c", "threads"),
+    ("instances.c", "classes"),
+    ("instances.c", "same"),
+    ("rwlock.c", "mixed"),
+    ("condvar.c", "inverted"),
+    ("cxx_locks.cc", "guard"),
+];
+
+#[test]
+fn generated_rules_leave_nothing() {
+    let scratch = Scratch::new();
+    for &(source, argument) in FAULTY {
+        let rules = scratch.join("known.supp");
+        let generate = format!("--gen-suppressions={}", text(&rules));
+        let first = check_with(&[generate.as_str()], program(source)).arg(argument).run();
+        let found = first.findings().len();
+        assert!(found > 0, "{source} {argument}: {}", first.stderr);
+
+        let options = ["--all", "--fail-on", "single-thread", "--suppressions", text(&rules)];
+        let again = check_with(&options, program(source)).arg(argument).run();
+        let rules = fs::read_to_string(&rules).expect("rules");
+        assert_eq!(again.code(), 0, "{rules}\n{}", again.stderr);
+        assert!(again.stderr.contains("suppressed by"), "{}", again.stderr);
+        assert!(!again.stderr.contains("suppresses nothing"), "{rules}\n{}", again.stderr);
+        assert!(again.findings().iter().all(|f| f["suppressed"]["line"].is_u64()));
+        let used = again.report()["suppressions"].as_array().expect("rules");
+        assert!(used.iter().all(|rule| rule["matched"].as_u64() > Some(0)), "{used:?}");
+        assert_eq!(again.findings().len(), found);
+    }
+}
+
+#[test]
+fn rules_go_after_the_report_where_no_file_is_named() {
+    let run = check_with(&["--gen-suppressions"], program("abba.c")).run();
+    let (report, rules) = run.stderr.split_once("\n[").expect("rules");
+    assert!(report.contains("lockwright: 1 finding (1 likely)"), "{report}");
+    assert!(rules.contains("kind: circular-dependency\nclass: A\nclass: B\n"), "{rules}");
+    // Nothing is shown, so there is nothing to write.
+    let run = check_with(&["--gen-suppressions"], program("inorder.c")).run();
+    assert!(!run.stderr.contains('['), "{}", run.stderr);
+}
+
+#[test]
+fn a_rule_is_for_what_it_matches() {
+    let scratch = Scratch::new();
+    let rules = scratch.join("known.supp");
+    fs::write(&rules, "[one]\nclass: A\nfunction: turn_1\n[two]\nmodule: no-such\n")
+        .expect("rules");
+    let run = check_with(&["--suppressions", text(&rules)], program("abba.c")).run();
+    assert_eq!(run.code(), 0, "{}", run.stderr);
+    let line = run.stderr.trim();
+    assert!(line.starts_with("lockwright: no findings; "), "{line}");
+    assert!(line.ends_with(&format!("; 1 suppressed by {}:1", text(&rules))), "{line}");
+    assert_eq!(run.finding()["suppressed"]["name"], "one");
+
+    let run = check_with(&["--all", "--suppressions", text(&rules)], program("abba.c")).run();
+    assert!(run.stderr.contains(":4: the rule [two] suppresses nothing here"), "{}", run.stderr);
+
+    let run = check_with(&["--suppressions", text(&rules)], program("aa.c")).arg("normal").run();
+    assert!(run.stderr.contains("recursive-locking"), "another finding is shown: {}", run.stderr);
+}
+
+#[test]
+fn a_known_deadlock_is_ended_all_the_same() {
+    let scratch = Scratch::new();
+    let rules = scratch.join("known.supp");
+    fs::write(&rules, "[yes]\nkind: *\n").expect("rules");
+    let run = check_with(&["--suppressions", text(&rules)], program("deadlock.c")).run();
+    assert_eq!(run.code(), 128 + libc::SIGKILL, "{}", run.stderr);
+    assert!(run.stderr.contains("has deadlocked: killed"), "{}", run.stderr);
+    assert!(!run.stderr.contains("error["), "{}", run.stderr);
+    assert!(run.stderr.contains("1 suppressed by"), "{}", run.stderr);
+}
+
+#[test]
+fn wrong_files_are_told_before_the_program_runs() {
+    let scratch = Scratch::new();
+    let rules = scratch.join("known.supp");
+    fs::write(&rules, "[a]\nknd: x\n").expect("rules");
+    let none = scratch.join("none");
+    let unwritable = scratch.join("none/known");
+    let generate = format!("--gen-suppressions={}", text(&unwritable));
+    for (options, code, told) in [
+        (vec!["--suppressions", text(&rules)], 2, "known.supp:2: `knd:` is no part of a rule"),
+        (vec!["--suppressions", text(&none)], 2, "cannot read"),
+        (vec!["--baseline", text(&none)], 2, "--write-baseline"),
+        (vec!["--write-baseline", text(&unwritable)], 125, "cannot write"),
+        (vec![&generate], 125, "cannot write"),
+    ] {
+        let mut command = tool();
+        command.arg("check").args(&options).arg("--").arg(program("abba.c"));
+        let run = run(command);
+        assert_eq!(run.code(), code, "{}", run.stderr);
+        assert!(run.stderr.contains(told), "{}", run.stderr);
+        assert_eq!(run.text(), "", "it ran");
+    }
+}
+
+fn states(run: &Run) -> Vec<&str> {
+    run.findings().iter().map(|f| f["baseline"].as_str().expect("a baseline")).collect()
+}
+
+#[test]
+fn a_baseline_fails_what_is_new() {
+    let scratch = Scratch::new();
+    let known = scratch.join("known.json");
+    let first = check_with(&["--write-baseline", text(&known)], program("abba.c")).run();
+    assert_eq!(first.code(), FOUND);
+
+    let again = check_with(&["--baseline", text(&known)], program("abba.c")).run();
+    assert_eq!(again.code(), 0, "{}", again.stderr);
+    assert_eq!(states(&again), ["known"]);
+    assert!(again.stderr.contains("no findings;"), "{}", again.stderr);
+    assert!(again.stderr.contains("; 1 in the baseline"), "{}", again.stderr);
+
+    // The same source otherwise compiled is another build, with other addresses.
+    let rebuilt = build("abba.c", &["-O0", "-DREBUILT"]);
+    let rebuilt = check_with(&["--baseline", text(&known)], rebuilt).run();
+    assert_eq!((rebuilt.code(), states(&rebuilt)), (0, vec!["known"]), "{}", rebuilt.stderr);
+
+    let other = check_with(&["--baseline", text(&known)], program("abbcca.c")).run();
+    assert_eq!((other.code(), states(&other)), (FOUND, vec!["new"]));
+    assert!(other.stderr.contains("1 finding of the baseline not found any more"));
+    let gone = other.report()["baseline"]["gone"].as_array().expect("gone");
+    assert_eq!(gone.len(), 1);
+    let named = check_with(&["--all", "--baseline", text(&known)], program("inorder.c")).run();
+    assert_eq!(named.code(), 0);
+    assert!(named.stderr.contains("`A` and `B` are taken in both orders"), "{}", named.stderr);
+}
+
+#[test]
+fn what_gets_worse_is_new_and_known_from_then_on() {
+    let scratch = Scratch::new();
+    let known = scratch.join("known.json");
+    let path = text(&known);
+    let options = ["--all", "--write-baseline", path];
+    check_with(&options, program("abba.c")).arg("ordered").run();
+    let both = ["--baseline", path, "--write-baseline", path];
+    let worse = check_with(&both, program("abba.c")).run();
+    assert_eq!((worse.code(), states(&worse)), (FOUND, vec!["worse"]), "{}", worse.stderr);
+    let known = check_with(&both, program("abba.c")).run();
+    assert_eq!((known.code(), states(&known)), (0, vec!["known"]), "{}", known.stderr);
+}
+
+#[test]
+fn a_later_report_knows_them_too() {
+    let scratch = Scratch::new();
+    let folder = scratch.join("kept");
+    let mut now = tool();
+    now.args(["check", "--keep", "--ledger-dir"]).arg(&folder).arg("--").arg(program("abba.c"));
+    assert_eq!(run(now).code(), FOUND);
+    let kept = &ledgers(&folder)[0];
+    let rules = scratch.join("known.supp");
+    fs::write(&rules, "[yes]\nclass: ?\n").expect("rules");
+    let report = |options: &[&str]| {
+        let mut later = tool();
+        later.arg("report").args(options).arg(kept);
+        run(later)
+    };
+    let suppressed = report(&["--suppressions", text(&rules)]);
+    assert_eq!(suppressed.code(), 0, "{}", suppressed.stderr);
+    let known = scratch.join("known.json");
+    assert_eq!(report(&["--write-baseline", text(&known)]).code(), FOUND);
+    assert_eq!(report(&["--baseline", text(&known)]).code(), 0);
+}
