@@ -1,6 +1,8 @@
 //! What a type of objects is: the kernel's `debug_obj_descr`.
 
 use core::ffi::{c_char, c_void};
+use core::sync::atomic::AtomicBool;
+use core::sync::atomic::Ordering::Relaxed;
 
 use super::table::{Rules, State};
 
@@ -32,6 +34,8 @@ pub struct Descr {
     pub fixup_free: Option<Fixup>,
     /// After the use of an unknown object.
     pub fixup_assert_init: Option<Fixup>,
+    /// Set once the functions are not there any more: they were a module's that was unloaded, and objects are left.
+    pub gone: Option<&'static AtomicBool>,
 }
 
 // SAFETY: the name is never written, and the functions are called from whatever thread meets a fault.
@@ -52,6 +56,7 @@ impl Descr {
             fixup_destroy: None,
             fixup_free: None,
             fixup_assert_init: None,
+            gone: None,
         }
     }
 
@@ -62,6 +67,13 @@ impl Descr {
             Some(ask) if self.rules.has(Rules::STATIC) => unsafe { ask(addr as *mut c_void) },
             _ => false,
         }
+    }
+
+    /// What to call when the memory of an active object goes: nobody who has the type at hand says so.
+    pub(super) fn fixup_at_end(&self) -> Option<Fixup> {
+        // Relaxed: whoever frees the memory while the module is unloaded comes too late, or too early.
+        let is_gone = self.gone.is_some_and(|gone| gone.load(Relaxed));
+        self.fixup_free.filter(|_| !is_gone)
     }
 
     /// Calls a fixup; true: the state is repaired.

@@ -38,10 +38,14 @@ unsafe impl Sync for Objects {}
 
 /// An operation on an object.
 #[derive(Clone, Copy)]
-pub(super) struct Act {
+pub struct Act {
+    /// The object's type.
     pub descr: &'static Descr,
+    /// The object.
     pub addr: u64,
+    /// What is done to it.
     pub op: Operation,
+    /// Who does it.
     pub place: Place,
     /// Of the object's bytes as they are; 0 where the type's rules need none.
     pub fingerprint: u64,
@@ -141,7 +145,7 @@ impl Objects {
 
     // --- operations ------------------------------------------------------------------------------
 
-    /// Does `op` to the object at `addr`. What is wrong with that, after its fixup.
+    /// Does `op` to the object at `addr`. What is wrong with that, after its fixup; [`Objects::act`] tells before it.
     ///
     /// `local` is the calling thread's own part. `fingerprint` says what the object's bytes are, for types under
     /// [`Rules::FINGERPRINT`].
@@ -174,10 +178,25 @@ impl Objects {
 
     fn apply_once(&self, local: Option<&Local>, act: Act) -> Option<Fault> {
         let mut found = None;
+        self.act(local, act, &mut |fault| found = Some(*fault));
+        found
+    }
+
+    /// Does what `act` says, and returns whether all is well after that.
+    ///
+    /// `tell` hears of a fault before its fixup is called, from which there may be no return; and of the same fault
+    /// again, as [`Fault::fixed`], if that has repaired the object.
+    pub fn act(&self, local: Option<&Local>, act: Act, tell: &mut dyn FnMut(&Fault)) -> bool {
+        let mut found = None;
         self.apply_telling(local, act, &mut |fault| found = Some(*fault));
-        let mut fault = found?;
-        fault.fixed = self.fix(fixup_of(&fault), &fault);
-        Some(fault)
+        let Some(fault) = found else { return true };
+        tell(&fault);
+        // The caller's descriptor: the one that the object was initialised by may be gone with its module.
+        let fixed = self.fix(fixup_of(act.descr, &fault), &fault);
+        if fixed {
+            tell(&Fault { fixed, ..fault });
+        }
+        fixed
     }
 
     /// As [`Objects::apply`], telling of a fault where the switches say, without fixups: a benchmark's.
@@ -426,8 +445,7 @@ impl Tracker {
 }
 
 /// What may repair the object of a fault.
-fn fixup_of(fault: &Fault) -> Option<Fixup> {
-    let descr = fault.descr;
+fn fixup_of(descr: &Descr, fault: &Fault) -> Option<Fixup> {
     match (fault.op, fault.was) {
         (Operation::Init | Operation::InitOnStack, State::Active) => descr.fixup_init,
         (Operation::Activate, State::Active | State::NotAvailable) => descr.fixup_activate,

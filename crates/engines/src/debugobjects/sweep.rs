@@ -32,7 +32,8 @@ enum Look {
 impl Objects {
     /// The memory from `from` to below `to` goes, and `how` says how
     /// ([`object_end`](lockwright_ledger::rows::object::object_end)): takes the objects that begin in it out, and
-    /// tells of those that should not have been there.
+    /// tells of those that should not have been there: before their fixup, and again if that has repaired them, as
+    /// [`Objects::act`] does.
     pub fn check_no_obj_freed(
         &self,
         local: Option<&Local>,
@@ -69,9 +70,12 @@ impl Objects {
                 match look {
                     Look::Done => return Ok(()),
                     Look::Gone(fault) => busy.pause(|| found(fault)),
-                    Look::Going(mut fault) => busy.pause(|| {
-                        fault.fixed = self.fix(fault.descr.fixup_free, &fault);
+                    Look::Going(fault) => busy.pause(|| {
                         found(fault);
+                        let fixed = self.fix(fault.descr.fixup_at_end(), &fault);
+                        if fixed {
+                            found(Fault { fixed, ..fault });
+                        }
                     }),
                 }
             }
@@ -112,7 +116,7 @@ impl Objects {
             let fault = self.fault_of_going(tracker, range);
             if let Some(fault) = fault
                 && tracker.state == State::Active
-                && tracker.descr.fixup_free.is_some()
+                && tracker.descr.fixup_at_end().is_some()
             {
                 self.warn();
                 tracker.flags |= GOING;

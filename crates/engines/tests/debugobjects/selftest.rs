@@ -3,8 +3,12 @@
 
 use std::cell::Cell;
 use std::ffi::c_void;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use lockwright_engines::debugobjects::{Descr, Objects, Operation, Rules, State, Switches};
+use lockwright_engines::debugobjects::{
+    Act, Descr, Fault, Objects, Operation, Rules, State, Switches,
+};
 
 use super::host::{at, objects};
 
@@ -68,9 +72,11 @@ fn run(lines: &[Line], switches: Switches) {
     let (mut fixups, mut warnings) = (0, 0);
     for (i, &(op, state, fixed, warned)) in lines.iter().enumerate() {
         if op == Operation::NoObjFreed {
-            let mut found = 0;
-            objects.check_no_obj_freed(None, (ADDR, ADDR + 8), 1, at(1), &mut |_| found += 1);
-            assert_eq!(found, warned, "line {i}");
+            let mut found = (0, 0);
+            objects.check_no_obj_freed(None, (ADDR, ADDR + 8), 1, at(1), &mut |fault| {
+                *(if fault.fixed { &mut found.1 } else { &mut found.0 }) += 1;
+            });
+            assert_eq!(found, (warned, fixed), "line {i}");
         } else {
             assert_eq!(tell(op), warned != 0, "line {i}");
         }
@@ -118,4 +124,46 @@ fn the_kernels_selftest_passes() {
             switches,
         );
     }
+}
+
+/// What was told of, in its order, with the fixup's calls in between.
+static HEARD: Mutex<Vec<&str>> = Mutex::new(Vec::new());
+
+unsafe extern "C" fn fixup_heard(_: *mut c_void, _: u32) -> bool {
+    HEARD.lock().unwrap().push("fixup");
+    true
+}
+
+#[test]
+fn faults_are_told_of_before_their_fixup_and_again_after_it() {
+    static GONE: AtomicBool = AtomicBool::new(false);
+    static ASKED: Descr =
+        Descr { fixup_free: Some(fixup_heard), gone: Some(&GONE), ..Descr::new(2, Rules::KERNEL) };
+    let objects = objects(Switches::PATCHED);
+    let act = |op| {
+        let place = at(1);
+        let act = Act { descr: &ASKED, addr: ADDR, op, place, fingerprint: 0, counts: (0, 0) };
+        objects.act(None, act, &mut |fault| heard(fault.fixed))
+    };
+    let heard_since = || std::mem::take(&mut *HEARD.lock().unwrap());
+
+    assert!(act(Operation::Init) && act(Operation::Activate));
+    assert!(act(Operation::Free), "it is fixed");
+    assert_eq!(heard_since(), ["fault", "fixup", "fixed"]);
+
+    let goes = || {
+        let mut found = |fault: Fault| heard(fault.fixed);
+        objects.check_no_obj_freed(None, (ADDR, ADDR + 8), 1, at(1), &mut found);
+        heard_since()
+    };
+    assert_eq!(goes(), ["fault", "fixup", "fixed"]);
+    assert_eq!(goes(), [""; 0], "it is not there any more, whatever the fixup has left");
+
+    assert!(act(Operation::Init) && act(Operation::Activate));
+    GONE.store(true, Relaxed);
+    assert_eq!(goes(), ["fault"], "functions that are gone are not called");
+}
+
+fn heard(fixed: bool) {
+    HEARD.lock().unwrap().push(if fixed { "fixed" } else { "fault" });
 }
