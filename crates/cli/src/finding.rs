@@ -1,5 +1,7 @@
 //! What a report is made of: the analysis fills these types, every report format reads them.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 /// What is wrong. The serialised names are part of the JSON schema (docs/report-schema.md).
@@ -20,7 +22,7 @@ pub enum Kind {
     HeldLockDestroyed,
     /// A held lock is initialised again.
     HeldLockInitialised,
-    /// A destroyed lock is used.
+    /// A destroyed lock or other object is used, or destroyed again.
     UseAfterDestroy,
     /// A thread ends with a lock held.
     ExitWithLockHeld,
@@ -38,10 +40,24 @@ pub enum Kind {
     Unpinned,
     /// A lock that may sleep is taken with a spinning lock held.
     InvalidWaitContext,
+    /// An object is initialised again that was not destroyed.
+    ObjectInitialisedTwice,
+    /// An object in use is initialised again.
+    ObjectInitialisedActive,
+    /// An object is used that was never initialised.
+    ObjectUninitialised,
+    /// An object in use is destroyed.
+    ObjectDestroyedActive,
+    /// The memory of an object in use goes.
+    ObjectGoneActive,
+    /// An object goes with its memory that was never destroyed.
+    ObjectNeverDestroyed,
+    /// An object is not in the state in which this can be done to it.
+    ObjectWrongState,
 }
 
 impl Kind {
-    /// What was done to one lock is wrong by itself; others are about orders and contexts.
+    /// What was done to one lock or object is wrong by itself; others are about orders and contexts.
     pub fn is_misuse(self) -> bool {
         use Kind::*;
         !matches!(self, CircularDependency | RecursiveLocking | InconsistentState)
@@ -76,6 +92,15 @@ pub enum Grade {
     Ordered,
     /// One thread took both orders.
     SingleThread,
+    /// Nothing goes wrong by it here: something that should have been done was not, and nobody is left to miss it.
+    Untidy,
+}
+
+impl Grade {
+    /// Findings of this grade are only counted unless all are asked for.
+    pub fn is_counted_only(self) -> bool {
+        self >= Self::Guarded
+    }
 }
 
 /// One finding. Indices into `locks` are used by `steps`.
@@ -101,25 +126,25 @@ pub struct Finding {
     pub also: u64,
 }
 
-/// A lock as a report names it.
+/// A lock, or another object, as a report names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LockInfo {
     /// Short name: variable name of a static lock, else where it was created or first taken.
     pub name: String,
     /// Name of its class.
     pub class: String,
-    /// What it is: "mutex", "recursive mutex", "rwlock", ...
-    pub kind: &'static str,
+    /// What it is: "mutex", "recursive mutex", "rwlock", "timer", or a type of the program's own as it calls that.
+    pub kind: Cow<'static, str>,
     /// Address, where one instance is meant and not just its class.
     pub addr: Option<u64>,
     /// Where its class was created (init call, first acquisition or allocation), empty for static locks.
     pub created: Vec<Frame>,
     /// What `created` is: "static", "init", "first acquisition", "allocation", "inherited",
-    /// "annotation".
+    /// "annotation"; "unknown" if nobody saw it come into being.
     pub origin: &'static str,
 }
 
-/// One acquisition by one thread.
+/// One acquisition, or other act, by one thread.
 #[derive(Clone, Debug, Serialize)]
 pub struct Step {
     /// Who.

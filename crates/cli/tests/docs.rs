@@ -234,7 +234,9 @@ fn report_kinds_are_complete() {
         let heading = format!("\n### {}\n", name.as_str().unwrap());
         assert!(page.contains(&heading), "no section {name}");
     }
-    for grade in ["deadlocked", "likely", "possible", "guarded", "ordered", "single-thread"] {
+    for grade in
+        ["deadlocked", "likely", "possible", "guarded", "ordered", "single-thread", "untidy"]
+    {
         assert!(page.contains(&format!("\n### {grade}\n")), "no section {grade}");
     }
     // An example is an indented block after a line that names its file.

@@ -30,11 +30,11 @@ fn finding(kind: Kind, grade: Grade) -> Finding {
         title: "two locks".into(),
         evidence: vec!["seen".into()],
         help: vec!["fix it".into()],
-        locks: ["static", "init", "first acquisition", "inherited"]
+        locks: ["static", "init", "first acquisition", "inherited", "unknown"]
             .map(|origin| LockInfo {
                 name: "vault".into(),
                 class: "vault".into(),
-                kind: "mutex",
+                kind: "mutex".into(),
                 addr: (origin == "static").then_some(u64::MAX),
                 created: vec![frame(), Frame::default()],
                 origin,
@@ -63,6 +63,7 @@ fn report() -> Report {
         Grade::Guarded,
         Grade::Ordered,
         Grade::SingleThread,
+        Grade::Untidy,
     ];
     Report {
         summary: Summary {

@@ -62,7 +62,7 @@ fn static_lock(name: &str) -> LockInfo {
     LockInfo {
         name: name.to_owned(),
         class: name.to_owned(),
-        kind: "mutex",
+        kind: "mutex".into(),
         addr: Some(if name == "vault" { 0x5555_5555_8040 } else { 0x5555_5555_8080 }),
         created: Vec::new(),
         origin: "static",
@@ -73,7 +73,7 @@ fn account(name: &str, addr: Option<u64>) -> LockInfo {
     LockInfo {
         name: name.to_owned(),
         class: ACCOUNT.to_owned(),
-        kind: "mutex",
+        kind: "mutex".into(),
         addr,
         created: vec![
             bare(Some("pthread_mutex_init"), "/usr/lib/libc.so.6", 0x9912),
@@ -177,7 +177,7 @@ fn possible() -> Finding {
     let class = |name: &str, created| LockInfo {
         name: name.to_owned(),
         class: name.to_owned(),
-        kind: "mutex",
+        kind: "mutex".into(),
         addr: None,
         created,
         origin: "first acquisition",
@@ -356,6 +356,43 @@ fn no_finding_is_one_line() {
     let text = render(&noted, &PLAIN);
     golden("no-findings-notes", &text);
     assert_eq!(text.lines().count(), 1);
+}
+
+/// What is not shown is counted by what it is: findings by grade, objects one by one.
+#[test]
+fn hidden_findings_are_counted() {
+    at_home();
+    let left = |also| Finding {
+        kind: Kind::ObjectNeverDestroyed,
+        grade: Grade::Untidy,
+        also,
+        ..abba(Grade::Untidy)
+    };
+    for (findings, expected) in [
+        (vec![left(0)], "1 object never destroyed not shown: --all"),
+        (vec![left(0), left(4)], "6 objects never destroyed not shown: --all"),
+        (
+            vec![abba(Grade::Guarded), left(1)],
+            "1 guarded cycle and 2 objects never destroyed not shown: --all",
+        ),
+        (
+            vec![
+                abba(Grade::Guarded),
+                recursive(Grade::Ordered),
+                abba(Grade::SingleThread),
+                left(u64::MAX),
+                left(1),
+            ],
+            "1 guarded, 1 ordered and 1 single-thread findings and 18,446,744,073,709,551,615 objects \
+             never destroyed not shown: --all",
+        ),
+    ] {
+        let text = render(&report(findings.clone()), &PLAIN);
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert!(text.ends_with(&format!("; {expected}\n")), "{text}");
+        let all = render(&report(findings), &TextOptions { all: true, ..PLAIN });
+        assert!(all.contains("note[object-never-destroyed]") && !all.contains("--all"), "{all}");
+    }
 }
 
 #[test]

@@ -42,7 +42,9 @@ pub fn fold(mut drafts: Vec<Draft>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     for Draft { finding, key, .. } in drafts {
         match at.get(&key) {
-            Some(&i) => findings[i].also += 1 + finding.also,
+            Some(&i) => {
+                findings[i].also = findings[i].also.saturating_add(finding.also.saturating_add(1))
+            }
             None => {
                 at.insert(key, findings.len());
                 findings.push(finding);

@@ -187,7 +187,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             Kind::InvalidWaitContext => {
                 format!("{name}, for which one sleeps, is taken inside {}", self.company())
             }
-            Kind::CircularDependency | Kind::RecursiveLocking => name,
+            _ => name,
         }
     }
 
@@ -291,7 +291,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                 format!("{who} may sleep for {name} with {} locked", self.company()),
                 "whoever wants that spins until it wakes".into(),
             ],
-            Kind::CircularDependency | Kind::RecursiveLocking => Vec::new(),
+            _ => Vec::new(),
         }
     }
 
@@ -358,7 +358,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                     self.company()
                 )];
             }
-            Kind::CircularDependency | Kind::RecursiveLocking => &[],
+            _ => &[],
         };
         help.iter().map(|&line| line.into()).collect()
     }
@@ -406,9 +406,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             Kind::InconsistentState => "calls in a signal handler",
             Kind::LockNotHeld if row.detail == 1 => "asserts not to hold",
             Kind::LockNotHeld => "asserts to hold",
-            Kind::InvalidWaitContext | Kind::CircularDependency | Kind::RecursiveLocking => {
-                words::acquires(model.classes.kind(row.class), row.mode)
-            }
+            _ => words::acquires(model.classes.kind(row.class), row.mode),
         };
         let mut held = self.teller.held(&self.cast, row.node);
         let mut stack = row.stack;
@@ -483,7 +481,7 @@ fn at_address(teller: &Teller<'_, '_>, addr: u64) -> (Named, LockInfo) {
     let info = LockInfo {
         name: name.clone(),
         class: name.clone(),
-        kind: "mutex",
+        kind: "mutex".into(),
         addr: Some(addr),
         created: Vec::new(),
         origin: "static",
@@ -496,7 +494,7 @@ fn internals(name: &'static str) -> (Named, LockInfo) {
     let info = LockInfo {
         name: name.into(),
         class: name.into(),
-        kind: "internal state of the C library",
+        kind: "internal state of the C library".into(),
         addr: None,
         created: Vec::new(),
         origin: "static",

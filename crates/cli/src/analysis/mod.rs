@@ -1,4 +1,5 @@
-//! From ledgers to findings: lock-order cycles, recursion and nesting, each with a grade.
+//! From ledgers to findings: lock-order cycles, recursion and nesting, misuse, and faults in the lives of other
+//! objects, each with a grade.
 //!
 //! The program under test only recorded in which contexts it took its locks; here is where cycles
 //! are searched, combinations of threads are judged, and what is the same to a reader is folded.
@@ -15,6 +16,9 @@ mod graph;
 mod judge;
 mod misuse;
 mod nesting;
+mod object_name;
+mod object_words;
+mod objects;
 mod online;
 mod semaphores;
 mod signals;
@@ -25,6 +29,7 @@ use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::layout::{process_state, stopped};
+use lockwright_ledger::rows::object::ObjectPools;
 
 use crate::finding::{Kind, Process, Report, Summary};
 use crate::model::{Model, Sources, Symbolise};
@@ -100,7 +105,15 @@ fn findings(
     let declared = declared::find(teller, &mut drafts, notes);
     drafts.extend(declared);
     drafts.extend(misuse::find(teller));
+    drafts.extend(objects::find(teller));
     drafts
+}
+
+/// What a report calls types of objects that timers are not among: those have names.
+#[cfg(test)]
+pub(crate) fn object_types() -> impl Iterator<Item = &'static str> {
+    let is_timer = |words: &&object_words::Words| words.name == "timer";
+    object_words::TYPES.iter().filter(move |words| !is_timer(words)).map(|words| words.name)
 }
 
 /// Pairs of merged classes, held and acquired, that lie on a cycle of dependencies, whatever keeps its
@@ -188,6 +201,13 @@ pub(crate) fn describe(ledger: &Ledger) -> Process {
             "{} pairs of locks were recorded as pairs of their classes only",
             header.pairs_folded
         ));
+    }
+    if ledger.rows::<ObjectPools>().any(|(_, pools)| pools.off != 0) {
+        notes.push(
+            "tracking of objects ended for want of memory: condition variables, timers and the like were \
+             not watched from then on"
+                .into(),
+        );
     }
     Process {
         pid: header.pid,

@@ -65,7 +65,7 @@ fn deadlock(teller: &Teller<'_, '_>, row: &Row, steps: &[StepRow]) -> Draft {
         cast.infos[i] = LockInfo {
             class: name.clone(),
             name,
-            kind: "thread",
+            kind: "thread".into(),
             addr: None,
             created: Vec::new(),
             origin: "static",

@@ -30,6 +30,11 @@ pub struct Cast {
 }
 
 impl Cast {
+    /// An object that is no lock: held by nobody.
+    pub fn of_object(name: Named, info: LockInfo) -> Self {
+        Self { refs: Vec::new(), level: Level::Instance, infos: vec![info], names: vec![name] }
+    }
+
     fn index(&self, model: &Model<'_>, lock: LockRef) -> Option<usize> {
         let group = |lock: LockRef| model.classes.group_of(lock.class);
         self.refs.iter().position(|&other| match self.level {

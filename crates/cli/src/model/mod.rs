@@ -16,9 +16,10 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::Ledger;
-use lockwright_ledger::rows::{Class, Lock, Module, Segment, Thread, mode};
+use lockwright_ledger::rows::{Class, Lock, Segment, Thread, mode};
 
 use crate::finding::{Frame, ThreadInfo};
+use crate::symbolize::Modules;
 pub use classes::{ClassGroup, ClassKey, Classes, described};
 pub use naming::{LockRef, Named, place_key, place_of, short_place};
 pub use order::{By, Crossing, Order};
@@ -42,6 +43,7 @@ pub struct Model<'a> {
     /// By thread row id: which thread it is, in order of creation.
     numbers: HashMap<u32, u32>,
     locks: OnceCell<HashMap<u32, Lock>>,
+    modules: OnceCell<Modules>,
     /// Instances.
     handed_over: HashSet<u32>,
 }
@@ -59,6 +61,7 @@ impl<'a> Model<'a> {
             threads: ledger.rows::<Thread>().collect(),
             numbers: thread_numbers(ledger),
             locks: OnceCell::new(),
+            modules: OnceCell::new(),
             handed_over: hand_overs::instances(ledger),
         }
     }
@@ -100,10 +103,26 @@ impl<'a> Model<'a> {
 
     /// The variable that covers a run-time address.
     pub fn variable_at(&self, addr: u64) -> Option<String> {
-        let (id, module) = self.ledger.rows::<Module>().find(|(_, module)| {
-            (module.start..module.end).contains(&addr) && module.unload_epoch == 0
-        })?;
-        Some(self.symbols.data(id, addr.wrapping_sub(module.bias))?.name)
+        Some(self.variable_then(addr, u32::MAX)?.0)
+    }
+
+    /// The variable that covered a run-time address when stack `seen` was taken (0: at last), with the place
+    /// in it unless that is its beginning.
+    pub fn element_at(&self, addr: u64, seen: u32) -> Option<String> {
+        let epoch = self.ledger.stack(seen).map_or(u32::MAX, |(_, epoch)| epoch);
+        Some(match self.variable_then(addr, epoch)? {
+            (name, 0) => name,
+            (name, offset) => format!("{name}+{offset:#x}"),
+        })
+    }
+
+    /// The variable that covered a run-time address at `epoch`, and the offset in it.
+    fn variable_then(&self, addr: u64, epoch: u32) -> Option<(String, u64)> {
+        let modules = self.modules.get_or_init(|| Modules::new(self.ledger));
+        let (id, module) = modules.at(addr, epoch)?;
+        let offset = addr.wrapping_sub(module.bias);
+        let symbol = self.symbols.data(*id, offset)?;
+        Some((symbol.name, offset.wrapping_sub(symbol.start)))
     }
 
     /// Symbolised stack `id`, innermost frame first.

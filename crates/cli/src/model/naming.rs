@@ -128,7 +128,7 @@ impl Model<'_> {
         LockInfo {
             name: named.name.clone(),
             class: group.name.clone(),
-            kind: described(self.classes.kind(lock.class)),
+            kind: described(self.classes.kind(lock.class)).into(),
             addr,
             created,
             origin: group.origin,

@@ -16,7 +16,7 @@ pub const SCHEMA: &str = "lockwright-report";
 pub const VERSION: u32 = 1;
 
 /// Every kind there is, in the order of the documentation.
-pub const KINDS: [Kind; 16] = [
+pub const KINDS: [Kind; 23] = [
     Kind::CircularDependency,
     Kind::RecursiveLocking,
     Kind::InconsistentState,
@@ -33,6 +33,13 @@ pub const KINDS: [Kind; 16] = [
     Kind::LockNotHeld,
     Kind::Unpinned,
     Kind::InvalidWaitContext,
+    Kind::ObjectInitialisedTwice,
+    Kind::ObjectInitialisedActive,
+    Kind::ObjectUninitialised,
+    Kind::ObjectDestroyedActive,
+    Kind::ObjectGoneActive,
+    Kind::ObjectNeverDestroyed,
+    Kind::ObjectWrongState,
 ];
 
 #[derive(Serialize)]

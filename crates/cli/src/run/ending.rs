@@ -122,6 +122,8 @@ mod tests {
         assert_eq!(of(&[Deadlocked], Likely, 9), Ending::Code(9));
         assert_eq!(of(&[Possible], Possible, 66), Ending::Code(66));
         assert_eq!(of(&[SingleThread], SingleThread, 66), Ending::Code(66));
+        assert_eq!(of(&[Untidy], SingleThread, 66), Ending::Code(3));
+        assert_eq!(of(&[Untidy], Untidy, 66), Ending::Code(66));
         assert_eq!(of(&[Likely], Deadlocked, 66), Ending::Code(3));
         assert_eq!(of(&[Deadlocked], Likely, 0), Ending::Code(3), "0 leaves the program's own");
     }

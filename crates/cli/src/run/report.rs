@@ -52,9 +52,9 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
     Ok(found.map_or(own, |found| own.with_findings(output.judge(&found).counted(), &args.verdict)))
 }
 
-/// Whether the validator wrote the ledger; of a ledger without any engine it reports that there is
-/// nothing.
+/// Whether the validator or debugobjects wrote the ledger; of a ledger without any engine it reports that
+/// there is nothing.
 fn is_checked(ledger: &Ledger) -> bool {
     let wrote = ledger.header().engines;
-    wrote & engines::LOCKDEP != 0 || wrote & engines::LOCKMETER == 0
+    wrote & (engines::LOCKDEP | engines::DEBUGOBJECTS) != 0 || wrote & engines::LOCKMETER == 0
 }

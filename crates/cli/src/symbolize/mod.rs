@@ -28,7 +28,7 @@ use lockwright_ledger::rows::Module;
 pub use debug_file::DebugDirs;
 use image::{Image, Status};
 use makers::Makers;
-use modules::Modules;
+pub(crate) use modules::Modules;
 
 use crate::finding::Frame;
 

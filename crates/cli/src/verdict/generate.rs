@@ -108,7 +108,7 @@ mod tests {
         LockInfo {
             name: format!("{class} at 0x7f00"),
             class: class.into(),
-            kind: "mutex",
+            kind: "mutex".into(),
             addr: Some(0x7f00),
             created: vec![],
             origin: "init",

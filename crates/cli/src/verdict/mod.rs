@@ -14,8 +14,8 @@ use std::path::PathBuf;
 
 use crate::error::Result;
 use crate::finding::{Finding, Grade, Report};
+use crate::report::text::Remarks;
 use crate::report::text::words::{count, join, number, plain};
-use crate::report::text::{Remarks, is_counted_only};
 use baseline::{Baseline, Entry, State};
 pub use rule::Rule;
 
@@ -120,7 +120,7 @@ impl<'r> Judged<'r> {
 
     /// A rule for each finding that is shown.
     pub fn generated(&self, all: bool) -> String {
-        generate::rules(self.counted().filter(|finding| all || !is_counted_only(finding.grade)))
+        generate::rules(self.counted().filter(|finding| all || !finding.grade.is_counted_only()))
     }
 
     /// The text of a baseline with what is not suppressed, nor merely counted unless that fails a run or
@@ -130,7 +130,7 @@ impl<'r> Judged<'r> {
         let findings = findings.map(|(finding, _)| finding);
         baseline::render(
             findings.filter(|finding| {
-                all || finding.grade <= fail_on || !is_counted_only(finding.grade)
+                all || finding.grade <= fail_on || !finding.grade.is_counted_only()
             }),
         )
     }

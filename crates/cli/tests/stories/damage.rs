@@ -1,8 +1,12 @@
 //! Ledgers that were cut or scribbled over: a smaller report or none, never a panic.
 
+use lockwright_cli::listing::Listing;
+use lockwright_cli::report::text::{TextOptions, render};
 use lockwright_ledger::Ledger;
+use lockwright_ledger::rows::object::{ObjectFinding, ObjectPools, ObjectType, object_end};
 
-use crate::story::{Story, report};
+use crate::objects::as_written;
+use crate::story::{Story, listing, report};
 
 fn story() -> Vec<u8> {
     let mut story = Story::new();
@@ -14,6 +18,24 @@ fn story() -> Vec<u8> {
          T4: L(Y) B(X)
          T3: B(Y)",
     );
+    let name = story.text(b"request");
+    for fault in 1..=9 {
+        let type_id = story.row(ObjectType { builtin: fault % 3, name, ..ObjectType::default() });
+        let stack = story.stack(30 + u64::from(fault));
+        let mut row = ObjectFinding {
+            type_id,
+            thread: 1,
+            addr: 0x7000,
+            stack,
+            init_stack: stack,
+            init_thread: 2,
+            init_ns: 1,
+            ..ObjectFinding::default()
+        };
+        as_written(&mut row, fault as u8, object_end::FREED);
+        story.row(row);
+    }
+    story.row(ObjectPools { pool_free: 7, ..ObjectPools::default() });
     story.bytes()
 }
 
@@ -53,8 +75,11 @@ fn scribbled_over() {
             let near = written[dice.roll(written.len())];
             bytes[near] = dice.roll(256) as u8;
         }
+        if let Ok(ledger) = Ledger::from_bytes(bytes.clone()) {
+            render(&report(ledger), &TextOptions { colour: false, all: true, width: 100 });
+        }
         if let Ok(ledger) = Ledger::from_bytes(bytes) {
-            report(ledger);
+            listing(Listing::Stats, ledger);
         }
     }
 }

@@ -7,6 +7,7 @@ mod listing;
 mod misuse;
 mod nesting;
 mod new_locks;
+mod objects;
 mod online;
 mod order;
 mod processes;

@@ -38,7 +38,9 @@ use lockwright_engines::lockdep::{
     Acquire, Core, Ident, Interrupted, Misuse, Origin, Round, ThreadState,
 };
 use lockwright_ledger::layout::{PAGE, process_state};
-use lockwright_ledger::rows::{Module, finding_kind, lock_kind, mode, sync_kind, wait_type};
+use lockwright_ledger::rows::{
+    Module, Row, Text, finding_kind, lock_kind, mode, sync_kind, wait_type,
+};
 use lockwright_ledger::{Ledger, Writer};
 
 /// Address space of a story's ledger; only what is written becomes memory.
@@ -473,6 +475,25 @@ impl Story {
         self.core.misuse(state, &what, 7, &mut capture(site));
     }
 
+    /// The process began at this time, CLOCK_MONOTONIC.
+    #[allow(dead_code, reason = "not the oracle's")]
+    pub fn started_at(&mut self, ns: u64) -> u64 {
+        self.core.writer().header().start_ns.store(ns, Relaxed);
+        ns
+    }
+
+    /// Writes a row that no story about locks has.
+    #[allow(dead_code, reason = "not the oracle's")]
+    pub fn row<R: Row>(&mut self, row: R) -> u32 {
+        self.core.writer().push(row).expect("room")
+    }
+
+    /// Writes a text.
+    #[allow(dead_code, reason = "not the oracle's")]
+    pub fn text(&mut self, text: &[u8]) -> Text {
+        self.core.writer().text(text)
+    }
+
     /// A call stack.
     #[allow(dead_code, reason = "not the oracle's")]
     pub fn stack(&mut self, site: u64) -> u32 {
@@ -533,9 +554,15 @@ pub fn report(ledger: Ledger) -> Report {
 /// A listing of a story's ledger.
 #[allow(dead_code, reason = "not the oracle's")]
 pub fn listing(listing: Listing, ledger: Ledger) -> String {
-    let ledgers = [ledger];
-    let names = Names { ledger: &ledgers[0] };
-    render_with(listing, &ledgers, &[&names])
+    listing_of(listing, &[ledger])
+}
+
+/// A listing of those of several processes.
+#[allow(dead_code, reason = "not the oracle's")]
+pub fn listing_of(listing: Listing, ledgers: &[Ledger]) -> String {
+    let names: Vec<Names<'_>> = ledgers.iter().map(|ledger| Names { ledger }).collect();
+    let names: Vec<&dyn Symbolise> = names.iter().map(|names| names as &dyn Symbolise).collect();
+    render_with(listing, ledgers, &names)
 }
 
 /// The report on those of several processes.

@@ -31,11 +31,6 @@ pub struct TextOptions {
     pub width: usize,
 }
 
-/// Whether findings of this grade are only counted unless all are asked for.
-pub fn is_counted_only(grade: Grade) -> bool {
-    matches!(grade, Grade::Guarded | Grade::Ordered | Grade::SingleThread)
-}
-
 /// What the end of a report says of findings that are not in it.
 #[derive(Clone, Debug, Default)]
 pub struct Remarks {
@@ -59,7 +54,7 @@ pub fn render_with(report: &Report, remarks: Remarks, options: &TextOptions) -> 
     let mut text = String::new();
     let mut shown = 0;
     for finding in &report.findings {
-        if options.all || !is_counted_only(finding.grade) {
+        if options.all || !finding.grade.is_counted_only() {
             text += &renderer.render(&view.finding(finding));
             text += "\n\n";
             shown += 1;
@@ -91,7 +86,7 @@ impl View<'_> {
         let level = match finding.grade {
             Grade::Deadlocked | Grade::Likely => Level::ERROR,
             Grade::Possible => Level::WARNING,
-            Grade::Guarded | Grade::Ordered | Grade::SingleThread => Level::NOTE,
+            Grade::Guarded | Grade::Ordered | Grade::SingleThread | Grade::Untidy => Level::NOTE,
         };
         let title = level.primary_title(plain(&finding.title)).id(words::kind(finding.kind));
         let mut why: Vec<String> = finding.evidence.iter().map(|line| plain(line)).collect();
@@ -145,7 +140,7 @@ impl View<'_> {
             .iter()
             .map(|held| {
                 let lock = held.lock.and_then(|i| finding.locks.get(i));
-                let verb = match lock.map_or("", |lock| lock.kind) {
+                let verb = match lock.map_or("", |lock| &lock.kind) {
                     "resource context" => "was entered",
                     "completion" => "is completed",
                     _ => "was taken",
@@ -207,13 +202,15 @@ impl View<'_> {
     /// `None` where the name says it all.
     fn lock(&self, lock: &LockInfo) -> Option<String> {
         let addr = lock.addr.map_or(String::new(), |addr| format!(" at {addr:#x}"));
+        let kind = plain(&lock.kind);
         if words::is_description(&lock.name) {
             let news = !addr.is_empty() && !lock.name.ends_with(&addr);
-            return news.then(|| format!("{}: {}{addr}", quote(&plain(&lock.name)), lock.kind));
+            return news.then(|| format!("{}: {kind}{addr}", quote(&plain(&lock.name))));
         }
         let is_static = if lock.origin == "static" { "static " } else { "" };
-        let mut line = format!("{}: {is_static}{}{addr}", quote(&plain(&lock.name)), lock.kind);
+        let mut line = format!("{}: {is_static}{kind}{addr}", quote(&plain(&lock.name)));
         let verb = match lock.origin {
+            "init" if lock.kind == "timer" => "created",
             "init" => "initialised",
             "first acquisition" => "first taken",
             "allocation" => "allocated",
@@ -224,7 +221,8 @@ impl View<'_> {
         if let Some(place) = self.stacks.own(&lock.created) {
             line += &format!(", {verb} in {place}");
         }
-        if lock.class != lock.name && !lock.class.is_empty() {
+        // A timer's class is the place that was just told.
+        if lock.class != lock.name && !lock.class.is_empty() && lock.kind != "timer" {
             line += &match words::is_description(&lock.class) {
                 true => format!(", of the class of the {}", plain(&lock.class)),
                 false => format!(", of class `{}`", plain(&lock.class)),

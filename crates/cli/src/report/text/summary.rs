@@ -1,7 +1,7 @@
 //! The end of a report: what to know about coverage, and in one line how much was watched.
 
+use super::Remarks;
 use super::words::{count, duration, grade, join, plain};
-use super::{Remarks, is_counted_only};
 use crate::finding::{Grade, Kind, Report};
 
 /// The last lines. Without any finding shown it is exactly one line.
@@ -36,7 +36,8 @@ fn found(report: &Report, shown: usize) -> String {
     }
     let mut grades: Vec<(Grade, u64)> = Vec::new();
     let all = shown == report.findings.len();
-    for finding in report.findings.iter().filter(|finding| all || !is_counted_only(finding.grade)) {
+    for finding in report.findings.iter().filter(|finding| all || !finding.grade.is_counted_only())
+    {
         match grades.iter_mut().find(|(grade, _)| *grade == finding.grade) {
             Some((_, n)) => *n += 1,
             None => grades.push((finding.grade, 1)),
@@ -74,25 +75,35 @@ fn cost(report: &Report) -> Option<String> {
     Some(text)
 }
 
-/// "2 guarded and 1 single-thread cycles not shown: --all".
+/// "2 guarded and 1 single-thread cycles and 3 objects never destroyed not shown: --all".
 fn hidden(report: &Report, shown: usize) -> Option<String> {
     if shown == report.findings.len() {
         return None;
     }
-    let hidden: Vec<_> =
-        report.findings.iter().filter(|finding| is_counted_only(finding.grade)).collect();
-    let parts: Vec<_> = [Grade::Guarded, Grade::Ordered, Grade::SingleThread]
+    let (objects, hidden): (Vec<_>, Vec<_>) = report
+        .findings
+        .iter()
+        .filter(|finding| finding.grade.is_counted_only())
+        .partition(|finding| finding.kind == Kind::ObjectNeverDestroyed);
+    let mut parts: Vec<_> = [Grade::Guarded, Grade::Ordered, Grade::SingleThread, Grade::Untidy]
         .into_iter()
         .filter_map(|wanted| {
             let n = hidden.iter().filter(|finding| finding.grade == wanted).count();
             (n > 0).then(|| format!("{n} {}", grade(wanted)))
         })
         .collect();
-    let what = if hidden.iter().all(|finding| finding.kind == Kind::CircularDependency) {
-        "cycle"
-    } else {
-        "finding"
-    };
-    let s = if hidden.len() == 1 { "" } else { "s" };
-    Some(format!("{} {what}{s} not shown: --all", join(&parts)))
+    if !hidden.is_empty() {
+        let is_cycle = hidden.iter().all(|finding| finding.kind == Kind::CircularDependency);
+        let what = if is_cycle { "cycle" } else { "finding" };
+        let s = if hidden.len() == 1 { "" } else { "s" };
+        parts = vec![format!("{} {what}{s}", join(&parts))];
+    }
+    if !objects.is_empty() {
+        // What is folded into one finding is several objects all the same.
+        let n = objects
+            .iter()
+            .fold(0, |n: u64, finding| n.saturating_add(finding.also).saturating_add(1));
+        parts.push(format!("{} never destroyed", count(n, "object")));
+    }
+    Some(format!("{} not shown: --all", join(&parts)))
 }

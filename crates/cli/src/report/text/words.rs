@@ -21,6 +21,13 @@ pub fn kind(kind: Kind) -> &'static str {
         Kind::LockNotHeld => "lock-not-held",
         Kind::Unpinned => "unpinned",
         Kind::InvalidWaitContext => "invalid-wait-context",
+        Kind::ObjectInitialisedTwice => "object-initialised-twice",
+        Kind::ObjectInitialisedActive => "object-initialised-active",
+        Kind::ObjectUninitialised => "object-uninitialised",
+        Kind::ObjectDestroyedActive => "object-destroyed-active",
+        Kind::ObjectGoneActive => "object-gone-active",
+        Kind::ObjectNeverDestroyed => "object-never-destroyed",
+        Kind::ObjectWrongState => "object-wrong-state",
     }
 }
 
@@ -33,6 +40,7 @@ pub fn grade(grade: Grade) -> &'static str {
         Grade::Guarded => "guarded",
         Grade::Ordered => "ordered",
         Grade::SingleThread => "single-thread",
+        Grade::Untidy => "untidy",
     }
 }
 
@@ -45,6 +53,7 @@ pub fn meaning(grade: Grade) -> &'static str {
         Grade::Guarded => "every path holds a common lock",
         Grade::Ordered => "the paths cannot overlap: one happens before the other",
         Grade::SingleThread => "one thread took both orders",
+        Grade::Untidy => "nobody uses it any more",
     }
 }
 
@@ -65,6 +74,14 @@ const DESCRIPTIONS: &[&str] = &[
     "rwlock ",
     "writer-preferring rwlock ",
     "spinlock ",
+    "semaphore ",
+    "condition variable ",
+    "barrier ",
+    "once control ",
+    "mtx_t ",
+    "cnd_t ",
+    "thread attributes object ",
+    "object ",
     "lock ",
     "a lock ",
 ];
@@ -182,6 +199,13 @@ mod tests {
     }
 
     #[test]
+    fn objects_without_a_name_are_described() {
+        for name in crate::analysis::object_types() {
+            assert!(is_description(&format!("{name} initialised at a.c:1 (f)")), "{name}");
+        }
+    }
+
+    #[test]
     fn terminals_are_not_commanded() {
         assert!(!plain("a\x1b[31mb\r\n\u{9b}c").chars().any(char::is_control));
     }
@@ -195,6 +219,7 @@ mod tests {
             Grade::Guarded,
             Grade::Ordered,
             Grade::SingleThread,
+            Grade::Untidy,
         ] {
             assert_eq!(serde_json::to_value(grade_).unwrap(), grade(grade_));
         }
