@@ -306,7 +306,7 @@ pub struct OutputArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Findings")]
 pub struct VerdictArgs {
-    /// Show findings of the grades guarded, ordered and single-thread too, not just their number.
+    /// Show findings of the grades guarded, ordered, single-thread and untidy too, not just their number.
     #[arg(long)]
     pub all: bool,
 
@@ -318,7 +318,8 @@ pub struct VerdictArgs {
     #[arg(long, value_name = "N", default_value_t = exit::FINDING)]
     pub exit_code: u8,
 
-    /// Add lockdep's counters, under the names that the kernel's /proc/lockdep_stats has.
+    /// Add lockdep's and debugobjects' counters, under the names that the kernel's /proc/lockdep_stats and
+    /// debug_objects/stats have.
     #[arg(long)]
     pub stats: bool,
 

@@ -1,11 +1,13 @@
-//! What was recorded, as the kernel shows it in /proc/lockdep, /proc/lockdep_chains and
-//! /proc/lockdep_stats, and as a graph: for those who want to see what the report rests on.
+//! What was recorded, as the kernel shows it in /proc/lockdep, /proc/lockdep_chains, /proc/lockdep_stats and
+//! debug_objects/stats, and as a graph: for those who want to see what the report rests on.
 
 mod chains;
 mod classes;
 mod dependencies;
 mod graph;
+mod pools;
 mod stats;
+mod value;
 
 use lockwright_ledger::Ledger;
 
@@ -16,7 +18,7 @@ use dependencies::Dependencies;
 /// What to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listing {
-    /// Counters.
+    /// Counters of lockdep, and of debugobjects.
     Stats,
     /// Lock classes, how signals matter to them, and what is taken while they are held.
     Classes,
@@ -60,7 +62,7 @@ pub fn render_with(listing: Listing, ledgers: &[Ledger], symbols: &[&dyn Symboli
         })
         .collect();
     match listing {
-        Listing::Stats => stats::render(&processes),
+        Listing::Stats => format!("{}\n{}", stats::render(&processes), pools::render(&processes)),
         Listing::Classes => classes::render(&processes),
         Listing::Chains => chains::render(&processes),
         Listing::Graph => graph::render(&processes),

@@ -1,9 +1,7 @@
-//! lockdep's counters, under the names that /proc/lockdep_stats has, in its order.
+//! lockdep's counters, under the names that /proc/lockdep_stats has, in its order; after them some of our own.
 //!
-//! A signal stands where the kernel has hard and soft interrupts. Left out is what has no counterpart:
-//! limits, for tables grow; softirq and dynamic keys; hash chains, for the indexes are open-addressed;
-//! and what counts searches, for those are not made in the program but by the report. Zapped classes:
-//! none ever are.
+//! A signal stands where the kernel has a hard interrupt. What has no counterpart here says so instead of a
+//! number; docs/stats.md has the reason for each.
 
 use std::fmt::Write;
 
@@ -12,52 +10,14 @@ use lockwright_ledger::rows::{Class, Evidence, Lock, Segment, Stack, node_flag, 
 
 use super::Process;
 use super::dependencies::{Counter, IN, OPEN, Reach};
-
-/// One line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value {
-    /// A sum over the processes.
-    Sum(u64),
-    /// The greatest of all processes.
-    Most(u64),
-    /// A sum that is a lower bound.
-    AtLeast(u64),
-}
-
-impl Value {
-    fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Most(a), Self::Most(b)) => Self::Most(a.max(b)),
-            (Self::Sum(a), Self::Sum(b)) => Self::Sum(a.saturating_add(b)),
-            (a, b) => Self::AtLeast(a.number().saturating_add(b.number())),
-        }
-    }
-
-    fn number(self) -> u64 {
-        let (Self::Sum(n) | Self::Most(n) | Self::AtLeast(n)) = self;
-        n
-    }
-}
+use super::value::{Counters, Value, total};
 
 /// The counters of several processes in one.
 pub fn render(processes: &[Process<'_>]) -> String {
-    let mut total: Vec<(&'static str, Value)> = Vec::new();
-    for process in processes {
-        let own = counters(process);
-        if total.is_empty() {
-            total = own;
-            continue;
-        }
-        for (sum, (_, value)) in total.iter_mut().zip(own) {
-            sum.1 = sum.1.and(value);
-        }
-    }
     let mut out = String::new();
-    for (name, value) in total {
-        let sign = if matches!(value, Value::AtLeast(_)) { ">=" } else { "" };
-        let number = format!("{sign}{}", value.number());
+    for (name, value) in total(processes.iter().map(counters)) {
         // Writing to a String cannot fail.
-        let _ = writeln!(out, " {:<36} {number:>11}", format!("{name}:"));
+        let _ = writeln!(out, " {:<36} {:>11}", format!("{name}:"), value.to_string());
     }
     out
 }
@@ -89,8 +49,9 @@ fn chains(process: &Process<'_>) -> Chains {
     chains
 }
 
-fn counters(process: &Process<'_>) -> Vec<(&'static str, Value)> {
-    use Value::{Most, Sum};
+fn counters(process: &Process<'_>) -> Counters {
+    use Value::{AtLeast, Least, Most, Sum};
+    const NONE: Value = Value::NotApplicable;
     let Process { model, dependencies } = process;
     let ledger = model.ledger;
     let classes = model.classes.len();
@@ -102,41 +63,71 @@ fn counters(process: &Process<'_>) -> Vec<(&'static str, Value)> {
     });
     let with = |bits| (1..=classes as u32).filter(|&c| dependencies.has(c, bits)).count() as u64;
     let (safe, unsafe_) = (with(usage::USED_IN), with(usage::OPEN));
+    let (read_safe, read_unsafe) = (with(usage::USED_IN_READ), with(usage::OPEN_READ));
     let touched = with(IN | OPEN);
     let used = dependencies.used.len() as u64;
     let chains = chains(process);
     let in_process = chains.count.saturating_sub(chains.in_signal);
     let frames = ledger.rows::<Stack>().map(|(_, stack)| u64::from(stack.len)).sum();
-    let (acquisitions, misses) = model
-        .threads()
-        .fold((0, 0), |(all, slow), thread| (all + thread.acquisitions, slow + thread.slow));
+    let (acquisitions, misses) = model.threads().fold((0u64, 0u64), |(all, slow), thread| {
+        (all.saturating_add(thread.acquisitions), slow.saturating_add(thread.slow))
+    });
     vec![
         ("lock-classes", Sum(classes)),
+        ("dynamic-keys", NONE),
         ("direct dependencies", Sum(direct)),
         (
             "indirect dependencies",
-            if indirect.cut { Value::AtLeast(indirect.classes) } else { Sum(indirect.classes) },
+            if indirect.cut { AtLeast(indirect.classes) } else { Sum(indirect.classes) },
         ),
         // Every signal-safe class may come to be taken within every signal-unsafe one.
         ("all direct dependencies", Sum(direct + with(IN) * with(OPEN))),
         ("dependency chains", Sum(chains.count)),
         ("dependency chain hlocks used", Sum(chains.held_locks)),
-        ("in-signal chains", Sum(chains.in_signal)),
+        ("dependency chain hlocks lost", NONE),
+        ("in-hardirq chains", Sum(chains.in_signal)),
+        ("in-softirq chains", NONE),
         ("in-process chains", Sum(in_process)),
         ("stack-trace entries", Sum(frames)),
         ("number of stack traces", Sum(ledger.len_of::<Stack>())),
+        ("number of stack hash chains", NONE),
         ("combined max dependencies", Sum((chains.in_signal + 1).saturating_mul(in_process + 1))),
-        ("signal-safe locks", Sum(safe)),
-        ("signal-unsafe locks", Sum(unsafe_)),
-        ("signal-read-safe locks", Sum(with(usage::USED_IN_READ))),
-        ("signal-read-unsafe locks", Sum(with(usage::OPEN_READ))),
+        ("hardirq-safe locks", Sum(safe)),
+        ("hardirq-unsafe locks", Sum(unsafe_)),
+        ("softirq-safe locks", NONE),
+        ("softirq-unsafe locks", NONE),
+        ("irq-safe locks", Sum(safe)),
+        ("irq-unsafe locks", Sum(unsafe_)),
+        ("hardirq-read-safe locks", Sum(read_safe)),
+        ("hardirq-read-unsafe locks", Sum(read_unsafe)),
+        ("softirq-read-safe locks", NONE),
+        ("softirq-read-unsafe locks", NONE),
+        ("irq-read-safe locks", Sum(read_safe)),
+        ("irq-read-unsafe locks", Sum(read_unsafe)),
         ("uncategorized locks", Sum(used.saturating_sub(touched))),
         ("unused locks", Sum(classes.saturating_sub(used))),
         ("max locking depth", Most(chains.deepest)),
+        ("max bfs queue depth", NONE),
         ("max lock class index", Most(ledger.len_of::<Class>())),
         ("chain lookup misses", Sum(misses)),
         ("chain lookup hits", Sum(acquisitions.saturating_sub(misses))),
-        ("debug_locks", Most(u64::from(ledger.header().stopped == stopped::NO))),
+        ("cyclic checks", NONE),
+        ("redundant checks", NONE),
+        ("redundant links", NONE),
+        ("find-mask forwards checks", NONE),
+        ("find-mask backwards checks", NONE),
+        ("hardirq on events", NONE),
+        ("hardirq off events", NONE),
+        ("redundant hardirq ons", NONE),
+        ("redundant hardirq offs", NONE),
+        ("softirq on events", NONE),
+        ("softirq off events", NONE),
+        ("redundant softirq ons", NONE),
+        ("redundant softirq offs", NONE),
+        ("debug_locks", Least(u64::from(ledger.header().stopped == stopped::NO))),
+        ("zapped classes", NONE),
+        ("zapped lock chains", NONE),
+        ("large chain blocks", NONE),
         ("lock instances", Sum(ledger.header().locks_seen)),
         ("lock instances recorded", Sum(ledger.len_of::<Lock>())),
         ("thread segments", Sum(ledger.len_of::<Segment>())),

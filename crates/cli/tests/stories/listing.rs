@@ -1,6 +1,10 @@
 //! What the kernel shows in /proc/lockdep*, of stories.
 
+use std::fs;
+use std::path::Path;
+
 use lockwright_cli::listing::Listing;
+use lockwright_ledger::rows::object::ObjectPools;
 
 use crate::story::{Story, listing};
 
@@ -32,14 +36,15 @@ fn counters_have_the_kernels_names() {
     is("direct dependencies", 4);
     // From A: B, R. B: R. C: A, B, R. D: R.
     is("indirect dependencies", 7);
-    is("signal-safe locks", 1);
-    is("signal-unsafe locks", 4);
-    is("signal-read-safe locks", 0);
+    is("hardirq-safe locks", 1);
+    is("irq-safe locks", 1);
+    is("hardirq-unsafe locks", 4);
+    is("hardirq-read-safe locks", 0);
     is("all direct dependencies", 4 + 4);
     is("uncategorized locks", 0);
     is("unused locks", 0);
     is("max locking depth", 3);
-    is("in-signal chains", 1);
+    is("in-hardirq chains", 1);
     is("lock instances", 6);
     is("debug_locks", 1);
     let (hits, misses) =
@@ -49,6 +54,34 @@ fn counters_have_the_kernels_names() {
     let in_process = counter(&text, "in-process chains");
     assert_eq!(in_process + 1, counter(&text, "dependency chains"), "{text}");
     is("combined max dependencies", 2 * (in_process + 1));
+}
+
+/// Each name on the page is printed, in that order, and as a number or not as the page has it.
+#[test]
+fn counters_are_those_of_the_page() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let page = fs::read_to_string(page.join("docs/stats.md")).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
+    let mut documented = Vec::new();
+    for row in rows.filter(|row| !row.starts_with("the kernel's name")) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [kernels, ours, meaning] = cells[..] else { panic!("{row}") };
+        assert!(!meaning.is_empty(), "{row}");
+        assert!(kernels.is_empty() || matches!(ours, "yes" | "n/a"), "{row}");
+        let name = if kernels.is_empty() { ours } else { kernels };
+        documented.push((name.to_owned(), ours == "n/a"));
+    }
+    let mut story = Story::new();
+    story.tell(STORY).row(ObjectPools::default());
+    let text = listing(Listing::Stats, story.ledger());
+    let printed: Vec<(String, bool)> = text
+        .lines()
+        .filter_map(|line| line.split_once(':'))
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| (name.trim().to_owned(), value.trim() == "n/a"))
+        .collect();
+    assert_eq!(printed, documented);
+    assert_eq!(printed.len(), 51 + 4 + 12 + 4);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod new_locks;
 mod objects;
 mod online;
 mod order;
+mod pools;
 mod processes;
 mod readers;
 mod selftest;
