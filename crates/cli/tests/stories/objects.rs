@@ -295,6 +295,11 @@ fn objects_have_the_best_name_there_is() {
     assert_eq!(timer(|row| row.addr = VARIABLE), ("timer 5242880".into(), "init"));
     let large = ("timer 0x8000000000000001".into(), "unknown");
     assert_eq!(timer(|row| (row.addr, row.init_stack) = (1 << 63 | 1, 0)), large);
+    // Numbers are another run's, too; the class is not.
+    let report = met(object_type::TIMER, b"", |_, row| row.addr = 3);
+    assert_eq!(report.findings[0].locks[0].class, "timer created at story.c:20 (f20)");
+    let line = "`timer 3`: timer, created in f20 (/src/story.c:20)\n";
+    assert!(render(&report, &PLAIN).contains(line));
 }
 
 /// What lay in a module that was unloaded since goes by the name that it had.
