@@ -1,5 +1,7 @@
 //! Memory goes: the objects in it go with it. The kernel's `debug_check_no_obj_freed`.
 
+use lockwright_ledger::rows::object::object_end;
+
 use super::bucket::{BUCKETS, CHUNK_SHIFT, of_chunk};
 use super::fault::{Fault, Place};
 use super::local::{Busy, Local};
@@ -17,6 +19,13 @@ struct Range {
     to: u64,
     how: u8,
     place: Place,
+}
+
+impl Range {
+    /// The memory is not gone yet: a fixup may look at the object.
+    fn is_there(self) -> bool {
+        matches!(self.how, object_end::NONE | object_end::FREED | object_end::UNMAPPED)
+    }
 }
 
 /// What a look at a bucket found.
@@ -116,6 +125,7 @@ impl Objects {
             let fault = self.fault_of_going(tracker, range);
             if let Some(fault) = fault
                 && tracker.state == State::Active
+                && range.is_there()
                 && tracker.descr.fixup_at_end().is_some()
             {
                 self.warn();

@@ -10,6 +10,8 @@ use lockwright_engines::debugobjects::{
     Act, Descr, Fault, Objects, Operation, Rules, State, Switches,
 };
 
+use lockwright_ledger::rows::object::object_end;
+
 use super::host::{at, objects};
 
 thread_local! {
@@ -151,17 +153,20 @@ fn faults_are_told_of_before_their_fixup_and_again_after_it() {
     assert!(act(Operation::Free), "it is fixed");
     assert_eq!(heard_since(), ["fault", "fixup", "fixed"]);
 
-    let goes = || {
+    let goes = |how| {
         let mut found = |fault: Fault| heard(fault.fixed);
-        objects.check_no_obj_freed(None, (ADDR, ADDR + 8), 1, at(1), &mut found);
+        objects.check_no_obj_freed(None, (ADDR, ADDR + 8), how, at(1), &mut found);
         heard_since()
     };
-    assert_eq!(goes(), ["fault", "fixup", "fixed"]);
-    assert_eq!(goes(), [""; 0], "it is not there any more, whatever the fixup has left");
+    assert_eq!(goes(object_end::FREED), ["fault", "fixup", "fixed"]);
+    assert_eq!(goes(object_end::FREED), [""; 0], "it is out, whatever the fixup has left");
+
+    assert!(act(Operation::Init) && act(Operation::Activate));
+    assert_eq!(goes(object_end::FRAME), ["fault"], "memory that is gone is not looked at");
 
     assert!(act(Operation::Init) && act(Operation::Activate));
     GONE.store(true, Relaxed);
-    assert_eq!(goes(), ["fault"], "functions that are gone are not called");
+    assert_eq!(goes(object_end::FREED), ["fault"], "functions that are gone are not called");
 }
 
 fn heard(fixed: bool) {
