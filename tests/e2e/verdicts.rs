@@ -3,7 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use crate::harness::{FOUND, Run, Scratch, build, check_with, ledgers, program, run, tool};
+use serde_json::Value;
+
+use crate::harness::{
+    FOUND, Run, Scratch, build, check_with, ledgers, program, run, tests_dir, tool,
+};
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("a path in UTF-8")
@@ -176,4 +180,25 @@ fn a_later_report_knows_them_too() {
     let known = scratch.join("known.json");
     assert_eq!(report(&["--write-baseline", text(&known)]).code(), FOUND);
     assert_eq!(report(&["--baseline", text(&known)]).code(), 0);
+}
+
+#[test]
+fn the_findings_of_a_run_as_sarif() {
+    let scratch = Scratch::new();
+    let sarif = scratch.join("locks.sarif");
+    let root = tests_dir().join("..").canonicalize().expect("the source tree");
+    let job = check_with(&["--sarif", text(&sarif)], program("abba.c")).current_dir(&root);
+    let run = job.run();
+    let log: Value = serde_json::from_slice(&fs::read(&sarif).expect("SARIF")).expect("JSON");
+    assert_eq!(log["version"], "2.1.0");
+    let results = log["runs"][0]["results"].as_array().expect("results");
+    assert_eq!(results.len(), 1, "{log:#}");
+    assert_eq!(results[0]["ruleId"], "circular-dependency");
+    let place = &results[0]["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "tests/programs/abba.c", "below where it runs");
+    assert_eq!(place["artifactLocation"]["uriBaseId"], "SRCROOT");
+    let fingerprint = &results[0]["partialFingerprints"]["lockwright/v1"];
+    assert_eq!(*fingerprint, run.finding()["fingerprint"]);
+    let flows = results[0]["codeFlows"][0]["threadFlows"].as_array().expect("flows");
+    assert_eq!(flows.len(), 2);
 }

@@ -323,6 +323,10 @@ pub struct VerdictArgs {
     #[arg(long)]
     pub stats: bool,
 
+    /// Also write the findings as SARIF 2.1.0 to FILE (`-`: standard output), for code hosts and editors.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub sarif: Option<PathBuf>,
+
     /// Do not show findings that a rule in FILE matches, nor fail because of them: just count them. May be
     /// given several times.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
@@ -458,7 +462,7 @@ impl fmt::Display for HoldTiming {
 /// What to show in place of the report.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "In place of the report, to standard output or -o FILE")]
-#[group(multiple = false, conflicts_with_all = ["json", "stats", "folded", "pprof", "openmetrics", "gen_suppressions", "write_baseline"])]
+#[group(multiple = false, conflicts_with_all = ["json", "stats", "folded", "pprof", "openmetrics", "gen_suppressions", "write_baseline", "sarif"])]
 pub struct ListingArgs {
     /// List the lock classes, as the kernel's /proc/lockdep: how many others follow (FD) and precede
     /// (BD) each, what signals mean to it, and what is taken while it is held.

@@ -139,6 +139,10 @@ pub const CHECK: Manual = Manual {
         ),
         ("lockwright check --keep -- ./server; lockwright report DIR", "Report later, or again."),
         (
+            "lockwright check --sarif locks.sarif -- ./tests",
+            "Findings beside the source lines, where a code host or an editor reads SARIF.",
+        ),
+        (
             "lockwright check --gen-suppressions=known.supp -- ./tests",
             "Rules for what was found, to be looked through, kept, and given to --suppressions.",
         ),

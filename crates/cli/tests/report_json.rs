@@ -1,86 +1,14 @@
 //! The JSON report is held against its published schema.
 
+mod samples;
 mod schema;
 
 use lockwright_cli::finding::*;
 use lockwright_cli::report::json::{KINDS, render, render_judged};
 use lockwright_cli::verdict::Policy;
+use samples::report;
 use schema::{errors, load};
 use serde_json::{Value, json};
-
-fn frame() -> Frame {
-    Frame {
-        function: Some("teller".into()),
-        file: Some("/src/bank.c".into()),
-        line: Some(31),
-        column: Some(5),
-        module: Some("/usr/bin/bank".into()),
-        offset: 0x122f,
-        function_offset: Some(32),
-        inlined: true,
-        wraps: false,
-        makes: false,
-    }
-}
-
-fn finding(kind: Kind, grade: Grade) -> Finding {
-    Finding {
-        kind,
-        grade,
-        title: "two locks".into(),
-        evidence: vec!["seen".into()],
-        help: vec!["fix it".into()],
-        locks: ["static", "init", "first acquisition", "inherited", "unknown"]
-            .map(|origin| LockInfo {
-                name: "vault".into(),
-                class: "vault".into(),
-                kind: "mutex".into(),
-                addr: (origin == "static").then_some(u64::MAX),
-                created: vec![frame(), Frame::default()],
-                origin,
-            })
-            .into(),
-        steps: vec![Step {
-            thread: ThreadInfo { name: "teller".into(), tid: 4002, number: 2 },
-            lock: 0,
-            action: "acquires",
-            held: [Some(1), None]
-                .map(|lock| HeldLock { lock, name: "ledger".into(), stack: vec![frame()] })
-                .into(),
-            stack: vec![frame(), Frame { offset: u64::MAX, ..Frame::default() }],
-        }],
-        pid: 4001,
-        also: 3,
-    }
-}
-
-/// Every kind, every grade, and every field both known and unknown.
-fn report() -> Report {
-    let grades = [
-        Grade::Deadlocked,
-        Grade::Likely,
-        Grade::Possible,
-        Grade::Guarded,
-        Grade::Ordered,
-        Grade::SingleThread,
-        Grade::Untidy,
-    ];
-    Report {
-        summary: Summary {
-            cost_ns: Some(7),
-            cost_per_acquisition_ns: Some(-0.5),
-            ..Summary::default()
-        },
-        processes: vec![Process {
-            pid: 4001,
-            exe: "/usr/bin/bank".into(),
-            command: vec!["bank".into()],
-            exited: true,
-            notes: vec!["none".into()],
-        }],
-        findings: KINDS.iter().flat_map(|&kind| grades.map(|grade| finding(kind, grade))).collect(),
-    }
-}
 
 #[test]
 fn reports_fit_the_schema() {

@@ -96,6 +96,7 @@ mod tests {
             gen_suppressions: None,
             baseline: None,
             write_baseline: None,
+            sarif: None,
         }
     }
 

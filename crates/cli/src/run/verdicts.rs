@@ -6,6 +6,7 @@ use super::output::Sink;
 use crate::args::VerdictArgs;
 use crate::error::Result;
 use crate::finding::{Grade, Report};
+use crate::report::sarif;
 use crate::verdict::baseline::Target;
 use crate::verdict::{Judged, Policy};
 
@@ -20,6 +21,7 @@ pub struct Verdicts {
     /// Rules are wanted: in a file, or else after the report.
     rules: Option<Option<Sink>>,
     baseline: Option<Target>,
+    sarif: Option<Sink>,
 }
 
 impl Default for Verdicts {
@@ -30,6 +32,7 @@ impl Default for Verdicts {
             policy: Policy::default(),
             rules: None,
             baseline: None,
+            sarif: None,
         }
     }
 }
@@ -50,6 +53,7 @@ impl Verdicts {
             policy: Policy::read(&args.suppressions, args.baseline.as_ref())?,
             rules: rules.transpose()?,
             baseline: args.write_baseline.as_deref().map(Target::check).transpose()?,
+            sarif: args.sarif.as_deref().map(|path| sink(path, "--sarif FILE")).transpose()?,
         })
     }
 
@@ -66,6 +70,9 @@ impl Verdicts {
         let judged = self.policy.judge(report);
         if let Some(target) = &self.baseline {
             target.write(&judged.next_baseline(self.all, self.fail_on))?;
+        }
+        if let Some(sink) = &mut self.sarif {
+            sink.put_bytes(sarif::render(&judged, self.all).as_bytes())?;
         }
         match &mut self.rules {
             None => Ok(None),

@@ -53,9 +53,10 @@ pub fn steady_name(name: &str) -> String {
 
 /// A title without the addresses in it, which help nobody in a file that is kept.
 pub fn without_addresses(title: &str) -> String {
-    let mut parts = title.split(" at 0x");
+    let mut parts = title.split(" 0x");
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
+        text.truncate(text.trim_end_matches(" at").len());
         text += part.trim_start_matches(|c: char| c.is_ascii_hexdigit());
     }
     text
@@ -163,6 +164,12 @@ mod tests {
         ] {
             assert_eq!(steady_name(name), steady);
         }
+    }
+
+    #[test]
+    fn a_title_goes_without_addresses() {
+        let title = "`a` at 0x7f08 and `b at 0x7f10` and `timer 0x7f18` meet at noon";
+        assert_eq!(without_addresses(title), "`a` and `b` and `timer` meet at noon");
     }
 
     #[test]
