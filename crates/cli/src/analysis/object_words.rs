@@ -29,6 +29,8 @@ pub struct Words {
     pub destroy: Verb,
     /// In use: what "while it is" goes on with.
     pub in_use: &'static str,
+    /// What a thread does as long as it has it in use; empty if it goes on to other things.
+    pub user: &'static str,
     /// What initialises it; empty if the program knows.
     pub maker: &'static str,
     /// What destroys it, likewise.
@@ -58,15 +60,16 @@ const fn waited(
     idle: &'static str,
 ) -> Words {
     let (init, activate, deactivate, destroy) = (INITIALISE, WAIT, LEAVE, DESTROY);
-    let in_use = "waited on";
-    Words { builtin, name, init, activate, deactivate, destroy, in_use, maker, ender, idle }
+    let (in_use, user) = ("waited on", "waits on");
+    Words { builtin, name, init, activate, deactivate, destroy, in_use, user, maker, ender, idle }
 }
 
 /// What is locked.
 const fn lock(builtin: u32, name: &'static str, maker: &'static str, ender: &'static str) -> Words {
     let (activate, deactivate) = (TAKE, UNLOCK);
     let idle = "unlock it on every path";
-    Words { activate, deactivate, in_use: "held", ..waited(builtin, name, maker, ender, idle) }
+    let (in_use, user) = ("held", "holds");
+    Words { activate, deactivate, in_use, user, ..waited(builtin, name, maker, ender, idle) }
 }
 
 /// What is handed to an init function and has no use of its own.
@@ -78,7 +81,8 @@ const fn attributes(
 ) -> Words {
     let (activate, deactivate) = (USE, USE);
     let idle = "let its last use be over";
-    Words { activate, deactivate, in_use: "in use", ..waited(builtin, name, maker, ender, idle) }
+    let (in_use, user) = ("in use", "uses");
+    Words { activate, deactivate, in_use, user, ..waited(builtin, name, maker, ender, idle) }
 }
 
 const BROADCAST: &str = "wake its waiters and join their threads";
@@ -93,6 +97,7 @@ pub const TYPES: [Words; 16] = [
         deactivate: verb("deactivates", "deactivated"),
         destroy: DESTROY,
         in_use: "active",
+        user: "",
         maker: "",
         ender: "",
         idle: "deactivate it",
@@ -135,6 +140,7 @@ pub const TYPES: [Words; 16] = [
         activate: verb("runs", "ran"),
         deactivate: verb("leaves", "left"),
         in_use: "running",
+        user: "runs",
         ..waited(
             ONCE,
             "once control",
@@ -153,6 +159,7 @@ pub const TYPES: [Words; 16] = [
         deactivate: verb("disarms", "disarmed"),
         destroy: verb("deletes", "deleted"),
         in_use: "armed",
+        user: "",
         maker: "timer_create",
         ender: "timer_delete",
         idle: "disarm it (timer_settime with zeros)",
@@ -283,9 +290,9 @@ pub fn gone(how: u8) -> Gone {
             help: "",
         },
         _ => Gone {
-            now: ("", " is given up"),
-            then: "the program gave it up",
-            act: "gives up",
+            now: ("", " is freed"),
+            then: "the program freed it",
+            act: "frees",
             evidence: "the program said that its life was over",
             help: "",
         },

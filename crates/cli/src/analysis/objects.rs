@@ -126,6 +126,9 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                 let done = if row.op == object_op::DESTROY { destroyed } else { "used" };
                 format!("{name} is {done} without ever having been {init}")
             }
+            object_fault::USE_AFTER_DESTROY if self.begins() => {
+                format!("{name} is {init} again after it was {destroyed}")
+            }
             object_fault::USE_AFTER_DESTROY => format!("{name} is used after it was {destroyed}"),
             object_fault::DESTROY_TWICE => format!("{name} is {destroyed} twice"),
             object_fault::DESTROY_ACTIVE => {
@@ -135,12 +138,26 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             object_fault::NEVER_DESTROYED => {
                 format!("{name} was not {destroyed} before {}", self.gone.then)
             }
-            _ if row.op == object_op::ACTIVE_STATE => {
-                let (expected, found) = states(row);
-                format!("{name} is in state {found} where the program expects state {expected}")
-            }
-            _ => format!("{name} is {} {}", self.done(), self.state()),
+            _ => match self.states() {
+                Some((expected, found)) if row.op == object_op::ACTIVE_STATE => {
+                    format!("{name} is in state {found} where the program expects state {expected}")
+                }
+                Some((expected, found)) => format!(
+                    "{name} is {} in state {found} of its own instead of {expected}",
+                    self.done()
+                ),
+                None => format!("{name} is {} {}", self.done(), self.state()),
+            },
         }
+    }
+
+    /// The state of the program's own that it should have been in, and the one that it was in, if that is what is
+    /// wrong.
+    fn states(&self) -> Option<(u32, u32)> {
+        let row = &self.row;
+        let counts = matches!(row.op, object_op::ACTIVE_STATE | object_op::DEACTIVATE);
+        let states = || ((row.expected >> 32) as u32, row.expected as u32);
+        (counts && row.was == object_state::ACTIVE).then(states)
     }
 
     /// The state that it was in, after what was done to it.
@@ -155,14 +172,20 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         }
     }
 
+    /// The operation is an initialisation.
+    fn begins(&self) -> bool {
+        matches!(self.row.op, object_op::INIT | object_op::INIT_ON_STACK)
+    }
+
     /// The operation's participle.
     fn done(&self) -> &'static str {
         match self.row.op {
-            object_op::INIT | object_op::INIT_ON_STACK => self.words.init.then,
+            _ if self.begins() => self.words.init.then,
             object_op::ACTIVATE if self.words.builtin == object_type::OWN => "activated",
             object_op::DEACTIVATE if self.words.builtin == object_type::OWN => "deactivated",
             object_op::DESTROY => self.words.destroy.then,
-            object_op::FREE | object_op::NO_OBJ_FREED => "given up",
+            object_op::FREE | object_op::NO_OBJ_FREED => "freed",
+            object_op::ACTIVE_STATE => "moved on in states of its own",
             _ => "used",
         }
     }
@@ -180,6 +203,9 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             object_fault::UNINITIALISED => {
                 vec![format!("nothing was seen to have {} it", self.words.init.then)]
             }
+            object_fault::USE_AFTER_DESTROY if self.begins() => {
+                vec![format!("{}, and nothing freed it in between", self.ended())]
+            }
             object_fault::USE_AFTER_DESTROY => {
                 let made = self.words.init.then;
                 vec![format!("{}, and nothing {made} it again in between", self.ended())]
@@ -191,9 +217,9 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                 format!("{}, and nothing {} it since", self.made(), self.words.destroy.then),
                 self.gone.evidence.into(),
             ],
-            _ if row.op == object_op::ACTIVE_STATE => {
+            _ if self.states().is_some() => {
                 vec![
-                    "these are states of the program's own, in which it says what it has done"
+                    "these states are the program's own: how far it has come with the object"
                         .into(),
                 ]
             }
@@ -240,13 +266,11 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
 
     /// Who uses it.
     fn in_use(&self) -> String {
-        let row = &self.row;
+        if let Some(user) = self.user() {
+            return format!("{} {} it at that moment", words::thread(&user.thread), user.action);
+        }
         match self.activity() {
-            _ if row.other_thread != 0 => {
-                let other = words::thread(&self.teller.model.thread(row.other_thread));
-                format!("{other} {} it at that moment", self.words.activate.now)
-            }
-            Some(past) if row.active_op == u32::from(object_op::ACTIVATE) => {
+            Some(past) if self.row.active_op == u32::from(object_op::ACTIVATE) => {
                 let told = self.told(Some(past), self.words.activate);
                 format!("{told}, and has not {} it since", self.words.deactivate.then)
             }
@@ -269,6 +293,9 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             ],
             object_fault::UNINITIALISED => {
                 vec![format!("initialise it before its first use{}", by(maker)).into()]
+            }
+            object_fault::USE_AFTER_DESTROY if self.begins() => {
+                vec!["free it first, or let the rules of its type allow a new life (reinit)".into()]
             }
             object_fault::USE_AFTER_DESTROY if builtin == object_type::TIMER => {
                 vec!["delete it after its last use, and forget its id then".into()]
@@ -312,7 +339,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             self.offence(),
             past(self.init(), words.init, "initialised in the parent process"),
             past(self.activity(), active, "used in the parent process"),
-            self.other(),
+            self.user(),
             past(self.destruction(), words.destroy, "destroyed in the parent process"),
         ]
         .into_iter()
@@ -328,7 +355,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             return None;
         }
         let action = match row.op {
-            object_op::INIT | object_op::INIT_ON_STACK => words.init.now,
+            _ if self.begins() => words.init.now,
             object_op::ACTIVATE => words.activate.now,
             object_op::DEACTIVATE => words.deactivate.now,
             object_op::DESTROY => words.destroy.now,
@@ -346,12 +373,15 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         Past { thread: row.init_thread, stack: row.init_stack, ns: row.init_ns }.if_any()
     }
 
-    /// What last brought it into use or out of it, unless the other side tells that.
-    fn activity(&self) -> Option<Past> {
+    /// What last brought it into use or out of it.
+    fn last_use(&self) -> Option<Past> {
         let row = &self.row;
-        let told = row.other_thread != 0 && row.other_thread == row.active_thread;
-        let past = Past { thread: row.active_thread, stack: row.active_stack, ns: row.active_ns };
-        past.if_any().filter(|_| !told)
+        Past { thread: row.active_thread, stack: row.active_stack, ns: row.active_ns }.if_any()
+    }
+
+    /// As above, unless that its user is still at it tells as much.
+    fn activity(&self) -> Option<Past> {
+        self.last_use().filter(|past| self.user().is_none() || self.row.other_thread != past.thread)
     }
 
     fn destruction(&self) -> Option<Past> {
@@ -359,17 +389,20 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         Past { thread: row.destroy_thread, stack: row.destroy_stack, ns: row.destroy_ns }.if_any()
     }
 
-    /// Another thread that is at it.
-    fn other(&self) -> Option<Step> {
-        let row = &self.row;
-        if row.other_thread == 0 && row.other_stack == 0 {
+    /// The thread that is at it at that moment.
+    fn user(&self) -> Option<Step> {
+        let (row, user) = (&self.row, self.words.user);
+        let is_known = row.other_thread != 0 || row.other_stack != 0;
+        // Whoever used it and went on is no more than that; and of the parent's threads none is here.
+        let went_on = |past: Past| self.is_parents(past) && past.thread == row.other_thread;
+        if !is_known || user.is_empty() || self.last_use().is_some_and(went_on) {
             return None;
         }
         let model = self.teller.model;
         Some(Step {
             thread: model.thread(row.other_thread),
             lock: 0,
-            action: self.words.activate.now,
+            action: user,
             held: Vec::new(),
             stack: model.stack(row.other_stack),
         })
@@ -421,9 +454,4 @@ impl Past {
     fn if_any(self) -> Option<Self> {
         (self != Self::default()).then_some(self)
     }
-}
-
-/// The state that the program expected, and the one that it found.
-fn states(row: &Row) -> (u32, u32) {
-    ((row.expected >> 32) as u32, row.expected as u32)
 }

@@ -234,6 +234,57 @@ fn how_the_memory_went_is_told() {
     }
 }
 
+/// Who waits is still there; who armed a timer may be anywhere by now.
+#[test]
+fn a_user_is_told_as_what_it_is() {
+    use object_type::*;
+    for (builtin, expected, evidence) in [
+        (COND, &[(2, "initialised"), (3, "waits on")][..], "(T3) waits on it at that moment"),
+        (SPIN, &[(2, "initialised"), (3, "holds")], "(T3) holds it at that moment"),
+        (ONCE, &[(2, "initialised"), (3, "runs")], "(T3) runs it at that moment"),
+        (TIMER, &[(2, "created"), (3, "armed")], "(T3) armed it, and has not disarmed it since"),
+        (
+            OWN,
+            &[(2, "initialised"), (3, "activated")],
+            "(T3) activated it, and has not deactivated it since",
+        ),
+    ] {
+        let report = met(builtin, b"", |_, row| {
+            as_written(row, object_fault::DESTROY_ACTIVE, 0);
+        });
+        assert_eq!(steps(&report)[1..], *expected);
+        assert!(said(&report).contains(evidence), "{}", said(&report));
+    }
+    // Another than the last that came.
+    let report = met(COND, b"", |_, row| {
+        as_written(row, object_fault::DESTROY_ACTIVE, 0);
+        row.other_thread = 2;
+    });
+    assert_eq!(steps(&report)[1..], [(2, "initialised"), (3, "began to wait on"), (2, "waits on")]);
+    let report = met(COND, b"", |_, row| {
+        as_written(row, object_fault::DESTROY_ACTIVE, 0);
+        (row.other_thread, row.other_stack) = (0, 0);
+    });
+    let evidence = "(T3) began to wait on it, and has not stopped waiting on it since";
+    assert!(said(&report).contains(evidence), "{}", said(&report));
+    // One that is not watched.
+    let report = met(COND, b"", |_, row| {
+        as_written(row, object_fault::DESTROY_ACTIVE, 0);
+        (row.other_thread, row.active_thread) = (0, 0);
+    });
+    assert!(said(&report).contains("not recorded waits on it"), "{}", said(&report));
+}
+
+/// By the kernel's rules a destroyed object stays so until it is freed.
+#[test]
+fn a_new_life_must_be_allowed() {
+    let report = met(object_type::OWN, b"request", |_, row| row.op = object_op::INIT);
+    let said = said(&report);
+    assert!(said.contains("is initialised again after it was destroyed"), "{said}");
+    assert!(said.contains("(T2) destroyed it, and nothing freed it in between"), "{said}");
+    assert!(said.contains("reinit"), "{said}");
+}
+
 #[test]
 fn the_kernels_words_are_among_the_evidence() {
     let report = met(object_type::SEMAPHORE, b"", |_, _| {});
@@ -327,17 +378,36 @@ fn a_variable_keeps_its_name_when_its_module_goes() {
 
 #[test]
 fn states_of_the_programs_own_are_named() {
+    use object_op::{ACTIVATE, ACTIVE_STATE, DEACTIVATE, DESTROY};
+    use object_state::{ACTIVE, DESTROYED, INACTIVE, INIT, NOTAVAILABLE};
+    for (op, was, expected) in [
+        (ACTIVE_STATE, ACTIVE, "is in state 9 where the program expects state 7"),
+        (ACTIVE_STATE, INIT, "is moved on in states of its own while it is not active"),
+        (DEACTIVATE, ACTIVE, "is deactivated in state 9 of its own instead of 7"),
+        (DEACTIVATE, INACTIVE, "is deactivated while it is not active"),
+        (ACTIVATE, ACTIVE, "is activated while it is active"),
+        (ACTIVATE, DESTROYED, "is activated after it was destroyed"),
+        (DESTROY, NOTAVAILABLE, "is destroyed without having been initialised"),
+    ] {
+        let report = met(object_type::OWN, b"request", |_, row| {
+            as_written(row, object_fault::WRONG_STATE, 0);
+            (row.op, row.was) = (op, was);
+        });
+        let title = &report.findings[0].title;
+        assert!(title.ends_with(expected), "{title}");
+    }
+}
+
+/// The program itself says that a life is over: no memory went.
+#[test]
+fn a_free_of_the_programs_own_is_told() {
     let report = met(object_type::OWN, b"request", |_, row| {
-        as_written(row, object_fault::WRONG_STATE, 0);
+        as_written(row, object_fault::GONE_ACTIVE, object_end::NONE);
+        row.op = object_op::FREE;
     });
-    let title = &report.findings[0].title;
-    assert!(title.ends_with("is in state 9 where the program expects state 7"), "{title}");
-    let report = met(object_type::OWN, b"request", |_, row| {
-        as_written(row, object_fault::WRONG_STATE, 0);
-        (row.op, row.was) = (object_op::DEACTIVATE, object_state::INACTIVE);
-    });
-    let title = &report.findings[0].title;
-    assert!(title.ends_with("is deactivated while it is not active"), "{title}");
+    assert!(report.findings[0].title.ends_with("(f20) is freed while it is active"));
+    assert_eq!(steps(&report)[0], (1, "frees"));
+    assert!(said(&report).contains("the program said that its life was over"));
 }
 
 #[test]
