@@ -1,6 +1,8 @@
 //! Hash buckets: trackers by the page-sized chunk that their object begins in.
 
 use core::ptr::null_mut;
+use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::Ordering::Relaxed;
 
 use super::tracker::Tracker;
 
@@ -16,58 +18,72 @@ pub(super) fn of_chunk(chunk: u64) -> usize {
     (chunk.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - BUCKETS.trailing_zeros())) as usize
 }
 
-/// A bucket's trackers.
+/// A bucket's trackers. Changed under the bucket's lock.
 pub(super) struct Chain {
-    head: *mut Tracker,
+    /// Atomic only for [`Chain::is_empty`], which is asked without the lock.
+    head: AtomicPtr<Tracker>,
 }
 
 impl Chain {
     pub const fn new() -> Self {
-        Self { head: null_mut() }
+        Self { head: AtomicPtr::new(null_mut()) }
+    }
+
+    /// It has none. Asked without the lock the answer holds for objects that nobody can be adding now. Relaxed: whoever
+    /// may give up an object's memory has been told of the object by what ordered the two.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.head.load(Relaxed).is_null()
     }
 
     /// The object of that address and type, and how many were looked at.
     pub fn find(&self, addr: u64, type_id: u32) -> (*mut Tracker, u64) {
-        let (mut at, mut seen) = (self.head, 0);
-        // SAFETY: a chain's trackers are live, and end with null.
-        while let Some(tracker) = unsafe { at.as_ref() } {
+        let mut seen = 0;
+        for at in self.iter() {
             seen += 1;
+            // SAFETY: a chain's trackers are live.
+            let tracker = unsafe { &*at };
             if tracker.addr == addr && tracker.descr.type_id == type_id {
-                break;
+                return (at, seen);
             }
-            at = tracker.next;
         }
-        (at, seen)
+        (null_mut(), seen)
     }
 
     /// Adds a tracker.
     ///
     /// # Safety
-    /// It is in no chain.
-    pub unsafe fn insert(&mut self, tracker: *mut Tracker) {
-        // SAFETY: a live tracker, the caller's promise.
-        unsafe { (*tracker).next = self.head };
-        self.head = tracker;
+    /// The lock is held. The tracker is live, and in no chain.
+    pub unsafe fn insert(&self, tracker: *mut Tracker) {
+        // SAFETY: live, the caller's promise.
+        unsafe { (*tracker).next = self.head.load(Relaxed) };
+        self.head.store(tracker, Relaxed);
     }
 
-    /// Takes a tracker out that is in the chain. One store: a fork may come before or after it.
-    pub fn remove(&mut self, tracker: *mut Tracker) {
-        let mut link = &raw mut self.head;
-        // SAFETY: the tracker is in the chain, so the walk comes to it; its links are live.
+    /// Takes a tracker out. One store: a fork may come before or after it.
+    ///
+    /// # Safety
+    /// The lock is held. The tracker is in the chain.
+    pub unsafe fn remove(&self, tracker: *mut Tracker) {
+        // SAFETY: in the chain, so live, as are those before it; the walk comes to it.
         unsafe {
-            while *link != tracker {
-                link = &raw mut (**link).next;
+            let mut before = self.head.load(Relaxed);
+            if before == tracker {
+                return self.head.store((*tracker).next, Relaxed);
             }
-            *link = (*tracker).next;
+            while (*before).next != tracker {
+                before = (*before).next;
+            }
+            (*before).next = (*tracker).next;
         }
     }
 
     /// Its trackers; one that was given out may be removed before the next is asked for.
     pub fn iter(&self) -> impl Iterator<Item = *mut Tracker> + use<> {
-        let mut at = self.head;
+        let mut at = self.head.load(Relaxed);
         core::iter::from_fn(move || {
             let tracker = at;
-            // SAFETY: a chain's trackers are live, and end with null; removing one leaves its link.
+            // SAFETY: a chain's trackers are live, and end with null; one that is removed keeps its link.
             at = unsafe { tracker.as_ref() }?.next;
             Some(tracker)
         })

@@ -16,19 +16,20 @@ pub struct Local {
     pub(super) free: AtomicU32,
     /// An operation is under way: a handler that comes between does none.
     busy: AtomicBool,
-    /// Links of the list of all. Under the pool's lock.
-    pub(super) next: UnsafeCell<*mut Local>,
-    pub(super) prev: UnsafeCell<*mut Local>,
+    /// Next of the list of all. Never changes.
+    pub(super) next: *mut Local,
+    /// Next of those that no thread has. Under the pool's lock.
+    pub(super) spare: UnsafeCell<*mut Local>,
 }
 
 impl Local {
-    pub(super) const fn new() -> Self {
+    pub(super) const fn new(next: *mut Local) -> Self {
         Self {
             pool: UnsafeCell::new(Stack::new()),
             free: AtomicU32::new(0),
             busy: AtomicBool::new(false),
-            next: UnsafeCell::new(null_mut()),
-            prev: UnsafeCell::new(null_mut()),
+            next,
+            spare: UnsafeCell::new(null_mut()),
         }
     }
 

@@ -23,8 +23,8 @@ impl Patience {
     /// Of a thread that cannot have interrupted a holder: a holder that is only not scheduled comes within this (half
     /// a second and more of a processor's time), one that does not is gone.
     pub const LONG: u32 = 1 << 20;
-    /// Of a thread that may have interrupted a holder.
-    pub const SHORT: u32 = 256;
+    /// Of a thread that may have interrupted a holder: some milliseconds.
+    pub const SHORT: u32 = 1 << 12;
 }
 
 /// Data under a lock. The word is the era that it is held in; any other value is free. So a fork, which begins an era,
@@ -49,7 +49,8 @@ impl<T> Locked<T> {
         // Acquire pairs with the Release in `Guard::drop`: what the last holder wrote is there.
         let is_ours =
             seen != era && self.word.compare_exchange(seen, era, Acquire, Relaxed).is_ok();
-        is_ours.then_some(Guard { lock: self, was_contended: false })
+        // Not `then_some`: a guard that is made and dropped lets the holder's lock go.
+        is_ours.then(|| Guard { lock: self, was_contended: false })
     }
 
     /// Takes the lock; `None`: patience is at its end.
@@ -63,17 +64,24 @@ impl<T> Locked<T> {
 
     #[cold]
     fn lock_slow(&self, patience: &Patience) -> Option<Guard<'_, T>> {
-        for _ in 0..patience.yields {
-            for _ in 0..SPINS {
-                if let Some(mut guard) = self.try_lock(patience.era) {
-                    guard.was_contended = true;
-                    return Some(guard);
-                }
-                core::hint::spin_loop();
+        for looks in 0..SPINS + patience.yields {
+            if let Some(mut guard) = self.try_lock(patience.era) {
+                guard.was_contended = true;
+                return Some(guard);
             }
-            (patience.relax)();
+            if looks < SPINS { core::hint::spin_loop() } else { (patience.relax)() }
         }
         None
+    }
+
+    /// The data, for what may be looked at without the lock.
+    ///
+    /// # Safety
+    /// Holders of the lock change the data through atomics only.
+    #[inline(always)]
+    pub unsafe fn unlocked(&self) -> &T {
+        // SAFETY: no holder has it by `&mut`, the caller's promise.
+        unsafe { &*self.data.get() }
     }
 
     /// It is held in the given era.

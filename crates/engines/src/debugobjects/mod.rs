@@ -16,10 +16,12 @@
 mod bucket;
 mod descr;
 mod fault;
+mod line;
 mod local;
 mod lock;
 mod objects;
 pub mod pool;
+mod publish;
 mod stats;
 mod sweep;
 pub mod table;

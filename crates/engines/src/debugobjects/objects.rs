@@ -7,10 +7,12 @@ use core::sync::atomic::{AtomicPtr, AtomicU32};
 use super::bucket::{BUCKETS, CHUNK_SHIFT, Chain, of_chunk};
 use super::descr::{Descr, Fixup};
 use super::fault::{Fault, Place};
+use super::line::Line;
 use super::local::{Busy, Local};
 use super::lock::{Guard, Locked, Patience};
 use super::pool::stack::List;
 use super::pool::{Env, Pools, Source, Switches, Trouble};
+use super::publish::Publisher;
 use super::stats::{Counters, Stats, raise};
 use super::table::{Operation, Rules, State, Step, TABLE, Table, step};
 use super::tracker::{BY_STATIC, Tracked, Tracker};
@@ -30,7 +32,8 @@ pub struct Objects {
     pub(super) table: &'static Table,
     buckets: [Locked<Chain>; BUCKETS],
     pub(super) pools: Pools,
-    pub(super) counters: Counters,
+    pub(super) counters: Line<Counters>,
+    pub(super) publisher: Publisher,
 }
 
 // SAFETY: chains are reached under their buckets' locks only.
@@ -76,7 +79,8 @@ impl Objects {
             table,
             buckets: [const { Locked::new(Chain::new()) }; BUCKETS],
             pools: Pools::new(),
-            counters: Counters::new(),
+            counters: Line(Counters::new()),
+            publisher: Publisher::new(),
         }
     }
 
@@ -102,19 +106,23 @@ impl Objects {
     /// It tracks no more: no operation does anything from now on.
     pub fn turn_off(&self) {
         // Whoever is within an operation ends it.
-        let _ = self.enabled.compare_exchange(ON, OFF, Relaxed, Relaxed);
+        if self.enabled.compare_exchange(ON, OFF, Relaxed, Relaxed).is_ok() {
+            self.publish();
+        }
     }
 
-    /// What an operation works with, if it is on.
+    /// What an operation works with, if it is on. One without a thread's own part may have interrupted whoever has a
+    /// lock, and is soon at its patience's end.
+    #[inline]
     pub(super) fn env(&self, local: Option<&Local>) -> Option<Env> {
+        let yields = if local.is_some() { Patience::LONG } else { Patience::SHORT };
         // Acquire pairs with the Release in `start`.
-        (self.enabled.load(Acquire) == ON).then(|| self.env_anyway(local)).flatten()
+        (self.enabled.load(Acquire) == ON).then(|| self.env_anyway(yields)).flatten()
     }
 
-    fn env_anyway(&self, local: Option<&Local>) -> Option<Env> {
+    fn env_anyway(&self, yields: u32) -> Option<Env> {
         // SAFETY: what `start` was given.
         let source: &'static Source = unsafe { self.source.load(Relaxed).as_ref() }?;
-        let yields = if local.is_some() { Patience::LONG } else { Patience::SHORT };
         let patience = Patience { yields, relax: source.relax, era: self.era.load(Relaxed) };
         Some(Env { source, switches: Switches(self.switches.load(Relaxed)), patience })
     }
@@ -127,16 +135,29 @@ impl Objects {
         }
     }
 
+    /// What is to be done from time to time. Called at the end of operations, with no bucket's lock held.
+    #[inline]
+    pub(super) fn tend(&self, now: u64, env: &Env) -> Result<(), Trouble> {
+        self.publish_if_due(now);
+        self.pools.free_excess(now, env)
+    }
+
     pub(super) fn warn(&self) {
-        self.counters.warnings.fetch_add(1, Relaxed);
+        self.counters.0.warnings.fetch_add(1, Relaxed);
     }
 
     pub(super) fn lose(&self) {
-        self.counters.lost.fetch_add(1, Relaxed);
+        self.counters.0.lost.fetch_add(1, Relaxed);
     }
 
     pub(super) fn bucket(&self, i: usize, env: &Env) -> Result<Guard<'_, Chain>, Trouble> {
         self.buckets[i].lock(&env.patience).ok_or(Trouble::Stuck)
+    }
+
+    /// There are no objects in a bucket, but for some that others may be adding.
+    pub(super) fn is_empty(&self, i: usize) -> bool {
+        // SAFETY: chains are changed through atomics.
+        unsafe { self.buckets[i].unlocked() }.is_empty()
     }
 
     fn bucket_of(&self, addr: u64, env: &Env) -> Result<Guard<'_, Chain>, Trouble> {
@@ -244,7 +265,7 @@ impl Objects {
             // SAFETY: the thread's own, and busy.
             unsafe { self.pools.give(local, given, env)? };
         }
-        self.pools.free_excess(act.place.time_ns, env)?;
+        self.tend(act.place.time_ns, env)?;
         if let Attempt::Faulty(fault) = done {
             busy.pause(|| tell(&fault));
         }
@@ -261,16 +282,18 @@ impl Objects {
         given: &mut List,
         tell: &mut dyn FnMut(&Fault),
     ) -> Result<Attempt, Trouble> {
-        let mut chain = self.bucket_of(act.addr, env)?;
+        let chain = self.bucket_of(act.addr, env)?;
         let (mut at, seen) = chain.find(act.addr, act.descr.type_id);
-        raise(&self.counters.max_chain, seen);
+        raise(&self.counters.0.max_chain, seen);
         // SAFETY: what a chain has is live, and changed under its lock only.
         if let Some(tracker) = unsafe { at.as_mut() } {
             tracker.enter(env.patience.era);
             if tracker.is_other(&act) {
-                chain.remove(at);
-                // SAFETY: nobody's now.
-                unsafe { given.push(at.cast()) };
+                // SAFETY: in the chain; then nobody's.
+                unsafe {
+                    chain.remove(at);
+                    given.push(at.cast());
+                }
                 at = null_mut();
             }
         }
@@ -295,9 +318,11 @@ impl Objects {
         });
         if next == State::None || next == State::NotAvailable {
             if !at.is_null() {
-                chain.remove(at);
-                // SAFETY: nobody's now.
-                unsafe { given.push(at.cast()) };
+                // SAFETY: in the chain; then nobody's.
+                unsafe {
+                    chain.remove(at);
+                    given.push(at.cast());
+                }
             }
         } else {
             if at.is_null() {
@@ -326,7 +351,7 @@ impl Objects {
     /// Calls a fixup and counts it if it repaired something. No lock is held.
     pub(super) fn fix(&self, fixup: Option<Fixup>, fault: &Fault) -> bool {
         let fixed = Descr::fix(fixup, fault.addr, fault.was);
-        self.counters.fixups.fetch_add(u64::from(fixed), Relaxed);
+        self.counters.0.fixups.fetch_add(u64::from(fixed), Relaxed);
         fixed
     }
 
@@ -371,26 +396,27 @@ impl Objects {
         }
     }
 
-    /// Statistics.
+    /// Statistics. Takes no lock; exact where no operation is under way.
     pub fn stats(&self) -> Stats {
-        let pools = self.env_anyway(None).map(|env| self.pools.stats(&env)).unwrap_or_default();
         Stats {
-            max_chain: self.counters.max_chain.load(Relaxed),
-            max_checked: self.counters.max_checked.load(Relaxed),
-            warnings: self.counters.warnings.load(Relaxed),
-            fixups: self.counters.fixups.load(Relaxed),
-            lost: self.counters.lost.load(Relaxed),
-            ..pools
+            max_chain: self.counters.0.max_chain.load(Relaxed),
+            max_checked: self.counters.0.max_checked.load(Relaxed),
+            warnings: self.counters.0.warnings.load(Relaxed),
+            fixups: self.counters.0.fixups.load(Relaxed),
+            lost: self.counters.0.lost.load(Relaxed),
+            ..self.pools.stats()
         }
     }
 
     // --- threads and processes -----------------------------------------------------------------------
 
-    /// The own part of a thread that begins; null: it is to do without.
+    /// The own part of the calling thread, which begins; null: it is to do without.
     pub fn start_local(&self) -> *mut Local {
-        let Some(env) = self.env(None) else { return null_mut() };
-        self.pools.start_local(&env).unwrap_or_else(|trouble| {
-            self.give_up(trouble, None);
+        // It cannot have interrupted an operation: there was none.
+        let env = if self.is_on() { self.env_anyway(Patience::LONG) } else { None };
+        let Some(env) = env else { return null_mut() };
+        self.pools.start_local(&env).unwrap_or_else(|_| {
+            self.turn_off();
             null_mut()
         })
     }
@@ -400,13 +426,14 @@ impl Objects {
     /// # Safety
     /// It is null or from [`Objects::start_local`], and is not used any more.
     pub unsafe fn end_local(&self, local: *mut Local) {
-        if local.is_null() {
-            return;
-        }
-        let Some(env) = self.env(None) else { return };
         // SAFETY: the caller's promise.
-        if let Err(trouble) = unsafe { self.pools.end_local(local, &env) } {
-            self.give_up(trouble, None);
+        let Some(own) = (unsafe { local.as_ref() }) else { return };
+        // A handler that ends the thread may have interrupted it with a lock in its hands.
+        let yields = if own.is_busy() { Patience::SHORT } else { Patience::LONG };
+        let Some(env) = self.env_anyway(yields).filter(|_| self.is_on()) else { return };
+        // SAFETY: the caller's promise.
+        if unsafe { self.pools.end_local(local, &env) }.is_err() {
+            self.turn_off();
         }
     }
 
@@ -419,7 +446,7 @@ impl Objects {
         let parent = self.era.load(Relaxed);
         // 0 is no era: it is what a free lock is.
         self.era.store(parent.wrapping_add(1).max(1), Relaxed);
-        if let Some(env) = self.env_anyway(None) {
+        if let Some(env) = self.env_anyway(Patience::LONG) {
             self.pools.forked(mine, parent, &env);
         }
     }

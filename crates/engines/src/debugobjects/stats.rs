@@ -41,23 +41,34 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Fills the ledger's row in.
-    pub fn put(&self, row: &mut ObjectPools) {
-        row.max_chain = self.max_chain;
-        row.max_checked = self.max_checked;
-        row.warnings = self.warnings;
-        row.fixups = self.fixups;
-        row.pool_free = self.pool_free;
-        row.pool_pcp_free = self.pool_pcp_free;
-        row.pool_min_free = self.pool_min_free;
-        row.pool_used = self.pool_used;
-        row.pool_max_used = self.pool_max_used;
-        row.on_free_list = self.on_free_list;
-        row.objs_allocated = self.objs_allocated;
-        row.objs_freed = self.objs_freed;
-        row.pool_lock_acquired = self.pool_lock_acquired;
-        row.pool_lock_contended = self.pool_lock_contended;
-        row.lost = self.lost;
+    /// Fills the ledger's row in, which others may be reading.
+    ///
+    /// # Safety
+    /// `row` is a mapped row.
+    pub unsafe fn put(&self, row: *mut ObjectPools) {
+        // Relaxed: each field stands for itself.
+        let set = |field: *mut u64, value| {
+            // SAFETY: a field of the row, aligned as its type says.
+            unsafe { AtomicU64::from_ptr(field) }.store(value, Relaxed);
+        };
+        // SAFETY: places within the row, the caller's promise.
+        unsafe {
+            set(&raw mut (*row).max_chain, self.max_chain);
+            set(&raw mut (*row).max_checked, self.max_checked);
+            set(&raw mut (*row).warnings, self.warnings);
+            set(&raw mut (*row).fixups, self.fixups);
+            set(&raw mut (*row).pool_free, self.pool_free);
+            set(&raw mut (*row).pool_pcp_free, self.pool_pcp_free);
+            set(&raw mut (*row).pool_min_free, self.pool_min_free);
+            set(&raw mut (*row).pool_used, self.pool_used);
+            set(&raw mut (*row).pool_max_used, self.pool_max_used);
+            set(&raw mut (*row).on_free_list, self.on_free_list);
+            set(&raw mut (*row).objs_allocated, self.objs_allocated);
+            set(&raw mut (*row).objs_freed, self.objs_freed);
+            set(&raw mut (*row).pool_lock_acquired, self.pool_lock_acquired);
+            set(&raw mut (*row).pool_lock_contended, self.pool_lock_contended);
+            set(&raw mut (*row).lost, self.lost);
+        }
     }
 }
 

@@ -95,12 +95,12 @@ impl Objects {
         } else {
             (0..BUCKETS).try_for_each(bucket)?;
         }
-        raise(&self.counters.max_checked, checked);
+        raise(&self.counters.0.max_checked, checked);
         if given.len() > 0 {
             // SAFETY: the thread's own, and busy.
             unsafe { self.pools.give(local, given, env)? };
         }
-        self.pools.free_excess(range.place.time_ns, env)
+        self.tend(range.place.time_ns, env)
     }
 
     /// Takes objects out of a bucket up to the first fault.
@@ -113,7 +113,10 @@ impl Objects {
         checked: &mut u64,
         found: &mut dyn FnMut(Fault),
     ) -> Result<Look, Trouble> {
-        let mut chain = self.bucket(i, env)?;
+        if self.is_empty(i) {
+            return Ok(Look::Done);
+        }
+        let chain = self.bucket(i, env)?;
         for at in chain.iter() {
             *checked += 1;
             // SAFETY: what a chain has is live, and changed under its lock only.
@@ -133,9 +136,11 @@ impl Objects {
                 drop(chain);
                 return Ok(Look::Going(fault));
             }
-            chain.remove(at);
-            // SAFETY: nobody's now.
-            unsafe { given.push(at.cast()) };
+            // SAFETY: in the chain; then nobody's.
+            unsafe {
+                chain.remove(at);
+                given.push(at.cast());
+            }
             let Some(fault) = fault else { continue };
             self.warn();
             if env.switches.has(Switches::TELL_UNLOCKED) {

@@ -39,3 +39,18 @@ pub fn objects(switches: Switches) -> &'static Objects {
 pub fn at(time_ns: u64) -> Place {
     Place { thread: 1, stack: time_ns as u32, time_ns }
 }
+
+/// Numbers that look random: xorshift64* (Vigna). Not from 0.
+pub struct Random(pub u64);
+
+impl Random {
+    /// Below `n`.
+    pub fn below(&mut self, n: u64) -> u64 {
+        let mut x = self.0;
+        x ^= x >> 12;
+        x ^= x << 25;
+        x ^= x >> 27;
+        self.0 = x;
+        (x.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n
+    }
+}

@@ -1,5 +1,9 @@
 //! debugobjects' engine against what it is told.
 
 mod host;
+mod interrupt;
+mod memory;
+mod model;
 mod selftest;
 mod table;
+mod threads;

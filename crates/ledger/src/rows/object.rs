@@ -188,8 +188,8 @@ row! {
 
 row! {
     /// Statistics of the pools that the objects' own records come from, under the kernel's names
-    /// (/sys/kernel/debug/debug_objects/stats). One row; brought up to date whenever the pool's lock is taken, and at
-    /// the process' end.
+    /// (/sys/kernel/debug/debug_objects/stats). One row; brought up to date up to a hundred times a
+    /// second as long as there are operations, and at the process' end.
     ObjectPools in ObjectPools x 1 = 128 bytes {
         /// Not 0: tracking ended for want of memory. Changes.
         off: u32,

@@ -7,10 +7,13 @@
 //! ```
 
 mod global;
+mod record;
+mod refill;
 pub(super) mod slab;
 mod source;
 pub(super) mod stack;
 mod switches;
+mod threads;
 mod usage;
 
 pub(super) use self::global::Pools;
