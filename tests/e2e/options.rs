@@ -165,5 +165,5 @@ fn counters_and_listings() {
     graph.args(["report", "--graph"]).arg(&ledgers(&folder)[0]);
     let graph = String::from_utf8(run(graph).stdout).expect("UTF-8");
     assert!(graph.starts_with("digraph lockdep {"), "{graph}");
-    assert_eq!(graph.matches("[color=red]").count(), 2, "{graph}");
+    assert_eq!(graph.matches("[color=red, style=\"bold\"").count(), 2, "{graph}");
 }

@@ -473,8 +473,9 @@ pub struct ListingArgs {
     #[arg(long)]
     pub chains: bool,
 
-    /// Draw lock classes and their dependencies in the DOT language: those on a cycle in red, dashed if
-    /// only a signal's handler may make it so.
+    /// Draw lock classes and their dependencies in the DOT language: those on a cycle in red, the cycles
+    /// found in bold, dashed and orange if something keeps them from deadlock, dotted if only a signal's
+    /// handler may make them so.
     #[arg(long)]
     pub graph: bool,
 }

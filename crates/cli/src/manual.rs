@@ -225,7 +225,7 @@ pub const REPORT: Manual = Manual {
         ),
         (
             "lockwright report --graph DIR | dot -Tsvg > locks.svg",
-            "Lock classes and dependencies as a picture, cycles in red.",
+            "Lock classes and dependencies as a picture, cycles in red, harmless ones dashed.",
         ),
     ],
     exit_status: &[

@@ -11,7 +11,7 @@ use super::cycles::{Limits, Visitor, shortest_first};
 use super::draft::{Draft, ring};
 use super::graph::{Level, Part, parts};
 use super::judge::{Judge, Obstacle, Pick, Shape, Verdict, shapes};
-use super::teller::{Cast, Teller};
+use super::teller::{Cast, Teller, reference};
 use super::{semaphores, signals, words};
 use crate::finding::{Finding, Grade, Kind};
 use crate::model::{By, LockRef, Model, is_read};
@@ -36,22 +36,19 @@ pub fn find(
     progress: &dyn Progress,
     notes: &mut Vec<String>,
 ) -> Vec<Draft> {
-    let (parts, whole) = parts(teller.model, level);
-    let mut cut = !whole;
     let name = match level {
         Level::Instance => "searching cycles of locks",
         Level::Class => "searching cycles of lock classes",
     };
+    let (parts, whole) = parts(teller.model, level);
     progress.stage(name, parts.len() as u64);
     let judge = Judge::new(teller.model);
+    let mut cut = !whole;
     let mut drafts = Vec::new();
     for part in &parts {
-        let mut collector = Collector::new(teller.model, part, &judge);
-        let (mut survey, mut walk) = (Budget::new(SURVEY), Budget::new(WALK));
-        let mut limits = Limits { survey: &mut survey, walk: &mut walk };
-        shortest_first(part, threads(teller.model, part), &mut limits, &mut collector);
-        cut |= collector.cut || collector.is_done() || survey.is_spent_out() || walk.is_spent_out();
-        drafts.extend(collector.found.into_iter().map(|found| found.draft(teller, level, part)));
+        let (found, whole) = search(&judge, teller.model, part);
+        cut |= !whole;
+        drafts.extend(found.into_iter().map(|found| found.draft(teller, level, part)));
         progress.advance(1);
     }
     if cut {
@@ -61,6 +58,38 @@ pub fn find(
         ));
     }
     drafts
+}
+
+/// The pairs of merged classes, held and acquired, that the cycles found at a level are made of, each with
+/// the most serious grade.
+pub fn graded_pairs(model: &Model<'_>, level: Level) -> HashMap<(u32, u32), Grade> {
+    let judge = Judge::new(model);
+    let mut pairs = HashMap::new();
+    for part in &parts(model, level).0 {
+        for Found { verdict, .. } in search(&judge, model, part).0 {
+            let lock = |id| model.trie.node(id).map(reference).unwrap_or_default();
+            let contexts = verdict.picks.iter().map(|pick| pick.context);
+            let refs: Vec<LockRef> = contexts.clone().map(|context| lock(context.held)).collect();
+            let grade = annotated::Contexts::of(model, &refs).grade(grade(level, &verdict));
+            for context in contexts {
+                let group = |id| model.classes.group_of(lock(id).class);
+                let pair = (group(context.held), group(context.acquired));
+                let known = pairs.entry(pair).or_insert(grade);
+                *known = grade.min(*known);
+            }
+        }
+    }
+    pairs
+}
+
+/// The cycles of one part, and whether all of it was looked at.
+fn search(judge: &Judge<'_, '_>, model: &Model<'_>, part: &Part) -> (Vec<Found>, bool) {
+    let mut collector = Collector::new(model, part, judge);
+    let (mut survey, mut walk) = (Budget::new(SURVEY), Budget::new(WALK));
+    let mut limits = Limits { survey: &mut survey, walk: &mut walk };
+    shortest_first(part, threads(model, part), &mut limits, &mut collector);
+    let cut = collector.cut || collector.is_done();
+    (collector.found, !(cut || survey.is_spent_out() || walk.is_spent_out()))
 }
 
 /// How many threads took part in a part's dependencies; unlimited where not all were recorded.

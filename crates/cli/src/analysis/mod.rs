@@ -31,7 +31,7 @@ use lockwright_ledger::Ledger;
 use lockwright_ledger::layout::{process_state, stopped};
 use lockwright_ledger::rows::object::ObjectPools;
 
-use crate::finding::{Kind, Process, Report, Summary};
+use crate::finding::{Grade, Kind, Process, Report, Summary};
 use crate::model::{Model, Sources, Symbolise};
 use crate::progress::Progress;
 use crate::symbolize::{DebugDirs, Images, Symbols};
@@ -116,16 +116,34 @@ pub(crate) fn object_types() -> impl Iterator<Item = &'static str> {
     object_words::TYPES.iter().filter(move |words| !is_timer(words)).map(|words| words.name)
 }
 
+/// What is known of a dependency that lies on a cycle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CyclicPair {
+    /// A thread did take them so; else only a signal's handler may.
+    pub is_recorded: bool,
+    /// The grade of the most serious cycle that was found through it. None where it was not looked at, as
+    /// shorter ones say all there is.
+    pub grade: Option<Grade>,
+}
+
 /// Pairs of merged classes, held and acquired, that lie on a cycle of dependencies, whatever keeps its
-/// threads apart; with each, whether a thread did take them so, or only a signal's handler may.
-pub fn cyclic_pairs(model: &Model<'_>) -> HashMap<(u32, u32), bool> {
+/// threads apart.
+pub fn cyclic_pairs(model: &Model<'_>) -> HashMap<(u32, u32), CyclicPair> {
     let (parts, _) = graph::parts(model, Level::Class);
-    let mut pairs = HashMap::new();
+    let mut pairs: HashMap<(u32, u32), CyclicPair> = HashMap::new();
     for part in &parts {
         for (pair, edge) in part.pairs() {
             let is_recorded =
                 |context: &graph::Context| model.trie.signal(context.acquired).is_none();
-            *pairs.entry(pair).or_default() |= part.contexts(edge).iter().any(is_recorded);
+            pairs.entry(pair).or_default().is_recorded |=
+                part.contexts(edge).iter().any(is_recorded);
+        }
+    }
+    for level in [Level::Instance, Level::Class] {
+        for (pair, grade) in circular::graded_pairs(model, level) {
+            if let Some(known) = pairs.get_mut(&pair) {
+                known.grade = Some(known.grade.map_or(grade, |other| other.min(grade)));
+            }
         }
     }
     pairs

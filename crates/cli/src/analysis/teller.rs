@@ -132,6 +132,7 @@ impl Teller<'_, '_> {
     }
 }
 
-fn reference(node: &Node) -> LockRef {
+/// The lock of a node.
+pub fn reference(node: &Node) -> LockRef {
     LockRef { class: node.class, inst: node.inst, row: node.lock }
 }

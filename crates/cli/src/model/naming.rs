@@ -9,7 +9,7 @@ use super::sources::Sources;
 use super::{Model, described};
 
 /// A lock that a finding speaks of: instance 0 means any of the class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LockRef {
     /// Class row.
     pub class: u32,

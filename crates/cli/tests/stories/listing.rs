@@ -6,6 +6,7 @@ use std::path::Path;
 use lockwright_cli::listing::Listing;
 use lockwright_ledger::rows::object::ObjectPools;
 
+use crate::dot;
 use crate::story::{Story, listing};
 
 const STORY: &str = "
@@ -118,24 +119,63 @@ fn chains_have_places() {
     assert!(chain.contains(" at story.c:"), "{chain}");
 }
 
+/// Edges of a graph by the names of their classes, with their colour and style; none of an edge that is on
+/// no cycle.
+fn edges(text: &str) -> Vec<(String, String, String)> {
+    let graph = dot::parse(text).unwrap_or_else(|error| panic!("{error} in\n{text}"));
+    let look = |attributes: &dot::Attributes| {
+        let get = |name| attributes.get(name).map(String::as_str).unwrap_or_default();
+        format!("{} {}", get("color"), get("style")).trim().to_owned()
+    };
+    let name = |id: &String| graph.nodes[id]["label"].clone();
+    let edge = |(from, to, a): &(String, String, dot::Attributes)| (name(from), name(to), look(a));
+    let mut edges: Vec<_> = graph.edges.iter().map(edge).collect();
+    edges.sort();
+    edges
+}
+
+fn graph_of(story: &str) -> Vec<(String, String, String)> {
+    edges(&listing(Listing::Graph, Story::new().tell(story).ledger()))
+}
+
+fn expected(edges: &[(&str, &str, &str)]) -> Vec<(String, String, String)> {
+    edges.iter().map(|&(a, b, look)| (a.into(), b.into(), look.into())).collect()
+}
+
 #[test]
 fn the_graph_has_cycles_in_red() {
-    let text = shown(Listing::Graph);
-    assert!(text.starts_with("digraph lockdep {") && text.ends_with("}\n"), "{text}");
-    let class = |name: &str| {
-        let end = format!(" [label=\"{name}\"];");
-        let line = text.lines().find_map(|line| line.trim().strip_suffix(&end)).expect("a node");
-        line.to_owned()
-    };
-    let has = |from: &str, to: &str, colour: &str| {
-        text.contains(&format!("    {} -> {}{colour};\n", class(from), class(to)))
-    };
-    assert!(has("C", "A", "") && has("D", "R", ""), "{text}");
     // T3's handler takes A, T2 holds B with the signal open, and A -> B was seen.
-    assert!(has("A", "B", " [color=red]"), "{text}");
-    assert!(has("B", "A", " [color=red, style=dashed]"), "{text}");
+    let seen = edges(&shown(Listing::Graph));
+    let has = |from: &str, to: &str, look: &str| seen.contains(&expected(&[(from, to, look)])[0]);
+    assert!(has("C", "A", "") && has("D", "R", ""), "{seen:?}");
+    assert!(has("A", "B", "red bold") && has("B", "A", "red bold,dotted"), "{seen:?}");
     let circle = "T1: L(A) L(B) U(B) U(A) L(B) L(C) U(C) U(B)\nT2: L(B) L(A) U(A) U(B)";
-    let text = listing(Listing::Graph, Story::new().tell(circle).ledger());
-    assert_eq!(text.matches("[color=red]").count(), 2, "{text}");
-    assert_eq!(text.matches(" -> ").count(), 3, "{text}");
+    let red = expected(&[("A", "B", "red bold"), ("B", "A", "red bold"), ("B", "C", "")]);
+    assert_eq!(graph_of(circle), red);
+}
+
+#[test]
+fn what_is_kept_from_deadlock_is_dashed() {
+    let dashed = |names: &[(&str, &str)]| -> Vec<_> {
+        names.iter().map(|&(a, b)| (a.into(), b.into(), "orange dashed".to_owned())).collect()
+    };
+    let both = dashed(&[("A", "B"), ("B", "A")]);
+    let guarded = "T1: L(G) L(A) L(B) U(B) U(A) U(G)\nT2: L(G) L(B) L(A) U(A) U(B) U(G)";
+    let seen = graph_of(guarded);
+    assert!(both.iter().all(|edge| seen.contains(edge)), "{seen:?}");
+    assert!(seen.iter().all(|edge| edge.0 != "G" || edge.2.is_empty()), "{seen:?}");
+    let single = "T1: L(A) L(B) U(B) U(A) L(B) L(A) U(A) U(B)";
+    assert_eq!(graph_of(single), both);
+    // One path without the gate makes it a serious one.
+    let unguarded = format!("{guarded}\nT3: L(B) L(A) U(A) U(B)");
+    assert!(graph_of(&unguarded).contains(&expected(&[("A", "B", "red bold")])[0]));
+}
+
+#[test]
+fn the_parser_of_graphs_is_strict() {
+    for bad in
+        ["digraph {", "digraph a { b -> c; }", "digraph a { b [label=x y]; }", "digraph a { \"b }"]
+    {
+        assert!(dot::parse(bad).is_err(), "the parser takes {bad}");
+    }
 }

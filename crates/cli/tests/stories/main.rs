@@ -2,6 +2,7 @@
 
 mod counterexamples;
 mod damage;
+mod dot;
 mod grades;
 mod listing;
 mod misuse;
