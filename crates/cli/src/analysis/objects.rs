@@ -97,7 +97,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             help: self.help(),
             steps: self.steps(),
             pid: model.ledger.header().pid,
-            also: row.repeats,
+            also: row.repeats.into(),
             locks: self.cast.infos,
         };
         // As misuse of locks it says nothing of orders.
@@ -239,6 +239,9 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         lines.extend(object_words::in_the_kernels(row.op, row.was));
         if row.fixed != 0 {
             lines.push("a fixup of the program's has repaired its state".into());
+        }
+        if let Some(hint) = self.teller.model.symbol(row.hint) {
+            lines.push(format!("the program hints at which one it is: `{hint}`"));
         }
         lines
     }

@@ -116,6 +116,18 @@ impl<'a> Model<'a> {
         })
     }
 
+    /// What stack `id` of one frame is in: a function, or else a variable or a bare address.
+    pub fn symbol(&self, id: u32) -> Option<String> {
+        let frames = self.symbols.stack(id);
+        // The outermost: more may be inlined there.
+        if let Some(function) = frames.last().and_then(|frame| frame.function.clone()) {
+            return Some(function);
+        }
+        let (addresses, _) = self.ledger.stack(id)?;
+        let at = addresses.first()?.saturating_sub(1);
+        Some(self.element_at(at, id).unwrap_or_else(|| format!("{at:#x}")))
+    }
+
     /// The variable that covered a run-time address at `epoch`, and the offset in it.
     fn variable_then(&self, addr: u64, epoch: u32) -> Option<(String, u64)> {
         let modules = self.modules.get_or_init(|| Modules::new(self.ledger));

@@ -461,7 +461,14 @@ fn places_that_are_the_same_to_a_reader_are_one_finding() {
     assert_eq!(same(|story, row| row.destroy_stack = story.stack(41)), [4, 4]);
     assert_eq!(same(|story, row| row.init_stack = story.stack(21)), [4, 4]);
     assert_eq!(same(|_, row| row.fault = object_fault::DESTROY_TWICE), [4, 4]);
-    assert_eq!(same(|_, row| row.repeats = u64::MAX), [u64::MAX]);
+    assert_eq!(same(|_, row| row.repeats = u32::MAX), [u64::from(u32::MAX) + 5]);
+}
+
+#[test]
+fn what_the_program_hints_at_is_named() {
+    let report = met(object_type::OWN, b"timer", |story, row| row.hint = story.stack(77));
+    let evidence = report.findings[0].evidence.join("\n");
+    assert!(evidence.contains("hints at which one it is: `f77`"), "{evidence}");
 }
 
 /// What was never destroyed does nobody harm: it is counted, and told to those who ask.
@@ -510,7 +517,8 @@ fn rows_that_make_no_sense_are_survived() {
                 (row.init_thread, row.init_stack, row.init_ns) = (wild, wild, u64::MAX);
                 (row.active_thread, row.active_stack, row.active_op) = (wild, wild, wild);
                 (row.destroy_thread, row.destroy_stack) = (wild, wild);
-                (row.addr, row.expected, row.repeats) = (u64::MAX, u64::MAX, u64::MAX);
+                (row.addr, row.expected, row.repeats) = (u64::MAX, u64::MAX, u32::MAX);
+                row.hint = wild;
                 if wild == 9 {
                     row.type_id = u32::MAX;
                 }

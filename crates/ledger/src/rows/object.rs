@@ -181,8 +181,10 @@ row! {
         /// ACTIVE_STATE: the program's state that it should have been in, in the upper 32 bits, and the one that it was
         /// in, in the lower.
         expected: u64,
-        /// Times it was met again. Changes.
-        repeats: u64,
+        /// Stack of one frame, a function or variable of the program's that tells objects of this type apart; 0 without.
+        hint: u32,
+        /// Times it was met again, or 2^32 - 1 if more. Changes.
+        repeats: u32,
     }
 }
 
