@@ -236,6 +236,11 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         if !undefined.is_empty() && self.words.builtin != object_type::OWN {
             lines.push(undefined.into());
         }
+        let has_told =
+            matches!(row.fault, object_fault::INIT_TWICE | object_fault::NEVER_DESTROYED);
+        if self.init().is_some_and(|past| !has_told && !past.is_told() && self.is_parents(past)) {
+            lines.push(self.made());
+        }
         lines.extend(object_words::in_the_kernels(row.op, row.was));
         if row.fixed != 0 {
             lines.push("a fixup of the program's has repaired its state".into());
@@ -259,11 +264,14 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
     /// Who did what to it before.
     fn told(&self, past: Option<Past>, verb: Verb) -> String {
         match past {
+            Some(past) if self.is_parents(past) && past.thread == 0 => {
+                format!("it was {} in the parent process, before the fork", verb.then)
+            }
             Some(past) if self.is_parents(past) => {
                 format!("{} of the parent process {} it before the fork", self.who(past), verb.then)
             }
-            Some(past) => format!("{} {} it", self.who(past), verb.then),
-            None => format!("it was {}", verb.then),
+            Some(past) if past.is_told() => format!("{} {} it", self.who(past), verb.then),
+            _ => format!("it was {}", verb.then),
         }
     }
 
@@ -273,7 +281,9 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             return format!("{} {} it at that moment", words::thread(&user.thread), user.action);
         }
         match self.activity() {
-            Some(past) if self.row.active_op == u32::from(object_op::ACTIVATE) => {
+            Some(past)
+                if past.is_told() && self.row.active_op == u32::from(object_op::ACTIVATE) =>
+            {
                 let told = self.told(Some(past), self.words.activate);
                 format!("{told}, and has not {} it since", self.words.deactivate.then)
             }
@@ -337,7 +347,9 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             true => words.deactivate,
             false => words.activate,
         };
-        let past = |past: Option<Past>, verb, as_parent| Some(self.step(past?, verb, as_parent));
+        let past = |past: Option<Past>, verb, as_parent| {
+            Some(self.step(past.filter(Past::is_told)?, verb, as_parent))
+        };
         [
             self.offence(),
             past(self.init(), words.init, "initialised in the parent process"),
@@ -456,5 +468,10 @@ struct Past {
 impl Past {
     fn if_any(self) -> Option<Self> {
         (self != Self::default()).then_some(self)
+    }
+
+    /// There is more to tell than that it was done: by whom, or where. Of what was done before a fork there is not.
+    fn is_told(&self) -> bool {
+        self.thread != 0 || self.stack != 0
     }
 }

@@ -446,6 +446,36 @@ fn what_the_parent_did_is_the_parents() {
     assert!(text.contains("initialised it in the parent process at an unknown place"), "{text}");
 }
 
+/// Of what was done before the fork there may be nothing but the time.
+#[test]
+fn what_is_known_of_the_parent_is_evidence() {
+    let mut parent = Story::new();
+    let mut child = parent.fork();
+    child.tell("T1: L(A)");
+    let began = child.started_at(1000);
+    let type_id = child.row(ObjectType { builtin: object_type::COND, ..ObjectType::default() });
+    let row = ObjectFinding {
+        fault: object_fault::USE_AFTER_DESTROY,
+        op: object_op::ACTIVATE,
+        was: object_state::DESTROYED,
+        type_id,
+        thread: 1,
+        addr: 0x7000,
+        stack: child.stack(10),
+        init_ns: began - 2,
+        destroy_ns: began - 1,
+        ..ObjectFinding::default()
+    };
+    child.row(row);
+    let report = reports(&[parent.ledger(), child.ledger()]);
+    assert_eq!(steps(&report), [(1, "waits on")]);
+    let evidence = &report.findings[0].evidence;
+    let destroyed = "it was destroyed in the parent process, before the fork, and nothing";
+    assert!(evidence[0].starts_with(destroyed), "{evidence:?}");
+    let made = "it was initialised in the parent process, before the fork";
+    assert_eq!(evidence.iter().filter(|line| *line == made).count(), 1, "{evidence:?}");
+}
+
 #[test]
 fn places_that_are_the_same_to_a_reader_are_one_finding() {
     let same = |change: fn(&mut Story, &mut ObjectFinding)| {
