@@ -10,6 +10,7 @@
 compile_error!("lockwright's preload library knows x86-64 only");
 
 mod allocations;
+mod deadline;
 #[cfg(not(test))]
 mod forced_unwind;
 mod hooks;

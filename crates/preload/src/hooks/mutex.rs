@@ -12,7 +12,7 @@ use super::{fork, misuse, unpatched};
 use crate::identity::{self, Birth, kind_of, mutex_kind};
 use crate::sites::Return;
 use crate::unwind::Frame;
-use crate::{real, sites, state, tls};
+use crate::{deadline, real, sites, state, tls};
 
 type Mutex = *mut pthread_mutex_t;
 
@@ -230,6 +230,9 @@ pub unsafe extern "C-unwind" fn clocklock(
 ) -> c_int {
     // SAFETY: forwarded.
     let block = move || unsafe { real::pthread_mutex_clocklock(m, clock, timeout) };
+    if !deadline::is_clock(clock) {
+        return block();
+    }
     let Some((thread, ident)) = watch::subject(m) else { return block() };
     let lock = Acquire { addr: m as u64, ident, mode: mode::TIMED, site };
     // SAFETY: the caller's mutex; as the stub passes it.

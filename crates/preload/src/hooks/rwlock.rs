@@ -11,7 +11,7 @@ use super::watch::{self, Blocking};
 use super::{fork, misuse};
 use crate::identity::{self, Birth, Identify};
 use crate::sites::Return;
-use crate::{real, state, sys, tls};
+use crate::{deadline, real, state, sys, tls};
 
 type RwLock = *mut pthread_rwlock_t;
 
@@ -172,7 +172,14 @@ pub unsafe extern "C-unwind" fn timedrdlock(
     back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { read(l, site, back, mode::TIMED, move |l| real::pthread_rwlock_timedrdlock(l, t)) }
+    let block = move |l| unsafe { real::pthread_rwlock_timedrdlock(l, t) };
+    // SAFETY: the caller's lock and deadline.
+    unsafe {
+        match deadline::is_time_or_none(t) {
+            true => read(l, site, back, mode::TIMED, block),
+            false => block(l),
+        }
+    }
 }
 
 pub unsafe extern "C-unwind" fn timedwrlock(
@@ -182,7 +189,14 @@ pub unsafe extern "C-unwind" fn timedwrlock(
     back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { write(l, site, back, mode::TIMED, move |l| real::pthread_rwlock_timedwrlock(l, t)) }
+    let block = move |l| unsafe { real::pthread_rwlock_timedwrlock(l, t) };
+    // SAFETY: the caller's lock and deadline.
+    unsafe {
+        match deadline::is_time_or_none(t) {
+            true => write(l, site, back, mode::TIMED, block),
+            false => block(l),
+        }
+    }
 }
 
 pub unsafe extern "C-unwind" fn clockrdlock(
@@ -193,8 +207,13 @@ pub unsafe extern "C-unwind" fn clockrdlock(
     back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
+    let block = move |l| unsafe { real::pthread_rwlock_clockrdlock(l, clock, t) };
+    // SAFETY: the caller's lock and deadline.
     unsafe {
-        read(l, site, back, mode::TIMED, move |l| real::pthread_rwlock_clockrdlock(l, clock, t))
+        match deadline::is_clock(clock) && deadline::is_time_or_none(t) {
+            true => read(l, site, back, mode::TIMED, block),
+            false => block(l),
+        }
     }
 }
 
@@ -206,8 +225,13 @@ pub unsafe extern "C-unwind" fn clockwrlock(
     back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
+    let block = move |l| unsafe { real::pthread_rwlock_clockwrlock(l, clock, t) };
+    // SAFETY: the caller's lock and deadline.
     unsafe {
-        write(l, site, back, mode::TIMED, move |l| real::pthread_rwlock_clockwrlock(l, clock, t))
+        match deadline::is_clock(clock) && deadline::is_time_or_none(t) {
+            true => write(l, site, back, mode::TIMED, block),
+            false => block(l),
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use lockwright_ledger::rows::mode;
 use super::watch::{self, Blocking};
 use super::{misuse, sync, tried};
 use crate::identity::{self, Birth};
-use crate::{real, state, sys, tls};
+use crate::{deadline, real, state, sys, tls};
 
 type Semaphore = *mut sem_t;
 
@@ -126,7 +126,14 @@ pub unsafe extern "C-unwind" fn wait(s: Semaphore, site: u64) -> c_int {
 
 pub unsafe extern "C-unwind" fn timedwait(s: Semaphore, t: *const timespec, site: u64) -> c_int {
     // SAFETY: forwarded.
-    unsafe { take(s, mode::TIMED, site, || real::sem_timedwait(s, t)) }
+    let block = || unsafe { real::sem_timedwait(s, t) };
+    // SAFETY: the caller's semaphore and deadline.
+    unsafe {
+        match deadline::is_time(t) {
+            true => take(s, mode::TIMED, site, block),
+            false => block(),
+        }
+    }
 }
 
 pub unsafe extern "C-unwind" fn clockwait(
@@ -136,7 +143,14 @@ pub unsafe extern "C-unwind" fn clockwait(
     site: u64,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { take(s, mode::TIMED, site, || real::sem_clockwait(s, clock, t)) }
+    let block = || unsafe { real::sem_clockwait(s, clock, t) };
+    // SAFETY: the caller's semaphore and deadline.
+    unsafe {
+        match deadline::is_clock(clock) && deadline::is_time(t) {
+            true => take(s, mode::TIMED, site, block),
+            false => block(),
+        }
+    }
 }
 
 #[inline(always)]

@@ -12,8 +12,8 @@ use lockwright_ledger::site;
 use super::wait::{self, Manner, Owner};
 use super::{Spot, Target, WHAT, hold, spot, subject, tls};
 use crate::identity::{self, kind_of, mutex_kind};
-use crate::real;
 use crate::sites::{self, Return};
+use crate::{deadline, real};
 
 type Mutex = *mut pthread_mutex_t;
 
@@ -162,7 +162,12 @@ pub unsafe extern "C-unwind" fn clocklock(
     back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { acquire(m, site, back, || real::pthread_mutex_clocklock(m, clock, timeout)) }
+    let block = || unsafe { real::pthread_mutex_clocklock(m, clock, timeout) };
+    if !deadline::is_clock(clock) {
+        return block();
+    }
+    // SAFETY: the caller's mutex.
+    unsafe { acquire(m, site, back, block) }
 }
 
 /// `pthread_mutex_trylock`.

@@ -12,7 +12,7 @@ use lockwright_ledger::rows::mode;
 use super::wait::{self, Manner, Owner};
 use super::{Target, clock, hold, readers_at, readers_of, spot, subject, tls};
 use crate::sites::Return;
-use crate::{identity, real};
+use crate::{deadline, identity, real};
 
 type RwLock = *mut pthread_rwlock_t;
 
@@ -36,7 +36,14 @@ pub unsafe extern "C-unwind" fn timedrdlock(
     back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { acquire(l, site, back, mode::READ, || real::pthread_rwlock_timedrdlock(l, t)) }
+    let block = || unsafe { real::pthread_rwlock_timedrdlock(l, t) };
+    // SAFETY: the caller's lock and deadline.
+    unsafe {
+        match deadline::is_time_or_none(t) {
+            true => acquire(l, site, back, mode::READ, block),
+            false => block(),
+        }
+    }
 }
 
 /// `pthread_rwlock_timedwrlock`.
@@ -47,7 +54,14 @@ pub unsafe extern "C-unwind" fn timedwrlock(
     back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { acquire(l, site, back, 0, || real::pthread_rwlock_timedwrlock(l, t)) }
+    let block = || unsafe { real::pthread_rwlock_timedwrlock(l, t) };
+    // SAFETY: the caller's lock and deadline.
+    unsafe {
+        match deadline::is_time_or_none(t) {
+            true => acquire(l, site, back, 0, block),
+            false => block(),
+        }
+    }
 }
 
 /// `pthread_rwlock_clockrdlock`.
@@ -59,7 +73,14 @@ pub unsafe extern "C-unwind" fn clockrdlock(
     back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { acquire(l, site, back, mode::READ, || real::pthread_rwlock_clockrdlock(l, clock, t)) }
+    let block = || unsafe { real::pthread_rwlock_clockrdlock(l, clock, t) };
+    // SAFETY: the caller's lock and deadline.
+    unsafe {
+        match deadline::is_clock(clock) && deadline::is_time_or_none(t) {
+            true => acquire(l, site, back, mode::READ, block),
+            false => block(),
+        }
+    }
 }
 
 /// `pthread_rwlock_clockwrlock`.
@@ -71,7 +92,14 @@ pub unsafe extern "C-unwind" fn clockwrlock(
     back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { acquire(l, site, back, 0, || real::pthread_rwlock_clockwrlock(l, clock, t)) }
+    let block = || unsafe { real::pthread_rwlock_clockwrlock(l, clock, t) };
+    // SAFETY: the caller's lock and deadline.
+    unsafe {
+        match deadline::is_clock(clock) && deadline::is_time_or_none(t) {
+            true => acquire(l, site, back, 0, block),
+            false => block(),
+        }
+    }
 }
 
 /// `pthread_rwlock_tryrdlock`.

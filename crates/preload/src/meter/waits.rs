@@ -7,7 +7,7 @@ use lockwright_engines::lockmeter::{Call, CellRef, MeterThread, Pending, Shares,
 use lockwright_ledger::rows::meter::wait_kind;
 
 use super::{cell_of, clock, thread, wait, wait_site};
-use crate::real;
+use crate::{deadline, real};
 
 type Semaphore = *mut sem_t;
 
@@ -86,7 +86,14 @@ pub unsafe extern "C-unwind" fn sem_timedwait(
     site: u64,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { sem(s, site, || real::sem_timedwait(s, t)) }
+    let block = || unsafe { real::sem_timedwait(s, t) };
+    // SAFETY: the caller's semaphore and deadline.
+    unsafe {
+        match deadline::is_time(t) {
+            true => sem(s, site, block),
+            false => block(),
+        }
+    }
 }
 
 /// `sem_clockwait`.
@@ -97,7 +104,14 @@ pub unsafe extern "C-unwind" fn sem_clockwait(
     site: u64,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { sem(s, site, || real::sem_clockwait(s, clock, t)) }
+    let block = || unsafe { real::sem_clockwait(s, clock, t) };
+    // SAFETY: the caller's semaphore and deadline.
+    unsafe {
+        match deadline::is_clock(clock) && deadline::is_time(t) {
+            true => sem(s, site, block),
+            false => block(),
+        }
+    }
 }
 
 /// `pthread_join`.
