@@ -40,7 +40,8 @@ pub fn build(source: &str, flags: &[&str]) -> PathBuf {
     let path = programs.join(source);
     let mut hasher = DefaultHasher::new();
     fs::read(&path).expect("source").hash(&mut hasher);
-    let headers = [files(&programs), files(&programs.join("../../include"))].concat();
+    let beside = path.parent().expect("a folder");
+    let headers = [files(beside), files(&programs.join("../../include"))].concat();
     for header in headers.iter().filter(|f| f.extension() == Some(OsStr::new("h"))) {
         fs::read(header).expect("header").hash(&mut hasher);
     }
