@@ -51,7 +51,7 @@ fn without_memory_it_turns_itself_off() {
             }
             assert!(objects.was_turned_off());
             // SAFETY: leaked; nobody writes it now.
-            assert_eq!(unsafe { (&raw const (*row).off).read_volatile() }, 1);
+            assert_eq!(unsafe { (&raw const row.off).read_volatile() }, 1);
             let stats = objects.stats();
             assert_eq!(stats.pool_used, tracked, "{switches:?}, {mappings} mappings");
             // A mapping has 64 KiB; its records are at most as many as that has cache lines. All were used but for
