@@ -156,6 +156,8 @@ fn pages() -> Result<(), String> {
 fn bench_smoke() -> Result<(), String> {
     bench::run(&bench::BenchArgs { what: bench::What::Check(bench::BenchOptions::smoke()) })?;
     bench::run(&bench::BenchArgs { what: bench::What::Meter(bench::BenchOptions::smoke()) })?;
+    let smoke = bench::BenchOptions::smoke();
+    bench::run(&bench::BenchArgs { what: bench::What::Debugobjects(smoke) })?;
     succeeds(Command::new(release_build()?).args(["bench", "locks", "--smoke"]))
 }
 
@@ -163,6 +165,12 @@ fn bench_smoke() -> Result<(), String> {
 pub(crate) fn release_build() -> Result<PathBuf, String> {
     cargo(&["build", "--release", "--package", "lockwright-cli"])?;
     Ok(target_dir().join("release/lockwright"))
+}
+
+/// An example of a package's, built for release.
+pub(crate) fn release_example(package: &str, name: &str) -> Result<PathBuf, String> {
+    cargo(&["build", "--release", "--package", package, "--example", name])?;
+    Ok(target_dir().join("release/examples").join(name))
 }
 
 /// The preload library alone, built for release with `features`: the same place whatever they are, so to be

@@ -1,5 +1,5 @@
 //! `cargo xtask bench check` and `bench meter`: what `lockwright check` and `lockwright meter` cost, against the
-//! same program alone.
+//! same program alone. `bench debugobjects`: what the pools of debugobjects are worth.
 //!
 //! Runs are short (a fraction of a second) and many, the arms interleaved, so that what disturbs the machine hits
 //! both alike; what counts is the ratio within each pair. The time is taken by the program itself, hence without
@@ -7,6 +7,7 @@
 
 mod arm;
 mod callgrind;
+mod debugobjects;
 mod mariadb;
 mod memcached;
 mod meter;
@@ -39,6 +40,9 @@ pub enum What {
     Check(BenchOptions),
     /// Native against `lockwright meter`, exact and sampled, bpftrace and Helgrind.
     Meter(BenchOptions),
+    /// The patches of debugobjects' pools, one by one; native against `lockwright check` in programs that allocate and
+    /// free a lot.
+    Debugobjects(BenchOptions),
 }
 
 /// Options of a comparison.
@@ -77,7 +81,7 @@ impl BenchOptions {
 /// # Errors
 /// When something that is installed does not run to its end.
 pub fn run(args: &BenchArgs) -> Result<(), String> {
-    let (What::Check(options) | What::Meter(options)) = &args.what;
+    let (What::Check(options) | What::Meter(options) | What::Debugobjects(options)) = &args.what;
     let lockwright = match &options.lockwright {
         Some(file) => file.canonicalize().map_err(|e| format!("{}: {e}", file.display()))?,
         None => crate::test::release_build()?,
@@ -89,6 +93,7 @@ pub fn run(args: &BenchArgs) -> Result<(), String> {
     match args.what {
         What::Check(_) => check(bench, options),
         What::Meter(_) => meter::run(bench, options),
+        What::Debugobjects(_) => debugobjects::run(bench, options),
     }
 }
 
@@ -96,13 +101,7 @@ fn check(bench: &'static Bench, options: &BenchOptions) -> Result<(), String> {
     let rounds = if options.smoke { 2 } else { usize::from(options.rounds) };
     let wanted = |name: &str| options.only.as_ref().is_none_or(|text| name.contains(text.as_str()));
 
-    let mut results = Results {
-        machine: machine(),
-        lines: Vec::new(),
-        counts: Vec::new(),
-        switches: None,
-        skipped: Vec::new(),
-    };
+    let mut results = Results::new(machine());
     for candidate in workload::all(bench, &wanted, &[Arm::Native, Arm::Check]) {
         match candidate {
             Ok(mut workload) => {

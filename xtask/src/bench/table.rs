@@ -41,6 +41,11 @@ pub struct Results {
 }
 
 impl Results {
+    /// None yet.
+    pub fn new(machine: Map<String, Value>) -> Self {
+        Self { machine, lines: Vec::new(), counts: Vec::new(), switches: None, skipped: Vec::new() }
+    }
+
     /// The table.
     pub fn text(&self) -> String {
         let mut out = String::new();

@@ -219,6 +219,71 @@ fn mariadb(bench: &'static Bench, arms: &'static [Arm]) -> Vec<Candidate> {
         .collect()
 }
 
+/// Programs that allocate and free a lot, and know of no locks or few.
+pub fn allocating(bench: &'static Bench, wanted: &dyn Fn(&str) -> bool) -> Vec<Candidate> {
+    let mut list = Vec::new();
+    for (name, threads) in [(JSON, "1"), (JSON_THREADS, "4")] {
+        if wanted(name) {
+            list.push(json(bench, name, threads).map_err(|why| (name.to_owned(), why)));
+        }
+    }
+    if wanted(COMPILE) {
+        list.push(compile(bench).map_err(|why| (COMPILE.to_owned(), why)));
+    }
+    list
+}
+
+const JSON: &str = "JSON parsed into a tree and freed";
+const JSON_THREADS: &str = "the same, 4 threads";
+const COMPILE: &str = "cc -O2 -c of a generated file";
+
+fn json(bench: &'static Bench, name: &str, threads: &'static str) -> Result<Workload, String> {
+    let program = bench.build("json", &[])?;
+    let milliseconds = if bench.smoke { SMOKE_MS } else { RUN_MS };
+    Ok(Workload {
+        name: name.to_owned(),
+        unit: "ns/value",
+        aim: Some(1.03),
+        meter_aims: None,
+        measure: Box::new(move |arm| {
+            number(&said(bench.command(arm, &program).args([threads, milliseconds]))?)
+        }),
+    })
+}
+
+/// The compiler and its children are what is watched; a small program takes their time, so that the tool's own start
+/// and report do not count.
+fn compile(bench: &'static Bench) -> Result<Workload, String> {
+    let program = bench.build("timed", &[])?;
+    let source = bench.work.join("generated.c");
+    let functions = if bench.smoke { 10 } else { 300 };
+    let text: String = (0..functions).map(function).collect();
+    std::fs::write(&source, text).map_err(|e| format!("{}: {e}", source.display()))?;
+    let object = bench.work.join("generated.o");
+    Ok(Workload {
+        name: COMPILE.to_owned(),
+        unit: "s",
+        aim: Some(1.03),
+        meter_aims: None,
+        measure: Box::new(move |arm| {
+            let mut command = bench.command(arm, &program);
+            command.args(["cc", "-O2", "-c", "-o"]).args([&object, &source]);
+            number(&said(&mut command)?)
+        }),
+    })
+}
+
+/// A function that the optimiser has something to do with.
+fn function(i: u32) -> String {
+    format!(
+        "unsigned f{i}(const unsigned *a, unsigned n)\n{{\n\tunsigned sum = {i}, *p, t[16] = {{0}};\n\
+         \tfor (unsigned k = 0; k < n; k++) {{\n\t\tp = &t[(a[k] ^ {i}u) % 16];\n\
+         \t\tswitch (a[k] % 5) {{\n\t\tcase 0: sum += *p; break;\n\t\tcase 1: sum ^= ++*p; break;\n\
+         \t\tcase 2: *p += sum << (k % 31); break;\n\t\tdefault: sum = sum * 31 + a[k]; }}\n\t}}\n\
+         \tfor (unsigned k = 0; k < 16; k++)\n\t\tsum = (sum >> 3 | sum << 29) + t[k];\n\treturn sum;\n}}\n"
+    )
+}
+
 /// The number that a text is.
 fn number(text: &str) -> Result<f64, String> {
     text.trim().parse().map_err(|_| format!("not a number: {text}"))

@@ -81,11 +81,14 @@ impl Pools {
         gauges.freed_ns.store(now, Relaxed);
         let global = &mut *guard;
         let size = self.size(env);
-        while global.pool.len() + BATCH <= size
+        let is_wanted = global.pool.len() < size;
+        while global.pool.len() < size
             && global.to_free.move_batch(&mut global.pool, batched(env)) > 0
         {}
         let max = match () {
             () if batched(env) && global.usage.rises(self.out(global)) => 0,
+            // It was not full: more are about to be used, for all one can tell.
+            () if is_lazy && is_wanted => 0,
             () if is_lazy => FREE_MAX,
             () => u32::MAX,
         };
