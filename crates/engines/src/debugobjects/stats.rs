@@ -41,11 +41,17 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Fills the ledger's row in, which others may be reading.
+    /// Fills the ledger's row in.
+    pub fn put(&self, row: &mut ObjectPools) {
+        // SAFETY: the caller's row.
+        unsafe { self.put_shared(row) };
+    }
+
+    /// Fills the ledger's row in, which others may be reading and filling in.
     ///
     /// # Safety
     /// `row` is a mapped row.
-    pub unsafe fn put(&self, row: *mut ObjectPools) {
+    pub(super) unsafe fn put_shared(&self, row: *mut ObjectPools) {
         // Relaxed: each field stands for itself.
         let set = |field: *mut u64, value| {
             // SAFETY: a field of the row, aligned as its type says.
