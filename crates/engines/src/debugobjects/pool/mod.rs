@@ -13,6 +13,8 @@ pub(super) mod slab;
 mod source;
 pub(super) mod stack;
 mod switches;
+#[cfg(test)]
+mod tests;
 mod threads;
 mod usage;
 

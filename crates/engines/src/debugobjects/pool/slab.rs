@@ -100,6 +100,12 @@ impl Slab {
         Ok(())
     }
 
+    /// Takes the lock for good.
+    #[cfg(test)]
+    pub fn hold(&self, env: &Env) {
+        core::mem::forget(self.inner.lock(&env.patience));
+    }
+
     /// In a forked child: if another thread was in here, its mappings are in no known state, and are left alone.
     pub fn forked(&self, parent: u32, env: &Env) {
         let abandoned = self.inner.is_held(parent);

@@ -53,7 +53,8 @@ impl List {
     }
 }
 
-/// A stack of free records. In the shape of 2024 they lie in batches, in that of 2019 in one list.
+/// A stack of free records. In the shape of 2024 (`batched`) they lie in batches, in that of 2019 in one list; a stack
+/// keeps its shape.
 pub(in super::super) struct Stack {
     /// All of them; of batches the one on top, which need not be whole.
     open: List,
@@ -111,12 +112,8 @@ impl Stack {
     /// Moves up to 16 records to `to`; a whole batch by one pointer, else one by one. How many?
     pub fn move_batch(&mut self, to: &mut Self, batched: bool) -> u32 {
         if let Some(batch) = self.pop_whole() {
-            if batched {
-                to.push_whole(batch);
-                return BATCH;
-            }
-            // The switch was turned: go on as a list.
-            self.push_list(batch, false);
+            to.push_whole(batch);
+            return BATCH;
         }
         let mut moved = 0;
         while moved < BATCH
