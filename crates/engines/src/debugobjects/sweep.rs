@@ -10,7 +10,7 @@ use super::pool::stack::List;
 use super::pool::{Env, Switches, Trouble};
 use super::stats::raise;
 use super::table::{Operation, State, Step, step};
-use super::tracker::{GOING, Tracker};
+use super::tracker::{ENDED, GOING, Tracker};
 
 /// Memory that goes.
 #[derive(Clone, Copy)]
@@ -153,7 +153,7 @@ impl Objects {
 
     /// What is wrong with an object whose memory goes.
     fn fault_of_going(&self, tracker: &Tracker, range: Range) -> Option<Fault> {
-        if tracker.flags & GOING != 0 {
+        if tracker.flags & (GOING | ENDED) != 0 {
             return None;
         }
         let op = Operation::NoObjFreed;

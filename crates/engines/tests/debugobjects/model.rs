@@ -19,6 +19,8 @@ struct Object {
     fingerprint: u64,
     by_static: bool,
     tried_to_destroy: bool,
+    /// It was ended in use, and that was told of.
+    is_told: bool,
     init_ns: u64,
 }
 
@@ -73,6 +75,7 @@ impl Model {
             fingerprint: 0,
             by_static: false,
             tried_to_destroy: false,
+            is_told: false,
             init_ns: told.now,
         };
         if !self.objects.contains_key(&key) {
@@ -109,13 +112,17 @@ impl Model {
             Destroy => {
                 object.tried_to_destroy = true;
                 if is_active && !rules.has(Rules::DESTROY_ACTIVE_OK) {
+                    object.is_told = true;
                     return Some(fault::DESTROY_ACTIVE);
                 }
                 (object.state, object.uses) = (State::Destroyed, 0);
                 object.fingerprint = told.fingerprint;
                 None
             }
-            Free if is_active && !rules.has(Rules::DESTROY_ACTIVE_OK) => Some(fault::GONE_ACTIVE),
+            Free if is_active && !rules.has(Rules::DESTROY_ACTIVE_OK) => {
+                object.is_told = true;
+                Some(fault::GONE_ACTIVE)
+            }
             Free => {
                 self.objects.remove(&key);
                 None
@@ -160,6 +167,9 @@ impl Model {
                 && rules.has(Rules::MUST_DESTROY)
                 && !object.by_static
                 && !object.tried_to_destroy;
+            if object.is_told {
+                continue;
+            }
             if object.state == State::Active {
                 found.push((addr, type_id, fault::GONE_ACTIVE));
             } else if is_left {

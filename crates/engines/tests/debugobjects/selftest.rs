@@ -158,6 +158,9 @@ fn faults_are_told_of_before_their_fixup_and_again_after_it() {
         objects.check_no_obj_freed(None, (ADDR, ADDR + 8), how, at(1), &mut found);
         heard_since()
     };
+    assert_eq!(goes(object_end::FREED), [""; 0], "that its life is over was told of");
+
+    assert!(act(Operation::Init) && act(Operation::Activate));
     assert_eq!(goes(object_end::FREED), ["fault", "fixup", "fixed"]);
     assert_eq!(goes(object_end::FREED), [""; 0], "it is out, whatever the fixup has left");
 
