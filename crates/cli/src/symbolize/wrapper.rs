@@ -37,6 +37,8 @@ const EXACT: &[&str] = &[
     "std::lock_impl",
     "std::try_lock_impl",
     "std::lock_first_failed_impl",
+    // Rust's, for guards
+    "core::mem::drop",
     // guards' constructors as DWARF names them without a scope
     "lock_guard",
     "unique_lock",
@@ -208,7 +210,8 @@ fn is_wrapper_name(name: &str) -> bool {
     let mut parts = scoped.rsplit("::");
     let last = parts.next().unwrap_or_default();
     let plain = last.trim_start_matches("GI_").trim_start_matches('_');
-    if EXACT.contains(&scoped.as_str()) || SCOPES.iter().any(|scope| scoped.starts_with(scope)) {
+    let in_scope = |name: &str| SCOPES.iter().any(|scope| name.starts_with(scope));
+    if EXACT.contains(&scoped.as_str()) || in_scope(&scoped) || in_scope(dropped_or_self(name)) {
         return true;
     }
     match parts.next() {
@@ -218,6 +221,12 @@ fn is_wrapper_name(name: &str) -> bool {
                 || is_lock_function(&words(plain))
         }
     }
+}
+
+/// What begins with the type of `drop_in_place::<Type>` or `<Type as Trait>::method`.
+fn dropped_or_self(name: &str) -> &str {
+    let name = name.strip_prefix("core::ptr::drop_in_place").unwrap_or(name);
+    name.trim_start_matches([':', '<'])
 }
 
 /// `class::method` is a method or constructor of a lock, a guard or a condition variable.
@@ -379,6 +388,9 @@ mod tests {
         "lock_api::mutex::Mutex<R,T>::lock",
         "<lockwright::traced::Traced<R> as lock_api::mutex::RawMutex>::lock",
         "lockwright::traced::Traced<R>::told_surely::{{closure}}",
+        "<lockwright::objects::tracked::Tracked<T> as core::ops::drop::Drop>::drop",
+        "core::ptr::drop_in_place<lockwright::objects::tracked::Tracked<app::Timer>>",
+        "core::ptr::drop_in_place::<lockwright::objects::tracked::Tracked<app::Timer>>",
         "std::__shared_mutex_pthread::lock_shared",
         "std::shared_mutex::lock",
         "std::shared_timed_mutex::try_lock_for<long, std::ratio<1l, 1000l> >",
