@@ -24,6 +24,7 @@ mod lockmeter_faults;
 mod many;
 mod mariadb;
 mod memcached;
+mod merge;
 mod meter;
 mod meter_command;
 mod meter_diff;

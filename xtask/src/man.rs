@@ -23,6 +23,7 @@ const PAGES: &[(&str, &Manual)] = &[
     ("meter", &manual::METER),
     ("run", &manual::RUN),
     ("report", &manual::REPORT),
+    ("merge", &manual::MERGE),
     ("diff", &manual::DIFF),
     ("demo", &manual::DEMO),
     ("bench", &manual::BENCH),

@@ -38,6 +38,7 @@ pub enum Command {
     Meter(MeterArgs),
     Run(BothArgs),
     Report(ReportArgs),
+    Merge(MergeArgs),
     Diff(DiffArgs),
     Demo(DemoArgs),
     Bench(BenchArgs),
@@ -175,6 +176,27 @@ pub struct ReportArgs {
     pub listing: ListingArgs,
 
     /// Ledger files, or directories with ledgers of one run.
+    #[arg(required = true, help_heading = "Arguments", value_name = "LEDGER", value_hint = clap::ValueHint::AnyPath)]
+    pub ledgers: Vec<PathBuf>,
+}
+
+/// Join what several runs and processes of a program recorded, and find deadlocks that none of them shows alone.
+///
+/// One run takes `a` then `b`, another `b` then `a`: neither has a cycle, the program has. Each ledger, or
+/// directory of a run's ledgers, is one run. Lock classes are matched by build and place, never by address.
+/// Findings of single processes are not repeated: `report` has those.
+#[derive(Debug, Args)]
+#[command(after_long_help = manual::MERGE.help())]
+pub struct MergeArgs {
+    /// Where the report goes.
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    /// What is found, and what that decides.
+    #[command(flatten)]
+    pub verdict: VerdictArgs,
+
+    /// Runs: ledger files, or directories with ledgers of one run.
     #[arg(required = true, help_heading = "Arguments", value_name = "LEDGER", value_hint = clap::ValueHint::AnyPath)]
     pub ledgers: Vec<PathBuf>,
 }

@@ -120,7 +120,7 @@ pub struct Finding {
     pub locks: Vec<LockInfo>,
     /// What each thread did: step `i` acquires `locks[steps[i].lock]` while holding others.
     pub steps: Vec<Step>,
-    /// Process it was found in.
+    /// Process it was found in; 0: several.
     pub pid: u32,
     /// Further cycles or occurrences that are the same to a reader and were folded into this one.
     pub also: u64,

@@ -238,6 +238,28 @@ pub const REPORT: Manual = Manual {
     files: &[],
 };
 
+/// `lockwright merge`.
+pub const MERGE: Manual = Manual {
+    examples: &[
+        (
+            "lockwright check --keep --ledger-dir runs -- ./tests; lockwright merge runs/*",
+            "Whatever the tests did in all runs that were kept there.",
+        ),
+        (
+            "lockwright merge --fail-on possible --baseline merged.json DIR",
+            "The processes of one run; fail because of what is new.",
+        ),
+    ],
+    exit_status: &[
+        ("0", "No finding of failing grade. What is found is `possible` at most: see --fail-on."),
+        FINDING,
+        USAGE,
+        ("125", "No ledger could be read, or but one process."),
+    ],
+    environment: &[NO_COLOR],
+    files: &[],
+};
+
 /// `lockwright diff`.
 pub const DIFF: Manual = Manual {
     examples: &[

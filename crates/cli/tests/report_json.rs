@@ -3,8 +3,9 @@
 mod samples;
 mod schema;
 
+use lockwright_cli::analysis::merge::{Merged, Origin, Run};
 use lockwright_cli::finding::*;
-use lockwright_cli::report::json::{KINDS, render, render_judged};
+use lockwright_cli::report::json::{KINDS, render, render_judged, render_merged};
 use lockwright_cli::verdict::Policy;
 use samples::report;
 use schema::{errors, load};
@@ -62,6 +63,21 @@ fn kinds_and_grades_are_those_of_the_schema() {
     for grade in listed("grade") {
         assert!(written["findings"].as_array().unwrap().iter().any(|f| f["grade"] == grade));
     }
+}
+
+#[test]
+fn merged_reports_fit_the_schema() {
+    let schema = load("report.schema.json");
+    let report = report();
+    let origin = Origin { run: 2, pid: 4001 };
+    let origins = report.findings.iter().map(|f| vec![origin; f.steps.len()]).collect();
+    let runs = vec![Run { name: "kept".into(), pids: vec![4001, 4002] }];
+    let merged = Merged { report, runs, origins };
+    let policy = Policy::default();
+    let text = render_merged(&policy.judge(&merged.report), &merged);
+    let value: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(errors(&schema, &schema, &value, ""), Vec::<String>::new());
+    assert_eq!(value["findings"][0]["origins"][0]["run"], 2);
 }
 
 /// A validator that finds nothing proves nothing.

@@ -19,8 +19,8 @@ pub trait Visitor {
 const FAR: u32 = u32::MAX;
 
 /// A search in one part.
-struct Search<'p> {
-    part: &'p Part,
+struct Search<'p, C> {
+    part: &'p Part<C>,
     /// Edges backwards, as the part's forwards: source by target.
     first: Vec<u32>,
     from: Vec<u32>,
@@ -44,8 +44,8 @@ pub struct Limits<'b> {
 /// more locks than threads, so such cycles differ in nothing that matters.
 ///
 /// Every cycle begins at its vertex of least number, so that each is met once.
-pub fn shortest_first(
-    part: &Part,
+pub fn shortest_first<C>(
+    part: &Part<C>,
     threads: u32,
     limits: &mut Limits<'_>,
     visitor: &mut impl Visitor,
@@ -85,7 +85,7 @@ pub fn shortest_first(
 }
 
 /// Cycles of two.
-fn pairs(part: &Part, budget: &mut Budget, visitor: &mut impl Visitor) {
+fn pairs<C>(part: &Part<C>, budget: &mut Budget, visitor: &mut impl Visitor) {
     for u in 0..part.locks.len() as u32 {
         for edge in part.edges(u) {
             let v = part.to[edge];
@@ -99,8 +99,8 @@ fn pairs(part: &Part, budget: &mut Budget, visitor: &mut impl Visitor) {
     }
 }
 
-impl<'p> Search<'p> {
-    fn new(part: &'p Part) -> Self {
+impl<'p, C> Search<'p, C> {
+    fn new(part: &'p Part<C>) -> Self {
         let n = part.locks.len();
         let mut first = vec![0u32; n + 1];
         for &v in &part.to {

@@ -63,7 +63,7 @@ pub struct Context {
 
 /// A strongly connected part with two locks or more. Vertices are numbered from 0.
 #[derive(Debug)]
-pub struct Part {
+pub struct Part<C = Context> {
     /// By vertex: the lock at the graph's level.
     pub locks: Vec<u32>,
     /// By vertex, one more at the end: where its edges begin.
@@ -72,10 +72,10 @@ pub struct Part {
     pub to: Vec<u32>,
     /// By edge: where its contexts are.
     ranges: Vec<(u32, u32)>,
-    contexts: Vec<Context>,
+    contexts: Vec<C>,
 }
 
-impl Part {
+impl<C> Part<C> {
     /// Edges that leave `vertex`.
     pub fn edges(&self, vertex: u32) -> std::ops::Range<usize> {
         self.first[vertex as usize] as usize..self.first[vertex as usize + 1] as usize
@@ -88,7 +88,7 @@ impl Part {
     }
 
     /// Occurrences of an edge.
-    pub fn contexts(&self, edge: usize) -> &[Context] {
+    pub fn contexts(&self, edge: usize) -> &[C] {
         let (from, to) = self.ranges[edge];
         &self.contexts[from as usize..to as usize]
     }
@@ -103,15 +103,16 @@ impl Part {
     }
 
     /// All occurrences.
-    pub fn all_contexts(&self) -> &[Context] {
+    pub fn all_contexts(&self) -> &[C] {
         &self.contexts
     }
 }
 
 /// A vertex: the lock, and in the lowest bit whether it is held shared.
-type Vertex = u64;
+pub type Vertex = u64;
 
-fn vertex(lock: u32, shared: bool) -> Vertex {
+/// The vertex of a lock that is held so.
+pub fn vertex(lock: u32, shared: bool) -> Vertex {
     u64::from(lock) << 1 | u64::from(shared)
 }
 
@@ -123,18 +124,8 @@ pub fn parts(model: &Model<'_>, level: Level) -> (Vec<Part>, bool) {
     vertices.dedup();
     let graph = Compressed::new(&vertices, &links);
     drop(links);
-    let (component, count) = graph.components();
-    // Components of one lock, a reader and a writer of it at most, cannot hold a cycle.
-    let mut lock_of: Vec<Option<u32>> = vec![None; count];
-    let mut real = vec![false; count];
-    for (i, &v) in vertices.iter().enumerate() {
-        let seen = lock_of[component[i] as usize].get_or_insert((v >> 1) as u32);
-        real[component[i] as usize] |= *seen != (v >> 1) as u32;
-    }
-    let part_of = |v: Vertex| {
-        let i = vertices.binary_search(&v).ok()?;
-        Some(component[i]).filter(|&c| real[c as usize]).map(|c| (c, i as u32))
-    };
+    let home = graph.homes(&vertices);
+    let part_of = |v: Vertex| home[vertices.binary_search(&v).ok()?];
     let mut found: Vec<(u32, u32, u32, Context)> = Vec::new();
     for (id, node) in model.trie.all_contexts() {
         let Some(lock) = level.id(model, node) else { continue };
@@ -161,8 +152,29 @@ pub fn parts(model: &Model<'_>, level: Level) -> (Vec<Part>, bool) {
     )
 }
 
+/// The parts of a graph of which all links are there: from, to, and an occurrence.
+pub fn parts_of<C: Copy + Ord>(mut links: Vec<(Vertex, Vertex, C)>) -> Vec<Part<C>> {
+    links.sort_unstable();
+    links.dedup();
+    let mut vertices: Vec<Vertex> = links.iter().map(|link| link.0).collect();
+    vertices.dedup();
+    let mut pairs: Vec<(Vertex, Vertex)> = links.iter().map(|link| (link.0, link.1)).collect();
+    pairs.dedup();
+    let home = Compressed::new(&vertices, &pairs).homes(&vertices);
+    let part_of = |v: Vertex| home[vertices.binary_search(&v).ok()?];
+    let mut found: Vec<(u32, u32, u32, C)> = links
+        .iter()
+        .filter_map(|&(from, to, occurrence)| {
+            let ((part, from), (other, to)) = (part_of(from)?, part_of(to)?);
+            (part == other).then_some((part, from, to, occurrence))
+        })
+        .collect();
+    found.sort_unstable();
+    found.chunk_by(|a, b| a.0 == b.0).map(|links| part(&vertices, links)).collect()
+}
+
 /// The locks that an acquisition waits for, by the way they are held.
-fn targets(model: &Model<'_>, node: &Node, lock: u32) -> impl Iterator<Item = Vertex> {
+pub fn targets(model: &Model<'_>, node: &Node, lock: u32) -> impl Iterator<Item = Vertex> {
     let shared =
         model.classes.has_readers(node.class) && !model.reads_freely(node.class, node.mode);
     std::iter::once(vertex(lock, false)).chain(shared.then_some(vertex(lock, true)))
@@ -200,7 +212,7 @@ fn links(model: &Model<'_>, level: Level, budget: &mut Budget) -> Vec<(Vertex, V
 }
 
 /// A part from its sorted dependencies.
-fn part(vertices: &[Vertex], links: &[(u32, u32, u32, Context)]) -> Part {
+fn part<C: Copy>(vertices: &[Vertex], links: &[(u32, u32, u32, C)]) -> Part<C> {
     let mut members: Vec<u32> = links.iter().flat_map(|l| [l.1, l.2]).collect();
     members.sort_unstable();
     members.dedup();
@@ -246,6 +258,20 @@ impl Compressed {
             first.push(to.len() as u32);
         }
         Self { first, to }
+    }
+
+    /// By vertex: its strongly connected component and its index, if cycles can be in there. Components of
+    /// one lock, a reader and a writer of it at most, cannot hold one.
+    fn homes(&self, vertices: &[Vertex]) -> Vec<Option<(u32, u32)>> {
+        let (component, count) = self.components();
+        let mut lock_of: Vec<Option<u32>> = vec![None; count];
+        let mut real = vec![false; count];
+        for (&c, &v) in component.iter().zip(vertices) {
+            let seen = lock_of[c as usize].get_or_insert((v >> 1) as u32);
+            real[c as usize] |= *seen != (v >> 1) as u32;
+        }
+        let home = |(&c, i): (&u32, u32)| real[c as usize].then_some((c, i));
+        component.iter().zip(0..).map(home).collect()
     }
 
     /// Number of the strongly connected component of each vertex, and how many there are. Tarjan's

@@ -14,6 +14,7 @@ mod draft;
 mod enclosed;
 mod graph;
 mod judge;
+pub mod merge;
 mod misuse;
 mod nesting;
 mod object_name;

@@ -115,6 +115,41 @@ pub struct ClassKey {
     subclasses: Vec<u16>,
 }
 
+impl ClassKey {
+    /// The same with its module's path replaced by what `name` makes of that.
+    #[must_use]
+    pub fn in_module(mut self, name: impl Fn(&str) -> String) -> Self {
+        match &mut self.base {
+            Some(Key::Variable { module, .. }) => *module = name(module),
+            // Without a line, a place is a module and an offset in it.
+            Some(Key::Place { place, .. } | Key::Block { place, .. }) => {
+                if let Some((module, offset)) = place.split_once("\n0x") {
+                    *place = format!("{}\n0x{offset}", name(module));
+                }
+            }
+            _ => {}
+        }
+        self
+    }
+
+    /// The module of a class of variables.
+    pub fn variables_module(&self) -> Option<&str> {
+        match &self.base {
+            Some(Key::Variable { module, .. }) => Some(module),
+            _ => None,
+        }
+    }
+
+    /// The class of all locks of the variable, of which this is one place; itself of what is none.
+    #[must_use]
+    pub fn whole_variable(mut self) -> Self {
+        if let Some(Key::Variable { offset, .. }) = &mut self.base {
+            *offset = None;
+        }
+        self
+    }
+}
+
 /// A variable that holds locks of one kind: its offsets tell an array from a structure.
 struct Variable {
     name: String,

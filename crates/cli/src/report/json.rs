@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::analysis::merge::{Merged, Origin, Run};
 use crate::finding::{Finding, Kind, Process, Report, Summary};
 use crate::meter;
 use crate::meter::model::MeterReport;
@@ -50,6 +51,9 @@ struct Document<'r> {
     summary: &'r Summary,
     processes: &'r [Process],
     findings: Vec<JudgedFinding<'r>>,
+    /// Of `merge`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<&'r [Run]>,
     suppressions: Vec<Suppression<'r>>,
     baseline: Option<Compared<'r>>,
     /// Where the run was measured, too.
@@ -63,6 +67,9 @@ struct JudgedFinding<'r> {
     #[serde(flatten)]
     finding: &'r Finding,
     fingerprint: String,
+    /// Of `merge`: who contributed each step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origins: Option<&'r [Origin]>,
     suppressed: Option<Suppression<'r>>,
     baseline: Option<State>,
 }
@@ -72,6 +79,7 @@ impl<'r> JudgedFinding<'r> {
         Self {
             finding,
             fingerprint: identity::fingerprint(finding),
+            origins: None,
             suppressed: standing.suppressed.map(|rule| Suppression::new(rule, None)),
             baseline: standing.baseline,
         }
@@ -120,20 +128,38 @@ pub fn render_with(report: &Report, metered: Option<&MeterReport>) -> String {
 
 /// As [`render_with`], with what the user's files say of the findings.
 pub fn render_judged(judged: &Judged<'_>, metered: Option<&MeterReport>) -> String {
+    text(&document(judged, metered))
+}
+
+/// As [`render_judged`], of what several runs make together.
+pub fn render_merged(judged: &Judged<'_>, merged: &Merged) -> String {
+    let mut document = document(judged, None);
+    document.runs = Some(&merged.runs);
+    for (finding, origins) in document.findings.iter_mut().zip(&merged.origins) {
+        finding.origins = Some(origins);
+    }
+    text(&document)
+}
+
+fn document<'r>(judged: &'r Judged<'_>, metered: Option<&'r MeterReport>) -> Document<'r> {
     let report = judged.report;
     let rule = |&(rule, matched)| Suppression::new(rule, Some(matched));
-    let document = Document {
+    Document {
         schema: SCHEMA,
         version: VERSION,
         tool: Tool { name: "lockwright", version: env!("CARGO_PKG_VERSION") },
         summary: &report.summary,
         processes: &report.processes,
         findings: judged.all().map(JudgedFinding::new).collect(),
+        runs: None,
         suppressions: judged.rules.iter().map(rule).collect(),
         baseline: judged.baseline.map(|file| Compared { file, gone: &judged.gone }),
         meter: metered.map(meter::json::Document::new),
-    };
-    let mut text = serde_json::to_string_pretty(&document)
+    }
+}
+
+fn text(document: &Document<'_>) -> String {
+    let mut text = serde_json::to_string_pretty(document)
         .expect("strings and numbers under string keys always serialise");
     text.push('\n');
     text

@@ -15,6 +15,7 @@ mod fresh_line;
 mod inherited;
 mod live;
 mod load;
+mod merge;
 mod meter;
 mod output;
 mod path_search;
@@ -44,6 +45,7 @@ pub fn main() -> ! {
         Command::Meter(args) => meter::run(args),
         Command::Run(args) => both::run(args),
         Command::Report(args) => report::run(&args),
+        Command::Merge(args) => merge::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Bench(args) => bench::run(&args),

@@ -10,6 +10,7 @@ use lockwright_ledger::Ledger;
 
 use super::fresh_line;
 use super::verdicts::Verdicts;
+use crate::analysis::merge::Merged;
 use crate::args::{Colour, OutputArgs, VerdictArgs};
 use crate::error::{Error, Result, Severity};
 use crate::finding::{Finding, Report};
@@ -200,6 +201,15 @@ impl Output {
             (None, Some(metered)) => sink.put(&meter::json::render(metered)),
             (None, None) => Ok(()),
         }
+    }
+
+    /// Writes the JSON of what several runs make together, if it was asked for.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write_merged(&mut self, merged: &Merged) -> Result<()> {
+        let Some(sink) = &mut self.json else { return Ok(()) };
+        sink.put(&json::render_merged(&self.verdicts.judge(&merged.report), merged))
     }
 
     /// Writes JSON that is there already, if it was asked for.

@@ -54,7 +54,7 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
 
 /// Whether the validator or debugobjects wrote the ledger; of a ledger without any engine it reports that
 /// there is nothing.
-fn is_checked(ledger: &Ledger) -> bool {
+pub fn is_checked(ledger: &Ledger) -> bool {
     let wrote = ledger.header().engines;
     wrote & (engines::LOCKDEP | engines::DEBUGOBJECTS) != 0 || wrote & engines::LOCKMETER == 0
 }

@@ -5,6 +5,7 @@ mod damage;
 mod dot;
 mod grades;
 mod listing;
+mod merge;
 mod misuse;
 mod nesting;
 mod new_locks;

@@ -29,6 +29,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use lockwright_cli::analysis::analyse_with;
+use lockwright_cli::analysis::merge::{Given, Merged, merge_with};
 use lockwright_cli::finding::{Frame, Report};
 use lockwright_cli::listing::{Listing, render_with};
 use lockwright_cli::model::Symbolise;
@@ -570,6 +571,18 @@ pub fn reports(ledgers: &[Ledger]) -> Report {
     let names: Vec<Names<'_>> = ledgers.iter().map(|ledger| Names { ledger }).collect();
     let names: Vec<&dyn Symbolise> = names.iter().map(|names| names as &dyn Symbolise).collect();
     analyse_with(ledgers, &names, &Silent)
+}
+
+/// What stories make together that are a run each.
+#[allow(dead_code, reason = "not the oracle's")]
+pub fn merged(stories: &[&str]) -> Merged {
+    let ledgers: Vec<Ledger> =
+        stories.iter().map(|text| Story::new().tell(text).ledger()).collect();
+    let names: Vec<Names<'_>> = ledgers.iter().map(|ledger| Names { ledger }).collect();
+    let names: Vec<&dyn Symbolise> = names.iter().map(|names| names as &dyn Symbolise).collect();
+    let given = |i| Given { name: format!("run-{i}"), processes: 1 };
+    let runs: Vec<Given> = (1..=stories.len()).map(given).collect();
+    merge_with(&runs, &ledgers, &names, &Silent)
 }
 
 /// What a report says, in short: grade, kind and classes of each finding, and how many it stands for.

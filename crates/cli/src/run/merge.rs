@@ -1,0 +1,79 @@
+//! `lockwright merge`: what several runs and processes make together.
+
+use std::collections::HashSet;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use lockwright_ledger::Ledger;
+
+use super::ending::Ending;
+use super::load;
+use super::output::Output;
+use super::report::is_checked;
+use crate::analysis::merge::{Given, merge};
+use crate::args::MergeArgs;
+use crate::error::{Error, Result};
+use crate::progress::{Bar, Progress, Silent};
+
+/// Runs the command.
+///
+/// # Errors
+/// If fewer than two processes can be read, or the report not be written.
+pub fn run(args: &MergeArgs) -> Result<Ending> {
+    let mut output = Output::open(&args.output)?.of(&args.verdict)?;
+    let (runs, ledgers) = read(&args.ledgers, &output)?;
+    let begin_line = || output.begin_line(false);
+    let progress: Box<dyn Progress + '_> = match std::io::stderr().is_terminal() {
+        true => Box::new(Bar::new(&begin_line)),
+        false => Box::new(Silent),
+    };
+    let merged = merge(&runs, &ledgers, &*progress);
+    drop(progress);
+    output.write_merged(&merged)?;
+    output.show(&merged.report, |_| true)?;
+    output.add_stats(&ledgers)?;
+    output.write_verdicts(&merged.report)?;
+    let judged = output.judge(&merged.report);
+    Ok(Ending::Code(0).with_findings(judged.counted(), &args.verdict))
+}
+
+/// The runs, and the ledgers of all in one list. A process counts once, however
+/// often it is named.
+fn read(arguments: &[PathBuf], output: &Output) -> Result<(Vec<Given>, Vec<Ledger>)> {
+    let mut runs = Vec::new();
+    let mut all: Vec<Ledger> = Vec::new();
+    let mut seen = HashSet::new();
+    let mut last = None;
+    for argument in arguments {
+        let paths = load::expand(std::slice::from_ref(argument))?;
+        let (mut ledgers, errors) = load::open_all(&paths);
+        for error in errors {
+            output.warn(&error);
+            last = Some(error);
+        }
+        let before = ledgers.len();
+        ledgers.retain(|ledger| seen.insert(ledger.header().token));
+        if ledgers.len() < before {
+            let shown = argument.display();
+            output.warn(&Error::new(format!(
+                "{shown} is named twice, or a part of it: counted once"
+            )));
+        }
+        ledgers.retain(is_checked);
+        if !ledgers.is_empty() {
+            runs.push(Given { name: argument.display().to_string(), processes: ledgers.len() });
+        }
+        all.append(&mut ledgers);
+    }
+    match (all.len(), last) {
+        (0, Some(error)) => Err(error),
+        (0 | 1, _) => Err(Error::new(format!("{} of a process to merge", few(all.len())))
+            .note("deadlocks that show in one process alone are those of `lockwright report`")
+            .help("keep the ledgers of several runs and name all of them: `lockwright check --keep -- PROGRAM`")),
+        _ => Ok((runs, all)),
+    }
+}
+
+fn few(ledgers: usize) -> &'static str {
+    if ledgers == 0 { "no ledger" } else { "only one ledger" }
+}
