@@ -23,8 +23,8 @@ impl Patience {
     /// Of a thread that cannot have interrupted a holder: a holder that is only not scheduled comes within this (half
     /// a second and more of a processor's time), one that does not is gone.
     pub const LONG: u32 = 1 << 20;
-    /// Of a thread that may have interrupted a holder: some milliseconds.
-    pub const SHORT: u32 = 1 << 12;
+    /// Of a thread that may have interrupted a holder: ten milliseconds or so.
+    pub const SHORT: u32 = 1 << 14;
 }
 
 /// Data under a lock. The word is the era that it is held in; any other value is free. So a fork, which begins an era,

@@ -25,13 +25,26 @@ unsafe fn unmap(at: *mut u8, bytes: usize) {
     unsafe { dealloc(at, layout(bytes)) }
 }
 
+/// Long enough that no patience ends before a holder runs again, however busy the machine is.
+fn relax() {
+    std::thread::sleep(std::time::Duration::from_millis(1));
+}
+
 /// Memory without end.
-pub static SOURCE: Source = Source { map, unmap, relax: std::thread::yield_now };
+pub static SOURCE: Source = Source { map, unmap, relax };
+
+/// The same where it takes no time to give up the processor: patience is counted and soon at its end.
+pub static HASTY: Source = Source { relax: || {}, ..SOURCE };
 
 /// A started engine of the test's own.
 pub fn objects(switches: Switches) -> &'static Objects {
+    objects_over(&SOURCE, switches)
+}
+
+/// The same with another source.
+pub fn objects_over(source: &'static Source, switches: Switches) -> &'static Objects {
     let objects = Box::leak(Box::new(Objects::new()));
-    objects.start(&SOURCE, switches);
+    objects.start(source, switches);
     objects
 }
 

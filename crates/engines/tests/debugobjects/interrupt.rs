@@ -6,12 +6,10 @@ use std::sync::atomic::{AtomicPtr, AtomicU64};
 use std::sync::mpsc::channel;
 use std::thread;
 
-use lockwright_engines::debugobjects::{
-    Descr, Local, Objects, Operation, Rules, Source, State, Switches,
-};
+use lockwright_engines::debugobjects::{Descr, Local, Objects, Operation, Rules, State, Switches};
 use lockwright_ledger::rows::object::object_end;
 
-use super::host::{self, at, objects};
+use super::host::{HASTY, at, objects, objects_over};
 
 static DESCR: Descr = Descr::new(1, Rules::KERNEL);
 
@@ -42,7 +40,7 @@ fn an_operation_that_interrupts_one_is_counted_and_not_done() {
 /// The same, where the thread has no part of its own by which to know.
 #[test]
 fn without_an_own_part_patience_ends() {
-    let objects = objects(Switches::PATCHED);
+    let objects = objects_over(&HASTY, Switches::PATCHED);
     objects.apply(None, &DESCR, 0x1000, Operation::Init, at(1), 0);
     objects.for_each(None, &mut |_| {
         assert!(objects.apply(None, &DESCR, 0x1000, Operation::Activate, at(2), 0).is_none());
@@ -131,11 +129,7 @@ fn while_another_is_within(objects: &'static Objects, then: impl FnOnce()) {
 /// Whoever has a lock is gone: the engine is off, the program goes on.
 #[test]
 fn a_lock_that_cannot_be_had_turns_it_off() {
-    // Giving up the processor takes no time here: patience is counted.
-    fn relax() {}
-    static HASTY: Source = Source { relax, ..host::SOURCE };
-    let objects: &Objects = Box::leak(Box::new(Objects::new()));
-    objects.start(&HASTY, Switches::PATCHED);
+    let objects = objects_over(&HASTY, Switches::PATCHED);
     while_another_is_within(objects, || {
         let local = objects.start_local();
         // SAFETY: this thread's.
