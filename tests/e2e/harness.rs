@@ -67,6 +67,27 @@ pub fn build(source: &str, flags: &[&str]) -> PathBuf {
     built
 }
 
+/// The executable that rustc, without any crate, makes of `tests/programs/<source>`.
+pub fn rust_program(source: &str) -> PathBuf {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let path = tests_dir().join("programs").join(source);
+    let mut hasher = DefaultHasher::new();
+    fs::read(&path).expect("source").hash(&mut hasher);
+    let folder = target_tmp().join("programs").join(format!("{:016x}", hasher.finish()));
+    let built = folder.join(path.file_stem().expect("a file name"));
+    if built.exists() {
+        return built;
+    }
+    fs::create_dir_all(&folder).expect("folder for programs");
+    let unfinished = folder.join(format!("unfinished-{}", std::process::id()));
+    let mut rustc = Command::new(Path::new(env!("CARGO")).with_file_name("rustc"));
+    rustc.args(["--edition=2024", "-O", "-g", "-o"]).arg(&unfinished).arg(&path);
+    assert!(rustc.status().expect("rustc").success(), "{rustc:?} failed");
+    fs::rename(&unfinished, &built).expect("rename the finished program");
+    built
+}
+
 /// An example of the crate `lockwright`, built by a cargo of its own.
 pub fn example(name: &str) -> PathBuf {
     let target = target_tmp().join("annotated-rust");

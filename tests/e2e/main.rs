@@ -16,6 +16,7 @@ mod constructors;
 mod cxx;
 mod damaged;
 mod deadlocks;
+mod doctor;
 mod errors;
 mod golden;
 mod idioms;

@@ -40,6 +40,7 @@ pub enum Command {
     Report(ReportArgs),
     Merge(MergeArgs),
     Diff(DiffArgs),
+    Doctor(DoctorArgs),
     Demo(DemoArgs),
     Bench(BenchArgs),
     /// Prints the cost of an uncontended lock and unlock, in nanoseconds.
@@ -230,6 +231,28 @@ pub struct DiffArgs {
     /// Runs after.
     #[arg(required = true, last = true, help_heading = "Arguments", value_name = "AFTER", value_hint = clap::ValueHint::AnyPath)]
     pub after: Vec<PathBuf>,
+}
+
+/// Tell what can be watched of a program, or of a process that runs, what cannot, and what to do about it.
+///
+/// Nothing of the program is run. Looked at are the file, the libraries it begins with, and this machine: where
+/// ledgers would go, limits, and whether a program of lockwright's own can be watched here.
+#[derive(Debug, Args)]
+#[command(override_usage = "lockwright doctor [OPTIONS] PROGRAM|PID [ARGS]...")]
+#[command(after_long_help = manual::DOCTOR.help())]
+pub struct DoctorArgs {
+    /// Where the diagnosis goes; without -o, to standard output.
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    /// Directory for the ledgers, as it would be given to `check`.
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, help_heading = "Run")]
+    pub ledger_dir: Option<PathBuf>,
+
+    /// The program, looked up in PATH, or the id of a process. Arguments of the program do not matter.
+    #[arg(required = true, trailing_var_arg = true, help_heading = "Arguments")]
+    #[arg(value_name = "PROGRAM|PID", value_hint = clap::ValueHint::CommandWithArguments)]
+    pub program: Vec<OsString>,
 }
 
 /// Measure the locks of the lockwright family on this machine, beside others and beside what was published.

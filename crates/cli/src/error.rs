@@ -54,6 +54,16 @@ impl Error {
         self
     }
 
+    /// What went wrong, and why.
+    pub fn reasons(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.message).chain(&self.notes).map(String::as_str)
+    }
+
+    /// What to do about it.
+    pub fn remedies(&self) -> impl Iterator<Item = &str> {
+        self.help.iter().map(String::as_str)
+    }
+
     /// The exit code of a tool that stops because of it.
     pub fn code(&self) -> u8 {
         self.code

@@ -343,7 +343,11 @@ fn statvfs(path: &Path) -> io::Result<libc::statvfs> {
     Ok(unsafe { stat.assume_init() })
 }
 
-fn free_space(path: &Path) -> io::Result<u64> {
+/// Bytes that are left where `path` is.
+///
+/// # Errors
+/// If the file system does not say.
+pub fn free_space(path: &Path) -> io::Result<u64> {
     let stat = statvfs(path)?;
     // Some file systems (ramfs) know no sizes and say 0 blocks of 0.
     if stat.f_blocks == 0 { Ok(u64::MAX) } else { Ok(stat.f_bavail.saturating_mul(stat.f_frsize)) }

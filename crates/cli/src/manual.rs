@@ -105,6 +105,7 @@ pub const LOCKWRIGHT: Manual = Manual {
             "lockwright meter -- ./server --port 8080",
             "Measure which lock and which caller cost the time.",
         ),
+        ("lockwright doctor ./server", "Tell what can be watched of it, and what cannot."),
     ],
     exit_status: &[
         ("(the program's)", "check, meter, run: the program's own, where nothing below applies."),
@@ -284,6 +285,28 @@ pub const DIFF: Manual = Manual {
             "125",
             "A run could not be read or had no measurement, or a condition could not be judged.",
         ),
+    ],
+    environment: &[NO_COLOR],
+    files: &[],
+};
+
+/// `lockwright doctor`.
+pub const DOCTOR: Manual = Manual {
+    examples: &[
+        ("lockwright doctor ./server", "Why does a report say so little, or why is there none?"),
+        ("lockwright doctor 4242", "The same of a process that runs, and whether it is watched."),
+        (
+            "lockwright doctor --json - ./server | jq -r .verdict",
+            "`whole`, `part` or `none`, for a machine.",
+        ),
+    ],
+    exit_status: &[
+        ("0", "Everything that is known of can be watched."),
+        ("1", "A part can: some locks, or something about them, cannot be seen."),
+        USAGE,
+        OWN_FAILURE,
+        ("126", "Nothing can be watched, or the program cannot be executed."),
+        ("127", "There is no such program or process."),
     ],
     environment: &[NO_COLOR],
     files: &[],

@@ -14,6 +14,12 @@ pub const PAGE: usize = 4096;
 /// Bytes kept for the header at the start of the file.
 pub const HEADER_BYTES: usize = 4 * PAGE;
 
+/// Lengths of a ledger's file, longest first: a process takes the first that its limits allow. It is sparse.
+pub const FILE_LENGTHS: [u64; 5] = [64 << 30, 8 << 30, 1 << 30, 256 << 20, 32 << 20];
+
+/// A ledger takes at most one part in so many of a process' limited address space.
+pub const SPACE_PARTS: u64 = 8;
+
 /// Slots in the table directory; ids beyond those in use stay free for later engines.
 pub const MAX_TABLES: usize = 32;
 
@@ -207,8 +213,9 @@ pub struct Header {
     pub by_instance: AtomicU32,
     /// Processors online at start.
     pub processors: AtomicU32,
-    /// Not used; keeps what follows 8-aligned.
-    pub reserved: AtomicU32,
+    /// 1 where the C library lays locks out as known, so that they carry their identity; else each is looked up by
+    /// its address, which is slower.
+    pub stamped: AtomicU32,
     /// Allocations that were to be tracked and could not be, for want of memory.
     pub allocations_lost: AtomicU64,
     /// The table directory, indexed by [`TableId`].

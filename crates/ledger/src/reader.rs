@@ -92,6 +92,7 @@ pub struct HeaderValues {
     pub hold_sample: u32,
     pub by_instance: u32,
     pub processors: u32,
+    pub stamped: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -210,6 +211,7 @@ impl Ledger {
             hold_sample: u32_at(b, field!(hold_sample)),
             by_instance: u32_at(b, field!(by_instance)),
             processors: u32_at(b, field!(processors)),
+            stamped: u32_at(b, field!(stamped)),
         };
         let mut tables = [Table::default(); crate::layout::MAX_TABLES];
         for (i, table) in tables.iter_mut().enumerate() {

@@ -167,6 +167,7 @@ fn begin(parent_token: u64) -> bool {
     let header: *const Header = core.ledger().header();
     // SAFETY: start-up, or a child whose former core nobody uses; the header stays mapped.
     unsafe {
+        (*header).stamped.store(identity::can_stamp().into(), Relaxed);
         state::start(core);
         meter::start(&*header);
     }

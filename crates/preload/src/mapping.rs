@@ -2,10 +2,9 @@
 //! piece as it is used. So growth needs no descriptor (programs close all of theirs), no remapping,
 //! and `mlockall` locks only what is in use.
 
-use crate::sys;
+use lockwright_ledger::layout::{FILE_LENGTHS, SPACE_PARTS};
 
-/// File lengths to try, largest first: address space may be limited, and so may file sizes.
-const LENGTHS: [usize; 5] = [64 << 30, 8 << 30, 1 << 30, 256 << 20, 32 << 20];
+use crate::sys;
 
 /// Address space is opened up in pieces of this size, so that it stays two kernel mappings.
 const STEP: usize = 4 << 20;
@@ -34,9 +33,11 @@ pub unsafe fn create(path: *const u8) -> Option<Mapping> {
     }
     let size_limit = sys::limit(libc::RLIMIT_FSIZE);
     let space_limit = sys::limit(libc::RLIMIT_AS);
-    for len in LENGTHS {
-        // An eighth of a limited address space is the most a guest may take.
-        if len as u64 > size_limit || len as u64 > space_limit / 8 || sys::ftruncate(fd, len) < 0 {
+    // Address space may be limited, and so may file sizes.
+    for len in FILE_LENGTHS {
+        let fits = len <= size_limit && len <= space_limit / SPACE_PARTS;
+        let len = len as usize;
+        if !fits || sys::ftruncate(fd, len) < 0 {
             continue;
         }
         // SAFETY: a new mapping.

@@ -5,9 +5,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use lockwright_ledger::Ledger;
+
 use super::engines::Engines;
 use super::preload::Preload;
 use super::prices::Prices;
+use crate::ledger_dir::ledgers_in;
 
 /// Interleaved rounds: enough for one of each to go undisturbed, few enough not to be felt.
 const ROUNDS: usize = 5;
@@ -31,6 +34,36 @@ pub fn cost(preload: &Preload, engines: &Engines<'_>, dir: &Path) -> Option<Pric
     let _ = std::fs::remove_dir_all(ledgers);
     let (native, watched): (Vec<_>, Vec<_>) = rounds?.into_iter().unzip();
     Some(Prices::least(&watched)?.more_than(&Prices::least(&native)?))
+}
+
+/// A program of our own, watched once.
+#[derive(Debug)]
+pub enum Trial {
+    /// It did not end well, or not in time: nothing is known.
+    Unknown,
+    /// It ran, and nothing of it was recorded.
+    Unwatched,
+    /// It was watched.
+    Watched {
+        /// The C library lays locks out as known.
+        stamped: bool,
+    },
+}
+
+/// Whether programs can be watched here at all.
+pub fn trial(preload: &Preload, engines: &Engines<'_>, dir: &Path) -> Trial {
+    let ran = round(|command| {
+        preload.watch(command);
+        engines.tell(command);
+    });
+    if ran.is_none() {
+        return Trial::Unknown;
+    }
+    let paths = ledgers_in(dir).unwrap_or_default();
+    let ledger = paths.iter().find_map(|path| Ledger::open(path).ok());
+    let watched = ledger.filter(|ledger| ledger.header().locks_seen > 0);
+    watched
+        .map_or(Trial::Unwatched, |ledger| Trial::Watched { stamped: ledger.header().stamped == 1 })
 }
 
 /// One process that measures.

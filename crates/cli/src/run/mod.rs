@@ -7,6 +7,7 @@ mod check;
 mod child;
 mod cost_file;
 mod diff;
+mod doctor;
 mod end_file;
 mod ending;
 mod engines;
@@ -48,6 +49,7 @@ pub fn main() -> ! {
         Command::Merge(args) => merge::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Demo(args) => demo::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Calibrate => {
             let prices = serde_json::to_string(&price_loops::measure());

@@ -33,6 +33,8 @@ pub struct Output {
     stats: bool,
     /// Colours for the report.
     colour: bool,
+    /// What the user said of colours.
+    choice: Colour,
     /// Colours for messages on standard error.
     message_colour: bool,
     /// A program has written to the same streams since this last did.
@@ -64,6 +66,7 @@ impl Output {
             args.json.as_deref().map(|path| Sink::create(path, "--json FILE")).transpose()?;
         Ok(Self {
             colour: coloured(args.color, text.is_terminal()),
+            choice: args.color,
             message_colour: coloured(args.color, io::stderr().is_terminal()),
             text,
             json,
@@ -160,6 +163,14 @@ impl Output {
                 meter::text::render(report, &options)
             }
         })
+    }
+
+    /// Whether what [`Self::list`] shows is to be coloured.
+    pub fn colours_lists(&self) -> bool {
+        match &self.text {
+            Sink::Stderr => coloured(self.choice, Sink::Stdout.is_terminal()),
+            _ => self.colour,
+        }
     }
 
     /// Shows a listing in place of a report: it is what was asked for, so it goes to standard output.

@@ -135,7 +135,8 @@ impl Image {
     }
 }
 
-fn has_dwarf<'data>(file: &impl Object<'data>) -> bool {
+/// Whether there is debug information in the file itself.
+pub(crate) fn has_dwarf<'data>(file: &impl Object<'data>) -> bool {
     // A file made by `strip` or `--only-keep-debug` may keep an empty header of the section.
     [".", ".z"].iter().any(|prefix| {
         let name = format!("{prefix}debug_info");

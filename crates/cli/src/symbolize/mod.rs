@@ -6,7 +6,7 @@
 pub mod allocator;
 mod debug_file;
 mod demangle;
-mod elf;
+pub(crate) mod elf;
 mod image;
 mod makers;
 mod modules;
@@ -26,6 +26,7 @@ use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::Module;
 
 pub use debug_file::DebugDirs;
+pub(crate) use image::has_dwarf;
 use image::{Image, Status};
 use makers::Makers;
 pub(crate) use modules::Modules;

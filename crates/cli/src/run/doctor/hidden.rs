@@ -1,0 +1,167 @@
+//! Locks that no library in front of the C library sees: languages and libraries that make theirs of futexes
+//! or atomics. One table: by what they are known, what is hidden, and how to see it all the same.
+
+use crate::run::target::contents::{Contents, Mark};
+
+/// Locks that somebody makes himself.
+#[derive(Debug)]
+pub struct Hidden {
+    /// Its name in JSON.
+    pub id: &'static str,
+    /// What is hidden: a sentence without its full stop.
+    pub what: &'static str,
+    /// What to do about it.
+    pub help: &'static [&'static str],
+    /// It is known, not guessed, that these are locks.
+    pub is_certain: bool,
+    /// Whether this module has them.
+    is_in: fn(&Contents) -> bool,
+}
+
+const ANNOTATE: &str =
+    "the program can say of each lock what happens to it: lockwright.h, docs/annotations.md";
+
+/// Every sort known, what a program is written in first.
+const SORTS: &[Hidden] = &[
+    Hidden {
+        id: "go",
+        what: "the locks of Go's sync are its runtime's own",
+        help: &[
+            "Go has its own tools: `go build -race`, and the mutex and block profiles of pprof",
+        ],
+        is_certain: true,
+        is_in: |module| module.has(Mark::Go),
+    },
+    Hidden {
+        id: "parking-lot",
+        what: "the locks of Rust's parking_lot are futexes of its own",
+        help: &["wrap them: lock_api::Mutex<Traced<parking_lot::RawMutex>, T>; see docs/locks.md"],
+        is_certain: true,
+        is_in: |module| module.has(Mark::ParkingLot) && !module.has(Mark::Tells),
+    },
+    Hidden {
+        id: "rust-std",
+        what: "the locks of Rust's std::sync are futexes of its own",
+        help: &[
+            "use `lockwright::sync` in place of `std::sync`, which takes a change of `use` lines only: docs/locks.md",
+        ],
+        is_certain: true,
+        is_in: |module| {
+            module.has(Mark::Rust) && module.has(Mark::Syscall) && !module.has(Mark::Tells)
+        },
+    },
+    Hidden {
+        id: "cxx-atomic-wait",
+        what: "std::atomic::wait of C++20, and the semaphores, latches and barriers made of it, wait by futex",
+        help: &["as a lock, prefer std::mutex and std::condition_variable; or", ANNOTATE],
+        is_certain: true,
+        is_in: |module| module.has(Mark::AtomicWait),
+    },
+    Hidden {
+        id: "abseil",
+        what: "absl::Mutex is a futex of its own",
+        help: &[ANNOTATE],
+        is_certain: true,
+        is_in: |module| module.has(Mark::Abseil),
+    },
+    Hidden {
+        id: "python",
+        what: "the locks of CPython since 3.13 are its own, parked on semaphores only while contended",
+        help: &["check the program with Python 3.12 or older, whose locks are semaphores"],
+        is_certain: true,
+        is_in: |module| module.has(Mark::PyMutex),
+    },
+    Hidden {
+        id: "java",
+        what: "`synchronized` and java.util.concurrent are the JVM's own locks; those inside the JVM and in native code are seen",
+        help: &["for deadlocks of Java threads: `jstack PID`, or jcmd PID Thread.print"],
+        is_certain: true,
+        is_in: |module| is_library(module, &["libjvm.so", "libjli.so"]),
+    },
+    Hidden {
+        id: "node",
+        what: "JavaScript waits by Atomics.wait, which is V8's own; locks of Node.js, V8 and libuv are seen",
+        help: &["of JavaScript's own waits nothing can be seen"],
+        is_certain: true,
+        is_in: |module| module.has(Mark::Node),
+    },
+    Hidden {
+        id: "glib",
+        what: "GLib's GMutex, GRecMutex, GRWLock and GCond are made of futexes of its own",
+        help: &[ANNOTATE],
+        is_certain: true,
+        is_in: |module| is_library(module, &["libglib-2.0.so"]),
+    },
+    Hidden {
+        id: "qt",
+        what: "Qt's QMutex, QReadWriteLock and QSemaphore are made of futexes and atomics of its own",
+        help: &[ANNOTATE],
+        is_certain: true,
+        is_in: |module| is_library(module, &["libQt5Core.so", "libQt6Core.so"]),
+    },
+    Hidden {
+        id: "openmp",
+        what: "critical sections, locks and barriers of OpenMP are its runtime's own",
+        help: &[ANNOTATE],
+        is_certain: true,
+        is_in: |module| is_library(module, &["libgomp.so", "libomp.so", "libiomp5.so"]),
+    },
+    Hidden {
+        id: "tbb",
+        what: "the mutexes of oneTBB are atomics and futexes of its own",
+        help: &[
+            "use std::mutex in place of tbb::mutex and tbb::spin_mutex while you check, or",
+            ANNOTATE,
+        ],
+        is_certain: true,
+        is_in: |module| is_library(module, &["libtbb.so"]),
+    },
+    Hidden {
+        id: "own-pthread",
+        what: "it has pthread_mutex_lock itself, and that is what is called",
+        help: &["link it with the C library's"],
+        is_certain: true,
+        is_in: |module| {
+            let own = module.has(Mark::OwnPthread) || module.has(Mark::PthreadInside);
+            // The sanitizers' pass calls on to the next one, which is lockwright's.
+            own && !module.has(Mark::Sanitizer)
+        },
+    },
+    Hidden {
+        id: "futex",
+        what: "it makes system calls of its own and calls none of the functions that take locks: perhaps its locks are futexes",
+        help: &[ANNOTATE],
+        is_certain: false,
+        is_in: |module| {
+            let takes = module.has(Mark::TakesLocks) || module.has(Mark::Tells);
+            module.has(Mark::Syscall) && !takes && !module.has(Mark::Rust)
+        },
+    },
+];
+
+fn is_library(module: &Contents, names: &[&str]) -> bool {
+    names.iter().any(|name| module.name().starts_with(name))
+}
+
+/// What a module hides: all that is known by name, else what it looks like.
+pub fn sorts_in(module: &Contents) -> Vec<&'static Hidden> {
+    let mut sorts: Vec<_> = SORTS.iter().filter(|sort| (sort.is_in)(module)).collect();
+    if sorts.len() > 1 {
+        sorts.retain(|sort| sort.id != "futex");
+    }
+    sorts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_sort_is_documented() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/doctor.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        for sort in SORTS {
+            assert!(page.contains(&format!("| `{}` |", sort.id)), "{} is not in the page", sort.id);
+        }
+    }
+}

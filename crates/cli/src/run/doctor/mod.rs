@@ -1,0 +1,156 @@
+//! `lockwright doctor`: what can be watched of a program and what cannot, and what to do about it.
+//!
+//! Each source of findings is a file: the program and its libraries (`program.rs`, with `hidden.rs`), where
+//! lockwright would work (`place.rs`), a process that runs (`process.rs`). Nothing of the program is run.
+
+mod hidden;
+mod modules;
+mod place;
+mod process;
+mod program;
+mod show;
+mod source_lines;
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::ending::Ending;
+use super::output::Output;
+use super::{path_search, target};
+use crate::args::DoctorArgs;
+use crate::error::{Result, exit};
+
+/// Runs the command.
+///
+/// # Errors
+/// If there is no such program or process.
+pub fn run(args: &DoctorArgs) -> Result<Ending> {
+    let mut output = Output::open(&args.output)?;
+    let (name, _) = args.program.split_first().expect("a program has a name");
+    let mut diagnosis = match process::id(name) {
+        Some(pid) => process::diagnose(pid)?,
+        None => {
+            let path = std::env::var_os("PATH");
+            let file = path_search::find(name, path.as_deref())?;
+            program::diagnose(name.to_string_lossy().into_owned(), &target::find(&file)?)
+        }
+    };
+    if diagnosis.process.is_none() {
+        diagnosis.findings.extend(place::examine(args.ledger_dir.as_deref()));
+    }
+    diagnosis.findings.sort_by_key(|finding| finding.effect);
+    output.write_json_text(&show::json(&diagnosis))?;
+    output.list(&show::text(&diagnosis, output.colours_lists()))?;
+    Ok(Ending::Code(diagnosis.verdict().code()))
+}
+
+/// How much of a program's locks can be seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// All that is known of.
+    Whole,
+    /// Some.
+    Part,
+    /// None.
+    None,
+}
+
+impl Verdict {
+    /// The exit code.
+    fn code(self) -> u8 {
+        match self {
+            Self::Whole => 0,
+            Self::Part => 1,
+            Self::None => exit::NOT_RUNNABLE,
+        }
+    }
+}
+
+/// What a finding means, the most serious first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// Nothing can be watched.
+    Blocks,
+    /// Some locks, or something about locks, cannot be seen.
+    Hides,
+    /// All is seen, but there is something to know.
+    Note,
+}
+
+/// One thing to know, with its remedy.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// Its name in JSON.
+    pub id: &'static str,
+    /// What it means.
+    pub effect: Effect,
+    /// What it is: a sentence without its full stop.
+    pub what: String,
+    /// Files that it was found in, where they are not the program itself.
+    pub files: Vec<String>,
+    /// What to do, likewise; the first is the best.
+    pub help: Vec<String>,
+}
+
+impl Finding {
+    /// Without files or remedies.
+    fn new(id: &'static str, effect: Effect, what: impl Into<String>) -> Self {
+        Self { id, effect, what: what.into(), files: Vec::new(), help: Vec::new() }
+    }
+
+    /// Adds a remedy.
+    #[must_use]
+    fn help(mut self, help: impl Into<String>) -> Self {
+        self.help.push(help.into());
+        self
+    }
+
+    /// Adds a file.
+    #[must_use]
+    fn file(mut self, file: &Path) -> Self {
+        self.files.push(file.display().to_string());
+        self
+    }
+}
+
+/// What there is to say of a program.
+#[derive(Clone, Debug)]
+pub struct Diagnosis {
+    /// As the user named it.
+    pub name: String,
+    /// The executable.
+    pub file: PathBuf,
+    /// Scripts on the way there.
+    pub scripts: Vec<PathBuf>,
+    /// Libraries looked into, those of the system included.
+    pub libraries: usize,
+    /// Where a process was asked about.
+    pub process: Option<Process>,
+    /// What there is to know, in any order.
+    pub findings: Vec<Finding>,
+}
+
+/// A process that runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct Process {
+    /// Its id.
+    pub pid: u32,
+    /// It is watched, and writes to this ledger.
+    pub ledger: Option<String>,
+    /// Its command line.
+    pub command: Vec<String>,
+}
+
+impl Diagnosis {
+    /// What all findings come to.
+    pub fn verdict(&self) -> Verdict {
+        match self.findings.iter().map(|finding| finding.effect).min() {
+            Some(Effect::Blocks) => Verdict::None,
+            Some(Effect::Hides) => Verdict::Part,
+            Some(Effect::Note) | None => Verdict::Whole,
+        }
+    }
+}

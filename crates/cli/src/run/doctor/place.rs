@@ -1,0 +1,157 @@
+//! Where lockwright would work: its directory for ledgers, limits, other preloaded libraries, and one trial
+//! with a program of its own.
+
+use std::ffi::CStr;
+use std::path::Path;
+
+use lockwright_ledger::layout::{FILE_LENGTHS, SPACE_PARTS};
+
+use super::{Effect, Finding};
+use crate::PRELOAD_FILE_NAME;
+use crate::ledger_dir::{RunDir, Surroundings, free_space};
+use crate::run::calibrate::{self, Trial};
+use crate::run::engines::Engines;
+use crate::run::preload::Preload;
+
+/// The version of this system's C library.
+pub fn glibc() -> String {
+    // SAFETY: returns a static string.
+    let version = unsafe { CStr::from_ptr(libc::gnu_get_libc_version()) };
+    version.to_string_lossy().into_owned()
+}
+
+/// What is in the way here, whatever the program.
+pub fn examine(chosen: Option<&Path>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let [space, file] = [libc::RLIMIT_AS, libc::RLIMIT_FSIZE].map(limit);
+    findings.extend(room(space, file));
+    findings.extend(other_preloads());
+    if findings.iter().any(|finding| finding.effect == Effect::Blocks) {
+        // Even to try would end this process, where files may not grow.
+        return findings;
+    }
+    let around = Surroundings::current();
+    let unusable = |error: &crate::error::Error| {
+        let what = error.reasons().collect::<Vec<_>>().join("; ");
+        let finding = Finding::new("ledger-directory", Effect::Blocks, what);
+        error.remedies().fold(finding, Finding::help)
+    };
+    let mut dir = match RunDir::create(chosen, &around) {
+        Ok(dir) => dir,
+        Err(error) => {
+            findings.push(unusable(&error));
+            return findings;
+        }
+    };
+    findings.extend(little_space(dir.path()));
+    let preload = match Preload::unpack(&mut dir, &around) {
+        Ok(preload) => preload,
+        Err(error) => {
+            findings.push(unusable(&error));
+            return findings;
+        }
+    };
+    let engines = Engines { lockdep: true, lockmeter: None, allocations: false };
+    match calibrate::trial(&preload, &engines, dir.path()) {
+        Trial::Unknown | Trial::Watched { stamped: true } => {}
+        Trial::Watched { stamped: false } => findings.push(
+            Finding::new(
+                "layout",
+                Effect::Note,
+                format!("glibc {} lays out locks in another way than lockwright knows: all is seen, but slower", glibc()),
+            )
+            .help("use a newer lockwright"),
+        ),
+        // A limit explains it, and is told.
+        Trial::Unwatched if !findings.is_empty() => {}
+        Trial::Unwatched => findings.push(
+            Finding::new("trial", Effect::Blocks, "a program of lockwright's own could not be watched here")
+                .help("name another place for ledgers: --ledger-dir DIR")
+                .help("see whether a sandbox forbids to map files, or clears LD_PRELOAD"),
+        ),
+    }
+    findings
+}
+
+/// The soft limit; RLIM_INFINITY is the largest number there is.
+fn limit(resource: libc::__rlimit_resource_t) -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: room for the answer.
+    unsafe { libc::getrlimit(resource, &raw mut limit) };
+    limit.rlim_cur
+}
+
+/// What limits of address space and file sizes leave to a ledger.
+pub fn room(space: u64, file: u64) -> Option<Finding> {
+    let most = (space / SPACE_PARTS).min(file);
+    let help = "raise the limit: `ulimit -v unlimited -f unlimited`";
+    match FILE_LENGTHS.iter().find(|&&length| length <= most) {
+        Some(length) if *length == FILE_LENGTHS[0] => None,
+        Some(length) => Some(
+            Finding::new(
+                "limits",
+                Effect::Note,
+                format!("limits of address space or file size leave a ledger {} MiB: where that is not enough, watching stops early", length >> 20),
+            )
+            .help(help),
+        ),
+        None => Some(
+            Finding::new(
+                "limits",
+                Effect::Blocks,
+                "the limits of address space or file size leave no room for a ledger",
+            )
+            .help(help),
+        ),
+    }
+}
+
+/// A file system on which not even the smallest ledger could fill up.
+fn little_space(dir: &Path) -> Option<Finding> {
+    let least = FILE_LENGTHS[FILE_LENGTHS.len() - 1];
+    let free = free_space(dir).ok().filter(|&free| free < least)?;
+    let what = format!(
+        "only {} MiB are free in {}: where that is not enough, watching stops early",
+        free >> 20,
+        dir.parent().unwrap_or(dir).display()
+    );
+    Some(
+        Finding::new("little-space", Effect::Note, what)
+            .help("name a directory with more space, best on a tmpfs: --ledger-dir DIR"),
+    )
+}
+
+/// Libraries that the user's environment preloads, too.
+fn other_preloads() -> Option<Finding> {
+    let list = std::env::var("LD_PRELOAD").ok()?;
+    let others: Vec<&str> = list
+        .split([' ', ':'])
+        .filter(|entry| !entry.is_empty() && !entry.ends_with(PRELOAD_FILE_NAME))
+        .collect();
+    if others.is_empty() {
+        return None;
+    }
+    let what = format!(
+        "LD_PRELOAD names {}: they stay, after lockwright's library, which hands each call on to them",
+        others.join(", ")
+    );
+    Some(Finding::new("other-preloads", Effect::Note, what).help(
+        "if one of them must come first (a sanitizer's runtime), leave it out while you check",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_leave_room_or_not() {
+        let effect = |space, file| room(space, file).map(|finding| finding.effect);
+        assert_eq!(effect(u64::MAX, u64::MAX), None);
+        assert_eq!(effect(4 << 30, u64::MAX), Some(Effect::Note));
+        assert_eq!(effect(u64::MAX, 1 << 20), Some(Effect::Blocks));
+        assert_eq!(effect(128 << 20, u64::MAX), Some(Effect::Blocks));
+        let note = room(4 << 30, u64::MAX).unwrap();
+        assert!(note.what.contains("256 MiB"), "{}", note.what);
+    }
+}

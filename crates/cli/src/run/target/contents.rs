@@ -1,0 +1,246 @@
+//! What is in an executable or library, as far as it matters to who wants to see the locks in it: which of
+//! the functions that take locks it calls, and the marks of languages and libraries with locks of their own.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use object::read::{Object, ObjectSection, ObjectSymbol};
+
+use crate::symbolize::elf::with_elf;
+use crate::symbolize::has_dwarf;
+
+/// Something that the file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mark {
+    /// It calls functions that take locks, and that the preload library stands in front of.
+    TakesLocks,
+    /// It calls `syscall`: those who make locks of futexes do.
+    Syscall,
+    /// It opens libraries while it runs.
+    Opens,
+    /// It has the functions that take locks itself, for all other modules.
+    OwnPthread,
+    /// A copy of the functions that take locks was linked into it, for itself.
+    PthreadInside,
+    /// It has malloc itself, for all other modules.
+    OwnHeap,
+    /// The runtime of a sanitizer was linked into it.
+    Sanitizer,
+    /// It tells of its locks, where the preload library is there to hear it.
+    Tells,
+    /// Go.
+    Go,
+    /// Rust, since 1.62.
+    Rust,
+    /// Rust's parking_lot.
+    ParkingLot,
+    /// `std::atomic::wait` of C++20, and what is made of it.
+    AtomicWait,
+    /// Abseil's Mutex.
+    Abseil,
+    /// CPython since 3.13.
+    PyMutex,
+    /// Node.js.
+    Node,
+}
+
+use Mark::*;
+
+/// Functions that take locks. Whoever calls one has a lock that can be seen.
+const TAKING: &[&str] = &[
+    "pthread_mutex_lock",
+    "pthread_mutex_trylock",
+    "pthread_mutex_timedlock",
+    "pthread_mutex_clocklock",
+    "pthread_rwlock_rdlock",
+    "pthread_rwlock_wrlock",
+    "pthread_rwlock_tryrdlock",
+    "pthread_rwlock_trywrlock",
+    "pthread_rwlock_timedrdlock",
+    "pthread_rwlock_timedwrlock",
+    "pthread_rwlock_clockrdlock",
+    "pthread_rwlock_clockwrlock",
+    "pthread_spin_lock",
+    "pthread_spin_trylock",
+    "mtx_lock",
+    "mtx_trylock",
+    "mtx_timedlock",
+    "sem_wait",
+    "sem_trywait",
+    "sem_timedwait",
+    "sem_clockwait",
+];
+
+/// What is called.
+const IMPORTS: &[(&str, Mark)] = &[
+    ("syscall", Syscall),
+    ("dlopen", Opens),
+    ("dlmopen", Opens),
+    // A weak reference to the preload library's function, as lockwright.h has it.
+    ("lockwright_acquired", Tells),
+];
+
+/// What the file has, for itself or for others.
+const DEFINITIONS: &[(&str, Mark)] = &[
+    ("__asan_init", Sanitizer),
+    ("__tsan_init", Sanitizer),
+    ("__lsan_init", Sanitizer),
+    ("__msan_init", Sanitizer),
+    ("__hwasan_init", Sanitizer),
+    ("PyMutex_Lock", PyMutex),
+    ("node_module_register", Node),
+];
+
+/// Words in constants: panics of Rust name their source, and functions looked up at run time go by name.
+const TEXTS: &[(&[u8], Mark)] =
+    &[(b"parking_lot_core-", ParkingLot), (b"lockwright_acquired", Tells)];
+
+/// The minor version of Rust 1 whose std first had locks of its own on Linux.
+const RUST_WITH_FUTEXES: u32 = 62;
+
+/// A file's contents.
+#[derive(Clone, Debug)]
+pub struct Contents {
+    /// Where it is.
+    pub file: PathBuf,
+    /// Its build id, empty if it has none.
+    pub build_id: Vec<u8>,
+    /// Name and CRC of its debug file.
+    pub debug_link: Option<(Vec<u8>, u32)>,
+    /// There are names of functions that are not for others.
+    pub has_symbols: bool,
+    /// There is debug information in the file itself.
+    pub has_dwarf: bool,
+    marks: HashSet<Mark>,
+}
+
+impl Contents {
+    /// Reads an ELF file; `None` if it cannot be read.
+    pub fn read(file: &Path) -> Option<Self> {
+        with_elf(file, |elf| {
+            let mut marks = HashSet::new();
+            for symbol in elf.dynamic_symbols() {
+                let Ok(name) = symbol.name() else { continue };
+                if symbol.is_undefined() {
+                    marks.extend(TAKING.contains(&name).then_some(TakesLocks));
+                    marks.extend(marks_of(name, IMPORTS));
+                } else {
+                    marks.extend(marks_of(name, DEFINITIONS).chain(of_code(name)));
+                    marks.extend((name == "pthread_mutex_lock").then_some(OwnPthread));
+                    marks.extend((name == "malloc").then_some(OwnHeap));
+                }
+            }
+            let mut has_symbols = false;
+            for symbol in elf.symbols().filter(|symbol| symbol.is_definition()) {
+                let Ok(name) = symbol.name() else { continue };
+                has_symbols = true;
+                marks.extend(marks_of(name, DEFINITIONS).chain(of_code(name)));
+                marks.extend((name == "pthread_mutex_lock").then_some(PthreadInside));
+            }
+            if marks.contains(&OwnPthread) && marks.contains(&Sanitizer) {
+                // The program's calls end in the runtime, which hands them on.
+                marks.insert(TakesLocks);
+            }
+            if marks.contains(&OwnPthread) || marks.contains(&TakesLocks) {
+                marks.remove(&PthreadInside);
+            }
+            let data = |name: &str| elf.section_by_name(name)?.data().ok();
+            marks.extend(elf.section_by_name(".go.buildinfo").map(|_| Go));
+            marks.extend(data(".comment").is_some_and(is_by_rust).then_some(Rust));
+            if let Some(constants) = data(".rodata") {
+                let has = |text: &[u8]| constants.windows(text.len()).any(|window| window == text);
+                marks.extend(TEXTS.iter().filter(|(text, _)| has(text)).map(|(_, mark)| *mark));
+            }
+            Self {
+                file: file.to_owned(),
+                build_id: elf.build_id().ok().flatten().unwrap_or_default().to_vec(),
+                debug_link: elf.gnu_debuglink().ok().flatten().map(|(n, crc)| (n.to_vec(), crc)),
+                has_symbols,
+                has_dwarf: has_dwarf(elf),
+                marks,
+            }
+        })
+    }
+
+    /// Whether the file has it.
+    pub fn has(&self, mark: Mark) -> bool {
+        self.marks.contains(&mark)
+    }
+
+    /// The name of the file.
+    pub fn name(&self) -> String {
+        self.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+/// Whether Go made the program.
+pub fn is_go(file: &Path) -> bool {
+    with_elf(file, |elf| elf.section_by_name(".go.buildinfo").is_some()).unwrap_or(false)
+}
+
+/// Names of the libraries that the program needs.
+pub fn needed(file: &Path) -> Vec<String> {
+    with_elf(file, |elf| libraries(elf)).unwrap_or_default()
+}
+
+fn libraries<'data>(elf: &impl Object<'data>) -> Vec<String> {
+    let names = elf.import_libraries().into_iter().flatten().flatten();
+    names.map(|library| String::from_utf8_lossy(library.name()).into_owned()).collect()
+}
+
+fn marks_of<'m>(name: &'m str, table: &'m [(&str, Mark)]) -> impl Iterator<Item = Mark> + 'm {
+    table.iter().filter(move |(known, _)| *known == name).map(|(_, mark)| *mark)
+}
+
+/// Mangled names of functions that are compiled into whoever uses them.
+fn of_code(name: &str) -> Option<Mark> {
+    // libstdc++'s, then libc++'s.
+    let waits = ["__waiter_pool_base", "__platform_wait", "__libcpp_atomic_wait"];
+    if waits.iter().any(|part| name.contains(part)) {
+        return Some(AtomicWait);
+    }
+    // Namespaces between absl and Mutex are those of its releases.
+    let is_absl = name.starts_with("_ZN4absl") && name.ends_with("5Mutex4LockEv");
+    is_absl.then_some(Abseil).or_else(|| name.contains("parking_lot_core").then_some(ParkingLot))
+}
+
+/// Whether the compilers that `.comment` names are among them a rustc whose std has its own locks.
+fn is_by_rust(comment: &[u8]) -> bool {
+    String::from_utf8_lossy(comment).split('\0').any(|compiler| {
+        let version = compiler.strip_prefix("rustc version 1.");
+        let minor = version.and_then(|version| version.split('.').next()?.parse().ok());
+        minor.is_some_and(|minor: u32| minor >= RUST_WITH_FUTEXES)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compilers_by_version() {
+        assert!(is_by_rust(b"GCC: (Debian) 12.2.0\0rustc version 1.95.0 (59807616e 2026-04-14)\0"));
+        assert!(is_by_rust(b"rustc version 1.62.0\0"));
+        assert!(!is_by_rust(b"rustc version 1.61.0\0"));
+        assert!(!is_by_rust(b"GCC: (Debian) 12.2.0\0"));
+        assert!(!is_by_rust(b""));
+    }
+
+    #[test]
+    fn mangled_names() {
+        assert_eq!(of_code("_ZN4absl12lts_202308025Mutex4LockEv"), Some(Abseil));
+        assert_eq!(of_code("_ZN4mine5Mutex4LockEv"), None);
+        let pool = "_ZZNSt8__detail18__waiter_pool_base8_S_forEPKvE3__w";
+        assert_eq!(of_code(pool), Some(AtomicWait));
+    }
+
+    /// This test is a Rust program, which has threads and std's locks.
+    #[test]
+    fn what_is_in_this_program() {
+        let own = Contents::read(Path::new("/proc/self/exe")).unwrap();
+        assert!(own.has(Rust) && own.has(Syscall) && own.has_symbols, "{own:?}");
+        assert!(!own.has(Go) && !own.has(OwnPthread) && !own.has(Sanitizer), "{own:?}");
+        let needed = needed(Path::new("/proc/self/exe"));
+        assert!(needed.iter().any(|name| name == "libc.so.6"), "{needed:?}");
+    }
+}
