@@ -256,7 +256,7 @@ fn json(bench: &'static Bench, name: &str, threads: &'static str) -> Result<Work
 fn compile(bench: &'static Bench) -> Result<Workload, String> {
     let program = bench.build("timed", &[])?;
     let source = bench.work.join("generated.c");
-    let functions = if bench.smoke { 10 } else { 300 };
+    let functions = if bench.smoke { 10 } else { 100 };
     let text: String = (0..functions).map(function).collect();
     std::fs::write(&source, text).map_err(|e| format!("{}: {e}", source.display()))?;
     let object = bench.work.join("generated.o");
