@@ -55,10 +55,8 @@ impl Core {
         now_ns: u64,
         capture: Capture<'_>,
     ) {
-        // What has been released is not held, though its entry may still be there.
-        thread.close_gaps();
         let stack = self.captured(capture);
-        let node = self.place_held(thread);
+        let node = self.held_context(thread);
         self.push_misuse(Finding {
             kind: what.kind,
             thread: thread.id(),
@@ -74,6 +72,13 @@ impl Core {
             detail: what.detail,
             ..Finding::default()
         });
+    }
+
+    /// The context of what the thread holds now, 0 if that is nothing.
+    pub fn held_context(&mut self, thread: &mut ThreadState) -> u32 {
+        // What has been released is not held, though its entry may still be there.
+        thread.close_gaps();
+        self.place_held(thread)
     }
 
     /// Records a misuse, or that it was met again.
