@@ -10,10 +10,10 @@ use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::
 
 use libc::{pthread_mutex_t, pthread_rwlock_t, sem_t};
 use lockwright_engines::lockdep::{Core, Ident, Origin, Stretch};
-use lockwright_ledger::rows::lock_kind;
+use lockwright_ledger::rows::{Class, class_origin, lock_kind};
 
 use crate::side_table::SideTable;
-use crate::{allocations, modules, real, state, tls, unwind};
+use crate::{allocations, modules, objects, real, state, tls, unwind};
 
 /// Random per ledger, never 0; what a stamp's magic is made of.
 static NONCE: AtomicU64 = AtomicU64::new(0);
@@ -272,6 +272,30 @@ pub unsafe fn identify<T: Identify>(this: *const T, birth: Birth) -> Option<Iden
     })?
 }
 
+/// The lock has been initialised: it is a new one. Where that was, if it is known.
+///
+/// # Safety
+/// `this` points to such an object.
+pub unsafe fn begin<T: Identify>(this: *const T) -> Option<u32> {
+    if state::status() != state::ACTIVE {
+        return None;
+    }
+    // SAFETY: the caller's promise.
+    let ident = unsafe { identify(this, Birth::Init) };
+    match objects::is_on() {
+        true => ident.and_then(init_stack),
+        false => None,
+    }
+}
+
+/// Where the lock of that identity was initialised, if its class is made of that.
+fn init_stack(ident: Ident) -> Option<u32> {
+    state::with_core(|core| {
+        let class = core.ledger().get::<Class>(ident.class())?;
+        (class.origin == class_origin::INIT).then_some(class.stack)
+    })?
+}
+
 /// Gives a lock the identity that `make` answers, from the lock's kind and the identity that it has, if
 /// it was met before.
 ///
@@ -449,27 +473,31 @@ pub unsafe fn unstamp(block: *mut u8, part: core::ops::Range<usize>) -> bool {
     taken
 }
 
-/// The lock's life is over; its memory keeps where, and by which thread.
+/// The lock's life is over; its memory keeps where, and by which thread. Says where, if it was looked for.
 ///
 /// # Safety
 /// `this` points to such an object, or what is left of it after its destroy function.
-pub unsafe fn forget<T: Identify>(this: *const T) {
+pub unsafe fn forget<T: Identify>(this: *const T) -> Option<u32> {
     // SAFETY: the caller's promise.
     if T::STAMPABLE && unsafe { stamped(this) }.is_some() {
         // SAFETY: the calling thread's state, or null.
         let own = unsafe { crate::tls::get().as_ref() }.map_or(0, |thread| thread.id());
         // SAFETY: as above; the stamp's bytes are ours as long as it is there, and these are free now.
         unsafe {
+            let place = crate::hooks::place();
             let (stack, thread) = destroyed_by(this);
-            stack.store(crate::hooks::place(), Relaxed);
+            stack.store(place, Relaxed);
             // Of a thread beyond the 65,535th only the place is known.
             thread.store(own.try_into().unwrap_or(0), Relaxed);
             // Pairs with the Acquire in `destroyed`.
             word(this, T::MAGIC).store(NONCE.load(Relaxed) ^ this as u64 ^ DESTROYED, Release);
+            return Some(place);
         }
-    } else if UNSTAMPED.get(this as u64).is_some() {
+    }
+    if UNSTAMPED.get(this as u64).is_some() {
         state::with_core(|_| UNSTAMPED.remove(this as u64));
     }
+    None
 }
 
 /// Takes the stamp away: the object is no lock, or no lock any more.

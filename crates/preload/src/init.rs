@@ -8,7 +8,7 @@ use lockwright_ledger::layout::{engines, process_state};
 use lockwright_ledger::rows::{Held, Text, held_flag};
 use lockwright_ledger::{Header, Writer};
 
-use crate::{hooks, identity, mapping, meter, modules, real, sites, state, sys};
+use crate::{hooks, identity, mapping, meter, modules, objects, real, sites, state, sys};
 
 /// Run by the loader before the program's main and before most libraries' constructors.
 #[used]
@@ -79,6 +79,9 @@ fn ask() {
     if !names.clone().any(|name| name == b"lockdep") {
         LOCKDEP.store(false, Relaxed);
     }
+    if names.clone().any(|name| name == b"debugobjects") {
+        objects::ask();
+    }
     if !names.any(|name| name == b"lockmeter") {
         hooks::pass();
         return;
@@ -134,7 +137,8 @@ fn begin(parent_token: u64) -> bool {
         header.ppid.store(ppid, Relaxed);
         let lockdep = if validates() { engines::LOCKDEP } else { 0 };
         let lockmeter = if meter::is_wanted() { engines::LOCKMETER } else { 0 };
-        header.engines.store(lockdep | lockmeter, Relaxed);
+        let debugobjects = if objects::is_wanted() { engines::DEBUGOBJECTS } else { 0 };
+        header.engines.store(lockdep | lockmeter | debugobjects, Relaxed);
         header.state.store(process_state::RUNNING, Relaxed);
         header.start_realtime_ns.store(sys::now_ns(libc::CLOCK_REALTIME), Relaxed);
         header.start_ns.store(now, Relaxed);
@@ -171,6 +175,7 @@ fn begin(parent_token: u64) -> bool {
         state::start(core);
         meter::start(&*header);
     }
+    objects::start();
     true
 }
 
@@ -309,6 +314,7 @@ pub fn refresh_names(core: &mut Core) {
 
 extern "C" fn destructor() {
     meter::finish();
+    objects::finish();
     state::with_core(|core| {
         refresh_names(core);
         let header = core.ledger().header();

@@ -19,6 +19,7 @@ mod init;
 mod mapping;
 mod meter;
 mod modules;
+mod objects;
 mod real;
 mod side_table;
 mod sites;

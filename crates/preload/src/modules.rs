@@ -126,6 +126,7 @@ struct Line<'a> {
     end: u64,
     readable: bool,
     executable: bool,
+    shared: bool,
     offset: u64,
     path: &'a [u8],
 }
@@ -144,6 +145,7 @@ fn parse(line: &[u8]) -> Option<Line<'_>> {
         end: hex(&range[dash + 1..])?,
         readable: flags.first() == Some(&b'r'),
         executable: flags.get(2) == Some(&b'x'),
+        shared: flags.get(3) == Some(&b's'),
         offset,
         path,
     })
@@ -187,6 +189,41 @@ fn for_each_line(mut f: impl FnMut(Line<'_>)) {
     sys::close(fd);
 }
 
+/// A piece of the address space.
+#[derive(Clone, Copy, Debug)]
+pub struct Mapping {
+    /// Where it begins.
+    pub start: u64,
+    /// Where it ends.
+    pub end: u64,
+    /// The main thread's stack.
+    pub is_main_stack: bool,
+    /// Other processes may have it, too.
+    pub is_shared: bool,
+}
+
+/// What is mapped at `address`. Asks the kernel, slowly.
+#[cold]
+pub fn mapping_of(address: u64) -> Option<Mapping> {
+    let mut found = None;
+    for_each_line(|line| {
+        if (line.start..line.end).contains(&address) {
+            found = Some(Mapping {
+                start: line.start,
+                end: line.end,
+                is_main_stack: line.path == b"[stack]",
+                is_shared: line.shared,
+            });
+        }
+    });
+    found
+}
+
+/// Memory at `address` may be shared with other processes.
+pub fn is_shared(address: u64) -> bool {
+    mapping_of(address).is_none_or(|mapping| mapping.is_shared)
+}
+
 /// Where an image may begin: the last readable mapping of a file's first page. Only once a mapping of
 /// the same file turns out executable is it looked into: a guest does not touch other mapped files.
 struct Candidate {
@@ -211,6 +248,11 @@ impl Candidate {
 
 /// Reads the list of modules again and brings the ledger's table up to date.
 pub fn rescan(core: &mut Core) {
+    rescan_seeing(core, &mut |_, _| {});
+}
+
+/// As [`rescan`]; calls `gone` with begin and end of modules that are not there any more.
+pub fn rescan_seeing(core: &mut Core, gone: &mut dyn FnMut(u64, u64)) {
     let known = LEN.load(Relaxed);
     let mut seen = [false; MOST];
     let mut epoch = 0;
@@ -274,6 +316,7 @@ pub fn rescan(core: &mut Core) {
         let end = module.end.swap(0, Relaxed);
         if end != 0 {
             crate::sites::forget(module.start.load(Relaxed), end);
+            gone(module.start.load(Relaxed), end);
             if epoch == 0 {
                 epoch = core.next_epoch();
             }

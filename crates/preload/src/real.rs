@@ -134,6 +134,12 @@ real! {
     pthread_cond_timedwait(c: *mut pthread_cond_t, m: *mut pthread_mutex_t, t: *const timespec) -> c_int, Some(c"GLIBC_2.3.2"), libc::ENOSYS;
     pthread_cond_clockwait(c: *mut pthread_cond_t, m: *mut pthread_mutex_t, k: clockid_t, t: *const timespec) -> c_int, None, libc::ENOSYS;
 
+    pthread_cond_signal(c: *mut pthread_cond_t) -> c_int, Some(c"GLIBC_2.3.2"), libc::ENOSYS;
+    pthread_cond_broadcast(c: *mut pthread_cond_t) -> c_int, Some(c"GLIBC_2.3.2"), libc::ENOSYS;
+
+    pthread_once(c: *mut libc::pthread_once_t, r: unsafe extern "C-unwind" fn()) -> c_int, None, libc::ENOSYS;
+    call_once(c: *mut libc::pthread_once_t, r: unsafe extern "C-unwind" fn()) -> c_int, None, libc::ENOSYS;
+
     pthread_create(t: *mut pthread_t, a: *const pthread_attr_t, s: Start, x: *mut c_void) -> c_int, None, libc::ENOSYS;
     pthread_join(t: pthread_t, r: *mut *mut c_void) -> c_int, None, libc::ENOSYS;
     pthread_timedjoin_np(t: pthread_t, r: *mut *mut c_void, a: *const timespec) -> c_int, None, libc::ENOSYS;
@@ -161,6 +167,7 @@ real! {
     pthread_spin_unlock(l: *mut pthread_spinlock_t) -> c_int, None, libc::ENOSYS;
 
     pthread_barrier_init(b: *mut pthread_barrier_t, a: *const pthread_barrierattr_t, n: c_uint) -> c_int, None, libc::ENOSYS;
+    pthread_barrier_destroy(b: *mut pthread_barrier_t) -> c_int, None, libc::ENOSYS;
     pthread_barrier_wait(b: *mut pthread_barrier_t) -> c_int, None, libc::ENOSYS;
     sem_init(s: *mut sem_t, p: c_int, n: c_uint) -> c_int, None, -1;
     sem_destroy(s: *mut sem_t) -> c_int, None, -1;

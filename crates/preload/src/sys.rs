@@ -97,6 +97,64 @@ pub fn sleep_ns(ns: i64) {
     unsafe { syscall!(libc::SYS_nanosleep, &raw const ts, 0usize) };
 }
 
+/// Address of the word that the thread `tid` of this process sleeps on, if it sleeps on one. Asks the kernel:
+/// /proc/self/task/TID/syscall has the number of the system call that the thread sleeps in and its arguments.
+pub fn futex_waited_for(tid: u32) -> Option<u64> {
+    let mut path = [0u8; 48];
+    let mut at = 0;
+    let mut push = |bytes: &[u8]| {
+        path[at..at + bytes.len()].copy_from_slice(bytes);
+        at += bytes.len();
+    };
+    push(b"/proc/self/task/");
+    let mut divisor = 1_000_000_000;
+    while divisor > tid.max(1) {
+        divisor /= 10;
+    }
+    while divisor != 0 {
+        push(&[b'0' + (tid / divisor % 10) as u8]);
+        divisor /= 10;
+    }
+    push(b"/syscall\0");
+    // SAFETY: NUL terminated.
+    let fd = unsafe { open_read(path.as_ptr()) };
+    if fd < 0 {
+        return None;
+    }
+    let mut line = [0u8; 128];
+    let n = read(fd, &mut line).max(0) as usize;
+    close(fd);
+    // "202 0xADDRESS 0xOPERATION ...", or "running".
+    let mut fields = line[..n].split(|&b| b == b' ');
+    if fields.next()? != b"202" {
+        return None;
+    }
+    let mut number = || {
+        let digits = fields.next()?.strip_prefix(b"0x")?;
+        digits
+            .iter()
+            .try_fold(0u64, |value, &b| Some(value << 4 | u64::from((b as char).to_digit(16)?)))
+    };
+    let (word, op) = (number()?, number()? as i32);
+    let waits = [
+        libc::FUTEX_WAIT,
+        libc::FUTEX_WAIT_BITSET,
+        libc::FUTEX_LOCK_PI,
+        libc::FUTEX_WAIT_REQUEUE_PI,
+        FUTEX_LOCK_PI2,
+    ];
+    waits.contains(&(op & libc::FUTEX_CMD_MASK)).then_some(word)
+}
+
+/// As FUTEX_LOCK_PI, with a choice of clocks (Linux 5.14).
+const FUTEX_LOCK_PI2: i32 = 13;
+
+/// Gives up the processor.
+pub fn yield_now() {
+    // SAFETY: no arguments.
+    unsafe { syscall!(libc::SYS_sched_yield) };
+}
+
 /// Wakes one waiter on `word`.
 pub fn futex_wake(word: &AtomicU32) {
     let op = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;

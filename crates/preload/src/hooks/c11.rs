@@ -109,9 +109,8 @@ pub unsafe extern "C-unwind" fn mtx_destroy(m: Mutex, site: u64) -> c_int {
 }
 
 pub unsafe extern "C-unwind" fn cnd_init(c: Cond, _site: u64) -> c_int {
-    cond::forget(c);
-    // SAFETY: forwarded.
-    unsafe { real::cnd_init(c) }
+    // SAFETY: forwarded. What it answers for success is 0, too.
+    cond::init_by(c, || unsafe { real::cnd_init(c) })
 }
 
 pub unsafe extern "C-unwind" fn cnd_destroy(c: Cond, _site: u64) -> c_int {

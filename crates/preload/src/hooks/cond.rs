@@ -8,6 +8,8 @@ use lockwright_engines::lockdep::{Acquire, Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::{Held, finding_kind, held_flag, mode};
 
 use super::{misuse, watch};
+use crate::objects::used::used_static;
+use crate::objects::{tell, types, waits};
 use crate::side_table::SideTable;
 use crate::{real, sites, state, tls};
 
@@ -53,16 +55,44 @@ pub unsafe extern "C-unwind" fn init(
     attr: *const pthread_condattr_t,
     _site: u64,
 ) -> c_int {
-    forget(c);
     // SAFETY: forwarded.
-    unsafe { real::pthread_cond_init(c, attr) }
+    init_by(c, || unsafe { real::pthread_cond_init(c, attr) })
+}
+
+/// A condition variable is initialised by `init`, which answers 0 if it was.
+pub fn init_by(c: Cond, init: impl FnOnce() -> c_int) -> c_int {
+    let before = tell::initialises(&types::COND, c as u64);
+    forget(c);
+    let result = init();
+    if result == 0 {
+        tell::initialised(&types::COND, c as u64, before, None);
+    }
+    result
 }
 
 pub unsafe extern "C-unwind" fn destroy(c: Cond, _site: u64) -> c_int {
+    let before = tell::destroys(&types::COND, c as u64);
     // SAFETY: forwarded. It waits for waiters that are on their way out.
     let result = unsafe { real::pthread_cond_destroy(c) };
     forget(c);
+    if result == 0 {
+        tell::destroyed(&types::COND, c as u64, before, None);
+    }
     result
+}
+
+/// A function that signals has found bytes in a condition variable that none has which may be used.
+pub unsafe extern "C-unwind" fn signal_strange(c: Cond) -> c_int {
+    used_static(&types::COND, c as u64);
+    // SAFETY: forwarded.
+    unsafe { real::pthread_cond_signal(c) }
+}
+
+/// As [`signal_strange`].
+pub unsafe extern "C-unwind" fn broadcast_strange(c: Cond) -> c_int {
+    used_static(&types::COND, c as u64);
+    // SAFETY: forwarded.
+    unsafe { real::pthread_cond_broadcast(c) }
 }
 
 /// A condition variable's life is over, or begins: nobody waits on it.
@@ -72,10 +102,19 @@ pub fn forget(c: Cond) {
     }
 }
 
+/// Waits, visibly to whoever destroys the condition variable meanwhile. `node` is the context, 0 if there is none.
+fn visibly(c: Cond, node: u32, wait: impl FnOnce() -> c_int) -> c_int {
+    let noted = waits::begin(&types::COND, c as u64, node);
+    let result = wait();
+    waits::end(noted);
+    result
+}
+
 unsafe fn around(c: Cond, m: Mutex, site: u64, timed: u16, wait: impl FnOnce() -> c_int) -> c_int {
+    used_static(&types::COND, c as u64);
     // SAFETY: as `watch::thread`.
-    let Some(thread) = (unsafe { tls::get().as_mut() }) else { return wait() };
-    let Some(i) = thread.find(m as u64) else { return wait() };
+    let Some(thread) = (unsafe { tls::get().as_mut() }) else { return visibly(c, 0, wait) };
+    let Some(i) = thread.find(m as u64) else { return visibly(c, 0, wait) };
     let held = thread.held()[i as usize - 1];
     let lock = Acquire {
         addr: c as u64,
@@ -92,6 +131,7 @@ unsafe fn around(c: Cond, m: Mutex, site: u64, timed: u16, wait: impl FnOnce() -
     }
     let waits = enter(thread, c, m, lock.ident);
     thread.wait_begin(&lock, node);
+    let wait = || visibly(c, node, wait);
     let result = match thread.depth() {
         // Held alone it comes back where it was: no new order. The entry stays, marked, so that a cleanup
         // handler that runs when the wait is cancelled finds the mutex held, as it is.

@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use lockwright_engines::lockdep::{Ident, ThreadState, recursions};
 use lockwright_ledger::rows::Held;
 
-use crate::{meter, modules, state, sys, tls};
+use crate::{meter, modules, objects, state, sys, tls};
 
 /// What the forking thread holds, for its child. More than this many are not carried over.
 const MOST: usize = 64;
@@ -104,6 +104,7 @@ unsafe extern "C" fn child() {
     modules::forget();
     IS_CHILD.store(true, Relaxed);
     state::forked();
+    objects::forked();
     SNAPSHOT.busy.store(0, Relaxed);
 }
 

@@ -12,10 +12,11 @@ use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering::*};
 
 use lockwright_engines::lockdep::ThreadState;
 use lockwright_ledger::rows::finding_kind;
+use lockwright_ledger::rows::object::object_end;
 
 use super::guarded::{self, Index};
 use super::misuse;
-use crate::{identity, real, state, tls};
+use crate::{identity, objects, real, state, tls};
 
 /// What was seen in a page, by the low bits of its number: 0, or bits of [`STAMPED`] and [`UNSTAMPED`]. A
 /// page with nothing in it costs `free` a load and a branch.
@@ -26,6 +27,8 @@ pub const PAGES: usize = 1 << 15;
 const STAMPED: u8 = 1;
 /// A lock that is known by its address.
 const UNSTAMPED: u8 = 2;
+/// An object that the checker of objects' lives tracks.
+const TRACKED: u8 = 4;
 
 /// There is a lock at `addr`, in memory that may be freed or unmapped.
 pub fn note_lock(addr: u64, is_stamped: bool) {
@@ -37,6 +40,23 @@ pub fn note_lock(addr: u64, is_stamped: bool) {
     }
 }
 
+/// There is a tracked object of `size` bytes at `addr`, in memory that may be freed or unmapped.
+pub fn note_object(addr: u64, size: u64) {
+    let page = addr >> 12;
+    // A block may begin on the page before.
+    for page in [page - 1, page, (addr + size - 1) >> 12] {
+        let seen = &LOCK_PAGES[page as usize % PAGES];
+        if seen.load(Relaxed) & TRACKED == 0 {
+            seen.fetch_or(TRACKED, Relaxed);
+        }
+    }
+}
+
+/// There may be tracked objects in `[from, to)`.
+pub fn may_have_objects(from: u64, to: u64) -> bool {
+    seen(from, to) & TRACKED != 0
+}
+
 /// All that was seen in the pages of `[from, to)`.
 fn seen(from: u64, to: u64) -> u8 {
     let pages = from >> 12..=(to - 1) >> 12;
@@ -44,7 +64,8 @@ fn seen(from: u64, to: u64) -> u8 {
     most.fold(0, |seen, page| seen | LOCK_PAGES[page as usize % PAGES].load(Relaxed))
 }
 
-/// Takes the identities of all locks in a block that is about to be freed, and tells if one is held.
+/// Takes the identities of all locks in a block that is about to be freed, and tells if one is held, or another object
+/// in use.
 ///
 /// # Safety
 /// The caller's block of `len` bytes.
@@ -68,8 +89,10 @@ unsafe fn look_for_locks(thread: &mut ThreadState, block: *mut c_void, len: usiz
             }
         }
     }
-    if taken {
-        misuse::if_held(thread, finding_kind::HELD_FREED, from, to);
+    let told =
+        if taken { misuse::if_held(thread, finding_kind::HELD_FREED, from, to) } else { None };
+    if seen_here & TRACKED != 0 {
+        objects::gone::check(from, to, object_end::FREED, told);
     }
 }
 
@@ -183,6 +206,7 @@ unsafe fn realloc_with_locks(
     size: usize,
 ) -> *mut c_void {
     let holder = state::with_core(|core| core.holder_in(old.start, old.end)).flatten();
+    let objects = objects::gone::may_go(old.start, old.end);
     // SAFETY: forwarded.
     let new = unsafe { next(old.start as *mut c_void, size) };
     let is_gone = new as u64 != old.start && (!new.is_null() || size == 0);
@@ -192,6 +216,9 @@ unsafe fn realloc_with_locks(
         if let (Some(holder), Some(thread)) = (holder, unsafe { tls::get().as_mut() }) {
             misuse::held(thread, finding_kind::HELD_FREED, &holder);
         }
+        objects.went(object_end::MOVED, holder.map(|holder| holder.addr));
+    } else {
+        objects.stayed();
     }
     new
 }
@@ -204,8 +231,9 @@ pub unsafe extern "C-unwind" fn munmap(at: *mut c_void, len: usize, _site: u64) 
         // SAFETY: as `watch::thread`.
         && let Some(thread) = unsafe { tls::get().as_mut() }
     {
-        misuse::if_held(thread, finding_kind::HELD_FREED, from, to);
+        let told = misuse::if_held(thread, finding_kind::HELD_FREED, from, to);
         identity::forget_range(from, to);
+        objects::gone::check(from, to, object_end::UNMAPPED, told);
     }
     // SAFETY: forwarded.
     unsafe { real::munmap(at, len) }

@@ -3,6 +3,7 @@
 use core::ffi::{c_int, c_void};
 
 use super::signal;
+use crate::objects::waits;
 use crate::real;
 
 /// Offset of glibc's `__mask_was_saved` in a jump buffer, after eight registers.
@@ -17,6 +18,7 @@ unsafe fn jumps(to: *const c_void) {
         was_saved.then(|| to.byte_add(MASK).cast::<u64>().read())
     };
     signal::jumps(mask);
+    waits::unwound();
 }
 
 /// `longjmp`, `_longjmp` and `siglongjmp`, which are one in glibc.

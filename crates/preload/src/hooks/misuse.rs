@@ -109,12 +109,12 @@ pub fn pinned(thread: &mut ThreadState, addr: u64) {
     }
 }
 
-/// Something happens to `[from, to)` that must not happen to a held lock.
+/// Something happens to `[from, to)` that must not happen to a held lock. Says which one it was told of.
 #[cold]
-pub fn if_held(thread: &mut ThreadState, kind: u8, from: u64, to: u64) {
-    if let Some(Some(holder)) = state::with_core(|core| core.holder_in(from, to)) {
-        held(thread, kind, &holder);
-    }
+pub fn if_held(thread: &mut ThreadState, kind: u8, from: u64, to: u64) -> Option<u64> {
+    let holder = state::with_core(|core| core.holder_in(from, to)).flatten()?;
+    held(thread, kind, &holder);
+    Some(holder.addr)
 }
 
 /// Something has happened to a lock that must not happen to a held one.

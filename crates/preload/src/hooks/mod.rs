@@ -12,6 +12,7 @@ mod guarded;
 mod jump;
 mod misuse;
 mod mutex;
+mod once;
 mod rwlock;
 mod semaphore;
 mod signal;
@@ -28,7 +29,7 @@ pub use allocate::start as track_allocations;
 pub use annotate::own::{OwnLock, flag as own_flag};
 pub use c11::start as watch_c11;
 pub use fork::{inherited, register as register_fork};
-pub use freed::{note_lock, start as watch_frees};
+pub use freed::{may_have_objects, note_lock, note_object, start as watch_frees};
 pub use misuse::place;
 pub use spin::this as spin_lock;
 pub use thread::ended as thread_ended;
@@ -38,9 +39,11 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use lockwright_ledger::rows::mode;
+use lockwright_ledger::rows::object::object_end;
 
 use self::annotate::own;
 use crate::meter;
+use crate::objects::{COND_IMPOSSIBLE, COND_WREFS, ONCE_DONE};
 
 /// `name(register): function` exports `name`, which jumps to `function` with its return address in
 /// `register`, the first argument register that `name` itself does not use.
@@ -123,6 +126,7 @@ export! {
     pthread_spin_destroy("rsi"): spin::destroy;
 
     pthread_barrier_init("rcx"): sync::barrier_init;
+    pthread_barrier_destroy("rsi"): sync::barrier_destroy;
     sem_init("rcx"): semaphore::init;
     sem_destroy("rsi"): semaphore::destroy;
     sem_post("rsi"): semaphore::post;
@@ -202,6 +206,49 @@ export_counted! {
     lockwright_acquired("rsi"): own::acquired, meter::own::acquired, meter::own::both::acquired;
     lockwright_abandoned("rsi"): own::abandoned, meter::own::abandoned, meter::own::both::abandoned;
     lockwright_release("rsi"): own::release, meter::own::release, meter::own::both::release;
+}
+
+/// `name: function` exports `name`, which goes straight on unless the condition variable's bytes are such as none has
+/// that may be used. Programs signal often, and rarely is anything wrong: so this costs two instructions.
+macro_rules! export_signals {
+    ($($name:ident: $strange:path;)*) => { $(
+        #[doc = concat!("Stands in front of the C library's `", stringify!($name), "`.")]
+        /// # Safety
+        /// As the function itself.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() -> c_int {
+            naked_asm!("test dword ptr [rdi + {wrefs}], {impossible}", "jnz {strange}",
+                       "jmp qword ptr [rip + {next}]", wrefs = const COND_WREFS,
+                       impossible = const COND_IMPOSSIBLE as i32, strange = sym $strange,
+                       next = sym crate::real::slot::$name)
+        }
+    )* };
+}
+
+export_signals! {
+    pthread_cond_signal: cond::signal_strange;
+    pthread_cond_broadcast: cond::broadcast_strange;
+}
+
+/// `name: function` exports `name`, which goes straight on where the routine has run.
+macro_rules! export_once {
+    ($($name:ident: $run:path;)*) => { $(
+        #[doc = concat!("Stands in front of the C library's `", stringify!($name), "`.")]
+        /// # Safety
+        /// As the function itself.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() -> c_int {
+            naked_asm!("test dword ptr [rdi], {done}", "jz {run}", "jmp qword ptr [rip + {next}]",
+                       done = const ONCE_DONE as i32, run = sym $run, next = sym crate::real::slot::$name)
+        }
+    )* };
+}
+
+export_once! {
+    pthread_once: once::pthread_once;
+    call_once: once::call_once;
 }
 
 // Six arguments: there is no register left for the call site.
@@ -335,6 +382,7 @@ export! {
 /// there it waits for no more.
 #[cfg_attr(test, expect(dead_code, reason = "tests have the standard library's unwinding"))]
 pub fn unwound() {
+    crate::objects::waits::unwound();
     // SAFETY: as `watch::thread`.
     let Some(thread) = (unsafe { crate::tls::get().as_mut() }) else { return };
     let Some((addr, mode)) = thread.wait_unwound() else { return };
@@ -352,6 +400,19 @@ unsafe extern "C-unwind" fn unload(handle: *mut core::ffi::c_void, _site: u64) -
     crate::state::with_core(crate::modules::rescan);
     // SAFETY: forwarded.
     let result = unsafe { crate::real::dlclose(handle) };
-    crate::state::with_core(crate::modules::rescan);
+    // As many as are unloaded at once, with what they alone needed.
+    let mut gone = [(0, 0); 16];
+    crate::state::with_core(|core| {
+        let mut free = gone.iter_mut();
+        crate::modules::rescan_seeing(core, &mut |from, to| {
+            if let Some(free) = free.next() {
+                *free = (from, to);
+            }
+        });
+    });
+    for (from, to) in gone.into_iter().filter(|&(from, to)| from < to && may_have_objects(from, to))
+    {
+        crate::objects::gone::check(from, to, object_end::UNLOADED, None);
+    }
     result
 }

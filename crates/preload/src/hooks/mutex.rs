@@ -10,6 +10,8 @@ use lockwright_ledger::rows::{finding_kind, mode};
 use super::watch::{self, Blocking};
 use super::{fork, misuse, unpatched};
 use crate::identity::{self, Birth, kind_of, mutex_kind};
+use crate::objects::tell::{self, Before};
+use crate::objects::{self, types};
 use crate::sites::Return;
 use crate::unwind::Frame;
 use crate::{deadline, real, sites, state, tls};
@@ -27,24 +29,28 @@ pub unsafe extern "C-unwind" fn init(
 
 /// A mutex is initialised by `init`, which answers 0 if it was.
 pub unsafe fn init_by(m: Mutex, init: impl FnOnce() -> c_int) -> c_int {
-    if state::status() != state::ACTIVE {
+    if state::status() != state::ACTIVE && !objects::is_wanted() {
         return init();
     }
+    let mut before = tell::initialises(&types::MUTEX, m as u64);
     // SAFETY: the caller's memory, large enough for a mutex; what it says is only a hint.
     if unsafe { identity::stamped(m).is_some() && is_locked(m) }
         && let Some(thread) = watch::thread()
+        && misuse::if_held(thread, finding_kind::HELD_INITIALISED, m as u64, m as u64 + 1).is_some()
     {
-        misuse::if_held(thread, finding_kind::HELD_INITIALISED, m as u64, m as u64 + 1);
+        before = Before::Over;
     }
     let result = init();
     if result == 0 {
         // SAFETY: just initialised.
-        unsafe { identity::identify(m, Birth::Init) };
+        let stack = unsafe { identity::begin(m) };
+        tell::initialised(&types::MUTEX, m as u64, before, stack);
     }
     result
 }
 
 pub unsafe extern "C-unwind" fn destroy(m: Mutex, _site: u64) -> c_int {
+    let before = tell::destroys(&types::MUTEX, m as u64);
     // SAFETY: the caller's mutex.
     if unsafe { identity::stamped(m).is_some() && is_locked(m) }
         && let Some(thread) = watch::thread()
@@ -55,7 +61,8 @@ pub unsafe extern "C-unwind" fn destroy(m: Mutex, _site: u64) -> c_int {
     let result = unsafe { real::pthread_mutex_destroy(m) };
     if result == 0 {
         // SAFETY: the caller still owns the memory.
-        unsafe { identity::forget(m) };
+        let stack = unsafe { identity::forget(m) };
+        tell::destroyed(&types::MUTEX, m as u64, before, stack);
     }
     result
 }

@@ -10,6 +10,8 @@ use lockwright_ledger::rows::{finding_kind, lock_kind, mode};
 use super::watch::{self, Blocking};
 use super::{fork, misuse};
 use crate::identity::{self, Birth, Identify};
+use crate::objects::tell::{self, Before};
+use crate::objects::{self, types};
 use crate::sites::Return;
 use crate::{deadline, real, state, sys, tls};
 
@@ -20,29 +22,35 @@ pub unsafe extern "C-unwind" fn init(
     attr: *const pthread_rwlockattr_t,
     _site: u64,
 ) -> c_int {
-    if state::status() != state::ACTIVE {
+    if state::status() != state::ACTIVE && !objects::is_wanted() {
         // SAFETY: forwarded.
         return unsafe { real::pthread_rwlock_init(l, attr) };
     }
+    let mut before = tell::initialises(&types::RWLOCK, l as u64);
     // SAFETY: the caller's memory, large enough for a lock; what it says is only a hint.
-    unsafe { if_held(l, finding_kind::HELD_INITIALISED) };
+    if unsafe { if_held(l, finding_kind::HELD_INITIALISED) } {
+        before = Before::Over;
+    }
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_rwlock_init(l, attr) };
     if result == 0 {
         // SAFETY: just initialised.
-        unsafe { identity::identify(l, Birth::Init) };
+        let stack = unsafe { identity::begin(l) };
+        tell::initialised(&types::RWLOCK, l as u64, before, stack);
     }
     result
 }
 
 pub unsafe extern "C-unwind" fn destroy(l: RwLock, _site: u64) -> c_int {
+    let before = tell::destroys(&types::RWLOCK, l as u64);
     // SAFETY: the caller's lock.
     unsafe { if_held(l, finding_kind::HELD_DESTROYED) };
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_rwlock_destroy(l) };
     if result == 0 {
         // SAFETY: the caller still owns the memory.
-        unsafe { identity::forget(l) };
+        let stack = unsafe { identity::forget(l) };
+        tell::destroyed(&types::RWLOCK, l as u64, before, stack);
     }
     result
 }
@@ -54,13 +62,12 @@ unsafe fn is_locked(l: RwLock) -> bool {
     unsafe { l.cast::<u32>().read_volatile() >> 1 != 0 }
 }
 
-/// Tells of what happens to a lock that somebody holds.
-unsafe fn if_held(l: RwLock, kind: u8) {
+/// Tells of what happens to a lock that somebody holds. Says whether somebody does.
+unsafe fn if_held(l: RwLock, kind: u8) -> bool {
     // SAFETY: the caller's lock.
     let busy = unsafe { identity::stamped(l).is_some() && is_locked(l) };
-    if busy && let Some(thread) = watch::thread() {
-        misuse::if_held(thread, kind, l as u64, l as u64 + 1);
-    }
+    busy && watch::thread()
+        .is_some_and(|thread| misuse::if_held(thread, kind, l as u64, l as u64 + 1).is_some())
 }
 
 /// Mode bits of a reader of this lock.

@@ -13,6 +13,8 @@ use lockwright_ledger::rows::mode;
 use super::watch::{self, Blocking};
 use super::{misuse, sync, tried};
 use crate::identity::{self, Birth};
+use crate::objects::used::used;
+use crate::objects::{tell, types, waits};
 use crate::{deadline, real, state, sys, tls};
 
 type Semaphore = *mut sem_t;
@@ -23,10 +25,14 @@ pub unsafe extern "C-unwind" fn init(
     value: c_uint,
     _site: u64,
 ) -> c_int {
+    let before = tell::initialises(&types::SEMAPHORE, s as u64);
     // SAFETY: the caller's memory.
     unsafe { end(s) };
     // SAFETY: forwarded.
     let result = unsafe { real::sem_init(s, shared, value) };
+    if result == 0 {
+        tell::initialised(&types::SEMAPHORE, s as u64, before, None);
+    }
     if result == 0 && state::status() == state::ACTIVE {
         // Posts of other processes would not be seen.
         sync::semaphore_begins(s as u64, (shared == 0).then_some(value));
@@ -39,10 +45,15 @@ pub unsafe extern "C-unwind" fn init(
 }
 
 pub unsafe extern "C-unwind" fn destroy(s: Semaphore, _site: u64) -> c_int {
+    let before = tell::destroys(&types::SEMAPHORE, s as u64);
     // SAFETY: the caller's semaphore.
     unsafe { end(s) };
     // SAFETY: forwarded.
-    unsafe { real::sem_destroy(s) }
+    let result = unsafe { real::sem_destroy(s) };
+    if result == 0 {
+        tell::destroyed(&types::SEMAPHORE, s as u64, before, None);
+    }
+    result
 }
 
 /// A lock's life ends, if there was one: who has taken it will not post it.
@@ -96,6 +107,7 @@ pub unsafe extern "C-unwind" fn post(s: Semaphore, _site: u64) -> c_int {
 unsafe fn post_otherwise(s: Semaphore) -> c_int {
     // SAFETY: the caller's semaphore.
     let Some(ident) = (unsafe { identity::stamped(s) }) else {
+        used(&types::SEMAPHORE, s as u64);
         sync::shares();
         sync::semaphore_posts(s as u64);
         // SAFETY: forwarded.
@@ -153,9 +165,25 @@ pub unsafe extern "C-unwind" fn clockwait(
     }
 }
 
+/// Takes the semaphore by `block`; if that waits, whoever destroys it meanwhile can see it.
+unsafe fn visibly(s: Semaphore, block: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the caller's semaphore.
+    if !unsafe { identity::is_taken(s) } {
+        return block();
+    }
+    let wait = waits::begin(&types::SEMAPHORE, s as u64, 0);
+    let result = block();
+    waits::end(wait);
+    result
+}
+
 #[inline(always)]
 unsafe fn take(s: Semaphore, mode: u16, site: u64, block: impl FnOnce() -> c_int) -> c_int {
-    let Some((thread, ident)) = lock(s) else { return sync::semaphore_waited(s as u64, block()) };
+    let Some((thread, ident)) = lock(s) else {
+        used(&types::SEMAPHORE, s as u64);
+        // SAFETY: the caller's semaphore.
+        return sync::semaphore_waited(s as u64, unsafe { visibly(s, block) });
+    };
     let lock = Acquire { addr: s as u64, ident, mode, site };
     if tried::is_pending(thread) {
         tried::waits(thread, &lock);
@@ -204,6 +232,8 @@ unsafe fn contended(
     let is_obstacle = thread.is_obstacle(1);
     // Who waits for what it has taken itself waits for another's post.
     let blocking = Blocking { relock_fails: true, owner: 0 };
+    // SAFETY: the caller's semaphore.
+    let block = || unsafe { visibly(s, block) };
     let result = watch::wait(thread, &lock, node, is_obstacle, blocking, block);
     if result == 0 {
         // SAFETY: the caller's semaphore, just taken.
@@ -216,6 +246,7 @@ unsafe fn contended(
 
 pub unsafe extern "C-unwind" fn trywait(s: Semaphore, site: u64) -> c_int {
     let Some((thread, ident)) = lock(s) else {
+        used(&types::SEMAPHORE, s as u64);
         // SAFETY: forwarded.
         return sync::semaphore_waited(s as u64, unsafe { real::sem_trywait(s) });
     };

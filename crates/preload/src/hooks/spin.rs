@@ -10,8 +10,10 @@ use lockwright_ledger::rows::{finding_kind, lock_kind, mode};
 use super::watch::{self, Blocking};
 use super::{fork, misuse};
 use crate::identity::{self, Birth, Identify};
+use crate::objects::tell::{self, Before};
+use crate::objects::types;
 use crate::sites::Return;
-use crate::{real, state, tls};
+use crate::{real, tls};
 
 type Spin = *mut pthread_spinlock_t;
 
@@ -42,36 +44,45 @@ pub fn this(l: Spin) -> *const SpinLock {
 }
 
 pub unsafe extern "C-unwind" fn init(l: Spin, shared: c_int, _site: u64) -> c_int {
+    let mut before = tell::initialises(&types::SPIN, l as u64);
     // SAFETY: the caller's lock.
-    unsafe { if_held(l, finding_kind::HELD_INITIALISED) };
+    if unsafe { if_held(l, finding_kind::HELD_INITIALISED) } {
+        before = Before::Over;
+    }
+    // Its bytes do not tell.
+    if shared != libc::PTHREAD_PROCESS_PRIVATE {
+        before = Before::Silent;
+    }
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_spin_init(l, shared) };
-    if result == 0 && state::status() == state::ACTIVE {
+    if result == 0 {
         // SAFETY: just initialised.
-        unsafe { identity::identify(this(l), Birth::Init) };
+        let stack = unsafe { identity::begin(this(l)) };
+        tell::initialised(&types::SPIN, l as u64, before, stack);
     }
     result
 }
 
 pub unsafe extern "C-unwind" fn destroy(l: Spin, _site: u64) -> c_int {
+    let before = tell::destroys(&types::SPIN, l as u64);
     // SAFETY: the caller's lock.
     unsafe { if_held(l, finding_kind::HELD_DESTROYED) };
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_spin_destroy(l) };
     if result == 0 {
         // SAFETY: the caller still owns the memory.
-        unsafe { identity::forget(this(l)) };
+        let stack = unsafe { identity::forget(this(l)) };
+        tell::destroyed(&types::SPIN, l as u64, before, stack);
     }
     result
 }
 
-unsafe fn if_held(l: Spin, kind: u8) {
+/// Tells of what happens to a lock that somebody holds. Says whether somebody does.
+unsafe fn if_held(l: Spin, kind: u8) -> bool {
     // SAFETY: the caller's lock; known ones only.
-    if unsafe { identity::known(this(l)) }.is_some()
-        && let Some(thread) = watch::thread()
-    {
-        misuse::if_held(thread, kind, l as u64, l as u64 + 1);
-    }
+    unsafe { identity::known(this(l)) }.is_some()
+        && watch::thread()
+            .is_some_and(|thread| misuse::if_held(thread, kind, l as u64, l as u64 + 1).is_some())
 }
 
 pub unsafe extern "C-unwind" fn lock(l: Spin, site: u64, back: Return) -> c_int {

@@ -7,6 +7,8 @@ use lockwright_engines::lockdep::{Ident, Tell, ThreadState};
 use lockwright_ledger::rows::sync_kind;
 
 use super::watch;
+use crate::objects::used::used;
+use crate::objects::{tell, types, waits};
 use crate::side_table::SideTable;
 use crate::{real, state, tls};
 
@@ -49,11 +51,35 @@ pub unsafe extern "C-unwind" fn barrier_init(
     count: c_uint,
     _site: u64,
 ) -> c_int {
+    let before = tell::initialises(&types::BARRIER, b as u64);
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_barrier_init(b, attr, count) };
+    if result == 0 {
+        tell::initialised(&types::BARRIER, b as u64, before, None);
+    }
     if result == 0 && state::status() == state::ACTIVE {
         listen(sync_kind::BARRIER, b as u64, count);
     }
+    result
+}
+
+pub unsafe extern "C-unwind" fn barrier_destroy(b: Barrier, _site: u64) -> c_int {
+    let before = tell::destroys(&types::BARRIER, b as u64);
+    // SAFETY: forwarded. It waits for threads that are on their way out.
+    let result = unsafe { real::pthread_barrier_destroy(b) };
+    if result == 0 {
+        tell::destroyed(&types::BARRIER, b as u64, before, None);
+    }
+    result
+}
+
+/// Waits at the barrier, visibly to whoever destroys it meanwhile.
+unsafe fn arrive(b: Barrier) -> c_int {
+    used(&types::BARRIER, b as u64);
+    let wait = waits::begin(&types::BARRIER, b as u64, 0);
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_barrier_wait(b) };
+    waits::end(wait);
     result
 }
 
@@ -61,11 +87,11 @@ pub unsafe extern "C-unwind" fn barrier_wait(b: Barrier, _site: u64) -> c_int {
     shares();
     let Some(thread) = listened(b as u64) else {
         // SAFETY: forwarded.
-        return unsafe { real::pthread_barrier_wait(b) };
+        return unsafe { arrive(b) };
     };
     let round = state::with_core(|core| core.barrier_arrives(thread, b as u64)).flatten();
     // SAFETY: forwarded.
-    let result = unsafe { real::pthread_barrier_wait(b) };
+    let result = unsafe { arrive(b) };
     // The barrier may be gone by now: only its address is used.
     match round {
         Some(round) => {

@@ -12,7 +12,7 @@ use super::misuse;
 use super::watch::{self, Blocking};
 use crate::real::{self, Start, StartC11};
 use crate::side_table::SideTable;
-use crate::{init, state, sys, tls, unwind};
+use crate::{init, objects, state, sys, tls, unwind};
 
 /// What a new thread must know, from its creator. The start routine is what the thread's first function, one
 /// of the below, takes it for.
@@ -155,6 +155,7 @@ unsafe fn arrive(slot: *mut c_void) -> Option<(*const (), *mut c_void)> {
 pub fn ended(state: *mut ThreadState) {
     // SAFETY: the calling thread's own state.
     misuse::exits(unsafe { &mut *state });
+    objects::thread_ended();
     let (name, now) = (sys::thread_name(), sys::now_ns(libc::CLOCK_MONOTONIC));
     tls::detach();
     tls::set_closed(true);

@@ -11,7 +11,7 @@ use super::misuse;
 use super::spin::SpinLock;
 use crate::identity::{self, Birth, Identify};
 use crate::sites::Return;
-use crate::{init, meter, modules, sites, state, sys, tls, unwind};
+use crate::{init, meter, modules, objects, sites, state, sys, tls, unwind};
 
 /// The calling thread's state; attaches the thread if this is the first we hear of it.
 #[inline(always)]
@@ -99,6 +99,7 @@ fn unknown<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState, Ide
         misuse::used_after_destroy(thread, lock as u64, &destroyed);
         return None;
     }
+    objects::used::used_lock(lock);
     // SAFETY: as in `subject`.
     let ident = unsafe {
         identity::stamped(lock).or_else(|| identity::identify(lock, Birth::FirstAcquire))

@@ -1,0 +1,141 @@
+//! debugobjects in the program: tells the engine what becomes of locks and other synchronisation objects, and puts
+//! on record what it finds wrong.
+//!
+//! Who tells: the wrappers of init and destroy functions ([`tell`]), those of functions that use an object ([`used`]),
+//! and whoever sees memory go ([`gone`]). Only what went through an init or destroy function is tracked, so what is
+//! initialised statically costs nothing; of that, its [bytes](bytes) are looked at.
+//!
+//! Whether an object is in use is not told but looked up when it matters: who waits is noted where he waits
+//! ([`waits`]), and the engine hears of it when something is done to the object meanwhile.
+
+mod bytes;
+mod early;
+pub mod frames;
+pub mod gone;
+mod own;
+mod record;
+pub mod tell;
+pub mod types;
+pub mod used;
+pub mod waits;
+
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use lockwright_engines::debugobjects::{Local, Objects, Place, Source, Switches};
+use lockwright_ledger::rows::object::ObjectPools;
+
+pub use self::bytes::{COND_IMPOSSIBLE, COND_WREFS, ONCE_DONE};
+pub use self::own::ended as thread_ended;
+pub use self::types::Type;
+
+use crate::{state, sys, tls};
+
+/// All objects of the process.
+static OBJECTS: Objects = Objects::new();
+
+/// The engine was asked for.
+static WANTED: AtomicBool = AtomicBool::new(false);
+
+/// Asks for the engine. Called at start, before it begins.
+pub fn ask() {
+    WANTED.store(true, Relaxed);
+}
+
+/// The engine was asked for.
+pub fn is_wanted() -> bool {
+    WANTED.load(Relaxed)
+}
+
+/// Objects are tracked.
+#[inline(always)]
+pub fn is_on() -> bool {
+    OBJECTS.is_on()
+}
+
+/// The ledger is there: begins, with what was initialised before; or goes on, in a forked child.
+pub fn start() {
+    if !is_wanted() {
+        return;
+    }
+    record::start();
+    if !OBJECTS.is_on() && !OBJECTS.was_turned_off() {
+        OBJECTS.start(&SOURCE, Switches::PATCHED);
+        early::import();
+    }
+    publish();
+}
+
+/// In a forked child: its only thread goes on with its parent's objects.
+pub fn forked() {
+    if is_wanted() {
+        // The row is the parent's.
+        // SAFETY: no row; and there is one thread.
+        unsafe {
+            OBJECTS.publish_to(core::ptr::null_mut());
+            OBJECTS.forked(own::local_ptr());
+        }
+        waits::forked();
+    }
+}
+
+/// The process ends.
+pub fn finish() {
+    if is_on() {
+        record::left_behind();
+        OBJECTS.publish();
+    }
+}
+
+/// Has the engine keep the pools' row of the ledger up to date.
+fn publish() {
+    let row = state::with_core(|core| {
+        let id = core.writer().push(ObjectPools::default()).unwrap_or(0);
+        core.ledger().row_ptr::<ObjectPools>(id)
+    });
+    if let Some(row) = row.filter(|row| !row.is_null()) {
+        // SAFETY: a mapped row, of the only ledger that is being written.
+        unsafe { OBJECTS.publish_to(row) };
+    }
+}
+
+/// The calling thread's own part, if it has one.
+fn local() -> Option<&'static Local> {
+    own::local()
+}
+
+/// The calling thread, here and now, with a stack that is known.
+fn here(stack: u32) -> Place {
+    // SAFETY: the calling thread's state, or null.
+    let thread = unsafe { tls::get().as_ref() }.map_or(0, |thread| thread.id());
+    Place { thread, stack, time_ns: sys::now_ns(libc::CLOCK_MONOTONIC) }
+}
+
+/// Memory for the engine: mappings of its own, so that the program's allocator is not involved.
+static SOURCE: Source = Source { map, unmap, relax: sys::yield_now };
+
+fn map(bytes: usize) -> *mut u8 {
+    let (prot, flags) =
+        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // Twice as much has a part that is aligned to its size.
+    // SAFETY: a new mapping.
+    let at = unsafe { sys::mmap(2 * bytes, prot, flags, -1) };
+    if at <= 0 {
+        return core::ptr::null_mut();
+    }
+    let (at, aligned) = (at as usize, (at as usize).next_multiple_of(bytes));
+    // SAFETY: the parts of our mapping before and after, which nobody uses.
+    unsafe {
+        if aligned != at {
+            sys::munmap(at as *mut u8, aligned - at);
+        }
+        if aligned + bytes != at + 2 * bytes {
+            sys::munmap((aligned + bytes) as *mut u8, at + bytes - aligned);
+        }
+    }
+    aligned as *mut u8
+}
+
+unsafe fn unmap(at: *mut u8, bytes: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { sys::munmap(at, bytes) };
+}

@@ -1,0 +1,78 @@
+//! Uses of objects that change nothing of their state: the first of each is looked at.
+
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use lockwright_engines::debugobjects::{Operation, State};
+use lockwright_ledger::rows::lock_kind;
+
+use super::{OBJECTS, Type, early, here, local, record, types};
+use crate::identity::Identify;
+use crate::modules;
+
+/// Objects whose use has been looked at, by some bits of their address: for those, another costs a load and a compare.
+static LOOKED_AT: [AtomicU64; 4096] = [const { AtomicU64::new(0) }; 4096];
+
+fn slot(addr: u64) -> &'static AtomicU64 {
+    &LOOKED_AT[(addr >> 4) as usize % LOOKED_AT.len()]
+}
+
+/// The calling thread is about to use an object of a type that cannot be initialised statically.
+#[inline(always)]
+pub fn used(kind: &'static Type, addr: u64) {
+    if slot(addr).load(Relaxed) != addr {
+        first_use(kind, addr);
+    }
+}
+
+/// The object's life ends or begins: its next use is its first.
+pub fn forget(addr: u64) {
+    // Whoever comes between notes it again, and nothing is missed but a use that races with this.
+    if slot(addr).load(Relaxed) == addr {
+        slot(addr).store(0, Relaxed);
+    }
+}
+
+/// As [`used`], for one that may be initialised statically: its bytes tell most.
+pub fn used_static(kind: &'static Type, addr: u64) {
+    // SAFETY: an object in use.
+    if !unsafe { (kind.bytes.is_possible)(addr) } {
+        first_use(kind, addr);
+    }
+}
+
+/// As [`used_static`], for a lock that the validator has not met before.
+pub fn used_lock<T: Identify>(lock: *const T) {
+    // SAFETY: a lock in use.
+    let kind = match unsafe { T::kind(lock) } {
+        lock_kind::SPIN => return used(&types::SPIN, lock as u64),
+        lock_kind::MUTEX | lock_kind::RECURSIVE | lock_kind::ERRORCHECK => &types::MUTEX,
+        lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER => &types::RWLOCK,
+        _ => return,
+    };
+    used_static(kind, lock as u64);
+}
+
+#[cold]
+#[inline(never)]
+fn first_use(kind: &'static Type, addr: u64) {
+    if !super::is_on() {
+        return;
+    }
+    // Misuse is told once, too.
+    slot(addr).store(addr, Relaxed);
+    // SAFETY: an object in use.
+    let (is_shared, fingerprint) =
+        unsafe { ((kind.bytes.is_shared)(addr), (kind.bytes.fingerprint)(addr)) };
+    let state = OBJECTS.state(local(), kind.descr.type_id, addr).map(|known| known.state);
+    match state {
+        // Other processes may do to it what we do not see.
+        _ if is_shared => return,
+        None if !early::knows_all() || modules::is_shared(addr) => return,
+        None | Some(State::Destroyed) => {}
+        _ => return,
+    }
+    let op = Operation::AssertInit;
+    if let Some(fault) = OBJECTS.apply(local(), &kind.descr, addr, op, here(0), fingerprint) {
+        record::fault(&fault);
+    }
+}
