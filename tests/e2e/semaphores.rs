@@ -41,7 +41,12 @@ fn tried_for_before_it_is_waited_for() {
 fn what_hands_something_over_is_no_lock() {
     for how in ["trylock", "slots", "baton", "pool", "handler", "turns", "cancel", "lifetime"] {
         let run = run(how);
-        assert!(run.findings().is_empty(), "{how}: {}", run.stderr);
+        // It begins some lives without having ended the one before, as programs do.
+        let verdicts = match how {
+            "lifetime" => vec![("object-initialised-twice", "possible")],
+            _ => Vec::new(),
+        };
+        assert_eq!(run.verdicts(), verdicts, "{how}: {}", run.stderr);
         assert_eq!(run.text(), "the end\n", "{how}: {}", run.stderr);
         assert_eq!(run.code(), 0, "{how}");
     }

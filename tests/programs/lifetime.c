@@ -106,6 +106,7 @@ static void end(void)
 
 static void clean(void)
 {
+	pthread_mutex_destroy(&session->lock);
 	for (int i = 0; i < 3; i++) {
 		pthread_mutex_init(&session->lock, NULL);
 		pthread_mutex_lock(&session->lock);
@@ -123,6 +124,8 @@ static void clean(void)
 		pthread_mutex_lock(&session->lock);
 		pthread_mutex_unlock(&session->lock);
 		block = grow(block);
+		if (session == (struct session *)(block + before))
+			pthread_mutex_destroy(&session->lock);
 		session = (struct session *)(block + before);
 		pthread_mutex_init(&session->lock, NULL);
 		pthread_mutex_lock(&session->lock);

@@ -246,6 +246,8 @@ static void pool(void)
 {
 	pthread_t workers[WORKERS];
 
+	sem_destroy(&S);
+	sem_destroy(&T);
 	sem_init(&S, 0, WORKERS);
 	sem_init(&T, 0, WORKERS);
 	for (int i = 0; i < WORKERS; i++)

@@ -69,9 +69,9 @@ pub struct CheckArgs {
     #[command(flatten)]
     pub run: RunArgs,
 
-    /// What to do about deadlocks.
+    /// What the checkers do.
     #[command(flatten)]
-    pub deadlock: DeadlockArgs,
+    pub checkers: CheckersArgs,
 
     /// The program to run, looked up in PATH, and its arguments.
     #[arg(required = true, trailing_var_arg = true, help_heading = "Arguments")]
@@ -139,9 +139,9 @@ pub struct BothArgs {
     #[command(flatten)]
     pub run: RunArgs,
 
-    /// What to do about deadlocks.
+    /// What the checkers do.
     #[command(flatten)]
-    pub deadlock: DeadlockArgs,
+    pub checkers: CheckersArgs,
 
     /// The program to run, looked up in PATH, and its arguments.
     #[arg(required = true, trailing_var_arg = true, help_heading = "Arguments")]
@@ -325,9 +325,9 @@ pub struct DemoArgs {
     #[command(flatten)]
     pub run: RunArgs,
 
-    /// What to do about deadlocks.
+    /// What the checkers do.
     #[command(flatten)]
-    pub deadlock: DeadlockArgs,
+    pub checkers: CheckersArgs,
 }
 
 /// Where the report goes.
@@ -556,13 +556,18 @@ pub struct RunArgs {
     pub track_allocations: bool,
 }
 
-/// What to do about deadlocks.
+/// What the checkers do.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Run")]
-pub struct DeadlockArgs {
+pub struct CheckersArgs {
     /// What to do with a process that has really deadlocked, once that is reported.
     #[arg(long, value_name = "ACTION", value_enum, default_value_t = OnDeadlock::Kill)]
     pub on_deadlock: OnDeadlock,
+
+    /// Leave out the lives of locks and other synchronisation objects: that they are initialised, once, before
+    /// they are used, and not destroyed, or their memory freed, while they are in use.
+    #[arg(long)]
+    pub no_objects: bool,
 }
 
 /// What to do with a process that has deadlocked.

@@ -39,7 +39,7 @@ pub fn run(args: &DemoArgs) -> Result<Ending> {
             .help("free some space there, or choose another place with --ledger-dir DIR")
     })?;
     let program = Program { argv: vec![file.clone().into()], file };
-    let checked = run::check(&program, &args.run, &args.deadlock, dir, &around, &mut output)?;
+    let checked = run::check(&program, &args.run, &args.checkers, dir, &around, &mut output)?;
     let found = checked.report.as_ref().is_some_and(has_planted);
     if !found {
         output.warn(

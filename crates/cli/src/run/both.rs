@@ -25,11 +25,12 @@ pub fn run(args: BothArgs) -> Result<Ending> {
         program: &program,
         engines: Engines {
             lockdep: true,
+            objects: !args.checkers.no_objects,
             lockmeter: Some(&args.metering),
             allocations: args.run.track_allocations,
         },
         args: &args.run,
-        on_deadlock: args.deadlock.on_deadlock,
+        on_deadlock: args.checkers.on_deadlock,
     };
     let session = Session::run(plan, dir, &around, &mut output)?;
     let mut checked = Checked { report: None, status: session.status };

@@ -12,7 +12,7 @@ use super::output::Output;
 use super::prices::Prices;
 use super::session::{self, Plan, Session};
 use crate::analysis;
-use crate::args::{CheckArgs, DeadlockArgs, RunArgs, VerdictArgs};
+use crate::args::{CheckArgs, CheckersArgs, RunArgs, VerdictArgs};
 use crate::error::Result;
 use crate::finding::{Finding, Report};
 use crate::ledger_dir::{RunDir, Surroundings};
@@ -27,7 +27,7 @@ pub fn run(args: CheckArgs) -> Result<Ending> {
     let around = Surroundings::current();
     let dir = RunDir::create(args.run.ledger_dir.as_deref(), &around)?;
     let mut output = Output::open(&args.output)?.of(&args.verdict)?;
-    let checked = check(&program, &args.run, &args.deadlock, dir, &around, &mut output)?;
+    let checked = check(&program, &args.run, &args.checkers, dir, &around, &mut output)?;
     Ok(checked.ending(&args.verdict, &output))
 }
 
@@ -56,13 +56,18 @@ impl Checked {
 pub fn check(
     program: &Program,
     args: &RunArgs,
-    deadlock: &DeadlockArgs,
+    checkers: &CheckersArgs,
     dir: RunDir,
     around: &Surroundings,
     output: &mut Output,
 ) -> Result<Checked> {
-    let engines = Engines { lockdep: true, lockmeter: None, allocations: args.track_allocations };
-    let plan = Plan { program, engines, args, on_deadlock: deadlock.on_deadlock };
+    let engines = Engines {
+        lockdep: true,
+        objects: !checkers.no_objects,
+        lockmeter: None,
+        allocations: args.track_allocations,
+    };
+    let plan = Plan { program, engines, args, on_deadlock: checkers.on_deadlock };
     let session = Session::run(plan, dir, around, output)?;
     let status = session.status;
     let mut report = None;

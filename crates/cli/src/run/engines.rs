@@ -9,6 +9,8 @@ use crate::args::MeteringArgs;
 pub struct Engines<'a> {
     /// The validator.
     pub lockdep: bool,
+    /// The checker of objects' lives.
+    pub objects: bool,
     /// The lock statistics.
     pub lockmeter: Option<&'a MeteringArgs>,
     /// Where memory is allocated is tracked, for the names of locks in it.
@@ -18,11 +20,12 @@ pub struct Engines<'a> {
 impl Engines<'_> {
     /// Tells the library in `command`, whatever an outer lockwright told this process.
     pub fn tell(&self, command: &mut Command) {
-        let names: Vec<&str> =
-            [self.lockdep.then_some("lockdep"), self.lockmeter.is_some().then_some("lockmeter")]
-                .into_iter()
-                .flatten()
-                .collect();
+        let names = [
+            self.lockdep.then_some("lockdep"),
+            self.objects.then_some("debugobjects"),
+            self.lockmeter.is_some().then_some("lockmeter"),
+        ];
+        let names: Vec<&str> = names.into_iter().flatten().collect();
         command.env("LOCKWRIGHT_ENGINES", names.join(","));
         command.env_remove("LOCKWRIGHT_HOLD").env_remove("LOCKWRIGHT_INSTANCES");
         match self.allocations {
@@ -56,20 +59,26 @@ mod tests {
         };
         let pair = |name: &str, value: Option<&str>| (name.to_owned(), value.map(str::to_owned));
         let metering = MeteringArgs { hold: HoldTiming::Sample(9), instances: true };
-        let both = told(Engines { lockdep: true, lockmeter: Some(&metering), allocations: true });
+        let all = told(Engines {
+            lockdep: true,
+            objects: true,
+            lockmeter: Some(&metering),
+            allocations: true,
+        });
         let expected = [
-            pair("LOCKWRIGHT_ENGINES", Some("lockdep,lockmeter")),
+            pair("LOCKWRIGHT_ENGINES", Some("lockdep,debugobjects,lockmeter")),
             pair("LOCKWRIGHT_HOLD", Some("sample:9")),
             pair("LOCKWRIGHT_INSTANCES", Some("1")),
             pair("LOCKWRIGHT_TRACK_ALLOCATIONS", Some("1")),
         ];
-        assert_eq!(both, expected);
+        assert_eq!(all, expected);
         let expected = [
             pair("LOCKWRIGHT_ENGINES", Some("lockdep")),
             pair("LOCKWRIGHT_HOLD", None),
             pair("LOCKWRIGHT_INSTANCES", None),
             pair("LOCKWRIGHT_TRACK_ALLOCATIONS", None),
         ];
-        assert_eq!(told(Engines { lockdep: true, lockmeter: None, allocations: false }), expected);
+        let one = Engines { lockdep: true, objects: false, lockmeter: None, allocations: false };
+        assert_eq!(told(one), expected);
     }
 }

@@ -26,6 +26,7 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
         program: &program,
         engines: Engines {
             lockdep: false,
+            objects: false,
             lockmeter: Some(&args.metering),
             allocations: args.run.track_allocations,
         },
