@@ -140,8 +140,8 @@ pub const SPIN: Bytes = Bytes {
     is_shared: |_| false,
     // SAFETY: as above.
     is_used: |addr| unsafe { word(addr, 0) == 1 },
-    // SAFETY: as above.
-    fingerprint: |addr| unsafe { hash_of(addr, 4, &[]) },
+    // SAFETY: as above. It may have been taken since, and given up.
+    fingerprint: |addr| unsafe { u64::from((SPIN.is_possible)(addr)) },
 };
 
 /// Of a once control: its routine has run.
