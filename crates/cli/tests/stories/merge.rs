@@ -124,3 +124,25 @@ fn variables_are_known_by_their_place() {
     assert_eq!(merged.report.findings[0].grade, Grade::Possible);
     assert_eq!(merged.report.findings[0].locks.len(), 2);
 }
+
+/// All pairs of 40 classes, in one run one way round and in the other the other: every longer circle has one of
+/// them in it, and there are more of those than anybody could look at.
+#[test]
+fn a_dense_graph_comes_to_an_end() {
+    let names: Vec<String> =
+        ('A'..='H').flat_map(|a| ('A'..='E').map(move |b| format!("{a}{b}"))).collect();
+    let story = |names: &[String]| {
+        let mut text = "T1:".to_owned();
+        for (i, a) in names.iter().enumerate() {
+            for b in &names[i + 1..] {
+                text += &format!(" L({a}) L({b}) U({b}) U({a})");
+            }
+        }
+        text
+    };
+    let backwards: Vec<String> = names.iter().rev().cloned().collect();
+    let merged = merged(&[&story(&names), &story(&backwards)]);
+    assert_eq!(merged.report.findings.len(), 40 * 39 / 2);
+    assert!(merged.report.findings.iter().all(|finding| finding.locks.len() == 2));
+    assert!(merged.report.processes.iter().all(|process| process.notes.is_empty()));
+}

@@ -9,6 +9,8 @@ mod classes;
 mod judge;
 mod tell;
 
+use std::collections::{HashMap, HashSet};
+
 use serde::Serialize;
 
 use lockwright_ledger::Ledger;
@@ -22,7 +24,7 @@ use crate::model::{Model, Sources, Symbolise, is_read};
 use crate::progress::Progress;
 use crate::symbolize::{DebugDirs, Images, Symbols};
 use classes::Classes;
-use judge::{Judge, Verdict};
+use judge::{Judge, Outcome, Verdict};
 
 /// Held locks looked at to collect dependencies.
 const WALK: u64 = 300_000_000;
@@ -171,8 +173,8 @@ fn links(
 ) -> (Vec<(Vertex, Vertex, Occurrence)>, u64, bool) {
     let mut budget = Budget::new(WALK);
     let mut links: Vec<(Vertex, Vertex, Occurrence)> = Vec::new();
-    let mut kept = std::collections::HashMap::new();
-    let mut pairs = std::collections::HashSet::new();
+    let mut kept = HashMap::new();
+    let mut pairs = HashSet::new();
     for (ledger, model) in all.models.iter().enumerate() {
         kept.clear();
         for (id, node) in model.trie.contexts() {
@@ -207,7 +209,8 @@ fn links(
 fn search<'j>(judge: &'j Judge<'j, 'j>, part: &Part<Occurrence>, found: &mut Vec<Verdict>) -> bool {
     let (mut survey, mut steps) = (Budget::new(SURVEY), Budget::new(STEPS));
     let mut limits = Limits { survey: &mut survey, walk: &mut steps };
-    let mut collector = Collector { judge, part, seen: Vec::new(), found, judged: 0 };
+    let mut collector =
+        Collector { judge, part, seen: HashMap::new(), pairs: HashSet::new(), found, judged: 0 };
     shortest_first(part, u32::MAX, &mut limits, &mut collector);
     let done = collector.is_done();
     !(done || survey.is_spent_out() || steps.is_spent_out())
@@ -217,8 +220,11 @@ fn search<'j>(judge: &'j Judge<'j, 'j>, part: &Part<Occurrence>, found: &mut Vec
 struct Collector<'c, 'j> {
     judge: &'c Judge<'j, 'j>,
     part: &'c Part<Occurrence>,
-    /// The classes of each cycle that says something, in this report or in that of one process, sorted.
-    seen: Vec<Vec<u32>>,
+    /// By its least: the classes of a cycle that says something, in this report or in that of one process,
+    /// sorted.
+    seen: HashMap<u32, Vec<Vec<u32>>>,
+    /// Those of two classes.
+    pairs: HashSet<(u32, u32)>,
     found: &'c mut Vec<Verdict>,
     judged: usize,
 }
@@ -230,27 +236,27 @@ impl Visitor for Collector<'_, '_> {
         locks.sort_unstable();
         let is_within =
             |fewer: &Vec<u32>| fewer.iter().all(|lock| locks.binary_search(lock).is_ok());
-        if self.seen.iter().any(is_within) {
+        if locks.iter().filter_map(|least| self.seen.get(least)).flatten().any(is_within) {
             return;
         }
         self.judged += 1;
         let edges: Vec<&[Occurrence]> =
             edges.iter().map(|&edge| self.part.contexts(edge)).collect();
-        match self.judge.judge(&edges) {
-            judge::Outcome::New(verdict) => {
-                self.seen.push(locks);
-                self.found.push(verdict);
-            }
-            judge::Outcome::Known => self.seen.push(locks),
+        if let Outcome::New(verdict) = self.judge.judge(&edges) {
+            self.found.push(verdict);
         }
+        if let [a, b] = locks[..] {
+            self.pairs.insert((a, b));
+        }
+        self.seen.entry(locks[0]).or_default().push(locks);
     }
 
     fn is_done(&self) -> bool {
         self.judged >= MOST_JUDGED || self.found.len() >= MOST_KEPT
     }
 
-    fn explained(&self, _: u32, _: u32) -> bool {
-        false
+    fn explained(&self, a: u32, b: u32) -> bool {
+        self.pairs.contains(&(a.min(b), a.max(b)))
     }
 }
 
