@@ -30,6 +30,7 @@ static TOKEN: AtomicU64 = AtomicU64::new(0);
 static EXIT_KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 
 extern "C" fn constructor() {
+    hooks::resolve_free();
     real::resolve_all();
     // SAFETY: getenv returns null or a NUL-terminated string; nobody else runs yet that sets it.
     let wanted = unsafe {

@@ -226,6 +226,12 @@ pub unsafe extern "C" fn free(block: *mut c_void) {
     )
 }
 
+/// Looks `free` up. Before anything that the C library may not have: of a look-up that fails the loader frees what it has
+/// to say of it in the next one, which that must not be.
+pub fn resolve_free() {
+    next_free();
+}
+
 fn next_free() -> usize {
     let mut next = NEXT_FREE.load(Relaxed);
     if next == 0 {
