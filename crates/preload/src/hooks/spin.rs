@@ -13,7 +13,7 @@ use crate::identity::{self, Birth, Identify};
 use crate::objects::tell::{self, Before};
 use crate::objects::types;
 use crate::sites::Return;
-use crate::{real, tls};
+use crate::{modules, real, tls};
 
 type Spin = *mut pthread_spinlock_t;
 
@@ -49,8 +49,8 @@ pub unsafe extern "C-unwind" fn init(l: Spin, shared: c_int, _site: u64) -> c_in
     if unsafe { if_held(l, finding_kind::HELD_INITIALISED) } {
         before = Before::Over;
     }
-    // Its bytes do not tell.
-    if shared != libc::PTHREAD_PROCESS_PRIVATE {
+    // Its bytes do not tell; and what is called shared need not be where others can reach it.
+    if shared != libc::PTHREAD_PROCESS_PRIVATE && modules::is_shared(l as u64) {
         before = Before::Silent;
     }
     // SAFETY: forwarded.
