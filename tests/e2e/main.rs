@@ -31,6 +31,7 @@ mod meter_command;
 mod meter_diff;
 mod misuse;
 mod modules;
+mod object_types;
 mod objects;
 mod options;
 mod passthrough;

@@ -528,13 +528,14 @@ unsafe fn layout_holds() -> bool {
     // SAFETY: all objects are local, initialised before use; attributes are of the libc crate's
     // types, which are large enough.
     unsafe {
-        let mut attr = core::mem::zeroed();
-        libc::pthread_mutexattr_init(&raw mut attr);
-        libc::pthread_mutexattr_settype(&raw mut attr, libc::PTHREAD_MUTEX_RECURSIVE);
+        let mut attr: libc::pthread_mutexattr_t = core::mem::zeroed();
+        let a = (&raw mut attr).cast();
+        real::pthread_mutexattr_init(a, 0, 0);
+        real::pthread_mutexattr_settype(a, libc::PTHREAD_MUTEX_RECURSIVE as usize, 0);
         let mut mutex: pthread_mutex_t = core::mem::zeroed();
         let m = &raw mut mutex;
         real::pthread_mutex_init(m, &raw const attr);
-        libc::pthread_mutexattr_destroy(&raw mut attr);
+        real::pthread_mutexattr_destroy(a, 0, 0);
         let ident = Ident::new(0x1234_5678, 0x9abc_def0);
         let blank = |at: &AtomicU64| at.load(Relaxed) == 0;
         let mut good = kind_of(m) == mutex_kind::RECURSIVE
@@ -557,9 +558,10 @@ unsafe fn layout_holds() -> bool {
 
         let mut rwlock: pthread_rwlock_t = core::mem::zeroed();
         let l = &raw mut rwlock;
-        let mut attr = core::mem::zeroed();
-        libc::pthread_rwlockattr_init(&raw mut attr);
-        good &= libc::pthread_rwlockattr_setkind_np(&raw mut attr, 2) == 0;
+        let mut attr: libc::pthread_rwlockattr_t = core::mem::zeroed();
+        let a = (&raw mut attr).cast();
+        real::pthread_rwlockattr_init(a, 0, 0);
+        good &= real::pthread_rwlockattr_setkind_np(a, 2, 0) == 0;
         real::pthread_rwlock_init(l, &raw const attr);
         good &= pthread_rwlock_t::kind(l) == lock_kind::RWLOCK_WRITER
             && blank(word(l, pthread_rwlock_t::MAGIC))

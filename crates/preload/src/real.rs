@@ -7,9 +7,9 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 pub use libc::{
-    clockid_t, pthread_attr_t, pthread_barrier_t, pthread_barrierattr_t, pthread_cond_t,
-    pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t, pthread_rwlock_t,
-    pthread_rwlockattr_t, pthread_spinlock_t, pthread_t, sem_t, timespec,
+    clockid_t, itimerspec, pthread_attr_t, pthread_barrier_t, pthread_barrierattr_t,
+    pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t, pthread_rwlock_t,
+    pthread_rwlockattr_t, pthread_spinlock_t, pthread_t, sem_t, timer_t, timespec,
 };
 
 /// A thread's start routine.
@@ -229,6 +229,48 @@ real! {
     accept4(f: c_int, a: *mut c_void, n: *mut c_void, o: c_int) -> c_int, None, -1;
     connect(f: c_int, a: *const c_void, n: c_uint) -> c_int, None, -1;
     waitpid(p: c_int, s: *mut c_int, o: c_int) -> c_int, None, -1;
+
+    // Functions of attributes: what they have for arguments, and up to two that they have not.
+    pthread_attr_init(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_attr_destroy(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_attr_setdetachstate(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_attr_setguardsize(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_attr_setinheritsched(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_attr_setschedparam(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_attr_setschedpolicy(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_attr_setscope(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_attr_setstack(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_attr_setstackaddr(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_attr_setstacksize(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_getattr_default_np(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_mutexattr_init(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    __pthread_mutexattr_init(a: *mut c_void, x: usize, y: usize) -> c_int, Some(c"GLIBC_2.2.5"), libc::ENOSYS;
+    pthread_mutexattr_destroy(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    __pthread_mutexattr_destroy(a: *mut c_void, x: usize, y: usize) -> c_int, Some(c"GLIBC_2.2.5"), libc::ENOSYS;
+    pthread_mutexattr_setprioceiling(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_mutexattr_setprotocol(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_mutexattr_setpshared(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_mutexattr_setrobust(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_mutexattr_settype(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    __pthread_mutexattr_settype(a: *mut c_void, x: usize, y: usize) -> c_int, Some(c"GLIBC_2.2.5"), libc::ENOSYS;
+    pthread_rwlockattr_init(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_rwlockattr_destroy(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_rwlockattr_setkind_np(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_rwlockattr_setpshared(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_condattr_init(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_condattr_destroy(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_condattr_setclock(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_condattr_setpshared(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_barrierattr_init(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_barrierattr_destroy(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_barrierattr_setpshared(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_getattr_np(t: pthread_t, a: *mut c_void) -> c_int, None, libc::ENOSYS;
+
+    timer_create(c: clockid_t, e: *mut c_void, t: *mut timer_t) -> c_int, None, -1;
+    timer_delete(t: timer_t) -> c_int, None, -1;
+    timer_settime(t: timer_t, f: c_int, v: *const itimerspec, o: *mut itimerspec) -> c_int, None, -1;
+    timer_gettime(t: timer_t, v: *mut itimerspec) -> c_int, None, -1;
+    timer_getoverrun(t: timer_t) -> c_int, None, -1;
 
     dlclose(handle: *mut c_void) -> c_int, None, -1;
 }

@@ -10,6 +10,7 @@ use libc::{pthread_cond_t, pthread_mutex_t, pthread_t, timespec};
 
 use super::{chosen, cond, mutex, thread};
 use crate::meter as lockmeter;
+use crate::objects::types;
 use crate::real::{self, StartC11, thrd};
 use crate::sites::Return;
 
@@ -95,7 +96,7 @@ pub unsafe extern "C-unwind" fn mtx_init(m: Mutex, kind: c_int, _site: u64) -> c
         return init();
     }
     // SAFETY: the caller's memory.
-    unsafe { mutex::init_by(m, init) }
+    unsafe { mutex::init_by(&types::MTX, m, init) }
 }
 
 pub unsafe extern "C-unwind" fn mtx_destroy(m: Mutex, site: u64) -> c_int {
@@ -110,14 +111,15 @@ pub unsafe extern "C-unwind" fn mtx_destroy(m: Mutex, site: u64) -> c_int {
 
 pub unsafe extern "C-unwind" fn cnd_init(c: Cond, _site: u64) -> c_int {
     // SAFETY: forwarded. What it answers for success is 0, too.
-    cond::init_by(c, || unsafe { real::cnd_init(c) })
+    cond::init_by(&types::CND, c, || unsafe { real::cnd_init(c) })
 }
 
 pub unsafe extern "C-unwind" fn cnd_destroy(c: Cond, _site: u64) -> c_int {
     // SAFETY: forwarded. It answers nothing.
-    let nothing = unsafe { real::cnd_destroy(c) };
-    cond::forget(c);
-    nothing
+    cond::destroy_by(c, || unsafe {
+        real::cnd_destroy(c);
+        0
+    })
 }
 
 pub unsafe extern "C-unwind" fn thrd_create(
@@ -193,11 +195,11 @@ unsafe fn is_pthreads() -> bool {
     // SAFETY: objects and attributes are local, initialised before use, and `Room` is larger than they are.
     unsafe {
         let mutex = |type_| {
-            let mut attr = core::mem::zeroed();
-            libc::pthread_mutexattr_init(&raw mut attr);
-            libc::pthread_mutexattr_settype(&raw mut attr, type_);
+            let mut attr: libc::pthread_mutexattr_t = core::mem::zeroed();
+            real::pthread_mutexattr_init((&raw mut attr).cast(), 0, 0);
+            real::pthread_mutexattr_settype((&raw mut attr).cast(), type_ as usize, 0);
             let room = Room::after(|at| real::pthread_mutex_init(at.cast(), &raw const attr));
-            libc::pthread_mutexattr_destroy(&raw mut attr);
+            real::pthread_mutexattr_destroy((&raw mut attr).cast(), 0, 0);
             room
         };
         let mtx = |kind| Room::after(|at| real::mtx_init(at.cast(), kind));

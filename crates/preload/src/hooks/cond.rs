@@ -7,9 +7,9 @@ use libc::{clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, times
 use lockwright_engines::lockdep::{Acquire, Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::{Held, finding_kind, held_flag, mode};
 
-use super::{misuse, watch};
+use super::{attribute, misuse, watch};
 use crate::objects::used::used_static;
-use crate::objects::{tell, types, waits};
+use crate::objects::{Type, tell, types, waits};
 use crate::side_table::SideTable;
 use crate::{real, sites, state, tls};
 
@@ -55,25 +55,32 @@ pub unsafe extern "C-unwind" fn init(
     attr: *const pthread_condattr_t,
     _site: u64,
 ) -> c_int {
+    attribute::made_by(&types::CONDATTR, attr);
     // SAFETY: forwarded.
-    init_by(c, || unsafe { real::pthread_cond_init(c, attr) })
+    init_by(&types::COND, c, || unsafe { real::pthread_cond_init(c, attr) })
 }
 
-/// A condition variable is initialised by `init`, which answers 0 if it was.
-pub fn init_by(c: Cond, init: impl FnOnce() -> c_int) -> c_int {
-    let before = tell::initialises(&types::COND, c as u64);
+/// A condition variable is initialised by `init`, which answers 0 if it was, as an object of `kind`.
+pub fn init_by(kind: &'static Type, c: Cond, init: impl FnOnce() -> c_int) -> c_int {
+    let before = tell::initialises(kind, c as u64);
     forget(c);
     let result = init();
     if result == 0 {
-        tell::initialised(&types::COND, c as u64, before, None);
+        tell::initialised(kind, c as u64, before, None);
     }
     result
 }
 
 pub unsafe extern "C-unwind" fn destroy(c: Cond, _site: u64) -> c_int {
+    // SAFETY: forwarded.
+    destroy_by(c, || unsafe { real::pthread_cond_destroy(c) })
+}
+
+/// A condition variable is destroyed by `destroy`, which answers 0 if it was.
+pub fn destroy_by(c: Cond, destroy: impl FnOnce() -> c_int) -> c_int {
     let before = tell::destroys(&types::COND, c as u64);
-    // SAFETY: forwarded. It waits for waiters that are on their way out.
-    let result = unsafe { real::pthread_cond_destroy(c) };
+    // It waits for waiters that are on their way out.
+    let result = destroy();
     forget(c);
     if result == 0 {
         tell::destroyed(&types::COND, c as u64, before, None);
@@ -96,7 +103,7 @@ pub unsafe extern "C-unwind" fn broadcast_strange(c: Cond) -> c_int {
 }
 
 /// A condition variable's life is over, or begins: nobody waits on it.
-pub fn forget(c: Cond) {
+fn forget(c: Cond) {
     if let Some(word) = WAITS.word(c as u64) {
         word.store(0, Relaxed);
     }

@@ -4,6 +4,7 @@
 
 mod allocate;
 mod annotate;
+mod attribute;
 mod c11;
 mod cond;
 mod fork;
@@ -21,6 +22,7 @@ mod signal_wait;
 mod spin;
 mod sync;
 mod thread;
+mod timer;
 mod tried;
 mod unpatched;
 pub mod watch;
@@ -34,6 +36,7 @@ pub use guarded::resolve_free;
 pub use misuse::place;
 pub use spin::this as spin_lock;
 pub use thread::ended as thread_ended;
+pub use timer::{at_exit as timers_at_exit, forked as timers_forked};
 
 use core::arch::naked_asm;
 use core::ffi::c_int;
@@ -132,6 +135,12 @@ export! {
     sem_destroy("rsi"): semaphore::destroy;
     sem_post("rsi"): semaphore::post;
     sem_trywait("rsi"): semaphore::trywait;
+
+    timer_create("rcx"): timer::create;
+    timer_delete("rsi"): timer::delete;
+    timer_settime("r8"): timer::settime;
+    timer_gettime("rdx"): timer::gettime;
+    timer_getoverrun("rsi"): timer::getoverrun;
 
     sigaction("rcx"): signal::sigaction;
     __sigaction("rcx"): signal::sigaction;

@@ -8,10 +8,10 @@ use lockwright_engines::lockdep::{Acquire, Chain, Ident, ThreadState};
 use lockwright_ledger::rows::{finding_kind, mode};
 
 use super::watch::{self, Blocking};
-use super::{fork, misuse, unpatched};
+use super::{attribute, fork, misuse, unpatched};
 use crate::identity::{self, Birth, kind_of, mutex_kind};
 use crate::objects::tell::{self, Before};
-use crate::objects::{self, types};
+use crate::objects::{self, Type, types};
 use crate::sites::Return;
 use crate::unwind::Frame;
 use crate::{deadline, real, sites, state, tls};
@@ -23,16 +23,17 @@ pub unsafe extern "C-unwind" fn init(
     attr: *const pthread_mutexattr_t,
     _site: u64,
 ) -> c_int {
+    attribute::made_by(&types::MUTEXATTR, attr);
     // SAFETY: forwarded.
-    unsafe { init_by(m, || real::pthread_mutex_init(m, attr)) }
+    unsafe { init_by(&types::MUTEX, m, || real::pthread_mutex_init(m, attr)) }
 }
 
-/// A mutex is initialised by `init`, which answers 0 if it was.
-pub unsafe fn init_by(m: Mutex, init: impl FnOnce() -> c_int) -> c_int {
+/// A mutex is initialised by `init`, which answers 0 if it was, as an object of `kind`.
+pub unsafe fn init_by(kind: &'static Type, m: Mutex, init: impl FnOnce() -> c_int) -> c_int {
     if state::status() != state::ACTIVE && !objects::is_wanted() {
         return init();
     }
-    let mut before = tell::initialises(&types::MUTEX, m as u64);
+    let mut before = tell::initialises(kind, m as u64);
     // SAFETY: the caller's memory, large enough for a mutex; what it says is only a hint.
     if unsafe { identity::stamped(m).is_some() && is_locked(m) }
         && let Some(thread) = watch::thread()
@@ -44,7 +45,7 @@ pub unsafe fn init_by(m: Mutex, init: impl FnOnce() -> c_int) -> c_int {
     if result == 0 {
         // SAFETY: just initialised.
         let stack = unsafe { identity::begin(m) };
-        tell::initialised(&types::MUTEX, m as u64, before, stack);
+        tell::initialised(kind, m as u64, before, stack);
     }
     result
 }

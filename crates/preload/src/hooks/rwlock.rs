@@ -8,7 +8,7 @@ use lockwright_engines::lockdep::{Acquire, ThreadState};
 use lockwright_ledger::rows::{finding_kind, lock_kind, mode};
 
 use super::watch::{self, Blocking};
-use super::{fork, misuse};
+use super::{attribute, fork, misuse};
 use crate::identity::{self, Birth, Identify};
 use crate::objects::tell::{self, Before};
 use crate::objects::{self, types};
@@ -22,6 +22,7 @@ pub unsafe extern "C-unwind" fn init(
     attr: *const pthread_rwlockattr_t,
     _site: u64,
 ) -> c_int {
+    attribute::made_by(&types::RWLOCKATTR, attr);
     if state::status() != state::ACTIVE && !objects::is_wanted() {
         // SAFETY: forwarded.
         return unsafe { real::pthread_rwlock_init(l, attr) };

@@ -6,7 +6,7 @@ use libc::{pthread_barrier_t, pthread_barrierattr_t};
 use lockwright_engines::lockdep::{Ident, Tell, ThreadState};
 use lockwright_ledger::rows::sync_kind;
 
-use super::watch;
+use super::{attribute, watch};
 use crate::objects::used::used;
 use crate::objects::{tell, types, waits};
 use crate::side_table::SideTable;
@@ -51,6 +51,7 @@ pub unsafe extern "C-unwind" fn barrier_init(
     count: c_uint,
     _site: u64,
 ) -> c_int {
+    attribute::made_by(&types::BARRIERATTR, attr);
     let before = tell::initialises(&types::BARRIER, b as u64);
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_barrier_init(b, attr, count) };

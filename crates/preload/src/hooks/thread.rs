@@ -8,8 +8,9 @@ use libc::{clockid_t, pthread_attr_t, pthread_t, timespec};
 use lockwright_engines::lockdep::{Acquire as Acquisition, Ident, ThreadState};
 use lockwright_ledger::rows::{Thread, mode};
 
-use super::misuse;
 use super::watch::{self, Blocking};
+use super::{attribute, misuse};
+use crate::objects::types;
 use crate::real::{self, Start, StartC11};
 use crate::side_table::SideTable;
 use crate::{init, objects, state, sys, tls, unwind};
@@ -72,6 +73,7 @@ pub unsafe extern "C-unwind" fn create(
     argument: *mut c_void,
     _site: u64,
 ) -> c_int {
+    attribute::made_by(&types::ATTR, attr);
     let handed = match announce(start as *const (), argument) {
         Some(slot) => slot,
         // SAFETY: forwarded.

@@ -18,13 +18,13 @@ pub struct Bytes {
 }
 
 /// Reads a word of an object that another thread may be writing.
-unsafe fn word(addr: u64, offset: u64) -> u32 {
+pub(super) unsafe fn word(addr: u64, offset: u64) -> u32 {
     // SAFETY: the caller vouches for the object, and for the offset in it.
     unsafe { ((addr + offset) as *const u32).read_volatile() }
 }
 
 /// Hash of the words of an object from which `skip` does not leave any out.
-unsafe fn hash_of(addr: u64, size: u64, skip: &[u64]) -> u64 {
+pub(super) unsafe fn hash_of(addr: u64, size: u64, skip: &[u64]) -> u64 {
     let mut words = [0; 14];
     let offsets = (0..size).step_by(4).filter(|offset| !skip.contains(offset));
     for (into, offset) in words.iter_mut().zip(offsets) {

@@ -8,6 +8,7 @@
 //! Whether an object is in use is not told but looked up when it matters: who waits is noted where he waits
 //! ([`waits`]), and the engine hears of it when something is done to the object meanwhile.
 
+mod attributes;
 mod bytes;
 mod early;
 pub mod frames;
@@ -28,7 +29,7 @@ pub use self::bytes::{COND_IMPOSSIBLE, COND_WREFS, ONCE_DONE};
 pub use self::own::ended as thread_ended;
 pub use self::types::Type;
 
-use crate::{state, sys, tls};
+use crate::{hooks, state, sys, tls};
 
 /// All objects of the process.
 static OBJECTS: Objects = Objects::new();
@@ -75,12 +76,14 @@ pub fn forked() {
             OBJECTS.forked(own::local_ptr());
         }
         waits::forked();
+        hooks::timers_forked();
     }
 }
 
 /// The process ends.
 pub fn finish() {
     if is_on() {
+        hooks::timers_at_exit();
         record::left_behind();
         OBJECTS.publish();
     }

@@ -10,7 +10,7 @@ use lockwright_ledger::rows::object::{
 };
 
 use super::tell::is_inherited;
-use super::{OBJECTS, local};
+use super::{OBJECTS, local, types};
 use crate::{hooks, init, state, sys, tls};
 
 /// What was put on record. Touched under the core's lock.
@@ -90,7 +90,7 @@ fn push(core: &mut Core, fault: &Fault, stack: u32, node: u32) {
         how: fault.how,
         type_id: type_row(core, fault.descr),
         thread: fault.here.thread,
-        addr: fault.addr,
+        addr: types::shown(fault.descr, fault.addr),
         time_ns: fault.here.time_ns,
         stack,
         node,
@@ -126,7 +126,7 @@ fn type_row(core: &mut Core, descr: &'static Descr) -> u32 {
     }
     let mut row = ObjectType::default();
     if descr.name.is_null() {
-        row.builtin = descr.type_id;
+        row.builtin = types::number(descr);
     } else {
         row.builtin = object_type::OWN;
         // SAFETY: NUL terminated, and lives as long as the type.

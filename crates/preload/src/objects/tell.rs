@@ -7,7 +7,7 @@ use lockwright_engines::debugobjects::{Fault, Moment, Operation, Place, State};
 use lockwright_ledger::rows::object::{object_end, object_fault};
 
 use super::{OBJECTS, Type, early, frames, gone, here, local, record, used, waits};
-use crate::{hooks, modules};
+use crate::{hooks, init, modules, state};
 
 /// What the first of the two steps has seen.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -91,7 +91,7 @@ pub fn initialised(kind: &'static Type, addr: u64, before: Before, stack: Option
         frames::note(addr);
     }
     gone::note(addr, kind.size);
-    let place = here(stack.unwrap_or_else(hooks::place));
+    let place = here_and_now(stack);
     // Had it been destroyed before, by the bytes that were there, that does not matter now.
     if let Some(fault) = OBJECTS.apply(local(), &kind.descr, addr, op, place, 0) {
         record::fault(&fault);
@@ -171,13 +171,80 @@ pub fn destroyed(kind: &'static Type, addr: u64, before: Before, stack: Option<u
             frames::note(addr);
         }
     }
-    let place = here(stack.unwrap_or_else(hooks::place));
+    let place = here_and_now(stack);
     // SAFETY: the caller still owns the memory.
     let fingerprint = unsafe { (kind.bytes.fingerprint)(addr) };
     if let Some(fault) =
         OBJECTS.apply(local(), &kind.descr, addr, Operation::Destroy, place, fingerprint)
     {
         record::fault(&fault);
+    }
+}
+
+/// Where the calling thread is. A forked child that has used no lock yet has no ledger: now it needs one.
+fn here_and_now(stack: Option<u32>) -> Place {
+    if state::status() == state::FORKED {
+        init::child();
+    }
+    here(stack.unwrap_or_else(hooks::place))
+}
+
+/// An object comes into use, once more perhaps, or is in use no more.
+pub fn set_active(kind: &'static Type, addr: u64, is_active: bool) {
+    let was_active = match used::state(kind, addr) {
+        None | Some(State::Destroyed) => return,
+        state => state == Some(State::Active),
+    };
+    if was_active || is_active {
+        let place = here_and_now(None);
+        if was_active {
+            OBJECTS.apply(local(), &kind.descr, addr, Operation::Deactivate, place, 0);
+        }
+        if is_active {
+            OBJECTS.apply(local(), &kind.descr, addr, Operation::Activate, place, 0);
+        }
+    }
+}
+
+/// An object is there no more, and nothing is to be said of that.
+pub fn forget(kind: &'static Type, addr: u64) {
+    used::forget(addr);
+    OBJECTS.apply(local(), &kind.descr, addr, Operation::Free, Place::default(), 0);
+}
+
+/// Finds objects of a type in states that `is_one` says of, as many as there is room for. Says how many.
+fn find(kind: &Type, is_one: fn(State) -> bool, found: &mut [u64]) -> usize {
+    let mut n = 0;
+    OBJECTS.for_each(local(), &mut |tracked| {
+        if core::ptr::eq(tracked.descr, &kind.descr) && is_one(tracked.state) && n < found.len() {
+            found[n] = tracked.addr;
+            n += 1;
+        }
+    });
+    n
+}
+
+/// All objects of a type are there no more.
+pub fn forget_all(kind: &'static Type) {
+    let mut found = [0; SOME];
+    loop {
+        let n = find(kind, |_| true, &mut found);
+        found[..n].iter().for_each(|&addr| forget(kind, addr));
+        if n < found.len() {
+            return;
+        }
+    }
+}
+
+/// Objects that are looked for at a time.
+const SOME: usize = 64;
+
+/// Tells of those objects of a type that are in use no more, as `is_idle` says; of some, if they are many.
+pub fn deactivate_idle(kind: &'static Type, is_idle: impl Fn(u64) -> bool) {
+    let mut found = [0; SOME];
+    let n = find(kind, |state| state == State::Active, &mut found);
+    for &addr in found[..n].iter().filter(|&&addr| is_idle(addr)) {
+        OBJECTS.apply(local(), &kind.descr, addr, Operation::Deactivate, Place::default(), 0);
     }
 }
 
@@ -188,7 +255,7 @@ fn tells_of_waiter(kind: &'static Type, addr: u64, op: Operation) -> bool {
     }
     let mut told = false;
     waits::find(addr, addr + 1, |of, _, by| {
-        if !told && core::ptr::eq(of, kind) && gone::activate(kind, addr, by) {
+        if !told && of.descr.type_id == kind.descr.type_id && gone::activate(kind, addr, by) {
             told = true;
             if let Some(fault) = OBJECTS.apply(local(), &kind.descr, addr, op, here(0), 0) {
                 record::fault(&fault);

@@ -5,6 +5,7 @@ use core::ffi::c_void;
 use lockwright_engines::debugobjects::{Descr, Rules};
 use lockwright_ledger::rows::object::object_type;
 
+use super::attributes;
 use super::bytes::{self, Bytes};
 
 /// A type of objects: what the engine has to know of it, and what only its bytes tell.
@@ -27,6 +28,10 @@ const ALL: Rules = Rules::INIT_ONCE
     .or(Rules::FINGERPRINT)
     .or(Rules::ACTIVATE_ACTIVE_OK);
 
+/// Attributes may be initialised again, and used as copies that nobody has initialised.
+const ATTRIBUTES: Rules =
+    Rules::REINIT.or(Rules::MUST_DESTROY).or(Rules::ASSERT_ALIVE).or(Rules::FINGERPRINT);
+
 /// `name: number, size, may be static, how to read one`
 macro_rules! types {
     ($($name:ident: $number:expr, $size:expr, $is_static:ident, $bytes:expr;)*) => { $(
@@ -47,6 +52,7 @@ macro_rules! types {
         Descr { is_static_object: Some($ask), ..Descr::new($number, ALL.or(Rules::STATIC)) }
     };
     (@descr $number:expr, no_static, $ask:expr) => { Descr::new($number, ALL) };
+    (@descr $number:expr, attributes, $ask:expr) => { Descr::new($number, ATTRIBUTES) };
 }
 
 types! {
@@ -56,6 +62,47 @@ types! {
     SEMAPHORE: object_type::SEMAPHORE, 32, no_static, bytes::SEMAPHORE;
     BARRIER: object_type::BARRIER, 32, no_static, bytes::BARRIER;
     SPIN: object_type::SPIN, 4, no_static, bytes::SPIN;
+    // As what they are; what they are called says `number`.
+    MTX: object_type::MUTEX, 40, is_static, bytes::MUTEX;
+    CND: object_type::COND, 48, is_static, bytes::COND;
+    ATTR: object_type::ATTR, 56, attributes, attributes::ATTR;
+    MUTEXATTR: object_type::MUTEXATTR, 4, attributes, attributes::MUTEXATTR;
+    RWLOCKATTR: object_type::RWLOCKATTR, 8, attributes, attributes::RWLOCKATTR;
+    CONDATTR: object_type::CONDATTR, 4, attributes, attributes::CONDATTR;
+    BARRIERATTR: object_type::BARRIERATTR, 4, attributes, attributes::BARRIERATTR;
+}
+
+/// `timer_t`: no memory. It may be deleted while it is armed.
+pub static TIMER: Type = Type {
+    descr: Descr::new(
+        object_type::TIMER,
+        Rules::REINIT.or(Rules::MUST_DESTROY).or(Rules::ASSERT_ALIVE).or(Rules::DESTROY_ACTIVE_OK),
+    ),
+    size: 0,
+    bytes: attributes::ANY,
+};
+
+/// What keeps numbers of timers apart from addresses, which have no such bit.
+const NUMBERED: u64 = 1 << 62;
+
+/// Where a timer of that number is, as far as the engine is concerned.
+pub fn timer(number: u64) -> u64 {
+    number ^ NUMBERED
+}
+
+/// The ledger's number of a type of the C library's: of those that are one to the engine it is the object's init function
+/// that tells.
+pub fn number(descr: &'static Descr) -> u32 {
+    match descr {
+        _ if core::ptr::eq(descr, &MTX.descr) => object_type::MTX,
+        _ if core::ptr::eq(descr, &CND.descr) => object_type::CND,
+        _ => descr.type_id,
+    }
+}
+
+/// What the ledger has for an object's address: of a timer its number.
+pub fn shown(descr: &'static Descr, addr: u64) -> u64 {
+    if core::ptr::eq(descr, &TIMER.descr) { addr ^ NUMBERED } else { addr }
 }
 
 /// `pthread_once_t`: tracked only while its routine runs, so there is nothing that must be done to it.

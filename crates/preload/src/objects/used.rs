@@ -2,10 +2,10 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use lockwright_engines::debugobjects::{Operation, State};
+use lockwright_engines::debugobjects::{Fault, Operation, State};
 use lockwright_ledger::rows::lock_kind;
 
-use super::{OBJECTS, Type, early, here, local, record, types};
+use super::{OBJECTS, Type, early, gone, here, local, record, types};
 use crate::identity::Identify;
 use crate::modules;
 
@@ -52,9 +52,35 @@ pub fn used_lock<T: Identify>(lock: *const T) {
     used_static(kind, lock as u64);
 }
 
+/// As [`used_static`], for one that may be a copy: only what was destroyed, or can be none, is told of.
+pub fn used_copied(kind: &'static Type, addr: u64) {
+    // SAFETY: an object in use.
+    let can_be = unsafe { (kind.bytes.is_possible)(addr) };
+    match state(kind, addr) {
+        None if can_be => return,
+        None | Some(State::Destroyed) => {}
+        _ => return,
+    }
+    // What was destroyed here may be another by its bytes.
+    look_at(kind, addr, |fault| fault.was == State::Destroyed || !can_be);
+}
+
+/// What state the engine has an object in; `None`: it has not heard of it.
+pub fn state(kind: &'static Type, addr: u64) -> Option<State> {
+    if !super::is_on() || !gone::is_noted(addr) {
+        return None;
+    }
+    OBJECTS.state(local(), kind.descr.type_id, addr).map(|known| known.state)
+}
+
 #[cold]
 #[inline(never)]
 fn first_use(kind: &'static Type, addr: u64) {
+    look_at(kind, addr, |_| true);
+}
+
+/// Asks the engine of the object, and tells what is wrong if `tells` says so.
+fn look_at(kind: &'static Type, addr: u64, tells: impl FnOnce(&Fault) -> bool) {
     if !super::is_on() {
         return;
     }
@@ -67,12 +93,14 @@ fn first_use(kind: &'static Type, addr: u64) {
     match state {
         // Other processes may do to it what we do not see.
         _ if is_shared => return,
-        None if !early::knows_all() || modules::is_shared(addr) => return,
+        None if !early::knows_all() || kind.size != 0 && modules::is_shared(addr) => return,
         None | Some(State::Destroyed) => {}
         _ => return,
     }
     let op = Operation::AssertInit;
-    if let Some(fault) = OBJECTS.apply(local(), &kind.descr, addr, op, here(0), fingerprint) {
+    if let Some(fault) = OBJECTS.apply(local(), &kind.descr, addr, op, here(0), fingerprint)
+        && tells(&fault)
+    {
         record::fault(&fault);
     }
 }

@@ -1,0 +1,157 @@
+//! POSIX timers. A `timer_t` is a number: the kernel's, or, of a timer that calls a function, one that glibc makes of
+//! where it keeps it. The kernel refuses a number that is no timer's, and does not give one out again for long. What
+//! glibc does with one of its own that was deleted is anybody's guess, and the next timer may have it at once.
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use lockwright_engines::debugobjects::State;
+
+use crate::objects::tell::{self, Before};
+use crate::objects::types::{self, TIMER};
+use crate::objects::used;
+use crate::real::{self, clockid_t, itimerspec, timer_t};
+
+/// A number that glibc made.
+fn is_glibcs(timer: timer_t) -> bool {
+    (timer as i64) < 0
+}
+
+/// The call that failed with `result` did so because there is no such timer. Of a number of the kernel's.
+fn is_refused(timer: timer_t, result: c_int) -> bool {
+    // SAFETY: the calling thread's errno.
+    let failed = || unsafe { *libc::__errno_location() == libc::EINVAL };
+    // There are other things that it may not like, but for this.
+    // SAFETY: asks the kernel.
+    result == -1 && failed() && unsafe { real::timer_getoverrun(timer) } == -1 && failed()
+}
+
+/// There were timers in this process.
+static ANY: AtomicBool = AtomicBool::new(false);
+
+/// In a forked child, which has none of its parent's timers.
+pub fn forked() {
+    if ANY.swap(false, Relaxed) {
+        tell::forget_all(&TIMER);
+    }
+}
+
+/// The process ends: which timers are armed yet? What was not to be repeated may be over.
+pub fn at_exit() {
+    if ANY.load(Relaxed) {
+        tell::deactivate_idle(&TIMER, |key| is_idle(types::timer(key)));
+    }
+}
+
+fn is_idle(number: u64) -> bool {
+    // SAFETY: plain data.
+    let mut left: itimerspec = unsafe { core::mem::zeroed() };
+    // SAFETY: one that was not deleted, as far as we heard.
+    let result = unsafe { real::timer_gettime(number as timer_t, &raw mut left) };
+    result != 0 || left.it_value.tv_sec == 0 && left.it_value.tv_nsec == 0
+}
+
+/// What is told is none of the program's business.
+fn keeping_errno(tell: impl FnOnce()) {
+    // SAFETY: the calling thread's errno.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { *errno };
+    tell();
+    // SAFETY: as above.
+    unsafe { *errno = before };
+}
+
+/// A call that uses the timer.
+#[inline]
+fn uses(timer: timer_t, call: impl FnOnce() -> c_int) -> c_int {
+    let key = types::timer(timer as u64);
+    if is_glibcs(timer) {
+        keeping_errno(|| used::used_copied(&TIMER, key));
+        return call();
+    }
+    let result = call();
+    keeping_errno(|| {
+        if is_refused(timer, result) {
+            used::used(&TIMER, key);
+        }
+    });
+    result
+}
+
+pub unsafe extern "C-unwind" fn create(
+    clock: clockid_t,
+    event: *mut c_void,
+    timer: *mut timer_t,
+    _site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    let result = unsafe { real::timer_create(clock, event, timer) };
+    if result == 0 {
+        ANY.store(true, Relaxed);
+        // SAFETY: stored by the call.
+        let key = types::timer(unsafe { *timer } as u64);
+        // Whoever had the number before has it no more, whether we heard of that or not.
+        keeping_errno(|| tell::initialised(&TIMER, key, Before::Over, None));
+    }
+    result
+}
+
+pub unsafe extern "C-unwind" fn delete(timer: timer_t, _site: u64) -> c_int {
+    let key = types::timer(timer as u64);
+    // SAFETY: forwarded.
+    let delete = || unsafe { real::timer_delete(timer) };
+    let end = || {
+        let before = tell::destroys(&TIMER, key);
+        tell::destroyed(&TIMER, key, before, None);
+    };
+    if is_glibcs(timer) {
+        // Before it is: from within the call on, the number may be another's.
+        if used::state(&TIMER, key).is_some() {
+            keeping_errno(end);
+        }
+        return delete();
+    }
+    let result = delete();
+    keeping_errno(|| match used::state(&TIMER, key) {
+        // It has come again without our hearing of it.
+        Some(State::Destroyed) if result == 0 => tell::forget(&TIMER, key),
+        Some(State::Destroyed) if is_refused(timer, result) => end(),
+        Some(_) if result == 0 => end(),
+        None if is_refused(timer, result) => used::used(&TIMER, key),
+        _ => {}
+    });
+    result
+}
+
+pub unsafe extern "C-unwind" fn settime(
+    timer: timer_t,
+    flags: c_int,
+    value: *const itimerspec,
+    old: *mut itimerspec,
+    _site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    let result = uses(timer, || unsafe { real::timer_settime(timer, flags, value, old) });
+    if result == 0 {
+        // SAFETY: the call has read it.
+        let first = unsafe { (*value).it_value };
+        let is_armed = first.tv_sec != 0 || first.tv_nsec != 0;
+        keeping_errno(|| tell::set_active(&TIMER, types::timer(timer as u64), is_armed));
+    }
+    result
+}
+
+pub unsafe extern "C-unwind" fn gettime(
+    timer: timer_t,
+    value: *mut itimerspec,
+    _site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    uses(timer, || unsafe { real::timer_gettime(timer, value) })
+}
+
+pub unsafe extern "C-unwind" fn getoverrun(timer: timer_t, _site: u64) -> c_int {
+    // SAFETY: forwarded.
+    uses(timer, || unsafe { real::timer_getoverrun(timer) })
+}
