@@ -11,6 +11,8 @@ pub enum Arm {
     Native,
     /// The program under `lockwright check`.
     Check,
+    /// The program under `lockwright check` without debugobjects.
+    NoObjects,
     /// The program under `lockwright meter`, every hold timed.
     Meter,
     /// The program under `lockwright meter`, one hold in 64 timed.
@@ -62,6 +64,7 @@ impl Bench {
         match arm {
             Arm::Native => Command::new(program),
             Arm::Check => under(&["check", "--exit-code", "0"]),
+            Arm::NoObjects => under(&["check", "--no-objects", "--exit-code", "0"]),
             Arm::Meter => under(&["meter"]),
             Arm::Sampled => under(&["meter", "--hold=sample:64"]),
             Arm::Uprobes => {
@@ -84,7 +87,7 @@ impl Bench {
     /// Whether an arm can run here, or why not.
     pub fn can(&self, arm: Arm) -> Result<(), String> {
         match arm {
-            Arm::Native | Arm::Check | Arm::Meter | Arm::Sampled => Ok(()),
+            Arm::Native | Arm::Check | Arm::NoObjects | Arm::Meter | Arm::Sampled => Ok(()),
             Arm::Helgrind => installed("valgrind", "valgrind").map(drop),
             Arm::Uprobes => {
                 installed("bpftrace", "bpftrace")?;

@@ -8,7 +8,7 @@ use std::process::Command;
 use lockwright_lab::stats;
 use serde_json::{Value, json};
 
-use super::arm::{Bench, said};
+use super::arm::{Arm, Bench, said};
 use super::table::Results;
 use super::{BenchOptions, compare, conclude, machine, workload};
 
@@ -110,7 +110,11 @@ pub fn run(bench: &'static Bench, options: &BenchOptions) -> Result<(), String> 
         match candidate {
             Ok(mut workload) => {
                 eprintln!("{} ...", workload.name);
-                results.lines.push(compare(&mut workload, rounds)?);
+                results.lines.push(compare(&mut workload, [Arm::Native, Arm::Check], rounds)?);
+                // What of that is debugobjects: the first figure is `check --no-objects`.
+                workload.name.insert_str(0, "objects off, on: ");
+                workload.aim = None;
+                results.lines.push(compare(&mut workload, [Arm::NoObjects, Arm::Check], rounds)?);
             }
             Err(missing) => results.skipped.push(missing),
         }

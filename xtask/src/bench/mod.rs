@@ -106,7 +106,7 @@ fn check(bench: &'static Bench, options: &BenchOptions) -> Result<(), String> {
         match candidate {
             Ok(mut workload) => {
                 eprintln!("{} ...", workload.name);
-                results.lines.push(compare(&mut workload, rounds)?);
+                results.lines.push(compare(&mut workload, [Arm::Native, Arm::Check], rounds)?);
             }
             Err((name, why)) => results.skipped.push((name, why)),
         }
@@ -141,15 +141,15 @@ fn conclude(options: &BenchOptions, json: &Value, is_complete: bool) -> Result<(
     Ok(())
 }
 
-fn compare(workload: &mut Workload, rounds: usize) -> Result<Line, String> {
+/// Compares a workload in two arms, the first of which the other is held against.
+fn compare(workload: &mut Workload, arms: [Arm; 2], rounds: usize) -> Result<Line, String> {
     let (mut native, mut check) = (Vec::new(), Vec::new());
     for round in 0..rounds {
         // Who goes first alternates: the second may find warmer caches, or a hotter processor.
-        let order =
-            if round % 2 == 0 { [Arm::Native, Arm::Check] } else { [Arm::Check, Arm::Native] };
+        let order = if round % 2 == 0 { arms } else { [arms[1], arms[0]] };
         for arm in order {
             let value = (workload.measure)(arm).map_err(|e| format!("{}: {e}", workload.name))?;
-            if arm == Arm::Native { native.push(value) } else { check.push(value) }
+            if arm == arms[0] { native.push(value) } else { check.push(value) }
         }
     }
     let ratios: Vec<f64> = native.iter().zip(&check).map(|(n, c)| c / n).collect();
