@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { PAGE = 4096 };
@@ -266,6 +267,29 @@ static void untidy_exit(void)
 	pthread_mutex_init(&mutex, NULL);
 }
 
+/* No memory to track objects in: what else is watched is watched on. */
+
+static void starved(void)
+{
+	static pthread_mutex_t many[20000];
+	FILE *statm = fopen("/proc/self/statm", "r");
+	struct rlimit limit;
+	unsigned long pages = 0;
+
+	if (fscanf(statm, "%lu", &pages) != 1)
+		exit(1);
+	fclose(statm);
+	getrlimit(RLIMIT_AS, &limit);
+	limit.rlim_cur = pages * PAGE;
+	setrlimit(RLIMIT_AS, &limit);
+	for (size_t i = 0; i < sizeof many / sizeof *many; i++)
+		pthread_mutex_init(&many[i], NULL);
+	sem_post(&sem);
+	pthread_mutex_lock(&door);
+	pthread_mutex_unlock(&door);
+	pthread_mutex_unlock(&door);
+}
+
 /* As it should be. */
 
 static void run_once(void)
@@ -332,7 +356,7 @@ static const struct {
 	CASE(freed_cond), CASE(freed_static_cond), CASE(unmapped_sem),
 	CASE(untidy_freed), CASE(untidy_moved), CASE(untidy_unmapped),
 	CASE(untidy_frame), CASE(untidy_thread), CASE(untidy_exit),
-	CASE(clean),
+	CASE(starved), CASE(clean),
 };
 
 int main(int argc, char **argv)

@@ -1,5 +1,6 @@
 //! Lives of synchronisation objects: initialised twice or never, destroyed too early or twice, gone with their memory.
 
+use crate::golden::golden;
 use crate::harness::{FOUND, Run, check, check_with, program};
 
 /// What is certainly wrong: case, kind, and how its title ends.
@@ -83,4 +84,31 @@ fn lives_as_they_should_be_are_no_finding() {
 fn it_can_be_left_out() {
     let run = check_with(&["--no-objects"], program("objects.c")).arg("dead_sem").run();
     assert!(run.findings().is_empty() && run.untidy().is_empty(), "{}", run.stderr);
+}
+
+#[test]
+fn without_memory_it_ends_and_nothing_else_does() {
+    let run = run("starved");
+    // The semaphore is used uninitialised, which nobody sees any more.
+    assert_eq!(run.verdicts(), [("bad-unlock-balance", "likely")], "{}", run.stderr);
+    assert_eq!(run.text(), "the end\n");
+}
+
+#[test]
+fn reports_read_well() {
+    for (name, how) in [
+        ("object-initialised-twice", "twice_cond"),
+        ("object-initialised-active", "active_cond"),
+        ("object-uninitialised", "never_sem"),
+        ("object-used-after-destroy", "dead_sem"),
+        ("object-destroyed-twice", "again_rwlock"),
+        ("object-destroyed-active", "active_sem"),
+        ("object-gone-active", "freed_cond"),
+    ] {
+        golden(name, check(program("objects.c")).arg(how));
+    }
+    golden(
+        "object-never-destroyed",
+        check_with(&["--all"], program("objects.c")).arg("untidy_freed"),
+    );
 }
