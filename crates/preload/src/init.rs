@@ -32,6 +32,7 @@ static EXIT_KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 extern "C" fn constructor() {
     hooks::resolve_free();
     real::resolve_all();
+    objects::ask(false);
     // SAFETY: getenv returns null or a NUL-terminated string; nobody else runs yet that sets it.
     let wanted = unsafe {
         let value = libc::getenv(c"LOCKWRIGHT_DIR".as_ptr());
@@ -80,9 +81,7 @@ fn ask() {
     if !names.clone().any(|name| name == b"lockdep") {
         LOCKDEP.store(false, Relaxed);
     }
-    if names.clone().any(|name| name == b"debugobjects") {
-        objects::ask();
-    }
+    objects::ask(names.clone().any(|name| name == b"debugobjects"));
     if !names.any(|name| name == b"lockmeter") {
         hooks::pass();
         return;

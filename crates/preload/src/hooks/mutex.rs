@@ -30,7 +30,7 @@ pub unsafe extern "C-unwind" fn init(
 
 /// A mutex is initialised by `init`, which answers 0 if it was, as an object of `kind`.
 pub unsafe fn init_by(kind: &'static Type, m: Mutex, init: impl FnOnce() -> c_int) -> c_int {
-    if state::status() != state::ACTIVE && !objects::is_wanted() {
+    if state::status() != state::ACTIVE && !objects::may_be_wanted() {
         return init();
     }
     let mut before = tell::initialises(kind, m as u64);

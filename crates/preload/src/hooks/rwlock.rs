@@ -23,7 +23,7 @@ pub unsafe extern "C-unwind" fn init(
     _site: u64,
 ) -> c_int {
     attribute::made_by(&types::RWLOCKATTR, attr);
-    if state::status() != state::ACTIVE && !objects::is_wanted() {
+    if state::status() != state::ACTIVE && !objects::may_be_wanted() {
         // SAFETY: forwarded.
         return unsafe { real::pthread_rwlock_init(l, attr) };
     }

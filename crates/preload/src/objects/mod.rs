@@ -20,7 +20,7 @@ pub mod types;
 pub mod used;
 pub mod waits;
 
-use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use lockwright_engines::debugobjects::{Local, Objects, Place, Source, Switches};
 use lockwright_ledger::rows::object::ObjectPools;
@@ -34,17 +34,26 @@ use crate::{hooks, state, sys, tls};
 /// All objects of the process.
 static OBJECTS: Objects = Objects::new();
 
-/// The engine was asked for.
-static WANTED: AtomicBool = AtomicBool::new(false);
+/// Whether the engine was asked for.
+static ASKED: AtomicU8 = AtomicU8::new(NOT_YET);
+/// Our constructor is still to come: those of the program's libraries may run before it.
+const NOT_YET: u8 = 0;
+const WANTED: u8 = 1;
+const UNWANTED: u8 = 2;
 
-/// Asks for the engine. Called at start, before it begins.
-pub fn ask() {
-    WANTED.store(true, Relaxed);
+/// Says whether the engine is wanted. Called at start, before it begins.
+pub fn ask(is_wanted: bool) {
+    ASKED.store(if is_wanted { WANTED } else { UNWANTED }, Relaxed);
 }
 
 /// The engine was asked for.
 pub fn is_wanted() -> bool {
-    WANTED.load(Relaxed)
+    ASKED.load(Relaxed) == WANTED
+}
+
+/// The engine was asked for, or may be yet: what is initialised until then is to be remembered.
+pub fn may_be_wanted() -> bool {
+    ASKED.load(Relaxed) != UNWANTED
 }
 
 /// Objects are tracked.

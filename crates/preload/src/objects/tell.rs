@@ -71,8 +71,8 @@ pub fn is_inherited(moment: &Moment) -> bool {
 /// An object has been initialised. `stack` is where, if that is known already.
 pub fn initialised(kind: &'static Type, addr: u64, before: Before, stack: Option<u32>) {
     if !super::is_on() {
-        if super::is_wanted() {
-            early::initialised(kind, addr);
+        if super::may_be_wanted() {
+            early::initialised(&kind.descr, kind.size, addr);
         }
         return;
     }
@@ -152,8 +152,8 @@ fn destroys_destroyed(kind: &'static Type, addr: u64) -> Before {
 /// An object has been destroyed. `stack` is where, if that is known already.
 pub fn destroyed(kind: &'static Type, addr: u64, before: Before, stack: Option<u32>) {
     if !super::is_on() {
-        if super::is_wanted() {
-            early::destroyed(kind, addr);
+        if super::may_be_wanted() {
+            early::destroyed(&kind.descr, addr);
         }
         return;
     }
