@@ -34,6 +34,7 @@ mod modules;
 mod object_types;
 mod objects;
 mod options;
+mod own_objects;
 mod passthrough;
 mod processes;
 mod semaphores;

@@ -386,6 +386,8 @@ export! {
     lockwright_wait_begin("rsi"): annotate::context::wait_begin;
     lockwright_wait_end("rsi"): annotate::context::wait_end;
     lockwright_complete("rsi"): annotate::context::complete;
+
+    lockwright_object("r9"): annotate::object::object;
 }
 
 /// The calling thread is unwound out of a wrapper, because it was cancelled or ends: what it waited for in
@@ -420,6 +422,7 @@ unsafe extern "C-unwind" fn unload(handle: *mut core::ffi::c_void, _site: u64) -
             }
         });
     });
+    crate::objects::program::unloaded();
     for (from, to) in gone.into_iter().filter(|&(from, to)| from < to && may_have_objects(from, to))
     {
         crate::objects::gone::check(from, to, object_end::UNLOADED, None);

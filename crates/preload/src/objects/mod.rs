@@ -14,6 +14,7 @@ mod early;
 pub mod frames;
 pub mod gone;
 mod own;
+pub mod program;
 mod record;
 pub mod tell;
 pub mod types;

@@ -10,8 +10,8 @@ use lockwright_ledger::rows::object::{
 };
 
 use super::tell::is_inherited;
-use super::{OBJECTS, local, types};
-use crate::{hooks, init, state, sys, tls};
+use super::{OBJECTS, local, program, types};
+use crate::{hooks, init, modules, state, sys, tls};
 
 /// What was put on record. Touched under the core's lock.
 struct Seen {
@@ -52,14 +52,33 @@ pub fn fault(fault: &Fault) {
         return;
     }
     let stack = if fault.here.stack == 0 { hooks::place() } else { fault.here.stack };
+    if fault.fixed {
+        // Told of before.
+        state::with_core(|core| {
+            if let Some(id) = row_of(core, fault, stack) {
+                core.writer().update::<ObjectFinding>(id, |row| row.fixed = 1);
+            }
+        });
+        return;
+    }
+    let hint = program::hint(fault);
     // SAFETY: the calling thread's state, or null.
     let thread = unsafe { tls::get().as_mut() };
     state::with_core(|core| {
         if is_counted || !repeated(core, fault, stack) {
             let node = thread.map_or(0, |thread| core.held_context(thread));
-            push(core, fault, stack, node);
+            let hint = hint.map_or(0, |hint| hint_stack(core, hint));
+            push(core, fault, stack, (node, hint));
         }
     });
+}
+
+/// The stack of one frame that stands for a function or variable of the program's.
+fn hint_stack(core: &mut Core, hint: u64) -> u32 {
+    // As of a call there: frames are return addresses.
+    let frames = [hint.wrapping_add(1)];
+    modules::cover(core, &frames);
+    core.stack(&frames)
 }
 
 /// What is the same of two faults that are one finding.
@@ -72,16 +91,21 @@ fn key(fault: &Fault, stack: u32) -> u64 {
     ])
 }
 
+/// The row of a fault that is on record.
+fn row_of(core: &Core, fault: &Fault, stack: u32) -> Option<u32> {
+    // SAFETY: under the core's lock.
+    let seen = unsafe { &*SEEN.0.get() };
+    seen.findings.get(core.ledger(), key(fault, stack))
+}
+
 /// Counts a fault that was met before.
 fn repeated(core: &mut Core, fault: &Fault, stack: u32) -> bool {
-    // SAFETY: under the core's lock.
-    let seen = unsafe { &mut *SEEN.0.get() };
-    let Some(id) = seen.findings.get(core.ledger(), key(fault, stack)) else { return false };
+    let Some(id) = row_of(core, fault, stack) else { return false };
     core.writer().update::<ObjectFinding>(id, |row| row.repeats = row.repeats.saturating_add(1));
     true
 }
 
-fn push(core: &mut Core, fault: &Fault, stack: u32, node: u32) {
+fn push(core: &mut Core, fault: &Fault, stack: u32, (node, hint): (u32, u32)) {
     let is_in_use = fault.was == State::Active;
     let row = ObjectFinding {
         fault: fault.kind,
@@ -108,6 +132,7 @@ fn push(core: &mut Core, fault: &Fault, stack: u32, node: u32) {
         destroy_ns: fault.destroy.time_ns,
         fixed: u32::from(fault.fixed),
         expected: u64::from(fault.expected.0) << 32 | u64::from(fault.expected.1),
+        hint,
         ..ObjectFinding::default()
     };
     let Some(id) = core.writer().push(row) else { return };
@@ -149,7 +174,7 @@ pub fn left_behind() {
                 left += 1;
                 let fault = end_of(tracked, now);
                 if !repeated(core, &fault, 0) {
-                    push(core, &fault, 0, 0);
+                    push(core, &fault, 0, (0, 0));
                 }
             }
         });

@@ -2,6 +2,7 @@
 //! calls these if they are there.
 
 pub mod context;
+pub mod object;
 pub mod own;
 
 use core::ffi::{c_char, c_int};
