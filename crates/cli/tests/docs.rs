@@ -8,9 +8,11 @@ use std::fs;
 use std::mem::{offset_of, size_of};
 use std::path::{Path, PathBuf};
 
+use lockwright_engines::debugobjects::table::{self, Operation, Rules, State, TABLE, Verdict};
 use lockwright_ledger::MAGIC;
 use lockwright_ledger::layout::{HEADER_BYTES, Header, MAX_EXTENTS, MAX_TABLES, TableHeader};
 use lockwright_ledger::rows::meter::Metered;
+use lockwright_ledger::rows::object::object_fault;
 use lockwright_ledger::rows::{Held, Thread};
 
 fn root() -> PathBuf {
@@ -239,7 +241,17 @@ fn report_kinds_are_complete() {
     {
         assert!(page.contains(&format!("\n### {grade}\n")), "no section {grade}");
     }
-    // An example is an indented block after a line that names its file.
+    assert!(quotes(&page) >= 2);
+}
+
+/// What pages show of reports is what these are.
+#[test]
+fn quoted_reports_are_golden() {
+    assert_eq!(quotes(&read("docs/objects.md")), 1);
+}
+
+/// How many golden files a page quotes, each truly: an example is an indented block after a line that names its file.
+fn quotes(page: &str) -> usize {
     let mut examples = 0;
     for (at, _) in page.match_indices("<!-- from ") {
         let after = &page[at + "<!-- from ".len()..];
@@ -258,7 +270,126 @@ fn report_kinds_are_complete() {
         }
         examples += 1;
     }
-    assert!(examples >= 2);
+    examples
+}
+
+/// What docs/objects.md calls an operation, and one on an object in each state.
+fn state_table() -> String {
+    let states = [State::None, State::Init, State::Inactive, State::Active, State::Destroyed];
+    let mut out = String::from(
+        "| | unknown | initialised | inactive | active | destroyed |\n|---|---|---|---|---|---|\n",
+    );
+    for op in Operation::ALL {
+        let name = match op {
+            Operation::Init => "init",
+            Operation::InitOnStack => "init on stack",
+            Operation::Activate => "activate",
+            Operation::Deactivate => "deactivate",
+            Operation::Destroy => "destroy",
+            Operation::Free => "free",
+            Operation::AssertInit => "assert init",
+            Operation::ActiveState => "active state",
+            Operation::NoObjFreed => "its memory goes",
+        };
+        let cells = states.map(|state| what_follows(state, op));
+        writeln!(out, "| {name} | {} |", cells.join(" | ")).unwrap();
+    }
+    out
+}
+
+/// A cell of it.
+fn what_follows(state: State, op: Operation) -> String {
+    let cell = table::cell(&TABLE, state, op);
+    // Flags of descriptors. The other rules are for the C library's types.
+    let flag = |rule| match rule {
+        Rules::INIT_ONCE => Some("`LW_OBJECT_INIT_ONCE`"),
+        Rules::REINIT => Some("`LW_OBJECT_REINIT`"),
+        Rules::MUST_DESTROY => Some("`LW_OBJECT_MUST_DESTROY`"),
+        _ => None,
+    };
+    let fine = match cell.fine {
+        State::None | State::NotAvailable => "unknown",
+        State::Init => "initialised",
+        State::Inactive => "inactive",
+        State::Active => "active",
+        State::Destroyed => "destroyed",
+    };
+    match cell.verdict {
+        Verdict::Fine => fine.to_owned(),
+        Verdict::Fault(kind) => format!("**{}**", kind_of_fault(kind)),
+        Verdict::IfRule(rule, kind) => match flag(rule) {
+            Some(flag) => format!("{fine}; {flag}: **{}**", kind_of_fault(kind)),
+            None => fine.to_owned(),
+        },
+        Verdict::UnlessRule(rule, kind) => match flag(rule) {
+            Some(flag) => format!("**{}**; {flag}: {fine}", kind_of_fault(kind)),
+            None => format!("**{}**", kind_of_fault(kind)),
+        },
+        Verdict::IfCount(kind) => {
+            format!("{fine}; not in the state of its own: **{}**", kind_of_fault(kind))
+        }
+        Verdict::Ask => {
+            let [is_static, is_not] =
+                [State::Init, State::NotAvailable].map(|state| what_follows(state, op));
+            format!("static: {is_static}; else {is_not}")
+        }
+        // Of the program's own types none is asked.
+        Verdict::AskIfRule(_) => fine.to_owned(),
+    }
+}
+
+/// The kind of a fault, as reports name it.
+fn kind_of_fault(fault: u8) -> &'static str {
+    match fault {
+        object_fault::INIT_TWICE => "object-initialised-twice",
+        object_fault::INIT_ACTIVE => "object-initialised-active",
+        object_fault::UNINITIALISED => "object-uninitialised",
+        object_fault::USE_AFTER_DESTROY | object_fault::DESTROY_TWICE => "use-after-destroy",
+        object_fault::DESTROY_ACTIVE => "object-destroyed-active",
+        object_fault::GONE_ACTIVE => "object-gone-active",
+        object_fault::NEVER_DESTROYED => "object-never-destroyed",
+        object_fault::WRONG_STATE => "object-wrong-state",
+        other => panic!("what is fault {other}?"),
+    }
+}
+
+/// The table of states is the engine's.
+#[test]
+fn states_are_the_engines() {
+    let path = root().join("docs/objects.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let (head, rest) = page.split_once("<!-- states -->\n").expect("where the table begins");
+    let (_, tail) = rest.split_once("<!-- end of states -->").expect("where it ends");
+    let made = format!("{head}<!-- states -->\n\n{}\n<!-- end of states -->{tail}", state_table());
+    if std::env::var_os("LOCKWRIGHT_BLESS").is_some() {
+        fs::write(&path, &made).unwrap();
+    }
+    assert!(
+        fs::read_to_string(&path).unwrap() == made,
+        "docs/objects.md is not what the engine has; LOCKWRIGHT_BLESS=1 writes it anew"
+    );
+}
+
+/// Programs that docs/objects.md shows are files, which tests/e2e/own_objects.rs runs, or an example that rustdoc does.
+#[test]
+fn shown_programs_are_files() {
+    let page = read("docs/objects.md");
+    let mut shown = 0;
+    for (at, _) in page.match_indices("<!-- is ") {
+        let (what, rest) = page[at + "<!-- is ".len()..].split_once(" -->\n\n```").unwrap();
+        let (_language, rest) = rest.split_once('\n').unwrap();
+        let (text, _) = rest.split_once("```\n").unwrap();
+        match what.strip_prefix("in ") {
+            None => assert!(read(what) == text, "the page does not show {what}"),
+            Some(file) => {
+                let line = |line: &str| format!("//! {line}").trim_end().to_owned() + "\n";
+                let commented: String = text.lines().map(line).collect();
+                assert!(read(file).contains(&commented), "{file} has no such example");
+            }
+        }
+        shown += 1;
+    }
+    assert_eq!((shown, page.matches("```").count()), (4, 8), "all that is shown is tested");
 }
 
 /// Relative links lead somewhere.

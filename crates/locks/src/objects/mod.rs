@@ -4,28 +4,32 @@
 //! Under `lockwright check` what is done to an object in the wrong state is reported, with where it was initialised,
 //! last used and destroyed. Without the tool each function costs a load and a branch, and does nothing.
 //!
-//! An object is its address. [`Tracked`] gives a value a place of its own and tells of its beginning and end:
+//! An object is its address. [`Tracked`] gives a value a place of its own, and tells of its beginning and end; what
+//! has its place already tells of itself by functions:
 //!
 //! ```
-//! use lockwright::objects::{Descr, Tracked};
-//!
-//! /// Something that a C library calls back: it must be disarmed before it goes.
-//! struct Timer {
-//!     interval_ms: u32,
-//! }
+//! use lockwright::objects::{self, Descr, Tracked};
 //!
 //! static TIMER: Descr = Descr::new(c"timer");
+//! static REQUEST: Descr = Descr::new(c"request").must_destroy();
 //!
-//! let timer = Tracked::new(&TIMER, Timer { interval_ms: 50 });
+//! // A timer with 50 ms left: initialised here.
+//! let timer = Tracked::new(&TIMER, 50);
 //! timer.activate();
-//! assert_eq!(timer.interval_ms, 50);
+//! assert_eq!(*timer, 50);
 //! timer.deactivate();
-//! // Dropped while it is active, it would be reported.
+//! // Dropped while it is active it would be found.
 //! drop(timer);
+//!
+//! // Part of something else: an object is its address.
+//! let request = Box::new([0u8; 64]);
+//! objects::init(&*request, &REQUEST);
+//! objects::activate(&*request, &REQUEST);
+//! objects::deactivate(&*request, &REQUEST);
+//! objects::destroy(&*request, &REQUEST);
 //! ```
 //!
-//! What has its place already tells of itself by the functions; and a descriptor may have fixups, which put right what
-//! was wrong:
+//! A descriptor may have fixups, which put right what was wrong:
 //!
 //! ```
 //! use std::ffi::c_void;
