@@ -22,6 +22,9 @@ const FAULTY: &[(&str, &str)] = &[
     ("rwlock.c", "mixed"),
     ("condvar.c", "inverted"),
     ("cxx_locks.cc", "guard"),
+    ("bad_unlock.c", "other"),
+    ("objects.c", "twice_mutex"),
+    ("objects.c", "freed_cond"),
 ];
 
 #[test]
