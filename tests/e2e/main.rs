@@ -37,6 +37,7 @@ mod options;
 mod own_objects;
 mod passthrough;
 mod processes;
+mod programs;
 mod semaphores;
 mod signals;
 mod stories;

@@ -7,6 +7,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
 
 use crate::harness::{Job, Running, check, installed, native, signal, until};
+use crate::programs::known;
 
 const CLIENTS: usize = 8;
 const ROUNDS: usize = 3000;
@@ -30,11 +31,7 @@ fn answers_are_the_same_and_its_locks_are_watched() {
     assert!(run.count("dependencies") > 0, "{:#}", run.report()["summary"]);
     // Each request takes at least its item's lock.
     assert!(run.count("acquisitions") > (CLIENTS * ROUNDS) as u64, "{:#}", run.report()["summary"]);
-    assert!(
-        run.verdicts().iter().all(|(_, grade)| *grade != "deadlocked"),
-        "memcached did not deadlock: {}",
-        run.stderr
-    );
+    known::judge("memcached", &run);
 }
 
 struct Served {

@@ -40,7 +40,7 @@ const CHECKS: &[Check] = &[
     },
     Check {
         name: "tests",
-        what: "unit tests, and end to end: small programs, memcached, MariaDB, 200 kills",
+        what: "unit tests, and end to end: small programs, servers and other real programs, 200 kills",
         run: || cargo(&["test", "--workspace", "--exclude", PRELOAD, "--no-fail-fast"]),
     },
     Check {
