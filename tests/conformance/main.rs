@@ -37,8 +37,14 @@ macro_rules! families {
 }
 
 families! {
+    attributes;
+    c11;
+    condition;
     mutex with ELISION;
+    robust;
     rwlock with ELISION;
+    semaphore;
+    sync;
 }
 
 #[test]
