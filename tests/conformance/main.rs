@@ -38,6 +38,7 @@ macro_rules! families {
 
 families! {
     attributes;
+    cancellation;
     c11;
     condition;
     mutex with ELISION;
@@ -45,6 +46,7 @@ families! {
     rwlock with ELISION;
     semaphore;
     sync;
+    thread;
 }
 
 #[test]

@@ -184,6 +184,9 @@ unsafe fn take(s: Semaphore, mode: u16, site: u64, block: impl FnOnce() -> c_int
         // SAFETY: the caller's semaphore.
         return sync::semaphore_waited(s as u64, unsafe { visibly(s, block) });
     };
+    // A wait acts upon a cancellation that is pending even if it need not wait; trying does not.
+    // SAFETY: forwarded; nothing is under way that unwinding would leave behind.
+    unsafe { real::pthread_testcancel() };
     let lock = Acquire { addr: s as u64, ident, mode, site };
     if tried::is_pending(thread) {
         tried::waits(thread, &lock);

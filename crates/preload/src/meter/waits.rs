@@ -55,6 +55,9 @@ pub unsafe extern "C-unwind" fn barrier_wait(b: *mut pthread_barrier_t, site: u6
 pub unsafe fn sem(s: Semaphore, site: u64, block: impl FnOnce() -> c_int) -> c_int {
     let Some(thread) = thread() else { return block() };
     let Some(cell) = cell(thread, wait_kind::SEMAPHORE, s as u64, site) else { return block() };
+    // A wait acts upon a cancellation that is pending even if it need not wait; trying does not.
+    // SAFETY: forwarded; nothing is under way that unwinding would leave behind.
+    unsafe { real::pthread_testcancel() };
     // SAFETY: the calling thread's errno.
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.

@@ -1,0 +1,478 @@
+/* Processes: forked, vforked, spawned, cloned, executed; locks that they inherit, share, and leave behind. */
+#include "case.h"
+
+#include <spawn.h>
+
+static pthread_mutex_t mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+
+static void await(pid_t child)
+{
+	int status = 0;
+	errno = SENTINEL;
+	say("found: %d", waitpid(child, &status, 0) == child);
+	say("the child %s", ending(status));
+}
+
+/* ---- fork ---- */
+
+static void *use_locks(void *unused)
+{
+	RET(pthread_mutex_lock(&mutex));
+	RET(pthread_rwlock_wrlock(&rwlock));
+	RET(pthread_rwlock_unlock(&rwlock));
+	RET(pthread_mutex_unlock(&mutex));
+	return unused;
+}
+
+static void *use_locks_in_threads(void *unused)
+{
+	use_locks(NULL);
+	in_thread(use_locks, NULL);
+	return unused;
+}
+
+CASE(child_uses_locks)
+{
+	use_locks(NULL);
+	in_child(use_locks, NULL);
+	use_locks(NULL);
+}
+
+CASE(child_makes_threads)
+{
+	in_child(use_locks_in_threads, NULL);
+	in_child(use_locks_in_threads, NULL);
+}
+
+static void *fork_once_more(void *unused)
+{
+	use_locks(NULL);
+	in_child(use_locks_in_threads, NULL);
+	use_locks(NULL);
+	return unused;
+}
+
+CASE(grandchild)
+{
+	in_child(fork_once_more, NULL);
+}
+
+static void *unlock_inherited(void *unused)
+{
+	RET(pthread_mutex_trylock(&mutex));
+	RET(pthread_mutex_unlock(&mutex));
+	RET(pthread_mutex_lock(&mutex));
+	RET(pthread_mutex_unlock(&mutex));
+	RET(pthread_mutex_unlock(&recursive));
+	RET(pthread_mutex_unlock(&recursive));
+	RET(pthread_mutex_unlock(&recursive));
+	RET(pthread_rwlock_unlock(&rwlock));
+	RET(pthread_rwlock_trywrlock(&rwlock));
+	return unused;
+}
+
+/* What the forking thread held, by the child's word for itself: errorcheck and recursive ones are no more its own. */
+CASE(child_inherits_locks)
+{
+	RET(pthread_mutex_lock(&mutex));
+	RET(pthread_mutex_lock(&recursive));
+	RET(pthread_mutex_lock(&recursive));
+	RET(pthread_rwlock_rdlock(&rwlock));
+	in_child(unlock_inherited, NULL);
+	RET(pthread_mutex_unlock(&mutex));
+	RET(pthread_mutex_unlock(&recursive));
+	RET(pthread_mutex_unlock(&recursive));
+	RET(pthread_rwlock_unlock(&rwlock));
+}
+
+static struct gate held, let_go;
+
+static void *hold_all(void *unused)
+{
+	RET(pthread_mutex_lock(&mutex));
+	RET(pthread_rwlock_wrlock(&rwlock));
+	open_gate(&held);
+	pass(&let_go);
+	RET(pthread_rwlock_unlock(&rwlock));
+	RET(pthread_mutex_unlock(&mutex));
+	return unused;
+}
+
+static void *try_all(void *unused)
+{
+	RET(pthread_mutex_trylock(&mutex));
+	RET(pthread_mutex_timedlock(&mutex, PAST));
+	RET(pthread_rwlock_tryrdlock(&rwlock));
+	RET(pthread_rwlock_timedwrlock(&rwlock, PAST));
+	RET(pthread_mutex_unlock(&mutex));
+	/* As careful programs do. */
+	RET(pthread_mutex_init(&mutex, NULL));
+	RET(pthread_mutex_lock(&mutex));
+	RET(pthread_mutex_unlock(&mutex));
+	return unused;
+}
+
+CASE(locks_left_behind)
+{
+	struct worker worker;
+	start(&worker, hold_all, NULL);
+	pass(&held);
+	in_child(try_all, NULL);
+	open_gate(&let_go);
+	finish(&worker);
+}
+
+static void *fork_it(void *unused)
+{
+	in_child(use_locks_in_threads, NULL);
+	return unused;
+}
+
+CASE(forked_by_a_thread)
+{
+	/* What a thread says is its process's own: the child writes straight out. */
+	pthread_t thread;
+	RET(pthread_create(&thread, NULL, fork_it, NULL) | 0);
+	RET(pthread_join(thread, NULL) | 0);
+}
+
+/* ---- Handlers of forks ---- */
+
+static void prepare(void)
+{
+	say("prepare");
+	RET(pthread_mutex_lock(&mutex));
+}
+
+static void in_parent(void)
+{
+	say("parent or child");
+	RET(pthread_mutex_unlock(&mutex));
+}
+
+CASE(atfork)
+{
+	RET(pthread_atfork(prepare, NULL, NULL));
+	pid_t child = fork();
+	if (child == 0) {
+		RET(pthread_mutex_trylock(&mutex));
+		_exit(0);
+	}
+	await(child);
+	in_parent();
+}
+
+static void take_recursive(void)
+{
+	pthread_mutex_lock(&recursive);
+}
+
+static void give_recursive(void)
+{
+	pthread_mutex_unlock(&recursive);
+}
+
+static void renew_recursive(void)
+{
+	recursive = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+}
+
+static void *use_recursive(void *unused)
+{
+	RET(pthread_mutex_lock(&recursive));
+	RET(pthread_mutex_unlock(&recursive));
+	RET(pthread_mutex_unlock(&recursive));
+	return unused;
+}
+
+CASE(atfork_that_locks_and_unlocks)
+{
+	RET(pthread_atfork(take_recursive, give_recursive, renew_recursive));
+	for (int i = 0; i < 3; i++)
+		in_child(use_recursive, NULL);
+	use_recursive(NULL);
+}
+
+/* ---- vfork, posix_spawn, clone, exec ---- */
+
+CASE(vfork_and_exec)
+{
+	RET(pthread_mutex_lock(&mutex));
+	pid_t child = vfork();
+	if (child == 0) {
+		execl("/bin/true", "true", (char *)NULL);
+		_exit(96);
+	}
+	await(child);
+	RET(pthread_mutex_trylock(&mutex));
+	RET(pthread_mutex_unlock(&mutex));
+}
+
+/* It shares the parent's memory, thread state included. */
+CASE(vfork_and_locks)
+{
+	pid_t child = vfork();
+	if (child == 0) {
+		pthread_rwlock_rdlock(&rwlock);
+		_exit(5);
+	}
+	await(child);
+	RET(pthread_rwlock_trywrlock(&rwlock));
+	RET(pthread_rwlock_unlock(&rwlock));
+	RET(pthread_rwlock_trywrlock(&rwlock));
+	use_locks_in_threads((pthread_rwlock_unlock(&rwlock), NULL));
+}
+
+CASE(posix_spawn)
+{
+	extern char **environ;
+	pid_t child;
+	RET(pthread_mutex_lock(&mutex));
+	RET(posix_spawn(&child, "/bin/sh", NULL, NULL, (char *[]){"sh", "-c", "echo spawned; exit 7", NULL}, environ));
+	await(child);
+	RET(posix_spawn(&child, "/there/is/no/such/program", NULL, NULL, (char *[]){"none", NULL}, environ));
+	RET(posix_spawnp(&child, "true", NULL, NULL, (char *[]){"true", NULL}, environ));
+	await(child);
+	RET(pthread_mutex_unlock(&mutex));
+}
+
+static void *spawn(void *unused)
+{
+	extern char **environ;
+	for (int i = 0; i < 5; i++) {
+		pid_t child;
+		int status = 0;
+		RET(posix_spawnp(&child, "true", NULL, NULL, (char *[]){"true", NULL}, environ));
+		waitpid(child, &status, 0);
+		say("%s", ending(status));
+		use_locks(NULL);
+	}
+	return unused;
+}
+
+CASE(posix_spawn_by_a_thread)
+{
+	in_thread(spawn, NULL);
+}
+
+CASE(system)
+{
+	SYS(system("exit 3"));
+	SYS(system("kill -9 $$"));
+	use_locks(NULL);
+}
+
+static int cloned(void *unused)
+{
+	(void)unused;
+	return pthread_mutex_trylock(&mutex) == 0 ? 6 : 7;
+}
+
+CASE(clone_of_the_process)
+{
+	static char stack[1 << 16] __attribute__((aligned(64)));
+	pid_t child = clone(cloned, stack + sizeof stack, SIGCHLD, NULL);
+	await(child);
+	use_locks(NULL);
+}
+
+CASE(exec)
+{
+	if (!getenv("AGAIN")) {
+		MUST(setenv("AGAIN", "1", 1));
+		RET(pthread_mutex_lock(&mutex));
+		execl("/proc/self/exe", "again", "exec", (char *)NULL);
+		say("exec failed");
+	}
+	RET(pthread_mutex_lock(&mutex));
+	RET(pthread_mutex_unlock(&mutex));
+}
+
+CASE(exec_that_fails)
+{
+	SYS(execl("/there/is/no/such/program", "none", (char *)NULL));
+	use_locks(NULL);
+}
+
+static void *exec_it(void *unused)
+{
+	(void)unused;
+	pthread_mutex_lock(&mutex);
+	execl("/bin/echo", "echo", "executed by a thread", (char *)NULL);
+	return NULL;
+}
+
+CASE(exec_by_a_thread)
+{
+	in_thread(exec_it, NULL);
+	say("never here");
+}
+
+/* ---- Shared by processes that are not each other's children ---- */
+
+struct common {
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	pthread_rwlock_t rwlock;
+	sem_t sem;
+	struct gate ready, go_on;
+	int is_set;
+};
+
+static struct common *map(const char *name, int flags)
+{
+	int fd = shm_open(name, O_RDWR | flags, 0600);
+	if (fd < 0 || ftruncate(fd, sizeof(struct common))) {
+		say("shm_open: %s", error_name(errno));
+		_exit(98);
+	}
+	struct common *common = mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	return common;
+}
+
+CASE(unrelated)
+{
+	const char *name = getenv("COMMON");
+	if (name) {
+		/* The other program. */
+		struct common *common = map(name, 0);
+		RET(pthread_mutex_trylock(&common->mutex));
+		RET(pthread_rwlock_tryrdlock(&common->rwlock));
+		RET(pthread_rwlock_trywrlock(&common->rwlock));
+		SYS(sem_trywait(&common->sem));
+		open_gate(&common->ready);
+		RET(pthread_mutex_lock(&common->mutex));
+		while (!common->is_set)
+			RET(pthread_cond_wait(&common->cond, &common->mutex));
+		RET(pthread_mutex_unlock(&common->mutex));
+		SYS(sem_post(&common->sem));
+		/* Dies with it. */
+		RET(pthread_mutex_lock(&common->mutex));
+		return;
+	}
+	char own[64];
+	snprintf(own, sizeof own, "/lockwright-common-%d", getpid());
+	struct common *common = map(own, O_CREAT | O_EXCL);
+	pthread_mutexattr_t attr;
+	pthread_condattr_t cond_attr;
+	pthread_rwlockattr_t rwlock_attr;
+	MUST(pthread_mutexattr_init(&attr));
+	MUST(pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
+	MUST(pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST));
+	MUST(pthread_mutex_init(&common->mutex, &attr));
+	MUST(pthread_condattr_init(&cond_attr));
+	MUST(pthread_condattr_setpshared(&cond_attr, PTHREAD_PROCESS_SHARED));
+	MUST(pthread_cond_init(&common->cond, &cond_attr));
+	MUST(pthread_rwlockattr_init(&rwlock_attr));
+	MUST(pthread_rwlockattr_setpshared(&rwlock_attr, PTHREAD_PROCESS_SHARED));
+	MUST(pthread_rwlock_init(&common->rwlock, &rwlock_attr));
+	MUST(sem_init(&common->sem, 1, 0));
+	MUST(pthread_mutex_lock(&common->mutex));
+	MUST(pthread_rwlock_rdlock(&common->rwlock));
+	MUST(setenv("COMMON", own, 1));
+	extern char **environ;
+	pid_t child;
+	MUST(posix_spawn(&child, "/proc/self/exe", NULL, NULL, (char *[]){"other", "unrelated", NULL}, environ));
+	pass(&common->ready);
+	await_futex(child, child, &common->mutex, sizeof common->mutex);
+	MUST(pthread_mutex_unlock(&common->mutex));
+	await_futex(child, child, &common->cond, sizeof common->cond);
+	MUST(pthread_mutex_lock(&common->mutex));
+	common->is_set = 1;
+	MUST(pthread_mutex_unlock(&common->mutex));
+	MUST(pthread_cond_signal(&common->cond));
+	int status;
+	waitpid(child, &status, 0);
+	say("the other %s", ending(status));
+	SYS(sem_wait(&common->sem));
+	RET(pthread_rwlock_unlock(&common->rwlock));
+	RET(pthread_rwlock_trywrlock(&common->rwlock));
+	RET(pthread_mutex_lock(&common->mutex));
+	RET(pthread_mutex_consistent(&common->mutex));
+	RET(pthread_mutex_unlock(&common->mutex));
+	SYS(shm_unlink(own));
+}
+
+/* One mutex that one process sees at two places. */
+CASE(mapped_twice)
+{
+	char own[64];
+	snprintf(own, sizeof own, "/lockwright-twice-%d", getpid());
+	struct common *here = map(own, O_CREAT | O_EXCL), *there = map(own, 0);
+	pthread_mutexattr_t attr;
+	MUST(pthread_mutexattr_init(&attr));
+	MUST(pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
+	MUST(pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK));
+	RET(pthread_mutex_init(&here->mutex, &attr));
+	RET(pthread_mutex_lock(&here->mutex));
+	RET(pthread_mutex_trylock(&there->mutex));
+	RET(pthread_mutex_lock(&there->mutex));
+	RET(pthread_mutex_unlock(&there->mutex));
+	RET(pthread_mutex_unlock(&here->mutex));
+	RET(pthread_mutex_lock(&there->mutex));
+	RET(pthread_mutex_unlock(&here->mutex));
+	SYS(shm_unlink(own));
+}
+
+/* ---- Ends ---- */
+
+static void lock_at_exit(void)
+{
+	say("at exit");
+	use_locks(NULL);
+}
+
+CASE(atexit_handlers_lock)
+{
+	RET(atexit(lock_at_exit));
+	RET(atexit(lock_at_exit));
+	use_locks(NULL);
+	exit(3);
+}
+
+CASE(quick_exit)
+{
+	RET(at_quick_exit(lock_at_exit));
+	quick_exit(4);
+}
+
+static void *exit_it(void *unused)
+{
+	saying = NULL;
+	exit(5);
+	return unused;
+}
+
+CASE(exit_by_a_thread)
+{
+	RET(atexit(lock_at_exit));
+	in_thread(exit_it, NULL);
+}
+
+CASE(exit_with_locks_held)
+{
+	RET(pthread_mutex_lock(&mutex));
+	RET(pthread_rwlock_rdlock(&rwlock));
+	exit(6);
+}
+
+__attribute__((destructor)) static void lock_in_destructor(void)
+{
+	if (getenv("DESTRUCTOR"))
+		use_locks(NULL);
+}
+
+CASE(destructors_lock)
+{
+	MUST(setenv("DESTRUCTOR", "1", 1));
+	use_locks(NULL);
+}
+
+CASE(abort)
+{
+	RET(pthread_mutex_lock(&mutex));
+	abort();
+}
