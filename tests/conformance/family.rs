@@ -10,21 +10,26 @@ use crate::harness::{self, Job};
 const COMMANDS: &[(&str, &[&str])] =
     &[("check", &["--exit-code", "0"]), ("meter", &[]), ("run", &["--exit-code", "0"])];
 
+/// Names the library that cases load.
+const PLUGIN: &str = "PLUGIN";
+
 /// A file of cases.
 pub struct Family {
     name: &'static str,
     program: PathBuf,
+    plugin: PathBuf,
 }
 
 impl Family {
     /// Builds `tests/conformance/<name>.c`.
     pub fn build(name: &'static str) -> Self {
-        Self { name, program: harness::build(&format!("../conformance/{name}.c"), &[]) }
+        let plugin = harness::build("../conformance/plugins/plugin.c", &["-shared", "-fPIC"]);
+        Self { name, program: harness::build(&format!("../conformance/{name}.c"), &[]), plugin }
     }
 
     /// What its cases say natively, which must not vary.
     pub fn natively(&self, variables: &[Variable]) -> Vec<Case> {
-        let run = || said(with(harness::native(&self.program), variables));
+        let run = || self.said(harness::native(&self.program), variables);
         let (once, again) = (run(), run());
         let varies = differences(&once, &again);
         assert!(varies.is_empty(), "{} varies from run to run:\n{}", self.name, shown(&varies));
@@ -36,7 +41,7 @@ impl Family {
 
     /// What its cases say with a preloaded library in the tool's place.
     pub fn preloading(&self, library: &Path) -> Vec<Case> {
-        said(harness::native(&self.program).env("LD_PRELOAD", library))
+        self.said(harness::native(&self.program).env("LD_PRELOAD", library), &[])
     }
 
     /// Fails unless all cases say the same under each of the tool's commands as natively.
@@ -44,7 +49,7 @@ impl Family {
         let natively = self.natively(variables);
         let mut wrong = String::new();
         for (command, options) in COMMANDS {
-            let under = said(with(harness::under(command, options, &self.program), variables));
+            let under = self.said(harness::under(command, options, &self.program), variables);
             let found = differences(&natively, &under);
             if !found.is_empty() {
                 let program = self.program.display();
@@ -56,18 +61,12 @@ impl Family {
         }
         assert!(wrong.is_empty(), "{} with {variables:?}\n{wrong}", self.name);
     }
-}
 
-fn with(mut job: Job, variables: &[Variable]) -> Job {
-    for (name, value) in variables {
-        job = job.env(name, value);
+    /// What comes out of a run of all cases.
+    fn said(&self, job: Job, variables: &[Variable]) -> Vec<Case> {
+        let job = job.env(PLUGIN, &self.plugin);
+        let run = variables.iter().fold(job, |job, (name, value)| job.env(name, value)).run();
+        assert_eq!(run.code(), 0, "{}", run.stderr);
+        cases(&run.text())
     }
-    job
-}
-
-/// What came out of a run of all cases.
-fn said(job: Job) -> Vec<Case> {
-    let run = job.run();
-    assert_eq!(run.code(), 0, "{}", run.stderr);
-    cases(&run.text())
 }

@@ -41,10 +41,13 @@ families! {
     cancellation;
     c11;
     condition;
+    loading;
     mutex with ELISION;
+    process;
     robust;
     rwlock with ELISION;
     semaphore;
+    signals;
     sync;
     thread;
 }
