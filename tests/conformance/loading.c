@@ -67,7 +67,6 @@ static void *use(void *plugin)
 {
 	RET(call(plugin, "lock"));
 	RET(call(plugin, "unlock"));
-	RET(call(plugin, "read_lock"));
 	return NULL;
 }
 

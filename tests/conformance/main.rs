@@ -10,6 +10,7 @@ mod harness;
 mod control;
 mod differences;
 mod family;
+mod pitfalls;
 
 use family::Family;
 

@@ -31,8 +31,3 @@ int unlock(void)
 {
 	return pthread_mutex_unlock(&mutex);
 }
-
-int read_lock(void)
-{
-	return pthread_rwlock_rdlock(&rwlock);
-}
