@@ -474,6 +474,11 @@ impl Running {
     }
 }
 
+/// The report without findings of the grade untidy.
+pub fn tidy(report: Value) -> Value {
+    without_untidy(report).0
+}
+
 /// The report without findings of the grade untidy, and those.
 fn without_untidy(mut report: Value) -> (Value, Vec<Value>) {
     let Some(findings) = report["findings"].as_array_mut() else { return (report, Vec::new()) };

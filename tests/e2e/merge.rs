@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::harness::{FOUND, Run, Scratch, build, ledgers, lock_names, program, run, tool};
+use crate::harness::{FOUND, Run, Scratch, build, ledgers, lock_names, program, run, tidy, tool};
 
 /// Runs the program with its locks taken in this order, and gives its ledger.
 fn kept(scratch: &Scratch, program: &Path, order: &str) -> PathBuf {
@@ -17,7 +17,7 @@ fn kept(scratch: &Scratch, program: &Path, order: &str) -> PathBuf {
     command.arg("--").arg(program).arg(order);
     let run = run(command);
     assert_eq!(run.code(), 0, "nothing is found in one run: {}", run.stderr);
-    let report: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    let report = tidy(serde_json::from_slice(&fs::read(&json).unwrap()).unwrap());
     assert_eq!(report["findings"], Value::Array(vec![]), "{report:#}");
     let kept = ledgers(&folder);
     assert_eq!(kept.len(), 1, "{kept:?}");
@@ -32,7 +32,7 @@ fn merge(scratch: &Scratch, options: &[&str], ledgers: &[&PathBuf]) -> Run {
     let mut run = run(command);
     if run.code() != 125 {
         let bytes = fs::read(&json).expect("the JSON report");
-        run.json = Some(serde_json::from_slice(&bytes).expect("JSON"));
+        run.json = Some(tidy(serde_json::from_slice(&bytes).expect("JSON")));
     }
     run
 }
