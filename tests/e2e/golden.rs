@@ -64,6 +64,16 @@ fn settle_line(line: &str, ids: &mut Ids) -> String {
             return line[..line.len() - line.trim_start().len()].to_owned() + "[" + library + "]";
         }
     }
+    // In the table of processes their ids stand alone.
+    let row = line
+        .split_at_checked(8)
+        .filter(|(_, rest)| [" exit ", " unknown "].iter().any(|end| rest.contains(end)));
+    if let Some((pid, rest)) = row
+        && pid.ends_with(|c: char| c.is_ascii_digit())
+        && pid.trim_start().chars().all(|c| c.is_ascii_digit())
+    {
+        return format!("{:>8}{rest}", letter(&mut ids.processes, pid.trim_start()));
+    }
     let line = without(line, "; the tool took", &[";"]);
     let line = without(&line, " (1 contended", &[")"]);
     let line = without(&line, " (2 contended", &[")"]);

@@ -18,6 +18,7 @@ mod damaged;
 mod deadlocks;
 mod doctor;
 mod errors;
+mod follow;
 mod golden;
 mod idioms;
 mod kill9;

@@ -432,6 +432,7 @@ impl ViewArgs {
     /// The view asked for.
     pub fn view(&self, instances: bool) -> View {
         View {
+            processes: true,
             top: self.top,
             sort: self.sort,
             instances,
@@ -554,6 +555,11 @@ pub struct RunArgs {
     /// malloc and free slower.
     #[arg(long)]
     pub track_allocations: bool,
+
+    /// Which of the processes that the program starts are watched: `all`, `none`, or those whose executable has one of
+    /// these names, which may have `*` and `?` in them. The program itself is watched in any case.
+    #[arg(long, value_name = "all|none|NAME", value_delimiter = ',', default_value = "all", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub follow: Vec<String>,
 }
 
 /// What the checkers do.

@@ -236,7 +236,7 @@ pub struct Summary {
 }
 
 /// One watched process.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Process {
     /// Process id.
     pub pid: u32,
@@ -246,17 +246,36 @@ pub struct Process {
     pub command: Vec<String>,
     /// It ended by `exit`; false: killed, crashed or still running.
     pub exited: bool,
+    /// Threads that used a lock.
+    pub threads: u64,
+    /// Locks seen; each life of a piece of memory is its own lock.
+    pub locks: u64,
+    /// Acquisitions.
+    pub acquisitions: u64,
+    /// Acquisitions that found the lock held.
+    pub contended: u64,
     /// Things the reader should know about coverage: lost records, truncated ledger, early stop.
     pub notes: Vec<String>,
 }
 
+/// A process that was not watched because the user did not want it to be (`--follow`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unwatched {
+    /// Process id.
+    pub pid: u32,
+    /// Executable.
+    pub exe: String,
+}
+
 /// A whole report: the input of every format.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
     /// How much was watched.
     pub summary: Summary,
     /// Processes, in order of start.
     pub processes: Vec<Process>,
+    /// Processes that are known not to have been watched.
+    pub unwatched: Vec<Unwatched>,
     /// Findings, most serious first.
     pub findings: Vec<Finding>,
 }

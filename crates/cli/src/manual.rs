@@ -69,7 +69,7 @@ const RUN_ENVIRONMENT: &[Entry] = &[
     NO_COLOR,
     ("XDG_RUNTIME_DIR, TMPDIR", "Where ledgers go; see Files."),
     (
-        "LD_PRELOAD, LOCKWRIGHT_DIR, LOCKWRIGHT_ENGINES, LOCKWRIGHT_HOLD, LOCKWRIGHT_INSTANCES",
+        "LD_PRELOAD, LOCKWRIGHT_DIR, LOCKWRIGHT_ENGINES, LOCKWRIGHT_HOLD, LOCKWRIGHT_INSTANCES, LOCKWRIGHT_FOLLOW, LOCKWRIGHT_STARTER",
         "Set for the program. Libraries already in LD_PRELOAD stay, after lockwright's.",
     ),
 ];
@@ -129,6 +129,10 @@ pub const CHECK: Manual = Manual {
         (
             "lockwright check -o locks.txt --json locks.json -- make test",
             "Keep the program's standard error free of the report.",
+        ),
+        (
+            "lockwright check --follow='worker-*' -- make test",
+            "Watch, of the processes that make starts, only those of such a name.",
         ),
         (
             "lockwright check --fail-on possible -- ./tests",

@@ -275,11 +275,17 @@ fn process(pid: u32, exe: &str, notes: &[&str]) -> Process {
         command: vec![exe.to_owned()],
         exited: true,
         notes: notes.iter().map(|&note| note.to_owned()).collect(),
+        ..Process::default()
     }
 }
 
 fn report(findings: Vec<Finding>) -> Report {
-    Report { summary: summary(), processes: vec![process(4001, "/usr/bin/bank", &[])], findings }
+    Report {
+        summary: summary(),
+        processes: vec![process(4001, "/usr/bin/bank", &[])],
+        findings,
+        ..Report::default()
+    }
 }
 
 fn shown(finding: Finding, options: &TextOptions) -> String {

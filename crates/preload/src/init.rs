@@ -8,7 +8,7 @@ use lockwright_ledger::layout::{engines, process_state};
 use lockwright_ledger::rows::{Held, Text, held_flag};
 use lockwright_ledger::{Header, Writer};
 
-use crate::{hooks, identity, mapping, meter, modules, objects, real, sites, state, sys};
+use crate::{follow, hooks, identity, mapping, meter, modules, objects, real, sites, state, sys};
 
 /// Run by the loader before the program's main and before most libraries' constructors.
 #[used]
@@ -48,6 +48,10 @@ extern "C" fn constructor() {
     unsafe {
         (&raw mut DIRECTORY).cast::<u8>().copy_from_nonoverlapping(wanted.as_ptr(), wanted.len())
     };
+    if !follow::is_wanted() {
+        follow::tell_unwatched(&wanted[..wanted.len() - 1]);
+        return;
+    }
     let mut key = 0;
     // SAFETY: the destructor stays loaded. An early key needs no allocation per thread.
     if unsafe { libc::pthread_key_create(&raw mut key, Some(thread_exit)) } == 0 {
@@ -231,15 +235,24 @@ fn describe(writer: &mut Writer) {
     }
 }
 
-/// A forked child uses its first lock: it gets a ledger of its own, in which its thread holds what the
 /// A semaphore may be another thread's to post, and that one is not here.
 fn is_inherited(held: &Held) -> bool {
     held.is_held() && held.flags & held_flag::SEMAPHORE == 0
 }
 
+/// A forked child uses its first lock: it gets a ledger of its own, in which its thread holds what the
 /// forking thread held.
 #[cold]
 pub fn child() {
+    if !follow::forks() {
+        let directory = &raw const DIRECTORY;
+        // SAFETY: written once, by the constructor.
+        let directory = unsafe { &*directory };
+        let len = directory.iter().position(|&b| b == 0).unwrap_or(0);
+        follow::tell_unwatched(&directory[..len]);
+        state::stop();
+        return;
+    }
     // The parent's mapping stays until the end: a handler may still point into it.
     if !begin(TOKEN.load(Relaxed)) {
         state::stop();

@@ -182,6 +182,23 @@ pub unsafe fn open_read(path: *const u8) -> isize {
     unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path, flags, 0usize) }
 }
 
+/// Opens a file that is there for writing at its end.
+///
+/// # Safety
+/// `path` is NUL terminated.
+pub unsafe fn open_append(path: *const u8) -> isize {
+    let flags =
+        libc::O_WRONLY | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path, flags, 0usize) }
+}
+
+/// Writes `bytes`.
+pub fn write(fd: isize, bytes: &[u8]) -> isize {
+    // SAFETY: initialised bytes.
+    unsafe { syscall!(libc::SYS_write, fd, bytes.as_ptr(), bytes.len()) }
+}
+
 /// Reads into `buffer`.
 pub fn read(fd: isize, buffer: &mut [u8]) -> isize {
     // SAFETY: the buffer is ours.

@@ -67,12 +67,12 @@ pub fn analyse_with(
         let teller = Teller { model: &model, sources: &sources };
         drafts.extend(findings(&teller, progress, &mut process.notes));
         process.notes.extend(symbols[index].notes());
-        count(&model, &mut summary);
+        count(&model, &mut summary, &mut process);
         processes.push((ledger.header().start_realtime_ns, process));
     }
     processes.sort_by_key(|(start, process)| (*start, process.pid));
     let processes = processes.into_iter().map(|(_, process)| process).collect();
-    Report { summary, processes, findings: draft::fold(drafts) }
+    Report { summary, processes, unwatched: Vec::new(), findings: draft::fold(drafts) }
 }
 
 /// The findings of one process. What is seen of instances goes before what is seen of classes, and
@@ -150,17 +150,20 @@ pub fn cyclic_pairs(model: &Model<'_>) -> HashMap<(u32, u32), CyclicPair> {
     pairs
 }
 
-fn count(model: &Model<'_>, summary: &mut Summary) {
+fn count(model: &Model<'_>, summary: &mut Summary, process: &mut Process) {
     let header = model.ledger.header();
     summary.locks += header.locks_seen;
     summary.classes += model.classes.len();
     summary.chains += model.trie.chains();
     summary.lost += header.lost;
     for thread in model.threads() {
-        summary.threads += 1;
-        summary.acquisitions += thread.acquisitions;
-        summary.contended += thread.contended;
+        process.threads += 1;
+        process.acquisitions += thread.acquisitions;
+        process.contended += thread.contended;
     }
+    summary.threads += process.threads;
+    summary.acquisitions += process.acquisitions;
+    summary.contended += process.contended;
     let group = |class| model.classes.group_of(class);
     let mut pairs = HashSet::new();
     let mut last = (0, 0);
@@ -233,6 +236,10 @@ pub(crate) fn describe(ledger: &Ledger) -> Process {
         exe: ledger.text(header.exe),
         command,
         exited: header.state == process_state::EXITED,
+        threads: 0,
+        locks: header.locks_seen,
+        acquisitions: 0,
+        contended: 0,
         notes,
     }
 }

@@ -7,6 +7,8 @@ use super::model::{Lock, MeterReport, Numbers, Site, by_wait};
 /// What is to be seen.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
+    /// Also list the processes, if there are several.
+    pub processes: bool,
     /// Locks to show; 0: all.
     pub top: usize,
     /// What comes first.
@@ -31,6 +33,7 @@ pub enum Compat {
 impl Default for View {
     fn default() -> Self {
         Self {
+            processes: false,
             top: 10,
             sort: Sort::Wait,
             instances: false,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::analysis::merge::{Merged, Origin, Run};
-use crate::finding::{Finding, Kind, Process, Report, Summary};
+use crate::finding::{Finding, Kind, Process, Report, Summary, Unwatched};
 use crate::meter;
 use crate::meter::model::MeterReport;
 use crate::verdict::baseline::{Entry, State};
@@ -50,6 +50,7 @@ struct Document<'r> {
     tool: Tool,
     summary: &'r Summary,
     processes: &'r [Process],
+    unwatched: &'r [Unwatched],
     findings: Vec<JudgedFinding<'r>>,
     /// Of `merge`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -150,6 +151,7 @@ fn document<'r>(judged: &'r Judged<'_>, metered: Option<&'r MeterReport>) -> Doc
         tool: Tool { name: "lockwright", version: env!("CARGO_PKG_VERSION") },
         summary: &report.summary,
         processes: &report.processes,
+        unwatched: &report.unwatched,
         findings: judged.all().map(JudgedFinding::new).collect(),
         runs: None,
         suppressions: judged.rules.iter().map(rule).collect(),

@@ -1,6 +1,7 @@
 //! `lockwright run`: watch and measure at once.
 
 use super::check::{self, Checked};
+use super::doctor;
 use super::ending::Ending;
 use super::engines::Engines;
 use super::exports::Exports;
@@ -10,6 +11,7 @@ use super::session::{self, Plan, Session};
 use crate::args::BothArgs;
 use crate::error::Result;
 use crate::ledger_dir::{RunDir, Surroundings};
+use crate::meter::view::View;
 
 /// Runs the command.
 ///
@@ -37,11 +39,16 @@ pub fn run(args: BothArgs) -> Result<Ending> {
     if !session.ledgers.is_empty() {
         let prices = session.prices();
         let mut found = check::find(&session.ledgers, &output);
+        found.unwatched.clone_from(&session.unwatched);
+        doctor::explain(&mut found);
         check::add_cost(&mut found, prices);
-        let measured = meter::measure(&session, prices);
+        let mut measured = meter::measure(&session, prices);
+        // The first report has said it, if so.
+        measured.explained = true;
         output.write_json(Some(&found), Some(&measured))?;
         check::show(&found, &session, &mut output)?;
-        output.show_meter(&measured, args.view.view(args.metering.instances))?;
+        let view = View { processes: false, ..args.view.view(args.metering.instances) };
+        output.show_meter(&measured, view)?;
         exports.write(&measured)?;
         checked.report = Some(found);
     }

@@ -6,6 +6,7 @@ use std::process::ExitStatus;
 use lockwright_ledger::Ledger;
 
 use super::child::Program;
+use super::doctor;
 use super::ending::Ending;
 use super::engines::Engines;
 use super::output::Output;
@@ -73,6 +74,8 @@ pub fn check(
     let mut report = None;
     if !session.ledgers.is_empty() {
         let mut found = find(&session.ledgers, output);
+        found.unwatched.clone_from(&session.unwatched);
+        doctor::explain(&mut found);
         if found.summary.acquisitions > 0 {
             add_cost(&mut found, session.prices());
         }

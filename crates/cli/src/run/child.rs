@@ -10,6 +10,7 @@ use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use super::engines::Engines;
+use super::follow::Follow;
 use super::inherited;
 use super::preload::Preload;
 use super::signals::Signals;
@@ -41,7 +42,12 @@ impl Child {
     ///
     /// # Errors
     /// If exec fails.
-    pub fn spawn(program: &Program, preload: &Preload, engines: &Engines<'_>) -> Result<Self> {
+    pub fn spawn(
+        program: &Program,
+        preload: &Preload,
+        engines: &Engines<'_>,
+        follow: &Follow,
+    ) -> Result<Self> {
         let signals = Signals::take()
             .map_err(|error| Error::new(format!("cannot prepare for signals: {error}")))?;
         let before = signals.before();
@@ -50,6 +56,7 @@ impl Child {
         command.arg0(arg0).args(args);
         preload.watch(&mut command);
         engines.tell(&mut command);
+        follow.tell(&mut command);
         // SAFETY: both functions are async-signal-safe and allocate nothing.
         unsafe {
             command.pre_exec(move || {

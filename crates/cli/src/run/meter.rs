@@ -1,5 +1,6 @@
 //! `lockwright meter`: run, measure, report.
 
+use super::doctor;
 use super::ending::Ending;
 use super::engines::Engines;
 use super::exports::Exports;
@@ -37,7 +38,8 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
     let session = Session::run(plan, dir, &around, &mut output)?;
     let ending = Ending::of_program(session.status);
     if !session.ledgers.is_empty() {
-        let measured = measure(&session, session.prices());
+        let mut measured = measure(&session, session.prices());
+        doctor::explain_measurement(&mut measured);
         output.write_json(None, Some(&measured))?;
         output.show_meter(&measured, args.view.view(args.metering.instances))?;
         exports.write(&measured)?;
@@ -49,6 +51,7 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
 /// What was measured, and at what cost, which is left beside ledgers that are kept.
 pub fn measure(session: &Session<'_>, prices: Option<Prices>) -> MeterReport {
     let mut report = model::build(&session.ledgers, &[session.ended]);
+    report.unwatched.clone_from(&session.unwatched);
     if session.is_kept() {
         // Without it, a later report knows less of a program that was killed.
         let _ = end_file::write(session.ended, session.dir.path());

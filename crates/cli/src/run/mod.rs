@@ -12,6 +12,7 @@ mod end_file;
 mod ending;
 mod engines;
 mod exports;
+mod follow;
 mod fresh_line;
 mod inherited;
 mod live;

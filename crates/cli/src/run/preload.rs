@@ -59,7 +59,9 @@ impl Preload {
         let before = std::env::var_os("LD_PRELOAD").unwrap_or_default();
         command
             .env("LD_PRELOAD", preload_list(Some(&self.library), &before))
-            .env("LOCKWRIGHT_DIR", &self.ledgers);
+            .env("LOCKWRIGHT_DIR", &self.ledgers)
+            // An outer lockwright's.
+            .env_remove("LOCKWRIGHT_FOLLOW");
     }
 
     /// Has `command` run without, whatever this process runs under.

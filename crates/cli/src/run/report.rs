@@ -6,11 +6,13 @@ use lockwright_ledger::layout::engines;
 use super::ending::Ending;
 use super::exports::Exports;
 use super::output::Output;
-use super::{check, cost_file, end_file, load};
+use super::{check, cost_file, doctor, end_file, follow, load};
 use crate::args::ReportArgs;
 use crate::error::Result;
+use crate::finding::Unwatched;
 use crate::listing;
 use crate::meter::model;
+use crate::meter::view::View;
 
 /// Runs the command.
 ///
@@ -32,12 +34,21 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
         output.list(&listing::render(listing, &ledgers))?;
         return Ok(Ending::Code(0));
     }
+    let unwatched: Vec<Unwatched> =
+        args.ledgers.iter().flat_map(|dir| follow::unwatched(dir)).collect();
     let measured = ledgers.iter().any(model::is_metered).then(|| {
         let mut report = model::build(&ledgers, &end_file::read(&args.ledgers));
+        report.unwatched.clone_from(&unwatched);
+        doctor::explain_measurement(&mut report);
         report.cost = cost_file::Known::read(&args.ledgers).map(|known| known.cost(&report));
         report
     });
-    let found = ledgers.iter().any(is_checked).then(|| check::find(&ledgers, &output));
+    let found = ledgers.iter().any(is_checked).then(|| {
+        let mut report = check::find(&ledgers, &output);
+        report.unwatched.clone_from(&unwatched);
+        doctor::explain(&mut report);
+        report
+    });
     output.write_json(found.as_ref(), measured.as_ref())?;
     if let Some(found) = &found {
         output.show(found, |_| true)?;
@@ -45,7 +56,9 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
         output.write_verdicts(found)?;
     }
     if let Some(measured) = &measured {
-        output.show_meter(measured, args.view.view(args.instances))?;
+        let view = args.view.view(args.instances);
+        let view = View { processes: found.is_none(), ..view };
+        output.show_meter(measured, view)?;
         exports.write(measured)?;
     }
     let own = Ending::Code(0);

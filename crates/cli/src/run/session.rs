@@ -10,6 +10,7 @@ use lockwright_ledger::Ledger;
 
 use super::child::{Child, Program};
 use super::engines::Engines;
+use super::follow::{self, Follow};
 use super::live::Deadlocks;
 use super::output::Output;
 use super::preload::Preload;
@@ -17,6 +18,7 @@ use super::prices::Prices;
 use super::{calibrate, load, path_search, target};
 use crate::args::{OnDeadlock, RunArgs};
 use crate::error::{Error, Result};
+use crate::finding::Unwatched;
 use crate::ledger_dir::{self, RunDir, Surroundings};
 use crate::meter::model::End;
 
@@ -54,6 +56,8 @@ pub struct Session<'a> {
     pub status: ExitStatus,
     /// The ledgers that it left; none if it failed by itself before it could be watched.
     pub ledgers: Vec<Ledger>,
+    /// Processes that were not to be watched.
+    pub unwatched: Vec<Unwatched>,
     /// When it ended.
     pub ended: End,
     /// Deadlocks seen while it ran.
@@ -80,7 +84,8 @@ impl<'a> Session<'a> {
         let preload = Preload::unpack(&mut dir, around)?;
         let mut deadlocks = Deadlocks::default();
         let cpu_before = cpu_of_children_ns();
-        let mut child = Child::spawn(plan.program, &preload, &plan.engines)?;
+        let follow = Follow::of(plan.args, dir.path())?;
+        let mut child = Child::spawn(plan.program, &preload, &plan.engines, &follow)?;
         output.program_started();
         let status = loop {
             let ended = child
@@ -103,7 +108,8 @@ impl<'a> Session<'a> {
             Error::new(format!("cannot read {}: {error}", dir.path().display()))
         })?;
         let ledgers = open_ledgers(plan.program, status, &paths, output)?;
-        Ok(Self { plan, status, ended, ledgers, deadlocks, cpu_ns, dir, paths, preload })
+        let unwatched = follow::unwatched(dir.path());
+        Ok(Self { plan, status, unwatched, ended, ledgers, deadlocks, cpu_ns, dir, paths, preload })
     }
 
     /// What watching adds to single things; `None` if it cannot be measured.

@@ -93,7 +93,7 @@ mod tests {
     use super::super::Policy;
     use super::super::suppressions::parse;
     use super::*;
-    use crate::finding::{Grade, HeldLock, Kind, LockInfo, Report, Step, Summary, ThreadInfo};
+    use crate::finding::{Grade, HeldLock, Kind, LockInfo, Report, Step, ThreadInfo};
 
     fn stack(names: &[&str]) -> Vec<Frame> {
         let frame = |name: &&str| Frame {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     fn report(findings: Vec<Finding>) -> Report {
-        Report { summary: Summary::default(), processes: vec![], findings }
+        Report { findings, ..Report::default() }
     }
 
     #[test]

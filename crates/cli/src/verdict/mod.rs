@@ -114,8 +114,9 @@ impl<'r> Judged<'r> {
     /// The report for people: with what counts and is `told`.
     pub fn shown(&self, told: impl Fn(&Finding) -> bool) -> Report {
         let findings = self.counted().filter(|finding| told(finding)).cloned().collect();
-        let Report { summary, processes, .. } = self.report;
-        Report { summary: summary.clone(), processes: processes.clone(), findings }
+        let Report { summary, processes, unwatched, .. } = self.report;
+        let (summary, processes) = (summary.clone(), processes.clone());
+        Report { summary, processes, unwatched: unwatched.clone(), findings }
     }
 
     /// A rule for each finding that is shown.

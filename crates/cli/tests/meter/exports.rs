@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 use std::sync::atomic::Ordering::Relaxed;
 
-use lockwright_cli::finding::{Report, Summary};
+use lockwright_cli::finding::Report;
 use lockwright_cli::meter::advice::advise;
 use lockwright_cli::meter::folded::{self, Folded};
 use lockwright_cli::meter::{json, openmetrics, pprof};
@@ -85,7 +85,7 @@ fn json_has_the_numbers() {
 
 #[test]
 fn what_was_found_and_measured_is_one_document() {
-    let found = Report { summary: Summary::default(), processes: vec![], findings: vec![] };
+    let found = Report::default();
     let text = report::json::render_with(&found, Some(&example::report()));
     let value: Value = serde_json::from_str(&text).unwrap();
     let schema = load("report.schema.json");

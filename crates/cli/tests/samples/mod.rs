@@ -68,12 +68,14 @@ pub fn report() -> Report {
             cost_per_acquisition_ns: Some(-0.5),
             ..Summary::default()
         },
+        unwatched: vec![Unwatched { pid: 4002, exe: "/bin/sh".into() }],
         processes: vec![Process {
             pid: 4001,
             exe: "/usr/bin/bank".into(),
             command: vec!["bank".into()],
             exited: true,
             notes: vec!["none".into()],
+            ..Process::default()
         }],
         findings: KINDS.iter().flat_map(|&kind| grades.map(|grade| finding(kind, grade))).collect(),
     }

@@ -105,8 +105,8 @@ pub fn merge_with(
     let mut processes = Vec::new();
     for (index, ledger) in ledgers.iter().enumerate() {
         let model = Model::new(&sources, index);
-        count(&model, &mut summary);
         let mut process = describe(ledger);
+        count(&model, &mut summary, &mut process);
         process.notes.extend(symbols[index].notes());
         processes.push(process);
         models.push(model);
@@ -147,7 +147,7 @@ pub fn merge_with(
         Run { name: name.clone(), pids }
     };
     let runs = runs.iter().map(of_run).collect();
-    Merged { report: Report { summary, processes, findings }, runs, origins }
+    Merged { report: Report { summary, processes, unwatched: Vec::new(), findings }, runs, origins }
 }
 
 /// The processes of all runs.

@@ -10,7 +10,7 @@ use super::model::{
     At, Blame, Clock, Holds, Instance, Lock, MeterReport, Mode, Nested, Numbers, Process, Site,
     Times, Wait, WaitKind,
 };
-use crate::finding::Frame;
+use crate::finding::{Frame, Unwatched};
 use crate::model::described;
 
 /// Value of `schema`.
@@ -39,6 +39,7 @@ pub struct Document<'r> {
     by_instance: bool,
     cost: Option<Cost>,
     processes: Vec<ProcessOut<'r>>,
+    unwatched: &'r [Unwatched],
     locks: Vec<LockOut<'r>>,
     waits: Vec<WaitOut<'r>>,
     waiting: Vec<waiting::WaiterOut>,
@@ -68,6 +69,7 @@ struct ProcessOut<'r> {
     exited: bool,
     elapsed_ns: u64,
     threads: u64,
+    acquisitions: u64,
     locks: u64,
     clock: &'static str,
     clock_mhz: Option<f64>,
@@ -205,6 +207,7 @@ impl<'r> Document<'r> {
                 program_cpu_ns: cost.program_cpu_ns.map(ns),
             }),
             processes: report.processes.iter().map(process).collect(),
+            unwatched: &report.unwatched,
             locks: report.locks.iter().map(lock).collect(),
             waits: report.waits.iter().map(wait).collect(),
             waiting: report.waiting.iter().map(waiting::waiter).collect(),
@@ -236,6 +239,7 @@ fn process(process: &Process) -> ProcessOut<'_> {
         exited: process.exited,
         elapsed_ns: process.elapsed_ns,
         threads: process.threads,
+        acquisitions: process.acquisitions,
         locks: process.locks,
         clock,
         clock_mhz,

@@ -150,6 +150,10 @@ impl<'a> Source<'a> {
             lost = lost.saturating_add(meter.lost);
             waiting += u64::from(meter.tid != 0 && meter.waiting != 0);
         }
+        let locks = self.ledger.rows::<rows::Site>().filter(|(_, s)| s.wait == wait_kind::LOCK);
+        let acquisitions = locks
+            .filter_map(|(row, _)| self.sums.get(&row))
+            .fold(0, |sum: u64, sums| sum.saturating_add(sums.acquisitions()));
         let mut notes = described.notes;
         notes.extend(self.untimed.clone());
         if !self.has_ended {
@@ -174,6 +178,7 @@ impl<'a> Source<'a> {
             exited: described.exited,
             elapsed_ns: self.elapsed_ns(),
             threads,
+            acquisitions,
             locks: header.locks_seen,
             clock: self.ticks.clock,
             holds: self.holds,

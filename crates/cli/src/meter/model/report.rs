@@ -5,7 +5,7 @@
 //! the order of [`MeterReport::locks`]; a report that sorts otherwise sorts references.
 
 use super::numbers::{Numbers, Times};
-use crate::finding::Frame;
+use crate::finding::{Frame, Unwatched};
 
 /// The whole measurement: one run, of one or more processes.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +26,10 @@ pub struct MeterReport {
     pub by_instance: bool,
     /// Processors of the machine that was measured.
     pub processors: u32,
+    /// Processes that are known not to have been measured.
+    pub unwatched: Vec<Unwatched>,
+    /// It was said why there are no locks, or hardly any.
+    pub explained: bool,
     /// What measuring cost, where that is known.
     pub cost: Option<Cost>,
 }
@@ -71,6 +75,8 @@ pub struct Process {
     pub elapsed_ns: u64,
     /// Threads that used a lock.
     pub threads: u64,
+    /// Acquisitions of its locks.
+    pub acquisitions: u64,
     /// Locks it had; each life of a piece of memory is its own lock.
     pub locks: u64,
     /// What its times were measured with.

@@ -76,6 +76,11 @@ fn list(ledger: &Ledger, first: u32, seen: &mut HashSet<u32>) -> Vec<Blame> {
 }
 
 impl Sums {
+    /// Acquisitions; of a place that takes no lock, waits that were over at once.
+    pub fn acquisitions(&self) -> u64 {
+        self.counts.acquisitions
+    }
+
     fn count(&mut self, cell: &Cell) {
         let sum = &mut self.counts;
         for (sum, by) in [

@@ -23,5 +23,8 @@ pub fn write(page: &mut Page<'_>) {
     let why = page.style.warning(why);
     page.line("");
     page.line(&why);
+    if page.report.explained {
+        return;
+    }
     REMEDIES.iter().for_each(|line| page.line(&format!("  {line}")));
 }

@@ -5,6 +5,7 @@ use std::mem::discriminant;
 use super::Page;
 use super::format::{percent, time};
 use crate::meter::model::{At, Clock, Holds, MeterReport, Process};
+use crate::report::text::processes::{Row, table};
 use crate::report::text::stack::shorten;
 use crate::report::text::words::{count, join, number, plain};
 
@@ -29,6 +30,29 @@ pub fn write(page: &mut Page<'_>) {
     page.line(&format!("  {lost}"));
     if report.total().acquisitions > 0 {
         page.line(&format!("  {}", cost(report)));
+    }
+}
+
+/// Writes a table of the processes, if there are several.
+pub fn write_processes(page: &mut Page<'_>) {
+    let report = page.report;
+    let rows: Vec<Row<'_>> = report.processes.iter().map(row).collect();
+    let table = table(&rows, &report.unwatched);
+    if !table.is_empty() {
+        page.line("");
+        table.lines().for_each(|line| page.line(line));
+    }
+}
+
+fn row(process: &Process) -> Row<'_> {
+    Row {
+        pid: process.pid,
+        exe: &process.exe,
+        command: &process.command,
+        exited: process.exited,
+        threads: process.threads,
+        locks: process.locks,
+        acquisitions: process.acquisitions,
     }
 }
 

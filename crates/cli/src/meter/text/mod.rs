@@ -65,6 +65,9 @@ pub fn render(report: &MeterReport, options: &TextOptions) -> String {
     }
     waits::write(&mut page);
     waiting::write(&mut page);
+    if page.view.processes {
+        head::write_processes(&mut page);
+    }
     head::write_notes(&mut page);
     page.text
 }

@@ -5,6 +5,7 @@
 //! of the report tells how much was watched.
 
 mod place;
+pub(crate) mod processes;
 mod source;
 mod span;
 pub(crate) mod stack;

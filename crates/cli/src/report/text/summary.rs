@@ -1,10 +1,11 @@
 //! The end of a report: what to know about coverage, and in one line how much was watched.
 
 use super::Remarks;
+use super::processes::{Row, table};
 use super::words::{count, duration, grade, join, plain};
-use crate::finding::{Grade, Kind, Report};
+use crate::finding::{Grade, Kind, Process, Report};
 
-/// The last lines. Without any finding shown it is exactly one line.
+/// The last lines. Without any finding shown, of one process, it is exactly one line.
 pub fn lines(report: &Report, shown: usize, remarks: Remarks) -> String {
     let mut notes = remarks.notes;
     for process in &report.processes {
@@ -23,11 +24,24 @@ pub fn lines(report: &Report, shown: usize, remarks: Remarks) -> String {
     if shown == 0 {
         parts.extend(notes.drain(..).map(|note| format!("note: {note}")));
     }
-    let mut text = String::new();
+    let rows: Vec<Row<'_>> = report.processes.iter().map(row).collect();
+    let mut text = table(&rows, &report.unwatched);
     for note in notes {
         text += &format!("note: {note}\n");
     }
     text + &format!("lockwright: {}\n", parts.join("; "))
+}
+
+fn row(process: &Process) -> Row<'_> {
+    Row {
+        pid: process.pid,
+        exe: &process.exe,
+        command: &process.command,
+        exited: process.exited,
+        threads: process.threads,
+        locks: process.locks,
+        acquisitions: process.acquisitions,
+    }
 }
 
 fn found(report: &Report, shown: usize) -> String {

@@ -5,6 +5,7 @@
 
 mod hidden;
 mod modules;
+mod nothing;
 mod place;
 mod process;
 mod program;
@@ -20,6 +21,8 @@ use super::output::Output;
 use super::{path_search, target};
 use crate::args::DoctorArgs;
 use crate::error::{Result, exit};
+
+pub use nothing::{explain, explain_measurement};
 
 /// Runs the command.
 ///

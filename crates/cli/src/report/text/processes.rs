@@ -1,0 +1,104 @@
+//! The processes of a report of several: which were watched, what they did, and which were not.
+
+use super::stack::shorten;
+use super::words::{count, number, plain};
+use crate::finding::Unwatched;
+
+/// Processes shown; of more, those that took most locks.
+const MOST: usize = 20;
+
+/// A watched process.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'r> {
+    /// Process id.
+    pub pid: u32,
+    /// Executable.
+    pub exe: &'r str,
+    /// Command line.
+    pub command: &'r [String],
+    /// It ended by `exit`.
+    pub exited: bool,
+    /// Threads that used a lock.
+    pub threads: u64,
+    /// Locks.
+    pub locks: u64,
+    /// Acquisitions.
+    pub acquisitions: u64,
+}
+
+/// The table, with a line for each executable that was not watched; empty where there is only one process.
+pub fn table(rows: &[Row<'_>], unwatched: &[Unwatched]) -> String {
+    if rows.len() + unwatched.len() < 2 {
+        return String::new();
+    }
+    let mut shown: Vec<usize> = (0..rows.len()).collect();
+    shown.sort_by_key(|&i| std::cmp::Reverse(rows[i].acquisitions));
+    shown.truncate(MOST);
+    // In order of start, as they came.
+    shown.sort_unstable();
+    let mut text =
+        String::from("processes:\n     pid  threads    locks  acquisitions  end      command\n");
+    for row in shown.into_iter().map(|i| &rows[i]) {
+        let command = match row.command {
+            [] => plain(row.exe),
+            words => shorten(&plain(&words.join(" "))),
+        };
+        text += &format!(
+            "{:>8} {:>8} {:>8} {:>13}  {:<7}  {command}\n",
+            row.pid,
+            number(row.threads),
+            number(row.locks),
+            number(row.acquisitions),
+            if row.exited { "exit" } else { "unknown" },
+        );
+    }
+    let more = rows.len().saturating_sub(MOST);
+    if more > 0 {
+        text += &format!("  and {} with fewer acquisitions\n", count(more as u64, "process"));
+    }
+    for group in unwatched.chunk_by(|a, b| a.exe == b.exe) {
+        let processes = count(group.len() as u64, "process");
+        text += &format!("  not watched, by --follow: {} ({processes})\n", plain(&group[0].exe));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(pid: u32, command: &[String], acquisitions: u64) -> Row<'_> {
+        Row { pid, exe: "/bin/x", command, exited: true, threads: 1, locks: 2, acquisitions }
+    }
+
+    #[test]
+    fn one_process_needs_no_table() {
+        assert_eq!(table(&[row(1, &[], 5)], &[]), "");
+    }
+
+    #[test]
+    fn who_was_watched_and_who_was_not() {
+        let of = |pid| Unwatched { pid, exe: "/usr/bin/cc1".into() };
+        let command = ["./server".to_owned(), "--fast".to_owned()];
+        let killed = Row { exited: false, ..row(43, &command, 1202) };
+        let text = table(&[row(42, &[], 0), killed], &[of(50), of(51)]);
+        let expected = "\
+processes:
+     pid  threads    locks  acquisitions  end      command
+      42        1        2             0  exit     /bin/x
+      43        1        2         1,202  unknown  ./server --fast
+  not watched, by --follow: /usr/bin/cc1 (2 processes)
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn of_many_the_busiest_are_shown_in_order() {
+        let rows: Vec<Row<'_>> = (1..=30).map(|pid| row(pid, &[], pid.into())).collect();
+        let text = table(&rows, &[]);
+        let pids: Vec<u32> =
+            text.lines().filter_map(|line| line.split_whitespace().next()?.parse().ok()).collect();
+        assert_eq!(pids, (11..=30).collect::<Vec<u32>>());
+        assert!(text.contains("and 10 processes with fewer"), "{text}");
+    }
+}
