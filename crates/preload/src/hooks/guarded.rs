@@ -1,6 +1,6 @@
 //! Functions that a signal handler must not call, because the code it interrupted may be inside them:
-//! malloc's and stdio's. Each is passed straight on, by a handful of instructions, unless a handler
-//! is running in the thread. `free` also looks whether there may be locks in what is freed
+//! malloc's and stdio's. Each is passed straight on, by one jump as long as the program has no handlers, and then
+//! by a handful of instructions, unless one is running in the thread. `free` also looks whether there may be locks in what is freed
 //! ([`super::freed`]).
 //!
 //! The stubs are assembly because most of these functions take a variable number of arguments.
@@ -8,7 +8,7 @@
 use core::arch::naked_asm;
 use core::ffi::c_void;
 use core::mem::offset_of;
-use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Ordering::*};
 
 use lockwright_engines::lockdep::{Ident, Misuse};
 use lockwright_ledger::rows::{Thread, finding_kind, unsafe_call};
@@ -35,6 +35,10 @@ macro_rules! guarded {
         /// Where the next of each is, 0 until it has been looked up.
         static NEXT: [AtomicUsize; Index::COUNT as usize] =
             [const { AtomicUsize::new(0) }; Index::COUNT as usize];
+        /// Where the stub of each goes: to [`rarely`] until the next has been looked up, then to that, and to
+        /// [`checked`] once the program has a handler of signals.
+        static TARGETS: [AtomicPtr<()>; Index::COUNT as usize] =
+            [const { AtomicPtr::new(rarely as *mut ()) }; Index::COUNT as usize];
 
         $(
             #[doc = concat!("Stands in front of the C library's `", stringify!($name), "`.")]
@@ -44,22 +48,11 @@ macro_rules! guarded {
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $name() {
                 naked_asm!(
-                    "mov r11, [rip + {next} + {slot}]",
-                    "test r11, r11",
-                    "jz 2f",
-                    "mov r10, qword ptr [rip + lockwright_thread@GOTTPOFF]",
-                    "mov r10, fs:[r10]",
-                    "cmp dword ptr [r10 + {in_signal}], 0",
-                    "jne 2f",
-                    "jmp r11",
-                    "2:",
                     "mov r11d, {index}",
-                    "jmp {rarely}",
-                    next = sym NEXT,
+                    "jmp qword ptr [rip + {targets} + {slot}]",
+                    targets = sym TARGETS,
                     slot = const Index::$name as usize * 8,
-                    in_signal = const offset_of!(Thread, in_signal),
                     index = const Index::$name as usize,
-                    rarely = sym rarely,
                 )
             }
         )*
@@ -88,6 +81,35 @@ guarded! {
     fflush: unsafe_call::STDIO;
 }
 
+/// The program has had a handler of signals.
+static HANDLERS: AtomicBool = AtomicBool::new(false);
+
+/// The program is about to get a handler of signals: from now on it matters which threads are in one.
+pub fn handlers_begin() {
+    if HANDLERS.swap(true, SeqCst) {
+        return;
+    }
+    // Whoever looks one up meanwhile stores before it asks for HANDLERS, and this is the other way round: all are
+    // SeqCst, so one of the two sees the other.
+    for (next, target) in NEXT.iter().zip(&TARGETS) {
+        if next.load(SeqCst) != 0 {
+            target.store(checked as *mut (), SeqCst);
+        }
+    }
+    if NEXT_FREE.load(SeqCst) != 0 {
+        TARGET_FREE.store(free_checked as *mut (), SeqCst);
+    }
+}
+
+/// The next of a stub is `next`.
+fn go_on(slot: &AtomicUsize, target: &AtomicPtr<()>, next: usize, checked: *mut ()) {
+    slot.store(next, SeqCst);
+    target.store(next as *mut (), SeqCst);
+    if HANDLERS.load(SeqCst) {
+        target.store(checked, SeqCst);
+    }
+}
+
 /// Has a function of the list go to `to`; where it went before is stored in `next` first.
 pub fn divert(index: Index, to: usize, next: &AtomicUsize) {
     let slot = index as usize;
@@ -98,15 +120,31 @@ pub fn divert(index: Index, to: usize, next: &AtomicUsize) {
     }
     if before != 0 {
         next.store(before, Relaxed);
-        // Release: whoever comes to `to` finds the next; the stub's load is one instruction.
-        NEXT[slot].store(to, Release);
+        // After that: whoever comes to `to` finds the next; the stub's load is one instruction.
+        go_on(&NEXT[slot], &TARGETS[slot], to, checked as *mut ());
     }
 }
 
 /// As [`divert`], for `free`.
 pub fn divert_free(to: usize, next: &AtomicUsize) {
     next.store(next_free(), Relaxed);
-    NEXT_FREE.store(to, Release);
+    go_on(&NEXT_FREE, &TARGET_FREE, to, free_checked as *mut ());
+}
+
+/// Goes to the next, but not if a handler runs in the thread. `r11`: index.
+#[unsafe(naked)]
+unsafe extern "C" fn checked() {
+    naked_asm!(
+        "mov r10, qword ptr [rip + lockwright_thread@GOTTPOFF]",
+        "mov r10, fs:[r10]",
+        "cmp dword ptr [r10 + {in_signal}], 0",
+        "jne {rarely}",
+        "lea r10, [rip + {next}]",
+        "jmp qword ptr [r10 + 8 * r11]",
+        in_signal = const offset_of!(Thread, in_signal),
+        next = sym NEXT,
+        rarely = sym rarely,
+    )
 }
 
 /// Saves what the arguments may be in, asks [`look`] where to go, and goes there. `r11`: index.
@@ -173,7 +211,7 @@ unsafe extern "C" fn look(index: usize, frame: *const [u64; 2]) -> usize {
         next = unsafe { libc::dlsym(libc::RTLD_NEXT, NAMES[index].as_ptr()) } as usize;
         // Kept from the first use outside of handlers on.
         if thread.is_none() {
-            NEXT[index].store(next, Relaxed);
+            go_on(&NEXT[index], &TARGETS[index], next, checked as *mut ());
             STDIO_USED.fetch_or(u8::from(group == unsafe_call::STDIO), Relaxed);
         }
     }
@@ -195,6 +233,8 @@ unsafe extern "C" fn look(index: usize, frame: *const [u64; 2]) -> usize {
 
 /// Where the next `free` is, 0 until it has been looked up.
 static NEXT_FREE: AtomicUsize = AtomicUsize::new(0);
+/// As [`TARGETS`].
+static TARGET_FREE: AtomicPtr<()> = AtomicPtr::new(free_rarely as *mut ());
 
 /// Stands in front of the C library's `free`.
 ///
@@ -204,22 +244,29 @@ static NEXT_FREE: AtomicUsize = AtomicUsize::new(0);
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn free(block: *mut c_void) {
     naked_asm!(
-        "mov rax, rdi",
-        "shr rax, 12",
+        "mov eax, edi",
+        "shr eax, 12",
         "and eax, {mask}",
         "lea rcx, [rip + {pages}]",
         "cmp byte ptr [rcx + rax], 0",
         "jne {rarely}",
+        "jmp qword ptr [rip + {target}]",
+        mask = const freed::PAGES - 1,
+        pages = sym freed::LOCK_PAGES,
+        target = sym TARGET_FREE,
+        rarely = sym free_rarely,
+    )
+}
+
+/// Goes to the next `free`, but not if a handler runs in the thread.
+#[unsafe(naked)]
+unsafe extern "C" fn free_checked(block: *mut c_void) {
+    naked_asm!(
         "mov rax, qword ptr [rip + lockwright_thread@GOTTPOFF]",
         "mov rax, fs:[rax]",
         "cmp dword ptr [rax + {in_signal}], 0",
         "jne {rarely}",
-        "mov rax, [rip + {next}]",
-        "test rax, rax",
-        "jz {rarely}",
-        "jmp rax",
-        mask = const freed::PAGES - 1,
-        pages = sym freed::LOCK_PAGES,
+        "jmp qword ptr [rip + {next}]",
         in_signal = const offset_of!(Thread, in_signal),
         next = sym NEXT_FREE,
         rarely = sym free_rarely,
@@ -237,7 +284,7 @@ fn next_free() -> usize {
     if next == 0 {
         // SAFETY: a NUL-terminated literal.
         next = unsafe { libc::dlsym(libc::RTLD_NEXT, c"free".as_ptr()) } as usize;
-        NEXT_FREE.store(next, Relaxed);
+        go_on(&NEXT_FREE, &TARGET_FREE, next, free_checked as *mut ());
     }
     next
 }

@@ -104,6 +104,7 @@ fn install(signal: c_int, handler: usize) -> usize {
     {
         return handler;
     }
+    super::guarded::handlers_begin();
     // Release pairs with the Acquire in `on_signal`.
     HANDLERS[signal as usize].store(handler, Release);
     ours()
