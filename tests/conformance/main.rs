@@ -42,6 +42,7 @@ families! {
     cancellation;
     c11;
     condition;
+    condition_old;
     loading;
     mutex with ELISION;
     process;

@@ -175,7 +175,7 @@ real! {
     sem_wait(s: *mut sem_t) -> c_int, None, -1;
     sem_trywait(s: *mut sem_t) -> c_int, None, -1;
     sem_timedwait(s: *mut sem_t, t: *const timespec) -> c_int, None, -1;
-    pthread_testcancel() -> (), None, ();
+    pthread_testcancel() -> (), None, Default::default();
     sem_clockwait(s: *mut sem_t, c: clockid_t, t: *const timespec) -> c_int, None, -1;
 
     sigaction(s: c_int, n: *const libc::sigaction, o: *mut libc::sigaction) -> c_int, None, -1;
