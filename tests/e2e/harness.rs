@@ -299,6 +299,11 @@ pub fn run(command: Command) -> Run {
     Job { command, stdin: Vec::new(), json: None, scratch: Scratch::new(), keep: false }.run()
 }
 
+/// Any command line, started.
+pub fn spawn(command: Command) -> Running {
+    Job { command, stdin: Vec::new(), json: None, scratch: Scratch::new(), keep: false }.spawn()
+}
+
 /// A run about to start.
 pub struct Job {
     command: Command,

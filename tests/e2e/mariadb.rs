@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 
-use crate::harness::{Job, Run, Scratch, check, installed, native, signal, until};
+use crate::harness::{Job, Run, Running, Scratch, check, installed, native, signal, until};
 use crate::programs::known;
 
 const CLIENTS: usize = 4;
@@ -18,8 +19,10 @@ fn tables_are_the_same_and_its_locks_are_watched() {
     let fresh = scratch.join("fresh");
     tools.install(&fresh);
 
-    let natively = serve(&tools, native(&tools.server), &fresh, &scratch.join("native"));
-    let watched = serve(&tools, check(&tools.server), &fresh, &scratch.join("watched"));
+    let serve =
+        |job, data| serve(&tools, job, &fresh, &scratch.join(data), |s, _, _| load(&tools, s));
+    let natively = serve(native(&tools.server), "native");
+    let watched = serve(check(&tools.server), "watched");
     assert_eq!(natively.answers, watched.answers);
 
     let run = watched.run;
@@ -36,15 +39,17 @@ fn tables_are_the_same_and_its_locks_are_watched() {
     known::judge("mariadb", &run);
 }
 
-struct Tools {
-    server: PathBuf,
+/// What is run, and its clients.
+pub struct Tools {
+    pub server: PathBuf,
     install: PathBuf,
     client: PathBuf,
     sysbench: PathBuf,
 }
 
 impl Tools {
-    fn find() -> Option<Self> {
+    /// All of them, or none.
+    pub fn find() -> Option<Self> {
         Some(Self {
             server: installed(&["mariadbd"], "mariadb-server")?,
             install: installed(&["mariadb-install-db"], "mariadb-server")?,
@@ -54,7 +59,7 @@ impl Tools {
     }
 
     /// Fills a new data folder with the system tables; the user root has no password.
-    fn install(&self, data: &Path) {
+    pub fn install(&self, data: &Path) {
         let mut command = Command::new(&self.install);
         command.args([
             "--no-defaults",
@@ -63,12 +68,16 @@ impl Tools {
         ]);
         command.arg(format!("--datadir={}", data.display())).arg("--innodb-log-file-size=8M");
         command.args(user());
+        // One server at a time may ask for all that a server asks for at its first start.
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let out = command.output().expect("mariadb-install-db");
-        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stdout));
+        let said = [out.stderr, out.stdout].concat();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&said));
     }
 
     /// Runs SQL; the answers as tab-separated text.
-    fn sql(&self, socket: &Path, sql: &str) -> String {
+    pub fn sql(&self, socket: &Path, sql: &str) -> String {
         let mut command = self.client(socket);
         command.args(["--batch", "--execute", sql]);
         let out = command.stdin(Stdio::null()).output().expect("mariadb client");
@@ -83,7 +92,8 @@ impl Tools {
         command
     }
 
-    fn sysbench(&self, socket: &Path, script: &str, arguments: &[&str]) {
+    /// Runs one of sysbench's scripts.
+    pub fn sysbench(&self, socket: &Path, script: &str, arguments: &[&str]) {
         let mut command = Command::new(&self.sysbench);
         command.arg(script).arg(format!("--mysql-socket={}", socket.display()));
         command.args(["--mysql-user=root", "--mysql-db=bank", "--tables=2", "--table-size=2000"]);
@@ -100,12 +110,20 @@ fn user() -> Option<&'static str> {
     (unsafe { libc::geteuid() } == 0).then_some("--user=root")
 }
 
-struct Served {
-    answers: String,
-    run: Run,
+/// What came of a server's life.
+pub struct Served {
+    pub answers: String,
+    pub run: Run,
 }
 
-fn serve(tools: &Tools, job: Job, fresh: &Path, data: &Path) -> Served {
+/// Starts the server on a copy of the data, has `load` use it by its socket (it is told the process id too), and shuts it down.
+pub fn serve(
+    tools: &Tools,
+    job: Job,
+    fresh: &Path,
+    data: &Path,
+    load: impl FnOnce(&Path, &Running, u32) -> String,
+) -> Served {
     let copied = Command::new("cp").arg("-a").arg(fresh).arg(data).status().expect("cp");
     assert!(copied.success());
     // A socket's path has room for 107 bytes only.
@@ -130,10 +148,9 @@ fn serve(tools: &Tools, job: Job, fresh: &Path, data: &Path) -> Served {
         (socket.exists() && ping.status().is_ok_and(|s| s.success())).then_some(())
     });
 
-    let answers = load(tools, &socket);
-
     let pid =
         fs::read_to_string(&pid_file).expect("pid file").trim().parse().expect("a process id");
+    let answers = load(&socket, &running, pid);
     signal(pid, libc::SIGTERM);
     Served { answers, run: running.wait() }
 }

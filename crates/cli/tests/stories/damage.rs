@@ -65,11 +65,22 @@ fn cut_anywhere() {
 
 #[test]
 fn scribbled_over() {
+    scribble(1000, 2);
+}
+
+/// `cargo test --release -p lockwright-cli --test stories -- --ignored`: minutes.
+#[test]
+#[ignore = "a million ledgers take minutes"]
+fn a_million_times_scribbled_over() {
+    scribble(1_000_000, 3);
+}
+
+fn scribble(times: u32, seed: u64) {
     let whole = story();
     // Where there are rows, so that the dice do not mostly hit emptiness.
     let written: Vec<usize> = (128..whole.len()).filter(|&i| whole[i] != 0).collect();
-    let mut dice = Dice(2);
-    for _ in 0..400 {
+    let mut dice = Dice(seed);
+    for _ in 0..times {
         let mut bytes = whole.clone();
         for _ in 0..1 + dice.roll(40) {
             let near = written[dice.roll(written.len())];
