@@ -11,6 +11,7 @@ mod debugobjects;
 mod mariadb;
 mod memcached;
 mod meter;
+mod programs;
 mod switches;
 mod table;
 mod workload;
@@ -43,6 +44,8 @@ pub enum What {
     /// The patches of debugobjects' pools, one by one; native against `lockwright check` in programs that allocate and
     /// free a lot.
     Debugobjects(BenchOptions),
+    /// Whole programs and their memory: native against `lockwright check`, `meter` and `run`, Helgrind and DRD.
+    Programs(BenchOptions),
 }
 
 /// Options of a comparison.
@@ -81,7 +84,10 @@ impl BenchOptions {
 /// # Errors
 /// When something that is installed does not run to its end.
 pub fn run(args: &BenchArgs) -> Result<(), String> {
-    let (What::Check(options) | What::Meter(options) | What::Debugobjects(options)) = &args.what;
+    let (What::Check(options)
+    | What::Meter(options)
+    | What::Debugobjects(options)
+    | What::Programs(options)) = &args.what;
     let lockwright = match &options.lockwright {
         Some(file) => file.canonicalize().map_err(|e| format!("{}: {e}", file.display()))?,
         None => crate::test::release_build()?,
@@ -94,6 +100,7 @@ pub fn run(args: &BenchArgs) -> Result<(), String> {
         What::Check(_) => check(bench, options),
         What::Meter(_) => meter::run(bench, options),
         What::Debugobjects(_) => debugobjects::run(bench, options),
+        What::Programs(_) => programs::run(bench, options),
     }
 }
 
