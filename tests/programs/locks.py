@@ -28,8 +28,32 @@ def in_threads(*targets):
         thread.join()
 
 
+def wait_for_one():
+    """Has a thread wait for a lock. CPython tries for its locks first: that it waits where that fails is not seen
+    before one has been contended, which at a thread's start is a matter of luck."""
+    lock = threading.Lock()
+
+    def asleep(thread):
+        with open(f"/proc/self/task/{thread.native_id}/stat") as stat:
+            return stat.read().rpartition(")")[2].split()[0] == "S"
+
+    def take():
+        with lock:
+            pass
+
+    with lock:
+        waiter = threading.Thread(target=take)
+        waiter.start()
+        looks = 0
+        while looks < 20:
+            looks = looks + 1 if waiter.native_id and asleep(waiter) else 0
+            time.sleep(0.001)
+    waiter.join()
+
+
 def abba():
     first_done, second_done = [], []
+    wait_for_one()
 
     # No event, which would order the two: they look at what they share.
     def first():

@@ -264,7 +264,9 @@ static void untidy_thread(void)
 
 static void untidy_exit(void)
 {
-	pthread_mutex_init(&mutex, NULL);
+	pthread_mutex_init(malloc(sizeof mutex), NULL);
+	/* A variable is there to the end. */
+	pthread_cond_init(&cond, NULL);
 }
 
 /* No memory to track objects in: what else is watched is watched on. */

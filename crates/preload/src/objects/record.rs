@@ -181,11 +181,15 @@ pub fn left_behind() {
     });
 }
 
-/// It should have been destroyed.
+/// It should have been destroyed. A variable of static storage need not be: it is meant to last to the end.
 fn is_left(tracked: &Tracked) -> bool {
     let must = tracked.descr.rules.has(lockwright_engines::debugobjects::Rules::MUST_DESTROY);
     let is_alive = !matches!(tracked.state as u8, object_state::NONE | object_state::DESTROYED);
-    must && is_alive && tracked.destroy.time_ns == 0 && !is_inherited(&tracked.init)
+    must
+        && is_alive
+        && tracked.destroy.time_ns == 0
+        && !is_inherited(&tracked.init)
+        && modules::locate(tracked.addr).is_none()
 }
 
 /// What is to be said of an object at the process' end.
