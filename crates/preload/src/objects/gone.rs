@@ -25,7 +25,7 @@ pub fn check(from: u64, to: u64, how: u8, told: Option<u64>) {
         return;
     }
     if waits::has_any(from, to) {
-        activate_waited(from, to);
+        activate_waited(from, to, how != object_end::UNLOADED);
     }
     take_out(from, to, how, told);
 }
@@ -44,9 +44,9 @@ pub fn may_go(from: u64, to: u64) -> MayGo {
     let mut memory = MayGo { from, to, waited: [None; 16] };
     if super::is_on() && waits::has_any(from, to) {
         let mut free = memory.waited.iter_mut();
-        waits::find(from, to, |kind, addr, place| {
+        waits::find(from, to, true, |kind, addr, place| {
             if let Some(free) = free.next()
-                && activate(kind, addr, place)
+                && activate(kind, addr, true, place)
             {
                 *free = Some((kind, addr));
             }
@@ -80,26 +80,29 @@ fn take_out(from: u64, to: u64, how: u8, told: Option<u64>) {
     });
 }
 
-/// Tells the engine of those that are waited on.
+/// Tells the engine of those that are waited on. `is_there`: the memory may be looked at yet.
 #[cold]
-fn activate_waited(from: u64, to: u64) {
-    waits::find(from, to, |kind, addr, place| {
-        activate(kind, addr, place);
+fn activate_waited(from: u64, to: u64, is_there: bool) {
+    waits::find(from, to, is_there, |kind, addr, place| {
+        activate(kind, addr, is_there, place);
     });
 }
 
 /// Tells the engine that the object is in use, as it is seen now: by whom, and where. False: it is none that the engine
-/// can know, for it was not initialised.
-pub fn activate(kind: &'static Type, addr: u64, by: Place) -> bool {
-    let is_known = OBJECTS.state(local(), kind.descr.type_id, addr).is_some();
-    // SAFETY: somebody uses it, and its memory is still there.
-    let is_static =
-        || kind.descr.is_static_object.is_some_and(|ask| unsafe { ask(addr as *mut _) });
-    let can_be = is_known || is_static();
-    if can_be {
-        OBJECTS.apply(local(), &kind.descr, addr, Operation::Activate, by, 0);
+/// can know, for it was not initialised. `is_there`: its memory may be looked at yet.
+pub fn activate(kind: &'static Type, addr: u64, is_there: bool, by: Place) -> bool {
+    if OBJECTS.state(local(), kind.descr.type_id, addr).is_none() {
+        let Some(ask) = kind.descr.is_static_object else { return false };
+        if !is_there {
+            // Nobody can be asked any more: it was used like one that is initialised statically.
+            OBJECTS.apply(local(), &kind.descr, addr, Operation::Init, Place::default(), 0);
+        // SAFETY: somebody uses it, and its memory is still there.
+        } else if !unsafe { ask(addr as *mut _) } {
+            return false;
+        }
     }
-    can_be
+    OBJECTS.apply(local(), &kind.descr, addr, Operation::Activate, by, 0);
+    true
 }
 
 /// The calling thread ends: its stack goes, and its thread-local memory.

@@ -254,8 +254,8 @@ fn tells_of_waiter(kind: &'static Type, addr: u64, op: Operation) -> bool {
         return false;
     }
     let mut told = false;
-    waits::find(addr, addr + 1, |of, _, by| {
-        if !told && of.descr.type_id == kind.descr.type_id && gone::activate(kind, addr, by) {
+    waits::find(addr, addr + 1, true, |of, _, by| {
+        if !told && of.descr.type_id == kind.descr.type_id && gone::activate(kind, addr, true, by) {
             told = true;
             if let Some(fault) = OBJECTS.apply(local(), &kind.descr, addr, op, here(0), 0) {
                 record::fault(&fault);

@@ -168,7 +168,8 @@ pub fn has_any(from: u64, to: u64) -> bool {
 }
 
 /// Calls `see` with each object in `[from, to)` that somebody is blocked on or whose routine runs, and where that is.
-pub fn find(from: u64, to: u64, mut see: impl FnMut(&'static Type, u64, Place)) {
+/// Memory that is not there any more is not looked at: in there, a routine that was called runs.
+pub fn find(from: u64, to: u64, is_there: bool, mut see: impl FnMut(&'static Type, u64, Place)) {
     for (at, slot) in OBJECTS[..USED.load(Relaxed)].iter().zip(&SLOTS) {
         let addr = at.load(Relaxed);
         if !(from..to).contains(&addr) {
@@ -183,7 +184,7 @@ pub fn find(from: u64, to: u64, mut see: impl FnMut(&'static Type, u64, Place)) 
         let is_routine = slot.frame.load(Relaxed) & ROUTINE != 0;
         let is_active = match is_routine {
             // SAFETY: an object in use.
-            true => unsafe { (kind.bytes.is_used)(addr) },
+            true => !is_there || unsafe { (kind.bytes.is_used)(addr) },
             false => slot.is_blocked(addr..addr + kind.size, is_same),
         };
         if owner == 0 || !is_active {
