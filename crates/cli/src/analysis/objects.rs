@@ -322,6 +322,10 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             object_fault::DESTROY_ACTIVE => {
                 vec![format!("{idle} before it is {destroyed}").into()]
             }
+            // Nothing destroys one.
+            object_fault::GONE_ACTIVE if builtin == object_type::ONCE => {
+                vec![format!("{idle} before its memory goes").into()]
+            }
             object_fault::GONE_ACTIVE => vec![
                 format!("{idle}, and have it {destroyed}{}, before its memory goes", by(ender))
                     .into(),
