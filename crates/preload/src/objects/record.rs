@@ -185,8 +185,7 @@ pub fn left_behind() {
 fn is_left(tracked: &Tracked) -> bool {
     let must = tracked.descr.rules.has(lockwright_engines::debugobjects::Rules::MUST_DESTROY);
     let is_alive = !matches!(tracked.state as u8, object_state::NONE | object_state::DESTROYED);
-    must
-        && is_alive
+    must && is_alive
         && tracked.destroy.time_ns == 0
         && !is_inherited(&tracked.init)
         && modules::locate(tracked.addr).is_none()
