@@ -2,6 +2,7 @@
  *
  *     object_ends CASE
  */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,6 +131,62 @@ static void unmapped_cond(void)
 	munmap(mapped, PAGE);
 }
 
+/* Two pages, and where else they may be. */
+static char *two_pages(char **elsewhere)
+{
+	char *pages = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	*elsewhere = pages + 2 * PAGE;
+	return pages;
+}
+
+static void remapped_cond(void)
+{
+	char *elsewhere, *pages = two_pages(&elsewhere);
+
+	pthread_cond_init((pthread_cond_t *)pages, NULL);
+	blocked_in(waits, pages);
+	mremap(pages, 2 * PAGE, 2 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, elsewhere);
+}
+
+static void cut_cond(void)
+{
+	char *elsewhere, *pages = two_pages(&elsewhere);
+
+	pthread_cond_init((pthread_cond_t *)(pages + PAGE), NULL);
+	blocked_in(waits, pages + PAGE);
+	mremap(pages, 2 * PAGE, PAGE, 0);
+}
+
+static void covered_cond(void)
+{
+	char *elsewhere, *pages = two_pages(&elsewhere);
+
+	pthread_cond_init((pthread_cond_t *)elsewhere, NULL);
+	blocked_in(waits, elsewhere);
+	mremap(pages, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, elsewhere);
+}
+
+static void kept_cond(void)
+{
+	char *elsewhere, *pages = two_pages(&elsewhere);
+	pthread_cond_t *kept = (pthread_cond_t *)pages;
+	pthread_t waiter;
+
+	pthread_cond_init(kept, NULL);
+	waiter = blocked_in(waits, kept);
+	/* It gets shorter, and stays; or there is no room where it is, and it must not move. */
+	mremap(pages, 2 * PAGE, PAGE, 0);
+	if (mremap(pages, PAGE, 1UL << 46, 0) != MAP_FAILED)
+		exit(1);
+	pthread_mutex_lock(&door);
+	is_open = 1;
+	pthread_cond_broadcast(kept);
+	pthread_mutex_unlock(&door);
+	pthread_join(waiter, NULL);
+	pthread_cond_destroy(kept);
+}
+
 /* Once controls. */
 
 static void stays(void)
@@ -183,6 +240,7 @@ static const struct {
 	void (*run)(void);
 } cases[] = {
 	CASE(destroyed_cond), CASE(destroyed_barrier), CASE(moved_cond), CASE(grown_cond), CASE(unmapped_cond),
+	CASE(remapped_cond), CASE(cut_cond), CASE(covered_cond), CASE(kept_cond),
 	CASE(freed_once), CASE(done_once), CASE(garbage_once),
 };
 

@@ -183,6 +183,7 @@ real! {
     pthread_sigmask(h: c_int, n: *const libc::sigset_t, o: *mut libc::sigset_t) -> c_int, None, libc::ENOSYS;
     sigprocmask(h: c_int, n: *const libc::sigset_t, o: *mut libc::sigset_t) -> c_int, None, -1;
     munmap(a: *mut c_void, n: usize) -> c_int, None, -1;
+    mremap(a: *mut c_void, n: usize, m: usize, f: c_int, t: *mut c_void) -> *mut c_void, None, libc::MAP_FAILED;
     sigsuspend(m: *const libc::sigset_t) -> c_int, None, -1;
     ppoll(f: *mut libc::pollfd, n: libc::nfds_t, t: *const timespec, m: *const libc::sigset_t) -> c_int, None, -1;
     sigset(s: c_int, h: usize) -> usize, None, libc::SIG_ERR;

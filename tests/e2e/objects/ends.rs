@@ -41,12 +41,14 @@ fn destroyed_while_it_is_waited_on() {
 #[test]
 fn memory_goes_while_it_is_waited_on() {
     says(&run("moved_cond"), "object-gone-active", "is moved");
-    says(&run("unmapped_cond"), "object-gone-active", "is unmapped");
+    for how in ["unmapped_cond", "remapped_cond", "cut_cond", "covered_cond"] {
+        says(&run(how), "object-gone-active", "is unmapped");
+    }
 }
 
 #[test]
 fn memory_that_stays_is_no_finding() {
-    for how in ["grown_cond", "done_once"] {
+    for how in ["grown_cond", "kept_cond", "done_once"] {
         is_clean(|options| check_with(options, program(SOURCE)).arg(how));
     }
 }

@@ -1,4 +1,4 @@
-//! Memory that is given back with locks in it: by `free`, by a `realloc` that moves, by `munmap`. A held one
+//! Memory that is given back with locks in it: by `free`, by a `realloc` that moves, by `munmap`, by `mremap`. A held one
 //! is misuse; and whatever comes to lie there next is another lock.
 //!
 //! `free` of a block that holds no lock must cost next to nothing, so where locks were seen is noted by page,
@@ -195,28 +195,30 @@ unsafe extern "C" fn realloc(old: *mut c_void, size: usize) -> *mut c_void {
         // SAFETY: forwarded.
         return unsafe { next(old, size) };
     }
+    let moves = |new: *mut c_void| !new.is_null() || size == 0;
     // SAFETY: forwarded.
-    unsafe { realloc_with_locks(next, from..to, size) }
+    may_move(from..to, object_end::MOVED, moves, || unsafe { next(old, size) })
 }
 
+/// `call` moves the memory at `old`, with locks or other objects in it, or leaves it there: it answers where it is then,
+/// if `succeeded` says of the answer that it is one.
 #[cold]
-unsafe fn realloc_with_locks(
-    next: Realloc,
+fn may_move(
     old: core::ops::Range<u64>,
-    size: usize,
+    how: u8,
+    succeeded: impl FnOnce(*mut c_void) -> bool,
+    call: impl FnOnce() -> *mut c_void,
 ) -> *mut c_void {
     let holder = state::with_core(|core| core.holder_in(old.start, old.end)).flatten();
     let objects = objects::gone::may_go(old.start, old.end);
-    // SAFETY: forwarded.
-    let new = unsafe { next(old.start as *mut c_void, size) };
-    let is_gone = new as u64 != old.start && (!new.is_null() || size == 0);
-    if is_gone {
+    let new = call();
+    if new as u64 != old.start && succeeded(new) {
         identity::forget_range(old.start, old.end);
         // SAFETY: as `watch::thread`.
         if let (Some(holder), Some(thread)) = (holder, unsafe { tls::get().as_mut() }) {
             misuse::held(thread, finding_kind::HELD_FREED, &holder);
         }
-        objects.went(object_end::MOVED, holder.map(|holder| holder.addr));
+        objects.went(how, holder.map(|holder| holder.addr));
     } else {
         objects.stayed();
     }
@@ -224,7 +226,14 @@ unsafe fn realloc_with_locks(
 }
 
 pub unsafe extern "C-unwind" fn munmap(at: *mut c_void, len: usize, _site: u64) -> c_int {
-    let (from, to) = (at as u64, (at as u64).saturating_add(len as u64));
+    unmaps(at as u64, len);
+    // SAFETY: forwarded.
+    unsafe { real::munmap(at, len) }
+}
+
+/// Memory is about to be unmapped.
+fn unmaps(from: u64, len: usize) {
+    let to = from.saturating_add(len as u64);
     if state::status() == state::ACTIVE
         && from < to
         && seen(from, to) != 0
@@ -235,6 +244,27 @@ pub unsafe extern "C-unwind" fn munmap(at: *mut c_void, len: usize, _site: u64) 
         identity::forget_range(from, to);
         objects::gone::check(from, to, object_end::UNMAPPED, told);
     }
+}
+
+/// What it moves is not at its old place any more, what it cuts off nowhere, nor what was where it is told to move it.
+pub unsafe extern "C-unwind" fn mremap(
+    old: *mut c_void,
+    old_len: usize,
+    len: usize,
+    flags: c_int,
+    to: *mut c_void,
+    _site: u64,
+) -> *mut c_void {
+    if flags & libc::MREMAP_FIXED != 0 {
+        unmaps(to as u64, len);
+    }
+    let kept = old_len.min(len);
+    unmaps(old as u64 + kept as u64, old_len - kept);
     // SAFETY: forwarded.
-    unsafe { real::munmap(at, len) }
+    let call = || unsafe { real::mremap(old, old_len, len, flags, to) };
+    let stays = old as u64..old as u64 + kept as u64;
+    if state::status() != state::ACTIVE || stays.is_empty() || seen(stays.start, stays.end) == 0 {
+        return call();
+    }
+    may_move(stays, object_end::UNMAPPED, |new| new != libc::MAP_FAILED, call)
 }

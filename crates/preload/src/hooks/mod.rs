@@ -167,6 +167,7 @@ export! {
     __longjmp_chk("rdx"): jump::longjmp_chk;
 
     munmap("rdx"): freed::munmap;
+    mremap("r9"): freed::mremap;
     dlclose("rsi"): unload;
 }
 
