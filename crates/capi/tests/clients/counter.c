@@ -26,9 +26,34 @@ static void take(int round)
 	}
 }
 
+/* Threads that have begun, and ended. Of what has ended the sanitizer may know no more: so nobody begins before all are
+ * there, and who forgets the lock goes on until the others have ended. It does not order them. */
+static int begun, ended;
+
+static void begin(void)
+{
+	__atomic_fetch_add(&begun, 1, __ATOMIC_RELAXED);
+	while (__atomic_load_n(&begun, __ATOMIC_RELAXED) < THREADS)
+		sched_yield();
+}
+
+static int goes_on(int round, int forgets)
+{
+	if (!forgets)
+		return round < ROUNDS;
+	sched_yield();
+	return __atomic_load_n(&ended, __ATOMIC_RELAXED) < THREADS - 1;
+}
+
+static void end(void)
+{
+	__atomic_fetch_add(&ended, 1, __ATOMIC_RELAXED);
+}
+
 static void *run(void *forgets)
 {
-	for (int round = 0; round < ROUNDS; round++) {
+	begin();
+	for (int round = 0; goes_on(round, forgets != NULL); round++) {
 		if (forgets == NULL)
 			take(round);
 		long seen = count;
@@ -38,6 +63,7 @@ static void *run(void *forgets)
 		if (forgets == NULL)
 			OF(_unlock)(&lock);
 	}
+	end();
 	return NULL;
 }
 

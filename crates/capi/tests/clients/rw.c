@@ -16,8 +16,33 @@ enum { THREADS = 4, ROUNDS = 1000 };
 static OF(_t) lock;
 static long left, right; /* the same for all readers */
 
+/* Threads that have begun, and ended. Of what has ended the sanitizer may know no more: so nobody begins before all are
+ * there, and who forgets the lock goes on until the others have ended. It does not order them. */
+static int begun, ended;
+
+static void begin(void)
+{
+	__atomic_fetch_add(&begun, 1, __ATOMIC_RELAXED);
+	while (__atomic_load_n(&begun, __ATOMIC_RELAXED) < THREADS)
+		sched_yield();
+}
+
+static int goes_on(int round, int forgets)
+{
+	if (!forgets)
+		return round < ROUNDS;
+	sched_yield();
+	return __atomic_load_n(&ended, __ATOMIC_RELAXED) < THREADS - 1;
+}
+
+static void end(void)
+{
+	__atomic_fetch_add(&ended, 1, __ATOMIC_RELAXED);
+}
+
 static void *write_both(void *unused)
 {
+	begin();
 	for (int round = 0; round < ROUNDS; round++) {
 		if (round % 4 != 0)
 			OF(WRITE)(&lock);
@@ -30,13 +55,16 @@ static void *write_both(void *unused)
 		right++;
 		OF(UNWRITE)(&lock);
 	}
+	end();
 	return unused;
 }
 
 static void *read_both(void *forgets)
 {
 	long differ = 0;
-	for (int round = 0; round < ROUNDS; round++) {
+
+	begin();
+	for (int round = 0; goes_on(round, forgets != NULL); round++) {
 		if (forgets == &lock)
 			;
 		else if (round % 4 != 0)
@@ -48,6 +76,7 @@ static void *read_both(void *forgets)
 		if (forgets != &lock)
 			OF(UNREAD)(&lock);
 	}
+	end();
 	return (void *)differ;
 }
 
