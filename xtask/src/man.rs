@@ -25,6 +25,7 @@ const PAGES: &[(&str, &Manual)] = &[
     ("report", &manual::REPORT),
     ("merge", &manual::MERGE),
     ("diff", &manual::DIFF),
+    ("doctor", &manual::DOCTOR),
     ("demo", &manual::DEMO),
     ("bench", &manual::BENCH),
 ];
