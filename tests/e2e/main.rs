@@ -44,6 +44,7 @@ mod semaphores;
 mod signals;
 mod soak;
 mod stories;
+mod surroundings;
 mod threadpool;
 mod traced;
 mod verdicts;

@@ -1,0 +1,82 @@
+//! Programs that can do less than usual, and whose memory is another's to manage: they run as they would alone, and
+//! what is wrong with them is found all the same.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::annotations::CIRCULAR;
+use crate::harness::{FOUND, build, check, native, program, skip, target_tmp};
+
+/// Runs it alone and under the tool, with a library loaded before the C library's or none, and compares.
+fn is_the_same(how: &[&str], preload: Option<&Path>) {
+    let program = program("surroundings.c");
+    let env = |job: crate::harness::Job| match preload {
+        Some(library) => job.env("LD_PRELOAD", library),
+        None => job,
+    };
+    let alone = env(native(&program)).args(how).run();
+    assert_eq!(
+        (alone.text().as_str(), alone.code()),
+        ("the end\n", 0),
+        "{how:?}: {}",
+        alone.stderr
+    );
+    let run = env(check(&program)).args(how).run();
+    assert_eq!(run.text(), alone.text(), "{how:?} {preload:?}: {}", run.stderr);
+    assert_eq!(run.verdicts(), [CIRCULAR], "{how:?} {preload:?}: {}", run.stderr);
+    assert_eq!(run.code(), FOUND, "{how:?} {preload:?}: {}", run.stderr);
+}
+
+#[test]
+fn where_a_program_can_do_little() {
+    for how in ["plain", "descriptors", "space", "seccomp"] {
+        is_the_same(&[how], None);
+    }
+}
+
+#[test]
+fn where_a_program_is_elsewhere() {
+    // SAFETY: asks the kernel.
+    if unsafe { libc::geteuid() } != 0 {
+        return skip("only root may change its root and begin namespaces");
+    }
+    let empty = target_tmp().join("empty");
+    fs::create_dir_all(&empty).expect("a folder");
+    is_the_same(&["root", empty.to_str().expect("its path")], None);
+    is_the_same(&["init"], None);
+}
+
+/// Where a library of the C compiler's search path is. None skips the test, plainly; in CI it fails it.
+fn installed_library(file: &str, package: &str) -> Option<PathBuf> {
+    let found = Command::new("cc").arg(format!("-print-file-name={file}")).output().expect("cc");
+    let path = PathBuf::from(String::from_utf8_lossy(&found.stdout).trim());
+    if path.is_absolute() {
+        return Some(path);
+    }
+    let why = format!("{file} is not installed (Debian package {package})");
+    assert!(std::env::var_os("LOCKWRIGHT_CI").is_none(), "{why}");
+    skip(&why);
+    None
+}
+
+/// With these the program's `malloc` and `free` are none of the C library's.
+const MALLOCS: [(&str, &str); 3] = [
+    ("libjemalloc.so.2", "libjemalloc2"),
+    ("libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"),
+    ("libmimalloc.so.2.0", "libmimalloc2.0"),
+];
+
+#[test]
+fn where_malloc_is_another() {
+    for (file, package) in MALLOCS {
+        let Some(library) = installed_library(file, package) else { continue };
+        is_the_same(&["plain"], Some(&library));
+    }
+}
+
+#[test]
+fn where_another_library_stands_before_the_same_functions() {
+    let library: PathBuf = build("another_preload.c", &["-shared", "-fPIC"]);
+    is_the_same(&["plain"], Some(&library));
+}
