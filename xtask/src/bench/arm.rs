@@ -17,10 +17,14 @@ pub enum Arm {
     Meter,
     /// The program under `lockwright meter`, one hold in 64 timed.
     Sampled,
+    /// The program under `lockwright run`: checked and metered.
+    Run,
     /// The program with bpftrace's probes at the C library's lock and unlock of mutexes.
     Uprobes,
     /// The program under Helgrind.
     Helgrind,
+    /// The program under DRD.
+    Drd,
 }
 
 /// What a tracer of locks does at the least: it remembers when each thread took a mutex, and counts by how
@@ -61,12 +65,21 @@ impl Bench {
             command.args(arguments).args(["--output", "/dev/null", "--"]).arg(&program);
             command
         };
+        let valgrind = |tool: &str| {
+            let mut command = Command::new("valgrind");
+            command.args([tool, "--quiet", "--log-file=/dev/null"]).arg(&program);
+            command
+        };
         match arm {
             Arm::Native => Command::new(program),
-            Arm::Check => under(&["check", "--exit-code", "0"]),
+            Arm::Check => {
+                let report = self.report().display().to_string();
+                under(&["check", "--exit-code", "0", "--json", &report])
+            }
             Arm::NoObjects => under(&["check", "--no-objects", "--exit-code", "0"]),
             Arm::Meter => under(&["meter"]),
             Arm::Sampled => under(&["meter", "--hold=sample:64"]),
+            Arm::Run => under(&["run", "--exit-code", "0"]),
             Arm::Uprobes => {
                 let found = self.work.join("bpftrace.out");
                 // What the last run's probes said.
@@ -76,19 +89,38 @@ impl Bench {
                 command.env("FOUND", found).env("PROBES", PROBES.replace("LIBC", &c_library()));
                 command
             }
-            Arm::Helgrind => {
-                let mut command = Command::new("valgrind");
-                command.args(["--tool=helgrind", "--quiet", "--log-file=/dev/null"]).arg(program);
-                command
-            }
+            Arm::Helgrind => valgrind("--tool=helgrind"),
+            Arm::Drd => valgrind("--tool=drd"),
         }
+    }
+
+    /// The same with `timed`, built of `programs/timed.c`, between the tool and the program, so that the tool's own
+    /// start and report are not counted. Valgrind is the program's process itself: it is what is timed.
+    pub fn timed(&self, arm: Arm, timed: &Path, program: &Path) -> Command {
+        let mut command;
+        if let Arm::Helgrind | Arm::Drd = arm {
+            let inner = self.command(arm, program);
+            command = Command::new(timed);
+            command.arg(inner.get_program()).args(inner.get_args());
+        } else {
+            command = self.command(arm, timed);
+            command.arg(program);
+        }
+        command
+    }
+
+    /// Where the report of the last run under `lockwright check` is.
+    pub fn report(&self) -> PathBuf {
+        self.work.join("check.json")
     }
 
     /// Whether an arm can run here, or why not.
     pub fn can(&self, arm: Arm) -> Result<(), String> {
         match arm {
-            Arm::Native | Arm::Check | Arm::NoObjects | Arm::Meter | Arm::Sampled => Ok(()),
-            Arm::Helgrind => installed("valgrind", "valgrind").map(drop),
+            Arm::Native | Arm::Check | Arm::NoObjects | Arm::Meter | Arm::Sampled | Arm::Run => {
+                Ok(())
+            }
+            Arm::Helgrind | Arm::Drd => installed("valgrind", "valgrind").map(drop),
             Arm::Uprobes => {
                 installed("bpftrace", "bpftrace")?;
                 said(&mut self.command(arm, "true")).map(drop).map_err(|said| {

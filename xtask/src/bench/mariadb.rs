@@ -5,6 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::arm::{Arm, Bench, installed, said};
+use super::usage::Used;
 use super::workload::fresh_folder;
 
 /// How long a server may take to answer or to end.
@@ -36,24 +37,32 @@ impl Servers {
             std::env::temp_dir().join(format!("lockwright-bench-{}", std::process::id())),
         )?;
         let mut servers = Self { servers: Vec::new(), sysbench, folder };
+        let installed = servers.folder.join("installed");
+        said(
+            Command::new(&install)
+                .args([
+                    "--no-defaults",
+                    "--auth-root-authentication-method=normal",
+                    "--skip-test-db",
+                ])
+                .arg(format!("--datadir={}", installed.display()))
+                .arg("--user=root"),
+        )?;
         for (i, &arm) in arms.iter().enumerate() {
             let home = servers.folder.join(i.to_string());
-            said(
-                Command::new(&install)
-                    .args([
-                        "--no-defaults",
-                        "--auth-root-authentication-method=normal",
-                        "--skip-test-db",
-                    ])
-                    .arg(format!("--datadir={}", home.display()))
-                    .arg("--user=root"),
-            )?;
+            said(Command::new("cp").arg("-a").args([&installed, &home]))?;
             let started = Server::start(bench.command(arm, &server), &home)?;
             started.await_answer(&client)?;
             servers.servers.push((arm, started));
             said(&mut servers.client(arm, "oltp_read_write", &["prepare"])?)?;
         }
         Ok(servers)
+    }
+
+    /// What the server has used until now.
+    pub fn used(&self, arm: Arm) -> Result<Used, String> {
+        let server = self.servers.iter().find(|(of, _)| *of == arm).map(|(_, server)| server);
+        Used::of(server.and_then(Server::pid).ok_or("no such server")?)
     }
 
     fn client(&self, arm: Arm, script: &str, arguments: &[&str]) -> Result<Command, String> {
@@ -121,11 +130,14 @@ impl Server {
         Err(format!("mariadbd at {} does not answer", self.socket.display()))
     }
 
-    /// Asks the server itself to end, by its process id: under the tool that is not our child.
+    /// Its process id, as it says itself: under the tool that is not our child.
+    fn pid(&self) -> Option<u32> {
+        std::fs::read_to_string(&self.pid_file).ok()?.trim().parse().ok()
+    }
+
+    /// Asks the server itself to end.
     fn stop(&mut self) {
-        if let Some(pid) =
-            std::fs::read_to_string(&self.pid_file).ok().and_then(|p| p.trim().parse::<i32>().ok())
-        {
+        if let Some(pid) = self.pid() {
             let _ = Command::new("kill").arg(pid.to_string()).status();
         }
         let start = Instant::now();

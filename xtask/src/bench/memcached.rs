@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::arm::{Arm, Bench, installed};
+use super::usage::Used;
 
 /// How long a server may take to listen or to end.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -38,12 +39,22 @@ impl Servers {
         let program = installed("memcached", "memcached")?;
         let mut servers = Self { servers: Vec::new() };
         for &arm in arms {
-            let server = Server::start(bench.command(arm, &program))?;
+            let mut command = bench.command(arm, &program);
+            if let Arm::Helgrind | Arm::Drd = arm {
+                command = with_descriptors(&command);
+            }
+            let server = Server::start(command)?;
             servers.servers.push((arm, server));
             // The keys are there before the first measurement.
             servers.load(arm, KEYS.div_ceil(BATCH))?;
         }
         Ok(servers)
+    }
+
+    /// What the server has used until now.
+    pub fn used(&self, arm: Arm) -> Result<Used, String> {
+        let server = self.servers.iter().find(|(of, _)| *of == arm).map(|(_, server)| server);
+        Used::of(server.and_then(Server::pid).ok_or("no such server")?)
     }
 
     /// Seconds that each client's `batches` took.
@@ -61,6 +72,15 @@ impl Servers {
         })?;
         Ok(begun.elapsed().as_secs_f64())
     }
+}
+
+/// memcached sets its limits of descriptors, of which it wants 1,024, both alike. Valgrind lets a program set the hard one
+/// to nothing but what it has, which is Valgrind's own without the 12 that it keeps for itself.
+fn with_descriptors(valgrind: &Command) -> Command {
+    let mut command = Command::new("prlimit");
+    command.arg(format!("--nofile={0}:{0}", 1024 + 12));
+    command.arg(valgrind.get_program()).args(valgrind.get_args());
+    command
 }
 
 /// What one client does: nine of ten commands get, one sets.

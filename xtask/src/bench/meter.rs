@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::arm::{Arm, Bench, said};
 use super::workload::{self, Workload, fresh_folder};
-use super::{BenchOptions, conclude, machine};
+use super::{BenchOptions, conclude, machine, table};
 use lockwright_lab::stats::{self, Estimate};
 
 /// What is compared with the program alone.
@@ -157,11 +157,8 @@ fn text(
     ledger: Option<u64>,
     skipped: &[(String, String)],
 ) -> String {
-    let mut out = String::new();
+    let mut out = table::facts(machine);
     // Writing to a String cannot fail.
-    for (name, value) in machine {
-        let _ = writeln!(out, "{name:>18}: {}", value.as_str().unwrap_or_default());
-    }
     let _ = writeln!(
         out,
         "\n{:<40} {:>12}  {:<24} {:<24} {:>8} {:>8}",
@@ -207,13 +204,7 @@ fn judged(ratio: Option<&Estimate>, aim: Option<f64>) -> String {
     let Some(ratio) = ratio else { return "-".to_owned() };
     let measured = format!("{:.2} ({:.2}-{:.2})", ratio.median, ratio.low, ratio.high);
     let Some(aim) = aim else { return measured };
-    let verdict = match ratio {
-        ratio if ratio.confidence < 0.95 => "",
-        ratio if ratio.high <= aim => " met",
-        ratio if ratio.low > aim => " missed",
-        _ => " open",
-    };
-    format!("{measured} {aim:.2}{verdict}")
+    format!("{measured} {aim:.2}{}", table::verdict(ratio, aim))
 }
 
 fn plain(ratio: Option<&Estimate>) -> String {

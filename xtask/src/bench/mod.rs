@@ -1,5 +1,6 @@
 //! `cargo xtask bench check` and `bench meter`: what `lockwright check` and `lockwright meter` cost, against the
-//! same program alone. `bench debugobjects`: what the pools of debugobjects are worth.
+//! same program alone. `bench debugobjects`: what the pools of debugobjects are worth. `bench programs`: whole programs
+//! and their memory, beside Valgrind's tools.
 //!
 //! Runs are short (a fraction of a second) and many, the arms interleaved, so that what disturbs the machine hits
 //! both alike; what counts is the ratio within each pair. The time is taken by the program itself, hence without
@@ -14,6 +15,8 @@ mod meter;
 mod programs;
 mod switches;
 mod table;
+mod usage;
+mod whole;
 mod workload;
 
 use std::path::{Path, PathBuf};
@@ -184,6 +187,10 @@ fn machine() -> Map<String, Value> {
         "memcached",
         "mariadb-server",
         "sysbench",
+        "xz-utils",
+        "zstd",
+        "pigz",
+        "python3",
         "bpftrace",
         "valgrind",
     ];

@@ -1,253 +1,356 @@
 //! `cargo xtask bench programs`: whole programs natively, under each of the tool's commands, and under Helgrind and
-//! DRD: time from start to end without the report, and memory at its peak.
+//! DRD: time from begin to end without the report, processor time, and memory at its peak.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use lockwright_lab::stats::{self, Estimate};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::arm::{Bench, installed, said};
+use super::arm::{Arm, Bench};
+use super::table::{facts, quantity, verdict};
+use super::usage::{Usage, Used};
+use super::whole::{self, Size, Whole};
 use super::{BenchOptions, conclude, machine};
 
-/// What is compared with the program alone.
-const ARMS: [(&str, &[&str]); 5] = [
-    ("check", &["check", "--exit-code", "0"]),
-    ("meter", &["meter"]),
-    ("run", &["run", "--exit-code", "0"]),
-    ("helgrind", &["valgrind", "--tool=helgrind"]),
-    ("drd", &["valgrind", "--tool=drd"]),
+/// What is compared with the program alone, and at which size.
+const ARMS: [(Arm, Size, &str); 5] = [
+    (Arm::Check, Size::Full, "check"),
+    (Arm::Meter, Size::Full, "meter"),
+    (Arm::Run, Size::Full, "run"),
+    (Arm::Helgrind, Size::Small, "helgrind"),
+    (Arm::Drd, Size::Small, "drd"),
 ];
 
-/// How many of them are the tool's own.
-const OWN: usize = 3;
+/// Rounds of Helgrind and DRD: they are so far away that few tell.
+const ROUNDS_OF_OTHERS: usize = 3;
 
-/// Rounds of the others: they are so far away that few tell.
-const ROUNDS_OF_OTHERS: usize = 2;
+/// KiB that the tool may take: in any case, for a lock, and for a thread.
+const KIB: f64 = 16.0 * 1024.0;
+const KIB_A_LOCK: f64 = 64.0 / 1024.0;
+const KIB_A_THREAD: f64 = 64.0;
 
-/// Ratios to stay below under the tool: for programs that do little but lock, and for others.
-const SATURATED: f64 = 1.10;
-const OTHER: f64 = 1.03;
-
-/// Runs the command in its arguments and writes to the file named first how long that took, in seconds, and how much
-/// memory it had at most, in KiB. What runs this is in neither, but that no process counts for less than the Python
-/// that it was forked from (some 10 MiB).
-const MEASURE: &str = "import resource, subprocess, sys, time
-begun = time.monotonic()
-code = subprocess.run(sys.argv[2:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
-took = time.monotonic() - begun
-open(sys.argv[1], 'w').write(f'{took} {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss}')
-sys.exit(code)";
-
-/// A program with its arguments.
-struct Program {
-    name: &'static str,
-    command: Vec<String>,
-    aim: f64,
-}
-
-/// One run.
-#[derive(Clone, Copy)]
-struct Measured {
-    seconds: f64,
-    kib: f64,
-}
-
+/// One program in all arms.
 struct Line {
     name: &'static str,
+    /// By the clock.
     aim: f64,
-    seconds: f64,
-    mib: f64,
-    /// KiB that the tool may have for so many locks and threads.
+    /// KiB that the tool may have for that many locks and threads.
     allowance: f64,
-    /// By arm: the ratio of the times, and KiB more.
-    arms: Vec<(Estimate, f64)>,
+    /// Medians alone, at the full size.
+    full: Usage,
+    /// At the small one, if it was measured.
+    small: Option<Usage>,
+    /// By arm; `None` where it was not run.
+    arms: [Option<Against>; ARMS.len()],
 }
+
+/// An arm against the program alone at the same size, in the same round.
+struct Against {
+    /// Ratio of the times by the clock.
+    time: Estimate,
+    /// Ratio of the processor times.
+    cpu: Estimate,
+    /// KiB more.
+    more: Estimate,
+}
+
+/// One table: a figure of every arm of every program.
+struct Table {
+    title: &'static str,
+    /// Its name in JSON.
+    key: &'static str,
+    /// What the program has alone.
+    alone: fn(&Usage) -> String,
+    figure: fn(&Against) -> &Estimate,
+    show: fn(&Estimate) -> String,
+    /// What the tool's own arms are to stay below, and how that is shown.
+    aim: fn(&Line) -> Option<(f64, String)>,
+}
+
+const TABLES: [Table; 3] = [
+    Table {
+        title: "time by the clock, times native",
+        key: "time",
+        alone: |usage| quantity(usage.seconds, "s"),
+        figure: |arm| &arm.time,
+        show: ratio,
+        aim: |line| Some((line.aim, format!("{:.2}", line.aim))),
+    },
+    Table {
+        title: "processor time, times native",
+        key: "cpu",
+        alone: |usage| quantity(usage.used.cpu, "s"),
+        figure: |arm| &arm.cpu,
+        show: ratio,
+        aim: |_| None,
+    },
+    Table {
+        title: "memory at its peak, MiB more than native",
+        key: "kib_more",
+        alone: |usage| format!("{:.1} MiB", usage.used.kib / 1024.0),
+        figure: |arm| &arm.more,
+        show: mebibytes,
+        aim: |line| Some((line.allowance, format!("{:.1}", line.allowance / 1024.0))),
+    },
+];
 
 /// Runs it.
 pub fn run(bench: &'static Bench, options: &BenchOptions) -> Result<(), String> {
     let rounds = if options.smoke { 1 } else { usize::from(options.rounds) };
     let wanted = |name: &str| options.only.as_ref().is_none_or(|text| name.contains(text.as_str()));
-    installed("valgrind", "valgrind")?;
+    let machine = machine();
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let (mut lines, mut skipped) = (Vec::new(), Vec::new());
-    for candidate in programs(bench)? {
-        match candidate {
-            Ok(program) if wanted(program.name) => {
-                eprintln!("{} ...", program.name);
-                lines.push(compare(bench, &program, rounds)?);
+    // Without Valgrind the tool is still measured.
+    let valgrind = bench.can(Arm::Helgrind);
+    for (name, make) in whole::ALL.into_iter().filter(|(name, _)| wanted(name)) {
+        eprintln!("{name} ...");
+        match make(bench) {
+            Ok(mut program) => {
+                if valgrind.is_err() {
+                    program.valgrind = &[];
+                }
+                let runs = rounds_of(&mut program, rounds).map_err(|e| format!("{name}: {e}"))?;
+                let aim = program.aim;
+                // A server's report is there when it has ended.
+                drop(program);
+                lines.push(Line::new(name, aim, allowance(bench)?, &runs)?);
             }
-            Ok(_) => {}
-            Err(missing) => skipped.push(missing),
+            Err(why) => skipped.push((name, why)),
         }
     }
-    print!("{}", text(&lines, rounds, &skipped));
-    conclude(options, &to_json(&lines, rounds), skipped.is_empty())
+    skipped.extend(valgrind.err().map(|why| ("helgrind, drd", why)));
+
+    print!("{}", text(&machine, load.trim(), &lines, rounds, &skipped));
+    conclude(options, &to_json(&machine, load.trim(), &lines, rounds), skipped.is_empty())
 }
 
-/// All that are installed, and why the others are not measured.
-fn programs(bench: &Bench) -> Result<Vec<Result<Program, String>>, String> {
-    let text = bench.work.join("text");
-    let words: String = (0u64..if bench.smoke { 50_000 } else { 3_000_000 })
-        .map(|n| format!("{:x} ", n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40))
-        .collect();
-    std::fs::write(&text, words).map_err(|e| format!("{}: {e}", text.display()))?;
-    let text = text.display().to_string();
-    let threads = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/programs/real/threads.py");
-    let threads = threads.display().to_string();
-    let database = format!("--db={}", bench.work.join("whole").display());
-    let (records, keys) = if bench.smoke { ("500", "500") } else { ("60000", "20000") };
-    let keys = format!("--num={keys}");
-    let rows: [(&str, &str, &str, &[&str], f64); 6] = [
-        (
-            "kccachetest",
-            "kccachetest",
-            "kyotocabinet-utils",
-            &["order", "-th", "4", records],
-            SATURATED,
-        ),
-        (
-            "RocksDB db_bench",
-            "db_bench",
-            "rocksdb-tools",
-            &["--benchmarks=fillseq,readrandom", "--threads=4", &keys, &database],
-            OTHER,
-        ),
-        ("xz -T2", "xz", "xz-utils", &["-T2", "-0", "--block-size=1MiB", "-c", &text], OTHER),
-        ("zstd -T2", "zstd", "zstd", &["-q", "-T2", "-c", &text], OTHER),
-        ("pigz -p 2", "pigz", "pigz", &["-p", "2", "-c", &text], OTHER),
-        ("python threads", "/usr/bin/python3", "python3", &[&threads], OTHER),
-    ];
-    let row = |(name, program, package, arguments, aim): (_, _, _, &[&str], _)| {
-        let program: PathBuf = installed(program, package)?;
-        let mut command = vec![program.display().to_string()];
-        command.extend(arguments.iter().map(|argument| (*argument).to_owned()));
-        Ok(Program { name, command, aim })
-    };
-    Ok(rows.into_iter().map(row).collect())
-}
+/// What ran in one round.
+type Round = Vec<(Arm, Size, Usage)>;
 
-fn compare(bench: &Bench, program: &Program, rounds: usize) -> Result<Line, String> {
-    let mut native = Vec::new();
-    let mut arms: Vec<Vec<(f64, f64)>> = vec![Vec::new(); ARMS.len()];
+fn rounds_of(program: &mut Whole, rounds: usize) -> Result<Vec<Round>, String> {
+    let mut all = Vec::new();
     for round in 0..rounds {
-        let count = if round < ROUNDS_OF_OTHERS { ARMS.len() } else { OWN };
-        // None is the program alone. Who goes first takes turns.
-        let mut order: Vec<Option<usize>> =
-            std::iter::once(None).chain((0..count).map(Some)).collect();
+        let mut order = vec![(Arm::Native, Size::Full)];
+        let others = if round < ROUNDS_OF_OTHERS { program.valgrind } else { &[] };
+        if !others.is_empty() {
+            order.push((Arm::Native, Size::Small));
+        }
+        let arms = ARMS.iter().map(|&(arm, size, _)| (arm, size));
+        order.extend(arms.filter(|(arm, size)| *size == Size::Full || others.contains(arm)));
+        // Who goes first takes turns: a later one may find warmer caches, or a hotter processor.
         let len = order.len();
         order.rotate_left(round % len);
-        let mut measured = Vec::new();
-        for arm in order {
-            measured.push((arm, measure(bench, program, arm)?));
-        }
-        let alone = measured.iter().find(|(arm, _)| arm.is_none()).ok_or("no native run")?.1;
-        native.push(alone);
-        for (arm, of) in measured {
-            if let Some(arm) = arm {
-                arms[arm].push((of.seconds / alone.seconds, of.kib - alone.kib));
-            }
-        }
-    }
-    let (locks, threads) = watched(bench)?;
-    let median =
-        |of: fn(&Measured) -> f64| stats::median(&native.iter().map(of).collect::<Vec<_>>());
-    Ok(Line {
-        name: program.name,
-        aim: program.aim,
-        seconds: median(|m| m.seconds),
-        mib: median(|m| m.kib) / 1024.0,
-        allowance: 16.0 * 1024.0 + locks * 64.0 / 1024.0 + threads * 64.0,
-        arms: arms
+        let measured = order
             .into_iter()
-            .map(|runs| {
-                let (ratios, more): (Vec<f64>, Vec<f64>) = runs.into_iter().unzip();
-                (stats::estimate(&ratios), stats::median(&more))
-            })
-            .collect(),
-    })
+            .map(|(arm, size)| Ok((arm, size, (program.measure)(arm, size)?)))
+            .collect::<Result<_, String>>()?;
+        all.push(measured);
+    }
+    Ok(all)
 }
 
-/// Runs it once.
-fn measure(bench: &Bench, program: &Program, arm: Option<usize>) -> Result<Measured, String> {
-    let result = bench.work.join("measured");
-    let mut command = match arm {
-        Some(own @ ..OWN) => {
-            let mut command = Command::new(&bench.lockwright);
-            command.args(ARMS[own].1).args(["--output", "/dev/null", "--json"]);
-            command.arg(bench.work.join(ARMS[own].0)).args(["--", "/usr/bin/python3"]);
-            command
-        }
-        _ => Command::new("/usr/bin/python3"),
-    };
-    command.args(["-c", MEASURE]).arg(&result);
-    if let Some(other @ OWN..) = arm {
-        command.args(ARMS[other].1);
-    }
-    said(command.args(&program.command))?;
-    let text = std::fs::read_to_string(&result).map_err(|e| e.to_string())?;
-    let mut numbers = text.split(' ').map(str::parse);
-    match (numbers.next(), numbers.next()) {
-        (Some(Ok(seconds)), Some(Ok(kib))) => Ok(Measured { seconds, kib }),
-        _ => Err(format!("not two numbers: {text}")),
-    }
-}
-
-/// Locks and threads of the last run under `check`.
-fn watched(bench: &Bench) -> Result<(f64, f64), String> {
-    let file = bench.work.join(ARMS[0].0);
+/// KiB that the tool may take for the locks and threads of the last run under `check`.
+fn allowance(bench: &Bench) -> Result<f64, String> {
+    let file = bench.report();
     let report = std::fs::read(&file).map_err(|e| format!("{}: {e}", file.display()))?;
     let report: Value = serde_json::from_slice(&report).map_err(|e| e.to_string())?;
     let count = |what: &str| report["summary"][what].as_f64().ok_or(format!("no {what}"));
-    Ok((count("locks")?, count("threads")?))
+    Ok(KIB + count("locks")? * KIB_A_LOCK + count("threads")? * KIB_A_THREAD)
 }
 
-fn text(lines: &[Line], rounds: usize, skipped: &[String]) -> String {
-    let mut out = String::new();
-    // Writing to a String cannot fail.
-    for (name, value) in machine() {
-        let _ = writeln!(out, "{name:>18}: {}", value.as_str().unwrap_or_default());
+impl Line {
+    fn new(name: &'static str, aim: f64, allowance: f64, rounds: &[Round]) -> Result<Self, String> {
+        let of = |round: &Round, arm, size| {
+            round.iter().find(|(a, s, _)| (*a, *s) == (arm, size)).map(|(_, _, usage)| *usage)
+        };
+        let alone = |size| {
+            let runs: Vec<Usage> =
+                rounds.iter().filter_map(|round| of(round, Arm::Native, size)).collect();
+            let median = |figure: fn(&Usage) -> f64| {
+                stats::median(&runs.iter().map(figure).collect::<Vec<_>>())
+            };
+            (!runs.is_empty()).then(|| Usage {
+                seconds: median(|usage| usage.seconds),
+                used: Used { cpu: median(|u| u.used.cpu), kib: median(|u| u.used.kib) },
+            })
+        };
+        let against = |(arm, size, _): (Arm, Size, &str)| {
+            let pairs: Vec<(Usage, Usage)> = rounds
+                .iter()
+                .filter_map(|round| Some((of(round, Arm::Native, size)?, of(round, arm, size)?)))
+                .collect();
+            let estimate = |figure: fn(&(Usage, Usage)) -> f64| {
+                stats::estimate(&pairs.iter().map(figure).collect::<Vec<_>>())
+            };
+            (!pairs.is_empty()).then(|| Against {
+                time: estimate(|(alone, under)| under.seconds / alone.seconds),
+                cpu: estimate(|(alone, under)| under.used.cpu / alone.used.cpu),
+                more: estimate(|(alone, under)| under.used.kib - alone.used.kib),
+            })
+        };
+        Ok(Self {
+            name,
+            aim,
+            allowance,
+            full: alone(Size::Full).ok_or("no native run")?,
+            small: alone(Size::Small),
+            arms: ARMS.map(against),
+        })
     }
-    for line in lines {
-        let _ = writeln!(
-            out,
-            "\n{}: {:.3} s and {:.1} MiB alone; aims: {:.2} times, {:.1} MiB more",
-            line.name,
-            line.seconds,
-            line.mib,
-            line.aim,
-            line.allowance / 1024.0
+}
+
+impl Table {
+    fn text(&self, lines: &[Line]) -> String {
+        let mut out = format!(
+            "\n{:<40} {:>9}  {:<24} {:<24} {:<24} {:<5} {:>9}  {:<24} {}\n",
+            self.title,
+            "native",
+            "check",
+            "meter",
+            "run",
+            "aim",
+            "native, s",
+            "helgrind, s",
+            "drd, s"
         );
-        for ((arm, _), (ratio, more)) in ARMS.iter().zip(&line.arms) {
+        for line in lines {
+            let small = line.small.as_ref().map_or_else(|| "-".to_owned(), self.alone);
+            let (aim, shown) = (self.aim)(line).unzip();
+            // Only the tool's own arms are held against it.
+            let [check, meter, run] = [0, 1, 2].map(|arm| self.cell(line.arms[arm].as_ref(), aim));
+            let [helgrind, drd] = [3, 4].map(|arm| self.cell(line.arms[arm].as_ref(), None));
+            // Writing to a String cannot fail, here and below.
             let _ = writeln!(
                 out,
-                "  {arm:<9} {:>7.2} times ({:.2} to {:.2}) {:>8.1} MiB more",
-                ratio.median,
-                ratio.low,
-                ratio.high,
-                more / 1024.0
+                "{:<40} {:>9}  {check:<24} {meter:<24} {run:<24} {:<5} {small:>9}  {helgrind:<24} {drd}",
+                line.name,
+                (self.alone)(&line.full),
+                shown.unwrap_or_default(),
             );
         }
+        out
+    }
+
+    fn cell(&self, arm: Option<&Against>, aim: Option<f64>) -> String {
+        let Some(arm) = arm else { return "-".to_owned() };
+        let of = (self.figure)(arm);
+        (self.show)(of) + aim.map_or("", |aim| verdict(of, aim))
+    }
+}
+
+/// `1.08 (1.05-1.12)`.
+fn ratio(of: &Estimate) -> String {
+    let decimals = if of.median < 10.0 { 2 } else { 0 };
+    format!("{:.decimals$} ({:.decimals$}-{:.decimals$})", of.median, of.low, of.high)
+}
+
+/// `7.4 (7.3 to 7.6)`, of KiB: there may be less than natively.
+fn mebibytes(of: &Estimate) -> String {
+    let [median, low, high] = [of.median, of.low, of.high].map(|kib| kib / 1024.0);
+    format!("{median:.1} ({low:.1} to {high:.1})")
+}
+
+fn text(
+    machine: &Map<String, Value>,
+    load: &str,
+    lines: &[Line],
+    rounds: usize,
+    skipped: &[(&str, String)],
+) -> String {
+    let mut out = facts(machine);
+    let _ = writeln!(out, "{:>18}: {load}", "load before");
+    for table in &TABLES {
+        out += &table.text(lines);
     }
     let _ = writeln!(
         out,
-        "\n{rounds} rounds (helgrind and drd: {}), arms interleaved; medians, and intervals of order statistics.",
+        "\nRounds: {rounds}, arms interleaved; medians of what the rounds say, with intervals of 95 % confidence where \
+         there are\nrounds enough (6). helgrind and drd: {} of them, with a smaller input (s), natively too; - is not \
+         run. Aims are for check,\nmeter and run; that of memory is 16 MiB, 64 bytes a lock and 64 KiB a thread.",
         rounds.min(ROUNDS_OF_OTHERS)
     );
-    for why in skipped {
-        let _ = writeln!(out, "skipped: {why}");
+    for (name, why) in skipped {
+        let _ = writeln!(out, "\nskipped: {name}: {}", why.trim());
     }
     out
 }
 
-fn to_json(lines: &[Line], rounds: usize) -> Value {
-    let arm = |((name, _), (ratio, more)): (&(&str, &[&str]), &(Estimate, f64))| json!({ "arm": name, "ratio": ratio.median, "low": ratio.low, "high": ratio.high, "kib_more": more });
+fn to_json(machine: &Map<String, Value>, load: &str, lines: &[Line], rounds: usize) -> Value {
+    let usage =
+        |of: &Usage| json!({ "seconds": of.seconds, "cpu": of.used.cpu, "kib": of.used.kib });
+    let estimate = |e: &Estimate| json!({ "median": e.median, "low": e.low, "high": e.high, "confidence": e.confidence });
+    let figures = |arm: &Against| -> Map<String, Value> {
+        TABLES.iter().map(|t| (t.key.to_owned(), estimate((t.figure)(arm)))).collect()
+    };
     let line = |line: &Line| {
+        let arms: Map<String, Value> = ARMS
+            .iter()
+            .zip(&line.arms)
+            .filter_map(|((_, _, name), arm)| {
+                Some(((*name).to_owned(), figures(arm.as_ref()?).into()))
+            })
+            .collect();
         json!({
-            "name": line.name, "seconds": line.seconds, "mib": line.mib, "aim": line.aim,
-            "allowance_kib": line.allowance,
-            "arms": ARMS.iter().zip(&line.arms).map(arm).collect::<Vec<_>>(),
+            "name": line.name, "aim": line.aim, "aim_kib_more": line.allowance, "native": usage(&line.full),
+            "native_small": line.small.as_ref().map(usage), "arms": arms,
         })
     };
-    json!({ "machine": machine(), "rounds": rounds, "results": lines.iter().map(line).collect::<Vec<_>>() })
+    let results: Vec<_> = lines.iter().map(line).collect();
+    json!({ "machine": machine, "load_before": load, "rounds": rounds, "results": results })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program that takes 1 s alone at the full size, 0.1 s at the small one, and so many times that.
+    fn program(valgrind: &'static [Arm]) -> Whole {
+        let measure = |arm, size| {
+            let times = match arm {
+                Arm::Native => 1.0,
+                Arm::Check => 1.25,
+                Arm::Drd => 50.0,
+                Arm::Helgrind => 100.0,
+                _ => 1.5,
+            };
+            let seconds = times * if size == Size::Full { 1.0 } else { 0.1 };
+            Ok(Usage { seconds, used: Used { cpu: 2.0 * seconds, kib: 100.0 * times } })
+        };
+        Whole { aim: 1.1, valgrind, measure: Box::new(measure) }
+    }
+
+    fn line(valgrind: &'static [Arm]) -> Line {
+        let rounds = rounds_of(&mut program(valgrind), 7).expect("nothing fails");
+        Line::new("a", 1.1, 1024.0, &rounds).expect("has native runs")
+    }
+
+    #[test]
+    fn every_arm_is_held_against_native_at_its_own_size() {
+        let line = line(&[Arm::Helgrind, Arm::Drd]);
+        let times = |of: &Option<Against>| of.as_ref().map(|of| of.time.median.round());
+        assert_eq!(line.arms[0].as_ref().map(|check| check.time.median), Some(1.25));
+        assert_eq!(line.arms.each_ref().map(times)[3..], [Some(100.0), Some(50.0)]);
+        assert_eq!(line.full.seconds, 1.0);
+        assert_eq!(line.small.map(|small| small.seconds), Some(0.1));
+    }
+
+    #[test]
+    fn only_the_tools_own_arms_are_judged() {
+        let [time, cpu, memory] =
+            TABLES.each_ref().map(|table| table.text(&[line(&[Arm::Helgrind, Arm::Drd])]));
+        assert_eq!(time.matches(" missed").count(), 3, "{time}");
+        assert_eq!(cpu.matches(" missed").count(), 0, "{cpu}");
+        assert_eq!(memory.matches(" met ").count(), 3, "{memory}");
+    }
+
+    #[test]
+    fn what_valgrind_cannot_run_is_left_out() {
+        let helgrind = line(&[Arm::Helgrind]);
+        assert!(helgrind.small.is_some() && helgrind.arms[3].is_some());
+        assert!(helgrind.arms[4].is_none());
+        let line = line(&[]);
+        assert!(line.small.is_none() && line.arms[3].is_none() && line.arms[4].is_none());
+        assert!(TABLES[0].text(&[line]).trim_end().ends_with('-'));
+    }
 }

@@ -48,11 +48,8 @@ impl Results {
 
     /// The table.
     pub fn text(&self) -> String {
-        let mut out = String::new();
-        // Writing to a String cannot fail.
-        for (name, value) in &self.machine {
-            let _ = writeln!(out, "{name:>18}: {}", value.as_str().unwrap_or_default());
-        }
+        // Writing to a String cannot fail, here and below.
+        let mut out = facts(&self.machine);
         if !self.lines.is_empty() {
             let _ = writeln!(
                 out,
@@ -136,18 +133,30 @@ impl Line {
     /// The aim, and what the interval says about it; too few pairs say nothing.
     fn verdict(&self) -> String {
         let Some(aim) = self.aim else { return String::new() };
-        let word = match self.ratio {
-            ratio if ratio.confidence < 0.95 => "",
-            ratio if ratio.high <= aim => " met",
-            ratio if ratio.low > aim => " missed",
-            _ => " open",
-        };
-        format!("{aim:.2}{word}")
+        format!("{aim:.2}{}", verdict(&self.ratio, aim))
     }
 }
 
+/// What an interval says about an aim to stay below, with a blank before it; too few pairs say nothing.
+pub fn verdict(measured: &Estimate, aim: f64) -> &'static str {
+    match measured {
+        measured if measured.confidence < 0.95 => "",
+        measured if measured.high <= aim => " met",
+        measured if measured.low > aim => " missed",
+        _ => " open",
+    }
+}
+
+/// What it ran on, a line each.
+pub fn facts(machine: &Map<String, Value>) -> String {
+    let line = |(name, value): (&String, &Value)| {
+        format!("{name:>18}: {}\n", value.as_str().unwrap_or_default())
+    };
+    machine.iter().map(line).collect()
+}
+
 /// Four significant digits and the unit, without what it is counted per: the name says that.
-fn quantity(value: f64, unit: &str) -> String {
+pub fn quantity(value: f64, unit: &str) -> String {
     let unit = unit.split('/').next().unwrap_or(unit);
     let decimals = (3 - value.abs().max(1e-3).log10().floor() as i32).clamp(0, 4) as usize;
     format!("{value:.decimals$} {unit}")

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::arm::{Arm, Bench, installed, said};
+use super::usage::Usage;
 use super::{mariadb, memcached};
 
 /// How long one run of a program that takes a time lasts.
@@ -268,7 +269,7 @@ fn compile(bench: &'static Bench) -> Result<Workload, String> {
         measure: Box::new(move |arm| {
             let mut command = bench.command(arm, &program);
             command.args(["cc", "-O2", "-c", "-o"]).args([&object, &source]);
-            number(&said(&mut command)?)
+            Usage::parse(&said(&mut command)?).map(|usage| usage.used.cpu)
         }),
     })
 }

@@ -1,7 +1,8 @@
 /* Four threads on two connections to one database in memory, as a program does that shares its connections;
  * prints the nanoseconds of wall time that one statement took.
  *
- *   sqlite MILLISECONDS
+ *   sqlite MILLISECONDS        so long
+ *   sqlite 0 STATEMENTS        until each thread has run so many
  */
 #include <pthread.h>
 #include <sqlite3.h>
@@ -14,6 +15,7 @@
 enum { THREADS = 4, CONNECTIONS = 2, ROWS = 1000 };
 
 static sqlite3 *connections[CONNECTIONS];
+static unsigned most = -1;
 static atomic_int stop;
 static atomic_ulong statements;
 static pthread_barrier_t begin;
@@ -35,7 +37,7 @@ static void *query(void *arg)
 	must(sqlite3_prepare_v2(connections[id % CONNECTIONS], "SELECT a, b FROM t WHERE id = ?", -1, &select, NULL),
 	     "prepare");
 	pthread_barrier_wait(&begin);
-	while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
+	while (done < most && !atomic_load_explicit(&stop, memory_order_relaxed)) {
 		row = row * 1103515245 + 12345;
 		sqlite3_bind_int(select, 1, (row >> 8) % ROWS);
 		if (sqlite3_step(select) == SQLITE_ROW && sqlite3_column_int(select, 0) < 0)
@@ -62,6 +64,8 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return 2;
+	if (argc > 2)
+		most = strtoul(argv[2], NULL, 10);
 	for (int i = 0; i < CONNECTIONS; i++)
 		must(sqlite3_open_v2("file:bench?mode=memory&cache=shared", &connections[i],
 				     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI | SQLITE_OPEN_FULLMUTEX,
@@ -78,8 +82,10 @@ int main(int argc, char **argv)
 		pthread_create(&threads[i], NULL, query, (void *)i);
 	pthread_barrier_wait(&begin);
 	start = now();
-	usleep(atol(argv[1]) * 1000);
-	atomic_store(&stop, 1);
+	if (most == -1u) {
+		usleep(atol(argv[1]) * 1000);
+		atomic_store(&stop, 1);
+	}
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	printf("%.4f\n", (now() - start) / atomic_load(&statements));

@@ -1,0 +1,189 @@
+//! The whole programs measured: each does a given piece of work and ends, or is a server whose clients do.
+
+use std::path::{Path, PathBuf};
+
+use super::arm::{Arm, Bench, installed, said};
+use super::usage::{TICK, Usage, Used};
+use super::{mariadb, memcached};
+
+/// How much a program is given to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// Under the tool: some tenths of a second alone.
+    Full,
+    /// Under Helgrind and DRD, which take so many times as long.
+    Small,
+}
+
+/// A program to measure.
+pub struct Whole {
+    /// The ratio of times to stay below under the tool.
+    pub aim: f64,
+    /// Which of Helgrind and DRD can be asked to run it.
+    pub valgrind: &'static [Arm],
+    /// Runs it once in an arm.
+    pub measure: Box<dyn FnMut(Arm, Size) -> Result<Usage, String>>,
+}
+
+/// Makes one ready to run, or says why it cannot.
+pub type Make = fn(&'static Bench) -> Result<Whole, String>;
+
+/// All of them. What the others need is not even built.
+pub const ALL: [(&str, Make); 9] = [
+    ("kccachetest order, 4 threads", kyoto_cabinet),
+    ("SQLite, 2 shared connections, 4 threads", sqlite),
+    ("RocksDB db_bench, 4 threads", rocksdb),
+    ("xz -T2", |bench| packer(bench, "xz", "xz-utils", 1, &["-T2", "-0", "--block-size=256KiB"])),
+    ("zstd -T2", |bench| packer(bench, "zstd", "zstd", 5, &["-q", "-T2", "-B512KiB"])),
+    ("pigz -p 2", |bench| packer(bench, "pigz", "pigz", 2, &["-p", "2"])),
+    ("CPython, 4 threads and a queue", python),
+    ("memcached, 4 threads, 4 clients", memcached),
+    ("MariaDB, sysbench oltp_read_write", mariadb),
+];
+
+/// Aim for a program whose threads do little but take the same locks.
+const SATURATED: f64 = 1.10;
+/// For one that has other things to do.
+const OTHER: f64 = 1.03;
+
+/// How much there is to do: at full size, at the small one, and where it only matters that it runs.
+struct Amounts([u32; 3]);
+
+impl Amounts {
+    fn of(&self, bench: &Bench, size: Size) -> u32 {
+        let [full, small, smoke] = self.0;
+        match size {
+            _ if bench.smoke => smoke,
+            Size::Full => full,
+            Size::Small => small,
+        }
+    }
+}
+
+fn kyoto_cabinet(bench: &'static Bench) -> Result<Whole, String> {
+    let program = installed("kccachetest", "kyotocabinet-utils")?;
+    let records = Amounts([80_000, 5_000, 200]);
+    ending(bench, SATURATED, program, move |size| {
+        let records = records.of(bench, size).to_string();
+        ["order", "-th", "4"].map(str::to_owned).into_iter().chain([records]).collect()
+    })
+}
+
+fn sqlite(bench: &'static Bench) -> Result<Whole, String> {
+    let program = bench.build("sqlite", &["-lsqlite3"])?;
+    let statements = Amounts([150_000, 3_000, 100]);
+    ending(bench, SATURATED, program, move |size| {
+        vec!["0".to_owned(), statements.of(bench, size).to_string()]
+    })
+}
+
+fn rocksdb(bench: &'static Bench) -> Result<Whole, String> {
+    let program = installed("db_bench", "rocksdb-tools")?;
+    let keys = Amounts([20_000, 1_000, 100]);
+    ending(bench, OTHER, program, move |size| {
+        vec![
+            "--benchmarks=fillseq,readrandom".to_owned(),
+            "--threads=4".to_owned(),
+            "--seed=1".to_owned(),
+            format!("--num={}", keys.of(bench, size)),
+            format!("--db={}", bench.work.join("whole").display()),
+        ]
+    })
+}
+
+/// A compressor, of words that do not repeat soon: `times` as many as the slowest has.
+fn packer(
+    bench: &'static Bench,
+    program: &str,
+    package: &str,
+    times: u64,
+    options: &[&str],
+) -> Result<Whole, String> {
+    let program = installed(program, package)?;
+    let words = Amounts([1_000_000, 100_000, 4_000]);
+    let text = |size| {
+        let file = bench.work.join(format!("text-{size:?}"));
+        let words: String = (0..times * u64::from(words.of(bench, size)))
+            .map(|n| format!("{:x} ", n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40))
+            .collect();
+        std::fs::write(&file, words).map_err(|e| format!("{}: {e}", file.display()))?;
+        Ok::<_, String>(file.display().to_string())
+    };
+    let (full, small) = (text(Size::Full)?, text(Size::Small)?);
+    let options: Vec<String> = options.iter().copied().chain(["-c"]).map(str::to_owned).collect();
+    ending(bench, OTHER, program, move |size| {
+        let text = if size == Size::Full { &full } else { &small };
+        options.iter().chain([text]).cloned().collect()
+    })
+}
+
+fn python(bench: &'static Bench) -> Result<Whole, String> {
+    // Not the first in PATH, which may be a script that finds another.
+    let program = installed("/usr/bin/python3", "python3")?;
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bench/programs/threads.py");
+    let items = Amounts([20_000, 1_000, 20]);
+    ending(bench, OTHER, program, move |size| {
+        vec![script.display().to_string(), items.of(bench, size).to_string()]
+    })
+}
+
+/// A program that ends by itself.
+fn ending(
+    bench: &'static Bench,
+    aim: f64,
+    program: PathBuf,
+    arguments: impl Fn(Size) -> Vec<String> + 'static,
+) -> Result<Whole, String> {
+    let timed = bench.build("timed", &[])?;
+    Ok(Whole {
+        aim,
+        valgrind: &[Arm::Helgrind, Arm::Drd],
+        measure: Box::new(move |arm, size| {
+            Usage::parse(&said(bench.timed(arm, &timed, &program).args(arguments(size)))?)
+        }),
+    })
+}
+
+fn memcached(bench: &'static Bench) -> Result<Whole, String> {
+    const ARMS: [Arm; 5] = [Arm::Native, Arm::Check, Arm::Meter, Arm::Run, Arm::Helgrind];
+    let servers = memcached::Servers::start(bench, &ARMS)?;
+    let batches = Amounts([800, 40, 5]);
+    Ok(Whole {
+        aim: OTHER,
+        // DRD takes half a minute for the first 2,048 commands.
+        valgrind: &[Arm::Helgrind],
+        measure: Box::new(move |arm, size| {
+            let batches = batches.of(bench, size) as usize;
+            served(|| servers.used(arm), || servers.load(arm, batches))
+        }),
+    })
+}
+
+fn mariadb(bench: &'static Bench) -> Result<Whole, String> {
+    const ARMS: [Arm; 4] = [Arm::Native, Arm::Check, Arm::Meter, Arm::Run];
+    let servers = mariadb::Servers::start(bench, &ARMS)?;
+    let events = Amounts([600, 60, 10]);
+    Ok(Whole {
+        aim: OTHER,
+        // No server can be waited for that starts under them.
+        valgrind: &[],
+        measure: Box::new(move |arm, size| {
+            let events = events.of(bench, size);
+            served(|| servers.used(arm), || servers.sysbench(arm, "oltp_read_write", events))
+        }),
+    })
+}
+
+/// What a server, which is there before and after, takes for its clients' requests; its memory is that of all its
+/// life until then.
+fn served(
+    used: impl Fn() -> Result<Used, String>,
+    load: impl FnOnce() -> Result<f64, String>,
+) -> Result<Usage, String> {
+    let before = used()?;
+    let seconds = load()?;
+    let after = used()?;
+    // Nothing takes no time.
+    let cpu = (after.cpu - before.cpu).max(TICK);
+    Ok(Usage { seconds, used: Used { cpu, kib: after.kib } })
+}
