@@ -105,6 +105,8 @@ pub fn run(bench: &'static Bench, options: &BenchOptions) -> Result<(), String> 
     let valgrind = bench.can(Arm::Helgrind);
     for (name, make) in whole::ALL.into_iter().filter(|(name, _)| wanted(name)) {
         eprintln!("{name} ...");
+        // Not to take another program's for it.
+        let _ = std::fs::remove_file(bench.report());
         match make(bench) {
             Ok(mut program) => {
                 if valgrind.is_err() {
