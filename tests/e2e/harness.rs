@@ -46,22 +46,30 @@ pub fn build(source: &str, flags: &[&str]) -> PathBuf {
         fs::read(header).expect("header").hash(&mut hasher);
     }
     (flags, path.as_os_str()).hash(&mut hasher);
-    let folder = target_tmp().join("programs").join(format!("{:016x}", hasher.finish()));
+    built_once(&path, hasher.finish(), || {
+        let cxx = path.extension() == Some(OsStr::new("cc"));
+        let mut compiler = Command::new(if cxx { "c++" } else { "cc" });
+        compiler.args(["-g", "-O1", "-pthread", "-Wall", "-Wextra", "-Werror"]);
+        if cxx {
+            compiler.arg("-std=c++20");
+        }
+        compiler.arg(&path).args(flags);
+        compiler
+    })
+}
+
+/// What `compiler` makes of the source at `path`, in a folder by the hash of all that it depends on; kept from run to run.
+fn built_once(path: &Path, hash: u64, compiler: impl FnOnce() -> Command) -> PathBuf {
+    let folder = target_tmp().join("programs").join(format!("{hash:016x}"));
     let built = folder.join(path.file_stem().expect("a file name"));
     if built.exists() {
         return built;
     }
-
     fs::create_dir_all(&folder).expect("folder for programs");
     let unfinished = folder.join(format!("unfinished-{}", std::process::id()));
-    let cxx = path.extension() == Some(OsStr::new("cc"));
-    let mut compiler = Command::new(if cxx { "c++" } else { "cc" });
-    compiler.args(["-g", "-O1", "-pthread", "-Wall", "-Wextra", "-Werror"]);
-    if cxx {
-        compiler.arg("-std=c++20");
-    }
-    compiler.arg(&path).args(flags).arg("-o").arg(&unfinished);
-    let status = compiler.status().expect("a C compiler: install gcc and g++");
+    let mut compiler = compiler();
+    compiler.arg("-o").arg(&unfinished);
+    let status = compiler.status().expect("a compiler: install gcc, g++ and rustc");
     assert!(status.success(), "{compiler:?} failed");
     fs::rename(&unfinished, &built).expect("rename the finished program");
     built
@@ -74,18 +82,11 @@ pub fn rust_program(source: &str) -> PathBuf {
     let path = tests_dir().join("programs").join(source);
     let mut hasher = DefaultHasher::new();
     fs::read(&path).expect("source").hash(&mut hasher);
-    let folder = target_tmp().join("programs").join(format!("{:016x}", hasher.finish()));
-    let built = folder.join(path.file_stem().expect("a file name"));
-    if built.exists() {
-        return built;
-    }
-    fs::create_dir_all(&folder).expect("folder for programs");
-    let unfinished = folder.join(format!("unfinished-{}", std::process::id()));
-    let mut rustc = Command::new(Path::new(env!("CARGO")).with_file_name("rustc"));
-    rustc.args(["--edition=2024", "-O", "-g", "-o"]).arg(&unfinished).arg(&path);
-    assert!(rustc.status().expect("rustc").success(), "{rustc:?} failed");
-    fs::rename(&unfinished, &built).expect("rename the finished program");
-    built
+    built_once(&path, hasher.finish(), || {
+        let mut rustc = Command::new(Path::new(env!("CARGO")).with_file_name("rustc"));
+        rustc.args(["--edition=2024", "-O", "-g"]).arg(&path);
+        rustc
+    })
 }
 
 /// An example of the crate `lockwright`, built by a cargo of its own.

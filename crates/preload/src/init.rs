@@ -292,34 +292,8 @@ pub fn refresh_names(core: &mut Core) {
     let mut next = core.first_live();
     while let Some((id, tid, after)) = core.live_thread(next) {
         next = after;
-        let mut path = [0u8; 64];
-        let mut at = 0;
-        let mut push = |bytes: &[u8]| {
-            path[at..at + bytes.len()].copy_from_slice(bytes);
-            at += bytes.len();
-        };
-        push(b"/proc/self/task/");
-        let mut divisor = 1_000_000_000;
-        let mut started = false;
-        while divisor != 0 {
-            let digit = (tid / divisor % 10) as u8;
-            started |= digit != 0;
-            if started {
-                push(&[b'0' + digit]);
-            }
-            divisor /= 10;
-        }
-        push(b"/comm\0");
-        // SAFETY: NUL terminated.
-        let fd = unsafe { sys::open_read(path.as_ptr()) };
-        if fd < 0 {
-            continue;
-        }
         let mut name = [0u8; 16];
-        let n = sys::read(fd, &mut name);
-        sys::close(fd);
-        if n > 0 {
-            let name = &name[..n as usize];
+        if let Some(name) = sys::read_of_task(tid, c"comm", &mut name).filter(|n| !n.is_empty()) {
             core.thread_name(id, name.strip_suffix(b"\n").unwrap_or(name));
         }
     }

@@ -2,6 +2,7 @@
 //! some are cancellation points. Each returns the kernel's value, negative errno on failure.
 
 use core::arch::asm;
+use core::ffi::CStr;
 use core::sync::atomic::AtomicU32;
 
 #[inline]
@@ -97,9 +98,9 @@ pub fn sleep_ns(ns: i64) {
     unsafe { syscall!(libc::SYS_nanosleep, &raw const ts, 0usize) };
 }
 
-/// Address of the word that the thread `tid` of this process sleeps on, if it sleeps on one. Asks the kernel:
-/// /proc/self/task/TID/syscall has the number of the system call that the thread sleeps in and its arguments.
-pub fn futex_waited_for(tid: u32) -> Option<u64> {
+/// What /proc/self/task/TID/`name` begins with, as far as there is room. `None`: there is no such file, or it cannot be
+/// read. `name` has up to 16 bytes.
+pub fn read_of_task<'b>(tid: u32, name: &CStr, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
     let mut path = [0u8; 48];
     let mut at = 0;
     let mut push = |bytes: &[u8]| {
@@ -115,17 +116,24 @@ pub fn futex_waited_for(tid: u32) -> Option<u64> {
         push(&[b'0' + (tid / divisor % 10) as u8]);
         divisor /= 10;
     }
-    push(b"/syscall\0");
+    push(b"/");
+    push(name.to_bytes_with_nul());
     // SAFETY: NUL terminated.
     let fd = unsafe { open_read(path.as_ptr()) };
     if fd < 0 {
         return None;
     }
-    let mut line = [0u8; 128];
-    let n = read(fd, &mut line).max(0) as usize;
+    let n = read(fd, buffer);
     close(fd);
+    buffer.get(..usize::try_from(n).ok()?)
+}
+
+/// Address of the word that the thread `tid` of this process sleeps on, if it sleeps on one. Asks the kernel:
+/// /proc/self/task/TID/syscall has the number of the system call that the thread sleeps in and its arguments.
+pub fn futex_waited_for(tid: u32) -> Option<u64> {
+    let mut line = [0u8; 128];
     // "202 0xADDRESS 0xOPERATION ...", or "running".
-    let mut fields = line[..n].split(|&b| b == b' ');
+    let mut fields = read_of_task(tid, c"syscall", &mut line)?.split(|&b| b == b' ');
     if fields.next()? != b"202" {
         return None;
     }

@@ -2,7 +2,7 @@
 
 use core::cell::UnsafeCell;
 
-use lockwright_engines::debugobjects::{Descr, Fault, Operation, State, Tracked};
+use lockwright_engines::debugobjects::{Descr, Fault, Operation, Place, Rules, State, Tracked};
 use lockwright_engines::index::{Index, hash};
 use lockwright_engines::lockdep::Core;
 use lockwright_ledger::rows::object::{
@@ -41,14 +41,13 @@ pub fn fault(fault: &Fault) {
     if state::status() == state::FORKED {
         init::child();
     }
-    // What a forked child does not destroy of its parent's may be its parent's to destroy.
-    if fault.kind == object_fault::NEVER_DESTROYED && is_inherited(&fault.init) {
-        return;
-    }
     // Objects that nobody destroys may go by the thousand: where is kept of the first.
     let is_counted = fault.kind == object_fault::NEVER_DESTROYED;
-    let times = is_counted && state::with_core(|core| repeated(core, fault, 0)) == Some(true);
-    if times {
+    // What a forked child does not destroy of its parent's may be its parent's to destroy.
+    if is_counted && is_inherited(&fault.init) {
+        return;
+    }
+    if is_counted && state::with_core(|core| repeated(core, fault, 0)) == Some(true) {
         return;
     }
     let stack = if fault.here.stack == 0 { hooks::place() } else { fault.here.stack };
@@ -183,7 +182,7 @@ pub fn left_behind() {
 
 /// It should have been destroyed. A variable of static storage need not be: it is meant to last to the end.
 fn is_left(tracked: &Tracked) -> bool {
-    let must = tracked.descr.rules.has(lockwright_engines::debugobjects::Rules::MUST_DESTROY);
+    let must = tracked.descr.rules.has(Rules::MUST_DESTROY);
     let is_alive = !matches!(tracked.state as u8, object_state::NONE | object_state::DESTROYED);
     must && is_alive
         && tracked.destroy.time_ns == 0
@@ -202,7 +201,7 @@ fn end_of(tracked: &Tracked, now: u64) -> Fault {
         fixed: false,
         addr: tracked.addr,
         descr: tracked.descr,
-        here: lockwright_engines::debugobjects::Place { time_ns: now, ..Default::default() },
+        here: Place { time_ns: now, ..Default::default() },
         init: tracked.init,
         active: tracked.active,
         active_op: tracked.active_op,
