@@ -69,6 +69,30 @@ fn programs_started_by_the_program_are_watched() {
     assert_eq!(run.code(), FOUND);
 }
 
+/// Before and after an exec a process has one id, and a ledger each.
+#[test]
+fn a_finding_names_the_program_that_its_process_was_then() {
+    let abba = program("abba.c");
+    // dash takes no locks, and becomes abba, which does.
+    let script = format!("exec '{}'", abba.display());
+    let sarif = Scratch::new();
+    let sarif = sarif.join("report.sarif");
+    let run =
+        check_with(&["--sarif", sarif.to_str().unwrap()], "/bin/sh").args(["-c", &script]).run();
+    assert_eq!(run.verdicts(), [("circular-dependency", "likely")], "{}", run.stderr);
+    let processes = run.report()["processes"].as_array().unwrap();
+    assert_eq!(processes.len(), 2, "{processes:#?}");
+    assert_eq!(processes[0]["pid"], processes[1]["pid"]);
+    assert_ne!(processes[0]["exe"], processes[1]["exe"]);
+    let abba = abba.to_str().unwrap();
+    let of = run.finding()["process"].as_u64().expect("one process") as usize;
+    assert_eq!(processes[of]["exe"], abba);
+    let named = format!("in process {} ({abba})", processes[of]["pid"]);
+    assert!(run.stderr.contains(&named), "{named} in {}", run.stderr);
+    let sarif: serde_json::Value = serde_json::from_slice(&std::fs::read(sarif).unwrap()).unwrap();
+    assert_eq!(sarif["runs"][0]["results"][0]["properties"]["exe"], abba, "{sarif:#}");
+}
+
 #[test]
 fn a_server_that_drops_its_privileges_is_watched_on() {
     // SAFETY: no preconditions.

@@ -122,6 +122,9 @@ pub struct Finding {
     pub steps: Vec<Step>,
     /// Process it was found in; 0: several.
     pub pid: u32,
+    /// The same, as an index into [`Report::processes`]: a process that calls exec keeps its id, and is another there.
+    /// `None`: several.
+    pub process: Option<usize>,
     /// Further cycles or occurrences that are the same to a reader and were folded into this one.
     pub also: u64,
 }
@@ -240,6 +243,9 @@ pub struct Summary {
 pub struct Process {
     /// Process id.
     pub pid: u32,
+    /// What its ledger is known by. A process that calls exec has a ledger for each program that it was.
+    #[serde(skip)]
+    pub token: u64,
     /// Executable.
     pub exe: String,
     /// Command line.
@@ -278,4 +284,11 @@ pub struct Report {
     pub unwatched: Vec<Unwatched>,
     /// Findings, most serious first.
     pub findings: Vec<Finding>,
+}
+
+impl Report {
+    /// The process that a finding is of; `None`: several.
+    pub fn process_of(&self, finding: &Finding) -> Option<&Process> {
+        self.processes.get(finding.process?)
+    }
 }

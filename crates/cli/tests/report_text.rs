@@ -134,6 +134,7 @@ fn abba(grade: Grade) -> Finding {
             },
         ],
         pid: 4001,
+        process: Some(0),
         also: 0,
     }
 }
@@ -214,6 +215,7 @@ fn possible() -> Finding {
             },
         ],
         pid: 4001,
+        process: Some(0),
         also: 3,
     }
 }
@@ -238,6 +240,7 @@ fn recursive(grade: Grade) -> Finding {
             stack: lock_at(20),
         }],
         pid: 4001,
+        process: Some(0),
         also: 0,
     }
 }

@@ -291,6 +291,7 @@ impl Found {
                 .collect(),
             locks: Vec::new(),
             pid: teller.model.ledger.header().pid,
+            process: None,
             also: *also,
         };
         contexts.tell(&cast.names, &mut finding);

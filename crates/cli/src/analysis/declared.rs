@@ -181,6 +181,7 @@ fn draft(
         steps: vec![teller.step(&cast, &pick, 1)],
         locks: cast.infos,
         pid: model.ledger.header().pid,
+        process: None,
         also: 0,
     };
     let key = format!("declared\n{}", teller.signature(context));

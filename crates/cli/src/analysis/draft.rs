@@ -18,6 +18,12 @@ pub struct Draft {
 }
 
 impl Draft {
+    /// The same, of the process of this number in the report.
+    pub fn of_process(mut self, number: usize) -> Self {
+        self.finding.process = Some(number);
+        self
+    }
+
     /// Whether a cycle of these classes that is `grade` says no more than this finding does.
     pub fn explains(&self, kind: Kind, classes: &[u32], grade: Grade) -> bool {
         // What a signal is needed for does not tell of what happens without.
@@ -52,7 +58,7 @@ pub fn fold(mut drafts: Vec<Draft>) -> Vec<Finding> {
         }
     }
     findings.sort_by(|a, b| {
-        let by = |f: &Finding| (f.grade, f.steps.len(), f.kind, f.pid);
+        let by = |f: &Finding| (f.grade, f.steps.len(), f.kind, f.pid, f.process);
         by(a).cmp(&by(b)).then_with(|| a.title.cmp(&b.title))
     });
     findings

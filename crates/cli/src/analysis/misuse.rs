@@ -119,6 +119,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             help: self.help(),
             steps: self.steps(),
             pid: model.ledger.header().pid,
+            process: None,
             also: self.row.repeats,
             locks: self.cast.infos,
         };

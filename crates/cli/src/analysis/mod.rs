@@ -57,22 +57,31 @@ pub fn analyse_with(
 ) -> Report {
     let sources = Sources::new(ledgers, symbols);
     let mut summary = Summary { processes: ledgers.len() as u64, ..Summary::default() };
-    let mut processes: Vec<(u64, Process)> = Vec::new();
+    let mut processes = Vec::new();
     let mut drafts = Vec::new();
     progress.stage("reading ledgers", ledgers.len() as u64);
-    for (index, ledger) in ledgers.iter().enumerate() {
+    for (number, &index) in in_order_of_start(ledgers).iter().enumerate() {
         let model = Model::new(&sources, index);
         progress.advance(1);
-        let mut process = describe(ledger);
+        let mut process = describe(&ledgers[index]);
         let teller = Teller { model: &model, sources: &sources };
-        drafts.extend(findings(&teller, progress, &mut process.notes));
+        let found = findings(&teller, progress, &mut process.notes);
+        drafts.extend(found.into_iter().map(|draft| draft.of_process(number)));
         process.notes.extend(symbols[index].notes());
         count(&model, &mut summary, &mut process);
-        processes.push((ledger.header().start_realtime_ns, process));
+        processes.push(process);
     }
-    processes.sort_by_key(|(start, process)| (*start, process.pid));
-    let processes = processes.into_iter().map(|(_, process)| process).collect();
     Report { summary, processes, unwatched: Vec::new(), findings: draft::fold(drafts) }
+}
+
+/// Ledgers by when their processes started: the order of a report's processes.
+pub(crate) fn in_order_of_start(ledgers: &[Ledger]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..ledgers.len()).collect();
+    order.sort_by_key(|&index| {
+        let header = ledgers[index].header();
+        (header.start_realtime_ns, header.start_ns, header.pid)
+    });
+    order
 }
 
 /// The findings of one process. What is seen of instances goes before what is seen of classes, and
@@ -233,6 +242,7 @@ pub(crate) fn describe(ledger: &Ledger) -> Process {
     }
     Process {
         pid: header.pid,
+        token: header.token,
         exe: ledger.text(header.exe),
         command,
         exited: header.state == process_state::EXITED,

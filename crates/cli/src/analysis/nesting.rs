@@ -228,6 +228,7 @@ fn undisciplined(
             .collect(),
         locks: cast.infos,
         pid: model.ledger.header().pid,
+        process: None,
         also: 0,
     };
     let key = format!("nesting\n{}", signatures.join("\n"));
@@ -315,6 +316,7 @@ fn recursion(teller: &Teller<'_, '_>, judge: &Judge<'_, '_>, context: Context) -
         steps: vec![teller.step(&cast, &pick, 0)],
         locks: cast.infos,
         pid: model.ledger.header().pid,
+        process: None,
         also: 0,
     };
     let key = format!("recursive\n{}", again_signature(teller, context));

@@ -97,6 +97,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             help: self.help(),
             steps: self.steps(),
             pid: model.ledger.header().pid,
+            process: None,
             also: row.repeats.into(),
             locks: self.cast.infos,
         };

@@ -139,6 +139,7 @@ fn deadlock(teller: &Teller<'_, '_>, row: &Row, steps: &[StepRow]) -> Draft {
         steps: reported,
         locks: cast.infos,
         pid: model.ledger.header().pid,
+        process: None,
         also: row.repeats,
     };
     let key = format!("circular\n{}", ring(&signatures).join("\n"));
@@ -188,6 +189,7 @@ fn self_deadlock(teller: &Teller<'_, '_>, row: &Row) -> Draft {
         }],
         locks: cast.infos,
         pid: model.ledger.header().pid,
+        process: None,
         also: row.repeats,
     };
     Draft { finding, key, insts: vec![row.inst], classes: teller.classes(&[lock]) }

@@ -111,7 +111,7 @@ pub fn add_cost(report: &mut Report, prices: Option<Prices>) {
 /// If a file cannot be written.
 pub fn show(report: &Report, session: &Session<'_>, output: &mut Output) -> Result<()> {
     let deadlocks = &session.deadlocks;
-    let untold = |finding: &Finding| !deadlocks.has_told(finding);
+    let untold = |finding: &Finding| !deadlocks.has_told(report, finding);
     if !output.is_on_stderr() {
         output.show(report, |_| true)?;
     } else if output.judge(report).counted().any(untold) || !deadlocks.any_told() {

@@ -81,6 +81,7 @@ mod tests {
             locks: vec![],
             steps: vec![],
             pid: 1,
+            process: None,
             also: 0,
         };
         grades.iter().map(finding).collect()

@@ -12,7 +12,7 @@ use super::output::Output;
 use crate::analysis;
 use crate::args::OnDeadlock;
 use crate::error::{Error, Result};
-use crate::finding::{Finding, Grade};
+use crate::finding::{Finding, Grade, Report};
 use crate::ledger_dir::{ledgers_in, writer_of};
 use crate::progress::Silent;
 
@@ -25,8 +25,15 @@ pub struct Deadlocks {
     counted: HashMap<PathBuf, u32>,
     /// Ledgers with a new deadlock, and who hung in it when they were last looked at.
     suspected: HashMap<PathBuf, Vec<Hang>>,
-    told: Vec<Finding>,
+    told: Vec<Told>,
     aborted: Vec<Aborted>,
+}
+
+/// A deadlock that was told, and the token of the ledger that has it.
+#[derive(Debug)]
+struct Told {
+    token: Option<u64>,
+    finding: Finding,
 }
 
 /// A process that was sent SIGABRT.
@@ -83,12 +90,17 @@ impl Deadlocks {
     ) -> Result<()> {
         let (ledgers, _) = load::open_all(&[ledger.to_owned()]);
         let mut report = analysis::analyse(&ledgers, &Silent);
-        report.findings.retain(|f| f.grade == Grade::Deadlocked && !self.has_told(f));
+        let untold = |f: &Finding| f.grade == Grade::Deadlocked && !self.has_told(&report, f);
+        report.findings = report.findings.iter().filter(|f| untold(f)).cloned().collect();
         // What the user knows is not shown, but that the process hangs is told all the same.
         if output.judge(&report).counted().next().is_some() {
             output.show(&report, |_| true)?;
         }
-        self.told.extend(output.judge(&report).counted().cloned());
+        let told = |finding: &Finding| Told {
+            token: token_of(&report, finding),
+            finding: finding.clone(),
+        };
+        self.told.extend(output.judge(&report).counted().map(told));
         let pid = writer_of(ledger).unwrap_or(program);
         output.note(&act(pid, action));
         if action == OnDeadlock::Abort {
@@ -117,13 +129,18 @@ impl Deadlocks {
         !self.told.is_empty()
     }
 
-    /// A finding is known by what its reader sees of it first.
-    pub fn has_told(&self, finding: &Finding) -> bool {
-        self.told.iter().any(|told| {
-            (told.pid, told.kind, told.grade, &told.title)
-                == (finding.pid, finding.kind, finding.grade, &finding.title)
+    /// A finding is known by its process, and by what its reader sees of it first.
+    pub fn has_told(&self, report: &Report, finding: &Finding) -> bool {
+        let token = token_of(report, finding);
+        self.told.iter().any(|Told { token: of, finding: told }| {
+            (*of, told.kind, told.grade, &told.title)
+                == (token, finding.kind, finding.grade, &finding.title)
         })
     }
+}
+
+fn token_of(report: &Report, finding: &Finding) -> Option<u64> {
+    report.process_of(finding).map(|process| process.token)
 }
 
 /// The recorded deadlocks whose threads all wait yet, for good.

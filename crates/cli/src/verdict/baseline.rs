@@ -216,6 +216,7 @@ mod tests {
             locks: vec![],
             steps: vec![],
             pid: 1,
+            process: None,
             also: 0,
         }
     }

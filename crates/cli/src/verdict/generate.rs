@@ -137,6 +137,7 @@ mod tests {
             locks: classes.map(lock).into(),
             steps: vec![step(0), step(1)],
             pid: 1,
+            process: None,
             also: 0,
         }
     }

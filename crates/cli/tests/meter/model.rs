@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use lockwright_cli::meter::model::{At, Clock, Holder, Holds, Mode, WaitKind, Waiter};
+use lockwright_cli::meter::text::{TextOptions, render};
 use lockwright_ledger::rows::meter::{
     Blame, Bucket, Cell, Meter, Readers, Site, blame_kind, site_flag, wait_kind,
 };
@@ -198,6 +199,7 @@ fn who_still_waits_is_told_with_who_has_it() {
     };
     let waiter = |tid, addr, begun_ns, waited_ns, holders: &[Holder]| Waiter {
         pid: 7,
+        process: 0,
         tid,
         at: At::Lock { lock: 0, site: site("pop") },
         addr,
@@ -210,6 +212,31 @@ fn who_still_waits_is_told_with_who_has_it() {
         report.waiting,
         [waiter(20, 0x10, 410e6, 10e6, &[holder]), waiter(30, 0x99, 420e6, 0.0, &[])]
     );
+}
+
+/// A process that calls exec keeps its id, and has a ledger for each program that it was.
+#[test]
+fn who_waits_in_the_second_program_of_a_process_is_no_thread_of_the_first() {
+    let before = Process::new(7, 2);
+    let mut after = Process::new(7, 2);
+    after.writer().header().start_ns.store(1_200_000_000, Relaxed);
+    let class = after.mutex("pool");
+    let site = after.site(class, &["push"]);
+    after.cell(site, &Counts { waits: vec![MS], ..Counts::default() });
+    let thread = after.thread();
+    after.waits_now(thread, 20, site, 0x10, 400 * MS);
+    let cond = after
+        .site_with(Site { class, wait: wait_kind::COND, ..Site::default() }, &["wait_for_work"]);
+    let thread = after.thread();
+    after.waits_now(thread, 30, cond, 0, 410 * MS);
+    after.killed(500 * MS);
+    for ledgers in [[&before, &after], [&after, &before]] {
+        let report = measure(&ledgers);
+        assert_eq!(report.processes.iter().map(|p| p.exited).collect::<Vec<_>>(), [true, false]);
+        assert!(report.waiting.iter().all(|waiter| waiter.process == 1), "{:?}", report.waiting);
+        let text = render(&report, &TextOptions::default());
+        assert!(text.contains("waits for a condition"), "it was killed there: {text}");
+    }
 }
 
 #[test]

@@ -47,6 +47,7 @@ fn finding(kind: Kind, grade: Grade) -> Finding {
             stack: vec![frame(), Frame { offset: u64::MAX, ..Frame::default() }],
         }],
         pid: 4001,
+        process: Some(0),
         also: 3,
     }
 }
@@ -122,6 +123,7 @@ pub fn two_threads() -> Report {
         locks: names.map(lock).into(),
         steps: vec![step(2, "teller", 0, [29, 31]), step(3, "auditor", 1, [38, 40])],
         pid: 4001,
+        process: Some(0),
         also: 0,
     };
     Report { findings: vec![finding], ..report() }

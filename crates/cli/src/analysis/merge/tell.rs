@@ -53,6 +53,7 @@ pub fn finding(
         locks: told.iter().map(|told| told.held.clone()).collect(),
         steps: told.iter().map(|told| told.step.clone()).collect(),
         pid: 0,
+        process: None,
         also: 0,
     };
     (finding, told.iter().map(|told| told.origin).collect())

@@ -165,6 +165,7 @@ struct NestedOut {
 #[derive(Serialize)]
 struct InstanceOut {
     pid: u32,
+    process: usize,
     inst: u32,
     addr: u64,
     total: NumbersOut,
@@ -342,6 +343,7 @@ fn instance(instance: &Instance) -> InstanceOut {
         |(site, of): &(usize, Numbers)| InstanceSiteOut { site: *site, numbers: numbers(of) };
     InstanceOut {
         pid: instance.pid,
+        process: instance.process,
         inst: instance.inst,
         addr: instance.addr,
         total: numbers(&instance.total),

@@ -8,6 +8,7 @@ use crate::meter::model::{Holder, Waiter};
 #[derive(Serialize)]
 pub struct WaiterOut {
     pid: u32,
+    process: usize,
     tid: u32,
     lock: Option<usize>,
     site: Option<usize>,
@@ -29,6 +30,7 @@ pub fn waiter(waiter: &Waiter) -> WaiterOut {
     let (lock, site, wait) = place_of(waiter.at);
     WaiterOut {
         pid: waiter.pid,
+        process: waiter.process,
         tid: waiter.tid,
         lock,
         site,

@@ -38,14 +38,14 @@ pub fn build_with(ledgers: &[Ledger], symbols: &[&dyn Symbolise], ends: &[End]) 
     let sources = Sources::new(ledgers, symbols);
     let mut builder = Builder::default();
     let mut processes = Vec::new();
-    for index in (0..ledgers.len()).filter(|&index| is_metered(&ledgers[index])) {
-        let source = Source::new(&sources, index, ends);
+    let order = analysis::in_order_of_start(ledgers);
+    for index in order.into_iter().filter(|&index| is_metered(&ledgers[index])) {
+        let source = Source::new(&sources, index, processes.len(), ends);
         builder.add(&source);
         processes.push((ledgers[index].header(), source));
     }
     let start = processes.iter().map(|(header, _)| header.start_ns).min().unwrap_or(0);
     let end = processes.iter().map(|(_, source)| source.end_ns).max().unwrap_or(0);
-    processes.sort_by_key(|(header, _)| (header.start_realtime_ns, header.pid));
     let by_instance = !processes.is_empty() && processes.iter().all(|(h, _)| h.by_instance != 0);
     let processors =
         processes.iter().map(|(header, _)| header.processors).max().unwrap_or(0).max(1);
@@ -79,6 +79,8 @@ struct Source<'a> {
     symbols: &'a dyn Symbolise,
     /// Its place among the ledgers.
     index: usize,
+    /// Its process' place in the report.
+    process: usize,
     classes: Classes,
     ticks: Ticks,
     holds: Holds,
@@ -92,7 +94,7 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn new(sources: &Sources<'a>, index: usize, ends: &[End]) -> Self {
+    fn new(sources: &Sources<'a>, index: usize, process: usize, ends: &[End]) -> Self {
         let ledger = &sources.ledgers[index];
         let header = ledger.header();
         let (ticks, untimed) = match Ticks::new(header) {
@@ -126,6 +128,7 @@ impl<'a> Source<'a> {
             ledger,
             symbols,
             index,
+            process,
             classes,
             ticks,
             holds,
@@ -230,7 +233,7 @@ impl Builder {
             self.readers(source, &readers);
         }
         let moments = waiting::Moments { ticks: &source.ticks, end_ns: source.end_ns };
-        self.report.waiting.extend(waiting::waiters(source.ledger, moments, &at));
+        self.report.waiting.extend(waiting::waiters(source.ledger, source.process, moments, &at));
     }
 
     fn finish(self) -> MeterReport {
@@ -329,6 +332,7 @@ impl Builder {
         let index = *self.instances.entry((lock, source.index, row.inst)).or_insert_with(|| {
             instances.push(Instance {
                 pid: source.ledger.header().pid,
+                process: source.process,
                 inst: row.inst,
                 addr: row.addr,
                 total: Numbers::default(),

@@ -13,13 +13,14 @@ pub struct End {
 }
 
 /// The end among `ends` that is that of `ledgers[index]`. A process that called exec has a ledger for each program
-/// that it was: only the last of them ended so.
+/// that it was: only the last of them ended so. Another run's process may have had the same id, before or after.
 pub fn of(ledgers: &[Ledger], index: usize, ends: &[End]) -> Option<u64> {
     let header = ledgers[index].header();
+    let of_pid = ends.iter().filter(|end| end.pid == header.pid).map(|end| end.at_ns);
+    let end = of_pid.filter(|&at_ns| at_ns >= header.start_ns).min()?;
     let is_later = |other: &Ledger| {
-        other.header().pid == header.pid && other.header().start_ns > header.start_ns
+        let start_ns = other.header().start_ns;
+        other.header().pid == header.pid && start_ns > header.start_ns && start_ns <= end
     };
-    let is_its = |end: &&End| end.pid == header.pid && end.at_ns >= header.start_ns;
-    let end = ends.iter().find(is_its).filter(|_| !ledgers.iter().any(is_later))?;
-    Some(end.at_ns)
+    (!ledgers.iter().any(is_later)).then_some(end)
 }

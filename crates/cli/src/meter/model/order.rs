@@ -39,7 +39,9 @@ pub(super) fn sort(report: &mut MeterReport) {
         waiter.at = moved(waiter.at);
     }
     let begun = |waiter: &Waiter| waiter.begun_ns.unwrap_or(0.0);
-    report.waiting.sort_by(|a, b| a.pid.cmp(&b.pid).then_with(|| begun(a).total_cmp(&begun(b))));
+    report
+        .waiting
+        .sort_by(|a, b| a.process.cmp(&b.process).then_with(|| begun(a).total_cmp(&begun(b))));
     for site in report.locks.iter_mut().flat_map(|lock| &mut lock.sites) {
         site.nested.iter_mut().for_each(|nested| nested.at = moved(nested.at));
         site.nested.sort_by(|a, b| b.ns.total_cmp(&a.ns).then(a.at.cmp(&b.at)));
@@ -61,8 +63,9 @@ fn sort_sites(lock: &mut Lock) -> Vec<usize> {
         instance.sites.iter_mut().for_each(|(site, _)| *site = sites[*site]);
         instance.sites.sort_by_key(|(site, _)| *site);
     }
-    lock.instances
-        .sort_by(|a, b| by_wait(&a.total, &b.total).then((a.pid, a.inst).cmp(&(b.pid, b.inst))));
+    lock.instances.sort_by(|a, b| {
+        by_wait(&a.total, &b.total).then((a.process, a.inst).cmp(&(b.process, b.inst)))
+    });
     sites
 }
 

@@ -265,6 +265,9 @@ pub struct Readers {
 pub struct Instance {
     /// Process that has it.
     pub pid: u32,
+    /// The same, as an index into [`MeterReport::processes`]: a process that calls exec keeps its id, and is another
+    /// there.
+    pub process: usize,
     /// Its number in the process: one per life of a piece of memory.
     pub inst: u32,
     /// Its address.
@@ -301,6 +304,8 @@ pub struct Wait {
 pub struct Waiter {
     /// Process of the thread.
     pub pid: u32,
+    /// As [`Instance::process`].
+    pub process: usize,
     /// Its kernel id.
     pub tid: u32,
     /// Where it waits, and for what.

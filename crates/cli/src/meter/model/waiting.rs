@@ -35,8 +35,13 @@ pub fn since(ledger: &Ledger) -> Vec<u64> {
     waiting(ledger).map(|meter| meter.waiting_since).filter(|&since| since != 0).collect()
 }
 
-/// The threads that wait; `at` has the sites of the ledger.
-pub fn waiters(ledger: &Ledger, moments: Moments<'_>, at: &HashMap<u32, At>) -> Vec<Waiter> {
+/// The threads that wait; `process` is their process in the report, and `at` has the sites of the ledger.
+pub fn waiters(
+    ledger: &Ledger,
+    process: usize,
+    moments: Moments<'_>,
+    at: &HashMap<u32, At>,
+) -> Vec<Waiter> {
     let held: Vec<(u32, Metered, u32)> = ledger
         .rows::<Meter>()
         .filter(|(_, meter)| meter.tid != 0)
@@ -64,6 +69,7 @@ pub fn waiters(ledger: &Ledger, moments: Moments<'_>, at: &HashMap<u32, At>) -> 
         let elapsed = moments.end_ns.saturating_sub(start_ns) as f64;
         Waiter {
             pid: ledger.header().pid,
+            process,
             tid: meter.tid,
             at: waits_at,
             addr: meter.waiting_for,

@@ -33,7 +33,7 @@ pub fn write(page: &mut Page<'_>, selection: &Selection<'_>) {
             let sites = count(instance.sites.len() as u64, "site");
             page.line(&format!("   {:#x}{process}, taken at {sites}", instance.addr));
             let total = &instance.total;
-            let measured = page.report.processes.iter().find(|p| p.pid == instance.pid);
+            let measured = page.report.processes.get(instance.process);
             let measured = measured.map_or(1, |process| process.elapsed_ns.max(1));
             page.line(&numbers(page, total, total.hold_ns / measured as f64));
         }

@@ -25,15 +25,15 @@ pub fn write(page: &mut Page<'_>) {
 /// Threads that wait for work when `main` returns are how most programs end. Who waits for a lock does so
 /// because somebody has it.
 fn is_remarkable(report: &MeterReport, waiter: &Waiter) -> bool {
-    let exited = |pid| report.processes.iter().any(|p| p.pid == pid && p.exited);
-    matches!(waiter.at, At::Lock { .. }) || !exited(waiter.pid)
+    let exited = report.processes.get(waiter.process).is_some_and(|process| process.exited);
+    matches!(waiter.at, At::Lock { .. }) || !exited
 }
 
 /// Those that wait at one place for one thing are told together.
 fn groups<'w>(waiters: &[&'w Waiter]) -> Vec<Vec<&'w Waiter>> {
     let mut groups: Vec<Vec<&Waiter>> = Vec::new();
     for &waiter in waiters {
-        let what = |w: &Waiter| (w.pid, w.at, w.addr);
+        let what = |w: &Waiter| (w.process, w.at, w.addr);
         match groups.iter_mut().find(|group| what(group[0]) == what(waiter)) {
             Some(group) => group.push(waiter),
             None => groups.push(vec![waiter]),
@@ -122,7 +122,8 @@ fn held(page: &Page<'_>, waiter: &Waiter, holder: &Holder) -> String {
     let place =
         site.map_or_else(String::new, |site| format!(", taken in {}", page.place(&site.stack)));
     let itself = holder.tid == waiter.tid;
-    let waits = page.report.waiting.iter().any(|w| (w.pid, w.tid) == (waiter.pid, holder.tid));
+    let waits =
+        page.report.waiting.iter().any(|w| (w.process, w.tid) == (waiter.process, holder.tid));
     let state = match (itself, waits) {
         (true, _) => ", by itself",
         (false, true) => ", which waits too",

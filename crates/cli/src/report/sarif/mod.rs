@@ -129,6 +129,8 @@ struct Properties<'r> {
     evidence: &'r [String],
     help: &'r [String],
     pid: u32,
+    /// Of that process; `None`: of several.
+    exe: Option<&'r str>,
     also: u64,
 }
 
@@ -211,6 +213,7 @@ fn result<'r>(
             evidence: &finding.evidence,
             help: &finding.help,
             pid: finding.pid,
+            exe: judged.report.process_of(finding).map(|process| process.exe.as_str()),
             also: finding.also,
         },
     }

@@ -101,10 +101,11 @@ impl View<'_> {
             let text = format!("{} more like this {verb} folded into it", number(finding.also));
             group = group.element(Level::NOTE.message(text));
         }
-        if self.report.processes.len() > 1 && finding.pid != 0 {
-            let exe = self.report.processes.iter().find(|process| process.pid == finding.pid);
-            let exe = exe.map_or(String::new(), |process| format!(" ({})", plain(&process.exe)));
-            group = group.element(Level::NOTE.message(format!("in process {}{exe}", finding.pid)));
+        if self.report.processes.len() > 1
+            && let Some(process) = self.report.process_of(finding)
+        {
+            let text = format!("in process {} ({})", process.pid, plain(&process.exe));
+            group = group.element(Level::NOTE.message(text));
         }
         group
     }
