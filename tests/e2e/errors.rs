@@ -153,6 +153,54 @@ fn ledger_directory_fills_up_while_the_program_runs() {
     assert!(run.stderr.contains("full") || run.stderr.contains("space"), "{}", run.stderr);
 }
 
+/// One file that cannot be written is told; what it had before stays, and all else that was asked for is there.
+#[test]
+fn a_report_that_finds_no_space() {
+    let Some(small) = Tmpfs::new("64k") else { return };
+    let scratch = Scratch::new();
+    let (old, new) = (small.0.join("old.json"), small.0.join("new.sarif"));
+    fs::write(&old, "of before").unwrap();
+    fs::write(small.0.join("filler"), vec![1; 52 << 10]).unwrap();
+    let mut command = tool();
+    command.args(["check", "--ledger-dir"]).arg(scratch.join("ledgers"));
+    command.arg("--json").arg(&old).arg("--sarif").arg(&new);
+    command.args(["--", text(&program("abba.c"))]);
+    let run = run(command);
+    assert_eq!(run.code(), 125, "{}", run.stderr);
+    for path in [&old, &new] {
+        let told = format!(": cannot write {}: No space left on device", path.display());
+        assert!(run.stderr.contains(&told), "{told} in {}", run.stderr);
+    }
+    assert!(run.stderr.contains("circular-dependency"), "the text is there: {}", run.stderr);
+    assert_eq!(fs::read_to_string(&old).unwrap(), "of before");
+    assert_eq!(fs::read_dir(small.0.path()).unwrap().count(), 2, "nothing half-written");
+    // What was not reported can be: the ledgers were kept.
+    let kept = crate::harness::ledgers(&scratch.join("ledgers"));
+    assert_eq!(kept.len(), 1);
+    assert!(run.stderr.contains("ledgers kept in "), "{}", run.stderr);
+}
+
+/// The same to standard output.
+#[test]
+fn standard_output_that_finds_no_space() {
+    let scratch = Scratch::new();
+    let mut command = tool();
+    command.args(["check", "--keep", "--ledger-dir"]).arg(scratch.path());
+    run({
+        command.arg("--").arg(program("ending.c")).args(["exit", "0"]);
+        command
+    });
+    let ledger = &crate::harness::ledgers(scratch.path())[0];
+    for options in [&["--json", "-"] as &[&str], &["-o", "-"], &["--classes"]] {
+        let mut command = std::process::Command::new("/bin/sh");
+        command.args(["-c", "exec \"$@\" >/dev/full", "sh", env!("CARGO_BIN_EXE_lockwright")]);
+        command.arg("report").args(options).arg(ledger);
+        let run = run(command);
+        assert_eq!(run.code(), 125, "{options:?}: {}", run.stderr);
+        assert!(run.stderr.contains("cannot write standard output: No space"), "{}", run.stderr);
+    }
+}
+
 #[test]
 fn wrong_command_line() {
     for arguments in

@@ -17,6 +17,7 @@ pub mod report;
 pub mod run;
 pub mod symbolize;
 pub mod verdict;
+mod whole_file;
 
 /// File name of the preload library once it is unpacked: how its own frames are known from others.
 pub const PRELOAD_FILE_NAME: &str = "liblockwright.so";

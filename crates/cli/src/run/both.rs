@@ -36,6 +36,7 @@ pub fn run(args: BothArgs) -> Result<Ending> {
     };
     let session = Session::run(plan, dir, &around, &mut output)?;
     let mut checked = Checked { report: None, status: session.status };
+    let mut written = Ok(());
     if !session.ledgers.is_empty() {
         let prices = session.prices();
         let mut found = check::find(&session.ledgers, &output);
@@ -45,13 +46,16 @@ pub fn run(args: BothArgs) -> Result<Ending> {
         let mut measured = meter::measure(&session, prices);
         // The first report has said it, if so.
         measured.explained = true;
-        output.write_json(Some(&found), Some(&measured))?;
-        check::show(&found, &session, &mut output)?;
         let view = View { processes: false, ..args.view.view(args.metering.instances) };
-        output.show_meter(&measured, view)?;
-        exports.write(&measured)?;
+        let done = [
+            output.write_json(Some(&found), Some(&measured)),
+            check::show(&found, &session, &mut output),
+            output.show_meter(&measured, view),
+            exports.write(&measured),
+        ];
+        written = output.all(done);
         checked.report = Some(found);
     }
-    session.end(&output);
-    Ok(checked.ending(&args.verdict, &output))
+    session.end(written.is_ok(), &output);
+    written.map(|()| checked.ending(&args.verdict, &output))
 }

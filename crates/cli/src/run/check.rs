@@ -71,7 +71,7 @@ pub fn check(
     let plan = Plan { program, engines, args, on_deadlock: checkers.on_deadlock };
     let session = Session::run(plan, dir, around, output)?;
     let status = session.status;
-    let mut report = None;
+    let (mut report, mut written) = (None, Ok(()));
     if !session.ledgers.is_empty() {
         let mut found = find(&session.ledgers, output);
         found.unwatched.clone_from(&session.unwatched);
@@ -79,12 +79,12 @@ pub fn check(
         if found.summary.acquisitions > 0 {
             add_cost(&mut found, session.prices());
         }
-        output.write_json(Some(&found), None)?;
-        show(&found, &session, output)?;
+        let done = [output.write_json(Some(&found), None), show(&found, &session, output)];
+        written = output.all(done);
         report = Some(found);
     }
-    session.end(output);
-    Ok(Checked { report, status })
+    session.end(written.is_ok(), output);
+    written.map(|()| Checked { report, status })
 }
 
 /// What is wrong, as the ledgers tell. Shows on a terminal how far it is.
@@ -112,11 +112,13 @@ pub fn add_cost(report: &mut Report, prices: Option<Prices>) {
 pub fn show(report: &Report, session: &Session<'_>, output: &mut Output) -> Result<()> {
     let deadlocks = &session.deadlocks;
     let untold = |finding: &Finding| !deadlocks.has_told(report, finding);
-    if !output.is_on_stderr() {
-        output.show(report, |_| true)?;
+    let shown = if !output.is_on_stderr() {
+        output.show(report, |_| true)
     } else if output.judge(report).counted().any(untold) || !deadlocks.any_told() {
-        output.show(report, untold)?;
-    }
-    output.add_stats(&session.ledgers)?;
-    output.write_verdicts(report)
+        output.show(report, untold)
+    } else {
+        Ok(())
+    };
+    let rest = [shown, output.add_stats(&session.ledgers), output.write_verdicts(report)];
+    output.all(rest)
 }

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::meter::model::MeterReport;
 use crate::meter::{folded, openmetrics, pprof};
 
-use super::output::Sink;
+use super::sink::Sink;
 
 /// What makes a format's bytes.
 type Render = Box<dyn Fn(&MeterReport) -> Vec<u8>>;
@@ -42,6 +42,9 @@ impl Exports {
     /// # Errors
     /// If one cannot be written.
     pub fn write(&mut self, report: &MeterReport) -> Result<()> {
-        self.files.iter_mut().try_for_each(|(sink, render)| sink.put_bytes(&render(report)))
+        // All are tried.
+        let done: Vec<_> =
+            self.files.iter_mut().map(|(sink, render)| sink.put_bytes(&render(report))).collect();
+        done.into_iter().collect()
     }
 }

@@ -26,6 +26,8 @@ pub struct Deadlocks {
     /// Ledgers with a new deadlock, and who hung in it when they were last looked at.
     suspected: HashMap<PathBuf, Vec<Hang>>,
     told: Vec<Told>,
+    /// There were ledgers to look at.
+    saw_ledgers: bool,
     aborted: Vec<Aborted>,
 }
 
@@ -57,6 +59,7 @@ impl Deadlocks {
     /// word of each ledger.
     pub fn poll(&mut self, dir: &Path) -> Vec<PathBuf> {
         for path in ledgers_in(dir).unwrap_or_default() {
+            self.saw_ledgers = true;
             // A ledger that is being born cannot be read yet; the next call will see it.
             let now = Ledger::peek_deadlocks(&path).unwrap_or(0);
             if now > 0 && self.counted.insert(path.clone(), now).unwrap_or(0) < now {
@@ -93,9 +96,8 @@ impl Deadlocks {
         let untold = |f: &Finding| f.grade == Grade::Deadlocked && !self.has_told(&report, f);
         report.findings = report.findings.iter().filter(|f| untold(f)).cloned().collect();
         // What the user knows is not shown, but that the process hangs is told all the same.
-        if output.judge(&report).counted().next().is_some() {
-            output.show(&report, |_| true)?;
-        }
+        let counts = output.judge(&report).counted().next().is_some();
+        let shown = if counts { output.show(&report, |_| true) } else { Ok(()) };
         let told = |finding: &Finding| Told {
             token: token_of(&report, finding),
             finding: finding.clone(),
@@ -107,7 +109,7 @@ impl Deadlocks {
             let ledger = ledger.to_owned();
             self.aborted.push(Aborted { pid, ledger, when: Instant::now() });
         }
-        Ok(())
+        shown
     }
 
     /// Kills what has outlived its SIGABRT: whoever catches or blocks that and goes on would hang for
@@ -122,6 +124,11 @@ impl Deadlocks {
             }
             false
         });
+    }
+
+    /// Whether any ledger was there at one of the looks.
+    pub fn saw_ledgers(&self) -> bool {
+        self.saw_ledgers
     }
 
     /// Whether anything was told.

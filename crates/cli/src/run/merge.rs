@@ -29,10 +29,13 @@ pub fn run(args: &MergeArgs) -> Result<Ending> {
     };
     let merged = merge(&runs, &ledgers, &*progress);
     drop(progress);
-    output.write_merged(&merged)?;
-    output.show(&merged.report, |_| true)?;
-    output.add_stats(&ledgers)?;
-    output.write_verdicts(&merged.report)?;
+    let done = [
+        output.write_merged(&merged),
+        output.show(&merged.report, |_| true),
+        output.add_stats(&ledgers),
+        output.write_verdicts(&merged.report),
+    ];
+    output.all(done)?;
     let judged = output.judge(&merged.report);
     Ok(Ending::Code(0).with_findings(judged.counted(), &args.verdict))
 }

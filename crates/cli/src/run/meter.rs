@@ -37,15 +37,19 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
     };
     let session = Session::run(plan, dir, &around, &mut output)?;
     let ending = Ending::of_program(session.status);
+    let mut written = Ok(());
     if !session.ledgers.is_empty() {
         let mut measured = measure(&session, session.prices());
         doctor::explain_measurement(&mut measured);
-        output.write_json(None, Some(&measured))?;
-        output.show_meter(&measured, args.view.view(args.metering.instances))?;
-        exports.write(&measured)?;
+        let done = [
+            output.write_json(None, Some(&measured)),
+            output.show_meter(&measured, args.view.view(args.metering.instances)),
+            exports.write(&measured),
+        ];
+        written = output.all(done);
     }
-    session.end(&output);
-    Ok(ending)
+    session.end(written.is_ok(), &output);
+    written.map(|()| ending)
 }
 
 /// What was measured, and at what cost, which is left beside ledgers that are kept.

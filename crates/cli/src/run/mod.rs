@@ -27,6 +27,7 @@ mod prices;
 mod report;
 mod session;
 mod signals;
+mod sink;
 mod target;
 mod verdicts;
 

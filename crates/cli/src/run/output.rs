@@ -1,14 +1,13 @@
 //! Where the report and the tool's own messages go.
 
 use std::cell::Cell;
-use std::fs::File;
 use std::io::{self, IsTerminal, Write};
-use std::os::fd::{AsFd, AsRawFd};
-use std::path::Path;
+use std::os::fd::AsFd;
 
 use lockwright_ledger::Ledger;
 
 use super::fresh_line;
+use super::sink::Sink;
 use super::verdicts::Verdicts;
 use crate::analysis::merge::Merged;
 use crate::args::{Colour, OutputArgs, VerdictArgs};
@@ -39,17 +38,6 @@ pub struct Output {
     message_colour: bool,
     /// A program has written to the same streams since this last did.
     after_program: Cell<bool>,
-}
-
-/// Somewhere to write to.
-#[derive(Debug)]
-pub enum Sink {
-    /// Standard error.
-    Stderr,
-    /// Standard output.
-    Stdout,
-    /// A file, and its path for messages.
-    File(File, String),
 }
 
 impl Output {
@@ -231,6 +219,21 @@ impl Output {
         self.json.as_mut().map_or(Ok(()), |sink| sink.put(text))
     }
 
+    /// Of what could not be written, tells all but the last, and hands that back: what else was asked for has been
+    /// written meanwhile.
+    ///
+    /// # Errors
+    /// If something was not written.
+    pub fn all(&self, written: impl IntoIterator<Item = Result<()>>) -> Result<()> {
+        let mut failed = None;
+        for error in written.into_iter().filter_map(Result::err) {
+            if let Some(before) = failed.replace(error) {
+                self.warn(&before);
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
     /// Tells an error that does not stop the tool.
     pub fn warn(&self, error: &Error) {
         self.begin_line(false);
@@ -264,95 +267,4 @@ fn coloured(choice: Colour, terminal: bool) -> bool {
             terminal && set("NO_COLOR").is_none() && set("TERM").is_none_or(|term| term != "dumb")
         }
     }
-}
-
-impl Sink {
-    /// Opens the file of an option that is used so.
-    ///
-    /// # Errors
-    /// If it cannot be created.
-    pub fn create(path: &Path, usage: &str) -> Result<Self> {
-        if path == Path::new("-") {
-            return Ok(Self::Stdout);
-        }
-        let shown = path.display().to_string();
-        match File::create(path) {
-            Ok(file) => Ok(Self::File(file, shown)),
-            Err(error) => Err(Error::new(format!("cannot write {shown}: {error}"))
-                .help(format!("name a writable file: {usage}"))),
-        }
-    }
-
-    fn is_terminal(&self) -> bool {
-        match self {
-            Self::Stderr => io::stderr().is_terminal(),
-            Self::Stdout => io::stdout().is_terminal(),
-            Self::File(..) => false,
-        }
-    }
-
-    /// Columns of the terminal, if it is one.
-    fn width(&self) -> Option<usize> {
-        let fd = match self {
-            Self::Stderr => io::stderr().as_raw_fd(),
-            Self::Stdout => io::stdout().as_raw_fd(),
-            Self::File(..) => return None,
-        };
-        let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
-        // SAFETY: room for the answer; fails harmlessly where it is no terminal.
-        let known = unsafe { libc::ioctl(fd, libc::TIOCGWINSZ, &mut size) } == 0;
-        (known && size.ws_col > 0).then_some(size.ws_col.into())
-    }
-
-    fn put(&mut self, text: &str) -> Result<()> {
-        self.put_bytes(text.as_bytes())
-    }
-
-    /// Writes `bytes`, in place of what a file had before.
-    ///
-    /// # Errors
-    /// If a file cannot be written.
-    pub fn put_bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        if let Self::File(file, path) = self {
-            return replace(file, bytes).map_err(|error| unwritable(path, &error));
-        }
-        self.add_bytes(bytes)
-    }
-
-    /// Writes after what was written before.
-    fn add(&mut self, text: &str) -> Result<()> {
-        self.add_bytes(text.as_bytes())
-    }
-
-    fn add_bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        match self {
-            // If these are closed, nobody wants to know.
-            Self::Stderr => {
-                let _ = io::stderr().write_all(bytes);
-            }
-            Self::Stdout => {
-                let mut out = io::stdout().lock();
-                let _ = out.write_all(bytes).and_then(|()| out.flush());
-            }
-            Self::File(file, path) => {
-                file.write_all(bytes).map_err(|error| unwritable(path, &error))?;
-            }
-        }
-        Ok(())
-    }
-}
-
-fn unwritable(path: &str, error: &io::Error) -> Error {
-    Error::new(format!("cannot write {path}: {error}"))
-        .help("with --keep the ledgers stay, for `lockwright report`")
-}
-
-/// Makes `bytes` the contents of the file; of a pipe or device, adds them.
-fn replace(file: &mut File, bytes: &[u8]) -> io::Result<()> {
-    use io::Seek;
-    if file.metadata()?.is_file() {
-        file.set_len(0)?;
-        file.rewind()?;
-    }
-    file.write_all(bytes)
 }

@@ -49,18 +49,19 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
         doctor::explain(&mut report);
         report
     });
-    output.write_json(found.as_ref(), measured.as_ref())?;
+    let mut done = vec![output.write_json(found.as_ref(), measured.as_ref())];
     if let Some(found) = &found {
-        output.show(found, |_| true)?;
-        output.add_stats(&ledgers)?;
-        output.write_verdicts(found)?;
+        done.push(output.show(found, |_| true));
+        done.push(output.add_stats(&ledgers));
+        done.push(output.write_verdicts(found));
     }
     if let Some(measured) = &measured {
         let view = args.view.view(args.instances);
         let view = View { processes: found.is_none(), ..view };
-        output.show_meter(measured, view)?;
-        exports.write(measured)?;
+        done.push(output.show_meter(measured, view));
+        done.push(exports.write(measured));
     }
+    output.all(done)?;
     let own = Ending::Code(0);
     Ok(found.map_or(own, |found| own.with_findings(output.judge(&found).counted(), &args.verdict)))
 }

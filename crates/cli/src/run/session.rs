@@ -1,8 +1,9 @@
 //! One run of a program with engines in it: from its start to its end, and what it left behind.
 
 use std::ffi::OsString;
+use std::io;
 use std::mem::MaybeUninit;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -54,7 +55,7 @@ pub struct Session<'a> {
     plan: Plan<'a>,
     /// How it ended.
     pub status: ExitStatus,
-    /// The ledgers that it left; none if it failed by itself before it could be watched.
+    /// The ledgers that it left; none if it failed by itself before it could be watched, or somebody removed them.
     pub ledgers: Vec<Ledger>,
     /// Processes that were not to be watched.
     pub unwatched: Vec<Unwatched>,
@@ -95,7 +96,9 @@ impl<'a> Session<'a> {
                 break status;
             }
             for ledger in deadlocks.poll(dir.path()) {
-                deadlocks.handle(&ledger, child.pid(), plan.on_deadlock, output)?;
+                let told = deadlocks.handle(&ledger, child.pid(), plan.on_deadlock, output);
+                // Its end matters more.
+                told.unwrap_or_else(|error| output.warn(&error));
             }
             deadlocks.follow_up(output);
         };
@@ -104,10 +107,17 @@ impl<'a> Session<'a> {
         // From here on Ctrl-C is for lockwright.
         drop(child);
 
-        let paths = ledger_dir::ledgers_in(dir.path()).map_err(|error| {
-            Error::new(format!("cannot read {}: {error}", dir.path().display()))
-        })?;
-        let ledgers = open_ledgers(plan.program, status, &paths, output)?;
+        let paths = ledger_dir::ledgers_in(dir.path());
+        let ledgers = match &paths {
+            Ok(paths) if !paths.is_empty() || !deadlocks.saw_ledgers() => {
+                open_ledgers(plan.program, status, paths, output)?
+            }
+            gone => {
+                output.warn(&removed(dir.path(), gone.as_ref().err()));
+                Vec::new()
+            }
+        };
+        let paths = paths.unwrap_or_default();
         let unwatched = follow::unwatched(dir.path());
         Ok(Self { plan, status, unwatched, ended, ledgers, deadlocks, cpu_ns, dir, paths, preload })
     }
@@ -117,8 +127,8 @@ impl<'a> Session<'a> {
         calibrate::cost(&self.preload, &self.plan.engines, self.dir.path())
     }
 
-    /// Keeps, leaves or gives up the run's directory.
-    pub fn end(mut self, output: &Output) {
+    /// Keeps, leaves or gives up the run's directory. What was not `reported` is kept.
+    pub fn end(mut self, reported: bool, output: &Output) {
         let running = ledger_dir::watched_in(self.dir.path());
         let shown = self.dir.path().display().to_string();
         if !running.is_empty() {
@@ -128,7 +138,7 @@ impl<'a> Session<'a> {
                     .help(format!("`lockwright report {shown}` reports them, until lockwright runs again after their end")),
             );
         }
-        if self.plan.args.keep {
+        if self.plan.args.keep || !reported {
             for path in self.paths.iter().filter(|path| ledger_dir::writer_of(path).is_none()) {
                 if let Ok(ledger) = Ledger::open(path) {
                     // As it is, the file works too.
@@ -172,6 +182,19 @@ fn open_ledgers(
     }
     errors.iter().for_each(|error| output.warn(error));
     Ok(ledgers)
+}
+
+/// What to say of ledgers that were there and are no more.
+fn removed(dir: &Path, error: Option<&io::Error>) -> Error {
+    let shown = dir.display();
+    let what = match error {
+        Some(error) if error.kind() != io::ErrorKind::NotFound => {
+            format!("the ledgers cannot be read any more: {shown}: {error}")
+        }
+        Some(_) => format!("the ledgers are gone: somebody removed {shown}"),
+        None => format!("the ledgers are gone: somebody removed them from {shown}"),
+    };
+    Error::new(what + "; there is nothing to report")
 }
 
 fn unwatched(program: &Program) -> Error {

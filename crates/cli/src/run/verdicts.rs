@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::output::Sink;
+use super::sink::Sink;
 use crate::args::VerdictArgs;
 use crate::error::Result;
 use crate::finding::{Grade, Report};
@@ -68,19 +68,20 @@ impl Verdicts {
     /// If one cannot be written.
     pub fn write(&mut self, report: &Report) -> Result<Option<String>> {
         let judged = self.policy.judge(report);
-        if let Some(target) = &self.baseline {
-            target.write(&judged.next_baseline(self.all, self.fail_on))?;
+        let mut done = Vec::new();
+        if let Some(target) = &mut self.baseline {
+            done.push(target.write(&judged.next_baseline(self.all, self.fail_on)));
         }
         if let Some(sink) = &mut self.sarif {
-            sink.put_bytes(sarif::render(&judged, self.all).as_bytes())?;
+            done.push(sink.put(&sarif::render(&judged, self.all)));
         }
+        let mut rules = None;
         match &mut self.rules {
-            None => Ok(None),
-            Some(None) => Ok(Some(judged.generated(self.all))),
-            Some(Some(sink)) => {
-                sink.put_bytes(judged.generated(self.all).as_bytes())?;
-                Ok(None)
-            }
+            None => {}
+            Some(None) => rules = Some(judged.generated(self.all)),
+            Some(Some(sink)) => done.push(sink.put(&judged.generated(self.all))),
         }
+        // All were tried.
+        done.into_iter().collect::<Result<()>>().map(|()| rules)
     }
 }

@@ -1,9 +1,8 @@
 //! Findings that are known already: a file of fingerprints. docs/baseline.md describes it.
 
 use std::collections::HashMap;
-use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +10,7 @@ use super::identity;
 use crate::error::{Error, Result, exit};
 use crate::finding::{Finding, Grade};
 use crate::report::text::words;
+use crate::whole_file::WholeFile;
 
 /// Value of `schema`.
 pub const SCHEMA: &str = "lockwright-baseline";
@@ -146,11 +146,11 @@ pub fn render<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> String {
     text
 }
 
-/// A file to be written once the findings are known, in one step: whoever reads it finds the one before or
-/// this one, whole.
+/// A file to be written once the findings are known.
 #[derive(Debug)]
 pub struct Target {
-    path: PathBuf,
+    file: WholeFile,
+    shown: String,
 }
 
 impl Target {
@@ -159,46 +159,23 @@ impl Target {
     /// # Errors
     /// If it cannot.
     pub fn check(path: &Path) -> Result<Self> {
-        let this = Self { path: path.to_owned() };
-        if path.is_dir() {
-            return Err(this.unwritable(&io::Error::from(io::ErrorKind::IsADirectory)));
-        }
-        let temporary = this.temporary();
-        fs::File::create(&temporary)
-            .and_then(|_| fs::remove_file(&temporary))
-            .map_err(|error| this.unwritable(&error))?;
-        Ok(this)
+        let shown = path.display().to_string();
+        let file = WholeFile::open(path).map_err(|error| unwritable(&shown, &error))?;
+        Ok(Self { file, shown })
     }
 
     /// Writes it.
     ///
     /// # Errors
-    /// If that is not possible. The file before stays as it was.
-    pub fn write(&self, text: &str) -> Result<()> {
-        let temporary = self.temporary();
-        let written = fs::File::create(&temporary)
-            .and_then(|mut file| {
-                file.write_all(text.as_bytes())?;
-                file.sync_all()
-            })
-            .and_then(|()| fs::rename(&temporary, &self.path));
-        written.map_err(|error| {
-            let _ = fs::remove_file(&temporary);
-            self.unwritable(&error)
-        })
+    /// If that is not possible.
+    pub fn write(&mut self, text: &str) -> Result<()> {
+        self.file.put(text.as_bytes()).map_err(|error| unwritable(&self.shown, &error))
     }
+}
 
-    /// In the same directory, for it is to take the file's place.
-    fn temporary(&self) -> PathBuf {
-        let mut name = self.path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.new", std::process::id()));
-        self.path.with_file_name(name)
-    }
-
-    fn unwritable(&self, error: &io::Error) -> Error {
-        Error::new(format!("cannot write {}: {error}", self.path.display()))
-            .help("name a file in a directory that can be written: --write-baseline FILE")
-    }
+fn unwritable(file: &str, error: &io::Error) -> Error {
+    Error::new(format!("cannot write {file}: {error}"))
+        .help("name a file in a directory that can be written: --write-baseline FILE")
 }
 
 #[cfg(test)]
@@ -291,7 +268,7 @@ mod tests {
         let dir = std::env::temp_dir().join(format!("lockwright-target-{}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
         let path = dir.join("x.json");
-        let target = Target::check(&path).unwrap();
+        let mut target = Target::check(&path).unwrap();
         assert!(!path.exists(), "a look does not write");
         target.write("one").unwrap();
         target.write("two").unwrap();

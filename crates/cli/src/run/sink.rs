@@ -1,0 +1,109 @@
+//! Where a report can go: a standard stream, or a file.
+
+use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::whole_file::WholeFile;
+
+/// Somewhere to write to.
+#[derive(Debug)]
+pub enum Sink {
+    /// Standard error.
+    Stderr,
+    /// Standard output.
+    Stdout,
+    /// A file, and its path for messages.
+    File(WholeFile, String),
+}
+
+impl Sink {
+    /// Looks whether the file of an option that is used so can be written; what is in there stays for now.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn create(path: &Path, usage: &str) -> Result<Self> {
+        if path == Path::new("-") {
+            return Ok(Self::Stdout);
+        }
+        let shown = path.display().to_string();
+        match WholeFile::open(path) {
+            Ok(file) => Ok(Self::File(file, shown)),
+            Err(error) => Err(Error::new(format!("cannot write {shown}: {error}"))
+                .help(format!("name a writable file: {usage}"))),
+        }
+    }
+
+    /// Whether it is a terminal.
+    pub fn is_terminal(&self) -> bool {
+        match self {
+            Self::Stderr => io::stderr().is_terminal(),
+            Self::Stdout => io::stdout().is_terminal(),
+            Self::File(..) => false,
+        }
+    }
+
+    /// Columns of the terminal, if it is one.
+    pub fn width(&self) -> Option<usize> {
+        let fd = match self {
+            Self::Stderr => io::stderr().as_raw_fd(),
+            Self::Stdout => io::stdout().as_raw_fd(),
+            Self::File(..) => return None,
+        };
+        let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+        // SAFETY: room for the answer; fails harmlessly where it is no terminal.
+        let known = unsafe { libc::ioctl(fd, libc::TIOCGWINSZ, &mut size) } == 0;
+        (known && size.ws_col > 0).then_some(size.ws_col.into())
+    }
+
+    /// Writes `text`, in place of what a file had before.
+    ///
+    /// # Errors
+    /// If it cannot be written. A file keeps what it had, if it can.
+    pub fn put(&mut self, text: &str) -> Result<()> {
+        self.put_bytes(text.as_bytes())
+    }
+
+    /// As [`Self::put`].
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn put_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        match self {
+            Self::File(file, path) => file.put(bytes).map_err(|error| unwritable(path, &error)),
+            _ => self.add_bytes(bytes),
+        }
+    }
+
+    /// Writes after what was written before.
+    ///
+    /// # Errors
+    /// As for [`Self::put`].
+    pub fn add(&mut self, text: &str) -> Result<()> {
+        self.add_bytes(text.as_bytes())
+    }
+
+    fn add_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        match self {
+            // There is no place left to complain.
+            Self::Stderr => {
+                let _ = io::stderr().write_all(bytes);
+                Ok(())
+            }
+            Self::Stdout => {
+                let mut out = io::stdout().lock();
+                match out.write_all(bytes).and_then(|()| out.flush()) {
+                    // Who reads it has read enough.
+                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+                    done => done.map_err(|error| unwritable("standard output", &error)),
+                }
+            }
+            Self::File(file, path) => file.add(bytes).map_err(|error| unwritable(path, &error)),
+        }
+    }
+}
+
+fn unwritable(path: &str, error: &io::Error) -> Error {
+    Error::new(format!("cannot write {path}: {error}"))
+}

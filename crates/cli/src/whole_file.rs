@@ -1,0 +1,233 @@
+//! A file that is written in one step: whoever reads it finds what was there before or all of the new text, and where
+//! that cannot be written, because a disk is full for example, what was there stays.
+//!
+//! The new file takes the place of the old one. That is not for pipes and devices, nor for a file that others know by
+//! another name or that belongs to somebody else: those are written in place, as late as possible.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// A file to be written once it is known what goes in.
+#[derive(Debug)]
+pub struct WholeFile {
+    way: Way,
+}
+
+#[derive(Debug)]
+enum Way {
+    /// A new file takes this one's place. What goes in so far.
+    Replace(PathBuf, Vec<u8>),
+    /// The file stays the one it is.
+    InPlace(File),
+}
+
+impl WholeFile {
+    /// Looks whether `path` can be written. What is in there stays, and where there is no file, there is none yet.
+    ///
+    /// # Errors
+    /// If it cannot.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let way = match fs::metadata(path) {
+            Ok(meta) => {
+                let file = OpenOptions::new().write(true).open(path)?;
+                let real = path.canonicalize().ok().filter(|_| !is_descriptor(path));
+                match real.filter(|real| is_replaceable(real, &meta)) {
+                    Some(real) => Way::Replace(real, Vec::new()),
+                    None => Way::InPlace(file),
+                }
+            }
+            // Not a link to nowhere.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
+                let (temporary, _) = create_beside(path)?;
+                fs::remove_file(temporary)?;
+                Way::Replace(path.to_owned(), Vec::new())
+            }
+            Err(_) => Way::InPlace(File::create(path)?),
+        };
+        Ok(Self { way })
+    }
+
+    /// Writes `bytes` in place of what was there; to a pipe or device, after it.
+    ///
+    /// # Errors
+    /// If that is not possible. What was there stays, unless it had to be written in place.
+    pub fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.way {
+            Way::Replace(path, contents) => {
+                *contents = bytes.to_vec();
+                replace(path, contents)
+            }
+            Way::InPlace(file) => {
+                if file.metadata()?.is_file() {
+                    file.set_len(0)?;
+                    file.rewind()?;
+                }
+                file.write_all(bytes)
+            }
+        }
+    }
+
+    /// Writes `bytes` after what was put in before.
+    ///
+    /// # Errors
+    /// As for [`Self::put`].
+    pub fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.way {
+            Way::Replace(path, contents) => {
+                contents.extend_from_slice(bytes);
+                replace(path, contents)
+            }
+            Way::InPlace(file) => file.write_all(bytes),
+        }
+    }
+}
+
+/// Whether the path stands for what is open already, wherever that is.
+fn is_descriptor(path: &Path) -> bool {
+    ["/proc", "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr"]
+        .iter()
+        .any(|place| path.starts_with(place))
+}
+
+/// Whether another file in the place of this one would be the same to everybody.
+fn is_replaceable(path: &Path, meta: &fs::Metadata) -> bool {
+    if !meta.is_file() || meta.nlink() != 1 {
+        return false;
+    }
+    let Ok((temporary, file)) = create_beside(path) else { return false };
+    let own = file.metadata().map(|own| (own.uid(), own.gid()));
+    fs::remove_file(temporary).is_ok() && own.is_ok_and(|own| own == (meta.uid(), meta.gid()))
+}
+
+/// A new file in the directory of `path`, and its name.
+fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
+    let new = |number: u32| {
+        let name = format!(".lockwright-{}-{number}.new", std::process::id());
+        let temporary = path.with_file_name(name);
+        let file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
+        Ok((temporary, file))
+    };
+    // Somebody who was killed may have left some.
+    let is_taken = |made: &io::Result<_>| {
+        made.as_ref().is_err_and(|error: &io::Error| error.kind() == io::ErrorKind::AlreadyExists)
+    };
+    (0..10).map(new).find(|made| !is_taken(made)).unwrap_or_else(|| new(10))
+}
+
+/// Has a file with these contents take the place of the one at `path`, if there is one.
+fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let (temporary, mut file) = create_beside(path)?;
+    let mut fill = || {
+        file.write_all(contents)?;
+        if let Ok(before) = path.metadata() {
+            file.set_permissions(before.permissions())?;
+        }
+        fs::rename(&temporary, path)
+    };
+    let done = fill();
+    if done.is_err() {
+        // Nobody to tell, after all that.
+        let _ = fs::remove_file(&temporary);
+    }
+    done
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let dir = std::env::temp_dir()
+                .join(format!("lockwright-whole-{name}-{}", std::process::id()));
+            let _ = fs::remove_dir_all(&dir);
+            fs::create_dir_all(&dir).unwrap();
+            Self(dir)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let names = fs::read_dir(&self.0).unwrap();
+            let mut names: Vec<String> =
+                names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn nothing_changes_before_there_is_something_to_write() {
+        let dir = Scratch::new("late");
+        let (old, new) = (dir.0.join("old"), dir.0.join("new"));
+        fs::write(&old, "before").unwrap();
+        let mut files = [&old, &new].map(|path| WholeFile::open(path).unwrap());
+        assert_eq!(fs::read_to_string(&old).unwrap(), "before");
+        assert_eq!(dir.names(), ["old"]);
+        for file in &mut files {
+            file.put(b"one").unwrap();
+            file.put(b"two").unwrap();
+            file.add(b", three").unwrap();
+        }
+        for path in [&old, &new] {
+            assert_eq!(fs::read_to_string(path).unwrap(), "two, three");
+        }
+        assert_eq!(dir.names(), ["new", "old"]);
+    }
+
+    #[test]
+    fn modes_links_and_pipes_stay_what_they_are() {
+        let dir = Scratch::new("stay");
+        let path = |name: &str| dir.0.join(name);
+        fs::write(path("private"), "before").unwrap();
+        fs::set_permissions(path("private"), fs::Permissions::from_mode(0o600)).unwrap();
+        symlink("private", path("link")).unwrap();
+        fs::write(path("twice"), "before").unwrap();
+        fs::hard_link(path("twice"), path("other")).unwrap();
+        symlink("made", path("nowhere")).unwrap();
+        for name in ["link", "twice", "nowhere"] {
+            WholeFile::open(&path(name)).unwrap().put(b"new").unwrap();
+        }
+        for name in ["private", "other", "made"] {
+            assert_eq!(fs::read_to_string(path(name)).unwrap(), "new", "{name}");
+        }
+        assert_eq!(fs::metadata(path("private")).unwrap().mode() & 0o777, 0o600);
+        assert!(path("link").is_symlink() && path("nowhere").is_symlink());
+        let mut nothing = WholeFile::open(Path::new("/dev/null")).unwrap();
+        nothing.put(b"new").unwrap();
+        assert!(!Path::new("/dev/null").metadata().unwrap().is_file());
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_told_at_once() {
+        let dir = Scratch::new("told");
+        let error = |path: &Path| WholeFile::open(path).unwrap_err().kind();
+        assert_eq!(error(&dir.0), io::ErrorKind::IsADirectory);
+        assert_eq!(error(&dir.0.join("no/file")), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn where_the_new_one_does_not_fit_the_old_one_stays() {
+        let dir = Scratch::new("full");
+        let path = dir.0.join("report");
+        let mut file = WholeFile::open(&path).unwrap();
+        file.put(b"before").unwrap();
+        // Its directory is not there for a while.
+        let away = dir.0.with_extension("away");
+        fs::rename(&dir.0, &away).unwrap();
+        assert!(file.put(b"new").is_err());
+        fs::rename(&away, &dir.0).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "before");
+        assert_eq!(dir.names(), ["report"]);
+    }
+}
