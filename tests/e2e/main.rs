@@ -19,6 +19,7 @@ mod deadlocks;
 mod doctor;
 mod errors;
 mod faults;
+mod file_sizes;
 mod follow;
 mod golden;
 mod idioms;

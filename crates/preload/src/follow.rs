@@ -12,6 +12,9 @@ use crate::sys;
 /// Children that this process forks are watched: they run the same executable.
 static FORKS: AtomicBool = AtomicBool::new(true);
 
+/// What the limit of file sizes must leave for a record: its own length many times over.
+const ROOM: u64 = 1 << 20;
+
 /// Whether to watch this process. Called at start, before any thread.
 pub fn is_wanted() -> bool {
     let Some(wanted) = environment(c"LOCKWRIGHT_FOLLOW") else { return true };
@@ -53,8 +56,12 @@ pub fn tell_unwatched(directory: &[u8]) {
     record[at] = b' ';
     at += 1;
     at += executable(&mut record[at..11 + 4096]).len();
-    // In one piece: others write there, too.
-    sys::write(fd, &record[..=at]);
+    // A write beyond the limit would be a signal for the program. Others may add theirs meanwhile.
+    let len = sys::length(fd).saturating_add(ROOM);
+    if len <= sys::limit(libc::RLIMIT_FSIZE) {
+        // In one piece: others write there, too.
+        sys::write(fd, &record[..=at]);
+    }
     sys::close(fd);
 }
 

@@ -224,6 +224,12 @@ pub unsafe fn readlink(path: *const u8, buffer: &mut [u8]) -> isize {
     }
 }
 
+/// The length of a file; its position is there afterwards.
+pub fn length(fd: isize) -> u64 {
+    // SAFETY: no memory is involved.
+    unsafe { syscall!(libc::SYS_lseek, fd, 0usize, libc::SEEK_END) }.max(0) as u64
+}
+
 /// Sets a file's length.
 pub fn ftruncate(fd: isize, len: usize) -> isize {
     // SAFETY: no memory involved.

@@ -43,6 +43,7 @@ use crate::demo;
 
 /// The program `lockwright`, from its command line to its end.
 pub fn main() -> ! {
+    inherited::ignore_signals();
     let ending = match Cli::parse().command {
         Command::Check(args) => check::run(args),
         Command::Meter(args) => meter::run(args),

@@ -9,6 +9,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::doctor;
 use crate::PRELOAD_FILE_NAME;
 use crate::error::{Error, Result};
 use crate::ledger_dir::{RunDir, Surroundings};
@@ -36,8 +37,14 @@ impl Preload {
         if let Some(home) = dir.executable_home(around, can_be_preloaded) {
             let library = home.join(PRELOAD_FILE_NAME);
             write_library(&library).map_err(|error| {
-                Error::new(format!("cannot write {}: {error}", library.display()))
-                    .help("free some space there, or choose another place with --ledger-dir DIR")
+                let shown = library.display();
+                let error = Error::new(format!("cannot write {shown}: {error}"));
+                match doctor::no_room() {
+                    Some(finding) => finding.explain(error),
+                    None => error.help(
+                        "free some space there, or choose another place with --ledger-dir DIR",
+                    ),
+                }
             })?;
             return Ok(Self { library, ledgers, _memory: None });
         }

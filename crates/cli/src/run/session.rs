@@ -16,7 +16,7 @@ use super::live::Deadlocks;
 use super::output::Output;
 use super::preload::Preload;
 use super::prices::Prices;
-use super::{calibrate, load, path_search, target};
+use super::{calibrate, doctor, load, path_search, target};
 use crate::args::{OnDeadlock, RunArgs};
 use crate::error::{Error, Result};
 use crate::finding::Unwatched;
@@ -198,7 +198,12 @@ fn removed(dir: &Path, error: Option<&io::Error>) -> Error {
 }
 
 fn unwatched(program: &Program) -> Error {
-    Error::new(format!("`{}` left no ledger: nothing was watched", program.argv[0].display()))
+    let error =
+        Error::new(format!("`{}` left no ledger: nothing was watched", program.argv[0].display()));
+    if let Some(finding) = doctor::no_room() {
+        return finding.explain(error);
+    }
+    error
         .note("the preload library did not come to run in it, or could not create its ledger")
         .help("if it is a script or launcher: does it clear the environment (LD_PRELOAD, LOCKWRIGHT_DIR), or start a static or setuid program?")
         .help("if it runs in a sandbox or container: name a directory that exists there too, with --ledger-dir DIR")

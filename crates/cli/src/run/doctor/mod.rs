@@ -20,9 +20,10 @@ use super::ending::Ending;
 use super::output::Output;
 use super::{path_search, target};
 use crate::args::DoctorArgs;
-use crate::error::{Result, exit};
+use crate::error::{Error, Result, exit};
 
 pub use nothing::{explain, explain_measurement};
+pub use place::no_room;
 
 /// Runs the command.
 ///
@@ -109,6 +110,11 @@ impl Finding {
     fn help(mut self, help: impl Into<String>) -> Self {
         self.help.push(help.into());
         self
+    }
+
+    /// Adds to an error what this is and what to do about it: it is the cause.
+    pub fn explain(&self, error: Error) -> Error {
+        self.help.iter().fold(error.note(&self.what), Error::help)
     }
 
     /// Adds a file.

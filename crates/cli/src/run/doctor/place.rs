@@ -23,11 +23,9 @@ pub fn glibc() -> String {
 /// What is in the way here, whatever the program.
 pub fn examine(chosen: Option<&Path>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let [space, file] = [libc::RLIMIT_AS, libc::RLIMIT_FSIZE].map(limit);
-    findings.extend(room(space, file));
+    findings.extend(room_here());
     findings.extend(other_preloads());
     if findings.iter().any(|finding| finding.effect == Effect::Blocks) {
-        // Even to try would end this process, where files may not grow.
         return findings;
     }
     let around = Surroundings::current();
@@ -71,6 +69,16 @@ pub fn examine(chosen: Option<&Path>) -> Vec<Finding> {
         ),
     }
     findings
+}
+
+/// Why this process' limits leave no room for a ledger, if so.
+pub fn no_room() -> Option<Finding> {
+    room_here().filter(|finding| finding.effect == Effect::Blocks)
+}
+
+fn room_here() -> Option<Finding> {
+    let [space, file] = [libc::RLIMIT_AS, libc::RLIMIT_FSIZE].map(limit);
+    room(space, file)
 }
 
 /// The soft limit; RLIM_INFINITY is the largest number there is.
