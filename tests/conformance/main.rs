@@ -43,6 +43,7 @@ families! {
     c11;
     condition;
     condition_old;
+    execute;
     loading;
     mutex with ELISION;
     process;

@@ -48,6 +48,7 @@ mod stories;
 mod surroundings;
 mod threadpool;
 mod traced;
+mod unwatched;
 mod verdicts;
 mod waits;
 mod wrappers;

@@ -264,13 +264,17 @@ pub struct Process {
     pub notes: Vec<String>,
 }
 
-/// A process that was not watched because the user did not want it to be (`--follow`).
+/// A process that was not watched: the user did not want it to be (`--follow`), or it could not be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unwatched {
-    /// Process id.
+    /// Process id; 0 where it is not known.
     pub pid: u32,
-    /// Executable.
+    /// Executable, or the script that was executed.
     pub exe: String,
+    /// Why, in one word: `follow`, `environment`, `no-ledger`, or what `lockwright doctor` calls what is in the way.
+    pub reason: &'static str,
+    /// Why, in words.
+    pub why: String,
 }
 
 /// A whole report: the input of every format.

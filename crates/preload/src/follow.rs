@@ -5,19 +5,33 @@
 //! Who is not watched passes the environment on: what it starts decides for itself.
 
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
+use crate::record::{self, Digits};
 use crate::sys;
+
+/// Of a longer list the rest counts only where it is passed on.
+const MOST_WANTED: usize = 1024;
+
+/// What `LOCKWRIGHT_FOLLOW` was at start; the program may change its environment.
+static mut WANTED: [u8; MOST_WANTED] = [0; MOST_WANTED];
+
+/// Its length, or [`EVERYBODY`].
+static WANTED_LEN: AtomicUsize = AtomicUsize::new(EVERYBODY);
+
+/// There was none.
+const EVERYBODY: usize = usize::MAX;
 
 /// Children that this process forks are watched: they run the same executable.
 static FORKS: AtomicBool = AtomicBool::new(true);
 
-/// What the limit of file sizes must leave for a record: its own length many times over.
-const ROOM: u64 = 1 << 20;
-
 /// Whether to watch this process. Called at start, before any thread.
 pub fn is_wanted() -> bool {
     let Some(wanted) = environment(c"LOCKWRIGHT_FOLLOW") else { return true };
+    let len = wanted.len().min(MOST_WANTED);
+    // SAFETY: before any thread.
+    unsafe { (&raw mut WANTED).cast::<u8>().copy_from_nonoverlapping(wanted.as_ptr(), len) };
+    WANTED_LEN.store(len, Relaxed);
     let mut buffer = [0; 4096];
     let mut is_named = wanted != b"none" && names(wanted, executable(&mut buffer));
     // Scripts and links have their own names here.
@@ -37,32 +51,23 @@ pub fn forks() -> bool {
     FORKS.load(Relaxed)
 }
 
-/// Leaves a record of this process, which is not watched, in `directory`/unwatched, if that is there:
-/// `<pid> <executable>`, NUL terminated.
-pub fn tell_unwatched(directory: &[u8]) {
-    const NAME: &[u8] = b"/unwatched\0";
-    let mut path = [0; 3072 + NAME.len()];
-    let len = directory.len().min(3072);
-    path[..len].copy_from_slice(&directory[..len]);
-    path[len..len + NAME.len()].copy_from_slice(NAME);
-    // SAFETY: NUL terminated.
-    let fd = unsafe { sys::open_append(path.as_ptr()) };
-    if fd < 0 {
-        return;
+/// Whether a program that this process executes at `path` is to be watched.
+pub fn is_wanted_at(path: &[u8]) -> bool {
+    let len = WANTED_LEN.load(Relaxed);
+    if len == EVERYBODY {
+        return true;
     }
-    // Ten digits, a blank, the path and the end.
-    let mut record = [0; 10 + 1 + 4096 + 1];
-    let mut at = digits(sys::pids().0, &mut record);
-    record[at] = b' ';
-    at += 1;
-    at += executable(&mut record[at..11 + 4096]).len();
-    // A write beyond the limit would be a signal for the program. Others may add theirs meanwhile.
-    let len = sys::length(fd).saturating_add(ROOM);
-    if len <= sys::limit(libc::RLIMIT_FSIZE) {
-        // In one piece: others write there, too.
-        sys::write(fd, &record[..=at]);
-    }
-    sys::close(fd);
+    let wanted = &raw const WANTED;
+    // SAFETY: written once, at start.
+    let wanted = unsafe { &(&*wanted)[..len] };
+    wanted != b"none" && names(wanted, path)
+}
+
+/// Leaves a record of this process, which is not watched: `<pid> <executable>`.
+pub fn tell_unwatched() {
+    let mut buffer = [0; 4096];
+    let pid = Digits::of(sys::pids().0.into());
+    record::append(c"unwatched", [pid.as_bytes(), b" ", executable(&mut buffer), b"\0"]);
 }
 
 fn environment(name: &CStr) -> Option<&'static [u8]> {
@@ -83,17 +88,6 @@ fn number(digits: &[u8]) -> u32 {
     digits
         .iter()
         .fold(0u32, |n, b| n.wrapping_mul(10).wrapping_add(u32::from(b.wrapping_sub(b'0'))))
-}
-
-/// Writes `n` and says how many digits it has.
-fn digits(n: u32, to: &mut [u8]) -> usize {
-    let len = n.checked_ilog10().unwrap_or(0) as usize + 1;
-    let mut rest = n;
-    for at in (0..len).rev() {
-        to[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
-    len
 }
 
 /// Whether one of the patterns fits the last part of `path`.
@@ -143,16 +137,6 @@ mod tests {
             ("?", "", false),
         ] {
             assert_eq!(names(patterns.as_bytes(), path.as_bytes()), fit, "{patterns} {path}");
-        }
-    }
-
-    #[test]
-    fn numbers_to_and_fro() {
-        for n in [0, 7, 10, 4_194_304, u32::MAX] {
-            let mut buffer = [0; 10];
-            let len = digits(n, &mut buffer);
-            assert_eq!(&buffer[..len], n.to_string().as_bytes());
-            assert_eq!(number(&buffer[..len]), n);
         }
     }
 }

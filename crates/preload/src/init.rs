@@ -20,8 +20,20 @@ static CONSTRUCTOR: extern "C" fn() = constructor;
 #[unsafe(link_section = ".fini_array")]
 static DESTRUCTOR: extern "C" fn() = destructor;
 
+/// The longest name of a directory for ledgers.
+pub const MOST_DIRECTORY: usize = 3072 - 64;
+
 /// The directory that ledgers go to, NUL terminated; empty where nobody asked for one.
 static mut DIRECTORY: [u8; 3072] = [0; 3072];
+
+/// The directory that ledgers and records go to; empty where nobody asked for any.
+pub fn directory() -> &'static [u8] {
+    let directory = &raw const DIRECTORY;
+    // SAFETY: written once, by the constructor.
+    let directory = unsafe { &*directory };
+    let len = directory.iter().position(|&b| b == 0).unwrap_or(0);
+    &directory[..len]
+}
 
 /// Names the current ledger to a forked child's.
 static TOKEN: AtomicU64 = AtomicU64::new(0);
@@ -41,7 +53,7 @@ extern "C" fn constructor() {
         }
         core::ffi::CStr::from_ptr(value).to_bytes_with_nul()
     };
-    if wanted.len() < 2 || wanted.len() > 3072 - 64 {
+    if wanted.len() < 2 || wanted.len() > MOST_DIRECTORY {
         return;
     }
     // SAFETY: before any thread of the program.
@@ -49,7 +61,7 @@ extern "C" fn constructor() {
         (&raw mut DIRECTORY).cast::<u8>().copy_from_nonoverlapping(wanted.as_ptr(), wanted.len())
     };
     if !follow::is_wanted() {
-        follow::tell_unwatched(&wanted[..wanted.len() - 1]);
+        follow::tell_unwatched();
         return;
     }
     let mut key = 0;
@@ -185,13 +197,12 @@ fn begin(parent_token: u64) -> bool {
 
 /// `<directory>/<pid>-<16 hex digits>.lwl`
 fn ledger_path(path: &mut [u8; 3072], pid: u32, token: u64) -> bool {
-    // SAFETY: written once, by the constructor.
-    let directory = unsafe { DIRECTORY };
-    let Some(len) = directory.iter().position(|&b| b == 0).filter(|&len| len > 0) else {
+    let directory = directory();
+    if directory.is_empty() {
         return false;
-    };
-    path[..len].copy_from_slice(&directory[..len]);
-    let mut at = len;
+    }
+    path[..directory.len()].copy_from_slice(directory);
+    let mut at = directory.len();
     let mut push = |b: u8| {
         path[at] = b;
         at += 1;
@@ -245,11 +256,7 @@ fn is_inherited(held: &Held) -> bool {
 #[cold]
 pub fn child() {
     if !follow::forks() {
-        let directory = &raw const DIRECTORY;
-        // SAFETY: written once, by the constructor.
-        let directory = unsafe { &*directory };
-        let len = directory.iter().position(|&b| b == 0).unwrap_or(0);
-        follow::tell_unwatched(&directory[..len]);
+        follow::tell_unwatched();
         state::stop();
         return;
     }

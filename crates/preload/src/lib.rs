@@ -22,6 +22,7 @@ mod meter;
 mod modules;
 mod objects;
 mod real;
+mod record;
 mod side_table;
 mod sites;
 mod state;

@@ -18,6 +18,9 @@ pub type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 /// A start routine as C11 has it.
 pub type StartC11 = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
 
+/// Arguments or an environment: null ends it.
+pub type Strings = *const *const c_char;
+
 /// What the functions of C11 answer; glibc's numbers.
 pub mod thrd {
     use super::c_int;
@@ -275,4 +278,15 @@ real! {
     timer_getoverrun(t: timer_t) -> c_int, None, -1;
 
     dlclose(handle: *mut c_void) -> c_int, None, -1;
+
+    execve(p: *const c_char, a: Strings, e: Strings) -> c_int, None, -1;
+    execv(p: *const c_char, a: Strings) -> c_int, None, -1;
+    execvp(p: *const c_char, a: Strings) -> c_int, None, -1;
+    execvpe(p: *const c_char, a: Strings, e: Strings) -> c_int, None, -1;
+    fexecve(f: c_int, a: Strings, e: Strings) -> c_int, None, -1;
+    execveat(d: c_int, p: *const c_char, a: Strings, e: Strings, f: c_int) -> c_int, None, -1;
+    posix_spawn(i: *mut libc::pid_t, p: *const c_char, f: *const c_void, t: *const c_void, a: Strings, e: Strings) -> c_int, Some(c"GLIBC_2.15"), libc::ENOSYS;
+    posix_spawnp(i: *mut libc::pid_t, p: *const c_char, f: *const c_void, t: *const c_void, a: Strings, e: Strings) -> c_int, Some(c"GLIBC_2.15"), libc::ENOSYS;
+    system(c: *const c_char) -> c_int, None, -1;
+    popen(c: *const c_char, m: *const c_char) -> *mut c_void, None, core::ptr::null_mut();
 }

@@ -201,10 +201,12 @@ pub unsafe fn open_append(path: *const u8) -> isize {
     unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path, flags, 0usize) }
 }
 
-/// Writes `bytes`.
-pub fn write(fd: isize, bytes: &[u8]) -> isize {
-    // SAFETY: initialised bytes.
-    unsafe { syscall!(libc::SYS_write, fd, bytes.as_ptr(), bytes.len()) }
+/// Writes the `parts` one after the other, at once.
+pub fn writev<const N: usize>(fd: isize, parts: [&[u8]; N]) -> isize {
+    let parts =
+        parts.map(|part| libc::iovec { iov_base: part.as_ptr() as *mut _, iov_len: part.len() });
+    // SAFETY: initialised bytes, which are only read.
+    unsafe { syscall!(libc::SYS_writev, fd, parts.as_ptr(), N) }
 }
 
 /// Reads into `buffer`.

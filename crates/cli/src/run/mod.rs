@@ -29,6 +29,7 @@ mod session;
 mod signals;
 mod sink;
 mod target;
+mod unwatched;
 mod verdicts;
 
 use clap::Parser;

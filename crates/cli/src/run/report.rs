@@ -6,7 +6,7 @@ use lockwright_ledger::layout::engines;
 use super::ending::Ending;
 use super::exports::Exports;
 use super::output::Output;
-use super::{check, cost_file, doctor, end_file, follow, load};
+use super::{check, cost_file, doctor, end_file, load, unwatched};
 use crate::args::ReportArgs;
 use crate::error::Result;
 use crate::finding::Unwatched;
@@ -35,7 +35,7 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
         return Ok(Ending::Code(0));
     }
     let unwatched: Vec<Unwatched> =
-        args.ledgers.iter().flat_map(|dir| follow::unwatched(dir)).collect();
+        args.ledgers.iter().flat_map(|dir| unwatched::processes(dir, &ledgers)).collect();
     let measured = ledgers.iter().any(model::is_metered).then(|| {
         let mut report = model::build(&ledgers, &end_file::read(&args.ledgers));
         report.unwatched.clone_from(&unwatched);

@@ -11,12 +11,12 @@ use lockwright_ledger::Ledger;
 
 use super::child::{Child, Program};
 use super::engines::Engines;
-use super::follow::{self, Follow};
+use super::follow::Follow;
 use super::live::Deadlocks;
 use super::output::Output;
 use super::preload::Preload;
 use super::prices::Prices;
-use super::{calibrate, doctor, load, path_search, target};
+use super::{calibrate, doctor, load, path_search, target, unwatched};
 use crate::args::{OnDeadlock, RunArgs};
 use crate::error::{Error, Result};
 use crate::finding::Unwatched;
@@ -57,7 +57,7 @@ pub struct Session<'a> {
     pub status: ExitStatus,
     /// The ledgers that it left; none if it failed by itself before it could be watched, or somebody removed them.
     pub ledgers: Vec<Ledger>,
-    /// Processes that were not to be watched.
+    /// Processes that were not watched.
     pub unwatched: Vec<Unwatched>,
     /// When it ended.
     pub ended: End,
@@ -85,7 +85,8 @@ impl<'a> Session<'a> {
         let preload = Preload::unpack(&mut dir, around)?;
         let mut deadlocks = Deadlocks::default();
         let cpu_before = cpu_of_children_ns();
-        let follow = Follow::of(plan.args, dir.path())?;
+        let follow = Follow::of(plan.args);
+        unwatched::make_records(dir.path())?;
         let mut child = Child::spawn(plan.program, &preload, &plan.engines, &follow)?;
         output.program_started();
         let status = loop {
@@ -118,7 +119,7 @@ impl<'a> Session<'a> {
             }
         };
         let paths = paths.unwrap_or_default();
-        let unwatched = follow::unwatched(dir.path());
+        let unwatched = unwatched::processes(dir.path(), &ledgers);
         Ok(Self { plan, status, unwatched, ended, ledgers, deadlocks, cpu_ns, dir, paths, preload })
     }
 
@@ -173,7 +174,7 @@ fn open_ledgers(
 ) -> Result<Vec<Ledger>> {
     let (ledgers, mut errors) = load::open_all(paths);
     if ledgers.is_empty() {
-        let error = errors.pop().unwrap_or_else(|| unwatched(program));
+        let error = errors.pop().unwrap_or_else(|| left_no_ledger(program));
         // A program that failed has said why, and how it ended matters more than this.
         if status.success() {
             return Err(error);
@@ -197,7 +198,7 @@ fn removed(dir: &Path, error: Option<&io::Error>) -> Error {
     Error::new(what + "; there is nothing to report")
 }
 
-fn unwatched(program: &Program) -> Error {
+fn left_no_ledger(program: &Program) -> Error {
     let error =
         Error::new(format!("`{}` left no ledger: nothing was watched", program.argv[0].display()));
     if let Some(finding) = doctor::no_room() {

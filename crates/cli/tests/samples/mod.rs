@@ -69,7 +69,12 @@ pub fn report() -> Report {
             cost_per_acquisition_ns: Some(-0.5),
             ..Summary::default()
         },
-        unwatched: vec![Unwatched { pid: 4002, exe: "/bin/sh".into() }],
+        unwatched: vec![Unwatched {
+            pid: 4002,
+            exe: "/bin/sh".into(),
+            reason: "follow",
+            why: "by --follow".into(),
+        }],
         processes: vec![Process {
             pid: 4001,
             exe: "/usr/bin/bank".into(),

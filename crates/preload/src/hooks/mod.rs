@@ -7,6 +7,7 @@ mod annotate;
 mod attribute;
 mod c11;
 mod cond;
+mod execute;
 mod fork;
 mod freed;
 mod guarded;
@@ -265,6 +266,42 @@ export_once! {
 // Six arguments: there is no register left for the call site.
 export! {
     pselect("rax"): signal_wait::pselect;
+    posix_spawn("rax"): execute::posix_spawn;
+    posix_spawnp("rax"): execute::posix_spawnp;
+}
+
+export! {
+    execve("rcx"): execute::execve;
+    execv("rdx"): execute::execv;
+    execvp("rdx"): execute::execvp;
+    execvpe("rcx"): execute::execvpe;
+    fexecve("rcx"): execute::fexecve;
+    execveat("r9"): execute::execveat;
+    system("rsi"): execute::system;
+    popen("rdx"): execute::popen;
+}
+
+/// `name: function` exports `name`, whose arguments after the first may be any number: `function` gets where they are in
+/// a row, those that came in registers before those on the stack.
+macro_rules! export_listed {
+    ($($name:ident: $function:path;)*) => { $(
+        #[doc = concat!("Stands in front of the C library's `", stringify!($name), "`.")]
+        /// # Safety
+        /// As the function itself.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() -> c_int {
+            // The return address makes way for them, and comes below them, which aligns the stack.
+            naked_asm!("pop rax", "push r9", "push r8", "push rcx", "push rdx", "push rsi", "mov rsi, rsp",
+                       "push rax", "call {to}", "pop rcx", "add rsp, 40", "push rcx", "ret", to = sym $function)
+        }
+    )* };
+}
+
+export_listed! {
+    execl: execute::execl;
+    execlp: execute::execlp;
+    execle: execute::execle;
 }
 
 /// As `export_counted`, for calls that lockmeter counts and the validator does not: without the meter the stub

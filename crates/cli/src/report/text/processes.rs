@@ -56,9 +56,13 @@ pub fn table(rows: &[Row<'_>], unwatched: &[Unwatched]) -> String {
     if more > 0 {
         text += &format!("  and {} with fewer acquisitions\n", count(more as u64, "process"));
     }
-    for group in unwatched.chunk_by(|a, b| a.exe == b.exe) {
+    for group in unwatched.chunk_by(|a, b| (&a.exe, &a.why) == (&b.exe, &b.why)) {
         let processes = count(group.len() as u64, "process");
-        text += &format!("  not watched, by --follow: {} ({processes})\n", plain(&group[0].exe));
+        let (exe, why) = (plain(&group[0].exe), plain(&group[0].why));
+        text += &match group[0].reason {
+            "follow" => format!("  not watched, {why}: {exe} ({processes})\n"),
+            _ => format!("  not watched: {exe} ({processes}): {why}\n"),
+        };
     }
     text
 }
@@ -78,16 +82,28 @@ mod tests {
 
     #[test]
     fn who_was_watched_and_who_was_not() {
-        let of = |pid| Unwatched { pid, exe: "/usr/bin/cc1".into() };
+        let of = |pid| Unwatched {
+            pid,
+            exe: "/usr/bin/cc1".into(),
+            reason: "follow",
+            why: "by --follow".into(),
+        };
+        let lost = Unwatched {
+            pid: 60,
+            exe: "./busybox".into(),
+            reason: "static",
+            why: "it is statically linked".into(),
+        };
         let command = ["./server".to_owned(), "--fast".to_owned()];
         let killed = Row { exited: false, ..row(43, &command, 1202) };
-        let text = table(&[row(42, &[], 0), killed], &[of(50), of(51)]);
+        let text = table(&[row(42, &[], 0), killed], &[of(50), of(51), lost]);
         let expected = "\
 processes:
      pid  threads    locks  acquisitions  end      command
       42        1        2             0  exit     /bin/x
       43        1        2         1,202  unknown  ./server --fast
   not watched, by --follow: /usr/bin/cc1 (2 processes)
+  not watched: ./busybox (1 process): it is statically linked
 ";
         assert_eq!(text, expected);
     }

@@ -1,0 +1,231 @@
+//! Processes of a run that were not watched, and why. The preload library keeps two records in the run's directory
+//! (`preload/record.rs`): of those that `--follow` leaves out, and of what is executed. Who executed something and left
+//! no ledger from then on was not watched; the file says why, as far as it can be known.
+
+use std::fs::{self, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use lockwright_ledger::Ledger;
+
+use super::{path_search, target};
+use crate::error::{Error, Result};
+use crate::finding::Unwatched;
+
+/// Those that `--follow` leaves out: `<pid> <executable>`, NUL terminated, for each process.
+const LEFT_OUT: &str = "unwatched";
+
+/// What is executed: `<sort> <pid> <CLOCK_MONOTONIC, ns> <path>`, NUL terminated. The sort is `x`, `c` where the
+/// environment was such that the library is not loaded, and `f` where the process could not execute what it said last.
+const EXECUTED: &str = "executed";
+
+/// Makes the records in a run's directory, for processes of the run to write to.
+///
+/// # Errors
+/// If they cannot be made.
+pub fn make_records(dir: &Path) -> Result<()> {
+    [LEFT_OUT, EXECUTED].into_iter().try_for_each(|name| make(&dir.join(name))).map_err(|error| {
+        Error::new(format!("cannot write in {}: {error}", dir.display()))
+            .help("name another directory: --ledger-dir DIR")
+    })
+}
+
+fn make(file: &Path) -> io::Result<()> {
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
+    // SAFETY: no preconditions.
+    if unsafe { libc::geteuid() } == 0 {
+        // Programs may become somebody else.
+        file.set_permissions(Permissions::from_mode(0o622))?;
+    }
+    Ok(())
+}
+
+/// The processes of the run in `dir` that are known not to have been watched, by executable. `ledgers` are the run's.
+pub fn processes(dir: &Path, ledgers: &[Ledger]) -> Vec<Unwatched> {
+    let starts: Vec<Start> = ledgers.iter().map(Start::of).collect();
+    let left_out = entries(&dir.join(LEFT_OUT)).filter_map(|entry| left_out(&entry)).collect();
+    let executed = entries(&dir.join(EXECUTED)).filter_map(|entry| Event::parse(&entry)).collect();
+    let silent = silent(executed, &starts).into_iter().map(|executed| executed.explained());
+    let mut processes: Vec<Unwatched> = left_out;
+    processes.extend(silent);
+    // A process may have executed one program after another, each of which left a record.
+    processes
+        .sort_by(|a, b| (a.reason, &a.exe, &a.why, a.pid).cmp(&(b.reason, &b.exe, &b.why, b.pid)));
+    processes.dedup_by(|a, b| a == b && a.pid != 0);
+    processes
+}
+
+/// The entries of a record, as far as they make sense; none where there is no record.
+fn entries(record: &Path) -> impl Iterator<Item = String> {
+    let record = fs::read(record).unwrap_or_default();
+    let entries: Vec<String> =
+        record.split(|&b| b == 0).map(|e| String::from_utf8_lossy(e).into_owned()).collect();
+    entries.into_iter()
+}
+
+fn left_out(entry: &str) -> Option<Unwatched> {
+    let (pid, exe) = entry.split_once(' ')?;
+    let why = "by --follow".to_owned();
+    Some(Unwatched { pid: pid.parse().ok()?, exe: exe.to_owned(), reason: "follow", why })
+}
+
+/// When a ledger was begun, by whom.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    pid: u32,
+    at_ns: u64,
+}
+
+impl Start {
+    fn of(ledger: &Ledger) -> Self {
+        Self { pid: ledger.header().pid, at_ns: ledger.header().start_ns }
+    }
+}
+
+/// An entry of the record of what is executed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Event {
+    pid: u32,
+    at_ns: u64,
+    what: What,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum What {
+    Executes { path: String, is_passed: bool },
+    Failed,
+}
+
+impl Event {
+    fn parse(entry: &str) -> Option<Self> {
+        let mut words = entry.splitn(4, ' ');
+        let sort = words.next()?;
+        let (pid, at_ns) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        let path = words.next()?.to_owned();
+        let what = match sort {
+            "x" => What::Executes { path, is_passed: true },
+            "c" => What::Executes { path, is_passed: false },
+            "f" => What::Failed,
+            _ => return None,
+        };
+        Some(Self { pid, at_ns, what })
+    }
+}
+
+/// What was executed, and no ledger tells of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Silent {
+    pid: u32,
+    path: String,
+    is_passed: bool,
+}
+
+/// What no ledger tells of: none was begun by the process after it had executed that, and before it executed
+/// something else.
+fn silent(mut events: Vec<Event>, starts: &[Start]) -> Vec<Silent> {
+    // Children that were spawned are put on record by their parents, late.
+    events.sort_by_key(|event| event.at_ns);
+    let mut silent = Vec::new();
+    for (at, event) in events.iter().enumerate() {
+        let What::Executes { path, is_passed } = &event.what else { continue };
+        let next = events[at + 1..].iter().find(|next| next.pid == event.pid && event.pid != 0);
+        if next.is_some_and(|next| next.what == What::Failed) {
+            continue;
+        }
+        let until = next.map_or(u64::MAX, |next| next.at_ns);
+        let is_its =
+            |start: &Start| start.pid == event.pid && (event.at_ns..until).contains(&start.at_ns);
+        if !starts.iter().any(is_its) {
+            silent.push(Silent { pid: event.pid, path: path.clone(), is_passed: *is_passed });
+        }
+    }
+    silent
+}
+
+impl Silent {
+    /// What is known of the reason.
+    fn explained(self) -> Unwatched {
+        let search = std::env::var_os("PATH");
+        let file = path_search::find(self.path.as_ref(), search.as_deref());
+        let file = file.unwrap_or_else(|_| PathBuf::from(&self.path));
+        let found = target::find(&file).ok();
+        let obstacle = found.and_then(|target| {
+            let by = (!target.scripts.is_empty()).then(|| target.file.display().to_string());
+            target.obstacle.map(|obstacle| (obstacle, by))
+        });
+        let (reason, why) = match obstacle {
+            Some((obstacle, by)) => {
+                let by = by.map_or_else(String::new, |by| format!("of {by}, which runs it: "));
+                (obstacle.id(), format!("{by}{}", obstacle.what()))
+            }
+            None if !self.is_passed => (
+                "environment",
+                "its environment was made without LD_PRELOAD and LOCKWRIGHT_DIR".to_owned(),
+            ),
+            None => ("no-ledger", "it left no ledger".to_owned()),
+        };
+        // Without what it has of `.` and doubled slashes.
+        let exe: PathBuf = file.components().collect();
+        Unwatched { pid: self.pid, exe: exe.display().to_string(), reason, why }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_read_as_far_as_they_make_sense() {
+        let dir = std::env::temp_dir().join(format!("lockwright-follow-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        assert_eq!(processes(&dir, &[]), []);
+        let record = "12 /bin/b c\0x /bin/d\0\x0011 /bin/b c\x0012 /bin/b c\09";
+        fs::write(dir.join(LEFT_OUT), record).unwrap();
+        let executed = "x 7 1 /no/such file\0x 8\0y 9 1 /a\0\0x 7 q /a\0c 10 5 /no/such";
+        fs::write(dir.join(EXECUTED), executed).unwrap();
+        let found = processes(&dir, &[]);
+        let found: Vec<_> = found.iter().map(|p| (p.pid, p.exe.as_str(), p.reason)).collect();
+        let expected = [
+            (10, "/no/such", "environment"),
+            (11, "/bin/b c", "follow"),
+            (12, "/bin/b c", "follow"),
+            (7, "/no/such file", "no-ledger"),
+        ];
+        assert_eq!(found, expected);
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    /// What `record` has of which none of the ledgers that were begun at these times tells.
+    fn paths(record: &str, starts: &[(u32, u64)]) -> Vec<String> {
+        let events = record.split(", ").map(|entry| Event::parse(entry).unwrap()).collect();
+        let starts: Vec<Start> = starts.iter().map(|&(pid, at_ns)| Start { pid, at_ns }).collect();
+        silent(events, &starts).into_iter().map(|silent| silent.path).collect()
+    }
+
+    #[test]
+    fn who_left_a_ledger_was_watched() {
+        assert_eq!(paths("x 7 100 /a", &[(7, 105)]), [] as [&str; 0]);
+        assert_eq!(paths("x 7 100 /a", &[(7, 95), (8, 105)]), ["/a"], "its own, and later");
+    }
+
+    #[test]
+    fn one_program_after_another() {
+        let record = "x 7 100 /a, x 7 200 /b, x 7 300 /c";
+        assert_eq!(paths(record, &[(7, 101), (7, 302)]), ["/b"]);
+        let late = "x 7 200 /b, x 7 300 /c, x 7 100 /a";
+        assert_eq!(paths(late, &[(7, 101), (7, 302)]), ["/b"], "a child that was spawned");
+    }
+
+    #[test]
+    fn what_could_not_be_executed_is_none() {
+        let record = "x 7 100 /a/p, f 7 101 , x 7 102 /b/p, x 8 100 /c, f 8 101 ";
+        assert_eq!(paths(record, &[(7, 103)]), [] as [&str; 0]);
+        assert_eq!(paths(record, &[]), ["/b/p"]);
+    }
+
+    #[test]
+    fn shells_of_unknown_number() {
+        assert_eq!(paths("c 0 100 /bin/sh, c 0 200 /bin/sh", &[]), ["/bin/sh", "/bin/sh"]);
+    }
+}

@@ -1,0 +1,5 @@
+/* Does nothing. */
+int main(void)
+{
+	return 0;
+}
