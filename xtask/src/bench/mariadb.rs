@@ -2,14 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use super::arm::{Arm, Bench, installed, said};
+use super::server;
 use super::usage::Used;
 use super::workload::fresh_folder;
-
-/// How long a server may take to answer or to end.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// All of them; ended when dropped.
 pub struct Servers {
@@ -91,7 +88,7 @@ impl Servers {
 impl Drop for Servers {
     fn drop(&mut self) {
         for (_, server) in &mut self.servers {
-            server.stop();
+            server::end(server.pid(), &mut server.child);
         }
         let _ = std::fs::remove_dir_all(&self.folder);
     }
@@ -117,38 +114,21 @@ impl Server {
     }
 
     fn await_answer(&self, client: &Path) -> Result<(), String> {
-        let start = Instant::now();
-        while start.elapsed() < PATIENCE {
+        let answers = server::until(|| {
             let mut ask = Command::new(client);
             ask.args(["--no-defaults", "--user=root", "--execute=SELECT 1", "bench"]);
             ask.arg(format!("--socket={}", self.socket.display()));
-            if said(&mut ask).is_ok() {
-                return Ok(());
-            }
-            std::thread::sleep(Duration::from_millis(50));
+            said(&mut ask).is_ok()
+        });
+        match answers {
+            true => Ok(()),
+            false => Err(format!("mariadbd at {} does not answer", self.socket.display())),
         }
-        Err(format!("mariadbd at {} does not answer", self.socket.display()))
     }
 
     /// Its process id, as it says itself: under the tool that is not our child.
     fn pid(&self) -> Option<u32> {
         std::fs::read_to_string(&self.pid_file).ok()?.trim().parse().ok()
-    }
-
-    /// Asks the server itself to end.
-    fn stop(&mut self) {
-        if let Some(pid) = self.pid() {
-            let _ = Command::new("kill").arg(pid.to_string()).status();
-        }
-        let start = Instant::now();
-        while start.elapsed() < PATIENCE {
-            if !matches!(self.child.try_wait(), Ok(None)) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

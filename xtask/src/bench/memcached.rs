@@ -6,13 +6,11 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::arm::{Arm, Bench, installed};
+use super::server;
 use super::usage::Used;
-
-/// How long a server may take to listen or to end.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Clients at once, as many as the server has worker threads.
 const CLIENTS: usize = 4;
@@ -132,12 +130,8 @@ impl Server {
             .stderr(Stdio::null());
         let child = command.spawn().map_err(|e| format!("{command:?}: {e}"))?;
         let server = Self { child, port };
-        let start = Instant::now();
-        while connect(port).is_err() {
-            if start.elapsed() > PATIENCE {
-                return Err("memcached does not listen".to_owned());
-            }
-            std::thread::sleep(Duration::from_millis(20));
+        if !server::until(|| connect(port).is_ok()) {
+            return Err("memcached does not listen".to_owned());
         }
         Ok(server)
     }
@@ -155,17 +149,6 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if let Some(pid) = self.pid() {
-            let _ = Command::new("kill").arg(pid.to_string()).status();
-        }
-        let start = Instant::now();
-        while start.elapsed() < PATIENCE {
-            if !matches!(self.child.try_wait(), Ok(None)) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        server::end(self.pid(), &mut self.child);
     }
 }

@@ -13,6 +13,7 @@ mod mariadb;
 mod memcached;
 mod meter;
 mod programs;
+mod server;
 mod switches;
 mod table;
 mod usage;
