@@ -25,6 +25,8 @@ pub enum Arm {
     Helgrind,
     /// The program under DRD.
     Drd,
+    /// The program rebuilt with ThreadSanitizer ([`Bench::rebuild`]), its deadlock detector on.
+    Tsan,
 }
 
 /// What a tracer of locks does at the least: it remembers when each thread took a mutex, and counts by how
@@ -91,14 +93,21 @@ impl Bench {
             }
             Arm::Helgrind => valgrind("--tool=helgrind"),
             Arm::Drd => valgrind("--tool=drd"),
+            Arm::Tsan => {
+                // Its shadow memory has fixed places, which a randomised mapping may lie in.
+                let mut command = Command::new("setarch");
+                command.arg("--addr-no-randomize").arg(program);
+                command.env("TSAN_OPTIONS", "detect_deadlocks=1:exitcode=0");
+                command
+            }
         }
     }
 
     /// The same with `timed`, built of `programs/timed.c`, between the tool and the program, so that the tool's own
-    /// start and report are not counted. Valgrind is the program's process itself: it is what is timed.
+    /// start and report are not counted. Valgrind and ThreadSanitizer are the program's process itself: it is what is timed.
     pub fn timed(&self, arm: Arm, timed: &Path, program: &Path) -> Command {
         let mut command;
-        if let Arm::Helgrind | Arm::Drd = arm {
+        if let Arm::Helgrind | Arm::Drd | Arm::Tsan = arm {
             let inner = self.command(arm, program);
             command = Command::new(timed);
             command.arg(inner.get_program()).args(inner.get_args());
@@ -121,6 +130,7 @@ impl Bench {
                 Ok(())
             }
             Arm::Helgrind | Arm::Drd => installed("valgrind", "valgrind").map(drop),
+            Arm::Tsan => installed("clang", "clang").map(drop),
             Arm::Uprobes => {
                 installed("bpftrace", "bpftrace")?;
                 said(&mut self.command(arm, "true")).map(drop).map_err(|said| {
@@ -132,18 +142,34 @@ impl Bench {
 
     /// Builds a C program that lies beside this file.
     pub fn build(&self, name: &str, flags: &[&str]) -> Result<PathBuf, String> {
+        self.compile("cc", name, name, flags)
+    }
+
+    /// Builds it once more, for [`Arm::Tsan`].
+    pub fn rebuild(&self, name: &str, flags: &[&str]) -> Result<PathBuf, String> {
+        let flags: Vec<_> = flags.iter().copied().chain(["-fsanitize=thread"]).collect();
+        self.compile("clang", name, &format!("{name}-tsan"), &flags)
+    }
+
+    fn compile(
+        &self,
+        compiler: &str,
+        name: &str,
+        built: &str,
+        flags: &[&str],
+    ) -> Result<PathBuf, String> {
         let source = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("src/bench/programs")
             .join(name)
             .with_extension("c");
-        let built = self.work.join(name);
-        let mut compiler = Command::new("cc");
-        compiler
+        let built = self.work.join(built);
+        let mut command = Command::new(compiler);
+        command
             .args(["-O2", "-g", "-pthread", "-Wall", "-Wextra", "-o"])
             .arg(&built)
             .arg(&source)
             .args(flags);
-        let out = compiler.output().map_err(|e| format!("cc: {e}"))?;
+        let out = command.output().map_err(|e| format!("{compiler}: {e}"))?;
         if out.status.success() {
             Ok(built)
         } else {

@@ -194,6 +194,7 @@ fn machine() -> Map<String, Value> {
         "python3",
         "bpftrace",
         "valgrind",
+        "clang",
     ];
     let facts = lockwright_lab::machine::describe(PACKAGES);
     facts.into_iter().map(|(name, value)| (name, Value::String(value))).collect()

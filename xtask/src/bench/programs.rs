@@ -1,5 +1,5 @@
-//! `cargo xtask bench programs`: whole programs natively, under each of the tool's commands, and under Helgrind and
-//! DRD: time from begin to end without the report, processor time, and memory at its peak.
+//! `cargo xtask bench programs`: whole programs natively, under each of the tool's commands, and under Helgrind, DRD
+//! and, where they are rebuilt for it, ThreadSanitizer: time from begin to end without the report, processor time, and memory at its peak.
 
 use std::fmt::Write;
 
@@ -13,15 +13,16 @@ use super::whole::{self, Size, Whole};
 use super::{BenchOptions, conclude, machine};
 
 /// What is compared with the program alone, and at which size.
-const ARMS: [(Arm, Size, &str); 5] = [
+const ARMS: [(Arm, Size, &str); 6] = [
     (Arm::Check, Size::Full, "check"),
     (Arm::Meter, Size::Full, "meter"),
     (Arm::Run, Size::Full, "run"),
     (Arm::Helgrind, Size::Small, "helgrind"),
     (Arm::Drd, Size::Small, "drd"),
+    (Arm::Tsan, Size::Small, "tsan"),
 ];
 
-/// Rounds of Helgrind and DRD: they are so far away that few tell.
+/// Rounds of the last three: they are so far away that few tell.
 const ROUNDS_OF_OTHERS: usize = 3;
 
 /// KiB that the tool may take: in any case, for a lock, and for a thread.
@@ -101,17 +102,18 @@ pub fn run(bench: &'static Bench, options: &BenchOptions) -> Result<(), String> 
     let machine = machine();
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let (mut lines, mut skipped) = (Vec::new(), Vec::new());
-    // Without Valgrind the tool is still measured.
-    let valgrind = bench.can(Arm::Helgrind);
+    // Without the others the tool is still measured.
+    let cannot: Vec<_> = [("helgrind", Arm::Helgrind), ("drd", Arm::Drd), ("tsan", Arm::Tsan)]
+        .into_iter()
+        .filter_map(|(name, arm)| Some((name, arm, bench.can(arm).err()?)))
+        .collect();
     for (name, make) in whole::ALL.into_iter().filter(|(name, _)| wanted(name)) {
         eprintln!("{name} ...");
         // Not to take another program's for it.
         let _ = std::fs::remove_file(bench.report());
         match make(bench) {
             Ok(mut program) => {
-                if valgrind.is_err() {
-                    program.valgrind = &[];
-                }
+                program.others.retain(|arm| cannot.iter().all(|(_, cannot, _)| cannot != arm));
                 let runs = rounds_of(&mut program, rounds).map_err(|e| format!("{name}: {e}"))?;
                 let aim = program.aim;
                 // A server's report is there when it has ended.
@@ -121,7 +123,7 @@ pub fn run(bench: &'static Bench, options: &BenchOptions) -> Result<(), String> 
             Err(why) => skipped.push((name, why)),
         }
     }
-    skipped.extend(valgrind.err().map(|why| ("helgrind, drd", why)));
+    skipped.extend(cannot.into_iter().map(|(name, _, why)| (name, why)));
 
     print!("{}", text(&machine, load.trim(), &lines, rounds, &skipped));
     conclude(options, &to_json(&machine, load.trim(), &lines, rounds), skipped.is_empty())
@@ -134,7 +136,7 @@ fn rounds_of(program: &mut Whole, rounds: usize) -> Result<Vec<Round>, String> {
     let mut all = Vec::new();
     for round in 0..rounds {
         let mut order = vec![(Arm::Native, Size::Full)];
-        let others = if round < ROUNDS_OF_OTHERS { program.valgrind } else { &[] };
+        let others = if round < ROUNDS_OF_OTHERS { program.others.as_slice() } else { &[] };
         if !others.is_empty() {
             order.push((Arm::Native, Size::Small));
         }
@@ -205,7 +207,7 @@ impl Line {
 impl Table {
     fn text(&self, lines: &[Line]) -> String {
         let mut out = format!(
-            "\n{:<40} {:>9}  {:<24} {:<24} {:<24} {:<5} {:>9}  {:<24} {}\n",
+            "\n{:<40} {:>9}  {:<24} {:<24} {:<24} {:<5} {:>9}  {:<24} {:<24} {}\n",
             self.title,
             "native",
             "check",
@@ -214,18 +216,20 @@ impl Table {
             "aim",
             "native, s",
             "helgrind, s",
-            "drd, s"
+            "drd, s",
+            "tsan, s"
         );
         for line in lines {
             let small = line.small.as_ref().map_or_else(|| "-".to_owned(), self.alone);
             let (aim, shown) = (self.aim)(line).unzip();
             // Only the tool's own arms are held against it.
             let [check, meter, run] = [0, 1, 2].map(|arm| self.cell(line.arms[arm].as_ref(), aim));
-            let [helgrind, drd] = [3, 4].map(|arm| self.cell(line.arms[arm].as_ref(), None));
+            let [helgrind, drd, tsan] =
+                [3, 4, 5].map(|arm| self.cell(line.arms[arm].as_ref(), None));
             // Writing to a String cannot fail, here and below.
             let _ = writeln!(
                 out,
-                "{:<40} {:>9}  {check:<24} {meter:<24} {run:<24} {:<5} {small:>9}  {helgrind:<24} {drd}",
+                "{:<40} {:>9}  {check:<24} {meter:<24} {run:<24} {:<5} {small:>9}  {helgrind:<24} {drd:<24} {tsan}",
                 line.name,
                 (self.alone)(&line.full),
                 shown.unwrap_or_default(),
@@ -268,8 +272,8 @@ fn text(
     let _ = writeln!(
         out,
         "\nRounds: {rounds}, arms interleaved; medians of what the rounds say, with intervals of 95 % confidence where \
-         there are\nrounds enough (6). helgrind and drd: {} of them, with a smaller input (s), natively too; - is not \
-         run. Aims are for check,\nmeter and run; that of memory is 16 MiB, 64 bytes a lock and 64 KiB a thread.",
+         there are\nrounds enough (6). helgrind, drd and tsan: {} of them, with a smaller input (s), natively too; - is \
+         not run. Aims are for\ncheck, meter and run; that of memory is 16 MiB, 64 bytes a lock and 64 KiB a thread.",
         rounds.min(ROUNDS_OF_OTHERS)
     );
     for (name, why) in skipped {
@@ -307,32 +311,33 @@ mod tests {
     use super::*;
 
     /// A program that takes 1 s alone at the full size, 0.1 s at the small one, and so many times that.
-    fn program(valgrind: &'static [Arm]) -> Whole {
+    fn program(others: &[Arm]) -> Whole {
         let measure = |arm, size| {
             let times = match arm {
                 Arm::Native => 1.0,
                 Arm::Check => 1.25,
                 Arm::Drd => 50.0,
+                Arm::Tsan => 10.0,
                 Arm::Helgrind => 100.0,
                 _ => 1.5,
             };
             let seconds = times * if size == Size::Full { 1.0 } else { 0.1 };
             Ok(Usage { seconds, used: Used { cpu: 2.0 * seconds, kib: 100.0 * times } })
         };
-        Whole { aim: 1.1, valgrind, measure: Box::new(measure) }
+        Whole { aim: 1.1, others: others.to_vec(), measure: Box::new(measure) }
     }
 
-    fn line(valgrind: &'static [Arm]) -> Line {
-        let rounds = rounds_of(&mut program(valgrind), 7).expect("nothing fails");
+    fn line(others: &[Arm]) -> Line {
+        let rounds = rounds_of(&mut program(others), 7).expect("nothing fails");
         Line::new("a", 1.1, 1024.0, &rounds).expect("has native runs")
     }
 
     #[test]
     fn every_arm_is_held_against_native_at_its_own_size() {
-        let line = line(&[Arm::Helgrind, Arm::Drd]);
+        let line = line(&[Arm::Helgrind, Arm::Drd, Arm::Tsan]);
         let times = |of: &Option<Against>| of.as_ref().map(|of| of.time.median.round());
         assert_eq!(line.arms[0].as_ref().map(|check| check.time.median), Some(1.25));
-        assert_eq!(line.arms.each_ref().map(times)[3..], [Some(100.0), Some(50.0)]);
+        assert_eq!(line.arms.each_ref().map(times)[3..], [Some(100.0), Some(50.0), Some(10.0)]);
         assert_eq!(line.full.seconds, 1.0);
         assert_eq!(line.small.map(|small| small.seconds), Some(0.1));
     }
@@ -347,10 +352,10 @@ mod tests {
     }
 
     #[test]
-    fn what_valgrind_cannot_run_is_left_out() {
+    fn what_others_cannot_run_is_left_out() {
         let helgrind = line(&[Arm::Helgrind]);
         assert!(helgrind.small.is_some() && helgrind.arms[3].is_some());
-        assert!(helgrind.arms[4].is_none());
+        assert!(helgrind.arms[4].is_none() && helgrind.arms[5].is_none());
         let line = line(&[]);
         assert!(line.small.is_none() && line.arms[3].is_none() && line.arms[4].is_none());
         assert!(TABLES[0].text(&[line]).trim_end().ends_with('-'));

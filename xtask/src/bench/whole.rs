@@ -11,7 +11,7 @@ use super::{mariadb, memcached};
 pub enum Size {
     /// Under the tool: some tenths of a second alone.
     Full,
-    /// Under Helgrind and DRD, which take so many times as long.
+    /// Under Helgrind, DRD and ThreadSanitizer, which take so many times as long.
     Small,
 }
 
@@ -19,8 +19,8 @@ pub enum Size {
 pub struct Whole {
     /// The ratio of times to stay below under the tool.
     pub aim: f64,
-    /// Which of Helgrind and DRD can be asked to run it.
-    pub valgrind: &'static [Arm],
+    /// Which of Helgrind, DRD and ThreadSanitizer can be asked to run it.
+    pub others: Vec<Arm>,
     /// Runs it once in an arm.
     pub measure: Box<dyn FnMut(Arm, Size) -> Result<Usage, String>>,
 }
@@ -72,7 +72,12 @@ fn kyoto_cabinet(bench: &'static Bench) -> Result<Whole, String> {
 fn sqlite(bench: &'static Bench) -> Result<Whole, String> {
     let program = bench.build("sqlite", &["-lsqlite3"])?;
     let statements = Amounts([150_000, 3_000, 100]);
-    ending(bench, SATURATED, program, move |size| {
+    // Of it all that is but the client. The library's locks ThreadSanitizer sees all the same.
+    let rebuilt = match bench.can(Arm::Tsan) {
+        Ok(()) => Some(bench.rebuild("sqlite", &["-lsqlite3"])?),
+        Err(_) => None,
+    };
+    ending(bench, SATURATED, Program { installed: program, rebuilt }, move |size| {
         vec!["0".to_owned(), statements.of(bench, size).to_string()]
     })
 }
@@ -127,19 +132,34 @@ fn python(bench: &'static Bench) -> Result<Whole, String> {
     })
 }
 
+/// A program as it is, and with ThreadSanitizer, if it was rebuilt.
+struct Program {
+    installed: PathBuf,
+    rebuilt: Option<PathBuf>,
+}
+
+impl From<PathBuf> for Program {
+    fn from(installed: PathBuf) -> Self {
+        Self { installed, rebuilt: None }
+    }
+}
+
 /// A program that ends by itself.
 fn ending(
     bench: &'static Bench,
     aim: f64,
-    program: PathBuf,
+    program: impl Into<Program>,
     arguments: impl Fn(Size) -> Vec<String> + 'static,
 ) -> Result<Whole, String> {
     let timed = bench.build("timed", &[])?;
+    let Program { installed, rebuilt } = program.into();
+    let tsan = rebuilt.as_ref().map(|_| Arm::Tsan);
     Ok(Whole {
         aim,
-        valgrind: &[Arm::Helgrind, Arm::Drd],
+        others: [Arm::Helgrind, Arm::Drd].into_iter().chain(tsan).collect(),
         measure: Box::new(move |arm, size| {
-            Usage::parse(&said(bench.timed(arm, &timed, &program).args(arguments(size)))?)
+            let program = rebuilt.as_ref().filter(|_| arm == Arm::Tsan).unwrap_or(&installed);
+            Usage::parse(&said(bench.timed(arm, &timed, program).args(arguments(size)))?)
         }),
     })
 }
@@ -151,7 +171,7 @@ fn memcached(bench: &'static Bench) -> Result<Whole, String> {
     Ok(Whole {
         aim: OTHER,
         // DRD takes half a minute for the first 2,048 commands.
-        valgrind: &[Arm::Helgrind],
+        others: vec![Arm::Helgrind],
         measure: Box::new(move |arm, size| {
             let batches = batches.of(bench, size) as usize;
             served(|| servers.used(arm), || servers.load(arm, batches))
@@ -166,7 +186,7 @@ fn mariadb(bench: &'static Bench) -> Result<Whole, String> {
     Ok(Whole {
         aim: OTHER,
         // No server can be waited for that starts under them.
-        valgrind: &[],
+        others: Vec::new(),
         measure: Box::new(move |arm, size| {
             let events = events.of(bench, size);
             served(|| servers.used(arm), || servers.sysbench(arm, "oltp_read_write", events))
