@@ -246,6 +246,27 @@ static void untidy_frame(void)
 	pthread_mutex_destroy(&mutex);
 }
 
+/* In one frame: an object that is initialised twice, and two, one after the other. */
+static void untidy_twice(void)
+{
+	pthread_mutex_t local;
+
+	pthread_mutex_init(&local, NULL);
+	pthread_mutex_init(&local, NULL);
+	pthread_mutex_destroy(&local);
+}
+
+static void untidy_block(void)
+{
+	for (int turn = 0; turn < 2; turn++) {
+		pthread_mutex_t local;
+
+		pthread_mutex_init(&local, NULL);
+		if (turn == 1)
+			pthread_mutex_destroy(&local);
+	}
+}
+
 static void *leaves_local(void *unused)
 {
 	static __thread pthread_mutex_t own;
@@ -357,7 +378,7 @@ static const struct {
 	CASE(active_cond), CASE(active_sem), CASE(active_barrier),
 	CASE(freed_cond), CASE(freed_static_cond), CASE(unmapped_sem),
 	CASE(untidy_freed), CASE(untidy_moved), CASE(untidy_unmapped),
-	CASE(untidy_frame), CASE(untidy_thread), CASE(untidy_exit),
+	CASE(untidy_frame), CASE(untidy_twice), CASE(untidy_block), CASE(untidy_thread), CASE(untidy_exit),
 	CASE(starved), CASE(clean),
 };
 

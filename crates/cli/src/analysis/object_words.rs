@@ -289,6 +289,14 @@ pub fn gone(how: u8) -> Gone {
             evidence: "the process ended",
             help: "",
         },
+        object_end::REUSED => Gone {
+            now: ("the place on the stack of ", " is initialised anew"),
+            then: "its place on the stack was initialised anew",
+            act: "initialises anew the place of",
+            evidence: "one is initialised where it was: its function had returned or its block ended, or it is \
+                       initialised twice",
+            help: "",
+        },
         _ => Gone {
             now: ("", " is freed"),
             then: "the program freed it",

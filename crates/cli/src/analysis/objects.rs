@@ -79,7 +79,11 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         let key = format!(
             "object\n{}\n{}\n{}\n{}\n{}",
             row.fault,
-            row.how,
+            match row.how {
+                // Whether its frame shows to be gone before it comes again is chance.
+                object_end::REUSED => object_end::FRAME,
+                how => how,
+            },
             self.identity,
             model.place(match row.fault {
                 // One destruction too early has many uses after it, and many paths may lead to an end.

@@ -217,6 +217,12 @@ fn how_the_memory_went_is_told() {
         (THREAD, "ends and abandons", "goes with its thread", "thread ended"),
         (UNLOADED, "unloads the module of", "is unloaded", "was unloaded"),
         (EXIT, "ends the process with", "left behind by the process", "process ended"),
+        (
+            REUSED,
+            "initialises anew the place of",
+            "is initialised anew",
+            "or it is initialised twice",
+        ),
     ] {
         for fault in [object_fault::GONE_ACTIVE, object_fault::NEVER_DESTROYED] {
             let report = met(object_type::BARRIER, b"", |_, row| {

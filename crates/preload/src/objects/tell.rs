@@ -52,9 +52,10 @@ fn initialises_noted(kind: &'static Type, addr: u64) -> Before {
         Some(known) if is_inherited(&known.init) => return Before::Over,
         Some(_) => {}
     }
-    // A frame's memory comes again without anybody's telling, with what was in there.
+    // A frame's memory comes again without anybody's telling, with what was in there; so does that of a variable whose
+    // block has ended, in the same frame. Nothing tells these from an object that is initialised twice.
     if op == Operation::InitOnStack {
-        gone::check(addr, addr + 1, object_end::FRAME, None);
+        gone::check(addr, addr + 1, object_end::REUSED, None);
     // So does that of a program's own allocator, but for modules' memory.
     // SAFETY: the caller's memory, of an object's size.
     } else if modules::find(addr).is_none() && !unsafe { (kind.bytes.is_used)(addr) } {
