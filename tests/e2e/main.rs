@@ -22,6 +22,7 @@ mod faults;
 mod file_sizes;
 mod follow;
 mod golden;
+mod hangs;
 mod idioms;
 mod kill9;
 mod lockmeter_faults;

@@ -277,6 +277,54 @@ pub struct Unwatched {
     pub why: String,
 }
 
+/// A thread whose wait was not over when its process was killed, or when its ledger was read.
+#[derive(Clone, Debug, Serialize)]
+pub struct Waiting {
+    /// Process id.
+    pub pid: u32,
+    /// The same, as an index into [`Report::processes`].
+    pub process: usize,
+    /// Who.
+    pub thread: ThreadInfo,
+    /// For what.
+    pub kind: WaitsFor,
+    /// "waits for", "waits to join", ...
+    pub action: &'static str,
+    /// The lock; of a wait on a condition variable, its mutex.
+    pub lock: Option<LockInfo>,
+    /// The thread that it waits for to end.
+    pub joined: Option<ThreadInfo>,
+    /// The wait may end by itself.
+    pub timed: bool,
+    /// Where it waits, innermost frame first.
+    pub stack: Vec<Frame>,
+    /// The live threads that hold the lock.
+    pub holders: Vec<Holder>,
+}
+
+/// What a thread waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitsFor {
+    /// A lock.
+    Lock,
+    /// A condition variable to be signalled.
+    Condition,
+    /// A thread to end.
+    Thread,
+}
+
+/// A thread that holds what another waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Holder {
+    /// Who.
+    pub thread: ThreadInfo,
+    /// It waits, too.
+    pub waits: bool,
+    /// Where it took the lock, innermost frame first.
+    pub stack: Vec<Frame>,
+}
+
 /// A whole report: the input of every format.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
@@ -288,6 +336,8 @@ pub struct Report {
     pub unwatched: Vec<Unwatched>,
     /// Findings, most serious first.
     pub findings: Vec<Finding>,
+    /// Threads that were still waiting, by process.
+    pub waiting: Vec<Waiting>,
 }
 
 impl Report {

@@ -24,6 +24,7 @@ mod online;
 mod semaphores;
 mod signals;
 mod teller;
+mod waiting;
 mod words;
 
 use std::collections::{HashMap, HashSet};
@@ -59,6 +60,7 @@ pub fn analyse_with(
     let mut summary = Summary { processes: ledgers.len() as u64, ..Summary::default() };
     let mut processes = Vec::new();
     let mut drafts = Vec::new();
+    let mut waiting = Vec::new();
     progress.stage("reading ledgers", ledgers.len() as u64);
     for (number, &index) in in_order_of_start(ledgers).iter().enumerate() {
         let model = Model::new(&sources, index);
@@ -67,11 +69,12 @@ pub fn analyse_with(
         let teller = Teller { model: &model, sources: &sources };
         let found = findings(&teller, progress, &mut process.notes);
         drafts.extend(found.into_iter().map(|draft| draft.of_process(number)));
+        waiting.extend(waiting::find(&teller, number));
         process.notes.extend(symbols[index].notes());
         count(&model, &mut summary, &mut process);
         processes.push(process);
     }
-    Report { summary, processes, unwatched: Vec::new(), findings: draft::fold(drafts) }
+    Report { summary, processes, unwatched: Vec::new(), findings: draft::fold(drafts), waiting }
 }
 
 /// Ledgers by when their processes started: the order of a report's processes.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::analysis::merge::{Merged, Origin, Run};
-use crate::finding::{Finding, Kind, Process, Report, Summary, Unwatched};
+use crate::finding::{Finding, Kind, Process, Report, Summary, Unwatched, Waiting};
 use crate::meter;
 use crate::meter::model::MeterReport;
 use crate::verdict::baseline::{Entry, State};
@@ -52,6 +52,7 @@ struct Document<'r> {
     processes: &'r [Process],
     unwatched: &'r [Unwatched],
     findings: Vec<JudgedFinding<'r>>,
+    waiting: &'r [Waiting],
     /// Of `merge`.
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<&'r [Run]>,
@@ -153,6 +154,7 @@ fn document<'r>(judged: &'r Judged<'_>, metered: Option<&'r MeterReport>) -> Doc
         processes: &report.processes,
         unwatched: &report.unwatched,
         findings: judged.all().map(JudgedFinding::new).collect(),
+        waiting: &report.waiting,
         runs: None,
         suppressions: judged.rules.iter().map(rule).collect(),
         baseline: judged.baseline.map(|file| Compared { file, gone: &judged.gone }),

@@ -47,8 +47,11 @@ pub fn run(args: BothArgs) -> Result<Ending> {
         // The first report has said it, if so.
         measured.explained = true;
         let view = View { processes: false, ..args.view.view(args.metering.instances) };
+        let json = output.write_json(Some(&found), Some(&measured));
+        // The measurement tells it, with times.
+        found.waiting.clear();
         let done = [
-            output.write_json(Some(&found), Some(&measured)),
+            json,
             check::show(&found, &session, &mut output),
             output.show_meter(&measured, view),
             exports.write(&measured),

@@ -95,6 +95,8 @@ impl Deadlocks {
         let mut report = analysis::analyse(&ledgers, &Silent);
         let untold = |f: &Finding| f.grade == Grade::Deadlocked && !self.has_told(&report, f);
         report.findings = report.findings.iter().filter(|f| untold(f)).cloned().collect();
+        // Whom else it holds up may not have come there yet: that is for the end.
+        report.waiting.clear();
         // What the user knows is not shown, but that the process hangs is told all the same.
         let counts = output.judge(&report).counted().next().is_some();
         let shown = if counts { output.show(&report, |_| true) } else { Ok(()) };

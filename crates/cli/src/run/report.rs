@@ -43,14 +43,18 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
         report.cost = cost_file::Known::read(&args.ledgers).map(|known| known.cost(&report));
         report
     });
-    let found = ledgers.iter().any(is_checked).then(|| {
+    let mut found = ledgers.iter().any(is_checked).then(|| {
         let mut report = check::find(&ledgers, &output);
         report.unwatched.clone_from(&unwatched);
         doctor::explain(&mut report);
         report
     });
     let mut done = vec![output.write_json(found.as_ref(), measured.as_ref())];
-    if let Some(found) = &found {
+    if let Some(found) = &mut found {
+        if measured.is_some() {
+            // That tells it, with times.
+            found.waiting.clear();
+        }
         done.push(output.show(found, |_| true));
         done.push(output.add_stats(&ledgers));
         done.push(output.write_verdicts(found));

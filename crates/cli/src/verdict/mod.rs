@@ -114,9 +114,8 @@ impl<'r> Judged<'r> {
     /// The report for people: with what counts and is `told`.
     pub fn shown(&self, told: impl Fn(&Finding) -> bool) -> Report {
         let findings = self.counted().filter(|finding| told(finding)).cloned().collect();
-        let Report { summary, processes, unwatched, .. } = self.report;
-        let (summary, processes) = (summary.clone(), processes.clone());
-        Report { summary, processes, unwatched: unwatched.clone(), findings }
+        let Report { summary, processes, unwatched, waiting, .. } = self.report.clone();
+        Report { summary, processes, unwatched, findings, waiting }
     }
 
     /// A rule for each finding that is shown.

@@ -52,6 +52,24 @@ fn finding(kind: Kind, grade: Grade) -> Finding {
     }
 }
 
+fn waiting(kind: WaitsFor) -> Waiting {
+    let is_thread = kind == WaitsFor::Thread;
+    let finding = finding(Kind::CircularDependency, Grade::Likely);
+    let thread = finding.steps[0].thread.clone();
+    Waiting {
+        pid: 4001,
+        process: 0,
+        thread: thread.clone(),
+        kind,
+        action: "waits for",
+        lock: (!is_thread).then(|| finding.locks[0].clone()),
+        joined: is_thread.then(|| thread.clone()),
+        timed: is_thread,
+        stack: vec![frame()],
+        holders: vec![Holder { thread, waits: true, stack: vec![Frame::default()] }],
+    }
+}
+
 /// Every kind, every grade, and every field both known and unknown.
 pub fn report() -> Report {
     let grades = [
@@ -84,6 +102,7 @@ pub fn report() -> Report {
             ..Process::default()
         }],
         findings: KINDS.iter().flat_map(|&kind| grades.map(|grade| finding(kind, grade))).collect(),
+        waiting: [WaitsFor::Lock, WaitsFor::Condition, WaitsFor::Thread].map(waiting).into(),
     }
 }
 

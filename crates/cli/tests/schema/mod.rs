@@ -23,6 +23,10 @@ pub fn errors(root: &Value, schema: &Value, value: &Value, at: &str) -> Vec<Stri
                 wrong.extend(errors(root, target, value, at));
                 true
             }
+            "anyOf" => {
+                let mut any = rule.as_array().unwrap().iter();
+                any.any(|rule| errors(root, rule, value, at).is_empty())
+            }
             "const" => value == rule,
             "enum" => rule.as_array().unwrap().contains(value),
             "type" => match rule {

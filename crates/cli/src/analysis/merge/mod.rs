@@ -147,7 +147,7 @@ pub fn merge_with(
         Run { name: name.clone(), pids }
     };
     let runs = runs.iter().map(of_run).collect();
-    Merged { report: Report { summary, processes, unwatched: Vec::new(), findings }, runs, origins }
+    Merged { report: Report { summary, processes, findings, ..Report::default() }, runs, origins }
 }
 
 /// The processes of all runs.

@@ -10,6 +10,7 @@ mod source;
 mod span;
 pub(crate) mod stack;
 mod summary;
+mod waiting;
 pub(crate) mod words;
 
 use annotate_snippets::renderer::DecorStyle;
@@ -61,6 +62,7 @@ pub fn render_with(report: &Report, remarks: Remarks, options: &TextOptions) -> 
             shown += 1;
         }
     }
+    text += &waiting::lines(report, &view.stacks);
     text + &summary::lines(report, shown, remarks)
 }
 

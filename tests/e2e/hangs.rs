@@ -1,0 +1,132 @@
+//! Programs that hang in no circle, and are killed: the report says what each thread waits for, and who has it.
+//!
+//! Those that hang in a circle are in `deadlocks`, those that are measured in `meter/stuck`.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::harness::{
+    Run, Running, ledgers, program, run, signal, tool, under, until, until_asleep,
+};
+
+/// Threads of `hang.c`.
+const THREADS: usize = 6;
+
+/// `hang.c` under a command, all of its threads asleep, and its process id.
+fn hanging(command: &str) -> (Running, u32) {
+    let running = under(command, &["--keep"], program("hang.c")).spawn();
+    let pid = running.program_id();
+    until_asleep(pid, THREADS);
+    (running, pid)
+}
+
+/// What `report` says of its ledgers.
+fn report(running: &Running) -> (Value, String) {
+    let dir = running.ledger_dir();
+    let json = dir.join("again.json");
+    let mut report = tool();
+    report.arg("report").arg("--json").arg(&json).args(ledgers(&dir));
+    let report = run(report);
+    assert_eq!(report.code(), 0, "{}", report.stderr);
+    (serde_json::from_slice(&fs::read(json).unwrap()).unwrap(), report.stderr)
+}
+
+/// Where each thread waits, how, for which lock, and who took that where.
+fn waiting(report: &Value) -> Vec<(&str, &str, Option<&str>, Vec<&str>)> {
+    let function = |stack: &'_ Value| -> Option<String> {
+        let frames = stack["stack"].as_array()?.iter();
+        let names = frames.filter_map(|frame| frame["function"].as_str());
+        names.map(str::to_owned).find(|name| !name.starts_with("pthread_"))
+    };
+    let known = ["main", "teller", "clerk", "reader"];
+    let name = |stack: &Value| {
+        let function = function(stack).expect("a function");
+        known.into_iter().find(|name| *name == function).unwrap_or("another")
+    };
+    let one = |waiter: &'_ Value| {
+        let holders = waiter["holders"].as_array().unwrap().iter();
+        assert!(holders.clone().all(|holder| holder["waits"] == true), "{waiter:#}");
+        let kind = ["lock", "condition", "thread"].into_iter().find(|kind| waiter["kind"] == *kind);
+        let locks = ["vault", "desk", "table"];
+        let lock = locks.into_iter().find(|lock| waiter["lock"]["name"] == *lock);
+        (name(waiter), kind.expect("a kind"), lock, holders.map(name).collect())
+    };
+    let mut all: Vec<_> = report["waiting"].as_array().unwrap().iter().map(one).collect();
+    all.sort_unstable();
+    all
+}
+
+fn check(report: &Value, text: &str) {
+    let teller = ("teller", "lock", Some("vault"), vec!["main"]);
+    assert_eq!(
+        waiting(report),
+        [
+            ("clerk", "condition", Some("desk"), vec![]),
+            ("main", "thread", None, vec![]),
+            ("reader", "lock", Some("table"), vec!["main"]),
+            teller.clone(),
+            teller.clone(),
+            teller,
+        ],
+        "{report:#}"
+    );
+    assert_eq!(text.matches("still waiting").count(), 1, "{text}");
+    for words in [
+        "waits on a condition variable with `desk`, in clerk (",
+        "waits to join thread ",
+        "waits for `vault`, in teller (",
+        "    and so do 2 threads more",
+        "waits to read-acquire `table`, in reader (",
+        "which waits too, taken in main (",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+#[test]
+fn who_waits_for_whom_is_told_of_a_program_that_was_killed() {
+    for number in [libc::SIGKILL, libc::SIGTERM] {
+        let (mut running, pid) = hanging("check");
+        signal(pid, number);
+        until("the end", || (!running.is_running()).then_some(()));
+        let (json, text) = report(&running);
+        check(&json, &text);
+        let run = running.wait();
+        assert_eq!(run.code(), 128 + number, "{}", run.stderr);
+        check(run.report(), &run.stderr);
+    }
+}
+
+/// While it hangs, and after the tool was killed.
+#[test]
+fn so_does_its_ledger_alone() {
+    let (mut running, pid) = hanging("check");
+    let (json, text) = report(&running);
+    check(&json, &text);
+    signal(running.id(), libc::SIGKILL);
+    until("the end", || (!running.is_running()).then_some(()));
+    signal(pid, libc::SIGKILL);
+    let (json, text) = report(&running);
+    check(&json, &text);
+}
+
+/// The measurement has it with times, and the document has both.
+#[test]
+fn checked_and_measured_it_is_told_once() {
+    let (running, pid) = hanging("run");
+    signal(pid, libc::SIGKILL);
+    let run: Run = running.wait();
+    assert_eq!(waiting(run.report()).len(), THREADS, "{:#}", run.report()["waiting"]);
+    assert_eq!(run.report()["meter"]["waiting"].as_array().map(Vec::len), Some(THREADS));
+    assert_eq!(run.stderr.to_lowercase().matches("still waiting,").count(), 1, "{}", run.stderr);
+    assert!(!run.stderr.contains("still waiting:"), "{}", run.stderr);
+}
+
+/// Threads that wait when `main` returns are how many programs end.
+#[test]
+fn a_program_that_exits_leaves_nobody_waiting() {
+    let run = under("check", &[] as &[&str], program("hang.c")).arg("exit").run();
+    assert_eq!(run.code(), 0, "{}", run.stderr);
+    assert_eq!(run.report()["waiting"], Value::Array(vec![]), "{}", run.stderr);
+}
