@@ -329,10 +329,29 @@ unsafe fn acquire_special(
     result
 }
 
-/// `pthread_mutex_trylock`.
+/// `pthread_mutex_trylock`: the fast path is that of [`lock`], after the fact.
 pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64, back: Return) -> c_int {
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_mutex_trylock(m) };
+    if result == 0 {
+        // SAFETY: as in `lock`.
+        let (ident, thread) = unsafe { (identity::stamped_plain(m), &mut *tls::raw()) };
+        let is_known = ident.is_some_and(|ident| {
+            // SAFETY: as the stub passes it.
+            unsafe { watch::reserve_known_or_past(thread, ident, mode::TRY, site, back) }
+        });
+        if is_known {
+            thread.acquired(m as u64);
+            return 0;
+        }
+    }
+    // SAFETY: forwarded.
+    unsafe { tried_slowly(m, site, back, result) }
+}
+
+/// As [`trylock`], for any mutex and `result`.
+#[inline(never)]
+unsafe fn tried_slowly(m: Mutex, site: u64, back: Return, result: c_int) -> c_int {
     if (result == 0 || result == libc::EOWNERDEAD)
         && let Some((thread, ident)) = watch::subject(m)
     {

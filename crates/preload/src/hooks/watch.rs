@@ -4,7 +4,7 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, Ordering::*};
 
 use libc::{EBUSY, EOWNERDEAD, pthread_mutex_t, pthread_rwlock_t};
-use lockwright_engines::lockdep::{Acquire as Acquisition, Ident, ThreadState};
+use lockwright_engines::lockdep::{Acquire as Acquisition, Chain, Ident, ThreadState};
 use lockwright_ledger::rows::{Held, lock_kind};
 
 use super::misuse;
@@ -136,17 +136,20 @@ pub fn before(thread: &mut ThreadState, addr: u64, ident: Ident, mode: u16, site
 #[must_use]
 pub unsafe fn before_past(thread: &mut ThreadState, lock: Acquisition, back: Return) -> bool {
     let Acquisition { addr, ident, mode, site } = lock;
-    // SAFETY: the caller's promise.
-    let is_known = unsafe { reserve_past(thread, ident, mode, site, back) };
+    let is_known = thread
+        .chain(ident, mode)
+        // SAFETY: the caller's promise.
+        .is_some_and(|chain| unsafe { reserve_past(thread, chain, ident, mode, site, back) });
     is_known || before_slowly(thread, addr, ident, mode, site)
 }
 
-/// As [`ThreadState::reserve_known`], past wrappers.
+/// As [`ThreadState::reserve_known`], past wrappers where the site is not known as it is.
 ///
 /// # Safety
 /// As for [`before_past`].
 #[inline(always)]
-unsafe fn reserve_past(
+#[must_use]
+pub unsafe fn reserve_known_or_past(
     thread: &mut ThreadState,
     ident: Ident,
     mode: u16,
@@ -154,6 +157,27 @@ unsafe fn reserve_past(
     back: Return,
 ) -> bool {
     let Some(chain) = thread.chain(ident, mode) else { return false };
+    if let Some(probe) = thread.known(chain, site) {
+        thread.reserve_in(chain, ident, mode, site, probe);
+        return true;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { reserve_past(thread, chain, ident, mode, site, back) }
+}
+
+/// The rest of [`reserve_known_or_past`]: what `site` alone is not known for.
+///
+/// # Safety
+/// As for [`before_past`].
+#[inline(always)]
+unsafe fn reserve_past(
+    thread: &mut ThreadState,
+    chain: Chain,
+    ident: Ident,
+    mode: u16,
+    site: u64,
+    back: Return,
+) -> bool {
     // SAFETY: the caller's promise.
     let found = unsafe { sites::known_past_return(site, back, |site| thread.known(chain, site)) };
     if let Some((deep, probe)) = found {

@@ -31,9 +31,6 @@ use crate::unwind::Frame;
 /// Wrappers that are looked past, one calling the other.
 const MOST_LEVELS: u32 = 8;
 
-/// Wrappers that are looked past on the fast path.
-const QUICK_LEVELS: u32 = 2;
-
 /// Frames further apart than this are not of one stack.
 const SAME_STACK: u64 = 8 << 20;
 
@@ -134,7 +131,7 @@ pub unsafe fn known_past<T>(
     known: impl Fn(u64) -> Option<T>,
 ) -> Option<(u64, T)> {
     let (mut address, mut hash, mut returns) = (address, address, stack.cast::<u8>());
-    for wrappers in 1..QUICK_LEVELS + 1 {
+    for wrappers in 1..MOST_LEVELS + 1 {
         let size = verdict::step(address).size()?;
         returns = returns.wrapping_add(size as usize);
         // SAFETY: the return address of a live frame, by the step over the one below.
