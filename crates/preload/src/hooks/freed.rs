@@ -2,13 +2,13 @@
 //! is misuse; and whatever comes to lie there next is another lock.
 //!
 //! `free` of a block that holds no lock must cost next to nothing, so where locks were seen is noted by page,
-//! with a page before it, since the block may begin there: of blocks of up to a page the first page tells.
-//! Of larger ones, which are rare, all pages are looked at; how large a block is, the word before it says
+//! with a page before it, since the block may begin there: of blocks of up to a page the first page tells, and
+//! then the lines of 64 bytes that it lies in. Of larger ones, which are rare, all pages are looked at; how large a block is, the word before it says
 //! in glibc's malloc. Any other malloc is asked.
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering::*};
+use core::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering::*};
 
 use lockwright_engines::lockdep::ThreadState;
 use lockwright_ledger::rows::finding_kind;
@@ -23,6 +23,12 @@ use crate::{identity, objects, real, state, tls};
 pub static LOCK_PAGES: [AtomicU8; PAGES] = [const { AtomicU8::new(0) }; PAGES];
 /// Entries of [`LOCK_PAGES`]: 128 MiB have one each.
 pub const PAGES: usize = 1 << 15;
+/// Where in a page something was seen: a bit for each [`LINE`]. A block beside a lock costs a look at these, which are
+/// touched only where there are locks.
+static LINES: [AtomicU64; PAGES] = [const { AtomicU64::new(0) }; PAGES];
+/// Bytes of a line.
+const LINE: u64 = PAGE / 64;
+const PAGE: u64 = 4096;
 /// A lock that carries a stamp.
 const STAMPED: u8 = 1;
 /// A lock that is known by its address.
@@ -32,24 +38,49 @@ const TRACKED: u8 = 4;
 
 /// There is a lock at `addr`, in memory that may be freed or unmapped.
 pub fn note_lock(addr: u64, is_stamped: bool) {
-    let what = if is_stamped { STAMPED } else { UNSTAMPED };
-    let page = addr >> 12;
-    // The stamp may be on the page after.
-    for page in [page - 1, page, (addr + 63) >> 12] {
-        LOCK_PAGES[page as usize % PAGES].fetch_or(what, Relaxed);
-    }
+    // Any lock and its stamp.
+    note(addr, 64, if is_stamped { STAMPED } else { UNSTAMPED });
 }
 
 /// There is a tracked object of `size` bytes at `addr`, in memory that may be freed or unmapped.
 pub fn note_object(addr: u64, size: u64) {
-    let page = addr >> 12;
+    note(addr, size, TRACKED);
+}
+
+fn note(addr: u64, size: u64, what: u8) {
     // A block may begin on the page before.
-    for page in [page - 1, page, (addr + size - 1) >> 12] {
-        let seen = &LOCK_PAGES[page as usize % PAGES];
-        if seen.load(Relaxed) & TRACKED == 0 {
-            seen.fetch_or(TRACKED, Relaxed);
+    note_page((addr / PAGE).wrapping_sub(1), what);
+    for (page, lines) in lines_of(addr, addr + size) {
+        note_page(page, what);
+        let noted = &LINES[page as usize % PAGES];
+        if noted.load(Relaxed) & lines != lines {
+            noted.fetch_or(lines, Relaxed);
         }
     }
+}
+
+fn note_page(page: u64, what: u8) {
+    let noted = &LOCK_PAGES[page as usize % PAGES];
+    if noted.load(Relaxed) & what == 0 {
+        noted.fetch_or(what, Relaxed);
+    }
+}
+
+/// Something was seen in the lines of `[from, to)`, which is not empty. Relaxed: what is in memory that goes here and now
+/// was noted before it came to that.
+fn is_noted(from: u64, to: u64) -> bool {
+    lines_of(from, to).any(|(page, lines)| LINES[page as usize % PAGES].load(Relaxed) & lines != 0)
+}
+
+/// The pages of `[from, to)`, which is not empty, and for each the bits of its lines in there. More than there are
+/// entries for are not told apart.
+fn lines_of(from: u64, to: u64) -> impl Iterator<Item = (u64, u64)> {
+    let (first, last) = (from / LINE, (to - 1) / LINE);
+    (first / 64..=last / 64).take(PAGES).map(move |page| {
+        let after = if page == first / 64 { !0 << (first % 64) } else { !0 };
+        let before = if page == last / 64 { !0 >> (63 - last % 64) } else { !0 };
+        (page, after & before)
+    })
 }
 
 /// There may be tracked objects in `[from, to)`.
@@ -59,7 +90,7 @@ pub fn may_have_objects(from: u64, to: u64) -> bool {
 
 /// All that was seen in the pages of `[from, to)`.
 fn seen(from: u64, to: u64) -> u8 {
-    let pages = from >> 12..=(to - 1) >> 12;
+    let pages = from / PAGE..=(to - 1) / PAGE;
     let most = pages.take(PAGES);
     most.fold(0, |seen, page| seen | LOCK_PAGES[page as usize % PAGES].load(Relaxed))
 }
@@ -79,9 +110,9 @@ unsafe fn look_for_locks(thread: &mut ThreadState, block: *mut c_void, len: usiz
     let mut taken = seen_here & UNSTAMPED != 0 && identity::forget_range(from, to);
     if seen_here & STAMPED != 0 {
         // Only these pages: of a large block most may never have been touched.
-        for page in from >> 12..=(to - 1) >> 12 {
+        for page in from / PAGE..=(to - 1) / PAGE {
             if LOCK_PAGES[page as usize % PAGES].load(Relaxed) & STAMPED != 0 {
-                let part = from.max(page << 12) - from..to.min((page + 1) << 12) - from;
+                let part = from.max(page * PAGE) - from..to.min((page + 1) * PAGE) - from;
                 // SAFETY: within the block.
                 taken |= unsafe {
                     identity::unstamp(block.cast(), part.start as usize..part.end as usize)
@@ -97,7 +128,7 @@ unsafe fn look_for_locks(thread: &mut ThreadState, block: *mut c_void, len: usiz
 }
 
 /// Bytes of a block of which the first page tells whether there may be a lock in it.
-const SMALL: usize = 4096;
+const SMALL: usize = PAGE as usize;
 
 /// A block is about to be freed in whose first page, or the next, there may be a lock. Larger ones are left
 /// to those that [`start`] has put in the way.
@@ -107,7 +138,7 @@ const SMALL: usize = 4096;
 pub unsafe fn small(thread: &mut ThreadState, block: *mut c_void) {
     // SAFETY: the caller's block.
     let len = unsafe { libc::malloc_usable_size(block) };
-    if len <= SMALL {
+    if (1..=SMALL).contains(&len) && is_noted(block as u64, block as u64 + len as u64) {
         // SAFETY: as above.
         unsafe { look_for_locks(thread, block, len) };
     }
@@ -191,7 +222,7 @@ unsafe extern "C" fn realloc(old: *mut c_void, size: usize) -> *mut c_void {
     // SAFETY: the caller's block; of none it is 0.
     let len = unsafe { libc::malloc_usable_size(old) } as u64;
     let (from, to) = (old as u64, old as u64 + len);
-    if len == 0 || seen(from, to) == 0 {
+    if len == 0 || !is_noted(from, to) {
         // SAFETY: forwarded.
         return unsafe { next(old, size) };
     }
@@ -236,7 +267,7 @@ fn unmaps(from: u64, len: usize) {
     let to = from.saturating_add(len as u64);
     if state::status() == state::ACTIVE
         && from < to
-        && seen(from, to) != 0
+        && is_noted(from, to)
         // SAFETY: as `watch::thread`.
         && let Some(thread) = unsafe { tls::get().as_mut() }
     {
@@ -263,7 +294,7 @@ pub unsafe extern "C-unwind" fn mremap(
     // SAFETY: forwarded.
     let call = || unsafe { real::mremap(old, old_len, len, flags, to) };
     let stays = old as u64..old as u64 + kept as u64;
-    if state::status() != state::ACTIVE || stays.is_empty() || seen(stays.start, stays.end) == 0 {
+    if state::status() != state::ACTIVE || stays.is_empty() || !is_noted(stays.start, stays.end) {
         return call();
     }
     may_move(stays, object_end::UNMAPPED, |new| new != libc::MAP_FAILED, call)
