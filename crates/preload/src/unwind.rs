@@ -312,7 +312,12 @@ const MOST_OWN: usize = 32;
 /// of return addresses stored, innermost first.
 #[inline(never)]
 pub fn capture(frames: &mut [u64]) -> usize {
-    Frame::outside().map_or(0, |from| capture_from(frames, from))
+    capture_at(frames, Frame::outside())
+}
+
+/// As [`capture_from`], where the frame is known: otherwise nothing is.
+pub fn capture_at(frames: &mut [u64], from: Option<Frame>) -> usize {
+    from.map_or(0, |from| capture_from(frames, from))
 }
 
 /// Captures the stack from a given frame on, that one included.

@@ -51,24 +51,26 @@ use crate::meter;
 use crate::objects::{COND_IMPOSSIBLE, COND_WREFS, ONCE_DONE};
 
 /// `name(register): function` exports `name`, which jumps to `function` with its return address in
-/// `register`, the first argument register that `name` itself does not use.
+/// `register`, the first argument register that `name` itself does not use. `name(register, other, third)` also passes
+/// in `other` where on the stack the return address is, and in `third` the caller's frame pointer: a
+/// [`crate::sites::Return`].
 macro_rules! export {
-    ($($name:ident($register:literal): $function:path;)*) => { $(
+    ($($name:ident($register:literal $(, $stack:literal, $frame:literal)?): $function:path;)*) => { $(
         #[doc = concat!("Stands in front of the C library's `", stringify!($name), "`.")]
         /// # Safety
         /// As the function itself.
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() -> c_int {
-            naked_asm!(concat!("mov ", $register, ", [rsp]"), "jmp {to}", to = sym $function)
+            naked_asm!(concat!("mov ", $register, ", [rsp]"),
+                       $(concat!("mov ", $stack, ", rsp"), concat!("mov ", $frame, ", rbp"),)?
+                       "jmp {to}", to = sym $function)
         }
     )* };
 }
 
 /// As `export`, for what lockmeter counts: `name(register): the validator's, lockmeter's, both`. The
-/// stub goes where [`choose`] said. `name(register, other)` also passes in `other` where on the stack the return
-/// address is, and `name(register, other, third)` in `third` the caller's frame pointer: a [`crate::sites::Return`],
-/// or its beginning.
+/// stub goes where [`choose`] said. The third register, of the frame pointer, may be left out.
 macro_rules! export_counted {
     ($($name:ident($register:literal $(, $stack:literal $(, $frame:literal)?)?): $check:path, $meter:path, $both:path;)*) => {
         mod chosen {
@@ -135,7 +137,7 @@ export! {
     sem_init("rcx"): semaphore::init;
     sem_destroy("rsi"): semaphore::destroy;
     sem_post("rsi"): semaphore::post;
-    sem_trywait("rsi"): semaphore::trywait;
+    sem_trywait("rsi", "rdx", "rcx"): semaphore::trywait;
 
     timer_create("rcx"): timer::create;
     timer_delete("rsi"): timer::delete;
@@ -210,9 +212,9 @@ export_counted! {
     pthread_spin_trylock("rsi", "rdx", "rcx"): spin::trylock, meter::spin::trylock, meter::both::spin_trylock;
     pthread_spin_unlock("rsi"): spin::unlock, meter::spin::unlock, meter::both::spin_unlock;
     pthread_barrier_wait("rsi"): sync::barrier_wait, meter::waits::barrier_wait, meter::both::barrier_wait;
-    sem_wait("rsi"): semaphore::wait, meter::waits::sem_wait, meter::both::sem_wait;
-    sem_timedwait("rdx"): semaphore::timedwait, meter::waits::sem_timedwait, meter::both::sem_timedwait;
-    sem_clockwait("rcx"): semaphore::clockwait, meter::waits::sem_clockwait, meter::both::sem_clockwait;
+    sem_wait("rsi", "rdx", "rcx"): semaphore::wait, meter::waits::sem_wait, meter::both::sem_wait;
+    sem_timedwait("rdx", "rcx", "r8"): semaphore::timedwait, meter::waits::sem_timedwait, meter::both::sem_timedwait;
+    sem_clockwait("rcx", "r8", "r9"): semaphore::clockwait, meter::waits::sem_clockwait, meter::both::sem_clockwait;
     lockwright_acquire("rdx", "rcx", "r8"): own::acquire, meter::own::acquire, meter::own::both::acquire;
     lockwright_contended("rsi"): own::contended, meter::own::contended, meter::own::both::contended;
     lockwright_acquired("rsi"): own::acquired, meter::own::acquired, meter::own::both::acquired;

@@ -15,6 +15,7 @@ use super::{misuse, sync, tried};
 use crate::identity::{self, Birth};
 use crate::objects::used::used;
 use crate::objects::{tell, types, waits};
+use crate::sites::Return;
 use crate::{deadline, real, state, sys, tls};
 
 type Semaphore = *mut sem_t;
@@ -131,18 +132,23 @@ unsafe fn post_otherwise(s: Semaphore) -> c_int {
     }
 }
 
-pub unsafe extern "C-unwind" fn wait(s: Semaphore, site: u64) -> c_int {
-    // SAFETY: forwarded.
-    unsafe { take(s, 0, site, || real::sem_wait(s)) }
+pub unsafe extern "C-unwind" fn wait(s: Semaphore, site: u64, back: Return) -> c_int {
+    // SAFETY: forwarded; as the stub passes it.
+    unsafe { take(s, 0, site, back, || real::sem_wait(s)) }
 }
 
-pub unsafe extern "C-unwind" fn timedwait(s: Semaphore, t: *const timespec, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn timedwait(
+    s: Semaphore,
+    t: *const timespec,
+    site: u64,
+    back: Return,
+) -> c_int {
     // SAFETY: forwarded.
     let block = || unsafe { real::sem_timedwait(s, t) };
-    // SAFETY: the caller's semaphore and deadline.
+    // SAFETY: the caller's semaphore and deadline; as the stub passes them.
     unsafe {
         match deadline::is_time(t) {
-            true => take(s, mode::TIMED, site, block),
+            true => take(s, mode::TIMED, site, back, block),
             false => block(),
         }
     }
@@ -153,13 +159,14 @@ pub unsafe extern "C-unwind" fn clockwait(
     clock: clockid_t,
     t: *const timespec,
     site: u64,
+    back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
     let block = || unsafe { real::sem_clockwait(s, clock, t) };
-    // SAFETY: the caller's semaphore and deadline.
+    // SAFETY: the caller's semaphore and deadline; as the stub passes them.
     unsafe {
         match deadline::is_clock(clock) && deadline::is_time(t) {
-            true => take(s, mode::TIMED, site, block),
+            true => take(s, mode::TIMED, site, back, block),
             false => block(),
         }
     }
@@ -178,7 +185,13 @@ unsafe fn visibly(s: Semaphore, block: impl FnOnce() -> c_int) -> c_int {
 }
 
 #[inline(always)]
-unsafe fn take(s: Semaphore, mode: u16, site: u64, block: impl FnOnce() -> c_int) -> c_int {
+unsafe fn take(
+    s: Semaphore,
+    mode: u16,
+    site: u64,
+    back: Return,
+    block: impl FnOnce() -> c_int,
+) -> c_int {
     let Some((thread, ident)) = lock(s) else {
         used(&types::SEMAPHORE, s as u64);
         // SAFETY: the caller's semaphore.
@@ -196,7 +209,8 @@ unsafe fn take(s: Semaphore, mode: u16, site: u64, block: impl FnOnce() -> c_int
         hand_over(Some(thread), s, ident);
         return block();
     }
-    if !watch::before(thread, lock.addr, ident, mode, site) {
+    // SAFETY: the caller's promise.
+    if !unsafe { reserve(thread, lock, back) } {
         return block();
     }
     thread.mark_semaphore();
@@ -210,6 +224,14 @@ unsafe fn take(s: Semaphore, mode: u16, site: u64, block: impl FnOnce() -> c_int
     sys::set_errno(errno);
     // SAFETY: the caller's semaphore.
     unsafe { contended(thread, s, ident, block) }
+}
+
+/// Puts the acquisition on record if it is new, and reserves its entry. False: it goes unwatched.
+#[inline(always)]
+unsafe fn reserve(thread: &mut ThreadState, lock: Acquire, back: Return) -> bool {
+    thread.reserve_known(lock.ident, lock.mode, lock.site)
+        // SAFETY: the caller's promise.
+        || unsafe { watch::before_past(thread, lock, back) }
 }
 
 /// The reserved entry's semaphore has been taken.
@@ -247,7 +269,7 @@ unsafe fn contended(
     result
 }
 
-pub unsafe extern "C-unwind" fn trywait(s: Semaphore, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn trywait(s: Semaphore, site: u64, back: Return) -> c_int {
     let Some((thread, ident)) = lock(s) else {
         used(&types::SEMAPHORE, s as u64);
         // SAFETY: forwarded.
@@ -259,8 +281,9 @@ pub unsafe extern "C-unwind" fn trywait(s: Semaphore, site: u64) -> c_int {
     match (result, held) {
         (0, true) => hand_over(Some(thread), s, ident),
         (0, false) => {
-            let mode = tried::mode_at(site);
-            if watch::before(thread, s as u64, ident, mode, site) {
+            let lock = Acquire { addr: s as u64, ident, mode: tried::mode_at(site), site };
+            // SAFETY: as the stub passes it.
+            if unsafe { reserve(thread, lock, back) } {
                 thread.mark_semaphore();
                 // SAFETY: the caller's semaphore, just taken.
                 unsafe { taken(thread, s, ident) };

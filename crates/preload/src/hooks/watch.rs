@@ -1,5 +1,6 @@
 //! What every wrapper is made of: the thread's state, an acquisition in its steps, a release.
 
+use core::cell::LazyCell;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, Ordering::*};
 
@@ -125,7 +126,8 @@ pub fn reserve<T: Identify>(
 #[inline(always)]
 #[must_use]
 pub fn before(thread: &mut ThreadState, addr: u64, ident: Ident, mode: u16, site: u64) -> bool {
-    thread.reserve_known(ident, mode, site) || before_slowly(thread, addr, ident, mode, site)
+    let lock = Acquisition { addr, ident, mode, site };
+    thread.reserve_known(ident, mode, site) || before_slowly(thread, lock, Return::UNKNOWN)
 }
 
 /// As [`before`] where the site is not known as it is: looks past wrappers, from the call that returns to `lock.site` by way of `back`.
@@ -135,12 +137,12 @@ pub fn before(thread: &mut ThreadState, addr: u64, ident: Ident, mode: u16, site
 #[inline(never)]
 #[must_use]
 pub unsafe fn before_past(thread: &mut ThreadState, lock: Acquisition, back: Return) -> bool {
-    let Acquisition { addr, ident, mode, site } = lock;
+    let Acquisition { ident, mode, site, .. } = lock;
     let is_known = thread
         .chain(ident, mode)
         // SAFETY: the caller's promise.
         .is_some_and(|chain| unsafe { reserve_past(thread, chain, ident, mode, site, back) });
-    is_known || before_slowly(thread, addr, ident, mode, site)
+    is_known || before_slowly(thread, lock, back)
 }
 
 /// As [`ThreadState::reserve_known`], past wrappers where the site is not known as it is.
@@ -188,21 +190,23 @@ unsafe fn reserve_past(
 
 #[cold]
 #[inline(never)]
-fn before_slowly(thread: &mut ThreadState, addr: u64, ident: Ident, mode: u16, site: u64) -> bool {
+fn before_slowly(thread: &mut ThreadState, lock: Acquisition, back: Return) -> bool {
+    let Acquisition { ident, mode, site, .. } = lock;
+    let call = LazyCell::new(|| back.call(site));
     if thread.in_signal() != 0 {
         super::signal::notice_long_jump(thread);
     } else {
-        sites::look_at_held(thread.trials());
+        sites::look_at_held(thread.trials(), || *call);
     }
-    let mut at = sites::deep(site);
+    let mut at = sites::deep_from(site, || *call);
     loop {
         let mut probe = thread.probe(ident, mode, at.id);
         if !probe.is_hit() {
             at = at.admitted(site);
-            let lock = Acquisition { addr, ident, mode, site: at.id };
+            let lock = Acquisition { site: at.id, ..lock };
             let entered = state::with_core(|core| {
                 modules::cover(core, &[site]);
-                core.enter(thread, &lock, probe, &mut unwind::capture)
+                core.enter(thread, &lock, probe, &mut |frames| unwind::capture_at(frames, *call))
             });
             match entered {
                 Some(entered) => probe = entered,

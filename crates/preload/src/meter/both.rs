@@ -255,18 +255,19 @@ pub unsafe extern "C-unwind" fn barrier_wait(b: *mut pthread_barrier_t, site: u6
     waits::whole(wait_kind::BARRIER, b as u64, site, block)
 }
 
-pub unsafe extern "C-unwind" fn sem_wait(s: *mut sem_t, site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn sem_wait(s: *mut sem_t, site: u64, back: Return) -> c_int {
     // SAFETY: forwarded.
-    unsafe { waits::sem_whole(s, site, || check::sem_wait(s, site)) }
+    unsafe { waits::sem_whole(s, site, || check::sem_wait(s, site, back)) }
 }
 
 pub unsafe extern "C-unwind" fn sem_timedwait(
     s: *mut sem_t,
     t: *const timespec,
     site: u64,
+    back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { waits::sem_whole(s, site, || check::sem_timedwait(s, t, site)) }
+    unsafe { waits::sem_whole(s, site, || check::sem_timedwait(s, t, site, back)) }
 }
 
 pub unsafe extern "C-unwind" fn sem_clockwait(
@@ -274,7 +275,8 @@ pub unsafe extern "C-unwind" fn sem_clockwait(
     c: clockid_t,
     t: *const timespec,
     site: u64,
+    back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { waits::sem_whole(s, site, || check::sem_clockwait(s, c, t, site)) }
+    unsafe { waits::sem_whole(s, site, || check::sem_clockwait(s, c, t, site, back)) }
 }

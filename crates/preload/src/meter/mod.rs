@@ -19,7 +19,7 @@ pub mod waits;
 
 pub use hold::times_every;
 
-use core::cell::UnsafeCell;
+use core::cell::{LazyCell, UnsafeCell};
 use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
@@ -348,8 +348,9 @@ fn spot_slowly(thread: &mut MeterThread, target: &Target) -> Option<Spot> {
     {
         return None;
     }
-    sites::look_at_held(thread.held().iter().filter_map(MeterThread::trial_of));
-    let at = sites::deep(target.site);
+    let frame = LazyCell::new(|| target.back.call(target.site));
+    sites::look_at_held(thread.held().iter().filter_map(MeterThread::trial_of), || *frame);
+    let at = sites::deep_from(target.site, || *frame);
     if let Some(cell) = thread.find(target.key_past(at.id)) {
         return Some(Spot { cell, trial: at.trial });
     }

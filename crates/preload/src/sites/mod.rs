@@ -80,6 +80,12 @@ impl Return {
         Self { stack, rbp: 0 }
     }
 
+    /// The frame of the call that returns to `address`. To be asked from within that call.
+    pub fn call(self, address: u64) -> Option<Frame> {
+        // Without its frame pointer, the way out of our own frames finds both.
+        self.frame(address).filter(|call| call.rbp != 0).or_else(Frame::outside)
+    }
+
     /// The caller's frame, to which `address` is the way back.
     #[inline(always)]
     fn frame(self, address: u64) -> Option<Frame> {
@@ -90,18 +96,23 @@ impl Return {
 
 /// The site of the lock call that returns to `address`. To be asked from within that call.
 pub fn deep(address: u64) -> Site {
+    deep_from(address, Frame::outside)
+}
+
+/// As [`deep`], where `call` finds that call's frame.
+pub fn deep_from(address: u64, call: impl FnOnce() -> Option<Frame>) -> Site {
     if verdict::of(address) == Verdict::Plain {
         return Site::plain(address);
     }
-    match Frame::outside() {
-        Some(call) if call.pc == address => deep_from(call),
+    match call() {
+        Some(call) if call.pc == address => deep_in(call),
         // No call, but one that is told of later.
         _ => Site::plain(address),
     }
 }
 
 /// As [`deep`], from the frame that called on.
-fn deep_from(call: Frame) -> Site {
+fn deep_in(call: Frame) -> Site {
     loop {
         let walk = Walk::past_wrappers(call);
         if walk.verdict != Verdict::Undecided {
@@ -285,11 +296,11 @@ pub fn judge(trial: Trial) {
     }
 }
 
-/// A lock is taken with others held: some may have outlived the functions that took them.
-pub fn look_at_held(trials: impl Iterator<Item = Trial>) {
-    let mut call = None;
+/// A lock is taken with others held: some may have outlived the functions that took them. `call` finds the frame of the
+/// call that takes it.
+pub fn look_at_held(trials: impl Iterator<Item = Trial>, call: impl Fn() -> Option<Frame>) {
     for trial in trials {
-        let Some(call) = *call.get_or_insert_with(Frame::outside) else { return };
+        let Some(call) = call() else { return };
         if has_returned(trial.frame, call) == Some(true) {
             verdict::escaped(trial.address);
         }
