@@ -250,26 +250,31 @@ pub unsafe fn identify<T: Identify>(this: *const T, birth: Birth) -> Option<Iden
     {
         return Some(ident);
     }
-    state::with_core(|core| {
-        // Another thread may have been here since.
-        let known = match can_stamp {
-            // SAFETY: the caller's promise.
-            true => unsafe { stamped(this) },
-            false => UNSTAMPED.get(this as u64),
-        };
-        if let Some(ident) = known.filter(|_| birth != Birth::Init) {
-            return Some(ident);
-        }
+    // SAFETY: the caller's promise.
+    state::with_core(|core| unsafe { identify_in(core, this, birth) })?
+}
+
+unsafe fn identify_in<T: Identify>(core: &mut Core, this: *const T, birth: Birth) -> Option<Ident> {
+    // SAFETY: the caller's promise.
+    let can_stamp = STAMPS.load(Relaxed) && unsafe { T::can_stamp(this) };
+    // Another thread may have been here since.
+    let known = match can_stamp {
         // SAFETY: the caller's promise.
-        let ident = unsafe { new_lock(core, this, birth, can_stamp) }?;
-        crate::hooks::note_lock(this as u64, can_stamp);
-        match can_stamp {
-            // SAFETY: the caller's promise, and `can_stamp`.
-            true => unsafe { stamp(this, ident) },
-            false => UNSTAMPED.insert(this as u64, ident),
-        }
-        Some(ident)
-    })?
+        true => unsafe { stamped(this) },
+        false => UNSTAMPED.get(this as u64),
+    };
+    if let Some(ident) = known.filter(|_| birth != Birth::Init) {
+        return Some(ident);
+    }
+    // SAFETY: the caller's promise.
+    let ident = unsafe { new_lock(core, this, birth, can_stamp) }?;
+    crate::hooks::note_lock(this as u64, can_stamp);
+    match can_stamp {
+        // SAFETY: the caller's promise, and `can_stamp`.
+        true => unsafe { stamp(this, ident) },
+        false => UNSTAMPED.insert(this as u64, ident),
+    }
+    Some(ident)
 }
 
 /// The lock has been initialised: it is a new one. Where that was, if it is known.
@@ -280,17 +285,13 @@ pub unsafe fn begin<T: Identify>(this: *const T) -> Option<u32> {
     if state::status() != state::ACTIVE {
         return None;
     }
-    // SAFETY: the caller's promise.
-    let ident = unsafe { identify(this, Birth::Init) };
-    match objects::is_on() {
-        true => ident.and_then(init_stack),
-        false => None,
-    }
-}
-
-/// Where the lock of that identity was initialised, if its class is made of that.
-fn init_stack(ident: Ident) -> Option<u32> {
     state::with_core(|core| {
+        // SAFETY: the caller's promise.
+        let ident = unsafe { identify_in(core, this, Birth::Init) }?;
+        if !objects::is_on() {
+            return None;
+        }
+        // Where the lock was initialised, if its class is made of that.
         let class = core.ledger().get::<Class>(ident.class())?;
         (class.origin == class_origin::INIT).then_some(class.stack)
     })?
