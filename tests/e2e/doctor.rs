@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::harness::{Run, Scratch, build, check, native, program, run, rust_program, skip, tool};
 
 /// The diagnosis: as text, and as JSON, which says the same.
-fn doctor(subject: impl AsRef<OsStr>) -> (Run, Value) {
+pub fn doctor(subject: impl AsRef<OsStr>) -> (Run, Value) {
     doctor_with(&[], subject)
 }
 

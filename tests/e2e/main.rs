@@ -23,6 +23,7 @@ mod file_sizes;
 mod follow;
 mod golden;
 mod hangs;
+mod hidden;
 mod idioms;
 mod kill9;
 mod lockmeter_faults;

@@ -60,7 +60,10 @@ const SORTS: &[Hidden] = &[
     Hidden {
         id: "abseil",
         what: "absl::Mutex is a futex of its own",
-        help: &[ANNOTATE],
+        help: &[
+            ANNOTATE,
+            "built without NDEBUG, Abseil looks for cycles itself: absl::SetMutexDeadlockDetectionMode",
+        ],
         is_certain: true,
         is_in: |module| module.has(Mark::Abseil),
     },

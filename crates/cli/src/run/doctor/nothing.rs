@@ -1,11 +1,14 @@
 //! Why a report is empty, or as good as empty: one line, with the remedy.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::hidden::sorts_in;
+use super::hidden::{Hidden, sorts_in};
+use super::modules::Modules;
+use super::program::is_of_system;
 use crate::finding::Report;
 use crate::meter::model::MeterReport;
-use crate::run::target::contents::{Contents, Mark};
+use crate::run::target;
+use crate::run::target::contents::{self, Contents, Mark};
 
 /// A watched process.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +38,7 @@ pub fn why_nothing(acquisitions: u64, processes: &[Seen<'_>]) -> Option<(usize, 
         looked_into.push(process.exe);
         let Some(program) = Contents::read(Path::new(process.exe)) else { continue };
         let more = format!("`lockwright doctor {}` tells more", process.exe);
-        if let Some(sort) = sorts_in(&program).first() {
+        if let Some(sort) = sorts_in(&program).first().copied().or_else(|| of_libraries(&program)) {
             let what = format!("{seen} locks were seen: {}", sort.what);
             return Some((index, format!("{what}; {}; {more}", sort.help[0])));
         }
@@ -45,6 +48,22 @@ pub fn why_nothing(acquisitions: u64, processes: &[Seen<'_>]) -> Option<(usize, 
         }
     }
     None
+}
+
+/// What the first hides of the libraries that the program itself asks for.
+fn of_libraries(program: &Contents) -> Option<&'static Hidden> {
+    let loader = target::find(&program.file).ok()?.loader?;
+    let needed = contents::needed(&program.file);
+    let modules = Modules::of_file(&program.file, &loader)?;
+    let is_needed = |file: &&PathBuf| {
+        needed.iter().any(|name| file.file_name().is_some_and(|f| f == name.as_str()))
+    };
+    let libraries = modules.files.iter().filter(is_needed).filter(|file| !is_of_system(file));
+    let hides = |file: &PathBuf| {
+        let sorts = sorts_in(&Contents::read(file)?);
+        sorts.into_iter().find(|sort| sort.is_certain)
+    };
+    libraries.into_iter().find_map(hides)
 }
 
 /// Says so in the report of what was found.

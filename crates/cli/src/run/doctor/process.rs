@@ -15,6 +15,32 @@ use crate::run::target::{self, Obstacle};
 /// Mappings that watching adds: the library's segments, and a ledger in two parts.
 const OWN_MAPPINGS: usize = 16;
 
+/// System calls that the preload library makes in a process that it watches.
+const CALLS: &[&str] = &[
+    "clock_gettime",
+    "close",
+    "futex",
+    "gettid",
+    "lseek",
+    "madvise",
+    "mmap",
+    "mprotect",
+    "munmap",
+    "nanosleep",
+    "openat",
+    "prctl",
+    "prlimit64",
+    "read",
+    "rt_sigprocmask",
+    "sched_yield",
+    "sigaltstack",
+    "writev",
+];
+
+/// Those that it makes in a forked child besides.
+const CALLS_OF_CHILDREN: &[&str] =
+    &["ftruncate", "getpid", "getppid", "getrandom", "readlinkat", "unlinkat"];
+
 /// What the argument means if it is a number: a program of that name is found as `./4242`.
 pub fn id(argument: &OsStr) -> Option<u32> {
     argument.to_str()?.parse().ok()
@@ -151,11 +177,12 @@ fn limits(proc: &Path, status: &str, maps: &str) -> Vec<Finding> {
         status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
     };
     if field("Seccomp") == Some("2") {
-        findings.push(
-            Finding::new("seccomp", Effect::Note, "it filters its system calls (seccomp)").help(
-                "if it fails under lockwright only: allow it mmap, mprotect, madvise, futex, getrandom and clock_gettime; children that it forks, openat and ftruncate, too",
-            ),
+        let (own, children) = (CALLS.join(", "), CALLS_OF_CHILDREN.join(", "));
+        let help = format!(
+            "if it fails under lockwright only: allow it {own}; children that it forks, too: {children}"
         );
+        let what = "it filters its system calls (seccomp)";
+        findings.push(Finding::new("seccomp", Effect::Note, what).help(help));
     }
     if let Ok(text) = fs::read_to_string(proc.join("limits")) {
         let of = |name: &str| {
@@ -185,6 +212,18 @@ fn limits(proc: &Path, status: &str, maps: &str) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_system_calls_of_the_library_are_named() {
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../preload/src/sys.rs");
+        let source = fs::read_to_string(source).unwrap();
+        let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let made = source.split("libc::SYS_").skip(1);
+        let made = made.map(|rest| rest.split(|c| !is_of_name(c)).next().unwrap());
+        let named: Vec<&str> = [CALLS, CALLS_OF_CHILDREN].concat();
+        let unnamed: Vec<&str> = made.filter(|call| !named.contains(call)).collect();
+        assert_eq!(unnamed, [] as [&str; 0]);
+    }
 
     #[test]
     fn numbers_are_processes() {

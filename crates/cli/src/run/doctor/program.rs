@@ -27,6 +27,12 @@ const SYSTEM: &[&str] = &[
     "libnss_",
 ];
 
+/// Whether a library is one of those.
+pub fn is_of_system(library: &Path) -> bool {
+    let name = library.file_name().unwrap_or_default().to_string_lossy();
+    SYSTEM.iter().any(|system| name.starts_with(system))
+}
+
 /// What there is to say of a program that does not run yet.
 pub fn diagnose(name: String, target: &Target) -> Diagnosis {
     let mut findings = Vec::new();
@@ -103,10 +109,7 @@ pub fn of_obstacle(obstacle: &Obstacle, file: &Path) -> Finding {
 /// beyond that is told without weight.
 pub fn of_modules(file: &Path, libraries: &[PathBuf], blocked: bool) -> Vec<Finding> {
     let Some(program) = Contents::read(file) else { return Vec::new() };
-    let is_own = |library: &&PathBuf| {
-        let name = library.file_name().unwrap_or_default().to_string_lossy();
-        library.as_path() != file && !SYSTEM.iter().any(|system| name.starts_with(system))
-    };
+    let is_own = |library: &&PathBuf| library.as_path() != file && !is_of_system(library);
     let libraries: Vec<Contents> =
         libraries.iter().filter(is_own).filter_map(|path| Contents::read(path)).collect();
     let mut findings = Vec::new();
