@@ -1,13 +1,18 @@
 //! Locks that libraries make themselves: doctor names them, of a program and of a process, the report of a run says why
 //! it is empty, and the remedy is one.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::Value;
 
 use crate::annotations::CIRCULAR;
 use crate::doctor::doctor;
-use crate::harness::{FOUND, build, check, native, signal, skip, under};
+use crate::harness::{
+    FOUND, build, check, check_with, installed, lock_names, native, signal, skip, target_tmp,
+    tests_dir, under,
+};
 
 /// A library, and what doctor is to say of it.
 struct Library {
@@ -57,8 +62,8 @@ const QT: Library = Library {
 
 impl Library {
     /// The program that uses it, with more flags.
-    fn program(&self, more: &[&str]) -> std::path::PathBuf {
-        let include = format!("-I{}", crate::harness::tests_dir().join("../include").display());
+    fn program(&self, more: &[&str]) -> PathBuf {
+        let include = format!("-I{}", tests_dir().join("../include").display());
         build("hidden.cc", &[more, &[&include], self.flags].concat())
     }
 
@@ -166,4 +171,45 @@ fn system_calls_that_a_filter_must_allow() {
             assert_eq!(run.verdicts(), [CIRCULAR], "{command} {how:?}: {}", run.stderr);
         }
     }
+}
+
+/// What Go makes of `cgo.go`; with C in it, or without.
+fn go_program(cgo: bool) -> Option<PathBuf> {
+    let go = installed(&["go"], "golang-go")?;
+    let scratch = target_tmp().join("go");
+    fs::create_dir_all(&scratch).expect("a folder");
+    let name = if cgo { "with_c" } else { "without_c" };
+    let built = scratch.join(name);
+    let mut command = Command::new(go);
+    command.args(["build", "-o"]).arg(&built);
+    command.arg(tests_dir().join("programs/go").join(format!("{name}.go")));
+    command.env("CGO_ENABLED", if cgo { "1" } else { "0" });
+    // All that it leaves stays here, and it asks nobody.
+    command.env("GOCACHE", scratch.join("cache")).env("GOPATH", scratch.join("path"));
+    command.env("GOFLAGS", "-mod=mod").env("GOTOOLCHAIN", "local").env("GOTELEMETRY", "off");
+    assert!(command.status().expect("go").success(), "{command:?} failed");
+    Some(built)
+}
+
+#[test]
+fn of_go_without_c() {
+    let Some(program) = go_program(false) else { return };
+    let (run, json) = doctor(&program);
+    assert_eq!(json["verdict"], "none", "{}", run.text());
+    let run = check(&program).run();
+    assert_eq!(run.code(), 126, "{}", run.stderr);
+    assert!(run.stderr.contains("it is a Go program, statically linked"), "{}", run.stderr);
+    assert!(run.stderr.contains("go build -race"), "{}", run.stderr);
+}
+
+#[test]
+fn of_go_with_c() {
+    let Some(program) = go_program(true) else { return };
+    let (run, json) = doctor(&program);
+    assert_eq!(json["verdict"], "part", "{}", run.text());
+    let run = check_with(&["--exit-code", "0"], &program).run();
+    assert_eq!(run.text(), "done\n", "{}", run.stderr);
+    assert_eq!(lock_names(run.finding()), ["left", "right"], "C's are seen: {}", run.stderr);
+    let hidden = "not seen here: the locks of Go's sync are its runtime's own";
+    assert_eq!(run.stderr.matches(hidden).count(), 1, "{}", run.stderr);
 }

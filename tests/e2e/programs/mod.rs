@@ -102,6 +102,12 @@ fn lines(done: Outcome, same: fn(&str) -> bool) -> Outcome {
     Outcome { results: results.join("\n"), ..done }
 }
 
+/// What the runtimes of languages hide, which is said once in each report.
+const RUNTIMES: &[(&str, &str)] = &[
+    ("java", "not seen here: `synchronized` and java.util.concurrent are the JVM's own locks"),
+    ("node", "not seen here: JavaScript waits by Atomics.wait"),
+];
+
 /// Runs it natively and under the tool, and compares.
 fn is_the_same(program: &Program) {
     let mut found = program.needs.iter().map(|(name, package)| installed(&[name], package));
@@ -133,5 +139,8 @@ fn is_the_same(program: &Program) {
             assert!(run.count(of) >= least, "{what}: {of} in {:#}", run.report()["summary"]);
         }
         known::judge(program.name, run);
+        for (_, hidden) in RUNTIMES.iter().filter(|(name, _)| *name == program.name) {
+            assert_eq!(run.stderr.matches(hidden).count(), 1, "{what}: {}", run.stderr);
+        }
     }
 }

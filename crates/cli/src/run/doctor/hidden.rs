@@ -146,6 +146,11 @@ fn is_library(module: &Contents, names: &[&str]) -> bool {
     names.iter().any(|name| module.name().starts_with(name))
 }
 
+/// What goes by this name.
+pub fn named(id: &str) -> Option<&'static Hidden> {
+    SORTS.iter().find(|sort| sort.id == id)
+}
+
 /// What a module hides: all that is known by name, else what it looks like.
 pub fn sorts_in(module: &Contents) -> Vec<&'static Hidden> {
     let mut sorts: Vec<_> = SORTS.iter().filter(|sort| (sort.is_in)(module)).collect();

@@ -1,11 +1,12 @@
-//! Why a report is empty, or as good as empty: one line, with the remedy.
+//! What a report cannot have: why it is empty, or as good as empty, in one line, with the remedy; and, where it is not,
+//! what the runtime of the program's language hides.
 
 use std::path::{Path, PathBuf};
 
-use super::hidden::{Hidden, sorts_in};
+use super::hidden::{Hidden, named, sorts_in};
 use super::modules::Modules;
 use super::program::is_of_system;
-use crate::finding::Report;
+use crate::finding::{Grade, Report};
 use crate::meter::model::MeterReport;
 use crate::run::target;
 use crate::run::target::contents::{self, Contents, Mark};
@@ -66,15 +67,33 @@ fn of_libraries(program: &Contents) -> Option<&'static Hidden> {
     libraries.into_iter().find_map(hides)
 }
 
+/// What the runtimes of languages hide, and the first process that runs each program of theirs. Their programs start
+/// threads of their own, so others are not looked into.
+fn hidden_by_runtimes<'r>(processes: &[Seen<'r>]) -> Vec<(usize, String)> {
+    let mut looked_into: Vec<&'r str> = Vec::new();
+    let mut notes = Vec::new();
+    for (index, process) in processes.iter().enumerate() {
+        if process.threads < 2 || looked_into.contains(&process.exe) {
+            continue;
+        }
+        looked_into.push(process.exe);
+        let sort = contents::runtime(Path::new(process.exe)).and_then(named);
+        notes.extend(sort.map(|sort| (index, format!("not seen here: {}", sort.what))));
+    }
+    notes
+}
+
 /// Says so in the report of what was found.
 pub fn explain(report: &mut Report) {
-    if !report.findings.is_empty() {
-        return;
-    }
     let processes: Vec<Seen<'_>> =
         report.processes.iter().map(|p| Seen { exe: &p.exe, threads: p.threads }).collect();
-    if let Some((index, why)) = why_nothing(report.summary.acquisitions, &processes) {
-        report.processes[index].notes.push(why);
+    let acquisitions = report.summary.acquisitions;
+    // What was only never destroyed is shown to those alone who ask for it.
+    let is_empty = report.findings.iter().all(|finding| finding.grade == Grade::Untidy);
+    let why = why_nothing(acquisitions, &processes).filter(|_| is_empty);
+    let notes = why.map_or_else(|| hidden_by_runtimes(&processes), |why| vec![why]);
+    for (index, note) in notes {
+        report.processes[index].notes.push(note);
     }
 }
 
@@ -82,8 +101,10 @@ pub fn explain(report: &mut Report) {
 pub fn explain_measurement(report: &mut MeterReport) {
     let processes: Vec<Seen<'_>> =
         report.processes.iter().map(|p| Seen { exe: &p.exe, threads: p.threads }).collect();
-    if let Some((index, why)) = why_nothing(report.total().acquisitions, &processes) {
-        report.processes[index].notes.push(why);
-        report.explained = true;
+    let why = why_nothing(report.total().acquisitions, &processes);
+    report.explained = why.is_some();
+    let notes = why.map_or_else(|| hidden_by_runtimes(&processes), |why| vec![why]);
+    for (index, note) in notes {
+        report.processes[index].notes.push(note);
     }
 }

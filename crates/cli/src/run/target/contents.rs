@@ -178,6 +178,27 @@ pub fn is_go(file: &Path) -> bool {
     with_elf(file, |elf| elf.section_by_name(".go.buildinfo").is_some()).unwrap_or(false)
 }
 
+/// The language whose runtime the program is, by the [`crate::run::doctor`]'s name of what that hides. Looks at names
+/// only: this is asked of every program of a run.
+pub fn runtime(file: &Path) -> Option<&'static str> {
+    with_elf(file, |elf| {
+        let is_named = |wanted: &str| {
+            elf.dynamic_symbols().any(|s| s.is_definition() && s.name().is_ok_and(|n| n == wanted))
+        };
+        if elf.section_by_name(".go.buildinfo").is_some() {
+            Some("go")
+        } else if libraries(elf).iter().any(|name| name.starts_with("libjli.so")) {
+            Some("java")
+        } else if libraries(elf).iter().any(|name| name.starts_with("libnode.so"))
+            || is_named("node_module_register")
+        {
+            Some("node")
+        } else {
+            is_named("PyMutex_Lock").then_some("python")
+        }
+    })?
+}
+
 /// Names of the libraries that the program needs.
 pub fn needed(file: &Path) -> Vec<String> {
     with_elf(file, |elf| libraries(elf)).unwrap_or_default()
