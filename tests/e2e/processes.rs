@@ -1,7 +1,8 @@
 //! More than one process: each has its ledger.
 
 use crate::harness::{
-    FOUND, Scratch, check, check_with, ledgers, lock_names, program, run, skip, tool, until,
+    FOUND, Scratch, build, check, check_with, ledgers, lock_names, program, run, skip, tool, under,
+    until,
 };
 
 #[test]
@@ -109,4 +110,26 @@ fn a_server_that_drops_its_privileges_is_watched_on() {
     let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
     assert_eq!(report["summary"]["processes"], 2, "{report:#}");
     assert_eq!(report["summary"]["acquisitions"], 6, "{report:#}");
+}
+
+/// Each has a ledger of its own from its first lock on, and nothing is said of the other's. A child has the first 64 of
+/// the locks that its thread holds at the fork, too.
+#[test]
+fn a_child_is_told_apart_however_it_was_forked() {
+    let library = build("forks_first.c", &["-shared", "-fPIC"]);
+    let library = library.to_str().expect("its path");
+    let program = build("forks_unseen.c", &["-Wl,--no-as-needed", library]);
+    for (how, parents, childs) in
+        [("handlers", 292, 64 + 228), ("_Fork", 128, 64), ("clone", 128, 64)]
+    {
+        for command in ["check", "run"] {
+            let run = under(command, &["--exit-code", "0"], &program).arg(how).run();
+            assert_eq!(run.text(), "the child ended with 7\n", "{how}: {}", run.stderr);
+            assert_eq!(run.verdicts(), [], "{how}: {}", run.stderr);
+            assert_eq!(run.count("lost"), 0, "{how}: {}", run.stderr);
+            let processes = run.report()["processes"].as_array().expect("a list");
+            let locks: Vec<_> = processes.iter().map(|p| p["locks"].as_u64()).collect();
+            assert_eq!(locks, [Some(parents), Some(childs)], "{how}: {processes:#?}");
+        }
+    }
 }

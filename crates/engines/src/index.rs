@@ -52,8 +52,7 @@ impl Index {
         if self.capacity == 0 {
             return None;
         }
-        let mut i = key >> 7;
-        loop {
+        for i in self.probes(key) {
             // SAFETY: within the extent allocated for the slots, which only this index writes.
             let slot = unsafe { self.slot(writer, i).read() };
             if slot.used == 0 {
@@ -62,8 +61,15 @@ impl Index {
             if slot.key == key {
                 return Some(slot.id);
             }
-            i = i.wrapping_add(1);
         }
+        None
+    }
+
+    /// Where `key` may be. They end, though some slot is always free: a child that forked unnoticed has the same file, and
+    /// may fill what its parent sees free.
+    fn probes(&self, key: u64) -> impl Iterator<Item = u64> + use<> {
+        let first = key >> 7;
+        (0..self.capacity).map(move |n| first.wrapping_add(n))
     }
 
     /// Stores `id` under `key`, replacing what was there. Where there is no room to grow the entry
@@ -76,8 +82,7 @@ impl Index {
     }
 
     fn put(&mut self, writer: &Writer, new: Slot) {
-        let mut i = new.key >> 7;
-        loop {
+        for i in self.probes(new.key) {
             let at = self.slot(writer, i);
             // SAFETY: as in `get`.
             let slot = unsafe { at.read() };
@@ -87,7 +92,6 @@ impl Index {
                 unsafe { at.write(new) };
                 return;
             }
-            i = i.wrapping_add(1);
         }
     }
 

@@ -21,6 +21,9 @@ pub type StartC11 = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
 /// Arguments or an environment: null ends it.
 pub type Strings = *const *const c_char;
 
+/// What is called around a fork, if anything.
+pub type Handler = Option<unsafe extern "C" fn()>;
+
 /// What the functions of C11 answer; glibc's numbers.
 pub mod thrd {
     use super::c_int;
@@ -56,6 +59,7 @@ macro_rules! real {
             /// As the function itself.
             #[inline(always)]
             #[allow(dead_code, reason = "of some only the slot is used, for stubs that go straight on")]
+            #[allow(non_snake_case, reason = "named as the function is")]
             pub unsafe fn $name($($arg: $ty),*) -> $ret {
                 type Function = unsafe extern "C-unwind" fn($($ty),*) -> $ret;
                 // SAFETY: the slot holds the resolver below or the function, both of this type.
@@ -77,6 +81,7 @@ macro_rules! real {
         mod resolver {
             use super::*;
             $(
+                #[allow(non_snake_case, reason = "named as the function is")]
                 pub unsafe extern "C-unwind" fn $name($($arg: $ty),*) -> $ret {
                     type Function = unsafe extern "C-unwind" fn($($ty),*) -> $ret;
                     let version: Option<&core::ffi::CStr> = $version;
@@ -276,6 +281,9 @@ real! {
     timer_settime(t: timer_t, f: c_int, v: *const itimerspec, o: *mut itimerspec) -> c_int, None, -1;
     timer_gettime(t: timer_t, v: *mut itimerspec) -> c_int, None, -1;
     timer_getoverrun(t: timer_t) -> c_int, None, -1;
+
+    __register_atfork(p: Handler, a: Handler, c: Handler, d: *const c_void) -> c_int, None, libc::ENOMEM;
+    _Fork() -> c_int, None, -1;
 
     dlclose(handle: *mut c_void) -> c_int, None, -1;
 

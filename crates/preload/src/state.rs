@@ -2,14 +2,14 @@
 
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
-use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicPtr, AtomicU32};
 
 use lockwright_engines::lockdep::Core;
 use lockwright_ledger::Header;
 use lockwright_ledger::layout::stopped;
 
-use crate::sys;
+use crate::{hooks, sys};
 
 /// Nothing is set up yet, or nobody asked.
 pub const OFF: u32 = 0;
@@ -34,6 +34,42 @@ static SHARED: Shared = Shared {
     core: UnsafeCell::new(MaybeUninit::uninit()),
 };
 
+/// Points to a word that is 1 in the process that watches and 0 in a child that nobody told us of, made by a system call
+/// of the program's own: the kernel empties the page for it. Null if it cannot.
+static HERE: AtomicPtr<AtomicU32> = AtomicPtr::new(core::ptr::null_mut());
+
+/// madvise(2), since Linux 4.14: the pages are zero in a child.
+const MADV_WIPEONFORK: i32 = 18;
+
+/// Marks the process as the one that watches.
+fn arrive() {
+    const BYTES: usize = 4096;
+    if HERE.load(Relaxed).is_null() {
+        let (prot, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping; zero is a valid atomic.
+        unsafe {
+            let at = sys::mmap(BYTES, prot, flags, -1);
+            if at <= 0 {
+                return;
+            }
+            let page = at as *mut u8;
+            if sys::madvise(page, BYTES, MADV_WIPEONFORK) < 0 {
+                return sys::munmap(page, BYTES);
+            }
+            HERE.store(page.cast(), Relaxed);
+        }
+    }
+    // SAFETY: the word above.
+    unsafe { &*HERE.load(Relaxed) }.store(1, Relaxed);
+}
+
+/// The core is this process's own.
+fn is_here() -> bool {
+    // SAFETY: null or the word above, which stays mapped.
+    unsafe { HERE.load(Relaxed).as_ref() }.is_none_or(|here| here.load(Relaxed) == 1)
+}
+
 /// One of [`OFF`], [`ACTIVE`], [`FORKED`].
 #[inline]
 pub fn status() -> u32 {
@@ -48,6 +84,7 @@ pub fn status() -> u32 {
 pub unsafe fn start(core: Core) {
     // SAFETY: the caller's promise.
     unsafe { (*SHARED.core.get()).write(core) };
+    arrive();
     SHARED.status.store(ACTIVE, Release);
 }
 
@@ -89,6 +126,10 @@ const PATIENCE_ROUNDS: u32 = 100;
 #[cold]
 pub fn with_core<R>(f: impl FnOnce(&mut Core) -> R) -> Option<R> {
     if status() != ACTIVE {
+        return None;
+    }
+    if !is_here() {
+        hooks::fork_unseen();
         return None;
     }
     let mask = sys::block_signals();

@@ -1,12 +1,17 @@
 //! fork: the child has one thread, a copy of our memory and the parent's mapping. It gets a ledger of
 //! its own, made when it first uses a lock: most children exec soon.
+//!
+//! Of a fork we hear by handlers of our own. A child's run in the order of their registration, and they may use locks
+//! (those of an allocator do): so ours have to be registered before all others.
 
 use core::cell::UnsafeCell;
+use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 
 use lockwright_engines::lockdep::{Ident, ThreadState, recursions};
 use lockwright_ledger::rows::Held;
 
+use crate::real::{self, Handler};
 use crate::{meter, modules, objects, state, sys, tls};
 
 /// What the forking thread holds, for its child. More than this many are not carried over.
@@ -45,20 +50,58 @@ static SNAPSHOT: Snapshot = Snapshot {
     kinds: UnsafeCell::new([0; MOST]),
 };
 
-unsafe extern "C" {
-    /// What `pthread_atfork` calls; that one is linked statically and would name our own module.
-    fn __register_atfork(
-        prepare: Option<unsafe extern "C" fn()>,
-        parent: Option<unsafe extern "C" fn()>,
-        child: Option<unsafe extern "C" fn()>,
-        dso: *const core::ffi::c_void,
-    ) -> i32;
-}
-
 /// Asks to be told of forks.
 pub fn register() {
-    // SAFETY: the handlers stay loaded: a preloaded library is never unloaded.
-    unsafe { __register_atfork(Some(prepare), Some(parent), Some(child), core::ptr::null()) };
+    static REGISTERED: AtomicBool = AtomicBool::new(false);
+    if !REGISTERED.swap(true, Relaxed) {
+        // By `pthread_atfork` our own module would be named, which need not be: a preloaded library is never unloaded.
+        // SAFETY: the handlers stay loaded.
+        unsafe {
+            real::__register_atfork(Some(prepare), Some(parent), Some(child), core::ptr::null())
+        };
+    }
+}
+
+/// Stands in front of what `pthread_atfork` calls. The first may come before our constructor runs; until something is
+/// watched our handlers have nothing to do.
+///
+/// # Safety
+/// As the function itself.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __register_atfork(
+    prepare: Handler,
+    parent: Handler,
+    child: Handler,
+    dso: *const c_void,
+) -> c_int {
+    register();
+    // SAFETY: forwarded.
+    unsafe { real::__register_atfork(prepare, parent, child, dso) }
+}
+
+/// Stands in front of the C library's `_Fork`, which calls no handlers.
+///
+/// # Safety
+/// As the function itself.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn _Fork() -> c_int {
+    // SAFETY: forwarded.
+    let pid = unsafe { real::_Fork() };
+    if pid == 0 {
+        unseen();
+    }
+    pid
+}
+
+/// In a child of a fork that our handlers were not told of. What its parent's thread held it does not hold: of locks
+/// such a child may do nothing with them.
+pub fn unseen() {
+    // SAFETY: the child's copy; it has one thread.
+    unsafe {
+        *SNAPSHOT.len.get() = 0;
+        *LEFT_BEHIND.len.get() = 0;
+        child();
+    }
 }
 
 unsafe extern "C" fn prepare() {
@@ -151,6 +194,11 @@ pub fn inherited() -> impl Iterator<Item = (&'static Held, u8)> {
     let (held, kinds) =
         unsafe { (&(&*SNAPSHOT.held.get())[..*SNAPSHOT.len.get()], &*SNAPSHOT.kinds.get()) };
     held.iter().zip(kinds.iter().copied())
+}
+
+/// In a child: the forking thread held the lock at `addr` at the fork.
+pub fn is_inherited(addr: u64) -> bool {
+    IS_CHILD.load(Relaxed) && inherited().any(|(held, _)| held.addr == addr)
 }
 
 /// In a child that is not watched yet: it has unlocked the lock at `addr`, which it holds no more. Most

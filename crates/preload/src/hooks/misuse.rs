@@ -5,7 +5,7 @@ use core::ffi::c_int;
 use lockwright_engines::lockdep::{Acquire, Holder, Ident, MAX_FRAMES, Misuse, ThreadState};
 use lockwright_ledger::rows::finding_kind;
 
-use super::fork::Left;
+use super::fork::{self, Left};
 use super::watch;
 use crate::{sites, state, sys, unwind};
 
@@ -113,6 +113,14 @@ pub fn pinned(thread: &mut ThreadState, addr: u64) {
 #[cold]
 pub fn if_held(thread: &mut ThreadState, kind: u8, from: u64, to: u64) -> Option<u64> {
     let holder = state::with_core(|core| core.holder_in(from, to)).flatten()?;
+    if kind == finding_kind::HELD_INITIALISED
+        && fork::is_inherited(holder.addr)
+        && thread.find(holder.addr).is_some()
+    {
+        // The other threads that could want it are the parent's: so handlers of forks make their locks new.
+        thread.release(holder.addr);
+        return None;
+    }
     held(thread, kind, &holder);
     Some(holder.addr)
 }
