@@ -1,7 +1,7 @@
 //! Signal handlers that take locks.
 
 use crate::golden::golden;
-use crate::harness::{FOUND, check, program};
+use crate::harness::{FOUND, check, check_with, program};
 
 const INCONSISTENT: [(&str, &str); 1] = [("inconsistent-state", "likely")];
 
@@ -34,5 +34,26 @@ fn signals_that_are_blocked_or_waited_for_do_no_harm() {
     ] {
         let run = check(program("signals.c")).arg(what).run();
         assert_eq!((run.verdicts(), run.code()), (vec![], 0), "{what}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn a_handler_calls_what_it_may_interrupt() {
+    let program = program("handler_calls.c");
+    for (how, grade) in [
+        (&["open"] as &[&str], "likely"),
+        (&["open", "stdio"], "likely"),
+        (&["thread"], "likely"),
+        (&["sigsuspend"], "guarded"),
+        (&["sigsuspend", "stdio"], "guarded"),
+        (&["window"], "guarded"),
+    ] {
+        let run = check_with(&["--all"], &program).args(how).run();
+        let verdicts = run.verdicts();
+        assert!(!verdicts.is_empty(), "{how:?}: {}", run.stderr);
+        for verdict in verdicts {
+            assert_eq!(verdict, ("inconsistent-state", grade), "{how:?}: {}", run.stderr);
+        }
+        assert_eq!(run.code(), if grade == "likely" { FOUND } else { 0 }, "{how:?}");
     }
 }

@@ -220,6 +220,9 @@ pub struct Header {
     pub allocations_lost: AtomicU64,
     /// The table directory, indexed by [`TableId`].
     pub tables: [TableHeader; MAX_TABLES],
+    /// Signals (bit `n - 1` for signal `n`) that were open while the program used, outside of handlers, what is not
+    /// async-signal-safe: one word for each of [`crate::rows::unsafe_call`].
+    pub unsafe_open: [AtomicU64; 3],
 }
 
 const _: () = assert!(core::mem::size_of::<Header>() <= HEADER_BYTES);

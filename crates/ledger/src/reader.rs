@@ -93,6 +93,7 @@ pub struct HeaderValues {
     pub by_instance: u32,
     pub processors: u32,
     pub stamped: u32,
+    pub unsafe_open: [u64; 3],
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -212,6 +213,7 @@ impl Ledger {
             by_instance: u32_at(b, field!(by_instance)),
             processors: u32_at(b, field!(processors)),
             stamped: u32_at(b, field!(stamped)),
+            unsafe_open: std::array::from_fn(|i| u64_at(b, field!(unsafe_open) + 8 * i)),
         };
         let mut tables = [Table::default(); crate::layout::MAX_TABLES];
         for (i, table) in tables.iter_mut().enumerate() {

@@ -191,6 +191,7 @@ fn begin(parent_token: u64) -> bool {
         state::start(core);
         meter::start(&*header);
     }
+    hooks::begin_guarding();
     objects::start();
     true
 }

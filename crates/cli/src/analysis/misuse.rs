@@ -54,15 +54,6 @@ fn kind_of(row: &Row) -> Option<Kind> {
     })
 }
 
-/// All of this did happen. What is only possible is that it does harm.
-fn grade(kind: Kind) -> Grade {
-    match kind {
-        // Often meant so, and sound if whoever signals does not need what is kept.
-        Kind::WaitWithLockHeld => Grade::Possible,
-        _ => Grade::Likely,
-    }
-}
-
 impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
     fn new(teller: &'t Teller<'m, 'a>, row: Row) -> Option<Self> {
         let kind = kind_of(&row)?;
@@ -113,7 +104,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         );
         let finding = Finding {
             kind: self.kind,
-            grade: grade(self.kind),
+            grade: self.grade(),
             title: self.title(),
             evidence: self.evidence(),
             help: self.help(),
@@ -125,6 +116,24 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         };
         // No instances and no classes: it says nothing of orders, so it stands for no cycle.
         Draft { finding, key, insts: Vec::new(), classes: Vec::new() }
+    }
+
+    /// All of this did happen. What is only possible is that it does harm.
+    fn grade(&self) -> Grade {
+        match self.kind {
+            // Often meant so, and sound if whoever signals does not need what is kept.
+            Kind::WaitWithLockHeld => Grade::Possible,
+            Kind::InconsistentState if !self.may_interrupt() => Grade::Guarded,
+            _ => Grade::Likely,
+        }
+    }
+
+    /// What the handler calls was in use outside with its signal open. Programs may block their signals but where they
+    /// wait, and then do in handlers what they like.
+    fn may_interrupt(&self) -> bool {
+        let open = self.teller.model.ledger.header().unsafe_open;
+        let open = open.get(self.row.addr as usize).copied().unwrap_or(u64::MAX);
+        (self.row.detail as u32).checked_sub(1).is_none_or(|bit| open >> (bit & 63) & 1 != 0)
     }
 
     /// The lock in a sentence.
@@ -176,10 +185,15 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             Kind::UnlockInconsistent => {
                 format!("{name} is unlocked without having been made consistent")
             }
-            Kind::InconsistentState => format!(
-                "{name} is called in a handler of {}, which may interrupt it",
-                words::signal(self.row.detail as u32),
-            ),
+            Kind::InconsistentState => {
+                let signal = words::signal(self.row.detail as u32);
+                match self.may_interrupt() {
+                    true => {
+                        format!("{name} is called in a handler of {signal}, which may interrupt it")
+                    }
+                    false => format!("{name} is called in a handler of {signal}"),
+                }
+            }
             Kind::LockNotHeld if self.row.detail == 1 => {
                 format!("{name} is held where the program asserts that it is not")
             }
@@ -281,10 +295,21 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                 format!("its last owner had died, so {who} was given it with EOWNERDEAD"),
                 "whoever takes it next fails with ENOTRECOVERABLE".into(),
             ],
-            Kind::InconsistentState => vec![
-                format!("{who} ran the handler"),
-                "it is not async-signal-safe, and in use outside of handlers, too".into(),
-            ],
+            Kind::InconsistentState => {
+                let signal = words::signal(self.row.detail as u32);
+                vec![
+                    format!("{who} ran the handler"),
+                    match self.may_interrupt() {
+                        true => format!(
+                            "it is not async-signal-safe, and in use outside of handlers with {signal} open, too"
+                        ),
+                        false => format!(
+                            "it is not async-signal-safe, but wherever it was used outside of handlers {signal} \
+                             was blocked"
+                        ),
+                    },
+                ]
+            }
             Kind::LockNotHeld if self.row.detail == 1 => vec![format!("{who} holds it here")],
             Kind::LockNotHeld => vec![format!("{who} does not hold it here")],
             Kind::Unpinned => vec![format!("{who} pinned it and has not unpinned it")],

@@ -18,6 +18,7 @@ fn met(kind: u8, fill: impl FnOnce(&mut Misuse)) -> Report {
     let mut story = Story::new();
     story.tell("T1: L(A)@1 L(B)@2 U(A)\nT2: L(C)@3 U(C)");
     let other_stack = story.stack(30);
+    story.uses_with_open(unsafe_call::STDIO, 15);
     story.misuse("T1", "A", 10, |what| {
         (what.kind, what.other_thread, what.other_stack) = (kind, 2, other_stack);
         fill(what);
@@ -116,6 +117,12 @@ fn unsafe_calls_are_named_with_their_signal() {
             (what.kind, what.detail) = (finding_kind::UNSAFE_CALL, 14);
             (what.addr, what.ident) = (call, Ident::NONE);
         });
+        // Others do not count, nor does what is not called in the handler.
+        story.uses_with_open(call, 15);
+        story.uses_with_open(3 - call, 14);
+        let report = story.report();
+        assert_eq!(told(&report), [format!("guarded inconsistent-state: {name}")]);
+        story.uses_with_open(call, 14);
         let report = story.report();
         assert_eq!(told(&report), [format!("likely inconsistent-state: {name}")]);
         assert!(report.findings[0].title.contains("SIGALRM"), "{}", report.findings[0].title);
@@ -167,6 +174,8 @@ fn every_kind_reads_well() {
             USE_AFTER_DESTROY => &[0, 2],
             HELD_FREED | HELD_DESTROYED | HELD_INITIALISED | FORK_HELD | COND_MISMATCH => &[2],
             EXIT_HELD | UNPINNED => &[1],
+            // In use with the signal open, and not.
+            UNSAFE_CALL => &[0, 1],
             _ => &[0],
         };
         for &other in others {
@@ -177,7 +186,8 @@ fn every_kind_reads_well() {
                 }
                 what.detail = if kind == COND_MISMATCH { 0x4000 } else { 0 };
                 if kind == UNSAFE_CALL {
-                    (what.addr, what.ident, what.detail) = (unsafe_call::STDIO, Ident::NONE, 15);
+                    (what.addr, what.ident, what.detail) =
+                        (unsafe_call::STDIO, Ident::NONE, 15 - u64::from(other));
                 }
             });
             let finding = render(&report, &PLAIN);

@@ -476,6 +476,13 @@ impl Story {
         self.core.misuse(state, &what, 7, &mut capture(site));
     }
 
+    /// `call`, one of `unsafe_call`, is used outside of handlers with `signal` open.
+    #[allow(dead_code, reason = "not the oracle's")]
+    pub fn uses_with_open(&mut self, call: u64, signal: u32) {
+        let open = &self.core.writer().header().unsafe_open[call as usize];
+        open.fetch_or(1 << (signal - 1), Relaxed);
+    }
+
     /// The process began at this time, CLOCK_MONOTONIC.
     #[allow(dead_code, reason = "not the oracle's")]
     pub fn started_at(&mut self, ns: u64) -> u64 {

@@ -8,14 +8,14 @@
 use core::arch::naked_asm;
 use core::ffi::c_void;
 use core::mem::offset_of;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering::*};
 
-use lockwright_engines::lockdep::{Ident, Misuse};
+use lockwright_engines::lockdep::{Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::{Thread, finding_kind, unsafe_call};
 
 use super::{freed, misuse};
-use crate::tls;
 use crate::unwind::{self, Frame};
+use crate::{state, tls};
 
 /// stdio has been used outside of handlers.
 static STDIO_USED: AtomicU8 = AtomicU8::new(0);
@@ -36,7 +36,7 @@ macro_rules! guarded {
         static NEXT: [AtomicUsize; Index::COUNT as usize] =
             [const { AtomicUsize::new(0) }; Index::COUNT as usize];
         /// Where the stub of each goes: to [`rarely`] until the next has been looked up, then to that, and to
-        /// [`checked`] once the program has a handler of signals.
+        /// that of [`checked`] once the program has a handler of signals.
         static TARGETS: [AtomicPtr<()>; Index::COUNT as usize] =
             [const { AtomicPtr::new(rarely as *mut ()) }; Index::COUNT as usize];
 
@@ -91,9 +91,9 @@ pub fn handlers_begin() {
     }
     // Whoever looks one up meanwhile stores before it asks for HANDLERS, and this is the other way round: all are
     // SeqCst, so one of the two sees the other.
-    for (next, target) in NEXT.iter().zip(&TARGETS) {
+    for ((next, target), &group) in NEXT.iter().zip(&TARGETS).zip(&GROUPS) {
         if next.load(SeqCst) != 0 {
-            target.store(checked as *mut (), SeqCst);
+            target.store(checked(group), SeqCst);
         }
     }
     if NEXT_FREE.load(SeqCst) != 0 {
@@ -121,7 +121,7 @@ pub fn divert(index: Index, to: usize, next: &AtomicUsize) {
     if before != 0 {
         next.store(before, Relaxed);
         // After that: whoever comes to `to` finds the next; the stub's load is one instruction.
-        go_on(&NEXT[slot], &TARGETS[slot], to, checked as *mut ());
+        go_on(&NEXT[slot], &TARGETS[slot], to, checked(GROUPS[slot]));
     }
 }
 
@@ -131,20 +131,66 @@ pub fn divert_free(to: usize, next: &AtomicUsize) {
     go_on(&NEXT_FREE, &TARGET_FREE, to, free_checked as *mut ());
 }
 
-/// Goes to the next, but not if a handler runs in the thread. `r11`: index.
-#[unsafe(naked)]
-unsafe extern "C" fn checked() {
-    naked_asm!(
-        "mov r10, qword ptr [rip + lockwright_thread@GOTTPOFF]",
-        "mov r10, fs:[r10]",
-        "cmp dword ptr [r10 + {in_signal}], 0",
-        "jne {rarely}",
-        "lea r10, [rip + {next}]",
-        "jmp qword ptr [r10 + 8 * r11]",
-        in_signal = const offset_of!(Thread, in_signal),
-        next = sym NEXT,
-        rarely = sym rarely,
-    )
+/// Signals that no use outside of handlers has been recorded with open, by group.
+static UNSEEN: [AtomicU64; 3] = [const { AtomicU64::new(u64::MAX) }; 3];
+
+/// A ledger begins: nothing is on record in it.
+pub fn begin() {
+    UNSEEN.iter().for_each(|unseen| unseen.store(u64::MAX, Relaxed));
+}
+
+/// `name: group` goes to the next, but not if a handler runs in the thread, or a signal is open that none of the group
+/// has been seen with. `r11`: index.
+macro_rules! checked {
+    ($($name:ident: $group:path;)*) => {
+        $(
+            #[unsafe(naked)]
+            unsafe extern "C" fn $name() {
+                naked_asm!(
+                    "mov r10, qword ptr [rip + lockwright_thread@GOTTPOFF]",
+                    "mov r10, fs:[r10]",
+                    "cmp dword ptr [r10 + {in_signal}], 0",
+                    "jne {rarely}",
+                    "mov r10, [r10 + {open}]",
+                    "test r10, [rip + {unseen} + {slot}]",
+                    "jnz {rarely}",
+                    "lea r10, [rip + {next}]",
+                    "jmp qword ptr [r10 + 8 * r11]",
+                    in_signal = const offset_of!(Thread, in_signal),
+                    open = const offset_of!(Thread, open_signals),
+                    unseen = sym UNSEEN,
+                    slot = const $group as usize * 8,
+                    next = sym NEXT,
+                    rarely = sym rarely,
+                )
+            }
+        )*
+
+        /// Where the stubs of a group go once the program has a handler of signals.
+        fn checked(group: u64) -> *mut () {
+            match group {
+                $($group => $name as *mut (),)*
+                _ => unreachable!(),
+            }
+        }
+    };
+}
+
+checked! {
+    checked_malloc: unsafe_call::MALLOC;
+    checked_stdio: unsafe_call::STDIO;
+}
+
+/// Of `group` something is used, outside of handlers: records with which signals open.
+fn used_outside(thread: &ThreadState, group: u64) {
+    let unseen = &UNSEEN[group as usize];
+    let open = thread.open_signals() & unseen.load(Relaxed);
+    if open != 0
+        && let Some(header) = state::header()
+    {
+        header.unsafe_open[group as usize].fetch_or(open, Relaxed);
+        unseen.fetch_and(!open, Relaxed);
+    }
 }
 
 /// Saves what the arguments may be in, asks [`look`] where to go, and goes there. `r11`: index.
@@ -199,11 +245,14 @@ unsafe extern "C" fn rarely() {
 /// Finds the next function; if a handler called it, says so. `frame`: the caller's frame pointer and the
 /// return address to it, as [`rarely`] has pushed and found them.
 unsafe extern "C" fn look(index: usize, frame: *const [u64; 2]) -> usize {
+    let group = GROUPS[index];
     // SAFETY: as `watch::thread`.
     let thread = unsafe { tls::get().as_mut() }.filter(|thread| {
+        if thread.in_signal() == 0 {
+            used_outside(thread, group);
+        }
         thread.in_signal() != 0 && !super::signal::is_synchronous(thread.in_signal())
     });
-    let group = GROUPS[index];
     let mut next = NEXT[index].load(Relaxed);
     if next == 0 {
         // SAFETY: a NUL-terminated name. The functions of this table exist in every glibc, so the
@@ -211,7 +260,7 @@ unsafe extern "C" fn look(index: usize, frame: *const [u64; 2]) -> usize {
         next = unsafe { libc::dlsym(libc::RTLD_NEXT, NAMES[index].as_ptr()) } as usize;
         // Kept from the first use outside of handlers on.
         if thread.is_none() {
-            go_on(&NEXT[index], &TARGETS[index], next, checked as *mut ());
+            go_on(&NEXT[index], &TARGETS[index], next, checked(group));
             STDIO_USED.fetch_or(u8::from(group == unsafe_call::STDIO), Relaxed);
         }
     }
