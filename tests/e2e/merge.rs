@@ -60,8 +60,11 @@ fn two_runs_take_two_orders() {
         name.split('-').next().unwrap().to_owned()
     };
     for (number, ledger) in [(1, &ab), (2, &ba)] {
-        let who = format!("run {number}, process {}", pid(ledger));
+        let who =
+            format!("note: run {number}, process {}: thread 2 (halves) acquires ", pid(ledger));
         assert!(run.stderr.contains(&who), "{who} in {}", run.stderr);
+        let name = format!("run {number} is {}", ledger.display());
+        assert!(run.stderr.contains(&name), "{name} in {}", run.stderr);
     }
     assert!(run.stderr.contains("halves.c:"), "with source: {}", run.stderr);
     assert!(!run.stderr.contains("in process 0"), "{}", run.stderr);

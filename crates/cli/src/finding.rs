@@ -1,6 +1,7 @@
 //! What a report is made of: the analysis fills these types, every report format reads them.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -125,8 +126,26 @@ pub struct Finding {
     /// The same, as an index into [`Report::processes`]: a process that calls exec keeps its id, and is another there.
     /// `None`: several.
     pub process: Option<usize>,
+    /// Of several processes: for each step, who did it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<Origin>,
     /// Further cycles or occurrences that are the same to a reader and were folded into this one.
     pub also: u64,
+}
+
+/// Who contributed a step of a finding of several processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Origin {
+    /// The run, from 1.
+    pub run: usize,
+    /// Its process.
+    pub pid: u32,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "run {}, process {}", self.run, self.pid)
+    }
 }
 
 /// A lock, or another object, as a report names it.

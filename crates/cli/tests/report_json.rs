@@ -3,7 +3,8 @@
 mod samples;
 mod schema;
 
-use lockwright_cli::analysis::merge::{Merged, Origin, Run};
+use lockwright_cli::analysis::merge::{Merged, Run};
+use lockwright_cli::finding::Origin;
 use lockwright_cli::finding::*;
 use lockwright_cli::report::json::{KINDS, render, render_judged, render_merged};
 use lockwright_cli::verdict::Policy;
@@ -68,11 +69,13 @@ fn kinds_and_grades_are_those_of_the_schema() {
 #[test]
 fn merged_reports_fit_the_schema() {
     let schema = load("report.schema.json");
-    let report = report();
+    let mut report = report();
     let origin = Origin { run: 2, pid: 4001 };
-    let origins = report.findings.iter().map(|f| vec![origin; f.steps.len()]).collect();
+    for finding in &mut report.findings {
+        finding.origins = vec![origin; finding.steps.len()];
+    }
     let runs = vec![Run { name: "kept".into(), pids: vec![4001, 4002] }];
-    let merged = Merged { report, runs, origins };
+    let merged = Merged { report, runs };
     let policy = Policy::default();
     let text = render_merged(&policy.judge(&merged.report), &merged);
     let value: Value = serde_json::from_str(&text).unwrap();

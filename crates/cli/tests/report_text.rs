@@ -135,6 +135,7 @@ fn abba(grade: Grade) -> Finding {
         ],
         pid: 4001,
         process: Some(0),
+        origins: Vec::new(),
         also: 0,
     }
 }
@@ -216,6 +217,7 @@ fn possible() -> Finding {
         ],
         pid: 4001,
         process: Some(0),
+        origins: Vec::new(),
         also: 3,
     }
 }
@@ -241,6 +243,7 @@ fn recursive(grade: Grade) -> Finding {
         }],
         pid: 4001,
         process: Some(0),
+        origins: Vec::new(),
         also: 0,
     }
 }

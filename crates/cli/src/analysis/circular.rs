@@ -292,6 +292,7 @@ impl Found {
             locks: Vec::new(),
             pid: teller.model.ledger.header().pid,
             process: None,
+            origins: Vec::new(),
             also: *also,
         };
         contexts.tell(&cast.names, &mut finding);

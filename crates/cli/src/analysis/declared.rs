@@ -182,6 +182,7 @@ fn draft(
         locks: cast.infos,
         pid: model.ledger.header().pid,
         process: None,
+        origins: Vec::new(),
         also: 0,
     };
     let key = format!("declared\n{}", teller.signature(context));

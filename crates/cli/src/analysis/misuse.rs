@@ -111,6 +111,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             steps: self.steps(),
             pid: model.ledger.header().pid,
             process: None,
+            origins: Vec::new(),
             also: self.row.repeats,
             locks: self.cast.infos,
         };

@@ -229,6 +229,7 @@ fn undisciplined(
         locks: cast.infos,
         pid: model.ledger.header().pid,
         process: None,
+        origins: Vec::new(),
         also: 0,
     };
     let key = format!("nesting\n{}", signatures.join("\n"));
@@ -317,6 +318,7 @@ fn recursion(teller: &Teller<'_, '_>, judge: &Judge<'_, '_>, context: Context) -
         locks: cast.infos,
         pid: model.ledger.header().pid,
         process: None,
+        origins: Vec::new(),
         also: 0,
     };
     let key = format!("recursive\n{}", again_signature(teller, context));

@@ -102,6 +102,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             steps: self.steps(),
             pid: model.ledger.header().pid,
             process: None,
+            origins: Vec::new(),
             also: row.repeats.into(),
             locks: self.cast.infos,
         };

@@ -140,6 +140,7 @@ fn deadlock(teller: &Teller<'_, '_>, row: &Row, steps: &[StepRow]) -> Draft {
         locks: cast.infos,
         pid: model.ledger.header().pid,
         process: None,
+        origins: Vec::new(),
         also: row.repeats,
     };
     let key = format!("circular\n{}", ring(&signatures).join("\n"));
@@ -190,6 +191,7 @@ fn self_deadlock(teller: &Teller<'_, '_>, row: &Row) -> Draft {
         locks: cast.infos,
         pid: model.ledger.header().pid,
         process: None,
+        origins: Vec::new(),
         also: row.repeats,
     };
     Draft { finding, key, insts: vec![row.inst], classes: teller.classes(&[lock]) }

@@ -227,6 +227,7 @@ fn draft(teller: &Teller<'_, '_>, signal: u32, meeting: &Meeting) -> Draft {
         locks: cast.infos,
         pid: model.ledger.header().pid,
         process: None,
+        origins: Vec::new(),
         also: 0,
     };
     let insts = if same { vec![used_in.row.inst] } else { Vec::new() };

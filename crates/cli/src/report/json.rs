@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::analysis::merge::{Merged, Origin, Run};
+use crate::analysis::merge::{Merged, Run};
 use crate::finding::{Finding, Kind, Process, Report, Summary, Unwatched, Waiting};
 use crate::meter;
 use crate::meter::model::MeterReport;
@@ -69,9 +69,6 @@ struct JudgedFinding<'r> {
     #[serde(flatten)]
     finding: &'r Finding,
     fingerprint: String,
-    /// Of `merge`: who contributed each step.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    origins: Option<&'r [Origin]>,
     suppressed: Option<Suppression<'r>>,
     baseline: Option<State>,
 }
@@ -81,7 +78,6 @@ impl<'r> JudgedFinding<'r> {
         Self {
             finding,
             fingerprint: identity::fingerprint(finding),
-            origins: None,
             suppressed: standing.suppressed.map(|rule| Suppression::new(rule, None)),
             baseline: standing.baseline,
         }
@@ -137,9 +133,6 @@ pub fn render_judged(judged: &Judged<'_>, metered: Option<&MeterReport>) -> Stri
 pub fn render_merged(judged: &Judged<'_>, merged: &Merged) -> String {
     let mut document = document(judged, None);
     document.runs = Some(&merged.runs);
-    for (finding, origins) in document.findings.iter_mut().zip(&merged.origins) {
-        finding.origins = Some(origins);
-    }
     text(&document)
 }
 

@@ -82,6 +82,7 @@ mod tests {
             steps: vec![],
             pid: 1,
             process: None,
+            origins: Vec::new(),
             also: 0,
         };
         grades.iter().map(finding).collect()

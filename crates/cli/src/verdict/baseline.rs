@@ -194,6 +194,7 @@ mod tests {
             steps: vec![],
             pid: 1,
             process: None,
+            origins: Vec::new(),
             also: 0,
         }
     }

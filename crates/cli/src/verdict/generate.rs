@@ -138,6 +138,7 @@ mod tests {
             steps: vec![step(0), step(1)],
             pid: 1,
             process: None,
+            origins: Vec::new(),
             also: 0,
         }
     }

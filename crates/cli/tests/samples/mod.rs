@@ -48,6 +48,7 @@ fn finding(kind: Kind, grade: Grade) -> Finding {
         }],
         pid: 4001,
         process: Some(0),
+        origins: Vec::new(),
         also: 3,
     }
 }
@@ -148,6 +149,7 @@ pub fn two_threads() -> Report {
         steps: vec![step(2, "teller", 0, [29, 31]), step(3, "auditor", 1, [38, 40])],
         pid: 4001,
         process: Some(0),
+        origins: Vec::new(),
         also: 0,
     };
     Report { findings: vec![finding], ..report() }

@@ -2,6 +2,7 @@
 
 use lockwright_cli::analysis::merge::Merged;
 use lockwright_cli::finding::Grade;
+use lockwright_cli::report::text::{TextOptions, render};
 
 use crate::story::{merged, told, verdict};
 
@@ -17,8 +18,9 @@ fn together(stories: &[&str]) -> Vec<String> {
 
 /// The runs that the steps of the only finding come from.
 fn origins(merged: &Merged) -> Vec<usize> {
-    assert_eq!(merged.origins.len(), 1, "{:?}", told(&merged.report));
-    merged.origins[0].iter().map(|origin| origin.run).collect()
+    let findings = &merged.report.findings;
+    assert_eq!(findings.len(), 1, "{:?}", told(&merged.report));
+    findings[0].origins.iter().map(|origin| origin.run).collect()
 }
 
 #[test]
@@ -38,7 +40,16 @@ fn the_evidence_names_the_runs() {
     assert_eq!(finding.evidence[0], "no process alone took both orders");
     assert_eq!(finding.evidence[1], "run 1, process 42: thread 1 (T1) took `A`, then `B`");
     assert_eq!(finding.evidence[2], "run 2, process 42: thread 1 (T1) took `B`, then `A`");
+    assert_eq!(finding.evidence[4], "run 1 is run-1, run 2 is run-2");
     assert_eq!(finding.pid, 0, "it is of no one process");
+    let options = TextOptions { colour: false, all: false, width: 100 };
+    let text = render(&report, &options);
+    for place in [
+        "note: run 1, process 42: thread 1 (T1) acquires `B` while holding `A`",
+        "note: run 2, process 42: thread 1 (T1) acquires `A` while holding `B`",
+    ] {
+        assert!(text.contains(place), "{place} in {text}");
+    }
     for (i, step) in finding.steps.iter().enumerate() {
         assert_eq!(step.lock, 1 - i);
         assert_eq!(step.held.iter().map(|held| held.lock).collect::<Vec<_>>(), [Some(i)]);

@@ -19,7 +19,7 @@ use super::budget::Budget;
 use super::cycles::{Limits, Visitor, shortest_first};
 use super::graph::{Context, Part, Vertex, parts_of, targets, vertex};
 use super::{count, describe};
-use crate::finding::{Finding, Process, Report, Summary};
+use crate::finding::{Finding, Origin, Process, Report, Summary};
 use crate::model::{Model, Sources, Symbolise, is_read};
 use crate::progress::Progress;
 use crate::symbolize::{DebugDirs, Images, Symbols};
@@ -54,15 +54,6 @@ pub struct Run {
     pub pids: Vec<u32>,
 }
 
-/// Who contributed a step of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Origin {
-    /// The run, from 1.
-    pub run: usize,
-    /// Its process.
-    pub pid: u32,
-}
-
 /// What the runs make together.
 #[derive(Debug)]
 pub struct Merged {
@@ -70,8 +61,6 @@ pub struct Merged {
     pub report: Report,
     /// The runs.
     pub runs: Vec<Run>,
-    /// By finding, by step.
-    pub origins: Vec<Vec<Origin>>,
 }
 
 /// An occurrence of a dependency.
@@ -117,7 +106,7 @@ pub fn merge_with(
         .enumerate()
         .flat_map(|(i, run)| std::iter::repeat_n(i, run.processes))
         .collect();
-    let all = Processes { sources: &sources, models: &models, run_of: &run_of };
+    let all = Processes { sources: &sources, models: &models, runs, run_of: &run_of };
     let classes = Classes::new(&all);
     summary.classes = classes.len();
     let (links, pairs, mut whole) = links(&all, &classes);
@@ -133,12 +122,11 @@ pub fn merge_with(
     if !whole {
         note_cut(&mut processes);
     }
-    let mut told: Vec<(Finding, Vec<Origin>)> =
+    let mut findings: Vec<Finding> =
         found.iter().map(|verdict| tell::finding(&all, &classes, verdict)).collect();
-    told.sort_by(|(a, _), (b, _)| {
+    findings.sort_by(|a, b| {
         (a.grade, a.steps.len(), &a.title).cmp(&(b.grade, b.steps.len(), &b.title))
     });
-    let (findings, origins) = told.into_iter().unzip();
     let mut begin = 0;
     let of_run = |Given { name, processes: n }: &Given| {
         begin += n;
@@ -147,7 +135,7 @@ pub fn merge_with(
         Run { name: name.clone(), pids }
     };
     let runs = runs.iter().map(of_run).collect();
-    Merged { report: Report { summary, processes, findings, ..Report::default() }, runs, origins }
+    Merged { report: Report { summary, processes, findings, ..Report::default() }, runs }
 }
 
 /// The processes of all runs.
@@ -155,6 +143,7 @@ pub fn merge_with(
 struct Processes<'p, 'a> {
     sources: &'p Sources<'a>,
     models: &'p [Model<'a>],
+    runs: &'p [Given],
     /// By ledger: which run it is of.
     run_of: &'p [usize],
 }

@@ -2,12 +2,12 @@
 
 use super::classes::Classes;
 use super::judge::{Obstacle, Verdict};
-use super::{Occurrence, Origin, Processes};
+use super::{Occurrence, Processes};
 use crate::analysis::graph::Level;
 use crate::analysis::judge::Pick;
 use crate::analysis::teller::{Cast, Teller};
 use crate::analysis::words;
-use crate::finding::{Finding, Grade, Kind, LockInfo, Step};
+use crate::finding::{Finding, Grade, Kind, LockInfo, Origin, Step};
 use crate::model::Named;
 
 /// A step as its own process tells it.
@@ -20,12 +20,8 @@ struct Told {
     origin: Origin,
 }
 
-/// The finding, and who contributed each step.
-pub fn finding(
-    all: &Processes<'_, '_>,
-    classes: &Classes,
-    verdict: &Verdict,
-) -> (Finding, Vec<Origin>) {
+/// The finding.
+pub fn finding(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) -> Finding {
     let n = verdict.picks.len();
     let mut told: Vec<Told> = verdict.picks.iter().map(|pick| told(all, pick)).collect();
     for (i, told) in told.iter_mut().enumerate() {
@@ -38,7 +34,7 @@ pub fn finding(
     let names: Vec<Named> = told.iter().map(|told| told.names[0].clone()).collect();
     let quoted = words::locks(&names);
     let how = if n == 2 { "in both orders" } else { "in a circle" };
-    let finding = Finding {
+    Finding {
         kind: Kind::CircularDependency,
         grade: match verdict.obstacle {
             // What was not looked at to the end is not excluded.
@@ -54,9 +50,9 @@ pub fn finding(
         steps: told.iter().map(|told| told.step.clone()).collect(),
         pid: 0,
         process: None,
+        origins: told.iter().map(|told| told.origin).collect(),
         also: 0,
-    };
-    (finding, told.iter().map(|told| told.origin).collect())
+    }
 }
 
 /// What the steps were taken in, if not one.
@@ -83,11 +79,6 @@ fn told(all: &Processes<'_, '_>, occurrence: &Occurrence) -> Told {
     }
 }
 
-/// "run 1, process 42".
-fn who(origin: Origin) -> String {
-    format!("run {}, process {}", origin.run, origin.pid)
-}
-
 fn evidence(
     all: &Processes<'_, '_>,
     classes: &Classes,
@@ -98,7 +89,7 @@ fn evidence(
     says.extend(told.iter().map(|told| {
         let [held, acquired] = &told.names;
         let thread = words::thread(&told.step.thread);
-        format!("{}: {thread} took {}, then {}", who(told.origin), held.quoted(), acquired.quoted())
+        format!("{}: {thread} took {}, then {}", told.origin, held.quoted(), acquired.quoted())
     }));
     match verdict.obstacle {
         Obstacle::None => says.push(
@@ -109,17 +100,15 @@ fn evidence(
             let model = &all.models[verdict.picks[i].ledger];
             let teller = Teller { model, sources: all.sources };
             let gate = model.name(teller.lock_of(node)).quoted();
-            let (a, b) = (who(told[i].origin), who(told[j].origin));
+            let (a, b) = (told[i].origin, told[j].origin);
             says.push(format!("{a} and {b} both hold {gate}, of which each process has but one"));
         }
         Obstacle::New(i) => {
             let held = told[i].names[0].quoted();
-            says.push(format!(
-                "{held} was new in {}: nobody else could know it",
-                who(told[i].origin)
-            ));
+            says.push(format!("{held} was new in {}: nobody else could know it", told[i].origin));
         }
     }
+    says.push(named(all, told));
     if verdict.cut {
         says.push("too many combinations of places to look at all of them".into());
     }
@@ -133,6 +122,15 @@ fn evidence(
         says.push("the runs are of different builds: variables are matched by their names".into());
     }
     says
+}
+
+/// "run 1 is runs/a, run 2 is runs/b": as the user named them, the first first.
+fn named(all: &Processes<'_, '_>, told: &[Told]) -> String {
+    let mut runs: Vec<usize> = told.iter().map(|told| told.origin.run).collect();
+    runs.sort_unstable();
+    runs.dedup();
+    let names = runs.iter().map(|&run| format!("run {run} is {}", all.runs[run - 1].name));
+    names.collect::<Vec<_>>().join(", ")
 }
 
 fn help(told: &[Told], obstacle: Obstacle) -> Vec<String> {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Message;
 use super::places::{self, Location, Places};
-use crate::finding::{Finding, Frame, ThreadInfo};
+use crate::finding::{Finding, Frame};
 use crate::report::text::words;
 
 /// codeFlow (3.36).
@@ -51,8 +51,9 @@ struct StackFrame {
 
 /// The code flow of a finding; none if it has no steps.
 pub fn of(finding: &Finding, places: &Places) -> Vec<CodeFlow> {
-    let mut threads: Vec<(&ThreadInfo, Vec<Stop>)> = Vec::new();
-    for step in &finding.steps {
+    // By who it is, in words: threads of several processes may have one number.
+    let mut threads: Vec<(String, Vec<Stop>)> = Vec::new();
+    for (number, step) in finding.steps.iter().enumerate() {
         let mut stops = Vec::new();
         for held in places::part(step) {
             let location = places.stack(&held.stack, places::taken(step, held));
@@ -71,17 +72,18 @@ pub fn of(finding: &Finding, places: &Places) -> Vec<CodeFlow> {
             nesting_level: stops.len(),
             importance: "essential",
         });
-        match threads.iter_mut().find(|(thread, _)| **thread == step.thread) {
+        let who = words::who(finding, number);
+        match threads.iter_mut().find(|(known, _)| *known == who) {
             Some((_, all)) => all.extend(stops),
-            None => threads.push((&step.thread, stops)),
+            None => threads.push((who, stops)),
         }
     }
     if threads.is_empty() {
         return Vec::new();
     }
-    let flow = |(i, (thread, locations)): (usize, (&ThreadInfo, Vec<Stop>))| ThreadFlow {
+    let flow = |(i, (who, locations)): (usize, (String, Vec<Stop>))| ThreadFlow {
         id: format!("{}", i + 1),
-        message: Message::new(words::plain(&words::thread(thread))),
+        message: Message::new(words::plain(&who)),
         locations,
     };
     vec![CodeFlow { thread_flows: threads.into_iter().enumerate().map(flow).collect() }]

@@ -16,7 +16,7 @@ pub(crate) mod words;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer};
 
-use crate::finding::{Finding, Grade, LockInfo, Report, Step};
+use crate::finding::{Finding, Grade, LockInfo, Report};
 use place::Place;
 use source::Sources;
 use stack::Stacks;
@@ -77,7 +77,7 @@ impl View<'_> {
     /// A finding as groups: head, one for each step, locks, help.
     fn finding(&self, finding: &Finding) -> Vec<Group<'_>> {
         let mut groups = vec![self.head(finding)];
-        groups.extend(finding.steps.iter().map(|step| self.step(finding, step)));
+        groups.extend((0..finding.steps.len()).map(|number| self.step(finding, number)));
         groups.extend(self.locks(finding));
         let help = |text: &String| Group::with_title(Level::HELP.secondary_title(plain(text)));
         groups.extend(finding.help.iter().map(help));
@@ -113,13 +113,14 @@ impl View<'_> {
     }
 
     /// One acquisition: who took what while holding what, both places, and the ways there.
-    fn step(&self, finding: &Finding, step: &Step) -> Group<'_> {
+    fn step(&self, finding: &Finding, number: usize) -> Group<'_> {
+        let step = &finding.steps[number];
         let lock = finding.locks.get(step.lock);
         let name = lock.map_or("?", |lock| lock.name.as_str());
         let (part, other): (Vec<_>, Vec<_>) =
             step.held.iter().partition::<Vec<_>, _>(|held| held.lock.is_some());
         let mut title =
-            format!("{} {}", words::thread(&step.thread), act(step.action, &quote(name)));
+            format!("{} {}", words::who(finding, number), act(step.action, &quote(name)));
         let besides: Vec<_> = part
             .iter()
             .filter(|held| held.lock != Some(step.lock))

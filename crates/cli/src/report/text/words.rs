@@ -1,6 +1,6 @@
 //! How things are put in words.
 
-use crate::finding::{Grade, Kind, ThreadInfo};
+use crate::finding::{Finding, Grade, Kind, ThreadInfo};
 
 /// The name that the JSON has, too.
 pub fn kind(kind: Kind) -> &'static str {
@@ -63,6 +63,15 @@ pub fn thread(thread: &ThreadInfo) -> String {
         (0, _) => "a thread that was not recorded".to_owned(),
         (number, "") => format!("thread {number}"),
         (number, name) => format!("thread {number} ({name})"),
+    }
+}
+
+/// Who did a step of a finding, in a sentence: "thread 2 (worker)", of several processes "run 1, process 42: thread 2".
+pub fn who(finding: &Finding, step: usize) -> String {
+    let thread = finding.steps.get(step).map_or_else(String::new, |step| thread(&step.thread));
+    match finding.origins.get(step) {
+        Some(origin) => format!("{origin}: {thread}"),
+        None => thread,
     }
 }
 
