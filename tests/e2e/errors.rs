@@ -46,6 +46,118 @@ fn program_not_executable() {
     assert!(run.stderr.contains("directory"), "{}", run.stderr);
 }
 
+/// As shells have it, and env(1) but for the last.
+#[test]
+fn files_that_are_no_programs() {
+    let scratch = Scratch::new();
+    let elf = fs::read(program("ending.c")).unwrap();
+    for (name, content, code, said) in [
+        (
+            "interpreter",
+            &b"#!/no/such/interpreter -x\n"[..],
+            127,
+            "no interpreter `/no/such/interp",
+        ),
+        ("directory", b"#!/etc\n", 126, "Permission denied"),
+        ("damaged", &elf[..40], 126, "neither a program for this system nor a script"),
+        ("binary", b"\x00\x01\x02", 126, "neither a program for this system nor a script"),
+    ] {
+        let file = scratch.join(name);
+        executable(&file, content);
+        let mut shell = std::process::Command::new("bash");
+        shell.args(["-c", "\"$0\"", text(&file)]);
+        assert_eq!(run(shell).code(), code, "{name}");
+        let run = fails(&["--", text(&file)], code);
+        assert!(run.stderr.contains(said), "{name}: {}", run.stderr);
+    }
+    // Text without a first line that says what it is: the shell's.
+    let file = scratch.join("text");
+    executable(&file, b"echo ran $1\nexit 4\n");
+    let mut command = tool();
+    command.args(["check", "--", text(&file), "once"]);
+    let run = run(command);
+    assert_eq!((run.code(), run.text().as_str()), (4, "ran once\n"), "{}", run.stderr);
+}
+
+/// What is in the way of a file is told with the line, before the program runs, and the file stays what it is.
+#[test]
+fn files_with_mistakes() {
+    let scratch = Scratch::new();
+    let file = scratch.join("file");
+    let baseline = br#"{"schema": "lockwright-baseline", "version": 1,
+"findings": [{"fingerprint": "x", "grade": "sure"}]}"#;
+    for (option, content, said) in [
+        (
+            "--suppressions",
+            &b"[a]\nkind: *\n\nclas: b\n"[..],
+            "file:4: `clas:` is no part of a rule",
+        ),
+        ("--suppressions", b"[a]\nclass: \xff\n", "file:2: this is no text in UTF-8"),
+        ("--baseline", b"root:x:0:0\n", "is not JSON: expected value at line 1 column 1"),
+        ("--baseline", baseline, "is damaged: unknown variant `sure`"),
+        ("--baseline", baseline, "at line 2 column"),
+    ] {
+        fs::write(&file, content).unwrap();
+        let run = fails(&[option, text(&file), "--", "sh", "-c", "echo ran"], 2);
+        assert!(run.stderr.contains(said), "{said} in {}", run.stderr);
+        assert_eq!(fs::read(&file).unwrap(), content);
+    }
+    // Not somebody else's file is to be overwritten.
+    fs::write(&file, "root:x:0:0\n").unwrap();
+    let run = fails(&["--baseline", text(&file), "--", "true"], 2);
+    assert!(run.stderr.contains("name a file that --write-baseline wrote"), "{}", run.stderr);
+    assert!(!run.stderr.contains("write it anew"), "{}", run.stderr);
+}
+
+#[test]
+fn ledgers_that_are_none() {
+    let scratch = Scratch::new();
+    let pipe = scratch.join("pipe.lwl");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    fs::create_dir(scratch.join("folder")).unwrap();
+    for (what, said) in [
+        (text(&pipe), "not a lockwright ledger"),
+        ("/dev/zero", "not a lockwright ledger"),
+        (text(&scratch.join("folder")), "no ledger in"),
+        ("/no/such", "No such file"),
+    ] {
+        for command in ["report", "merge"] {
+            let mut tool = tool();
+            tool.args([command, what]);
+            let run = run(tool);
+            assert_eq!(run.code(), 125, "{command} {what}: {}", run.stderr);
+            assert!(run.stderr.contains(said) && run.stderr.contains("help: "), "{}", run.stderr);
+        }
+    }
+}
+
+#[test]
+fn errors_are_coloured_as_asked_for() {
+    for (options, coloured) in [(&[] as &[&str], false), (&["--color=always"], true)] {
+        let mut command = tool();
+        command.arg("check").args(options).args(["--", "no-such-program-anywhere"]);
+        let run = run(command);
+        assert_eq!(run.stderr.contains("\x1b["), coloured, "{options:?}: {}", run.stderr);
+    }
+}
+
+/// Who reads a report may have read enough.
+#[test]
+fn a_reader_that_leaves_is_no_failure() {
+    let scratch = Scratch::new();
+    for pipe in ["-o - -- \"$1\"", "--json - -- \"$1\"", "-- \"$1\" 2>&1 >/dev/null"] {
+        let script =
+            format!("{{ \"$0\" check --ledger-dir \"$2\" {pipe}; echo $? >\"$2/code\"; }} | true",);
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_lockwright"), text(&program("abba.c"))]);
+        shell.arg(scratch.path());
+        run(shell);
+        let code = fs::read_to_string(scratch.join("code")).unwrap();
+        assert_eq!(code.trim(), crate::harness::FOUND.to_string(), "{pipe}");
+    }
+}
+
 #[test]
 fn static_binary() {
     let binary = build("ending.c", &["-static"]);
@@ -160,7 +272,7 @@ fn a_report_that_finds_no_space() {
     let scratch = Scratch::new();
     let (old, new) = (small.0.join("old.json"), small.0.join("new.sarif"));
     fs::write(&old, "of before").unwrap();
-    fs::write(small.0.join("filler"), vec![1; 52 << 10]).unwrap();
+    fs::write(small.0.join("filler"), vec![1; 56 << 10]).unwrap();
     let mut command = tool();
     command.args(["check", "--ledger-dir"]).arg(scratch.join("ledgers"));
     command.arg("--json").arg(&old).arg("--sarif").arg(&new);

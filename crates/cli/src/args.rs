@@ -48,6 +48,25 @@ pub enum Command {
     Calibrate,
 }
 
+impl Command {
+    /// What the user says of colours.
+    pub fn colour(&self) -> Colour {
+        let output = match self {
+            Self::Check(args) => &args.output,
+            Self::Meter(args) => &args.output,
+            Self::Run(args) => &args.output,
+            Self::Report(args) => &args.output,
+            Self::Merge(args) => &args.output,
+            Self::Diff(args) => &args.output,
+            Self::Doctor(args) => &args.output,
+            Self::Demo(args) => &args.output,
+            Self::Bench(args) => &args.output,
+            Self::Calibrate => return Colour::Auto,
+        };
+        output.color
+    }
+}
+
 /// Run a program with its locks watched, then report deadlocks that happened or could have.
 ///
 /// The program's standard streams, terminal, signals and exit code pass through untouched; while it

@@ -61,7 +61,8 @@ const OWN_FAILURE: Entry =
     ("125", "lockwright itself failed, or the program ended well but could not be watched.");
 const NOT_RUNNABLE: Entry =
     ("126", "The program cannot be executed, or not be watched: static, setuid, foreign machine.");
-const NOT_FOUND: Entry = ("127", "The program was not found.");
+const NOT_FOUND: Entry =
+    ("127", "The program was not found, or the interpreter or loader that it names.");
 
 const NO_COLOR: Entry =
     ("NO_COLOR", "If set and not empty, --color auto means never (https://no-color.org).");

@@ -1,10 +1,10 @@
 //! The reader: opens a ledger of a running, ended or killed process and decodes what was published.
 //! It trusts no byte: a wrong offset or id yields `None` or fewer rows.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::mem::{MaybeUninit, size_of};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::string::String;
 use std::vec::Vec;
@@ -130,13 +130,26 @@ fn u64_at(bytes: &[u8], offset: usize) -> u64 {
         | u64::from(u32_at(bytes, offset + 4)) << if cfg!(target_endian = "big") { 0 } else { 32 }
 }
 
+/// Opens a regular file; a pipe would have the reader wait for somebody who writes to it.
+fn open_file(path: &Path) -> Result<File, OpenError> {
+    /// As x86-64 and AArch64 have it.
+    const O_NONBLOCK: i32 = 0o4000;
+    let file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path)?;
+    let kind = file.metadata()?.file_type();
+    match kind.is_file() {
+        true => Ok(file),
+        false if kind.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory).into()),
+        false => Err(OpenError::NotALedger),
+    }
+}
+
 impl Ledger {
     /// Reads the ledger at `path`, as far as it has been written. Works on a live one.
     ///
     /// # Errors
     /// See [`OpenError`].
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        let file = File::open(path)?;
+        let file = open_file(path)?;
         let on_disk = file.metadata()?.len();
         let mut head = vec![0; HEADER_BYTES.min(usize::try_from(on_disk).unwrap_or(usize::MAX))];
         file.read_exact_at(&mut head, 0)?;

@@ -66,7 +66,11 @@ impl Child {
         };
         let process = command.spawn().map_err(|error| {
             let file = program.file.display();
-            Error::with_code(exit::NOT_RUNNABLE, format!("cannot run `{file}`: {error}"))
+            let code = match error.kind() {
+                io::ErrorKind::NotFound => exit::NOT_FOUND,
+                _ => exit::NOT_RUNNABLE,
+            };
+            Error::with_code(code, format!("cannot run `{file}`: {error}"))
                 .help(format!("see whether it runs without lockwright: `{}`", arg0.display()))
         })?;
         // SAFETY: a system call on an unreaped child.

@@ -45,7 +45,9 @@ use crate::demo;
 /// The program `lockwright`, from its command line to its end.
 pub fn main() -> ! {
     inherited::ignore_signals();
-    let ending = match Cli::parse().command {
+    let command = Cli::parse().command;
+    let colour = command.colour();
+    let ending = match command {
         Command::Check(args) => check::run(args),
         Command::Meter(args) => meter::run(args),
         Command::Run(args) => both::run(args),
@@ -63,7 +65,7 @@ pub fn main() -> ! {
     };
     ending
         .unwrap_or_else(|error| {
-            output::fail(&error);
+            output::fail(&error, colour);
             Ending::Code(error.code())
         })
         .end()

@@ -253,8 +253,8 @@ fn tell(text: &str) {
 }
 
 /// Tells an error that stops the tool.
-pub fn fail(error: &Error) {
-    let colour = coloured(Colour::Auto, io::stderr().is_terminal());
+pub fn fail(error: &Error, choice: Colour) {
+    let colour = coloured(choice, io::stderr().is_terminal());
     tell(&error.render(Severity::Error, colour));
 }
 

@@ -18,6 +18,10 @@ pub const SCHEMA: &str = "lockwright-baseline";
 /// Value of `version`: raised when the fingerprints of the version before no longer fit.
 pub const VERSION: u32 = 1;
 
+/// What to do about a file that is none, perhaps somebody's for another purpose.
+const OTHER: &str =
+    "name a file that --write-baseline wrote: its `schema` is \"lockwright-baseline\"";
+
 /// The file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Document {
@@ -70,27 +74,30 @@ impl Baseline {
         let file = path.display().to_string();
         let wrong = |what: String| Error::with_code(exit::USAGE, what);
         let text = fs::read_to_string(path).map_err(|error| {
-            wrong(format!("cannot read {file}: {error}")).help(format!(
-                "make it with the findings that there are now: --write-baseline {file}"
-            ))
+            let unread = wrong(format!("cannot read {file}: {error}"));
+            match error.kind() {
+                io::ErrorKind::NotFound => unread.help(format!(
+                    "make it with the findings that there are now: --write-baseline {file}"
+                )),
+                _ => unread.help(OTHER),
+            }
         })?;
         let anew = || format!("write it anew: --write-baseline {file}");
         let value: serde_json::Value = serde_json::from_str(&text)
-            .map_err(|error| wrong(format!("{file} is not JSON: {error}")).help(anew()))?;
+            .map_err(|error| wrong(format!("{file} is not JSON: {error}")).help(OTHER))?;
         if value["schema"] != SCHEMA {
             return Err(wrong(format!(
                 "{file} is no baseline: its `schema` is {}",
                 value["schema"]
             ))
-            .help(format!(
-                "name a file that --write-baseline wrote: its `schema` is \"{SCHEMA}\""
-            )));
+            .help(OTHER));
         }
         if value["version"] != VERSION {
             let seen = &value["version"];
             return Err(wrong(format!("{file} is of version {seen}, not {VERSION}")).help(anew()));
         }
-        let document: Document = serde_json::from_value(value)
+        // From the text: the error tells the line.
+        let document: Document = serde_json::from_str(&text)
             .map_err(|error| wrong(format!("{file} is damaged: {error}")).help(anew()))?;
         Ok(Self { file, entries: document.findings })
     }
@@ -242,7 +249,7 @@ mod tests {
         let path = dir.join("x.json");
         for (text, saw, help) in [
             (None, "cannot read", "--write-baseline"),
-            (Some("{"), "is not JSON", "anew"),
+            (Some("{"), "is not JSON", "that --write-baseline wrote"),
             (
                 Some("{\"schema\": \"lockwright-report\"}"),
                 "is no baseline",
@@ -254,6 +261,11 @@ mod tests {
                 "anew",
             ),
             (Some("{\"schema\": \"lockwright-baseline\", \"version\": 1}"), "is damaged", "anew"),
+            (
+                Some("{\"schema\": \"lockwright-baseline\", \"version\": 1,\n\"findings\": [7]}"),
+                "is damaged: invalid type: integer `7`, expected struct Entry at line 2 column",
+                "anew",
+            ),
         ] {
             if let Some(text) = text {
                 fs::write(&path, text).unwrap();

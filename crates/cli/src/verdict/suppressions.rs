@@ -17,12 +17,22 @@ use crate::report::text::words;
 /// # Errors
 /// If it cannot be read, or a line is not what it should be.
 pub fn read(path: &Path) -> Result<Vec<Rule>> {
-    let shown = path.display();
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let shown = path.display().to_string();
+    let bytes = std::fs::read(path).map_err(|error| {
         Error::with_code(exit::USAGE, format!("cannot read {shown}: {error}"))
             .help("name a text file of rules: --suppressions FILE")
     })?;
-    parse(&shown.to_string(), &text)
+    parse(&shown, text_of(&shown, &bytes)?)
+}
+
+/// A file's bytes as text, without the mark that some editors put before it.
+fn text_of<'t>(file: &str, bytes: &'t [u8]) -> Result<&'t str> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    std::str::from_utf8(bytes).map_err(|error| {
+        let number = 1 + bytes[..error.valid_up_to()].iter().filter(|&&b| b == b'\n').count();
+        Error::with_code(exit::USAGE, format!("{file}:{number}: this is no text in UTF-8"))
+            .help("save it in that encoding; `?` in a pattern stands for any one character")
+    })
 }
 
 /// What a rule is made of, for messages.
@@ -205,6 +215,14 @@ class: a
         assert_eq!(rules[0].stacks, [[frame("teller"), Level::Ellipsis, frame("main")]]);
         assert_eq!(rules[1].place(), "known.supp:15");
         assert!(parse("empty", "# nothing\n").unwrap().is_empty());
+    }
+
+    #[test]
+    fn text_of_other_editors() {
+        let rules = |bytes| parse("x", text_of("x", bytes).unwrap()).unwrap();
+        assert_eq!(rules(b"\xef\xbb\xbf[a]\r\nclass: b\r\n"), rules(b"[a]\nclass: b\n"));
+        let told = text_of("x.supp", b"[a]\nclass: b\xe4r\n").unwrap_err().to_string();
+        assert!(told.starts_with("error: x.supp:2: "), "{told}");
     }
 
     #[test]

@@ -27,7 +27,9 @@ pub enum Image {
         /// The rest of the line, which the kernel passes on as one argument.
         argument: Option<String>,
     },
-    /// Neither: exec fails, and execvp has it run by the shell.
+    /// Neither, and no text: exec fails, and shells refuse it.
+    Binary,
+    /// Text: exec fails, and execvp has it run by the shell.
     Other,
 }
 
@@ -40,19 +42,28 @@ pub fn open(file: &Path) -> std::io::Result<Image> {
     Ok(inspect(&cache))
 }
 
-/// Tells what an executable is from its bytes; a damaged one is [`Image::Other`].
+/// Tells what an executable is from its bytes; a damaged one is [`Image::Binary`].
 pub fn inspect<'data>(data: impl ReadRef<'data>) -> Image {
     let Ok(ident) = data.read_bytes_at(0, 5) else {
-        return script(data).unwrap_or(Image::Other);
+        return script(data).unwrap_or_else(|| text(data));
     };
     if ident[..4] != elf::ELFMAG {
-        return script(data).unwrap_or(Image::Other);
+        return script(data).unwrap_or_else(|| text(data));
     }
     let image = match elf::FileClass(ident[4]) {
         elf::ELFCLASS32 => inspect_elf::<elf::FileHeader32<Endianness>>(data, false),
         _ => inspect_elf::<elf::FileHeader64<Endianness>>(data, true),
     };
-    image.unwrap_or(Image::Other)
+    image.unwrap_or(Image::Binary)
+}
+
+/// Whether what is no script could yet be one for the shell: as bash decides it, by its first line.
+fn text<'data>(data: impl ReadRef<'data>) -> Image {
+    const LOOK: u64 = 80;
+    let len = data.len().unwrap_or(0).min(LOOK);
+    let start = data.read_bytes_at(0, len).unwrap_or_default();
+    let line = start.split(|&b| b == b'\n').next().unwrap_or_default();
+    if line.contains(&0) || line.starts_with(&elf::ELFMAG) { Image::Binary } else { Image::Other }
 }
 
 fn inspect_elf<'data, H>(data: impl ReadRef<'data>, wide: bool) -> Option<Image>
@@ -119,6 +130,10 @@ pub mod tests {
             // Whatever it is called, it is no panic.
             inspect(&own[..len]);
         }
+        assert_eq!(inspect(&own[..40]), Image::Binary);
+        assert_eq!(inspect(&own[..4]), Image::Binary);
+        assert_eq!(inspect(&b"\0\x01"[..]), Image::Binary);
+        assert_eq!(inspect(&b"first line\n\0\x01"[..]), Image::Other, "an archive behind a script");
         assert_eq!(inspect(&b"\x7fEL"[..]), Image::Other);
         assert_eq!(inspect(&b""[..]), Image::Other);
     }

@@ -66,8 +66,9 @@ pub fn find(program: &Path) -> Result<Target> {
             }
             Image::Script { interpreter, argument } => {
                 if !interpreter.exists() {
+                    // As shells and env(1) have it.
                     return Err(Error::with_code(
-                        exit::NOT_RUNNABLE,
+                        exit::NOT_FOUND,
                         format!(
                             "cannot run `{}`: no interpreter `{}`",
                             file.display(),
@@ -78,6 +79,16 @@ pub fn find(program: &Path) -> Result<Target> {
                 }
                 let next = env_program(&interpreter, argument.as_deref()).unwrap_or(interpreter);
                 scripts.push(std::mem::replace(&mut file, next));
+            }
+            Image::Binary => {
+                let shown = file.display();
+                return Err(Error::with_code(
+                    exit::NOT_RUNNABLE,
+                    format!(
+                        "cannot run `{shown}`: it is neither a program for this system nor a script"
+                    ),
+                )
+                .help(format!("see what it is: `file {shown}`; it may be damaged")));
             }
             Image::Other => scripts.push(std::mem::replace(&mut file, PathBuf::from("/bin/sh"))),
         }

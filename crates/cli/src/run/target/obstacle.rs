@@ -165,7 +165,10 @@ impl Obstacle {
     pub fn refusal(&self, file: &Path) -> Error {
         let verb = if matches!(self, Self::NoLoader(_)) { "run" } else { "watch" };
         let message = format!("cannot {verb} `{}`: {}", file.display(), self.what());
-        let mut error = Error::with_code(exit::NOT_RUNNABLE, message);
+        // Of a program whose loader is missing shells say that it is not there.
+        let is_missing = matches!(self, Self::NoLoader(_));
+        let code = if is_missing { exit::NOT_FOUND } else { exit::NOT_RUNNABLE };
+        let mut error = Error::with_code(code, message);
         if !self.why().is_empty() {
             error = error.note(self.why());
         }
