@@ -3,7 +3,9 @@
 //!
 //! [`table`] has a row for each, [`known`] what is known of the findings.
 
+mod directory;
 pub mod known;
+mod proxies;
 mod servers;
 mod table;
 

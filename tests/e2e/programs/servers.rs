@@ -10,12 +10,12 @@ use super::{Outcome, Place, digest};
 use crate::harness::{Job, Scratch, signal, until};
 
 /// Where a server's socket is: its path may have 107 bytes, and those below the target folder can have more.
-struct Short {
+pub struct Short {
     link: PathBuf,
 }
 
 impl Short {
-    fn of(scratch: &Scratch) -> Self {
+    pub fn of(scratch: &Scratch) -> Self {
         let name = scratch.path().file_name().expect("a folder").to_string_lossy().into_owned();
         let link = std::env::temp_dir().join(format!("lw-{name}"));
         let _ = fs::remove_file(&link);
@@ -23,7 +23,7 @@ impl Short {
         Self { link }
     }
 
-    fn join(&self, name: &str) -> PathBuf {
+    pub fn join(&self, name: &str) -> PathBuf {
         self.link.join(name)
     }
 }
@@ -114,7 +114,7 @@ pub fn nginx(job: Job, place: &Place) -> Outcome {
 }
 
 /// The body of an answer.
-fn fetch(socket: &Path, path: &str) -> Vec<u8> {
+pub fn fetch(socket: &Path, path: &str) -> Vec<u8> {
     let mut stream = UnixStream::connect(socket).expect("it listens");
     write!(stream, "GET {path} HTTP/1.0\r\n\r\n").expect("it reads");
     let mut answer = Vec::new();

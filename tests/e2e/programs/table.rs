@@ -1,6 +1,8 @@
 //! One row per program.
 
-use super::{Program, Seen, is_the_same, lines, servers, source, to_its_end};
+use super::{
+    Outcome, Program, Seen, directory, is_the_same, lines, proxies, servers, source, to_its_end,
+};
 
 /// Makes each row a test of its own.
 macro_rules! programs {
@@ -187,6 +189,69 @@ programs! {
         commands: BOTH,
         work: servers::nginx,
         seen: Seen { processes: 2, threads: 6, locks: 3, acquisitions: 500 },
+    };
+
+    haproxy: Program {
+        name: "haproxy",
+        needs: &[("haproxy", "haproxy")],
+        commands: BOTH,
+        work: proxies::haproxy,
+        seen: Seen { processes: 2, threads: 5, locks: 500, acquisitions: 3000 },
+    };
+
+    varnish: Program {
+        name: "varnish",
+        needs: &[("varnishd", "varnish"), ("gcc", "gcc")],
+        commands: CHECK,
+        work: proxies::varnish,
+        seen: Seen { processes: 4, threads: 10, locks: 300, acquisitions: 2000 },
+    };
+
+    slapd: Program {
+        name: "slapd",
+        needs: &[
+            ("slapd", "slapd"),
+            ("ldapadd", "ldap-utils"),
+            ("ldapsearch", "ldap-utils"),
+            ("ldapdelete", "ldap-utils"),
+        ],
+        commands: BOTH,
+        work: directory::slapd,
+        seen: Seen { processes: 1, threads: 3, locks: 10_000, acquisitions: 2000 },
+    };
+
+    /// Its lock of all threads is a mutex, which is handed on by signals and a thread with a clock.
+    ruby: Program {
+        name: "ruby",
+        needs: &[("ruby", "ruby")],
+        commands: BOTH,
+        work: |job, _| to_its_end(job.arg(source("threads.rb"))),
+        seen: Seen { processes: 3, threads: 3, locks: 5, acquisitions: 100 },
+    };
+
+    /// Two virtual processors, each a thread that translates what it runs: a boot sector that says so and resets.
+    qemu: Program {
+        name: "qemu",
+        needs: &[("qemu-system-x86_64", "qemu-system-x86")],
+        commands: BOTH,
+        work: |job, place| {
+            // mov al, 'A'; out 0xe9, al; mov cx, -1; loop $; mov al, 0xfe; out 0x64, al; hlt
+            let mut sector = b"\xb0\x41\xe6\xe9\xb9\xff\xff\xe2\xfe\xb0\xfe\xe6\x64\xf4".to_vec();
+            sector.resize(510, 0);
+            sector.extend(b"\x55\xaa");
+            let disk = place.scratch.join("disk");
+            std::fs::write(&disk, sector).expect("written");
+            let said = place.scratch.join("said");
+            let job = job.args(["-accel", "tcg,thread=multi", "-smp", "2", "-m", "32", "-nodefaults"]);
+            let job = job.args(["-display", "none", "-no-reboot", "-debugcon"]);
+            let job = job.arg(format!("file:{}", said.display()));
+            let drive = format!("file={},format=raw,if=ide,snapshot=on", disk.display());
+            let run = job.arg("-drive").arg(drive).run();
+            let results = std::fs::read_to_string(said).expect("said");
+            assert_eq!(results, "A", "{}", run.stderr);
+            Outcome { results, run }
+        },
+        seen: Seen { processes: 1, threads: 4, locks: 20, acquisitions: 500 },
     };
 
     /// A script before it, and processes of many sorts that it forks and that exec.
