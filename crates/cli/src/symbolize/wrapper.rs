@@ -51,6 +51,11 @@ const EXACT: &[&str] = &[
     "sqlite3VdbeEnter",
     "btreeLockCarefully",
     "btreeEnterAll",
+    // Varnish, GraphicsMagick, ImageMagick: they make a lock
+    "Lck__New",
+    "AllocateSemaphoreInfo",
+    "AcquireSemaphoreInfo",
+    "ActivateSemaphoreInfo",
     // NSPR, SDL, OpenMP
     "PR_EnterMonitor",
     "SDL_mutexP",
