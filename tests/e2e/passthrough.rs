@@ -49,6 +49,21 @@ fn arguments_and_environment() {
     );
 }
 
+/// The tool has its times from the C library, and not from a program that fakes them.
+#[test]
+fn a_clock_of_the_programs_own_is_not_asked() {
+    let program = program("own_clock.c");
+    assert_eq!(native(&program).run().text(), "asked 1 times\n");
+    for command in ["check", "meter", "run"] {
+        for clock in ["tsc", "monotonic"] {
+            let mut job = tool();
+            job.args([command, "--"]).arg(&program).env("LOCKWRIGHT_CLOCK", clock);
+            let run = run(job);
+            assert_eq!((run.code(), run.text().as_str()), (0, "asked 1 times\n"), "{}", run.stderr);
+        }
+    }
+}
+
 #[test]
 fn return_codes_and_errno() {
     let program = program("returns.c");

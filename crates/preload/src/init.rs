@@ -8,7 +8,9 @@ use lockwright_ledger::layout::{engines, process_state};
 use lockwright_ledger::rows::{Held, Text, held_flag};
 use lockwright_ledger::{Header, Writer};
 
-use crate::{follow, hooks, identity, mapping, meter, modules, objects, real, sites, state, sys};
+use crate::{
+    follow, hooks, identity, mapping, meter, modules, objects, real, sites, state, sys, time,
+};
 
 /// Run by the loader before the program's main and before most libraries' constructors.
 #[used]
@@ -71,6 +73,7 @@ extern "C" fn constructor() {
     }
     ask();
     hooks::watch_c11();
+    time::start();
     if begin(0) {
         // SAFETY: as above.
         if !unsafe { libc::getenv(c"LOCKWRIGHT_TRACK_ALLOCATIONS".as_ptr()) }.is_null() {
@@ -136,7 +139,7 @@ fn begin(parent_token: u64) -> bool {
     let mut random = [0u8; 16];
     sys::random(&mut random);
     let (pid, ppid) = sys::pids();
-    let now = sys::now_ns(libc::CLOCK_MONOTONIC);
+    let now = time::now_ns();
     let half = |at: usize| {
         random[at..at + 8].iter().fold(now, |value, &b| value.rotate_left(8) ^ u64::from(b))
     };
@@ -156,7 +159,7 @@ fn begin(parent_token: u64) -> bool {
         let debugobjects = if objects::is_wanted() { engines::DEBUGOBJECTS } else { 0 };
         header.engines.store(lockdep | lockmeter | debugobjects, Relaxed);
         header.state.store(process_state::RUNNING, Relaxed);
-        header.start_realtime_ns.store(sys::now_ns(libc::CLOCK_REALTIME), Relaxed);
+        header.start_realtime_ns.store(time::realtime_ns(), Relaxed);
         header.start_ns.store(now, Relaxed);
         header.token.store(token, Relaxed);
         header.parent_token.store(parent_token, Relaxed);
@@ -313,7 +316,7 @@ extern "C" fn destructor() {
     state::with_core(|core| {
         refresh_names(core);
         let header = core.ledger().header();
-        header.end_ns.store(sys::now_ns(libc::CLOCK_MONOTONIC), Relaxed);
+        header.end_ns.store(time::now_ns(), Relaxed);
         header.state.store(process_state::EXITED, Release);
     });
 }

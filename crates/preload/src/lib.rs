@@ -27,6 +27,7 @@ mod side_table;
 mod sites;
 mod state;
 mod sys;
+mod time;
 mod tls;
 mod unwind;
 

@@ -50,6 +50,20 @@ fn resolve(name: *const c_char, version: *const c_char) -> *mut c_void {
     }
 }
 
+/// `at`, which may be null, lies in the C library: it is no other's of the same name.
+pub fn is_c_librarys(at: *const c_void) -> bool {
+    let module_of = |at: *const c_void| {
+        // SAFETY: plain data, which dladdr fills if it knows.
+        unsafe {
+            let mut info: libc::Dl_info = core::mem::zeroed();
+            (libc::dladdr(at, &raw mut info) != 0).then_some(info.dli_fbase)
+        }
+    };
+    // SAFETY: a NUL-terminated literal.
+    let own = unsafe { libc::dlsym(libc::RTLD_NEXT, c"gnu_get_libc_version".as_ptr()) };
+    module_of(at).is_some_and(|module| module_of(own) == Some(module))
+}
+
 /// `name(arg: type, ...) -> result, "VERSION" or none, value if it is not there`
 macro_rules! real {
     ($($name:ident($($arg:ident: $ty:ty),*) -> $ret:ty, $version:expr, $missing:expr;)*) => {

@@ -3,6 +3,7 @@
 
 use core::arch::asm;
 use core::ffi::CStr;
+use core::ptr;
 use core::sync::atomic::AtomicU32;
 
 #[inline]
@@ -35,12 +36,10 @@ pub fn gettid() -> u32 {
     (unsafe { syscall!(libc::SYS_gettid) }) as u32
 }
 
-/// CLOCK_MONOTONIC or CLOCK_REALTIME in nanoseconds.
-pub fn now_ns(clock: libc::clockid_t) -> u64 {
-    let mut ts = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+/// A clock that there is. [`crate::time`] is faster.
+pub fn clock_gettime(clock: libc::clockid_t, ts: &mut libc::timespec) {
     // SAFETY: writes one timespec.
-    unsafe { syscall!(libc::SYS_clock_gettime, clock, &raw mut ts) };
-    ts.tv_sec as u64 * 1_000_000_000 + ts.tv_nsec as u64
+    unsafe { syscall!(libc::SYS_clock_gettime, clock, ptr::from_mut(ts)) };
 }
 
 /// Blocks all signals, even those that libc keeps for itself (cancellation), and returns the old mask.

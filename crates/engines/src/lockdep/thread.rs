@@ -499,11 +499,16 @@ impl ThreadState {
         }
     }
 
-    /// Kernel thread id of the thread of this row.
+    /// Kernel thread id.
+    pub fn tid(&self) -> u32 {
+        self.row.tid
+    }
+
+    /// Kernel thread id of the thread of this row, which may be another's.
     ///
     /// # Safety
     /// `row` is a mapped thread row.
-    pub unsafe fn tid(row: *mut Self) -> u32 {
+    pub unsafe fn tid_of(row: *mut Self) -> u32 {
         // SAFETY: the caller's promise; set before the row was published.
         unsafe { (*row).row.tid }
     }

@@ -8,7 +8,7 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 
 use crate::real::{self, Strings};
 use crate::record::{self, Digits};
-use crate::{follow, init, sys};
+use crate::{follow, init, sys, time};
 
 /// The file that has the records: `<sort> <pid> <CLOCK_MONOTONIC, ns> <path>`.
 const RECORD: &CStr = c"executed";
@@ -54,7 +54,7 @@ impl Call {
         // SAFETY: the caller's promise.
         let is_passed = unsafe { passes_on(environment) };
         let sort = if is_passed { sort::PASSED } else { sort::CLEARED };
-        Some(Self { since: sys::now_ns(libc::CLOCK_MONOTONIC), sort })
+        Some(Self { since: time::now_ns(), sort })
     }
 
     /// The process `pid` executes `path`, which is looked for in PATH if it `is_searched`. False: that is nothing to
@@ -132,7 +132,7 @@ unsafe fn instead(
 #[cold]
 fn failed(pid: u32) {
     let pid = Digits::of(pid.into());
-    let now = Digits::of(sys::now_ns(libc::CLOCK_MONOTONIC));
+    let now = Digits::of(time::now_ns());
     record::append(RECORD, [sort::FAILED, pid.as_bytes(), b" ", now.as_bytes(), b" \0"]);
 }
 

@@ -152,24 +152,11 @@ static NEXT_REALLOC: AtomicUsize = AtomicUsize::new(0);
 
 /// Looks at what is freed from now on. To be called before the program's main.
 pub fn start() {
-    // SAFETY: NUL-terminated literals; the addresses are only compared.
-    let is_glibc = unsafe {
-        let free = libc::dlsym(libc::RTLD_NEXT, c"free".as_ptr());
-        module_of(free) == module_of(libc::dlsym(libc::RTLD_NEXT, c"gnu_get_libc_version".as_ptr()))
-    };
+    // SAFETY: a NUL-terminated literal.
+    let is_glibc = real::is_c_librarys(unsafe { libc::dlsym(libc::RTLD_NEXT, c"free".as_ptr()) });
     let free = if is_glibc { free_by_header as Free } else { free_by_size as Free };
     guarded::divert_free(free as usize, &NEXT_FREE);
     guarded::divert(Index::realloc, realloc as Realloc as usize, &NEXT_REALLOC);
-}
-
-/// Where the module begins that has `at`.
-unsafe fn module_of(at: *const c_void) -> usize {
-    // SAFETY: plain data, which dladdr fills.
-    unsafe {
-        let mut info: libc::Dl_info = core::mem::zeroed();
-        libc::dladdr(at, &raw mut info);
-        info.dli_fbase as usize
-    }
 }
 
 /// glibc's word before a block: its size with this word, and three bits that say something else.

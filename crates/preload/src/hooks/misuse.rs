@@ -7,7 +7,7 @@ use lockwright_ledger::rows::finding_kind;
 
 use super::fork::{self, Left};
 use super::watch;
-use crate::{sites, state, sys, unwind};
+use crate::{sites, state, time, unwind};
 
 /// Records a misuse by the calling thread.
 pub fn tell(thread: &mut ThreadState, what: &Misuse) {
@@ -21,7 +21,7 @@ pub fn tell_from(
     what: &Misuse,
     capture: &mut dyn FnMut(&mut [u64]) -> usize,
 ) {
-    let now = sys::now_ns(libc::CLOCK_MONOTONIC);
+    let now = time::now_ns();
     state::with_core(|core| core.misuse(thread, what, now, capture));
 }
 
@@ -30,7 +30,7 @@ pub fn exits(thread: &mut ThreadState) {
     if thread.is_idle() {
         return;
     }
-    let now = sys::now_ns(libc::CLOCK_MONOTONIC);
+    let now = time::now_ns();
     state::with_core(|core| core.exits(thread, now, &mut unwind::capture));
 }
 

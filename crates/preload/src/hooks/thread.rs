@@ -13,7 +13,7 @@ use super::{attribute, misuse};
 use crate::objects::types;
 use crate::real::{self, Start, StartC11};
 use crate::side_table::SideTable;
-use crate::{init, objects, state, sys, tls, unwind};
+use crate::{init, objects, state, sys, time, tls, unwind};
 
 /// What a new thread must know, from its creator. The start routine is what the thread's first function, one
 /// of the below, takes it for.
@@ -158,7 +158,7 @@ pub fn ended(state: *mut ThreadState) {
     // SAFETY: the calling thread's own state.
     misuse::exits(unsafe { &mut *state });
     objects::thread_ended();
-    let (name, now) = (sys::thread_name(), sys::now_ns(libc::CLOCK_MONOTONIC));
+    let (name, now) = (sys::thread_name(), time::now_ns());
     tls::detach();
     tls::set_closed(true);
     state::with_core(|core| {

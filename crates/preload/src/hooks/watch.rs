@@ -12,7 +12,7 @@ use super::misuse;
 use super::spin::SpinLock;
 use crate::identity::{self, Birth, Identify};
 use crate::sites::Return;
-use crate::{init, meter, modules, objects, sites, state, sys, tls, unwind};
+use crate::{init, meter, modules, objects, sites, state, sys, time, tls, unwind};
 
 /// The calling thread's state; attaches the thread if this is the first we hear of it.
 #[inline(always)]
@@ -47,7 +47,7 @@ pub fn attach(parent_segment: u32, create_stack: u32) -> Option<&'static mut Thr
         }
         _ => return None,
     }
-    let (tid, now) = (sys::gettid(), sys::now_ns(libc::CLOCK_MONOTONIC));
+    let (tid, now) = (sys::gettid(), time::now_ns());
     let name = sys::thread_name();
     let state = state::with_core(|core| {
         let state = core.thread_start(tid, now, parent_segment, create_stack)?;
@@ -78,7 +78,7 @@ fn is_running(tid: u32) -> bool {
     let row = ROWS[tid as usize % ROWS.len()].load(Acquire);
     // SAFETY: rows stay mapped; the fields are words that their thread changes one by one.
     !row.is_null()
-        && unsafe { ThreadState::tid(row) == tid && ThreadState::is_waiting(row) == Some(false) }
+        && unsafe { ThreadState::tid_of(row) == tid && ThreadState::is_waiting(row) == Some(false) }
 }
 
 /// The thread and the lock, if both are watched.
@@ -358,7 +358,7 @@ pub fn begin_wait(
     // A thread that nobody can wait for closes no circle. An owner that runs is none of ours either:
     // should it block later, it walks itself, and sees our wait (fence in `wait_begin`).
     if is_obstacle && !(kind.owner != 0 && is_running(kind.owner)) {
-        let now = sys::now_ns(libc::CLOCK_MONOTONIC);
+        let now = time::now_ns();
         state::with_core(|core| {
             if core.find_deadlock(thread, kind.relock_fails, now) {
                 init::refresh_names(core);

@@ -6,6 +6,8 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use lockwright_ledger::Header;
 use lockwright_ledger::layout::clock;
 
+use crate::time;
+
 /// The time-stamp counter is used.
 static TSC: AtomicBool = AtomicBool::new(false);
 
@@ -25,7 +27,7 @@ const READINGS: u32 = 4;
 /// Ticks now.
 #[inline(always)]
 pub fn now() -> u64 {
-    if is_tsc() { tsc() } else { monotonic() }
+    if is_tsc() { tsc() } else { time::now_ns() }
 }
 
 /// The clock is the time-stamp counter.
@@ -39,15 +41,6 @@ pub fn is_tsc() -> bool {
 pub fn tsc() -> u64 {
     // SAFETY: reads a counter.
     unsafe { _rdtsc() }
-}
-
-#[cold]
-#[inline(never)]
-fn monotonic() -> u64 {
-    let mut ts = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes one timespec; the C library's asks the kernel's page, not the kernel.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut ts) };
-    ts.tv_sec as u64 * 1_000_000_000 + ts.tv_nsec as u64
 }
 
 /// The counter runs at one rate, in all sleep states (CPUID 0x8000_0007, EDX bit 8).
@@ -90,7 +83,7 @@ pub fn pair_sometimes(header: &Header, now: u64) {
 fn store(header: &Header, at: usize) {
     let (ticks, ns) = tightest(|| {
         let before = now();
-        let ns = monotonic();
+        let ns = time::now_ns();
         (before, ns, now())
     });
     header.clock_pairs[at].store(ticks, Relaxed);

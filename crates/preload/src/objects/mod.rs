@@ -30,7 +30,7 @@ pub use self::bytes::{COND_IMPOSSIBLE, COND_WREFS, ONCE_DONE};
 pub use self::own::ended as thread_ended;
 pub use self::types::Type;
 
-use crate::{hooks, state, sys, tls};
+use crate::{hooks, state, sys, time, tls};
 
 /// All objects of the process.
 static OBJECTS: Objects = Objects::new();
@@ -120,7 +120,7 @@ fn local() -> Option<&'static Local> {
 fn here(stack: u32) -> Place {
     // SAFETY: the calling thread's state, or null.
     let thread = unsafe { tls::get().as_ref() }.map_or(0, |thread| thread.id());
-    Place { thread, stack, time_ns: sys::now_ns(libc::CLOCK_MONOTONIC) }
+    Place { thread, stack, time_ns: time::now_ns() }
 }
 
 /// Memory for the engine: mappings of its own, so that the program's allocator is not involved.

@@ -11,7 +11,7 @@ use lockwright_ledger::rows::object::{
 
 use super::tell::is_inherited;
 use super::{OBJECTS, local, program, types};
-use crate::{hooks, init, modules, state, sys, tls};
+use crate::{hooks, init, modules, state, time, tls};
 
 /// What was put on record. Touched under the core's lock.
 struct Seen {
@@ -165,7 +165,7 @@ fn type_row(core: &mut Core, descr: &'static Descr) -> u32 {
 pub fn left_behind() {
     /// Objects that are looked at: an end is not to take long.
     const MOST: u32 = 1 << 16;
-    let now = sys::now_ns(libc::CLOCK_MONOTONIC);
+    let now = time::now_ns();
     state::with_core(|core| {
         let mut left = 0;
         OBJECTS.for_each(local(), &mut |tracked| {

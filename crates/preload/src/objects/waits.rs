@@ -10,7 +10,7 @@ use lockwright_engines::debugobjects::Place;
 use lockwright_ledger::rows::Node;
 
 use super::Type;
-use crate::{modules, state, sys, tls, unwind};
+use crate::{modules, state, sys, time, tls, unwind};
 
 /// Waits at a time that are noted.
 const MOST: usize = 1024;
@@ -97,13 +97,14 @@ fn note(kind: &'static Type, addr: u64, node: u32, routine: u64) -> Wait {
     let slot = &SLOTS[i];
     let marker = 0u64;
     // SAFETY: the calling thread's state, or null.
-    let thread = unsafe { tls::get().as_ref() }.map_or(0, |thread| thread.id());
+    let thread = unsafe { tls::get().as_ref() };
+    let (id, tid) = thread.map_or_else(|| (0, sys::gettid()), |thread| (thread.id(), thread.tid()));
     slot.kind.store(core::ptr::from_ref(kind).cast_mut(), Relaxed);
-    slot.thread.store(thread, Relaxed);
-    slot.tid.store(sys::gettid(), Relaxed);
+    slot.thread.store(id, Relaxed);
+    slot.tid.store(tid, Relaxed);
     slot.frame.store((&raw const marker) as u64 | routine, Relaxed);
     slot.node.store(node, Relaxed);
-    slot.time_ns.store(sys::now_ns(libc::CLOCK_MONOTONIC), Relaxed);
+    slot.time_ns.store(time::now_ns(), Relaxed);
     let mut frames = [0; FRAMES];
     let len = if node == 0 { unwind::capture(&mut frames) } else { 0 };
     slot.frames.iter().zip(&frames[..len]).for_each(|(into, &pc)| into.store(pc, Relaxed));

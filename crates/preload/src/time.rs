@@ -1,0 +1,48 @@
+//! What time it is. The C library's `clock_gettime` asks the page that the kernel shares with every process, not the
+//! kernel. But a program may have one of its own, to fake times, say: that is not asked.
+
+use core::ffi::c_int;
+use core::mem::transmute;
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, clockid_t, timespec};
+
+use crate::{real, sys};
+
+type ClockGettime = unsafe extern "C" fn(clockid_t, *mut timespec) -> c_int;
+
+/// The C library's function, 0 if it is not known.
+static CLOCK_GETTIME: AtomicUsize = AtomicUsize::new(0);
+
+/// Looks the C library's function up. To be called before the program's main; until then the kernel is asked.
+pub fn start() {
+    // SAFETY: a NUL-terminated literal.
+    let next = unsafe { libc::dlsym(libc::RTLD_NEXT, c"clock_gettime".as_ptr()) };
+    if real::is_c_librarys(next) {
+        CLOCK_GETTIME.store(next as usize, Relaxed);
+    }
+}
+
+/// CLOCK_MONOTONIC in nanoseconds.
+pub fn now_ns() -> u64 {
+    read(CLOCK_MONOTONIC)
+}
+
+/// CLOCK_REALTIME in nanoseconds.
+pub fn realtime_ns() -> u64 {
+    read(CLOCK_REALTIME)
+}
+
+#[inline(never)]
+fn read(clock: clockid_t) -> u64 {
+    let mut ts = timespec { tv_sec: 0, tv_nsec: 0 };
+    match CLOCK_GETTIME.load(Relaxed) {
+        0 => sys::clock_gettime(clock, &mut ts),
+        // SAFETY: the function of that name has this type. It writes one timespec, takes no lock and, since there are
+        // both clocks, sets no errno.
+        function => unsafe {
+            transmute::<usize, ClockGettime>(function)(clock, &raw mut ts);
+        },
+    }
+    ts.tv_sec as u64 * 1_000_000_000 + ts.tv_nsec as u64
+}
