@@ -41,8 +41,9 @@ fn counts_are_exact_and_the_wait_is_blamed() {
     let blame = &gate["blame"][0];
     let site = |who: &str| &gate["sites"][blame[who].as_u64().expect("known") as usize];
     assert_eq!((function(site("waiter")), function(site("holder"))), ("worker", "main"));
-    // The rest is the time that the worker took to get going again.
-    assert!(blame["ns"].as_f64().unwrap() > wait * 0.8, "{gate:#}");
+    // All of main's sleep, too; the rest is the time that the worker took to get going again.
+    let blamed = blame["ns"].as_f64().unwrap();
+    assert!((50e6..=wait).contains(&blamed), "{gate:#}");
     let asleep = &site("holder")["nested"][0];
     let call = &measured["waits"][asleep["wait"].as_u64().expect("a call") as usize];
     assert_eq!((&call["kind"], function(call)), (&Value::from("call"), "main"), "{measured:#}");
