@@ -43,6 +43,7 @@ mod own_objects;
 mod passthrough;
 mod processes;
 mod programs;
+mod sandboxes;
 mod semaphores;
 mod signals;
 mod soak;

@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 pub const MAGIC: u64 = u64::from_le_bytes(*b"LOCKWRGT");
 
 /// Raised whenever a row or the header changes shape. A reader accepts exactly its own.
-pub const FORMAT_VERSION: u32 = 4;
+pub const FORMAT_VERSION: u32 = 5;
 
 /// Everything is allocated in whole pages of this size.
 pub const PAGE: usize = 4096;
@@ -16,6 +16,44 @@ pub const HEADER_BYTES: usize = 4 * PAGE;
 
 /// Lengths of a ledger's file, longest first: a process takes the first that its limits allow. It is sparse.
 pub const FILE_LENGTHS: [u64; 5] = [64 << 30, 8 << 30, 1 << 30, 256 << 20, 32 << 20];
+
+/// Of a file that long or longer the second half is kept for annexes.
+pub const LEAST_WITH_ANNEXES: u64 = 8 << 30;
+
+/// Annexes that a file has room for: ledgers of processes that were forked where they could create no file.
+pub const ANNEXES: u32 = 64;
+
+/// Bytes of a file of `len` bytes that are for the ledger of the process that has created it.
+pub const fn own_bytes(len: u64) -> u64 {
+    if len < LEAST_WITH_ANNEXES { len } else { len / 2 }
+}
+
+/// How many annexes a file of `len` bytes has room for.
+pub const fn annex_room(len: u64) -> u32 {
+    if own_bytes(len) < len && is_whole(len) { ANNEXES } else { 0 }
+}
+
+/// File offset and length of an annex; `None` where the file has no such.
+pub const fn annex(len: u64, index: u32) -> Option<(u64, u64)> {
+    if index >= annex_room(len) {
+        return None;
+    }
+    let own = own_bytes(len);
+    let each = (len - own) / ANNEXES as u64;
+    Some((own + each * index as u64, each))
+}
+
+/// The file has one of its first lengths: nobody has cut it.
+const fn is_whole(len: u64) -> bool {
+    let mut at = 0;
+    while at < FILE_LENGTHS.len() {
+        if FILE_LENGTHS[at] == len {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
 
 /// A ledger takes at most one part in so many of a process' limited address space.
 pub const SPACE_PARTS: u64 = 8;
@@ -218,6 +256,11 @@ pub struct Header {
     pub stamped: AtomicU32,
     /// Allocations that were to be tracked and could not be, for want of memory.
     pub allocations_lost: AtomicU64,
+    /// Forked processes that could create no file for their ledgers, and so asked for an annex of this one. They count
+    /// themselves; who finds `annex_room` of them there gets none, and is not watched.
+    pub annexes: AtomicU32,
+    /// How many annexes the file has room for.
+    pub annex_room: AtomicU32,
     /// The table directory, indexed by [`TableId`].
     pub tables: [TableHeader; MAX_TABLES],
     /// Signals (bit `n - 1` for signal `n`) that were open while the program used, outside of handlers, what is not
@@ -230,6 +273,26 @@ const _: () = assert!(core::mem::size_of::<Header>() <= HEADER_BYTES);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn annexes_fill_the_second_half() {
+        for len in FILE_LENGTHS {
+            let annexes: std::vec::Vec<_> = (0..=ANNEXES).map_while(|i| annex(len, i)).collect();
+            if own_bytes(len) == len {
+                assert!(annexes.is_empty(), "{len}");
+                continue;
+            }
+            assert_eq!(annexes.len(), ANNEXES as usize);
+            let mut end = own_bytes(len);
+            for (offset, bytes) in annexes {
+                assert_eq!(offset, end);
+                assert!(bytes >= 64 << 20 && bytes.is_multiple_of(4 << 20), "{bytes}");
+                end += bytes;
+            }
+            assert_eq!(end, len);
+        }
+        assert_eq!(annex((64 << 30) - PAGE as u64, 0), None, "cut");
+    }
 
     #[test]
     fn rows_follow_one_another_across_extents() {

@@ -11,7 +11,8 @@ use std::vec::Vec;
 use std::{fmt, ptr};
 
 use crate::layout::{
-    FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, MAX_EXTENTS, TableId, extent_rows, locate,
+    ANNEXES, FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, MAX_EXTENTS, TableId, annex, extent_rows,
+    locate, own_bytes,
 };
 use crate::rows::meter::{Meter, Metered};
 use crate::rows::{Held, Row, Stack, Text, Thread};
@@ -94,6 +95,8 @@ pub struct HeaderValues {
     pub processors: u32,
     pub stamped: u32,
     pub unsafe_open: [u64; 3],
+    pub annexes: u32,
+    pub annex_room: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -151,17 +154,46 @@ impl Ledger {
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let file = open_file(path)?;
         let on_disk = file.metadata()?.len();
-        let mut head = vec![0; HEADER_BYTES.min(usize::try_from(on_disk).unwrap_or(usize::MAX))];
-        file.read_exact_at(&mut head, 0)?;
+        Self::read(&file, 0, own_bytes(on_disk))
+    }
+
+    /// The ledgers of processes that were forked by the one whose ledger is at `path`, or by those, where they could
+    /// create no file: as far as they can be read.
+    pub fn annexes(path: &Path) -> Vec<Self> {
+        let Ok(file) = open_file(path) else { return Vec::new() };
+        let on_disk = file.metadata().map_or(0, |meta| meta.len());
+        let mut head = [0; HEADER_BYTES];
+        let is_there = file.read_exact_at(&mut head, 0).is_ok() && Self::check(&head).is_ok();
+        let asked = if is_there { u32_at(&head, field!(annexes)) } else { 0 };
+        (0..asked.min(ANNEXES))
+            .map_while(|index| annex(on_disk, index))
+            .filter_map(|(offset, bytes)| Self::read(&file, offset, bytes).ok())
+            .collect()
+    }
+
+    /// Forked processes that could create no ledger, nor get an annex of this one.
+    pub fn turned_away(&self) -> u32 {
+        self.header.annexes.saturating_sub(self.header.annex_room)
+    }
+
+    /// The ledger's bytes, as far as they are used.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Reads the ledger that begins at `offset` and has up to `there` bytes.
+    fn read(file: &File, offset: u64, there: u64) -> Result<Self, OpenError> {
+        let mut head = vec![0; HEADER_BYTES.min(usize::try_from(there).unwrap_or(usize::MAX))];
+        file.read_exact_at(&mut head, offset)?;
         Self::check(&head)?;
         let used = u64_at(&head, field!(used));
         // The file is a hole beyond `used`; a damaged `used` must not make us read a 64 GiB hole.
-        let stored = stored_bytes(&file, on_disk);
+        let stored = stored_bytes(file, offset, there);
         let wanted = used.min(stored).max(HEADER_BYTES as u64);
         let mut bytes = vec![0; usize::try_from(wanted).map_err(|_| OpenError::NotALedger)?];
-        file.read_exact_at(&mut bytes, 0)?;
+        file.read_exact_at(&mut bytes, offset)?;
         // What the last extent has no rows in yet is a hole, too, and nothing that is missing.
-        let missing = used.saturating_sub(on_disk);
+        let missing = used.saturating_sub(there);
         Ok(Self { missing, ..Self::from_bytes(bytes)? })
     }
 
@@ -227,6 +259,8 @@ impl Ledger {
             processors: u32_at(b, field!(processors)),
             stamped: u32_at(b, field!(stamped)),
             unsafe_open: std::array::from_fn(|i| u64_at(b, field!(unsafe_open) + 8 * i)),
+            annexes: u32_at(b, field!(annexes)),
+            annex_room: u32_at(b, field!(annex_room)),
         };
         let mut tables = [Table::default(); crate::layout::MAX_TABLES];
         for (i, table) in tables.iter_mut().enumerate() {
@@ -384,29 +418,37 @@ impl Ledger {
     }
 }
 
-/// Bytes of the file up to its last data; the length where the file system cannot tell.
-fn stored_bytes(file: &File, len: u64) -> u64 {
+/// Bytes up to the last data in the `there` bytes of the file from `offset` on; all of them where the file system cannot
+/// tell.
+fn stored_bytes(file: &File, offset: u64, there: u64) -> u64 {
     use std::os::fd::AsRawFd;
     unsafe extern "C" {
         fn lseek(fd: i32, offset: i64, whence: i32) -> i64;
     }
     const SEEK_DATA: i32 = 3;
     const SEEK_HOLE: i32 = 4;
-    let mut end = 0;
-    loop {
+    let (Ok(start), Ok(limit)) = (i64::try_from(offset), i64::try_from(offset + there)) else {
+        return there;
+    };
+    let mut end = start;
+    while end < limit {
         // SAFETY: lseek on a descriptor we own; nothing relies on its position.
         let data = unsafe { lseek(file.as_raw_fd(), end, SEEK_DATA) };
         if data < 0 {
-            // ENXIO: no more data. EINVAL: not supported, then `end` is still 0.
-            return if end == 0 { len } else { end as u64 };
+            // ENXIO: no more data. EINVAL: not supported, then it is still the first.
+            return if end == start { there } else { (end - start) as u64 };
+        }
+        if data >= limit {
+            break;
         }
         // SAFETY: as above.
         let hole = unsafe { lseek(file.as_raw_fd(), data, SEEK_HOLE) };
         if hole <= data {
-            return len;
+            return there;
         }
         end = hole;
     }
+    (end.min(limit) - start) as u64
 }
 
 /// Copies a row out of bytes of exactly its size.

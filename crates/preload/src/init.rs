@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 
 use lockwright_engines::lockdep::{Core, ThreadState};
-use lockwright_ledger::layout::{engines, process_state};
+use lockwright_ledger::layout::{annex_room, engines, process_state};
 use lockwright_ledger::rows::{Held, Text, held_flag};
 use lockwright_ledger::{Header, Writer};
 
@@ -150,7 +150,12 @@ fn begin(parent_token: u64) -> bool {
         return false;
     }
     // SAFETY: NUL terminated; start-up or a one-thread child, so nobody grows another mapping.
-    let Some(mapping) = (unsafe { mapping::create(path.as_ptr()) }) else { return false };
+    let mut mapping = unsafe { mapping::create(path.as_ptr()) };
+    if mapping.is_none() && parent_token != 0 {
+        // SAFETY: as above; there is a parent that has a ledger.
+        mapping = unsafe { mapping::take_annex() };
+    }
+    let Some(mapping) = mapping else { return false };
     let fill = |header: &Header| {
         header.pid.store(pid, Relaxed);
         header.ppid.store(ppid, Relaxed);
@@ -164,6 +169,7 @@ fn begin(parent_token: u64) -> bool {
         header.token.store(token, Relaxed);
         header.parent_token.store(parent_token, Relaxed);
         header.epoch.store(1, Relaxed);
+        header.annex_room.store(annex_room(mapping.file_len as u64), Relaxed);
         // SAFETY: asks the kernel.
         let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
         header.processors.store(processors.max(1) as u32, Relaxed);
@@ -178,14 +184,15 @@ fn begin(parent_token: u64) -> bool {
         }
         return false;
     };
-    describe(&mut writer);
+    // SAFETY: before `start`.
+    let parent = unsafe { state::parents() };
+    describe(&mut writer, parent);
     TOKEN.store(token, Relaxed);
     let mut core = Core::new(writer);
-    // SAFETY: before `start`.
-    if let Some(parent) = unsafe { state::parents() } {
+    if let Some(parent) = parent {
         core.inherit(parent);
     }
-    modules::rescan(&mut core);
+    modules::begin(&mut core, parent);
     identity::start(nonce);
     let header: *const Header = core.ledger().header();
     // SAFETY: start-up, or a child whose former core nobody uses; the header stays mapped.
@@ -229,8 +236,8 @@ fn ledger_path(path: &mut [u8; 3072], pid: u32, token: u64) -> bool {
     true
 }
 
-/// Executable and command line.
-fn describe(writer: &mut Writer) {
+/// Executable and command line: the process's own, or as its parent has them where there is no /proc.
+fn describe(writer: &mut Writer, parent: Option<&Core>) {
     let mut buffer = [0u8; 4096];
     // SAFETY: a NUL-terminated literal.
     let n = unsafe { sys::readlink(c"/proc/self/exe".as_ptr().cast(), &mut buffer) };
@@ -243,8 +250,18 @@ fn describe(writer: &mut Writer) {
         sys::close(fd);
         cmdline = writer.text(&buffer[..n.clamp(0, 4096) as usize]);
     }
+    let mut texts = [exe, cmdline];
+    if let Some(parent) = parent.map(Core::ledger) {
+        let header = parent.header();
+        for (text, words) in texts.iter_mut().zip([&header.exe, &header.cmdline]) {
+            if text.len == 0 {
+                let [offset, len] = words.each_ref().map(|word| word.load(Relaxed));
+                *text = writer.text(parent.read_text(Text { offset, len }, &mut buffer));
+            }
+        }
+    }
     let header = writer.header();
-    for (words, text) in [(&header.exe, exe), (&header.cmdline, cmdline)] {
+    for (words, text) in [&header.exe, &header.cmdline].into_iter().zip(texts) {
         words[0].store(text.offset, Relaxed);
         words[1].store(text.len, Relaxed);
     }

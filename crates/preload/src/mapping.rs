@@ -2,7 +2,10 @@
 //! piece as it is used. So growth needs no descriptor (programs close all of theirs), no remapping,
 //! and `mlockall` locks only what is in use.
 
-use lockwright_ledger::layout::{FILE_LENGTHS, SPACE_PARTS};
+use core::sync::atomic::Ordering::Relaxed;
+
+use lockwright_ledger::Header;
+use lockwright_ledger::layout::{FILE_LENGTHS, PAGE, SPACE_PARTS, annex, own_bytes};
 
 use crate::sys;
 
@@ -15,10 +18,15 @@ const MADV_POPULATE_WRITE: i32 = 23;
 /// Where the current mapping begins, how long it is, how much of it is accessible.
 static mut CURRENT: (*mut u8, usize, usize) = (core::ptr::null_mut(), 0, 0);
 
-/// A mapped ledger file.
+/// The mapped file: where it begins and how long it is. A forked child has its parent's.
+static mut FILE: (*mut u8, usize) = (core::ptr::null_mut(), 0);
+
+/// A mapped ledger.
 pub struct Mapping {
     pub base: *mut u8,
     pub len: usize,
+    /// Length of the file that it is the first of; 0 for an annex.
+    pub file_len: usize,
 }
 
 /// Creates the file and maps it. The descriptor is closed again.
@@ -50,15 +58,41 @@ pub unsafe fn create(path: *const u8) -> Option<Mapping> {
             // grows it, see above.
             unsafe {
                 sys::madvise(base, len, libc::MADV_DONTDUMP);
-                CURRENT = (base, len, 0);
+                FILE = (base, len);
             }
-            return Some(Mapping { base, len });
+            let own = own_bytes(len as u64) as usize;
+            // SAFETY: as above.
+            unsafe { CURRENT = (base, own, 0) };
+            return Some(Mapping { base, len: own, file_len: len });
         }
     }
     sys::close(fd);
     // SAFETY: the caller's promise.
     unsafe { sys::unlink(path) };
     None
+}
+
+/// A piece of the parent's file, in a forked child that can create none: it was forked in another root directory or
+/// behind a filter of system calls. The file is mapped there, too.
+///
+/// # Safety
+/// As for [`create`]; in a forked child whose parent has a ledger.
+pub unsafe fn take_annex() -> Option<Mapping> {
+    // SAFETY: the caller's promise.
+    let (file, file_len) = unsafe { FILE };
+    if file.is_null() {
+        return None;
+    }
+    // SAFETY: a ledger's header is all atomics and stays mapped.
+    let header = unsafe { &*file.cast::<Header>() };
+    // Relaxed: a count, by which each gets another piece.
+    let index = header.annexes.fetch_add(1, Relaxed);
+    let (offset, len) = annex(file_len as u64, index)?;
+    // SAFETY: within the file's mapping.
+    let base = unsafe { file.add(offset as usize) };
+    // SAFETY: the caller's promise.
+    unsafe { CURRENT = (base, len as usize, 0) };
+    Some(Mapping { base, len: len as usize, file_len: 0 })
 }
 
 /// Makes a range of the current mapping writable and backed by storage ([`lockwright_ledger::writer::Commit`]).
@@ -82,22 +116,40 @@ pub fn commit(at: *mut u8, len: usize) -> bool {
         // SAFETY: as above.
         unsafe { CURRENT.2 = new };
     }
-    // SAFETY: within our mapping. EINVAL: a kernel that does not know the advice; go on without.
+    // SAFETY: within our mapping.
     let done = unsafe { sys::madvise(at, len, MADV_POPULATE_WRITE) };
-    done == 0 || done == -(libc::EINVAL as isize)
+    match i32::try_from(-done).unwrap_or(libc::ENOMEM) {
+        0 => true,
+        // A kernel that does not know the advice; go on without.
+        libc::EINVAL => true,
+        // A filter of system calls that does not know it.
+        libc::EPERM | libc::EACCES | libc::ENOSYS => populate(at, len),
+        _ => false,
+    }
 }
 
-/// Gives the current mapping back, in a forked child that has no use for its parent's ledger.
+/// As the advice, by having the kernel write to each page: it says where it cannot.
+fn populate(at: *mut u8, len: usize) -> bool {
+    (0..len).step_by(PAGE).all(|offset| {
+        // SAFETY: within our mapping, as `commit` says, fresh and page aligned.
+        unsafe { sys::write_page(at.add(offset)) }
+    })
+}
+
+/// Gives the current mapping back, in a process that could not begin its ledger.
 ///
 /// # Safety
 /// Nothing points into it any more.
 pub unsafe fn forget() {
     // SAFETY: the caller's promise.
     unsafe {
-        let (base, len, _) = CURRENT;
+        let (base, _, _) = CURRENT;
         CURRENT = (core::ptr::null_mut(), 0, 0);
-        if !base.is_null() {
-            sys::munmap(base, len);
+        let (file, len) = FILE;
+        // An annex is a piece of a file that others have, too.
+        if base == file && !file.is_null() {
+            FILE = (core::ptr::null_mut(), 0);
+            sys::munmap(file, len);
         }
     }
 }

@@ -37,6 +37,9 @@ static MODULES: [Module; MOST] = [const {
 }; MOST];
 static LEN: AtomicUsize = AtomicUsize::new(0);
 
+/// In a forked child that has no list yet: how long its parent's was, which lies there still.
+static FORMER: AtomicUsize = AtomicUsize::new(0);
+
 /// Stacks met with an address that no module covered.
 static UNKNOWN: AtomicU32 = AtomicU32::new(0);
 
@@ -157,12 +160,12 @@ fn hex(digits: &[u8]) -> Option<u64> {
         .try_fold(0u64, |value, &b| Some(value << 4 | u64::from((b as char).to_digit(16)?)))
 }
 
-/// Calls `f` for every line of /proc/self/maps.
-fn for_each_line(mut f: impl FnMut(Line<'_>)) {
+/// Calls `f` for every line of /proc/self/maps. False: it cannot be read.
+fn for_each_line(mut f: impl FnMut(Line<'_>)) -> bool {
     // SAFETY: a NUL-terminated literal.
     let fd = unsafe { sys::open_read(c"/proc/self/maps".as_ptr().cast()) };
     if fd < 0 {
-        return;
+        return false;
     }
     let mut buffer = [0u8; 8192];
     let mut len = 0;
@@ -187,6 +190,7 @@ fn for_each_line(mut f: impl FnMut(Line<'_>)) {
         }
     }
     sys::close(fd);
+    true
 }
 
 /// A piece of the address space.
@@ -251,13 +255,31 @@ pub fn rescan(core: &mut Core) {
     rescan_seeing(core, &mut |_, _| {});
 }
 
+/// Reads the list of modules for the first time. A child of `parent`, where it cannot, takes over its parent's.
+pub fn begin(core: &mut Core, parent: Option<&Core>) {
+    rescan(core);
+    let former = FORMER.swap(0, Relaxed);
+    let Some(parent) = parent.map(Core::ledger).filter(|_| LEN.load(Relaxed) == 0) else { return };
+    let epoch = core.next_epoch();
+    for module in &MODULES[..former] {
+        let Some(&row) = parent.get::<rows::Module>(module.row.load(Relaxed)) else { continue };
+        let mut buffer = [0; 4096];
+        let path = core.writer().text(parent.read_text(row.path, &mut buffer));
+        let build_id = core.writer().text(parent.read_text(row.build_id, &mut buffer));
+        let row = rows::Module { load_epoch: epoch, path, build_id, ..row };
+        module.row.store(core.writer().push(row).unwrap_or(0), Relaxed);
+    }
+    // Pairs with the Acquire in `find`.
+    LEN.store(former, Release);
+}
+
 /// As [`rescan`]; calls `gone` with begin and end of modules that are not there any more.
 pub fn rescan_seeing(core: &mut Core, gone: &mut dyn FnMut(u64, u64)) {
-    let known = LEN.load(Relaxed);
+    let mut known = LEN.load(Relaxed);
     let mut seen = [false; MOST];
     let mut epoch = 0;
     let mut candidate = Candidate { start: 0, path: [0; 512], len: 0 };
-    for_each_line(|line| {
+    let is_read = for_each_line(|line| {
         candidate.note(&line);
         if let Some(i) = position(|m| m.contains(line.start)) {
             let module = &MODULES[i];
@@ -312,6 +334,10 @@ pub fn rescan_seeing(core: &mut Core, gone: &mut dyn FnMut(u64, u64)) {
         // Pairs with the Acquire in `find`.
         LEN.store(LEN.load(Relaxed).max(i + 1), Release);
     });
+    if !is_read {
+        // They are there as far as is known.
+        known = 0;
+    }
     for (module, _) in MODULES[..known].iter().zip(seen).filter(|(_, seen)| !seen) {
         let end = module.end.swap(0, Relaxed);
         if end != 0 {
@@ -335,7 +361,9 @@ fn position(matches: impl Fn(&Module) -> bool) -> Option<usize> {
 
 /// Forgets the list, in a forked child: its ledger has no rows yet.
 pub fn forget() {
-    LEN.store(0, Relaxed);
+    let len = LEN.swap(0, Relaxed);
+    // Its own children may come before it has read the list.
+    FORMER.fetch_max(len, Relaxed);
 }
 
 fn is_row_of(core: &Core, module: &Module, path: &[u8]) -> bool {

@@ -297,10 +297,11 @@ real! {
     timer_getoverrun(t: timer_t) -> c_int, None, -1;
 
     __register_atfork(p: Handler, a: Handler, c: Handler, d: *const c_void) -> c_int, None, libc::ENOMEM;
-    _Fork() -> c_int, None, -1;
+    _Fork() -> c_int, None, crate::sys::fork();
 
     dlclose(handle: *mut c_void) -> c_int, None, -1;
 
+    clone(b: Option<crate::hooks::Begin>, s: *mut c_void, f: c_int, a: *mut c_void, p: *mut c_int, t: *mut c_void, c: *mut c_int) -> c_int, None, -1;
     execve(p: *const c_char, a: Strings, e: Strings) -> c_int, None, -1;
     execv(p: *const c_char, a: Strings) -> c_int, None, -1;
     execvp(p: *const c_char, a: Strings) -> c_int, None, -1;

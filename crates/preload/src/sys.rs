@@ -73,6 +73,22 @@ pub fn alternate_stack() -> (u64, u64) {
     }
 }
 
+/// Has the kernel write to the page at `at`, which reads as zeros, and says whether it could: where a store would be a
+/// signal, the kernel's is an error.
+///
+/// # Safety
+/// A page of ours that nobody uses yet.
+pub unsafe fn write_page(at: *mut u8) -> bool {
+    let at = at.cast::<u64>();
+    // SAFETY: the kernel writes its 8-byte sigset there; nothing is set.
+    let done = unsafe { syscall!(libc::SYS_rt_sigprocmask, libc::SIG_BLOCK, 0usize, at, 8usize) };
+    if done == 0 {
+        // SAFETY: the caller's promise.
+        unsafe { at.write(0) };
+    }
+    done == 0
+}
+
 /// Restores a mask.
 pub fn restore_signals(old: u64) {
     // SAFETY: the kernel's 8-byte sigset; no old mask wanted.
@@ -294,6 +310,12 @@ pub fn thread_name() -> [u8; 16] {
     // SAFETY: PR_GET_NAME writes 16 bytes.
     unsafe { syscall!(libc::SYS_prctl, libc::PR_GET_NAME, name.as_mut_ptr()) };
     name
+}
+
+/// What `_Fork` comes down to, where the C library has none (before 2.34).
+pub fn fork() -> i32 {
+    // SAFETY: the child goes on as the parent does.
+    (unsafe { syscall!(libc::SYS_fork) }) as i32
 }
 
 /// Process id and parent process id.

@@ -217,6 +217,16 @@ pub(crate) fn describe(ledger: &Ledger) -> Process {
     if header.lost > 0 {
         notes.push(format!("{} records were lost for want of space", header.lost));
     }
+    match ledger.turned_away() {
+        0 => {}
+        1 => notes.push(
+            "a child that it forked was not watched: in its sandbox there was no place for a ledger"
+                .into(),
+        ),
+        many => notes.push(format!(
+            "{many} children that it forked were not watched: in their sandbox there was no place for their ledgers"
+        )),
+    }
     if ledger.missing_bytes() > 0 {
         notes.push(format!(
             "the ledger is cut short, its last {} bytes are missing: there may be more findings",

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{self, finding_kind, mode, thread_state};
 
-use super::load;
 use super::output::Output;
 use crate::analysis;
 use crate::args::OnDeadlock;
@@ -91,7 +90,7 @@ impl Deadlocks {
         action: OnDeadlock,
         output: &mut Output,
     ) -> Result<()> {
-        let (ledgers, _) = load::open_all(&[ledger.to_owned()]);
+        let ledgers: Vec<Ledger> = Ledger::open(ledger).into_iter().collect();
         let mut report = analysis::analyse(&ledgers, &Silent);
         let untold = |f: &Finding| f.grade == Grade::Deadlocked && !self.has_told(&report, f);
         report.findings = report.findings.iter().filter(|f| untold(f)).cloned().collect();

@@ -7,12 +7,15 @@ use lockwright_ledger::{Ledger, OpenError};
 use crate::error::{Error, Result};
 use crate::ledger_dir::{EXTENSION, ledgers_in};
 
-/// Opens each ledger; the errors are of those that could not be.
+/// Opens each ledger, with those of sandboxed children that are in its file; the errors are of those that could not be.
 pub fn open_all(paths: &[PathBuf]) -> (Vec<Ledger>, Vec<Error>) {
     let (mut ledgers, mut errors) = (Vec::new(), Vec::new());
     for path in paths {
         match Ledger::open(path) {
-            Ok(ledger) => ledgers.push(ledger),
+            Ok(ledger) => {
+                ledgers.push(ledger);
+                ledgers.extend(Ledger::annexes(path));
+            }
             Err(error) => errors.push(explain(path, &error)),
         }
     }

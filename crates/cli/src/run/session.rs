@@ -141,7 +141,9 @@ impl<'a> Session<'a> {
         }
         if self.plan.args.keep || !reported {
             for path in self.paths.iter().filter(|path| ledger_dir::writer_of(path).is_none()) {
-                if let Ok(ledger) = Ledger::open(path) {
+                // What a sandboxed child has of the file it may be writing to.
+                let is_its_own = |ledger: &Ledger| ledger.header().annexes == 0;
+                if let Some(ledger) = Ledger::open(path).ok().filter(is_its_own) {
                     // As it is, the file works too.
                     let _ = ledger_dir::trim(path, ledger.header().used);
                 }

@@ -151,6 +151,54 @@ unsafe extern "C" fn child() {
     SNAPSHOT.busy.store(0, Relaxed);
 }
 
+/// What a child that is cloned begins with.
+pub type Begin = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
+
+/// What it really begins with.
+struct Cloned {
+    begin: Begin,
+    argument: *mut c_void,
+}
+
+/// `clone`. A child with memory of its own is as one that is forked.
+pub unsafe extern "C-unwind" fn clone(
+    begin: Option<Begin>,
+    stack: *mut c_void,
+    flags: c_int,
+    argument: *mut c_void,
+    parent_tid: *mut c_int,
+    tls: *mut c_void,
+    child_tid: *mut c_int,
+) -> c_int {
+    // With another thread pointer its thread is none of ours.
+    let is_forked = flags & (libc::CLONE_VM | libc::CLONE_SETTLS) == 0;
+    let Some(begin) =
+        begin.filter(|_| is_forked && !stack.is_null() && state::status() != state::OFF)
+    else {
+        // SAFETY: forwarded.
+        return unsafe { real::clone(begin, stack, flags, argument, parent_tid, tls, child_tid) };
+    };
+    let cloned = Cloned { begin, argument };
+    // SAFETY: forwarded, but for what the child begins with: it has a copy of this frame. The handlers are called as a
+    // fork's are.
+    unsafe {
+        prepare();
+        let at = (&raw const cloned).cast_mut().cast();
+        let result = real::clone(Some(begin_cloned), stack, flags, at, parent_tid, tls, child_tid);
+        parent();
+        result
+    }
+}
+
+unsafe extern "C-unwind" fn begin_cloned(cloned: *mut c_void) -> c_int {
+    // SAFETY: `clone`'s, in a copy of its memory.
+    unsafe {
+        let Cloned { begin, argument } = cloned.cast::<Cloned>().read();
+        child();
+        begin(argument)
+    }
+}
+
 /// A lock that another thread of the parent held at the fork.
 #[derive(Clone, Copy)]
 pub struct Left {

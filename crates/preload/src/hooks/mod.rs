@@ -31,7 +31,7 @@ pub mod watch;
 pub use allocate::start as track_allocations;
 pub use annotate::own::{OwnLock, flag as own_flag};
 pub use c11::start as watch_c11;
-pub use fork::{inherited, register as register_fork, unseen as fork_unseen};
+pub use fork::{Begin, inherited, register as register_fork, unseen as fork_unseen};
 pub use freed::{may_have_objects, note_lock, note_object, start as watch_frees};
 pub use guarded::{begin as begin_guarding, resolve_free};
 pub use misuse::place;
@@ -265,9 +265,10 @@ export_once! {
     call_once: once::call_once;
 }
 
-// Six arguments: there is no register left for the call site.
+// Six arguments or more: there is no register left for the call site.
 export! {
     pselect("rax"): signal_wait::pselect;
+    clone("rax"): fork::clone;
     posix_spawn("rax"): execute::posix_spawn;
     posix_spawnp("rax"): execute::posix_spawnp;
 }

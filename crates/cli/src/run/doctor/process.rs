@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::modules::Modules;
 use super::{Diagnosis, Effect, Finding, Process, place, program};
+use lockwright_ledger::layout::{LEAST_WITH_ANNEXES, own_bytes};
+
 use crate::PRELOAD_FILE_NAME;
 use crate::error::{Error, Result, exit};
 use crate::ledger_dir::EXTENSION;
@@ -68,7 +70,7 @@ pub fn diagnose(pid: u32) -> Result<Diagnosis> {
     let command = command_of(&fs::read(proc.join("cmdline")).map_err(closed)?);
 
     let elsewhere = is_elsewhere(&proc);
-    let ledger = maps.lines().find_map(ledger_in);
+    let ledger = maps.lines().find_map(ledger_in).filter(|ledger| is_own(ledger, &status, &maps));
     let has_library = maps.contains(PRELOAD_FILE_NAME);
     let mut findings = Vec::new();
     if ledger.is_none() {
@@ -152,6 +154,25 @@ fn ledger_in(line: &str) -> Option<String> {
     (Path::new(path).extension()? == EXTENSION).then(|| path.to_owned())
 }
 
+/// Whether a mapped ledger is the process's own: a forked child has its parent's, too, and may have an annex of that.
+fn is_own(ledger: &str, status: &str, maps: &str) -> bool {
+    let name = Path::new(ledger).file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let ids = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or_default();
+    // The last is that in the innermost namespace, which is the process's own.
+    let own = ids.split_whitespace().last().unwrap_or_default();
+    let is_named = name.split('-').next() == Some(own);
+    is_named
+        || maps.lines().any(|line| ledger_in(line).as_deref() == Some(ledger) && in_annex(line))
+}
+
+/// Whether a mapping is one of an annex: written to, and in the part of the file that is for those.
+fn in_annex(line: &str) -> bool {
+    let mut fields = line.split_whitespace().skip(1);
+    let is_written = fields.next().is_some_and(|mode| mode.starts_with("rw"));
+    let offset = fields.next().and_then(|offset| u64::from_str_radix(offset, 16).ok());
+    is_written && offset.is_some_and(|offset| offset >= own_bytes(LEAST_WITH_ANNEXES))
+}
+
 /// Whether paths mean something else to the process than to us.
 fn is_elsewhere(proc: &Path) -> bool {
     let own = Path::new("/proc/self");
@@ -221,6 +242,8 @@ mod tests {
         let made = source.split("libc::SYS_").skip(1);
         let made = made.map(|rest| rest.split(|c| !is_of_name(c)).next().unwrap());
         let named: Vec<&str> = [CALLS, CALLS_OF_CHILDREN].concat();
+        // That one the program makes.
+        let made = made.filter(|call| *call != "fork");
         let unnamed: Vec<&str> = made.filter(|call| !named.contains(call)).collect();
         assert_eq!(unnamed, [] as [&str; 0]);
     }
@@ -242,6 +265,18 @@ mod tests {
         );
         assert_eq!(ledger_in("7f0 r-xp 0 00:19 7  /lib/libc.so.6"), None);
         assert_eq!(ledger_in("7f0 rw-p 0 00:00 0"), None);
+    }
+
+    #[test]
+    fn a_parents_ledger_is_not_a_childs() {
+        let maps = "7f0-7f1 rw-s 00000000 00:1b 7 /r/1-2/42-00.lwl\n\
+                    7f1-7f2 ---s 00400000 00:1b 7 /r/1-2/42-00.lwl\n";
+        let is = |status: &str, maps: &str| is_own("/r/1-2/42-00.lwl", status, maps);
+        assert!(is("NSpid:\t42\n", maps));
+        assert!(is("Pid:\t7\nNSpid:\t7\t42\n", maps), "in a namespace");
+        assert!(!is("NSpid:\t43\n", maps) && !is("", maps));
+        let annex = maps.to_owned() + "7f2-7f3 rw-s 800000000 00:1b 7 /r/1-2/42-00.lwl\n";
+        assert!(is("NSpid:\t43\n", &annex));
     }
 
     #[test]
