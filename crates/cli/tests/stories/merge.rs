@@ -40,6 +40,7 @@ fn the_evidence_names_the_runs() {
     assert_eq!(finding.evidence[0], "no process alone took both orders");
     assert_eq!(finding.evidence[1], "run 1, process 42: thread 1 (T1) took `A`, then `B`");
     assert_eq!(finding.evidence[2], "run 2, process 42: thread 1 (T1) took `B`, then `A`");
+    assert!(finding.evidence[3].contains("cannot be compared"), "{:?}", finding.evidence);
     assert_eq!(finding.evidence[4], "run 1 is run-1, run 2 is run-2");
     assert_eq!(finding.pid, 0, "it is of no one process");
     let options = TextOptions { colour: false, all: false, width: 100 };
@@ -123,6 +124,21 @@ fn instances_of_a_class_are_one() {
     assert_eq!(together(&[AB, other]), [POSSIBLE]);
     // Two of one class make no edge.
     assert!(together(&["T1: L(A1) L(A2) U(A2) U(A1)", "T1: L(A2) L(A1) U(A1) U(A2)"]).is_empty());
+}
+
+/// Of locks on the heap, and of elements of arrays, a process that does both may take different ones.
+#[test]
+fn of_variables_a_process_has_but_one() {
+    let says = |stories: &[&str]| {
+        let report = merged(stories).report;
+        assert_eq!(report.findings.len(), 1, "{:?}", told(&report));
+        report.findings[0].evidence[3].clone()
+    };
+    let (ab, ba) = (format!("static A B\n{AB}"), format!("static A B\n{BA}"));
+    assert!(says(&[&ab, &ba]).starts_with("each of these is one variable: "));
+    assert!(says(&[AB, BA]).contains("cannot be compared"));
+    let element = "static A B\nT1: L(B) L(A2) U(A2) U(B)";
+    assert!(says(&[&ab, element]).contains("cannot be compared"));
 }
 
 #[test]

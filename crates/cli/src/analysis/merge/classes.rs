@@ -18,6 +18,8 @@ pub struct Classes {
     by_ledger: Vec<HashMap<u32, u32>>,
     /// By class: some of its variables were matched by name alone.
     by_name: HashSet<u32>,
+    /// By class: not the one lock that a variable is.
+    several: HashSet<u32>,
     count: u64,
 }
 
@@ -59,10 +61,10 @@ impl Classes {
         }
         let joined = joined(&keys, &names);
         let mut ids: HashMap<&ClassKey, u32> = HashMap::new();
-        let mut by_name = HashSet::new();
+        let (mut by_name, mut several) = (HashSet::new(), HashSet::new());
         let mut by_ledger = Vec::new();
         let mut count = 0;
-        for own in &keys {
+        for (own, model) in keys.iter().zip(all.models) {
             let mut groups: Vec<_> = own.iter().collect();
             groups.sort_unstable_by_key(|(group, _)| **group);
             let mut classes = HashMap::new();
@@ -75,11 +77,15 @@ impl Classes {
                 if first.is_some() {
                     by_name.insert(id);
                 }
+                let class = model.classes.group(group);
+                if !class.is_static || class.locks > 1 || arrays.contains(key) {
+                    several.insert(id);
+                }
                 classes.insert(group, id);
             }
             by_ledger.push(classes);
         }
-        Self { by_ledger, by_name, count: count.into() }
+        Self { by_ledger, by_name, several, count: count.into() }
     }
 
     /// How many there are.
@@ -92,6 +98,11 @@ impl Classes {
         let group = model.classes.group_of(node.class);
         let is_lock = model.classes.excludes(node.class) && !model.classes.is_mixed(node.class);
         self.by_ledger[ledger].get(&group).copied().filter(|_| is_lock)
+    }
+
+    /// Whether the class is one variable that is a lock, so that a process has but one of it.
+    pub fn is_single(&self, class: u32) -> bool {
+        !self.several.contains(&class)
     }
 
     /// Whether variables of different builds were taken for one class because they have one name.

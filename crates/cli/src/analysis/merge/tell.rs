@@ -92,6 +92,10 @@ fn evidence(
         format!("{}: {thread} took {}, then {}", told.origin, held.quoted(), acquired.quoted())
     }));
     match verdict.obstacle {
+        Obstacle::None if are_single(all, classes, verdict) => says.push(
+            "each of these is one variable: a process that did all of this, in several threads at once, would deadlock"
+                .into(),
+        ),
         Obstacle::None => says.push(
             "locks and threads of different processes cannot be compared: seen of lock classes"
                 .into(),
@@ -122,6 +126,16 @@ fn evidence(
         says.push("the runs are of different builds: variables are matched by their names".into());
     }
     says
+}
+
+/// Whether all locks of a cycle are variables: then they are the same ones in a process that takes several of the steps.
+fn are_single(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) -> bool {
+    verdict.picks.iter().all(|pick| {
+        let model = &all.models[pick.ledger];
+        let held = model.trie.node(pick.context.held);
+        let class = held.and_then(|node| classes.lock(pick.ledger, model, node));
+        class.is_some_and(|class| classes.is_single(class))
+    })
 }
 
 /// "run 1 is runs/a, run 2 is runs/b": as the user named them, the first first.
