@@ -86,9 +86,12 @@ fn check(report: &Value, text: &str) {
 
 #[test]
 fn who_waits_for_whom_is_told_of_a_program_that_was_killed() {
-    for number in [libc::SIGKILL, libc::SIGTERM] {
+    // What is sent to the tool is for the program, and the report is made.
+    for (number, to_tool) in
+        [(libc::SIGKILL, false), (libc::SIGTERM, true), (libc::SIGINT, true), (libc::SIGHUP, true)]
+    {
         let (mut running, pid) = hanging("check");
-        signal(pid, number);
+        signal(if to_tool { running.id() } else { pid }, number);
         until("the end", || (!running.is_running()).then_some(()));
         let (json, text) = report(&running);
         check(&json, &text);

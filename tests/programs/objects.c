@@ -267,6 +267,18 @@ static void untidy_block(void)
 	}
 }
 
+/* Memory that the program gives out again, or the same object. */
+static void untidy_pool(void)
+{
+	pthread_mutex_t *one = malloc(sizeof *one);
+
+	pthread_mutex_init(one, NULL);
+	memset(one, 0, sizeof *one);
+	pthread_mutex_init(one, NULL);
+	pthread_mutex_destroy(one);
+	free(one);
+}
+
 static void *leaves_local(void *unused)
 {
 	static __thread pthread_mutex_t own;
@@ -378,7 +390,7 @@ static const struct {
 	CASE(active_cond), CASE(active_sem), CASE(active_barrier),
 	CASE(freed_cond), CASE(freed_static_cond), CASE(unmapped_sem),
 	CASE(untidy_freed), CASE(untidy_moved), CASE(untidy_unmapped),
-	CASE(untidy_frame), CASE(untidy_twice), CASE(untidy_block), CASE(untidy_thread), CASE(untidy_exit),
+	CASE(untidy_frame), CASE(untidy_twice), CASE(untidy_block), CASE(untidy_pool), CASE(untidy_thread), CASE(untidy_exit),
 	CASE(starved), CASE(clean),
 };
 

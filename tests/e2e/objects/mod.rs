@@ -56,8 +56,9 @@ fn what_goes_undestroyed_is_counted() {
         ("untidy_moved", "before realloc moved it"),
         ("untidy_unmapped", "before its memory was unmapped"),
         ("untidy_frame", "before its function returned"),
-        ("untidy_twice", "before its place on the stack was initialised anew"),
-        ("untidy_block", "before its place on the stack was initialised anew"),
+        ("untidy_twice", "before its place was initialised anew"),
+        ("untidy_block", "before its place was initialised anew"),
+        ("untidy_pool", "before its place was initialised anew"),
         ("untidy_thread", "before its thread ended"),
         ("untidy_exit", "before the process ended"),
     ] {

@@ -290,11 +290,11 @@ pub fn gone(how: u8) -> Gone {
             help: "",
         },
         object_end::REUSED => Gone {
-            now: ("the place on the stack of ", " is initialised anew"),
-            then: "its place on the stack was initialised anew",
+            now: ("the place of ", " is initialised anew"),
+            then: "its place was initialised anew",
             act: "initialises anew the place of",
-            evidence: "one is initialised where it was: its function had returned or its block ended, or it is \
-                       initialised twice",
+            evidence: "one is initialised where it was: its function, its block or another use of its memory was \
+                       over, or it is initialised twice",
             help: "",
         },
         _ => Gone {

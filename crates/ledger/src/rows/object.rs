@@ -80,7 +80,8 @@ pub mod object_end {
     pub const UNLOADED: u8 = 6;
     /// The process ended.
     pub const EXIT: u8 = 7;
-    /// One is initialised at its place on the stack: its function or its block had ended, or it is initialised twice.
+    /// One is initialised at its place: its function or its block had ended, a program's own allocator had given its
+    /// memory out again, or it is initialised twice.
     pub const REUSED: u8 = 8;
 }
 

@@ -53,13 +53,13 @@ fn initialises_noted(kind: &'static Type, addr: u64) -> Before {
         Some(_) => {}
     }
     // A frame's memory comes again without anybody's telling, with what was in there; so does that of a variable whose
-    // block has ended, in the same frame. Nothing tells these from an object that is initialised twice.
-    if op == Operation::InitOnStack {
+    // block has ended, in the same frame, and that of a program's own allocator, but for modules' memory. Nothing tells
+    // these from an object that is initialised twice.
+    let is_new = op == Operation::InitOnStack
+        // SAFETY: the caller's memory, of an object's size.
+        || modules::find(addr).is_none() && !unsafe { (kind.bytes.is_used)(addr) };
+    if is_new {
         gone::check(addr, addr + 1, object_end::REUSED, None);
-    // So does that of a program's own allocator, but for modules' memory.
-    // SAFETY: the caller's memory, of an object's size.
-    } else if modules::find(addr).is_none() && !unsafe { (kind.bytes.is_used)(addr) } {
-        gone::check(addr, addr + 1, object_end::FREED, None);
     }
     Before::Plain
 }
