@@ -73,12 +73,12 @@ extern "C" fn constructor() {
     }
     ask();
     hooks::watch_c11();
-    time::start();
     if begin(0) {
         // SAFETY: as above.
         if !unsafe { libc::getenv(c"LOCKWRIGHT_TRACK_ALLOCATIONS".as_ptr()) }.is_null() {
             hooks::track_allocations();
         }
+        time::start();
         sites::start();
         hooks::register_fork();
         hooks::watch::attach(0, 0);

@@ -12,6 +12,8 @@ pub use libc::{
     pthread_rwlockattr_t, pthread_spinlock_t, pthread_t, sem_t, timer_t, timespec,
 };
 
+use crate::modules;
+
 /// A thread's start routine.
 pub type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
@@ -50,18 +52,13 @@ fn resolve(name: *const c_char, version: *const c_char) -> *mut c_void {
     }
 }
 
-/// `at`, which may be null, lies in the C library: it is no other's of the same name.
+/// `at`, which may be null, lies in the C library: it is no other's of the same name. To be asked once modules are known.
 pub fn is_c_librarys(at: *const c_void) -> bool {
-    let module_of = |at: *const c_void| {
-        // SAFETY: plain data, which dladdr fills if it knows.
-        unsafe {
-            let mut info: libc::Dl_info = core::mem::zeroed();
-            (libc::dladdr(at, &raw mut info) != 0).then_some(info.dli_fbase)
-        }
-    };
     // SAFETY: a NUL-terminated literal.
     let own = unsafe { libc::dlsym(libc::RTLD_NEXT, c"gnu_get_libc_version".as_ptr()) };
-    module_of(at).is_some_and(|module| module_of(own) == Some(module))
+    modules::find(own as u64)
+        .zip(modules::find(at as u64))
+        .is_some_and(|(own, module)| core::ptr::eq(own, module))
 }
 
 /// `name(arg: type, ...) -> result, "VERSION" or none, value if it is not there`

@@ -14,7 +14,8 @@ type ClockGettime = unsafe extern "C" fn(clockid_t, *mut timespec) -> c_int;
 /// The C library's function, 0 if it is not known.
 static CLOCK_GETTIME: AtomicUsize = AtomicUsize::new(0);
 
-/// Looks the C library's function up. To be called before the program's main; until then the kernel is asked.
+/// Looks the C library's function up. To be called before the program's main, once modules are known; until then the
+/// kernel is asked.
 pub fn start() {
     // SAFETY: a NUL-terminated literal.
     let next = unsafe { libc::dlsym(libc::RTLD_NEXT, c"clock_gettime".as_ptr()) };
