@@ -201,7 +201,9 @@ fn chromium_in_its_sandbox() {
         let forked = processes.iter().filter(is_forked_in_there).count();
         assert!(forked > 0, "{name}: no renderer was watched: {processes:#?}");
         assert!(!watched.stderr.contains("were not watched"), "{name}: {}", watched.stderr);
-        for process in report["unwatched"].as_array().unwrap() {
+        // A process that the browser ends at once may come to leave none.
+        let not_killed = |process: &&Value| process["reason"] != "no-ledger";
+        for process in report["unwatched"].as_array().unwrap().iter().filter(not_killed) {
             assert_eq!(process["reason"], "secure-execution", "{name}: {process:#}");
             assert!(process["exe"].as_str().unwrap().ends_with("/chrome-sandbox"), "{process:#}");
         }

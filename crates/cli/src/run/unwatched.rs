@@ -147,10 +147,11 @@ impl Silent {
     /// What is known of the reason.
     fn explained(self) -> Unwatched {
         let search = std::env::var_os("PATH");
-        let file = path_search::find(self.path.as_ref(), search.as_deref());
-        let file = file.unwrap_or_else(|_| PathBuf::from(&self.path));
-        let found = target::find(&file).ok();
-        let obstacle = found.and_then(|target| {
+        let found = path_search::find(self.path.as_ref(), search.as_deref()).ok();
+        // Only what can be executed is looked into: the record is not to be trusted with more.
+        let target = found.as_ref().and_then(|file| target::find(file).ok());
+        let file = found.unwrap_or_else(|| PathBuf::from(&self.path));
+        let obstacle = target.and_then(|target| {
             let by = (!target.scripts.is_empty()).then(|| target.file.display().to_string());
             target.obstacle.map(|obstacle| (obstacle, by))
         });
