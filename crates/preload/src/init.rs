@@ -72,12 +72,12 @@ extern "C" fn constructor() {
         EXIT_KEY.store(key, Relaxed);
     }
     ask();
-    hooks::watch_c11();
     if begin(0) {
         // SAFETY: as above.
         if !unsafe { libc::getenv(c"LOCKWRIGHT_TRACK_ALLOCATIONS".as_ptr()) }.is_null() {
             hooks::track_allocations();
         }
+        hooks::watch_c11();
         time::start();
         sites::start();
         hooks::register_fork();

@@ -4,6 +4,8 @@
 //!
 //! The list is written under the core's lock and read without: entries are published by the length.
 
+use core::ffi::c_void;
+use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 
 use lockwright_engines::lockdep::Core;
@@ -72,6 +74,12 @@ impl Module {
 pub fn find(address: u64) -> Option<&'static Module> {
     // Acquire pairs with the Release in `rescan`: the entries below are complete.
     MODULES[..LEN.load(Acquire)].iter().find(|module| module.contains(address))
+}
+
+/// The two are in one and the same module.
+pub fn are_in_one(a: *const c_void, b: *const c_void) -> bool {
+    let (a, b) = (find(a as u64), find(b as u64));
+    a.zip(b).is_some_and(|(a, b)| ptr::eq(a, b))
 }
 
 /// `address` is in this library.

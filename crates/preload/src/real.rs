@@ -56,9 +56,7 @@ fn resolve(name: *const c_char, version: *const c_char) -> *mut c_void {
 pub fn is_c_librarys(at: *const c_void) -> bool {
     // SAFETY: a NUL-terminated literal.
     let own = unsafe { libc::dlsym(libc::RTLD_NEXT, c"gnu_get_libc_version".as_ptr()) };
-    modules::find(own as u64)
-        .zip(modules::find(at as u64))
-        .is_some_and(|(own, module)| core::ptr::eq(own, module))
+    modules::are_in_one(at, own)
 }
 
 /// `name(arg: type, ...) -> result, "VERSION" or none, value if it is not there`

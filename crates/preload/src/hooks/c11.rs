@@ -3,13 +3,13 @@
 //! results. Where [`start`] finds it otherwise, all is left to the C library.
 
 use core::ffi::{c_int, c_void};
-use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use libc::{pthread_cond_t, pthread_mutex_t, pthread_t, timespec};
 
 use super::{chosen, cond, mutex, thread};
 use crate::meter as lockmeter;
+use crate::modules;
 use crate::objects::types;
 use crate::real::{self, StartC11, thrd};
 use crate::sites::Return;
@@ -137,7 +137,8 @@ pub unsafe extern "C-unwind" fn thrd_create(
     }
 }
 
-/// Looks at the C library, and leaves C11 to it if that is not as we think. Called at start, before any thread.
+/// Looks at the C library, and leaves C11 to it if that is not as we think. Called at start, before any thread, once
+/// modules are known.
 pub fn start() {
     // SAFETY: works on its own objects.
     if unsafe { is_pthreads() } {
@@ -172,15 +173,7 @@ impl Room {
 
 /// C11's objects are those of pthreads, by one and the same library, and answer in the numbers that we know.
 unsafe fn is_pthreads() -> bool {
-    let origin = |function: *mut c_void| {
-        let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
-        // SAFETY: asks the loader, before any thread; the answer is large enough and all zero at least.
-        unsafe {
-            libc::dladdr(function, info.as_mut_ptr());
-            info.assume_init().dli_fbase
-        }
-    };
-    let pthreads = origin(real::slot::pthread_mutex_lock.load(Relaxed));
+    let pthreads = real::slot::pthread_mutex_lock.load(Relaxed);
     let all = [
         &real::slot::mtx_init,
         &real::slot::mtx_lock,
@@ -189,7 +182,7 @@ unsafe fn is_pthreads() -> bool {
         &real::slot::cnd_wait,
         &real::slot::thrd_create,
     ];
-    if pthreads.is_null() || all.iter().any(|slot| origin(slot.load(Relaxed)) != pthreads) {
+    if !all.iter().all(|slot| modules::are_in_one(slot.load(Relaxed), pthreads)) {
         return false;
     }
     // SAFETY: objects and attributes are local, initialised before use, and `Room` is larger than they are.
