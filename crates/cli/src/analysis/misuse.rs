@@ -90,14 +90,20 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
     fn draft(self) -> Draft {
         let model = self.teller.model;
         let key = format!(
-            "misuse\n{:?}\n{}\n{}\n{}",
+            "misuse\n{:?}\n{}\n{}\n{}\n{}",
             self.kind,
             self.cast.infos[0].class,
+            match self.kind {
+                Kind::InconsistentState => self.row.detail,
+                _ => 0,
+            },
             model.place(match self.kind {
                 // Where threads end says nothing.
                 Kind::ExitWithLockHeld => 0,
                 // One destruction too early has many uses after it.
                 Kind::UseAfterDestroy if self.row.other_stack != 0 => 0,
+                // A handler that does too much does it in many places.
+                Kind::InconsistentState => 0,
                 _ => self.row.stack,
             }),
             model.place(self.row.other_stack),

@@ -130,6 +130,25 @@ fn unsafe_calls_are_named_with_their_signal() {
 }
 
 #[test]
+fn what_a_handler_calls_in_many_places_is_one_finding() {
+    let mut story = Story::new();
+    story.tell("T1: L(A)");
+    for (site, signal) in [(10, 14), (11, 14), (12, 14), (10, 15), (11, 15)] {
+        story.uses_with_open(unsafe_call::MALLOC, signal);
+        story.misuse("T1", "A", site, |what| {
+            (what.kind, what.detail) = (finding_kind::UNSAFE_CALL, signal.into());
+            (what.addr, what.ident) = (unsafe_call::MALLOC, Ident::NONE);
+        });
+    }
+    let report = story.report();
+    let name = "likely inconsistent-state: malloc/free";
+    assert_eq!(told(&report), [format!("{name} +2"), format!("{name} +1")]);
+    for (finding, signal) in report.findings.iter().zip(["SIGALRM", "SIGTERM"]) {
+        assert!(finding.title.contains(signal), "{}", finding.title);
+    }
+}
+
+#[test]
 fn places_that_are_the_same_to_a_reader_are_one_finding() {
     let mut story = Story::new();
     story.tell("T1: L(A1) U(A1) L(A2) U(A2)");

@@ -83,9 +83,12 @@ impl Core {
 
     /// Records a misuse, or that it was met again.
     pub(super) fn push_misuse(&mut self, row: Finding) {
+        // A function may handle several signals.
+        let signal = if row.kind == finding_kind::UNSAFE_CALL { row.detail } else { 0 };
         let key = hash(&[
             u64::from(row.kind) << 32 | u64::from(row.class),
             u64::from(row.stack) << 32 | u64::from(row.other_stack),
+            signal,
         ]);
         if let Some(id) = self.misuses.get(&self.writer, key) {
             self.writer.update::<Finding>(id, |row| row.repeats = row.repeats.saturating_add(1));
