@@ -83,6 +83,15 @@ fn those_beyond_what_there_is_room_for_are_counted() {
     assert!(run.stderr.contains(told), "{}", run.stderr);
 }
 
+/// It is the child that is ended, not who waits for it.
+#[test]
+fn a_child_that_deadlocks_is_ended() {
+    let run = check(program("sandboxed.c")).args(["deadlock", "1"]).run();
+    assert_eq!(run.text(), format!("{}\n", 128 + libc::SIGKILL), "{}", run.stderr);
+    assert_eq!(run.verdicts(), [("circular-dependency", "deadlocked")], "{}", run.stderr);
+    assert_eq!(run.stderr.matches("has deadlocked: killed").count(), 1, "{}", run.stderr);
+}
+
 /// A child has its parent's ledger mapped, which makes it none that is watched.
 #[test]
 fn doctor_knows_a_childs_ledger_from_its_parents() {

@@ -4,7 +4,7 @@
  *   sandboxed WAY CHILDREN [wait]
  *
  * Ways: `fork`; `clone`, `_Fork`, which call no handlers of forks; `grandchild`: the child's child does it, and the child
- * takes one lock itself. Says what the last child exited with. With `wait` a child says its process id then, and waits
+ * takes one lock itself; `deadlock`: the two threads of a forked child come to wait for each other. Says what the last child exited with. With `wait` a child says its process id then, and waits
  * for a signal, before it takes a lock and after.
  */
 #define _GNU_SOURCE
@@ -50,6 +50,27 @@ static void *right_then_left(void *unused)
 	baton_take(&first_done);
 	both(&right, &left);
 	return unused;
+}
+
+static struct meeting both_have_one = {.size = 2};
+
+static void *hang(void *locks)
+{
+	pthread_mutex_t **of = locks;
+	pthread_mutex_lock(of[0]);
+	meeting_wait(&both_have_one);
+	pthread_mutex_lock(of[1]);
+	return NULL;
+}
+
+static int deadlock(void)
+{
+	pthread_mutex_t *one[] = {&left, &right}, *other[] = {&right, &left};
+	pthread_t threads[2];
+	if (pthread_create(&threads[0], NULL, hang, one) || pthread_create(&threads[1], NULL, hang, other))
+		return 1;
+	pthread_join(threads[0], NULL);
+	return 2;
 }
 
 static void pause_here(void)
@@ -102,6 +123,8 @@ static pid_t make(const char *way)
 	if (!strcmp(way, "clone"))
 		return clone(work, stack + sizeof stack, SIGCHLD, NULL);
 	pid_t child = !strcmp(way, "_Fork") ? _Fork() : fork();
+	if (child == 0 && !strcmp(way, "deadlock"))
+		_exit(deadlock());
 	if (child == 0)
 		_exit(!strcmp(way, "grandchild") ? use_and_fork(NULL) : work(NULL));
 	return child;

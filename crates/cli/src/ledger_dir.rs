@@ -13,6 +13,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use lockwright_ledger::layout;
+
 use crate::error::{Error, Result};
 
 /// Extension of ledger files.
@@ -203,6 +205,33 @@ pub fn writer_of(ledger: &Path) -> Option<u32> {
     let maps = fs::read(format!("/proc/{pid}/maps")).ok()?;
     let name = name.as_bytes();
     maps.windows(name.len()).any(|window| window == name).then_some(pid)
+}
+
+/// The process that writes to an annex of a ledger's file, if it still runs. `own_id` is its id in its own namespace.
+pub fn writer_of_annex(ledger: &Path, part: u32, own_id: u32) -> Option<u32> {
+    let name = ledger.file_name()?.to_str()?;
+    let (offset, bytes) = layout::part(ledger.metadata().ok()?.len(), part)?;
+    let writes = |line: &str| {
+        let mut fields = line.split_whitespace().skip(1);
+        let is_written = fields.next().is_some_and(|mode| mode.starts_with("rw"));
+        let at = fields.next().and_then(|at| u64::from_str_radix(at, 16).ok());
+        is_written && at.is_some_and(|at| (offset..offset + bytes).contains(&at))
+    };
+    let mut pids = fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| {
+        let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
+        let maps = fs::read(entry.path().join("maps")).ok()?;
+        let maps = String::from_utf8_lossy(&maps);
+        maps.lines().any(|line| line.contains(name) && writes(line)).then_some(pid)
+    });
+    // What it has forked has the annex mapped, too.
+    pids.find(|&pid| innermost_id(pid) == Some(own_id))
+}
+
+/// The id that a process has in its own namespace.
+pub fn innermost_id(pid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let ids = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    ids.split_whitespace().last()?.parse().ok()
 }
 
 /// Running processes that write to a run's directory, or would if they forked or executed another

@@ -43,6 +43,14 @@ pub const fn annex(len: u64, index: u32) -> Option<(u64, u64)> {
     Some((own + each * index as u64, each))
 }
 
+/// File offset and length of the ledger that is `part` of a file: 0 is the first, then come the annexes.
+pub const fn part(len: u64, part: u32) -> Option<(u64, u64)> {
+    match part.checked_sub(1) {
+        None => Some((0, own_bytes(len))),
+        Some(index) => annex(len, index),
+    }
+}
+
 /// The file has one of its first lengths: nobody has cut it.
 const fn is_whole(len: u64) -> bool {
     let mut at = 0;

@@ -11,8 +11,8 @@ use std::vec::Vec;
 use std::{fmt, ptr};
 
 use crate::layout::{
-    ANNEXES, FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, MAX_EXTENTS, TableId, annex, extent_rows,
-    locate, own_bytes,
+    self, ANNEXES, FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, MAX_EXTENTS, TableId, annex,
+    extent_rows, locate,
 };
 use crate::rows::meter::{Meter, Metered};
 use crate::rows::{Held, Row, Stack, Text, Thread};
@@ -152,23 +152,25 @@ impl Ledger {
     /// # Errors
     /// See [`OpenError`].
     pub fn open(path: &Path) -> Result<Self, OpenError> {
+        Self::open_part(path, 0)
+    }
+
+    /// As [`Ledger::open`], of a part of the file: the first is 0, then come its annexes.
+    ///
+    /// # Errors
+    /// See [`OpenError`]. An annex that the file has no room for is no ledger.
+    pub fn open_part(path: &Path, part: u32) -> Result<Self, OpenError> {
         let file = open_file(path)?;
         let on_disk = file.metadata()?.len();
-        Self::read(&file, 0, own_bytes(on_disk))
+        let (offset, there) = layout::part(on_disk, part).ok_or(OpenError::NotALedger)?;
+        Self::read(&file, offset, there)
     }
 
     /// The ledgers of processes that were forked by the one whose ledger is at `path`, or by those, where they could
     /// create no file: as far as they can be read.
     pub fn annexes(path: &Path) -> Vec<Self> {
-        let Ok(file) = open_file(path) else { return Vec::new() };
-        let on_disk = file.metadata().map_or(0, |meta| meta.len());
-        let mut head = [0; HEADER_BYTES];
-        let is_there = file.read_exact_at(&mut head, 0).is_ok() && Self::check(&head).is_ok();
-        let asked = if is_there { u32_at(&head, field!(annexes)) } else { 0 };
-        (0..asked.min(ANNEXES))
-            .map_while(|index| annex(on_disk, index))
-            .filter_map(|(offset, bytes)| Self::read(&file, offset, bytes).ok())
-            .collect()
+        let parts = Self::peek_deadlocks(path).map_or(0, |parts| parts.len() as u32);
+        (1..parts).filter_map(|part| Self::open_part(path, part).ok()).collect()
     }
 
     /// Forked processes that could create no ledger, nor get an annex of this one.
@@ -197,17 +199,30 @@ impl Ledger {
         Ok(Self { missing, ..Self::from_bytes(bytes)? })
     }
 
-    /// Number of deadlocks in a live ledger, without reading the rest of it.
+    /// Number of deadlocks in each part of a live ledger's file, without reading the rest of it.
     ///
     /// # Errors
     /// See [`OpenError`].
-    pub fn peek_deadlocks(path: &Path) -> Result<u32, OpenError> {
-        let mut head = [0; 256];
-        File::open(path)?.read_exact_at(&mut head, 0)?;
+    pub fn peek_deadlocks(path: &Path) -> Result<Vec<u32>, OpenError> {
+        const _: () = assert!(field!(deadlocks) < 256 && field!(annexes) < 256);
+        let file = open_file(path)?;
+        let on_disk = file.metadata()?.len();
+        let head_at = |offset| -> Result<[u8; 256], OpenError> {
+            let mut head = [0; 256];
+            file.read_exact_at(&mut head, offset)?;
+            Ok(head)
+        };
+        let head = head_at(0)?;
         if u64_at(&head, field!(magic)) != MAGIC {
             return Err(OpenError::NotALedger);
         }
-        Ok(u32_at(&head, field!(deadlocks)))
+        let mut deadlocks = vec![u32_at(&head, field!(deadlocks))];
+        for index in 0..u32_at(&head, field!(annexes)).min(ANNEXES) {
+            let Some((offset, _)) = annex(on_disk, index) else { break };
+            // One that is being born has none yet.
+            deadlocks.push(u32_at(&head_at(offset)?, field!(deadlocks)));
+        }
+        Ok(deadlocks)
     }
 
     fn check(head: &[u8]) -> Result<(), OpenError> {

@@ -12,18 +12,39 @@ use crate::analysis;
 use crate::args::OnDeadlock;
 use crate::error::{Error, Result};
 use crate::finding::{Finding, Grade, Report};
-use crate::ledger_dir::{ledgers_in, writer_of};
+use crate::ledger_dir::{ledgers_in, writer_of, writer_of_annex};
 use crate::progress::Silent;
 
 /// How long a program's own handler of SIGABRT may take. As in abort(3), it must not return.
 const ABORT_PATIENCE: Duration = Duration::from_secs(2);
 
+/// Where a ledger is: a file, and which part of it (`Ledger::open_part`).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    path: PathBuf,
+    part: u32,
+}
+
+impl Place {
+    fn open(&self) -> Option<Ledger> {
+        Ledger::open_part(&self.path, self.part).ok()
+    }
+
+    /// The process that writes there, as far as it can be known.
+    fn writer(&self) -> Option<u32> {
+        match self.part {
+            0 => writer_of(&self.path),
+            part => writer_of_annex(&self.path, part, self.open()?.header().pid),
+        }
+    }
+}
+
 /// Deadlocks seen so far.
 #[derive(Debug, Default)]
 pub struct Deadlocks {
-    counted: HashMap<PathBuf, u32>,
+    counted: HashMap<Place, u32>,
     /// Ledgers with a new deadlock, and who hung in it when they were last looked at.
-    suspected: HashMap<PathBuf, Vec<Hang>>,
+    suspected: HashMap<Place, Vec<Hang>>,
     told: Vec<Told>,
     /// There were ledgers to look at.
     saw_ledgers: bool,
@@ -41,7 +62,7 @@ struct Told {
 #[derive(Debug)]
 struct Aborted {
     pid: u32,
-    ledger: PathBuf,
+    ledger: Place,
     when: Instant,
 }
 
@@ -56,21 +77,24 @@ impl Deadlocks {
     /// Ledgers in which threads newly hang, and have not moved since the last call: a process is ended
     /// for what stands still, not for what it got out of. Cheap as long as there is nothing: reads one
     /// word of each ledger.
-    pub fn poll(&mut self, dir: &Path) -> Vec<PathBuf> {
+    pub fn poll(&mut self, dir: &Path) -> Vec<Place> {
         for path in ledgers_in(dir).unwrap_or_default() {
             self.saw_ledgers = true;
             // A ledger that is being born cannot be read yet; the next call will see it.
-            let now = Ledger::peek_deadlocks(&path).unwrap_or(0);
-            if now > 0 && self.counted.insert(path.clone(), now).unwrap_or(0) < now {
-                self.suspected.entry(path).or_default();
+            let counts = Ledger::peek_deadlocks(&path).unwrap_or_default();
+            for (part, now) in (0..).zip(counts).filter(|&(_, now)| now > 0) {
+                let place = Place { path: path.clone(), part };
+                if self.counted.insert(place.clone(), now).unwrap_or(0) < now {
+                    self.suspected.entry(place).or_default();
+                }
             }
         }
         let mut certain = Vec::new();
-        self.suspected.retain(|path, before| {
-            let now = Ledger::open(path).map(|ledger| hangs(&ledger)).unwrap_or_default();
+        self.suspected.retain(|place, before| {
+            let now = place.open().map(|ledger| hangs(&ledger)).unwrap_or_default();
             let same = now.iter().any(|hang| before.contains(hang));
             if same {
-                certain.push(path.clone());
+                certain.push(place.clone());
             }
             *before = now;
             !same && !before.is_empty()
@@ -85,12 +109,12 @@ impl Deadlocks {
     /// If the report cannot be written.
     pub fn handle(
         &mut self,
-        ledger: &Path,
+        ledger: &Place,
         program: u32,
         action: OnDeadlock,
         output: &mut Output,
     ) -> Result<()> {
-        let ledgers: Vec<Ledger> = Ledger::open(ledger).into_iter().collect();
+        let ledgers: Vec<Ledger> = ledger.open().into_iter().collect();
         let mut report = analysis::analyse(&ledgers, &Silent);
         let untold = |f: &Finding| f.grade == Grade::Deadlocked && !self.has_told(&report, f);
         report.findings = report.findings.iter().filter(|f| untold(f)).cloned().collect();
@@ -104,10 +128,10 @@ impl Deadlocks {
             finding: finding.clone(),
         };
         self.told.extend(output.judge(&report).counted().map(told));
-        let pid = writer_of(ledger).unwrap_or(program);
+        let pid = ledger.writer().unwrap_or(program);
         output.note(&act(pid, action));
         if action == OnDeadlock::Abort {
-            let ledger = ledger.to_owned();
+            let ledger = ledger.clone();
             self.aborted.push(Aborted { pid, ledger, when: Instant::now() });
         }
         shown
@@ -120,7 +144,7 @@ impl Deadlocks {
             if aborted.when.elapsed() < ABORT_PATIENCE {
                 return true;
             }
-            if writer_of(&aborted.ledger) == Some(aborted.pid) && withstands_abort(aborted.pid) {
+            if aborted.ledger.writer() == Some(aborted.pid) && withstands_abort(aborted.pid) {
                 output.note(&act(aborted.pid, OnDeadlock::Kill).note("SIGABRT did not end it"));
             }
             false
