@@ -2,7 +2,9 @@
 
 use std::os::unix::process::ExitStatusExt;
 
-use crate::harness::{check, check_with, is_alive, native, program, run, signal, tool};
+use crate::harness::{
+    Scratch, check, check_with, is_alive, native, program, run, signal, spawn, tool, until,
+};
 
 #[test]
 fn exit_codes() {
@@ -94,6 +96,29 @@ fn a_signal_sent_to_the_tool_reaches_the_program() {
     assert_eq!(run.status.code(), Some(7), "{}", run.stderr);
     assert_eq!(run.count("acquisitions"), 2);
     assert!(!is_alive(pid));
+}
+
+/// timeout(1) signals its command, and then its process group, which the program is in.
+#[test]
+fn a_signal_sent_to_both_reaches_the_program_once() {
+    // By chance it is once even if it is handed on, too: the kernel keeps one that waits.
+    for _ in 0..5 {
+        let scratch = Scratch::new();
+        let mut command = std::process::Command::new("timeout");
+        command.args(["300", env!("CARGO_BIN_EXE_lockwright"), "check", "--ledger-dir"]);
+        command.arg(scratch.path()).arg("--").arg(program("signalled.c"));
+        let running = spawn(command);
+        let pid = running.program_id();
+        // timeout does as if its time were over.
+        signal(running.id(), libc::SIGTERM);
+        let has_come = || String::from_utf8_lossy(&running.stdout()).contains("term");
+        until("the signal", || has_come().then_some(()));
+        // Some time for what must not come.
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        signal(pid, libc::SIGUSR1);
+        let run = running.wait();
+        assert_eq!(run.text().matches("term").count(), 1, "{} {}", run.text(), run.stderr);
+    }
 }
 
 #[test]

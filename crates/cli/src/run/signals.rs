@@ -109,6 +109,35 @@ impl Drop for Signals {
     }
 }
 
+/// Whether process `sender` is timeout(1) with this process in its group: that signals its command first and then the
+/// whole group, so the program gets it by itself. Of others nobody can tell whom else they have sent a signal to.
+fn is_timeout_of_group(sender: u32) -> bool {
+    // SAFETY: no preconditions.
+    let leads = unsafe { libc::getpgrp() } == sender as libc::pid_t;
+    let command = || std::fs::read(format!("/proc/{sender}/cmdline")).unwrap_or_default();
+    leads && signals_its_group(&command())
+}
+
+/// Whether a command line, NUL terminated words, is that of a timeout(1) that is not to leave its group alone.
+fn signals_its_group(command: &[u8]) -> bool {
+    let mut words = command.split(|&byte| byte == 0);
+    let name = words.next().and_then(|word| word.rsplit(|&byte| byte == b'/').next());
+    if name != Some(b"timeout") {
+        return false;
+    }
+    while let Some(option) = words.next().filter(|word| word.starts_with(b"-")) {
+        match option {
+            b"-k" | b"-s" | b"--kill-after" | b"--signal" => drop(words.next()),
+            b"--" => return true,
+            // Long ones may be cut short, short ones go together.
+            _ if option.starts_with(b"--f") => return false,
+            _ if !option.starts_with(b"--") && option.contains(&b'f') => return false,
+            _ => {}
+        }
+    }
+    true
+}
+
 /// A signal that was sent to lockwright.
 pub struct Signal(libc::signalfd_siginfo);
 
@@ -121,7 +150,7 @@ impl Signal {
     /// Sends it on to process `pid`, unless that got it already.
     pub fn forward(&self, pid: libc::pid_t) {
         let number = self.0.ssi_signo as i32;
-        if self.is_from_terminal() {
+        if self.is_from_terminal() || is_timeout_of_group(self.0.ssi_pid) {
             return;
         }
         if self.0.ssi_code == libc::SI_QUEUE {
@@ -132,5 +161,21 @@ impl Signal {
             // SAFETY: `pid` is an unreaped child's, so it cannot be anyone else's.
             unsafe { libc::kill(pid, number) };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeout_signals_its_group_unless_told_otherwise() {
+        let of = |words: &[&str]| signals_its_group(words.join("\0").as_bytes());
+        assert!(of(&["timeout", "5", "lockwright", "check", "-f"]));
+        assert!(of(&["/usr/bin/timeout", "-v", "-k", "9", "--signal", "INT", "5", "lockwright"]));
+        assert!(of(&["timeout", "--", "5", "lockwright"]));
+        assert!(!of(&["timeout", "-k", "9", "--foreground", "5", "lockwright"]));
+        assert!(!of(&["timeout", "-vf", "5", "lockwright"]));
+        assert!(!of(&["sh", "-c", "timeout"]) && !of(&[""]));
     }
 }
