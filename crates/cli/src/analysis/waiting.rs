@@ -33,7 +33,9 @@ pub fn find(teller: &Teller<'_, '_>, process: usize) -> Vec<Waiting> {
 fn has_called_exec(ledgers: &[Ledger], ledger: &Ledger) -> bool {
     let header = ledger.header();
     ledgers.iter().map(Ledger::header).any(|other| {
-        (other.pid, other.ppid) == (header.pid, header.ppid) && other.start_ns > header.start_ns
+        // Not a forked child that has the same ids, in another namespace.
+        (other.pid, other.ppid, other.parent_token) == (header.pid, header.ppid, 0)
+            && other.start_ns > header.start_ns
     })
 }
 

@@ -1,5 +1,8 @@
 //! Several processes of one run.
 
+use lockwright_cli::finding::Waiting;
+use lockwright_ledger::Ledger;
+
 use crate::story::{Story, reports, told};
 
 const ABBA: &str = "T1: L(A)@1 L(B)@2 U(B) U(A)\nT2: L(B)@3 L(A)@4 U(A) U(B)";
@@ -58,4 +61,27 @@ fn what_two_processes_do_alike_is_told_once() {
     let report = reports(&[parent.ledger(), child.ledger()]);
     assert_eq!(told(&report), ["likely circular-dependency: A B +1"]);
     assert_eq!(report.summary.processes, 2);
+}
+
+/// Who waits in a process that was killed: not in one that has exited, and not before an exec, which ends all waits.
+#[test]
+fn who_waits_is_told_of_the_last_program_that_a_process_was() {
+    let hung = |start_ns: u64| {
+        let mut story = Story::new();
+        story.tell("T1: L(A)").tell("T2: B(A)").started_at(start_ns);
+        story
+    };
+    let waiting = |stories: &mut [Story]| -> Vec<(usize, u32, Vec<u32>)> {
+        let ledgers: Vec<Ledger> = stories.iter_mut().map(Story::ledger).collect();
+        let waiting = reports(&ledgers).waiting;
+        let holders = |w: &Waiting| w.holders.iter().map(|holder| holder.thread.number).collect();
+        waiting.iter().map(|w| (w.process, w.thread.number, holders(w))).collect()
+    };
+    let mut before = hung(1_000);
+    assert_eq!(waiting(std::slice::from_mut(&mut before)), [], "it has exited");
+    before.was_killed();
+    assert_eq!(waiting(std::slice::from_mut(&mut before)), [(0, 2, vec![1])]);
+    let mut after = hung(2_000);
+    after.was_killed();
+    assert_eq!(waiting(&mut [before, after]), [(1, 2, vec![1])]);
 }
