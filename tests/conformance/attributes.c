@@ -203,6 +203,7 @@ CASE(thread_affinity)
 	RET(pthread_attr_destroy(&attr));
 }
 
+#if __GLIBC_PREREQ(2, 32)
 CASE(thread_sigmask)
 {
 	pthread_attr_t attr;
@@ -217,6 +218,7 @@ CASE(thread_sigmask)
 	say("%d %d", sigismember(&set, SIGUSR1), sigismember(&set, SIGUSR2));
 	RET(pthread_attr_destroy(&attr));
 }
+#endif
 
 CASE(default_attributes)
 {

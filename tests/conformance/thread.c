@@ -188,7 +188,9 @@ CASE(with_signal_mask)
 	in_thread(own_mask, NULL);
 	sigaddset(&set, SIGUSR2);
 	MUST(pthread_attr_init(&attr));
+#if __GLIBC_PREREQ(2, 32)
 	RET(pthread_attr_setsigmask_np(&attr, &set));
+#endif
 	CREATE(pthread_create(&thread, &attr, own_mask, NULL));
 	RET(pthread_join(thread, NULL));
 }

@@ -44,7 +44,6 @@ static TOKEN: AtomicU64 = AtomicU64::new(0);
 static EXIT_KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 
 extern "C" fn constructor() {
-    hooks::resolve_free();
     real::resolve_all();
     objects::ask(false);
     // SAFETY: getenv returns null or a NUL-terminated string; nobody else runs yet that sets it.
@@ -68,7 +67,7 @@ extern "C" fn constructor() {
     }
     let mut key = 0;
     // SAFETY: the destructor stays loaded. An early key needs no allocation per thread.
-    if unsafe { libc::pthread_key_create(&raw mut key, Some(thread_exit)) } == 0 {
+    if unsafe { real::pthread_key_create(&raw mut key, thread_exit) } == 0 {
         EXIT_KEY.store(key, Relaxed);
     }
     ask();
@@ -297,7 +296,7 @@ pub fn watch_exit(state: *mut ThreadState) {
     let key = EXIT_KEY.load(Relaxed);
     if key != u32::MAX {
         // SAFETY: our key. Below 32 keys glibc has room for the value in the thread itself.
-        unsafe { libc::pthread_setspecific(key, state.cast()) };
+        unsafe { real::pthread_setspecific(key, state.cast()) };
     }
 }
 

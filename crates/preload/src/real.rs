@@ -1,18 +1,19 @@
 //! The functions we stand in front of, in one table. Each pointer begins as a resolver that looks the
 //! next definition up and calls it, so that a call before our constructor needs no check.
 //!
-//! `dlsym` itself is not interposed, and is called at most once per function: from our constructor.
+//! `dlsym` itself is not interposed, and not called: a function is looked up by [`crate::loader`], at most once: from our
+//! constructor.
 
-use core::ffi::{c_char, c_int, c_uint, c_void};
+use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+use crate::loader;
 
 pub use libc::{
     clockid_t, itimerspec, pthread_attr_t, pthread_barrier_t, pthread_barrierattr_t,
     pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t, pthread_rwlock_t,
     pthread_rwlockattr_t, pthread_spinlock_t, pthread_t, sem_t, timer_t, timespec,
 };
-
-use crate::modules;
 
 /// A thread's start routine.
 pub type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
@@ -37,26 +38,12 @@ pub mod thrd {
     pub const TIMEDOUT: c_int = 4;
 }
 
-/// Looks `name` up behind us, under `version` first if it has one.
-fn resolve(name: *const c_char, version: *const c_char) -> *mut c_void {
-    // SAFETY: both are NUL-terminated literals (or null).
-    unsafe {
-        let mut found = core::ptr::null_mut();
-        if !version.is_null() {
-            found = libc::dlvsym(libc::RTLD_NEXT, name, version);
-        }
-        if found.is_null() {
-            found = libc::dlsym(libc::RTLD_NEXT, name);
-        }
-        found
+/// A literal that ends with its only NUL.
+const fn literal(text: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(name) => name,
+        Err(_) => c"",
     }
-}
-
-/// `at`, which may be null, lies in the C library: it is no other's of the same name. To be asked once modules are known.
-pub fn is_c_librarys(at: *const c_void) -> bool {
-    // SAFETY: a NUL-terminated literal.
-    let own = unsafe { libc::dlsym(libc::RTLD_NEXT, c"gnu_get_libc_version".as_ptr()) };
-    modules::are_in_one(at, own)
 }
 
 /// `name(arg: type, ...) -> result, "VERSION" or none, value if it is not there`
@@ -93,9 +80,8 @@ macro_rules! real {
                 #[allow(non_snake_case, reason = "named as the function is")]
                 pub unsafe extern "C-unwind" fn $name($($arg: $ty),*) -> $ret {
                     type Function = unsafe extern "C-unwind" fn($($ty),*) -> $ret;
-                    let version: Option<&core::ffi::CStr> = $version;
-                    let name = concat!(stringify!($name), "\0").as_ptr().cast();
-                    let found = resolve(name, version.map_or(core::ptr::null(), |v| v.as_ptr()));
+                    let version: Option<&CStr> = $version;
+                    let found = loader::address(literal(concat!(stringify!($name), "\0")), version);
                     if found.is_null() {
                         return $missing;
                     }
@@ -112,9 +98,8 @@ macro_rules! real {
         /// Looks all of them up, so that no call has to later.
         pub fn resolve_all() {
             $({
-                let version: Option<&core::ffi::CStr> = $version;
-                let name = concat!(stringify!($name), "\0").as_ptr().cast();
-                let found = resolve(name, version.map_or(core::ptr::null(), |v| v.as_ptr()));
+                let version: Option<&CStr> = $version;
+                let found = loader::address(literal(concat!(stringify!($name), "\0")), version);
                 if !found.is_null() {
                     slot::$name.store(found, Relaxed);
                 }
@@ -163,6 +148,10 @@ real! {
     pthread_tryjoin_np(t: pthread_t, r: *mut *mut c_void) -> c_int, None, libc::ENOSYS;
     pthread_clockjoin_np(t: pthread_t, r: *mut *mut c_void, c: clockid_t, a: *const timespec) -> c_int, None, libc::ENOSYS;
     pthread_setname_np(t: pthread_t, name: *const c_char) -> c_int, None, libc::ENOSYS;
+
+    // Not stood in front of: ours to call, and in another library before glibc 2.34.
+    pthread_key_create(k: *mut libc::pthread_key_t, d: unsafe extern "C" fn(*mut c_void)) -> c_int, None, libc::ENOSYS;
+    pthread_setspecific(k: libc::pthread_key_t, v: *const c_void) -> c_int, None, libc::ENOSYS;
 
     mtx_init(m: *mut pthread_mutex_t, k: c_int) -> c_int, None, thrd::ERROR;
     mtx_lock(m: *mut pthread_mutex_t) -> c_int, None, thrd::ERROR;
@@ -285,11 +274,11 @@ real! {
     pthread_barrierattr_setpshared(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
     pthread_getattr_np(t: pthread_t, a: *mut c_void) -> c_int, None, libc::ENOSYS;
 
-    timer_create(c: clockid_t, e: *mut c_void, t: *mut timer_t) -> c_int, None, -1;
-    timer_delete(t: timer_t) -> c_int, None, -1;
-    timer_settime(t: timer_t, f: c_int, v: *const itimerspec, o: *mut itimerspec) -> c_int, None, -1;
-    timer_gettime(t: timer_t, v: *mut itimerspec) -> c_int, None, -1;
-    timer_getoverrun(t: timer_t) -> c_int, None, -1;
+    timer_create(c: clockid_t, e: *mut c_void, t: *mut timer_t) -> c_int, Some(c"GLIBC_2.3.3"), -1;
+    timer_delete(t: timer_t) -> c_int, Some(c"GLIBC_2.3.3"), -1;
+    timer_settime(t: timer_t, f: c_int, v: *const itimerspec, o: *mut itimerspec) -> c_int, Some(c"GLIBC_2.3.3"), -1;
+    timer_gettime(t: timer_t, v: *mut itimerspec) -> c_int, Some(c"GLIBC_2.3.3"), -1;
+    timer_getoverrun(t: timer_t) -> c_int, Some(c"GLIBC_2.3.3"), -1;
 
     __register_atfork(p: Handler, a: Handler, c: Handler, d: *const c_void) -> c_int, None, libc::ENOMEM;
     _Fork() -> c_int, None, crate::sys::fork();

@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, clockid_t, timespec};
 
-use crate::{real, sys};
+use crate::{loader, sys};
 
 type ClockGettime = unsafe extern "C" fn(clockid_t, *mut timespec) -> c_int;
 
@@ -17,10 +17,8 @@ static CLOCK_GETTIME: AtomicUsize = AtomicUsize::new(0);
 /// Looks the C library's function up. To be called before the program's main, once modules are known; until then the
 /// kernel is asked.
 pub fn start() {
-    // SAFETY: a NUL-terminated literal.
-    let next = unsafe { libc::dlsym(libc::RTLD_NEXT, c"clock_gettime".as_ptr()) };
-    if real::is_c_librarys(next) {
-        CLOCK_GETTIME.store(next as usize, Relaxed);
+    if loader::next_is_c_librarys(c"clock_gettime") {
+        CLOCK_GETTIME.store(loader::address(c"clock_gettime", None) as usize, Relaxed);
     }
 }
 

@@ -16,7 +16,7 @@ use lockwright_ledger::rows::object::object_end;
 
 use super::guarded::{self, Index};
 use super::misuse;
-use crate::{identity, objects, real, state, tls};
+use crate::{identity, loader, objects, real, state, tls};
 
 /// What was seen in a page, by the low bits of its number: 0, or bits of [`STAMPED`] and [`UNSTAMPED`]. A
 /// page with nothing in it costs `free` a load and a branch.
@@ -152,8 +152,7 @@ static NEXT_REALLOC: AtomicUsize = AtomicUsize::new(0);
 
 /// Looks at what is freed from now on. To be called before the program's main.
 pub fn start() {
-    // SAFETY: a NUL-terminated literal.
-    let is_glibc = real::is_c_librarys(unsafe { libc::dlsym(libc::RTLD_NEXT, c"free".as_ptr()) });
+    let is_glibc = loader::next_is_c_librarys(c"free");
     let free = if is_glibc { free_by_header as Free } else { free_by_size as Free };
     guarded::divert_free(free as usize, &NEXT_FREE);
     guarded::divert(Index::realloc, realloc as Realloc as usize, &NEXT_REALLOC);

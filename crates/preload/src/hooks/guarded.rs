@@ -15,7 +15,7 @@ use lockwright_ledger::rows::{Thread, finding_kind, unsafe_call};
 
 use super::{freed, misuse};
 use crate::unwind::{self, Frame};
-use crate::{state, tls};
+use crate::{loader, state, tls};
 
 /// stdio has been used outside of handlers.
 static STDIO_USED: AtomicU8 = AtomicU8::new(0);
@@ -115,8 +115,7 @@ pub fn divert(index: Index, to: usize, next: &AtomicUsize) {
     let slot = index as usize;
     let mut before = NEXT[slot].load(Relaxed);
     if before == 0 {
-        // SAFETY: a NUL-terminated name. As in `look`.
-        before = unsafe { libc::dlsym(libc::RTLD_NEXT, NAMES[slot].as_ptr()) } as usize;
+        before = loader::address(NAMES[slot], None) as usize;
     }
     if before != 0 {
         next.store(before, Relaxed);
@@ -255,9 +254,7 @@ unsafe extern "C" fn look(index: usize, frame: *const [u64; 2]) -> usize {
     });
     let mut next = NEXT[index].load(Relaxed);
     if next == 0 {
-        // SAFETY: a NUL-terminated name. The functions of this table exist in every glibc, so the
-        // look-up does not fail, and allocates nothing.
-        next = unsafe { libc::dlsym(libc::RTLD_NEXT, NAMES[index].as_ptr()) } as usize;
+        next = loader::address(NAMES[index], None) as usize;
         // Kept from the first use outside of handlers on.
         if thread.is_none() {
             go_on(&NEXT[index], &TARGETS[index], next, checked(group));
@@ -322,17 +319,10 @@ unsafe extern "C" fn free_checked(block: *mut c_void) {
     )
 }
 
-/// Looks `free` up. Before anything that the C library may not have: of a look-up that fails the loader frees what it has
-/// to say of it in the next one, which that must not be.
-pub fn resolve_free() {
-    next_free();
-}
-
 fn next_free() -> usize {
     let mut next = NEXT_FREE.load(Relaxed);
     if next == 0 {
-        // SAFETY: a NUL-terminated literal.
-        next = unsafe { libc::dlsym(libc::RTLD_NEXT, c"free".as_ptr()) } as usize;
+        next = loader::address(c"free", None) as usize;
         go_on(&NEXT_FREE, &TARGET_FREE, next, free_checked as *mut ());
     }
     next

@@ -33,7 +33,7 @@ pub use annotate::own::{OwnLock, flag as own_flag};
 pub use c11::start as watch_c11;
 pub use fork::{Begin, inherited, register as register_fork, unseen as fork_unseen};
 pub use freed::{may_have_objects, note_lock, note_object, start as watch_frees};
-pub use guarded::{begin as begin_guarding, resolve_free};
+pub use guarded::begin as begin_guarding;
 pub use misuse::place;
 pub use spin::this as spin_lock;
 pub use thread::ended as thread_ended;

@@ -35,7 +35,7 @@ use lockwright_ledger::{Header, site};
 
 use crate::identity::{self, Birth, Identify};
 use crate::sites::Return;
-use crate::{init, modules, sites, state, sys, unwind};
+use crate::{init, modules, real, sites, state, sys, unwind};
 
 struct Shared(UnsafeCell<LockMeter>);
 
@@ -74,7 +74,7 @@ pub fn ask(wanted: Wanted) {
     WANTED.store(true, Relaxed);
     let mut key = 0;
     // SAFETY: the destructor stays loaded.
-    if unsafe { libc::pthread_key_create(&raw mut key, Some(thread_exit)) } == 0 {
+    if unsafe { real::pthread_key_create(&raw mut key, thread_exit) } == 0 {
         EXIT_KEY.store(key, Relaxed);
     }
 }
@@ -213,7 +213,7 @@ fn watch_exit(round: usize) {
     let key = EXIT_KEY.load(Relaxed);
     if key != u32::MAX {
         // SAFETY: our key. Below 32 keys glibc has room for the value in the thread itself.
-        unsafe { libc::pthread_setspecific(key, ptr::without_provenance(round)) };
+        unsafe { real::pthread_setspecific(key, ptr::without_provenance(round)) };
     }
 }
 

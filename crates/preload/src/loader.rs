@@ -1,0 +1,312 @@
+//! Functions of the objects loaded behind this library, as `dlsym(RTLD_NEXT, ...)` finds them, but found without a call:
+//! `dlsym` takes the loader's lock, and where it fails it changes what the program's `dlerror` says. Before glibc 2.34
+//! it is not in libc.so.6, and allocates, while allocating is among what we look up; before 2.36 it finds the oldest
+//! version of a function, and not the one that programs are linked with.
+//!
+//! The loader's list of objects is what debuggers read (`link.h`: `struct r_debug`), in the order of its searches; each
+//! object has its table of symbols, hashed. A function is looked up at start, when nobody loads or unloads.
+
+use core::arch::asm;
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ptr::null_mut;
+
+/// `struct link_map`, as far as it is public.
+#[repr(C)]
+struct LinkMap {
+    addr: usize,
+    _name: *const c_char,
+    dynamic: *const Dynamic,
+    next: *const LinkMap,
+}
+
+/// `struct r_debug`, likewise.
+#[repr(C)]
+struct Debug {
+    _version: c_int,
+    map: *const LinkMap,
+}
+
+/// An entry of an object's dynamic section.
+#[repr(C)]
+struct Dynamic {
+    tag: u64,
+    value: usize,
+}
+
+const DT_HASH: u64 = 4;
+const DT_STRTAB: u64 = 5;
+const DT_SYMTAB: u64 = 6;
+const DT_GNU_HASH: u64 = 0x6fff_fef5;
+const DT_VERSYM: u64 = 0x6fff_fff0;
+const DT_VERDEF: u64 = 0x6fff_fffc;
+
+/// A symbol whose value is a function that says where the function is.
+const STT_GNU_IFUNC: u8 = 10;
+
+/// A version's number that is none: the symbol has whichever version is asked for.
+const VER_NDX_GLOBAL: u16 = 1;
+/// In a symbol's version number: programs are linked with another version.
+const HIDDEN: u16 = 1 << 15;
+
+#[repr(C)]
+struct VersionDefinition {
+    _version: u16,
+    _flags: u16,
+    number: u16,
+    _count: u16,
+    _hash: u32,
+    names: u32,
+    next: u32,
+}
+
+unsafe extern "C" {
+    /// The loader's, of the namespace that the program is in.
+    static _r_debug: Debug;
+}
+
+/// A function that was found.
+#[derive(Clone, Copy)]
+pub struct Function {
+    /// Where it is.
+    pub at: *mut c_void,
+    /// Which object has it: a word of its own of each.
+    pub object: usize,
+}
+
+/// The next function of that name: of the version, if one is given and there is one, else of the one that programs are
+/// linked with, else of any.
+pub fn next(name: &CStr, version: Option<&CStr>) -> Option<Function> {
+    let find = |version| objects().find_map(|object| object.find(name, version));
+    version
+        .and_then(|version| find(Version::Named(version)))
+        .or_else(|| find(Version::Default))
+        .or_else(|| find(Version::Any))
+}
+
+/// Where [`next`] finds it, null if it does not.
+pub fn address(name: &CStr, version: Option<&CStr>) -> *mut c_void {
+    next(name, version).map_or(null_mut(), |function| function.at)
+}
+
+/// The next function of that name is the C library's own, and no other's.
+pub fn next_is_c_librarys(name: &CStr) -> bool {
+    let object_of = |name| next(name, None).map(|function| function.object);
+    // Of this nobody has another.
+    object_of(name).is_some_and(|object| object_of(c"gnu_get_libc_version") == Some(object))
+}
+
+/// Which version of a symbol is looked for.
+#[derive(Clone, Copy)]
+enum Version<'a> {
+    Named(&'a CStr),
+    Default,
+    Any,
+}
+
+/// The objects behind this library.
+fn objects() -> impl Iterator<Item = Object> {
+    let own: *const Dynamic;
+    // SAFETY: the address of this library's dynamic section.
+    unsafe {
+        asm!("lea {}, [rip + _DYNAMIC]", out(reg) own, options(nomem, nostack, preserves_flags))
+    };
+    // SAFETY: the loader's list, which it may append to meanwhile; its members are not freed at start.
+    let all = unsafe {
+        let first = (&raw const _r_debug.map).read_volatile();
+        core::iter::successors(first.as_ref(), |map| map.next.as_ref())
+    };
+    // SAFETY: members of the list are mapped objects.
+    all.skip_while(move |map| map.dynamic != own)
+        .skip(1)
+        .filter_map(|map| unsafe { Object::of(map) })
+}
+
+/// Where the tables of an object are.
+struct Object {
+    map: *const LinkMap,
+    base: usize,
+    symbols: *const libc::Elf64_Sym,
+    names: *const c_char,
+    gnu_hash: *const u32,
+    hash: *const u32,
+    versions: *const u16,
+    definitions: *const u8,
+}
+
+impl Object {
+    /// # Safety
+    /// A loaded object, which stays.
+    unsafe fn of(map: &LinkMap) -> Option<Self> {
+        let mut object = Self {
+            map,
+            base: map.addr,
+            symbols: core::ptr::null(),
+            names: core::ptr::null(),
+            gnu_hash: core::ptr::null(),
+            hash: core::ptr::null(),
+            versions: core::ptr::null(),
+            definitions: core::ptr::null(),
+        };
+        let mut entry = map.dynamic;
+        // SAFETY: the section ends with an entry whose tag is 0.
+        while let Some(&Dynamic { tag, value }) = unsafe { entry.as_ref() }.filter(|e| e.tag != 0) {
+            // The loader has made addresses of offsets, but not where the section is read-only.
+            let at = if value < map.addr { map.addr + value } else { value };
+            match tag {
+                DT_HASH => object.hash = at as *const u32,
+                DT_STRTAB => object.names = at as *const c_char,
+                DT_SYMTAB => object.symbols = at as *const libc::Elf64_Sym,
+                DT_GNU_HASH => object.gnu_hash = at as *const u32,
+                DT_VERSYM => object.versions = at as *const u16,
+                DT_VERDEF => object.definitions = at as *const u8,
+                _ => {}
+            }
+            // SAFETY: not the last.
+            entry = unsafe { entry.add(1) };
+        }
+        (!object.symbols.is_null() && !object.names.is_null()).then_some(object)
+    }
+
+    fn find(&self, name: &CStr, version: Version<'_>) -> Option<Function> {
+        // SAFETY: the object's own tables, of the form that ELF and `DT_GNU_HASH` give them.
+        let index = unsafe {
+            let is_wanted = |index: u32| self.is_wanted(index, name, version);
+            match (self.gnu_hash.is_null(), self.hash.is_null()) {
+                (false, _) => find_by_gnu_hash(self.gnu_hash, name, is_wanted),
+                (true, false) => find_by_hash(self.hash, name, is_wanted),
+                (true, true) => None,
+            }
+        }?;
+        // SAFETY: a symbol of the table.
+        let symbol = unsafe { &*self.symbols.add(index as usize) };
+        let at = self.base.wrapping_add(symbol.st_value as usize);
+        let at = match symbol.st_info & 15 {
+            // SAFETY: what such a symbol is: a function without arguments, called as the loader calls it.
+            STT_GNU_IFUNC => unsafe {
+                core::mem::transmute::<usize, extern "C" fn() -> *mut c_void>(at)()
+            },
+            _ => at as *mut c_void,
+        };
+        Some(Function { at, object: self.map as usize })
+    }
+
+    /// # Safety
+    /// `index` is one of the object's table of symbols.
+    unsafe fn is_wanted(&self, index: u32, name: &CStr, version: Version<'_>) -> bool {
+        // SAFETY: the caller's promise; names are where the table says.
+        unsafe {
+            let symbol = &*self.symbols.add(index as usize);
+            symbol.st_shndx != 0
+                && symbol.st_value != 0
+                && CStr::from_ptr(self.names.add(symbol.st_name as usize)) == name
+                && self.has_version(index, version)
+        }
+    }
+
+    /// # Safety
+    /// As for [`Self::is_wanted`].
+    unsafe fn has_version(&self, index: u32, wanted: Version<'_>) -> bool {
+        if self.versions.is_null() {
+            return true;
+        }
+        // SAFETY: there is a number for each symbol.
+        let number = unsafe { self.versions.add(index as usize).read() };
+        match wanted {
+            Version::Any => true,
+            Version::Default => number & HIDDEN == 0,
+            Version::Named(_) if number <= VER_NDX_GLOBAL => true,
+            // SAFETY: the object's own table.
+            Version::Named(name) => unsafe { self.version(number & !HIDDEN) == Some(name) },
+        }
+    }
+
+    /// The version of that number.
+    unsafe fn version(&self, number: u16) -> Option<&CStr> {
+        let mut at = self.definitions;
+        loop {
+            // SAFETY: a definition, or null.
+            let definition = unsafe { at.cast::<VersionDefinition>().as_ref() }?;
+            if definition.number == number {
+                // SAFETY: its first name, by the offset in the table of names.
+                return Some(unsafe {
+                    let name = at.add(definition.names as usize).cast::<u32>().read();
+                    CStr::from_ptr(self.names.add(name as usize))
+                });
+            }
+            if definition.next == 0 {
+                return None;
+            }
+            // SAFETY: the next is that far from this one.
+            at = unsafe { at.add(definition.next as usize) };
+        }
+    }
+}
+
+/// By the table that all linkers make today: four words, a Bloom filter, and chains of hashes by bucket.
+///
+/// # Safety
+/// Such a table.
+unsafe fn find_by_gnu_hash(
+    table: *const u32,
+    name: &CStr,
+    is_wanted: impl Fn(u32) -> bool,
+) -> Option<u32> {
+    let hash = name
+        .to_bytes()
+        .iter()
+        .fold(5381u32, |hash, &b| hash.wrapping_mul(33).wrapping_add(b.into()));
+    // SAFETY: the caller's promise, for all places in it.
+    unsafe {
+        let [buckets, first, filters, shift] = table.cast::<[u32; 4]>().read();
+        let filter = table.add(4).cast::<u64>();
+        let word = filter.add((hash / 64).checked_rem(filters)? as usize).read();
+        if word >> (hash % 64) & word >> ((hash >> shift) % 64) & 1 == 0 {
+            return None;
+        }
+        let bucket = filter.add(filters as usize).cast::<u32>();
+        let chain = bucket.add(buckets as usize);
+        let mut index = bucket.add(hash.checked_rem(buckets)? as usize).read();
+        if index < first {
+            return None;
+        }
+        loop {
+            let entry = chain.add((index - first) as usize).read();
+            if entry | 1 == hash | 1 && is_wanted(index) {
+                return Some(index);
+            }
+            if entry & 1 != 0 {
+                return None;
+            }
+            index += 1;
+        }
+    }
+}
+
+/// By the table of the ABI's first days, where there is no other.
+///
+/// # Safety
+/// Such a table.
+unsafe fn find_by_hash(
+    table: *const u32,
+    name: &CStr,
+    is_wanted: impl Fn(u32) -> bool,
+) -> Option<u32> {
+    let hash = name.to_bytes().iter().fold(0u32, |hash, &b| {
+        let hash = (hash << 4).wrapping_add(b.into());
+        let high = hash & 0xf000_0000;
+        (hash ^ high >> 24) & !high
+    });
+    // SAFETY: the caller's promise, for all places in it.
+    unsafe {
+        let buckets = table.read();
+        let chain = table.add(2 + buckets as usize);
+        let mut index = table.add(2 + hash.checked_rem(buckets)? as usize).read();
+        while index != 0 {
+            if is_wanted(index) {
+                return Some(index);
+            }
+            index = chain.add(index as usize).read();
+        }
+    }
+    None
+}
