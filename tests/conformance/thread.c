@@ -435,3 +435,18 @@ CASE(the_main_thread_leaves_first)
 	say("the main thread leaves");
 	pthread_exit(NULL);
 }
+
+/* As programs do that take 0 for no key. */
+CASE(key_that_was_never_made)
+{
+	static pthread_key_t none, one, other;
+	RET(pthread_setspecific(none, "nothing"));
+	say("%d", pthread_getspecific(none) == NULL);
+	RET(pthread_key_delete(none));
+	RET(pthread_key_create(&one, NULL));
+	RET(pthread_key_create(&other, NULL));
+	say("the first %u, the next %u", one, other);
+	RET(pthread_key_delete(one));
+	RET(pthread_setspecific(one, "deleted"));
+	in_thread(take_and_give, NULL);
+}

@@ -9,7 +9,7 @@ use lockwright_ledger::rows::{Held, Text, held_flag};
 use lockwright_ledger::{Header, Writer};
 
 use crate::{
-    follow, hooks, identity, mapping, meter, modules, objects, real, sites, state, sys, time,
+    follow, hooks, identity, keys, mapping, meter, modules, objects, real, sites, state, sys, time, tls,
 };
 
 /// Run by the loader before the program's main and before most libraries' constructors.
@@ -65,9 +65,7 @@ extern "C" fn constructor() {
         follow::tell_unwatched();
         return;
     }
-    let mut key = 0;
-    // SAFETY: the destructor stays loaded. An early key needs no allocation per thread.
-    if unsafe { real::pthread_key_create(&raw mut key, thread_exit) } == 0 {
+    if let Some(key) = keys::make(thread_exit) {
         EXIT_KEY.store(key, Relaxed);
     }
     ask();
@@ -295,17 +293,21 @@ pub fn child() {
 pub fn watch_exit(state: *mut ThreadState) {
     let key = EXIT_KEY.load(Relaxed);
     if key != u32::MAX {
-        // SAFETY: our key. Below 32 keys glibc has room for the value in the thread itself.
+        // SAFETY: our key.
         unsafe { real::pthread_setspecific(key, state.cast()) };
     }
 }
 
 /// Destructors of other keys may still use locks: we go last, in the last of the rounds.
-unsafe extern "C" fn thread_exit(value: *mut c_void) {
+unsafe extern "C" fn thread_exit(_value: *mut c_void) {
     /// PTHREAD_DESTRUCTOR_ITERATIONS.
     const ROUNDS: u32 = 4;
-    let state = value.cast::<ThreadState>();
-    // SAFETY: what `watch_exit` stored: the calling thread's state.
+    // Not the value: it was ours, but the program may have meant another key by that number.
+    let state = tls::get();
+    if state.is_null() {
+        return;
+    }
+    // SAFETY: the calling thread's state.
     let rounds = unsafe { (*state).next_exit_round() };
     if rounds < ROUNDS {
         watch_exit(state);

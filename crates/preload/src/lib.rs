@@ -17,6 +17,7 @@ mod forced_unwind;
 mod hooks;
 mod identity;
 mod init;
+mod keys;
 mod loader;
 mod mapping;
 mod meter;

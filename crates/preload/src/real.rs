@@ -4,7 +4,7 @@
 //! `dlsym` itself is not interposed, and not called: a function is looked up by [`crate::loader`], at most once: from our
 //! constructor.
 
-use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use crate::loader;
@@ -117,6 +117,7 @@ real! {
     pthread_mutex_clocklock(m: *mut pthread_mutex_t, c: clockid_t, t: *const timespec) -> c_int, None, libc::ENOSYS;
     pthread_mutex_unlock(m: *mut pthread_mutex_t) -> c_int, None, libc::ENOSYS;
     pthread_mutex_consistent(m: *mut pthread_mutex_t) -> c_int, None, libc::ENOSYS;
+    pthread_mutex_setprioceiling(m: *mut pthread_mutex_t, c: c_int, o: *mut c_int) -> c_int, None, libc::ENOSYS;
 
     pthread_rwlock_init(l: *mut pthread_rwlock_t, a: *const pthread_rwlockattr_t) -> c_int, None, libc::ENOSYS;
     pthread_rwlock_destroy(l: *mut pthread_rwlock_t) -> c_int, None, libc::ENOSYS;
@@ -139,6 +140,9 @@ real! {
     pthread_cond_signal(c: *mut pthread_cond_t) -> c_int, Some(c"GLIBC_2.3.2"), libc::ENOSYS;
     pthread_cond_broadcast(c: *mut pthread_cond_t) -> c_int, Some(c"GLIBC_2.3.2"), libc::ENOSYS;
 
+    cnd_signal(c: *mut pthread_cond_t) -> c_int, None, thrd::ERROR;
+    cnd_broadcast(c: *mut pthread_cond_t) -> c_int, None, thrd::ERROR;
+
     pthread_once(c: *mut libc::pthread_once_t, r: unsafe extern "C-unwind" fn()) -> c_int, None, libc::ENOSYS;
     call_once(c: *mut libc::pthread_once_t, r: unsafe extern "C-unwind" fn()) -> c_int, None, libc::ENOSYS;
 
@@ -151,6 +155,7 @@ real! {
 
     // Not stood in front of: ours to call, and in another library before glibc 2.34.
     pthread_key_create(k: *mut libc::pthread_key_t, d: unsafe extern "C" fn(*mut c_void)) -> c_int, None, libc::ENOSYS;
+    pthread_key_delete(k: libc::pthread_key_t) -> c_int, None, libc::ENOSYS;
     pthread_setspecific(k: libc::pthread_key_t, v: *const c_void) -> c_int, None, libc::ENOSYS;
 
     mtx_init(m: *mut pthread_mutex_t, k: c_int) -> c_int, None, thrd::ERROR;
@@ -186,6 +191,7 @@ real! {
 
     sigaction(s: c_int, n: *const libc::sigaction, o: *mut libc::sigaction) -> c_int, None, -1;
     signal(s: c_int, h: usize) -> usize, None, libc::SIG_ERR;
+    sysv_signal(s: c_int, h: usize) -> usize, None, libc::SIG_ERR;
     pthread_sigmask(h: c_int, n: *const libc::sigset_t, o: *mut libc::sigset_t) -> c_int, None, libc::ENOSYS;
     sigprocmask(h: c_int, n: *const libc::sigset_t, o: *mut libc::sigset_t) -> c_int, None, -1;
     munmap(a: *mut c_void, n: usize) -> c_int, None, -1;
@@ -247,6 +253,7 @@ real! {
     pthread_attr_setschedparam(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
     pthread_attr_setschedpolicy(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
     pthread_attr_setscope(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
+    pthread_attr_setsigmask_np(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
     pthread_attr_setstack(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
     pthread_attr_setstackaddr(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
     pthread_attr_setstacksize(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
@@ -255,6 +262,8 @@ real! {
     __pthread_mutexattr_init(a: *mut c_void, x: usize, y: usize) -> c_int, Some(c"GLIBC_2.2.5"), libc::ENOSYS;
     pthread_mutexattr_destroy(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
     __pthread_mutexattr_destroy(a: *mut c_void, x: usize, y: usize) -> c_int, Some(c"GLIBC_2.2.5"), libc::ENOSYS;
+    pthread_mutexattr_setkind_np(a: *mut c_void, x: usize, y: usize) -> c_int, Some(c"GLIBC_2.2.5"), libc::ENOSYS;
+    pthread_mutexattr_setrobust_np(a: *mut c_void, x: usize, y: usize) -> c_int, Some(c"GLIBC_2.4"), libc::ENOSYS;
     pthread_mutexattr_setprioceiling(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
     pthread_mutexattr_setprotocol(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
     pthread_mutexattr_setpshared(a: *mut c_void, x: usize, y: usize) -> c_int, None, libc::ENOSYS;
@@ -282,6 +291,7 @@ real! {
 
     __register_atfork(p: Handler, a: Handler, c: Handler, d: *const c_void) -> c_int, None, libc::ENOMEM;
     _Fork() -> c_int, None, crate::sys::fork();
+    syscall(n: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long, f: c_long) -> c_long, None, -1;
 
     dlclose(handle: *mut c_void) -> c_int, None, -1;
 

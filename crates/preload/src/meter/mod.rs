@@ -35,7 +35,7 @@ use lockwright_ledger::{Header, site};
 
 use crate::identity::{self, Birth, Identify};
 use crate::sites::Return;
-use crate::{init, modules, real, sites, state, sys, unwind};
+use crate::{init, keys, modules, real, sites, state, sys, unwind};
 
 struct Shared(UnsafeCell<LockMeter>);
 
@@ -72,9 +72,7 @@ pub fn ask(wanted: Wanted) {
     WHAT.store(if wanted.by_instance { !0 } else { CLASS }, Relaxed);
     clock::choose(wanted.monotonic);
     WANTED.store(true, Relaxed);
-    let mut key = 0;
-    // SAFETY: the destructor stays loaded.
-    if unsafe { real::pthread_key_create(&raw mut key, thread_exit) } == 0 {
+    if let Some(key) = keys::make(thread_exit) {
         EXIT_KEY.store(key, Relaxed);
     }
 }
@@ -212,7 +210,7 @@ pub fn is_metering() -> bool {
 fn watch_exit(round: usize) {
     let key = EXIT_KEY.load(Relaxed);
     if key != u32::MAX {
-        // SAFETY: our key. Below 32 keys glibc has room for the value in the thread itself.
+        // SAFETY: our key.
         unsafe { real::pthread_setspecific(key, ptr::without_provenance(round)) };
     }
 }
