@@ -39,6 +39,7 @@ const DT_SYMTAB: u64 = 6;
 const DT_GNU_HASH: u64 = 0x6fff_fef5;
 const DT_VERSYM: u64 = 0x6fff_fff0;
 const DT_VERDEF: u64 = 0x6fff_fffc;
+const DT_VERNEED: u64 = 0x6fff_fffe;
 
 /// A symbol whose value is a function that says where the function is.
 const STT_GNU_IFUNC: u8 = 10;
@@ -56,6 +57,24 @@ struct VersionDefinition {
     _count: u16,
     _hash: u32,
     names: u32,
+    next: u32,
+}
+
+#[repr(C)]
+struct VersionNeed {
+    _version: u16,
+    _count: u16,
+    _file: u32,
+    first: u32,
+    next: u32,
+}
+
+#[repr(C)]
+struct NeededVersion {
+    _hash: u32,
+    _flags: u16,
+    number: u16,
+    name: u32,
     next: u32,
 }
 
@@ -95,12 +114,31 @@ pub fn next_is_c_librarys(name: &CStr) -> bool {
     object_of(name).is_some_and(|object| object_of(c"gnu_get_libc_version") == Some(object))
 }
 
+/// Whether the object that `address` lies in was linked with that version of a function. `None` if it was not linked with
+/// the function.
+pub fn is_linked_with(address: usize, name: &CStr, version: &CStr) -> Option<bool> {
+    let map = all().filter(|map| map.addr <= address).max_by_key(|map| map.addr)?;
+    // SAFETY: the caller's code is loaded.
+    let object = unsafe { Object::of(map) }?;
+    // SAFETY: the object's own tables.
+    unsafe { object.needs(name, version) }
+}
+
 /// Which version of a symbol is looked for.
 #[derive(Clone, Copy)]
 enum Version<'a> {
     Named(&'a CStr),
     Default,
     Any,
+}
+
+/// The loader's list of objects.
+fn all() -> impl Iterator<Item = &'static LinkMap> {
+    // SAFETY: the loader may append to it meanwhile; it takes out only what nobody uses any more.
+    unsafe {
+        let first = (&raw const _r_debug.map).read_volatile();
+        core::iter::successors(first.as_ref(), |map| map.next.as_ref())
+    }
 }
 
 /// The objects behind this library.
@@ -110,13 +148,9 @@ fn objects() -> impl Iterator<Item = Object> {
     unsafe {
         asm!("lea {}, [rip + _DYNAMIC]", out(reg) own, options(nomem, nostack, preserves_flags))
     };
-    // SAFETY: the loader's list, which it may append to meanwhile; its members are not freed at start.
-    let all = unsafe {
-        let first = (&raw const _r_debug.map).read_volatile();
-        core::iter::successors(first.as_ref(), |map| map.next.as_ref())
-    };
     // SAFETY: members of the list are mapped objects.
-    all.skip_while(move |map| map.dynamic != own)
+    all()
+        .skip_while(move |map| map.dynamic != own)
         .skip(1)
         .filter_map(|map| unsafe { Object::of(map) })
 }
@@ -131,6 +165,7 @@ struct Object {
     hash: *const u32,
     versions: *const u16,
     definitions: *const u8,
+    needs: *const u8,
 }
 
 impl Object {
@@ -146,6 +181,7 @@ impl Object {
             hash: core::ptr::null(),
             versions: core::ptr::null(),
             definitions: core::ptr::null(),
+            needs: core::ptr::null(),
         };
         let mut entry = map.dynamic;
         // SAFETY: the section ends with an entry whose tag is 0.
@@ -159,6 +195,7 @@ impl Object {
                 DT_GNU_HASH => object.gnu_hash = at as *const u32,
                 DT_VERSYM => object.versions = at as *const u16,
                 DT_VERDEF => object.definitions = at as *const u8,
+                DT_VERNEED => object.needs = at as *const u8,
                 _ => {}
             }
             // SAFETY: not the last.
@@ -217,6 +254,60 @@ impl Object {
             Version::Named(_) if number <= VER_NDX_GLOBAL => true,
             // SAFETY: the object's own table.
             Version::Named(name) => unsafe { self.version(number & !HIDDEN) == Some(name) },
+        }
+    }
+
+    /// As [`is_linked_with`].
+    unsafe fn needs(&self, name: &CStr, version: &CStr) -> Option<bool> {
+        if self.versions.is_null() {
+            return None;
+        }
+        // SAFETY: symbols that are another object's come first, and what is hashed is its own. The older table is of as
+        // many entries as there are symbols.
+        let symbols = unsafe {
+            match (self.gnu_hash.is_null(), self.hash.is_null()) {
+                (false, _) => self.gnu_hash.add(1).read(),
+                (true, false) => self.hash.add(1).read(),
+                (true, true) => 0,
+            }
+        };
+        // SAFETY: as above; their names and versions are where the tables say.
+        let index = (1..symbols).find(|&index| unsafe {
+            let symbol = &*self.symbols.add(index as usize);
+            symbol.st_shndx == 0 && CStr::from_ptr(self.names.add(symbol.st_name as usize)) == name
+        })?;
+        // SAFETY: there is a number for each symbol.
+        let number = unsafe { self.versions.add(index as usize).read() } & !HIDDEN;
+        // SAFETY: the object's own table.
+        Some(unsafe { self.needed(number) } == Some(version))
+    }
+
+    /// The version of that number, of those that the object needs of others.
+    unsafe fn needed(&self, number: u16) -> Option<&CStr> {
+        let mut at = self.needs;
+        loop {
+            // SAFETY: what is needed of one object, or null.
+            let need = unsafe { at.cast::<VersionNeed>().as_ref() }?;
+            // SAFETY: the first version is that far from it.
+            let mut of_it = unsafe { at.add(need.first as usize) };
+            loop {
+                // SAFETY: a needed version.
+                let version = unsafe { &*of_it.cast::<NeededVersion>() };
+                if version.number & !HIDDEN == number {
+                    // SAFETY: an offset in the table of names.
+                    return Some(unsafe { CStr::from_ptr(self.names.add(version.name as usize)) });
+                }
+                if version.next == 0 {
+                    break;
+                }
+                // SAFETY: the next is that far from this one.
+                of_it = unsafe { of_it.add(version.next as usize) };
+            }
+            if need.next == 0 {
+                return None;
+            }
+            // SAFETY: the next is that far from this one.
+            at = unsafe { at.add(need.next as usize) };
         }
     }
 

@@ -1,16 +1,51 @@
 //! POSIX timers. A `timer_t` is a number: the kernel's, or, of a timer that calls a function, one that glibc makes of
 //! where it keeps it. The kernel refuses a number that is no timer's, and does not give one out again for long. What
 //! glibc does with one of its own that was deleted is anybody's guess, and the next timer may have it at once.
+//!
+//! To programs linked with a glibc before 2.3.3 a `timer_t` is an int, and the functions are others of the same names:
+//! those programs are passed on to them, and nothing is told.
 
-use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use core::ffi::{CStr, c_int, c_void};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use lockwright_engines::debugobjects::State;
 
+use crate::loader;
 use crate::objects::tell::{self, Before};
 use crate::objects::types::{self, TIMER};
 use crate::objects::used;
 use crate::real::{self, clockid_t, itimerspec, timer_t};
+
+/// The version of the functions to which a `timer_t` is an int.
+const OLD: &CStr = c"GLIBC_2.2.5";
+
+/// The caller, which returns to `site`, was linked with such functions.
+fn is_old(site: u64) -> bool {
+    /// What was found of call sites: the address, doubled, and whether it is one; 0: nothing yet.
+    static KNOWN: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
+    let site = site as usize;
+    let known = &KNOWN[site % KNOWN.len()];
+    // Relaxed: a word that says all by itself.
+    let word = known.load(Relaxed);
+    if word >> 1 == site {
+        return word & 1 != 0;
+    }
+    // No program has both.
+    let is_old = loader::is_linked_with(site, c"timer_create", OLD) == Some(true);
+    known.store(site << 1 | usize::from(is_old), Relaxed);
+    is_old
+}
+
+/// The function of that name to which a `timer_t` is an int. (In registers there is no difference.)
+fn old(name: &CStr) -> impl Fn(usize, usize, usize, usize) -> c_int {
+    type Function = unsafe extern "C" fn(usize, usize, usize, usize) -> c_int;
+    let at = loader::address(name, Some(OLD));
+    move |a, b, c, d| match at.is_null() {
+        true => -1,
+        // SAFETY: a function of up to four arguments, none of them larger than a register.
+        false => unsafe { core::mem::transmute::<*mut c_void, Function>(at)(a, b, c, d) },
+    }
+}
 
 /// A number that glibc made.
 fn is_glibcs(timer: timer_t) -> bool {
@@ -83,8 +118,11 @@ pub unsafe extern "C-unwind" fn create(
     clock: clockid_t,
     event: *mut c_void,
     timer: *mut timer_t,
-    _site: u64,
+    site: u64,
 ) -> c_int {
+    if is_old(site) {
+        return old(c"timer_create")(clock as usize, event as usize, timer as usize, 0);
+    }
     // SAFETY: forwarded.
     let result = unsafe { real::timer_create(clock, event, timer) };
     if result == 0 {
@@ -97,7 +135,10 @@ pub unsafe extern "C-unwind" fn create(
     result
 }
 
-pub unsafe extern "C-unwind" fn delete(timer: timer_t, _site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn delete(timer: timer_t, site: u64) -> c_int {
+    if is_old(site) {
+        return old(c"timer_delete")(timer as usize, 0, 0, 0);
+    }
     let key = types::timer(timer as u64);
     // SAFETY: forwarded.
     let delete = || unsafe { real::timer_delete(timer) };
@@ -128,11 +169,15 @@ pub unsafe extern "C-unwind" fn settime(
     timer: timer_t,
     flags: c_int,
     value: *const itimerspec,
-    old: *mut itimerspec,
-    _site: u64,
+    before: *mut itimerspec,
+    site: u64,
 ) -> c_int {
+    if is_old(site) {
+        let (timer, flags) = (timer as usize, flags as usize);
+        return old(c"timer_settime")(timer, flags, value as usize, before as usize);
+    }
     // SAFETY: forwarded.
-    let result = uses(timer, || unsafe { real::timer_settime(timer, flags, value, old) });
+    let result = uses(timer, || unsafe { real::timer_settime(timer, flags, value, before) });
     if result == 0 {
         // SAFETY: the call has read it.
         let first = unsafe { (*value).it_value };
@@ -145,13 +190,19 @@ pub unsafe extern "C-unwind" fn settime(
 pub unsafe extern "C-unwind" fn gettime(
     timer: timer_t,
     value: *mut itimerspec,
-    _site: u64,
+    site: u64,
 ) -> c_int {
+    if is_old(site) {
+        return old(c"timer_gettime")(timer as usize, value as usize, 0, 0);
+    }
     // SAFETY: forwarded.
     uses(timer, || unsafe { real::timer_gettime(timer, value) })
 }
 
-pub unsafe extern "C-unwind" fn getoverrun(timer: timer_t, _site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn getoverrun(timer: timer_t, site: u64) -> c_int {
+    if is_old(site) {
+        return old(c"timer_getoverrun")(timer as usize, 0, 0, 0);
+    }
     // SAFETY: forwarded.
     uses(timer, || unsafe { real::timer_getoverrun(timer) })
 }
