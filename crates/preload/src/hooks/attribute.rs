@@ -33,6 +33,7 @@ attributes! {
     pthread_attr_setschedparam: ATTR, uses;
     pthread_attr_setschedpolicy: ATTR, uses;
     pthread_attr_setscope: ATTR, uses;
+    pthread_attr_setsigmask_np: ATTR, uses;
     pthread_attr_setstack: ATTR, uses;
     pthread_attr_setstackaddr: ATTR, uses;
     pthread_attr_setstacksize: ATTR, uses;
@@ -42,10 +43,12 @@ attributes! {
     __pthread_mutexattr_init: MUTEXATTR, initialises;
     pthread_mutexattr_destroy: MUTEXATTR, destroys;
     __pthread_mutexattr_destroy: MUTEXATTR, destroys;
+    pthread_mutexattr_setkind_np: MUTEXATTR, uses;
     pthread_mutexattr_setprioceiling: MUTEXATTR, uses;
     pthread_mutexattr_setprotocol: MUTEXATTR, uses;
     pthread_mutexattr_setpshared: MUTEXATTR, uses;
     pthread_mutexattr_setrobust: MUTEXATTR, uses;
+    pthread_mutexattr_setrobust_np: MUTEXATTR, uses;
     pthread_mutexattr_settype: MUTEXATTR, uses;
     __pthread_mutexattr_settype: MUTEXATTR, uses;
 

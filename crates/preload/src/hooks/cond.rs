@@ -102,6 +102,20 @@ pub unsafe extern "C-unwind" fn broadcast_strange(c: Cond) -> c_int {
     unsafe { real::pthread_cond_broadcast(c) }
 }
 
+/// As [`signal_strange`], of C11's.
+pub unsafe extern "C-unwind" fn cnd_signal_strange(c: Cond) -> c_int {
+    used_static(&types::COND, c as u64);
+    // SAFETY: forwarded.
+    unsafe { real::cnd_signal(c) }
+}
+
+/// As [`cnd_signal_strange`].
+pub unsafe extern "C-unwind" fn cnd_broadcast_strange(c: Cond) -> c_int {
+    used_static(&types::COND, c as u64);
+    // SAFETY: forwarded.
+    unsafe { real::cnd_broadcast(c) }
+}
+
 /// A condition variable's life is over, or begins: nobody waits on it.
 fn forget(c: Cond) {
     if let Some(word) = WAITS.word(c as u64) {

@@ -106,6 +106,7 @@ export! {
     pthread_mutex_destroy("rsi"): mutex::destroy;
     pthread_mutex_consistent("rsi"): mutex::consistent;
     pthread_mutex_consistent_np("rsi"): mutex::consistent;
+    pthread_mutex_setprioceiling("rcx"): mutex::setprioceiling;
     __pthread_mutex_init("rdx"): mutex::init;
     __pthread_mutex_destroy("rsi"): mutex::destroy;
 
@@ -150,6 +151,8 @@ export! {
     signal("rdx"): signal::signal;
     bsd_signal("rdx"): signal::signal;
     ssignal("rdx"): signal::signal;
+    sysv_signal("rdx"): signal::sysv_signal;
+    __sysv_signal("rdx"): signal::sysv_signal;
     pthread_sigmask("rcx"): signal::pthread_sigmask;
     sigprocmask("rcx"): signal::sigprocmask;
     sigset("rdx"): signal_sysv::sigset;
@@ -158,6 +161,7 @@ export! {
     sigblock("rsi"): signal_sysv::sigblock;
     sigsetmask("rsi"): signal_sysv::sigsetmask;
     sigsuspend("rsi"): signal_wait::sigsuspend;
+    __sigsuspend("rsi"): signal_wait::sigsuspend;
     sigpause("rsi"): signal_wait::sigpause;
     __xpg_sigpause("rsi"): signal_wait::xpg_sigpause;
     ppoll("r8"): signal_wait::ppoll;
@@ -168,6 +172,8 @@ export! {
     _longjmp("rdx"): jump::longjmp;
     siglongjmp("rdx"): jump::longjmp;
     __longjmp_chk("rdx"): jump::longjmp_chk;
+
+    _Fork("rdi"): fork::bare;
 
     munmap("rdx"): freed::munmap;
     mremap("r9"): freed::mremap;
@@ -243,11 +249,13 @@ macro_rules! export_signals {
 export_signals! {
     pthread_cond_signal: cond::signal_strange;
     pthread_cond_broadcast: cond::broadcast_strange;
+    cnd_signal: cond::cnd_signal_strange;
+    cnd_broadcast: cond::cnd_broadcast_strange;
 }
 
-/// `name: function` exports `name`, which goes straight on where the routine has run.
+/// `name -> next: function` exports `name`, which goes straight on to `next` where the routine has run.
 macro_rules! export_once {
-    ($($name:ident: $run:path;)*) => { $(
+    ($($name:ident -> $next:ident: $run:path;)*) => { $(
         #[doc = concat!("Stands in front of the C library's `", stringify!($name), "`.")]
         /// # Safety
         /// As the function itself.
@@ -255,14 +263,48 @@ macro_rules! export_once {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() -> c_int {
             naked_asm!("test dword ptr [rdi], {done}", "jz {run}", "jmp qword ptr [rip + {next}]",
-                       done = const ONCE_DONE as i32, run = sym $run, next = sym crate::real::slot::$name)
+                       done = const ONCE_DONE as i32, run = sym $run, next = sym crate::real::slot::$next)
         }
     )* };
 }
 
 export_once! {
-    pthread_once: once::pthread_once;
-    call_once: once::call_once;
+    pthread_once -> pthread_once: once::pthread_once;
+    __pthread_once -> pthread_once: once::pthread_once;
+    call_once -> call_once: once::call_once;
+}
+
+/// `name` exports `name`, which goes straight on but for a child with a memory of its own.
+macro_rules! export_clones {
+    ($($name:ident),*) => { $(
+        #[doc = concat!("Stands in front of the C library's `", stringify!($name), "`.")]
+        /// # Safety
+        /// As the function itself.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() -> c_int {
+            naked_asm!("test edx, {shares}", "jz {process}", "jmp qword ptr [rip + {next}]",
+                       shares = const fork::SHARES, process = sym fork::clone_process,
+                       next = sym crate::real::slot::clone)
+        }
+    )* };
+}
+
+export_clones! { clone, __clone }
+
+const _: () = assert!(libc::SYS_fork == libc::SYS_clone + 1);
+
+/// Stands in front of the C library's `syscall`: goes straight on but for those that fork.
+///
+/// # Safety
+/// As the function itself.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn syscall() -> core::ffi::c_long {
+    naked_asm!("lea eax, [rdi - {clone}]", "cmp eax, 1", "jbe {forks}", "cmp edi, {clone3}", "je {forks}",
+               "jmp qword ptr [rip + {next}]", clone = const libc::SYS_clone,
+               clone3 = const libc::SYS_clone3, forks = sym fork::syscall_that_forks,
+               next = sym crate::real::slot::syscall)
 }
 
 // Six arguments or more: there is no register left for the call site.

@@ -329,6 +329,29 @@ unsafe fn acquire_special(
     result
 }
 
+/// `pthread_mutex_setprioceiling`: takes the mutex for it, and gives it up again.
+pub unsafe extern "C-unwind" fn setprioceiling(
+    m: Mutex,
+    ceiling: c_int,
+    old: *mut c_int,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    let block = || unsafe { real::pthread_mutex_setprioceiling(m, ceiling, old) };
+    let Some((thread, ident)) = watch::subject(m) else { return block() };
+    // What it holds it does not take.
+    if !thread.is_idle() && thread.find(m as u64).is_some() {
+        return block();
+    }
+    let lock = Acquire { addr: m as u64, ident, mode: 0, site };
+    // SAFETY: the caller's mutex; no frame is known beyond the call's.
+    let result = unsafe { acquire_special(m, thread, lock, Return::UNKNOWN, true, block) };
+    if result == 0 {
+        watch::released(thread, m as u64, None);
+    }
+    result
+}
+
 /// `pthread_mutex_trylock`: the fast path is that of [`lock`], after the fact.
 pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64, back: Return) -> c_int {
     // SAFETY: forwarded.

@@ -169,6 +169,17 @@ pub unsafe extern "C-unwind" fn signal(signal: c_int, handler: usize, _site: u64
     replace(signal, handler, call)
 }
 
+/// `sysv_signal`, which `signal` is to programs that ask for X/Open's: the handler is called once.
+pub unsafe extern "C-unwind" fn sysv_signal(signal: c_int, handler: usize, _site: u64) -> usize {
+    // SAFETY: forwarded.
+    let call = |handler| unsafe { real::sysv_signal(signal, handler) };
+    if !(1..SIGNALS as c_int).contains(&signal) {
+        // It fails.
+        return call(handler);
+    }
+    replace(signal, handler, call)
+}
+
 /// Replaces a handler by `call`, which is given the one to install and answers the one before.
 pub fn replace(signal: c_int, handler: usize, call: impl FnOnce(usize) -> usize) -> usize {
     let before = HANDLERS[signal as usize].load(Acquire);
