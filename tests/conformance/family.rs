@@ -27,6 +27,11 @@ impl Family {
         Self { name, program: harness::build(&format!("../conformance/{name}.c"), &[]), plugin }
     }
 
+    /// The program.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
     /// What its cases say natively, which must not vary.
     pub fn natively(&self, variables: &[Variable]) -> Vec<Case> {
         let run = || self.said(harness::native(&self.program), variables);

@@ -10,6 +10,7 @@ mod harness;
 mod control;
 mod differences;
 mod family;
+mod functions;
 mod pitfalls;
 
 use family::Family;
@@ -46,13 +47,19 @@ families! {
     execute;
     loading;
     mutex with ELISION;
+    other_names;
     process;
     robust;
     rwlock with ELISION;
+    scheduling;
     semaphore;
     signals;
+    signals_old;
+    streams;
     sync;
     thread;
+    timer;
+    timer_old;
 }
 
 #[test]

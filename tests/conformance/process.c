@@ -275,6 +275,199 @@ CASE(clone_of_the_process)
 	use_locks(NULL);
 }
 
+/* ---- Children that no handler of forks hears of ---- */
+
+#if __GLIBC_PREREQ(2, 34)
+static void *use_others(void *unused)
+{
+	RET(pthread_rwlock_wrlock(&rwlock));
+	RET(pthread_rwlock_unlock(&rwlock));
+	RET(pthread_mutex_lock(&recursive));
+	RET(pthread_mutex_unlock(&recursive));
+	return unused;
+}
+
+/* What a signal handler may call. */
+CASE(bare_fork)
+{
+	RET(pthread_mutex_lock(&mutex));
+	for (int i = 0; i < 2; i++) {
+		pid_t child = _Fork();
+		if (child == 0) {
+			RET(pthread_mutex_unlock(&mutex));
+			RET(pthread_mutex_trylock(&mutex));
+			in_thread(use_others, NULL);
+			RET(pthread_rwlock_wrlock(&rwlock));
+			_exit(0);
+		}
+		await(child);
+		use_others(NULL);
+	}
+	RET(pthread_mutex_unlock(&mutex));
+	use_locks(NULL);
+}
+#endif
+
+static int cloned_with_locks(void *argument)
+{
+	/* The parent's, by its own word. */
+	RET(pthread_mutex_unlock(&mutex));
+	RET(pthread_rwlock_wrlock(&rwlock));
+	RET(pthread_rwlock_unlock(&rwlock));
+	RET(pthread_mutex_lock(&recursive));
+	RET(pthread_mutex_lock(&recursive));
+	RET(pthread_rwlock_rdlock(&rwlock));
+	return *(int *)argument;
+}
+
+CASE(clone_with_locks)
+{
+	static char stack[1 << 18] __attribute__((aligned(64)));
+	int answer = 42;
+	RET(pthread_mutex_lock(&mutex));
+	for (int i = 0; i < 3; i++) {
+		pid_t child = clone(cloned_with_locks, stack + sizeof stack, SIGCHLD, &answer);
+		await(child);
+		RET(pthread_rwlock_wrlock(&rwlock));
+		RET(pthread_rwlock_unlock(&rwlock));
+	}
+	RET(pthread_mutex_unlock(&mutex));
+	use_locks(NULL);
+}
+
+static sigjmp_buf back;
+
+static int jump_back(void *unused)
+{
+	(void)unused;
+	siglongjmp(back, 1);
+}
+
+/* As Chromium forks: the child goes on where the parent called. */
+CASE(clone_that_returns)
+{
+	static char stack[1 << 16] __attribute__((aligned(64)));
+	static pid_t child;
+	if (sigsetjmp(back, 0) == 0)
+		child = clone(jump_back, stack + sizeof stack, SIGCHLD, NULL);
+	if (child == 0) {
+		use_locks_in_threads(NULL);
+		_exit(0);
+	}
+	await(child);
+	use_locks(NULL);
+}
+
+/* By the system call itself. */
+CASE(forked_by_system_call)
+{
+	RET(pthread_mutex_lock(&mutex));
+	for (int i = 0; i < 3; i++) {
+		pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+		if (child == 0) {
+			RET(pthread_rwlock_wrlock(&rwlock));
+			RET(pthread_rwlock_unlock(&rwlock));
+			RET(pthread_mutex_lock(&recursive));
+			RET(pthread_rwlock_rdlock(&rwlock));
+			_exit(0);
+		}
+		await(child);
+		RET(pthread_rwlock_wrlock(&rwlock));
+		RET(pthread_rwlock_unlock(&rwlock));
+	}
+	RET(pthread_mutex_unlock(&mutex));
+	use_locks(NULL);
+}
+
+static atomic_int cloned_is_done;
+
+static int use_as_cloned_thread(void *unused)
+{
+	(void)unused;
+	atomic_int fine = pthread_rwlock_wrlock(&rwlock) == 0 && pthread_rwlock_unlock(&rwlock) == 0 &&
+			  pthread_mutex_lock(&recursive) == 0 && pthread_mutex_unlock(&recursive) == 0;
+	cloned_is_done = fine + 1;
+	return 0;
+}
+
+/* A thread that the C library has not made: it has its maker's thread-local storage. Its maker waits, as it must. */
+CASE(cloned_thread)
+{
+	static char stack[1 << 18] __attribute__((aligned(64)));
+	static pid_t tid;
+	RET(pthread_mutex_lock(&mutex));
+	tid = 1;
+	int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_CHILD_CLEARTID;
+	say("made: %d", clone(use_as_cloned_thread, stack + sizeof stack, flags, NULL, NULL, NULL, &tid) > 0);
+	while (*(volatile pid_t *)&tid)
+		syscall(SYS_sched_yield);
+	say("fine: %d", cloned_is_done - 1);
+	RET(pthread_mutex_unlock(&mutex));
+	use_locks(NULL);
+}
+
+static int use_as_vforked(void *argument)
+{
+	cloned_is_done = 1 + (pthread_rwlock_rdlock(&rwlock) == 0 && pthread_rwlock_unlock(&rwlock) == 0);
+	return *(int *)argument;
+}
+
+/* As posix_spawn does it: the parent waits, and its memory is the child's. */
+CASE(clone_as_vfork)
+{
+	static char stack[1 << 18] __attribute__((aligned(64)));
+	int answer = 3;
+	RET(pthread_mutex_lock(&mutex));
+	pid_t child = clone(use_as_vforked, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &answer);
+	await(child);
+	say("fine: %d", cloned_is_done - 1);
+	RET(pthread_mutex_unlock(&mutex));
+	use_locks(NULL);
+}
+
+CASE(spawned_with_attributes)
+{
+	extern char **environ;
+	posix_spawnattr_t attr;
+	posix_spawn_file_actions_t actions;
+	sigset_t set;
+	pid_t child;
+	sigfillset(&set);
+	MUST(posix_spawnattr_init(&attr));
+	MUST(posix_spawn_file_actions_init(&actions));
+	RET(posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK));
+	RET(posix_spawnattr_setpgroup(&attr, 0));
+	RET(posix_spawnattr_setsigdefault(&attr, &set));
+	sigdelset(&set, SIGTERM);
+	RET(posix_spawnattr_setsigmask(&attr, &set));
+	RET(posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0));
+	RET(posix_spawn_file_actions_addclose(&actions, 9));
+	RET(pthread_mutex_lock(&mutex));
+	RET(posix_spawn(&child, "/bin/true", &actions, &attr, (char *[]){"true", NULL}, environ));
+	await(child);
+	RET(posix_spawn(&child, "/there/is/no/such/program", &actions, &attr, (char *[]){"true", NULL}, environ));
+	RET(posix_spawn_file_actions_addopen(&actions, 1, "/there/is/no/such/file", O_RDONLY, 0));
+	RET(posix_spawn(&child, "/bin/true", &actions, &attr, (char *[]){"true", NULL}, environ));
+	RET(pthread_mutex_unlock(&mutex));
+	RET(posix_spawn_file_actions_destroy(&actions));
+	RET(posix_spawnattr_destroy(&attr));
+}
+
+static void fork_in_handler(int number)
+{
+	(void)number;
+	in_child(use_locks, NULL);
+}
+
+CASE(forked_by_a_handler)
+{
+	signal(SIGUSR1, fork_in_handler);
+	raise(SIGUSR1);
+	RET(pthread_rwlock_rdlock(&rwlock));
+	RET(pthread_rwlock_unlock(&rwlock));
+	raise(SIGUSR1);
+}
+
 CASE(exec)
 {
 	if (!getenv("AGAIN")) {
