@@ -117,6 +117,11 @@ CASE(identity)
 	RET(old_pthread_yield());
 }
 
+static void *nothing(void *unused)
+{
+	return unused;
+}
+
 /* The versions that were not told how large a set is. */
 CASE(processors)
 {
@@ -129,7 +134,7 @@ CASE(processors)
 	RET(old_pthread_attr_setaffinity_np(&attr, &set));
 	RET(old_pthread_attr_getaffinity_np(&attr, &same));
 	say("the same: %d", memcmp(&set, &same, 128) == 0);
-	RET(pthread_create(&thread, &attr, with_storage, NULL));
+	MUST(pthread_create(&thread, &attr, nothing, NULL));
 	RET(pthread_join(thread, NULL));
 }
 
@@ -146,7 +151,7 @@ CASE(stack)
 	RET(pthread_attr_setstacksize(&attr, sizeof memory));
 	pthread_t thread;
 	RET(pthread_key_create(&key, NULL));
-	MUST(pthread_create(&thread, &attr, (void *(*)(void *))with_storage, NULL));
+	MUST(pthread_create(&thread, &attr, with_storage, NULL));
 	MUST(pthread_join(thread, NULL));
 	RET(pthread_attr_destroy(&attr));
 }

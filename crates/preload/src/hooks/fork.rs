@@ -4,8 +4,9 @@
 //! Of a fork we hear by handlers of our own. A child's run in the order of their registration, and they may use locks
 //! (those of an allocator do): so ours have to be registered before all others.
 //!
-//! `_Fork`, `clone`, and `syscall` with the numbers of either, run no handlers of forks. Those that make a process with a
-//! memory of its own are told of by their wrappers, others [`unseen`] later; threads and vforked children share all memory, ours included.
+//! `_Fork`, `clone`, and `syscall` with the numbers of either, run no handlers: their wrappers tell of a child with a memory
+//! of its own, and a system call that the program makes itself is noticed when the child comes to us ([`unseen`]).
+//! Threads and vforked children share all memory, ours included.
 
 use core::arch::naked_asm;
 use core::cell::UnsafeCell;
