@@ -119,3 +119,95 @@ CASE(looked_up_in_the_library)
 	RET(unlock(&mutex));
 	RET(pthread_mutex_trylock(&mutex));
 }
+
+/* ---- The loader's own lock ---- */
+
+#include <link.h>
+
+static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_MUTEX_INITIALIZER;
+
+/* Deep, and new to whoever looks at stacks. */
+__attribute__((noinline)) static int lock_deeply(int depth)
+{
+	if (depth)
+		return lock_deeply(depth - 1) + 1;
+	RET(pthread_mutex_lock(&outer));
+	RET(pthread_mutex_lock(&inner));
+	RET(pthread_mutex_unlock(&inner));
+	RET(pthread_mutex_unlock(&outer));
+	return 0;
+}
+
+static void *lock_meanwhile(void *argument)
+{
+	say("%d", lock_deeply((int)(long)argument));
+	return NULL;
+}
+
+static int once_for_all(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	(void)info, (void)size;
+	in_thread(lock_meanwhile, argument);
+	lock_deeply(3);
+	return 1;
+}
+
+/* It is held while the modules are listed; who then waits for a thread that needs it waits for good. */
+CASE(while_modules_are_listed)
+{
+	SYS(dl_iterate_phdr(once_for_all, (void *)7));
+	SYS(dl_iterate_phdr(once_for_all, (void *)9));
+}
+
+static void *look_up(void *argument)
+{
+	say("%d", dlsym(argument, "lock") != NULL);
+	return NULL;
+}
+
+/* What the program's own look-up has failed with stays, whatever else is looked up. */
+CASE(errors_are_each_threads_own)
+{
+	void *plugin = load(RTLD_LOCAL);
+	say("%d", dlsym(plugin, "there_is_no_such_function") == NULL);
+	in_thread(look_up, plugin);
+	RET(call(plugin, "lock"));
+	RET(call(plugin, "unlock"));
+	in_thread(lock_meanwhile, (void *)3);
+	say("an error yet: %d", dlerror() != NULL);
+	say("no other: %d", dlerror() == NULL);
+}
+
+/* Modules come and go while others lock, and are waited for. */
+static atomic_int loads;
+
+static void *load_often(void *plugin)
+{
+	for (int i = 0; i < 50; i++) {
+		void *again = dlmopen(LM_ID_BASE, getenv("PLUGIN"), RTLD_NOW);
+		atomic_fetch_add(&loads, again != NULL);
+		dlclose(again);
+	}
+	return plugin;
+}
+
+static void *lock_often(void *plugin)
+{
+	int errors = 0;
+	for (int i = 0; i < 2000; i++) {
+		errors += pthread_mutex_lock(&outer) != 0;
+		errors += pthread_mutex_unlock(&outer) != 0;
+	}
+	say("%d errors", errors);
+	return plugin;
+}
+
+CASE(while_others_lock)
+{
+	struct worker one, other;
+	start(&one, load_often, NULL);
+	start(&other, lock_often, NULL);
+	finish(&one);
+	finish(&other);
+	say("%d loads", loads);
+}

@@ -7,6 +7,7 @@
 #[allow(dead_code, reason = "the end-to-end tests need more of it")]
 mod harness;
 
+mod chained;
 mod control;
 mod differences;
 mod family;
@@ -41,15 +42,15 @@ macro_rules! families {
 families! {
     attributes;
     cancellation;
-    c11;
-    condition;
+    c11 with ELISION;
+    condition with ELISION;
     condition_old;
     execute;
     loading;
     mutex with ELISION;
     other_names;
     process;
-    robust;
+    robust with ELISION;
     rwlock with ELISION;
     scheduling;
     semaphore;

@@ -1,12 +1,16 @@
 //! The page of pitfalls names tests that exist.
 
+use std::path::PathBuf;
+
 use crate::harness::{files, tests_dir};
 
 #[test]
 fn each_pitfall_has_its_test() {
     let page = include_str!("../../docs/pitfalls.md");
-    let read = |path| std::fs::read_to_string(path).unwrap();
-    let e2e: Vec<_> = files(&tests_dir().join("e2e")).into_iter().map(read).collect();
+    let is_rust = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "rs");
+    let read = |path: PathBuf| std::fs::read_to_string(path).unwrap();
+    let rust = |folder| files(&tests_dir().join(folder)).into_iter().filter(is_rust).map(read);
+    let tests: Vec<_> = rust("e2e").chain(rust("conformance")).collect();
     let mut rows = 0;
     for row in page.lines().filter(|line| line.starts_with("| ") && line.ends_with("` |")) {
         rows += 1;
@@ -17,7 +21,7 @@ fn each_pitfall_has_its_test() {
                     let path = tests_dir().join(format!("conformance/{file}.c"));
                     read(path).contains(&format!("\nCASE({case})\n"))
                 }
-                None => e2e.iter().any(|test| test.contains(&format!("#[test]\nfn {name}("))),
+                None => tests.iter().any(|test| test.contains(&format!("#[test]\nfn {name}("))),
             };
             assert!(exists, "no test {name} for: {row}");
         }

@@ -135,6 +135,36 @@ CASE(forked_by_a_thread)
 	MUST(pthread_join(thread, NULL));
 }
 
+static atomic_int has_forked;
+
+static void *allocate(void *unused)
+{
+	while (!has_forked) {
+		void *block = malloc(1000);
+		free(realloc(block, 3000));
+	}
+	return unused;
+}
+
+static void *allocate_in_child(void *unused)
+{
+	void *block = malloc(100000);
+	say("allocated: %d", block != NULL);
+	free(block);
+	use_locks(NULL);
+	return unused;
+}
+
+CASE(forked_while_another_allocates)
+{
+	struct worker worker;
+	start(&worker, allocate, NULL);
+	for (int i = 0; i < 20; i++)
+		in_child(allocate_in_child, NULL);
+	has_forked = 1;
+	finish(&worker);
+}
+
 /* ---- Handlers of forks ---- */
 
 static void prepare(void)

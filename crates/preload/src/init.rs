@@ -45,6 +45,7 @@ static EXIT_KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 
 extern "C" fn constructor() {
     real::resolve_all();
+    hooks::part_aliases();
     objects::ask(false);
     // SAFETY: getenv returns null or a NUL-terminated string; nobody else runs yet that sets it.
     let wanted = unsafe {
@@ -69,6 +70,7 @@ extern "C" fn constructor() {
         EXIT_KEY.store(key, Relaxed);
     }
     ask();
+    hooks::part_aliases();
     if begin(0) {
         // SAFETY: as above.
         if !unsafe { libc::getenv(c"LOCKWRIGHT_TRACK_ALLOCATIONS".as_ptr()) }.is_null() {

@@ -86,6 +86,7 @@ macro_rules! real {
                         return $missing;
                     }
                     slot::$name.store(found, Relaxed);
+                    crate::hooks::part_aliases();
                     // SAFETY: the symbol of that name has this type.
                     unsafe {
                         let at: Function = core::mem::transmute(found);

@@ -2,6 +2,7 @@
 //! register is a stub that passes the return address, which is the call site, as one argument more;
 //! a stub is not a frame, so stacks begin with the program's.
 
+mod aliases;
 mod allocate;
 mod annotate;
 mod attribute;
@@ -28,6 +29,7 @@ mod tried;
 mod unpatched;
 pub mod watch;
 
+pub use aliases::part as part_aliases;
 pub use allocate::start as track_allocations;
 pub use annotate::own::{OwnLock, flag as own_flag};
 pub use c11::start as watch_c11;
@@ -107,13 +109,9 @@ export! {
     pthread_mutex_consistent("rsi"): mutex::consistent;
     pthread_mutex_consistent_np("rsi"): mutex::consistent;
     pthread_mutex_setprioceiling("rcx"): mutex::setprioceiling;
-    __pthread_mutex_init("rdx"): mutex::init;
-    __pthread_mutex_destroy("rsi"): mutex::destroy;
 
     pthread_rwlock_init("rdx"): rwlock::init;
     pthread_rwlock_destroy("rsi"): rwlock::destroy;
-    __pthread_rwlock_init("rdx"): rwlock::init;
-    __pthread_rwlock_destroy("rsi"): rwlock::destroy;
 
     pthread_cond_init("rdx"): cond::init;
     pthread_cond_destroy("rsi"): cond::destroy;
@@ -186,6 +184,8 @@ export_counted! {
     pthread_mutex_timedlock("rdx", "rcx", "r8"): mutex::timedlock, meter::mutex::timedlock, meter::both::mutex_timedlock;
     pthread_mutex_clocklock("rcx", "r8", "r9"): mutex::clocklock, meter::mutex::clocklock, meter::both::mutex_clocklock;
     pthread_mutex_unlock("rsi"): mutex::unlock, meter::mutex::unlock::<false>, meter::both::mutex_unlock;
+    __pthread_mutex_init("rdx"): mutex::init, mutex::init, mutex::init;
+    __pthread_mutex_destroy("rsi"): mutex::destroy, mutex::destroy, mutex::destroy;
     __pthread_mutex_lock("rsi", "rdx"): mutex::lock, meter::mutex::lock::<false>, meter::both::mutex_lock;
     __pthread_mutex_trylock("rsi", "rdx", "rcx"): mutex::trylock, meter::mutex::trylock, meter::both::mutex_trylock;
     __pthread_mutex_unlock("rsi"): mutex::unlock, meter::mutex::unlock::<false>, meter::both::mutex_unlock;
@@ -198,6 +198,8 @@ export_counted! {
     pthread_rwlock_clockrdlock("rcx", "r8", "r9"): rwlock::clockrdlock, meter::rwlock::clockrdlock, meter::both::rwlock_clockrdlock;
     pthread_rwlock_clockwrlock("rcx", "r8", "r9"): rwlock::clockwrlock, meter::rwlock::clockwrlock, meter::both::rwlock_clockwrlock;
     pthread_rwlock_unlock("rsi"): rwlock::unlock, meter::rwlock::unlock, meter::both::rwlock_unlock;
+    __pthread_rwlock_init("rdx"): rwlock::init, rwlock::init, rwlock::init;
+    __pthread_rwlock_destroy("rsi"): rwlock::destroy, rwlock::destroy, rwlock::destroy;
     __pthread_rwlock_rdlock("rsi", "rdx", "rcx"): rwlock::rdlock, meter::rwlock::rdlock, meter::both::rwlock_rdlock;
     __pthread_rwlock_wrlock("rsi", "rdx", "rcx"): rwlock::wrlock, meter::rwlock::wrlock, meter::both::rwlock_wrlock;
     __pthread_rwlock_tryrdlock("rsi", "rdx", "rcx"): rwlock::tryrdlock, meter::rwlock::tryrdlock, meter::both::rwlock_tryrdlock;
