@@ -10,7 +10,7 @@ fn each_pitfall_has_its_test() {
     let is_rust = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "rs");
     let read = |path: PathBuf| std::fs::read_to_string(path).unwrap();
     let rust = |folder| files(&tests_dir().join(folder)).into_iter().filter(is_rust).map(read);
-    let tests: Vec<_> = rust("e2e").chain(rust("conformance")).collect();
+    let ours: Vec<_> = rust("e2e").chain(rust("conformance")).collect();
     let mut rows = 0;
     for row in page.lines().filter(|line| line.starts_with("| ") && line.ends_with("` |")) {
         rows += 1;
@@ -21,7 +21,7 @@ fn each_pitfall_has_its_test() {
                     let path = tests_dir().join(format!("conformance/{file}.c"));
                     read(path).contains(&format!("\nCASE({case})\n"))
                 }
-                None => tests.iter().any(|test| test.contains(&format!("#[test]\nfn {name}("))),
+                None => ours.iter().any(|test| test.contains(&format!("#[test]\nfn {name}("))),
             };
             assert!(exists, "no test {name} for: {row}");
         }

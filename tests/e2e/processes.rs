@@ -133,3 +133,13 @@ fn a_child_is_told_apart_however_it_was_forked() {
         }
     }
 }
+
+#[test]
+fn children_that_nobody_tells_of_leave_their_parent_alone() {
+    for way in ["_Fork", "clone", "syscall"] {
+        let run = check(program("children_untold.c")).arg(way).run();
+        assert_eq!(run.text(), "3 children\n", "{way}: {}", run.stderr);
+        assert!(run.findings().is_empty(), "{way}: {}", run.stderr);
+        assert_eq!(run.count("processes"), 4, "{way}: {}", run.stderr);
+    }
+}

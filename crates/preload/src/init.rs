@@ -9,7 +9,8 @@ use lockwright_ledger::rows::{Held, Text, held_flag};
 use lockwright_ledger::{Header, Writer};
 
 use crate::{
-    follow, hooks, identity, keys, mapping, meter, modules, objects, real, sites, state, sys, time, tls,
+    follow, hooks, identity, keys, mapping, meter, modules, objects, real, sites, state, sys, time,
+    tls,
 };
 
 /// Run by the loader before the program's main and before most libraries' constructors.
