@@ -14,7 +14,7 @@ type ClockGettime = unsafe extern "C" fn(clockid_t, *mut timespec) -> c_int;
 /// The C library's function, 0 if it is not known.
 static CLOCK_GETTIME: AtomicUsize = AtomicUsize::new(0);
 
-/// Looks the C library's function up. To be called before the program's main, once modules are known; until then the
+/// Looks the C library's function up. To be called before the program's main; until then the
 /// kernel is asked.
 pub fn start() {
     if loader::next_is_c_librarys(c"clock_gettime") {

@@ -4,13 +4,11 @@
 //! Of a fork we hear by handlers of our own. A child's run in the order of their registration, and they may use locks
 //! (those of an allocator do): so ours have to be registered before all others.
 //!
-//! `_Fork`, `clone`, and `syscall` with the numbers of either, run no handlers: their wrappers tell of a child with a memory
-//! of its own, and a system call that the program makes itself is noticed when the child comes to us ([`unseen`]).
-//! Threads and vforked children share all memory, ours included.
+//! Of forks that run no handlers, others tell ([`super::unheard`]), or they are noticed when the child comes to us
+//! ([`unseen`]).
 
-use core::arch::naked_asm;
 use core::cell::UnsafeCell;
-use core::ffi::{c_int, c_long, c_void};
+use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 
 use lockwright_engines::lockdep::{Ident, ThreadState, recursions};
@@ -96,7 +94,7 @@ pub fn unseen() {
 }
 
 /// Makes the snapshot the calling thread's. A fork lasts microseconds.
-fn is_taken() -> bool {
+pub fn is_taken() -> bool {
     // Acquire pairs with the Release in `parent`.
     let is_taken = SNAPSHOT.busy.compare_exchange(0, 1, Acquire, Relaxed).is_ok();
     if !is_taken {
@@ -115,7 +113,7 @@ unsafe extern "C" fn prepare() {
 ///
 /// # Safety
 /// It is the calling thread's.
-unsafe fn take() {
+pub unsafe fn take() {
     // SAFETY: the caller's promise; the state is the calling thread's.
     unsafe {
         let held = tls::get().as_ref().map_or(&[][..], |thread| thread.held());
@@ -143,11 +141,13 @@ unsafe fn take() {
     }
 }
 
-unsafe extern "C" fn parent() {
+/// In the parent: the snapshot is free again.
+pub unsafe extern "C" fn parent() {
     SNAPSHOT.busy.store(0, Release);
 }
 
-unsafe extern "C" fn child() {
+/// In the child: all that there is is the parent's.
+pub unsafe extern "C" fn child() {
     tls::detach();
     tls::set_closed(false);
     meter::forked();
@@ -156,54 +156,6 @@ unsafe extern "C" fn child() {
     state::forked();
     objects::forked();
     SNAPSHOT.busy.store(0, Relaxed);
-}
-
-/// What a child that is cloned begins with.
-pub type Begin = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
-
-/// What it really begins with.
-struct Cloned {
-    begin: Begin,
-    argument: *mut c_void,
-}
-
-/// `clone`. A child with memory of its own is as one that is forked.
-pub unsafe extern "C-unwind" fn clone(
-    begin: Option<Begin>,
-    stack: *mut c_void,
-    flags: c_int,
-    argument: *mut c_void,
-    parent_tid: *mut c_int,
-    tls: *mut c_void,
-    child_tid: *mut c_int,
-) -> c_int {
-    // With another thread pointer its thread is none of ours.
-    let is_forked = flags & (libc::CLONE_VM | libc::CLONE_SETTLS) == 0;
-    let Some(begin) =
-        begin.filter(|_| is_forked && !stack.is_null() && state::status() != state::OFF)
-    else {
-        // SAFETY: forwarded.
-        return unsafe { real::clone(begin, stack, flags, argument, parent_tid, tls, child_tid) };
-    };
-    let cloned = Cloned { begin, argument };
-    // SAFETY: forwarded, but for what the child begins with: it has a copy of this frame. The handlers are called as a
-    // fork's are.
-    unsafe {
-        prepare();
-        let at = (&raw const cloned).cast_mut().cast();
-        let result = real::clone(Some(begin_cloned), stack, flags, at, parent_tid, tls, child_tid);
-        parent();
-        result
-    }
-}
-
-unsafe extern "C-unwind" fn begin_cloned(cloned: *mut c_void) -> c_int {
-    // SAFETY: `clone`'s, in a copy of its memory.
-    unsafe {
-        let Cloned { begin, argument } = cloned.cast::<Cloned>().read();
-        child();
-        begin(argument)
-    }
 }
 
 /// A lock that another thread of the parent held at the fork.
@@ -277,145 +229,4 @@ pub fn holder(addr: u64) -> Option<&'static mut ThreadState> {
     let is_held =
         state::status() == state::FORKED && inherited().any(|(held, _)| held.addr == addr);
     is_held.then(super::watch::thread)?
-}
-
-/// What a fork that runs no handlers does before.
-fn begin_unheard() -> Snapshotted {
-    /// Longer than a fork lasts: after that it is one that this thread's handler has interrupted.
-    const ROUNDS: u32 = 100;
-    if state::status() == state::OFF {
-        return Snapshotted::Nothing;
-    }
-    if !(0..ROUNDS).any(|_| is_taken()) {
-        return Snapshotted::Anothers;
-    }
-    // SAFETY: it is ours.
-    unsafe { take() };
-    Snapshotted::Own
-}
-
-/// Whose the snapshot is while a fork runs that no handler hears of.
-#[derive(Clone, Copy, PartialEq)]
-enum Snapshotted {
-    /// Nobody watches.
-    Nothing,
-    Own,
-    /// The child is not told what its thread holds.
-    Anothers,
-}
-
-impl Snapshotted {
-    /// In the parent, after it.
-    fn in_parent(self) {
-        if self == Self::Own {
-            // SAFETY: any time.
-            unsafe { parent() };
-        }
-    }
-
-    /// In the child, after it.
-    fn in_child(self) {
-        match self {
-            Self::Nothing => {}
-            // SAFETY: as the C library calls it.
-            Self::Own => unsafe { child() },
-            Self::Anothers => unseen(),
-        }
-    }
-}
-
-/// `fork` answers 0 in the child, and runs no handlers.
-fn unheard(fork: impl FnOnce() -> c_long) -> c_long {
-    let snapshot = begin_unheard();
-    let answer = fork();
-    match answer {
-        0 => snapshot.in_child(),
-        _ => snapshot.in_parent(),
-    }
-    answer
-}
-
-pub unsafe extern "C-unwind" fn bare(_site: u64) -> c_int {
-    // SAFETY: forwarded.
-    unheard(|| c_long::from(unsafe { real::_Fork() })) as c_int
-}
-
-/// What a cloned child is to begin with, and what it must know.
-struct Cloned {
-    start: real::StartC11,
-    argument: *mut c_void,
-    snapshot: Snapshotted,
-}
-
-/// `clone` of a process with a memory of its own: the stub of it goes here.
-pub unsafe extern "C-unwind" fn clone_process(
-    start: real::StartC11,
-    stack: *mut c_void,
-    flags: c_int,
-    argument: *mut c_void,
-    parent_tid: *mut c_void,
-    tls: *mut c_void,
-    child_tid: *mut c_void,
-) -> c_int {
-    let mut cloned = Cloned { start, argument, snapshot: begin_unheard() };
-    let at = (&raw mut cloned).cast();
-    // SAFETY: forwarded. The child has its own copy of this frame.
-    let answer = unsafe { real::clone(begin_cloned, stack, flags, at, parent_tid, tls, child_tid) };
-    cloned.snapshot.in_parent();
-    answer
-}
-
-/// The first function of a child that [`clone_process`] made.
-unsafe extern "C-unwind" fn begin_cloned(cloned: *mut c_void) -> c_int {
-    // SAFETY: as `clone_process` left it.
-    let Cloned { start, argument, snapshot } = unsafe { cloned.cast::<Cloned>().read() };
-    snapshot.in_child();
-    // SAFETY: the program's function and argument.
-    unsafe { start(argument) }
-}
-
-/// What makes a child share memory or thread-local storage with nobody who goes on: such are left alone.
-pub const SHARES: c_int = libc::CLONE_VM | libc::CLONE_SETTLS;
-
-/// `syscall` with the number of `fork`, `clone` or `clone3`.
-#[unsafe(naked)]
-pub unsafe extern "C-unwind" fn syscall_that_forks() -> c_long {
-    naked_asm!(
-        "cmp edi, {fork}",
-        "je {unheard}",
-        "cmp edi, {clone}",
-        "jne 2f",
-        // Flags and stack: on another stack nobody returns from here.
-        "test esi, {shares}",
-        "jnz 3f",
-        "test rdx, rdx",
-        "jnz 3f",
-        "jmp {unheard}",
-        // The same in a structure.
-        "2: test rsi, rsi",
-        "jz 3f",
-        "test dword ptr [rsi], {shares}",
-        "jnz 3f",
-        "cmp qword ptr [rsi + 40], 0",
-        "je {unheard}",
-        "3: jmp qword ptr [rip + {next}]",
-        fork = const libc::SYS_fork,
-        clone = const libc::SYS_clone,
-        shares = const SHARES,
-        unheard = sym syscall_unheard,
-        next = sym real::slot::syscall,
-    )
-}
-
-unsafe extern "C-unwind" fn syscall_unheard(
-    number: c_long,
-    a: c_long,
-    b: c_long,
-    c: c_long,
-    d: c_long,
-    e: c_long,
-    f: c_long,
-) -> c_long {
-    // SAFETY: forwarded. It does not see arguments that it has not.
-    unheard(|| unsafe { real::syscall(number, a, b, c, d, e, f) })
 }

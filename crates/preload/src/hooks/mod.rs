@@ -26,6 +26,7 @@ mod sync;
 mod thread;
 mod timer;
 mod tried;
+mod unheard;
 mod unpatched;
 pub mod watch;
 
@@ -33,13 +34,14 @@ pub use aliases::part as part_aliases;
 pub use allocate::start as track_allocations;
 pub use annotate::own::{OwnLock, flag as own_flag};
 pub use c11::start as watch_c11;
-pub use fork::{Begin, inherited, register as register_fork, unseen as fork_unseen};
+pub use fork::{inherited, register as register_fork, unseen as fork_unseen};
 pub use freed::{may_have_objects, note_lock, note_object, start as watch_frees};
 pub use guarded::begin as begin_guarding;
 pub use misuse::place;
 pub use spin::this as spin_lock;
 pub use thread::ended as thread_ended;
 pub use timer::{at_exit as timers_at_exit, forked as timers_forked};
+pub use unheard::Begin;
 
 use core::arch::naked_asm;
 use core::ffi::c_int;
@@ -171,7 +173,7 @@ export! {
     siglongjmp("rdx"): jump::longjmp;
     __longjmp_chk("rdx"): jump::longjmp_chk;
 
-    _Fork("rdi"): fork::bare;
+    _Fork("rdi"): unheard::bare;
 
     munmap("rdx"): freed::munmap;
     mremap("r9"): freed::mremap;
@@ -286,7 +288,7 @@ macro_rules! export_clones {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() -> c_int {
             naked_asm!("test edx, {shares}", "jz {process}", "jmp qword ptr [rip + {next}]",
-                       shares = const fork::SHARES, process = sym fork::clone_process,
+                       shares = const unheard::SHARES, process = sym unheard::clone,
                        next = sym crate::real::slot::clone)
         }
     )* };
@@ -305,14 +307,13 @@ const _: () = assert!(libc::SYS_fork == libc::SYS_clone + 1);
 pub unsafe extern "C" fn syscall() -> core::ffi::c_long {
     naked_asm!("lea eax, [rdi - {clone}]", "cmp eax, 1", "jbe {forks}", "cmp edi, {clone3}", "je {forks}",
                "jmp qword ptr [rip + {next}]", clone = const libc::SYS_clone,
-               clone3 = const libc::SYS_clone3, forks = sym fork::syscall_that_forks,
+               clone3 = const libc::SYS_clone3, forks = sym unheard::syscall_that_forks,
                next = sym crate::real::slot::syscall)
 }
 
 // Six arguments or more: there is no register left for the call site.
 export! {
     pselect("rax"): signal_wait::pselect;
-    clone("rax"): fork::clone;
     posix_spawn("rax"): execute::posix_spawn;
     posix_spawnp("rax"): execute::posix_spawnp;
 }
