@@ -1,6 +1,5 @@
 //! Servers of HTTP that stand before others, in threads and processes.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -10,40 +9,6 @@ use super::{Outcome, Place, digest};
 use crate::harness::{Job, Running, signal, until};
 
 const CLIENTS: usize = 4;
-
-/// Several threads that hand connections to one another, and a master that watches the process that has them.
-pub fn haproxy(job: Job, place: &Place) -> Outcome {
-    let short = Short::of(&place.scratch);
-    let (outer, inner) = (short.join("o"), short.join("i"));
-    let configuration = format!(
-        "global
-            nbthread 4
-         defaults
-            mode http
-            timeout connect 60s
-            timeout client 60s
-            timeout server 60s
-         frontend outer
-            bind unix@{}
-            default_backend servers
-         backend servers
-            server first unix@{inner}
-         frontend inner
-            bind unix@{inner}
-            http-request return status 200 content-type text/plain lf-string \"%[path]\\n\"
-",
-        outer.display(),
-        inner = inner.display(),
-    );
-    let file = place.scratch.join("conf");
-    fs::write(&file, configuration).expect("written");
-    let mut running = job.arg("-W").arg("-f").arg(&file).spawn();
-    listens(&mut running, &outer);
-    let results = fetch_all(&outer, 200);
-    // Ends when all is answered.
-    signal(running.id(), libc::SIGUSR1);
-    Outcome { results, run: running.wait() }
-}
 
 /// Pools of threads in a process that is forked by one that had jemalloc's locks, and that compiles its configuration.
 pub fn varnish(job: Job, place: &Place) -> Outcome {

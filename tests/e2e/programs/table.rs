@@ -191,14 +191,6 @@ programs! {
         seen: Seen { processes: 2, threads: 6, locks: 3, acquisitions: 500 },
     };
 
-    haproxy: Program {
-        name: "haproxy",
-        needs: &[("haproxy", "haproxy")],
-        commands: BOTH,
-        work: proxies::haproxy,
-        seen: Seen { processes: 2, threads: 5, locks: 500, acquisitions: 3000 },
-    };
-
     varnish: Program {
         name: "varnish",
         needs: &[("varnishd", "varnish"), ("gcc", "gcc")],
