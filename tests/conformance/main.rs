@@ -46,6 +46,7 @@ families! {
     condition with ELISION;
     condition_old;
     execute;
+    limits;
     loading;
     mutex with ELISION;
     other_names;
