@@ -57,6 +57,7 @@ families! {
     semaphore;
     signals;
     signals_old;
+    spawn_old;
     streams;
     sync;
     thread;

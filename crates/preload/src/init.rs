@@ -47,6 +47,7 @@ static EXIT_KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 extern "C" fn constructor() {
     real::resolve_all();
     hooks::part_aliases();
+    hooks::choose_spawns();
     objects::ask(false);
     // SAFETY: getenv returns null or a NUL-terminated string; nobody else runs yet that sets it.
     let wanted = unsafe {

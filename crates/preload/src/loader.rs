@@ -107,6 +107,14 @@ pub fn address(name: &CStr, version: Option<&CStr>) -> *mut c_void {
     next(name, version).map_or(null_mut(), |function| function.at)
 }
 
+/// The program itself, and not just a library of it, was linked with that version of a function.
+pub fn is_program_linked_with(name: &CStr, version: &CStr) -> bool {
+    // SAFETY: the first in the list is the program, which stays; its own tables.
+    all().next().is_some_and(|program| unsafe {
+        Object::of(program).is_some_and(|object| object.needs(name, version) == Some(true))
+    })
+}
+
 /// The next function of that name is the C library's own, and no other's.
 pub fn next_is_c_librarys(name: &CStr) -> bool {
     let object_of = |name| next(name, None).map(|function| function.object);

@@ -5,10 +5,11 @@
 //! Arguments and environment are handed on as they are. A vforked child calls this: it changes nothing but its stack.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
+use core::sync::atomic::Ordering::Relaxed;
 
 use crate::real::{self, Strings};
 use crate::record::{self, Digits};
-use crate::{follow, init, sys, time};
+use crate::{follow, init, loader, sys, time};
 
 /// The file that has the records: `<sort> <pid> <CLOCK_MONOTONIC, ns> <path>`.
 const RECORD: &CStr = c"executed";
@@ -269,6 +270,20 @@ unsafe fn beside(
         call.tell(pid, path, is_searched);
     }
     result
+}
+
+/// In programs linked before glibc 2.15, functions of these names give to a shell what is no program: goes on to those
+/// then. To be called before the program's main.
+pub fn start() {
+    const OLD: &CStr = c"GLIBC_2.2.5";
+    for (name, next) in
+        [(c"posix_spawn", &real::slot::posix_spawn), (c"posix_spawnp", &real::slot::posix_spawnp)]
+    {
+        if loader::is_program_linked_with(name, OLD) {
+            // Relaxed: the function has been there since the program began.
+            next.store(loader::address(name, Some(OLD)), Relaxed);
+        }
+    }
 }
 
 pub unsafe extern "C-unwind" fn posix_spawn(

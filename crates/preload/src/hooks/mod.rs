@@ -34,6 +34,7 @@ pub use aliases::part as part_aliases;
 pub use allocate::start as track_allocations;
 pub use annotate::own::{OwnLock, flag as own_flag};
 pub use c11::start as watch_c11;
+pub use execute::start as choose_spawns;
 pub use fork::{inherited, register as register_fork, unseen as fork_unseen};
 pub use freed::{may_have_objects, note_lock, note_object, start as watch_frees};
 pub use guarded::begin as begin_guarding;
