@@ -9,8 +9,8 @@ use lockwright_ledger::rows::{Held, Text, held_flag};
 use lockwright_ledger::{Header, Writer};
 
 use crate::{
-    follow, hooks, identity, keys, mapping, meter, modules, objects, real, sites, state, sys, time,
-    tls,
+    follow, hooks, identity, keys, loader, mapping, meter, modules, objects, real, sites, state,
+    sys, time, tls,
 };
 
 /// Run by the loader before the program's main and before most libraries' constructors.
@@ -64,7 +64,7 @@ extern "C" fn constructor() {
     unsafe {
         (&raw mut DIRECTORY).cast::<u8>().copy_from_nonoverlapping(wanted.as_ptr(), wanted.len())
     };
-    if !follow::is_wanted() {
+    if !follow::is_wanted() || !may_have_threads() {
         follow::tell_unwatched();
         return;
     }
@@ -85,6 +85,12 @@ extern "C" fn constructor() {
         hooks::watch::attach(0, 0);
         hooks::watch_frees();
     }
+}
+
+/// Before glibc 2.34 programs that are not linked with libpthread have functions of mutexes that do nothing, and lack
+/// others, which ours would go on to.
+fn may_have_threads() -> bool {
+    loader::next(c"pthread_mutex_trylock", None).is_some()
 }
 
 /// Which engines were asked for: `LOCKWRIGHT_ENGINES`, a list, by default the validator alone; and how
