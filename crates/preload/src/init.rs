@@ -45,6 +45,7 @@ static TOKEN: AtomicU64 = AtomicU64::new(0);
 static EXIT_KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 
 extern "C" fn constructor() {
+    loader::start();
     real::resolve_all();
     hooks::part_aliases();
     hooks::choose_spawns();

@@ -7,8 +7,11 @@
 //! object has its table of symbols, hashed. A function is looked up at start, when nobody loads or unloads.
 
 use core::arch::asm;
+use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_int, c_void};
+use core::mem::MaybeUninit;
 use core::ptr::null_mut;
+use core::sync::atomic::{AtomicUsize, Ordering::*};
 
 /// `struct link_map`, as far as it is public.
 #[repr(C)]
@@ -95,7 +98,11 @@ pub struct Function {
 /// The next function of that name: of the version, if one is given and there is one, else of the one that programs are
 /// linked with, else of any.
 pub fn next(name: &CStr, version: Option<&CStr>) -> Option<Function> {
-    let find = |version| objects().find_map(|object| object.find(name, version));
+    let find = |version| {
+        let seen = SEEN.get();
+        let found = seen.iter().find_map(|object| object.find(name, version));
+        found.or_else(|| behind(seen.len()).find_map(|object| object.find(name, version)))
+    };
     version
         .and_then(|version| find(Version::Named(version)))
         .or_else(|| find(Version::Default))
@@ -110,9 +117,9 @@ pub fn address(name: &CStr, version: Option<&CStr>) -> *mut c_void {
 /// The program itself, and not just a library of it, was linked with that version of a function.
 pub fn is_program_linked_with(name: &CStr, version: &CStr) -> bool {
     // SAFETY: the first in the list is the program, which stays; its own tables.
-    all().next().is_some_and(|program| unsafe {
-        Object::of(program).is_some_and(|object| object.needs(name, version) == Some(true))
-    })
+    all()
+        .next()
+        .is_some_and(|program| unsafe { Object::of(program).needs(name, version) == Some(true) })
 }
 
 /// The next function of that name is the C library's own, and no other's.
@@ -127,7 +134,7 @@ pub fn next_is_c_librarys(name: &CStr) -> bool {
 pub fn is_linked_with(address: usize, name: &CStr, version: &CStr) -> Option<bool> {
     let map = all().filter(|map| map.addr <= address).max_by_key(|map| map.addr)?;
     // SAFETY: the caller's code is loaded.
-    let object = unsafe { Object::of(map) }?;
+    let object = unsafe { Object::of(map) };
     // SAFETY: the object's own tables.
     unsafe { object.needs(name, version) }
 }
@@ -149,8 +156,46 @@ fn all() -> impl Iterator<Item = &'static LinkMap> {
     }
 }
 
-/// The objects behind this library.
-fn objects() -> impl Iterator<Item = Object> {
+/// The first of the objects behind this library, as [`start`] found them; they stay.
+struct Seen {
+    len: AtomicUsize,
+    objects: UnsafeCell<[MaybeUninit<Object>; Self::MOST]>,
+}
+
+// SAFETY: written once, before `len` says so.
+unsafe impl Sync for Seen {}
+
+static SEEN: Seen = Seen {
+    len: AtomicUsize::new(0),
+    objects: UnsafeCell::new([const { MaybeUninit::uninit() }; Seen::MOST]),
+};
+
+impl Seen {
+    const MOST: usize = 256;
+
+    fn get(&self) -> &[Object] {
+        // Acquire pairs with the Release in `start`: as many have been written.
+        let len = self.len.load(Acquire);
+        // SAFETY: as above, and they are not written any more.
+        unsafe { core::slice::from_raw_parts(self.objects.get().cast(), len) }
+    }
+}
+
+/// Reads once where the objects that are there have their tables: much is looked up at start. To be called before any
+/// thread.
+pub fn start() {
+    let mut len = 0;
+    for object in behind(0).take(Seen::MOST) {
+        // SAFETY: nobody else is here, and nobody reads them yet.
+        unsafe { SEEN.objects.get().cast::<Object>().add(len).write(object) };
+        len += 1;
+    }
+    // Release pairs with the Acquire in `get`.
+    SEEN.len.store(len, Release);
+}
+
+/// The objects behind this library but for so many that come first.
+fn behind(skipped: usize) -> impl Iterator<Item = Object> {
     let own: *const Dynamic;
     // SAFETY: the address of this library's dynamic section.
     unsafe {
@@ -159,8 +204,8 @@ fn objects() -> impl Iterator<Item = Object> {
     // SAFETY: members of the list are mapped objects.
     all()
         .skip_while(move |map| map.dynamic != own)
-        .skip(1)
-        .filter_map(|map| unsafe { Object::of(map) })
+        .skip(1 + skipped)
+        .map(|map| unsafe { Object::of(map) })
 }
 
 /// Where the tables of an object are.
@@ -179,7 +224,7 @@ struct Object {
 impl Object {
     /// # Safety
     /// A loaded object, which stays.
-    unsafe fn of(map: &LinkMap) -> Option<Self> {
+    unsafe fn of(map: &LinkMap) -> Self {
         let mut object = Self {
             map,
             base: map.addr,
@@ -209,13 +254,17 @@ impl Object {
             // SAFETY: not the last.
             entry = unsafe { entry.add(1) };
         }
-        (!object.symbols.is_null() && !object.names.is_null()).then_some(object)
+        object
     }
 
     fn find(&self, name: &CStr, version: Version<'_>) -> Option<Function> {
         // SAFETY: the object's own tables, of the form that ELF and `DT_GNU_HASH` give them.
         let index = unsafe {
             let is_wanted = |index: u32| self.is_wanted(index, name, version);
+            // Without these there is nothing to find.
+            if self.symbols.is_null() || self.names.is_null() {
+                return None;
+            }
             match (self.gnu_hash.is_null(), self.hash.is_null()) {
                 (false, _) => find_by_gnu_hash(self.gnu_hash, name, is_wanted),
                 (true, false) => find_by_hash(self.hash, name, is_wanted),
@@ -267,7 +316,7 @@ impl Object {
 
     /// As [`is_linked_with`].
     unsafe fn needs(&self, name: &CStr, version: &CStr) -> Option<bool> {
-        if self.versions.is_null() {
+        if self.versions.is_null() || self.symbols.is_null() || self.names.is_null() {
             return None;
         }
         // SAFETY: symbols that are another object's come first, and what is hashed is its own. The older table is of as
