@@ -1,0 +1,136 @@
+//! Functions of the objects loaded behind this library, as `dlsym(RTLD_NEXT, ...)` finds them, but found without a call:
+//! `dlsym` takes the loader's lock, and where it fails it changes what the program's `dlerror` says. Before glibc 2.34
+//! it is not in libc.so.6, and allocates, while allocating is among what we look up; before 2.36 it finds the oldest
+//! version of a function, and not the one that programs are linked with.
+//!
+//! The loader's list of objects is what debuggers read (`link.h`: `struct r_debug`), in the order of its searches; each
+//! object has its table of symbols, hashed. A function is looked up at start, when nobody loads or unloads.
+
+mod object;
+
+use core::arch::asm;
+use core::cell::UnsafeCell;
+use core::ffi::{CStr, c_int, c_void};
+use core::mem::MaybeUninit;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicUsize, Ordering::*};
+
+pub use self::object::Function;
+use self::object::{Dynamic, LinkMap, Object, Version};
+
+/// `struct r_debug`, as far as it is public.
+#[repr(C)]
+struct Debug {
+    _version: c_int,
+    map: *const LinkMap,
+}
+
+unsafe extern "C" {
+    /// The loader's, of the namespace that the program is in.
+    static _r_debug: Debug;
+}
+
+/// The next function of that name: of the version, if one is given and there is one, else of the one that programs are
+/// linked with, else of any.
+pub fn next(name: &CStr, version: Option<&CStr>) -> Option<Function> {
+    let find = |version| {
+        let seen = SEEN.get();
+        let found = seen.iter().find_map(|object| object.find(name, version));
+        found.or_else(|| behind(seen.len()).find_map(|object| object.find(name, version)))
+    };
+    version
+        .and_then(|version| find(Version::Named(version)))
+        .or_else(|| find(Version::Default))
+        .or_else(|| find(Version::Any))
+}
+
+/// Where [`next`] finds it, null if it does not.
+pub fn address(name: &CStr, version: Option<&CStr>) -> *mut c_void {
+    next(name, version).map_or(null_mut(), |function| function.at)
+}
+
+/// The program itself, and not just a library of it, was linked with that version of a function.
+pub fn is_program_linked_with(name: &CStr, version: &CStr) -> bool {
+    // SAFETY: the first in the list is the program, which stays; its own tables.
+    all()
+        .next()
+        .is_some_and(|program| unsafe { Object::of(program).needs(name, version) == Some(true) })
+}
+
+/// The next function of that name is the C library's own, and no other's.
+pub fn next_is_c_librarys(name: &CStr) -> bool {
+    let object_of = |name| next(name, None).map(|function| function.object);
+    // Of this nobody has another.
+    object_of(name).is_some_and(|object| object_of(c"gnu_get_libc_version") == Some(object))
+}
+
+/// Whether the object that `address` lies in was linked with that version of a function. `None` if it was not linked with
+/// the function.
+pub fn is_linked_with(address: usize, name: &CStr, version: &CStr) -> Option<bool> {
+    let map = all().filter(|map| map.addr <= address).max_by_key(|map| map.addr)?;
+    // SAFETY: the caller's code is loaded.
+    let object = unsafe { Object::of(map) };
+    // SAFETY: the object's own tables.
+    unsafe { object.needs(name, version) }
+}
+
+/// The loader's list of objects.
+fn all() -> impl Iterator<Item = &'static LinkMap> {
+    // SAFETY: the loader may append to it meanwhile; it takes out only what nobody uses any more.
+    unsafe {
+        let first = (&raw const _r_debug.map).read_volatile();
+        core::iter::successors(first.as_ref(), |map| map.next.as_ref())
+    }
+}
+
+/// The first of the objects behind this library, as [`start`] found them; they stay.
+struct Seen {
+    len: AtomicUsize,
+    objects: UnsafeCell<[MaybeUninit<Object>; Self::MOST]>,
+}
+
+// SAFETY: written once, before `len` says so.
+unsafe impl Sync for Seen {}
+
+static SEEN: Seen = Seen {
+    len: AtomicUsize::new(0),
+    objects: UnsafeCell::new([const { MaybeUninit::uninit() }; Seen::MOST]),
+};
+
+impl Seen {
+    const MOST: usize = 256;
+
+    fn get(&self) -> &[Object] {
+        // Acquire pairs with the Release in `start`: as many have been written.
+        let len = self.len.load(Acquire);
+        // SAFETY: as above, and they are not written any more.
+        unsafe { core::slice::from_raw_parts(self.objects.get().cast(), len) }
+    }
+}
+
+/// Reads once where the objects that are there have their tables: much is looked up at start. To be called before any
+/// thread.
+pub fn start() {
+    let mut len = 0;
+    for object in behind(0).take(Seen::MOST) {
+        // SAFETY: nobody else is here, and nobody reads them yet.
+        unsafe { SEEN.objects.get().cast::<Object>().add(len).write(object) };
+        len += 1;
+    }
+    // Release pairs with the Acquire in `get`.
+    SEEN.len.store(len, Release);
+}
+
+/// The objects behind this library but for so many that come first.
+fn behind(skipped: usize) -> impl Iterator<Item = Object> {
+    let own: *const Dynamic;
+    // SAFETY: the address of this library's dynamic section.
+    unsafe {
+        asm!("lea {}, [rip + _DYNAMIC]", out(reg) own, options(nomem, nostack, preserves_flags))
+    };
+    // SAFETY: members of the list are mapped objects.
+    all()
+        .skip_while(move |map| map.dynamic != own)
+        .skip(1 + skipped)
+        .map(|map| unsafe { Object::of(map) })
+}
