@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::harness::{Run, Scratch, build, program, run, skip, tool};
+use crate::harness::{Run, Scratch, build, kept_ledger, program, run, skip, tool};
 
 /// `lockwright check` with these arguments, and the checks that hold for every error.
 fn fails(arguments: &[&str], code: i32) -> Run {
@@ -296,13 +296,7 @@ fn a_report_that_finds_no_space() {
 #[test]
 fn standard_output_that_finds_no_space() {
     let scratch = Scratch::new();
-    let mut command = tool();
-    command.args(["check", "--keep", "--ledger-dir"]).arg(scratch.path());
-    run({
-        command.arg("--").arg(program("ending.c")).args(["exit", "0"]);
-        command
-    });
-    let ledger = &crate::harness::ledgers(scratch.path())[0];
+    let ledger = &kept_ledger(&scratch);
     for options in [&["--json", "-"] as &[&str], &["-o", "-"], &["--classes"]] {
         let mut command = std::process::Command::new("/bin/sh");
         command.args(["-c", "exec \"$@\" >/dev/full", "sh", env!("CARGO_BIN_EXE_lockwright")]);

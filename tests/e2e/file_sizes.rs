@@ -4,7 +4,7 @@
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Command;
 
-use crate::harness::{Run, Scratch, program, run, tool};
+use crate::harness::{Run, Scratch, kept_ledger, program, run, tool};
 
 /// The least that a ledger needs.
 const LEDGER: u64 = 32 << 20;
@@ -46,15 +46,9 @@ fn no_room_for_the_library_is_an_error_with_its_remedy() {
 #[test]
 fn no_room_for_the_report_is_an_error() {
     let scratch = Scratch::new();
-    let mut command = tool();
-    command.args(["check", "--keep", "--ledger-dir"]).arg(scratch.path());
-    run({
-        command.arg("--").arg(program("ending.c")).args(["exit", "0"]);
-        command
-    });
     let json = scratch.join("report.json");
     let mut report = tool();
-    report.args(["report", "--json"]).arg(&json).arg(&crate::harness::ledgers(scratch.path())[0]);
+    report.args(["report", "--json"]).arg(&json).arg(kept_ledger(&scratch));
     let run = limited(report, 16, false);
     assert_eq!(run.code(), 125, "{}", run.stderr);
     assert!(run.stderr.contains("cannot write ") && run.stderr.contains("File too large"));

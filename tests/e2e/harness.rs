@@ -562,6 +562,15 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// A ledger that was kept there, of a program that ended well and has a lock.
+pub fn kept_ledger(scratch: &Scratch) -> PathBuf {
+    let mut command = tool();
+    command.args(["check", "--keep", "--ledger-dir"]).arg(scratch.path());
+    command.arg("--").arg(program("ending.c")).args(["exit", "0"]);
+    run(command);
+    ledgers(scratch.path()).remove(0)
+}
+
 /// The ledgers below a folder.
 pub fn ledgers(folder: &Path) -> Vec<PathBuf> {
     files(folder).into_iter().filter(|f| f.extension() == Some(OsStr::new("lwl"))).collect()
