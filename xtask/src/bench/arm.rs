@@ -69,7 +69,9 @@ impl Bench {
         };
         let valgrind = |tool: &str| {
             let mut command = Command::new("valgrind");
-            command.args([tool, "--quiet", "--log-file=/dev/null"]).arg(&program);
+            // It runs one thread at a time; of several that never sleep one might else go on for ever.
+            command.args([tool, "--fair-sched=try", "--quiet", "--log-file=/dev/null"]);
+            command.arg(&program);
             command
         };
         match arm {
