@@ -4,6 +4,7 @@
  */
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,6 +189,22 @@ static void freed_static_cond(void)
 
 	waiter_on(waits, heap);
 	free(heap);
+}
+
+/* The same beside one that was initialised: in its page, but not in its cache line. */
+static void freed_static_cond_beside(void)
+{
+	enum { BLOCKS = 64, SIZE = 96 };
+	pthread_cond_t *blocks[BLOCKS];
+	int i;
+
+	for (i = 0; i < BLOCKS; i++)
+		blocks[i] = calloc(1, SIZE);
+	for (i = 1; (uintptr_t)blocks[i - 1] / PAGE != ((uintptr_t)blocks[i] + SIZE) / PAGE; i++)
+		;
+	pthread_cond_init(blocks[i - 1], NULL);
+	waiter_on(waits, blocks[i]);
+	free(blocks[i]);
 }
 
 static void unmapped_sem(void)
@@ -388,7 +405,7 @@ static const struct {
 	CASE(dead_cond), CASE(dead_sem), CASE(dead_spin),
 	CASE(again_rwlock), CASE(again_cond),
 	CASE(active_cond), CASE(active_sem), CASE(active_barrier),
-	CASE(freed_cond), CASE(freed_static_cond), CASE(unmapped_sem),
+	CASE(freed_cond), CASE(freed_static_cond), CASE(freed_static_cond_beside), CASE(unmapped_sem),
 	CASE(untidy_freed), CASE(untidy_moved), CASE(untidy_unmapped),
 	CASE(untidy_frame), CASE(untidy_twice), CASE(untidy_block), CASE(untidy_pool), CASE(untidy_thread), CASE(untidy_exit),
 	CASE(starved), CASE(clean),

@@ -21,6 +21,7 @@ const CERTAIN: &[(&str, &str)] = &[
     ("active_barrier", "object-initialised-active"),
     ("freed_cond", "object-gone-active"),
     ("freed_static_cond", "object-gone-active"),
+    ("freed_static_cond_beside", "object-gone-active"),
     ("unmapped_sem", "object-gone-active"),
 ];
 

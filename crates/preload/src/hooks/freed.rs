@@ -3,8 +3,8 @@
 //!
 //! `free` of a block that holds no lock must cost next to nothing, so where locks were seen is noted by page,
 //! with a page before it, since the block may begin there: of blocks of up to a page the first page tells, and
-//! then the lines of 64 bytes that it lies in. Of larger ones, which are rare, all pages are looked at; how large a block is, the word before it says
-//! in glibc's malloc. Any other malloc is asked.
+//! then the lines of 64 bytes that it lies in. Of larger ones, which are rare, all pages are looked at; how large
+//! a block is, the word before it says in glibc's malloc. Any other malloc is asked.
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};

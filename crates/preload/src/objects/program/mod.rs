@@ -27,9 +27,7 @@ pub fn tell(descr: &'static Descr, addr: u64, op: Operation, counts: (u32, u32))
         frames::note(addr);
     }
     // Whatever it is, it may be the first that is heard of a static object.
-    if !gone::is_noted(addr) {
-        gone::note(addr, 1);
-    }
+    gone::note(addr, 1);
     // Where the others are done is only wanted if that is wrong, and then it is looked for.
     use Operation::{Activate, Deactivate, Destroy, Init, InitOnStack};
     let is_history = matches!(op, Init | InitOnStack | Activate | Deactivate | Destroy);
