@@ -7,8 +7,8 @@
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-use crate::record::{self, Digits};
-use crate::sys;
+use crate::digits::Digits;
+use crate::{record, sys};
 
 /// Of a longer list the rest counts only where it is passed on.
 const MOST_WANTED: usize = 1024;

@@ -8,6 +8,7 @@ use lockwright_ledger::layout::{annex_room, engines, process_state};
 use lockwright_ledger::rows::{Held, Text, held_flag};
 use lockwright_ledger::{Header, Writer};
 
+use crate::digits::Digits;
 use crate::{
     follow, hooks, identity, keys, loader, mapping, meter, modules, objects, real, sites, state,
     sys, time, tls,
@@ -227,15 +228,7 @@ fn ledger_path(path: &mut [u8; 3072], pid: u32, token: u64) -> bool {
         at += 1;
     };
     push(b'/');
-    let mut digits = [0u8; 10];
-    let mut n = 0;
-    let mut rest = pid;
-    while rest != 0 || n == 0 {
-        digits[n] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        n += 1;
-    }
-    digits[..n].iter().rev().for_each(|&b| push(b));
+    Digits::of(pid.into()).as_bytes().iter().for_each(|&b| push(b));
     push(b'-');
     for shift in (0..16).rev() {
         push(b"0123456789abcdef"[(token >> (shift * 4)) as usize & 15]);

@@ -6,6 +6,8 @@ use core::ffi::CStr;
 use core::ptr;
 use core::sync::atomic::AtomicU32;
 
+use crate::digits::Digits;
+
 #[inline]
 unsafe fn syscall6(n: i64, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
     let ret: isize;
@@ -123,14 +125,7 @@ pub fn read_of_task<'b>(tid: u32, name: &CStr, buffer: &'b mut [u8]) -> Option<&
         at += bytes.len();
     };
     push(b"/proc/self/task/");
-    let mut divisor = 1_000_000_000;
-    while divisor > tid.max(1) {
-        divisor /= 10;
-    }
-    while divisor != 0 {
-        push(&[b'0' + (tid / divisor % 10) as u8]);
-        divisor /= 10;
-    }
+    push(Digits::of(tid.into()).as_bytes());
     push(b"/");
     push(name.to_bytes_with_nul());
     // SAFETY: NUL terminated.

@@ -7,9 +7,9 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 
+use crate::digits::Digits;
 use crate::real::{self, Strings};
-use crate::record::{self, Digits};
-use crate::{follow, init, loader, sys, time};
+use crate::{follow, init, loader, record, sys, time};
 
 /// The file that has the records: `<sort> <pid> <CLOCK_MONOTONIC, ns> <path>`.
 const RECORD: &CStr = c"executed";
