@@ -2,13 +2,9 @@
 //!
 //! Those that hang in a circle are in `deadlocks`, those that are measured in `meter/stuck`.
 
-use std::fs;
-
 use serde_json::Value;
 
-use crate::harness::{
-    Run, Running, ledgers, program, run, signal, tool, under, until, until_asleep,
-};
+use crate::harness::{Run, Running, program, report_again, signal, under, until, until_asleep};
 
 /// Threads of `hang.c`.
 const THREADS: usize = 6;
@@ -19,17 +15,6 @@ fn hanging(command: &str) -> (Running, u32) {
     let pid = running.program_id();
     until_asleep(pid, THREADS);
     (running, pid)
-}
-
-/// What `report` says of its ledgers.
-fn report(running: &Running) -> (Value, String) {
-    let dir = running.ledger_dir();
-    let json = dir.join("again.json");
-    let mut report = tool();
-    report.arg("report").arg("--json").arg(&json).args(ledgers(&dir));
-    let report = run(report);
-    assert_eq!(report.code(), 0, "{}", report.stderr);
-    (serde_json::from_slice(&fs::read(json).unwrap()).unwrap(), report.stderr)
 }
 
 /// Where each thread waits, how, for which lock, and who took that where.
@@ -93,7 +78,7 @@ fn who_waits_for_whom_is_told_of_a_program_that_was_killed() {
         let (mut running, pid) = hanging("check");
         signal(if to_tool { running.id() } else { pid }, number);
         until("the end", || (!running.is_running()).then_some(()));
-        let (json, text) = report(&running);
+        let (json, text) = report_again(&running);
         check(&json, &text);
         let run = running.wait();
         assert_eq!(run.code(), 128 + number, "{}", run.stderr);
@@ -105,12 +90,12 @@ fn who_waits_for_whom_is_told_of_a_program_that_was_killed() {
 #[test]
 fn so_does_its_ledger_alone() {
     let (mut running, pid) = hanging("check");
-    let (json, text) = report(&running);
+    let (json, text) = report_again(&running);
     check(&json, &text);
     signal(running.id(), libc::SIGKILL);
     until("the end", || (!running.is_running()).then_some(()));
     signal(pid, libc::SIGKILL);
-    let (json, text) = report(&running);
+    let (json, text) = report_again(&running);
     check(&json, &text);
 }
 

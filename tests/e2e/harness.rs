@@ -571,6 +571,17 @@ pub fn kept_ledger(scratch: &Scratch) -> PathBuf {
     ledgers(scratch.path()).remove(0)
 }
 
+/// What `report` says of the run's ledgers, for machines and for people.
+pub fn report_again(running: &Running) -> (serde_json::Value, String) {
+    let dir = running.ledger_dir();
+    let json = dir.join("again.json");
+    let mut report = tool();
+    report.arg("report").arg("--json").arg(&json).args(ledgers(&dir));
+    let report = run(report);
+    assert_eq!(report.code(), 0, "{}", report.stderr);
+    (serde_json::from_slice(&fs::read(json).unwrap()).unwrap(), report.stderr)
+}
+
 /// The ledgers below a folder.
 pub fn ledgers(folder: &Path) -> Vec<PathBuf> {
     files(folder).into_iter().filter(|f| f.extension() == Some(OsStr::new("lwl"))).collect()

@@ -1,12 +1,11 @@
 //! A program that hangs and is killed: the report says what each thread still waits for, and who has it.
 
-use std::fs;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::harness::{
-    PATIENCE, Running, ledgers, program, run, signal, tool, under, until, until_asleep,
+    PATIENCE, Running, program, report_again, signal, under, until, until_asleep,
 };
 
 /// The function where somebody waits for a lock or something else, or holds a lock.
@@ -45,17 +44,6 @@ fn hang(number: i32, to_program: bool) -> Running {
     // A tool that was killed has left it alone.
     signal(pid, libc::SIGKILL);
     running
-}
-
-/// What `report` says of its ledgers, for machines and for people.
-fn report(running: &Running) -> (Value, String) {
-    let dir = running.ledger_dir();
-    let json = dir.join("again.json");
-    let mut report = tool();
-    report.arg("report").arg("--json").arg(&json).args(ledgers(&dir));
-    let report = run(report);
-    assert_eq!(report.code(), 0, "{}", report.stderr);
-    (serde_json::from_slice(&fs::read(json).unwrap()).unwrap(), report.stderr)
 }
 
 /// How long the program hangs before it is killed.
@@ -104,7 +92,7 @@ fn check(measured: &Value, text: &str) {
 fn a_killed_program_still_says_who_waits_for_whom() {
     for number in [libc::SIGKILL, libc::SIGINT, libc::SIGTERM] {
         let running = hang(number, true);
-        let (measured, text) = report(&running);
+        let (measured, text) = report_again(&running);
         check(&measured, &text);
         check_times(&measured);
         let run = running.wait();
@@ -116,7 +104,7 @@ fn a_killed_program_still_says_who_waits_for_whom() {
 
 #[test]
 fn so_does_the_ledger_when_the_tool_is_killed() {
-    let (measured, text) = report(&hang(libc::SIGKILL, false));
+    let (measured, text) = report_again(&hang(libc::SIGKILL, false));
     check(&measured, &text);
 }
 
