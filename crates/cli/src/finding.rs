@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
 
 /// What is wrong. The serialised names are part of the JSON schema (docs/report-schema.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -251,10 +252,55 @@ pub struct Summary {
     pub processes: u64,
     /// Records lost for want of space.
     pub lost: u64,
+    /// Whether that is all there was.
+    #[serde(flatten)]
+    pub completeness: Completeness,
     /// Estimated CPU time that the tool took, ns: calibrated cost per acquisition x acquisitions.
     pub cost_ns: Option<u64>,
     /// Calibrated cost of one uncontended acquire and release, ns, beyond the native one.
     pub cost_per_acquisition_ns: Option<f64>,
+}
+
+/// Why a process was not watched whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Gap {
+    /// Process id; 0 where it is not known.
+    pub pid: u32,
+    /// In one word (docs/report-schema.md has all of them).
+    pub reason: &'static str,
+    /// In words.
+    pub why: String,
+    /// What to do about it.
+    pub help: String,
+}
+
+impl fmt::Display for Gap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.why, self.help)
+    }
+}
+
+/// Whether the processes of a run were watched whole: from their starts to their ends, with nothing lost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Completeness {
+    /// What was not; nothing if all was.
+    pub gaps: Vec<Gap>,
+}
+
+impl Completeness {
+    /// Nothing is missing.
+    pub fn is_whole(&self) -> bool {
+        self.gaps.is_empty()
+    }
+}
+
+impl Serialize for Completeness {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Completeness", 2)?;
+        fields.serialize_field("complete", &self.is_whole())?;
+        fields.serialize_field("incomplete", &self.gaps)?;
+        fields.end()
+    }
 }
 
 /// One watched process.
@@ -279,7 +325,10 @@ pub struct Process {
     pub acquisitions: u64,
     /// Acquisitions that found the lock held.
     pub contended: u64,
-    /// Things the reader should know about coverage: lost records, truncated ledger, early stop.
+    /// Why it was not watched whole, if so.
+    #[serde(skip)]
+    pub gaps: Vec<Gap>,
+    /// Things the reader should know about coverage: what `gaps` are, and others.
     pub notes: Vec<String>,
 }
 

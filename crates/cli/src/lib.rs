@@ -3,6 +3,7 @@
 
 pub mod analysis;
 pub mod args;
+mod completeness;
 pub mod demo;
 pub mod error;
 pub mod finding;

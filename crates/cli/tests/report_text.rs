@@ -269,6 +269,7 @@ fn summary() -> Summary {
         contended: 89,
         processes: 1,
         lost: 0,
+        completeness: Completeness::default(),
         cost_ns: Some(7_407_402),
         cost_per_acquisition_ns: Some(6.0),
     }

@@ -90,7 +90,7 @@ fn ledger(modules: &[Loaded<'_>], stacks: &[(&[u64], u32)]) -> Ledger {
     let memory = vec![0u64; (len + PAGE) / 8].leak();
     let at = (memory.as_mut_ptr() as usize).next_multiple_of(PAGE) as *mut u8;
     // SAFETY: leaked, zeroed, aligned, and nobody else's.
-    let mut writer = unsafe { Writer::create(at, len, |_, _| true, |_| {}) }.unwrap();
+    let mut writer = unsafe { Writer::create(at, len, |_, _| Ok(()), |_| {}) }.unwrap();
     for module in modules {
         let path = writer.text(module.path.as_os_str().as_encoded_bytes());
         let build_id = writer.text(&module.build_id);

@@ -19,9 +19,9 @@ thread_local! {
     static STORED: Local<usize> = const { Local::new(0) };
 }
 
-fn commit(_: *mut u8, len: usize) -> bool {
+fn commit(_: *mut u8, len: usize) -> Result<(), u32> {
     STORED.set(STORED.get() + len);
-    true
+    Ok(())
 }
 
 struct Host {

@@ -1,12 +1,13 @@
 //! Where things lie in the file: the header, the table directory, and how an index becomes an offset.
 
+use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// The first eight bytes of a ledger, stored last of the header.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"LOCKWRGT");
 
 /// Raised whenever a row or the header changes shape. A reader accepts exactly its own.
-pub const FORMAT_VERSION: u32 = 5;
+pub const FORMAT_VERSION: u32 = 6;
 
 /// Everything is allocated in whole pages of this size.
 pub const PAGE: usize = 4096;
@@ -191,14 +192,30 @@ pub mod clock {
     pub const MONOTONIC: u32 = 2;
 }
 
-/// Why watching stopped before the process did ([`Header::stopped`]).
+/// Why recording stopped before the process did ([`Header::stopped`]). The first reason stays.
 pub mod stopped {
     /// It did not.
     pub const NO: u32 = 0;
-    /// The ledger could not grow: file system full, or an address-space limit.
+    /// The file system of the ledger is full, or a quota or a control group's memory is used up.
     pub const NO_SPACE: u32 = 1;
-    /// The engine's lock could not be had for seconds: some thread died or jumped out inside.
-    pub const STUCK: u32 = 2;
+    /// The thread that held the engine's lock has ended, or jumped out of the engine.
+    pub const HOLDER_GONE: u32 = 2;
+    /// The engine's lock did not change hands for half a minute though its holder lives: it was stopped, or starved.
+    pub const HOLDER_STALLED: u32 = 3;
+    /// The process may map no more memory (RLIMIT_AS), or may not have more mappings.
+    pub const ADDRESS_SPACE: u32 = 4;
+    /// The file may grow no longer (RLIMIT_FSIZE).
+    pub const FILE_SIZE: u32 = 5;
+    /// The ledger has its greatest length, or one of its tables has all the rows that it can have.
+    pub const LEDGER_FULL: u32 = 6;
+    /// The system calls that recording needs are forbidden (seccomp).
+    pub const SYSTEM_CALLS: u32 = 7;
+}
+
+/// The reason, one of [`stopped`], is that there is no room for rows; those that are there go on being counted in.
+pub const fn is_for_room(reason: u32) -> bool {
+    use stopped::{ADDRESS_SPACE, FILE_SIZE, LEDGER_FULL, NO_SPACE, SYSTEM_CALLS};
+    matches!(reason, NO_SPACE | ADDRESS_SPACE | FILE_SIZE | LEDGER_FULL | SYSTEM_CALLS)
 }
 
 /// The first bytes of the file. All numbers are in the byte order of the machine that wrote them; a
@@ -274,6 +291,19 @@ pub struct Header {
     /// Signals (bit `n - 1` for signal `n`) that were open while the program used, outside of handlers, what is not
     /// async-signal-safe: one word for each of [`crate::rows::unsafe_call`].
     pub unsafe_open: [AtomicU64; 3],
+    /// Why the file is no longer than it is, one of [`stopped`]: a limit of the process's own.
+    pub limited_by: AtomicU32,
+    /// Kernel thread id of who held the engine's lock when recording stopped for that; else 0.
+    pub stopped_by: AtomicU32,
+}
+
+impl Header {
+    /// Puts on record that recording stopped for `reason`, unless it had before. Anybody may, without a lock.
+    #[cold]
+    pub fn stop(&self, reason: u32) {
+        // Relaxed: nothing else is told by it.
+        let _ = self.stopped.compare_exchange(stopped::NO, reason, Relaxed, Relaxed);
+    }
 }
 
 const _: () = assert!(core::mem::size_of::<Header>() <= HEADER_BYTES);

@@ -97,6 +97,8 @@ pub struct HeaderValues {
     pub unsafe_open: [u64; 3],
     pub annexes: u32,
     pub annex_room: u32,
+    /// See [`crate::Header::stopped_by`].
+    pub stopped_by: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -275,6 +277,7 @@ impl Ledger {
             stamped: u32_at(b, field!(stamped)),
             unsafe_open: std::array::from_fn(|i| u64_at(b, field!(unsafe_open) + 8 * i)),
             annexes: u32_at(b, field!(annexes)),
+            stopped_by: u32_at(b, field!(stopped_by)),
             annex_room: u32_at(b, field!(annex_room)),
         };
         let mut tables = [Table::default(); crate::layout::MAX_TABLES];

@@ -15,8 +15,8 @@ use crate::layout::{
 };
 use crate::rows::{Row, Text};
 
-/// Makes `len` bytes at `at` writable and backed by storage, or says that it cannot.
-pub type Commit = fn(at: *mut u8, len: usize) -> bool;
+/// Makes `len` bytes at `at` writable and backed by storage, or says why it cannot: one of [`stopped`].
+pub type Commit = fn(at: *mut u8, len: usize) -> Result<(), u32>;
 
 /// Size classes of freed extents: powers of two of pages.
 const FREE_CLASSES: usize = 24;
@@ -55,7 +55,7 @@ impl Writer {
         commit: Commit,
         fill: impl FnOnce(&Header),
     ) -> Option<Self> {
-        if len < HEADER_BYTES + 16 * PAGE || !commit(base, HEADER_BYTES) {
+        if len < HEADER_BYTES + 16 * PAGE || commit(base, HEADER_BYTES).is_err() {
             return None;
         }
         let mut writer =
@@ -84,11 +84,20 @@ impl Writer {
         &self.header().tables[table as usize]
     }
 
-    /// Counts a row that could not be written.
+    /// Counts a row that could not be written for `reason`.
     #[cold]
-    fn lose(&self) {
+    fn lose(&self, reason: u32) {
         self.header().lost.fetch_add(1, Relaxed);
-        self.header().stopped.store(stopped::NO_SPACE, Relaxed);
+        self.header().stop(reason);
+    }
+
+    /// Counts a row that the ledger is too short for.
+    #[cold]
+    fn lose_for_length(&self) {
+        self.lose(match self.header().limited_by.load(Relaxed) {
+            stopped::NO => stopped::LEDGER_FULL,
+            limit => limit,
+        });
     }
 
     /// Allocates `bytes`, rounded up to whole pages, zeroed. Returns the file offset.
@@ -124,7 +133,7 @@ impl Writer {
     fn end_of(&self, offset: u64, size: usize) -> Option<u64> {
         let end = offset.checked_add(size as u64).filter(|&end| end <= self.len as u64);
         if end.is_none() {
-            self.lose();
+            self.lose_for_length();
         }
         end
     }
@@ -137,11 +146,7 @@ impl Writer {
 
     /// Gives the pages between two offsets storage.
     fn store(&self, from: u64, to: u64) -> Option<()> {
-        if (self.commit)(self.at(from), (to - from) as usize) {
-            return Some(());
-        }
-        self.lose();
-        None
+        (self.commit)(self.at(from), (to - from) as usize).map_err(|reason| self.lose(reason)).ok()
     }
 
     /// Gives back what [`Writer::alloc`] returned for the same `bytes`. Nobody may use it any more.
@@ -178,13 +183,13 @@ impl Writer {
         let first = table.len.load(Relaxed);
         let last = first.checked_add(n)?.checked_sub(1)?;
         if last > u64::from(u32::MAX) {
-            self.lose();
+            self.lose(stopped::LEDGER_FULL);
             return None;
         }
         let (from, _) = locate(first, u64::from(base));
         let (to, last_row) = locate(last, u64::from(base));
         if to >= MAX_EXTENTS {
-            self.lose();
+            self.lose(stopped::LEDGER_FULL);
             return None;
         }
         for extent in from..=to {
@@ -362,7 +367,7 @@ mod tests {
     fn writer(pages: usize) -> (Writer, usize) {
         let (_, at) = memory(pages);
         // SAFETY: leaked, zeroed, aligned.
-        (unsafe { Writer::create(at, pages * PAGE, |_, _| true, |_| {}) }.unwrap(), pages * PAGE)
+        (unsafe { Writer::create(at, pages * PAGE, |_, _| Ok(()), |_| {}) }.unwrap(), pages * PAGE)
     }
 
     fn bytes(writer: &Writer, len: usize) -> std::vec::Vec<u8> {
@@ -396,17 +401,27 @@ mod tests {
         assert!(written > 100);
         assert!(w.push(Lock::default()).is_none());
         assert!(w.header().lost.load(Relaxed) >= 2);
-        assert_eq!(w.header().stopped.load(Relaxed), stopped::NO_SPACE);
+        assert_eq!(w.header().stopped.load(Relaxed), stopped::LEDGER_FULL);
         let ledger = Ledger::from_bytes(bytes(&w, len)).unwrap();
         assert_eq!(ledger.rows::<Lock>().count(), written);
     }
 
     #[test]
+    fn a_ledger_that_a_limit_keeps_short_names_the_limit() {
+        let (mut w, _) = writer(40);
+        w.header().limited_by.store(stopped::FILE_SIZE, Relaxed);
+        while w.push(Lock::default()).is_some() {}
+        assert_eq!(w.header().stopped.load(Relaxed), stopped::FILE_SIZE);
+        w.header().stop(stopped::HOLDER_GONE);
+        assert_eq!(w.header().stopped.load(Relaxed), stopped::FILE_SIZE, "the first reason stays");
+    }
+
+    #[test]
     fn storage_is_for_the_rows_that_there_are() {
         static STORED: AtomicUsize = AtomicUsize::new(0);
-        fn commit(_: *mut u8, len: usize) -> bool {
+        fn commit(_: *mut u8, len: usize) -> Result<(), u32> {
             STORED.fetch_add(len, Relaxed);
-            true
+            Ok(())
         }
         let (_, at) = memory(4000);
         // SAFETY: leaked, zeroed, aligned.
@@ -424,8 +439,9 @@ mod tests {
     #[test]
     fn no_row_is_handed_out_without_storage() {
         static LEFT: AtomicUsize = AtomicUsize::new(40 * PAGE);
-        fn commit(_: *mut u8, len: usize) -> bool {
-            LEFT.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(len)).is_ok()
+        fn commit(_: *mut u8, len: usize) -> Result<(), u32> {
+            let less = |left: usize| left.checked_sub(len);
+            LEFT.fetch_update(Relaxed, Relaxed, less).map(drop).map_err(|_| stopped::NO_SPACE)
         }
         let (_, at) = memory(4000);
         // SAFETY: leaked, zeroed, aligned.

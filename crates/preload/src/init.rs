@@ -179,6 +179,7 @@ fn begin(parent_token: u64) -> bool {
         header.parent_token.store(parent_token, Relaxed);
         header.epoch.store(1, Relaxed);
         header.annex_room.store(annex_room(mapping.file_len as u64), Relaxed);
+        header.limited_by.store(mapping.limited_by, Relaxed);
         // SAFETY: asks the kernel.
         let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
         header.processors.store(processors.max(1) as u32, Relaxed);

@@ -5,7 +5,7 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use lockwright_ledger::Header;
-use lockwright_ledger::layout::{FILE_LENGTHS, PAGE, SPACE_PARTS, annex, own_bytes};
+use lockwright_ledger::layout::{FILE_LENGTHS, PAGE, SPACE_PARTS, annex, own_bytes, stopped};
 
 use crate::sys;
 
@@ -27,6 +27,8 @@ pub struct Mapping {
     pub len: usize,
     /// Length of the file that it is the first of; 0 for an annex.
     pub file_len: usize,
+    /// What keeps it from being longer, one of [`stopped`].
+    pub limited_by: u32,
 }
 
 /// Creates the file and maps it. The descriptor is closed again.
@@ -42,10 +44,20 @@ pub unsafe fn create(path: *const u8) -> Option<Mapping> {
     let size_limit = sys::limit(libc::RLIMIT_FSIZE);
     let space_limit = sys::limit(libc::RLIMIT_AS);
     // Address space may be limited, and so may file sizes.
+    let mut limited_by = stopped::NO;
     for len in FILE_LENGTHS {
-        let fits = len <= size_limit && len <= space_limit / SPACE_PARTS;
+        if len > size_limit {
+            limited_by = stopped::FILE_SIZE;
+            continue;
+        }
+        if len > space_limit / SPACE_PARTS {
+            limited_by = stopped::ADDRESS_SPACE;
+            continue;
+        }
         let len = len as usize;
-        if !fits || sys::ftruncate(fd, len) < 0 {
+        if sys::ftruncate(fd, len) < 0 {
+            // Not for the limit above: for what the file system can have.
+            limited_by = stopped::NO_SPACE;
             continue;
         }
         // SAFETY: a new mapping.
@@ -63,8 +75,9 @@ pub unsafe fn create(path: *const u8) -> Option<Mapping> {
             let own = own_bytes(len as u64) as usize;
             // SAFETY: as above.
             unsafe { CURRENT = (base, own, 0) };
-            return Some(Mapping { base, len: own, file_len: len });
+            return Some(Mapping { base, len: own, file_len: len, limited_by });
         }
+        limited_by = stopped::ADDRESS_SPACE;
     }
     sys::close(fd);
     // SAFETY: the caller's promise.
@@ -92,17 +105,17 @@ pub unsafe fn take_annex() -> Option<Mapping> {
     let base = unsafe { file.add(offset as usize) };
     // SAFETY: the caller's promise.
     unsafe { CURRENT = (base, len as usize, 0) };
-    Some(Mapping { base, len: len as usize, file_len: 0 })
+    Some(Mapping { base, len: len as usize, file_len: 0, limited_by: stopped::NO })
 }
 
 /// Makes a range of the current mapping writable and backed by storage ([`lockwright_ledger::writer::Commit`]).
 /// A full file system shows here, as a refusal, and not later as a SIGBUS in the program.
-pub fn commit(at: *mut u8, len: usize) -> bool {
+pub fn commit(at: *mut u8, len: usize) -> Result<(), u32> {
     // SAFETY: called by the writer of the current mapping, under the engine's lock.
     let (base, whole, open) = unsafe { CURRENT };
     let end = at as usize - base as usize + len;
     if end > whole {
-        return false;
+        return Err(stopped::LEDGER_FULL);
     }
     if end > open {
         let new = end.next_multiple_of(STEP).min(whole);
@@ -111,7 +124,7 @@ pub fn commit(at: *mut u8, len: usize) -> bool {
             sys::mprotect(base.add(open), new - open, libc::PROT_READ | libc::PROT_WRITE)
         };
         if done < 0 {
-            return false;
+            return Err(stopped::ADDRESS_SPACE);
         }
         // SAFETY: as above.
         unsafe { CURRENT.2 = new };
@@ -119,12 +132,12 @@ pub fn commit(at: *mut u8, len: usize) -> bool {
     // SAFETY: within our mapping.
     let done = unsafe { sys::madvise(at, len, MADV_POPULATE_WRITE) };
     match i32::try_from(-done).unwrap_or(libc::ENOMEM) {
-        0 => true,
+        0 => Ok(()),
         // A kernel that does not know the advice; go on without.
-        libc::EINVAL => true,
+        libc::EINVAL => Ok(()),
         // A filter of system calls that does not know it.
-        libc::EPERM | libc::EACCES | libc::ENOSYS => populate(at, len),
-        _ => false,
+        libc::EPERM | libc::EACCES | libc::ENOSYS if populate(at, len) => Ok(()),
+        _ => Err(stopped::NO_SPACE),
     }
 }
 

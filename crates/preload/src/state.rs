@@ -165,7 +165,7 @@ fn lock() -> bool {
     stop();
     // SAFETY: it was ACTIVE, so the core is initialised and its header stays mapped; atomics only.
     let header = unsafe { (*SHARED.core.get()).assume_init_ref() }.ledger().header();
-    header.stopped.store(stopped::STUCK, Relaxed);
+    header.stop(stopped::HOLDER_STALLED);
     false
 }
 

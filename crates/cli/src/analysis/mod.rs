@@ -30,10 +30,10 @@ mod words;
 use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::Ledger;
-use lockwright_ledger::layout::{process_state, stopped};
-use lockwright_ledger::rows::object::ObjectPools;
+use lockwright_ledger::layout::process_state;
 
-use crate::finding::{Grade, Kind, Process, Report, Summary};
+use crate::completeness;
+use crate::finding::{Gap, Grade, Kind, Process, Report, Summary};
 use crate::model::{Model, Sources, Symbolise};
 use crate::progress::Progress;
 use crate::symbolize::{DebugDirs, Images, Symbols};
@@ -167,7 +167,8 @@ fn count(model: &Model<'_>, summary: &mut Summary, process: &mut Process) {
     summary.locks += header.locks_seen;
     summary.classes += model.classes.len();
     summary.chains += model.trie.chains();
-    summary.lost += header.lost;
+    summary.lost = summary.lost.saturating_add(completeness::lost(model.ledger));
+    summary.completeness.gaps.extend_from_slice(&process.gaps);
     for thread in model.threads() {
         process.threads += 1;
         process.acquisitions += thread.acquisitions;
@@ -200,23 +201,8 @@ pub(crate) fn describe(ledger: &Ledger) -> Process {
     if command.last().is_some_and(String::is_empty) {
         command.pop();
     }
-    let mut notes = Vec::new();
-    match header.stopped {
-        stopped::NO => {}
-        stopped::NO_SPACE => notes.push(
-            "the ledger could not grow, so what came later was not watched: give it more room \
-             with --ledger-dir"
-                .into(),
-        ),
-        stopped::STUCK => notes.push(
-            "watching stopped early: a thread ended or jumped out in the middle of recording"
-                .into(),
-        ),
-        other => notes.push(format!("watching stopped early, for reason {other}")),
-    }
-    if header.lost > 0 {
-        notes.push(format!("{} records were lost for want of space", header.lost));
-    }
+    let gaps = completeness::gaps(ledger);
+    let mut notes: Vec<String> = gaps.iter().map(Gap::to_string).collect();
     match ledger.turned_away() {
         0 => {}
         1 => notes.push(
@@ -226,12 +212,6 @@ pub(crate) fn describe(ledger: &Ledger) -> Process {
         many => notes.push(format!(
             "{many} children that it forked were not watched: in their sandbox there was no place for their ledgers"
         )),
-    }
-    if ledger.missing_bytes() > 0 {
-        notes.push(format!(
-            "the ledger is cut short, its last {} bytes are missing: there may be more findings",
-            ledger.missing_bytes()
-        ));
     }
     if header.allocations_lost > 0 {
         notes.push(format!(
@@ -246,13 +226,6 @@ pub(crate) fn describe(ledger: &Ledger) -> Process {
             header.pairs_folded
         ));
     }
-    if ledger.rows::<ObjectPools>().any(|(_, pools)| pools.off != 0) {
-        notes.push(
-            "tracking of objects ended for want of memory: condition variables, timers and the like were \
-             not watched from then on"
-                .into(),
-        );
-    }
     Process {
         pid: header.pid,
         token: header.token,
@@ -263,6 +236,7 @@ pub(crate) fn describe(ledger: &Ledger) -> Process {
         locks: header.locks_seen,
         acquisitions: 0,
         contended: 0,
+        gaps,
         notes,
     }
 }

@@ -256,7 +256,7 @@ mod tests {
         let words = vec![0u64; BYTES / 8 + PAGE / 8].leak();
         let at = words.as_mut_ptr().map_addr(|at| at.next_multiple_of(PAGE)).cast::<u8>();
         // SAFETY: zeroed, aligned, and never freed.
-        let mut writer = unsafe { Writer::create(at, BYTES, |_, _| true, |_| {}) }.unwrap();
+        let mut writer = unsafe { Writer::create(at, BYTES, |_, _| Ok(()), |_| {}) }.unwrap();
         let mut first_step = 0;
         for (addr, wait_seq) in [0x10, 0x20].into_iter().zip(waits) {
             let thread = rows::Thread { wait_seq, wait_addr: addr, ..Default::default() };

@@ -54,7 +54,7 @@ impl Process {
         let mut memory = vec![0u64; BYTES / 8 + PAGE / 8];
         let base = (memory.as_mut_ptr() as usize).next_multiple_of(PAGE) as *mut u8;
         // SAFETY: zeroed, page aligned, nobody else's, and kept as long as the writer.
-        let writer = unsafe { Writer::create(base, BYTES, |_, _| true, |_| {}) };
+        let writer = unsafe { Writer::create(base, BYTES, |_, _| Ok(()), |_| {}) };
         let mut writer = writer.expect("room for a ledger");
         let header = writer.header();
         header.pid.store(pid, Relaxed);

@@ -103,7 +103,7 @@ impl Story {
         let mut memory = vec![0u64; bytes / 8 + PAGE / 8];
         let base = (memory.as_mut_ptr() as usize).next_multiple_of(PAGE) as *mut u8;
         // SAFETY: zeroed, page aligned, nobody else's, and kept as long as the core.
-        let writer = unsafe { Writer::create(base, bytes, |_, _| true, |_| {}) };
+        let writer = unsafe { Writer::create(base, bytes, |_, _| Ok(()), |_| {}) };
         let mut core = Core::new(writer.expect("room for a ledger"));
         core.writer().header().pid.store(42, Relaxed);
         core.writer().header().state.store(process_state::EXITED, Relaxed);

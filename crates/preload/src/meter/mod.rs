@@ -29,7 +29,7 @@ use lockwright_engines::lockdep::{Core, Ident};
 use lockwright_engines::lockmeter::{
     Boards, Call, CellRef, LockMeter, MeterThread, Missing, ReadersRef, key,
 };
-use lockwright_ledger::layout::stopped;
+use lockwright_ledger::layout::is_for_room;
 use lockwright_ledger::rows::meter::Readers;
 use lockwright_ledger::{Header, site};
 
@@ -152,10 +152,10 @@ fn with_space<R>(
     with_meter(|meter, core| f(meter, core, thread))
 }
 
-/// There is no space left in the ledger.
+/// There is no room left in the ledger.
 fn is_full() -> bool {
     // Relaxed: who hears of it late asks once more.
-    header().is_some_and(|header| header.stopped.load(Relaxed) == stopped::NO_SPACE)
+    header().is_some_and(|header| is_for_room(header.stopped.load(Relaxed)))
 }
 
 // --- threads -------------------------------------------------------------------------------------
