@@ -165,6 +165,244 @@ CASE(forked_while_another_allocates)
 	finish(&worker);
 }
 
+/* ---- Memory of inherited locks ---- */
+
+static void *unmap_and_lock(void *memory)
+{
+	RET(munmap(memory, 4096));
+	use_locks(NULL);
+	return NULL;
+}
+
+static void *just_lock(void *unused)
+{
+	use_locks(NULL);
+	return unused;
+}
+
+static pthread_mutex_t *locked_mutex_in(void *memory)
+{
+	pthread_mutex_t *inherited = memory;
+	MUST(pthread_mutex_init(inherited, NULL));
+	RET(pthread_mutex_lock(inherited));
+	return inherited;
+}
+
+static void *map_page(int flags)
+{
+	return mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | flags, -1, 0);
+}
+
+CASE(inherited_lock_is_unmapped)
+{
+	RET(pthread_mutex_unlock(locked_mutex_in(map_page(MAP_PRIVATE))));
+	in_child(unmap_and_lock, locked_mutex_in(map_page(MAP_PRIVATE)));
+	in_child(unmap_and_lock, locked_mutex_in(map_page(MAP_SHARED)));
+}
+
+CASE(inherited_lock_is_not_mapped_in_the_child)
+{
+	void *left_out = map_page(MAP_PRIVATE), *wiped = map_page(MAP_PRIVATE);
+	MUST(madvise(left_out, 4096, MADV_DONTFORK));
+	MUST(madvise(wiped, 4096, MADV_WIPEONFORK));
+	locked_mutex_in(left_out);
+	locked_mutex_in(wiped);
+	in_child(just_lock, NULL);
+}
+
+/* Data of the program's own that look like any kind of mutex, or rwlock. */
+static void *reuse(void *memory)
+{
+	unsigned *data = memory;
+	for (unsigned kind = 0; kind < 4; kind++) {
+		unsigned before[32];
+		memset(data, kind == 3 ? 0xff : 0x41, sizeof before);
+		data[4] = kind;
+		data[7] = data[12] = 0;
+		memcpy(before, data, sizeof before);
+		if (kind == 0)
+			use_locks(NULL);
+		in_thread(use_locks, NULL);
+		say("intact: %d", memcmp(before, data, sizeof before) == 0);
+	}
+	return NULL;
+}
+
+static void *free_and_reuse(void *memory)
+{
+	free(memory);
+	void *again = malloc(200);
+	reuse(again);
+	free(again);
+	return NULL;
+}
+
+CASE(memory_of_an_inherited_lock_is_reused)
+{
+	in_child(reuse, locked_mutex_in(malloc(200)));
+	in_child(free_and_reuse, locked_mutex_in(malloc(200)));
+	pthread_rwlock_t *inherited = malloc(200);
+	MUST(pthread_rwlock_init(inherited, NULL));
+	RET(pthread_rwlock_wrlock(inherited));
+	in_child(reuse, inherited);
+	in_child(free_and_reuse, inherited);
+}
+
+__attribute__((noinline)) static pid_t fork_with_a_lock_in_the_frame(void)
+{
+	pthread_mutex_t here = PTHREAD_MUTEX_INITIALIZER;
+	RET(pthread_mutex_lock(&here));
+	return fork();
+}
+
+__attribute__((noinline)) static void lock_in_another_frame(void)
+{
+	volatile unsigned long words[64];
+	int changed = 0;
+	for (int i = 0; i < 64; i++)
+		words[i] = 0;
+	use_locks(NULL);
+	for (int i = 0; i < 64; i++)
+		changed += words[i] != 0;
+	say("changed: %d", changed);
+}
+
+CASE(frame_of_an_inherited_lock_is_reused)
+{
+	pid_t child = fork_with_a_lock_in_the_frame();
+	if (child == 0) {
+		lock_in_another_frame();
+		_exit(0);
+	}
+	await(child);
+}
+
+/* A new lock where an inherited one was. */
+static void *renew(void *memory)
+{
+	pthread_mutex_t *renewed = memory;
+	memset(renewed, 0, sizeof *renewed);
+	RET(pthread_mutex_lock(renewed));
+	RET(pthread_mutex_trylock(renewed));
+	RET(pthread_mutex_unlock(renewed));
+	RET(pthread_mutex_unlock(&mutex));
+	return NULL;
+}
+
+CASE(lock_where_an_inherited_one_was)
+{
+	in_child(renew, locked_mutex_in(malloc(200)));
+	in_child(renew, locked_mutex_in(map_page(MAP_SHARED)));
+}
+
+static struct sharable {
+	pthread_mutex_t normal, checking, robust;
+	pthread_rwlock_t read, written;
+	pthread_spinlock_t spinlock;
+} *sharable;
+
+static void make_sharable(int flags)
+{
+	pthread_mutexattr_t attr;
+	pthread_rwlockattr_t rwlockattr;
+	sharable = map_page(flags);
+	MUST(pthread_mutexattr_init(&attr));
+	MUST(pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
+	MUST(pthread_mutex_init(&sharable->normal, &attr));
+	MUST(pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST));
+	MUST(pthread_mutex_init(&sharable->robust, &attr));
+	MUST(pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_STALLED));
+	MUST(pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK));
+	MUST(pthread_mutex_init(&sharable->checking, &attr));
+	MUST(pthread_rwlockattr_init(&rwlockattr));
+	MUST(pthread_rwlockattr_setpshared(&rwlockattr, PTHREAD_PROCESS_SHARED));
+	MUST(pthread_rwlock_init(&sharable->read, &rwlockattr));
+	MUST(pthread_rwlock_init(&sharable->written, &rwlockattr));
+	MUST(pthread_spin_init(&sharable->spinlock, PTHREAD_PROCESS_SHARED));
+}
+
+static void *use_parents_locks(void *unused)
+{
+	RET(pthread_mutex_trylock(&sharable->normal));
+	RET(pthread_mutex_timedlock(&sharable->normal, PAST));
+	RET(pthread_mutex_trylock(&sharable->checking));
+	RET(pthread_mutex_timedlock(&sharable->checking, PAST));
+	RET(pthread_mutex_unlock(&sharable->checking));
+	RET(pthread_mutex_trylock(&sharable->robust));
+	RET(pthread_mutex_timedlock(&sharable->robust, PAST));
+	RET(pthread_rwlock_tryrdlock(&sharable->read));
+	RET(pthread_rwlock_unlock(&sharable->read));
+	RET(pthread_rwlock_trywrlock(&sharable->read));
+	RET(pthread_rwlock_timedrdlock(&sharable->written, PAST));
+	RET(pthread_spin_trylock(&sharable->spinlock));
+	return unused;
+}
+
+static void lock_the_sharable(void)
+{
+	RET(pthread_mutex_lock(&sharable->normal));
+	RET(pthread_mutex_lock(&sharable->checking));
+	RET(pthread_mutex_lock(&sharable->robust));
+	RET(pthread_rwlock_rdlock(&sharable->read));
+	RET(pthread_rwlock_wrlock(&sharable->written));
+	RET(pthread_spin_lock(&sharable->spinlock));
+}
+
+static void unlock_the_sharable(void)
+{
+	RET(pthread_spin_unlock(&sharable->spinlock));
+	RET(pthread_rwlock_unlock(&sharable->written));
+	RET(pthread_rwlock_unlock(&sharable->read));
+	RET(pthread_mutex_unlock(&sharable->robust));
+	RET(pthread_mutex_unlock(&sharable->checking));
+	RET(pthread_mutex_unlock(&sharable->normal));
+}
+
+CASE(shared_locks_that_the_parent_holds)
+{
+	make_sharable(MAP_SHARED);
+	lock_the_sharable();
+	in_child(use_parents_locks, NULL);
+	unlock_the_sharable();
+	/* By their attributes alone: the child has its own copies. */
+	make_sharable(MAP_PRIVATE);
+	lock_the_sharable();
+	in_child(use_parents_locks, NULL);
+	unlock_the_sharable();
+}
+
+static void *wait_for_the_parent(void *unused)
+{
+	RET(pthread_mutex_lock(&sharable->normal));
+	RET(pthread_mutex_lock(&sharable->checking));
+	RET(pthread_mutex_lock(&sharable->robust));
+	RET(pthread_rwlock_wrlock(&sharable->read));
+	RET(pthread_rwlock_rdlock(&sharable->written));
+	RET(pthread_spin_lock(&sharable->spinlock));
+	unlock_the_sharable();
+	return unused;
+}
+
+CASE(waits_for_shared_locks_of_the_parent)
+{
+	make_sharable(MAP_SHARED);
+	lock_the_sharable();
+	pid_t child = fork();
+	if (child == 0) {
+		wait_for_the_parent(NULL);
+		_exit(0);
+	}
+	await_futex(child, child, &sharable->normal, sizeof sharable->normal);
+	/* The child goes on at the last of these. */
+	MUST(pthread_spin_unlock(&sharable->spinlock));
+	MUST(pthread_rwlock_unlock(&sharable->written));
+	MUST(pthread_rwlock_unlock(&sharable->read));
+	MUST(pthread_mutex_unlock(&sharable->robust));
+	MUST(pthread_mutex_unlock(&sharable->checking));
+	MUST(pthread_mutex_unlock(&sharable->normal));
+	await(child);
+}
+
 /* ---- Handlers of forks ---- */
 
 static void prepare(void)

@@ -25,6 +25,7 @@ mod golden;
 mod hangs;
 mod hidden;
 mod idioms;
+mod inherited_locks;
 mod kill9;
 mod lockmeter_faults;
 mod many;

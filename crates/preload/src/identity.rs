@@ -12,6 +12,7 @@ use libc::{pthread_mutex_t, pthread_rwlock_t, sem_t};
 use lockwright_engines::lockdep::{Core, Ident, Origin, Stretch};
 use lockwright_ledger::rows::{Class, class_origin, lock_kind};
 
+use crate::hooks::inherited;
 use crate::side_table::SideTable;
 use crate::{allocations, modules, objects, real, state, tls, unwind};
 
@@ -268,6 +269,7 @@ unsafe fn identify_in<T: Identify>(core: &mut Core, this: *const T, birth: Birth
     }
     // SAFETY: the caller's promise.
     let ident = unsafe { new_lock(core, this, birth, can_stamp) }?;
+    inherited::met(core, this as u64, ident);
     crate::hooks::note_lock(this as u64, can_stamp);
     match can_stamp {
         // SAFETY: the caller's promise, and `can_stamp`.
@@ -345,15 +347,14 @@ unsafe fn new_lock<T: Identify>(
         let (magic, ident) = unsafe { (word(this, T::MAGIC), word(this, T::IDENT)) };
         let magic = magic.load(Relaxed) ^ parent ^ this as u64;
         if magic == 0 || magic == NOT_PLAIN {
-            let class = Ident(ident.load(Relaxed)).class();
-            return core.new_lock(kind, Origin::Inherited(class));
+            return inherited(core, this as u64, kind, Ident(ident.load(Relaxed)));
         }
     }
     if !can_stamp
         && birth == Birth::FirstAcquire
         && let Some(ident) = PARENTS.get(this as u64)
     {
-        return core.new_lock(kind, Origin::Inherited(ident.class()));
+        return inherited(core, this as u64, kind, ident);
     }
     if let Some((module, offset)) = modules::locate(this as u64) {
         return core.new_lock(kind, Origin::Static { module, offset });
@@ -384,6 +385,12 @@ unsafe fn new_lock<T: Identify>(
         }
         Birth::FirstAcquire => core.new_lock(kind, Origin::FirstAcquire(frames)),
     }
+}
+
+/// The lock at `addr` of the process that we were forked from, which called it `parents`.
+fn inherited(core: &mut Core, addr: u64, kind: u8, parents: Ident) -> Option<Ident> {
+    inherited::known(addr, parents)
+        .or_else(|| core.new_lock(kind, Origin::Inherited(parents.class())))
 }
 
 /// The calling thread has made a lock: now, or in a stretch of its time that may be over.

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 
 use lockwright_engines::lockdep::{Core, ThreadState};
 use lockwright_ledger::layout::{annex_room, engines, process_state};
-use lockwright_ledger::rows::{Held, Text, held_flag};
+use lockwright_ledger::rows::Text;
 use lockwright_ledger::{Header, Writer};
 
 use crate::digits::Digits;
@@ -203,6 +203,9 @@ fn begin(parent_token: u64) -> bool {
         core.inherit(parent);
     }
     modules::begin(&mut core, parent);
+    if let Some(parent) = parent {
+        hooks::inherited::begin(&mut core, parent);
+    }
     identity::start(nonce);
     let header: *const Header = core.ledger().header();
     // SAFETY: start-up, or a child whose former core nobody uses; the header stays mapped.
@@ -269,11 +272,6 @@ fn describe(writer: &mut Writer, parent: Option<&Core>) {
     }
 }
 
-/// A semaphore may be another thread's to post, and that one is not here.
-fn is_inherited(held: &Held) -> bool {
-    held.is_held() && held.flags & held_flag::SEMAPHORE == 0
-}
-
 /// A forked child uses its first lock: it gets a ledger of its own, in which its thread holds what the
 /// forking thread held.
 #[cold]
@@ -289,9 +287,7 @@ pub fn child() {
         return;
     }
     let Some(thread) = hooks::watch::attach(0, 0) else { return };
-    for (held, kind) in hooks::inherited().filter(|(held, _)| is_inherited(held)) {
-        hooks::watch::inherit(thread, held, kind);
-    }
+    hooks::inherited::hold(thread);
 }
 
 /// Has [`thread_exit`] called when the thread ends.

@@ -150,6 +150,16 @@ impl Core {
         id
     }
 
+    /// Reads an interned call stack, as much of it as `frames` holds, and says how long it is there.
+    pub fn read_stack(&self, stack: u32, frames: &mut [u64]) -> usize {
+        let Some(stack) = self.writer.get::<Stack>(stack) else { return 0 };
+        let n = frames.len().min(stack.len as usize);
+        for (frame, index) in frames[..n].iter_mut().zip(stack.first..) {
+            *frame = self.writer.frame(index);
+        }
+        n
+    }
+
     pub(super) fn captured(&mut self, capture: Capture<'_>) -> u32 {
         let mut frames = [0; MAX_FRAMES];
         let n = capture(&mut frames).min(MAX_FRAMES);
@@ -234,8 +244,8 @@ impl Core {
     }
 
     /// A lock that a forked child's thread holds from its parent: `class` is the parent's.
-    pub fn inherited_lock(&mut self, class: u32) -> Option<Ident> {
-        self.new_lock(0, Origin::Inherited(class))
+    pub fn inherited_lock(&mut self, kind: u8, class: u32) -> Option<Ident> {
+        self.new_lock(kind, Origin::Inherited(class))
     }
 
     /// Row of a lock whose instance matters.

@@ -247,6 +247,12 @@ impl ThreadState {
         unsafe { AtomicU64::from_ptr(&raw mut (*self.top()).addr) }.store(addr, Relaxed);
     }
 
+    /// The lock of the reserved entry is held since before a fork: no acquisition of this process.
+    pub fn inherited(&mut self, addr: u64) {
+        // SAFETY: the reserved entry. Relaxed: see `set_top`.
+        unsafe { AtomicU64::from_ptr(&raw mut (*self.top()).addr) }.store(addr, Relaxed);
+    }
+
     /// The lock of the reserved entry was not to be had.
     #[inline(always)]
     pub fn abandon(&mut self) {

@@ -12,8 +12,8 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 
 use lockwright_engines::lockdep::{Ident, ThreadState, recursions};
-use lockwright_ledger::rows::Held;
 
+use super::inherited::{self, Inherited};
 use crate::real::{self, Handler};
 use crate::{meter, modules, objects, state, sys, tls};
 
@@ -24,9 +24,7 @@ struct Snapshot {
     /// 1 while a fork is under way: several threads may fork at once.
     busy: AtomicU32,
     len: UnsafeCell<usize>,
-    held: UnsafeCell<[Held; MOST]>,
-    /// What each is.
-    kinds: UnsafeCell<[u8; MOST]>,
+    locks: UnsafeCell<[Inherited; MOST]>,
 }
 
 // SAFETY: written by whoever holds `busy`, read by its child.
@@ -35,22 +33,7 @@ unsafe impl Sync for Snapshot {}
 static SNAPSHOT: Snapshot = Snapshot {
     busy: AtomicU32::new(0),
     len: UnsafeCell::new(0),
-    held: UnsafeCell::new(
-        [Held {
-            addr: 0,
-            key: 0,
-            site: 0,
-            inst: 0,
-            class: 0,
-            node: 0,
-            mode: 0,
-            flags: 0,
-            recursion: 0,
-            pin: 0,
-            trial: [0; 2],
-        }; MOST],
-    ),
-    kinds: UnsafeCell::new([0; MOST]),
+    locks: UnsafeCell::new([Inherited::NONE; MOST]),
 };
 
 /// Asks to be told of forks.
@@ -114,30 +97,36 @@ unsafe extern "C" fn prepare() {
 /// # Safety
 /// It is the calling thread's.
 pub unsafe fn take() {
+    // A forked child that has used no lock yet: what its parent held is its own child's, too.
+    if state::status() == state::FORKED {
+        return;
+    }
     // SAFETY: the caller's promise; the state is the calling thread's.
-    unsafe {
-        let held = tls::get().as_ref().map_or(&[][..], |thread| thread.held());
-        let n = held.len().min(MOST);
-        (&mut *SNAPSHOT.held.get())[..n].copy_from_slice(&held[..n]);
-        *SNAPSHOT.len.get() = n;
-        let kinds = &mut *SNAPSHOT.kinds.get();
-        state::with_core(|core| {
-            for (kind, held) in kinds.iter_mut().zip(&held[..n]) {
-                *kind = core.kind_of(Ident::new(held.inst, held.class));
+    let (locks, left, thread) =
+        unsafe { (&mut *SNAPSHOT.locks.get(), &mut *LEFT_BEHIND.locks.get(), tls::get().as_ref()) };
+    let held = thread.map_or(&[][..], ThreadState::held);
+    let (mut len, mut left_len) = (0, 0);
+    state::with_core(|core| {
+        for (lock, held) in locks.iter_mut().zip(held) {
+            let kind = core.kind_of(Ident::new(held.inst, held.class));
+            *lock = Inherited::new(held, kind);
+            len += 1;
+        }
+        core.held_by_others(thread.map_or(0, ThreadState::id), |thread, held, site| {
+            if left_len < MOST {
+                let ident = Ident::new(held.inst, held.class);
+                left[left_len] = Left { addr: held.addr, ident, site, thread, is_shared: false };
+                left_len += 1;
             }
         });
-        let own = tls::get().as_ref().map_or(0, |thread| thread.id());
-        let mut n = 0;
-        let left = &mut *LEFT_BEHIND.locks.get();
-        state::with_core(|core| {
-            core.held_by_others(own, |thread, held, site| {
-                if n < MOST {
-                    left[n] = Left { addr: held.addr, site, thread };
-                    n += 1;
-                }
-            });
-        });
-        *LEFT_BEHIND.len.get() = n;
+    });
+    let (locks, left) = (&mut locks[..len], &mut left[..left_len]);
+    let own = locks.iter_mut().map(Inherited::sharing);
+    inherited::find_shared(own.chain(left.iter_mut().map(Left::sharing)));
+    // SAFETY: the caller's promise.
+    unsafe {
+        *SNAPSHOT.len.get() = len;
+        *LEFT_BEHIND.len.get() = left_len;
     }
 }
 
@@ -163,10 +152,21 @@ pub unsafe extern "C" fn child() {
 pub struct Left {
     /// Its address.
     pub addr: u64,
+    /// Which lock it is to the parent.
+    ident: Ident,
     /// Where it was taken: a return address.
     pub site: u64,
     /// By which thread, in the parent's ledger.
     pub thread: u32,
+    /// It lies in memory that the child shares: the parent may release it yet.
+    is_shared: bool,
+}
+
+impl Left {
+    /// Part of [`inherited::find_shared`]'s question.
+    fn sharing(&mut self) -> (u64, Ident, &mut bool) {
+        (self.addr, self.ident, &mut self.is_shared)
+    }
 }
 
 struct LeftBehind {
@@ -179,7 +179,9 @@ unsafe impl Sync for LeftBehind {}
 
 static LEFT_BEHIND: LeftBehind = LeftBehind {
     len: UnsafeCell::new(0),
-    locks: UnsafeCell::new([Left { addr: 0, site: 0, thread: 0 }; MOST]),
+    locks: UnsafeCell::new(
+        [Left { addr: 0, ident: Ident::NONE, site: 0, thread: 0, is_shared: false }; MOST],
+    ),
 };
 
 /// In a child: how another thread of the parent took the lock at `addr`, if one held it at the fork.
@@ -189,23 +191,38 @@ pub fn left_behind(addr: u64) -> Option<Left> {
     }
     // SAFETY: written before the fork.
     let left = unsafe { &(&*LEFT_BEHIND.locks.get())[..*LEFT_BEHIND.len.get()] };
-    left.iter().copied().find(|left| left.addr == addr)
+    left.iter().copied().find(|left| left.addr == addr && !left.is_shared)
 }
 
 /// This process was forked from a watched one.
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
-/// In the child: what the forking thread held, outermost first, and what kind of lock each is.
-pub fn inherited() -> impl Iterator<Item = (&'static Held, u8)> {
-    // SAFETY: written before the fork; the child has one thread and forks no grandchild meanwhile.
-    let (held, kinds) =
-        unsafe { (&(&*SNAPSHOT.held.get())[..*SNAPSHOT.len.get()], &*SNAPSHOT.kinds.get()) };
-    held.iter().zip(kinds.iter().copied())
+/// In the child: what the forking thread held, outermost first.
+pub fn inherited() -> &'static [Inherited] {
+    // SAFETY: written before the fork. What the child changes it changes while it has one thread.
+    unsafe { &(&*SNAPSHOT.locks.get())[..*SNAPSHOT.len.get()] }
 }
 
-/// In a child: the forking thread held the lock at `addr` at the fork.
+/// As [`inherited`], to be changed.
+///
+/// # Safety
+/// In a child that has one thread, which has no other reference to them.
+pub unsafe fn inherited_mut() -> &'static mut [Inherited] {
+    // SAFETY: the caller's promise.
+    unsafe { &mut (&mut *SNAPSHOT.locks.get())[..*SNAPSHOT.len.get()] }
+}
+
+/// In a child: the lock at `addr` as the forking thread held it, if the child has got it from there.
+pub fn inherited_at(addr: u64) -> Option<&'static Inherited> {
+    if !IS_CHILD.load(Relaxed) {
+        return None;
+    }
+    inherited().iter().find(|lock| lock.held.addr == addr && lock.ident != Ident::NONE)
+}
+
+/// In a child: the forking thread held the lock at `addr` at the fork, and the child got it.
 pub fn is_inherited(addr: u64) -> bool {
-    IS_CHILD.load(Relaxed) && inherited().any(|(held, _)| held.addr == addr)
+    inherited_at(addr).is_some()
 }
 
 /// In a child that is not watched yet: it has unlocked the lock at `addr`, which it holds no more. Most
@@ -214,12 +231,11 @@ pub fn unlocked(addr: u64) {
     if state::status() != state::FORKED {
         return;
     }
-    // SAFETY: as in `inherited`; nobody else reads it now.
-    let held = unsafe { &mut (&mut *SNAPSHOT.held.get())[..*SNAPSHOT.len.get()] };
-    if let Some(held) = held.iter_mut().rfind(|held| held.addr == addr) {
-        match recursions(held) {
-            0 => held.addr = 0,
-            _ => held.recursion -= 1,
+    // SAFETY: a child without a ledger has one thread.
+    if let Some(lock) = unsafe { inherited_mut() }.iter_mut().rfind(|lock| lock.held.addr == addr) {
+        match recursions(&lock.held) {
+            0 => lock.held.addr = 0,
+            _ => lock.held.recursion -= 1,
         }
     }
 }
@@ -227,6 +243,6 @@ pub fn unlocked(addr: u64) {
 /// In a child that is not watched yet: its thread, if it holds the lock at `addr` from before the fork.
 pub fn holder(addr: u64) -> Option<&'static mut ThreadState> {
     let is_held =
-        state::status() == state::FORKED && inherited().any(|(held, _)| held.addr == addr);
+        state::status() == state::FORKED && inherited().iter().any(|lock| lock.held.addr == addr);
     is_held.then(super::watch::thread)?
 }

@@ -113,11 +113,12 @@ pub fn pinned(thread: &mut ThreadState, addr: u64) {
 #[cold]
 pub fn if_held(thread: &mut ThreadState, kind: u8, from: u64, to: u64) -> Option<u64> {
     let holder = state::with_core(|core| core.holder_in(from, to)).flatten()?;
-    if kind == finding_kind::HELD_INITIALISED
-        && fork::is_inherited(holder.addr)
+    if matches!(kind, finding_kind::HELD_INITIALISED | finding_kind::HELD_FREED)
+        && fork::inherited_at(holder.addr).is_some_and(|lock| lock.ident == holder.ident)
         && thread.find(holder.addr).is_some()
     {
-        // The other threads that could want it are the parent's: so handlers of forks make their locks new.
+        // The other threads that could want it are the parent's: so handlers of forks make their locks new, and a child
+        // gives memory back that is its own copy.
         thread.release(holder.addr);
         return None;
     }

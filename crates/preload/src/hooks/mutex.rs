@@ -14,7 +14,7 @@ use crate::objects::tell::{self, Before};
 use crate::objects::{self, Type, types};
 use crate::sites::Return;
 use crate::unwind::Frame;
-use crate::{deadline, real, sites, state, tls};
+use crate::{deadline, real, sites, state, sys, tls};
 
 type Mutex = *mut pthread_mutex_t;
 
@@ -132,8 +132,8 @@ unsafe fn lock_reserved(m: Mutex, thread: &mut ThreadState) -> c_int {
 #[cold]
 #[inline(never)]
 unsafe fn lock_contended(m: Mutex, thread: &mut ThreadState, result: c_int) -> c_int {
-    // SAFETY: the caller's mutex; `__owner` at offset 8.
-    let blocking = || unsafe { Blocking { relock_fails: false, owner: owner(m) } };
+    // SAFETY: the caller's mutex.
+    let blocking = || unsafe { Blocking { relock_fails: false, owner: owner_here(m) } };
     // SAFETY: forwarded.
     let block = move || unsafe { real::pthread_mutex_lock(m) };
     watch::contended(thread, m as u64, result, blocking, block)
@@ -209,6 +209,17 @@ pub unsafe extern "C-unwind" fn lock_slowly(m: Mutex, site: u64, back: Return) -
     unsafe { acquire(m, thread, lock, back, block) }
 }
 
+/// Kernel thread id of the owner, as the mutex names it, who is a thread of this process. That of an inherited mutex may
+/// be its parent's.
+#[cold]
+unsafe fn owner_here(m: Mutex) -> u32 {
+    match fork::is_inherited(m as u64) {
+        true => 0,
+        // SAFETY: the caller's mutex.
+        false => unsafe { owner(m) },
+    }
+}
+
 /// Kernel thread id of the owner, as the mutex names it.
 unsafe fn owner(m: Mutex) -> u32 {
     // SAFETY: the caller's mutex; `__owner` at offset 8.
@@ -260,6 +271,8 @@ unsafe fn acquire(
     if kind & mutex_kind::TYPE == mutex_kind::RECURSIVE
         && !thread.is_idle()
         && thread.find(lock.addr).is_some()
+        // SAFETY: the caller's mutex.
+        && !unsafe { is_parents(m) }
     {
         let result = block();
         if result == 0 {
@@ -267,7 +280,9 @@ unsafe fn acquire(
         }
         return result;
     }
-    let relock_fails = kind & mutex_kind::TYPE == mutex_kind::ERRORCHECK;
+    let relock_fails = kind & mutex_kind::TYPE == mutex_kind::ERRORCHECK
+        // SAFETY: the caller's mutex.
+        && !unsafe { is_parents(m) };
     // SAFETY: the caller's mutex.
     unsafe {
         match kind & mutex_kind::SPECIAL {
@@ -275,6 +290,13 @@ unsafe fn acquire(
             _ => acquire_special(m, thread, lock, back, relock_fails, block),
         }
     }
+}
+
+/// In a forked child: the mutex is inherited, and still locked by its parent's word. The calling thread holds it, but its
+/// kernel thread id is another: the mutex does not take it for its owner.
+unsafe fn is_parents(m: Mutex) -> bool {
+    // SAFETY: the caller's mutex.
+    fork::is_inherited(m as u64) && unsafe { owner(m) } != sys::gettid()
 }
 
 #[inline(always)]
@@ -287,7 +309,7 @@ unsafe fn acquire_plain(
     block: impl FnOnce() -> c_int,
 ) -> c_int {
     // SAFETY: the caller's mutex.
-    let blocking = move || unsafe { Blocking { relock_fails, owner: owner(m) } };
+    let blocking = move || unsafe { Blocking { relock_fails, owner: owner_here(m) } };
     // SAFETY: forwarded.
     let try_lock = move || unsafe { real::pthread_mutex_trylock(m) };
     // SAFETY: as the stub passes it.
@@ -314,7 +336,8 @@ unsafe fn acquire_special(
     let word = unsafe { m.cast::<u32>().read_volatile() };
     let result = match word & libc::FUTEX_TID_MASK {
         0 => block(),
-        owner => {
+        _ => {
+            let owner = if fork::is_inherited(m as u64) { 0 } else { word & libc::FUTEX_TID_MASK };
             let (lock, node) = thread.reserved(lock.addr);
             let holds = thread.is_obstacle(1);
             watch::wait(thread, &lock, node, holds, Blocking { relock_fails, owner }, block)

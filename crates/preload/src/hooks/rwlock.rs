@@ -125,7 +125,9 @@ unsafe fn acquire_reserved(
     let blocking = || unsafe {
         let owner = l.cast::<u32>().add(6).read_volatile();
         // glibc answers EDEADLK to a writer that locks again; a reader that wants to write just hangs.
-        Blocking { relock_fails: owner == sys::gettid(), owner }
+        let relock_fails = owner == sys::gettid();
+        // That of an inherited lock may be its parent's.
+        Blocking { relock_fails, owner: if fork::is_inherited(l as u64) { 0 } else { owner } }
     };
     // SAFETY: forwarded.
     let try_lock = || unsafe {

@@ -4,12 +4,11 @@ use core::cell::LazyCell;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, Ordering::*};
 
-use libc::{EBUSY, EOWNERDEAD, pthread_mutex_t, pthread_rwlock_t};
-use lockwright_engines::lockdep::{Acquire as Acquisition, Chain, Ident, ThreadState};
-use lockwright_ledger::rows::{Held, lock_kind};
+use libc::{EBUSY, EOWNERDEAD};
+use lockwright_engines::lockdep::{Acquire as Acquisition, Chain, Ident, MAX_FRAMES, ThreadState};
+use lockwright_ledger::rows::Held;
 
 use super::misuse;
-use super::spin::SpinLock;
 use crate::identity::{self, Birth, Identify};
 use crate::sites::Return;
 use crate::{init, meter, modules, objects, sites, state, sys, time, tls, unwind};
@@ -226,27 +225,32 @@ fn before_slowly(thread: &mut ThreadState, lock: Acquisition, back: Return) -> b
     }
 }
 
-/// In a forked child: the thread holds what the forking thread held; `kind` is one of [`lock_kind`].
-pub fn inherit(thread: &mut ThreadState, held: &Held, kind: u8) {
-    let first = Birth::FirstAcquire;
-    // SAFETY: it was held at the fork and has not been unlocked since, so its memory is there.
-    let ident = unsafe {
-        match kind {
-            _ if held.class == 0 => return,
-            lock_kind::MUTEX | lock_kind::RECURSIVE | lock_kind::ERRORCHECK => {
-                identity::identify(held.addr as *const pthread_mutex_t, first)
+/// In a forked child: the thread holds the lock `ident` as the forking thread `held` it, taken at `stack`.
+pub fn inherit(thread: &mut ThreadState, held: &Held, ident: Ident, stack: u32) {
+    let lock = Acquisition { addr: held.addr, ident, mode: held.mode, site: held.site };
+    let is_reserved = state::with_core(|core| {
+        let mut known = [0; MAX_FRAMES];
+        let n = core.read_stack(stack, &mut known);
+        let mut capture = |frames: &mut [u64]| {
+            let n = n.min(frames.len());
+            frames[..n].copy_from_slice(&known[..n]);
+            n
+        };
+        loop {
+            let mut probe = thread.probe(ident, lock.mode, lock.site);
+            if !probe.is_hit() {
+                probe = core.enter(thread, &lock, probe, &mut capture);
             }
-            lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER => {
-                identity::identify(held.addr as *const pthread_rwlock_t, first)
+            if thread.reserve(ident, lock.mode, lock.site, probe) {
+                return true;
             }
-            lock_kind::SPIN => identity::identify(held.addr as *const SpinLock, first),
-            _ => state::with_core(|core| core.inherited_lock(held.class)).flatten(),
+            if !core.grow_held(thread) {
+                return false;
+            }
         }
-    };
-    if let Some(ident) = ident
-        && before(thread, held.addr, ident, held.mode, held.site)
-    {
-        thread.acquired(held.addr);
+    });
+    if is_reserved == Some(true) {
+        thread.inherited(held.addr);
     }
 }
 
