@@ -1,12 +1,13 @@
 //! Findings that are known beforehand: suppressions and baselines.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::harness::{
-    FOUND, Run, Scratch, build, check_with, ledgers, program, run, tests_dir, tool,
+    FOUND, Run, Scratch, build, check_with, installed, ledgers, program, run, tests_dir, tool,
+    under,
 };
 
 fn text(path: &Path) -> &str {
@@ -91,6 +92,111 @@ fn a_known_deadlock_is_ended_all_the_same() {
     assert!(run.stderr.contains("has deadlocked: killed"), "{}", run.stderr);
     assert!(!run.stderr.contains("error["), "{}", run.stderr);
     assert!(run.stderr.contains("1 suppressed by"), "{}", run.stderr);
+}
+
+/// `hotspot_names.cc` as a program, and as a library called libjvm.so.
+fn hotspot_names(scratch: &Scratch) -> (PathBuf, PathBuf) {
+    let library = build("hotspot_names.cc", &["-shared", "-fPIC"]);
+    let named = scratch.join("libjvm.so");
+    fs::copy(library, &named).expect("a copy of the library");
+    (build("hotspot_names.cc", &["-DMAIN", "-ldl"]), named)
+}
+
+#[test]
+fn rules_that_ship_suppress_hotspots_faults_and_are_counted() {
+    let scratch = Scratch::new();
+    let (program, library) = hotspot_names(&scratch);
+    let job = |options: &[&str]| check_with(options, &program).arg(&library).run();
+    let run = job(&["--fail-on", "possible"]);
+    assert_eq!(run.code(), 0, "{}", run.stderr);
+    assert!(
+        run.stderr.contains("2 suppressed by rules that ship with lockwright"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(run.report()["suppressed"], serde_json::json!({ "file": 0, "default": 2 }));
+    assert_eq!(run.findings().len(), 2);
+    assert!(run.findings().iter().all(|finding| finding["suppressed"]["source"] == "default"));
+    assert_eq!(run.report()["suppressions"].as_array().map(Vec::len), Some(2), "those of use");
+
+    let run = job(&["--all"]);
+    assert!(run.stderr.contains("note: default:"), "{}", run.stderr);
+
+    let run = job(&["--no-default-suppressions"]);
+    assert_eq!(run.code(), FOUND, "{}", run.stderr);
+    assert!(run.findings().iter().all(|finding| finding["suppressed"].is_null()));
+    assert_eq!(run.report()["suppressions"].as_array().map(Vec::len), Some(0));
+    // Who names them wants them.
+    let run = job(&["--no-default-suppressions", "--suppressions", "default"]);
+    assert_eq!(run.code(), 0, "{}", run.stderr);
+
+    // The user's own rules go first.
+    let rules = scratch.join("known.supp");
+    fs::write(&rules, "[mine]\nkind: exit-with-lock-held\n").expect("rules");
+    let run = job(&["--suppressions", text(&rules)]);
+    assert_eq!(run.report()["suppressed"], serde_json::json!({ "file": 1, "default": 1 }));
+
+    let sarif = scratch.join("locks.sarif");
+    job(&["--sarif", text(&sarif)]);
+    let log: Value = serde_json::from_slice(&fs::read(sarif).expect("a log")).expect("JSON");
+    let results = log["runs"][0]["results"].as_array().expect("results");
+    assert!(!results.is_empty());
+    for result in results {
+        let suppression = &result["suppressions"][0];
+        assert!(suppression["justification"].as_str().is_some_and(|why| why.contains("HotSpot")));
+        assert!(suppression.get("location").is_none(), "it stands in no file: {suppression}");
+    }
+}
+
+#[test]
+fn rules_that_ship_hide_no_such_fault_of_the_programs_own() {
+    let scratch = Scratch::new();
+    let (program, library) = hotspot_names(&scratch);
+    // Functions of the same names, but in another module.
+    let run = check_with(&["--fail-on", "possible"], &program).run();
+    assert_eq!(run.code(), FOUND, "{}", run.stderr);
+    assert_eq!(run.report()["suppressed"]["default"], 0, "{}", run.stderr);
+    assert!(run.verdicts().contains(&("exit-with-lock-held", "likely")), "{}", run.stderr);
+    assert!(run.verdicts().contains(&("wait-with-lock-held", "possible")), "{}", run.stderr);
+    // The wait is the library's, but the lock held meanwhile is the program's.
+    let run =
+        check_with(&["--fail-on", "possible"], &program).arg(&library).arg("own lock held").run();
+    assert_eq!(run.code(), FOUND, "{}", run.stderr);
+    let counted = run.findings().iter().filter(|finding| finding["suppressed"].is_null());
+    let counted: Vec<&str> = counted.filter_map(|finding| finding["kind"].as_str()).collect();
+    assert_eq!(counted, ["wait-with-lock-held"], "{}", run.stderr);
+}
+
+#[test]
+fn rules_that_ship_are_printed_where_nothing_is_to_be_run() {
+    for command in ["check", "run", "report", "merge"] {
+        let mut job = tool();
+        job.args([command, "--suppressions", "default"]);
+        let run = run(job);
+        assert_eq!(run.code(), 0, "{}", run.stderr);
+        let printed = run.text();
+        assert!(printed.contains("\n[HotSpot ") && printed.starts_with("# "), "{printed}");
+        assert_eq!(run.stderr, "");
+    }
+    let mut job = tool();
+    job.args(["check", "--suppressions", "other"]);
+    assert_eq!(run(job).code(), 2, "a program is missing");
+}
+
+/// A Java program fails for what it does itself, not for what every Java program's VM does.
+#[test]
+fn a_java_program_without_findings_exits_as_it_does_natively() {
+    let (Some(java), Some(_)) = (
+        installed(&["java"], "openjdk-17-jdk-headless"),
+        installed(&["javac"], "openjdk-17-jdk-headless"),
+    ) else {
+        return;
+    };
+    let source = tests_dir().join("programs/real/Threads.java");
+    for command in ["check", "run"] {
+        let run = under(command, &["--fail-on", "likely"], &java).arg(&source).run();
+        assert_eq!(run.code(), 0, "{}", run.stderr);
+    }
 }
 
 #[test]

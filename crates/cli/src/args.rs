@@ -392,9 +392,14 @@ pub struct VerdictArgs {
     pub sarif: Option<PathBuf>,
 
     /// Do not show findings that a rule in FILE matches, nor fail because of them: just count them. May be
-    /// given several times.
+    /// given several times. `default` stands for the rules that ship with lockwright and are in use anyway: with
+    /// nothing to run or read it prints them. (A file of that name: `./default`.)
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub suppressions: Vec<PathBuf>,
+
+    /// Do without the rules that ship with lockwright, for faults of well-known libraries that do no harm.
+    #[arg(long)]
+    pub no_default_suppressions: bool,
 
     /// After the report, or to FILE, write for each finding shown a rule that suppresses it.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]

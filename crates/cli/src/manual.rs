@@ -153,6 +153,10 @@ pub const CHECK: Manual = Manual {
             "Rules for what was found, to be looked through, kept, and given to --suppressions.",
         ),
         (
+            "lockwright check --suppressions default",
+            "Print the rules that ship with lockwright, for harmless faults of well-known libraries.",
+        ),
+        (
             "lockwright check --baseline locks.json --write-baseline locks.json -- ./tests",
             "Fail because of new findings only, and know them from then on.",
         ),

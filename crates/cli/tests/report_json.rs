@@ -36,7 +36,7 @@ fn judged_reports_fit_the_schema() {
     let half = Report { findings: report.findings[..7].to_vec(), ..report.clone() };
     let baseline = Policy::default().judge(&half).next_baseline(true, Grade::Likely);
     std::fs::write(&known, baseline).unwrap();
-    let policy = Policy::read(&[rules], Some(&known)).unwrap();
+    let policy = Policy::read([rules.as_path()], Some(&known)).unwrap();
     std::fs::remove_dir_all(dir).unwrap();
     for report in [&report, &Report { findings: vec![], ..half }] {
         let value: Value =

@@ -40,7 +40,7 @@ fn policy(report: &Report) -> Policy {
     let half = Report { findings: report.findings[..9].to_vec(), ..report.clone() };
     let baseline = Policy::default().judge(&half).next_baseline(true, Grade::Likely);
     std::fs::write(&known, baseline).unwrap();
-    let policy = Policy::read(&[rules], Some(&known)).unwrap();
+    let policy = Policy::read([rules.as_path()], Some(&known)).unwrap();
     std::fs::remove_dir_all(dir).unwrap();
     policy
 }

@@ -1,7 +1,7 @@
 //! Programs that nobody wrote for the tool, as Debian packages them: each ends as it does without the tool, with
 //! the same results, its locks watched, and nothing is called likely that is not known to be true.
 //!
-//! [`table`] has a row for each, [`known`] what is known of the findings.
+//! [`table`] has a row for each, [`known`] judges the findings.
 
 mod directory;
 pub mod known;
@@ -16,7 +16,7 @@ use crate::harness::{Job, Run, Scratch, installed, native, tests_dir, under};
 
 /// A program, and what is held against it.
 struct Program {
-    /// What it is called in [`known`].
+    /// What it is called.
     name: &'static str,
     /// The executables it needs and the Debian packages that have them. The first is what is run.
     needs: &'static [(&'static str, &'static str)],

@@ -7,7 +7,7 @@ use crate::finding::{Finding, Kind, Process, Report, Summary, Unwatched, Waiting
 use crate::meter;
 use crate::meter::model::MeterReport;
 use crate::verdict::baseline::{Entry, State};
-use crate::verdict::{Judged, Policy, Rule, Standing, identity};
+use crate::verdict::{Judged, Policy, Rule, Source, Standing, identity};
 
 /// Value of `schema`.
 pub const SCHEMA: &str = "lockwright-report";
@@ -57,6 +57,7 @@ struct Document<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<&'r [Run]>,
     suppressions: Vec<Suppression<'r>>,
+    suppressed: Suppressed,
     baseline: Option<Compared<'r>>,
     /// Where the run was measured, too.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,9 +85,17 @@ impl<'r> JudgedFinding<'r> {
     }
 }
 
-/// A rule of a suppressions file.
+/// How many findings are suppressed, by who wrote the rule.
+#[derive(Serialize)]
+struct Suppressed {
+    file: u64,
+    default: u64,
+}
+
+/// A rule that suppresses findings.
 #[derive(Serialize)]
 struct Suppression<'r> {
+    source: Source,
     file: &'r str,
     line: u32,
     name: &'r str,
@@ -97,7 +106,7 @@ struct Suppression<'r> {
 
 impl<'r> Suppression<'r> {
     fn new(rule: &'r Rule, matched: Option<usize>) -> Self {
-        Self { file: &rule.file, line: rule.line, name: &rule.name, matched }
+        Self { source: rule.source, file: &rule.file, line: rule.line, name: &rule.name, matched }
     }
 }
 
@@ -138,7 +147,7 @@ pub fn render_merged(judged: &Judged<'_>, merged: &Merged) -> String {
 
 fn document<'r>(judged: &'r Judged<'_>, metered: Option<&'r MeterReport>) -> Document<'r> {
     let report = judged.report;
-    let rule = |&(rule, matched)| Suppression::new(rule, Some(matched));
+    let rule = |(rule, matched)| Suppression::new(rule, Some(matched));
     Document {
         schema: SCHEMA,
         version: VERSION,
@@ -149,7 +158,11 @@ fn document<'r>(judged: &'r Judged<'_>, metered: Option<&'r MeterReport>) -> Doc
         findings: judged.all().map(JudgedFinding::new).collect(),
         waiting: &report.waiting,
         runs: None,
-        suppressions: judged.rules.iter().map(rule).collect(),
+        suppressions: judged.rules_told().map(rule).collect(),
+        suppressed: Suppressed {
+            file: judged.suppressed_by(Source::File),
+            default: judged.suppressed_by(Source::Default),
+        },
         baseline: judged.baseline.map(|file| Compared { file, gone: &judged.gone }),
         meter: metered.map(meter::json::Document::new),
     }

@@ -95,6 +95,7 @@ mod tests {
             exit_code,
             stats: false,
             suppressions: vec![],
+            no_default_suppressions: false,
             gen_suppressions: None,
             baseline: None,
             write_baseline: None,

@@ -26,6 +26,7 @@ mod price_loops;
 mod prices;
 mod report;
 mod session;
+mod shipped_rules;
 mod signals;
 mod sink;
 mod target;
@@ -45,7 +46,8 @@ use crate::demo;
 /// The program `lockwright`, from its command line to its end.
 pub fn main() -> ! {
     inherited::ignore_signals();
-    let command = Cli::parse().command;
+    let command =
+        Cli::try_parse().unwrap_or_else(|error| shipped_rules::print_or_exit(&error)).command;
     let colour = command.colour();
     let ending = match command {
         Command::Check(args) => check::run(args),

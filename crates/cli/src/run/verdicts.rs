@@ -1,6 +1,6 @@
 //! What the command line says of findings, and the files that are made of it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::sink::Sink;
 use crate::args::VerdictArgs;
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::finding::{Grade, Report};
 use crate::report::sarif;
 use crate::verdict::baseline::Target;
-use crate::verdict::{Judged, Policy};
+use crate::verdict::{Judged, Policy, SHIPPED_FILE};
 
 /// Read and opened before the program runs, so that what is wrong with a file is told before an hour's run,
 /// not after.
@@ -44,13 +44,18 @@ impl Verdicts {
     /// If a file is not there, not what it should be, or cannot be written.
     pub fn open(args: &VerdictArgs) -> Result<Self> {
         let sink = |path: &Path, usage| Sink::create(path, usage);
+        let is_shipped = |file: &Path| file == Path::new(SHIPPED_FILE);
+        let files = args.suppressions.iter().map(PathBuf::as_path);
+        let policy =
+            Policy::read(files.clone().filter(|file| !is_shipped(file)), args.baseline.as_deref())?;
+        let with_shipped = !args.no_default_suppressions || files.clone().any(is_shipped);
         let rules = args.gen_suppressions.as_ref().map(|file| {
             file.as_deref().map(|path| sink(path, "--gen-suppressions=FILE")).transpose()
         });
         Ok(Self {
             all: args.all,
             fail_on: args.fail_on,
-            policy: Policy::read(&args.suppressions, args.baseline.as_ref())?,
+            policy: if with_shipped { policy.with_shipped() } else { policy },
             rules: rules.transpose()?,
             baseline: args.write_baseline.as_deref().map(Target::check).transpose()?,
             sarif: args.sarif.as_deref().map(|path| sink(path, "--sarif FILE")).transpose()?,

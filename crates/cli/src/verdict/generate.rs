@@ -79,6 +79,8 @@ fn pattern(name: &str) -> String {
     if text == "..." || text.starts_with('#') {
         text.insert(0, '\\');
     }
+    // Nor for a function and its module.
+    text = text.replace(" in ", " \\in ");
     if text.starts_with(' ') {
         text.replace_range(..1, "?");
     }
@@ -91,6 +93,7 @@ fn pattern(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::Policy;
+    use super::super::rule::Source;
     use super::super::suppressions::parse;
     use super::*;
     use crate::finding::{Grade, HeldLock, Kind, LockInfo, Report, Step, ThreadInfo};
@@ -168,7 +171,8 @@ mod tests {
         for (i, finding) in findings.iter().enumerate() {
             let text = rules([finding]);
             assert!(!text.contains("0x"), "{text}");
-            let rules = parse("x.supp", &text).unwrap_or_else(|error| panic!("{text}{error}"));
+            let rules = parse(Source::File, "x.supp", &text)
+                .unwrap_or_else(|error| panic!("{text}{error}"));
             assert_eq!(rules.len(), 1, "{text}");
             let policy = Policy { rules, baseline: None };
             let report = report(findings.to_vec());
@@ -185,7 +189,8 @@ mod tests {
         let report = report(vec![same(), same(), finding(["a", "c"], [&["f"], &["g"]])]);
         let policy = Policy::default();
         let text = policy.judge(&report).generated(false);
-        let policy = Policy { rules: parse("x.supp", &text).unwrap(), baseline: None };
+        let policy =
+            Policy { rules: parse(Source::File, "x.supp", &text).unwrap(), baseline: None };
         let judged = policy.judge(&report);
         assert_eq!(judged.counted().count(), 0, "{text}");
         assert_eq!(judged.rules.iter().map(|rule| rule.1).collect::<Vec<_>>(), [2, 1], "{text}");
@@ -200,7 +205,7 @@ mod tests {
     fn a_rule_outlives_an_edit() {
         let before = finding(["mutex initialised at p.c:9 (init)", "b"], [&["f"], &["g"]]);
         let after = finding(["mutex initialised at p.c:12 (init)", "b"], [&["f"], &["g"]]);
-        let rules = parse("x.supp", &rules([&before])).unwrap();
+        let rules = parse(Source::File, "x.supp", &rules([&before])).unwrap();
         assert!(rules[0].matches(&after));
         assert_eq!(identity::fingerprint(&before), identity::fingerprint(&after));
     }

@@ -10,14 +10,15 @@ mod rule;
 mod suppressions;
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::Path;
 
 use crate::error::Result;
 use crate::finding::{Finding, Grade, Report};
 use crate::report::text::Remarks;
 use crate::report::text::words::{count, join, number, plain};
 use baseline::{Baseline, Entry, State};
-pub use rule::Rule;
+pub use rule::{Rule, Source};
+pub use suppressions::{SHIPPED, SHIPPED_FILE};
 
 /// What the user knows of findings beforehand.
 #[derive(Clone, Debug, Default)]
@@ -31,13 +32,24 @@ impl Policy {
     ///
     /// # Errors
     /// If one cannot be read, or is not what it should be.
-    pub fn read(suppressions: &[PathBuf], baseline: Option<&PathBuf>) -> Result<Self> {
+    pub fn read<'p>(
+        suppressions: impl IntoIterator<Item = &'p Path>,
+        baseline: Option<&Path>,
+    ) -> Result<Self> {
         let mut rules = Vec::new();
         for path in suppressions {
             rules.extend(suppressions::read(path)?);
         }
-        let baseline = baseline.map(|path| Baseline::read(path)).transpose()?;
+        let baseline = baseline.map(Baseline::read).transpose()?;
         Ok(Self { rules, baseline })
+    }
+
+    /// The same with the rules that ship with lockwright, after the user's: a finding that both match is one that the
+    /// user knows.
+    #[must_use]
+    pub fn with_shipped(mut self) -> Self {
+        self.rules.extend(suppressions::shipped());
+        self
     }
 
     /// What it makes of a report.
@@ -118,6 +130,19 @@ impl<'r> Judged<'r> {
         Report { summary, processes, unwatched, findings, waiting }
     }
 
+    /// How many findings are suppressed by rules of a source.
+    pub fn suppressed_by(&self, source: Source) -> u64 {
+        let rules = self.standings.iter().filter_map(|standing| standing.suppressed);
+        rules.filter(|rule| rule.source == source).count() as u64
+    }
+
+    /// The rules that a reader should know of: the user's, and of those that ship the ones that match.
+    pub fn rules_told(&self) -> impl Iterator<Item = (&'r Rule, usize)> {
+        let is_told =
+            |&(rule, matched): &(&Rule, usize)| rule.source == Source::File || matched > 0;
+        self.rules.iter().copied().filter(is_told)
+    }
+
     /// A rule for each finding that is shown.
     pub fn generated(&self, all: bool) -> String {
         generate::rules(self.counted().filter(|finding| all || !finding.grade.is_counted_only()))
@@ -146,6 +171,7 @@ impl<'r> Judged<'r> {
         let places: Vec<String> = self
             .rules
             .iter()
+            .filter(|(rule, _)| rule.source == Source::File)
             .filter_map(|(rule, _)| {
                 let n = by_rule.get(&rule.place())?;
                 Some(format!("{} suppressed by {}", number(*n), plain(&rule.place())))
@@ -154,14 +180,22 @@ impl<'r> Judged<'r> {
         if !places.is_empty() {
             remarks.parts.push(join(&places));
         }
-        let unused = self.rules.iter().filter(|(_, matched)| *matched == 0);
+        let shipped = self.suppressed_by(Source::Default);
+        if shipped > 0 {
+            let shipped = number(shipped);
+            remarks.parts.push(format!("{shipped} suppressed by rules that ship with lockwright"));
+        }
         if all {
-            remarks.notes.extend(unused.map(|(rule, _)| {
-                format!(
-                    "{}: the rule [{}] suppresses nothing here",
-                    plain(&rule.place()),
-                    plain(&rule.name)
-                )
+            // Of rules that ship most are for other programs.
+            remarks.notes.extend(self.rules_told().filter_map(|(rule, matched)| {
+                let what = match (rule.source, matched) {
+                    (Source::File, 0) => "suppresses nothing here",
+                    (Source::File, _) => return None,
+                    (Source::Default, _) => {
+                        "ships with lockwright: --no-default-suppressions shows what it suppresses"
+                    }
+                };
+                Some(format!("{}: the rule [{}] {what}", plain(&rule.place()), plain(&rule.name)))
             }));
         }
         if let Some(file) = self.baseline {

@@ -2,14 +2,30 @@
 
 use std::rc::Rc;
 
+use serde::Serialize;
+
 use super::identity;
 use crate::finding::{Finding, Frame, Grade};
 use crate::glob;
 use crate::report::text::words;
+use crate::symbolize::wrapper::first_own_frame;
+
+/// Who wrote a rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// The user: it stands in a file given with `--suppressions`.
+    #[default]
+    File,
+    /// lockwright: it ships with it.
+    Default,
+}
 
 /// One rule of a file. Parts that are empty match everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rule {
+    /// Who wrote it.
+    pub source: Source,
     /// File that it stands in, as the user named it.
     pub file: Rc<str>,
     /// Line of its name, from 1.
@@ -26,6 +42,8 @@ pub struct Rule {
     pub functions: Vec<String>,
     /// Patterns of modules; each has to fit some frame.
     pub modules: Vec<String>,
+    /// Pattern of the module that alone has a part in it: what was done and what was locked is its own.
+    pub only_module: Option<String>,
     /// Stacks; each has to fit some stack.
     pub stacks: Vec<Vec<Level>>,
 }
@@ -35,8 +53,32 @@ pub struct Rule {
 pub enum Level {
     /// Any number of frames, none too: `...`.
     Ellipsis,
-    /// A frame of a function that fits the pattern.
-    Frame(String),
+    /// A frame that fits patterns.
+    Frame {
+        /// Of its function.
+        function: String,
+        /// Of the path or file name of its module; `None`: any module.
+        module: Option<String>,
+    },
+}
+
+impl Level {
+    /// Whether a frame fits; the ellipsis is for [`begins_with`].
+    fn fits(&self, frame: &Frame) -> bool {
+        match self {
+            Self::Ellipsis => false,
+            Self::Frame { function, module } => {
+                glob::matches(function, &identity::frame(frame))
+                    && module.as_ref().is_none_or(|module| is_in(module, frame))
+            }
+        }
+    }
+}
+
+/// Whether the frame's module fits the pattern.
+fn is_in(pattern: &str, frame: &Frame) -> bool {
+    let path = frame.module.as_deref().unwrap_or("?");
+    glob::matches(pattern, path) || glob::matches(pattern, identity::module(frame))
 }
 
 impl Rule {
@@ -52,18 +94,18 @@ impl Rule {
             && self.functions.iter().all(|pattern| {
                 stacks(finding).flatten().any(|frame| fits(pattern, &identity::frame(frame)))
             })
-            && self.modules.iter().all(|pattern| {
-                stacks(finding).flatten().any(|frame| {
-                    let path = frame.module.as_deref().unwrap_or("?");
-                    fits(pattern, path) || fits(pattern, identity::module(frame))
-                })
+            && self
+                .modules
+                .iter()
+                .all(|pattern| stacks(finding).flatten().any(|frame| is_in(pattern, frame)))
+            && self.only_module.as_ref().is_none_or(|pattern| {
+                done(finding)
+                    .all(|stack| first_own_frame(stack).is_some_and(|frame| is_in(pattern, frame)))
             })
-            && self.stacks.iter().all(|levels| {
-                stacks(finding).any(|stack| {
-                    let names: Vec<String> = stack.iter().map(identity::frame).collect();
-                    begins_with(&names, levels)
-                })
-            })
+            && self
+                .stacks
+                .iter()
+                .all(|levels| stacks(finding).any(|stack| begins_with(stack, levels, Level::fits)))
     }
 
     /// Where it stands.
@@ -72,37 +114,42 @@ impl Rule {
     }
 }
 
-/// All stacks of a finding: where its locks are taken, where those held were, and where they were made.
-pub fn stacks(finding: &Finding) -> impl Iterator<Item = &[Frame]> {
+/// The stacks of a finding where something was done: where its locks are taken, and where those held were.
+fn done(finding: &Finding) -> impl Iterator<Item = &[Frame]> {
     let steps = finding.steps.iter().flat_map(|step| {
         std::iter::once(&step.stack).chain(step.held.iter().map(|held| &held.stack))
     });
-    steps.chain(finding.locks.iter().map(|lock| &lock.created)).map(Vec::as_slice)
+    steps.map(Vec::as_slice)
+}
+
+/// All stacks of a finding: those, and where its locks were made.
+pub fn stacks(finding: &Finding) -> impl Iterator<Item = &[Frame]> {
+    done(finding).chain(finding.locks.iter().map(|lock| lock.created.as_slice()))
 }
 
 /// Whether the stack's innermost frames are these; what called them does not matter.
-fn begins_with(names: &[String], levels: &[Level]) -> bool {
+fn begins_with<F>(frames: &[F], levels: &[Level], fits: impl Fn(&Level, &F) -> bool) -> bool {
     let (mut at, mut seen) = (0, 0);
     // Where the last ellipsis is, and how far it reaches so far. As in a glob, those before it need no
     // second look: what they reach at the least leaves the most for the rest.
     let mut ellipsis: Option<(usize, usize)> = None;
     while let Some(level) = levels.get(at) {
-        match (level, names.get(seen)) {
+        match (level, frames.get(seen)) {
             (Level::Ellipsis, _) => {
                 ellipsis = Some((at, seen));
                 at += 1;
             }
-            (Level::Frame(pattern), Some(name)) if glob::matches(pattern, name) => {
+            (Level::Frame { .. }, Some(frame)) if fits(level, frame) => {
                 at += 1;
                 seen += 1;
             }
-            (Level::Frame(_), Some(_)) => {
+            (Level::Frame { .. }, Some(_)) => {
                 let Some((back, until)) = ellipsis else { return false };
                 ellipsis = Some((back, until + 1));
                 at = back + 1;
                 seen = until + 1;
             }
-            (Level::Frame(_), None) => return false,
+            (Level::Frame { .. }, None) => return false,
         }
     }
     true
@@ -114,10 +161,18 @@ mod tests {
 
     #[test]
     fn stacks_match_from_the_innermost_frame_on() {
-        let names = ["lock", "take", "serve", "main"].map(str::to_owned);
-        let level = |word: &str| match word {
-            "..." => Level::Ellipsis,
-            word => Level::Frame(word.into()),
+        let frame = |name: &str| Frame {
+            function: Some(name.into()),
+            module: Some("/usr/lib/libpool.so.2".into()),
+            ..Frame::default()
+        };
+        let stack = ["lock", "take", "serve", "main"].map(frame);
+        let level = |word: &str| match word.split_once('@') {
+            None if word == "..." => Level::Ellipsis,
+            None => Level::Frame { function: word.into(), module: None },
+            Some((function, module)) => {
+                Level::Frame { function: function.into(), module: Some(module.into()) }
+            }
         };
         for (pattern, fits) in [
             ("lock take", true),
@@ -130,10 +185,14 @@ mod tests {
             ("... main main", false),
             ("...", true),
             ("l* t??e", true),
+            ("lock@libpool.so.2 take@/usr/lib/*", true),
+            ("... serve@libpool.so*", true),
+            ("lock@libother.so*", false),
+            ("... serve@libother.so* ...", false),
         ] {
             let levels: Vec<Level> = pattern.split(' ').map(level).collect();
-            assert_eq!(begins_with(&names, &levels), fits, "{pattern}");
+            assert_eq!(begins_with(&stack, &levels, Level::fits), fits, "{pattern}");
         }
-        assert!(!begins_with(&[], &[Level::Frame("*".into())]));
+        assert!(!begins_with(&[], &[level("*")], Level::fits));
     }
 }

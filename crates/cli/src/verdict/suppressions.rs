@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use clap::ValueEnum;
 
-use super::rule::{Level, Rule};
+use super::rule::{Level, Rule, Source};
 use crate::error::{Error, Result, exit};
 use crate::finding::Grade;
 use crate::glob;
@@ -22,7 +22,33 @@ pub fn read(path: &Path) -> Result<Vec<Rule>> {
         Error::with_code(exit::USAGE, format!("cannot read {shown}: {error}"))
             .help("name a text file of rules: --suppressions FILE")
     })?;
-    parse(&shown, text_of(&shown, &bytes)?)
+    parse(Source::File, &shown, text_of(&shown, &bytes)?)
+}
+
+/// The text of the rules that ship with lockwright.
+pub const SHIPPED: &str = include_str!("default.supp");
+
+/// What their file is called.
+pub const SHIPPED_FILE: &str = "default";
+
+/// The rules that ship with lockwright.
+pub fn shipped() -> Vec<Rule> {
+    parse(Source::Default, SHIPPED_FILE, SHIPPED).expect("a test reads them")
+}
+
+/// A line of a stack: a function's pattern, or that and a module's.
+fn level(line: &str) -> Level {
+    if line == "..." {
+        return Level::Ellipsis;
+    }
+    // A pattern has no space at its ends, so that what stands round the word is its own.
+    match line.rsplit_once(" in ") {
+        Some((function, module)) => Level::Frame {
+            function: function.trim_end().to_owned(),
+            module: Some(module.trim_start().to_owned()),
+        },
+        None => Level::Frame { function: line.to_owned(), module: None },
+    }
 }
 
 /// A file's bytes as text, without the mark that some editors put before it.
@@ -36,10 +62,11 @@ fn text_of<'t>(file: &str, bytes: &'t [u8]) -> Result<&'t str> {
 }
 
 /// What a rule is made of, for messages.
-const PARTS: &str = "`kind:`, `grade:`, `class:`, `function:`, `module:` or `stack:`";
+const PARTS: &str =
+    "`kind:`, `grade:`, `class:`, `function:`, `module:`, `only-module:` or `stack:`";
 
 /// The rules in `text`, which stands in `file`.
-pub fn parse(file: &str, text: &str) -> Result<Vec<Rule>> {
+pub fn parse(source: Source, file: &str, text: &str) -> Result<Vec<Rule>> {
     let file: Rc<str> = file.into();
     let mut rules: Vec<Rule> = Vec::new();
     let mut in_stack = false;
@@ -59,10 +86,7 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Rule>> {
                     "only the frames below `stack:` are indented".into(),
                 ));
             };
-            levels.push(match line {
-                "..." => Level::Ellipsis,
-                pattern => Level::Frame(pattern.to_owned()),
-            });
+            levels.push(level(line));
             continue;
         }
         if let Some(name) = line.strip_prefix('[') {
@@ -71,7 +95,7 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Rule>> {
             })?;
             complete(rules.last())?;
             let name = name.trim().to_owned();
-            rules.push(Rule { file: file.clone(), line: number, name, ..Rule::default() });
+            rules.push(Rule { source, file: file.clone(), line: number, name, ..Rule::default() });
             in_stack = false;
             continue;
         }
@@ -119,6 +143,19 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Rule>> {
                 }
                 continue;
             }
+            "only-module" if rule.only_module.is_some() => {
+                return Err(wrong(
+                    "a second `only-module:`".into(),
+                    "a module cannot have it all if another does; `*` in one pattern fits several"
+                        .into(),
+                ));
+            }
+            "only-module" if !value.is_empty() => {
+                rule.only_module = Some(value.to_owned());
+                continue;
+            }
+            // An empty one is told below.
+            "only-module" => &mut rule.modules,
             "class" => &mut rule.classes,
             "function" => &mut rule.functions,
             "module" => &mut rule.modules,
@@ -148,6 +185,7 @@ const FRAMES: &str =
 fn complete(rule: Option<&Rule>) -> Result<()> {
     let Some(rule) = rule else { return Ok(()) };
     let named = Rule {
+        source: rule.source,
         file: rule.file.clone(),
         line: rule.line,
         name: rule.name.clone(),
@@ -194,6 +232,7 @@ class: vault
 class:  ledger
 function: Bank::transfer(*)
 module: libbank.so*
+only-module: */bank/*
 stack:
     teller
     # Whatever calls it.
@@ -202,7 +241,7 @@ stack:
 [and another]
 class: a
 ";
-        let rules = parse("known.supp", text).unwrap();
+        let rules = parse(Source::File, "known.supp", text).unwrap();
         assert_eq!(rules.len(), 2);
         assert_eq!(rules[0].place(), "known.supp:3");
         assert_eq!(rules[0].name, "tellers never meet the auditor: see ledger.c");
@@ -211,15 +250,54 @@ class: a
         assert_eq!(rules[0].classes, ["vault", "ledger"]);
         assert_eq!(rules[0].functions, ["Bank::transfer(*)"]);
         assert_eq!(rules[0].modules, ["libbank.so*"]);
-        let frame = |name: &str| Level::Frame(name.into());
+        assert_eq!(rules[0].only_module.as_deref(), Some("*/bank/*"));
+        let frame = |name: &str| Level::Frame { function: name.into(), module: None };
         assert_eq!(rules[0].stacks, [[frame("teller"), Level::Ellipsis, frame("main")]]);
-        assert_eq!(rules[1].place(), "known.supp:15");
-        assert!(parse("empty", "# nothing\n").unwrap().is_empty());
+        assert_eq!(rules[1].place(), "known.supp:16");
+        assert!(parse(Source::File, "empty", "# nothing\n").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_frame_may_name_its_module() {
+        let text = "[a]\nstack:\n    Pool::take(int) in libpool.so*\n    ...\n    main\n";
+        let rules = parse(Source::File, "x", text).unwrap();
+        let frame = |function: &str, module: Option<&str>| Level::Frame {
+            function: function.into(),
+            module: module.map(Into::into),
+        };
+        let expected =
+            [frame("Pool::take(int)", Some("libpool.so*")), Level::Ellipsis, frame("main", None)];
+        assert_eq!(rules[0].stacks, [expected]);
+    }
+
+    /// Each is narrow: of one kind, and of functions of one module.
+    #[test]
+    fn rules_that_ship_name_a_kind_and_frames_with_their_module() {
+        let rules = shipped();
+        assert!(!rules.is_empty());
+        for rule in rules {
+            let kind = rule.kind.as_deref().unwrap_or("*");
+            assert!(KINDS.iter().any(|&known| words::kind(known) == kind), "{}", rule.place());
+            assert!(!rule.stacks.is_empty() && rule.only_module.is_some(), "{}", rule.place());
+            let is_named = |level: &Level| match level {
+                Level::Ellipsis => false,
+                Level::Frame { function, module } => {
+                    !function.starts_with('*') && module.as_ref().is_some_and(|m| !m.contains('*'))
+                }
+            };
+            assert!(
+                rule.stacks.iter().all(|levels| levels.iter().any(is_named)),
+                "{}",
+                rule.place()
+            );
+            let before = SHIPPED.lines().nth(rule.line as usize - 2).unwrap_or_default();
+            assert!(before.starts_with('#'), "{}: no comment says why", rule.place());
+        }
     }
 
     #[test]
     fn text_of_other_editors() {
-        let rules = |bytes| parse("x", text_of("x", bytes).unwrap()).unwrap();
+        let rules = |bytes| parse(Source::File, "x", text_of("x", bytes).unwrap()).unwrap();
         assert_eq!(rules(b"\xef\xbb\xbf[a]\r\nclass: b\r\n"), rules(b"[a]\nclass: b\n"));
         let told = text_of("x.supp", b"[a]\nclass: b\xe4r\n").unwrap_err().to_string();
         assert!(told.starts_with("error: x.supp:2: "), "{told}");
@@ -236,6 +314,8 @@ class: a
             ("[a]\nkind: *\nkind: *\n", 3, "a second `kind:`", "a rule for each"),
             ("[a]\ngrade: sure\n", 2, "no grade is called `sure`", "likely"),
             ("[a]\nclass:\n", 2, "`class:` has no pattern", "`*`"),
+            ("[a]\nonly-module:\n", 2, "`only-module:` has no pattern", "`*`"),
+            ("[a]\nonly-module: x\nonly-module: y\n", 3, "a second `only-module:`", "`*`"),
             ("[a]\n  f\n", 2, "`f` is indented", "stack:"),
             ("[a]\nstack: f\n", 2, "`f` stands beside `stack:`", "innermost first"),
             ("[a]\nstack:\nclass: x\n", 3, "the stack before has no frames", "indented"),
@@ -243,7 +323,7 @@ class: a
             ("[a]\n[b]\nclass: x\n", 1, "[a] says nothing", "`kind:`"),
             ("[a]\nclass: x\nstack:\n", 1, "[a] has a stack without frames", "`stack:`"),
         ] {
-            let error = parse("x.supp", text).unwrap_err();
+            let error = parse(Source::File, "x.supp", text).unwrap_err();
             assert_eq!(error.code(), exit::USAGE);
             let told = error.to_string();
             assert!(told.starts_with(&format!("error: x.supp:{at}: ")), "{text}: {told}");

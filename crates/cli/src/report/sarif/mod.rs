@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::finding::{Finding, Grade, Process};
 use crate::report::text::words::{self, plain};
 use crate::verdict::baseline::State;
-use crate::verdict::{Judged, Rule, Standing, identity};
+use crate::verdict::{Judged, Rule, Source, Standing, identity};
 use flows::CodeFlow;
 use places::{Location, Places};
 use rules::Descriptor;
@@ -119,7 +119,9 @@ struct Suppression<'r> {
     kind: &'static str,
     status: &'static str,
     justification: &'r str,
-    location: Location,
+    /// None of a rule that ships with lockwright: it stands in no file of the user's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    location: Option<Location>,
 }
 
 /// What SARIF has no word for.
@@ -176,7 +178,7 @@ fn result<'r>(
         kind: "external",
         status: "accepted",
         justification: &rule.name,
-        location: places.line(&rule.file, rule.line),
+        location: (rule.source == Source::File).then(|| places.line(&rule.file, rule.line)),
     };
     let why = match finding.evidence.as_slice() {
         [] => words::meaning(finding.grade).to_owned(),
@@ -201,7 +203,10 @@ fn result<'r>(
         code_flows: flows::of(finding, places),
         related_locations: places.related(finding),
         partial_fingerprints: Fingerprints { fingerprint: identity::fingerprint(finding) },
-        suppressions: (!judged.rules.is_empty())
+        suppressions: judged
+            .rules_told()
+            .next()
+            .is_some()
             .then(|| standing.suppressed.map(suppression).into_iter().collect()),
         baseline_state: standing.baseline.map(|state| match state {
             State::New => "new",

@@ -1,0 +1,44 @@
+//! `--suppressions default` with nothing to run or read prints the rules that ship with lockwright.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+
+use clap::error::ErrorKind;
+
+use crate::args::Cli;
+use crate::verdict::{SHIPPED, SHIPPED_FILE};
+
+/// Ends, after a command line that is not complete: it asks for the rules, or else it is wrong.
+pub fn print_or_exit(error: &clap::Error) -> Cli {
+    let incomplete = error.kind() == ErrorKind::MissingRequiredArgument;
+    if !(incomplete && asks(std::env::args_os())) {
+        error.exit();
+    }
+    // Whoever closed the stream has seen enough.
+    let _ = std::io::stdout().write_all(SHIPPED.as_bytes());
+    std::process::exit(0)
+}
+
+/// Whether the words of a command line, which has options alone, name the rules that ship.
+fn asks(words: impl IntoIterator<Item = OsString>) -> bool {
+    let words: Vec<OsString> = words.into_iter().collect();
+    let joined = format!("--suppressions={SHIPPED_FILE}");
+    words.iter().any(|word| *word == *joined)
+        || words
+            .windows(2)
+            .any(|pair| pair == [OsStr::new("--suppressions"), OsStr::new(SHIPPED_FILE)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rules_are_asked_for_in_two_ways() {
+        let asks = |line: &str| super::asks(line.split(' ').map(OsString::from));
+        assert!(asks("lockwright check --suppressions default"));
+        assert!(asks("lockwright report --all --suppressions=default"));
+        assert!(!asks("lockwright check --suppressions ./default"));
+        assert!(!asks("lockwright check --baseline default"));
+    }
+}
