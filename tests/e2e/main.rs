@@ -6,6 +6,7 @@
 
 mod harness;
 
+mod advice;
 mod allocations;
 mod annotations;
 mod bench_locks;

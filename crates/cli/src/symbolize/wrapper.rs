@@ -37,8 +37,15 @@ const EXACT: &[&str] = &[
     "std::lock_impl",
     "std::try_lock_impl",
     "std::lock_first_failed_impl",
+    "std::thread::join",
+    "std::jthread::join",
+    "std::this_thread::sleep_for",
+    "std::this_thread::sleep_until",
     // Rust's, for guards
     "core::mem::drop",
+    "std::thread::sleep",
+    "std::thread::JoinHandle::join",
+    "std::thread::JoinInner::join",
     // guards' constructors as DWARF names them without a scope
     "lock_guard",
     "unique_lock",
@@ -411,6 +418,10 @@ mod tests {
         "std::condition_variable::wait<main::{lambda()#1}>",
         "std::_V2::condition_variable_any::wait<std::unique_lock<std::mutex> >",
         "std::__condvar::wait",
+        "std::thread::join",
+        "std::this_thread::sleep_for<long, std::ratio<1l, 1000l> >",
+        "std::this_thread::__sleep_for",
+        "std::thread::JoinHandle<T>::join",
         "lock_guard",
         // Boost, Qt, LLVM, Poco
         "boost::mutex::lock",

@@ -66,6 +66,116 @@ fn a_lock_that_nobody_waits_for_needs_no_advice() {
     assert!(advise(&measure(&[&p])).is_empty());
 }
 
+/// An rwlock that readers hold for `shared_ms` of 1000 ms, each for 1 ms; a writer waits for them and another writer in
+/// that proportion.
+fn reader_and_writer(shared_ms: u64, read_blame_ms: u64) -> Process {
+    let mut p = Process::new(1, 1);
+    let class = p.lock("table", lock_kind::RWLOCK);
+    let read = p.read_site(class, &["lookup:3"]);
+    let write = p.site(class, &["insert:9"]);
+    let holds = vec![MS; shared_ms as usize];
+    p.cell(read, &Counts { holds, readers_max: 3, ..Counts::default() });
+    let blame = vec![
+        (blame_kind::HOLDER, read, 20, read_blame_ms * MS),
+        (blame_kind::HOLDER, write, 20, (400 - read_blame_ms) * MS),
+    ];
+    p.cell(
+        write,
+        &Counts { holds: vec![10 * US; 20], waits: vec![20 * MS; 20], blame, ..Counts::default() },
+    );
+    p.push(Readers {
+        class,
+        max: 3,
+        periods: 10,
+        ticks: shared_ms * MS,
+        max_ticks: 100 * MS,
+        ..Readers::default()
+    });
+    p
+}
+
+#[test]
+fn writers_that_wait_for_readers_are_told() {
+    const RULE: &str = "writers wait for readers";
+    let advice = says(&reader_and_writer(900, 400), RULE).unwrap();
+    assert!(advice.text.contains("lookup") && advice.text.contains("WRITER"), "{}", advice.text);
+    assert!(
+        evidence(&advice).starts_with("writers' waits 400ms; of that for readers 100%"),
+        "{}",
+        evidence(&advice)
+    );
+    assert_eq!(advice.confidence, Confidence::High, "it waited for 400 holds of readers");
+    assert!(says(&reader_and_writer(900, 100), RULE).is_none(), "they wait for writers");
+    assert!(says(&two_places(950), RULE).is_none(), "no readers");
+}
+
+#[test]
+fn who_holds_it_for_nothing_does_not_dominate() {
+    const RULE: &str = "hold dominated by one place";
+    // The only place that writes has all holds of writers, but it is readers who hold it.
+    assert!(says(&reader_and_writer(900, 400), RULE).is_none());
+    assert!(says(&reader_and_writer(900, 0), RULE).is_none());
+    // Who is not waited for is not named, however long it holds it.
+    let mut p = Process::new(1, 1);
+    let lock = p.mutex("pool");
+    let (a, b) = (p.site(lock, &["scan:3"]), p.site(lock, &["push:9"]));
+    p.cell(a, &Counts { holds: vec![900 * MS], ..Counts::default() });
+    let blame = vec![(blame_kind::HOLDER, b, 100, 50 * MS)];
+    let waits = vec![500 * US; 100];
+    p.cell(b, &Counts { holds: vec![MS; 50], waits, blame, ..Counts::default() });
+    assert!(says(&p, RULE).is_none());
+}
+
+/// A lock that one place takes 500 times, and holds for `held_ms` of 1000 ms in all.
+fn one_place(held_ms: u64, waited_ms: u64) -> Process {
+    let mut p = Process::new(1, 1);
+    let lock = p.mutex("pool");
+    let site = p.site(lock, &["work:7"]);
+    let holds = vec![held_ms * MS / 500; 500];
+    p.cell(site, &Counts { holds, waits: vec![waited_ms * MS / 200; 200], ..Counts::default() });
+    p
+}
+
+#[test]
+fn one_place_that_always_holds_it_is_named() {
+    const RULE: &str = "one saturated place";
+    let advice = says(&one_place(980, 2500), RULE).unwrap();
+    assert!(advice.text.contains("work"), "{}", advice.text);
+    assert!(
+        evidence(&advice)
+            .starts_with("held, of the measured time 98.0%; threads that wait on average 2.5"),
+        "{}",
+        evidence(&advice)
+    );
+    assert!(advice.confidence >= Confidence::Medium);
+    assert!(says(&one_place(400, 2500), RULE).is_none(), "it is free most of the time");
+    assert!(says(&one_place(980, 100), RULE).is_none(), "hardly anybody waits");
+    assert!(says(&two_places(600), RULE).is_none(), "two places");
+    assert!(says(&queue(10, 100, 0), RULE).is_none(), "a convoy");
+    assert!(says(&sleeper(wait_kind::JOIN, 1500), RULE).is_none(), "its holder sleeps");
+}
+
+#[test]
+fn a_wait_that_is_not_over_is_what_its_holder_does() {
+    let mut p = Process::new(1, 1);
+    let lock = p.mutex("log");
+    let held = p.site(lock, &["main:8"]);
+    let cell = p.cell(held, &Counts { untimed: 1, ..Counts::default() });
+    p.holds_now(cell, 100 * MS);
+    let join = Site { wait: wait_kind::JOIN, ..Site::default() };
+    let join = p.site_with(join, &["main:9"]);
+    p.cell(join, &Counts { untimed: 1, ..Counts::default() });
+    p.waits_now(p.first_thread(), 1, join, 0x20, 300 * MS);
+    let wanted = p.site(lock, &["worker:3"]);
+    p.cell(wanted, &Counts { waits: vec![800 * MS], timeouts: 1, ..Counts::default() });
+    let report = measure(&[&p]);
+    let holder = report.locks[0].sites.iter().find(|site| site.numbers.held == 1).unwrap();
+    assert_eq!(holder.nested.len(), 1);
+    assert_eq!(holder.nested[0].ns, 700.0 * MS as f64);
+    let advice = says(&p, "lock held across a sleep").unwrap();
+    assert!(advice.text.starts_with("release it before the join in main"), "{}", advice.text);
+}
+
 /// A lock held 100 times for 2 ms, of which its holder waits `asleep_us` each in a wait of `kind`.
 fn sleeper(kind: u32, asleep_us: u64) -> Process {
     let mut p = Process::new(1, 1);

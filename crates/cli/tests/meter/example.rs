@@ -4,7 +4,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use lockwright_cli::meter::model::Cost;
 use lockwright_cli::meter::model::MeterReport;
-use lockwright_ledger::rows::meter::{Readers, Site, blame_kind, site_flag, wait_kind};
+use lockwright_ledger::rows::meter::{
+    BLOCKING_CALLS, Readers, Site, blame_kind, site_flag, wait_kind,
+};
 use lockwright_ledger::rows::{lock_kind, mode};
 
 use super::ledger::{Counts, MS, Process, US, measure};
@@ -30,7 +32,9 @@ pub fn server() -> Process {
     let cond = |class, wait| Site { class, wait, mode: mode::COND_WAIT, ..Site::default() };
     let wait = p.site_with(cond(pool, wait_kind::COND), &["pool_wait:50", "work:85"]);
     let join = p.site_with(cond(0, wait_kind::JOIN), &["main:14"]);
-    let write = p.site_with(cond(log, wait_kind::BLOCKING_CALL), &["log_flush:8", "pool_pop:33"]);
+    let call = BLOCKING_CALLS.iter().position(|&call| call == "write").expect("it is one") as u32;
+    let write = Site { inst: call, ..cond(log, wait_kind::BLOCKING_CALL) };
+    let write = p.site_with(write, &["log_flush:8", "pool_pop:33"]);
 
     let holder = |site, count, ns| (blame_kind::HOLDER, site, count, ns);
     let nested = |site, count, ns| (blame_kind::NESTED, site, count, ns);

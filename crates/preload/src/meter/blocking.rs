@@ -22,7 +22,9 @@ fn with_lock_held<R>(which: u32, site: u64, block: impl FnOnce() -> R) -> R {
     let thread = unsafe { &mut *tls::raw() };
     let (address, site) = (site, wait_site(site));
     let call = Call { inst: which, wait: wait_kind::BLOCKING_CALL, site, ..Call::default() };
-    let key = key(u64::from(wait_kind::BLOCKING_CALL), u16::MAX, site);
+    // Calls in the place of a return have one return address: their number tells them apart.
+    let what = u64::from(wait_kind::BLOCKING_CALL) | u64::from(which) << 32;
+    let key = key(what, u16::MAX, site);
     let Some(cell) = cell_of(thread, key, &call, address) else { return block() };
     cell.begin();
     let begun = clock::now();

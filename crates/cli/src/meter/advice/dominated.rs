@@ -1,4 +1,4 @@
-//! Most of the time that the lock is held, it is held by one of several places.
+//! Most of the time that the lock is held, it is held by one of several places, and that is what others wait for.
 
 use super::confidence::{Confidence, way};
 use super::{Advised, Case, Evidence, Rule, Threshold, Unit, part, words};
@@ -6,6 +6,8 @@ use crate::meter::model::Mode;
 
 /// Least part of the holds that the place has.
 const HOLD: f64 = 0.8;
+/// Least part of the waits that the place is to blame for, where that is known: as much as chance would give it of four.
+const BLAME: f64 = 0.25;
 /// Fewest places that take the lock.
 const SITES: usize = 2;
 
@@ -14,6 +16,7 @@ pub const RULE: Rule = Rule {
     name: "hold dominated by one place",
     thresholds: &[
         Threshold { what: "part of one place in the time that the lock is held", value: "80 %" },
+        Threshold { what: "its part of the waits, where that is known", value: "25 %" },
         Threshold { what: "places that take the lock", value: "2" },
     ],
     advise,
@@ -25,9 +28,11 @@ fn advise(case: &Case<'_>) -> Option<Advised> {
     if !case.matters() || taking < SITES {
         return None;
     }
-    // Readers hold it together: their sum says nothing about how long it is held.
+    // Readers hold it together: the sum of their holds says nothing about how long it is held, the time from the first
+    // in to the last out does.
     let holds = || lock.sites.iter().enumerate().filter(|(_, site)| site.mode != Mode::Read);
-    let all: f64 = holds().map(|(_, site)| site.numbers.hold_ns).sum();
+    let shared = lock.readers.as_ref().map_or(0.0, |readers| readers.busy.total_ns);
+    let all: f64 = shared + holds().map(|(_, site)| site.numbers.hold_ns).sum::<f64>();
     let (index, site) =
         holds().max_by(|(_, a), (_, b)| a.numbers.hold_ns.total_cmp(&b.numbers.hold_ns))?;
     let share = part(site.numbers.hold_ns, all);
@@ -44,6 +49,9 @@ fn advise(case: &Case<'_>) -> Option<Advised> {
     ];
     let mut strength = way(share, HOLD - 0.1, 1.0);
     if blamed > 0.0 {
+        if blame < BLAME {
+            return None;
+        }
         evidence.insert(1, Evidence::new("its part of the waits", blame, Unit::Part));
         // What waiters waited for is the better witness.
         strength = 0.3 * strength + 0.7 * blame;

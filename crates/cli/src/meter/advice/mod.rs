@@ -10,8 +10,10 @@ mod disjoint;
 mod dominated;
 mod herd;
 mod lone_readers;
+mod saturated;
 mod sleeping;
 mod words;
+mod writers;
 
 use std::fmt;
 
@@ -104,6 +106,8 @@ pub struct Rule {
 pub const RULES: &[Rule] = &[
     sleeping::RULE,
     dominated::RULE,
+    saturated::RULE,
+    writers::RULE,
     convoy::RULE,
     herd::RULE,
     lone_readers::RULE,

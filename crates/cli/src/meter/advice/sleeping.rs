@@ -29,7 +29,7 @@ fn advise(case: &Case<'_>) -> Option<Advised> {
     Some(Advised {
         text: format!(
             "release it before {} in {}: it is held there while its holder sleeps",
-            what(wait.kind),
+            what(wait),
             words::place(&wait.stack)
         ),
         evidence: vec![
@@ -60,13 +60,15 @@ fn slept<'r>(case: &Case<'r>, nested: &Nested) -> Option<&'r Wait> {
     (!gives_it_up).then_some(wait)
 }
 
-fn what(kind: WaitKind) -> &'static str {
-    match kind {
-        WaitKind::Condition => "the condition wait",
-        WaitKind::Semaphore => "the semaphore wait",
-        WaitKind::Barrier => "the barrier",
-        WaitKind::Join => "the join",
-        WaitKind::Call => "the call that sleeps",
-        WaitKind::Other => "the wait",
-    }
+fn what(wait: &Wait) -> String {
+    let what = match (wait.kind, wait.call) {
+        (WaitKind::Condition, _) => "the condition wait",
+        (WaitKind::Semaphore, _) => "the semaphore wait",
+        (WaitKind::Barrier, _) => "the barrier",
+        (WaitKind::Join, _) => "the join",
+        (WaitKind::Call, Some(call)) => return format!("the call of `{call}`"),
+        (WaitKind::Call, None) => "the call that sleeps",
+        (WaitKind::Other, _) => "the wait",
+    };
+    what.to_owned()
 }

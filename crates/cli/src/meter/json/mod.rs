@@ -180,6 +180,7 @@ struct InstanceSiteOut {
 
 #[derive(Serialize)]
 struct WaitOut<'r> {
+    call: Option<&'static str>,
     kind: &'static str,
     lock: Option<usize>,
     place: usize,
@@ -353,6 +354,7 @@ fn instance(instance: &Instance) -> InstanceOut {
 
 fn wait(wait: &Wait) -> WaitOut<'_> {
     WaitOut {
+        call: wait.call,
         kind: match wait.kind {
             WaitKind::Condition => "condition",
             WaitKind::Semaphore => "semaphore",

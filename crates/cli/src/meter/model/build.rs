@@ -195,7 +195,7 @@ impl<'a> Source<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum SiteKey {
     Lock { lock: usize, mode: Mode, cond_reacquire: bool, place: usize },
-    Wait { kind: WaitKind, lock: Option<usize>, place: usize },
+    Wait { kind: WaitKind, call: Option<&'static str>, lock: Option<usize>, place: usize },
 }
 
 #[derive(Default)]
@@ -231,6 +231,12 @@ impl Builder {
         }
         for (_, readers) in source.ledger.rows::<rows::Readers>() {
             self.readers(source, &readers);
+        }
+        for (holds_at, waits_at, ns) in
+            waiting::unfinished(source.ledger, &source.ticks, source.end_ns)
+        {
+            let to = |row: u32| at.get(&row).copied().unwrap_or(At::Unknown);
+            self.nested(to(holds_at), to(waits_at), 1, ns);
         }
         let moments = waiting::Moments { ticks: &source.ticks, end_ns: source.end_ns };
         self.report.waiting.extend(waiting::waiters(source.ledger, source.process, moments, &at));
@@ -357,23 +363,28 @@ impl Builder {
             wait_kind::BLOCKING_CALL => WaitKind::Call,
             _ => WaitKind::Other,
         };
+        let call = (kind == WaitKind::Call)
+            .then(|| rows::BLOCKING_CALLS.get(site.inst as usize).copied())
+            .flatten();
         let class = source.classes.key(source.classes.group_of(site.class));
         let lock = self.locks.get(&class).copied().filter(|_| site.class != 0);
         let place = self.place(source, site);
         let waits = &mut self.report.waits;
-        let at = *self.sites.entry(SiteKey::Wait { kind, lock, place }).or_insert_with(|| {
-            waits.push(Wait {
-                kind,
-                lock,
-                stack: source.symbols.stack(site.stack).to_vec(),
-                place,
-                waits: 0,
-                blocked: 0,
-                timeouts: 0,
-                wait: Times::default(),
+        let at =
+            *self.sites.entry(SiteKey::Wait { kind, call, lock, place }).or_insert_with(|| {
+                waits.push(Wait {
+                    kind,
+                    call,
+                    lock,
+                    stack: source.symbols.stack(site.stack).to_vec(),
+                    place,
+                    waits: 0,
+                    blocked: 0,
+                    timeouts: 0,
+                    wait: Times::default(),
+                });
+                At::Wait(waits.len() - 1)
             });
-            At::Wait(waits.len() - 1)
-        });
         if let (At::Wait(index), Some(sums)) = (at, source.sums.get(&row)) {
             let numbers = sums.numbers(&source.ticks, source.holds, source.end_ns);
             let wait = &mut waits[index];
@@ -393,11 +404,7 @@ impl Builder {
             let other = at.get(&other).copied().unwrap_or(At::Unknown);
             let lock_ = &mut self.report.locks[lock];
             if kind == blame_kind::NESTED {
-                let nested = &mut lock_.sites[site].nested;
-                match nested.iter_mut().find(|nested| nested.at == other) {
-                    Some(sum) => add(&mut sum.count, &mut sum.ns, count, ns),
-                    None => nested.push(Nested { at: other, count, ns }),
-                }
+                self.nested(from, other, count, ns);
             } else if kind == blame_kind::HOLDER {
                 let holder = match other {
                     At::Lock { lock: of, site } if of == lock => Some(site),
@@ -409,6 +416,16 @@ impl Builder {
                     None => lock_.blame.push(Blame { waiter: site, holder, count, ns }),
                 }
             }
+        }
+    }
+
+    /// Holds of the lock at `from` were spent waiting at `to`.
+    fn nested(&mut self, from: At, to: At, count: u64, ns: f64) {
+        let At::Lock { lock, site } = from else { return };
+        let nested = &mut self.report.locks[lock].sites[site].nested;
+        match nested.iter_mut().find(|nested| nested.at == to) {
+            Some(sum) => add(&mut sum.count, &mut sum.ns, count, ns),
+            None => nested.push(Nested { at: to, count, ns }),
         }
     }
 

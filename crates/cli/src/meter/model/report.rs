@@ -283,6 +283,9 @@ pub struct Instance {
 pub struct Wait {
     /// For what.
     pub kind: WaitKind,
+    /// The function, of a [`WaitKind::Call`] that is known: one of
+    /// [`lockwright_ledger::rows::meter::BLOCKING_CALLS`].
+    pub call: Option<&'static str>,
     /// The condition's mutex, or the innermost lock held: index into [`MeterReport::locks`].
     pub lock: Option<usize>,
     /// Innermost frame first.

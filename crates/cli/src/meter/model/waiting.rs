@@ -35,6 +35,23 @@ pub fn since(ledger: &Ledger) -> Vec<u64> {
     waiting(ledger).map(|meter| meter.waiting_since).filter(|&since| since != 0).collect()
 }
 
+/// What locks that are held yet were spent on by holders whose wait is not over: rows of the site that took the lock
+/// and of the one that waits, and for how long with the lock held, in nanoseconds. A hold that is not timed has none.
+pub fn unfinished(ledger: &Ledger, ticks: &Ticks, end_ns: u64) -> Vec<(u32, u32, f64)> {
+    let of = |meter: Meter| {
+        // A condition wait has given up the mutex that it names.
+        let kept = move |held: &Metered| held.since != 0 && held.addr != meter.waiting_for;
+        ledger.metered(&meter).into_iter().filter(move |(held, _)| kept(held)).filter_map(
+            move |(held, cell)| {
+                let begun = ticks.monotonic_ns(held.since.max(meter.waiting_since));
+                let site = ledger.get::<Cell>(cell)?.site;
+                Some((site, meter.waiting, end_ns.saturating_sub(begun) as f64))
+            },
+        )
+    };
+    waiting(ledger).filter(|meter| meter.waiting_since != 0).flat_map(of).collect()
+}
+
 /// The threads that wait; `process` is their process in the report, and `at` has the sites of the ledger.
 pub fn waiters(
     ledger: &Ledger,

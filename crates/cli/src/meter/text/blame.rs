@@ -194,13 +194,14 @@ fn what(page: &Page<'_>, at: At) -> String {
         }
         At::Wait(index) => match page.report.waits.get(index) {
             Some(wait) => {
-                let what = match wait.kind {
-                    WaitKind::Condition => "in a condition wait",
-                    WaitKind::Semaphore => "waiting for a semaphore",
-                    WaitKind::Barrier => "waiting at a barrier",
-                    WaitKind::Join => "joining a thread",
-                    WaitKind::Call => "in a call that may sleep",
-                    WaitKind::Other => "waiting",
+                let what = match (wait.kind, wait.call) {
+                    (WaitKind::Condition, _) => "in a condition wait",
+                    (WaitKind::Semaphore, _) => "waiting for a semaphore",
+                    (WaitKind::Barrier, _) => "waiting at a barrier",
+                    (WaitKind::Join, _) => "joining a thread",
+                    (WaitKind::Call, Some(call)) => &format!("in `{call}`, called"),
+                    (WaitKind::Call, None) => "in a call that may sleep",
+                    (WaitKind::Other, _) => "waiting",
                 };
                 format!("{what} in {}", page.place(&wait.stack))
             }

@@ -93,13 +93,14 @@ fn wanted(page: &Page<'_>, waiter: &Waiter) -> (String, String) {
             _ => unknown(),
         },
         At::Wait(index) => report.waits.get(index).map_or_else(unknown, |wait| {
-            let what = match wait.kind {
-                WaitKind::Condition => "waits for a condition",
-                WaitKind::Semaphore => "waits for a semaphore",
-                WaitKind::Barrier => "waits at a barrier",
-                WaitKind::Join => "waits for the end of a thread",
-                WaitKind::Call => "is in a call that may sleep",
-                WaitKind::Other => "waits",
+            let what = match (wait.kind, wait.call) {
+                (WaitKind::Condition, _) => "waits for a condition",
+                (WaitKind::Semaphore, _) => "waits for a semaphore",
+                (WaitKind::Barrier, _) => "waits at a barrier",
+                (WaitKind::Join, _) => "waits for the end of a thread",
+                (WaitKind::Call, Some(call)) => &format!("is in `{call}`"),
+                (WaitKind::Call, None) => "is in a call that may sleep",
+                (WaitKind::Other, _) => "waits",
             };
             let lock = wait.lock.and_then(|lock| report.locks.get(lock));
             let with = match (lock, wait.kind) {

@@ -21,13 +21,14 @@ pub fn write(page: &mut Page<'_>) {
     page.line(&row(&titles.map(str::to_owned)));
     let shown = if page.view.top == 0 { waits.len() } else { page.view.top };
     for wait in waits.iter().take(shown) {
-        let what = match wait.kind {
-            WaitKind::Condition => "condition",
-            WaitKind::Semaphore => "semaphore",
-            WaitKind::Barrier => "barrier",
-            WaitKind::Join => "end of a thread",
-            WaitKind::Call => "sleeping call",
-            WaitKind::Other => "wait",
+        let what = match (wait.kind, wait.call) {
+            (WaitKind::Condition, _) => "condition",
+            (WaitKind::Semaphore, _) => "semaphore",
+            (WaitKind::Barrier, _) => "barrier",
+            (WaitKind::Join, _) => "end of a thread",
+            (WaitKind::Call, Some(call)) => &format!("sleeping call `{call}`"),
+            (WaitKind::Call, None) => "sleeping call",
+            (WaitKind::Other, _) => "wait",
         };
         let lock = wait.lock.and_then(|lock| page.report.locks.get(lock));
         let lock = match (lock, wait.kind) {
