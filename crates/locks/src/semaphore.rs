@@ -62,10 +62,14 @@ impl<P: Platform> RawSemaphore<P> {
 }
 
 impl<P: Platform> State<P> {
+    /// Returns early instead of subtracting what a comparison says: rustc 1.95 loses that store when it optimises
+    /// (`tests/compiler.rs`).
     fn take(&mut self) -> bool {
-        let free = self.count != 0;
-        self.count -= u32::from(free);
-        free
+        if self.count == 0 {
+            return false;
+        }
+        self.count -= 1;
+        true
     }
 }
 

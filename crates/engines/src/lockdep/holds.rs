@@ -155,7 +155,9 @@ impl Core {
         }
         let awaits =
             self.awaited(thread.row.awaited).any(|(_, hold)| hold.class == lock.ident.class());
-        thread.row.awaited_looks -= u32::from(awaits);
+        if awaits {
+            thread.row.awaited_looks -= 1;
+        }
         awaits
     }
 

@@ -64,7 +64,9 @@ impl Core {
         self.writer.update::<Sync>(id, |row| {
             row.segments[row.rounds as usize] = head;
             (row.head, row.arrived) = if is_last { (0, 0) } else { (head, row.arrived + 1) };
-            row.rounds += u32::from(is_last);
+            if is_last {
+                row.rounds += 1;
+            }
         });
         Some(Round { sync: id, round: row.rounds })
     }
