@@ -331,8 +331,9 @@ impl<P: Platform> RawRwSem<P> {
 
     /// Whether a reader that found `old` may go on though somebody waits.
     fn may_steal(&self, old: usize) -> bool {
-        // Ahead of a writer that waits for readers to leave, there must be no end of readers that come.
-        let joins_readers = self.owner.holder() == Holder::Readers && old & READERS != 0;
+        // Ahead of a writer that waits for readers to leave, there must be no end of readers that come: whether or not
+        // they may be spun on.
+        let joins_readers = self.owner.is_reader() && old & READERS != 0;
         old & (WRITER | HANDOFF) == 0 && !joins_readers
     }
 

@@ -67,6 +67,11 @@ impl<P: Platform> Owner<P> {
         }
     }
 
+    /// Whether the last who came is a reader, be it one of those who are not to be spun on.
+    pub fn is_reader(&self) -> bool {
+        self.0.load(Relaxed) & READER != 0
+    }
+
     pub fn is_nonspinnable(&self) -> bool {
         self.0.load(Relaxed) & NONSPINNABLE != 0
     }

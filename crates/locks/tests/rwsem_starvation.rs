@@ -1,0 +1,96 @@
+//! Writers of the rwsem do not starve among readers that overlap, on a platform whose clock and patience are the test's.
+
+#![cfg(feature = "std")]
+
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+
+use lockwright::event::{Counted, Event, Events};
+use lockwright::platform::linux::Linux;
+use lockwright::platform::{PerCpu, PerTask, Platform, Task};
+use lockwright::rwsem::RawRwSem;
+
+/// Linux, where time passes by looks at the clock, and who spins does not give up before it is told to by that.
+#[derive(Debug)]
+struct Patient;
+
+static NOW: AtomicU64 = AtomicU64::new(0);
+
+impl Platform for Patient {
+    type Word = AtomicU32;
+    type Long = AtomicUsize;
+
+    fn relax() {
+        Linux::relax();
+    }
+    fn fence(order: Ordering) {
+        Linux::fence(order);
+    }
+    fn cpu() -> Option<u32> {
+        Linux::cpu()
+    }
+    fn cpus() -> u32 {
+        Linux::cpus()
+    }
+    fn per_cpu(cpu: u32) -> &'static PerCpu<AtomicU32, AtomicUsize> {
+        Linux::per_cpu(cpu)
+    }
+    fn current() -> Task {
+        Linux::current()
+    }
+    fn per_task(task: Task) -> Option<&'static PerTask<AtomicU32, AtomicUsize>> {
+        Linux::per_task(task)
+    }
+    fn is_running(task: Task) -> bool {
+        Linux::is_running(task)
+    }
+    fn need_resched(_rounds: u32) -> bool {
+        false
+    }
+    fn yield_now() {
+        Linux::yield_now();
+    }
+    /// 100 us a look.
+    fn now() -> u64 {
+        NOW.fetch_add(100_000, Ordering::SeqCst)
+    }
+}
+
+type Sem = RawRwSem<Counted<Patient>>;
+
+fn count(event: Event) -> usize {
+    Events::of::<Patient>().get(event)
+}
+
+fn up_read(sem: &Sem) {
+    // SAFETY: the test releases what it holds.
+    unsafe { sem.up_read() };
+}
+
+/// Readers hold the lock for longer than a writer spins on them, which it notes in the owner field; then it sleeps.
+/// Readers that come from then on do not join those before it, one relieving the other for ever.
+#[test]
+fn a_writer_does_not_starve_among_overlapping_readers() {
+    let sem = &Sem::new_in();
+    sem.down_read();
+    thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            sem.down_write();
+            // SAFETY: held.
+            unsafe { sem.up_write() };
+        });
+        // The event of a writer that has found readers not worth spinning on.
+        while count(Event::RwsemOptNospin) == 0 || count(Event::RwsemSleepWriter) == 0 {
+            thread::yield_now();
+        }
+        assert!(!writer.is_finished());
+        // A reader that has no time to wait gets the lock by overtaking the writer, or not at all.
+        let overtaken = (0..100).filter(|_| sem.down_read_until(Some(0))).count();
+        (0..overtaken).for_each(|_| up_read(sem));
+        up_read(sem);
+        writer.join().unwrap();
+        assert_eq!(overtaken, 0, "readers join readers ahead of the writer");
+        assert_eq!(count(Event::RwsemRlockSteal), 0);
+    });
+    assert!(!sem.is_locked() && !sem.is_contended());
+}
