@@ -9,7 +9,6 @@
 //! The word is "Mutex 2" of Ulrich Drepper, *Futexes Are Tricky* (2011).
 
 use core::cell::UnsafeCell;
-use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -19,110 +18,96 @@ const FREE: u32 = 0;
 const HELD: u32 = 1;
 const CONTENDED: u32 = 2;
 
+/// Takes the lock in a word.
+#[inline]
+pub(crate) fn lock<P: Platform>(word: &P::Word) {
+    // Acquire: pairs with the Release in `unlock`.
+    if word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_err() {
+        lock_slow::<P>(word);
+    }
+}
+
+#[cold]
+fn lock_slow<P: Platform>(word: &P::Word) {
+    let mut rounds = 0;
+    // Relaxed: looks; the exchanges have the ordering.
+    while word.load(Relaxed) == HELD && !P::need_resched(rounds) {
+        rounds += 1;
+        P::relax();
+    }
+    // Who comes here leaves CONTENDED behind, also where nobody sleeps any more: it cannot know, and its
+    // unlock wakes once in vain.
+    // Acquire: pairs with the Release in `unlock`.
+    while word.swap(CONTENDED, Acquire) != FREE {
+        word.wait(CONTENDED, None);
+    }
+}
+
+/// Releases the lock in a word. The word may be gone before this returns.
+///
+/// # Safety
+/// The caller holds it.
+#[inline]
+pub(crate) unsafe fn unlock<W: Word>(word: *const W) {
+    // SAFETY: held by the caller, hence there.
+    // Release: pairs with the Acquires in `lock` and `lock_slow`. From here on the lock may be gone.
+    if unsafe { &*word }.swap(FREE, Release) == CONTENDED {
+        W::wake(word, 1);
+    }
+}
+
 /// A value under a short lock. Not recursive.
-pub(crate) struct WaitLock<P: Platform, T>(WaitCell<P::Word, T>);
+pub(crate) struct WaitLock<P: Platform, T> {
+    word: P::Word,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is reached through the guard only, by one thread at a time.
+unsafe impl<P: Platform, T: Send> Sync for WaitLock<P, T> {}
 
 impl<P: Platform, T> WaitLock<P, T> {
     /// Free, around `value`, over a word of 0.
     #[cfg(feature = "std")]
     pub const fn from_word(word: P::Word, value: T) -> Self {
-        Self(WaitCell { word, value: UnsafeCell::new(value) })
+        Self { word, value: UnsafeCell::new(value) }
     }
 
     /// Free, around `value`.
     pub fn new(value: T) -> Self {
-        Self(WaitCell::new(value))
+        Self { word: P::Word::new(FREE), value: UnsafeCell::new(value) }
     }
 
     /// Takes the lock.
     #[inline]
     pub fn lock(&self) -> WaitGuard<'_, P, T> {
-        self.0.lock()
-    }
-}
-
-/// The same, for what the locks keep per task: it is shared by all platforms of the same words.
-pub(crate) struct WaitCell<W, T> {
-    word: W,
-    value: UnsafeCell<T>,
-}
-
-// SAFETY: the value is reached through the guard only, by one thread at a time.
-unsafe impl<W: Sync, T: Send> Sync for WaitCell<W, T> {}
-
-impl<W: Word, T> WaitCell<W, T> {
-    /// Free, around `value`.
-    pub fn new(value: T) -> Self {
-        Self { word: W::new(FREE), value: UnsafeCell::new(value) }
-    }
-
-    /// Free, around `value`, over a word of 0.
-    #[cfg(feature = "std")]
-    pub const fn from_word(word: W, value: T) -> Self {
-        Self { word, value: UnsafeCell::new(value) }
-    }
-
-    /// Takes the lock.
-    #[inline]
-    pub fn lock<P: Platform<Word = W>>(&self) -> WaitGuard<'_, P, T> {
-        self.try_lock().unwrap_or_else(|| self.lock_slow())
-    }
-
-    /// Takes the lock if it is free.
-    #[inline]
-    pub fn try_lock<P: Platform<Word = W>>(&self) -> Option<WaitGuard<'_, P, T>> {
-        // Acquire: pairs with the Release in the guard's drop.
-        let taken = self.word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok();
-        taken.then(|| WaitGuard { lock: self, platform: PhantomData })
-    }
-
-    #[cold]
-    fn lock_slow<P: Platform<Word = W>>(&self) -> WaitGuard<'_, P, T> {
-        let mut rounds = 0;
-        // Relaxed: looks; the exchanges have the ordering.
-        while self.word.load(Relaxed) == HELD && !P::need_resched(rounds) {
-            rounds += 1;
-            P::relax();
-        }
-        // Who comes here leaves CONTENDED behind, also where nobody sleeps any more: it cannot know, and its
-        // unlock wakes once in vain.
-        // Acquire: pairs with the Release in the guard's drop.
-        while self.word.swap(CONTENDED, Acquire) != FREE {
-            self.word.wait(CONTENDED, None);
-        }
-        WaitGuard { lock: self, platform: PhantomData }
+        lock::<P>(&self.word);
+        WaitGuard(self)
     }
 }
 
 /// The lock held; dropped, released.
-pub(crate) struct WaitGuard<'a, P: Platform, T> {
-    lock: &'a WaitCell<P::Word, T>,
-    platform: PhantomData<P>,
-}
+pub(crate) struct WaitGuard<'a, P: Platform, T>(&'a WaitLock<P, T>);
 
 impl<P: Platform, T> Deref for WaitGuard<'_, P, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
         // SAFETY: the lock is held.
-        unsafe { &*self.lock.value.get() }
+        unsafe { &*self.0.value.get() }
     }
 }
 
 impl<P: Platform, T> DerefMut for WaitGuard<'_, P, T> {
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: the lock is held, and the guard borrowed as a whole.
-        unsafe { &mut *self.lock.value.get() }
+        unsafe { &mut *self.0.value.get() }
     }
 }
 
 impl<P: Platform, T> Drop for WaitGuard<'_, P, T> {
     #[inline]
     fn drop(&mut self) {
-        let word = &raw const self.lock.word;
-        // Release: pairs with the Acquires in `lock` and `lock_slow`. From here on the lock may be gone.
-        if self.lock.word.swap(FREE, Release) == CONTENDED {
-            P::Word::wake(word, 1);
-        }
+        // SAFETY: held.
+        unsafe { unlock(&raw const self.0.word) };
     }
 }

@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::{self, Relaxed};
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, compiler_fence, fence};
 
-use super::{Atomic, PerCpu, PerTask, Platform, Task, Word, boost};
+use super::{Atomic, PerCpu, PerTask, Platform, Task, Word, boost, pi_futex};
 
 /// The platform of an ordinary process. Waits are futexes private to it.
 ///
@@ -145,6 +145,17 @@ impl Word for AtomicU32 {
             // takes it for an early return.
             unsafe { libc::syscall(libc::SYS_futex, word.addr(), operation, count) }
         });
+    }
+
+    #[inline]
+    fn raw_lock<P: Platform<Word = Self>>(&self) -> u32 {
+        pi_futex::lock(self)
+    }
+
+    #[inline]
+    unsafe fn raw_unlock(word: *const Self, key: u32) {
+        // SAFETY: as our caller promises.
+        unsafe { pi_futex::unlock(word, key) }
     }
 
     /// One plain store. As an instruction, because Rust has no word that is accessed in two sizes.

@@ -14,6 +14,8 @@ mod boost;
 pub mod linux;
 mod per_cpu;
 mod per_task;
+#[cfg(feature = "std")]
+mod pi_futex;
 
 use core::sync::atomic::Ordering;
 
@@ -21,6 +23,7 @@ pub use per_cpu::PerCpu;
 pub use per_task::PerTask;
 
 use crate::event::Event;
+use crate::wait_lock;
 
 /// A shared cell with the operations of `core::sync::atomic`.
 ///
@@ -76,6 +79,32 @@ pub trait Word: Atomic<u32> {
     /// be gone: who is woken so by mistake takes it for an early return.
     #[track_caller]
     fn wake(word: *const Self, count: u32);
+
+    /// Takes the lock in this word, 0 if it is free, which is held for a few instructions (the kernel's raw spinlock).
+    /// Acquires. Returns what [`Word::raw_unlock`] is to be told.
+    ///
+    /// What an rtmutex promises rests on it: where threads have priorities, who has the lock must run as if it had
+    /// that of who waits for it, or not be preempted at all. This one, for worlds without, spins for a while and sleeps.
+    fn raw_lock<P: Platform<Word = Self>>(&self) -> u32
+    where
+        Self: Sized,
+    {
+        wait_lock::lock::<P>(self);
+        0
+    }
+
+    /// Releases the lock in this word. Releases memory, too; the word may be gone before this returns.
+    ///
+    /// # Safety
+    /// The calling thread holds it, and `key` is what [`Word::raw_lock`] has returned.
+    unsafe fn raw_unlock(word: *const Self, key: u32)
+    where
+        Self: Sized,
+    {
+        let _ = key;
+        // SAFETY: as our caller promises.
+        unsafe { wait_lock::unlock(word) }
+    }
 
     /// Stores 0 into the lowest 8 bits and leaves the others as they are, whoever changes them meanwhile.
     ///

@@ -2,20 +2,22 @@
 
 use super::{Atomic, Word};
 use crate::rtmutex::pi::PiState;
-use crate::wait_lock::WaitCell;
+use crate::rtmutex::raw_lock::RawLock;
 
 /// The locks' storage of one task: the kernel's fields of `task_struct` that are about locks.
 ///
 /// Invariant: zeroed memory is a valid new one where zeroed words are words of 0.
 pub struct PerTask<W: Word, L: Atomic<usize>> {
     /// The kernel's `pi_lock` and what is under it.
-    pub(crate) pi: WaitCell<W, PiState<W, L>>,
+    pub(crate) pi: RawLock<W, PiState<W, L>>,
+    /// Who has it keeps the task from leaving the wait that it is in, and so the lock that it waits for alive.
+    pub(crate) stay: RawLock<W, ()>,
 }
 
 impl<W: Word, L: Atomic<usize>> PerTask<W, L> {
     /// Storage of a task that waits for nothing and that nobody waits for.
     pub fn new() -> Self {
-        Self { pi: WaitCell::new(PiState::new()) }
+        Self { pi: RawLock::new(PiState::new()), stay: RawLock::new(()) }
     }
 }
 

@@ -2,15 +2,18 @@
 //! owner, and so on. Each waiter is put to the place of its new priority, each owner inherits it, and who meets
 //! itself is in a deadlock.
 //!
-//! One step at a time, with two locks held at most: the pi lock of a task and the wait lock of the lock that it
-//! waits for, or that wait lock and the pi lock of its owner. Between two steps the world may change; the next
-//! step then finds nothing that it should go on with.
+//! One step at a time. The task's stay lock keeps it from leaving its wait, and so keeps the lock alive that it waits
+//! for, until that one's wait lock is taken, under which the task may have got the lock or given up meanwhile. Between
+//! two steps the world may change; the next step then finds nothing that it should go on with.
 //!
 //! ```text
 //!   task --blocked_on--> waiter --lock--> lock --owner--> task --blocked_on--> ...
-//!   |<- pi lock, then try wait lock ->|
-//!                              |<- wait lock, then pi lock ->|
+//!   |<------------- stay lock ------------------->|
+//!   |<- pi lock ->|                |<- wait lock, then pi locks of both ->|
 //! ```
+//!
+//! The kernel tries the wait lock under the pi lock instead, against the order of the locks, and tries again: its
+//! holders run. Here one may have been preempted, and must inherit the priority of who waits.
 
 use core::ptr;
 
@@ -36,20 +39,24 @@ pub(super) fn walk<P: Platform>(
     // The place that the last step's change has in `task`'s list, if it was the first of its lock.
     let mut top = waiter.map_or(ptr::null(), |waiter| &raw const waiter.value.in_owner);
     let mut depth = 0;
-    let mut rounds = 0;
     loop {
         if depth == MAX_DEPTH {
             return Err(Error::Deadlock);
         }
         let Some(storage) = P::per_task(task) else { return Ok(()) };
+        let _stay = storage.stay.lock::<P>();
+        if !ptr::eq(storage.pi.lock::<P>().blocking_lock(), next) {
+            return Ok(());
+        }
+        // SAFETY: alive, as a task waits for it that cannot return from that without its stay lock.
+        let lock = unsafe { &*next };
+        let waiters = lock.waiters.lock::<P>();
         let pi = storage.pi.lock::<P>();
-        // SAFETY: alive by its invariant, as long as we hold the pi lock or the wait lock of its lock.
+        // SAFETY: alive by its invariant, as long as we hold the pi lock or the wait lock of its lock. None: it has got
+        // the lock meanwhile, or given up.
         let Some(node) = (unsafe { pi.blocked_on.get().as_ref() }) else { return Ok(()) };
         if waiter.is_some() && from.is_some_and(|from| from.owner().is_none()) {
             // Released meanwhile: we need not wait at all.
-            return Ok(());
-        }
-        if !ptr::eq(node.value.lock, next) {
             return Ok(());
         }
         if !top.is_null() && pi.inherited().is_none() {
@@ -62,20 +69,6 @@ pub(super) fn walk<P: Platform>(
         if settled && walk == Walk::Minimal {
             return Ok(());
         }
-        // SAFETY: alive, as a task waits for it that cannot leave without its pi lock.
-        let lock = unsafe { &*next };
-        // Against the order of the locks: tried only.
-        let Some(waiters) = lock.waiters.try_lock::<P>() else {
-            drop(pi);
-            rounds += 1;
-            if P::need_resched(rounds) {
-                rounds = 0;
-                P::yield_now();
-            } else {
-                P::relax();
-            }
-            continue;
-        };
         depth += 1;
         if from.is_some_and(|from| ptr::eq(from, lock)) || lock.owner() == Some(me) {
             return Err(Error::Deadlock);

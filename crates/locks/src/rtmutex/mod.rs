@@ -8,24 +8,26 @@
 //!   owner    the owner's task, 0 if there is none
 //!            bit 0  there may be waiters: no fast path
 //!
-//!   locks nest: wait lock of a lock -> pi lock of a task
+//!   locks nest: stay lock of a task -> wait lock of a lock -> pi lock of a task
 //! ```
 //!
 //! Other than the kernel's: waiters are a sorted list in place of a tree, a task's priority is that of the moment
-//! at which it began to wait, and a task without storage inherits nothing.
+//! at which it began to wait, and a task without storage inherits nothing. The inner locks are never tried: their
+//! holders may be preempted here, and a thread that tries again at a high priority would keep them so.
 
 mod chain;
 pub(crate) mod pi;
+pub(crate) mod raw_lock;
 mod waiter;
 
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
+use raw_lock::{RawGuard, RawLock};
 use waiter::{Prioritized, Waiter, enqueue};
 
 use crate::platform::{Atomic, Platform, Task, Word};
 use crate::wait_list::{List, Node};
-use crate::wait_lock::{WaitCell, WaitGuard};
 
 const FREE: usize = 0;
 const HAS_WAITERS: usize = 1;
@@ -36,12 +38,12 @@ pub(crate) struct Core<W: Word, L: Atomic<usize>> {
     /// In the order in which they are to be served.
     ///
     /// Invariant: while the lock has an owner, the first of them is among the owner's [`pi::PiState::waiters`].
-    waiters: WaitCell<W, List<Waiter<W, L>>>,
+    waiters: RawLock<W, List<Waiter<W, L>>>,
 }
 
 type Waiters<P> = List<Waiter<<P as Platform>::Word, <P as Platform>::Long>>;
 type WaiterNode<P> = Node<Waiter<<P as Platform>::Word, <P as Platform>::Long>>;
-type Guard<'a, P> = WaitGuard<'a, P, Waiters<P>>;
+type Guard<'a, P> = RawGuard<'a, P, Waiters<P>>;
 
 /// A mutex with priority inheritance. Not recursive.
 pub struct RawRtMutex<P: Platform>(Core<P::Word, P::Long>);
@@ -66,7 +68,7 @@ enum Walk {
 impl<P: Platform> RawRtMutex<P> {
     /// A free lock.
     pub fn new_in() -> Self {
-        Self(Core { owner: P::Long::new(FREE), waiters: WaitCell::new(List::new()) })
+        Self(Core { owner: P::Long::new(FREE), waiters: RawLock::new(List::new()) })
     }
 
     /// Waits for the lock and takes it. Does not return from a deadlock, and does not look for one.
@@ -191,12 +193,14 @@ impl<W: Word, L: Atomic<usize>> Core<W, L> {
         (waiters, result) = self.begin_wait::<P>(waiters, &node, walk);
         if result.is_ok() {
             (waiters, result) = self.wait::<P>(waiters, &node, deadline);
-            if result.is_ok() {
-                return Ok(());
-            }
         }
-        waiters = self.end_wait::<P>(waiters, &node);
-        self.unmark(&waiters);
+        if result.is_err() {
+            waiters = self.end_wait::<P>(waiters, &node);
+            self.unmark(&waiters);
+        }
+        drop(waiters);
+        // Whoever has found us waiting may look at the lock still, which is ours to free from here on.
+        P::per_task(me).inspect(|task| drop(task.stay.lock::<P>()));
         result
     }
 
@@ -396,17 +400,21 @@ impl<W: Word, L: Atomic<usize>> Core<W, L> {
             // SAFETY: nodes in the list are alive.
             let first = unsafe { first.as_ref() };
             let owner = self.owner().expect("held by who unlocks it");
-            if let Some(task) = P::per_task(owner) {
-                let pi = task.pi.lock::<P>();
+            let task = P::per_task(owner);
+            if let Some(task) = task {
                 // SAFETY: by the invariant of `waiters`.
-                unsafe { pi.detach(&first.value) };
-                pi.tell::<P>(owner);
+                unsafe { task.pi.lock::<P>().detach(&first.value) };
             }
             // Relaxed: who takes it comes through the wait lock, as the mark stays.
             self.owner.store(HAS_WAITERS, Relaxed);
             let wake = first.value.tell();
             drop(waiters);
             wake.send();
+            // Last of all: without what it had inherited, this thread may not run again for long. The pi lock keeps
+            // what others let it inherit meanwhile from being undone.
+            if let Some(task) = task {
+                task.pi.lock::<P>().tell::<P>(owner);
+            }
             return;
         }
     }
@@ -417,7 +425,7 @@ impl RawRtMutex<crate::platform::linux::Linux> {
     /// A free lock, for statics.
     pub const fn new() -> Self {
         use core::sync::atomic::{AtomicU32, AtomicUsize};
-        let waiters = WaitCell::from_word(AtomicU32::new(0), List::new());
+        let waiters = RawLock::from_word(AtomicU32::new(0), List::new());
         Self(Core { owner: AtomicUsize::new(FREE), waiters })
     }
 }

@@ -79,3 +79,37 @@ fn a_boost_comes_while_the_lock_has_no_owner() {
     };
     world::with_patience(0, || world::check(Some(2), model));
 }
+
+/// A task gets the lock that it has waited for, and frees it, while another walks along the chain through it.
+#[test]
+fn who_gets_a_lock_of_the_chain_may_free_it() {
+    let model = || {
+        let wanted = &*Box::leak(Box::new(RawRtMutex::<Loom>::new_in()));
+        let own = Arc::new(RawRtMutex::<Loom>::new_in());
+        wanted.lock();
+        let waiter = {
+            let own = Arc::clone(&own);
+            thread::spawn(move || {
+                own.lock();
+                wanted.lock();
+                // SAFETY: held.
+                unsafe { wanted.unlock() };
+                world::free(wanted);
+                // SAFETY: held.
+                unsafe { own.unlock() };
+            })
+        };
+        let walker = {
+            let own = Arc::clone(&own);
+            thread::spawn(move || {
+                world::set_priority(9);
+                own.locked(|| ());
+            })
+        };
+        // SAFETY: held.
+        unsafe { wanted.unlock() };
+        waiter.join().unwrap();
+        walker.join().unwrap();
+    };
+    world::with_patience(0, || world::check(Some(2), model));
+}
