@@ -77,7 +77,8 @@ impl<P: Platform> RawMutex<P> {
     #[cold]
     fn lock_slow(&self, deadline: Option<u64>) -> bool {
         let me = P::current();
-        if self.spin(me) {
+        // Before queueing to spin: a free lock must not be waited for behind a spinner that was preempted.
+        if self.owner.try_lock(me).is_ok() || self.spin(me) {
             return true;
         }
         let mut waiters = self.waiters.lock();

@@ -19,7 +19,13 @@ fn reader_deadline<P: Platform>(count: usize) -> u64 {
 
 impl<P: Platform> RawRwSem<P> {
     /// Spins for the lock. True: the caller has it to write.
+    ///
+    /// A free lock is taken before the queue of spinners, whose first may have been preempted.
     pub(super) fn spin(&self) -> bool {
+        if self.try_write_unqueued() {
+            P::count(Event::RwsemOptLock, 1);
+            return true;
+        }
         if !self.is_spinnable() {
             P::count(Event::RwsemOptNospin, 1);
             return false;

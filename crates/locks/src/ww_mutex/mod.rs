@@ -226,7 +226,8 @@ impl<P: Platform> RawWwMutex<P> {
         if ctx.is_some_and(|ctx| self.ctx.load(Relaxed) == ptr::from_ref(ctx).addr()) {
             return Err(Refused::Already);
         }
-        if self.spin(me, ctx) {
+        // As in `RawMutex`, a free lock is not waited for behind other spinners.
+        if self.owner.try_lock(me).is_ok() || self.spin(me, ctx) {
             self.acquired(ctx);
             return Ok(());
         }
