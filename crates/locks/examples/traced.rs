@@ -5,9 +5,9 @@
 //!     lockwright meter -- target/debug/examples/traced times
 //!
 //! `orders`: two threads take two mutexes in both orders, one after the other. `times`: one thread holds a mutex for
-//! which another waits; what they measured goes to stdout. `readers`, `timeout`: what else there is to tell.
+//! which another waits; what they measured goes to stdout, as the least and the most that it can have been. `readers`, `timeout`: what else there is to tell.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -61,20 +61,47 @@ fn orders() {
     });
 }
 
-fn truth(name: &str, time: Duration) {
-    println!("{name}={}", time.as_nanos());
+fn truth(name: &str, least: Duration, most: Duration) {
+    println!("{name}={}\n{name}_around={}", least.as_nanos(), most.as_nanos());
 }
 
 static HOLDS: AtomicBool = AtomicBool::new(false);
+/// Kernel thread id of the waiter, once it is about to wait.
+static WAITER: AtomicU32 = AtomicU32::new(0);
 
-/// Returns when the mutex was had, and when it was let go.
+/// The thread with this id sleeps.
+fn is_asleep(tid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/self/task/{tid}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" S"))
+}
+
+/// When the mutex was asked for, had, was waited for by the other thread, was about to be let go, and was let go.
+struct Hold {
+    asked: Instant,
+    had: Instant,
+    awaited: Instant,
+    leaves: Instant,
+    left: Instant,
+}
+
 #[inline(never)]
-fn holder() -> (Instant, Instant) {
-    let _accounts = ACCOUNTS.lock();
+fn holder() -> Hold {
+    let asked = Instant::now();
+    let accounts = ACCOUNTS.lock();
     let had = Instant::now();
     HOLDS.store(true, Relaxed);
+    // However busy the machine is: the other thread does wait, and not just for the tool.
+    let mut looks = 0;
+    while looks < 20 {
+        thread::sleep(Duration::from_millis(1));
+        let tid = WAITER.load(Relaxed);
+        looks = if tid != 0 && is_asleep(tid) { looks + 1 } else { 0 };
+    }
+    let awaited = Instant::now();
     thread::sleep(Duration::from_millis(50));
-    (had, Instant::now())
+    let leaves = Instant::now();
+    drop(accounts);
+    Hold { asked, had, awaited, leaves, left: Instant::now() }
 }
 
 /// Returns when the mutex was asked for, and when it was had.
@@ -83,7 +110,11 @@ fn waiter() -> (Instant, Instant) {
     while !HOLDS.load(Relaxed) {
         thread::yield_now();
     }
+    // The name of this link is the thread's id.
+    let own = std::fs::read_link("/proc/thread-self").expect("procfs");
+    let own = own.file_name().and_then(|id| id.to_str()?.parse().ok()).expect("an id");
     let asked = Instant::now();
+    WAITER.store(own, Relaxed);
     let _accounts = ACCOUNTS.lock();
     (asked, Instant::now())
 }
@@ -98,11 +129,11 @@ fn often() {
 fn times() {
     thread::scope(|scope| {
         let waits = scope.spawn(waiter);
-        let (had, left) = holder();
+        let hold = holder();
         let (asked, got) = waits.join().expect("no panic");
-        truth("hold", left - had);
-        truth("wait", got - asked);
-        truth("by_holder", left - asked);
+        truth("hold", hold.leaves - hold.had, hold.left - hold.asked);
+        truth("wait", hold.leaves - hold.awaited, got - asked);
+        truth("by_holder", hold.leaves - hold.awaited, hold.left - asked);
     });
     often();
 }
