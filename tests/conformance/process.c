@@ -898,6 +898,24 @@ CASE(quick_exit)
 	quick_exit(4);
 }
 
+CASE(exit_at_once)
+{
+	RET(atexit(lock_at_exit));
+	use_locks(NULL);
+	_Exit(7);
+}
+
+CASE(exit_at_once_in_a_vforked_child)
+{
+	int status;
+	pid_t child = vfork();
+	if (child == 0)
+		_exit(8);
+	MUST(waitpid(child, &status, 0) == child ? 0 : errno);
+	say("%d", WEXITSTATUS(status));
+	use_locks(NULL);
+}
+
 static void *exit_it(void *unused)
 {
 	saying = NULL;

@@ -65,9 +65,9 @@ fn settle_line(line: &str, ids: &mut Ids) -> String {
         }
     }
     // In the table of processes their ids stand alone.
-    let row = line
-        .split_at_checked(8)
-        .filter(|(_, rest)| [" exit ", " unknown "].iter().any(|end| rest.contains(end)));
+    let row = line.split_at_checked(8).filter(|(_, rest)| {
+        [" exit ", " _exit ", " unknown "].iter().any(|end| rest.contains(end))
+    });
     if let Some((pid, rest)) = row
         && pid.ends_with(|c: char| c.is_ascii_digit())
         && pid.trim_start().chars().all(|c| c.is_ascii_digit())

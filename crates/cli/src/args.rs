@@ -590,7 +590,9 @@ pub struct RunArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Run")]
 pub struct CheckersArgs {
-    /// What to do with a process that has really deadlocked, once that is reported.
+    /// What to do with a process that has really deadlocked, once that is reported. It is left alone as long as it may go
+    /// on: while another of its threads runs or sleeps for a time, while a timer is armed, and if a thread that had not
+    /// taken such a lock has unlocked one. Input, and signals with handlers, are waited for half a minute.
     #[arg(long, value_name = "ACTION", value_enum, default_value_t = OnDeadlock::Kill)]
     pub on_deadlock: OnDeadlock,
 

@@ -6,6 +6,8 @@ use std::fmt;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::process_end::{Ended, ProcessEnd};
+
 /// What is wrong. The serialised names are part of the JSON schema (docs/report-schema.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -317,6 +319,8 @@ pub struct Process {
     pub command: Vec<String>,
     /// It ended by `exit`; false: killed, crashed or still running.
     pub exited: bool,
+    /// How it ended.
+    pub end: ProcessEnd,
     /// Threads that used a lock.
     pub threads: u64,
     /// Locks seen; each life of a piece of memory is its own lock.
@@ -330,6 +334,12 @@ pub struct Process {
     pub gaps: Vec<Gap>,
     /// Things the reader should know about coverage: what `gaps` are, and others.
     pub notes: Vec<String>,
+}
+
+impl Ended for Process {
+    fn end(&mut self) -> (u32, u64, &mut ProcessEnd) {
+        (self.pid, self.token, &mut self.end)
+    }
 }
 
 /// A process that was not watched: the user did not want it to be (`--follow`), or it could not be.

@@ -13,6 +13,7 @@ pub mod listing;
 pub mod manual;
 pub mod meter;
 pub mod model;
+pub mod process_end;
 pub mod progress;
 pub mod report;
 pub mod run;

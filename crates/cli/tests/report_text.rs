@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Once;
 
 use lockwright_cli::finding::*;
+use lockwright_cli::process_end::ProcessEnd;
 use lockwright_cli::report::text::{TextOptions, render};
 
 const PLAIN: TextOptions = TextOptions { colour: false, all: false, width: 100 };
@@ -281,6 +282,7 @@ fn process(pid: u32, exe: &str, notes: &[&str]) -> Process {
         exe: exe.to_owned(),
         command: vec![exe.to_owned()],
         exited: true,
+        end: ProcessEnd::Exit(Some(0)),
         notes: notes.iter().map(|&note| note.to_owned()).collect(),
         ..Process::default()
     }

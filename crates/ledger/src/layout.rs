@@ -166,10 +166,16 @@ pub const fn extent_rows(extent: usize, base_rows: u64) -> u64 {
 
 /// What became of the process, as far as the ledger was told ([`Header::state`]).
 pub mod process_state {
-    /// The process runs, or died without a word (`kill -9`, a crash).
+    /// The process runs, or was killed by a signal, or ended by a system call of its own.
     pub const RUNNING: u32 = 1;
-    /// The process ended by `exit`.
+    /// The process ended by `exit`, or by a return from `main`.
     pub const EXITED: u32 = 2;
+    /// The process ended by `_exit` or `_Exit`.
+    pub const EXITED_AT_ONCE: u32 = 3;
+    /// The process ended by `quick_exit`.
+    pub const QUICK_EXITED: u32 = 4;
+    /// The process called exec, and went on as another program.
+    pub const EXECUTED: u32 = 5;
 }
 
 /// Which engines wrote this ledger ([`Header::engines`]), as bits.
@@ -245,7 +251,7 @@ pub struct Header {
     pub start_realtime_ns: AtomicU64,
     /// CLOCK_MONOTONIC at start, nanoseconds; all other times in the file are on this clock.
     pub start_ns: AtomicU64,
-    /// CLOCK_MONOTONIC at exit, nanoseconds; 0 while running or after a crash.
+    /// CLOCK_MONOTONIC when the process ended or called exec, nanoseconds; 0 while running or after a crash.
     pub end_ns: AtomicU64,
     /// First byte that nothing has been set aside in yet; the file is a hole from there on.
     pub used: AtomicU64,
@@ -295,6 +301,12 @@ pub struct Header {
     pub limited_by: AtomicU32,
     /// Kernel thread id of who held the engine's lock when recording stopped for that; else 0.
     pub stopped_by: AtomicU32,
+    /// Until when an armed timer may wake the threads of a deadlock on record, CLOCK_MONOTONIC; 0 if none is armed.
+    pub timers_until_ns: AtomicU64,
+    /// The exit code, with [`EXIT_CODE_KNOWN`] set; 0 as long as the process was not heard to end.
+    pub exit_code: AtomicU32,
+    /// Not used.
+    pub reserved: AtomicU32,
 }
 
 impl Header {
@@ -305,6 +317,9 @@ impl Header {
         let _ = self.stopped.compare_exchange(stopped::NO, reason, Relaxed, Relaxed);
     }
 }
+
+/// Bit of [`Header::exit_code`].
+pub const EXIT_CODE_KNOWN: u32 = 1 << 8;
 
 const _: () = assert!(core::mem::size_of::<Header>() <= HEADER_BYTES);
 

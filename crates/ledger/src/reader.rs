@@ -95,6 +95,8 @@ pub struct HeaderValues {
     pub processors: u32,
     pub stamped: u32,
     pub unsafe_open: [u64; 3],
+    pub timers_until_ns: u64,
+    pub exit_code: u32,
     pub annexes: u32,
     pub annex_room: u32,
     /// See [`crate::Header::stopped_by`].
@@ -276,6 +278,8 @@ impl Ledger {
             processors: u32_at(b, field!(processors)),
             stamped: u32_at(b, field!(stamped)),
             unsafe_open: std::array::from_fn(|i| u64_at(b, field!(unsafe_open) + 8 * i)),
+            timers_until_ns: u64_at(b, field!(timers_until_ns)),
+            exit_code: u32_at(b, field!(exit_code)),
             annexes: u32_at(b, field!(annexes)),
             stopped_by: u32_at(b, field!(stopped_by)),
             annex_room: u32_at(b, field!(annex_room)),

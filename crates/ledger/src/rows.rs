@@ -109,7 +109,7 @@ pub mod thread_state {
 row! {
     /// A thread of the process. The row outlives it. Its first line is the state that the thread's
     /// fast path works on; addresses there are the process's own.
-    Thread in Threads x 32 = 256 bytes {
+    Thread in Threads x 32 = 320 bytes {
         /// Kernel thread id.
         tid: u32,
         /// Address of the innermost [`Held`]; equal to `base` where nothing is held. Changes.
@@ -190,6 +190,15 @@ row! {
         tried: u64,
         /// Return address of that call. Changes.
         tried_site: u64,
+        /// An address within the frame of the function that waits, by which a long jump out of the wait is known.
+        /// Changes.
+        wait_frame: u64,
+        /// Entries of the array at `held` when the wait began, the lock that is waited for included. Changes.
+        wait_depth: u32,
+        /// Thread that called `pthread_cancel` for this one last, 0 if none did. Changes.
+        cancelled_by: u32,
+        /// Not used.
+        reserved: [u64; 6],
     }
 }
 
@@ -412,6 +421,8 @@ pub mod lock_flag {
     /// A semaphore that was posted by a thread that had not taken it, or taken again by the one that
     /// had: it is no lock, and orders that were recorded with it mean nothing.
     pub const HANDED_OVER: u8 = 1;
+    /// It was unlocked by a thread that had not taken it: who waits for it may be let in by any thread.
+    pub const UNLOCKED_BY_ANOTHER: u8 = 2;
 }
 
 row! {
@@ -671,8 +682,10 @@ row! {
         held: u32,
         /// Node, within that chain, of the lock that the previous step's thread waits for.
         wanted: u32,
+        /// [`Thread::wait_seq`] in that wait: as long as it is the same, the wait has not ended.
+        wait_seq: u32,
         /// Not used.
-        reserved: u64,
+        reserved: u32,
     }
 }
 

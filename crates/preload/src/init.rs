@@ -84,6 +84,7 @@ extern "C" fn constructor() {
         time::start();
         sites::start();
         hooks::register_fork();
+        hooks::watch_exit_code();
         hooks::watch::attach(0, 0);
         hooks::watch_frees();
     }

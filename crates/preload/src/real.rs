@@ -153,6 +153,7 @@ real! {
     pthread_tryjoin_np(t: pthread_t, r: *mut *mut c_void) -> c_int, None, libc::ENOSYS;
     pthread_clockjoin_np(t: pthread_t, r: *mut *mut c_void, c: clockid_t, a: *const timespec) -> c_int, None, libc::ENOSYS;
     pthread_setname_np(t: pthread_t, name: *const c_char) -> c_int, None, libc::ENOSYS;
+    pthread_cancel(t: pthread_t) -> c_int, None, libc::ENOSYS;
 
     // Not stood in front of: ours to call, and in another library before glibc 2.34.
     pthread_key_create(k: *mut libc::pthread_key_t, d: unsafe extern "C" fn(*mut c_void)) -> c_int, None, libc::ENOSYS;
@@ -210,6 +211,8 @@ real! {
     __ppoll_chk(f: *mut libc::pollfd, n: libc::nfds_t, t: *const timespec, m: *const libc::sigset_t, l: usize) -> c_int, None, -1;
     epoll_pwait2(e: c_int, v: *mut libc::epoll_event, n: c_int, t: *const timespec, m: *const libc::sigset_t) -> c_int, None, -1;
     siglongjmp(e: *mut c_void, v: c_int) -> c_int, None, -1;
+    _exit(c: c_int) -> c_int, None, -1;
+    quick_exit(c: c_int) -> c_int, None, -1;
     __longjmp_chk(e: *mut c_void, v: c_int) -> c_int, None, -1;
     epoll_pwait(e: c_int, v: *mut libc::epoll_event, n: c_int, t: c_int, m: *const libc::sigset_t) -> c_int, None, -1;
 

@@ -75,6 +75,30 @@ pub fn alternate_stack() -> (u64, u64) {
     }
 }
 
+/// `at` is on the calling thread's alternate signal stack.
+pub fn is_on_alternate(at: u64) -> bool {
+    let (begin, len) = alternate_stack();
+    at.wrapping_sub(begin) < len
+}
+
+/// What is left of the process's ITIMER_REAL, which `alarm` sets, too.
+pub fn real_timer() -> libc::itimerval {
+    // SAFETY: plain integers.
+    let mut timer: libc::itimerval = unsafe { core::mem::zeroed() };
+    // SAFETY: writes one itimerval.
+    unsafe { syscall!(libc::SYS_getitimer, libc::ITIMER_REAL, &raw mut timer) };
+    timer
+}
+
+/// What is left of the timer that the kernel knows by this number; `None` if there is none.
+pub fn timer(number: u32) -> Option<libc::itimerspec> {
+    // SAFETY: plain integers.
+    let mut timer: libc::itimerspec = unsafe { core::mem::zeroed() };
+    // SAFETY: writes one itimerspec, if there is such a timer.
+    let result = unsafe { syscall!(libc::SYS_timer_gettime, number, &raw mut timer) };
+    (result == 0).then_some(timer)
+}
+
 /// Has the kernel write to the page at `at`, which reads as zeros, and says whether it could: where a store would be a
 /// signal, the kernel's is an error.
 ///

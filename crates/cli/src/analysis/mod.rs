@@ -35,11 +35,13 @@ use lockwright_ledger::layout::process_state;
 use crate::completeness;
 use crate::finding::{Gap, Grade, Kind, Process, Report, Summary};
 use crate::model::{Model, Sources, Symbolise};
+use crate::process_end::ProcessEnd;
 use crate::progress::Progress;
 use crate::symbolize::{DebugDirs, Images, Symbols};
 use draft::Draft;
 use graph::Level;
 use teller::Teller;
+pub(crate) use words::signal as signal_name;
 
 /// Analyses the ledgers of a run, one per process. Leaves the cost fields of the summary empty.
 pub fn analyse(ledgers: &[Ledger], progress: &dyn Progress) -> Report {
@@ -232,6 +234,7 @@ pub(crate) fn describe(ledger: &Ledger) -> Process {
         exe: ledger.text(header.exe),
         command,
         exited: header.state == process_state::EXITED,
+        end: ProcessEnd::of(ledger),
         threads: 0,
         locks: header.locks_seen,
         acquisitions: 0,

@@ -16,7 +16,7 @@ use super::circular;
 use super::draft::Draft;
 use super::graph::{Context, Level};
 use super::judge::{Judge, Pick, shapes};
-use super::online::again_help;
+use super::online::{self, again_help};
 use super::teller::Teller;
 use super::words;
 use crate::finding::{Finding, Grade, Kind};
@@ -238,7 +238,13 @@ fn undisciplined(
 
 /// Locks taken again by their holder.
 fn recursions(teller: &Teller<'_, '_>, judge: &Judge<'_, '_>, again: &[Context]) -> Vec<Draft> {
-    again.iter().filter_map(|&context| recursion(teller, judge, context)).collect()
+    let let_in = online::let_in_again(teller.model.ledger);
+    let is_let_in = |context: &&Context| {
+        let node = teller.model.trie.node(context.acquired);
+        node.is_some_and(|node| let_in.contains(&node.inst))
+    };
+    let stuck = again.iter().filter(|context| !is_let_in(context));
+    stuck.filter_map(|&context| recursion(teller, judge, context)).collect()
 }
 
 /// Why a second acquisition does not end in a certain deadlock, or does.

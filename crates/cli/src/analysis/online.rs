@@ -2,7 +2,10 @@
 
 use std::collections::HashSet;
 
-use lockwright_ledger::rows::{Finding as Row, Step as StepRow, finding_kind, mode};
+use lockwright_ledger::Ledger;
+use lockwright_ledger::rows::{
+    Finding as Row, Step as StepRow, Thread, finding_kind, mode, thread_state,
+};
 
 use super::draft::{Draft, ring};
 use super::graph::Level;
@@ -19,6 +22,9 @@ pub fn find(teller: &Teller<'_, '_>) -> Vec<Draft> {
     let mut circles = HashSet::new();
     let mut drafts = Vec::new();
     for (_, row) in teller.model.ledger.rows::<Row>() {
+        if has_ended(teller.model.ledger, &row) {
+            continue;
+        }
         match row.kind {
             finding_kind::DEADLOCK => {
                 let steps = steps(teller, &row);
@@ -35,6 +41,28 @@ pub fn find(teller: &Teller<'_, '_>) -> Vec<Draft> {
         }
     }
     drafts
+}
+
+/// One of the waits of a deadlock has ended: it was none, or somebody has resolved it.
+fn has_ended(ledger: &Ledger, row: &Row) -> bool {
+    if !matches!(row.kind, finding_kind::DEADLOCK | finding_kind::SELF_DEADLOCK) {
+        return false;
+    }
+    let last = row.first_step.saturating_add(row.steps.min(MOST_STEPS));
+    (row.first_step..last).filter_map(|id| ledger.get::<StepRow>(id)).any(|step| {
+        ledger.get::<Thread>(step.thread).is_some_and(|thread| {
+            thread.state == thread_state::EXITED || thread.wait_seq != step.wait_seq
+        })
+    })
+}
+
+/// Instances of locks that a thread waited for while it held them itself, and whose wait has ended: taking such a lock
+/// again is no deadlock.
+pub fn let_in_again(ledger: &Ledger) -> HashSet<u32> {
+    let rows = ledger.rows::<Row>().map(|(_, row)| row);
+    rows.filter(|row| row.kind == finding_kind::SELF_DEADLOCK && has_ended(ledger, row))
+        .map(|row| row.inst)
+        .collect()
 }
 
 fn steps(teller: &Teller<'_, '_>, row: &Row) -> Vec<StepRow> {

@@ -2,21 +2,20 @@
 //! wait, and who has it. A hang that is no circle shows only here.
 
 use lockwright_ledger::Ledger;
-use lockwright_ledger::layout::process_state;
 use lockwright_ledger::rows::{Held, Node, Thread, held_flag, mode, thread_state};
 
 use super::teller::Teller;
 use super::words;
 use crate::finding::{Holder, LockInfo, Waiting, WaitsFor};
 use crate::model::LockRef;
+use crate::process_end::ProcessEnd;
 
 /// The threads of a process that wait, in order of their creation; `process` is its place in the report. None where the
 /// process has exited or called exec since, which ends all waits.
 pub fn find(teller: &Teller<'_, '_>, process: usize) -> Vec<Waiting> {
     let ledger = teller.model.ledger;
-    if ledger.header().state == process_state::EXITED
-        || has_called_exec(teller.sources.ledgers, ledger)
-    {
+    let end = ProcessEnd::of(ledger);
+    if end.is_exit() || end == ProcessEnd::Exec || has_called_exec(teller.sources.ledgers, ledger) {
         return Vec::new();
     }
     let mut waiters: Vec<&Thread> = teller.model.threads().filter(|row| waits(row)).collect();

@@ -41,6 +41,7 @@ pub fn run(args: BothArgs) -> Result<Ending> {
         let prices = session.prices();
         let mut found = check::find(&session.ledgers, &output);
         found.unwatched.clone_from(&session.unwatched);
+        session.ends.settle(&mut found.processes);
         doctor::explain(&mut found);
         check::add_cost(&mut found, prices);
         let mut measured = meter::measure(&session, prices);

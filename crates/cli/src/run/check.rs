@@ -14,7 +14,7 @@ use super::prices::Prices;
 use super::session::{self, Plan, Session};
 use crate::analysis;
 use crate::args::{CheckArgs, CheckersArgs, RunArgs, VerdictArgs};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::finding::{Finding, Report};
 use crate::ledger_dir::{RunDir, Surroundings};
 use crate::progress::{Bar, Progress, Silent};
@@ -75,6 +75,7 @@ pub fn check(
     if !session.ledgers.is_empty() {
         let mut found = find(&session.ledgers, output);
         found.unwatched.clone_from(&session.unwatched);
+        session.ends.settle(&mut found.processes);
         doctor::explain(&mut found);
         if found.summary.acquisitions > 0 {
             add_cost(&mut found, session.prices());
@@ -119,6 +120,12 @@ pub fn show(report: &Report, session: &Session<'_>, output: &mut Output) -> Resu
     } else {
         Ok(())
     };
+    for finding in deadlocks.ended(report) {
+        output.note(&Error::new(format!(
+            "process {}: the deadlock that was reported while the program ran has ended: {}",
+            finding.pid, finding.title
+        )));
+    }
     let rest = [shown, output.add_stats(&session.ledgers), output.write_verdicts(report)];
     output.all(rest)
 }

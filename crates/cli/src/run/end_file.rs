@@ -1,4 +1,4 @@
-//! When the program ended, kept beside the ledgers: a process that is killed does not come to say it in its own.
+//! When and how the program ended, kept beside the ledgers: a process that is killed does not come to say it in its own.
 
 use std::fs;
 use std::io;
@@ -38,7 +38,7 @@ mod tests {
     fn a_kept_run_knows_its_end() {
         let dir = std::env::temp_dir().join(format!("lockwright-test-end-{}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
-        let end = End { pid: 42, at_ns: 1_000_000 };
+        let end = End { pid: 42, at_ns: 1_000_000, status: Some(9) };
         write(end, &dir).unwrap();
         assert_eq!(read(std::slice::from_ref(&dir)), [end]);
         assert_eq!(read(&[dir.join("1.lwl"), dir.join("2.lwl")]), [end], "its ledgers, once");

@@ -7,7 +7,10 @@ use std::time::{Duration, Instant};
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{self, finding_kind, mode, thread_state};
 
+use super::outlook::{Outlook, Scene};
 use super::output::Output;
+use super::session::monotonic_ns;
+use super::tasks::{self, Doing, Switches, Task};
 use crate::analysis;
 use crate::args::OnDeadlock;
 use crate::error::{Error, Result};
@@ -39,16 +42,63 @@ impl Place {
     }
 }
 
+/// How long nothing that is known could end a deadlock before it counts as final: long enough for whoever was on the way.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How long to wait for what would have to come from outside of the process, while nothing in it moves. A deadlock that
+/// stands for so long is told of in any case.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The longest time between two looks at a deadlock that stands.
+const RAREST_LOOK: Duration = Duration::from_secs(2);
+
 /// Deadlocks seen so far.
 #[derive(Debug, Default)]
 pub struct Deadlocks {
     counted: HashMap<Place, u32>,
-    /// Ledgers with a new deadlock, and who hung in it when they were last looked at.
-    suspected: HashMap<Place, Vec<Hang>>,
+    /// Ledgers with a deadlock that may stand yet.
+    suspected: HashMap<Place, Suspect>,
     told: Vec<Told>,
     /// There were ledgers to look at.
     saw_ledgers: bool,
     aborted: Vec<Aborted>,
+}
+
+/// A ledger with deadlocks that stand.
+#[derive(Debug)]
+struct Suspect {
+    /// They, and which waits they are made of.
+    hangs: Vec<Hang>,
+    /// Since when there is one.
+    since: Instant,
+    /// Since when nothing in the process could end them.
+    quiet: Instant,
+    next_look: Instant,
+    switches: Switches,
+    others: HashMap<u32, Switches>,
+    is_told: bool,
+}
+
+impl Suspect {
+    fn new(now: Instant) -> Self {
+        Self {
+            hangs: Vec::new(),
+            since: now,
+            quiet: now,
+            next_look: now,
+            switches: Switches::default(),
+            others: HashMap::new(),
+            is_told: false,
+        }
+    }
+}
+
+/// A ledger with deadlocks that stand, and what is to be done.
+#[derive(Debug)]
+pub struct Standing {
+    ledger: Place,
+    /// What could still end them; `None`: they are final.
+    hope: Option<String>,
 }
 
 /// A deadlock that was told, and the token of the ledger that has it.
@@ -74,10 +124,9 @@ struct Hang {
 }
 
 impl Deadlocks {
-    /// Ledgers in which threads newly hang, and have not moved since the last call: a process is ended
-    /// for what stands still, not for what it got out of. Cheap as long as there is nothing: reads one
-    /// word of each ledger.
-    pub fn poll(&mut self, dir: &Path) -> Vec<Place> {
+    /// Ledgers with deadlocks that stand, and are to be told of, or are final. Cheap as long as there is nothing: reads
+    /// one word of each ledger.
+    pub fn poll(&mut self, dir: &Path) -> Vec<Standing> {
         for path in ledgers_in(dir).unwrap_or_default() {
             self.saw_ledgers = true;
             // A ledger that is being born cannot be read yet; the next call will see it.
@@ -85,35 +134,48 @@ impl Deadlocks {
             for (part, now) in (0..).zip(counts).filter(|&(_, now)| now > 0) {
                 let place = Place { path: path.clone(), part };
                 if self.counted.insert(place.clone(), now).unwrap_or(0) < now {
-                    self.suspected.entry(place).or_default();
+                    self.suspected.entry(place).or_insert_with(|| Suspect::new(Instant::now()));
                 }
             }
         }
-        let mut certain = Vec::new();
-        self.suspected.retain(|place, before| {
-            let now = place.open().map(|ledger| hangs(&ledger)).unwrap_or_default();
-            let same = now.iter().any(|hang| before.contains(hang));
-            if same {
-                certain.push(place.clone());
+        let now = Instant::now();
+        let mut standing = Vec::new();
+        self.suspected.retain(|place, suspect| {
+            if now < suspect.next_look {
+                return true;
             }
-            *before = now;
-            !same && !before.is_empty()
+            let Some(ledger) = place.open() else { return false };
+            let hope = suspect.look(&ledger, place.writer(), now);
+            let known = |hope| Standing { ledger: place.clone(), hope };
+            match hope {
+                Hope::Over => false,
+                Hope::Final => {
+                    standing.push(known(None));
+                    false
+                }
+                Hope::Told(why) => {
+                    standing.push(known(Some(why)));
+                    true
+                }
+                Hope::Wait => true,
+            }
         });
-        certain
+        standing
     }
 
-    /// Reports the deadlocks in a live ledger and does what is to be done about its process.
+    /// Reports the deadlocks in a live ledger and, if they are final, does what is to be done about its process.
     /// `program` stands in where the ledger does not tell which process that is.
     ///
     /// # Errors
     /// If the report cannot be written.
     pub fn handle(
         &mut self,
-        ledger: &Place,
+        standing: &Standing,
         program: u32,
         action: OnDeadlock,
         output: &mut Output,
     ) -> Result<()> {
+        let Standing { ledger, hope } = standing;
         let ledgers: Vec<Ledger> = ledger.open().into_iter().collect();
         let mut report = analysis::analyse(&ledgers, &Silent);
         let untold = |f: &Finding| f.grade == Grade::Deadlocked && !self.has_told(&report, f);
@@ -129,6 +191,13 @@ impl Deadlocks {
         };
         self.told.extend(output.judge(&report).counted().map(told));
         let pid = ledger.writer().unwrap_or(program);
+        if let Some(why) = hope {
+            output.note(
+                &Error::new(format!("process {pid} has deadlocked, and may still go on: {why}"))
+                    .help(format!("look into it with `gdb -p {pid}`; end it with `kill {pid}`")),
+            );
+            return shown;
+        }
         output.note(&act(pid, action));
         if action == OnDeadlock::Abort {
             let ledger = ledger.clone();
@@ -161,13 +230,85 @@ impl Deadlocks {
         !self.told.is_empty()
     }
 
+    /// What was told and is not in the report of the end: it has ended.
+    pub fn ended(&self, report: &Report) -> impl Iterator<Item = &Finding> {
+        let is_in = |told: &Told| report.findings.iter().any(|f| told.is(report, f));
+        self.told.iter().filter(move |told| !is_in(told)).map(|told| &told.finding)
+    }
+
     /// A finding is known by its process, and by what its reader sees of it first.
     pub fn has_told(&self, report: &Report, finding: &Finding) -> bool {
-        let token = token_of(report, finding);
-        self.told.iter().any(|Told { token: of, finding: told }| {
-            (*of, told.kind, told.grade, &told.title)
-                == (token, finding.kind, finding.grade, &finding.title)
-        })
+        self.told.iter().any(|told| told.is(report, finding))
+    }
+}
+
+impl Told {
+    fn is(&self, report: &Report, finding: &Finding) -> bool {
+        let Self { token, finding: told } = self;
+        (*token, told.kind, told.grade, &told.title)
+            == (token_of(report, finding), finding.kind, finding.grade, &finding.title)
+    }
+}
+
+/// What a look at a suspect says.
+enum Hope {
+    /// No deadlock stands any more.
+    Over,
+    /// It may go on: not to be told of yet, or told already.
+    Wait,
+    /// It may go on for this reason, but has stood for long: to be told of.
+    Told(String),
+    /// It will not go on.
+    Final,
+}
+
+impl Suspect {
+    /// Looks at the deadlocks in `ledger`, which process `pid` writes.
+    fn look(&mut self, ledger: &Ledger, pid: Option<u32>, now: Instant) -> Hope {
+        let hangs = hangs(ledger);
+        let stands = hangs.iter().any(|hang| self.hangs.contains(hang));
+        self.hangs = hangs;
+        if self.hangs.is_empty() {
+            return Hope::Over;
+        }
+        if !stands {
+            (self.since, self.quiet) = (now, now);
+        }
+        let outlook = pid.map_or(Outlook::Final, |pid| self.outlook(ledger, pid));
+        if matches!(outlook, Outlook::Inside(_)) {
+            self.quiet = now;
+        }
+        let (stood, quiet) = (now - self.since, now - self.quiet);
+        self.next_look = now + (stood / 4).min(RAREST_LOOK);
+        match outlook {
+            Outlook::Final if quiet >= GRACE => Hope::Final,
+            Outlook::Outside(_) if quiet >= PATIENCE => Hope::Final,
+            Outlook::Inside(why) | Outlook::Outside(why) if stood >= PATIENCE && !self.is_told => {
+                self.is_told = true;
+                Hope::Told(why)
+            }
+            _ => Hope::Wait,
+        }
+    }
+
+    /// What could still end them.
+    fn outlook(&mut self, ledger: &Ledger, pid: u32) -> Outlook {
+        let steps = self.hangs.iter().filter_map(|hang| ledger.get::<rows::Finding>(hang.finding));
+        let steps = steps.flat_map(|row| row.first_step..row.first_step.saturating_add(row.steps));
+        let steps: Vec<rows::Step> = steps.filter_map(|step| ledger.get(step)).collect();
+        let others = tasks::descendants_but(pid);
+        self.others.retain(|pid, _| others.contains(pid));
+        let others_run = others.into_iter().fold(false, |run, other| {
+            let tasks = tasks::of_process(other, self.others.entry(other).or_default());
+            let runs = |task: &Task| {
+                task.moved || matches!(task.doing, Doing::Runs | Doing::SleepsForATime)
+            };
+            run || tasks.iter().any(runs)
+        });
+        let tasks = tasks::of_process(pid, &mut self.switches);
+        let scene =
+            Scene { ledger, tasks: &tasks, steps: &steps, now_ns: monotonic_ns(), others_run };
+        scene.outlook()
     }
 }
 
@@ -197,6 +338,7 @@ fn wait_of(ledger: &Ledger, step: u32) -> Option<u32> {
     let waits = thread.state == thread_state::LIVE
         && thread.wait_seq & 1 == 1
         && thread.wait_addr == step.addr
+        && thread.wait_seq == step.wait_seq
         && step.mode & u32::from(mode::TIMED) == 0;
     waits.then_some(thread.wait_seq)
 }
@@ -261,7 +403,8 @@ mod tests {
         for (addr, wait_seq) in [0x10, 0x20].into_iter().zip(waits) {
             let thread = rows::Thread { wait_seq, wait_addr: addr, ..Default::default() };
             let thread = writer.push_with_state(thread, thread_state::LIVE).unwrap();
-            let step = rows::Step { thread, addr, mode: mode.into(), ..Default::default() };
+            let mode = mode.into();
+            let step = rows::Step { thread, addr, mode, wait_seq, ..Default::default() };
             let step = writer.push(step).unwrap();
             first_step = if first_step == 0 { step } else { first_step };
         }
@@ -272,26 +415,34 @@ mod tests {
     }
 
     #[test]
-    fn a_deadlock_is_acted_on_once_it_stood_still_for_a_while() {
+    fn a_deadlock_is_final_once_nothing_could_end_it_for_a_while() {
         let dir = std::env::temp_dir().join(format!("lockwright-live-{}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
         let path = dir.join("1-00.lwl");
-        // What a sequence of looks at the ledger says, with one deadlock counted.
-        let looks = |ledgers: &[([u32; 2], u16)]| -> Vec<bool> {
-            let mut deadlocks = Deadlocks::default();
-            let look = |&(waits, mode): &([u32; 2], u16)| {
-                let mut bytes = deadlocked(waits, mode);
-                let count = std::mem::offset_of!(lockwright_ledger::Header, deadlocks);
-                bytes[count..count + 4].copy_from_slice(&1u32.to_ne_bytes());
-                std::fs::write(&path, bytes).unwrap();
-                !deadlocks.poll(&dir).is_empty()
+        // Whether one is final at looks that many milliseconds from the first.
+        let looks = |looks: &[(u64, [u32; 2], u16)]| -> Vec<bool> {
+            let start = Instant::now();
+            let mut suspect = Suspect::new(start);
+            let look = |&(ms, waits, mode): &(u64, [u32; 2], u16)| {
+                std::fs::write(&path, deadlocked(waits, mode)).unwrap();
+                let ledger = Ledger::open(&path).unwrap();
+                let hope = suspect.look(&ledger, None, start + Duration::from_millis(ms));
+                matches!(hope, Hope::Final)
             };
-            ledgers.iter().map(look).collect()
+            looks.iter().map(look).collect()
         };
-        assert_eq!(looks(&[([1, 5], 0); 3]), [false, true, false], "once");
-        assert_eq!(looks(&[([1, 5], 0), ([1, 6], 0), ([1, 6], 0)]), [false; 3], "it got out");
-        assert_eq!(looks(&[([1, 5], 0), ([1, 7], 0), ([1, 7], 0)]), [false, false, true], "again");
-        assert_eq!(looks(&[([1, 5], mode::TIMED); 2]), [false; 2], "it will back out");
+        let stays = [1, 5];
+        assert_eq!(
+            looks(&[(0, stays, 0), (1900, stays, 0), (2100, stays, 0)]),
+            [false, false, true]
+        );
+        assert_eq!(looks(&[(0, stays, 0), (2100, [1, 6], 0)]), [false; 2], "it got out");
+        assert_eq!(
+            looks(&[(0, stays, 0), (2100, [1, 7], 0), (4000, [1, 7], 0), (4200, [1, 7], 0)]),
+            [false, false, false, true],
+            "again"
+        );
+        assert_eq!(looks(&[(0, stays, mode::TIMED), (2100, stays, mode::TIMED)]), [false; 2]);
         std::fs::remove_dir_all(dir).unwrap();
     }
 

@@ -1,5 +1,6 @@
 //! `lockwright meter`: run, measure, report.
 
+use super::cost_file;
 use super::doctor;
 use super::ending::Ending;
 use super::engines::Engines;
@@ -7,7 +8,6 @@ use super::exports::Exports;
 use super::output::Output;
 use super::prices::Prices;
 use super::session::{self, Plan, Session};
-use super::{cost_file, end_file};
 use crate::args::{MeterArgs, OnDeadlock};
 use crate::error::Result;
 use crate::ledger_dir::{RunDir, Surroundings};
@@ -56,10 +56,7 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
 pub fn measure(session: &Session<'_>, prices: Option<Prices>) -> MeterReport {
     let mut report = model::build(&session.ledgers, &[session.ended]);
     report.unwatched.clone_from(&session.unwatched);
-    if session.is_kept() {
-        // Without it, a later report knows less of a program that was killed.
-        let _ = end_file::write(session.ended, session.dir.path());
-    }
+    session.ends.settle(&mut report.processes);
     if let Some(prices) = prices {
         let known = cost_file::Known { prices, program_cpu_ns: Some(session.cpu_ns) };
         report.cost = Some(known.cost(&report));

@@ -19,6 +19,7 @@ mod live;
 mod load;
 mod merge;
 mod meter;
+mod outlook;
 mod output;
 mod path_search;
 mod preload;
@@ -30,6 +31,7 @@ mod shipped_rules;
 mod signals;
 mod sink;
 mod target;
+mod tasks;
 mod unwatched;
 mod verdicts;
 

@@ -13,6 +13,7 @@ use crate::finding::Unwatched;
 use crate::listing;
 use crate::meter::model;
 use crate::meter::view::View;
+use crate::process_end::Ends;
 
 /// Runs the command.
 ///
@@ -36,8 +37,10 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
     }
     let unwatched: Vec<Unwatched> =
         args.ledgers.iter().flat_map(|dir| unwatched::processes(dir, &ledgers)).collect();
+    let ends = Ends::new(end_file::read(&args.ledgers), &paths);
     let measured = ledgers.iter().any(model::is_metered).then(|| {
-        let mut report = model::build(&ledgers, &end_file::read(&args.ledgers));
+        let mut report = model::build(&ledgers, &ends.waited_for);
+        ends.settle(&mut report.processes);
         report.unwatched.clone_from(&unwatched);
         doctor::explain_measurement(&mut report);
         report.cost = cost_file::Known::read(&args.ledgers).map(|known| known.cost(&report));
@@ -45,6 +48,7 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
     });
     let mut found = ledgers.iter().any(is_checked).then(|| {
         let mut report = check::find(&ledgers, &output);
+        ends.settle(&mut report.processes);
         report.unwatched.clone_from(&unwatched);
         doctor::explain(&mut report);
         report

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -16,12 +17,13 @@ use super::live::Deadlocks;
 use super::output::Output;
 use super::preload::Preload;
 use super::prices::Prices;
-use super::{calibrate, doctor, load, path_search, target, unwatched};
+use super::{calibrate, doctor, end_file, load, path_search, target, unwatched};
 use crate::args::{OnDeadlock, RunArgs};
 use crate::error::{Error, Result};
 use crate::finding::Unwatched;
 use crate::ledger_dir::{self, RunDir, Surroundings};
 use crate::meter::model::End;
+use crate::process_end::Ends;
 
 /// How often the ledgers are looked at for deadlocks: soon enough for whoever watches, rare enough to
 /// take no measurable time.
@@ -59,8 +61,10 @@ pub struct Session<'a> {
     pub ledgers: Vec<Ledger>,
     /// Processes that were not watched.
     pub unwatched: Vec<Unwatched>,
-    /// When it ended.
+    /// When and how it ended.
     pub ended: End,
+    /// How its processes ended, as far as that is known otherwise than by their ledgers.
+    pub ends: Ends,
     /// Deadlocks seen while it ran.
     pub deadlocks: Deadlocks,
     /// CPU time that it and its children took, the tool's part included, ns.
@@ -96,14 +100,15 @@ impl<'a> Session<'a> {
             if let Some(status) = ended {
                 break status;
             }
-            for ledger in deadlocks.poll(dir.path()) {
-                let told = deadlocks.handle(&ledger, child.pid(), plan.on_deadlock, output);
+            for standing in deadlocks.poll(dir.path()) {
+                let told = deadlocks.handle(&standing, child.pid(), plan.on_deadlock, output);
                 // Its end matters more.
                 told.unwrap_or_else(|error| output.warn(&error));
             }
             deadlocks.follow_up(output);
         };
-        let ended = End { pid: child.pid(), at_ns: monotonic_ns() };
+        let ended =
+            End { pid: child.pid(), at_ns: monotonic_ns(), status: Some(status.into_raw()) };
         let cpu_ns = cpu_of_children_ns() - cpu_before;
         // From here on Ctrl-C is for lockwright.
         drop(child);
@@ -120,7 +125,20 @@ impl<'a> Session<'a> {
         };
         let paths = paths.unwrap_or_default();
         let unwatched = unwatched::processes(dir.path(), &ledgers);
-        Ok(Self { plan, status, unwatched, ended, ledgers, deadlocks, cpu_ns, dir, paths, preload })
+        let ends = Ends::new(vec![ended], &paths);
+        Ok(Self {
+            plan,
+            status,
+            unwatched,
+            ended,
+            ends,
+            ledgers,
+            deadlocks,
+            cpu_ns,
+            dir,
+            paths,
+            preload,
+        })
     }
 
     /// What watching adds to single things; `None` if it cannot be measured.
@@ -140,6 +158,8 @@ impl<'a> Session<'a> {
             );
         }
         if self.plan.args.keep || !reported {
+            // Without it, a later report knows less of a program that was killed.
+            let _ = end_file::write(self.ended, self.dir.path());
             for path in self.paths.iter().filter(|path| ledger_dir::writer_of(path).is_none()) {
                 // What a sandboxed child has of the file it may be writing to.
                 let is_its_own = |ledger: &Ledger| ledger.header().annexes == 0;
@@ -213,7 +233,7 @@ fn left_no_ledger(program: &Program) -> Error {
 }
 
 /// CLOCK_MONOTONIC, as in ledgers.
-fn monotonic_ns() -> u64 {
+pub fn monotonic_ns() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: writes one timespec.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };

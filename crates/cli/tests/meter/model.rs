@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use lockwright_cli::meter::model::{At, Clock, Holder, Holds, Mode, WaitKind, Waiter};
 use lockwright_cli::meter::text::{TextOptions, render};
+use lockwright_cli::process_end::ProcessEnd;
 use lockwright_ledger::rows::meter::{
     Blame, Bucket, Cell, Meter, Readers, Site, blame_kind, site_flag, wait_kind,
 };
@@ -174,7 +175,8 @@ fn what_is_held_at_a_kill_counts() {
     let total = &report.locks[0].total;
     assert_eq!((total.held, total.hold.count, total.hold_ns), (1, 1, 101e6));
     assert!(!report.processes[0].exited);
-    assert!(report.processes[0].notes.iter().any(|note| note.contains("killed")));
+    assert!(report.processes[0].notes.iter().any(|note| note.contains("last that is known")));
+    assert_eq!(report.processes[0].end, ProcessEnd::Unknown);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 use lockwright_cli::finding::*;
+use lockwright_cli::process_end::ProcessEnd;
 use lockwright_cli::report::json::KINDS;
 
 fn frame() -> Frame {
@@ -99,6 +100,7 @@ pub fn report() -> Report {
             exe: "/usr/bin/bank".into(),
             command: vec!["bank".into()],
             exited: true,
+            end: ProcessEnd::Exit(Some(0)),
             notes: vec!["none".into()],
             ..Process::default()
         }],

@@ -642,6 +642,11 @@ impl Core {
         self.writer.update::<Thread>(target, |row| row.joiner = joiner);
     }
 
+    /// The thread of row `by` asks that of row `target` to end (`pthread_cancel`).
+    pub fn thread_cancelled(&mut self, target: u32, by: u32) {
+        self.writer.update::<Thread>(target, |row| row.cancelled_by = by);
+    }
+
     /// The thread has joined another, whose last segment was `last`.
     pub fn thread_joined(&mut self, thread: &mut ThreadState, last: u32) {
         self.next_segment(thread, segment_kind::JOINED, last, 0);
@@ -715,6 +720,7 @@ impl Core {
                 stack: self.wait_stack(&thread),
                 held,
                 wanted,
+                wait_seq: thread.wait_seq,
                 ..Step::default()
             };
             if self.writer.push(step).is_none() {
@@ -762,7 +768,8 @@ impl Core {
                         self.writer.get::<Step>(step).is_some_and(|step| {
                             circle.contains(&step.thread)
                                 && self.writer.get::<Thread>(step.thread).is_some_and(|thread| {
-                                    thread.wait_addr == step.addr && thread.wait_seq & 1 == 1
+                                    thread.wait_addr == step.addr
+                                        && thread.wait_seq == step.wait_seq
                                 })
                         })
                     })

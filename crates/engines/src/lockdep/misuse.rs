@@ -2,9 +2,11 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use lockwright_ledger::rows::{Finding, Held, Node, Stack, Thread, finding_kind, held_flag, mode};
+use lockwright_ledger::rows::{
+    Finding, Held, Lock, Node, Stack, Thread, finding_kind, held_flag, lock_flag, mode,
+};
 
-use super::core::{Core, held_of};
+use super::core::{Core, acquire_of, held_of};
 use super::key::hash;
 use super::thread::ThreadState;
 use super::{Capture, Ident};
@@ -170,6 +172,14 @@ impl Core {
                 break;
             }
         }
+        let held = Held {
+            addr,
+            inst: holder.ident.inst(),
+            class: holder.ident.class(),
+            ..Held::default()
+        };
+        let lock = self.lock_row(&acquire_of(&held), thread.segment);
+        self.writer.update::<Lock>(lock, |row| row.flags |= lock_flag::UNLOCKED_BY_ANOTHER);
         Some(holder)
     }
 

@@ -38,15 +38,6 @@ impl ThreadState {
         })
     }
 
-    /// The wait that the thread was in for a semaphore, and is unwound out of, takes nothing.
-    pub fn abandon_waited(&mut self) {
-        // SAFETY: the top is an entry, or "nothing held", which has no flags.
-        let top = unsafe { &*self.top() };
-        if top.addr == 0 && top.flags & held_flag::SEMAPHORE != 0 {
-            self.abandon();
-        }
-    }
-
     /// A trylock of a semaphore has failed, and nothing has followed that yet.
     #[inline(always)]
     pub fn has_tried(&self) -> bool {

@@ -536,6 +536,9 @@ impl ThreadState {
         self.row.wait_class = lock.ident.class();
         self.row.wait_mode = u32::from(lock.mode);
         self.row.wait_node = node;
+        let frame = 0u8;
+        self.row.wait_frame = (&raw const frame) as u64;
+        self.row.wait_depth = self.depth();
         let seq = self.wait_seq();
         seq.store(seq.load(Relaxed) | 1, Release);
         // Of two threads that close a circle at once, the later sees the other's wait: store own
@@ -556,6 +559,27 @@ impl ThreadState {
         }
         self.wait_end();
         Some((self.row.wait_addr, self.row.wait_mode as u16))
+    }
+
+    /// An address within the frame of the function that waits; `None` if the thread is in no wait.
+    pub fn wait_frame(&mut self) -> Option<u64> {
+        (self.wait_seq().load(Relaxed) & 1 == 1).then_some(self.row.wait_frame)
+    }
+
+    /// The acquisition that the thread waited in comes to nothing: the wait was left by a long jump or by cancellation.
+    /// What a signal's handler took meanwhile lies above its entry, and stays.
+    pub fn abandon_waited(&mut self) {
+        let i = self.row.wait_depth;
+        // SAFETY: up to the depth.
+        if i == 0 || i > self.depth() || unsafe { (*self.entry(i)).addr } != 0 {
+            return;
+        }
+        if i == self.depth() {
+            return self.abandon();
+        }
+        // SAFETY: as above.
+        unsafe { (*self.entry(i)).flags |= DEAD };
+        self.set_dirty();
     }
 
     /// The wait is over.

@@ -421,6 +421,18 @@ impl MeterThread {
         self.set_waiting(outer);
     }
 
+    /// Kernel thread id.
+    pub fn tid(&self) -> u32 {
+        self.row.tid
+    }
+
+    /// All waits under way are over without their calls having returned.
+    pub fn wait_left(&mut self) {
+        if self.row.waiting != 0 {
+            self.set_waiting(Waiting { site: 0, addr: 0, since: 0 });
+        }
+    }
+
     fn set_waiting(&mut self, wait: Waiting) {
         // SAFETY: own word. Relaxed: readers of the ledger of a process that runs take it for a hint; of one
         // that was killed, the fences leave the three consistent.

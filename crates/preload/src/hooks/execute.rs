@@ -123,7 +123,9 @@ unsafe fn instead(
     let (call, path) = unsafe { (Call::begin(environment), CStr::from_ptr(path).to_bytes()) };
     let pid = sys::pids().0;
     let is_told = call.is_some_and(|call| call.tell(pid, path, is_searched));
+    let left = super::ending::executes();
     let result = execute();
+    super::ending::stays(left);
     if is_told {
         failed(pid);
     }

@@ -10,6 +10,18 @@ use crate::real;
 const MASK_WAS_SAVED: usize = 64;
 /// Offset of the saved mask.
 const MASK: usize = 72;
+/// Offset of the stack pointer, which glibc keeps mangled.
+const STACK_POINTER: usize = 48;
+
+/// What glibc mangles pointers in jump buffers with: a word of the thread's control block.
+fn pointer_guard() -> u64 {
+    let guard: u64;
+    // SAFETY: reads the thread's control block.
+    unsafe {
+        core::arch::asm!("mov {}, fs:[0x30]", out(reg) guard, options(nostack, readonly, preserves_flags))
+    };
+    guard
+}
 
 unsafe fn jumps(to: *const c_void) {
     // SAFETY: the caller's buffer.
@@ -17,8 +29,11 @@ unsafe fn jumps(to: *const c_void) {
         let was_saved = to.byte_add(MASK_WAS_SAVED).cast::<c_int>().read() != 0;
         was_saved.then(|| to.byte_add(MASK).cast::<u64>().read())
     };
+    // SAFETY: as above.
+    let mangled = unsafe { to.byte_add(STACK_POINTER).cast::<u64>().read() };
     signal::jumps(mask);
     waits::unwound();
+    super::jumped(mangled.rotate_right(17) ^ pointer_guard());
 }
 
 /// `longjmp`, `_longjmp` and `siglongjmp`, which are one in glibc.

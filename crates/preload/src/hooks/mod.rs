@@ -8,6 +8,7 @@ mod annotate;
 mod attribute;
 mod c11;
 mod cond;
+mod ending;
 mod execute;
 mod fork;
 mod freed;
@@ -35,6 +36,7 @@ pub use aliases::part as part_aliases;
 pub use allocate::start as track_allocations;
 pub use annotate::own::{OwnLock, flag as own_flag};
 pub use c11::start as watch_c11;
+pub use ending::start as watch_exit_code;
 pub use execute::start as choose_spawns;
 pub use fork::{register as register_fork, unseen as fork_unseen};
 pub use freed::{may_have_objects, note_lock, note_object, start as watch_frees};
@@ -42,19 +44,20 @@ pub use guarded::begin as begin_guarding;
 pub use misuse::place;
 pub use spin::this as spin_lock;
 pub use thread::ended as thread_ended;
-pub use timer::{at_exit as timers_at_exit, forked as timers_forked};
+pub use timer::{armed_until, at_exit as timers_at_exit, forked as timers_forked};
 pub use unheard::Begin;
 
 use core::arch::naked_asm;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
+use lockwright_engines::lockdep::ThreadState;
 use lockwright_ledger::rows::mode;
 use lockwright_ledger::rows::object::object_end;
 
 use self::annotate::own;
-use crate::meter;
 use crate::objects::{COND_IMPOSSIBLE, COND_WREFS, ONCE_DONE};
+use crate::{meter, sys};
 
 /// `name(register): function` exports `name`, which jumps to `function` with its return address in
 /// `register`, the first argument register that `name` itself does not use. `name(register, other, third)` also passes
@@ -125,6 +128,7 @@ export! {
     pthread_tryjoin_np("rdx"): thread::tryjoin;
     pthread_clockjoin_np("r8"): thread::clockjoin;
     pthread_setname_np("rdx"): thread::setname;
+    pthread_cancel("rsi"): thread::cancel;
 
     mtx_init("rdx"): c11::mtx_init;
     mtx_destroy("rsi"): c11::mtx_destroy;
@@ -176,6 +180,10 @@ export! {
     __longjmp_chk("rdx"): jump::longjmp_chk;
 
     _Fork("rdi"): unheard::bare;
+
+    _exit("rsi"): ending::exit_at_once;
+    _Exit("rsi"): ending::exit_at_once;
+    quick_exit("rsi"): ending::quick_exit;
 
     munmap("rdx"): freed::munmap;
     mremap("r9"): freed::mremap;
@@ -485,11 +493,29 @@ pub fn unwound() {
     crate::objects::waits::unwound();
     // SAFETY: as `watch::thread`.
     let Some(thread) = (unsafe { crate::tls::get().as_mut() }) else { return };
-    let Some((addr, mode)) = thread.wait_unwound() else { return };
+    if let Some(wait) = thread.wait_unwound() {
+        wait_left(thread, wait);
+    }
+}
+
+/// The calling thread makes a long jump to the frame at `target`: a wait in a frame below is over, and takes nothing.
+fn jumped(target: u64) {
+    meter::wait_left();
+    // SAFETY: as `watch::thread`.
+    let Some(thread) = (unsafe { crate::tls::get().as_mut() }) else { return };
+    // Stacks grow down. A handler that interrupts the wait runs below it, or on a stack of its own.
+    if thread.wait_frame().is_some_and(|frame| frame < target && !sys::is_on_alternate(target))
+        && let Some(wait) = thread.wait_unwound()
+    {
+        wait_left(thread, wait);
+    }
+}
+
+/// The calling thread has left a wait without its call having returned.
+fn wait_left(thread: &mut ThreadState, (addr, mode): (u64, u16)) {
     match mode {
         _ if mode & mode::COND_WAIT != 0 => cond::left(addr),
         _ if mode & mode::JOIN != 0 => thread::not_joined(addr as u32),
-        // Of all acquisitions only a semaphore's can be cancelled.
         _ => thread.abandon_waited(),
     }
 }

@@ -76,6 +76,10 @@ unsafe extern "C-unwind" fn on_signal(signal: c_int, info: *mut siginfo_t, conte
     if let Some(thread) = unsafe { tls::get().as_mut() } {
         thread.leave_signal(before);
     }
+    if state::header().is_some_and(|header| header.deadlocks.load(Relaxed) != 0) {
+        // A handler may arm its timer anew: that the deadlock lasts does not mean that it stays.
+        watch::note_timers();
+    }
 }
 
 /// The handler is one that the program wants called.

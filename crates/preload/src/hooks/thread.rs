@@ -257,6 +257,23 @@ pub unsafe extern "C-unwind" fn clockjoin(
     })
 }
 
+/// `pthread_cancel`: who asked whom to end is put on record, as it may end a wait.
+pub unsafe extern "C-unwind" fn cancel(t: pthread_t, _site: u64) -> c_int {
+    if let Some(thread) = watch::thread() {
+        let by = thread.id();
+        // SAFETY: no arguments.
+        let id = match t == unsafe { libc::pthread_self() } {
+            true => Some(by),
+            false => THREADS.get(t).map(Ident::inst),
+        };
+        if let Some(id) = id {
+            state::with_core(|core| core.thread_cancelled(id, by));
+        }
+    }
+    // SAFETY: forwarded.
+    unsafe { real::pthread_cancel(t) }
+}
+
 pub unsafe extern "C-unwind" fn setname(t: pthread_t, name: *const c_char, _site: u64) -> c_int {
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_setname_np(t, name) };

@@ -366,8 +366,17 @@ pub fn begin_wait(
         state::with_core(|core| {
             if core.find_deadlock(thread, kind.relock_fails, now) {
                 init::refresh_names(core);
+                note_timers();
             }
         });
+    }
+}
+
+/// Puts on record until when a timer may still end a deadlock: there is one.
+#[cold]
+pub fn note_timers() {
+    if let Some(header) = state::header() {
+        header.timers_until_ns.store(super::armed_until(time::now_ns()), Relaxed);
     }
 }
 

@@ -118,6 +118,20 @@ pub fn forked() {
     BOARDS.forget();
 }
 
+/// Kernel thread id of the calling thread, if it is measured.
+pub fn own_tid() -> Option<u32> {
+    // SAFETY: as in `thread`.
+    unsafe { tls::get().as_ref() }.map(MeterThread::tid)
+}
+
+/// The calling thread makes a long jump: what it waited for, it does not wait for any more.
+pub fn wait_left() {
+    // SAFETY: as in `thread`.
+    if let Some(thread) = unsafe { tls::get().as_mut() } {
+        thread.wait_left();
+    }
+}
+
 /// The process ends.
 pub fn finish() {
     if let Some(header) = header() {

@@ -12,6 +12,7 @@ use super::model::{
 };
 use crate::finding::{Frame, Unwatched};
 use crate::model::described;
+use crate::process_end::ProcessEnd;
 
 /// Value of `schema`.
 pub const SCHEMA: &str = "lockwright-meter";
@@ -67,6 +68,7 @@ struct ProcessOut<'r> {
     exe: &'r str,
     command: &'r [String],
     exited: bool,
+    end: ProcessEnd,
     elapsed_ns: u64,
     threads: u64,
     acquisitions: u64,
@@ -239,6 +241,7 @@ fn process(process: &Process) -> ProcessOut<'_> {
         exe: &process.exe,
         command: &process.command,
         exited: process.exited,
+        end: process.end,
         elapsed_ns: process.elapsed_ns,
         threads: process.threads,
         acquisitions: process.acquisitions,

@@ -160,12 +160,7 @@ impl<'a> Source<'a> {
         let mut notes = described.notes;
         notes.extend(self.untimed.clone());
         if !self.has_ended {
-            notes.push(
-                "it was killed, crashed, called exec or still runs: its time counts up to the last known of it"
-                    .into(),
-            );
-        } else if !described.exited {
-            notes.push("it was killed or crashed".into());
+            notes.push("its time counts up to the last that is known of it".into());
         }
         if waiting > 0 {
             let threads =
@@ -179,6 +174,8 @@ impl<'a> Source<'a> {
             exe: described.exe,
             command: described.command,
             exited: described.exited,
+            end: described.end,
+            token: described.token,
             elapsed_ns: self.elapsed_ns(),
             threads,
             acquisitions,

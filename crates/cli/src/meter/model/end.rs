@@ -10,6 +10,9 @@ pub struct End {
     pub pid: u32,
     /// CLOCK_MONOTONIC.
     pub at_ns: u64,
+    /// Its status, as wait(2) has it.
+    #[serde(default)]
+    pub status: Option<i32>,
 }
 
 /// The end among `ends` that is that of `ledgers[index]`. A process that called exec has a ledger for each program

@@ -6,6 +6,7 @@
 
 use super::numbers::{Numbers, Times};
 use crate::finding::{Frame, Unwatched};
+use crate::process_end::{Ended, ProcessEnd};
 
 /// The whole measurement: one run, of one or more processes.
 #[derive(Clone, Debug, Default)]
@@ -71,7 +72,11 @@ pub struct Process {
     pub command: Vec<String>,
     /// It ended by `exit`; false: killed, crashed or still running.
     pub exited: bool,
-    /// From its start to its end; if `exited` is false, to the last that is known of it.
+    /// How it ended.
+    pub end: ProcessEnd,
+    /// What its ledger is known by.
+    pub token: u64,
+    /// From its start to its end; if that is not known, to the last that is known of it.
     pub elapsed_ns: u64,
     /// Threads that used a lock.
     pub threads: u64,
@@ -87,6 +92,12 @@ pub struct Process {
     pub lost: u64,
     /// What the reader should know: lost records, a cut-off ledger, missing symbols.
     pub notes: Vec<String>,
+}
+
+impl Ended for Process {
+    fn end(&mut self) -> (u32, u64, &mut ProcessEnd) {
+        (self.pid, self.token, &mut self.end)
+    }
 }
 
 /// What times were measured with.

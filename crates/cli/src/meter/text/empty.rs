@@ -11,7 +11,7 @@ const REMEDIES: &[&str] = &[
 
 /// Writes it.
 pub fn write(page: &mut Page<'_>) {
-    let exited = page.report.processes.iter().all(|process| process.exited);
+    let exited = page.report.processes.iter().all(|process| process.end.is_exit());
     let why = match page.report.lost {
         0 if exited => "no lock calls seen: nothing to report",
         // A daemon's first process is over before the one that works has begun.

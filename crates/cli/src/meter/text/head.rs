@@ -49,7 +49,7 @@ fn row(process: &Process) -> Row<'_> {
         pid: process.pid,
         exe: &process.exe,
         command: &process.command,
-        exited: process.exited,
+        end: process.end,
         threads: process.threads,
         locks: process.locks,
         acquisitions: process.acquisitions,
@@ -61,7 +61,8 @@ pub fn write_notes(page: &mut Page<'_>) {
     let many = page.report.processes.len() > 1;
     let mut lines = Vec::new();
     for process in &page.report.processes {
-        for note in &process.notes {
+        let end = process.end.note().filter(|_| !many);
+        for note in end.iter().chain(&process.notes) {
             lines.push(match many {
                 true => {
                     format!("process {} ({}): {}", process.pid, plain(&process.exe), plain(note))

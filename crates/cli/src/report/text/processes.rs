@@ -3,6 +3,7 @@
 use super::stack::shorten;
 use super::words::{count, number, plain};
 use crate::finding::Unwatched;
+use crate::process_end::ProcessEnd;
 
 /// Processes shown; of more, those that took most locks.
 const MOST: usize = 20;
@@ -16,8 +17,8 @@ pub struct Row<'r> {
     pub exe: &'r str,
     /// Command line.
     pub command: &'r [String],
-    /// It ended by `exit`.
-    pub exited: bool,
+    /// How it ended.
+    pub end: ProcessEnd,
     /// Threads that used a lock.
     pub threads: u64,
     /// Locks.
@@ -37,19 +38,19 @@ pub fn table(rows: &[Row<'_>], unwatched: &[Unwatched]) -> String {
     // In order of start, as they came.
     shown.sort_unstable();
     let mut text =
-        String::from("processes:\n     pid  threads    locks  acquisitions  end      command\n");
+        String::from("processes:\n     pid  threads    locks  acquisitions  end         command\n");
     for row in shown.into_iter().map(|i| &rows[i]) {
         let command = match row.command {
             [] => plain(row.exe),
             words => shorten(&plain(&words.join(" "))),
         };
         text += &format!(
-            "{:>8} {:>8} {:>8} {:>13}  {:<7}  {command}\n",
+            "{:>8} {:>8} {:>8} {:>13}  {:<10}  {command}\n",
             row.pid,
             number(row.threads),
             number(row.locks),
             number(row.acquisitions),
-            if row.exited { "exit" } else { "unknown" },
+            row.end.short(),
         );
     }
     let more = rows.len().saturating_sub(MOST);
@@ -72,7 +73,8 @@ mod tests {
     use super::*;
 
     fn row(pid: u32, command: &[String], acquisitions: u64) -> Row<'_> {
-        Row { pid, exe: "/bin/x", command, exited: true, threads: 1, locks: 2, acquisitions }
+        let end = ProcessEnd::Exit(Some(0));
+        Row { pid, exe: "/bin/x", command, end, threads: 1, locks: 2, acquisitions }
     }
 
     #[test]
@@ -95,13 +97,13 @@ mod tests {
             why: "it is statically linked".into(),
         };
         let command = ["./server".to_owned(), "--fast".to_owned()];
-        let killed = Row { exited: false, ..row(43, &command, 1202) };
+        let killed = Row { end: ProcessEnd::Signal(libc::SIGKILL), ..row(43, &command, 1202) };
         let text = table(&[row(42, &[], 0), killed], &[of(50), of(51), lost]);
         let expected = "\
 processes:
-     pid  threads    locks  acquisitions  end      command
-      42        1        2             0  exit     /bin/x
-      43        1        2         1,202  unknown  ./server --fast
+     pid  threads    locks  acquisitions  end         command
+      42        1        2             0  exit        /bin/x
+      43        1        2         1,202  SIGKILL     ./server --fast
   not watched, by --follow: /usr/bin/cc1 (2 processes)
   not watched: ./busybox (1 process): it is statically linked
 ";

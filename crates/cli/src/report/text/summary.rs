@@ -9,7 +9,9 @@ use crate::finding::{Grade, Kind, Process, Report};
 pub fn lines(report: &Report, shown: usize, remarks: Remarks) -> String {
     let mut notes = remarks.notes;
     for process in &report.processes {
-        for note in &process.notes {
+        // Of several there is a table.
+        let end = process.end.note().filter(|_| report.processes.len() == 1);
+        for note in end.iter().chain(&process.notes) {
             notes.push(if report.processes.len() > 1 {
                 format!("process {} ({}): {}", process.pid, plain(&process.exe), plain(note))
             } else {
@@ -37,7 +39,7 @@ fn row(process: &Process) -> Row<'_> {
         pid: process.pid,
         exe: &process.exe,
         command: &process.command,
-        exited: process.exited,
+        end: process.end,
         threads: process.threads,
         locks: process.locks,
         acquisitions: process.acquisitions,
