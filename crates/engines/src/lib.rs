@@ -7,6 +7,7 @@
 
 #![no_std]
 
+pub mod core_lock;
 pub mod debugobjects;
 pub mod index;
 pub mod lockdep;

@@ -5,6 +5,7 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU32};
 
+use lockwright_engines::core_lock::{CoreLock, Failure, Host};
 use lockwright_engines::lockdep::Core;
 use lockwright_ledger::Header;
 use lockwright_ledger::layout::stopped;
@@ -20,8 +21,7 @@ pub const FORKED: u32 = 2;
 
 struct Shared {
     status: AtomicU32,
-    /// 0 free, 1 held, 2 held and waited for.
-    lock: AtomicU32,
+    lock: CoreLock,
     core: UnsafeCell<MaybeUninit<Core>>,
 }
 
@@ -30,7 +30,7 @@ unsafe impl Sync for Shared {}
 
 static SHARED: Shared = Shared {
     status: AtomicU32::new(OFF),
-    lock: AtomicU32::new(0),
+    lock: CoreLock::new(),
     core: UnsafeCell::new(MaybeUninit::uninit()),
 };
 
@@ -102,7 +102,7 @@ pub fn stop() {
 
 /// In a forked child: the parent's core is not ours.
 pub fn forked() {
-    SHARED.lock.store(0, Relaxed);
+    SHARED.lock.forget();
     if status() == ACTIVE {
         SHARED.status.store(FORKED, Relaxed);
     }
@@ -117,10 +117,6 @@ pub unsafe fn parents() -> Option<&'static Core> {
     (status() == FORKED).then(|| unsafe { (*SHARED.core.get()).assume_init_ref() })
 }
 
-/// How long the core's lock may take before we conclude that its holder died or jumped out.
-const PATIENCE_NS: i64 = 50_000_000;
-const PATIENCE_ROUNDS: u32 = 100;
-
 /// Runs `f` on the core with the lock held and all signals blocked, so that no handler, cancellation
 /// or long jump can interrupt it. `None` where nothing is watched (any more).
 #[cold]
@@ -133,45 +129,66 @@ pub fn with_core<R>(f: impl FnOnce(&mut Core) -> R) -> Option<R> {
         return None;
     }
     let mask = sys::block_signals();
-    let result = if lock() {
-        // SAFETY: ACTIVE, so it is initialised; the lock is held.
-        let result = f(unsafe { (*SHARED.core.get()).assume_init_mut() });
-        unlock();
-        Some(result)
-    } else {
-        None
+    let result = match SHARED.lock.lock(sys::gettid(), &Threads) {
+        Ok(()) => {
+            // SAFETY: ACTIVE, so it is initialised; the lock is held.
+            let result = f(unsafe { (*SHARED.core.get()).assume_init_mut() });
+            SHARED.lock.unlock(&Threads);
+            Some(result)
+        }
+        Err(failure) => {
+            give_up(failure);
+            None
+        }
     };
     sys::restore_signals(mask);
     result
 }
 
-fn lock() -> bool {
-    // Acquire pairs with the Release in `unlock`: the core as the last holder left it.
-    if SHARED.lock.compare_exchange(0, 1, Acquire, Relaxed).is_ok() {
-        return true;
-    }
-    for _ in 0..100 {
-        core::hint::spin_loop();
-        if SHARED.lock.compare_exchange(0, 1, Acquire, Relaxed).is_ok() {
-            return true;
+/// How the core's lock waits and wakes, and knows of threads.
+struct Threads;
+
+/// How long a thread sleeps before it looks whether the core's lock has changed hands.
+const ROUND_NS: i64 = 1_000_000_000;
+
+impl Host for Threads {
+    fn wait(&self, word: &AtomicU32, value: u32) -> bool {
+        match i32::try_from(-sys::futex_wait(word, value, ROUND_NS)).unwrap_or(0) {
+            0 | libc::EAGAIN | libc::EINTR => false,
+            libc::ETIMEDOUT => true,
+            // A filter of system calls forbids it.
+            _ => {
+                sys::sleep_ns(ROUND_NS);
+                true
+            }
         }
     }
-    for _ in 0..PATIENCE_ROUNDS {
-        if SHARED.lock.swap(2, Acquire) == 0 {
-            return true;
-        }
-        sys::futex_wait(&SHARED.lock, 2, PATIENCE_NS);
+
+    fn wake_one(&self, word: &AtomicU32) {
+        sys::futex_wake(word, 1);
     }
+
+    fn wake_all(&self, word: &AtomicU32) {
+        sys::futex_wake(word, i32::MAX);
+    }
+
+    fn lives(&self, thread: u32) -> bool {
+        sys::thread_lives(thread)
+    }
+}
+
+/// The core's lock cannot be had any more: nobody records from now on.
+#[cold]
+fn give_up(failure: Failure) {
     stop();
     // SAFETY: it was ACTIVE, so the core is initialised and its header stays mapped; atomics only.
     let header = unsafe { (*SHARED.core.get()).assume_init_ref() }.ledger().header();
-    header.stop(stopped::HOLDER_STALLED);
-    false
-}
-
-fn unlock() {
-    // Release pairs with the Acquires in `lock`.
-    if SHARED.lock.swap(0, Release) == 2 {
-        sys::futex_wake(&SHARED.lock);
-    }
+    let (reason, holder) = match failure {
+        Failure::Gone(holder) => (stopped::HOLDER_GONE, holder),
+        Failure::Stalled(holder) => (stopped::HOLDER_STALLED, holder),
+        // Another thread says why.
+        Failure::Closed => return,
+    };
+    header.stopped_by.store(holder, Relaxed);
+    header.stop(reason);
 }

@@ -124,12 +124,19 @@ pub fn restore_signals(old: u64) {
 }
 
 /// Waits until `word` is not `value`, for at most `timeout_ns`.
-pub fn futex_wait(word: &AtomicU32, value: u32, timeout_ns: i64) {
+pub fn futex_wait(word: &AtomicU32, value: u32, timeout_ns: i64) -> isize {
     let ts =
         libc::timespec { tv_sec: timeout_ns / 1_000_000_000, tv_nsec: timeout_ns % 1_000_000_000 };
     let op = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
     // SAFETY: the word and the timespec outlive the call.
-    unsafe { syscall!(libc::SYS_futex, word.as_ptr(), op, value, &raw const ts) };
+    unsafe { syscall!(libc::SYS_futex, word.as_ptr(), op, value, &raw const ts) }
+}
+
+/// This process has a thread with that id. True, too, where a filter of system calls keeps that secret.
+pub fn thread_lives(tid: u32) -> bool {
+    // SAFETY: signal 0 is none: the kernel only looks whether there is somebody to send it to.
+    let sent = unsafe { syscall!(libc::SYS_tgkill, pids().0, tid, 0usize) };
+    sent != -(libc::ESRCH as isize)
 }
 
 /// Sleeps.
@@ -197,11 +204,11 @@ pub fn yield_now() {
     unsafe { syscall!(libc::SYS_sched_yield) };
 }
 
-/// Wakes one waiter on `word`.
-pub fn futex_wake(word: &AtomicU32) {
+/// Wakes up to `most` waiters on `word`.
+pub fn futex_wake(word: &AtomicU32, most: i32) {
     let op = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
     // SAFETY: only the address is used.
-    unsafe { syscall!(libc::SYS_futex, word.as_ptr(), op, 1usize) };
+    unsafe { syscall!(libc::SYS_futex, word.as_ptr(), op, most) };
 }
 
 /// Creates a file that must not exist yet and returns its descriptor.
