@@ -13,10 +13,10 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::Barrier;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use lockwright_engines::debugobjects::{
-    Descr, Fault, Local, Objects, Operation, Place, Rules, Source, Switches,
+    Descr, Fault, Local, Objects, Operation, Place, Rules, Source, Switches, YIELDS,
 };
 
 /// Builds, one after the other.
@@ -174,8 +174,12 @@ fn system_time() -> f64 {
 
 // --- memory ------------------------------------------------------------------------------------
 
+fn relax(turn: u32) {
+    if turn < YIELDS { thread::yield_now() } else { thread::sleep(Duration::from_millis(1)) }
+}
+
 /// Anonymous mappings, as the preload library's.
-static SOURCE: Source = Source { map, unmap, relax: thread::yield_now };
+static SOURCE: Source = Source { map, unmap, relax };
 
 fn map(bytes: usize) -> *mut u8 {
     // Twice as much has a piece that is aligned to its length; the rest goes back.

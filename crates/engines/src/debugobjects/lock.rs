@@ -5,26 +5,28 @@ use core::ops::{Deref, DerefMut};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
+use super::pool::YIELDS;
+
 /// Looks at a lock's word before the processor is given up: a holder that runs is done within some 100 ns.
 const SPINS: u32 = 64;
 
 /// How long to wait for a lock.
 #[derive(Clone, Copy)]
 pub(super) struct Patience {
-    /// How often to give up the processor before giving up.
-    pub yields: u32,
-    /// Gives up the processor.
-    pub relax: fn(),
+    /// How often to let others run before giving up.
+    pub turns: u32,
+    /// Lets others run.
+    pub relax: fn(turn: u32),
     /// The process that counts: what is held in another is not held here ([`Locked`]).
     pub era: u32,
 }
 
 impl Patience {
-    /// Of a thread that cannot have interrupted a holder: a holder that is only not scheduled comes within this (half
-    /// a second and more of a processor's time), one that does not is gone.
-    pub const LONG: u32 = 1 << 20;
+    /// Of a thread that cannot have interrupted a holder: half a minute, in which it looks at the lock thousands of
+    /// times, while locks are held for 100 ns. Who still has not got it waits for a holder that is gone.
+    pub const LONG: u32 = YIELDS + 30_000;
     /// Of a thread that may have interrupted a holder: ten milliseconds or so.
-    pub const SHORT: u32 = 1 << 14;
+    pub const SHORT: u32 = YIELDS + 10;
 }
 
 /// Data under a lock. The word is the era that it is held in; any other value is free. So a fork, which begins an era,
@@ -64,12 +66,12 @@ impl<T> Locked<T> {
 
     #[cold]
     fn lock_slow(&self, patience: &Patience) -> Option<Guard<'_, T>> {
-        for looks in 0..SPINS + patience.yields {
+        for looks in 0..SPINS + patience.turns {
             if let Some(mut guard) = self.try_lock(patience.era) {
                 guard.was_contended = true;
                 return Some(guard);
             }
-            if looks < SPINS { core::hint::spin_loop() } else { (patience.relax)() }
+            if looks < SPINS { core::hint::spin_loop() } else { (patience.relax)(looks - SPINS) }
         }
         None
     }

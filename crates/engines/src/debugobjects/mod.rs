@@ -31,7 +31,7 @@ pub use self::descr::{Descr, Fixup, IsStaticObject};
 pub use self::fault::{Fault, Moment, Place};
 pub use self::local::Local;
 pub use self::objects::{Act, Objects};
-pub use self::pool::{Source, Switches};
+pub use self::pool::{Source, Switches, YIELDS};
 pub use self::stats::Stats;
 pub use self::table::{Operation, Rules, State};
 pub use self::tracker::Tracked;

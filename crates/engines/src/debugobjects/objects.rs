@@ -17,8 +17,10 @@ use super::stats::{Counters, Stats, raise};
 use super::table::{Operation, Rules, State, Step, TABLE, Table, step};
 use super::tracker::{BY_STATIC, Tracked, Tracker};
 
-/// [`Objects::enabled`]: it was turned off.
-const OFF: u32 = 2;
+/// [`Objects::enabled`]: it was turned off for want of memory.
+const NO_MEMORY: u32 = 2;
+/// [`Objects::enabled`]: it was turned off, as a lock's holder was gone.
+const STUCK: u32 = 3;
 /// [`Objects::enabled`]: it is on.
 const ON: u32 = 1;
 
@@ -100,13 +102,22 @@ impl Objects {
 
     /// It was on, and is so no more.
     pub fn was_turned_off(&self) -> bool {
-        self.enabled.load(Relaxed) == OFF
+        self.why_off() != 0
+    }
+
+    /// As [`lockwright_ledger::rows::object::ObjectPools::off`].
+    pub(super) fn why_off(&self) -> u32 {
+        self.enabled.load(Relaxed).saturating_sub(ON)
     }
 
     /// It tracks no more: no operation does anything from now on.
-    pub fn turn_off(&self) {
+    pub(super) fn turn_off(&self, trouble: Trouble) {
+        let why = match trouble {
+            Trouble::NoMemory => NO_MEMORY,
+            Trouble::Stuck => STUCK,
+        };
         // Whoever is within an operation ends it.
-        if self.enabled.compare_exchange(ON, OFF, Relaxed, Relaxed).is_ok() {
+        if self.enabled.compare_exchange(ON, why, Relaxed, Relaxed).is_ok() {
             self.publish();
         }
     }
@@ -115,15 +126,15 @@ impl Objects {
     /// lock, and is soon at its patience's end.
     #[inline]
     pub(super) fn env(&self, local: Option<&Local>) -> Option<Env> {
-        let yields = if local.is_some() { Patience::LONG } else { Patience::SHORT };
+        let turns = if local.is_some() { Patience::LONG } else { Patience::SHORT };
         // Acquire pairs with the Release in `start`.
-        (self.enabled.load(Acquire) == ON).then(|| self.env_anyway(yields)).flatten()
+        (self.enabled.load(Acquire) == ON).then(|| self.env_anyway(turns)).flatten()
     }
 
-    fn env_anyway(&self, yields: u32) -> Option<Env> {
+    fn env_anyway(&self, turns: u32) -> Option<Env> {
         // SAFETY: what `start` was given.
         let source: &'static Source = unsafe { self.source.load(Relaxed).as_ref() }?;
-        let patience = Patience { yields, relax: source.relax, era: self.era.load(Relaxed) };
+        let patience = Patience { turns, relax: source.relax, era: self.era.load(Relaxed) };
         Some(Env { source, switches: Switches(self.switches.load(Relaxed)), patience })
     }
 
@@ -131,7 +142,7 @@ impl Objects {
     pub(super) fn give_up(&self, trouble: Trouble, local: Option<&Local>) {
         match trouble {
             Trouble::Stuck if local.is_none() => self.lose(),
-            _ => self.turn_off(),
+            trouble => self.turn_off(trouble),
         }
     }
 
@@ -417,8 +428,8 @@ impl Objects {
         // It cannot have interrupted an operation: there was none.
         let env = if self.is_on() { self.env_anyway(Patience::LONG) } else { None };
         let Some(env) = env else { return null_mut() };
-        self.pools.start_local(&env).unwrap_or_else(|_| {
-            self.turn_off();
+        self.pools.start_local(&env).unwrap_or_else(|trouble| {
+            self.turn_off(trouble);
             null_mut()
         })
     }
@@ -431,11 +442,11 @@ impl Objects {
         // SAFETY: the caller's promise.
         let Some(own) = (unsafe { local.as_ref() }) else { return };
         // A handler that ends the thread may have interrupted it with a lock in its hands.
-        let yields = if own.is_busy() { Patience::SHORT } else { Patience::LONG };
-        let Some(env) = self.env_anyway(yields).filter(|_| self.is_on()) else { return };
+        let turns = if own.is_busy() { Patience::SHORT } else { Patience::LONG };
+        let Some(env) = self.env_anyway(turns).filter(|_| self.is_on()) else { return };
         // SAFETY: the caller's promise.
-        if unsafe { self.pools.end_local(local, &env) }.is_err() {
-            self.turn_off();
+        if let Err(trouble) = unsafe { self.pools.end_local(local, &env) } {
+            self.turn_off(trouble);
         }
     }
 

@@ -45,8 +45,7 @@ impl Objects {
         // SAFETY: mapped, as `publish_to` was promised; the field is aligned as its type says.
         unsafe {
             self.stats().put_shared(row);
-            AtomicU32::from_ptr(&raw mut (*row).off)
-                .store(u32::from(self.was_turned_off()), Relaxed);
+            AtomicU32::from_ptr(&raw mut (*row).off).store(self.why_off(), Relaxed);
         }
     }
 

@@ -26,7 +26,7 @@ unsafe fn unmap(at: *mut u8, bytes: usize) {
 }
 
 /// Long enough that no patience ends before a holder runs again, however busy the machine is.
-fn relax() {
+fn relax(_turn: u32) {
     std::thread::sleep(std::time::Duration::from_millis(1));
 }
 
@@ -34,7 +34,7 @@ fn relax() {
 pub static SOURCE: Source = Source { map, unmap, relax };
 
 /// The same where it takes no time to give up the processor: patience is counted and soon at its end.
-pub static HASTY: Source = Source { relax: || {}, ..SOURCE };
+pub static HASTY: Source = Source { relax: |_| {}, ..SOURCE };
 
 /// A started engine of the test's own.
 pub fn objects(switches: Switches) -> &'static Objects {

@@ -196,7 +196,7 @@ row! {
     /// (/sys/kernel/debug/debug_objects/stats). One row; brought up to date up to a hundred times a
     /// second as long as there are operations, and at the process' end.
     ObjectPools in ObjectPools x 1 = 128 bytes {
-        /// Not 0: tracking ended for want of memory. Changes.
+        /// Not 0: tracking ended, 1: for want of memory, 2: as a thread that tracked was gone or made no progress. Changes.
         off: u32,
         /// Longest chain of a hash bucket. Changes.
         max_chain: u64,

@@ -23,7 +23,7 @@ pub mod waits;
 
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-use lockwright_engines::debugobjects::{Local, Objects, Place, Source, Switches};
+use lockwright_engines::debugobjects::{Local, Objects, Place, Source, Switches, YIELDS};
 use lockwright_ledger::rows::object::ObjectPools;
 
 pub use self::bytes::{COND_IMPOSSIBLE, COND_WREFS, ONCE_DONE};
@@ -124,7 +124,11 @@ fn here(stack: u32) -> Place {
 }
 
 /// Memory for the engine: mappings of its own, so that the program's allocator is not involved.
-static SOURCE: Source = Source { map, unmap, relax: sys::yield_now };
+static SOURCE: Source = Source { map, unmap, relax };
+
+fn relax(turn: u32) {
+    if turn < YIELDS { sys::yield_now() } else { sys::sleep_ns(1_000_000) }
+}
 
 fn map(bytes: usize) -> *mut u8 {
     let (prot, flags) =

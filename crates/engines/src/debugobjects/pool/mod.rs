@@ -19,7 +19,7 @@ mod threads;
 mod usage;
 
 pub(super) use self::global::Pools;
-pub use self::source::Source;
+pub use self::source::{Source, YIELDS};
 pub use self::switches::Switches;
 
 use super::lock::Patience;

@@ -20,11 +20,11 @@ unsafe fn unmap(at: *mut u8, bytes: usize) {
     unsafe { dealloc(at, Layout::from_size_align(bytes, bytes).unwrap()) }
 }
 
-static SOURCE: Source = Source { map, unmap, relax: std::thread::yield_now };
+static SOURCE: Source = Source { map, unmap, relax: |_| std::thread::yield_now() };
 
 /// Of a process that forked `era - 1` times.
 fn env(era: u32, switches: Switches) -> Env {
-    let patience = Patience { yields: Patience::SHORT, relax: SOURCE.relax, era };
+    let patience = Patience { turns: Patience::SHORT, relax: SOURCE.relax, era };
     Env { source: &SOURCE, switches, patience }
 }
 
