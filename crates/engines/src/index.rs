@@ -26,7 +26,7 @@ struct Slot {
     used: u32,
 }
 
-const FIRST_SLOTS: u64 = 256;
+const FIRST_SLOTS: u64 = 16;
 
 /// See the module.
 #[derive(Default)]

@@ -9,7 +9,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"LOCKWRGT");
 /// Raised whenever a row or the header changes shape. A reader accepts exactly its own.
 pub const FORMAT_VERSION: u32 = 6;
 
-/// Everything is allocated in whole pages of this size.
+/// What is not small is allocated in whole pages of this size.
 pub const PAGE: usize = 4096;
 
 /// Bytes kept for the header at the start of the file.

@@ -60,7 +60,7 @@ pub mod object;
 
 row! {
     /// A loaded object: what turns a return address into a file and an offset.
-    Module in Modules x 64 = 64 bytes {
+    Module in Modules x 4 = 64 bytes {
         /// Epoch ([`crate::Header::epoch`]) at which it was first seen.
         load_epoch: u32,
         /// Load bias: run-time address minus address in the ELF file.
@@ -84,7 +84,7 @@ row! {
 
 row! {
     /// A call stack, innermost frame first; equal stacks share a row.
-    Stack in Stacks x 128 = 32 bytes {
+    Stack in Stacks x 8 = 32 bytes {
         /// Number of frames.
         len: u32,
         /// Index of the first in [`TableId::Frames`]. Frame 0 and all others are return addresses.
@@ -109,7 +109,7 @@ pub mod thread_state {
 row! {
     /// A thread of the process. The row outlives it. Its first line is the state that the thread's
     /// fast path works on; addresses there are the process's own.
-    Thread in Threads x 32 = 320 bytes {
+    Thread in Threads x 2 = 320 bytes {
         /// Kernel thread id.
         tid: u32,
         /// Address of the innermost [`Held`]; equal to `base` where nothing is held. Changes.
@@ -231,7 +231,7 @@ pub mod segment_kind {
 
 row! {
     /// What a thread does between two happens-before events of its own (thread creation, join).
-    Segment in Segments x 128 = 32 bytes {
+    Segment in Segments x 8 = 32 bytes {
         /// The thread.
         thread: u32,
         /// One of [`segment_kind`].
@@ -252,7 +252,7 @@ row! {
 row! {
     /// A lock that was held while its holder did what orders other threads: created one, posted a
     /// semaphore, reached a barrier. Who comes after that and acquires the lock comes after the hold.
-    Hold in Holds x 128 = 32 bytes {
+    Hold in Holds x 8 = 32 bytes {
         /// Instance of the lock.
         inst: u32,
         /// Its class.
@@ -272,7 +272,7 @@ row! {
 
 row! {
     /// A [`Hold`] in a list.
-    Awaited in Awaiting x 128 = 12 bytes {
+    Awaited in Awaiting x 16 = 12 bytes {
         /// The hold.
         hold: u32,
         /// The next of the list, 0 at its end.
@@ -293,7 +293,7 @@ pub const SYNC_ROUNDS: usize = 16;
 
 row! {
     /// A barrier or semaphore, while it may still order threads.
-    Sync in Syncs x 32 = 128 bytes {
+    Sync in Syncs x 2 = 128 bytes {
         /// One of [`sync_kind`].
         kind: u32,
         /// Address.
@@ -381,7 +381,7 @@ pub mod wait_type {
 
 row! {
     /// A lock class: all locks that one place in the program brings forth.
-    Class in Classes x 128 = 64 bytes {
+    Class in Classes x 4 = 64 bytes {
         /// One of [`lock_kind`].
         kind: u8,
         /// One of [`class_origin`].
@@ -427,7 +427,7 @@ pub mod lock_flag {
 
 row! {
     /// A lock instance that took part in nesting. (One that never did needs no row.)
-    Lock in Locks x 128 = 40 bytes {
+    Lock in Locks x 4 = 40 bytes {
         /// Instance number: one per life of the lock, unique in the process.
         inst: u32,
         /// Its class.
@@ -473,7 +473,7 @@ row! {
     ///
     /// `inst == 0` marks a node that stands for every instance of the class: the innermost context of
     /// a lock taken with nothing held (it has no dependency to record), or a folded pair.
-    Node in Nodes x 256 = 48 bytes {
+    Node in Nodes x 8 = 48 bytes {
         /// Node of the lock taken before it and still held, 0 if none.
         parent: u32,
         /// Class of the lock.
@@ -516,7 +516,7 @@ pub mod node_flag {
 
 row! {
     /// A segment (hence a thread) acquired in the context `node`.
-    Evidence in Evidence x 256 = 16 bytes {
+    Evidence in Evidence x 16 = 16 bytes {
         /// The context.
         node: u32,
         /// The segment.
@@ -528,7 +528,7 @@ row! {
 
 row! {
     /// The program declares that locks named `before` are taken before locks named `after`.
-    Order in Orders x 32 = 32 bytes {
+    Order in Orders x 8 = 32 bytes {
         /// Stack of the declaration.
         stack: u32,
         /// Name of a class.
@@ -562,7 +562,7 @@ pub mod usage {
 
 row! {
     /// A lock is used in a way that matters to a signal: for each thread the first few of a class.
-    Usage in Usages x 64 = 32 bytes {
+    Usage in Usages x 8 = 32 bytes {
         /// The class.
         class: u32,
         /// Signal number.
@@ -623,7 +623,7 @@ pub mod finding_kind {
 
 row! {
     /// Something wrong that was seen while it happened.
-    Finding in Findings x 32 = 96 bytes {
+    Finding in Findings x 2 = 96 bytes {
         /// One of [`finding_kind`].
         kind: u8,
         /// Not used.
@@ -665,7 +665,7 @@ row! {
 
 row! {
     /// One thread of a deadlock: what it waits for. The next step's thread holds that.
-    Step in Steps x 32 = 48 bytes {
+    Step in Steps x 4 = 48 bytes {
         /// The thread.
         thread: u32,
         /// Address of the lock it waits for; for a join, the [`Thread`] id waited for.

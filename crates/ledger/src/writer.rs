@@ -26,6 +26,17 @@ const FREE_CLASSES: usize = 24;
 /// enough that rows seldom wait for it.
 const PIECE: u64 = 64 << 10;
 
+/// What takes no more than this shares pages with others: many ledgers are of processes that do little, as children that
+/// take one lock, and each page costs them time.
+const SMALL: usize = PAGE / 2;
+
+/// What is small begins at multiples of this, so that no row lies in more cache lines than it must.
+const SMALL_ALIGN: usize = 64;
+
+/// Bytes and frames that the first extents of their tables hold.
+const BASE_BYTES: u32 = 512;
+const BASE_FRAMES: u32 = 64;
+
 /// Writes one ledger.
 pub struct Writer {
     base: *mut u8,
@@ -35,6 +46,8 @@ pub struct Writer {
     stored: [u64; MAX_TABLES],
     /// Offsets of freed extents by size class, linked through their first word.
     free: [u64; FREE_CLASSES],
+    /// What is left of the page that small things are in: offsets of its first free byte and of its end.
+    small: [u64; 2],
 }
 
 // SAFETY: the writer owns its mapping; access is serialised by the host's lock around `&mut self`.
@@ -55,19 +68,21 @@ impl Writer {
         commit: Commit,
         fill: impl FnOnce(&Header),
     ) -> Option<Self> {
-        if len < HEADER_BYTES + 16 * PAGE || commit(base, HEADER_BYTES).is_err() {
+        // The rest of what is kept for the header has nothing in it yet.
+        let header_len = size_of::<Header>().next_multiple_of(PAGE);
+        if len < HEADER_BYTES + 16 * PAGE || commit(base, header_len).is_err() {
             return None;
         }
-        let mut writer =
-            Self { base, len, commit, stored: [0; MAX_TABLES], free: [0; FREE_CLASSES] };
+        let (stored, free) = ([0; MAX_TABLES], [0; FREE_CLASSES]);
+        let mut writer = Self { base, len, commit, stored, free, small: [0; 2] };
         let header = writer.header();
         header.version.store(FORMAT_VERSION, Relaxed);
         header.header_bytes.store(HEADER_BYTES as u32, Relaxed);
         header.used.store(HEADER_BYTES as u64, Relaxed);
         fill(header);
         // Byte and frame 0 are burnt so that 0 means "none" there as in every other table.
-        writer.reserve_raw(TableId::Bytes, 1, 4096, 1)?;
-        writer.reserve_raw(TableId::Frames, 8, 512, 1)?;
+        writer.reserve_raw(TableId::Bytes, 1, BASE_BYTES, 1)?;
+        writer.reserve_raw(TableId::Frames, 8, BASE_FRAMES, 1)?;
         // Pairs with the Acquire of a reader that looks at the magic first.
         writer.header().magic.store(MAGIC, Release);
         Some(writer)
@@ -76,7 +91,7 @@ impl Writer {
     /// The file's header.
     #[inline]
     pub fn header(&self) -> &Header {
-        // SAFETY: `create` committed HEADER_BYTES at `base`; Header is all atomics, zero is valid.
+        // SAFETY: `create` committed its pages at `base`; Header is all atomics, zero is valid.
         unsafe { &*self.base.cast::<Header>() }
     }
 
@@ -100,25 +115,41 @@ impl Writer {
         });
     }
 
-    /// Allocates `bytes`, rounded up to whole pages, zeroed. Returns the file offset.
+    /// Allocates `bytes`, zeroed; if they are not few, in whole pages of their own. Returns the file offset.
     pub fn alloc(&mut self, bytes: usize) -> Option<u64> {
-        let pages = bytes.div_ceil(PAGE).max(1).next_power_of_two();
+        if bytes <= SMALL {
+            return self.alloc_small(bytes);
+        }
+        let pages = bytes.div_ceil(PAGE).next_power_of_two();
         let class = pages.ilog2() as usize;
-        let size = pages * PAGE;
+        let stored = bytes.next_multiple_of(PAGE);
         if let Some(&offset) = self.free.get(class).filter(|&&offset| offset != 0) {
             let at = self.at(offset);
-            // SAFETY: a freed extent of this class: committed, `size` bytes, nobody else's.
-            unsafe {
-                self.free[class] = at.cast::<u64>().read();
-                ptr::write_bytes(at, 0, size);
-            }
+            // SAFETY: a freed extent of this class: its first page is committed, and it is nobody else's.
+            self.free[class] = unsafe { at.cast::<u64>().read() };
+            // Who had it before may have needed less of it.
+            self.store(offset, offset + stored as u64)?;
+            // SAFETY: committed just now.
+            unsafe { ptr::write_bytes(at, 0, stored) };
             return Some(offset);
         }
         let used = self.header().used.load(Relaxed);
-        let end = self.end_of(used, size)?;
-        self.store(used, end)?;
+        let end = self.end_of(used, pages * PAGE)?;
+        self.store(used, used + stored as u64)?;
         self.use_up_to(end);
         Some(used)
+    }
+
+    /// As [`Writer::alloc`] of up to [`SMALL`] bytes, rounded up to [`SMALL_ALIGN`].
+    fn alloc_small(&mut self, bytes: usize) -> Option<u64> {
+        let bytes = bytes.next_multiple_of(SMALL_ALIGN) as u64;
+        let [next, end] = self.small;
+        let [offset, end] = match end - next >= bytes {
+            true => [next, end],
+            false => self.alloc(PAGE).map(|page| [page, page + PAGE as u64])?,
+        };
+        self.small = [offset + bytes, end];
+        Some(offset)
     }
 
     /// Sets `bytes` aside, rounded up to whole pages, without storage. Returns the file offset.
@@ -152,7 +183,8 @@ impl Writer {
     /// Gives back what [`Writer::alloc`] returned for the same `bytes`. Nobody may use it any more.
     pub fn free(&mut self, offset: u64, bytes: usize) {
         let class = bytes.div_ceil(PAGE).max(1).next_power_of_two().ilog2() as usize;
-        if class < FREE_CLASSES {
+        // What is small is not worth a list: it is given back when it is doubled, which it is not often.
+        if bytes > SMALL && class < FREE_CLASSES {
             // SAFETY: the extent came from `alloc`, is at least a page and no longer in use.
             unsafe { self.at(offset).cast::<u64>().write(self.free[class]) };
             self.free[class] = offset;
@@ -195,8 +227,12 @@ impl Writer {
         for extent in from..=to {
             let bytes = extent_rows(extent, u64::from(base)) * u64::from(row_bytes);
             if self.table(id).extents[extent].load(Relaxed) == 0 {
-                let offset = self.set_aside(bytes as usize)?;
-                self.stored[id as usize] = offset;
+                let is_small = bytes <= SMALL as u64;
+                let offset = match is_small {
+                    true => self.alloc_small(bytes as usize)?,
+                    false => self.set_aside(bytes as usize)?,
+                };
+                self.stored[id as usize] = if is_small { offset + bytes } else { offset };
                 // Pairs with the reader's Acquire: the extent is within `used` before it is named.
                 self.table(id).extents[extent].store(offset, Release);
             }
@@ -292,7 +328,7 @@ impl Writer {
         if n == 0 {
             return Text::default();
         }
-        let Some(first) = self.reserve_raw(TableId::Bytes, 1, 4096, n as u64) else {
+        let Some(first) = self.reserve_raw(TableId::Bytes, 1, BASE_BYTES, n as u64) else {
             return Text::default();
         };
         for (i, &byte) in bytes[..n].iter().enumerate() {
@@ -315,6 +351,23 @@ impl Writer {
             })
     }
 
+    /// Stores a text of another ledger.
+    pub fn copy_text(&mut self, other: &Self, text: Text) -> Text {
+        let end = u64::from(text.offset) + u64::from(text.len);
+        if text.len == 0 || end > other.table(TableId::Bytes).len.load(Relaxed) {
+            return Text::default();
+        }
+        let Some(first) = self.reserve_raw(TableId::Bytes, 1, BASE_BYTES, text.len.into()) else {
+            return Text::default();
+        };
+        for i in 0..u64::from(text.len) {
+            let from = other.raw_ptr(TableId::Bytes, u64::from(text.offset) + i);
+            // SAFETY: below that table's length, so its extent exists; and reserved just now.
+            unsafe { self.raw_ptr(TableId::Bytes, first + i).write(from.read()) };
+        }
+        Text { offset: first as u32, len: text.len }
+    }
+
     /// Reads stored text, as much of it as `buffer` holds.
     pub fn read_text<'b>(&self, text: Text, buffer: &'b mut [u8]) -> &'b [u8] {
         let end = u64::from(text.offset) + u64::from(text.len);
@@ -331,7 +384,7 @@ impl Writer {
 
     /// Stores return addresses and gives the index of the first.
     pub fn frames(&mut self, frames: &[u64]) -> Option<u32> {
-        let first = self.reserve_raw(TableId::Frames, 8, 512, frames.len() as u64)?;
+        let first = self.reserve_raw(TableId::Frames, 8, BASE_FRAMES, frames.len() as u64)?;
         for (i, &pc) in frames.iter().enumerate() {
             // SAFETY: reserved just now; frame rows are 8 bytes and aligned.
             unsafe { self.raw_ptr(TableId::Frames, first + i as u64).cast::<u64>().write(pc) };
@@ -426,7 +479,8 @@ mod tests {
         let (_, at) = memory(4000);
         // SAFETY: leaked, zeroed, aligned.
         let mut w = unsafe { Writer::create(at, 4000 * PAGE, commit, |_| {}) }.unwrap();
-        let before = STORED.load(Relaxed);
+        // There is room yet where the first small things are.
+        let before = STORED.load(Relaxed) - PAGE;
         for rows in 1..100_000 {
             w.push(Evidence::default()).unwrap();
             let stored = STORED.load(Relaxed) - before;
@@ -454,6 +508,30 @@ mod tests {
         assert!((100..=40 * PAGE / size_of::<Lock>()).contains(&fill(&mut w)));
         let ledger = Ledger::from_bytes(bytes(&w, 4000 * PAGE)).unwrap();
         assert_eq!(ledger.rows::<Lock>().count() as u32, w.len_of::<Lock>() - 1);
+    }
+
+    #[test]
+    fn what_is_small_shares_pages() {
+        let (mut w, len) = writer(400);
+        let sizes = [64, 1, 100, 2048, 2048, 64, 1984, 2000, 64, 4000, 512];
+        let mut given: std::vec::Vec<_> =
+            sizes.iter().map(|&size| (w.alloc(size).unwrap(), size as u64)).collect();
+        for &(offset, size) in &given {
+            let at = w.at(offset);
+            // SAFETY: allocated just now.
+            assert!((0..size as usize).all(|i| unsafe { at.add(i).read() } == 0));
+            // SAFETY: as above.
+            unsafe { ptr::write_bytes(at, 1, size as usize) };
+            assert!(offset.is_multiple_of(SMALL_ALIGN as u64));
+        }
+        given.sort_unstable();
+        assert!(given.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0), "{given:?}");
+        // A ledger with a row in each of a few tables.
+        let before = w.header().used.load(Relaxed);
+        w.push(Evidence::default()).unwrap();
+        w.push(Lock::default()).unwrap();
+        assert!(w.header().used.load(Relaxed) - before <= PAGE as u64);
+        assert!(Ledger::from_bytes(bytes(&w, len)).is_ok());
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub mod site_flag {
 row! {
     /// A call site of a lock: where locks of one class are taken in one way. For a wait that is for no
     /// lock (condition, semaphore, barrier, join) the class is 0 or the mutex', and `wait` tells.
-    Site in Sites x 128 = 112 bytes {
+    Site in Sites x 2 = 112 bytes {
         /// Class of the lock, 0 if it is none.
         class: u32,
         /// Instance of the lock if instances are kept apart, else 0.
@@ -98,7 +98,7 @@ pub const BLOCKING_CALLS: &[&str] = &[
 row! {
     /// What the threads that had one [`Meter`] counted at one [`Site`]. All fields but the first two
     /// change.
-    Cell in Cells x 64 = 192 bytes {
+    Cell in Cells x 2 = 192 bytes {
         /// The site.
         site: u32,
         /// Acquisitions begun that were not given up, the one under way included. For a wait: waits.
@@ -144,7 +144,7 @@ row! {
 row! {
     /// Some neighbouring buckets of a site's histograms (see [`crate::histogram`]): what one of its cells,
     /// or all that share it, counted there. The sum over rows of the same run is the histogram's.
-    Bucket in Buckets x 128 = 88 bytes {
+    Bucket in Buckets x 2 = 88 bytes {
         /// The site.
         site: u32,
         /// Number of the run of buckets: bucket numbers divided by [`RUN`].
@@ -173,7 +173,7 @@ pub mod histogram_kind {
 
 row! {
     /// A count of a [`Bucket`] went over 2^16.
-    Carry in Carries x 32 = 16 bytes {
+    Carry in Carries x 16 = 16 bytes {
         /// The bucket row.
         bucket: u32,
         /// Which of its counts.
@@ -186,7 +186,7 @@ row! {
 row! {
     /// Whom the waits of one cell were for; or, for `kind` NESTED, what was waited for while the cell's
     /// lock was held.
-    Blame in Blames x 64 = 40 bytes {
+    Blame in Blames x 4 = 40 bytes {
         /// The holder's site; for NESTED, the site of the inner wait. 0: unknown.
         other: u32,
         /// Next of the same cell, 0 if none.
@@ -217,7 +217,7 @@ row! {
     /// Who held a lock that somebody waits for, as sums that only grow: a waiter's own part is the
     /// difference between the end and the beginning of its wait. Reused for another lock once nobody
     /// waits.
-    Board in Boards x 16 = 336 bytes {
+    Board in Boards x 2 = 336 bytes {
         /// Waiters. Changes; 0: free to be used for another lock.
         waiters: u32,
         /// Address of the lock. Changes.
@@ -241,7 +241,7 @@ row! {
 
 row! {
     /// How readers of one rwlock overlapped.
-    Readers in Readers x 64 = 64 bytes {
+    Readers in Readers x 4 = 64 bytes {
         /// Readers now. Changes.
         now: u32,
         /// Instance of the lock.
@@ -270,7 +270,7 @@ row! {
     /// What one thread at a time works on: its index of cells and the locks it holds. Handed to a later
     /// thread when the thread ends, so that cells are as many as threads that live at once. Addresses
     /// are the process's own.
-    Meter in Meters x 32 = 192 bytes {
+    Meter in Meters x 2 = 192 bytes {
         /// The row's own id.
         id: u32,
         /// Address of the innermost [`Metered`]; equal to `base` where nothing is held. Changes.

@@ -123,7 +123,7 @@ pub mod object_type {
 
 row! {
     /// A type of objects of which something was found.
-    ObjectType in ObjectTypes x 32 = 16 bytes {
+    ObjectType in ObjectTypes x 16 = 16 bytes {
         /// One of [`object_type`].
         builtin: u32,
         /// Name that the program gave it.
@@ -134,7 +134,7 @@ row! {
 row! {
     /// Something wrong with the life of an object, as it was seen; one row per fault, type and place. With what was
     /// done to it before: its initialisation, what last brought it into use or out of it, and what ended it.
-    ObjectFinding in ObjectFindings x 32 = 120 bytes {
+    ObjectFinding in ObjectFindings x 2 = 120 bytes {
         /// One of [`object_fault`].
         fault: u8,
         /// One of [`object_op`]: what was done when it was seen.
