@@ -38,6 +38,37 @@ fn a_forked_child_holds_what_its_parent_held() {
     assert_eq!(run.code(), FOUND);
 }
 
+/// Each page of a ledger costs a child microseconds, and its fork takes a hundred of them.
+#[test]
+fn a_forked_child_that_takes_one_lock_writes_few_pages() {
+    use std::os::unix::fs::MetadataExt;
+    for command in ["check", "meter", "run"] {
+        let mut running =
+            under(command, &["--keep"], program("fork_inherited.c")).arg("unmapped").spawn();
+        let folder = running.ledger_dir();
+        until("the end", || (!running.is_running()).then_some(()));
+        let ledgers = ledgers(&folder);
+        assert_eq!(ledgers.len(), 2, "{command}: one ledger each");
+        for ledger in ledgers {
+            let bytes = ledger.metadata().unwrap().blocks() * 512;
+            assert!(bytes <= 96 << 10, "{command}: {bytes} bytes in {}", ledger.display());
+        }
+        assert_eq!(running.wait().code(), 0, "{command}");
+    }
+}
+
+/// It was forked, and executed nothing since.
+#[test]
+fn a_forked_child_is_described_as_its_parent() {
+    let run = check(program("fork_inherited.c")).arg("left-out").run();
+    let processes = run.report()["processes"].as_array().expect("a list");
+    assert_eq!(processes.len(), 2, "{processes:#?}");
+    for what in ["exe", "command"] {
+        assert_eq!(processes[0][what], processes[1][what], "{processes:#?}");
+    }
+    assert!(processes[1]["exe"].as_str().is_some_and(|exe| exe.ends_with("fork_inherited")));
+}
+
 #[test]
 fn a_thread_that_its_creator_names_has_that_name() {
     let run = check_with(&["--all"], program("naming.c")).run();

@@ -17,14 +17,18 @@ use crate::side_table::SideTable;
 use crate::{allocations, modules, objects, real, state, tls, unwind};
 
 /// Random per ledger, never 0; what a stamp's magic is made of.
+#[unsafe(link_section = "lockwright_forked")]
 static NONCE: AtomicU64 = AtomicU64::new(0);
 /// The nonce of the process we were forked from, 0 if none.
+#[unsafe(link_section = "lockwright_forked")]
 static PARENT_NONCE: AtomicU64 = AtomicU64::new(0);
 /// The C library's layout is the one we know.
 static STAMPS: AtomicBool = AtomicBool::new(false);
 /// Locks that carry no stamp.
+#[unsafe(link_section = "lockwright_forked")]
 static UNSTAMPED: SideTable = SideTable::new();
 /// Those of the process we were forked from: the classes in there are of its ledger.
+#[unsafe(link_section = "lockwright_forked")]
 static PARENTS: SideTable = SideTable::new();
 
 /// An object that can tell which lock it is.
@@ -525,10 +529,14 @@ pub fn forget_range(from: u64, to: u64) -> bool {
 
 /// Begins a ledger's identities. In a forked child the parent's remain recognisable as such.
 pub fn start(nonce: u64) {
-    PARENT_NONCE.store(NONCE.swap(nonce, Relaxed), Relaxed);
+    let parent = NONCE.swap(nonce, Relaxed);
+    PARENT_NONCE.store(parent, Relaxed);
     UNSTAMPED.move_to(&PARENTS);
-    // SAFETY: works on its own locks.
-    STAMPS.store(unsafe { layout_holds() }, Relaxed);
+    // A child has its parent's C library.
+    if parent == 0 {
+        // SAFETY: works on its own locks.
+        STAMPS.store(unsafe { layout_holds() }, Relaxed);
+    }
 }
 
 /// Checks on a lock of each sort that glibc lays it out as we think and leaves the stamp alone.

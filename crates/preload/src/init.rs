@@ -40,6 +40,7 @@ pub fn directory() -> &'static [u8] {
 }
 
 /// Names the current ledger to a forked child's.
+#[unsafe(link_section = "lockwright_forked")]
 static TOKEN: AtomicU64 = AtomicU64::new(0);
 
 /// The key whose destructor tells a thread's end; above what a thread can have, before it is made.
@@ -166,6 +167,8 @@ fn begin(parent_token: u64) -> bool {
         mapping = unsafe { mapping::take_annex() };
     }
     let Some(mapping) = mapping else { return false };
+    // SAFETY: before `start`.
+    let parent = unsafe { state::parents() };
     let fill = |header: &Header| {
         header.pid.store(pid, Relaxed);
         header.ppid.store(ppid, Relaxed);
@@ -181,9 +184,7 @@ fn begin(parent_token: u64) -> bool {
         header.epoch.store(1, Relaxed);
         header.annex_room.store(annex_room(mapping.file_len as u64), Relaxed);
         header.limited_by.store(mapping.limited_by, Relaxed);
-        // SAFETY: asks the kernel.
-        let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
-        header.processors.store(processors.max(1) as u32, Relaxed);
+        header.processors.store(parent.map_or_else(processors, parents_processors), Relaxed);
     };
     // SAFETY: a fresh mapping of a new, zero file; it stays mapped as long as the engine uses it.
     let writer = unsafe { Writer::create(mapping.base, mapping.len, mapping::commit, fill) };
@@ -195,9 +196,10 @@ fn begin(parent_token: u64) -> bool {
         }
         return false;
     };
-    // SAFETY: before `start`.
-    let parent = unsafe { state::parents() };
-    describe(&mut writer, parent);
+    match parent {
+        None => describe(&mut writer),
+        Some(parent) => describe_as(&mut writer, parent.ledger()),
+    }
     TOKEN.store(token, Relaxed);
     let mut core = Core::new(writer);
     if let Some(parent) = parent {
@@ -242,8 +244,20 @@ fn ledger_path(path: &mut [u8; 3072], pid: u32, token: u64) -> bool {
     true
 }
 
-/// Executable and command line: the process's own, or as its parent has them where there is no /proc.
-fn describe(writer: &mut Writer, parent: Option<&Core>) {
+/// Processors online.
+fn processors() -> u32 {
+    // SAFETY: asks the kernel.
+    unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }.max(1) as u32
+}
+
+/// What the parent found: to ask the kernel costs a child as much as its fork.
+fn parents_processors(parent: &Core) -> u32 {
+    parent.ledger().header().processors.load(Relaxed)
+}
+
+/// Executable and command line.
+#[inline(never)]
+fn describe(writer: &mut Writer) {
     let mut buffer = [0u8; 4096];
     // SAFETY: a NUL-terminated literal.
     let n = unsafe { sys::readlink(c"/proc/self/exe".as_ptr().cast(), &mut buffer) };
@@ -256,17 +270,20 @@ fn describe(writer: &mut Writer, parent: Option<&Core>) {
         sys::close(fd);
         cmdline = writer.text(&buffer[..n.clamp(0, 4096) as usize]);
     }
-    let mut texts = [exe, cmdline];
-    if let Some(parent) = parent.map(Core::ledger) {
-        let header = parent.header();
-        for (text, words) in texts.iter_mut().zip([&header.exe, &header.cmdline]) {
-            if text.len == 0 {
-                let [offset, len] = words.each_ref().map(|word| word.load(Relaxed));
-                *text = writer.text(parent.read_text(Text { offset, len }, &mut buffer));
-            }
-        }
-    }
-    let header = writer.header();
+    set_description(writer.header(), [exe, cmdline]);
+}
+
+/// The same of a forked child, which has them from its parent.
+fn describe_as(writer: &mut Writer, parent: &Writer) {
+    let header = parent.header();
+    let texts = [&header.exe, &header.cmdline].map(|words| {
+        let [offset, len] = words.each_ref().map(|word| word.load(Relaxed));
+        writer.copy_text(parent, Text { offset, len })
+    });
+    set_description(writer.header(), texts);
+}
+
+fn set_description(header: &Header, texts: [Text; 2]) {
     for (words, text) in [&header.exe, &header.cmdline].into_iter().zip(texts) {
         words[0].store(text.offset, Relaxed);
         words[1].store(text.len, Relaxed);

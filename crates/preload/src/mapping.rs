@@ -16,9 +16,11 @@ const STEP: usize = 4 << 20;
 const MADV_POPULATE_WRITE: i32 = 23;
 
 /// Where the current mapping begins, how long it is, how much of it is accessible.
+#[unsafe(link_section = "lockwright_forked")]
 static mut CURRENT: (*mut u8, usize, usize) = (core::ptr::null_mut(), 0, 0);
 
 /// The mapped file: where it begins and how long it is. A forked child has its parent's.
+#[unsafe(link_section = "lockwright_forked")]
 static mut FILE: (*mut u8, usize) = (core::ptr::null_mut(), 0);
 
 /// A mapped ledger.

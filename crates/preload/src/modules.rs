@@ -1,6 +1,7 @@
 //! Which modules are mapped where: read from /proc/self/maps by system calls, because asking the
 //! loader (`dl_iterate_phdr`) takes its lock, and interposing `dlopen` would change whose RUNPATH
-//! it searches. Read at start, when an address is met that no module covers, and after a `dlclose`.
+//! it searches. Read at start, when an address is met that no module covers, and after a `dlclose`. A forked child has its
+//! parent's list.
 //!
 //! The list is written under the core's lock and read without: entries are published by the length.
 
@@ -39,8 +40,8 @@ static MODULES: [Module; MOST] = [const {
 }; MOST];
 static LEN: AtomicUsize = AtomicUsize::new(0);
 
-/// In a forked child that has no list yet: how long its parent's was, which lies there still.
-static FORMER: AtomicUsize = AtomicUsize::new(0);
+/// Odd while the list is being changed: who is forked meanwhile has half of it.
+static CHANGES: AtomicU32 = AtomicU32::new(0);
 
 /// Stacks met with an address that no module covered.
 static UNKNOWN: AtomicU32 = AtomicU32::new(0);
@@ -263,26 +264,29 @@ pub fn rescan(core: &mut Core) {
     rescan_seeing(core, &mut |_, _| {});
 }
 
-/// Reads the list of modules for the first time. A child of `parent`, where it cannot, takes over its parent's.
+/// Reads the list of modules for the first time. A child of `parent` has its parent's, with rows of its own.
 pub fn begin(core: &mut Core, parent: Option<&Core>) {
-    rescan(core);
-    let former = FORMER.swap(0, Relaxed);
-    let Some(parent) = parent.map(Core::ledger).filter(|_| LEN.load(Relaxed) == 0) else { return };
+    let Some(parent) = parent.map(Core::ledger) else { return rescan(core) };
+    if !CHANGES.load(Relaxed).is_multiple_of(2) {
+        CHANGES.store(0, Relaxed);
+        MODULES.iter().for_each(|module| module.end.store(0, Relaxed));
+        LEN.store(0, Relaxed);
+        return rescan(core);
+    }
     let epoch = core.next_epoch();
-    for module in &MODULES[..former] {
+    for module in &MODULES[..LEN.load(Relaxed)] {
         let Some(&row) = parent.get::<rows::Module>(module.row.load(Relaxed)) else { continue };
-        let mut buffer = [0; 4096];
-        let path = core.writer().text(parent.read_text(row.path, &mut buffer));
-        let build_id = core.writer().text(parent.read_text(row.build_id, &mut buffer));
-        let row = rows::Module { load_epoch: epoch, path, build_id, ..row };
+        let path = core.writer().copy_text(parent, row.path);
+        let build_id = core.writer().copy_text(parent, row.build_id);
+        // The parent runs, and may have unloaded it meanwhile.
+        let row = rows::Module { load_epoch: epoch, unload_epoch: 0, path, build_id, ..row };
         module.row.store(core.writer().push(row).unwrap_or(0), Relaxed);
     }
-    // Pairs with the Acquire in `find`.
-    LEN.store(former, Release);
 }
 
 /// As [`rescan`]; calls `gone` with begin and end of modules that are not there any more.
 pub fn rescan_seeing(core: &mut Core, gone: &mut dyn FnMut(u64, u64)) {
+    CHANGES.fetch_add(1, Relaxed);
     let mut known = LEN.load(Relaxed);
     let mut seen = [false; MOST];
     let mut epoch = 0;
@@ -361,17 +365,11 @@ pub fn rescan_seeing(core: &mut Core, gone: &mut dyn FnMut(u64, u64)) {
     if epoch != 0 {
         crate::unwind::forget_rules();
     }
+    CHANGES.fetch_add(1, Relaxed);
 }
 
 fn position(matches: impl Fn(&Module) -> bool) -> Option<usize> {
     MODULES[..LEN.load(Relaxed)].iter().position(matches)
-}
-
-/// Forgets the list, in a forked child: its ledger has no rows yet.
-pub fn forget() {
-    let len = LEN.swap(0, Relaxed);
-    // Its own children may come before it has read the list.
-    FORMER.fetch_max(len, Relaxed);
 }
 
 fn is_row_of(core: &Core, module: &Module, path: &[u8]) -> bool {

@@ -119,8 +119,11 @@ impl Boards {
 
     /// Forgets all boards: in a forked child, whose parent's they are.
     pub fn forget(&self) {
-        self.waiters.iter().for_each(|word| word.store(0, Relaxed));
-        self.heads.iter().for_each(|head| head.store(core::ptr::null_mut(), Relaxed));
+        // What the child does not write to it need not copy.
+        let waiters = self.waiters.iter().filter(|word| word.load(Relaxed) != 0);
+        waiters.for_each(|word| word.store(0, Relaxed));
+        let heads = self.heads.iter().filter(|head| !head.load(Relaxed).is_null());
+        heads.for_each(|head| head.store(core::ptr::null_mut(), Relaxed));
     }
 
     /// Somebody may wait for the lock at `addr`: its holder has something to tell before it leaves.

@@ -15,7 +15,7 @@ use lockwright_engines::lockdep::{Ident, ThreadState, recursions};
 
 use super::inherited::{self, Inherited};
 use crate::real::{self, Handler};
-use crate::{meter, modules, objects, state, sys, tls};
+use crate::{meter, objects, state, sys, tls};
 
 /// What the forking thread holds, for its child. More than this many are not carried over.
 const MOST: usize = 64;
@@ -24,17 +24,21 @@ struct Snapshot {
     /// 1 while a fork is under way: several threads may fork at once.
     busy: AtomicU32,
     len: UnsafeCell<usize>,
-    locks: UnsafeCell<[Inherited; MOST]>,
 }
 
 // SAFETY: written by whoever holds `busy`, read by its child.
 unsafe impl Sync for Snapshot {}
 
-static SNAPSHOT: Snapshot = Snapshot {
-    busy: AtomicU32::new(0),
-    len: UnsafeCell::new(0),
-    locks: UnsafeCell::new([Inherited::NONE; MOST]),
-};
+#[unsafe(link_section = "lockwright_forked")]
+static SNAPSHOT: Snapshot = Snapshot { busy: AtomicU32::new(0), len: UnsafeCell::new(0) };
+
+struct Locks(UnsafeCell<[Inherited; MOST]>);
+
+// SAFETY: as `Snapshot`.
+unsafe impl Sync for Locks {}
+
+/// The first of them are in the snapshot.
+static LOCKS: Locks = Locks(UnsafeCell::new([Inherited::NONE; MOST]));
 
 /// Asks to be told of forks.
 pub fn register() {
@@ -103,7 +107,7 @@ pub unsafe fn take() {
     }
     // SAFETY: the caller's promise; the state is the calling thread's.
     let (locks, left, thread) =
-        unsafe { (&mut *SNAPSHOT.locks.get(), &mut *LEFT_BEHIND.locks.get(), tls::get().as_ref()) };
+        unsafe { (&mut *LOCKS.0.get(), &mut *LEFT_BEHIND.locks.get(), tls::get().as_ref()) };
     let held = thread.map_or(&[][..], ThreadState::held);
     let (mut len, mut left_len) = (0, 0);
     state::with_core(|core| {
@@ -140,7 +144,6 @@ pub unsafe extern "C" fn child() {
     tls::detach();
     tls::set_closed(false);
     meter::forked();
-    modules::forget();
     IS_CHILD.store(true, Relaxed);
     state::forked();
     objects::forked();
@@ -195,12 +198,13 @@ pub fn left_behind(addr: u64) -> Option<Left> {
 }
 
 /// This process was forked from a watched one.
+#[unsafe(link_section = "lockwright_forked")]
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// In the child: what the forking thread held, outermost first.
 pub fn inherited() -> &'static [Inherited] {
     // SAFETY: written before the fork. What the child changes it changes while it has one thread.
-    unsafe { &(&*SNAPSHOT.locks.get())[..*SNAPSHOT.len.get()] }
+    unsafe { &(&*LOCKS.0.get())[..*SNAPSHOT.len.get()] }
 }
 
 /// As [`inherited`], to be changed.
@@ -209,7 +213,7 @@ pub fn inherited() -> &'static [Inherited] {
 /// In a child that has one thread, which has no other reference to them.
 pub unsafe fn inherited_mut() -> &'static mut [Inherited] {
     // SAFETY: the caller's promise.
-    unsafe { &mut (&mut *SNAPSHOT.locks.get())[..*SNAPSHOT.len.get()] }
+    unsafe { &mut (&mut *LOCKS.0.get())[..*SNAPSHOT.len.get()] }
 }
 
 /// In a child: the lock at `addr` as the forking thread held it, if the child has got it from there.

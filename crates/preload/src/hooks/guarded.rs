@@ -135,7 +135,9 @@ static UNSEEN: [AtomicU64; 3] = [const { AtomicU64::new(u64::MAX) }; 3];
 
 /// A ledger begins: nothing is on record in it.
 pub fn begin() {
-    UNSEEN.iter().for_each(|unseen| unseen.store(u64::MAX, Relaxed));
+    // What a forked child does not write to it need not copy.
+    let seen = UNSEEN.iter().filter(|unseen| unseen.load(Relaxed) != u64::MAX);
+    seen.for_each(|unseen| unseen.store(u64::MAX, Relaxed));
 }
 
 /// `name: group` goes to the next, but not if a handler runs in the thread, or a signal is open that none of the group

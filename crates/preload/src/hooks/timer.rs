@@ -63,6 +63,7 @@ fn is_refused(timer: timer_t, result: c_int) -> bool {
 }
 
 /// There were timers in this process.
+#[unsafe(link_section = "lockwright_forked")]
 static ANY: AtomicBool = AtomicBool::new(false);
 
 /// In a forked child, which has none of its parent's timers.

@@ -92,8 +92,9 @@ pub unsafe fn start(header: &'static Header) {
     }
     // SAFETY: the caller's promise.
     unsafe { *METER.0.get() = LockMeter::new() };
-    BOARDS.forget();
-    BY_TID.iter().for_each(|slot| slot.store(ptr::null_mut(), Relaxed));
+    // What a child does not write to it need not copy.
+    let parents = BY_TID.iter().filter(|slot| !slot.load(Relaxed).is_null());
+    parents.for_each(|slot| slot.store(ptr::null_mut(), Relaxed));
     tls::set(ptr::null_mut());
     tls::set_closed(false);
     header.hold_sample.store(SAMPLE.load(Relaxed), Relaxed);
@@ -112,10 +113,12 @@ fn header() -> Option<&'static Header> {
 
 /// In a forked child: what there is is the parent's.
 pub fn forked() {
-    tls::set(ptr::null_mut());
-    tls::set_closed(false);
-    HEADER.store(ptr::null_mut(), Relaxed);
-    BOARDS.forget();
+    if is_wanted() {
+        tls::set(ptr::null_mut());
+        tls::set_closed(false);
+        HEADER.store(ptr::null_mut(), Relaxed);
+        BOARDS.forget();
+    }
 }
 
 /// Kernel thread id of the calling thread, if it is measured.

@@ -9,6 +9,7 @@ const MOST: u32 = 1 << 16;
 /// Twice as many slots, so that a search ends soon.
 const SLOTS: usize = 2 * MOST as usize;
 static ADMITTED: [AtomicU64; SLOTS] = [const { AtomicU64::new(0) }; SLOTS];
+#[unsafe(link_section = "lockwright_forked")]
 static COUNT: AtomicU32 = AtomicU32::new(0);
 static IS_FULL: AtomicBool = AtomicBool::new(false);
 
