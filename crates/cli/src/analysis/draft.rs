@@ -1,5 +1,6 @@
 //! A finding on its way into the report: with what is needed to see that two are the same.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use crate::finding::{Finding, Grade, Kind};
@@ -36,9 +37,25 @@ impl Draft {
 
 /// The least of all rotations: equal for rings that differ only in where they begin.
 pub fn ring<T: Ord + Clone>(parts: &[T]) -> Vec<T> {
-    let rotated = |r: usize| parts[r..].iter().chain(&parts[..r]);
-    let least = (0..parts.len()).min_by(|&a, &b| rotated(a).cmp(rotated(b))).unwrap_or(0);
-    rotated(least).cloned().collect()
+    let n = parts.len();
+    // Two beginnings that agree in their first `same` parts. The one that turns out larger is not the least, nor is any
+    // in those parts: so each step rules one out, and there are at most twice as many as parts.
+    let (mut a, mut b, mut same) = (0, 1, 0);
+    while a < n && b < n && same < n {
+        match parts[(a + same) % n].cmp(&parts[(b + same) % n]) {
+            Ordering::Equal => same += 1,
+            greater_or_less => {
+                let larger = if greater_or_less.is_gt() { &mut a } else { &mut b };
+                *larger += same + 1;
+                if a == b {
+                    b += 1;
+                }
+                same = 0;
+            }
+        }
+    }
+    let least = a.min(b);
+    parts.iter().cycle().skip(least).take(n).cloned().collect()
 }
 
 /// Folds drafts that are the same into their most serious one, and sorts them for the report.
@@ -73,6 +90,36 @@ mod tests {
         assert_eq!(ring(&[2, 3, 1]), [1, 2, 3]);
         assert_eq!(ring(&[3, 1, 2]), [1, 2, 3]);
         assert_eq!(ring(&[1, 3, 1, 2]), [1, 2, 1, 3]);
+        assert_eq!(ring(&[2, 1, 2, 1, 1]), [1, 1, 2, 1, 2]);
+        assert_eq!(ring(&[7]), [7]);
         assert!(ring::<u8>(&[]).is_empty());
+    }
+
+    /// Parts that are all alike were compared with each other, each from every beginning.
+    #[test]
+    fn a_ring_is_turned_in_as_many_steps_as_it_has_parts() {
+        use std::cell::Cell;
+        thread_local!(static COMPARED: Cell<usize> = const { Cell::new(0) });
+        #[derive(Clone, PartialEq, Eq)]
+        struct Part(u32);
+        impl PartialOrd for Part {
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+        impl Ord for Part {
+            fn cmp(&self, other: &Self) -> Ordering {
+                COMPARED.set(COMPARED.get() + 1);
+                self.0.cmp(&other.0)
+            }
+        }
+        let n = 2000;
+        for parts in
+            [vec![Part(1); n], (0..n as u32).map(|i| Part(u32::from(i % 50 == 49))).collect()]
+        {
+            COMPARED.set(0);
+            ring(&parts);
+            assert!(COMPARED.get() <= 4 * n, "{}", COMPARED.get());
+        }
     }
 }

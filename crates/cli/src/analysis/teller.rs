@@ -1,5 +1,7 @@
 //! Turns occurrences into what a report says of them: names, threads, held locks and stacks.
 
+use std::collections::HashMap;
+
 use lockwright_ledger::rows::Node;
 
 use super::graph::{Context, Level};
@@ -21,7 +23,8 @@ pub struct Teller<'m, 'a> {
 
 /// The locks of a finding, with names that tell them apart.
 pub struct Cast {
-    refs: Vec<LockRef>,
+    /// The first of the locks by its instance, or by its merged class.
+    indices: HashMap<u32, usize>,
     level: Level,
     /// As the report has them.
     pub infos: Vec<LockInfo>,
@@ -32,15 +35,24 @@ pub struct Cast {
 impl Cast {
     /// An object that is no lock: held by nobody.
     pub fn of_object(name: Named, info: LockInfo) -> Self {
-        Self { refs: Vec::new(), level: Level::Instance, infos: vec![info], names: vec![name] }
+        Self {
+            indices: HashMap::new(),
+            level: Level::Instance,
+            infos: vec![info],
+            names: vec![name],
+        }
     }
 
     fn index(&self, model: &Model<'_>, lock: LockRef) -> Option<usize> {
-        let group = |lock: LockRef| model.classes.group_of(lock.class);
-        self.refs.iter().position(|&other| match self.level {
-            Level::Instance => other.inst == lock.inst && lock.inst != 0,
-            Level::Class => group(other) == group(lock),
-        })
+        self.indices.get(&key_of(model, self.level, lock)?).copied()
+    }
+}
+
+/// What two locks have in common that are the same at this level.
+fn key_of(model: &Model<'_>, level: Level, lock: LockRef) -> Option<u32> {
+    match level {
+        Level::Instance => Some(lock.inst).filter(|&inst| inst != 0),
+        Level::Class => Some(model.classes.group_of(lock.class)),
     }
 }
 
@@ -61,7 +73,13 @@ impl Teller<'_, '_> {
             })
             .collect();
         let (infos, names) = self.model.describe(self.sources, &shown).into_iter().unzip();
-        Cast { refs, level, infos, names }
+        let mut indices = HashMap::new();
+        for (index, &lock) in refs.iter().enumerate() {
+            if let Some(key) = key_of(self.model, level, lock) {
+                indices.entry(key).or_insert(index);
+            }
+        }
+        Cast { indices, level, infos, names }
     }
 
     /// The merged classes of locks, sorted, each once.

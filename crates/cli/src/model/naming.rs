@@ -1,5 +1,7 @@
 //! What a report calls locks and places.
 
+use std::collections::HashMap;
+
 use lockwright_ledger::rows::lock_kind;
 
 use crate::finding::{Frame, LockInfo};
@@ -20,7 +22,7 @@ pub struct LockRef {
 }
 
 /// A name and how to set it in a sentence.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Named {
     /// The name.
     pub name: String,
@@ -92,9 +94,13 @@ impl Model<'_> {
     /// Descriptions of the locks of one finding, with names that tell them apart.
     pub fn describe(&self, sources: &Sources<'_>, locks: &[LockRef]) -> Vec<(LockInfo, Named)> {
         let names: Vec<Named> = locks.iter().map(|&lock| self.name(lock)).collect();
-        let many = |lock: LockRef, name: &Named| {
-            locks.iter().zip(&names).any(|(other, named)| named == name && other.inst != lock.inst)
-        };
+        // The instance that has a name, or that there are several.
+        let mut instances: HashMap<&Named, Option<u32>> = HashMap::new();
+        for (lock, name) in locks.iter().zip(&names) {
+            let inst = instances.entry(name).or_insert(Some(lock.inst));
+            *inst = inst.filter(|&inst| inst == lock.inst);
+        }
+        let many = |name: &Named| instances.get(name).is_some_and(Option::is_none);
         locks
             .iter()
             .zip(&names)
@@ -102,9 +108,10 @@ impl Model<'_> {
                 // A context that the program declares is nowhere.
                 let is_somewhere = self.classes.kind(lock.class) != lock_kind::RESOURCE;
                 let addr = self.address(lock.row, lock.inst).filter(|_| is_somewhere);
+                let is_shared = many(named);
                 let mut named = named.clone();
                 match addr {
-                    _ if !many(lock, &named) => {}
+                    _ if !is_shared => {}
                     Some(addr) => named.name = format!("{} at {addr:#x}", named.name),
                     None if lock.inst != 0 => named.name = format!("{} #{}", named.name, lock.inst),
                     None => {}
