@@ -132,6 +132,46 @@ fn ledgers_that_are_none() {
     }
 }
 
+/// Nobody waits for who does not write to a named pipe, wherever one stands in place of a file.
+#[test]
+fn named_pipes_in_place_of_files() {
+    let scratch = Scratch::new();
+    let pipe = scratch.join("pipe");
+    let make = |path: &Path| {
+        assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+    };
+    make(&pipe);
+    for option in ["--suppressions", "--baseline"] {
+        let run = fails(&[option, text(&pipe), "--", "sh", "-c", "echo ran"], 2);
+        assert!(run.stderr.contains("not a regular file"), "{}", run.stderr);
+    }
+    // Such as the shell hands on is the user's own.
+    let script = "\"$0\" check --ledger-dir \"$2\" --suppressions <(echo '# none') -- \"$1\"";
+    let mut bash = std::process::Command::new("bash");
+    bash.args(["-c", script, env!("CARGO_BIN_EXE_lockwright"), text(&program("nothing.c"))]);
+    let given = run({
+        bash.arg(scratch.join("given"));
+        bash
+    });
+    assert_eq!(given.code(), 0, "{}", given.stderr);
+
+    let mut command = tool();
+    command.args(["run", "--keep", "--ledger-dir"]).arg(scratch.join("ledgers"));
+    command.arg("--").arg(program("nothing.c"));
+    let kept = run(command);
+    let dir = kept.stderr.split("ledgers kept in ").nth(1).unwrap().lines().next().unwrap();
+    for name in ["end.json", "cost.json", "run", "executed", "unwatched", "unwatched-7"] {
+        let path = Path::new(dir).join(name);
+        let _ = fs::remove_file(&path);
+        make(&path);
+    }
+    make(&Path::new(dir).join("1-0011223344556677.lwl"));
+    let mut report = tool();
+    report.args(["report", dir]);
+    let report = run(report);
+    assert_eq!(report.code(), 0, "{}", report.stderr);
+}
+
 #[test]
 fn errors_are_coloured_as_asked_for() {
     for (options, coloured) in [(&[] as &[&str], false), (&["--color=always"], true)] {

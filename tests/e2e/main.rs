@@ -43,6 +43,7 @@ mod modules;
 mod object_types;
 mod objects;
 mod options;
+mod other_users;
 mod own_objects;
 mod passthrough;
 mod processes;

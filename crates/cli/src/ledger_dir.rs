@@ -1,29 +1,43 @@
 //! Where ledgers lie: the base directory, the directory of one run in it, and who removes it when.
 //!
-//! A run's directory holds a file `lock` that the run's lockwright keeps locked. A directory whose
-//! `lock` can be had is therefore left over from a killed lockwright, and the next one removes it,
-//! unless some process still writes there. A kept directory has no `lock`.
+//! A run's directory is its user's alone. It has a marker, `lock`, that the run's lockwright keeps locked, the files that
+//! lockwright itself writes, and one directory, of a name that nobody can guess, that the processes of the run write to.
+//! A directory whose marker can be locked is left over from a killed lockwright, and the next one removes it, unless some
+//! process still writes there. In a kept directory the marker has another name.
+//!
+//! Root's processes may become another user's, and have to be able to create ledgers then. So others may create files in
+//! the directory for ledgers, but not list it, nor the run's directory, which would tell its name; nor remove what others
+//! have made. Who has learned the name all the same lacks what ledgers and records of the run carry (`token.rs`).
 
-use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io;
+mod folder;
+mod marker;
+mod removal;
+mod token;
+mod writers;
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io::{self, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use lockwright_ledger::layout;
+use lockwright_ledger::{Ledger, OpenError, Peek, file};
 
-use crate::error::{Error, Result};
+pub use removal::CALIBRATION;
+pub use token::Token;
+pub use writers::{innermost_id, is_written, trim, watched_in, writer_of, writer_of_annex};
+
+use crate::error::{self, Error};
+use folder::Folder;
+use marker::{KEPT, LOCK, Marker};
 
 /// Extension of ledger files.
 pub const EXTENSION: &str = "lwl";
 
 /// Space that a ledger directory must have left: the preload library and a small program's ledger.
 const MIN_SPACE: u64 = 1 << 20;
-
-const LOCK: &str = "lock";
 
 /// What the choice of a base directory depends on, apart from the file system.
 #[derive(Debug)]
@@ -40,8 +54,7 @@ impl Surroundings {
     /// This process's.
     pub fn current() -> Self {
         Self {
-            // SAFETY: geteuid has no preconditions and cannot fail.
-            uid: unsafe { libc::geteuid() },
+            uid: folder::effective_user(),
             runtime_dir: std::env::var_os("XDG_RUNTIME_DIR"),
             tmpdir: std::env::var_os("TMPDIR"),
         }
@@ -50,42 +63,69 @@ impl Surroundings {
     /// Base directories to try, best first. Memory-backed ones come first: a ledger on a disk would
     /// be written back all the time.
     pub fn candidates(&self) -> Vec<PathBuf> {
-        let absolute = |dir: &Option<OsString>| {
-            dir.as_ref().map(PathBuf::from).filter(|dir| dir.is_absolute())
-        };
-        let own = format!("lockwright-{}", self.uid);
         let mut bases = Vec::new();
         // Root's runtime directory is closed to the accounts that servers started by root change to.
         if self.uid != 0
-            && let Some(dir) = absolute(&self.runtime_dir)
+            && let Some(dir) = absolute(self.runtime_dir.as_ref())
         {
             bases.push(dir.join("lockwright"));
         }
-        bases.push(Path::new("/dev/shm").join(&own));
-        bases.push(absolute(&self.tmpdir).unwrap_or_else(|| PathBuf::from("/tmp")).join(&own));
+        bases.extend(self.shared().map(|place| place.join(self.base_name())));
         bases
     }
 
-    /// Mode of a run's directory. Started by root, a program may drop its privileges and then fork:
-    /// the child must be able to create its ledger, but nobody needs to list or remove others'.
-    fn run_mode(&self) -> u32 {
-        if self.uid == 0 { 0o1733 } else { 0o700 }
+    /// Places where everybody may have a base, and so anybody may have taken the name of this user's.
+    fn shared(&self) -> [PathBuf; 2] {
+        let temporary = absolute(self.tmpdir.as_ref()).unwrap_or_else(|| PathBuf::from("/tmp"));
+        [PathBuf::from("/dev/shm"), temporary]
     }
 
-    fn base_mode(&self) -> u32 {
+    fn base_name(&self) -> String {
+        format!("lockwright-{}", self.uid)
+    }
+
+    /// Mode of a directory that the user's processes must find their way through, whoever they have become.
+    fn way_mode(&self) -> u32 {
         if self.uid == 0 { 0o711 } else { 0o700 }
+    }
+
+    /// Mode of the directory for ledgers. Started by root, a program may drop its privileges and then fork:
+    /// the child must be able to create its ledger, but nobody needs to list or remove others'.
+    fn ledgers_mode(&self) -> u32 {
+        if self.uid == 0 { 0o1733 } else { 0o700 }
     }
 }
 
-/// The directory of one run. Dropped without [`RunDir::keep`], it is removed with all that is in it.
+fn absolute(dir: Option<&OsString>) -> Option<PathBuf> {
+    dir.map(PathBuf::from).filter(|dir| dir.is_absolute())
+}
+
+/// The directory of one run. Dropped without [`RunDir::keep`], it is removed with all that lockwright has put there.
 #[derive(Debug)]
 pub struct RunDir {
+    /// The directory it is in, and its path.
+    base: Folder,
+    base_path: PathBuf,
+    /// Nobody else uses the base.
+    is_private: bool,
+    name: OsString,
+    folder: Folder,
     path: PathBuf,
-    /// Twins of `path` under other bases.
-    annexes: Vec<PathBuf>,
-    /// Locked as long as this lockwright lives; one for each of the above.
-    locks: Vec<File>,
+    marker: Marker,
+    ledgers: Folder,
+    /// Twins of it under other bases.
+    annexes: Vec<Annex>,
+    /// Locked as long as this lockwright lives.
+    _lock: File,
     keep: bool,
+}
+
+/// A directory of a run for what its base cannot hold.
+#[derive(Debug)]
+struct Annex {
+    base: Folder,
+    path: PathBuf,
+    _lock: File,
 }
 
 impl RunDir {
@@ -93,13 +133,27 @@ impl RunDir {
     ///
     /// # Errors
     /// If none can be written, or has space left.
-    pub fn create(chosen: Option<&Path>, around: &Surroundings) -> Result<Self> {
-        let bases = chosen.map_or_else(|| around.candidates(), |base| vec![base.to_owned()]);
+    pub fn create(chosen: Option<&Path>, around: &Surroundings) -> error::Result<Self> {
         let mut failures = Vec::new();
-        for base in bases {
-            match Self::create_in(&base, chosen.is_some(), around) {
-                Ok(dir) => return Ok(dir),
-                Err(reason) => failures.push(format!("{}: {reason}", base.display())),
+        let mut tried = |base: &Path, made: io::Result<Self>| {
+            let failed = |reason| failures.push(format!("{}: {reason}", base.display()));
+            made.map_err(failed).ok()
+        };
+        if let Some(base) = chosen {
+            if let Some(dir) = tried(base, Self::create_in_chosen(base, around)) {
+                return Ok(dir);
+            }
+        } else {
+            for base in around.candidates() {
+                if let Some(dir) = tried(&base, Self::create_in_own(&base, around)) {
+                    return Ok(dir);
+                }
+            }
+            // Somebody else has them.
+            for place in around.shared() {
+                if let Some(dir) = tried(&place, Self::create_in_private(&place, around)) {
+                    return Ok(dir);
+                }
             }
         }
         let error = Error::new("no directory for the ledgers");
@@ -108,22 +162,52 @@ impl RunDir {
             .help("name a writable directory with space left, best on a tmpfs: --ledger-dir DIR"))
     }
 
-    fn create_in(base: &Path, chosen: bool, around: &Surroundings) -> io::Result<Self> {
-        if chosen {
-            fs::create_dir_all(base)?;
-        } else {
-            make_own(base, around)?;
+    fn create_in_chosen(base: &Path, around: &Surroundings) -> io::Result<Self> {
+        fs::create_dir_all(base)?;
+        Self::create_in(&base.canonicalize()?, false, around)
+    }
+
+    fn create_in_own(base: &Path, around: &Surroundings) -> io::Result<Self> {
+        make_own(base, around)?;
+        Self::create_in(base, false, around)
+    }
+
+    fn create_in_private(place: &Path, around: &Surroundings) -> io::Result<Self> {
+        removal::remove_private_bases(place, &around.base_name());
+        let base = place.join(format!("{}-{}", around.base_name(), Token::new()?));
+        make_dir(&base, around.way_mode())?;
+        let made = Self::create_in(&base, true, around);
+        if made.is_err() {
+            let _ = fs::remove_dir(&base);
         }
-        let base = base.canonicalize()?;
-        remove_stale(&base);
-        let free = free_space(&base)?;
+        made
+    }
+
+    fn create_in(base_path: &Path, is_private: bool, around: &Surroundings) -> io::Result<Self> {
+        let base = Folder::open(base_path)?;
+        removal::remove_stale(&base, base_path);
+        let free = free_space(base_path)?;
         if free < MIN_SPACE {
             let (free, least) = (free >> 10, MIN_SPACE >> 10);
             return Err(io::Error::other(format!("full: {free} KiB free, {least} KiB needed")));
         }
-        let path = base.join(run_name());
-        let lock = make_locked(&path, around.run_mode())?;
-        Ok(Self { path, annexes: Vec::new(), locks: vec![lock], keep: false })
+        let (name, marker) = (run_name()?, Marker::new()?);
+        let (folder, lock) = make_marked(&base, &name, &marker, around.way_mode())?;
+        let ledgers = OsString::from(marker.ledgers.to_string());
+        let ledgers = folder.make_folder(&ledgers, around.ledgers_mode())?;
+        Ok(Self {
+            path: base_path.join(&name),
+            base_path: base_path.to_owned(),
+            base,
+            is_private,
+            name,
+            folder,
+            marker,
+            ledgers,
+            annexes: Vec::new(),
+            _lock: lock,
+            keep: false,
+        })
     }
 
     /// The directory; absolute.
@@ -131,37 +215,106 @@ impl RunDir {
         &self.path
     }
 
+    /// The directory in it that the processes of the run write to, and what shows that a ledger is of the run: as they are
+    /// told.
+    pub fn for_processes(&self) -> OsString {
+        let Marker { ledgers, run } = self.marker;
+        let mut text = self.path.join(ledgers.to_string()).into_os_string();
+        text.push(format!(":{run}"));
+        text
+    }
+
+    /// Makes an empty file for records of the processes of the run.
+    ///
+    /// # Errors
+    /// If that fails.
+    pub fn make_record(&self, name: &str) -> io::Result<()> {
+        self.ledgers.create(name).map(drop)
+    }
+
+    /// Writes a file of lockwright's own, which is not there yet.
+    ///
+    /// # Errors
+    /// If that fails.
+    pub fn write(&self, name: &str, text: &str) -> io::Result<()> {
+        self.folder.create(name)?.write_all(text.as_bytes())
+    }
+
+    /// Makes a directory for processes that lockwright itself runs.
+    ///
+    /// # Errors
+    /// If it is there.
+    pub fn make_ledgers(&self, name: &str) -> io::Result<PathBuf> {
+        self.folder.make_folder(OsStr::new(name), 0o700)?;
+        Ok(self.path.join(name))
+    }
+
+    /// Removes such a directory.
+    pub fn remove_ledgers(&self, name: &str) {
+        removal::clear_ledgers(&self.folder, OsStr::new(name));
+    }
+
     /// A directory of this run for files that are mapped executable, which not every file system
-    /// allows. `usable` decides. `None` if there is no such place.
+    /// allows, and not every owner of a directory above should have in his hands. `usable` decides. `None` if there is
+    /// no such place.
     pub fn executable_home(
         &mut self,
         around: &Surroundings,
         usable: impl Fn(&Path) -> bool,
     ) -> Option<PathBuf> {
-        if usable(&self.path) && !forbids_exec(&self.path) {
+        if usable(&self.path) && !forbids_exec(&self.path) && is_ours_to_the_root(&self.path) {
             return Some(self.path.clone());
         }
         for base in around.candidates() {
-            let annex = base.join(self.path.file_name()?);
-            if self.annexes.contains(&annex) {
+            let annex = base.join(&self.name);
+            if self.annexes.iter().any(|known| known.path == annex) {
                 return Some(annex);
             }
             if !usable(&annex) || make_own(&base, around).is_err() || forbids_exec(&base) {
                 continue;
             }
-            if let Ok(lock) = make_locked(&annex, around.base_mode()) {
-                self.locks.push(lock);
-                self.annexes.push(annex.clone());
+            let made = Folder::open(&base).and_then(|folder| {
+                let made = make_marked(&folder, &self.name, &self.marker, around.way_mode())?;
+                Ok((folder, made.1))
+            });
+            if let Ok((base, _lock)) = made {
+                self.annexes.push(Annex { base, path: annex.clone(), _lock });
                 return Some(annex);
             }
         }
         None
     }
 
-    /// Leaves the directory where it is, for good.
+    /// Leaves the directory where it is, for good. Nobody else can enter it then, unless processes that have become
+    /// another user's write there yet.
     pub fn keep(&mut self) {
         self.keep = true;
-        let _ = fs::remove_file(self.path.join(LOCK));
+        let _ = self.folder.rename(OsStr::new(LOCK), &self.folder, OsStr::new(KEPT));
+        let owner = folder::effective_user();
+        let is_others = |pid: u32| {
+            fs::metadata(format!("/proc/{pid}")).is_ok_and(|process| process.uid() != owner)
+        };
+        let watched = watched_in(&self.path);
+        if !watched.iter().any(|&pid| is_others(pid)) {
+            let _ = self.ledgers.set_mode(0o700);
+            let _ = self.folder.set_mode(0o700);
+        }
+        if watched.is_empty() {
+            self.gather();
+        }
+    }
+
+    /// Has the ledgers and records of the run in its directory, where they are looked for, now that nobody adds any.
+    fn gather(&self) {
+        let own = ledgers_in(&self.path).unwrap_or_default();
+        let own: Vec<&OsStr> = own.iter().filter_map(|ledger| ledger.file_name()).collect();
+        for name in self.ledgers.names().unwrap_or_default() {
+            if own.contains(&name.as_os_str()) || removal::is_record_name(&name) {
+                let _ = self.ledgers.rename(&name, &self.folder, &name);
+            }
+        }
+        // What nobody of the run has made stays where it is.
+        let _ = self.folder.remove_empty_folder(OsStr::new(&self.marker.ledgers.to_string()));
     }
 
     /// Leaves the directory where it is, for the next lockwright to remove once nobody writes there.
@@ -173,112 +326,167 @@ impl RunDir {
 
 impl Drop for RunDir {
     fn drop(&mut self) {
-        let main = (!self.keep).then_some(&self.path);
-        self.annexes.iter().chain(main).for_each(|dir| remove(dir));
+        self.annexes.iter().for_each(|annex| removal::remove(&annex.base, &self.name));
+        if !self.keep {
+            removal::remove(&self.base, &self.name);
+            if self.is_private {
+                // Where it is not empty, somebody needs it.
+                let _ = fs::remove_dir(&self.base_path);
+            }
+        }
     }
 }
 
-/// All ledgers in a run's directory, in order of name.
+/// The directories that the ledgers of a run may be in: the run's own, where they are copied to, and the one that its
+/// marker names.
+fn places(dir: &Path, marker: Option<&Marker>) -> Vec<PathBuf> {
+    let ledgers = marker.map(|marker| dir.join(marker.ledgers.to_string()));
+    [Some(dir.to_owned()), ledgers].into_iter().flatten().collect()
+}
+
+/// All ledgers in a run's directory, in order of name; without those that are of no process of the run.
 ///
 /// # Errors
 /// If the directory cannot be read.
 pub fn ledgers_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut ledgers = Vec::new();
-    for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        // No symlinks: under root the directory is writable by others.
-        if Path::new(&entry.file_name()).extension().is_some_and(|e| e == EXTENSION)
-            && entry.file_type()?.is_file()
-        {
-            ledgers.push(entry.path());
-        }
-    }
-    ledgers.sort();
-    Ok(ledgers)
+    Ok(Ledgers::of(dir).list()?.0.into_iter().map(|(path, _)| path).collect())
 }
 
-/// The process that has the ledger mapped, if it still runs. The name says which one to look at.
-pub fn writer_of(ledger: &Path) -> Option<u32> {
-    let name = ledger.file_name()?.to_str()?;
-    let pid: u32 = name.split('-').next()?.parse().ok()?;
-    // The id may belong to another process by now, or to one of another pid namespace.
-    let maps = fs::read(format!("/proc/{pid}/maps")).ok()?;
-    let name = name.as_bytes();
-    maps.windows(name.len()).any(|window| window == name).then_some(pid)
-}
-
-/// The process that writes to an annex of a ledger's file, if it still runs. `own_id` is its id in its own namespace.
-pub fn writer_of_annex(ledger: &Path, part: u32, own_id: u32) -> Option<u32> {
-    let name = ledger.file_name()?.to_str()?;
-    let (offset, bytes) = layout::part(ledger.metadata().ok()?.len(), part)?;
-    let writes = |line: &str| {
-        let mut fields = line.split_whitespace().skip(1);
-        let is_written = fields.next().is_some_and(|mode| mode.starts_with("rw"));
-        let at = fields.next().and_then(|at| u64::from_str_radix(at, 16).ok());
-        is_written && at.is_some_and(|at| (offset..offset + bytes).contains(&at))
-    };
-    let mut pids = fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| {
-        let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
-        let maps = fs::read(entry.path().join("maps")).ok()?;
-        let maps = String::from_utf8_lossy(&maps);
-        maps.lines().any(|line| line.contains(name) && writes(line)).then_some(pid)
-    });
-    // What it has forked has the annex mapped, too.
-    pids.find(|&pid| innermost_id(pid) == Some(own_id))
-}
-
-/// The id that a process has in its own namespace.
-pub fn innermost_id(pid: u32) -> Option<u32> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let ids = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
-    ids.split_whitespace().last()?.parse().ok()
-}
-
-/// Running processes that write to a run's directory, or would if they forked or executed another
-/// program: as far as this user may know.
-pub fn watched_in(run: &Path) -> BTreeSet<u32> {
-    let mut pids: BTreeSet<u32> =
-        ledgers_in(run).unwrap_or_default().iter().filter_map(|ledger| writer_of(ledger)).collect();
-    // A process may have overwritten its environment to show a title; that one has a ledger.
-    let name = run.as_os_str().as_encoded_bytes();
-    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
-        let Some(pid) = pid.filter(|&pid| pid != std::process::id()) else { continue };
-        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
-        let mut variables = environment.split(|&byte| byte == 0);
-        if variables.any(|variable| variable.strip_prefix(b"LOCKWRIGHT_DIR=") == Some(name)) {
-            pids.insert(pid);
-        }
-    }
-    pids
-}
-
-/// Cuts a ledger down to its `used` bytes, so that copying it does not copy a hole.
+/// The same, with what a glance at each shows; nothing of those that are being born.
 ///
 /// # Errors
-/// If the file is not ours to change.
-pub fn trim(ledger: &Path, used: u64) -> io::Result<()> {
-    let file = OpenOptions::new()
-        .write(true)
-        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
-        .open(ledger)?;
-    let meta = file.metadata()?;
-    if meta.is_file() && used < meta.len() {
-        file.set_len(used)?;
-    }
-    Ok(())
+/// As [`ledgers_in`].
+pub fn glance_at(dir: &Path) -> io::Result<Vec<(PathBuf, Option<Peek>)>> {
+    Ok(Ledgers::of(dir).list()?.0)
 }
 
-/// `<seconds>-<pid>`: sorts by time, and is unique among the runs that are alive.
-fn run_name() -> String {
+/// How many files in a run's directory look like ledgers of it, but are of no process of the run.
+pub fn foreign_in(dir: &Path) -> usize {
+    Ledgers::of(dir).list().map_or(0, |(_, foreign)| foreign)
+}
+
+/// The ledgers of a run.
+struct Ledgers {
+    places: Vec<PathBuf>,
+    run: Option<Token>,
+}
+
+impl Ledgers {
+    fn of(dir: &Path) -> Self {
+        let marker = Marker::of(dir);
+        Self { places: places(dir, marker.as_ref()), run: marker.map(|marker| marker.run) }
+    }
+
+    /// Those of the run, and how many are not.
+    fn list(&self) -> io::Result<(Vec<(PathBuf, Option<Peek>)>, usize)> {
+        let (mut ledgers, mut foreign) = (Vec::new(), 0);
+        for (at, place) in self.places.iter().enumerate() {
+            let entries = match fs::read_dir(place) {
+                Ok(entries) => entries,
+                Err(error) if at == 0 || error.kind() != io::ErrorKind::NotFound => {
+                    return Err(error);
+                }
+                Err(_) => continue,
+            };
+            for entry in entries {
+                let entry = entry?;
+                // No symlinks: under root the directory is writable by others.
+                if Path::new(&entry.file_name()).extension().is_none_or(|e| e != EXTENSION)
+                    || !entry.file_type()?.is_file()
+                {
+                    continue;
+                }
+                let path = entry.path();
+                let peek = Ledger::peek(&path);
+                match self.is_of_run(&path, &peek) {
+                    true => ledgers.push((path, peek.ok())),
+                    false => foreign += 1,
+                }
+            }
+        }
+        ledgers.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok((ledgers, foreign))
+    }
+
+    /// Whether the ledger carries what shows that it is of the run. One that is none yet, or cannot be read, is where only
+    /// this user can have put it.
+    fn is_of_run(&self, ledger: &Path, peek: &Result<Peek, OpenError>) -> bool {
+        let Some(run) = self.run else { return true };
+        match peek {
+            Ok(peek) => Token(peek.run) == run,
+            // One that is being created is shorter than a header.
+            Err(OpenError::Io(error)) if error.kind() != io::ErrorKind::UnexpectedEof => false,
+            Err(_) => is_own(ledger),
+        }
+    }
+}
+
+/// The largest file of records that is read: some hundred thousand of them.
+const MOST_RECORDS: u64 = 64 << 20;
+
+/// The records of the sort `name` in a run's directory that processes of the run have made.
+pub fn records(dir: &Path, name: &str) -> Vec<Vec<u8>> {
+    let marker = Marker::of(dir);
+    let mut records = Vec::new();
+    for place in places(dir, marker.as_ref()) {
+        let Ok(entries) = fs::read_dir(place) else { continue };
+        for entry in entries.flatten() {
+            let is_plain = entry.file_type().is_ok_and(|kind| kind.is_file());
+            if !is_plain
+                || !entry.file_name().to_str().is_some_and(|n| removal::is_of_record(n, name))
+            {
+                continue;
+            }
+            let Ok(owner) = entry.metadata().map(|meta| meta.uid()) else { continue };
+            let read = file::open_own(&entry.path(), owner)
+                .and_then(|file| file::read_all(file, MOST_RECORDS));
+            let text = read.unwrap_or_default();
+            let entries = text.split(|&b| b == 0);
+            records.extend(entries.filter_map(|entry| record_of(entry, marker.as_ref())));
+        }
+    }
+    records
+}
+
+/// What a record says after the mark of its run.
+fn record_of(entry: &[u8], marker: Option<&Marker>) -> Option<Vec<u8>> {
+    let at = entry.iter().position(|&b| b == b' ')?;
+    let is_of_run = marker.is_none_or(|marker| entry[..at] == *marker.run.to_string().as_bytes());
+    is_of_run.then(|| entry[at + 1..].to_vec())
+}
+
+/// The directory of the run that a ledger is of.
+pub fn run_of(ledger: &Path) -> Option<&Path> {
+    let dir = ledger.parent()?;
+    let is_below =
+        dir.file_name().and_then(OsStr::to_str).is_some_and(|n| Token::parse(n).is_some());
+    if is_below { dir.parent() } else { Some(dir) }
+}
+
+/// Whether the file is this user's.
+pub fn is_own(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|meta| meta.uid() == folder::effective_user())
+}
+
+/// What is in a small file that lockwright has left in a run's directory.
+pub fn read_own(dir: &Path, name: &str) -> Option<Vec<u8>> {
+    const MOST_BYTES: u64 = 1 << 16;
+    let owner = dir.metadata().ok()?.uid();
+    file::read_all(file::open_own(&dir.join(name), owner).ok()?, MOST_BYTES).ok()
+}
+
+/// `<seconds>-<pid>-<32 digits>`: sorts by time, and nobody can have made it before.
+fn run_name() -> io::Result<OsString> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    format!("{}-{}", now.as_secs(), std::process::id())
+    Ok(format!("{}-{}-{}", now.as_secs(), std::process::id(), Token::new()?).into())
 }
 
 /// Whether `name` is one that [`run_name`] makes.
 fn is_run_name(name: &str) -> bool {
-    let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
-    name.split_once('-').is_some_and(|(seconds, pid)| digits(seconds) && digits(pid))
+    let mut parts = name.splitn(3, '-');
+    let mut is_next = |fits: fn(&str) -> bool| parts.next().is_some_and(fits);
+    let (seconds, pid) = (is_next(removal::is_number), is_next(removal::is_number));
+    seconds && pid && is_next(|token| Token::parse(token).is_some())
 }
 
 /// Makes a directory whose mode the umask does not narrow.
@@ -287,68 +495,48 @@ fn make_dir(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
-/// Makes a directory with its lock, which appears in its place locked: no other lockwright can take
+/// Makes a run's directory with its marker, which appears in its place locked: no other lockwright can take
 /// the directory for a left-over one in between.
-fn make_locked(path: &Path, mode: u32) -> io::Result<File> {
-    make_dir(path, mode)?;
-    let new = path.join("lock.new");
-    let lock = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&new)?;
+fn make_marked(
+    base: &Folder,
+    name: &OsStr,
+    marker: &Marker,
+    mode: u32,
+) -> io::Result<(Folder, File)> {
+    const NEW: &str = "lock.new";
+    let folder = base.make_folder(name, mode)?;
+    let mut lock = folder.create(NEW)?;
     try_lock(&lock)?;
-    fs::rename(new, path.join(LOCK))?;
-    Ok(lock)
+    marker.write(&mut lock)?;
+    folder.rename(OsStr::new(NEW), &folder, OsStr::new(LOCK))?;
+    Ok((folder, lock))
 }
 
 /// Makes a base directory in a place that others may write, or takes the one that is there, but only
 /// if nobody else can have put something into it.
 fn make_own(base: &Path, around: &Surroundings) -> io::Result<()> {
-    match make_dir(base, around.base_mode()) {
+    match make_dir(base, around.way_mode()) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         other => return other,
     }
-    let meta = fs::symlink_metadata(base)?;
-    if !meta.is_dir() {
-        return Err(io::Error::other("not a directory"));
-    }
+    let folder = Folder::open(base)?;
+    let meta = folder.metadata()?;
     if meta.uid() != around.uid || meta.mode() & 0o022 != 0 {
         return Err(io::Error::other("belongs to, or is writable by, another user"));
     }
-    Ok(())
+    // Nobody else needs to see which runs there are.
+    folder.set_mode(around.way_mode())
 }
 
-/// What a directory is called while it is removed.
-const GONE: &str = "gone";
-
-/// Removes a run's directory. Renamed first, it cannot get new ledgers meanwhile.
-fn remove(dir: &Path) {
-    let gone = dir.with_extension(GONE);
-    let dir = if fs::rename(dir, &gone).is_ok() { &gone } else { dir };
-    // Nobody to tell: what stays is removed by the next run.
-    let _ = fs::remove_dir_all(dir);
-}
-
-/// Removes the directories of runs whose lockwright was killed.
-fn remove_stale(base: &Path) {
-    let Ok(entries) = fs::read_dir(base) else { return };
-    for entry in entries.flatten() {
-        let path = entry.path();
-        let name = entry.file_name();
-        let run =
-            Path::new(&name).file_stem().and_then(|stem| stem.to_str()).is_some_and(is_run_name)
-                && entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let gone = path.extension().is_some_and(|extension| extension == GONE);
-        if run && (gone || is_stale(&path)) {
-            remove(&path);
-        }
-    }
-}
-
-fn is_stale(run: &Path) -> bool {
-    let Ok(lock) =
-        OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(run.join(LOCK))
-    else {
-        return false;
-    };
-    try_lock(&lock).is_ok() && watched_in(run).is_empty()
+/// Whether nobody but this user and root can give this path to something else.
+fn is_ours_to_the_root(path: &Path) -> bool {
+    path.ancestors().all(|dir| {
+        dir.symlink_metadata().is_ok_and(|meta| {
+            let is_sticky = meta.mode() & libc::S_ISVTX != 0;
+            [0, folder::effective_user()].contains(&meta.uid())
+                && (meta.mode() & 0o022 == 0 || is_sticky)
+        })
+    })
 }
 
 /// Takes the lock that goes with the open file, and with it when the process ends in whatever way.
@@ -394,7 +582,8 @@ pub fn ignores_setuid(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Write};
+    use std::collections::BTreeSet;
+    use std::io::Read;
     use std::process::Stdio;
 
     use super::*;
@@ -438,40 +627,95 @@ mod tests {
         assert_eq!(bare.candidates(), expected);
     }
 
+    /// A run's directory, of which the lockwright was killed.
+    fn left_over(base: &Path, around: &Surroundings) -> PathBuf {
+        let mut dir = RunDir::create(Some(base), around).unwrap();
+        dir.abandon();
+        dir.path().to_owned()
+    }
+
+    fn is_stale(path: &Path) -> bool {
+        let base = path.parent().unwrap();
+        removal::is_stale(&Folder::open(base).unwrap(), base, path.file_name().unwrap())
+    }
+
     #[test]
     fn a_run_cleans_up_after_itself_and_after_killed_ones() {
         let base = Scratch::new("clean");
         let around = Surroundings::current();
-        let killed = base.0.join("12-34");
-        fs::create_dir(&killed).unwrap();
-        fs::write(killed.join(LOCK), "").unwrap();
-        fs::write(killed.join("34-00.lwl"), "").unwrap();
-        let kept = base.0.join("12-35");
-        fs::create_dir(&kept).unwrap();
-        let foreign = base.0.join("notes");
-        fs::create_dir(&foreign).unwrap();
-        let half_removed = base.0.join("12-36.gone");
-        fs::create_dir(&half_removed).unwrap();
+        let killed = left_over(&base.0, &around);
+        let ledgers = killed.join(Marker::of(&killed).unwrap().ledgers.to_string());
+        fs::write(ledgers.join("34-00112233445566ff.lwl"), "").unwrap();
+        fs::write(ledgers.join("executed"), "").unwrap();
+        fs::write(killed.join("end.json"), "").unwrap();
+        let half_removed = left_over(&base.0, &around).with_extension("gone");
+        fs::rename(half_removed.with_extension(""), &half_removed).unwrap();
 
         let dir = RunDir::create(Some(&base.0), &around).unwrap();
-        assert!(!killed.exists() && !half_removed.exists() && kept.exists() && foreign.exists());
-        let other = RunDir::create_in(&base.0, true, &around);
-        assert!(other.is_err(), "same second, same pid: the name is taken");
+        assert!(!killed.exists() && !half_removed.exists());
         let path = dir.path().to_owned();
         assert!(path.is_dir() && !is_stale(&path), "locked by us");
         drop(dir);
         assert!(!path.exists());
+        assert_eq!(fs::read_dir(&base.0).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_lockwright_has_not_made_stays() {
+        let base = Scratch::new("foreign-files");
+        let around = Surroundings::current();
+        let token = "0123456789abcdef0123456789abcdef";
+        let plain = [
+            "12-34".to_owned(),
+            "12-35.gone".into(),
+            format!("12-34-{token}"),
+            format!("12-35-{token}.gone"),
+        ];
+        for name in &plain {
+            fs::create_dir_all(base.0.join(name).join("photos")).unwrap();
+            fs::write(base.0.join(name).join("thesis.txt"), "years").unwrap();
+            fs::write(base.0.join(name).join(LOCK), "").unwrap();
+        }
+        // What somebody keeps in a directory of a run, or below.
+        let run = left_over(&base.0, &around);
+        let ledgers = run.join(Marker::of(&run).unwrap().ledgers.to_string());
+        fs::write(run.join("notes"), "mine").unwrap();
+        fs::write(ledgers.join("notes"), "mine").unwrap();
+        fs::write(ledgers.join("1-0011223344556677.lwl"), "").unwrap();
+        // A marker that is a link to another's, or another file by a second name.
+        let marked = [format!("12-36-{token}"), format!("12-37-{token}")];
+        for name in &marked {
+            fs::create_dir_all(base.0.join(name)).unwrap();
+            fs::write(base.0.join(name).join("end.json"), "mine").unwrap();
+        }
+        fs::write(base.0.join("marker"), format!("lockwright run 1\n{token}\n{token}\n")).unwrap();
+        std::os::unix::fs::symlink("../marker", base.0.join(&marked[0]).join(LOCK)).unwrap();
+        fs::hard_link(base.0.join("marker"), base.0.join(&marked[1]).join(LOCK)).unwrap();
+
+        drop(RunDir::create(Some(&base.0), &around).unwrap());
+        for name in &plain {
+            assert!(base.0.join(name).join("photos").is_dir(), "{name}");
+            let text = fs::read_to_string(base.0.join(name).join("thesis.txt")).unwrap();
+            assert_eq!(text, "years", "{name}");
+        }
+        for name in &marked {
+            assert!(base.0.join(name).join("end.json").exists(), "{name}");
+        }
+        let run = if run.exists() { run } else { run.with_extension("gone") };
+        let ledgers = run.join(ledgers.file_name().unwrap());
+        assert_eq!(fs::read_to_string(run.join("notes")).unwrap(), "mine");
+        assert_eq!(fs::read_to_string(ledgers.join("notes")).unwrap(), "mine");
+        assert!(!ledgers.join("1-0011223344556677.lwl").exists(), "that one was ours");
     }
 
     #[test]
     fn a_run_with_a_process_in_it_is_not_stale() {
         let base = Scratch::new("busy");
-        let run = base.0.join("12-34");
-        fs::create_dir(&run).unwrap();
-        fs::write(run.join(LOCK), "").unwrap();
+        let run = left_over(&base.0, &Surroundings::current());
         assert!(is_stale(&run));
         let mut cat = std::process::Command::new("cat");
-        cat.stdin(Stdio::piped()).stdout(Stdio::piped()).env("LOCKWRIGHT_DIR", &run);
+        cat.stdin(Stdio::piped()).stdout(Stdio::piped());
+        cat.env("LOCKWRIGHT_DIR", run.join("x:y"));
         let mut child = cat.spawn().unwrap();
         // Once it answers, it has its own environment.
         child.stdin.as_mut().unwrap().write_all(b"x").unwrap();
@@ -483,6 +727,21 @@ mod tests {
         assert!(is_stale(&run));
     }
 
+    /// However little /proc tells of who writes there.
+    #[test]
+    fn a_run_with_a_ledger_that_is_written_is_not_stale() {
+        let base = Scratch::new("written");
+        let run = left_over(&base.0, &Surroundings::current());
+        let ledgers = run.join(Marker::of(&run).unwrap().ledgers.to_string());
+        let open = File::create(ledgers.join("1-0011223344556677.lwl")).unwrap();
+        assert!(!is_stale(&run));
+        drop(open);
+        // A child that another test has just forked has the descriptor until it executes something.
+        while !is_stale(&run) {
+            std::thread::yield_now();
+        }
+    }
+
     #[test]
     fn a_kept_run_stays() {
         let base = Scratch::new("keep");
@@ -490,9 +749,36 @@ mod tests {
         dir.keep();
         let path = dir.path().to_owned();
         drop(dir);
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o700);
+        drop(RunDir::create(Some(&base.0), &Surroundings::current()).unwrap());
         assert!(path.exists());
-        remove_stale(&base.0);
-        assert!(path.exists());
+        assert!(Marker::of(&path).is_some(), "its ledgers are still known");
+    }
+
+    /// Names that somebody else has taken.
+    #[test]
+    fn a_base_of_its_own_where_the_usual_ones_are_taken() {
+        let base = Scratch::new("taken");
+        let around = Surroundings {
+            // Nobody's: whatever is there belongs to somebody else.
+            uid: u32::MAX - 1,
+            runtime_dir: None,
+            tmpdir: Some(base.0.clone().into()),
+        };
+        let dir = RunDir::create_in_private(&base.0, &around).unwrap();
+        let private = dir.path().parent().unwrap().to_owned();
+        let name = private.file_name().unwrap().to_str().unwrap();
+        let token = name.strip_prefix("lockwright-4294967294-").unwrap();
+        assert!(Token::parse(token).is_some());
+        drop(dir);
+        assert!(!private.exists());
+        let mut killed = RunDir::create_in_private(&base.0, &around).unwrap();
+        killed.abandon();
+        let left = killed.path().to_owned();
+        drop(killed);
+        assert!(left.exists());
+        drop(RunDir::create_in_private(&base.0, &around).unwrap());
+        assert!(!left.parent().unwrap().exists(), "with what was left in it");
     }
 
     #[test]
@@ -514,7 +800,10 @@ mod tests {
         std::os::unix::fs::symlink(&base.0, base.0.join("link")).unwrap();
         assert!(make_own(&base.0.join("link"), &around).is_err());
         make_own(&base.0.join("own"), &around).unwrap();
+        fs::set_permissions(base.0.join("own"), Permissions::from_mode(0o755)).unwrap();
         make_own(&base.0.join("own"), &around).unwrap();
+        let mode = base.0.join("own").metadata().unwrap().mode() & 0o777;
+        assert_eq!(mode, around.way_mode(), "nobody else can list it");
     }
 
     #[test]

@@ -77,13 +77,15 @@ const RUN_ENVIRONMENT: &[Entry] = &[
 const RUN_FILES: &[Entry] = &[
     (
         "$XDG_RUNTIME_DIR/lockwright, /dev/shm/lockwright-UID, ${TMPDIR:-/tmp}/lockwright-UID",
-        "The first of these that can be used holds the ledgers, unless --ledger-dir names another. Root \
+        "The first of these that can be used holds the ledgers, unless --ledger-dir names another; where \
+         another user has taken the names, a directory beside them of a name that nobody can guess. Root \
          skips the first: servers that change to another account could not write there.",
     ),
     (
-        "SECONDS-PID/",
+        "SECONDS-PID-*/",
         "The directory of one run in there, removed after the report unless --keep is given. What a \
-         killed lockwright left behind, the next one removes.",
+         killed lockwright left behind, the next one removes. Processes write to a directory in it of a \
+         name that nobody can guess; what is kept is gathered once nobody writes any more.",
     ),
     ("PID-*.lwl", "The ledger of one process: sparse, hence much smaller than it looks."),
     ("cost.json", "With --keep: what measuring cost, for later reports."),

@@ -67,6 +67,12 @@ const fn is_whole(len: u64) -> bool {
 /// A ledger takes at most one part in so many of a process' limited address space.
 pub const SPACE_PARTS: u64 = 8;
 
+/// Most return addresses of a stack.
+pub const MAX_FRAMES: usize = 48;
+
+/// Most bytes of a text: a path has no more.
+pub const MAX_TEXT: u32 = 4096;
+
 /// Slots in the table directory; ids beyond those in use stay free for later engines.
 pub const MAX_TABLES: usize = 32;
 
@@ -265,6 +271,9 @@ pub struct Header {
     pub token: AtomicU64,
     /// Token of the ledger of the process this one was forked from, 0 if none.
     pub parent_token: AtomicU64,
+    /// What the command has given to the processes of its run, to be known by: 0 where it gave nothing. A file without
+    /// it was put beside the run's by somebody else.
+    pub run: [AtomicU64; 2],
     /// Text offset and length of the executable's path, then of the command line (NUL separated).
     pub exe: [AtomicU32; 2],
     /// See `exe`.

@@ -19,9 +19,13 @@ pub mod site;
 pub mod writer;
 
 #[cfg(feature = "reader")]
+mod claims;
+#[cfg(feature = "reader")]
+pub mod file;
+#[cfg(feature = "reader")]
 pub mod reader;
 
 pub use layout::{FORMAT_VERSION, Header, MAGIC, TableId};
 #[cfg(feature = "reader")]
-pub use reader::{Ledger, OpenError};
+pub use reader::{Ledger, OpenError, Peek};
 pub use writer::Writer;

@@ -1,18 +1,20 @@
 //! The reader: opens a ledger of a running, ended or killed process and decodes what was published.
 //! It trusts no byte: a wrong offset or id yields `None` or fewer rows.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::mem::{MaybeUninit, size_of};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::string::String;
 use std::vec::Vec;
 use std::{fmt, ptr};
 
+use crate::file;
 use crate::layout::{
-    self, ANNEXES, FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, MAX_EXTENTS, TableId, annex,
-    extent_rows, locate,
+    self, ANNEXES, FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, MAX_EXTENTS, MAX_FRAMES, MAX_TEXT,
+    TableId, annex, extent_rows, locate,
 };
 use crate::rows::meter::{Meter, Metered};
 use crate::rows::{Held, Row, Stack, Text, Thread};
@@ -85,6 +87,7 @@ pub struct HeaderValues {
     pub allocations_lost: u64,
     pub token: u64,
     pub parent_token: u64,
+    pub run: [u64; 2],
     pub exe: Text,
     pub cmdline: Text,
     pub epoch: u32,
@@ -119,6 +122,17 @@ pub struct Ledger {
     tables: [Table; crate::layout::MAX_TABLES],
     /// Bytes that the header says were used but that the file no longer has.
     missing: u64,
+    /// Rows that claim more than there is.
+    refused: u64,
+}
+
+/// What a glance at a ledger's file shows.
+#[derive(Clone, Debug)]
+pub struct Peek {
+    /// The run that it is of.
+    pub run: [u64; 2],
+    /// The number of deadlocks in each part of the file.
+    pub deadlocks: Vec<u32>,
 }
 
 /// Offset of a field of the header.
@@ -137,17 +151,12 @@ fn u64_at(bytes: &[u8], offset: usize) -> u64 {
         | u64::from(u32_at(bytes, offset + 4)) << if cfg!(target_endian = "big") { 0 } else { 32 }
 }
 
-/// Opens a regular file; a pipe would have the reader wait for somebody who writes to it.
+/// Opens a regular file: what else there may be under a ledger's name is none.
 fn open_file(path: &Path) -> Result<File, OpenError> {
-    /// As x86-64 and AArch64 have it.
-    const O_NONBLOCK: i32 = 0o4000;
-    let file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path)?;
-    let kind = file.metadata()?.file_type();
-    match kind.is_file() {
-        true => Ok(file),
-        false if kind.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory).into()),
-        false => Err(OpenError::NotALedger),
-    }
+    file::open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidInput => OpenError::NotALedger,
+        _ => error.into(),
+    })
 }
 
 impl Ledger {
@@ -173,7 +182,7 @@ impl Ledger {
     /// The ledgers of processes that were forked by the one whose ledger is at `path`, or by those, where they could
     /// create no file: as far as they can be read.
     pub fn annexes(path: &Path) -> Vec<Self> {
-        let parts = Self::peek_deadlocks(path).map_or(0, |parts| parts.len() as u32);
+        let parts = Self::peek(path).map_or(0, |peek| peek.deadlocks.len() as u32);
         (1..parts).filter_map(|part| Self::open_part(path, part).ok()).collect()
     }
 
@@ -203,12 +212,14 @@ impl Ledger {
         Ok(Self { missing, ..Self::from_bytes(bytes)? })
     }
 
-    /// Number of deadlocks in each part of a live ledger's file, without reading the rest of it.
+    /// The run that a ledger is of ([`Header::run`]), and the number of deadlocks in each part of its file, without reading
+    /// the rest of it; works on a live one.
     ///
     /// # Errors
     /// See [`OpenError`].
-    pub fn peek_deadlocks(path: &Path) -> Result<Vec<u32>, OpenError> {
-        const _: () = assert!(field!(deadlocks) < 256 && field!(annexes) < 256);
+    pub fn peek(path: &Path) -> Result<Peek, OpenError> {
+        const _: () =
+            assert!(field!(run) < 240 && field!(deadlocks) < 252 && field!(annexes) < 252);
         let file = open_file(path)?;
         let on_disk = file.metadata()?.len();
         let head_at = |offset| -> Result<[u8; 256], OpenError> {
@@ -226,7 +237,8 @@ impl Ledger {
             // One that is being born has none yet.
             deadlocks.push(u32_at(&head_at(offset)?, field!(deadlocks)));
         }
-        Ok(deadlocks)
+        let run = std::array::from_fn(|i| u64_at(&head, field!(run) + 8 * i));
+        Ok(Peek { run, deadlocks })
     }
 
     fn check(head: &[u8]) -> Result<(), OpenError> {
@@ -268,6 +280,7 @@ impl Ledger {
             allocations_lost: u64_at(b, field!(allocations_lost)),
             token: u64_at(b, field!(token)),
             parent_token: u64_at(b, field!(parent_token)),
+            run: std::array::from_fn(|i| u64_at(b, field!(run) + 8 * i)),
             exe: text_at(field!(exe)),
             cmdline: text_at(field!(cmdline)),
             epoch: u32_at(b, field!(epoch)),
@@ -296,7 +309,9 @@ impl Ledger {
             }
         }
         let missing = header.used.saturating_sub(bytes.len() as u64);
-        Ok(Self { bytes, header, tables, missing })
+        let mut ledger = Self { bytes, header, tables, missing, refused: 0 };
+        ledger.refused = ledger.settle_claims();
+        Ok(ledger)
     }
 
     /// The header's values.
@@ -309,8 +324,14 @@ impl Ledger {
         self.missing
     }
 
-    /// The bytes of row `index`, if all of them are there.
-    fn raw(&self, id: TableId, index: u64, row_bytes: u64) -> Option<&[u8]> {
+    /// Rows that claim bytes which others have claimed already, so that together they would have more than the file has:
+    /// it is damaged, or made up. That is left out of them.
+    pub fn refused_rows(&self) -> u64 {
+        self.refused
+    }
+
+    /// Where row `index` lies.
+    fn place(&self, id: TableId, index: u64, row_bytes: u64) -> Option<Range<usize>> {
         let table = &self.tables[id as usize];
         if table.row_bytes != row_bytes || table.base_rows == 0 || index >= table.len {
             return None;
@@ -318,7 +339,31 @@ impl Ledger {
         let (extent, row) = locate(index, table.base_rows);
         let start = *table.extents.get(extent).filter(|&&offset| offset != 0)?;
         let from = usize::try_from(start.checked_add(row.checked_mul(row_bytes)?)?).ok()?;
-        self.bytes.get(from..from.checked_add(row_bytes as usize)?)
+        Some(from..from.checked_add(row_bytes as usize)?)
+    }
+
+    /// The bytes of row `index`, if all of them are there.
+    fn raw(&self, id: TableId, index: u64, row_bytes: u64) -> Option<&[u8]> {
+        self.bytes.get(self.place(id, index, row_bytes)?)
+    }
+
+    /// The word at `offset` of row `index`.
+    pub(crate) fn word(&self, id: TableId, index: u32, row_bytes: u64, offset: usize) -> u32 {
+        self.raw(id, index.into(), row_bytes).map_or(0, |bytes| u32_at(bytes, offset))
+    }
+
+    /// Makes that word zero in what was read.
+    pub(crate) fn clear_word(&mut self, id: TableId, index: u32, row_bytes: u64, offset: usize) {
+        let place = self.place(id, index.into(), row_bytes);
+        if let Some(bytes) = place.and_then(|place| self.bytes.get_mut(place)) {
+            bytes[offset..offset + 4].fill(0);
+        }
+    }
+
+    /// Rows of a table, as far as the file can have them.
+    pub(crate) fn table_len(&self, id: TableId) -> u64 {
+        let table = &self.tables[id as usize];
+        table.len.min(self.bytes.len() as u64 / table.row_bytes.max(1))
     }
 
     /// The published row `id`; `None` for 0, for a row that is not there or was never finished.
@@ -361,7 +406,7 @@ impl Ledger {
 
     /// Text as bytes; shorter where the file is damaged.
     pub fn raw_text(&self, text: Text) -> Vec<u8> {
-        (0..u64::from(text.len.min(1 << 20)))
+        (0..u64::from(text.len.min(MAX_TEXT)))
             .map_while(|i| self.raw(TableId::Bytes, u64::from(text.offset) + i, 1))
             .map(|byte| byte[0])
             .collect()
@@ -375,7 +420,7 @@ impl Ledger {
     /// The return addresses of stack `id`, innermost first, and the module epoch they belong to.
     pub fn stack(&self, id: u32) -> Option<(Vec<u64>, u32)> {
         let stack = self.get::<Stack>(id)?;
-        let frames = (0..stack.len.min(4096))
+        let frames = (0..stack.len.min(MAX_FRAMES as u32))
             .map_while(|i| self.frame(stack.first.checked_add(i)?))
             .collect();
         Some((frames, stack.epoch))
@@ -441,7 +486,8 @@ impl Ledger {
 }
 
 /// Bytes up to the last data in the `there` bytes of the file from `offset` on; all of them where the file system cannot
-/// tell.
+/// tell. Data after a hole of gigabytes does not count: a process writes its ledger without any, and a file of one page
+/// must not take all memory.
 fn stored_bytes(file: &File, offset: u64, there: u64) -> u64 {
     use std::os::fd::AsRawFd;
     unsafe extern "C" {
@@ -453,6 +499,7 @@ fn stored_bytes(file: &File, offset: u64, there: u64) -> u64 {
         return there;
     };
     let mut end = start;
+    let mut data_bytes = 0;
     while end < limit {
         // SAFETY: lseek on a descriptor we own; nothing relies on its position.
         let data = unsafe { lseek(file.as_raw_fd(), end, SEEK_DATA) };
@@ -467,6 +514,10 @@ fn stored_bytes(file: &File, offset: u64, there: u64) -> u64 {
         let hole = unsafe { lseek(file.as_raw_fd(), data, SEEK_HOLE) };
         if hole <= data {
             return there;
+        }
+        data_bytes += (hole.min(limit) - data) as u64;
+        if (hole.min(limit) - start) as u64 > file::most_for(data_bytes) {
+            break;
         }
         end = hole;
     }

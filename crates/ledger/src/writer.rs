@@ -10,8 +10,8 @@ use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering::*};
 
 use crate::layout::{
-    FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, MAX_EXTENTS, MAX_TABLES, PAGE, TableHeader,
-    TableId, extent_rows, locate, stopped,
+    FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, MAX_EXTENTS, MAX_TABLES, MAX_TEXT, PAGE,
+    TableHeader, TableId, extent_rows, locate, stopped,
 };
 use crate::rows::{Row, Text};
 
@@ -324,7 +324,7 @@ impl Writer {
 
     /// Stores text; empty text if it does not fit.
     pub fn text(&mut self, bytes: &[u8]) -> Text {
-        let n = bytes.len().min(u16::MAX as usize);
+        let n = bytes.len().min(MAX_TEXT as usize);
         if n == 0 {
             return Text::default();
         }

@@ -27,16 +27,54 @@ static DESTRUCTOR: extern "C" fn() = destructor;
 /// The longest name of a directory for ledgers.
 pub const MOST_DIRECTORY: usize = 3072 - 64;
 
-/// The directory that ledgers go to, NUL terminated; empty where nobody asked for one.
-static mut DIRECTORY: [u8; 3072] = [0; 3072];
+/// `LOCKWRIGHT_DIR` as it was at start, NUL terminated: where ledgers go, and, after a colon, 32 hexadecimal digits that
+/// show the command what is of its run; empty where nobody asked for any.
+static mut WANTED: [u8; 3072] = [0; 3072];
+
+/// What it was.
+pub fn wanted() -> &'static [u8] {
+    let wanted = &raw const WANTED;
+    // SAFETY: written once, by the constructor.
+    let wanted = unsafe { &*wanted };
+    let len = wanted.iter().position(|&b| b == 0).unwrap_or(0);
+    &wanted[..len]
+}
+
+/// The digits of a run.
+const RUN_DIGITS: usize = 32;
+
+/// The directory that ledgers and records go to, and the digits; both empty where nobody asked for any.
+fn split() -> (&'static [u8], &'static [u8]) {
+    let wanted = wanted();
+    let is_digits = |run: &[u8]| run.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    match wanted.len().checked_sub(RUN_DIGITS + 1) {
+        Some(at) if wanted[at] == b':' && is_digits(&wanted[at + 1..]) => {
+            (&wanted[..at], &wanted[at + 1..])
+        }
+        _ => (wanted, b""),
+    }
+}
 
 /// The directory that ledgers and records go to; empty where nobody asked for any.
 pub fn directory() -> &'static [u8] {
-    let directory = &raw const DIRECTORY;
-    // SAFETY: written once, by the constructor.
-    let directory = unsafe { &*directory };
-    let len = directory.iter().position(|&b| b == 0).unwrap_or(0);
-    &directory[..len]
+    split().0
+}
+
+/// What shows the command that a record is of its run; empty where it did not ask for that.
+pub fn run() -> &'static [u8] {
+    split().1
+}
+
+/// The same as the header has it.
+fn run_words() -> [u64; 2] {
+    let word = |digits: &[u8]| {
+        digits.iter().fold(0, |word: u64, &b| {
+            let digit = if b.is_ascii_digit() { b - b'0' } else { b - b'a' + 10 };
+            word << 4 | u64::from(digit)
+        })
+    };
+    let (high, low) = run().split_at(run().len() / 2);
+    [word(high), word(low)]
 }
 
 /// Names the current ledger to a forked child's.
@@ -65,7 +103,7 @@ extern "C" fn constructor() {
     }
     // SAFETY: before any thread of the program.
     unsafe {
-        (&raw mut DIRECTORY).cast::<u8>().copy_from_nonoverlapping(wanted.as_ptr(), wanted.len())
+        (&raw mut WANTED).cast::<u8>().copy_from_nonoverlapping(wanted.as_ptr(), wanted.len())
     };
     if !follow::is_wanted() || !may_have_threads() {
         follow::tell_unwatched();
@@ -181,6 +219,9 @@ fn begin(parent_token: u64) -> bool {
         header.start_ns.store(now, Relaxed);
         header.token.store(token, Relaxed);
         header.parent_token.store(parent_token, Relaxed);
+        for (word, value) in header.run.iter().zip(run_words()) {
+            word.store(value, Relaxed);
+        }
         header.epoch.store(1, Relaxed);
         header.annex_room.store(annex_room(mapping.file_len as u64), Relaxed);
         header.limited_by.store(mapping.limited_by, Relaxed);

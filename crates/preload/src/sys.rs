@@ -226,28 +226,52 @@ pub unsafe fn create(path: *const u8) -> isize {
 /// # Safety
 /// `path` is NUL terminated.
 pub unsafe fn open_read(path: *const u8) -> isize {
-    let flags = libc::O_RDONLY | libc::O_CLOEXEC;
+    let flags = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY;
     // SAFETY: the caller's promise.
     unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path, flags, 0usize) }
 }
 
-/// Opens a file that is there for writing at its end.
+/// Opens a file for writing at its end. It is there, or `more` is `O_CREAT`.
 ///
 /// # Safety
 /// `path` is NUL terminated.
-pub unsafe fn open_append(path: *const u8) -> isize {
+pub unsafe fn open_append(path: *const u8, more: i32) -> isize {
     let flags =
         libc::O_WRONLY | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK;
     // SAFETY: the caller's promise.
-    unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path, flags, 0usize) }
+    unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path, flags | more, 0o600usize) }
 }
 
-/// Writes the `parts` one after the other, at once.
-pub fn writev<const N: usize>(fd: isize, parts: [&[u8]; N]) -> isize {
-    let parts =
-        parts.map(|part| libc::iovec { iov_base: part.as_ptr() as *mut _, iov_len: part.len() });
+/// Writes `before` and the `parts` one after the other, at once.
+pub fn writev<const M: usize, const N: usize>(
+    fd: isize,
+    before: [&[u8]; M],
+    parts: [&[u8]; N],
+) -> isize {
+    const MOST: usize = 16;
+    const { assert!(M + N <= MOST) };
+    let mut all = [const { libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 } }; MOST];
+    for (place, part) in all.iter_mut().zip(before.into_iter().chain(parts)) {
+        *place = libc::iovec { iov_base: part.as_ptr() as *mut _, iov_len: part.len() };
+    }
     // SAFETY: initialised bytes, which are only read.
-    unsafe { syscall!(libc::SYS_writev, fd, parts.as_ptr(), N) }
+    unsafe { syscall!(libc::SYS_writev, fd, all.as_ptr(), M + N) }
+}
+
+/// Who owns the regular file that is open; `None` if it is none.
+pub fn owner_of_regular(fd: isize) -> Option<u32> {
+    let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
+    // SAFETY: writes one stat, which x86-64's C library has in the kernel's form.
+    let done = unsafe { syscall!(libc::SYS_fstat, fd, stat.as_mut_ptr()) };
+    // SAFETY: zeroed is a valid one.
+    let stat = unsafe { stat.assume_init() };
+    (done == 0 && stat.st_mode & libc::S_IFMT == libc::S_IFREG).then_some(stat.st_uid)
+}
+
+/// The process's effective user id.
+pub fn effective_user() -> u32 {
+    // SAFETY: no arguments.
+    (unsafe { syscall!(libc::SYS_geteuid) }) as u32
 }
 
 /// Reads into `buffer`.

@@ -215,6 +215,12 @@ pub(crate) fn describe(ledger: &Ledger) -> Process {
             "{many} children that it forked were not watched: in their sandbox there was no place for their ledgers"
         )),
     }
+    if ledger.refused_rows() > 0 {
+        notes.push(format!(
+            "the ledger is damaged, or made up: {} of its rows claim what others have claimed before; that is left out",
+            ledger.refused_rows()
+        ));
+    }
     if header.allocations_lost > 0 {
         notes.push(format!(
             "{} allocations could not be tracked for want of memory: locks in them go by where they \

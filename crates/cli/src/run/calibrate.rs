@@ -10,7 +10,7 @@ use lockwright_ledger::Ledger;
 use super::engines::Engines;
 use super::preload::Preload;
 use super::prices::Prices;
-use crate::ledger_dir::ledgers_in;
+use crate::ledger_dir::{CALIBRATION, RunDir, ledgers_in};
 
 /// Interleaved rounds: enough for one of each to go undisturbed, few enough not to be felt.
 const ROUNDS: usize = 5;
@@ -19,10 +19,9 @@ const ROUNDS: usize = 5;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What `engines` add to each thing on this machine, now. `None` if it cannot be measured.
-pub fn cost(preload: &Preload, engines: &Engines<'_>, dir: &Path) -> Option<Prices> {
-    let ledgers = dir.join("calibration");
-    std::fs::create_dir(&ledgers).ok()?;
-    let preload = preload.writing_to(ledgers.clone());
+pub fn cost(preload: &Preload, engines: &Engines<'_>, dir: &RunDir) -> Option<Prices> {
+    let ledgers = dir.make_ledgers(CALIBRATION).ok()?;
+    let preload = preload.writing_to(ledgers);
     let watch = |command: &mut Command| {
         preload.watch(command);
         engines.tell(command);
@@ -31,7 +30,7 @@ pub fn cost(preload: &Preload, engines: &Engines<'_>, dir: &Path) -> Option<Pric
         .map(|_| Some((round(Preload::leave_alone)?, round(watch)?)))
         .collect::<Option<Vec<_>>>();
     // Ledgers of these processes are nobody's business.
-    let _ = std::fs::remove_dir_all(ledgers);
+    dir.remove_ledgers(CALIBRATION);
     let (native, watched): (Vec<_>, Vec<_>) = rounds?.into_iter().unzip();
     Some(Prices::least(&watched)?.more_than(&Prices::least(&native)?))
 }

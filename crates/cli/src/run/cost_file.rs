@@ -1,12 +1,12 @@
 //! What measuring cost, kept beside the ledgers: only at the end of the run can it be measured.
 
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use super::prices::Prices;
+use crate::ledger_dir::{self, RunDir};
 use crate::meter::model::{Cost, MeterReport};
 
 /// The file's name in the run's directory.
@@ -38,8 +38,8 @@ impl Known {
     ///
     /// # Errors
     /// If that fails.
-    pub fn write(&self, dir: &Path) -> io::Result<()> {
-        fs::write(dir.join(NAME), serde_json::to_string(self)? + "\n")
+    pub fn write(&self, dir: &RunDir) -> io::Result<()> {
+        dir.write(NAME, &(serde_json::to_string(self)? + "\n"))
     }
 
     /// What is known of the run that the user's arguments name: one directory with all its ledgers, or
@@ -47,11 +47,11 @@ impl Known {
     pub fn read(arguments: &[PathBuf]) -> Option<Self> {
         let (first, rest) = arguments.split_first()?;
         let is_run = first.is_dir();
-        let dir = if is_run { first.as_path() } else { first.parent()? };
-        if rest.iter().any(|other| is_run || other.parent() != Some(dir)) {
+        let dir = if is_run { first.as_path() } else { ledger_dir::run_of(first)? };
+        if rest.iter().any(|other| is_run || ledger_dir::run_of(other) != Some(dir)) {
             return None;
         }
-        let known: Self = serde_json::from_slice(&fs::read(dir.join(NAME)).ok()?).ok()?;
+        let known: Self = serde_json::from_slice(&ledger_dir::read_own(dir, NAME)?).ok()?;
         let program_cpu_ns = known.program_cpu_ns.filter(|_| is_run);
         known.prices.are_plausible().then_some(Self { program_cpu_ns, ..known })
     }
@@ -59,15 +59,20 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+    use crate::ledger_dir::Surroundings;
 
     #[test]
     fn a_kept_run_knows_its_cost() {
-        let dir = std::env::temp_dir().join(format!("lockwright-test-cost-{}", std::process::id()));
-        fs::create_dir_all(&dir).unwrap();
+        let base =
+            std::env::temp_dir().join(format!("lockwright-test-cost-{}", std::process::id()));
+        let run = RunDir::create(Some(&base), &Surroundings::current()).unwrap();
+        let dir = run.path().to_owned();
         let prices = Prices { pair_ns: 31.5, wait_ns: 400.0, call_ns: 60.0 };
         let known = Known { prices, program_cpu_ns: Some(2e9) };
-        known.write(&dir).unwrap();
+        known.write(&run).unwrap();
         assert_eq!(Known::read(std::slice::from_ref(&dir)), Some(known));
         let part = Some(Known { program_cpu_ns: None, ..known });
         assert_eq!(Known::read(&[dir.join("1.lwl"), dir.join("2.lwl")]), part);
@@ -75,7 +80,8 @@ mod tests {
         assert_eq!(Known::read(&[dir.join("1.lwl"), "other/2.lwl".into()]), None);
         fs::write(dir.join(NAME), "{\"prices\": {\"pair_ns\": -1}}").unwrap();
         assert_eq!(Known::read(std::slice::from_ref(&dir)), None);
-        fs::remove_dir_all(&dir).unwrap();
+        drop(run);
+        fs::remove_dir(base).unwrap();
         assert_eq!(Known::read(&[dir]), None);
     }
 }

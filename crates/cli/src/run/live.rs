@@ -15,7 +15,7 @@ use crate::analysis;
 use crate::args::OnDeadlock;
 use crate::error::{Error, Result};
 use crate::finding::{Finding, Grade, Report};
-use crate::ledger_dir::{ledgers_in, writer_of, writer_of_annex};
+use crate::ledger_dir::{glance_at, is_own, writer_of, writer_of_annex};
 use crate::progress::Silent;
 
 /// How long a program's own handler of SIGABRT may take. As in abort(3), it must not return.
@@ -127,10 +127,10 @@ impl Deadlocks {
     /// Ledgers with deadlocks that stand, and are to be told of, or are final. Cheap as long as there is nothing: reads
     /// one word of each ledger.
     pub fn poll(&mut self, dir: &Path) -> Vec<Standing> {
-        for path in ledgers_in(dir).unwrap_or_default() {
+        for (path, peek) in glance_at(dir).unwrap_or_default() {
             self.saw_ledgers = true;
             // A ledger that is being born cannot be read yet; the next call will see it.
-            let counts = Ledger::peek_deadlocks(&path).unwrap_or_default();
+            let counts = peek.map_or_else(Vec::new, |peek| peek.deadlocks);
             for (part, now) in (0..).zip(counts).filter(|&(_, now)| now > 0) {
                 let place = Place { path: path.clone(), part };
                 if self.counted.insert(place.clone(), now).unwrap_or(0) < now {
@@ -190,7 +190,9 @@ impl Deadlocks {
             finding: finding.clone(),
         };
         self.told.extend(output.judge(&report).counted().map(told));
-        let pid = ledger.writer().unwrap_or(program);
+        // What another user may have written is nothing to end the program for.
+        let own = is_own(&ledger.path).then_some(program);
+        let Some(pid) = ledger.writer().or(own) else { return shown };
         if let Some(why) = hope {
             output.note(
                 &Error::new(format!("process {pid} has deadlocked, and may still go on: {why}"))

@@ -62,7 +62,7 @@ pub fn measure(session: &Session<'_>, prices: Option<Prices>) -> MeterReport {
         report.cost = Some(known.cost(&report));
         if session.is_kept() {
             // Without it, a later report merely does not know.
-            let _ = known.write(session.dir.path());
+            let _ = known.write(&session.dir);
         }
     }
     report

@@ -21,7 +21,10 @@ static LIBRARY: &[u8] = include_bytes!(env!("LOCKWRIGHT_PRELOAD_SO"));
 #[derive(Debug)]
 pub struct Preload {
     library: PathBuf,
-    ledgers: PathBuf,
+    /// `LOCKWRIGHT_DIR`.
+    ledgers: OsString,
+    /// The run's directory.
+    run: PathBuf,
     /// Keeps the library alive where it is in memory only.
     _memory: Option<File>,
 }
@@ -33,7 +36,7 @@ impl Preload {
     /// # Errors
     /// If there is no place for it.
     pub fn unpack(dir: &mut RunDir, around: &Surroundings) -> Result<Self> {
-        let ledgers = dir.path().to_owned();
+        let (run, ledgers) = (dir.path().to_owned(), dir.for_processes());
         if let Some(home) = dir.executable_home(around, can_be_preloaded) {
             let library = home.join(PRELOAD_FILE_NAME);
             write_library(&library).map_err(|error| {
@@ -46,19 +49,20 @@ impl Preload {
                     ),
                 }
             })?;
-            return Ok(Self { library, ledgers, _memory: None });
+            return Ok(Self { library, ledgers, run, _memory: None });
         }
         let memory = in_memory().map_err(|error| {
             Error::new(format!("no place for lockwright's preload library: {error}"))
                 .help("name a directory on a file system mounted without noexec: --ledger-dir DIR")
         })?;
         let library = format!("/proc/{}/fd/{}", std::process::id(), memory.as_raw_fd()).into();
-        Ok(Self { library, ledgers, _memory: Some(memory) })
+        Ok(Self { library, ledgers, run, _memory: Some(memory) })
     }
 
     /// The same library with another directory for the ledgers.
     pub fn writing_to(&self, ledgers: PathBuf) -> Preload {
-        Self { library: self.library.clone(), ledgers, _memory: None }
+        let (library, run) = (self.library.clone(), self.run.clone());
+        Self { library, ledgers: ledgers.into(), run, _memory: None }
     }
 
     /// Has `command` run with the library in it; what that does there, [`super::engines`] tells it.
@@ -84,7 +88,7 @@ impl Preload {
 
     /// Removes the library where it lies in the run's directory: a kept one is for ledgers.
     pub fn remove(&self) {
-        if self.library.starts_with(&self.ledgers) {
+        if self.library.starts_with(&self.run) {
             // Left there, it is merely useless.
             let _ = std::fs::remove_file(&self.library);
         }
@@ -117,7 +121,7 @@ fn preload_list(library: Option<&Path>, before: &OsStr) -> OsString {
 fn write_library(path: &Path) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o755).open(path)?;
     file.write_all(LIBRARY)?;
-    // The umask must not keep others from reading it: see `RunDir`.
+    // The umask must not keep others from reading it: see `ledger_dir.rs`.
     file.set_permissions(std::fs::Permissions::from_mode(0o755))
 }
 

@@ -90,7 +90,7 @@ impl<'a> Session<'a> {
         let mut deadlocks = Deadlocks::default();
         let cpu_before = cpu_of_children_ns();
         let follow = Follow::of(plan.args);
-        unwatched::make_records(dir.path())?;
+        unwatched::make_records(&dir)?;
         let mut child = Child::spawn(plan.program, &preload, &plan.engines, &follow)?;
         output.program_started();
         let status = loop {
@@ -123,6 +123,10 @@ impl<'a> Session<'a> {
                 Vec::new()
             }
         };
+        let foreign = ledger_dir::foreign_in(dir.path());
+        if foreign > 0 {
+            output.warn(&not_of_this_run(foreign, dir.path()));
+        }
         let paths = paths.unwrap_or_default();
         let unwatched = unwatched::processes(dir.path(), &ledgers);
         let ends = Ends::new(vec![ended], &paths);
@@ -143,7 +147,7 @@ impl<'a> Session<'a> {
 
     /// What watching adds to single things; `None` if it cannot be measured.
     pub fn prices(&self) -> Option<Prices> {
-        calibrate::cost(&self.preload, &self.plan.engines, self.dir.path())
+        calibrate::cost(&self.preload, &self.plan.engines, &self.dir)
     }
 
     /// Keeps, leaves or gives up the run's directory. What was not `reported` is kept.
@@ -159,8 +163,8 @@ impl<'a> Session<'a> {
         }
         if self.plan.args.keep || !reported {
             // Without it, a later report knows less of a program that was killed.
-            let _ = end_file::write(self.ended, self.dir.path());
-            for path in self.paths.iter().filter(|path| ledger_dir::writer_of(path).is_none()) {
+            let _ = end_file::write(self.ended, &self.dir);
+            for path in self.paths.iter().filter(|path| !ledger_dir::is_written(path)) {
                 // What a sandboxed child has of the file it may be writing to.
                 let is_its_own = |ledger: &Ledger| ledger.header().annexes == 0;
                 if let Some(ledger) = Ledger::open(path).ok().filter(is_its_own) {
@@ -218,6 +222,13 @@ fn removed(dir: &Path, error: Option<&io::Error>) -> Error {
         None => format!("the ledgers are gone: somebody removed them from {shown}"),
     };
     Error::new(what + "; there is nothing to report")
+}
+
+/// What to say of files among the ledgers that no process of the run has made.
+fn not_of_this_run(count: usize, dir: &Path) -> Error {
+    let (files, were) = if count == 1 { ("file", "was") } else { ("files", "were") };
+    Error::new(format!("{count} {files} in {} that no process of this run has made {were} left out", dir.display()))
+        .note("another user of this machine has put it there, or a process that was given another LOCKWRIGHT_DIR")
 }
 
 fn left_no_ledger(program: &Program) -> Error {

@@ -2,16 +2,16 @@
 //! (`preload/record.rs`): of those that `--follow` leaves out, and of what is executed. Who executed something and left
 //! no ledger from then on was not watched; the file says why, as far as it can be known.
 
-use std::fs::{self, OpenOptions, Permissions};
-use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use lockwright_ledger::Ledger;
 
-use super::{path_search, target};
+use super::path_search;
+use super::target::{self, Obstacle};
 use crate::error::{Error, Result};
 use crate::finding::Unwatched;
+use crate::ledger_dir::{self, RunDir};
 
 /// Those that `--follow` leaves out: `<pid> <executable>`, NUL terminated, for each process.
 const LEFT_OUT: &str = "unwatched";
@@ -24,29 +24,25 @@ const EXECUTED: &str = "executed";
 ///
 /// # Errors
 /// If they cannot be made.
-pub fn make_records(dir: &Path) -> Result<()> {
-    [LEFT_OUT, EXECUTED].into_iter().try_for_each(|name| make(&dir.join(name))).map_err(|error| {
-        Error::new(format!("cannot write in {}: {error}", dir.display()))
+pub fn make_records(dir: &RunDir) -> Result<()> {
+    [LEFT_OUT, EXECUTED].into_iter().try_for_each(|name| dir.make_record(name)).map_err(|error| {
+        Error::new(format!("cannot write in {}: {error}", dir.path().display()))
             .help("name another directory: --ledger-dir DIR")
     })
-}
-
-fn make(file: &Path) -> io::Result<()> {
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
-    // SAFETY: no preconditions.
-    if unsafe { libc::geteuid() } == 0 {
-        // Programs may become somebody else.
-        file.set_permissions(Permissions::from_mode(0o622))?;
-    }
-    Ok(())
 }
 
 /// The processes of the run in `dir` that are known not to have been watched, by executable. `ledgers` are the run's.
 pub fn processes(dir: &Path, ledgers: &[Ledger]) -> Vec<Unwatched> {
     let starts: Vec<Start> = ledgers.iter().map(Start::of).collect();
-    let left_out = entries(&dir.join(LEFT_OUT)).filter_map(|entry| left_out(&entry)).collect();
-    let executed = entries(&dir.join(EXECUTED)).filter_map(|entry| Event::parse(&entry)).collect();
-    let silent = silent(executed, &starts).into_iter().map(|executed| executed.explained());
+    let left_out = entries(dir, LEFT_OUT).filter_map(|entry| left_out(&entry)).collect();
+    let executed = entries(dir, EXECUTED).filter_map(|entry| Event::parse(&entry)).collect();
+    // One look at a file, however often it was executed.
+    let mut known = HashMap::new();
+    let silent = silent(executed, &starts).into_iter().map(|silent| {
+        let Silent { pid, path, is_passed } = silent;
+        let file = known.entry(path).or_insert_with_key(|path| File::found(path));
+        file.explain(pid, is_passed)
+    });
     let mut processes: Vec<Unwatched> = left_out;
     processes.extend(silent);
     // A process may have executed one program after another, each of which left a record.
@@ -57,11 +53,11 @@ pub fn processes(dir: &Path, ledgers: &[Ledger]) -> Vec<Unwatched> {
 }
 
 /// The entries of a record, as far as they make sense; none where there is no record.
-fn entries(record: &Path) -> impl Iterator<Item = String> {
-    let record = fs::read(record).unwrap_or_default();
-    let entries: Vec<String> =
-        record.split(|&b| b == 0).map(|e| String::from_utf8_lossy(e).into_owned()).collect();
-    entries.into_iter()
+fn entries(dir: &Path, name: &str) -> impl Iterator<Item = String> {
+    ledger_dir::records(dir, name).into_iter().map(|entry| match String::from_utf8(entry) {
+        Ok(entry) => entry,
+        Err(other) => String::from_utf8_lossy(other.as_bytes()).into_owned(),
+    })
 }
 
 fn left_out(entry: &str) -> Option<Unwatched> {
@@ -126,54 +122,73 @@ struct Silent {
 fn silent(mut events: Vec<Event>, starts: &[Start]) -> Vec<Silent> {
     // Children that were spawned are put on record by their parents, late.
     events.sort_by_key(|event| event.at_ns);
+    let mut starts: Vec<(u32, u64)> = starts.iter().map(|start| (start.pid, start.at_ns)).collect();
+    starts.sort_unstable();
+    // The event that follows in the same process: from the last back, so that each is looked at once.
+    let mut nexts: HashMap<u32, &Event> = HashMap::new();
     let mut silent = Vec::new();
-    for (at, event) in events.iter().enumerate() {
+    for event in events.iter().rev() {
+        let next = if event.pid == 0 { None } else { nexts.insert(event.pid, event) };
         let What::Executes { path, is_passed } = &event.what else { continue };
-        let next = events[at + 1..].iter().find(|next| next.pid == event.pid && event.pid != 0);
         if next.is_some_and(|next| next.what == What::Failed) {
             continue;
         }
         let until = next.map_or(u64::MAX, |next| next.at_ns);
-        let is_its =
-            |start: &Start| start.pid == event.pid && (event.at_ns..until).contains(&start.at_ns);
-        if !starts.iter().any(is_its) {
+        let first = starts.partition_point(|&start| start < (event.pid, event.at_ns));
+        let is_begun = |&(pid, at_ns): &(u32, u64)| pid == event.pid && at_ns < until;
+        if !starts.get(first).is_some_and(is_begun) {
             silent.push(Silent { pid: event.pid, path: path.clone(), is_passed: *is_passed });
         }
     }
+    silent.reverse();
     silent
 }
 
-impl Silent {
-    /// What is known of the reason.
-    fn explained(self) -> Unwatched {
+/// What was executed.
+struct File {
+    exe: String,
+    /// What is in the way of watching it, and the interpreter that it is in the way of, if that is a script's.
+    obstacle: Option<(Obstacle, Option<String>)>,
+}
+
+impl File {
+    /// What is there now at the path that was executed.
+    fn found(path: &str) -> Self {
         let search = std::env::var_os("PATH");
-        let found = path_search::find(self.path.as_ref(), search.as_deref()).ok();
+        let found = path_search::find(path.as_ref(), search.as_deref()).ok();
         // Only what can be executed is looked into: the record is not to be trusted with more.
         let target = found.as_ref().and_then(|file| target::find(file).ok());
-        let file = found.unwrap_or_else(|| PathBuf::from(&self.path));
+        let file = found.unwrap_or_else(|| PathBuf::from(path));
         let obstacle = target.and_then(|target| {
             let by = (!target.scripts.is_empty()).then(|| target.file.display().to_string());
             target.obstacle.map(|obstacle| (obstacle, by))
         });
-        let (reason, why) = match obstacle {
+        // Without what it has of `.` and doubled slashes.
+        let exe: PathBuf = file.components().collect();
+        Self { exe: exe.display().to_string(), obstacle }
+    }
+
+    /// What is known of the reason.
+    fn explain(&self, pid: u32, is_passed: bool) -> Unwatched {
+        let (reason, why) = match &self.obstacle {
             Some((obstacle, by)) => {
-                let by = by.map_or_else(String::new, |by| format!("of {by}, which runs it: "));
-                (obstacle.id(), format!("{by}{}", obstacle.what()))
+                let by = by.as_ref().map(|by| format!("of {by}, which runs it: "));
+                (obstacle.id(), format!("{}{}", by.unwrap_or_default(), obstacle.what()))
             }
-            None if !self.is_passed => (
+            None if !is_passed => (
                 "environment",
                 "its environment was made without LD_PRELOAD and LOCKWRIGHT_DIR".to_owned(),
             ),
             None => ("no-ledger", "it left no ledger".to_owned()),
         };
-        // Without what it has of `.` and doubled slashes.
-        let exe: PathBuf = file.components().collect();
-        Unwatched { pid: self.pid, exe: exe.display().to_string(), reason, why }
+        Unwatched { pid, exe: self.exe.clone(), reason, why }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -181,9 +196,9 @@ mod tests {
         let dir = std::env::temp_dir().join(format!("lockwright-follow-{}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
         assert_eq!(processes(&dir, &[]), []);
-        let record = "12 /bin/b c\0x /bin/d\0\x0011 /bin/b c\x0012 /bin/b c\09";
+        let record = "t 12 /bin/b c\0t x /bin/d\0\0 11 /bin/b c\0t 12 /bin/b c\x009";
         fs::write(dir.join(LEFT_OUT), record).unwrap();
-        let executed = "x 7 1 /no/such file\0x 8\0y 9 1 /a\0\0x 7 q /a\0c 10 5 /no/such";
+        let executed = "t x 7 1 /no/such file\0t x 8\0t y 9 1 /a\0\0t x 7 q /a\0 c 10 5 /no/such";
         fs::write(dir.join(EXECUTED), executed).unwrap();
         let found = processes(&dir, &[]);
         let found: Vec<_> = found.iter().map(|p| (p.pid, p.exe.as_str(), p.reason)).collect();

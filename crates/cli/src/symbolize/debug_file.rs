@@ -2,11 +2,11 @@
 //! `.gnu_debuglink`, both under the debug directories; and the shared part that `dwz` split off.
 
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use lockwright_ledger::file;
 use object::read::Object;
 
 use super::elf::with_elf;
@@ -100,7 +100,7 @@ pub fn own_build_id(path: &Path) -> Option<Vec<u8>> {
 
 /// The CRC-32 that `.gnu_debuglink` carries (ISO-HDLC, as zlib's), of a whole file.
 fn crc32(path: &Path) -> Option<u32> {
-    let mut file = File::open(path).ok()?;
+    let mut file = file::open_solid(path).ok()?;
     let mut buffer = vec![0; 1 << 16];
     let mut crc = !0u32;
     loop {

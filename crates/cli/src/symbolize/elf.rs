@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::path::Path;
 
+use lockwright_ledger::file;
 use object::read::{File as Elf, ReadCache};
 
 /// Calls `read` with the parsed file, or gives `None` if it is not a readable ELF file.
@@ -11,11 +12,8 @@ pub fn with_elf<T>(
     path: &Path,
     read: impl for<'data> FnOnce(&Elf<'data, &'data ReadCache<File>>) -> T,
 ) -> Option<T> {
-    let file = File::open(path).ok()?;
-    // A named pipe or device in a damaged ledger's path would block us or worse.
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
+    // The path is a ledger's: it may name anything.
+    let file = file::open_solid(path).ok()?;
     let cache = ReadCache::new(file);
     let elf = Elf::parse(&cache).ok()?;
     Some(read(&elf))

@@ -1,9 +1,10 @@
 //! Findings that are known already: a file of fingerprints. docs/baseline.md describes it.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::Path;
-use std::{fs, io};
 
+use lockwright_ledger::file;
 use serde::{Deserialize, Serialize};
 
 use super::identity;
@@ -57,6 +58,9 @@ pub enum State {
     Known,
 }
 
+/// The largest file that is read: some hundred thousand findings.
+const MOST_BYTES: u64 = 256 << 20;
+
 /// A baseline that was read.
 #[derive(Clone, Debug)]
 pub struct Baseline {
@@ -73,7 +77,7 @@ impl Baseline {
     pub fn read(path: &Path) -> Result<Self> {
         let file = path.display().to_string();
         let wrong = |what: String| Error::with_code(exit::USAGE, what);
-        let text = fs::read_to_string(path).map_err(|error| {
+        let text = file::read_input_text(path, MOST_BYTES).map_err(|error| {
             let unread = wrong(format!("cannot read {file}: {error}"));
             match error.kind() {
                 io::ErrorKind::NotFound => unread.help(format!(
@@ -187,6 +191,8 @@ fn unwritable(file: &str, error: &io::Error) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::finding::Kind;
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use clap::ValueEnum;
+use lockwright_ledger::file;
 
 use super::rule::{Level, Rule, Source};
 use crate::error::{Error, Result, exit};
@@ -12,13 +13,16 @@ use crate::glob;
 use crate::report::json::KINDS;
 use crate::report::text::words;
 
+/// The largest file that is read.
+const MOST_BYTES: u64 = 64 << 20;
+
 /// The rules of a file.
 ///
 /// # Errors
 /// If it cannot be read, or a line is not what it should be.
 pub fn read(path: &Path) -> Result<Vec<Rule>> {
     let shown = path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|error| {
+    let bytes = file::read_input(path, MOST_BYTES).map_err(|error| {
         Error::with_code(exit::USAGE, format!("cannot read {shown}: {error}"))
             .help("name a text file of rules: --suppressions FILE")
     })?;

@@ -4,9 +4,10 @@ use lockwright_cli::listing::Listing;
 use lockwright_cli::report::text::{TextOptions, render};
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::object::{ObjectFinding, ObjectPools, ObjectType, object_end};
+use lockwright_ledger::rows::{Class, Finding, Held, Stack, Step, Text, Thread, finding_kind};
 
 use crate::objects::as_written;
-use crate::story::{Story, listing, report};
+use crate::story::{Story, listing, report, told};
 
 fn story() -> Vec<u8> {
     let mut story = Story::new();
@@ -37,6 +38,90 @@ fn story() -> Vec<u8> {
     }
     story.row(ObjectPools { pool_free: 7, ..ObjectPools::default() });
     story.bytes()
+}
+
+/// How much a ledger may make of each of its bytes: a row of 64 names a text of 4,096 at most.
+const MOST_PER_BYTE: usize = 64;
+
+/// Rows that name the same megabyte, over and over: 2 MB were 20 GB of names.
+#[test]
+fn classes_that_share_a_name_of_a_megabyte() {
+    let mut story = Story::with_room(256 << 20);
+    story.tell("T1: L(A) L(B) U(B) U(A)\nT2: L(B) L(A) U(A) U(B)");
+    let first = story.text(&[b'x'; 4096]);
+    for _ in 1..256 {
+        story.text(&[b'x'; 4096]);
+    }
+    let name = Text { offset: first.offset, len: 1 << 20 };
+    for key in 0..20_000 {
+        story.row(Class { name, key, ..Class::default() });
+    }
+    let ledger = story.ledger();
+    let names: usize = ledger.rows::<Class>().map(|(_, row)| ledger.text(row.name).len()).sum();
+    assert!(names <= ledger.bytes().len(), "{names} bytes of names");
+    assert!(ledger.refused_rows() > 19_000);
+    let most = MOST_PER_BYTE * ledger.bytes().len();
+    let listed = listing(Listing::Classes, story.ledger()).len();
+    assert!(listed < most, "{listed} bytes");
+    let found = report(ledger);
+    assert!(found.processes[0].notes.iter().any(|note| note.contains("damaged, or made up")));
+    assert_eq!(told(&found), ["likely circular-dependency: A B"], "what is whole is reported");
+}
+
+#[test]
+fn stacks_that_share_thousands_of_frames() {
+    let mut story = Story::with_room(256 << 20);
+    story.tell("T1: L(A) L(B) U(B) U(A)");
+    let frames: Vec<u64> = (0..4096).collect();
+    let first = story.frames(&frames);
+    for hash in 0..20_000 {
+        story.row(Stack { first, len: 4096, hash, ..Stack::default() });
+    }
+    let ledger = story.ledger();
+    let frames: usize =
+        ledger.rows::<Stack>().filter_map(|(id, _)| Some(ledger.stack(id)?.0.len())).sum();
+    assert!(frames * size_of::<u64>() <= MOST_PER_BYTE * ledger.bytes().len(), "{frames} frames");
+    assert!(told(&report(ledger)).is_empty());
+}
+
+#[test]
+fn deadlocks_of_thousands_of_overlapping_steps() {
+    let mut story = Story::with_room(256 << 20);
+    story.tell("T1: L(A) L(B) U(B) U(A)");
+    let mut first_step = 0;
+    for addr in 0..20_000 {
+        let id = story.row(Step { thread: 1, class: 1, addr, ..Step::default() });
+        first_step = if first_step == 0 { id } else { first_step };
+    }
+    for at in 0..2_000 {
+        let kind = finding_kind::DEADLOCK;
+        let steps = 18_000;
+        story.row(Finding { kind, first_step: first_step + at, steps, ..Finding::default() });
+    }
+    let ledger = story.ledger();
+    let steps: u64 = ledger.rows::<Finding>().map(|(_, row)| u64::from(row.steps)).sum();
+    assert!(steps <= ledger.len_of::<Step>(), "{steps} steps");
+    assert_eq!(ledger.refused_rows(), 1_999);
+    let found = report(ledger);
+    let steps: usize = found.findings.iter().map(|finding| finding.steps.len()).sum();
+    assert_eq!(steps, 18_000, "the first is whole");
+    assert!(!found.processes[0].notes.is_empty());
+}
+
+#[test]
+fn threads_that_share_what_they_hold() {
+    let mut story = Story::with_room(256 << 20);
+    let taken: String = (0..5_000).map(|i| format!(" L(A{i})@1")).collect();
+    story.tell(&format!("T1:{taken}"));
+    let ledger = story.ledger();
+    let (_, holder) = ledger.rows::<Thread>().max_by_key(|(_, row)| row.capacity).unwrap();
+    assert_eq!(ledger.held(&holder).len(), 5_000);
+    for _ in 0..10_000 {
+        story.row(holder);
+    }
+    let ledger = story.ledger();
+    let held: usize = ledger.rows::<Thread>().map(|(_, row)| ledger.held(&row).len()).sum();
+    assert!(held * size_of::<Held>() <= 2 * ledger.bytes().len(), "{held} held locks");
 }
 
 /// Numbers without a pattern, the same in every run.

@@ -508,6 +508,12 @@ impl Story {
         self.core.writer().text(text)
     }
 
+    /// Return addresses; the index of the first.
+    #[allow(dead_code, reason = "not the oracle's")]
+    pub fn frames(&mut self, frames: &[u64]) -> u32 {
+        self.core.writer().frames(frames).expect("room for frames")
+    }
+
     /// A call stack.
     #[allow(dead_code, reason = "not the oracle's")]
     pub fn stack(&mut self, site: u64) -> u32 {

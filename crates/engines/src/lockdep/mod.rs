@@ -83,4 +83,4 @@ pub struct Acquire {
 pub type Capture<'a> = &'a mut dyn FnMut(&mut [u64]) -> usize;
 
 /// Longest stack that is recorded.
-pub const MAX_FRAMES: usize = 48;
+pub const MAX_FRAMES: usize = lockwright_ledger::layout::MAX_FRAMES;

@@ -92,7 +92,7 @@ unsafe fn passes_on(mut environment: Strings) -> bool {
         if let Some(list) = variable.strip_prefix(b"LD_PRELOAD=") {
             library |= list.split(|b| b" :".contains(b)).any(is_the_library);
         }
-        directory |= variable.strip_prefix(b"LOCKWRIGHT_DIR=") == Some(init::directory());
+        directory |= variable.strip_prefix(b"LOCKWRIGHT_DIR=") == Some(init::wanted());
         // SAFETY: as above.
         environment = unsafe { environment.add(1) };
     }

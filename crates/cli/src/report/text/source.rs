@@ -2,10 +2,10 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::Read;
 use std::path::Path;
 use std::rc::Rc;
+
+use lockwright_ledger::file;
 
 /// Larger files are generated, and no help to a reader.
 const MOST_BYTES: u64 = 64 << 20;
@@ -68,15 +68,7 @@ impl Sources {
 
 /// A regular file of sensible size; debug information may name anything.
 fn read(path: &Path) -> Option<String> {
-    if !fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    File::open(path).ok()?.take(MOST_BYTES + 1).read_to_end(&mut bytes).ok()?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return None;
-    }
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    Some(String::from_utf8_lossy(&file::read(path, MOST_BYTES).ok()?).into_owned())
 }
 
 #[cfg(test)]

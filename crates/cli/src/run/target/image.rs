@@ -1,9 +1,9 @@
 //! What kind of executable a file is, from its first bytes and its program headers.
 
-use std::fs::File;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use lockwright_ledger::file;
 use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, ReadCache, ReadRef};
@@ -37,9 +37,13 @@ pub enum Image {
 ///
 /// # Errors
 /// If it cannot be read.
-pub fn open(file: &Path) -> std::io::Result<Image> {
-    let cache = ReadCache::new(File::open(file)?);
-    Ok(inspect(&cache))
+pub fn open(path: &Path) -> std::io::Result<Image> {
+    match file::open(path) {
+        Ok(file) => Ok(inspect(&ReadCache::new(file))),
+        // Such as a script names for its interpreter; the kernel says what it thinks of that.
+        Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => Ok(Image::Other),
+        Err(error) => Err(error),
+    }
 }
 
 /// Tells what an executable is from its bytes; a damaged one is [`Image::Binary`].
