@@ -38,12 +38,13 @@ const CALLS: &[&str] = &[
     "rt_sigprocmask",
     "sched_yield",
     "sigaltstack",
+    "tgkill",
     "writev",
 ];
 
 /// Those that it makes in a forked child besides.
 const CALLS_OF_CHILDREN: &[&str] =
-    &["ftruncate", "fstat", "geteuid", "getpid", "getppid", "getrandom", "readlinkat", "unlinkat"];
+    &["ftruncate", "getpid", "getppid", "getrandom", "readlinkat", "unlinkat"];
 
 /// What the argument means if it is a number: a program of that name is found as `./4242`.
 pub fn id(argument: &OsStr) -> Option<u32> {
