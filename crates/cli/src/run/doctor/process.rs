@@ -44,7 +44,7 @@ const CALLS: &[&str] = &[
 
 /// Those that it makes in a forked child besides.
 const CALLS_OF_CHILDREN: &[&str] =
-    &["ftruncate", "getpid", "getppid", "getrandom", "readlinkat", "unlinkat"];
+    &["ftruncate", "fstat", "geteuid", "getpid", "getppid", "getrandom", "readlinkat", "unlinkat"];
 
 /// What the argument means if it is a number: a program of that name is found as `./4242`.
 pub fn id(argument: &OsStr) -> Option<u32> {
