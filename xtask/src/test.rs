@@ -44,6 +44,11 @@ const CHECKS: &[Check] = &[
         run: || cargo(&["test", "--workspace", "--exclude", PRELOAD, "--no-fail-fast"]),
     },
     Check {
+        name: "release",
+        what: "the tests of the locks, torture and the engines, optimised as what is shipped",
+        run: release,
+    },
+    Check {
         name: "mutants",
         what: "loom's models notice each weakened ordering and each wake left out of the locks",
         run: mutants,
@@ -128,6 +133,22 @@ fn clippy() -> Result<(), String> {
         "warnings",
     ])?;
     cargo(&["clippy", "--package", PRELOAD, "--lib", "--", "--deny", "warnings"])
+}
+
+/// What is shipped is optimised, and compilers have faults: some tests of what runs in other people's programs, once more.
+fn release() -> Result<(), String> {
+    cargo(&[
+        "test",
+        "--profile",
+        "release-test",
+        "--no-fail-fast",
+        "--package",
+        "lockwright",
+        "--package",
+        "lockwright-lab",
+        "--package",
+        "lockwright-engines",
+    ])
 }
 
 /// Each mutant is a process of its own, so this takes minutes and is no part of the other tests.
