@@ -455,11 +455,19 @@ fn ordered(teller: &Teller<'_, '_>, a: &Pick, b: &Pick) -> String {
     format!("{early} is done before {late} begins{}", how.unwrap_or_default())
 }
 
-/// Whether a shared acquisition meets a shared holder in the ring.
+/// Whether a shared acquisition meets a shared holder in the ring, and may wait for it.
 fn reads_meet(model: &Model<'_>, picks: &[Pick]) -> bool {
-    let reads = |id| model.trie.node(id).is_some_and(|node| is_read(node.mode));
+    let reads = |id| model.trie.node(id).filter(|node| is_read(node.mode));
+    let waits = |id| {
+        reads(id).is_some_and(|node| {
+            model.classes.has_readers(node.class) && !model.reads_freely(node.class, node.mode)
+        })
+    };
     let next = picks.iter().cycle().skip(1);
-    picks.iter().zip(next).any(|(a, b)| reads(a.context.acquired) && reads(b.context.held))
+    picks
+        .iter()
+        .zip(next)
+        .any(|(a, b)| waits(a.context.acquired) && reads(b.context.held).is_some())
 }
 
 /// What to do. `seen(i)` is how many contexts took the order of step `i`.
@@ -494,8 +502,14 @@ fn help(
             let rarest = (0..n).rev().min_by_key(|&i| seen(i)).unwrap_or(0);
             let (held, next) = (cast.names[rarest].quoted(), cast.names[(rarest + 1) % n].quoted());
             let at = teller.place(verdict.picks[rarest].context.acquired);
-            let at = at.map(|place| format!("at {place}, ")).unwrap_or_default();
-            says.push(format!("{at}take {next} before {held}, or release {held} first"));
+            says.push(match at {
+                // The same code takes them in all orders: it is the locks that are to be told apart.
+                Some(place) if is_one_place(teller.model, verdict) => format!(
+                    "at {place}, take the locks in an order of their own: by address, or by a number that each has"
+                ),
+                Some(place) => format!("at {place}, take {next} before {held}, or release {held} first"),
+                None => format!("take {next} before {held}, or release {held} first"),
+            });
             says.push(format!("or hold one further lock around {}", words::all(n)));
             if uses_std_locks(teller, verdict) {
                 says.push("or take them together with std::scoped_lock, which orders them".into());
@@ -503,6 +517,16 @@ fn help(
         }
     }
     says
+}
+
+/// Each step of the cycle is taken by the same two calls, with the same calls around them.
+fn is_one_place(model: &Model<'_>, verdict: &Verdict) -> bool {
+    let node = |id| model.trie.node(id).copied().unwrap_or_default();
+    let mut places = verdict.picks.iter().map(|pick| {
+        let [held, acquired] = [pick.context.held, pick.context.acquired].map(node);
+        (held.site, acquired.site)
+    });
+    places.next().is_some_and(|first| first.0 != 0 && places.all(|place| place == first))
 }
 
 fn uses_std_locks(teller: &Teller<'_, '_>, verdict: &Verdict) -> bool {

@@ -114,8 +114,12 @@ fn findings(
     let explained = |Draft { finding, classes, .. }: &Draft| {
         drafts.iter().any(|by| by.explains(finding.kind, classes, finding.grade))
     };
-    let of_classes: Vec<Draft> = of_classes.into_iter().filter(|d| !explained(d)).collect();
-    drafts.extend(nested.into_iter().filter(is_new));
+    let judged = |draft: &Draft| {
+        nested.judged.iter().any(|set| draft.classes.iter().all(|class| set.contains(class)))
+    };
+    let of_classes: Vec<Draft> =
+        of_classes.into_iter().filter(|draft| !explained(draft) && !judged(draft)).collect();
+    drafts.extend(nested.drafts.into_iter().filter(is_new));
     drafts.extend(of_classes);
     let declared = declared::find(teller, &mut drafts, notes);
     drafts.extend(declared);

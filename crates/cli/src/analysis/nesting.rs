@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use lockwright_ledger::rows::{Node, lock_kind, mode};
+use lockwright_ledger::rows::{Class, Node, class_origin, lock_kind, mode};
 
 use super::annotated;
 use super::budget::Budget;
@@ -44,14 +44,24 @@ struct Nest {
     contexts: [Vec<Context>; 2],
 }
 
-/// The findings of one process. `circles` are its cycles: a class that has one needs no second word.
-pub fn find(teller: &Teller<'_, '_>, circles: &[Draft], notes: &mut Vec<String>) -> Vec<Draft> {
+/// What was found of nestings.
+pub struct Nestings {
+    /// The findings.
+    pub drafts: Vec<Draft>,
+    /// Sets of classes that one place of the program nests either way: what there is to say of cycles among these
+    /// alone is said in `drafts`.
+    pub judged: Vec<Vec<u32>>,
+}
+
+/// Those of one process. `circles` are its cycles: a class that has one needs no second word.
+pub fn find(teller: &Teller<'_, '_>, circles: &[Draft], notes: &mut Vec<String>) -> Nestings {
     let model = teller.model;
+    let alike = Alike::new(model);
     let mut budget = Budget::new(WALK);
     let mut nests: BTreeMap<u32, Nest> = BTreeMap::new();
     let mut again: Vec<Context> = Vec::new();
     for (id, node) in model.trie.contexts().filter(|(_, node)| node.inst != 0) {
-        let group = model.classes.group_of(node.class);
+        let group = alike.of(model.classes.group_of(node.class));
         let mut outer = None;
         for (held, by) in model.trie.held(id) {
             if !budget.take(1) {
@@ -65,7 +75,7 @@ pub fn find(teller: &Teller<'_, '_>, circles: &[Draft], notes: &mut Vec<String>)
                 break;
             }
             let same = by.inst != 0
-                && model.classes.group_of(by.class) == group
+                && alike.of(model.classes.group_of(by.class)) == group
                 && group != 0
                 && !model.classes.is_mixed(node.class);
             // Readers among readers do not wait.
@@ -89,16 +99,89 @@ pub fn find(teller: &Teller<'_, '_>, circles: &[Draft], notes: &mut Vec<String>)
     }
     let judge = Judge::new(model);
     let mut drafts = recursions(teller, &judge, &again);
+    let mut judged = Vec::new();
     for (group, nest) in nests {
-        let circled = circles.iter().any(|draft| draft.classes == [group]);
-        if !circled && !nest.is_disciplined(model.classes.group(group).is_static) {
-            drafts.extend(undisciplined(teller, &judge, group, &nest));
+        let classes = alike.classes(group);
+        let is_among = |class: &u32| classes.contains(class);
+        let circled = circles
+            .iter()
+            .any(|draft| !draft.classes.is_empty() && draft.classes.iter().all(is_among));
+        if circled {
+            continue;
+        }
+        if !nest.is_disciplined(model.classes.group(group).is_static) {
+            drafts.extend(undisciplined(teller, &judge, classes.clone(), &nest));
+        }
+        if classes.len() > 1 {
+            judged.push(classes);
         }
     }
-    drafts
+    Nestings { drafts, judged }
+}
+
+/// Classes that are one to the program. A lock that nobody initialises has its class from where it was first taken:
+/// of locks that one function takes in pairs, those that came first in their first pair have another than those that
+/// came second. Where one place nests two such classes either way, which of the two a lock is in says nothing.
+#[derive(Default)]
+struct Alike {
+    /// By class that is like another: the least of those that it is like.
+    least: BTreeMap<u32, u32>,
+}
+
+impl Alike {
+    fn new(model: &Model<'_>) -> Self {
+        let by_chance = |node: &Node| {
+            let row = model.ledger.get::<Class>(node.class);
+            node.inst != 0 && row.is_some_and(|row| row.origin == class_origin::FIRST_ACQUIRE)
+        };
+        let mut places: HashMap<(u64, u64), HashSet<(u32, u32)>> = HashMap::new();
+        for (id, node) in model.trie.contexts().filter(|(_, node)| by_chance(node)) {
+            let Some((_, by)) = model.trie.held(id).next().filter(|(_, by)| by_chance(by)) else {
+                continue;
+            };
+            let group = |node: &Node| model.classes.group_of(node.class);
+            let pair = (group(by), group(node));
+            if pair.0 != pair.1 {
+                places.entry((by.site, node.site)).or_default().insert(pair);
+            }
+        }
+        let mut alike = Self::default();
+        for pairs in places.values() {
+            for &(a, b) in pairs.iter().filter(|&&(a, b)| a < b && pairs.contains(&(b, a))) {
+                let (a, b) = (alike.of(a), alike.of(b));
+                let (least, other) = (a.min(b), a.max(b));
+                for of in alike.least.values_mut().filter(|of| **of == other) {
+                    *of = least;
+                }
+                alike.least.extend([(least, least), (other, least)]);
+            }
+        }
+        alike
+    }
+
+    /// What stands for a class and those that it is like.
+    fn of(&self, class: u32) -> u32 {
+        self.least.get(&class).copied().unwrap_or(class)
+    }
+
+    /// The classes that `least` stands for, sorted.
+    fn classes(&self, least: u32) -> Vec<u32> {
+        let mut classes: Vec<u32> =
+            self.least.iter().filter(|&(_, &of)| of == least).map(|(&class, _)| class).collect();
+        if classes.is_empty() {
+            classes.push(least);
+        }
+        classes
+    }
 }
 
 impl Nest {
+    /// Some two locks were nested one way and the other.
+    fn has_both_ways(&self) -> bool {
+        let [descending, ascending] = &self.pairs;
+        descending.iter().any(|&(outer, inner)| ascending.contains(&(inner, outer)))
+    }
+
     fn is_disciplined(&self, is_static: bool) -> bool {
         let [descending, ascending] = &self.pairs;
         if descending.is_empty() || ascending.is_empty() {
@@ -106,8 +189,8 @@ impl Nest {
         }
         let pairs: Vec<(u32, u32)> = descending.iter().chain(ascending).copied().collect();
         // Variables do not become each other's parents as heap objects do, so few pairs of them
-        // that look like it do not suffice.
-        let least = if is_static { ROOTED_BY_CHANCE } else { 0 };
+        // that look like it do not suffice. A pair that hangs together with no other has one root whatever it is.
+        let least = if is_static { ROOTED_BY_CHANCE } else { 1 };
         let reversed: Vec<(u32, u32)> = pairs.iter().map(|&(a, b)| (b, a)).collect();
         Shape::of(&pairs).is_rooted(least)
             || Shape::of(&reversed).is_rooted(least)
@@ -174,7 +257,7 @@ fn top(above: &mut [usize], mut at: usize) -> usize {
 fn undisciplined(
     teller: &Teller<'_, '_>,
     judge: &Judge<'_, '_>,
-    group: u32,
+    classes: Vec<u32>,
     nest: &Nest,
 ) -> Option<Draft> {
     let model = teller.model;
@@ -194,16 +277,28 @@ fn undisciplined(
         let last = teller.lock_of(pick.context.acquired);
         acquired.push(refs.iter().position(|lock| lock.inst == last.inst).unwrap_or_default());
     }
-    let classes = vec![group];
+    let mut named: Vec<u32> = Vec::new();
+    let mut names = Vec::new();
+    for lock in &refs {
+        let group = model.classes.group_of(lock.class);
+        if !named.contains(&group) {
+            named.push(group);
+            names.push(model.name(LockRef { inst: 0, ..*lock }));
+        }
+    }
+    let name = words::locks(&names);
     let cast = teller.cast(Level::Instance, refs);
-    let name = words::locks(&[
-        model.name(LockRef { inst: 0, ..teller.lock_of(verdict.picks[0].context.held) })
-    ]);
     let [descending, ascending] = &nest.pairs;
     let (down, up) = (descending.len(), ascending.len());
     let mut evidence =
         vec![format!("of {} nested pairs, {up} ascend in address and {down} descend", up + down)];
-    evidence.push("no pair was taken both ways in this run, but nothing keeps it from that".into());
+    evidence.push(match nest.has_both_ways() {
+        false => "no pair was taken both ways in this run, but nothing keeps it from that".into(),
+        // Else there is a cycle of locks, which says all there is.
+        true => "the pairs taken both ways do not deadlock: one of the two is only read, for which these readers \
+                 do not wait"
+            .into(),
+    });
     // The pairs are different locks, so of the usual evidence only what separates the paths tells.
     if grade > Grade::Possible {
         evidence.extend(circular::evidence(teller, Level::Instance, &cast, &verdict));
@@ -214,7 +309,10 @@ fn undisciplined(
     let finding = Finding {
         kind: Kind::RecursiveLocking,
         grade,
-        title: format!("two locks of one class are nested in no fixed order: {name}"),
+        title: match names.len() {
+            1 => format!("two locks of one class are nested in no fixed order: {name}"),
+            _ => format!("locks that one place takes are nested in no fixed order: {name}"),
+        },
         evidence,
         help: vec![
             "take the one with the lower address first, or whichever order suits, but always it"
@@ -367,6 +465,7 @@ mod tests {
         let tree = [(5, 2), (5, 9), (2, 1), (2, 3), (9, 7)];
         assert!(nest(&tree).is_disciplined(false));
         assert!(!nest(&tree).is_disciplined(true), "few pairs of variables prove nothing");
+        assert!(!nest(&[(5, 2), (7, 9)]).is_disciplined(false), "each is a root by itself");
         let list_with_insertion = [(5, 2), (2, 9), (2, 4), (4, 9), (9, 7)];
         assert!(nest(&list_with_insertion).is_disciplined(false));
         assert!(!nest(&[(1, 2), (3, 2), (4, 1), (4, 5)]).is_disciplined(false));

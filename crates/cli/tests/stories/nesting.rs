@@ -82,3 +82,35 @@ fn one_left_handed_philosopher_saves_them() {
     }
     assert!(told(&story.report()).is_empty());
 }
+
+/// Two pairs that have no lock in common follow an order by chance only, whatever the locks are.
+#[test]
+fn two_pairs_of_heap_objects_in_opposite_directions() {
+    let report = Story::new()
+        .tell(
+            "
+            T1: L(A1) L(A2) U(A2) U(A1)
+            T2: L(A4) L(A3) U(A3) U(A4)",
+        )
+        .report();
+    assert_eq!(told(&report)[0].split(':').next(), Some("possible recursive-locking"));
+    let evidence = &report.findings[0].evidence;
+    assert!(evidence[1].contains("no pair was taken both ways"), "{evidence:?}");
+}
+
+/// One lock of each pair is only read, by readers that do not wait for each other.
+#[test]
+fn pairs_taken_both_ways_by_readers_are_told_as_such() {
+    let report = Story::new()
+        .tell(
+            "
+            rwlock A
+            T1: R(A1) W(A2) U(A2) U(A1)
+            T2: W(A2) R(A1) U(A1) U(A2)",
+        )
+        .report();
+    assert_eq!(told(&report)[0].split(':').next(), Some("possible recursive-locking"));
+    let evidence = &report.findings[0].evidence;
+    assert!(evidence[1].contains("one of the two is only read"), "{evidence:?}");
+    assert!(evidence.iter().all(|line| !line.contains("through a writer")), "{evidence:?}");
+}
