@@ -540,6 +540,14 @@ row! {
     }
 }
 
+/// How the memory of a held lock went ([`finding_kind::HELD_FREED`]).
+pub mod freed {
+    /// It was freed or unmapped.
+    pub const FREED: u64 = 0;
+    /// It was part of a frame, whose function has returned.
+    pub const FRAME: u64 = 1;
+}
+
 /// What is not async-signal-safe ([`finding_kind::UNSAFE_CALL`]).
 pub mod unsafe_call {
     /// malloc, calloc, realloc, free and their kin.
@@ -587,9 +595,11 @@ pub mod finding_kind {
     /// A thread waits for a lock that it holds itself.
     pub const SELF_DEADLOCK: u8 = 2;
     /// A lock was unlocked that the thread does not hold; `other_thread` does, if it is not 0. `detail` is
-    /// the error that the call failed with: not 0 if the lock itself knows its owner.
+    /// the error that the call failed with: not 0 if the lock itself knows its owner. `mode` is a reader's where a
+    /// read lock was released, and [`mode::COND_WAIT`] where a condition wait was to release the mutex.
     pub const BAD_UNLOCK: u8 = 3;
-    /// Memory was freed or unmapped with a lock in it that `other_thread` holds.
+    /// Memory was freed or unmapped with a lock in it that `other_thread` holds: `detail` is one of
+    /// [`super::freed`].
     pub const HELD_FREED: u8 = 4;
     /// A lock was destroyed that `other_thread` holds or waits for.
     pub const HELD_DESTROYED: u8 = 5;
@@ -597,11 +607,13 @@ pub mod finding_kind {
     pub const HELD_INITIALISED: u8 = 6;
     /// A destroyed lock was used; `other_thread` destroyed it at `other_stack`.
     pub const USE_AFTER_DESTROY: u8 = 7;
-    /// A thread ended that holds the lock.
+    /// A thread ended that holds the lock, for reading if `mode` says so. `detail` is how many of these holds
+    /// other threads have released since. Changes.
     pub const EXIT_HELD: u8 = 8;
     /// A forked child uses the lock, which `other_thread` (of the parent's ledger) held at the fork.
     pub const FORK_HELD: u8 = 9;
-    /// A condition wait keeps another lock: `node` is what is kept, the lock is the wait's mutex.
+    /// A condition wait keeps another lock: `node` is what is kept, the lock is the wait's mutex, `mode` the
+    /// wait's, and `detail` the address of the condition variable.
     pub const WAIT_HELD: u8 = 10;
     /// A condition variable (`addr`) is waited on with another mutex (`class`, `inst`) than that of the
     /// waits under way, which is `detail` (an address) and was given at `other_stack`.
@@ -619,6 +631,9 @@ pub mod finding_kind {
     /// A lock that may sleep was acquired with a spinning lock held (the kernel's invalid wait
     /// context): `node` is what was held.
     pub const WAIT_CONTEXT: u8 = 16;
+    /// No misuse: the thread signalled the condition variable at `addr`, on which others had waited by then
+    /// with a lock kept. Once for each thread.
+    pub const SIGNALLED: u8 = 17;
 }
 
 row! {

@@ -1,18 +1,27 @@
 //! Misuse of locks, met while it happened: what was done, by whom, and the other side of it.
 
-use lockwright_ledger::rows::{Finding as Row, Node, finding_kind, mode, unsafe_call};
+use lockwright_ledger::rows::{
+    Finding as Row, Node, finding_kind, freed, lock_kind, mode, unsafe_call,
+};
 
 use super::draft::Draft;
 use super::graph::Level;
+use super::signallers::{self, Signallers};
 use super::teller::{Cast, Teller};
 use super::words;
 use crate::finding::{Finding, Frame, Grade, HeldLock, Kind, LockInfo, Step, ThreadInfo};
-use crate::model::{LockRef, Named};
+use crate::model::{LockRef, Named, is_read};
 
 /// The misuses of one process.
 pub fn find(teller: &Teller<'_, '_>) -> Vec<Draft> {
-    let rows = teller.model.ledger.rows::<Row>();
-    rows.filter_map(|(_, row)| Some(Case::new(teller, row)?.draft())).collect()
+    let rows = teller.model.ledger.rows::<Row>().map(|(_, row)| row);
+    let rows = rows.filter(|row| !is_handed_on(row));
+    rows.filter_map(|row| Some(Case::new(teller, row)?.draft())).collect()
+}
+
+/// All the read holds that threads left behind when they ended were released by others, which is told of those.
+fn is_handed_on(row: &Row) -> bool {
+    row.kind == finding_kind::EXIT_HELD && is_read(row.mode) && row.detail > row.repeats
 }
 
 /// One row, with what its story needs.
@@ -25,6 +34,8 @@ struct Case<'t, 'm, 'a> {
     thread: ThreadInfo,
     /// The other side, if there is one.
     other: Option<Other>,
+    /// Who signals what is waited on with a lock kept.
+    signallers: Signallers,
 }
 
 /// The other thread, and where it did its part.
@@ -84,7 +95,11 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             };
             Other { thread, stack: model.stack(row.other_stack) }
         });
-        Some(Self { teller, kind, cast, thread: model.thread(row.thread), other, row })
+        let signallers = match kind {
+            Kind::WaitWithLockHeld => signallers::of(model, &row, &company(teller, &row, kind)),
+            _ => Signallers::Unknown,
+        };
+        Some(Self { teller, kind, cast, thread: model.thread(row.thread), other, signallers, row })
     }
 
     fn draft(self) -> Draft {
@@ -98,8 +113,9 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                 _ => 0,
             },
             model.place(match self.kind {
-                // Where threads end says nothing.
+                // Where threads end says nothing, nor does where a lost lock was noticed.
                 Kind::ExitWithLockHeld => 0,
+                Kind::HeldLockFreed if self.is_frame() => 0,
                 // One destruction too early has many uses after it.
                 Kind::UseAfterDestroy if self.row.other_stack != 0 => 0,
                 // A handler that does too much does it in many places.
@@ -129,7 +145,12 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
     fn grade(&self) -> Grade {
         match self.kind {
             // Often meant so, and sound if whoever signals does not need what is kept.
-            Kind::WaitWithLockHeld => Grade::Possible,
+            Kind::WaitWithLockHeld => match self.signallers {
+                Signallers::Independent(_) => Grade::Ordered,
+                _ => Grade::Possible,
+            },
+            // The C library counts readers, and does not know them: it works.
+            Kind::BadUnlockBalance if self.is_read_handed_on() => Grade::Untidy,
             Kind::InconsistentState if !self.may_interrupt() => Grade::Guarded,
             _ => Grade::Likely,
         }
@@ -141,6 +162,58 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         let open = self.teller.model.ledger.header().unsafe_open;
         let open = open.get(self.row.addr as usize).copied().unwrap_or(u64::MAX);
         (self.row.detail as u32).checked_sub(1).is_none_or(|bit| open >> (bit & 63) & 1 != 0)
+    }
+
+    /// A read lock is released that another thread took.
+    fn is_read_handed_on(&self) -> bool {
+        self.kind == Kind::BadUnlockBalance && is_read(self.row.mode) && self.row.detail == 0
+    }
+
+    /// A condition wait is what unlocks the mutex, or should.
+    fn is_by_wait(&self) -> bool {
+        self.row.mode & mode::COND_WAIT != 0
+    }
+
+    /// What a thread waits with can back out of the wait.
+    fn is_timed(&self) -> bool {
+        self.row.mode & mode::TIMED != 0
+    }
+
+    /// The memory of a held lock was part of a frame.
+    fn is_frame(&self) -> bool {
+        self.kind == Kind::HeldLockFreed && self.row.detail == freed::FRAME
+    }
+
+    fn is_rwlock(&self) -> bool {
+        let kind = self.teller.model.classes.kind(self.row.class);
+        matches!(kind, lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER)
+    }
+
+    /// How the lock was taken that the finding is about.
+    fn took(&self) -> &'static str {
+        match (self.is_rwlock(), is_read(self.row.mode)) {
+            (true, true) => "read-acquired",
+            (true, false) => "write-acquired",
+            _ => "took",
+        }
+    }
+
+    /// How a thread takes a lock that it never unlocks.
+    fn takes_for_good(&self) -> &'static str {
+        match (self.is_rwlock(), is_read(self.row.mode)) {
+            (true, true) => "read-acquires and never unlocks",
+            (true, false) => "write-acquires and never unlocks",
+            _ => "acquires and never unlocks",
+        }
+    }
+
+    /// How it is held, as a part of a sentence.
+    fn held_how(&self) -> &'static str {
+        match (self.is_rwlock(), is_read(self.row.mode)) {
+            (true, true) => "held for reading",
+            (true, false) => "held for writing",
+            _ => "held",
+        }
     }
 
     /// The lock in a sentence.
@@ -167,15 +240,31 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
     fn title(&self) -> String {
         let name = self.name();
         match self.kind {
+            Kind::BadUnlockBalance if self.is_read_handed_on() => {
+                format!("a read lock of {name} is released by another thread than took it")
+            }
             Kind::BadUnlockBalance if self.another().is_some() || self.refusal().is_some() => {
-                format!("{name} is unlocked by a thread that does not hold it")
+                match self.is_by_wait() {
+                    true => {
+                        format!("a condition wait gives up {name}, which its thread does not hold")
+                    }
+                    false => format!("{name} is unlocked by a thread that does not hold it"),
+                }
+            }
+            Kind::BadUnlockBalance if self.is_by_wait() => {
+                format!("a condition wait gives up {name}, which nobody holds")
             }
             Kind::BadUnlockBalance => format!("{name} is unlocked while nobody holds it"),
+            Kind::HeldLockFreed if self.is_frame() => {
+                format!("{name} is still held when the function returns whose local variable it is")
+            }
             Kind::HeldLockFreed => format!("the memory of {name} is freed while it is held"),
             Kind::HeldLockDestroyed => format!("{name} is destroyed while it is held"),
             Kind::HeldLockInitialised => format!("{name} is initialised again while it is held"),
             Kind::UseAfterDestroy => format!("{name} is used after it was destroyed"),
-            Kind::ExitWithLockHeld => format!("{name} is still held by a thread that ends"),
+            Kind::ExitWithLockHeld => {
+                format!("{name} is still {} by a thread that ends", self.held_how())
+            }
             Kind::ForkWithLockHeld => {
                 format!("{name} is used in a forked child, where nobody will ever unlock it")
             }
@@ -222,6 +311,12 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         }
     }
 
+    /// There is a robust variant of such a lock.
+    fn can_be_robust(&self) -> bool {
+        let kind = self.teller.model.classes.kind(self.row.class);
+        matches!(kind, lock_kind::MUTEX | lock_kind::RECURSIVE | lock_kind::ERRORCHECK)
+    }
+
     fn condvar(&self) -> Option<String> {
         let name = self.teller.model.variable_at(self.row.addr)?;
         Some(Named { name, is_symbol: true }.quoted())
@@ -234,10 +329,21 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             None => format!("{who} held it itself at that moment"),
         };
         match self.kind {
+            Kind::BadUnlockBalance if self.is_read_handed_on() => vec![
+                match self.another() {
+                    Some(other) => format!("{other} read-acquired it and had not released it"),
+                    None => format!("{who} read-acquired it itself, in other hands since"),
+                },
+                "POSIX leaves open what that does; the C library counts readers, whoever they are"
+                    .into(),
+            ],
             Kind::BadUnlockBalance => match (self.another(), self.refusal()) {
                 (Some(other), refusal) => vec![
                     format!("{other} took it and had not unlocked it"),
-                    refusal.unwrap_or("what an unlock by another thread does is undefined".into()),
+                    refusal.unwrap_or(match self.is_by_wait() {
+                        true => "what a wait with another thread's mutex does is undefined".into(),
+                        false => "what an unlock by another thread does is undefined".into(),
+                    }),
                 ],
                 (None, Some(refusal)) if self.other.is_some() => vec![
                     format!("{who} took it, but the mutex names another thread as its owner"),
@@ -246,9 +352,16 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                 (None, Some(refusal)) => vec![format!("{who} did not hold it"), refusal],
                 (None, None) => vec![
                     format!("{who} did not hold it, and it was not locked"),
-                    "what an unlock of an unlocked lock does is undefined".into(),
+                    match self.is_by_wait() {
+                        true => "what a wait with an unlocked mutex does is undefined".into(),
+                        false => "what an unlock of an unlocked lock does is undefined".into(),
+                    },
                 ],
             },
+            Kind::HeldLockFreed if self.is_frame() => vec![
+                format!("{who} took it and did not unlock it before the function returned"),
+                "its memory is used for other things now, so nobody can unlock it any more".into(),
+            ],
             Kind::HeldLockFreed => {
                 vec![holds(), "its unlock will write to memory that may be another's".into()]
             }
@@ -273,7 +386,13 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             ],
             Kind::ExitWithLockHeld => vec![
                 format!("{who} ended without unlocking it"),
-                "whoever takes it next waits for ever".into(),
+                match is_read(self.row.mode) {
+                    _ if self.row.detail > self.row.repeats => {
+                        "another thread unlocked it later, without holding it".into()
+                    }
+                    true => "whoever wants to write it next waits for ever".into(),
+                    false => "whoever takes it next waits for ever".into(),
+                },
             ],
             Kind::ForkWithLockHeld => vec![
                 match self.another() {
@@ -282,10 +401,9 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                 },
                 "in the child only the forking thread goes on".into(),
             ],
-            Kind::WaitWithLockHeld => vec![
-                format!("the wait gives up {name} alone"),
-                format!("a thread that needs {} in order to signal never will", self.company()),
-            ],
+            Kind::WaitWithLockHeld => {
+                vec![format!("the wait gives up {name} alone"), self.who_signals()]
+            }
             Kind::CondvarMutexMismatch => vec![
                 match self.another() {
                     Some(other) => {
@@ -311,8 +429,8 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                             "it is not async-signal-safe, and in use outside of handlers with {signal} open, too"
                         ),
                         false => format!(
-                            "it is not async-signal-safe, but wherever it was used outside of handlers {signal} \
-                             was blocked"
+                            "it is not async-signal-safe, but this run did not use it outside of handlers with {signal} \
+                             open"
                         ),
                     },
                 ]
@@ -328,9 +446,54 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         }
     }
 
+    /// Of a wait with a lock kept: what that does to those who signal.
+    fn who_signals(&self) -> String {
+        let kept = self.company();
+        let it = match self.is_timed() {
+            true => "cannot before the wait times out",
+            false => "never will",
+        };
+        let thread = |id: u32| words::thread(&self.teller.model.thread(id));
+        match &self.signallers {
+            Signallers::Unknown => format!("a thread that needs {kept} in order to signal {it}"),
+            &Signallers::Needs(id) => format!(
+                "{} has signalled, and took {kept} in this run: if it needs that in order to signal, it {it}",
+                thread(id)
+            ),
+            Signallers::Independent(ids) => {
+                let who: Vec<String> =
+                    ids.iter().copied().take(MOST_SIGNALLERS).map(thread).collect();
+                let more = match ids.len() - who.len() {
+                    0 => "",
+                    _ => " (and more)",
+                };
+                format!("{}{more} signalled, without ever taking {kept}", words::list(&who))
+            }
+        }
+    }
+
     fn help(&self) -> Vec<String> {
         let name = self.name();
         let help: &[&str] = match self.kind {
+            Kind::BadUnlockBalance if self.is_read_handed_on() => &[
+                "harmless with this C library; to be portable, release it in the thread that took it",
+            ],
+            Kind::BadUnlockBalance if self.is_by_wait() => &[
+                "lock the mutex in the same thread before the wait, and check there what is waited for",
+            ],
+            Kind::HeldLockFreed if self.is_frame() => {
+                &["unlock it on every way out of the function"]
+            }
+            Kind::ExitWithLockHeld if !self.can_be_robust() => {
+                &["unlock on every way out of the thread, cancellation included \
+                 (pthread_cleanup_push)"]
+            }
+            Kind::WaitWithLockHeld if matches!(self.signallers, Signallers::Independent(_)) => {
+                return vec![format!(
+                    "harmless while no thread needs {} on its way to the signal",
+                    self.company()
+                )];
+            }
             Kind::BadUnlockBalance if self.another().is_some() => {
                 &["unlock in the thread that locked; to hand something over use a semaphore, or a \
                  flag with a condition variable"]
@@ -408,12 +571,13 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         }
         let (lock, action) = match self.kind {
             Kind::ExitWithLockHeld => return steps,
+            Kind::HeldLockFreed if self.is_frame() => return steps,
             Kind::CondvarMutexMismatch => (1, WAITS),
             Kind::Unpinned => (0, "pinned"),
             Kind::UseAfterDestroy => (0, "destroyed"),
             Kind::InconsistentState => (0, "calls outside"),
             Kind::ForkWithLockHeld => (0, "took in the parent process"),
-            _ => (0, "took"),
+            _ => (0, self.took()),
         };
         steps.push(Step {
             thread: other.thread.clone(),
@@ -428,12 +592,15 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
     fn offence(&self) -> Step {
         let (row, model) = (&self.row, self.teller.model);
         let action = match self.kind {
+            Kind::BadUnlockBalance if self.is_read_handed_on() => "releases a read lock of",
+            Kind::BadUnlockBalance if self.is_by_wait() => WAITS,
+            Kind::HeldLockFreed if self.is_frame() => self.takes_for_good(),
             Kind::BadUnlockBalance | Kind::UnlockInconsistent | Kind::Unpinned => "unlocks",
             Kind::HeldLockFreed => "frees",
             Kind::HeldLockDestroyed => "destroys",
             Kind::HeldLockInitialised => "initialises",
             Kind::UseAfterDestroy => "uses after its destruction",
-            Kind::ExitWithLockHeld => "acquires and never unlocks",
+            Kind::ExitWithLockHeld => self.takes_for_good(),
             Kind::ForkWithLockHeld => "uses in the child process",
             Kind::WaitWithLockHeld | Kind::CondvarMutexMismatch => WAITS,
             Kind::InconsistentState => "calls in a signal handler",
@@ -449,7 +616,9 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                 held.retain(|held| held.lock != Some(0));
             }
             // What leads here is where it was taken, with what was held already.
-            Kind::ExitWithLockHeld => {
+            Kind::ExitWithLockHeld | Kind::HeldLockFreed
+                if self.kind == Kind::ExitWithLockHeld || self.is_frame() =>
+            {
                 if let Some(at) = held.iter().position(|held| held.lock == Some(0)) {
                     held.truncate(at);
                 }
@@ -466,6 +635,9 @@ const EPERM: u64 = 1;
 
 /// What a thread does to the mutex of a condition wait.
 const WAITS: &str = "waits on a condition variable with";
+
+/// Threads named of those that signal.
+const MOST_SIGNALLERS: usize = 3;
 
 /// The locks that a finding is about besides its own.
 fn company(teller: &Teller<'_, '_>, row: &Row, kind: Kind) -> Vec<LockRef> {

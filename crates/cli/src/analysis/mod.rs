@@ -22,6 +22,7 @@ mod object_words;
 mod objects;
 mod online;
 mod semaphores;
+mod signallers;
 mod signals;
 mod teller;
 mod waiting;

@@ -122,6 +122,8 @@ fn unsafe_calls_are_named_with_their_signal() {
         story.uses_with_open(3 - call, 14);
         let report = story.report();
         assert_eq!(told(&report), [format!("guarded inconsistent-state: {name}")]);
+        let evidence = &report.findings[0].evidence;
+        assert!(evidence[1].contains("this run did not use it outside"), "{evidence:?}");
         story.uses_with_open(call, 14);
         let report = story.report();
         assert_eq!(told(&report), [format!("likely inconsistent-state: {name}")]);
@@ -220,4 +222,35 @@ fn every_kind_reads_well() {
     }
     let expected = fs::read_to_string(&path).unwrap_or_default();
     assert!(text == expected, "{} differs; LOCKWRIGHT_BLESS=1 writes it anew", path.display());
+}
+
+/// What another thread has unlocked is not held by who took it: taking it again is no recursion, and what is taken
+/// then is not taken inside.
+#[test]
+fn a_lock_that_another_thread_unlocked_is_held_no_more() {
+    for story in [
+        "T1: L(A)\nT2: UO(A)\nT1: L(A) U(A)",
+        "T1: L(A)\nT2: UO(A)\nT1: L(B) U(B)\nT2: L(B) L(A) U(A) U(B)",
+        "T1: L(B) L(A)\nT2: UO(A)\nT1: U(B) L(A) U(A)",
+    ] {
+        let report = Story::new().tell(story).report();
+        assert_eq!(told(&report), ["likely bad-unlock-balance: A"], "{story}");
+    }
+}
+
+#[test]
+fn a_read_lock_that_is_handed_on_is_untidy() {
+    let verdicts = |story: &str| told(&Story::new().tell("rwlock A").tell(story).report());
+    let handed_on = ["untidy bad-unlock-balance: A"];
+    assert_eq!(verdicts("T1: R(A)\nT2: UO(A)"), handed_on);
+    assert_eq!(verdicts("T1: R(A) EX\nT2: UO(A)"), handed_on);
+    assert_eq!(verdicts("T1: R(A) EX"), ["likely exit-with-lock-held: A"]);
+    let written = ["likely bad-unlock-balance: A", "likely exit-with-lock-held: A"];
+    let mut told = verdicts("T1: W(A) EX\nT2: UO(A)");
+    told.sort();
+    assert_eq!(told, written);
+    // Of two readers only one lock was handed on.
+    let mut told = verdicts("T1: R(A)@1 EX@9\nT2: R(A)@1 EX@9\nT3: UO(A)");
+    told.sort();
+    assert_eq!(told, ["likely exit-with-lock-held: A +1", handed_on[0]]);
 }

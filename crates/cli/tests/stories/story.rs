@@ -14,8 +14,8 @@
 //! wait for a join, `E` end. Every operation is a call site of its own unless `L(A)@7` says which.
 //!
 //! `NEW(A)` initialises `A` in the thread (else it is there from the beginning). `UU` unlocks what is not
-//! held, `N` initialises what is. `SPINS(A)` and `SLEEPS(A)` say how `A`'s class
-//! waits; `NEST(A,G)` lets several of `A`'s class be taken in any order inside `G`.
+//! held, `UO` what another thread holds, and `N` initialises what is held. `EX` ends the thread with what it
+//! holds. `SPINS(A)` and `SLEEPS(A)` say how `A`'s class waits; `NEST(A,G)` lets several of `A`'s class be taken in any order inside `G`.
 //!
 //! Signals: `O(10)` has signal 10 open from here on (handled by the program, not blocked in the thread),
 //! `M(10)` masks it; `I(10)` enters its handler, which has it masked, and `Z` returns from it.
@@ -274,6 +274,23 @@ impl Story {
                 assert!(!state.release(lock.addr), "{thread} does hold {name}");
                 let what = Misuse::new(finding_kind::BAD_UNLOCK, lock.addr, lock.ident);
                 self.core.misuse(state, &what, 7, &mut capture(site));
+            }
+            "UO" => {
+                let lock = self.lock(name);
+                let state = self.thread(thread);
+                let holder = self.core.released_by_other(lock.addr, lock.ident);
+                let what = Misuse {
+                    mode: holder.map_or(0, |holder| holder.mode),
+                    other_thread: holder.map_or(0, |holder| holder.thread),
+                    other_stack: holder.map_or(0, |holder| holder.stack),
+                    ..Misuse::new(finding_kind::BAD_UNLOCK, lock.addr, lock.ident)
+                };
+                self.core.misuse(state, &what, 7, &mut capture(site));
+            }
+            "EX" => {
+                let state = self.thread(thread);
+                self.core.exits(state, 7, |_| false, &mut capture(site));
+                self.end(thread);
             }
             "N" => {
                 let lock = self.lock(name);

@@ -73,6 +73,8 @@ pub struct Core {
     pub(super) locks: Index,
     pub(super) pairs: Index,
     pub(super) misuses: Index,
+    /// By instance: locks that threads held when they ended, and that nobody has released since.
+    pub(super) abandoned: Index,
     pub(super) usages: Index,
     /// By context and thread: acquisitions looked at for their use in or with signals.
     pub(super) looks: Index,
@@ -99,6 +101,7 @@ impl Core {
             locks: Index::new(),
             pairs: Index::new(),
             misuses: Index::new(),
+            abandoned: Index::new(),
             usages: Index::new(),
             looks: Index::new(),
             annotations: Annotations::new(),
@@ -301,7 +304,7 @@ impl Core {
             return Probe { node: 0, ..probe };
         }
         let passes = self.awaits(thread, lock);
-        if !is_idle || self.holds_readers_up(lock) {
+        if !is_idle || self.is_attested_alone(lock) {
             self.attest(node, thread.segment());
         }
         let signals_matter = thread.in_signal() != 0 || thread.open_signals() != 0;
@@ -314,11 +317,14 @@ impl Core {
         Probe { key: probe.key, node, hit: true, passes }
     }
 
-    /// A writer that makes readers wait for each other while it waits itself: who it was matters even
-    /// if it holds nothing.
-    fn holds_readers_up(&self, lock: &Acquire) -> bool {
-        let kind = || self.writer.get::<Class>(lock.ident.class()).map(|class| class.kind);
-        lock.mode & (mode::READ | mode::TRY) == 0 && kind() == Some(lock_kind::RWLOCK_WRITER)
+    /// Who took the lock matters even if it held nothing: a writer makes readers wait for each other while it waits
+    /// itself, and who never takes a mutex can signal somebody who keeps that locked.
+    fn is_attested_alone(&self, lock: &Acquire) -> bool {
+        match self.writer.get::<Class>(lock.ident.class()).map(|class| class.kind) {
+            Some(lock_kind::RWLOCK_WRITER) => lock.mode & (mode::READ | mode::TRY) == 0,
+            Some(kind) => is_mutex(kind),
+            None => false,
+        }
     }
 
     /// The context of any lock of a class taken at a site with nothing held.
@@ -409,6 +415,10 @@ impl Core {
     ) -> u32 {
         let node = self.wait_node(thread, wait, capture);
         if node != 0 {
+            // Who waits with other locks kept is none that takes them on its way to the signal.
+            if wait.mode & mode::COND_WAIT != 0 && thread.depth() > 1 {
+                self.attest(node, thread.segment());
+            }
             thread.remember(probe.key, node);
         }
         node
@@ -816,6 +826,11 @@ pub(super) fn acquire_of(held: &Held) -> Acquire {
         mode: held.mode,
         site: held.site,
     }
+}
+
+/// A lock that one thread holds at a time and waits for asleep.
+fn is_mutex(kind: u8) -> bool {
+    matches!(kind, lock_kind::MUTEX | lock_kind::RECURSIVE | lock_kind::ERRORCHECK)
 }
 
 fn node_key(row: &Node) -> u64 {

@@ -45,7 +45,7 @@ impl Core {
         for i in depth.saturating_sub(MOST_LENT) + 1..=depth {
             // SAFETY: up to depth.
             let held = unsafe { thread.entry(i).read() };
-            let is_held = held.addr != 0 && held.flags & held_flag::IN_COND_WAIT == 0;
+            let is_held = held.is_held() && held.flags & held_flag::IN_COND_WAIT == 0;
             if !is_held || held.addr == but {
                 continue;
             }
@@ -131,7 +131,7 @@ impl Core {
         for i in 1..=thread.depth() {
             // SAFETY: up to depth.
             let held = unsafe { thread.entry(i).read() };
-            if held.addr != 0 && self.is_awaited(thread, held.inst, held.mode) {
+            if held.is_held() && self.is_awaited(thread, held.inst, held.mode) {
                 self.pass(thread, held.inst, held.mode);
             }
         }
@@ -171,7 +171,7 @@ impl Core {
         for i in 1..=thread.depth() {
             // SAFETY: up to depth.
             let held = unsafe { &mut *thread.entry(i) };
-            if held.addr != 0 && held.flags & PASSING != 0 {
+            if held.is_held() && held.flags & PASSING != 0 {
                 held.flags &= !PASSING;
                 held.recursion &= !closer(held.flags);
                 let (inst, mode) = (held.inst, held.mode);

@@ -3,7 +3,8 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use lockwright_ledger::rows::{
-    Finding, Held, Lock, Node, Stack, Thread, finding_kind, held_flag, lock_flag, mode,
+    Class, Finding, GIVEN_UP, Held, Lock, Node, Stack, Thread, finding_kind, freed, held_flag,
+    lock_flag, mode,
 };
 
 use super::core::{Core, acquire_of, held_of};
@@ -16,6 +17,8 @@ use super::{Capture, Ident};
 pub struct Misuse {
     /// One of [`finding_kind`].
     pub kind: u8,
+    /// How the lock was held or is waited for: [`mode`] bits.
+    pub mode: u16,
     /// Address of the object.
     pub addr: u64,
     /// The lock, [`Ident::NONE`] if it is none.
@@ -31,7 +34,7 @@ pub struct Misuse {
 impl Misuse {
     /// Of a lock, by the calling thread alone.
     pub const fn new(kind: u8, addr: u64, ident: Ident) -> Self {
-        Self { kind, addr, ident, other_thread: 0, other_stack: 0, detail: 0 }
+        Self { kind, mode: 0, addr, ident, other_thread: 0, other_stack: 0, detail: 0 }
     }
 }
 
@@ -46,21 +49,40 @@ pub struct Holder {
     pub addr: u64,
     /// Which lock.
     pub ident: Ident,
+    /// How it holds it: [`mode`] bits.
+    pub mode: u16,
+}
+
+/// [`Core::abandoned`]: what is stored of a lock that was held by threads that have ended.
+#[derive(Clone, Copy)]
+enum Abandoned {
+    /// The finding that has the first of them.
+    Row,
+    /// How many of them nobody has released yet.
+    Count,
+}
+
+impl Abandoned {
+    fn key(self, inst: u32) -> u64 {
+        hash(&[u64::from(inst), self as u64])
+    }
 }
 
 impl Core {
-    /// Records a misuse by `thread`, with what it holds and where it is.
+    /// Records a misuse by `thread`, with what it holds and where it is. Returns the row that has it, 0 if there is
+    /// no room.
     pub fn misuse(
         &mut self,
         thread: &mut ThreadState,
         what: &Misuse,
         now_ns: u64,
         capture: Capture<'_>,
-    ) {
+    ) -> u32 {
         let stack = self.captured(capture);
         let node = self.held_context(thread);
         self.push_misuse(Finding {
             kind: what.kind,
+            mode: what.mode,
             thread: thread.id(),
             segment: thread.segment(),
             addr: what.addr,
@@ -73,7 +95,7 @@ impl Core {
             other_stack: what.other_stack,
             detail: what.detail,
             ..Finding::default()
-        });
+        })
     }
 
     /// The context of what the thread holds now, 0 if that is nothing.
@@ -83,22 +105,24 @@ impl Core {
         self.place_held(thread)
     }
 
-    /// Records a misuse, or that it was met again.
-    pub(super) fn push_misuse(&mut self, row: Finding) {
+    /// Records a misuse, or that it was met again. Returns its row, 0 if there is no room.
+    pub(super) fn push_misuse(&mut self, row: Finding) -> u32 {
         // A function may handle several signals.
         let signal = if row.kind == finding_kind::UNSAFE_CALL { row.detail } else { 0 };
         let key = hash(&[
             u64::from(row.kind) << 32 | u64::from(row.class),
             u64::from(row.stack) << 32 | u64::from(row.other_stack),
             signal,
+            // A read hold that is released is no write hold that is.
+            u64::from(row.mode),
         ]);
         if let Some(id) = self.misuses.get(&self.writer, key) {
             self.writer.update::<Finding>(id, |row| row.repeats = row.repeats.saturating_add(1));
-            return;
+            return id;
         }
-        if let Some(id) = self.writer.push(row) {
-            self.misuses.insert(&mut self.writer, key, id);
-        }
+        let Some(id) = self.writer.push(row) else { return 0 };
+        self.misuses.insert(&mut self.writer, key, id);
+        id
     }
 
     /// The thread that holds a lock with an address in `[from, to)`, given-up ones in a condition wait
@@ -114,7 +138,8 @@ impl Core {
                 if from <= held.addr && held.addr < to && held.addr != 0 && !given_up {
                     let stack = self.writer.get::<Node>(held.node).map_or(0, |node| node.stack);
                     let ident = Ident::new(held.inst, held.class);
-                    return Some(Holder { thread: thread.id, stack, addr: held.addr, ident });
+                    let (thread, addr) = (thread.id, held.addr);
+                    return Some(Holder { thread, stack, addr, ident, mode: held.mode });
                 }
             }
         }
@@ -161,14 +186,22 @@ impl Core {
     }
 
     /// A lock is unlocked that the calling thread does not hold: whoever does holds it no more.
-    /// Says who that was.
-    pub fn released_by_other(&mut self, addr: u64) -> Option<Holder> {
+    /// Says who that was: first of all a thread that has ended and left it locked.
+    pub fn released_by_other(&mut self, addr: u64, ident: Ident) -> Option<Holder> {
+        if let Some(holder) = self.take_abandoned(addr, ident) {
+            return Some(holder);
+        }
         let holder = self.holder_in(addr, addr + 1)?;
         let thread = *self.writer.get::<Thread>(holder.thread)?;
+        let state = self.writer.row_ptr::<Thread>(holder.thread);
         for at in held_of(&self.writer, &thread) {
             // SAFETY: within the thread's held array; the word is only accessed atomically.
             let word = unsafe { core::sync::atomic::AtomicU64::from_ptr(&raw mut (*at).addr) };
-            if word.compare_exchange(addr, 0, Relaxed, Relaxed).is_ok() {
+            if word.compare_exchange(addr, GIVEN_UP, Relaxed, Relaxed).is_ok() {
+                // What it takes next is not taken with this lock held, so it has to close the gap first.
+                // SAFETY: a live thread's row. Its thread may be using it: these are words that it only reads, and
+                // at worst overwrites, which delays this.
+                unsafe { (*state.cast::<ThreadState>()).set_dirty() };
                 break;
             }
         }
@@ -183,8 +216,26 @@ impl Core {
         Some(holder)
     }
 
-    /// Records every lock that the thread still holds at its end.
-    pub fn exits(&mut self, thread: &mut ThreadState, now_ns: u64, capture: Capture<'_>) {
+    /// A hold of the lock that a thread left behind when it ended is released.
+    fn take_abandoned(&mut self, addr: u64, ident: Ident) -> Option<Holder> {
+        let [row, count] = [Abandoned::Row, Abandoned::Count].map(|of| of.key(ident.inst()));
+        let left = self.abandoned.get(&self.writer, count).filter(|&left| left != 0)?;
+        let id = self.abandoned.get(&self.writer, row)?;
+        let &Finding { thread, other_stack: stack, mode, .. } = self.writer.get::<Finding>(id)?;
+        self.abandoned.insert(&mut self.writer, count, left - 1);
+        self.writer.update::<Finding>(id, |row| row.detail = row.detail.saturating_add(1));
+        Some(Holder { thread, stack, addr, ident, mode })
+    }
+
+    /// Records every lock that the thread still holds at its end. `is_gone` says whether the lock at an address has
+    /// gone with the thread's stack: whoever comes later cannot even wait for it.
+    pub fn exits(
+        &mut self,
+        thread: &mut ThreadState,
+        now_ns: u64,
+        is_gone: impl Fn(u64) -> bool,
+        capture: Capture<'_>,
+    ) {
         thread.close_gaps();
         for i in 1..=thread.depth() {
             // SAFETY: up to depth.
@@ -195,11 +246,90 @@ impl Core {
                 continue;
             }
             let stack = self.writer.get::<Node>(held.node).map_or(0, |node| node.stack);
+            let ident = Ident::new(held.inst, held.class);
+            if is_gone(held.addr) {
+                self.misuse(thread, &frame_gone(thread, &held, stack), now_ns, &mut *capture);
+                continue;
+            }
             let what = Misuse {
+                mode: held.mode & (mode::READ | mode::READ_RECURSIVE),
                 other_stack: stack,
-                ..Misuse::new(finding_kind::EXIT_HELD, held.addr, Ident::new(held.inst, held.class))
+                ..Misuse::new(finding_kind::EXIT_HELD, held.addr, ident)
             };
-            self.misuse(thread, &what, now_ns, &mut *capture);
+            let id = self.misuse(thread, &what, now_ns, &mut *capture);
+            let [row, count] = [Abandoned::Row, Abandoned::Count].map(|of| of.key(held.inst));
+            let left = self.abandoned.get(&self.writer, count).unwrap_or(0);
+            if id != 0 {
+                self.abandoned.insert(&mut self.writer, row, id);
+                self.abandoned.insert(&mut self.writer, count, left + 1);
+            }
         }
+    }
+
+    /// The memory of a lock that the thread holds at `addr` was part of a frame whose function has returned: records
+    /// that, and it is held no more.
+    pub fn frame_gone(
+        &mut self,
+        thread: &mut ThreadState,
+        addr: u64,
+        now_ns: u64,
+        capture: Capture<'_>,
+    ) {
+        let Some(held) = thread.find(addr).map(|i| thread.held()[i as usize - 1]) else { return };
+        let stack = self.writer.get::<Node>(held.node).map_or(0, |node| node.stack);
+        let what = frame_gone(thread, &held, stack);
+        self.misuse(thread, &what, now_ns, capture);
+        while thread.release(addr) {}
+    }
+
+    /// Whether the calling thread, which is at `frames`, is in the very call of the function that began the life of
+    /// class `class`'s locks: at another place of it. Another call of the same function comes to the same place, or
+    /// by another way.
+    pub fn is_same_call(&self, class: u32, frames: &[u64]) -> bool {
+        let stack = self.writer.get::<Class>(class).map_or(0, |class| class.stack);
+        let Some(stack) = self.writer.get::<Stack>(stack) else { return false };
+        stack.len as usize == frames.len()
+            && frames
+                .iter()
+                .enumerate()
+                .all(|(i, &frame)| (self.writer.frame(stack.first + i as u32) == frame) == (i != 0))
+    }
+
+    /// The thread signals the condition variable at `addr`, on which threads have waited with other locks kept.
+    pub fn signals(
+        &mut self,
+        thread: &mut ThreadState,
+        addr: u64,
+        now_ns: u64,
+        capture: Capture<'_>,
+    ) {
+        let key = hash(&[addr, u64::from(thread.id()), u64::from(finding_kind::SIGNALLED)]);
+        if self.misuses.get(&self.writer, key).is_some() {
+            return;
+        }
+        let row = Finding {
+            kind: finding_kind::SIGNALLED,
+            thread: thread.id(),
+            segment: thread.segment(),
+            addr,
+            stack: self.captured(capture),
+            node: self.held_context(thread),
+            time_ns: now_ns,
+            ..Finding::default()
+        };
+        if let Some(id) = self.writer.push(row) {
+            self.misuses.insert(&mut self.writer, key, id);
+        }
+    }
+}
+
+/// The memory of a held lock went with the frame that it was part of.
+fn frame_gone(thread: &ThreadState, held: &Held, stack: u32) -> Misuse {
+    Misuse {
+        mode: held.mode & (mode::READ | mode::READ_RECURSIVE),
+        other_thread: thread.id(),
+        other_stack: stack,
+        detail: freed::FRAME,
+        ..Misuse::new(finding_kind::HELD_FREED, held.addr, Ident::new(held.inst, held.class))
     }
 }

@@ -1,17 +1,18 @@
 //! Condition waits: the mutex is given up and taken again inside, past our other wrappers.
 
 use core::ffi::c_int;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use libc::{clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, timespec};
 use lockwright_engines::lockdep::{Acquire, Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::{Held, finding_kind, held_flag, mode};
 
-use super::{attribute, misuse, watch};
+use super::{attribute, misuse, mutex, watch};
+use crate::identity::{self, Birth, mutex_kind};
 use crate::objects::used::used_static;
 use crate::objects::{Type, tell, types, waits};
 use crate::side_table::SideTable;
-use crate::{real, sites, state, tls};
+use crate::{deadline, real, sites, state, tls};
 
 type Cond = *mut pthread_cond_t;
 type Mutex = *mut pthread_mutex_t;
@@ -24,6 +25,14 @@ const ADDRESS: u64 = (1 << 48) - 1;
 /// One wait in a [`WAITS`] word.
 const ONE: u64 = 1 << 48;
 
+/// Condition variables that somebody has waited on with another lock kept: of which of the first threads of the
+/// ledger it is on record that they signal it.
+static KEPT: SideTable = SideTable::new();
+/// There is one in [`KEPT`]: read by the stubs.
+pub static SIGNALS_MATTER: AtomicBool = AtomicBool::new(false);
+/// Bit of a [`KEPT`] word that is none of a thread's: nothing there may be 0.
+const IS_KEPT: u64 = 1;
+
 pub unsafe extern "C-unwind" fn wait(c: Cond, m: Mutex, site: u64) -> c_int {
     // SAFETY: forwarded.
     unsafe { around(c, m, site, 0, || real::pthread_cond_wait(c, m)) }
@@ -35,6 +44,12 @@ pub unsafe extern "C-unwind" fn timedwait(
     t: *const timespec,
     site: u64,
 ) -> c_int {
+    // SAFETY: the caller's deadline.
+    if !unsafe { deadline::is_time(t) } {
+        // It does not come to wait, and gives nothing up.
+        // SAFETY: forwarded.
+        return unsafe { real::pthread_cond_timedwait(c, m, t) };
+    }
     // SAFETY: forwarded.
     unsafe { around(c, m, site, mode::TIMED, || real::pthread_cond_timedwait(c, m, t)) }
 }
@@ -46,6 +61,12 @@ pub unsafe extern "C-unwind" fn clockwait(
     t: *const timespec,
     site: u64,
 ) -> c_int {
+    // SAFETY: the caller's deadline.
+    if !deadline::is_clock(clock) || !unsafe { deadline::is_time(t) } {
+        // As above.
+        // SAFETY: forwarded.
+        return unsafe { real::pthread_cond_clockwait(c, m, clock, t) };
+    }
     // SAFETY: forwarded.
     unsafe { around(c, m, site, mode::TIMED, || real::pthread_cond_clockwait(c, m, clock, t)) }
 }
@@ -88,37 +109,66 @@ pub fn destroy_by(c: Cond, destroy: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-/// A function that signals has found bytes in a condition variable that none has which may be used.
+/// A function that signals has found bytes in a condition variable that none has which may be used, or it matters
+/// who signals.
 pub unsafe extern "C-unwind" fn signal_strange(c: Cond) -> c_int {
-    used_static(&types::COND, c as u64);
+    signalled(c);
     // SAFETY: forwarded.
     unsafe { real::pthread_cond_signal(c) }
 }
 
 /// As [`signal_strange`].
 pub unsafe extern "C-unwind" fn broadcast_strange(c: Cond) -> c_int {
-    used_static(&types::COND, c as u64);
+    signalled(c);
     // SAFETY: forwarded.
     unsafe { real::pthread_cond_broadcast(c) }
 }
 
 /// As [`signal_strange`], of C11's.
 pub unsafe extern "C-unwind" fn cnd_signal_strange(c: Cond) -> c_int {
-    used_static(&types::COND, c as u64);
+    signalled(c);
     // SAFETY: forwarded.
     unsafe { real::cnd_signal(c) }
 }
 
 /// As [`cnd_signal_strange`].
 pub unsafe extern "C-unwind" fn cnd_broadcast_strange(c: Cond) -> c_int {
-    used_static(&types::COND, c as u64);
+    signalled(c);
     // SAFETY: forwarded.
     unsafe { real::cnd_broadcast(c) }
 }
 
+/// The condition variable is about to be signalled.
+fn signalled(c: Cond) {
+    used_static(&types::COND, c as u64);
+    // Relaxed: a word that says nothing about other memory.
+    if SIGNALS_MATTER.load(Relaxed)
+        && let Some(word) = KEPT.word(c as u64).filter(|word| word.load(Relaxed) != 0)
+        && let Some(thread) = watch::thread()
+    {
+        let bit = 1u64.checked_shl(thread.id()).unwrap_or(0) & !IS_KEPT;
+        if word.load(Relaxed) & bit == 0 {
+            misuse::signals(thread, c as u64);
+            word.fetch_or(bit, Relaxed);
+        }
+    }
+}
+
+/// A wait on the condition variable keeps another lock: from now on it matters who signals it.
+fn keep(c: Cond) {
+    let kept = state::with_core(|_| {
+        // Anew: in a forked child other threads have the numbers. What is on record is not recorded again.
+        KEPT.insert(c as u64, Ident(IS_KEPT));
+        KEPT.word(c as u64)
+    });
+    if kept.flatten().is_some() {
+        SIGNALS_MATTER.store(true, Relaxed);
+    }
+}
+
 /// A condition variable's life is over, or begins: nobody waits on it.
 fn forget(c: Cond) {
-    if let Some(word) = WAITS.word(c as u64) {
+    for word in [&WAITS, &KEPT].into_iter().filter_map(|table| table.word(c as u64)) {
         word.store(0, Relaxed);
     }
 }
@@ -135,7 +185,10 @@ unsafe fn around(c: Cond, m: Mutex, site: u64, timed: u16, wait: impl FnOnce() -
     used_static(&types::COND, c as u64);
     // SAFETY: as `watch::thread`.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return visibly(c, 0, wait) };
-    let Some(i) = thread.find(m as u64) else { return visibly(c, 0, wait) };
+    let Some(i) = thread.find(m as u64) else {
+        // SAFETY: the caller's mutex.
+        return unsafe { not_held(thread, c, m, site, wait) };
+    };
     let held = thread.held()[i as usize - 1];
     let lock = Acquire {
         addr: c as u64,
@@ -148,7 +201,13 @@ unsafe fn around(c: Cond, m: Mutex, site: u64, timed: u16, wait: impl FnOnce() -
     misuse::pinned(thread, m as u64);
     watch::hands_over(thread, m as u64);
     if is_new && others_held(thread, m as u64) {
-        misuse::tell(thread, &Misuse::new(finding_kind::WAIT_HELD, m as u64, lock.ident));
+        let what = Misuse {
+            mode: lock.mode,
+            detail: c as u64,
+            ..Misuse::new(finding_kind::WAIT_HELD, m as u64, lock.ident)
+        };
+        misuse::tell(thread, &what);
+        keep(c);
     }
     let waits = enter(thread, c, m, lock.ident);
     thread.wait_begin(&lock, node);
@@ -162,7 +221,11 @@ unsafe fn around(c: Cond, m: Mutex, site: u64, timed: u16, wait: impl FnOnce() -
             thread.cond_reacquired(m as u64);
             result
         }
-        _ => nested(thread, m as u64, &held, site, wait),
+        _ => {
+            sites::released(thread, m as u64);
+            thread.release(m as u64);
+            nested(thread, m as u64, lock.ident, site, wait)
+        }
     };
     thread.wait_end();
     if let Some(word) = waits {
@@ -178,13 +241,10 @@ unsafe fn around(c: Cond, m: Mutex, site: u64, timed: u16, wait: impl FnOnce() -
 fn nested(
     thread: &mut ThreadState,
     address: u64,
-    held: &Held,
+    ident: Ident,
     site: u64,
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
-    sites::released(thread, address);
-    thread.release(address);
-    let ident = Ident::new(held.inst, held.class);
     let known = watch::before(thread, address, ident, mode::COND_REACQUIRE, site);
     // As for the lock held alone: a cleanup handler is to find the mutex held.
     if known {
@@ -195,6 +255,40 @@ fn nested(
         thread.cond_reacquired(address);
     }
     result
+}
+
+/// A condition wait with a mutex that the thread does not hold. A mutex that knows its owner refuses; any other is
+/// unlocked, whoever holds it, and held by the thread when the wait is over.
+#[cold]
+unsafe fn not_held(
+    thread: &mut ThreadState,
+    c: Cond,
+    m: Mutex,
+    site: u64,
+    wait: impl FnOnce() -> c_int,
+) -> c_int {
+    // SAFETY: the caller's mutex.
+    let (locked, known) = unsafe { (mutex::is_locked(m), identity::known(m)) };
+    let ident = match known {
+        // Nobody has locked it yet: that is the news.
+        // SAFETY: as above.
+        None if !locked => unsafe { identity::identify(m, Birth::FirstAcquire) },
+        _ => known,
+    };
+    // Locked before there was anybody to see it.
+    let Some(ident) = ident else { return visibly(c, 0, wait) };
+    // SAFETY: as above.
+    let kind = unsafe { identity::kind_of(m) };
+    if kind & (mutex_kind::TYPE | mutex_kind::ROBUST) != 0 {
+        let result = visibly(c, 0, wait);
+        if result == libc::EPERM {
+            misuse::unlock_refused_by(thread, m as u64, ident, result, mode::COND_WAIT);
+        }
+        return result;
+    }
+    // Before the wait, of which nobody knows whether it ends.
+    misuse::bad_unlock_by(thread, m as u64, ident, locked, mode::COND_WAIT);
+    nested(thread, m as u64, ident, site, || visibly(c, 0, wait))
 }
 
 fn others_held(thread: &ThreadState, address: u64) -> bool {

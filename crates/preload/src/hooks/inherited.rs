@@ -121,7 +121,7 @@ pub fn met(core: &mut Core, addr: u64, ident: Ident) {
         // SAFETY: the calling thread's state, or null.
         let own = unsafe { tls::get().as_mut() };
         if !own.is_some_and(|thread| thread.release(addr)) {
-            core.released_by_other(addr);
+            core.released_by_other(addr, gone.ident);
         }
     }
 }

@@ -3,10 +3,11 @@
 use core::ffi::c_int;
 
 use lockwright_engines::lockdep::{Acquire, Holder, Ident, MAX_FRAMES, Misuse, ThreadState};
-use lockwright_ledger::rows::finding_kind;
+use lockwright_ledger::rows::{finding_kind, mode};
 
 use super::fork::{self, Left};
 use super::watch;
+use crate::objects::frames;
 use crate::{sites, state, time, unwind};
 
 /// Records a misuse by the calling thread.
@@ -31,18 +32,25 @@ pub fn exits(thread: &mut ThreadState) {
         return;
     }
     let now = time::now_ns();
-    state::with_core(|core| core.exits(thread, now, &mut unwind::capture));
+    state::with_core(|core| core.exits(thread, now, is_on_stack, &mut unwind::capture));
 }
 
 /// The thread has unlocked what it does not hold. `locked`: the lock's own memory said that somebody
 /// did.
 #[cold]
 pub fn bad_unlock(thread: &mut ThreadState, addr: u64, ident: Ident, locked: bool) {
-    let holder = state::with_core(|core| core.released_by_other(addr)).flatten();
-    let mut what = Misuse::new(finding_kind::BAD_UNLOCK, addr, ident);
+    bad_unlock_by(thread, addr, ident, locked, 0);
+}
+
+/// As [`bad_unlock`], where [`mode::COND_WAIT`] says that a condition wait is to unlock the mutex.
+#[cold]
+pub fn bad_unlock_by(thread: &mut ThreadState, addr: u64, ident: Ident, locked: bool, waits: u16) {
+    let holder = state::with_core(|core| core.released_by_other(addr, ident)).flatten();
+    let mut what = Misuse { mode: waits, ..Misuse::new(finding_kind::BAD_UNLOCK, addr, ident) };
     match holder {
-        Some(Holder { thread, stack, .. }) => {
-            (what.other_thread, what.other_stack) = (thread, stack)
+        Some(Holder { thread, stack, mode, .. }) => {
+            (what.other_thread, what.other_stack) = (thread, stack);
+            what.mode |= mode & (mode::READ | mode::READ_RECURSIVE);
         }
         // Locked, but we did not see by whom: before we were there, or past us. Nothing to say.
         None if locked => return,
@@ -55,8 +63,21 @@ pub fn bad_unlock(thread: &mut ThreadState, addr: u64, ident: Ident, locked: boo
 /// lock: whoever holds it still does.
 #[cold]
 pub fn unlock_refused(thread: &mut ThreadState, addr: u64, ident: Ident, error: c_int) {
+    unlock_refused_by(thread, addr, ident, error, 0);
+}
+
+/// As [`unlock_refused`], where [`mode::COND_WAIT`] says that a condition wait should have unlocked the mutex.
+#[cold]
+pub fn unlock_refused_by(
+    thread: &mut ThreadState,
+    addr: u64,
+    ident: Ident,
+    error: c_int,
+    waits: u16,
+) {
     let holder = state::with_core(|core| core.holder_in(addr, addr + 1)).flatten();
     let what = Misuse {
+        mode: waits,
         other_thread: holder.map_or(0, |holder| holder.thread),
         other_stack: holder.map_or(0, |holder| holder.stack),
         detail: error as u64,
@@ -122,14 +143,55 @@ pub fn if_held(thread: &mut ThreadState, kind: u8, from: u64, to: u64) -> Option
         thread.release(holder.addr);
         return None;
     }
+    if kind == finding_kind::HELD_INITIALISED
+        && holder.thread == thread.id()
+        && frame_gone(thread, holder.addr)
+    {
+        return Some(holder.addr);
+    }
     held(thread, kind, &holder);
     Some(holder.addr)
+}
+
+/// The lock at `addr` is in a frame of the calling thread's, and was taken in this process.
+fn is_on_stack(addr: u64) -> bool {
+    frames::is_own(addr) && fork::inherited_at(addr).is_none()
+}
+
+/// A lock begins its life at `addr`, where the thread holds another. If that was part of a frame whose function has
+/// returned meanwhile, says so, and it is held no more. Where a function is called twice in a row its frames are at
+/// one place: the calls are told apart by the ways to them.
+#[cold]
+pub fn frame_gone(thread: &mut ThreadState, addr: u64) -> bool {
+    let Some(held) = thread.find(addr).map(|i| thread.held()[i as usize - 1]) else { return false };
+    if !is_on_stack(addr) {
+        return false;
+    }
+    let mut here = [0; MAX_FRAMES];
+    let n = unwind::capture(&mut here);
+    let now = time::now_ns();
+    let is_gone = state::with_core(|core| {
+        if core.is_same_call(held.class, &here[..n]) {
+            return false;
+        }
+        core.frame_gone(thread, addr, now, &mut unwind::capture);
+        true
+    });
+    is_gone == Some(true)
+}
+
+/// The thread signals a condition variable on which threads have waited with other locks kept.
+#[cold]
+pub fn signals(thread: &mut ThreadState, addr: u64) {
+    let now = time::now_ns();
+    state::with_core(|core| core.signals(thread, addr, now, &mut unwind::capture));
 }
 
 /// Something has happened to a lock that must not happen to a held one.
 #[cold]
 pub fn held(thread: &mut ThreadState, kind: u8, holder: &Holder) {
     let what = Misuse {
+        mode: holder.mode & (mode::READ | mode::READ_RECURSIVE),
         other_thread: holder.thread,
         other_stack: holder.stack,
         ..Misuse::new(kind, holder.addr, holder.ident)

@@ -242,8 +242,9 @@ export_counted! {
     lockwright_release("rsi"): own::release, meter::own::release, meter::own::both::release;
 }
 
-/// `name: function` exports `name`, which goes straight on unless the condition variable's bytes are such as none has
-/// that may be used. Programs signal often, and rarely is anything wrong: so this costs two instructions.
+/// `name: function` exports `name`, which forwards to libc unless the condition variable's bytes are such as none has
+/// that may be used, or somebody has waited with another lock kept, so that it matters who signals. Programs signal
+/// often, and rarely is either so: it costs four instructions.
 macro_rules! export_signals {
     ($($name:ident: $strange:path;)*) => { $(
         #[doc = concat!("Stands in front of the C library's `", stringify!($name), "`.")]
@@ -253,7 +254,8 @@ macro_rules! export_signals {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() -> c_int {
             naked_asm!("test dword ptr [rdi + {wrefs}], {impossible}", "jnz {strange}",
-                       "jmp qword ptr [rip + {next}]", wrefs = const COND_WREFS,
+                       "cmp byte ptr [rip + {asks}], 0", "jne {strange}",
+                       "jmp qword ptr [rip + {next}]", wrefs = const COND_WREFS, asks = sym cond::SIGNALS_MATTER,
                        impossible = const COND_IMPOSSIBLE as i32, strange = sym $strange,
                        next = sym crate::real::slot::$name)
         }

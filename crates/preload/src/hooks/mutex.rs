@@ -69,7 +69,7 @@ pub unsafe extern "C-unwind" fn destroy(m: Mutex, _site: u64) -> c_int {
 }
 
 /// Somebody holds the mutex, by its own word.
-unsafe fn is_locked(m: Mutex) -> bool {
+pub unsafe fn is_locked(m: Mutex) -> bool {
     // SAFETY: the caller's mutex; `__lock` at offset 0.
     unsafe { m.cast::<u32>().read_volatile() != 0 }
 }
@@ -455,6 +455,10 @@ unsafe fn unlock_otherwise(m: Mutex) -> c_int {
     let held = thread.find(m as u64).is_some();
     // SAFETY: the caller's mutex, still locked.
     let (locked, known) = unsafe { (held || is_locked(m), identity::known(m)) };
+    if known.is_none() {
+        // Its bytes may be such as no mutex has.
+        objects::used::used_lock(m);
+    }
     let ident = match known {
         // Nobody has locked it yet: that is the news.
         // SAFETY: as above.

@@ -305,6 +305,10 @@ unsafe fn unlock_otherwise(l: RwLock, thread: &mut ThreadState) -> c_int {
     // Who it is must be asked before it may be gone.
     // SAFETY: the caller's lock.
     let (locked, known) = unsafe { (is_locked(l), identity::known(l)) };
+    if known.is_none() {
+        // Its bytes may be such as no lock has.
+        objects::used::used_lock(l);
+    }
     let is_unlocked = !locked && thread.find(l as u64).is_none();
     let ident = match known {
         // Nobody has locked it yet: that is the news.

@@ -100,6 +100,14 @@ fn unknown<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState, Ide
         return None;
     }
     objects::used::used_lock(lock);
+    // A lock that we have not met, where the thread holds one that we have.
+    // SAFETY: as in `subject`.
+    if !thread.is_idle()
+        && unsafe { identity::known(lock) }.is_none()
+        && thread.find(lock as u64).is_some()
+    {
+        misuse::frame_gone(thread, lock as u64);
+    }
     // SAFETY: as in `subject`.
     let ident = unsafe {
         identity::stamped(lock).or_else(|| identity::identify(lock, Birth::FirstAcquire))

@@ -61,6 +61,17 @@ pub fn has(addr: u64) -> bool {
     frames.is_on(rsp) && frames.is_on(addr)
 }
 
+/// The address is on the calling thread's stack, in a frame that is there or in one that was.
+pub fn is_own(addr: u64) -> bool {
+    let rsp = stack_pointer();
+    let frames = &mut own::get().frames;
+    if frames.to == 0 && frames.tries < TRIES {
+        frames.tries += 1;
+        frames.look(rsp);
+    }
+    frames.is_on(rsp) && frames.is_on(addr)
+}
+
 /// A tracked object on the calling thread's stack.
 pub fn note(addr: u64) {
     let frames = &mut own::get().frames;
