@@ -3,7 +3,9 @@
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 
-use crate::harness::{FOUND, Scratch, check, check_with, ledgers, program, run, signal, tool};
+use crate::harness::{
+    FOUND, Scratch, check, check_with, kept_ledger, ledgers, program, run, signal, tool, under,
+};
 
 #[test]
 fn fail_on_moves_the_threshold() {
@@ -35,8 +37,35 @@ fn output_goes_to_a_file() {
     let run = check_with(&["-o", file.to_str().unwrap()], program("abba.c")).run();
     let report = fs::read_to_string(&file).expect("the report");
     assert!(report.contains("likely") && report.contains("turn-2"), "{report}");
-    assert!(!run.stderr.contains("turn-2"), "stderr stays the program's: {}", run.stderr);
+    assert_eq!(run.stderr, "", "stderr stays the program's");
     assert_eq!(run.code(), FOUND);
+}
+
+#[test]
+fn with_an_output_file_standard_error_is_the_programs() {
+    let scratch = Scratch::new();
+    let file = scratch.join("report.txt");
+    let to_file = ["-o", file.to_str().unwrap()];
+    // What there is to remark on, too: ledgers that are kept, a program that is ended, one that was not watched.
+    for (command, options, source, arguments, remark) in [
+        ("check", &["--keep"] as &[&str], "ending.c", &["exit", "0"] as &[&str], "ledgers kept in"),
+        ("meter", &["--keep"], "ending.c", &["exit", "0"], "ledgers kept in"),
+        ("run", &["--keep"], "ending.c", &["exit", "0"], "ledgers kept in"),
+        ("check", &[], "deadlock.c", &[], "deadlocked"),
+        ("run", &[], "deadlock.c", &[], "deadlocked"),
+    ] {
+        let options = [options, &to_file].concat();
+        let run = under(command, &options, program(source)).args(arguments).run();
+        assert_eq!(run.stderr, "", "{command} {source}");
+        let report = fs::read_to_string(&file).expect("the report");
+        assert!(report.contains(remark), "{command} {source}: {report}");
+        fs::remove_file(&file).unwrap();
+    }
+    let mut later = tool();
+    later.arg("report").args(to_file).arg(kept_ledger(&scratch)).arg(scratch.join("no-such.lwl"));
+    let later = run(later);
+    assert_eq!(later.stderr, "", "report");
+    assert!(fs::read_to_string(&file).unwrap().contains("no-such.lwl"));
 }
 
 #[test]

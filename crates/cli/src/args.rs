@@ -353,7 +353,8 @@ pub struct DemoArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Report")]
 pub struct OutputArgs {
-    /// Write the report to FILE (`-`: standard output) instead of standard error.
+    /// Write the report to FILE (`-`: standard output) instead of standard error. With a FILE notes and warnings go there,
+    /// too, and standard error is the program's alone.
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub output: Option<PathBuf>,
 

@@ -91,10 +91,11 @@ pub fn check(
 /// What is wrong, as the ledgers tell. Shows on a terminal how far it is.
 pub fn find(ledgers: &[Ledger], output: &Output) -> Report {
     let begin_line = || output.begin_line(false);
-    let progress: Box<dyn Progress + '_> = match std::io::stderr().is_terminal() {
-        true => Box::new(Bar::new(&begin_line)),
-        false => Box::new(Silent),
-    };
+    let progress: Box<dyn Progress + '_> =
+        match std::io::stderr().is_terminal() && !output.is_in_file() {
+            true => Box::new(Bar::new(&begin_line)),
+            false => Box::new(Silent),
+        };
     analysis::analyse(ledgers, &*progress)
 }
 

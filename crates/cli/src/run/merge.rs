@@ -23,10 +23,11 @@ pub fn run(args: &MergeArgs) -> Result<Ending> {
     let mut output = Output::open(&args.output)?.of(&args.verdict)?;
     let (runs, ledgers) = read(&args.ledgers, &output)?;
     let begin_line = || output.begin_line(false);
-    let progress: Box<dyn Progress + '_> = match std::io::stderr().is_terminal() {
-        true => Box::new(Bar::new(&begin_line)),
-        false => Box::new(Silent),
-    };
+    let progress: Box<dyn Progress + '_> =
+        match std::io::stderr().is_terminal() && !output.is_in_file() {
+            true => Box::new(Bar::new(&begin_line)),
+            false => Box::new(Silent),
+        };
     let merged = merge(&runs, &ledgers, &*progress);
     drop(progress);
     let done = [

@@ -1,6 +1,6 @@
 //! Where the report and the tool's own messages go.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 
@@ -38,6 +38,8 @@ pub struct Output {
     message_colour: bool,
     /// A program has written to the same streams since this last did.
     after_program: Cell<bool>,
+    /// Notes and warnings that go to the report's file: standard error is the program's then. They are added at the end.
+    remarks: RefCell<String>,
 }
 
 impl Output {
@@ -61,6 +63,7 @@ impl Output {
             verdicts: Verdicts::default(),
             stats: false,
             after_program: Cell::new(false),
+            remarks: RefCell::default(),
         })
     }
 
@@ -68,8 +71,10 @@ impl Output {
     ///
     /// # Errors
     /// If a file that says something of findings is not what it should be.
-    pub fn of(self, args: &VerdictArgs) -> Result<Self> {
-        Ok(Self { verdicts: Verdicts::open(args)?, stats: args.stats, ..self })
+    pub fn of(mut self, args: &VerdictArgs) -> Result<Self> {
+        self.verdicts = Verdicts::open(args)?;
+        self.stats = args.stats;
+        Ok(self)
     }
 
     /// What the user's files say of a report.
@@ -103,6 +108,11 @@ impl Output {
             Sink::Stdout => self.begin_line(true),
             Sink::File(..) => {}
         }
+    }
+
+    /// Whether standard error is the program's alone, as the report goes to a file.
+    pub fn is_in_file(&self) -> bool {
+        matches!(self.text, Sink::File(..))
     }
 
     /// Whether the report shares standard error with the tool's messages.
@@ -236,14 +246,30 @@ impl Output {
 
     /// Tells an error that does not stop the tool.
     pub fn warn(&self, error: &Error) {
-        self.begin_line(false);
-        tell(&error.render(Severity::Warning, self.message_colour));
+        self.remark(error, Severity::Warning);
     }
 
     /// Tells something worth knowing.
     pub fn note(&self, error: &Error) {
+        self.remark(error, Severity::Note);
+    }
+
+    fn remark(&self, error: &Error, severity: Severity) {
+        if self.is_in_file() {
+            return self.remarks.borrow_mut().push_str(&error.render(severity, false));
+        }
         self.begin_line(false);
-        tell(&error.render(Severity::Note, self.message_colour));
+        tell(&error.render(severity, self.message_colour));
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        let remarks = self.remarks.take();
+        if !remarks.is_empty() && self.text.add(&remarks).is_err() {
+            // Somewhere they must be told.
+            tell(&remarks);
+        }
     }
 }
 
