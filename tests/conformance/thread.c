@@ -1,6 +1,9 @@
 /* Threads: created with and without attributes, joined in every form, named, and what runs at their ends. */
 #include "case.h"
 
+#include <dlfcn.h>
+#include <execinfo.h>
+
 static pthread_mutex_t mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 static struct gate gate, begun, ended;
 
@@ -386,7 +389,7 @@ CASE(all_keys)
 	int made = 0;
 	while (made < PTHREAD_KEYS_MAX && pthread_key_create(&keys[made], NULL) == 0)
 		made++;
-	say("nearly all: %d", made > PTHREAD_KEYS_MAX - 8);
+	say("%d keys", made);
 	in_thread(take_and_give, NULL);
 }
 
@@ -409,6 +412,87 @@ CASE(unlocked_by_a_destructor)
 	RET(pthread_key_create(&key, unlock_at_the_end));
 	in_thread(hold_to_the_end, &mutex);
 	RET(pthread_mutex_trylock(&mutex));
+}
+
+static void *with_every_key(void *keys)
+{
+	for (int i = 0; i < PTHREAD_KEYS_MAX; i++)
+		if (pthread_setspecific(((pthread_key_t *)keys)[i], &mutex) || pthread_getspecific(((pthread_key_t *)keys)[i]) != &mutex)
+			say("key %d", i);
+	return keys;
+}
+
+static void count_end(void *value)
+{
+	static int ends;
+	if (++ends % PTHREAD_KEYS_MAX)
+		return;
+	say("%d", ends);
+	RET(pthread_mutex_lock(value));
+	RET(pthread_mutex_unlock(value));
+}
+
+CASE(values_of_all_keys)
+{
+	static pthread_key_t keys[PTHREAD_KEYS_MAX];
+	int made = 0;
+	in_thread(take_and_give, NULL);
+	while (made < PTHREAD_KEYS_MAX && (made % 2 ? tss_create(&keys[made], count_end) == thrd_success : pthread_key_create(&keys[made], count_end) == 0))
+		made++;
+	say("%d keys", made);
+	tss_t none;
+	pthread_key_t neither;
+	C11(tss_create(&none, NULL));
+	RET(pthread_key_create(&neither, NULL));
+	in_thread(with_every_key, keys);
+	in_thread(with_every_key, keys);
+}
+
+static void *say_backtrace(void *argument)
+{
+	void *frames[64];
+	int n = backtrace(frames, 64);
+	say("%d frames", n);
+	for (int i = 0; i < n; i++) {
+		Dl_info info;
+		if (dladdr(frames[i], &info))
+			say("%s", strrchr(info.dli_fname, '/'));
+	}
+	return argument;
+}
+
+static int say_backtrace_of_c11(void *argument)
+{
+	say_backtrace(argument);
+	return 7;
+}
+
+static void say_backtrace_at_the_end(void *value)
+{
+	say_backtrace(value);
+}
+
+static void *exit_with_backtrace(void *argument)
+{
+	pthread_cleanup_push(say_backtrace_at_the_end, argument);
+	pthread_setspecific(key, argument);
+	pthread_exit(argument);
+	pthread_cleanup_pop(0);
+}
+
+/* Of the thread's call stack nothing is ours. */
+CASE(backtrace_in_a_thread)
+{
+	thrd_t thread;
+	int answer = 0;
+	void *frames[64];
+	say("%d", backtrace(frames, 64) > 0);
+	RET(pthread_key_create(&key, say_backtrace_at_the_end));
+	in_thread(say_backtrace, NULL);
+	in_thread(exit_with_backtrace, &mutex);
+	C11(thrd_create(&thread, say_backtrace_of_c11, NULL));
+	C11(thrd_join(thread, &answer));
+	say("%d", answer);
 }
 
 extern int __cxa_thread_atexit_impl(void (*)(void *), void *, void *);

@@ -6,7 +6,9 @@
 
 mod harness;
 
+mod address_space;
 mod advice;
+mod all_keys;
 mod allocations;
 mod annotations;
 mod bench_locks;
@@ -50,6 +52,7 @@ mod passthrough;
 mod processes;
 mod programs;
 mod sandboxes;
+mod seccomp;
 mod semaphores;
 mod signals;
 mod soak;

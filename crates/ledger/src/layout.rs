@@ -64,7 +64,11 @@ const fn is_whole(len: u64) -> bool {
     false
 }
 
-/// A ledger takes at most one part in so many of a process' limited address space.
+/// What is mapped of a ledger at first, and in one step later: what a trivial program's ledger takes, and few system calls
+/// for a large one.
+pub const MAP_STEP: u64 = 1 << 20;
+
+/// Of a limited address space (RLIMIT_AS) a ledger takes at most one part in so many.
 pub const SPACE_PARTS: u64 = 8;
 
 /// Most return addresses of a stack.
@@ -220,14 +224,14 @@ pub mod stopped {
     pub const FILE_SIZE: u32 = 5;
     /// The ledger has its greatest length, or one of its tables has all the rows that it can have.
     pub const LEDGER_FULL: u32 = 6;
-    /// The system calls that recording needs are forbidden (seccomp).
+    /// A thread may not make the system calls that recording needs (SECCOMP_MODE_STRICT). Others are recorded.
     pub const SYSTEM_CALLS: u32 = 7;
 }
 
 /// The reason, one of [`stopped`], is that there is no room for rows; those that are there go on being counted in.
 pub const fn is_for_room(reason: u32) -> bool {
-    use stopped::{ADDRESS_SPACE, FILE_SIZE, LEDGER_FULL, NO_SPACE, SYSTEM_CALLS};
-    matches!(reason, NO_SPACE | ADDRESS_SPACE | FILE_SIZE | LEDGER_FULL | SYSTEM_CALLS)
+    use stopped::{ADDRESS_SPACE, FILE_SIZE, LEDGER_FULL, NO_SPACE};
+    matches!(reason, NO_SPACE | ADDRESS_SPACE | FILE_SIZE | LEDGER_FULL)
 }
 
 /// The first bytes of the file. All numbers are in the byte order of the machine that wrote them; a

@@ -1,7 +1,7 @@
 //! Beginning and end: the constructor, the ledger's header, a forked child's new start, the exit.
 
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
 use lockwright_engines::lockdep::{Core, ThreadState};
 use lockwright_ledger::layout::{annex_room, engines, process_state};
@@ -10,8 +10,8 @@ use lockwright_ledger::{Header, Writer};
 
 use crate::digits::Digits;
 use crate::{
-    follow, hooks, identity, keys, loader, mapping, meter, modules, objects, real, sites, state,
-    sys, time, tls,
+    ends, follow, hooks, identity, keys, loader, mapping, meter, modules, objects, real, sites,
+    state, sys, time, tls,
 };
 
 /// Run by the loader before the program's main and before most libraries' constructors.
@@ -81,9 +81,6 @@ fn run_words() -> [u64; 2] {
 #[unsafe(link_section = "lockwright_forked")]
 static TOKEN: AtomicU64 = AtomicU64::new(0);
 
-/// The key whose destructor tells a thread's end; above what a thread can have, before it is made.
-static EXIT_KEY: AtomicU32 = AtomicU32::new(u32::MAX);
-
 extern "C" fn constructor() {
     loader::start();
     real::resolve_all();
@@ -109,9 +106,7 @@ extern "C" fn constructor() {
         follow::tell_unwatched();
         return;
     }
-    if let Some(key) = keys::make(thread_exit) {
-        EXIT_KEY.store(key, Relaxed);
-    }
+    keys::LOCKDEP.make(thread_exit);
     ask();
     hooks::part_aliases();
     if begin(0) {
@@ -351,11 +346,7 @@ pub fn child() {
 
 /// Has [`thread_exit`] called when the thread ends.
 pub fn watch_exit(state: *mut ThreadState) {
-    let key = EXIT_KEY.load(Relaxed);
-    if key != u32::MAX {
-        // SAFETY: our key.
-        unsafe { real::pthread_setspecific(key, state.cast()) };
-    }
+    keys::LOCKDEP.set(state.cast());
 }
 
 /// Destructors of other keys may still use locks: we go last, in the last of the rounds.
@@ -389,6 +380,7 @@ pub fn refresh_names(core: &mut Core) {
 }
 
 extern "C" fn destructor() {
+    ends::look();
     meter::finish();
     objects::finish();
     state::with_core(|core| {

@@ -12,6 +12,7 @@ compile_error!("lockwright's preload library knows x86-64 only");
 mod allocations;
 mod deadline;
 mod digits;
+mod ends;
 mod follow;
 #[cfg(not(test))]
 mod forced_unwind;

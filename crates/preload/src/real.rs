@@ -4,7 +4,7 @@
 //! `dlsym` itself is not interposed, and not called: a function is looked up by [`crate::loader`], at most once: from our
 //! constructor.
 
-use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
+use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use crate::loader;
@@ -26,6 +26,9 @@ pub type Strings = *const *const c_char;
 
 /// What is called around a fork, if anything.
 pub type Handler = Option<unsafe extern "C" fn()>;
+
+/// What is called with a thread's value of a key, if anything.
+pub type Destructor = Option<unsafe extern "C" fn(*mut c_void)>;
 
 /// What the functions of C11 answer; glibc's numbers.
 pub mod thrd {
@@ -155,8 +158,9 @@ real! {
     pthread_setname_np(t: pthread_t, name: *const c_char) -> c_int, None, libc::ENOSYS;
     pthread_cancel(t: pthread_t) -> c_int, None, libc::ENOSYS;
 
+    pthread_key_create(k: *mut libc::pthread_key_t, d: Destructor) -> c_int, None, libc::ENOSYS;
+    tss_create(k: *mut libc::pthread_key_t, d: Destructor) -> c_int, None, thrd::ERROR;
     // Not stood in front of: ours to call, and in another library before glibc 2.34.
-    pthread_key_create(k: *mut libc::pthread_key_t, d: unsafe extern "C" fn(*mut c_void)) -> c_int, None, libc::ENOSYS;
     pthread_key_delete(k: libc::pthread_key_t) -> c_int, None, libc::ENOSYS;
     pthread_setspecific(k: libc::pthread_key_t, v: *const c_void) -> c_int, None, libc::ENOSYS;
 
@@ -294,6 +298,7 @@ real! {
     timer_getoverrun(t: timer_t) -> c_int, Some(c"GLIBC_2.3.3"), -1;
 
     __register_atfork(p: Handler, a: Handler, c: Handler, d: *const c_void) -> c_int, None, libc::ENOMEM;
+    prctl(o: c_int, a: c_ulong, b: c_ulong, c: c_ulong, d: c_ulong) -> c_int, None, -1;
     _Fork() -> c_int, None, crate::sys::fork();
     syscall(n: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long, f: c_long) -> c_long, None, -1;
 

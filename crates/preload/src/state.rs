@@ -10,7 +10,7 @@ use lockwright_engines::lockdep::Core;
 use lockwright_ledger::Header;
 use lockwright_ledger::layout::stopped;
 
-use crate::{hooks, sys};
+use crate::{hooks, sys, tls};
 
 /// Nothing is set up yet, or nobody asked.
 pub const OFF: u32 = 0;
@@ -130,6 +130,10 @@ pub fn with_core<R>(f: impl FnOnce(&mut Core) -> R) -> Option<R> {
     if status() != ACTIVE {
         return None;
     }
+    if tls::is_barred() {
+        lose_barred();
+        return None;
+    }
     if !is_here() {
         hooks::fork_unseen();
         return None;
@@ -149,6 +153,14 @@ pub fn with_core<R>(f: impl FnOnce(&mut Core) -> R) -> Option<R> {
     };
     sys::restore_signals(mask);
     result
+}
+
+/// What the calling thread may make no system call for goes unrecorded.
+pub fn lose_barred() {
+    if let Some(header) = header() {
+        header.lost.fetch_add(1, Relaxed);
+        header.stop(stopped::SYSTEM_CALLS);
+    }
 }
 
 /// How the core's lock waits and wakes, and knows of threads.

@@ -1,5 +1,6 @@
 //! System calls made directly: libc's wrappers would change errno, may be interposed themselves, and
-//! some are cancellation points. Each returns the kernel's value, negative errno on failure.
+//! some are cancellation points. Each returns the kernel's value, negative errno on failure; for a thread that would be
+//! killed for it ([`tls::is_barred`]), EPERM.
 
 use core::arch::asm;
 use core::ffi::CStr;
@@ -7,9 +8,13 @@ use core::ptr;
 use core::sync::atomic::AtomicU32;
 
 use crate::digits::Digits;
+use crate::tls;
 
 #[inline]
 unsafe fn syscall6(n: i64, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
+    if tls::is_barred() {
+        return -(libc::EPERM as isize);
+    }
     let ret: isize;
     // SAFETY: the Linux x86-64 system call convention; the caller vouches for the arguments.
     unsafe {
@@ -27,6 +32,9 @@ macro_rules! syscall {
     (@ $n:expr, [$a:expr, $b:expr,]) => { syscall6($n, $a, $b, 0, 0, 0, 0) };
     (@ $n:expr, [$a:expr, $b:expr, $c:expr,]) => { syscall6($n, $a, $b, $c, 0, 0, 0) };
     (@ $n:expr, [$a:expr, $b:expr, $c:expr, $d:expr,]) => { syscall6($n, $a, $b, $c, $d, 0, 0) };
+    (@ $n:expr, [$a:expr, $b:expr, $c:expr, $d:expr, $e:expr,]) => {
+        syscall6($n, $a, $b, $c, $d, $e, 0)
+    };
     (@ $n:expr, [$a:expr, $b:expr, $c:expr, $d:expr, $e:expr, $f:expr,]) => {
         syscall6($n, $a, $b, $c, $d, $e, $f)
     };
@@ -327,13 +335,37 @@ pub unsafe fn mmap(len: usize, prot: i32, flags: i32, fd: isize) -> isize {
     unsafe { syscall!(libc::SYS_mmap, 0usize, len, prot, flags, fd, 0usize) }
 }
 
-/// Changes protection.
+/// As [`mmap`], at `place` if nothing is there.
 ///
 /// # Safety
-/// The range is a mapping of ours.
-pub unsafe fn mprotect(at: *mut u8, len: usize, prot: i32) -> isize {
+/// As for [`mmap`].
+pub unsafe fn mmap_near(place: usize, len: usize, prot: i32, flags: i32, fd: isize) -> isize {
     // SAFETY: the caller's promise.
-    unsafe { syscall!(libc::SYS_mprotect, at, len, prot) }
+    unsafe { syscall!(libc::SYS_mmap, place, len, prot, flags, fd, 0usize) }
+}
+
+/// Changes the length of a mapping, or makes another of it.
+///
+/// # Safety
+/// The range is a mapping of ours, and nobody uses what it loses.
+pub unsafe fn mremap(at: *mut u8, old: usize, new: usize, flags: i32) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_mremap, at, old, new, flags) }
+}
+
+/// Has a mapping of a file be that of another part of it, which begins with page `page`.
+///
+/// # Safety
+/// The range is a mapping of ours that nobody uses.
+pub unsafe fn remap_file_pages(at: *mut u8, len: usize, page: usize) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_remap_file_pages, at, len, 0usize, page, 0usize) }
+}
+
+/// Has pages be no longer locked into memory.
+pub fn munlock(at: *mut u8, len: usize) {
+    // SAFETY: no memory changes.
+    unsafe { syscall!(libc::SYS_munlock, at, len) };
 }
 
 /// Gives advice about a mapping.

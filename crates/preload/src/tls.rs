@@ -24,9 +24,10 @@ global_asm!(
     ".globl lockwright_detached",
     ".hidden lockwright_detached",
     ".type lockwright_thread, @object",
-    ".size lockwright_thread, 16",
+    ".size lockwright_thread, 24",
     "lockwright_thread:",
     ".quad lockwright_detached",
+    ".quad 0",
     ".quad 0",
     ".data",
     ".balign 64",
@@ -106,5 +107,25 @@ pub fn set_closed(closed: bool) {
     unsafe {
         asm!("mov {0}, qword ptr [rip + lockwright_thread@GOTTPOFF]", "mov qword ptr fs:[{0} + 8], {1}",
              out(reg) _, in(reg) u64::from(closed), options(nostack, preserves_flags));
+    }
+}
+
+/// The third word: not 0 where the thread would be killed for a system call of ours.
+pub fn is_barred() -> bool {
+    let word: u64;
+    // SAFETY: as in `get`, 16 bytes further.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + lockwright_thread@GOTTPOFF]", "mov {0}, qword ptr fs:[{0} + 16]",
+             out(reg) word, options(nostack, readonly, preserves_flags));
+    }
+    word != 0
+}
+
+/// Sets the third word.
+pub fn set_barred(barred: bool) {
+    // SAFETY: as in `set`, 16 bytes further.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + lockwright_thread@GOTTPOFF]", "mov qword ptr fs:[{0} + 16], {1}",
+             out(reg) _, in(reg) u64::from(barred), options(nostack, preserves_flags));
     }
 }

@@ -19,10 +19,12 @@ mod misuse;
 mod mutex;
 mod once;
 mod rwlock;
+mod seccomp;
 mod semaphore;
 mod signal;
 mod signal_sysv;
 mod signal_wait;
+mod specific;
 mod spin;
 mod sync;
 mod thread;
@@ -129,6 +131,8 @@ export! {
     pthread_clockjoin_np("r8"): thread::clockjoin;
     pthread_setname_np("rdx"): thread::setname;
     pthread_cancel("rsi"): thread::cancel;
+    pthread_key_create("rdx"): specific::key_create;
+    tss_create("rdx"): specific::tss_create;
 
     mtx_init("rdx"): c11::mtx_init;
     mtx_destroy("rsi"): c11::mtx_destroy;
@@ -310,7 +314,7 @@ export_clones! { clone, __clone }
 
 const _: () = assert!(libc::SYS_fork == libc::SYS_clone + 1);
 
-/// Stands in front of the C library's `syscall`: goes straight on but for those that fork.
+/// Stands in front of the C library's `syscall`: goes straight on but for those that fork, or forbid system calls.
 ///
 /// # Safety
 /// As the function itself.
@@ -318,9 +322,24 @@ const _: () = assert!(libc::SYS_fork == libc::SYS_clone + 1);
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syscall() -> core::ffi::c_long {
     naked_asm!("lea eax, [rdi - {clone}]", "cmp eax, 1", "jbe {forks}", "cmp edi, {clone3}", "je {forks}",
+               "cmp edi, {prctl}", "je {restricts}", "cmp edi, {seccomp}", "je {restricts}",
                "jmp qword ptr [rip + {next}]", clone = const libc::SYS_clone,
                clone3 = const libc::SYS_clone3, forks = sym unheard::syscall_that_forks,
+               prctl = const libc::SYS_prctl, seccomp = const libc::SYS_seccomp,
+               restricts = sym seccomp::syscall_that_restricts,
                next = sym crate::real::slot::syscall)
+}
+
+/// Stands in front of the C library's `prctl`: goes straight on but for PR_SET_SECCOMP.
+///
+/// # Safety
+/// As the function itself.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prctl() -> c_int {
+    naked_asm!("cmp edi, {set_seccomp}", "je {restricts}", "jmp qword ptr [rip + {next}]",
+               set_seccomp = const libc::PR_SET_SECCOMP, restricts = sym seccomp::prctl,
+               next = sym crate::real::slot::prctl)
 }
 
 // Six arguments or more: there is no register left for the call site.

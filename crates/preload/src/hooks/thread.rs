@@ -1,7 +1,9 @@
 //! Threads: who created whom, who waited for whose end, and what they are called.
 
+use core::arch::global_asm;
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering::*};
 
 use libc::{clockid_t, pthread_attr_t, pthread_t, timespec};
@@ -13,7 +15,7 @@ use super::{attribute, misuse};
 use crate::objects::types;
 use crate::real::{self, Start, StartC11};
 use crate::side_table::SideTable;
-use crate::{init, objects, state, sys, time, tls, unwind};
+use crate::{ends, init, objects, state, sys, time, tls, unwind};
 
 /// What a new thread must know, from its creator. The start routine is what the thread's first function, one
 /// of the below, takes it for.
@@ -27,15 +29,17 @@ struct Passage {
 
 struct Slot {
     taken: AtomicBool,
-    passage: UnsafeCell<Option<Passage>>,
+    passage: UnsafeCell<Passage>,
 }
 
 // SAFETY: the passage belongs to whoever set `taken`, then to the thread it is handed to.
 unsafe impl Sync for Slot {}
 
 /// Passages under way at once. With more, a thread starts without its creator's order.
-static SLOTS: [Slot; 512] =
-    [const { Slot { taken: AtomicBool::new(false), passage: UnsafeCell::new(None) } }; 512];
+static SLOTS: [Slot; 512] = [const {
+    let nothing = Passage { start: ptr::null(), argument: ptr::null_mut(), segment: 0, stack: 0 };
+    Slot { taken: AtomicBool::new(false), passage: UnsafeCell::new(nothing) }
+}; 512];
 
 impl Slot {
     /// As what a thread is given.
@@ -59,7 +63,7 @@ fn take_slot(passage: Passage) -> Option<&'static Slot> {
             && slot.taken.compare_exchange(false, true, Acquire, Relaxed).is_ok()
     })?;
     // SAFETY: taken by us.
-    unsafe { *slot.passage.get() = Some(passage) };
+    unsafe { *slot.passage.get() = passage };
     Some(slot)
 }
 
@@ -80,7 +84,8 @@ pub unsafe extern "C-unwind" fn create(
         None => return unsafe { real::pthread_create(t, attr, start, argument) },
     };
     // SAFETY: forwarded, with our start routine and its slot.
-    let result = unsafe { real::pthread_create(t, attr, begin, handed.address()) };
+    let result =
+        unsafe { real::pthread_create(t, attr, lockwright_thread_begin, handed.address()) };
     handed.settle(result)
 }
 
@@ -96,7 +101,7 @@ pub unsafe extern "C-unwind" fn create_c11(
         None => return unsafe { real::thrd_create(t, start, argument) },
     };
     // SAFETY: forwarded, with our start routine and its slot.
-    let result = unsafe { real::thrd_create(t, begin_c11, handed.address()) };
+    let result = unsafe { real::thrd_create(t, begin_of_c11(), handed.address()) };
     handed.settle(result)
 }
 
@@ -113,32 +118,58 @@ fn announce(start: *const (), argument: *mut c_void) -> Option<&'static Slot> {
     take_slot(Passage { start, argument, segment, stack })
 }
 
-/// The first function of every thread created through us by `pthread_create`.
-unsafe extern "C-unwind" fn begin(slot: *mut c_void) -> *mut c_void {
-    // SAFETY: what `create` handed over.
-    let Some((start, argument)) = (unsafe { arrive(slot) }) else { return core::ptr::null_mut() };
-    // SAFETY: the program's start routine, as `create` got it, and argument.
-    unsafe { core::mem::transmute::<*const (), Start>(start)(argument) }
+// The first function of every thread created through us, by `pthread_create` or `thrd_create`. It ends in a jump: of the
+// thread's call stack, which is the program's, it is no part.
+global_asm!(
+    ".globl lockwright_thread_begin",
+    ".hidden lockwright_thread_begin",
+    ".type lockwright_thread_begin, @function",
+    "lockwright_thread_begin:",
+    ".cfi_startproc",
+    "sub rsp, 24",
+    ".cfi_adjust_cfa_offset 24",
+    "mov rsi, rsp",
+    "call {arrive}",
+    "mov rax, [rsp]",
+    "mov rdi, [rsp + 8]",
+    "add rsp, 24",
+    ".cfi_adjust_cfa_offset -24",
+    "jmp rax",
+    ".cfi_endproc",
+    ".size lockwright_thread_begin, . - lockwright_thread_begin",
+    arrive = sym arrive,
+);
+
+unsafe extern "C-unwind" {
+    /// As said above, with the address of a slot. Returns what the start routine does.
+    fn lockwright_thread_begin(slot: *mut c_void) -> *mut c_void;
 }
 
-/// The first function of every thread created through us by `thrd_create`.
-unsafe extern "C-unwind" fn begin_c11(slot: *mut c_void) -> c_int {
-    // SAFETY: what `create_c11` handed over.
-    let Some((start, argument)) = (unsafe { arrive(slot) }) else { return 0 };
-    // SAFETY: the program's start routine, as `create_c11` got it, and argument.
-    unsafe { core::mem::transmute::<*const (), StartC11>(start)(argument) }
+/// As [`lockwright_thread_begin`], which the routine's answer passes by.
+fn begin_of_c11() -> StartC11 {
+    // SAFETY: it has one argument alike, and returns only what the start routine does, of that type.
+    unsafe { core::mem::transmute::<Start, StartC11>(lockwright_thread_begin) }
+}
+
+/// A start routine and its argument.
+#[repr(C)]
+struct Work {
+    start: *const (),
+    argument: *mut c_void,
 }
 
 /// A thread created through us begins: what it is to call.
 ///
 /// # Safety
-/// `slot` is the address of the one that was taken for it.
-unsafe fn arrive(slot: *mut c_void) -> Option<(*const (), *mut c_void)> {
+/// `slot` is the address of the one that was taken for it; `work` has room.
+unsafe extern "C" fn arrive(slot: *mut c_void, work: *mut Work) {
     // SAFETY: the caller's promise; the passage was stored before the thread began, and stays until we give
     // the slot back.
     let slot = unsafe { &*slot.cast::<Slot>() };
     // SAFETY: as above.
-    let Passage { start, argument, segment, stack } = unsafe { *slot.passage.get() }?;
+    let Passage { start, argument, segment, stack } = unsafe { *slot.passage.get() };
+    // SAFETY: the caller's promise.
+    unsafe { work.write(Work { start, argument }) };
     if let Some(thread) = watch::attach(segment, stack) {
         let id = thread.id();
         // SAFETY: no arguments.
@@ -150,7 +181,6 @@ unsafe fn arrive(slot: *mut c_void) -> Option<(*const (), *mut c_void)> {
         });
     }
     slot.taken.store(false, Release);
-    Some((start, argument))
 }
 
 /// The calling thread ends: called as the last of its destructors.
@@ -202,6 +232,7 @@ fn joining(t: pthread_t, site: u64, mode: u16, join: impl FnOnce() -> c_int) -> 
     let kind = Blocking { relock_fails: true, owner: 0 };
     let result = watch::wait(thread, &lock, node, holds, kind, join);
     if result == 0 {
+        ends::joined(target);
         state::with_core(|core| {
             let last = core.ledger().get::<Thread>(target).map_or(0, |row| row.segment);
             core.thread_joined(thread, last);

@@ -11,7 +11,7 @@ use lockwright_ledger::rows::Held;
 use super::misuse;
 use crate::identity::{self, Birth, Identify};
 use crate::sites::Return;
-use crate::{init, meter, modules, objects, sites, state, sys, time, tls, unwind};
+use crate::{ends, init, meter, modules, objects, sites, state, sys, time, tls, unwind};
 
 /// The calling thread's state; attaches the thread if this is the first we hear of it.
 #[inline(always)]
@@ -46,6 +46,7 @@ pub fn attach(parent_segment: u32, create_stack: u32) -> Option<&'static mut Thr
         }
         _ => return None,
     }
+    ends::look();
     let (tid, now) = (sys::gettid(), time::now_ns());
     let name = sys::thread_name();
     let state = state::with_core(|core| {
@@ -366,6 +367,7 @@ pub fn begin_wait(
     if let Some(left) = super::fork::left_behind(lock.addr) {
         misuse::left_behind(thread, lock, &left);
     }
+    ends::look();
     thread.wait_begin(lock, node);
     // A thread that nobody can wait for closes no circle. An owner that runs is none of ours either:
     // should it block later, it walks itself, and sees our wait (fence in `wait_begin`).

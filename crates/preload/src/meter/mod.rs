@@ -30,12 +30,12 @@ use lockwright_engines::lockmeter::{
     Boards, Call, CellRef, LockMeter, MeterThread, Missing, ReadersRef, key,
 };
 use lockwright_ledger::layout::is_for_room;
-use lockwright_ledger::rows::meter::Readers;
+use lockwright_ledger::rows::meter::{Meter, Readers};
 use lockwright_ledger::{Header, site};
 
 use crate::identity::{self, Birth, Identify};
 use crate::sites::Return;
-use crate::{init, keys, modules, real, sites, state, sys, unwind};
+use crate::{ends, init, keys, mapping, modules, sites, state, sys, unwind};
 
 struct Shared(UnsafeCell<LockMeter>);
 
@@ -72,9 +72,7 @@ pub fn ask(wanted: Wanted) {
     WHAT.store(if wanted.by_instance { !0 } else { CLASS }, Relaxed);
     clock::choose(wanted.monotonic);
     WANTED.store(true, Relaxed);
-    if let Some(key) = keys::make(thread_exit) {
-        EXIT_KEY.store(key, Relaxed);
-    }
+    keys::LOCKMETER.make(thread_exit);
 }
 
 /// lockmeter was asked for.
@@ -180,9 +178,6 @@ fn is_full() -> bool {
 /// Meters by kernel thread id, a hint that is checked.
 static BY_TID: [AtomicPtr<MeterThread>; 4096] = [const { AtomicPtr::new(ptr::null_mut()) }; 4096];
 
-/// The key whose destructor tells a thread's end.
-static EXIT_KEY: AtomicU32 = AtomicU32::new(u32::MAX);
-
 /// The calling thread's meter; the thread gets one if this is the first we hear of it.
 #[inline(always)]
 fn thread() -> Option<&'static mut MeterThread> {
@@ -194,8 +189,30 @@ fn thread() -> Option<&'static mut MeterThread> {
     }
 }
 
+/// The calling thread is not to be metered any more, as it may not look at the clock. What it was metered with.
+pub fn leave() -> *mut MeterThread {
+    let thread = tls::get();
+    // SAFETY: as in `thread`.
+    if let Some(thread) = unsafe { thread.as_mut() } {
+        hold::end_all(thread);
+    }
+    tls::set(ptr::null_mut());
+    tls::set_closed(true);
+    thread
+}
+
+/// The calling thread may look at the clock after all; `thread` is what it was metered with.
+pub fn come_back(thread: *mut MeterThread) {
+    tls::set_closed(false);
+    tls::set(thread);
+}
+
 #[cold]
 fn attach() -> Option<&'static mut MeterThread> {
+    if crate::tls::is_barred() && is_wanted() {
+        state::lose_barred();
+        return None;
+    }
     if tls::is_closed() || !is_wanted() {
         return None;
     }
@@ -204,6 +221,7 @@ fn attach() -> Option<&'static mut MeterThread> {
         state::FORKED => init::child(),
         _ => return None,
     }
+    ends::look();
     let tid = sys::gettid();
     let thread = with_meter(|meter, core| meter.thread_start(core.writer(), tid))?;
     let Some(thread) = thread else {
@@ -225,11 +243,7 @@ pub fn is_metering() -> bool {
 
 /// Has [`thread_exit`] called, for the `round`th time.
 fn watch_exit(round: usize) {
-    let key = EXIT_KEY.load(Relaxed);
-    if key != u32::MAX {
-        // SAFETY: our key.
-        unsafe { real::pthread_setspecific(key, ptr::without_provenance(round)) };
-    }
+    keys::LOCKMETER.set(ptr::without_provenance(round));
 }
 
 /// Destructors of other keys may still use locks: we go last, in the last of the rounds.
@@ -248,12 +262,41 @@ unsafe extern "C" fn thread_exit(round: *mut c_void) {
     hold::end_all(unsafe { &mut *thread });
     tls::set(ptr::null_mut());
     tls::set_closed(true);
-    let slot = &BY_TID[sys::gettid() as usize % BY_TID.len()];
+    // SAFETY: the calling thread's own, which it has no more.
+    unsafe { end(thread, sys::gettid()) };
+}
+
+/// The thread of kernel thread id `tid`, whose meter this is, ends.
+///
+/// # Safety
+/// Nobody uses the meter afterwards.
+unsafe fn end(thread: *mut MeterThread, tid: u32) {
+    let slot = &BY_TID[tid as usize % BY_TID.len()];
     let _ = slot.compare_exchange(thread, ptr::null_mut(), Relaxed, Relaxed);
     with_meter(|meter, core| {
-        // SAFETY: the calling thread's own meter, which it has no more.
+        // SAFETY: the caller's promise.
         unsafe { meter.thread_exit(core.writer(), thread) };
     });
+}
+
+/// Ends the meters of threads of which `has_ended` says so, by kernel thread id and whether it is the calling one.
+pub fn end_those(has_ended: impl Fn(u32, bool) -> bool) {
+    let mut id = 0;
+    loop {
+        id += 1;
+        let row = state::with_core(|core| core.ledger().row_ptr::<Meter>(id));
+        let Some(row) = row.filter(|row| !row.is_null()) else { return };
+        // SAFETY: a row, which stays mapped; its thread, or who ends it, changes the word at once.
+        let tid = unsafe { AtomicU32::from_ptr(&raw mut (*row).tid) }.load(Relaxed);
+        let thread = row.cast::<MeterThread>();
+        if tid != 0 && has_ended(tid, thread == tls::get()) {
+            // SAFETY: its thread is gone.
+            unsafe {
+                hold::end_all(&mut *thread);
+                end(thread, tid);
+            }
+        }
+    }
 }
 
 /// Site where, and since when, the thread of kernel id `tid` holds the lock at `addr`.
@@ -421,14 +464,13 @@ fn readers_at(place: u32, ident: Ident) -> Option<ReadersRef> {
         return None;
     }
     // The header lies at the ledger's beginning. The padding that `place` was read from may hold anything,
-    // if the lock's memory was another's before: it is only believed if it lies in the ledger.
+    // if the lock's memory was another's before: it is only believed if the ledger is mapped there.
     let offset = place as usize * size_of::<Readers>();
-    // SAFETY: the header's word.
-    if offset as u64 >= unsafe { (*base).used.load(Acquire) } {
+    if offset >= mapping::mapped() {
         return None;
     }
     let row = base.cast::<u8>().wrapping_add(offset).cast::<Readers>();
-    // SAFETY: within the used part of the ledger, 64-aligned. Other rows may lie there: one whose words
+    // SAFETY: within the ledger's mapping, 64-aligned. Other rows may lie there: one whose words
     // happen to be this instance's would have some counts wrong.
     unsafe { ReadersRef::at(row, ident.inst()) }
 }

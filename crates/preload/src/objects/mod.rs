@@ -57,10 +57,10 @@ pub fn may_be_wanted() -> bool {
     ASKED.load(Relaxed) != UNWANTED
 }
 
-/// Objects are tracked.
+/// Objects are tracked; not by a thread that may make no system calls, as the engine may need some.
 #[inline(always)]
 pub fn is_on() -> bool {
-    OBJECTS.is_on()
+    OBJECTS.is_on() && !tls::is_barred()
 }
 
 /// The ledger is there: begins, with what was initialised before; or goes on, in a forked child.

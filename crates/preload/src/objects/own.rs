@@ -9,7 +9,7 @@ use lockwright_engines::debugobjects::Local;
 
 use super::OBJECTS;
 use super::frames::Frames;
-use crate::tls;
+use crate::{ends, tls};
 
 /// A thread's. Zeroed at its start.
 #[repr(C)]
@@ -57,7 +57,7 @@ pub fn local_ptr() -> *mut Local {
 /// The calling thread's part of the pools. A thread of whose end we shall not hear has none.
 pub fn local() -> Option<&'static Local> {
     let own = get();
-    if own.local.is_null() && !tls::get().is_null() {
+    if own.local.is_null() && !tls::get().is_null() && ends::are_heard() {
         own.local = OBJECTS.start_local();
     }
     // SAFETY: null, or the thread's until `ended`.

@@ -4,7 +4,7 @@
 use std::ffi::CStr;
 use std::path::Path;
 
-use lockwright_ledger::layout::{FILE_LENGTHS, SPACE_PARTS};
+use lockwright_ledger::layout::{FILE_LENGTHS, MAP_STEP, SPACE_PARTS};
 
 use super::{Effect, Finding};
 use crate::PRELOAD_FILE_NAME;
@@ -91,23 +91,24 @@ fn limit(resource: libc::__rlimit_resource_t) -> u64 {
 
 /// What limits of address space and file sizes leave to a ledger.
 pub fn room(space: u64, file: u64) -> Option<Finding> {
-    let most = (space / SPACE_PARTS).min(file);
+    let length = FILE_LENGTHS.iter().copied().find(|&length| length <= file);
+    let most = length.unwrap_or_default().min(space / SPACE_PARTS);
     let help = "raise the limit: `ulimit -v unlimited -f unlimited`";
-    match FILE_LENGTHS.iter().find(|&&length| length <= most) {
-        Some(length) if *length == FILE_LENGTHS[0] => None,
-        Some(length) => Some(
-            Finding::new(
-                "limits",
-                Effect::Note,
-                format!("limits of address space or file size leave a ledger {} MiB: where that is not enough, watching stops early", length >> 20),
-            )
-            .help(help),
-        ),
-        None => Some(
+    match most {
+        most if most == FILE_LENGTHS[0] => None,
+        ..MAP_STEP => Some(
             Finding::new(
                 "limits",
                 Effect::Blocks,
                 "the limits of address space or file size leave no room for a ledger",
+            )
+            .help(help),
+        ),
+        most => Some(
+            Finding::new(
+                "limits",
+                Effect::Note,
+                format!("limits of address space or file size leave a ledger {} MiB: where that is not enough, watching stops early", most >> 20),
             )
             .help(help),
         ),
@@ -158,8 +159,9 @@ mod tests {
         assert_eq!(effect(u64::MAX, u64::MAX), None);
         assert_eq!(effect(4 << 30, u64::MAX), Some(Effect::Note));
         assert_eq!(effect(u64::MAX, 1 << 20), Some(Effect::Blocks));
-        assert_eq!(effect(128 << 20, u64::MAX), Some(Effect::Blocks));
+        assert_eq!(effect(128 << 20, u64::MAX), Some(Effect::Note));
+        assert_eq!(effect(4 << 20, u64::MAX), Some(Effect::Blocks));
         let note = room(4 << 30, u64::MAX).unwrap();
-        assert!(note.what.contains("256 MiB"), "{}", note.what);
+        assert!(note.what.contains("512 MiB"), "{}", note.what);
     }
 }
