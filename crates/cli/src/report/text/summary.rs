@@ -4,13 +4,15 @@ use super::Remarks;
 use super::processes::{Row, table};
 use super::words::{count, duration, grade, join, plain};
 use crate::finding::{Grade, Kind, Process, Report};
+use crate::process_end::ProcessEnd;
 
 /// The last lines. Without any finding shown, of one process, it is exactly one line.
 pub fn lines(report: &Report, shown: usize, remarks: Remarks) -> String {
     let mut notes = remarks.notes;
     for process in &report.processes {
-        // Of several there is a table.
-        let end = process.end.note().filter(|_| report.processes.len() == 1);
+        // Of several there is a table. While a program runs nobody asks how it ended.
+        let is_told = report.processes.len() == 1 && process.end != ProcessEnd::Unknown;
+        let end = process.end.note().filter(|_| is_told);
         for note in end.iter().chain(&process.notes) {
             notes.push(if report.processes.len() > 1 {
                 format!("process {} ({}): {}", process.pid, plain(&process.exe), plain(note))
