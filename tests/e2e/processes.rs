@@ -77,6 +77,59 @@ fn a_thread_that_its_creator_names_has_that_name() {
 }
 
 #[test]
+fn findings_of_several_processes_that_are_the_same_can_be_shown_apart() {
+    let script = format!("{0}; {0}", program("abba.c").display());
+    let job = |options: &[&str]| check_with(options, "/bin/sh").args(["-c", &script]).run();
+    let run = job(&[]);
+    assert_eq!(run.finding()["also"], 1, "{}", run.stderr);
+    assert!(run.stderr.contains("folded into it: --all-instances shows it"), "{}", run.stderr);
+    let run = job(&["--all-instances"]);
+    assert_eq!(run.verdicts(), [("circular-dependency", "likely"); 2], "{}", run.stderr);
+    assert!(run.findings().iter().all(|finding| finding["also"] == 0), "{}", run.stderr);
+    assert!(!run.stderr.contains("folded"), "{}", run.stderr);
+    assert_eq!(run.report()["summary"]["all_instances"], true);
+}
+
+#[test]
+fn processes_without_locks_are_counted_and_not_listed() {
+    let abba = program("abba.c");
+    let script = format!("{0} --version; {0} --version; {1}", "/bin/true", abba.display());
+    for command in ["check", "meter", "run"] {
+        let run = under(command, &[] as &[&str], "/bin/sh").args(["-c", &script]).run();
+        // The shell and what it starts besides.
+        let (_, table) = run.stderr.split_once("\nprocesses:\n").expect("a table");
+        let table: Vec<&str> = table.lines().take_while(|line| line.starts_with(' ')).collect();
+        assert_eq!(table.len(), 3, "titles, one process and the others: {}", run.stderr);
+        assert!(table[1].ends_with(abba.to_str().expect("UTF-8")), "{}", run.stderr);
+        assert!(
+            table[2].starts_with("  and ") && table[2].ends_with(" processes without locks"),
+            "{}",
+            run.stderr
+        );
+    }
+}
+
+#[test]
+fn missing_symbols_are_noted_once_a_module_and_of_findings_alone() {
+    let scratch = Scratch::new();
+    let [faulty, fine] = ["abba.c", "inorder.c"].map(|source| {
+        let stripped = scratch.join(source);
+        std::fs::copy(program(source), &stripped).expect("a copy");
+        let status = std::process::Command::new("strip").arg(&stripped).status();
+        assert!(status.expect("strip: install binutils").success());
+        stripped
+    });
+    let script = format!("{0}; {0}; {1}", faulty.display(), fine.display());
+    let run = check_with(&["--all-instances"], "/bin/sh").args(["-c", &script]).run();
+    let note = |of: &std::path::Path| format!("{} has no symbols", of.display());
+    assert_eq!(run.stderr.matches(&note(&faulty)).count(), 1, "{}", run.stderr);
+    assert_eq!(run.stderr.matches(&note(&fine)).count(), 0, "{}", run.stderr);
+    let modules = run.report()["modules"].as_array().expect("modules");
+    assert!(modules.iter().any(|note| note["module"].as_str() == faulty.to_str()), "{modules:?}");
+    assert!(modules.iter().all(|note| note["module"].as_str() != fine.to_str()), "{modules:?}");
+}
+
+#[test]
 fn programs_started_by_the_program_are_watched() {
     let abba = program("abba.c");
     let ending = program("ending.c");

@@ -375,6 +375,11 @@ pub struct VerdictArgs {
     #[arg(long)]
     pub all: bool,
 
+    /// Show findings one by one that differ only in which locks, threads or processes they are of; else the first one
+    /// tells how many more there are.
+    #[arg(long)]
+    pub all_instances: bool,
+
     /// The least serious grade that makes the exit code that of a failure.
     #[arg(long, value_name = "GRADE", value_enum, default_value_t = Grade::Likely)]
     pub fail_on: Grade,

@@ -257,6 +257,8 @@ pub struct Summary {
     /// Whether that is all there was.
     #[serde(flatten)]
     pub completeness: Completeness,
+    /// Findings that are the same to a reader stand apart, as far as they were recorded.
+    pub all_instances: bool,
     /// Estimated CPU time that the tool took, ns: calibrated cost per acquisition x acquisitions.
     pub cost_ns: Option<u64>,
     /// Calibrated cost of one uncontended acquire and release, ns, beyond the native one.
@@ -380,6 +382,13 @@ pub struct Waiting {
     pub holders: Vec<Holder>,
 }
 
+impl Waiting {
+    /// All frames of its stacks.
+    pub fn frames(&self) -> impl Iterator<Item = &Frame> {
+        self.stack.iter().chain(self.holders.iter().flat_map(|holder| &holder.stack))
+    }
+}
+
 /// What a thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -416,6 +425,33 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// Threads that were still waiting, by process.
     pub waiting: Vec<Waiting>,
+    /// What is missing of the names of modules that the findings, or who waits, are about: once for each.
+    pub modules: Vec<ModuleNote>,
+}
+
+/// What a reader should know about the names that a module gives.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct ModuleNote {
+    /// Its path, as in [`Frame::module`].
+    pub module: String,
+    /// What is missing, and what to do about it.
+    pub note: String,
+}
+
+impl fmt::Display for ModuleNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.module, self.note)
+    }
+}
+
+impl Finding {
+    /// All frames of its stacks.
+    pub fn frames(&self) -> impl Iterator<Item = &Frame> {
+        let steps = self.steps.iter().flat_map(|step| {
+            step.stack.iter().chain(step.held.iter().flat_map(|held| &held.stack))
+        });
+        steps.chain(self.locks.iter().flat_map(|lock| &lock.created))
+    }
 }
 
 impl Report {

@@ -271,6 +271,7 @@ fn summary() -> Summary {
         processes: 1,
         lost: 0,
         completeness: Completeness::default(),
+        all_instances: false,
         cost_ns: Some(7_407_402),
         cost_per_acquisition_ns: Some(6.0),
     }
@@ -406,7 +407,10 @@ fn hidden_findings_are_counted() {
         assert_eq!(text.lines().count(), 1, "{text}");
         assert!(text.ends_with(&format!("; {expected}\n")), "{text}");
         let all = render(&report(findings), &TextOptions { all: true, ..PLAIN });
-        assert!(all.contains("note[object-never-destroyed]") && !all.contains("--all"), "{all}");
+        assert!(
+            all.contains("note[object-never-destroyed]") && !all.contains("not shown"),
+            "{all}"
+        );
     }
 }
 

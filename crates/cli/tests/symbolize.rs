@@ -336,7 +336,7 @@ fn a_rebuilt_program_is_not_read() {
     assert_eq!(stack[0].function, None);
     assert_eq!(stack[0].module.as_deref(), program.to_str());
     let notes = symbols.notes();
-    assert!(notes.len() == 1 && notes[0].contains("changed since the run"), "{notes:?}");
+    assert!(notes.len() == 1 && notes[0].note.contains("changed since the run"), "{notes:?}");
 }
 
 #[test]

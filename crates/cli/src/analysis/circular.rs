@@ -12,7 +12,7 @@ use super::draft::{Draft, ring};
 use super::graph::{Level, Part, parts};
 use super::judge::{Judge, Obstacle, Pick, Shape, Verdict, shapes};
 use super::teller::{Cast, Teller, reference};
-use super::{semaphores, signals, words};
+use super::{Instances, semaphores, signals, words};
 use crate::finding::{Finding, Grade, Kind};
 use crate::model::{By, LockRef, Model, is_read};
 use crate::progress::Progress;
@@ -46,7 +46,7 @@ pub fn find(
     let mut cut = !whole;
     let mut drafts = Vec::new();
     for part in &parts {
-        let (found, whole) = search(&judge, teller.model, part);
+        let (found, whole) = search(&judge, teller.model, part, teller.instances);
         cut |= !whole;
         drafts.extend(found.into_iter().map(|found| found.draft(teller, level, part)));
         progress.advance(1);
@@ -66,7 +66,7 @@ pub fn graded_pairs(model: &Model<'_>, level: Level) -> HashMap<(u32, u32), Grad
     let judge = Judge::new(model);
     let mut pairs = HashMap::new();
     for part in &parts(model, level).0 {
-        for Found { verdict, .. } in search(&judge, model, part).0 {
+        for Found { verdict, .. } in search(&judge, model, part, Instances::Folded).0 {
             let lock = |id| model.trie.node(id).map(reference).unwrap_or_default();
             let contexts = verdict.picks.iter().map(|pick| pick.context);
             let refs: Vec<LockRef> = contexts.clone().map(|context| lock(context.held)).collect();
@@ -83,8 +83,13 @@ pub fn graded_pairs(model: &Model<'_>, level: Level) -> HashMap<(u32, u32), Grad
 }
 
 /// The cycles of one part, and whether all of it was looked at.
-fn search(judge: &Judge<'_, '_>, model: &Model<'_>, part: &Part) -> (Vec<Found>, bool) {
-    let mut collector = Collector::new(model, part, judge);
+fn search(
+    judge: &Judge<'_, '_>,
+    model: &Model<'_>,
+    part: &Part,
+    instances: Instances,
+) -> (Vec<Found>, bool) {
+    let mut collector = Collector::new(model, part, judge, instances);
     let (mut survey, mut walk) = (Budget::new(SURVEY), Budget::new(WALK));
     let mut limits = Limits { survey: &mut survey, walk: &mut walk };
     shortest_first(part, threads(model, part), &mut limits, &mut collector);
@@ -120,6 +125,7 @@ struct Collector<'c, 'm, 'a> {
     model: &'m Model<'a>,
     part: &'c Part,
     judge: &'c Judge<'m, 'a>,
+    instances: Instances,
     shapes: HashMap<usize, Rc<[Shape]>>,
     found: Vec<Found>,
     by_place: HashMap<Vec<RawPlace>, usize>,
@@ -133,11 +139,17 @@ struct Collector<'c, 'm, 'a> {
 }
 
 impl<'c, 'm, 'a> Collector<'c, 'm, 'a> {
-    fn new(model: &'m Model<'a>, part: &'c Part, judge: &'c Judge<'m, 'a>) -> Self {
+    fn new(
+        model: &'m Model<'a>,
+        part: &'c Part,
+        judge: &'c Judge<'m, 'a>,
+        instances: Instances,
+    ) -> Self {
         Self {
             model,
             part,
             judge,
+            instances,
             shapes: HashMap::new(),
             found: Vec::new(),
             by_place: HashMap::new(),
@@ -213,7 +225,7 @@ impl Visitor for Collector<'_, '_, '_> {
         self.seen.entry(locks[0]).or_default().push((locks, verdict.obstacle));
         let places = self.raw_places(&verdict.picks);
         let edges = edges.to_vec();
-        match self.by_place.get(&places) {
+        match self.by_place.get(&places).filter(|_| self.instances == Instances::Folded) {
             Some(&at) => {
                 let found = &mut self.found[at];
                 found.also += 1;

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
+use super::Instances;
 use crate::finding::{Finding, Grade, Kind};
 
 /// A finding and its identity.
@@ -58,13 +59,14 @@ pub fn ring<T: Ord + Clone>(parts: &[T]) -> Vec<T> {
     parts.iter().cycle().skip(least).take(n).cloned().collect()
 }
 
-/// Folds drafts that are the same into their most serious one, and sorts them for the report.
-pub fn fold(mut drafts: Vec<Draft>) -> Vec<Finding> {
+/// Folds drafts that are the same into their most serious one, unless they are to stand apart, and sorts them for the
+/// report.
+pub fn fold(mut drafts: Vec<Draft>, instances: Instances) -> Vec<Finding> {
     drafts.sort_by_key(|draft| draft.finding.grade);
     let mut at: HashMap<String, usize> = HashMap::new();
     let mut findings: Vec<Finding> = Vec::new();
     for Draft { finding, key, .. } in drafts {
-        match at.get(&key) {
+        match at.get(&key).filter(|_| instances == Instances::Folded) {
             Some(&i) => {
                 findings[i].also = findings[i].also.saturating_add(finding.also.saturating_add(1))
             }

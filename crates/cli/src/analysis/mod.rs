@@ -34,8 +34,8 @@ use lockwright_ledger::Ledger;
 use lockwright_ledger::layout::process_state;
 
 use crate::completeness;
-use crate::finding::{Gap, Grade, Kind, Process, Report, Summary};
-use crate::model::{Model, Sources, Symbolise};
+use crate::finding::{Finding, Gap, Grade, Kind, Process, Report, Summary, Waiting};
+use crate::model::{Model, Sources, Symbolise, missing_names};
 use crate::process_end::ProcessEnd;
 use crate::progress::Progress;
 use crate::symbolize::{DebugDirs, Images, Symbols};
@@ -44,23 +44,37 @@ use graph::Level;
 use teller::Teller;
 pub(crate) use words::signal as signal_name;
 
+/// What findings that are the same to a reader become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instances {
+    /// One, with the number of the others.
+    Folded,
+    /// Each its own, as far as they were recorded one by one.
+    Apart,
+}
+
 /// Analyses the ledgers of a run, one per process. Leaves the cost fields of the summary empty.
-pub fn analyse(ledgers: &[Ledger], progress: &dyn Progress) -> Report {
+pub fn analyse(ledgers: &[Ledger], instances: Instances, progress: &dyn Progress) -> Report {
     let images = Images::new(DebugDirs::from_env());
     let symbols: Vec<Symbols<'_>> =
         ledgers.iter().map(|ledger| Symbols::with_images(ledger, images.clone())).collect();
     let symbols: Vec<&dyn Symbolise> = symbols.iter().map(|s| s as &dyn Symbolise).collect();
-    analyse_with(ledgers, &symbols, progress)
+    analyse_with(ledgers, &symbols, instances, progress)
 }
 
 /// As [`analyse`], with names from `symbols[i]` for `ledgers[i]`.
 pub fn analyse_with(
     ledgers: &[Ledger],
     symbols: &[&dyn Symbolise],
+    instances: Instances,
     progress: &dyn Progress,
 ) -> Report {
     let sources = Sources::new(ledgers, symbols);
-    let mut summary = Summary { processes: ledgers.len() as u64, ..Summary::default() };
+    let mut summary = Summary {
+        processes: ledgers.len() as u64,
+        all_instances: instances == Instances::Apart,
+        ..Summary::default()
+    };
     let mut processes = Vec::new();
     let mut drafts = Vec::new();
     let mut waiting = Vec::new();
@@ -69,15 +83,18 @@ pub fn analyse_with(
         let model = Model::new(&sources, index);
         progress.advance(1);
         let mut process = describe(&ledgers[index]);
-        let teller = Teller { model: &model, sources: &sources };
+        let teller = Teller { model: &model, sources: &sources, instances };
         let found = findings(&teller, progress, &mut process.notes);
         drafts.extend(found.into_iter().map(|draft| draft.of_process(number)));
         waiting.extend(waiting::find(&teller, number));
-        process.notes.extend(symbols[index].notes());
         count(&model, &mut summary, &mut process);
         processes.push(process);
     }
-    Report { summary, processes, unwatched: Vec::new(), findings: draft::fold(drafts), waiting }
+    let findings = draft::fold(drafts, instances);
+    let frames = findings.iter().flat_map(Finding::frames);
+    let waits = waiting.iter().flat_map(Waiting::frames);
+    let modules = missing_names(symbols, frames.chain(waits));
+    Report { summary, processes, unwatched: Vec::new(), findings, waiting, modules }
 }
 
 /// Ledgers by when their processes started: the order of a report's processes.

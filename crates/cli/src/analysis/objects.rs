@@ -440,7 +440,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
     }
 
     fn thread_of(&self, past: Past) -> ThreadInfo {
-        let Teller { model, sources } = self.teller;
+        let Teller { model, sources, .. } = self.teller;
         match self.is_parents(past) {
             // Its number is the parent's.
             true => sources.parents_thread(model.ledger, past.thread),

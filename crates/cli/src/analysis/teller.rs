@@ -6,7 +6,7 @@ use lockwright_ledger::rows::Node;
 
 use super::graph::{Context, Level};
 use super::judge::Pick;
-use super::{signals, words};
+use super::{Instances, signals, words};
 use crate::finding::{HeldLock, LockInfo, Step};
 use crate::model::{LockRef, Model, Named, Sources};
 
@@ -19,6 +19,8 @@ pub struct Teller<'m, 'a> {
     pub model: &'m Model<'a>,
     /// All processes.
     pub sources: &'m Sources<'a>,
+    /// What findings that are the same to a reader become.
+    pub instances: Instances,
 }
 
 /// The locks of a finding, with names that tell them apart.

@@ -1,13 +1,13 @@
 //! The ledgers of one report, and who names their addresses.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{Class, Thread, class_origin};
 
 use super::{class_row, thread_info, thread_numbers};
-use crate::finding::{Frame, ThreadInfo};
+use crate::finding::{Frame, ModuleNote, ThreadInfo};
 use crate::symbolize::{DataSymbol, Symbols};
 
 /// Names for the addresses of one ledger.
@@ -19,7 +19,7 @@ pub trait Symbolise {
     /// Path of a module.
     fn module_name(&self, module: u32) -> String;
     /// What the reader should know about missing names.
-    fn notes(&self) -> Vec<String>;
+    fn notes(&self) -> Vec<ModuleNote>;
 }
 
 impl Symbolise for Symbols<'_> {
@@ -35,9 +35,19 @@ impl Symbolise for Symbols<'_> {
         Symbols::module_name(self, module)
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<ModuleNote> {
         Symbols::notes(self)
     }
+}
+
+/// What is missing of the names of the modules that frames are in: once for each module.
+pub fn missing_names<'f>(
+    symbols: &[&dyn Symbolise],
+    frames: impl Iterator<Item = &'f Frame>,
+) -> Vec<ModuleNote> {
+    let named: HashSet<&str> = frames.filter_map(|frame| frame.module.as_deref()).collect();
+    let notes: BTreeSet<ModuleNote> = symbols.iter().flat_map(|symbols| symbols.notes()).collect();
+    notes.into_iter().filter(|note| named.contains(note.module.as_str())).collect()
 }
 
 /// The ledgers of a report. A forked child's refers to its parent's for inherited classes.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::analysis::merge::{Merged, Run};
-use crate::finding::{Finding, Kind, Process, Report, Summary, Unwatched, Waiting};
+use crate::finding::{Finding, Kind, ModuleNote, Process, Report, Summary, Unwatched, Waiting};
 use crate::meter;
 use crate::meter::model::MeterReport;
 use crate::verdict::baseline::{Entry, State};
@@ -51,6 +51,7 @@ struct Document<'r> {
     summary: &'r Summary,
     processes: &'r [Process],
     unwatched: &'r [Unwatched],
+    modules: &'r [ModuleNote],
     findings: Vec<JudgedFinding<'r>>,
     waiting: &'r [Waiting],
     /// Of `merge`.
@@ -155,6 +156,7 @@ fn document<'r>(judged: &'r Judged<'_>, metered: Option<&'r MeterReport>) -> Doc
         summary: &report.summary,
         processes: &report.processes,
         unwatched: &report.unwatched,
+        modules: &report.modules,
         findings: judged.all().map(JudgedFinding::new).collect(),
         waiting: &report.waiting,
         runs: None,

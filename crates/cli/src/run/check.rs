@@ -96,7 +96,7 @@ pub fn find(ledgers: &[Ledger], output: &Output) -> Report {
             true => Box::new(Bar::new(&begin_line)),
             false => Box::new(Silent),
         };
-    analysis::analyse(ledgers, &*progress)
+    analysis::analyse(ledgers, output.instances(), &*progress)
 }
 
 /// Adds what watching cost, from what it costs a lock and unlock.

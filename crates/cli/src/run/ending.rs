@@ -91,6 +91,7 @@ mod tests {
     fn args(fail_on: Grade, exit_code: u8) -> VerdictArgs {
         VerdictArgs {
             all: false,
+            all_instances: false,
             fail_on,
             exit_code,
             stats: false,

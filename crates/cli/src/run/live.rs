@@ -11,7 +11,7 @@ use super::outlook::{Outlook, Scene};
 use super::output::Output;
 use super::session::monotonic_ns;
 use super::tasks::{self, Doing, Switches, Task};
-use crate::analysis;
+use crate::analysis::{self, Instances};
 use crate::args::OnDeadlock;
 use crate::error::{Error, Result};
 use crate::finding::{Finding, Grade, Report};
@@ -177,7 +177,7 @@ impl Deadlocks {
     ) -> Result<()> {
         let Standing { ledger, hope } = standing;
         let ledgers: Vec<Ledger> = ledger.open().into_iter().collect();
-        let mut report = analysis::analyse(&ledgers, &Silent);
+        let mut report = analysis::analyse(&ledgers, Instances::Folded, &Silent);
         let untold = |f: &Finding| f.grade == Grade::Deadlocked && !self.has_told(&report, f);
         report.findings = report.findings.iter().filter(|f| untold(f)).cloned().collect();
         // Whom else it holds up may not have come there yet: that is for the end.

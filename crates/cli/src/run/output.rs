@@ -9,6 +9,7 @@ use lockwright_ledger::Ledger;
 use super::fresh_line;
 use super::sink::Sink;
 use super::verdicts::Verdicts;
+use crate::analysis::Instances;
 use crate::analysis::merge::Merged;
 use crate::args::{Colour, OutputArgs, VerdictArgs};
 use crate::error::{Error, Result, Severity};
@@ -75,6 +76,11 @@ impl Output {
         self.verdicts = Verdicts::open(args)?;
         self.stats = args.stats;
         Ok(self)
+    }
+
+    /// What findings that are the same to a reader become.
+    pub fn instances(&self) -> Instances {
+        self.verdicts.instances
     }
 
     /// What the user's files say of a report.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::sink::Sink;
+use crate::analysis::Instances;
 use crate::args::VerdictArgs;
 use crate::error::Result;
 use crate::finding::{Grade, Report};
@@ -16,6 +17,8 @@ use crate::verdict::{Judged, Policy, SHIPPED_FILE};
 pub struct Verdicts {
     /// Show all grades.
     pub all: bool,
+    /// What findings that are the same to a reader become.
+    pub instances: Instances,
     fail_on: Grade,
     policy: Policy,
     /// Rules are wanted: in a file, or else after the report.
@@ -28,6 +31,7 @@ impl Default for Verdicts {
     fn default() -> Self {
         Self {
             all: false,
+            instances: Instances::Folded,
             fail_on: Grade::Likely,
             policy: Policy::default(),
             rules: None,
@@ -54,6 +58,7 @@ impl Verdicts {
         });
         Ok(Self {
             all: args.all,
+            instances: if args.all_instances { Instances::Apart } else { Instances::Folded },
             fail_on: args.fail_on,
             policy: if with_shipped { policy.with_shipped() } else { policy },
             rules: rules.transpose()?,

@@ -31,7 +31,7 @@ use image::{Image, Status};
 use makers::Makers;
 pub(crate) use modules::Modules;
 
-use crate::finding::Frame;
+use crate::finding::{Frame, ModuleNote};
 
 /// A variable of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub struct Symbols<'l> {
     by_row: RefCell<HashMap<u32, Rc<Image>>>,
     by_pc: RefCell<HashMap<(u32, u64), Frames>>,
     by_stack: RefCell<HashMap<u32, Frames>>,
-    notes: RefCell<BTreeSet<String>>,
+    notes: RefCell<BTreeSet<ModuleNote>>,
 }
 
 impl<'l> Symbols<'l> {
@@ -181,7 +181,7 @@ impl<'l> Symbols<'l> {
 
     /// What a reader of the report should know about the modules that were looked into so far: files
     /// that changed or are gone, and those without names or lines.
-    pub fn notes(&self) -> Vec<String> {
+    pub fn notes(&self) -> Vec<ModuleNote> {
         self.notes.borrow().iter().cloned().collect()
     }
 
@@ -202,13 +202,12 @@ impl<'l> Symbols<'l> {
             return;
         }
         let note = match (image.status, image.readable) {
-            (Status::Changed, false) => {
-                format!("{path} changed since the run (other build id): no names from it")
-            }
-            (Status::Missing, false) => format!("{path} cannot be read: no names from it"),
-            _ if !image.has_names() => format!("{path} has no symbols: install its debug symbols"),
+            (Status::Changed, false) => "changed since the run (other build id): no names from it",
+            (Status::Missing, false) => "cannot be read: no names from it",
+            _ if !image.has_names() => "has no symbols: install its debug symbols",
             _ => return,
         };
+        let note = ModuleNote { module: path.to_owned(), note: note.to_owned() };
         self.notes.borrow_mut().insert(note);
     }
 }

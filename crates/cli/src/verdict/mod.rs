@@ -126,8 +126,8 @@ impl<'r> Judged<'r> {
     /// The report for people: with what counts and is `told`.
     pub fn shown(&self, told: impl Fn(&Finding) -> bool) -> Report {
         let findings = self.counted().filter(|finding| told(finding)).cloned().collect();
-        let Report { summary, processes, unwatched, waiting, .. } = self.report.clone();
-        Report { summary, processes, unwatched, findings, waiting }
+        let Report { summary, processes, unwatched, waiting, modules, .. } = self.report.clone();
+        Report { summary, processes, unwatched, findings, waiting, modules }
     }
 
     /// How many findings are suppressed by rules of a source.

@@ -318,7 +318,7 @@ impl Symbolise for Names {
         "/usr/bin/server".into()
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<lockwright_cli::finding::ModuleNote> {
         Vec::new()
     }
 }

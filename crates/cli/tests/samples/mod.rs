@@ -105,6 +105,10 @@ pub fn report() -> Report {
             ..Process::default()
         }],
         findings: KINDS.iter().flat_map(|&kind| grades.map(|grade| finding(kind, grade))).collect(),
+        modules: vec![ModuleNote {
+            module: "/usr/bin/bank".into(),
+            note: "has no symbols: install its debug symbols".into(),
+        }],
         waiting: [WaitsFor::Lock, WaitsFor::Condition, WaitsFor::Thread].map(waiting).into(),
     }
 }

@@ -28,8 +28,8 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use lockwright_cli::analysis::analyse_with;
 use lockwright_cli::analysis::merge::{Given, Merged, merge_with};
+use lockwright_cli::analysis::{Instances, analyse_with};
 use lockwright_cli::finding::{Frame, Report};
 use lockwright_cli::listing::{Listing, render_with};
 use lockwright_cli::model::Symbolise;
@@ -606,7 +606,7 @@ pub fn listing_of(listing: Listing, ledgers: &[Ledger]) -> String {
 pub fn reports(ledgers: &[Ledger]) -> Report {
     let names: Vec<Names<'_>> = ledgers.iter().map(|ledger| Names { ledger }).collect();
     let names: Vec<&dyn Symbolise> = names.iter().map(|names| names as &dyn Symbolise).collect();
-    analyse_with(ledgers, &names, &Silent)
+    analyse_with(ledgers, &names, Instances::Folded, &Silent)
 }
 
 /// What stories make together that are a run each.
@@ -681,7 +681,7 @@ impl Symbolise for Names<'_> {
         "/bin/story".into()
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self) -> Vec<lockwright_cli::finding::ModuleNote> {
         Vec::new()
     }
 }

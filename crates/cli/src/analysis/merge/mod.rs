@@ -20,7 +20,7 @@ use super::cycles::{Limits, Visitor, shortest_first};
 use super::graph::{Context, Part, Vertex, parts_of, targets, vertex};
 use super::{count, describe};
 use crate::finding::{Finding, Origin, Process, Report, Summary};
-use crate::model::{Model, Sources, Symbolise, is_read};
+use crate::model::{Model, Sources, Symbolise, is_read, missing_names};
 use crate::progress::Progress;
 use crate::symbolize::{DebugDirs, Images, Symbols};
 use classes::Classes;
@@ -96,7 +96,6 @@ pub fn merge_with(
         let model = Model::new(&sources, index);
         let mut process = describe(ledger);
         count(&model, &mut summary, &mut process);
-        process.notes.extend(symbols[index].notes());
         processes.push(process);
         models.push(model);
         progress.advance(1);
@@ -135,7 +134,8 @@ pub fn merge_with(
         Run { name: name.clone(), pids }
     };
     let runs = runs.iter().map(of_run).collect();
-    Merged { report: Report { summary, processes, findings, ..Report::default() }, runs }
+    let modules = missing_names(symbols, findings.iter().flat_map(Finding::frames));
+    Merged { report: Report { summary, processes, findings, modules, ..Report::default() }, runs }
 }
 
 /// The processes of all runs.

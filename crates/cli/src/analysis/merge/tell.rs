@@ -3,6 +3,7 @@
 use super::classes::Classes;
 use super::judge::{Obstacle, Verdict};
 use super::{Occurrence, Processes};
+use crate::analysis::Instances;
 use crate::analysis::graph::Level;
 use crate::analysis::judge::Pick;
 use crate::analysis::teller::{Cast, Teller};
@@ -63,7 +64,7 @@ fn different(told: &[Told]) -> &'static str {
 
 fn told(all: &Processes<'_, '_>, occurrence: &Occurrence) -> Told {
     let model = &all.models[occurrence.ledger];
-    let teller = Teller { model, sources: all.sources };
+    let teller = Teller { model, sources: all.sources, instances: Instances::Folded };
     let context = occurrence.context;
     let segment = model.trie.segments(context.acquired).first().copied().unwrap_or(0);
     let thread = model.order.thread(segment).unwrap_or(0);
@@ -102,7 +103,7 @@ fn evidence(
         ),
         Obstacle::Guard(i, j, node) => {
             let model = &all.models[verdict.picks[i].ledger];
-            let teller = Teller { model, sources: all.sources };
+            let teller = Teller { model, sources: all.sources, instances: Instances::Folded };
             let gate = model.name(teller.lock_of(node)).quoted();
             let (a, b) = (told[i].origin, told[j].origin);
             says.push(format!("{a} and {b} both hold {gate}, of which each process has but one"));

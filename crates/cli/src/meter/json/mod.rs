@@ -10,7 +10,7 @@ use super::model::{
     At, Blame, Clock, Holds, Instance, Lock, MeterReport, Mode, Nested, Numbers, Process, Site,
     Times, Wait, WaitKind,
 };
-use crate::finding::{Frame, Unwatched};
+use crate::finding::{Frame, ModuleNote, Unwatched};
 use crate::model::described;
 use crate::process_end::ProcessEnd;
 
@@ -41,6 +41,7 @@ pub struct Document<'r> {
     cost: Option<Cost>,
     processes: Vec<ProcessOut<'r>>,
     unwatched: &'r [Unwatched],
+    modules: &'r [ModuleNote],
     locks: Vec<LockOut<'r>>,
     waits: Vec<WaitOut<'r>>,
     waiting: Vec<waiting::WaiterOut>,
@@ -212,6 +213,7 @@ impl<'r> Document<'r> {
             }),
             processes: report.processes.iter().map(process).collect(),
             unwatched: &report.unwatched,
+            modules: &report.modules,
             locks: report.locks.iter().map(lock).collect(),
             waits: report.waits.iter().map(wait).collect(),
             waiting: report.waiting.iter().map(waiting::waiter).collect(),

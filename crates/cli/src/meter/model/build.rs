@@ -15,7 +15,7 @@ use super::report::{
 };
 use super::{order, sums, waiting};
 use crate::analysis;
-use crate::model::{ClassKey, Classes, Sources, Symbolise, place_key, place_of};
+use crate::model::{ClassKey, Classes, Sources, Symbolise, missing_names, place_key, place_of};
 use crate::symbolize::{DebugDirs, Images, Symbols};
 
 /// Whether lockmeter wrote the ledger.
@@ -60,6 +60,7 @@ pub fn build_with(ledgers: &[Ledger], symbols: &[&dyn Symbolise], ends: &[End]) 
         ..builder.finish()
     };
     order::sort(&mut report);
+    report.modules = missing_names(symbols, report.frames());
     report
 }
 
@@ -168,7 +169,6 @@ impl<'a> Source<'a> {
             notes
                 .push(format!("{threads} waiting at the end; those waits are not among the times"));
         }
-        notes.extend(self.symbols.notes());
         Process {
             pid: described.pid,
             exe: described.exe,

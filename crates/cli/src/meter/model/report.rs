@@ -5,7 +5,7 @@
 //! the order of [`MeterReport::locks`]; a report that sorts otherwise sorts references.
 
 use super::numbers::{Numbers, Times};
-use crate::finding::{Frame, Unwatched};
+use crate::finding::{Frame, ModuleNote, Unwatched};
 use crate::process_end::{Ended, ProcessEnd};
 
 /// The whole measurement: one run, of one or more processes.
@@ -29,6 +29,8 @@ pub struct MeterReport {
     pub processors: u32,
     /// Processes that are known not to have been measured.
     pub unwatched: Vec<Unwatched>,
+    /// What is missing of the names of modules that the stacks name: once for each.
+    pub modules: Vec<ModuleNote>,
     /// It was said why there are no locks, or hardly any.
     pub explained: bool,
     /// What measuring cost, where that is known.
@@ -36,6 +38,13 @@ pub struct MeterReport {
 }
 
 impl MeterReport {
+    /// All frames of the stacks.
+    pub fn frames(&self) -> impl Iterator<Item = &Frame> {
+        let sites = self.locks.iter().flat_map(|lock| &lock.sites).map(|site| &site.stack);
+        let created = self.locks.iter().map(|lock| &lock.created);
+        sites.chain(created).chain(self.waits.iter().map(|wait| &wait.stack)).flatten()
+    }
+
     /// The sum over all locks.
     pub fn total(&self) -> Numbers {
         let mut total = Numbers::default();

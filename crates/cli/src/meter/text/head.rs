@@ -71,6 +71,7 @@ pub fn write_notes(page: &mut Page<'_>) {
             });
         }
     }
+    lines.extend(page.report.modules.iter().map(|note| plain(&note.to_string())));
     if !lines.is_empty() {
         page.line("");
     }

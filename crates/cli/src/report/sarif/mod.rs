@@ -9,7 +9,7 @@ mod uri;
 
 use serde::Serialize;
 
-use crate::finding::{Finding, Grade, Process};
+use crate::finding::{Finding, Grade, Process, Report};
 use crate::report::text::words::{self, plain};
 use crate::verdict::baseline::State;
 use crate::verdict::{Judged, Rule, Source, Standing, identity};
@@ -155,7 +155,7 @@ pub fn render(judged: &Judged<'_>, all: bool) -> String {
             },
             invocations: [Invocation {
                 execution_successful: true,
-                tool_execution_notifications: notifications(&judged.report.processes),
+                tool_execution_notifications: notifications(judged.report),
             }],
             results: results.collect(),
             original_uri_base_ids: places.bases(),
@@ -225,11 +225,13 @@ fn result<'r>(
 }
 
 /// What limits the coverage.
-fn notifications(processes: &[Process]) -> Vec<Notification> {
+fn notifications(report: &Report) -> Vec<Notification> {
     let notes =
-        processes.iter().flat_map(|process| process.notes.iter().map(move |n| (process, n)));
+        report.processes.iter().flat_map(|process| process.notes.iter().map(move |n| (process, n)));
     let text = |(process, note): (&Process, &String)| {
         format!("process {} ({}): {}", process.pid, plain(&process.exe), plain(note))
     };
-    notes.map(|note| Notification { level: "note", message: Message::new(text(note)) }).collect()
+    let modules = report.modules.iter().map(|note| plain(&note.to_string()));
+    let texts = notes.map(text).chain(modules);
+    texts.map(|text| Notification { level: "note", message: Message::new(text) }).collect()
 }

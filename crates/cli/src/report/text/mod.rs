@@ -99,8 +99,16 @@ impl View<'_> {
         let mut group = Group::with_title(title)
             .element(Level::NOTE.with_name(words::grade(finding.grade)).message(why.join("\n")));
         if finding.also > 0 {
-            let verb = if finding.also == 1 { "is" } else { "are" };
-            let text = format!("{} more like this {verb} folded into it", number(finding.also));
+            let (verb, them) = if finding.also == 1 { ("is", "it") } else { ("are", "them") };
+            let also = number(finding.also);
+            let text = match self.report.summary.all_instances {
+                false => format!(
+                    "{also} more like this {verb} folded into it: --all-instances shows {them}, if recorded one \
+                     by one"
+                ),
+                // What is left was counted as it happened, at one place and with one lock.
+                true => format!("{also} more like this {verb} only counted"),
+            };
             group = group.element(Level::NOTE.message(text));
         }
         if self.report.processes.len() > 1

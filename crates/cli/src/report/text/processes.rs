@@ -32,13 +32,17 @@ pub fn table(rows: &[Row<'_>], unwatched: &[Unwatched]) -> String {
     if rows.len() + unwatched.len() < 2 {
         return String::new();
     }
-    let mut shown: Vec<usize> = (0..rows.len()).collect();
+    let has_locks = |row: &Row<'_>| row.locks > 0 || row.acquisitions > 0;
+    let mut shown: Vec<usize> = (0..rows.len()).filter(|&i| has_locks(&rows[i])).collect();
+    let with_locks = shown.len();
     shown.sort_by_key(|&i| std::cmp::Reverse(rows[i].acquisitions));
     shown.truncate(MOST);
     // In order of start, as they came.
     shown.sort_unstable();
-    let mut text =
-        String::from("processes:\n     pid  threads    locks  acquisitions  end         command\n");
+    let mut text = String::from("processes:\n");
+    if !shown.is_empty() {
+        text += "     pid  threads    locks  acquisitions  end         command\n";
+    }
     for row in shown.into_iter().map(|i| &rows[i]) {
         let command = match row.command {
             [] => plain(row.exe),
@@ -53,9 +57,14 @@ pub fn table(rows: &[Row<'_>], unwatched: &[Unwatched]) -> String {
             row.end.short(),
         );
     }
-    let more = rows.len().saturating_sub(MOST);
+    let more = with_locks.saturating_sub(MOST);
     if more > 0 {
         text += &format!("  and {} with fewer acquisitions\n", count(more as u64, "process"));
+    }
+    let without = rows.len() - with_locks;
+    if without > 0 {
+        let and = if with_locks > 0 { "and " } else { "" };
+        text += &format!("  {and}{} without locks\n", count(without as u64, "process"));
     }
     for group in unwatched.chunk_by(|a, b| (&a.exe, &a.why) == (&b.exe, &b.why)) {
         let processes = count(group.len() as u64, "process");
@@ -98,16 +107,24 @@ mod tests {
         };
         let command = ["./server".to_owned(), "--fast".to_owned()];
         let killed = Row { end: ProcessEnd::Signal(libc::SIGKILL), ..row(43, &command, 1202) };
-        let text = table(&[row(42, &[], 0), killed], &[of(50), of(51), lost]);
+        let idle = Row { locks: 0, ..row(44, &[], 0) };
+        let text = table(&[row(42, &[], 0), killed, idle], &[of(50), of(51), lost]);
         let expected = "\
 processes:
      pid  threads    locks  acquisitions  end         command
       42        1        2             0  exit        /bin/x
       43        1        2         1,202  SIGKILL     ./server --fast
+  and 1 process without locks
   not watched, by --follow: /usr/bin/cc1 (2 processes)
   not watched: ./busybox (1 process): it is statically linked
 ";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn processes_without_locks_are_counted() {
+        let idle = |pid| Row { locks: 0, ..row(pid, &[], 0) };
+        assert_eq!(table(&[idle(1), idle(2)], &[]), "processes:\n  2 processes without locks\n");
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! The end of a report: what to know about coverage, and in one line how much was watched.
 
+use std::collections::HashSet;
+
 use super::Remarks;
 use super::processes::{Row, table};
 use super::words::{count, duration, grade, join, plain};
-use crate::finding::{Grade, Kind, Process, Report};
+use crate::finding::{Finding, Grade, Kind, Process, Report, Waiting};
 use crate::process_end::ProcessEnd;
 
 /// The last lines. Without any finding shown, of one process, it is exactly one line.
@@ -21,6 +23,7 @@ pub fn lines(report: &Report, shown: usize, remarks: Remarks) -> String {
             });
         }
     }
+    notes.extend(modules(report, shown));
     let mut parts = vec![found(report, shown), watched(report)];
     parts.extend(cost(report));
     parts.extend(hidden(report, shown));
@@ -34,6 +37,18 @@ pub fn lines(report: &Report, shown: usize, remarks: Remarks) -> String {
         text += &format!("note: {note}\n");
     }
     text + &format!("lockwright: {}\n", parts.join("; "))
+}
+
+/// What is missing of the names in the findings shown, or in who waits.
+fn modules(report: &Report, shown: usize) -> Vec<String> {
+    let all = shown == report.findings.len();
+    let findings = report.findings.iter().filter(|f| all || !f.grade.is_counted_only());
+    let frames = findings.flat_map(Finding::frames);
+    let waits = report.waiting.iter().flat_map(Waiting::frames);
+    let named: HashSet<&str> =
+        frames.chain(waits).filter_map(|frame| frame.module.as_deref()).collect();
+    let notes = report.modules.iter().filter(|note| named.contains(note.module.as_str()));
+    notes.map(|note| plain(&note.to_string())).collect()
 }
 
 fn row(process: &Process) -> Row<'_> {
