@@ -74,6 +74,11 @@ impl Surroundings {
         bases
     }
 
+    /// The first of the candidates that only this user can write to; made if it is not there.
+    pub fn own_base(&self) -> Option<PathBuf> {
+        self.candidates().into_iter().find(|base| make_own(base, self).is_ok())
+    }
+
     /// Places where everybody may have a base, and so anybody may have taken the name of this user's.
     fn shared(&self) -> [PathBuf; 2] {
         let temporary = absolute(self.tmpdir.as_ref()).unwrap_or_else(|| PathBuf::from("/tmp"));

@@ -10,29 +10,43 @@ use lockwright_ledger::Ledger;
 use super::engines::Engines;
 use super::preload::Preload;
 use super::prices::Prices;
+use super::prices_file::{Known, PricesFile};
 use crate::ledger_dir::{CALIBRATION, RunDir, ledgers_in};
-
-/// Interleaved rounds: enough for one of each to go undisturbed, few enough not to be felt.
-const ROUNDS: usize = 5;
 
 /// A round that takes longer is given up, and the calibration with it.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What `engines` add to each thing on this machine, now. `None` if it cannot be measured.
-pub fn cost(preload: &Preload, engines: &Engines<'_>, dir: &RunDir) -> Option<Prices> {
-    let ledgers = dir.make_ledgers(CALIBRATION).ok()?;
-    let preload = preload.writing_to(ledgers);
-    let watch = |command: &mut Command| {
+/// What `engines` add to each thing on this machine. Measures a round, unless enough is known of former runs. `None` if it
+/// cannot be measured. `dir` is the run's, `base` one of this user's own for what is known.
+pub fn cost(
+    preload: &Preload,
+    engines: &Engines<'_>,
+    dir: &RunDir,
+    base: Option<&Path>,
+) -> Option<Prices> {
+    let file = base.map(|base| PricesFile::new(base, engines));
+    let known = file.as_ref().and_then(PricesFile::read);
+    if let Some(known) = known.as_ref().filter(|known| known.is_enough()) {
+        return Some(known.cost());
+    }
+    let preload = preload.writing_to(dir.make_ledgers(CALIBRATION).ok()?);
+    let native = round(Preload::leave_alone);
+    let watched = round(|command| {
         preload.watch(command);
         engines.tell(command);
-    };
-    let rounds = (0..ROUNDS)
-        .map(|_| Some((round(Preload::leave_alone)?, round(watch)?)))
-        .collect::<Option<Vec<_>>>();
-    // Ledgers of these processes are nobody's business.
+    });
+    // The ledger of that process is nobody's business.
     dir.remove_ledgers(CALIBRATION);
-    let (native, watched): (Vec<_>, Vec<_>) = rounds?.into_iter().unzip();
-    Some(Prices::least(&watched)?.more_than(&Prices::least(&native)?))
+    let (native, watched) = (native?, watched?);
+    let key = file.as_ref().map_or(String::new(), |file| file.key().to_owned());
+    let known = match known {
+        Some(known) => known.and(native, watched),
+        None => Known::new(key, native, watched),
+    };
+    if let Some(file) = file {
+        file.write(&known);
+    }
+    Some(known.cost())
 }
 
 /// A program of our own, watched once.

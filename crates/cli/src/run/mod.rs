@@ -25,6 +25,7 @@ mod path_search;
 mod preload;
 mod price_loops;
 mod prices;
+mod prices_file;
 mod report;
 mod session;
 mod shipped_rules;

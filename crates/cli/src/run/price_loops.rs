@@ -10,13 +10,13 @@ use libc::pthread_mutex_t;
 use super::prices::Prices;
 
 /// How long each loop runs.
-const ROUND: Duration = Duration::from_millis(3);
+const ROUND: Duration = Duration::from_millis(1);
 
 /// Batches at the least, however often others take the processor away meanwhile.
 const BATCHES: usize = 10;
 
 /// Times round between two looks at the clock, so that the clock is not what is measured.
-const BATCH: u32 = 500;
+const BATCH: u32 = 200;
 
 /// A mutex that threads share by address.
 struct Mutex(UnsafeCell<pthread_mutex_t>);

@@ -147,7 +147,8 @@ impl<'a> Session<'a> {
 
     /// What watching adds to single things; `None` if it cannot be measured.
     pub fn prices(&self) -> Option<Prices> {
-        calibrate::cost(&self.preload, &self.plan.engines, &self.dir)
+        let base = Surroundings::current().own_base();
+        calibrate::cost(&self.preload, &self.plan.engines, &self.dir, base.as_deref())
     }
 
     /// Keeps, leaves or gives up the run's directory. What was not `reported` is kept.

@@ -1,0 +1,177 @@
+//! What the tool costs on this machine, kept from run to run: a measurement of it takes longer than many a program.
+//!
+//! Each run adds a round to what is known, until there are enough: the least of them is what nothing disturbed. The
+//! file lies in a directory that only this user can write to, and holds for one lockwright, one boot of one machine,
+//! and one choice of engines.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use lockwright_ledger::file;
+use serde::{Deserialize, Serialize};
+
+use super::engines::Engines;
+use super::prices::Prices;
+
+/// Rounds after which no more are added: enough for one to go undisturbed.
+const ENOUGH: u32 = 5;
+
+/// More than such a file has.
+const MOST_BYTES: u64 = 4096;
+
+/// What is known of one choice of engines.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Known {
+    /// What it holds for.
+    key: String,
+    /// Rounds so far.
+    rounds: u32,
+    native: Prices,
+    watched: Prices,
+}
+
+impl Known {
+    /// One round.
+    pub fn new(key: String, native: Prices, watched: Prices) -> Self {
+        Self { key, rounds: 1, native, watched }
+    }
+
+    /// No more rounds are needed.
+    pub fn is_enough(&self) -> bool {
+        self.rounds >= ENOUGH
+    }
+
+    /// Another round.
+    #[must_use]
+    pub fn and(self, native: Prices, watched: Prices) -> Self {
+        let least = |a, b| Prices::least(&[a, b]).unwrap_or(a);
+        Self {
+            rounds: self.rounds + 1,
+            native: least(self.native, native),
+            watched: least(self.watched, watched),
+            key: self.key,
+        }
+    }
+
+    /// What watching adds.
+    pub fn cost(&self) -> Prices {
+        self.watched.more_than(&self.native)
+    }
+}
+
+/// Where that is kept for one choice of engines.
+#[derive(Debug)]
+pub struct PricesFile {
+    path: PathBuf,
+    key: String,
+}
+
+impl PricesFile {
+    /// In `dir`, which only this user can write to.
+    pub fn new(dir: &Path, engines: &Engines<'_>) -> Self {
+        let key = key(engines);
+        // FNV-1a: names differ, and the key is in the file.
+        let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        Self { path: dir.join(format!("prices-{hash:016x}.json")), key }
+    }
+
+    /// What it holds for.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// What is known already. Nothing that somebody else wrote.
+    pub fn read(&self) -> Option<Known> {
+        // SAFETY: no preconditions.
+        let file = file::open_own(&self.path, unsafe { libc::geteuid() }).ok()?;
+        if file.metadata().ok()?.mode() & 0o022 != 0 {
+            return None;
+        }
+        let text = file::read_all(file, MOST_BYTES).ok()?;
+        let known: Known = serde_json::from_slice(&text).ok()?;
+        let is_plausible = known.native.are_plausible() && known.watched.are_plausible();
+        (known.key == self.key && is_plausible).then_some(known)
+    }
+
+    /// Keeps what is known. Where that fails the next run measures again.
+    pub fn write(&self, known: &Known) {
+        let Ok(text) = serde_json::to_string(known) else { return };
+        let new = self.path.with_extension(format!("{}.new", std::process::id()));
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(&new);
+        let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+        if written.and_then(|()| fs::rename(&new, &self.path)).is_err() {
+            let _ = fs::remove_file(new);
+        }
+    }
+}
+
+/// This lockwright, this boot of this machine, and what the library is told.
+fn key(engines: &Engines<'_>) -> String {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let tool = fs::metadata("/proc/self/exe").map_or_else(
+        |_| String::new(),
+        |meta| format!("{}:{}:{}.{}", meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec()),
+    );
+    let mut told = Command::new("true");
+    engines.tell(&mut told);
+    let variables = told.get_envs().filter_map(|(name, value)| {
+        Some(format!("{}={}", name.to_string_lossy(), value?.to_string_lossy()))
+    });
+    let variables: Vec<String> = variables.collect();
+    format!("{} {tool} {} {}", env!("CARGO_PKG_VERSION"), boot.trim(), variables.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    const CHECK: Engines<'_> =
+        Engines { lockdep: true, objects: true, lockmeter: None, allocations: false };
+
+    fn prices(ns: f64) -> Prices {
+        Prices { pair_ns: ns, wait_ns: ns, call_ns: ns }
+    }
+
+    #[test]
+    fn rounds_are_added_until_there_are_enough_and_the_least_counts() {
+        let dir =
+            std::env::temp_dir().join(format!("lockwright-test-prices-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let file = PricesFile::new(&dir, &CHECK);
+        assert_eq!(file.read(), None);
+        let mut known = Known::new(file.key().to_owned(), prices(12.0), prices(30.0));
+        for (native, watched) in [(10.0, 40.0), (11.0, 20.0), (13.0, 25.0)] {
+            assert!(!known.is_enough());
+            known = known.and(prices(native), prices(watched));
+        }
+        known = known.and(prices(50.0), prices(60.0));
+        assert!(known.is_enough());
+        assert_eq!(known.cost(), prices(10.0));
+        file.write(&known);
+        assert_eq!(file.read(), Some(known.clone()));
+        let other = PricesFile::new(&dir, &Engines { objects: false, ..CHECK });
+        assert_eq!(other.read(), None, "of other engines");
+        // What others may have written, or have us read, is not believed.
+        let real = file.path.with_extension("real");
+        fs::rename(&file.path, &real).unwrap();
+        symlink(&real, &file.path).unwrap();
+        assert_eq!(file.read(), None, "a link");
+        file.write(&known);
+        assert_eq!(file.read(), Some(known), "which gives way");
+        fs::set_permissions(&file.path, fs::Permissions::from_mode(0o666)).unwrap();
+        assert_eq!(file.read(), None, "others could write it");
+        fs::remove_dir_all(dir).unwrap();
+    }
+}
