@@ -254,10 +254,16 @@ fn ledger_directory_unwritable() {
 }
 
 /// A file system of `size`, mounted for one test; `None`, said plainly, where mounting is not allowed.
-struct Tmpfs(Scratch);
+pub struct Tmpfs(Scratch);
 
 impl Tmpfs {
-    fn new(size: &str) -> Option<Self> {
+    /// Where it is mounted.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Mounts it; options may follow the size, with a comma.
+    pub fn new(size: &str) -> Option<Self> {
         let scratch = Scratch::new();
         let mut mount = std::process::Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "none"]).arg(scratch.path());

@@ -15,6 +15,7 @@ mod bench_locks;
 mod c11;
 mod c_locks;
 mod classes;
+mod complete;
 mod constructors;
 mod cxx;
 mod damaged;

@@ -80,6 +80,10 @@ pub struct CheckArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
+    /// What is missing, and what that decides.
+    #[command(flatten)]
+    pub whole: WholeArgs,
+
     /// What is found, and what that decides.
     #[command(flatten)]
     pub verdict: VerdictArgs,
@@ -112,6 +116,10 @@ pub struct MeterArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
+    /// What is missing, and what that decides.
+    #[command(flatten)]
+    pub whole: WholeArgs,
+
     /// What it shows of the measurement.
     #[command(flatten)]
     pub view: ViewArgs,
@@ -141,6 +149,10 @@ pub struct BothArgs {
     /// Where the report goes.
     #[command(flatten)]
     pub output: OutputArgs,
+
+    /// What is missing, and what that decides.
+    #[command(flatten)]
+    pub whole: WholeArgs,
 
     /// What is found, and what that decides.
     #[command(flatten)]
@@ -179,6 +191,10 @@ pub struct ReportArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
+    /// What is missing, and what that decides.
+    #[command(flatten)]
+    pub whole: WholeArgs,
+
     /// What is found, and what that decides.
     #[command(flatten)]
     pub verdict: VerdictArgs,
@@ -211,6 +227,10 @@ pub struct MergeArgs {
     /// Where the report goes.
     #[command(flatten)]
     pub output: OutputArgs,
+
+    /// What is missing, and what that decides.
+    #[command(flatten)]
+    pub whole: WholeArgs,
 
     /// What is found, and what that decides.
     #[command(flatten)]
@@ -365,6 +385,15 @@ pub struct OutputArgs {
     /// Colour the report; `auto`: if it goes to a terminal and NO_COLOR is not set.
     #[arg(long, visible_alias = "colour", value_name = "WHEN", value_enum, default_value_t = Colour::Auto)]
     pub color: Colour,
+}
+
+/// What is missing, and what that decides.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Report")]
+pub struct WholeArgs {
+    /// Do not fail because a process was not watched to its end, or records were lost: the report says it all the same.
+    #[arg(long)]
+    pub allow_incomplete: bool,
 }
 
 /// What is found, and what that decides.

@@ -100,14 +100,22 @@ pub fn gaps(ledger: &Ledger) -> Vec<Gap> {
         );
         gaps.push(gap("ledger-cut", why, COPY_WHOLE));
     }
-    if ledger.rows::<ObjectPools>().any(|(_, pools)| pools.off != 0) {
-        let why = "tracking of objects ended for want of memory: condition variables, timers and the like \
-                   were not watched from then on";
-        gaps.push(gap(
-            "objects-stopped",
-            why.to_owned(),
-            "raise the process's memory limits, or leave objects out: --no-objects",
-        ));
+    let off = ledger.rows::<ObjectPools>().map(|(_, pools)| pools.off).find(|&off| off != 0);
+    if let Some(off) = off {
+        let (why, help) = match off {
+            1 => (
+                "for want of memory",
+                "raise the process's memory limits, or leave objects out: --no-objects",
+            ),
+            _ => (
+                "as a thread that tracked them was gone or made no progress",
+                "leave objects out: --no-objects",
+            ),
+        };
+        let why = format!(
+            "tracking of objects ended {why}: condition variables, timers and the like were not watched from then on"
+        );
+        gaps.push(gap("objects-stopped", why, help));
     }
     gaps
 }

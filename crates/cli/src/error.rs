@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::finding::Gap;
+
 /// Exit codes of the tool's own failures, as env(1), timeout(1) and other programs that run programs
 /// have them.
 pub mod exit {
@@ -57,6 +59,12 @@ impl Error {
     /// What went wrong, and why.
     pub fn reasons(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.message).chain(&self.notes).map(String::as_str)
+    }
+
+    /// What the reader of a report is to know of it.
+    pub fn as_gap(&self, reason: &'static str) -> Gap {
+        let join = |texts: &mut dyn Iterator<Item = &str>| texts.collect::<Vec<_>>().join("; ");
+        Gap { pid: 0, reason, why: join(&mut self.reasons()), help: join(&mut self.remedies()) }
     }
 
     /// What to do about it.

@@ -280,7 +280,10 @@ pub struct Gap {
 
 impl fmt::Display for Gap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; {}", self.why, self.help)
+        match self.help.as_str() {
+            "" => f.write_str(&self.why),
+            help => write!(f, "{}; {help}", self.why),
+        }
     }
 }
 

@@ -57,8 +57,10 @@ impl Manual {
 const FINDING: Entry =
     ("66", "A finding of failing grade exists (change with --exit-code and --fail-on).");
 const USAGE: Entry = ("2", "The command line was wrong.");
-const OWN_FAILURE: Entry =
-    ("125", "lockwright itself failed, or the program ended well but could not be watched.");
+const OWN_FAILURE: Entry = (
+    "125",
+    "lockwright itself failed, or the program ended well but was not watched, or not whole (--allow-incomplete).",
+);
 const NOT_RUNNABLE: Entry =
     ("126", "The program cannot be executed, or not be watched: static, setuid, foreign machine.");
 const NOT_FOUND: Entry =
@@ -244,7 +246,10 @@ pub const REPORT: Manual = Manual {
         ("0", "No finding of failing grade."),
         FINDING,
         USAGE,
-        ("125", "No ledger could be read."),
+        (
+            "125",
+            "No ledger could be read, or a process was not watched whole (--allow-incomplete).",
+        ),
     ],
     environment: &[NO_COLOR],
     files: &[],
@@ -266,7 +271,10 @@ pub const MERGE: Manual = Manual {
         ("0", "No finding of failing grade. What is found is `possible` at most: see --fail-on."),
         FINDING,
         USAGE,
-        ("125", "No ledger could be read, or but one process."),
+        (
+            "125",
+            "No ledger could be read, or but one process, or one was not watched whole (--allow-incomplete).",
+        ),
     ],
     environment: &[NO_COLOR],
     files: &[],

@@ -10,6 +10,7 @@ use super::output::Output;
 use super::session::{self, Plan, Session};
 use crate::args::BothArgs;
 use crate::error::Result;
+use crate::finding::Completeness;
 use crate::ledger_dir::{RunDir, Surroundings};
 use crate::meter::view::View;
 
@@ -35,13 +36,16 @@ pub fn run(args: BothArgs) -> Result<Ending> {
         on_deadlock: args.checkers.on_deadlock,
     };
     let session = Session::run(plan, dir, &around, &mut output)?;
-    let mut checked = Checked { report: None, status: session.status };
+    let completeness = Completeness { gaps: session.missing.clone() };
+    let mut checked = Checked { report: None, status: session.status, completeness };
     let mut written = Ok(());
     if !session.ledgers.is_empty() {
         let prices = session.prices();
         let mut found = check::find(&session.ledgers, &output);
         found.unwatched.clone_from(&session.unwatched);
         session.ends.settle(&mut found.processes);
+        found.summary.completeness.gaps.append(&mut checked.completeness.gaps);
+        checked.completeness.clone_from(&found.summary.completeness);
         doctor::explain(&mut found);
         check::add_cost(&mut found, prices);
         let mut measured = meter::measure(&session, prices);
@@ -61,5 +65,5 @@ pub fn run(args: BothArgs) -> Result<Ending> {
         checked.report = Some(found);
     }
     session.end(written.is_ok(), &output);
-    written.map(|()| checked.ending(&args.verdict, &output))
+    written.map(|()| checked.ending(&args.verdict, args.whole, &output))
 }

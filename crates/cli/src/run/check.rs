@@ -13,9 +13,9 @@ use super::output::Output;
 use super::prices::Prices;
 use super::session::{self, Plan, Session};
 use crate::analysis;
-use crate::args::{CheckArgs, CheckersArgs, RunArgs, VerdictArgs};
+use crate::args::{CheckArgs, CheckersArgs, RunArgs, VerdictArgs, WholeArgs};
 use crate::error::{Error, Result};
-use crate::finding::{Finding, Report};
+use crate::finding::{Completeness, Finding, Report};
 use crate::ledger_dir::{RunDir, Surroundings};
 use crate::progress::{Bar, Progress, Silent};
 
@@ -29,7 +29,7 @@ pub fn run(args: CheckArgs) -> Result<Ending> {
     let dir = RunDir::create(args.run.ledger_dir.as_deref(), &around)?;
     let mut output = Output::open(&args.output)?.of(&args.verdict)?;
     let checked = check(&program, &args.run, &args.checkers, dir, &around, &mut output)?;
-    Ok(checked.ending(&args.verdict, &output))
+    Ok(checked.ending(&args.verdict, args.whole, &output))
 }
 
 /// What came of a run.
@@ -39,14 +39,16 @@ pub struct Checked {
     pub report: Option<Report>,
     /// How the program ended.
     pub status: ExitStatus,
+    /// Whether it was watched whole.
+    pub completeness: Completeness,
 }
 
 impl Checked {
     /// How to end in view of that.
-    pub fn ending(&self, args: &VerdictArgs, output: &Output) -> Ending {
+    pub fn ending(&self, args: &VerdictArgs, whole: WholeArgs, output: &Output) -> Ending {
         let own = Ending::of_program(self.status);
         let with = |report| own.with_findings(output.judge(report).counted(), args);
-        self.report.as_ref().map_or(own, with)
+        self.report.as_ref().map_or(own, with).with_gaps(&self.completeness, whole)
     }
 }
 
@@ -71,11 +73,14 @@ pub fn check(
     let plan = Plan { program, engines, args, on_deadlock: checkers.on_deadlock };
     let session = Session::run(plan, dir, around, output)?;
     let status = session.status;
+    let mut completeness = Completeness { gaps: session.missing.clone() };
     let (mut report, mut written) = (None, Ok(()));
     if !session.ledgers.is_empty() {
         let mut found = find(&session.ledgers, output);
         found.unwatched.clone_from(&session.unwatched);
         session.ends.settle(&mut found.processes);
+        found.summary.completeness.gaps.append(&mut completeness.gaps);
+        completeness.clone_from(&found.summary.completeness);
         doctor::explain(&mut found);
         if found.summary.acquisitions > 0 {
             add_cost(&mut found, session.prices());
@@ -85,7 +90,7 @@ pub fn check(
         report = Some(found);
     }
     session.end(written.is_ok(), output);
-    written.map(|()| Checked { report, status })
+    written.map(|()| Checked { report, status, completeness })
 }
 
 /// What is wrong, as the ledgers tell. Shows on a terminal how far it is.

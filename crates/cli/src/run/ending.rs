@@ -3,8 +3,9 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-use crate::args::VerdictArgs;
-use crate::finding::Finding;
+use crate::args::{VerdictArgs, WholeArgs};
+use crate::error::exit;
+use crate::finding::{Completeness, Finding};
 
 /// The end of a lockwright process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +23,7 @@ impl Ending {
             (Some(code), _) => Self::Code(code as u8),
             (None, Some(signal)) => Self::Signal(signal),
             // Stopped or continued; not what wait was asked for.
-            (None, None) => Self::Code(crate::error::exit::OWN_FAILURE),
+            (None, None) => Self::Code(exit::OWN_FAILURE),
         }
     }
 
@@ -35,6 +36,18 @@ impl Ending {
     ) -> Self {
         let failing = counted.into_iter().any(|finding| finding.grade <= args.fail_on);
         if failing && args.exit_code != 0 { Self::Code(args.exit_code) } else { self }
+    }
+
+    /// The end in view of what was not watched: success is none of a run that was not watched whole. What was found, and
+    /// how the program failed, goes before it.
+    #[must_use]
+    pub fn with_gaps(self, completeness: &Completeness, args: WholeArgs) -> Self {
+        match self {
+            Self::Code(0) if !completeness.is_whole() && !args.allow_incomplete => {
+                Self::Code(exit::OWN_FAILURE)
+            }
+            other => other,
+        }
     }
 
     /// Ends this process.
@@ -69,7 +82,7 @@ fn die_by(signal: i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Grade, Kind};
+    use crate::finding::{Gap, Grade, Kind};
 
     fn findings(grades: &[Grade]) -> Vec<Finding> {
         let finding = |&grade| Finding {
@@ -113,6 +126,21 @@ mod tests {
             Ending::of_program(ExitStatus::from_raw(0x80 | libc::SIGSEGV)),
             Ending::Signal(11)
         );
+    }
+
+    #[test]
+    fn a_run_that_was_not_watched_whole_is_no_success() {
+        let gap = Gap { pid: 1, reason: "no-space", why: String::new(), help: String::new() };
+        let (whole, part) = (Completeness::default(), Completeness { gaps: vec![gap] });
+        let of = |ending: Ending, completeness, allow_incomplete| {
+            ending.with_gaps(completeness, WholeArgs { allow_incomplete })
+        };
+        assert_eq!(of(Ending::Code(0), &whole, false), Ending::Code(0));
+        assert_eq!(of(Ending::Code(0), &part, false), Ending::Code(125));
+        assert_eq!(of(Ending::Code(0), &part, true), Ending::Code(0));
+        assert_eq!(of(Ending::Code(3), &part, false), Ending::Code(3), "the program failed");
+        assert_eq!(of(Ending::Code(66), &part, false), Ending::Code(66), "a finding");
+        assert_eq!(of(Ending::Signal(11), &part, false), Ending::Signal(11));
     }
 
     #[test]

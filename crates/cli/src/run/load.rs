@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use lockwright_ledger::{Ledger, OpenError};
 
 use crate::error::{Error, Result};
+use crate::finding::Gap;
 use crate::ledger_dir::{EXTENSION, ledgers_in};
 
 /// Opens each ledger, with those of sandboxed children that are in its file; the errors are of those that could not be.
@@ -21,6 +22,11 @@ pub fn open_all(paths: &[PathBuf]) -> (Vec<Ledger>, Vec<Error>) {
     }
     ledgers.sort_by_key(|ledger| (ledger.header().start_ns, ledger.header().pid));
     (ledgers, errors)
+}
+
+/// What is missing for want of ledgers that could not be opened.
+pub fn missing(errors: &[Error]) -> Vec<Gap> {
+    errors.iter().map(|error| error.as_gap("ledger-unreadable")).collect()
 }
 
 /// The ledgers that the user's arguments name: files, and directories of a run.

@@ -13,6 +13,7 @@ use super::report::is_checked;
 use crate::analysis::merge::{Given, merge};
 use crate::args::MergeArgs;
 use crate::error::{Error, Result};
+use crate::finding::Gap;
 use crate::progress::{Bar, Progress, Silent};
 
 /// Runs the command.
@@ -21,14 +22,15 @@ use crate::progress::{Bar, Progress, Silent};
 /// If fewer than two processes can be read, or the report not be written.
 pub fn run(args: &MergeArgs) -> Result<Ending> {
     let mut output = Output::open(&args.output)?.of(&args.verdict)?;
-    let (runs, ledgers) = read(&args.ledgers, &output)?;
+    let (runs, ledgers, mut missing) = read(&args.ledgers, &output)?;
     let begin_line = || output.begin_line(false);
     let progress: Box<dyn Progress + '_> =
         match std::io::stderr().is_terminal() && !output.is_in_file() {
             true => Box::new(Bar::new(&begin_line)),
             false => Box::new(Silent),
         };
-    let merged = merge(&runs, &ledgers, &*progress);
+    let mut merged = merge(&runs, &ledgers, &*progress);
+    merged.report.summary.completeness.gaps.append(&mut missing);
     drop(progress);
     let done = [
         output.write_merged(&merged),
@@ -38,19 +40,23 @@ pub fn run(args: &MergeArgs) -> Result<Ending> {
     ];
     output.all(done)?;
     let judged = output.judge(&merged.report);
-    Ok(Ending::Code(0).with_findings(judged.counted(), &args.verdict))
+    Ok(Ending::Code(0)
+        .with_findings(judged.counted(), &args.verdict)
+        .with_gaps(&merged.report.summary.completeness, args.whole))
 }
 
 /// The runs, and the ledgers of all in one list. A process counts once, however
 /// often it is named.
-fn read(arguments: &[PathBuf], output: &Output) -> Result<(Vec<Given>, Vec<Ledger>)> {
+fn read(arguments: &[PathBuf], output: &Output) -> Result<(Vec<Given>, Vec<Ledger>, Vec<Gap>)> {
     let mut runs = Vec::new();
     let mut all: Vec<Ledger> = Vec::new();
     let mut seen = HashSet::new();
     let mut last = None;
+    let mut missing = Vec::new();
     for argument in arguments {
         let paths = load::expand(std::slice::from_ref(argument))?;
         let (mut ledgers, errors) = load::open_all(&paths);
+        missing.append(&mut load::missing(&errors));
         for error in errors {
             output.warn(&error);
             last = Some(error);
@@ -74,7 +80,7 @@ fn read(arguments: &[PathBuf], output: &Output) -> Result<(Vec<Given>, Vec<Ledge
         (0 | 1, _) => Err(Error::new(format!("{} of a process to merge", few(all.len())))
             .note("deadlocks that show in one process alone are those of `lockwright report`")
             .help("keep the ledgers of several runs and name all of them: `lockwright check --keep -- PROGRAM`")),
-        _ => Ok((runs, all)),
+        _ => Ok((runs, all, missing)),
     }
 }
 

@@ -10,6 +10,7 @@ use super::prices::Prices;
 use super::session::{self, Plan, Session};
 use crate::args::{MeterArgs, OnDeadlock};
 use crate::error::Result;
+use crate::finding::Completeness;
 use crate::ledger_dir::{RunDir, Surroundings};
 use crate::meter::model::{self, MeterReport};
 
@@ -36,11 +37,12 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
         on_deadlock: OnDeadlock::Report,
     };
     let session = Session::run(plan, dir, &around, &mut output)?;
-    let ending = Ending::of_program(session.status);
+    let mut completeness = Completeness { gaps: session.missing.clone() };
     let mut written = Ok(());
     if !session.ledgers.is_empty() {
         let mut measured = measure(&session, session.prices());
         doctor::explain_measurement(&mut measured);
+        completeness.clone_from(&measured.completeness);
         let done = [
             output.write_json(None, Some(&measured)),
             output.show_meter(&measured, args.view.view(args.metering.instances)),
@@ -48,6 +50,7 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
         ];
         written = output.all(done);
     }
+    let ending = Ending::of_program(session.status).with_gaps(&completeness, args.whole);
     session.end(written.is_ok(), &output);
     written.map(|()| ending)
 }
@@ -57,6 +60,7 @@ pub fn measure(session: &Session<'_>, prices: Option<Prices>) -> MeterReport {
     let mut report = model::build(&session.ledgers, &[session.ended]);
     report.unwatched.clone_from(&session.unwatched);
     session.ends.settle(&mut report.processes);
+    report.completeness.gaps.extend_from_slice(&session.missing);
     if let Some(prices) = prices {
         let known = cost_file::Known { prices, program_cpu_ns: Some(session.cpu_ns) };
         report.cost = Some(known.cost(&report));

@@ -31,6 +31,7 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
         return Err(error);
     }
     errors.iter().for_each(|error| output.warn(error));
+    let missing = load::missing(&errors);
     if let Some(listing) = args.listing.listing() {
         output.list(&listing::render(listing, &ledgers))?;
         return Ok(Ending::Code(0));
@@ -42,6 +43,7 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
         let mut report = model::build(&ledgers, &ends.waited_for);
         ends.settle(&mut report.processes);
         report.unwatched.clone_from(&unwatched);
+        report.completeness.gaps.extend_from_slice(&missing);
         doctor::explain_measurement(&mut report);
         report.cost = cost_file::Known::read(&args.ledgers).map(|known| known.cost(&report));
         report
@@ -50,6 +52,7 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
         let mut report = check::find(&ledgers, &output);
         ends.settle(&mut report.processes);
         report.unwatched.clone_from(&unwatched);
+        report.summary.completeness.gaps.extend_from_slice(&missing);
         doctor::explain(&mut report);
         report
     });
@@ -70,8 +73,13 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
         done.push(exports.write(measured));
     }
     output.all(done)?;
-    let own = Ending::Code(0);
-    Ok(found.map_or(own, |found| own.with_findings(output.judge(&found).counted(), &args.verdict)))
+    let mut ending = Ending::Code(0);
+    if let Some(found) = &found {
+        ending = ending
+            .with_findings(output.judge(found).counted(), &args.verdict)
+            .with_gaps(&found.summary.completeness, args.whole);
+    }
+    Ok(measured.map_or(ending, |measured| ending.with_gaps(&measured.completeness, args.whole)))
 }
 
 /// Whether the validator or debugobjects wrote the ledger; of a ledger without any engine it reports that

@@ -20,7 +20,7 @@ use super::prices::Prices;
 use super::{calibrate, doctor, end_file, load, path_search, target, unwatched};
 use crate::args::{OnDeadlock, RunArgs};
 use crate::error::{Error, Result};
-use crate::finding::Unwatched;
+use crate::finding::{Gap, Unwatched};
 use crate::ledger_dir::{self, RunDir, Surroundings};
 use crate::meter::model::End;
 use crate::process_end::Ends;
@@ -57,6 +57,8 @@ pub struct Session<'a> {
     plan: Plan<'a>,
     /// How it ended.
     pub status: ExitStatus,
+    /// Why there may be more than its ledgers say: those that cannot be read, or were removed.
+    pub missing: Vec<Gap>,
     /// The ledgers that it left; none if it failed by itself before it could be watched, or somebody removed them.
     pub ledgers: Vec<Ledger>,
     /// Processes that were not watched.
@@ -114,13 +116,14 @@ impl<'a> Session<'a> {
         drop(child);
 
         let paths = ledger_dir::ledgers_in(dir.path());
-        let ledgers = match &paths {
+        let (ledgers, missing) = match &paths {
             Ok(paths) if !paths.is_empty() || !deadlocks.saw_ledgers() => {
                 open_ledgers(plan.program, status, paths, output)?
             }
             gone => {
-                output.warn(&removed(dir.path(), gone.as_ref().err()));
-                Vec::new()
+                let error = removed(dir.path(), gone.as_ref().err());
+                output.warn(&error);
+                (Vec::new(), vec![error.as_gap("ledgers-removed")])
             }
         };
         let foreign = ledger_dir::foreign_in(dir.path());
@@ -134,6 +137,7 @@ impl<'a> Session<'a> {
             plan,
             status,
             unwatched,
+            missing,
             ended,
             ends,
             ledgers,
@@ -198,8 +202,9 @@ fn open_ledgers(
     status: ExitStatus,
     paths: &[PathBuf],
     output: &Output,
-) -> Result<Vec<Ledger>> {
+) -> Result<(Vec<Ledger>, Vec<Gap>)> {
     let (ledgers, mut errors) = load::open_all(paths);
+    let missing = load::missing(&errors);
     if ledgers.is_empty() {
         let error = errors.pop().unwrap_or_else(|| left_no_ledger(program));
         // A program that failed has said why, and how it ended matters more than this.
@@ -209,7 +214,7 @@ fn open_ledgers(
         output.warn(&error);
     }
     errors.iter().for_each(|error| output.warn(error));
-    Ok(ledgers)
+    Ok((ledgers, missing))
 }
 
 /// What to say of ledgers that were there and are no more.

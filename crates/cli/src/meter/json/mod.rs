@@ -10,7 +10,7 @@ use super::model::{
     At, Blame, Clock, Holds, Instance, Lock, MeterReport, Mode, Nested, Numbers, Process, Site,
     Times, Wait, WaitKind,
 };
-use crate::finding::{Frame, ModuleNote, Unwatched};
+use crate::finding::{Completeness, Frame, ModuleNote, Unwatched};
 use crate::model::described;
 use crate::process_end::ProcessEnd;
 
@@ -37,6 +37,8 @@ pub struct Document<'r> {
     tool: Tool,
     elapsed_ns: u64,
     lost: u64,
+    #[serde(flatten)]
+    completeness: &'r Completeness,
     by_instance: bool,
     cost: Option<Cost>,
     processes: Vec<ProcessOut<'r>>,
@@ -203,6 +205,7 @@ impl<'r> Document<'r> {
             tool: Tool { name: "lockwright", version: env!("CARGO_PKG_VERSION") },
             elapsed_ns: report.elapsed_ns,
             lost: report.lost,
+            completeness: &report.completeness,
             by_instance: report.by_instance,
             cost: report.cost.map(|cost| Cost {
                 pair_ns: ns(cost.pair_ns),

@@ -15,6 +15,8 @@ use super::report::{
 };
 use super::{order, sums, waiting};
 use crate::analysis;
+use crate::completeness;
+use crate::finding::Completeness;
 use crate::model::{ClassKey, Classes, Sources, Symbolise, missing_names, place_key, place_of};
 use crate::symbolize::{DebugDirs, Images, Symbols};
 
@@ -49,12 +51,15 @@ pub fn build_with(ledgers: &[Ledger], symbols: &[&dyn Symbolise], ends: &[End]) 
     let by_instance = !processes.is_empty() && processes.iter().all(|(h, _)| h.by_instance != 0);
     let processors =
         processes.iter().map(|(header, _)| header.processors).max().unwrap_or(0).max(1);
+    let gaps = processes.iter().flat_map(|(_, source)| completeness::gaps(source.ledger));
+    let completeness = Completeness { gaps: gaps.collect() };
     let processes: Vec<Process> =
         processes.into_iter().map(|(_, source)| source.process()).collect();
     let mut report = MeterReport {
         elapsed_ns: end.saturating_sub(start),
         lost: processes.iter().fold(0, |sum: u64, process| sum.saturating_add(process.lost)),
         processes,
+        completeness,
         by_instance,
         processors,
         ..builder.finish()
@@ -148,10 +153,9 @@ impl<'a> Source<'a> {
     fn process(&self) -> Process {
         let header = self.ledger.header();
         let described = analysis::describe(self.ledger);
-        let (mut threads, mut lost, mut waiting) = (0u64, header.lost, 0u64);
+        let (mut threads, mut waiting) = (0u64, 0u64);
         for (_, meter) in self.ledger.rows::<rows::Meter>() {
             threads += u64::from(meter.threads);
-            lost = lost.saturating_add(meter.lost);
             waiting += u64::from(meter.tid != 0 && meter.waiting != 0);
         }
         let locks = self.ledger.rows::<rows::Site>().filter(|(_, s)| s.wait == wait_kind::LOCK);
@@ -182,7 +186,7 @@ impl<'a> Source<'a> {
             locks: header.locks_seen,
             clock: self.ticks.clock,
             holds: self.holds,
-            lost,
+            lost: completeness::lost(self.ledger),
             notes,
         }
     }

@@ -5,7 +5,7 @@
 //! the order of [`MeterReport::locks`]; a report that sorts otherwise sorts references.
 
 use super::numbers::{Numbers, Times};
-use crate::finding::{Frame, ModuleNote, Unwatched};
+use crate::finding::{Completeness, Frame, ModuleNote, Unwatched};
 use crate::process_end::{Ended, ProcessEnd};
 
 /// The whole measurement: one run, of one or more processes.
@@ -23,6 +23,8 @@ pub struct MeterReport {
     pub waiting: Vec<Waiter>,
     /// Records that were lost for want of space, in all processes. Numbers are too small by that.
     pub lost: u64,
+    /// Whether the processes were measured whole.
+    pub completeness: Completeness,
     /// Instances of a class were kept apart in every process: [`Lock::instances`] is complete.
     pub by_instance: bool,
     /// Processors of the machine that was measured.

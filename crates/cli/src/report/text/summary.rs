@@ -11,6 +11,9 @@ use crate::process_end::ProcessEnd;
 /// The last lines. Without any finding shown, of one process, it is exactly one line.
 pub fn lines(report: &Report, shown: usize, remarks: Remarks) -> String {
     let mut notes = remarks.notes;
+    // Those of a process are among its notes.
+    let of_no_process = report.summary.completeness.gaps.iter().filter(|gap| gap.pid == 0);
+    notes.extend(of_no_process.map(|gap| plain(&gap.to_string())));
     for process in &report.processes {
         // Of several there is a table. While a program runs nobody asks how it ended.
         let is_told = report.processes.len() == 1 && process.end != ProcessEnd::Unknown;
@@ -25,6 +28,9 @@ pub fn lines(report: &Report, shown: usize, remarks: Remarks) -> String {
     }
     notes.extend(modules(report, shown));
     let mut parts = vec![found(report, shown), watched(report)];
+    if !report.summary.completeness.is_whole() {
+        parts.push("not watched whole".to_owned());
+    }
     parts.extend(cost(report));
     parts.extend(hidden(report, shown));
     parts.extend(remarks.parts);
