@@ -78,7 +78,7 @@ fn end(core: &mut Core, id: u32, now: u64) {
     }
     // SAFETY: it came from `thread_start`, and its thread is gone: nobody else has it.
     unsafe {
-        core.exits(&mut *row, now, &mut |_| 0);
+        core.exits(&mut *row, now, |_| false, &mut |_| 0);
         core.thread_exit(row, now);
     }
 }
