@@ -45,7 +45,7 @@ const CHECKS: &[Check] = &[
     },
     Check {
         name: "release",
-        what: "the tests of the locks, torture and the engines, optimised as what is shipped",
+        what: "the tests of the locks, torture, the engines and C programs, optimised as what is shipped",
         run: release,
     },
     Check {
@@ -148,6 +148,8 @@ fn release() -> Result<(), String> {
         "lockwright-lab",
         "--package",
         "lockwright-engines",
+        "--package",
+        "lockwright-capi",
     ])
 }
 

@@ -58,7 +58,8 @@ fn include() -> PathBuf {
     here().join("../../include")
 }
 
-/// Where the library is, built by a cargo of its own: it is no dependency that cargo would build for a test.
+/// Where the library is, built by a cargo of its own: it is no dependency that cargo would build for a test. That which
+/// is shipped, if the tests are optimised.
 fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
@@ -66,8 +67,12 @@ fn library() -> &'static Path {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["build", "--quiet", "--manifest-path"]).arg(here().join("Cargo.toml"));
         cargo.arg("--target-dir").arg(&target);
+        let debug = cfg!(debug_assertions);
+        if !debug {
+            cargo.arg("--release");
+        }
         assert!(cargo.status().expect("cargo").success(), "{cargo:?} failed");
-        let dir = target.join("debug");
+        let dir = target.join(if debug { "debug" } else { "release" });
         // The name that programs ask for.
         let soname = dir.join("liblockwright.so.0");
         let _ = std::fs::remove_file(&soname);
