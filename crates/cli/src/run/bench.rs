@@ -10,6 +10,9 @@ use crate::args::{Bench, BenchArgs};
 use crate::error::{Error, Result, exit};
 use crate::progress::Status;
 
+/// Exit code where a lock does not exclude.
+const NOT_EXCLUSIVE: u8 = 101;
+
 /// Runs the command.
 ///
 /// # Errors
@@ -24,6 +27,10 @@ pub fn run(args: &BenchArgs) -> Result<Ending> {
     let status = Status::new();
     let report = bench::locks(&options, |what| status.show(what));
     drop(status);
+    let report = report.map_err(|fault| {
+        Error::with_code(NOT_EXCLUSIVE, fault.to_string())
+            .help("its figures would say nothing; a fault of the lock, of the compiler or of this machine: report it")
+    })?;
     if report.sections.is_empty() {
         let only = args.only.as_deref().unwrap_or_default();
         return Err(Error::with_code(

@@ -1,10 +1,13 @@
-//! The C library's locks, each taken and released once by `pair`.
+//! The C library's locks, each taken and released around a section.
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 
 /// A lock of the C library: in a box, as it must not move.
 pub struct Glibc<T>(Box<UnsafeCell<T>>);
+
+// SAFETY: the C library's locks are for threads to share.
+unsafe impl<T> Sync for Glibc<T> {}
 
 impl<T> Glibc<T> {
     /// Made by the C library.
@@ -35,47 +38,47 @@ pub fn rwlock() -> Glibc<libc::pthread_rwlock_t> {
 }
 
 impl Glibc<libc::pthread_mutex_t> {
-    /// Locks and unlocks.
+    /// Runs a section under the lock.
     #[inline(always)]
-    pub fn pair(&self) {
+    pub fn locked(&self, section: impl FnOnce()) {
         // SAFETY: an initialised lock, taken and released here.
-        unsafe {
-            libc::pthread_mutex_lock(self.0.get());
-            libc::pthread_mutex_unlock(self.0.get());
-        }
+        unsafe { libc::pthread_mutex_lock(self.0.get()) };
+        section();
+        // SAFETY: taken above.
+        unsafe { libc::pthread_mutex_unlock(self.0.get()) };
     }
 }
 
 impl Glibc<libc::pthread_spinlock_t> {
-    /// Locks and unlocks.
+    /// Runs a section under the lock.
     #[inline(always)]
-    pub fn pair(&self) {
+    pub fn locked(&self, section: impl FnOnce()) {
         // SAFETY: as for the mutex.
-        unsafe {
-            libc::pthread_spin_lock(self.0.get());
-            libc::pthread_spin_unlock(self.0.get());
-        }
+        unsafe { libc::pthread_spin_lock(self.0.get()) };
+        section();
+        // SAFETY: taken above.
+        unsafe { libc::pthread_spin_unlock(self.0.get()) };
     }
 }
 
 impl Glibc<libc::pthread_rwlock_t> {
-    /// Locks for reading and unlocks.
+    /// Runs a section under the lock, taken for reading.
     #[inline(always)]
-    pub fn read_pair(&self) {
+    pub fn read(&self, section: impl FnOnce()) {
         // SAFETY: as for the mutex.
-        unsafe {
-            libc::pthread_rwlock_rdlock(self.0.get());
-            libc::pthread_rwlock_unlock(self.0.get());
-        }
+        unsafe { libc::pthread_rwlock_rdlock(self.0.get()) };
+        section();
+        // SAFETY: taken above.
+        unsafe { libc::pthread_rwlock_unlock(self.0.get()) };
     }
 
-    /// Locks for writing and unlocks.
+    /// Runs a section under the lock, taken for writing.
     #[inline(always)]
-    pub fn write_pair(&self) {
+    pub fn written(&self, section: impl FnOnce()) {
         // SAFETY: as for the mutex.
-        unsafe {
-            libc::pthread_rwlock_wrlock(self.0.get());
-            libc::pthread_rwlock_unlock(self.0.get());
-        }
+        unsafe { libc::pthread_rwlock_wrlock(self.0.get()) };
+        section();
+        // SAFETY: taken above.
+        unsafe { libc::pthread_rwlock_unlock(self.0.get()) };
     }
 }

@@ -1,7 +1,9 @@
 //! `lockwright bench locks`: the locks of this family beside others, and beside what was published of the
 //! kernel's.
 
+mod exclusion;
 mod glibc;
+mod many_threads;
 mod over_commit;
 mod report;
 mod trylock;
@@ -9,6 +11,7 @@ mod uncontended;
 
 use std::time::Duration;
 
+pub use exclusion::NotExclusive;
 pub use report::{Report, Section};
 
 /// How long and how often is measured.
@@ -42,15 +45,19 @@ impl Options {
 }
 
 /// Measures; `progress` is told what is being measured.
-pub fn locks(options: &Options, mut progress: impl FnMut(&str)) -> Report {
+///
+/// # Errors
+/// If one of the locks does not exclude: each is looked at before its figures are believed.
+pub fn locks(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report, NotExclusive> {
     let mut sections = Vec::new();
     progress(uncontended::NAME);
-    sections.extend(uncontended::measure(options));
+    sections.extend(uncontended::measure(options)?);
+    sections.extend(many_threads::measure(options, &mut progress)?);
     if options.wants(over_commit::NAME) {
-        sections.push(over_commit::measure(options, &mut progress));
+        sections.push(over_commit::measure(options, &mut progress)?);
     }
     if options.wants(trylock::NAME) {
-        sections.push(trylock::measure(options, &mut progress));
+        sections.push(trylock::measure(options, &mut progress)?);
     }
-    Report { machine: crate::machine::describe(&[]), rounds: options.rounds, sections }
+    Ok(Report { machine: crate::machine::describe(&[]), rounds: options.rounds, sections })
 }

@@ -13,6 +13,7 @@ use lockwright::pvqspinlock::{Hybrid, RawPvQspinlock, SingleSteal, Unfair};
 use serde_json::json;
 
 use super::Options;
+use super::exclusion::NotExclusive;
 use super::report::{Section, grouped};
 use crate::stats;
 
@@ -31,7 +32,8 @@ const PUBLISHED: [(f64, [u64; 3], [u64; 3]); 4] = [
 /// A way to lock.
 struct Arm {
     name: &'static str,
-    run: fn(usize, Duration) -> Outcome,
+    /// None: it does not exclude.
+    run: fn(usize, Duration) -> Option<Outcome>,
 }
 
 /// What the threads of one run did.
@@ -87,13 +89,13 @@ struct Protected<L> {
 // SAFETY: the counter is reached under the lock; `run` compares it in the end.
 unsafe impl<L: Sync> Sync for Protected<L> {}
 
-/// `threads` threads lock for `interval`.
+/// `threads` threads lock for `interval`. None: the lock does not exclude.
 fn run<L: Sync>(
     lock: L,
     locked: fn(&L, &mut dyn FnMut()),
     threads: usize,
     interval: Duration,
-) -> Outcome {
+) -> Option<Outcome> {
     let shared = Protected { lock, counter: UnsafeCell::new(0) };
     let (stop, start) = (AtomicBool::new(false), Barrier::new(threads + 1));
     let before = Events::of::<Host>();
@@ -118,12 +120,8 @@ fn run<L: Sync>(
         stop.store(true, Relaxed);
         workers.into_iter().map(|worker| worker.join().expect("it counts")).collect()
     });
-    assert_eq!(
-        shared.counter.into_inner(),
-        operations.iter().sum::<u64>(),
-        "the lock does not exclude"
-    );
-    Outcome { operations, events: Events::of::<Host>().since(&before) }
+    let excludes = shared.counter.into_inner() == operations.iter().sum::<u64>();
+    excludes.then(|| Outcome { operations, events: Events::of::<Host>().since(&before) })
 }
 
 /// The arm of a lock.
@@ -151,7 +149,10 @@ const ARMS: [Arm; 3] = [
 ];
 
 /// All arms at all degrees of over-commit, in turns; of each the round with the median total.
-pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Section {
+///
+/// # Errors
+/// If one of the locks does not exclude.
+pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Section, NotExclusive> {
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     let mut section = Section {
         title: format!(
@@ -182,7 +183,8 @@ pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Section {
         for round in 0..options.rounds {
             progress(&format!("{NAME} {times}x, round {} of {}", round + 1, options.rounds));
             for (arm, outcomes) in ARMS.iter().zip(&mut rounds) {
-                outcomes.push((arm.run)(threads, options.interval));
+                let outcome = (arm.run)(threads, options.interval);
+                outcomes.push(outcome.ok_or_else(|| NotExclusive { lock: arm.name.to_owned() })?);
             }
         }
         for (arm, outcomes) in ARMS.iter().zip(&rounds) {
@@ -238,5 +240,5 @@ pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Section {
         options.rounds
     ));
     section.json = results.into();
-    section
+    Ok(section)
 }

@@ -12,6 +12,7 @@ use lockwright::rwsem::try_read::{AddAndUndo, AssumeFree, LoadFirst, Shape};
 use serde_json::json;
 
 use super::Options;
+use super::exclusion::{self, NotExclusive};
 use super::report::{Section, grouped};
 use crate::stats;
 
@@ -32,6 +33,7 @@ const LOOPS: usize = 16;
 struct Arm {
     name: &'static str,
     run: fn(usize, usize) -> Outcome,
+    excludes: fn() -> bool,
 }
 
 /// What the threads of one run did.
@@ -53,10 +55,29 @@ impl Outcome {
 }
 
 const ARMS: [Arm; 3] = [
-    Arm { name: "assume free", run: run::<AssumeFree> },
-    Arm { name: "load first", run: run::<LoadFirst> },
-    Arm { name: "add and undo", run: run::<AddAndUndo> },
+    Arm { name: "assume free", run: run::<AssumeFree>, excludes: excludes::<AssumeFree> },
+    Arm { name: "load first", run: run::<LoadFirst>, excludes: excludes::<LoadFirst> },
+    Arm { name: "add and undo", run: run::<AddAndUndo>, excludes: excludes::<AddAndUndo> },
 ];
+
+/// Whether writers have the lock without those who get it by trying.
+fn excludes<S: Shape>() -> bool {
+    let space = RawRwSem::<Linux>::new();
+    let write = |section: exclusion::Section<'_>| {
+        space.down_write();
+        section();
+        // SAFETY: taken above.
+        unsafe { space.up_write() };
+    };
+    let read = |section: exclusion::Section<'_>| {
+        if space.try_down_read_by::<S>().taken {
+            section();
+            // SAFETY: taken above.
+            unsafe { space.up_read() };
+        }
+    };
+    exclusion::excludes_readers(&write, &read)
+}
 
 /// `threads` threads share out `pages` faults.
 fn run<S: Shape>(threads: usize, pages: usize) -> Outcome {
@@ -97,7 +118,13 @@ fn run<S: Shape>(threads: usize, pages: usize) -> Outcome {
 }
 
 /// All shapes with all numbers of threads, in turns.
-pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Section {
+///
+/// # Errors
+/// If one of the shapes does not exclude.
+pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Section, NotExclusive> {
+    if let Some(arm) = ARMS.iter().find(|arm| !(arm.excludes)()) {
+        return Err(NotExclusive { lock: format!("rwsem, {}", arm.name) });
+    }
     // A page takes some 50 ns: a run of a second where the over-commit's arms take five.
     let pages = (options.interval.as_secs_f64() * 4e6).max(1e4) as usize;
     let mut section = Section {
@@ -183,7 +210,7 @@ pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Section {
         options.rounds
     ));
     section.json = results.into();
-    section
+    Ok(section)
 }
 
 /// The counts up to the last that is not 0.

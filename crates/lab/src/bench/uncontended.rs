@@ -9,6 +9,7 @@ use lockwright::platform::linux::Linux;
 use lockwright::pvqspinlock::{Hybrid, RawPvQspinlock};
 use serde_json::json;
 
+use super::exclusion::{self, NotExclusive};
 use super::report::Section;
 use super::{Options, glibc};
 use crate::stats;
@@ -23,55 +24,108 @@ struct Row {
     name: &'static str,
     /// Nanoseconds of a pair, by one run.
     run: fn() -> f64,
+    /// Whether it excludes whom it should.
+    excludes: fn() -> bool,
 }
 
-/// A row: an expression that makes the lock, and one that takes and releases it.
+/// Nanoseconds of a pair.
+#[inline(always)]
+fn timed(pair: impl Fn()) -> f64 {
+    let begin = Instant::now();
+    (0..PAIRS).for_each(|_| pair());
+    begin.elapsed().as_secs_f64() * 1e9 / f64::from(PAIRS)
+}
+
+/// A row: an expression that makes the lock, and statements that take it, run the section, and release it. Where that
+/// is for reading, also how it is taken to write. Or in place of the threads' an exclusion of its own.
 macro_rules! row {
-    ($name:literal, $lock:expr, |$by:ident| $pair:expr) => {
+    ($name:literal, $lock:expr, |$by:ident, $section:ident| $pair:block, excludes: $excludes:expr) => {
         Row {
             name: $name,
             run: || {
                 let lock = $lock;
                 let $by = black_box(&lock);
-                let begin = Instant::now();
-                for _ in 0..PAIRS {
-                    $pair;
-                }
-                begin.elapsed().as_secs_f64() * 1e9 / f64::from(PAIRS)
+                let $section = || ();
+                timed(|| $pair)
             },
+            excludes: $excludes,
         }
+    };
+    ($name:literal, $lock:expr, |$by:ident, $section:ident| $pair:block) => {
+        row!($name, $lock, |$by, $section| $pair, excludes: || {
+            let lock = $lock;
+            let $by = &lock;
+            exclusion::excludes(&|$section: exclusion::Section<'_>| $pair)
+        })
+    };
+    ($name:literal, $lock:expr, |$by:ident, $section:ident| $read:block, writes: $write:block) => {
+        row!($name, $lock, |$by, $section| $read, excludes: || {
+            let lock = $lock;
+            let $by = &lock;
+            exclusion::excludes_readers(
+                &|$section: exclusion::Section<'_>| $write,
+                &|$section: exclusion::Section<'_>| $read,
+            )
+        })
     };
 }
 
 /// A row of one of our exclusive locks.
 macro_rules! ours {
     ($name:literal, $lock:expr) => {
-        row!($name, $lock, |lock| {
+        row!($name, $lock, |lock, section| {
             lock.lock();
+            section();
             // SAFETY: taken right above.
             unsafe { lock.unlock() }
         })
     };
 }
 
+/// Statements between the functions that take and release one of our locks.
+macro_rules! between {
+    ($lock:ident, $section:ident, $take:ident, $release:ident) => {{
+        $lock.$take();
+        $section();
+        // SAFETY: taken right above.
+        unsafe { $lock.$release() }
+    }};
+}
+
+/// Statements in the scope of a guard.
+macro_rules! guarded {
+    ($guard:expr, $section:ident) => {{
+        let guard = black_box($guard);
+        $section();
+        drop(guard);
+    }};
+}
+
 /// What the others are compared with.
 const BASELINE: &str = "glibc pthread_mutex";
 
 const ROWS: &[Row] = &[
-    row!("glibc pthread_mutex", glibc::mutex(), |lock| lock.pair()),
-    row!("glibc pthread_spinlock", glibc::spinlock(), |lock| lock.pair()),
-    row!("glibc pthread_rwlock, read", glibc::rwlock(), |lock| lock.read_pair()),
-    row!("glibc pthread_rwlock, write", glibc::rwlock(), |lock| lock.write_pair()),
-    row!("std Mutex", std::sync::Mutex::new(()), |lock| drop(black_box(lock.lock()))),
-    row!("std RwLock, read", std::sync::RwLock::new(()), |lock| drop(black_box(lock.read()))),
-    row!("std RwLock, write", std::sync::RwLock::new(()), |lock| drop(black_box(lock.write()))),
-    row!("parking_lot Mutex", parking_lot::Mutex::new(()), |lock| drop(black_box(lock.lock()))),
-    row!("parking_lot RwLock, read", parking_lot::RwLock::new(()), |lock| drop(black_box(
-        lock.read()
-    ))),
-    row!("parking_lot RwLock, write", parking_lot::RwLock::new(()), |lock| drop(black_box(
-        lock.write()
-    ))),
+    row!("glibc pthread_mutex", glibc::mutex(), |lock, section| { lock.locked(section) }),
+    row!("glibc pthread_spinlock", glibc::spinlock(), |lock, section| { lock.locked(section) }),
+    row!("glibc pthread_rwlock, read", glibc::rwlock(), |lock, section| { lock.read(section) },
+        writes: { lock.written(section) }),
+    row!("glibc pthread_rwlock, write", glibc::rwlock(), |lock, section| { lock.written(section) }),
+    row!("std Mutex", std::sync::Mutex::new(()), |lock, section| {
+        guarded!(lock.lock(), section)
+    }),
+    row!("std RwLock, read", std::sync::RwLock::new(()), |lock, section| { guarded!(lock.read(), section) },
+        writes: { guarded!(lock.write(), section) }),
+    row!("std RwLock, write", std::sync::RwLock::new(()), |lock, section| {
+        guarded!(lock.write(), section)
+    }),
+    row!("parking_lot Mutex", parking_lot::Mutex::new(()), |lock, section| {
+        guarded!(lock.lock(), section)
+    }),
+    row!("parking_lot RwLock, read", parking_lot::RwLock::new(()), |lock, section| { guarded!(lock.read(), section) },
+        writes: { guarded!(lock.write(), section) }),
+    row!("parking_lot RwLock, write", parking_lot::RwLock::new(()), |lock, section| {
+        guarded!(lock.write(), section)
+    }),
     ours!("tas", lockwright::tas::RawTas::new()),
     ours!("ticket", lockwright::ticket::RawTicket::new()),
     ours!("mcs", lockwright::mcs::RawMcs::new()),
@@ -79,12 +133,12 @@ const ROWS: &[Row] = &[
     ours!("pvqspinlock, hybrid", RawPvQspinlock::<Linux, Hybrid>::new()),
     ours!("mutex", lockwright::mutex::RawMutex::new()),
     ours!("rtmutex", lockwright::rtmutex::RawRtMutex::new()),
-    row!("ww_mutex", lockwright::ww_mutex::RawWwMutex::<Linux>::new_in(), |lock| {
-        // SAFETY: without a context, and released right after.
-        unsafe {
-            black_box(lock.lock(None)).ok();
-            lock.unlock();
-        }
+    row!("ww_mutex", lockwright::ww_mutex::RawWwMutex::<Linux>::new_in(), |lock, section| {
+        // SAFETY: without a context.
+        black_box(unsafe { lock.lock(None) }).ok();
+        section();
+        // SAFETY: taken above: without a context nothing is refused.
+        unsafe { lock.unlock() }
     }),
     ours!(
         "bkl over a spinlock",
@@ -94,54 +148,61 @@ const ROWS: &[Row] = &[
         "bkl over a semaphore",
         lockwright::bkl::RawBkl::<Linux, lockwright::semaphore::RawBinary<Linux>>::new_in()
     ),
-    ours!("local_lock", lockwright::local_lock::RawLocalLock::new()),
-    row!("seqlock, write", lockwright::seqlock::RawSeqLock::new(), |lock| {
-        lock.write_lock();
-        // SAFETY: taken right above.
-        unsafe { lock.write_unlock() }
+    // Of one thread: what it excludes is a handler of that thread.
+    row!("local_lock", lockwright::local_lock::RawLocalLock::new(),
+    |lock, section| { between!(lock, section, lock, unlock) },
+    excludes: || {
+        let lock = lockwright::local_lock::RawLocalLock::new();
+        exclusion::excludes_itself(|section| between!(lock, section, lock, unlock), || lock.try_lock())
     }),
-    row!("qrwlock, read", lockwright::qrwlock::RawQrwLock::new(), |lock| {
-        lock.read_lock();
-        // SAFETY: taken right above.
-        unsafe { lock.read_unlock() }
+    row!("seqlock, write", lockwright::seqlock::RawSeqLock::new(), |lock, section| {
+        between!(lock, section, write_lock, write_unlock)
     }),
-    row!("qrwlock, write", lockwright::qrwlock::RawQrwLock::new(), |lock| {
-        lock.write_lock();
-        // SAFETY: taken right above.
-        unsafe { lock.write_unlock() }
+    row!("qrwlock, read", lockwright::qrwlock::RawQrwLock::new(),
+        |lock, section| { between!(lock, section, read_lock, read_unlock) },
+        writes: { between!(lock, section, write_lock, write_unlock) }),
+    row!("qrwlock, write", lockwright::qrwlock::RawQrwLock::new(), |lock, section| {
+        between!(lock, section, write_lock, write_unlock)
     }),
-    row!("percpu-rwsem, read", lockwright::percpu_rwsem::RawPercpuRwSem::<Linux>::new(), |lock| {
-        lock.down_read();
-        // SAFETY: taken right above.
-        unsafe { lock.up_read() }
+    row!("percpu-rwsem, read", lockwright::percpu_rwsem::RawPercpuRwSem::<Linux>::new(),
+        |lock, section| { between!(lock, section, down_read, up_read) },
+        writes: { between!(lock, section, down_write, up_write) }),
+    row!(
+        "percpu-rwsem, write",
+        lockwright::percpu_rwsem::RawPercpuRwSem::<Linux>::new(),
+        |lock, section| { between!(lock, section, down_write, up_write) }
+    ),
+    row!("rwsem, read", lockwright::rwsem::RawRwSem::new(),
+        |lock, section| { between!(lock, section, down_read, up_read) },
+        writes: { between!(lock, section, down_write, up_write) }),
+    row!("rwsem, write", lockwright::rwsem::RawRwSem::new(), |lock, section| {
+        between!(lock, section, down_write, up_write)
     }),
-    row!("percpu-rwsem, write", lockwright::percpu_rwsem::RawPercpuRwSem::<Linux>::new(), |lock| {
-        lock.down_write();
-        // SAFETY: taken right above.
-        unsafe { lock.up_write() }
-    }),
-    row!("rwsem, read", lockwright::rwsem::RawRwSem::new(), |lock| {
-        lock.down_read();
-        // SAFETY: taken right above.
-        unsafe { lock.up_read() }
-    }),
-    row!("rwsem, write", lockwright::rwsem::RawRwSem::new(), |lock| {
-        lock.down_write();
-        // SAFETY: taken right above.
-        unsafe { lock.up_write() }
-    }),
-    row!("semaphore", lockwright::semaphore::RawSemaphore::new(1), |lock| {
+    row!("semaphore", lockwright::semaphore::RawSemaphore::new(1), |lock, section| {
         lock.down();
+        section();
         lock.up();
     }),
 ];
 
 /// Each row in each round; medians and, against the baseline of the same round, ratios.
 /// None if none is wanted.
-pub fn measure(options: &Options) -> Option<Section> {
+///
+/// # Errors
+/// If one of the locks does not exclude.
+pub fn measure(options: &Options) -> Result<Option<Section>, NotExclusive> {
+    measure_of(ROWS, options)
+}
+
+fn measure_of(all: &[Row], options: &Options) -> Result<Option<Section>, NotExclusive> {
     let wants = |row: &&Row| options.wants(NAME) || options.wants(row.name);
-    ROWS.iter().find(wants)?;
-    let rows: Vec<_> = ROWS.iter().filter(|row| row.name == BASELINE || wants(row)).collect();
+    if !all.iter().any(|row| wants(&row)) {
+        return Ok(None);
+    }
+    let rows: Vec<_> = all.iter().filter(|row| row.name == BASELINE || wants(row)).collect();
+    if let Some(row) = rows.iter().find(|row| !(row.excludes)()) {
+        return Err(NotExclusive { lock: row.name.to_owned() });
+    }
     let (end, ended) = mpsc::channel::<()>();
     // The second thread: asleep until we are through.
     let second = std::thread::spawn(move || ended.recv().is_err());
@@ -178,5 +239,28 @@ pub fn measure(options: &Options) -> Option<Section> {
         }));
     }
     section.json = results.into();
-    Some(section)
+    Ok(Some(section))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No lock at all.
+    struct Nothing;
+
+    impl Nothing {
+        fn lock(&self) {}
+        unsafe fn unlock(&self) {}
+    }
+
+    #[test]
+    fn a_planted_lock_that_does_not_exclude_is_not_timed() {
+        const PLANTED: &[Row] = &[
+            row!("glibc pthread_mutex", glibc::mutex(), |lock, section| { lock.locked(section) }),
+            ours!("nothing", Nothing),
+        ];
+        let found = (0..100).find_map(|_| measure_of(PLANTED, &Options::smoke()).err());
+        assert_eq!(found, Some(NotExclusive { lock: "nothing".to_owned() }));
+    }
 }
