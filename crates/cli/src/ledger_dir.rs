@@ -357,11 +357,14 @@ pub fn ledgers_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(Ledgers::of(dir).list()?.0.into_iter().map(|(path, _)| path).collect())
 }
 
+/// A ledger, and what a glance at it shows; nothing of one that is being born.
+pub type Glance = (PathBuf, Option<Peek>);
+
 /// The same, with what a glance at each shows; nothing of those that are being born.
 ///
 /// # Errors
 /// As [`ledgers_in`].
-pub fn glance_at(dir: &Path) -> io::Result<Vec<(PathBuf, Option<Peek>)>> {
+pub fn glance_at(dir: &Path) -> io::Result<Vec<Glance>> {
     Ok(Ledgers::of(dir).list()?.0)
 }
 
@@ -383,7 +386,7 @@ impl Ledgers {
     }
 
     /// Those of the run, and how many are not.
-    fn list(&self) -> io::Result<(Vec<(PathBuf, Option<Peek>)>, usize)> {
+    fn list(&self) -> io::Result<(Vec<Glance>, usize)> {
         let (mut ledgers, mut foreign) = (Vec::new(), 0);
         for (at, place) in self.places.iter().enumerate() {
             let entries = match fs::read_dir(place) {
