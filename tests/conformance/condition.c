@@ -502,14 +502,14 @@ CASE(turns)
 /* ---- A mutex that the thread does not hold ---- */
 
 /* It is given up all the same, and held when the wait is over; one that knows its owner refuses. */
-CASE(mutex_not_held)
+CASE(mutex_that_nobody_holds)
 {
 	static const int types[] = {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ERRORCHECK, PTHREAD_MUTEX_RECURSIVE};
 	static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 	for (int i = 0; i < 3; i++) {
 		pthread_mutex_t mutex;
 		init_mutex(&mutex, types[i]);
-		RET(pthread_cond_timedwait(&cond, &mutex, &PAST));
+		RET(pthread_cond_timedwait(&cond, &mutex, PAST));
 		RET(pthread_mutex_trylock(&mutex));
 		RET(pthread_mutex_unlock(&mutex));
 	}
@@ -527,7 +527,7 @@ CASE(mutex_of_another)
 {
 	pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 	in_thread(lock_of_another, NULL);
-	RET(pthread_cond_timedwait(&cond, &of_another, &PAST));
+	RET(pthread_cond_timedwait(&cond, &of_another, PAST));
 	RET(pthread_mutex_trylock(&of_another));
 	RET(pthread_mutex_unlock(&of_another));
 	RET(pthread_mutex_trylock(&of_another));

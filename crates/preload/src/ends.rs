@@ -65,7 +65,7 @@ fn look_for_all() {
             }
         }
     });
-    meter::end_those(|tid, is_own| has_ended(tid, is_own));
+    meter::end_those(has_ended);
     LOOKS.store(false, Release);
 }
 

@@ -102,10 +102,10 @@ fn unknown<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState, Ide
     }
     objects::used::used_lock(lock);
     // A lock that we have not met, where the thread holds one that we have.
-    // SAFETY: as in `subject`.
     if !thread.is_idle()
-        && unsafe { identity::known(lock) }.is_none()
         && thread.find(lock as u64).is_some()
+        // SAFETY: as in `subject`.
+        && unsafe { identity::known(lock) }.is_none()
     {
         misuse::frame_gone(thread, lock as u64);
     }
