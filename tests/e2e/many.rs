@@ -38,6 +38,19 @@ fn twenty_thousand_locks_held_at_once() {
     }
 }
 
+/// Every pair of 45 locks is taken in both orders: the search is not cut short, and the pairs say it all.
+#[test]
+fn a_dense_graph_is_searched_to_the_end() {
+    let dense = program("dense.c");
+    for (arguments, grade) in [(&[][..], "single-thread"), (&["turns"][..], "ordered")] {
+        let run = check(&dense).args(arguments).run();
+        assert!(!run.stderr.contains("cut short"), "{}", run.stderr);
+        let verdicts = run.verdicts();
+        let cycles: Vec<_> = verdicts.iter().filter(|it| it.0 == "circular-dependency").collect();
+        assert_eq!(cycles, [&("circular-dependency", grade)], "{}", run.stderr);
+    }
+}
+
 #[test]
 fn two_million_locks_over_a_run() {
     let run = watched(&["lives"]);

@@ -11,6 +11,8 @@ pub trait Progress {
     fn stage(&self, name: &'static str, total: u64);
     /// `by` further steps of the stage are done.
     fn advance(&self, by: u64);
+    /// So many combinations of occurrences were looked at to judge the cycles of the stage.
+    fn looked(&self, _: u64) {}
 }
 
 /// Shows nothing.

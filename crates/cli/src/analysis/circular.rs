@@ -1,5 +1,6 @@
 //! `circular-dependency`: locks taken in orders that form a cycle.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -7,10 +8,11 @@ use lockwright_ledger::rows::{Sync, sync_kind};
 
 use super::annotated;
 use super::budget::Budget;
-use super::cycles::{Limits, Visitor, shortest_first};
+use super::cycles::{Limits, MOST_COMPARED, Visitor, shortest_first};
 use super::draft::{Draft, ring};
+use super::floor::Floors;
 use super::graph::{Level, Part, parts};
-use super::judge::{Judge, Obstacle, Pick, Shape, Verdict, shapes};
+use super::judge::{Judge, Obstacle, Pick, Rank, Shape, Verdict, shapes};
 use super::teller::{Cast, Teller, reference};
 use super::{Instances, semaphores, signals, words};
 use crate::finding::{Finding, Grade, Kind};
@@ -26,6 +28,8 @@ const MOST_JUDGED: usize = 50_000;
 /// Cycles judged in a row of which none was worth a finding. In a dense part there are more than one
 /// could ever look at, and the long ones say little that the short ones do not.
 const MOST_FRUITLESS: usize = 5_000;
+/// Cycles met in one part, of which most tell nothing new.
+const MOST_VISITED: usize = 1_000_000;
 /// Cycles with places of their own kept of one part.
 const MOST_KEPT: usize = 2_000;
 
@@ -51,6 +55,7 @@ pub fn find(
         drafts.extend(found.into_iter().map(|found| found.draft(teller, level, part)));
         progress.advance(1);
     }
+    progress.looked(judge.looked());
     if cut {
         notes.push(format!(
             "{name} was cut short, as there are too many: the shortest ones were looked at first, \
@@ -89,10 +94,11 @@ fn search(
     part: &Part,
     instances: Instances,
 ) -> (Vec<Found>, bool) {
-    let mut collector = Collector::new(model, part, judge, instances);
+    let threads = threads(model, part);
+    let mut collector = Collector::new(model, part, judge, threads, instances);
     let (mut survey, mut walk) = (Budget::new(SURVEY), Budget::new(WALK));
     let mut limits = Limits { survey: &mut survey, walk: &mut walk };
-    shortest_first(part, threads(model, part), &mut limits, &mut collector);
+    shortest_first(part, threads, &mut limits, &mut collector);
     let cut = collector.cut || collector.is_done();
     (collector.found, !(cut || survey.is_spent_out() || walk.is_spent_out()))
 }
@@ -126,13 +132,17 @@ struct Collector<'c, 'm, 'a> {
     part: &'c Part,
     judge: &'c Judge<'m, 'a>,
     instances: Instances,
-    shapes: HashMap<usize, Rc<[Shape]>>,
+    shapes: RefCell<HashMap<usize, Rc<[Shape]>>>,
+    floors: Floors<'m, 'a>,
+    /// Threads that took part.
+    threads: u32,
     found: Vec<Found>,
     by_place: HashMap<Vec<RawPlace>, usize>,
-    /// By its least lock: the locks of a cycle, sorted, and what it lacks.
-    seen: HashMap<u32, Vec<(Vec<u32>, Obstacle)>>,
-    /// Pairs of locks that are a real cycle by themselves.
-    real_pairs: HashSet<(u32, u32)>,
+    /// By its least lock: the locks of a cycle of three or more, sorted, and what it lacks.
+    seen: HashMap<u32, Vec<(Vec<u32>, Rank)>>,
+    /// Pairs of locks that are a cycle by themselves, and what it lacks.
+    pairs: HashMap<(u32, u32), Rank>,
+    visited: usize,
     judged: usize,
     fruitless: usize,
     cut: bool,
@@ -143,6 +153,7 @@ impl<'c, 'm, 'a> Collector<'c, 'm, 'a> {
         model: &'m Model<'a>,
         part: &'c Part,
         judge: &'c Judge<'m, 'a>,
+        threads: u32,
         instances: Instances,
     ) -> Self {
         Self {
@@ -150,30 +161,48 @@ impl<'c, 'm, 'a> Collector<'c, 'm, 'a> {
             part,
             judge,
             instances,
-            shapes: HashMap::new(),
+            shapes: RefCell::default(),
+            floors: Floors::new(model),
+            threads,
             found: Vec::new(),
             by_place: HashMap::new(),
             seen: HashMap::new(),
-            real_pairs: HashSet::new(),
+            pairs: HashMap::new(),
+            visited: 0,
             judged: 0,
             fruitless: 0,
             cut: false,
         }
     }
 
-    fn shapes(&mut self, edge: usize) -> Rc<[Shape]> {
+    fn shapes(&self, edge: usize) -> Rc<[Shape]> {
         let (model, part) = (self.model, self.part);
         let make = || shapes(model, part.contexts(edge)).into();
-        Rc::clone(self.shapes.entry(edge).or_insert_with(make))
+        Rc::clone(self.shapes.borrow_mut().entry(edge).or_insert_with(make))
+    }
+
+    /// The least that a cycle with these edges lacks.
+    fn floor(&self, edges: &[usize]) -> Rank {
+        let edges = &edges[..edges.len().min(MOST_COMPARED as usize)];
+        self.floors.of(edges, |edge| self.shapes(edge))
     }
 
     /// Whether a cycle of fewer locks, all among these, is no less serious.
-    fn is_covered(&self, locks: &[u32], obstacle: Obstacle) -> bool {
-        locks.iter().filter_map(|least| self.seen.get(least)).flatten().any(|(fewer, other)| {
-            fewer.len() < locks.len()
-                && other.compare(obstacle).is_le()
-                && fewer.iter().all(|lock| locks.binary_search(lock).is_ok())
-        })
+    fn is_covered(&self, locks: &[u32], rank: Rank) -> bool {
+        if locks.len() < 3 {
+            return false;
+        }
+        let is_pair = |(i, &a): (usize, &u32)| {
+            locks[i + 1..].iter().any(|&b| self.pairs.get(&(a, b)).is_some_and(|&it| it <= rank))
+        };
+        locks.iter().enumerate().any(is_pair)
+            || locks.iter().filter_map(|least| self.seen.get(least)).flatten().any(
+                |(fewer, other)| {
+                    fewer.len() < locks.len()
+                        && *other <= rank
+                        && fewer.iter().all(|lock| locks.binary_search(lock).is_ok())
+                },
+            )
     }
 
     /// The program says that these two may be nested.
@@ -204,25 +233,31 @@ impl Visitor for Collector<'_, '_, '_> {
         let mut locks: Vec<u32> =
             edges.iter().map(|&edge| self.part.locks[self.part.to[edge] as usize]).collect();
         locks.sort_unstable();
-        if self.is_covered(&locks, Obstacle::None) {
+        self.visited += 1;
+        let floor = self.floor(edges);
+        if self.is_covered(&locks, floor) {
             return;
         }
         self.judged += 1;
         self.fruitless += 1;
         let shapes: Vec<Rc<[Shape]>> = edges.iter().map(|&edge| self.shapes(edge)).collect();
         let shapes: Vec<&[Shape]> = shapes.iter().map(|shapes| &**shapes).collect();
-        let Some(verdict) = self.judge.judge(&shapes) else { return };
+        let Some(verdict) = self.judge.judge(&shapes, floor) else { return };
         if verdict.picks.iter().all(|pick| self.may_nest(pick)) {
             return;
         }
-        if self.is_covered(&locks, verdict.obstacle) {
+        let rank = verdict.obstacle.rank();
+        if self.is_covered(&locks, rank) {
             return;
         }
-        if let (&[a, b], Obstacle::None) = (&locks[..], verdict.obstacle) {
-            self.real_pairs.insert((a, b));
-        }
         self.fruitless = 0;
-        self.seen.entry(locks[0]).or_default().push((locks, verdict.obstacle));
+        match locks[..] {
+            [a, b] => {
+                let known = self.pairs.entry((a, b)).or_insert(rank);
+                *known = rank.min(*known);
+            }
+            _ => self.seen.entry(locks[0]).or_default().push((locks, rank)),
+        }
         let places = self.raw_places(&verdict.picks);
         let edges = edges.to_vec();
         match self.by_place.get(&places).filter(|_| self.instances == Instances::Folded) {
@@ -242,11 +277,23 @@ impl Visitor for Collector<'_, '_, '_> {
     }
 
     fn is_done(&self) -> bool {
-        self.judged >= MOST_JUDGED || self.fruitless >= MOST_FRUITLESS
+        self.judged >= MOST_JUDGED
+            || self.fruitless >= MOST_FRUITLESS
+            || self.visited >= MOST_VISITED
     }
 
-    fn explained(&self, a: u32, b: u32) -> bool {
-        self.real_pairs.contains(&(a.min(b), a.max(b)))
+    fn explained(
+        &self,
+        lock: u32,
+        before: impl Iterator<Item = u32>,
+        edges: &[usize],
+        length: u32,
+    ) -> bool {
+        let pair = |other: u32| self.pairs.get(&(lock.min(other), lock.max(other)));
+        before.filter_map(pair).min().is_some_and(|&rank| {
+            // With more locks than threads, no cycle is more serious than any of its pairs.
+            length > self.threads || rank == Obstacle::None.rank() || rank <= self.floor(edges)
+        })
     }
 }
 

@@ -9,11 +9,22 @@ use super::graph::Part;
 pub trait Visitor {
     /// A cycle, as its edges in order.
     fn cycle(&mut self, edges: &[usize]);
-    /// Whether a cycle through both of these locks tells nothing new.
-    fn explained(&self, a: u32, b: u32) -> bool;
+    /// Whether a cycle of so many edges through `lock` and what is `before` it, by way of `edges`, tells
+    /// nothing new.
+    fn explained(
+        &self,
+        lock: u32,
+        before: impl Iterator<Item = u32>,
+        edges: &[usize],
+        length: u32,
+    ) -> bool;
     /// Whether there is no point in further cycles.
     fn is_done(&self) -> bool;
 }
+
+/// Edges of a path of which each is compared with each, to see whether a longer cycle can be more serious
+/// than a shorter one.
+pub const MOST_COMPARED: u32 = 8;
 
 /// Vertices not reached.
 const FAR: u32 = u32::MAX;
@@ -182,10 +193,15 @@ impl<'p, C> Search<'p, C> {
                 continue;
             }
             let distance = self.distance[to as usize];
-            if to > start && distance != FAR && used + distance <= length && self.fits(to, visitor)
-            {
-                self.path.push(to);
+            if to > start && distance != FAR && used + distance <= length {
                 self.edges.push(this);
+                if !budget.take(u64::from(used.min(MOST_COMPARED)))
+                    || !self.fits(to, length, visitor)
+                {
+                    self.edges.pop();
+                    continue;
+                }
+                self.path.push(to);
                 next.push(self.part.edges(to).start);
             }
         }
@@ -193,12 +209,12 @@ impl<'p, C> Search<'p, C> {
         self.edges.clear();
     }
 
-    /// Whether `v` may follow on the path: another lock, and no shorter cycle says it all.
-    fn fits(&self, v: u32, visitor: &impl Visitor) -> bool {
+    /// Whether `v`, where the last edge leads, may follow on the path: another lock, and no shorter cycle
+    /// says it all.
+    fn fits(&self, v: u32, length: u32, visitor: &impl Visitor) -> bool {
         let lock = self.part.locks[v as usize];
-        self.path.iter().all(|&u| {
-            let other = self.part.locks[u as usize];
-            other != lock && !visitor.explained(other, lock)
-        })
+        let before = || self.path.iter().map(|&u| self.part.locks[u as usize]);
+        before().all(|other| other != lock)
+            && !visitor.explained(lock, before(), &self.edges, length)
     }
 }

@@ -8,7 +8,7 @@
 //! Occurrences that hold the same set of locks differ only in who took them, so they are one
 //! [`Shape`], and combinations are of shapes first and of segments second.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
@@ -71,15 +71,16 @@ pub enum Obstacle {
 }
 
 impl Obstacle {
-    fn rank(self) -> u8 {
-        match self {
+    /// How much it stands between.
+    pub fn rank(self) -> Rank {
+        Rank(match self {
             Self::None => 0,
             Self::Timeout(_) => 1,
             Self::Unrecorded(_) | Self::Truncated(_) | Self::Between(_) | Self::Doubt(..) => 2,
             Self::Guard(..) | Self::Enclosed(..) => 3,
             Self::New(_) | Self::Order(..) => 4,
             Self::SameThread(..) => 5,
-        }
+        })
     }
 
     /// The less the more serious.
@@ -87,6 +88,10 @@ impl Obstacle {
         self.rank().cmp(&other.rank())
     }
 }
+
+/// How much an obstacle stands between a cycle and a deadlock: the less, the more serious the cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank(u8);
 
 /// A lock that two held sets have in common: the node of it in one of them.
 #[derive(Clone, Copy, Debug)]
@@ -117,6 +122,18 @@ pub struct Shape {
     new: bool,
     /// There were more takers than `takers`.
     more: bool,
+}
+
+impl Shape {
+    /// Who took it; one at least.
+    pub fn takers(&self) -> &[Pick] {
+        &self.takers
+    }
+
+    /// Whether there were more takers than these.
+    pub fn is_open(&self) -> bool {
+        self.more
+    }
 }
 
 /// The shapes of an edge, those that make the most serious cycles first.
@@ -174,6 +191,8 @@ pub struct Judge<'m, 'a> {
     /// By two held sets.
     gates: RefCell<HashMap<(u64, u64), Option<Gate>>>,
     writers: OnceCell<Writers>,
+    /// Combinations looked at.
+    looked: Cell<u64>,
 }
 
 /// What takers of a cycle's shapes have to be.
@@ -192,12 +211,17 @@ enum Demand {
 impl<'m, 'a> Judge<'m, 'a> {
     /// A judge that has seen nothing yet.
     pub fn new(model: &'m Model<'a>) -> Self {
-        Self { model, gates: RefCell::default(), writers: OnceCell::new() }
+        Self { model, gates: RefCell::default(), writers: OnceCell::new(), looked: Cell::new(0) }
+    }
+
+    /// Combinations of shapes looked at, in all cycles.
+    pub fn looked(&self) -> u64 {
+        self.looked.get()
     }
 
     /// Finds the most serious combination of one occurrence of each edge. `None` only if an edge has no
-    /// occurrence at all.
-    pub fn judge(&self, edges: &[&[Shape]]) -> Option<Verdict> {
+    /// occurrence at all. None is known to be more serious than `floor`.
+    pub fn judge(&self, edges: &[&[Shape]], floor: Rank) -> Option<Verdict> {
         if edges.is_empty() || edges.iter().any(|shapes| shapes.is_empty()) {
             return None;
         }
@@ -208,8 +232,9 @@ impl<'m, 'a> Judge<'m, 'a> {
         loop {
             let shapes: Vec<&Shape> = at.iter().zip(edges).map(|(&i, edge)| &edge[i]).collect();
             let least = best.as_ref().map(|best| best.0);
+            self.looked.set(self.looked.get() + 1);
             if let Some(found) = self.combination(&shapes, least, &mut looks) {
-                let done = found.0 == Obstacle::None;
+                let done = found.0.rank() <= floor;
                 best = Some(found);
                 if done {
                     break;

@@ -12,6 +12,7 @@ mod cycles;
 mod declared;
 mod draft;
 mod enclosed;
+mod floor;
 mod graph;
 mod judge;
 pub mod merge;

@@ -15,7 +15,7 @@ use super::budget::Budget;
 use super::circular;
 use super::draft::Draft;
 use super::graph::{Context, Level};
-use super::judge::{Judge, Pick, shapes};
+use super::judge::{Judge, Obstacle, Pick, shapes};
 use super::online::{self, again_help};
 use super::teller::Teller;
 use super::words;
@@ -263,7 +263,7 @@ fn undisciplined(
     let model = teller.model;
     let [down, up] = &nest.contexts;
     let (down, up) = (shapes(model, down), shapes(model, up));
-    let verdict = judge.judge(&[&up, &down])?;
+    let verdict = judge.judge(&[&up, &down], Obstacle::None.rank())?;
     let grade = circular::grade(Level::Class, &verdict);
     let mut refs: Vec<LockRef> = Vec::new();
     let mut acquired = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::story::{Story, told};
+use crate::story::{Story, report_and_work, told};
 
 /// Generous: these run unoptimised and beside other tests.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -53,6 +53,56 @@ fn many_guarded_orders() {
     }
     let found = found_in_time(story);
     assert!(found.iter().all(|found| found.starts_with("guarded")), "{found:?}");
+}
+
+/// `threads` that take each a ring of `locks` from every one of them on, one thread after the other.
+fn rotations(threads: usize, locks: usize, around: bool) -> Story {
+    let mut story = Story::with_room(512 << 20);
+    story.tell("static A");
+    for thread in 1..=threads {
+        story.tell(&format!("T0: F(T{thread})"));
+        for first in 0..locks {
+            let ring = || (0..locks).map(|i| (first + i) % locks);
+            let taken: String = ring().map(|i| format!(" L(A{i})@1")).collect();
+            let released: String = ring().map(|i| format!(" U(A{i})")).collect();
+            let (gate, open) = if around { (" L(G)@2", " U(G)") } else { ("", "") };
+            story.tell(&format!("T{thread}:{gate}{taken}{released}{open}"));
+        }
+        if !around {
+            story.tell(&format!("T0: J(T{thread})"));
+        }
+    }
+    story
+}
+
+/// What is found in a dense graph, to the end and with no more work than comparing each pair of locks.
+fn found_in_pairs(mut story: Story, locks: u64) -> Vec<String> {
+    let (report, work) = report_and_work(&story.ledger());
+    let notes = &report.processes[0].notes;
+    assert!(!notes.iter().any(|note| note.contains("cut short")), "{notes:?}");
+    assert!(work <= locks * locks, "{work} combinations looked at");
+    told(&report)
+}
+
+#[test]
+fn a_dense_graph_of_one_thread_takes_work_by_pairs() {
+    let found = found_in_pairs(rotations(1, 45, false), 45);
+    assert!(found.iter().all(|found| found.starts_with("single-thread")), "{found:?}");
+    assert_eq!(found.len(), 1, "{found:?}");
+}
+
+#[test]
+fn a_dense_graph_of_threads_one_after_the_other_takes_work_by_pairs() {
+    let found = found_in_pairs(rotations(4, 30, false), 30);
+    assert!(found.iter().all(|found| found.starts_with("ordered")), "{found:?}");
+    assert_eq!(found.len(), 1, "{found:?}");
+}
+
+#[test]
+fn a_dense_graph_behind_one_lock_takes_work_by_pairs() {
+    let found = found_in_pairs(rotations(4, 30, true), 30);
+    assert!(found.iter().all(|found| found.starts_with("guarded")), "{found:?}");
+    assert_eq!(found.len(), 1, "{found:?}");
 }
 
 #[test]

@@ -33,7 +33,7 @@ use lockwright_cli::analysis::{Instances, analyse_with};
 use lockwright_cli::finding::{Frame, Report};
 use lockwright_cli::listing::{Listing, render_with};
 use lockwright_cli::model::Symbolise;
-use lockwright_cli::progress::Silent;
+use lockwright_cli::progress::{Progress, Silent};
 use lockwright_cli::symbolize::DataSymbol;
 use lockwright_engines::lockdep::{
     Acquire, Core, Ident, Interrupted, Misuse, Origin, Round, ThreadState,
@@ -607,6 +607,27 @@ pub fn reports(ledgers: &[Ledger]) -> Report {
     let names: Vec<Names<'_>> = ledgers.iter().map(|ledger| Names { ledger }).collect();
     let names: Vec<&dyn Symbolise> = names.iter().map(|names| names as &dyn Symbolise).collect();
     analyse_with(ledgers, &names, Instances::Folded, &Silent)
+}
+
+/// The report on a story's ledger, and how many combinations of occurrences were looked at for it.
+#[allow(dead_code, reason = "not the oracle's")]
+pub fn report_and_work(ledger: &Ledger) -> (Report, u64) {
+    let work = Work::default();
+    let names = Names { ledger };
+    let report = analyse_with(std::slice::from_ref(ledger), &[&names], &work);
+    (report, work.0.get())
+}
+
+/// Counts combinations looked at.
+#[derive(Default)]
+struct Work(std::cell::Cell<u64>);
+
+impl Progress for Work {
+    fn stage(&self, _: &'static str, _: u64) {}
+    fn advance(&self, _: u64) {}
+    fn looked(&self, combinations: u64) {
+        self.0.set(self.0.get() + combinations);
+    }
 }
 
 /// What stories make together that are a run each.

@@ -244,8 +244,14 @@ impl Visitor for Collector<'_, '_> {
         self.judged >= MOST_JUDGED || self.found.len() >= MOST_KEPT
     }
 
-    fn explained(&self, a: u32, b: u32) -> bool {
-        self.pairs.contains(&(a.min(b), a.max(b)))
+    fn explained(
+        &self,
+        lock: u32,
+        mut before: impl Iterator<Item = u32>,
+        _: &[usize],
+        _: u32,
+    ) -> bool {
+        before.any(|other| self.pairs.contains(&(lock.min(other), lock.max(other))))
     }
 }
 
