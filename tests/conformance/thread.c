@@ -490,8 +490,9 @@ CASE(backtrace_in_a_thread)
 	RET(pthread_key_create(&key, say_backtrace_at_the_end));
 	in_thread(say_backtrace, NULL);
 	in_thread(exit_with_backtrace, &mutex);
-	C11(thrd_create(&thread, say_backtrace_of_c11, NULL));
+	int created = thrd_create(&thread, say_backtrace_of_c11, NULL);
 	C11(thrd_join(thread, &answer));
+	C11(created);
 	say("%d", answer);
 }
 

@@ -29,6 +29,7 @@ const CALLS: &[&str] = &[
     "timer_gettime",
     "mmap",
     "mremap",
+    "remap_file_pages",
     "munlock",
     "munmap",
     "nanosleep",
