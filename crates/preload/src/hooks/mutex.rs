@@ -486,8 +486,9 @@ unsafe fn unlock_detached(m: Mutex) -> c_int {
         0 => fork::unlocked(m as u64),
         libc::EPERM => {
             if let Some(thread) = fork::holder(m as u64)
+                // The child has not met it: its stamp is the parent's.
                 // SAFETY: the caller's mutex.
-                && let Some(ident) = unsafe { identity::known(m) }
+                && let Some(ident) = unsafe { identity::identify(m, Birth::FirstAcquire) }
             {
                 misuse::unlock_refused(thread, m as u64, ident, result);
             }
