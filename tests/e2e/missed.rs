@@ -4,8 +4,11 @@
 use crate::golden::golden;
 use crate::harness::{FOUND, Run, check, native, program, thread_names, under};
 
-/// Program, argument, and what is told of it, by certainty and then by place.
-const TOLD: &[(&str, &str, &[(&str, &str)])] = &[
+/// Program, argument, and what is told of it: kinds with their grades, by certainty and then by place.
+pub type Row = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+/// What is told.
+const TOLD: &[Row] = &[
     ("cond_unlocked.c", "nobody", &[("bad-unlock-balance", "likely")]),
     ("cond_unlocked.c", "other", &[("bad-unlock-balance", "likely")]),
     ("cond_unlocked.c", "checked", &[("bad-unlock-balance", "likely")]),

@@ -3,10 +3,10 @@
 
 use crate::golden::golden;
 use crate::harness::{check, check_with, program};
-use crate::missed::is_told;
+use crate::missed::{Row, is_told};
 
-/// Program, argument, and what is told of it.
-const TOLD: &[(&str, &str, &[(&str, &str)])] = &[
+/// What is told.
+const TOLD: &[Row] = &[
     ("read_handed_on.c", "ended", &[]),
     ("read_handed_on.c", "living", &[]),
     ("read_handed_on.c", "kept", &[("exit-with-lock-held", "likely")]),

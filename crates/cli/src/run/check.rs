@@ -26,7 +26,7 @@ use crate::progress::{Bar, Progress, Silent};
 pub fn run(args: CheckArgs) -> Result<Ending> {
     let program = session::find(args.program)?;
     let around = Surroundings::current();
-    let dir = RunDir::create(args.run.ledger_dir.as_deref(), &around)?;
+    let dir = session::run_dir(args.run.ledger_dir.as_deref(), &around)?;
     let mut output = Output::open(&args.output)?.of(&args.verdict)?;
     let checked = check(&program, &args.run, &args.checkers, dir, &around, &mut output)?;
     Ok(checked.ending(&args.verdict, args.whole, &output))

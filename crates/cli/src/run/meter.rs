@@ -11,7 +11,7 @@ use super::session::{self, Plan, Session};
 use crate::args::{MeterArgs, OnDeadlock};
 use crate::error::Result;
 use crate::finding::Completeness;
-use crate::ledger_dir::{RunDir, Surroundings};
+use crate::ledger_dir::Surroundings;
 use crate::meter::model::{self, MeterReport};
 
 /// Runs the command.
@@ -21,7 +21,7 @@ use crate::meter::model::{self, MeterReport};
 pub fn run(args: MeterArgs) -> Result<Ending> {
     let program = session::find(args.program)?;
     let around = Surroundings::current();
-    let dir = RunDir::create(args.run.ledger_dir.as_deref(), &around)?;
+    let dir = session::run_dir(args.run.ledger_dir.as_deref(), &around)?;
     let mut output = Output::open(&args.output)?;
     let mut exports = Exports::open(&args.view)?;
     let plan = Plan {

@@ -237,6 +237,17 @@ fn not_of_this_run(count: usize, dir: &Path) -> Error {
         .note("another user of this machine has put it there, or a process that was given another LOCKWRIGHT_DIR")
 }
 
+/// The directory of a run, in `chosen` or in a usual place.
+///
+/// # Errors
+/// As [`RunDir::create`]; with the limits of this process where they are the reason.
+pub fn run_dir(chosen: Option<&Path>, around: &Surroundings) -> Result<RunDir> {
+    RunDir::create(chosen, around).map_err(|error| match doctor::no_room() {
+        Some(finding) => finding.explain(error),
+        None => error,
+    })
+}
+
 fn left_no_ledger(program: &Program) -> Error {
     let error =
         Error::new(format!("`{}` left no ledger: nothing was watched", program.argv[0].display()));
