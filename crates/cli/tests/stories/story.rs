@@ -614,7 +614,7 @@ pub fn reports(ledgers: &[Ledger]) -> Report {
 pub fn report_and_work(ledger: &Ledger) -> (Report, u64) {
     let work = Work::default();
     let names = Names { ledger };
-    let report = analyse_with(std::slice::from_ref(ledger), &[&names], &work);
+    let report = analyse_with(std::slice::from_ref(ledger), &[&names], Instances::Folded, &work);
     (report, work.0.get())
 }
 
