@@ -195,7 +195,9 @@ fn chromium_in_its_sandbox() {
         }
         let json = place.folder.join(format!("{name}.json"));
         let mut command = Command::new(&lockwright);
-        command.args(["check", "--exit-code", "0", "--json"]).arg(&json).arg("--").arg(&chromium);
+        // A ledger within another's file may find no room behind it to grow into: that is told, but no failure here.
+        command.args(["check", "--exit-code", "0", "--allow-incomplete", "--json"]).arg(&json);
+        command.arg("--").arg(&chromium);
         browse(&mut command, &place, name, sandbox);
         let watched = run(place.of_user(command));
         assert_eq!(watched.code(), 0, "{name}: {}", watched.stderr);
