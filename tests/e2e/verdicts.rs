@@ -34,7 +34,7 @@ fn generated_rules_leave_nothing() {
     for &(source, argument) in FAULTY {
         let rules = scratch.join("known.supp");
         let generate = format!("--gen-suppressions={}", text(&rules));
-        let first = check_with(&[generate.as_str()], program(source)).arg(argument).run();
+        let first = check_with(&["--all", generate.as_str()], program(source)).arg(argument).run();
         let found = first.findings().len();
         assert!(found > 0, "{source} {argument}: {}", first.stderr);
 

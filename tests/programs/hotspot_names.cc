@@ -1,8 +1,8 @@
 // The two faults of HotSpot for which rules ship with lockwright, in functions that are named as HotSpot's.
 // Built as a library that is called libjvm.so, and with -DMAIN as a program.
 // Usage: hotspot_names [LIBRARY]: without one the program's own functions are called. First a thread ends with a lock held;
-// then a thread waits for another to start, with a lock of the same module held. With a second argument, that lock is
-// the program's own.
+// then a thread waits for another to start, with a lock of the same module held, which that other takes in its turn. With
+// a second argument, that lock is the program's own.
 #include <pthread.h>
 #include <stddef.h>
 
@@ -42,18 +42,23 @@ void *vm_thread(void *)
 	return NULL;
 }
 
+// What is held while the new thread starts.
+pthread_mutex_t *held_meanwhile;
+
 void *new_thread(void *)
 {
 	pthread_mutex_lock(&start_lock);
 	has_started = true;
 	pthread_cond_signal(&started);
 	pthread_mutex_unlock(&start_lock);
+	pthread_mutex_lock(held_meanwhile);
+	pthread_mutex_unlock(held_meanwhile);
 	return NULL;
 }
 } // namespace
 
 namespace os {
-KEPT void create_thread()
+KEPT pthread_t create_thread()
 {
 	pthread_t thread;
 	// Before, so that the new thread cannot signal too early: it always comes to a wait.
@@ -62,7 +67,7 @@ KEPT void create_thread()
 	while (!has_started)
 		pthread_cond_wait(&started, &start_lock);
 	pthread_mutex_unlock(&start_lock);
-	pthread_join(thread, NULL);
+	return thread;
 }
 } // namespace os
 
@@ -73,13 +78,16 @@ extern "C" KEPT void jvm_end()
 	pthread_join(thread, NULL);
 }
 
-extern "C" KEPT void jvm_start(bool lock)
+// `own` is a lock that the caller holds, if any.
+extern "C" KEPT pthread_t jvm_start(pthread_mutex_t *own)
 {
-	if (lock)
+	held_meanwhile = own ? own : &heap_lock;
+	if (!own)
 		pthread_mutex_lock(&heap_lock);
-	os::create_thread();
-	if (lock)
+	pthread_t thread = os::create_thread();
+	if (!own)
 		pthread_mutex_unlock(&heap_lock);
+	return thread;
 }
 
 #ifdef MAIN
@@ -89,7 +97,7 @@ extern "C" KEPT void jvm_start(bool lock)
 int main(int argc, char **argv)
 {
 	static pthread_mutex_t own_lock = PTHREAD_MUTEX_INITIALIZER;
-	void (*start)(bool) = jvm_start;
+	pthread_t (*start)(pthread_mutex_t *) = jvm_start;
 	void (*end)() = jvm_end;
 	bool own = argc > 2;
 	if (argc > 1) {
@@ -98,14 +106,15 @@ int main(int argc, char **argv)
 			puts(dlerror());
 			return 1;
 		}
-		start = (void (*)(bool))dlsym(library, "jvm_start");
+		start = (pthread_t (*)(pthread_mutex_t *))dlsym(library, "jvm_start");
 		end = (void (*)())dlsym(library, "jvm_end");
 	}
 	if (own)
 		pthread_mutex_lock(&own_lock);
-	start(!own);
+	pthread_t thread = start(own ? &own_lock : NULL);
 	if (own)
 		pthread_mutex_unlock(&own_lock);
+	pthread_join(thread, NULL);
 	end();
 	return 0;
 }
