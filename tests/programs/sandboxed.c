@@ -4,8 +4,9 @@
  *   sandboxed WAY CHILDREN [wait]
  *
  * Ways: `fork`; `clone`, `_Fork`, which call no handlers of forks; `grandchild`: the child's child does it, and the child
- * takes one lock itself; `deadlock`: the two threads of a forked child come to wait for each other. Says what the last child exited with. With `wait` a child says its process id then, and waits
- * for a signal, before it takes a lock and after.
+ * takes one lock itself; `deadlock`: the two threads of a forked child come to wait for each other; `many`: a forked
+ * child takes 50,000 locks; `confined`: it does so with an address space of 4 GiB. Says what the last child exited with.
+ * With `wait` a child says its process id then, and waits for a signal, before it takes a lock and after.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -117,6 +119,19 @@ static int use_and_fork(void *unused)
 	return of(child);
 }
 
+static int take_many(void)
+{
+	enum { LOCKS = 50000 };
+	pthread_mutex_t *locks = calloc(LOCKS, sizeof *locks);
+	if (!locks)
+		return 1;
+	for (int i = 0; i < LOCKS; i++) {
+		pthread_mutex_init(&locks[i], NULL);
+		both(&left, &locks[i]);
+	}
+	return 7;
+}
+
 static pid_t make(const char *way)
 {
 	static char stack[1 << 18] __attribute__((aligned(64)));
@@ -125,6 +140,12 @@ static pid_t make(const char *way)
 	pid_t child = !strcmp(way, "_Fork") ? _Fork() : fork();
 	if (child == 0 && !strcmp(way, "deadlock"))
 		_exit(deadlock());
+	if (child == 0 && !strcmp(way, "many"))
+		_exit(take_many());
+	if (child == 0 && !strcmp(way, "confined")) {
+		struct rlimit space = {4UL << 30, 4UL << 30};
+		_exit(setrlimit(RLIMIT_AS, &space) ? 1 : take_many());
+	}
 	if (child == 0)
 		_exit(!strcmp(way, "grandchild") ? use_and_fork(NULL) : work(NULL));
 	return child;

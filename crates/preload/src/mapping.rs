@@ -117,20 +117,26 @@ pub fn mapped() -> usize {
 fn map(fd: isize) -> Option<*mut u8> {
     let (prot, flags) =
         (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_NORESERVE);
+    let base = map_with_room(STEP, prot, flags, fd)?;
+    // Core dumps are the program's own, not ours.
+    // SAFETY: our mapping.
+    unsafe { sys::madvise(base, STEP, libc::MADV_DONTDUMP) };
+    Some(base)
+}
+
+/// A mapping that has room to grow, if there is a place for such.
+fn map_with_room(len: usize, prot: i32, flags: i32, fd: isize) -> Option<*mut u8> {
     let mut place = first_place();
     for left in (0..PLACES).rev() {
         // SAFETY: a new mapping; the address is a wish.
-        let at = unsafe { sys::mmap_near(place, STEP, prot, flags, fd) };
+        let at = unsafe { sys::mmap_near(place, len, prot, flags, fd) };
         let base = usize::try_from(at).ok().filter(|&at| at != 0)? as *mut u8;
         // In another place than wished it is next to others, and so would not grow.
         if base as usize == place || left == 0 {
-            // Core dumps are the program's own, not ours.
-            // SAFETY: our mapping.
-            unsafe { sys::madvise(base, STEP, libc::MADV_DONTDUMP) };
             return Some(base);
         }
         // SAFETY: our mapping, which nobody uses yet.
-        unsafe { sys::munmap(base, STEP) };
+        unsafe { sys::munmap(base, len) };
         place = place.saturating_sub(CHILD_DISTANCE);
     }
     None
@@ -182,11 +188,8 @@ pub unsafe fn take_annex() -> Option<Mapping> {
 /// # Safety
 /// At `file` is a mapping of ours, of [`HEADER_BYTES`] or more.
 unsafe fn map_again(file: *mut u8, offset: usize) -> Option<*mut u8> {
-    // Of a shared mapping the kernel makes another if the old length is 0, as long as is wished.
-    // SAFETY: a new mapping.
-    let whole = unsafe { sys::mremap(file, 0, offset + STEP, libc::MREMAP_MAYMOVE) };
-    if let Some(whole) = usize::try_from(whole).ok().filter(|&at| at != 0) {
-        let whole = whole as *mut u8;
+    // SAFETY: the caller's promise.
+    if let Some(whole) = unsafe { another(file, offset + STEP) } {
         // SAFETY: what is before the piece, which nobody uses.
         unsafe {
             sys::munmap(whole, offset);
@@ -194,16 +197,38 @@ unsafe fn map_again(file: *mut u8, offset: usize) -> Option<*mut u8> {
         }
     }
     // There is not that much address space: one of the piece's length, then given another place in the file.
-    // SAFETY: a new mapping, as above; what is mapped there then is of the same file.
+    // SAFETY: as above; what is mapped there then is of the same file, and nobody uses it yet.
     unsafe {
-        let at = sys::mremap(file, 0, STEP, libc::MREMAP_MAYMOVE);
-        let base = usize::try_from(at).ok().filter(|&at| at != 0)? as *mut u8;
+        let base = another(file, STEP)?;
         if sys::remap_file_pages(base, STEP, offset / PAGE) < 0 {
             sys::munmap(base, STEP);
             return None;
         }
         Some(base)
     }
+}
+
+/// Another mapping of the file whose beginning is mapped at `file`, as long as wished, with room to grow.
+///
+/// # Safety
+/// As for [`map_again`].
+unsafe fn another(file: *mut u8, len: usize) -> Option<*mut u8> {
+    // mremap(2) puts a new mapping next to the others, but for where it is told to replace one.
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    let place = map_with_room(len, libc::PROT_NONE, flags, -1)?;
+    let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+    // Of a shared mapping the kernel makes another if the old length is 0.
+    // SAFETY: what is replaced is ours, and empty.
+    let at = unsafe { sys::mremap_to(file, 0, len, flags, place) };
+    if at == place as isize {
+        return Some(place);
+    }
+    // Where memory was short, the kernel may have given the place up first, and another thread have it now.
+    if at != -libc::ENOMEM as isize {
+        // SAFETY: our mapping, which nobody uses.
+        unsafe { sys::munmap(place, len) };
+    }
+    None
 }
 
 /// Makes a range of the current ledger writable and backed by storage ([`lockwright_ledger::writer::Commit`]).

@@ -353,6 +353,15 @@ pub unsafe fn mremap(at: *mut u8, old: usize, new: usize, flags: i32) -> isize {
     unsafe { syscall!(libc::SYS_mremap, at, old, new, flags) }
 }
 
+/// As [`mremap`], with the new mapping at `to`.
+///
+/// # Safety
+/// As for [`mremap`]; what was mapped at `to` is ours, and nobody uses it.
+pub unsafe fn mremap_to(at: *mut u8, old: usize, new: usize, flags: i32, to: *mut u8) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_mremap, at, old, new, flags, to) }
+}
+
 /// Has a mapping of a file be that of another part of it, which begins with page `page`.
 ///
 /// # Safety
