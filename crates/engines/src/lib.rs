@@ -12,6 +12,7 @@ pub mod debugobjects;
 pub mod index;
 pub mod lockdep;
 pub mod lockmeter;
+mod near;
 
 pub use lockdep::Capture;
 

@@ -122,7 +122,7 @@ row! {
         cache: u64,
         /// Acquisitions of any lock. Changes.
         acquisitions: u64,
-        /// Not 0: an entry below the top was given up; keys above it are stale. Changes.
+        /// Not 0: an entry below the top was given up, the last near this one; keys above it are stale. Changes.
         dirty: u32,
         /// Current segment. Changes.
         segment: u32,

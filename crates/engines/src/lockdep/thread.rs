@@ -12,6 +12,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, compiler_fence, fence};
 use lockwright_ledger::rows::{GIVEN_UP, Held, Thread, held_flag, mode, thread_state};
 
 use super::{Acquire, Ident, key};
+use crate::near::near;
 
 /// Entries of the validated-key cache. Direct mapped; 16 KiB a thread, of which a program touches
 /// as many lines as it has chains.
@@ -296,9 +297,11 @@ impl ThreadState {
         true
     }
 
-    /// Position of the innermost entry for `addr`.
+    /// Position of the innermost entry for `addr`. Of thousands, one near where the last gap was made is
+    /// preferred to one further in.
     pub fn find(&self, addr: u64) -> Option<u32> {
-        self.held().iter().rposition(|held| held.addr == addr).map(|i| i as u32 + 1)
+        let found = near(self.held(), self.row.dirty as usize, |held| held.addr == addr).0;
+        found.map(|i| i as u32 + 1)
     }
 
     /// Takes `addr` off wherever it is. Returns false if it is not held.
@@ -325,6 +328,7 @@ impl ThreadState {
             (*at).flags |= DEAD;
         }
         self.set_dirty();
+        self.row.dirty = i;
         self.drop_dead_top();
         true
     }
@@ -378,7 +382,7 @@ impl ThreadState {
 
     /// Keys are stale. Without room for an entry the fast path fails, so that it need not look.
     pub(super) fn set_dirty(&mut self) {
-        self.row.dirty = 1;
+        self.row.dirty = self.row.dirty.max(1);
         self.row.limit = 0;
     }
 

@@ -13,6 +13,7 @@ use lockwright_ledger::rows::meter::{Meter, Metered};
 use super::cell::CellRef;
 use super::pending::{PENDING, Pending};
 use crate::Trial;
+use crate::near::near;
 
 /// [`Metered::flags`]: given up in the middle of the stack, to be removed.
 pub(super) const DEAD: u32 = 1 << 31;
@@ -323,7 +324,7 @@ impl MeterThread {
     }
 
     fn find_held(&self, addr: u64) -> Option<usize> {
-        self.held().iter().rposition(|held| held.addr == addr).map(|i| i + 1)
+        near(self.held(), self.row.gap as usize, |held| held.addr == addr).0.map(|i| i + 1)
     }
 
     /// A recursive mutex that is held already is taken once more. False: it is not held.
@@ -356,6 +357,7 @@ impl MeterThread {
             AtomicU64::from_ptr(&raw mut (*self.entry(i)).addr).store(0, Relaxed);
             (*self.entry(i)).flags = DEAD;
         }
+        self.row.gap = i as u64;
         self.drop_dead();
     }
 

@@ -315,8 +315,10 @@ row! {
         waiting_for: u64,
         /// When that wait began. Changes.
         waiting_since: u64,
+        /// Position of the lock that was last let go below the innermost. Changes.
+        gap: u64,
         /// Not used; rows are whole cache lines.
-        reserved: [u64; 7],
+        reserved: [u64; 6],
     }
 }
 
