@@ -1,15 +1,19 @@
 //! The rtmutex on threads of Linux, with priorities of the test's own.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use lockwright::platform::linux::Linux;
-use lockwright::platform::{PerCpu, PerTask, Platform, Task};
+use lockwright::platform::{Platform, Task};
 use lockwright::rtmutex::{Error, RawRtMutex};
+
+mod platform;
+
+use platform::as_linux;
 
 /// Linux with recorded priorities.
 #[derive(Debug)]
@@ -30,38 +34,10 @@ fn inherited(task: Task) -> Option<i32> {
 }
 
 impl Platform for Recorded {
-    type Word = AtomicU32;
-    type Long = AtomicUsize;
+    as_linux!();
 
-    fn relax() {
-        Linux::relax();
-    }
-    fn fence(order: Ordering) {
-        Linux::fence(order);
-    }
-    fn cpu() -> Option<u32> {
-        Linux::cpu()
-    }
-    fn cpus() -> u32 {
-        Linux::cpus()
-    }
-    fn per_cpu(cpu: u32) -> &'static PerCpu<AtomicU32, AtomicUsize> {
-        Linux::per_cpu(cpu)
-    }
-    fn current() -> Task {
-        Linux::current()
-    }
-    fn per_task(task: Task) -> Option<&'static PerTask<AtomicU32, AtomicUsize>> {
-        Linux::per_task(task)
-    }
-    fn is_running(task: Task) -> bool {
-        Linux::is_running(task)
-    }
     fn need_resched(rounds: u32) -> bool {
         Linux::need_resched(rounds)
-    }
-    fn yield_now() {
-        Linux::yield_now();
     }
     fn now() -> u64 {
         Linux::now()

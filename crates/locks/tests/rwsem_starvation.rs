@@ -2,13 +2,17 @@
 
 #![cfg(feature = "std")]
 
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use lockwright::event::{Counted, Event, Events};
+use lockwright::platform::Platform;
 use lockwright::platform::linux::Linux;
-use lockwright::platform::{PerCpu, PerTask, Platform, Task};
 use lockwright::rwsem::RawRwSem;
+
+mod platform;
+
+use platform::as_linux;
 
 /// Linux, where time passes by looks at the clock, and who spins does not give up before it is told to by that.
 #[derive(Debug)]
@@ -17,38 +21,10 @@ struct Patient;
 static NOW: AtomicU64 = AtomicU64::new(0);
 
 impl Platform for Patient {
-    type Word = AtomicU32;
-    type Long = AtomicUsize;
+    as_linux!();
 
-    fn relax() {
-        Linux::relax();
-    }
-    fn fence(order: Ordering) {
-        Linux::fence(order);
-    }
-    fn cpu() -> Option<u32> {
-        Linux::cpu()
-    }
-    fn cpus() -> u32 {
-        Linux::cpus()
-    }
-    fn per_cpu(cpu: u32) -> &'static PerCpu<AtomicU32, AtomicUsize> {
-        Linux::per_cpu(cpu)
-    }
-    fn current() -> Task {
-        Linux::current()
-    }
-    fn per_task(task: Task) -> Option<&'static PerTask<AtomicU32, AtomicUsize>> {
-        Linux::per_task(task)
-    }
-    fn is_running(task: Task) -> bool {
-        Linux::is_running(task)
-    }
     fn need_resched(_rounds: u32) -> bool {
         false
-    }
-    fn yield_now() {
-        Linux::yield_now();
     }
     /// 100 us a look.
     fn now() -> u64 {
