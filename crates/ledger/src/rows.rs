@@ -197,8 +197,10 @@ row! {
         wait_depth: u32,
         /// Thread that called `pthread_cancel` for this one last, 0 if none did. Changes.
         cancelled_by: u32,
+        /// Position of a [`Held`] above which none is on trial. Changes.
+        last_trial: u64,
         /// Not used.
-        reserved: [u64; 6],
+        reserved: [u64; 5],
     }
 }
 
