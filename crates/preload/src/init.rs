@@ -189,11 +189,15 @@ fn begin(parent_token: u64) -> bool {
     };
     let (token, nonce) = (half(0) | 1, half(8) | 1);
 
-    let mut path = [0u8; 3072];
-    if !ledger_path(&mut path, pid, token) {
+    // Not on the stack: a forked child's thread may have little.
+    static mut PATH: [u8; MOST_PATH] = [0; MOST_PATH];
+    let path = &raw mut PATH;
+    // SAFETY: at start-up or in a one-thread child, which is here once.
+    let path = unsafe { &mut *path };
+    if !ledger_path(path, pid, token) {
         return false;
     }
-    // SAFETY: NUL terminated; start-up or a one-thread child, so nobody grows another mapping.
+    // SAFETY: NUL terminated; as above, so nobody grows another mapping.
     let mut mapping = unsafe { mapping::create(path.as_ptr()) };
     if mapping.is_none() && parent_token != 0 {
         // SAFETY: as above; there is a parent that has a ledger.
@@ -258,8 +262,11 @@ fn begin(parent_token: u64) -> bool {
     true
 }
 
+/// Room for the path of a ledger.
+const MOST_PATH: usize = MOST_DIRECTORY + 64;
+
 /// `<directory>/<pid>-<16 hex digits>.lwl`
-fn ledger_path(path: &mut [u8; 3072], pid: u32, token: u64) -> bool {
+fn ledger_path(path: &mut [u8; MOST_PATH], pid: u32, token: u64) -> bool {
     let directory = directory();
     if directory.is_empty() {
         return false;

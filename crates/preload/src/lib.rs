@@ -10,6 +10,7 @@
 compile_error!("lockwright's preload library knows x86-64 only");
 
 mod allocations;
+mod cfi;
 mod deadline;
 mod digits;
 mod ends;
@@ -27,6 +28,7 @@ mod modules;
 mod objects;
 mod real;
 mod record;
+mod scratch;
 mod side_table;
 mod sites;
 mod state;

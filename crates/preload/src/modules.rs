@@ -7,12 +7,12 @@
 
 use core::ffi::c_void;
 use core::ptr;
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 
 use lockwright_engines::lockdep::Core;
 use lockwright_ledger::rows;
 
-use crate::sys;
+use crate::{scratch, sys};
 
 /// Modules that are remembered at a time, anonymous executable ranges (JIT code) included.
 const MOST: usize = 1024;
@@ -26,6 +26,8 @@ pub struct Module {
     eh_frame_hdr_len: AtomicU64,
     /// Ledger row, 0 for an anonymous range.
     row: AtomicU32,
+    /// The list that is being read has it.
+    is_seen: AtomicBool,
 }
 
 static MODULES: [Module; MOST] = [const {
@@ -36,6 +38,7 @@ static MODULES: [Module; MOST] = [const {
         eh_frame_hdr: AtomicU64::new(0),
         eh_frame_hdr_len: AtomicU64::new(0),
         row: AtomicU32::new(0),
+        is_seen: AtomicBool::new(false),
     }
 }; MOST];
 static LEN: AtomicUsize = AtomicUsize::new(0);
@@ -169,15 +172,24 @@ fn hex(digits: &[u8]) -> Option<u64> {
         .try_fold(0u64, |value, &b| Some(value << 4 | u64::from((b as char).to_digit(16)?)))
 }
 
+/// Room for a few lines of /proc/self/maps, the longest of all included.
+const LINES: usize = 8192;
+
 /// Calls `f` for every line of /proc/self/maps. False: it cannot be read.
-fn for_each_line(mut f: impl FnMut(Line<'_>)) -> bool {
+fn for_each_line(f: impl FnMut(Line<'_>)) -> bool {
+    scratch::with(LINES, |buffer| for_each_line_in(buffer, f))
+}
+
+/// As [`for_each_line`], but for lines that are longer than the `buffer`.
+fn for_each_line_in(buffer: &mut [u8], mut f: impl FnMut(Line<'_>)) -> bool {
     // SAFETY: a NUL-terminated literal.
     let fd = unsafe { sys::open_read(c"/proc/self/maps".as_ptr().cast()) };
     if fd < 0 {
         return false;
     }
-    let mut buffer = [0u8; 8192];
     let mut len = 0;
+    // The rest of a line whose beginning found no room.
+    let mut is_rest = false;
     loop {
         let n = sys::read(fd, &mut buffer[len..]);
         if n <= 0 {
@@ -186,16 +198,17 @@ fn for_each_line(mut f: impl FnMut(Line<'_>)) -> bool {
         len += n as usize;
         let mut from = 0;
         while let Some(end) = buffer[from..len].iter().position(|&b| b == b'\n') {
-            if let Some(line) = parse(&buffer[from..from + end]) {
+            let line = parse(&buffer[from..from + end]);
+            if let Some(line) = line.filter(|_| !is_rest) {
                 f(line);
             }
+            is_rest = false;
             from += end + 1;
         }
         buffer.copy_within(from..len, 0);
         len -= from;
         if len == buffer.len() {
-            // A line longer than the buffer: no path is.
-            len = 0;
+            (len, is_rest) = (0, true);
         }
     }
     sys::close(fd);
@@ -288,7 +301,8 @@ pub fn begin(core: &mut Core, parent: Option<&Core>) {
 pub fn rescan_seeing(core: &mut Core, gone: &mut dyn FnMut(u64, u64)) {
     CHANGES.fetch_add(1, Relaxed);
     let mut known = LEN.load(Relaxed);
-    let mut seen = [false; MOST];
+    // Relaxed, as is all of `is_seen`: only who has the core reads the list.
+    MODULES[..known].iter().for_each(|module| module.is_seen.store(false, Relaxed));
     let mut epoch = 0;
     let mut candidate = Candidate { start: 0, path: [0; 512], len: 0 };
     let is_read = for_each_line(|line| {
@@ -298,11 +312,11 @@ pub fn rescan_seeing(core: &mut Core, gone: &mut dyn FnMut(u64, u64)) {
             let is_anonymous = module.row.load(Relaxed) == 0;
             if is_anonymous && line.path.is_empty() && line.executable {
                 module.end.store(module.end.load(Relaxed).max(line.end), Relaxed);
-                seen[i] = true;
+                module.is_seen.store(true, Relaxed);
                 return;
             }
             if !is_anonymous && is_row_of(core, module, line.path) {
-                seen[i] = true;
+                module.is_seen.store(true, Relaxed);
                 return;
             }
             // Anonymous memory within an image is its .bss; another file is another image where this
@@ -342,7 +356,7 @@ pub fn rescan_seeing(core: &mut Core, gone: &mut dyn FnMut(u64, u64)) {
         module.row.store(row, Relaxed);
         module.start.store(start, Relaxed);
         module.end.store(end.max(line.end), Relaxed);
-        seen[i] = true;
+        module.is_seen.store(true, Relaxed);
         // Pairs with the Acquire in `find`.
         LEN.store(LEN.load(Relaxed).max(i + 1), Release);
     });
@@ -350,7 +364,7 @@ pub fn rescan_seeing(core: &mut Core, gone: &mut dyn FnMut(u64, u64)) {
         // They are there as far as is known.
         known = 0;
     }
-    for (module, _) in MODULES[..known].iter().zip(seen).filter(|(_, seen)| !seen) {
+    for module in MODULES[..known].iter().filter(|module| !module.is_seen.load(Relaxed)) {
         let end = module.end.swap(0, Relaxed);
         if end != 0 {
             crate::sites::forget(module.start.load(Relaxed), end);

@@ -6,11 +6,9 @@
 use core::arch::asm;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use gimli::{
-    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, RegisterRule,
-    UnwindContext, UnwindContextStorage, UnwindSection, UnwindTableRow, X86_64,
-};
+use gimli::{BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, UnwindSection, X86_64};
 
+use crate::cfi::{Cfa, Kept, Rules, rules_at};
 use crate::modules;
 
 /// How to get from a frame to its caller's.
@@ -127,13 +125,6 @@ fn new_rule(pc: u64) -> Packed {
     Packed(packed)
 }
 
-/// Storage for gimli's unwinder on the stack. Real functions have far fewer rules.
-struct Storage;
-impl UnwindContextStorage<usize> for Storage {
-    type Rules = [(gimli::Register, RegisterRule<usize>); 32];
-    type Stack = [UnwindTableRow<usize, Self>; 4];
-}
-
 /// The rule for return address `pc`, not from the cache: for callers with one of their own.
 pub fn rule_of_call(pc: u64) -> Rule {
     look_up(pc).unwrap_or(Rule::End)
@@ -162,25 +153,22 @@ fn look_up(pc: u64) -> Option<Rule> {
             section.cie_from_offset(bases, offset)
         })
         .ok()?;
-    let mut context = UnwindContext::<usize, Storage>::new_in();
-    let row = fde.unwind_info_for_address(&section, &bases, &mut context, pc).ok()?;
-    rule_of(row, &fde, &section)
+    rule_of(rules_at(&fde, &section, &bases, pc)?, &fde, &section)
 }
 
 fn rule_of<'a>(
-    row: &UnwindTableRow<usize, Storage>,
+    rules: Rules,
     fde: &gimli::FrameDescriptionEntry<EndianSlice<'a, NativeEndian>>,
     section: &EhFrame<EndianSlice<'a, NativeEndian>>,
 ) -> Option<Rule> {
-    match row.register(X86_64::RA) {
-        Some(RegisterRule::Offset(-8)) => {}
-        // Undefined: the outermost frame.
-        _ => return Some(Rule::End),
+    if rules.return_address != Kept::AtCfa(-8) {
+        // Lost: the outermost frame.
+        return Some(Rule::End);
     }
-    let rbp = match row.register(X86_64::RBP) {
-        Some(RegisterRule::Offset(offset)) => Saved::AtCfa(i16::try_from(offset).ok()?),
-        None | Some(RegisterRule::Undefined | RegisterRule::SameValue) => Saved::Same,
-        Some(RegisterRule::Expression(expression)) => {
+    let rbp = match rules.rbp {
+        Kept::AtCfa(offset) => Saved::AtCfa(i16::try_from(offset).ok()?),
+        Kept::Unsaid | Kept::Lost | Kept::Same => Saved::Same,
+        Kept::At(expression) => {
             let expression = expression.get(section).ok()?;
             let (register, offset, deref) = simple(expression, fde)?;
             if register != X86_64::RBP || deref {
@@ -188,27 +176,23 @@ fn rule_of<'a>(
             }
             Saved::AtRbp(i16::try_from(offset).ok()?)
         }
-        _ => return None,
+        Kept::Elsewhere => return None,
     };
-    Some(match row.cfa() {
-        CfaRule::RegisterAndOffset { register, offset } => {
-            let cfa = i32::try_from(*offset).ok()?;
-            match *register {
+    Some(match rules.cfa {
+        Cfa::Register(register, offset) => {
+            let cfa = i32::try_from(offset).ok()?;
+            match register {
                 X86_64::RSP => Rule::Rsp { cfa, rbp },
                 X86_64::RBP => Rule::Rbp { cfa, rbp },
                 _ => return None,
             }
         }
-        CfaRule::Expression(expression) => {
-            match simple(expression.get(section).ok()?, fde)? {
-                (X86_64::RBP, offset, true) => {
-                    Rule::RbpDeref { cfa: i32::try_from(offset).ok()?, rbp }
-                }
-                // The PLT's expression: its first entries push one word halfway through. We never
-                // return into the middle of a PLT entry, so any answer does.
-                _ => return None,
-            }
-        }
+        Cfa::Expression(expression) => match simple(expression.get(section).ok()?, fde)? {
+            (X86_64::RBP, offset, true) => Rule::RbpDeref { cfa: i32::try_from(offset).ok()?, rbp },
+            // The PLT's expression: its first entries push one word halfway through. We never return into the
+            // middle of a PLT entry, so any answer does.
+            _ => return None,
+        },
     })
 }
 
