@@ -57,6 +57,7 @@ mod seccomp;
 mod semaphores;
 mod signals;
 mod soak;
+mod stack_use;
 mod stories;
 mod surroundings;
 mod threadpool;

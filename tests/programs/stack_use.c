@@ -4,10 +4,11 @@
  *   stack_use SCENARIO
  *
  * Scenarios: `lock`, `nested`, `misuse`, `wait`, `spawn`, `read`, `many`, `destroy`, `fork`: the first lock of a forked
- * child.
+ * child. With `cancelled`, a thread that has no more stack than one must have waits for its cancellation, and the
+ * program says when it has ended.
  */
 #define _GNU_SOURCE
-#include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -118,7 +119,6 @@ static void say(void)
 	fflush(stdout);
 }
 
-/* In a forked child, on another stack as well: a thread of it. */
 static void use(void)
 {
 	pthread_attr_t attributes;
@@ -148,6 +148,29 @@ static void *fork_and_use(void *unused)
 	return unused;
 }
 
+static void *wait_for_cancellation(void *unused)
+{
+	for (;;)
+		pause();
+	return unused;
+}
+
+static int cancelled(void)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+	void *result;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN);
+	if (pthread_create(&thread, &attributes, wait_for_cancellation, NULL))
+		return 1;
+	pthread_cancel(thread);
+	pthread_join(thread, &result);
+	puts(result == PTHREAD_CANCELED ? "cancelled" : "ended");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_mutexattr_t kind;
@@ -165,6 +188,8 @@ int main(int argc, char **argv)
 	stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (stack == MAP_FAILED)
 		return 1;
+	if (is("cancelled"))
+		return cancelled();
 	if (!is("fork")) {
 		use();
 		return 0;
