@@ -158,6 +158,15 @@ fn is_on_stack(addr: u64) -> bool {
     frames::is_own(addr) && fork::inherited_at(addr).is_none()
 }
 
+/// Held locks that are looked through sooner than the bounds of a stack are asked for, which the first time takes longer.
+const FEW: u32 = 64;
+
+/// What is at `addr` may be in a frame of the calling thread's. False where the thread holds many locks, and it is not:
+/// then they need not be looked through.
+pub fn may_be_in_frame(thread: &ThreadState, addr: u64) -> bool {
+    thread.depth() <= FEW || frames::is_own(addr)
+}
+
 /// A lock begins its life at `addr`, where the thread holds another. If that was part of a frame whose function has
 /// returned meanwhile, says so, and it is held no more. Where a function is called twice in a row its frames are at
 /// one place: the calls are told apart by the ways to them.

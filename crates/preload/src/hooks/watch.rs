@@ -103,6 +103,7 @@ fn unknown<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState, Ide
     objects::used::used_lock(lock);
     // A lock that we have not met, where the thread holds one that we have.
     if !thread.is_idle()
+        && misuse::may_be_in_frame(thread, lock as u64)
         && thread.find(lock as u64).is_some()
         // SAFETY: as in `subject`.
         && unsafe { identity::known(lock) }.is_none()

@@ -107,7 +107,8 @@ fn watched(report: &Report) -> String {
 
 fn cost(report: &Report) -> Option<String> {
     let total = report.summary.cost_ns?;
-    let mut text = format!("the tool took about {} of CPU time", duration(total as f64));
+    let mut text =
+        format!("the tool took about {} of the program's CPU time", duration(total as f64));
     if let Some(each) = report.summary.cost_per_acquisition_ns {
         text += &format!(" ({} an acquisition)", duration(each.max(0.0)));
     }
