@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STACK = 1 << 20, PAINT = 0xa5, LOCKS = 300 };
+enum { STACK = 1 << 20, PAINT = 0xa5, LOCKS = 150 };
 
 static pthread_mutex_t left = PTHREAD_MUTEX_INITIALIZER, right = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
@@ -183,7 +183,7 @@ int main(int argc, char **argv)
 	pthread_mutexattr_init(&kind);
 	pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ERRORCHECK);
 	pthread_mutex_init(&checked, &kind);
-	for (int i = 0; i < LOCKS; i++)
+	for (int i = 0; is("many") && i < LOCKS; i++)
 		pthread_mutex_init(&many[i], NULL);
 	stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (stack == MAP_FAILED)
