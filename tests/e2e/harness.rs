@@ -282,14 +282,15 @@ pub fn tool() -> Command {
     command
 }
 
-/// Whoever runs the tests in the background may have them ignore SIGINT and SIGQUIT; what is ignored is
+/// Whoever runs the tests in the background may have them ignore SIGINT and SIGQUIT, nohup(1) SIGHUP; what is ignored is
 /// inherited.
 fn with_default_signals(command: &mut Command) {
     // SAFETY: signal is async-signal-safe, and changes the child alone.
     unsafe {
         command.pre_exec(|| {
-            libc::signal(libc::SIGINT, libc::SIG_DFL);
-            libc::signal(libc::SIGQUIT, libc::SIG_DFL);
+            for number in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT] {
+                libc::signal(number, libc::SIG_DFL);
+            }
             Ok(())
         });
     }
