@@ -40,6 +40,12 @@ static void *nothing(void *unused)
 	return unused;
 }
 
+static void one(pthread_mutex_t *mutex)
+{
+	pthread_mutex_lock(mutex);
+	pthread_mutex_unlock(mutex);
+}
+
 static void both(pthread_mutex_t *outer, pthread_mutex_t *inner)
 {
 	pthread_mutex_lock(outer);
@@ -55,9 +61,8 @@ static void work(void)
 	pthread_t thread;
 	sem_t semaphore;
 
-	if (is("lock")) {
-		pthread_mutex_lock(&left);
-		pthread_mutex_unlock(&left);
+	if (is("lock") || is("fork")) {
+		one(&left);
 	} else if (is("nested")) {
 		both(&left, &right);
 		both(&right, &left);
@@ -76,8 +81,7 @@ static void work(void)
 		sem_post(&semaphore);
 		sem_destroy(&semaphore);
 	} else if (is("spawn")) {
-		pthread_mutex_lock(&left);
-		pthread_mutex_unlock(&left);
+		one(&left);
 		if (!pthread_create(&thread, NULL, nothing, NULL))
 			pthread_join(thread, NULL);
 	} else if (is("read")) {
@@ -92,22 +96,9 @@ static void work(void)
 			pthread_mutex_unlock(&many[i]);
 	} else if (is("destroy")) {
 		pthread_mutex_init(&own, NULL);
-		pthread_mutex_lock(&own);
-		pthread_mutex_unlock(&own);
+		one(&own);
 		pthread_mutex_destroy(&own);
-	} else if (is("fork")) {
-		pthread_mutex_lock(&left);
-		pthread_mutex_unlock(&left);
 	}
-}
-
-static void *run(void *unused)
-{
-	/* What is used by the thread's start, and of the thread's function itself, is not asked for. */
-	frame = __builtin_frame_address(0);
-	memset(stack, PAINT, frame - 256 - stack);
-	work();
-	return unused;
 }
 
 static void say(void)
@@ -119,32 +110,23 @@ static void say(void)
 	fflush(stdout);
 }
 
-static void use(void)
+static void *run(void *unused)
 {
-	pthread_attr_t attributes;
-	pthread_t thread;
+	pid_t child = 0;
 
-	pthread_attr_init(&attributes);
-	pthread_attr_setstack(&attributes, stack, STACK);
-	if (pthread_create(&thread, &attributes, run, NULL))
-		exit(1);
-	pthread_join(thread, NULL);
-	say();
-}
-
-static void *fork_and_use(void *unused)
-{
-	pid_t child;
-
+	/* What is used by the thread's start, and of the thread's function itself, is not asked for. */
 	frame = __builtin_frame_address(0);
 	memset(stack, PAINT, frame - 256 - stack);
-	child = fork();
-	if (child == 0) {
-		work();
-		say();
-		_exit(0);
+	if (is("fork"))
+		child = fork();
+	if (child) {
+		waitpid(child, NULL, 0);
+		return unused;
 	}
-	waitpid(child, NULL, 0);
+	work();
+	say();
+	if (is("fork"))
+		_exit(0);
 	return unused;
 }
 
@@ -190,13 +172,9 @@ int main(int argc, char **argv)
 		return 1;
 	if (is("cancelled"))
 		return cancelled();
-	if (!is("fork")) {
-		use();
-		return 0;
-	}
 	pthread_attr_init(&attributes);
 	pthread_attr_setstack(&attributes, stack, STACK);
-	if (pthread_create(&thread, &attributes, fork_and_use, NULL))
+	if (pthread_create(&thread, &attributes, run, NULL))
 		return 1;
 	pthread_join(thread, NULL);
 	return 0;
