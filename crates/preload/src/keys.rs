@@ -67,7 +67,9 @@ impl ExitKey {
 }
 
 /// The keys, one for each engine that wants to hear of threads' ends.
+#[unsafe(link_section = "lockwright_forked")]
 pub static LOCKDEP: ExitKey = ExitKey::new();
+#[unsafe(link_section = "lockwright_forked")]
 pub static LOCKMETER: ExitKey = ExitKey::new();
 
 /// Gives a key up, as the program wants all. False: there is none.

@@ -293,7 +293,11 @@ pub fn begin(core: &mut Core, parent: Option<&Core>) {
         let build_id = core.writer().copy_text(parent, row.build_id);
         // The parent runs, and may have unloaded it meanwhile.
         let row = rows::Module { load_epoch: epoch, unload_epoch: 0, path, build_id, ..row };
-        module.row.store(core.writer().push(row).unwrap_or(0), Relaxed);
+        let row = core.writer().push(row).unwrap_or(0);
+        // Most often it is the same, and the page remains the parent's.
+        if module.row.load(Relaxed) != row {
+            module.row.store(row, Relaxed);
+        }
     }
 }
 

@@ -24,9 +24,10 @@ global_asm!(
     ".globl lockwright_detached",
     ".hidden lockwright_detached",
     ".type lockwright_thread, @object",
-    ".size lockwright_thread, 24",
+    ".size lockwright_thread, 32",
     "lockwright_thread:",
     ".quad lockwright_detached",
+    ".quad 0",
     ".quad 0",
     ".quad 0",
     ".data",
@@ -127,5 +128,25 @@ pub fn set_barred(barred: bool) {
     unsafe {
         asm!("mov {0}, qword ptr [rip + lockwright_thread@GOTTPOFF]", "mov qword ptr fs:[{0} + 16], {1}",
              out(reg) _, in(reg) u64::from(barred), options(nostack, preserves_flags));
+    }
+}
+
+/// The fourth word: not 0 while the thread forks, and what it leaves to its child is written down.
+pub fn leaves() -> bool {
+    let word: u64;
+    // SAFETY: as in `get`, 24 bytes further.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + lockwright_thread@GOTTPOFF]", "mov {0}, qword ptr fs:[{0} + 24]",
+             out(reg) word, options(nostack, readonly, preserves_flags));
+    }
+    word != 0
+}
+
+/// Sets the fourth word.
+pub fn set_leaves(leaves: bool) {
+    // SAFETY: as in `set`, 24 bytes further.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + lockwright_thread@GOTTPOFF]", "mov qword ptr fs:[{0} + 24], {1}",
+             out(reg) _, in(reg) u64::from(leaves), options(nostack, preserves_flags));
     }
 }

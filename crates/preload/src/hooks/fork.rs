@@ -23,14 +23,15 @@ const MOST: usize = 64;
 struct Snapshot {
     /// 1 while a fork is under way: several threads may fork at once.
     busy: AtomicU32,
-    len: UnsafeCell<usize>,
+    /// How many locks there are in [`LOCKS`] and in [`LEFT_BEHIND`].
+    lens: UnsafeCell<[usize; 2]>,
 }
 
 // SAFETY: written by whoever holds `busy`, read by its child.
 unsafe impl Sync for Snapshot {}
 
 #[unsafe(link_section = "lockwright_forked")]
-static SNAPSHOT: Snapshot = Snapshot { busy: AtomicU32::new(0), len: UnsafeCell::new(0) };
+static SNAPSHOT: Snapshot = Snapshot { busy: AtomicU32::new(0), lens: UnsafeCell::new([0; 2]) };
 
 struct Locks(UnsafeCell<[Inherited; MOST]>);
 
@@ -74,8 +75,7 @@ pub unsafe extern "C-unwind" fn __register_atfork(
 pub fn unseen() {
     // SAFETY: the child's copy; it has one thread.
     unsafe {
-        *SNAPSHOT.len.get() = 0;
-        *LEFT_BEHIND.len.get() = 0;
+        tls::set_leaves(false);
         child();
     }
 }
@@ -96,18 +96,20 @@ unsafe extern "C" fn prepare() {
     unsafe { take() };
 }
 
-/// Takes the snapshot.
+/// Takes the snapshot. Where nothing is held it is given back at once: `parent` would have to do that after the fork,
+/// when the kernel copies the page for it, as the child has it, too.
 ///
 /// # Safety
 /// It is the calling thread's.
 pub unsafe fn take() {
     // A forked child that has used no lock yet: what its parent held is its own child's, too.
     if state::status() == state::FORKED {
+        tls::set_leaves(true);
         return;
     }
     // SAFETY: the caller's promise; the state is the calling thread's.
     let (locks, left, thread) =
-        unsafe { (&mut *LOCKS.0.get(), &mut *LEFT_BEHIND.locks.get(), tls::get().as_ref()) };
+        unsafe { (&mut *LOCKS.0.get(), &mut *LEFT_BEHIND.0.get(), tls::get().as_ref()) };
     let held = thread.map_or(&[][..], ThreadState::held);
     let (mut len, mut left_len) = (0, 0);
     state::with_core(|core| {
@@ -128,19 +130,31 @@ pub unsafe fn take() {
     let own = locks.iter_mut().map(Inherited::sharing);
     inherited::find_shared(own.chain(left.iter_mut().map(Left::sharing)));
     // SAFETY: the caller's promise.
-    unsafe {
-        *SNAPSHOT.len.get() = len;
-        *LEFT_BEHIND.len.get() = left_len;
+    unsafe { *SNAPSHOT.lens.get() = [len, left_len] };
+    match len + left_len {
+        0 => SNAPSHOT.busy.store(0, Release),
+        _ => tls::set_leaves(true),
     }
 }
 
 /// In the parent: the snapshot is free again.
 pub unsafe extern "C" fn parent() {
-    SNAPSHOT.busy.store(0, Release);
+    if tls::leaves() {
+        tls::set_leaves(false);
+        SNAPSHOT.busy.store(0, Release);
+    }
 }
 
 /// In the child: all that there is is the parent's.
 pub unsafe extern "C" fn child() {
+    match tls::leaves() {
+        true => tls::set_leaves(false),
+        // What is there is of an earlier fork, or of one by another thread at the same time.
+        false => {
+            // SAFETY: the child's copy; it has one thread.
+            unsafe { *SNAPSHOT.lens.get() = [0; 2] };
+        }
+    }
     tls::detach();
     tls::set_closed(false);
     meter::forked();
@@ -172,20 +186,14 @@ impl Left {
     }
 }
 
-struct LeftBehind {
-    len: UnsafeCell<usize>,
-    locks: UnsafeCell<[Left; MOST]>,
-}
+struct LeftBehind(UnsafeCell<[Left; MOST]>);
 
 // SAFETY: written by whoever holds `SNAPSHOT.busy`, read by its child.
 unsafe impl Sync for LeftBehind {}
 
-static LEFT_BEHIND: LeftBehind = LeftBehind {
-    len: UnsafeCell::new(0),
-    locks: UnsafeCell::new(
-        [Left { addr: 0, ident: Ident::NONE, site: 0, thread: 0, is_shared: false }; MOST],
-    ),
-};
+static LEFT_BEHIND: LeftBehind = LeftBehind(UnsafeCell::new(
+    [Left { addr: 0, ident: Ident::NONE, site: 0, thread: 0, is_shared: false }; MOST],
+));
 
 /// In a child: how another thread of the parent took the lock at `addr`, if one held it at the fork.
 pub fn left_behind(addr: u64) -> Option<Left> {
@@ -193,7 +201,7 @@ pub fn left_behind(addr: u64) -> Option<Left> {
         return None;
     }
     // SAFETY: written before the fork.
-    let left = unsafe { &(&*LEFT_BEHIND.locks.get())[..*LEFT_BEHIND.len.get()] };
+    let left = unsafe { &(&*LEFT_BEHIND.0.get())[..(*SNAPSHOT.lens.get())[1]] };
     left.iter().copied().find(|left| left.addr == addr && !left.is_shared)
 }
 
@@ -204,7 +212,7 @@ static IS_CHILD: AtomicBool = AtomicBool::new(false);
 /// In the child: what the forking thread held, outermost first.
 pub fn inherited() -> &'static [Inherited] {
     // SAFETY: written before the fork. What the child changes it changes while it has one thread.
-    unsafe { &(&*LOCKS.0.get())[..*SNAPSHOT.len.get()] }
+    unsafe { &(&*LOCKS.0.get())[..(*SNAPSHOT.lens.get())[0]] }
 }
 
 /// As [`inherited`], to be changed.
@@ -213,7 +221,7 @@ pub fn inherited() -> &'static [Inherited] {
 /// In a child that has one thread, which has no other reference to them.
 pub unsafe fn inherited_mut() -> &'static mut [Inherited] {
     // SAFETY: the caller's promise.
-    unsafe { &mut (&mut *LOCKS.0.get())[..*SNAPSHOT.len.get()] }
+    unsafe { &mut (&mut *LOCKS.0.get())[..(*SNAPSHOT.lens.get())[0]] }
 }
 
 /// In a child: the lock at `addr` as the forking thread held it, if the child has got it from there.
