@@ -15,8 +15,10 @@ struct Scratch {
 
 impl Scratch {
     fn new(len: usize) -> Option<Self> {
+        // Shared, though with nobody: a private mapping next to a stack that the program has mapped would be one with it
+        // in /proc/self/maps, from which it is told how far a stack reaches (objects/frames.rs).
         let (prot, flags) =
-            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
         // SAFETY: a new mapping.
         let at = unsafe { sys::mmap(len, prot, flags, -1) };
         usize::try_from(at).ok().filter(|&at| at != 0).map(|at| Self { at: at as *mut u8, len })
