@@ -2,6 +2,7 @@
 
 mod bench;
 mod completions;
+mod floors;
 mod install;
 mod man;
 mod test;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 
-use crate::{bench, completions, install, man};
+use crate::{bench, completions, floors, install, man};
 
 /// Runs every check, or the named ones.
 #[derive(Debug, Args)]
@@ -38,6 +38,7 @@ const CHECKS: &[Check] = &[
         what: "clippy has nothing to say, in any target of the workspace",
         run: clippy,
     },
+    Check { name: "floors", what: "no crate and no module uses one above it", run: floors::check },
     Check {
         name: "tests",
         what: "unit tests, and end to end: small programs, servers and other real programs, 200 kills",

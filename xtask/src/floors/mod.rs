@@ -1,0 +1,210 @@
+//! The floors of the house: which crate may use which, and in a crate which module. ARCHITECTURE.md says why; this
+//! holds it. What stands further down in a list may be used by what stands above it, never the other way round, and
+//! modules of one floor do not use each other: so there are no circles.
+
+mod paths;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::test::root;
+
+/// A crate, the crates of ours that it may use, and its floors from the top. On a floor are rooms: a module each, or several
+/// that need each other, joined by " + ".
+struct Crate {
+    name: &'static str,
+    dir: &'static str,
+    uses: &'static [&'static str],
+    floors: &'static [&'static [&'static str]],
+}
+
+mod plan;
+
+/// Checks every crate of the workspace against the plan.
+///
+/// # Errors
+/// When a crate or a module uses what it may not, or has no place in the plan; with one line for each.
+pub fn check() -> Result<(), String> {
+    let mut faults = crates(&dependencies()?);
+    for planned in plan::CRATES {
+        faults.extend(modules(planned.name, planned.floors, &sources(planned.dir)?)?);
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
+}
+
+/// What crates of the workspace depend on: of those alone, and not for their tests.
+fn dependencies() -> Result<BTreeMap<String, BTreeSet<String>>, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let answer = Command::new(cargo)
+        .args(["metadata", "--no-deps", "--format-version", "1"])
+        .current_dir(root())
+        .output()
+        .map_err(|e| format!("cargo metadata: {e}"))?;
+    let metadata: serde_json::Value =
+        serde_json::from_slice(&answer.stdout).map_err(|e| format!("cargo metadata: {e}"))?;
+    let name = |value: &serde_json::Value| value["name"].as_str().unwrap_or_default().to_owned();
+    let packages = metadata["packages"].as_array().ok_or("cargo metadata names no packages")?;
+    let members: BTreeSet<String> = packages.iter().map(name).collect();
+    let of = |package: &serde_json::Value| {
+        let all = package["dependencies"].as_array().into_iter().flatten();
+        let built_in = all.filter(|dependency| dependency["kind"].is_null());
+        built_in.map(name).filter(|name| members.contains(name)).collect()
+    };
+    Ok(packages.iter().map(|package| (name(package), of(package))).collect())
+}
+
+/// What is wrong with the arrows between crates.
+fn crates(found: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
+    let planned = |name: &str| plan::CRATES.iter().find(|planned| planned.name == name);
+    let unplanned = found.keys().filter(|name| planned(name).is_none() && *name != "xtask");
+    let mut faults: Vec<String> =
+        unplanned.map(|name| format!("crate {name}: has no place in the plan")).collect();
+    for (name, uses) in found {
+        let Some(planned) = planned(name) else { continue };
+        let more = uses.iter().filter(|used| !planned.uses.contains(&used.as_str()));
+        faults.extend(more.map(|used| format!("crate {name}: may not use {used}")));
+    }
+    faults
+}
+
+/// The sources of a crate: the modules of each file, outermost first, and its text. The root is none: it names all.
+fn sources(dir: &str) -> Result<Vec<(Vec<String>, String)>, String> {
+    let src = root().join(dir).join("src");
+    let mut found = Vec::new();
+    let mut dirs = vec![src.clone()];
+    while let Some(dir) = dirs.pop() {
+        let failed = |e| format!("{}: {e}", dir.display());
+        for entry in std::fs::read_dir(&dir).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            if path.is_dir() {
+                dirs.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path)
+                    .map_err(|e| format!("{}: {e}", path.display()))?;
+                let module = module_of(path.strip_prefix(&src).expect("found in it"));
+                if !module.is_empty() && module != ["main"] {
+                    found.push((module, text));
+                }
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// `a/b.rs` and `a/b/mod.rs` are a::b.
+fn module_of(path: &Path) -> Vec<String> {
+    let path: PathBuf = path.with_extension("");
+    let mut parts: Vec<String> =
+        path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    if parts.last().is_some_and(|last| last == "mod" || last == "lib") {
+        parts.pop();
+    }
+    parts
+}
+
+/// What is wrong with the arrows between the modules of a crate, and which of them have no floor.
+fn modules(
+    name: &str,
+    floors: &[&[&str]],
+    sources: &[(Vec<String>, String)],
+) -> Result<Vec<String>, String> {
+    let rooms = || {
+        floors.iter().enumerate().flat_map(|(at, floor)| floor.iter().map(move |room| (at, *room)))
+    };
+    let room = |module: &str| rooms().find(|(_, room)| room.split(" + ").any(|one| one == module));
+    let there: BTreeSet<&str> = sources.iter().map(|(module, _)| module[0].as_str()).collect();
+    let mut faults = Vec::new();
+    for module in there.iter().filter(|module| room(module).is_none()) {
+        faults.push(format!("{name}: module {module} has no floor"));
+    }
+    for gone in rooms().flat_map(|(_, room)| room.split(" + ")).filter(|one| !there.contains(one)) {
+        faults.push(format!("{name}: there is no module {gone}"));
+    }
+    for (module, text) in sources {
+        let used = paths::used(text, module).map_err(|e| format!("{name}: {module:?}: {e}"))?;
+        for used in &used {
+            let (Some(here), Some(there)) = (room(&module[0]), room(used)) else { continue };
+            if here != there && there.0 <= here.0 {
+                let from = module.join("::");
+                let place = if here.0 == there.0 { "beside" } else { "above" };
+                faults.push(format!("{name}: {from} uses {used}, which is {place} it"));
+            }
+        }
+    }
+    Ok(faults)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(floors: &[&[&str]], sources: &[(&str, &str)]) -> Vec<String> {
+        let own = |(path, text): &(&str, &str)| (module_of(Path::new(path)), (*text).to_owned());
+        modules("house", floors, &sources.iter().map(own).collect::<Vec<_>>()).unwrap()
+    }
+
+    #[test]
+    fn an_arrow_upward_is_found_however_it_is_written() {
+        for upward in [
+            "use crate::roof;",
+            "use crate::{cellar, roof::{Tile, Gutter}};",
+            "use super::roof::Tile;",
+            "fn f() { crate::roof::rain() }",
+            "fn f() { println!(\"{}\", crate::roof::rain()) }",
+            "mod inner { use super::super::roof; }",
+            "macro_rules! rain { () => { $crate::roof::rain() } }",
+        ] {
+            let sources = [("roof.rs", ""), ("cellar.rs", ""), ("hall.rs", upward)];
+            let found = faults(&[&["roof"], &["hall"], &["cellar"]], &sources);
+            assert_eq!(found, ["house: hall uses roof, which is above it"], "{upward}");
+        }
+    }
+
+    #[test]
+    fn modules_of_one_floor_do_not_use_each_other() {
+        let sources = [("a/mod.rs", "use crate::b;"), ("a/c.rs", ""), ("b.rs", "use crate::a::c;")];
+        let found = faults(&[&["a", "b"]], &sources);
+        assert_eq!(
+            found,
+            ["house: a uses b, which is beside it", "house: b uses a, which is beside it"]
+        );
+    }
+
+    #[test]
+    fn modules_of_one_room_use_each_other() {
+        let sources =
+            [("a.rs", "use crate::b;"), ("b.rs", "use crate::a;"), ("c.rs", "use crate::b;")];
+        let found = faults(&[&["a + b", "c"]], &sources);
+        assert_eq!(found, ["house: c uses b, which is beside it"]);
+    }
+
+    #[test]
+    fn what_is_below_may_be_used_and_tests_may_use_all() {
+        let test = "use crate::cellar; #[cfg(test)] mod tests { use crate::roof; }";
+        let sources = [("roof.rs", "use crate::hall;"), ("hall.rs", test), ("cellar.rs", "")];
+        assert!(faults(&[&["roof"], &["hall"], &["cellar"]], &sources).is_empty());
+    }
+
+    #[test]
+    fn each_module_has_a_floor_and_each_floor_its_modules() {
+        let found = faults(&[&["roof"]], &[("hall/mod.rs", ""), ("hall/door.rs", "")]);
+        assert_eq!(found, ["house: module hall has no floor", "house: there is no module roof"]);
+    }
+
+    #[test]
+    fn a_crate_that_uses_one_above_it_is_found() {
+        let found =
+            [("lockwright-ledger", "lockwright-cli"), ("lockwright-new", "lockwright-ledger")];
+        let found = found.map(|(name, used)| (name.to_owned(), BTreeSet::from([used.to_owned()])));
+        let faults = crates(&BTreeMap::from(found));
+        assert_eq!(
+            faults,
+            [
+                "crate lockwright-new: has no place in the plan",
+                "crate lockwright-ledger: may not use lockwright-cli",
+            ]
+        );
+    }
+}
