@@ -1,0 +1,3 @@
+//! What is said of findings, in words.
+
+pub mod words;

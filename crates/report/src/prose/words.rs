@@ -1,0 +1,239 @@
+//! How things are put in words.
+
+use lockwright_analysis::finding::{Finding, Grade, Kind, ThreadInfo};
+
+/// The name that the JSON has, too.
+pub fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::CircularDependency => "circular-dependency",
+        Kind::RecursiveLocking => "recursive-locking",
+        Kind::InconsistentState => "inconsistent-state",
+        Kind::BadUnlockBalance => "bad-unlock-balance",
+        Kind::HeldLockFreed => "held-lock-freed",
+        Kind::HeldLockDestroyed => "held-lock-destroyed",
+        Kind::HeldLockInitialised => "held-lock-initialised",
+        Kind::UseAfterDestroy => "use-after-destroy",
+        Kind::ExitWithLockHeld => "exit-with-lock-held",
+        Kind::ForkWithLockHeld => "fork-with-lock-held",
+        Kind::WaitWithLockHeld => "wait-with-lock-held",
+        Kind::CondvarMutexMismatch => "condvar-mutex-mismatch",
+        Kind::UnlockInconsistent => "unlock-inconsistent",
+        Kind::LockNotHeld => "lock-not-held",
+        Kind::Unpinned => "unpinned",
+        Kind::InvalidWaitContext => "invalid-wait-context",
+        Kind::ObjectInitialisedTwice => "object-initialised-twice",
+        Kind::ObjectInitialisedActive => "object-initialised-active",
+        Kind::ObjectUninitialised => "object-uninitialised",
+        Kind::ObjectDestroyedActive => "object-destroyed-active",
+        Kind::ObjectGoneActive => "object-gone-active",
+        Kind::ObjectNeverDestroyed => "object-never-destroyed",
+        Kind::ObjectWrongState => "object-wrong-state",
+    }
+}
+
+/// The name that the JSON and `--fail-on` have, too.
+pub fn grade(grade: Grade) -> &'static str {
+    match grade {
+        Grade::Deadlocked => "deadlocked",
+        Grade::Likely => "likely",
+        Grade::Possible => "possible",
+        Grade::Guarded => "guarded",
+        Grade::Ordered => "ordered",
+        Grade::SingleThread => "single-thread",
+        Grade::Untidy => "untidy",
+    }
+}
+
+/// What a grade says when a finding brings no evidence of its own.
+pub fn meaning(grade: Grade) -> &'static str {
+    match grade {
+        Grade::Deadlocked => "the threads are in it now",
+        Grade::Likely => "the same locks, two or more threads, nothing that keeps them apart",
+        Grade::Possible => "by lock classes only: this run did not line up the locks themselves",
+        Grade::Guarded => "every path holds a common lock",
+        Grade::Ordered => "the paths cannot overlap: one happens before the other",
+        Grade::SingleThread => "one thread took both orders",
+        Grade::Untidy => "nobody uses it any more",
+    }
+}
+
+/// `thread 2 (teller)`, as in the evidence.
+pub fn thread(thread: &ThreadInfo) -> String {
+    match (thread.number, thread.name.as_str()) {
+        (0, _) => "a thread that was not recorded".to_owned(),
+        (number, "") => format!("thread {number}"),
+        (number, name) => format!("thread {number} ({name})"),
+    }
+}
+
+/// Who did a step of a finding, in a sentence: "thread 2 (worker)", of several processes "run 1, process 42: thread 2".
+pub fn who(finding: &Finding, step: usize) -> String {
+    let thread = finding.steps.get(step).map_or_else(String::new, |step| thread(&step.thread));
+    match finding.origins.get(step) {
+        Some(origin) => format!("{origin}: {thread}"),
+        None => thread,
+    }
+}
+
+/// What the description of a lock without a name of its own begins with.
+const DESCRIPTIONS: &[&str] = &[
+    "mutex ",
+    "recursive mutex ",
+    "error-checking mutex ",
+    "rwlock ",
+    "writer-preferring rwlock ",
+    "spinlock ",
+    "semaphore ",
+    "condition variable ",
+    "barrier ",
+    "once control ",
+    "mtx_t ",
+    "cnd_t ",
+    "thread attributes object ",
+    "object ",
+    "lock ",
+    "a lock ",
+];
+
+/// Whether a lock's name describes it ("mutex first taken at ...") and is not the program's own.
+pub fn is_description(name: &str) -> bool {
+    DESCRIPTIONS.iter().any(|start| name.starts_with(start))
+}
+
+/// A lock's name in a sentence.
+pub fn quote(name: &str) -> String {
+    match name.strip_prefix("a ").unwrap_or(name) {
+        described if is_description(name) => format!("the {described}"),
+        _ => format!("`{name}`"),
+    }
+}
+
+/// Puts the lock where the action wants its object: "acquires" `a`; "reacquires" `a` "after a
+/// condition wait".
+pub fn act(action: &str, lock: &str) -> String {
+    let tail = [" after ", " with ", " in ", " at ", " while ", " by ", " from "]
+        .iter()
+        .filter_map(|word| action.find(word))
+        .min()
+        .unwrap_or(action.len());
+    format!("{} {lock}{}", &action[..tail], &action[tail..])
+}
+
+/// "a", "a and b", "a, b and c".
+pub fn join(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// `12345678` as "12,345,678".
+pub fn number(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// "1 lock", "2 locks", "3 classes".
+pub fn count(n: u64, one: &str) -> String {
+    let plural = match one {
+        _ if n == 1 => "",
+        _ if one.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{} {one}{plural}", number(n))
+}
+
+/// A time in the unit that leaves one to three digits before the point.
+pub fn duration(ns: f64) -> String {
+    let (value, unit) = match ns {
+        ns if ns < 1e3 => (ns, "ns"),
+        ns if ns < 1e6 => (ns / 1e3, "us"),
+        ns if ns < 1e9 => (ns / 1e6, "ms"),
+        ns => (ns / 1e9, "s"),
+    };
+    if value < 9.95 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
+}
+
+/// One line without anything that a terminal would take for a command: thread names, paths and
+/// symbols are the program's, and may be anything.
+pub fn plain(text: &str) -> String {
+    let one_line = text.replace('\n', " ");
+    // C1 controls act like escape sequences in some terminals.
+    annotate_snippets::normalize_untrusted_str(&one_line)
+        .replace(|c: char| ('\u{80}'..'\u{a0}').contains(&c), "\u{fffd}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        assert_eq!(number(0), "0");
+        assert_eq!(number(999), "999");
+        assert_eq!(number(1000), "1,000");
+        assert_eq!(number(12_345_678), "12,345,678");
+        assert_eq!(count(1, "lock"), "1 lock");
+        assert_eq!(count(2, "class"), "2 classes");
+        assert_eq!(duration(5.5), "5.5 ns");
+        assert_eq!(duration(1_234_000.0), "1.2 ms");
+        assert_eq!(duration(123_456.0), "123 us");
+        assert_eq!(duration(2.5e9), "2.5 s");
+    }
+
+    #[test]
+    fn objects_stand_after_their_verb() {
+        assert_eq!(act("acquires", "`a`"), "acquires `a`");
+        assert_eq!(act("waits for", "`a`"), "waits for `a`");
+        assert_eq!(
+            act("reacquires after a condition wait", "`a`"),
+            "reacquires `a` after a condition wait"
+        );
+    }
+
+    #[test]
+    fn only_names_are_quoted() {
+        assert_eq!(quote("lock"), "`lock`");
+        assert_eq!(quote("lock_a"), "`lock_a`");
+        assert_eq!(quote("mutex first taken at a.c:1 (f)"), "the mutex first taken at a.c:1 (f)");
+        assert_eq!(quote("a lock of unknown class"), "the lock of unknown class");
+    }
+
+    #[test]
+    fn objects_without_a_name_are_described() {
+        for name in lockwright_analysis::debugobjects::object_types() {
+            assert!(is_description(&format!("{name} initialised at a.c:1 (f)")), "{name}");
+        }
+    }
+
+    #[test]
+    fn terminals_are_not_commanded() {
+        assert!(!plain("a\x1b[31mb\r\n\u{9b}c").chars().any(char::is_control));
+    }
+
+    #[test]
+    fn names_are_those_of_the_schema() {
+        for grade_ in [
+            Grade::Deadlocked,
+            Grade::Likely,
+            Grade::Possible,
+            Grade::Guarded,
+            Grade::Ordered,
+            Grade::SingleThread,
+            Grade::Untidy,
+        ] {
+            assert_eq!(serde_json::to_value(grade_).unwrap(), grade(grade_));
+        }
+        for kind_ in crate::json::KINDS {
+            assert_eq!(serde_json::to_value(kind_).unwrap(), kind(kind_));
+        }
+    }
+}
