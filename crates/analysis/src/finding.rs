@@ -6,58 +6,60 @@ use std::fmt;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::named::named;
 use crate::process_end::{Ended, ProcessEnd};
 
+named! {
 /// What is wrong. The serialised names are part of the JSON schema (docs/report-schema.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Locks are taken in orders that form a cycle.
-    CircularDependency,
+    CircularDependency = "circular-dependency",
     /// A lock, or another of its class, is taken while held.
-    RecursiveLocking,
+    RecursiveLocking = "recursive-locking",
     /// A lock is used both in a signal handler and with that signal open.
-    InconsistentState,
+    InconsistentState = "inconsistent-state",
     /// Unlock of a lock that is not held, or held by another thread.
-    BadUnlockBalance,
+    BadUnlockBalance = "bad-unlock-balance",
     /// Memory of a held lock is freed.
-    HeldLockFreed,
+    HeldLockFreed = "held-lock-freed",
     /// A held lock is destroyed.
-    HeldLockDestroyed,
+    HeldLockDestroyed = "held-lock-destroyed",
     /// A held lock is initialised again.
-    HeldLockInitialised,
+    HeldLockInitialised = "held-lock-initialised",
     /// A destroyed lock or other object is used, or destroyed again.
-    UseAfterDestroy,
+    UseAfterDestroy = "use-after-destroy",
     /// A thread ends with a lock held.
-    ExitWithLockHeld,
+    ExitWithLockHeld = "exit-with-lock-held",
     /// A child process begins with a lock that another thread of the parent held.
-    ForkWithLockHeld,
+    ForkWithLockHeld = "fork-with-lock-held",
     /// A condition wait keeps a second lock.
-    WaitWithLockHeld,
+    WaitWithLockHeld = "wait-with-lock-held",
     /// One condition variable is used with two mutexes.
-    CondvarMutexMismatch,
+    CondvarMutexMismatch = "condvar-mutex-mismatch",
     /// A robust mutex whose owner died is unlocked without having been made consistent.
-    UnlockInconsistent,
+    UnlockInconsistent = "unlock-inconsistent",
     /// The program asserts that a lock is held which is not.
-    LockNotHeld,
+    LockNotHeld = "lock-not-held",
     /// A pinned lock is unlocked.
-    Unpinned,
+    Unpinned = "unpinned",
     /// A lock that may sleep is taken with a spinning lock held.
-    InvalidWaitContext,
+    InvalidWaitContext = "invalid-wait-context",
     /// An object is initialised again that was not destroyed.
-    ObjectInitialisedTwice,
+    ObjectInitialisedTwice = "object-initialised-twice",
     /// An object in use is initialised again.
-    ObjectInitialisedActive,
+    ObjectInitialisedActive = "object-initialised-active",
     /// An object is used that was never initialised.
-    ObjectUninitialised,
+    ObjectUninitialised = "object-uninitialised",
     /// An object in use is destroyed.
-    ObjectDestroyedActive,
+    ObjectDestroyedActive = "object-destroyed-active",
     /// The memory of an object in use goes.
-    ObjectGoneActive,
+    ObjectGoneActive = "object-gone-active",
     /// An object goes with its memory that was never destroyed.
-    ObjectNeverDestroyed,
+    ObjectNeverDestroyed = "object-never-destroyed",
     /// An object is not in the state in which this can be done to it.
-    ObjectWrongState,
+    ObjectWrongState = "object-wrong-state",
+}
 }
 
 impl Kind {
@@ -68,39 +70,29 @@ impl Kind {
     }
 }
 
+named! {
 /// How sure a finding is, the most serious first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-#[serde(rename_all = "kebab-case")]
 pub enum Grade {
     /// Threads are in it now.
-    Deadlocked,
+    Deadlocked = "deadlocked",
     /// The same instances, two or more threads, no common guard, not ordered.
-    Likely,
+    Likely = "likely",
     /// Lock classes only: a schedule or data set that this run did not show.
-    Possible,
+    Possible = "possible",
     /// Every path holds a common gate lock.
-    Guarded,
+    Guarded = "guarded",
     /// Thread creation, join or another happens-before edge separates the paths.
-    Ordered,
+    Ordered = "ordered",
     /// One thread took both orders.
-    SingleThread,
+    SingleThread = "single-thread",
     /// Nothing goes wrong by it here: something that should have been done was not, and nobody is left to miss it.
-    Untidy,
+    Untidy = "untidy",
+}
 }
 
 impl Grade {
-    /// All, the most serious first.
-    pub const ALL: [Self; 7] = [
-        Self::Deadlocked,
-        Self::Likely,
-        Self::Possible,
-        Self::Guarded,
-        Self::Ordered,
-        Self::SingleThread,
-        Self::Untidy,
-    ];
-
     /// Findings of this grade are only counted unless all are asked for.
     pub fn is_counted_only(self) -> bool {
         self >= Self::Guarded
@@ -470,5 +462,20 @@ impl Report {
     /// The process that a finding is of; `None`: several.
     pub fn process_of(&self, finding: &Finding) -> Option<&Process> {
         self.processes.get(finding.process?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_schema() {
+        for &grade in Grade::ALL {
+            assert_eq!(serde_json::to_value(grade).unwrap(), grade.name());
+        }
+        for &kind in Kind::ALL {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
     }
 }

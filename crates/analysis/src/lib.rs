@@ -10,6 +10,7 @@ pub mod lockdep;
 pub mod lockmeter;
 pub mod merge;
 pub mod model;
+mod named;
 pub mod process_end;
 pub mod progress;
 pub mod signal;

@@ -6,7 +6,7 @@ use crate::lockmeter;
 use crate::verdict::baseline::{Entry, State};
 use crate::verdict::{Judged, Policy, Rule, Source, Standing, identity};
 use lockwright_analysis::finding::{
-    Finding, Kind, ModuleNote, Process, Report, Summary, Unwatched, Waiting,
+    Finding, ModuleNote, Process, Report, Summary, Unwatched, Waiting,
 };
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::merge::{Merged, Run};
@@ -17,33 +17,6 @@ pub const SCHEMA: &str = "lockwright-report";
 /// Value of `version`: raised when a reader of the one before would go wrong. Fields may be added
 /// without that.
 pub const VERSION: u32 = 1;
-
-/// Every kind there is, in the order of the documentation.
-pub const KINDS: [Kind; 23] = [
-    Kind::CircularDependency,
-    Kind::RecursiveLocking,
-    Kind::InconsistentState,
-    Kind::BadUnlockBalance,
-    Kind::HeldLockFreed,
-    Kind::HeldLockDestroyed,
-    Kind::HeldLockInitialised,
-    Kind::UseAfterDestroy,
-    Kind::ExitWithLockHeld,
-    Kind::ForkWithLockHeld,
-    Kind::WaitWithLockHeld,
-    Kind::CondvarMutexMismatch,
-    Kind::UnlockInconsistent,
-    Kind::LockNotHeld,
-    Kind::Unpinned,
-    Kind::InvalidWaitContext,
-    Kind::ObjectInitialisedTwice,
-    Kind::ObjectInitialisedActive,
-    Kind::ObjectUninitialised,
-    Kind::ObjectDestroyedActive,
-    Kind::ObjectGoneActive,
-    Kind::ObjectNeverDestroyed,
-    Kind::ObjectWrongState,
-];
 
 #[derive(Serialize)]
 struct Document<'r> {

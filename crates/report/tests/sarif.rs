@@ -4,7 +4,6 @@ mod samples;
 
 use jsonschema::Validator;
 use lockwright_analysis::finding::*;
-use lockwright_report::json::KINDS;
 use lockwright_report::sarif::render;
 use lockwright_report::verdict::Policy;
 use samples::{report, two_threads};
@@ -87,7 +86,7 @@ fn the_validator_finds_planted_faults() {
 fn each_result_names_its_rule() {
     let log = rendered(&Policy::default(), &report(), true);
     let rules = log["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap();
-    assert_eq!(rules.len(), KINDS.len());
+    assert_eq!(rules.len(), Kind::ALL.len());
     assert_eq!(results(&log).len(), report().findings.len());
     for result in results(&log) {
         let index = result["ruleIndex"].as_u64().unwrap() as usize;

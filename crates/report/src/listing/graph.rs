@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::Process;
-use crate::prose::words;
 use lockwright_analysis::lockdep::{CyclicPair, cyclic_pairs};
 
 /// One digraph, with a cluster for each process if there are several.
@@ -58,7 +57,7 @@ fn look(CyclicPair { is_recorded, grade }: CyclicPair) -> String {
         (None, true) => ("red", "solid"),
         (None, false) => ("red", "dotted"),
     };
-    let tooltip = grade.map_or("on a cycle", words::grade);
+    let tooltip = grade.map_or("on a cycle", lockwright_analysis::finding::Grade::name);
     format!(" [color={colour}, style={}, tooltip={}]", quoted(style), quoted(tooltip))
 }
 

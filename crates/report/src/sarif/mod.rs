@@ -184,9 +184,9 @@ fn result<'r>(
         [] => words::meaning(finding.grade).to_owned(),
         lines => lines.iter().map(|line| plain(line)).collect::<Vec<_>>().join("; "),
     };
-    let text = format!("{}\n{}: {why}", plain(&finding.title), words::grade(finding.grade));
+    let text = format!("{}\n{}: {why}", plain(&finding.title), finding.grade.name());
     Result {
-        rule_id: words::kind(finding.kind),
+        rule_id: finding.kind.name(),
         rule_index: rules::index(finding.kind),
         level: match finding.grade {
             Grade::Deadlocked | Grade::Likely => "error",

@@ -3,8 +3,6 @@
 use serde::Serialize;
 
 use super::Message;
-use crate::json::KINDS;
-use crate::prose::words;
 use lockwright_analysis::finding::Kind;
 
 static PAGE: &str = include_str!("../../../../docs/report-kinds.md");
@@ -20,18 +18,18 @@ pub struct Descriptor {
     help: Message,
 }
 
-/// All kinds, in the order of [`KINDS`].
+/// All kinds, in the order of [`Kind::ALL`].
 pub fn all() -> Vec<Descriptor> {
-    KINDS.into_iter().map(descriptor).collect()
+    Kind::ALL.iter().copied().map(descriptor).collect()
 }
 
 /// The place of a kind among [`all`].
 pub fn index(kind: Kind) -> usize {
-    KINDS.iter().position(|&known| known == kind).expect("KINDS has every kind")
+    Kind::ALL.iter().position(|&known| known == kind).expect("Kind::ALL has every kind")
 }
 
 fn descriptor(kind: Kind) -> Descriptor {
-    let id = words::kind(kind);
+    let id = kind.name();
     let section = section(id);
     let first = section.split("\n\n").next().unwrap_or_default().replace('\n', " ");
     let sentence = first.split_inclusive(". ").next().unwrap_or_default().trim_end().to_owned();
@@ -66,7 +64,7 @@ mod tests {
     #[test]
     fn every_kind_has_its_text() {
         for (i, rule) in all().iter().enumerate() {
-            assert_eq!(index(KINDS[i]), i);
+            assert_eq!(index(Kind::ALL[i]), i);
             assert!(
                 rule.short_description.text.ends_with(['.', ':']),
                 "{}",

@@ -90,13 +90,13 @@ impl View<'_> {
             Grade::Possible => Level::WARNING,
             Grade::Guarded | Grade::Ordered | Grade::SingleThread | Grade::Untidy => Level::NOTE,
         };
-        let title = level.primary_title(plain(&finding.title)).id(words::kind(finding.kind));
+        let title = level.primary_title(plain(&finding.title)).id(finding.kind.name());
         let mut why: Vec<String> = finding.evidence.iter().map(|line| plain(line)).collect();
         if why.is_empty() {
             why.push(words::meaning(finding.grade).to_owned());
         }
         let mut group = Group::with_title(title)
-            .element(Level::NOTE.with_name(words::grade(finding.grade)).message(why.join("\n")));
+            .element(Level::NOTE.with_name(finding.grade.name()).message(why.join("\n")));
         if finding.also > 0 {
             let (verb, them) = if finding.also == 1 { ("is", "it") } else { ("are", "them") };
             let also = number(finding.also);

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::Remarks;
 use super::processes::{Row, table};
-use crate::prose::words::{count, duration, grade, join, plain};
+use crate::prose::words::{count, duration, join, plain};
 use lockwright_analysis::finding::{Finding, Grade, Kind, Process, Report, Waiting};
 use lockwright_analysis::process_end::ProcessEnd;
 
@@ -82,7 +82,7 @@ fn found(report: &Report, shown: usize) -> String {
             None => grades.push((finding.grade, 1)),
         }
     }
-    let grades: Vec<_> = grades.iter().map(|(g, n)| format!("{n} {}", grade(*g))).collect();
+    let grades: Vec<_> = grades.iter().map(|(g, n)| format!("{n} {}", g.name())).collect();
     format!("{} ({})", count(shown as u64, "finding"), grades.join(", "))
 }
 
@@ -129,7 +129,7 @@ fn hidden(report: &Report, shown: usize) -> Option<String> {
         .into_iter()
         .filter_map(|wanted| {
             let n = hidden.iter().filter(|finding| finding.grade == wanted).count();
-            (n > 0).then(|| format!("{n} {}", grade(wanted)))
+            (n > 0).then(|| format!("{n} {}", wanted.name()))
         })
         .collect();
     if !hidden.is_empty() {

@@ -141,7 +141,7 @@ pub fn render<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> String {
         .map(|finding| Entry {
             fingerprint: identity::fingerprint(finding),
             grade: finding.grade,
-            kind: words::kind(finding.kind).to_owned(),
+            kind: finding.kind.name().to_owned(),
             title: identity::without_addresses(&words::plain(&finding.title)),
         })
         .collect();

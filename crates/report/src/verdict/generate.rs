@@ -32,7 +32,7 @@ pub fn rules<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> String {
 /// All of the rule but its name: kind, classes, and the functions of each stack. No grade, for how sure a
 /// finding is may differ from run to run.
 fn body(finding: &Finding) -> String {
-    let mut text = format!("kind: {}\n", words::kind(finding.kind));
+    let mut text = format!("kind: {}\n", finding.kind.name());
     let mut classes: Vec<String> =
         finding.locks.iter().map(|lock| pattern(identity::class(lock))).collect();
     classes.sort();

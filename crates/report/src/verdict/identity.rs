@@ -112,7 +112,7 @@ fn likeness(finding: &Finding) -> String {
         })
         .collect();
     took.sort();
-    format!("{}\n{}\n{}", words::kind(finding.kind), classes.join("\n"), took.join("\n"))
+    format!("{}\n{}\n{}", finding.kind.name(), classes.join("\n"), took.join("\n"))
 }
 
 /// What a finding is known by in other runs: 16 hexadecimal digits. The grade is not part of it.

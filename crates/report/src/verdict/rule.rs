@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use super::identity;
 use crate::glob;
-use crate::prose::words;
 use lockwright_analysis::finding::{Finding, Frame, Grade};
 use lockwright_analysis::symbolize::wrapper::first_own_frame;
 
@@ -85,7 +84,7 @@ impl Rule {
     /// Whether the rule is about this finding.
     pub fn matches(&self, finding: &Finding) -> bool {
         let fits = |pattern: &String, name: &str| glob::matches(pattern, name);
-        self.kind.as_ref().is_none_or(|kind| fits(kind, words::kind(finding.kind)))
+        self.kind.as_ref().is_none_or(|kind| fits(kind, finding.kind.name()))
             && (self.grades.is_empty() || self.grades.contains(&finding.grade))
             && self.classes.iter().all(|pattern| {
                 let mut locks = finding.locks.iter();

@@ -8,9 +8,7 @@ use lockwright_ledger::file;
 use super::rule::{Level, Rule, Source};
 use crate::error::{Error, Result, exit};
 use crate::glob;
-use crate::json::KINDS;
-use crate::prose::words;
-use lockwright_analysis::finding::Grade;
+use lockwright_analysis::finding::{Grade, Kind};
 
 /// The largest file that is read.
 const MOST_BYTES: u64 = 64 << 20;
@@ -132,7 +130,7 @@ pub fn parse(source: Source, file: &str, text: &str) -> Result<Vec<Rule>> {
                 ));
             }
             "kind" => {
-                if !KINDS.iter().any(|&kind| glob::matches(value, words::kind(kind))) {
+                if !Kind::ALL.iter().any(|&kind| glob::matches(value, kind.name())) {
                     return Err(wrong(format!("no kind is called `{value}`"), kinds()));
                 }
                 rule.kind = Some(value.to_owned());
@@ -140,7 +138,7 @@ pub fn parse(source: Source, file: &str, text: &str) -> Result<Vec<Rule>> {
             }
             "grade" => {
                 for name in value.split(',').map(str::trim) {
-                    let grade = Grade::ALL.iter().find(|&&grade| words::grade(grade) == name);
+                    let grade = Grade::ALL.iter().find(|&&grade| grade.name() == name);
                     let unknown = || wrong(format!("no grade is called `{name}`"), grades());
                     rule.grades.push(*grade.ok_or_else(unknown)?);
                 }
@@ -209,12 +207,12 @@ fn complete(rule: Option<&Rule>) -> Result<()> {
 }
 
 fn kinds() -> String {
-    let names: Vec<&str> = KINDS.iter().map(|&kind| words::kind(kind)).collect();
+    let names: Vec<&str> = Kind::ALL.iter().map(|&kind| kind.name()).collect();
     format!("one of {}; `*` stands for any characters", names.join(", "))
 }
 
 fn grades() -> String {
-    let names: Vec<&str> = Grade::ALL.iter().map(|&grade| words::grade(grade)).collect();
+    let names: Vec<&str> = Grade::ALL.iter().map(|&grade| grade.name()).collect();
     format!("one or more of {}, with commas between", names.join(", "))
 }
 
@@ -279,7 +277,7 @@ class: a
         assert!(!rules.is_empty());
         for rule in rules {
             let kind = rule.kind.as_deref().unwrap_or("*");
-            assert!(KINDS.iter().any(|&known| words::kind(known) == kind), "{}", rule.place());
+            assert!(Kind::ALL.iter().any(|&known| known.name() == kind), "{}", rule.place());
             assert!(!rule.stacks.is_empty() && rule.only_module.is_some(), "{}", rule.place());
             let is_named = |level: &Level| match level {
                 Level::Ellipsis => false,

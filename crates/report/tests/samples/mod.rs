@@ -4,7 +4,6 @@
 
 use lockwright_analysis::finding::*;
 use lockwright_analysis::process_end::ProcessEnd;
-use lockwright_report::json::KINDS;
 
 fn frame() -> Frame {
     Frame {
@@ -104,7 +103,10 @@ pub fn report() -> Report {
             notes: vec!["none".into()],
             ..Process::default()
         }],
-        findings: KINDS.iter().flat_map(|&kind| grades.map(|grade| finding(kind, grade))).collect(),
+        findings: Kind::ALL
+            .iter()
+            .flat_map(|&kind| grades.map(|grade| finding(kind, grade)))
+            .collect(),
         modules: vec![ModuleNote {
             module: "/usr/bin/bank".into(),
             note: "has no symbols: install its debug symbols".into(),
