@@ -152,22 +152,86 @@ impl fmt::Display for Origin {
     }
 }
 
+/// What a lock, or another object, is called.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name {
+    /// The name, or a description.
+    pub text: String,
+    /// It is the program's own name, to be quoted.
+    pub is_symbol: bool,
+}
+
+impl Name {
+    /// The program's own name.
+    pub fn symbol(name: impl Into<String>) -> Self {
+        Self { text: name.into(), is_symbol: true }
+    }
+
+    /// A description of what has no name.
+    pub fn description(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_symbol: false }
+    }
+
+    /// As it stands in a sentence.
+    pub fn quoted(&self) -> String {
+        if self.is_symbol { format!("`{}`", self.text) } else { format!("the {}", self.text) }
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl PartialEq<&str> for Name {
+    fn eq(&self, other: &&str) -> bool {
+        self.text == *other
+    }
+}
+
+impl Serialize for Name {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+named! {
+/// How a class of locks, or an object, came into being.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+pub enum LockOrigin {
+    /// It is a variable.
+    Static = "static",
+    /// By an init call.
+    Init = "init",
+    /// Nobody initialised it: it is known by where it was first acquired.
+    FirstAcquisition = "first acquisition",
+    /// By where its heap block was allocated.
+    Allocation = "allocation",
+    /// The program names it.
+    Annotation = "annotation",
+    /// It was there before the process was forked.
+    Inherited = "inherited",
+    /// Nobody saw it come into being.
+    Unknown = "unknown",
+}
+}
+
 /// A lock, or another object, as a report names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LockInfo {
     /// Short name: variable name of a static lock, else where it was created or first taken.
-    pub name: String,
+    pub name: Name,
     /// Name of its class.
-    pub class: String,
+    pub class: Name,
     /// What it is: "mutex", "recursive mutex", "rwlock", "timer", or a type of the program's own as it calls that.
     pub kind: Cow<'static, str>,
     /// Address, where one instance is meant and not just its class.
     pub addr: Option<u64>,
     /// Where its class was created (init call, first acquisition or allocation), empty for static locks.
     pub created: Vec<Frame>,
-    /// What `created` is: "static", "init", "first acquisition", "allocation", "inherited",
-    /// "annotation"; "unknown" if nobody saw it come into being.
-    pub origin: &'static str,
+    /// What `created` is.
+    pub origin: LockOrigin,
 }
 
 /// One acquisition, or other act, by one thread.
@@ -191,7 +255,7 @@ pub struct HeldLock {
     /// Index into [`Finding::locks`] if it is part of the cycle.
     pub lock: Option<usize>,
     /// Its name (as [`LockInfo::name`]).
-    pub name: String,
+    pub name: Name,
     /// Where it was acquired, innermost frame first.
     pub stack: Vec<Frame>,
 }

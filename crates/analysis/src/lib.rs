@@ -3,7 +3,7 @@
 
 mod analyse;
 pub mod completeness;
-pub mod debugobjects;
+mod debugobjects;
 pub mod dependencies;
 pub mod finding;
 pub mod lockdep;

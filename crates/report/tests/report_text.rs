@@ -59,21 +59,26 @@ fn bare(function: Option<&str>, module: &str, offset: u64) -> Frame {
 /// What a lock without a name of its own is called.
 const ACCOUNT: &str = "mutex initialised at bank.c:14 (account_init)";
 
+/// A lock's own name, or its description.
+fn called(name: &str) -> Name {
+    Name { text: name.to_owned(), is_symbol: !name.starts_with("mutex ") }
+}
+
 fn static_lock(name: &str) -> LockInfo {
     LockInfo {
-        name: name.to_owned(),
-        class: name.to_owned(),
+        name: called(name),
+        class: called(name),
         kind: "mutex".into(),
         addr: Some(if name == "vault" { 0x5555_5555_8040 } else { 0x5555_5555_8080 }),
         created: Vec::new(),
-        origin: "static",
+        origin: LockOrigin::Static,
     }
 }
 
 fn account(name: &str, addr: Option<u64>) -> LockInfo {
     LockInfo {
-        name: name.to_owned(),
-        class: ACCOUNT.to_owned(),
+        name: called(name),
+        class: called(ACCOUNT),
         kind: "mutex".into(),
         addr,
         created: vec![
@@ -81,7 +86,7 @@ fn account(name: &str, addr: Option<u64>) -> LockInfo {
             at("account_init", "bank.c", 14, 5),
             at("main", "bank.c", 40, 5),
         ],
-        origin: "init",
+        origin: LockOrigin::Init,
     }
 }
 
@@ -90,7 +95,7 @@ fn thread(number: u32, name: &str) -> ThreadInfo {
 }
 
 fn held(lock: Option<usize>, name: &str, stack: Vec<Frame>) -> HeldLock {
-    HeldLock { lock, name: name.to_owned(), stack }
+    HeldLock { lock, name: called(name), stack }
 }
 
 fn runtime() -> [Frame; 2] {
@@ -178,12 +183,12 @@ fn possible() -> Finding {
         bare(None, "/usr/lib/libc.so.6", 0x8_a3c4),
     ];
     let class = |name: &str, created| LockInfo {
-        name: name.to_owned(),
-        class: name.to_owned(),
+        name: called(name),
+        class: called(name),
         kind: "mutex".into(),
         addr: None,
         created,
-        origin: "first acquisition",
+        origin: LockOrigin::FirstAcquisition,
     };
     Finding {
         kind: Kind::CircularDependency,
@@ -428,8 +433,8 @@ fn hostile_names_are_defused() {
     let evil = "x\x1b]0;owned\x07\n\u{9b}31m\u{202e}";
     finding.title = evil.to_owned();
     finding.steps[0].thread.name = evil.to_owned();
-    finding.locks[0].name = evil.to_owned();
-    finding.steps[0].held[0].name = evil.to_owned();
+    finding.locks[0].name = called(evil);
+    finding.steps[0].held[0].name = called(evil);
     for frame in &mut finding.steps[1].stack {
         frame.function = Some(evil.to_owned());
         frame.file = Some(evil.to_owned());

@@ -16,12 +16,6 @@ use crate::lockdep::teller::{Cast, Teller};
 use crate::lockdep::words as lock_words;
 use words::{Gone, Verb, Words};
 
-/// What a report calls types of objects that timers are not among: those have names.
-pub fn object_types() -> impl Iterator<Item = &'static str> {
-    let is_timer = |words: &&Words| words.name == "timer";
-    words::TYPES.iter().filter(move |words| !is_timer(words)).map(|words| words.name)
-}
-
 /// What was found of the objects of one process.
 pub(crate) fn find(teller: &Teller<'_, '_>) -> Vec<Draft> {
     let rows = teller.model.ledger.rows::<Row>();

@@ -3,13 +3,14 @@
 use lockwright_ledger::rows::object::{ObjectFinding as Row, object_type};
 
 use super::words::Words;
-use crate::finding::LockInfo;
-use crate::model::{Model, Named};
+use crate::finding::Name;
+use crate::finding::{LockInfo, LockOrigin};
+use crate::model::Model;
 
 /// An object with its names.
 pub struct Called {
     /// As sentences have it.
-    pub named: Named,
+    pub named: Name,
     /// As the report has it.
     pub info: LockInfo,
     /// Equal for objects that are the same to a reader.
@@ -23,34 +24,42 @@ pub fn of(model: &Model<'_>, row: &Row, words: &Words, own: &str) -> Called {
     let made = model.short_place(row.init_stack);
     let made = made.map(|place| format!("{what} {} at {place}", words.init.then));
     let (origin, identity) = match &made {
-        Some(_) => ("init", model.place(row.init_stack)),
-        None => ("unknown", String::new()),
+        Some(_) => (LockOrigin::Init, model.place(row.init_stack)),
+        None => (LockOrigin::Unknown, String::new()),
     };
-    let called = |name: String, class, is_symbol, origin, addr, identity| Called {
+    let called = |named: Name, class, origin, addr, identity| Called {
         info: LockInfo {
-            name: name.clone(),
+            name: named.clone(),
             class,
             kind: kind.to_owned().into(),
             addr,
-            created: if origin == "init" { model.stack(row.init_stack) } else { Vec::new() },
+            created: if origin == LockOrigin::Init {
+                model.stack(row.init_stack)
+            } else {
+                Vec::new()
+            },
             origin,
         },
-        named: Named { name, is_symbol },
+        named,
         identity: format!("{kind}\n{identity}"),
     };
     if words.builtin == object_type::TIMER {
         // Another run may have another number.
-        let class = made.unwrap_or(what);
-        return called(timer(row.addr), class, true, origin, None, identity);
+        let class = Name::description(made.unwrap_or(what));
+        return called(Name::symbol(timer(row.addr)), class, origin, None, identity);
     }
     let addr = (row.addr != 0).then_some(row.addr);
     // Its module was there when it was first heard of, whatever became of that since.
     let seen = [row.init_stack, row.active_stack, row.stack].into_iter().find(|&stack| stack != 0);
     if let Some(variable) = model.element_at(row.addr, seen.unwrap_or(0)) {
-        return called(variable.clone(), variable.clone(), true, "static", addr, variable);
+        return {
+            let name = Name::symbol(variable.as_str());
+            called(name.clone(), name, LockOrigin::Static, addr, variable)
+        };
     }
     let name = made.unwrap_or_else(|| format!("{what} at {:#x}", row.addr));
-    called(name.clone(), name, false, origin, addr, identity)
+    let name = Name::description(name);
+    called(name.clone(), name, origin, addr, identity)
 }
 
 /// A timer's name. Its id is a small number, but one that calls a function is known by an address.

@@ -3,8 +3,9 @@
 
 use lockwright_ledger::rows::{Node, lock_kind};
 
+use crate::finding::Name;
 use crate::finding::{Finding, Grade};
-use crate::model::{LockRef, Model, Named};
+use crate::model::{LockRef, Model};
 
 /// Whether the lock of `node` may be taken inside another of its class, that of node `held`: the program
 /// says so, and the lock that makes it safe was held outside.
@@ -44,7 +45,7 @@ impl Contexts {
     }
 
     /// Says in a finding what its parts are. `names` are theirs.
-    pub fn tell(&self, names: &[Named], finding: &mut Finding) {
+    pub fn tell(&self, names: &[Name], finding: &mut Finding) {
         let other = |this: usize| names[(this + 1) % names.len()].quoted();
         if let Some(this) = self.completion {
             let name = names[this].quoted();

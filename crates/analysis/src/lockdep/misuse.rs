@@ -9,8 +9,11 @@ use super::graph::Level;
 use super::signallers::{self, Signallers};
 use super::teller::{Cast, Teller};
 use super::words;
-use crate::finding::{Finding, Frame, Grade, HeldLock, Kind, LockInfo, Step, ThreadInfo};
-use crate::model::{LockRef, Named, is_read};
+use crate::finding::Name;
+use crate::finding::{
+    Finding, Frame, Grade, HeldLock, Kind, LockInfo, LockOrigin, Step, ThreadInfo,
+};
+use crate::model::{LockRef, is_read};
 
 /// The misuses of one process.
 pub fn find(teller: &Teller<'_, '_>) -> Vec<Draft> {
@@ -107,7 +110,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         let key = format!(
             "misuse\n{:?}\n{}\n{}\n{}\n{}",
             self.kind,
-            self.cast.infos[0].class,
+            self.cast.infos[0].class.text,
             match self.kind {
                 Kind::InconsistentState => self.row.detail,
                 _ => 0,
@@ -319,7 +322,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
 
     fn condvar(&self) -> Option<String> {
         let name = self.teller.model.variable_at(self.row.addr)?;
-        Some(Named { name, is_symbol: true }.quoted())
+        Some(Name::symbol(name).quoted())
     }
 
     fn evidence(&self) -> Vec<String> {
@@ -679,32 +682,33 @@ fn other_mutex(teller: &Teller<'_, '_>, row: &Row) -> Option<LockRef> {
 }
 
 /// A mutex of which only the address is known.
-fn at_address(teller: &Teller<'_, '_>, addr: u64) -> (Named, LockInfo) {
+fn at_address(teller: &Teller<'_, '_>, addr: u64) -> (Name, LockInfo) {
     let symbol = teller.model.variable_at(addr);
     let is_symbol = symbol.is_some();
-    let name = symbol.unwrap_or_else(|| format!("mutex at {addr:#x}"));
+    let text = symbol.unwrap_or_else(|| format!("mutex at {addr:#x}"));
+    let name = Name { text, is_symbol };
     let info = LockInfo {
         name: name.clone(),
         class: name.clone(),
         kind: "mutex".into(),
         addr: Some(addr),
         created: Vec::new(),
-        origin: "static",
+        origin: LockOrigin::Static,
     };
-    (Named { name, is_symbol }, info)
+    (name, info)
 }
 
 /// What a function keeps to itself that is not async-signal-safe.
-fn internals(name: &'static str) -> (Named, LockInfo) {
+fn internals(name: &'static str) -> (Name, LockInfo) {
     let info = LockInfo {
-        name: name.into(),
-        class: name.into(),
+        name: Name::symbol(name),
+        class: Name::symbol(name),
         kind: "internal state of the C library".into(),
         addr: None,
         created: Vec::new(),
-        origin: "static",
+        origin: LockOrigin::Static,
     };
-    (Named { name: name.into(), is_symbol: true }, info)
+    (Name::symbol(name), info)
 }
 
 fn unsafe_name(call: u64) -> &'static str {
@@ -715,6 +719,6 @@ fn unsafe_name(call: u64) -> &'static str {
     }
 }
 
-fn set(cast: &mut Cast, i: usize, (named, info): (Named, LockInfo)) {
+fn set(cast: &mut Cast, i: usize, (named, info): (Name, LockInfo)) {
     (cast.names[i], cast.infos[i]) = (named, info);
 }

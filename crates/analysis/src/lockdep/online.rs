@@ -11,8 +11,9 @@ use super::draft::{Draft, ring};
 use super::graph::Level;
 use super::teller::Teller;
 use super::{signals, words};
-use crate::finding::{Finding, Grade, Kind, LockInfo, Step};
-use crate::model::{LockRef, Named};
+use crate::finding::Name;
+use crate::finding::{Finding, Grade, Kind, LockInfo, LockOrigin, Step};
+use crate::model::LockRef;
 
 /// Threads of one circle that are looked at; more mean a damaged ledger.
 const MOST_STEPS: u32 = 65_536;
@@ -89,14 +90,15 @@ fn deadlock(teller: &Teller<'_, '_>, row: &Row, steps: &[StepRow]) -> Draft {
     let mut cast = teller.cast(Level::Instance, refs);
     for (i, step) in steps.iter().enumerate().filter(|(_, step)| is_join(step)) {
         let name = format!("end of {}", words::thread(&model.thread(step.addr as u32)));
-        cast.names[i] = Named { name: name.clone(), is_symbol: false };
+        let name = Name::description(name);
+        cast.names[i] = name.clone();
         cast.infos[i] = LockInfo {
             class: name.clone(),
             name,
             kind: "thread".into(),
             addr: None,
             created: Vec::new(),
-            origin: "static",
+            origin: LockOrigin::Static,
         };
     }
     let who = |i: usize| words::thread(&model.thread(steps[i % n].thread));
@@ -147,8 +149,8 @@ fn deadlock(teller: &Teller<'_, '_>, row: &Row, steps: &[StepRow]) -> Draft {
         .collect();
     // A reader behind a writer waits for the same lock as the writer.
     let mut seen = HashSet::new();
-    let distinct: Vec<Named> =
-        cast.names.iter().filter(|named| seen.insert(&named.name)).cloned().collect();
+    let distinct: Vec<Name> =
+        cast.names.iter().filter(|named| seen.insert(&named.text)).cloned().collect();
     let names = words::locks(&distinct);
     let finding = Finding {
         kind: Kind::CircularDependency,
@@ -185,7 +187,7 @@ fn self_deadlock(teller: &Teller<'_, '_>, row: &Row) -> Draft {
     let first = first.map_or(0, |(_, node)| node.stack);
     let key = format!(
         "recursive\n{}\t{}\t{}",
-        cast.infos[0].class,
+        cast.infos[0].class.text,
         model.place(first),
         model.place(row.stack)
     );

@@ -3,7 +3,8 @@
 use lockwright_ledger::rows::lock_kind;
 
 use super::words;
-use crate::model::{LockRef, Model, Named};
+use crate::finding::Name;
+use crate::model::{LockRef, Model};
 
 /// The semaphores among `locks`, by place.
 pub fn among(model: &Model<'_>, locks: &[LockRef]) -> Vec<usize> {
@@ -12,13 +13,13 @@ pub fn among(model: &Model<'_>, locks: &[LockRef]) -> Vec<usize> {
 }
 
 /// Why they count as locks. `names` are those of all locks, `semaphores` the places of these.
-pub fn why_locks(names: &[Named], semaphores: &[usize]) -> Option<String> {
+pub fn why_locks(names: &[Name], semaphores: &[usize]) -> Option<String> {
     let (which, they) = match semaphores {
         [] => return None,
         [one] => (format!("{} counts as a lock", names[*one].quoted()), "it begins"),
         all if all.len() == names.len() => ("the semaphores count as locks".into(), "they begin"),
         some => {
-            let names: Vec<Named> = some.iter().map(|&i| names[i].clone()).collect();
+            let names: Vec<Name> = some.iter().map(|&i| names[i].clone()).collect();
             (format!("{} count as locks", words::locks(&names)), "they begin")
         }
     };

@@ -190,14 +190,14 @@ fn draft(teller: &Teller<'_, '_>, signal: u32, meeting: &Meeting) -> Draft {
     let place = |node: &Node| model.place(node.stack);
     let key = format!(
         "inconsistent\n{}\t{}\t{}",
-        cast.infos[0].class,
+        cast.infos[0].class.text,
         place(&open.node),
         place(&used_in.node)
     );
     let mut interrupted: Vec<HeldLock> = held.clone();
     interrupted.push(HeldLock {
         lock: Some(0),
-        name: cast.names[0].name.clone(),
+        name: cast.names[0].clone(),
         stack: model.stack(open.node.stack),
     });
     let acquires =

@@ -8,8 +8,9 @@ use super::graph::{Context, Level};
 use super::judge::Pick;
 use super::{signals, words};
 use crate::finding::Instances;
+use crate::finding::Name;
 use crate::finding::{HeldLock, LockInfo, Step};
-use crate::model::{LockRef, Model, Named, Sources};
+use crate::model::{LockRef, Model, Sources};
 
 /// Held locks shown in a step besides those of the cycle.
 const MOST_HELD: usize = 24;
@@ -32,12 +33,12 @@ pub struct Cast {
     /// As the report has them.
     pub infos: Vec<LockInfo>,
     /// As sentences have them.
-    pub names: Vec<Named>,
+    pub names: Vec<Name>,
 }
 
 impl Cast {
     /// An object that is no lock: held by nobody.
-    pub fn of_object(name: Named, info: LockInfo) -> Self {
+    pub fn of_object(name: Name, info: LockInfo) -> Self {
         Self {
             indices: HashMap::new(),
             level: Level::Instance,
@@ -121,8 +122,8 @@ impl Teller<'_, '_> {
                 continue;
             }
             let name = match index {
-                Some(index) => cast.names[index].name.clone(),
-                None => self.model.name(lock).name,
+                Some(index) => cast.names[index].clone(),
+                None => self.model.name(lock),
             };
             held.push(HeldLock { lock: index, name, stack: self.model.stack(node.stack) });
         }

@@ -2,8 +2,9 @@
 
 use lockwright_ledger::rows::{lock_kind, mode};
 
+use crate::finding::Name;
 use crate::finding::ThreadInfo;
-use crate::model::{Named, is_read};
+use crate::model::is_read;
 
 /// A thread in a sentence.
 pub fn thread(info: &ThreadInfo) -> String {
@@ -32,9 +33,9 @@ pub fn any(items: &[&str]) -> String {
 }
 
 /// The names of a cycle's locks, not more of them than a line holds.
-pub fn locks(names: &[Named]) -> String {
+pub fn locks(names: &[Name]) -> String {
     const MOST: usize = 4;
-    let mut quoted: Vec<String> = names.iter().map(Named::quoted).collect();
+    let mut quoted: Vec<String> = names.iter().map(Name::quoted).collect();
     if quoted.len() > MOST {
         let more = quoted.len() - (MOST - 1);
         quoted.truncate(MOST - 1);

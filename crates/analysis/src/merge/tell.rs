@@ -4,18 +4,18 @@ use super::classes::Classes;
 use super::judge::{Obstacle, Verdict};
 use super::{Occurrence, Processes};
 use crate::finding::Instances;
+use crate::finding::Name;
 use crate::finding::{Finding, Grade, Kind, LockInfo, Origin, Step};
 use crate::lockdep::graph::Level;
 use crate::lockdep::judge::Pick;
 use crate::lockdep::teller::{Cast, Teller};
 use crate::lockdep::words;
-use crate::model::Named;
 
 /// A step as its own process tells it.
 struct Told {
     /// The lock held, and the name of the one acquired.
     held: LockInfo,
-    names: [Named; 2],
+    names: [Name; 2],
     step: Step,
     place: Option<String>,
     origin: Origin,
@@ -32,7 +32,7 @@ pub fn finding(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) ->
             held.lock = held.lock.filter(|&lock| lock == 0).map(|_| i);
         }
     }
-    let names: Vec<Named> = told.iter().map(|told| told.names[0].clone()).collect();
+    let names: Vec<Name> = told.iter().map(|told| told.names[0].clone()).collect();
     let quoted = words::locks(&names);
     let how = if n == 2 { "in both orders" } else { "in a circle" };
     Finding {
@@ -161,7 +161,7 @@ fn help(told: &[Told], obstacle: Obstacle) -> Vec<String> {
         }
     }
     let Some(last) = told.last() else { return Vec::new() };
-    let [held, acquired] = last.names.each_ref().map(Named::quoted);
+    let [held, acquired] = last.names.each_ref().map(Name::quoted);
     let at = last.place.as_ref().map(|place| format!("at {place}, ")).unwrap_or_default();
     vec![
         format!("{at}take {acquired} before {held}, or release {held} first"),

@@ -9,6 +9,7 @@ use super::class_row;
 use super::heap::{Blocks, in_block};
 use super::naming::{base_name, place_key, place_of, short_place};
 use super::sources::Sources;
+use crate::finding::{LockOrigin, Name};
 
 /// Bytes of a lock of each kind on the platforms that we run on (x86-64 and AArch64 glibc).
 fn lock_bytes(kind: u8) -> u64 {
@@ -47,13 +48,20 @@ pub struct ClassGroup {
     /// One of [`lock_kind`].
     pub kind: u8,
     /// As [`crate::finding::LockInfo::origin`].
-    pub origin: &'static str,
+    pub origin: LockOrigin,
     /// Ledger and stack where it was created, stack 0 for static locks.
     pub created: (usize, u32),
     /// Its locks are variables of static duration.
     pub is_static: bool,
     /// Locks that are in it. None once all were given another class by annotation.
     pub locks: u64,
+}
+
+impl ClassGroup {
+    /// What a report calls the class.
+    pub fn name(&self) -> Name {
+        Name { text: self.name.clone(), is_symbol: self.is_symbol }
+    }
 }
 
 /// The classes of one process.
@@ -337,10 +345,10 @@ impl Classes {
 
 fn unknown() -> ClassGroup {
     ClassGroup {
-        name: "a lock of unknown class".into(),
+        name: "lock of unknown class".into(),
         is_symbol: false,
         kind: 0,
-        origin: "inherited",
+        origin: LockOrigin::Inherited,
         created: (0, 0),
         is_static: false,
         locks: 0,
@@ -434,7 +442,7 @@ fn in_variable(home: &Home, variable: &Variable, row: &Class) -> (Key, ClassGrou
         name,
         is_symbol: true,
         kind,
-        origin: "static",
+        origin: LockOrigin::Static,
         created: (0, 0),
         is_static: true,
         locks: 0,
@@ -453,12 +461,12 @@ fn elsewhere(
     let symbols = sources.symbols(ledger);
     let what = described(row.kind);
     let (origin, verb) = match row.origin {
-        class_origin::STATIC => ("static", "in"),
-        class_origin::INIT => ("init", "initialised at"),
-        class_origin::FIRST_ACQUIRE => ("first acquisition", "first taken at"),
-        class_origin::ALLOCATION => ("allocation", "allocated at"),
-        class_origin::ANNOTATED => ("annotation", "annotated at"),
-        _ => ("inherited", "inherited at"),
+        class_origin::STATIC => (LockOrigin::Static, "in"),
+        class_origin::INIT => (LockOrigin::Init, "initialised at"),
+        class_origin::FIRST_ACQUIRE => (LockOrigin::FirstAcquisition, "first taken at"),
+        class_origin::ALLOCATION => (LockOrigin::Allocation, "allocated at"),
+        class_origin::ANNOTATED => (LockOrigin::Annotation, "annotated at"),
+        _ => (LockOrigin::Inherited, "inherited at"),
     };
     let group = |name: String, is_symbol| ClassGroup {
         name,

@@ -8,6 +8,7 @@ use lockwright_ledger::rows::{ANY_OFFSET, Class, class_origin};
 use super::classes::{ClassGroup, Key, described};
 use super::naming::{place_key, short_place};
 use super::sources::Sources;
+use crate::finding::LockOrigin;
 use crate::symbolize::allocator::place_of_allocation;
 
 /// Locks of one kind in one sort of block; with more it is an array. The preload library counts by call
@@ -56,7 +57,7 @@ pub fn in_block(
         name,
         is_symbol: false,
         kind: row.kind,
-        origin: "allocation",
+        origin: LockOrigin::Allocation,
         created: (ledger, row.stack),
         is_static: false,
         locks: 0,

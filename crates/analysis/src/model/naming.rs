@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use lockwright_ledger::rows::lock_kind;
 
-use crate::finding::{Frame, LockInfo};
+use crate::finding::{Frame, LockInfo, Name};
 use crate::symbolize::wrapper::is_lock_wrapper;
 
 use super::sources::Sources;
@@ -19,22 +19,6 @@ pub struct LockRef {
     pub inst: u32,
     /// Row of the instance, or 0 where it is to be looked up.
     pub row: u32,
-}
-
-/// A name and how to set it in a sentence.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Named {
-    /// The name.
-    pub name: String,
-    /// It is the program's own name, to be quoted.
-    pub is_symbol: bool,
-}
-
-impl Named {
-    /// As it stands in a sentence.
-    pub fn quoted(&self) -> String {
-        if self.is_symbol { format!("`{}`", self.name) } else { format!("the {}", self.name) }
-    }
 }
 
 /// The frame of a stack worth showing first: the innermost that is not just a wrapper of a lock call.
@@ -83,24 +67,24 @@ impl Model<'_> {
     }
 
     /// Name of one lock, by itself.
-    pub fn name(&self, lock: LockRef) -> Named {
+    pub fn name(&self, lock: LockRef) -> Name {
         let group = self.classes.group(self.classes.group_of(lock.class));
         match self.classes.element(lock.class).filter(|_| lock.inst != 0) {
-            Some(element) => Named { name: element.to_owned(), is_symbol: true },
-            None => Named { name: group.name.clone(), is_symbol: group.is_symbol },
+            Some(element) => Name::symbol(element),
+            None => group.name(),
         }
     }
 
     /// Descriptions of the locks of one finding, with names that tell them apart.
-    pub fn describe(&self, sources: &Sources<'_>, locks: &[LockRef]) -> Vec<(LockInfo, Named)> {
-        let names: Vec<Named> = locks.iter().map(|&lock| self.name(lock)).collect();
+    pub fn describe(&self, sources: &Sources<'_>, locks: &[LockRef]) -> Vec<(LockInfo, Name)> {
+        let names: Vec<Name> = locks.iter().map(|&lock| self.name(lock)).collect();
         // The instance that has a name, or that there are several.
-        let mut instances: HashMap<&Named, Option<u32>> = HashMap::new();
+        let mut instances: HashMap<&Name, Option<u32>> = HashMap::new();
         for (lock, name) in locks.iter().zip(&names) {
             let inst = instances.entry(name).or_insert(Some(lock.inst));
             *inst = inst.filter(|&inst| inst == lock.inst);
         }
-        let many = |name: &Named| instances.get(name).is_some_and(Option::is_none);
+        let many = |name: &Name| instances.get(name).is_some_and(Option::is_none);
         locks
             .iter()
             .zip(&names)
@@ -112,8 +96,8 @@ impl Model<'_> {
                 let mut named = named.clone();
                 match addr {
                     _ if !is_shared => {}
-                    Some(addr) => named.name = format!("{} at {addr:#x}", named.name),
-                    None if lock.inst != 0 => named.name = format!("{} #{}", named.name, lock.inst),
+                    Some(addr) => named.text += &format!(" at {addr:#x}"),
+                    None if lock.inst != 0 => named.text += &format!(" #{}", lock.inst),
                     None => {}
                 }
                 (self.info(sources, lock, addr, &named), named)
@@ -126,15 +110,15 @@ impl Model<'_> {
         sources: &Sources<'_>,
         lock: LockRef,
         addr: Option<u64>,
-        named: &Named,
+        named: &Name,
     ) -> LockInfo {
         let group = self.classes.group(self.classes.group_of(lock.class));
         let (ledger, stack) = group.created;
         let created =
             if stack == 0 { Vec::new() } else { sources.symbols(ledger).stack(stack).to_vec() };
         LockInfo {
-            name: named.name.clone(),
-            class: group.name.clone(),
+            name: named.clone(),
+            class: group.name(),
             kind: described(self.classes.kind(lock.class)).into(),
             addr,
             created,

@@ -56,7 +56,7 @@ fn told(run: &Run, report: &Report, addresses: &[u64]) -> Vec<Told> {
             }
         }
         circle.sort_unstable();
-        let mut classes: Vec<String> = finding.locks.iter().map(|l| l.class.clone()).collect();
+        let mut classes: Vec<String> = finding.locks.iter().map(|l| l.class.text.clone()).collect();
         classes.sort_unstable();
         classes.dedup();
         let mut locks: Vec<usize> = locks.into_iter().flatten().collect();

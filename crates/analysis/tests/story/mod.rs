@@ -634,7 +634,8 @@ pub fn told(report: &Report) -> Vec<String> {
         .findings
         .iter()
         .map(|finding| {
-            let locks: Vec<&str> = finding.locks.iter().map(|lock| lock.class.as_str()).collect();
+            let locks: Vec<&str> =
+                finding.locks.iter().map(|lock| lock.class.text.as_str()).collect();
             let also =
                 if finding.also == 0 { String::new() } else { format!(" +{}", finding.also) };
             format!("{} {}: {}{also}", word(finding.grade), word(finding.kind), locks.join(" "))

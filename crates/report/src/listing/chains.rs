@@ -44,7 +44,7 @@ fn one(out: &mut String, process: &Process<'_>) {
             let addr = model.address(lock.lock, lock.inst);
             let addr = addr.map_or(String::from("[any]"), |addr| format!("[{addr:#x}]"));
             let place = model.short_place(lock.stack).unwrap_or_default();
-            let _ = writeln!(out, "{addr} {} at {place}", name.name);
+            let _ = writeln!(out, "{addr} {} at {place}", name.text);
         }
         let _ = writeln!(out);
     }

@@ -1,6 +1,6 @@
 //! How things are put in words.
 
-use lockwright_analysis::finding::{Finding, Grade, ThreadInfo};
+use lockwright_analysis::finding::{Finding, Grade, Name, ThreadInfo};
 
 /// What a grade says when a finding brings no evidence of its own.
 pub fn meaning(grade: Grade) -> &'static str {
@@ -33,37 +33,9 @@ pub fn who(finding: &Finding, step: usize) -> String {
     }
 }
 
-/// What the description of a lock without a name of its own begins with.
-const DESCRIPTIONS: &[&str] = &[
-    "mutex ",
-    "recursive mutex ",
-    "error-checking mutex ",
-    "rwlock ",
-    "writer-preferring rwlock ",
-    "spinlock ",
-    "semaphore ",
-    "condition variable ",
-    "barrier ",
-    "once control ",
-    "mtx_t ",
-    "cnd_t ",
-    "thread attributes object ",
-    "object ",
-    "lock ",
-    "a lock ",
-];
-
-/// Whether a lock's name describes it ("mutex first taken at ...") and is not the program's own.
-pub fn is_description(name: &str) -> bool {
-    DESCRIPTIONS.iter().any(|start| name.starts_with(start))
-}
-
 /// A lock's name in a sentence.
-pub fn quote(name: &str) -> String {
-    match name.strip_prefix("a ").unwrap_or(name) {
-        described if is_description(name) => format!("the {described}"),
-        _ => format!("`{name}`"),
-    }
+pub fn quote(name: &Name) -> String {
+    if name.is_symbol { format!("`{}`", name.text) } else { format!("the {}", name.text) }
 }
 
 /// Puts the lock where the action wants its object: "acquires" `a`; "reacquires" `a` "after a
@@ -159,17 +131,9 @@ mod tests {
 
     #[test]
     fn only_names_are_quoted() {
-        assert_eq!(quote("lock"), "`lock`");
-        assert_eq!(quote("lock_a"), "`lock_a`");
-        assert_eq!(quote("mutex first taken at a.c:1 (f)"), "the mutex first taken at a.c:1 (f)");
-        assert_eq!(quote("a lock of unknown class"), "the lock of unknown class");
-    }
-
-    #[test]
-    fn objects_without_a_name_are_described() {
-        for name in lockwright_analysis::debugobjects::object_types() {
-            assert!(is_description(&format!("{name} initialised at a.c:1 (f)")), "{name}");
-        }
+        assert_eq!(quote(&Name::symbol("lock")), "`lock`");
+        let described = Name::description("mutex first taken at a.c:1 (f)");
+        assert_eq!(quote(&described), "the mutex first taken at a.c:1 (f)");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Message, uri};
 use crate::prose::words::{self, plain, quote};
-use lockwright_analysis::finding::{Finding, Frame, HeldLock, Step};
+use lockwright_analysis::finding::{Finding, Frame, HeldLock, Name, Step};
 use lockwright_analysis::symbolize::wrapper::first_own_frame;
 
 /// location (3.28).
@@ -167,7 +167,7 @@ impl Places {
             }
         }
         for lock in finding.locks.iter().filter(|lock| !lock.created.is_empty()) {
-            let text = format!("{}: {}", quote(&plain(&lock.name)), lock.origin);
+            let text = format!("{}: {}", plain(&quote(&lock.name)), lock.origin.name());
             all.push(self.stack(&lock.created, text));
         }
         for (id, location) in (1..).zip(&mut all) {
@@ -184,7 +184,8 @@ pub fn part(step: &Step) -> impl Iterator<Item = &HeldLock> {
 
 /// "thread 2 (teller) acquires `vault`".
 pub fn did(finding: &Finding, step: &Step) -> String {
-    let name = finding.locks.get(step.lock).map_or("?", |lock| lock.name.as_str());
+    let unknown = Name::symbol("?");
+    let name = finding.locks.get(step.lock).map_or(&unknown, |lock| &lock.name);
     plain(&format!("{} {}", words::thread(&step.thread), words::act(step.action, &quote(name))))
 }
 

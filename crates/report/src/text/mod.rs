@@ -16,7 +16,7 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer};
 
 use crate::prose::words::{self, act, join, number, plain, quote};
-use lockwright_analysis::finding::{Finding, Grade, LockInfo, Report};
+use lockwright_analysis::finding::{Finding, Grade, LockInfo, LockOrigin, Name, Report};
 use place::Place;
 use source::Sources;
 use stack::Stacks;
@@ -123,7 +123,8 @@ impl View<'_> {
     fn step(&self, finding: &Finding, number: usize) -> Group<'_> {
         let step = &finding.steps[number];
         let lock = finding.locks.get(step.lock);
-        let name = lock.map_or("?", |lock| lock.name.as_str());
+        let unknown = Name::symbol("?");
+        let name = lock.map_or(&unknown, |lock| &lock.name);
         let (part, other): (Vec<_>, Vec<_>) =
             step.held.iter().partition::<Vec<_>, _>(|held| held.lock.is_some());
         let mut title =
@@ -143,11 +144,11 @@ impl View<'_> {
         }
 
         // The title has the names; a long description need not be told again at each place.
-        let short_held = |name: &str| match part.len() {
-            1 if words::is_description(name) => "the held lock".to_owned(),
+        let short_held = |name: &Name| match part.len() {
+            1 if !name.is_symbol => "the held lock".to_owned(),
             _ => quote(name),
         };
-        let short = if words::is_description(name) { "it".to_owned() } else { quote(name) };
+        let short = if !name.is_symbol { "it".to_owned() } else { quote(name) };
         let mut places: Vec<Place<'_>> = part
             .iter()
             .map(|held| {
@@ -183,9 +184,9 @@ impl View<'_> {
             .iter()
             .map(|held| match self.stacks.own(&held.stack) {
                 Some(place) => {
-                    format!("also holding {}, taken in {place}", quote(&plain(&held.name)))
+                    format!("also holding {}, taken in {place}", plain(&quote(&held.name)))
                 }
-                None => format!("also holding {}", quote(&plain(&held.name))),
+                None => format!("also holding {}", plain(&quote(&held.name))),
             })
             .collect();
         Group::with_title(Level::NOTE.secondary_title(plain(&title)))
@@ -215,29 +216,29 @@ impl View<'_> {
     fn lock(&self, lock: &LockInfo) -> Option<String> {
         let addr = lock.addr.map_or(String::new(), |addr| format!(" at {addr:#x}"));
         let kind = plain(&lock.kind);
-        if words::is_description(&lock.name) {
-            let news = !addr.is_empty() && !lock.name.ends_with(&addr);
-            return news.then(|| format!("{}: {kind}{addr}", quote(&plain(&lock.name))));
+        if !lock.name.is_symbol {
+            let news = !addr.is_empty() && !lock.name.text.ends_with(&addr);
+            return news.then(|| format!("{}: {kind}{addr}", plain(&quote(&lock.name))));
         }
-        let is_static = if lock.origin == "static" { "static " } else { "" };
-        let mut line = format!("{}: {is_static}{kind}{addr}", quote(&plain(&lock.name)));
+        let is_static = if lock.origin == LockOrigin::Static { "static " } else { "" };
+        let mut line = format!("{}: {is_static}{kind}{addr}", plain(&quote(&lock.name)));
         let verb = match lock.origin {
-            "init" if lock.kind == "timer" => "created",
-            "init" => "initialised",
-            "first acquisition" => "first taken",
-            "allocation" => "allocated",
-            "annotation" => "named",
-            "inherited" => "inherited from the parent process, where it was created",
-            _ => "created",
+            LockOrigin::Init if lock.kind == "timer" => "created",
+            LockOrigin::Init => "initialised",
+            LockOrigin::FirstAcquisition => "first taken",
+            LockOrigin::Allocation => "allocated",
+            LockOrigin::Annotation => "named",
+            LockOrigin::Inherited => "inherited from the parent process, where it was created",
+            LockOrigin::Static | LockOrigin::Unknown => "created",
         };
         if let Some(place) = self.stacks.own(&lock.created) {
             line += &format!(", {verb} in {place}");
         }
         // A timer's class is the place that was just told.
-        if lock.class != lock.name && !lock.class.is_empty() && lock.kind != "timer" {
-            line += &match words::is_description(&lock.class) {
-                true => format!(", of the class of the {}", plain(&lock.class)),
-                false => format!(", of class `{}`", plain(&lock.class)),
+        if lock.class != lock.name && !lock.class.text.is_empty() && lock.kind != "timer" {
+            line += &match lock.class.is_symbol {
+                false => format!(", of the class of {}", plain(&quote(&lock.class))),
+                true => format!(", of class {}", plain(&quote(&lock.class))),
             };
         }
         Some(line)

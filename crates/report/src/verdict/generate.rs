@@ -96,7 +96,9 @@ mod tests {
     use super::super::rule::Source;
     use super::super::suppressions::parse;
     use super::*;
-    use lockwright_analysis::finding::{Grade, HeldLock, Kind, LockInfo, Report, Step, ThreadInfo};
+    use lockwright_analysis::finding::{
+        Grade, HeldLock, Kind, LockInfo, LockOrigin, Name, Report, Step, ThreadInfo,
+    };
 
     fn stack(names: &[&str]) -> Vec<Frame> {
         let frame = |name: &&str| Frame {
@@ -109,12 +111,12 @@ mod tests {
 
     fn lock(class: &str) -> LockInfo {
         LockInfo {
-            name: format!("{class} at 0x7f00"),
-            class: class.into(),
+            name: Name::symbol(format!("{class} at 0x7f00")),
+            class: Name::symbol(class),
             kind: "mutex".into(),
             addr: Some(0x7f00),
             created: vec![],
-            origin: "init",
+            origin: LockOrigin::Init,
         }
     }
 
@@ -126,7 +128,7 @@ mod tests {
             action: "acquires",
             held: vec![HeldLock {
                 lock: Some(1 - lock),
-                name: "x".into(),
+                name: Name::symbol("x"),
                 stack: stack(functions[lock]),
             }],
             stack: stack(functions[lock]),

@@ -64,7 +64,7 @@ pub fn without_addresses(title: &str) -> String {
 
 /// What a lock's class is called.
 pub fn class(lock: &LockInfo) -> &str {
-    if lock.class.is_empty() { &lock.name } else { &lock.class }
+    if lock.class.text.is_empty() { &lock.name.text } else { &lock.class.text }
 }
 
 /// What a frame is called: its function, or else `<libfoo.so>`.

@@ -88,7 +88,9 @@ impl Rule {
             && (self.grades.is_empty() || self.grades.contains(&finding.grade))
             && self.classes.iter().all(|pattern| {
                 let mut locks = finding.locks.iter();
-                locks.any(|lock| fits(pattern, identity::class(lock)) || fits(pattern, &lock.name))
+                locks.any(|lock| {
+                    fits(pattern, identity::class(lock)) || fits(pattern, &lock.name.text)
+                })
             })
             && self.functions.iter().all(|pattern| {
                 stacks(finding).flatten().any(|frame| fits(pattern, &identity::frame(frame)))

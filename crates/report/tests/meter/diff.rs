@@ -40,7 +40,7 @@ fn a_clear_change_is_sure_and_comes_first() {
     let comparison =
         compare(&runs(&[100, 101, 99, 100, 102], 3), &runs(&[200, 199, 203, 198, 201], 3));
     let [pool, log] = comparison.locks.as_slice() else { panic!("{:?}", comparison.locks) };
-    assert_eq!((pool.name.as_str(), log.name.as_str()), ("pool", "log"));
+    assert_eq!((pool.name.text.as_str(), log.name.text.as_str()), ("pool", "log"));
     let wait = pool.change(Metric::Wait).unwrap();
     assert!(
         (wait.before.unwrap() - 100.4e6).abs() < 1e3 && (wait.after.unwrap() - 200.2e6).abs() < 1e3

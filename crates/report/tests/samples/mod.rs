@@ -27,22 +27,28 @@ fn finding(kind: Kind, grade: Grade) -> Finding {
         title: "two locks".into(),
         evidence: vec!["seen".into()],
         help: vec!["fix it".into()],
-        locks: ["static", "init", "first acquisition", "inherited", "unknown"]
-            .map(|origin| LockInfo {
-                name: "vault".into(),
-                class: "vault".into(),
-                kind: "mutex".into(),
-                addr: (origin == "static").then_some(u64::MAX),
-                created: vec![frame(), Frame::default()],
-                origin,
-            })
-            .into(),
+        locks: [
+            LockOrigin::Static,
+            LockOrigin::Init,
+            LockOrigin::FirstAcquisition,
+            LockOrigin::Inherited,
+            LockOrigin::Unknown,
+        ]
+        .map(|origin| LockInfo {
+            name: Name::symbol("vault"),
+            class: Name::symbol("vault"),
+            kind: "mutex".into(),
+            addr: (origin == LockOrigin::Static).then_some(u64::MAX),
+            created: vec![frame(), Frame::default()],
+            origin,
+        })
+        .into(),
         steps: vec![Step {
             thread: ThreadInfo { name: "teller".into(), tid: 4002, number: 2 },
             lock: 0,
             action: "acquires",
             held: [Some(1), None]
-                .map(|lock| HeldLock { lock, name: "ledger".into(), stack: vec![frame()] })
+                .map(|lock| HeldLock { lock, name: Name::symbol("ledger"), stack: vec![frame()] })
                 .into(),
             stack: vec![frame(), Frame { offset: u64::MAX, ..Frame::default() }],
         }],
@@ -129,12 +135,12 @@ pub fn two_threads() -> Report {
     };
     let names = ["vault", "ledger"];
     let lock = |name: &str| LockInfo {
-        name: name.into(),
-        class: name.into(),
+        name: Name::symbol(name),
+        class: Name::symbol(name),
         kind: "mutex".into(),
         addr: Some(0x4040),
         created: vec![],
-        origin: "static",
+        origin: LockOrigin::Static,
     };
     let step = |number: u32, name: &str, held: usize, lines: [u32; 2]| Step {
         thread: ThreadInfo { name: name.into(), tid: 4000 + number, number },
@@ -142,7 +148,7 @@ pub fn two_threads() -> Report {
         action: "acquires",
         held: vec![HeldLock {
             lock: Some(held),
-            name: names[held].into(),
+            name: Name::symbol(names[held]),
             stack: stack(name, lines[0]),
         }],
         stack: stack(name, lines[1]),

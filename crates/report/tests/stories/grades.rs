@@ -163,11 +163,12 @@ fn steps_say_who_held_what_and_where() {
     let [one, two] = &finding.steps[..] else { panic!("{finding:#?}") };
     assert_eq!((one.thread.name.as_str(), one.thread.number), ("T1", 1));
     assert_eq!((one.lock, line(&one.stack)), (1, Some(12)));
-    let held: Vec<_> = one.held.iter().map(|h| (h.name.as_str(), h.lock, line(&h.stack))).collect();
+    let held: Vec<_> =
+        one.held.iter().map(|h| (h.name.text.as_str(), h.lock, line(&h.stack))).collect();
     assert_eq!(held, [("X", None, Some(10)), ("A", Some(0), Some(11))]);
     assert_eq!((two.thread.name.as_str(), two.lock, line(&two.stack)), ("T2", 0, Some(22)));
     assert_eq!(finding.locks[0].kind, "mutex");
-    assert_eq!(finding.locks[0].origin, "init");
+    assert_eq!(finding.locks[0].origin.name(), "init");
     assert_eq!(finding.locks[0].created[0].function.as_deref(), Some("f2001"));
     assert!(!finding.evidence.is_empty() && !finding.help.is_empty());
 }

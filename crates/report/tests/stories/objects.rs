@@ -336,7 +336,7 @@ fn objects_have_the_best_name_there_is() {
     let name = |builtin, own: &[u8], fill: fn(&mut ObjectFinding)| {
         let report = met(builtin, own, |_, row| fill(row));
         let lock = &report.findings[0].locks[0];
-        (lock.name.clone(), lock.origin)
+        (lock.name.text.clone(), lock.origin.name())
     };
     let cond = |fill| name(object_type::COND, b"", fill);
     assert_eq!(cond(|row| row.addr = VARIABLE), ("table0".into(), "static"));
@@ -378,7 +378,7 @@ fn a_variable_keeps_its_name_when_its_module_goes() {
             }
         });
         let origin = if unload_epoch == 1 { "unknown" } else { origin };
-        assert_eq!(report.findings[0].locks[0].origin, origin, "{unload_epoch}");
+        assert_eq!(report.findings[0].locks[0].origin.name(), origin, "{unload_epoch}");
     }
 }
 

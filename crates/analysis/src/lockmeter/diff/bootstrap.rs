@@ -73,7 +73,7 @@ mod tests {
                 is_symbol: true,
                 kind: 1,
                 created: Vec::new(),
-                origin: "static",
+                origin: crate::finding::LockOrigin::Static,
                 locks: 1,
                 measured_ns: 1,
                 sites: Vec::new(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::bootstrap::{Bootstrap, ratio};
 use super::matching::{Key, Positions, Side};
 use super::metric::{METRICS, Metric, Sample, estimate};
-use crate::finding::Frame;
+use crate::finding::{Frame, Name};
 use crate::lockmeter::model::{MeterReport, Mode};
 
 /// Two sides, compared.
@@ -38,7 +38,7 @@ pub struct Runs {
 #[derive(Clone, Debug)]
 pub struct Compared {
     /// What it is called, after if it is there.
-    pub name: String,
+    pub name: Name,
     /// For a site, where it is, as on the side that `name` is of.
     pub stack: Vec<Frame>,
     /// For a site, how it takes the lock.
@@ -92,7 +92,7 @@ impl Compared {
 
 /// What is collected of a lock or site, run by run.
 struct Row {
-    name: String,
+    name: Name,
     stack: Vec<Frame>,
     mode: Option<Mode>,
     runs: [BTreeMap<usize, Sample>; 2],
@@ -102,7 +102,7 @@ struct Row {
 impl Row {
     fn new() -> Self {
         Self {
-            name: String::new(),
+            name: Name::default(),
             stack: Vec::new(),
             mode: None,
             runs: [BTreeMap::new(), BTreeMap::new()],
@@ -167,7 +167,7 @@ fn collect(sides: &[(Side, &[MeterReport]); 2]) -> BTreeMap<String, Row> {
     for (side, index, run, lock) in all() {
         let key = locks.resolve(side, &Key::lock(lock));
         let row = rows.entry(key.clone()).or_insert_with(Row::new);
-        row.name.clone_from(&lock.name);
+        row.name = Name { text: lock.name.clone(), is_symbol: lock.is_symbol };
         row.add(side, index, &Sample::lock(run, lock));
         for site in &lock.sites {
             let key = places.resolve(side, &Key::site(&key, site));

@@ -25,7 +25,7 @@ impl Key {
         match place_of(&lock.created) {
             Some(frame) if !lock.is_symbol => {
                 let (place, position) = place(frame);
-                Self { base: format!("{}\n{place}", lock.origin), position }
+                Self { base: format!("{}\n{place}", lock.origin.name()), position }
             }
             _ => Self { base: lock.name.clone(), position: 0 },
         }

@@ -5,7 +5,7 @@
 //! the order of [`MeterReport::locks`]; a report that sorts otherwise sorts references.
 
 use super::numbers::{Numbers, Times};
-use crate::finding::{Completeness, Frame, ModuleNote, Unwatched};
+use crate::finding::{Completeness, Frame, LockOrigin, ModuleNote, Unwatched};
 use crate::process_end::{Ended, ProcessEnd};
 
 /// The whole measurement: one run, of one or more processes.
@@ -148,7 +148,7 @@ pub struct Lock {
     /// Where it was created or first taken, innermost frame first; empty for static locks.
     pub created: Vec<Frame>,
     /// As [`crate::finding::LockInfo::origin`].
-    pub origin: &'static str,
+    pub origin: LockOrigin,
     /// Locks in the class, in all processes; at least 1.
     pub locks: u64,
     /// Sum of the times measured in the processes that have it: what its utilisation is a part of.

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use lockwright_analysis::finding::Name;
 use lockwright_analysis::lockmeter::diff::{Change, Comparison, METRICS, Metric};
 
 use crate::error::{Error, Result};
@@ -82,7 +83,7 @@ pub struct Judged {
     /// The condition, as it was written.
     pub condition: String,
     /// Name of the lock; `None`: all locks together.
-    pub lock: Option<String>,
+    pub lock: Option<Name>,
     /// The change that was judged.
     pub change: Change,
     /// What came of it.
@@ -107,11 +108,11 @@ impl FailIf {
                 "measure each side two times at least, better five, with `lockwright meter --keep`",
             ));
         }
-        let judged = |lock: Option<&str>, changes: &[Change]| {
+        let judged = |lock: Option<&Name>, changes: &[Change]| {
             let change = *changes.iter().find(|change| change.metric == self.metric)?;
             Some(Judged {
                 condition: self.text.clone(),
-                lock: lock.map(str::to_owned),
+                lock: lock.cloned(),
                 change,
                 verdict: self.verdict(&change),
             })
@@ -119,12 +120,16 @@ impl FailIf {
         let Some(pattern) = &self.locks else {
             return Ok(judged(None, &comparison.total).into_iter().collect());
         };
-        let chosen = comparison.locks.iter().filter(|lock| glob::matches(pattern, &lock.name));
+        let chosen = comparison.locks.iter().filter(|lock| glob::matches(pattern, &lock.name.text));
         let all: Vec<Judged> =
             chosen.filter_map(|lock| judged(Some(&lock.name), &lock.changes)).collect();
         if all.is_empty() {
-            let names: Vec<_> =
-                comparison.locks.iter().take(5).map(|lock| format!("`{}`", lock.name)).collect();
+            let names: Vec<_> = comparison
+                .locks
+                .iter()
+                .take(5)
+                .map(|lock| format!("`{}`", lock.name.text))
+                .collect();
             return Err(Error::new(format!(
                 "no lock is called `{pattern}`, as in `{}`",
                 self.text

@@ -88,7 +88,7 @@ impl Page {
     }
 
     fn lock(&mut self, comparison: &Comparison, lock: &Compared) {
-        let name = quote(&plain(&lock.name));
+        let name = plain(&quote(&lock.name));
         self.title(&format!("{name}{}", presence(comparison, lock)));
         lock.changes.iter().for_each(|change| self.change(change, 1));
         for site in lock.sites.iter().take(MOST_SITES) {
@@ -137,7 +137,7 @@ impl Page {
         }
         for one in judged {
             let lock =
-                one.lock.as_ref().map_or("all locks together".into(), |name| quote(&plain(name)));
+                one.lock.as_ref().map_or("all locks together".into(), |name| plain(&quote(name)));
             let (low, high) = one.change.interval.unwrap_or((1.0, 1.0));
             let interval = format!("[{} .. {}]", relative(Some(low)), relative(Some(high)));
             let verdict = match one.verdict {

@@ -6,7 +6,7 @@ mod waiting;
 use serde::Serialize;
 
 use super::advice::advise;
-use lockwright_analysis::finding::{Completeness, Frame, ModuleNote, Unwatched};
+use lockwright_analysis::finding::{Completeness, Frame, LockOrigin, ModuleNote, Unwatched};
 use lockwright_analysis::lockmeter::model::{
     At, Blame, Clock, Holds, Instance, Lock, MeterReport, Mode, Nested, Numbers, Process, Site,
     Times, Wait, WaitKind,
@@ -89,7 +89,7 @@ struct LockOut<'r> {
     name: &'r str,
     is_symbol: bool,
     kind: &'static str,
-    origin: &'static str,
+    origin: LockOrigin,
     created: &'r [Frame],
     locks: u64,
     measured_ns: u64,
