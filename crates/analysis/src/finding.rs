@@ -6,6 +6,7 @@ use std::fmt;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::action::Action;
 use crate::named::named;
 use crate::process_end::{Ended, ProcessEnd};
 
@@ -109,7 +110,7 @@ pub enum Instances {
 }
 
 /// One finding. Indices into `locks` are used by `steps`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Finding {
     /// What is wrong.
     pub kind: Kind,
@@ -131,7 +132,6 @@ pub struct Finding {
     /// `None`: several.
     pub process: Option<usize>,
     /// Of several processes: for each step, who did it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<Origin>,
     /// Further cycles or occurrences that are the same to a reader and were folded into this one.
     pub also: u64,
@@ -235,14 +235,14 @@ pub struct LockInfo {
 }
 
 /// One acquisition, or other act, by one thread.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Step {
     /// Who.
     pub thread: ThreadInfo,
     /// Index into [`Finding::locks`] of the lock acquired or waited for.
     pub lock: usize,
-    /// "acquires", "read-acquires", "waits for", "reacquires after a condition wait", ...
-    pub action: &'static str,
+    /// What it did.
+    pub action: Action,
     /// What it held then, outermost first.
     pub held: Vec<HeldLock>,
     /// Where it acquired, innermost frame first.
@@ -426,7 +426,7 @@ pub struct Unwatched {
 }
 
 /// A thread whose wait was not over when its process was killed, or when its ledger was read.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Waiting {
     /// Process id.
     pub pid: u32,
@@ -436,8 +436,8 @@ pub struct Waiting {
     pub thread: ThreadInfo,
     /// For what.
     pub kind: WaitsFor,
-    /// "waits for", "waits to join", ...
-    pub action: &'static str,
+    /// How it waits.
+    pub action: Action,
     /// The lock; of a wait on a condition variable, its mutex.
     pub lock: Option<LockInfo>,
     /// The thread that it waits for to end.
@@ -481,7 +481,7 @@ pub struct Holder {
 }
 
 /// A whole report: the input of every format.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default)]
 pub struct Report {
     /// How much was watched.
     pub summary: Summary,

@@ -1,9 +1,10 @@
 //! What ledgers mean: from their rows to findings and measurements, which are data for
 //! `lockwright-report` to put in words.
 
+pub mod action;
 mod analyse;
 pub mod completeness;
-mod debugobjects;
+pub mod debugobjects;
 pub mod dependencies;
 pub mod finding;
 pub mod lockdep;

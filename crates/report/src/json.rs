@@ -3,10 +3,12 @@
 use serde::Serialize;
 
 use crate::lockmeter;
+use crate::prose::action::phrase;
 use crate::verdict::baseline::{Entry, State};
 use crate::verdict::{Judged, Policy, Rule, Source, Standing, identity};
 use lockwright_analysis::finding::{
-    Finding, ModuleNote, Process, Report, Summary, Unwatched, Waiting,
+    Finding, Frame, Grade, HeldLock, Holder, Kind, LockInfo, ModuleNote, Origin, Process, Report,
+    Step, Summary, ThreadInfo, Unwatched, Waiting, WaitsFor,
 };
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::merge::{Merged, Run};
@@ -28,7 +30,7 @@ struct Document<'r> {
     unwatched: &'r [Unwatched],
     modules: &'r [ModuleNote],
     findings: Vec<JudgedFinding<'r>>,
-    waiting: &'r [Waiting],
+    waiting: Vec<WaitingOut<'r>>,
     /// Of `merge`.
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<&'r [Run]>,
@@ -43,8 +45,18 @@ struct Document<'r> {
 /// A finding, and what the user's files say of it.
 #[derive(Serialize)]
 struct JudgedFinding<'r> {
-    #[serde(flatten)]
-    finding: &'r Finding,
+    kind: Kind,
+    grade: Grade,
+    title: &'r str,
+    evidence: &'r [String],
+    help: &'r [String],
+    locks: &'r [LockInfo],
+    steps: Vec<StepOut<'r>>,
+    pid: u32,
+    process: Option<usize>,
+    #[serde(skip_serializing_if = "is_empty")]
+    origins: &'r [Origin],
+    also: u64,
     fingerprint: String,
     suppressed: Option<Suppression<'r>>,
     baseline: Option<State>,
@@ -53,10 +65,78 @@ struct JudgedFinding<'r> {
 impl<'r> JudgedFinding<'r> {
     fn new((finding, standing): (&'r Finding, &Standing<'r>)) -> Self {
         Self {
-            finding,
+            kind: finding.kind,
+            grade: finding.grade,
+            title: &finding.title,
+            evidence: &finding.evidence,
+            help: &finding.help,
+            locks: &finding.locks,
+            steps: finding.steps.iter().map(StepOut::new).collect(),
+            pid: finding.pid,
+            process: finding.process,
+            origins: &finding.origins,
+            also: finding.also,
             fingerprint: identity::fingerprint(finding),
             suppressed: standing.suppressed.map(|rule| Suppression::new(rule, None)),
             baseline: standing.baseline,
+        }
+    }
+}
+
+fn is_empty(origins: &&[Origin]) -> bool {
+    origins.is_empty()
+}
+
+/// What a thread did.
+#[derive(Serialize)]
+struct StepOut<'r> {
+    thread: &'r ThreadInfo,
+    lock: usize,
+    action: String,
+    held: &'r [HeldLock],
+    stack: &'r [Frame],
+}
+
+impl<'r> StepOut<'r> {
+    fn new(step: &'r Step) -> Self {
+        Self {
+            thread: &step.thread,
+            lock: step.lock,
+            action: phrase(step.action),
+            held: &step.held,
+            stack: &step.stack,
+        }
+    }
+}
+
+/// A thread that was still waiting.
+#[derive(Serialize)]
+struct WaitingOut<'r> {
+    pid: u32,
+    process: usize,
+    thread: &'r ThreadInfo,
+    kind: WaitsFor,
+    action: String,
+    lock: Option<&'r LockInfo>,
+    joined: Option<&'r ThreadInfo>,
+    timed: bool,
+    stack: &'r [Frame],
+    holders: &'r [Holder],
+}
+
+impl<'r> WaitingOut<'r> {
+    fn new(waiting: &'r Waiting) -> Self {
+        Self {
+            pid: waiting.pid,
+            process: waiting.process,
+            thread: &waiting.thread,
+            kind: waiting.kind,
+            action: phrase(waiting.action),
+            lock: waiting.lock.as_ref(),
+            joined: waiting.joined.as_ref(),
+            timed: waiting.timed,
+            stack: &waiting.stack,
+            holders: &waiting.holders,
         }
     }
 }
@@ -133,7 +213,7 @@ fn document<'r>(judged: &'r Judged<'_>, metered: Option<&'r MeterReport>) -> Doc
         unwatched: &report.unwatched,
         modules: &report.modules,
         findings: judged.all().map(JudgedFinding::new).collect(),
-        waiting: &report.waiting,
+        waiting: report.waiting.iter().map(WaitingOut::new).collect(),
         runs: None,
         suppressions: judged.rules_told().map(rule).collect(),
         suppressed: Suppressed {

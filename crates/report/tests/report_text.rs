@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Once;
 
+use lockwright_analysis::action::{Access, Action};
 use lockwright_analysis::finding::*;
 use lockwright_analysis::process_end::ProcessEnd;
 use lockwright_report::text::{TextOptions, render};
@@ -123,14 +124,14 @@ fn abba(grade: Grade) -> Finding {
             Step {
                 thread: thread(2, "teller"),
                 lock: 1,
-                action: "acquires",
+                action: Action::Acquires { access: Access::Exclusive, timed: false },
                 held: vec![held(Some(0), "vault", teller_at(29))],
                 stack: teller_at(31),
             },
             Step {
                 thread: thread(3, "auditor"),
                 lock: 0,
-                action: "acquires",
+                action: Action::Acquires { access: Access::Exclusive, timed: false },
                 held: vec![held(
                     Some(1),
                     "ledger_lock",
@@ -163,7 +164,7 @@ fn deadlocked() -> Finding {
     finding.evidence =
         vec!["the threads wait for each other now; nothing can wake them".to_owned()];
     for step in &mut finding.steps {
-        step.action = "waits for";
+        step.action = Action::WaitsFor;
     }
     finding
 }
@@ -206,7 +207,7 @@ fn possible() -> Finding {
             Step {
                 thread: thread(7, ""),
                 lock: 1,
-                action: "acquires",
+                action: Action::Acquires { access: Access::Exclusive, timed: false },
                 held: vec![
                     held(None, "LOCK_global", vec![bare(Some("main_loop"), mariadbd, 0x6_0001)]),
                     held(Some(0), "LOCK_open", open.clone()),
@@ -216,7 +217,7 @@ fn possible() -> Finding {
             Step {
                 thread: thread(9, "conn"),
                 lock: 0,
-                action: "reacquires after a condition wait",
+                action: Action::Reacquires,
                 held: vec![held(Some(1), "LOCK_status", flush)],
                 stack: open,
             },
@@ -243,7 +244,7 @@ fn recursive(grade: Grade) -> Finding {
         steps: vec![Step {
             thread: thread(2, "teller"),
             lock: 0,
-            action: "acquires",
+            action: Action::Acquires { access: Access::Exclusive, timed: false },
             held: vec![held(Some(0), ACCOUNT, lock_at(19))],
             stack: lock_at(20),
         }],
@@ -260,7 +261,7 @@ fn self_deadlock() -> Finding {
     finding.evidence = vec!["the mutex is not recursive: the thread waits for ever".to_owned()];
     finding.help = vec!["transfer to the same account is the case to exclude".to_owned()];
     finding.locks = vec![account(ACCOUNT, Some(0x7fff_0010))];
-    finding.steps[0].action = "waits for";
+    finding.steps[0].action = Action::WaitsFor;
     finding
 }
 

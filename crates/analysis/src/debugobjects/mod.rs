@@ -1,7 +1,7 @@
 //! What debugobjects met: what was done to an object in which state, and how it came to be in that.
 
 mod name;
-mod words;
+pub mod words;
 
 use std::borrow::Cow;
 
@@ -10,6 +10,7 @@ use lockwright_ledger::rows::object::{
     object_type,
 };
 
+use crate::action::{Action, Change, ObjectAction};
 use crate::finding::{Finding, Grade, Kind, Step, ThreadInfo};
 use crate::lockdep::draft::Draft;
 use crate::lockdep::teller::{Cast, Teller};
@@ -288,7 +289,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             return format!(
                 "{} {} it at that moment",
                 lock_words::thread(&user.thread),
-                user.action
+                self.words.user
             );
         }
         match self.activity() {
@@ -357,20 +358,18 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
 
     /// The offending operation, then the object's history.
     fn steps(&self) -> Vec<Step> {
-        let words = self.words;
         let active = match self.row.active_op == u32::from(object_op::DEACTIVATE) {
-            true => words.deactivate,
-            false => words.activate,
+            true => Change::Deactivate,
+            false => Change::Activate,
         };
-        let past = |past: Option<Past>, verb, as_parent| {
-            Some(self.step(past.filter(Past::is_told)?, verb, as_parent))
-        };
+        let past =
+            |past: Option<Past>, change| Some(self.step(past.filter(Past::is_told)?, change));
         [
             self.offence(),
-            past(self.init(), words.init, "initialised in the parent process"),
-            past(self.activity(), active, "used in the parent process"),
+            past(self.init(), Change::Init),
+            past(self.activity(), active),
             self.user(),
-            past(self.destruction(), words.destroy, "destroyed in the parent process"),
+            past(self.destruction(), Change::Destroy),
         ]
         .into_iter()
         .flatten()
@@ -380,22 +379,26 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
     /// `None` at the end of a process, which no thread may have brought about.
     fn offence(&self) -> Option<Step> {
         let row = &self.row;
-        let words = self.words;
         if row.thread == 0 && row.stack == 0 {
             return None;
         }
         let action = match row.op {
-            _ if self.begins() => words.init.now,
-            object_op::ACTIVATE => words.activate.now,
-            object_op::DEACTIVATE => words.deactivate.now,
-            object_op::DESTROY => words.destroy.now,
-            object_op::FREE | object_op::NO_OBJ_FREED => self.gone.act,
-            object_op::ACTIVE_STATE => "changes the state of",
-            _ => "uses",
+            _ if self.begins() => ObjectAction::Does(Change::Init),
+            object_op::ACTIVATE => ObjectAction::Does(Change::Activate),
+            object_op::DEACTIVATE => ObjectAction::Does(Change::Deactivate),
+            object_op::DESTROY => ObjectAction::Does(Change::Destroy),
+            object_op::FREE | object_op::NO_OBJ_FREED => ObjectAction::Ends(row.how),
+            object_op::ACTIVE_STATE => ObjectAction::ChangesState,
+            _ => ObjectAction::Uses,
         };
+        let action = self.action(action);
         let held = self.teller.held(&self.cast, row.node);
         let stack = self.teller.model.stack(row.stack);
         Some(Step { thread: self.thread.clone(), lock: 0, action, held, stack })
+    }
+
+    fn action(&self, action: ObjectAction) -> Action {
+        Action::Object(self.words.builtin, action)
     }
 
     fn init(&self) -> Option<Past> {
@@ -432,7 +435,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         Some(Step {
             thread: model.thread(row.other_thread),
             lock: 0,
-            action: user,
+            action: self.action(ObjectAction::HasInUse),
             held: Vec::new(),
             stack: model.stack(row.other_stack),
         })
@@ -457,14 +460,17 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         lock_words::thread(&self.thread_of(past))
     }
 
-    fn step(&self, past: Past, verb: Verb, as_parent: &'static str) -> Step {
+    fn step(&self, past: Past, change: Change) -> Step {
         let is_parents = self.is_parents(past);
         // Stacks of the parent's are in a ledger of its own.
         let stack = if is_parents { 0 } else { past.stack };
         Step {
             thread: self.thread_of(past),
             lock: 0,
-            action: if is_parents { as_parent } else { verb.then },
+            action: self.action(match is_parents {
+                true => ObjectAction::DidInParent(change),
+                false => ObjectAction::Did(change),
+            }),
             held: Vec::new(),
             stack: self.teller.model.stack(stack),
         }

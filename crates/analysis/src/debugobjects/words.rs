@@ -229,8 +229,8 @@ pub struct Gone {
     pub now: (&'static str, &'static str),
     /// In a sentence about what was.
     pub then: &'static str,
-    /// What a thread does to the object by it.
-    pub act: &'static str,
+    /// What a thread does to the object by it: before its name, and after.
+    pub act: (&'static str, &'static str),
     /// As evidence.
     pub evidence: &'static str,
     /// As help, where there is more to say than to destroy it before.
@@ -243,56 +243,56 @@ pub fn gone(how: u8) -> Gone {
         object_end::FREED => Gone {
             now: ("the memory of ", " is freed"),
             then: "its memory was freed",
-            act: "frees",
+            act: ("frees", ""),
             evidence: "its memory was freed",
             help: "",
         },
         object_end::MOVED => Gone {
             now: ("", " is moved by realloc"),
             then: "realloc moved it",
-            act: "moves with realloc",
+            act: ("moves", " with realloc"),
             evidence: "realloc moved the block that it is in: who uses it goes on in the old one",
             help: "or give it a block of its own, and keep a pointer to that in the one that grows",
         },
         object_end::UNMAPPED => Gone {
             now: ("the memory of ", " is unmapped"),
             then: "its memory was unmapped",
-            act: "unmaps",
+            act: ("unmaps", ""),
             evidence: "its memory was unmapped",
             help: "",
         },
         object_end::FRAME => Gone {
             now: ("the stack frame of ", " is left"),
             then: "its function returned",
-            act: "leaves the stack frame of",
+            act: ("leaves the stack frame of", ""),
             evidence: "the function returned on whose stack it was",
             help: "or give it a longer life than the function: on the heap, or static",
         },
         object_end::THREAD => Gone {
             now: ("", " goes with its thread"),
             then: "its thread ended",
-            act: "ends and abandons",
+            act: ("ends and abandons", ""),
             evidence: "the thread ended on whose stack, or in whose thread-local memory, it was",
             help: "or give it a longer life than the thread: on the heap, or static",
         },
         object_end::UNLOADED => Gone {
             now: ("the module of ", " is unloaded"),
             then: "its module was unloaded",
-            act: "unloads the module of",
+            act: ("unloads the module of", ""),
             evidence: "the module that it is a variable of was unloaded",
             help: "",
         },
         object_end::EXIT => Gone {
             now: ("", " is left behind by the process"),
             then: "the process ended",
-            act: "ends the process with",
+            act: ("ends the process with", ""),
             evidence: "the process ended",
             help: "",
         },
         object_end::REUSED => Gone {
             now: ("the place of ", " is initialised anew"),
             then: "its place was initialised anew",
-            act: "initialises anew the place of",
+            act: ("initialises anew the place of", ""),
             evidence: "one is initialised where it was: its function, its block or another use of its memory was \
                        over, or it is initialised twice",
             help: "",
@@ -300,7 +300,7 @@ pub fn gone(how: u8) -> Gone {
         _ => Gone {
             now: ("", " is freed"),
             then: "the program freed it",
-            act: "frees",
+            act: ("frees", ""),
             evidence: "the program said that its life was over",
             help: "",
         },

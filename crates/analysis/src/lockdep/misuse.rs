@@ -9,6 +9,7 @@ use super::graph::Level;
 use super::signallers::{self, Signallers};
 use super::teller::{Cast, Teller};
 use super::words;
+use crate::action::{Access, Action};
 use crate::finding::Name;
 use crate::finding::{
     Finding, Frame, Grade, HeldLock, Kind, LockInfo, LockOrigin, Step, ThreadInfo,
@@ -187,35 +188,17 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         self.kind == Kind::HeldLockFreed && self.row.detail == freed::FRAME
     }
 
-    fn is_rwlock(&self) -> bool {
-        let kind = self.teller.model.classes.kind(self.row.class);
-        matches!(kind, lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER)
-    }
-
     /// How the lock was taken that the finding is about.
-    fn took(&self) -> &'static str {
-        match (self.is_rwlock(), is_read(self.row.mode)) {
-            (true, true) => "read-acquired",
-            (true, false) => "write-acquired",
-            _ => "took",
-        }
-    }
-
-    /// How a thread takes a lock that it never unlocks.
-    fn takes_for_good(&self) -> &'static str {
-        match (self.is_rwlock(), is_read(self.row.mode)) {
-            (true, true) => "read-acquires and never unlocks",
-            (true, false) => "write-acquires and never unlocks",
-            _ => "acquires and never unlocks",
-        }
+    fn access(&self) -> Access {
+        Access::of(self.teller.model.classes.kind(self.row.class), self.row.mode)
     }
 
     /// How it is held, as a part of a sentence.
     fn held_how(&self) -> &'static str {
-        match (self.is_rwlock(), is_read(self.row.mode)) {
-            (true, true) => "held for reading",
-            (true, false) => "held for writing",
-            _ => "held",
+        match self.access() {
+            Access::Read => "held for reading",
+            Access::Write => "held for writing",
+            Access::Exclusive => "held",
         }
     }
 
@@ -575,12 +558,12 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         let (lock, action) = match self.kind {
             Kind::ExitWithLockHeld => return steps,
             Kind::HeldLockFreed if self.is_frame() => return steps,
-            Kind::CondvarMutexMismatch => (1, WAITS),
-            Kind::Unpinned => (0, "pinned"),
-            Kind::UseAfterDestroy => (0, "destroyed"),
-            Kind::InconsistentState => (0, "calls outside"),
-            Kind::ForkWithLockHeld => (0, "took in the parent process"),
-            _ => (0, self.took()),
+            Kind::CondvarMutexMismatch => (1, Action::WaitsOnCondition),
+            Kind::Unpinned => (0, Action::Pinned),
+            Kind::UseAfterDestroy => (0, Action::Destroyed),
+            Kind::InconsistentState => (0, Action::CallsOutside),
+            Kind::ForkWithLockHeld => (0, Action::TookInParent),
+            _ => (0, Action::Took(self.access())),
         };
         steps.push(Step {
             thread: other.thread.clone(),
@@ -595,21 +578,21 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
     fn offence(&self) -> Step {
         let (row, model) = (&self.row, self.teller.model);
         let action = match self.kind {
-            Kind::BadUnlockBalance if self.is_read_handed_on() => "releases a read lock of",
-            Kind::BadUnlockBalance if self.is_by_wait() => WAITS,
-            Kind::HeldLockFreed if self.is_frame() => self.takes_for_good(),
-            Kind::BadUnlockBalance | Kind::UnlockInconsistent | Kind::Unpinned => "unlocks",
-            Kind::HeldLockFreed => "frees",
-            Kind::HeldLockDestroyed => "destroys",
-            Kind::HeldLockInitialised => "initialises",
-            Kind::UseAfterDestroy => "uses after its destruction",
-            Kind::ExitWithLockHeld => self.takes_for_good(),
-            Kind::ForkWithLockHeld => "uses in the child process",
-            Kind::WaitWithLockHeld | Kind::CondvarMutexMismatch => WAITS,
-            Kind::InconsistentState => "calls in a signal handler",
-            Kind::LockNotHeld if row.detail == 1 => "asserts not to hold",
-            Kind::LockNotHeld => "asserts to hold",
-            _ => words::acquires(model.classes.kind(row.class), row.mode),
+            Kind::BadUnlockBalance if self.is_read_handed_on() => Action::ReleasesRead,
+            Kind::BadUnlockBalance if self.is_by_wait() => Action::WaitsOnCondition,
+            Kind::HeldLockFreed if self.is_frame() => Action::NeverUnlocks(self.access()),
+            Kind::BadUnlockBalance | Kind::UnlockInconsistent | Kind::Unpinned => Action::Unlocks,
+            Kind::HeldLockFreed => Action::Frees,
+            Kind::HeldLockDestroyed => Action::Destroys,
+            Kind::HeldLockInitialised => Action::Initialises,
+            Kind::UseAfterDestroy => Action::UsesDestroyed,
+            Kind::ExitWithLockHeld => Action::NeverUnlocks(self.access()),
+            Kind::ForkWithLockHeld => Action::UsesInChild,
+            Kind::WaitWithLockHeld | Kind::CondvarMutexMismatch => Action::WaitsOnCondition,
+            Kind::InconsistentState => Action::CallsInHandler,
+            Kind::LockNotHeld if row.detail == 1 => Action::AssertsNotHeld,
+            Kind::LockNotHeld => Action::AssertsHeld,
+            _ => Action::acquires(model.classes.kind(row.class), row.mode),
         };
         let mut held = self.teller.held(&self.cast, row.node);
         let mut stack = row.stack;
@@ -635,9 +618,6 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
 
 /// The error of an unlock by a thread that is not the owner.
 const EPERM: u64 = 1;
-
-/// What a thread does to the mutex of a condition wait.
-const WAITS: &str = "waits on a condition variable with";
 
 /// Threads named of those that signal.
 const MOST_SIGNALLERS: usize = 3;

@@ -11,6 +11,7 @@ use super::draft::{Draft, ring};
 use super::graph::Level;
 use super::teller::Teller;
 use super::{signals, words};
+use crate::action::Action;
 use crate::finding::Name;
 use crate::finding::{Finding, Grade, Kind, LockInfo, LockOrigin, Step};
 use crate::model::LockRef;
@@ -123,7 +124,7 @@ fn deadlock(teller: &Teller<'_, '_>, row: &Row, steps: &[StepRow]) -> Draft {
         .map(|(i, step)| Step {
             thread: model.thread(step.thread),
             lock: i,
-            action: words::waits(step.mode as u16),
+            action: Action::waits(step.mode as u16),
             held: teller.held(&cast, step.held),
             stack: model.stack(step.stack),
         })
@@ -214,7 +215,7 @@ fn self_deadlock(teller: &Teller<'_, '_>, row: &Row) -> Draft {
         steps: vec![Step {
             thread,
             lock: 0,
-            action: words::waits(row.mode),
+            action: Action::waits(row.mode),
             held: teller.held(&cast, row.node),
             stack: model.stack(row.stack),
         }],

@@ -15,6 +15,7 @@ use super::graph::{Context, Level};
 use super::judge::{Judge, Pick};
 use super::teller::{Cast, Teller};
 use super::{nesting, words};
+use crate::action::Action;
 use crate::finding::{Finding, Grade, HeldLock, Kind, Step};
 use crate::model::{LockRef, Model, is_read};
 
@@ -201,7 +202,7 @@ fn draft(teller: &Teller<'_, '_>, signal: u32, meeting: &Meeting) -> Draft {
         stack: model.stack(open.node.stack),
     });
     let acquires =
-        |usage: &Use| words::acquires(model.classes.kind(usage.row.class), usage.node.mode);
+        |usage: &Use| Action::acquires(model.classes.kind(usage.row.class), usage.node.mode);
     let finding = Finding {
         kind: Kind::InconsistentState,
         grade: *grade,
@@ -219,7 +220,7 @@ fn draft(teller: &Teller<'_, '_>, signal: u32, meeting: &Meeting) -> Draft {
             Step {
                 thread: holder,
                 lock: 0,
-                action: in_handler(used_in.node.mode),
+                action: Action::in_handler(used_in.node.mode),
                 held: interrupted,
                 stack: model.stack(used_in.node.stack),
             },
@@ -254,15 +255,6 @@ pub fn help(signal: &str, held: &str) -> Vec<String> {
          eventfd; or take the signal in a thread of its own, with sigwait or signalfd"
             .into(),
     ]
-}
-
-/// What a handler would do to a lock.
-pub fn in_handler(mode: u16) -> &'static str {
-    match (mode & mode::TIMED != 0, is_read(mode)) {
-        (true, _) => "would acquire with a timeout in a signal handler",
-        (_, true) => "would read-acquire in a signal handler",
-        _ => "would acquire in a signal handler",
-    }
 }
 
 /// How a cycle is told that handlers take part in.

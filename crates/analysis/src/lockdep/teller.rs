@@ -6,7 +6,7 @@ use lockwright_ledger::rows::Node;
 
 use super::graph::{Context, Level};
 use super::judge::Pick;
-use super::{signals, words};
+use crate::action::Action;
 use crate::finding::Instances;
 use crate::finding::Name;
 use crate::finding::{HeldLock, LockInfo, Step};
@@ -102,8 +102,8 @@ impl Teller<'_, '_> {
             thread: self.model.thread(pick.thread),
             lock,
             action: match self.model.trie.signal(pick.context.acquired) {
-                Some(_) => signals::in_handler(node.mode),
-                None => words::acquires(self.model.classes.kind(node.class), node.mode),
+                Some(_) => Action::in_handler(node.mode),
+                None => Action::acquires(self.model.classes.kind(node.class), node.mode),
             },
             held: self.held(cast, node.parent),
             stack: self.model.stack(node.stack),

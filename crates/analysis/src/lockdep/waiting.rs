@@ -5,7 +5,7 @@ use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{Held, Node, Thread, held_flag, mode, thread_state};
 
 use super::teller::Teller;
-use super::words;
+use crate::action::Action;
 use crate::finding::{Holder, LockInfo, Waiting, WaitsFor};
 use crate::model::LockRef;
 use crate::process_end::ProcessEnd;
@@ -57,8 +57,8 @@ fn of(teller: &Teller<'_, '_>, process: usize, row: &Thread, info: LockInfo) -> 
         thread: model.thread(row.id),
         kind,
         action: match kind {
-            WaitsFor::Condition => "waits on a condition variable with",
-            WaitsFor::Lock | WaitsFor::Thread => words::waits(bits),
+            WaitsFor::Condition => Action::WaitsOnCondition,
+            WaitsFor::Lock | WaitsFor::Thread => Action::waits(bits),
         },
         lock: (!is_thread).then_some(info),
         joined: is_thread.then(|| model.thread(row.wait_addr as u32)),

@@ -1,10 +1,7 @@
 //! Sentences that several findings share.
 
-use lockwright_ledger::rows::{lock_kind, mode};
-
 use crate::finding::Name;
 use crate::finding::ThreadInfo;
-use crate::model::is_read;
 
 /// A thread in a sentence.
 pub fn thread(info: &ThreadInfo) -> String {
@@ -52,30 +49,4 @@ pub fn all(n: usize) -> String {
 /// "two" or "3".
 pub fn number(n: usize) -> String {
     if n == 2 { "two".into() } else { n.to_string() }
-}
-
-/// What a thread does to a lock of `kind` when it acquires it in `mode`.
-pub fn acquires(kind: u8, mode: u16) -> &'static str {
-    let rwlock = matches!(kind, lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER);
-    match (mode & mode::TIMED != 0, rwlock, is_read(mode)) {
-        _ if mode & mode::COND_REACQUIRE != 0 => "reacquires after a condition wait",
-        _ if kind == lock_kind::RESOURCE => "enters",
-        _ if kind == lock_kind::COMPLETION => "waits for",
-        (true, _, true) => "read-acquires with a timeout",
-        (true, true, false) => "write-acquires with a timeout",
-        (true, ..) => "acquires with a timeout",
-        (_, _, true) => "read-acquires",
-        (_, true, false) => "write-acquires",
-        _ => "acquires",
-    }
-}
-
-/// What a thread does that waits for a lock in `mode` for good.
-pub fn waits(mode: u16) -> &'static str {
-    match mode {
-        _ if mode & mode::JOIN != 0 => "waits to join",
-        _ if mode & mode::COND_REACQUIRE != 0 => "waits to reacquire after a condition wait",
-        _ if is_read(mode) => "waits to read-acquire",
-        _ => "waits for",
-    }
 }

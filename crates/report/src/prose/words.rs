@@ -38,17 +38,6 @@ pub fn quote(name: &Name) -> String {
     if name.is_symbol { format!("`{}`", name.text) } else { format!("the {}", name.text) }
 }
 
-/// Puts the lock where the action wants its object: "acquires" `a`; "reacquires" `a` "after a
-/// condition wait".
-pub fn act(action: &str, lock: &str) -> String {
-    let tail = [" after ", " with ", " in ", " at ", " while ", " by ", " from "]
-        .iter()
-        .filter_map(|word| action.find(word))
-        .min()
-        .unwrap_or(action.len());
-    format!("{} {lock}{}", &action[..tail], &action[tail..])
-}
-
 /// "a", "a and b", "a, b and c".
 pub fn join(parts: &[String]) -> String {
     match parts {
@@ -117,16 +106,6 @@ mod tests {
         assert_eq!(duration(1_234_000.0), "1.2 ms");
         assert_eq!(duration(123_456.0), "123 us");
         assert_eq!(duration(2.5e9), "2.5 s");
-    }
-
-    #[test]
-    fn objects_stand_after_their_verb() {
-        assert_eq!(act("acquires", "`a`"), "acquires `a`");
-        assert_eq!(act("waits for", "`a`"), "waits for `a`");
-        assert_eq!(
-            act("reacquires after a condition wait", "`a`"),
-            "reacquires `a` after a condition wait"
-        );
     }
 
     #[test]

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::Message;
 use super::places::{self, Location, Places};
 use crate::prose::words;
+use lockwright_analysis::action::Action;
 use lockwright_analysis::finding::{Finding, Frame};
 
 /// codeFlow (3.36).
@@ -90,14 +91,16 @@ pub fn of(finding: &Finding, places: &Places) -> Vec<CodeFlow> {
 }
 
 /// SARIF's words for an action.
-fn kinds(action: &str) -> &'static [&'static str] {
-    let is = |words: &[&str]| words.iter().any(|word| action.contains(word));
-    if is(&["unlocks", "released"]) {
-        &["release", "lock"]
-    } else if is(&["acquires", "waits for", "took", "takes"]) {
-        &["acquire", "lock"]
-    } else {
-        &["lock"]
+fn kinds(action: Action) -> &'static [&'static str] {
+    match action {
+        Action::Unlocks => &["release", "lock"],
+        Action::Acquires { .. }
+        | Action::Reacquires
+        | Action::WaitsFor
+        | Action::NeverUnlocks(_)
+        | Action::Took(_)
+        | Action::TookInParent => &["acquire", "lock"],
+        _ => &["lock"],
     }
 }
 

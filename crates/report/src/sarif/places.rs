@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::{Message, uri};
+use crate::prose::action::act;
 use crate::prose::words::{self, plain, quote};
 use lockwright_analysis::finding::{Finding, Frame, HeldLock, Name, Step};
 use lockwright_analysis::symbolize::wrapper::first_own_frame;
@@ -186,7 +187,7 @@ pub fn part(step: &Step) -> impl Iterator<Item = &HeldLock> {
 pub fn did(finding: &Finding, step: &Step) -> String {
     let unknown = Name::symbol("?");
     let name = finding.locks.get(step.lock).map_or(&unknown, |lock| &lock.name);
-    plain(&format!("{} {}", words::thread(&step.thread), words::act(step.action, &quote(name))))
+    plain(&format!("{} {}", words::thread(&step.thread), act(step.action, &quote(name))))
 }
 
 /// "thread 2 (teller) took `vault`".

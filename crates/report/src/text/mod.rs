@@ -15,7 +15,8 @@ mod waiting;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer};
 
-use crate::prose::words::{self, act, join, number, plain, quote};
+use crate::prose::action::act;
+use crate::prose::words::{self, join, number, plain, quote};
 use lockwright_analysis::finding::{Finding, Grade, LockInfo, LockOrigin, Name, Report};
 use place::Place;
 use source::Sources;

@@ -1,7 +1,8 @@
 //! Who was still waiting when a process was killed, or its ledger read.
 
 use super::stack::Stacks;
-use crate::prose::words::{self, act, count, plain, quote};
+use crate::prose::action::{act, phrase};
+use crate::prose::words::{self, count, plain, quote};
 use lockwright_analysis::finding::{Report, Waiting, WaitsFor};
 
 /// Waits told; there may be a thread for each connection.
@@ -67,7 +68,7 @@ fn line(report: &Report, stacks: &Stacks, waiting: &Waiting) -> String {
     text.push(' ');
     text += &match waiting.kind {
         WaitsFor::Lock => act(waiting.action, &what),
-        WaitsFor::Condition | WaitsFor::Thread => format!("{} {what}", waiting.action),
+        WaitsFor::Condition | WaitsFor::Thread => format!("{} {what}", phrase(waiting.action)),
     };
     if waiting.timed {
         text += ", with a timeout";

@@ -96,6 +96,7 @@ mod tests {
     use super::super::rule::Source;
     use super::super::suppressions::parse;
     use super::*;
+    use lockwright_analysis::action::{Access, Action};
     use lockwright_analysis::finding::{
         Grade, HeldLock, Kind, LockInfo, LockOrigin, Name, Report, Step, ThreadInfo,
     };
@@ -125,7 +126,7 @@ mod tests {
         let step = |lock: usize| Step {
             thread: ThreadInfo { name: String::new(), tid: 7, number: 1 },
             lock,
-            action: "acquires",
+            action: Action::Acquires { access: Access::Exclusive, timed: false },
             held: vec![HeldLock {
                 lock: Some(1 - lock),
                 name: Name::symbol("x"),

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test takes what it needs")]
 
+use lockwright_analysis::action::{Access, Action};
 use lockwright_analysis::finding::*;
 use lockwright_analysis::process_end::ProcessEnd;
 
@@ -46,7 +47,7 @@ fn finding(kind: Kind, grade: Grade) -> Finding {
         steps: vec![Step {
             thread: ThreadInfo { name: "teller".into(), tid: 4002, number: 2 },
             lock: 0,
-            action: "acquires",
+            action: Action::Acquires { access: Access::Exclusive, timed: false },
             held: [Some(1), None]
                 .map(|lock| HeldLock { lock, name: Name::symbol("ledger"), stack: vec![frame()] })
                 .into(),
@@ -68,7 +69,7 @@ fn waiting(kind: WaitsFor) -> Waiting {
         process: 0,
         thread: thread.clone(),
         kind,
-        action: "waits for",
+        action: Action::WaitsFor,
         lock: (!is_thread).then(|| finding.locks[0].clone()),
         joined: is_thread.then(|| thread.clone()),
         timed: is_thread,
@@ -145,7 +146,7 @@ pub fn two_threads() -> Report {
     let step = |number: u32, name: &str, held: usize, lines: [u32; 2]| Step {
         thread: ThreadInfo { name: name.into(), tid: 4000 + number, number },
         lock: 1 - held,
-        action: "acquires",
+        action: Action::Acquires { access: Access::Exclusive, timed: false },
         held: vec![HeldLock {
             lock: Some(held),
             name: Name::symbol(names[held]),

@@ -1,6 +1,7 @@
 //! Misuse that was met while it happened: what the report makes of the engine's rows, even of rows that
 //! no engine would write.
 
+use lockwright_report::prose::action::phrase;
 use std::fs;
 use std::path::Path;
 
@@ -27,7 +28,11 @@ fn met(kind: u8, fill: impl FnOnce(&mut Misuse)) -> Report {
 }
 
 fn actions(report: &Report) -> Vec<(u32, &str)> {
-    report.findings[0].steps.iter().map(|step| (step.thread.number, step.action)).collect()
+    report.findings[0]
+        .steps
+        .iter()
+        .map(|step| (step.thread.number, &*phrase(step.action).leak()))
+        .collect()
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What debugobjects met: what the report makes of its rows, even of rows that it would not write.
 
+use lockwright_report::prose::action::phrase;
 use std::fs;
 use std::path::Path;
 
@@ -124,7 +125,11 @@ pub fn as_written(row: &mut ObjectFinding, fault: u8, how: u8) {
 }
 
 fn steps(report: &Report) -> Vec<(u32, &str)> {
-    report.findings[0].steps.iter().map(|step| (step.thread.number, step.action)).collect()
+    report.findings[0]
+        .steps
+        .iter()
+        .map(|step| (step.thread.number, &*phrase(step.action).leak()))
+        .collect()
 }
 
 /// All that is said of the only finding.
@@ -444,7 +449,7 @@ fn what_the_parent_did_is_the_parents() {
     let finding = &report.findings[0];
     let step = &finding.steps[1];
     assert_eq!(
-        (step.thread.name.as_str(), step.action),
+        (step.thread.name.as_str(), &*phrase(step.action).leak()),
         ("P2", "initialised in the parent process")
     );
     assert_eq!(finding.steps[2].thread.name, "T1");

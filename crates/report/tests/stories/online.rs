@@ -1,6 +1,7 @@
 //! Deadlocks met while the program hangs in them.
 
 use crate::story::{Story, told, verdict};
+use lockwright_analysis::action::Action;
 
 #[test]
 fn two_threads_in_a_deadlock() {
@@ -12,7 +13,7 @@ fn two_threads_in_a_deadlock() {
     assert_eq!(finding.steps.len(), 2);
     for (i, step) in finding.steps.iter().enumerate() {
         assert_eq!(step.lock, i);
-        assert_eq!(step.action, "waits for");
+        assert_eq!(step.action, Action::WaitsFor);
         assert_eq!(step.held.len(), 1);
         assert_eq!(step.held[0].lock, Some(1 - i));
         assert!(!step.stack.is_empty() && !step.held[0].stack.is_empty());

@@ -1,6 +1,7 @@
 //! Signal handlers in the interrupt's place.
 
 use crate::story::{Story, told, verdict};
+use lockwright_report::prose::action::phrase;
 
 const INCONSISTENT: &str = "likely inconsistent-state: A";
 
@@ -106,7 +107,7 @@ fn an_order_that_a_handler_closes() {
     assert_eq!(told(&report), ["likely inconsistent-state: A B"]);
     let finding = &report.findings[0];
     assert!(finding.title.contains("SIGUSR1"), "{}", finding.title);
-    let actions: Vec<_> = finding.steps.iter().map(|step| step.action).collect();
+    let actions: Vec<_> = finding.steps.iter().map(|step| phrase(step.action)).collect();
     assert_eq!(actions, ["acquires", "would acquire in a signal handler"]);
     assert_eq!(finding.steps[1].held[0].name, "B");
     assert!(finding.help[0].contains("block SIGUSR1"), "{:?}", finding.help);
