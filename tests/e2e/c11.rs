@@ -1,6 +1,6 @@
 //! Mutexes, condition variables and threads of C11's <threads.h> are watched as those of pthreads are.
 
-use lockwright_cli::meter::model::WaitKind;
+use lockwright_analysis::lockmeter::model::WaitKind;
 
 use crate::harness::{
     FOUND, Run, check, check_with, functions, lock_names, native, program, thread_names, under,

@@ -47,7 +47,7 @@ fn traced_locks_are_measured() {
 #[test]
 fn what_comes_to_nothing_is_counted_as_that() {
     let run = meter(EXACT, &example("traced"), &["timeout"]);
-    let sum = |count: fn(&lockwright_cli::meter::model::Numbers) -> u64| -> u64 {
+    let sum = |count: fn(&lockwright_analysis::lockmeter::model::Numbers) -> u64| -> u64 {
         run.lock("traced::main").sites.iter().map(|site| count(&site.numbers)).sum()
     };
     assert_eq!(sum(|n| n.acquisitions), 1);

@@ -8,13 +8,13 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::error::exit;
-use crate::finding::Grade;
-use crate::listing::Listing;
 use crate::manual;
-use crate::meter::diff::FailIf;
-use crate::meter::folded::Folded;
-use crate::meter::view::{Compat, Sort, View};
+use lockwright_analysis::finding::Grade;
+use lockwright_report::error::exit;
+use lockwright_report::listing::Listing;
+use lockwright_report::lockmeter::diff::FailIf;
+use lockwright_report::lockmeter::folded::Folded;
+use lockwright_report::lockmeter::view::{Compat, Sort, View};
 
 /// The Linux kernel's locking tools for programs nobody has to rebuild.
 ///

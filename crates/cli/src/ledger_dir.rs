@@ -27,10 +27,12 @@ use lockwright_ledger::{Ledger, OpenError, Peek, file};
 
 pub use removal::CALIBRATION;
 pub use token::Token;
-pub use writers::{innermost_id, is_written, trim, watched_in, writer_of, writer_of_annex};
+pub use writers::{
+    innermost_id, is_written, trim, watched_in, with_writers, writer_of, writer_of_annex,
+};
 
-use crate::error::{self, Error};
 use folder::Folder;
+use lockwright_report::error::{self, Error};
 use marker::{KEPT, LOCK, Marker};
 
 /// Extension of ledger files.

@@ -1,28 +1,10 @@
-//! How a long analysis shows that it is alive.
+//! Progress bars and status lines, for terminals.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-
-/// Told by the analysis how far it is.
-pub trait Progress {
-    /// A stage of `total` steps begins; 0 where nobody can tell.
-    fn stage(&self, name: &'static str, total: u64);
-    /// `by` further steps of the stage are done.
-    fn advance(&self, by: u64);
-    /// So many combinations of occurrences were looked at to judge the cycles of the stage.
-    fn looked(&self, _: u64) {}
-}
-
-/// Shows nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
-
-impl Progress for Silent {
-    fn stage(&self, _: &'static str, _: u64) {}
-    fn advance(&self, _: u64) {}
-}
+use lockwright_analysis::progress::Progress;
 
 /// An analysis that is over sooner than this shows no bar: it would only flicker.
 const PATIENCE: Duration = Duration::from_millis(400);

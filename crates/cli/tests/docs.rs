@@ -231,7 +231,7 @@ fn offsets_are_the_compilers() {
 #[test]
 fn report_kinds_are_complete() {
     let page = read("docs/report-kinds.md");
-    for kind in lockwright_cli::report::json::KINDS {
+    for kind in lockwright_analysis::finding::Kind::ALL {
         let name = serde_json::to_value(kind).unwrap();
         let heading = format!("\n### {}\n", name.as_str().unwrap());
         assert!(page.contains(&heading), "no section {name}");

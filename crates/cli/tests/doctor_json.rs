@@ -1,5 +1,6 @@
 //! The diagnosis in JSON is held against its published schema.
 
+#[path = "../../report/tests/schema/mod.rs"]
 mod schema;
 
 use std::process::Command;

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use lockwright_cli::finding::Frame;
-use lockwright_cli::meter::model::{
+use lockwright_analysis::finding::Frame;
+use lockwright_analysis::lockmeter::model::{
     At, Blame, Lock, MeterReport, Mode, Site, Wait, WaitKind, build, is_metered,
 };
-use lockwright_cli::symbolize::wrapper::first_own_frame;
+use lockwright_analysis::symbolize::wrapper::first_own_frame;
 use lockwright_ledger::Ledger;
 
 use crate::harness::{Run, Running, ledgers, under, until};

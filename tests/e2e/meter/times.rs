@@ -1,7 +1,7 @@
 //! Times: holds, waits, whose fault they were. Counts are exact; times are within 5 % of what the program
 //! measured itself.
 
-use lockwright_cli::meter::model::{Holds, Mode, WaitKind};
+use lockwright_analysis::lockmeter::model::{Holds, Mode, WaitKind};
 
 use super::run::{EXACT, How, Metered, agree, meter, repeatedly, sites_in, within};
 use std::path::Path;
@@ -243,7 +243,7 @@ fn the_callers_of_a_wrapper_are_told_apart() {
         let run = meter(EXACT, &program, &["wrapper"]);
         let lock = run.lock("acquire");
         let called_from = |caller: &str| {
-            let of = |stack: &[lockwright_cli::finding::Frame]| {
+            let of = |stack: &[lockwright_analysis::finding::Frame]| {
                 stack.get(1).and_then(|frame| frame.function.as_deref()) == Some(caller)
             };
             let found = sites_in(lock, "acquire").into_iter().filter(|(_, s)| of(&s.stack));

@@ -1,6 +1,6 @@
 //! Other ways to take a lock, and waits for what is none.
 
-use lockwright_cli::meter::model::WaitKind;
+use lockwright_analysis::lockmeter::model::WaitKind;
 
 use super::run::{EXACT, agree, meter, repeatedly};
 use crate::harness::program;

@@ -7,10 +7,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use crate::args::DemoArgs;
-use crate::error::{Error, Result};
-use crate::finding::{Grade, Kind, Report};
 use crate::ledger_dir::{RunDir, Surroundings};
 use crate::run::{self, Ending, Output, Program};
+use lockwright_analysis::finding::{Grade, Kind, Report};
+use lockwright_report::error::{Error, Result};
 
 /// Compiled from [`SOURCE`] by the build script, with debug information.
 static BINARY: &[u8] = include_bytes!(env!("LOCKWRIGHT_DEMO"));

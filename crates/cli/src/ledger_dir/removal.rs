@@ -11,7 +11,7 @@ use super::marker::{LOCK, Marker};
 use super::token::Token;
 use super::writers::{is_written, watched_in};
 use super::{EXTENSION, is_run_name, ledgers_in, try_lock};
-use crate::PRELOAD_FILE_NAME;
+use lockwright_analysis::symbolize::PRELOAD_FILE_NAME;
 
 /// Files that lockwright leaves in a run's directory, the marker aside.
 const FILES: &[&str] = &[PRELOAD_FILE_NAME, "cost.json", "demo", "demo.c", "end.json", "lock.new"];

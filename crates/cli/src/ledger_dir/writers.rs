@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lockwright_ledger::{file, layout};
 
@@ -67,6 +67,11 @@ pub fn writer_of(ledger: &Path) -> Option<u32> {
     let pid: u32 = ledger.file_name()?.to_str()?.split('-').next()?.parse().ok()?;
     // The id may belong to another process by now, or to one of another pid namespace.
     maps(pid, ledger, |_| true).then_some(pid)
+}
+
+/// Those of the ledgers whose processes still run.
+pub fn with_writers(ledgers: &[PathBuf]) -> impl Iterator<Item = &Path> {
+    ledgers.iter().map(PathBuf::as_path).filter(|ledger| writer_of(ledger).is_some())
 }
 
 /// The process that writes to an annex of a ledger's file, if it still runs. `own_id` is its id in its own namespace.

@@ -7,8 +7,8 @@ use lockwright_lab::bench::{self, Options};
 use super::ending::Ending;
 use super::output::Output;
 use crate::args::{Bench, BenchArgs};
-use crate::error::{Error, Result, exit};
 use crate::progress::Status;
+use lockwright_report::error::{Error, Result, exit};
 
 /// Exit code where a lock does not exclude.
 const NOT_EXCLUSIVE: u8 = 101;

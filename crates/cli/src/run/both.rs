@@ -9,10 +9,10 @@ use super::meter;
 use super::output::Output;
 use super::session::{self, Plan, Session};
 use crate::args::BothArgs;
-use crate::error::Result;
-use crate::finding::Completeness;
 use crate::ledger_dir::Surroundings;
-use crate::meter::view::View;
+use lockwright_analysis::finding::Completeness;
+use lockwright_report::error::Result;
+use lockwright_report::lockmeter::view::View;
 
 /// Runs the command.
 ///

@@ -12,12 +12,13 @@ use super::engines::Engines;
 use super::output::Output;
 use super::prices::Prices;
 use super::session::{self, Plan, Session};
-use crate::analysis;
 use crate::args::{CheckArgs, CheckersArgs, RunArgs, VerdictArgs, WholeArgs};
-use crate::error::{Error, Result};
-use crate::finding::{Completeness, Finding, Report};
 use crate::ledger_dir::{RunDir, Surroundings};
-use crate::progress::{Bar, Progress, Silent};
+use crate::progress::Bar;
+use lockwright_analysis::analyse;
+use lockwright_analysis::finding::{Completeness, Finding, Report};
+use lockwright_analysis::progress::{Progress, Silent};
+use lockwright_report::error::{Error, Result};
 
 /// Runs the command.
 ///
@@ -101,7 +102,7 @@ pub fn find(ledgers: &[Ledger], output: &Output) -> Report {
             true => Box::new(Bar::new(&begin_line)),
             false => Box::new(Silent),
         };
-    analysis::analyse(ledgers, output.instances(), &*progress)
+    analyse(ledgers, output.instances(), &*progress)
 }
 
 /// Adds what watching cost, from what it costs a lock and unlock.

@@ -14,7 +14,7 @@ use super::follow::Follow;
 use super::inherited;
 use super::preload::Preload;
 use super::signals::Signals;
-use crate::error::{Error, Result, exit};
+use lockwright_report::error::{Error, Result, exit};
 
 /// What to run.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::prices::Prices;
 use crate::ledger_dir::{self, RunDir};
-use crate::meter::model::{Cost, MeterReport};
+use lockwright_analysis::lockmeter::model::{Cost, MeterReport};
 
 /// The file's name in the run's directory.
 const NAME: &str = "cost.json";

@@ -6,9 +6,10 @@ use super::ending::Ending;
 use super::output::Output;
 use super::{end_file, load};
 use crate::args::DiffArgs;
-use crate::error::{Error, Result, exit};
-use crate::meter::diff::{Judged, Verdict, compare, json, text};
-use crate::meter::model::{self, MeterReport};
+use lockwright_analysis::lockmeter::diff::compare;
+use lockwright_analysis::lockmeter::model::{self, MeterReport};
+use lockwright_report::error::{Error, Result, exit};
+use lockwright_report::lockmeter::diff::{Judged, Verdict, json, text};
 
 /// Runs the command.
 ///

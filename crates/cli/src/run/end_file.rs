@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::ledger_dir::{self, RunDir};
-use crate::meter::model::End;
+use lockwright_analysis::lockmeter::model::End;
 
 /// The file's name in the run's directory.
 const NAME: &str = "end.json";

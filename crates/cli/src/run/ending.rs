@@ -4,8 +4,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use crate::args::{VerdictArgs, WholeArgs};
-use crate::error::exit;
-use crate::finding::{Completeness, Finding};
+use lockwright_analysis::finding::{Completeness, Finding};
+use lockwright_report::error::exit;
 
 /// The end of a lockwright process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ fn die_by(signal: i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Gap, Grade, Kind};
+    use lockwright_analysis::finding::{Gap, Grade, Kind};
 
     fn findings(grades: &[Grade]) -> Vec<Finding> {
         let finding = |&grade| Finding {

@@ -1,9 +1,9 @@
 //! The measurement in formats for other tools, each to a file of its own.
 
 use crate::args::ViewArgs;
-use crate::error::Result;
-use crate::meter::model::MeterReport;
-use crate::meter::{folded, openmetrics, pprof};
+use lockwright_analysis::lockmeter::model::MeterReport;
+use lockwright_report::error::Result;
+use lockwright_report::lockmeter::{folded, openmetrics, pprof};
 
 use super::sink::Sink;
 

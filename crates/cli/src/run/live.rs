@@ -11,12 +11,12 @@ use super::outlook::{Outlook, Scene};
 use super::output::Output;
 use super::session::monotonic_ns;
 use super::tasks::{self, Doing, Switches, Task};
-use crate::analysis::{self, Instances};
 use crate::args::OnDeadlock;
-use crate::error::{Error, Result};
-use crate::finding::{Finding, Grade, Report};
 use crate::ledger_dir::{glance_at, is_own, writer_of, writer_of_annex};
-use crate::progress::Silent;
+use lockwright_analysis::analyse;
+use lockwright_analysis::finding::{Finding, Grade, Instances, Report};
+use lockwright_analysis::progress::Silent;
+use lockwright_report::error::{Error, Result};
 
 /// How long a program's own handler of SIGABRT may take. As in abort(3), it must not return.
 const ABORT_PATIENCE: Duration = Duration::from_secs(2);
@@ -177,7 +177,7 @@ impl Deadlocks {
     ) -> Result<()> {
         let Standing { ledger, hope } = standing;
         let ledgers: Vec<Ledger> = ledger.open().into_iter().collect();
-        let mut report = analysis::analyse(&ledgers, Instances::Folded, &Silent);
+        let mut report = analyse(&ledgers, Instances::Folded, &Silent);
         let untold = |f: &Finding| f.grade == Grade::Deadlocked && !self.has_told(&report, f);
         report.findings = report.findings.iter().filter(|f| untold(f)).cloned().collect();
         // Whom else it holds up may not have come there yet: that is for the end.

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use lockwright_ledger::{Ledger, OpenError};
 
-use crate::error::{Error, Result};
-use crate::finding::Gap;
 use crate::ledger_dir::{EXTENSION, ledgers_in};
+use lockwright_analysis::finding::Gap;
+use lockwright_report::error::{Error, Result};
 
 /// Opens each ledger, with those of sandboxed children that are in its file; the errors are of those that could not be.
 pub fn open_all(paths: &[PathBuf]) -> (Vec<Ledger>, Vec<Error>) {

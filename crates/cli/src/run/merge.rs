@@ -10,11 +10,12 @@ use super::ending::Ending;
 use super::load;
 use super::output::Output;
 use super::report::is_checked;
-use crate::analysis::merge::{Given, merge};
 use crate::args::MergeArgs;
-use crate::error::{Error, Result};
-use crate::finding::Gap;
-use crate::progress::{Bar, Progress, Silent};
+use crate::progress::Bar;
+use lockwright_analysis::finding::Gap;
+use lockwright_analysis::merge::{Given, merge};
+use lockwright_analysis::progress::{Progress, Silent};
+use lockwright_report::error::{Error, Result};
 
 /// Runs the command.
 ///

@@ -9,10 +9,10 @@ use super::output::Output;
 use super::prices::Prices;
 use super::session::{self, Plan, Session};
 use crate::args::{MeterArgs, OnDeadlock};
-use crate::error::Result;
-use crate::finding::Completeness;
 use crate::ledger_dir::Surroundings;
-use crate::meter::model::{self, MeterReport};
+use lockwright_analysis::finding::Completeness;
+use lockwright_analysis::lockmeter::model::{self, MeterReport};
+use lockwright_report::error::Result;
 
 /// Runs the command.
 ///

@@ -11,7 +11,7 @@ use lockwright_ledger::rows::{
 };
 
 use super::tasks::{Doing, Task};
-use crate::analysis::signal_name;
+use lockwright_analysis::signal;
 
 /// What could still end the deadlock, and why.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -150,7 +150,7 @@ impl Scene<'_> {
             0 => Outlook::Final,
             set => Outlook::Outside(format!(
                 "{} has a handler, and a waiting thread does not block it",
-                signal_name(set.trailing_zeros() + 1)
+                signal::name(set.trailing_zeros() + 1)
             )),
         }
     }

@@ -9,17 +9,17 @@ use lockwright_ledger::Ledger;
 use super::fresh_line;
 use super::sink::Sink;
 use super::verdicts::Verdicts;
-use crate::analysis::Instances;
-use crate::analysis::merge::Merged;
 use crate::args::{Colour, OutputArgs, VerdictArgs};
-use crate::error::{Error, Result, Severity};
-use crate::finding::{Finding, Report};
-use crate::listing::{self, Listing};
-use crate::meter;
-use crate::meter::model::MeterReport;
-use crate::meter::view::{Compat, View};
-use crate::report::{json, text};
-use crate::verdict::Judged;
+use lockwright_analysis::finding::Instances;
+use lockwright_analysis::finding::{Finding, Report};
+use lockwright_analysis::lockmeter::model::MeterReport;
+use lockwright_analysis::merge::Merged;
+use lockwright_report::error::{Error, Result, Severity};
+use lockwright_report::listing::{self, Listing};
+use lockwright_report::lockmeter;
+use lockwright_report::lockmeter::view::{Compat, View};
+use lockwright_report::verdict::Judged;
+use lockwright_report::{json, text};
 
 /// Width of a report that nobody reads on a terminal.
 const FILE_WIDTH: usize = 100;
@@ -161,10 +161,10 @@ impl Output {
     pub fn show_meter(&mut self, report: &MeterReport, view: View) -> Result<()> {
         self.begin_report();
         self.text.add(&match view.compat {
-            Some(Compat::Lockmeter) => meter::compat::render(report, &view.into()),
+            Some(Compat::Lockmeter) => lockmeter::compat::render(report, &view.into()),
             None => {
-                let options = meter::text::TextOptions { colour: self.colour, view };
-                meter::text::render(report, &options)
+                let options = lockmeter::text::TextOptions { colour: self.colour, view };
+                lockmeter::text::render(report, &options)
             }
         })
     }
@@ -213,7 +213,7 @@ impl Output {
             (Some(found), metered) => {
                 sink.put(&json::render_judged(&self.verdicts.judge(found), metered))
             }
-            (None, Some(metered)) => sink.put(&meter::json::render(metered)),
+            (None, Some(metered)) => sink.put(&lockmeter::json::render(metered)),
             (None, None) => Ok(()),
         }
     }

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::doctor;
-use crate::PRELOAD_FILE_NAME;
-use crate::error::{Error, Result};
 use crate::ledger_dir::{RunDir, Surroundings};
+use lockwright_analysis::symbolize::PRELOAD_FILE_NAME;
+use lockwright_report::error::{Error, Result};
 
 /// Built by the build script.
 static LIBRARY: &[u8] = include_bytes!(env!("LOCKWRIGHT_PRELOAD_SO"));

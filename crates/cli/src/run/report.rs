@@ -8,12 +8,13 @@ use super::exports::Exports;
 use super::output::Output;
 use super::{check, cost_file, doctor, end_file, load, unwatched};
 use crate::args::ReportArgs;
-use crate::error::Result;
-use crate::finding::Unwatched;
-use crate::listing;
-use crate::meter::model;
-use crate::meter::view::View;
-use crate::process_end::Ends;
+use crate::ledger_dir::with_writers;
+use lockwright_analysis::finding::Unwatched;
+use lockwright_analysis::lockmeter::model;
+use lockwright_analysis::process_end::Ends;
+use lockwright_report::error::Result;
+use lockwright_report::listing;
+use lockwright_report::lockmeter::view::View;
 
 /// Runs the command.
 ///
@@ -38,7 +39,7 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
     }
     let unwatched: Vec<Unwatched> =
         args.ledgers.iter().flat_map(|dir| unwatched::processes(dir, &ledgers)).collect();
-    let ends = Ends::new(end_file::read(&args.ledgers), &paths);
+    let ends = Ends::new(end_file::read(&args.ledgers), with_writers(&paths));
     let measured = ledgers.iter().any(model::is_metered).then(|| {
         let mut report = model::build(&ledgers, &ends.waited_for);
         ends.settle(&mut report.processes);

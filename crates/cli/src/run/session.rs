@@ -19,11 +19,11 @@ use super::preload::Preload;
 use super::prices::Prices;
 use super::{calibrate, doctor, end_file, load, path_search, target, unwatched};
 use crate::args::{OnDeadlock, RunArgs};
-use crate::error::{Error, Result};
-use crate::finding::{Gap, Unwatched};
 use crate::ledger_dir::{self, RunDir, Surroundings};
-use crate::meter::model::End;
-use crate::process_end::Ends;
+use lockwright_analysis::finding::{Gap, Unwatched};
+use lockwright_analysis::lockmeter::model::End;
+use lockwright_analysis::process_end::Ends;
+use lockwright_report::error::{Error, Result};
 
 /// How often the ledgers are looked at for deadlocks: soon enough for whoever watches, rare enough to
 /// take no measurable time.
@@ -132,7 +132,7 @@ impl<'a> Session<'a> {
         }
         let paths = paths.unwrap_or_default();
         let unwatched = unwatched::processes(dir.path(), &ledgers);
-        let ends = Ends::new(vec![ended], &paths);
+        let ends = Ends::new(vec![ended], ledger_dir::with_writers(&paths));
         Ok(Self {
             plan,
             status,

@@ -6,7 +6,7 @@ use std::io::Write;
 use clap::error::ErrorKind;
 
 use crate::args::Cli;
-use crate::verdict::{SHIPPED, SHIPPED_FILE};
+use lockwright_report::verdict::{SHIPPED, SHIPPED_FILE};
 
 /// Ends, after a command line that is not complete: it asks for the rules, or else it is wrong.
 pub fn print_or_exit(error: &clap::Error) -> Cli {

@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-use crate::error::{Error, Result};
 use crate::whole_file::WholeFile;
+use lockwright_report::error::{Error, Result};
 
 /// Somewhere to write to.
 #[derive(Debug)]

@@ -9,9 +9,9 @@ use lockwright_ledger::Ledger;
 
 use super::path_search;
 use super::target::{self, Obstacle};
-use crate::error::{Error, Result};
-use crate::finding::Unwatched;
 use crate::ledger_dir::{self, RunDir};
+use lockwright_analysis::finding::Unwatched;
+use lockwright_report::error::{Error, Result};
 
 /// Those that `--follow` leaves out: `<pid> <executable>`, NUL terminated, for each process.
 const LEFT_OUT: &str = "unwatched";

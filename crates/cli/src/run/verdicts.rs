@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use super::baseline_file::Target;
 use super::sink::Sink;
-use crate::analysis::Instances;
 use crate::args::VerdictArgs;
-use crate::error::Result;
-use crate::finding::{Grade, Report};
-use crate::report::sarif;
-use crate::verdict::baseline::Target;
-use crate::verdict::{Judged, Policy, SHIPPED_FILE};
+use lockwright_analysis::finding::Instances;
+use lockwright_analysis::finding::{Grade, Report};
+use lockwright_report::error::Result;
+use lockwright_report::sarif;
+use lockwright_report::verdict::{Judged, Policy, SHIPPED_FILE};
 
 /// Read and opened before the program runs, so that what is wrong with a file is told before an hour's run,
 /// not after.

@@ -20,7 +20,7 @@ use super::ending::Ending;
 use super::output::Output;
 use super::{path_search, target};
 use crate::args::DoctorArgs;
-use crate::error::{Error, Result, exit};
+use lockwright_report::error::{Error, Result, exit};
 
 pub use nothing::{explain, explain_measurement};
 pub use place::no_room;

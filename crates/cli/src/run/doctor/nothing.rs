@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use super::hidden::{Hidden, named, sorts_in};
 use super::modules::Modules;
 use super::program::is_of_system;
-use crate::finding::{Grade, Report};
-use crate::meter::model::MeterReport;
 use crate::run::target;
 use crate::run::target::contents::{self, Contents, Mark};
+use lockwright_analysis::finding::{Grade, Report};
+use lockwright_analysis::lockmeter::model::MeterReport;
 
 /// A watched process.
 #[derive(Clone, Copy, Debug)]

@@ -7,11 +7,11 @@ use std::path::Path;
 use lockwright_ledger::layout::{FILE_LENGTHS, MAP_STEP, SPACE_PARTS};
 
 use super::{Effect, Finding};
-use crate::PRELOAD_FILE_NAME;
 use crate::ledger_dir::{RunDir, Surroundings, free_space};
 use crate::run::calibrate::{self, Trial};
 use crate::run::engines::Engines;
 use crate::run::preload::Preload;
+use lockwright_analysis::symbolize::PRELOAD_FILE_NAME;
 
 /// The version of this system's C library.
 pub fn glibc() -> String {
@@ -29,7 +29,7 @@ pub fn examine(chosen: Option<&Path>) -> Vec<Finding> {
         return findings;
     }
     let around = Surroundings::current();
-    let unusable = |error: &crate::error::Error| {
+    let unusable = |error: &lockwright_report::error::Error| {
         let what = error.reasons().collect::<Vec<_>>().join("; ");
         let finding = Finding::new("ledger-directory", Effect::Blocks, what);
         error.remedies().fold(finding, Finding::help)

@@ -6,8 +6,8 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::{Diagnosis, Effect, Finding, Process, Verdict, place};
-use crate::error::Severity;
-use crate::report::text::words::plain;
+use lockwright_report::error::Severity;
+use lockwright_report::prose::words::plain;
 
 /// Value of `schema`.
 const SCHEMA: &str = "lockwright-doctor";

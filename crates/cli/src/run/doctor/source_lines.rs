@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{Effect, Finding};
 use crate::run::target::contents::Contents;
-use crate::symbolize::DebugDirs;
+use lockwright_analysis::symbolize::DebugDirs;
 
 /// What is missing, if anything, and where to get it.
 pub fn examine(program: &Contents) -> Option<Finding> {

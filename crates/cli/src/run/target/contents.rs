@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use object::read::{Object, ObjectSection, ObjectSymbol};
 
-use crate::symbolize::elf::with_elf;
-use crate::symbolize::has_dwarf;
+use lockwright_analysis::symbolize::elf::with_elf;
+use lockwright_analysis::symbolize::has_dwarf;
 
 /// Something that the file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 pub use obstacle::Obstacle;
 
 use super::path_search;
-use crate::error::{Error, Result, exit};
 use image::Image;
+use lockwright_report::error::{Error, Result, exit};
 
 /// Scripts name interpreters that may be scripts; the kernel stops there too.
 const MAX_INTERPRETERS: usize = 5;

@@ -1,0 +1,162 @@
+//! What a thread does in a step of a finding.
+
+use lockwright_ledger::rows::{lock_kind, mode};
+
+use crate::model::is_read;
+
+/// How a lock is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// By one thread alone: the lock has no readers.
+    Exclusive,
+    /// For reading.
+    Read,
+    /// For writing.
+    Write,
+}
+
+impl Access {
+    /// That of an acquisition in `mode` of a lock of `kind`.
+    pub fn of(kind: u8, mode: u16) -> Self {
+        match is_rwlock(kind) {
+            true if is_read(mode) => Self::Read,
+            true => Self::Write,
+            false => Self::Exclusive,
+        }
+    }
+}
+
+/// What a thread does, or did, to the lock or object of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Acquires it.
+    Acquires {
+        /// How.
+        access: Access,
+        /// It can back out.
+        timed: bool,
+    },
+    /// A condition wait ends, and takes the mutex again.
+    Reacquires,
+    /// Enters a context that the program declares.
+    Enters,
+    /// Waits for it: for a lock as long as it takes.
+    WaitsFor,
+    /// Waits to read-acquire it.
+    WaitsToRead,
+    /// Waits to take the mutex of a condition wait again.
+    WaitsToReacquire,
+    /// Waits for the end of a thread.
+    WaitsToJoin,
+    /// Waits on a condition variable, with this mutex.
+    WaitsOnCondition,
+    /// A handler that could interrupt the thread acquires it.
+    WouldAcquireInHandler {
+        /// For reading.
+        reads: bool,
+        /// It can back out.
+        timed: bool,
+    },
+    /// Acquires it for good.
+    NeverUnlocks(Access),
+    /// Releases a read lock of it that another thread took.
+    ReleasesRead,
+    /// Unlocks it.
+    Unlocks,
+    /// Frees its memory.
+    Frees,
+    /// Destroys it.
+    Destroys,
+    /// Initialises it.
+    Initialises,
+    /// Uses it after it was destroyed.
+    UsesDestroyed,
+    /// Uses it in a forked child.
+    UsesInChild,
+    /// Calls a function that is not async-signal-safe in a handler.
+    CallsInHandler,
+    /// Calls it elsewhere.
+    CallsOutside,
+    /// Asserts to hold it.
+    AssertsHeld,
+    /// Asserts not to hold it.
+    AssertsNotHeld,
+    /// Took it before.
+    Took(Access),
+    /// Took it in the parent process, before the fork.
+    TookInParent,
+    /// Pinned it before.
+    Pinned,
+    /// Destroyed it before.
+    Destroyed,
+    /// Something that happens to objects of this type, as [`lockwright_ledger::rows::object::object_type`] numbers them.
+    Object(u32, ObjectAction),
+}
+
+/// A change in the life of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It comes into being.
+    Init,
+    /// It comes into use.
+    Activate,
+    /// It goes out of use.
+    Deactivate,
+    /// It ends.
+    Destroy,
+}
+
+/// What a thread does, or did, to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectAction {
+    /// Does this now.
+    Does(Change),
+    /// Did this before.
+    Did(Change),
+    /// Did this in the parent process, before the fork.
+    DidInParent(Change),
+    /// Has it in use.
+    HasInUse,
+    /// Its memory goes, in one of the ways of [`lockwright_ledger::rows::object::object_end`].
+    Ends(u8),
+    /// Changes a state that the program has given it.
+    ChangesState,
+    /// Does something else to it.
+    Uses,
+}
+
+impl Action {
+    /// What a thread does to a lock of `kind` when it acquires it in `mode`.
+    pub fn acquires(kind: u8, mode: u16) -> Self {
+        match kind {
+            _ if mode & mode::COND_REACQUIRE != 0 => Self::Reacquires,
+            lock_kind::RESOURCE => Self::Enters,
+            lock_kind::COMPLETION => Self::WaitsFor,
+            _ => Self::Acquires {
+                // A kind of the program's own may have readers, too.
+                access: if is_read(mode) { Access::Read } else { Access::of(kind, mode) },
+                timed: mode & mode::TIMED != 0,
+            },
+        }
+    }
+
+    /// What a thread does that waits for a lock in `mode` for good.
+    pub fn waits(mode: u16) -> Self {
+        match mode {
+            _ if mode & mode::JOIN != 0 => Self::WaitsToJoin,
+            _ if mode & mode::COND_REACQUIRE != 0 => Self::WaitsToReacquire,
+            _ if is_read(mode) => Self::WaitsToRead,
+            _ => Self::WaitsFor,
+        }
+    }
+
+    /// What a handler would do to a lock.
+    pub fn in_handler(mode: u16) -> Self {
+        Self::WouldAcquireInHandler { reads: is_read(mode), timed: mode & mode::TIMED != 0 }
+    }
+}
+
+/// Whether locks of `kind` are the C library's rwlocks.
+pub fn is_rwlock(kind: u8) -> bool {
+    matches!(kind, lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER)
+}

@@ -1,0 +1,159 @@
+//! From the ledgers of a run to its report: what lockdep and debugobjects find in each process, what is the same to a
+//! reader folded, and what is known of the processes.
+
+use std::collections::HashSet;
+
+use lockwright_ledger::Ledger;
+use lockwright_ledger::layout::process_state;
+
+use crate::finding::{Finding, Gap, Instances, Process, Report, Summary, Waiting};
+use crate::lockdep::draft;
+use crate::lockdep::teller::Teller;
+use crate::lockdep::waiting;
+use crate::model::{Model, Sources, Symbolise, missing_names};
+use crate::process_end::ProcessEnd;
+use crate::progress::Progress;
+use crate::symbolize::{DebugDirs, Images, Symbols};
+use crate::{completeness, debugobjects, lockdep};
+
+/// Analyses the ledgers of a run, one per process. Leaves the cost fields of the summary empty.
+pub fn analyse(ledgers: &[Ledger], instances: Instances, progress: &dyn Progress) -> Report {
+    let images = Images::new(DebugDirs::from_env());
+    let symbols: Vec<Symbols<'_>> =
+        ledgers.iter().map(|ledger| Symbols::with_images(ledger, images.clone())).collect();
+    let symbols: Vec<&dyn Symbolise> = symbols.iter().map(|s| s as &dyn Symbolise).collect();
+    analyse_with(ledgers, &symbols, instances, progress)
+}
+
+/// As [`analyse`], with names from `symbols[i]` for `ledgers[i]`.
+pub fn analyse_with(
+    ledgers: &[Ledger],
+    symbols: &[&dyn Symbolise],
+    instances: Instances,
+    progress: &dyn Progress,
+) -> Report {
+    let sources = Sources::new(ledgers, symbols);
+    let mut summary = Summary {
+        processes: ledgers.len() as u64,
+        all_instances: instances == Instances::Apart,
+        ..Summary::default()
+    };
+    let mut processes = Vec::new();
+    let mut drafts = Vec::new();
+    let mut waiting = Vec::new();
+    progress.stage("reading ledgers", ledgers.len() as u64);
+    for (number, &index) in in_order_of_start(ledgers).iter().enumerate() {
+        let model = Model::new(&sources, index);
+        progress.advance(1);
+        let mut process = describe(&ledgers[index]);
+        let teller = Teller { model: &model, sources: &sources, instances };
+        let mut found = lockdep::findings(&teller, progress, &mut process.notes);
+        found.extend(debugobjects::find(&teller));
+        drafts.extend(found.into_iter().map(|draft| draft.of_process(number)));
+        waiting.extend(waiting::find(&teller, number));
+        count(&model, &mut summary, &mut process);
+        processes.push(process);
+    }
+    let findings = draft::fold(drafts, instances);
+    let frames = findings.iter().flat_map(Finding::frames);
+    let waits = waiting.iter().flat_map(Waiting::frames);
+    let modules = missing_names(symbols, frames.chain(waits));
+    Report { summary, processes, unwatched: Vec::new(), findings, waiting, modules }
+}
+
+/// Ledgers by when their processes started: the order of a report's processes.
+pub(crate) fn in_order_of_start(ledgers: &[Ledger]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..ledgers.len()).collect();
+    order.sort_by_key(|&index| {
+        let header = ledgers[index].header();
+        (header.start_realtime_ns, header.start_ns, header.pid)
+    });
+    order
+}
+
+/// Adds what a process has to the summary, and what its threads did to the process.
+pub(crate) fn count(model: &Model<'_>, summary: &mut Summary, process: &mut Process) {
+    let header = model.ledger.header();
+    summary.locks += header.locks_seen;
+    summary.classes += model.classes.len();
+    summary.chains += model.trie.chains();
+    summary.lost = summary.lost.saturating_add(completeness::lost(model.ledger));
+    summary.completeness.gaps.extend_from_slice(&process.gaps);
+    for thread in model.threads() {
+        process.threads += 1;
+        process.acquisitions += thread.acquisitions;
+        process.contended += thread.contended;
+    }
+    summary.threads += process.threads;
+    summary.acquisitions += process.acquisitions;
+    summary.contended += process.contended;
+    let group = |class| model.classes.group_of(class);
+    let mut pairs = HashSet::new();
+    let mut last = (0, 0);
+    for (id, node) in model.trie.contexts() {
+        // Only the innermost: what is further out is a dependency of the one between.
+        let Some((_, held)) = model.trie.held(id).next() else { continue };
+        let pair = (group(held.class), group(node.class));
+        if pair != last {
+            pairs.insert(pair);
+            last = pair;
+        }
+    }
+    summary.dependencies += pairs.len() as u64;
+}
+
+/// What the header tells of a process, with notes on what is missing.
+pub(crate) fn describe(ledger: &Ledger) -> Process {
+    let header = ledger.header();
+    let command = ledger.raw_text(header.cmdline);
+    let mut command: Vec<String> =
+        command.split(|&b| b == 0).map(|arg| String::from_utf8_lossy(arg).into_owned()).collect();
+    if command.last().is_some_and(String::is_empty) {
+        command.pop();
+    }
+    let gaps = completeness::gaps(ledger);
+    let mut notes: Vec<String> = gaps.iter().map(Gap::to_string).collect();
+    match ledger.turned_away() {
+        0 => {}
+        1 => notes.push(
+            "a child that it forked was not watched: in its sandbox there was no place for a ledger"
+                .into(),
+        ),
+        many => notes.push(format!(
+            "{many} children that it forked were not watched: in their sandbox there was no place for their ledgers"
+        )),
+    }
+    if ledger.refused_rows() > 0 {
+        notes.push(format!(
+            "the ledger is damaged, or made up: {} of its rows claim what others have claimed before; that is left out",
+            ledger.refused_rows()
+        ));
+    }
+    if header.allocations_lost > 0 {
+        notes.push(format!(
+            "{} allocations could not be tracked for want of memory: locks in them go by where they \
+             were first taken",
+            header.allocations_lost
+        ));
+    }
+    if header.pairs_folded > 0 {
+        notes.push(format!(
+            "{} pairs of locks were recorded as pairs of their classes only",
+            header.pairs_folded
+        ));
+    }
+    Process {
+        pid: header.pid,
+        token: header.token,
+        exe: ledger.text(header.exe),
+        command,
+        exited: header.state == process_state::EXITED,
+        end: ProcessEnd::of(ledger),
+        threads: 0,
+        locks: header.locks_seen,
+        acquisitions: 0,
+        contended: 0,
+        gaps,
+        notes,
+    }
+}

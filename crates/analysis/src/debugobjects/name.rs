@@ -1,0 +1,71 @@
+//! What a report calls an object: by its variable, by where it was made, or by its address.
+
+use lockwright_ledger::rows::object::{ObjectFinding as Row, object_type};
+
+use super::words::Words;
+use crate::finding::Name;
+use crate::finding::{LockInfo, LockOrigin};
+use crate::model::Model;
+
+/// An object with its names.
+pub struct Called {
+    /// As sentences have it.
+    pub named: Name,
+    /// As the report has it.
+    pub info: LockInfo,
+    /// Equal for objects that are the same to a reader.
+    pub identity: String,
+}
+
+/// Names the object of a row. `own` is the program's name for its type, empty for the C library's types.
+pub fn of(model: &Model<'_>, row: &Row, words: &Words, own: &str) -> Called {
+    let kind = if own.is_empty() { words.name } else { own };
+    let what = if own.is_empty() { kind.to_owned() } else { format!("object of type {own}") };
+    let made = model.short_place(row.init_stack);
+    let made = made.map(|place| format!("{what} {} at {place}", words.init.then));
+    let (origin, identity) = match &made {
+        Some(_) => (LockOrigin::Init, model.place(row.init_stack)),
+        None => (LockOrigin::Unknown, String::new()),
+    };
+    let called = |named: Name, class, origin, addr, identity| Called {
+        info: LockInfo {
+            name: named.clone(),
+            class,
+            kind: kind.to_owned().into(),
+            addr,
+            created: if origin == LockOrigin::Init {
+                model.stack(row.init_stack)
+            } else {
+                Vec::new()
+            },
+            origin,
+        },
+        named,
+        identity: format!("{kind}\n{identity}"),
+    };
+    if words.builtin == object_type::TIMER {
+        // Another run may have another number.
+        let class = Name::description(made.unwrap_or(what));
+        return called(Name::symbol(timer(row.addr)), class, origin, None, identity);
+    }
+    let addr = (row.addr != 0).then_some(row.addr);
+    // Its module was there when it was first heard of, whatever became of that since.
+    let seen = [row.init_stack, row.active_stack, row.stack].into_iter().find(|&stack| stack != 0);
+    if let Some(variable) = model.element_at(row.addr, seen.unwrap_or(0)) {
+        return {
+            let name = Name::symbol(variable.as_str());
+            called(name.clone(), name, LockOrigin::Static, addr, variable)
+        };
+    }
+    let name = made.unwrap_or_else(|| format!("{what} at {:#x}", row.addr));
+    let name = Name::description(name);
+    called(name.clone(), name, origin, addr, identity)
+}
+
+/// A timer's name. Its id is a small number, but one that calls a function is known by an address.
+fn timer(id: u64) -> String {
+    match u32::try_from(id) {
+        Ok(id) => format!("timer {id}"),
+        Err(_) => format!("timer {id:#x}"),
+    }
+}

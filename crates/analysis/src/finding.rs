@@ -1,0 +1,545 @@
+//! What a report is made of: the analysis fills these types, every report format reads them.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::action::Action;
+use crate::named::named;
+use crate::process_end::{Ended, ProcessEnd};
+
+named! {
+/// What is wrong. The serialised names are part of the JSON schema (docs/report-schema.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum Kind {
+    /// Locks are taken in orders that form a cycle.
+    CircularDependency = "circular-dependency",
+    /// A lock, or another of its class, is taken while held.
+    RecursiveLocking = "recursive-locking",
+    /// A lock is used both in a signal handler and with that signal open.
+    InconsistentState = "inconsistent-state",
+    /// Unlock of a lock that is not held, or held by another thread.
+    BadUnlockBalance = "bad-unlock-balance",
+    /// Memory of a held lock is freed.
+    HeldLockFreed = "held-lock-freed",
+    /// A held lock is destroyed.
+    HeldLockDestroyed = "held-lock-destroyed",
+    /// A held lock is initialised again.
+    HeldLockInitialised = "held-lock-initialised",
+    /// A destroyed lock or other object is used, or destroyed again.
+    UseAfterDestroy = "use-after-destroy",
+    /// A thread ends with a lock held.
+    ExitWithLockHeld = "exit-with-lock-held",
+    /// A child process begins with a lock that another thread of the parent held.
+    ForkWithLockHeld = "fork-with-lock-held",
+    /// A condition wait keeps a second lock.
+    WaitWithLockHeld = "wait-with-lock-held",
+    /// One condition variable is used with two mutexes.
+    CondvarMutexMismatch = "condvar-mutex-mismatch",
+    /// A robust mutex whose owner died is unlocked without having been made consistent.
+    UnlockInconsistent = "unlock-inconsistent",
+    /// The program asserts that a lock is held which is not.
+    LockNotHeld = "lock-not-held",
+    /// A pinned lock is unlocked.
+    Unpinned = "unpinned",
+    /// A lock that may sleep is taken with a spinning lock held.
+    InvalidWaitContext = "invalid-wait-context",
+    /// An object is initialised again that was not destroyed.
+    ObjectInitialisedTwice = "object-initialised-twice",
+    /// An object in use is initialised again.
+    ObjectInitialisedActive = "object-initialised-active",
+    /// An object is used that was never initialised.
+    ObjectUninitialised = "object-uninitialised",
+    /// An object in use is destroyed.
+    ObjectDestroyedActive = "object-destroyed-active",
+    /// The memory of an object in use goes.
+    ObjectGoneActive = "object-gone-active",
+    /// An object goes with its memory that was never destroyed.
+    ObjectNeverDestroyed = "object-never-destroyed",
+    /// An object is not in the state in which this can be done to it.
+    ObjectWrongState = "object-wrong-state",
+}
+}
+
+impl Kind {
+    /// What was done to one lock or object is wrong by itself; others are about orders and contexts.
+    pub fn is_misuse(self) -> bool {
+        use Kind::*;
+        !matches!(self, CircularDependency | RecursiveLocking | InconsistentState)
+    }
+}
+
+named! {
+/// How sure a finding is, the most serious first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Grade {
+    /// Threads are in it now.
+    Deadlocked = "deadlocked",
+    /// The same instances, two or more threads, no common guard, not ordered.
+    Likely = "likely",
+    /// Lock classes only: a schedule or data set that this run did not show.
+    Possible = "possible",
+    /// Every path holds a common gate lock.
+    Guarded = "guarded",
+    /// Thread creation, join or another happens-before edge separates the paths.
+    Ordered = "ordered",
+    /// One thread took both orders.
+    SingleThread = "single-thread",
+    /// Nothing goes wrong by it here: something that should have been done was not, and nobody is left to miss it.
+    Untidy = "untidy",
+}
+}
+
+impl Grade {
+    /// Findings of this grade are only counted unless all are asked for.
+    pub fn is_counted_only(self) -> bool {
+        self >= Self::Guarded
+    }
+}
+
+/// What findings that are the same to a reader become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instances {
+    /// One, with the number of the others.
+    Folded,
+    /// Each its own, as far as they were recorded one by one.
+    Apart,
+}
+
+/// One finding. Indices into `locks` are used by `steps`.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// What is wrong.
+    pub kind: Kind,
+    /// How sure it is.
+    pub grade: Grade,
+    /// One line naming the locks.
+    pub title: String,
+    /// Why this grade: sentences without a final full stop.
+    pub evidence: Vec<String>,
+    /// What to do next, likewise.
+    pub help: Vec<String>,
+    /// The locks involved, in cycle order for a cycle.
+    pub locks: Vec<LockInfo>,
+    /// What each thread did: step `i` acquires `locks[steps[i].lock]` while holding others.
+    pub steps: Vec<Step>,
+    /// Process it was found in; 0: several.
+    pub pid: u32,
+    /// The same, as an index into [`Report::processes`]: a process that calls exec keeps its id, and is another there.
+    /// `None`: several.
+    pub process: Option<usize>,
+    /// Of several processes: for each step, who did it.
+    pub origins: Vec<Origin>,
+    /// Further cycles or occurrences that are the same to a reader and were folded into this one.
+    pub also: u64,
+}
+
+/// Who contributed a step of a finding of several processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Origin {
+    /// The run, from 1.
+    pub run: usize,
+    /// Its process.
+    pub pid: u32,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "run {}, process {}", self.run, self.pid)
+    }
+}
+
+/// What a lock, or another object, is called.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name {
+    /// The name, or a description.
+    pub text: String,
+    /// It is the program's own name, to be quoted.
+    pub is_symbol: bool,
+}
+
+impl Name {
+    /// The program's own name.
+    pub fn symbol(name: impl Into<String>) -> Self {
+        Self { text: name.into(), is_symbol: true }
+    }
+
+    /// A description of what has no name.
+    pub fn description(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_symbol: false }
+    }
+
+    /// As it stands in a sentence.
+    pub fn quoted(&self) -> String {
+        if self.is_symbol { format!("`{}`", self.text) } else { format!("the {}", self.text) }
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl PartialEq<&str> for Name {
+    fn eq(&self, other: &&str) -> bool {
+        self.text == *other
+    }
+}
+
+impl Serialize for Name {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+named! {
+/// How a class of locks, or an object, came into being.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+pub enum LockOrigin {
+    /// It is a variable.
+    Static = "static",
+    /// By an init call.
+    Init = "init",
+    /// Nobody initialised it: it is known by where it was first acquired.
+    FirstAcquisition = "first acquisition",
+    /// By where its heap block was allocated.
+    Allocation = "allocation",
+    /// The program names it.
+    Annotation = "annotation",
+    /// It was there before the process was forked.
+    Inherited = "inherited",
+    /// Nobody saw it come into being.
+    Unknown = "unknown",
+}
+}
+
+/// A lock, or another object, as a report names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LockInfo {
+    /// Short name: variable name of a static lock, else where it was created or first taken.
+    pub name: Name,
+    /// Name of its class.
+    pub class: Name,
+    /// What it is: "mutex", "recursive mutex", "rwlock", "timer", or a type of the program's own as it calls that.
+    pub kind: Cow<'static, str>,
+    /// Address, where one instance is meant and not just its class.
+    pub addr: Option<u64>,
+    /// Where its class was created (init call, first acquisition or allocation), empty for static locks.
+    pub created: Vec<Frame>,
+    /// What `created` is.
+    pub origin: LockOrigin,
+}
+
+/// One acquisition, or other act, by one thread.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Who.
+    pub thread: ThreadInfo,
+    /// Index into [`Finding::locks`] of the lock acquired or waited for.
+    pub lock: usize,
+    /// What it did.
+    pub action: Action,
+    /// What it held then, outermost first.
+    pub held: Vec<HeldLock>,
+    /// Where it acquired, innermost frame first.
+    pub stack: Vec<Frame>,
+}
+
+/// A lock held during a step.
+#[derive(Clone, Debug, Serialize)]
+pub struct HeldLock {
+    /// Index into [`Finding::locks`] if it is part of the cycle.
+    pub lock: Option<usize>,
+    /// Its name (as [`LockInfo::name`]).
+    pub name: Name,
+    /// Where it was acquired, innermost frame first.
+    pub stack: Vec<Frame>,
+}
+
+/// A thread as a report names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ThreadInfo {
+    /// Its name, empty if it has none.
+    pub name: String,
+    /// Kernel thread id.
+    pub tid: u32,
+    /// 1 for the first thread seen in the process, counting up.
+    pub number: u32,
+}
+
+/// One frame of a call stack, symbolised. An inlined call is a frame of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Frame {
+    /// Demangled function name, if known.
+    pub function: Option<String>,
+    /// Source file as the debug information has it, made absolute.
+    pub file: Option<String>,
+    /// Line, from 1.
+    pub line: Option<u32>,
+    /// Column, from 1.
+    pub column: Option<u32>,
+    /// Path of the module.
+    pub module: Option<String>,
+    /// Offset within the module's ELF address space; with `function`, see `function_offset`.
+    pub offset: u64,
+    /// Offset from the start of the function.
+    pub function_offset: Option<u64>,
+    /// Inlined into the next frame.
+    pub inlined: bool,
+    /// Of a function that was seen to return with the lock it was called for.
+    #[serde(skip)]
+    pub wraps: bool,
+    /// Of a function that made many locks in the run, each at a place of its own.
+    #[serde(skip)]
+    pub makes: bool,
+}
+
+/// How much was watched.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Summary {
+    /// Locks seen; each life of a piece of memory is its own lock.
+    pub locks: u64,
+    /// Lock classes.
+    pub classes: u64,
+    /// Distinct chains of locks held at once (length 2 and more).
+    pub chains: u64,
+    /// Distinct class-to-class dependencies.
+    pub dependencies: u64,
+    /// Threads.
+    pub threads: u64,
+    /// Acquisitions.
+    pub acquisitions: u64,
+    /// Acquisitions that found the lock held.
+    pub contended: u64,
+    /// Processes.
+    pub processes: u64,
+    /// Records lost for want of space.
+    pub lost: u64,
+    /// Whether that is all there was.
+    #[serde(flatten)]
+    pub completeness: Completeness,
+    /// Findings that are the same to a reader stand apart, as far as they were recorded.
+    pub all_instances: bool,
+    /// Estimated CPU time that the tool took, ns: calibrated cost per acquisition x acquisitions.
+    pub cost_ns: Option<u64>,
+    /// Calibrated cost of one uncontended acquire and release, ns, beyond the native one.
+    pub cost_per_acquisition_ns: Option<f64>,
+}
+
+/// Why a process was not watched whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Gap {
+    /// Process id; 0 where it is not known.
+    pub pid: u32,
+    /// In one word (docs/report-schema.md has all of them).
+    pub reason: &'static str,
+    /// In words.
+    pub why: String,
+    /// What to do about it.
+    pub help: String,
+}
+
+impl fmt::Display for Gap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.help.as_str() {
+            "" => f.write_str(&self.why),
+            help => write!(f, "{}; {help}", self.why),
+        }
+    }
+}
+
+/// Whether the processes of a run were watched whole: from their starts to their ends, with nothing lost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Completeness {
+    /// What was not; nothing if all was.
+    pub gaps: Vec<Gap>,
+}
+
+impl Completeness {
+    /// Nothing is missing.
+    pub fn is_whole(&self) -> bool {
+        self.gaps.is_empty()
+    }
+}
+
+impl Serialize for Completeness {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Completeness", 2)?;
+        fields.serialize_field("complete", &self.is_whole())?;
+        fields.serialize_field("incomplete", &self.gaps)?;
+        fields.end()
+    }
+}
+
+/// One watched process.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Process {
+    /// Process id.
+    pub pid: u32,
+    /// What its ledger is known by. A process that calls exec has a ledger for each program that it was.
+    #[serde(skip)]
+    pub token: u64,
+    /// Executable.
+    pub exe: String,
+    /// Command line.
+    pub command: Vec<String>,
+    /// It ended by `exit`; false: killed, crashed or still running.
+    pub exited: bool,
+    /// How it ended.
+    pub end: ProcessEnd,
+    /// Threads that used a lock.
+    pub threads: u64,
+    /// Locks seen; each life of a piece of memory is its own lock.
+    pub locks: u64,
+    /// Acquisitions.
+    pub acquisitions: u64,
+    /// Acquisitions that found the lock held.
+    pub contended: u64,
+    /// Why it was not watched whole, if so.
+    #[serde(skip)]
+    pub gaps: Vec<Gap>,
+    /// Things the reader should know about coverage: what `gaps` are, and others.
+    pub notes: Vec<String>,
+}
+
+impl Ended for Process {
+    fn end(&mut self) -> (u32, u64, &mut ProcessEnd) {
+        (self.pid, self.token, &mut self.end)
+    }
+}
+
+/// A process that was not watched: the user did not want it to be (`--follow`), or it could not be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unwatched {
+    /// Process id; 0 where it is not known.
+    pub pid: u32,
+    /// Executable, or the script that was executed.
+    pub exe: String,
+    /// Why, in one word: `follow`, `environment`, `no-ledger`, or what `lockwright doctor` calls what is in the way.
+    pub reason: &'static str,
+    /// Why, in words.
+    pub why: String,
+}
+
+/// A thread whose wait was not over when its process was killed, or when its ledger was read.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    /// Process id.
+    pub pid: u32,
+    /// The same, as an index into [`Report::processes`].
+    pub process: usize,
+    /// Who.
+    pub thread: ThreadInfo,
+    /// For what.
+    pub kind: WaitsFor,
+    /// How it waits.
+    pub action: Action,
+    /// The lock; of a wait on a condition variable, its mutex.
+    pub lock: Option<LockInfo>,
+    /// The thread that it waits for to end.
+    pub joined: Option<ThreadInfo>,
+    /// The wait may end by itself.
+    pub timed: bool,
+    /// Where it waits, innermost frame first.
+    pub stack: Vec<Frame>,
+    /// The live threads that hold the lock.
+    pub holders: Vec<Holder>,
+}
+
+impl Waiting {
+    /// All frames of its stacks.
+    pub fn frames(&self) -> impl Iterator<Item = &Frame> {
+        self.stack.iter().chain(self.holders.iter().flat_map(|holder| &holder.stack))
+    }
+}
+
+/// What a thread waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitsFor {
+    /// A lock.
+    Lock,
+    /// A condition variable to be signalled.
+    Condition,
+    /// A thread to end.
+    Thread,
+}
+
+/// A thread that holds what another waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Holder {
+    /// Who.
+    pub thread: ThreadInfo,
+    /// It waits, too.
+    pub waits: bool,
+    /// Where it took the lock, innermost frame first.
+    pub stack: Vec<Frame>,
+}
+
+/// A whole report: the input of every format.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// How much was watched.
+    pub summary: Summary,
+    /// Processes, in order of start.
+    pub processes: Vec<Process>,
+    /// Processes that are known not to have been watched.
+    pub unwatched: Vec<Unwatched>,
+    /// Findings, most serious first.
+    pub findings: Vec<Finding>,
+    /// Threads that were still waiting, by process.
+    pub waiting: Vec<Waiting>,
+    /// What is missing of the names of modules that the findings, or who waits, are about: once for each.
+    pub modules: Vec<ModuleNote>,
+}
+
+/// What a reader should know about the names that a module gives.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct ModuleNote {
+    /// Its path, as in [`Frame::module`].
+    pub module: String,
+    /// What is missing, and what to do about it.
+    pub note: String,
+}
+
+impl fmt::Display for ModuleNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.module, self.note)
+    }
+}
+
+impl Finding {
+    /// All frames of its stacks.
+    pub fn frames(&self) -> impl Iterator<Item = &Frame> {
+        let steps = self.steps.iter().flat_map(|step| {
+            step.stack.iter().chain(step.held.iter().flat_map(|held| &held.stack))
+        });
+        steps.chain(self.locks.iter().flat_map(|lock| &lock.created))
+    }
+}
+
+impl Report {
+    /// The process that a finding is of; `None`: several.
+    pub fn process_of(&self, finding: &Finding) -> Option<&Process> {
+        self.processes.get(finding.process?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_schema() {
+        for &grade in Grade::ALL {
+            assert_eq!(serde_json::to_value(grade).unwrap(), grade.name());
+        }
+        for &kind in Kind::ALL {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
+    }
+}

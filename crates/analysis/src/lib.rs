@@ -1,0 +1,20 @@
+//! What ledgers mean: from their rows to findings and measurements, which are data for
+//! `lockwright-report` to put in words.
+
+pub mod action;
+mod analyse;
+pub mod completeness;
+pub mod debugobjects;
+pub mod dependencies;
+pub mod finding;
+pub mod lockdep;
+pub mod lockmeter;
+pub mod merge;
+pub mod model;
+mod named;
+pub mod process_end;
+pub mod progress;
+pub mod signal;
+pub mod symbolize;
+
+pub use analyse::{analyse, analyse_with};

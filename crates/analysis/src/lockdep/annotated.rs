@@ -1,0 +1,79 @@
+//! What annotations change in the verdict on recorded orders: nest locks, and what takes part in a cycle
+//! without being a lock.
+
+use lockwright_ledger::rows::{Node, lock_kind};
+
+use crate::finding::Name;
+use crate::finding::{Finding, Grade};
+use crate::model::{LockRef, Model};
+
+/// Whether the lock of `node` may be taken inside another of its class, that of node `held`: the program
+/// says so, and the lock that makes it safe was held outside.
+pub fn may_nest(model: &Model<'_>, held: u32, node: &Node) -> bool {
+    let nest = model.classes.nest_of(node.class);
+    nest != 0 && model.trie.held(held).any(|(_, by)| model.classes.group_of(by.class) == nest)
+}
+
+/// What is no lock among the parts of a cycle, by place in it.
+pub struct Contexts {
+    parts: usize,
+    resource: Option<usize>,
+    completion: Option<usize>,
+}
+
+impl Contexts {
+    /// Those of a cycle of `locks`.
+    pub fn of(model: &Model<'_>, locks: &[LockRef]) -> Self {
+        let find = |kind| locks.iter().position(|lock| model.classes.kind(lock.class) == kind);
+        Self {
+            parts: locks.len(),
+            resource: find(lock_kind::RESOURCE),
+            completion: find(lock_kind::COMPLETION),
+        }
+    }
+
+    /// The grade of a cycle that would be `grade` if all its parts were locks.
+    pub fn grade(&self, grade: Grade) -> Grade {
+        match grade {
+            // Somebody else may end the wait: nothing says that it has to be the one who did.
+            Grade::Likely if self.completion.is_some() => Grade::Possible,
+            // One thread is enough: it enters the context with the lock held, and takes it again in there.
+            // What keeps two threads apart does not help.
+            _ if self.resource.is_some() && self.parts == 2 => grade.min(Grade::Possible),
+            _ => grade,
+        }
+    }
+
+    /// Says in a finding what its parts are. `names` are theirs.
+    pub fn tell(&self, names: &[Name], finding: &mut Finding) {
+        let other = |this: usize| names[(this + 1) % names.len()].quoted();
+        if let Some(this) = self.completion {
+            let name = names[this].quoted();
+            finding.evidence.push(format!("whoever completes {name} counts as holding it"));
+            if finding.grade == Grade::Possible {
+                finding.evidence.push(format!("something else may complete {name} at times"));
+            }
+            if self.parts == 2 {
+                let lock = other(this);
+                finding.title = format!(
+                    "{lock} is held while waiting for {name}, and by the thread that completes it"
+                );
+                finding.help = vec![
+                    format!("release {lock} before waiting for {name}"),
+                    format!("or complete {name} without {lock}"),
+                ];
+            }
+        } else if let Some(this) = self.resource.filter(|_| self.parts == 2) {
+            let (name, lock) = (names[this].quoted(), other(this));
+            finding.title =
+                format!("{lock} is taken inside {name}, and held where that is entered");
+            finding.evidence.push(format!(
+                "a thread that enters {name} with {lock} held and takes it in there waits for itself"
+            ));
+            finding.help = vec![
+                format!("release {lock} before entering {name}"),
+                format!("or do not take {lock} inside {name}"),
+            ];
+        }
+    }
+}

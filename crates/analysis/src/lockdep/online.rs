@@ -1,0 +1,239 @@
+//! What was met while it happened: threads that wait in a circle, and one that waits for itself.
+
+use std::collections::HashSet;
+
+use lockwright_ledger::Ledger;
+use lockwright_ledger::rows::{
+    Finding as Row, Step as StepRow, Thread, finding_kind, mode, thread_state,
+};
+
+use super::draft::{Draft, ring};
+use super::graph::Level;
+use super::teller::Teller;
+use super::{signals, words};
+use crate::action::Action;
+use crate::finding::Name;
+use crate::finding::{Finding, Grade, Kind, LockInfo, LockOrigin, Step};
+use crate::model::LockRef;
+
+/// Threads of one circle that are looked at; more mean a damaged ledger.
+const MOST_STEPS: u32 = 65_536;
+
+/// The findings of one process that were met online.
+pub fn find(teller: &Teller<'_, '_>) -> Vec<Draft> {
+    let mut circles = HashSet::new();
+    let mut drafts = Vec::new();
+    for (_, row) in teller.model.ledger.rows::<Row>() {
+        if has_ended(teller.model.ledger, &row) {
+            continue;
+        }
+        match row.kind {
+            finding_kind::DEADLOCK => {
+                let steps = steps(teller, &row);
+                let waits: Vec<_> = steps.iter().map(|s| (s.thread, s.addr, s.inst)).collect();
+                // A semaphore that proved to be no lock after all closes none.
+                let was_lock = |step: &StepRow| !teller.model.is_handed_over(step.inst);
+                // Several threads may have seen the circle close.
+                if !steps.is_empty() && steps.iter().all(was_lock) && circles.insert(ring(&waits)) {
+                    drafts.push(deadlock(teller, &row, &steps));
+                }
+            }
+            finding_kind::SELF_DEADLOCK => drafts.push(self_deadlock(teller, &row)),
+            _ => {}
+        }
+    }
+    drafts
+}
+
+/// One of the waits of a deadlock has ended: it was none, or somebody has resolved it.
+fn has_ended(ledger: &Ledger, row: &Row) -> bool {
+    if !matches!(row.kind, finding_kind::DEADLOCK | finding_kind::SELF_DEADLOCK) {
+        return false;
+    }
+    let last = row.first_step.saturating_add(row.steps.min(MOST_STEPS));
+    (row.first_step..last).filter_map(|id| ledger.get::<StepRow>(id)).any(|step| {
+        ledger.get::<Thread>(step.thread).is_some_and(|thread| {
+            thread.state == thread_state::EXITED || thread.wait_seq != step.wait_seq
+        })
+    })
+}
+
+/// Instances of locks that a thread waited for while it held them itself, and whose wait has ended: taking such a lock
+/// again is no deadlock.
+pub fn let_in_again(ledger: &Ledger) -> HashSet<u32> {
+    let rows = ledger.rows::<Row>().map(|(_, row)| row);
+    rows.filter(|row| row.kind == finding_kind::SELF_DEADLOCK && has_ended(ledger, row))
+        .map(|row| row.inst)
+        .collect()
+}
+
+fn steps(teller: &Teller<'_, '_>, row: &Row) -> Vec<StepRow> {
+    let last = row.first_step.saturating_add(row.steps.min(MOST_STEPS));
+    (row.first_step..last).map_while(|id| teller.model.ledger.get::<StepRow>(id)).collect()
+}
+
+fn lock_of(step: &StepRow) -> LockRef {
+    LockRef { class: step.class, inst: step.inst, row: 0 }
+}
+
+fn is_join(step: &StepRow) -> bool {
+    step.mode & u32::from(mode::JOIN) != 0
+}
+
+fn deadlock(teller: &Teller<'_, '_>, row: &Row, steps: &[StepRow]) -> Draft {
+    let model = teller.model;
+    let n = steps.len();
+    let refs: Vec<LockRef> = steps.iter().map(lock_of).collect();
+    let locks: Vec<LockRef> = steps.iter().filter(|step| !is_join(step)).map(lock_of).collect();
+    let classes = teller.classes(&locks);
+    let mut insts: Vec<u32> = locks.iter().map(|lock| lock.inst).collect();
+    insts.sort_unstable();
+    let mut cast = teller.cast(Level::Instance, refs);
+    for (i, step) in steps.iter().enumerate().filter(|(_, step)| is_join(step)) {
+        let name = format!("end of {}", words::thread(&model.thread(step.addr as u32)));
+        let name = Name::description(name);
+        cast.names[i] = name.clone();
+        cast.infos[i] = LockInfo {
+            class: name.clone(),
+            name,
+            kind: "thread".into(),
+            addr: None,
+            created: Vec::new(),
+            origin: LockOrigin::Static,
+        };
+    }
+    let who = |i: usize| words::thread(&model.thread(steps[i % n].thread));
+    let evidence = (0..n)
+        .map(|i| match is_join(&steps[i]) {
+            true => format!("{} waits for {} to end", who(i), who(i + 1)),
+            // A writer in the queue keeps a reader waiting without holding the lock itself.
+            false if steps[(i + 1) % n].wanted == 0 => format!(
+                "{} waits to read {} behind {}, which waits to write it",
+                who(i),
+                cast.names[i].quoted(),
+                who(i + 1)
+            ),
+            false => {
+                format!("{} waits for {}, held by {}", who(i), cast.names[i].quoted(), who(i + 1))
+            }
+        })
+        .collect();
+    let reported: Vec<Step> = steps
+        .iter()
+        .enumerate()
+        .map(|(i, step)| Step {
+            thread: model.thread(step.thread),
+            lock: i,
+            action: Action::waits(step.mode as u16),
+            held: teller.held(&cast, step.held),
+            stack: model.stack(step.stack),
+        })
+        .collect();
+    let signatures: Vec<String> = steps
+        .iter()
+        .enumerate()
+        .map(|(i, step)| {
+            let before = &steps[(i + n - 1) % n];
+            let held = model.trie.node(step.wanted).map_or(0, |node| node.stack);
+            let name = |step: &StepRow| {
+                let group = model.classes.group_of(step.class);
+                if is_join(step) { "join" } else { &model.classes.group(group).name }
+            };
+            format!(
+                "{}\t{}\t{}\t{}",
+                name(before),
+                model.place(held),
+                name(step),
+                model.place(step.stack)
+            )
+        })
+        .collect();
+    // A reader behind a writer waits for the same lock as the writer.
+    let mut seen = HashSet::new();
+    let distinct: Vec<Name> =
+        cast.names.iter().filter(|named| seen.insert(&named.text)).cloned().collect();
+    let names = words::locks(&distinct);
+    let finding = Finding {
+        kind: Kind::CircularDependency,
+        grade: Grade::Deadlocked,
+        title: match n {
+            1 => format!("a thread waits for {names} that cannot come"),
+            2 => format!("two threads wait for each other: {names}"),
+            n => format!("{n} threads wait for each other in a circle: {names}"),
+        },
+        evidence,
+        help: vec![
+            "let every thread take these locks in one order, or release the one before it waits \
+             for the next"
+                .into(),
+        ],
+        steps: reported,
+        locks: cast.infos,
+        pid: model.ledger.header().pid,
+        process: None,
+        origins: Vec::new(),
+        also: row.repeats,
+    };
+    let key = format!("circular\n{}", ring(&signatures).join("\n"));
+    Draft { finding, key, insts, classes }
+}
+
+fn self_deadlock(teller: &Teller<'_, '_>, row: &Row) -> Draft {
+    let model = teller.model;
+    let lock = LockRef { class: row.class, inst: row.inst, row: 0 };
+    let cast = teller.cast(Level::Instance, vec![lock]);
+    let thread = model.thread(row.thread);
+    let name = cast.names[0].quoted();
+    let first = teller.path(row.node).find(|(_, node)| node.inst == row.inst);
+    let first = first.map_or(0, |(_, node)| node.stack);
+    let key = format!(
+        "recursive\n{}\t{}\t{}",
+        cast.infos[0].class.text,
+        model.place(first),
+        model.place(row.stack)
+    );
+    let mut evidence =
+        vec![format!("{} waits for {name}, which it holds itself", words::thread(&thread))];
+    let (kind, title, help) = match signals::handler_of(teller.model, row) {
+        Some(signal) => {
+            evidence.push(format!("it runs the handler of {signal}, which interrupted the holder"));
+            let title =
+                format!("{name} is taken in the handler of {signal} by the thread that holds it");
+            (Kind::InconsistentState, title, signals::help(&signal, &name))
+        }
+        None => {
+            let title = format!("{name} is taken again by the thread that holds it");
+            (Kind::RecursiveLocking, title, again_help())
+        }
+    };
+    let finding = Finding {
+        kind,
+        grade: Grade::Deadlocked,
+        title,
+        evidence,
+        help,
+        steps: vec![Step {
+            thread,
+            lock: 0,
+            action: Action::waits(row.mode),
+            held: teller.held(&cast, row.node),
+            stack: model.stack(row.stack),
+        }],
+        locks: cast.infos,
+        pid: model.ledger.header().pid,
+        process: None,
+        origins: Vec::new(),
+        also: row.repeats,
+    };
+    Draft { finding, key, insts: vec![row.inst], classes: teller.classes(&[lock]) }
+}
+
+/// What to do about a lock taken again while held.
+pub fn again_help() -> Vec<String> {
+    vec![
+        "split the function that takes it again: an inner part that expects the lock held, and an \
+         outer one that takes it"
+            .into(),
+        "or make it a recursive mutex, if what it protects is consistent at the inner call".into(),
+    ]
+}

@@ -1,0 +1,308 @@
+//! `inconsistent-state`: locks that a signal's handler takes, and what it may interrupt.
+//!
+//! A signal may arrive wherever it is open: handled by the program and not blocked in the thread. If the
+//! handler takes a lock that its own thread holds, that thread waits for itself. One thread is enough for
+//! it, and which one ran the handler in this run does not matter: a handler runs in any thread that
+//! does not block its signal. What takes several locks and threads (the kernel's safe -> unsafe orders
+//! and lock inversions) is a cycle and found as one; here is how such a cycle is told.
+
+use std::collections::{BTreeMap, HashMap};
+
+use lockwright_ledger::rows::{Finding as Row, Node, Usage, lock_kind, mode, usage};
+
+use super::draft::Draft;
+use super::graph::{Context, Level};
+use super::judge::{Judge, Pick};
+use super::teller::{Cast, Teller};
+use super::{nesting, words};
+use crate::action::Action;
+use crate::finding::{Finding, Grade, HeldLock, Kind, Step};
+use crate::model::{LockRef, Model, is_read};
+
+/// Pairs of a holder and a handler that are looked at for one class and signal.
+const MOST_PAIRS: usize = 4096;
+
+/// A use of a lock that a signal matters to.
+#[derive(Clone, Copy)]
+struct Use {
+    row: Usage,
+    node: Node,
+    thread: u32,
+}
+
+/// What is on record of one class and one signal.
+#[derive(Default)]
+struct Uses {
+    /// With the signal open.
+    open: Vec<Use>,
+    /// In its handler.
+    used_in: Vec<Use>,
+}
+
+/// What a handler's acquisition meets in a thread that it interrupts.
+struct Meeting {
+    open: Use,
+    used_in: Use,
+    grade: Grade,
+    why: String,
+}
+
+/// Locks of one process that a handler takes and that are held with its signal open.
+pub fn find(teller: &Teller<'_, '_>, notes: &mut Vec<String>) -> Vec<Draft> {
+    let model = teller.model;
+    if model.trie.interrupts_cut() {
+        notes.push(
+            "more locks are held with a signal open than could be looked at: some orders that a \
+             handler may take part in are missing"
+                .into(),
+        );
+    }
+    let mut all: BTreeMap<(u32, u32), Uses> = BTreeMap::new();
+    for (_, row) in model.ledger.rows::<Usage>() {
+        if model.is_handed_over(row.inst) {
+            continue;
+        }
+        let group = model.classes.group_of(row.class);
+        let Some(&node) = model.trie.node(row.node).filter(|node| node.class == row.class) else {
+            continue;
+        };
+        let thread = model.order.thread(row.segment).unwrap_or(0);
+        let uses = all.entry((group, row.signal)).or_default();
+        let sides = match row.bits {
+            usage::USED_IN | usage::USED_IN_READ => &mut uses.used_in,
+            usage::OPEN | usage::OPEN_READ => &mut uses.open,
+            _ => continue,
+        };
+        sides.push(Use { row, node, thread });
+    }
+    let judge = Judge::new(model);
+    let meetings =
+        all.iter().filter_map(|((_, signal), uses)| Some((*signal, worst(model, &judge, uses)?)));
+    meetings.map(|(signal, meeting)| draft(teller, signal, &meeting)).collect()
+}
+
+/// The most serious meeting of one class and signal.
+fn worst(model: &Model<'_>, judge: &Judge<'_, '_>, uses: &Uses) -> Option<Meeting> {
+    let mut by_lock: HashMap<u32, Vec<&Use>> = HashMap::new();
+    for used in &uses.used_in {
+        by_lock.entry(used.row.inst).or_default().push(used);
+    }
+    let of_lock = |open: &Use| by_lock.get(&open.row.inst).map_or(&[][..], Vec::as_slice);
+    let of_class = uses.open.iter().flat_map(|o| uses.used_in.iter().map(move |used| (o, used)));
+    // Those of one lock first: others are only of interest where there are none.
+    let pairs =
+        uses.open.iter().flat_map(|open| of_lock(open).iter().map(move |used| (open, *used)));
+    pairs
+        .take(MOST_PAIRS)
+        .chain(of_class.take(MOST_PAIRS))
+        .filter_map(|(open, used)| {
+            let (grade, why) = outcome(model, judge, open, used)?;
+            Some(Meeting { open: *open, used_in: *used, grade, why })
+        })
+        .min_by_key(|meeting| (meeting.grade, meeting.open.row.inst != meeting.used_in.row.inst))
+}
+
+/// What comes of a handler that acquires as in `used` in a thread that holds as in `open`.
+fn outcome(
+    model: &Model<'_>,
+    judge: &Judge<'_, '_>,
+    open: &Use,
+    used: &Use,
+) -> Option<(Grade, String)> {
+    let kind = model.classes.kind(used.row.class);
+    let held_shared = is_read(open.node.mode);
+    if held_shared && model.reads_freely(used.row.class, used.node.mode) {
+        return None;
+    }
+    let possible = |why: &str| Some((Grade::Possible, why.to_owned()));
+    match kind {
+        lock_kind::RECURSIVE => possible(
+            "the mutex is recursive, so the handler gets it, and finds half done what it protects",
+        ),
+        lock_kind::ERRORCHECK => possible("the mutex checks for this: the call fails with EDEADLK"),
+        lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER if !held_shared => {
+            possible("it is held for writing: the handler's call fails with EDEADLK")
+        }
+        _ if used.node.mode & mode::TIMED != 0 => {
+            possible("the handler waits with a timeout, so it can back out")
+        }
+        _ if open.row.inst != used.row.inst => possible(
+            "seen of locks of one class: this run did not show that the handler takes the very lock \
+             that is held",
+        ),
+        _ if gate(model, open, used) => possible(
+            "the handler only comes to it with another lock, which it tries for and the holder has",
+        ),
+        _ if is_read(used.node.mode) => {
+            let context = Context { acquired: used.row.node, held: open.row.node };
+            let pick = Pick { context, segment: open.row.segment, thread: open.thread };
+            let read = Node { inst: used.row.inst, ..used.node };
+            let why = "the handler then waits behind any writer that waits for its own thread";
+            match nesting::other_writer(judge, &read, &pick) {
+                Some(writer) => {
+                    let writer = words::thread(&model.thread(writer));
+                    Some((Grade::Likely, format!("{why}, as {writer} may")))
+                }
+                None => possible(why),
+            }
+        }
+        _ => Some((Grade::Likely, "the handler then waits for its own thread, for ever".into())),
+    }
+}
+
+/// The holder took it within a lock that the handler tries for first: then the handler does not get
+/// there. (Only by what was recorded, which is the first time of each.)
+fn gate(model: &Model<'_>, open: &Use, used: &Use) -> bool {
+    let tried = |node: &Node| node.mode & mode::TRY != 0 && node.inst != 0;
+    model.trie.held(used.row.node).filter(|(_, node)| tried(node)).any(|(_, tried)| {
+        let mut held = model.trie.held(open.row.node);
+        held.any(|(_, node)| {
+            node.inst == tried.inst && !(is_read(node.mode) && is_read(tried.mode))
+        })
+    })
+}
+
+fn draft(teller: &Teller<'_, '_>, signal: u32, meeting: &Meeting) -> Draft {
+    let model = teller.model;
+    let Meeting { open, used_in, grade, why } = meeting;
+    let same = open.row.inst == used_in.row.inst;
+    let level = if same { Level::Instance } else { Level::Class };
+    let lock = LockRef {
+        class: used_in.row.class,
+        inst: if same { used_in.row.inst } else { 0 },
+        row: if same { used_in.node.lock } else { 0 },
+    };
+    let cast = teller.cast(level, vec![lock]);
+    let name = cast.names[0].quoted();
+    let signal = crate::signal::name(signal);
+    let (holder, taker) = (model.thread(open.thread), model.thread(used_in.thread));
+    let who = words::thread(&holder);
+    let mut evidence = vec![
+        format!(
+            "{who} takes {name} with {signal} open: the program handles it and does not block it there"
+        ),
+        format!("{signal}'s handler takes {name}, in this run in {}", words::thread(&taker)),
+        why.clone(),
+    ];
+    if *grade == Grade::Likely && open.thread != used_in.thread {
+        evidence.push("a handler runs in any thread that does not block its signal".into());
+    }
+    let held = teller.held(&cast, open.node.parent);
+    let place = |node: &Node| model.place(node.stack);
+    let key = format!(
+        "inconsistent\n{}\t{}\t{}",
+        cast.infos[0].class.text,
+        place(&open.node),
+        place(&used_in.node)
+    );
+    let mut interrupted: Vec<HeldLock> = held.clone();
+    interrupted.push(HeldLock {
+        lock: Some(0),
+        name: cast.names[0].clone(),
+        stack: model.stack(open.node.stack),
+    });
+    let acquires =
+        |usage: &Use| Action::acquires(model.classes.kind(usage.row.class), usage.node.mode);
+    let finding = Finding {
+        kind: Kind::InconsistentState,
+        grade: *grade,
+        title: format!("{name} is taken in the handler of {signal}, and with {signal} open"),
+        evidence,
+        help: help(&signal, &name),
+        steps: vec![
+            Step {
+                thread: holder.clone(),
+                lock: 0,
+                action: acquires(open),
+                held,
+                stack: model.stack(open.node.stack),
+            },
+            Step {
+                thread: holder,
+                lock: 0,
+                action: Action::in_handler(used_in.node.mode),
+                held: interrupted,
+                stack: model.stack(used_in.node.stack),
+            },
+        ],
+        locks: cast.infos,
+        pid: model.ledger.header().pid,
+        process: None,
+        origins: Vec::new(),
+        also: 0,
+    };
+    let insts = if same { vec![used_in.row.inst] } else { Vec::new() };
+    Draft { finding, key, insts, classes: teller.classes(&[lock]) }
+}
+
+/// The signal in whose handler the waiting of `row` is done, if it is in one.
+pub fn handler_of(model: &Model<'_>, row: &Row) -> Option<String> {
+    let is_it = |usage: &Usage| {
+        let node = model.trie.node(usage.node);
+        usage.bits & (usage::USED_IN | usage::USED_IN_READ) != 0
+            && usage.inst == row.inst
+            && node.is_some_and(|node| node.stack == row.stack)
+    };
+    let mut usages = model.ledger.rows::<Usage>().map(|(_, usage)| usage);
+    usages.find(is_it).map(|usage| crate::signal::name(usage.signal))
+}
+
+/// What to do about a handler that takes what `signal` may interrupt the holder of.
+pub fn help(signal: &str, held: &str) -> Vec<String> {
+    vec![
+        format!("block {signal} while {held} is held (pthread_sigmask)"),
+        "or do in the handler only what is async-signal-safe: set a flag, or write to a pipe or \
+         eventfd; or take the signal in a thread of its own, with sigwait or signalfd"
+            .into(),
+    ]
+}
+
+/// How a cycle is told that handlers take part in.
+pub struct Interrupted {
+    /// The first line.
+    pub title: String,
+    /// What the grade rests on, beside what it does for any cycle.
+    pub evidence: Vec<String>,
+    /// What to do.
+    pub help: Vec<String>,
+}
+
+/// That of a cycle, `None` if no handler takes part. Step `i` waits for lock `i + 1`.
+pub fn interrupted(teller: &Teller<'_, '_>, cast: &Cast, picks: &[Pick]) -> Option<Interrupted> {
+    let n = picks.len();
+    let steps: Vec<(usize, String)> = (0..n)
+        .filter_map(|i| {
+            Some((i, crate::signal::name(teller.model.trie.signal(picks[i].context.acquired)?)))
+        })
+        .collect();
+    let (first, signal) = steps.first()?;
+    let lock = |i: usize| cast.names[i % n].quoted();
+    let title = match n {
+        2 if steps.len() == 1 => format!(
+            "{}, taken in the handler of {signal}, is held while {} is taken, which is held with {signal} open",
+            lock(first + 1),
+            lock(*first)
+        ),
+        _ => {
+            let mut signals: Vec<String> = steps.iter().map(|step| step.1.clone()).collect();
+            signals.dedup();
+            let signals = words::list(&signals);
+            format!("{} are taken in a circle that {signals} may close", words::locks(&cast.names))
+        }
+    };
+    let mut evidence = Vec::new();
+    let mut help_lines = Vec::new();
+    for (i, signal) in &steps {
+        let who = words::thread(&teller.model.thread(picks[*i].thread));
+        let (held, taken) = (lock(*i), lock(i + 1));
+        evidence.push(format!(
+            "{who} holds {held} with {signal} open, and {signal}'s handler takes {taken}"
+        ));
+        for line in help(signal, &held) {
+            if !help_lines.contains(&line) {
+                help_lines.push(line);
+            }
+        }
+    }
+    Some(Interrupted { title, evidence, help: help_lines })
+}

@@ -1,0 +1,107 @@
+//! Threads whose wait was not over when their process was killed, or when its ledger was read: where and for what they
+//! wait, and who has it. A hang that is no circle shows only here.
+
+use lockwright_ledger::Ledger;
+use lockwright_ledger::rows::{Held, Node, Thread, held_flag, mode, thread_state};
+
+use super::teller::Teller;
+use crate::action::Action;
+use crate::finding::{Holder, LockInfo, Waiting, WaitsFor};
+use crate::model::LockRef;
+use crate::process_end::ProcessEnd;
+
+/// The threads of a process that wait, in order of their creation; `process` is its place in the report. None where the
+/// process has exited or called exec since, which ends all waits.
+pub fn find(teller: &Teller<'_, '_>, process: usize) -> Vec<Waiting> {
+    let ledger = teller.model.ledger;
+    let end = ProcessEnd::of(ledger);
+    if end.is_exit() || end == ProcessEnd::Exec || has_called_exec(teller.sources.ledgers, ledger) {
+        return Vec::new();
+    }
+    let mut waiters: Vec<&Thread> = teller.model.threads().filter(|row| waits(row)).collect();
+    waiters.sort_by_key(|row| teller.model.number(row.id));
+    let refs: Vec<LockRef> = waiters
+        .iter()
+        .map(|row| LockRef { class: row.wait_class, inst: row.wait_inst, row: 0 })
+        .collect();
+    let infos = teller.model.describe(teller.sources, &refs).into_iter().map(|(info, _)| info);
+    waiters.iter().zip(infos).map(|(row, info)| of(teller, process, row, info)).collect()
+}
+
+/// The process of this ledger has gone on with another.
+fn has_called_exec(ledgers: &[Ledger], ledger: &Ledger) -> bool {
+    let header = ledger.header();
+    ledgers.iter().map(Ledger::header).any(|other| {
+        // Not a forked child that has the same ids, in another namespace.
+        (other.pid, other.ppid, other.parent_token) == (header.pid, header.ppid, 0)
+            && other.start_ns > header.start_ns
+    })
+}
+
+fn waits(row: &Thread) -> bool {
+    row.state == thread_state::LIVE && row.wait_seq & 1 == 1
+}
+
+fn of(teller: &Teller<'_, '_>, process: usize, row: &Thread, info: LockInfo) -> Waiting {
+    let model = teller.model;
+    let bits = row.wait_mode as u16;
+    let kind = match bits {
+        _ if bits & mode::JOIN != 0 => WaitsFor::Thread,
+        _ if bits & mode::COND_WAIT != 0 => WaitsFor::Condition,
+        _ => WaitsFor::Lock,
+    };
+    let is_thread = kind == WaitsFor::Thread;
+    Waiting {
+        process,
+        pid: model.ledger.header().pid,
+        thread: model.thread(row.id),
+        kind,
+        action: match kind {
+            WaitsFor::Condition => Action::WaitsOnCondition,
+            WaitsFor::Lock | WaitsFor::Thread => Action::waits(bits),
+        },
+        lock: (!is_thread).then_some(info),
+        joined: is_thread.then(|| model.thread(row.wait_addr as u32)),
+        timed: bits & mode::TIMED != 0,
+        stack: model.trie.node(row.wait_node).map_or_else(Vec::new, |node| model.stack(node.stack)),
+        holders: match kind {
+            WaitsFor::Lock => holders(teller, row),
+            WaitsFor::Condition | WaitsFor::Thread => Vec::new(),
+        },
+    }
+}
+
+/// The threads that hold what `waiter` waits for, itself perhaps.
+fn holders(teller: &Teller<'_, '_>, waiter: &Thread) -> Vec<Holder> {
+    let model = teller.model;
+    let reads = waiter.wait_mode as u16 & mode::READ;
+    let keeps_it = |held: &Held| {
+        held.is_held()
+            && held.addr == waiter.wait_addr
+            && held.flags & held_flag::IN_COND_WAIT == 0
+            && held.mode & reads == 0
+    };
+    let mut rows: Vec<&Thread> =
+        model.threads().filter(|row| row.state == thread_state::LIVE).collect();
+    rows.sort_by_key(|row| model.number(row.id));
+    rows.into_iter()
+        .filter_map(|row| {
+            let held = model.ledger.held(row).into_iter().find(keeps_it)?;
+            Some(Holder {
+                thread: model.thread(row.id),
+                waits: waits(row),
+                stack: model.stack(stack_of(model.ledger, &held)),
+            })
+        })
+        .collect()
+}
+
+/// Where a held lock was taken. The thread's fast path leaves the context open: it is one that was taken there before.
+fn stack_of(ledger: &Ledger, held: &Held) -> u32 {
+    let is_there = |node: &Node| {
+        (node.site, node.class) == (held.site, held.class) && [0, held.inst].contains(&node.inst)
+    };
+    let known = ledger.get::<Node>(held.node).filter(is_there);
+    let known = known.or_else(|| ledger.rows::<Node>().map(|(_, node)| node).find(is_there));
+    known.map_or(0, |node| node.stack)
+}

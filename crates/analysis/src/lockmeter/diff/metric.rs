@@ -1,0 +1,118 @@
+//! What two sides are compared by.
+
+use std::fmt;
+
+use crate::lockmeter::model::{Lock, MeterReport, Numbers, Site};
+
+/// A number that is compared. Each is a quotient of two sums, over runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Metric {
+    /// Waits in a run, ns.
+    Wait,
+    /// Mean hold, ns.
+    Hold,
+    /// Acquisitions a second.
+    Acquisitions,
+    /// Part of the acquisitions that had to wait, 0 to 1.
+    Contended,
+    /// Part of the time that it was held, 0 to 1.
+    Utilisation,
+}
+
+/// All metrics, with the names that expressions have for them, in the order in which they are shown.
+pub const METRICS: &[(Metric, &str)] = &[
+    (Metric::Wait, "wait"),
+    (Metric::Hold, "hold"),
+    (Metric::Acquisitions, "acquisitions"),
+    (Metric::Contended, "contended"),
+    (Metric::Utilisation, "utilisation"),
+];
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = METRICS.iter().find(|(metric, _)| metric == self).map_or("", |(_, name)| name);
+        f.write_str(name)
+    }
+}
+
+/// What one run had of a lock or site.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sample {
+    wait_ns: f64,
+    timed_ns: f64,
+    timed: f64,
+    acquisitions: f64,
+    contended: f64,
+    begun: f64,
+    held_ns: f64,
+    /// What `held_ns` is a part of.
+    measured_ns: f64,
+    /// How long the run took.
+    run_ns: f64,
+}
+
+impl Sample {
+    /// Of something that the run did not have.
+    pub fn absent(run: &MeterReport) -> Self {
+        Self { run_ns: run.elapsed_ns as f64, ..Self::default() }
+    }
+
+    /// Of a lock.
+    pub fn lock(run: &MeterReport, lock: &Lock) -> Self {
+        Self {
+            held_ns: lock.utilisation() * lock.measured_ns as f64,
+            measured_ns: lock.measured_ns as f64,
+            ..Self::of(run, &lock.total)
+        }
+    }
+
+    /// Of a site of a lock.
+    pub fn site(run: &MeterReport, lock: &Lock, site: &Site) -> Self {
+        Self { measured_ns: lock.measured_ns as f64, ..Self::of(run, &site.numbers) }
+    }
+
+    fn of(run: &MeterReport, numbers: &Numbers) -> Self {
+        Self {
+            wait_ns: numbers.wait.total_ns,
+            timed_ns: numbers.hold.total_ns,
+            timed: numbers.hold.count as f64,
+            acquisitions: numbers.acquisitions as f64,
+            contended: numbers.contended as f64,
+            begun: numbers.acquisitions.saturating_add(numbers.timeouts) as f64,
+            held_ns: numbers.hold_ns,
+            ..Self::absent(run)
+        }
+    }
+
+    /// Takes in what else the run had of it.
+    pub fn add(&mut self, other: &Self) {
+        self.wait_ns += other.wait_ns;
+        self.timed_ns += other.timed_ns;
+        self.timed += other.timed;
+        self.acquisitions += other.acquisitions;
+        self.contended += other.contended;
+        self.begun += other.begun;
+        self.held_ns += other.held_ns;
+        self.measured_ns = self.measured_ns.max(other.measured_ns);
+    }
+
+    /// Dividend and divisor.
+    fn parts(&self, metric: Metric) -> (f64, f64) {
+        match metric {
+            Metric::Wait => (self.wait_ns, 1.0),
+            Metric::Hold => (self.timed_ns, self.timed),
+            Metric::Acquisitions => (self.acquisitions, self.run_ns / 1e9),
+            Metric::Contended => (self.contended, self.begun),
+            Metric::Utilisation if self.measured_ns == 0.0 => (0.0, self.run_ns),
+            Metric::Utilisation => (self.held_ns, self.measured_ns),
+        }
+    }
+}
+
+/// The metric over some runs; `None` where it is of nothing.
+pub fn estimate<'s>(metric: Metric, samples: impl Iterator<Item = &'s Sample>) -> Option<f64> {
+    let add = |(a, b): (f64, f64), (c, d): (f64, f64)| (a + c, b + d);
+    let (dividend, divisor) = samples.map(|sample| sample.parts(metric)).fold((0.0, 0.0), add);
+    (divisor > 0.0).then(|| dividend / divisor)
+}

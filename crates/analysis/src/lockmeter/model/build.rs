@@ -1,0 +1,460 @@
+//! Puts the ledgers' sums together: sites that are one place become one, locks of one class one lock.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use lockwright_ledger::Ledger;
+use lockwright_ledger::layout::engines;
+use lockwright_ledger::rows::meter::{self as rows, blame_kind, site_flag, wait_kind};
+use lockwright_ledger::rows::{lock_kind, mode};
+
+use super::clock::Ticks;
+use super::end::{self, End};
+use super::numbers::{Numbers, Times};
+use super::report::{
+    At, Blame, Holds, Instance, Lock, MeterReport, Mode, Nested, Process, Site, Wait, WaitKind,
+};
+use super::{order, sums, waiting};
+use crate::analyse::{describe, in_order_of_start};
+use crate::completeness;
+use crate::finding::Completeness;
+use crate::model::{ClassKey, Classes, Sources, Symbolise, missing_names, place_key, place_of};
+use crate::symbolize::{DebugDirs, Images, Symbols};
+
+/// Whether lockmeter wrote the ledger.
+pub fn is_metered(ledger: &Ledger) -> bool {
+    ledger.header().engines & engines::LOCKMETER != 0
+}
+
+/// What lockmeter measured in the processes of a run; the ledgers of other engines only help with names. `ends` are
+/// those that are known of processes otherwise than by their ledgers.
+pub fn build(ledgers: &[Ledger], ends: &[End]) -> MeterReport {
+    let images = Images::new(DebugDirs::from_env());
+    let symbols: Vec<Symbols<'_>> =
+        ledgers.iter().map(|ledger| Symbols::with_images(ledger, images.clone())).collect();
+    let symbols: Vec<&dyn Symbolise> = symbols.iter().map(|s| s as &dyn Symbolise).collect();
+    build_with(ledgers, &symbols, ends)
+}
+
+/// As [`build`], with names from `symbols[i]` for `ledgers[i]`.
+pub fn build_with(ledgers: &[Ledger], symbols: &[&dyn Symbolise], ends: &[End]) -> MeterReport {
+    let sources = Sources::new(ledgers, symbols);
+    let mut builder = Builder::default();
+    let mut processes = Vec::new();
+    let order = in_order_of_start(ledgers);
+    for index in order.into_iter().filter(|&index| is_metered(&ledgers[index])) {
+        let source = Source::new(&sources, index, processes.len(), ends);
+        builder.add(&source);
+        processes.push((ledgers[index].header(), source));
+    }
+    let start = processes.iter().map(|(header, _)| header.start_ns).min().unwrap_or(0);
+    let end = processes.iter().map(|(_, source)| source.end_ns).max().unwrap_or(0);
+    let by_instance = !processes.is_empty() && processes.iter().all(|(h, _)| h.by_instance != 0);
+    let processors =
+        processes.iter().map(|(header, _)| header.processors).max().unwrap_or(0).max(1);
+    let gaps = processes.iter().flat_map(|(_, source)| completeness::gaps(source.ledger));
+    let completeness = Completeness { gaps: gaps.collect() };
+    let processes: Vec<Process> =
+        processes.into_iter().map(|(_, source)| source.process()).collect();
+    let mut report = MeterReport {
+        elapsed_ns: end.saturating_sub(start),
+        lost: processes.iter().fold(0, |sum: u64, process| sum.saturating_add(process.lost)),
+        processes,
+        completeness,
+        by_instance,
+        processors,
+        ..builder.finish()
+    };
+    order::sort(&mut report);
+    report.modules = missing_names(symbols, report.frames());
+    report
+}
+
+/// The last moment that is known of a process which did not say when it ended, CLOCK_MONOTONIC.
+fn last_known(ledger: &Ledger, ticks: &Ticks, sums: &BTreeMap<u32, sums::Sums>) -> u64 {
+    let header = ledger.header();
+    sums.values()
+        .flat_map(|sums| &sums.held_since)
+        .chain(&waiting::since(ledger))
+        .map(|&since| ticks.monotonic_ns(since))
+        .fold(header.clock_pairs[3].max(header.start_ns), u64::max)
+}
+
+/// One ledger that is read.
+struct Source<'a> {
+    ledger: &'a Ledger,
+    symbols: &'a dyn Symbolise,
+    /// Its place among the ledgers.
+    index: usize,
+    /// Its process' place in the report.
+    process: usize,
+    classes: Classes,
+    ticks: Ticks,
+    holds: Holds,
+    end_ns: u64,
+    /// That is when it ended, not the last that is known of it.
+    has_ended: bool,
+    sums: BTreeMap<u32, sums::Sums>,
+    /// Why times are missing.
+    untimed: Option<String>,
+    created: HashMap<u32, Vec<crate::finding::Frame>>,
+}
+
+impl<'a> Source<'a> {
+    fn new(sources: &Sources<'a>, index: usize, process: usize, ends: &[End]) -> Self {
+        let ledger = &sources.ledgers[index];
+        let header = ledger.header();
+        let (ticks, untimed) = match Ticks::new(header) {
+            Ok(ticks) => (ticks, None),
+            Err(why) => (Ticks::UNKNOWN, Some(why)),
+        };
+        let sums = sums::by_site(ledger);
+        let end = match header.end_ns {
+            // Killed, or still running.
+            0 => end::of(sources.ledgers, index, ends),
+            end => Some(end),
+        };
+        let end_ns = end.unwrap_or_else(|| last_known(ledger, &ticks, &sums));
+        let holds = match header.hold_sample {
+            0 => Holds::Off,
+            1 => Holds::Exact,
+            n => Holds::Sampled(n),
+        };
+        let classes = Classes::new(sources, index);
+        let created = classes.groups().map(|(id, group)| {
+            let (ledger, stack) = group.created;
+            (
+                id,
+                if stack == 0 { Vec::new() } else { sources.symbols(ledger).stack(stack).to_vec() },
+            )
+        });
+        let created = created.collect();
+        let symbols = sources.symbols(index);
+        let has_ended = end.is_some();
+        Self {
+            ledger,
+            symbols,
+            index,
+            process,
+            classes,
+            ticks,
+            holds,
+            end_ns,
+            has_ended,
+            sums,
+            untimed,
+            created,
+        }
+    }
+
+    fn elapsed_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.ledger.header().start_ns)
+    }
+
+    fn process(&self) -> Process {
+        let header = self.ledger.header();
+        let described = describe(self.ledger);
+        let (mut threads, mut waiting) = (0u64, 0u64);
+        for (_, meter) in self.ledger.rows::<rows::Meter>() {
+            threads += u64::from(meter.threads);
+            waiting += u64::from(meter.tid != 0 && meter.waiting != 0);
+        }
+        let locks = self.ledger.rows::<rows::Site>().filter(|(_, s)| s.wait == wait_kind::LOCK);
+        let acquisitions = locks
+            .filter_map(|(row, _)| self.sums.get(&row))
+            .fold(0, |sum: u64, sums| sum.saturating_add(sums.acquisitions()));
+        let mut notes = described.notes;
+        notes.extend(self.untimed.clone());
+        if !self.has_ended {
+            notes.push("its time counts up to the last that is known of it".into());
+        }
+        if waiting > 0 {
+            let threads =
+                if waiting == 1 { "1 thread was" } else { &format!("{waiting} threads were") };
+            notes
+                .push(format!("{threads} waiting at the end; those waits are not among the times"));
+        }
+        Process {
+            pid: described.pid,
+            exe: described.exe,
+            command: described.command,
+            exited: described.exited,
+            end: described.end,
+            token: described.token,
+            elapsed_ns: self.elapsed_ns(),
+            threads,
+            acquisitions,
+            locks: header.locks_seen,
+            clock: self.ticks.clock,
+            holds: self.holds,
+            lost: completeness::lost(self.ledger),
+            notes,
+        }
+    }
+}
+
+/// A place that takes a lock, or waits for something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum SiteKey {
+    Lock { lock: usize, mode: Mode, cond_reacquire: bool, place: usize },
+    Wait { kind: WaitKind, call: Option<&'static str>, lock: Option<usize>, place: usize },
+}
+
+#[derive(Default)]
+struct Builder {
+    report: MeterReport,
+    locks: HashMap<ClassKey, usize>,
+    /// Which locks were counted for which ledger.
+    had: HashSet<(usize, usize)>,
+    sites: HashMap<SiteKey, At>,
+    places: HashMap<String, usize>,
+    instances: HashMap<(usize, usize, u32), usize>,
+    /// By lock and site: acquisitions of the call site whose stack is shown.
+    shown: HashMap<(usize, usize), u64>,
+}
+
+impl Builder {
+    fn add(&mut self, source: &Source<'_>) {
+        let mut at: HashMap<u32, At> = HashMap::new();
+        let sites: BTreeMap<u32, rows::Site> = source.ledger.rows::<rows::Site>().collect();
+        // Locks before waits: a wait belongs to a lock if that was ever taken.
+        let (locks, waits): (Vec<_>, Vec<_>) =
+            sites.iter().partition(|(_, site)| site.wait == wait_kind::LOCK);
+        for (&row, site) in locks {
+            at.insert(row, self.lock_site(source, row, site));
+        }
+        for (&row, site) in waits {
+            at.insert(row, self.wait_site(source, row, site));
+        }
+        for (row, sums) in &source.sums {
+            if let Some(&from) = at.get(row) {
+                self.blame(source, from, sums, &at);
+            }
+        }
+        for (_, readers) in source.ledger.rows::<rows::Readers>() {
+            self.readers(source, &readers);
+        }
+        for (holds_at, waits_at, ns) in
+            waiting::unfinished(source.ledger, &source.ticks, source.end_ns)
+        {
+            let to = |row: u32| at.get(&row).copied().unwrap_or(At::Unknown);
+            self.nested(to(holds_at), to(waits_at), 1, ns);
+        }
+        let moments = waiting::Moments { ticks: &source.ticks, end_ns: source.end_ns };
+        self.report.waiting.extend(waiting::waiters(source.ledger, source.process, moments, &at));
+    }
+
+    fn finish(self) -> MeterReport {
+        self.report
+    }
+
+    /// The lock that a class row stands for.
+    fn lock(&mut self, source: &Source<'_>, class: u32) -> usize {
+        let group_id = source.classes.group_of(class);
+        let group = source.classes.group(group_id);
+        let locks = &mut self.report.locks;
+        let index = *self.locks.entry(source.classes.key(group_id)).or_insert_with(|| {
+            locks.push(Lock {
+                name: group.name.clone(),
+                is_symbol: group.is_symbol,
+                kind: group.kind,
+                created: source.created.get(&group_id).cloned().unwrap_or_default(),
+                origin: group.origin,
+                locks: 0,
+                measured_ns: 0,
+                sites: Vec::new(),
+                total: Numbers::default(),
+                readers: None,
+                blame: Vec::new(),
+                instances: Vec::new(),
+            });
+            locks.len() - 1
+        });
+        if self.had.insert((index, source.index)) {
+            let lock = &mut self.report.locks[index];
+            lock.locks += group.locks.max(1);
+            lock.measured_ns = lock.measured_ns.saturating_add(source.elapsed_ns());
+        }
+        index
+    }
+
+    fn place(&mut self, source: &Source<'_>, site: &rows::Site) -> usize {
+        let key = match place_of(&source.symbols.stack(site.stack)) {
+            Some(frame) => place_key(frame),
+            None => format!("ledger {}, site {:#x}", source.index, site.site),
+        };
+        let next = self.places.len();
+        *self.places.entry(key).or_insert(next)
+    }
+
+    fn lock_site(&mut self, source: &Source<'_>, row: u32, site: &rows::Site) -> At {
+        let lock = self.lock(source, site.class);
+        let kind = source.classes.kind(site.class);
+        let mode = match kind {
+            _ if site.mode & mode::READ != 0 => Mode::Read,
+            lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER => Mode::Write,
+            _ => Mode::Exclusive,
+        };
+        let cond_reacquire = site.flags & site_flag::COND_REACQUIRE != 0;
+        let place = self.place(source, site);
+        let sites = &mut self.report.locks[lock].sites;
+        let key = SiteKey::Lock { lock, mode, cond_reacquire, place };
+        let at = *self.sites.entry(key).or_insert_with(|| {
+            sites.push(Site {
+                mode,
+                cond_reacquire,
+                stack: source.symbols.stack(site.stack).to_vec(),
+                place,
+                addr: site.addr,
+                numbers: Numbers::default(),
+                nested: Vec::new(),
+            });
+            At::Lock { lock, site: sites.len() - 1 }
+        });
+        let At::Lock { site: index, .. } = at else { return At::Unknown };
+        let Some(sums) = source.sums.get(&row) else { return at };
+        let numbers = sums.numbers(&source.ticks, source.holds, source.end_ns);
+        self.report.locks[lock].total.add(&numbers);
+        let merged = &mut self.report.locks[lock].sites[index];
+        merged.numbers.add(&numbers);
+        let most = self.shown.entry((lock, index)).or_default();
+        if numbers.acquisitions > *most {
+            *most = numbers.acquisitions;
+            merged.stack = source.symbols.stack(site.stack).to_vec();
+        }
+        if site.inst != 0 {
+            self.instance(source, lock, index, site, numbers);
+        }
+        at
+    }
+
+    fn instance(
+        &mut self,
+        source: &Source<'_>,
+        lock: usize,
+        site: usize,
+        row: &rows::Site,
+        numbers: Numbers,
+    ) {
+        let instances = &mut self.report.locks[lock].instances;
+        let index = *self.instances.entry((lock, source.index, row.inst)).or_insert_with(|| {
+            instances.push(Instance {
+                pid: source.ledger.header().pid,
+                process: source.process,
+                inst: row.inst,
+                addr: row.addr,
+                total: Numbers::default(),
+                sites: Vec::new(),
+            });
+            instances.len() - 1
+        });
+        let instance = &mut instances[index];
+        instance.total.add(&numbers);
+        match instance.sites.iter_mut().find(|(at, _)| *at == site) {
+            Some((_, sum)) => sum.add(&numbers),
+            None => instance.sites.push((site, numbers)),
+        }
+    }
+
+    fn wait_site(&mut self, source: &Source<'_>, row: u32, site: &rows::Site) -> At {
+        let kind = match site.wait {
+            wait_kind::COND => WaitKind::Condition,
+            wait_kind::SEMAPHORE => WaitKind::Semaphore,
+            wait_kind::BARRIER => WaitKind::Barrier,
+            wait_kind::JOIN => WaitKind::Join,
+            wait_kind::BLOCKING_CALL => WaitKind::Call,
+            _ => WaitKind::Other,
+        };
+        let call = (kind == WaitKind::Call)
+            .then(|| rows::BLOCKING_CALLS.get(site.inst as usize).copied())
+            .flatten();
+        let class = source.classes.key(source.classes.group_of(site.class));
+        let lock = self.locks.get(&class).copied().filter(|_| site.class != 0);
+        let place = self.place(source, site);
+        let waits = &mut self.report.waits;
+        let at =
+            *self.sites.entry(SiteKey::Wait { kind, call, lock, place }).or_insert_with(|| {
+                waits.push(Wait {
+                    kind,
+                    call,
+                    lock,
+                    stack: source.symbols.stack(site.stack).to_vec(),
+                    place,
+                    waits: 0,
+                    blocked: 0,
+                    timeouts: 0,
+                    wait: Times::default(),
+                });
+                At::Wait(waits.len() - 1)
+            });
+        if let (At::Wait(index), Some(sums)) = (at, source.sums.get(&row)) {
+            let numbers = sums.numbers(&source.ticks, source.holds, source.end_ns);
+            let wait = &mut waits[index];
+            wait.waits = wait.waits.saturating_add(numbers.acquisitions.max(numbers.contended));
+            wait.blocked = wait.blocked.saturating_add(numbers.contended);
+            wait.timeouts = wait.timeouts.saturating_add(numbers.timeouts);
+            wait.wait.add(&numbers.wait);
+        }
+        at
+    }
+
+    /// Whom the waits at `from` were for, and what its holds were spent on.
+    fn blame(&mut self, source: &Source<'_>, from: At, sums: &sums::Sums, at: &HashMap<u32, At>) {
+        let At::Lock { lock, site } = from else { return };
+        for (&(kind, other), &(count, ticks)) in &sums.blame {
+            let ns = source.ticks.ns(ticks);
+            let other = at.get(&other).copied().unwrap_or(At::Unknown);
+            let lock_ = &mut self.report.locks[lock];
+            if kind == blame_kind::NESTED {
+                self.nested(from, other, count, ns);
+            } else if kind == blame_kind::HOLDER {
+                let holder = match other {
+                    At::Lock { lock: of, site } if of == lock => Some(site),
+                    _ => None,
+                };
+                let is_it = |b: &&mut Blame| (b.waiter, b.holder) == (site, holder);
+                match lock_.blame.iter_mut().find(is_it) {
+                    Some(sum) => add(&mut sum.count, &mut sum.ns, count, ns),
+                    None => lock_.blame.push(Blame { waiter: site, holder, count, ns }),
+                }
+            }
+        }
+    }
+
+    /// Holds of the lock at `from` were spent waiting at `to`.
+    fn nested(&mut self, from: At, to: At, count: u64, ns: f64) {
+        let At::Lock { lock, site } = from else { return };
+        let nested = &mut self.report.locks[lock].sites[site].nested;
+        match nested.iter_mut().find(|nested| nested.at == to) {
+            Some(sum) => add(&mut sum.count, &mut sum.ns, count, ns),
+            None => nested.push(Nested { at: to, count, ns }),
+        }
+    }
+
+    fn readers(&mut self, source: &Source<'_>, row: &rows::Readers) {
+        if row.max == 0 {
+            return;
+        }
+        let lock = self.lock(source, row.class);
+        let readers = self.report.locks[lock].readers.get_or_insert_default();
+        readers.most = readers.most.max(row.max.into());
+        // Where holds are sampled, so are the periods that they begin.
+        let each = if let Holds::Sampled(n) = source.holds { n } else { 1 };
+        let busy = Times {
+            count: row.periods.saturating_mul(each.into()),
+            total_ns: source.ticks.ns(row.ticks) * f64::from(each),
+            max_ns: source.ticks.ns(row.max_ticks),
+            ..Times::default()
+        };
+        readers.busy.add(&busy);
+        if row.now > 0 && row.since != 0 {
+            let begun = source.ticks.monotonic_ns(row.since);
+            let ns = source.end_ns.saturating_sub(begun) as f64;
+            readers.busy.add(&Times { count: 1, total_ns: ns, max_ns: ns, ..Times::default() });
+        }
+    }
+}
+
+fn add(count: &mut u64, ns: &mut f64, by: u64, by_ns: f64) {
+    *count = count.saturating_add(by);
+    *ns += by_ns;
+}

@@ -1,0 +1,390 @@
+//! What lockmeter measured, as every format of the report reads it: locks, under each the places that
+//! take it, and for each place its numbers.
+//!
+//! All times are in nanoseconds. Indices stand for elements of the vectors that they name, which are in
+//! the order of [`MeterReport::locks`]; a report that sorts otherwise sorts references.
+
+use super::numbers::{Numbers, Times};
+use crate::finding::{Completeness, Frame, LockOrigin, ModuleNote, Unwatched};
+use crate::process_end::{Ended, ProcessEnd};
+
+/// The whole measurement: one run, of one or more processes.
+#[derive(Clone, Debug, Default)]
+pub struct MeterReport {
+    /// The processes, in order of start.
+    pub processes: Vec<Process>,
+    /// From the first process' start to the last one's end.
+    pub elapsed_ns: u64,
+    /// Locks, the one that was waited for longest first; then the longest held, the most taken.
+    pub locks: Vec<Lock>,
+    /// What was waited for that is no lock, the longest first.
+    pub waits: Vec<Wait>,
+    /// Threads that were still waiting when the ledgers were read, by process, then by who began first.
+    pub waiting: Vec<Waiter>,
+    /// Records that were lost for want of space, in all processes. Numbers are too small by that.
+    pub lost: u64,
+    /// Whether the processes were measured whole.
+    pub completeness: Completeness,
+    /// Instances of a class were kept apart in every process: [`Lock::instances`] is complete.
+    pub by_instance: bool,
+    /// Processors of the machine that was measured.
+    pub processors: u32,
+    /// Processes that are known not to have been measured.
+    pub unwatched: Vec<Unwatched>,
+    /// What is missing of the names of modules that the stacks name: once for each.
+    pub modules: Vec<ModuleNote>,
+    /// It was said why there are no locks, or hardly any.
+    pub explained: bool,
+    /// What measuring cost, where that is known.
+    pub cost: Option<Cost>,
+}
+
+impl MeterReport {
+    /// All frames of the stacks.
+    pub fn frames(&self) -> impl Iterator<Item = &Frame> {
+        let sites = self.locks.iter().flat_map(|lock| &lock.sites).map(|site| &site.stack);
+        let created = self.locks.iter().map(|lock| &lock.created);
+        sites.chain(created).chain(self.waits.iter().map(|wait| &wait.stack)).flatten()
+    }
+
+    /// The sum over all locks.
+    pub fn total(&self) -> Numbers {
+        let mut total = Numbers::default();
+        self.locks.iter().for_each(|lock| total.add(&lock.total));
+        total
+    }
+
+    /// The part that a wait has in the waits for all locks, 0 to 1.
+    pub fn share_of_wait(&self, wait_ns: f64) -> f64 {
+        let all: f64 = self.locks.iter().map(|lock| lock.total.wait.total_ns).sum();
+        if all > 0.0 { wait_ns / all } else { 0.0 }
+    }
+
+    /// How holds were timed, if all processes did it in one way.
+    pub fn holds(&self) -> Option<Holds> {
+        let first = self.processes.first()?.holds;
+        self.processes.iter().all(|process| process.holds == first).then_some(first)
+    }
+
+    /// Site `site` of lock `lock`.
+    pub fn site(&self, lock: usize, site: usize) -> Option<&Site> {
+        self.locks.get(lock)?.sites.get(site)
+    }
+}
+
+/// One measured process.
+#[derive(Clone, Debug)]
+pub struct Process {
+    /// Process id.
+    pub pid: u32,
+    /// Executable.
+    pub exe: String,
+    /// Command line.
+    pub command: Vec<String>,
+    /// It ended by `exit`; false: killed, crashed or still running.
+    pub exited: bool,
+    /// How it ended.
+    pub end: ProcessEnd,
+    /// What its ledger is known by.
+    pub token: u64,
+    /// From its start to its end; if that is not known, to the last that is known of it.
+    pub elapsed_ns: u64,
+    /// Threads that used a lock.
+    pub threads: u64,
+    /// Acquisitions of its locks.
+    pub acquisitions: u64,
+    /// Locks it had; each life of a piece of memory is its own lock.
+    pub locks: u64,
+    /// What its times were measured with.
+    pub clock: Clock,
+    /// Which of its holds were timed.
+    pub holds: Holds,
+    /// Records lost for want of space.
+    pub lost: u64,
+    /// What the reader should know: lost records, a cut-off ledger, missing symbols.
+    pub notes: Vec<String>,
+}
+
+impl Ended for Process {
+    fn end(&mut self) -> (u32, u64, &mut ProcessEnd) {
+        (self.pid, self.token, &mut self.end)
+    }
+}
+
+/// What times were measured with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Clock {
+    /// The processor's time-stamp counter, with the rate found for it.
+    Tsc {
+        /// Ticks in a microsecond.
+        mhz: f64,
+    },
+    /// CLOCK_MONOTONIC, in nanoseconds.
+    Monotonic,
+    /// Nothing, or nothing whose rate is known: counts are right, all times are 0.
+    Unknown,
+}
+
+/// Which holds were timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// Every one.
+    Exact,
+    /// One in so many, by chance. Sums are estimates; mean and percentiles are of those timed.
+    Sampled(u32),
+    /// None.
+    Off,
+}
+
+/// A lock: all locks of a class, taken together.
+#[derive(Clone, Debug)]
+pub struct Lock {
+    /// What the report of `check` calls the class, too.
+    pub name: String,
+    /// The name is the program's own (a variable, an annotation), not a description.
+    pub is_symbol: bool,
+    /// One of [`lockwright_ledger::rows::lock_kind`].
+    pub kind: u8,
+    /// Where it was created or first taken, innermost frame first; empty for static locks.
+    pub created: Vec<Frame>,
+    /// As [`crate::finding::LockInfo::origin`].
+    pub origin: LockOrigin,
+    /// Locks in the class, in all processes; at least 1.
+    pub locks: u64,
+    /// Sum of the times measured in the processes that have it: what its utilisation is a part of.
+    pub measured_ns: u64,
+    /// The places that take it, the one that waited longest first.
+    pub sites: Vec<Site>,
+    /// The sum over its sites.
+    pub total: Numbers,
+    /// How its readers overlapped; `None` if it was never read-locked.
+    pub readers: Option<Readers>,
+    /// Whose holds its waits were for, the longest first. Together they are the waits' sum, or less where
+    /// there was no room to find out.
+    pub blame: Vec<Blame>,
+    /// Its locks one by one, the one waited for longest first; empty unless they were kept apart.
+    pub instances: Vec<Instance>,
+}
+
+impl Lock {
+    /// The sum over sites of one mode.
+    pub fn of_mode(&self, mode: Mode) -> Numbers {
+        let mut sum = Numbers::default();
+        self.sites.iter().filter(|s| s.mode == mode).for_each(|site| sum.add(&site.numbers));
+        sum
+    }
+
+    /// It has readers and writers.
+    pub fn is_rwlock(&self) -> bool {
+        self.sites.iter().any(|site| site.mode != Mode::Exclusive)
+    }
+
+    /// Part of the measured time in which it was held, 0 to 1: by readers, from the first in to the last
+    /// out. More than 1 where several locks of the class are held at once.
+    pub fn utilisation(&self) -> f64 {
+        let exclusive: f64 =
+            self.sites.iter().filter(|s| s.mode != Mode::Read).map(|s| s.numbers.hold_ns).sum();
+        let shared = self.readers.as_ref().map_or(0.0, |readers| readers.busy.total_ns);
+        part(exclusive + shared, self.measured_ns)
+    }
+
+    /// Part of the measured time in which `site` held it, 0 to 1; for readers, that sum may exceed 1.
+    pub fn utilisation_by(&self, site: &Site) -> f64 {
+        part(site.numbers.hold_ns, self.measured_ns)
+    }
+}
+
+fn part(ns: f64, of: u64) -> f64 {
+    if of == 0 { 0.0 } else { ns / of as f64 }
+}
+
+/// How a site takes its lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mode {
+    /// A lock that has no readers.
+    Exclusive,
+    /// As a writer of an rwlock.
+    Write,
+    /// As a reader of an rwlock.
+    Read,
+}
+
+/// A place in the program that takes a lock in one way. Calls that differ only in frames further out are
+/// one place, and so are the same lines in several processes.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// How.
+    pub mode: Mode,
+    /// The mutex is taken back by a condition wait.
+    pub cond_reacquire: bool,
+    /// Innermost frame first, wrappers included: of the first call seen there, at the most used of the call
+    /// sites that are this place.
+    pub stack: Vec<Frame>,
+    /// Number of the place in the program, frames of wrappers skipped: equal for sites of several locks, or
+    /// modes, at one place.
+    pub place: usize,
+    /// Address of the lock that was taken there first.
+    pub addr: u64,
+    /// What was measured.
+    pub numbers: Numbers,
+    /// What its holds were spent on, as far as they were not running, the longest first.
+    pub nested: Vec<Nested>,
+}
+
+/// Waits at one site for holds by another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Blame {
+    /// Who waited: index into [`Lock::sites`].
+    pub waiter: usize,
+    /// Who held: index into [`Lock::sites`]. `None`: nobody that is known; the waiter was being woken, or
+    /// the holders were too many to tell apart.
+    pub holder: Option<usize>,
+    /// Waits that the holder had a part in.
+    pub count: u64,
+    /// The holder's part of them.
+    pub ns: f64,
+}
+
+/// Time that the holder of a lock spent waiting for something else.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Nested {
+    /// For what.
+    pub at: At,
+    /// How many times.
+    pub count: u64,
+    /// How long in all.
+    pub ns: f64,
+}
+
+/// Something waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum At {
+    /// A lock, at one of its sites.
+    Lock {
+        /// Index into [`MeterReport::locks`].
+        lock: usize,
+        /// Index into [`Lock::sites`].
+        site: usize,
+    },
+    /// Something else: index into [`MeterReport::waits`].
+    Wait(usize),
+    /// The ledger does not say.
+    Unknown,
+}
+
+/// How the readers of an rwlock overlapped; the sum over its instances.
+#[derive(Clone, Debug, Default)]
+pub struct Readers {
+    /// Most readers at once of one instance.
+    pub most: u64,
+    /// Busy periods, from the first reader in to the last out; without a histogram. One that was not over
+    /// counts up to the end of the measurement.
+    pub busy: Times,
+}
+
+/// One lock of a class.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    /// Process that has it.
+    pub pid: u32,
+    /// The same, as an index into [`MeterReport::processes`]: a process that calls exec keeps its id, and is another
+    /// there.
+    pub process: usize,
+    /// Its number in the process: one per life of a piece of memory.
+    pub inst: u32,
+    /// Its address.
+    pub addr: u64,
+    /// The sum over its sites.
+    pub total: Numbers,
+    /// What each site did to it: index into [`Lock::sites`], and the numbers.
+    pub sites: Vec<(usize, Numbers)>,
+}
+
+/// A place in the program that waits for something that is no lock.
+#[derive(Clone, Debug)]
+pub struct Wait {
+    /// For what.
+    pub kind: WaitKind,
+    /// The function, of a [`WaitKind::Call`] that is known: one of
+    /// [`lockwright_ledger::rows::meter::BLOCKING_CALLS`].
+    pub call: Option<&'static str>,
+    /// The condition's mutex, or the innermost lock held: index into [`MeterReport::locks`].
+    pub lock: Option<usize>,
+    /// Innermost frame first.
+    pub stack: Vec<Frame>,
+    /// As [`Site::place`].
+    pub place: usize,
+    /// Waits, those included that were over at once.
+    pub waits: u64,
+    /// Waits that blocked.
+    pub blocked: u64,
+    /// Waits that were given up.
+    pub timeouts: u64,
+    /// How long they were.
+    pub wait: Times,
+}
+
+/// A thread whose wait was not over when the process ended, or the ledger was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Waiter {
+    /// Process of the thread.
+    pub pid: u32,
+    /// As [`Instance::process`].
+    pub process: usize,
+    /// Its kernel id.
+    pub tid: u32,
+    /// Where it waits, and for what.
+    pub at: At,
+    /// Address of what it waits for: of a condition, its mutex; 0 for a call.
+    pub addr: u64,
+    /// From the process' start to the wait's begin; `None` if its clock is not known.
+    pub begun_ns: Option<f64>,
+    /// How long up to the process' end, or to the last that is known of it.
+    pub waited_ns: Option<f64>,
+    /// The threads that hold the lock it waits for.
+    pub holders: Vec<Holder>,
+}
+
+/// A thread that holds a lock which another waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Holder {
+    /// Its kernel id.
+    pub tid: u32,
+    /// Where it took the lock: index into [`Lock::sites`].
+    pub site: Option<usize>,
+    /// From the process' start to the hold's begin; `None` if that hold is not timed.
+    pub begun_ns: Option<f64>,
+}
+
+/// What is waited for that is no lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WaitKind {
+    /// A condition variable, up to its signal; getting the mutex back is that site's wait.
+    Condition,
+    /// A semaphore.
+    Semaphore,
+    /// A barrier.
+    Barrier,
+    /// The end of a thread.
+    Join,
+    /// A call that may sleep (I/O, poll, sleep), made with a lock held.
+    Call,
+    /// Something that this version does not know.
+    Other,
+}
+
+/// What the measurement itself cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// What one uncontended lock and unlock takes longer for it, as calibrated on the same machine.
+    pub pair_ns: f64,
+    /// What a wait for a lock takes longer.
+    pub wait_ns: f64,
+    /// What a call that may sleep takes longer when made with a lock held; so do other waits.
+    pub call_ns: f64,
+    /// CPU time in all: the first times acquisitions and rejects, the second times contended acquisitions, the
+    /// third times the waits that are for no lock.
+    pub cpu_ns: f64,
+    /// CPU time of the program, the tool's part included, where it is known.
+    pub program_cpu_ns: Option<f64>,
+}

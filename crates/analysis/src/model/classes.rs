@@ -1,0 +1,559 @@
+//! Lock classes as the reader of a report thinks of them: rows that one place of the program
+//! brought forth, or elements of one array, are one class.
+
+use std::collections::HashMap;
+
+use lockwright_ledger::rows::{Class, class_origin, lock_kind};
+
+use super::class_row;
+use super::heap::{Blocks, in_block};
+use super::naming::{base_name, place_key, place_of, short_place};
+use super::sources::Sources;
+use crate::finding::{LockOrigin, Name};
+
+/// Bytes of a lock of each kind on the platforms that we run on (x86-64 and AArch64 glibc).
+fn lock_bytes(kind: u8) -> u64 {
+    match kind {
+        lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER => 56,
+        lock_kind::SPIN => 4,
+        lock_kind::SEMAPHORE => 32,
+        _ if cfg!(target_arch = "aarch64") => 48,
+        _ => 40,
+    }
+}
+
+/// What a report calls a kind of lock.
+pub fn described(kind: u8) -> &'static str {
+    match kind {
+        lock_kind::MUTEX => "mutex",
+        lock_kind::RECURSIVE => "recursive mutex",
+        lock_kind::ERRORCHECK => "error-checking mutex",
+        lock_kind::RWLOCK => "rwlock",
+        lock_kind::RWLOCK_WRITER => "writer-preferring rwlock",
+        lock_kind::SPIN => "spinlock",
+        lock_kind::RESOURCE => "resource context",
+        lock_kind::COMPLETION => "completion",
+        lock_kind::SEMAPHORE => "semaphore",
+        _ => "lock",
+    }
+}
+
+/// A merged class.
+#[derive(Clone, Debug)]
+pub struct ClassGroup {
+    /// Name of the class.
+    pub name: String,
+    /// The name is the program's own (a variable, an annotation), not a description.
+    pub is_symbol: bool,
+    /// One of [`lock_kind`].
+    pub kind: u8,
+    /// As [`crate::finding::LockInfo::origin`].
+    pub origin: LockOrigin,
+    /// Ledger and stack where it was created, stack 0 for static locks.
+    pub created: (usize, u32),
+    /// Its locks are variables of static duration.
+    pub is_static: bool,
+    /// Locks that are in it. None once all were given another class by annotation.
+    pub locks: u64,
+}
+
+impl ClassGroup {
+    /// What a report calls the class.
+    pub fn name(&self) -> Name {
+        Name { text: self.name.clone(), is_symbol: self.is_symbol }
+    }
+}
+
+/// The classes of one process.
+#[derive(Debug)]
+pub struct Classes {
+    groups: Vec<ClassGroup>,
+    /// By group, of which the first has none.
+    keys: Vec<Key>,
+    /// By id of the class row.
+    by_row: Vec<Option<Member>>,
+}
+
+/// A class row's place among the merged classes.
+#[derive(Clone, Debug)]
+struct Member {
+    group: u32,
+    kind: u8,
+    /// Static lock: name of this very lock.
+    element: Option<String>,
+    /// Annotation: merged class of the lock under which several of this class may be taken, 0 if none.
+    nest: u32,
+    /// Some of its locks proved to be none.
+    is_mixed: bool,
+}
+
+/// What makes rows one class.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Key {
+    Annotated(String),
+    /// A subclass of a merged class.
+    Subclass(u32, u16),
+    /// All of a variable, or one offset in it.
+    Variable {
+        module: String,
+        start: u64,
+        kind: u8,
+        offset: Option<u64>,
+    },
+    Place {
+        origin: u8,
+        kind: u8,
+        place: String,
+    },
+    /// Where a block was allocated, and the place in it; none for an array's.
+    Block {
+        kind: u8,
+        place: String,
+        offset: Option<u64>,
+    },
+    Row(usize, u32),
+}
+
+/// What a class is known by in other processes too.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ClassKey {
+    /// `None` for the class of rows that are not there.
+    base: Option<Key>,
+    /// Subclasses of it, the last one first.
+    subclasses: Vec<u16>,
+}
+
+impl ClassKey {
+    /// The same with its module's path replaced by what `name` makes of that.
+    #[must_use]
+    pub fn in_module(mut self, name: impl Fn(&str) -> String) -> Self {
+        match &mut self.base {
+            Some(Key::Variable { module, .. }) => *module = name(module),
+            // Without a line, a place is a module and an offset in it.
+            Some(Key::Place { place, .. } | Key::Block { place, .. }) => {
+                if let Some((module, offset)) = place.split_once("\n0x") {
+                    *place = format!("{}\n0x{offset}", name(module));
+                }
+            }
+            _ => {}
+        }
+        self
+    }
+
+    /// The module of a class of variables.
+    pub fn variables_module(&self) -> Option<&str> {
+        match &self.base {
+            Some(Key::Variable { module, .. }) => Some(module),
+            _ => None,
+        }
+    }
+
+    /// The class of all locks of the variable, of which this is one place; itself of what is none.
+    #[must_use]
+    pub fn whole_variable(mut self) -> Self {
+        if let Some(Key::Variable { offset, .. }) = &mut self.base {
+            *offset = None;
+        }
+        self
+    }
+}
+
+/// A variable that holds locks of one kind: its offsets tell an array from a structure.
+struct Variable {
+    name: String,
+    size: u64,
+    offsets: Vec<u64>,
+}
+
+impl Variable {
+    /// Distance of the elements if it can only be an array: every lock lies a multiple of it apart, and
+    /// it divides the whole.
+    fn stride(&self) -> Option<u64> {
+        let first = self.offsets.first()?;
+        let stride = self.offsets.iter().fold(0, |g, offset| gcd(g, offset.abs_diff(*first)));
+        (stride != 0 && self.size.is_multiple_of(stride)).then_some(stride)
+    }
+
+    /// Every lock lies where an array of nothing but locks would have it.
+    fn is_bare_array(&self, lock: u64) -> bool {
+        self.size.is_multiple_of(lock)
+            && self.size > lock
+            && self.offsets.iter().all(|offset| offset.is_multiple_of(lock))
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+impl Classes {
+    /// The classes of ledger `index` of `sources`.
+    pub fn new(sources: &Sources<'_>, index: usize) -> Self {
+        let rows: Vec<(u32, usize, Class)> = sources.ledgers[index]
+            .rows::<Class>()
+            .map(|(id, _)| {
+                let (origin, _, row) = sources.resolve(index, id);
+                (id, origin, row)
+            })
+            .collect();
+        let (variables, homes) = variables(sources, &rows);
+        let blocks = Blocks::new(sources, &rows);
+        let mut this = Self { groups: vec![unknown()], keys: Vec::new(), by_row: Vec::new() };
+        let mut groups: HashMap<Key, u32> = HashMap::new();
+        for (id, ledger, row) in rows {
+            let home = homes.get(&id).and_then(|key| Some((key, variables.get(key)?)));
+            let base = this.group_of(row.parent);
+            let (key, group, element) = match home {
+                Some((at, variable)) if row.name.len == 0 => in_variable(at, variable, &row),
+                _ if ledger == index && is_subclass(&row) && base != 0 => {
+                    in_subclass(base, this.group(base), &row)
+                }
+                _ if row.origin == class_origin::ALLOCATION && row.name.len == 0 => {
+                    in_block(sources, &blocks, ledger, id, &row)
+                }
+                _ => elsewhere(sources, ledger, id, &row),
+            };
+            let group = *groups.entry(key).or_insert_with_key(|key| {
+                this.keys.push(key.clone());
+                this.groups.push(group);
+                this.groups.len() as u32 - 1
+            });
+            // What the locks are in the process itself, whatever its parent knows of the class.
+            let own = class_row(&sources.ledgers[index], id);
+            this.groups[group as usize].locks += u64::from(own.locks);
+            this.by_row.resize(id as usize, None);
+            this.by_row.push(Some(Member {
+                group,
+                kind: row.kind,
+                element,
+                nest: 0,
+                is_mixed: own.handed_over != 0,
+            }));
+        }
+        this.nests(sources, index);
+        this
+    }
+
+    /// Which merged classes nest in which, by what the process has said itself, or before it was forked.
+    fn nests(&mut self, sources: &Sources<'_>, index: usize) {
+        let rows = sources.ledgers[index].rows::<Class>();
+        let said: Vec<(u32, (usize, u32))> = rows
+            .filter_map(|(id, own)| {
+                let (ledger, _, row) = sources.resolve(index, id);
+                let (ledger, nest) =
+                    if own.nest != 0 { (index, own.nest) } else { (ledger, row.nest) };
+                let (ledger, nest, _) = (nest != 0).then(|| sources.resolve(ledger, nest))?;
+                Some((id, (ledger, nest)))
+            })
+            .collect();
+        if said.is_empty() {
+            return;
+        }
+        // The nest lock's class is known by the process that first had it.
+        let rows = sources.ledgers[index].rows::<Class>();
+        let groups: HashMap<(usize, u32), u32> = rows
+            .map(|(id, _)| {
+                let (ledger, class, _) = sources.resolve(index, id);
+                ((ledger, class), self.group_of(id))
+            })
+            .collect();
+        for (id, nest) in said {
+            if let Some(Some(member)) = self.by_row.get_mut(id as usize) {
+                member.nest = groups.get(&nest).copied().unwrap_or(0);
+            }
+        }
+    }
+
+    fn member(&self, row: u32) -> Option<&Member> {
+        self.by_row.get(row as usize)?.as_ref()
+    }
+
+    /// Number of merged classes that have locks.
+    pub fn len(&self) -> u64 {
+        self.groups[1..].iter().filter(|group| group.locks != 0).count() as u64
+    }
+
+    /// The merged class of the lock under which several of class row `row` may be taken in any order, 0 if
+    /// the program declares none.
+    pub fn nest_of(&self, row: u32) -> u32 {
+        self.member(row).map_or(0, |member| member.nest)
+    }
+
+    /// All merged classes.
+    pub fn groups(&self) -> impl Iterator<Item = (u32, &ClassGroup)> {
+        (1..).zip(&self.groups[1..])
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The merged class of a class row; 0 is that of rows that are not there.
+    pub fn group_of(&self, row: u32) -> u32 {
+        self.member(row).map_or(0, |member| member.group)
+    }
+
+    /// Merged class `group`.
+    pub fn group(&self, group: u32) -> &ClassGroup {
+        self.groups.get(group as usize).unwrap_or(&self.groups[0])
+    }
+
+    /// What merged class `group` is known by in other processes too.
+    pub fn key(&self, group: u32) -> ClassKey {
+        let key = |group: u32| self.keys.get((group as usize).checked_sub(1)?);
+        let (mut base, mut subclasses) = (key(group), Vec::new());
+        while let Some(&Key::Subclass(of, subclass)) = base {
+            subclasses.push(subclass);
+            base = key(of);
+        }
+        ClassKey { base: base.cloned(), subclasses }
+    }
+
+    /// Name of the one lock that a class row of a static lock stands for.
+    pub fn element(&self, row: u32) -> Option<&str> {
+        self.member(row)?.element.as_deref()
+    }
+
+    /// Kind of the locks of a class row.
+    pub fn kind(&self, row: u32) -> u8 {
+        self.member(row).map_or(0, |member| member.kind)
+    }
+
+    /// Whether locks of a class row let a waiting writer hold up new readers.
+    pub fn prefers_writers(&self, row: u32) -> bool {
+        self.kind(row) != lock_kind::RWLOCK
+    }
+
+    /// Whether what is of this class row keeps threads from each other: it is a lock.
+    pub fn excludes(&self, row: u32) -> bool {
+        !matches!(self.kind(row), lock_kind::RESOURCE | lock_kind::COMPLETION)
+    }
+
+    /// Whether a class row has semaphores that proved to be no locks. What holds for one of its
+    /// semaphores does not hold for the next, then.
+    pub fn is_mixed(&self, row: u32) -> bool {
+        self.member(row).is_some_and(|member| member.is_mixed)
+    }
+
+    /// Whether locks of a class row have readers at all.
+    pub fn has_readers(&self, row: u32) -> bool {
+        let kind = self.kind(row);
+        matches!(kind, lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER | lock_kind::OWN | 0)
+    }
+}
+
+fn unknown() -> ClassGroup {
+    ClassGroup {
+        name: "lock of unknown class".into(),
+        is_symbol: false,
+        kind: 0,
+        origin: LockOrigin::Inherited,
+        created: (0, 0),
+        is_static: false,
+        locks: 0,
+    }
+}
+
+/// The class is told from another only by its subclass.
+fn is_subclass(row: &Class) -> bool {
+    row.origin == class_origin::ANNOTATED && row.name.len == 0
+}
+
+/// Class and name of a lock that was put into a subclass of `base`.
+fn in_subclass(base: u32, group: &ClassGroup, row: &Class) -> (Key, ClassGroup, Option<String>) {
+    let name = format!("{}/{}", group.name, row.subclass);
+    let group = ClassGroup { name, locks: 0, ..group.clone() };
+    (Key::Subclass(base, row.subclass), group, None)
+}
+
+/// Module path, start and lock kind of the variable a static lock lies in.
+type Home = (String, u64, u8);
+
+/// Finds the variables that static locks lie in.
+fn variables(
+    sources: &Sources<'_>,
+    rows: &[(u32, usize, Class)],
+) -> (HashMap<Home, Variable>, HashMap<u32, Home>) {
+    let mut variables: HashMap<Home, Variable> = HashMap::new();
+    let mut homes = HashMap::new();
+    // By module and lock kind: offset and class row of locks that no symbol covers.
+    let mut nameless: HashMap<(String, u8), Vec<(u64, u32)>> = HashMap::new();
+    for &(id, ledger, row) in rows.iter().filter(|(_, _, row)| row.origin == class_origin::STATIC) {
+        let symbols = sources.symbols(ledger);
+        let module = symbols.module_name(row.module);
+        let Some(symbol) = symbols.data(row.module, row.offset) else {
+            nameless.entry((module, row.kind)).or_default().push((row.offset, id));
+            continue;
+        };
+        let home = (module, symbol.start, row.kind);
+        let variable = variables.entry(home.clone()).or_insert_with(|| Variable {
+            name: symbol.name,
+            size: symbol.size,
+            offsets: Vec::new(),
+        });
+        variable.offsets.push(row.offset.wrapping_sub(symbol.start));
+        homes.insert(id, home);
+    }
+    for ((module, kind), mut locks) in nameless {
+        locks.sort_unstable();
+        for run in runs(&locks, lock_bytes(kind)) {
+            let start = run[0].0;
+            let home = (module.clone(), start, kind);
+            homes.extend(run.iter().map(|&(_, id)| (id, home.clone())));
+            let variable = Variable {
+                name: format!("{}+{start:#x}", base_name(&module)),
+                size: run.len() as u64 * lock_bytes(kind),
+                offsets: run.iter().map(|&(offset, _)| offset - start).collect(),
+            };
+            variables.insert(home, variable);
+        }
+    }
+    for variable in variables.values_mut() {
+        variable.offsets.sort_unstable();
+        variable.offsets.dedup();
+    }
+    (variables, homes)
+}
+
+/// Locks that lie so close that they must be an array, though no symbol says so: compilers align
+/// variables of this size, which leaves gaps between them.
+fn runs(sorted: &[(u64, u32)], lock: u64) -> impl Iterator<Item = &[(u64, u32)]> {
+    const LEAST: usize = 3;
+    sorted
+        .chunk_by(move |a, b| a.0.checked_add(lock) == Some(b.0))
+        .filter(move |run| run.len() >= LEAST && lock > 4)
+}
+
+/// Class and name of a lock in a variable.
+fn in_variable(home: &Home, variable: &Variable, row: &Class) -> (Key, ClassGroup, Option<String>) {
+    let (module, start, kind) = home.clone();
+    let offset = row.offset.wrapping_sub(start);
+    let lock = lock_bytes(kind);
+    let bare = variable.is_bare_array(lock);
+    let array = variable.offsets.len() > 1 && (bare || variable.stride().is_some());
+    let element = match (bare && (array || offset != 0), offset) {
+        (true, _) => format!("{}[{}]", variable.name, offset / lock),
+        (false, 0) => variable.name.clone(),
+        (false, _) => format!("{}+{offset:#x}", variable.name),
+    };
+    let name = if array { format!("{}[]", variable.name) } else { element.clone() };
+    let group = ClassGroup {
+        name,
+        is_symbol: true,
+        kind,
+        origin: LockOrigin::Static,
+        created: (0, 0),
+        is_static: true,
+        locks: 0,
+    };
+    let offset = (!array).then_some(offset);
+    (Key::Variable { module, start, kind, offset }, group, Some(element))
+}
+
+/// Class and name of a lock that is not in a known variable.
+fn elsewhere(
+    sources: &Sources<'_>,
+    ledger: usize,
+    id: u32,
+    row: &Class,
+) -> (Key, ClassGroup, Option<String>) {
+    let symbols = sources.symbols(ledger);
+    let what = described(row.kind);
+    let (origin, verb) = match row.origin {
+        class_origin::STATIC => (LockOrigin::Static, "in"),
+        class_origin::INIT => (LockOrigin::Init, "initialised at"),
+        class_origin::FIRST_ACQUIRE => (LockOrigin::FirstAcquisition, "first taken at"),
+        class_origin::ALLOCATION => (LockOrigin::Allocation, "allocated at"),
+        class_origin::ANNOTATED => (LockOrigin::Annotation, "annotated at"),
+        _ => (LockOrigin::Inherited, "inherited at"),
+    };
+    let group = |name: String, is_symbol| ClassGroup {
+        name,
+        is_symbol,
+        kind: row.kind,
+        origin,
+        created: (ledger, row.stack),
+        is_static: row.origin == class_origin::STATIC,
+        locks: 0,
+    };
+    let mut annotation = sources.ledgers[ledger].text(row.name);
+    if !annotation.is_empty() {
+        if row.subclass != 0 {
+            annotation += &format!("/{}", row.subclass);
+        }
+        return (Key::Annotated(annotation.clone()), group(annotation, true), None);
+    }
+    if row.origin == class_origin::STATIC {
+        let module = symbols.module_name(row.module);
+        let name = format!("{}+{:#x}", base_name(&module), row.offset);
+        let (start, kind) = (row.offset, row.kind);
+        let key = Key::Variable { module, start, kind, offset: None };
+        return (key, group(name.clone(), true), Some(name));
+    }
+    if row.origin == class_origin::INHERITED {
+        // The parent's ledger is not among those given.
+        let name = format!("{what} {id} inherited from the parent process");
+        return (Key::Row(ledger, id), group(name, false), None);
+    }
+    match place_of(&symbols.stack(row.stack)) {
+        Some(frame) => {
+            let key = Key::Place { origin: row.origin, kind: row.kind, place: place_key(frame) };
+            (key, group(format!("{what} {verb} {}", short_place(frame)), false), None)
+        }
+        None => (Key::Row(ledger, id), group(format!("{what} of class {id}"), false), None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names of the locks at `offsets` of a variable `v` at 1000, and the classes they fall into.
+    fn names(size: u64, offsets: &[u64]) -> Vec<(String, String)> {
+        let variable = Variable { name: "v".into(), size, offsets: offsets.to_vec() };
+        let home = ("m".to_owned(), 1000, lock_kind::MUTEX);
+        let name = |&offset: &u64| {
+            let row = Class { kind: lock_kind::MUTEX, offset: 1000 + offset, ..Class::default() };
+            let (_, group, element) = in_variable(&home, &variable, &row);
+            (element.unwrap(), group.name)
+        };
+        offsets.iter().map(name).collect()
+    }
+
+    fn pair(a: &str, b: &str) -> (String, String) {
+        (a.into(), b.into())
+    }
+
+    #[test]
+    fn variables_of_one_lock_go_by_their_name() {
+        let lock = lock_bytes(lock_kind::MUTEX);
+        assert_eq!(names(lock, &[0]), [pair("v", "v")]);
+        assert_eq!(names(200 + 8, &[8]), [pair("v+0x8", "v+0x8")]);
+    }
+
+    #[test]
+    fn arrays_are_one_class() {
+        let lock = lock_bytes(lock_kind::MUTEX);
+        let bare = names(5 * lock, &[0, 3 * lock]);
+        assert_eq!(bare, [pair("v[0]", "v[]"), pair("v[3]", "v[]")]);
+        let of_structures = names(640, &[8, 72, 200]);
+        let expected = [pair("v+0x8", "v[]"), pair("v+0x48", "v[]"), pair("v+0xc8", "v[]")];
+        assert_eq!(of_structures, expected);
+    }
+
+    #[test]
+    fn members_of_a_structure_are_classes_of_their_own() {
+        let lock = lock_bytes(lock_kind::MUTEX);
+        let members = names(2 * lock + 10, &[0, lock]);
+        assert_eq!(members[0], pair("v", "v"));
+        assert_eq!(members[1].0, members[1].1);
+    }
+
+    #[test]
+    fn close_locks_without_a_symbol_are_an_array() {
+        let locks = [(64, 1), (160, 2), (200, 3), (240, 4), (400, 5), (440, 6)];
+        let found: Vec<_> = runs(&locks, 40).collect();
+        assert_eq!(found, [&locks[1..4]]);
+    }
+}

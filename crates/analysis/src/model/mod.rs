@@ -1,0 +1,190 @@
+//! What a ledger means: contexts, threads, order between them, and lock classes with their names.
+//!
+//! Rows are taken as they come, so a damaged ledger gives a smaller model, never a panic.
+
+mod classes;
+mod hand_overs;
+mod heap;
+mod interrupts;
+mod naming;
+mod order;
+mod posts;
+mod sources;
+mod trie;
+
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+
+use lockwright_ledger::Ledger;
+use lockwright_ledger::rows::{Class, Lock, Segment, Thread, mode};
+
+use crate::finding::{Frame, ThreadInfo};
+use crate::symbolize::Modules;
+pub use classes::{ClassGroup, ClassKey, Classes, described};
+pub use naming::{LockRef, place_key, place_of, short_place};
+pub use order::{By, Crossing, Order};
+pub use sources::{Sources, Symbolise, missing_names};
+pub use trie::Trie;
+
+/// One watched process.
+pub struct Model<'a> {
+    /// Where it comes from.
+    pub ledger: &'a Ledger,
+    /// Names for its addresses.
+    pub symbols: &'a dyn Symbolise,
+    /// The acquisition contexts.
+    pub trie: Trie,
+    /// What happens before what.
+    pub order: Order,
+    /// Its lock classes, merged.
+    pub classes: Classes,
+    /// By thread row id.
+    threads: HashMap<u32, Thread>,
+    /// By thread row id: which thread it is, in order of creation.
+    numbers: HashMap<u32, u32>,
+    locks: OnceCell<HashMap<u32, Lock>>,
+    modules: OnceCell<Modules>,
+    /// Instances.
+    handed_over: HashSet<u32>,
+}
+
+impl<'a> Model<'a> {
+    /// Builds the model of ledger `index` of `sources`.
+    pub fn new(sources: &Sources<'a>, index: usize) -> Self {
+        let ledger = &sources.ledgers[index];
+        Self {
+            ledger,
+            symbols: sources.symbols(index),
+            trie: Trie::new(ledger),
+            order: Order::new(ledger),
+            classes: Classes::new(sources, index),
+            threads: ledger.rows::<Thread>().collect(),
+            numbers: thread_numbers(ledger),
+            locks: OnceCell::new(),
+            modules: OnceCell::new(),
+            handed_over: hand_overs::instances(ledger),
+        }
+    }
+
+    /// The threads, in order of first sight.
+    pub fn threads(&self) -> impl Iterator<Item = &Thread> {
+        self.threads.values()
+    }
+
+    /// Row of lock instance `inst`.
+    pub fn lock(&self, inst: u32) -> Option<Lock> {
+        let by_inst = || self.ledger.rows::<Lock>().map(|(_, lock)| (lock.inst, lock)).collect();
+        self.locks.get_or_init(by_inst).get(&inst).copied()
+    }
+
+    /// Whether instance `inst` is a semaphore that proved to be no lock.
+    pub fn is_handed_over(&self, inst: u32) -> bool {
+        self.handed_over.contains(&inst)
+    }
+
+    /// Address of lock instance `inst`, whose row may be known to be `row`.
+    pub fn address(&self, row: u32, inst: u32) -> Option<u64> {
+        if inst == 0 {
+            return None;
+        }
+        let row = self.ledger.get::<Lock>(row).filter(|lock| lock.inst == inst);
+        row.or_else(|| self.lock(inst)).map(|lock| lock.addr).filter(|&addr| addr != 0)
+    }
+
+    /// Thread row `id` as a report names it.
+    pub fn thread(&self, id: u32) -> ThreadInfo {
+        thread_info(self.number(id), self.threads.get(&id))
+    }
+
+    /// Which thread row `id` is, in order of creation, from 1.
+    pub fn number(&self, id: u32) -> u32 {
+        self.numbers.get(&id).copied().unwrap_or(id)
+    }
+
+    /// The variable that covers a run-time address.
+    pub fn variable_at(&self, addr: u64) -> Option<String> {
+        Some(self.variable_then(addr, u32::MAX)?.0)
+    }
+
+    /// The variable that covered a run-time address when stack `seen` was taken (0: at last), with the place
+    /// in it unless that is its beginning.
+    pub fn element_at(&self, addr: u64, seen: u32) -> Option<String> {
+        let epoch = self.ledger.stack(seen).map_or(u32::MAX, |(_, epoch)| epoch);
+        Some(match self.variable_then(addr, epoch)? {
+            (name, 0) => name,
+            (name, offset) => format!("{name}+{offset:#x}"),
+        })
+    }
+
+    /// What stack `id` of one frame is in: a function, or else a variable or a bare address.
+    pub fn symbol(&self, id: u32) -> Option<String> {
+        let frames = self.symbols.stack(id);
+        // The outermost: more may be inlined there.
+        if let Some(function) = frames.last().and_then(|frame| frame.function.clone()) {
+            return Some(function);
+        }
+        let (addresses, _) = self.ledger.stack(id)?;
+        let at = addresses.first()?.saturating_sub(1);
+        Some(self.element_at(at, id).unwrap_or_else(|| format!("{at:#x}")))
+    }
+
+    /// The variable that covered a run-time address at `epoch`, and the offset in it.
+    fn variable_then(&self, addr: u64, epoch: u32) -> Option<(String, u64)> {
+        let modules = self.modules.get_or_init(|| Modules::new(self.ledger));
+        let (id, module) = modules.at(addr, epoch)?;
+        let offset = addr.wrapping_sub(module.bias);
+        let symbol = self.symbols.data(*id, offset)?;
+        Some((symbol.name, offset.wrapping_sub(symbol.start)))
+    }
+
+    /// Symbolised stack `id`, innermost frame first.
+    pub fn stack(&self, id: u32) -> Vec<Frame> {
+        self.symbols.stack(id).to_vec()
+    }
+
+    /// Whether a reader in `mode` of a lock of raw class `class` is never held up by other readers,
+    /// not even through a writer that waits between them.
+    pub fn reads_freely(&self, class: u32, mode: u16) -> bool {
+        if mode & mode::READ_RECURSIVE != 0 {
+            return true;
+        }
+        mode & mode::READ != 0 && !(self.classes.prefers_writers(class) && self.trie.written(class))
+    }
+}
+
+/// The threads of a process by row id, numbered from 1 in order of creation, which is the program's own;
+/// that of the rows is the order in which they came to run.
+fn thread_numbers(ledger: &Ledger) -> HashMap<u32, u32> {
+    let mut first_segments = HashMap::new();
+    for (id, segment) in ledger.rows::<Segment>() {
+        first_segments.entry(segment.thread).or_insert(id);
+    }
+    let begun = |id: u32, row: &Thread| match row.parent_segment {
+        // Not seen to be created: it began when we first heard of it.
+        0 => first_segments.get(&id).copied().unwrap_or(u32::MAX),
+        creation => creation,
+    };
+    let mut threads: Vec<_> =
+        ledger.rows::<Thread>().map(|(id, row)| (begun(id, &row), id)).collect();
+    threads.sort_unstable();
+    threads.iter().zip(1..).map(|(&(_, id), number)| (id, number)).collect()
+}
+
+fn thread_info(number: u32, row: Option<&Thread>) -> ThreadInfo {
+    let Some(row) = row else {
+        return ThreadInfo { name: String::new(), tid: 0, number };
+    };
+    let len = row.name.iter().position(|&b| b == 0).unwrap_or(row.name.len());
+    let name = String::from_utf8_lossy(&row.name[..len]).into_owned();
+    ThreadInfo { name, tid: row.tid, number }
+}
+
+/// Whether `mode` is a reader's.
+pub fn is_read(mode: u16) -> bool {
+    mode & (mode::READ | mode::READ_RECURSIVE) != 0
+}
+
+/// The raw class row or its absence as a default row.
+fn class_row(ledger: &Ledger, id: u32) -> Class {
+    ledger.get::<Class>(id).unwrap_or_default()
+}

@@ -1,0 +1,232 @@
+//! How a process ended: by `exit`, `_exit`, `quick_exit`, exec or a signal, or not yet. Its ledger says what the process
+//! said itself; of a death by a signal only who waited for the process knows.
+
+use std::collections::HashSet;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::ExitStatus;
+
+use lockwright_ledger::Ledger;
+use lockwright_ledger::layout::{EXIT_CODE_KNOWN, process_state};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use crate::lockmeter::model::End;
+use crate::signal;
+
+/// How a process ended. The codes are known if the process or who waited for it told them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProcessEnd {
+    /// By `exit`, or by a return from `main`.
+    Exit(Option<u8>),
+    /// By `_exit`, `_Exit` or the system call: no handlers of exit ran.
+    ExitAtOnce(Option<u8>),
+    /// By `quick_exit`.
+    QuickExit(Option<u8>),
+    /// It called exec, and went on as another program.
+    Exec,
+    /// Killed by this signal.
+    Signal(i32),
+    /// It has not ended.
+    Running,
+    /// Nobody told.
+    #[default]
+    Unknown,
+}
+
+impl ProcessEnd {
+    /// What the ledger says.
+    pub fn of(ledger: &Ledger) -> Self {
+        let header = ledger.header();
+        let code = (header.exit_code & EXIT_CODE_KNOWN != 0).then_some(header.exit_code as u8);
+        match header.state {
+            process_state::EXITED => Self::Exit(code),
+            process_state::EXITED_AT_ONCE => Self::ExitAtOnce(code),
+            process_state::QUICK_EXITED => Self::QuickExit(code),
+            process_state::EXECUTED => Self::Exec,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// What is known of it once the process was waited for, with this status.
+    #[must_use]
+    pub fn with_status(self, status: ExitStatus) -> Self {
+        let code = status.code().map(|code| code as u8);
+        match (self, status.signal()) {
+            // What was executed ended so.
+            (Self::Exec, _) => self,
+            (_, Some(signal)) => Self::Signal(signal),
+            (Self::Exit(_), None) => Self::Exit(code),
+            (Self::QuickExit(_), None) => Self::QuickExit(code),
+            _ => Self::ExitAtOnce(code),
+        }
+    }
+
+    /// The process ended itself. Threads that waited at that time are how many programs end.
+    pub fn is_exit(self) -> bool {
+        matches!(self, Self::Exit(_) | Self::ExitAtOnce(_) | Self::QuickExit(_))
+    }
+
+    /// In a word, for machines.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Exit(_) => "exit",
+            Self::ExitAtOnce(_) => "_exit",
+            Self::QuickExit(_) => "quick_exit",
+            Self::Exec => "exec",
+            Self::Signal(_) => "signal",
+            Self::Running => "running",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    fn code(self) -> Option<u8> {
+        match self {
+            Self::Exit(code) | Self::ExitAtOnce(code) | Self::QuickExit(code) => code,
+            _ => None,
+        }
+    }
+
+    fn signal(self) -> Option<i32> {
+        match self {
+            Self::Signal(signal) => Some(signal),
+            _ => None,
+        }
+    }
+
+    /// For a column of a table.
+    pub fn short(self) -> String {
+        match self {
+            Self::Signal(signal) => signal::name(signal as u32),
+            _ => match self.code() {
+                None | Some(0) => self.id().to_owned(),
+                Some(code) => format!("{} {code}", self.id()),
+            },
+        }
+    }
+
+    /// In a sentence, unless it ended as most processes do.
+    pub fn note(self) -> Option<String> {
+        let by = |call: &str, code: Option<u8>| match code {
+            Some(code) => format!("it ended by {call}({code})"),
+            None => format!("it ended by {call}"),
+        };
+        match self {
+            Self::Exit(_) => None,
+            Self::ExitAtOnce(code) => Some(by("_exit", code)),
+            Self::QuickExit(code) => Some(by("quick_exit", code)),
+            Self::Exec => Some("it called exec, and went on as another program".to_owned()),
+            Self::Signal(signal) => {
+                Some(format!("it was killed by {}", signal::name(signal as u32)))
+            }
+            Self::Running => Some("it still runs".to_owned()),
+            Self::Unknown => Some(
+                "how it ended is not known: it was killed, or ended by a system call of its own"
+                    .to_owned(),
+            ),
+        }
+    }
+}
+
+impl Serialize for ProcessEnd {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(3))?;
+        map.serialize_entry("how", self.id())?;
+        map.serialize_entry("code", &self.code())?;
+        map.serialize_entry("signal", &self.signal())?;
+        map.end()
+    }
+}
+
+/// A process of a report.
+pub trait Ended {
+    /// Its process id, what its ledger is known by, and how it ended as far as that says.
+    fn end(&mut self) -> (u32, u64, &mut ProcessEnd);
+}
+
+/// What is known of the ends of a run's processes otherwise than by their ledgers.
+#[derive(Clone, Debug, Default)]
+pub struct Ends {
+    /// Of those that were waited for.
+    pub waited_for: Vec<End>,
+    /// Tokens of ledgers whose processes still run.
+    running: HashSet<u64>,
+}
+
+impl Ends {
+    /// With those of the ledgers at `running`, whose processes still run.
+    pub fn new<'p>(waited_for: Vec<End>, running: impl IntoIterator<Item = &'p Path>) -> Self {
+        Self { waited_for, running: running.into_iter().filter_map(token_of).collect() }
+    }
+
+    /// Completes what the ledgers say of how these processes ended.
+    pub fn settle<P: Ended>(&self, processes: &mut [P]) {
+        for process in processes {
+            let (pid, token, end) = process.end();
+            let status =
+                self.waited_for.iter().find(|end| end.pid == pid).and_then(|end| end.status);
+            if *end == ProcessEnd::Unknown && self.running.contains(&token) {
+                *end = ProcessEnd::Running;
+            } else if let Some(status) = status {
+                *end = end.with_status(ExitStatus::from_raw(status));
+            }
+        }
+    }
+}
+
+/// What the ledger at `path` is known by: its file is named by that.
+fn token_of(path: &Path) -> Option<u64> {
+    u64::from_str_radix(path.file_stem()?.to_str()?.split_once('-')?.1, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Process(u32, u64, ProcessEnd);
+
+    impl Ended for Process {
+        fn end(&mut self) -> (u32, u64, &mut ProcessEnd) {
+            (self.0, self.1, &mut self.2)
+        }
+    }
+
+    #[test]
+    fn who_waited_for_a_process_knows_how_it_ended() {
+        use ProcessEnd::*;
+        let settled = |end, status: i32| {
+            let ends = Ends {
+                waited_for: vec![End { pid: 7, at_ns: 1, status: Some(status) }],
+                running: HashSet::from([9]),
+            };
+            let mut processes =
+                [Process(7, 1, end), Process(8, 9, Unknown), Process(8, 2, Unknown)];
+            ends.settle(&mut processes);
+            assert_eq!([processes[1].2, processes[2].2], [Running, Unknown]);
+            processes[0].2
+        };
+        assert_eq!(settled(Exit(None), 3 << 8), Exit(Some(3)));
+        assert_eq!(settled(Exit(None), libc::SIGSEGV), Signal(libc::SIGSEGV), "after its handlers");
+        assert_eq!(settled(QuickExit(Some(1)), 1 << 8), QuickExit(Some(1)));
+        assert_eq!(settled(Unknown, 0), ExitAtOnce(Some(0)), "by the system call");
+        assert_eq!(settled(Unknown, libc::SIGKILL), Signal(libc::SIGKILL));
+        assert_eq!(settled(Exec, 0), Exec);
+    }
+
+    #[test]
+    fn in_words() {
+        use ProcessEnd::*;
+        let short = [Exit(Some(0)), Exit(Some(3)), ExitAtOnce(None), Exec, Signal(9), Running];
+        let short = short.map(ProcessEnd::short);
+        assert_eq!(short, ["exit", "exit 3", "_exit", "exec", "SIGKILL", "running"]);
+        assert_eq!(Exit(None).note(), None);
+        assert_eq!(ExitAtOnce(Some(0)).note().unwrap(), "it ended by _exit(0)");
+        assert_eq!(Signal(9).note().unwrap(), "it was killed by SIGKILL");
+    }
+
+    #[test]
+    fn a_ledger_is_named_by_its_token() {
+        assert_eq!(token_of(Path::new("/x/12-00000000000000ff.lwl")), Some(255));
+        assert_eq!(token_of(Path::new("/x/ledger.lwl")), None);
+    }
+}

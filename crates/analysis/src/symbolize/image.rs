@@ -1,0 +1,146 @@
+//! One module's file with everything that can be said about its addresses: symbol tables and DWARF,
+//! from the file itself or from its separate debug file.
+
+use std::path::{Path, PathBuf};
+
+use addr2line::Loader;
+use object::read::{Object, ObjectSection};
+
+use super::debug_file::DebugDirs;
+use super::demangle::{demangle, is_mangled};
+use super::elf::with_elf;
+use super::path::clean;
+use super::symtab::{Symbol, SymbolTable};
+use crate::finding::Frame;
+
+/// What the file on disk turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The file that ran, as far as its build id tells.
+    Same,
+    /// There is no readable file.
+    Missing,
+    /// Another build lies there now.
+    Changed,
+}
+
+/// A module, opened.
+pub struct Image {
+    /// Whether the module's own file could be used.
+    pub status: Status,
+    /// Anything at all could be read: the file or a debug file.
+    pub readable: bool,
+    symbols: SymbolTable,
+    dwarf: Option<Loader>,
+}
+
+impl Image {
+    /// Opens the module at `path`, which had `build_id` when it ran (empty: it had none, or it is not
+    /// known). A file with another build id is not read; a debug file found by the recorded build id
+    /// still is.
+    pub fn open(path: &Path, build_id: &[u8], dirs: &DebugDirs) -> Self {
+        let mut symbols = SymbolTable::default();
+        let mut dwarf_from: Option<PathBuf> = None;
+        let mut link = None;
+        let own = with_elf(path, |file| {
+            let found = file.build_id().ok().flatten();
+            if !build_id.is_empty() && found != Some(build_id) {
+                return Status::Changed;
+            }
+            symbols.add(file);
+            if has_dwarf(file) {
+                dwarf_from = Some(path.to_owned());
+            }
+            link = file.gnu_debuglink().ok().flatten().map(|(name, crc)| (name.to_vec(), crc));
+            Status::Same
+        });
+        let status = own.unwrap_or(Status::Missing);
+        let mut readable = status == Status::Same;
+        if dwarf_from.is_none() {
+            let link = link.as_ref().map(|(name, crc)| (name.as_slice(), *crc));
+            if let Some(debug) = dirs.find(path, build_id, link) {
+                let more = with_elf(&debug, |file| {
+                    symbols.add(file);
+                    has_dwarf(file)
+                });
+                readable |= more.is_some();
+                if more == Some(true) {
+                    dwarf_from = Some(debug);
+                }
+            }
+        }
+        symbols.finish();
+        let dwarf = dwarf_from.and_then(|from| {
+            let supplement = dirs.supplement(&from);
+            Loader::new_with_sup(&from, supplement.as_deref()).ok()
+        });
+        Self { status, readable, symbols, dwarf }
+    }
+
+    /// The frames at `address` (in the file's address space), innermost first: inlined calls, then the
+    /// function itself. At least one, though it may know nothing but the address. `module` and
+    /// `offset` are left to the caller.
+    pub fn frames(&self, address: u64) -> Vec<Frame> {
+        let mut frames = self.dwarf_frames(address).unwrap_or_default();
+        let symbol = self.symbols.function(address);
+        if frames.is_empty() {
+            frames.push(Frame::default());
+        }
+        let last = frames.len() - 1;
+        for frame in &mut frames[..last] {
+            frame.inlined = true;
+        }
+        let outer = &mut frames[last];
+        if let Some(symbol) = symbol {
+            // DWARF has an unscoped name where it has no linkage name (lambdas, clones of
+            // constructors); the symbol table then knows better.
+            if outer.function.is_none() || is_mangled(&symbol.name) {
+                outer.function = Some(demangle(&symbol.name));
+            }
+            outer.function_offset = Some(address - symbol.start);
+        }
+        frames
+    }
+
+    /// The variable that covers `address`.
+    pub fn object(&self, address: u64) -> Option<&Symbol> {
+        self.symbols.object(address)
+    }
+
+    /// There are names of functions.
+    pub fn has_names(&self) -> bool {
+        self.dwarf.is_some() || !self.symbols.is_empty()
+    }
+
+    /// `None` where there is no DWARF or it is damaged; what could be read before the damage is kept.
+    fn dwarf_frames(&self, address: u64) -> Option<Vec<Frame>> {
+        let mut found = self.dwarf.as_ref()?.find_frames(address).ok()?;
+        let mut frames = Vec::new();
+        while let Ok(Some(frame)) = found.next() {
+            let name = frame.function.as_ref().and_then(|function| function.raw_name().ok());
+            let place = frame.location.as_ref();
+            frames.push(Frame {
+                function: name.map(|name| demangle(&name)),
+                file: place.and_then(|place| place.file).map(clean),
+                line: place.and_then(|place| place.line).filter(|&line| line > 0),
+                column: place.and_then(|place| place.column).filter(|&column| column > 0),
+                ..Frame::default()
+            });
+            // Inlining nests as deep as people write it; more is a circle in damaged data.
+            if frames.len() == 256 {
+                break;
+            }
+        }
+        Some(frames)
+    }
+}
+
+/// Whether there is debug information in the file itself.
+pub fn has_dwarf<'data>(file: &impl Object<'data>) -> bool {
+    // A file made by `strip` or `--only-keep-debug` may keep an empty header of the section.
+    [".", ".z"].iter().any(|prefix| {
+        let name = format!("{prefix}debug_info");
+        file.section_by_name(&name)
+            .is_some_and(|section| section.file_range().is_some_and(|(_, size)| size > 0))
+    })
+}

@@ -1,0 +1,216 @@
+//! Addresses become names: modules by their recorded maps and build ids, functions, source lines and
+//! inlined calls by symbol tables and DWARF.
+//!
+//! Everything is opened lazily and once; a file that changed since the run is not read.
+
+pub mod allocator;
+mod debug_file;
+mod demangle;
+pub mod elf;
+mod image;
+mod makers;
+mod modules;
+mod path;
+mod seen_wrappers;
+mod symtab;
+pub mod wrapper;
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use lockwright_ledger::Ledger;
+use lockwright_ledger::rows::Module;
+
+pub use debug_file::DebugDirs;
+pub use image::has_dwarf;
+
+/// File name of the preload library once it is unpacked: how its own frames are known from others.
+pub const PRELOAD_FILE_NAME: &str = "liblockwright.so";
+use image::{Image, Status};
+use makers::Makers;
+pub(crate) use modules::Modules;
+
+use crate::finding::{Frame, ModuleNote};
+
+/// A variable of a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataSymbol {
+    /// Demangled name.
+    pub name: String,
+    /// First address, in the ELF file's address space.
+    pub start: u64,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// Path and build id.
+type ImageKey = (PathBuf, Vec<u8>);
+
+/// The frames of one address or stack, shared by all who ask.
+type Frames = Rc<[Frame]>;
+
+/// Opened modules. Ledgers of processes that were forked from each other share theirs.
+pub struct Images {
+    dirs: DebugDirs,
+    open: RefCell<HashMap<ImageKey, Rc<Image>>>,
+}
+
+impl Images {
+    /// No module open yet; debug files are sought in `dirs`.
+    pub fn new(dirs: DebugDirs) -> Rc<Self> {
+        Rc::new(Self { dirs, open: RefCell::default() })
+    }
+
+    fn get(&self, path: PathBuf, build_id: Vec<u8>) -> Rc<Image> {
+        let mut open = self.open.borrow_mut();
+        let key = (path, build_id);
+        if let Some(image) = open.get(&key) {
+            return Rc::clone(image);
+        }
+        let image = Rc::new(Image::open(&key.0, &key.1, &self.dirs));
+        open.insert(key, Rc::clone(&image));
+        image
+    }
+}
+
+/// Names for the addresses of one ledger.
+pub struct Symbols<'l> {
+    ledger: &'l Ledger,
+    modules: Modules,
+    images: Rc<Images>,
+    seen_wrappers: HashSet<u64>,
+    makers: OnceCell<Makers>,
+    by_row: RefCell<HashMap<u32, Rc<Image>>>,
+    by_pc: RefCell<HashMap<(u32, u64), Frames>>,
+    by_stack: RefCell<HashMap<u32, Frames>>,
+    notes: RefCell<BTreeSet<ModuleNote>>,
+}
+
+impl<'l> Symbols<'l> {
+    /// Reads the ledger's module table; opens nothing yet.
+    pub fn new(ledger: &'l Ledger) -> Self {
+        Self::with_images(ledger, Images::new(DebugDirs::from_env()))
+    }
+
+    /// As [`Symbols::new`], sharing opened modules with other ledgers.
+    pub fn with_images(ledger: &'l Ledger, images: Rc<Images>) -> Self {
+        Self {
+            ledger,
+            modules: Modules::new(ledger),
+            images,
+            seen_wrappers: seen_wrappers::addresses(ledger),
+            makers: OnceCell::new(),
+            by_row: RefCell::default(),
+            by_pc: RefCell::default(),
+            by_stack: RefCell::default(),
+            notes: RefCell::default(),
+        }
+    }
+
+    /// The frames of stack `stack_id`, innermost first, inlined calls included, the tool's own left
+    /// out. Empty for id 0.
+    pub fn stack(&self, stack_id: u32) -> Rc<[Frame]> {
+        if let Some(frames) = self.by_stack.borrow().get(&stack_id) {
+            return Rc::clone(frames);
+        }
+        let (addresses, epoch) = self.ledger.stack(stack_id).unwrap_or_default();
+        let makers = self.makers.get_or_init(|| {
+            Makers::new(self.ledger, |address, epoch| self.return_address(address, epoch))
+        });
+        let mut frames = Vec::with_capacity(addresses.len());
+        let mut wraps = true;
+        for address in addresses {
+            // What wraps does so where it is called for a lock, not wherever else it is.
+            wraps &= self.seen_wrappers.contains(&address);
+            let inlined = self.return_address(address, epoch);
+            frames.extend(inlined.iter().map(|frame| {
+                let makes = makers.has(frame);
+                Frame { wraps, makes, ..frame.clone() }
+            }));
+        }
+        let frames: Rc<[Frame]> = frames.into();
+        self.by_stack.borrow_mut().insert(stack_id, Rc::clone(&frames));
+        frames
+    }
+
+    /// The frames of the call that returns to `address`. [`Frame::offset`] is that of the return
+    /// address itself; names and lines are those of the call, one byte before it, which may be the
+    /// last instruction of its function.
+    pub fn return_address(&self, address: u64, epoch: u32) -> Rc<[Frame]> {
+        let call = address.saturating_sub(1);
+        let Some((row, module)) = self.modules.at(call, epoch) else {
+            return Rc::new([Frame { offset: address, ..Frame::default() }]);
+        };
+        let path = self.ledger.text(module.path);
+        // The tool stands between a program and its threads; that is no news to the program's author.
+        if Path::new(&path).file_name().is_some_and(|name| name == PRELOAD_FILE_NAME) {
+            return Rc::new([]);
+        }
+        let offset = address.wrapping_sub(module.bias);
+        if let Some(frames) = self.by_pc.borrow().get(&(*row, offset)) {
+            return Rc::clone(frames);
+        }
+        let mut frames = self.image(*row, module).frames(call.wrapping_sub(module.bias));
+        for frame in &mut frames {
+            frame.module = Some(path.clone());
+            frame.offset = offset;
+            frame.function_offset = frame.function_offset.map(|from_call| from_call + 1);
+        }
+        let frames: Rc<[Frame]> = frames.into();
+        self.by_pc.borrow_mut().insert((*row, offset), Rc::clone(&frames));
+        frames
+    }
+
+    /// The variable that covers ELF address `offset` of module row `module_id`.
+    pub fn data(&self, module_id: u32, offset: u64) -> Option<DataSymbol> {
+        let module = self.ledger.get::<Module>(module_id)?;
+        let image = self.image(module_id, &module);
+        let symbol = image.object(offset)?;
+        Some(DataSymbol {
+            name: demangle::demangle(&symbol.name),
+            start: symbol.start,
+            size: symbol.size,
+        })
+    }
+
+    /// Path of module row `module_id`, empty if there is no such row.
+    pub fn module_name(&self, module_id: u32) -> String {
+        self.ledger.get::<Module>(module_id).map_or_else(String::new, |m| self.ledger.text(m.path))
+    }
+
+    /// What a reader of the report should know about the modules that were looked into so far: files
+    /// that changed or are gone, and those without names or lines.
+    pub fn notes(&self) -> Vec<ModuleNote> {
+        self.notes.borrow().iter().cloned().collect()
+    }
+
+    fn image(&self, row: u32, module: &Module) -> Rc<Image> {
+        if let Some(image) = self.by_row.borrow().get(&row) {
+            return Rc::clone(image);
+        }
+        let path = PathBuf::from(OsStr::from_bytes(&self.ledger.raw_text(module.path)));
+        let image = self.images.get(path, self.ledger.raw_text(module.build_id));
+        self.note(&self.ledger.text(module.path), &image);
+        self.by_row.borrow_mut().insert(row, Rc::clone(&image));
+        image
+    }
+
+    fn note(&self, path: &str, image: &Image) {
+        // The kernel's own page is no file and never was.
+        if !path.contains('/') {
+            return;
+        }
+        let note = match (image.status, image.readable) {
+            (Status::Changed, false) => "changed since the run (other build id): no names from it",
+            (Status::Missing, false) => "cannot be read: no names from it",
+            _ if !image.has_names() => "has no symbols: install its debug symbols",
+            _ => return,
+        };
+        let note = ModuleNote { module: path.to_owned(), note: note.to_owned() };
+        self.notes.borrow_mut().insert(note);
+    }
+}

@@ -1,0 +1,36 @@
+//! The validator against an oracle: random lock programs, each observed once without a deadlock, of
+//! which the oracle knows every schedule.
+//!
+//! The oracle is asked about the *reorderings of the observed run*: every thread does what it did in
+//! that run, operation by operation, and only the interleaving is another, as far as locks, thread
+//! creations and joins allow. What a thread did that would have turned out otherwise in another
+//! interleaving is not followed:
+//! - a trylock that succeeded must succeed again: where the lock is taken, that interleaving is none
+//!   of the run's, and ends, but is no deadlock;
+//! - a trylock that failed is not part of the run: it may fail or not, nobody knows what then;
+//! - a lock with a deadline was acquired in time; elsewhere it may wait, and back out;
+//! - a condition wait may end at any time, as spurious wake-ups do, once its mutex is free.
+//!
+//! Then, of the report on the observed run:
+//! - *nothing is missed*: for each circle of waiting threads that a reordering reaches there is a
+//!   finding about those locks or fewer of them: `likely`, or `possible` if somebody could back out, or
+//!   if readers block each other through a writer and their lock is not the only one of its class;
+//! - *nothing is cried*: for each finding graded `likely` those threads can come to wait for those
+//!   locks, in a reordering of the run, or of another run that leaves the very same record (see
+//!   repeat.rs). How many need that is counted.
+//!
+//! `LOCKWRIGHT_ORACLE_SEED` and `LOCKWRIGHT_ORACLE_COUNT` choose what is tried, and
+//! `LOCKWRIGHT_ORACLE_FAILURES` how many failures are collected. Of each, the smallest program that
+//! fails likewise is printed as a story (see crates/report/tests/stories), which becomes one in counterexamples.rs.
+
+mod generate;
+mod observe;
+mod program;
+mod property;
+mod repeat;
+mod rng;
+mod search;
+mod shrink;
+#[allow(dead_code, reason = "shared with the stories, which use all of it")]
+#[path = "../story/mod.rs"]
+mod story;

@@ -1,0 +1,67 @@
+//! What the validator says of a run.
+
+use lockwright_analysis::finding::{Grade, Kind, Report};
+use lockwright_ledger::Ledger;
+
+use crate::program::{Run, thread_name};
+use crate::search::Circle;
+use crate::story::Story;
+
+/// Room for the ledger of a program as small as these.
+const LEDGER_BYTES: usize = 4 << 20;
+
+/// A finding about lock instances.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// How sure.
+    pub grade: Grade,
+    /// Its locks, sorted.
+    pub locks: Vec<usize>,
+    /// Who would wait for what, sorted.
+    pub circle: Circle,
+    /// Classes of its locks, sorted, each once.
+    pub classes: Vec<String>,
+}
+
+/// The findings on deadlocks in a run.
+pub fn findings(run: &Run) -> Vec<Told> {
+    let mut story = Story::with_room(LEDGER_BYTES);
+    // Locks are numbered as in the run.
+    story.tell(&run.story());
+    let addresses: Vec<u64> = run.locks.iter().map(|lock| story.address(&lock.name)).collect();
+    told(run, &story.report(), &addresses)
+}
+
+/// What a run leaves on record.
+pub fn ledger(run: &Run) -> Ledger {
+    Story::with_room(LEDGER_BYTES).tell(&run.story()).ledger()
+}
+
+fn told(run: &Run, report: &Report, addresses: &[u64]) -> Vec<Told> {
+    let mut all = Vec::new();
+    for finding in &report.findings {
+        assert_ne!(finding.grade, Grade::Deadlocked, "the run came to its end:\n{}", run.story());
+        if !matches!(finding.kind, Kind::CircularDependency | Kind::RecursiveLocking) {
+            continue;
+        }
+        // Which lock of the run each of the finding's is; none for a class.
+        let number = |addr: Option<u64>| addresses.iter().position(|&a| Some(a) == addr);
+        let locks: Vec<Option<usize>> =
+            finding.locks.iter().map(|lock| number(lock.addr)).collect();
+        let mut circle: Circle = Vec::new();
+        for step in &finding.steps {
+            let thread = (0..run.threads.len()).find(|&t| thread_name(t) == step.thread.name);
+            if let (Some(thread), Some(lock)) = (thread, locks[step.lock]) {
+                circle.push((thread, lock));
+            }
+        }
+        circle.sort_unstable();
+        let mut classes: Vec<String> = finding.locks.iter().map(|l| l.class.text.clone()).collect();
+        classes.sort_unstable();
+        classes.dedup();
+        let mut locks: Vec<usize> = locks.into_iter().flatten().collect();
+        locks.sort_unstable();
+        all.push(Told { grade: finding.grade, locks, circle, classes });
+    }
+    all
+}

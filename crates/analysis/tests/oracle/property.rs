@@ -1,0 +1,130 @@
+//! The two properties, over many programs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lockwright_analysis::finding::Grade;
+
+use crate::generate;
+use crate::observe::{self, Told};
+use crate::program::Run;
+use crate::repeat::reaches;
+use crate::rng::Rng;
+use crate::search::{Circle, Search};
+use crate::shrink::shrink;
+
+/// How a run breaks a property.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Fault {
+    /// A circle that can be reached has no finding.
+    Missed(Circle),
+    /// A finding is graded `likely` that cannot be reached.
+    Cried(Circle),
+}
+
+impl Fault {
+    fn sort(&self) -> u8 {
+        match self {
+            Self::Missed(_) => 0,
+            Self::Cried(_) => 1,
+        }
+    }
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().map_or(default, |text| text.parse().expect(name))
+}
+
+#[test]
+fn nothing_is_missed_and_nothing_is_cried() {
+    let seed = number("LOCKWRIGHT_ORACLE_SEED", 1);
+    let count = number("LOCKWRIGHT_ORACLE_COUNT", 2000);
+    let most = number("LOCKWRIGHT_ORACLE_FAILURES", 1);
+    let (mut deadlocks, mut likely, mut repeated) = (0, 0, 0);
+    let mut failures: Vec<String> = Vec::new();
+    for i in 0..count {
+        let run = generate::run(&mut Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(i)));
+        let examined = examine(&run);
+        deadlocks += u64::from(examined.has_deadlock);
+        likely += examined.likely;
+        repeated += examined.repeated;
+        if let Some(fault) = examined.faults.first() {
+            failures.push(format!("program {i} of seed {seed}: {}", smallest(run, fault)));
+            if failures.len() as u64 == most {
+                break;
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    println!(
+        "{count} programs, {deadlocks} with a deadlock in reach; {likely} likely findings, \
+         {repeated} of them in reach only of a run with the same record"
+    );
+    // Otherwise the programs have become too tame to show anything.
+    if count >= 1000 {
+        assert!(deadlocks > count / 20 && deadlocks < count * 19 / 20, "{deadlocks}");
+    }
+}
+
+/// The smallest program with a fault of the same sort, and what was said of it.
+fn smallest(run: Run, fault: &Fault) -> String {
+    let sort = fault.sort();
+    let fails = |run: &Run| examine(run).faults.iter().any(|fault| fault.sort() == sort);
+    let run = shrink(run, fails);
+    let faults = examine(&run).faults;
+    let told = observe::findings(&run);
+    let circles = circles(&run);
+    format!("{faults:?}\n{}told: {told:?}\nin reach: {circles:?}\n", run.story())
+}
+
+fn circles(run: &Run) -> BTreeMap<Circle, bool> {
+    Search::new(run).expect("a sound run").circles()
+}
+
+/// What came of a run.
+struct Examined {
+    faults: Vec<Fault>,
+    has_deadlock: bool,
+    /// Findings graded so.
+    likely: u64,
+    /// Of them, those that no reordering reaches, but one of a run with the same record.
+    repeated: u64,
+}
+
+fn examine(run: &Run) -> Examined {
+    let circles = circles(run);
+    let told = observe::findings(run);
+    let missed = circles
+        .iter()
+        .filter(|&(circle, &sure)| !told.iter().any(|told| covers(run, told, circle, sure)))
+        .map(|(circle, _)| Fault::Missed(circle.clone()));
+    let mut faults: Vec<Fault> = missed.collect();
+    let (mut likely, mut repeated) = (0, 0);
+    for told in told.iter().filter(|told| told.grade == Grade::Likely) {
+        likely += 1;
+        if circles.contains_key(&told.circle) {
+            continue;
+        }
+        if reaches(run, &told.circle) {
+            repeated += 1;
+        } else {
+            faults.push(Fault::Cried(told.circle.clone()));
+        }
+    }
+    Examined { faults, has_deadlock: !circles.is_empty(), likely, repeated }
+}
+
+/// Whether a finding tells of a circle: it is of its locks, or of fewer, and grave enough.
+fn covers(run: &Run, told: &Told, circle: &Circle, sure: bool) -> bool {
+    let least = if sure { Grade::Likely } else { Grade::Possible };
+    if told.grade > least {
+        return false;
+    }
+    let locks: BTreeSet<usize> = circle.iter().map(|wait| wait.1).collect();
+    let shares_sites = run.threads.iter().flatten().any(|step| step.site.is_some());
+    if shares_sites {
+        // Circles at the same places are one finding, with the locks of one of them.
+        let classes: BTreeSet<&str> = locks.iter().map(|&lock| run.locks[lock].class()).collect();
+        return told.classes.iter().all(|class| classes.contains(class.as_str()));
+    }
+    !told.locks.is_empty() && told.locks.iter().all(|lock| locks.contains(lock))
+}

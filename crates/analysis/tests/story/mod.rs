@@ -1,0 +1,696 @@
+//! A language for stories about locks, in the letters of the kernel's locking-selftest, told to the
+//! engine as a host would and then analysed.
+//!
+//! ```text
+//! rwlock R            declares class R as a reader-preferring rwlock
+//! T1: L(A) L(B) U(B) U(A)
+//! T1: F(T2)           T1 creates T2
+//! ```
+//!
+//! A line is one thread's, executed to its end before the next. `A`, `A1`, `A2` are locks of class
+//! `A`, at addresses that ascend with the number. `L` lock, `U` unlock, `T` trylock that succeeds,
+//! `D` lock with a deadline, `R`/`W` read- and write-lock (`TR`, `DR`), `B` begin to wait for good (`RB`
+//! to read), `C` condition wait, or `CB` its begin and `CE` its end, `F` create, `J` join, `JB` begin to
+//! wait for a join, `E` end. Every operation is a call site of its own unless `L(A)@7` says which.
+//!
+//! `NEW(A)` initialises `A` in the thread (else it is there from the beginning). `UU` unlocks what is not
+//! held, `UO` what another thread holds, and `N` initialises what is held. `EX` ends the thread with what it
+//! holds. `SPINS(A)` and `SLEEPS(A)` say how `A`'s class waits; `NEST(A,G)` lets several of `A`'s class be taken in any order inside `G`.
+//!
+//! Signals: `O(10)` has signal 10 open from here on (handled by the program, not blocked in the thread),
+//! `M(10)` masks it; `I(10)` enters its handler, which has it masked, and `Z` returns from it.
+//!
+//! `barrier 2 K` is met by two threads: `BA(K)` arrives, `BP(K)` passes. `semaphore 0 S` has `PO(S)` and
+//! `PW(S)`, a wait that is granted. `sem A` is a semaphore that begins at 1, hence a lock: `PO(A)` posts
+//! it, as `U(A)` does, by whomever.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use lockwright_analysis::analyse_with;
+use lockwright_analysis::finding::Instances;
+use lockwright_analysis::finding::{Frame, Report};
+use lockwright_analysis::merge::{Given, Merged, merge_with};
+use lockwright_analysis::model::Symbolise;
+use lockwright_analysis::progress::{Progress, Silent};
+use lockwright_analysis::symbolize::DataSymbol;
+use lockwright_engines::lockdep::{
+    Acquire, Core, Ident, Interrupted, Misuse, Origin, Round, ThreadState,
+};
+use lockwright_ledger::layout::{PAGE, process_state};
+use lockwright_ledger::rows::{
+    Module, Row, Text, finding_kind, lock_kind, mode, sync_kind, wait_type,
+};
+use lockwright_ledger::{Ledger, Writer};
+
+/// Address space of a story's ledger; only what is written becomes memory.
+const LEDGER_BYTES: usize = 64 << 20;
+
+/// Where the elements of `static` classes lie.
+const STATIC_BASE: u64 = 0x10_0000;
+const STATIC_STRIDE: u64 = 0x1_0000;
+
+/// Where barriers and semaphores lie.
+const SYNC_BASE: u64 = 0x8_0000;
+
+/// One lock of the story.
+#[derive(Clone, Copy)]
+struct TheLock {
+    ident: Ident,
+    addr: u64,
+    kind: u8,
+}
+
+/// A class as declared, or a mutex.
+#[derive(Clone, Copy)]
+struct TheClass {
+    number: u64,
+    kind: u8,
+    is_static: bool,
+}
+
+/// A process under the engine.
+pub struct Story {
+    core: Core,
+    /// The ledger's memory, and its first page in it.
+    _memory: Vec<u64>,
+    base: *const u8,
+    classes: HashMap<String, TheClass>,
+    locks: HashMap<String, TheLock>,
+    threads: HashMap<String, *mut ThreadState>,
+    ended: HashMap<String, u32>,
+    /// By thread: what its handlers interrupted, the innermost last.
+    interrupted: HashMap<String, Vec<Interrupted>>,
+    /// Addresses of barriers and semaphores.
+    syncs: HashMap<String, u64>,
+    /// By thread: the barrier's round it has arrived in.
+    rounds: HashMap<String, Option<Round>>,
+    /// Semaphores that proved to be no locks.
+    handed_over: HashSet<String>,
+    last_site: u64,
+    modules: u32,
+}
+
+impl Story {
+    /// Nothing has happened yet.
+    pub fn new() -> Self {
+        Self::with_room(LEDGER_BYTES)
+    }
+
+    /// As `new`, with a ledger of up to `bytes`.
+    pub fn with_room(bytes: usize) -> Self {
+        let mut memory = vec![0u64; bytes / 8 + PAGE / 8];
+        let base = (memory.as_mut_ptr() as usize).next_multiple_of(PAGE) as *mut u8;
+        // SAFETY: zeroed, page aligned, nobody else's, and kept as long as the core.
+        let writer = unsafe { Writer::create(base, bytes, |_, _| Ok(()), |_| {}) };
+        let mut core = Core::new(writer.expect("room for a ledger"));
+        core.writer().header().pid.store(42, Relaxed);
+        core.writer().header().state.store(process_state::EXITED, Relaxed);
+        let module = core.writer().push(Module::default()).expect("room");
+        Self {
+            core,
+            _memory: memory,
+            base,
+            classes: HashMap::new(),
+            locks: HashMap::new(),
+            threads: HashMap::new(),
+            ended: HashMap::new(),
+            interrupted: HashMap::new(),
+            syncs: HashMap::new(),
+            rounds: HashMap::new(),
+            handed_over: HashSet::new(),
+            last_site: 1000,
+            modules: module,
+        }
+    }
+
+    /// Tells all of `text`.
+    pub fn tell(&mut self, text: &str) -> &mut Self {
+        for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            match line.split_once(':') {
+                Some((thread, operations)) => {
+                    for operation in operations.split_whitespace() {
+                        self.operation(thread.trim(), operation);
+                    }
+                }
+                None => self.declare(line),
+            }
+        }
+        self
+    }
+
+    fn declare(&mut self, line: &str) {
+        let mut words = line.split_whitespace();
+        let what = words.next().expect("a word");
+        if let Some(kind) = sync(what) {
+            let size = words.next().and_then(|size| size.parse().ok()).expect("a number");
+            for name in words {
+                let addr = SYNC_BASE + 32 * self.syncs.len() as u64;
+                self.syncs.insert(name.to_owned(), addr);
+                self.core.sync_init(kind, addr, size);
+            }
+            return;
+        }
+        let (kind, is_static) = match what {
+            "recursive" => (lock_kind::RECURSIVE, false),
+            "errorcheck" => (lock_kind::ERRORCHECK, false),
+            "rwlock" => (lock_kind::RWLOCK, false),
+            "writers" => (lock_kind::RWLOCK_WRITER, false),
+            "spin" => (lock_kind::SPIN, false),
+            "sem" => (lock_kind::SEMAPHORE, false),
+            "static" => (lock_kind::MUTEX, true),
+            _ => panic!("what is {line:?}?"),
+        };
+        for name in words {
+            let number = self.classes.len() as u64;
+            self.classes.insert(name.to_owned(), TheClass { number, kind, is_static });
+        }
+    }
+
+    fn lock(&mut self, name: &str) -> TheLock {
+        if let Some(&lock) = self.locks.get(name) {
+            return lock;
+        }
+        let letters = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let index: u64 = name[letters.len()..].parse().unwrap_or(0);
+        let number = self.classes.len() as u64;
+        let class = *self.classes.entry(letters.to_owned()).or_insert(TheClass {
+            number,
+            kind: lock_kind::MUTEX,
+            is_static: false,
+        });
+        let frames = [2000 + class.number];
+        let offset = STATIC_BASE + class.number * STATIC_STRIDE + 40 * index;
+        let module = self.modules;
+        let origin = match class.is_static {
+            true => Origin::Static { module, offset },
+            false => Origin::Init(&frames),
+        };
+        let ident = self.core.new_lock(class.kind, origin).expect("room");
+        if !class.is_static {
+            self.core.name_class(ident.class(), letters.as_bytes());
+        }
+        let lock = TheLock { ident, addr: offset, kind: class.kind };
+        self.locks.insert(name.to_owned(), lock);
+        lock
+    }
+
+    /// The thread's state, begun by nobody we know if it is new.
+    fn thread(&mut self, name: &str) -> &'static mut ThreadState {
+        if !self.threads.contains_key(name) {
+            self.start(name, 0, 0);
+        }
+        // SAFETY: the state stays valid until the thread's exit takes it out of the map, and the
+        // story uses one at a time.
+        unsafe { &mut *self.threads[name] }
+    }
+
+    fn start(&mut self, name: &str, parent: u32, stack: u32) {
+        let tid = 100 + self.threads.len() as u32 + self.ended.len() as u32;
+        let state = self.core.thread_start(tid, 0, parent, stack).expect("room");
+        // SAFETY: just begun.
+        let id = unsafe { (*state).id() };
+        self.core.thread_name(id, name.as_bytes());
+        self.threads.insert(name.to_owned(), state);
+    }
+
+    fn end(&mut self, name: &str) {
+        if let Some(state) = self.threads.remove(name) {
+            // SAFETY: valid until the exit.
+            let segment = unsafe { (*state).segment() };
+            // SAFETY: taken out of the map, so nobody uses it again.
+            unsafe { self.core.thread_exit(state, 1) };
+            self.ended.insert(name.to_owned(), segment);
+        }
+    }
+
+    fn operation(&mut self, thread: &str, text: &str) {
+        let (call, site) = text.split_once('@').map_or((text, None), |(c, s)| (c, Some(s)));
+        self.last_site += 1;
+        let site = site.map_or(self.last_site, |site| site.parse().expect("a site number"));
+        let (what, rest) = call.split_once('(').unwrap_or((call, ")"));
+        let name = rest.trim_end_matches(')');
+        match what {
+            "L" => self.acquire(thread, name, 0, site, false),
+            "T" => self.acquire(thread, name, mode::TRY, site, false),
+            "D" => self.acquire(thread, name, mode::TIMED, site, false),
+            "DR" => self.acquire(thread, name, mode::READ | mode::TIMED, site, false),
+            "W" => self.acquire(thread, name, 0, site, false),
+            "R" => self.acquire(thread, name, mode::READ, site, false),
+            "TR" => self.acquire(thread, name, mode::READ | mode::TRY, site, false),
+            "B" => self.acquire(thread, name, 0, site, true),
+            "RB" => self.acquire(thread, name, mode::READ, site, true),
+            "PO" | "U" | "UU" if self.is_semaphore(name) => self.post(thread, name),
+            "N" if self.is_semaphore(name) => {
+                let lock = self.lock(name);
+                let state = self.thread(thread);
+                self.core.give_up(Some(state), lock.addr);
+            }
+            "U" => {
+                let addr = self.lock(name).addr;
+                let state = self.thread(thread);
+                self.hands_over(state, addr);
+                assert!(state.release(addr), "{thread} does not hold {name}");
+            }
+            "NEW" => {
+                assert!(!self.locks.contains_key(name), "{name} is there already");
+                let inst = self.lock(name).ident.inst();
+                self.thread(thread).born(inst);
+            }
+            "SPINS" | "SLEEPS" => {
+                let ident = self.lock(name).ident;
+                let wait = if what == "SPINS" { wait_type::SPIN } else { wait_type::SLEEP };
+                self.core.set_wait_type(ident, wait);
+            }
+            "NEST" => {
+                let (lock, nest) = name.split_once(',').expect("two locks");
+                let (lock, nest) = (self.lock(lock).ident, self.lock(nest).ident);
+                self.core.nest_lock(lock, nest);
+            }
+            "UU" => {
+                let lock = self.lock(name);
+                let state = self.thread(thread);
+                assert!(!state.release(lock.addr), "{thread} does hold {name}");
+                let what = Misuse::new(finding_kind::BAD_UNLOCK, lock.addr, lock.ident);
+                self.core.misuse(state, &what, 7, &mut capture(site));
+            }
+            "UO" => {
+                let lock = self.lock(name);
+                let state = self.thread(thread);
+                let holder = self.core.released_by_other(lock.addr, lock.ident);
+                let what = Misuse {
+                    mode: holder.map_or(0, |holder| holder.mode),
+                    other_thread: holder.map_or(0, |holder| holder.thread),
+                    other_stack: holder.map_or(0, |holder| holder.stack),
+                    ..Misuse::new(finding_kind::BAD_UNLOCK, lock.addr, lock.ident)
+                };
+                self.core.misuse(state, &what, 7, &mut capture(site));
+            }
+            "EX" => {
+                let state = self.thread(thread);
+                self.core.exits(state, 7, |_| false, &mut capture(site));
+                self.end(thread);
+            }
+            "N" => {
+                let lock = self.lock(name);
+                let state = self.thread(thread);
+                let holder = self.core.holder_in(lock.addr, lock.addr + 1).expect("it is held");
+                let what = Misuse {
+                    other_thread: holder.thread,
+                    other_stack: holder.stack,
+                    ..Misuse::new(finding_kind::HELD_INITIALISED, lock.addr, lock.ident)
+                };
+                self.core.misuse(state, &what, 7, &mut capture(site));
+            }
+            "C" => {
+                self.cond_wait(thread, name, site);
+                self.cond_return(thread, name);
+            }
+            "CB" => self.cond_wait(thread, name, site),
+            "CE" => self.cond_return(thread, name),
+            "F" => {
+                let state = self.thread(thread);
+                let (segment, stack) = self.core.thread_creates(state, &mut capture(site));
+                self.start(name, segment, stack);
+            }
+            "E" => self.end(thread),
+            "J" => {
+                self.end(name);
+                let last = self.ended[name];
+                let state = self.thread(thread);
+                self.core.thread_joined(state, last);
+            }
+            "JB" => {
+                let joined = self.thread(name).id();
+                let ident = Ident::new(0, 0);
+                let wait = Acquire { addr: u64::from(joined), ident, mode: mode::JOIN, site };
+                let state = self.thread(thread);
+                state.wait_begin(&wait, 0);
+                self.core.find_deadlock(state, false, 7);
+            }
+            "O" | "M" => self.mask(thread, signal(name), what == "O"),
+            "I" => {
+                let state = self.thread(thread);
+                let open = state.open_signals() & !bit(signal(name));
+                let before = state.enter_signal(signal(name), 1, open);
+                self.interrupted.entry(thread.to_owned()).or_default().push(before);
+            }
+            "Z" => {
+                let before = self.interrupted.get_mut(thread).and_then(Vec::pop);
+                self.thread(thread).leave_signal(before.expect("a handler runs"));
+            }
+            "BA" => {
+                let state = self.thread(thread);
+                let round = self.core.barrier_arrives(state, self.syncs[name]);
+                self.rounds.insert(thread.to_owned(), round);
+            }
+            "BP" => {
+                let state = self.thread(thread);
+                if let Some(round) = self.rounds[thread] {
+                    self.core.barrier_passed(state, round);
+                }
+            }
+            "PO" => {
+                let state = self.thread(thread);
+                self.core.sem_posts(state, self.syncs[name]);
+            }
+            "PW" => {
+                let state = self.thread(thread);
+                self.core.sem_granted(state, self.syncs[name]);
+            }
+            _ => panic!("what is {text:?}?"),
+        }
+    }
+
+    /// As the preload library does when a thread changes its mask, or a handler is installed.
+    fn mask(&mut self, thread: &str, signal: u32, open: bool) {
+        let state = self.thread(thread);
+        let before = state.open_signals();
+        if open && before & bit(signal) == 0 && !state.is_idle() {
+            self.core.note_held_usage(state, bit(signal));
+        }
+        state.set_open_signals(before & !bit(signal) | if open { bit(signal) } else { 0 });
+    }
+
+    fn is_semaphore(&mut self, name: &str) -> bool {
+        !self.syncs.contains_key(name) && self.lock(name).kind == lock_kind::SEMAPHORE
+    }
+
+    /// As the preload library does when a semaphore that counts as a lock is posted.
+    fn post(&mut self, thread: &str, name: &str) {
+        let lock = self.lock(name);
+        let state = self.thread(thread);
+        if self.handed_over.contains(name) {
+            return;
+        }
+        if state.releases_semaphore(lock.addr) {
+            state.release(lock.addr);
+        } else {
+            self.hand_over(thread, name);
+        }
+    }
+
+    fn hand_over(&mut self, thread: &str, name: &str) {
+        let lock = self.lock(name);
+        let state = self.thread(thread);
+        self.core.hand_over(Some(state), lock.addr, lock.ident);
+        self.handed_over.insert(name.to_owned());
+    }
+
+    fn acquire(&mut self, thread: &str, name: &str, mode: u16, site: u64, blocks: bool) {
+        let lock = self.lock(name);
+        let state = self.thread(thread);
+        let is_semaphore = lock.kind == lock_kind::SEMAPHORE;
+        if is_semaphore && state.find(lock.addr).is_some() {
+            return self.hand_over(thread, name);
+        }
+        if is_semaphore && self.handed_over.contains(name) {
+            return;
+        }
+        if lock.kind == lock_kind::RECURSIVE && state.recurse(lock.addr) {
+            return;
+        }
+        let acquire = Acquire { addr: lock.addr, ident: lock.ident, mode, site };
+        let node = self.reserve(state, &acquire);
+        if is_semaphore {
+            state.mark_semaphore();
+        }
+        if blocks {
+            state.wait_begin(&acquire, node);
+            self.core.find_deadlock(state, is_semaphore, 7);
+        } else {
+            state.acquired(lock.addr);
+        }
+    }
+
+    /// Puts an acquisition on record and reserves its entry. Returns its context.
+    fn reserve(&mut self, state: &mut ThreadState, lock: &Acquire) -> u32 {
+        let once = |core: &mut Core, state: &mut ThreadState| {
+            let mut probe = state.probe(lock.ident, lock.mode, lock.site);
+            if !probe.is_hit() {
+                probe = core.enter(state, lock, probe, &mut capture(lock.site));
+            }
+            state.reserve(lock.ident, lock.mode, lock.site, probe).then_some(probe.node())
+        };
+        let node = once(&mut self.core, state).or_else(|| {
+            assert!(self.core.grow_held(state), "room for held locks");
+            once(&mut self.core, state)
+        });
+        node.expect("room was made")
+    }
+
+    fn hands_over(&mut self, state: &mut ThreadState, addr: u64) {
+        if state.orders(addr) {
+            self.core.hands_over(state, addr);
+        }
+    }
+
+    /// As the preload library does: a lock held alone comes back where it was, any other is taken anew
+    /// inside those that stay held.
+    fn cond_wait(&mut self, thread: &str, name: &str, site: u64) {
+        let TheLock { addr, ident, .. } = self.lock(name);
+        let state = self.thread(thread);
+        self.hands_over(state, addr);
+        if state.depth() == 1 {
+            state.cond_release(addr);
+            return;
+        }
+        assert!(state.release(addr), "{thread} waits with {name} held");
+        self.reserve(state, &Acquire { addr, ident, mode: mode::COND_REACQUIRE, site });
+        state.cond_reserved(addr);
+    }
+
+    fn cond_return(&mut self, thread: &str, name: &str) {
+        let addr = self.lock(name).addr;
+        self.thread(thread).cond_reacquired(addr);
+    }
+
+    /// A child that inherits the locks seen so far, as by fork.
+    pub fn fork(&mut self) -> Self {
+        const TOKEN: u64 = 7;
+        self.core.writer().header().token.store(TOKEN, Relaxed);
+        let mut child = Self::new();
+        child.core.writer().header().pid.store(43, Relaxed);
+        child.core.writer().header().parent_token.store(TOKEN, Relaxed);
+        child.core.writer().header().start_realtime_ns.store(1, Relaxed);
+        child.core.inherit(&self.core);
+        for (name, lock) in &self.locks {
+            let origin = Origin::Inherited(lock.ident.class());
+            let ident = child.core.new_lock(lock.kind, origin).expect("room");
+            child.locks.insert(name.clone(), TheLock { ident, ..*lock });
+        }
+        child
+    }
+
+    /// Records a misuse of a lock, with no other side unless `fill` says so.
+    #[allow(dead_code, reason = "not the oracle's")]
+    pub fn misuse(&mut self, thread: &str, lock: &str, site: u64, fill: impl FnOnce(&mut Misuse)) {
+        let TheLock { addr, ident, .. } = self.lock(lock);
+        let mut what = Misuse::new(0, addr, ident);
+        fill(&mut what);
+        let state = self.thread(thread);
+        self.core.misuse(state, &what, 7, &mut capture(site));
+    }
+
+    /// `call`, one of `unsafe_call`, is used outside of handlers with `signal` open.
+    #[allow(dead_code, reason = "not the oracle's")]
+    pub fn uses_with_open(&mut self, call: u64, signal: u32) {
+        let open = &self.core.writer().header().unsafe_open[call as usize];
+        open.fetch_or(1 << (signal - 1), Relaxed);
+    }
+
+    /// The process began at this time, CLOCK_MONOTONIC.
+    #[allow(dead_code, reason = "not the oracle's")]
+    pub fn started_at(&mut self, ns: u64) -> u64 {
+        self.core.writer().header().start_ns.store(ns, Relaxed);
+        ns
+    }
+
+    /// The process has not come to say that it exited.
+    #[allow(dead_code, reason = "not the oracle's")]
+    pub fn was_killed(&mut self) {
+        self.core.writer().header().state.store(process_state::RUNNING, Relaxed);
+    }
+
+    /// Writes a row that no story about locks has.
+    #[allow(dead_code, reason = "not the oracle's")]
+    pub fn row<R: Row>(&mut self, row: R) -> u32 {
+        self.core.writer().push(row).expect("room")
+    }
+
+    /// Writes a text.
+    #[allow(dead_code, reason = "not the oracle's")]
+    pub fn text(&mut self, text: &[u8]) -> Text {
+        self.core.writer().text(text)
+    }
+
+    /// Return addresses; the index of the first.
+    #[allow(dead_code, reason = "not the oracle's")]
+    pub fn frames(&mut self, frames: &[u64]) -> u32 {
+        self.core.writer().frames(frames).expect("room for frames")
+    }
+
+    /// A call stack.
+    #[allow(dead_code, reason = "not the oracle's")]
+    pub fn stack(&mut self, site: u64) -> u32 {
+        self.core.stack(&[site])
+    }
+
+    /// Which lock a name means.
+    #[allow(dead_code, reason = "not the oracle's")]
+    pub fn ident(&mut self, lock: &str) -> Ident {
+        self.lock(lock).ident
+    }
+
+    /// Address of a lock.
+    #[allow(dead_code, reason = "the oracle's")]
+    pub fn address(&mut self, name: &str) -> u64 {
+        self.lock(name).addr
+    }
+
+    /// The ledger as it stands.
+    pub fn ledger(&mut self) -> Ledger {
+        Ledger::from_bytes(self.bytes()).expect("a sound ledger")
+    }
+
+    /// Its bytes.
+    pub fn bytes(&mut self) -> Vec<u8> {
+        let used = self.core.writer().header().used.load(Relaxed) as usize;
+        // SAFETY: the story's own memory, of which `used` bytes were written.
+        unsafe { std::slice::from_raw_parts(self.base, used) }.to_vec()
+    }
+
+    /// The report on it.
+    pub fn report(&mut self) -> Report {
+        report(self.ledger())
+    }
+}
+
+fn sync(word: &str) -> Option<u32> {
+    match word {
+        "barrier" => Some(sync_kind::BARRIER),
+        "semaphore" => Some(sync_kind::SEMAPHORE),
+        _ => None,
+    }
+}
+
+fn signal(number: &str) -> u32 {
+    number.parse().expect("a signal's number")
+}
+
+fn bit(signal: u32) -> u64 {
+    1 << (signal - 1)
+}
+
+/// The report on a story's ledger.
+pub fn report(ledger: Ledger) -> Report {
+    reports(&[ledger])
+}
+
+/// The report on those of several processes.
+pub fn reports(ledgers: &[Ledger]) -> Report {
+    let names: Vec<Names<'_>> = ledgers.iter().map(|ledger| Names { ledger }).collect();
+    let names: Vec<&dyn Symbolise> = names.iter().map(|names| names as &dyn Symbolise).collect();
+    analyse_with(ledgers, &names, Instances::Folded, &Silent)
+}
+
+/// The report on a story's ledger, and how many combinations of occurrences were looked at for it.
+#[allow(dead_code, reason = "not the oracle's")]
+pub fn report_and_work(ledger: &Ledger) -> (Report, u64) {
+    let work = Work::default();
+    let names = Names { ledger };
+    let report = analyse_with(std::slice::from_ref(ledger), &[&names], Instances::Folded, &work);
+    (report, work.0.get())
+}
+
+/// Counts combinations looked at.
+#[derive(Default)]
+struct Work(std::cell::Cell<u64>);
+
+impl Progress for Work {
+    fn stage(&self, _: &'static str, _: u64) {}
+    fn advance(&self, _: u64) {}
+    fn looked(&self, combinations: u64) {
+        self.0.set(self.0.get() + combinations);
+    }
+}
+
+/// What stories make together that are a run each.
+#[allow(dead_code, reason = "not the oracle's")]
+pub fn merged(stories: &[&str]) -> Merged {
+    let ledgers: Vec<Ledger> =
+        stories.iter().map(|text| Story::new().tell(text).ledger()).collect();
+    let names: Vec<Names<'_>> = ledgers.iter().map(|ledger| Names { ledger }).collect();
+    let names: Vec<&dyn Symbolise> = names.iter().map(|names| names as &dyn Symbolise).collect();
+    let given = |i| Given { name: format!("run-{i}"), processes: 1 };
+    let runs: Vec<Given> = (1..=stories.len()).map(given).collect();
+    merge_with(&runs, &ledgers, &names, &Silent)
+}
+
+/// What a report says, in short: grade, kind and classes of each finding, and how many it stands for.
+pub fn told(report: &Report) -> Vec<String> {
+    report
+        .findings
+        .iter()
+        .map(|finding| {
+            let locks: Vec<&str> =
+                finding.locks.iter().map(|lock| lock.class.text.as_str()).collect();
+            let also =
+                if finding.also == 0 { String::new() } else { format!(" +{}", finding.also) };
+            format!("{} {}: {}{also}", word(finding.grade), word(finding.kind), locks.join(" "))
+        })
+        .collect()
+}
+
+/// The serialised name of a grade or kind.
+fn word(value: impl serde::Serialize) -> String {
+    let value = serde_json::to_value(value).expect("a plain value");
+    value.as_str().expect("one word").to_owned()
+}
+
+fn capture(site: u64) -> impl FnMut(&mut [u64]) -> usize {
+    move |frames| {
+        frames[0] = site;
+        1
+    }
+}
+
+/// Tells a story and what was found in it.
+pub fn verdict(text: &str) -> Vec<String> {
+    told(&Story::new().tell(text).report())
+}
+
+/// Each address is a function and line of its own.
+pub struct Names<'a> {
+    /// Whose they are.
+    pub ledger: &'a Ledger,
+}
+
+impl Symbolise for Names<'_> {
+    fn stack(&self, id: u32) -> Rc<[Frame]> {
+        let (addresses, _) = self.ledger.stack(id).unwrap_or_default();
+        let frame = |pc: u64| Frame {
+            function: Some(format!("f{pc}")),
+            file: Some("/src/story.c".into()),
+            line: Some(pc as u32),
+            offset: pc,
+            ..Frame::default()
+        };
+        addresses.into_iter().map(frame).collect()
+    }
+
+    fn data(&self, _: u32, offset: u64) -> Option<DataSymbol> {
+        let number = offset.checked_sub(STATIC_BASE)? / STATIC_STRIDE;
+        let name = format!("table{number}");
+        Some(DataSymbol { name, start: STATIC_BASE + number * STATIC_STRIDE, size: 40 * 100 })
+    }
+
+    fn module_name(&self, _: u32) -> String {
+        "/bin/story".into()
+    }
+
+    fn notes(&self) -> Vec<lockwright_analysis::finding::ModuleNote> {
+        Vec::new()
+    }
+}

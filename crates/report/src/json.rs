@@ -1,0 +1,233 @@
+//! The report for machines: docs/report-schema.md describes it, docs/report.schema.json is its schema.
+
+use serde::Serialize;
+
+use crate::lockmeter;
+use crate::prose::action::phrase;
+use crate::verdict::baseline::{Entry, State};
+use crate::verdict::{Judged, Policy, Rule, Source, Standing, identity};
+use lockwright_analysis::finding::{
+    Finding, Frame, Grade, HeldLock, Holder, Kind, LockInfo, ModuleNote, Origin, Process, Report,
+    Step, Summary, ThreadInfo, Unwatched, Waiting, WaitsFor,
+};
+use lockwright_analysis::lockmeter::model::MeterReport;
+use lockwright_analysis::merge::{Merged, Run};
+
+/// Value of `schema`.
+pub const SCHEMA: &str = "lockwright-report";
+
+/// Value of `version`: raised when a reader of the one before would go wrong. Fields may be added
+/// without that.
+pub const VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'r> {
+    schema: &'static str,
+    version: u32,
+    tool: Tool,
+    summary: &'r Summary,
+    processes: &'r [Process],
+    unwatched: &'r [Unwatched],
+    modules: &'r [ModuleNote],
+    findings: Vec<JudgedFinding<'r>>,
+    waiting: Vec<WaitingOut<'r>>,
+    /// Of `merge`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<&'r [Run]>,
+    suppressions: Vec<Suppression<'r>>,
+    suppressed: Suppressed,
+    baseline: Option<Compared<'r>>,
+    /// Where the run was measured, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meter: Option<lockmeter::json::Document<'r>>,
+}
+
+/// A finding, and what the user's files say of it.
+#[derive(Serialize)]
+struct JudgedFinding<'r> {
+    kind: Kind,
+    grade: Grade,
+    title: &'r str,
+    evidence: &'r [String],
+    help: &'r [String],
+    locks: &'r [LockInfo],
+    steps: Vec<StepOut<'r>>,
+    pid: u32,
+    process: Option<usize>,
+    #[serde(skip_serializing_if = "is_empty")]
+    origins: &'r [Origin],
+    also: u64,
+    fingerprint: String,
+    suppressed: Option<Suppression<'r>>,
+    baseline: Option<State>,
+}
+
+impl<'r> JudgedFinding<'r> {
+    fn new((finding, standing): (&'r Finding, &Standing<'r>)) -> Self {
+        Self {
+            kind: finding.kind,
+            grade: finding.grade,
+            title: &finding.title,
+            evidence: &finding.evidence,
+            help: &finding.help,
+            locks: &finding.locks,
+            steps: finding.steps.iter().map(StepOut::new).collect(),
+            pid: finding.pid,
+            process: finding.process,
+            origins: &finding.origins,
+            also: finding.also,
+            fingerprint: identity::fingerprint(finding),
+            suppressed: standing.suppressed.map(|rule| Suppression::new(rule, None)),
+            baseline: standing.baseline,
+        }
+    }
+}
+
+fn is_empty(origins: &&[Origin]) -> bool {
+    origins.is_empty()
+}
+
+/// What a thread did.
+#[derive(Serialize)]
+struct StepOut<'r> {
+    thread: &'r ThreadInfo,
+    lock: usize,
+    action: String,
+    held: &'r [HeldLock],
+    stack: &'r [Frame],
+}
+
+impl<'r> StepOut<'r> {
+    fn new(step: &'r Step) -> Self {
+        Self {
+            thread: &step.thread,
+            lock: step.lock,
+            action: phrase(step.action),
+            held: &step.held,
+            stack: &step.stack,
+        }
+    }
+}
+
+/// A thread that was still waiting.
+#[derive(Serialize)]
+struct WaitingOut<'r> {
+    pid: u32,
+    process: usize,
+    thread: &'r ThreadInfo,
+    kind: WaitsFor,
+    action: String,
+    lock: Option<&'r LockInfo>,
+    joined: Option<&'r ThreadInfo>,
+    timed: bool,
+    stack: &'r [Frame],
+    holders: &'r [Holder],
+}
+
+impl<'r> WaitingOut<'r> {
+    fn new(waiting: &'r Waiting) -> Self {
+        Self {
+            pid: waiting.pid,
+            process: waiting.process,
+            thread: &waiting.thread,
+            kind: waiting.kind,
+            action: phrase(waiting.action),
+            lock: waiting.lock.as_ref(),
+            joined: waiting.joined.as_ref(),
+            timed: waiting.timed,
+            stack: &waiting.stack,
+            holders: &waiting.holders,
+        }
+    }
+}
+
+/// How many findings are suppressed, by who wrote the rule.
+#[derive(Serialize)]
+struct Suppressed {
+    file: u64,
+    default: u64,
+}
+
+/// A rule that suppresses findings.
+#[derive(Serialize)]
+struct Suppression<'r> {
+    source: Source,
+    file: &'r str,
+    line: u32,
+    name: &'r str,
+    /// Findings that it matches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matched: Option<usize>,
+}
+
+impl<'r> Suppression<'r> {
+    fn new(rule: &'r Rule, matched: Option<usize>) -> Self {
+        Self { source: rule.source, file: &rule.file, line: rule.line, name: &rule.name, matched }
+    }
+}
+
+/// The baseline, and what is no longer found of it.
+#[derive(Serialize)]
+struct Compared<'r> {
+    file: &'r str,
+    gone: &'r [&'r Entry],
+}
+
+#[derive(Serialize)]
+struct Tool {
+    name: &'static str,
+    version: &'static str,
+}
+
+/// Renders the whole report, findings of every grade included; ends with a newline.
+pub fn render(report: &Report) -> String {
+    render_with(report, None)
+}
+
+/// As [`render`], with what was measured in the same run.
+pub fn render_with(report: &Report, metered: Option<&MeterReport>) -> String {
+    render_judged(&Policy::default().judge(report), metered)
+}
+
+/// As [`render_with`], with what the user's files say of the findings.
+pub fn render_judged(judged: &Judged<'_>, metered: Option<&MeterReport>) -> String {
+    text(&document(judged, metered))
+}
+
+/// As [`render_judged`], of what several runs make together.
+pub fn render_merged(judged: &Judged<'_>, merged: &Merged) -> String {
+    let mut document = document(judged, None);
+    document.runs = Some(&merged.runs);
+    text(&document)
+}
+
+fn document<'r>(judged: &'r Judged<'_>, metered: Option<&'r MeterReport>) -> Document<'r> {
+    let report = judged.report;
+    let rule = |(rule, matched)| Suppression::new(rule, Some(matched));
+    Document {
+        schema: SCHEMA,
+        version: VERSION,
+        tool: Tool { name: "lockwright", version: env!("CARGO_PKG_VERSION") },
+        summary: &report.summary,
+        processes: &report.processes,
+        unwatched: &report.unwatched,
+        modules: &report.modules,
+        findings: judged.all().map(JudgedFinding::new).collect(),
+        waiting: report.waiting.iter().map(WaitingOut::new).collect(),
+        runs: None,
+        suppressions: judged.rules_told().map(rule).collect(),
+        suppressed: Suppressed {
+            file: judged.suppressed_by(Source::File),
+            default: judged.suppressed_by(Source::Default),
+        },
+        baseline: judged.baseline.map(|file| Compared { file, gone: &judged.gone }),
+        meter: metered.map(lockmeter::json::Document::new),
+    }
+}
+
+fn text(document: &Document<'_>) -> String {
+    let mut text = serde_json::to_string_pretty(document)
+        .expect("strings and numbers under string keys always serialise");
+    text.push('\n');
+    text
+}

@@ -1,0 +1,11 @@
+//! How lockwright tells what it found: all sentences, what counts of it, and every format.
+
+pub mod error;
+mod glob;
+pub mod json;
+pub mod listing;
+pub mod lockmeter;
+pub mod prose;
+pub mod sarif;
+pub mod text;
+pub mod verdict;

@@ -1,0 +1,61 @@
+//! Lock classes, as /proc/lockdep has them.
+
+use std::fmt::Write;
+
+use lockwright_ledger::rows::usage;
+
+use super::Process;
+use lockwright_analysis::dependencies::{Counter, IN, OPEN, Reach};
+use lockwright_analysis::model::described;
+
+/// All classes with how many others follow (FD) and precede (BD) them, the kernel's usage characters,
+/// and what is taken while they are held.
+pub fn render(processes: &[Process<'_>]) -> String {
+    let mut out = String::new();
+    for process in processes {
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "all lock classes of {}:", process.title());
+        one(&mut out, process);
+    }
+    out
+}
+
+fn one(out: &mut String, process: &Process<'_>) {
+    let Process { model, dependencies } = process;
+    let reversed = dependencies.reversed();
+    let (mut forwards, mut backwards) =
+        (Counter::new(&dependencies.direct), Counter::new(&reversed));
+    let number = |reach: Reach| format!("{}{}", if reach.cut { ">=" } else { "" }, reach.classes);
+    for class in 1..=model.classes.len() as u32 {
+        let group = model.classes.group(class);
+        let (write, read) = characters(process, class);
+        let _ = writeln!(
+            out,
+            "FD: {:>5} BD: {:>5} {write}{read}: {}{}",
+            number(forwards.from(class)),
+            number(backwards.from(class)),
+            group.name,
+            // A name that is not the program's says the kind already.
+            if group.is_symbol { format!(" ({})", described(group.kind)) } else { String::new() },
+        );
+        for &to in dependencies.direct.get(&class).into_iter().flatten() {
+            let _ = writeln!(out, " -> {}", model.classes.group(to).name);
+        }
+        let _ = writeln!(out);
+    }
+}
+
+/// What signals mean to a class, acquired for writing and for reading: `-` used in a handler, `+` held
+/// with its signal open, `?` both, `.` neither.
+fn characters(process: &Process<'_>, class: u32) -> (char, char) {
+    let of = |bits: u32| {
+        let has = |side: u32| process.dependencies.has(class, side & bits);
+        match (has(IN), has(OPEN)) {
+            (true, true) => '?',
+            (true, false) => '-',
+            (false, true) => '+',
+            (false, false) => '.',
+        }
+    };
+    (of(usage::USED_IN | usage::OPEN), of(usage::USED_IN_READ | usage::OPEN_READ))
+}

@@ -1,0 +1,69 @@
+//! What was recorded, as the kernel shows it in /proc/lockdep, /proc/lockdep_chains, /proc/lockdep_stats and
+//! debug_objects/stats, and as a graph: for those who want to see what the report rests on.
+
+mod chains;
+mod classes;
+mod graph;
+mod pools;
+mod stats;
+mod value;
+
+use lockwright_ledger::Ledger;
+
+use lockwright_analysis::dependencies::Dependencies;
+use lockwright_analysis::model::{Model, Sources, Symbolise};
+use lockwright_analysis::symbolize::{DebugDirs, Images, Symbols};
+
+/// What to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listing {
+    /// Counters of lockdep, and of debugobjects.
+    Stats,
+    /// Lock classes, how signals matter to them, and what is taken while they are held.
+    Classes,
+    /// The chains of locks held at once.
+    Chains,
+    /// Classes and dependencies in the DOT language.
+    Graph,
+}
+
+/// One process and its dependencies.
+struct Process<'a> {
+    model: Model<'a>,
+    dependencies: Dependencies,
+}
+
+impl Process<'_> {
+    /// Process id and program.
+    fn title(&self) -> String {
+        let header = self.model.ledger.header();
+        format!("process {} ({})", header.pid, self.model.ledger.text(header.exe))
+    }
+}
+
+/// The listing of a run's ledgers, one per process.
+pub fn render(listing: Listing, ledgers: &[Ledger]) -> String {
+    let images = Images::new(DebugDirs::from_env());
+    let symbols: Vec<Symbols<'_>> =
+        ledgers.iter().map(|ledger| Symbols::with_images(ledger, images.clone())).collect();
+    let symbols: Vec<&dyn Symbolise> = symbols.iter().map(|s| s as &dyn Symbolise).collect();
+    render_with(listing, ledgers, &symbols)
+}
+
+/// As [`render`], with names from `symbols[i]` for `ledgers[i]`.
+pub fn render_with(listing: Listing, ledgers: &[Ledger], symbols: &[&dyn Symbolise]) -> String {
+    let sources = Sources::new(ledgers, symbols);
+    let processes: Vec<Process<'_>> = (0..ledgers.len())
+        .map(|index| {
+            let model = Model::new(&sources, index);
+            let dependencies = Dependencies::new(&model);
+            Process { model, dependencies }
+        })
+        .collect();
+    match listing {
+        Listing::Stats => format!("{}\n{}", stats::render(&processes), pools::render(&processes)),
+        Listing::Classes => classes::render(&processes),
+        Listing::Chains => chains::render(&processes),
+        Listing::Graph => graph::render(&processes),
+    }
+}

@@ -1,0 +1,136 @@
+//! lockdep's counters, under the names that /proc/lockdep_stats has, in its order; after them some of our own.
+//!
+//! A signal stands where the kernel has a hard interrupt. What has no counterpart here says so instead of a
+//! number; docs/stats.md has the reason for each.
+
+use std::fmt::Write;
+
+use lockwright_ledger::layout::stopped;
+use lockwright_ledger::rows::{Class, Evidence, Lock, Segment, Stack, node_flag, usage};
+
+use super::Process;
+use super::value::{Counters, Value, total};
+use lockwright_analysis::dependencies::{Counter, IN, OPEN, Reach};
+
+/// The counters of several processes in one.
+pub fn render(processes: &[Process<'_>]) -> String {
+    let mut out = String::new();
+    for (name, value) in total(processes.iter().map(counters)) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, " {:<36} {:>11}", format!("{name}:"), value.to_string());
+    }
+    out
+}
+
+/// Chains: contexts in which a lock was acquired, one held alone among them, as the kernel has it.
+#[derive(Default)]
+struct Chains {
+    count: u64,
+    /// Locks in all of them.
+    held_locks: u64,
+    deepest: u64,
+    in_signal: u64,
+}
+
+fn chains(process: &Process<'_>) -> Chains {
+    let trie = &process.model.trie;
+    let mut chains = Chains::default();
+    let mut depths = vec![0u64; trie.len() as usize];
+    for id in 1..trie.len() {
+        let Some(node) = trie.node(id).filter(|node| node.class != 0) else { continue };
+        // Parents have smaller ids.
+        let depth = depths[node.parent as usize] + 1;
+        depths[id as usize] = depth;
+        chains.count += 1;
+        chains.held_locks += depth;
+        chains.deepest = chains.deepest.max(depth);
+        chains.in_signal += u64::from(node.flags & node_flag::IN_HANDLER != 0);
+    }
+    chains
+}
+
+fn counters(process: &Process<'_>) -> Counters {
+    use Value::{AtLeast, Least, Most, Sum};
+    const NONE: Value = Value::NotApplicable;
+    let Process { model, dependencies } = process;
+    let ledger = model.ledger;
+    let classes = model.classes.len();
+    let direct = dependencies.pairs().count() as u64;
+    let mut counter = Counter::new(&dependencies.direct);
+    let indirect = dependencies.direct.keys().fold(Reach::default(), |sum, &class| {
+        let Reach { classes, cut } = counter.from(class);
+        Reach { classes: sum.classes + classes, cut: sum.cut | cut }
+    });
+    let with = |bits| (1..=classes as u32).filter(|&c| dependencies.has(c, bits)).count() as u64;
+    let (safe, unsafe_) = (with(usage::USED_IN), with(usage::OPEN));
+    let (read_safe, read_unsafe) = (with(usage::USED_IN_READ), with(usage::OPEN_READ));
+    let touched = with(IN | OPEN);
+    let used = dependencies.used.len() as u64;
+    let chains = chains(process);
+    let in_process = chains.count.saturating_sub(chains.in_signal);
+    let frames = ledger.rows::<Stack>().map(|(_, stack)| u64::from(stack.len)).sum();
+    let (acquisitions, misses) = model.threads().fold((0u64, 0u64), |(all, slow), thread| {
+        (all.saturating_add(thread.acquisitions), slow.saturating_add(thread.slow))
+    });
+    vec![
+        ("lock-classes", Sum(classes)),
+        ("dynamic-keys", NONE),
+        ("direct dependencies", Sum(direct)),
+        (
+            "indirect dependencies",
+            if indirect.cut { AtLeast(indirect.classes) } else { Sum(indirect.classes) },
+        ),
+        // Every signal-safe class may come to be taken within every signal-unsafe one.
+        ("all direct dependencies", Sum(direct + with(IN) * with(OPEN))),
+        ("dependency chains", Sum(chains.count)),
+        ("dependency chain hlocks used", Sum(chains.held_locks)),
+        ("dependency chain hlocks lost", NONE),
+        ("in-hardirq chains", Sum(chains.in_signal)),
+        ("in-softirq chains", NONE),
+        ("in-process chains", Sum(in_process)),
+        ("stack-trace entries", Sum(frames)),
+        ("number of stack traces", Sum(ledger.len_of::<Stack>())),
+        ("number of stack hash chains", NONE),
+        ("combined max dependencies", Sum((chains.in_signal + 1).saturating_mul(in_process + 1))),
+        ("hardirq-safe locks", Sum(safe)),
+        ("hardirq-unsafe locks", Sum(unsafe_)),
+        ("softirq-safe locks", NONE),
+        ("softirq-unsafe locks", NONE),
+        ("irq-safe locks", Sum(safe)),
+        ("irq-unsafe locks", Sum(unsafe_)),
+        ("hardirq-read-safe locks", Sum(read_safe)),
+        ("hardirq-read-unsafe locks", Sum(read_unsafe)),
+        ("softirq-read-safe locks", NONE),
+        ("softirq-read-unsafe locks", NONE),
+        ("irq-read-safe locks", Sum(read_safe)),
+        ("irq-read-unsafe locks", Sum(read_unsafe)),
+        ("uncategorized locks", Sum(used.saturating_sub(touched))),
+        ("unused locks", Sum(classes.saturating_sub(used))),
+        ("max locking depth", Most(chains.deepest)),
+        ("max bfs queue depth", NONE),
+        ("max lock class index", Most(ledger.len_of::<Class>())),
+        ("chain lookup misses", Sum(misses)),
+        ("chain lookup hits", Sum(acquisitions.saturating_sub(misses))),
+        ("cyclic checks", NONE),
+        ("redundant checks", NONE),
+        ("redundant links", NONE),
+        ("find-mask forwards checks", NONE),
+        ("find-mask backwards checks", NONE),
+        ("hardirq on events", NONE),
+        ("hardirq off events", NONE),
+        ("redundant hardirq ons", NONE),
+        ("redundant hardirq offs", NONE),
+        ("softirq on events", NONE),
+        ("softirq off events", NONE),
+        ("redundant softirq ons", NONE),
+        ("redundant softirq offs", NONE),
+        ("debug_locks", Least(u64::from(ledger.header().stopped == stopped::NO))),
+        ("zapped classes", NONE),
+        ("zapped lock chains", NONE),
+        ("large chain blocks", NONE),
+        ("lock instances", Sum(ledger.header().locks_seen)),
+        ("lock instances recorded", Sum(ledger.len_of::<Lock>())),
+        ("thread segments", Sum(ledger.len_of::<Segment>())),
+        ("chains by segment", Sum(ledger.len_of::<Evidence>())),
+    ]
+}

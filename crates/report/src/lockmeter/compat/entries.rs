@@ -1,0 +1,194 @@
+//! From locks and sites to lockmeter's entries: what was counted for a lock, or at a place that takes it.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::writers::WriterWaits;
+use crate::prose::words::plain;
+use crate::text::stack::shorten;
+use lockwright_analysis::finding::Frame;
+use lockwright_analysis::lockmeter::model::{Lock, MeterReport, Mode, Numbers, Readers, Site};
+use lockwright_analysis::model::place_of;
+
+/// One line of a table.
+#[derive(Clone, Debug, Default)]
+pub struct Entry {
+    /// The lock's name, or the place's.
+    pub name: String,
+    /// What was counted.
+    pub numbers: Numbers,
+    /// Part of the measured time, 0 to 1: of holds, for readers of busy periods.
+    pub utilisation: f64,
+    /// Of the waits, those of writers for writers.
+    pub writers: WriterWaits,
+    /// How readers overlapped; a lock's alone.
+    pub readers: Option<Readers>,
+}
+
+impl Entry {
+    fn named(name: String) -> Self {
+        Self { name, ..Self::default() }
+    }
+
+    /// Requests of all sorts: granted, given up or, for trylocks, refused.
+    pub fn total(&self) -> u64 {
+        let numbers = &self.numbers;
+        numbers.acquisitions.saturating_add(numbers.timeouts).saturating_add(numbers.rejects)
+    }
+
+    /// Requests that were granted at once.
+    pub fn no_wait(&self) -> u64 {
+        self.total().saturating_sub(self.numbers.rejects).saturating_sub(self.numbers.contended)
+    }
+
+    /// Part of the requests that were not granted at once, 0 to 1.
+    pub fn contention(&self) -> f64 {
+        match self.total() {
+            0 => 0.0,
+            total => 1.0 - self.no_wait() as f64 / total as f64,
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.numbers.add(&other.numbers);
+        self.utilisation += other.utilisation;
+        self.writers.add(&other.writers);
+    }
+}
+
+/// A lock and the places that take it and no other.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Their sum.
+    pub lock: Entry,
+    /// By name.
+    pub callers: Vec<Entry>,
+}
+
+/// All that is taken in one way.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// The sum over everything, what is not shown included.
+    pub total: Entry,
+    /// Locks, by name.
+    pub groups: Vec<Group>,
+    /// Places that took several locks, by name.
+    pub multi_locks: Vec<Entry>,
+}
+
+/// Thresholds, 0 to 1: a lock is shown if it reaches them, and all its callers with it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Thresholds {
+    /// Least contention.
+    pub contention: f64,
+    /// Least utilisation.
+    pub utilisation: f64,
+}
+
+impl Thresholds {
+    fn let_through(&self, entry: &Entry) -> bool {
+        entry.contention() >= self.contention && entry.utilisation >= self.utilisation
+    }
+}
+
+/// What is taken in mode `mode`.
+pub fn section(report: &MeterReport, mode: Mode, thresholds: &Thresholds) -> Section {
+    let multi = multi_locks(report, mode);
+    let mut section = Section {
+        total: Entry::named("*TOTAL*".into()),
+        groups: Vec::new(),
+        multi_locks: Vec::new(),
+    };
+    let mut alone: BTreeMap<usize, Entry> = BTreeMap::new();
+    for lock in &report.locks {
+        let mut callers: BTreeMap<usize, Entry> = BTreeMap::new();
+        for (index, site) in lock.sites.iter().enumerate().filter(|(_, site)| site.mode == mode) {
+            let entry = entry(lock, index, site);
+            // A place that only takes again what it holds has asked for nothing.
+            if entry.total() == 0 {
+                continue;
+            }
+            section.total.add(&entry);
+            let by_place = if multi.contains(&site.place) { &mut alone } else { &mut callers };
+            by_place
+                .entry(site.place)
+                .or_insert_with(|| Entry::named(entry.name.clone()))
+                .add(&entry);
+        }
+        if callers.is_empty() {
+            continue;
+        }
+        let group = group(lock, mode, callers.into_values().collect());
+        if thresholds.let_through(&group.lock) {
+            section.groups.push(group);
+        }
+    }
+    section.groups.sort_by(|a, b| by_name(&a.lock, &b.lock));
+    section.multi_locks = alone.into_values().filter(|e| thresholds.let_through(e)).collect();
+    section.multi_locks.sort_by(by_name);
+    section
+}
+
+/// Places that take several locks.
+fn multi_locks(report: &MeterReport, mode: Mode) -> HashSet<usize> {
+    let mut first: HashMap<usize, usize> = HashMap::new();
+    let mut several = HashSet::new();
+    for (index, lock) in report.locks.iter().enumerate() {
+        for site in lock.sites.iter().filter(|site| site.mode == mode) {
+            if *first.entry(site.place).or_insert(index) != index {
+                several.insert(site.place);
+            }
+        }
+    }
+    several
+}
+
+fn entry(lock: &Lock, index: usize, site: &Site) -> Entry {
+    Entry {
+        name: caller(&site.stack),
+        numbers: site.numbers.clone(),
+        utilisation: lock.utilisation_by(site),
+        writers: match site.mode {
+            Mode::Write => WriterWaits::at(lock, index),
+            _ => WriterWaits::default(),
+        },
+        readers: None,
+    }
+}
+
+fn group(lock: &Lock, mode: Mode, mut callers: Vec<Entry>) -> Group {
+    let mut sum = Entry::named(plain(&lock.name));
+    callers.iter().for_each(|caller| sum.add(caller));
+    callers.sort_by(by_name);
+    if mode == Mode::Read {
+        let busy_ns = lock.readers.as_ref().map_or(0.0, |readers| readers.busy.total_ns);
+        sum.utilisation =
+            if lock.measured_ns == 0 { 0.0 } else { busy_ns / lock.measured_ns as f64 };
+        sum.readers = lock.readers.clone();
+    }
+    Group { lock: sum, callers }
+}
+
+/// By function, then by offset: as a number.
+fn by_name(a: &Entry, b: &Entry) -> std::cmp::Ordering {
+    let key = |name: &str| match name.rsplit_once("+0x") {
+        Some((function, offset)) => (function.to_owned(), u64::from_str_radix(offset, 16).ok()),
+        None => (name.to_owned(), None),
+    };
+    key(&a.name).cmp(&key(&b.name))
+}
+
+/// `function+0xoffset` of a call: of the function that has its code, which an inlined one has not.
+fn caller(stack: &[Frame]) -> String {
+    let Some(place) = place_of(stack) else { return "[unknown]".into() };
+    let from = stack.iter().position(|frame| std::ptr::eq(frame, place)).unwrap_or(0);
+    let frame = stack[from..].iter().find(|frame| !frame.inlined).unwrap_or(place);
+    match (&frame.function, frame.function_offset) {
+        (Some(function), Some(offset)) => format!("{}+{offset:#x}", shorten(&plain(function))),
+        (Some(function), None) => shorten(&plain(function)),
+        (None, _) => {
+            let module = frame.module.as_deref().unwrap_or("?");
+            let name = module.rsplit('/').next().unwrap_or(module);
+            format!("{}+{:#x}", plain(name), frame.offset)
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! The measurement for machines: docs/meter.schema.json is the schema.
+
+mod advice;
+mod waiting;
+
+use serde::Serialize;
+
+use super::advice::advise;
+use lockwright_analysis::finding::{Completeness, Frame, LockOrigin, ModuleNote, Unwatched};
+use lockwright_analysis::lockmeter::model::{
+    At, Blame, Clock, Holds, Instance, Lock, MeterReport, Mode, Nested, Numbers, Process, Site,
+    Times, Wait, WaitKind,
+};
+use lockwright_analysis::model::described;
+use lockwright_analysis::process_end::ProcessEnd;
+
+/// Value of `schema`.
+pub const SCHEMA: &str = "lockwright-meter";
+
+/// Value of `version`: raised when a reader of the one before would go wrong. Fields may be added
+/// without that.
+pub const VERSION: u32 = 1;
+
+/// Renders the whole measurement, whatever a view hides; ends with a newline.
+pub fn render(report: &MeterReport) -> String {
+    let mut text = serde_json::to_string_pretty(&Document::new(report))
+        .expect("strings and numbers under string keys always serialise");
+    text.push('\n');
+    text
+}
+
+/// The document, to be part of another.
+#[derive(Serialize)]
+pub struct Document<'r> {
+    schema: &'static str,
+    version: u32,
+    tool: Tool,
+    elapsed_ns: u64,
+    lost: u64,
+    #[serde(flatten)]
+    completeness: &'r Completeness,
+    by_instance: bool,
+    cost: Option<Cost>,
+    processes: Vec<ProcessOut<'r>>,
+    unwatched: &'r [Unwatched],
+    modules: &'r [ModuleNote],
+    locks: Vec<LockOut<'r>>,
+    waits: Vec<WaitOut<'r>>,
+    waiting: Vec<waiting::WaiterOut>,
+    advice: Vec<advice::AdviceOut>,
+}
+
+#[derive(Serialize)]
+struct Tool {
+    name: &'static str,
+    version: &'static str,
+}
+
+#[derive(Serialize)]
+struct Cost {
+    pair_ns: f64,
+    wait_ns: f64,
+    call_ns: f64,
+    cpu_ns: f64,
+    program_cpu_ns: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct ProcessOut<'r> {
+    pid: u32,
+    exe: &'r str,
+    command: &'r [String],
+    exited: bool,
+    end: ProcessEnd,
+    elapsed_ns: u64,
+    threads: u64,
+    acquisitions: u64,
+    locks: u64,
+    clock: &'static str,
+    clock_mhz: Option<f64>,
+    holds: &'static str,
+    hold_sample: u32,
+    lost: u64,
+    notes: &'r [String],
+}
+
+#[derive(Serialize)]
+struct LockOut<'r> {
+    name: &'r str,
+    is_symbol: bool,
+    kind: &'static str,
+    origin: LockOrigin,
+    created: &'r [Frame],
+    locks: u64,
+    measured_ns: u64,
+    utilisation: f64,
+    total: NumbersOut,
+    sites: Vec<SiteOut<'r>>,
+    readers: Option<ReadersOut>,
+    blame: Vec<BlameOut>,
+    instances: Vec<InstanceOut>,
+}
+
+#[derive(Serialize)]
+struct SiteOut<'r> {
+    mode: &'static str,
+    cond_reacquire: bool,
+    place: usize,
+    addr: u64,
+    utilisation: f64,
+    numbers: NumbersOut,
+    nested: Vec<NestedOut>,
+    stack: &'r [Frame],
+}
+
+#[derive(Serialize)]
+struct NumbersOut {
+    acquisitions: u64,
+    contended: u64,
+    rejects: u64,
+    timeouts: u64,
+    hold_ns: f64,
+    hold: TimesOut,
+    held: u64,
+    wait: TimesOut,
+    spin_ns: f64,
+    readers_max: u64,
+}
+
+#[derive(Serialize)]
+struct TimesOut {
+    count: u64,
+    total_ns: f64,
+    max_ns: f64,
+    mean_ns: Option<f64>,
+    p50_ns: Option<f64>,
+    p99_ns: Option<f64>,
+    buckets: Vec<BucketOut>,
+}
+
+#[derive(Serialize)]
+struct BucketOut {
+    ns: f64,
+    count: u64,
+}
+
+#[derive(Serialize)]
+struct ReadersOut {
+    most: u64,
+    busy: TimesOut,
+}
+
+#[derive(Serialize)]
+struct BlameOut {
+    waiter: usize,
+    holder: Option<usize>,
+    count: u64,
+    ns: f64,
+}
+
+#[derive(Serialize)]
+struct NestedOut {
+    lock: Option<usize>,
+    site: Option<usize>,
+    wait: Option<usize>,
+    count: u64,
+    ns: f64,
+}
+
+#[derive(Serialize)]
+struct InstanceOut {
+    pid: u32,
+    process: usize,
+    inst: u32,
+    addr: u64,
+    total: NumbersOut,
+    sites: Vec<InstanceSiteOut>,
+}
+
+#[derive(Serialize)]
+struct InstanceSiteOut {
+    site: usize,
+    numbers: NumbersOut,
+}
+
+#[derive(Serialize)]
+struct WaitOut<'r> {
+    call: Option<&'static str>,
+    kind: &'static str,
+    lock: Option<usize>,
+    place: usize,
+    waits: u64,
+    blocked: u64,
+    timeouts: u64,
+    wait: TimesOut,
+    stack: &'r [Frame],
+}
+
+impl<'r> Document<'r> {
+    /// All of `report`.
+    pub fn new(report: &'r MeterReport) -> Self {
+        Self {
+            schema: SCHEMA,
+            version: VERSION,
+            tool: Tool { name: "lockwright", version: env!("CARGO_PKG_VERSION") },
+            elapsed_ns: report.elapsed_ns,
+            lost: report.lost,
+            completeness: &report.completeness,
+            by_instance: report.by_instance,
+            cost: report.cost.map(|cost| Cost {
+                pair_ns: ns(cost.pair_ns),
+                wait_ns: ns(cost.wait_ns),
+                call_ns: ns(cost.call_ns),
+                cpu_ns: ns(cost.cpu_ns),
+                program_cpu_ns: cost.program_cpu_ns.map(ns),
+            }),
+            processes: report.processes.iter().map(process).collect(),
+            unwatched: &report.unwatched,
+            modules: &report.modules,
+            locks: report.locks.iter().map(lock).collect(),
+            waits: report.waits.iter().map(wait).collect(),
+            waiting: report.waiting.iter().map(waiting::waiter).collect(),
+            advice: advise(report).into_iter().map(advice::advice).collect(),
+        }
+    }
+}
+
+/// Nanoseconds to the picosecond: more digits would be noise.
+fn ns(ns: f64) -> f64 {
+    (ns * 1000.0).round() / 1000.0
+}
+
+fn process(process: &Process) -> ProcessOut<'_> {
+    let (clock, clock_mhz) = match process.clock {
+        Clock::Tsc { mhz } => ("tsc", Some(mhz)),
+        Clock::Monotonic => ("monotonic", None),
+        Clock::Unknown => ("unknown", None),
+    };
+    let (holds, hold_sample) = match process.holds {
+        Holds::Exact => ("exact", 1),
+        Holds::Sampled(n) => ("sampled", n),
+        Holds::Off => ("off", 0),
+    };
+    ProcessOut {
+        pid: process.pid,
+        exe: &process.exe,
+        command: &process.command,
+        exited: process.exited,
+        end: process.end,
+        elapsed_ns: process.elapsed_ns,
+        threads: process.threads,
+        acquisitions: process.acquisitions,
+        locks: process.locks,
+        clock,
+        clock_mhz,
+        holds,
+        hold_sample,
+        lost: process.lost,
+        notes: &process.notes,
+    }
+}
+
+fn lock(lock: &Lock) -> LockOut<'_> {
+    LockOut {
+        name: &lock.name,
+        is_symbol: lock.is_symbol,
+        kind: described(lock.kind),
+        origin: lock.origin,
+        created: &lock.created,
+        locks: lock.locks,
+        measured_ns: lock.measured_ns,
+        utilisation: lock.utilisation(),
+        total: numbers(&lock.total),
+        sites: lock.sites.iter().map(|of| site(lock, of)).collect(),
+        readers: lock
+            .readers
+            .as_ref()
+            .map(|readers| ReadersOut { most: readers.most, busy: times(&readers.busy) }),
+        blame: lock.blame.iter().map(blame).collect(),
+        instances: lock.instances.iter().map(instance).collect(),
+    }
+}
+
+fn site<'r>(lock: &Lock, site: &'r Site) -> SiteOut<'r> {
+    SiteOut {
+        mode: match site.mode {
+            Mode::Exclusive => "exclusive",
+            Mode::Write => "write",
+            Mode::Read => "read",
+        },
+        cond_reacquire: site.cond_reacquire,
+        place: site.place,
+        addr: site.addr,
+        utilisation: lock.utilisation_by(site),
+        numbers: numbers(&site.numbers),
+        nested: site.nested.iter().map(nested).collect(),
+        stack: &site.stack,
+    }
+}
+
+fn numbers(numbers: &Numbers) -> NumbersOut {
+    NumbersOut {
+        acquisitions: numbers.acquisitions,
+        contended: numbers.contended,
+        rejects: numbers.rejects,
+        timeouts: numbers.timeouts,
+        hold_ns: ns(numbers.hold_ns),
+        hold: times(&numbers.hold),
+        held: numbers.held,
+        wait: times(&numbers.wait),
+        spin_ns: ns(numbers.spin_ns),
+        readers_max: numbers.readers_max,
+    }
+}
+
+fn times(times: &Times) -> TimesOut {
+    TimesOut {
+        count: times.count,
+        total_ns: ns(times.total_ns),
+        max_ns: ns(times.max_ns),
+        mean_ns: times.mean_ns().map(ns),
+        p50_ns: times.percentile_ns(50.0).map(ns),
+        p99_ns: times.percentile_ns(99.0).map(ns),
+        buckets: times
+            .histogram
+            .buckets()
+            .map(|(time, count)| BucketOut { ns: ns(time), count })
+            .collect(),
+    }
+}
+
+fn blame(blame: &Blame) -> BlameOut {
+    BlameOut { waiter: blame.waiter, holder: blame.holder, count: blame.count, ns: ns(blame.ns) }
+}
+
+/// Lock, its site, or wait.
+fn place_of(at: At) -> (Option<usize>, Option<usize>, Option<usize>) {
+    match at {
+        At::Lock { lock, site } => (Some(lock), Some(site), None),
+        At::Wait(wait) => (None, None, Some(wait)),
+        At::Unknown => (None, None, None),
+    }
+}
+
+fn nested(nested: &Nested) -> NestedOut {
+    let (lock, site, wait) = place_of(nested.at);
+    NestedOut { lock, site, wait, count: nested.count, ns: ns(nested.ns) }
+}
+
+fn instance(instance: &Instance) -> InstanceOut {
+    let site =
+        |(site, of): &(usize, Numbers)| InstanceSiteOut { site: *site, numbers: numbers(of) };
+    InstanceOut {
+        pid: instance.pid,
+        process: instance.process,
+        inst: instance.inst,
+        addr: instance.addr,
+        total: numbers(&instance.total),
+        sites: instance.sites.iter().map(site).collect(),
+    }
+}
+
+fn wait(wait: &Wait) -> WaitOut<'_> {
+    WaitOut {
+        call: wait.call,
+        kind: match wait.kind {
+            WaitKind::Condition => "condition",
+            WaitKind::Semaphore => "semaphore",
+            WaitKind::Barrier => "barrier",
+            WaitKind::Join => "join",
+            WaitKind::Call => "call",
+            WaitKind::Other => "other",
+        },
+        lock: wait.lock,
+        place: wait.place,
+        waits: wait.waits,
+        blocked: wait.blocked,
+        timeouts: wait.timeouts,
+        wait: times(&wait.wait),
+        stack: &wait.stack,
+    }
+}

@@ -1,0 +1,53 @@
+//! What the numbers suggest for the locks that are shown.
+
+use super::Page;
+use crate::lockmeter::advice::{Advice, advise};
+
+/// Columns of a line.
+const WIDTH: usize = 100;
+
+/// Writes the section, if there is any advice.
+pub fn write(page: &mut Page<'_>) {
+    let report = page.report;
+    let is_shown = |advice: &&Advice| {
+        report
+            .locks
+            .get(advice.lock)
+            .is_some_and(|lock| page.shown.iter().any(|s| std::ptr::eq(*s, lock)))
+    };
+    let all = advise(report);
+    let mut shown: Vec<&Advice> = all.iter().filter(is_shown).collect();
+    // By lock as above; of one lock, the surest first.
+    let place = |advice: &Advice| {
+        let lock = report.locks.get(advice.lock)?;
+        page.shown.iter().position(|shown| std::ptr::eq(*shown, lock))
+    };
+    shown.sort_by_key(|advice| (place(advice), std::cmp::Reverse(advice.confidence)));
+    if shown.is_empty() {
+        return;
+    }
+    page.section("ADVICE", ", each with what it rests on and how sure it is");
+    for advice in shown {
+        let lock =
+            report.locks.get(advice.lock).map_or_else(String::new, |lock| page.reference(lock));
+        let evidence: Vec<String> = advice.evidence.iter().map(ToString::to_string).collect();
+        wrap(page, "", &format!("{lock}: {}", advice.text));
+        wrap(page, "  ", &format!("confidence {}: {}", advice.confidence, evidence.join(", ")));
+    }
+}
+
+/// Writes lines of words, the second and later ones indented further.
+fn wrap(page: &mut Page<'_>, indent: &str, text: &str) {
+    let mut line = indent.to_owned();
+    for word in text.split_whitespace() {
+        if line.chars().count() + 1 + word.chars().count() > WIDTH && !line.trim().is_empty() {
+            page.line(&line);
+            line = format!("{indent}  ");
+        }
+        if !line.trim().is_empty() {
+            line.push(' ');
+        }
+        line += word;
+    }
+    page.line(&line);
+}

@@ -1,0 +1,182 @@
+//! The head of the report: what was measured, how, what was lost, what it cost. And its foot: notes.
+
+use std::mem::discriminant;
+
+use super::Page;
+use super::format::{percent, time};
+use crate::prose::words::{count, join, number, plain};
+use crate::text::processes::{Row, table};
+use crate::text::stack::shorten;
+use lockwright_analysis::lockmeter::model::{At, Clock, Holds, MeterReport, Process};
+
+/// Processes named in the head.
+const MOST_PROGRAMS: usize = 4;
+
+/// Writes the head.
+pub fn write(page: &mut Page<'_>) {
+    let report = page.report;
+    let title = page.style.heading("lockwright meter: ");
+    page.line(&format!("{title}{}", programs(report)));
+    page.line(&format!("  {}", size(report)));
+    page.line(&format!("  {}", counted(report)));
+    page.line(&format!("  {}", timed(report)));
+    let lost = match report.lost {
+        0 => "0 records lost".to_owned(),
+        lost => {
+            let lost = format!("{} lost: numbers are too small", count(lost, "record"));
+            page.style.warning(&lost)
+        }
+    };
+    page.line(&format!("  {lost}"));
+    if report.total().acquisitions > 0 {
+        page.line(&format!("  {}", cost(report)));
+    }
+}
+
+/// Writes a table of the processes, if there are several.
+pub fn write_processes(page: &mut Page<'_>) {
+    let report = page.report;
+    let rows: Vec<Row<'_>> = report.processes.iter().map(row).collect();
+    let table = table(&rows, &report.unwatched);
+    if !table.is_empty() {
+        page.line("");
+        table.lines().for_each(|line| page.line(line));
+    }
+}
+
+fn row(process: &Process) -> Row<'_> {
+    Row {
+        pid: process.pid,
+        exe: &process.exe,
+        command: &process.command,
+        end: process.end,
+        threads: process.threads,
+        locks: process.locks,
+        acquisitions: process.acquisitions,
+    }
+}
+
+/// Writes the notes.
+pub fn write_notes(page: &mut Page<'_>) {
+    let many = page.report.processes.len() > 1;
+    let mut lines = Vec::new();
+    for process in &page.report.processes {
+        let end = process.end.note().filter(|_| !many);
+        for note in end.iter().chain(&process.notes) {
+            lines.push(match many {
+                true => {
+                    format!("process {} ({}): {}", process.pid, plain(&process.exe), plain(note))
+                }
+                false => plain(note),
+            });
+        }
+    }
+    lines.extend(page.report.modules.iter().map(|note| plain(&note.to_string())));
+    if !lines.is_empty() {
+        page.line("");
+    }
+    let note = page.style.name("note");
+    lines.iter().for_each(|line| page.line(&format!("{note}: {line}")));
+}
+
+fn programs(report: &MeterReport) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for process in &report.processes {
+        let command = match process.command.as_slice() {
+            [] => plain(&process.exe),
+            words => shorten(&plain(&words.join(" "))),
+        };
+        if !names.contains(&command) {
+            names.push(command);
+        }
+    }
+    let more = names.len().saturating_sub(MOST_PROGRAMS);
+    names.truncate(MOST_PROGRAMS);
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    match report.processes.as_slice() {
+        [one] => format!("{} (process {})", names.join(""), one.pid),
+        many => format!("{} ({})", join(&names), count(many.len() as u64, "process")),
+    }
+}
+
+/// How much was watched.
+fn size(report: &MeterReport) -> String {
+    let threads: u64 = report.processes.iter().map(|process| process.threads).sum();
+    let locks: u64 = report.locks.iter().map(|lock| lock.locks).sum();
+    format!(
+        "{} elapsed, {}, {} of {}",
+        time(report.elapsed_ns as f64),
+        count(threads, "thread"),
+        count(locks, "lock"),
+        count(report.locks.len() as u64, "class"),
+    )
+}
+
+fn counted(report: &MeterReport) -> String {
+    let total = report.total();
+    let acquired = count(total.acquisitions, "acquisition");
+    // Whose wait is not over is not counted as contended yet.
+    let still = report.waiting.iter().filter(|w| matches!(w.at, At::Lock { .. })).count() as u64;
+    let waiting = match still {
+        0 => String::new(),
+        still => format!("; {} still waiting for locks", count(still, "thread")),
+    };
+    if total.contended == 0 {
+        return format!("{acquired}, none of them contended{waiting}");
+    }
+    let part = percent(total.contended_part());
+    let waited = time(total.wait.total_ns);
+    let contended = number(total.contended);
+    format!("{acquired}, {contended} of them contended ({part} %), {waited} waited{waiting}")
+}
+
+fn timed(report: &MeterReport) -> String {
+    let holds = match report.holds() {
+        Some(Holds::Exact) => "every hold and every wait timed".to_owned(),
+        Some(Holds::Sampled(n)) => {
+            format!("every wait timed, of holds one in {n} (so utilisation is an estimate)")
+        }
+        Some(Holds::Off) => "every wait timed, no holds (--hold=off)".to_owned(),
+        None if report.processes.is_empty() => "nothing was measured".to_owned(),
+        None => "every wait timed, holds not in all processes alike".to_owned(),
+    };
+    match clock(&report.processes) {
+        None => holds,
+        Some(clock) => format!("{holds}, by {clock}"),
+    }
+}
+
+/// What the times of all processes were measured with. A rate is that of the process which had the most
+/// time to find it.
+fn clock(processes: &[Process]) -> Option<String> {
+    let longest = processes.iter().max_by_key(|process| process.elapsed_ns)?.clock;
+    let alike = |process: &Process| discriminant(&process.clock) == discriminant(&longest);
+    Some(match longest {
+        _ if !processes.iter().all(alike) => "several clocks".to_owned(),
+        Clock::Tsc { mhz } => format!("the time-stamp counter ({mhz:.0} MHz)"),
+        Clock::Monotonic => "CLOCK_MONOTONIC".to_owned(),
+        Clock::Unknown => "no clock".to_owned(),
+    })
+}
+
+fn cost(report: &MeterReport) -> String {
+    let Some(cost) = report.cost else {
+        return "what lockwright itself cost is not known: it is measured at the end of a run"
+            .into();
+    };
+    let mut text = format!(
+        "lockwright itself cost about {} per lock/unlock pair, {} per wait for a lock, {} per other wait;\n  \
+         {} of CPU time in all",
+        time(cost.pair_ns),
+        time(cost.wait_ns),
+        time(cost.call_ns),
+        time(cost.cpu_ns)
+    );
+    if let Some(program) = cost.program_cpu_ns.filter(|&ns| ns > 0.0) {
+        let part = percent(cost.cpu_ns / program);
+        text += &format!(" ({part} % of the program's {})", time(program));
+    }
+    text
+}

@@ -1,0 +1,134 @@
+//! Threads that were still waiting: for what, since when, and who has it.
+
+use super::Page;
+use super::format::time;
+use crate::prose::words::{count, join};
+use lockwright_analysis::lockmeter::model::{At, Holder, MeterReport, WaitKind, Waiter};
+
+/// Threads named of those that wait at one place.
+const MOST_THREADS: usize = 8;
+
+/// Writes the section, if there are any worth telling of.
+pub fn write(page: &mut Page<'_>) {
+    let report = page.report;
+    let waiters: Vec<&Waiter> =
+        report.waiting.iter().filter(|waiter| is_remarkable(report, waiter)).collect();
+    if waiters.is_empty() {
+        return;
+    }
+    page.section("STILL WAITING", ", with times since the start of the process");
+    for group in groups(&waiters) {
+        write_group(page, &group);
+    }
+}
+
+/// Threads that wait for work when `main` returns are how most programs end. Who waits for a lock does so
+/// because somebody has it.
+fn is_remarkable(report: &MeterReport, waiter: &Waiter) -> bool {
+    let exited = report.processes.get(waiter.process).is_some_and(|process| process.end.is_exit());
+    matches!(waiter.at, At::Lock { .. }) || !exited
+}
+
+/// Those that wait at one place for one thing are told together.
+fn groups<'w>(waiters: &[&'w Waiter]) -> Vec<Vec<&'w Waiter>> {
+    let mut groups: Vec<Vec<&Waiter>> = Vec::new();
+    for &waiter in waiters {
+        let what = |w: &Waiter| (w.process, w.at, w.addr);
+        match groups.iter_mut().find(|group| what(group[0]) == what(waiter)) {
+            Some(group) => group.push(waiter),
+            None => groups.push(vec![waiter]),
+        }
+    }
+    groups
+}
+
+fn write_group(page: &mut Page<'_>, group: &[&Waiter]) {
+    let first = group[0];
+    let mut names: Vec<String> =
+        group.iter().take(MOST_THREADS).map(|waiter| waiter.tid.to_string()).collect();
+    if group.len() > MOST_THREADS {
+        names.push(format!("{} more", group.len() - MOST_THREADS));
+    }
+    let threads = if group.len() == 1 { "thread" } else { "threads" };
+    let of = match page.report.processes.len() {
+        0 | 1 => String::new(),
+        _ => format!(" of process {}", first.pid),
+    };
+    let since = first.begun_ns.map_or_else(String::new, |ns| match group.len() {
+        1 => format!(" since {}", time(ns)),
+        _ => format!(", the first since {}", time(ns)),
+    });
+    let (what, place) = wanted(page, first);
+    page.line(&format!("{threads} {}{of}{since}: {what}", join(&names)));
+    page.line(&format!("  in {}", page.style.name(&place)));
+    if !matches!(first.at, At::Lock { .. }) {
+        return;
+    }
+    if first.holders.is_empty() {
+        page.line("  held by no live thread that is known");
+    }
+    for holder in first.holders.iter().take(MOST_THREADS) {
+        let line = held(page, first, holder);
+        page.line(&format!("  {line}"));
+    }
+    let more = first.holders.len().saturating_sub(MOST_THREADS);
+    if more > 0 {
+        page.line(&format!("  and by {}", count(more as u64, "thread")));
+    }
+}
+
+/// What a thread waits for, and where.
+fn wanted(page: &Page<'_>, waiter: &Waiter) -> (String, String) {
+    let report = page.report;
+    let unknown = || ("something unknown".to_owned(), "an unknown place".to_owned());
+    match waiter.at {
+        At::Lock { lock, site } => match (report.locks.get(lock), report.site(lock, site)) {
+            (Some(of), Some(site)) => {
+                let which = match of.locks {
+                    0 | 1 => String::new(),
+                    many => format!(", the one at {:#x} of {}", waiter.addr, count(many, "lock")),
+                };
+                (format!("waits for {}{which}", page.reference(of)), page.place(&site.stack))
+            }
+            _ => unknown(),
+        },
+        At::Wait(index) => report.waits.get(index).map_or_else(unknown, |wait| {
+            let what = match (wait.kind, wait.call) {
+                (WaitKind::Condition, _) => "waits for a condition",
+                (WaitKind::Semaphore, _) => "waits for a semaphore",
+                (WaitKind::Barrier, _) => "waits at a barrier",
+                (WaitKind::Join, _) => "waits for the end of a thread",
+                (WaitKind::Call, Some(call)) => &format!("is in `{call}`"),
+                (WaitKind::Call, None) => "is in a call that may sleep",
+                (WaitKind::Other, _) => "waits",
+            };
+            let lock = wait.lock.and_then(|lock| report.locks.get(lock));
+            let with = match (lock, wait.kind) {
+                (Some(lock), WaitKind::Condition) => format!(" with {}", page.reference(lock)),
+                _ => String::new(),
+            };
+            (format!("{what}{with}"), page.place(&wait.stack))
+        }),
+        At::Unknown => unknown(),
+    }
+}
+
+/// Who has the lock, where it was taken, and whether that thread waits too.
+fn held(page: &Page<'_>, waiter: &Waiter, holder: &Holder) -> String {
+    let since = holder.begun_ns.map_or_else(String::new, |ns| format!(" since {}", time(ns)));
+    let site = match (waiter.at, holder.site) {
+        (At::Lock { lock, .. }, Some(site)) => page.report.site(lock, site),
+        _ => None,
+    };
+    let place =
+        site.map_or_else(String::new, |site| format!(", taken in {}", page.place(&site.stack)));
+    let itself = holder.tid == waiter.tid;
+    let waits =
+        page.report.waiting.iter().any(|w| (w.process, w.tid) == (waiter.process, holder.tid));
+    let state = match (itself, waits) {
+        (true, _) => ", by itself",
+        (false, true) => ", which waits too",
+        (false, false) => "",
+    };
+    format!("held by thread {}{since}{state}{place}", holder.tid)
+}

@@ -1,0 +1,58 @@
+//! Waits that are for no lock.
+
+use super::Page;
+use super::format::{count, maybe_time, percent};
+use lockwright_analysis::lockmeter::model::{Wait, WaitKind};
+
+/// Writes the section, if there are any.
+pub fn write(page: &mut Page<'_>) {
+    // A call made with a lock held shows where that lock's time goes; it is no wait for another thread.
+    let waits: Vec<&Wait> =
+        page.report.waits.iter().filter(|wait| wait.waits > 0 || wait.wait.count > 0).collect();
+    if waits.is_empty() {
+        return;
+    }
+    page.section("WAITS", " for conditions, semaphores, barriers, threads and sleeping calls");
+    let titles = ["waits", "blocked%", "timed out", "total", "mean", "p50", "p99", "max"];
+    let row = |cells: &[String; 8]| -> String {
+        let widths = [13, 10, 11, 9, 9, 9, 9, 9];
+        cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect()
+    };
+    page.line(&row(&titles.map(str::to_owned)));
+    let shown = if page.view.top == 0 { waits.len() } else { page.view.top };
+    for wait in waits.iter().take(shown) {
+        let what = match (wait.kind, wait.call) {
+            (WaitKind::Condition, _) => "condition",
+            (WaitKind::Semaphore, _) => "semaphore",
+            (WaitKind::Barrier, _) => "barrier",
+            (WaitKind::Join, _) => "end of a thread",
+            (WaitKind::Call, Some(call)) => &format!("sleeping call `{call}`"),
+            (WaitKind::Call, None) => "sleeping call",
+            (WaitKind::Other, _) => "wait",
+        };
+        let lock = wait.lock.and_then(|lock| page.report.locks.get(lock));
+        let lock = match (lock, wait.kind) {
+            (None, _) => String::new(),
+            (Some(lock), WaitKind::Condition) => format!(" with {}", page.reference(lock)),
+            (Some(lock), _) => format!(" holding {}", page.reference(lock)),
+        };
+        let head = format!("{what}{lock}: {}", page.place(&wait.stack));
+        page.line(&head);
+        let times = &wait.wait;
+        let begun = wait.waits.max(1) as f64;
+        let longest = (times.count > 0).then_some(times.max_ns);
+        page.line(&row(&[
+            count(wait.waits),
+            percent(wait.blocked as f64 / begun),
+            count(wait.timeouts),
+            maybe_time((times.count > 0).then_some(times.total_ns)),
+            maybe_time(times.mean_ns()),
+            maybe_time(times.percentile_ns(50.0)),
+            maybe_time(times.percentile_ns(99.0)),
+            maybe_time(longest),
+        ]));
+    }
+    if waits.len() > shown {
+        page.line(&format!("... and {} more: --top 0 shows all", waits.len() - shown));
+    }
+}

@@ -1,0 +1,105 @@
+//! What a thread does in a step, in words.
+
+use lockwright_analysis::action::{Access, Action, Change, ObjectAction};
+use lockwright_analysis::debugobjects::words::{self, Verb, Words};
+
+/// What stands before the lock's name in a sentence, and what after it.
+fn parts(action: Action) -> (&'static str, &'static str) {
+    use Access::{Exclusive, Read, Write};
+    match action {
+        Action::Acquires { access, timed } => {
+            let verb = match access {
+                Exclusive => "acquires",
+                Read => "read-acquires",
+                Write => "write-acquires",
+            };
+            (verb, if timed { " with a timeout" } else { "" })
+        }
+        Action::Reacquires => ("reacquires", " after a condition wait"),
+        Action::Enters => ("enters", ""),
+        Action::WaitsFor => ("waits for", ""),
+        Action::WaitsToRead => ("waits to read-acquire", ""),
+        Action::WaitsToReacquire => ("waits to reacquire", " after a condition wait"),
+        Action::WaitsToJoin => ("waits to join", ""),
+        Action::WaitsOnCondition => ("waits on a condition variable with", ""),
+        Action::WouldAcquireInHandler { timed: true, .. } => {
+            ("would acquire", " with a timeout in a signal handler")
+        }
+        Action::WouldAcquireInHandler { reads: true, .. } => {
+            ("would read-acquire", " in a signal handler")
+        }
+        Action::WouldAcquireInHandler { .. } => ("would acquire", " in a signal handler"),
+        Action::NeverUnlocks(Exclusive) => ("acquires and never unlocks", ""),
+        Action::NeverUnlocks(Read) => ("read-acquires and never unlocks", ""),
+        Action::NeverUnlocks(Write) => ("write-acquires and never unlocks", ""),
+        Action::ReleasesRead => ("releases a read lock of", ""),
+        Action::Unlocks => ("unlocks", ""),
+        Action::Frees => ("frees", ""),
+        Action::Destroys => ("destroys", ""),
+        Action::Initialises => ("initialises", ""),
+        Action::UsesDestroyed => ("uses", " after its destruction"),
+        Action::UsesInChild => ("uses", " in the child process"),
+        Action::CallsInHandler => ("calls", " in a signal handler"),
+        Action::CallsOutside => ("calls outside", ""),
+        Action::AssertsHeld => ("asserts to hold", ""),
+        Action::AssertsNotHeld => ("asserts not to hold", ""),
+        Action::Took(Exclusive) => ("took", ""),
+        Action::Took(Read) => ("read-acquired", ""),
+        Action::Took(Write) => ("write-acquired", ""),
+        Action::TookInParent => ("took", " in the parent process"),
+        Action::Pinned => ("pinned", ""),
+        Action::Destroyed => ("destroyed", ""),
+        Action::Object(ty, action) => object(words::of(ty), action),
+    }
+}
+
+fn object(words: &Words, action: ObjectAction) -> (&'static str, &'static str) {
+    match action {
+        ObjectAction::Does(change) => (verb(words, change).now, ""),
+        ObjectAction::Did(change) => (verb(words, change).then, ""),
+        ObjectAction::DidInParent(change) => match change {
+            Change::Init => ("initialised", " in the parent process"),
+            Change::Activate | Change::Deactivate => ("used", " in the parent process"),
+            Change::Destroy => ("destroyed", " in the parent process"),
+        },
+        ObjectAction::HasInUse => (words.user, ""),
+        ObjectAction::Ends(how) => words::gone(how).act,
+        ObjectAction::ChangesState => ("changes the state of", ""),
+        ObjectAction::Uses => ("uses", ""),
+    }
+}
+
+fn verb(words: &Words, change: Change) -> Verb {
+    match change {
+        Change::Init => words.init,
+        Change::Activate => words.activate,
+        Change::Deactivate => words.deactivate,
+        Change::Destroy => words.destroy,
+    }
+}
+
+/// The action by itself: "acquires", "reacquires after a condition wait".
+pub fn phrase(action: Action) -> String {
+    let (verb, tail) = parts(action);
+    format!("{verb}{tail}")
+}
+
+/// The action with the lock in its place: "acquires `a`", "reacquires `a` after a condition wait".
+pub fn act(action: Action, lock: &str) -> String {
+    let (verb, tail) = parts(action);
+    format!("{verb} {lock}{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_stand_after_their_verb() {
+        let acquires = Action::Acquires { access: Access::Exclusive, timed: false };
+        assert_eq!(act(acquires, "`a`"), "acquires `a`");
+        assert_eq!(act(Action::WaitsFor, "`a`"), "waits for `a`");
+        assert_eq!(act(Action::Reacquires, "`a`"), "reacquires `a` after a condition wait");
+        assert_eq!(phrase(Action::Reacquires), "reacquires after a condition wait");
+    }
+}

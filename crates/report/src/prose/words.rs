@@ -1,0 +1,122 @@
+//! How things are put in words.
+
+use lockwright_analysis::finding::{Finding, Grade, Name, ThreadInfo};
+
+/// What a grade says when a finding brings no evidence of its own.
+pub fn meaning(grade: Grade) -> &'static str {
+    match grade {
+        Grade::Deadlocked => "the threads are in it now",
+        Grade::Likely => "the same locks, two or more threads, nothing that keeps them apart",
+        Grade::Possible => "by lock classes only: this run did not line up the locks themselves",
+        Grade::Guarded => "every path holds a common lock",
+        Grade::Ordered => "the paths cannot overlap: one happens before the other",
+        Grade::SingleThread => "one thread took both orders",
+        Grade::Untidy => "nobody uses it any more",
+    }
+}
+
+/// `thread 2 (teller)`, as in the evidence.
+pub fn thread(thread: &ThreadInfo) -> String {
+    match (thread.number, thread.name.as_str()) {
+        (0, _) => "a thread that was not recorded".to_owned(),
+        (number, "") => format!("thread {number}"),
+        (number, name) => format!("thread {number} ({name})"),
+    }
+}
+
+/// Who did a step of a finding, in a sentence: "thread 2 (worker)", of several processes "run 1, process 42: thread 2".
+pub fn who(finding: &Finding, step: usize) -> String {
+    let thread = finding.steps.get(step).map_or_else(String::new, |step| thread(&step.thread));
+    match finding.origins.get(step) {
+        Some(origin) => format!("{origin}: {thread}"),
+        None => thread,
+    }
+}
+
+/// A lock's name in a sentence.
+pub fn quote(name: &Name) -> String {
+    if name.is_symbol { format!("`{}`", name.text) } else { format!("the {}", name.text) }
+}
+
+/// "a", "a and b", "a, b and c".
+pub fn join(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// `12345678` as "12,345,678".
+pub fn number(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// "1 lock", "2 locks", "3 classes".
+pub fn count(n: u64, one: &str) -> String {
+    let plural = match one {
+        _ if n == 1 => "",
+        _ if one.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{} {one}{plural}", number(n))
+}
+
+/// A time in the unit that leaves one to three digits before the point.
+pub fn duration(ns: f64) -> String {
+    let (value, unit) = match ns {
+        ns if ns < 1e3 => (ns, "ns"),
+        ns if ns < 1e6 => (ns / 1e3, "us"),
+        ns if ns < 1e9 => (ns / 1e6, "ms"),
+        ns => (ns / 1e9, "s"),
+    };
+    if value < 9.95 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
+}
+
+/// One line without anything that a terminal would take for a command: thread names, paths and
+/// symbols are the program's, and may be anything.
+pub fn plain(text: &str) -> String {
+    let one_line = text.replace('\n', " ");
+    // C1 controls act like escape sequences in some terminals.
+    annotate_snippets::normalize_untrusted_str(&one_line)
+        .replace(|c: char| ('\u{80}'..'\u{a0}').contains(&c), "\u{fffd}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        assert_eq!(number(0), "0");
+        assert_eq!(number(999), "999");
+        assert_eq!(number(1000), "1,000");
+        assert_eq!(number(12_345_678), "12,345,678");
+        assert_eq!(count(1, "lock"), "1 lock");
+        assert_eq!(count(2, "class"), "2 classes");
+        assert_eq!(duration(5.5), "5.5 ns");
+        assert_eq!(duration(1_234_000.0), "1.2 ms");
+        assert_eq!(duration(123_456.0), "123 us");
+        assert_eq!(duration(2.5e9), "2.5 s");
+    }
+
+    #[test]
+    fn only_names_are_quoted() {
+        assert_eq!(quote(&Name::symbol("lock")), "`lock`");
+        let described = Name::description("mutex first taken at a.c:1 (f)");
+        assert_eq!(quote(&described), "the mutex first taken at a.c:1 (f)");
+    }
+
+    #[test]
+    fn terminals_are_not_commanded() {
+        assert!(!plain("a\x1b[31mb\r\n\u{9b}c").chars().any(char::is_control));
+    }
+}

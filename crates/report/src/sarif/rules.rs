@@ -1,0 +1,87 @@
+//! The kinds as SARIF's rules, with the text of docs/report-kinds.md.
+
+use serde::Serialize;
+
+use super::Message;
+use lockwright_analysis::finding::Kind;
+
+static PAGE: &str = include_str!("../../../../docs/report-kinds.md");
+
+/// reportingDescriptor (3.49).
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Descriptor {
+    id: &'static str,
+    name: String,
+    short_description: Message,
+    full_description: Message,
+    help: Message,
+}
+
+/// All kinds, in the order of [`Kind::ALL`].
+pub fn all() -> Vec<Descriptor> {
+    Kind::ALL.iter().copied().map(descriptor).collect()
+}
+
+/// The place of a kind among [`all`].
+pub fn index(kind: Kind) -> usize {
+    Kind::ALL.iter().position(|&known| known == kind).expect("Kind::ALL has every kind")
+}
+
+fn descriptor(kind: Kind) -> Descriptor {
+    let id = kind.name();
+    let section = section(id);
+    let first = section.split("\n\n").next().unwrap_or_default().replace('\n', " ");
+    let sentence = first.split_inclusive(". ").next().unwrap_or_default().trim_end().to_owned();
+    Descriptor {
+        id,
+        name: id.split('-').map(capitalised).collect(),
+        short_description: Message::new(sentence),
+        full_description: Message::new(first),
+        help: Message::new(section),
+    }
+}
+
+/// What the page says of a kind, without its comments.
+fn section(id: &str) -> String {
+    let heading = format!("\n### {id}\n");
+    let text = PAGE.split_once(&heading).map_or("", |(_, text)| text);
+    let end = text.find("\n### ").into_iter().chain(text.find("\n## ")).min().unwrap_or(text.len());
+    let lines = text[..end].lines().filter(|line| !line.starts_with("<!--"));
+    let text = lines.collect::<Vec<_>>().join("\n");
+    text.trim().replace("\n\n\n", "\n\n")
+}
+
+fn capitalised(word: &str) -> String {
+    let mut chars = word.chars();
+    chars.next().map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_its_text() {
+        for (i, rule) in all().iter().enumerate() {
+            assert_eq!(index(Kind::ALL[i]), i);
+            assert!(
+                rule.short_description.text.ends_with(['.', ':']),
+                "{}",
+                rule.short_description.text
+            );
+            assert!(
+                rule.help.text.starts_with(&rule.short_description.text[..10]),
+                "{}",
+                rule.help.text
+            );
+            assert!(!rule.help.text.contains("<!--") && !rule.help.text.contains("###"));
+        }
+        let cycle = descriptor(Kind::CircularDependency);
+        assert_eq!(cycle.name, "CircularDependency");
+        let short =
+            "Locks are taken in orders that form a cycle: the classic AB-BA and all longer ones.";
+        assert_eq!(cycle.short_description.text, short);
+        assert!(cycle.help.text.contains("What to do"));
+    }
+}

@@ -1,0 +1,247 @@
+//! The report for people: looks and reads like a compiler's diagnostics.
+//!
+//! Each finding begins with what is wrong and how sure that is, goes on with what each thread did, as
+//! annotated source lines where there are any, and ends with the locks and what to do. The last line
+//! of the report tells how much was watched.
+
+mod place;
+pub(crate) mod processes;
+mod source;
+mod span;
+pub(crate) mod stack;
+mod summary;
+mod waiting;
+
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer};
+
+use crate::prose::action::act;
+use crate::prose::words::{self, join, number, plain, quote};
+use lockwright_analysis::finding::{Finding, Grade, LockInfo, LockOrigin, Name, Report};
+use place::Place;
+use source::Sources;
+use stack::Stacks;
+
+/// How the text is to look.
+#[derive(Clone, Copy, Debug)]
+pub struct TextOptions {
+    /// With ANSI colours.
+    pub colour: bool,
+    /// Show the grades that are only counted otherwise, too.
+    pub all: bool,
+    /// Columns of the terminal: longer source lines are cut.
+    pub width: usize,
+}
+
+/// What the end of a report says of findings that are not in it.
+#[derive(Clone, Debug, Default)]
+pub struct Remarks {
+    /// Parts of the last line.
+    pub parts: Vec<String>,
+    /// Notes before it.
+    pub notes: Vec<String>,
+}
+
+/// Renders the whole report; ends with a newline.
+pub fn render(report: &Report, options: &TextOptions) -> String {
+    render_with(report, Remarks::default(), options)
+}
+
+/// As [`render`], with remarks on what was left out.
+pub fn render_with(report: &Report, remarks: Remarks, options: &TextOptions) -> String {
+    let renderer = if options.colour { Renderer::styled() } else { Renderer::plain() }
+        .decor_style(DecorStyle::Ascii)
+        .term_width(options.width.max(40));
+    let view = View { report, sources: Sources::new(), stacks: Stacks::new() };
+    let mut text = String::new();
+    let mut shown = 0;
+    for finding in &report.findings {
+        if options.all || !finding.grade.is_counted_only() {
+            text += &renderer.render(&view.finding(finding));
+            text += "\n\n";
+            shown += 1;
+        }
+    }
+    text += &waiting::lines(report, &view.stacks);
+    text + &summary::lines(report, shown, remarks)
+}
+
+/// What the parts of one report share.
+struct View<'r> {
+    report: &'r Report,
+    sources: Sources,
+    stacks: Stacks,
+}
+
+impl View<'_> {
+    /// A finding as groups: head, one for each step, locks, help.
+    fn finding(&self, finding: &Finding) -> Vec<Group<'_>> {
+        let mut groups = vec![self.head(finding)];
+        groups.extend((0..finding.steps.len()).map(|number| self.step(finding, number)));
+        groups.extend(self.locks(finding));
+        let help = |text: &String| Group::with_title(Level::HELP.secondary_title(plain(text)));
+        groups.extend(finding.help.iter().map(help));
+        groups
+    }
+
+    /// What is wrong, the grade and what it rests on.
+    fn head(&self, finding: &Finding) -> Group<'_> {
+        let level = match finding.grade {
+            Grade::Deadlocked | Grade::Likely => Level::ERROR,
+            Grade::Possible => Level::WARNING,
+            Grade::Guarded | Grade::Ordered | Grade::SingleThread | Grade::Untidy => Level::NOTE,
+        };
+        let title = level.primary_title(plain(&finding.title)).id(finding.kind.name());
+        let mut why: Vec<String> = finding.evidence.iter().map(|line| plain(line)).collect();
+        if why.is_empty() {
+            why.push(words::meaning(finding.grade).to_owned());
+        }
+        let mut group = Group::with_title(title)
+            .element(Level::NOTE.with_name(finding.grade.name()).message(why.join("\n")));
+        if finding.also > 0 {
+            let (verb, them) = if finding.also == 1 { ("is", "it") } else { ("are", "them") };
+            let also = number(finding.also);
+            let text = match self.report.summary.all_instances {
+                false => format!(
+                    "{also} more like this {verb} folded into it: --all-instances shows {them}, if recorded one \
+                     by one"
+                ),
+                // What is left was counted as it happened, at one place and with one lock.
+                true => format!("{also} more like this {verb} only counted"),
+            };
+            group = group.element(Level::NOTE.message(text));
+        }
+        if self.report.processes.len() > 1
+            && let Some(process) = self.report.process_of(finding)
+        {
+            let text = format!("in process {} ({})", process.pid, plain(&process.exe));
+            group = group.element(Level::NOTE.message(text));
+        }
+        group
+    }
+
+    /// One acquisition: who took what while holding what, both places, and the ways there.
+    fn step(&self, finding: &Finding, number: usize) -> Group<'_> {
+        let step = &finding.steps[number];
+        let lock = finding.locks.get(step.lock);
+        let unknown = Name::symbol("?");
+        let name = lock.map_or(&unknown, |lock| &lock.name);
+        let (part, other): (Vec<_>, Vec<_>) =
+            step.held.iter().partition::<Vec<_>, _>(|held| held.lock.is_some());
+        let mut title =
+            format!("{} {}", words::who(finding, number), act(step.action, &quote(name)));
+        let besides: Vec<_> = part
+            .iter()
+            .filter(|held| held.lock != Some(step.lock))
+            .map(|held| quote(&held.name))
+            .collect();
+        if besides.len() < part.len() && !finding.kind.is_misuse() {
+            title += match lock {
+                Some(LockInfo { addr: Some(_), .. }) => ", which it holds already",
+                _ => " while holding another of its class",
+            };
+        } else if !besides.is_empty() {
+            title += &format!(" while holding {}", join(&besides));
+        }
+
+        // The title has the names; a long description need not be told again at each place.
+        let short_held = |name: &Name| match part.len() {
+            1 if !name.is_symbol => "the held lock".to_owned(),
+            _ => quote(name),
+        };
+        let short = if !name.is_symbol { "it".to_owned() } else { quote(name) };
+        let mut places: Vec<Place<'_>> = part
+            .iter()
+            .map(|held| {
+                let lock = held.lock.and_then(|i| finding.locks.get(i));
+                let verb = match lock.map_or("", |lock| &lock.kind) {
+                    "resource context" => "was entered",
+                    "completion" => "is completed",
+                    _ => "was taken",
+                };
+                let taken = format!("{} {verb}", short_held(&held.name));
+                Place::new(&held.stack, taken, AnnotationKind::Context)
+            })
+            .collect();
+        places.push(Place::new(&step.stack, act(step.action, &short), AnnotationKind::Primary));
+        let snippets = place::snippets(&places, &self.sources, &self.stacks);
+
+        let mut way = Vec::new();
+        for (held, place) in part.iter().zip(&places) {
+            let elsewhere = !stack::came_along(&held.stack, &step.stack);
+            if elsewhere || !place.has_source(&self.sources) {
+                way.push(place.words(&self.sources, &self.stacks));
+            }
+            if elsewhere {
+                way.extend(self.stacks.callers(&held.stack));
+            }
+        }
+        if let Some(place) = places.last() {
+            way.push(place.words(&self.sources, &self.stacks));
+        }
+        way.extend(self.stacks.callers(&step.stack));
+
+        let also: Vec<_> = other
+            .iter()
+            .map(|held| match self.stacks.own(&held.stack) {
+                Some(place) => {
+                    format!("also holding {}, taken in {place}", plain(&quote(&held.name)))
+                }
+                None => format!("also holding {}", plain(&quote(&held.name))),
+            })
+            .collect();
+        Group::with_title(Level::NOTE.secondary_title(plain(&title)))
+            .elements(snippets)
+            .element(Level::NOTE.message(way.join("\n")))
+            .elements((!also.is_empty()).then(|| Level::NOTE.message(also.join("\n"))))
+    }
+
+    /// What the locks are and where they come from.
+    fn locks(&self, finding: &Finding) -> Option<Group<'_>> {
+        let mut told: Vec<String> = Vec::new();
+        for line in finding.locks.iter().filter_map(|lock| self.lock(lock)) {
+            if !told.contains(&line) {
+                told.push(line);
+            }
+        }
+        let (title, rest) = match told.as_slice() {
+            [] => return None,
+            [one] => (one.clone(), None),
+            many => ("the locks".to_owned(), Some(many.join("\n"))),
+        };
+        let group = Group::with_title(Level::NOTE.secondary_title(title));
+        Some(group.elements(rest.map(|lines| Level::NOTE.no_name().message(lines))))
+    }
+
+    /// `None` where the name says it all.
+    fn lock(&self, lock: &LockInfo) -> Option<String> {
+        let addr = lock.addr.map_or(String::new(), |addr| format!(" at {addr:#x}"));
+        let kind = plain(&lock.kind);
+        if !lock.name.is_symbol {
+            let news = !addr.is_empty() && !lock.name.text.ends_with(&addr);
+            return news.then(|| format!("{}: {kind}{addr}", plain(&quote(&lock.name))));
+        }
+        let is_static = if lock.origin == LockOrigin::Static { "static " } else { "" };
+        let mut line = format!("{}: {is_static}{kind}{addr}", plain(&quote(&lock.name)));
+        let verb = match lock.origin {
+            LockOrigin::Init if lock.kind == "timer" => "created",
+            LockOrigin::Init => "initialised",
+            LockOrigin::FirstAcquisition => "first taken",
+            LockOrigin::Allocation => "allocated",
+            LockOrigin::Annotation => "named",
+            LockOrigin::Inherited => "inherited from the parent process, where it was created",
+            LockOrigin::Static | LockOrigin::Unknown => "created",
+        };
+        if let Some(place) = self.stacks.own(&lock.created) {
+            line += &format!(", {verb} in {place}");
+        }
+        // A timer's class is the place that was just told.
+        if lock.class != lock.name && !lock.class.text.is_empty() && lock.kind != "timer" {
+            line += &match lock.class.is_symbol {
+                false => format!(", of the class of {}", plain(&quote(&lock.class))),
+                true => format!(", of class {}", plain(&quote(&lock.class))),
+            };
+        }
+        Some(line)
+    }
+}

@@ -1,0 +1,190 @@
+//! Call stacks in short: the frames that a reader's own code is in.
+
+use std::path::{Path, PathBuf};
+
+use crate::prose::words::plain;
+use lockwright_analysis::finding::Frame;
+use lockwright_analysis::symbolize::wrapper::own_frames;
+
+/// Callers shown of one stack.
+const MOST_CALLERS: usize = 6;
+
+/// What starts threads and programs, and tells a reader nothing.
+const RUNTIME: &[&str] = &[
+    "start_thread",
+    "clone",
+    "clone3",
+    "__clone",
+    "__clone3",
+    "_start",
+    "__libc_start_main",
+    "__libc_start_call_main",
+    "__libc_start_main_impl",
+    "execute_native_thread_routine",
+];
+
+/// Families of such functions, by prefix.
+const RUNTIME_PREFIXES: &[&str] = &[
+    "std::thread::_",
+    "std::__invoke",
+    "std::_Function_handler",
+    "std::__invoke_impl",
+    "std::rt::",
+    "std::sys::",
+    "std::panicking::",
+    "core::ops::function::",
+    "__rust_begin_short_backtrace",
+    "std::sys_common::backtrace::",
+];
+
+/// Names frames.
+pub struct Stacks {
+    /// Paths below it are shown relative to it.
+    here: Option<PathBuf>,
+}
+
+impl Stacks {
+    /// Paths will be relative to the current directory where they are below it.
+    pub fn new() -> Self {
+        Self { here: std::env::current_dir().ok().filter(|dir| dir != Path::new("/")) }
+    }
+
+    /// A path as it is shown.
+    pub fn path(&self, path: &str) -> String {
+        let below = self.here.as_ref().and_then(|here| Path::new(path).strip_prefix(here).ok());
+        plain(below.and_then(Path::to_str).unwrap_or(path))
+    }
+
+    /// The first frame of the reader's own code, in words.
+    pub fn own(&self, stack: &[Frame]) -> Option<String> {
+        own_frames(stack).first().map(|frame| self.frame(frame, None))
+    }
+
+    /// `function (file:line)`, or as much of it as is known. Of the file `beside`, which is shown with
+    /// its whole path, the last part of the name is enough.
+    pub fn frame(&self, frame: &Frame, beside: Option<&str>) -> String {
+        let function = frame.function.as_deref().map(|name| shorten(&plain(name)));
+        if let (Some(file), Some(line)) = (&frame.file, frame.line) {
+            let function = function.unwrap_or_else(|| "?".to_owned());
+            let path = self.path(file);
+            let path = match beside {
+                Some(beside) if beside == file => base_name(&path),
+                _ => &path,
+            };
+            return format!("{function} ({path}:{line})");
+        }
+        let module = frame.module.as_deref().map_or_else(|| "no module".to_owned(), plain);
+        let module = base_name(&module);
+        match (function, frame.function_offset) {
+            (Some(function), Some(offset)) => format!("{function}+{offset:#x} ({module})"),
+            (Some(function), None) => format!("{function} ({module}+{:#x})", frame.offset),
+            (None, _) => format!("{module}+{:#x}", frame.offset),
+        }
+    }
+
+    /// "called from ..." for each caller of the reader's own code, the nearest first.
+    pub fn callers(&self, stack: &[Frame]) -> Vec<String> {
+        let beside = own_frames(stack).first().and_then(|frame| frame.file.as_deref());
+        let frames = callers(stack);
+        let mut lines: Vec<String> = frames
+            .iter()
+            .take(MOST_CALLERS)
+            .map(|frame| format!("called from {}", self.frame(frame, beside)))
+            .collect();
+        if frames.len() > MOST_CALLERS {
+            lines.push(format!("and {} more", frames.len() - MOST_CALLERS));
+        }
+        lines
+    }
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The function that took a lock is on the way to the place that `later` shows: its callers are told
+/// there.
+pub fn came_along(taken: &[Frame], later: &[Frame]) -> bool {
+    let Some(first) = own_frames(taken).first() else { return true };
+    own_frames(later).iter().any(|frame| {
+        frame.function.is_some()
+            && (&frame.function, &frame.module, &frame.file)
+                == (&first.function, &first.module, &first.file)
+    })
+}
+
+/// All callers of the first own frame that are not the runtime's.
+fn callers(stack: &[Frame]) -> Vec<&Frame> {
+    own_frames(stack).iter().skip(1).filter(|frame| !is_runtime(frame)).collect()
+}
+
+/// Whether the frame is of what starts threads and programs, and tells a reader nothing.
+pub fn is_runtime(frame: &Frame) -> bool {
+    let is_of = |libraries: &[&str]| {
+        let module = frame.module.as_deref().map(base_name).unwrap_or_default();
+        libraries.iter().any(|start| module.starts_with(start))
+    };
+    match frame.function.as_deref() {
+        // The preload library begins every thread.
+        _ if is_of(&["liblockwright.so"]) => true,
+        Some(name) => {
+            RUNTIME.contains(&name)
+                || RUNTIME_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        }
+        // Without symbols the start of a thread has no name.
+        None => is_of(&["libc.so", "libpthread.so", "libstdc++.so"]),
+    }
+}
+
+/// Cuts the middle out of a name that would fill the line: long template arguments stand there.
+pub fn shorten(name: &str) -> String {
+    const MOST: usize = 80;
+    let chars: Vec<char> = name.chars().collect();
+    if chars.len() <= MOST {
+        return name.to_owned();
+    }
+    let head: String = chars[..MOST / 2].iter().collect();
+    let tail: String = chars[chars.len() - MOST / 2 + 3..].iter().collect();
+    format!("{head}...{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(function: &str) -> Frame {
+        Frame { function: Some(function.to_owned()), ..Frame::default() }
+    }
+
+    #[test]
+    fn what_is_known_is_said() {
+        let stacks = Stacks { here: Some("/src".into()) };
+        let mut full = frame("push");
+        full.file = Some("/src/pool.c".to_owned());
+        full.line = Some(7);
+        full.module = Some("/bin/pool".to_owned());
+        full.offset = 0x1234;
+        assert_eq!(stacks.frame(&full, None), "push (pool.c:7)");
+        assert_eq!(stacks.frame(&full, Some("/src/pool.c")), "push (pool.c:7)");
+        full.line = None;
+        full.function_offset = Some(0x12);
+        assert_eq!(stacks.frame(&full, None), "push+0x12 (pool)");
+        full.function = None;
+        assert_eq!(stacks.frame(&full, None), "pool+0x1234");
+        full.module = None;
+        assert_eq!(stacks.frame(&full, None), "no module+0x1234");
+    }
+
+    #[test]
+    fn runtime_and_wrappers_are_left_out() {
+        let stacks = Stacks { here: None };
+        let stack = ["std::mutex::lock", "push", "serve", "main", "__libc_start_main"].map(frame);
+        let lines = stacks.callers(&stack);
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(lines[0].starts_with("called from serve"));
+        assert!(came_along(&stack, &stack[1..]));
+        assert!(!came_along(&stack, &stack[3..]));
+        let deep: Vec<_> = (0..20).map(|i| frame(&format!("f{i}"))).collect();
+        assert_eq!(stacks.callers(&deep).last().unwrap(), "and 13 more");
+    }
+}

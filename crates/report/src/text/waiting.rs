@@ -1,0 +1,78 @@
+//! Who was still waiting when a process was killed, or its ledger read.
+
+use super::stack::Stacks;
+use crate::prose::action::{act, phrase};
+use crate::prose::words::{self, count, plain, quote};
+use lockwright_analysis::finding::{Report, Waiting, WaitsFor};
+
+/// Waits told; there may be a thread for each connection.
+const MOST: usize = 20;
+
+/// The section, a line for each wait and one for each holder; empty if nobody waits.
+pub fn lines(report: &Report, stacks: &Stacks) -> String {
+    let mut groups: Vec<(&Waiting, u64)> = Vec::new();
+    for waiting in &report.waiting {
+        match groups.iter_mut().find(|(first, _)| is_alike(first, waiting)) {
+            Some((_, more)) => *more += 1,
+            None => groups.push((waiting, 0)),
+        }
+    }
+    let mut text = String::new();
+    for (waiting, more) in groups.iter().take(MOST) {
+        text += &format!("  {}\n", line(report, stacks, waiting));
+        for holder in &waiting.holders {
+            text += &format!("    held by {}", plain(&words::thread(&holder.thread)));
+            text += match (holder.thread == waiting.thread, holder.waits) {
+                (true, _) => " itself",
+                (false, true) => ", which waits too",
+                (false, false) => "",
+            };
+            let place = stacks.own(&holder.stack);
+            text += &place.map_or_else(String::new, |place| format!(", taken in {place}"));
+            text.push('\n');
+        }
+        if waiting.kind == WaitsFor::Lock && waiting.holders.is_empty() {
+            text += "    held by no live thread that is known\n";
+        }
+        if *more > 0 {
+            text += &format!("    and so {} more\n", do_threads(*more));
+        }
+    }
+    let rest: u64 = groups.iter().skip(MOST).map(|(_, more)| 1 + more).sum();
+    if rest > 0 {
+        text += &format!("  and {} more\n", count(rest, "thread"));
+    }
+    if text.is_empty() { text } else { format!("still waiting:\n{text}\n") }
+}
+
+fn do_threads(n: u64) -> String {
+    if n == 1 { "does 1 thread".into() } else { format!("do {}", count(n, "thread")) }
+}
+
+/// Whether two wait at one place for one thing.
+fn is_alike(a: &Waiting, b: &Waiting) -> bool {
+    (a.process, a.kind, a.action, &a.lock, &a.joined, &a.holders, &a.stack)
+        == (b.process, b.kind, b.action, &b.lock, &b.joined, &b.holders, &b.stack)
+}
+
+fn line(report: &Report, stacks: &Stacks, waiting: &Waiting) -> String {
+    let mut text = words::thread(&waiting.thread);
+    if report.processes.len() > 1 {
+        text += &format!(" of process {}", waiting.pid);
+    }
+    let what = match (&waiting.joined, &waiting.lock) {
+        (Some(thread), _) => words::thread(thread),
+        (None, Some(lock)) => quote(&lock.name),
+        (None, None) => "something unknown".into(),
+    };
+    text.push(' ');
+    text += &match waiting.kind {
+        WaitsFor::Lock => act(waiting.action, &what),
+        WaitsFor::Condition | WaitsFor::Thread => format!("{} {what}", phrase(waiting.action)),
+    };
+    if waiting.timed {
+        text += ", with a timeout";
+    }
+    let place = stacks.own(&waiting.stack).map(|place| format!(", in {place}"));
+    plain(&text) + &place.unwrap_or_default()
+}

@@ -1,0 +1,215 @@
+//! The rule that matches one finding, for people to paste into a file.
+
+use std::fmt::Write;
+
+use super::identity;
+use crate::glob;
+use crate::prose::words;
+use crate::text::stack::is_runtime;
+use lockwright_analysis::finding::{Finding, Frame};
+use lockwright_analysis::symbolize::wrapper::own_frames;
+
+/// The text of the rules for these findings, each rule once.
+pub fn rules<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> String {
+    let mut bodies: Vec<String> = Vec::new();
+    let mut text = String::new();
+    for finding in findings {
+        let body = body(finding);
+        if bodies.contains(&body) {
+            continue;
+        }
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "[{}]", identity::without_addresses(&words::plain(&finding.title)));
+        text += &body;
+        bodies.push(body);
+    }
+    text
+}
+
+/// All of the rule but its name: kind, classes, and the functions of each stack. No grade, for how sure a
+/// finding is may differ from run to run.
+fn body(finding: &Finding) -> String {
+    let mut text = format!("kind: {}\n", finding.kind.name());
+    let mut classes: Vec<String> =
+        finding.locks.iter().map(|lock| pattern(identity::class(lock))).collect();
+    classes.sort();
+    classes.dedup();
+    for class in classes.iter().filter(|class| !class.is_empty()) {
+        let _ = writeln!(text, "class: {class}");
+    }
+    // Of misuse, what led to the offence may differ from run to run.
+    let steps = match finding.kind.is_misuse() {
+        true => finding.steps.get(..1).unwrap_or_default(),
+        false => &finding.steps,
+    };
+    let mut stacks: Vec<String> = Vec::new();
+    for step in steps {
+        let part = step.held.iter().filter(|held| held.lock.is_some()).map(|held| &held.stack);
+        stacks.extend(part.chain([&step.stack]).map(|stack| lines(stack)));
+    }
+    stacks.sort();
+    stacks.dedup();
+    for stack in stacks.iter().filter(|stack| !stack.is_empty()) {
+        let _ = write!(text, "stack:\n{stack}");
+    }
+    text
+}
+
+/// The reader's own functions of a stack: which wrappers and runtime functions are round them depends on
+/// the library and on what the compiler inlined.
+fn lines(stack: &[Frame]) -> String {
+    let own = own_frames(stack);
+    let mut text = String::new();
+    if own.len() < stack.len() {
+        text += "    ...\n";
+    }
+    for frame in own.iter().take_while(|frame| !is_runtime(frame)) {
+        let _ = writeln!(text, "    {}", pattern(&identity::frame(frame)));
+    }
+    if text == "    ...\n" { String::new() } else { text }
+}
+
+/// The pattern for a name, which stays right when lines are added above.
+fn pattern(name: &str) -> String {
+    let mut text = identity::steady(&words::plain(name), "*", glob::escaped);
+    // Not to be taken for a comment, nor for any number of frames, nor trimmed.
+    if text == "..." || text.starts_with('#') {
+        text.insert(0, '\\');
+    }
+    // Nor for a function and its module.
+    text = text.replace(" in ", " \\in ");
+    if text.starts_with(' ') {
+        text.replace_range(..1, "?");
+    }
+    if text.ends_with(' ') {
+        text.replace_range(text.len() - 1.., "?");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Policy;
+    use super::super::rule::Source;
+    use super::super::suppressions::parse;
+    use super::*;
+    use lockwright_analysis::action::{Access, Action};
+    use lockwright_analysis::finding::{
+        Grade, HeldLock, Kind, LockInfo, LockOrigin, Name, Report, Step, ThreadInfo,
+    };
+
+    fn stack(names: &[&str]) -> Vec<Frame> {
+        let frame = |name: &&str| Frame {
+            function: (!name.is_empty()).then(|| (*name).to_owned()),
+            module: Some("/usr/lib/libpool.so.2".into()),
+            ..Frame::default()
+        };
+        names.iter().map(frame).collect()
+    }
+
+    fn lock(class: &str) -> LockInfo {
+        LockInfo {
+            name: Name::symbol(format!("{class} at 0x7f00")),
+            class: Name::symbol(class),
+            kind: "mutex".into(),
+            addr: Some(0x7f00),
+            created: vec![],
+            origin: LockOrigin::Init,
+        }
+    }
+
+    /// Two locks, taken by these functions.
+    fn finding(classes: [&str; 2], functions: [&[&str]; 2]) -> Finding {
+        let step = |lock: usize| Step {
+            thread: ThreadInfo { name: String::new(), tid: 7, number: 1 },
+            lock,
+            action: Action::Acquires { access: Access::Exclusive, timed: false },
+            held: vec![HeldLock {
+                lock: Some(1 - lock),
+                name: Name::symbol("x"),
+                stack: stack(functions[lock]),
+            }],
+            stack: stack(functions[lock]),
+        };
+        Finding {
+            kind: Kind::CircularDependency,
+            grade: Grade::Likely,
+            title: "`a[]` at 0x7f00 and `b at 0x7f08` are taken in both orders".into(),
+            evidence: vec![],
+            help: vec![],
+            locks: classes.map(lock).into(),
+            steps: vec![step(0), step(1)],
+            pid: 1,
+            process: None,
+            origins: Vec::new(),
+            also: 0,
+        }
+    }
+
+    fn report(findings: Vec<Finding>) -> Report {
+        Report { findings, ..Report::default() }
+    }
+
+    #[test]
+    fn a_rule_matches_the_finding_that_it_was_made_of_and_no_other() {
+        let findings = [
+            finding(["a", "b"], [&["f", "main"], &["g", "main"]]),
+            finding(["a", "b"], [&["f", "main"], &["h", "main"]]),
+            finding(["a", "c"], [&["f", "main"], &["g", "main"]]),
+            finding(["a*", "b"], [&["f", "main"], &["g", "main"]]),
+            finding(["a", "b"], [&["f(char*, int?)", r"\x"], &["...", "# g"]]),
+            finding(["a", "b"], [&["", ""], &["g", ""]]),
+            finding(
+                ["a", "mutex of class 3"],
+                [&["std::mutex::lock", "f", "start_thread"], &["g"]],
+            ),
+            finding(
+                ["mutex initialised at p.c:9 (init)", "b"],
+                [&["pthread_mutex_lock"], &["g\n"]],
+            ),
+        ];
+        for (i, finding) in findings.iter().enumerate() {
+            let text = rules([finding]);
+            assert!(!text.contains("0x"), "{text}");
+            let rules = parse(Source::File, "x.supp", &text)
+                .unwrap_or_else(|error| panic!("{text}{error}"));
+            assert_eq!(rules.len(), 1, "{text}");
+            let policy = Policy { rules, baseline: None };
+            let report = report(findings.to_vec());
+            let judged = policy.judge(&report);
+            let suppressed: Vec<usize> =
+                (0..findings.len()).filter(|&j| judged.standings[j].suppressed.is_some()).collect();
+            assert_eq!(suppressed, [i], "{text}");
+        }
+    }
+
+    #[test]
+    fn rules_of_all_findings_leave_none_and_are_all_of_use() {
+        let same = || finding(["a", "b"], [&["f", "main"], &["g", "main"]]);
+        let report = report(vec![same(), same(), finding(["a", "c"], [&["f"], &["g"]])]);
+        let policy = Policy::default();
+        let text = policy.judge(&report).generated(false);
+        let policy =
+            Policy { rules: parse(Source::File, "x.supp", &text).unwrap(), baseline: None };
+        let judged = policy.judge(&report);
+        assert_eq!(judged.counted().count(), 0, "{text}");
+        assert_eq!(judged.rules.iter().map(|rule| rule.1).collect::<Vec<_>>(), [2, 1], "{text}");
+        assert_eq!(
+            judged.remarks(true).parts,
+            ["2 suppressed by x.supp:1 and 1 suppressed by x.supp:12"]
+        );
+        assert!(judged.remarks(true).notes.is_empty());
+    }
+
+    #[test]
+    fn a_rule_outlives_an_edit() {
+        let before = finding(["mutex initialised at p.c:9 (init)", "b"], [&["f"], &["g"]]);
+        let after = finding(["mutex initialised at p.c:12 (init)", "b"], [&["f"], &["g"]]);
+        let rules = parse(Source::File, "x.supp", &rules([&before])).unwrap();
+        assert!(rules[0].matches(&after));
+        assert_eq!(identity::fingerprint(&before), identity::fingerprint(&after));
+    }
+}

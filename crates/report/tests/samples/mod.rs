@@ -1,0 +1,171 @@
+//! Reports made by hand.
+
+#![allow(dead_code, reason = "each test takes what it needs")]
+
+use lockwright_analysis::action::{Access, Action};
+use lockwright_analysis::finding::*;
+use lockwright_analysis::process_end::ProcessEnd;
+
+fn frame() -> Frame {
+    Frame {
+        function: Some("teller".into()),
+        file: Some("/src/bank.c".into()),
+        line: Some(31),
+        column: Some(5),
+        module: Some("/usr/bin/bank".into()),
+        offset: 0x122f,
+        function_offset: Some(32),
+        inlined: true,
+        wraps: false,
+        makes: false,
+    }
+}
+
+fn finding(kind: Kind, grade: Grade) -> Finding {
+    Finding {
+        kind,
+        grade,
+        title: "two locks".into(),
+        evidence: vec!["seen".into()],
+        help: vec!["fix it".into()],
+        locks: [
+            LockOrigin::Static,
+            LockOrigin::Init,
+            LockOrigin::FirstAcquisition,
+            LockOrigin::Inherited,
+            LockOrigin::Unknown,
+        ]
+        .map(|origin| LockInfo {
+            name: Name::symbol("vault"),
+            class: Name::symbol("vault"),
+            kind: "mutex".into(),
+            addr: (origin == LockOrigin::Static).then_some(u64::MAX),
+            created: vec![frame(), Frame::default()],
+            origin,
+        })
+        .into(),
+        steps: vec![Step {
+            thread: ThreadInfo { name: "teller".into(), tid: 4002, number: 2 },
+            lock: 0,
+            action: Action::Acquires { access: Access::Exclusive, timed: false },
+            held: [Some(1), None]
+                .map(|lock| HeldLock { lock, name: Name::symbol("ledger"), stack: vec![frame()] })
+                .into(),
+            stack: vec![frame(), Frame { offset: u64::MAX, ..Frame::default() }],
+        }],
+        pid: 4001,
+        process: Some(0),
+        origins: Vec::new(),
+        also: 3,
+    }
+}
+
+fn waiting(kind: WaitsFor) -> Waiting {
+    let is_thread = kind == WaitsFor::Thread;
+    let finding = finding(Kind::CircularDependency, Grade::Likely);
+    let thread = finding.steps[0].thread.clone();
+    Waiting {
+        pid: 4001,
+        process: 0,
+        thread: thread.clone(),
+        kind,
+        action: Action::WaitsFor,
+        lock: (!is_thread).then(|| finding.locks[0].clone()),
+        joined: is_thread.then(|| thread.clone()),
+        timed: is_thread,
+        stack: vec![frame()],
+        holders: vec![Holder { thread, waits: true, stack: vec![Frame::default()] }],
+    }
+}
+
+/// Every kind, every grade, and every field both known and unknown.
+pub fn report() -> Report {
+    let grades = [
+        Grade::Deadlocked,
+        Grade::Likely,
+        Grade::Possible,
+        Grade::Guarded,
+        Grade::Ordered,
+        Grade::SingleThread,
+        Grade::Untidy,
+    ];
+    Report {
+        summary: Summary {
+            cost_ns: Some(7),
+            cost_per_acquisition_ns: Some(-0.5),
+            ..Summary::default()
+        },
+        unwatched: vec![Unwatched {
+            pid: 4002,
+            exe: "/bin/sh".into(),
+            reason: "follow",
+            why: "by --follow".into(),
+        }],
+        processes: vec![Process {
+            pid: 4001,
+            exe: "/usr/bin/bank".into(),
+            command: vec!["bank".into()],
+            exited: true,
+            end: ProcessEnd::Exit(Some(0)),
+            notes: vec!["none".into()],
+            ..Process::default()
+        }],
+        findings: Kind::ALL
+            .iter()
+            .flat_map(|&kind| grades.map(|grade| finding(kind, grade)))
+            .collect(),
+        modules: vec![ModuleNote {
+            module: "/usr/bin/bank".into(),
+            note: "has no symbols: install its debug symbols".into(),
+        }],
+        waiting: [WaitsFor::Lock, WaitsFor::Condition, WaitsFor::Thread].map(waiting).into(),
+    }
+}
+
+/// A teller and an auditor, who take a vault and a ledger in both orders.
+pub fn two_threads() -> Report {
+    let stack = |function: &str, line: u32| -> Vec<Frame> {
+        let frame = |function: &str, line: u32| Frame {
+            function: Some(function.into()),
+            line: Some(line),
+            offset: 0x1212 + u64::from(line),
+            inlined: false,
+            ..frame()
+        };
+        vec![frame("pthread_mutex_lock", 1), frame(function, line), frame("main", 90)]
+    };
+    let names = ["vault", "ledger"];
+    let lock = |name: &str| LockInfo {
+        name: Name::symbol(name),
+        class: Name::symbol(name),
+        kind: "mutex".into(),
+        addr: Some(0x4040),
+        created: vec![],
+        origin: LockOrigin::Static,
+    };
+    let step = |number: u32, name: &str, held: usize, lines: [u32; 2]| Step {
+        thread: ThreadInfo { name: name.into(), tid: 4000 + number, number },
+        lock: 1 - held,
+        action: Action::Acquires { access: Access::Exclusive, timed: false },
+        held: vec![HeldLock {
+            lock: Some(held),
+            name: Name::symbol(names[held]),
+            stack: stack(name, lines[0]),
+        }],
+        stack: stack(name, lines[1]),
+    };
+    let finding = Finding {
+        kind: Kind::CircularDependency,
+        grade: Grade::Likely,
+        title: "`vault` and `ledger` are taken in both orders".into(),
+        evidence: vec!["the same two locks".into()],
+        help: vec!["take one before the other".into()],
+        locks: names.map(lock).into(),
+        steps: vec![step(2, "teller", 0, [29, 31]), step(3, "auditor", 1, [38, 40])],
+        pid: 4001,
+        process: Some(0),
+        origins: Vec::new(),
+        also: 0,
+    };
+    Report { findings: vec![finding], ..report() }
+}

@@ -1,0 +1,23 @@
+//! Stories about locks and what must be found in them: the engine records, the analysis judges.
+
+mod counterexamples;
+mod damage;
+mod dot;
+mod grades;
+mod listing;
+mod merge;
+mod misuse;
+mod nesting;
+mod new_locks;
+mod objects;
+mod online;
+mod order;
+mod pools;
+mod processes;
+mod readers;
+mod selftest;
+mod semaphores;
+mod signals;
+mod size;
+#[path = "../../../analysis/tests/story/mod.rs"]
+mod story;
