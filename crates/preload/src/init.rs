@@ -10,8 +10,8 @@ use lockwright_ledger::{Header, Writer};
 
 use crate::digits::Digits;
 use crate::{
-    ends, follow, hooks, identity, keys, loader, mapping, meter, modules, objects, real, sites,
-    state, sys, time, tls,
+    ends, follow, hooks, identity, interpose, keys, loader, mapping, meter, modules, objects, real,
+    sites, state, sys, time, tls,
 };
 
 /// Run by the loader before the program's main and before most libraries' constructors.
@@ -84,7 +84,7 @@ static TOKEN: AtomicU64 = AtomicU64::new(0);
 extern "C" fn constructor() {
     loader::start();
     real::resolve_all();
-    hooks::part_aliases();
+    interpose::follow_internal();
     hooks::choose_spawns();
     objects::ask(false);
     // SAFETY: getenv returns null or a NUL-terminated string; nobody else runs yet that sets it.
@@ -108,7 +108,7 @@ extern "C" fn constructor() {
     }
     keys::LOCKDEP.make(thread_exit);
     ask();
-    hooks::part_aliases();
+    interpose::follow_internal();
     if begin(0) {
         // SAFETY: as above.
         if !unsafe { libc::getenv(c"LOCKWRIGHT_TRACK_ALLOCATIONS".as_ptr()) }.is_null() {
@@ -146,7 +146,7 @@ fn ask() {
     }
     objects::ask(names.clone().any(|name| name == b"debugobjects"));
     if !names.any(|name| name == b"lockmeter") {
-        hooks::pass();
+        interpose::forward_blocking();
         return;
     }
     let sample = match get(c"LOCKWRIGHT_HOLD") {
@@ -159,9 +159,9 @@ fn ask() {
         by_instance: get(c"LOCKWRIGHT_INSTANCES").is_some_and(|value| value == b"1"),
         monotonic: get(c"LOCKWRIGHT_CLOCK").is_some_and(|value| value == b"monotonic"),
     });
-    hooks::choose(validates());
+    interpose::choose(validates());
     if !validates() && meter::times_every() {
-        hooks::choose_every();
+        interpose::choose_every();
     }
 }
 

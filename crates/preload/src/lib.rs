@@ -20,6 +20,7 @@ mod forced_unwind;
 mod hooks;
 mod identity;
 mod init;
+mod interpose;
 mod keys;
 mod loader;
 mod mapping;

@@ -21,6 +21,9 @@ pub type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 /// A start routine as C11 has it.
 pub type StartC11 = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
 
+/// What a child that is cloned begins with.
+pub type Begin = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
+
 /// Arguments or an environment: null ends it.
 pub type Strings = *const *const c_char;
 
@@ -42,7 +45,7 @@ pub mod thrd {
 }
 
 /// A literal that ends with its only NUL.
-const fn literal(text: &'static str) -> &'static CStr {
+pub const fn literal(text: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(text.as_bytes()) {
         Ok(name) => name,
         Err(_) => c"",
@@ -89,7 +92,6 @@ macro_rules! real {
                         return $missing;
                     }
                     slot::$name.store(found, Relaxed);
-                    crate::hooks::part_aliases();
                     // SAFETY: the symbol of that name has this type.
                     unsafe {
                         let at: Function = core::mem::transmute(found);
@@ -304,7 +306,7 @@ real! {
 
     dlclose(handle: *mut c_void) -> c_int, None, -1;
 
-    clone(b: Option<crate::hooks::Begin>, s: *mut c_void, f: c_int, a: *mut c_void, p: *mut c_int, t: *mut c_void, c: *mut c_int) -> c_int, None, -1;
+    clone(b: Option<Begin>, s: *mut c_void, f: c_int, a: *mut c_void, p: *mut c_int, t: *mut c_void, c: *mut c_int) -> c_int, None, -1;
     execve(p: *const c_char, a: Strings, e: Strings) -> c_int, None, -1;
     execv(p: *const c_char, a: Strings) -> c_int, None, -1;
     execvp(p: *const c_char, a: Strings) -> c_int, None, -1;

@@ -4,8 +4,9 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::*};
 
-use super::guarded::{self, Index};
+use super::guarded;
 use crate::allocations;
+use crate::interpose::Guarded;
 
 /// A function of the next library, and what has it.
 struct Next(AtomicUsize);
@@ -50,7 +51,7 @@ macro_rules! allocating {
         fn divert_allocating() {
             $({
                 let to = $name as unsafe extern "C" fn($($ty),*) -> *mut c_void;
-                guarded::divert(Index::$name, to as usize, &next::$name.0);
+                guarded::divert(Guarded::$name, to as usize, &next::$name.0);
             })*
         }
     };
@@ -106,8 +107,8 @@ pub fn start() {
     // Where that fails, whatever is allocated is counted as lost.
     allocations::start();
     divert_allocating();
-    guarded::divert(Index::realloc, realloc as Realloc as usize, &NEXT_REALLOC.0);
+    guarded::divert(Guarded::realloc, realloc as Realloc as usize, &NEXT_REALLOC.0);
     let to = posix_memalign as PosixMemalign as usize;
-    guarded::divert(Index::posix_memalign, to, &NEXT_POSIX_MEMALIGN.0);
+    guarded::divert(Guarded::posix_memalign, to, &NEXT_POSIX_MEMALIGN.0);
     guarded::divert_free(free as Free as usize, &NEXT_FREE.0);
 }

@@ -7,7 +7,8 @@ use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use libc::{pthread_cond_t, pthread_mutex_t, pthread_t, timespec};
 
-use super::{chosen, cond, mutex, thread};
+use super::{cond, mutex, thread};
+use crate::interpose::target;
 use crate::meter as lockmeter;
 use crate::modules;
 use crate::objects::types;
@@ -146,13 +147,13 @@ pub fn start() {
     }
     STRANGE.store(true, Relaxed);
     for (stub, slot) in [
-        (&chosen::mtx_lock, &real::slot::mtx_lock),
-        (&chosen::mtx_trylock, &real::slot::mtx_trylock),
-        (&chosen::mtx_timedlock, &real::slot::mtx_timedlock),
-        (&chosen::mtx_unlock, &real::slot::mtx_unlock),
-        (&chosen::cnd_wait, &real::slot::cnd_wait),
-        (&chosen::cnd_timedwait, &real::slot::cnd_timedwait),
-        (&chosen::thrd_join, &real::slot::thrd_join),
+        (&target::mtx_lock, &real::slot::mtx_lock),
+        (&target::mtx_trylock, &real::slot::mtx_trylock),
+        (&target::mtx_timedlock, &real::slot::mtx_timedlock),
+        (&target::mtx_unlock, &real::slot::mtx_unlock),
+        (&target::cnd_wait, &real::slot::cnd_wait),
+        (&target::cnd_timedwait, &real::slot::cnd_timedwait),
+        (&target::thrd_join, &real::slot::thrd_join),
     ] {
         stub.store(slot.load(Relaxed).cast(), Relaxed);
     }

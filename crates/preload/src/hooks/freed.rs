@@ -14,8 +14,9 @@ use lockwright_engines::lockdep::ThreadState;
 use lockwright_ledger::rows::finding_kind;
 use lockwright_ledger::rows::object::object_end;
 
-use super::guarded::{self, Index};
+use super::guarded;
 use super::misuse;
+use crate::interpose::Guarded;
 use crate::{identity, loader, objects, real, state, tls};
 
 /// What was seen in a page, by the low bits of its number: 0, or bits of [`STAMPED`] and [`UNSTAMPED`]. A
@@ -155,7 +156,7 @@ pub fn start() {
     let is_glibc = loader::next_is_c_librarys(c"free");
     let free = if is_glibc { free_by_header as Free } else { free_by_size as Free };
     guarded::divert_free(free as usize, &NEXT_FREE);
-    guarded::divert(Index::realloc, realloc as Realloc as usize, &NEXT_REALLOC);
+    guarded::divert(Guarded::realloc, realloc as Realloc as usize, &NEXT_REALLOC);
 }
 
 /// glibc's word before a block: its size with this word, and three bits that say something else.

@@ -14,72 +14,20 @@ use lockwright_engines::lockdep::{Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::{Thread, finding_kind, unsafe_call};
 
 use super::{freed, misuse};
+use crate::interpose::Guarded;
 use crate::unwind::{self, Frame};
 use crate::{loader, state, tls};
 
 /// stdio has been used outside of handlers.
 static STDIO_USED: AtomicU8 = AtomicU8::new(0);
 
-/// `name: group` exports `name` and passes it on to the next of that name.
-macro_rules! guarded {
-    ($($name:ident: $group:expr;)*) => {
-        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "named as the function is")]
-        #[repr(usize)]
-        pub enum Index { $($name,)* COUNT }
-
-        static NAMES: [&core::ffi::CStr; Index::COUNT as usize] = [$(
-            // SAFETY: one NUL, at the end.
-            unsafe { core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
-        )*];
-        static GROUPS: [u64; Index::COUNT as usize] = [$($group,)*];
-        /// Where the next of each is, 0 until it has been looked up.
-        static NEXT: [AtomicUsize; Index::COUNT as usize] =
-            [const { AtomicUsize::new(0) }; Index::COUNT as usize];
-        /// Where the stub of each goes: to [`rarely`] until the next has been looked up, then to that, and to
-        /// that of [`checked`] once the program has a handler of signals.
-        static TARGETS: [AtomicPtr<()>; Index::COUNT as usize] =
-            [const { AtomicPtr::new(rarely as *mut ()) }; Index::COUNT as usize];
-
-        $(
-            #[doc = concat!("Stands in front of the C library's `", stringify!($name), "`.")]
-            /// # Safety
-            /// As the function itself.
-            #[unsafe(naked)]
-            #[unsafe(no_mangle)]
-            pub unsafe extern "C" fn $name() {
-                naked_asm!(
-                    "mov r11d, {index}",
-                    "jmp qword ptr [rip + {targets} + {slot}]",
-                    targets = sym TARGETS,
-                    slot = const Index::$name as usize * 8,
-                    index = const Index::$name as usize,
-                )
-            }
-        )*
-    };
-}
-
-guarded! {
-    malloc: unsafe_call::MALLOC;
-    calloc: unsafe_call::MALLOC;
-    realloc: unsafe_call::MALLOC;
-    posix_memalign: unsafe_call::MALLOC;
-    aligned_alloc: unsafe_call::MALLOC;
-    memalign: unsafe_call::MALLOC;
-    printf: unsafe_call::STDIO;
-    fprintf: unsafe_call::STDIO;
-    vprintf: unsafe_call::STDIO;
-    vfprintf: unsafe_call::STDIO;
-    __printf_chk: unsafe_call::STDIO;
-    __fprintf_chk: unsafe_call::STDIO;
-    __vfprintf_chk: unsafe_call::STDIO;
-    puts: unsafe_call::STDIO;
-    fputs: unsafe_call::STDIO;
-    putchar: unsafe_call::STDIO;
-    fputc: unsafe_call::STDIO;
-    fwrite: unsafe_call::STDIO;
-    fflush: unsafe_call::STDIO;
-}
+/// Where the next of each is, 0 until it has been looked up.
+static NEXT: [AtomicUsize; Guarded::COUNT as usize] =
+    [const { AtomicUsize::new(0) }; Guarded::COUNT as usize];
+/// Where the stub of each goes: to [`rarely`] until the next has been looked up, then to that, and to that of [`checked`]
+/// once the program has a handler of signals.
+pub static TARGETS: [AtomicPtr<()>; Guarded::COUNT as usize] =
+    [const { AtomicPtr::new(rarely as *mut ()) }; Guarded::COUNT as usize];
 
 /// The program has had a handler of signals.
 static HANDLERS: AtomicBool = AtomicBool::new(false);
@@ -91,7 +39,7 @@ pub fn handlers_begin() {
     }
     // Whoever looks one up meanwhile stores before it asks for HANDLERS, and this is the other way round: all are
     // SeqCst, so one of the two sees the other.
-    for ((next, target), &group) in NEXT.iter().zip(&TARGETS).zip(&GROUPS) {
+    for ((next, target), &group) in NEXT.iter().zip(&TARGETS).zip(&Guarded::GROUPS) {
         if next.load(SeqCst) != 0 {
             target.store(checked(group), SeqCst);
         }
@@ -111,16 +59,16 @@ fn go_on(slot: &AtomicUsize, target: &AtomicPtr<()>, next: usize, checked: *mut 
 }
 
 /// Has a function of the list go to `to`; where it went before is stored in `next` first.
-pub fn divert(index: Index, to: usize, next: &AtomicUsize) {
+pub fn divert(index: Guarded, to: usize, next: &AtomicUsize) {
     let slot = index as usize;
     let mut before = NEXT[slot].load(Relaxed);
     if before == 0 {
-        before = loader::address(NAMES[slot], None) as usize;
+        before = loader::address(Guarded::NAMES[slot], None) as usize;
     }
     if before != 0 {
         next.store(before, Relaxed);
         // After that: whoever comes to `to` finds the next; the stub's load is one instruction.
-        go_on(&NEXT[slot], &TARGETS[slot], to, checked(GROUPS[slot]));
+        go_on(&NEXT[slot], &TARGETS[slot], to, checked(Guarded::GROUPS[slot]));
     }
 }
 
@@ -246,7 +194,7 @@ unsafe extern "C" fn rarely() {
 /// Finds the next function; if a handler called it, says so. `frame`: the caller's frame pointer and the
 /// return address to it, as [`rarely`] has pushed and found them.
 unsafe extern "C" fn look(index: usize, frame: *const [u64; 2]) -> usize {
-    let group = GROUPS[index];
+    let group = Guarded::GROUPS[index];
     // SAFETY: as `watch::thread`.
     let thread = unsafe { tls::get().as_mut() }.filter(|thread| {
         if thread.in_signal() == 0 {
@@ -256,7 +204,7 @@ unsafe extern "C" fn look(index: usize, frame: *const [u64; 2]) -> usize {
     });
     let mut next = NEXT[index].load(Relaxed);
     if next == 0 {
-        next = loader::address(NAMES[index], None) as usize;
+        next = loader::address(Guarded::NAMES[index], None) as usize;
         // Kept from the first use outside of handlers on.
         if thread.is_none() {
             go_on(&NEXT[index], &TARGETS[index], next, checked(group));

@@ -53,8 +53,25 @@ impl Restriction {
     }
 }
 
+/// Stands in front of the C library's `prctl`: forwards all but PR_SET_SECCOMP.
+///
+/// # Safety
+/// As the function itself.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prctl() -> c_int {
+    naked_asm!(
+        "cmp edi, {set_seccomp}",
+        "je {restricts}",
+        "jmp qword ptr [rip + {next}]",
+        set_seccomp = const libc::PR_SET_SECCOMP,
+        restricts = sym prctl_that_restricts,
+        next = sym real::slot::prctl,
+    )
+}
+
 /// `prctl` with PR_SET_SECCOMP.
-pub unsafe extern "C-unwind" fn prctl(
+unsafe extern "C-unwind" fn prctl_that_restricts(
     option: c_int,
     mode: c_ulong,
     b: c_ulong,

@@ -8,13 +8,13 @@ pub mod blocking;
 pub mod both;
 pub mod clock;
 pub mod cond;
-mod hold;
+pub mod hold;
 pub mod mutex;
 pub mod own;
 pub mod rwlock;
 pub mod spin;
-mod tls;
-mod wait;
+pub mod tls;
+pub mod wait;
 pub mod waits;
 
 pub use hold::times_every;
@@ -314,7 +314,7 @@ fn holder(tid: u32, addr: u64) -> Option<(u32, u64)> {
 
 /// A lock, as it is taken somewhere.
 #[derive(Clone, Copy)]
-struct Target {
+pub struct Target {
     addr: u64,
     ident: Ident,
     mode: u16,
@@ -368,7 +368,7 @@ fn unknown<T: Identify>(lock: *const T) -> Option<(&'static mut MeterThread, Ide
 
 /// What an acquisition is counted in.
 #[derive(Clone, Copy)]
-struct Spot {
+pub struct Spot {
     cell: CellRef,
     /// What its release is to decide on the call site.
     trial: Option<Trial>,

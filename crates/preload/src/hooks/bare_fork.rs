@@ -5,10 +5,12 @@ use core::arch::naked_asm;
 use core::ffi::{c_int, c_long, c_void};
 
 use super::fork::{child, is_taken, parent, take, unseen};
-use crate::{real, state};
+use super::seccomp;
+use crate::real::{self, Begin};
+use crate::state;
 
 /// What a fork that runs no handlers does before.
-fn begin_unheard() -> Snapshotted {
+fn prepare() -> Snapshotted {
     /// Longer than a fork lasts: after that it is one that this thread's handler has interrupted.
     const ROUNDS: u32 = 100;
     if state::status() == state::OFF {
@@ -53,8 +55,8 @@ impl Snapshotted {
 }
 
 /// `fork` answers 0 in the child, and runs no handlers.
-fn unheard(fork: impl FnOnce() -> c_long) -> c_long {
-    let snapshot = begin_unheard();
+fn without_handlers(fork: impl FnOnce() -> c_long) -> c_long {
+    let snapshot = prepare();
     let answer = fork();
     match answer {
         0 => snapshot.in_child(),
@@ -65,11 +67,8 @@ fn unheard(fork: impl FnOnce() -> c_long) -> c_long {
 
 pub unsafe extern "C-unwind" fn bare(_site: u64) -> c_int {
     // SAFETY: forwarded.
-    unheard(|| c_long::from(unsafe { real::_Fork() })) as c_int
+    without_handlers(|| c_long::from(unsafe { real::_Fork() })) as c_int
 }
-
-/// What a child that is cloned begins with.
-pub type Begin = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
 
 /// What it really begins with, and what it must know.
 struct Cloned {
@@ -92,7 +91,7 @@ pub unsafe extern "C-unwind" fn clone(
         // SAFETY: forwarded; it fails.
         return unsafe { real::clone(begin, stack, flags, argument, parent_tid, tls, child_tid) };
     };
-    let cloned = Cloned { begin, argument, snapshot: begin_unheard() };
+    let cloned = Cloned { begin, argument, snapshot: prepare() };
     let at = (&raw const cloned).cast_mut().cast();
     // SAFETY: forwarded. The child has its own copy of this frame.
     let answer =
@@ -113,12 +112,42 @@ unsafe extern "C-unwind" fn begin_cloned(cloned: *mut c_void) -> c_int {
 /// A child with these is no process of its own, or its thread is none of ours: such are left alone.
 pub const SHARES: c_int = libc::CLONE_VM | libc::CLONE_SETTLS;
 
+const _: () = assert!(libc::SYS_fork == libc::SYS_clone + 1);
+
+/// Stands in front of the C library's `syscall`: forwards all but those that fork, or forbid system calls.
+///
+/// # Safety
+/// As the function itself.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn syscall() -> c_long {
+    naked_asm!(
+        "lea eax, [rdi - {clone}]",
+        "cmp eax, 1",
+        "jbe {forks}",
+        "cmp edi, {clone3}",
+        "je {forks}",
+        "cmp edi, {prctl}",
+        "je {restricts}",
+        "cmp edi, {seccomp}",
+        "je {restricts}",
+        "jmp qword ptr [rip + {next}]",
+        clone = const libc::SYS_clone,
+        clone3 = const libc::SYS_clone3,
+        forks = sym syscall_that_forks,
+        prctl = const libc::SYS_prctl,
+        seccomp = const libc::SYS_seccomp,
+        restricts = sym seccomp::syscall_that_restricts,
+        next = sym real::slot::syscall,
+    )
+}
+
 /// `syscall` with the number of `fork`, `clone` or `clone3`.
 #[unsafe(naked)]
-pub unsafe extern "C-unwind" fn syscall_that_forks() -> c_long {
+unsafe extern "C-unwind" fn syscall_that_forks() -> c_long {
     naked_asm!(
         "cmp edi, {fork}",
-        "je {unheard}",
+        "je {bare}",
         "cmp edi, {clone}",
         "jne 2f",
         // Flags and stack: on another stack nobody returns from here.
@@ -126,24 +155,24 @@ pub unsafe extern "C-unwind" fn syscall_that_forks() -> c_long {
         "jnz 3f",
         "test rdx, rdx",
         "jnz 3f",
-        "jmp {unheard}",
+        "jmp {bare}",
         // The same in a structure.
         "2: test rsi, rsi",
         "jz 3f",
         "test dword ptr [rsi], {shares}",
         "jnz 3f",
         "cmp qword ptr [rsi + 40], 0",
-        "je {unheard}",
+        "je {bare}",
         "3: jmp qword ptr [rip + {next}]",
         fork = const libc::SYS_fork,
         clone = const libc::SYS_clone,
         shares = const SHARES,
-        unheard = sym syscall_unheard,
+        bare = sym syscall_bare,
         next = sym real::slot::syscall,
     )
 }
 
-unsafe extern "C-unwind" fn syscall_unheard(
+unsafe extern "C-unwind" fn syscall_bare(
     number: c_long,
     a: c_long,
     b: c_long,
@@ -153,5 +182,5 @@ unsafe extern "C-unwind" fn syscall_unheard(
     f: c_long,
 ) -> c_long {
     // SAFETY: forwarded. It does not see arguments that it has not.
-    unheard(|| unsafe { real::syscall(number, a, b, c, d, e, f) })
+    without_handlers(|| unsafe { real::syscall(number, a, b, c, d, e, f) })
 }
