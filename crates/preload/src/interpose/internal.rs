@@ -6,7 +6,7 @@ use core::ffi::CStr;
 use core::sync::atomic::Ordering::Relaxed;
 
 use super::table;
-use crate::loader;
+use crate::os::loader;
 
 /// The only version that internal names have.
 const VERSION: &CStr = c"GLIBC_2.2.5";

@@ -46,7 +46,7 @@ macro_rules! register {
 
 /// Passes on what a wrapper gets beside the function's own arguments, in the registers after theirs:
 /// `site`: the return address, which is the call site; `site_stack`: also where on the stack that is; `site_return`: also
-/// the caller's frame pointer, which makes the two a [`crate::sites::Return`].
+/// the caller's frame pointer, which makes the two a [`crate::callsite::Return`].
 macro_rules! pass {
     (site $arity:tt) => {
         concat!("mov ", register!($arity), ", [rsp]")
@@ -148,11 +148,11 @@ macro_rules! stub {
             y: usize,
         ) -> core::ffi::c_int {
             // SAFETY: forwarded. It does not see arguments that it has not.
-            attribute::$does(&types::$kind, a as u64, || unsafe { real::$name(a, x, y) })
+            attribute_calls::$does(&types::$kind, a as u64, || unsafe { real::$name(a, x, y) })
         }
     };
 
-    // What a signal handler must not call: to where `hooks/guarded.rs` says, with its number there in r11.
+    // What a signal handler must not call: to where `guarded.rs` says, with its number there in r11.
     (guarded $name:ident $arity:tt ()) => {
         exported! {
             $name,

@@ -10,58 +10,62 @@ use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use lockwright_ledger::rows::unsafe_call;
 
-use super::internal;
-use crate::hooks::annotate::{self, context, object, own};
-use crate::hooks::{
-    attribute, bare_fork, c11, cond, ending, execute, fork, freed, guarded, jump, mutex, once,
-    rwlock, seccomp, semaphore, signal, signal_sysv, signal_wait, specific, spin, sync, thread,
-    timer, unload,
+use super::{
+    annotated_object, bare_fork, both, both_user_locks, c11, ending, execute, freed, guarded,
+    internal, jump, seccomp, specific, unload,
 };
-use crate::meter::{self, blocking, both};
-use crate::objects::{COND_IMPOSSIBLE, COND_WREFS, ONCE_DONE, types};
-use crate::real::{self, literal, slot};
+use crate::debugobjects::{
+    COND_IMPOSSIBLE, COND_WREFS, ONCE_DONE, attribute_calls, once, timer, types,
+};
+use crate::libc::real::{self, literal, slot};
+use crate::lockdep::annotate::{self, context, user_locks};
+use crate::lockdep::{
+    cond, mutex, rwlock, semaphore, signal, signal_sysv, signal_wait, spin, sync, thread,
+};
+use crate::lockmeter::{self, blocking, sync_waits};
+use crate::process::fork;
 
 interpose! {
 functions {
     pthread_mutex_init(2) ~ __pthread_mutex_init: call(site, mutex::init);
     pthread_mutex_destroy(1) ~ __pthread_mutex_destroy: call(site, mutex::destroy);
-    pthread_mutex_lock(1) ~ __pthread_mutex_lock: engines(site_stack, mutex::lock, meter::mutex::lock::<false>, both::mutex_lock);
-    pthread_mutex_trylock(1) ~ __pthread_mutex_trylock: engines(site_return, mutex::trylock, meter::mutex::trylock, both::mutex_trylock);
-    pthread_mutex_timedlock(2): engines(site_return, mutex::timedlock, meter::mutex::timedlock, both::mutex_timedlock);
-    pthread_mutex_clocklock(3): engines(site_return, mutex::clocklock, meter::mutex::clocklock, both::mutex_clocklock);
-    pthread_mutex_unlock(1) ~ __pthread_mutex_unlock: engines(site, mutex::unlock, meter::mutex::unlock::<false>, both::mutex_unlock);
+    pthread_mutex_lock(1) ~ __pthread_mutex_lock: engines(site_stack, mutex::lock, lockmeter::mutex::lock::<false>, both::mutex_lock);
+    pthread_mutex_trylock(1) ~ __pthread_mutex_trylock: engines(site_return, mutex::trylock, lockmeter::mutex::trylock, both::mutex_trylock);
+    pthread_mutex_timedlock(2): engines(site_return, mutex::timedlock, lockmeter::mutex::timedlock, both::mutex_timedlock);
+    pthread_mutex_clocklock(3): engines(site_return, mutex::clocklock, lockmeter::mutex::clocklock, both::mutex_clocklock);
+    pthread_mutex_unlock(1) ~ __pthread_mutex_unlock: engines(site, mutex::unlock, lockmeter::mutex::unlock::<false>, both::mutex_unlock);
     pthread_mutex_consistent(1) = pthread_mutex_consistent_np: call(site, mutex::consistent);
     pthread_mutex_setprioceiling(3): call(site, mutex::setprioceiling);
 
     pthread_rwlock_init(2) ~ __pthread_rwlock_init: call(site, rwlock::init);
     pthread_rwlock_destroy(1) ~ __pthread_rwlock_destroy: call(site, rwlock::destroy);
-    pthread_rwlock_rdlock(1) ~ __pthread_rwlock_rdlock: engines(site_return, rwlock::rdlock, meter::rwlock::rdlock, both::rwlock_rdlock);
-    pthread_rwlock_wrlock(1) ~ __pthread_rwlock_wrlock: engines(site_return, rwlock::wrlock, meter::rwlock::wrlock, both::rwlock_wrlock);
-    pthread_rwlock_tryrdlock(1) ~ __pthread_rwlock_tryrdlock: engines(site_return, rwlock::tryrdlock, meter::rwlock::tryrdlock, both::rwlock_tryrdlock);
-    pthread_rwlock_trywrlock(1) ~ __pthread_rwlock_trywrlock: engines(site_return, rwlock::trywrlock, meter::rwlock::trywrlock, both::rwlock_trywrlock);
-    pthread_rwlock_timedrdlock(2): engines(site_return, rwlock::timedrdlock, meter::rwlock::timedrdlock, both::rwlock_timedrdlock);
-    pthread_rwlock_timedwrlock(2): engines(site_return, rwlock::timedwrlock, meter::rwlock::timedwrlock, both::rwlock_timedwrlock);
-    pthread_rwlock_clockrdlock(3): engines(site_return, rwlock::clockrdlock, meter::rwlock::clockrdlock, both::rwlock_clockrdlock);
-    pthread_rwlock_clockwrlock(3): engines(site_return, rwlock::clockwrlock, meter::rwlock::clockwrlock, both::rwlock_clockwrlock);
-    pthread_rwlock_unlock(1) ~ __pthread_rwlock_unlock: engines(site, rwlock::unlock, meter::rwlock::unlock, both::rwlock_unlock);
+    pthread_rwlock_rdlock(1) ~ __pthread_rwlock_rdlock: engines(site_return, rwlock::rdlock, lockmeter::rwlock::rdlock, both::rwlock_rdlock);
+    pthread_rwlock_wrlock(1) ~ __pthread_rwlock_wrlock: engines(site_return, rwlock::wrlock, lockmeter::rwlock::wrlock, both::rwlock_wrlock);
+    pthread_rwlock_tryrdlock(1) ~ __pthread_rwlock_tryrdlock: engines(site_return, rwlock::tryrdlock, lockmeter::rwlock::tryrdlock, both::rwlock_tryrdlock);
+    pthread_rwlock_trywrlock(1) ~ __pthread_rwlock_trywrlock: engines(site_return, rwlock::trywrlock, lockmeter::rwlock::trywrlock, both::rwlock_trywrlock);
+    pthread_rwlock_timedrdlock(2): engines(site_return, rwlock::timedrdlock, lockmeter::rwlock::timedrdlock, both::rwlock_timedrdlock);
+    pthread_rwlock_timedwrlock(2): engines(site_return, rwlock::timedwrlock, lockmeter::rwlock::timedwrlock, both::rwlock_timedwrlock);
+    pthread_rwlock_clockrdlock(3): engines(site_return, rwlock::clockrdlock, lockmeter::rwlock::clockrdlock, both::rwlock_clockrdlock);
+    pthread_rwlock_clockwrlock(3): engines(site_return, rwlock::clockwrlock, lockmeter::rwlock::clockwrlock, both::rwlock_clockwrlock);
+    pthread_rwlock_unlock(1) ~ __pthread_rwlock_unlock: engines(site, rwlock::unlock, lockmeter::rwlock::unlock, both::rwlock_unlock);
 
     pthread_spin_init(2): call(site, spin::init);
     pthread_spin_destroy(1): call(site, spin::destroy);
-    pthread_spin_lock(1): engines(site_return, spin::lock, meter::spin::lock, both::spin_lock);
-    pthread_spin_trylock(1): engines(site_return, spin::trylock, meter::spin::trylock, both::spin_trylock);
-    pthread_spin_unlock(1): engines(site, spin::unlock, meter::spin::unlock, both::spin_unlock);
+    pthread_spin_lock(1): engines(site_return, spin::lock, lockmeter::spin::lock, both::spin_lock);
+    pthread_spin_trylock(1): engines(site_return, spin::trylock, lockmeter::spin::trylock, both::spin_trylock);
+    pthread_spin_unlock(1): engines(site, spin::unlock, lockmeter::spin::unlock, both::spin_unlock);
 
     pthread_cond_init(2): call(site, cond::init);
     pthread_cond_destroy(1): call(site, cond::destroy);
-    pthread_cond_wait(2): engines(site, cond::wait, meter::cond::wait, both::cond_wait);
-    pthread_cond_timedwait(3): engines(site, cond::timedwait, meter::cond::timedwait, both::cond_timedwait);
-    pthread_cond_clockwait(4): engines(site, cond::clockwait, meter::cond::clockwait, both::cond_clockwait);
+    pthread_cond_wait(2): engines(site, cond::wait, lockmeter::cond::wait, both::cond_wait);
+    pthread_cond_timedwait(3): engines(site, cond::timedwait, lockmeter::cond::timedwait, both::cond_timedwait);
+    pthread_cond_clockwait(4): engines(site, cond::clockwait, lockmeter::cond::clockwait, both::cond_clockwait);
     pthread_cond_signal(1): signals(cond::signal_strange);
     pthread_cond_broadcast(1): signals(cond::broadcast_strange);
 
     pthread_barrier_init(3): call(site, sync::barrier_init);
     pthread_barrier_destroy(1): call(site, sync::barrier_destroy);
-    pthread_barrier_wait(1): engines(site, sync::barrier_wait, meter::waits::barrier_wait, both::barrier_wait);
+    pthread_barrier_wait(1): engines(site, sync::barrier_wait, sync_waits::barrier_wait, both::barrier_wait);
 
     pthread_once(2) = __pthread_once: once(pthread_once);
     call_once(2): once(call_once);
@@ -70,27 +74,27 @@ functions {
     sem_destroy(1): call(site, semaphore::destroy);
     sem_post(1): call(site, semaphore::post);
     sem_trywait(1): call(site_return, semaphore::trywait);
-    sem_wait(1): engines(site_return, semaphore::wait, meter::waits::sem_wait, both::sem_wait);
-    sem_timedwait(2): engines(site_return, semaphore::timedwait, meter::waits::sem_timedwait, both::sem_timedwait);
-    sem_clockwait(3): engines(site_return, semaphore::clockwait, meter::waits::sem_clockwait, both::sem_clockwait);
+    sem_wait(1): engines(site_return, semaphore::wait, sync_waits::sem_wait, both::sem_wait);
+    sem_timedwait(2): engines(site_return, semaphore::timedwait, sync_waits::sem_timedwait, both::sem_timedwait);
+    sem_clockwait(3): engines(site_return, semaphore::clockwait, sync_waits::sem_clockwait, both::sem_clockwait);
 
     mtx_init(2): call(site, c11::mtx_init);
     mtx_destroy(1): call(site, c11::mtx_destroy);
-    mtx_lock(1): engines(site_return, c11::check::mtx_lock, c11::meter::mtx_lock, c11::both::mtx_lock);
-    mtx_trylock(1): engines(site_return, c11::check::mtx_trylock, c11::meter::mtx_trylock, c11::both::mtx_trylock);
-    mtx_timedlock(2): engines(site_return, c11::check::mtx_timedlock, c11::meter::mtx_timedlock, c11::both::mtx_timedlock);
-    mtx_unlock(1): engines(site, c11::check::mtx_unlock, c11::meter::mtx_unlock, c11::both::mtx_unlock);
+    mtx_lock(1): engines(site_return, c11::lockdep::mtx_lock, c11::lockmeter::mtx_lock, c11::both::mtx_lock);
+    mtx_trylock(1): engines(site_return, c11::lockdep::mtx_trylock, c11::lockmeter::mtx_trylock, c11::both::mtx_trylock);
+    mtx_timedlock(2): engines(site_return, c11::lockdep::mtx_timedlock, c11::lockmeter::mtx_timedlock, c11::both::mtx_timedlock);
+    mtx_unlock(1): engines(site, c11::lockdep::mtx_unlock, c11::lockmeter::mtx_unlock, c11::both::mtx_unlock);
     cnd_init(1): call(site, c11::cnd_init);
     cnd_destroy(1): call(site, c11::cnd_destroy);
-    cnd_wait(2): engines(site, c11::check::cnd_wait, c11::meter::cnd_wait, c11::both::cnd_wait);
-    cnd_timedwait(3): engines(site, c11::check::cnd_timedwait, c11::meter::cnd_timedwait, c11::both::cnd_timedwait);
+    cnd_wait(2): engines(site, c11::lockdep::cnd_wait, c11::lockmeter::cnd_wait, c11::both::cnd_wait);
+    cnd_timedwait(3): engines(site, c11::lockdep::cnd_timedwait, c11::lockmeter::cnd_timedwait, c11::both::cnd_timedwait);
     cnd_signal(1): signals(cond::cnd_signal_strange);
     cnd_broadcast(1): signals(cond::cnd_broadcast_strange);
 
     pthread_create(4): call(site, thread::create);
     thrd_create(3): call(site, c11::thrd_create);
-    pthread_join(2): engines(site, thread::join, meter::waits::pthread_join, both::join);
-    thrd_join(2): engines(site, thread::join_c11, meter::waits::thrd_join, both::thrd_join);
+    pthread_join(2): engines(site, thread::join, sync_waits::pthread_join, both::join);
+    thrd_join(2): engines(site, thread::join_c11, sync_waits::thrd_join, both::thrd_join);
     pthread_timedjoin_np(3): call(site, thread::timedjoin);
     pthread_tryjoin_np(2): call(site, thread::tryjoin);
     pthread_clockjoin_np(4): call(site, thread::clockjoin);
@@ -112,7 +116,7 @@ functions {
     pthread_attr_setstackaddr(2): attribute(ATTR, uses);
     pthread_attr_setstacksize(2): attribute(ATTR, uses);
     pthread_getattr_default_np(1): attribute(ATTR, initialises);
-    pthread_getattr_np(2): whole(attribute::pthread_getattr_np);
+    pthread_getattr_np(2): whole(attribute_calls::pthread_getattr_np);
     pthread_mutexattr_init(1) = __pthread_mutexattr_init: attribute(MUTEXATTR, initialises);
     pthread_mutexattr_destroy(1) = __pthread_mutexattr_destroy: attribute(MUTEXATTR, destroys);
     pthread_mutexattr_setkind_np(2): attribute(MUTEXATTR, uses);
@@ -228,19 +232,19 @@ functions {
     lockwright_assert_held(3): call(site, annotate::assert_held);
     lockwright_pin(2): call(site, annotate::pin);
     lockwright_unpin(3): call(site, annotate::unpin);
-    lockwright_lock_init(3): call(site, own::init);
-    lockwright_lock_destroy(1): call(site, own::destroy);
-    lockwright_acquire(2): engines(site_return, own::acquire, meter::own::acquire, meter::own::both::acquire);
-    lockwright_contended(1): engines(site, own::contended, meter::own::contended, meter::own::both::contended);
-    lockwright_acquired(1): engines(site, own::acquired, meter::own::acquired, meter::own::both::acquired);
-    lockwright_abandoned(1): engines(site, own::abandoned, meter::own::abandoned, meter::own::both::abandoned);
-    lockwright_release(1): engines(site, own::release, meter::own::release, meter::own::both::release);
+    lockwright_lock_init(3): call(site, user_locks::init);
+    lockwright_lock_destroy(1): call(site, user_locks::destroy);
+    lockwright_acquire(2): engines(site_return, user_locks::acquire, lockmeter::user_locks::acquire, both_user_locks::acquire);
+    lockwright_contended(1): engines(site, user_locks::contended, lockmeter::user_locks::contended, both_user_locks::contended);
+    lockwright_acquired(1): engines(site, user_locks::acquired, lockmeter::user_locks::acquired, both_user_locks::acquired);
+    lockwright_abandoned(1): engines(site, user_locks::abandoned, lockmeter::user_locks::abandoned, both_user_locks::abandoned);
+    lockwright_release(1): engines(site, user_locks::release, lockmeter::user_locks::release, both_user_locks::release);
     lockwright_resource_acquire(2): call(site, context::resource_acquire);
     lockwright_resource_release(2): call(site, context::resource_release);
     lockwright_wait_begin(1): call(site, context::wait_begin);
     lockwright_wait_end(1): call(site, context::wait_end);
     lockwright_complete(1): call(site, context::complete);
-    lockwright_object(5): call(site, object::object);
+    lockwright_object(5): call(site, annotated_object::object);
 }
 
 guarded {
@@ -269,6 +273,6 @@ guarded {
 /// Has the stubs of mutexes go to lockmeter's functions that time every hold by the time-stamp counter. Called at
 /// start, after [`choose`].
 pub fn choose_every() {
-    target::pthread_mutex_lock.store(meter::mutex::lock::<true> as *mut (), Relaxed);
-    target::pthread_mutex_unlock.store(meter::mutex::unlock::<true> as *mut (), Relaxed);
+    target::pthread_mutex_lock.store(lockmeter::mutex::lock::<true> as *mut (), Relaxed);
+    target::pthread_mutex_unlock.store(lockmeter::mutex::unlock::<true> as *mut (), Relaxed);
 }
