@@ -1,18 +1,26 @@
 //! Beginning and end: the constructor, the ledger's header, a forked child's new start, the exit.
 
-use core::ffi::c_void;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use core::sync::atomic::{AtomicU64, Ordering::*};
 
-use lockwright_engines::lockdep::{Core, ThreadState};
-use lockwright_ledger::layout::{annex_room, engines, process_state};
+use lockwright_engines::lockdep::Core;
+use lockwright_ledger::layout::{annex_room, process_state};
 use lockwright_ledger::rows::Text;
 use lockwright_ledger::{Header, Writer};
 
-use crate::digits::Digits;
-use crate::{
-    ends, follow, hooks, identity, keys, loader, mapping, meter, modules, objects, real, sites,
-    state, sys, time, tls,
-};
+use crate::interpose::{self, allocate, both, c11, ending, execute, freed, guarded, leave};
+use crate::libc::real;
+use crate::lock_id::{identity, inherited};
+use crate::os::digits::Digits;
+use crate::os::{loader, mapping, sys, time};
+use crate::process::hosts::{self, Host};
+use crate::process::run::{self, MOST_DIRECTORY};
+use crate::process::{follow, fork};
+use crate::recorder::state;
+#[cfg(not(test))]
+use crate::stack::forced_unwind;
+use crate::stack::modules;
+use crate::threads::{ends, names};
+use crate::{callsite, debugobjects, lockdep, lockmeter};
 
 /// Run by the loader before the program's main and before most libraries' constructors.
 #[used]
@@ -24,59 +32,6 @@ static CONSTRUCTOR: extern "C" fn() = constructor;
 #[unsafe(link_section = ".fini_array")]
 static DESTRUCTOR: extern "C" fn() = destructor;
 
-/// The longest name of a directory for ledgers.
-pub const MOST_DIRECTORY: usize = 3072 - 64;
-
-/// `LOCKWRIGHT_DIR` as it was at start, NUL terminated: where ledgers go, and, after a colon, 32 hexadecimal digits that
-/// show the command what is of its run; empty where nobody asked for any.
-static mut WANTED: [u8; 3072] = [0; 3072];
-
-/// What it was.
-pub fn wanted() -> &'static [u8] {
-    let wanted = &raw const WANTED;
-    // SAFETY: written once, by the constructor.
-    let wanted = unsafe { &*wanted };
-    let len = wanted.iter().position(|&b| b == 0).unwrap_or(0);
-    &wanted[..len]
-}
-
-/// The digits of a run.
-const RUN_DIGITS: usize = 32;
-
-/// The directory that ledgers and records go to, and the digits; both empty where nobody asked for any.
-fn split() -> (&'static [u8], &'static [u8]) {
-    let wanted = wanted();
-    let is_digits = |run: &[u8]| run.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-    match wanted.len().checked_sub(RUN_DIGITS + 1) {
-        Some(at) if wanted[at] == b':' && is_digits(&wanted[at + 1..]) => {
-            (&wanted[..at], &wanted[at + 1..])
-        }
-        _ => (wanted, b""),
-    }
-}
-
-/// The directory that ledgers and records go to; empty where nobody asked for any.
-pub fn directory() -> &'static [u8] {
-    split().0
-}
-
-/// What shows the command that a record is of its run; empty where it did not ask for that.
-pub fn run() -> &'static [u8] {
-    split().1
-}
-
-/// The same as the header has it.
-fn run_words() -> [u64; 2] {
-    let word = |digits: &[u8]| {
-        digits.iter().fold(0, |word: u64, &b| {
-            let digit = if b.is_ascii_digit() { b - b'0' } else { b - b'a' + 10 };
-            word << 4 | u64::from(digit)
-        })
-    };
-    let (high, low) = run().split_at(run().len() / 2);
-    [word(high), word(low)]
-}
-
 /// Names the current ledger to a forked child's.
 #[unsafe(link_section = "lockwright_forked")]
 static TOKEN: AtomicU64 = AtomicU64::new(0);
@@ -84,9 +39,9 @@ static TOKEN: AtomicU64 = AtomicU64::new(0);
 extern "C" fn constructor() {
     loader::start();
     real::resolve_all();
-    hooks::part_aliases();
-    hooks::choose_spawns();
-    objects::ask(false);
+    interpose::follow_internal();
+    execute::start();
+    debugobjects::ask(false);
     // SAFETY: getenv returns null or a NUL-terminated string; nobody else runs yet that sets it.
     let wanted = unsafe {
         let value = libc::getenv(c"LOCKWRIGHT_DIR".as_ptr());
@@ -95,33 +50,45 @@ extern "C" fn constructor() {
         }
         core::ffi::CStr::from_ptr(value).to_bytes_with_nul()
     };
-    if wanted.len() < 2 || wanted.len() > MOST_DIRECTORY {
+    // SAFETY: before any thread of the program.
+    if !unsafe { run::remember(wanted) } {
         return;
     }
-    // SAFETY: before any thread of the program.
-    unsafe {
-        (&raw mut WANTED).cast::<u8>().copy_from_nonoverlapping(wanted.as_ptr(), wanted.len())
-    };
     if !follow::is_wanted() || !may_have_threads() {
         follow::tell_unwatched();
         return;
     }
-    keys::LOCKDEP.make(thread_exit);
+    connect();
+    lockdep::watch_ends();
     ask();
-    hooks::part_aliases();
+    interpose::follow_internal();
     if begin(0) {
         // SAFETY: as above.
         if !unsafe { libc::getenv(c"LOCKWRIGHT_TRACK_ALLOCATIONS".as_ptr()) }.is_null() {
-            hooks::track_allocations();
+            allocate::start();
         }
-        hooks::watch_c11();
+        c11::start();
         time::start();
-        sites::start();
-        hooks::register_fork();
-        hooks::watch_exit_code();
-        hooks::watch::attach(0, 0);
-        hooks::watch_frees();
+        callsite::start();
+        fork::register();
+        ending::start();
+        hosts::each(|host| (host.attach)());
+        freed::start();
     }
+}
+
+/// All engines' hosts, in the order of their parts.
+static HOSTS: [Host; 3] = [lockdep::HOST, lockmeter::HOST, debugobjects::HOST];
+
+/// Tells the floors below whom to call.
+fn connect() {
+    hosts::HOSTS.set(&HOSTS);
+    state::BEGIN_CHILD.set(child);
+    state::UNSEEN_FORK.set(fork::unseen);
+    modules::UNLOADED.set(callsite::forget);
+    #[cfg(not(test))]
+    forced_unwind::UNWOUND.set(leave::unwound);
+    lockdep::signal::HANDLERS_BEGIN.set(guarded::handlers_begin);
 }
 
 /// Before glibc 2.34 programs that are not linked with libpthread have functions of mutexes that do nothing, and lack
@@ -130,7 +97,7 @@ fn may_have_threads() -> bool {
     loader::next(c"pthread_mutex_trylock", None).is_some()
 }
 
-/// Which engines were asked for: `LOCKWRIGHT_ENGINES`, a list, by default the validator alone; and how
+/// Which engines were asked for: `LOCKWRIGHT_ENGINES`, a list, by default lockdep alone; and how
 /// lockmeter is to count: `LOCKWRIGHT_HOLD` (exact, off, sample:N), `LOCKWRIGHT_INSTANCES`,
 /// `LOCKWRIGHT_CLOCK` (monotonic).
 fn ask() {
@@ -141,12 +108,10 @@ fn ask() {
     };
     let engines = get(c"LOCKWRIGHT_ENGINES").unwrap_or(b"lockdep");
     let mut names = engines.split(|&b| b == b',');
-    if !names.clone().any(|name| name == b"lockdep") {
-        LOCKDEP.store(false, Relaxed);
-    }
-    objects::ask(names.clone().any(|name| name == b"debugobjects"));
+    lockdep::ask(names.clone().any(|name| name == b"lockdep"));
+    debugobjects::ask(names.clone().any(|name| name == b"debugobjects"));
     if !names.any(|name| name == b"lockmeter") {
-        hooks::pass();
+        interpose::forward_blocking();
         return;
     }
     let sample = match get(c"LOCKWRIGHT_HOLD") {
@@ -154,28 +119,22 @@ fn ask() {
         Some(value) => value.strip_prefix(b"sample:").map_or(1, number),
         None => 1,
     };
-    meter::ask(meter::Wanted {
+    lockmeter::ask(lockmeter::Wanted {
         sample,
         by_instance: get(c"LOCKWRIGHT_INSTANCES").is_some_and(|value| value == b"1"),
         monotonic: get(c"LOCKWRIGHT_CLOCK").is_some_and(|value| value == b"monotonic"),
     });
-    hooks::choose(validates());
-    if !validates() && meter::times_every() {
-        hooks::choose_every();
+    lockdep::watch::MEASURE.set(both::timed);
+    lockdep::annotate::IS_METERED.set(lockmeter::is_metering);
+    interpose::choose(lockdep::is_wanted());
+    if !lockdep::is_wanted() && lockmeter::times_every() {
+        interpose::choose_every();
     }
 }
 
 fn number(digits: &[u8]) -> u32 {
     let value = digits.iter().take_while(|b| b.is_ascii_digit()).take(6);
     value.fold(0, |number, b| number * 10 + u32::from(b - b'0')).max(1)
-}
-
-/// The validator was asked for.
-static LOCKDEP: AtomicBool = AtomicBool::new(true);
-
-/// The validator was asked for.
-pub fn validates() -> bool {
-    LOCKDEP.load(Relaxed)
 }
 
 /// Makes a ledger and starts the engines on it.
@@ -209,16 +168,14 @@ fn begin(parent_token: u64) -> bool {
     let fill = |header: &Header| {
         header.pid.store(pid, Relaxed);
         header.ppid.store(ppid, Relaxed);
-        let lockdep = if validates() { engines::LOCKDEP } else { 0 };
-        let lockmeter = if meter::is_wanted() { engines::LOCKMETER } else { 0 };
-        let debugobjects = if objects::is_wanted() { engines::DEBUGOBJECTS } else { 0 };
-        header.engines.store(lockdep | lockmeter | debugobjects, Relaxed);
+        let wanted = HOSTS.iter().filter(|host| (host.is_wanted)());
+        header.engines.store(wanted.fold(0, |engines, host| engines | host.engine), Relaxed);
         header.state.store(process_state::RUNNING, Relaxed);
         header.start_realtime_ns.store(time::realtime_ns(), Relaxed);
         header.start_ns.store(now, Relaxed);
         header.token.store(token, Relaxed);
         header.parent_token.store(parent_token, Relaxed);
-        for (word, value) in header.run.iter().zip(run_words()) {
+        for (word, value) in header.run.iter().zip(run::id_words()) {
             word.store(value, Relaxed);
         }
         header.epoch.store(1, Relaxed);
@@ -247,7 +204,7 @@ fn begin(parent_token: u64) -> bool {
     }
     modules::begin(&mut core, parent);
     if let Some(parent) = parent {
-        hooks::inherited::begin(&mut core, parent);
+        inherited::begin(&mut core, parent);
     }
     identity::start(nonce);
     let header: *const Header = core.ledger().header();
@@ -255,10 +212,9 @@ fn begin(parent_token: u64) -> bool {
     unsafe {
         (*header).stamped.store(identity::can_stamp().into(), Relaxed);
         state::start(core);
-        meter::start(&*header);
+        guarded::begin();
+        HOSTS.iter().for_each(|host| (host.start)(&*header));
     }
-    hooks::begin_guarding();
-    objects::start();
     true
 }
 
@@ -267,7 +223,7 @@ const MOST_PATH: usize = MOST_DIRECTORY + 64;
 
 /// `<directory>/<pid>-<16 hex digits>.lwl`
 fn ledger_path(path: &mut [u8; MOST_PATH], pid: u32, token: u64) -> bool {
-    let directory = directory();
+    let directory = run::directory();
     if directory.is_empty() {
         return false;
     }
@@ -336,7 +292,7 @@ fn set_description(header: &Header, texts: [Text; 2]) {
 /// A forked child uses its first lock: it gets a ledger of its own, in which its thread holds what the
 /// forking thread held.
 #[cold]
-pub fn child() {
+fn child() {
     if !follow::forks() {
         follow::tell_unwatched();
         state::stop();
@@ -347,51 +303,14 @@ pub fn child() {
         state::stop();
         return;
     }
-    let Some(thread) = hooks::watch::attach(0, 0) else { return };
-    hooks::inherited::hold(thread);
-}
-
-/// Has [`thread_exit`] called when the thread ends.
-pub fn watch_exit(state: *mut ThreadState) {
-    keys::LOCKDEP.set(state.cast());
-}
-
-/// Destructors of other keys may still use locks: we go last, in the last of the rounds.
-unsafe extern "C" fn thread_exit(_value: *mut c_void) {
-    /// PTHREAD_DESTRUCTOR_ITERATIONS.
-    const ROUNDS: u32 = 4;
-    // Not the value: it was ours, but the program may have meant another key by that number.
-    let state = tls::get();
-    if state.is_null() {
-        return;
-    }
-    // SAFETY: the calling thread's state.
-    let rounds = unsafe { (*state).next_exit_round() };
-    if rounds < ROUNDS {
-        watch_exit(state);
-    } else {
-        hooks::thread_ended(state);
-    }
-}
-
-/// Reads the names of all live threads: programs name them by prctl or through /proc, too.
-pub fn refresh_names(core: &mut Core) {
-    let mut next = core.first_live();
-    while let Some((id, tid, after)) = core.live_thread(next) {
-        next = after;
-        let mut name = [0u8; 16];
-        if let Some(name) = sys::read_of_task(tid, c"comm", &mut name).filter(|n| !n.is_empty()) {
-            core.thread_name(id, name.strip_suffix(b"\n").unwrap_or(name));
-        }
-    }
+    hosts::each(|host| (host.attach)());
 }
 
 extern "C" fn destructor() {
     ends::look();
-    meter::finish();
-    objects::finish();
+    hosts::each(|host| (host.finish)());
     state::with_core(|core| {
-        refresh_names(core);
+        names::refresh(core);
         let header = core.ledger().header();
         header.end_ns.store(time::now_ns(), Relaxed);
         header.state.store(process_state::EXITED, Release);

@@ -9,33 +9,25 @@
 #[cfg(not(target_arch = "x86_64"))]
 compile_error!("lockwright's preload library knows x86-64 only");
 
-mod allocations;
-mod cfi;
-mod deadline;
-mod digits;
-mod ends;
-mod follow;
-#[cfg(not(test))]
-mod forced_unwind;
-mod hooks;
-mod identity;
+// The floors, from the top: each uses those below it only.
 mod init;
-mod keys;
-mod loader;
-mod mapping;
-mod meter;
-mod modules;
-mod objects;
-mod real;
-mod record;
-mod scratch;
-mod side_table;
-mod sites;
-mod state;
-mod sys;
-mod time;
-mod tls;
-mod unwind;
+
+mod interpose;
+
+mod debugobjects;
+mod lockdep;
+mod lockmeter;
+
+mod process;
+mod threads;
+
+mod callsite;
+mod lock_id;
+mod recorder;
+mod stack;
+
+mod libc;
+mod os;
 
 /// A panic would be a bug; the guest's answer to it is to stop the process no later than it must.
 /// (Everything here is written so that none can be reached; profiles abort on panic.)
@@ -43,5 +35,5 @@ mod unwind;
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     // SAFETY: abort takes no arguments and does not return.
-    unsafe { libc::abort() }
+    unsafe { ::libc::abort() }
 }

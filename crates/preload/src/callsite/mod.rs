@@ -1,0 +1,309 @@
+//! Call sites past wrappers: who wanted a lock that was taken through a function made for taking locks.
+//!
+//! A call site is a return address, that of the lock call. Taken through a function that is not inlined
+//! (SQLite's `pthreadMutexEnter`, a program's own `lock`, `std::mutex::lock` in a debug build) every lock
+//! would have one and the same. Such a function is not known by its name but by what it does: it returns
+//! with the lock. That makes its return address a **wrapper**'s, and its caller's the one to ask next. The
+//! site is then a hash of the return addresses from the lock call to the first that is no wrapper's.
+//!
+//! Nothing is known of an address at first. While it is **undecided**, each lock taken there makes
+//! it a candidate: the lock's entry remembers the frame that the address is in, and its release, which goes the slow way,
+//! sees whether that frame is still there. Once it was not, or it was a few times, the address is decided
+//! for good. Until then, whole call chains are told apart, so that what is recorded holds either way.
+//!
+//! Only a plain address is ever remembered as such by a thread's fast path. So it knows nothing of all this:
+//! it misses for every other, and [`deep`] is asked, without a lock. What that has answered the thread then
+//! knows by the whole site, and [`known_past`] finds it in a few steps from wrapper to wrapper: one table says
+//! of an address that it is a wrapper's, and how large the frame is.
+
+mod admission;
+pub mod place;
+mod step;
+mod verdict;
+
+use lockwright_engines::Trial;
+use lockwright_engines::lockdep::ThreadState;
+use lockwright_ledger::site;
+
+use self::verdict::Verdict;
+pub use self::verdict::{forget, start};
+use crate::stack::unwind::Frame;
+
+/// Wrappers that are looked past, one calling the other.
+const MOST_LEVELS: u32 = 8;
+
+/// Frames further apart than this are not of one stack.
+const SAME_STACK: u64 = 8 << 20;
+
+/// Frames between a lock's release and the function that took it, at most.
+const MOST_BETWEEN: u32 = 64;
+
+/// A call site, past wrappers.
+#[derive(Clone, Copy)]
+pub struct Site {
+    /// Return address of the lock call if that is plain, else as [`site`] says.
+    pub id: u64,
+    /// What the release of the lock will decide.
+    pub trial: Option<Trial>,
+}
+
+impl Site {
+    fn plain(id: u64) -> Self {
+        Self { id, trial: None }
+    }
+
+    /// The site is about to be put on record, for the call at `address`: there may be too many.
+    pub fn admitted(self, address: u64) -> Self {
+        match self.id == address || admission::admit(self.id) {
+            true => self,
+            false => Self { id: address, ..self },
+        }
+    }
+}
+
+/// Where the call of one of our functions returns to, as its stub passes it on. To be used from within that call
+/// only.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Return {
+    /// Where on the stack the return address is; null if that is not known.
+    stack: *const u64,
+    /// The caller's frame pointer; anything if that is not known, it is not believed then.
+    rbp: u64,
+}
+
+impl Return {
+    /// It was not kept.
+    pub const UNKNOWN: Self = Self::on_stack(core::ptr::null());
+
+    /// The return address is at `stack`, which may be null; the caller's frame pointer was not kept.
+    pub const fn on_stack(stack: *const u64) -> Self {
+        Self { stack, rbp: 0 }
+    }
+
+    /// The frame of the call that returns to `address`. To be asked from within that call.
+    pub fn call(self, address: u64) -> Option<Frame> {
+        // Without its frame pointer, the way out of our own frames finds both.
+        self.frame(address).filter(|call| call.rbp != 0).or_else(Frame::outside)
+    }
+
+    /// The caller's frame, to which `address` is the way back.
+    #[inline(always)]
+    fn frame(self, address: u64) -> Option<Frame> {
+        let rsp = self.stack as u64 + 8;
+        (!self.stack.is_null()).then_some(Frame { pc: address, rsp, rbp: self.rbp })
+    }
+}
+
+/// The site of the lock call that returns to `address`. To be asked from within that call.
+pub fn deep(address: u64) -> Site {
+    deep_from(address, Frame::outside)
+}
+
+/// As [`deep`], where `call` finds that call's frame.
+pub fn deep_from(address: u64, call: impl FnOnce() -> Option<Frame>) -> Site {
+    if verdict::of(address) == Verdict::Plain {
+        return Site::plain(address);
+    }
+    match call() {
+        Some(call) if call.pc == address => deep_in(call),
+        // No call, but one that is recorded later.
+        _ => Site::plain(address),
+    }
+}
+
+/// As [`deep`], from the frame that called on.
+fn deep_in(call: Frame) -> Site {
+    loop {
+        let walk = Walk::past_wrappers(call);
+        if walk.verdict != Verdict::Undecided {
+            return Site::plain(walk.id(call));
+        }
+        let address = walk.frame.pc;
+        if verdict::tried(address) == Verdict::Undecided {
+            let caller = walk.frame.caller();
+            let trial = caller.map(|caller| Trial { address, frame: encode(caller) });
+            return Site { trial, ..Site::plain(walk.finish().id(call)) };
+        }
+    }
+}
+
+/// Finds a lock call past wrappers that is known: that `known` has something for. It is asked for the site of
+/// each caller in turn, of whose bits it must not mind the highest eight; the answer comes with the whole site.
+///
+/// What is known was on record, so it was decided; and the walk goes on past what is decided only. `None`
+/// means nothing but that it takes [`deep`].
+///
+/// # Safety
+/// `stack` is where the call that returns to `address` has put that on its stack.
+#[inline(always)]
+pub unsafe fn known_past<T>(
+    address: u64,
+    stack: *const u64,
+    known: impl Fn(u64) -> Option<T>,
+) -> Option<(u64, T)> {
+    let (mut address, mut hash, mut returns) = (address, address, stack.cast::<u8>());
+    for wrappers in 1..MOST_LEVELS + 1 {
+        let size = verdict::step(address).size()?;
+        returns = returns.wrapping_add(size as usize);
+        // SAFETY: the return address of a live frame, by the step over the one below.
+        address = unsafe { returns.cast::<u64>().read() };
+        hash = site::extend(hash, address);
+        if let Some(found) = known(hash) {
+            return Some((site::deep(wrappers, hash), found));
+        }
+    }
+    None
+}
+
+/// As [`known_past`], also past functions with a frame pointer.
+///
+/// # Safety
+/// `call` is a frame whose call has not returned.
+#[inline(always)]
+pub unsafe fn known_past_frames<T>(
+    call: Frame,
+    known: impl Fn(u64) -> Option<T>,
+) -> Option<(u64, T)> {
+    let (mut frame, mut hash) = (call, call.pc);
+    for wrappers in 1..=MOST_LEVELS {
+        // SAFETY: the caller's promise.
+        frame = unsafe { verdict::step(frame.pc).take(frame) }?;
+        hash = site::extend(hash, frame.pc);
+        if let Some(found) = known(hash) {
+            return Some((site::deep(wrappers, hash), found));
+        }
+    }
+    None
+}
+
+/// As both of them, of the call that returns to `address` by way of `back`.
+///
+/// # Safety
+/// That call has not returned.
+#[inline(always)]
+pub unsafe fn known_past_return<T>(
+    address: u64,
+    back: Return,
+    known: impl Fn(u64) -> Option<T>,
+) -> Option<(u64, T)> {
+    let call = back.frame(address)?;
+    // SAFETY: the caller's promise.
+    match unsafe { known_past(address, back.stack, &known) } {
+        // SAFETY: as above.
+        None => unsafe { known_past_frames(call, known) },
+        found => found,
+    }
+}
+
+/// A walk from a lock call outwards.
+struct Walk {
+    /// Where it stands.
+    frame: Frame,
+    /// Frames that it has passed.
+    levels: u32,
+    /// Wrappers among them.
+    wrappers: u32,
+    /// Hash of their return addresses.
+    hash: u64,
+    /// On where it stands. Without a frame beyond it, or too far out, it is plain.
+    verdict: Verdict,
+}
+
+impl Walk {
+    fn past_wrappers(call: Frame) -> Self {
+        let verdict = Verdict::Plain;
+        let mut walk = Self { frame: call, levels: 0, wrappers: 0, hash: 0, verdict };
+        loop {
+            let verdict = verdict::of(walk.frame.pc);
+            if verdict != Verdict::Wrapper {
+                return Self { verdict, ..walk };
+            }
+            verdict::learn(walk.frame.pc);
+            if !walk.step() {
+                return walk;
+            }
+            walk.wrappers += 1;
+        }
+    }
+
+    fn finish(mut self) -> Self {
+        while self.step() {}
+        self
+    }
+
+    fn step(&mut self) -> bool {
+        if self.levels == MOST_LEVELS {
+            return false;
+        }
+        let Some(caller) = self.frame.caller() else { return false };
+        self.hash = site::extend(self.hash, self.frame.pc);
+        self.levels += 1;
+        self.frame = caller;
+        true
+    }
+
+    fn id(&self, call: Frame) -> u64 {
+        if self.levels == 0 && self.verdict == Verdict::Plain {
+            return call.pc;
+        }
+        let id = site::deep(self.wrappers, site::extend(self.hash, self.frame.pc));
+        if admission::is_open(id) { id } else { call.pc }
+    }
+}
+
+/// The frame of a function that a call returns to: the latter's stack pointer, and above its 48 bits the
+/// low bits of the return address.
+fn encode(caller: Frame) -> u64 {
+    caller.pc << 48 | (caller.rsp & ((1 << 48) - 1))
+}
+
+/// Whether the function whose frame returned as `encoded` tells has returned, as seen from a call to us;
+/// `None` if that cannot be seen.
+///
+/// To compare stack pointers is not enough: what unlocks is often a function too, with its frame where the
+/// other was. But it was called elsewhere, and so returns elsewhere. A function that ends with a jump to us
+/// has not returned; then we are the ones who return as it would.
+fn has_returned(encoded: u64, call: Frame) -> Option<bool> {
+    let (end, pc) = (encoded & ((1 << 48) - 1), (encoded >> 48) as u16);
+    if call.rsp.abs_diff(end) > SAME_STACK {
+        return None;
+    }
+    let mut frame = call;
+    for _ in 0..MOST_BETWEEN {
+        if frame.rsp >= end {
+            return Some(frame.rsp > end || frame.pc as u16 != pc);
+        }
+        frame = frame.caller()?;
+    }
+    None
+}
+
+/// The held lock at `addr` has been released, and is about to be taken off.
+#[cold]
+pub fn released(thread: &ThreadState, addr: u64) {
+    if let Some(trial) = thread.trial_of(addr) {
+        judge(trial);
+    }
+}
+
+/// A lock whose call site is a candidate is being released: to be asked from within that call.
+#[cold]
+pub fn judge(trial: Trial) {
+    match Frame::outside().and_then(|call| has_returned(trial.frame, call)) {
+        Some(true) => verdict::escaped(trial.address),
+        Some(false) => verdict::stayed(trial.address),
+        None => {}
+    }
+}
+
+/// A lock is taken with others held: some may have outlived the functions that took them. `call` finds the frame of the
+/// call that takes it.
+pub fn look_at_held(trials: impl Iterator<Item = Trial>, call: impl Fn() -> Option<Frame>) {
+    for trial in trials {
+        let Some(call) = call() else { return };
+        if has_returned(trial.frame, call) == Some(true) {
+            verdict::escaped(trial.address);
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Where the calling thread is, for the record.
+
+use lockwright_engines::lockdep::MAX_FRAMES;
+
+use crate::recorder::state;
+use crate::stack::{modules, unwind};
+
+/// Stack of the calling thread's place, 0 if it cannot be kept.
+#[cold]
+pub fn place() -> u32 {
+    let mut frames = [0; MAX_FRAMES];
+    let n = unwind::capture(&mut frames);
+    let stack = state::with_core(|core| {
+        modules::cover(core, &frames[..n]);
+        core.stack(&frames[..n])
+    });
+    stack.unwrap_or(0)
+}

@@ -1,0 +1,136 @@
+//! The step from a wrapper's frame to its caller's, in a few bits: what usual functions need of the unwind
+//! tables.
+
+use crate::stack::unwind::{self, Frame, Rule, Saved};
+
+/// Bits: the frame's size in bytes beyond its return address, a multiple of 8; in the low three where the
+/// caller's rbp is: nowhere but in rbp (0), or so many words below the frame's end. From [`Step::END`] on it is
+/// one of the steps that are not of this kind, or none at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step(u64);
+
+const RBP_PLACE: u64 = 7;
+
+impl Step {
+    /// No step: what lies beyond those of known size. Twice as much lies beyond all.
+    pub const END: u64 = 1 << 14;
+    /// The frame is the usual one that rbp points to the end of.
+    const FRAME_POINTER: Self = Self(Self::END + 1);
+    /// The unwind tables are to be asked.
+    const UNUSUAL: Self = Self(Self::END + 2);
+    /// Not looked up yet.
+    pub const UNKNOWN: Self = Self(Self::END + 3);
+
+    /// Of bits that may be anything.
+    #[inline(always)]
+    pub const fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    /// Less than twice [`Step::END`], if it is a step.
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// By the unwind tables.
+    pub fn look_up(address: u64) -> Self {
+        match unwind::rule_of_call(address) {
+            Rule::Rsp { cfa, rbp } => Self::with_size(cfa, rbp).unwrap_or(Self::UNUSUAL),
+            Rule::Rbp { cfa: 16, rbp: Saved::AtCfa(-16) } => Self::FRAME_POINTER,
+            _ => Self::UNUSUAL,
+        }
+    }
+
+    fn with_size(cfa: i32, rbp: Saved) -> Option<Self> {
+        let beyond = u64::try_from(cfa).ok()?.checked_sub(8)?;
+        let place = match rbp {
+            Saved::Same => 0,
+            Saved::AtCfa(offset) if offset % 8 == 0 => {
+                u64::try_from(-i64::from(offset) / 8).ok()?
+            }
+            _ => return None,
+        };
+        // The word at the frame's end is the return address.
+        let has_place = place == 0 || (2..=RBP_PLACE).contains(&place);
+        (has_place && beyond % 8 == 0 && beyond < Self::END).then_some(Self(beyond | place))
+    }
+
+    /// The size of the frame, if that is all it takes to find the return address.
+    #[inline(always)]
+    pub fn size(self) -> Option<u64> {
+        (self.0 < Self::END).then(|| (self.0 & !RBP_PLACE) + 8)
+    }
+
+    /// The caller's frame. `None` if the tables are to be asked for it, or if this is no step.
+    ///
+    /// # Safety
+    /// The step of the frame's return address, which is that of a live call.
+    #[inline(always)]
+    pub unsafe fn take(self, frame: Frame) -> Option<Frame> {
+        let end = match self.size() {
+            Some(size) => frame.rsp.wrapping_add(size),
+            None if self == Self::FRAME_POINTER => frame.rbp.wrapping_add(16),
+            None => return None,
+        };
+        if !unwind::is_plausible(end.wrapping_sub(8), frame.rsp) {
+            return None;
+        }
+        let place = match self {
+            Self::FRAME_POINTER => 2,
+            Self(bits) => bits & RBP_PLACE,
+        };
+        // SAFETY: words of a live frame, by the module's own unwind table.
+        unsafe {
+            let word = |place: u64| (end.wrapping_sub(8 * place) as *const u64).read();
+            let rbp = if place == 0 { frame.rbp } else { word(place) };
+            Some(Frame { pc: word(1), rsp: end, rbp })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usual_frames_have_a_step() {
+        let step = Step::with_size(24, Saved::Same).unwrap();
+        assert_eq!(step.size(), Some(24));
+        let step = Step::with_size(4096, Saved::AtCfa(-16)).unwrap();
+        assert_eq!((step.size(), step.0 & RBP_PLACE), (Some(4096), 2));
+        for (cfa, rbp) in [
+            (0, Saved::Same),
+            (12, Saved::Same),
+            (-8, Saved::Same),
+            (Step::END as i32 + 8, Saved::Same),
+            (24, Saved::AtCfa(-8)),
+            (24, Saved::AtCfa(-64)),
+            (24, Saved::AtCfa(8)),
+            (24, Saved::AtRbp(0)),
+        ] {
+            assert_eq!(Step::with_size(cfa, rbp), None);
+        }
+    }
+
+    #[test]
+    fn what_is_none_has_no_size() {
+        for step in [Step::FRAME_POINTER, Step::UNUSUAL, Step::UNKNOWN, Step(Step::END), Step(!0)] {
+            assert_eq!(step.size(), None, "{step:?}");
+        }
+    }
+
+    #[test]
+    fn frames_are_walked() {
+        // Two words of a frame, its saved rbp, its return address.
+        let stack = [1u64, 2, 0x1234, 0x5678];
+        let rsp = stack.as_ptr() as u64;
+        let frame = Frame { pc: 0x1000, rsp, rbp: rsp + 16 };
+        for step in [Step::with_size(32, Saved::AtCfa(-16)).unwrap(), Step::FRAME_POINTER] {
+            // SAFETY: the words above.
+            let caller = unsafe { step.take(frame) }.unwrap();
+            assert_eq!((caller.pc, caller.rsp, caller.rbp), (0x5678, rsp + 32, 0x1234));
+        }
+        // SAFETY: not followed.
+        assert!(unsafe { Step::UNUSUAL.take(frame) }.is_none());
+    }
+}

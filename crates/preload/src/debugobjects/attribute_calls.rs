@@ -1,0 +1,54 @@
+//! Attributes of threads, and of what they synchronise with. To the C library they are plain memory: programs copy
+//! them, and leave them where they lie. So one of which nothing is known is taken for a copy as long as its bytes can
+//! be an attribute's, and an end is told only of what was seen to begin.
+
+use core::ffi::{c_int, c_void};
+
+use crate::debugobjects::{self, Type, tell, types, used};
+use crate::libc::real;
+
+type Attribute = *mut c_void;
+
+/// Stands in front of the C library's `pthread_getattr_np`: it initialises its second argument.
+///
+/// # Safety
+/// As the function itself.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn pthread_getattr_np(t: libc::pthread_t, a: Attribute) -> c_int {
+    // SAFETY: forwarded.
+    initialises(&types::ATTR, a as u64, || unsafe { real::pthread_getattr_np(t, a) })
+}
+
+pub fn initialises(kind: &'static Type, addr: u64, init: impl FnOnce() -> c_int) -> c_int {
+    let before = tell::initialises(kind, addr);
+    let result = init();
+    if result == 0 {
+        tell::initialised(kind, addr, before, None);
+    }
+    result
+}
+
+pub fn destroys(kind: &'static Type, addr: u64, destroy: impl FnOnce() -> c_int) -> c_int {
+    if debugobjects::is_on() && used::state(kind, addr).is_none() {
+        return destroy();
+    }
+    let before = tell::destroys(kind, addr);
+    let result = destroy();
+    if result == 0 {
+        tell::destroyed(kind, addr, before, None);
+    }
+    result
+}
+
+pub fn uses(kind: &'static Type, addr: u64, set: impl FnOnce() -> c_int) -> c_int {
+    used::used_copied(kind, addr);
+    set()
+}
+
+/// An attribute, which may be null, is handed to a function that makes something by it.
+#[inline]
+pub fn made_by<T>(kind: &'static Type, attr: *const T) {
+    if !attr.is_null() {
+        used::used_copied(kind, attr as u64);
+    }
+}

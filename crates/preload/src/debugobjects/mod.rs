@@ -1,0 +1,175 @@
+//! debugobjects in the program: tells the engine what becomes of locks and other synchronisation objects, and puts
+//! on record what it finds wrong.
+//!
+//! Who tells: the wrappers of init and destroy functions ([`tell`]), those of functions that use an object ([`used`]),
+//! and whoever sees memory go ([`gone`]). Only what went through an init or destroy function is tracked, so what is
+//! initialised statically costs nothing; of that, its [bytes](bytes) are looked at.
+//!
+//! Whether an object is in use is not told but looked up when it matters: who waits is noted where he waits
+//! ([`waiters`]), and the engine hears of it when something is done to the object meanwhile.
+
+pub mod attribute_calls;
+mod attributes;
+mod bytes;
+mod early;
+mod faults;
+pub mod frames;
+pub mod gone;
+pub mod once;
+pub mod program;
+pub mod tell;
+mod threads;
+pub mod timer;
+pub mod types;
+pub mod used;
+pub mod waiters;
+
+use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+use lockwright_engines::debugobjects::{Local, Objects, Place, Source, Switches, YIELDS};
+use lockwright_ledger::Header;
+use lockwright_ledger::layout::engines;
+use lockwright_ledger::rows::object::ObjectPools;
+
+pub use self::bytes::{COND_IMPOSSIBLE, COND_WREFS, ONCE_DONE};
+pub use self::types::Type;
+
+use crate::os::{sys, time, tls};
+use crate::process::hosts::{Host, nothing};
+use crate::recorder::state;
+
+/// What the process's turns mean here.
+pub const HOST: Host = Host {
+    engine: engines::DEBUGOBJECTS,
+    is_wanted,
+    start,
+    attach: nothing,
+    forked,
+    thread_ended: threads::ended,
+    finish,
+};
+
+/// All objects of the process.
+static OBJECTS: Objects = Objects::new();
+
+/// Whether the engine was asked for.
+static ASKED: AtomicU8 = AtomicU8::new(NOT_YET);
+/// Our constructor is still to come: those of the program's libraries may run before it.
+const NOT_YET: u8 = 0;
+const WANTED: u8 = 1;
+const UNWANTED: u8 = 2;
+
+/// Says whether the engine is wanted. Called at start, before it begins.
+pub fn ask(is_wanted: bool) {
+    ASKED.store(if is_wanted { WANTED } else { UNWANTED }, Relaxed);
+}
+
+/// The engine was asked for.
+pub fn is_wanted() -> bool {
+    ASKED.load(Relaxed) == WANTED
+}
+
+/// The engine was asked for, or may be yet: what is initialised until then is to be remembered.
+pub fn may_be_wanted() -> bool {
+    ASKED.load(Relaxed) != UNWANTED
+}
+
+/// Objects are tracked; not by a thread that may make no system calls, as the engine may need some.
+#[inline(always)]
+pub fn is_on() -> bool {
+    OBJECTS.is_on() && !tls::is_barred()
+}
+
+/// The ledger is there: begins, with what was initialised before; or goes on, in a forked child.
+fn start(_: &'static Header) {
+    if !is_wanted() {
+        return;
+    }
+    faults::start();
+    if !OBJECTS.is_on() && !OBJECTS.was_turned_off() {
+        OBJECTS.start(&SOURCE, Switches::PATCHED);
+        early::import();
+    }
+    publish();
+}
+
+/// In a forked child: its only thread goes on with its parent's objects.
+fn forked() {
+    if is_wanted() {
+        // The row is the parent's.
+        // SAFETY: no row; and there is one thread.
+        unsafe {
+            OBJECTS.publish_to(core::ptr::null_mut());
+            OBJECTS.forked(threads::local_ptr());
+        }
+        waiters::forked();
+        timer::forked();
+    }
+}
+
+/// The process ends.
+fn finish() {
+    if is_on() {
+        timer::at_exit();
+        faults::left_behind();
+        OBJECTS.publish();
+    }
+}
+
+/// Has the engine keep the pools' row of the ledger up to date.
+fn publish() {
+    let row = state::with_core(|core| {
+        let id = core.writer().push(ObjectPools::default()).unwrap_or(0);
+        core.ledger().row_ptr::<ObjectPools>(id)
+    });
+    if let Some(row) = row.filter(|row| !row.is_null()) {
+        // SAFETY: a mapped row, of the only ledger that is being written.
+        unsafe { OBJECTS.publish_to(row) };
+    }
+}
+
+/// The calling thread's own part, if it has one.
+fn local() -> Option<&'static Local> {
+    threads::local()
+}
+
+/// The calling thread, here and now, with a stack that is known.
+fn here(stack: u32) -> Place {
+    // SAFETY: the calling thread's state, or null.
+    let thread = unsafe { tls::get().as_ref() }.map_or(0, |thread| thread.id());
+    Place { thread, stack, time_ns: time::now_ns() }
+}
+
+/// Memory for the engine: mappings of its own, so that the program's allocator is not involved.
+static SOURCE: Source = Source { map, unmap, relax };
+
+fn relax(turn: u32) {
+    if turn < YIELDS { sys::yield_now() } else { sys::sleep_ns(1_000_000) }
+}
+
+fn map(bytes: usize) -> *mut u8 {
+    let (prot, flags) =
+        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // Twice as much has a part that is aligned to its size.
+    // SAFETY: a new mapping.
+    let at = unsafe { sys::mmap(2 * bytes, prot, flags, -1) };
+    if at <= 0 {
+        return core::ptr::null_mut();
+    }
+    let (at, aligned) = (at as usize, (at as usize).next_multiple_of(bytes));
+    // SAFETY: the parts of our mapping before and after, which nobody uses.
+    unsafe {
+        if aligned != at {
+            sys::munmap(at as *mut u8, aligned - at);
+        }
+        if aligned + bytes != at + 2 * bytes {
+            sys::munmap((aligned + bytes) as *mut u8, at + bytes - aligned);
+        }
+    }
+    aligned as *mut u8
+}
+
+unsafe fn unmap(at: *mut u8, bytes: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { sys::munmap(at, bytes) };
+}

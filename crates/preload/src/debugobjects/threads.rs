@@ -1,0 +1,76 @@
+//! What a thread has for the engine, in initial-exec TLS: its own part of the pools, and which tracked objects lie on
+//! its stack ([`super::frames`]).
+
+use core::arch::{asm, global_asm};
+use core::mem::size_of;
+use core::ptr::null_mut;
+
+use lockwright_engines::debugobjects::Local;
+
+use super::OBJECTS;
+use super::frames::Frames;
+use crate::os::tls;
+use crate::threads::ends;
+
+/// A thread's. Zeroed at its start.
+#[repr(C)]
+pub struct Own {
+    local: *mut Local,
+    /// The stack, and what is on it.
+    pub frames: Frames,
+}
+
+global_asm!(
+    ".section .tbss,\"awT\",@nobits",
+    ".balign 8",
+    ".globl lockwright_objects",
+    ".hidden lockwright_objects",
+    ".type lockwright_objects, @object",
+    ".size lockwright_objects, {size}",
+    "lockwright_objects:",
+    ".zero {size}",
+    ".text",
+    size = const size_of::<Own>(),
+);
+
+fn own() -> *mut Own {
+    let own: *mut Own;
+    // SAFETY: the address of this thread's copy of the symbol above.
+    unsafe {
+        asm!("mov {0}, qword ptr fs:[0]", "add {0}, qword ptr [rip + lockwright_objects@GOTTPOFF]",
+             out(reg) own, options(nostack, readonly));
+    }
+    own
+}
+
+/// The calling thread's.
+pub fn get() -> &'static mut Own {
+    // SAFETY: the thread's, as long as it runs. A handler that comes between leaves it as consistent as it is
+    // (`Frames` bears that).
+    unsafe { &mut *own() }
+}
+
+/// The calling thread's part of the pools, null if it has none.
+pub fn local_ptr() -> *mut Local {
+    get().local
+}
+
+/// The calling thread's part of the pools. A thread of whose end we shall not hear has none.
+pub fn local() -> Option<&'static Local> {
+    let own = get();
+    if own.local.is_null() && !tls::get().is_null() && ends::are_heard() {
+        own.local = OBJECTS.start_local();
+    }
+    // SAFETY: null, or the thread's until `ended`.
+    unsafe { own.local.as_ref() }
+}
+
+/// The calling thread ends.
+pub fn ended() {
+    super::gone::thread_ends();
+    super::waiters::unwound();
+    let local = core::mem::replace(&mut get().local, null_mut());
+    // SAFETY: the thread's own, which is not used any more.
+    unsafe { OBJECTS.end_local(local) };
+    OBJECTS.publish();
+}

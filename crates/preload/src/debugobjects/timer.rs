@@ -1,0 +1,205 @@
+//! POSIX timers. A `timer_t` is a number: the kernel's, or, of a timer that calls a function, one that glibc makes of
+//! where it keeps it. The kernel refuses a number that is no timer's, and does not give one out again for long. What
+//! glibc does with one of its own that was deleted is anybody's guess, and the next timer may have it at once.
+//!
+//! To programs linked with a glibc before 2.3.3 a `timer_t` is an int, and the functions are others of the same names:
+//! those programs are passed on to them, and nothing is told.
+
+use core::ffi::{CStr, c_int, c_void};
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use lockwright_engines::debugobjects::State;
+
+use crate::debugobjects::tell::{self, Before};
+use crate::debugobjects::types::{self, TIMER};
+use crate::debugobjects::used;
+use crate::libc::real::{self, clockid_t, itimerspec, timer_t};
+use crate::os::{loader, timers};
+
+/// The version of the functions to which a `timer_t` is an int.
+const OLD: &CStr = c"GLIBC_2.2.5";
+
+/// The caller, which returns to `site`, was linked with such functions.
+fn is_old(site: u64) -> bool {
+    /// What was found of call sites: the address, doubled, and whether it is one; 0: nothing yet.
+    static KNOWN: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
+    let site = site as usize;
+    let known = &KNOWN[site % KNOWN.len()];
+    // Relaxed: a word that says all by itself.
+    let word = known.load(Relaxed);
+    if word >> 1 == site {
+        return word & 1 != 0;
+    }
+    // No program has both.
+    let is_old = loader::is_linked_with(site, c"timer_create", OLD) == Some(true);
+    known.store(site << 1 | usize::from(is_old), Relaxed);
+    is_old
+}
+
+/// The function of that name to which a `timer_t` is an int. (In registers there is no difference.)
+fn old(name: &CStr) -> impl Fn(usize, usize, usize, usize) -> c_int {
+    type Function = unsafe extern "C" fn(usize, usize, usize, usize) -> c_int;
+    let at = loader::address(name, Some(OLD));
+    move |a, b, c, d| match at.is_null() {
+        true => -1,
+        // SAFETY: a function of up to four arguments, none of them larger than a register.
+        false => unsafe { core::mem::transmute::<*mut c_void, Function>(at)(a, b, c, d) },
+    }
+}
+
+/// A number that glibc made.
+fn is_glibcs(timer: timer_t) -> bool {
+    (timer as i64) < 0
+}
+
+/// The call that failed with `result` did so because there is no such timer. Of a number of the kernel's.
+fn is_refused(timer: timer_t, result: c_int) -> bool {
+    // SAFETY: the calling thread's errno.
+    let failed = || unsafe { *libc::__errno_location() == libc::EINVAL };
+    // There are other things that it may not like, but for this.
+    // SAFETY: asks the kernel.
+    result == -1 && failed() && unsafe { real::timer_getoverrun(timer) } == -1 && failed()
+}
+
+/// In a forked child, which has none of its parent's timers.
+pub fn forked() {
+    if timers::forked() {
+        tell::forget_all(&TIMER);
+    }
+}
+
+/// The process ends: which timers are armed yet? What was not to be repeated may be over.
+pub fn at_exit() {
+    if timers::were_made() {
+        tell::deactivate_idle(&TIMER, |key| is_idle(types::timer(key)));
+    }
+}
+
+fn is_idle(number: u64) -> bool {
+    // SAFETY: plain data.
+    let mut left: itimerspec = unsafe { core::mem::zeroed() };
+    // SAFETY: one that was not deleted, as far as we heard.
+    let result = unsafe { real::timer_gettime(number as timer_t, &raw mut left) };
+    result != 0 || left.it_value.tv_sec == 0 && left.it_value.tv_nsec == 0
+}
+
+/// What is told is none of the program's business.
+fn keeping_errno(tell: impl FnOnce()) {
+    // SAFETY: the calling thread's errno.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { *errno };
+    tell();
+    // SAFETY: as above.
+    unsafe { *errno = before };
+}
+
+/// A call that uses the timer.
+#[inline]
+fn uses(timer: timer_t, call: impl FnOnce() -> c_int) -> c_int {
+    let key = types::timer(timer as u64);
+    if is_glibcs(timer) {
+        keeping_errno(|| used::used_copied(&TIMER, key));
+        return call();
+    }
+    let result = call();
+    keeping_errno(|| {
+        if is_refused(timer, result) {
+            used::used(&TIMER, key);
+        }
+    });
+    result
+}
+
+pub unsafe extern "C-unwind" fn create(
+    clock: clockid_t,
+    event: *mut c_void,
+    timer: *mut timer_t,
+    site: u64,
+) -> c_int {
+    if is_old(site) {
+        return old(c"timer_create")(clock as usize, event as usize, timer as usize, 0);
+    }
+    // SAFETY: forwarded.
+    let result = unsafe { real::timer_create(clock, event, timer) };
+    if result == 0 {
+        timers::made();
+        // SAFETY: stored by the call.
+        let key = types::timer(unsafe { *timer } as u64);
+        // Whoever had the number before has it no more, whether we heard of that or not.
+        keeping_errno(|| tell::initialised(&TIMER, key, Before::Over, None));
+    }
+    result
+}
+
+pub unsafe extern "C-unwind" fn delete(timer: timer_t, site: u64) -> c_int {
+    if is_old(site) {
+        return old(c"timer_delete")(timer as usize, 0, 0, 0);
+    }
+    let key = types::timer(timer as u64);
+    // SAFETY: forwarded.
+    let delete = || unsafe { real::timer_delete(timer) };
+    let end = || {
+        let before = tell::destroys(&TIMER, key);
+        tell::destroyed(&TIMER, key, before, None);
+    };
+    if is_glibcs(timer) {
+        // Before it is: from within the call on, the number may be another's.
+        if used::state(&TIMER, key).is_some() {
+            keeping_errno(end);
+        }
+        return delete();
+    }
+    let result = delete();
+    keeping_errno(|| match used::state(&TIMER, key) {
+        // It has come again without our hearing of it.
+        Some(State::Destroyed) if result == 0 => tell::forget(&TIMER, key),
+        Some(State::Destroyed) if is_refused(timer, result) => end(),
+        Some(_) if result == 0 => end(),
+        None if is_refused(timer, result) => used::used(&TIMER, key),
+        _ => {}
+    });
+    result
+}
+
+pub unsafe extern "C-unwind" fn settime(
+    timer: timer_t,
+    flags: c_int,
+    value: *const itimerspec,
+    before: *mut itimerspec,
+    site: u64,
+) -> c_int {
+    if is_old(site) {
+        let (timer, flags) = (timer as usize, flags as usize);
+        return old(c"timer_settime")(timer, flags, value as usize, before as usize);
+    }
+    // SAFETY: forwarded.
+    let result = uses(timer, || unsafe { real::timer_settime(timer, flags, value, before) });
+    if result == 0 {
+        // SAFETY: the call has read it.
+        let first = unsafe { (*value).it_value };
+        let is_armed = first.tv_sec != 0 || first.tv_nsec != 0;
+        keeping_errno(|| tell::set_active(&TIMER, types::timer(timer as u64), is_armed));
+    }
+    result
+}
+
+pub unsafe extern "C-unwind" fn gettime(
+    timer: timer_t,
+    value: *mut itimerspec,
+    site: u64,
+) -> c_int {
+    if is_old(site) {
+        return old(c"timer_gettime")(timer as usize, value as usize, 0, 0);
+    }
+    // SAFETY: forwarded.
+    uses(timer, || unsafe { real::timer_gettime(timer, value) })
+}
+
+pub unsafe extern "C-unwind" fn getoverrun(timer: timer_t, site: u64) -> c_int {
+    if is_old(site) {
+        return old(c"timer_getoverrun")(timer as usize, 0, 0, 0);
+    }
+    // SAFETY: forwarded.
+    uses(timer, || unsafe { real::timer_getoverrun(timer) })
+}

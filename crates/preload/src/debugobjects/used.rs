@@ -1,0 +1,106 @@
+//! Uses of objects that change nothing of their state: the first of each is looked at.
+
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use lockwright_engines::debugobjects::{Fault, Operation, State};
+use lockwright_ledger::rows::lock_kind;
+
+use super::{OBJECTS, Type, early, faults, gone, here, local, types};
+use crate::lock_id::identity::Identify;
+use crate::stack::modules;
+
+/// Objects whose use has been looked at, by some bits of their address: for those, another costs a load and a compare.
+static LOOKED_AT: [AtomicU64; 4096] = [const { AtomicU64::new(0) }; 4096];
+
+fn slot(addr: u64) -> &'static AtomicU64 {
+    &LOOKED_AT[(addr >> 4) as usize % LOOKED_AT.len()]
+}
+
+/// The calling thread is about to use an object of a type that cannot be initialised statically.
+#[inline(always)]
+pub fn used(kind: &'static Type, addr: u64) {
+    if slot(addr).load(Relaxed) != addr {
+        first_use(kind, addr);
+    }
+}
+
+/// The object's life ends or begins: its next use is its first.
+pub fn forget(addr: u64) {
+    // Whoever comes between notes it again, and nothing is missed but a use that races with this.
+    if slot(addr).load(Relaxed) == addr {
+        slot(addr).store(0, Relaxed);
+    }
+}
+
+/// As [`used`], for one that may be initialised statically: its bytes tell most.
+pub fn used_static(kind: &'static Type, addr: u64) {
+    // SAFETY: an object in use.
+    if !unsafe { (kind.bytes.is_possible)(addr) } {
+        first_use(kind, addr);
+    }
+}
+
+/// As [`used_static`], for a lock that lockdep has not met before.
+pub fn used_lock<T: Identify>(lock: *const T) {
+    // SAFETY: a lock in use.
+    let kind = match unsafe { T::kind(lock) } {
+        lock_kind::SPIN => return used(&types::SPIN, lock as u64),
+        lock_kind::MUTEX | lock_kind::RECURSIVE | lock_kind::ERRORCHECK => &types::MUTEX,
+        lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER => &types::RWLOCK,
+        _ => return,
+    };
+    used_static(kind, lock as u64);
+}
+
+/// As [`used_static`], for one that may be a copy: only what was destroyed, or can be none, is reported.
+pub fn used_copied(kind: &'static Type, addr: u64) {
+    // SAFETY: an object in use.
+    let can_be = unsafe { (kind.bytes.is_possible)(addr) };
+    match state(kind, addr) {
+        None if can_be => return,
+        None | Some(State::Destroyed) => {}
+        _ => return,
+    }
+    // What was destroyed here may be another by its bytes.
+    look_at(kind, addr, |fault| fault.was == State::Destroyed || !can_be);
+}
+
+/// What state the engine has an object in; `None`: it has not heard of it.
+pub fn state(kind: &'static Type, addr: u64) -> Option<State> {
+    if !super::is_on() || !gone::is_noted(addr) {
+        return None;
+    }
+    OBJECTS.state(local(), kind.descr.type_id, addr).map(|known| known.state)
+}
+
+#[cold]
+#[inline(never)]
+fn first_use(kind: &'static Type, addr: u64) {
+    look_at(kind, addr, |_| true);
+}
+
+/// Asks the engine of the object, and tells what is wrong if `tells` says so.
+fn look_at(kind: &'static Type, addr: u64, tells: impl FnOnce(&Fault) -> bool) {
+    if !super::is_on() {
+        return;
+    }
+    // Misuse is told once, too.
+    slot(addr).store(addr, Relaxed);
+    // SAFETY: an object in use.
+    let (is_shared, fingerprint) =
+        unsafe { ((kind.bytes.is_shared)(addr), (kind.bytes.fingerprint)(addr)) };
+    let state = OBJECTS.state(local(), kind.descr.type_id, addr).map(|known| known.state);
+    match state {
+        // Other processes may do to it what we do not see.
+        _ if is_shared => return,
+        None if !early::knows_all() || kind.size != 0 && modules::is_shared(addr) => return,
+        None | Some(State::Destroyed) => {}
+        _ => return,
+    }
+    let op = Operation::AssertInit;
+    if let Some(fault) = OBJECTS.apply(local(), &kind.descr, addr, op, here(0), fingerprint)
+        && tells(&fault)
+    {
+        faults::fault(&fault);
+    }
+}

@@ -1,0 +1,113 @@
+//! The allocating functions where allocations are tracked: [`super::guarded`]'s stubs go here, and what is
+//! here calls on. Where they are not, this is out of the way.
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicUsize, Ordering::*};
+
+use super::{Guarded, guarded};
+use crate::lock_id::allocations;
+
+/// A function of the next library, and what has it.
+struct Next(AtomicUsize);
+
+impl Next {
+    const fn unknown() -> Self {
+        Self(AtomicUsize::new(0))
+    }
+
+    /// The function.
+    ///
+    /// # Safety
+    /// `F` is its type.
+    unsafe fn get<F: Copy>(&self) -> F {
+        const { assert!(size_of::<F>() == size_of::<usize>()) };
+        let at = self.0.load(Relaxed);
+        // SAFETY: the caller's promise. Nobody comes here before `start` has stored it.
+        unsafe { core::mem::transmute_copy(&at) }
+    }
+}
+
+/// `name(arguments) -> result, size of the block;`
+macro_rules! allocating {
+    ($($name:ident($($arg:ident: $ty:ty),*), $size:expr;)*) => {
+        mod next {
+            $(
+                #[allow(non_upper_case_globals, reason = "named as the function is")]
+                pub static $name: super::Next = super::Next::unknown();
+            )*
+        }
+
+        $(
+            unsafe extern "C" fn $name($($arg: $ty),*) -> *mut c_void {
+                type Function = unsafe extern "C" fn($($ty),*) -> *mut c_void;
+                // SAFETY: forwarded; the function of that name has this type.
+                let block = unsafe { next::$name.get::<Function>()($($arg),*) };
+                allocations::record(block as u64, $size);
+                block
+            }
+        )*
+
+        fn divert_allocating() {
+            $({
+                let to = $name as unsafe extern "C" fn($($ty),*) -> *mut c_void;
+                guarded::divert(Guarded::$name, to as usize, &next::$name.0);
+            })*
+        }
+    };
+}
+
+allocating! {
+    malloc(size: usize), size;
+    // If that overflows there is no block.
+    calloc(n: usize, size: usize), n.wrapping_mul(size);
+    aligned_alloc(alignment: usize, size: usize), size;
+    memalign(alignment: usize, size: usize), size;
+}
+
+static NEXT_REALLOC: Next = Next::unknown();
+static NEXT_POSIX_MEMALIGN: Next = Next::unknown();
+static NEXT_FREE: Next = Next::unknown();
+
+type Realloc = unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void;
+type PosixMemalign = unsafe extern "C" fn(*mut *mut c_void, usize, usize) -> c_int;
+type Free = unsafe extern "C" fn(*mut c_void);
+
+unsafe extern "C" fn realloc(old: *mut c_void, size: usize) -> *mut c_void {
+    // Before: another thread may be given the memory at once.
+    let before = allocations::forget(old as u64);
+    // SAFETY: forwarded; the function of that name has this type.
+    let block = unsafe { NEXT_REALLOC.get::<Realloc>()(old, size) };
+    match before {
+        // It failed, and the old block stays. (With size 0 it was freed.)
+        Some(before) if block.is_null() && size != 0 => allocations::restore(old as u64, before),
+        _ => allocations::record(block as u64, size),
+    }
+    block
+}
+
+unsafe extern "C" fn posix_memalign(to: *mut *mut c_void, alignment: usize, size: usize) -> c_int {
+    // SAFETY: forwarded; the function of that name has this type.
+    let result = unsafe { NEXT_POSIX_MEMALIGN.get::<PosixMemalign>()(to, alignment, size) };
+    if result == 0 {
+        // SAFETY: the caller's memory, written just now.
+        allocations::record(unsafe { to.read() } as u64, size);
+    }
+    result
+}
+
+unsafe extern "C" fn free(block: *mut c_void) {
+    allocations::forget(block as u64);
+    // SAFETY: forwarded; the function of that name has this type.
+    unsafe { NEXT_FREE.get::<Free>()(block) };
+}
+
+/// Tracks allocations from now on. To be called before the program's main.
+pub fn start() {
+    // Where that fails, whatever is allocated is counted as lost.
+    allocations::start();
+    divert_allocating();
+    guarded::divert(Guarded::realloc, realloc as Realloc as usize, &NEXT_REALLOC.0);
+    let to = posix_memalign as PosixMemalign as usize;
+    guarded::divert(Guarded::posix_memalign, to, &NEXT_POSIX_MEMALIGN.0);
+    guarded::divert_free(free as Free as usize, &NEXT_FREE.0);
+}

@@ -1,0 +1,187 @@
+//! Forks that run no handlers: `_Fork`, `clone`, and `syscall` with the numbers of either. Their wrappers do in the parent
+//! and in the child what the handlers do. Threads and vforked children share all memory, ours included, and are let be.
+
+use core::arch::naked_asm;
+use core::ffi::{c_int, c_long, c_void};
+
+use super::seccomp;
+use crate::libc::real::{self, Begin};
+use crate::lock_id::inherited;
+use crate::process::fork::{child, parent, unseen};
+use crate::recorder::state;
+
+/// What a fork that runs no handlers does before.
+fn prepare() -> Snapshotted {
+    /// Longer than a fork lasts: after that it is one that this thread's handler has interrupted.
+    const ROUNDS: u32 = 100;
+    if state::status() == state::OFF {
+        return Snapshotted::Nothing;
+    }
+    if !(0..ROUNDS).any(|_| inherited::reserve()) {
+        return Snapshotted::Anothers;
+    }
+    // SAFETY: it is ours.
+    unsafe { inherited::take() };
+    Snapshotted::Own
+}
+
+/// Whose the snapshot is while a fork runs that no handler hears of.
+#[derive(Clone, Copy, PartialEq)]
+enum Snapshotted {
+    /// Nobody watches.
+    Nothing,
+    Own,
+    /// The child is not told what its thread holds.
+    Anothers,
+}
+
+impl Snapshotted {
+    /// In the parent, after it.
+    fn in_parent(self) {
+        if self == Self::Own {
+            // SAFETY: any time.
+            unsafe { parent() };
+        }
+    }
+
+    /// In the child, after it.
+    fn in_child(self) {
+        match self {
+            Self::Nothing => {}
+            // SAFETY: as the C library calls it.
+            Self::Own => unsafe { child() },
+            Self::Anothers => unseen(),
+        }
+    }
+}
+
+/// `fork` answers 0 in the child, and runs no handlers.
+fn without_handlers(fork: impl FnOnce() -> c_long) -> c_long {
+    let snapshot = prepare();
+    let answer = fork();
+    match answer {
+        0 => snapshot.in_child(),
+        _ => snapshot.in_parent(),
+    }
+    answer
+}
+
+pub unsafe extern "C-unwind" fn bare(_site: u64) -> c_int {
+    // SAFETY: forwarded.
+    without_handlers(|| c_long::from(unsafe { real::_Fork() })) as c_int
+}
+
+/// What it really begins with, and what it must know.
+struct Cloned {
+    begin: Begin,
+    argument: *mut c_void,
+    snapshot: Snapshotted,
+}
+
+/// `clone` of a process with a memory of its own: the stub of it goes here.
+pub unsafe extern "C-unwind" fn clone(
+    begin: Option<Begin>,
+    stack: *mut c_void,
+    flags: c_int,
+    argument: *mut c_void,
+    parent_tid: *mut c_int,
+    tls: *mut c_void,
+    child_tid: *mut c_int,
+) -> c_int {
+    let Some(begin) = begin.filter(|_| !stack.is_null()) else {
+        // SAFETY: forwarded; it fails.
+        return unsafe { real::clone(begin, stack, flags, argument, parent_tid, tls, child_tid) };
+    };
+    let cloned = Cloned { begin, argument, snapshot: prepare() };
+    let at = (&raw const cloned).cast_mut().cast();
+    // SAFETY: forwarded. The child has its own copy of this frame.
+    let answer =
+        unsafe { real::clone(Some(begin_cloned), stack, flags, at, parent_tid, tls, child_tid) };
+    cloned.snapshot.in_parent();
+    answer
+}
+
+/// The first function of a child that [`clone()`] made.
+unsafe extern "C-unwind" fn begin_cloned(cloned: *mut c_void) -> c_int {
+    // SAFETY: as `clone` left it.
+    let Cloned { begin, argument, snapshot } = unsafe { cloned.cast::<Cloned>().read() };
+    snapshot.in_child();
+    // SAFETY: the program's function and argument.
+    unsafe { begin(argument) }
+}
+
+/// A child with these is no process of its own, or its thread is none of ours: such are left alone.
+pub const SHARES: c_int = libc::CLONE_VM | libc::CLONE_SETTLS;
+
+const _: () = assert!(libc::SYS_fork == libc::SYS_clone + 1);
+
+/// Stands in front of the C library's `syscall`: forwards all but those that fork, or forbid system calls.
+///
+/// # Safety
+/// As the function itself.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn syscall() -> c_long {
+    naked_asm!(
+        "lea eax, [rdi - {clone}]",
+        "cmp eax, 1",
+        "jbe {forks}",
+        "cmp edi, {clone3}",
+        "je {forks}",
+        "cmp edi, {prctl}",
+        "je {restricts}",
+        "cmp edi, {seccomp}",
+        "je {restricts}",
+        "jmp qword ptr [rip + {next}]",
+        clone = const libc::SYS_clone,
+        clone3 = const libc::SYS_clone3,
+        forks = sym syscall_that_forks,
+        prctl = const libc::SYS_prctl,
+        seccomp = const libc::SYS_seccomp,
+        restricts = sym seccomp::syscall_that_restricts,
+        next = sym real::slot::syscall,
+    )
+}
+
+/// `syscall` with the number of `fork`, `clone` or `clone3`.
+#[unsafe(naked)]
+unsafe extern "C-unwind" fn syscall_that_forks() -> c_long {
+    naked_asm!(
+        "cmp edi, {fork}",
+        "je {bare}",
+        "cmp edi, {clone}",
+        "jne 2f",
+        // Flags and stack: on another stack nobody returns from here.
+        "test esi, {shares}",
+        "jnz 3f",
+        "test rdx, rdx",
+        "jnz 3f",
+        "jmp {bare}",
+        // The same in a structure.
+        "2: test rsi, rsi",
+        "jz 3f",
+        "test dword ptr [rsi], {shares}",
+        "jnz 3f",
+        "cmp qword ptr [rsi + 40], 0",
+        "je {bare}",
+        "3: jmp qword ptr [rip + {next}]",
+        fork = const libc::SYS_fork,
+        clone = const libc::SYS_clone,
+        shares = const SHARES,
+        bare = sym syscall_bare,
+        next = sym real::slot::syscall,
+    )
+}
+
+unsafe extern "C-unwind" fn syscall_bare(
+    number: c_long,
+    a: c_long,
+    b: c_long,
+    c: c_long,
+    d: c_long,
+    e: c_long,
+    f: c_long,
+) -> c_long {
+    // SAFETY: forwarded. It does not see arguments that it has not.
+    without_handlers(|| unsafe { real::syscall(number, a, b, c, d, e, f) })
+}

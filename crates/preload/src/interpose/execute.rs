@@ -1,0 +1,367 @@
+//! exec, posix_spawn, system and popen: what is executed is put on record. Whether it came to be watched shows later,
+//! by its ledger, and why not, by its file: that is the command's to find out (`cli/run/unwatched.rs`). Only what
+//! environment it was given is known nowhere but here.
+//!
+//! Arguments and environment are handed on as they are. A vforked child calls this: it changes nothing but its stack.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::sync::atomic::Ordering::Relaxed;
+
+use crate::libc::real::{self, Strings};
+use crate::os::digits::Digits;
+use crate::os::{loader, sys, time};
+use crate::process::{follow, records, run};
+
+/// The file that has the records: `<sort> <pid> <CLOCK_MONOTONIC, ns> <path>`.
+const RECORD: &CStr = c"executed";
+
+/// Sorts of records.
+mod sort {
+    /// The library was passed on.
+    pub const PASSED: &[u8] = b"x ";
+    /// It was not.
+    pub const CLEARED: &[u8] = b"c ";
+    /// What the process said last that it would execute, it could not.
+    pub const FAILED: &[u8] = b"f ";
+}
+
+unsafe extern "C" {
+    /// The program's environment.
+    static environ: Strings;
+}
+
+fn environment() -> Strings {
+    // SAFETY: the program's, to be changed by nobody while it executes something.
+    unsafe { (&raw const environ).read() }
+}
+
+/// The path of the process's working directory.
+const HERE: &CStr = c"/proc/self/cwd";
+
+/// A call that executes a program.
+struct Call {
+    since: u64,
+    sort: &'static [u8],
+}
+
+impl Call {
+    /// `None`: nobody wants to know.
+    ///
+    /// # Safety
+    /// A valid environment.
+    unsafe fn begin(environment: Strings) -> Option<Self> {
+        if run::directory().is_empty() {
+            return None;
+        }
+        // SAFETY: the caller's promise.
+        let is_passed = unsafe { passes_on(environment) };
+        let sort = if is_passed { sort::PASSED } else { sort::CLEARED };
+        Some(Self { since: time::now_ns(), sort })
+    }
+
+    /// The process `pid` executes `path`, which is looked for in PATH if it `is_searched`. False: that is nothing to
+    /// put on record.
+    fn tell(&self, pid: u32, path: &[u8], is_searched: bool) -> bool {
+        let is_whole = path.first() == Some(&b'/') || is_searched && !path.contains(&b'/');
+        let mut buffer = [0; 1024];
+        let (mut here, mut slash) = (&b""[..], &b""[..]);
+        if !is_whole {
+            // SAFETY: NUL terminated.
+            let len = unsafe { sys::readlink(HERE.as_ptr().cast(), &mut buffer) };
+            (here, slash) = (&buffer[..len.max(0) as usize], b"/");
+        }
+        if !follow::is_wanted_at(path) {
+            return false;
+        }
+        let (pid, since) = (Digits::of(pid.into()), Digits::of(self.since));
+        let (pid, since) = (pid.as_bytes(), since.as_bytes());
+        records::append(RECORD, [self.sort, pid, b" ", since, b" ", here, slash, path, b"\0"]);
+        true
+    }
+}
+
+/// Whether what is executed with `environment` gets the library and knows its directory.
+///
+/// # Safety
+/// A valid environment, or null, which is an empty one.
+unsafe fn passes_on(mut environment: Strings) -> bool {
+    let (mut library, mut directory) = (false, false);
+    // SAFETY: the caller's promise: null ends it, and each before that is NUL terminated.
+    while let Some(variable) = unsafe { environment.as_ref() }.filter(|at| !at.is_null()) {
+        // SAFETY: as above.
+        let variable = unsafe { CStr::from_ptr(*variable) }.to_bytes();
+        if let Some(list) = variable.strip_prefix(b"LD_PRELOAD=") {
+            library |= list.split(|b| b" :".contains(b)).any(is_the_library);
+        }
+        directory |= variable.strip_prefix(b"LOCKWRIGHT_DIR=") == Some(run::wanted());
+        // SAFETY: as above.
+        environment = unsafe { environment.add(1) };
+    }
+    library && directory
+}
+
+/// Whether an entry of LD_PRELOAD is the library: a file of its name, or a descriptor where no file system would hold it.
+fn is_the_library(entry: &[u8]) -> bool {
+    entry.ends_with(b"/liblockwright.so")
+        || entry.starts_with(b"/proc/") && entry.windows(4).any(|part| part == b"/fd/")
+}
+
+/// The process itself executes a program: `execute` does, and comes back only if it cannot.
+///
+/// # Safety
+/// Valid strings.
+unsafe fn instead(
+    path: *const c_char,
+    is_searched: bool,
+    environment: Strings,
+    execute: impl FnOnce() -> c_int,
+) -> c_int {
+    // The kernel says what is wrong with it.
+    if path.is_null() {
+        return execute();
+    }
+    // SAFETY: the caller's promise.
+    let (call, path) = unsafe { (Call::begin(environment), CStr::from_ptr(path).to_bytes()) };
+    let pid = sys::pids().0;
+    let is_told = call.is_some_and(|call| call.tell(pid, path, is_searched));
+    let left = super::ending::executes();
+    let result = execute();
+    super::ending::stays(left);
+    if is_told {
+        failed(pid);
+    }
+    result
+}
+
+#[cold]
+fn failed(pid: u32) {
+    let pid = Digits::of(pid.into());
+    let now = Digits::of(time::now_ns());
+    records::append(RECORD, [sort::FAILED, pid.as_bytes(), b" ", now.as_bytes(), b" \0"]);
+}
+
+pub unsafe extern "C-unwind" fn execve(
+    path: *const c_char,
+    arguments: Strings,
+    environment: Strings,
+    _site: u64,
+) -> c_int {
+    // SAFETY: the caller's strings; forwarded.
+    unsafe { instead(path, false, environment, || real::execve(path, arguments, environment)) }
+}
+
+pub unsafe extern "C-unwind" fn execv(
+    path: *const c_char,
+    arguments: Strings,
+    _site: u64,
+) -> c_int {
+    // SAFETY: as in `execve`.
+    unsafe { instead(path, false, environment(), || real::execv(path, arguments)) }
+}
+
+pub unsafe extern "C-unwind" fn execvp(
+    file: *const c_char,
+    arguments: Strings,
+    _site: u64,
+) -> c_int {
+    // SAFETY: as in `execve`.
+    unsafe { instead(file, true, environment(), || real::execvp(file, arguments)) }
+}
+
+pub unsafe extern "C-unwind" fn execvpe(
+    file: *const c_char,
+    arguments: Strings,
+    environment: Strings,
+    _site: u64,
+) -> c_int {
+    // SAFETY: as in `execve`.
+    unsafe { instead(file, true, environment, || real::execvpe(file, arguments, environment)) }
+}
+
+/// `execl`: its arguments are in a row.
+pub unsafe extern "C-unwind" fn execl(path: *const c_char, arguments: Strings) -> c_int {
+    // SAFETY: as in `execve`; it is what `execl` does.
+    unsafe { execv(path, arguments, 0) }
+}
+
+/// `execlp`, likewise.
+pub unsafe extern "C-unwind" fn execlp(file: *const c_char, arguments: Strings) -> c_int {
+    // SAFETY: as above.
+    unsafe { execvp(file, arguments, 0) }
+}
+
+/// `execle`, likewise; after the null that ends them is the environment.
+pub unsafe extern "C-unwind" fn execle(path: *const c_char, arguments: Strings) -> c_int {
+    let mut end = arguments;
+    // SAFETY: as above.
+    unsafe {
+        while !(*end).is_null() {
+            end = end.add(1);
+        }
+        execve(path, arguments, *end.add(1).cast::<Strings>(), 0)
+    }
+}
+
+pub unsafe extern "C-unwind" fn fexecve(
+    fd: c_int,
+    arguments: Strings,
+    environment: Strings,
+    _site: u64,
+) -> c_int {
+    let mut path = [0; 1024];
+    let path = path_of(fd, &mut path);
+    // SAFETY: as in `execve`.
+    unsafe { instead(path, false, environment, || real::fexecve(fd, arguments, environment)) }
+}
+
+pub unsafe extern "C-unwind" fn execveat(
+    fd: c_int,
+    path: *const c_char,
+    arguments: Strings,
+    environment: Strings,
+    flags: c_int,
+    _site: u64,
+) -> c_int {
+    let mut buffer = [0; 1024];
+    // SAFETY: the caller's string.
+    let is_fd = !path.is_null() && unsafe { *path } == 0;
+    let told = if is_fd { path_of(fd, &mut buffer) } else { path };
+    // SAFETY: as in `execve`.
+    unsafe {
+        instead(told, false, environment, || {
+            real::execveat(fd, path, arguments, environment, flags)
+        })
+    }
+}
+
+/// The path of an open file, NUL terminated; null if it has none.
+fn path_of(fd: c_int, buffer: &mut [u8; 1024]) -> *const c_char {
+    const FOLDER: &[u8] = b"/proc/self/fd/";
+    let Ok(fd) = u64::try_from(fd) else { return core::ptr::null() };
+    let mut link = [0; FOLDER.len() + 21];
+    let digits = Digits::of(fd);
+    link[..FOLDER.len()].copy_from_slice(FOLDER);
+    link[FOLDER.len()..][..digits.as_bytes().len()].copy_from_slice(digits.as_bytes());
+    // SAFETY: NUL terminated.
+    let len = unsafe { sys::readlink(link.as_ptr(), &mut buffer[..1023]) };
+    if len <= 0 {
+        return core::ptr::null();
+    }
+    buffer[len as usize] = 0;
+    buffer.as_ptr().cast()
+}
+
+/// A child executes a program: `spawn` says 0 if it does, and puts its process id at the address it is given.
+///
+/// # Safety
+/// Valid strings, and a place for the process id, or null.
+unsafe fn beside(
+    child: *mut libc::pid_t,
+    path: *const c_char,
+    is_searched: bool,
+    environment: Strings,
+    spawn: impl FnOnce(*mut libc::pid_t) -> c_int,
+) -> c_int {
+    let mut own = 0;
+    let child = if child.is_null() { &raw mut own } else { child };
+    // SAFETY: the caller's promise.
+    let call = unsafe { Call::begin(environment) };
+    let result = spawn(child);
+    if let (0, Some(call)) = (result, call) {
+        // SAFETY: as above; it was there to be executed.
+        let (pid, path) = unsafe { (*child as u32, CStr::from_ptr(path).to_bytes()) };
+        call.tell(pid, path, is_searched);
+    }
+    result
+}
+
+/// In programs linked before glibc 2.15, functions of these names give to a shell what is no program: goes on to those
+/// then. To be called before the program's main.
+pub fn start() {
+    const OLD: &CStr = c"GLIBC_2.2.5";
+    for (name, next) in
+        [(c"posix_spawn", &real::slot::posix_spawn), (c"posix_spawnp", &real::slot::posix_spawnp)]
+    {
+        if loader::is_program_linked_with(name, OLD) {
+            // Relaxed: the function has been there since the program began.
+            next.store(loader::address(name, Some(OLD)), Relaxed);
+        }
+    }
+}
+
+pub unsafe extern "C-unwind" fn posix_spawn(
+    child: *mut libc::pid_t,
+    path: *const c_char,
+    actions: *const c_void,
+    attributes: *const c_void,
+    arguments: Strings,
+    environment: Strings,
+) -> c_int {
+    // SAFETY: the caller's arguments; forwarded.
+    unsafe {
+        beside(child, path, false, environment, |child| {
+            real::posix_spawn(child, path, actions, attributes, arguments, environment)
+        })
+    }
+}
+
+pub unsafe extern "C-unwind" fn posix_spawnp(
+    child: *mut libc::pid_t,
+    file: *const c_char,
+    actions: *const c_void,
+    attributes: *const c_void,
+    arguments: Strings,
+    environment: Strings,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        beside(child, file, true, environment, |child| {
+            real::posix_spawnp(child, file, actions, attributes, arguments, environment)
+        })
+    }
+}
+
+/// The shell is about to be executed, with the program's environment, in a child whose process id nobody learns.
+fn shell() {
+    // SAFETY: the program's environment.
+    let call = unsafe { Call::begin(environment()) };
+    // What passes the library on is watched.
+    if let Some(call) = call.filter(|call| call.sort == sort::CLEARED) {
+        call.tell(0, b"/bin/sh", false);
+    }
+}
+
+pub unsafe extern "C-unwind" fn system(command: *const c_char, _site: u64) -> c_int {
+    if !command.is_null() {
+        shell();
+    }
+    // SAFETY: forwarded.
+    unsafe { real::system(command) }
+}
+
+pub unsafe extern "C-unwind" fn popen(
+    command: *const c_char,
+    mode: *const c_char,
+    _site: u64,
+) -> *mut c_void {
+    // SAFETY: forwarded.
+    let stream = unsafe { real::popen(command, mode) };
+    if !stream.is_null() {
+        shell();
+    }
+    stream
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_by_its_name_or_in_memory() {
+        assert!(is_the_library(b"/dev/shm/lockwright-0/1-2/liblockwright.so"));
+        assert!(is_the_library(b"/proc/42/fd/5"));
+        for other in [b"".as_slice(), b"liblockwright.so.1", b"/opt/libjemalloc.so", b"/proc/x"] {
+            assert!(!is_the_library(other));
+        }
+    }
+}

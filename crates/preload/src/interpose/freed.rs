@@ -1,0 +1,215 @@
+//! Memory that is given back with locks in it: by `free`, by a `realloc` that moves, by `munmap`, by `mremap`. A held one
+//! is misuse; and whatever comes to lie there next is another lock.
+//!
+//! `free` of a block that holds no lock must cost next to nothing, so where locks were seen is noted by page,
+//! with a page before it, since the block may begin there: of blocks of up to a page the first page tells, and
+//! then the lines of 64 bytes that it lies in. Of larger ones, which are rare, all pages are looked at; how large
+//! a block is, the word before it says in glibc's malloc. Any other malloc is asked.
+
+use core::arch::naked_asm;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicUsize, Ordering::*};
+
+use lockwright_engines::lockdep::ThreadState;
+use lockwright_ledger::rows::finding_kind;
+use lockwright_ledger::rows::object::object_end;
+
+use super::{Guarded, guarded};
+use crate::debugobjects;
+use crate::libc::real;
+use crate::lock_id::identity;
+use crate::lock_id::pages::{LOCK_PAGES, PAGE, PAGES, STAMPED, TRACKED, UNSTAMPED, is_noted, seen};
+use crate::lockdep::misuse;
+use crate::os::{loader, tls};
+use crate::recorder::state;
+
+/// Takes the identities of all locks in a block that is about to be freed, and tells if one is held, or another object
+/// in use.
+///
+/// # Safety
+/// The caller's block of `len` bytes.
+#[cold]
+unsafe fn look_for_locks(thread: &mut ThreadState, block: *mut c_void, len: usize) {
+    if len == 0 {
+        return;
+    }
+    let (from, to) = (block as u64, block as u64 + len as u64);
+    let seen_here = seen(from, to);
+    let mut taken = seen_here & UNSTAMPED != 0 && identity::forget_range(from, to);
+    if seen_here & STAMPED != 0 {
+        // Only these pages: of a large block most may never have been touched.
+        for page in from / PAGE..=(to - 1) / PAGE {
+            if LOCK_PAGES[page as usize % PAGES].load(Relaxed) & STAMPED != 0 {
+                let part = from.max(page * PAGE) - from..to.min((page + 1) * PAGE) - from;
+                // SAFETY: within the block.
+                taken |= unsafe {
+                    identity::unstamp(block.cast(), part.start as usize..part.end as usize)
+                };
+            }
+        }
+    }
+    let told =
+        if taken { misuse::if_held(thread, finding_kind::HELD_FREED, from, to) } else { None };
+    if seen_here & TRACKED != 0 {
+        debugobjects::gone::check(from, to, object_end::FREED, told);
+    }
+}
+
+/// Bytes of a block of which the first page tells whether there may be a lock in it.
+const SMALL: usize = PAGE as usize;
+
+/// A block is about to be freed in whose first page, or the next, there may be a lock. Larger ones are left
+/// to those that [`start`] has put in the way.
+///
+/// # Safety
+/// The caller's block.
+pub unsafe fn small(thread: &mut ThreadState, block: *mut c_void) {
+    // SAFETY: the caller's block.
+    let len = unsafe { libc::malloc_usable_size(block) };
+    if (1..=SMALL).contains(&len) && is_noted(block as u64, block as u64 + len as u64) {
+        // SAFETY: as above.
+        unsafe { look_for_locks(thread, block, len) };
+    }
+}
+
+type Free = unsafe extern "C" fn(*mut c_void);
+type Realloc = unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void;
+
+static NEXT_FREE: AtomicUsize = AtomicUsize::new(0);
+static NEXT_REALLOC: AtomicUsize = AtomicUsize::new(0);
+
+/// Looks at what is freed from now on. To be called before the program's main.
+pub fn start() {
+    let is_glibc = loader::next_is_c_librarys(c"free");
+    let free = if is_glibc { free_by_header as Free } else { free_by_size as Free };
+    guarded::divert_free(free as usize, &NEXT_FREE);
+    guarded::divert(Guarded::realloc, realloc as Realloc as usize, &NEXT_REALLOC);
+}
+
+/// glibc's word before a block: its size with this word, and three bits that say something else.
+const LARGE_HEADER: usize = SMALL + 8 + 7;
+
+/// [`free`](guarded) of glibc's malloc.
+#[unsafe(naked)]
+unsafe extern "C" fn free_by_header(block: *mut c_void) {
+    naked_asm!(
+        "test rdi, rdi",
+        "jz 2f",
+        "cmp qword ptr [rdi - 8], {large}",
+        "ja {look}",
+        "2:",
+        "jmp qword ptr [rip + {next}]",
+        large = const LARGE_HEADER,
+        look = sym free_large,
+        next = sym NEXT_FREE,
+    )
+}
+
+/// [`free`](guarded) of another malloc.
+unsafe extern "C" fn free_by_size(block: *mut c_void) {
+    // SAFETY: the caller's block; of none it is 0.
+    if unsafe { libc::malloc_usable_size(block) } > SMALL {
+        // SAFETY: forwarded.
+        return unsafe { free_large(block) };
+    }
+    // SAFETY: forwarded; the function of that name has this type.
+    unsafe { core::mem::transmute::<usize, Free>(NEXT_FREE.load(Relaxed))(block) };
+}
+
+#[cold]
+unsafe extern "C" fn free_large(block: *mut c_void) {
+    // SAFETY: as `watch::thread`; the caller's block.
+    unsafe {
+        if let Some(thread) = tls::get().as_mut() {
+            look_for_locks(thread, block, libc::malloc_usable_size(block));
+        }
+        // The function of that name has this type.
+        core::mem::transmute::<usize, Free>(NEXT_FREE.load(Relaxed))(block);
+    }
+}
+
+/// Whether the block moves is only known afterwards, when it is too late to look: so who holds a lock in it
+/// is asked before, if there may be one.
+unsafe extern "C" fn realloc(old: *mut c_void, size: usize) -> *mut c_void {
+    // SAFETY: the next function of that name.
+    let next = unsafe { core::mem::transmute::<usize, Realloc>(NEXT_REALLOC.load(Relaxed)) };
+    // SAFETY: the caller's block; of none it is 0.
+    let len = unsafe { libc::malloc_usable_size(old) } as u64;
+    let (from, to) = (old as u64, old as u64 + len);
+    if len == 0 || !is_noted(from, to) {
+        // SAFETY: forwarded.
+        return unsafe { next(old, size) };
+    }
+    let moves = |new: *mut c_void| !new.is_null() || size == 0;
+    // SAFETY: forwarded.
+    may_move(from..to, object_end::MOVED, moves, || unsafe { next(old, size) })
+}
+
+/// `call` moves the memory at `old`, with locks or other objects in it, or leaves it there: it answers where it is then,
+/// if `succeeded` says of the answer that it is one.
+#[cold]
+fn may_move(
+    old: core::ops::Range<u64>,
+    how: u8,
+    succeeded: impl FnOnce(*mut c_void) -> bool,
+    call: impl FnOnce() -> *mut c_void,
+) -> *mut c_void {
+    let holder = state::with_core(|core| core.holder_in(old.start, old.end)).flatten();
+    let objects = debugobjects::gone::may_go(old.start, old.end);
+    let new = call();
+    if new as u64 != old.start && succeeded(new) {
+        identity::forget_range(old.start, old.end);
+        // SAFETY: as `watch::thread`.
+        if let (Some(holder), Some(thread)) = (holder, unsafe { tls::get().as_mut() }) {
+            misuse::held(thread, finding_kind::HELD_FREED, &holder);
+        }
+        objects.went(how, holder.map(|holder| holder.addr));
+    } else {
+        objects.stayed();
+    }
+    new
+}
+
+pub unsafe extern "C-unwind" fn munmap(at: *mut c_void, len: usize, _site: u64) -> c_int {
+    unmaps(at as u64, len);
+    // SAFETY: forwarded.
+    unsafe { real::munmap(at, len) }
+}
+
+/// Memory is about to be unmapped.
+fn unmaps(from: u64, len: usize) {
+    let to = from.saturating_add(len as u64);
+    if state::status() == state::ACTIVE
+        && from < to
+        && is_noted(from, to)
+        // SAFETY: as `watch::thread`.
+        && let Some(thread) = unsafe { tls::get().as_mut() }
+    {
+        let told = misuse::if_held(thread, finding_kind::HELD_FREED, from, to);
+        identity::forget_range(from, to);
+        debugobjects::gone::check(from, to, object_end::UNMAPPED, told);
+    }
+}
+
+/// What it moves is not at its old place any more, what it cuts off nowhere, nor what was where it is told to move it.
+pub unsafe extern "C-unwind" fn mremap(
+    old: *mut c_void,
+    old_len: usize,
+    len: usize,
+    flags: c_int,
+    to: *mut c_void,
+    _site: u64,
+) -> *mut c_void {
+    if flags & libc::MREMAP_FIXED != 0 {
+        unmaps(to as u64, len);
+    }
+    let kept = old_len.min(len);
+    unmaps(old as u64 + kept as u64, old_len - kept);
+    // SAFETY: forwarded.
+    let call = || unsafe { real::mremap(old, old_len, len, flags, to) };
+    let stays = old as u64..old as u64 + kept as u64;
+    if state::status() != state::ACTIVE || stays.is_empty() || !is_noted(stays.start, stays.end) {
+        return call();
+    }
+    may_move(stays, object_end::UNMAPPED, |new| new != libc::MAP_FAILED, call)
+}

@@ -1,0 +1,25 @@
+//! Interposition: the functions of the C library that we stand in front of, and those that annotations call, as the
+//! program sees them. [`table`] is the one list of them, a row a function; `stubs.rs` has the code of each kind of row.
+
+pub mod allocate;
+mod annotated_object;
+pub mod bare_fork;
+pub mod both;
+pub mod both_user_locks;
+pub mod c11;
+pub mod ending;
+pub mod execute;
+pub mod freed;
+pub mod guarded;
+mod internal;
+mod jump;
+pub mod leave;
+mod seccomp;
+mod specific;
+#[macro_use]
+mod stubs;
+mod table;
+mod unload;
+
+pub use self::internal::follow as follow_internal;
+pub use self::table::{Guarded, choose, choose_every, forward_blocking, target};

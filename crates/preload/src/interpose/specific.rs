@@ -1,0 +1,38 @@
+//! Keys of thread-specific data: the program gets all that there are, ours included.
+
+use core::ffi::c_int;
+
+use libc::pthread_key_t;
+
+use crate::libc::real::{self, Destructor, thrd};
+use crate::threads::{ends, keys};
+
+/// Calls `create`, and as long as that answers `none_left` and we have a key to give up, again.
+fn create(none_left: c_int, create: impl Fn() -> c_int) -> c_int {
+    loop {
+        let answer = create();
+        if answer != none_left || !keys::give_one_up() {
+            return answer;
+        }
+        ends::are_unheard();
+    }
+}
+
+pub unsafe extern "C-unwind" fn key_create(
+    key: *mut pthread_key_t,
+    destructor: Destructor,
+    _site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    create(libc::EAGAIN, || unsafe { real::pthread_key_create(key, destructor) })
+}
+
+/// `tss_create`.
+pub unsafe extern "C-unwind" fn tss_create(
+    key: *mut pthread_key_t,
+    destructor: Destructor,
+    _site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    create(thrd::ERROR, || unsafe { real::tss_create(key, destructor) })
+}

@@ -1,0 +1,298 @@
+//! What stands in front of a function: the code of a stub, by the kind of its row in the table. A stub is not a frame,
+//! so stacks begin with the program's.
+
+/// The register of an argument, counted from 0. After the sixth it is one that no argument is in.
+macro_rules! register {
+    (0) => {
+        "rdi"
+    };
+    (1) => {
+        "rsi"
+    };
+    (2) => {
+        "rdx"
+    };
+    (3) => {
+        "rcx"
+    };
+    (4) => {
+        "r8"
+    };
+    (5) => {
+        "r9"
+    };
+    (6) => {
+        "rax"
+    };
+    (1 + 1) => {
+        register!(2)
+    };
+    (2 + 1) => {
+        register!(3)
+    };
+    (3 + 1) => {
+        register!(4)
+    };
+    (1 + 2) => {
+        register!(3)
+    };
+    (2 + 2) => {
+        register!(4)
+    };
+    (3 + 2) => {
+        register!(5)
+    };
+}
+
+/// Passes on what a wrapper gets beside the function's own arguments, in the registers after theirs:
+/// `site`: the return address, which is the call site; `site_stack`: also where on the stack that is; `site_return`: also
+/// the caller's frame pointer, which makes the two a [`crate::callsite::Return`].
+macro_rules! pass {
+    (site $arity:tt) => {
+        concat!("mov ", register!($arity), ", [rsp]")
+    };
+    (site_stack $arity:tt) => {
+        concat!(pass!(site $arity), "\nmov ", register!($arity + 1), ", rsp")
+    };
+    (site_return $arity:tt) => {
+        concat!(pass!(site_stack $arity), "\nmov ", register!($arity + 2), ", rbp")
+    };
+}
+
+/// A function of assembly that the program finds by its name.
+macro_rules! exported {
+    ($name:ident, $($assembly:tt)*) => {
+        #[doc = concat!("`", stringify!($name), "`: the C library's, or an annotation.")]
+        /// # Safety
+        /// As the function itself.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() -> core::ffi::c_int {
+            core::arch::naked_asm!($($assembly)*)
+        }
+    };
+}
+
+/// The stub of one row.
+macro_rules! stub {
+    // Always to one wrapper.
+    (call $name:ident $arity:tt ($pass:ident, $to:path)) => {
+        exported! { $name, pass!($pass $arity), "jmp {to}", to = sym $to }
+    };
+
+    // To lockdep's, lockmeter's, or the wrapper for both, as chosen at start: so neither engine has a test for the other
+    // on its fast path.
+    (engines $name:ident $arity:tt ($pass:ident, $lockdep:path, $lockmeter:path, $both:path)) => {
+        stub! { chosen $name $arity $pass }
+    };
+    // What may sleep: lockmeter counts it. Without lockmeter the call is forwarded.
+    (blocking $name:ident $arity:tt ()) => {
+        stub! { chosen $name $arity site }
+    };
+    (chosen $name:ident $arity:tt $pass:ident) => {
+        exported! { $name, pass!($pass $arity), "jmp qword ptr [rip + {to}]", to = sym target::$name }
+    };
+
+    // Forwarded unless the condition variable's bytes are such as none has that may be used, or somebody has waited with
+    // another lock kept, so that it matters who signals. Programs signal often, and rarely is either so: it costs four
+    // instructions.
+    (signals $name:ident 1 ($to:path)) => {
+        exported! {
+            $name,
+            "test dword ptr [rdi + {wrefs}], {impossible}", "jnz {to}",
+            "cmp byte ptr [rip + {matter}], 0", "jne {to}",
+            "jmp qword ptr [rip + {next}]",
+            wrefs = const COND_WREFS, impossible = const COND_IMPOSSIBLE as i32,
+            matter = sym cond::SIGNALS_MATTER, to = sym $to, next = sym slot::$name
+        }
+    };
+
+    // Forwarded once the routine has run.
+    (once $name:ident 2 ($next:ident)) => {
+        exported! {
+            $name,
+            "test dword ptr [rdi], {done}", "jz {run}", "jmp qword ptr [rip + {next}]",
+            done = const ONCE_DONE as i32, run = sym once::$next, next = sym slot::$next
+        }
+    };
+
+    // Forwarded unless the child has a memory of its own.
+    (clones $name:ident 7 ()) => {
+        exported! {
+            $name,
+            "test edx, {shares}", "jz {process}", "jmp qword ptr [rip + {next}]",
+            shares = const bare_fork::SHARES, process = sym bare_fork::clone, next = sym slot::clone
+        }
+    };
+
+    // Any number of arguments after the first: the wrapper gets where they are in a row, those that came in registers
+    // before those on the stack. The return address makes way for them, and comes below them, which aligns the stack.
+    (variadic $name:ident 1 ($to:path)) => {
+        exported! {
+            $name,
+            "pop rax", "push r9", "push r8", "push rcx", "push rdx", "push rsi", "mov rsi, rsp",
+            "push rax", "call {to}", "pop rcx", "add rsp, 40", "push rcx", "ret",
+            to = sym $to
+        }
+    };
+
+    // Its first argument is an attribute of this type, to which it does that; up to two follow.
+    (attribute $name:ident $arity:tt ($kind:ident, $does:ident)) => {
+        #[doc = concat!("Stands in front of the C library's `", stringify!($name), "`.")]
+        /// # Safety
+        /// As the function itself.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C-unwind" fn $name(
+            a: *mut core::ffi::c_void,
+            x: usize,
+            y: usize,
+        ) -> core::ffi::c_int {
+            // SAFETY: forwarded. It does not see arguments that it has not.
+            attribute_calls::$does(&types::$kind, a as u64, || unsafe { real::$name(a, x, y) })
+        }
+    };
+
+    // What a signal handler must not call: to where `guarded.rs` says, with its number there in r11.
+    (guarded $name:ident $arity:tt ()) => {
+        exported! {
+            $name,
+            "mov r11d, {index}",
+            "jmp qword ptr [rip + {targets} + {slot}]",
+            targets = sym guarded::TARGETS,
+            slot = const Guarded::$name as usize * 8,
+            index = const Guarded::$name as usize
+        }
+    };
+
+    // The whole function is written elsewhere.
+    (whole $name:ident $arity:tt ($to:path)) => {
+        const _: *const () = $to as *const ();
+    };
+}
+
+/// Where a stub goes whose wrapper is chosen at start: the variable of one row.
+macro_rules! target {
+    (engines $name:ident ($pass:ident, $lockdep:path, $lockmeter:path, $both:path)) => {
+        target! { variable $name ($lockdep) }
+    };
+    (blocking $name:ident ()) => {
+        target! { variable $name (blocking::$name) }
+    };
+    (variable $name:ident ($first:path)) => {
+        #[allow(non_upper_case_globals, reason = "named as the function is")]
+        pub static $name: AtomicPtr<()> = AtomicPtr::new($first as *mut ());
+    };
+    ($other:ident $name:ident ($($to:tt)*)) => {};
+}
+
+/// Has the stub of one row go to lockmeter's wrapper, or to that for both engines.
+macro_rules! choose {
+    ($is_both:ident engines $name:ident ($pass:ident, $lockdep:path, $lockmeter:path, $both:path)) => {
+        target::$name
+            .store(if $is_both { $both as *mut () } else { $lockmeter as *mut () }, Relaxed);
+    };
+    ($is_both:ident $other:ident $name:ident ($($to:tt)*)) => {};
+}
+
+/// Has the stub of one row forward, if it is of a call that only lockmeter counts.
+macro_rules! forward_blocking {
+    (blocking $name:ident) => {
+        target::$name.store(slot::$name.load(Relaxed).cast(), Relaxed);
+    };
+    ($other:ident $name:ident) => {};
+}
+
+/// Where the stub of one row goes now, if it has no other to ask.
+macro_rules! destination {
+    (engines $name:ident ($($to:tt)*)) => {
+        target::$name.load(Relaxed)
+    };
+    (call $name:ident ($pass:ident, $to:path)) => {
+        $to as *mut ()
+    };
+}
+
+/// The stub of one row, for the C library's internal name of the function; see `internal.rs`.
+macro_rules! internal_stub {
+    (engines $internal:ident $arity:tt ($pass:ident, $($to:path),*)) => {
+        stub! { chosen $internal $arity $pass }
+    };
+    (call $internal:ident $arity:tt ($pass:ident, $to:path)) => {
+        stub! { chosen $internal $arity $pass }
+    };
+}
+
+/// The interposition table: `name(arity) = aliases ~ internal name: kind(what the kind needs);`. Arguments beyond what a
+/// stub looks at need not be counted.
+macro_rules! interpose {
+    (
+        functions { $($name:ident($arity:tt) $(= $alias:ident)* $(~ $internal:ident)?: $kind:ident $to:tt;)* }
+        guarded { $($guarded:ident($guarded_arity:tt): $group:expr;)* }
+    ) => {
+        $(
+            stub! { $kind $name $arity $to }
+            $(stub! { $kind $alias $arity $to })*
+            $(internal_stub! { $kind $internal $arity $to })?
+        )*
+        $(stub! { guarded $guarded $guarded_arity () })*
+
+        /// Where the stubs go whose wrappers are chosen at start.
+        pub mod target {
+            use super::*;
+            $(
+                target! { $kind $name $to }
+                $(target! { variable $internal (first::$internal) })?
+            )*
+        }
+
+        /// Where the stubs of internal names go at first: decides where all of them go, and has the call begin again.
+        mod first {
+            use super::*;
+            $($(
+                #[unsafe(naked)]
+                pub unsafe extern "C" fn $internal() {
+                    core::arch::naked_asm!(
+                        "push rdi", "push rsi", "push rdx", "push rcx", "push r8",
+                        "call {follow}",
+                        "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
+                        "jmp qword ptr [rip + {to}]",
+                        follow = sym internal::follow, to = sym target::$internal
+                    )
+                }
+            )?)*
+        }
+
+        /// Has the stubs go to lockmeter's wrappers, beside lockdep's or alone. Called at start, before any thread, and
+        /// before the stubs of internal names follow.
+        pub fn choose(is_both: bool) {
+            $(choose! { is_both $kind $name $to })*
+        }
+
+        /// Has the stubs forward that only lockmeter asks for. Called at start, before any thread.
+        pub fn forward_blocking() {
+            $(forward_blocking! { $kind $name })*
+        }
+
+        /// Calls `f` for each internal name: with the function's name, the internal one, where the stub of the function
+        /// goes, and the variable of where that of the internal name goes.
+        pub fn for_internal(f: impl Fn(&CStr, &CStr, *mut (), &AtomicPtr<()>)) {
+            $($(f(
+                literal(concat!(stringify!($name), "\0")),
+                literal(concat!(stringify!($internal), "\0")),
+                destination! { $kind $name $to },
+                &target::$internal,
+            );)?)*
+        }
+
+        /// The functions that a signal handler must not call, by number.
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "named as the function is")]
+        #[repr(usize)]
+        pub enum Guarded { $($guarded,)* COUNT }
+
+        impl Guarded {
+            pub const NAMES: [&CStr; Guarded::COUNT as usize] =
+                [$(literal(concat!(stringify!($guarded), "\0")),)*];
+            pub const GROUPS: [u64; Guarded::COUNT as usize] = [$($group,)*];
+        }
+    };
+}

@@ -1,0 +1,278 @@
+//! The interposition table. A row:
+//!
+//! `name(arity) = aliases ~ internal name: kind(what the kind needs);`
+//!
+//! The arity says which registers are left for what a wrapper gets beside the function's own arguments: `site`,
+//! `site_stack` or `site_return`. The kinds, and their code, are in `stubs.rs`; the internal names in `internal.rs`.
+
+use core::ffi::CStr;
+use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+use lockwright_ledger::rows::unsafe_call;
+
+use super::{
+    annotated_object, bare_fork, both, both_user_locks, c11, ending, execute, freed, guarded,
+    internal, jump, seccomp, specific, unload,
+};
+use crate::debugobjects::{
+    COND_IMPOSSIBLE, COND_WREFS, ONCE_DONE, attribute_calls, once, timer, types,
+};
+use crate::libc::real::{self, literal, slot};
+use crate::lockdep::annotate::{self, context, user_locks};
+use crate::lockdep::{
+    cond, mutex, rwlock, semaphore, signal, signal_sysv, signal_wait, spin, sync, thread,
+};
+use crate::lockmeter::{self, blocking, sync_waits};
+use crate::process::fork;
+
+interpose! {
+functions {
+    pthread_mutex_init(2) ~ __pthread_mutex_init: call(site, mutex::init);
+    pthread_mutex_destroy(1) ~ __pthread_mutex_destroy: call(site, mutex::destroy);
+    pthread_mutex_lock(1) ~ __pthread_mutex_lock: engines(site_stack, mutex::lock, lockmeter::mutex::lock::<false>, both::mutex_lock);
+    pthread_mutex_trylock(1) ~ __pthread_mutex_trylock: engines(site_return, mutex::trylock, lockmeter::mutex::trylock, both::mutex_trylock);
+    pthread_mutex_timedlock(2): engines(site_return, mutex::timedlock, lockmeter::mutex::timedlock, both::mutex_timedlock);
+    pthread_mutex_clocklock(3): engines(site_return, mutex::clocklock, lockmeter::mutex::clocklock, both::mutex_clocklock);
+    pthread_mutex_unlock(1) ~ __pthread_mutex_unlock: engines(site, mutex::unlock, lockmeter::mutex::unlock::<false>, both::mutex_unlock);
+    pthread_mutex_consistent(1) = pthread_mutex_consistent_np: call(site, mutex::consistent);
+    pthread_mutex_setprioceiling(3): call(site, mutex::setprioceiling);
+
+    pthread_rwlock_init(2) ~ __pthread_rwlock_init: call(site, rwlock::init);
+    pthread_rwlock_destroy(1) ~ __pthread_rwlock_destroy: call(site, rwlock::destroy);
+    pthread_rwlock_rdlock(1) ~ __pthread_rwlock_rdlock: engines(site_return, rwlock::rdlock, lockmeter::rwlock::rdlock, both::rwlock_rdlock);
+    pthread_rwlock_wrlock(1) ~ __pthread_rwlock_wrlock: engines(site_return, rwlock::wrlock, lockmeter::rwlock::wrlock, both::rwlock_wrlock);
+    pthread_rwlock_tryrdlock(1) ~ __pthread_rwlock_tryrdlock: engines(site_return, rwlock::tryrdlock, lockmeter::rwlock::tryrdlock, both::rwlock_tryrdlock);
+    pthread_rwlock_trywrlock(1) ~ __pthread_rwlock_trywrlock: engines(site_return, rwlock::trywrlock, lockmeter::rwlock::trywrlock, both::rwlock_trywrlock);
+    pthread_rwlock_timedrdlock(2): engines(site_return, rwlock::timedrdlock, lockmeter::rwlock::timedrdlock, both::rwlock_timedrdlock);
+    pthread_rwlock_timedwrlock(2): engines(site_return, rwlock::timedwrlock, lockmeter::rwlock::timedwrlock, both::rwlock_timedwrlock);
+    pthread_rwlock_clockrdlock(3): engines(site_return, rwlock::clockrdlock, lockmeter::rwlock::clockrdlock, both::rwlock_clockrdlock);
+    pthread_rwlock_clockwrlock(3): engines(site_return, rwlock::clockwrlock, lockmeter::rwlock::clockwrlock, both::rwlock_clockwrlock);
+    pthread_rwlock_unlock(1) ~ __pthread_rwlock_unlock: engines(site, rwlock::unlock, lockmeter::rwlock::unlock, both::rwlock_unlock);
+
+    pthread_spin_init(2): call(site, spin::init);
+    pthread_spin_destroy(1): call(site, spin::destroy);
+    pthread_spin_lock(1): engines(site_return, spin::lock, lockmeter::spin::lock, both::spin_lock);
+    pthread_spin_trylock(1): engines(site_return, spin::trylock, lockmeter::spin::trylock, both::spin_trylock);
+    pthread_spin_unlock(1): engines(site, spin::unlock, lockmeter::spin::unlock, both::spin_unlock);
+
+    pthread_cond_init(2): call(site, cond::init);
+    pthread_cond_destroy(1): call(site, cond::destroy);
+    pthread_cond_wait(2): engines(site, cond::wait, lockmeter::cond::wait, both::cond_wait);
+    pthread_cond_timedwait(3): engines(site, cond::timedwait, lockmeter::cond::timedwait, both::cond_timedwait);
+    pthread_cond_clockwait(4): engines(site, cond::clockwait, lockmeter::cond::clockwait, both::cond_clockwait);
+    pthread_cond_signal(1): signals(cond::signal_strange);
+    pthread_cond_broadcast(1): signals(cond::broadcast_strange);
+
+    pthread_barrier_init(3): call(site, sync::barrier_init);
+    pthread_barrier_destroy(1): call(site, sync::barrier_destroy);
+    pthread_barrier_wait(1): engines(site, sync::barrier_wait, sync_waits::barrier_wait, both::barrier_wait);
+
+    pthread_once(2) = __pthread_once: once(pthread_once);
+    call_once(2): once(call_once);
+
+    sem_init(3): call(site, semaphore::init);
+    sem_destroy(1): call(site, semaphore::destroy);
+    sem_post(1): call(site, semaphore::post);
+    sem_trywait(1): call(site_return, semaphore::trywait);
+    sem_wait(1): engines(site_return, semaphore::wait, sync_waits::sem_wait, both::sem_wait);
+    sem_timedwait(2): engines(site_return, semaphore::timedwait, sync_waits::sem_timedwait, both::sem_timedwait);
+    sem_clockwait(3): engines(site_return, semaphore::clockwait, sync_waits::sem_clockwait, both::sem_clockwait);
+
+    mtx_init(2): call(site, c11::mtx_init);
+    mtx_destroy(1): call(site, c11::mtx_destroy);
+    mtx_lock(1): engines(site_return, c11::lockdep::mtx_lock, c11::lockmeter::mtx_lock, c11::both::mtx_lock);
+    mtx_trylock(1): engines(site_return, c11::lockdep::mtx_trylock, c11::lockmeter::mtx_trylock, c11::both::mtx_trylock);
+    mtx_timedlock(2): engines(site_return, c11::lockdep::mtx_timedlock, c11::lockmeter::mtx_timedlock, c11::both::mtx_timedlock);
+    mtx_unlock(1): engines(site, c11::lockdep::mtx_unlock, c11::lockmeter::mtx_unlock, c11::both::mtx_unlock);
+    cnd_init(1): call(site, c11::cnd_init);
+    cnd_destroy(1): call(site, c11::cnd_destroy);
+    cnd_wait(2): engines(site, c11::lockdep::cnd_wait, c11::lockmeter::cnd_wait, c11::both::cnd_wait);
+    cnd_timedwait(3): engines(site, c11::lockdep::cnd_timedwait, c11::lockmeter::cnd_timedwait, c11::both::cnd_timedwait);
+    cnd_signal(1): signals(cond::cnd_signal_strange);
+    cnd_broadcast(1): signals(cond::cnd_broadcast_strange);
+
+    pthread_create(4): call(site, thread::create);
+    thrd_create(3): call(site, c11::thrd_create);
+    pthread_join(2): engines(site, thread::join, sync_waits::pthread_join, both::join);
+    thrd_join(2): engines(site, thread::join_c11, sync_waits::thrd_join, both::thrd_join);
+    pthread_timedjoin_np(3): call(site, thread::timedjoin);
+    pthread_tryjoin_np(2): call(site, thread::tryjoin);
+    pthread_clockjoin_np(4): call(site, thread::clockjoin);
+    pthread_setname_np(2): call(site, thread::setname);
+    pthread_cancel(1): call(site, thread::cancel);
+    pthread_key_create(2): call(site, specific::key_create);
+    tss_create(2): call(site, specific::tss_create);
+
+    pthread_attr_init(1): attribute(ATTR, initialises);
+    pthread_attr_destroy(1): attribute(ATTR, destroys);
+    pthread_attr_setdetachstate(2): attribute(ATTR, uses);
+    pthread_attr_setguardsize(2): attribute(ATTR, uses);
+    pthread_attr_setinheritsched(2): attribute(ATTR, uses);
+    pthread_attr_setschedparam(2): attribute(ATTR, uses);
+    pthread_attr_setschedpolicy(2): attribute(ATTR, uses);
+    pthread_attr_setscope(2): attribute(ATTR, uses);
+    pthread_attr_setsigmask_np(2): attribute(ATTR, uses);
+    pthread_attr_setstack(3): attribute(ATTR, uses);
+    pthread_attr_setstackaddr(2): attribute(ATTR, uses);
+    pthread_attr_setstacksize(2): attribute(ATTR, uses);
+    pthread_getattr_default_np(1): attribute(ATTR, initialises);
+    pthread_getattr_np(2): whole(attribute_calls::pthread_getattr_np);
+    pthread_mutexattr_init(1) = __pthread_mutexattr_init: attribute(MUTEXATTR, initialises);
+    pthread_mutexattr_destroy(1) = __pthread_mutexattr_destroy: attribute(MUTEXATTR, destroys);
+    pthread_mutexattr_setkind_np(2): attribute(MUTEXATTR, uses);
+    pthread_mutexattr_setprioceiling(2): attribute(MUTEXATTR, uses);
+    pthread_mutexattr_setprotocol(2): attribute(MUTEXATTR, uses);
+    pthread_mutexattr_setpshared(2): attribute(MUTEXATTR, uses);
+    pthread_mutexattr_setrobust(2): attribute(MUTEXATTR, uses);
+    pthread_mutexattr_setrobust_np(2): attribute(MUTEXATTR, uses);
+    pthread_mutexattr_settype(2) = __pthread_mutexattr_settype: attribute(MUTEXATTR, uses);
+    pthread_rwlockattr_init(1): attribute(RWLOCKATTR, initialises);
+    pthread_rwlockattr_destroy(1): attribute(RWLOCKATTR, destroys);
+    pthread_rwlockattr_setkind_np(2): attribute(RWLOCKATTR, uses);
+    pthread_rwlockattr_setpshared(2): attribute(RWLOCKATTR, uses);
+    pthread_condattr_init(1): attribute(CONDATTR, initialises);
+    pthread_condattr_destroy(1): attribute(CONDATTR, destroys);
+    pthread_condattr_setclock(2): attribute(CONDATTR, uses);
+    pthread_condattr_setpshared(2): attribute(CONDATTR, uses);
+    pthread_barrierattr_init(1): attribute(BARRIERATTR, initialises);
+    pthread_barrierattr_destroy(1): attribute(BARRIERATTR, destroys);
+    pthread_barrierattr_setpshared(2): attribute(BARRIERATTR, uses);
+
+    timer_create(3): call(site, timer::create);
+    timer_delete(1): call(site, timer::delete);
+    timer_settime(4): call(site, timer::settime);
+    timer_gettime(2): call(site, timer::gettime);
+    timer_getoverrun(1): call(site, timer::getoverrun);
+
+    sigaction(3) = __sigaction: call(site, signal::sigaction);
+    signal(2) = bsd_signal = ssignal: call(site, signal::signal);
+    sysv_signal(2) = __sysv_signal: call(site, signal::sysv_signal);
+    pthread_sigmask(3): call(site, signal::pthread_sigmask);
+    sigprocmask(3): call(site, signal::sigprocmask);
+    sigset(2): call(site, signal_sysv::sigset);
+    sighold(1): call(site, signal_sysv::sighold);
+    sigrelse(1): call(site, signal_sysv::sigrelse);
+    sigblock(1): call(site, signal_sysv::sigblock);
+    sigsetmask(1): call(site, signal_sysv::sigsetmask);
+    sigsuspend(1) = __sigsuspend: call(site, signal_wait::sigsuspend);
+    sigpause(1): call(site, signal_wait::sigpause);
+    __xpg_sigpause(1): call(site, signal_wait::xpg_sigpause);
+    ppoll(4): call(site, signal_wait::ppoll);
+    __ppoll_chk(5): call(site, signal_wait::ppoll_chk);
+    pselect(6): call(site, signal_wait::pselect);
+    epoll_pwait(5): call(site, signal_wait::epoll_pwait);
+    epoll_pwait2(5): call(site, signal_wait::epoll_pwait2);
+    longjmp(2) = _longjmp = siglongjmp: call(site, jump::longjmp);
+    __longjmp_chk(2): call(site, jump::longjmp_chk);
+
+    _Fork(0): call(site, bare_fork::bare);
+    clone(7) = __clone: clones();
+    syscall(7): whole(bare_fork::syscall);
+    prctl(5): whole(seccomp::prctl);
+    __register_atfork(4): whole(fork::__register_atfork);
+    execve(3): call(site, execute::execve);
+    execv(2): call(site, execute::execv);
+    execvp(2): call(site, execute::execvp);
+    execvpe(3): call(site, execute::execvpe);
+    fexecve(3): call(site, execute::fexecve);
+    execveat(5): call(site, execute::execveat);
+    execl(1): variadic(execute::execl);
+    execlp(1): variadic(execute::execlp);
+    execle(1): variadic(execute::execle);
+    posix_spawn(6): call(site, execute::posix_spawn);
+    posix_spawnp(6): call(site, execute::posix_spawnp);
+    system(1): call(site, execute::system);
+    popen(2): call(site, execute::popen);
+    _exit(1) = _Exit: call(site, ending::exit_at_once);
+    quick_exit(1): call(site, ending::quick_exit);
+
+    free(1): whole(guarded::free);
+    munmap(2): call(site, freed::munmap);
+    mremap(5): call(site, freed::mremap);
+    dlclose(1): call(site, unload::dlclose);
+
+    read(3): blocking();
+    write(3): blocking();
+    pread(4): blocking();
+    pread64(4): blocking();
+    pwrite(4): blocking();
+    pwrite64(4): blocking();
+    readv(3): blocking();
+    writev(3): blocking();
+    preadv(4): blocking();
+    preadv64(4): blocking();
+    pwritev(4): blocking();
+    pwritev64(4): blocking();
+    fsync(1): blocking();
+    fdatasync(1): blocking();
+    msync(3): blocking();
+    flock(2): blocking();
+    poll(3): blocking();
+    select(5): blocking();
+    epoll_wait(4): blocking();
+    nanosleep(2): blocking();
+    clock_nanosleep(4): blocking();
+    usleep(1): blocking();
+    sleep(1): blocking();
+    recv(4): blocking();
+    recvmsg(3): blocking();
+    send(4): blocking();
+    sendmsg(3): blocking();
+    accept(3): blocking();
+    accept4(4): blocking();
+    connect(3): blocking();
+    waitpid(3): blocking();
+
+    // Annotations: include/lockwright.h and the crate `lockwright` find these by name.
+    lockwright_set_name(4): call(site, annotate::set_name);
+    lockwright_set_subclass(3): call(site, annotate::set_subclass);
+    lockwright_set_nest_lock(4): call(site, annotate::set_nest_lock);
+    lockwright_set_wait_type(3): call(site, annotate::set_wait_type);
+    lockwright_lock_order(2): call(site, annotate::lock_order);
+    lockwright_assert_held(3): call(site, annotate::assert_held);
+    lockwright_pin(2): call(site, annotate::pin);
+    lockwright_unpin(3): call(site, annotate::unpin);
+    lockwright_lock_init(3): call(site, user_locks::init);
+    lockwright_lock_destroy(1): call(site, user_locks::destroy);
+    lockwright_acquire(2): engines(site_return, user_locks::acquire, lockmeter::user_locks::acquire, both_user_locks::acquire);
+    lockwright_contended(1): engines(site, user_locks::contended, lockmeter::user_locks::contended, both_user_locks::contended);
+    lockwright_acquired(1): engines(site, user_locks::acquired, lockmeter::user_locks::acquired, both_user_locks::acquired);
+    lockwright_abandoned(1): engines(site, user_locks::abandoned, lockmeter::user_locks::abandoned, both_user_locks::abandoned);
+    lockwright_release(1): engines(site, user_locks::release, lockmeter::user_locks::release, both_user_locks::release);
+    lockwright_resource_acquire(2): call(site, context::resource_acquire);
+    lockwright_resource_release(2): call(site, context::resource_release);
+    lockwright_wait_begin(1): call(site, context::wait_begin);
+    lockwright_wait_end(1): call(site, context::wait_end);
+    lockwright_complete(1): call(site, context::complete);
+    lockwright_object(5): call(site, annotated_object::object);
+}
+
+guarded {
+    malloc(1): unsafe_call::MALLOC;
+    calloc(2): unsafe_call::MALLOC;
+    realloc(2): unsafe_call::MALLOC;
+    posix_memalign(3): unsafe_call::MALLOC;
+    aligned_alloc(2): unsafe_call::MALLOC;
+    memalign(2): unsafe_call::MALLOC;
+    printf(1): unsafe_call::STDIO;
+    fprintf(2): unsafe_call::STDIO;
+    vprintf(2): unsafe_call::STDIO;
+    vfprintf(3): unsafe_call::STDIO;
+    __printf_chk(2): unsafe_call::STDIO;
+    __fprintf_chk(3): unsafe_call::STDIO;
+    __vfprintf_chk(4): unsafe_call::STDIO;
+    puts(1): unsafe_call::STDIO;
+    fputs(2): unsafe_call::STDIO;
+    putchar(1): unsafe_call::STDIO;
+    fputc(2): unsafe_call::STDIO;
+    fwrite(4): unsafe_call::STDIO;
+    fflush(1): unsafe_call::STDIO;
+}
+}
+
+/// Has the stubs of mutexes go to lockmeter's functions that time every hold by the time-stamp counter. Called at
+/// start, after [`choose`].
+pub fn choose_every() {
+    target::pthread_mutex_lock.store(lockmeter::mutex::lock::<true> as *mut (), Relaxed);
+    target::pthread_mutex_unlock.store(lockmeter::mutex::unlock::<true> as *mut (), Relaxed);
+}

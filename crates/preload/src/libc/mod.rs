@@ -1,0 +1,3 @@
+//! The C library that calls are forwarded to.
+
+pub mod real;

@@ -1,0 +1,88 @@
+//! Where live blocks of the heap were allocated, if the user wants that known: it tells apart locks that
+//! nobody initialises (`std::mutex`) and that are all first taken in one place.
+
+mod blocks;
+mod stacks;
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use lockwright_engines::lockdep::Stretch;
+
+use self::blocks::{Block, LEAST};
+use crate::os::tls;
+use crate::recorder::state;
+use crate::stack::modules;
+use crate::stack::unwind::{self, Frame};
+
+/// The block that a lock lies in.
+pub struct Home {
+    /// Call stack of its allocation, innermost frame first.
+    pub frames: &'static [u64],
+    /// The lock's offset in it.
+    pub offset: u64,
+    /// When it was allocated, and by whom.
+    pub stretch: Stretch,
+}
+
+/// Gets ready for the first block. Where there is no memory for that, all blocks count as lost.
+pub fn start() {
+    stacks::start();
+}
+
+/// The program was given a block. To be inlined into the function that stands in front of the allocating
+/// one, so that the stack's first frame is near.
+#[inline(always)]
+pub fn record(block: u64, size: usize) {
+    if block != 0 && size >= LEAST {
+        record_from(Frame::here(), block, size);
+    }
+}
+
+fn record_from(own: Frame, block: u64, size: usize) {
+    // SAFETY: as `watch::thread`.
+    let stretch = unsafe { tls::get().as_ref() }.map_or(Stretch(0), |thread| thread.stretch());
+    let mut caller = own.caller();
+    // Others of ours may stand in front of the function too.
+    while let Some(frame) = caller.filter(|frame| modules::is_self(frame.pc)) {
+        caller = frame.caller();
+    }
+    let stack = caller.and_then(stack_from);
+    let recorded = stack
+        .is_some_and(|stack| blocks::insert(block, Block { size: size as u64, stack, stretch }));
+    if !recorded && let Some(header) = state::header() {
+        header.allocations_lost.fetch_add(1, Relaxed);
+    }
+}
+
+/// The number of the stack from a frame on.
+fn stack_from(frame: Frame) -> Option<u32> {
+    let mut frames = [0; stacks::FRAMES];
+    let n = unwind::capture_from(&mut frames, frame);
+    let (id, is_new) = stacks::intern(&frames[..n])?;
+    if !is_new || frames[..n].iter().all(|&pc| modules::find(pc).is_some()) {
+        return Some(id);
+    }
+    // The first block of a module loaded since: once we know of the module the stack goes on.
+    if state::with_core(|core| modules::cover(core, &frames[..n])) != Some(true) {
+        return Some(id);
+    }
+    let n = unwind::capture_from(&mut frames, frame);
+    Some(stacks::intern(&frames[..n])?.0)
+}
+
+/// The program is about to give a block back. What was known of it, for [`restore`].
+pub fn forget(block: u64) -> Option<Block> {
+    blocks::remove(block)
+}
+
+/// It kept it.
+pub fn restore(block: u64, what: Block) {
+    blocks::insert(block, what);
+}
+
+/// The live block that `address` lies in, if it was recorded.
+pub fn find(address: u64) -> Option<Home> {
+    let (start, block) = blocks::find(address)?;
+    let frames = stacks::get(block.stack);
+    (!frames.is_empty()).then(|| Home { frames, offset: address - start, stretch: block.stretch })
+}

@@ -1,0 +1,71 @@
+//! Locks without room for a stamp: types for what is known by its address alone.
+
+use libc::pthread_spinlock_t;
+use lockwright_ledger::rows::lock_kind;
+
+use super::identity::Identify;
+
+/// An object that is known by its address alone.
+macro_rules! by_address {
+    ($(#[$doc:meta])* $name:ident($inner:ty): $kind:expr) => {
+        $(#[$doc])*
+        #[repr(transparent)]
+        pub struct $name($inner);
+
+        impl Identify for $name {
+            // There is no stamp: these are not used.
+            const MAGIC: usize = 0;
+            const IDENT: usize = 0;
+            const STAMPABLE: bool = false;
+            const DESTROYED_STACK: usize = 0;
+            const DESTROYED_THREAD: usize = 0;
+
+            unsafe fn kind(_: *const Self) -> u8 {
+                $kind
+            }
+
+            unsafe fn can_stamp(_: *const Self) -> bool {
+                false
+            }
+        }
+    };
+}
+
+by_address! {
+    /// A spinlock, as a type of its own (libc's is an int).
+    SpinLock(pthread_spinlock_t): lock_kind::SPIN
+}
+
+by_address! {
+    /// A user-defined lock.
+    UserLock(u8): lock_kind::OWN
+}
+
+by_address! {
+    /// A resource context. It has no memory: its address is made of its name.
+    Resource(u8): lock_kind::RESOURCE
+}
+
+by_address! {
+    /// What a thread waits for until another ends the wait.
+    Completion(u8): lock_kind::COMPLETION
+}
+
+/// The lock, as a type that can be identified.
+pub fn spin_lock(l: *mut pthread_spinlock_t) -> *const SpinLock {
+    l.cast_const().cast()
+}
+
+/// Bits of the flags of a user-defined lock's acquisition: the values of `LW_READ` and its siblings in lockwright.h.
+pub mod flag {
+    /// Shared with other readers.
+    pub const READ: u32 = 1;
+    /// It is held already: a trylock that succeeded.
+    pub const TRY: u32 = 2;
+    /// Its holder may take it again.
+    pub const RECURSIVE: u32 = 4;
+    /// It can back out.
+    pub const TIMED: u32 = 8;
+    /// It came to nothing: a trylock that failed.
+    pub const FAILED: u32 = 16;
+}

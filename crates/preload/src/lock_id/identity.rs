@@ -1,0 +1,614 @@
+//! Which lock is this? The answer is stamped into the lock itself, in bytes that glibc does not use:
+//! one load and a compare. That is also more right than a table by address: a `std::mutex` is neither
+//! initialised nor destroyed by a call, so reused memory that begins zeroed is unknown, hence a new
+//! lock, as it should be.
+//!
+//! A stamp is two words: magic (nonce ^ address) and instance | class << 32. A copied lock carries
+//! another address' magic, so it is a new lock too.
+
+use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::*};
+
+use libc::{pthread_mutex_t, pthread_rwlock_t, sem_t};
+use lockwright_engines::lockdep::{Core, Ident, Origin, Stretch};
+use lockwright_ledger::rows::{Class, class_origin, lock_kind};
+
+use super::side_table::SideTable;
+use super::{allocations, inherited, pages};
+use crate::callsite::place;
+use crate::libc::real;
+use crate::os::tls;
+use crate::recorder::state;
+use crate::stack::{modules, unwind};
+
+/// Random per ledger, never 0; what a stamp's magic is made of.
+#[unsafe(link_section = "lockwright_forked")]
+static NONCE: AtomicU64 = AtomicU64::new(0);
+/// The nonce of the process we were forked from, 0 if none.
+#[unsafe(link_section = "lockwright_forked")]
+static PARENT_NONCE: AtomicU64 = AtomicU64::new(0);
+/// The C library's layout is the one we know.
+static STAMPS: AtomicBool = AtomicBool::new(false);
+/// Locks that carry no stamp.
+#[unsafe(link_section = "lockwright_forked")]
+static UNSTAMPED: SideTable = SideTable::new();
+/// Those of the process we were forked from: the classes in there are of its ledger.
+#[unsafe(link_section = "lockwright_forked")]
+static PARENTS: SideTable = SideTable::new();
+
+/// An object that can tell which lock it is.
+pub trait Identify {
+    /// Offset of the stamp's magic in the object.
+    const MAGIC: usize;
+    /// Offset of the stamp's identity in the object.
+    const IDENT: usize;
+    /// The object has room for a stamp at all.
+    const STAMPABLE: bool = true;
+    /// Offset of 32 bits that are free once the object is destroyed.
+    const DESTROYED_STACK: usize;
+    /// Offset of 16 bits that are free once the object is destroyed.
+    const DESTROYED_THREAD: usize;
+    /// One of [`lock_kind`], from the object's own memory.
+    ///
+    /// # Safety
+    /// `this` points to such an object.
+    unsafe fn kind(this: *const Self) -> u8;
+    /// It is one that the fast path knows how to take.
+    ///
+    /// # Safety
+    /// `this` points to such an object.
+    unsafe fn is_plain(_this: *const Self) -> bool {
+        true
+    }
+    /// The bytes of the stamp are free in this object.
+    ///
+    /// # Safety
+    /// `this` points to such an object.
+    unsafe fn can_stamp(this: *const Self) -> bool;
+}
+
+/// glibc's `__kind` of a mutex (offset 16): the type in the low bits.
+pub mod mutex_kind {
+    /// PTHREAD_MUTEX_RECURSIVE.
+    pub const RECURSIVE: i32 = 1;
+    /// PTHREAD_MUTEX_ERRORCHECK.
+    pub const ERRORCHECK: i32 = 2;
+    /// Bits of the type.
+    pub const TYPE: i32 = 3;
+    /// Robust; uses the list that the stamp would lie in.
+    pub const ROBUST: i32 = 16;
+    /// Process-shared.
+    pub const PSHARED: i32 = 128;
+    /// Robust, priority-inheriting, priority-protected: lock and trylock differ in more than waiting.
+    pub const SPECIAL: i32 = ROBUST | 32 | 64;
+}
+
+/// `__kind` of a mutex.
+///
+/// # Safety
+/// `m` points to a mutex.
+#[inline(always)]
+pub unsafe fn kind_of(m: *const pthread_mutex_t) -> i32 {
+    // SAFETY: the caller's promise; offset 16 of glibc's x86-64 layout, checked at start.
+    unsafe { m.cast::<i32>().add(4).read_volatile() }
+}
+
+impl Identify for pthread_mutex_t {
+    // __list, used for robust mutexes only.
+    const MAGIC: usize = 24;
+    const IDENT: usize = 32;
+    // __count, and __spins. glibc marks a destroyed mutex in __kind and looks at nothing else, except at
+    // __nusers when it is destroyed again.
+    const DESTROYED_STACK: usize = 4;
+    const DESTROYED_THREAD: usize = 20;
+
+    unsafe fn kind(this: *const Self) -> u8 {
+        // SAFETY: the caller's promise.
+        match unsafe { kind_of(this) } & mutex_kind::TYPE {
+            mutex_kind::RECURSIVE => lock_kind::RECURSIVE,
+            mutex_kind::ERRORCHECK => lock_kind::ERRORCHECK,
+            _ => lock_kind::MUTEX,
+        }
+    }
+
+    unsafe fn is_plain(this: *const Self) -> bool {
+        // SAFETY: the caller's promise.
+        let kind = unsafe { kind_of(this) };
+        // A recursive one too: taking it again is counted and makes no chain, so a chain that is known
+        // never has it twice. An error-checking one can: the attempt is recorded before it fails.
+        kind & mutex_kind::SPECIAL == 0 && kind & mutex_kind::TYPE != mutex_kind::ERRORCHECK
+    }
+
+    unsafe fn can_stamp(this: *const Self) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { kind_of(this) & (mutex_kind::ROBUST | mutex_kind::PSHARED) == 0 }
+    }
+}
+
+impl Identify for sem_t {
+    // Beyond what glibc's `struct new_sem` takes of it.
+    const MAGIC: usize = 16;
+    const IDENT: usize = 24;
+    // A destroyed one is not told from any other: these are not used.
+    const DESTROYED_STACK: usize = 0;
+    const DESTROYED_THREAD: usize = 0;
+
+    unsafe fn kind(_: *const Self) -> u8 {
+        lock_kind::SEMAPHORE
+    }
+
+    unsafe fn can_stamp(_: *const Self) -> bool {
+        true
+    }
+}
+
+/// Whether the semaphore is taken: a wait would not return at once.
+///
+/// # Safety
+/// `s` points to a semaphore.
+pub unsafe fn is_taken(s: *const sem_t) -> bool {
+    // SAFETY: the caller's promise; the value is in the first word of glibc's x86-64 layout, checked at
+    // start.
+    unsafe { s.cast::<u32>().read_volatile() == 0 }
+}
+
+/// Locks can carry stamps.
+pub fn can_stamp() -> bool {
+    STAMPS.load(Relaxed)
+}
+
+impl Identify for pthread_rwlock_t {
+    // __pad2.
+    const MAGIC: usize = 40;
+    // __pad3 and __pad4.
+    const IDENT: usize = 16;
+    // In __pad1.
+    const DESTROYED_STACK: usize = 36;
+    const DESTROYED_THREAD: usize = 34;
+
+    unsafe fn kind(this: *const Self) -> u8 {
+        // SAFETY: the caller's promise; `__flags` at offset 48.
+        match unsafe { this.cast::<i32>().add(12).read_volatile() } {
+            // PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP; glibc treats plain PREFER_WRITER (1) as
+            // preferring readers.
+            2 => lock_kind::RWLOCK_WRITER,
+            _ => lock_kind::RWLOCK,
+        }
+    }
+
+    unsafe fn can_stamp(this: *const Self) -> bool {
+        // SAFETY: the caller's promise; `__shared` at offset 28.
+        unsafe { this.cast::<i32>().add(7).read_volatile() == 0 }
+    }
+}
+
+#[inline(always)]
+unsafe fn word<T>(this: *const T, offset: usize) -> &'static AtomicU64 {
+    // SAFETY: the caller vouches for the object; the offsets of `Identify` are 8-aligned in it.
+    unsafe { AtomicU64::from_ptr(this.cast_mut().byte_add(offset).cast()) }
+}
+
+/// The identity stamped into the lock, if it has one of ours.
+///
+/// # Safety
+/// `this` points to such an object.
+#[inline(always)]
+pub unsafe fn stamped<T: Identify>(this: *const T) -> Option<Ident> {
+    if !T::STAMPABLE {
+        return UNSTAMPED.get(this as u64);
+    }
+    // SAFETY: the caller's promise.
+    let (magic, ident) = unsafe { (word(this, T::MAGIC), word(this, T::IDENT)) };
+    // Acquire pairs with the Release in `stamp`: the identity was there first.
+    let magic = magic.load(Acquire) ^ NONCE.load(Relaxed) ^ this as u64;
+    (magic == 0 || magic == NOT_PLAIN).then(|| Ident(ident.load(Relaxed)))
+}
+
+/// What the magic of a lock that is not for the fast path differs by.
+const NOT_PLAIN: u64 = 0x3c3c_0000_0000_0000;
+
+/// The identity stamped into the lock, if it has one of ours and is one for the fast path.
+///
+/// # Safety
+/// `this` points to such an object.
+#[inline(always)]
+pub unsafe fn stamped_plain<T: Identify>(this: *const T) -> Option<Ident> {
+    // SAFETY: the caller's promise.
+    let (magic, ident) = unsafe { (word(this, T::MAGIC), word(this, T::IDENT)) };
+    // Acquire pairs with the Release in `stamp`: the identity was there first.
+    (magic.load(Acquire) ^ this as u64 == NONCE.load(Relaxed)).then(|| Ident(ident.load(Relaxed)))
+}
+
+/// The identity of a lock that was met before, stamped or not.
+///
+/// # Safety
+/// `this` points to such an object.
+pub unsafe fn known<T: Identify>(this: *const T) -> Option<Ident> {
+    // SAFETY: the caller's promise.
+    unsafe { stamped(this) }.or_else(|| UNSTAMPED.get(this as u64))
+}
+
+unsafe fn stamp<T: Identify>(this: *const T, ident: Ident) {
+    // SAFETY: the caller vouches for an object that can carry a stamp.
+    unsafe {
+        word(this, T::IDENT).store(ident.0, Relaxed);
+        let plain = if T::is_plain(this) { 0 } else { NOT_PLAIN };
+        word(this, T::MAGIC).store(NONCE.load(Relaxed) ^ this as u64 ^ plain, Release);
+    }
+}
+
+/// Where a lock's life was noticed to begin.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Birth {
+    /// In its init function.
+    Init,
+    /// At its first acquisition.
+    FirstAcquire,
+}
+
+/// The identity of a lock without a stamp: from the side table, or a new one.
+///
+/// # Safety
+/// `this` points to such an object.
+#[cold]
+pub unsafe fn identify<T: Identify>(this: *const T, birth: Birth) -> Option<Ident> {
+    // SAFETY: the caller's promise.
+    let can_stamp = STAMPS.load(Relaxed) && unsafe { T::can_stamp(this) };
+    if !can_stamp
+        && birth != Birth::Init
+        && let Some(ident) = UNSTAMPED.get(this as u64)
+    {
+        return Some(ident);
+    }
+    // SAFETY: the caller's promise.
+    state::with_core(|core| unsafe { identify_in(core, this, birth) })?
+}
+
+unsafe fn identify_in<T: Identify>(core: &mut Core, this: *const T, birth: Birth) -> Option<Ident> {
+    // SAFETY: the caller's promise.
+    let can_stamp = STAMPS.load(Relaxed) && unsafe { T::can_stamp(this) };
+    // Another thread may have been here since.
+    let known = match can_stamp {
+        // SAFETY: the caller's promise.
+        true => unsafe { stamped(this) },
+        false => UNSTAMPED.get(this as u64),
+    };
+    if let Some(ident) = known.filter(|_| birth != Birth::Init) {
+        return Some(ident);
+    }
+    // SAFETY: the caller's promise.
+    let ident = unsafe { new_lock(core, this, birth, can_stamp) }?;
+    inherited::met(core, this as u64, ident);
+    pages::note_lock(this as u64, can_stamp);
+    match can_stamp {
+        // SAFETY: the caller's promise, and `can_stamp`.
+        true => unsafe { stamp(this, ident) },
+        false => UNSTAMPED.insert(this as u64, ident),
+    }
+    Some(ident)
+}
+
+/// The lock has been initialised: it is a new one. Where that was, if it is known and somebody asks.
+///
+/// # Safety
+/// `this` points to such an object.
+pub unsafe fn begin<T: Identify>(this: *const T, asks_where: bool) -> Option<u32> {
+    if state::status() != state::ACTIVE {
+        return None;
+    }
+    state::with_core(|core| {
+        // SAFETY: the caller's promise.
+        let ident = unsafe { identify_in(core, this, Birth::Init) }?;
+        if !asks_where {
+            return None;
+        }
+        // Where the lock was initialised, if its class is made of that.
+        let class = core.ledger().get::<Class>(ident.class())?;
+        (class.origin == class_origin::INIT).then_some(class.stack)
+    })?
+}
+
+/// Gives a lock the identity that `make` answers, from the lock's kind and the identity that it has, if
+/// it was met before.
+///
+/// # Safety
+/// `this` points to such an object.
+#[cold]
+pub unsafe fn rename<T: Identify>(
+    this: *const T,
+    make: impl FnOnce(&mut Core, u8, Option<Ident>) -> Option<Ident>,
+) -> Option<Ident> {
+    state::with_core(|core| {
+        // SAFETY: the caller's promise.
+        let (known, kind) = unsafe { (known(this), T::kind(this)) };
+        let ident = make(core, kind, known)?;
+        if known == Some(ident) {
+            return known;
+        }
+        // SAFETY: the caller's promise.
+        let can_stamp = STAMPS.load(Relaxed) && unsafe { T::can_stamp(this) };
+        pages::note_lock(this as u64, can_stamp);
+        match can_stamp {
+            // SAFETY: the caller's promise; it can carry a stamp.
+            true => unsafe { stamp(this, ident) },
+            false => UNSTAMPED.insert(this as u64, ident),
+        }
+        Some(ident)
+    })?
+}
+
+/// The identity of an object that is known by its address alone.
+pub fn unstamped(address: u64) -> Option<Ident> {
+    UNSTAMPED.get(address)
+}
+
+unsafe fn new_lock<T: Identify>(
+    core: &mut Core,
+    this: *const T,
+    birth: Birth,
+    can_stamp: bool,
+) -> Option<Ident> {
+    // SAFETY: the caller's promise.
+    let kind = unsafe { T::kind(this) };
+    let parent = PARENT_NONCE.load(Relaxed);
+    if can_stamp && parent != 0 && birth == Birth::FirstAcquire {
+        // SAFETY: as above.
+        let (magic, ident) = unsafe { (word(this, T::MAGIC), word(this, T::IDENT)) };
+        let magic = magic.load(Relaxed) ^ parent ^ this as u64;
+        if magic == 0 || magic == NOT_PLAIN {
+            return inherited(core, this as u64, kind, Ident(ident.load(Relaxed)));
+        }
+    }
+    if !can_stamp
+        && birth == Birth::FirstAcquire
+        && let Some(ident) = PARENTS.get(this as u64)
+    {
+        return inherited(core, this as u64, kind, ident);
+    }
+    if let Some((module, offset)) = modules::locate(this as u64) {
+        return core.new_lock(kind, Origin::Static { module, offset });
+    }
+    if birth == Birth::FirstAcquire
+        && let Some(home) = allocations::find(this as u64)
+    {
+        let origin = Origin::Allocation { frames: home.frames, offset: home.offset };
+        let ident = core.new_lock(kind, origin)?;
+        // Made with its block, then.
+        born(ident, Some(home.stretch));
+        return Some(ident);
+    }
+    let mut frames = [0; CLASS_FRAMES];
+    let n = unwind::capture(&mut frames);
+    let frames = &frames[..n];
+    // The first lock of a module loaded since: its own code takes it, which is how we hear of the module.
+    if modules::cover(core, frames)
+        && let Some((module, offset)) = modules::locate(this as u64)
+    {
+        return core.new_lock(kind, Origin::Static { module, offset });
+    }
+    match birth {
+        Birth::Init => {
+            let ident = core.new_lock(kind, Origin::Init(frames))?;
+            born(ident, None);
+            Some(ident)
+        }
+        Birth::FirstAcquire => core.new_lock(kind, Origin::FirstAcquire(frames)),
+    }
+}
+
+/// The lock at `addr` of the process that we were forked from, which called it `parents`.
+fn inherited(core: &mut Core, addr: u64, kind: u8, parents: Ident) -> Option<Ident> {
+    inherited::known(addr, parents)
+        .or_else(|| core.new_lock(kind, Origin::Inherited(parents.class())))
+}
+
+/// The calling thread has made a lock: now, or in a stretch of its time that may be over.
+fn born(ident: Ident, then: Option<Stretch>) {
+    // SAFETY: as `watch::thread`.
+    if let Some(thread) = unsafe { tls::get().as_mut() }
+        && then.is_none_or(|then| then == thread.stretch())
+    {
+        thread.born(ident.inst());
+    }
+}
+
+/// Frames that make a class: enough to get past wrappers; the reader merges what they tell apart
+/// needlessly.
+const CLASS_FRAMES: usize = 12;
+
+/// What a destroyed lock's magic differs by, so that its use is noticed.
+const DESTROYED: u64 = 0x5a5a_0000_0000_0000;
+
+/// What is left of a destroyed lock.
+#[derive(Clone, Copy)]
+pub struct Destroyed {
+    /// The identity that it had.
+    pub ident: Ident,
+    /// Row of the thread that destroyed it, 0 if not known.
+    pub thread: u32,
+    /// Where, 0 if not known.
+    pub stack: u32,
+}
+
+/// The lock that was destroyed here, if nothing has been written there since.
+///
+/// # Safety
+/// `this` points to such an object.
+pub unsafe fn destroyed<T: Identify>(this: *const T) -> Option<Destroyed> {
+    if !T::STAMPABLE {
+        return None;
+    }
+    // SAFETY: the caller's promise.
+    let (magic, ident) = unsafe { (word(this, T::MAGIC), word(this, T::IDENT)) };
+    // Acquire pairs with the Release in `forget`: the rest was there first.
+    if magic.load(Acquire) != NONCE.load(Relaxed) ^ this as u64 ^ DESTROYED {
+        return None;
+    }
+    // SAFETY: as above.
+    let (stack, thread) = unsafe { destroyed_by(this) };
+    let (stack, thread) = (stack.load(Relaxed), thread.load(Relaxed).into());
+    Some(Destroyed { ident: Ident(ident.load(Relaxed)), thread, stack })
+}
+
+/// Where a destroyed lock keeps the stack of its end, and the thread.
+unsafe fn destroyed_by<T: Identify>(this: *const T) -> (&'static AtomicU32, &'static AtomicU16) {
+    let at = this.cast_mut();
+    // SAFETY: the caller vouches for the object; the offsets of `Identify` are aligned in it.
+    unsafe {
+        (
+            AtomicU32::from_ptr(at.byte_add(T::DESTROYED_STACK).cast()),
+            AtomicU16::from_ptr(at.byte_add(T::DESTROYED_THREAD).cast()),
+        )
+    }
+}
+
+/// Takes all stamps out of a part of a block that is about to be freed. Says whether one was a lock's that
+/// is taken, by its own word.
+///
+/// # Safety
+/// `part` of the caller's block, 8-aligned.
+pub unsafe fn unstamp(block: *mut u8, part: core::ops::Range<usize>) -> bool {
+    let nonce = NONCE.load(Relaxed);
+    let mut taken = false;
+    for offset in (part.start..part.end.saturating_sub(7)).step_by(8) {
+        // SAFETY: within the block.
+        let at = unsafe { block.add(offset) };
+        // SAFETY: as above. Another thread may write there, rightly or wrongly: atomic.
+        let word = unsafe { AtomicU64::from_ptr(at.cast()) };
+        let found = word.load(Relaxed) ^ nonce;
+        // An address has no high bits; the magic of a special lock differs by some.
+        let lock = if found >> 48 == NOT_PLAIN >> 48 { found ^ NOT_PLAIN } else { found };
+        let magic = (at as u64).wrapping_sub(lock);
+        let is_mutex = magic == pthread_mutex_t::MAGIC as u64;
+        if (is_mutex || magic == pthread_rwlock_t::MAGIC as u64) && magic <= offset as u64 {
+            // SAFETY: the lock begins within the block.
+            let state = unsafe { (lock as *const u32).read_volatile() };
+            taken |= if is_mutex { state != 0 } else { state >> 1 != 0 };
+            word.store(0, Relaxed);
+        }
+    }
+    taken
+}
+
+/// The lock's life is over; its memory keeps where, and by which thread. Says where, if it was looked for.
+///
+/// # Safety
+/// `this` points to such an object, or what is left of it after its destroy function.
+pub unsafe fn forget<T: Identify>(this: *const T) -> Option<u32> {
+    // SAFETY: the caller's promise.
+    if T::STAMPABLE && unsafe { stamped(this) }.is_some() {
+        // SAFETY: the calling thread's state, or null.
+        let own = unsafe { crate::os::tls::get().as_ref() }.map_or(0, |thread| thread.id());
+        // SAFETY: as above; the stamp's bytes are ours as long as it is there, and these are free now.
+        unsafe {
+            let place = place::place();
+            let (stack, thread) = destroyed_by(this);
+            stack.store(place, Relaxed);
+            // Of a thread beyond the 65,535th only the place is known.
+            thread.store(own.try_into().unwrap_or(0), Relaxed);
+            // Pairs with the Acquire in `destroyed`.
+            word(this, T::MAGIC).store(NONCE.load(Relaxed) ^ this as u64 ^ DESTROYED, Release);
+            return Some(place);
+        }
+    }
+    if UNSTAMPED.get(this as u64).is_some() {
+        state::with_core(|_| UNSTAMPED.remove(this as u64));
+    }
+    None
+}
+
+/// Takes the stamp away: the object is no lock, or no lock any more.
+///
+/// # Safety
+/// `this` points to such an object, which has a stamp.
+pub unsafe fn take_stamp<T: Identify>(this: *const T) {
+    // SAFETY: the stamp's bytes are ours as long as it is there.
+    unsafe { word(this, T::MAGIC) }.store(0, Relaxed);
+}
+
+/// Forgets all locks that are known by their address in `[from, to)`. Says whether there were any.
+pub fn forget_range(from: u64, to: u64) -> bool {
+    UNSTAMPED.has_any(from, to)
+        && state::with_core(|_| UNSTAMPED.remove_range(from, to)) == Some(())
+}
+
+/// Begins a ledger's identities. In a forked child the parent's remain recognisable as such.
+pub fn start(nonce: u64) {
+    let parent = NONCE.swap(nonce, Relaxed);
+    PARENT_NONCE.store(parent, Relaxed);
+    UNSTAMPED.move_to(&PARENTS);
+    // A child has its parent's C library.
+    if parent == 0 {
+        // SAFETY: works on its own locks.
+        STAMPS.store(unsafe { layout_holds() }, Relaxed);
+    }
+}
+
+/// Checks on a lock of each sort that glibc lays it out as we think and leaves the stamp alone.
+unsafe fn layout_holds() -> bool {
+    // SAFETY: all objects are local, initialised before use; attributes are of the libc crate's
+    // types, which are large enough.
+    unsafe {
+        let mut attr: libc::pthread_mutexattr_t = core::mem::zeroed();
+        let a = (&raw mut attr).cast();
+        real::pthread_mutexattr_init(a, 0, 0);
+        real::pthread_mutexattr_settype(a, libc::PTHREAD_MUTEX_RECURSIVE as usize, 0);
+        let mut mutex: pthread_mutex_t = core::mem::zeroed();
+        let m = &raw mut mutex;
+        real::pthread_mutex_init(m, &raw const attr);
+        real::pthread_mutexattr_destroy(a, 0, 0);
+        let ident = Ident::new(0x1234_5678, 0x9abc_def0);
+        let blank = |at: &AtomicU64| at.load(Relaxed) == 0;
+        let mut good = kind_of(m) == mutex_kind::RECURSIVE
+            && blank(word(m, pthread_mutex_t::MAGIC))
+            && blank(word(m, pthread_mutex_t::IDENT));
+        let (count, spins) = destroyed_by(m);
+        stamp(m, ident);
+        good &= real::pthread_mutex_lock(m) == 0
+            && real::pthread_mutex_trylock(m) == 0
+            && count.load(Relaxed) == 2
+            && real::pthread_mutex_unlock(m) == 0
+            && real::pthread_mutex_unlock(m) == 0
+            && stamped(m) == Some(ident)
+            && real::pthread_mutex_destroy(m) == 0;
+        // Written to, it is as destroyed as before.
+        count.store(7, Relaxed);
+        spins.store(7, Relaxed);
+        good &=
+            real::pthread_mutex_trylock(m) == libc::EINVAL && real::pthread_mutex_destroy(m) == 0;
+
+        let mut rwlock: pthread_rwlock_t = core::mem::zeroed();
+        let l = &raw mut rwlock;
+        let mut attr: libc::pthread_rwlockattr_t = core::mem::zeroed();
+        let a = (&raw mut attr).cast();
+        real::pthread_rwlockattr_init(a, 0, 0);
+        good &= real::pthread_rwlockattr_setkind_np(a, 2, 0) == 0;
+        real::pthread_rwlock_init(l, &raw const attr);
+        good &= pthread_rwlock_t::kind(l) == lock_kind::RWLOCK_WRITER
+            && blank(word(l, pthread_rwlock_t::MAGIC))
+            && blank(word(l, pthread_rwlock_t::IDENT));
+        let (stack, thread) = destroyed_by(l);
+        good &= stack.swap(7, Relaxed) == 0 && thread.swap(7, Relaxed) == 0;
+        stamp(l, ident);
+        good &= real::pthread_rwlock_rdlock(l) == 0
+            && real::pthread_rwlock_unlock(l) == 0
+            && real::pthread_rwlock_wrlock(l) == 0
+            && real::pthread_rwlock_unlock(l) == 0
+            && stamped(l) == Some(ident);
+        real::pthread_rwlock_destroy(l);
+
+        let mut semaphore: sem_t = core::mem::zeroed();
+        let s = &raw mut semaphore;
+        good &= real::sem_init(s, 0, 1) == 0
+            && blank(word(s, sem_t::MAGIC))
+            && blank(word(s, sem_t::IDENT));
+        stamp(s, ident);
+        good &= !is_taken(s)
+            && real::sem_trywait(s) == 0
+            && is_taken(s)
+            && real::sem_post(s) == 0
+            && !is_taken(s)
+            && stamped(s) == Some(ident);
+        real::sem_destroy(s);
+        good
+    }
+}

@@ -1,0 +1,8 @@
+//! Which lock is this, and where does it come from.
+
+pub mod allocations;
+pub mod by_address;
+pub mod identity;
+pub mod inherited;
+pub mod pages;
+pub mod side_table;

@@ -1,0 +1,80 @@
+//! In which pages locks and tracked objects were seen, for those who give memory back.
+
+use core::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+
+/// What was seen in a page, by the low bits of its number: 0, or bits of [`STAMPED`] and [`UNSTAMPED`]. A
+/// page with nothing in it costs `free` a load and a branch.
+pub static LOCK_PAGES: [AtomicU8; PAGES] = [const { AtomicU8::new(0) }; PAGES];
+/// Entries of [`LOCK_PAGES`]: 128 MiB have one each.
+pub const PAGES: usize = 1 << 15;
+/// Where in a page something was seen: a bit for each [`LINE`]. A block beside a lock costs a look at these, which are
+/// touched only where there are locks.
+static LINES: [AtomicU64; PAGES] = [const { AtomicU64::new(0) }; PAGES];
+/// Bytes of a line.
+const LINE: u64 = PAGE / 64;
+pub const PAGE: u64 = 4096;
+/// A lock that carries a stamp.
+pub const STAMPED: u8 = 1;
+/// A lock that is known by its address.
+pub const UNSTAMPED: u8 = 2;
+/// An object that debugobjects tracks.
+pub const TRACKED: u8 = 4;
+
+/// There is a lock at `addr`, in memory that may be freed or unmapped.
+pub fn note_lock(addr: u64, is_stamped: bool) {
+    // Any lock and its stamp.
+    note(addr, 64, if is_stamped { STAMPED } else { UNSTAMPED });
+}
+
+/// There is a tracked object of `size` bytes at `addr`, in memory that may be freed or unmapped.
+pub fn note_object(addr: u64, size: u64) {
+    note(addr, size, TRACKED);
+}
+
+fn note(addr: u64, size: u64, what: u8) {
+    // A block may begin on the page before.
+    note_page((addr / PAGE).wrapping_sub(1), what);
+    for (page, lines) in lines_of(addr, addr + size) {
+        note_page(page, what);
+        let noted = &LINES[page as usize % PAGES];
+        if noted.load(Relaxed) & lines != lines {
+            noted.fetch_or(lines, Relaxed);
+        }
+    }
+}
+
+fn note_page(page: u64, what: u8) {
+    let noted = &LOCK_PAGES[page as usize % PAGES];
+    if noted.load(Relaxed) & what == 0 {
+        noted.fetch_or(what, Relaxed);
+    }
+}
+
+/// Something was seen in the lines of `[from, to)`, which is not empty. Relaxed: what is in memory that goes here and now
+/// was noted before it came to that.
+pub fn is_noted(from: u64, to: u64) -> bool {
+    lines_of(from, to).any(|(page, lines)| LINES[page as usize % PAGES].load(Relaxed) & lines != 0)
+}
+
+/// The pages of `[from, to)`, which is not empty, and for each the bits of its lines in there. More than there are
+/// entries for are not told apart.
+fn lines_of(from: u64, to: u64) -> impl Iterator<Item = (u64, u64)> {
+    let (first, last) = (from / LINE, (to - 1) / LINE);
+    (first / 64..=last / 64).take(PAGES).map(move |page| {
+        let after = if page == first / 64 { !0 << (first % 64) } else { !0 };
+        let before = if page == last / 64 { !0 >> (63 - last % 64) } else { !0 };
+        (page, after & before)
+    })
+}
+
+/// There may be tracked objects in `[from, to)`.
+pub fn may_have_objects(from: u64, to: u64) -> bool {
+    seen(from, to) & TRACKED != 0
+}
+
+/// All that was seen in the pages of `[from, to)`.
+pub fn seen(from: u64, to: u64) -> u8 {
+    let pages = from / PAGE..=(to - 1) / PAGE;
+    let most = pages.take(PAGES);
+    most.fold(0, |seen, page| seen | LOCK_PAGES[page as usize % PAGES].load(Relaxed))
+}

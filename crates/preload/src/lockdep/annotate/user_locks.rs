@@ -1,0 +1,150 @@
+//! User-defined locks: the program reports each acquisition in its steps, as the kernel's locks do.
+
+use core::ffi::{c_char, c_int};
+
+use lockwright_engines::lockdep::{Acquire, ThreadState};
+use lockwright_ledger::rows::{finding_kind, mode};
+
+use super::{is_off, rename, sort, text, with_stack};
+use crate::callsite::Return;
+use crate::lock_id::by_address::{UserLock, flag};
+use crate::lock_id::identity::{self, Birth};
+use crate::lockdep::misuse;
+use crate::lockdep::watch::{self, Blocking};
+use crate::os::tls;
+
+fn mode_of(flags: u32) -> u16 {
+    let bits = [
+        // Whether a waiting writer holds new readers up is not known: so not a dependency to cry wolf of.
+        (flag::READ, mode::READ | mode::READ_RECURSIVE),
+        (flag::TRY, mode::TRY),
+        (flag::TIMED, mode::TIMED),
+    ];
+    bits.iter().filter(|(flag, _)| flags & flag != 0).fold(0, |mode, (_, bits)| mode | bits)
+}
+
+pub unsafe extern "C-unwind" fn init(
+    lock: u64,
+    name: *const c_char,
+    len: usize,
+    _site: u64,
+) -> c_int {
+    if lock == 0 || is_off() {
+        return 0;
+    }
+    // SAFETY: the caller's lock and text.
+    unsafe {
+        if_held(lock, finding_kind::HELD_INITIALISED);
+        let this = lock as *const UserLock;
+        let name = text(name, len);
+        if name.is_empty() {
+            identity::identify(this, Birth::Init);
+        } else {
+            rename(lock, sort::ANY, |core, kind, _| {
+                with_stack(core, |core, frames| core.name_lock(None, kind, name, frames))
+            });
+        }
+    }
+    0
+}
+
+pub unsafe extern "C-unwind" fn destroy(lock: u64, _site: u64) -> c_int {
+    if identity::unstamped(lock).is_some() {
+        if_held(lock, finding_kind::HELD_DESTROYED);
+        // SAFETY: known by address; its memory is not looked at.
+        unsafe { identity::forget(lock as *const UserLock) };
+    }
+    0
+}
+
+fn if_held(lock: u64, kind: u8) {
+    if identity::unstamped(lock).is_some()
+        && let Some(thread) = watch::thread()
+    {
+        misuse::if_held(thread, kind, lock, lock + 1);
+    }
+}
+
+pub unsafe extern "C-unwind" fn acquire(lock: u64, flags: u32, site: u64, back: Return) -> c_int {
+    // What never waited and came to nothing orders nothing.
+    if lock == 0 || flags & flag::FAILED != 0 {
+        return 0;
+    }
+    let Some((thread, ident)) = watch::subject(lock as *const UserLock) else { return 0 };
+    if flags & flag::RECURSIVE != 0 && thread.recurse(lock) {
+        return 0;
+    }
+    let mode = mode_of(flags);
+    let acquire = Acquire { addr: lock, ident, mode, site };
+    // SAFETY: the program's call, which the stub came from.
+    unsafe {
+        if flags & flag::TRY != 0 {
+            watch::tried_past(thread, acquire, back);
+        } else if !thread.reserve_known(ident, mode, site) {
+            // Without room it goes unwatched: `acquired` will find nothing.
+            let _ = watch::before_past(thread, acquire, back);
+        }
+    }
+    0
+}
+
+pub unsafe extern "C-unwind" fn contended(lock: u64, _site: u64) -> c_int {
+    // SAFETY: as `watch::thread`.
+    let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
+    if thread.is_waiting_for(lock) {
+        return 0;
+    }
+    if let Some((acquire, node)) = under_way(thread, lock) {
+        let holds = thread.is_obstacle(1);
+        let blocking = Blocking { relock_fails: false, owner: 0 };
+        watch::begin_wait(thread, &acquire, node, holds, blocking);
+    }
+    0
+}
+
+/// The acquisition of `lock` that this thread has reserved an entry for, if it is the innermost.
+fn under_way(thread: &ThreadState, lock: u64) -> Option<(Acquire, u32)> {
+    let ident = identity::unstamped(lock)?;
+    let (acquire, node) = thread.reserved(lock);
+    (acquire.ident == ident && thread.has_reserved(ident.inst())).then_some((acquire, node))
+}
+
+pub unsafe extern "C-unwind" fn acquired(lock: u64, _site: u64) -> c_int {
+    // SAFETY: as `watch::thread`.
+    let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
+    end_wait(thread, lock);
+    // Of a recursive acquisition or a trylock nothing is under way.
+    if let Some(ident) = identity::unstamped(lock) {
+        thread.acquired_reserved(lock, ident.inst());
+    }
+    0
+}
+
+pub unsafe extern "C-unwind" fn abandoned(lock: u64, _site: u64) -> c_int {
+    // SAFETY: as `watch::thread`.
+    let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
+    end_wait(thread, lock);
+    if let Some(ident) = identity::unstamped(lock) {
+        thread.abandon_reserved(ident.inst());
+    }
+    0
+}
+
+/// The wait for `lock` is over, if one was announced.
+pub fn end_wait(thread: &mut ThreadState, lock: u64) {
+    if thread.is_waiting_for(lock) {
+        thread.wait_end();
+    }
+}
+
+pub unsafe extern "C-unwind" fn release(lock: u64, _site: u64) -> c_int {
+    // SAFETY: as `watch::thread`.
+    let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
+    if thread.is_innermost(lock) || thread.find(lock).is_some() {
+        watch::released(thread, lock, None);
+    } else if let Some(ident) = identity::unstamped(lock) {
+        // Every acquisition is announced: what nobody holds was not acquired.
+        misuse::bad_unlock(thread, lock, ident, false);
+    }
+    0
+}

@@ -1,0 +1,522 @@
+//! pthread_mutex_*: all types and forms.
+
+use core::arch::naked_asm;
+use core::ffi::c_int;
+
+use libc::{clockid_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
+use lockwright_engines::lockdep::{Acquire, Chain, Ident, ThreadState};
+use lockwright_ledger::rows::{finding_kind, mode};
+
+use super::watch::{self, Blocking};
+use super::{misuse, without_patches};
+use crate::callsite::{self, Return};
+use crate::debugobjects::tell::{self, Before};
+use crate::debugobjects::{self, Type, attribute_calls, types};
+use crate::libc::real;
+use crate::lock_id::identity::{self, Birth, kind_of, mutex_kind};
+use crate::lock_id::inherited;
+use crate::os::{deadline, sys, tls};
+use crate::recorder::state;
+use crate::stack::unwind::Frame;
+
+type Mutex = *mut pthread_mutex_t;
+
+pub unsafe extern "C-unwind" fn init(
+    m: Mutex,
+    attr: *const pthread_mutexattr_t,
+    _site: u64,
+) -> c_int {
+    attribute_calls::made_by(&types::MUTEXATTR, attr);
+    // SAFETY: forwarded.
+    unsafe { init_by(&types::MUTEX, m, || real::pthread_mutex_init(m, attr)) }
+}
+
+/// A mutex is initialised by `init`, which answers 0 if it was, as an object of `kind`.
+pub unsafe fn init_by(kind: &'static Type, m: Mutex, init: impl FnOnce() -> c_int) -> c_int {
+    if state::status() != state::ACTIVE && !debugobjects::may_be_wanted() {
+        return init();
+    }
+    let mut before = tell::initialises(kind, m as u64);
+    // SAFETY: the caller's memory, large enough for a mutex; what it says is only a hint.
+    if unsafe { identity::stamped(m).is_some() && is_locked(m) }
+        && let Some(thread) = watch::thread()
+        && misuse::if_held(thread, finding_kind::HELD_INITIALISED, m as u64, m as u64 + 1).is_some()
+    {
+        before = Before::Over;
+    }
+    let result = init();
+    if result == 0 {
+        // SAFETY: just initialised.
+        let stack = unsafe { identity::begin(m, debugobjects::is_on()) };
+        tell::initialised(kind, m as u64, before, stack);
+    }
+    result
+}
+
+pub unsafe extern "C-unwind" fn destroy(m: Mutex, _site: u64) -> c_int {
+    let before = tell::destroys(&types::MUTEX, m as u64);
+    // SAFETY: the caller's mutex.
+    if unsafe { identity::stamped(m).is_some() && is_locked(m) }
+        && let Some(thread) = watch::thread()
+    {
+        misuse::if_held(thread, finding_kind::HELD_DESTROYED, m as u64, m as u64 + 1);
+    }
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_mutex_destroy(m) };
+    if result == 0 {
+        // SAFETY: the caller still owns the memory.
+        let stack = unsafe { identity::forget(m) };
+        tell::destroyed(&types::MUTEX, m as u64, before, stack);
+    }
+    result
+}
+
+/// Somebody holds the mutex, by its own word.
+pub unsafe fn is_locked(m: Mutex) -> bool {
+    // SAFETY: the caller's mutex; `__lock` at offset 0.
+    unsafe { m.cast::<u32>().read_volatile() != 0 }
+}
+
+/// The fast path: an ordinary mutex that we know, taken in a chain that we know. `stack` is where the call has
+/// put `site`, its return address.
+pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64, stack: *const u64) -> c_int {
+    // SAFETY: the caller's mutex. As `watch::thread`; a detached thread has no room.
+    let (ident, thread) = unsafe { (identity::stamped_plain(m), &mut *tls::raw()) };
+    let Some((ident, chain)) = ident
+        .filter(|&ident| without_patches::acquires(ident))
+        .and_then(|ident| Some((ident, thread.chain(ident, 0)?)))
+    else {
+        // SAFETY: forwarded.
+        return unsafe { lock_otherwise(m, site, stack) };
+    };
+    let Some(probe) = thread.known(chain, site) else {
+        // SAFETY: forwarded.
+        return unsafe { lock_past_wrappers(m, site, stack, thread, ident, chain) };
+    };
+    thread.reserve_in(chain, ident, 0, site, probe);
+    // SAFETY: forwarded, reserved.
+    unsafe { lock_reserved(m, thread) }
+}
+
+/// As [`lock`], past wrappers.
+#[inline(never)]
+unsafe extern "C-unwind" fn lock_past_wrappers(
+    m: Mutex,
+    site: u64,
+    stack: *const u64,
+    thread: &mut ThreadState,
+    ident: Ident,
+    chain: Chain,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    let found = unsafe { callsite::known_past(site, stack, |site| thread.known(chain, site)) };
+    let Some((deep, probe)) = found else {
+        // SAFETY: forwarded.
+        return unsafe { lock_past_frames(m, site, thread, ident, chain) };
+    };
+    thread.reserve_in(chain, ident, 0, deep, probe);
+    // SAFETY: forwarded, reserved.
+    unsafe { lock_reserved(m, thread) }
+}
+
+/// Takes the mutex that was reserved.
+#[inline(always)]
+unsafe fn lock_reserved(m: Mutex, thread: &mut ThreadState) -> c_int {
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_mutex_trylock(m) };
+    if result == 0 {
+        thread.acquired(m as u64);
+        return 0;
+    }
+    // SAFETY: forwarded; an ordinary mutex.
+    unsafe { lock_contended(m, thread, result) }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn lock_contended(m: Mutex, thread: &mut ThreadState, result: c_int) -> c_int {
+    // SAFETY: the caller's mutex.
+    let blocking = || unsafe { Blocking { relock_fails: false, owner: owner_here(m) } };
+    // SAFETY: forwarded.
+    let block = move || unsafe { real::pthread_mutex_lock(m) };
+    watch::contended(thread, m as u64, result, blocking, block)
+}
+
+/// As [`lock`], past wrappers that may have a frame pointer. It is jumped to, as the last thing that is done
+/// before, when stack and registers are again as the program called: so its frame is at hand here.
+#[unsafe(naked)]
+unsafe extern "C-unwind" fn lock_past_frames(
+    m: Mutex,
+    site: u64,
+    thread: &mut ThreadState,
+    ident: Ident,
+    chain: Chain,
+) -> c_int {
+    naked_asm!(
+        "cmp rsi, [rsp]",
+        "je 2f",
+        // It was compiled to a call.
+        "xor edx, edx",
+        "xor ecx, ecx",
+        "jmp {slowly}",
+        "2: mov rsi, rsp",
+        "mov r9, rbp",
+        "jmp {here}",
+        slowly = sym lock_slowly,
+        here = sym lock_past_frames_at,
+    )
+}
+
+unsafe extern "C-unwind" fn lock_past_frames_at(
+    m: Mutex,
+    stack: *const u64,
+    thread: &mut ThreadState,
+    ident: Ident,
+    chain: Chain,
+    rbp: u64,
+) -> c_int {
+    // SAFETY: where the return address is.
+    let site = unsafe { stack.read() };
+    let call = Frame { pc: site, rsp: stack as u64 + 8, rbp };
+    // SAFETY: the frame of the call to us.
+    let found = unsafe { callsite::known_past_frames(call, |site| thread.known(chain, site)) };
+    let Some((deep, probe)) = found else {
+        // SAFETY: forwarded.
+        return unsafe { lock_slowly(m, site, Return::UNKNOWN) };
+    };
+    thread.reserve_in(chain, ident, 0, deep, probe);
+    // SAFETY: forwarded, reserved.
+    unsafe { lock_reserved(m, thread) }
+}
+
+/// [`lock_slowly`] with the caller's frame pointer: as [`lock_past_frames`], it is jumped to.
+#[unsafe(naked)]
+unsafe extern "C-unwind" fn lock_otherwise(m: Mutex, site: u64, stack: *const u64) -> c_int {
+    naked_asm!(
+        "xor ecx, ecx",
+        "cmp rdx, rsp",
+        "cmove rcx, rbp",
+        "jmp {slowly}",
+        slowly = sym lock_slowly,
+    )
+}
+
+/// As [`lock`], for any mutex.
+#[inline(never)]
+pub unsafe extern "C-unwind" fn lock_slowly(m: Mutex, site: u64, back: Return) -> c_int {
+    // SAFETY: forwarded.
+    let block = move || unsafe { real::pthread_mutex_lock(m) };
+    let Some((thread, ident)) = watch::subject(m) else { return block() };
+    let lock = Acquire { addr: m as u64, ident, mode: 0, site };
+    // SAFETY: the caller's mutex; as the stub passes it.
+    unsafe { acquire(m, thread, lock, back, block) }
+}
+
+/// Kernel thread id of the owner, as the mutex names it, who is a thread of this process. That of an inherited mutex may
+/// be its parent's.
+#[cold]
+unsafe fn owner_here(m: Mutex) -> u32 {
+    match inherited::is_inherited(m as u64) {
+        true => 0,
+        // SAFETY: the caller's mutex.
+        false => unsafe { owner(m) },
+    }
+}
+
+/// Kernel thread id of the owner, as the mutex names it.
+unsafe fn owner(m: Mutex) -> u32 {
+    // SAFETY: the caller's mutex; `__owner` at offset 8.
+    unsafe { m.cast::<u32>().add(2).read_volatile() }
+}
+
+pub unsafe extern "C-unwind" fn timedlock(
+    m: Mutex,
+    timeout: *const timespec,
+    site: u64,
+    back: Return,
+) -> c_int {
+    // SAFETY: forwarded.
+    let block = move || unsafe { real::pthread_mutex_timedlock(m, timeout) };
+    let Some((thread, ident)) = watch::subject(m) else { return block() };
+    let lock = Acquire { addr: m as u64, ident, mode: mode::TIMED, site };
+    // SAFETY: the caller's mutex; as the stub passes it.
+    unsafe { acquire(m, thread, lock, back, block) }
+}
+
+pub unsafe extern "C-unwind" fn clocklock(
+    m: Mutex,
+    clock: clockid_t,
+    timeout: *const timespec,
+    site: u64,
+    back: Return,
+) -> c_int {
+    // SAFETY: forwarded.
+    let block = move || unsafe { real::pthread_mutex_clocklock(m, clock, timeout) };
+    if !deadline::is_clock(clock) {
+        return block();
+    }
+    let Some((thread, ident)) = watch::subject(m) else { return block() };
+    let lock = Acquire { addr: m as u64, ident, mode: mode::TIMED, site };
+    // SAFETY: the caller's mutex; as the stub passes it.
+    unsafe { acquire(m, thread, lock, back, block) }
+}
+
+#[inline(always)]
+unsafe fn acquire(
+    m: Mutex,
+    thread: &mut ThreadState,
+    lock: Acquire,
+    back: Return,
+    block: impl FnOnce() -> c_int,
+) -> c_int {
+    // SAFETY: the caller's mutex.
+    let kind = unsafe { kind_of(m) };
+    if kind & mutex_kind::TYPE == mutex_kind::RECURSIVE
+        && !thread.is_idle()
+        && thread.find(lock.addr).is_some()
+        // SAFETY: the caller's mutex.
+        && !unsafe { is_parents(m) }
+    {
+        let result = block();
+        if result == 0 {
+            thread.recurse(lock.addr);
+        }
+        return result;
+    }
+    let relock_fails = kind & mutex_kind::TYPE == mutex_kind::ERRORCHECK
+        // SAFETY: the caller's mutex.
+        && !unsafe { is_parents(m) };
+    // SAFETY: the caller's mutex.
+    unsafe {
+        match kind & mutex_kind::SPECIAL {
+            0 => acquire_plain(m, thread, lock, back, relock_fails, block),
+            _ => acquire_special(m, thread, lock, back, relock_fails, block),
+        }
+    }
+}
+
+/// In a forked child: the mutex is inherited, and still locked by its parent's word. The calling thread holds it, but its
+/// kernel thread id is another: the mutex does not take it for its owner.
+unsafe fn is_parents(m: Mutex) -> bool {
+    // SAFETY: the caller's mutex.
+    inherited::is_inherited(m as u64) && unsafe { owner(m) } != sys::gettid()
+}
+
+#[inline(always)]
+unsafe fn acquire_plain(
+    m: Mutex,
+    thread: &mut ThreadState,
+    lock: Acquire,
+    back: Return,
+    relock_fails: bool,
+    block: impl FnOnce() -> c_int,
+) -> c_int {
+    // SAFETY: the caller's mutex.
+    let blocking = move || unsafe { Blocking { relock_fails, owner: owner_here(m) } };
+    // SAFETY: forwarded.
+    let try_lock = move || unsafe { real::pthread_mutex_trylock(m) };
+    // SAFETY: as the stub passes it.
+    unsafe { watch::acquire(thread, lock, back, blocking, try_lock, block) }
+}
+
+/// Robust, PI, PP: a trylock is not just a lock that does not wait.
+#[cold]
+unsafe fn acquire_special(
+    m: Mutex,
+    thread: &mut ThreadState,
+    lock: Acquire,
+    back: Return,
+    relock_fails: bool,
+    block: impl FnOnce() -> c_int,
+) -> c_int {
+    if !thread.reserve_known(lock.ident, lock.mode, lock.site)
+        // SAFETY: as the stub passes it.
+        && !unsafe { watch::before_past(thread, lock, back) }
+    {
+        return block();
+    }
+    // SAFETY: the caller's mutex; `__lock` at offset 0, with the owner's thread id in it.
+    let word = unsafe { m.cast::<u32>().read_volatile() };
+    let result = match word & libc::FUTEX_TID_MASK {
+        0 => block(),
+        _ => {
+            let owner =
+                if inherited::is_inherited(m as u64) { 0 } else { word & libc::FUTEX_TID_MASK };
+            let (lock, node) = thread.reserved(lock.addr);
+            let holds = thread.is_obstacle(1);
+            watch::wait(thread, &lock, node, holds, Blocking { relock_fails, owner }, block)
+        }
+    };
+    watch::settle(thread, lock.addr, result);
+    // SAFETY: the caller's mutex.
+    let robust = unsafe { kind_of(m) } & mutex_kind::ROBUST != 0;
+    if robust && (result == 0 || result == libc::EOWNERDEAD) {
+        thread.mark_robust(result == libc::EOWNERDEAD);
+    }
+    result
+}
+
+/// `pthread_mutex_setprioceiling`: takes the mutex for it, and gives it up again.
+pub unsafe extern "C-unwind" fn setprioceiling(
+    m: Mutex,
+    ceiling: c_int,
+    old: *mut c_int,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    let block = || unsafe { real::pthread_mutex_setprioceiling(m, ceiling, old) };
+    let Some((thread, ident)) = watch::subject(m) else { return block() };
+    // What it holds it does not take.
+    if !thread.is_idle() && thread.find(m as u64).is_some() {
+        return block();
+    }
+    let lock = Acquire { addr: m as u64, ident, mode: 0, site };
+    // SAFETY: the caller's mutex; no frame is known beyond the call's.
+    let result = unsafe { acquire_special(m, thread, lock, Return::UNKNOWN, true, block) };
+    if result == 0 {
+        watch::released(thread, m as u64, None);
+    }
+    result
+}
+
+/// `pthread_mutex_trylock`: the fast path is that of [`lock`], after the fact.
+pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64, back: Return) -> c_int {
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_mutex_trylock(m) };
+    if result == 0 {
+        // SAFETY: as in `lock`.
+        let (ident, thread) = unsafe { (identity::stamped_plain(m), &mut *tls::raw()) };
+        let is_known = ident.is_some_and(|ident| {
+            // SAFETY: as the stub passes it.
+            unsafe { watch::reserve_known_or_past(thread, ident, mode::TRY, site, back) }
+        });
+        if is_known {
+            thread.acquired(m as u64);
+            return 0;
+        }
+    }
+    // SAFETY: forwarded.
+    unsafe { tried_slowly(m, site, back, result) }
+}
+
+/// As [`trylock`], for any mutex and `result`.
+#[inline(never)]
+unsafe fn tried_slowly(m: Mutex, site: u64, back: Return, result: c_int) -> c_int {
+    if (result == 0 || result == libc::EOWNERDEAD)
+        && let Some((thread, ident)) = watch::subject(m)
+    {
+        // SAFETY: the caller's mutex.
+        let recursive = unsafe { kind_of(m) } & mutex_kind::TYPE == mutex_kind::RECURSIVE;
+        if recursive && thread.recurse(m as u64) {
+            return result;
+        }
+        let lock = Acquire { addr: m as u64, ident, mode: mode::TRY, site };
+        // SAFETY: as the stub passes it.
+        unsafe { watch::tried_past(thread, lock, back) };
+    }
+    if result == libc::EINVAL {
+        // Tells if it was destroyed.
+        let _ = watch::subject(m);
+    }
+    result
+}
+
+pub unsafe extern "C-unwind" fn unlock(m: Mutex, _site: u64) -> c_int {
+    // SAFETY: as `watch::thread`; a detached thread holds nothing.
+    let thread = unsafe { &mut *tls::raw() };
+    if !thread.is_innermost(m as u64) {
+        // SAFETY: forwarded.
+        return unsafe { unlock_otherwise(m) };
+    }
+    if without_patches::RELEASE {
+        // SAFETY: the caller's mutex, the innermost.
+        return unsafe { without_patches::unlock(m, thread) };
+    }
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_mutex_unlock(m) };
+    // The mutex may be gone by now: even its address comes from the entry.
+    if result == 0 && thread.release_top() {
+        return result;
+    }
+    misuse::top_unlocked_oddly(thread, result);
+    result
+}
+
+/// Not the innermost, or not held at all.
+#[inline(never)]
+unsafe fn unlock_otherwise(m: Mutex) -> c_int {
+    // SAFETY: as `watch::thread`.
+    let Some(thread) = (unsafe { tls::get().as_mut() }) else {
+        // SAFETY: forwarded.
+        return unsafe { unlock_detached(m) };
+    };
+    // SAFETY: the caller's mutex.
+    if let Some(destroyed) = unsafe { identity::destroyed(m) } {
+        misuse::used_after_destroy(thread, m as u64, &destroyed);
+        // SAFETY: forwarded.
+        return unsafe { real::pthread_mutex_unlock(m) };
+    }
+    let held = thread.find(m as u64).is_some();
+    // SAFETY: the caller's mutex, still locked.
+    let (locked, known) = unsafe { (held || is_locked(m), identity::known(m)) };
+    if known.is_none() {
+        // Its bytes may be such as no mutex has.
+        debugobjects::used::used_lock(m);
+    }
+    let ident = match known {
+        // Nobody has locked it yet: that is the news.
+        // SAFETY: as above.
+        None if !locked => unsafe { identity::identify(m, Birth::FirstAcquire) },
+        _ => known,
+    };
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_mutex_unlock(m) };
+    match (result, ident) {
+        (0, _) if held => misuse::released_oddly(thread, m as u64),
+        (0, Some(ident)) => misuse::bad_unlock(thread, m as u64, ident, locked),
+        // A mutex that checks who owns it.
+        (libc::EPERM, Some(ident)) => misuse::unlock_refused(thread, m as u64, ident, result),
+        _ => {}
+    }
+    result
+}
+
+/// By a thread that is not watched: a child's, perhaps, that has it from its parent.
+#[cold]
+unsafe fn unlock_detached(m: Mutex) -> c_int {
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_mutex_unlock(m) };
+    match result {
+        0 => inherited::unlocked(m as u64),
+        libc::EPERM => {
+            if let Some(thread) = inherited_holder(m as u64)
+                // The child has not met it: its stamp is the parent's.
+                // SAFETY: the caller's mutex.
+                && let Some(ident) = unsafe { identity::identify(m, Birth::FirstAcquire) }
+            {
+                misuse::unlock_refused(thread, m as u64, ident, result);
+            }
+        }
+        _ => {}
+    }
+    result
+}
+
+/// A robust mutex whose owner died is usable again.
+pub unsafe extern "C-unwind" fn consistent(m: Mutex, _site: u64) -> c_int {
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_mutex_consistent(m) };
+    if result == 0
+        && let Some(thread) = watch::thread()
+    {
+        thread.mark_consistent(m as u64);
+    }
+    result
+}
+
+/// In a child that is not watched yet: its thread, if it holds the lock at `addr` from before the fork.
+fn inherited_holder(addr: u64) -> Option<&'static mut ThreadState> {
+    let is_held = state::status() == state::FORKED
+        && inherited::inherited().iter().any(|lock| lock.held.addr == addr);
+    is_held.then(watch::thread)?
+}

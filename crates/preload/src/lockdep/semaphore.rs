@@ -1,0 +1,297 @@
+//! sem_*: a semaphore that begins at 1 is a lock until it shows that it is none; any other may hand
+//! something over ([`super::sync`]).
+//!
+//! A lock carries a stamp, and loses it when it proves to be none: a post by a thread that does not
+//! hold it (in a handler: that did not take it there), or a wait by the one that does.
+
+use core::ffi::{c_int, c_uint};
+
+use libc::{clockid_t, sem_t, timespec};
+use lockwright_engines::lockdep::{Acquire, Ident, ThreadState};
+use lockwright_ledger::rows::mode;
+
+use super::watch::{self, Blocking};
+use super::{misuse, sync, trylocks};
+use crate::callsite::Return;
+use crate::debugobjects::used::used;
+use crate::debugobjects::{tell, types, waiters};
+use crate::libc::real;
+use crate::lock_id::identity::{self, Birth};
+use crate::os::{deadline, sys, tls};
+use crate::recorder::state;
+
+type Semaphore = *mut sem_t;
+
+pub unsafe extern "C-unwind" fn init(
+    s: Semaphore,
+    shared: c_int,
+    value: c_uint,
+    _site: u64,
+) -> c_int {
+    let before = tell::initialises(&types::SEMAPHORE, s as u64);
+    // SAFETY: the caller's memory.
+    unsafe { end(s) };
+    // SAFETY: forwarded.
+    let result = unsafe { real::sem_init(s, shared, value) };
+    if result == 0 {
+        tell::initialised(&types::SEMAPHORE, s as u64, before, None);
+    }
+    if result == 0 && state::status() == state::ACTIVE {
+        // Posts of other processes would not be seen.
+        sync::semaphore_begins(s as u64, (shared == 0).then_some(value));
+        if shared == 0 && value == 1 && identity::can_stamp() {
+            // SAFETY: just initialised.
+            unsafe { identity::identify(s, Birth::Init) };
+        }
+    }
+    result
+}
+
+pub unsafe extern "C-unwind" fn destroy(s: Semaphore, _site: u64) -> c_int {
+    let before = tell::destroys(&types::SEMAPHORE, s as u64);
+    // SAFETY: the caller's semaphore.
+    unsafe { end(s) };
+    // SAFETY: forwarded.
+    let result = unsafe { real::sem_destroy(s) };
+    if result == 0 {
+        tell::destroyed(&types::SEMAPHORE, s as u64, before, None);
+    }
+    result
+}
+
+/// A lock's life ends, if there was one: who has taken it will not post it.
+unsafe fn end(s: Semaphore) {
+    // SAFETY: the caller's memory, of a semaphore's size; what it says is checked or only a hint.
+    unsafe {
+        if identity::stamped(s).is_none() {
+            return;
+        }
+        identity::take_stamp(s);
+        if identity::is_taken(s) {
+            let thread = watch::thread();
+            state::with_core(|core| core.give_up(thread, s as u64));
+        }
+    }
+}
+
+/// The thread and the semaphore, if that is a lock.
+#[inline(always)]
+fn lock(s: Semaphore) -> Option<(&'static mut ThreadState, Ident)> {
+    // SAFETY: the caller's semaphore.
+    let ident = unsafe { identity::stamped(s) }?;
+    Some((watch::thread()?, ident))
+}
+
+/// The semaphore is no lock.
+#[cold]
+fn hand_over(thread: Option<&mut ThreadState>, s: Semaphore, ident: Ident) {
+    // SAFETY: the caller's semaphore. First of all, so that nobody takes it for a lock any more.
+    unsafe { identity::take_stamp(s) };
+    state::with_core(|core| core.hand_over(thread, s as u64, ident));
+}
+
+pub unsafe extern "C-unwind" fn post(s: Semaphore, _site: u64) -> c_int {
+    // SAFETY: as `watch::thread`; a detached thread holds nothing.
+    let thread = unsafe { &mut *tls::raw() };
+    if !thread.is_innermost(s as u64) || thread.in_signal() != 0 {
+        // SAFETY: forwarded.
+        return unsafe { post_otherwise(s) };
+    }
+    // SAFETY: forwarded.
+    let result = unsafe { real::sem_post(s) };
+    // It may be gone by now, even from the entry: a handler, too, may have posted it.
+    if result == 0 && !thread.release_innermost(s as u64) {
+        misuse::released_oddly(thread, s as u64);
+    }
+    result
+}
+
+#[inline(never)]
+unsafe fn post_otherwise(s: Semaphore) -> c_int {
+    // SAFETY: the caller's semaphore.
+    let Some(ident) = (unsafe { identity::stamped(s) }) else {
+        used(&types::SEMAPHORE, s as u64);
+        sync::shares();
+        sync::semaphore_posts(s as u64);
+        // SAFETY: forwarded.
+        return unsafe { real::sem_post(s) };
+    };
+    match watch::thread() {
+        Some(thread) if thread.releases_semaphore(s as u64) => {
+            // SAFETY: forwarded.
+            let result = unsafe { real::sem_post(s) };
+            if result == 0 {
+                misuse::released_oddly(thread, s as u64);
+            }
+            result
+        }
+        thread => {
+            sync::shares();
+            hand_over(thread, s, ident);
+            // SAFETY: forwarded.
+            unsafe { real::sem_post(s) }
+        }
+    }
+}
+
+pub unsafe extern "C-unwind" fn wait(s: Semaphore, site: u64, back: Return) -> c_int {
+    // SAFETY: forwarded; as the stub passes it.
+    unsafe { take(s, 0, site, back, || real::sem_wait(s)) }
+}
+
+pub unsafe extern "C-unwind" fn timedwait(
+    s: Semaphore,
+    t: *const timespec,
+    site: u64,
+    back: Return,
+) -> c_int {
+    // SAFETY: forwarded.
+    let block = || unsafe { real::sem_timedwait(s, t) };
+    // SAFETY: the caller's semaphore and deadline; as the stub passes them.
+    unsafe {
+        match deadline::is_time(t) {
+            true => take(s, mode::TIMED, site, back, block),
+            false => block(),
+        }
+    }
+}
+
+pub unsafe extern "C-unwind" fn clockwait(
+    s: Semaphore,
+    clock: clockid_t,
+    t: *const timespec,
+    site: u64,
+    back: Return,
+) -> c_int {
+    // SAFETY: forwarded.
+    let block = || unsafe { real::sem_clockwait(s, clock, t) };
+    // SAFETY: the caller's semaphore and deadline; as the stub passes them.
+    unsafe {
+        match deadline::is_clock(clock) && deadline::is_time(t) {
+            true => take(s, mode::TIMED, site, back, block),
+            false => block(),
+        }
+    }
+}
+
+/// Takes the semaphore by `block`; if that waits, whoever destroys it meanwhile can see it.
+unsafe fn visibly(s: Semaphore, block: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the caller's semaphore.
+    if !unsafe { identity::is_taken(s) } {
+        return block();
+    }
+    let wait = waiters::begin(&types::SEMAPHORE, s as u64, 0);
+    let result = block();
+    waiters::end(wait);
+    result
+}
+
+#[inline(always)]
+unsafe fn take(
+    s: Semaphore,
+    mode: u16,
+    site: u64,
+    back: Return,
+    block: impl FnOnce() -> c_int,
+) -> c_int {
+    let Some((thread, ident)) = lock(s) else {
+        used(&types::SEMAPHORE, s as u64);
+        // SAFETY: the caller's semaphore.
+        return sync::semaphore_waited(s as u64, unsafe { visibly(s, block) });
+    };
+    // A wait acts upon a cancellation that is pending even if it need not wait; trying does not.
+    // SAFETY: forwarded; nothing is under way that unwinding would leave behind.
+    unsafe { real::pthread_testcancel() };
+    let lock = Acquire { addr: s as u64, ident, mode, site };
+    if trylocks::is_pending(thread) {
+        trylocks::waits(thread, &lock);
+    }
+    if !thread.is_idle() && thread.find(lock.addr).is_some() {
+        // Only another's post lets it through.
+        hand_over(Some(thread), s, ident);
+        return block();
+    }
+    // SAFETY: the caller's promise.
+    if !unsafe { reserve(thread, lock, back) } {
+        return block();
+    }
+    thread.mark_semaphore();
+    let errno = sys::errno();
+    // SAFETY: forwarded.
+    if unsafe { real::sem_trywait(s) } == 0 {
+        // SAFETY: the caller's semaphore, just taken.
+        unsafe { taken(thread, s, ident) };
+        return 0;
+    }
+    sys::set_errno(errno);
+    // SAFETY: the caller's semaphore.
+    unsafe { contended(thread, s, ident, block) }
+}
+
+/// Puts the acquisition on record if it is new, and reserves its entry. False: it goes unwatched.
+#[inline(always)]
+unsafe fn reserve(thread: &mut ThreadState, lock: Acquire, back: Return) -> bool {
+    thread.reserve_known(lock.ident, lock.mode, lock.site)
+        // SAFETY: the caller's promise.
+        || unsafe { watch::before_past(thread, lock, back) }
+}
+
+/// The reserved entry's semaphore has been taken.
+#[inline(always)]
+unsafe fn taken(thread: &mut ThreadState, s: Semaphore, ident: Ident) {
+    thread.acquired(s as u64);
+    // Another thread, or a handler, may have posted it meanwhile.
+    // SAFETY: the caller's semaphore, just taken.
+    if unsafe { identity::stamped(s) } != Some(ident) {
+        thread.release(s as u64);
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn contended(
+    thread: &mut ThreadState,
+    s: Semaphore,
+    ident: Ident,
+    block: impl FnOnce() -> c_int,
+) -> c_int {
+    let (lock, node) = thread.reserved(s as u64);
+    let is_obstacle = thread.is_obstacle(1);
+    // Who waits for what it has taken itself waits for another's post.
+    let blocking = Blocking { relock_fails: true, owner: 0 };
+    // SAFETY: the caller's semaphore.
+    let block = || unsafe { visibly(s, block) };
+    let result = watch::wait(thread, &lock, node, is_obstacle, blocking, block);
+    if result == 0 {
+        // SAFETY: the caller's semaphore, just taken.
+        unsafe { taken(thread, s, ident) };
+    } else {
+        thread.abandon();
+    }
+    result
+}
+
+pub unsafe extern "C-unwind" fn trywait(s: Semaphore, site: u64, back: Return) -> c_int {
+    let Some((thread, ident)) = lock(s) else {
+        used(&types::SEMAPHORE, s as u64);
+        // SAFETY: forwarded.
+        return sync::semaphore_waited(s as u64, unsafe { real::sem_trywait(s) });
+    };
+    // SAFETY: forwarded.
+    let result = unsafe { real::sem_trywait(s) };
+    let held = !thread.is_idle() && thread.find(s as u64).is_some();
+    match (result, held) {
+        (0, true) => hand_over(Some(thread), s, ident),
+        (0, false) => {
+            let lock = Acquire { addr: s as u64, ident, mode: trylocks::mode_at(site), site };
+            // SAFETY: as the stub passes it.
+            if unsafe { reserve(thread, lock, back) } {
+                thread.mark_semaphore();
+                // SAFETY: the caller's semaphore, just taken.
+                unsafe { taken(thread, s, ident) };
+            }
+        }
+        _ => trylocks::failed(thread, s as u64, held, site),
+    }
+    result
+}

@@ -1,0 +1,116 @@
+//! Calls that wait with another signal mask in place of the thread's: what they let through may arrive with
+//! all that the thread holds.
+
+use core::ffi::c_int;
+
+use libc::{epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec};
+
+use super::signal::waits_with;
+use crate::libc::real;
+
+/// As [`waits_with`], for a mask that is not given (null), or at least the kernel's 8 bytes long.
+unsafe fn waits(mask: *const sigset_t) {
+    // SAFETY: the caller's promise.
+    if let Some(&mask) = unsafe { mask.cast::<u64>().as_ref() } {
+        waits_with(mask);
+    }
+}
+
+pub unsafe extern "C-unwind" fn sigsuspend(mask: *const sigset_t, _site: u64) -> c_int {
+    // SAFETY: the caller's mask; forwarded.
+    unsafe {
+        waits(mask);
+        real::sigsuspend(mask)
+    }
+}
+
+/// BSD's, with the mask of the first 32 signals.
+pub unsafe extern "C-unwind" fn sigpause(mask: c_int, _site: u64) -> c_int {
+    waits_with(u64::from(mask as u32));
+    // SAFETY: forwarded.
+    unsafe { real::sigpause(mask) }
+}
+
+/// X/Open's: the thread's own mask without `signal`.
+pub unsafe extern "C-unwind" fn xpg_sigpause(signal: c_int, _site: u64) -> c_int {
+    if (1..=64).contains(&signal) {
+        waits_with(crate::os::sys::signal_mask() & !(1 << (signal - 1)));
+    }
+    // SAFETY: forwarded.
+    unsafe { real::__xpg_sigpause(signal) }
+}
+
+pub unsafe extern "C-unwind" fn pselect(
+    n: c_int,
+    read: *mut fd_set,
+    write: *mut fd_set,
+    except: *mut fd_set,
+    timeout: *const timespec,
+    mask: *const sigset_t,
+) -> c_int {
+    // SAFETY: the caller's mask; forwarded.
+    unsafe {
+        waits(mask);
+        real::pselect(n, read, write, except, timeout, mask)
+    }
+}
+
+pub unsafe extern "C-unwind" fn ppoll(
+    fds: *mut pollfd,
+    n: nfds_t,
+    timeout: *const timespec,
+    mask: *const sigset_t,
+    _site: u64,
+) -> c_int {
+    // SAFETY: the caller's mask; forwarded.
+    unsafe {
+        waits(mask);
+        real::ppoll(fds, n, timeout, mask)
+    }
+}
+
+/// What fortified programs call.
+pub unsafe extern "C-unwind" fn ppoll_chk(
+    fds: *mut pollfd,
+    n: nfds_t,
+    timeout: *const timespec,
+    mask: *const sigset_t,
+    len: usize,
+    _site: u64,
+) -> c_int {
+    // SAFETY: the caller's mask; forwarded.
+    unsafe {
+        waits(mask);
+        real::__ppoll_chk(fds, n, timeout, mask, len)
+    }
+}
+
+pub unsafe extern "C-unwind" fn epoll_pwait(
+    epoll: c_int,
+    events: *mut epoll_event,
+    n: c_int,
+    timeout: c_int,
+    mask: *const sigset_t,
+    _site: u64,
+) -> c_int {
+    // SAFETY: the caller's mask; forwarded.
+    unsafe {
+        waits(mask);
+        real::epoll_pwait(epoll, events, n, timeout, mask)
+    }
+}
+
+pub unsafe extern "C-unwind" fn epoll_pwait2(
+    epoll: c_int,
+    events: *mut epoll_event,
+    n: c_int,
+    timeout: *const timespec,
+    mask: *const sigset_t,
+    _site: u64,
+) -> c_int {
+    // SAFETY: the caller's mask; forwarded.
+    unsafe {
+        waits(mask);
+        real::epoll_pwait2(epoll, events, n, timeout, mask)
+    }
+}

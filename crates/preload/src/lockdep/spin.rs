@@ -1,0 +1,145 @@
+//! pthread_spin_*: four bytes have no room for a stamp, so these are known by address.
+
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicI32, Ordering::Relaxed};
+
+use libc::pthread_spinlock_t;
+use lockwright_engines::lockdep::{Acquire, ThreadState};
+use lockwright_ledger::rows::{finding_kind, mode};
+
+use super::misuse;
+use super::watch::{self, Blocking};
+use crate::callsite::Return;
+use crate::debugobjects::tell::{self, Before};
+use crate::debugobjects::{self, types};
+use crate::libc::real;
+use crate::lock_id::by_address::spin_lock;
+use crate::lock_id::identity::{self, Birth};
+use crate::lock_id::inherited;
+use crate::os::tls;
+use crate::stack::modules;
+
+type Spin = *mut pthread_spinlock_t;
+
+pub unsafe extern "C-unwind" fn init(l: Spin, shared: c_int, _site: u64) -> c_int {
+    let mut before = tell::initialises(&types::SPIN, l as u64);
+    // SAFETY: the caller's lock.
+    if unsafe { if_held(l, finding_kind::HELD_INITIALISED) } {
+        before = Before::Over;
+    }
+    // Its bytes do not tell; and what is called shared need not be where others can reach it.
+    if shared != libc::PTHREAD_PROCESS_PRIVATE && modules::is_shared(l as u64) {
+        before = Before::Silent;
+    }
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_spin_init(l, shared) };
+    if result == 0 {
+        // SAFETY: just initialised.
+        let stack = unsafe { identity::begin(spin_lock(l), debugobjects::is_on()) };
+        tell::initialised(&types::SPIN, l as u64, before, stack);
+    }
+    result
+}
+
+pub unsafe extern "C-unwind" fn destroy(l: Spin, _site: u64) -> c_int {
+    let before = tell::destroys(&types::SPIN, l as u64);
+    // SAFETY: the caller's lock.
+    unsafe { if_held(l, finding_kind::HELD_DESTROYED) };
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_spin_destroy(l) };
+    if result == 0 {
+        // SAFETY: the caller still owns the memory.
+        let stack = unsafe { identity::forget(spin_lock(l)) };
+        tell::destroyed(&types::SPIN, l as u64, before, stack);
+    }
+    result
+}
+
+/// Tells of what happens to a lock that somebody holds. Says whether somebody does.
+unsafe fn if_held(l: Spin, kind: u8) -> bool {
+    // SAFETY: the caller's lock; known ones only.
+    unsafe { identity::known(spin_lock(l)) }.is_some()
+        && watch::thread()
+            .is_some_and(|thread| misuse::if_held(thread, kind, l as u64, l as u64 + 1).is_some())
+}
+
+pub unsafe extern "C-unwind" fn lock(l: Spin, site: u64, back: Return) -> c_int {
+    // SAFETY: forwarded.
+    let block = || unsafe { real::pthread_spin_lock(l) };
+    let Some((thread, ident)) = watch::subject(spin_lock(l)) else { return block() };
+    let lock = Acquire { addr: l as u64, ident, mode: 0, site };
+    let blocking = || Blocking { relock_fails: false, owner: 0 };
+    // SAFETY: forwarded.
+    let try_lock = || unsafe { real::pthread_spin_trylock(l) };
+    // SAFETY: as the stub passes it.
+    unsafe { watch::acquire(thread, lock, back, blocking, try_lock, block) }
+}
+
+pub unsafe extern "C-unwind" fn trylock(l: Spin, site: u64, back: Return) -> c_int {
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_spin_trylock(l) };
+    if result == 0
+        && let Some((thread, ident)) = watch::subject(spin_lock(l))
+    {
+        let lock = Acquire { addr: l as u64, ident, mode: mode::TRY, site };
+        // SAFETY: as the stub passes it.
+        unsafe { watch::tried_past(thread, lock, back) };
+    }
+    result
+}
+
+/// The word of a spinlock that is free, which the C library defines for each architecture.
+fn free_word() -> c_int {
+    /// As [`free_word`] has found it, or [`UNKNOWN`].
+    static WORD: AtomicI32 = AtomicI32::new(UNKNOWN);
+    /// No value of a spinlock.
+    const UNKNOWN: c_int = c_int::MIN;
+    // Relaxed: whoever finds it finds the same.
+    if WORD.load(Relaxed) == UNKNOWN {
+        let mut lock = 0;
+        // SAFETY: a lock of our own.
+        unsafe { real::pthread_spin_init(&raw mut lock, 0) };
+        WORD.store(lock, Relaxed);
+    }
+    WORD.load(Relaxed)
+}
+
+/// Not the innermost, or not held at all.
+#[cold]
+unsafe fn unlock_otherwise(l: Spin, thread: &mut ThreadState) -> c_int {
+    // SAFETY: the caller's lock.
+    let is_free = unsafe { l.cast_const().read_volatile() } == free_word();
+    let is_unlocked = is_free && thread.find(l as u64).is_none();
+    // SAFETY: the caller's lock.
+    let ident = match unsafe { identity::known(spin_lock(l)) } {
+        // Nobody has locked it yet: that is the news.
+        // SAFETY: as above.
+        None if is_unlocked => unsafe { identity::identify(spin_lock(l), Birth::FirstAcquire) },
+        known => known,
+    };
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_spin_unlock(l) };
+    match ident {
+        Some(ident) if is_unlocked => misuse::bad_unlock(thread, l as u64, ident, false),
+        _ => watch::released(thread, l as u64, ident),
+    }
+    result
+}
+
+pub unsafe extern "C-unwind" fn unlock(l: Spin, _site: u64) -> c_int {
+    // SAFETY: as `watch::thread`.
+    let Some(thread) = (unsafe { tls::get().as_mut() }) else {
+        // SAFETY: forwarded.
+        let result = unsafe { real::pthread_spin_unlock(l) };
+        inherited::unlocked(l as u64);
+        return result;
+    };
+    if thread.is_innermost(l as u64) {
+        // SAFETY: forwarded.
+        let result = unsafe { real::pthread_spin_unlock(l) };
+        watch::released(thread, l as u64, None);
+        return result;
+    }
+    // SAFETY: forwarded.
+    unsafe { unlock_otherwise(l, thread) }
+}

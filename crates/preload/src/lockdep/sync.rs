@@ -1,0 +1,154 @@
+//! Barriers and semaphores: what they order, until it shows that they are no mere hand-over.
+
+use core::ffi::{c_int, c_uint};
+
+use libc::{pthread_barrier_t, pthread_barrierattr_t};
+use lockwright_engines::lockdep::{Ident, Tell, ThreadState};
+use lockwright_ledger::rows::sync_kind;
+
+use super::watch;
+use crate::debugobjects::used::used;
+use crate::debugobjects::{attribute_calls, tell, types, waiters};
+use crate::libc::real;
+use crate::lock_id::side_table::SideTable;
+use crate::os::tls;
+use crate::recorder::state;
+
+type Barrier = *mut pthread_barrier_t;
+
+/// What the thread does next may be how others learn of what it made.
+pub fn shares() {
+    // SAFETY: as `watch::thread`.
+    if let Some(thread) = unsafe { tls::get().as_mut() } {
+        thread.shares();
+    }
+}
+
+/// Objects that the engine still wants to hear of. With each, the thread whose posts it need not hear of
+/// any more, and the one whose waits.
+static LISTENED: SideTable = SideTable::new();
+
+/// No thread.
+const NOBODY: u32 = u32::MAX;
+
+fn listen(kind: u32, addr: u64, size: u32) {
+    state::with_core(|core| {
+        core.sync_init(kind, addr, size);
+        LISTENED.insert(addr, Ident::new(NOBODY, NOBODY));
+    });
+}
+
+fn stop_listening(addr: u64) {
+    state::with_core(|_| LISTENED.remove(addr));
+}
+
+fn listened(addr: u64) -> Option<&'static mut ThreadState> {
+    LISTENED.get(addr)?;
+    watch::thread()
+}
+
+pub unsafe extern "C-unwind" fn barrier_init(
+    b: Barrier,
+    attr: *const pthread_barrierattr_t,
+    count: c_uint,
+    _site: u64,
+) -> c_int {
+    attribute_calls::made_by(&types::BARRIERATTR, attr);
+    let before = tell::initialises(&types::BARRIER, b as u64);
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_barrier_init(b, attr, count) };
+    if result == 0 {
+        tell::initialised(&types::BARRIER, b as u64, before, None);
+    }
+    if result == 0 && state::status() == state::ACTIVE {
+        listen(sync_kind::BARRIER, b as u64, count);
+    }
+    result
+}
+
+pub unsafe extern "C-unwind" fn barrier_destroy(b: Barrier, _site: u64) -> c_int {
+    let before = tell::destroys(&types::BARRIER, b as u64);
+    // SAFETY: forwarded. It waits for threads that are on their way out.
+    let result = unsafe { real::pthread_barrier_destroy(b) };
+    if result == 0 {
+        tell::destroyed(&types::BARRIER, b as u64, before, None);
+    }
+    result
+}
+
+/// Waits at the barrier, visibly to whoever destroys it meanwhile.
+unsafe fn arrive(b: Barrier) -> c_int {
+    used(&types::BARRIER, b as u64);
+    let wait = waiters::begin(&types::BARRIER, b as u64, 0);
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_barrier_wait(b) };
+    waiters::end(wait);
+    result
+}
+
+pub unsafe extern "C-unwind" fn barrier_wait(b: Barrier, _site: u64) -> c_int {
+    shares();
+    let Some(thread) = listened(b as u64) else {
+        // SAFETY: forwarded.
+        return unsafe { arrive(b) };
+    };
+    let round = state::with_core(|core| core.barrier_arrives(thread, b as u64)).flatten();
+    // SAFETY: forwarded.
+    let result = unsafe { arrive(b) };
+    // The barrier may be gone by now: only its address is used.
+    match round {
+        Some(round) => {
+            state::with_core(|core| core.barrier_passed(thread, round));
+        }
+        None => stop_listening(b as u64),
+    }
+    result
+}
+
+/// A semaphore begins its life with `value`, or goes on as one that orders nothing.
+pub fn semaphore_begins(addr: u64, value: Option<c_uint>) {
+    match value {
+        // A value to begin with orders nothing.
+        Some(0) => listen(sync_kind::SEMAPHORE, addr, 0),
+        _ if LISTENED.get(addr).is_some() => stop_listening(addr),
+        _ => {}
+    }
+}
+
+/// The calling thread is about to post a semaphore that is no lock.
+pub fn semaphore_posts(addr: u64) {
+    // In a handler, a post is by whoever sent the signal.
+    let Some(known) = LISTENED.get(addr) else { return };
+    let Some(thread) = watch::thread().filter(|thread| thread.id() != known.inst()) else { return };
+    match state::with_core(|core| core.sem_posts(thread, addr)) {
+        Some(Tell::Nothing) => stop_listening(addr),
+        Some(Tell::OfOthers) => {
+            listen_to_others(addr, |known| Ident::new(thread.id(), known.class()))
+        }
+        _ => {}
+    }
+}
+
+/// The calling thread's wait for a semaphore that is no lock ended with `result`.
+pub fn semaphore_waited(addr: u64, result: c_int) -> c_int {
+    if result != 0 || tls::get().is_null() {
+        return result;
+    }
+    let Some(known) = LISTENED.get(addr) else { return result };
+    let Some(thread) = watch::thread().filter(|thread| thread.id() != known.class()) else {
+        return result;
+    };
+    if let Some(Tell::OfOthers) = state::with_core(|core| core.sem_granted(thread, addr)) {
+        listen_to_others(addr, |known| Ident::new(known.inst(), thread.id()));
+    }
+    result
+}
+
+/// Changes which threads need not be heard of.
+fn listen_to_others(addr: u64, change: impl FnOnce(Ident) -> Ident) {
+    state::with_core(|_| {
+        if let Some(known) = LISTENED.get(addr) {
+            LISTENED.insert(addr, change(known));
+        }
+    });
+}

@@ -1,0 +1,351 @@
+//! Threads: who created whom, who waited for whose end, and what they are called.
+
+use core::arch::global_asm;
+use core::cell::UnsafeCell;
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ptr;
+use core::sync::atomic::{AtomicBool, Ordering::*};
+
+use libc::{clockid_t, pthread_attr_t, pthread_t, timespec};
+use lockwright_engines::lockdep::{Acquire as Acquisition, Ident, ThreadState};
+use lockwright_ledger::rows::{Thread, mode};
+
+use super::misuse;
+use super::watch::{self, Blocking};
+use crate::debugobjects::{attribute_calls, types};
+use crate::libc::real::{self, Start, StartC11};
+use crate::lock_id::side_table::SideTable;
+use crate::os::{sys, time, tls};
+use crate::process::hosts;
+use crate::recorder::state;
+use crate::stack::unwind;
+use crate::threads::{ends, keys};
+
+/// What a new thread must know, from its creator. The start routine is what the thread's first function, one
+/// of the below, takes it for.
+#[derive(Clone, Copy)]
+struct Passage {
+    start: *const (),
+    argument: *mut c_void,
+    segment: u32,
+    stack: u32,
+}
+
+struct Slot {
+    taken: AtomicBool,
+    passage: UnsafeCell<Passage>,
+}
+
+// SAFETY: the passage belongs to whoever set `taken`, then to the thread it is handed to.
+unsafe impl Sync for Slot {}
+
+/// Passages under way at once. With more, a thread starts without its creator's order.
+static SLOTS: [Slot; 512] = [const {
+    let nothing = Passage { start: ptr::null(), argument: ptr::null_mut(), segment: 0, stack: 0 };
+    Slot { taken: AtomicBool::new(false), passage: UnsafeCell::new(nothing) }
+}; 512];
+
+impl Slot {
+    /// As what a thread is given.
+    fn address(&'static self) -> *mut c_void {
+        core::ptr::from_ref(self).cast_mut().cast()
+    }
+
+    /// The creation that it was taken for ended with `result`; 0 if there is a thread to give it back.
+    fn settle(&self, result: c_int) -> c_int {
+        if result != 0 {
+            self.taken.store(false, Release);
+        }
+        result
+    }
+}
+
+fn take_slot(passage: Passage) -> Option<&'static Slot> {
+    // Acquire pairs with the Release in `arrive`: its reader is done with the slot.
+    let slot = SLOTS.iter().find(|slot| {
+        !slot.taken.load(Relaxed)
+            && slot.taken.compare_exchange(false, true, Acquire, Relaxed).is_ok()
+    })?;
+    // SAFETY: taken by us.
+    unsafe { *slot.passage.get() = passage };
+    Some(slot)
+}
+
+/// Which thread row a `pthread_t` means: `inst` is the row.
+static THREADS: SideTable = SideTable::new();
+
+pub unsafe extern "C-unwind" fn create(
+    t: *mut pthread_t,
+    attr: *const pthread_attr_t,
+    start: Start,
+    argument: *mut c_void,
+    _site: u64,
+) -> c_int {
+    attribute_calls::made_by(&types::ATTR, attr);
+    let handed = match announce(start as *const (), argument) {
+        Some(slot) => slot,
+        // SAFETY: forwarded.
+        None => return unsafe { real::pthread_create(t, attr, start, argument) },
+    };
+    // SAFETY: forwarded, with our start routine and its slot.
+    let result =
+        unsafe { real::pthread_create(t, attr, lockwright_thread_begin, handed.address()) };
+    handed.settle(result)
+}
+
+/// `thrd_create`.
+pub unsafe extern "C-unwind" fn create_c11(
+    t: *mut pthread_t,
+    start: StartC11,
+    argument: *mut c_void,
+) -> c_int {
+    let handed = match announce(start as *const (), argument) {
+        Some(slot) => slot,
+        // SAFETY: forwarded.
+        None => return unsafe { real::thrd_create(t, start, argument) },
+    };
+    // SAFETY: forwarded, with our start routine and its slot.
+    let result = unsafe { real::thrd_create(t, begin_of_c11(), handed.address()) };
+    handed.settle(result)
+}
+
+/// The calling thread is about to create one that is to call `start`. What that is to be given to begin with;
+/// `None` if it goes unwatched.
+fn announce(start: *const (), argument: *mut c_void) -> Option<&'static Slot> {
+    // The last moment at which a forked child has one thread, which its new start rests on.
+    if state::status() == state::FORKED {
+        state::begin_child();
+    }
+    let thread = watch::thread()?;
+    let (segment, stack) =
+        state::with_core(|core| core.thread_creates(thread, &mut unwind::capture))?;
+    take_slot(Passage { start, argument, segment, stack })
+}
+
+// The first function of every thread created through us, by `pthread_create` or `thrd_create`. It ends in a jump: of the
+// thread's call stack, which is the program's, it is no part.
+global_asm!(
+    ".globl lockwright_thread_begin",
+    ".hidden lockwright_thread_begin",
+    ".type lockwright_thread_begin, @function",
+    "lockwright_thread_begin:",
+    ".cfi_startproc",
+    "sub rsp, 24",
+    ".cfi_adjust_cfa_offset 24",
+    "mov rsi, rsp",
+    "call {arrive}",
+    "mov rax, [rsp]",
+    "mov rdi, [rsp + 8]",
+    "add rsp, 24",
+    ".cfi_adjust_cfa_offset -24",
+    "jmp rax",
+    ".cfi_endproc",
+    ".size lockwright_thread_begin, . - lockwright_thread_begin",
+    arrive = sym arrive,
+);
+
+unsafe extern "C-unwind" {
+    /// As said above, with the address of a slot. Returns what the start routine does.
+    fn lockwright_thread_begin(slot: *mut c_void) -> *mut c_void;
+}
+
+/// As [`lockwright_thread_begin`], which the routine's answer passes by.
+fn begin_of_c11() -> StartC11 {
+    // SAFETY: it has one argument alike, and returns only what the start routine does, of that type.
+    unsafe { core::mem::transmute::<Start, StartC11>(lockwright_thread_begin) }
+}
+
+/// A start routine and its argument.
+#[repr(C)]
+struct Work {
+    start: *const (),
+    argument: *mut c_void,
+}
+
+/// A thread created through us begins: what it is to call.
+///
+/// # Safety
+/// `slot` is the address of the one that was taken for it; `work` has room.
+unsafe extern "C" fn arrive(slot: *mut c_void, work: *mut Work) {
+    // SAFETY: the caller's promise; the passage was stored before the thread began, and stays until we give
+    // the slot back.
+    let slot = unsafe { &*slot.cast::<Slot>() };
+    // SAFETY: as above.
+    let Passage { start, argument, segment, stack } = unsafe { *slot.passage.get() };
+    // SAFETY: the caller's promise.
+    unsafe { work.write(Work { start, argument }) };
+    if let Some(thread) = watch::attach(segment, stack) {
+        let id = thread.id();
+        // SAFETY: no arguments.
+        let own = unsafe { libc::pthread_self() };
+        state::with_core(|core| {
+            THREADS.insert(own, Ident::new(id, 1));
+            // Its creator may have named it before it could be found here.
+            core.thread_name(id, &sys::thread_name());
+        });
+    }
+    slot.taken.store(false, Release);
+}
+
+/// Has [`thread_exit`] called when the thread ends.
+pub fn watch_exit(state: *mut ThreadState) {
+    keys::LOCKDEP.set(state.cast());
+}
+
+/// Destructors of other keys may still use locks: we go last, in the last of the rounds.
+pub unsafe extern "C" fn thread_exit(_value: *mut c_void) {
+    /// PTHREAD_DESTRUCTOR_ITERATIONS.
+    const ROUNDS: u32 = 4;
+    // Not the value: it was ours, but the program may have meant another key by that number.
+    let state = tls::get();
+    if state.is_null() {
+        return;
+    }
+    // SAFETY: the calling thread's state.
+    let rounds = unsafe { (*state).next_exit_round() };
+    if rounds < ROUNDS {
+        watch_exit(state);
+    } else {
+        ended(state);
+    }
+}
+
+/// The calling thread ends: called as the last of its destructors.
+fn ended(state: *mut ThreadState) {
+    // SAFETY: the calling thread's own state.
+    misuse::exits(unsafe { &mut *state });
+    hosts::each(|host| (host.thread_ended)());
+    let (name, now) = (sys::thread_name(), time::now_ns());
+    tls::detach();
+    tls::set_closed(true);
+    state::with_core(|core| {
+        // SAFETY: the calling thread's own state, not used after this.
+        unsafe {
+            core.thread_name((*state).id(), &name);
+            core.thread_exit(state, now);
+        }
+    });
+}
+
+/// The row of a thread that is about to be joined. One that has been created but has not begun is
+/// waited for: who joins it waits for more than that.
+fn row_of(t: pthread_t) -> Option<Ident> {
+    /// Enough for a thread to be scheduled on a loaded machine; then it goes unwatched.
+    const ROUNDS: u32 = 10_000;
+    for _ in 0..ROUNDS {
+        let row = THREADS.get(t);
+        // Acquire pairs with the Release in `arrive`: the row is there.
+        if row.is_some() || SLOTS.iter().all(|slot| !slot.taken.load(Acquire)) {
+            return row.or_else(|| THREADS.get(t));
+        }
+        sys::sleep_ns(50_000);
+    }
+    None
+}
+
+/// Waits for a thread's end as for a lock that the thread holds.
+fn joining(t: pthread_t, site: u64, mode: u16, join: impl FnOnce() -> c_int) -> c_int {
+    let (Some(thread), Some(target)) = (watch::thread(), row_of(t)) else { return join() };
+    let target = target.inst();
+    let lock = Acquisition {
+        addr: u64::from(target),
+        ident: Ident::new(0, 0),
+        mode: mode::JOIN | mode,
+        site,
+    };
+    state::with_core(|core| core.thread_joins(target, thread.id()));
+    let holds = thread.is_obstacle(0);
+    let (node, _) = if thread.is_idle() { (0, false) } else { watch::wait_context(thread, &lock) };
+    let kind = Blocking { relock_fails: true, owner: 0 };
+    let result = watch::wait(thread, &lock, node, holds, kind, join);
+    if result == 0 {
+        ends::joined(target);
+        state::with_core(|core| {
+            let last = core.ledger().get::<Thread>(target).map_or(0, |row| row.segment);
+            core.thread_joined(thread, last);
+            THREADS.remove(t);
+        });
+    } else {
+        not_joined(target);
+    }
+    result
+}
+
+/// Nobody waits any more for the end of the thread of row `target`.
+pub fn not_joined(target: u32) {
+    state::with_core(|core| core.thread_joins(target, 0));
+}
+
+pub unsafe extern "C-unwind" fn join(t: pthread_t, value: *mut *mut c_void, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    joining(t, site, 0, || unsafe { real::pthread_join(t, value) })
+}
+
+/// `thrd_join`.
+pub unsafe extern "C-unwind" fn join_c11(t: pthread_t, value: *mut c_int, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    joining(t, site, 0, || unsafe { real::thrd_join(t, value) })
+}
+
+pub unsafe extern "C-unwind" fn timedjoin(
+    t: pthread_t,
+    value: *mut *mut c_void,
+    timeout: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    joining(t, site, mode::TIMED, || unsafe { real::pthread_timedjoin_np(t, value, timeout) })
+}
+
+pub unsafe extern "C-unwind" fn tryjoin(t: pthread_t, value: *mut *mut c_void, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    joining(t, site, mode::TIMED, || unsafe { real::pthread_tryjoin_np(t, value) })
+}
+
+pub unsafe extern "C-unwind" fn clockjoin(
+    t: pthread_t,
+    value: *mut *mut c_void,
+    clock: clockid_t,
+    timeout: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    joining(t, site, mode::TIMED, || unsafe {
+        real::pthread_clockjoin_np(t, value, clock, timeout)
+    })
+}
+
+/// `pthread_cancel`: who asked whom to end is put on record, as it may end a wait.
+pub unsafe extern "C-unwind" fn cancel(t: pthread_t, _site: u64) -> c_int {
+    if let Some(thread) = watch::thread() {
+        let by = thread.id();
+        // SAFETY: no arguments.
+        let id = match t == unsafe { libc::pthread_self() } {
+            true => Some(by),
+            false => THREADS.get(t).map(Ident::inst),
+        };
+        if let Some(id) = id {
+            state::with_core(|core| core.thread_cancelled(id, by));
+        }
+    }
+    // SAFETY: forwarded.
+    unsafe { real::pthread_cancel(t) }
+}
+
+pub unsafe extern "C-unwind" fn setname(t: pthread_t, name: *const c_char, _site: u64) -> c_int {
+    // SAFETY: forwarded.
+    let result = unsafe { real::pthread_setname_np(t, name) };
+    if result == 0 {
+        // SAFETY: no arguments.
+        let id = match t == unsafe { libc::pthread_self() } {
+            true => watch::thread().map(|thread| thread.id()),
+            false => THREADS.get(t).map(Ident::inst),
+        };
+        if let Some(id) = id {
+            // SAFETY: a name that pthread_setname_np accepted.
+            let name = unsafe { CStr::from_ptr(name) }.to_bytes();
+            state::with_core(|core| core.thread_name(id, name));
+        }
+    }
+    result
+}

@@ -1,0 +1,104 @@
+//! Calls that may sleep (I/O, sleeping, waiting for processes): counted where a lock is held meanwhile.
+
+use core::ffi::{c_int, c_uint, c_void};
+
+use libc::{clockid_t, timespec};
+use lockwright_engines::lockmeter::{Call, key};
+use lockwright_ledger::rows::meter::{BLOCKING_CALLS, wait_kind};
+
+use super::{cell_of, clock, tls, wait, wait_site};
+use crate::libc::real;
+
+/// Calls `block`, which is number `which` of [`BLOCKING_CALLS`].
+#[inline(always)]
+fn around<R>(which: u32, site: u64, block: impl FnOnce() -> R) -> R {
+    // SAFETY: as `super::thread`; who has no meter holds nothing.
+    if unsafe { &*tls::raw() }.is_idle() { block() } else { with_lock_held(which, site, block) }
+}
+
+#[cold]
+fn with_lock_held<R>(which: u32, site: u64, block: impl FnOnce() -> R) -> R {
+    // SAFETY: as above; it has one.
+    let thread = unsafe { &mut *tls::raw() };
+    let (address, site) = (site, wait_site(site));
+    let call = Call { inst: which, wait: wait_kind::BLOCKING_CALL, site, ..Call::default() };
+    // Calls in the place of a return have one return address: their number tells them apart.
+    let what = u64::from(wait_kind::BLOCKING_CALL) | u64::from(which) << 32;
+    let key = key(what, u16::MAX, site);
+    let Some(cell) = cell_of(thread, key, &call, address) else { return block() };
+    cell.begin();
+    let begun = clock::now();
+    let (result, ended) = wait::block_at(thread, cell, 0, begun, block);
+    // SAFETY: the calling thread's errno.
+    let errno = unsafe { *libc::__errno_location() };
+    wait::record_plain(thread, cell, ended.saturating_sub(begun));
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
+    result
+}
+
+/// `name(arguments) -> result`: the call of that name.
+macro_rules! blocking {
+    ($($name:ident($($arg:ident: $ty:ty),*) -> $ret:ty;)*) => { $(
+        #[doc = concat!("`", stringify!($name), "`.")]
+        pub unsafe extern "C-unwind" fn $name($($arg: $ty,)* site: u64) -> $ret {
+            const WHICH: u32 = number(stringify!($name));
+            // SAFETY: forwarded.
+            around(WHICH, site, || unsafe { real::$name($($arg),*) })
+        }
+    )* };
+}
+
+/// Number of a call in [`BLOCKING_CALLS`].
+const fn number(name: &str) -> u32 {
+    let mut i = 0;
+    while i < BLOCKING_CALLS.len() {
+        if equal(BLOCKING_CALLS[i].as_bytes(), name.as_bytes()) {
+            return i as u32;
+        }
+        i += 1;
+    }
+    panic!("a call that BLOCKING_CALLS does not name")
+}
+
+const fn equal(a: &[u8], b: &[u8]) -> bool {
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
+}
+
+blocking! {
+    read(f: c_int, b: *mut c_void, n: usize) -> isize;
+    write(f: c_int, b: *const c_void, n: usize) -> isize;
+    pread(f: c_int, b: *mut c_void, n: usize, o: i64) -> isize;
+    pread64(f: c_int, b: *mut c_void, n: usize, o: i64) -> isize;
+    pwrite(f: c_int, b: *const c_void, n: usize, o: i64) -> isize;
+    pwrite64(f: c_int, b: *const c_void, n: usize, o: i64) -> isize;
+    readv(f: c_int, v: *const c_void, n: c_int) -> isize;
+    writev(f: c_int, v: *const c_void, n: c_int) -> isize;
+    preadv(f: c_int, v: *const c_void, n: c_int, o: i64) -> isize;
+    preadv64(f: c_int, v: *const c_void, n: c_int, o: i64) -> isize;
+    pwritev(f: c_int, v: *const c_void, n: c_int, o: i64) -> isize;
+    pwritev64(f: c_int, v: *const c_void, n: c_int, o: i64) -> isize;
+    fsync(f: c_int) -> c_int;
+    fdatasync(f: c_int) -> c_int;
+    msync(a: *mut c_void, n: usize, f: c_int) -> c_int;
+    flock(f: c_int, o: c_int) -> c_int;
+    poll(f: *mut c_void, n: u64, t: c_int) -> c_int;
+    select(n: c_int, r: *mut c_void, w: *mut c_void, e: *mut c_void, t: *mut c_void) -> c_int;
+    epoll_wait(e: c_int, v: *mut c_void, n: c_int, t: c_int) -> c_int;
+    nanosleep(t: *const timespec, r: *mut timespec) -> c_int;
+    clock_nanosleep(c: clockid_t, f: c_int, t: *const timespec, r: *mut timespec) -> c_int;
+    usleep(n: c_uint) -> c_int;
+    sleep(n: c_uint) -> c_uint;
+    recv(f: c_int, b: *mut c_void, n: usize, o: c_int) -> isize;
+    recvmsg(f: c_int, m: *mut c_void, o: c_int) -> isize;
+    send(f: c_int, b: *const c_void, n: usize, o: c_int) -> isize;
+    sendmsg(f: c_int, m: *const c_void, o: c_int) -> isize;
+    accept(f: c_int, a: *mut c_void, n: *mut c_void) -> c_int;
+    accept4(f: c_int, a: *mut c_void, n: *mut c_void, o: c_int) -> c_int;
+    connect(f: c_int, a: *const c_void, n: c_uint) -> c_int;
+    waitpid(p: c_int, s: *mut c_int, o: c_int) -> c_int;
+}

@@ -1,0 +1,108 @@
+//! Condition waits: the mutex' hold ends, and another begins when the wait is over.
+
+use core::ffi::c_int;
+use core::sync::atomic::Ordering::Relaxed;
+
+use libc::{clockid_t, pthread_cond_t, pthread_mutex_t, timespec};
+use lockwright_engines::lockdep::Ident;
+use lockwright_engines::lockmeter::{Call, MeterThread, key};
+use lockwright_ledger::rows::meter::{site_flag, wait_kind};
+use lockwright_ledger::rows::mode;
+
+use super::{Spot, WHAT, cell_of, hold, sync_waits, thread, wait, wait_site};
+use crate::libc::real;
+use crate::lock_id::identity;
+
+type Cond = *mut pthread_cond_t;
+type Mutex = *mut pthread_mutex_t;
+
+/// `pthread_cond_wait`.
+pub unsafe extern "C-unwind" fn wait(c: Cond, m: Mutex, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    unsafe { around(m, site, || real::pthread_cond_wait(c, m)) }
+}
+
+/// `pthread_cond_timedwait`.
+pub unsafe extern "C-unwind" fn timedwait(
+    c: Cond,
+    m: Mutex,
+    t: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    unsafe { around(m, site, || real::pthread_cond_timedwait(c, m, t)) }
+}
+
+/// `pthread_cond_clockwait`.
+pub unsafe extern "C-unwind" fn clockwait(
+    c: Cond,
+    m: Mutex,
+    clock: clockid_t,
+    t: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    unsafe { around(m, site, || real::pthread_cond_clockwait(c, m, clock, t)) }
+}
+
+/// A condition wait, by `block`, that gives up `m` and takes it again.
+pub unsafe fn around(m: Mutex, site: u64, block: impl FnOnce() -> c_int) -> c_int {
+    let Some(thread) = thread() else { return block() };
+    // SAFETY: the caller's mutex.
+    let (Some(ident), Some(held)) = (unsafe { identity::known(m) }, thread.entry_of(m as u64))
+    else {
+        return block();
+    };
+    if MeterThread::recursion_of(&held) != 0 {
+        // Given up only in part, if at all: undefined by POSIX, and left alone.
+        return block();
+    }
+    let (address, site) = (site, wait_site(site));
+    let waiting = Call {
+        class: ident.class(),
+        addr: m as u64,
+        mode: mode::COND_WAIT,
+        wait: wait_kind::COND,
+        site,
+        ..Call::default()
+    };
+    let cell = cell_of(thread, key(class(ident), mode::COND_WAIT, site), &waiting, address);
+    // The hold ends here, as far as can be told: nothing can be done between the mutex's release and the
+    // wait, which are one.
+    hold::end(thread, m as u64, || 0);
+    let (result, waited) = sync_waits::timed(thread, cell, m as u64, block);
+    match (reacquired(thread, m, ident, site, address), waited) {
+        (Some(spot), waited) => {
+            wait::held_after(thread, waited.as_ref(), m as u64, spot, false);
+        }
+        (None, Some(waited)) => wait::record(thread, &waited),
+        (None, None) => {}
+    }
+    result
+}
+
+fn class(ident: Ident) -> u64 {
+    u64::from(ident.class()) << 32
+}
+
+/// The mutex is held again; what that took is part of the condition wait. The cell to count it in.
+fn reacquired(
+    thread: &mut MeterThread,
+    m: Mutex,
+    ident: Ident,
+    site: u64,
+    address: u64,
+) -> Option<Spot> {
+    let what = WHAT.load(Relaxed);
+    let call = Call {
+        class: ident.class(),
+        inst: (ident.0 & what) as u32,
+        addr: m as u64,
+        flags: site_flag::COND_REACQUIRE,
+        site,
+        ..Call::default()
+    };
+    let cell = cell_of(thread, key(ident.0 & what, mode::COND_REACQUIRE, site), &call, address)?;
+    cell.begin();
+    thread.has_room().then_some(Spot { cell, trial: None })
+}

@@ -1,0 +1,290 @@
+//! A hold, from the acquisition that did not wait to the release.
+//!
+//! What the meter does while a lock is held makes the program's hold longer. So the entry of a lock is made
+//! before it is tried for, and taken off again if it was not had; and the clock is read before the try, and once
+//! more when the lock has been let go. Read between the two it would say little else, as the processor does not
+//! wait for the locked instruction before it. A hold that is so timed has the C library's two calls in it.
+
+use core::ffi::c_int;
+use core::sync::atomic::Ordering::Relaxed;
+
+use lockwright_engines::lockmeter::{CellRef, Ending, Hold, MeterThread, Pending, Rest};
+use lockwright_ledger::rows::meter::histogram_kind;
+
+use super::{BOARDS, SAMPLE, Spot, clock, supply, tls, wait};
+use crate::callsite;
+
+/// When a hold that begins now began, 0 if it is not one to be timed. `EVERY` of the functions here is chosen once
+/// for the process: every hold is timed, and by the time-stamp counter ([`times_every`]).
+#[inline(always)]
+pub fn since_now<const EVERY: bool>(thread: &mut MeterThread) -> u64 {
+    match EVERY {
+        true => clock::tsc(),
+        false if thread.skips() => 0,
+        false => sampled(thread),
+    }
+}
+
+/// What `EVERY` is to be.
+pub fn times_every() -> bool {
+    SAMPLE.load(Relaxed) == 1 && clock::is_tsc()
+}
+
+#[cold]
+#[inline(never)]
+fn sampled(thread: &mut MeterThread) -> u64 {
+    if thread.next_sample(SAMPLE.load(Relaxed)) { clock::now() } else { 0 }
+}
+
+/// The lock at `addr` is had, or is about to be tried for; `shared`: several can have it. Returns since when, 0 if
+/// the hold is not timed.
+#[inline(always)]
+pub fn begin(thread: &mut MeterThread, addr: u64, spot: Spot, shared: bool) -> u64 {
+    let timed = thread.is_timed(SAMPLE.load(Relaxed));
+    let since = if timed { clock::now() } else { 0 };
+    match shared {
+        true => thread.acquired_shared(addr, spot.cell, since),
+        false => thread.acquired(addr, spot.cell, since),
+    }
+    if let Some(trial) = spot.trial {
+        thread.put_on_trial(trial);
+    }
+    since
+}
+
+/// The lock at `addr` is had, whose acquisition was reserved, after `waited`, if that can be kept.
+pub fn begin_reserved(thread: &mut MeterThread, addr: u64, waited: Option<&Pending>) {
+    let timed = thread.is_timed(SAMPLE.load(Relaxed));
+    let since = if timed { clock::now() } else { 0 };
+    thread.acquired_reserved(addr, since, waited);
+}
+
+/// The lock that [`begin`] was last called for was not had: if that is a trylock's, it was rejected.
+#[inline(always)]
+pub fn cancel(thread: &mut MeterThread, rejects: bool) {
+    // SAFETY: the entry that `begin` made; handlers of signals leave the entries as they find them.
+    let Ending { cell, .. } = unsafe { thread.pop() };
+    if rejects { cell.reject() } else { cell.take_back() }
+}
+
+/// Lets a lock that only one can hold go by `unlock`, the C library's.
+#[inline(always)]
+pub fn release<const EVERY: bool>(addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: as `super::thread`; who has no meter holds nothing.
+    let thread = unsafe { &mut *tls::raw() };
+    // What has more to do than this goes the other way from here, so that this way keeps nothing for it.
+    let Some(hold) = thread.innermost_uncounted(addr) else {
+        return release_counted(thread, addr, unlock);
+    };
+    if BOARDS.is_waited_for(addr) {
+        return end_waited(thread, addr, unlock);
+    }
+    if !EVERY && hold.since != 0 {
+        return end_timed(thread, true, unlock);
+    }
+    let result = unlock();
+    // The lock may be gone by now: nothing of it is looked at.
+    if result == 0 {
+        let now = if EVERY { clock::tsc() } else { 0 };
+        // SAFETY: it was held until now; handlers of signals leave the entries as they find them.
+        let hold = unsafe { thread.pop() };
+        hold.cell.begin();
+        if EVERY {
+            record(thread, hold, now);
+        }
+    }
+    result
+}
+
+/// As [`release`], of a lock that somebody may wait for. Not rare: as long as one sleeps, each of the others' holds
+/// ends here.
+#[inline(never)]
+fn end_waited(thread: &mut MeterThread, addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
+    // Asked once more, rather than handed over, for the sake of those that nobody waits for.
+    let Some(hold) = thread.innermost_uncounted(addr) else { return unlock() };
+    let now = clock::now();
+    charge(addr, hold, now, false);
+    let result = unlock();
+    if result == 0 {
+        // SAFETY: as in `release`.
+        let hold = unsafe { thread.pop() };
+        hold.cell.begin();
+        record(thread, hold, now);
+    }
+    result
+}
+
+/// As [`release`], of a lock whose acquisition has been counted.
+#[inline(never)]
+pub fn release_counted(
+    thread: &mut MeterThread,
+    addr: u64,
+    unlock: impl FnOnce() -> c_int,
+) -> c_int {
+    match thread.innermost(addr) {
+        Some(_) if !BOARDS.is_waited_for(addr) => end_timed(thread, false, unlock),
+        _ => end(thread, addr, unlock),
+    }
+}
+
+/// Lets the innermost held lock go, which nobody waits for, and whose hold may be timed.
+#[inline(never)]
+fn end_timed(
+    thread: &mut MeterThread,
+    is_uncounted: bool,
+    unlock: impl FnOnce() -> c_int,
+) -> c_int {
+    let result = unlock();
+    if result == 0 {
+        let now = clock::now();
+        // SAFETY: as in `release`.
+        let hold = unsafe { thread.pop() };
+        if is_uncounted {
+            hold.cell.begin();
+        }
+        record(thread, hold, now);
+    }
+    result
+}
+
+/// As [`release`], where `unlock` does more than let the lock go: the hold's end is before it.
+#[inline(always)]
+pub fn release_around(addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: as `super::thread`; who has no meter holds nothing.
+    let thread = unsafe { &mut *tls::raw() };
+    match thread.innermost(addr) {
+        Some(hold) => end_innermost(thread, addr, hold, unlock),
+        None => end(thread, addr, unlock),
+    }
+}
+
+/// Lets the innermost held lock, of which [`MeterThread::innermost`] knows, go by `unlock`, and counts its
+/// hold then.
+#[inline(always)]
+pub fn end_innermost(
+    thread: &mut MeterThread,
+    addr: u64,
+    hold: Ending,
+    unlock: impl FnOnce() -> c_int,
+) -> c_int {
+    // What has more to do than this goes the other way from here, so that this way keeps nothing for it.
+    if BOARDS.is_waited_for(addr) || (hold.since != 0 && !clock::is_tsc()) {
+        return end(thread, addr, unlock);
+    }
+    let now = if hold.since == 0 { 0 } else { clock::tsc() };
+    end_innermost_at(thread, now, unlock)
+}
+
+/// As [`end_innermost`], when those who wait have been told: at the time `now`, 0 if it is not needed.
+#[inline(always)]
+pub fn end_innermost_at(
+    thread: &mut MeterThread,
+    now: u64,
+    unlock: impl FnOnce() -> c_int,
+) -> c_int {
+    let result = unlock();
+    // The lock may be gone by now: nothing of it is looked at.
+    if result == 0 {
+        // SAFETY: it was held until now; handlers of signals leave the entries as they find them.
+        let hold = unsafe { thread.pop() };
+        record(thread, hold, now);
+    }
+    result
+}
+
+/// Lets a lock go by `unlock` that is not the innermost, or that was waited for.
+#[cold]
+#[inline(never)]
+pub fn end(thread: &mut MeterThread, addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
+    let Some(held) = thread.entry_of(addr) else { return unlock() };
+    if MeterThread::recursion_of(&held) != 0 {
+        let result = unlock();
+        if result == 0 {
+            thread.unrecurse(addr);
+        }
+        return result;
+    }
+    let Some(hold) = Ending::of(&held) else { return unlock() };
+    // What is charged begins when the lock was had, also where this hold is not one to be timed.
+    let had = Ending { since: thread.had_since(&held), ..hold };
+    let now = ending(addr, had, MeterThread::is_shared(&held));
+    let result = unlock();
+    if result == 0 {
+        thread.remove(addr);
+        if held.is_uncounted() {
+            hold.cell.begin();
+        }
+        record(thread, hold, now);
+        if let Some(trial) = MeterThread::trial_of(&held) {
+            callsite::judge(trial);
+        }
+        if let Some(waited) = thread.kept(&held) {
+            wait::record(thread, &waited);
+        }
+    }
+    result
+}
+
+/// The thread ends: so do its holds. Whether what it leaves locked is ever let go cannot be told from the lock,
+/// whose memory may be gone.
+#[cold]
+pub fn end_all(thread: &mut MeterThread) {
+    while let Some(&held) = thread.held().iter().rfind(|held| held.addr != 0) {
+        if let Some(hold) = Ending::of(&held) {
+            let now = ending(held.addr, hold, MeterThread::is_shared(&held));
+            if held.is_uncounted() {
+                hold.cell.begin();
+            }
+            record(thread, hold, now);
+        }
+        thread.remove(held.addr);
+        if let Some(waited) = thread.kept(&held) {
+            wait::record(thread, &waited);
+        }
+    }
+}
+
+/// When a hold ends that ends now, 0 if it is not timed.
+#[inline(always)]
+fn now_for(hold: Ending) -> u64 {
+    if hold.since == 0 { 0 } else { clock::now() }
+}
+
+/// The hold is about to end: those who wait for it are told. Returns the time, 0 if nobody needs it.
+#[inline(always)]
+pub fn ending(addr: u64, hold: Ending, shared: bool) -> u64 {
+    let now = now_for(hold);
+    if BOARDS.is_waited_for(addr) {
+        charge(addr, hold, now, shared);
+    }
+    now
+}
+
+#[cold]
+#[inline(never)]
+fn charge(addr: u64, hold: Ending, now: u64, shared: bool) {
+    let now = if now == 0 { clock::now() } else { now };
+    BOARDS.charge(&Hold { addr, site: hold.cell.site(), since: hold.since, now, shared });
+}
+
+/// Counts a hold that is over.
+#[inline(always)]
+fn record(thread: &mut MeterThread, hold: Ending, now: u64) {
+    if hold.since == 0 {
+        return;
+    }
+    // The counter of another processor may lag by some ticks.
+    let ticks = now.saturating_sub(hold.since);
+    if let Err(rest) = hold.cell.count_hold(ticks) {
+        make_up(thread, hold.cell, ticks, rest);
+    }
+}
+
+/// Counts what of a hold has not been counted.
+#[cold]
+#[inline(never)]
+fn make_up(thread: &mut MeterThread, cell: CellRef, ticks: u64, rest: Rest) {
+    if let Some(missing) = cell.make_up(ticks, rest) {
+        supply(thread, cell, histogram_kind::HOLD, ticks, missing);
+    }
+}

@@ -1,0 +1,152 @@
+//! Waits for what is no lock: semaphores, barriers, the end of a thread.
+
+use core::ffi::c_int;
+
+use libc::{clockid_t, pthread_barrier_t, pthread_t, sem_t, timespec};
+use lockwright_engines::lockmeter::{Call, CellRef, MeterThread, Pending, Shares, key};
+use lockwright_ledger::rows::meter::wait_kind;
+
+use super::{cell_of, clock, thread, wait, wait_site};
+use crate::libc::real;
+use crate::os::deadline;
+
+type Semaphore = *mut sem_t;
+
+/// Waits by `block` for what is at `addr`, and times it. `None` where the wait is not counted.
+pub fn timed(
+    thread: &mut MeterThread,
+    cell: Option<CellRef>,
+    addr: u64,
+    block: impl FnOnce() -> c_int,
+) -> (c_int, Option<Pending>) {
+    let Some(cell) = cell else { return (block(), None) };
+    wait::prepare(thread);
+    cell.begin();
+    let begun = clock::now();
+    let (result, ended) = wait::block_at(thread, cell, addr, begun, block);
+    let ticks = ended.saturating_sub(begun);
+    (result, Some(Pending { cell: Some(cell), ended, ticks, spun: 0, shares: Shares::NONE }))
+}
+
+/// The cell of a wait of `kind` at `site`.
+fn cell(thread: &mut MeterThread, kind: u32, addr: u64, site: u64) -> Option<CellRef> {
+    let (address, site) = (site, wait_site(site));
+    let call = Call { addr, wait: kind, site, ..Call::default() };
+    cell_of(thread, key(u64::from(kind), u16::MAX, site), &call, address)
+}
+
+/// A wait of `kind` that always is one.
+pub fn whole(kind: u32, addr: u64, site: u64, block: impl FnOnce() -> c_int) -> c_int {
+    let Some(thread) = thread() else { return block() };
+    let cell = cell(thread, kind, addr, site);
+    let (result, waited) = timed(thread, cell, addr, block);
+    if let Some(waited) = waited {
+        wait::record(thread, &waited);
+    }
+    result
+}
+
+/// `pthread_barrier_wait`.
+pub unsafe extern "C-unwind" fn barrier_wait(b: *mut pthread_barrier_t, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    whole(wait_kind::BARRIER, b as u64, site, || unsafe { real::pthread_barrier_wait(b) })
+}
+
+/// A semaphore is waited for by `block`, if it is not to be had at once.
+pub unsafe fn sem(s: Semaphore, site: u64, block: impl FnOnce() -> c_int) -> c_int {
+    let Some(thread) = thread() else { return block() };
+    let Some(cell) = cell(thread, wait_kind::SEMAPHORE, s as u64, site) else { return block() };
+    // A wait acts upon a cancellation that is pending even if it need not wait; trying does not.
+    // SAFETY: forwarded; nothing is under way that unwinding would leave behind.
+    unsafe { real::pthread_testcancel() };
+    // SAFETY: the calling thread's errno.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { *errno };
+    // SAFETY: the caller's semaphore.
+    if unsafe { real::sem_trywait(s) } == 0 {
+        cell.begin();
+        return 0;
+    }
+    // SAFETY: as above: what the attempt left there is not the program's to see.
+    unsafe { *errno = before };
+    let (result, waited) = timed(thread, Some(cell), s as u64, block);
+    if let Some(waited) = waited {
+        wait::record(thread, &waited);
+    }
+    result
+}
+
+/// `sem_wait`.
+pub unsafe extern "C-unwind" fn sem_wait(s: Semaphore, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    unsafe { sem(s, site, || real::sem_wait(s)) }
+}
+
+/// `sem_timedwait`.
+pub unsafe extern "C-unwind" fn sem_timedwait(
+    s: Semaphore,
+    t: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    let block = || unsafe { real::sem_timedwait(s, t) };
+    // SAFETY: the caller's semaphore and deadline.
+    unsafe {
+        match deadline::is_time(t) {
+            true => sem(s, site, block),
+            false => block(),
+        }
+    }
+}
+
+/// `sem_clockwait`.
+pub unsafe extern "C-unwind" fn sem_clockwait(
+    s: Semaphore,
+    clock: clockid_t,
+    t: *const timespec,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    let block = || unsafe { real::sem_clockwait(s, clock, t) };
+    // SAFETY: the caller's semaphore and deadline.
+    unsafe {
+        match deadline::is_clock(clock) && deadline::is_time(t) {
+            true => sem(s, site, block),
+            false => block(),
+        }
+    }
+}
+
+/// `pthread_join`.
+pub unsafe extern "C-unwind" fn pthread_join(
+    t: pthread_t,
+    value: *mut *mut core::ffi::c_void,
+    site: u64,
+) -> c_int {
+    // SAFETY: forwarded.
+    whole(wait_kind::JOIN, t, site, || unsafe { real::pthread_join(t, value) })
+}
+
+/// `thrd_join`.
+pub unsafe extern "C-unwind" fn thrd_join(t: pthread_t, value: *mut c_int, site: u64) -> c_int {
+    // SAFETY: forwarded.
+    whole(wait_kind::JOIN, t, site, || unsafe { real::thrd_join(t, value) })
+}
+
+/// A semaphore is waited for by `block`, which may get it at once: its value tells.
+pub unsafe fn sem_whole(s: Semaphore, site: u64, block: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the caller's semaphore; the value is the low half of its first word.
+    let waits = unsafe { s.cast::<u32>().read_volatile() } == 0;
+    let Some(thread) = thread() else { return block() };
+    let Some(cell) = cell(thread, wait_kind::SEMAPHORE, s as u64, site) else { return block() };
+    if !waits {
+        cell.begin();
+        return block();
+    }
+    let (result, waited) = timed(thread, Some(cell), s as u64, block);
+    if let Some(waited) = waited {
+        wait::record(thread, &waited);
+    }
+    result
+}

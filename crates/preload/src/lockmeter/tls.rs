@@ -1,0 +1,104 @@
+//! The calling thread's meter, in initial-exec TLS, as [`crate::os::tls`]. A thread that has none (yet) has
+//! the detached one: its index is empty and it holds nothing, so that the fast paths fail on it.
+
+use core::arch::{asm, global_asm};
+use core::mem::{offset_of, size_of};
+
+use lockwright_engines::lockmeter::MeterThread;
+use lockwright_ledger::rows::meter::{Meter, Metered};
+
+const _: () = assert!(offset_of!(Meter, top) == 8);
+const _: () = assert!(offset_of!(Meter, limit) == 16);
+const _: () = assert!(offset_of!(Meter, base) == 24);
+const _: () = assert!(offset_of!(Meter, index) == 32);
+const _: () = assert!(offset_of!(Meter, shift) == 40);
+
+global_asm!(
+    ".section .tdata,\"awT\",@progbits",
+    ".balign 8",
+    ".globl lockwright_meter",
+    ".hidden lockwright_meter",
+    ".globl lockwright_unmetered",
+    ".hidden lockwright_unmetered",
+    ".type lockwright_meter, @object",
+    ".size lockwright_meter, 16",
+    "lockwright_meter:",
+    ".quad lockwright_unmetered",
+    ".quad 0",
+    ".data",
+    ".balign 64",
+    "lockwright_unmetered:",
+    ".zero 8",
+    ".quad lockwright_no_metered", // top
+    ".quad 0",                     // limit
+    ".quad lockwright_no_metered", // base
+    ".quad lockwright_no_cells",   // index
+    ".quad 63",                    // shift
+    ".zero {rest}",
+    ".balign 16",
+    "lockwright_no_metered:",
+    ".zero {held}",
+    "lockwright_no_cells:",
+    ".zero 32",
+    ".text",
+    rest = const size_of::<Meter>() - 48,
+    held = const size_of::<Metered>(),
+);
+
+/// The meter of the calling thread, or the detached one, which is never written to.
+#[inline(always)]
+pub fn raw() -> *mut MeterThread {
+    let meter: *mut MeterThread;
+    // SAFETY: reads this thread's word of the symbol above.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + lockwright_meter@GOTTPOFF]", "mov {0}, qword ptr fs:[{0}]",
+             out(reg) meter, options(nostack, readonly, preserves_flags));
+    }
+    meter
+}
+
+fn detached() -> *mut MeterThread {
+    let meter: *mut MeterThread;
+    // SAFETY: the address of the object above.
+    unsafe {
+        asm!("lea {}, [rip + lockwright_unmetered]", out(reg) meter,
+             options(nostack, nomem, preserves_flags));
+    }
+    meter
+}
+
+/// The meter of the calling thread, null if it has none.
+pub fn get() -> *mut MeterThread {
+    let meter = raw();
+    if meter == detached() { core::ptr::null_mut() } else { meter }
+}
+
+/// Sets it; null detaches.
+pub fn set(meter: *mut MeterThread) {
+    let meter = if meter.is_null() { detached() } else { meter };
+    // SAFETY: writes this thread's word of the symbol above.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + lockwright_meter@GOTTPOFF]", "mov qword ptr fs:[{0}], {1}",
+             out(reg) _, in(reg) meter, options(nostack, preserves_flags));
+    }
+}
+
+/// The thread has ended for us, or could not be given a meter.
+pub fn is_closed() -> bool {
+    let word: u64;
+    // SAFETY: as in `raw`, 8 bytes further.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + lockwright_meter@GOTTPOFF]", "mov {0}, qword ptr fs:[{0} + 8]",
+             out(reg) word, options(nostack, readonly, preserves_flags));
+    }
+    word != 0
+}
+
+/// Sets what [`is_closed`] says.
+pub fn set_closed(closed: bool) {
+    // SAFETY: as in `set`, 8 bytes further.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + lockwright_meter@GOTTPOFF]", "mov qword ptr fs:[{0} + 8], {1}",
+             out(reg) _, in(reg) u64::from(closed), options(nostack, preserves_flags));
+    }
+}

@@ -1,0 +1,96 @@
+//! User-defined locks. The program reports each acquisition in its steps, and takes the lock itself: there is nothing to
+//! call, and nobody to ask who holds it.
+
+use core::ffi::c_int;
+
+use lockwright_engines::lockdep::Ident;
+use lockwright_engines::lockmeter::{MeterThread, Pending};
+use lockwright_ledger::rows::mode;
+
+use super::{Target, hold, spot, subject, tls, wait};
+use crate::callsite::Return;
+use crate::lock_id::by_address::{UserLock, flag};
+
+/// `lockwright_acquire`.
+pub unsafe extern "C-unwind" fn acquire(lock: u64, flags: u32, site: u64, back: Return) -> c_int {
+    if lock != 0
+        && let Some((thread, ident)) = subject(lock as *const UserLock)
+    {
+        begin(thread, lock, ident, flags, site, back);
+    }
+    0
+}
+
+fn begin(thread: &mut MeterThread, lock: u64, ident: Ident, flags: u32, site: u64, back: Return) {
+    if flags & flag::RECURSIVE != 0 && flags & flag::FAILED == 0 && thread.recurse(lock) {
+        return;
+    }
+    let mode = if flags & flag::READ != 0 { mode::READ } else { 0 };
+    let Some(spot) = spot(thread, &Target { addr: lock, ident, mode, site, back }) else { return };
+    spot.cell.begin();
+    if flags & flag::FAILED != 0 {
+        spot.cell.reject();
+    } else if flags & flag::TRY != 0 {
+        hold::begin(thread, lock, spot, mode != 0);
+    } else {
+        thread.reserve(lock, spot.cell, spot.trial, mode != 0);
+    }
+}
+
+/// `lockwright_contended`.
+pub unsafe extern "C-unwind" fn contended(lock: u64, _site: u64) -> c_int {
+    // SAFETY: as `super::thread`.
+    let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
+    let Some(cell) = thread.reserved_cell(lock) else { return 0 };
+    if thread.is_contending(lock) {
+        return 0;
+    }
+    wait::prepare(thread);
+    if thread.can_contend() {
+        let wait = wait::begin(thread, lock, cell);
+        thread.contend(wait);
+    }
+    0
+}
+
+/// The wait for the lock is over, if there was one.
+fn waited(thread: &mut MeterThread, lock: u64) -> Option<Pending> {
+    thread.contended(lock).map(|wait| wait::end(thread, &wait))
+}
+
+/// `lockwright_acquired`.
+pub unsafe extern "C-unwind" fn acquired(lock: u64, _site: u64) -> c_int {
+    // SAFETY: as `super::thread`.
+    let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
+    // Of a recursive acquisition or a trylock nothing is under way.
+    if thread.reserved_cell(lock).is_none() {
+        return 0;
+    }
+    let waited = waited(thread, lock);
+    let keeps = waited.is_some() && thread.can_keep();
+    if let Some(waited) = waited.as_ref().filter(|_| !keeps) {
+        wait::record(thread, waited);
+    }
+    hold::begin_reserved(thread, lock, waited.as_ref().filter(|_| keeps));
+    0
+}
+
+/// `lockwright_abandoned`.
+pub unsafe extern "C-unwind" fn abandoned(lock: u64, _site: u64) -> c_int {
+    // SAFETY: as `super::thread`.
+    let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };
+    let Some(cell) = thread.reserved_cell(lock) else { return 0 };
+    cell.time_out();
+    let waited = waited(thread, lock);
+    thread.abandon_reserved(lock);
+    if let Some(waited) = waited {
+        wait::record(thread, &waited);
+    }
+    0
+}
+
+/// `lockwright_release`.
+pub unsafe extern "C-unwind" fn release(lock: u64, _site: u64) -> c_int {
+    // It is let go right after this.
+    hold::release_around(lock, || 0)
+}

@@ -1,0 +1,227 @@
+//! A wait: timed, and charged to whoever held the lock meanwhile.
+
+use core::ffi::c_int;
+
+use lockwright_engines::lockmeter::{
+    CellRef, Contention, MeterThread, Pending, Place, Shares, Waiting,
+};
+use lockwright_ledger::rows::meter::{blame_kind, histogram_kind};
+
+use super::{BOARDS, Spot, Target, clock, header, hold, holder, supply, with_space};
+
+/// How a lock's holder can be known.
+#[derive(Clone, Copy)]
+pub enum Owner {
+    /// Not at all.
+    Unknown,
+    /// Its kernel thread id when the wait began.
+    Was(u32),
+    /// The lock's word that says so, whenever it is asked.
+    At(*const u32),
+}
+
+/// A lock that is waited for.
+#[derive(Clone, Copy)]
+pub struct Contended {
+    /// Who holds the lock.
+    pub owner: Owner,
+    /// It spins.
+    pub spins: bool,
+    /// Several can have the lock at once.
+    pub shared: bool,
+}
+
+impl Contended {
+    /// Site where, and since when, the lock at `addr` is held, as far as can be told.
+    fn holder(self, addr: u64) -> Option<(u32, u64)> {
+        match self.owner {
+            Owner::Unknown => None,
+            Owner::Was(tid) => holder(tid, addr),
+            // SAFETY: a word of the lock at `addr`, for which the caller is waiting.
+            Owner::At(word) => holder(unsafe { word.read_volatile() }, addr),
+        }
+    }
+}
+
+/// Waits for a lock by `block` and counts it; once the lock is held its entry is made, and the rest is
+/// put off until it is let go.
+#[cold]
+pub fn lock(
+    thread: &mut MeterThread,
+    target: &Target,
+    spot: Spot,
+    contended: Contended,
+    block: impl FnOnce() -> c_int,
+) -> c_int {
+    let cell = spot.cell;
+    prepare(thread);
+    cell.begin();
+    let (result, waited) = measure(thread, target.addr, cell, contended, block);
+    match result {
+        0 | libc::EOWNERDEAD => {
+            held_after(thread, Some(&waited), target.addr, spot, contended.shared);
+        }
+        libc::ETIMEDOUT => {
+            cell.time_out();
+            record(thread, &waited);
+        }
+        // Refused (EDEADLK and the like): there was no wait.
+        _ => cell.take_back(),
+    }
+    result
+}
+
+/// Waits by `block` for the lock at `addr`, as an acquisition of `cell`.
+pub fn measure(
+    thread: &mut MeterThread,
+    addr: u64,
+    cell: CellRef,
+    contended: Contended,
+    block: impl FnOnce() -> c_int,
+) -> (c_int, Pending) {
+    let begun = clock::now();
+    let place = enter(thread, addr, begun);
+    let before = contended.holder(addr);
+    let (result, ended) = block_at(thread, cell, addr, begun, block);
+    let ticks = ended.saturating_sub(begun);
+    let shares = place.map_or(Shares::NONE, |place| {
+        let mut shares = BOARDS.leave(&place);
+        if let Some((site, since)) = before {
+            shares.deduct(site, begun.saturating_sub(place.counted_since(since)));
+        }
+        // Whoever holds it still has not told the board.
+        if result == libc::ETIMEDOUT
+            && let Some((site, since)) = contended.holder(addr)
+        {
+            shares.add(site, ended.saturating_sub(since.max(begun)));
+        }
+        shares.settle(ticks);
+        shares
+    });
+    let spun = if contended.spins { ticks } else { 0 };
+    (result, Pending { cell: Some(cell), ended, ticks, spun, shares })
+}
+
+/// A wait for the lock at `addr`, as an acquisition of `cell`, begins here, and ends with [`end`]: one that is no
+/// call. Who holds the lock is not known.
+pub fn begin(thread: &mut MeterThread, addr: u64, cell: CellRef) -> Contention {
+    let begun = clock::now();
+    let place = enter(thread, addr, begun);
+    Contention { addr, begun, cell, place, outer: begin_at(thread, cell, addr, begun) }
+}
+
+/// A wait ends that [`begin`] began.
+pub fn end(thread: &mut MeterThread, wait: &Contention) -> Pending {
+    let ended = clock::now();
+    thread.wait_ends(wait.outer);
+    let ticks = ended.saturating_sub(wait.begun);
+    let shares = wait.place.map_or(Shares::NONE, |place| {
+        let mut shares = BOARDS.leave(&place);
+        shares.settle(ticks);
+        shares
+    });
+    Pending { cell: Some(wait.cell), ended, ticks, spun: 0, shares }
+}
+
+/// Waits by `block`; for as long, the ledger says where, for what and since when. When the wait was over.
+pub fn block_at<R>(
+    thread: &mut MeterThread,
+    cell: CellRef,
+    addr: u64,
+    begun: u64,
+    block: impl FnOnce() -> R,
+) -> (R, u64) {
+    let outer = begin_at(thread, cell, addr, begun);
+    let result = block();
+    let ended = clock::now();
+    thread.wait_ends(outer);
+    (result, ended)
+}
+
+/// The ledger says from here on where the thread waits, for what and since when. The wait that this interrupts.
+fn begin_at(thread: &mut MeterThread, cell: CellRef, addr: u64, begun: u64) -> Waiting {
+    // If the wait never ends, this is the last that is known of the process' clock.
+    if let Some(header) = header() {
+        clock::pair_sometimes(header, begun);
+    }
+    thread.wait_begins(Waiting { site: cell.site(), addr, since: begun })
+}
+
+/// Sees to memory for waits that are to be recorded later: before a wait, not after it.
+pub fn prepare(thread: &mut MeterThread) {
+    if !thread.has_pending_memory() {
+        with_space(thread, |meter, core, thread| meter.pending_memory(core.writer(), thread));
+    }
+}
+
+/// The lock at `addr` is had, after `waited` if that is known. The wait is put on record once the lock is let
+/// go, or at once where there is no room to keep it.
+pub fn held_after(
+    thread: &mut MeterThread,
+    waited: Option<&Pending>,
+    addr: u64,
+    spot: Spot,
+    shared: bool,
+) {
+    let keeps = waited.is_some() && thread.can_keep();
+    if let Some(waited) = waited.filter(|_| !keeps) {
+        record(thread, waited);
+    }
+    hold::begin(thread, addr, spot, shared);
+    if let Some(waited) = waited.filter(|_| keeps) {
+        thread.keep(waited);
+    }
+}
+
+fn enter(thread: &mut MeterThread, addr: u64, now: u64) -> Option<Place> {
+    if let Some(place) = BOARDS.enter(addr, now) {
+        return Some(place);
+    }
+    let new = with_space(thread, |meter, core, _| meter.new_board(core.writer()));
+    if let Some(Some(board)) = new {
+        // SAFETY: a fresh row.
+        unsafe { BOARDS.add(addr, board) };
+        if let Some(place) = BOARDS.find(addr, now) {
+            return Some(place);
+        }
+    }
+    BOARDS.give_up(addr);
+    None
+}
+
+/// Puts a wait on record that is over.
+pub fn record(thread: &mut MeterThread, waited: &Pending) {
+    let Some(cell) = waited.cell else { return };
+    if let Some(missing) = cell.record_wait(waited.ticks, waited.spun) {
+        supply(thread, cell, histogram_kind::WAIT, waited.ticks, missing);
+    }
+    for share in waited.shares.all() {
+        blame(thread, cell, blame_kind::HOLDER, share.site, share.ticks);
+    }
+    // What else the thread held meanwhile was held for that long only because of this wait.
+    let site = cell.site();
+    for i in 0..thread.held().len() {
+        let held = thread.held()[i];
+        if held.addr != 0
+            && let Some(outer) = MeterThread::cell_of(&held)
+        {
+            blame(thread, outer, blame_kind::NESTED, site, waited.ticks);
+        }
+    }
+    if let Some(header) = header() {
+        clock::pair_sometimes(header, clock::now());
+    }
+}
+
+/// Puts a wait of `ticks` on record that was for no lock.
+pub fn record_plain(thread: &mut MeterThread, cell: CellRef, ticks: u64) {
+    record(thread, &Pending { cell: Some(cell), ended: 0, ticks, spun: 0, shares: Shares::NONE });
+}
+
+fn blame(thread: &mut MeterThread, cell: CellRef, kind: u32, other: u32, ticks: u64) {
+    if ticks != 0 && !cell.blame(kind, other, ticks) {
+        with_space(thread, |meter, core, thread| {
+            meter.new_blame(core.writer(), thread, cell, kind, other, ticks);
+        });
+    }
+}

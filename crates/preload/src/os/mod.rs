@@ -1,0 +1,11 @@
+//! What a guest needs of the kernel and of the loader, without the C library.
+
+pub mod deadline;
+pub mod digits;
+pub mod loader;
+pub mod mapping;
+pub mod sys;
+pub mod time;
+pub mod timers;
+pub mod tls;
+pub mod upcall;

@@ -1,0 +1,444 @@
+//! System calls made directly: libc's wrappers would change errno, may be interposed themselves, and
+//! some are cancellation points. Each returns the kernel's value, negative errno on failure; for a thread that would be
+//! killed for it ([`tls::is_barred`]), EPERM.
+
+use core::arch::asm;
+use core::ffi::CStr;
+use core::ptr;
+use core::sync::atomic::AtomicU32;
+
+use super::digits::Digits;
+use super::tls;
+
+#[inline]
+unsafe fn syscall6(n: i64, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
+    if tls::is_barred() {
+        return -(libc::EPERM as isize);
+    }
+    let ret: isize;
+    // SAFETY: the Linux x86-64 system call convention; the caller vouches for the arguments.
+    unsafe {
+        asm!("syscall", inlateout("rax") n as isize => ret, in("rdi") a, in("rsi") b, in("rdx") c,
+             in("r10") d, in("r8") e, in("r9") f, lateout("rcx") _, lateout("r11") _,
+             options(nostack));
+    }
+    ret
+}
+
+macro_rules! syscall {
+    ($n:expr $(, $arg:expr)*) => { syscall!(@ $n, [$($arg as usize,)*]) };
+    (@ $n:expr, [$a:expr,]) => { syscall6($n, $a, 0, 0, 0, 0, 0) };
+    (@ $n:expr, []) => { syscall6($n, 0, 0, 0, 0, 0, 0) };
+    (@ $n:expr, [$a:expr, $b:expr,]) => { syscall6($n, $a, $b, 0, 0, 0, 0) };
+    (@ $n:expr, [$a:expr, $b:expr, $c:expr,]) => { syscall6($n, $a, $b, $c, 0, 0, 0) };
+    (@ $n:expr, [$a:expr, $b:expr, $c:expr, $d:expr,]) => { syscall6($n, $a, $b, $c, $d, 0, 0) };
+    (@ $n:expr, [$a:expr, $b:expr, $c:expr, $d:expr, $e:expr,]) => {
+        syscall6($n, $a, $b, $c, $d, $e, 0)
+    };
+    (@ $n:expr, [$a:expr, $b:expr, $c:expr, $d:expr, $e:expr, $f:expr,]) => {
+        syscall6($n, $a, $b, $c, $d, $e, $f)
+    };
+}
+
+/// Kernel thread id.
+pub fn gettid() -> u32 {
+    // SAFETY: no arguments.
+    (unsafe { syscall!(libc::SYS_gettid) }) as u32
+}
+
+/// A clock that there is. [`super::time`] is faster.
+pub fn clock_gettime(clock: libc::clockid_t, ts: &mut libc::timespec) {
+    // SAFETY: writes one timespec.
+    unsafe { syscall!(libc::SYS_clock_gettime, clock, ptr::from_mut(ts)) };
+}
+
+/// Blocks all signals, even those that libc keeps for itself (cancellation), and returns the old mask.
+pub fn block_signals() -> u64 {
+    let all = !0u64;
+    let mut old = 0u64;
+    // SAFETY: both are the kernel's 8-byte sigset.
+    unsafe {
+        syscall!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const all, &raw mut old, 8usize)
+    };
+    old
+}
+
+/// The calling thread's mask.
+pub fn signal_mask() -> u64 {
+    let mut mask = 0u64;
+    // SAFETY: the kernel's 8-byte sigset; nothing is set.
+    unsafe { syscall!(libc::SYS_rt_sigprocmask, libc::SIG_BLOCK, 0usize, &raw mut mask, 8usize) };
+    mask
+}
+
+/// Begin and length of the calling thread's alternate signal stack, 0 and 0 if it has none.
+pub fn alternate_stack() -> (u64, u64) {
+    let mut stack =
+        libc::stack_t { ss_sp: core::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
+    // SAFETY: writes one stack_t.
+    unsafe { syscall!(libc::SYS_sigaltstack, 0usize, &raw mut stack) };
+    match stack.ss_flags & libc::SS_DISABLE {
+        0 => (stack.ss_sp as u64, stack.ss_size as u64),
+        _ => (0, 0),
+    }
+}
+
+/// `at` is on the calling thread's alternate signal stack.
+pub fn is_on_alternate(at: u64) -> bool {
+    let (begin, len) = alternate_stack();
+    at.wrapping_sub(begin) < len
+}
+
+/// What is left of the process's ITIMER_REAL, which `alarm` sets, too.
+pub fn real_timer() -> libc::itimerval {
+    // SAFETY: plain integers.
+    let mut timer: libc::itimerval = unsafe { core::mem::zeroed() };
+    // SAFETY: writes one itimerval.
+    unsafe { syscall!(libc::SYS_getitimer, libc::ITIMER_REAL, &raw mut timer) };
+    timer
+}
+
+/// What is left of the timer that the kernel knows by this number; `None` if there is none.
+pub fn timer(number: u32) -> Option<libc::itimerspec> {
+    // SAFETY: plain integers.
+    let mut timer: libc::itimerspec = unsafe { core::mem::zeroed() };
+    // SAFETY: writes one itimerspec, if there is such a timer.
+    let result = unsafe { syscall!(libc::SYS_timer_gettime, number, &raw mut timer) };
+    (result == 0).then_some(timer)
+}
+
+/// Has the kernel write to the page at `at`, which reads as zeros, and says whether it could: where a store would be a
+/// signal, the kernel's is an error.
+///
+/// # Safety
+/// A page of ours that nobody uses yet.
+pub unsafe fn write_page(at: *mut u8) -> bool {
+    let at = at.cast::<u64>();
+    // SAFETY: the kernel writes its 8-byte sigset there; nothing is set.
+    let done = unsafe { syscall!(libc::SYS_rt_sigprocmask, libc::SIG_BLOCK, 0usize, at, 8usize) };
+    if done == 0 {
+        // SAFETY: the caller's promise.
+        unsafe { at.write(0) };
+    }
+    done == 0
+}
+
+/// Restores a mask.
+pub fn restore_signals(old: u64) {
+    // SAFETY: the kernel's 8-byte sigset; no old mask wanted.
+    unsafe {
+        syscall!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const old, 0usize, 8usize)
+    };
+}
+
+/// Waits until `word` is not `value`, for at most `timeout_ns`.
+pub fn futex_wait(word: &AtomicU32, value: u32, timeout_ns: i64) -> isize {
+    let ts =
+        libc::timespec { tv_sec: timeout_ns / 1_000_000_000, tv_nsec: timeout_ns % 1_000_000_000 };
+    let op = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: the word and the timespec outlive the call.
+    unsafe { syscall!(libc::SYS_futex, word.as_ptr(), op, value, &raw const ts) }
+}
+
+/// This process has a thread with that id. True, too, where a filter of system calls keeps that secret.
+pub fn thread_lives(tid: u32) -> bool {
+    // SAFETY: signal 0 is none: the kernel only looks whether there is somebody to send it to.
+    let sent = unsafe { syscall!(libc::SYS_tgkill, pids().0, tid, 0usize) };
+    sent != -(libc::ESRCH as isize)
+}
+
+/// Sleeps.
+pub fn sleep_ns(ns: i64) {
+    let ts = libc::timespec { tv_sec: 0, tv_nsec: ns };
+    // SAFETY: the timespec outlives the call; no remainder wanted.
+    unsafe { syscall!(libc::SYS_nanosleep, &raw const ts, 0usize) };
+}
+
+/// What /proc/self/task/TID/`name` begins with, as far as there is room. `None`: there is no such file, or it cannot be
+/// read. `name` has up to 16 bytes.
+pub fn read_of_task<'b>(tid: u32, name: &CStr, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
+    let mut path = [0u8; 48];
+    let mut at = 0;
+    let mut push = |bytes: &[u8]| {
+        path[at..at + bytes.len()].copy_from_slice(bytes);
+        at += bytes.len();
+    };
+    push(b"/proc/self/task/");
+    push(Digits::of(tid.into()).as_bytes());
+    push(b"/");
+    push(name.to_bytes_with_nul());
+    // SAFETY: NUL terminated.
+    let fd = unsafe { open_read(path.as_ptr()) };
+    if fd < 0 {
+        return None;
+    }
+    let n = read(fd, buffer);
+    close(fd);
+    buffer.get(..usize::try_from(n).ok()?)
+}
+
+/// Address of the word that the thread `tid` of this process sleeps on, if it sleeps on one. Asks the kernel:
+/// /proc/self/task/TID/syscall has the number of the system call that the thread sleeps in and its arguments.
+pub fn futex_waited_for(tid: u32) -> Option<u64> {
+    let mut line = [0u8; 128];
+    // "202 0xADDRESS 0xOPERATION ...", or "running".
+    let mut fields = read_of_task(tid, c"syscall", &mut line)?.split(|&b| b == b' ');
+    if fields.next()? != b"202" {
+        return None;
+    }
+    let mut number = || {
+        let digits = fields.next()?.strip_prefix(b"0x")?;
+        digits
+            .iter()
+            .try_fold(0u64, |value, &b| Some(value << 4 | u64::from((b as char).to_digit(16)?)))
+    };
+    let (word, op) = (number()?, number()? as i32);
+    let waits = [
+        libc::FUTEX_WAIT,
+        libc::FUTEX_WAIT_BITSET,
+        libc::FUTEX_LOCK_PI,
+        libc::FUTEX_WAIT_REQUEUE_PI,
+        FUTEX_LOCK_PI2,
+    ];
+    waits.contains(&(op & libc::FUTEX_CMD_MASK)).then_some(word)
+}
+
+/// As FUTEX_LOCK_PI, with a choice of clocks (Linux 5.14).
+const FUTEX_LOCK_PI2: i32 = 13;
+
+/// Gives up the processor.
+pub fn yield_now() {
+    // SAFETY: no arguments.
+    unsafe { syscall!(libc::SYS_sched_yield) };
+}
+
+/// Wakes up to `most` waiters on `word`.
+pub fn futex_wake(word: &AtomicU32, most: i32) {
+    let op = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: only the address is used.
+    unsafe { syscall!(libc::SYS_futex, word.as_ptr(), op, most) };
+}
+
+/// Creates a file that must not exist yet and returns its descriptor.
+///
+/// # Safety
+/// `path` is NUL terminated.
+pub unsafe fn create(path: *const u8) -> isize {
+    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path, flags, 0o600usize) }
+}
+
+/// Opens a file for reading.
+///
+/// # Safety
+/// `path` is NUL terminated.
+pub unsafe fn open_read(path: *const u8) -> isize {
+    let flags = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY;
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path, flags, 0usize) }
+}
+
+/// Opens a file for writing at its end. It is there, or `more` is `O_CREAT`.
+///
+/// # Safety
+/// `path` is NUL terminated.
+pub unsafe fn open_append(path: *const u8, more: i32) -> isize {
+    let flags =
+        libc::O_WRONLY | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_openat, libc::AT_FDCWD, path, flags | more, 0o600usize) }
+}
+
+/// Writes `before` and the `parts` one after the other, at once.
+pub fn writev<const M: usize, const N: usize>(
+    fd: isize,
+    before: [&[u8]; M],
+    parts: [&[u8]; N],
+) -> isize {
+    const MOST: usize = 16;
+    const { assert!(M + N <= MOST) };
+    let mut all = [const { libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 } }; MOST];
+    for (place, part) in all.iter_mut().zip(before.into_iter().chain(parts)) {
+        *place = libc::iovec { iov_base: part.as_ptr() as *mut _, iov_len: part.len() };
+    }
+    // SAFETY: initialised bytes, which are only read.
+    unsafe { syscall!(libc::SYS_writev, fd, all.as_ptr(), M + N) }
+}
+
+/// Who owns the regular file that is open; `None` if it is none.
+pub fn owner_of_regular(fd: isize) -> Option<u32> {
+    let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
+    // SAFETY: writes one stat, which x86-64's C library has in the kernel's form.
+    let done = unsafe { syscall!(libc::SYS_fstat, fd, stat.as_mut_ptr()) };
+    // SAFETY: zeroed is a valid one.
+    let stat = unsafe { stat.assume_init() };
+    (done == 0 && stat.st_mode & libc::S_IFMT == libc::S_IFREG).then_some(stat.st_uid)
+}
+
+/// The process's effective user id.
+pub fn effective_user() -> u32 {
+    // SAFETY: no arguments.
+    (unsafe { syscall!(libc::SYS_geteuid) }) as u32
+}
+
+/// Reads into `buffer`.
+pub fn read(fd: isize, buffer: &mut [u8]) -> isize {
+    // SAFETY: the buffer is ours.
+    unsafe { syscall!(libc::SYS_read, fd, buffer.as_mut_ptr(), buffer.len()) }
+}
+
+/// Reads the target of a symbolic link.
+///
+/// # Safety
+/// `path` is NUL terminated.
+pub unsafe fn readlink(path: *const u8, buffer: &mut [u8]) -> isize {
+    // SAFETY: the caller's promise; the buffer is ours.
+    unsafe {
+        syscall!(libc::SYS_readlinkat, libc::AT_FDCWD, path, buffer.as_mut_ptr(), buffer.len())
+    }
+}
+
+/// The length of a file; its position is there afterwards.
+pub fn length(fd: isize) -> u64 {
+    // SAFETY: no memory is involved.
+    unsafe { syscall!(libc::SYS_lseek, fd, 0usize, libc::SEEK_END) }.max(0) as u64
+}
+
+/// Sets a file's length.
+pub fn ftruncate(fd: isize, len: usize) -> isize {
+    // SAFETY: no memory involved.
+    unsafe { syscall!(libc::SYS_ftruncate, fd, len) }
+}
+
+/// Closes a descriptor.
+pub fn close(fd: isize) {
+    // SAFETY: a descriptor of ours.
+    unsafe { syscall!(libc::SYS_close, fd) };
+}
+
+/// Removes a file.
+///
+/// # Safety
+/// `path` is NUL terminated.
+pub unsafe fn unlink(path: *const u8) {
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_unlinkat, libc::AT_FDCWD, path, 0usize) };
+}
+
+/// Maps memory where the kernel likes.
+///
+/// # Safety
+/// As mmap(2): a new mapping, so nothing of ours is touched.
+pub unsafe fn mmap(len: usize, prot: i32, flags: i32, fd: isize) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_mmap, 0usize, len, prot, flags, fd, 0usize) }
+}
+
+/// As [`mmap`], at `place` if nothing is there.
+///
+/// # Safety
+/// As for [`mmap`].
+pub unsafe fn mmap_near(place: usize, len: usize, prot: i32, flags: i32, fd: isize) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_mmap, place, len, prot, flags, fd, 0usize) }
+}
+
+/// Changes the length of a mapping, or makes another of it.
+///
+/// # Safety
+/// The range is a mapping of ours, and nobody uses what it loses.
+pub unsafe fn mremap(at: *mut u8, old: usize, new: usize, flags: i32) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_mremap, at, old, new, flags) }
+}
+
+/// As [`mremap`], with the new mapping at `to`.
+///
+/// # Safety
+/// As for [`mremap`]; what was mapped at `to` is ours, and nobody uses it.
+pub unsafe fn mremap_to(at: *mut u8, old: usize, new: usize, flags: i32, to: *mut u8) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_mremap, at, old, new, flags, to) }
+}
+
+/// Has a mapping of a file be that of another part of it, which begins with page `page`.
+///
+/// # Safety
+/// The range is a mapping of ours that nobody uses.
+pub unsafe fn remap_file_pages(at: *mut u8, len: usize, page: usize) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_remap_file_pages, at, len, 0usize, page, 0usize) }
+}
+
+/// Has pages be no longer locked into memory.
+pub fn munlock(at: *mut u8, len: usize) {
+    // SAFETY: no memory changes.
+    unsafe { syscall!(libc::SYS_munlock, at, len) };
+}
+
+/// Gives advice about a mapping.
+///
+/// # Safety
+/// The range is a mapping of ours.
+pub unsafe fn madvise(at: *mut u8, len: usize, advice: i32) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_madvise, at, len, advice) }
+}
+
+/// Unmaps.
+///
+/// # Safety
+/// The range is a mapping of ours that nobody uses any more.
+pub unsafe fn munmap(at: *mut u8, len: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_munmap, at, len) };
+}
+
+/// The calling thread's name, NUL padded.
+pub fn thread_name() -> [u8; 16] {
+    let mut name = [0u8; 16];
+    // SAFETY: PR_GET_NAME writes 16 bytes.
+    unsafe { syscall!(libc::SYS_prctl, libc::PR_GET_NAME, name.as_mut_ptr()) };
+    name
+}
+
+/// What `_Fork` comes down to, where the C library has none (before 2.34).
+pub fn fork() -> i32 {
+    // SAFETY: the child goes on as the parent does.
+    (unsafe { syscall!(libc::SYS_fork) }) as i32
+}
+
+/// Process id and parent process id.
+pub fn pids() -> (u32, u32) {
+    // SAFETY: no arguments.
+    unsafe { (syscall!(libc::SYS_getpid) as u32, syscall!(libc::SYS_getppid) as u32) }
+}
+
+/// Fills the buffer with random bytes; leaves it as it is if the kernel has none yet.
+pub fn random(buffer: &mut [u8]) {
+    // SAFETY: the buffer is ours.
+    unsafe {
+        syscall!(libc::SYS_getrandom, buffer.as_mut_ptr(), buffer.len(), libc::GRND_NONBLOCK)
+    };
+}
+
+/// Soft limit of a resource.
+pub fn limit(resource: u32) -> u64 {
+    let mut limit = libc::rlimit64 { rlim_cur: u64::MAX, rlim_max: u64::MAX };
+    // SAFETY: writes one rlimit64.
+    unsafe { syscall!(libc::SYS_prlimit64, 0usize, resource, 0usize, &raw mut limit) };
+    limit.rlim_cur
+}
+
+/// The calling thread's errno, to put back where a call of ours that fails would leave its own.
+pub fn errno() -> i32 {
+    // SAFETY: its address is the thread's own.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Sets it.
+pub fn set_errno(errno: i32) {
+    // SAFETY: as in `errno`.
+    unsafe { *libc::__errno_location() = errno };
+}

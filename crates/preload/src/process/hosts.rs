@@ -1,0 +1,38 @@
+//! The engines' hosts: what each room of the program's side of an engine does at the turns of a process's life. The table
+//! is `init.rs`'s, which alone knows all rooms.
+
+use lockwright_ledger::Header;
+
+use crate::os::upcall::Upcall;
+
+/// A room's part.
+pub struct Host {
+    /// The engine, as the ledger's header has it.
+    pub engine: u32,
+    /// It was asked for.
+    pub is_wanted: fn() -> bool,
+    /// A ledger begins: at start, or in a forked child. No other thread is in the room.
+    pub start: fn(&'static Header),
+    /// The process begins to be watched, by the calling thread.
+    pub attach: fn(),
+    /// In a forked child, whose only thread calls: what there is is the parent's.
+    pub forked: fn(),
+    /// The calling thread ends.
+    pub thread_ended: fn(),
+    /// The process ends.
+    pub finish: fn(),
+}
+
+/// All of them.
+pub type Hosts = &'static [Host; 3];
+
+/// Known from the constructor on.
+pub static HOSTS: Upcall<Hosts> = Upcall::none();
+
+/// Has all rooms do their part.
+pub fn each(part: impl FnMut(&'static Host)) {
+    HOSTS.get().into_iter().flatten().for_each(part);
+}
+
+/// For a part that a room does not have.
+pub fn nothing() {}

@@ -1,0 +1,3 @@
+//! What all threads record into: the engine's core, and whether anything is watched.
+
+pub mod state;

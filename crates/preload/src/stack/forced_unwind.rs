@@ -1,0 +1,43 @@
+//! Threads that are cancelled, or call `pthread_exit`, while one of our wrappers is on their stack: the C
+//! library unwinds them, through us. (Nothing else does: our panics abort, and C functions throw nothing.)
+//!
+//! Our frames have nothing to clean up, since every value in there is plain, so the unwinder is told to go
+//! on. What a wrapper would have told after its call is told here.
+
+use core::ffi::{c_int, c_void};
+
+use crate::os::upcall::Upcall;
+
+/// What is to be told when the calling thread is unwound out of a wrapper.
+pub static UNWOUND: Upcall<fn()> = Upcall::none();
+
+/// `_UA_CLEANUP_PHASE`: frames are being left, not just looked at.
+const CLEANUP_PHASE: c_int = 2;
+/// `_URC_CONTINUE_UNWIND`: nothing to do in this frame.
+const CONTINUE_UNWIND: c_int = 8;
+
+// The personality routine of all our frames. Without a std nobody defines it, and the precompiled core
+// library refers to it. Hidden, so that a Rust program's own is not interposed.
+core::arch::global_asm!(
+    ".globl rust_eh_personality",
+    ".hidden rust_eh_personality",
+    "rust_eh_personality:",
+    "jmp {to}",
+    to = sym personality,
+);
+
+/// What the unwinder calls for each frame that it meets.
+unsafe extern "C" fn personality(
+    _version: c_int,
+    actions: c_int,
+    _class: u64,
+    _exception: *mut c_void,
+    _context: *mut c_void,
+) -> c_int {
+    if actions & CLEANUP_PHASE != 0
+        && let Some(unwound) = UNWOUND.get()
+    {
+        unwound();
+    }
+    CONTINUE_UNWIND
+}

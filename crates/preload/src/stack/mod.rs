@@ -1,0 +1,8 @@
+//! Call stacks: how they are walked, and what code they go through.
+
+mod cfi;
+#[cfg(not(test))]
+pub mod forced_unwind;
+pub mod modules;
+mod scratch;
+pub mod unwind;

@@ -1,0 +1,492 @@
+//! Which modules are mapped where: read from /proc/self/maps by system calls, because asking the
+//! loader (`dl_iterate_phdr`) takes its lock, and interposing `dlopen` would change whose RUNPATH
+//! it searches. Read at start, when an address is met that no module covers, and after a `dlclose`. A forked child has its
+//! parent's list.
+//!
+//! The list is written under the core's lock and read without: entries are published by the length.
+
+use core::ffi::c_void;
+use core::ptr;
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+
+use lockwright_engines::lockdep::Core;
+use lockwright_ledger::rows;
+
+use super::scratch;
+use crate::os::sys;
+use crate::os::upcall::Upcall;
+
+/// Is told what addresses are no module any more.
+pub static UNLOADED: Upcall<fn(u64, u64)> = Upcall::none();
+
+/// Modules that are remembered at a time, anonymous executable ranges (JIT code) included.
+const MOST: usize = 1024;
+
+/// One mapped object.
+pub struct Module {
+    start: AtomicU64,
+    end: AtomicU64,
+    bias: AtomicU64,
+    eh_frame_hdr: AtomicU64,
+    eh_frame_hdr_len: AtomicU64,
+    /// Ledger row, 0 for an anonymous range.
+    row: AtomicU32,
+    /// The list that is being read has it.
+    is_seen: AtomicBool,
+}
+
+static MODULES: [Module; MOST] = [const {
+    Module {
+        start: AtomicU64::new(0),
+        end: AtomicU64::new(0),
+        bias: AtomicU64::new(0),
+        eh_frame_hdr: AtomicU64::new(0),
+        eh_frame_hdr_len: AtomicU64::new(0),
+        row: AtomicU32::new(0),
+        is_seen: AtomicBool::new(false),
+    }
+}; MOST];
+static LEN: AtomicUsize = AtomicUsize::new(0);
+
+/// Odd while the list is being changed: who is forked meanwhile has half of it.
+static CHANGES: AtomicU32 = AtomicU32::new(0);
+
+/// Stacks met with an address that no module covered.
+static UNKNOWN: AtomicU32 = AtomicU32::new(0);
+
+impl Module {
+    fn contains(&self, address: u64) -> bool {
+        self.start.load(Relaxed) <= address && address < self.end.load(Relaxed)
+    }
+
+    /// Address and length of .eh_frame_hdr.
+    pub fn eh_frame_hdr(&self) -> Option<(u64, usize)> {
+        let at = self.eh_frame_hdr.load(Relaxed);
+        (at != 0).then(|| (at, self.eh_frame_hdr_len.load(Relaxed) as usize))
+    }
+
+    /// Bytes from `at` to the end of the loadable segment it lies in.
+    pub fn readable_from(&self, at: u64) -> Option<usize> {
+        let bias = self.bias.load(Relaxed);
+        // SAFETY: a mapped ELF object begins at `start`, as `read_elf` has checked.
+        let headers = unsafe { program_headers(self.start.load(Relaxed)) }?;
+        headers
+            .iter()
+            .filter(|header| header.p_type == libc::PT_LOAD)
+            .map(|header| (bias.wrapping_add(header.p_vaddr), header.p_filesz))
+            .find(|&(start, len)| start <= at && at < start.wrapping_add(len))
+            .map(|(start, len)| (start + len - at) as usize)
+    }
+}
+
+/// The module that covers `address`.
+pub fn find(address: u64) -> Option<&'static Module> {
+    // Acquire pairs with the Release in `rescan`: the entries below are complete.
+    MODULES[..LEN.load(Acquire)].iter().find(|module| module.contains(address))
+}
+
+/// The two are in one and the same module.
+pub fn are_in_one(a: *const c_void, b: *const c_void) -> bool {
+    let (a, b) = (find(a as u64), find(b as u64));
+    a.zip(b).is_some_and(|(a, b)| ptr::eq(a, b))
+}
+
+/// `address` is in this library.
+pub fn is_self(address: u64) -> bool {
+    static OWN: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+    if OWN[1].load(Relaxed) == 0 {
+        let Some(module) = find(is_self as *const () as u64) else { return false };
+        OWN[0].store(module.start.load(Relaxed), Relaxed);
+        OWN[1].store(module.end.load(Relaxed), Relaxed);
+    }
+    OWN[0].load(Relaxed) <= address && address < OWN[1].load(Relaxed)
+}
+
+/// Ledger row and ELF address of `address`, if it is in a module's image.
+pub fn locate(address: u64) -> Option<(u32, u64)> {
+    let module = find(address)?;
+    let row = module.row.load(Relaxed);
+    (row != 0).then(|| (row, address.wrapping_sub(module.bias.load(Relaxed))))
+}
+
+/// Reads the list again if `frames` has an address that no module covers.
+pub fn cover(core: &mut Core, frames: &[u64]) -> bool {
+    if frames.iter().all(|&pc| find(pc).is_some()) {
+        return false;
+    }
+    // Often at first, when a late module is likely; then rarely: code made at run time stays unknown.
+    let n = UNKNOWN.fetch_add(1, Relaxed);
+    if n > 64 && !n.is_multiple_of(256) {
+        return false;
+    }
+    rescan(core);
+    true
+}
+
+unsafe fn program_headers(base: u64) -> Option<&'static [libc::Elf64_Phdr]> {
+    // SAFETY: the caller vouches for a mapped page at `base` that begins with an ELF header.
+    unsafe {
+        let header = &*(base as *const libc::Elf64_Ehdr);
+        if header.e_ident[..4] != *b"\x7fELF"
+            || header.e_phentsize as usize != size_of::<libc::Elf64_Phdr>()
+            || header.e_phoff + u64::from(header.e_phnum) * 56 > 4096
+        {
+            return None;
+        }
+        Some(core::slice::from_raw_parts(
+            (base + header.e_phoff) as *const libc::Elf64_Phdr,
+            header.e_phnum.into(),
+        ))
+    }
+}
+
+/// A line of /proc/self/maps.
+struct Line<'a> {
+    start: u64,
+    end: u64,
+    readable: bool,
+    executable: bool,
+    shared: bool,
+    offset: u64,
+    path: &'a [u8],
+}
+
+fn parse(line: &[u8]) -> Option<Line<'_>> {
+    let mut fields = line.splitn(6, |&b| b == b' ');
+    let range = fields.next()?;
+    let dash = range.iter().position(|&b| b == b'-')?;
+    let flags = fields.next()?;
+    let offset = hex(fields.next()?)?;
+    let (_device, _inode) = (fields.next()?, fields.next()?);
+    let path = fields.next().unwrap_or_default();
+    let path = &path[path.iter().position(|&b| b != b' ').unwrap_or(path.len())..];
+    Some(Line {
+        start: hex(&range[..dash])?,
+        end: hex(&range[dash + 1..])?,
+        readable: flags.first() == Some(&b'r'),
+        executable: flags.get(2) == Some(&b'x'),
+        shared: flags.get(3) == Some(&b's'),
+        offset,
+        path,
+    })
+}
+
+fn hex(digits: &[u8]) -> Option<u64> {
+    digits
+        .iter()
+        .try_fold(0u64, |value, &b| Some(value << 4 | u64::from((b as char).to_digit(16)?)))
+}
+
+/// Room for a few lines of /proc/self/maps, the longest of all included.
+const LINES: usize = 8192;
+
+/// Calls `f` for every line of /proc/self/maps. False: it cannot be read.
+fn for_each_line(f: impl FnMut(Line<'_>)) -> bool {
+    scratch::with(LINES, |buffer| for_each_line_in(buffer, f))
+}
+
+/// As [`for_each_line`], but for lines that are longer than the `buffer`.
+fn for_each_line_in(buffer: &mut [u8], mut f: impl FnMut(Line<'_>)) -> bool {
+    // SAFETY: a NUL-terminated literal.
+    let fd = unsafe { sys::open_read(c"/proc/self/maps".as_ptr().cast()) };
+    if fd < 0 {
+        return false;
+    }
+    let mut len = 0;
+    // The rest of a line whose beginning found no room.
+    let mut is_rest = false;
+    loop {
+        let n = sys::read(fd, &mut buffer[len..]);
+        if n <= 0 {
+            break;
+        }
+        len += n as usize;
+        let mut from = 0;
+        while let Some(end) = buffer[from..len].iter().position(|&b| b == b'\n') {
+            let line = parse(&buffer[from..from + end]);
+            if let Some(line) = line.filter(|_| !is_rest) {
+                f(line);
+            }
+            is_rest = false;
+            from += end + 1;
+        }
+        buffer.copy_within(from..len, 0);
+        len -= from;
+        if len == buffer.len() {
+            (len, is_rest) = (0, true);
+        }
+    }
+    sys::close(fd);
+    true
+}
+
+/// A piece of the address space.
+#[derive(Clone, Copy, Debug)]
+pub struct Mapping {
+    /// Where it begins.
+    pub start: u64,
+    /// Where it ends.
+    pub end: u64,
+    /// The main thread's stack.
+    pub is_main_stack: bool,
+    /// Other processes may have it, too.
+    pub is_shared: bool,
+}
+
+/// What is mapped at `address`. Asks the kernel, slowly.
+#[cold]
+pub fn mapping_of(address: u64) -> Option<Mapping> {
+    let mut found = None;
+    for_each_line(|line| {
+        if (line.start..line.end).contains(&address) {
+            found = Some(Mapping {
+                start: line.start,
+                end: line.end,
+                is_main_stack: line.path == b"[stack]",
+                is_shared: line.shared,
+            });
+        }
+    });
+    found
+}
+
+/// Memory at `address` may be shared with other processes.
+pub fn is_shared(address: u64) -> bool {
+    mapping_of(address).is_none_or(|mapping| mapping.is_shared)
+}
+
+/// Where an image may begin: the last readable mapping of a file's first page. Only once a mapping of
+/// the same file turns out executable is it looked into: a guest does not touch other mapped files.
+struct Candidate {
+    start: u64,
+    path: [u8; 512],
+    len: usize,
+}
+
+impl Candidate {
+    fn note(&mut self, line: &Line<'_>) {
+        if line.readable && line.offset == 0 && line.path.len() <= self.path.len() {
+            self.start = line.start;
+            self.len = line.path.len();
+            self.path[..self.len].copy_from_slice(line.path);
+        }
+    }
+
+    fn begins(&self, line: &Line<'_>) -> bool {
+        self.len != 0 && &self.path[..self.len] == line.path
+    }
+}
+
+/// Reads the list of modules again and brings the ledger's table up to date.
+pub fn rescan(core: &mut Core) {
+    rescan_seeing(core, &mut |_, _| {});
+}
+
+/// Reads the list of modules for the first time. A child of `parent` has its parent's, with rows of its own.
+pub fn begin(core: &mut Core, parent: Option<&Core>) {
+    let Some(parent) = parent.map(Core::ledger) else { return rescan(core) };
+    if !CHANGES.load(Relaxed).is_multiple_of(2) {
+        CHANGES.store(0, Relaxed);
+        MODULES.iter().for_each(|module| module.end.store(0, Relaxed));
+        LEN.store(0, Relaxed);
+        return rescan(core);
+    }
+    let epoch = core.next_epoch();
+    for module in &MODULES[..LEN.load(Relaxed)] {
+        let Some(&row) = parent.get::<rows::Module>(module.row.load(Relaxed)) else { continue };
+        let path = core.writer().copy_text(parent, row.path);
+        let build_id = core.writer().copy_text(parent, row.build_id);
+        // The parent runs, and may have unloaded it meanwhile.
+        let row = rows::Module { load_epoch: epoch, unload_epoch: 0, path, build_id, ..row };
+        let row = core.writer().push(row).unwrap_or(0);
+        // Most often it is the same, and the page remains the parent's.
+        if module.row.load(Relaxed) != row {
+            module.row.store(row, Relaxed);
+        }
+    }
+}
+
+/// As [`rescan`]; calls `gone` with begin and end of modules that are not there any more.
+pub fn rescan_seeing(core: &mut Core, gone: &mut dyn FnMut(u64, u64)) {
+    CHANGES.fetch_add(1, Relaxed);
+    let mut known = LEN.load(Relaxed);
+    // Relaxed, as is all of `is_seen`: only who has the core reads the list.
+    MODULES[..known].iter().for_each(|module| module.is_seen.store(false, Relaxed));
+    let mut epoch = 0;
+    let mut candidate = Candidate { start: 0, path: [0; 512], len: 0 };
+    let is_read = for_each_line(|line| {
+        candidate.note(&line);
+        if let Some(i) = position(|m| m.contains(line.start)) {
+            let module = &MODULES[i];
+            let is_anonymous = module.row.load(Relaxed) == 0;
+            if is_anonymous && line.path.is_empty() && line.executable {
+                module.end.store(module.end.load(Relaxed).max(line.end), Relaxed);
+                module.is_seen.store(true, Relaxed);
+                return;
+            }
+            if !is_anonymous && is_row_of(core, module, line.path) {
+                module.is_seen.store(true, Relaxed);
+                return;
+            }
+            // Anonymous memory within an image is its .bss; another file is another image where this
+            // one was.
+            if line.path.is_empty() && !line.executable {
+                return;
+            }
+        }
+        if !line.executable || line.path == b"[vsyscall]" {
+            return;
+        }
+        let start = if candidate.begins(&line) { candidate.start } else { line.start };
+        let image = match line.path.is_empty() || !line.readable {
+            // SAFETY: mapped readable, as the lines said a moment ago, and executable: code that
+            // somebody is running is not a file that somebody truncates.
+            false => unsafe { read_elf(start) },
+            true => None,
+        };
+        let Some(i) = position(|m| m.end.load(Relaxed) == 0).or_else(|| {
+            let len = LEN.load(Relaxed);
+            (len < MOST).then_some(len)
+        }) else {
+            return;
+        };
+        if epoch == 0 {
+            epoch = core.next_epoch();
+        }
+        let module = &MODULES[i];
+        let (start, end, row) = match &image {
+            Some(image) => (start, image.end, push_row(core, start, line.path, image, epoch)),
+            None => (line.start, line.end, 0),
+        };
+        let image = image.unwrap_or_default();
+        module.bias.store(image.bias, Relaxed);
+        module.eh_frame_hdr_len.store(image.eh_frame_hdr_len, Relaxed);
+        module.eh_frame_hdr.store(image.eh_frame_hdr, Relaxed);
+        module.row.store(row, Relaxed);
+        module.start.store(start, Relaxed);
+        module.end.store(end.max(line.end), Relaxed);
+        module.is_seen.store(true, Relaxed);
+        // Pairs with the Acquire in `find`.
+        LEN.store(LEN.load(Relaxed).max(i + 1), Release);
+    });
+    if !is_read {
+        // They are there as far as is known.
+        known = 0;
+    }
+    for module in MODULES[..known].iter().filter(|module| !module.is_seen.load(Relaxed)) {
+        let end = module.end.swap(0, Relaxed);
+        if end != 0 {
+            if let Some(unloaded) = UNLOADED.get() {
+                unloaded(module.start.load(Relaxed), end);
+            }
+            gone(module.start.load(Relaxed), end);
+            if epoch == 0 {
+                epoch = core.next_epoch();
+            }
+            let row = module.row.load(Relaxed);
+            core.writer().update::<rows::Module>(row, |row| row.unload_epoch = epoch);
+        }
+    }
+    if epoch != 0 {
+        super::unwind::forget_rules();
+    }
+    CHANGES.fetch_add(1, Relaxed);
+}
+
+fn position(matches: impl Fn(&Module) -> bool) -> Option<usize> {
+    MODULES[..LEN.load(Relaxed)].iter().position(matches)
+}
+
+fn is_row_of(core: &Core, module: &Module, path: &[u8]) -> bool {
+    let row = module.row.load(Relaxed);
+    let Some(row) = core.ledger().get::<rows::Module>(row) else { return path.is_empty() };
+    row.path.len as usize == path.len().min(u16::MAX as usize)
+        && core.ledger().text_is(row.path, path)
+}
+
+fn push_row(core: &mut Core, start: u64, path: &[u8], image: &Image, epoch: u32) -> u32 {
+    let path = core.writer().text(path);
+    let build_id = core.writer().text(&image.build_id[..image.build_id_len]);
+    let row = rows::Module {
+        load_epoch: epoch,
+        bias: image.bias,
+        start,
+        end: image.end,
+        path,
+        build_id,
+        ..Default::default()
+    };
+    core.writer().push(row).unwrap_or(0)
+}
+
+#[derive(Default)]
+struct Image {
+    bias: u64,
+    end: u64,
+    eh_frame_hdr: u64,
+    eh_frame_hdr_len: u64,
+    build_id: [u8; 32],
+    build_id_len: usize,
+}
+
+/// Reads the headers of the ELF image that begins at `start`.
+///
+/// # Safety
+/// At least a page is mapped readable there.
+unsafe fn read_elf(start: u64) -> Option<Image> {
+    // SAFETY: the caller's promise.
+    let headers = unsafe { program_headers(start) }?;
+    let load = |header: &&libc::Elf64_Phdr| header.p_type == libc::PT_LOAD;
+    let first = headers.iter().find(load)?;
+    let bias = start.wrapping_sub(first.p_vaddr & !0xfff);
+    let mut image = Image { bias, ..Image::default() };
+    image.end = headers
+        .iter()
+        .filter(load)
+        .map(|header| bias.wrapping_add(header.p_vaddr + header.p_memsz))
+        .max()?
+        .next_multiple_of(4096);
+    for header in headers {
+        let at = bias.wrapping_add(header.p_vaddr);
+        match header.p_type {
+            libc::PT_GNU_EH_FRAME => {
+                image.eh_frame_hdr = at;
+                image.eh_frame_hdr_len = header.p_memsz;
+            }
+            // Notes of the first loadable segment only: others may not be mapped readable (yet).
+            libc::PT_NOTE if header.p_vaddr + header.p_memsz <= first.p_vaddr + first.p_memsz => {
+                // SAFETY: within the first loadable segment, which is mapped readable.
+                let notes = unsafe {
+                    core::slice::from_raw_parts(at as *const u8, header.p_memsz as usize)
+                };
+                find_build_id(notes, header.p_align.max(4) as usize, &mut image);
+            }
+            _ => {}
+        }
+    }
+    Some(image)
+}
+
+fn find_build_id(mut notes: &[u8], align: usize, image: &mut Image) {
+    let align = if align == 8 { 8 } else { 4 };
+    while let (Some(name_len), Some(desc_len), Some(kind)) =
+        (word(notes, 0), word(notes, 4), word(notes, 8))
+    {
+        let desc = 12 + (name_len as usize).next_multiple_of(align.min(4));
+        let desc = desc.next_multiple_of(align);
+        let Some(bytes) = notes.get(desc..desc.saturating_add(desc_len as usize)) else { return };
+        if kind == 3 && notes.get(12..16) == Some(b"GNU\0") && bytes.len() <= image.build_id.len() {
+            image.build_id[..bytes.len()].copy_from_slice(bytes);
+            image.build_id_len = bytes.len();
+            return;
+        }
+        let Some(rest) = notes.get((desc + desc_len as usize).next_multiple_of(align)..) else {
+            return;
+        };
+        notes = rest;
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4).map(|b| u32::from_ne_bytes([b[0], b[1], b[2], b[3]]))
+}

@@ -1,0 +1,323 @@
+//! Call stacks from .eh_frame, without a lock, an allocation or the loader's help.
+//!
+//! For one return address the rule that leads to the caller's frame never changes; it is looked up
+//! once (by `gimli`, in the tables of the module that the address lies in) and then cached.
+
+use core::arch::asm;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use gimli::{BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, UnwindSection, X86_64};
+
+use super::cfi::{Cfa, Kept, Rules, rules_at};
+use super::modules;
+
+/// How to get from a frame to its caller's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// No caller, or none that we can find.
+    End,
+    /// CFA = rsp + offset.
+    Rsp { cfa: i32, rbp: Saved },
+    /// CFA = rbp + offset.
+    Rbp { cfa: i32, rbp: Saved },
+    /// CFA = *(rbp + offset): functions that realign their stack.
+    RbpDeref { cfa: i32, rbp: Saved },
+}
+
+/// Where the caller's rbp is: unchanged, or saved at CFA + offset (or rbp + offset).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Saved {
+    Same,
+    AtCfa(i16),
+    AtRbp(i16),
+}
+
+impl Rule {
+    /// As 64 bits: offset 32, rbp's offset 16, rbp's place 2, kind 2; bit 63 always set.
+    fn pack(self) -> u64 {
+        let (kind, cfa, rbp) = match self {
+            Self::End => (kind::END, 0, Saved::Same),
+            Self::Rsp { cfa, rbp } => (kind::RSP, cfa, rbp),
+            Self::Rbp { cfa, rbp } => (kind::RBP, cfa, rbp),
+            Self::RbpDeref { cfa, rbp } => (kind::RBP_DEREF, cfa, rbp),
+        };
+        let (place, offset) = match rbp {
+            Saved::Same => (place::SAME, 0),
+            Saved::AtCfa(offset) => (place::AT_CFA, offset),
+            Saved::AtRbp(offset) => (place::AT_RBP, offset),
+        };
+        1 << 63 | u64::from(cfa as u32) | u64::from(offset as u16) << 32 | place << 48 | kind << 50
+    }
+}
+
+/// [`Rule`]'s variants, packed.
+mod kind {
+    pub const END: u64 = 0;
+    pub const RSP: u64 = 1;
+    pub const RBP: u64 = 2;
+    pub const RBP_DEREF: u64 = 3;
+}
+
+/// [`Saved`]'s variants, packed.
+mod place {
+    pub const SAME: u64 = 0;
+    pub const AT_CFA: u64 = 1;
+    pub const AT_RBP: u64 = 2;
+}
+
+/// A packed rule. It is taken apart field by field, as it is followed: every frame that is walked over goes
+/// through here.
+#[derive(Clone, Copy)]
+struct Packed(u64);
+
+impl Packed {
+    fn kind(self) -> u64 {
+        self.0 >> 50 & 3
+    }
+
+    fn cfa(self) -> i64 {
+        (self.0 as i32).into()
+    }
+
+    fn rbp_place(self) -> u64 {
+        self.0 >> 48 & 3
+    }
+
+    fn rbp_offset(self) -> i64 {
+        ((self.0 >> 32) as i16).into()
+    }
+}
+
+/// Direct-mapped rule cache. An entry is (pc ^ bits, bits): two relaxed words that only agree if they
+/// were stored together, so that racing writers cannot mix two rules.
+const CACHE: usize = 8192;
+static RULES: [[AtomicU64; 2]; CACHE] = [const { [const { AtomicU64::new(0) }; 2] }; CACHE];
+
+fn slot(pc: u64) -> &'static [AtomicU64; 2] {
+    &RULES[(pc.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 51) as usize]
+}
+
+/// Forgets all rules: a module was unloaded, its addresses may come to mean something else.
+pub fn forget_rules() {
+    for [key, bits] in &RULES {
+        key.store(0, Relaxed);
+        bits.store(0, Relaxed);
+    }
+}
+
+#[inline(always)]
+fn rule(pc: u64) -> Packed {
+    let [key, bits] = slot(pc);
+    let cached = bits.load(Relaxed);
+    if cached != 0 && key.load(Relaxed) ^ cached == pc {
+        return Packed(cached);
+    }
+    new_rule(pc)
+}
+
+#[cold]
+#[inline(never)]
+fn new_rule(pc: u64) -> Packed {
+    let [key, bits] = slot(pc);
+    let packed = rule_of_call(pc).pack();
+    bits.store(packed, Relaxed);
+    key.store(pc ^ packed, Relaxed);
+    Packed(packed)
+}
+
+/// The rule for return address `pc`, not from the cache: for callers with one of their own.
+pub fn rule_of_call(pc: u64) -> Rule {
+    look_up(pc).unwrap_or(Rule::End)
+}
+
+/// The rule for return address `pc` (so: of the call before it).
+#[cold]
+fn look_up(pc: u64) -> Option<Rule> {
+    let pc = pc - 1;
+    let module = modules::find(pc)?;
+    let (hdr, hdr_len) = module.eh_frame_hdr()?;
+    // SAFETY: the module is mapped and its program header names this range; modules that go away are
+    // taken off the list by our dlclose before anybody can stand in their code again.
+    let hdr_bytes = unsafe { core::slice::from_raw_parts(hdr as *const u8, hdr_len) };
+    let bases = BaseAddresses::default().set_eh_frame_hdr(hdr);
+    let hdr = EhFrameHdr::new(hdr_bytes, NativeEndian).parse(&bases, 8).ok()?;
+    let gimli::Pointer::Direct(eh_frame) = hdr.eh_frame_ptr() else { return None };
+    let len = module.readable_from(eh_frame)?;
+    // SAFETY: as above; the loadable segment that it begins in ends there.
+    let eh_frame_bytes = unsafe { core::slice::from_raw_parts(eh_frame as *const u8, len) };
+    let section = EhFrame::new(eh_frame_bytes, NativeEndian);
+    let bases = bases.set_eh_frame(eh_frame);
+    let fde = hdr
+        .table()?
+        .fde_for_address(&section, &bases, pc, |section, bases, offset| {
+            section.cie_from_offset(bases, offset)
+        })
+        .ok()?;
+    rule_of(rules_at(&fde, &section, &bases, pc)?, &fde, &section)
+}
+
+fn rule_of<'a>(
+    rules: Rules,
+    fde: &gimli::FrameDescriptionEntry<EndianSlice<'a, NativeEndian>>,
+    section: &EhFrame<EndianSlice<'a, NativeEndian>>,
+) -> Option<Rule> {
+    if rules.return_address != Kept::AtCfa(-8) {
+        // Lost: the outermost frame.
+        return Some(Rule::End);
+    }
+    let rbp = match rules.rbp {
+        Kept::AtCfa(offset) => Saved::AtCfa(i16::try_from(offset).ok()?),
+        Kept::Unsaid | Kept::Lost | Kept::Same => Saved::Same,
+        Kept::At(expression) => {
+            let expression = expression.get(section).ok()?;
+            let (register, offset, deref) = simple(expression, fde)?;
+            if register != X86_64::RBP || deref {
+                return None;
+            }
+            Saved::AtRbp(i16::try_from(offset).ok()?)
+        }
+        Kept::Elsewhere => return None,
+    };
+    Some(match rules.cfa {
+        Cfa::Register(register, offset) => {
+            let cfa = i32::try_from(offset).ok()?;
+            match register {
+                X86_64::RSP => Rule::Rsp { cfa, rbp },
+                X86_64::RBP => Rule::Rbp { cfa, rbp },
+                _ => return None,
+            }
+        }
+        Cfa::Expression(expression) => match simple(expression.get(section).ok()?, fde)? {
+            (X86_64::RBP, offset, true) => Rule::RbpDeref { cfa: i32::try_from(offset).ok()?, rbp },
+            // The PLT's expression: its first entries push one word halfway through. We never return into the
+            // middle of a PLT entry, so any answer does.
+            _ => return None,
+        },
+    })
+}
+
+/// `register + offset`, optionally dereferenced: all that compilers emit for realigned stacks.
+fn simple<'a>(
+    expression: gimli::Expression<EndianSlice<'a, NativeEndian>>,
+    fde: &gimli::FrameDescriptionEntry<EndianSlice<'a, NativeEndian>>,
+) -> Option<(gimli::Register, i64, bool)> {
+    let mut operations = expression.operations(fde.cie().encoding());
+    let gimli::Operation::RegisterOffset { register, offset, .. } = operations.next().ok()?? else {
+        return None;
+    };
+    match operations.next().ok()? {
+        None => Some((register, offset, false)),
+        Some(gimli::Operation::Deref { .. }) => Some((register, offset, true)),
+        Some(_) => None,
+    }
+}
+
+/// A frame larger than this ends the walk: a rule led us astray.
+const MAX_FRAME_BYTES: u64 = 1 << 30;
+
+/// A return address, and the registers as they are on return to it.
+#[derive(Clone, Copy)]
+pub struct Frame {
+    /// Return address.
+    pub pc: u64,
+    /// Stack pointer after the return.
+    pub rsp: u64,
+    /// Frame pointer.
+    pub rbp: u64,
+}
+
+impl Frame {
+    /// Where this is called.
+    #[inline(always)]
+    pub fn here() -> Self {
+        let (pc, rsp, rbp): (u64, u64, u64);
+        // SAFETY: only reads registers.
+        unsafe {
+            asm!("lea {0}, [rip]", "mov {1}, rsp", "mov {2}, rbp", out(reg) pc, out(reg) rsp, out(reg) rbp,
+                 options(nomem, nostack, preserves_flags));
+        }
+        // `pc` is the address after the lea, still inside the function: as good as a return address.
+        Self { pc, rsp, rbp }
+    }
+
+    /// The innermost frame outside this library: that of the caller of a function we stand in front of.
+    #[inline(never)]
+    pub fn outside() -> Option<Self> {
+        let mut frame = Self::here();
+        for _ in 0..MOST_OWN {
+            frame = frame.caller()?;
+            if !modules::is_self(frame.pc) {
+                return Some(frame);
+            }
+        }
+        None
+    }
+
+    /// The frame that this one returns to. `None` if there is none, or no rule leads there.
+    #[inline(always)]
+    pub fn caller(self) -> Option<Self> {
+        let Self { pc, rsp, rbp } = self;
+        let rule = rule(pc);
+        if rule.kind() == kind::END {
+            return None;
+        }
+        let base = if rule.kind() == kind::RSP { rsp } else { rbp };
+        let mut cfa = base.wrapping_add_signed(rule.cfa());
+        if rule.kind() == kind::RBP_DEREF {
+            if !is_plausible(cfa, rsp) {
+                return None;
+            }
+            // SAFETY: a slot of a live frame, by the module's own unwind table.
+            cfa = unsafe { (cfa as *const u64).read() };
+        }
+        if !is_plausible(cfa.wrapping_sub(8), rsp) {
+            return None;
+        }
+        // SAFETY: the return address of a live frame, by the module's own unwind table.
+        let pc = unsafe { ((cfa - 8) as *const u64).read() };
+        let mut caller = Self { pc, rsp: cfa, rbp };
+        if rule.rbp_place() != place::SAME {
+            let base = if rule.rbp_place() == place::AT_CFA { cfa } else { rbp };
+            let at = base.wrapping_add_signed(rule.rbp_offset());
+            if !is_plausible(at, rsp) {
+                return None;
+            }
+            // SAFETY: as above, the saved rbp.
+            caller.rbp = unsafe { (at as *const u64).read() };
+        }
+        (pc != 0).then_some(caller)
+    }
+}
+
+/// Our own frames on a stack; there are never as many.
+const MOST_OWN: usize = 32;
+
+/// Captures the calling thread's stack from the first frame outside this library. Returns the number
+/// of return addresses stored, innermost first.
+#[inline(never)]
+pub fn capture(frames: &mut [u64]) -> usize {
+    capture_at(frames, Frame::outside())
+}
+
+/// As [`capture_from`], where the frame is known: otherwise nothing is.
+pub fn capture_at(frames: &mut [u64], from: Option<Frame>) -> usize {
+    from.map_or(0, |from| capture_from(frames, from))
+}
+
+/// Captures the stack from a given frame on, that one included.
+pub fn capture_from(frames: &mut [u64], from: Frame) -> usize {
+    let mut next = Some(from);
+    let mut n = 0;
+    while let Some(frame) = next.filter(|_| n < frames.len()) {
+        frames[n] = frame.pc;
+        n += 1;
+        next = frame.caller();
+    }
+    n
+}
+
+/// `at` is an aligned slot above the stack pointer and not absurdly far up.
+#[inline(always)]
+pub fn is_plausible(at: u64, rsp: u64) -> bool {
+    at.is_multiple_of(8) && at.wrapping_sub(rsp) < MAX_FRAME_BYTES
+}

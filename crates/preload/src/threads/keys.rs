@@ -1,0 +1,107 @@
+//! A key of thread-specific data, by whose destructor we hear of a thread's end. It is given up to a program that wants
+//! all keys; from then on threads' ends are noticed afterwards ([`super::ends`]).
+
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicU32, Ordering::*};
+
+use crate::libc::real;
+use crate::os::sys;
+
+/// What is called with the value that a thread has, if that is not null.
+pub type End = unsafe extern "C" fn(*mut c_void);
+
+/// Keys whose values glibc has room for in the thread itself; for others it allocates.
+const EARLY: usize = 32;
+
+/// There is no key; above what a thread can have.
+const NONE: u32 = u32::MAX;
+
+/// A key of ours, if there is one.
+pub struct ExitKey {
+    key: AtomicU32,
+    /// How many are setting a value.
+    setting: AtomicU32,
+}
+
+impl ExitKey {
+    /// None yet.
+    pub const fn new() -> Self {
+        Self { key: AtomicU32::new(NONE), setting: AtomicU32::new(0) }
+    }
+
+    /// Has `end` be called for threads that have a value. At start.
+    pub fn make(&self, end: End) {
+        self.key.store(make(end).unwrap_or(NONE), Relaxed);
+    }
+
+    /// Sets the calling thread's value.
+    pub fn set(&self, value: *const c_void) {
+        // SeqCst, as in `give_up`: either that waits for us, or we see that the key is gone.
+        self.setting.fetch_add(1, SeqCst);
+        let key = self.key.load(SeqCst);
+        if key != NONE {
+            // SAFETY: our key.
+            unsafe { real::pthread_setspecific(key, value) };
+        }
+        // Release pairs with the Acquire in `give_up`: the value is set.
+        self.setting.fetch_sub(1, Release);
+    }
+
+    /// Gives the key up. False: there is none, or a thread is setting a value all the time.
+    fn give_up(&self) -> bool {
+        /// A value is set in no time. But we may have interrupted who does.
+        const ROUNDS: u32 = 1000;
+        let key = self.key.swap(NONE, SeqCst);
+        if key == NONE {
+            return false;
+        }
+        for _ in 0..ROUNDS {
+            if self.setting.load(SeqCst) == 0 {
+                // SAFETY: our key. Its destructor is called no more for values that threads have.
+                return unsafe { real::pthread_key_delete(key) } == 0;
+            }
+            sys::yield_now();
+        }
+        self.key.store(key, SeqCst);
+        false
+    }
+}
+
+/// The keys, one for each engine that wants to hear of threads' ends.
+#[unsafe(link_section = "lockwright_forked")]
+pub static LOCKDEP: ExitKey = ExitKey::new();
+#[unsafe(link_section = "lockwright_forked")]
+pub static LOCKMETER: ExitKey = ExitKey::new();
+
+/// Gives a key up, as the program wants all. False: there is none.
+pub fn give_one_up() -> bool {
+    LOCKDEP.give_up() || LOCKMETER.give_up()
+}
+
+/// The last early key that is free: programs get the same keys as without us, or nearly so; and one that uses a key
+/// before it has made it most likely means 0.
+fn make(end: End) -> Option<u32> {
+    let mut lower = [0; EARLY];
+    let mut made = None;
+    let mut n = 0;
+    while n < EARLY {
+        let mut key = 0;
+        // SAFETY: a place for the key; the destructor stays loaded.
+        if unsafe { real::pthread_key_create(&raw mut key, Some(end)) } != 0 {
+            break;
+        }
+        let is_late = made.is_some() && key >= EARLY as u32;
+        if let Some(before) = if is_late { Some(key) } else { made.replace(key) } {
+            lower[n] = before;
+            n += 1;
+        }
+        if key >= EARLY as u32 - 1 {
+            break;
+        }
+    }
+    for &key in &lower[..n] {
+        // SAFETY: made above, and nobody has a value of it.
+        unsafe { real::pthread_key_delete(key) };
+    }
+    made
+}
