@@ -4,6 +4,7 @@ mod bench;
 mod completions;
 mod install;
 mod man;
+mod package;
 mod test;
 
 use std::process::ExitCode;

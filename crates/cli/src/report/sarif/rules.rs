@@ -7,7 +7,7 @@ use crate::finding::Kind;
 use crate::report::json::KINDS;
 use crate::report::text::words;
 
-static PAGE: &str = include_str!("../../../../../docs/report-kinds.md");
+static PAGE: &str = include_str!("report-kinds.md");
 
 /// reportingDescriptor (3.49).
 #[derive(Serialize)]
