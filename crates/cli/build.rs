@@ -4,8 +4,10 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{fs, io};
 
 /// What the demo's debug information calls the directory of its source: as long as a path may be, for
 /// the demo overwrites it with the directory it is unpacked to.
@@ -19,9 +21,44 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let library = preload(&here, &out);
     println!("cargo::rustc-env=LOCKWRIGHT_PRELOAD_SO={}", library.display());
+    if let Some(commit) = commit(&here) {
+        println!("cargo::rustc-env=LOCKWRIGHT_COMMIT={commit}");
+    }
     let demo = demo(&here.join("demo"), &out);
     println!("cargo::rustc-env=LOCKWRIGHT_DEMO={}", demo.display());
     println!("cargo::rustc-env=LOCKWRIGHT_DEMO_DIR={}", demo_dir());
+}
+
+/// The commit that this is built from: as the package has it noted, or as git says of a checkout, whose releases alone
+/// say it: other builds would be made anew by each commit.
+fn commit(here: &Path) -> Option<String> {
+    let noted = here.join(".cargo_vcs_info.json");
+    if noted.exists() {
+        println!("cargo::rerun-if-changed={}", noted.display());
+        let noted = fs::read_to_string(noted).ok()?;
+        let (_, rest) = noted.split_once("\"sha1\": \"")?;
+        return rest.get(..COMMIT_DIGITS).map(str::to_owned);
+    }
+    if var("PROFILE") != "release" {
+        return None;
+    }
+    // A package without a note may lie in somebody else's repository.
+    git(here, &["ls-files", "--error-unmatch", "build.rs"])?;
+    for path in ["HEAD", "logs/HEAD"] {
+        let path = here.join(git(here, &["rev-parse", "--git-path", path])?);
+        if path.exists() {
+            println!("cargo::rerun-if-changed={}", path.display());
+        }
+    }
+    git(here, &["rev-parse", &format!("--short={COMMIT_DIGITS}"), "HEAD"])
+}
+
+/// Digits of a commit's name that tell it from all others.
+const COMMIT_DIGITS: usize = 12;
+
+fn git(here: &Path, arguments: &[&str]) -> Option<String> {
+    let out = Command::new("git").args(arguments).current_dir(here).output().ok()?;
+    out.status.success().then(|| String::from_utf8_lossy(&out.stdout).trim().to_owned())
 }
 
 fn var(name: &str) -> OsString {
@@ -36,23 +73,9 @@ fn preload(here: &Path, out: &Path) -> PathBuf {
         println!("cargo::rerun-if-changed={}", Path::new(&library).display());
         return library.into();
     }
-    let crates = here.parent().expect("crates/cli is in crates");
-    for name in ["preload", "engines", "ledger"] {
-        let dir = crates.join(name);
-        for path in ["Cargo.toml", "build.rs", "src"].map(|path| dir.join(path)) {
-            // A path that does not exist would make cargo run this script every time.
-            if path.exists() {
-                println!("cargo::rerun-if-changed={}", path.display());
-            }
-        }
-    }
-    let workspace = crates.parent().expect("crates is in the workspace");
-    for path in ["Cargo.toml", "Cargo.lock"] {
-        println!("cargo::rerun-if-changed={}", workspace.join(path).display());
-    }
-
     let target = var("TARGET");
     let dir = out.join("preload");
+    let workspace = preload_workspace(&here.join("preload"), &dir.join("workspace"));
     let mut cargo = Command::new(var("CARGO"));
     cargo
         .args(["build", "--release", "--package", "lockwright-preload", "--lib"])
@@ -63,7 +86,8 @@ fn preload(here: &Path, out: &Path) -> PathBuf {
         // Always, so that the result lies in one place whatever the configuration says.
         .arg("--target")
         .arg(&target)
-        .current_dir(workspace);
+        // Where crates come from, if not from crates.io, is configured above this package.
+        .current_dir(here);
     for (name, _) in env::vars_os() {
         if leaks(&name.to_string_lossy()) {
             cargo.env_remove(name);
@@ -73,6 +97,60 @@ fn preload(here: &Path, out: &Path) -> PathBuf {
     cargo.env("CARGO_ENCODED_RUSTFLAGS", "");
     run(cargo, "build the preload library", "see cargo's messages above");
     dir.join(target).join("release/liblockwright_preload.so")
+}
+
+/// What the preload library is made of. This package has the sources of all, in its directory `preload`: links in a
+/// checkout, copies in a package.
+const PRELOAD_CRATES: [&str; 3] = ["ledger", "engines", "preload"];
+
+/// Lays them out at `to` as the workspace that they come from, without its other members. Returns where that is.
+fn preload_workspace(from: &Path, to: &Path) -> PathBuf {
+    let read = |path: PathBuf| {
+        // The original: a link does not change with it. What does not exist would make cargo run this every time.
+        let path = path.canonicalize().unwrap_or_else(|error| give_up(&path, &error));
+        println!("cargo::rerun-if-changed={}", path.display());
+        path
+    };
+    let text = |path: &Path| fs::read_to_string(path).unwrap_or_else(|error| give_up(path, &error));
+    for name in PRELOAD_CRATES {
+        let (from, to) = (from.join(name), to.join("crates").join(name));
+        let manifest = text(&read(from.join("manifest.toml")));
+        write(&to.join("Cargo.toml"), &manifest);
+        let (src, link) = (read(from.join("src")), to.join("src"));
+        if fs::read_link(&link).ok().as_ref() != Some(&src) {
+            let _ = fs::remove_file(&link);
+            symlink(&src, &link).unwrap_or_else(|error| give_up(&link, &error));
+        }
+    }
+    let root = read(from.join("workspace.toml"));
+    let members = PRELOAD_CRATES.map(|name| format!("\"crates/{name}\"")).join(", ");
+    let manifest = with_array(&text(&root), "members", &members);
+    write(&to.join("Cargo.toml"), &with_array(&manifest, "default-members", &members));
+    // A package has its own beside its manifest, with the same versions.
+    let own = from.with_file_name("Cargo.lock");
+    let lock = if own.exists() { own } else { root.with_file_name("Cargo.lock") };
+    write(&to.join("Cargo.lock"), &text(&read(lock)));
+    to.to_owned()
+}
+
+/// A manifest in which the array `key` has these elements.
+fn with_array(manifest: &str, key: &str, elements: &str) -> String {
+    let (before, rest) = manifest
+        .split_once(&format!("\n{key} = ["))
+        .unwrap_or_else(|| panic!("the workspace's manifest has no `{key}`"));
+    let (_, after) = rest.split_once(']').expect("an array ends");
+    format!("{before}\n{key} = [{elements}]{after}")
+}
+
+fn write(path: &Path, text: &str) {
+    let dir = path.parent().expect("a file lies in a directory");
+    let written = fs::create_dir_all(dir).and_then(|()| fs::write(path, text));
+    written.unwrap_or_else(|error| give_up(path, &error));
+}
+
+fn give_up(path: &Path, error: &io::Error) -> ! {
+    eprintln!("error: cannot prepare the preload library: {}: {error}", path.display());
+    std::process::exit(1);
 }
 
 /// Whether a variable is about this build rather than about this machine.

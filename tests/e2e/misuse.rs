@@ -35,6 +35,7 @@ const CERTAIN: &[(&str, &str, &str, &[&str])] = &[
     ("exiting.c", "exited", "exit-with-lock-held", &["clerk"]),
     ("exiting.c", "cancelled", "exit-with-lock-held", &["clerk"]),
     ("inconsistent.c", "", "unlock-inconsistent", &["inconsistent"]),
+    ("inconsistent_twice.c", "left", "unlock-inconsistent", &["inconsistent_tw"]),
     ("cond_misuse.c", "two", "condvar-mutex-mismatch", &["back", "front"]),
 ];
 
@@ -95,6 +96,7 @@ const CLEAN: &[(&str, &str)] = &[
     ("bad_unlock.c", "clean"),
     ("lifetime.c", "clean"),
     ("exiting.c", "robust"),
+    ("inconsistent_twice.c", "made"),
     ("exiting.c", "cleanup"),
     ("exiting.c", "joining"),
     ("cond_misuse.c", "in-turn"),

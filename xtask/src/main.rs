@@ -5,6 +5,7 @@ mod completions;
 mod floors;
 mod install;
 mod man;
+mod package;
 mod test;
 
 use std::process::ExitCode;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 
-use crate::{bench, completions, floors, install, man};
+use crate::{bench, completions, floors, install, man, package};
 
 /// Runs every check, or the named ones.
 #[derive(Debug, Args)]
@@ -72,6 +72,11 @@ const CHECKS: &[Check] = &[
         name: "install",
         what: "C and C++ projects build and run with what is installed, by cmake and pkg-config",
         run: install::check::run,
+    },
+    Check {
+        name: "package",
+        what: "the command is installed offline, from the packages of the published crates alone",
+        run: package::run,
     },
     Check { name: "bench", what: "the benchmarks run", run: bench_smoke },
 ];
@@ -234,6 +239,17 @@ pub(crate) fn root() -> &'static Path {
 pub(crate) fn cargo(arguments: &[&str]) -> Result<(), String> {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     succeeds(Command::new(program).args(arguments))
+}
+
+/// What the command prints.
+pub(crate) fn output(mut command: Command) -> Result<String, String> {
+    let out = command.output().map_err(|e| format!("{command:?}: {e}"))?;
+    if out.status.success() {
+        return Ok(String::from_utf8_lossy(&out.stdout).into_owned());
+    }
+    let (stdout, stderr) =
+        (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    Err(format!("{command:?}: {}\n{stdout}{stderr}", out.status))
 }
 
 /// Runs a command at the workspace's root.

@@ -7,7 +7,7 @@ use locks::bkl::RawBkl;
 use locks::mutex::RawMutex;
 use locks::platform::linux::Linux;
 
-use crate::holds::holds;
+use crate::holds::{Holds as _, holds};
 use crate::result::done_or;
 use crate::tool;
 
@@ -26,10 +26,8 @@ holds!(lw_bkl_t: RawBkl<Linux, RawMutex<Linux>>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_bkl_init(lock: *mut lw_bkl_t) -> c_int {
-    // SAFETY: as our caller promises; a zeroed lock is a free one.
-    unsafe { lock.write_bytes(0, 1) };
-    tool::begin(lock);
-    0
+    // SAFETY: as our caller promises.
+    unsafe { tool::init(lock) }
 }
 
 /// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
@@ -38,8 +36,7 @@ pub unsafe extern "C" fn lw_bkl_init(lock: *mut lw_bkl_t) -> c_int {
 /// A lock that nobody holds or waits for, and nobody uses from here on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_bkl_destroy(lock: *mut lw_bkl_t) -> c_int {
-    tool::end(lock);
-    0
+    tool::destroy(lock)
 }
 
 /// Waits for the lock and takes it, once more if this thread has it. Returns 0.
@@ -50,11 +47,7 @@ pub unsafe extern "C" fn lw_bkl_destroy(lock: *mut lw_bkl_t) -> c_int {
 pub unsafe extern "C" fn lw_bkl_lock(lock: *mut lw_bkl_t) -> c_int {
     // SAFETY: as our caller promises.
     let raw = unsafe { lw_bkl_t::lock(lock) };
-    let wait = || {
-        raw.lock();
-        true
-    };
-    tool::lock(lock, Flags::RECURSIVE, || raw.try_lock(), wait);
+    tool::lock_surely(lock, Flags::RECURSIVE, || raw.try_lock(), || raw.lock());
     0
 }
 

@@ -6,7 +6,7 @@ use libc::timespec;
 use locks::completion::RawCompletion;
 use locks::platform::linux::Linux;
 
-use crate::holds::holds;
+use crate::holds::{Holds as _, holds};
 use crate::result::{deadline, done_or};
 use crate::tool;
 

@@ -8,19 +8,33 @@ macro_rules! holds {
             "the C type's size and alignment are not its lock's: change the type, and the soname in build.rs"
         );
 
-        impl $c {
-            /// The lock in it.
-            ///
-            /// # Safety
-            /// It is there, zeroed or in use, and stays for `'a`.
-            #[inline(always)]
-            pub(crate) unsafe fn lock<'a>(this: *mut Self) -> &'a $lock {
-                // SAFETY: as our caller promises; the sizes are the same, and a lock is valid if zeroed, which
-                // tests/clients.rs holds it to.
-                unsafe { &*this.cast() }
-            }
+        // SAFETY: the sizes are the same, and a lock is valid if zeroed, which tests/clients.rs holds it to.
+        unsafe impl $crate::holds::Holds for $c {
+            type Lock = $lock;
         }
     };
 }
 
 pub(crate) use holds;
+
+/// A C type, in which a lock lies.
+///
+/// # Safety
+/// It is of the lock's size and alignment, and zeros are a lock.
+pub unsafe trait Holds {
+    /// The lock.
+    type Lock: 'static;
+
+    /// The lock in it.
+    ///
+    /// # Safety
+    /// It is there, zeroed or in use, and stays for `'a`.
+    #[inline(always)]
+    unsafe fn lock<'a>(this: *mut Self) -> &'a Self::Lock
+    where
+        Self: Sized,
+    {
+        // SAFETY: as our caller promises, and the type.
+        unsafe { &*this.cast() }
+    }
+}

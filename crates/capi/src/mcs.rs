@@ -2,12 +2,11 @@
 
 use core::ffi::c_int;
 
-use locks::annotate::Flags;
 use locks::mcs::RawMcs;
 use locks::platform::linux::Linux;
 
+use crate::acquire::{self, Exclusive};
 use crate::holds::holds;
-use crate::result::done_or;
 use crate::tool;
 
 /// An MCS lock: first come, first served; each waiter spins on a word of its own. Not recursive.
@@ -25,10 +24,8 @@ holds!(lw_mcs_t: RawMcs<Linux>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_mcs_init(lock: *mut lw_mcs_t) -> c_int {
-    // SAFETY: as our caller promises; a zeroed lock is a free one.
-    unsafe { lock.write_bytes(0, 1) };
-    tool::begin(lock);
-    0
+    // SAFETY: as our caller promises.
+    unsafe { tool::init(lock) }
 }
 
 /// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
@@ -37,8 +34,7 @@ pub unsafe extern "C" fn lw_mcs_init(lock: *mut lw_mcs_t) -> c_int {
 /// A lock that nobody holds or waits for, and nobody uses from here on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_mcs_destroy(lock: *mut lw_mcs_t) -> c_int {
-    tool::end(lock);
-    0
+    tool::destroy(lock)
 }
 
 /// Waits for the lock and takes it. Returns 0.
@@ -48,13 +44,7 @@ pub unsafe extern "C" fn lw_mcs_destroy(lock: *mut lw_mcs_t) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_mcs_lock(lock: *mut lw_mcs_t) -> c_int {
     // SAFETY: as our caller promises.
-    let raw = unsafe { lw_mcs_t::lock(lock) };
-    let wait = || {
-        raw.lock();
-        true
-    };
-    tool::lock(lock, Flags::EXCLUSIVE, || raw.try_lock(), wait);
-    0
+    unsafe { acquire::lock::<Exclusive, _>(lock) }
 }
 
 /// Takes the lock if it is free. Returns 0, or EBUSY.
@@ -64,8 +54,7 @@ pub unsafe extern "C" fn lw_mcs_lock(lock: *mut lw_mcs_t) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_mcs_trylock(lock: *mut lw_mcs_t) -> c_int {
     // SAFETY: as our caller promises.
-    let raw = unsafe { lw_mcs_t::lock(lock) };
-    done_or(libc::EBUSY, tool::try_lock(lock, Flags::EXCLUSIVE, || raw.try_lock()))
+    unsafe { acquire::trylock::<Exclusive, _>(lock) }
 }
 
 /// Releases the lock. Returns 0.
@@ -74,8 +63,6 @@ pub unsafe extern "C" fn lw_mcs_trylock(lock: *mut lw_mcs_t) -> c_int {
 /// A lock that this thread holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_mcs_unlock(lock: *mut lw_mcs_t) -> c_int {
-    tool::release(lock);
     // SAFETY: as our caller promises.
-    unsafe { lw_mcs_t::lock(lock).unlock() };
-    0
+    unsafe { acquire::unlock::<Exclusive, _>(lock) }
 }

@@ -3,12 +3,11 @@
 use core::ffi::c_int;
 
 use libc::timespec;
-use locks::annotate::Flags;
 use locks::mutex::RawMutex;
 use locks::platform::linux::Linux;
 
+use crate::acquire::{self, Exclusive};
 use crate::holds::holds;
-use crate::result::{deadline, done_or};
 use crate::tool;
 
 /// A mutex: sleeps, and spins instead as long as its owner runs; nobody starves. Not recursive; who locks it
@@ -27,10 +26,8 @@ holds!(lw_mutex_t: RawMutex<Linux>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_mutex_init(lock: *mut lw_mutex_t) -> c_int {
-    // SAFETY: as our caller promises; a zeroed lock is a free one.
-    unsafe { lock.write_bytes(0, 1) };
-    tool::begin(lock);
-    0
+    // SAFETY: as our caller promises.
+    unsafe { tool::init(lock) }
 }
 
 /// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
@@ -39,8 +36,7 @@ pub unsafe extern "C" fn lw_mutex_init(lock: *mut lw_mutex_t) -> c_int {
 /// A lock that nobody holds or waits for, and nobody uses from here on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_mutex_destroy(lock: *mut lw_mutex_t) -> c_int {
-    tool::end(lock);
-    0
+    tool::destroy(lock)
 }
 
 /// Waits for the lock and takes it. Returns 0.
@@ -50,13 +46,7 @@ pub unsafe extern "C" fn lw_mutex_destroy(lock: *mut lw_mutex_t) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_mutex_lock(lock: *mut lw_mutex_t) -> c_int {
     // SAFETY: as our caller promises.
-    let raw = unsafe { lw_mutex_t::lock(lock) };
-    let wait = || {
-        raw.lock();
-        true
-    };
-    tool::lock(lock, Flags::EXCLUSIVE, || raw.try_lock(), wait);
-    0
+    unsafe { acquire::lock::<Exclusive, _>(lock) }
 }
 
 /// Takes the lock if it is free. Returns 0, or EBUSY.
@@ -66,8 +56,7 @@ pub unsafe extern "C" fn lw_mutex_lock(lock: *mut lw_mutex_t) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_mutex_trylock(lock: *mut lw_mutex_t) -> c_int {
     // SAFETY: as our caller promises.
-    let raw = unsafe { lw_mutex_t::lock(lock) };
-    done_or(libc::EBUSY, tool::try_lock(lock, Flags::EXCLUSIVE, || raw.try_lock()))
+    unsafe { acquire::trylock::<Exclusive, _>(lock) }
 }
 
 /// Takes the lock, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if that has
@@ -81,13 +70,7 @@ pub unsafe extern "C" fn lw_mutex_timedlock(
     until: *const timespec,
 ) -> c_int {
     // SAFETY: as our caller promises.
-    let (raw, deadline) = unsafe { (lw_mutex_t::lock(lock), deadline(until)) };
-    let deadline = match deadline {
-        Ok(deadline) => deadline,
-        Err(error) => return error,
-    };
-    let wait = || raw.lock_until(deadline);
-    done_or(libc::ETIMEDOUT, tool::lock(lock, Flags::TIMED, || raw.try_lock(), wait))
+    unsafe { acquire::timedlock::<Exclusive, _>(lock, until, RawMutex::lock_until) }
 }
 
 /// Releases the lock. Returns 0.
@@ -96,8 +79,6 @@ pub unsafe extern "C" fn lw_mutex_timedlock(
 /// A lock that this thread holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_mutex_unlock(lock: *mut lw_mutex_t) -> c_int {
-    tool::release(lock);
     // SAFETY: as our caller promises.
-    unsafe { lw_mutex_t::lock(lock).unlock() };
-    0
+    unsafe { acquire::unlock::<Exclusive, _>(lock) }
 }

@@ -2,12 +2,11 @@
 
 use core::ffi::c_int;
 
-use locks::annotate::Flags;
 use locks::percpu_rwsem::RawPercpuRwSem;
 use locks::platform::linux::Linux;
 
+use crate::acquire::{self, Read, Write};
 use crate::holds::holds;
-use crate::result::done_or;
 use crate::tool;
 
 /// A per-CPU reader-writer semaphore: reading costs next to nothing, writing much; sleeps. Not recursive, for
@@ -28,10 +27,8 @@ holds!(lw_percpu_rwsem_t: RawPercpuRwSem<Linux>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_percpu_rwsem_init(lock: *mut lw_percpu_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises; a zeroed lock is a free one.
-    unsafe { lock.write_bytes(0, 1) };
-    tool::begin(lock);
-    0
+    // SAFETY: as our caller promises.
+    unsafe { tool::init(lock) }
 }
 
 /// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
@@ -40,8 +37,7 @@ pub unsafe extern "C" fn lw_percpu_rwsem_init(lock: *mut lw_percpu_rwsem_t) -> c
 /// A lock that nobody holds or waits for, and nobody uses from here on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_percpu_rwsem_destroy(lock: *mut lw_percpu_rwsem_t) -> c_int {
-    tool::end(lock);
-    0
+    tool::destroy(lock)
 }
 
 /// Waits for the lock and takes it to read, with other readers. Returns 0.
@@ -51,13 +47,7 @@ pub unsafe extern "C" fn lw_percpu_rwsem_destroy(lock: *mut lw_percpu_rwsem_t) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_percpu_rwsem_down_read(lock: *mut lw_percpu_rwsem_t) -> c_int {
     // SAFETY: as our caller promises.
-    let raw = unsafe { lw_percpu_rwsem_t::lock(lock) };
-    let wait = || {
-        raw.down_read();
-        true
-    };
-    tool::lock(lock, Flags::READ, || raw.try_down_read(), wait);
-    0
+    unsafe { acquire::lock::<Read, _>(lock) }
 }
 
 /// Takes the lock to read, with other readers, if that needs no waiting. Returns 0, or EBUSY.
@@ -67,8 +57,7 @@ pub unsafe extern "C" fn lw_percpu_rwsem_down_read(lock: *mut lw_percpu_rwsem_t)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_percpu_rwsem_trydown_read(lock: *mut lw_percpu_rwsem_t) -> c_int {
     // SAFETY: as our caller promises.
-    let raw = unsafe { lw_percpu_rwsem_t::lock(lock) };
-    done_or(libc::EBUSY, tool::try_lock(lock, Flags::READ, || raw.try_down_read()))
+    unsafe { acquire::trylock::<Read, _>(lock) }
 }
 
 /// Releases the lock. Returns 0.
@@ -77,10 +66,8 @@ pub unsafe extern "C" fn lw_percpu_rwsem_trydown_read(lock: *mut lw_percpu_rwsem
 /// A lock that this thread reads.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_percpu_rwsem_up_read(lock: *mut lw_percpu_rwsem_t) -> c_int {
-    tool::release(lock);
     // SAFETY: as our caller promises.
-    unsafe { lw_percpu_rwsem_t::lock(lock).up_read() };
-    0
+    unsafe { acquire::unlock::<Read, _>(lock) }
 }
 
 /// Waits for the lock and takes it to write, alone. Returns 0.
@@ -90,13 +77,7 @@ pub unsafe extern "C" fn lw_percpu_rwsem_up_read(lock: *mut lw_percpu_rwsem_t) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_percpu_rwsem_down_write(lock: *mut lw_percpu_rwsem_t) -> c_int {
     // SAFETY: as our caller promises.
-    let raw = unsafe { lw_percpu_rwsem_t::lock(lock) };
-    let wait = || {
-        raw.down_write();
-        true
-    };
-    tool::lock(lock, Flags::EXCLUSIVE, || raw.try_down_write(), wait);
-    0
+    unsafe { acquire::lock::<Write, _>(lock) }
 }
 
 /// Takes the lock to write, alone, if that needs no waiting. Returns 0, or EBUSY.
@@ -106,8 +87,7 @@ pub unsafe extern "C" fn lw_percpu_rwsem_down_write(lock: *mut lw_percpu_rwsem_t
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_percpu_rwsem_trydown_write(lock: *mut lw_percpu_rwsem_t) -> c_int {
     // SAFETY: as our caller promises.
-    let raw = unsafe { lw_percpu_rwsem_t::lock(lock) };
-    done_or(libc::EBUSY, tool::try_lock(lock, Flags::EXCLUSIVE, || raw.try_down_write()))
+    unsafe { acquire::trylock::<Write, _>(lock) }
 }
 
 /// Releases the lock. Returns 0.
@@ -116,8 +96,6 @@ pub unsafe extern "C" fn lw_percpu_rwsem_trydown_write(lock: *mut lw_percpu_rwse
 /// A lock that this thread writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_percpu_rwsem_up_write(lock: *mut lw_percpu_rwsem_t) -> c_int {
-    tool::release(lock);
     // SAFETY: as our caller promises.
-    unsafe { lw_percpu_rwsem_t::lock(lock).up_write() };
-    0
+    unsafe { acquire::unlock::<Write, _>(lock) }
 }

@@ -2,12 +2,11 @@
 
 use core::ffi::c_int;
 
-use locks::annotate::Flags;
 use locks::platform::linux::Linux;
 use locks::pvqspinlock::{Hybrid, RawPvQspinlock};
 
+use crate::acquire::{self, Exclusive};
 use crate::holds::holds;
-use crate::result::done_or;
 use crate::tool;
 
 /// A queued spinlock whose waiters sleep if the lock is long in coming, and which those that come may take
@@ -26,10 +25,8 @@ holds!(lw_pvqspinlock_t: RawPvQspinlock<Linux, Hybrid>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_pvqspinlock_init(lock: *mut lw_pvqspinlock_t) -> c_int {
-    // SAFETY: as our caller promises; a zeroed lock is a free one.
-    unsafe { lock.write_bytes(0, 1) };
-    tool::begin(lock);
-    0
+    // SAFETY: as our caller promises.
+    unsafe { tool::init(lock) }
 }
 
 /// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
@@ -38,8 +35,7 @@ pub unsafe extern "C" fn lw_pvqspinlock_init(lock: *mut lw_pvqspinlock_t) -> c_i
 /// A lock that nobody holds or waits for, and nobody uses from here on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_pvqspinlock_destroy(lock: *mut lw_pvqspinlock_t) -> c_int {
-    tool::end(lock);
-    0
+    tool::destroy(lock)
 }
 
 /// Waits for the lock and takes it. Returns 0.
@@ -49,13 +45,7 @@ pub unsafe extern "C" fn lw_pvqspinlock_destroy(lock: *mut lw_pvqspinlock_t) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_pvqspinlock_lock(lock: *mut lw_pvqspinlock_t) -> c_int {
     // SAFETY: as our caller promises.
-    let raw = unsafe { lw_pvqspinlock_t::lock(lock) };
-    let wait = || {
-        raw.lock();
-        true
-    };
-    tool::lock(lock, Flags::EXCLUSIVE, || raw.try_lock(), wait);
-    0
+    unsafe { acquire::lock::<Exclusive, _>(lock) }
 }
 
 /// Takes the lock if it is free. Returns 0, or EBUSY.
@@ -65,8 +55,7 @@ pub unsafe extern "C" fn lw_pvqspinlock_lock(lock: *mut lw_pvqspinlock_t) -> c_i
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_pvqspinlock_trylock(lock: *mut lw_pvqspinlock_t) -> c_int {
     // SAFETY: as our caller promises.
-    let raw = unsafe { lw_pvqspinlock_t::lock(lock) };
-    done_or(libc::EBUSY, tool::try_lock(lock, Flags::EXCLUSIVE, || raw.try_lock()))
+    unsafe { acquire::trylock::<Exclusive, _>(lock) }
 }
 
 /// Releases the lock. Returns 0.
@@ -75,8 +64,6 @@ pub unsafe extern "C" fn lw_pvqspinlock_trylock(lock: *mut lw_pvqspinlock_t) -> 
 /// A lock that this thread holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_pvqspinlock_unlock(lock: *mut lw_pvqspinlock_t) -> c_int {
-    tool::release(lock);
     // SAFETY: as our caller promises.
-    unsafe { lw_pvqspinlock_t::lock(lock).unlock() };
-    0
+    unsafe { acquire::unlock::<Exclusive, _>(lock) }
 }

@@ -2,12 +2,11 @@
 
 use core::ffi::c_int;
 
-use locks::annotate::Flags;
 use locks::platform::linux::Linux;
 use locks::qrwlock::RawQrwLock;
 
+use crate::acquire::{self, Read, Write};
 use crate::holds::holds;
-use crate::result::done_or;
 use crate::tool;
 
 /// A queued reader-writer spinlock: many readers or one writer; first come, first served; spins. Not recursive.
@@ -25,10 +24,8 @@ holds!(lw_qrwlock_t: RawQrwLock<Linux>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_qrwlock_init(lock: *mut lw_qrwlock_t) -> c_int {
-    // SAFETY: as our caller promises; a zeroed lock is a free one.
-    unsafe { lock.write_bytes(0, 1) };
-    tool::begin(lock);
-    0
+    // SAFETY: as our caller promises.
+    unsafe { tool::init(lock) }
 }
 
 /// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
@@ -37,8 +34,7 @@ pub unsafe extern "C" fn lw_qrwlock_init(lock: *mut lw_qrwlock_t) -> c_int {
 /// A lock that nobody holds or waits for, and nobody uses from here on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_qrwlock_destroy(lock: *mut lw_qrwlock_t) -> c_int {
-    tool::end(lock);
-    0
+    tool::destroy(lock)
 }
 
 /// Waits for the lock and takes it to read, with other readers. Returns 0.
@@ -48,13 +44,7 @@ pub unsafe extern "C" fn lw_qrwlock_destroy(lock: *mut lw_qrwlock_t) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_qrwlock_read_lock(lock: *mut lw_qrwlock_t) -> c_int {
     // SAFETY: as our caller promises.
-    let raw = unsafe { lw_qrwlock_t::lock(lock) };
-    let wait = || {
-        raw.read_lock();
-        true
-    };
-    tool::lock(lock, Flags::READ, || raw.try_read_lock(), wait);
-    0
+    unsafe { acquire::lock::<Read, _>(lock) }
 }
 
 /// Takes the lock to read, with other readers, if that needs no waiting. Returns 0, or EBUSY.
@@ -64,8 +54,7 @@ pub unsafe extern "C" fn lw_qrwlock_read_lock(lock: *mut lw_qrwlock_t) -> c_int 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_qrwlock_read_trylock(lock: *mut lw_qrwlock_t) -> c_int {
     // SAFETY: as our caller promises.
-    let raw = unsafe { lw_qrwlock_t::lock(lock) };
-    done_or(libc::EBUSY, tool::try_lock(lock, Flags::READ, || raw.try_read_lock()))
+    unsafe { acquire::trylock::<Read, _>(lock) }
 }
 
 /// Releases the lock. Returns 0.
@@ -74,10 +63,8 @@ pub unsafe extern "C" fn lw_qrwlock_read_trylock(lock: *mut lw_qrwlock_t) -> c_i
 /// A lock that this thread reads.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_qrwlock_read_unlock(lock: *mut lw_qrwlock_t) -> c_int {
-    tool::release(lock);
     // SAFETY: as our caller promises.
-    unsafe { lw_qrwlock_t::lock(lock).read_unlock() };
-    0
+    unsafe { acquire::unlock::<Read, _>(lock) }
 }
 
 /// Waits for the lock and takes it to write, alone. Returns 0.
@@ -87,13 +74,7 @@ pub unsafe extern "C" fn lw_qrwlock_read_unlock(lock: *mut lw_qrwlock_t) -> c_in
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_qrwlock_write_lock(lock: *mut lw_qrwlock_t) -> c_int {
     // SAFETY: as our caller promises.
-    let raw = unsafe { lw_qrwlock_t::lock(lock) };
-    let wait = || {
-        raw.write_lock();
-        true
-    };
-    tool::lock(lock, Flags::EXCLUSIVE, || raw.try_write_lock(), wait);
-    0
+    unsafe { acquire::lock::<Write, _>(lock) }
 }
 
 /// Takes the lock to write, alone, if that needs no waiting. Returns 0, or EBUSY.
@@ -103,8 +84,7 @@ pub unsafe extern "C" fn lw_qrwlock_write_lock(lock: *mut lw_qrwlock_t) -> c_int
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_qrwlock_write_trylock(lock: *mut lw_qrwlock_t) -> c_int {
     // SAFETY: as our caller promises.
-    let raw = unsafe { lw_qrwlock_t::lock(lock) };
-    done_or(libc::EBUSY, tool::try_lock(lock, Flags::EXCLUSIVE, || raw.try_write_lock()))
+    unsafe { acquire::trylock::<Write, _>(lock) }
 }
 
 /// Releases the lock. Returns 0.
@@ -113,8 +93,6 @@ pub unsafe extern "C" fn lw_qrwlock_write_trylock(lock: *mut lw_qrwlock_t) -> c_
 /// A lock that this thread writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_qrwlock_write_unlock(lock: *mut lw_qrwlock_t) -> c_int {
-    tool::release(lock);
     // SAFETY: as our caller promises.
-    unsafe { lw_qrwlock_t::lock(lock).write_unlock() };
-    0
+    unsafe { acquire::unlock::<Write, _>(lock) }
 }

@@ -7,8 +7,9 @@ use locks::annotate::Flags;
 use locks::platform::linux::Linux;
 use locks::rtmutex::{Error, RawRtMutex};
 
-use crate::holds::holds;
-use crate::result::{deadline, done_or};
+use crate::acquire::{self, Exclusive};
+use crate::holds::{Holds as _, holds};
+use crate::result::deadline;
 use crate::tool;
 
 /// A mutex with priority inheritance, which knows its deadlocks. Not recursive; who locks it unlocks it.
@@ -26,10 +27,8 @@ holds!(lw_rtmutex_t: RawRtMutex<Linux>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rtmutex_init(lock: *mut lw_rtmutex_t) -> c_int {
-    // SAFETY: as our caller promises; a zeroed lock is a free one.
-    unsafe { lock.write_bytes(0, 1) };
-    tool::begin(lock);
-    0
+    // SAFETY: as our caller promises.
+    unsafe { tool::init(lock) }
 }
 
 /// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
@@ -38,8 +37,7 @@ pub unsafe extern "C" fn lw_rtmutex_init(lock: *mut lw_rtmutex_t) -> c_int {
 /// A lock that nobody holds or waits for, and nobody uses from here on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rtmutex_destroy(lock: *mut lw_rtmutex_t) -> c_int {
-    tool::end(lock);
-    0
+    tool::destroy(lock)
 }
 
 /// Waits for the lock and takes it. Returns 0; EDEADLK, if that were to wait for oneself, along a chain of
@@ -61,8 +59,7 @@ pub unsafe extern "C" fn lw_rtmutex_lock(lock: *mut lw_rtmutex_t) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rtmutex_trylock(lock: *mut lw_rtmutex_t) -> c_int {
     // SAFETY: as our caller promises.
-    let raw = unsafe { lw_rtmutex_t::lock(lock) };
-    done_or(libc::EBUSY, tool::try_lock(lock, Flags::EXCLUSIVE, || raw.try_lock()))
+    unsafe { acquire::trylock::<Exclusive, _>(lock) }
 }
 
 /// Takes the lock, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if that has
@@ -108,8 +105,6 @@ fn take(
 /// A lock that this thread holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rtmutex_unlock(lock: *mut lw_rtmutex_t) -> c_int {
-    tool::release(lock);
     // SAFETY: as our caller promises.
-    unsafe { lw_rtmutex_t::lock(lock).unlock() };
-    0
+    unsafe { acquire::unlock::<Exclusive, _>(lock) }
 }

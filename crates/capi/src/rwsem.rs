@@ -3,12 +3,11 @@
 use core::ffi::c_int;
 
 use libc::timespec;
-use locks::annotate::Flags;
 use locks::platform::linux::Linux;
 use locks::rwsem::RawRwSem;
 
-use crate::holds::holds;
-use crate::result::{deadline, done_or};
+use crate::acquire::{self, Read, Write};
+use crate::holds::{Holds as _, holds};
 use crate::tool;
 
 /// A reader-writer semaphore: many readers or one writer; sleeps, and spins instead as long as a writer runs;
@@ -28,10 +27,8 @@ holds!(lw_rwsem_t: RawRwSem<Linux>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rwsem_init(lock: *mut lw_rwsem_t) -> c_int {
-    // SAFETY: as our caller promises; a zeroed lock is a free one.
-    unsafe { lock.write_bytes(0, 1) };
-    tool::begin(lock);
-    0
+    // SAFETY: as our caller promises.
+    unsafe { tool::init(lock) }
 }
 
 /// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
@@ -40,8 +37,7 @@ pub unsafe extern "C" fn lw_rwsem_init(lock: *mut lw_rwsem_t) -> c_int {
 /// A lock that nobody holds or waits for, and nobody uses from here on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rwsem_destroy(lock: *mut lw_rwsem_t) -> c_int {
-    tool::end(lock);
-    0
+    tool::destroy(lock)
 }
 
 /// Waits for the lock and takes it to read, with other readers. Returns 0.
@@ -51,13 +47,7 @@ pub unsafe extern "C" fn lw_rwsem_destroy(lock: *mut lw_rwsem_t) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rwsem_down_read(lock: *mut lw_rwsem_t) -> c_int {
     // SAFETY: as our caller promises.
-    let raw = unsafe { lw_rwsem_t::lock(lock) };
-    let wait = || {
-        raw.down_read();
-        true
-    };
-    tool::lock(lock, Flags::READ, || raw.try_down_read(), wait);
-    0
+    unsafe { acquire::lock::<Read, _>(lock) }
 }
 
 /// Takes the lock to read, with other readers, if that needs no waiting. Returns 0, or EBUSY.
@@ -67,8 +57,7 @@ pub unsafe extern "C" fn lw_rwsem_down_read(lock: *mut lw_rwsem_t) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rwsem_trydown_read(lock: *mut lw_rwsem_t) -> c_int {
     // SAFETY: as our caller promises.
-    let raw = unsafe { lw_rwsem_t::lock(lock) };
-    done_or(libc::EBUSY, tool::try_lock(lock, Flags::READ, || raw.try_down_read()))
+    unsafe { acquire::trylock::<Read, _>(lock) }
 }
 
 /// Takes the lock to read, with other readers, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns
@@ -82,14 +71,7 @@ pub unsafe extern "C" fn lw_rwsem_timeddown_read(
     until: *const timespec,
 ) -> c_int {
     // SAFETY: as our caller promises.
-    let (raw, deadline) = unsafe { (lw_rwsem_t::lock(lock), deadline(until)) };
-    let deadline = match deadline {
-        Ok(deadline) => deadline,
-        Err(error) => return error,
-    };
-    let wait = || raw.down_read_until(deadline);
-    let flags = Flags::READ | Flags::TIMED;
-    done_or(libc::ETIMEDOUT, tool::lock(lock, flags, || raw.try_down_read(), wait))
+    unsafe { acquire::timedlock::<Read, _>(lock, until, RawRwSem::down_read_until) }
 }
 
 /// Releases the lock. Returns 0.
@@ -98,10 +80,8 @@ pub unsafe extern "C" fn lw_rwsem_timeddown_read(
 /// A lock that this thread reads.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rwsem_up_read(lock: *mut lw_rwsem_t) -> c_int {
-    tool::release(lock);
     // SAFETY: as our caller promises.
-    unsafe { lw_rwsem_t::lock(lock).up_read() };
-    0
+    unsafe { acquire::unlock::<Read, _>(lock) }
 }
 
 /// Waits for the lock and takes it to write, alone. Returns 0.
@@ -111,13 +91,7 @@ pub unsafe extern "C" fn lw_rwsem_up_read(lock: *mut lw_rwsem_t) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rwsem_down_write(lock: *mut lw_rwsem_t) -> c_int {
     // SAFETY: as our caller promises.
-    let raw = unsafe { lw_rwsem_t::lock(lock) };
-    let wait = || {
-        raw.down_write();
-        true
-    };
-    tool::lock(lock, Flags::EXCLUSIVE, || raw.try_down_write(), wait);
-    0
+    unsafe { acquire::lock::<Write, _>(lock) }
 }
 
 /// Takes the lock to write, alone, if that needs no waiting. Returns 0, or EBUSY.
@@ -127,8 +101,7 @@ pub unsafe extern "C" fn lw_rwsem_down_write(lock: *mut lw_rwsem_t) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rwsem_trydown_write(lock: *mut lw_rwsem_t) -> c_int {
     // SAFETY: as our caller promises.
-    let raw = unsafe { lw_rwsem_t::lock(lock) };
-    done_or(libc::EBUSY, tool::try_lock(lock, Flags::EXCLUSIVE, || raw.try_down_write()))
+    unsafe { acquire::trylock::<Write, _>(lock) }
 }
 
 /// Takes the lock to write, alone, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0;
@@ -142,14 +115,7 @@ pub unsafe extern "C" fn lw_rwsem_timeddown_write(
     until: *const timespec,
 ) -> c_int {
     // SAFETY: as our caller promises.
-    let (raw, deadline) = unsafe { (lw_rwsem_t::lock(lock), deadline(until)) };
-    let deadline = match deadline {
-        Ok(deadline) => deadline,
-        Err(error) => return error,
-    };
-    let wait = || raw.down_write_until(deadline);
-    let flags = Flags::TIMED;
-    done_or(libc::ETIMEDOUT, tool::lock(lock, flags, || raw.try_down_write(), wait))
+    unsafe { acquire::timedlock::<Write, _>(lock, until, RawRwSem::down_write_until) }
 }
 
 /// Releases the lock. Returns 0.
@@ -158,10 +124,8 @@ pub unsafe extern "C" fn lw_rwsem_timeddown_write(
 /// A lock that this thread writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rwsem_up_write(lock: *mut lw_rwsem_t) -> c_int {
-    tool::release(lock);
     // SAFETY: as our caller promises.
-    unsafe { lw_rwsem_t::lock(lock).up_write() };
-    0
+    unsafe { acquire::unlock::<Write, _>(lock) }
 }
 
 /// Makes a writer a reader, without letting another writer in between. Returns 0.

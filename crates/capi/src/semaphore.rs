@@ -6,7 +6,7 @@ use libc::timespec;
 use locks::platform::linux::Linux;
 use locks::semaphore::RawSemaphore;
 
-use crate::holds::holds;
+use crate::holds::{Holds as _, holds};
 use crate::result::{deadline, done_or};
 
 /// A counting semaphore: first come, first served; sleeps. Anyone may go up. Zeroed, nobody can go down.

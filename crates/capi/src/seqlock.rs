@@ -6,7 +6,7 @@ use locks::annotate::Flags;
 use locks::platform::linux::Linux;
 use locks::seqlock::{Begun, RawSeqLock};
 
-use crate::holds::holds;
+use crate::holds::{Holds as _, holds};
 use crate::result::done_or;
 use crate::tool;
 
@@ -27,10 +27,8 @@ holds!(lw_seqlock_t: RawSeqLock<Linux>);
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_seqlock_init(lock: *mut lw_seqlock_t) -> c_int {
-    // SAFETY: as our caller promises; a zeroed lock is a free one.
-    unsafe { lock.write_bytes(0, 1) };
-    tool::begin(lock);
-    0
+    // SAFETY: as our caller promises.
+    unsafe { tool::init(lock) }
 }
 
 /// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
@@ -39,8 +37,7 @@ pub unsafe extern "C" fn lw_seqlock_init(lock: *mut lw_seqlock_t) -> c_int {
 /// A lock that nobody holds or waits for, and nobody uses from here on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_seqlock_destroy(lock: *mut lw_seqlock_t) -> c_int {
-    tool::end(lock);
-    0
+    tool::destroy(lock)
 }
 
 /// Begins to read, once nobody writes. Returns what `lw_seqlock_read_retry` is to be given.

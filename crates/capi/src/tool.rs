@@ -1,7 +1,11 @@
 //! What `lockwright check` and `lockwright meter` are told, if the program runs under them: each lock is one of
 //! the program's own, known by its address.
 
+use core::ffi::c_int;
+
 use locks::annotate::{self, Flags, Lock};
+
+use crate::holds::Holds;
 
 /// What stands for the lock at this address.
 fn told<'a, T>(lock: *mut T) -> &'a Lock {
@@ -10,18 +14,42 @@ fn told<'a, T>(lock: *mut T) -> &'a Lock {
     unsafe { &*lock.cast() }
 }
 
-/// A life begins at this address.
-pub fn begin<T>(lock: *mut T) {
+/// Makes a free lock of any memory, whose life begins. Returns 0.
+///
+/// # Safety
+/// Memory for a lock, which nobody uses as one.
+#[inline(always)]
+pub unsafe fn init<C: Holds>(lock: *mut C) -> c_int {
+    // SAFETY: as our caller promises; a zeroed lock is a free one.
+    unsafe { lock.write_bytes(0, 1) };
     if !annotate::is_off() {
         told(lock).begin();
     }
+    0
 }
 
-/// The life of the lock is over.
-pub fn end<T>(lock: *mut T) {
+/// The life of the lock is over. Returns 0.
+#[inline(always)]
+pub fn destroy<T>(lock: *mut T) -> c_int {
     if !annotate::is_off() {
         told(lock).end();
     }
+    0
+}
+
+/// Takes a lock by `wait`, which waits for it as long as that takes.
+#[inline(always)]
+pub fn lock_surely<T>(
+    lock: *mut T,
+    flags: Flags,
+    try_lock: impl FnOnce() -> bool,
+    wait: impl FnOnce(),
+) {
+    let wait = || {
+        wait();
+        true
+    };
+    self::lock(lock, flags, try_lock, wait);
 }
 
 /// Takes a lock by `wait`, which may wait for it; returns what that does: whether it has the lock.

@@ -10,7 +10,7 @@ use locks::annotate::Flags;
 use locks::platform::linux::Linux;
 use locks::ww_mutex::{AcquireCtx, Algorithm, Class, RawWwMutex, Refused};
 
-use crate::holds::holds;
+use crate::holds::{Holds as _, holds};
 use crate::result::{deadline, done_or};
 use crate::tool;
 
@@ -84,10 +84,8 @@ pub unsafe extern "C" fn lw_ww_ctx_init(ctx: *mut lw_ww_ctx_t, class: *mut lw_ww
 /// Memory for a lock, which nobody uses as one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_ww_mutex_init(lock: *mut lw_ww_mutex_t) -> c_int {
-    // SAFETY: as our caller promises; a zeroed lock is a free one.
-    unsafe { lock.write_bytes(0, 1) };
-    tool::begin(lock);
-    0
+    // SAFETY: as our caller promises.
+    unsafe { tool::init(lock) }
 }
 
 /// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
@@ -96,8 +94,7 @@ pub unsafe extern "C" fn lw_ww_mutex_init(lock: *mut lw_ww_mutex_t) -> c_int {
 /// A lock that nobody holds or waits for, and nobody uses from here on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_ww_mutex_destroy(lock: *mut lw_ww_mutex_t) -> c_int {
-    tool::end(lock);
-    0
+    tool::destroy(lock)
 }
 
 /// Waits for the lock and takes it by a context; if that is null, as a mutex. Returns 0; EALREADY, if the

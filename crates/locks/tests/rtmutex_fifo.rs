@@ -118,7 +118,7 @@ fn a_chain_beside_a_hog(round: u32) {
             fifo(5);
             third.lock();
             step.store(3, SeqCst);
-            if round.is_multiple_of(2) {
+            if round % 2 == 0 {
                 second.lock();
             } else {
                 // Its waits end and begin again, and what others inherit by them.

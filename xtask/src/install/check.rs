@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::InstallArgs;
-use crate::test::{root, target_dir};
+use crate::test::{output, root, target_dir};
 
 /// An example, and what it prints.
 struct Example {
@@ -124,15 +124,4 @@ fn finds_the_careless(prefix: &Path, program: &Path) -> Result<(), String> {
     } else {
         Err(format!("{check:?} finds nothing, {}:\n{report}", out.status))
     }
-}
-
-/// What the command prints.
-fn output(mut command: Command) -> Result<String, String> {
-    let out = command.output().map_err(|e| format!("{command:?}: {e}"))?;
-    if out.status.success() {
-        return Ok(String::from_utf8_lossy(&out.stdout).into_owned());
-    }
-    let (stdout, stderr) =
-        (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
-    Err(format!("{command:?}: {}\n{stdout}{stderr}", out.status))
 }

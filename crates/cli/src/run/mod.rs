@@ -36,6 +36,7 @@ mod target;
 mod tasks;
 mod unwatched;
 mod verdicts;
+mod version;
 
 use clap::Parser;
 
@@ -50,8 +51,8 @@ use crate::demo;
 /// The program `lockwright`, from its command line to its end.
 pub fn main() -> ! {
     inherited::ignore_signals();
-    let command =
-        Cli::try_parse().unwrap_or_else(|error| shipped_rules::print_or_exit(&error)).command;
+    let parsed = Cli::try_parse().inspect_err(version::print_if_asked);
+    let command = parsed.unwrap_or_else(|error| shipped_rules::print_or_exit(&error)).command;
     let colour = command.colour();
     let ending = match command {
         Command::Check(args) => check::run(args),

@@ -15,7 +15,7 @@ use lockwright_analysis::symbolize::PRELOAD_FILE_NAME;
 use lockwright_report::error::{Error, Result};
 
 /// Built by the build script.
-static LIBRARY: &[u8] = include_bytes!(env!("LOCKWRIGHT_PRELOAD_SO"));
+pub(super) static LIBRARY: &[u8] = include_bytes!(env!("LOCKWRIGHT_PRELOAD_SO"));
 
 /// The unpacked library and the directory it writes ledgers to.
 #[derive(Debug)]

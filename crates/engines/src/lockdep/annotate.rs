@@ -13,9 +13,10 @@ use lockwright_ledger::rows::{
 };
 
 use super::core::{Core, Origin};
+use super::entry::{DEAD, PINNED, is_last_release, mark, unmark};
 use super::key::hash;
 use super::misuse::Misuse;
-use super::thread::{CLOSER, DEAD, INCONSISTENT, LENT, ON_TRIAL, PASSING, PINNED, ThreadState};
+use super::thread::ThreadState;
 use super::{Acquire, Capture, Ident};
 use crate::index::Index;
 
@@ -286,8 +287,7 @@ impl ThreadState {
         let held = unsafe { &mut *self.entry(i) };
         let before = if held.flags & PINNED != 0 { held.pin } else { 0 };
         held.pin = stack;
-        held.flags |= PINNED;
-        held.recursion |= CLOSER;
+        mark(held, PINNED);
         Some(before)
     }
 
@@ -298,10 +298,7 @@ impl ThreadState {
         let held = unsafe { &mut *self.entry(i) };
         held.pin = before;
         if before == 0 {
-            held.flags &= !PINNED;
-            if held.flags & (INCONSISTENT | LENT | PASSING | ON_TRIAL) == 0 {
-                held.recursion &= !CLOSER;
-            }
+            unmark(held, PINNED);
         }
         true
     }
@@ -309,7 +306,7 @@ impl ThreadState {
     /// Where the held lock `addr`, which is about to be released for good, was pinned.
     pub fn pinned(&self, addr: u64) -> Option<u32> {
         let held = self.held()[self.find(addr)? as usize - 1];
-        (held.flags & PINNED != 0 && held.recursion & !CLOSER == 0).then_some(held.pin)
+        (held.flags & PINNED != 0 && is_last_release(&held)).then_some(held.pin)
     }
 
     /// The reserved entry of instance `inst`, wherever it is: between the steps of an acquisition that the

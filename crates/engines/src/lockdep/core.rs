@@ -11,8 +11,9 @@ use lockwright_ledger::rows::{
 };
 
 use super::annotate::{Annotations, text_hash};
+use super::entry::PLACED;
 use super::key::hash;
-use super::thread::{Arena, FIRST_HELD, PLACED, ThreadState};
+use super::thread::{Arena, FIRST_HELD, ThreadState};
 use super::{Acquire, Capture, Ident, MAX_FRAMES, Probe};
 use crate::index::Index;
 

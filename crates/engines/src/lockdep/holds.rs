@@ -13,8 +13,9 @@ use lockwright_ledger::rows::{
 
 use super::Acquire;
 use super::core::Core;
+use super::entry::{LENT, PASSING, is_last_release, mark, unmark};
 use super::key::hash;
-use super::thread::{CLOSER, INCONSISTENT, LENT, ON_TRIAL, PASSING, PINNED, ThreadState};
+use super::thread::ThreadState;
 
 /// Holds that one thread awaits at most; of more, the order goes unrecorded.
 const MOST_AWAITED: usize = 16;
@@ -55,8 +56,7 @@ impl Core {
             }
             // SAFETY: as above.
             unsafe {
-                (*thread.entry(i)).flags |= LENT;
-                (*thread.entry(i)).recursion |= CLOSER;
+                mark(&mut *thread.entry(i), LENT);
             }
             list = self.awaited_too(hold, list);
         }
@@ -172,8 +172,7 @@ impl Core {
             // SAFETY: up to depth.
             let held = unsafe { &mut *thread.entry(i) };
             if held.is_held() && held.flags & PASSING != 0 {
-                held.flags &= !PASSING;
-                held.recursion &= !closer(held.flags);
+                unmark(held, PASSING);
                 let (inst, mode) = (held.inst, held.mode);
                 self.pass(thread, inst, mode);
                 passed = true;
@@ -230,8 +229,7 @@ impl Core {
         if held.flags & LENT == 0 {
             return;
         }
-        held.flags &= !LENT;
-        held.recursion &= !closer(held.flags);
+        unmark(held, LENT);
         if let Some(hold) = self.holds.get(&self.writer, hold_key(thread, held.inst)) {
             let last = thread.segment();
             let links = self.writer.get::<Hold>(hold).map_or(0, |row| row.links);
@@ -247,7 +245,7 @@ impl ThreadState {
     pub fn orders(&self, addr: u64) -> bool {
         self.find(addr).is_some_and(|i| {
             let held = &self.held()[i as usize - 1];
-            held.flags & (LENT | PASSING) != 0 && held.recursion & !CLOSER == 0
+            held.flags & (LENT | PASSING) != 0 && is_last_release(held)
         })
     }
 
@@ -255,16 +253,8 @@ impl ThreadState {
     #[cold]
     pub(super) fn mark_passing(&mut self) {
         // SAFETY: the top is the reserved entry.
-        unsafe {
-            (*self.top()).flags |= PASSING;
-            (*self.top()).recursion |= CLOSER;
-        }
+        mark(unsafe { &mut *self.top() }, PASSING);
     }
-}
-
-/// What is no longer needed of [`CLOSER`] by an entry with these flags.
-fn closer(flags: u16) -> u32 {
-    if flags & (LENT | PASSING | PINNED | INCONSISTENT | ON_TRIAL) == 0 { CLOSER } else { 0 }
 }
 
 fn is_shared(mode: u16) -> bool {

@@ -241,7 +241,7 @@ impl Core {
             // SAFETY: up to depth.
             let held = unsafe { thread.entry(i).read() };
             // A semaphore may be another thread's to post.
-            let excused = held.flags & (super::thread::ROBUST | held_flag::SEMAPHORE) != 0;
+            let excused = held.flags & (super::entry::ROBUST | held_flag::SEMAPHORE) != 0;
             if !held.is_held() || excused {
                 continue;
             }

@@ -18,6 +18,7 @@ mod allocation;
 mod annotate;
 mod birth;
 mod core;
+mod entry;
 mod holds;
 mod key;
 mod misuse;
@@ -32,11 +33,12 @@ mod walk;
 pub use self::annotate::MAX_NAME;
 pub use self::birth::Stretch;
 pub use self::core::{Core, Origin};
+pub use self::entry::recursions;
 pub use self::misuse::{Holder, Misuse};
 pub use self::order::{Round, Tell};
 pub use self::semaphore::Tried;
 pub use self::signals::Interrupted;
-pub use self::thread::{Chain, Probe, ThreadState, recursions};
+pub use self::thread::{Chain, Probe, ThreadState};
 
 /// Which lock: its instance number (one per life of the lock, from 1) and its class row, as stamped
 /// into the lock or kept beside it.

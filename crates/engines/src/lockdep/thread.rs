@@ -11,6 +11,9 @@ use core::sync::atomic::{AtomicU32, AtomicU64, compiler_fence, fence};
 
 use lockwright_ledger::rows::{GIVEN_UP, Held, Thread, held_flag, mode, thread_state};
 
+use super::entry::{
+    CLOSER, DEAD, INCONSISTENT, PLACED, ROBUST, is_last_release, mark, recursions, unmark,
+};
 use super::{Acquire, Ident, key};
 use crate::near::near;
 
@@ -314,14 +317,11 @@ impl ThreadState {
         let at = self.entry(i);
         // SAFETY: `find` gave a valid position.
         unsafe {
-            (*at).recursion &= !CLOSER;
-            if (*at).recursion != 0 {
+            if recursions(&*at) != 0 {
                 (*at).recursion -= 1;
-                if (*at).flags & (PINNED | LENT | PASSING | ON_TRIAL) != 0 {
-                    (*at).recursion |= CLOSER;
-                }
                 return true;
             }
+            (*at).recursion = 0;
             // The gap is closed at the next acquisition, so that releasing many locks in the order
             // they were taken stays linear.
             AtomicU64::from_ptr(&raw mut (*at).addr).store(0, Relaxed);
@@ -437,17 +437,16 @@ impl ThreadState {
     pub fn mark_robust(&mut self, inconsistent: bool) {
         let flags = ROBUST | if inconsistent { INCONSISTENT } else { 0 };
         // SAFETY: the top is an entry.
-        unsafe {
-            (*self.top()).flags |= flags;
-            (*self.top()).recursion |= if inconsistent { CLOSER } else { 0 };
-        }
+        mark(unsafe { &mut *self.top() }, flags);
     }
 
-    /// The held lock's last owner died and nobody has made it consistent.
+    /// The last owner of the held lock `addr`, which is about to be released, died; nobody has made it consistent,
+    /// and nobody will be able to.
     pub fn is_inconsistent(&self, addr: u64) -> bool {
-        self.find(addr)
-            // SAFETY: `find` gave a valid position.
-            .is_some_and(|i| unsafe { (*self.entry(i)).flags } & INCONSISTENT != 0)
+        self.find(addr).is_some_and(|i| {
+            let held = &self.held()[i as usize - 1];
+            held.flags & INCONSISTENT != 0 && is_last_release(held)
+        })
     }
 
     /// The held lock has been made consistent. Returns whether it needed to be.
@@ -456,10 +455,7 @@ impl ThreadState {
         // SAFETY: `find` gave a valid position.
         let held = unsafe { &mut *self.entry(i) };
         let was = held.flags & INCONSISTENT != 0;
-        held.flags &= !INCONSISTENT;
-        if held.flags & (PINNED | LENT | PASSING | ON_TRIAL) == 0 {
-            held.recursion &= !CLOSER;
-        }
+        unmark(held, INCONSISTENT);
         was
     }
 
@@ -592,29 +588,3 @@ impl ThreadState {
         seq.store((seq.load(Relaxed) | 1).wrapping_add(1), Release);
     }
 }
-
-/// How many more times than once the lock of an entry is held.
-pub fn recursions(held: &Held) -> u32 {
-    held.recursion & !CLOSER
-}
-
-/// [`Held::recursion`]: its release is not for the fast path. Private to the engine.
-pub(super) const CLOSER: u32 = 1 << 31;
-/// [`Held::flags`]: a robust mutex, whose owner may end. Private to the engine.
-pub(super) const ROBUST: u16 = 1 << 13;
-/// [`Held::flags`]: its last owner died and nobody has made it consistent. Private to the engine.
-pub(super) const INCONSISTENT: u16 = 1 << 12;
-/// [`Held::flags`]: pinned. Private to the engine.
-pub(super) const PINNED: u16 = 1 << 11;
-/// [`Held::flags`]: has a [`Hold`]. Private to the engine.
-///
-/// [`Hold`]: lockwright_ledger::rows::Hold
-pub(super) const LENT: u16 = 1 << 8;
-/// [`Held::flags`]: being held, it is after another thread's hold. Private to the engine.
-pub(super) const PASSING: u16 = 1 << 9;
-/// [`Held::flags`]: its release tells of a call site. Private to the engine.
-pub(super) const ON_TRIAL: u16 = 1 << 10;
-/// [`Held::flags`]: given up in the middle of the stack, to be removed. Private to the engine.
-pub(super) const DEAD: u16 = 1 << 15;
-/// [`Held::flags`]: `node` is the instance's own context below its parent. Private to the engine.
-pub(super) const PLACED: u16 = 1 << 14;

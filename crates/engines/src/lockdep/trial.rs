@@ -2,7 +2,8 @@
 
 use lockwright_ledger::rows::Held;
 
-use super::thread::{CLOSER, ON_TRIAL, ThreadState};
+use super::entry::{ON_TRIAL, is_last_release, mark};
+use super::thread::ThreadState;
 use crate::Trial;
 
 impl ThreadState {
@@ -11,15 +12,14 @@ impl ThreadState {
         // SAFETY: the top is the reserved entry.
         let held = unsafe { &mut *self.top() };
         held.trial = [trial.address, trial.frame];
-        held.flags |= ON_TRIAL;
-        held.recursion |= CLOSER;
+        mark(held, ON_TRIAL);
         self.row.last_trial = u64::from(self.depth());
     }
 
     /// The trial of the held lock `addr`, if it is about to be released for good.
     pub fn trial_of(&self, addr: u64) -> Option<Trial> {
         let held = &self.held()[self.find(addr)? as usize - 1];
-        trial(held).filter(|_| held.recursion & !CLOSER == 0)
+        trial(held).filter(|_| is_last_release(held))
     }
 
     /// Trials of all held locks. An address is tried a few times only: who holds thousands has few on trial, and

@@ -194,48 +194,103 @@ pub const TYPES: &[Type] = &[
     Type::new::<RawBkl<Linux, RawBinary<Linux>>>("bkl_semaphore"),
 ];
 
-/// Exclusive locks that know no deadlines.
-macro_rules! plain {
-    ($($lock:ty)*) => {$(
+/// The operations of locks that have no more to them than the names of their methods: of writers; of readers, where
+/// they are others; and by a deadline, where the lock knows any.
+macro_rules! ops {
+    ($($lock:ty { $($row:tt)* })*) => {$(
         impl Ops for $lock {
             fn new() -> Self {
-                Exclusive::new()
+                Self::new_in()
             }
-            fn writelock(&self) {
-                self.lock();
-            }
-            fn try_writelock(&self) -> bool {
-                self.try_lock()
-            }
-            unsafe fn writeunlock(&self) {
-                // SAFETY: as our caller promises.
-                unsafe { self.unlock() }
-            }
+            ops!(@rows $($row)*);
         }
     )*};
+    (@rows write: $write:ident $try_write:ident $unlock:ident; $($rest:tt)*) => {
+        fn writelock(&self) {
+            self.$write();
+        }
+        fn try_writelock(&self) -> bool {
+            self.$try_write()
+        }
+        unsafe fn writeunlock(&self) {
+            // SAFETY: as our caller promises.
+            unsafe { self.$unlock() }
+        }
+        ops!(@rows $($rest)*);
+    };
+    (@rows write until: $write_until:ident; $($rest:tt)*) => {
+        fn writelock_until(&self, deadline: u64) -> bool {
+            self.$write_until(Some(deadline))
+        }
+        ops!(@rows $($rest)*);
+    };
+    (@rows read: $read:ident $try_read:ident $unlock:ident; $($rest:tt)*) => {
+        fn readlock(&self) {
+            self.$read();
+        }
+        fn try_readlock(&self) -> bool {
+            self.$try_read()
+        }
+        unsafe fn readunlock(&self) {
+            // SAFETY: as our caller promises.
+            unsafe { self.$unlock() }
+        }
+        ops!(@rows $($rest)*);
+    };
+    (@rows read until: $read_until:ident; $($rest:tt)*) => {
+        fn readlock_until(&self, deadline: u64) -> bool {
+            self.$read_until(Some(deadline))
+        }
+        ops!(@rows $($rest)*);
+    };
+    (@rows read until: never $read:ident; $($rest:tt)*) => {
+        fn readlock_until(&self, _deadline: u64) -> bool {
+            self.$read();
+            true
+        }
+        ops!(@rows $($rest)*);
+    };
+    (@rows downgrade: $downgrade:ident; $($rest:tt)*) => {
+        unsafe fn downgrade(&self) -> bool {
+            // SAFETY: as our caller promises.
+            unsafe { self.$downgrade() };
+            true
+        }
+        ops!(@rows $($rest)*);
+    };
+    (@rows) => {};
 }
 
-plain! {
-    RawTas<Linux> RawTicket<Linux> RawMcs<Linux> RawQspinlock<Linux>
-    RawPvQspinlock<Linux, Hybrid> RawPvQspinlock<Linux, SingleSteal> RawPvQspinlock<Linux, Unfair>
-}
-
-impl Ops for RawMutex<Linux> {
-    fn new() -> Self {
-        Self::new_in()
+ops! {
+    RawTas<Linux> { write: lock try_lock unlock; }
+    RawTicket<Linux> { write: lock try_lock unlock; }
+    RawMcs<Linux> { write: lock try_lock unlock; }
+    RawQspinlock<Linux> { write: lock try_lock unlock; }
+    RawPvQspinlock<Linux, Hybrid> { write: lock try_lock unlock; }
+    RawPvQspinlock<Linux, SingleSteal> { write: lock try_lock unlock; }
+    RawPvQspinlock<Linux, Unfair> { write: lock try_lock unlock; }
+    RawMutex<Linux> {
+        write: lock try_lock unlock;
+        write until: lock_until;
     }
-    fn writelock(&self) {
-        self.lock();
+    RawQrwLock<Linux> {
+        write: write_lock try_write_lock write_unlock;
+        read: read_lock try_read_lock read_unlock;
+        read until: never read_lock;
     }
-    fn try_writelock(&self) -> bool {
-        self.try_lock()
+    // Its writers, and the readers that exclude them; those that look again are its own tests' business.
+    RawSeqLock<Linux> { write: write_lock try_write_lock write_unlock; }
+    RawPercpuRwSem<Linux> {
+        write: down_write try_down_write up_write;
+        read: down_read try_down_read up_read;
+        read until: never down_read;
     }
-    fn writelock_until(&self, deadline: u64) -> bool {
-        self.lock_until(Some(deadline))
-    }
-    unsafe fn writeunlock(&self) {
-        // SAFETY: as our caller promises.
-        unsafe { self.unlock() }
+    RawRwSem<Linux> {
+        write: down_write try_down_write up_write;
+        write until: down_write_until;
+        downgrade: downgrade_write;
+        read: down_read try_down_read up_read;
+        read until: down_read_until;
     }
 }
 
@@ -259,120 +314,6 @@ impl Ops for RawWwMutex<Linux> {
     unsafe fn writeunlock(&self) {
         // SAFETY: as our caller promises.
         unsafe { self.unlock() }
-    }
-}
-
-impl Ops for RawQrwLock<Linux> {
-    fn new() -> Self {
-        Self::new_in()
-    }
-    fn writelock(&self) {
-        self.write_lock();
-    }
-    fn try_writelock(&self) -> bool {
-        self.try_write_lock()
-    }
-    unsafe fn writeunlock(&self) {
-        // SAFETY: as our caller promises.
-        unsafe { self.write_unlock() }
-    }
-    fn readlock(&self) {
-        self.read_lock();
-    }
-    fn try_readlock(&self) -> bool {
-        self.try_read_lock()
-    }
-    fn readlock_until(&self, _deadline: u64) -> bool {
-        self.read_lock();
-        true
-    }
-    unsafe fn readunlock(&self) {
-        // SAFETY: as our caller promises.
-        unsafe { self.read_unlock() }
-    }
-}
-
-/// Its writers, and the readers that exclude them; those that look again are its own tests' business.
-impl Ops for RawSeqLock<Linux> {
-    fn new() -> Self {
-        Self::new_in()
-    }
-    fn writelock(&self) {
-        self.write_lock();
-    }
-    fn try_writelock(&self) -> bool {
-        self.try_write_lock()
-    }
-    unsafe fn writeunlock(&self) {
-        // SAFETY: as our caller promises.
-        unsafe { self.write_unlock() }
-    }
-}
-
-impl Ops for RawPercpuRwSem<Linux> {
-    fn new() -> Self {
-        Self::new_in()
-    }
-    fn writelock(&self) {
-        self.down_write();
-    }
-    fn try_writelock(&self) -> bool {
-        self.try_down_write()
-    }
-    unsafe fn writeunlock(&self) {
-        // SAFETY: as our caller promises.
-        unsafe { self.up_write() }
-    }
-    fn readlock(&self) {
-        self.down_read();
-    }
-    fn try_readlock(&self) -> bool {
-        self.try_down_read()
-    }
-    fn readlock_until(&self, _deadline: u64) -> bool {
-        self.down_read();
-        true
-    }
-    unsafe fn readunlock(&self) {
-        // SAFETY: as our caller promises.
-        unsafe { self.up_read() }
-    }
-}
-
-impl Ops for RawRwSem<Linux> {
-    fn new() -> Self {
-        Self::new_in()
-    }
-    fn writelock(&self) {
-        self.down_write();
-    }
-    fn try_writelock(&self) -> bool {
-        self.try_down_write()
-    }
-    fn writelock_until(&self, deadline: u64) -> bool {
-        self.down_write_until(Some(deadline))
-    }
-    unsafe fn writeunlock(&self) {
-        // SAFETY: as our caller promises.
-        unsafe { self.up_write() }
-    }
-    unsafe fn downgrade(&self) -> bool {
-        // SAFETY: as our caller promises.
-        unsafe { self.downgrade_write() };
-        true
-    }
-    fn readlock(&self) {
-        self.down_read();
-    }
-    fn try_readlock(&self) -> bool {
-        self.try_down_read()
-    }
-    fn readlock_until(&self, deadline: u64) -> bool {
-        self.down_read_until(Some(deadline))
-    }
-    unsafe fn readunlock(&self) {
-        // SAFETY: as our caller promises.
-        unsafe { self.up_read() }
     }
 }
 

@@ -162,7 +162,7 @@ impl Task {
     /// If it is 0 or no multiple of [`Task::ALIGN`].
     #[inline]
     pub const fn new(number: usize) -> Self {
-        assert!(number != 0 && number.is_multiple_of(Self::ALIGN));
+        assert!(number != 0 && number % Self::ALIGN == 0);
         Self(number)
     }
 

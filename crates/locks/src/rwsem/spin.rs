@@ -64,7 +64,7 @@ impl<P: Platform> RawRwSem<P> {
             if holder == Holder::Readers {
                 if before != Holder::Readers {
                     deadline = reader_deadline::<P>(self.count.load(Relaxed));
-                } else if rounds.is_multiple_of(ROUNDS_PER_LOOK) && P::now() > deadline {
+                } else if rounds % ROUNDS_PER_LOOK == 0 && P::now() > deadline {
                     self.owner.set_nonspinnable();
                     P::count(Event::RwsemOptNospin, 1);
                     return false;

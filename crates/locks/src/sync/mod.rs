@@ -27,6 +27,7 @@ mod mutex;
 mod once;
 mod once_lock;
 mod poison;
+mod poisoning;
 mod rwlock;
 
 pub use barrier::{Barrier, BarrierWaitResult};

@@ -8,13 +8,13 @@ use std::sync::{LockResult, TryLockError, TryLockResult};
 
 use super::RawRwLock;
 use super::poison::{Flag, Taken};
+use super::poisoning::{guard, poisoning_lock};
 use crate::annotate::{Lock, Subject};
 
-/// As [`std::sync::RwLock`].
-#[derive(Default)]
-pub struct RwLock<T: ?Sized> {
-    poison: Flag,
-    inner: lock_api::RwLock<RawRwLock, T>,
+poisoning_lock! {
+    /// As [`std::sync::RwLock`].
+    RwLock, lock_api::RwLock<RawRwLock, T>, T, lock_api::RwLock::new, try_read,
+    /// Whether a thread has panicked with the lock locked to write.
 }
 
 /// As [`std::sync::RwLockReadGuard`].
@@ -29,23 +29,6 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
     inner: lock_api::RwLockWriteGuard<'a, RawRwLock, T>,
     poison: &'a Flag,
     taken: Taken,
-}
-
-impl<T> RwLock<T> {
-    /// A free lock around `value`.
-    #[inline]
-    pub const fn new(value: T) -> Self {
-        Self { poison: Flag::new(), inner: lock_api::RwLock::new(value) }
-    }
-
-    /// The value.
-    ///
-    /// # Errors
-    /// It is poisoned: the error has the value.
-    pub fn into_inner(self) -> LockResult<T> {
-        let Self { poison, inner } = self;
-        poison.check(inner.into_inner())
-    }
 }
 
 impl<T: ?Sized> RwLock<T> {
@@ -95,24 +78,6 @@ impl<T: ?Sized> RwLock<T> {
         let taken = self.poison.taken();
         self.poison.check(RwLockWriteGuard { inner, poison: &self.poison, taken })
     }
-
-    /// Whether a thread has panicked with the lock locked to write.
-    pub fn is_poisoned(&self) -> bool {
-        self.poison.get()
-    }
-
-    /// Takes that back.
-    pub fn clear_poison(&self) {
-        self.poison.clear();
-    }
-
-    /// The value, which nobody else can have meanwhile.
-    ///
-    /// # Errors
-    /// It is poisoned: the error has the value.
-    pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        self.poison.check(self.inner.get_mut())
-    }
 }
 
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
@@ -126,82 +91,5 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     }
 }
 
-impl<T> From<T> for RwLock<T> {
-    fn from(value: T) -> Self {
-        Self::new(value)
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let poisoned = self.is_poisoned();
-        let mut out = f.debug_struct("RwLock");
-        match self.inner.try_read() {
-            Some(guard) => out.field("data", &&*guard),
-            None => out.field("data", &format_args!("<locked>")),
-        };
-        out.field("poisoned", &poisoned).finish_non_exhaustive()
-    }
-}
-
-// As std's: a panic that leaves the value half changed leaves it poisoned.
-impl<T: ?Sized> std::panic::UnwindSafe for RwLock<T> {}
-impl<T: ?Sized> std::panic::RefUnwindSafe for RwLock<T> {}
-
-// SAFETY: that of the lock inside.
-unsafe impl<T: ?Sized> Subject for RwLock<T> {
-    const SORT: u32 = Lock::SORT;
-    #[inline(always)]
-    fn address(&self) -> *const core::ffi::c_void {
-        self.inner.address()
-    }
-}
-
-impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
-    #[inline]
-    fn drop(&mut self) {
-        self.poison.released(self.taken);
-    }
-}
-
-impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
-    type Target = T;
-
-    #[inline]
-    fn deref(&self) -> &T {
-        &self.inner
-    }
-}
-
-impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
-    type Target = T;
-
-    #[inline]
-    fn deref(&self) -> &T {
-        &self.inner
-    }
-}
-
-impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut T {
-        &mut self.inner
-    }
-}
-
-macro_rules! shown {
-    ($($guard:ident: $trait:ident;)*) => { $(
-        impl<T: ?Sized + fmt::$trait> fmt::$trait for $guard<'_, T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                (**self).fmt(f)
-            }
-        }
-    )* };
-}
-
-shown! {
-    RwLockReadGuard: Debug;
-    RwLockReadGuard: Display;
-    RwLockWriteGuard: Debug;
-    RwLockWriteGuard: Display;
-}
+guard!(reads RwLockReadGuard);
+guard!(writes RwLockWriteGuard);

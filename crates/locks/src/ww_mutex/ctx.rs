@@ -83,7 +83,7 @@ impl<P: Platform> AcquireCtx<P> {
 
     /// Whether it began after `other`. Stamps wrap around.
     pub(super) fn is_younger_than(&self, other: &Self) -> bool {
-        self.stamp.wrapping_sub(other.stamp).cast_signed() > 0
+        (self.stamp.wrapping_sub(other.stamp) as isize) > 0
     }
 
     /// Forgets the wound of an earlier attempt: without a lock it is known to nobody.

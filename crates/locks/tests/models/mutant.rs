@@ -108,7 +108,7 @@ fn note(list: &Mutex<HashSet<Mutant>>, fault: Fault, at: &Location<'_>) {
     let path = std::env::var_os("LOCKWRIGHT_MUTANTS").expect("set if there is a list");
     let file = std::fs::File::options().append(true).create(true).open(&path);
     file.and_then(|mut file| file.write_all(line.as_bytes()))
-        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        .unwrap_or_else(|error| panic!("{}: {error}", path.to_string_lossy()));
 }
 
 /// The ordering of a load here.

@@ -81,7 +81,7 @@ fn described(mutant: &Mutant) -> String {
     let text = std::fs::read_to_string(root.join(&mutant.file))
         .unwrap_or_else(|error| panic!("{}: {error}", mutant.file));
     let line = text.lines().nth(mutant.line as usize - 1).expect("a line of the file");
-    let file = Path::new(&mutant.file).file_name().expect("a file").display();
+    let file = Path::new(&mutant.file).file_name().expect("a file").to_string_lossy();
     format!("{file} {}: {}", mutant.fault, line.trim())
 }
 

@@ -95,7 +95,8 @@ pub fn unlock_refused_by(
 pub fn top_unlocked_oddly(thread: &mut ThreadState, result: c_int) {
     let Some(&held) = thread.held().last() else { return };
     match result {
-        0 => released_oddly(thread, held.addr),
+        // An inconsistent mutex that is held more than once says so each time, and counts all the same.
+        0 | libc::ENOTRECOVERABLE => released_oddly(thread, held.addr),
         // To the lock its owner is a kernel thread id, and a forked child's is another than its parent's.
         libc::EPERM => {
             unlock_refused(thread, held.addr, Ident::new(held.inst, held.class), result);

@@ -472,7 +472,8 @@ unsafe fn unlock_otherwise(m: Mutex) -> c_int {
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_mutex_unlock(m) };
     match (result, ident) {
-        (0, _) if held => misuse::released_oddly(thread, m as u64),
+        // As in `top_unlocked_oddly`.
+        (0 | libc::ENOTRECOVERABLE, _) if held => misuse::released_oddly(thread, m as u64),
         (0, Some(ident)) => misuse::bad_unlock(thread, m as u64, ident, locked),
         // A mutex that checks who owns it.
         (libc::EPERM, Some(ident)) => misuse::unlock_refused(thread, m as u64, ident, result),

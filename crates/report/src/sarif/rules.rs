@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::Message;
 use lockwright_analysis::finding::Kind;
 
-static PAGE: &str = include_str!("../../../../docs/report-kinds.md");
+static PAGE: &str = include_str!("report-kinds.md");
 
 /// reportingDescriptor (3.49).
 #[derive(Serialize)]

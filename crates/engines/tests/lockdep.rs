@@ -1,0 +1,81 @@
+//! lockdep's engine where no report shows what it does: which releases are for the fast path.
+
+use lockwright_engines::lockdep::{Acquire, Core, Ident, Origin, ThreadState, recursions};
+use lockwright_ledger::rows::lock_kind;
+use lockwright_ledger::{Writer, layout::PAGE};
+
+const PAGES: usize = 64;
+
+struct Host {
+    core: Core,
+    thread: &'static mut ThreadState,
+    mutex: Ident,
+}
+
+/// Where the mutex is.
+const MUTEX: u64 = 0x1000;
+/// Where another one is.
+const OTHER: u64 = 0x2000;
+
+impl Host {
+    fn new() -> Self {
+        let words = vec![0u64; (PAGES + 1) * PAGE / 8].leak();
+        let base = (words.as_mut_ptr() as usize).next_multiple_of(PAGE) as *mut u8;
+        // SAFETY: leaked, zeroed, aligned.
+        let writer = unsafe { Writer::create(base, PAGES * PAGE, |_, _| Ok(()), |_| {}) };
+        let mut core = Core::new(writer.expect("room for a ledger"));
+        let thread = core.thread_start(1, 0, 0, 0).expect("a thread");
+        let origin = Origin::FirstAcquire(&[7]);
+        let mutex = core.new_lock(lock_kind::RECURSIVE, origin).expect("a class");
+        // SAFETY: a row of the leaked ledger; the test uses one reference at a time.
+        Self { core, thread: unsafe { &mut *thread }, mutex }
+    }
+
+    fn lock(&mut self, addr: u64) {
+        let ident = if addr == MUTEX { self.mutex } else { Ident::new(99, self.mutex.class()) };
+        let lock = Acquire { addr, ident, mode: 0, site: 7 };
+        let mut probe = self.thread.probe(ident, 0, 7);
+        if !probe.is_hit() {
+            probe = self.core.enter(self.thread, &lock, probe, &mut |frames| {
+                frames[0] = 7;
+                1
+            });
+        }
+        assert!(self.thread.reserve(ident, 0, 7, probe));
+        self.thread.acquired(addr);
+    }
+}
+
+/// Its last owner died; it is locked twice. Nobody unlocks it by the fast path, which tells nobody of that.
+#[test]
+fn an_inconsistent_recursive_mutex_is_so_until_it_is_unlocked_for_good() {
+    let mut host = Host::new();
+    host.lock(MUTEX);
+    host.thread.mark_robust(true);
+    assert!(host.thread.recurse(MUTEX));
+    assert!(!host.thread.release_innermost(MUTEX), "the host takes a closer look");
+    assert!(!host.thread.is_inconsistent(MUTEX), "it stays locked");
+    assert!(host.thread.release(MUTEX));
+    assert_eq!(recursions(&host.thread.held()[0]), 0);
+    assert!(!host.thread.release_innermost(MUTEX), "the host takes a closer look");
+    assert!(host.thread.is_inconsistent(MUTEX));
+    assert!(host.thread.release(MUTEX));
+    assert!(host.thread.is_idle());
+}
+
+/// Likewise where it is not the innermost lock.
+#[test]
+fn a_mutex_made_consistent_is_unlocked_by_the_fast_path() {
+    let mut host = Host::new();
+    host.lock(MUTEX);
+    host.thread.mark_robust(true);
+    assert!(host.thread.recurse(MUTEX));
+    host.lock(OTHER);
+    assert!(host.thread.release(MUTEX));
+    assert!(host.thread.release(OTHER));
+    assert!(!host.thread.release_innermost(MUTEX), "the host takes a closer look");
+    assert!(host.thread.mark_consistent(MUTEX));
+    assert!(!host.thread.is_inconsistent(MUTEX));
+    assert!(host.thread.release_innermost(MUTEX));
+    assert!(host.thread.is_idle());
+}

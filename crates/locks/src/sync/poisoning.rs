@@ -1,0 +1,130 @@
+//! What `Mutex` and `RwLock` have in common: a value under a lock of the crate `lock_api` that can be poisoned, and
+//! guards that poison it.
+
+/// The lock's type and all that does not depend on how it is locked. `$inner`, which has the value, is looked at by
+/// `$try_look`.
+macro_rules! poisoning_lock {
+    ($(#[$doc:meta])* $lock:ident, $inner:ty, $value:ident, $new:path, $try_look:ident,
+     $(#[$is_poisoned:meta])*) => {
+        $(#[$doc])*
+        #[derive(Default)]
+        pub struct $lock<$value: ?Sized> {
+            poison: Flag,
+            inner: $inner,
+        }
+
+        impl<$value> $lock<$value> {
+            /// A free lock around `value`.
+            #[inline]
+            pub const fn new(value: $value) -> Self {
+                Self { poison: Flag::new(), inner: $new(value) }
+            }
+
+            /// The value.
+            ///
+            /// # Errors
+            /// It is poisoned: the error has the value.
+            pub fn into_inner(self) -> LockResult<$value> {
+                let Self { poison, inner } = self;
+                poison.check(inner.into_inner())
+            }
+        }
+
+        impl<$value: ?Sized> $lock<$value> {
+            $(#[$is_poisoned])*
+            pub fn is_poisoned(&self) -> bool {
+                self.poison.get()
+            }
+
+            /// Takes that back.
+            pub fn clear_poison(&self) {
+                self.poison.clear();
+            }
+
+            /// The value, which nobody else can have meanwhile.
+            ///
+            /// # Errors
+            /// It is poisoned: the error has the value.
+            pub fn get_mut(&mut self) -> LockResult<&mut $value> {
+                self.poison.check(self.inner.get_mut())
+            }
+        }
+
+        impl<$value> From<$value> for $lock<$value> {
+            fn from(value: $value) -> Self {
+                Self::new(value)
+            }
+        }
+
+        impl<$value: ?Sized + fmt::Debug> fmt::Debug for $lock<$value> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let poisoned = self.is_poisoned();
+                let mut out = f.debug_struct(stringify!($lock));
+                match self.inner.$try_look() {
+                    Some(guard) => out.field("data", &&*guard),
+                    None => out.field("data", &format_args!("<locked>")),
+                };
+                out.field("poisoned", &poisoned).finish_non_exhaustive()
+            }
+        }
+
+        // As std's: a panic that leaves the value half changed leaves it poisoned.
+        impl<$value: ?Sized> std::panic::UnwindSafe for $lock<$value> {}
+        impl<$value: ?Sized> std::panic::RefUnwindSafe for $lock<$value> {}
+
+        // SAFETY: that of the lock inside.
+        unsafe impl<$value: ?Sized> Subject for $lock<$value> {
+            const SORT: u32 = Lock::SORT;
+            #[inline(always)]
+            fn address(&self) -> *const core::ffi::c_void {
+                self.inner.address()
+            }
+        }
+    };
+}
+
+/// What a guard is to the value. `reads` is for those that only read; `writes` also for those that write, of which
+/// each has beside its `inner` the lock's flag `poison`, and `taken`.
+macro_rules! guard {
+    (reads $guard:ident) => {
+        impl<T: ?Sized> Deref for $guard<'_, T> {
+            type Target = T;
+
+            #[inline]
+            fn deref(&self) -> &T {
+                &self.inner
+            }
+        }
+
+        impl<T: ?Sized + fmt::Debug> fmt::Debug for $guard<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+
+        impl<T: ?Sized + fmt::Display> fmt::Display for $guard<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+    };
+    (writes $guard:ident) => {
+        guard!(reads $guard);
+
+        impl<T: ?Sized> DerefMut for $guard<'_, T> {
+            #[inline]
+            fn deref_mut(&mut self) -> &mut T {
+                &mut self.inner
+            }
+        }
+
+        impl<T: ?Sized> Drop for $guard<'_, T> {
+            #[inline]
+            fn drop(&mut self) {
+                self.poison.released(self.taken);
+            }
+        }
+    };
+}
+
+pub(super) use {guard, poisoning_lock};
