@@ -8,6 +8,5 @@ pub mod folded;
 pub mod json;
 pub mod openmetrics;
 pub mod pprof;
-mod protobuf;
 pub mod text;
 pub mod view;

@@ -1,130 +1,151 @@
 //! The measurement in the OpenMetrics text format: totals for Prometheus and its like.
 
 use std::collections::HashMap;
-use std::fmt::Write;
+use std::fmt;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::{Registry, Unit};
 
 use lockwright_analysis::lockmeter::model::{Lock, MeterReport, Mode, Site};
 use lockwright_analysis::model::{described, place_of, short_place};
 
-/// A metric of each site.
-struct Family {
-    /// With the unit, if it has one, at the end.
+/// A metric; with a unit, that ends its name.
+#[derive(Clone, Copy, Debug)]
+struct Metric {
     name: &'static str,
-    unit: &'static str,
-    /// What is appended for a counter's samples.
-    kind: &'static str,
     help: &'static str,
-    value: fn(&Site) -> f64,
+    unit: Option<&'static Unit>,
+    kind: MetricType,
 }
 
-const NS: f64 = 1e9;
+const fn counter(name: &'static str, help: &'static str) -> Metric {
+    Metric { name, help, unit: None, kind: MetricType::Counter }
+}
 
-/// All metrics, in order.
-const FAMILIES: &[Family] = &[
-    Family {
-        name: "lockwright_lock_acquisitions",
-        unit: "",
-        kind: "counter",
-        help: "Acquisitions of the lock at the site.",
-        value: |site| site.numbers.acquisitions as f64,
-    },
-    Family {
-        name: "lockwright_lock_contended",
-        unit: "",
-        kind: "counter",
-        help: "Acquisitions that had to wait.",
-        value: |site| site.numbers.contended as f64,
-    },
-    Family {
-        name: "lockwright_lock_rejected",
-        unit: "",
-        kind: "counter",
-        help: "Trylocks that found the lock held.",
-        value: |site| site.numbers.rejects as f64,
-    },
-    Family {
-        name: "lockwright_lock_timeouts",
-        unit: "",
-        kind: "counter",
-        help: "Timed acquisitions that were given up.",
-        value: |site| site.numbers.timeouts as f64,
-    },
-    Family {
-        name: "lockwright_lock_wait_seconds",
-        unit: "seconds",
-        kind: "counter",
-        help: "Time spent waiting for the lock.",
-        value: |site| site.numbers.wait.total_ns / NS,
-    },
-    Family {
-        name: "lockwright_lock_wait_max_seconds",
-        unit: "seconds",
-        kind: "gauge",
-        help: "The longest wait.",
-        value: |site| site.numbers.wait.max_ns / NS,
-    },
-    Family {
-        name: "lockwright_lock_hold_seconds",
-        unit: "seconds",
-        kind: "counter",
-        help: "Time that the lock was held; an estimate where holds are sampled.",
-        value: |site| site.numbers.hold_ns / NS,
-    },
-    Family {
-        name: "lockwright_lock_hold_max_seconds",
-        unit: "seconds",
-        kind: "gauge",
-        help: "The longest hold that was timed.",
-        value: |site| site.numbers.hold.max_ns / NS,
-    },
+const fn seconds(name: &'static str, help: &'static str, kind: MetricType) -> Metric {
+    Metric { name, help, unit: Some(&Unit::Seconds), kind }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Value {
+    Count(u64),
+    Seconds(f64),
+}
+
+fn from_ns(ns: f64) -> Value {
+    Value::Seconds(ns / 1e9)
+}
+
+/// A metric of each site.
+type OfSite = fn(&Site) -> Value;
+
+/// All metrics of sites, in order.
+const OF_SITES: &[(Metric, OfSite)] = &[
+    (counter("lockwright_lock_acquisitions", "Acquisitions of the lock at the site."), |site| {
+        Value::Count(site.numbers.acquisitions)
+    }),
+    (counter("lockwright_lock_contended", "Acquisitions that had to wait."), |site| {
+        Value::Count(site.numbers.contended)
+    }),
+    (counter("lockwright_lock_rejected", "Trylocks that found the lock held."), |site| {
+        Value::Count(site.numbers.rejects)
+    }),
+    (counter("lockwright_lock_timeouts", "Timed acquisitions that were given up."), |site| {
+        Value::Count(site.numbers.timeouts)
+    }),
+    (
+        seconds("lockwright_lock_wait", "Time spent waiting for the lock.", MetricType::Counter),
+        |site| from_ns(site.numbers.wait.total_ns),
+    ),
+    (seconds("lockwright_lock_wait_max", "The longest wait.", MetricType::Gauge), |site| {
+        from_ns(site.numbers.wait.max_ns)
+    }),
+    (
+        seconds(
+            "lockwright_lock_hold",
+            "Time that the lock was held; an estimate where holds are sampled.",
+            MetricType::Counter,
+        ),
+        |site| from_ns(site.numbers.hold_ns),
+    ),
+    (
+        seconds("lockwright_lock_hold_max", "The longest hold that was timed.", MetricType::Gauge),
+        |site| from_ns(site.numbers.hold.max_ns),
+    ),
 ];
+
+const ELAPSED: Metric = seconds("lockwright_elapsed", "How long was measured.", MetricType::Gauge);
+
+const LOST: Metric = counter("lockwright_lost_records", "Records lost for want of space.");
+
+/// Names and values, in order.
+type Labels = Vec<(&'static str, String)>;
+
+/// What was measured, as the encoder wants it: with nothing borrowed.
+#[derive(Debug)]
+struct Measured {
+    /// Each metric of sites, with its samples in order.
+    of_sites: Vec<(Metric, Vec<(Labels, Value)>)>,
+    whole: [(Metric, Value); 2],
+}
 
 /// Renders the metrics; ends with the format's end mark.
 pub fn render(report: &MeterReport) -> String {
-    let mut text = String::new();
     let sites = labelled(report);
-    for family in FAMILIES {
-        head(&mut text, family.name, family.unit, family.kind, family.help);
-        let total = if family.kind == "counter" { "_total" } else { "" };
-        for (labels, site) in &sites {
-            // Writing to a String cannot fail.
-            let _ = writeln!(text, "{}{total}{{{labels}}} {}", family.name, (family.value)(site));
-        }
-    }
-    for (name, unit, kind, help, value) in [
-        (
-            "lockwright_elapsed_seconds",
-            "seconds",
-            "gauge",
-            "How long was measured.",
-            report.elapsed_ns as f64 / NS,
-        ),
-        (
-            "lockwright_lost_records",
-            "",
-            "counter",
-            "Records lost for want of space.",
-            report.lost as f64,
-        ),
-    ] {
-        head(&mut text, name, unit, kind, help);
-        let total = if kind == "counter" { "_total" } else { "" };
-        let _ = writeln!(text, "{name}{total} {value}");
-    }
-    text + "# EOF\n"
+    let samples =
+        |value: OfSite| sites.iter().map(|(labels, site)| (labels.clone(), value(site))).collect();
+    let measured = Measured {
+        of_sites: OF_SITES.iter().map(|&(metric, value)| (metric, samples(value))).collect(),
+        whole: [(ELAPSED, from_ns(report.elapsed_ns as f64)), (LOST, Value::Count(report.lost))],
+    };
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(measured));
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _ = text::encode(&mut out, &registry);
+    out
 }
 
-fn head(text: &mut String, name: &str, unit: &str, kind: &str, help: &str) {
-    let _ = writeln!(text, "# TYPE {name} {kind}");
-    if !unit.is_empty() {
-        let _ = writeln!(text, "# UNIT {name} {unit}");
+impl Collector for Measured {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        for (metric, samples) in &self.of_sites {
+            let mut family = describe(&mut encoder, metric)?;
+            for (labels, sample) in samples {
+                value(&mut family.encode_family(labels)?, metric, *sample)?;
+            }
+        }
+        for (metric, whole) in &self.whole {
+            value(&mut describe(&mut encoder, metric)?, metric, *whole)?;
+        }
+        Ok(())
     }
-    let _ = writeln!(text, "# HELP {name} {help}");
+}
+
+fn describe<'a>(
+    encoder: &'a mut DescriptorEncoder<'_>,
+    metric: &'a Metric,
+) -> Result<MetricEncoder<'a>, fmt::Error> {
+    encoder.encode_descriptor(metric.name, metric.help, metric.unit, metric.kind)
+}
+
+fn value(encoder: &mut MetricEncoder<'_>, metric: &Metric, value: Value) -> fmt::Result {
+    match (metric.kind, value) {
+        (MetricType::Counter, Value::Count(n)) => {
+            encoder.encode_counter::<NoLabelSet, _, u64>(&n, None)
+        }
+        (MetricType::Counter, Value::Seconds(s)) => {
+            encoder.encode_counter::<NoLabelSet, _, u64>(&s, None)
+        }
+        (_, Value::Count(n)) => encoder.encode_gauge(&n),
+        (_, Value::Seconds(s)) => encoder.encode_gauge(&s),
+    }
 }
 
 /// All sites with their labels, no two of which are alike.
-fn labelled(report: &MeterReport) -> Vec<(String, &Site)> {
-    let mut seen: HashMap<String, u32> = HashMap::new();
+fn labelled(report: &MeterReport) -> Vec<(Labels, &Site)> {
+    let mut seen: HashMap<Labels, u32> = HashMap::new();
     let mut sites = Vec::new();
     for lock in &report.locks {
         for site in &lock.sites {
@@ -132,7 +153,7 @@ fn labelled(report: &MeterReport) -> Vec<(String, &Site)> {
             let times = seen.entry(labels.clone()).or_default();
             *times += 1;
             if *times > 1 {
-                labels += &format!(",nth=\"{times}\"");
+                labels.push(("nth", times.to_string()));
             }
             sites.push((labels, site));
         }
@@ -140,7 +161,7 @@ fn labelled(report: &MeterReport) -> Vec<(String, &Site)> {
     sites
 }
 
-fn labels(lock: &Lock, site: &Site) -> String {
+fn labels(lock: &Lock, site: &Site) -> Labels {
     let mode = match site.mode {
         Mode::Exclusive => "exclusive",
         Mode::Write => "write",
@@ -148,10 +169,10 @@ fn labels(lock: &Lock, site: &Site) -> String {
     };
     let place = place_of(&site.stack).map_or_else(|| "unknown".to_owned(), short_place);
     let place = if site.cond_reacquire { format!("{place}, condition wait") } else { place };
-    let (name, place) = (escape(&lock.name), escape(&place));
-    format!("lock=\"{name}\",kind=\"{}\",mode=\"{mode}\",site=\"{place}\"", described(lock.kind))
-}
-
-fn escape(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    vec![
+        ("lock", lock.name.to_string()),
+        ("kind", described(lock.kind).to_string()),
+        ("mode", mode.to_owned()),
+        ("site", place),
+    ]
 }
