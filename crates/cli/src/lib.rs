@@ -2,7 +2,6 @@
 //! reported. It shares nothing with the preload library but the ledger format.
 
 pub mod args;
-pub mod demo;
 pub mod ledger_dir;
 pub mod manual;
 pub mod progress;

@@ -3,11 +3,46 @@
 use super::Crate;
 
 pub const CRATES: &[Crate] = &[
+    // Runs programs, and says what came of it.
+    Crate {
+        name: "lockwright-cli",
+        dir: "crates/cli",
+        uses: &["lockwright-report", "lockwright-analysis", "lockwright-ledger", "lockwright-lab"],
+        floors: &[&["run"], &["args"], &["ledger_dir", "manual", "progress", "whole_file"]],
+    },
+    Crate {
+        name: "lockwright-report",
+        dir: "crates/report",
+        uses: &["lockwright-analysis", "lockwright-ledger"],
+        floors: &[
+            &["json", "sarif"],
+            &["lockmeter", "verdict"],
+            &["text"],
+            &["prose", "listing", "error", "glob"],
+        ],
+    },
+    Crate {
+        name: "lockwright-analysis",
+        dir: "crates/analysis",
+        uses: &["lockwright-ledger"],
+        floors: &[],
+    },
+    // Runs in the program under test.
     Crate {
         name: "lockwright-preload",
         dir: "crates/preload",
         uses: &["lockwright-engines", "lockwright-ledger"],
-        floors: &[],
+        floors: &[
+            &["init"],
+            &["interpose"],
+            &["lockdep"],
+            &["debugobjects", "lockmeter"],
+            &["process"],
+            &["lock_id"],
+            &["callsite", "threads"],
+            &["libc", "recorder", "stack"],
+            &["os"],
+        ],
     },
     Crate {
         name: "lockwright-engines",
@@ -15,6 +50,7 @@ pub const CRATES: &[Crate] = &[
         uses: &["lockwright-ledger"],
         floors: &[&["lockdep", "lockmeter", "debugobjects"], &["core_lock", "index", "near"]],
     },
+    // All that the two halves share.
     Crate {
         name: "lockwright-ledger",
         dir: "crates/ledger",
@@ -26,6 +62,7 @@ pub const CRATES: &[Crate] = &[
             &["file", "histogram", "layout", "site"],
         ],
     },
+    // Judges locks.
     Crate {
         name: "lockwright-lab",
         dir: "crates/lab",
@@ -33,5 +70,32 @@ pub const CRATES: &[Crate] = &[
         floors: &[&["bench"], &["machine", "stats", "torture"]],
     },
     Crate { name: "lockwright-capi", dir: "crates/capi", uses: &["lockwright"], floors: &[] },
-    Crate { name: "lockwright", dir: "crates/locks", uses: &[], floors: &[] },
+    // A platform keeps memory for some locks, and those are over a platform: they are one room.
+    Crate {
+        name: "lockwright",
+        dir: "crates/locks",
+        uses: &[],
+        floors: &[
+            &["bkl", "debug", "locks", "sync"],
+            &["condvar", "exclusive"],
+            &["completion", "mutex", "semaphore", "ww_mutex"],
+            &[
+                "mcs",
+                "owner",
+                "percpu_rwsem",
+                "pvqspinlock",
+                "qrwlock",
+                "rwsem",
+                "seqlock",
+                "swait",
+            ],
+            &["k42", "local_lock", "pv_halt", "qspinlock", "sleeper", "tas", "ticket"],
+            &[
+                "platform + event + osq + pv_hash + qnode + rtmutex + wait_lock",
+                "objects",
+                "traced",
+            ],
+            &["annotate", "wait_list"],
+        ],
+    },
 ];

@@ -7,6 +7,7 @@ mod calibrate;
 mod check;
 mod child;
 mod cost_file;
+mod demo;
 mod diff;
 mod doctor;
 mod end_file;
@@ -46,7 +47,6 @@ pub use ending::Ending;
 pub use output::Output;
 
 use crate::args::{Cli, Command};
-use crate::demo;
 
 /// The program `lockwright`, from its command line to its end.
 pub fn main() -> ! {

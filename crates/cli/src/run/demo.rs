@@ -6,9 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use super::{self as run, Ending, Output, Program};
 use crate::args::DemoArgs;
 use crate::ledger_dir::{RunDir, Surroundings};
-use crate::run::{self, Ending, Output, Program};
 use lockwright_analysis::finding::{Grade, Kind, Report};
 use lockwright_report::error::{Error, Result};
 
