@@ -11,7 +11,7 @@ use lockwright_ledger::rows::object::{
 };
 
 use crate::action::{Action, Change, ObjectAction};
-use crate::finding::{Finding, Grade, Kind, Step, ThreadInfo};
+use crate::finding::{Details, Finding, Grade, Kind, Step, ThreadInfo, Told};
 use crate::lockdep::draft::Draft;
 use crate::lockdep::teller::{Cast, Teller};
 use crate::lockdep::words as lock_words;
@@ -98,9 +98,11 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         let finding = Finding {
             kind: self.kind,
             grade: self.grade,
-            title: self.title(),
-            evidence: self.evidence(),
-            help: self.help(),
+            details: Details::Told(Told {
+                title: self.title(),
+                evidence: self.evidence(),
+                help: self.help(),
+            }),
             steps: self.steps(),
             pid: model.ledger.header().pid,
             process: None,

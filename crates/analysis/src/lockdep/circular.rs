@@ -16,7 +16,7 @@ use super::judge::{Judge, Obstacle, Pick, Rank, Shape, Verdict, shapes};
 use super::teller::{Cast, Teller, reference};
 use super::{semaphores, signals, words};
 use crate::finding::Instances;
-use crate::finding::{Finding, Grade, Kind};
+use crate::finding::{Details, Finding, Grade, Kind, Told};
 use crate::model::{By, LockRef, Model, is_read};
 use crate::progress::Progress;
 
@@ -335,37 +335,37 @@ impl Found {
         let grade = contexts.grade(grade(level, verdict));
         let signatures: Vec<String> = picks.iter().map(|p| teller.signature(p.context)).collect();
         let names = words::locks(&cast.names);
-        let mut finding = Finding {
-            kind: Kind::CircularDependency,
-            grade,
+        let mut told = Told {
             title: match n {
                 2 => format!("{names} are taken in both orders"),
-                _ => format!("{names} are taken in a circle"),
+                _ => format!("{names} are taken in a cycle"),
             },
             evidence: evidence(teller, level, &cast, verdict),
             help: help(teller, &cast, verdict, grade, |i| part.contexts(edges[i]).len()),
-            steps: picks
-                .iter()
-                .enumerate()
-                .map(|(i, pick)| teller.step(&cast, pick, (i + 1) % n))
-                .collect(),
-            locks: Vec::new(),
+        };
+        contexts.tell(&cast.names, grade, &mut told);
+        told.evidence.extend(semaphores::why_locks(&cast.names, &semaphores));
+        let mut kind = Kind::CircularDependency;
+        if let Some(interrupted) = signals::interrupted(teller, &cast, picks) {
+            kind = Kind::InconsistentState;
+            told.title = interrupted.title;
+            told.evidence.splice(0..0, interrupted.evidence);
+            if grade <= Grade::Possible {
+                told.help = interrupted.help;
+            }
+        }
+        let step = |(i, pick)| teller.step(&cast, pick, (i + 1) % n);
+        let finding = Finding {
+            kind,
+            grade,
+            details: Details::Told(told),
+            steps: picks.iter().enumerate().map(step).collect(),
+            locks: cast.infos,
             pid: teller.model.ledger.header().pid,
             process: None,
             origins: Vec::new(),
             also: *also,
         };
-        contexts.tell(&cast.names, &mut finding);
-        finding.evidence.extend(semaphores::why_locks(&cast.names, &semaphores));
-        if let Some(told) = signals::interrupted(teller, &cast, picks) {
-            finding.kind = Kind::InconsistentState;
-            finding.title = told.title;
-            finding.evidence.splice(0..0, told.evidence);
-            if grade <= Grade::Possible {
-                finding.help = told.help;
-            }
-        }
-        finding.locks = cast.infos;
         let key = format!("{:?}\n{}", finding.kind, ring(&signatures).join("\n"));
         Draft { finding, key, insts, classes }
     }

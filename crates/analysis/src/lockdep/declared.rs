@@ -10,7 +10,7 @@ use super::draft::Draft;
 use super::graph::{Context, Level};
 use super::judge::Pick;
 use super::teller::Teller;
-use crate::finding::{Finding, Grade, Kind};
+use crate::finding::{Details, Finding, Grade, Kind, Told};
 use crate::model::Model;
 
 /// Held locks that may be looked at.
@@ -159,8 +159,10 @@ fn draft(
             && draft.insts == insts
     };
     if let Some(cycle) = drafts.iter_mut().find(is_same) {
-        if !cycle.finding.evidence.contains(&says[0]) {
-            cycle.finding.evidence.extend(says);
+        if let Details::Told(told) = &mut cycle.finding.details
+            && !told.evidence.contains(&says[0])
+        {
+            told.evidence.extend(says);
         }
         return None;
     }
@@ -172,12 +174,14 @@ fn draft(
     let finding = Finding {
         kind: Kind::CircularDependency,
         grade: Grade::Likely,
-        title: format!("{acquired} is taken inside {held}, against the declared order"),
-        evidence: says,
-        help: vec![
-            format!("take {acquired} before {held}, or release {held} first"),
-            "or correct the declaration".into(),
-        ],
+        details: Details::Told(Told {
+            title: format!("{acquired} is taken inside {held}, against the declared order"),
+            evidence: says,
+            help: vec![
+                format!("take {acquired} before {held}, or release {held} first"),
+                "or correct the declaration".into(),
+            ],
+        }),
         steps: vec![teller.step(&cast, &pick, 1)],
         locks: cast.infos,
         pid: model.ledger.header().pid,

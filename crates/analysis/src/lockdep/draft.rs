@@ -78,7 +78,7 @@ pub fn fold(mut drafts: Vec<Draft>, instances: Instances) -> Vec<Finding> {
     }
     findings.sort_by(|a, b| {
         let by = |f: &Finding| (f.grade, f.steps.len(), f.kind, f.pid, f.process);
-        by(a).cmp(&by(b)).then_with(|| a.title.cmp(&b.title))
+        by(a).cmp(&by(b)).then_with(|| a.names().cmp(b.names()))
     });
     findings
 }

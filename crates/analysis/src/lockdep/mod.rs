@@ -14,7 +14,7 @@ mod enclosed;
 mod floor;
 pub(crate) mod graph;
 pub(crate) mod judge;
-mod misuse;
+pub mod misuse;
 mod nesting;
 mod online;
 mod semaphores;

@@ -19,7 +19,7 @@ use super::judge::{Judge, Obstacle, Pick, shapes};
 use super::online::{self, again_help};
 use super::teller::Teller;
 use super::words;
-use crate::finding::{Finding, Grade, Kind};
+use crate::finding::{Details, Finding, Grade, Kind, Told};
 use crate::model::{LockRef, Model, is_read};
 
 /// Held locks that may be looked at.
@@ -309,15 +309,17 @@ fn undisciplined(
     let finding = Finding {
         kind: Kind::RecursiveLocking,
         grade,
-        title: match names.len() {
-            1 => format!("two locks of one class are nested in no fixed order: {name}"),
-            _ => format!("locks that one place takes are nested in no fixed order: {name}"),
-        },
-        evidence,
-        help: vec![
+        details: Details::Told(Told {
+            title: match names.len() {
+                1 => format!("two locks of one class are nested in no fixed order: {name}"),
+                _ => format!("locks that one place takes are nested in no fixed order: {name}"),
+            },
+            evidence,
+            help: vec![
             "take the one with the lower address first, or whichever order suits, but always it"
                 .into(),
         ],
+        }),
         steps: verdict
             .picks
             .iter()
@@ -415,9 +417,11 @@ fn recursion(teller: &Teller<'_, '_>, judge: &Judge<'_, '_>, context: Context) -
     let finding = Finding {
         kind: Kind::RecursiveLocking,
         grade,
-        title: format!("{} is taken again by the thread that holds it", cast.names[0].quoted()),
-        evidence: vec![why],
-        help: again_help(),
+        details: Details::Told(Told {
+            title: format!("{} is taken again by the thread that holds it", cast.names[0].quoted()),
+            evidence: vec![why],
+            help: again_help(),
+        }),
         steps: vec![teller.step(&cast, &pick, 0)],
         locks: cast.infos,
         pid: model.ledger.header().pid,

@@ -1,4 +1,4 @@
-//! What was met while it happened: threads that wait in a circle, and one that waits for itself.
+//! What was met while it happened: threads that wait in a cycle, and one that waits for itself.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use super::teller::Teller;
 use super::{signals, words};
 use crate::action::Action;
 use crate::finding::Name;
-use crate::finding::{Finding, Grade, Kind, LockInfo, LockOrigin, Step};
+use crate::finding::{Details, Finding, Grade, Kind, LockInfo, LockOrigin, Step, Told};
 use crate::model::LockRef;
 
 /// Threads of one circle that are looked at; more mean a damaged ledger.
@@ -156,17 +156,19 @@ fn deadlock(teller: &Teller<'_, '_>, row: &Row, steps: &[StepRow]) -> Draft {
     let finding = Finding {
         kind: Kind::CircularDependency,
         grade: Grade::Deadlocked,
-        title: match n {
-            1 => format!("a thread waits for {names} that cannot come"),
-            2 => format!("two threads wait for each other: {names}"),
-            n => format!("{n} threads wait for each other in a circle: {names}"),
-        },
-        evidence,
-        help: vec![
+        details: Details::Told(Told {
+            title: match n {
+                1 => format!("a thread waits for {names} that cannot come"),
+                2 => format!("two threads wait for each other: {names}"),
+                n => format!("{n} threads wait for each other in a cycle: {names}"),
+            },
+            evidence,
+            help: vec![
             "let every thread take these locks in one order, or release the one before it waits \
              for the next"
                 .into(),
         ],
+        }),
         steps: reported,
         locks: cast.infos,
         pid: model.ledger.header().pid,
@@ -209,9 +211,7 @@ fn self_deadlock(teller: &Teller<'_, '_>, row: &Row) -> Draft {
     let finding = Finding {
         kind,
         grade: Grade::Deadlocked,
-        title,
-        evidence,
-        help,
+        details: Details::Told(Told { title, evidence, help }),
         steps: vec![Step {
             thread,
             lock: 0,

@@ -16,7 +16,7 @@ use super::judge::{Judge, Pick};
 use super::teller::{Cast, Teller};
 use super::{nesting, words};
 use crate::action::Action;
-use crate::finding::{Finding, Grade, HeldLock, Kind, Step};
+use crate::finding::{Details, Finding, Grade, HeldLock, Kind, Step, Told};
 use crate::model::{LockRef, Model, is_read};
 
 /// Pairs of a holder and a handler that are looked at for one class and signal.
@@ -206,9 +206,11 @@ fn draft(teller: &Teller<'_, '_>, signal: u32, meeting: &Meeting) -> Draft {
     let finding = Finding {
         kind: Kind::InconsistentState,
         grade: *grade,
-        title: format!("{name} is taken in the handler of {signal}, and with {signal} open"),
-        evidence,
-        help: help(&signal, &name),
+        details: Details::Told(Told {
+            title: format!("{name} is taken in the handler of {signal}, and with {signal} open"),
+            evidence,
+            help: help(&signal, &name),
+        }),
         steps: vec![
             Step {
                 thread: holder.clone(),
@@ -287,7 +289,7 @@ pub fn interrupted(teller: &Teller<'_, '_>, cast: &Cast, picks: &[Pick]) -> Opti
             let mut signals: Vec<String> = steps.iter().map(|step| step.1.clone()).collect();
             signals.dedup();
             let signals = words::list(&signals);
-            format!("{} are taken in a circle that {signals} may close", words::locks(&cast.names))
+            format!("{} are taken in a cycle that {signals} may close", words::locks(&cast.names))
         }
     };
     let mut evidence = Vec::new();

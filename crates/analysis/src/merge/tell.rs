@@ -5,14 +5,14 @@ use super::judge::{Obstacle, Verdict};
 use super::{Occurrence, Processes};
 use crate::finding::Instances;
 use crate::finding::Name;
-use crate::finding::{Finding, Grade, Kind, LockInfo, Origin, Step};
+use crate::finding::{Details, Finding, Grade, Kind, LockInfo, Origin, Step, Told};
 use crate::lockdep::graph::Level;
 use crate::lockdep::judge::Pick;
 use crate::lockdep::teller::{Cast, Teller};
 use crate::lockdep::words;
 
 /// A step as its own process tells it.
-struct Told {
+struct Contribution {
     /// The lock held, and the name of the one acquired.
     held: LockInfo,
     names: [Name; 2],
@@ -24,7 +24,7 @@ struct Told {
 /// The finding.
 pub fn finding(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) -> Finding {
     let n = verdict.picks.len();
-    let mut told: Vec<Told> = verdict.picks.iter().map(|pick| told(all, pick)).collect();
+    let mut told: Vec<Contribution> = verdict.picks.iter().map(|pick| told(all, pick)).collect();
     for (i, told) in told.iter_mut().enumerate() {
         // Its own process knows of the two locks of this step only.
         told.step.lock = (i + 1) % n;
@@ -34,7 +34,7 @@ pub fn finding(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) ->
     }
     let names: Vec<Name> = told.iter().map(|told| told.names[0].clone()).collect();
     let quoted = words::locks(&names);
-    let how = if n == 2 { "in both orders" } else { "in a circle" };
+    let how = if n == 2 { "in both orders" } else { "in a cycle" };
     Finding {
         kind: Kind::CircularDependency,
         grade: match verdict.obstacle {
@@ -44,9 +44,11 @@ pub fn finding(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) ->
             Obstacle::Guard(..) => Grade::Guarded,
             Obstacle::New(_) => Grade::Ordered,
         },
-        title: format!("{quoted} are taken {how}, in different {}", different(&told)),
-        evidence: evidence(all, classes, verdict, &told),
-        help: help(&told, verdict.obstacle),
+        details: Details::Told(Told {
+            title: format!("{quoted} are taken {how}, in different {}", different(&told)),
+            evidence: evidence(all, classes, verdict, &told),
+            help: help(&told, verdict.obstacle),
+        }),
         locks: told.iter().map(|told| told.held.clone()).collect(),
         steps: told.iter().map(|told| told.step.clone()).collect(),
         pid: 0,
@@ -57,12 +59,12 @@ pub fn finding(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) ->
 }
 
 /// What the steps were taken in, if not one.
-fn different(told: &[Told]) -> &'static str {
+fn different(told: &[Contribution]) -> &'static str {
     let several = told.iter().any(|other| other.origin.run != told[0].origin.run);
     if several { "runs" } else { "processes" }
 }
 
-fn told(all: &Processes<'_, '_>, occurrence: &Occurrence) -> Told {
+fn told(all: &Processes<'_, '_>, occurrence: &Occurrence) -> Contribution {
     let model = &all.models[occurrence.ledger];
     let teller = Teller { model, sources: all.sources, instances: Instances::Folded };
     let context = occurrence.context;
@@ -71,7 +73,7 @@ fn told(all: &Processes<'_, '_>, occurrence: &Occurrence) -> Told {
     let refs = [context.held, context.acquired].map(|id| teller.lock_of(id));
     let cast: Cast = teller.cast(Level::Class, refs.into());
     let step = teller.step(&cast, &Pick { context, segment, thread }, 1);
-    Told {
+    Contribution {
         held: cast.infos[0].clone(),
         names: [cast.names[0].clone(), cast.names[1].clone()],
         step,
@@ -84,7 +86,7 @@ fn evidence(
     all: &Processes<'_, '_>,
     classes: &Classes,
     verdict: &Verdict,
-    told: &[Told],
+    told: &[Contribution],
 ) -> Vec<String> {
     let mut says = vec![format!("no process alone took {} orders", words::all(told.len()))];
     says.extend(told.iter().map(|told| {
@@ -140,7 +142,7 @@ fn are_single(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) -> 
 }
 
 /// "run 1 is runs/a, run 2 is runs/b": as the user named them, the first first.
-fn named(all: &Processes<'_, '_>, told: &[Told]) -> String {
+fn named(all: &Processes<'_, '_>, told: &[Contribution]) -> String {
     let mut runs: Vec<usize> = told.iter().map(|told| told.origin.run).collect();
     runs.sort_unstable();
     runs.dedup();
@@ -148,7 +150,7 @@ fn named(all: &Processes<'_, '_>, told: &[Told]) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-fn help(told: &[Told], obstacle: Obstacle) -> Vec<String> {
+fn help(told: &[Contribution], obstacle: Obstacle) -> Vec<String> {
     match obstacle {
         Obstacle::None => {}
         Obstacle::Guard(..) => {
