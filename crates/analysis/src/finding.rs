@@ -7,6 +7,7 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::action::Action;
+use crate::debugobjects::ObjectFault;
 use crate::lockdep::misuse::Misuse;
 use crate::named::named;
 use crate::process_end::{Ended, ProcessEnd};
@@ -139,6 +140,8 @@ pub struct Finding {
 pub enum Details {
     /// A lock was misused.
     Misuse(Misuse),
+    /// Something was done to an object that it was not in the state for.
+    Object(ObjectFault),
     /// As the analysis says it.
     Told(Told),
 }

@@ -2,6 +2,8 @@
 
 pub mod action;
 mod misuse;
+mod object_words;
+mod objects;
 pub mod words;
 
 use lockwright_analysis::finding::{Details, Finding, Told};
@@ -10,6 +12,7 @@ use lockwright_analysis::finding::{Details, Finding, Told};
 pub fn told(finding: &Finding) -> Told {
     match &finding.details {
         Details::Misuse(what) => misuse::told(finding, what),
+        Details::Object(fault) => objects::told(finding, fault),
         Details::Told(told) => told.clone(),
     }
 }
