@@ -9,8 +9,8 @@ use lockwright_ledger::rows::object::{
 
 use crate::action::{Action, Change, ObjectAction};
 use crate::finding::{Details, Finding, Grade, Kind, Step, ThreadInfo};
-use crate::lockdep::draft::Draft;
-use crate::lockdep::teller::{Cast, Teller};
+use crate::lockdep::candidate::Candidate;
+use crate::lockdep::process_view::{InvolvedLocks, ProcessView};
 
 /// What was done to an object that it was not in the state for.
 #[derive(Clone, Debug)]
@@ -65,9 +65,9 @@ pub enum InUse {
 }
 
 /// What was found of the objects of one process.
-pub(crate) fn find(teller: &Teller<'_, '_>) -> Vec<Draft> {
-    let rows = teller.model.ledger.rows::<Row>();
-    rows.filter_map(|(_, row)| Some(Case::new(teller, row)?.draft())).collect()
+pub(crate) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
+    let rows = view.model.ledger.rows::<Row>();
+    rows.filter_map(|(_, row)| Some(Case::new(view, row)?.candidate())).collect()
 }
 
 /// What a report calls a fault, and how sure it is that it does harm. `None`: of a later version.
@@ -90,40 +90,40 @@ fn verdict(fault: u8) -> Option<(Kind, Grade)> {
 
 /// One row, with what its story needs.
 struct Case<'t, 'm, 'a> {
-    teller: &'t Teller<'m, 'a>,
+    view: &'t ProcessView<'m, 'a>,
     row: Row,
     kind: Kind,
     grade: Grade,
     /// Its type, as [`types`] knows it.
     builtin: u32,
     /// The object alone.
-    cast: Cast,
+    involved: InvolvedLocks,
     /// Equal for objects that are the same to a reader.
     identity: String,
     thread: ThreadInfo,
 }
 
 impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
-    fn new(teller: &'t Teller<'m, 'a>, row: Row) -> Option<Self> {
+    fn new(view: &'t ProcessView<'m, 'a>, row: Row) -> Option<Self> {
         let (kind, grade) = verdict(row.fault)?;
-        let ty = teller.model.ledger.get::<ObjectType>(row.type_id).unwrap_or_default();
+        let ty = view.model.ledger.get::<ObjectType>(row.type_id).unwrap_or_default();
         let builtin = types::known(ty.builtin);
-        let own = teller.model.ledger.text(ty.name);
-        let name::Called { named, info, identity } = name::of(teller.model, &row, builtin, &own);
+        let own = view.model.ledger.text(ty.name);
+        let name::Called { named, info, identity } = name::of(view.model, &row, builtin, &own);
         Some(Self {
-            teller,
+            view,
             kind,
             grade,
             builtin,
-            cast: Cast::of_object(named, info),
+            involved: InvolvedLocks::of_object(named, info),
             identity,
-            thread: teller.model.thread(row.thread),
+            thread: view.model.thread(row.thread),
             row,
         })
     }
 
-    fn draft(self) -> Draft {
-        let (row, model) = (&self.row, self.teller.model);
+    fn candidate(self) -> Candidate {
+        let (row, model) = (&self.row, self.view.model);
         let key = format!(
             "object\n{}\n{}\n{}\n{}\n{}",
             row.fault,
@@ -150,10 +150,10 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             process: None,
             origins: Vec::new(),
             also: row.repeats.into(),
-            locks: self.cast.infos,
+            locks: self.involved.infos,
         };
         // As misuse of locks it says nothing of orders.
-        Draft { finding, key, insts: Vec::new(), classes: Vec::new() }
+        Candidate { finding, key, insts: Vec::new(), classes: Vec::new() }
     }
 
     /// All there is to say of it.
@@ -172,7 +172,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             ended: self.by(self.destruction()),
             in_use: self.in_use(),
             fixed: row.fixed != 0,
-            hint: self.teller.model.symbol(row.hint),
+            hint: self.view.model.symbol(row.hint),
         }
     }
 
@@ -247,8 +247,8 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             _ => ObjectAction::Uses,
         };
         let action = self.action(action);
-        let held = self.teller.held(&self.cast, row.node);
-        let stack = self.teller.model.stack(row.stack);
+        let held = self.view.held(&self.involved, row.node);
+        let stack = self.view.model.stack(row.stack);
         Some(Step { thread: self.thread.clone(), lock: 0, action, held, stack })
     }
 
@@ -286,7 +286,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         if !is_known || !types::has_user(self.builtin) || self.last_use().is_some_and(went_on) {
             return None;
         }
-        let model = self.teller.model;
+        let model = self.view.model;
         Some(Step {
             thread: model.thread(row.other_thread),
             lock: 0,
@@ -298,12 +298,12 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
 
     /// Before the process was forked: by a thread of its parent.
     fn is_parents(&self, past: Past) -> bool {
-        let header = self.teller.model.ledger.header();
+        let header = self.view.model.ledger.header();
         header.parent_token != 0 && past.ns != 0 && past.ns < header.start_ns
     }
 
     fn thread_of(&self, past: Past) -> ThreadInfo {
-        let Teller { model, sources, .. } = self.teller;
+        let ProcessView { model, sources, .. } = self.view;
         match self.is_parents(past) {
             // Its number is the parent's.
             true => sources.parents_thread(model.ledger, past.thread),
@@ -323,7 +323,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                 false => ObjectAction::Did(change),
             }),
             held: Vec::new(),
-            stack: self.teller.model.stack(stack),
+            stack: self.view.model.stack(stack),
         }
     }
 }

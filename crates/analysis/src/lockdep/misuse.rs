@@ -4,10 +4,10 @@ use lockwright_ledger::rows::{
     Finding as Row, Node, finding_kind, freed, lock_kind, mode, unsafe_call,
 };
 
-use super::draft::Draft;
+use super::candidate::Candidate;
 use super::graph::Level;
+use super::process_view::{InvolvedLocks, ProcessView};
 use super::signallers::{self, Signallers};
-use super::teller::{Cast, Teller};
 use crate::action::{Access, Action};
 use crate::finding::Name;
 use crate::finding::{
@@ -118,10 +118,10 @@ pub enum Signalled {
 }
 
 /// The misuses of one process.
-pub(crate) fn find(teller: &Teller<'_, '_>) -> Vec<Draft> {
-    let rows = teller.model.ledger.rows::<Row>().map(|(_, row)| row);
+pub(crate) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
+    let rows = view.model.ledger.rows::<Row>().map(|(_, row)| row);
     let rows = rows.filter(|row| !is_handed_on(row));
-    rows.filter_map(|row| Some(Case::new(teller, row)?.draft())).collect()
+    rows.filter_map(|row| Some(Case::new(view, row)?.candidate())).collect()
 }
 
 /// All the read holds that threads left behind when they ended were released by others, which is told of those.
@@ -131,11 +131,11 @@ fn is_handed_on(row: &Row) -> bool {
 
 /// One row, with what its story needs.
 struct Case<'t, 'm, 'a> {
-    teller: &'t Teller<'m, 'a>,
+    view: &'t ProcessView<'m, 'a>,
     row: Row,
     kind: Kind,
     /// The lock first, then those that it is about, too.
-    cast: Cast,
+    involved: InvolvedLocks,
     thread: ThreadInfo,
     /// The other side, if there is one.
     other: Option<Other>,
@@ -171,29 +171,32 @@ fn kind_of(row: &Row) -> Option<Kind> {
 }
 
 impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
-    fn new(teller: &'t Teller<'m, 'a>, row: Row) -> Option<Self> {
+    fn new(view: &'t ProcessView<'m, 'a>, row: Row) -> Option<Self> {
         let kind = kind_of(&row)?;
-        let model = teller.model;
+        let model = view.model;
         let mut refs = vec![LockRef { class: row.class, inst: row.inst, row: 0 }];
-        refs.extend(company(teller, &row, kind));
-        let mut cast = teller.cast(Level::Instance, refs);
+        refs.extend(company(view, &row, kind));
+        let mut involved = view.involved(Level::Instance, refs);
         match kind {
-            Kind::InconsistentState => set(&mut cast, 0, internals(unsafe_name(row.addr))),
+            Kind::InconsistentState => set(&mut involved, 0, internals(unsafe_name(row.addr))),
             // The address is the condition variable's.
             Kind::CondvarMutexMismatch => {
-                if cast.infos.len() == 1 {
+                if involved.infos.len() == 1 {
                     let refs = vec![LockRef { class: row.class, inst: row.inst, row: 0 }; 2];
-                    cast = teller.cast(Level::Instance, refs);
-                    set(&mut cast, 1, at_address(teller, row.detail));
+                    involved = view.involved(Level::Instance, refs);
+                    set(&mut involved, 1, at_address(view, row.detail));
                 }
             }
-            _ => cast.infos[0].addr = cast.infos[0].addr.or((row.addr != 0).then_some(row.addr)),
+            _ => {
+                involved.infos[0].addr =
+                    involved.infos[0].addr.or((row.addr != 0).then_some(row.addr))
+            }
         }
         let known = row.other_thread != 0 || row.other_stack != 0;
         let other = known.then(|| {
             let thread = match kind {
                 Kind::ForkWithLockHeld => {
-                    teller.sources.parents_thread(model.ledger, row.other_thread)
+                    view.sources.parents_thread(model.ledger, row.other_thread)
                 }
                 Kind::Unpinned => model.thread(row.thread),
                 _ => model.thread(row.other_thread),
@@ -201,18 +204,26 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             Other { thread, stack: model.stack(row.other_stack) }
         });
         let signallers = match kind {
-            Kind::WaitWithLockHeld => signallers::of(model, &row, &company(teller, &row, kind)),
+            Kind::WaitWithLockHeld => signallers::of(model, &row, &company(view, &row, kind)),
             _ => Signallers::Unknown,
         };
-        Some(Self { teller, kind, cast, thread: model.thread(row.thread), other, signallers, row })
+        Some(Self {
+            view,
+            kind,
+            involved,
+            thread: model.thread(row.thread),
+            other,
+            signallers,
+            row,
+        })
     }
 
-    fn draft(self) -> Draft {
-        let model = self.teller.model;
+    fn candidate(self) -> Candidate {
+        let model = self.view.model;
         let key = format!(
             "misuse\n{:?}\n{}\n{}\n{}\n{}",
             self.kind,
-            self.cast.infos[0].class.text,
+            self.involved.infos[0].class.text,
             match self.kind {
                 Kind::InconsistentState => self.row.detail,
                 _ => 0,
@@ -238,10 +249,10 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             process: None,
             origins: Vec::new(),
             also: self.row.repeats,
-            locks: self.cast.infos,
+            locks: self.involved.infos,
         };
         // No instances and no classes: it says nothing of orders, so it stands for no cycle.
-        Draft { finding, key, insts: Vec::new(), classes: Vec::new() }
+        Candidate { finding, key, insts: Vec::new(), classes: Vec::new() }
     }
 
     /// All of this did happen. What is only possible is that it does harm.
@@ -262,7 +273,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
     /// What the handler calls was in use outside with its signal open. Programs may block their signals but where they
     /// wait, and then do in handlers what they like.
     fn may_interrupt(&self) -> bool {
-        let open = self.teller.model.ledger.header().unsafe_open;
+        let open = self.view.model.ledger.header().unsafe_open;
         let open = open.get(self.row.addr as usize).copied().unwrap_or(u64::MAX);
         (self.row.detail as u32).checked_sub(1).is_none_or(|bit| open >> (bit & 63) & 1 != 0)
     }
@@ -289,7 +300,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
 
     /// How the lock was taken that the finding is about.
     fn access(&self) -> Access {
-        Access::of(self.teller.model.classes.kind(self.row.class), self.row.mode)
+        Access::of(self.view.model.classes.kind(self.row.class), self.row.mode)
     }
 
     /// Another thread than the one that met it.
@@ -301,7 +312,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
 
     /// There is a robust variant of such a lock.
     fn can_be_robust(&self) -> bool {
-        let kind = self.teller.model.classes.kind(self.row.class);
+        let kind = self.view.model.classes.kind(self.row.class);
         matches!(kind, lock_kind::MUTEX | lock_kind::RECURSIVE | lock_kind::ERRORCHECK)
     }
 
@@ -334,7 +345,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             },
             Kind::ForkWithLockHeld => Misuse::Forked { holder },
             Kind::WaitWithLockHeld => {
-                let thread = |id: u32| self.teller.model.thread(id);
+                let thread = |id: u32| self.view.model.thread(id);
                 Misuse::KeptInWait {
                     timed: self.is_timed(),
                     signalled: match &self.signallers {
@@ -347,7 +358,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                 }
             }
             Kind::CondvarMutexMismatch => Misuse::TwoMutexes {
-                condvar: self.teller.model.variable_at(row.addr).map(Name::symbol),
+                condvar: self.view.model.variable_at(row.addr).map(Name::symbol),
                 other: holder,
             },
             Kind::InconsistentState => Misuse::UnsafeCall {
@@ -393,7 +404,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
     }
 
     fn offence(&self) -> Step {
-        let (row, model) = (&self.row, self.teller.model);
+        let (row, model) = (&self.row, self.view.model);
         let action = match self.kind {
             Kind::BadUnlockBalance if self.is_read_handed_on() => Action::ReleasesRead,
             Kind::BadUnlockBalance if self.is_by_wait() => Action::WaitsOnCondition,
@@ -411,7 +422,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             Kind::LockNotHeld => Action::AssertsHeld,
             _ => Action::acquires(model.classes.kind(row.class), row.mode),
         };
-        let mut held = self.teller.held(&self.cast, row.node);
+        let mut held = self.view.held(&self.involved, row.node);
         let mut stack = row.stack;
         match self.kind {
             // A wait gives its mutex up.
@@ -434,9 +445,9 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
 }
 
 /// The locks that a finding is about besides its own.
-fn company(teller: &Teller<'_, '_>, row: &Row, kind: Kind) -> Vec<LockRef> {
+fn company(view: &ProcessView<'_, '_>, row: &Row, kind: Kind) -> Vec<LockRef> {
     let reference = |node: &Node| LockRef { class: node.class, inst: node.inst, row: node.lock };
-    let held = || teller.path(row.node).map(|(_, node)| node);
+    let held = || view.path(row.node).map(|(_, node)| node);
     match kind {
         Kind::WaitWithLockHeld => {
             let mut kept: Vec<LockRef> =
@@ -449,20 +460,20 @@ fn company(teller: &Teller<'_, '_>, row: &Row, kind: Kind) -> Vec<LockRef> {
             let spinning = held().find(spins).or_else(|| held().next());
             spinning.iter().map(reference).collect()
         }
-        Kind::CondvarMutexMismatch => other_mutex(teller, row).into_iter().collect(),
+        Kind::CondvarMutexMismatch => other_mutex(view, row).into_iter().collect(),
         _ => Vec::new(),
     }
 }
 
 /// The mutex of the waits under way: among what was held at the other wait.
-fn other_mutex(teller: &Teller<'_, '_>, row: &Row) -> Option<LockRef> {
-    let trie = &teller.model.trie;
+fn other_mutex(view: &ProcessView<'_, '_>, row: &Row) -> Option<LockRef> {
+    let trie = &view.model.trie;
     let waits = (1..trie.len()).filter(|&id| {
         trie.node(id).is_some_and(|n| n.mode & mode::COND_WAIT != 0 && n.stack == row.other_stack)
     });
     waits.filter(|_| row.other_stack != 0).find_map(|id| {
-        teller.path(id).find_map(|(_, node)| {
-            let addr = teller.model.address(node.lock, node.inst);
+        view.path(id).find_map(|(_, node)| {
+            let addr = view.model.address(node.lock, node.inst);
             (addr == Some(row.detail)).then_some(LockRef {
                 class: node.class,
                 inst: node.inst,
@@ -473,8 +484,8 @@ fn other_mutex(teller: &Teller<'_, '_>, row: &Row) -> Option<LockRef> {
 }
 
 /// A mutex of which only the address is known.
-fn at_address(teller: &Teller<'_, '_>, addr: u64) -> (Name, LockInfo) {
-    let symbol = teller.model.variable_at(addr);
+fn at_address(view: &ProcessView<'_, '_>, addr: u64) -> (Name, LockInfo) {
+    let symbol = view.model.variable_at(addr);
     let is_symbol = symbol.is_some();
     let text = symbol.unwrap_or_else(|| format!("mutex at {addr:#x}"));
     let name = Name { text, is_symbol };
@@ -510,6 +521,6 @@ fn unsafe_name(call: u64) -> &'static str {
     }
 }
 
-fn set(cast: &mut Cast, i: usize, (named, info): (Name, LockInfo)) {
-    (cast.names[i], cast.infos[i]) = (named, info);
+fn set(involved: &mut InvolvedLocks, i: usize, (named, info): (Name, LockInfo)) {
+    (involved.names[i], involved.infos[i]) = (named, info);
 }

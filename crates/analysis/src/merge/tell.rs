@@ -7,8 +7,8 @@ use crate::finding::Instances;
 use crate::finding::Name;
 use crate::finding::{Details, Finding, Grade, Kind, LockInfo, Origin, Step, Told};
 use crate::lockdep::graph::Level;
-use crate::lockdep::judge::Pick;
-use crate::lockdep::teller::{Cast, Teller};
+use crate::lockdep::judge::Acquisition;
+use crate::lockdep::process_view::{InvolvedLocks, ProcessView};
 use crate::lockdep::words;
 
 /// A step as its own process tells it.
@@ -23,8 +23,9 @@ struct Contribution {
 
 /// The finding.
 pub fn finding(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) -> Finding {
-    let n = verdict.picks.len();
-    let mut told: Vec<Contribution> = verdict.picks.iter().map(|pick| told(all, pick)).collect();
+    let n = verdict.acquisitions.len();
+    let mut told: Vec<Contribution> =
+        verdict.acquisitions.iter().map(|acquisition| told(all, acquisition)).collect();
     for (i, told) in told.iter_mut().enumerate() {
         // Its own process knows of the two locks of this step only.
         told.step.lock = (i + 1) % n;
@@ -66,18 +67,18 @@ fn different(told: &[Contribution]) -> &'static str {
 
 fn told(all: &Processes<'_, '_>, occurrence: &Occurrence) -> Contribution {
     let model = &all.models[occurrence.ledger];
-    let teller = Teller { model, sources: all.sources, instances: Instances::Folded };
+    let view = ProcessView { model, sources: all.sources, instances: Instances::Folded };
     let context = occurrence.context;
     let segment = model.trie.segments(context.acquired).first().copied().unwrap_or(0);
     let thread = model.order.thread(segment).unwrap_or(0);
-    let refs = [context.held, context.acquired].map(|id| teller.lock_of(id));
-    let cast: Cast = teller.cast(Level::Class, refs.into());
-    let step = teller.step(&cast, &Pick { context, segment, thread }, 1);
+    let refs = [context.held, context.acquired].map(|id| view.lock_of(id));
+    let involved: InvolvedLocks = view.involved(Level::Class, refs.into());
+    let step = view.step(&involved, &Acquisition { context, segment, thread }, 1);
     Contribution {
-        held: cast.infos[0].clone(),
-        names: [cast.names[0].clone(), cast.names[1].clone()],
+        held: involved.infos[0].clone(),
+        names: [involved.names[0].clone(), involved.names[1].clone()],
         step,
-        place: teller.place(context.acquired),
+        place: view.place(context.acquired),
         origin: all.origin(occurrence.ledger),
     }
 }
@@ -100,13 +101,13 @@ fn evidence(
                 .into(),
         ),
         Obstacle::None => says.push(
-            "locks and threads of different processes cannot be compared: seen of lock classes"
+            "locks and threads of different processes cannot be compared: judged by lock class"
                 .into(),
         ),
         Obstacle::Guard(i, j, node) => {
-            let model = &all.models[verdict.picks[i].ledger];
-            let teller = Teller { model, sources: all.sources, instances: Instances::Folded };
-            let gate = model.name(teller.lock_of(node)).quoted();
+            let model = &all.models[verdict.acquisitions[i].ledger];
+            let view = ProcessView { model, sources: all.sources, instances: Instances::Folded };
+            let gate = model.name(view.lock_of(node)).quoted();
             let (a, b) = (told[i].origin, told[j].origin);
             says.push(format!("{a} and {b} both hold {gate}, of which each process has but one"));
         }
@@ -119,10 +120,10 @@ fn evidence(
     if verdict.cut {
         says.push("too many combinations of places to look at all of them".into());
     }
-    let by_name = verdict.picks.iter().any(|pick| {
-        let model = &all.models[pick.ledger];
-        let class = model.trie.node(pick.context.held);
-        let class = class.and_then(|node| classes.lock(pick.ledger, model, node));
+    let by_name = verdict.acquisitions.iter().any(|acquisition| {
+        let model = &all.models[acquisition.ledger];
+        let class = model.trie.node(acquisition.context.held);
+        let class = class.and_then(|node| classes.lock(acquisition.ledger, model, node));
         class.is_some_and(|class| classes.is_by_name(class))
     });
     if by_name {
@@ -133,10 +134,10 @@ fn evidence(
 
 /// Whether all locks of a cycle are variables: then they are the same ones in a process that takes several of the steps.
 fn are_single(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) -> bool {
-    verdict.picks.iter().all(|pick| {
-        let model = &all.models[pick.ledger];
-        let held = model.trie.node(pick.context.held);
-        let class = held.and_then(|node| classes.lock(pick.ledger, model, node));
+    verdict.acquisitions.iter().all(|acquisition| {
+        let model = &all.models[acquisition.ledger];
+        let held = model.trie.node(acquisition.context.held);
+        let class = held.and_then(|node| classes.lock(acquisition.ledger, model, node));
         class.is_some_and(|class| classes.is_single(class))
     })
 }

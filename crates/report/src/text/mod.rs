@@ -10,7 +10,7 @@ mod source;
 mod span;
 pub(crate) mod stack;
 mod summary;
-mod waiting;
+mod unfinished_waits;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer};
@@ -63,7 +63,7 @@ pub fn render_with(report: &Report, remarks: Remarks, options: &TextOptions) -> 
             shown += 1;
         }
     }
-    text += &waiting::lines(report, &view.stacks);
+    text += &unfinished_waits::lines(report, &view.stacks);
     text + &summary::lines(report, shown, remarks)
 }
 
