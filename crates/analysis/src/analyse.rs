@@ -7,9 +7,9 @@ use lockwright_ledger::Ledger;
 use lockwright_ledger::layout::process_state;
 
 use crate::finding::{Finding, Gap, Instances, Process, Report, Summary, Waiting};
-use crate::lockdep::draft;
-use crate::lockdep::teller::Teller;
-use crate::lockdep::waiting;
+use crate::lockdep::candidate;
+use crate::lockdep::process_view::ProcessView;
+use crate::lockdep::unfinished_waits;
 use crate::model::{Model, Sources, Symbolise, missing_names};
 use crate::process_end::ProcessEnd;
 use crate::progress::Progress;
@@ -39,22 +39,22 @@ pub fn analyse_with(
         ..Summary::default()
     };
     let mut processes = Vec::new();
-    let mut drafts = Vec::new();
+    let mut candidates = Vec::new();
     let mut waiting = Vec::new();
     progress.stage("reading ledgers", ledgers.len() as u64);
     for (number, &index) in in_order_of_start(ledgers).iter().enumerate() {
         let model = Model::new(&sources, index);
         progress.advance(1);
         let mut process = describe(&ledgers[index]);
-        let teller = Teller { model: &model, sources: &sources, instances };
-        let mut found = lockdep::findings(&teller, progress, &mut process.notes);
-        found.extend(debugobjects::find(&teller));
-        drafts.extend(found.into_iter().map(|draft| draft.of_process(number)));
-        waiting.extend(waiting::find(&teller, number));
+        let view = ProcessView { model: &model, sources: &sources, instances };
+        let mut found = lockdep::findings(&view, progress, &mut process.notes);
+        found.extend(debugobjects::find(&view));
+        candidates.extend(found.into_iter().map(|candidate| candidate.of_process(number)));
+        waiting.extend(unfinished_waits::find(&view, number));
         count(&model, &mut summary, &mut process);
         processes.push(process);
     }
-    let findings = draft::fold(drafts, instances);
+    let findings = candidate::fold(candidates, instances);
     let frames = findings.iter().flat_map(Finding::frames);
     let waits = waiting.iter().flat_map(Waiting::frames);
     let modules = missing_names(symbols, frames.chain(waits));

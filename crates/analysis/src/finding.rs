@@ -7,6 +7,8 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::action::Action;
+use crate::debugobjects::ObjectFault;
+use crate::lockdep::misuse::Misuse;
 use crate::named::named;
 use crate::process_end::{Ended, ProcessEnd};
 
@@ -116,12 +118,8 @@ pub struct Finding {
     pub kind: Kind,
     /// How sure it is.
     pub grade: Grade,
-    /// One line naming the locks.
-    pub title: String,
-    /// Why this grade: sentences without a final full stop.
-    pub evidence: Vec<String>,
-    /// What to do next, likewise.
-    pub help: Vec<String>,
+    /// What exactly was found.
+    pub details: Details,
     /// The locks involved, in cycle order for a cycle.
     pub locks: Vec<LockInfo>,
     /// What each thread did: step `i` acquires `locks[steps[i].lock]` while holding others.
@@ -135,6 +133,28 @@ pub struct Finding {
     pub origins: Vec<Origin>,
     /// Further cycles or occurrences that are the same to a reader and were folded into this one.
     pub also: u64,
+}
+
+/// What exactly was found, of one sort each: the prose of a report is made from this.
+#[derive(Clone, Debug)]
+pub enum Details {
+    /// A lock was misused.
+    Misuse(Misuse),
+    /// Something was done to an object that it was not in the state for.
+    Object(ObjectFault),
+    /// As the analysis says it.
+    Told(Told),
+}
+
+/// A finding in sentences.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// One line naming the locks.
+    pub title: String,
+    /// Why this grade: sentences without a final full stop.
+    pub evidence: Vec<String>,
+    /// What to do next, likewise.
+    pub help: Vec<String>,
 }
 
 /// Who contributed a step of a finding of several processes.
@@ -513,6 +533,11 @@ impl fmt::Display for ModuleNote {
 }
 
 impl Finding {
+    /// The names of its locks, to sort by: the program's own names before descriptions.
+    pub fn names(&self) -> impl Iterator<Item = (bool, &str)> {
+        self.locks.iter().map(|lock| (!lock.name.is_symbol, lock.name.text.as_str()))
+    }
+
     /// All frames of its stacks.
     pub fn frames(&self) -> impl Iterator<Item = &Frame> {
         let steps = self.steps.iter().flat_map(|step| {

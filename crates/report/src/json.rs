@@ -4,11 +4,12 @@ use serde::Serialize;
 
 use crate::lockmeter;
 use crate::prose::action::phrase;
+use crate::prose::told;
 use crate::verdict::baseline::{Entry, State};
 use crate::verdict::{Judged, Policy, Rule, Source, Standing, identity};
 use lockwright_analysis::finding::{
     Finding, Frame, Grade, HeldLock, Holder, Kind, LockInfo, ModuleNote, Origin, Process, Report,
-    Step, Summary, ThreadInfo, Unwatched, Waiting, WaitsFor,
+    Step, Summary, ThreadInfo, Told, Unwatched, Waiting, WaitsFor,
 };
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::merge::{Merged, Run};
@@ -47,9 +48,9 @@ struct Document<'r> {
 struct JudgedFinding<'r> {
     kind: Kind,
     grade: Grade,
-    title: &'r str,
-    evidence: &'r [String],
-    help: &'r [String],
+    title: String,
+    evidence: Vec<String>,
+    help: Vec<String>,
     locks: &'r [LockInfo],
     steps: Vec<StepOut<'r>>,
     pid: u32,
@@ -64,12 +65,13 @@ struct JudgedFinding<'r> {
 
 impl<'r> JudgedFinding<'r> {
     fn new((finding, standing): (&'r Finding, &Standing<'r>)) -> Self {
+        let Told { title, evidence, help } = told(finding);
         Self {
             kind: finding.kind,
             grade: finding.grade,
-            title: &finding.title,
-            evidence: &finding.evidence,
-            help: &finding.help,
+            title,
+            evidence,
+            help,
             locks: &finding.locks,
             steps: finding.steps.iter().map(StepOut::new).collect(),
             pid: finding.pid,

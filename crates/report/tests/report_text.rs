@@ -65,6 +65,14 @@ fn called(name: &str) -> Name {
     Name { text: name.to_owned(), is_symbol: !name.starts_with("mutex ") }
 }
 
+/// The sentences of a finding that has its own.
+fn told(finding: &mut Finding) -> &mut Told {
+    match &mut finding.details {
+        Details::Told(told) => told,
+        other => panic!("{other:?}"),
+    }
+}
+
 fn static_lock(name: &str) -> LockInfo {
     LockInfo {
         name: called(name),
@@ -116,9 +124,13 @@ fn abba(grade: Grade) -> Finding {
     Finding {
         kind: Kind::CircularDependency,
         grade,
-        title: "`vault` and `ledger_lock` are taken in both orders".to_owned(),
-        evidence: vec![],
-        help: vec!["take `vault` before `ledger_lock` everywhere, or release one first".to_owned()],
+        details: Details::Told(Told {
+            title: "`vault` and `ledger_lock` are taken in both orders".to_owned(),
+            evidence: vec![],
+            help: vec![
+                "take `vault` before `ledger_lock` everywhere, or release one first".to_owned(),
+            ],
+        }),
         locks: vec![static_lock("vault"), static_lock("ledger_lock")],
         steps: vec![
             Step {
@@ -148,20 +160,19 @@ fn abba(grade: Grade) -> Finding {
 }
 
 fn likely() -> Finding {
-    Finding {
-        evidence: vec![
-            "threads 2 and 3 took these very locks, in opposite orders".to_owned(),
-            "no lock was held on both paths, and neither path ends before the other begins"
-                .to_owned(),
-        ],
-        ..abba(Grade::Likely)
-    }
+    let mut finding = abba(Grade::Likely);
+    told(&mut finding).evidence = vec![
+        "threads 2 and 3 took these very locks, in opposite orders".to_owned(),
+        "no lock was held on both paths, and neither path ends before the other begins".to_owned(),
+    ];
+    finding
 }
 
 fn deadlocked() -> Finding {
     let mut finding = abba(Grade::Deadlocked);
-    finding.title = "2 threads wait for each other's locks, `vault` and `ledger_lock`".to_owned();
-    finding.evidence =
+    told(&mut finding).title =
+        "2 threads wait for each other's locks, `vault` and `ledger_lock`".to_owned();
+    told(&mut finding).evidence =
         vec!["the threads wait for each other now; nothing can wake them".to_owned()];
     for step in &mut finding.steps {
         step.action = Action::WaitsFor;
@@ -194,14 +205,17 @@ fn possible() -> Finding {
     Finding {
         kind: Kind::CircularDependency,
         grade: Grade::Possible,
-        title: "`LOCK_open` -> `LOCK_status` -> `LOCK_open` is a cycle of lock classes".to_owned(),
-        evidence: vec![
-            "no two threads were seen to take the same two locks in both orders".to_owned(),
-        ],
-        help: vec![
-            "check whether one pair of locks can meet on both paths".to_owned(),
-            "install the debug symbols of /usr/sbin/mariadbd to see source lines".to_owned(),
-        ],
+        details: Details::Told(Told {
+            title: "`LOCK_open` -> `LOCK_status` -> `LOCK_open` is a cycle of lock classes"
+                .to_owned(),
+            evidence: vec![
+                "no two threads were seen to take the same two locks in both orders".to_owned(),
+            ],
+            help: vec![
+                "check whether one pair of locks can meet on both paths".to_owned(),
+                "install the debug symbols of /usr/sbin/mariadbd to see source lines".to_owned(),
+            ],
+        }),
         locks: vec![class("LOCK_open", open.clone()), class("LOCK_status", flush.clone())],
         steps: vec![
             Step {
@@ -234,12 +248,12 @@ fn recursive(grade: Grade) -> Finding {
     Finding {
         kind: Kind::RecursiveLocking,
         grade,
-        title:
+        details: Details::Told(Told {title:
             "two locks of one class are nested in no fixed order: mutex initialised at bank.c:14 \
                 (account_init)"
                 .to_owned(),
         evidence: vec![],
-        help: vec!["order locks of one class, for example by address".to_owned()],
+        help: vec!["order locks of one class, for example by address".to_owned()],}),
         locks: vec![account(ACCOUNT, None)],
         steps: vec![Step {
             thread: thread(2, "teller"),
@@ -257,9 +271,11 @@ fn recursive(grade: Grade) -> Finding {
 
 fn self_deadlock() -> Finding {
     let mut finding = recursive(Grade::Deadlocked);
-    finding.title = "a thread waits for a lock that it holds itself".to_owned();
-    finding.evidence = vec!["the mutex is not recursive: the thread waits for ever".to_owned()];
-    finding.help = vec!["transfer to the same account is the case to exclude".to_owned()];
+    told(&mut finding).title = "a thread waits for a lock that it holds itself".to_owned();
+    told(&mut finding).evidence =
+        vec!["the mutex is not recursive: the thread waits for ever".to_owned()];
+    told(&mut finding).help =
+        vec!["transfer to the same account is the case to exclude".to_owned()];
     finding.locks = vec![account(ACCOUNT, Some(0x7fff_0010))];
     finding.steps[0].action = Action::WaitsFor;
     finding
@@ -432,7 +448,7 @@ fn colour_is_asked_for() {
 fn hostile_names_are_defused() {
     let mut finding = likely();
     let evil = "x\x1b]0;owned\x07\n\u{9b}31m\u{202e}";
-    finding.title = evil.to_owned();
+    told(&mut finding).title = evil.to_owned();
     finding.steps[0].thread.name = evil.to_owned();
     finding.locks[0].name = called(evil);
     finding.steps[0].held[0].name = called(evil);

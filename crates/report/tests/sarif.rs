@@ -32,7 +32,10 @@ fn results(log: &Value) -> &Vec<Value> {
 
 /// Rules that match one kind, and a baseline that knows some of the findings.
 fn policy(report: &Report) -> Policy {
-    let dir = std::env::temp_dir().join(format!("lockwright-sarif-{}", std::process::id()));
+    // Tests run at the same time.
+    let thread = std::thread::current().id();
+    let name = format!("lockwright-sarif-{}-{thread:?}", std::process::id());
+    let dir = std::env::temp_dir().join(name);
     std::fs::create_dir_all(&dir).unwrap();
     let (rules, known) = (dir.join("known.supp"), dir.join("known.json"));
     std::fs::write(&rules, "# why\n[pinned on purpose]\nkind: unpinned\n").unwrap();
@@ -135,7 +138,8 @@ fn each_thread_has_its_flow() {
 #[test]
 fn braces_begin_no_placeholder() {
     let mut report = two_threads();
-    report.findings[0].title = "`main::{closure#0}`".into();
+    let Details::Told(told) = &mut report.findings[0].details else { panic!("a sample") };
+    told.title = "`main::{closure#0}`".into();
     let log = rendered(&Policy::default(), &report, false);
     let text = results(&log)[0]["message"]["text"].as_str().unwrap();
     assert_eq!(text, "`main::{{closure#0}}`\nlikely: the same two locks");

@@ -2,7 +2,7 @@
 
 use lockwright_ledger::rows::object::{ObjectFinding as Row, object_type};
 
-use super::words::Words;
+use super::types;
 use crate::finding::Name;
 use crate::finding::{LockInfo, LockOrigin};
 use crate::model::Model;
@@ -18,11 +18,12 @@ pub struct Called {
 }
 
 /// Names the object of a row. `own` is the program's name for its type, empty for the C library's types.
-pub fn of(model: &Model<'_>, row: &Row, words: &Words, own: &str) -> Called {
-    let kind = if own.is_empty() { words.name } else { own };
+pub fn of(model: &Model<'_>, row: &Row, builtin: u32, own: &str) -> Called {
+    let kind = if own.is_empty() { types::name(builtin) } else { own };
     let what = if own.is_empty() { kind.to_owned() } else { format!("object of type {own}") };
+    let init = if builtin == object_type::TIMER { "created" } else { "initialised" };
     let made = model.short_place(row.init_stack);
-    let made = made.map(|place| format!("{what} {} at {place}", words.init.then));
+    let made = made.map(|place| format!("{what} {init} at {place}"));
     let (origin, identity) = match &made {
         Some(_) => (LockOrigin::Init, model.place(row.init_stack)),
         None => (LockOrigin::Unknown, String::new()),
@@ -43,7 +44,7 @@ pub fn of(model: &Model<'_>, row: &Row, words: &Words, own: &str) -> Called {
         named,
         identity: format!("{kind}\n{identity}"),
     };
-    if words.builtin == object_type::TIMER {
+    if builtin == object_type::TIMER {
         // Another run may have another number.
         let class = Name::description(made.unwrap_or(what));
         return called(Name::symbol(timer(row.addr)), class, origin, None, identity);

@@ -4,7 +4,7 @@
 use lockwright_ledger::rows::{Node, lock_kind};
 
 use crate::finding::Name;
-use crate::finding::{Finding, Grade};
+use crate::finding::{Grade, Told};
 use crate::model::{LockRef, Model};
 
 /// Whether the lock of `node` may be taken inside another of its class, that of node `held`: the program
@@ -45,32 +45,31 @@ impl Contexts {
     }
 
     /// Says in a finding what its parts are. `names` are theirs.
-    pub fn tell(&self, names: &[Name], finding: &mut Finding) {
+    pub fn tell(&self, names: &[Name], grade: Grade, told: &mut Told) {
         let other = |this: usize| names[(this + 1) % names.len()].quoted();
         if let Some(this) = self.completion {
             let name = names[this].quoted();
-            finding.evidence.push(format!("whoever completes {name} counts as holding it"));
-            if finding.grade == Grade::Possible {
-                finding.evidence.push(format!("something else may complete {name} at times"));
+            told.evidence.push(format!("whoever completes {name} counts as holding it"));
+            if grade == Grade::Possible {
+                told.evidence.push(format!("something else may complete {name} at times"));
             }
             if self.parts == 2 {
                 let lock = other(this);
-                finding.title = format!(
+                told.title = format!(
                     "{lock} is held while waiting for {name}, and by the thread that completes it"
                 );
-                finding.help = vec![
+                told.help = vec![
                     format!("release {lock} before waiting for {name}"),
                     format!("or complete {name} without {lock}"),
                 ];
             }
         } else if let Some(this) = self.resource.filter(|_| self.parts == 2) {
             let (name, lock) = (names[this].quoted(), other(this));
-            finding.title =
-                format!("{lock} is taken inside {name}, and held where that is entered");
-            finding.evidence.push(format!(
+            told.title = format!("{lock} is taken inside {name}, and held where that is entered");
+            told.evidence.push(format!(
                 "a thread that enters {name} with {lock} held and takes it in there waits for itself"
             ));
-            finding.help = vec![
+            told.help = vec![
                 format!("release {lock} before entering {name}"),
                 format!("or do not take {lock} inside {name}"),
             ];

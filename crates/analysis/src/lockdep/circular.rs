@@ -8,15 +8,15 @@ use lockwright_ledger::rows::{Sync, sync_kind};
 
 use super::annotated;
 use super::budget::Budget;
+use super::candidate::{Candidate, ring};
 use super::cycles::{Limits, MOST_COMPARED, Visitor, shortest_first};
-use super::draft::{Draft, ring};
 use super::floor::Floors;
 use super::graph::{Level, Part, parts};
-use super::judge::{Judge, Obstacle, Pick, Rank, Shape, Verdict, shapes};
-use super::teller::{Cast, Teller, reference};
+use super::judge::{Acquisition, Judge, Obstacle, Rank, Shape, Verdict, shapes};
+use super::process_view::{InvolvedLocks, ProcessView, reference};
 use super::{semaphores, signals, words};
 use crate::finding::Instances;
-use crate::finding::{Finding, Grade, Kind};
+use crate::finding::{Details, Finding, Grade, Kind, Told};
 use crate::model::{By, LockRef, Model, is_read};
 use crate::progress::Progress;
 
@@ -36,24 +36,24 @@ const MOST_KEPT: usize = 2_000;
 
 /// All cycles of one process at one level; says in `notes` where a search was cut short.
 pub fn find(
-    teller: &Teller<'_, '_>,
+    view: &ProcessView<'_, '_>,
     level: Level,
     progress: &dyn Progress,
     notes: &mut Vec<String>,
-) -> Vec<Draft> {
+) -> Vec<Candidate> {
     let name = match level {
         Level::Instance => "searching cycles of locks",
         Level::Class => "searching cycles of lock classes",
     };
-    let (parts, whole) = parts(teller.model, level);
+    let (parts, whole) = parts(view.model, level);
     progress.stage(name, parts.len() as u64);
-    let judge = Judge::new(teller.model);
+    let judge = Judge::new(view.model);
     let mut cut = !whole;
-    let mut drafts = Vec::new();
+    let mut candidates = Vec::new();
     for part in &parts {
-        let (found, whole) = search(&judge, teller.model, part, teller.instances);
+        let (found, whole) = search(&judge, view.model, part, view.instances);
         cut |= !whole;
-        drafts.extend(found.into_iter().map(|found| found.draft(teller, level, part)));
+        candidates.extend(found.into_iter().map(|found| found.candidate(view, level, part)));
         progress.advance(1);
     }
     progress.looked(judge.looked());
@@ -63,7 +63,7 @@ pub fn find(
              longer ones may be missing"
         ));
     }
-    drafts
+    candidates
 }
 
 /// The pairs of merged classes, held and acquired, that the cycles found at a level are made of, each with
@@ -74,7 +74,7 @@ pub fn graded_pairs(model: &Model<'_>, level: Level) -> HashMap<(u32, u32), Grad
     for part in &parts(model, level).0 {
         for Found { verdict, .. } in search(&judge, model, part, Instances::Folded).0 {
             let lock = |id| model.trie.node(id).map(reference).unwrap_or_default();
-            let contexts = verdict.picks.iter().map(|pick| pick.context);
+            let contexts = verdict.acquisitions.iter().map(|acquisition| acquisition.context);
             let refs: Vec<LockRef> = contexts.clone().map(|context| lock(context.held)).collect();
             let grade = annotated::Contexts::of(model, &refs).grade(grade(level, &verdict));
             for context in contexts {
@@ -207,21 +207,23 @@ impl<'c, 'm, 'a> Collector<'c, 'm, 'a> {
     }
 
     /// The program says that these two may be nested.
-    fn may_nest(&self, pick: &Pick) -> bool {
+    fn may_nest(&self, acquisition: &Acquisition) -> bool {
         let (trie, classes) = (&self.model.trie, &self.model.classes);
-        let [held, acquired] = [pick.context.held, pick.context.acquired].map(|id| trie.node(id));
+        let [held, acquired] =
+            [acquisition.context.held, acquisition.context.acquired].map(|id| trie.node(id));
         held.zip(acquired).is_some_and(|(held, acquired)| {
             classes.group_of(held.class) == classes.group_of(acquired.class)
-                && annotated::may_nest(self.model, pick.context.held, acquired)
+                && annotated::may_nest(self.model, acquisition.context.held, acquired)
         })
     }
 
-    fn raw_places(&self, picks: &[Pick]) -> Vec<RawPlace> {
+    fn raw_places(&self, acquisitions: &[Acquisition]) -> Vec<RawPlace> {
         let node = |id| self.model.trie.node(id).copied().unwrap_or_default();
-        let places: Vec<RawPlace> = picks
+        let places: Vec<RawPlace> = acquisitions
             .iter()
-            .map(|pick| {
-                let (held, acquired) = (node(pick.context.held), node(pick.context.acquired));
+            .map(|acquisition| {
+                let (held, acquired) =
+                    (node(acquisition.context.held), node(acquisition.context.acquired));
                 (self.model.classes.group_of(held.class), held.site, acquired.site)
             })
             .collect();
@@ -244,7 +246,7 @@ impl Visitor for Collector<'_, '_, '_> {
         let shapes: Vec<Rc<[Shape]>> = edges.iter().map(|&edge| self.shapes(edge)).collect();
         let shapes: Vec<&[Shape]> = shapes.iter().map(|shapes| &**shapes).collect();
         let Some(verdict) = self.judge.judge(&shapes, floor) else { return };
-        if verdict.picks.iter().all(|pick| self.may_nest(pick)) {
+        if verdict.acquisitions.iter().all(|acquisition| self.may_nest(acquisition)) {
             return;
         }
         let rank = verdict.obstacle.rank();
@@ -259,7 +261,7 @@ impl Visitor for Collector<'_, '_, '_> {
             }
             _ => self.seen.entry(locks[0]).or_default().push((locks, rank)),
         }
-        let places = self.raw_places(&verdict.picks);
+        let places = self.raw_places(&verdict.acquisitions);
         let edges = edges.to_vec();
         match self.by_place.get(&places).filter(|_| self.instances == Instances::Folded) {
             Some(&at) => {
@@ -317,67 +319,74 @@ pub fn grade(level: Level, verdict: &Verdict) -> Grade {
 }
 
 impl Found {
-    fn draft(mut self, teller: &Teller<'_, '_>, level: Level, part: &Part) -> Draft {
-        self.begin_with_first_thread(teller.model);
+    fn candidate(mut self, view: &ProcessView<'_, '_>, level: Level, part: &Part) -> Candidate {
+        self.begin_with_first_thread(view.model);
         let Self { verdict, edges, also } = &self;
-        let picks = &verdict.picks;
-        let n = picks.len();
-        let refs: Vec<_> = picks.iter().map(|pick| teller.lock_of(pick.context.held)).collect();
-        let classes = teller.classes(&refs);
+        let acquisitions = &verdict.acquisitions;
+        let n = acquisitions.len();
+        let refs: Vec<_> =
+            acquisitions.iter().map(|acquisition| view.lock_of(acquisition.context.held)).collect();
+        let classes = view.classes(&refs);
         let mut insts: Vec<u32> = match level {
             Level::Instance => refs.iter().map(|lock| lock.inst).collect(),
             Level::Class => Vec::new(),
         };
         insts.sort_unstable();
-        let contexts = annotated::Contexts::of(teller.model, &refs);
-        let semaphores = semaphores::among(teller.model, &refs);
-        let cast = teller.cast(level, refs);
+        let contexts = annotated::Contexts::of(view.model, &refs);
+        let semaphores = semaphores::among(view.model, &refs);
+        let involved = view.involved(level, refs);
         let grade = contexts.grade(grade(level, verdict));
-        let signatures: Vec<String> = picks.iter().map(|p| teller.signature(p.context)).collect();
-        let names = words::locks(&cast.names);
-        let mut finding = Finding {
-            kind: Kind::CircularDependency,
-            grade,
+        let signatures: Vec<String> =
+            acquisitions.iter().map(|p| view.signature(p.context)).collect();
+        let names = words::locks(&involved.names);
+        let mut told = Told {
             title: match n {
                 2 => format!("{names} are taken in both orders"),
-                _ => format!("{names} are taken in a circle"),
+                _ => format!("{names} are taken in a cycle"),
             },
-            evidence: evidence(teller, level, &cast, verdict),
-            help: help(teller, &cast, verdict, grade, |i| part.contexts(edges[i]).len()),
-            steps: picks
-                .iter()
-                .enumerate()
-                .map(|(i, pick)| teller.step(&cast, pick, (i + 1) % n))
-                .collect(),
-            locks: Vec::new(),
-            pid: teller.model.ledger.header().pid,
+            evidence: evidence(view, level, &involved, verdict),
+            help: help(view, &involved, verdict, grade, |i| part.contexts(edges[i]).len()),
+        };
+        contexts.tell(&involved.names, grade, &mut told);
+        told.evidence.extend(semaphores::why_locks(&involved.names, &semaphores));
+        let mut kind = Kind::CircularDependency;
+        if let Some(interrupted) = signals::interrupted(view, &involved, acquisitions) {
+            kind = Kind::InconsistentState;
+            told.title = interrupted.title;
+            told.evidence.splice(0..0, interrupted.evidence);
+            if grade <= Grade::Possible {
+                told.help = interrupted.help;
+            }
+        }
+        let step = |(i, acquisition)| view.step(&involved, acquisition, (i + 1) % n);
+        let finding = Finding {
+            kind,
+            grade,
+            details: Details::Told(told),
+            steps: acquisitions.iter().enumerate().map(step).collect(),
+            locks: involved.infos,
+            pid: view.model.ledger.header().pid,
             process: None,
             origins: Vec::new(),
             also: *also,
         };
-        contexts.tell(&cast.names, &mut finding);
-        finding.evidence.extend(semaphores::why_locks(&cast.names, &semaphores));
-        if let Some(told) = signals::interrupted(teller, &cast, picks) {
-            finding.kind = Kind::InconsistentState;
-            finding.title = told.title;
-            finding.evidence.splice(0..0, told.evidence);
-            if grade <= Grade::Possible {
-                finding.help = told.help;
-            }
-        }
-        finding.locks = cast.infos;
         let key = format!("{:?}\n{}", finding.kind, ring(&signatures).join("\n"));
-        Draft { finding, key, insts, classes }
+        Candidate { finding, key, insts, classes }
     }
 
     /// Turns the ring so that the thread created first has the first step.
     fn begin_with_first_thread(&mut self, model: &Model<'_>) {
-        let picks = &mut self.verdict.picks;
-        let n = picks.len();
-        let first =
-            |i: &usize| (model.number(picks[*i].thread), picks[*i].segment, picks[*i].context);
+        let acquisitions = &mut self.verdict.acquisitions;
+        let n = acquisitions.len();
+        let first = |i: &usize| {
+            (
+                model.number(acquisitions[*i].thread),
+                acquisitions[*i].segment,
+                acquisitions[*i].context,
+            )
+        };
         let Some(turn) = (0..n).min_by_key(first) else { return };
-        picks.rotate_left(turn);
+        acquisitions.rotate_left(turn);
         self.edges.rotate_left(turn);
         let turned = |i: usize| (i + n - turn) % n;
         self.verdict.obstacle = match self.verdict.obstacle {
@@ -407,18 +416,20 @@ fn orders_threads(model: &Model<'_>) -> Vec<&'static str> {
 
 /// Why the grade is what it is.
 pub fn evidence(
-    teller: &Teller<'_, '_>,
+    view: &ProcessView<'_, '_>,
     level: Level,
-    cast: &Cast,
+    involved: &InvolvedLocks,
     verdict: &Verdict,
 ) -> Vec<String> {
-    let model = teller.model;
-    let picks = &verdict.picks;
-    let n = picks.len();
-    let thread = |i: usize| words::thread(&model.thread(picks[i].thread));
+    let model = view.model;
+    let acquisitions = &verdict.acquisitions;
+    let n = acquisitions.len();
+    let thread = |i: usize| words::thread(&model.thread(acquisitions[i].thread));
     let mut says = Vec::new();
     if level == Level::Class {
-        says.push("seen of lock classes: this run did not take the very same locks so".into());
+        says.push(
+            "judged by lock class: this run did not take the same locks in these orders".into(),
+        );
     }
     match verdict.obstacle {
         Obstacle::None => {
@@ -440,8 +451,8 @@ pub fn evidence(
             says.push(format!("{} can back out: it waits with a timeout", thread(i)));
         }
         Obstacle::Unrecorded(i) => {
-            let held = cast.names[i].quoted();
-            let next = cast.names[(i + 1) % n].quoted();
+            let held = involved.names[i].quoted();
+            let next = involved.names[(i + 1) % n].quoted();
             says.push(format!("more threads took {next} with {held} held than were recorded"));
         }
         Obstacle::Truncated(i) => says.push(format!(
@@ -450,10 +461,10 @@ pub fn evidence(
         )),
         Obstacle::Between(i) => says.push(format!(
             "no thread is on record that is sure to be able to write {} meanwhile",
-            cast.names[(i + 1) % n].quoted()
+            involved.names[(i + 1) % n].quoted()
         )),
         Obstacle::Doubt(i, j, node) => {
-            let class = LockRef { inst: 0, ..teller.lock_of(node) };
+            let class = LockRef { inst: 0, ..view.lock_of(node) };
             says.push(format!(
                 "{} and {} both hold a lock of the class of {}, which may be the same",
                 thread(i),
@@ -462,7 +473,7 @@ pub fn evidence(
             ));
         }
         Obstacle::Guard(i, j, node) => {
-            let gate = model.name(teller.lock_of(node)).quoted();
+            let gate = model.name(view.lock_of(node)).quoted();
             says.push(format!("{} and {} both hold {gate}", thread(i), thread(j)));
             says.push("the recorded paths never come without such a common lock".into());
         }
@@ -473,14 +484,17 @@ pub fn evidence(
             says.push(format!("the other begins and ends while {holder} holds it"));
         }
         Obstacle::New(i) => {
-            let new = model.name(teller.lock_of(picks[i].context.held)).quoted();
+            let new = model.name(view.lock_of(acquisitions[i].context.held)).quoted();
             let maker = thread(i);
             says.push(format!("{new} was new: never released since its creation by {maker}"));
             says.push(format!("{maker} had released nothing since, so nobody else could know it"));
         }
-        Obstacle::Order(i, j) => says.push(ordered(teller, &picks[i], &picks[j])),
+        Obstacle::Order(i, j) => says.push(ordered(view, &acquisitions[i], &acquisitions[j])),
         Obstacle::SameThread(i, _) => {
-            let mine = picks.iter().filter(|pick| pick.thread == picks[i].thread).count();
+            let mine = acquisitions
+                .iter()
+                .filter(|acquisition| acquisition.thread == acquisitions[i].thread)
+                .count();
             says.push(match mine == n {
                 true => format!("only {} took {} orders", thread(i), words::all(n)),
                 false => format!(
@@ -490,7 +504,7 @@ pub fn evidence(
             });
         }
     }
-    if reads_meet(model, picks) {
+    if reads_meet(model, acquisitions) {
         says.push("readers block each other here through a writer that waits between them".into());
     }
     if verdict.cut {
@@ -499,10 +513,10 @@ pub fn evidence(
     says
 }
 
-fn ordered(teller: &Teller<'_, '_>, a: &Pick, b: &Pick) -> String {
-    let name = |id| words::thread(&teller.model.thread(id));
+fn ordered(view: &ProcessView<'_, '_>, a: &Acquisition, b: &Acquisition) -> String {
+    let name = |id| words::thread(&view.model.thread(id));
     let (early, late) = (name(a.thread), name(b.thread));
-    let how = teller.model.order.crossing(a.segment, b.segment).map(|step| {
+    let how = view.model.order.crossing(a.segment, b.segment).map(|step| {
         let (from, to) = (name(step.from), name(step.to));
         match step.by {
             By::Creation => format!(": {from} creates {to}"),
@@ -516,15 +530,15 @@ fn ordered(teller: &Teller<'_, '_>, a: &Pick, b: &Pick) -> String {
 }
 
 /// Whether a shared acquisition meets a shared holder in the ring, and may wait for it.
-fn reads_meet(model: &Model<'_>, picks: &[Pick]) -> bool {
+fn reads_meet(model: &Model<'_>, acquisitions: &[Acquisition]) -> bool {
     let reads = |id| model.trie.node(id).filter(|node| is_read(node.mode));
     let waits = |id| {
         reads(id).is_some_and(|node| {
             model.classes.has_readers(node.class) && !model.reads_freely(node.class, node.mode)
         })
     };
-    let next = picks.iter().cycle().skip(1);
-    picks
+    let next = acquisitions.iter().cycle().skip(1);
+    acquisitions
         .iter()
         .zip(next)
         .any(|(a, b)| waits(a.context.acquired) && reads(b.context.held).is_some())
@@ -532,26 +546,26 @@ fn reads_meet(model: &Model<'_>, picks: &[Pick]) -> bool {
 
 /// What to do. `seen(i)` is how many contexts took the order of step `i`.
 fn help(
-    teller: &Teller<'_, '_>,
-    cast: &Cast,
+    view: &ProcessView<'_, '_>,
+    involved: &InvolvedLocks,
     verdict: &Verdict,
     grade: Grade,
     seen: impl Fn(usize) -> usize,
 ) -> Vec<String> {
-    let n = verdict.picks.len();
+    let n = verdict.acquisitions.len();
     let mut says = Vec::new();
     match (grade, verdict.obstacle) {
         (Grade::Guarded, Obstacle::Guard(_, _, node)) => says.push(format!(
             "harmless while every path holds {}; one order would not need it",
-            teller.model.name(teller.lock_of(node)).quoted()
+            view.model.name(view.lock_of(node)).quoted()
         )),
         (Grade::Guarded, Obstacle::Enclosed(_, _, by)) => says.push(format!(
             "harmless while {} is held around the other; one order would not need it",
-            teller.model.name(by.lock).quoted()
+            view.model.name(by.lock).quoted()
         )),
         (Grade::Ordered, Obstacle::New(i)) => says.push(format!(
             "harmless while nobody else learns of {} before it is first released",
-            cast.names[i].quoted()
+            involved.names[i].quoted()
         )),
         (Grade::Ordered, _) => says.push("harmless while the threads stay ordered so".into()),
         (Grade::SingleThread, _) => {
@@ -560,18 +574,19 @@ fn help(
         _ => {
             // The order that fewer places rely on is the cheaper one to change.
             let rarest = (0..n).rev().min_by_key(|&i| seen(i)).unwrap_or(0);
-            let (held, next) = (cast.names[rarest].quoted(), cast.names[(rarest + 1) % n].quoted());
-            let at = teller.place(verdict.picks[rarest].context.acquired);
+            let (held, next) =
+                (involved.names[rarest].quoted(), involved.names[(rarest + 1) % n].quoted());
+            let at = view.place(verdict.acquisitions[rarest].context.acquired);
             says.push(match at {
                 // The same code takes them in all orders: it is the locks that are to be told apart.
-                Some(place) if is_one_place(teller.model, verdict) => format!(
+                Some(place) if is_one_place(view.model, verdict) => format!(
                     "at {place}, take the locks in an order of their own: by address, or by a number that each has"
                 ),
                 Some(place) => format!("at {place}, take {next} before {held}, or release {held} first"),
                 None => format!("take {next} before {held}, or release {held} first"),
             });
             says.push(format!("or hold one further lock around {}", words::all(n)));
-            if uses_std_locks(teller, verdict) {
+            if uses_std_locks(view, verdict) {
                 says.push("or take them together with std::scoped_lock, which orders them".into());
             }
         }
@@ -582,17 +597,17 @@ fn help(
 /// Each step of the cycle is taken by the same two calls, with the same calls around them.
 fn is_one_place(model: &Model<'_>, verdict: &Verdict) -> bool {
     let node = |id| model.trie.node(id).copied().unwrap_or_default();
-    let mut places = verdict.picks.iter().map(|pick| {
-        let [held, acquired] = [pick.context.held, pick.context.acquired].map(node);
+    let mut places = verdict.acquisitions.iter().map(|acquisition| {
+        let [held, acquired] = [acquisition.context.held, acquisition.context.acquired].map(node);
         (held.site, acquired.site)
     });
     places.next().is_some_and(|first| first.0 != 0 && places.all(|place| place == first))
 }
 
-fn uses_std_locks(teller: &Teller<'_, '_>, verdict: &Verdict) -> bool {
-    verdict.picks.iter().any(|pick| {
-        let node = teller.model.trie.node(pick.context.acquired);
-        let stack = teller.model.symbols.stack(node.map_or(0, |node| node.stack));
+fn uses_std_locks(view: &ProcessView<'_, '_>, verdict: &Verdict) -> bool {
+    verdict.acquisitions.iter().any(|acquisition| {
+        let node = view.model.trie.node(acquisition.context.acquired);
+        let stack = view.model.symbols.stack(node.map_or(0, |node| node.stack));
         let is_std =
             |name: &String| name.contains("std::mutex") || name.contains("std::lock_guard");
         stack.iter().filter_map(|frame| frame.function.as_ref()).any(is_std)

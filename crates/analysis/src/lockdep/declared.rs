@@ -6,11 +6,11 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use lockwright_ledger::rows::Order;
 
 use super::budget::Budget;
-use super::draft::Draft;
+use super::candidate::Candidate;
 use super::graph::{Context, Level};
-use super::judge::Pick;
-use super::teller::Teller;
-use crate::finding::{Finding, Grade, Kind};
+use super::judge::Acquisition;
+use super::process_view::ProcessView;
+use crate::finding::{Details, Finding, Grade, Kind, Told};
 use crate::model::Model;
 
 /// Held locks that may be looked at.
@@ -92,8 +92,12 @@ type Pair = (usize, usize);
 
 /// The recorded orders of one process that contradict declared ones. Cycles found already, which are the
 /// same, are told of the declaration instead.
-pub fn find(teller: &Teller<'_, '_>, drafts: &mut [Draft], notes: &mut Vec<String>) -> Vec<Draft> {
-    let model = teller.model;
+pub fn find(
+    view: &ProcessView<'_, '_>,
+    candidates: &mut [Candidate],
+    notes: &mut Vec<String>,
+) -> Vec<Candidate> {
+    let model = view.model;
     let declared = Declared::new(model);
     if declared.names.is_empty() {
         return Vec::new();
@@ -124,7 +128,7 @@ pub fn find(teller: &Teller<'_, '_>, drafts: &mut [Draft], notes: &mut Vec<Strin
             let Some(way) = way else { continue };
             if seen.insert((held.class, node.class, held.site, node.site)) {
                 let context = Context { acquired: id, held: at };
-                found.extend(draft(teller, &declared, context, way, drafts));
+                found.extend(candidate(view, &declared, context, way, candidates));
             }
         }
     }
@@ -134,14 +138,14 @@ pub fn find(teller: &Teller<'_, '_>, drafts: &mut [Draft], notes: &mut Vec<Strin
     found
 }
 
-fn draft(
-    teller: &Teller<'_, '_>,
+fn candidate(
+    view: &ProcessView<'_, '_>,
     declared: &Declared,
     context: Context,
     way: &[Step],
-    drafts: &mut [Draft],
-) -> Option<Draft> {
-    let model = teller.model;
+    candidates: &mut [Candidate],
+) -> Option<Candidate> {
+    let model = view.model;
     let says: Vec<String> = way
         .iter()
         .map(|&(before, after, stack)| {
@@ -150,41 +154,46 @@ fn draft(
             format!("declared order `{before}` < `{after}`{}", at.unwrap_or_default())
         })
         .collect();
-    let refs = vec![teller.lock_of(context.held), teller.lock_of(context.acquired)];
+    let refs = vec![view.lock_of(context.held), view.lock_of(context.acquired)];
     let mut insts: Vec<u32> = refs.iter().map(|lock| lock.inst).collect();
     insts.sort_unstable();
-    let is_same = |draft: &&mut Draft| {
-        draft.finding.kind == Kind::CircularDependency
-            && draft.finding.grade <= Grade::Likely
-            && draft.insts == insts
+    let is_same = |candidate: &&mut Candidate| {
+        candidate.finding.kind == Kind::CircularDependency
+            && candidate.finding.grade <= Grade::Likely
+            && candidate.insts == insts
     };
-    if let Some(cycle) = drafts.iter_mut().find(is_same) {
-        if !cycle.finding.evidence.contains(&says[0]) {
-            cycle.finding.evidence.extend(says);
+    if let Some(cycle) = candidates.iter_mut().find(is_same) {
+        if let Details::Told(told) = &mut cycle.finding.details
+            && !told.evidence.contains(&says[0])
+        {
+            told.evidence.extend(says);
         }
         return None;
     }
     let segment = model.trie.segments(context.acquired).first().copied().unwrap_or(0);
-    let pick = Pick { context, segment, thread: model.order.thread(segment).unwrap_or(0) };
-    let classes = teller.classes(&refs);
-    let cast = teller.cast(Level::Instance, refs);
-    let (held, acquired) = (cast.names[0].quoted(), cast.names[1].quoted());
+    let acquisition =
+        Acquisition { context, segment, thread: model.order.thread(segment).unwrap_or(0) };
+    let classes = view.classes(&refs);
+    let involved = view.involved(Level::Instance, refs);
+    let (held, acquired) = (involved.names[0].quoted(), involved.names[1].quoted());
     let finding = Finding {
         kind: Kind::CircularDependency,
         grade: Grade::Likely,
-        title: format!("{acquired} is taken inside {held}, against the declared order"),
-        evidence: says,
-        help: vec![
-            format!("take {acquired} before {held}, or release {held} first"),
-            "or correct the declaration".into(),
-        ],
-        steps: vec![teller.step(&cast, &pick, 1)],
-        locks: cast.infos,
+        details: Details::Told(Told {
+            title: format!("{acquired} is taken inside {held}, against the declared order"),
+            evidence: says,
+            help: vec![
+                format!("take {acquired} before {held}, or release {held} first"),
+                "or correct the declaration".into(),
+            ],
+        }),
+        steps: vec![view.step(&involved, &acquisition, 1)],
+        locks: involved.infos,
         pid: model.ledger.header().pid,
         process: None,
         origins: Vec::new(),
         also: 0,
     };
-    let key = format!("declared\n{}", teller.signature(context));
-    Some(Draft { finding, key, insts, classes })
+    let key = format!("declared\n{}", view.signature(context));
+    Some(Candidate { finding, key, insts, classes })
 }

@@ -3,7 +3,7 @@
 
 use lockwright_ledger::rows::Hold;
 
-use super::judge::Pick;
+use super::judge::Acquisition;
 use crate::model::{LockRef, Model, is_read};
 
 /// Why two parts of a cycle never meet.
@@ -23,7 +23,7 @@ impl Enclosure {
 }
 
 /// A hold that encloses all of `a` and excludes `b`, or the other way round.
-pub fn apart(model: &Model<'_>, a: &Pick, b: &Pick) -> Option<Enclosure> {
+pub fn apart(model: &Model<'_>, a: &Acquisition, b: &Acquisition) -> Option<Enclosure> {
     let around_a = model.order.enclosing(a.segment);
     let around_b = model.order.enclosing(b.segment);
     let first = || around_a.iter().find(|hold| excludes(model, hold, b));
@@ -37,15 +37,21 @@ pub fn apart(model: &Model<'_>, a: &Pick, b: &Pick) -> Option<Enclosure> {
     first().or_else(second).or_else(both).map(Enclosure::of)
 }
 
-/// A hold that one of `picks` comes after the beginning of, whose lock another holds, and before the end of
+/// A hold that one of `acquisitions` comes after the beginning of, whose lock another holds, and before the end of
 /// which a third comes: it would have to have ended for the second, and cannot have for the third.
-pub fn unending(model: &Model<'_>, picks: &[Pick]) -> Option<(usize, usize, Enclosure)> {
+pub fn unending(
+    model: &Model<'_>,
+    acquisitions: &[Acquisition],
+) -> Option<(usize, usize, Enclosure)> {
     let order = &model.order;
     order.enclosing_any().iter().find_map(|hold| {
-        let late = picks.iter().position(|pick| order.before(pick.segment, hold.last))?;
-        let holder = picks.iter().position(|pick| excludes(model, hold, pick))?;
-        picks.iter().position(|pick| {
-            pick.thread != hold.thread && order.before(hold.first, pick.segment)
+        let late = acquisitions
+            .iter()
+            .position(|acquisition| order.before(acquisition.segment, hold.last))?;
+        let holder =
+            acquisitions.iter().position(|acquisition| excludes(model, hold, acquisition))?;
+        acquisitions.iter().position(|acquisition| {
+            acquisition.thread != hold.thread && order.before(hold.first, acquisition.segment)
         })?;
         Some((holder, late, Enclosure::of(hold)))
     })
@@ -55,11 +61,11 @@ fn is_one(a: &Hold, b: &Hold) -> bool {
     (a.inst, a.thread, a.first) == (b.inst, b.thread, b.first)
 }
 
-/// Whether what `pick` holds cannot be held during the hold.
-fn excludes(model: &Model<'_>, hold: &Hold, pick: &Pick) -> bool {
-    pick.thread != hold.thread
+/// Whether what `acquisition` holds cannot be held during the hold.
+fn excludes(model: &Model<'_>, hold: &Hold, acquisition: &Acquisition) -> bool {
+    acquisition.thread != hold.thread
         && model
             .trie
-            .held(pick.context.acquired)
+            .held(acquisition.context.acquired)
             .any(|(_, node)| node.inst == hold.inst && !(hold.shared != 0 && is_read(node.mode)))
 }

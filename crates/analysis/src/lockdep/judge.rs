@@ -14,10 +14,10 @@ use std::collections::HashMap;
 
 use lockwright_ledger::rows::{Node, mode};
 
-use super::between::{Writer, Writers, readers};
 use super::budget::Budget;
 use super::enclosed::{self, Enclosure};
 use super::graph::Context;
+use super::waiting_writer::{Writer, Writers, readers};
 use crate::model::{Model, is_read};
 
 /// Threads and segments kept for one shape; beyond that they count as not recorded.
@@ -33,7 +33,7 @@ const LOOKS_PER_WRITER: u64 = 64;
 
 /// One thread's part in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pick {
+pub struct Acquisition {
     /// Where and what.
     pub context: Context,
     /// When, 0 if not recorded.
@@ -107,7 +107,7 @@ pub struct Verdict {
     /// What it lacks.
     pub obstacle: Obstacle,
     /// The combination, in the order of the edges.
-    pub picks: Vec<Pick>,
+    pub acquisitions: Vec<Acquisition>,
     /// Not all combinations were looked at.
     pub cut: bool,
 }
@@ -115,7 +115,7 @@ pub struct Verdict {
 /// Occurrences of an edge that hold the same locks.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    takers: Vec<Pick>,
+    takers: Vec<Acquisition>,
     timed: bool,
     truncated: bool,
     /// What is held was new.
@@ -126,7 +126,7 @@ pub struct Shape {
 
 impl Shape {
     /// Who took it; one at least.
-    pub fn takers(&self) -> &[Pick] {
+    pub fn takers(&self) -> &[Acquisition] {
         &self.takers
     }
 
@@ -167,13 +167,13 @@ pub fn shapes(model: &Model<'_>, contexts: &[Context]) -> Vec<Shape> {
         for &segment in model.trie.segments(context.acquired) {
             match model.order.thread(segment) {
                 Some(_) if shape.takers.len() == MAX_TAKERS => shape.more = true,
-                Some(thread) => shape.takers.push(Pick { context, segment, thread }),
+                Some(thread) => shape.takers.push(Acquisition { context, segment, thread }),
                 None => shape.more = true,
             }
         }
         if shape.takers.is_empty() {
             // Known only to have happened: stands for itself in a report.
-            shape.takers.push(Pick { context, segment: 0, thread: 0 });
+            shape.takers.push(Acquisition { context, segment: 0, thread: 0 });
             shape.more = true;
         }
     }
@@ -227,7 +227,7 @@ impl<'m, 'a> Judge<'m, 'a> {
         }
         let mut steps = Budget::new(SHAPE_STEPS);
         let mut looks = Budget::new(TAKER_STEPS);
-        let mut best: Option<(Obstacle, Vec<Pick>)> = None;
+        let mut best: Option<(Obstacle, Vec<Acquisition>)> = None;
         let mut at = vec![0; edges.len()];
         loop {
             let shapes: Vec<&Shape> = at.iter().zip(edges).map(|(&i, edge)| &edge[i]).collect();
@@ -244,9 +244,9 @@ impl<'m, 'a> Judge<'m, 'a> {
                 break;
             }
         }
-        let (obstacle, picks) = best?;
+        let (obstacle, acquisitions) = best?;
         let cut = steps.is_spent_out() || looks.is_spent_out();
-        Some(Verdict { obstacle, picks, cut })
+        Some(Verdict { obstacle, acquisitions, cut })
     }
 
     /// The best of one combination of shapes, if it is more serious than `least`.
@@ -255,7 +255,7 @@ impl<'m, 'a> Judge<'m, 'a> {
         shapes: &[&Shape],
         least: Option<Obstacle>,
         looks: &mut Budget,
-    ) -> Option<(Obstacle, Vec<Pick>)> {
+    ) -> Option<(Obstacle, Vec<Acquisition>)> {
         let better = |obstacle: Obstacle| least.is_none_or(|least| obstacle.compare(least).is_lt());
         let new = shapes.iter().position(|shape| shape.new).map(Obstacle::New);
         let own = new.or_else(|| self.gate(shapes)).or_else(|| {
@@ -267,32 +267,32 @@ impl<'m, 'a> Judge<'m, 'a> {
         if !better(own) {
             return None;
         }
-        if let Some(picks) = self.choose(shapes, Demand::Complete, looks) {
-            return Some((own, picks));
+        if let Some(acquisitions) = self.choose(shapes, Demand::Complete, looks) {
+            return Some((own, acquisitions));
         }
-        if let Some(picks) = self.choose(shapes, Demand::Concurrent, looks) {
-            let reader = readers(self.model, &picks).first().map_or(0, |reader| reader.0);
+        if let Some(acquisitions) = self.choose(shapes, Demand::Concurrent, looks) {
+            let reader = readers(self.model, &acquisitions).first().map_or(0, |reader| reader.0);
             let between = Obstacle::Between(reader);
             let obstacle = if own.compare(between).is_lt() { between } else { own };
-            return better(obstacle).then_some((obstacle, picks));
+            return better(obstacle).then_some((obstacle, acquisitions));
         }
         // Somebody who was not recorded might do what those who were cannot.
         if let Some(more) = shapes.iter().position(|shape| shape.more)
-            && let Some(picks) = self.choose(shapes, Demand::Lenient, looks)
+            && let Some(acquisitions) = self.choose(shapes, Demand::Lenient, looks)
         {
             let guessed = Obstacle::Unrecorded(more);
             let obstacle = if own.compare(guessed).is_lt() { guessed } else { own };
-            return better(obstacle).then_some((obstacle, picks));
+            return better(obstacle).then_some((obstacle, acquisitions));
         }
         if better(Obstacle::Guard(0, 0, 0))
-            && let Some(picks) = self.choose(shapes, Demand::Distinct, looks)
+            && let Some(acquisitions) = self.choose(shapes, Demand::Distinct, looks)
         {
-            let obstacle = self.ordered(&picks);
-            return better(obstacle).then_some((obstacle, picks));
+            let obstacle = self.ordered(&acquisitions);
+            return better(obstacle).then_some((obstacle, acquisitions));
         }
-        let picks: Vec<Pick> = shapes.iter().map(|shape| shape.takers[0]).collect();
-        let single = same_thread(&picks);
-        better(single).then_some((single, picks))
+        let acquisitions: Vec<Acquisition> = shapes.iter().map(|shape| shape.takers[0]).collect();
+        let single = same_thread(&acquisitions);
+        better(single).then_some((single, acquisitions))
     }
 
     /// The first certain gate among the shapes, or else the first doubtful one.
@@ -343,56 +343,66 @@ impl<'m, 'a> Judge<'m, 'a> {
         })
     }
 
-    /// A recorded writer that can wait for the lock of `read` while all of `picks` wait, the surest.
-    pub fn writer(&self, read: &Node, picks: &[Pick]) -> Option<Writer> {
+    /// A recorded writer that can wait for the lock of `read` while all of `acquisitions` wait, the surest.
+    pub fn writer(&self, read: &Node, acquisitions: &[Acquisition]) -> Option<Writer> {
         let writers = self.writers.get_or_init(|| Writers::new(self.model));
-        writers.of(read).find(|writer| self.can_join(writer, picks)).copied()
+        writers.of(read).find(|writer| self.can_join(writer, acquisitions)).copied()
     }
 
     /// Whether two threads may be where they are at the same time.
-    fn can_meet(&self, a: &Pick, b: &Pick) -> bool {
+    fn can_meet(&self, a: &Acquisition, b: &Acquisition) -> bool {
         self.model.order.concurrent(a.segment, b.segment)
             && enclosed::apart(self.model, a, b).is_none()
     }
 
-    fn can_join(&self, writer: &Writer, picks: &[Pick]) -> bool {
-        let new = writer.pick;
-        picks.iter().all(|pick| {
-            let (a, b) = (pick.context.acquired, new.context.acquired);
-            pick.thread != new.thread
-                && self.can_meet(pick, &new)
+    fn can_join(&self, writer: &Writer, acquisitions: &[Acquisition]) -> bool {
+        let new = writer.acquisition;
+        acquisitions.iter().all(|acquisition| {
+            let (a, b) = (acquisition.context.acquired, new.context.acquired);
+            acquisition.thread != new.thread
+                && self.can_meet(acquisition, &new)
                 && !matches!(self.common(a, b), Some(Gate::Certain(_)))
         })
     }
 
-    /// Whether wherever one of `picks` reads what the next holds as a reader, a writer can come between.
-    fn is_complete(&self, picks: &[Pick]) -> bool {
-        let readers = readers(self.model, picks);
+    /// Whether wherever one of `acquisitions` reads what the next holds as a reader, a writer can come between.
+    fn is_complete(&self, acquisitions: &[Acquisition]) -> bool {
+        let readers = readers(self.model, acquisitions);
         if readers.is_empty() {
             return true;
         }
         let writers = self.writers.get_or_init(|| Writers::new(self.model));
-        let mut cast = picks.to_vec();
-        self.complete(writers, &readers, &mut cast)
+        let mut involved = acquisitions.to_vec();
+        self.complete(writers, &readers, &mut involved)
     }
 
-    fn complete(&self, writers: &Writers, readers: &[(usize, Node)], cast: &mut Vec<Pick>) -> bool {
+    fn complete(
+        &self,
+        writers: &Writers,
+        readers: &[(usize, Node)],
+        involved: &mut Vec<Acquisition>,
+    ) -> bool {
         let [(_, read), others @ ..] = readers else { return true };
         writers.of(read).take_while(|writer| writer.is_sure).any(|writer| {
-            if !self.can_join(writer, cast) {
+            if !self.can_join(writer, involved) {
                 return false;
             }
-            cast.push(writer.pick);
-            let complete = self.complete(writers, others, cast);
-            cast.pop();
+            involved.push(writer.acquisition);
+            let complete = self.complete(writers, others, involved);
+            involved.pop();
             complete
         })
     }
 
     /// Takers of the shapes that meet the demand.
-    fn choose(&self, shapes: &[&Shape], demand: Demand, looks: &mut Budget) -> Option<Vec<Pick>> {
+    fn choose(
+        &self,
+        shapes: &[&Shape],
+        demand: Demand,
+        looks: &mut Budget,
+    ) -> Option<Vec<Acquisition>> {
         let free = |shape: &Shape| demand == Demand::Lenient && shape.more;
-        let fits = |a: &Pick, b: &Pick| {
+        let fits = |a: &Acquisition, b: &Acquisition| {
             a.thread != b.thread
                 && a.thread != 0
                 && b.thread != 0
@@ -410,18 +420,19 @@ impl<'m, 'a> Judge<'m, 'a> {
                 continue;
             }
             let earlier = at[..depth].iter().zip(shapes).filter(|(_, shape)| !free(shape));
-            let pick = shape.takers[i];
-            if !free(shape) && !earlier.map(|(&j, s)| s.takers[j]).all(|other| fits(&other, &pick))
+            let acquisition = shape.takers[i];
+            if !free(shape)
+                && !earlier.map(|(&j, s)| s.takers[j]).all(|other| fits(&other, &acquisition))
             {
                 at[depth] += 1;
             } else if at.len() == shapes.len() {
-                let picks: Vec<Pick> =
+                let acquisitions: Vec<Acquisition> =
                     at.iter().zip(shapes).map(|(&i, shape)| shape.takers[i]).collect();
                 let may_be = demand == Demand::Distinct
                     || demand == Demand::Lenient
-                    || enclosed::unending(self.model, &picks).is_none();
-                if may_be && (demand != Demand::Complete || self.is_complete(&picks)) {
-                    return Some(picks);
+                    || enclosed::unending(self.model, &acquisitions).is_none();
+                if may_be && (demand != Demand::Complete || self.is_complete(&acquisitions)) {
+                    return Some(acquisitions);
                 }
                 looks.take(LOOKS_PER_WRITER);
                 at[depth] += 1;
@@ -432,9 +443,9 @@ impl<'m, 'a> Judge<'m, 'a> {
         None
     }
 
-    fn ordered(&self, picks: &[Pick]) -> Obstacle {
-        for (i, a) in picks.iter().enumerate() {
-            for (j, b) in picks.iter().enumerate() {
+    fn ordered(&self, acquisitions: &[Acquisition]) -> Obstacle {
+        for (i, a) in acquisitions.iter().enumerate() {
+            for (j, b) in acquisitions.iter().enumerate() {
                 if i != j && self.model.order.before(a.segment, b.segment) {
                     return Obstacle::Order(i, j);
                 }
@@ -443,16 +454,16 @@ impl<'m, 'a> Judge<'m, 'a> {
                 }
             }
         }
-        match enclosed::unending(self.model, picks) {
+        match enclosed::unending(self.model, acquisitions) {
             Some((i, j, enclosure)) => Obstacle::Enclosed(i, j, enclosure),
             None => Obstacle::Order(0, 0),
         }
     }
 }
 
-fn same_thread(picks: &[Pick]) -> Obstacle {
-    for (i, a) in picks.iter().enumerate() {
-        if let Some(j) = picks[i + 1..].iter().position(|b| a.thread == b.thread) {
+fn same_thread(acquisitions: &[Acquisition]) -> Obstacle {
+    for (i, a) in acquisitions.iter().enumerate() {
+        if let Some(j) = acquisitions[i + 1..].iter().position(|b| a.thread == b.thread) {
             return Obstacle::SameThread(i, i + 1 + j);
         }
     }

@@ -4,24 +4,24 @@
 //! are searched, combinations of threads are judged, and what is the same to a reader is folded.
 
 mod annotated;
-mod between;
 pub(crate) mod budget;
+pub(crate) mod candidate;
 pub(crate) mod circular;
 pub(crate) mod cycles;
 mod declared;
-pub(crate) mod draft;
 mod enclosed;
 mod floor;
 pub(crate) mod graph;
 pub(crate) mod judge;
-mod misuse;
+pub mod misuse;
 mod nesting;
 mod online;
+pub(crate) mod process_view;
 mod semaphores;
 mod signallers;
 mod signals;
-pub(crate) mod teller;
-pub(crate) mod waiting;
+pub(crate) mod unfinished_waits;
+mod waiting_writer;
 pub(crate) mod words;
 
 use std::collections::{HashMap, HashSet};
@@ -29,46 +29,50 @@ use std::collections::{HashMap, HashSet};
 use crate::finding::{Grade, Kind};
 use crate::model::Model;
 use crate::progress::Progress;
-use draft::Draft;
+use candidate::Candidate;
 use graph::Level;
-use teller::Teller;
+use process_view::ProcessView;
 
 /// The findings of one process. What is seen of instances goes before what is seen of classes, and
 /// what happened before what might: the same thing is told once.
 pub(crate) fn findings(
-    teller: &Teller<'_, '_>,
+    view: &ProcessView<'_, '_>,
     progress: &dyn Progress,
     notes: &mut Vec<String>,
-) -> Vec<Draft> {
-    let mut drafts = online::find(teller);
-    let met: HashSet<(Kind, Vec<u32>)> =
-        drafts.iter().map(|draft| (draft.finding.kind, draft.insts.clone())).collect();
-    let is_met = |kind: Kind, draft: &Draft| met.contains(&(kind, draft.insts.clone()));
-    let is_new = |draft: &Draft| {
+) -> Vec<Candidate> {
+    let mut candidates = online::find(view);
+    let met: HashSet<(Kind, Vec<u32>)> = candidates
+        .iter()
+        .map(|candidate| (candidate.finding.kind, candidate.insts.clone()))
+        .collect();
+    let is_met = |kind: Kind, candidate: &Candidate| met.contains(&(kind, candidate.insts.clone()));
+    let is_new = |candidate: &Candidate| {
         // A handler that takes its thread's lock again is told as such.
-        let again = draft.finding.kind == Kind::RecursiveLocking;
-        !(is_met(draft.finding.kind, draft) || again && is_met(Kind::InconsistentState, draft))
+        let again = candidate.finding.kind == Kind::RecursiveLocking;
+        !(is_met(candidate.finding.kind, candidate)
+            || again && is_met(Kind::InconsistentState, candidate))
     };
-    drafts.extend(
-        circular::find(teller, Level::Instance, progress, notes).into_iter().filter(is_new),
-    );
-    drafts.extend(signals::find(teller, notes).into_iter().filter(is_new));
-    let nested = nesting::find(teller, &drafts, notes);
-    let of_classes = circular::find(teller, Level::Class, progress, notes);
-    let explained = |Draft { finding, classes, .. }: &Draft| {
-        drafts.iter().any(|by| by.explains(finding.kind, classes, finding.grade))
+    candidates
+        .extend(circular::find(view, Level::Instance, progress, notes).into_iter().filter(is_new));
+    candidates.extend(signals::find(view, notes).into_iter().filter(is_new));
+    let nested = nesting::find(view, &candidates, notes);
+    let of_classes = circular::find(view, Level::Class, progress, notes);
+    let explained = |Candidate { finding, classes, .. }: &Candidate| {
+        candidates.iter().any(|by| by.explains(finding.kind, classes, finding.grade))
     };
-    let judged = |draft: &Draft| {
-        nested.judged.iter().any(|set| draft.classes.iter().all(|class| set.contains(class)))
+    let judged = |candidate: &Candidate| {
+        nested.judged.iter().any(|set| candidate.classes.iter().all(|class| set.contains(class)))
     };
-    let of_classes: Vec<Draft> =
-        of_classes.into_iter().filter(|draft| !explained(draft) && !judged(draft)).collect();
-    drafts.extend(nested.drafts.into_iter().filter(is_new));
-    drafts.extend(of_classes);
-    let declared = declared::find(teller, &mut drafts, notes);
-    drafts.extend(declared);
-    drafts.extend(misuse::find(teller));
-    drafts
+    let of_classes: Vec<Candidate> = of_classes
+        .into_iter()
+        .filter(|candidate| !explained(candidate) && !judged(candidate))
+        .collect();
+    candidates.extend(nested.candidates.into_iter().filter(is_new));
+    candidates.extend(of_classes);
+    let declared = declared::find(view, &mut candidates, notes);
+    candidates.extend(declared);
+    candidates.extend(misuse::find(view));
+    candidates
 }
 
 /// What is known of a dependency that lies on a cycle.

@@ -12,14 +12,14 @@ use lockwright_ledger::rows::{Class, Node, class_origin, lock_kind, mode};
 
 use super::annotated;
 use super::budget::Budget;
+use super::candidate::Candidate;
 use super::circular;
-use super::draft::Draft;
 use super::graph::{Context, Level};
-use super::judge::{Judge, Obstacle, Pick, shapes};
+use super::judge::{Acquisition, Judge, Obstacle, shapes};
 use super::online::{self, again_help};
-use super::teller::Teller;
+use super::process_view::ProcessView;
 use super::words;
-use crate::finding::{Finding, Grade, Kind};
+use crate::finding::{Details, Finding, Grade, Kind, Told};
 use crate::model::{LockRef, Model, is_read};
 
 /// Held locks that may be looked at.
@@ -29,7 +29,7 @@ const MOST_CONTEXTS: usize = 4096;
 /// Ways of taking one lock again that are told apart.
 const MOST_AGAIN: usize = 10_000;
 
-/// Independent cycles of pairs that would not all happen to be free of a circle: three pairs in a
+/// Independent cycles of pairs that would not all happen to be free of a cycle: three pairs in a
 /// triangle, each either way, are in 3 of 4 cases; so ten triangles are in 1 of 18.
 const ORDERED_BY_SOMETHING: usize = 10;
 /// Pairs that would not all happen to hang off one root: n random ones do in n + 1 of 2^n cases.
@@ -47,15 +47,15 @@ struct Nest {
 /// What was found of nestings.
 pub struct Nestings {
     /// The findings.
-    pub drafts: Vec<Draft>,
+    pub candidates: Vec<Candidate>,
     /// Sets of classes that one place of the program nests either way: what there is to say of cycles among these
-    /// alone is said in `drafts`.
+    /// alone is said in `candidates`.
     pub judged: Vec<Vec<u32>>,
 }
 
-/// Those of one process. `circles` are its cycles: a class that has one needs no second word.
-pub fn find(teller: &Teller<'_, '_>, circles: &[Draft], notes: &mut Vec<String>) -> Nestings {
-    let model = teller.model;
+/// Those of one process. `cycles` are its cycles: a class that has one needs no second word.
+pub fn find(view: &ProcessView<'_, '_>, cycles: &[Candidate], notes: &mut Vec<String>) -> Nestings {
+    let model = view.model;
     let alike = Alike::new(model);
     let mut budget = Budget::new(WALK);
     let mut nests: BTreeMap<u32, Nest> = BTreeMap::new();
@@ -98,25 +98,25 @@ pub fn find(teller: &Teller<'_, '_>, circles: &[Draft], notes: &mut Vec<String>)
         notes.push("the search for locks nested within their class was cut short".into());
     }
     let judge = Judge::new(model);
-    let mut drafts = recursions(teller, &judge, &again);
+    let mut candidates = recursions(view, &judge, &again);
     let mut judged = Vec::new();
     for (group, nest) in nests {
         let classes = alike.classes(group);
         let is_among = |class: &u32| classes.contains(class);
-        let circled = circles
-            .iter()
-            .any(|draft| !draft.classes.is_empty() && draft.classes.iter().all(is_among));
+        let circled = cycles.iter().any(|candidate| {
+            !candidate.classes.is_empty() && candidate.classes.iter().all(is_among)
+        });
         if circled {
             continue;
         }
         if !nest.is_disciplined(model.classes.group(group).is_static) {
-            drafts.extend(undisciplined(teller, &judge, classes.clone(), &nest));
+            candidates.extend(undisciplined(view, &judge, classes.clone(), &nest));
         }
         if classes.len() > 1 {
             judged.push(classes);
         }
     }
-    Nestings { drafts, judged }
+    Nestings { candidates, judged }
 }
 
 /// Classes that are one to the program. A lock that nobody initialises has its class from where it was first taken:
@@ -255,26 +255,26 @@ fn top(above: &mut [usize], mut at: usize) -> usize {
 }
 
 fn undisciplined(
-    teller: &Teller<'_, '_>,
+    view: &ProcessView<'_, '_>,
     judge: &Judge<'_, '_>,
     classes: Vec<u32>,
     nest: &Nest,
-) -> Option<Draft> {
-    let model = teller.model;
+) -> Option<Candidate> {
+    let model = view.model;
     let [down, up] = &nest.contexts;
     let (down, up) = (shapes(model, down), shapes(model, up));
     let verdict = judge.judge(&[&up, &down], Obstacle::None.rank())?;
     let grade = circular::grade(Level::Class, &verdict);
     let mut refs: Vec<LockRef> = Vec::new();
     let mut acquired = Vec::new();
-    for pick in &verdict.picks {
-        for id in [pick.context.held, pick.context.acquired] {
-            let lock = teller.lock_of(id);
+    for acquisition in &verdict.acquisitions {
+        for id in [acquisition.context.held, acquisition.context.acquired] {
+            let lock = view.lock_of(id);
             if !refs.iter().any(|other| other.inst == lock.inst) {
                 refs.push(lock);
             }
         }
-        let last = teller.lock_of(pick.context.acquired);
+        let last = view.lock_of(acquisition.context.acquired);
         acquired.push(refs.iter().position(|lock| lock.inst == last.inst).unwrap_or_default());
     }
     let mut named: Vec<u32> = Vec::new();
@@ -287,7 +287,7 @@ fn undisciplined(
         }
     }
     let name = words::locks(&names);
-    let cast = teller.cast(Level::Instance, refs);
+    let involved = view.involved(Level::Instance, refs);
     let [descending, ascending] = &nest.pairs;
     let (down, up) = (descending.len(), ascending.len());
     let mut evidence =
@@ -301,48 +301,57 @@ fn undisciplined(
     });
     // The pairs are different locks, so of the usual evidence only what separates the paths tells.
     if grade > Grade::Possible {
-        evidence.extend(circular::evidence(teller, Level::Instance, &cast, &verdict));
+        evidence.extend(circular::evidence(view, Level::Instance, &involved, &verdict));
     }
-    let mut signatures: Vec<String> =
-        verdict.picks.iter().map(|pick| teller.signature(pick.context)).collect();
+    let mut signatures: Vec<String> = verdict
+        .acquisitions
+        .iter()
+        .map(|acquisition| view.signature(acquisition.context))
+        .collect();
     signatures.sort_unstable();
     let finding = Finding {
         kind: Kind::RecursiveLocking,
         grade,
-        title: match names.len() {
-            1 => format!("two locks of one class are nested in no fixed order: {name}"),
-            _ => format!("locks that one place takes are nested in no fixed order: {name}"),
-        },
-        evidence,
-        help: vec![
+        details: Details::Told(Told {
+            title: match names.len() {
+                1 => format!("two locks of one class are nested in no fixed order: {name}"),
+                _ => format!("locks that one place takes are nested in no fixed order: {name}"),
+            },
+            evidence,
+            help: vec![
             "take the one with the lower address first, or whichever order suits, but always it"
                 .into(),
         ],
+        }),
         steps: verdict
-            .picks
+            .acquisitions
             .iter()
             .zip(acquired)
-            .map(|(pick, lock)| teller.step(&cast, pick, lock))
+            .map(|(acquisition, lock)| view.step(&involved, acquisition, lock))
             .collect(),
-        locks: cast.infos,
+        locks: involved.infos,
         pid: model.ledger.header().pid,
         process: None,
         origins: Vec::new(),
         also: 0,
     };
     let key = format!("nesting\n{}", signatures.join("\n"));
-    Some(Draft { finding, key, insts: Vec::new(), classes })
+    Some(Candidate { finding, key, insts: Vec::new(), classes })
 }
 
 /// Locks taken again by their holder.
-fn recursions(teller: &Teller<'_, '_>, judge: &Judge<'_, '_>, again: &[Context]) -> Vec<Draft> {
-    let let_in = online::let_in_again(teller.model.ledger);
+fn recursions(
+    view: &ProcessView<'_, '_>,
+    judge: &Judge<'_, '_>,
+    again: &[Context],
+) -> Vec<Candidate> {
+    let let_in = online::let_in_again(view.model.ledger);
     let is_let_in = |context: &&Context| {
-        let node = teller.model.trie.node(context.acquired);
+        let node = view.model.trie.node(context.acquired);
         node.is_some_and(|node| let_in.contains(&node.inst))
     };
     let stuck = again.iter().filter(|context| !is_let_in(context));
-    stuck.filter_map(|&context| recursion(teller, judge, context)).collect()
+    stuck.filter_map(|&context| recursion(view, judge, context)).collect()
 }
 
 /// Why a second acquisition does not end in a certain deadlock, or does.
@@ -350,7 +359,7 @@ fn outcome(
     model: &Model<'_>,
     judge: &Judge<'_, '_>,
     context: Context,
-    pick: &Pick,
+    acquisition: &Acquisition,
 ) -> Option<(Grade, String)> {
     let node = model.trie.node(context.acquired)?;
     let held = model.trie.node(context.held)?;
@@ -369,7 +378,7 @@ fn outcome(
         lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER if !held_shared => {
             (Grade::Possible, "it is held for writing: the call fails with EDEADLK".into())
         }
-        _ if reads && held_shared => match other_writer(judge, node, pick) {
+        _ if reads && held_shared => match other_writer(judge, node, acquisition) {
             Some(writer) => (
                 Grade::Likely,
                 format!(
@@ -385,59 +394,71 @@ fn outcome(
     })
 }
 
-/// A thread that is sure to be able to wait to write the lock of `read` while `pick` reads it.
-pub fn other_writer(judge: &Judge<'_, '_>, read: &Node, pick: &Pick) -> Option<u32> {
-    judge.writer(read, &[*pick]).filter(|writer| writer.is_sure).map(|writer| writer.pick.thread)
+/// A thread that is sure to be able to wait to write the lock of `read` while `acquisition` reads it.
+pub fn other_writer(judge: &Judge<'_, '_>, read: &Node, acquisition: &Acquisition) -> Option<u32> {
+    judge
+        .writer(read, &[*acquisition])
+        .filter(|writer| writer.is_sure)
+        .map(|writer| writer.acquisition.thread)
 }
 
 /// Who took a context.
-fn takers(model: &Model<'_>, context: Context) -> Vec<Pick> {
+fn takers(model: &Model<'_>, context: Context) -> Vec<Acquisition> {
     let segments = model.trie.segments(context.acquired);
     let segments = if segments.is_empty() { &[0] } else { segments };
-    let pick = |&segment: &u32| Pick {
+    let acquisition = |&segment: &u32| Acquisition {
         context,
         segment,
         thread: model.order.thread(segment).unwrap_or(0),
     };
-    segments.iter().map(pick).collect()
+    segments.iter().map(acquisition).collect()
 }
 
-fn recursion(teller: &Teller<'_, '_>, judge: &Judge<'_, '_>, context: Context) -> Option<Draft> {
-    let model = teller.model;
-    let picks = takers(model, context);
-    let outcomes = picks.into_iter().filter_map(|pick| {
-        let (grade, why) = outcome(model, judge, context, &pick)?;
-        Some((grade, why, pick))
+fn recursion(
+    view: &ProcessView<'_, '_>,
+    judge: &Judge<'_, '_>,
+    context: Context,
+) -> Option<Candidate> {
+    let model = view.model;
+    let acquisitions = takers(model, context);
+    let outcomes = acquisitions.into_iter().filter_map(|acquisition| {
+        let (grade, why) = outcome(model, judge, context, &acquisition)?;
+        Some((grade, why, acquisition))
     });
-    let (grade, why, pick) = outcomes.min_by_key(|outcome| outcome.0)?;
-    let lock = teller.lock_of(context.acquired);
-    let cast = teller.cast(Level::Instance, vec![lock]);
+    let (grade, why, acquisition) = outcomes.min_by_key(|outcome| outcome.0)?;
+    let lock = view.lock_of(context.acquired);
+    let involved = view.involved(Level::Instance, vec![lock]);
     let finding = Finding {
         kind: Kind::RecursiveLocking,
         grade,
-        title: format!("{} is taken again by the thread that holds it", cast.names[0].quoted()),
-        evidence: vec![why],
-        help: again_help(),
-        steps: vec![teller.step(&cast, &pick, 0)],
-        locks: cast.infos,
+        details: Details::Told(Told {
+            title: format!(
+                "{} is taken again by the thread that holds it",
+                involved.names[0].quoted()
+            ),
+            evidence: vec![why],
+            help: again_help(),
+        }),
+        steps: vec![view.step(&involved, &acquisition, 0)],
+        locks: involved.infos,
         pid: model.ledger.header().pid,
         process: None,
         origins: Vec::new(),
         also: 0,
     };
-    let key = format!("recursive\n{}", again_signature(teller, context));
-    Some(Draft { finding, key, insts: vec![lock.inst], classes: teller.classes(&[lock]) })
+    let key = format!("recursive\n{}", again_signature(view, context));
+    Some(Candidate { finding, key, insts: vec![lock.inst], classes: view.classes(&[lock]) })
 }
 
 /// As that of an online finding of the same.
-fn again_signature(teller: &Teller<'_, '_>, context: Context) -> String {
-    let stack = |id| teller.model.trie.node(id).map_or(0, |node| node.stack);
-    let class = teller.model.classes.group_of(teller.lock_of(context.held).class);
+fn again_signature(view: &ProcessView<'_, '_>, context: Context) -> String {
+    let stack = |id| view.model.trie.node(id).map_or(0, |node| node.stack);
+    let class = view.model.classes.group_of(view.lock_of(context.held).class);
     format!(
         "{}\t{}\t{}",
-        teller.model.classes.group(class).name,
-        teller.model.place(stack(context.held)),
-        teller.model.place(stack(context.acquired))
+        view.model.classes.group(class).name,
+        view.model.place(stack(context.held)),
+        view.model.place(stack(context.acquired))
     )
 }
 

@@ -1,4 +1,4 @@
-//! What was met while it happened: threads that wait in a circle, and one that waits for itself.
+//! What was met while it happened: threads that wait in a cycle, and one that waits for itself.
 
 use std::collections::HashSet;
 
@@ -7,42 +7,42 @@ use lockwright_ledger::rows::{
     Finding as Row, Step as StepRow, Thread, finding_kind, mode, thread_state,
 };
 
-use super::draft::{Draft, ring};
+use super::candidate::{Candidate, ring};
 use super::graph::Level;
-use super::teller::Teller;
+use super::process_view::ProcessView;
 use super::{signals, words};
 use crate::action::Action;
 use crate::finding::Name;
-use crate::finding::{Finding, Grade, Kind, LockInfo, LockOrigin, Step};
+use crate::finding::{Details, Finding, Grade, Kind, LockInfo, LockOrigin, Step, Told};
 use crate::model::LockRef;
 
-/// Threads of one circle that are looked at; more mean a damaged ledger.
+/// Threads of one cycle that are looked at; more mean a damaged ledger.
 const MOST_STEPS: u32 = 65_536;
 
 /// The findings of one process that were met online.
-pub fn find(teller: &Teller<'_, '_>) -> Vec<Draft> {
-    let mut circles = HashSet::new();
-    let mut drafts = Vec::new();
-    for (_, row) in teller.model.ledger.rows::<Row>() {
-        if has_ended(teller.model.ledger, &row) {
+pub fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
+    let mut cycles = HashSet::new();
+    let mut candidates = Vec::new();
+    for (_, row) in view.model.ledger.rows::<Row>() {
+        if has_ended(view.model.ledger, &row) {
             continue;
         }
         match row.kind {
             finding_kind::DEADLOCK => {
-                let steps = steps(teller, &row);
+                let steps = steps(view, &row);
                 let waits: Vec<_> = steps.iter().map(|s| (s.thread, s.addr, s.inst)).collect();
                 // A semaphore that proved to be no lock after all closes none.
-                let was_lock = |step: &StepRow| !teller.model.is_handed_over(step.inst);
-                // Several threads may have seen the circle close.
-                if !steps.is_empty() && steps.iter().all(was_lock) && circles.insert(ring(&waits)) {
-                    drafts.push(deadlock(teller, &row, &steps));
+                let was_lock = |step: &StepRow| !view.model.is_handed_over(step.inst);
+                // Several threads may have seen the cycle close.
+                if !steps.is_empty() && steps.iter().all(was_lock) && cycles.insert(ring(&waits)) {
+                    candidates.push(deadlock(view, &row, &steps));
                 }
             }
-            finding_kind::SELF_DEADLOCK => drafts.push(self_deadlock(teller, &row)),
+            finding_kind::SELF_DEADLOCK => candidates.push(self_deadlock(view, &row)),
             _ => {}
         }
     }
-    drafts
+    candidates
 }
 
 /// One of the waits of a deadlock has ended: it was none, or somebody has resolved it.
@@ -67,9 +67,9 @@ pub fn let_in_again(ledger: &Ledger) -> HashSet<u32> {
         .collect()
 }
 
-fn steps(teller: &Teller<'_, '_>, row: &Row) -> Vec<StepRow> {
+fn steps(view: &ProcessView<'_, '_>, row: &Row) -> Vec<StepRow> {
     let last = row.first_step.saturating_add(row.steps.min(MOST_STEPS));
-    (row.first_step..last).map_while(|id| teller.model.ledger.get::<StepRow>(id)).collect()
+    (row.first_step..last).map_while(|id| view.model.ledger.get::<StepRow>(id)).collect()
 }
 
 fn lock_of(step: &StepRow) -> LockRef {
@@ -80,20 +80,20 @@ fn is_join(step: &StepRow) -> bool {
     step.mode & u32::from(mode::JOIN) != 0
 }
 
-fn deadlock(teller: &Teller<'_, '_>, row: &Row, steps: &[StepRow]) -> Draft {
-    let model = teller.model;
+fn deadlock(view: &ProcessView<'_, '_>, row: &Row, steps: &[StepRow]) -> Candidate {
+    let model = view.model;
     let n = steps.len();
     let refs: Vec<LockRef> = steps.iter().map(lock_of).collect();
     let locks: Vec<LockRef> = steps.iter().filter(|step| !is_join(step)).map(lock_of).collect();
-    let classes = teller.classes(&locks);
+    let classes = view.classes(&locks);
     let mut insts: Vec<u32> = locks.iter().map(|lock| lock.inst).collect();
     insts.sort_unstable();
-    let mut cast = teller.cast(Level::Instance, refs);
+    let mut involved = view.involved(Level::Instance, refs);
     for (i, step) in steps.iter().enumerate().filter(|(_, step)| is_join(step)) {
         let name = format!("end of {}", words::thread(&model.thread(step.addr as u32)));
         let name = Name::description(name);
-        cast.names[i] = name.clone();
-        cast.infos[i] = LockInfo {
+        involved.names[i] = name.clone();
+        involved.infos[i] = LockInfo {
             class: name.clone(),
             name,
             kind: "thread".into(),
@@ -110,11 +110,16 @@ fn deadlock(teller: &Teller<'_, '_>, row: &Row, steps: &[StepRow]) -> Draft {
             false if steps[(i + 1) % n].wanted == 0 => format!(
                 "{} waits to read {} behind {}, which waits to write it",
                 who(i),
-                cast.names[i].quoted(),
+                involved.names[i].quoted(),
                 who(i + 1)
             ),
             false => {
-                format!("{} waits for {}, held by {}", who(i), cast.names[i].quoted(), who(i + 1))
+                format!(
+                    "{} waits for {}, held by {}",
+                    who(i),
+                    involved.names[i].quoted(),
+                    who(i + 1)
+                )
             }
         })
         .collect();
@@ -125,7 +130,7 @@ fn deadlock(teller: &Teller<'_, '_>, row: &Row, steps: &[StepRow]) -> Draft {
             thread: model.thread(step.thread),
             lock: i,
             action: Action::waits(step.mode as u16),
-            held: teller.held(&cast, step.held),
+            held: view.held(&involved, step.held),
             stack: model.stack(step.stack),
         })
         .collect();
@@ -151,50 +156,52 @@ fn deadlock(teller: &Teller<'_, '_>, row: &Row, steps: &[StepRow]) -> Draft {
     // A reader behind a writer waits for the same lock as the writer.
     let mut seen = HashSet::new();
     let distinct: Vec<Name> =
-        cast.names.iter().filter(|named| seen.insert(&named.text)).cloned().collect();
+        involved.names.iter().filter(|named| seen.insert(&named.text)).cloned().collect();
     let names = words::locks(&distinct);
     let finding = Finding {
         kind: Kind::CircularDependency,
         grade: Grade::Deadlocked,
-        title: match n {
-            1 => format!("a thread waits for {names} that cannot come"),
-            2 => format!("two threads wait for each other: {names}"),
-            n => format!("{n} threads wait for each other in a circle: {names}"),
-        },
-        evidence,
-        help: vec![
+        details: Details::Told(Told {
+            title: match n {
+                1 => format!("a thread waits for {names} that cannot come"),
+                2 => format!("two threads wait for each other: {names}"),
+                n => format!("{n} threads wait for each other in a cycle: {names}"),
+            },
+            evidence,
+            help: vec![
             "let every thread take these locks in one order, or release the one before it waits \
              for the next"
                 .into(),
         ],
+        }),
         steps: reported,
-        locks: cast.infos,
+        locks: involved.infos,
         pid: model.ledger.header().pid,
         process: None,
         origins: Vec::new(),
         also: row.repeats,
     };
     let key = format!("circular\n{}", ring(&signatures).join("\n"));
-    Draft { finding, key, insts, classes }
+    Candidate { finding, key, insts, classes }
 }
 
-fn self_deadlock(teller: &Teller<'_, '_>, row: &Row) -> Draft {
-    let model = teller.model;
+fn self_deadlock(view: &ProcessView<'_, '_>, row: &Row) -> Candidate {
+    let model = view.model;
     let lock = LockRef { class: row.class, inst: row.inst, row: 0 };
-    let cast = teller.cast(Level::Instance, vec![lock]);
+    let involved = view.involved(Level::Instance, vec![lock]);
     let thread = model.thread(row.thread);
-    let name = cast.names[0].quoted();
-    let first = teller.path(row.node).find(|(_, node)| node.inst == row.inst);
+    let name = involved.names[0].quoted();
+    let first = view.path(row.node).find(|(_, node)| node.inst == row.inst);
     let first = first.map_or(0, |(_, node)| node.stack);
     let key = format!(
         "recursive\n{}\t{}\t{}",
-        cast.infos[0].class.text,
+        involved.infos[0].class.text,
         model.place(first),
         model.place(row.stack)
     );
     let mut evidence =
         vec![format!("{} waits for {name}, which it holds itself", words::thread(&thread))];
-    let (kind, title, help) = match signals::handler_of(teller.model, row) {
+    let (kind, title, help) = match signals::handler_of(view.model, row) {
         Some(signal) => {
             evidence.push(format!("it runs the handler of {signal}, which interrupted the holder"));
             let title =
@@ -209,23 +216,21 @@ fn self_deadlock(teller: &Teller<'_, '_>, row: &Row) -> Draft {
     let finding = Finding {
         kind,
         grade: Grade::Deadlocked,
-        title,
-        evidence,
-        help,
+        details: Details::Told(Told { title, evidence, help }),
         steps: vec![Step {
             thread,
             lock: 0,
             action: Action::waits(row.mode),
-            held: teller.held(&cast, row.node),
+            held: view.held(&involved, row.node),
             stack: model.stack(row.stack),
         }],
-        locks: cast.infos,
+        locks: involved.infos,
         pid: model.ledger.header().pid,
         process: None,
         origins: Vec::new(),
         also: row.repeats,
     };
-    Draft { finding, key, insts: vec![row.inst], classes: teller.classes(&[lock]) }
+    Candidate { finding, key, insts: vec![row.inst], classes: view.classes(&[lock]) }
 }
 
 /// What to do about a lock taken again while held.

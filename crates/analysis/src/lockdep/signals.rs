@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, HashMap};
 
 use lockwright_ledger::rows::{Finding as Row, Node, Usage, lock_kind, mode, usage};
 
-use super::draft::Draft;
+use super::candidate::Candidate;
 use super::graph::{Context, Level};
-use super::judge::{Judge, Pick};
-use super::teller::{Cast, Teller};
+use super::judge::{Acquisition, Judge};
+use super::process_view::{InvolvedLocks, ProcessView};
 use super::{nesting, words};
 use crate::action::Action;
-use crate::finding::{Finding, Grade, HeldLock, Kind, Step};
+use crate::finding::{Details, Finding, Grade, HeldLock, Kind, Step, Told};
 use crate::model::{LockRef, Model, is_read};
 
 /// Pairs of a holder and a handler that are looked at for one class and signal.
@@ -48,8 +48,8 @@ struct Meeting {
 }
 
 /// Locks of one process that a handler takes and that are held with its signal open.
-pub fn find(teller: &Teller<'_, '_>, notes: &mut Vec<String>) -> Vec<Draft> {
-    let model = teller.model;
+pub fn find(view: &ProcessView<'_, '_>, notes: &mut Vec<String>) -> Vec<Candidate> {
+    let model = view.model;
     if model.trie.interrupts_cut() {
         notes.push(
             "more locks are held with a signal open than could be looked at: some orders that a \
@@ -78,7 +78,7 @@ pub fn find(teller: &Teller<'_, '_>, notes: &mut Vec<String>) -> Vec<Draft> {
     let judge = Judge::new(model);
     let meetings =
         all.iter().filter_map(|((_, signal), uses)| Some((*signal, worst(model, &judge, uses)?)));
-    meetings.map(|(signal, meeting)| draft(teller, signal, &meeting)).collect()
+    meetings.map(|(signal, meeting)| candidate(view, signal, &meeting)).collect()
 }
 
 /// The most serious meeting of one class and signal.
@@ -127,7 +127,7 @@ fn outcome(
             possible("the handler waits with a timeout, so it can back out")
         }
         _ if open.row.inst != used.row.inst => possible(
-            "seen of locks of one class: this run did not show that the handler takes the very lock \
+            "judged by lock class: this run did not show that the handler takes the very lock \
              that is held",
         ),
         _ if gate(model, open, used) => possible(
@@ -135,10 +135,11 @@ fn outcome(
         ),
         _ if is_read(used.node.mode) => {
             let context = Context { acquired: used.row.node, held: open.row.node };
-            let pick = Pick { context, segment: open.row.segment, thread: open.thread };
+            let acquisition =
+                Acquisition { context, segment: open.row.segment, thread: open.thread };
             let read = Node { inst: used.row.inst, ..used.node };
             let why = "the handler then waits behind any writer that waits for its own thread";
-            match nesting::other_writer(judge, &read, &pick) {
+            match nesting::other_writer(judge, &read, &acquisition) {
                 Some(writer) => {
                     let writer = words::thread(&model.thread(writer));
                     Some((Grade::Likely, format!("{why}, as {writer} may")))
@@ -162,8 +163,8 @@ fn gate(model: &Model<'_>, open: &Use, used: &Use) -> bool {
     })
 }
 
-fn draft(teller: &Teller<'_, '_>, signal: u32, meeting: &Meeting) -> Draft {
-    let model = teller.model;
+fn candidate(view: &ProcessView<'_, '_>, signal: u32, meeting: &Meeting) -> Candidate {
+    let model = view.model;
     let Meeting { open, used_in, grade, why } = meeting;
     let same = open.row.inst == used_in.row.inst;
     let level = if same { Level::Instance } else { Level::Class };
@@ -172,8 +173,8 @@ fn draft(teller: &Teller<'_, '_>, signal: u32, meeting: &Meeting) -> Draft {
         inst: if same { used_in.row.inst } else { 0 },
         row: if same { used_in.node.lock } else { 0 },
     };
-    let cast = teller.cast(level, vec![lock]);
-    let name = cast.names[0].quoted();
+    let involved = view.involved(level, vec![lock]);
+    let name = involved.names[0].quoted();
     let signal = crate::signal::name(signal);
     let (holder, taker) = (model.thread(open.thread), model.thread(used_in.thread));
     let who = words::thread(&holder);
@@ -187,18 +188,18 @@ fn draft(teller: &Teller<'_, '_>, signal: u32, meeting: &Meeting) -> Draft {
     if *grade == Grade::Likely && open.thread != used_in.thread {
         evidence.push("a handler runs in any thread that does not block its signal".into());
     }
-    let held = teller.held(&cast, open.node.parent);
+    let held = view.held(&involved, open.node.parent);
     let place = |node: &Node| model.place(node.stack);
     let key = format!(
         "inconsistent\n{}\t{}\t{}",
-        cast.infos[0].class.text,
+        involved.infos[0].class.text,
         place(&open.node),
         place(&used_in.node)
     );
     let mut interrupted: Vec<HeldLock> = held.clone();
     interrupted.push(HeldLock {
         lock: Some(0),
-        name: cast.names[0].clone(),
+        name: involved.names[0].clone(),
         stack: model.stack(open.node.stack),
     });
     let acquires =
@@ -206,9 +207,11 @@ fn draft(teller: &Teller<'_, '_>, signal: u32, meeting: &Meeting) -> Draft {
     let finding = Finding {
         kind: Kind::InconsistentState,
         grade: *grade,
-        title: format!("{name} is taken in the handler of {signal}, and with {signal} open"),
-        evidence,
-        help: help(&signal, &name),
+        details: Details::Told(Told {
+            title: format!("{name} is taken in the handler of {signal}, and with {signal} open"),
+            evidence,
+            help: help(&signal, &name),
+        }),
         steps: vec![
             Step {
                 thread: holder.clone(),
@@ -225,14 +228,14 @@ fn draft(teller: &Teller<'_, '_>, signal: u32, meeting: &Meeting) -> Draft {
                 stack: model.stack(used_in.node.stack),
             },
         ],
-        locks: cast.infos,
+        locks: involved.infos,
         pid: model.ledger.header().pid,
         process: None,
         origins: Vec::new(),
         also: 0,
     };
     let insts = if same { vec![used_in.row.inst] } else { Vec::new() };
-    Draft { finding, key, insts, classes: teller.classes(&[lock]) }
+    Candidate { finding, key, insts, classes: view.classes(&[lock]) }
 }
 
 /// The signal in whose handler the waiting of `row` is done, if it is in one.
@@ -268,15 +271,22 @@ pub struct Interrupted {
 }
 
 /// That of a cycle, `None` if no handler takes part. Step `i` waits for lock `i + 1`.
-pub fn interrupted(teller: &Teller<'_, '_>, cast: &Cast, picks: &[Pick]) -> Option<Interrupted> {
-    let n = picks.len();
+pub fn interrupted(
+    view: &ProcessView<'_, '_>,
+    involved: &InvolvedLocks,
+    acquisitions: &[Acquisition],
+) -> Option<Interrupted> {
+    let n = acquisitions.len();
     let steps: Vec<(usize, String)> = (0..n)
         .filter_map(|i| {
-            Some((i, crate::signal::name(teller.model.trie.signal(picks[i].context.acquired)?)))
+            Some((
+                i,
+                crate::signal::name(view.model.trie.signal(acquisitions[i].context.acquired)?),
+            ))
         })
         .collect();
     let (first, signal) = steps.first()?;
-    let lock = |i: usize| cast.names[i % n].quoted();
+    let lock = |i: usize| involved.names[i % n].quoted();
     let title = match n {
         2 if steps.len() == 1 => format!(
             "{}, taken in the handler of {signal}, is held while {} is taken, which is held with {signal} open",
@@ -287,13 +297,16 @@ pub fn interrupted(teller: &Teller<'_, '_>, cast: &Cast, picks: &[Pick]) -> Opti
             let mut signals: Vec<String> = steps.iter().map(|step| step.1.clone()).collect();
             signals.dedup();
             let signals = words::list(&signals);
-            format!("{} are taken in a circle that {signals} may close", words::locks(&cast.names))
+            format!(
+                "{} are taken in a cycle that {signals} may close",
+                words::locks(&involved.names)
+            )
         }
     };
     let mut evidence = Vec::new();
     let mut help_lines = Vec::new();
     for (i, signal) in &steps {
-        let who = words::thread(&teller.model.thread(picks[*i].thread));
+        let who = words::thread(&view.model.thread(acquisitions[*i].thread));
         let (held, taken) = (lock(*i), lock(i + 1));
         evidence.push(format!(
             "{who} holds {held} with {signal} open, and {signal}'s handler takes {taken}"

@@ -1,4 +1,4 @@
-//! Which lock classes of different processes are the same: what one place of the program brings forth.
+//! Which lock classes of different processes are the same: those of locks created at one place of the program.
 //!
 //! Of one build (the same build id) classes are matched by the variable's place in the module, by the call that
 //! initialised their locks or first took them, or by the name that an annotation gave them. Of different

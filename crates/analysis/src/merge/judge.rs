@@ -26,7 +26,7 @@ pub struct Verdict {
     /// What it lacks.
     pub obstacle: Obstacle,
     /// An occurrence for each edge.
-    pub picks: Vec<Occurrence>,
+    pub acquisitions: Vec<Occurrence>,
     /// Not all combinations were looked at.
     pub cut: bool,
 }
@@ -57,11 +57,15 @@ impl<'j, 'a> Judge<'j, 'a> {
             return Outcome::Known;
         }
         let mut best: Option<Verdict> = None;
-        let looked_at_all = combinations(edges, |picks| {
-            let obstacle = self.obstacle(picks);
+        let looked_at_all = combinations(edges, |acquisitions| {
+            let obstacle = self.obstacle(acquisitions);
             let is_better = best.as_ref().is_none_or(|best| rank(obstacle) < rank(best.obstacle));
-            if is_better && picks.iter().any(|pick| pick.ledger != picks[0].ledger) {
-                best = Some(Verdict { obstacle, picks: picks.to_vec(), cut: false });
+            if is_better
+                && acquisitions
+                    .iter()
+                    .any(|acquisition| acquisition.ledger != acquisitions[0].ledger)
+            {
+                best = Some(Verdict { obstacle, acquisitions: acquisitions.to_vec(), cut: false });
             }
             best.as_ref().is_none_or(|best| best.obstacle != Obstacle::None)
         });
@@ -87,8 +91,8 @@ impl<'j, 'a> Judge<'j, 'a> {
             };
             let edges: Vec<Vec<Occurrence>> = edges.iter().map(of_ledger).collect();
             let edges: Vec<&[Occurrence]> = edges.iter().map(Vec::as_slice).collect();
-            combinations(&edges, |picks| {
-                let obstacle = self.obstacle(picks);
+            combinations(&edges, |acquisitions| {
+                let obstacle = self.obstacle(acquisitions);
                 own = Some(own.filter(|&own| rank(own) <= rank(obstacle)).unwrap_or(obstacle));
                 own != Some(Obstacle::None)
             });
@@ -96,16 +100,16 @@ impl<'j, 'a> Judge<'j, 'a> {
         own
     }
 
-    fn obstacle(&self, picks: &[Occurrence]) -> Obstacle {
-        let is_new = |pick: &Occurrence| {
-            let trie = &self.all.models[pick.ledger].trie;
-            trie.is_new(pick.context.acquired, pick.context.held)
+    fn obstacle(&self, acquisitions: &[Occurrence]) -> Obstacle {
+        let is_new = |acquisition: &Occurrence| {
+            let trie = &self.all.models[acquisition.ledger].trie;
+            trie.is_new(acquisition.context.acquired, acquisition.context.held)
         };
-        if let Some(new) = picks.iter().position(is_new) {
+        if let Some(new) = acquisitions.iter().position(is_new) {
             return Obstacle::New(new);
         }
-        for (i, a) in picks.iter().enumerate() {
-            for (j, b) in picks.iter().enumerate().skip(i + 1) {
+        for (i, a) in acquisitions.iter().enumerate() {
+            for (j, b) in acquisitions.iter().enumerate().skip(i + 1) {
                 if let Some(gate) = self.gate(a, b) {
                     return Obstacle::Guard(i, j, gate);
                 }
@@ -126,11 +130,11 @@ impl<'j, 'a> Judge<'j, 'a> {
     }
 
     /// The held locks that are the only ones of their class: node, class, and whether it is read.
-    fn held(&self, pick: &Occurrence) -> impl Iterator<Item = (u32, u32, bool)> {
-        let model = &self.all.models[pick.ledger];
-        model.trie.held(pick.context.acquired).filter_map(move |(id, node)| {
+    fn held(&self, acquisition: &Occurrence) -> impl Iterator<Item = (u32, u32, bool)> {
+        let model = &self.all.models[acquisition.ledger];
+        model.trie.held(acquisition.context.acquired).filter_map(move |(id, node)| {
             let group = model.classes.group(model.classes.group_of(node.class));
-            let class = self.classes.lock(pick.ledger, model, node)?;
+            let class = self.classes.lock(acquisition.ledger, model, node)?;
             (group.locks == 1).then_some((id, class, is_read(node.mode)))
         })
     }
@@ -153,8 +157,9 @@ fn combinations(edges: &[&[Occurrence]], mut visit: impl FnMut(&[Occurrence]) ->
     }
     let mut at = vec![0; edges.len()];
     for _ in 0..MOST_COMBINATIONS {
-        let picks: Vec<Occurrence> = at.iter().zip(edges).map(|(&i, edge)| edge[i]).collect();
-        if !visit(&picks) {
+        let acquisitions: Vec<Occurrence> =
+            at.iter().zip(edges).map(|(&i, edge)| edge[i]).collect();
+        if !visit(&acquisitions) {
             return false;
         }
         if !advance(&mut at, edges) {

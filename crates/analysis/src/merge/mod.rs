@@ -124,7 +124,8 @@ pub fn merge_with(
     let mut findings: Vec<Finding> =
         found.iter().map(|verdict| tell::finding(&all, &classes, verdict)).collect();
     findings.sort_by(|a, b| {
-        (a.grade, a.steps.len(), &a.title).cmp(&(b.grade, b.steps.len(), &b.title))
+        let by = |finding: &Finding| (finding.grade, finding.steps.len());
+        by(a).cmp(&by(b)).then_with(|| a.names().cmp(b.names()))
     });
     let mut begin = 0;
     let of_run = |Given { name, processes: n }: &Given| {

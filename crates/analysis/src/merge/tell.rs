@@ -5,14 +5,14 @@ use super::judge::{Obstacle, Verdict};
 use super::{Occurrence, Processes};
 use crate::finding::Instances;
 use crate::finding::Name;
-use crate::finding::{Finding, Grade, Kind, LockInfo, Origin, Step};
+use crate::finding::{Details, Finding, Grade, Kind, LockInfo, Origin, Step, Told};
 use crate::lockdep::graph::Level;
-use crate::lockdep::judge::Pick;
-use crate::lockdep::teller::{Cast, Teller};
+use crate::lockdep::judge::Acquisition;
+use crate::lockdep::process_view::{InvolvedLocks, ProcessView};
 use crate::lockdep::words;
 
 /// A step as its own process tells it.
-struct Told {
+struct Contribution {
     /// The lock held, and the name of the one acquired.
     held: LockInfo,
     names: [Name; 2],
@@ -23,8 +23,9 @@ struct Told {
 
 /// The finding.
 pub fn finding(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) -> Finding {
-    let n = verdict.picks.len();
-    let mut told: Vec<Told> = verdict.picks.iter().map(|pick| told(all, pick)).collect();
+    let n = verdict.acquisitions.len();
+    let mut told: Vec<Contribution> =
+        verdict.acquisitions.iter().map(|acquisition| told(all, acquisition)).collect();
     for (i, told) in told.iter_mut().enumerate() {
         // Its own process knows of the two locks of this step only.
         told.step.lock = (i + 1) % n;
@@ -34,7 +35,7 @@ pub fn finding(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) ->
     }
     let names: Vec<Name> = told.iter().map(|told| told.names[0].clone()).collect();
     let quoted = words::locks(&names);
-    let how = if n == 2 { "in both orders" } else { "in a circle" };
+    let how = if n == 2 { "in both orders" } else { "in a cycle" };
     Finding {
         kind: Kind::CircularDependency,
         grade: match verdict.obstacle {
@@ -44,9 +45,11 @@ pub fn finding(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) ->
             Obstacle::Guard(..) => Grade::Guarded,
             Obstacle::New(_) => Grade::Ordered,
         },
-        title: format!("{quoted} are taken {how}, in different {}", different(&told)),
-        evidence: evidence(all, classes, verdict, &told),
-        help: help(&told, verdict.obstacle),
+        details: Details::Told(Told {
+            title: format!("{quoted} are taken {how}, in different {}", different(&told)),
+            evidence: evidence(all, classes, verdict, &told),
+            help: help(&told, verdict.obstacle),
+        }),
         locks: told.iter().map(|told| told.held.clone()).collect(),
         steps: told.iter().map(|told| told.step.clone()).collect(),
         pid: 0,
@@ -57,25 +60,25 @@ pub fn finding(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) ->
 }
 
 /// What the steps were taken in, if not one.
-fn different(told: &[Told]) -> &'static str {
+fn different(told: &[Contribution]) -> &'static str {
     let several = told.iter().any(|other| other.origin.run != told[0].origin.run);
     if several { "runs" } else { "processes" }
 }
 
-fn told(all: &Processes<'_, '_>, occurrence: &Occurrence) -> Told {
+fn told(all: &Processes<'_, '_>, occurrence: &Occurrence) -> Contribution {
     let model = &all.models[occurrence.ledger];
-    let teller = Teller { model, sources: all.sources, instances: Instances::Folded };
+    let view = ProcessView { model, sources: all.sources, instances: Instances::Folded };
     let context = occurrence.context;
     let segment = model.trie.segments(context.acquired).first().copied().unwrap_or(0);
     let thread = model.order.thread(segment).unwrap_or(0);
-    let refs = [context.held, context.acquired].map(|id| teller.lock_of(id));
-    let cast: Cast = teller.cast(Level::Class, refs.into());
-    let step = teller.step(&cast, &Pick { context, segment, thread }, 1);
-    Told {
-        held: cast.infos[0].clone(),
-        names: [cast.names[0].clone(), cast.names[1].clone()],
+    let refs = [context.held, context.acquired].map(|id| view.lock_of(id));
+    let involved: InvolvedLocks = view.involved(Level::Class, refs.into());
+    let step = view.step(&involved, &Acquisition { context, segment, thread }, 1);
+    Contribution {
+        held: involved.infos[0].clone(),
+        names: [involved.names[0].clone(), involved.names[1].clone()],
         step,
-        place: teller.place(context.acquired),
+        place: view.place(context.acquired),
         origin: all.origin(occurrence.ledger),
     }
 }
@@ -84,7 +87,7 @@ fn evidence(
     all: &Processes<'_, '_>,
     classes: &Classes,
     verdict: &Verdict,
-    told: &[Told],
+    told: &[Contribution],
 ) -> Vec<String> {
     let mut says = vec![format!("no process alone took {} orders", words::all(told.len()))];
     says.extend(told.iter().map(|told| {
@@ -98,13 +101,13 @@ fn evidence(
                 .into(),
         ),
         Obstacle::None => says.push(
-            "locks and threads of different processes cannot be compared: seen of lock classes"
+            "locks and threads of different processes cannot be compared: judged by lock class"
                 .into(),
         ),
         Obstacle::Guard(i, j, node) => {
-            let model = &all.models[verdict.picks[i].ledger];
-            let teller = Teller { model, sources: all.sources, instances: Instances::Folded };
-            let gate = model.name(teller.lock_of(node)).quoted();
+            let model = &all.models[verdict.acquisitions[i].ledger];
+            let view = ProcessView { model, sources: all.sources, instances: Instances::Folded };
+            let gate = model.name(view.lock_of(node)).quoted();
             let (a, b) = (told[i].origin, told[j].origin);
             says.push(format!("{a} and {b} both hold {gate}, of which each process has but one"));
         }
@@ -117,10 +120,10 @@ fn evidence(
     if verdict.cut {
         says.push("too many combinations of places to look at all of them".into());
     }
-    let by_name = verdict.picks.iter().any(|pick| {
-        let model = &all.models[pick.ledger];
-        let class = model.trie.node(pick.context.held);
-        let class = class.and_then(|node| classes.lock(pick.ledger, model, node));
+    let by_name = verdict.acquisitions.iter().any(|acquisition| {
+        let model = &all.models[acquisition.ledger];
+        let class = model.trie.node(acquisition.context.held);
+        let class = class.and_then(|node| classes.lock(acquisition.ledger, model, node));
         class.is_some_and(|class| classes.is_by_name(class))
     });
     if by_name {
@@ -131,16 +134,16 @@ fn evidence(
 
 /// Whether all locks of a cycle are variables: then they are the same ones in a process that takes several of the steps.
 fn are_single(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) -> bool {
-    verdict.picks.iter().all(|pick| {
-        let model = &all.models[pick.ledger];
-        let held = model.trie.node(pick.context.held);
-        let class = held.and_then(|node| classes.lock(pick.ledger, model, node));
+    verdict.acquisitions.iter().all(|acquisition| {
+        let model = &all.models[acquisition.ledger];
+        let held = model.trie.node(acquisition.context.held);
+        let class = held.and_then(|node| classes.lock(acquisition.ledger, model, node));
         class.is_some_and(|class| classes.is_single(class))
     })
 }
 
 /// "run 1 is runs/a, run 2 is runs/b": as the user named them, the first first.
-fn named(all: &Processes<'_, '_>, told: &[Told]) -> String {
+fn named(all: &Processes<'_, '_>, told: &[Contribution]) -> String {
     let mut runs: Vec<usize> = told.iter().map(|told| told.origin.run).collect();
     runs.sort_unstable();
     runs.dedup();
@@ -148,7 +151,7 @@ fn named(all: &Processes<'_, '_>, told: &[Told]) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-fn help(told: &[Told], obstacle: Obstacle) -> Vec<String> {
+fn help(told: &[Contribution], obstacle: Obstacle) -> Vec<String> {
     match obstacle {
         Obstacle::None => {}
         Obstacle::Guard(..) => {

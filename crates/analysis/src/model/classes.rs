@@ -1,5 +1,5 @@
-//! Lock classes as the reader of a report thinks of them: rows that one place of the program
-//! brought forth, or elements of one array, are one class.
+//! Lock classes as the reader of a report thinks of them: rows of locks that are created at
+//! one place of the program, or elements of one array, are one class.
 
 use std::collections::HashMap;
 

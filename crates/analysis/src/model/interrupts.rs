@@ -74,7 +74,7 @@ pub(super) fn append(ledger: &Ledger, nodes: &mut Vec<Node>) -> Interrupts {
         let taken: HashSet<u32> = sides.used_in.iter().map(|used| used.inst).collect();
         for open in sides.open.iter().filter(|row| !alone.contains(&row.inst)) {
             let mine = held_with(nodes, open, &taken);
-            // What the thread holds itself closes no circle with others.
+            // What the thread holds itself closes no cycle with others.
             for used in sides.used_in.iter().filter(|used| !mine.contains(&used.inst)) {
                 if added.evidence.len() >= MOST {
                     added.cut = true;

@@ -126,7 +126,7 @@ impl Image {
                 column: place.and_then(|place| place.column).filter(|&column| column > 0),
                 ..Frame::default()
             });
-            // Inlining nests as deep as people write it; more is a circle in damaged data.
+            // Inlining nests as deep as people write it; more is a cycle in damaged data.
             if frames.len() == 256 {
                 break;
             }

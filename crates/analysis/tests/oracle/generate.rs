@@ -155,7 +155,7 @@ impl Generator<'_> {
 
     /// Has a thread post a semaphore that another waits for, once or twice. (With several posters the order
     /// is known of each wait, but not that of two posts neither can have been if two threads wait in a
-    /// circle before them.)
+    /// cycle before them.)
     fn semaphore(&mut self, threads: &mut [Vec<Step>]) {
         let poster = self.rng.below(threads.len());
         let waiter = (poster + 1 + self.rng.below(threads.len() - 1)) % threads.len();

@@ -12,7 +12,7 @@
 //! - a condition wait may end at any time, as spurious wake-ups do, once its mutex is free.
 //!
 //! Then, of the report on the observed run:
-//! - *nothing is missed*: for each circle of waiting threads that a reordering reaches there is a
+//! - *nothing is missed*: for each cycle of waiting threads that a reordering reaches there is a
 //!   finding about those locks or fewer of them: `likely`, or `possible` if somebody could back out, or
 //!   if readers block each other through a writer and their lock is not the only one of its class;
 //! - *nothing is cried*: for each finding graded `likely` those threads can come to wait for those

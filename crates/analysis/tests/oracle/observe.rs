@@ -4,7 +4,7 @@ use lockwright_analysis::finding::{Grade, Kind, Report};
 use lockwright_ledger::Ledger;
 
 use crate::program::{Run, thread_name};
-use crate::search::Circle;
+use crate::search::Cycle;
 use crate::story::Story;
 
 /// Room for the ledger of a program as small as these.
@@ -18,7 +18,7 @@ pub struct Told {
     /// Its locks, sorted.
     pub locks: Vec<usize>,
     /// Who would wait for what, sorted.
-    pub circle: Circle,
+    pub cycle: Cycle,
     /// Classes of its locks, sorted, each once.
     pub classes: Vec<String>,
 }
@@ -48,20 +48,20 @@ fn told(run: &Run, report: &Report, addresses: &[u64]) -> Vec<Told> {
         let number = |addr: Option<u64>| addresses.iter().position(|&a| Some(a) == addr);
         let locks: Vec<Option<usize>> =
             finding.locks.iter().map(|lock| number(lock.addr)).collect();
-        let mut circle: Circle = Vec::new();
+        let mut cycle: Cycle = Vec::new();
         for step in &finding.steps {
             let thread = (0..run.threads.len()).find(|&t| thread_name(t) == step.thread.name);
             if let (Some(thread), Some(lock)) = (thread, locks[step.lock]) {
-                circle.push((thread, lock));
+                cycle.push((thread, lock));
             }
         }
-        circle.sort_unstable();
+        cycle.sort_unstable();
         let mut classes: Vec<String> = finding.locks.iter().map(|l| l.class.text.clone()).collect();
         classes.sort_unstable();
         classes.dedup();
         let mut locks: Vec<usize> = locks.into_iter().flatten().collect();
         locks.sort_unstable();
-        all.push(Told { grade: finding.grade, locks, circle, classes });
+        all.push(Told { grade: finding.grade, locks, cycle, classes });
     }
     all
 }

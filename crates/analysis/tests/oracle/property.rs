@@ -9,16 +9,16 @@ use crate::observe::{self, Told};
 use crate::program::Run;
 use crate::repeat::reaches;
 use crate::rng::Rng;
-use crate::search::{Circle, Search};
+use crate::search::{Cycle, Search};
 use crate::shrink::shrink;
 
 /// How a run breaks a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Fault {
-    /// A circle that can be reached has no finding.
-    Missed(Circle),
+    /// A cycle that can be reached has no finding.
+    Missed(Cycle),
     /// A finding is graded `likely` that cannot be reached.
-    Cried(Circle),
+    Cried(Cycle),
 }
 
 impl Fault {
@@ -72,12 +72,12 @@ fn smallest(run: Run, fault: &Fault) -> String {
     let run = shrink(run, fails);
     let faults = examine(&run).faults;
     let told = observe::findings(&run);
-    let circles = circles(&run);
-    format!("{faults:?}\n{}told: {told:?}\nin reach: {circles:?}\n", run.story())
+    let cycles = cycles(&run);
+    format!("{faults:?}\n{}told: {told:?}\nin reach: {cycles:?}\n", run.story())
 }
 
-fn circles(run: &Run) -> BTreeMap<Circle, bool> {
-    Search::new(run).expect("a sound run").circles()
+fn cycles(run: &Run) -> BTreeMap<Cycle, bool> {
+    Search::new(run).expect("a sound run").cycles()
 }
 
 /// What came of a run.
@@ -91,38 +91,38 @@ struct Examined {
 }
 
 fn examine(run: &Run) -> Examined {
-    let circles = circles(run);
+    let cycles = cycles(run);
     let told = observe::findings(run);
-    let missed = circles
+    let missed = cycles
         .iter()
-        .filter(|&(circle, &sure)| !told.iter().any(|told| covers(run, told, circle, sure)))
-        .map(|(circle, _)| Fault::Missed(circle.clone()));
+        .filter(|&(cycle, &sure)| !told.iter().any(|told| covers(run, told, cycle, sure)))
+        .map(|(cycle, _)| Fault::Missed(cycle.clone()));
     let mut faults: Vec<Fault> = missed.collect();
     let (mut likely, mut repeated) = (0, 0);
     for told in told.iter().filter(|told| told.grade == Grade::Likely) {
         likely += 1;
-        if circles.contains_key(&told.circle) {
+        if cycles.contains_key(&told.cycle) {
             continue;
         }
-        if reaches(run, &told.circle) {
+        if reaches(run, &told.cycle) {
             repeated += 1;
         } else {
-            faults.push(Fault::Cried(told.circle.clone()));
+            faults.push(Fault::Cried(told.cycle.clone()));
         }
     }
-    Examined { faults, has_deadlock: !circles.is_empty(), likely, repeated }
+    Examined { faults, has_deadlock: !cycles.is_empty(), likely, repeated }
 }
 
-/// Whether a finding tells of a circle: it is of its locks, or of fewer, and grave enough.
-fn covers(run: &Run, told: &Told, circle: &Circle, sure: bool) -> bool {
+/// Whether a finding tells of a cycle: it is of its locks, or of fewer, and grave enough.
+fn covers(run: &Run, told: &Told, cycle: &Cycle, sure: bool) -> bool {
     let least = if sure { Grade::Likely } else { Grade::Possible };
     if told.grade > least {
         return false;
     }
-    let locks: BTreeSet<usize> = circle.iter().map(|wait| wait.1).collect();
+    let locks: BTreeSet<usize> = cycle.iter().map(|wait| wait.1).collect();
     let shares_sites = run.threads.iter().flatten().any(|step| step.site.is_some());
     if shares_sites {
-        // Circles at the same places are one finding, with the locks of one of them.
+        // Cycles at the same places are one finding, with the locks of one of them.
         let classes: BTreeSet<&str> = locks.iter().map(|&lock| run.locks[lock].class()).collect();
         return told.classes.iter().all(|class| classes.contains(class.as_str()));
     }

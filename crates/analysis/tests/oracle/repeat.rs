@@ -1,12 +1,12 @@
-//! Whether another run leaves the very same record and reaches the circle.
+//! Whether another run leaves the very same record and reaches the cycle.
 //!
 //! A chain of locks that a thread has been seen to take is remembered, and taken once more in the same
 //! segment costs one look-up and leaves no trace: that is what the fast path is. So the record does not
 //! tell a run from one in which a thread goes one more round through what it has done already. If that
-//! other run can come to the circle by a reordering of its own and this one cannot, no grade would be
+//! other run can come to the cycle by a reordering of its own and this one cannot, no grade would be
 //! right for both; the graver one is given.
 //!
-//! Such a run is looked for by adding a round to threads of the circle (and to writers that come
+//! Such a run is looked for by adding a round to threads of the cycle (and to writers that come
 //! between): what a thread holds when it waits, taken once more after that in the same segment and given
 //! up again; or all that it holds at some time, given up and taken again. Then both are told, and what
 //! they leave on record is compared row by row.
@@ -16,7 +16,7 @@ use lockwright_ledger::rows::{Evidence, Hold, Lock, Node, Row, Segment, Sync};
 
 use crate::observe::ledger;
 use crate::program::{How, Kind, Op, Run, Step};
-use crate::search::{Circle, Search, is_possible};
+use crate::search::{Cycle, Search, is_possible};
 
 /// Combinations of rounds looked at.
 const MOST: usize = 1000;
@@ -30,17 +30,17 @@ struct Round {
     steps: Vec<Step>,
 }
 
-/// Whether a run with the same record reaches the circle.
-pub fn reaches(run: &Run, circle: &Circle) -> bool {
+/// Whether a run with the same record reaches the cycle.
+pub fn reaches(run: &Run, cycle: &Cycle) -> bool {
     let run = &with_sites(run);
     let record = ledger(run);
     let options: Vec<Vec<Option<Round>>> = (0..run.threads.len())
         .map(|thread| {
-            let rounds = match circle.iter().find(|wait| wait.0 == thread) {
+            let rounds = match cycle.iter().find(|wait| wait.0 == thread) {
                 Some(&(_, lock)) => rounds(run, thread, |of, _| of == lock),
                 None => {
                     let is_wanted = |of: usize| {
-                        run.locks[of].kind == Kind::Writers && circle.iter().any(|w| w.1 == of)
+                        run.locks[of].kind == Kind::Writers && cycle.iter().any(|w| w.1 == of)
                     };
                     rounds(run, thread, |of, read| !read && is_wanted(of))
                 }
@@ -67,7 +67,7 @@ pub fn reaches(run: &Run, circle: &Circle) -> bool {
             longer.threads[round.thread].splice(at..at, steps);
         }
         let Some(search) = Search::new(&longer) else { continue };
-        if search.circles().contains_key(circle)
+        if search.cycles().contains_key(cycle)
             && let Some(observed) = observed(run, &rounds)
             && is_same(&record, &ledger(&observed))
         {

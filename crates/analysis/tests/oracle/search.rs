@@ -14,15 +14,15 @@ struct Held {
     count: u32,
 }
 
-/// Who waits for what in a circle: (thread, lock), sorted.
-pub type Circle = Vec<(usize, usize)>;
+/// Who waits for what in a cycle: (thread, lock), sorted.
+pub type Cycle = Vec<(usize, usize)>;
 
 /// What a thread waits for.
 struct Wait {
     lock: usize,
     /// Whom for.
     blockers: Vec<usize>,
-    /// For good, and that can be known (see [`Search::circles`]).
+    /// For good, and that can be known (see [`Search::cycles`]).
     sure: bool,
 }
 
@@ -148,11 +148,11 @@ impl<'r> Search<'r> {
         waits.then_some(Wait { lock, blockers: readers, sure })
     }
 
-    /// Every circle of waiting threads that can be reached, and whether that can be known for sure. It
+    /// Every cycle of waiting threads that can be reached, and whether that can be known for sure. It
     /// cannot if somebody has a deadline and may back out. Nor if a reader waits behind a writer, and
     /// the lock is not the only one of its class: of a writer that holds nothing the class is on record,
     /// not the lock.
-    pub fn circles(&self) -> BTreeMap<Circle, bool> {
+    pub fn cycles(&self) -> BTreeMap<Cycle, bool> {
         let lengths: Vec<usize> = self.run.threads.iter().map(|steps| steps.len() + 1).collect();
         let number = |state: &[usize]| {
             state.iter().zip(&lengths).fold(0, |number, (&at, &length)| number * length + at)
@@ -163,7 +163,7 @@ impl<'r> Search<'r> {
         seen[0] = true;
         let mut open = vec![first];
         while let Some(state) = open.pop() {
-            self.circles_of(&state, &mut found);
+            self.cycles_of(&state, &mut found);
             for thread in 0..state.len() {
                 if self.is_enabled(&state, thread) {
                     let mut next = state.clone();
@@ -178,13 +178,13 @@ impl<'r> Search<'r> {
         found
     }
 
-    fn circles_of(&self, state: &[usize], found: &mut BTreeMap<Circle, bool>) {
+    fn cycles_of(&self, state: &[usize], found: &mut BTreeMap<Cycle, bool>) {
         let waits: Vec<_> = (0..state.len()).map(|thread| self.wait(state, thread)).collect();
         if waits.iter().all(Option::is_none) {
             return;
         }
         for first in 0..state.len() {
-            // Each circle once: from its least thread, by way of greater ones.
+            // Each cycle once: from its least thread, by way of greater ones.
             let mut paths = vec![vec![first]];
             while let Some(path) = paths.pop() {
                 let Some(wait) = &waits[path[path.len() - 1]] else { continue };
@@ -193,9 +193,9 @@ impl<'r> Search<'r> {
                         let of = |&t: &usize| waits[t].as_ref().map(|wait| (t, wait));
                         let all: Vec<(usize, &Wait)> = path.iter().filter_map(of).collect();
                         let sure = all.iter().all(|(_, wait)| wait.sure);
-                        let mut circle: Circle = all.iter().map(|(t, w)| (*t, w.lock)).collect();
-                        circle.sort_unstable();
-                        *found.entry(circle).or_default() |= sure;
+                        let mut cycle: Cycle = all.iter().map(|(t, w)| (*t, w.lock)).collect();
+                        cycle.sort_unstable();
+                        *found.entry(cycle).or_default() |= sure;
                     } else if next > first && !path.contains(&next) {
                         let mut longer = path.clone();
                         longer.push(next);

@@ -19,6 +19,7 @@ use lockwright_analysis::analyse;
 use lockwright_analysis::finding::{Completeness, Finding, Report};
 use lockwright_analysis::progress::{Progress, Silent};
 use lockwright_report::error::{Error, Result};
+use lockwright_report::prose::told;
 
 /// Runs the command.
 ///
@@ -130,7 +131,8 @@ pub fn show(report: &Report, session: &Session<'_>, output: &mut Output) -> Resu
     for finding in deadlocks.ended(report) {
         output.note(&Error::new(format!(
             "process {}: the deadlock that was reported while the program ran has ended: {}",
-            finding.pid, finding.title
+            finding.pid,
+            told(finding).title
         )));
     }
     let rest = [shown, output.add_stats(&session.ledgers), output.write_verdicts(report)];

@@ -17,6 +17,7 @@ use lockwright_analysis::analyse;
 use lockwright_analysis::finding::{Finding, Grade, Instances, Report};
 use lockwright_analysis::progress::Silent;
 use lockwright_report::error::{Error, Result};
+use lockwright_report::prose;
 
 /// How long a program's own handler of SIGABRT may take. As in abort(3), it must not return.
 const ABORT_PATIENCE: Duration = Duration::from_secs(2);
@@ -247,8 +248,8 @@ impl Deadlocks {
 impl Told {
     fn is(&self, report: &Report, finding: &Finding) -> bool {
         let Self { token, finding: told } = self;
-        (*token, told.kind, told.grade, &told.title)
-            == (token_of(report, finding), finding.kind, finding.grade, &finding.title)
+        (*token, told.kind, told.grade, prose::told(told).title)
+            == (token_of(report, finding), finding.kind, finding.grade, prose::told(finding).title)
     }
 }
 

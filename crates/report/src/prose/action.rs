@@ -1,7 +1,7 @@
 //! What a thread does in a step, in words.
 
+use super::object_words::{self as words, Verb, Words};
 use lockwright_analysis::action::{Access, Action, Change, ObjectAction};
-use lockwright_analysis::debugobjects::words::{self, Verb, Words};
 
 /// What stands before the lock's name in a sentence, and what after it.
 fn parts(action: Action) -> (&'static str, &'static str) {

@@ -38,6 +38,18 @@ pub fn quote(name: &Name) -> String {
     if name.is_symbol { format!("`{}`", name.text) } else { format!("the {}", name.text) }
 }
 
+/// The names of several locks, not more of them than a line holds.
+pub fn locks(names: &[Name]) -> String {
+    const MOST: usize = 4;
+    let mut quoted: Vec<String> = names.iter().map(quote).collect();
+    if quoted.len() > MOST {
+        let more = quoted.len() - (MOST - 1);
+        quoted.truncate(MOST - 1);
+        quoted.push(format!("{more} more"));
+    }
+    join(&quoted)
+}
+
 /// "a", "a and b", "a, b and c".
 pub fn join(parts: &[String]) -> String {
     match parts {

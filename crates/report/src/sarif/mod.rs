@@ -9,11 +9,12 @@ mod uri;
 
 use serde::Serialize;
 
+use crate::prose::told;
 use crate::prose::words::{self, plain};
 use crate::verdict::baseline::State;
 use crate::verdict::{Judged, Rule, Source, Standing, identity};
 use flows::CodeFlow;
-use lockwright_analysis::finding::{Finding, Grade, Process, Report};
+use lockwright_analysis::finding::{Finding, Grade, Process, Report, Told};
 use places::{Location, Places};
 use rules::Descriptor;
 
@@ -128,8 +129,8 @@ struct Suppression<'r> {
 #[derive(Serialize)]
 struct Properties<'r> {
     grade: Grade,
-    evidence: &'r [String],
-    help: &'r [String],
+    evidence: Vec<String>,
+    help: Vec<String>,
     pid: u32,
     /// Of that process; `None`: of several.
     exe: Option<&'r str>,
@@ -180,11 +181,12 @@ fn result<'r>(
         justification: &rule.name,
         location: (rule.source == Source::File).then(|| places.line(&rule.file, rule.line)),
     };
-    let why = match finding.evidence.as_slice() {
+    let Told { title, evidence, help } = told(finding);
+    let why = match evidence.as_slice() {
         [] => words::meaning(finding.grade).to_owned(),
         lines => lines.iter().map(|line| plain(line)).collect::<Vec<_>>().join("; "),
     };
-    let text = format!("{}\n{}: {why}", plain(&finding.title), finding.grade.name());
+    let text = format!("{}\n{}: {why}", plain(&title), finding.grade.name());
     Result {
         rule_id: finding.kind.name(),
         rule_index: rules::index(finding.kind),
@@ -215,8 +217,8 @@ fn result<'r>(
         }),
         properties: Properties {
             grade: finding.grade,
-            evidence: &finding.evidence,
-            help: &finding.help,
+            evidence,
+            help,
             pid: finding.pid,
             exe: judged.report.process_of(finding).map(|process| process.exe.as_str()),
             also: finding.also,

@@ -10,14 +10,15 @@ mod source;
 mod span;
 pub(crate) mod stack;
 mod summary;
-mod waiting;
+mod unfinished_waits;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer};
 
 use crate::prose::action::act;
+use crate::prose::told;
 use crate::prose::words::{self, join, number, plain, quote};
-use lockwright_analysis::finding::{Finding, Grade, LockInfo, LockOrigin, Name, Report};
+use lockwright_analysis::finding::{Finding, Grade, LockInfo, LockOrigin, Name, Report, Told};
 use place::Place;
 use source::Sources;
 use stack::Stacks;
@@ -62,7 +63,7 @@ pub fn render_with(report: &Report, remarks: Remarks, options: &TextOptions) -> 
             shown += 1;
         }
     }
-    text += &waiting::lines(report, &view.stacks);
+    text += &unfinished_waits::lines(report, &view.stacks);
     text + &summary::lines(report, shown, remarks)
 }
 
@@ -76,23 +77,24 @@ struct View<'r> {
 impl View<'_> {
     /// A finding as groups: head, one for each step, locks, help.
     fn finding(&self, finding: &Finding) -> Vec<Group<'_>> {
-        let mut groups = vec![self.head(finding)];
+        let told = told(finding);
+        let mut groups = vec![self.head(finding, &told)];
         groups.extend((0..finding.steps.len()).map(|number| self.step(finding, number)));
         groups.extend(self.locks(finding));
         let help = |text: &String| Group::with_title(Level::HELP.secondary_title(plain(text)));
-        groups.extend(finding.help.iter().map(help));
+        groups.extend(told.help.iter().map(help));
         groups
     }
 
     /// What is wrong, the grade and what it rests on.
-    fn head(&self, finding: &Finding) -> Group<'_> {
+    fn head(&self, finding: &Finding, told: &Told) -> Group<'_> {
         let level = match finding.grade {
             Grade::Deadlocked | Grade::Likely => Level::ERROR,
             Grade::Possible => Level::WARNING,
             Grade::Guarded | Grade::Ordered | Grade::SingleThread | Grade::Untidy => Level::NOTE,
         };
-        let title = level.primary_title(plain(&finding.title)).id(finding.kind.name());
-        let mut why: Vec<String> = finding.evidence.iter().map(|line| plain(line)).collect();
+        let title = level.primary_title(plain(&told.title)).id(finding.kind.name());
+        let mut why: Vec<String> = told.evidence.iter().map(|line| plain(line)).collect();
         if why.is_empty() {
             why.push(words::meaning(finding.grade).to_owned());
         }

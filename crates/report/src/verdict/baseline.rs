@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::identity;
 use crate::error::{Error, Result, exit};
+use crate::prose::told;
 use crate::prose::words;
 use lockwright_analysis::finding::{Finding, Grade};
 
@@ -142,7 +143,7 @@ pub fn render<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> String {
             fingerprint: identity::fingerprint(finding),
             grade: finding.grade,
             kind: finding.kind.name().to_owned(),
-            title: identity::without_addresses(&words::plain(&finding.title)),
+            title: identity::without_addresses(&words::plain(&told(finding).title)),
         })
         .collect();
     // By what does not change from run to run, so that a file under version control does not, either.
@@ -162,14 +163,17 @@ mod tests {
 
     use super::*;
     use lockwright_analysis::finding::Kind;
+    use lockwright_analysis::finding::{Details, Told};
 
     fn finding(kind: Kind, grade: Grade) -> Finding {
         Finding {
             kind,
             grade,
-            title: "`a` at 0x7f00 is freed while it is held".into(),
-            evidence: vec![],
-            help: vec![],
+            details: Details::Told(Told {
+                title: "`a` at 0x7f00 is freed while it is held".into(),
+                evidence: vec![],
+                help: vec![],
+            }),
             locks: vec![],
             steps: vec![],
             pid: 1,

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::identity;
 use crate::glob;
+use crate::prose::told;
 use crate::prose::words;
 use crate::text::stack::is_runtime;
 use lockwright_analysis::finding::{Finding, Frame};
@@ -22,7 +23,11 @@ pub fn rules<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> String {
             text.push('\n');
         }
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "[{}]", identity::without_addresses(&words::plain(&finding.title)));
+        let _ = writeln!(
+            text,
+            "[{}]",
+            identity::without_addresses(&words::plain(&told(finding).title))
+        );
         text += &body;
         bodies.push(body);
     }
@@ -97,6 +102,7 @@ mod tests {
     use super::super::suppressions::parse;
     use super::*;
     use lockwright_analysis::action::{Access, Action};
+    use lockwright_analysis::finding::{Details, Told};
     use lockwright_analysis::finding::{
         Grade, HeldLock, Kind, LockInfo, LockOrigin, Name, Report, Step, ThreadInfo,
     };
@@ -137,9 +143,11 @@ mod tests {
         Finding {
             kind: Kind::CircularDependency,
             grade: Grade::Likely,
-            title: "`a[]` at 0x7f00 and `b at 0x7f08` are taken in both orders".into(),
-            evidence: vec![],
-            help: vec![],
+            details: Details::Told(Told {
+                title: "`a[]` at 0x7f00 and `b at 0x7f08` are taken in both orders".into(),
+                evidence: vec![],
+                help: vec![],
+            }),
             locks: classes.map(lock).into(),
             steps: vec![step(0), step(1)],
             pid: 1,

@@ -25,9 +25,11 @@ fn finding(kind: Kind, grade: Grade) -> Finding {
     Finding {
         kind,
         grade,
-        title: "two locks".into(),
-        evidence: vec!["seen".into()],
-        help: vec!["fix it".into()],
+        details: Details::Told(Told {
+            title: "two locks".into(),
+            evidence: vec!["seen".into()],
+            help: vec!["fix it".into()],
+        }),
         locks: [
             LockOrigin::Static,
             LockOrigin::Init,
@@ -157,9 +159,11 @@ pub fn two_threads() -> Report {
     let finding = Finding {
         kind: Kind::CircularDependency,
         grade: Grade::Likely,
-        title: "`vault` and `ledger` are taken in both orders".into(),
-        evidence: vec!["the same two locks".into()],
-        help: vec!["take one before the other".into()],
+        details: Details::Told(Told {
+            title: "`vault` and `ledger` are taken in both orders".into(),
+            evidence: vec!["the same two locks".into()],
+            help: vec!["take one before the other".into()],
+        }),
         locks: names.map(lock).into(),
         steps: vec![step(2, "teller", 0, [29, 31]), step(3, "auditor", 1, [38, 40])],
         pid: 4001,

@@ -1,6 +1,7 @@
 //! What makes a cycle less than certain, and what does not.
 
 use crate::story::{Story, told, verdict};
+use lockwright_report::prose::told as told_of;
 
 const ABBA: &str = "likely circular-dependency: A B";
 
@@ -158,7 +159,7 @@ fn steps_say_who_held_what_and_where() {
         .tell("T1: L(X)@10 L(A)@11 L(B)@12 U(B) U(A) U(X)\nT2: L(B)@21 L(A)@22 U(A) U(B)")
         .report();
     let finding = &report.findings[0];
-    assert_eq!(finding.title, "`A` and `B` are taken in both orders");
+    assert_eq!(told_of(finding).title, "`A` and `B` are taken in both orders");
     let line = |frames: &[lockwright_analysis::finding::Frame]| frames[0].line;
     let [one, two] = &finding.steps[..] else { panic!("{finding:#?}") };
     assert_eq!((one.thread.name.as_str(), one.thread.number), ("T1", 1));
@@ -170,7 +171,7 @@ fn steps_say_who_held_what_and_where() {
     assert_eq!(finding.locks[0].kind, "mutex");
     assert_eq!(finding.locks[0].origin.name(), "init");
     assert_eq!(finding.locks[0].created[0].function.as_deref(), Some("f2001"));
-    assert!(!finding.evidence.is_empty() && !finding.help.is_empty());
+    assert!(!told_of(finding).evidence.is_empty() && !told_of(finding).help.is_empty());
 }
 
 #[test]

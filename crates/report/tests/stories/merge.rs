@@ -2,6 +2,7 @@
 
 use lockwright_analysis::finding::Grade;
 use lockwright_analysis::merge::Merged;
+use lockwright_report::prose::told as told_of;
 use lockwright_report::text::{TextOptions, render};
 
 use crate::story::{merged, told, verdict};
@@ -36,12 +37,16 @@ fn each_run_takes_one_order() {
 fn the_evidence_names_the_runs() {
     let report = merged(&[AB, BA]).report;
     let finding = &report.findings[0];
-    assert_eq!(finding.title, "`A` and `B` are taken in both orders, in different runs");
-    assert_eq!(finding.evidence[0], "no process alone took both orders");
-    assert_eq!(finding.evidence[1], "run 1, process 42: thread 1 (T1) took `A`, then `B`");
-    assert_eq!(finding.evidence[2], "run 2, process 42: thread 1 (T1) took `B`, then `A`");
-    assert!(finding.evidence[3].contains("cannot be compared"), "{:?}", finding.evidence);
-    assert_eq!(finding.evidence[4], "run 1 is run-1, run 2 is run-2");
+    assert_eq!(told_of(finding).title, "`A` and `B` are taken in both orders, in different runs");
+    assert_eq!(told_of(finding).evidence[0], "no process alone took both orders");
+    assert_eq!(told_of(finding).evidence[1], "run 1, process 42: thread 1 (T1) took `A`, then `B`");
+    assert_eq!(told_of(finding).evidence[2], "run 2, process 42: thread 1 (T1) took `B`, then `A`");
+    assert!(
+        told_of(finding).evidence[3].contains("cannot be compared"),
+        "{:?}",
+        told_of(finding).evidence
+    );
+    assert_eq!(told_of(finding).evidence[4], "run 1 is run-1, run 2 is run-2");
     assert_eq!(finding.pid, 0, "it is of no one process");
     let options = TextOptions { colour: false, all: false, width: 100 };
     let text = render(&report, &options);
@@ -85,7 +90,9 @@ fn what_one_process_shows_is_not_told_again() {
 fn a_common_gate_guards() {
     assert_eq!(together(&[AB_GUARDED, BA_GUARDED]), ["guarded circular-dependency: A B"]);
     let report = merged(&[AB_GUARDED, BA_GUARDED]).report;
-    assert!(report.findings[0].evidence.iter().any(|line| line.contains("both hold `G`")));
+    assert!(
+        told_of(&report.findings[0]).evidence.iter().any(|line| line.contains("both hold `G`"))
+    );
     // One path without it, in any run, and it guards no more.
     assert_eq!(together(&[AB_GUARDED, BA_GUARDED, BA]), [POSSIBLE]);
     assert_eq!(together(&[AB_GUARDED, BA]), [POSSIBLE]);
@@ -132,7 +139,7 @@ fn of_variables_a_process_has_but_one() {
     let says = |stories: &[&str]| {
         let report = merged(stories).report;
         assert_eq!(report.findings.len(), 1, "{:?}", told(&report));
-        report.findings[0].evidence[3].clone()
+        told_of(&report.findings[0]).evidence[3].clone()
     };
     let (ab, ba) = (format!("static A B\n{AB}"), format!("static A B\n{BA}"));
     assert!(says(&[&ab, &ba]).starts_with("each of these is one variable: "));

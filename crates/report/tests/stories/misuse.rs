@@ -2,6 +2,7 @@
 //! no engine would write.
 
 use lockwright_report::prose::action::phrase;
+use lockwright_report::prose::told as told_of;
 use std::fs;
 use std::path::Path;
 
@@ -49,7 +50,11 @@ fn both_sides_are_told() {
         assert_eq!(told(&report), [format!("likely {name}: A")]);
         assert_eq!(actions(&report), [(1, here), (2, there)], "{name}");
         let finding = &report.findings[0];
-        assert!(finding.evidence[0].contains("thread 2 (T2)"), "{:?}", finding.evidence);
+        assert!(
+            told_of(finding).evidence[0].contains("thread 2 (T2)"),
+            "{:?}",
+            told_of(finding).evidence
+        );
         assert_eq!(finding.steps[0].held.len(), 1, "B, too");
         assert_eq!(finding.steps[0].held[0].lock, None);
         assert!(!finding.steps[0].stack.is_empty() && !finding.steps[1].stack.is_empty());
@@ -83,7 +88,7 @@ fn an_unlock_that_the_lock_refuses_has_failed() {
             }
         });
         assert_eq!(told(&report), ["likely bad-unlock-balance: A"]);
-        report.findings[0].evidence.clone()
+        told_of(&report.findings[0]).evidence.clone()
     };
     for (other, why) in [(2, "(T2) took it"), (0, "(T1) did not hold it"), (1, "(T1) took it, but")]
     {
@@ -127,12 +132,16 @@ fn unsafe_calls_are_named_with_their_signal() {
         story.uses_with_open(3 - call, 14);
         let report = story.report();
         assert_eq!(told(&report), [format!("guarded inconsistent-state: {name}")]);
-        let evidence = &report.findings[0].evidence;
+        let evidence = &told_of(&report.findings[0]).evidence;
         assert!(evidence[1].contains("this run did not use it outside"), "{evidence:?}");
         story.uses_with_open(call, 14);
         let report = story.report();
         assert_eq!(told(&report), [format!("likely inconsistent-state: {name}")]);
-        assert!(report.findings[0].title.contains("SIGALRM"), "{}", report.findings[0].title);
+        assert!(
+            told_of(&report.findings[0]).title.contains("SIGALRM"),
+            "{}",
+            told_of(&report.findings[0]).title
+        );
     }
 }
 
@@ -151,7 +160,7 @@ fn what_a_handler_calls_in_many_places_is_one_finding() {
     let name = "likely inconsistent-state: malloc/free";
     assert_eq!(told(&report), [format!("{name} +2"), format!("{name} +1")]);
     for (finding, signal) in report.findings.iter().zip(["SIGALRM", "SIGTERM"]) {
-        assert!(finding.title.contains(signal), "{}", finding.title);
+        assert!(told_of(finding).title.contains(signal), "{}", told_of(finding).title);
     }
 }
 

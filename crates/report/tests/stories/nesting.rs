@@ -1,13 +1,17 @@
 //! Locks nested within their class.
 
 use crate::story::{Story, told, verdict};
+use lockwright_report::prose::told as told_of;
 
 #[test]
 fn both_orders_of_one_pair() {
     let story = "static A\nT1: L(A1) L(A2) U(A2) U(A1)\nT2: L(A2) L(A1) U(A1) U(A2)";
     let report = Story::new().tell(story).report();
     assert_eq!(told(&report), ["likely circular-dependency: table0[] table0[]"]);
-    assert_eq!(report.findings[0].title, "`table0[1]` and `table0[2]` are taken in both orders");
+    assert_eq!(
+        told_of(&report.findings[0]).title,
+        "`table0[1]` and `table0[2]` are taken in both orders"
+    );
 }
 
 #[test]
@@ -65,8 +69,8 @@ fn dining_philosophers() {
     let ring = ["table0[]"; 5].join(" ");
     assert_eq!(told(&report), [format!("likely circular-dependency: {ring}")]);
     assert_eq!(
-        report.findings[0].title,
-        "`table0[0]`, `table0[1]`, `table0[2]` and 2 more are taken in a circle"
+        told_of(&report.findings[0]).title,
+        "`table0[0]`, `table0[1]`, `table0[2]` and 2 more are taken in a cycle"
     );
 }
 
@@ -94,7 +98,7 @@ fn two_pairs_of_heap_objects_in_opposite_directions() {
         )
         .report();
     assert_eq!(told(&report)[0].split(':').next(), Some("possible recursive-locking"));
-    let evidence = &report.findings[0].evidence;
+    let evidence = &told_of(&report.findings[0]).evidence;
     assert!(evidence[1].contains("no pair was taken both ways"), "{evidence:?}");
 }
 
@@ -110,7 +114,7 @@ fn pairs_taken_both_ways_by_readers_are_told_as_such() {
         )
         .report();
     assert_eq!(told(&report)[0].split(':').next(), Some("possible recursive-locking"));
-    let evidence = &report.findings[0].evidence;
+    let evidence = &told_of(&report.findings[0]).evidence;
     assert!(evidence[1].contains("one of the two is only read"), "{evidence:?}");
     assert!(evidence.iter().all(|line| !line.contains("through a writer")), "{evidence:?}");
 }

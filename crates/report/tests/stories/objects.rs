@@ -1,6 +1,7 @@
 //! What debugobjects met: what the report makes of its rows, even of rows that it would not write.
 
 use lockwright_report::prose::action::phrase;
+use lockwright_report::prose::told as told_of;
 use std::fs;
 use std::path::Path;
 
@@ -135,7 +136,12 @@ fn steps(report: &Report) -> Vec<(u32, &str)> {
 /// All that is said of the only finding.
 fn said(report: &Report) -> String {
     let finding = &report.findings[0];
-    format!("{}\n{}\n{}", finding.title, finding.evidence.join("\n"), finding.help.join("\n"))
+    format!(
+        "{}\n{}\n{}",
+        told_of(finding).title,
+        told_of(finding).evidence.join("\n"),
+        told_of(finding).help.join("\n")
+    )
 }
 
 #[test]
@@ -207,7 +213,7 @@ fn every_fault_has_its_kind_and_history() {
         if finding.steps[0].thread.number == 1 {
             assert_eq!(finding.steps[0].held.len(), 1, "A, too: {kind}");
         }
-        assert!(!finding.help.is_empty() && !finding.evidence.is_empty());
+        assert!(!told_of(finding).help.is_empty() && !told_of(finding).evidence.is_empty());
     }
 }
 
@@ -237,10 +243,18 @@ fn how_the_memory_went_is_told() {
             assert_eq!(steps(&report)[0], (1, action));
             let finding = &report.findings[0];
             if fault == object_fault::GONE_ACTIVE {
-                assert!(finding.title.contains(title), "{}", finding.title);
-                assert!(finding.title.contains("while it is waited on"), "{}", finding.title);
+                assert!(told_of(finding).title.contains(title), "{}", told_of(finding).title);
+                assert!(
+                    told_of(finding).title.contains("while it is waited on"),
+                    "{}",
+                    told_of(finding).title
+                );
             }
-            assert!(finding.evidence[1].contains(evidence), "{:?}", finding.evidence);
+            assert!(
+                told_of(finding).evidence[1].contains(evidence),
+                "{:?}",
+                told_of(finding).evidence
+            );
         }
     }
 }
@@ -404,7 +418,7 @@ fn states_of_the_programs_own_are_named() {
             as_written(row, object_fault::WRONG_STATE, 0);
             (row.op, row.was) = (op, was);
         });
-        let title = &report.findings[0].title;
+        let title = &told_of(&report.findings[0]).title;
         assert!(title.ends_with(expected), "{title}");
     }
 }
@@ -416,7 +430,7 @@ fn a_free_of_the_programs_own_is_told() {
         as_written(row, object_fault::GONE_ACTIVE, object_end::NONE);
         row.op = object_op::FREE;
     });
-    assert!(report.findings[0].title.ends_with("(f20) is freed while it is active"));
+    assert!(told_of(&report.findings[0]).title.ends_with("(f20) is freed while it is active"));
     assert_eq!(steps(&report)[0], (1, "frees"));
     assert!(said(&report).contains("the program said that its life was over"));
 }
@@ -480,7 +494,7 @@ fn what_is_known_of_the_parent_is_evidence() {
     child.row(row);
     let report = reports(&[parent.ledger(), child.ledger()]);
     assert_eq!(steps(&report), [(1, "waits on")]);
-    let evidence = &report.findings[0].evidence;
+    let evidence = &told_of(&report.findings[0]).evidence;
     let destroyed = "it was destroyed in the parent process, before the fork, and nothing";
     assert!(evidence[0].starts_with(destroyed), "{evidence:?}");
     let made = "it was initialised in the parent process, before the fork";
@@ -508,7 +522,7 @@ fn places_that_are_the_same_to_a_reader_are_one_finding() {
 #[test]
 fn what_the_program_hints_at_is_named() {
     let report = met(object_type::OWN, b"timer", |story, row| row.hint = story.stack(77));
-    let evidence = report.findings[0].evidence.join("\n");
+    let evidence = told_of(&report.findings[0]).evidence.join("\n");
     assert!(evidence.contains("hints at which one it is: `f77`"), "{evidence}");
 }
 

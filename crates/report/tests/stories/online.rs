@@ -2,6 +2,7 @@
 
 use crate::story::{Story, told, verdict};
 use lockwright_analysis::action::Action;
+use lockwright_report::prose::told as told_of;
 
 #[test]
 fn two_threads_in_a_deadlock() {
@@ -9,7 +10,11 @@ fn two_threads_in_a_deadlock() {
     assert_eq!(told(&report).len(), 1, "the cycle itself is not told again");
     let finding = &report.findings[0];
     assert!(told(&report)[0].starts_with("deadlocked circular-dependency"));
-    assert!(finding.title.starts_with("two threads wait for each other: "), "{}", finding.title);
+    assert!(
+        told_of(finding).title.starts_with("two threads wait for each other: "),
+        "{}",
+        told_of(finding).title
+    );
     assert_eq!(finding.steps.len(), 2);
     for (i, step) in finding.steps.iter().enumerate() {
         assert_eq!(step.lock, i);

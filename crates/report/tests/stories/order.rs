@@ -1,6 +1,7 @@
 //! What orders threads beside their creation and end.
 
 use crate::story::{Story, told, verdict};
+use lockwright_report::prose::told as told_of;
 
 const ABBA: &str = "likely circular-dependency: A B";
 const ORDERED: &str = "ordered circular-dependency: A B";
@@ -14,7 +15,7 @@ fn a_barrier_separates_before_from_after() {
         T1: BP(K)";
     let report = Story::new().tell(story).report();
     assert_eq!(told(&report), [ORDERED]);
-    let evidence = report.findings[0].evidence.join("\n");
+    let evidence = told_of(&report.findings[0]).evidence.join("\n");
     assert!(evidence.contains("thread 2 (T2) passes a barrier after thread 1 (T1)"), "{evidence}");
 }
 
@@ -59,7 +60,7 @@ fn a_post_comes_before_the_wait_that_it_grants() {
         T2: PW(S) L(B) L(A) U(A) U(B)";
     let report = Story::new().tell(story).report();
     assert_eq!(told(&report), [ORDERED]);
-    let evidence = report.findings[0].evidence.join("\n");
+    let evidence = told_of(&report.findings[0]).evidence.join("\n");
     assert!(evidence.contains("waits for a semaphore that thread 1 (T1) posts"), "{evidence}");
     let after = "
         semaphore 0 S
@@ -112,7 +113,7 @@ fn evidence_names_what_orders_threads() {
         ),
     ] {
         let report = Story::new().tell(&format!("{has}{abba}")).report();
-        let evidence = &report.findings[0].evidence;
+        let evidence = &told_of(&report.findings[0]).evidence;
         assert!(evidence.iter().any(|line| line == says), "{evidence:?}");
     }
 }

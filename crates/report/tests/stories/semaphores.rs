@@ -1,6 +1,7 @@
 //! Semaphores that count as locks, until they show that they are none.
 
 use crate::story::{Story, told, verdict};
+use lockwright_report::prose::told as told_of;
 
 const ABBA: &str = "likely circular-dependency: A B";
 const BOTH_ORDERS: &str = "
@@ -12,7 +13,7 @@ const BOTH_ORDERS: &str = "
 fn one_that_its_taker_posts_is_a_lock() {
     let report = Story::new().tell(BOTH_ORDERS).report();
     assert_eq!(told(&report), [ABBA]);
-    let evidence = report.findings[0].evidence.join("\n");
+    let evidence = told_of(&report.findings[0]).evidence.join("\n");
     assert!(evidence.contains("the semaphores count as locks: they begin at 1"), "{evidence}");
 }
 
@@ -21,7 +22,7 @@ fn with_a_mutex_too() {
     let mixed = "sem A\nT1: L(A) L(B) U(B) PO(A)\nT2: L(B) L(A) PO(A) U(B)";
     let report = Story::new().tell(mixed).report();
     assert_eq!(told(&report), [ABBA]);
-    let evidence = report.findings[0].evidence.join("\n");
+    let evidence = told_of(&report.findings[0]).evidence.join("\n");
     assert!(evidence.contains("`A` counts as a lock: it begins at 1"), "{evidence}");
 }
 

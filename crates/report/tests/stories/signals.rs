@@ -2,6 +2,7 @@
 
 use crate::story::{Story, told, verdict};
 use lockwright_report::prose::action::phrase;
+use lockwright_report::prose::told as told_of;
 
 const INCONSISTENT: &str = "likely inconsistent-state: A";
 
@@ -106,11 +107,11 @@ fn an_order_that_a_handler_closes() {
     let report = Story::new().tell(safe_to_unsafe).report();
     assert_eq!(told(&report), ["likely inconsistent-state: A B"]);
     let finding = &report.findings[0];
-    assert!(finding.title.contains("SIGUSR1"), "{}", finding.title);
+    assert!(told_of(finding).title.contains("SIGUSR1"), "{}", told_of(finding).title);
     let actions: Vec<_> = finding.steps.iter().map(|step| phrase(step.action)).collect();
     assert_eq!(actions, ["acquires", "would acquire in a signal handler"]);
     assert_eq!(finding.steps[1].held[0].name, "B");
-    assert!(finding.help[0].contains("block SIGUSR1"), "{:?}", finding.help);
+    assert!(told_of(finding).help[0].contains("block SIGUSR1"), "{:?}", told_of(finding).help);
 }
 
 #[test]
@@ -148,7 +149,7 @@ fn two_signals_close_a_circle() {
 fn a_handler_that_waits_for_its_own_thread_is_told_once() {
     let report = Story::new().tell("T1: O(10) L(A) I(10) B(A)").report();
     assert_eq!(told(&report), ["deadlocked inconsistent-state: A"]);
-    assert!(report.findings[0].help[0].contains("block SIGUSR1"));
+    assert!(told_of(&report.findings[0]).help[0].contains("block SIGUSR1"));
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub const NOT_COPIED: &[&str] = &[
 
 /// What a reader of lockmeter's tables could take amiss.
 const READ_THUS: &[&str] = &[
-    "a lock is a class: all locks that one place in the program brings forth",
+    "a lock is a class: all locks created at one place in the program",
     "SPIN counts all that waited, asleep or spinning, those included that gave up at a timeout",
     "% CPU is waiting time as a part of all processors' time, which sleepers left to others",
     "rejected requests for rwlocks, which have no column, are in TOTAL and CON",

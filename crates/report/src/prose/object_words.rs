@@ -17,8 +17,6 @@ pub struct Verb {
 pub struct Words {
     /// One of [`lockwright_ledger::rows::object::object_type`].
     pub builtin: u32,
-    /// What it is.
-    pub name: &'static str,
     /// How it comes into being.
     pub init: Verb,
     /// How it comes into use.
@@ -29,7 +27,8 @@ pub struct Words {
     pub destroy: Verb,
     /// In use: what "while it is" goes on with.
     pub in_use: &'static str,
-    /// What a thread does as long as it has it in use; empty if it goes on to other things.
+    /// What a thread does as long as it has it in use; empty if it goes on to other things
+    /// ([`lockwright_analysis::debugobjects::types::has_user`]).
     pub user: &'static str,
     /// What initialises it; empty if the program knows.
     pub maker: &'static str,
@@ -54,35 +53,29 @@ const USE: Verb = verb("uses", "used");
 /// What is waited on.
 const fn waited(
     builtin: u32,
-    name: &'static str,
     maker: &'static str,
     ender: &'static str,
     idle: &'static str,
 ) -> Words {
     let (init, activate, deactivate, destroy) = (INITIALISE, WAIT, LEAVE, DESTROY);
     let (in_use, user) = ("waited on", "waits on");
-    Words { builtin, name, init, activate, deactivate, destroy, in_use, user, maker, ender, idle }
+    Words { builtin, init, activate, deactivate, destroy, in_use, user, maker, ender, idle }
 }
 
 /// What is locked.
-const fn lock(builtin: u32, name: &'static str, maker: &'static str, ender: &'static str) -> Words {
+const fn lock(builtin: u32, maker: &'static str, ender: &'static str) -> Words {
     let (activate, deactivate) = (TAKE, UNLOCK);
     let idle = "unlock it on every path";
     let (in_use, user) = ("held", "holds");
-    Words { activate, deactivate, in_use, user, ..waited(builtin, name, maker, ender, idle) }
+    Words { activate, deactivate, in_use, user, ..waited(builtin, maker, ender, idle) }
 }
 
 /// What is handed to an init function and has no use of its own.
-const fn attributes(
-    builtin: u32,
-    name: &'static str,
-    maker: &'static str,
-    ender: &'static str,
-) -> Words {
+const fn attributes(builtin: u32, maker: &'static str, ender: &'static str) -> Words {
     let (activate, deactivate) = (USE, USE);
     let idle = "let its last use be over";
     let (in_use, user) = ("in use", "uses");
-    Words { activate, deactivate, in_use, user, ..waited(builtin, name, maker, ender, idle) }
+    Words { activate, deactivate, in_use, user, ..waited(builtin, maker, ender, idle) }
 }
 
 const BROADCAST: &str = "wake its waiters and join their threads";
@@ -91,7 +84,6 @@ const BROADCAST: &str = "wake its waiters and join their threads";
 pub const TYPES: [Words; 16] = [
     Words {
         builtin: OWN,
-        name: "object",
         init: INITIALISE,
         activate: verb("activates", "activated"),
         deactivate: verb("deactivates", "deactivated"),
@@ -102,58 +94,33 @@ pub const TYPES: [Words; 16] = [
         ender: "",
         idle: "deactivate it",
     },
-    lock(
-        MUTEX,
-        "mutex",
-        "pthread_mutex_init or PTHREAD_MUTEX_INITIALIZER",
-        "pthread_mutex_destroy",
-    ),
-    lock(
-        RWLOCK,
-        "rwlock",
-        "pthread_rwlock_init or PTHREAD_RWLOCK_INITIALIZER",
-        "pthread_rwlock_destroy",
-    ),
+    lock(MUTEX, "pthread_mutex_init or PTHREAD_MUTEX_INITIALIZER", "pthread_mutex_destroy"),
+    lock(RWLOCK, "pthread_rwlock_init or PTHREAD_RWLOCK_INITIALIZER", "pthread_rwlock_destroy"),
     waited(
         COND,
-        "condition variable",
         "pthread_cond_init or PTHREAD_COND_INITIALIZER",
         "pthread_cond_destroy",
         BROADCAST,
     ),
-    waited(
-        SEMAPHORE,
-        "semaphore",
-        "sem_init",
-        "sem_destroy",
-        "post it for each waiter and join their threads",
-    ),
+    waited(SEMAPHORE, "sem_init", "sem_destroy", "post it for each waiter and join their threads"),
     waited(
         BARRIER,
-        "barrier",
         "pthread_barrier_init",
         "pthread_barrier_destroy",
         "join the threads that meet at it",
     ),
-    lock(SPIN, "spinlock", "pthread_spin_init", "pthread_spin_destroy"),
+    lock(SPIN, "pthread_spin_init", "pthread_spin_destroy"),
     Words {
         activate: verb("runs", "ran"),
         deactivate: verb("leaves", "left"),
         in_use: "running",
         user: "runs",
-        ..waited(
-            ONCE,
-            "once control",
-            "PTHREAD_ONCE_INIT or ONCE_FLAG_INIT",
-            "",
-            "let its function return",
-        )
+        ..waited(ONCE, "PTHREAD_ONCE_INIT or ONCE_FLAG_INIT", "", "let its function return")
     },
-    lock(MTX, "mtx_t", "mtx_init", "mtx_destroy"),
-    waited(CND, "cnd_t", "cnd_init", "cnd_destroy", BROADCAST),
+    lock(MTX, "mtx_init", "mtx_destroy"),
+    waited(CND, "cnd_init", "cnd_destroy", BROADCAST),
     Words {
         builtin: TIMER,
-        name: "timer",
         init: verb("creates", "created"),
         activate: verb("arms", "armed"),
         deactivate: verb("disarms", "disarmed"),
@@ -164,31 +131,11 @@ pub const TYPES: [Words; 16] = [
         ender: "timer_delete",
         idle: "disarm it (timer_settime with zeros)",
     },
-    attributes(ATTR, "thread attributes object", "pthread_attr_init", "pthread_attr_destroy"),
-    attributes(
-        MUTEXATTR,
-        "mutex attributes object",
-        "pthread_mutexattr_init",
-        "pthread_mutexattr_destroy",
-    ),
-    attributes(
-        RWLOCKATTR,
-        "rwlock attributes object",
-        "pthread_rwlockattr_init",
-        "pthread_rwlockattr_destroy",
-    ),
-    attributes(
-        CONDATTR,
-        "condition variable attributes object",
-        "pthread_condattr_init",
-        "pthread_condattr_destroy",
-    ),
-    attributes(
-        BARRIERATTR,
-        "barrier attributes object",
-        "pthread_barrierattr_init",
-        "pthread_barrierattr_destroy",
-    ),
+    attributes(ATTR, "pthread_attr_init", "pthread_attr_destroy"),
+    attributes(MUTEXATTR, "pthread_mutexattr_init", "pthread_mutexattr_destroy"),
+    attributes(RWLOCKATTR, "pthread_rwlockattr_init", "pthread_rwlockattr_destroy"),
+    attributes(CONDATTR, "pthread_condattr_init", "pthread_condattr_destroy"),
+    attributes(BARRIERATTR, "pthread_barrierattr_init", "pthread_barrierattr_destroy"),
 ];
 
 /// The words for a type.
@@ -310,12 +257,14 @@ pub fn gone(how: u8) -> Gone {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lockwright_analysis::debugobjects::types;
 
     #[test]
     fn every_type_has_its_row() {
         for (number, words) in (0..).zip(&TYPES) {
-            assert_eq!(words.builtin, number, "{}", words.name);
+            assert_eq!((words.builtin, types::known(number)), (number, number));
+            assert_eq!(!words.user.is_empty(), types::has_user(number), "{}", types::name(number));
         }
-        assert_eq!(of(u32::MAX).name, "object");
+        assert_eq!(types::name(of(u32::MAX).builtin), "object");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use lockwright_ledger::rows::Node;
 
 use super::graph::{Context, Level};
-use super::judge::Pick;
+use super::judge::Acquisition;
 use crate::action::Action;
 use crate::finding::Instances;
 use crate::finding::Name;
@@ -16,7 +16,7 @@ use crate::model::{LockRef, Model, Sources};
 const MOST_HELD: usize = 24;
 
 /// Knows one process.
-pub struct Teller<'m, 'a> {
+pub struct ProcessView<'m, 'a> {
     /// The process.
     pub model: &'m Model<'a>,
     /// All processes.
@@ -26,7 +26,7 @@ pub struct Teller<'m, 'a> {
 }
 
 /// The locks of a finding, with names that tell them apart.
-pub struct Cast {
+pub struct InvolvedLocks {
     /// The first of the locks by its instance, or by its merged class.
     indices: HashMap<u32, usize>,
     level: Level,
@@ -36,7 +36,7 @@ pub struct Cast {
     pub names: Vec<Name>,
 }
 
-impl Cast {
+impl InvolvedLocks {
     /// An object that is no lock: held by nobody.
     pub fn of_object(name: Name, info: LockInfo) -> Self {
         Self {
@@ -60,7 +60,7 @@ fn key_of(model: &Model<'_>, level: Level, lock: LockRef) -> Option<u32> {
     }
 }
 
-impl Teller<'_, '_> {
+impl ProcessView<'_, '_> {
     /// The lock of a node.
     pub fn lock_of(&self, id: u32) -> LockRef {
         let node = self.model.trie.node(id).copied().unwrap_or_default();
@@ -68,7 +68,7 @@ impl Teller<'_, '_> {
     }
 
     /// Names the locks of a finding.
-    pub fn cast(&self, level: Level, refs: Vec<LockRef>) -> Cast {
+    pub fn involved(&self, level: Level, refs: Vec<LockRef>) -> InvolvedLocks {
         let shown: Vec<LockRef> = refs
             .iter()
             .map(|&lock| match level {
@@ -83,7 +83,7 @@ impl Teller<'_, '_> {
                 indices.entry(key).or_insert(index);
             }
         }
-        Cast { indices, level, infos, names }
+        InvolvedLocks { indices, level, infos, names }
     }
 
     /// The merged classes of locks, sorted, each once.
@@ -95,34 +95,34 @@ impl Teller<'_, '_> {
         classes
     }
 
-    /// What a taker did: acquired `lock` of the cast.
-    pub fn step(&self, cast: &Cast, pick: &Pick, lock: usize) -> Step {
-        let node = self.model.trie.node(pick.context.acquired).copied().unwrap_or_default();
+    /// The step of an acquisition: it took `lock` of those involved.
+    pub fn step(&self, involved: &InvolvedLocks, acquisition: &Acquisition, lock: usize) -> Step {
+        let node = self.model.trie.node(acquisition.context.acquired).copied().unwrap_or_default();
         Step {
-            thread: self.model.thread(pick.thread),
+            thread: self.model.thread(acquisition.thread),
             lock,
-            action: match self.model.trie.signal(pick.context.acquired) {
+            action: match self.model.trie.signal(acquisition.context.acquired) {
                 Some(_) => Action::in_handler(node.mode),
                 None => Action::acquires(self.model.classes.kind(node.class), node.mode),
             },
-            held: self.held(cast, node.parent),
+            held: self.held(involved, node.parent),
             stack: self.model.stack(node.stack),
         }
     }
 
     /// The locks on the path to `innermost`, it included, outermost first.
-    pub fn held(&self, cast: &Cast, innermost: u32) -> Vec<HeldLock> {
+    pub fn held(&self, involved: &InvolvedLocks, innermost: u32) -> Vec<HeldLock> {
         let mut held = Vec::new();
         let mut others = 0;
         for (_, node) in self.path(innermost) {
             let lock = reference(&node);
-            let index = cast.index(self.model, lock);
+            let index = involved.index(self.model, lock);
             others += usize::from(index.is_none());
             if index.is_none() && others > MOST_HELD {
                 continue;
             }
             let name = match index {
-                Some(index) => cast.names[index].clone(),
+                Some(index) => involved.names[index].clone(),
                 None => self.model.name(lock),
             };
             held.push(HeldLock { lock: index, name, stack: self.model.stack(node.stack) });

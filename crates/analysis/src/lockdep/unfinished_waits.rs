@@ -1,10 +1,10 @@
 //! Threads whose wait was not over when their process was killed, or when its ledger was read: where and for what they
-//! wait, and who has it. A hang that is no circle shows only here.
+//! wait, and who has it. A hang that is no cycle shows only here.
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{Held, Node, Thread, held_flag, mode, thread_state};
 
-use super::teller::Teller;
+use super::process_view::ProcessView;
 use crate::action::Action;
 use crate::finding::{Holder, LockInfo, Waiting, WaitsFor};
 use crate::model::LockRef;
@@ -12,20 +12,20 @@ use crate::process_end::ProcessEnd;
 
 /// The threads of a process that wait, in order of their creation; `process` is its place in the report. None where the
 /// process has exited or called exec since, which ends all waits.
-pub fn find(teller: &Teller<'_, '_>, process: usize) -> Vec<Waiting> {
-    let ledger = teller.model.ledger;
+pub fn find(view: &ProcessView<'_, '_>, process: usize) -> Vec<Waiting> {
+    let ledger = view.model.ledger;
     let end = ProcessEnd::of(ledger);
-    if end.is_exit() || end == ProcessEnd::Exec || has_called_exec(teller.sources.ledgers, ledger) {
+    if end.is_exit() || end == ProcessEnd::Exec || has_called_exec(view.sources.ledgers, ledger) {
         return Vec::new();
     }
-    let mut waiters: Vec<&Thread> = teller.model.threads().filter(|row| waits(row)).collect();
-    waiters.sort_by_key(|row| teller.model.number(row.id));
+    let mut waiters: Vec<&Thread> = view.model.threads().filter(|row| waits(row)).collect();
+    waiters.sort_by_key(|row| view.model.number(row.id));
     let refs: Vec<LockRef> = waiters
         .iter()
         .map(|row| LockRef { class: row.wait_class, inst: row.wait_inst, row: 0 })
         .collect();
-    let infos = teller.model.describe(teller.sources, &refs).into_iter().map(|(info, _)| info);
-    waiters.iter().zip(infos).map(|(row, info)| of(teller, process, row, info)).collect()
+    let infos = view.model.describe(view.sources, &refs).into_iter().map(|(info, _)| info);
+    waiters.iter().zip(infos).map(|(row, info)| of(view, process, row, info)).collect()
 }
 
 /// The process of this ledger has gone on with another.
@@ -42,8 +42,8 @@ fn waits(row: &Thread) -> bool {
     row.state == thread_state::LIVE && row.wait_seq & 1 == 1
 }
 
-fn of(teller: &Teller<'_, '_>, process: usize, row: &Thread, info: LockInfo) -> Waiting {
-    let model = teller.model;
+fn of(view: &ProcessView<'_, '_>, process: usize, row: &Thread, info: LockInfo) -> Waiting {
+    let model = view.model;
     let bits = row.wait_mode as u16;
     let kind = match bits {
         _ if bits & mode::JOIN != 0 => WaitsFor::Thread,
@@ -65,15 +65,15 @@ fn of(teller: &Teller<'_, '_>, process: usize, row: &Thread, info: LockInfo) -> 
         timed: bits & mode::TIMED != 0,
         stack: model.trie.node(row.wait_node).map_or_else(Vec::new, |node| model.stack(node.stack)),
         holders: match kind {
-            WaitsFor::Lock => holders(teller, row),
+            WaitsFor::Lock => holders(view, row),
             WaitsFor::Condition | WaitsFor::Thread => Vec::new(),
         },
     }
 }
 
 /// The threads that hold what `waiter` waits for, itself perhaps.
-fn holders(teller: &Teller<'_, '_>, waiter: &Thread) -> Vec<Holder> {
-    let model = teller.model;
+fn holders(view: &ProcessView<'_, '_>, waiter: &Thread) -> Vec<Holder> {
+    let model = view.model;
     let reads = waiter.wait_mode as u16 & mode::READ;
     let keeps_it = |held: &Held| {
         held.is_held()

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use lockwright_ledger::rows::{Class, Node, mode};
 
 use super::graph::Context;
-use super::judge::Pick;
+use super::judge::Acquisition;
 use crate::model::{Model, is_read};
 
 /// Writers kept of one lock. Beyond that, whether there is a better one is not known.
@@ -17,7 +17,7 @@ const MOST_WRITERS: usize = 256;
 #[derive(Clone, Copy, Debug)]
 pub struct Writer {
     /// Who, when and where.
-    pub pick: Pick,
+    pub acquisition: Acquisition,
     /// It waits for good, and it is this lock for certain and not just one of its class.
     pub is_sure: bool,
 }
@@ -50,7 +50,10 @@ impl Writers {
                 }
                 let context = Context { acquired: id, held: node.parent };
                 let is_sure = known && node.mode & mode::TIMED == 0;
-                list.push(Writer { pick: Pick { context, segment, thread }, is_sure });
+                list.push(Writer {
+                    acquisition: Acquisition { context, segment, thread },
+                    is_sure,
+                });
             }
         }
         this
@@ -73,12 +76,12 @@ fn waits_to_write(model: &Model<'_>, node: &Node) -> bool {
 }
 
 /// The readers of a cycle that only a writer makes wait: nodes of their acquisitions.
-pub fn readers(model: &Model<'_>, picks: &[Pick]) -> Vec<(usize, Node)> {
+pub fn readers(model: &Model<'_>, acquisitions: &[Acquisition]) -> Vec<(usize, Node)> {
     let node = |id| model.trie.node(id).copied().unwrap_or_default();
-    (0..picks.len())
+    (0..acquisitions.len())
         .filter_map(|i| {
-            let read = node(picks[i].context.acquired);
-            let held = node(picks[(i + 1) % picks.len()].context.held);
+            let read = node(acquisitions[i].context.acquired);
+            let held = node(acquisitions[(i + 1) % acquisitions.len()].context.held);
             // Of classes it is not said which lock it would be.
             let same = read.inst != 0 && read.inst == held.inst;
             (same && is_read(read.mode) && is_read(held.mode)).then_some((i, read))

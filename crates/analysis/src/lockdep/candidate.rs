@@ -8,7 +8,7 @@ use crate::finding::{Finding, Grade, Kind};
 
 /// A finding and its identity.
 #[derive(Clone, Debug)]
-pub struct Draft {
+pub struct Candidate {
     /// The finding.
     pub finding: Finding,
     /// Equal for findings that are the same to a reader: kind, classes and places.
@@ -19,7 +19,7 @@ pub struct Draft {
     pub classes: Vec<u32>,
 }
 
-impl Draft {
+impl Candidate {
     /// The same, of the process of this number in the report.
     pub fn of_process(mut self, number: usize) -> Self {
         self.finding.process = Some(number);
@@ -59,13 +59,13 @@ pub fn ring<T: Ord + Clone>(parts: &[T]) -> Vec<T> {
     parts.iter().cycle().skip(least).take(n).cloned().collect()
 }
 
-/// Folds drafts that are the same into their most serious one, unless they are to stand apart, and sorts them for the
+/// Folds candidates that are the same into their most serious one, unless they are to stand apart, and sorts them for the
 /// report.
-pub fn fold(mut drafts: Vec<Draft>, instances: Instances) -> Vec<Finding> {
-    drafts.sort_by_key(|draft| draft.finding.grade);
+pub fn fold(mut candidates: Vec<Candidate>, instances: Instances) -> Vec<Finding> {
+    candidates.sort_by_key(|candidate| candidate.finding.grade);
     let mut at: HashMap<String, usize> = HashMap::new();
     let mut findings: Vec<Finding> = Vec::new();
-    for Draft { finding, key, .. } in drafts {
+    for Candidate { finding, key, .. } in candidates {
         match at.get(&key).filter(|_| instances == Instances::Folded) {
             Some(&i) => {
                 findings[i].also = findings[i].also.saturating_add(finding.also.saturating_add(1))
@@ -78,7 +78,7 @@ pub fn fold(mut drafts: Vec<Draft>, instances: Instances) -> Vec<Finding> {
     }
     findings.sort_by(|a, b| {
         let by = |f: &Finding| (f.grade, f.steps.len(), f.kind, f.pid, f.process);
-        by(a).cmp(&by(b)).then_with(|| a.title.cmp(&b.title))
+        by(a).cmp(&by(b)).then_with(|| a.names().cmp(b.names()))
     });
     findings
 }

@@ -1,0 +1,325 @@
+//! Misuse of locks, in words: all that is said of one sort of it stands in one place.
+
+use lockwright_analysis::action::Access;
+use lockwright_analysis::finding::{Finding, Name, ThreadInfo, Told};
+use lockwright_analysis::lockdep::misuse::{Misuse, Signalled};
+use lockwright_analysis::signal;
+
+use super::words::{self, join, quote};
+
+/// The error of an unlock by a thread that is not the owner.
+const EPERM: u64 = 1;
+
+/// Threads named of those that signal.
+const MOST_SIGNALLERS: usize = 3;
+
+/// The names that the sentences share.
+struct Names {
+    /// The lock.
+    lock: String,
+    /// The other locks of the finding.
+    others: String,
+    others_count: usize,
+    /// Who did it.
+    who: String,
+}
+
+/// What is said of it.
+pub fn told(finding: &Finding, misuse: &Misuse) -> Told {
+    let names: Vec<Name> = finding.locks.iter().map(|lock| lock.name.clone()).collect();
+    let (lock, others) = match names.split_first() {
+        Some((first, others)) => (quote(first), others),
+        None => ("a lock".to_owned(), &[][..]),
+    };
+    let who = finding.steps.first().map_or_else(String::new, |step| words::thread(&step.thread));
+    let names = Names { lock, others: words::locks(others), others_count: others.len(), who };
+    let (title, evidence, help) = sentences(misuse, &names);
+    Told { title, evidence, help: help.into_iter().filter(|line| !line.is_empty()).collect() }
+}
+
+/// Title, evidence and help.
+type Sentences = (String, Vec<String>, Vec<String>);
+
+fn sentences(misuse: &Misuse, names: &Names) -> Sentences {
+    let Names { lock: name, others, others_count, who } = names;
+    let holds = |holder: &Option<ThreadInfo>| match holder {
+        Some(other) => format!("{} held it at that moment", words::thread(other)),
+        None => format!("{who} held it itself at that moment"),
+    };
+    match misuse {
+        Misuse::ReadHandedOn { holder } => (
+            format!("a read lock of {name} is released by another thread than took it"),
+            vec![
+                match holder {
+                    Some(other) => {
+                        format!("{} read-acquired it and had not released it", words::thread(other))
+                    }
+                    None => format!("{who} read-acquired it itself, in other hands since"),
+                },
+                "POSIX leaves open what that does; the C library counts readers, whoever they are"
+                    .into(),
+            ],
+            vec![
+                "harmless with this C library; to be portable, release it in the thread that took it"
+                    .into(),
+            ],
+        ),
+        Misuse::BadUnlock { by_wait, holder, took_itself, error } => {
+            bad_unlock(names, *by_wait, holder.as_ref(), *took_itself, *error)
+        }
+        Misuse::FrameLeft => (
+            format!("{name} is still held when the function returns whose local variable it is"),
+            vec![
+                format!("{who} took it and did not unlock it before the function returned"),
+                "its memory is used for other things now, so nobody can unlock it any more".into(),
+            ],
+            vec!["unlock it on every way out of the function".into()],
+        ),
+        Misuse::Freed { holder } => (
+            format!("the memory of {name} is freed while it is held"),
+            vec![holds(holder), "its unlock will write to memory that may be another's".into()],
+            vec!["unlock before the memory goes, and let its last user free it".into()],
+        ),
+        Misuse::Destroyed { holder } => (
+            format!("{name} is destroyed while it is held"),
+            vec![holds(holder), "what the destruction of a held lock does is undefined".into()],
+            vec![
+                "unlock before destroying, when no other thread can reach the lock any more".into(),
+            ],
+        ),
+        Misuse::Initialised { holder } => (
+            format!("{name} is initialised again while it is held"),
+            vec![
+                holds(holder),
+                "the next thread enters beside the holder, whose unlock then frees what it does not hold"
+                    .into(),
+            ],
+            vec![
+                "initialise once, before other threads can reach the lock: with pthread_once or \
+                 PTHREAD_MUTEX_INITIALIZER"
+                    .into(),
+            ],
+        ),
+        Misuse::UsedAfterDestroy { by } => (
+            format!("{name} is used after it was destroyed"),
+            vec![
+                match by {
+                    Some(by) => format!(
+                        "{} destroyed it, and nothing initialised it again in between",
+                        words::thread(by)
+                    ),
+                    None => "nothing initialised it again in between".into(),
+                },
+                "what the use of a destroyed lock does is undefined".into(),
+            ],
+            vec!["destroy it after its last use, or initialise it again before the next".into()],
+        ),
+        Misuse::ThreadEnded { access, reads, unlocked_later, can_be_robust } => (
+            match access {
+                Access::Read => format!("{name} is still held for reading by a thread that ends"),
+                Access::Write => format!("{name} is still held for writing by a thread that ends"),
+                Access::Exclusive => format!("{name} is still held by a thread that ends"),
+            },
+            vec![
+                format!("{who} ended without unlocking it"),
+                match reads {
+                    _ if *unlocked_later => {
+                        "another thread unlocked it later, without holding it".into()
+                    }
+                    true => "whoever wants to write it next waits for ever".into(),
+                    false => "whoever takes it next waits for ever".into(),
+                },
+            ],
+            vec![
+                "unlock on every way out of the thread, cancellation included (pthread_cleanup_push)"
+                    .into(),
+                match can_be_robust {
+                    true => {
+                        "or make it a robust mutex, whose next owner learns of it (EOWNERDEAD)".into()
+                    }
+                    false => String::new(),
+                },
+            ],
+        ),
+        Misuse::Forked { holder } => (
+            format!("{name} is used in a forked child, where nobody will ever unlock it"),
+            vec![
+                match holder {
+                    Some(other) => {
+                        format!("{} of the parent held it at the fork", words::thread(other))
+                    }
+                    None => "another thread of the parent held it at the fork".into(),
+                },
+                "in the child only the forking thread goes on".into(),
+            ],
+            vec![
+                "take it around the fork with pthread_atfork".into(),
+                "or call only async-signal-safe functions in the child until it calls exec".into(),
+            ],
+        ),
+        Misuse::KeptInWait { timed, signalled } => (
+            format!(
+                "{others} {} kept locked during a condition wait",
+                if *others_count > 1 { "are" } else { "is" }
+            ),
+            vec![
+                format!("the wait gives up {name} alone"),
+                who_signals(others, *timed, signalled),
+            ],
+            vec![match signalled {
+                Signalled::Independent(_) => {
+                    format!("harmless while no thread needs {others} on its way to the signal")
+                }
+                _ => format!(
+                    "check that no thread needs {others} on its way to the signal, or release it before the wait"
+                ),
+            }],
+        ),
+        Misuse::TwoMutexes { condvar, other } => (
+            format!(
+                "{} is waited on with two mutexes: {others} and {name}",
+                condvar.as_ref().map_or_else(|| "one condition variable".into(), quote)
+            ),
+            vec![
+                match other {
+                    Some(other) => {
+                        let other = words::thread(other);
+                        format!("{other} waited with {others} when {who} came with {name}")
+                    }
+                    None => format!("{who} came while others waited with {others}"),
+                },
+                "what waits with different mutexes at a time do is undefined".into(),
+            ],
+            vec!["wait with the one mutex that guards what is waited for".into()],
+        ),
+        Misuse::NotMadeConsistent => (
+            format!("{name} is unlocked without having been made consistent"),
+            vec![
+                format!("its last owner had died, so {who} was given it with EOWNERDEAD"),
+                "whoever takes it next fails with ENOTRECOVERABLE".into(),
+            ],
+            vec![
+                "repair what it guards, then call pthread_mutex_consistent before unlocking".into(),
+            ],
+        ),
+        Misuse::UnsafeCall { signal, may_interrupt } => {
+            let signal = signal::name(*signal);
+            let (title, why) = match may_interrupt {
+                true => (
+                    format!("{name} is called in a handler of {signal}, which may interrupt it"),
+                    format!(
+                        "it is not async-signal-safe, and in use outside of handlers with {signal} open, too"
+                    ),
+                ),
+                false => (
+                    format!("{name} is called in a handler of {signal}"),
+                    format!(
+                        "it is not async-signal-safe, but this run did not use it outside of handlers with \
+                         {signal} open"
+                    ),
+                ),
+            };
+            (
+                title,
+                vec![format!("{who} ran the handler"), why],
+                vec![
+                    "let the handler set a flag or write to a pipe, and do the work outside".into(),
+                    format!("or block {signal} around the uses outside"),
+                ],
+            )
+        }
+        Misuse::Asserted { held: true } => (
+            format!("{name} is held where the program asserts that it is not"),
+            vec![format!("{who} holds it here")],
+            vec!["release it on the way here, or correct the assertion".into()],
+        ),
+        Misuse::Asserted { held: false } => (
+            format!("{name} is not held where the program asserts that it is"),
+            vec![format!("{who} does not hold it here")],
+            vec!["take it on the way here, or correct the assertion".into()],
+        ),
+        Misuse::Unpinned => (
+            format!("{name} is unlocked while it is pinned"),
+            vec![format!("{who} pinned it and has not unpinned it")],
+            vec!["unpin first: whoever pinned it relies on the lock staying held".into()],
+        ),
+        Misuse::SleepsInside => (
+            format!("{name}, for which one sleeps, is taken inside {others}"),
+            vec![
+                format!("{who} may sleep for {name} with {others} locked"),
+                "whoever wants that spins until it wakes".into(),
+            ],
+            vec![format!("take {name} before {others}, or make that a lock that sleeps, too")],
+        ),
+    }
+}
+
+fn bad_unlock(
+    Names { lock: name, who, .. }: &Names,
+    by_wait: bool,
+    holder: Option<&ThreadInfo>,
+    took_itself: bool,
+    error: Option<u64>,
+) -> Sentences {
+    let refusal = error.map(|error| match error {
+        EPERM => "the call failed with EPERM and changed nothing".to_owned(),
+        other => format!("the call failed with error {other}"),
+    });
+    let is_held = holder.is_some() || refusal.is_some();
+    let title = match (is_held, by_wait) {
+        (true, true) => format!("a condition wait gives up {name}, which its thread does not hold"),
+        (true, false) => format!("{name} is unlocked by a thread that does not hold it"),
+        (false, true) => format!("a condition wait gives up {name}, which nobody holds"),
+        (false, false) => format!("{name} is unlocked while nobody holds it"),
+    };
+    let evidence = match (holder, refusal) {
+        (Some(other), refusal) => vec![
+            format!("{} took it and had not unlocked it", words::thread(other)),
+            refusal.unwrap_or_else(|| match by_wait {
+                true => "what a wait with another thread's mutex does is undefined".into(),
+                false => "what an unlock by another thread does is undefined".into(),
+            }),
+        ],
+        (None, Some(refusal)) if took_itself => vec![
+            format!("{who} took it, but the mutex names another thread as its owner"),
+            format!("{refusal}: a forked child's thread has an id of its own"),
+        ],
+        (None, Some(refusal)) => vec![format!("{who} did not hold it"), refusal],
+        (None, None) => vec![
+            format!("{who} did not hold it, and it was not locked"),
+            match by_wait {
+                true => "what a wait with an unlocked mutex does is undefined".into(),
+                false => "what an unlock of an unlocked lock does is undefined".into(),
+            },
+        ],
+    };
+    let help = match (by_wait, holder) {
+        (true, _) => {
+            "lock the mutex in the same thread before the wait, and check there what is waited for"
+        }
+        (false, Some(_)) => {
+            "unlock in the thread that locked; to hand something over use a semaphore, or a flag with a condition \
+             variable"
+        }
+        (false, None) => "look for a path that has unlocked already, or that never locked",
+    };
+    (title, evidence, vec![help.into()])
+}
+
+/// Of a wait with locks kept: what that does to those who signal.
+fn who_signals(kept: &str, timed: bool, signalled: &Signalled) -> String {
+    let it = if timed { "cannot before the wait times out" } else { "never will" };
+    match signalled {
+        Signalled::Unknown => format!("a thread that needs {kept} in order to signal {it}"),
+        Signalled::Needs(thread) => format!(
+            "{} has signalled, and took {kept} in this run: if it needs that in order to signal, it {it}",
+            words::thread(thread)
+        ),
+        Signalled::Independent(threads) => {
+            let who: Vec<String> =
+                threads.iter().take(MOST_SIGNALLERS).map(words::thread).collect();
+            let more = if threads.len() > who.len() { " (and more)" } else { "" };
+            format!("{}{more} signalled, without ever taking {kept}", join(&who))
+        }
+    }
+}
