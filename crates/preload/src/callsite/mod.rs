@@ -7,9 +7,9 @@
 //! site is then a hash of the return addresses from the lock call to the first that is no wrapper's.
 //!
 //! Nothing is known of an address at first. While it is **undecided**, each lock taken there makes
-//! it a candidate: the lock's entry remembers the frame that the address is in, and its release, which goes the slow way,
-//! sees whether that frame is still there. Once it was not, or it was a few times, the address is decided
-//! for good. Until then, whole call chains are told apart, so that what is recorded holds either way.
+//! it a candidate: the lock's entry remembers the frame that the address is in, and its release, which goes the slow
+//! way, sees whether that frame is still there. Once it was not, or it was a few times, the address is decided for
+//! good. Until then, whole call chains are told apart, so that what is recorded holds either way.
 //!
 //! Only a plain address is ever remembered as such by a thread's fast path. So it knows nothing of all this:
 //! it misses for every other, and [`deep`] is asked, without a lock. What that has answered the thread then

@@ -77,8 +77,8 @@ pub const RWLOCK: Bytes = Bytes {
 
 /// `__wseq`, `__g1_start`, `__g_refs`, `__g_size`, `__g1_orig_size`, `__wrefs` (at 36), `__g_signals`.
 pub const COND: Bytes = Bytes {
-    // SAFETY: a condition variable, of 48 bytes. (Its groups' sizes are no help: who gives up waiting may take them below
-    // zero.)
+    // SAFETY: a condition variable, of 48 bytes. (Its groups' sizes are no help: who gives up waiting may take them
+    // below zero.)
     is_possible: |addr| unsafe { word(addr, 36) & COND_IMPOSSIBLE == 0 },
     // SAFETY: as above.
     is_shared: |addr| unsafe {

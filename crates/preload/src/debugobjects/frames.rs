@@ -21,7 +21,7 @@ const DESCRIPTOR: u64 = 2304;
 /// glibc leaves this much of a stack's end to leaf functions (the System V ABI's red zone).
 const RED_ZONE: u64 = 128;
 
-/// Part of [`own::Own`]: zeroed at the thread's start.
+/// Part of [`super::threads::Own`]: zeroed at the thread's start.
 #[repr(C)]
 pub struct Frames {
     /// Bounds of the thread's stack, 0 and 0 if not known.

@@ -7,8 +7,8 @@ use lockwright_ledger::rows::object::object_end;
 use super::{OBJECTS, Type, faults, here, local, threads, waiters};
 use crate::lock_id::pages;
 
-/// There is an object of `size` bytes at `addr`, in memory that may go. What is noted already costs next to nothing; that
-/// its page [`is_noted`] is not enough, for frees look at lines.
+/// There is an object of `size` bytes at `addr`, in memory that may go. What is noted already costs next to nothing;
+/// that its page [`is_noted`] is not enough, for frees look at lines.
 pub fn note(addr: u64, size: u64) {
     pages::note_object(addr, size.max(1));
 }

@@ -90,8 +90,8 @@ pub fn timer(number: u64) -> u64 {
     number ^ NUMBERED
 }
 
-/// The ledger's number of a type of the C library's: of those that are one to the engine it is the object's init function
-/// that tells.
+/// The ledger's number of a type of the C library's: of those that are one to the engine it is the object's init
+/// function that tells.
 pub fn number(descr: &'static Descr) -> u32 {
     match descr {
         _ if core::ptr::eq(descr, &MTX.descr) => object_type::MTX,

@@ -1,5 +1,6 @@
-//! Forks that run no handlers: `_Fork`, `clone`, and `syscall` with the numbers of either. Their wrappers do in the parent
-//! and in the child what the handlers do. Threads and vforked children share all memory, ours included, and are let be.
+//! Forks that run no handlers: `_Fork`, `clone`, and `syscall` with the numbers of either. Their wrappers do in the
+//! parent and in the child what the handlers do. Threads and vforked children share all memory, ours included, and are
+//! let be.
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_long, c_void};

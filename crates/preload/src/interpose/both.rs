@@ -8,68 +8,46 @@ use libc::{
     EBUSY, EOWNERDEAD, ETIMEDOUT, clockid_t, pthread_barrier_t, pthread_cond_t, pthread_mutex_t,
     pthread_rwlock_t, pthread_spinlock_t, pthread_t, sem_t, timespec,
 };
-use lockwright_engines::lockmeter::MeterThread;
 use lockwright_ledger::rows::meter::wait_kind;
-use lockwright_ledger::rows::mode;
 
+use super::engine::Lock;
 use crate::callsite::Return;
-use crate::lock_id::by_address::spin_lock as as_lock;
-use crate::lock_id::identity::Identify;
+use crate::lockmeter::acquire::may_recur;
 use crate::lockmeter::wait::{self, Contended, Owner};
-use crate::lockmeter::{
-    Target, cond, hold, is_wanted, mutex, rwlock, spot, subject, sync_waits, tls,
-};
+use crate::lockmeter::{Target, cond, hold, is_wanted, rwlock, spot, subject, sync_waits, tls};
 
 /// lockdep's wrappers, for lockmeter's to stand before.
 mod check {
     pub use crate::lockdep::cond::{
         clockwait as cond_clockwait, timedwait as cond_timedwait, wait as cond_wait,
     };
-    pub use crate::lockdep::mutex::{
-        clocklock as mutex_clocklock, lock as mutex_lock, lock_slowly as mutex_lock_slowly,
-        timedlock as mutex_timedlock, trylock as mutex_trylock, unlock as mutex_unlock,
-    };
-    pub use crate::lockdep::rwlock::{
-        clockrdlock as rwlock_clockrdlock, clockwrlock as rwlock_clockwrlock,
-        rdlock as rwlock_rdlock, timedrdlock as rwlock_timedrdlock,
-        timedwrlock as rwlock_timedwrlock, tryrdlock as rwlock_tryrdlock,
-        trywrlock as rwlock_trywrlock, unlock as rwlock_unlock, wrlock as rwlock_wrlock,
-    };
+    pub use crate::lockdep::mutex::{lock as mutex_lock, unlock as mutex_unlock};
+    pub use crate::lockdep::rwlock::unlock as rwlock_unlock;
     pub use crate::lockdep::semaphore::{
         clockwait as sem_clockwait, timedwait as sem_timedwait, wait as sem_wait,
     };
-    pub use crate::lockdep::spin::{
-        lock as spin_lock, trylock as spin_trylock, unlock as spin_unlock,
-    };
+    pub use crate::lockdep::spin::unlock as spin_unlock;
     pub use crate::lockdep::sync::barrier_wait;
     pub use crate::lockdep::thread::{join, join_c11};
 }
 
-/// How a lock is taken.
-#[derive(Clone, Copy)]
-struct Way {
+/// Takes a lock, in `mode`, by `take`, lockdep's wrapper. `tries`: it does not wait.
+///
+/// # Safety
+/// The caller's lock.
+pub unsafe fn acquire<L: Lock>(
+    lock: *mut L,
     mode: u16,
-    tries: bool,
-}
-
-const LOCK: Way = Way { mode: 0, tries: false };
-const TRY: Way = Way { mode: 0, tries: true };
-const READ: Way = Way { mode: mode::READ, tries: false };
-const TRY_READ: Way = Way { mode: mode::READ, tries: true };
-
-/// Takes a lock by `take`, lockdep's wrapper. `recurs` says whether the thread may hold it already.
-fn acquire<T: Identify>(
-    lock: *const T,
     site: u64,
     back: Return,
-    way: Way,
+    tries: bool,
     take: impl FnOnce() -> c_int,
-    recurs: impl FnOnce(&MeterThread) -> bool,
 ) -> c_int {
     let Some((thread, ident)) = subject(lock) else { return take() };
-    let target = Target { addr: lock as u64, ident, mode: way.mode, site, back };
+    let target = Target { addr: lock as u64, ident, mode, site, back };
     let Some(spot) = spot(thread, &target) else { return take() };
-    let recurs = recurs(thread);
+    // SAFETY: the caller's lock.
+    let recurs = unsafe { may_recur(lock, thread) };
     wait::prepare(thread);
     spot.cell.begin();
     thread.expect_wait(target.addr, spot.cell);
@@ -78,9 +56,9 @@ fn acquire<T: Identify>(
     match result {
         0 | EOWNERDEAD if recurs && thread.recurse(target.addr) => spot.cell.take_back(),
         0 | EOWNERDEAD => {
-            wait::held_after(thread, waited.as_ref(), target.addr, spot, way.mode != 0);
+            wait::held_after(thread, waited.as_ref(), target.addr, spot, mode != 0);
         }
-        EBUSY if way.tries => spot.cell.reject(),
+        EBUSY if tries => spot.cell.reject(),
         ETIMEDOUT => {
             spot.cell.time_out();
             if let Some(waited) = waited {
@@ -88,6 +66,10 @@ fn acquire<T: Identify>(
             }
         }
         _ => spot.cell.take_back(),
+    }
+    if result == 0 {
+        // SAFETY: the caller's lock, which it holds.
+        unsafe { L::had_after_wait(lock, mode) };
     }
     result
 }
@@ -106,21 +88,6 @@ pub fn timed(addr: u64, owner: u32, block: &mut dyn FnMut() -> c_int) -> c_int {
     result
 }
 
-fn never(_: &MeterThread) -> bool {
-    false
-}
-
-fn acquire_mutex(
-    m: *mut pthread_mutex_t,
-    site: u64,
-    back: Return,
-    way: Way,
-    take: impl FnOnce() -> c_int,
-) -> c_int {
-    // SAFETY: the wrapper's caller's mutex.
-    acquire(m, site, back, way, take, |thread| unsafe { mutex::may_recur(m, thread) })
-}
-
 pub unsafe extern "C-unwind" fn mutex_lock(
     m: *mut pthread_mutex_t,
     site: u64,
@@ -128,47 +95,8 @@ pub unsafe extern "C-unwind" fn mutex_lock(
 ) -> c_int {
     // SAFETY: forwarded.
     let take = || unsafe { check::mutex_lock(m, site, stack) };
-    acquire_mutex(m, site, Return::on_stack(stack), LOCK, take)
-}
-
-/// As [`mutex_lock`], of the call that returns by way of `back`.
-pub unsafe extern "C-unwind" fn mutex_lock_slowly(
-    m: *mut pthread_mutex_t,
-    site: u64,
-    back: Return,
-) -> c_int {
-    // SAFETY: forwarded.
-    acquire_mutex(m, site, back, LOCK, || unsafe { check::mutex_lock_slowly(m, site, back) })
-}
-
-pub unsafe extern "C-unwind" fn mutex_trylock(
-    m: *mut pthread_mutex_t,
-    site: u64,
-    back: Return,
-) -> c_int {
-    // SAFETY: forwarded.
-    acquire_mutex(m, site, back, TRY, || unsafe { check::mutex_trylock(m, site, back) })
-}
-
-pub unsafe extern "C-unwind" fn mutex_timedlock(
-    m: *mut pthread_mutex_t,
-    t: *const timespec,
-    site: u64,
-    back: Return,
-) -> c_int {
-    // SAFETY: forwarded.
-    acquire_mutex(m, site, back, LOCK, || unsafe { check::mutex_timedlock(m, t, site, back) })
-}
-
-pub unsafe extern "C-unwind" fn mutex_clocklock(
-    m: *mut pthread_mutex_t,
-    c: clockid_t,
-    t: *const timespec,
-    site: u64,
-    back: Return,
-) -> c_int {
-    // SAFETY: forwarded.
-    acquire_mutex(m, site, back, LOCK, || unsafe { check::mutex_clocklock(m, c, t, site, back) })
+    // SAFETY: the caller's mutex.
+    unsafe { acquire(m, 0, site, Return::on_stack(stack), false, take) }
 }
 
 pub unsafe extern "C-unwind" fn mutex_unlock(m: *mut pthread_mutex_t, site: u64) -> c_int {
@@ -176,59 +104,9 @@ pub unsafe extern "C-unwind" fn mutex_unlock(m: *mut pthread_mutex_t, site: u64)
     hold::release_around(m as u64, || unsafe { check::mutex_unlock(m, site) })
 }
 
-/// `name: lockdep's, the way`: an acquisition of a reader-writer lock.
-macro_rules! rwlock {
-    ($($name:ident($($arg:ident: $ty:ty),*): $way:expr;)*) => { $(
-        pub unsafe extern "C-unwind" fn $name(
-            l: *mut pthread_rwlock_t,
-            $($arg: $ty,)*
-            site: u64,
-            back: Return,
-        ) -> c_int {
-            // SAFETY: forwarded.
-            let take = || unsafe { check::$name(l, $($arg,)* site, back) };
-            let result = acquire(l, site, back, $way, take, never);
-            if result == 0 && $way.mode != 0 {
-                // SAFETY: as above.
-                unsafe { rwlock::has_come(l) };
-            }
-            result
-        }
-    )* };
-}
-
-rwlock! {
-    rwlock_rdlock(): READ;
-    rwlock_wrlock(): LOCK;
-    rwlock_tryrdlock(): TRY_READ;
-    rwlock_trywrlock(): TRY;
-    rwlock_timedrdlock(t: *const timespec): READ;
-    rwlock_timedwrlock(t: *const timespec): LOCK;
-    rwlock_clockrdlock(c: clockid_t, t: *const timespec): READ;
-    rwlock_clockwrlock(c: clockid_t, t: *const timespec): LOCK;
-}
-
 pub unsafe extern "C-unwind" fn rwlock_unlock(l: *mut pthread_rwlock_t, site: u64) -> c_int {
     // SAFETY: forwarded; the caller's lock.
     unsafe { rwlock::release(l, || check::rwlock_unlock(l, site)) }
-}
-
-pub unsafe extern "C-unwind" fn spin_lock(
-    l: *mut pthread_spinlock_t,
-    site: u64,
-    back: Return,
-) -> c_int {
-    // SAFETY: forwarded.
-    acquire(as_lock(l), site, back, LOCK, || unsafe { check::spin_lock(l, site, back) }, never)
-}
-
-pub unsafe extern "C-unwind" fn spin_trylock(
-    l: *mut pthread_spinlock_t,
-    site: u64,
-    back: Return,
-) -> c_int {
-    // SAFETY: forwarded.
-    acquire(as_lock(l), site, back, TRY, || unsafe { check::spin_trylock(l, site, back) }, never)
 }
 
 pub unsafe extern "C-unwind" fn spin_unlock(l: *mut pthread_spinlock_t, site: u64) -> c_int {

@@ -7,11 +7,13 @@ use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use libc::{pthread_cond_t, pthread_mutex_t, pthread_t, timespec};
 
-use super::target;
+use super::engine::Engine;
+use super::{mutex, target};
 use crate::callsite::Return;
 use crate::debugobjects::types;
 use crate::libc::real::{self, StartC11, thrd};
-use crate::lockdep::{cond, mutex, thread};
+use crate::lockdep::mutex::{destroy as destroy_mutex, init_by as init_mutex_by};
+use crate::lockdep::{cond, thread};
 use crate::stack::modules;
 
 type Mutex = *mut pthread_mutex_t;
@@ -47,14 +49,35 @@ macro_rules! translate {
     )* };
 }
 
+/// `mtx_lock`.
+pub unsafe extern "C-unwind" fn mtx_lock<E: Engine>(m: Mutex, site: u64, back: Return) -> c_int {
+    // SAFETY: forwarded.
+    translated(unsafe { mutex::lock_slowly::<E>(m, site, back) })
+}
+
+/// `mtx_trylock`.
+pub unsafe extern "C-unwind" fn mtx_trylock<E: Engine>(m: Mutex, site: u64, back: Return) -> c_int {
+    // SAFETY: forwarded.
+    translated(unsafe { mutex::trylock::<E>(m, site, back) })
+}
+
+/// `mtx_timedlock`.
+pub unsafe extern "C-unwind" fn mtx_timedlock<E: Engine>(
+    m: Mutex,
+    t: *const timespec,
+    site: u64,
+    back: Return,
+) -> c_int {
+    // SAFETY: forwarded.
+    translated(unsafe { mutex::timedlock::<E>(m, t, site, back) })
+}
+
 /// lockdep's.
 pub mod lockdep {
     use super::*;
+    use crate::lockdep::mutex;
 
     translate! {
-        mtx_lock(m: Mutex, site: u64, back: Return) = mutex::lock_slowly;
-        mtx_trylock(m: Mutex, site: u64, back: Return) = mutex::trylock;
-        mtx_timedlock(m: Mutex, t: *const timespec, site: u64, back: Return) = mutex::timedlock;
         mtx_unlock(m: Mutex, site: u64) = mutex::unlock;
         cnd_wait(c: Cond, m: Mutex, site: u64) = cond::wait;
         cnd_timedwait(c: Cond, m: Mutex, t: *const timespec, site: u64) = cond::timedwait;
@@ -66,9 +89,6 @@ pub mod lockmeter {
     use super::*;
 
     translate! {
-        mtx_lock(m: Mutex, site: u64, back: Return) = crate::lockmeter::mutex::lock_slowly;
-        mtx_trylock(m: Mutex, site: u64, back: Return) = crate::lockmeter::mutex::trylock;
-        mtx_timedlock(m: Mutex, t: *const timespec, site: u64, back: Return) = crate::lockmeter::mutex::timedlock;
         mtx_unlock(m: Mutex, site: u64) = crate::lockmeter::mutex::unlock::<false>;
         cnd_wait(c: Cond, m: Mutex, site: u64) = crate::lockmeter::cond::wait;
         cnd_timedwait(c: Cond, m: Mutex, t: *const timespec, site: u64) = crate::lockmeter::cond::timedwait;
@@ -80,9 +100,6 @@ pub mod both {
     use super::*;
 
     translate! {
-        mtx_lock(m: Mutex, site: u64, back: Return) = crate::interpose::both::mutex_lock_slowly;
-        mtx_trylock(m: Mutex, site: u64, back: Return) = crate::interpose::both::mutex_trylock;
-        mtx_timedlock(m: Mutex, t: *const timespec, site: u64, back: Return) = crate::interpose::both::mutex_timedlock;
         mtx_unlock(m: Mutex, site: u64) = crate::interpose::both::mutex_unlock;
         cnd_wait(c: Cond, m: Mutex, site: u64) = crate::interpose::both::cond_wait;
         cnd_timedwait(c: Cond, m: Mutex, t: *const timespec, site: u64) = crate::interpose::both::cond_timedwait;
@@ -96,7 +113,7 @@ pub unsafe extern "C-unwind" fn mtx_init(m: Mutex, kind: c_int, _site: u64) -> c
         return init();
     }
     // SAFETY: the caller's memory.
-    unsafe { mutex::init_by(&types::MTX, m, init) }
+    unsafe { init_mutex_by(&types::MTX, m, init) }
 }
 
 pub unsafe extern "C-unwind" fn mtx_destroy(m: Mutex, site: u64) -> c_int {
@@ -104,7 +121,7 @@ pub unsafe extern "C-unwind" fn mtx_destroy(m: Mutex, site: u64) -> c_int {
     unsafe {
         match STRANGE.load(Relaxed) {
             true => real::mtx_destroy(m),
-            false => mutex::destroy(m, site),
+            false => destroy_mutex(m, site),
         }
     }
 }

@@ -20,8 +20,8 @@ unsafe extern "C" {
     fn on_exit(handler: unsafe extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
 }
 
-/// The header, if the calling thread is one that the ledger knows: a vforked child has its parent's memory, but an id of
-/// its own. (Asked by a call that sandboxes must allow anyway.)
+/// The header, if the calling thread is one that the ledger knows: a vforked child has its parent's memory, but an id
+/// of its own. (Asked by a call that sandboxes must allow anyway.)
 fn own_header() -> Option<&'static Header> {
     let header = state::header()?;
     let own = sys::gettid();

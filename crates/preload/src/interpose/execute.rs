@@ -100,7 +100,8 @@ unsafe fn passes_on(mut environment: Strings) -> bool {
     library && directory
 }
 
-/// Whether an entry of LD_PRELOAD is the library: a file of its name, or a descriptor where no file system would hold it.
+/// Whether an entry of LD_PRELOAD is the library: a file of its name, or a descriptor where no file system would hold
+/// it.
 fn is_the_library(entry: &[u8]) -> bool {
     entry.ends_with(b"/liblockwright.so")
         || entry.starts_with(b"/proc/") && entry.windows(4).any(|part| part == b"/fd/")

@@ -1,5 +1,5 @@
-//! Memory that is given back with locks in it: by `free`, by a `realloc` that moves, by `munmap`, by `mremap`. A held one
-//! is misuse; and whatever comes to lie there next is another lock.
+//! Memory that is given back with locks in it: by `free`, by a `realloc` that moves, by `munmap`, by `mremap`. A held
+//! one is misuse; and whatever comes to lie there next is another lock.
 //!
 //! `free` of a block that holds no lock must cost next to nothing, so where locks were seen is noted by page,
 //! with a page before it, since the block may begin there: of blocks of up to a page the first page tells, and
@@ -145,8 +145,8 @@ unsafe extern "C" fn realloc(old: *mut c_void, size: usize) -> *mut c_void {
     may_move(from..to, object_end::MOVED, moves, || unsafe { next(old, size) })
 }
 
-/// `call` moves the memory at `old`, with locks or other objects in it, or leaves it there: it answers where it is then,
-/// if `succeeded` says of the answer that it is one.
+/// `call` moves the memory at `old`, with locks or other objects in it, or leaves it there: it answers where it is
+/// then, if `succeeded` says of the answer that it is one.
 #[cold]
 fn may_move(
     old: core::ops::Range<u64>,

@@ -1,7 +1,7 @@
 //! Functions that a signal handler must not call, because the code it interrupted may be inside them:
 //! malloc's and stdio's. Each is passed straight on, by one jump as long as the program has no handlers, and then
-//! by a handful of instructions, unless one is running in the thread. `free` also looks whether there may be locks in what is freed
-//! ([`super::freed`]).
+//! by a handful of instructions, unless one is running in the thread. `free` also looks whether there may be locks in
+//! what is freed ([`super::freed`]).
 //!
 //! The stubs are assembly because most of these functions take a variable number of arguments.
 
@@ -26,8 +26,8 @@ static STDIO_USED: AtomicU8 = AtomicU8::new(0);
 /// Where the next of each is, 0 until it has been looked up.
 static NEXT: [AtomicUsize; Guarded::COUNT as usize] =
     [const { AtomicUsize::new(0) }; Guarded::COUNT as usize];
-/// Where the stub of each goes: to [`rarely`] until the next has been looked up, then to that, and to that of [`checked`]
-/// once the program has a handler of signals.
+/// Where the stub of each goes: to [`rarely`] until the next has been looked up, then to that, and to that of
+/// [`checked`] once the program has a handler of signals.
 pub static TARGETS: [AtomicPtr<()>; Guarded::COUNT as usize] =
     [const { AtomicPtr::new(rarely as *mut ()) }; Guarded::COUNT as usize];
 

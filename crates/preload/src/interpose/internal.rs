@@ -11,8 +11,8 @@ use crate::os::loader;
 /// The only version that internal names have.
 const VERSION: &CStr = c"GLIBC_2.2.5";
 
-/// Decides where the stubs of internal names go. Called at the first call of one, and whenever the stubs of functions have
-/// been sent elsewhere.
+/// Decides where the stubs of internal names go. Called at the first call of one, and whenever the stubs of functions
+/// have been sent elsewhere.
 pub extern "C" fn follow() {
     let object_of = |name| loader::next(name, None).map(|function| function.object);
     // Of these nobody has others. The latter is in libpthread, before glibc 2.34.

@@ -8,14 +8,18 @@ pub mod both;
 pub mod both_user_locks;
 pub mod c11;
 pub mod ending;
+mod engine;
 pub mod execute;
 pub mod freed;
 pub mod guarded;
 mod internal;
 mod jump;
 pub mod leave;
+mod mutex;
+mod rwlock;
 mod seccomp;
 mod specific;
+mod spin;
 #[macro_use]
 mod stubs;
 mod table;

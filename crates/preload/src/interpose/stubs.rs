@@ -45,8 +45,8 @@ macro_rules! register {
 }
 
 /// Passes on what a wrapper gets beside the function's own arguments, in the registers after theirs:
-/// `site`: the return address, which is the call site; `site_stack`: also where on the stack that is; `site_return`: also
-/// the caller's frame pointer, which makes the two a [`crate::callsite::Return`].
+/// `site`: the return address, which is the call site; `site_stack`: also where on the stack that is; `site_return`:
+/// also the caller's frame pointer, which makes the two a [`crate::callsite::Return`].
 macro_rules! pass {
     (site $arity:tt) => {
         concat!("mov ", register!($arity), ", [rsp]")
@@ -80,9 +80,13 @@ macro_rules! stub {
         exported! { $name, pass!($pass $arity), "jmp {to}", to = sym $to }
     };
 
-    // To lockdep's, lockmeter's, or the wrapper for both, as chosen at start: so neither engine has a test for the other
-    // on its fast path.
+    // To lockdep's, lockmeter's, or the wrapper for both, as chosen at start: so neither engine has a test for the
+    // other on its fast path.
     (engines $name:ident $arity:tt ($pass:ident, $lockdep:path, $lockmeter:path, $both:path)) => {
+        stub! { chosen $name $arity $pass }
+    };
+    // As `engines`, to a wrapper that is generic over who watches.
+    (engine $name:ident $arity:tt ($pass:ident, $($to:ident)::+)) => {
         stub! { chosen $name $arity $pass }
     };
     // What may sleep: lockmeter counts it. Without lockmeter the call is forwarded.
@@ -93,9 +97,9 @@ macro_rules! stub {
         exported! { $name, pass!($pass $arity), "jmp qword ptr [rip + {to}]", to = sym target::$name }
     };
 
-    // Forwarded unless the condition variable's bytes are such as none has that may be used, or somebody has waited with
-    // another lock kept, so that it matters who signals. Programs signal often, and rarely is either so: it costs four
-    // instructions.
+    // Forwarded unless the condition variable's bytes are such as none has that may be used, or somebody has waited
+    // with another lock kept, so that it matters who signals. Programs signal often, and rarely is either so: it costs
+    // four instructions.
     (signals $name:ident 1 ($to:path)) => {
         exported! {
             $name,
@@ -175,6 +179,9 @@ macro_rules! target {
     (engines $name:ident ($pass:ident, $lockdep:path, $lockmeter:path, $both:path)) => {
         target! { variable $name ($lockdep) }
     };
+    (engine $name:ident ($pass:ident, $($to:ident)::+)) => {
+        target! { variable $name ($($to)::+::<Lockdep>) }
+    };
     (blocking $name:ident ()) => {
         target! { variable $name (blocking::$name) }
     };
@@ -191,6 +198,9 @@ macro_rules! choose {
         target::$name
             .store(if $is_both { $both as *mut () } else { $lockmeter as *mut () }, Relaxed);
     };
+    ($is_both:ident engine $name:ident ($pass:ident, $($to:ident)::+)) => {
+        choose! { $is_both engines $name ($pass, $($to)::+::<Lockdep>, $($to)::+::<Lockmeter>, $($to)::+::<Both>) }
+    };
     ($is_both:ident $other:ident $name:ident ($($to:tt)*)) => {};
 }
 
@@ -204,6 +214,9 @@ macro_rules! forward_blocking {
 
 /// Where the stub of one row goes now, if it has no other to ask.
 macro_rules! destination {
+    (engine $name:ident ($($to:tt)*)) => {
+        target::$name.load(Relaxed)
+    };
     (engines $name:ident ($($to:tt)*)) => {
         target::$name.load(Relaxed)
     };
@@ -217,13 +230,16 @@ macro_rules! internal_stub {
     (engines $internal:ident $arity:tt ($pass:ident, $($to:path),*)) => {
         stub! { chosen $internal $arity $pass }
     };
+    (engine $internal:ident $arity:tt ($pass:ident, $($to:ident)::+)) => {
+        stub! { chosen $internal $arity $pass }
+    };
     (call $internal:ident $arity:tt ($pass:ident, $to:path)) => {
         stub! { chosen $internal $arity $pass }
     };
 }
 
-/// The interposition table: `name(arity) = aliases ~ internal name: kind(what the kind needs);`. Arguments beyond what a
-/// stub looks at need not be counted.
+/// The interposition table: `name(arity) = aliases ~ internal name: kind(what the kind needs);`. Arguments beyond what
+/// a stub looks at need not be counted.
 macro_rules! interpose {
     (
         functions { $($name:ident($arity:tt) $(= $alias:ident)* $(~ $internal:ident)?: $kind:ident $to:tt;)* }

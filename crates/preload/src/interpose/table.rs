@@ -10,50 +10,49 @@ use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use lockwright_ledger::rows::unsafe_call;
 
+use super::engine::{Both, Lockdep, Lockmeter};
 use super::{
     annotated_object, bare_fork, both, both_user_locks, c11, ending, execute, freed, guarded,
-    internal, jump, seccomp, specific, unload,
+    internal, jump, mutex, rwlock, seccomp, specific, spin, unload,
 };
 use crate::debugobjects::{
     COND_IMPOSSIBLE, COND_WREFS, ONCE_DONE, attribute_calls, once, timer, types,
 };
 use crate::libc::real::{self, literal, slot};
 use crate::lockdep::annotate::{self, context, user_locks};
-use crate::lockdep::{
-    cond, mutex, rwlock, semaphore, signal, signal_sysv, signal_wait, spin, sync, thread,
-};
+use crate::lockdep::{self, cond, semaphore, signal, signal_sysv, signal_wait, sync, thread};
 use crate::lockmeter::{self, blocking, sync_waits};
 use crate::process::fork;
 
 interpose! {
 functions {
-    pthread_mutex_init(2) ~ __pthread_mutex_init: call(site, mutex::init);
-    pthread_mutex_destroy(1) ~ __pthread_mutex_destroy: call(site, mutex::destroy);
-    pthread_mutex_lock(1) ~ __pthread_mutex_lock: engines(site_stack, mutex::lock, lockmeter::mutex::lock::<false>, both::mutex_lock);
-    pthread_mutex_trylock(1) ~ __pthread_mutex_trylock: engines(site_return, mutex::trylock, lockmeter::mutex::trylock, both::mutex_trylock);
-    pthread_mutex_timedlock(2): engines(site_return, mutex::timedlock, lockmeter::mutex::timedlock, both::mutex_timedlock);
-    pthread_mutex_clocklock(3): engines(site_return, mutex::clocklock, lockmeter::mutex::clocklock, both::mutex_clocklock);
-    pthread_mutex_unlock(1) ~ __pthread_mutex_unlock: engines(site, mutex::unlock, lockmeter::mutex::unlock::<false>, both::mutex_unlock);
-    pthread_mutex_consistent(1) = pthread_mutex_consistent_np: call(site, mutex::consistent);
-    pthread_mutex_setprioceiling(3): call(site, mutex::setprioceiling);
+    pthread_mutex_init(2) ~ __pthread_mutex_init: call(site, lockdep::mutex::init);
+    pthread_mutex_destroy(1) ~ __pthread_mutex_destroy: call(site, lockdep::mutex::destroy);
+    pthread_mutex_lock(1) ~ __pthread_mutex_lock: engines(site_stack, lockdep::mutex::lock, lockmeter::mutex::lock::<false>, both::mutex_lock);
+    pthread_mutex_trylock(1) ~ __pthread_mutex_trylock: engine(site_return, mutex::trylock);
+    pthread_mutex_timedlock(2): engine(site_return, mutex::timedlock);
+    pthread_mutex_clocklock(3): engine(site_return, mutex::clocklock);
+    pthread_mutex_unlock(1) ~ __pthread_mutex_unlock: engines(site, lockdep::mutex::unlock, lockmeter::mutex::unlock::<false>, both::mutex_unlock);
+    pthread_mutex_consistent(1) = pthread_mutex_consistent_np: call(site, lockdep::mutex::consistent);
+    pthread_mutex_setprioceiling(3): call(site, lockdep::mutex::setprioceiling);
 
-    pthread_rwlock_init(2) ~ __pthread_rwlock_init: call(site, rwlock::init);
-    pthread_rwlock_destroy(1) ~ __pthread_rwlock_destroy: call(site, rwlock::destroy);
-    pthread_rwlock_rdlock(1) ~ __pthread_rwlock_rdlock: engines(site_return, rwlock::rdlock, lockmeter::rwlock::rdlock, both::rwlock_rdlock);
-    pthread_rwlock_wrlock(1) ~ __pthread_rwlock_wrlock: engines(site_return, rwlock::wrlock, lockmeter::rwlock::wrlock, both::rwlock_wrlock);
-    pthread_rwlock_tryrdlock(1) ~ __pthread_rwlock_tryrdlock: engines(site_return, rwlock::tryrdlock, lockmeter::rwlock::tryrdlock, both::rwlock_tryrdlock);
-    pthread_rwlock_trywrlock(1) ~ __pthread_rwlock_trywrlock: engines(site_return, rwlock::trywrlock, lockmeter::rwlock::trywrlock, both::rwlock_trywrlock);
-    pthread_rwlock_timedrdlock(2): engines(site_return, rwlock::timedrdlock, lockmeter::rwlock::timedrdlock, both::rwlock_timedrdlock);
-    pthread_rwlock_timedwrlock(2): engines(site_return, rwlock::timedwrlock, lockmeter::rwlock::timedwrlock, both::rwlock_timedwrlock);
-    pthread_rwlock_clockrdlock(3): engines(site_return, rwlock::clockrdlock, lockmeter::rwlock::clockrdlock, both::rwlock_clockrdlock);
-    pthread_rwlock_clockwrlock(3): engines(site_return, rwlock::clockwrlock, lockmeter::rwlock::clockwrlock, both::rwlock_clockwrlock);
-    pthread_rwlock_unlock(1) ~ __pthread_rwlock_unlock: engines(site, rwlock::unlock, lockmeter::rwlock::unlock, both::rwlock_unlock);
+    pthread_rwlock_init(2) ~ __pthread_rwlock_init: call(site, lockdep::rwlock::init);
+    pthread_rwlock_destroy(1) ~ __pthread_rwlock_destroy: call(site, lockdep::rwlock::destroy);
+    pthread_rwlock_rdlock(1) ~ __pthread_rwlock_rdlock: engine(site_return, rwlock::rdlock);
+    pthread_rwlock_wrlock(1) ~ __pthread_rwlock_wrlock: engine(site_return, rwlock::wrlock);
+    pthread_rwlock_tryrdlock(1) ~ __pthread_rwlock_tryrdlock: engine(site_return, rwlock::tryrdlock);
+    pthread_rwlock_trywrlock(1) ~ __pthread_rwlock_trywrlock: engine(site_return, rwlock::trywrlock);
+    pthread_rwlock_timedrdlock(2): engine(site_return, rwlock::timedrdlock);
+    pthread_rwlock_timedwrlock(2): engine(site_return, rwlock::timedwrlock);
+    pthread_rwlock_clockrdlock(3): engine(site_return, rwlock::clockrdlock);
+    pthread_rwlock_clockwrlock(3): engine(site_return, rwlock::clockwrlock);
+    pthread_rwlock_unlock(1) ~ __pthread_rwlock_unlock: engines(site, lockdep::rwlock::unlock, lockmeter::rwlock::unlock, both::rwlock_unlock);
 
-    pthread_spin_init(2): call(site, spin::init);
-    pthread_spin_destroy(1): call(site, spin::destroy);
-    pthread_spin_lock(1): engines(site_return, spin::lock, lockmeter::spin::lock, both::spin_lock);
-    pthread_spin_trylock(1): engines(site_return, spin::trylock, lockmeter::spin::trylock, both::spin_trylock);
-    pthread_spin_unlock(1): engines(site, spin::unlock, lockmeter::spin::unlock, both::spin_unlock);
+    pthread_spin_init(2): call(site, lockdep::spin::init);
+    pthread_spin_destroy(1): call(site, lockdep::spin::destroy);
+    pthread_spin_lock(1): engine(site_return, spin::lock);
+    pthread_spin_trylock(1): engine(site_return, spin::trylock);
+    pthread_spin_unlock(1): engines(site, lockdep::spin::unlock, lockmeter::spin::unlock, both::spin_unlock);
 
     pthread_cond_init(2): call(site, cond::init);
     pthread_cond_destroy(1): call(site, cond::destroy);
@@ -80,9 +79,9 @@ functions {
 
     mtx_init(2): call(site, c11::mtx_init);
     mtx_destroy(1): call(site, c11::mtx_destroy);
-    mtx_lock(1): engines(site_return, c11::lockdep::mtx_lock, c11::lockmeter::mtx_lock, c11::both::mtx_lock);
-    mtx_trylock(1): engines(site_return, c11::lockdep::mtx_trylock, c11::lockmeter::mtx_trylock, c11::both::mtx_trylock);
-    mtx_timedlock(2): engines(site_return, c11::lockdep::mtx_timedlock, c11::lockmeter::mtx_timedlock, c11::both::mtx_timedlock);
+    mtx_lock(1): engine(site_return, c11::mtx_lock);
+    mtx_trylock(1): engine(site_return, c11::mtx_trylock);
+    mtx_timedlock(2): engine(site_return, c11::mtx_timedlock);
     mtx_unlock(1): engines(site, c11::lockdep::mtx_unlock, c11::lockmeter::mtx_unlock, c11::both::mtx_unlock);
     cnd_init(1): call(site, c11::cnd_init);
     cnd_destroy(1): call(site, c11::cnd_destroy);
@@ -271,7 +270,7 @@ guarded {
 }
 
 /// Has the stubs of mutexes go to lockmeter's functions that time every hold by the time-stamp counter. Called at
-/// start, after [`choose`].
+/// start, after [`choose()`].
 pub fn choose_every() {
     target::pthread_mutex_lock.store(lockmeter::mutex::lock::<true> as *mut (), Relaxed);
     target::pthread_mutex_unlock.store(lockmeter::mutex::unlock::<true> as *mut (), Relaxed);

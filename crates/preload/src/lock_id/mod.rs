@@ -4,5 +4,6 @@ pub mod allocations;
 pub mod by_address;
 pub mod identity;
 pub mod inherited;
+pub mod lock;
 pub mod pages;
 pub mod side_table;

@@ -50,8 +50,8 @@ fn note_page(page: u64, what: u8) {
     }
 }
 
-/// Something was seen in the lines of `[from, to)`, which is not empty. Relaxed: what is in memory that goes here and now
-/// was noted before it came to that.
+/// Something was seen in the lines of `[from, to)`, which is not empty. Relaxed: what is in memory that goes here and
+/// now was noted before it came to that.
 pub fn is_noted(from: u64, to: u64) -> bool {
     lines_of(from, to).any(|(page, lines)| LINES[page as usize % PAGES].load(Relaxed) & lines != 0)
 }

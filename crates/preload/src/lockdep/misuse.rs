@@ -134,7 +134,8 @@ pub fn pinned(thread: &mut ThreadState, addr: u64) {
     }
 }
 
-/// Something happens to `[from, to)` that must not happen to a held lock. Returns the address of the one that it reported.
+/// Something happens to `[from, to)` that must not happen to a held lock. Returns the address of the one that it
+/// reported.
 #[cold]
 pub fn if_held(thread: &mut ThreadState, kind: u8, from: u64, to: u64) -> Option<u64> {
     let holder = state::with_core(|core| core.holder_in(from, to)).flatten()?;
@@ -162,7 +163,8 @@ fn is_on_stack(addr: u64) -> bool {
     frames::is_own(addr) && inherited::inherited_at(addr).is_none()
 }
 
-/// Held locks that are looked through sooner than the bounds of a stack are asked for, which the first time takes longer.
+/// Held locks that are looked through sooner than the bounds of a stack are asked for, which the first time takes
+/// longer.
 const FEW: u32 = 64;
 
 /// What is at `addr` may be in a frame of the calling thread's. False where the thread holds many locks, and it is not:

@@ -1,5 +1,6 @@
 //! lockdep in the program: the functions that take and give up locks, or wait, and put that on record.
 
+pub mod acquire;
 pub mod annotate;
 pub mod cond;
 pub mod misuse;

@@ -3,10 +3,11 @@
 use core::arch::naked_asm;
 use core::ffi::c_int;
 
-use libc::{clockid_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
+use libc::{pthread_mutex_t, pthread_mutexattr_t};
 use lockwright_engines::lockdep::{Acquire, Chain, Ident, ThreadState};
 use lockwright_ledger::rows::{finding_kind, mode};
 
+use super::acquire::Watched;
 use super::watch::{self, Blocking};
 use super::{misuse, without_patches};
 use crate::callsite::{self, Return};
@@ -15,7 +16,7 @@ use crate::debugobjects::{self, Type, attribute_calls, types};
 use crate::libc::real;
 use crate::lock_id::identity::{self, Birth, kind_of, mutex_kind};
 use crate::lock_id::inherited;
-use crate::os::{deadline, sys, tls};
+use crate::os::{sys, tls};
 use crate::recorder::state;
 use crate::stack::unwind::Frame;
 
@@ -203,17 +204,38 @@ unsafe extern "C-unwind" fn lock_otherwise(m: Mutex, site: u64, stack: *const u6
 
 /// As [`lock`], for any mutex.
 #[inline(never)]
-pub unsafe extern "C-unwind" fn lock_slowly(m: Mutex, site: u64, back: Return) -> c_int {
-    // SAFETY: forwarded.
-    let block = move || unsafe { real::pthread_mutex_lock(m) };
-    let Some((thread, ident)) = watch::subject(m) else { return block() };
-    let lock = Acquire { addr: m as u64, ident, mode: 0, site };
-    // SAFETY: the caller's mutex; as the stub passes it.
-    unsafe { acquire(m, thread, lock, back, block) }
+unsafe extern "C-unwind" fn lock_slowly(m: Mutex, site: u64, back: Return) -> c_int {
+    // SAFETY: forwarded; as the stub passes it.
+    unsafe {
+        <pthread_mutex_t as Watched>::acquire(m, 0, site, back, |m| real::pthread_mutex_lock(m))
+    }
 }
 
-/// Kernel thread id of the owner, as the mutex names it, who is a thread of this process. That of an inherited mutex may
-/// be its parent's.
+impl Watched for pthread_mutex_t {
+    #[inline(always)]
+    unsafe fn acquire(
+        m: Mutex,
+        mode: u16,
+        site: u64,
+        back: Return,
+        block: impl FnOnce(Mutex) -> c_int,
+    ) -> c_int {
+        let Some((thread, ident)) = watch::subject(m) else { return block(m) };
+        let lock = Acquire { addr: m as u64, ident, mode, site };
+        // SAFETY: the caller's mutex; as the stub passes it.
+        unsafe { acquire(m, thread, lock, back, || block(m)) }
+    }
+
+    /// The fast path is that of [`lock`], after the fact.
+    #[inline(always)]
+    unsafe fn try_acquire(m: Mutex, _mode: u16, site: u64, back: Return) -> c_int {
+        // SAFETY: the caller's mutex.
+        unsafe { trylock(m, site, back) }
+    }
+}
+
+/// Kernel thread id of the owner, as the mutex names it, who is a thread of this process. That of an inherited mutex
+/// may be its parent's.
 #[cold]
 unsafe fn owner_here(m: Mutex) -> u32 {
     match inherited::is_inherited(m as u64) {
@@ -227,38 +249,6 @@ unsafe fn owner_here(m: Mutex) -> u32 {
 unsafe fn owner(m: Mutex) -> u32 {
     // SAFETY: the caller's mutex; `__owner` at offset 8.
     unsafe { m.cast::<u32>().add(2).read_volatile() }
-}
-
-pub unsafe extern "C-unwind" fn timedlock(
-    m: Mutex,
-    timeout: *const timespec,
-    site: u64,
-    back: Return,
-) -> c_int {
-    // SAFETY: forwarded.
-    let block = move || unsafe { real::pthread_mutex_timedlock(m, timeout) };
-    let Some((thread, ident)) = watch::subject(m) else { return block() };
-    let lock = Acquire { addr: m as u64, ident, mode: mode::TIMED, site };
-    // SAFETY: the caller's mutex; as the stub passes it.
-    unsafe { acquire(m, thread, lock, back, block) }
-}
-
-pub unsafe extern "C-unwind" fn clocklock(
-    m: Mutex,
-    clock: clockid_t,
-    timeout: *const timespec,
-    site: u64,
-    back: Return,
-) -> c_int {
-    // SAFETY: forwarded.
-    let block = move || unsafe { real::pthread_mutex_clocklock(m, clock, timeout) };
-    if !deadline::is_clock(clock) {
-        return block();
-    }
-    let Some((thread, ident)) = watch::subject(m) else { return block() };
-    let lock = Acquire { addr: m as u64, ident, mode: mode::TIMED, site };
-    // SAFETY: the caller's mutex; as the stub passes it.
-    unsafe { acquire(m, thread, lock, back, block) }
 }
 
 #[inline(always)]
@@ -295,8 +285,8 @@ unsafe fn acquire(
     }
 }
 
-/// In a forked child: the mutex is inherited, and still locked by its parent's word. The calling thread holds it, but its
-/// kernel thread id is another: the mutex does not take it for its owner.
+/// In a forked child: the mutex is inherited, and still locked by its parent's word. The calling thread holds it, but
+/// its kernel thread id is another: the mutex does not take it for its owner.
 unsafe fn is_parents(m: Mutex) -> bool {
     // SAFETY: the caller's mutex.
     inherited::is_inherited(m as u64) && unsafe { owner(m) } != sys::gettid()
@@ -379,8 +369,9 @@ pub unsafe extern "C-unwind" fn setprioceiling(
     result
 }
 
-/// `pthread_mutex_trylock`: the fast path is that of [`lock`], after the fact.
-pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64, back: Return) -> c_int {
+/// `pthread_mutex_trylock`.
+#[inline(always)]
+unsafe fn trylock(m: Mutex, site: u64, back: Return) -> c_int {
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_mutex_trylock(m) };
     if result == 0 {

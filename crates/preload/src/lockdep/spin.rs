@@ -4,16 +4,15 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 use libc::pthread_spinlock_t;
-use lockwright_engines::lockdep::{Acquire, ThreadState};
-use lockwright_ledger::rows::{finding_kind, mode};
+use lockwright_engines::lockdep::ThreadState;
+use lockwright_ledger::rows::finding_kind;
 
-use super::misuse;
-use super::watch::{self, Blocking};
-use crate::callsite::Return;
+use super::acquire::Watched;
+use super::{misuse, watch};
 use crate::debugobjects::tell::{self, Before};
 use crate::debugobjects::{self, types};
 use crate::libc::real;
-use crate::lock_id::by_address::spin_lock;
+use crate::lock_id::by_address::{SpinLock, spin_lock};
 use crate::lock_id::identity::{self, Birth};
 use crate::lock_id::inherited;
 use crate::os::tls;
@@ -63,30 +62,7 @@ unsafe fn if_held(l: Spin, kind: u8) -> bool {
             .is_some_and(|thread| misuse::if_held(thread, kind, l as u64, l as u64 + 1).is_some())
 }
 
-pub unsafe extern "C-unwind" fn lock(l: Spin, site: u64, back: Return) -> c_int {
-    // SAFETY: forwarded.
-    let block = || unsafe { real::pthread_spin_lock(l) };
-    let Some((thread, ident)) = watch::subject(spin_lock(l)) else { return block() };
-    let lock = Acquire { addr: l as u64, ident, mode: 0, site };
-    let blocking = || Blocking { relock_fails: false, owner: 0 };
-    // SAFETY: forwarded.
-    let try_lock = || unsafe { real::pthread_spin_trylock(l) };
-    // SAFETY: as the stub passes it.
-    unsafe { watch::acquire(thread, lock, back, blocking, try_lock, block) }
-}
-
-pub unsafe extern "C-unwind" fn trylock(l: Spin, site: u64, back: Return) -> c_int {
-    // SAFETY: forwarded.
-    let result = unsafe { real::pthread_spin_trylock(l) };
-    if result == 0
-        && let Some((thread, ident)) = watch::subject(spin_lock(l))
-    {
-        let lock = Acquire { addr: l as u64, ident, mode: mode::TRY, site };
-        // SAFETY: as the stub passes it.
-        unsafe { watch::tried_past(thread, lock, back) };
-    }
-    result
-}
+impl Watched for SpinLock {}
 
 /// The word of a spinlock that is free, which the C library defines for each architecture.
 fn free_word() -> c_int {

@@ -122,8 +122,8 @@ fn announce(start: *const (), argument: *mut c_void) -> Option<&'static Slot> {
     take_slot(Passage { start, argument, segment, stack })
 }
 
-// The first function of every thread created through us, by `pthread_create` or `thrd_create`. It ends in a jump: of the
-// thread's call stack, which is the program's, it is no part.
+// The first function of every thread created through us, by `pthread_create` or `thrd_create`. It ends in a jump: of
+// the thread's call stack, which is the program's, it is no part.
 global_asm!(
     ".globl lockwright_thread_begin",
     ".hidden lockwright_thread_begin",

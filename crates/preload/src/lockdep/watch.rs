@@ -144,7 +144,8 @@ pub fn before(thread: &mut ThreadState, addr: u64, ident: Ident, mode: u16, site
     thread.reserve_known(ident, mode, site) || before_slowly(thread, lock, Return::UNKNOWN)
 }
 
-/// As [`before`] where the site is not known as it is: looks past wrappers, from the call that returns to `lock.site` by way of `back`.
+/// As [`before`] where the site is not known as it is: looks past wrappers, from the call that returns to `lock.site`
+/// by way of `back`.
 ///
 /// # Safety
 /// That call has not returned.
@@ -347,8 +348,8 @@ pub fn settle(thread: &mut ThreadState, addr: u64, result: c_int) -> c_int {
     result
 }
 
-/// Waits by what it is given, for the lock at an address and for an owner, and measures that: lockmeter's part, if that was
-/// asked for, too.
+/// Waits by what it is given, for the lock at an address and for an owner, and measures that: lockmeter's part, if that
+/// was asked for, too.
 pub type Measure = fn(u64, u32, &mut dyn FnMut() -> c_int) -> c_int;
 
 /// Known from the start on.

@@ -1,9 +1,10 @@
 //! lockmeter in the foreign process: the functions that take and give up locks and count it.
 //!
 //! They stand in front of the C library's when only the meter runs, and in front of lockdep's when both
-//! do ([`both`]). An acquisition is first tried for, and only what is contended goes on to be waited for and
+//! do (`interpose/both.rs`). An acquisition is first tried for, and only what is contended goes on to be waited for and
 //! timed; so a wait is known before it begins, and what does not wait pays for nothing but its own counting.
 
+pub mod acquire;
 pub mod blocking;
 pub mod clock;
 pub mod cond;

@@ -4,39 +4,18 @@ use core::arch::naked_asm;
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 
-use libc::{EBUSY, EOWNERDEAD, clockid_t, pthread_mutex_t, timespec};
+use libc::{EBUSY, EOWNERDEAD, pthread_mutex_t};
 use lockwright_engines::lockdep::Ident;
 use lockwright_engines::lockmeter::{CellRef, MeterThread, key};
 use lockwright_ledger::site;
 
-use super::wait::{self, Contended, Owner};
-use super::{Spot, Target, WHAT, hold, spot, subject, tls};
+use super::acquire::{self, Counted};
+use super::{WHAT, hold, tls};
 use crate::callsite::{self, Return};
 use crate::libc::real;
-use crate::lock_id::identity::{self, kind_of, mutex_kind};
-use crate::os::deadline;
+use crate::lock_id::identity;
 
 type Mutex = *mut pthread_mutex_t;
-
-/// Taking the mutex now would be taking it once more: it is recursive, and the thread may hold it. Asked
-/// before, as its memory is best left alone while it is held: who waits for it may have made it his.
-#[inline(always)]
-pub unsafe fn may_recur(m: Mutex, thread: &MeterThread) -> bool {
-    // SAFETY: the caller's mutex.
-    !thread.is_idle() && unsafe { kind_of(m) } & mutex_kind::TYPE == mutex_kind::RECURSIVE
-}
-
-/// Its word: the owner's thread id for special ones; not 0 if it is taken.
-unsafe fn word(m: Mutex) -> u32 {
-    // SAFETY: the caller's mutex; `__lock` at offset 0.
-    unsafe { m.cast::<u32>().read_volatile() }
-}
-
-/// Robust, PI, PP: a trylock is not just a lock that does not wait.
-unsafe fn is_special(m: Mutex) -> bool {
-    // SAFETY: the caller's mutex.
-    unsafe { kind_of(m) & mutex_kind::SPECIAL != 0 }
-}
 
 /// `pthread_mutex_lock`. `stack` is where the call has put `site`, its return address. `EVERY` is as for
 /// [`hold::since_now`].
@@ -90,7 +69,7 @@ unsafe fn lock_in<const EVERY: bool>(
     cell: CellRef,
 ) -> c_int {
     // SAFETY: the caller's mutex.
-    if unsafe { may_recur(m, thread) } {
+    if unsafe { acquire::may_recur(m, thread) } {
         // SAFETY: forwarded.
         return unsafe { lock_otherwise(m, site, stack) };
     }
@@ -115,7 +94,9 @@ unsafe fn not_simply_had(m: Mutex, site: u64, result: c_int) -> c_int {
     let hold = unsafe { thread.pop() };
     match result {
         // SAFETY: forwarded.
-        EBUSY => unsafe { waited_for(m, site, Return::UNKNOWN, || real::pthread_mutex_lock(m)) },
+        EBUSY => unsafe {
+            acquire::waited_for(m, 0, site, Return::UNKNOWN, |m| real::pthread_mutex_lock(m))
+        },
         EOWNERDEAD => {
             thread.acquired_uncounted(m as u64, hold.cell, hold.since);
             result
@@ -138,126 +119,12 @@ unsafe extern "C-unwind" fn lock_otherwise(m: Mutex, site: u64, stack: *const u6
 }
 
 /// As [`lock`], for any mutex.
-pub unsafe extern "C-unwind" fn lock_slowly(m: Mutex, site: u64, back: Return) -> c_int {
+unsafe extern "C-unwind" fn lock_slowly(m: Mutex, site: u64, back: Return) -> c_int {
     // SAFETY: forwarded.
-    unsafe { acquire(m, site, back, || real::pthread_mutex_lock(m)) }
+    unsafe { acquire::acquire(m, 0, site, back, |m| real::pthread_mutex_lock(m)) }
 }
 
-/// `pthread_mutex_timedlock`.
-pub unsafe extern "C-unwind" fn timedlock(
-    m: Mutex,
-    timeout: *const timespec,
-    site: u64,
-    back: Return,
-) -> c_int {
-    // SAFETY: forwarded.
-    unsafe { acquire(m, site, back, || real::pthread_mutex_timedlock(m, timeout)) }
-}
-
-/// `pthread_mutex_clocklock`.
-pub unsafe extern "C-unwind" fn clocklock(
-    m: Mutex,
-    clock: clockid_t,
-    timeout: *const timespec,
-    site: u64,
-    back: Return,
-) -> c_int {
-    // SAFETY: forwarded.
-    let block = || unsafe { real::pthread_mutex_clocklock(m, clock, timeout) };
-    if !deadline::is_clock(clock) {
-        return block();
-    }
-    // SAFETY: the caller's mutex.
-    unsafe { acquire(m, site, back, block) }
-}
-
-/// `pthread_mutex_trylock`.
-pub unsafe extern "C-unwind" fn trylock(m: Mutex, site: u64, back: Return) -> c_int {
-    // SAFETY: the caller's mutex.
-    unsafe { attempt(m, site, back, true) }
-}
-
-/// Tries for the mutex, where that is the same as its first step, and waits by `block` if it is not to be had
-/// at once.
-unsafe fn acquire(m: Mutex, site: u64, back: Return, block: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: the caller's mutex.
-    match unsafe { if is_special(m) { EBUSY } else { attempt(m, site, back, false) } } {
-        // SAFETY: as above.
-        EBUSY => unsafe { waited_for(m, site, back, block) },
-        result => result,
-    }
-}
-
-/// Tries for the mutex. EBUSY is a reject, or leaves no trace.
-#[inline(always)]
-unsafe fn attempt(m: Mutex, site: u64, back: Return, rejects: bool) -> c_int {
-    // SAFETY: forwarded.
-    let try_lock = || unsafe { real::pthread_mutex_trylock(m) };
-    let Some((thread, ident)) = subject(m) else { return try_lock() };
-    let target = Target { addr: m as u64, ident, mode: 0, site, back };
-    let Some(spot) = spot(thread, &target) else { return try_lock() };
-    // SAFETY: the caller's mutex.
-    let recurs = unsafe { may_recur(m, thread) };
-    spot.cell.begin();
-    if recurs {
-        return had_perhaps_again(m, thread, spot, try_lock(), rejects);
-    }
-    hold::begin(thread, m as u64, spot, false);
-    let result = try_lock();
-    if result != 0 && result != EOWNERDEAD {
-        hold::cancel(thread, result == EBUSY && rejects);
-    }
-    result
-}
-
-/// The mutex, which the thread may have held already, was tried for. Its entry is not made yet: what the thread
-/// has held so far tells.
-#[cold]
-#[inline(never)]
-fn had_perhaps_again(
-    m: Mutex,
-    thread: &mut MeterThread,
-    spot: Spot,
-    result: c_int,
-    rejects: bool,
-) -> c_int {
-    match result {
-        // Taking a mutex again that one holds is no acquisition.
-        0 | EOWNERDEAD if thread.recurse(m as u64) => spot.cell.take_back(),
-        0 | EOWNERDEAD => {
-            hold::begin(thread, m as u64, spot, false);
-        }
-        EBUSY if rejects => spot.cell.reject(),
-        _ => spot.cell.take_back(),
-    }
-    result
-}
-
-#[cold]
-unsafe fn waited_for(m: Mutex, site: u64, back: Return, block: impl FnOnce() -> c_int) -> c_int {
-    let Some((thread, ident)) = subject(m) else { return block() };
-    let target = Target { addr: m as u64, ident, mode: 0, site, back };
-    let Some(spot) = spot(thread, &target) else { return block() };
-    // SAFETY: the caller's mutex.
-    let (special, word) = unsafe { (is_special(m), word(m)) };
-    if special && word & libc::FUTEX_TID_MASK == 0 {
-        // SAFETY: the caller's mutex.
-        let recurs = unsafe { may_recur(m, thread) };
-        spot.cell.begin();
-        if recurs {
-            return had_perhaps_again(m, thread, spot, block(), false);
-        }
-        hold::begin(thread, m as u64, spot, false);
-        let result = block();
-        if result != 0 && result != EOWNERDEAD {
-            hold::cancel(thread, false);
-        }
-        return result;
-    }
-    // `__owner` at offset 8.
-    let owner = Owner::At(m.cast::<u32>().wrapping_add(2));
-    wait::lock(thread, &target, spot, Contended { owner, spins: false, shared: false }, block)
-}
+impl Counted for pthread_mutex_t {}
 
 /// `pthread_mutex_unlock`.
 pub unsafe extern "C-unwind" fn unlock<const EVERY: bool>(m: Mutex, _site: u64) -> c_int {

@@ -4,175 +4,33 @@
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, Ordering::*};
 
-use libc::{EBUSY, clockid_t, pthread_rwlock_t, timespec};
+use libc::pthread_rwlock_t;
 use lockwright_engines::lockdep::Ident;
 use lockwright_engines::lockmeter::{CellRef, MeterThread, Overlap};
-use lockwright_ledger::rows::mode;
 
-use super::wait::{self, Contended, Owner};
-use super::{Target, clock, hold, readers_at, readers_of, spot, subject, tls};
-use crate::callsite::Return;
+use super::acquire::Counted;
+use super::{clock, hold, readers_at, readers_of, tls};
 use crate::libc::real;
 use crate::lock_id::identity;
-use crate::os::deadline;
 
 type RwLock = *mut pthread_rwlock_t;
 
-/// `pthread_rwlock_rdlock`.
-pub unsafe extern "C-unwind" fn rdlock(l: RwLock, site: u64, back: Return) -> c_int {
-    // SAFETY: forwarded.
-    unsafe { acquire(l, site, back, mode::READ, || real::pthread_rwlock_rdlock(l)) }
-}
-
-/// `pthread_rwlock_wrlock`.
-pub unsafe extern "C-unwind" fn wrlock(l: RwLock, site: u64, back: Return) -> c_int {
-    // SAFETY: forwarded.
-    unsafe { acquire(l, site, back, 0, || real::pthread_rwlock_wrlock(l)) }
-}
-
-/// `pthread_rwlock_timedrdlock`.
-pub unsafe extern "C-unwind" fn timedrdlock(
-    l: RwLock,
-    t: *const timespec,
-    site: u64,
-    back: Return,
-) -> c_int {
-    // SAFETY: forwarded.
-    let block = || unsafe { real::pthread_rwlock_timedrdlock(l, t) };
-    // SAFETY: the caller's lock and deadline.
-    unsafe {
-        match deadline::is_time_or_none(t) {
-            true => acquire(l, site, back, mode::READ, block),
-            false => block(),
+impl Counted for pthread_rwlock_t {
+    #[inline(always)]
+    unsafe fn had(this: *mut Self, mode: u16, ident: Ident, cell: CellRef, since: u64) {
+        if mode != 0 {
+            // SAFETY: the caller's lock, which it reads.
+            unsafe { comes(this, ident, cell, since) };
         }
     }
-}
 
-/// `pthread_rwlock_timedwrlock`.
-pub unsafe extern "C-unwind" fn timedwrlock(
-    l: RwLock,
-    t: *const timespec,
-    site: u64,
-    back: Return,
-) -> c_int {
-    // SAFETY: forwarded.
-    let block = || unsafe { real::pthread_rwlock_timedwrlock(l, t) };
-    // SAFETY: the caller's lock and deadline.
-    unsafe {
-        match deadline::is_time_or_none(t) {
-            true => acquire(l, site, back, 0, block),
-            false => block(),
+    #[inline(always)]
+    unsafe fn had_after_wait(this: *mut Self, mode: u16) {
+        if mode != 0 {
+            // SAFETY: the caller's lock, which it reads.
+            unsafe { has_come(this) };
         }
     }
-}
-
-/// `pthread_rwlock_clockrdlock`.
-pub unsafe extern "C-unwind" fn clockrdlock(
-    l: RwLock,
-    clock: clockid_t,
-    t: *const timespec,
-    site: u64,
-    back: Return,
-) -> c_int {
-    // SAFETY: forwarded.
-    let block = || unsafe { real::pthread_rwlock_clockrdlock(l, clock, t) };
-    // SAFETY: the caller's lock and deadline.
-    unsafe {
-        match deadline::is_clock(clock) && deadline::is_time_or_none(t) {
-            true => acquire(l, site, back, mode::READ, block),
-            false => block(),
-        }
-    }
-}
-
-/// `pthread_rwlock_clockwrlock`.
-pub unsafe extern "C-unwind" fn clockwrlock(
-    l: RwLock,
-    clock: clockid_t,
-    t: *const timespec,
-    site: u64,
-    back: Return,
-) -> c_int {
-    // SAFETY: forwarded.
-    let block = || unsafe { real::pthread_rwlock_clockwrlock(l, clock, t) };
-    // SAFETY: the caller's lock and deadline.
-    unsafe {
-        match deadline::is_clock(clock) && deadline::is_time_or_none(t) {
-            true => acquire(l, site, back, 0, block),
-            false => block(),
-        }
-    }
-}
-
-/// `pthread_rwlock_tryrdlock`.
-pub unsafe extern "C-unwind" fn tryrdlock(l: RwLock, site: u64, back: Return) -> c_int {
-    // SAFETY: the caller's lock.
-    unsafe { attempt(l, site, back, mode::READ, true) }
-}
-
-/// `pthread_rwlock_trywrlock`.
-pub unsafe extern "C-unwind" fn trywrlock(l: RwLock, site: u64, back: Return) -> c_int {
-    // SAFETY: the caller's lock.
-    unsafe { attempt(l, site, back, 0, true) }
-}
-
-/// Tries for the lock, and waits by `block` if it is not to be had at once.
-#[inline(always)]
-unsafe fn acquire(
-    l: RwLock,
-    site: u64,
-    back: Return,
-    mode: u16,
-    block: impl FnOnce() -> c_int,
-) -> c_int {
-    // SAFETY: the caller's lock.
-    match unsafe { attempt(l, site, back, mode, false) } {
-        // SAFETY: as above.
-        EBUSY => unsafe { waited_for(l, site, mode, block) },
-        result => result,
-    }
-}
-
-/// Tries for the lock. EBUSY is a reject, or leaves no trace.
-#[inline(always)]
-unsafe fn attempt(l: RwLock, site: u64, back: Return, mode: u16, rejects: bool) -> c_int {
-    // SAFETY: forwarded.
-    let try_lock = || unsafe {
-        match mode {
-            0 => real::pthread_rwlock_trywrlock(l),
-            _ => real::pthread_rwlock_tryrdlock(l),
-        }
-    };
-    let Some((thread, ident)) = subject(l) else { return try_lock() };
-    let target = Target { addr: l as u64, ident, mode, site, back };
-    let Some(spot) = spot(thread, &target) else { return try_lock() };
-    spot.cell.begin();
-    let since = hold::begin(thread, l as u64, spot, mode != 0);
-    let result = try_lock();
-    if result != 0 {
-        hold::cancel(thread, result == EBUSY && rejects);
-    } else if mode != 0 {
-        // SAFETY: the caller's lock, which it reads.
-        unsafe { comes(l, ident, spot.cell, since) };
-    }
-    result
-}
-
-/// `back` is not kept over the first try: what it saves is nothing beside a wait.
-#[cold]
-unsafe fn waited_for(l: RwLock, site: u64, mode: u16, block: impl FnOnce() -> c_int) -> c_int {
-    let Some((thread, ident)) = subject(l) else { return block() };
-    let target = Target { addr: l as u64, ident, mode, site, back: Return::UNKNOWN };
-    let Some(spot) = spot(thread, &target) else { return block() };
-    // `__cur_writer` at offset 24, 0 if readers hold it.
-    let owner = Owner::At(l.cast::<u32>().wrapping_add(6));
-    let contended = Contended { owner, spins: false, shared: mode != 0 };
-    let result = wait::lock(thread, &target, spot, contended, block);
-    if result == 0 && mode != 0 {
-        // SAFETY: the caller's lock, which it reads.
-        unsafe { has_come(l) };
-    }
-    result
 }
 
 /// `pthread_rwlock_unlock`.
@@ -221,7 +79,7 @@ unsafe fn release_otherwise(
 }
 
 /// A reader has taken the lock, whose entry has been made.
-pub unsafe fn has_come(l: RwLock) {
+unsafe fn has_come(l: RwLock) {
     // SAFETY: as in `release`.
     let thread = unsafe { &mut *tls::raw() };
     // SAFETY: the caller's lock.

@@ -3,8 +3,8 @@
 /// The longest name of a directory for ledgers.
 pub const MOST_DIRECTORY: usize = 3072 - 64;
 
-/// `LOCKWRIGHT_DIR` as it was at start, NUL terminated: where ledgers go, and, after a colon, 32 hexadecimal digits that
-/// show the command what is of its run; empty where nobody asked for any.
+/// `LOCKWRIGHT_DIR` as it was at start, NUL terminated: where ledgers go, and, after a colon, 32 hexadecimal digits
+/// that show the command what is of its run; empty where nobody asked for any.
 static mut WANTED: [u8; 3072] = [0; 3072];
 
 /// Remembers what the variable was, with its NUL. False: nobody asks for ledgers, or in too long a directory.

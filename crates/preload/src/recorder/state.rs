@@ -40,8 +40,8 @@ static SHARED: Shared = Shared {
     core: UnsafeCell::new(MaybeUninit::uninit()),
 };
 
-/// Points to a word that is 1 in the process that watches and 0 in a child that nobody told us of, made by a system call
-/// of the program's own: the kernel empties the page for it. Null if it cannot.
+/// Points to a word that is 1 in the process that watches and 0 in a child that nobody told us of, made by a system
+/// call of the program's own: the kernel empties the page for it. Null if it cannot.
 #[unsafe(link_section = "lockwright_forked")]
 static HERE: AtomicPtr<AtomicU32> = AtomicPtr::new(core::ptr::null_mut());
 

@@ -1,6 +1,6 @@
-//! What the call frame information of a function says of two registers, the return address and the frame pointer, and of
-//! the caller's stack. `gimli` reads the instructions; its own evaluation of them keeps the rules of all registers, which
-//! takes kilobytes of the stack of a program's thread (DWARF 5, section 6.4).
+//! What the call frame information of a function says of two registers, the return address and the frame pointer, and
+//! of the caller's stack. `gimli` reads the instructions; its own evaluation of them keeps the rules of all registers,
+//! which takes kilobytes of the stack of a program's thread (DWARF 5, section 6.4).
 
 use gimli::{
     BaseAddresses, CallFrameInstruction as Instruction, CallFrameInstructionIter, EhFrame,

@@ -1,7 +1,7 @@
 //! Which modules are mapped where: read from /proc/self/maps by system calls, because asking the
 //! loader (`dl_iterate_phdr`) takes its lock, and interposing `dlopen` would change whose RUNPATH
-//! it searches. Read at start, when an address is met that no module covers, and after a `dlclose`. A forked child has its
-//! parent's list.
+//! it searches. Read at start, when an address is met that no module covers, and after a `dlclose`. A forked child has
+//! its parent's list.
 //!
 //! The list is written under the core's lock and read without: entries are published by the length.
 

@@ -1,5 +1,5 @@
-//! Types of user-defined objects. What its descriptors say is copied when they are first met, and stays: a module may be
-//! unloaded while the engine knows objects of its types, and its names are wanted for the report.
+//! Types of user-defined objects. What its descriptors say is copied when they are first met, and stays: a module may
+//! be unloaded while the engine knows objects of its types, and its names are wanted for the report.
 
 use core::ffi::{CStr, c_char, c_void};
 use core::ptr::{self, null_mut};
@@ -226,7 +226,8 @@ pub fn hint(fault: &Fault) -> Option<u64> {
     if own.told.debug_hint == 0 || own.gone.load(Relaxed) {
         return None;
     }
-    // SAFETY: a function of that type, `of`'s promise, of a module that is there; the call about the object is under way.
+    // SAFETY: a function of that type, `of`'s promise, of a module that is there; the call about the object is under
+    // way.
     let hint = unsafe {
         core::mem::transmute::<usize, Hint>(own.told.debug_hint)(fault.addr as *mut c_void)
     };

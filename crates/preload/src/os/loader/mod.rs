@@ -1,7 +1,7 @@
-//! Functions of the objects loaded behind this library, as `dlsym(RTLD_NEXT, ...)` finds them, but found without a call:
-//! `dlsym` takes the loader's lock, and where it fails it changes what the program's `dlerror` says. Before glibc 2.34
-//! it is not in libc.so.6, and allocates, while allocating is among what we look up; before 2.36 it finds the oldest
-//! version of a function, and not the one that programs are linked with.
+//! Functions of the objects loaded behind this library, as `dlsym(RTLD_NEXT, ...)` finds them, but found without a
+//! call: `dlsym` takes the loader's lock, and where it fails it changes what the program's `dlerror` says. Before glibc
+//! 2.34 it is not in libc.so.6, and allocates, while allocating is among what we look up; before 2.36 it finds the
+//! oldest version of a function, and not the one that programs are linked with.
 //!
 //! The loader's list of objects is what debuggers read (`link.h`: `struct r_debug`), in the order of its searches; each
 //! object has its table of symbols, hashed. A function is looked up at start, when nobody loads or unloads.
@@ -64,8 +64,8 @@ pub fn next_is_c_librarys(name: &CStr) -> bool {
     object_of(name).is_some_and(|object| object_of(c"gnu_get_libc_version") == Some(object))
 }
 
-/// Whether the object that `address` lies in was linked with that version of a function. `None` if it was not linked with
-/// the function.
+/// Whether the object that `address` lies in was linked with that version of a function. `None` if it was not linked
+/// with the function.
 pub fn is_linked_with(address: usize, name: &CStr, version: &CStr) -> Option<bool> {
     let map = all().filter(|map| map.addr <= address).max_by_key(|map| map.addr)?;
     // SAFETY: the caller's code is loaded.

@@ -1,0 +1,71 @@
+//! What takes a pthread_mutex_t, but for `pthread_mutex_lock`, of whose fast path each engine has its own. None is
+//! inlined into C11's, so that each is compiled once.
+
+use core::ffi::c_int;
+
+use libc::{clockid_t, pthread_mutex_t, timespec};
+use lockwright_ledger::rows::mode;
+
+use super::engine::{Call, Engine, Lockdep};
+use crate::callsite::Return;
+use crate::libc::real;
+use crate::os::deadline;
+
+type Mutex = *mut pthread_mutex_t;
+
+/// `pthread_mutex_lock` of any mutex.
+#[inline(never)]
+pub unsafe extern "C-unwind" fn lock_slowly<E: Engine>(m: Mutex, site: u64, back: Return) -> c_int {
+    let call = Call { lock: m, mode: 0, site, back };
+    // SAFETY: forwarded.
+    let block = move |m| unsafe { real::pthread_mutex_lock(m) };
+    // SAFETY: forwarded.
+    let by_lockdep = || unsafe { lock_slowly::<Lockdep>(m, site, back) };
+    // SAFETY: the caller's lock.
+    unsafe { E::acquire(call, || true, block, by_lockdep) }
+}
+
+/// `pthread_mutex_trylock`.
+#[inline(never)]
+pub unsafe extern "C-unwind" fn trylock<E: Engine>(m: Mutex, site: u64, back: Return) -> c_int {
+    let call = Call { lock: m, mode: 0, site, back };
+    // SAFETY: forwarded.
+    let by_lockdep = || unsafe { trylock::<Lockdep>(m, site, back) };
+    // SAFETY: the caller's lock.
+    unsafe { E::try_acquire(call, by_lockdep) }
+}
+
+/// `pthread_mutex_timedlock`.
+#[inline(never)]
+pub unsafe extern "C-unwind" fn timedlock<E: Engine>(
+    m: Mutex,
+    t: *const timespec,
+    site: u64,
+    back: Return,
+) -> c_int {
+    let call = Call { lock: m, mode: mode::TIMED, site, back };
+    // SAFETY: forwarded.
+    let block = move |m| unsafe { real::pthread_mutex_timedlock(m, t) };
+    // SAFETY: forwarded.
+    let by_lockdep = || unsafe { timedlock::<Lockdep>(m, t, site, back) };
+    // SAFETY: the caller's lock.
+    unsafe { E::acquire(call, || true, block, by_lockdep) }
+}
+
+/// `pthread_mutex_clocklock`.
+#[inline(never)]
+pub unsafe extern "C-unwind" fn clocklock<E: Engine>(
+    m: Mutex,
+    clock: clockid_t,
+    t: *const timespec,
+    site: u64,
+    back: Return,
+) -> c_int {
+    let call = Call { lock: m, mode: mode::TIMED, site, back };
+    // SAFETY: forwarded.
+    let block = move |m| unsafe { real::pthread_mutex_clocklock(m, clock, t) };
+    // SAFETY: forwarded.
+    let by_lockdep = || unsafe { clocklock::<Lockdep>(m, clock, t, site, back) };
+    // SAFETY: the caller's lock.
+    unsafe { E::acquire(call, move || deadline::is_clock(clock), block, by_lockdep) }
+}

@@ -1,0 +1,133 @@
+//! What takes a pthread_rwlock_t.
+
+use core::ffi::c_int;
+
+use libc::{clockid_t, pthread_rwlock_t, timespec};
+use lockwright_ledger::rows::mode;
+
+use super::engine::{Call, Engine, Lockdep};
+use crate::callsite::Return;
+use crate::libc::real;
+use crate::os::deadline;
+
+type RwLock = *mut pthread_rwlock_t;
+
+/// `pthread_rwlock_rdlock`.
+pub unsafe extern "C-unwind" fn rdlock<E: Engine>(l: RwLock, site: u64, back: Return) -> c_int {
+    let call = Call { lock: l, mode: mode::READ, site, back };
+    // SAFETY: forwarded.
+    let block = move |l| unsafe { real::pthread_rwlock_rdlock(l) };
+    // SAFETY: forwarded.
+    let by_lockdep = || unsafe { rdlock::<Lockdep>(l, site, back) };
+    // SAFETY: the caller's lock.
+    unsafe { E::acquire(call, || true, block, by_lockdep) }
+}
+
+/// `pthread_rwlock_wrlock`.
+pub unsafe extern "C-unwind" fn wrlock<E: Engine>(l: RwLock, site: u64, back: Return) -> c_int {
+    let call = Call { lock: l, mode: 0, site, back };
+    // SAFETY: forwarded.
+    let block = move |l| unsafe { real::pthread_rwlock_wrlock(l) };
+    // SAFETY: forwarded.
+    let by_lockdep = || unsafe { wrlock::<Lockdep>(l, site, back) };
+    // SAFETY: the caller's lock.
+    unsafe { E::acquire(call, || true, block, by_lockdep) }
+}
+
+/// `pthread_rwlock_timedrdlock`.
+pub unsafe extern "C-unwind" fn timedrdlock<E: Engine>(
+    l: RwLock,
+    t: *const timespec,
+    site: u64,
+    back: Return,
+) -> c_int {
+    let call = Call { lock: l, mode: mode::READ | mode::TIMED, site, back };
+    // SAFETY: forwarded.
+    let block = move |l| unsafe { real::pthread_rwlock_timedrdlock(l, t) };
+    // SAFETY: forwarded.
+    let by_lockdep = || unsafe { timedrdlock::<Lockdep>(l, t, site, back) };
+    // SAFETY: the caller's lock and deadline.
+    unsafe { E::acquire(call, move || deadline::is_time_or_none(t), block, by_lockdep) }
+}
+
+/// `pthread_rwlock_timedwrlock`.
+pub unsafe extern "C-unwind" fn timedwrlock<E: Engine>(
+    l: RwLock,
+    t: *const timespec,
+    site: u64,
+    back: Return,
+) -> c_int {
+    let call = Call { lock: l, mode: mode::TIMED, site, back };
+    // SAFETY: forwarded.
+    let block = move |l| unsafe { real::pthread_rwlock_timedwrlock(l, t) };
+    // SAFETY: forwarded.
+    let by_lockdep = || unsafe { timedwrlock::<Lockdep>(l, t, site, back) };
+    // SAFETY: the caller's lock and deadline.
+    unsafe { E::acquire(call, move || deadline::is_time_or_none(t), block, by_lockdep) }
+}
+
+/// `pthread_rwlock_clockrdlock`.
+pub unsafe extern "C-unwind" fn clockrdlock<E: Engine>(
+    l: RwLock,
+    clock: clockid_t,
+    t: *const timespec,
+    site: u64,
+    back: Return,
+) -> c_int {
+    let call = Call { lock: l, mode: mode::READ | mode::TIMED, site, back };
+    // SAFETY: forwarded.
+    let block = move |l| unsafe { real::pthread_rwlock_clockrdlock(l, clock, t) };
+    // SAFETY: forwarded.
+    let by_lockdep = || unsafe { clockrdlock::<Lockdep>(l, clock, t, site, back) };
+    // SAFETY: the caller's lock and deadline.
+    unsafe {
+        E::acquire(
+            call,
+            move || deadline::is_clock(clock) && deadline::is_time_or_none(t),
+            block,
+            by_lockdep,
+        )
+    }
+}
+
+/// `pthread_rwlock_clockwrlock`.
+pub unsafe extern "C-unwind" fn clockwrlock<E: Engine>(
+    l: RwLock,
+    clock: clockid_t,
+    t: *const timespec,
+    site: u64,
+    back: Return,
+) -> c_int {
+    let call = Call { lock: l, mode: mode::TIMED, site, back };
+    // SAFETY: forwarded.
+    let block = move |l| unsafe { real::pthread_rwlock_clockwrlock(l, clock, t) };
+    // SAFETY: forwarded.
+    let by_lockdep = || unsafe { clockwrlock::<Lockdep>(l, clock, t, site, back) };
+    // SAFETY: the caller's lock and deadline.
+    unsafe {
+        E::acquire(
+            call,
+            move || deadline::is_clock(clock) && deadline::is_time_or_none(t),
+            block,
+            by_lockdep,
+        )
+    }
+}
+
+/// `pthread_rwlock_tryrdlock`.
+pub unsafe extern "C-unwind" fn tryrdlock<E: Engine>(l: RwLock, site: u64, back: Return) -> c_int {
+    let call = Call { lock: l, mode: mode::READ, site, back };
+    // SAFETY: forwarded.
+    let by_lockdep = || unsafe { tryrdlock::<Lockdep>(l, site, back) };
+    // SAFETY: the caller's lock.
+    unsafe { E::try_acquire(call, by_lockdep) }
+}
+
+/// `pthread_rwlock_trywrlock`.
+pub unsafe extern "C-unwind" fn trywrlock<E: Engine>(l: RwLock, site: u64, back: Return) -> c_int {
+    let call = Call { lock: l, mode: 0, site, back };
+    // SAFETY: forwarded.
+    let by_lockdep = || unsafe { trywrlock::<Lockdep>(l, site, back) };
+    // SAFETY: the caller's lock.
+    unsafe { E::try_acquire(call, by_lockdep) }
+}

@@ -1,0 +1,133 @@
+//! lockdep's way of acquiring a lock of any type. A mutex has a faster one for its simplest form (`mutex.rs`).
+
+use core::ffi::c_int;
+
+use lockwright_engines::lockdep::{Acquire, ThreadState};
+use lockwright_ledger::rows::mode;
+
+use super::watch::{self, Blocking};
+use crate::callsite::Return;
+use crate::lock_id::inherited;
+use crate::lock_id::lock::Lock;
+use crate::os::sys;
+
+/// A lock that lockdep watches.
+pub trait Watched: Lock {
+    /// The bits of a row's mode for `mode`, which has [`mode::READ`] if the lock is to be read.
+    ///
+    /// # Safety
+    /// The caller's lock.
+    #[inline(always)]
+    unsafe fn mode(_this: *mut Self, mode: u16) -> u16 {
+        mode
+    }
+
+    /// Takes the lock, by `block` where it has to be waited for.
+    ///
+    /// # Safety
+    /// The caller's lock; `site` and `back` are as the stub passes them.
+    #[inline(always)]
+    unsafe fn acquire(
+        this: *mut Self,
+        mode: u16,
+        site: u64,
+        back: Return,
+        block: impl FnOnce(*mut Self) -> c_int,
+    ) -> c_int {
+        // SAFETY: the caller's promise.
+        unsafe { acquire(this, mode, site, back, block) }
+    }
+
+    /// Tries for the lock.
+    ///
+    /// # Safety
+    /// As for [`Watched::acquire`].
+    #[inline(always)]
+    unsafe fn try_acquire(this: *mut Self, mode: u16, site: u64, back: Return) -> c_int {
+        // SAFETY: the caller's promise.
+        unsafe { try_acquire(this, mode, site, back) }
+    }
+}
+
+/// An acquisition in its steps: recorded, then tried, and only if it is contended waited for.
+///
+/// # Safety
+/// As for [`Watched::acquire`].
+#[inline(always)]
+unsafe fn acquire<L: Watched>(
+    lock: *mut L,
+    mode: u16,
+    site: u64,
+    back: Return,
+    block: impl FnOnce(*mut L) -> c_int,
+) -> c_int {
+    // SAFETY: the caller's lock.
+    let mode = unsafe { L::mode(lock, mode) };
+    match watch::reserve(lock, mode, site) {
+        // SAFETY: forwarded, reserved.
+        Some(thread) => unsafe { acquire_reserved(lock, thread, mode, block) },
+        // SAFETY: forwarded.
+        None => unsafe { acquire_otherwise(lock, site, back, mode, block) },
+    }
+}
+
+/// As [`acquire`], where the call site is not known as it is, or the lock or the thread is new.
+#[inline(never)]
+unsafe fn acquire_otherwise<L: Watched>(
+    lock: *mut L,
+    site: u64,
+    back: Return,
+    mode: u16,
+    block: impl FnOnce(*mut L) -> c_int,
+) -> c_int {
+    let Some((thread, ident)) = watch::subject(lock) else { return block(lock) };
+    let acquired = Acquire { addr: lock as u64, ident, mode, site };
+    // SAFETY: as the stub passes it.
+    match unsafe { watch::before_past(thread, acquired, back) } {
+        // SAFETY: forwarded, reserved.
+        true => unsafe { acquire_reserved(lock, thread, mode, block) },
+        false => block(lock),
+    }
+}
+
+/// Takes the lock whose entry is reserved.
+#[inline(always)]
+unsafe fn acquire_reserved<L: Watched>(
+    lock: *mut L,
+    thread: &mut ThreadState,
+    mode: u16,
+    block: impl FnOnce(*mut L) -> c_int,
+) -> c_int {
+    // SAFETY: the caller's lock, and a word of it.
+    let blocking = || unsafe {
+        let word = L::owner(lock);
+        let owner = if word.is_null() { 0 } else { word.read_volatile() };
+        let relock_fails = L::REFUSES_OWNER && owner == sys::gettid();
+        // That of an inherited lock may be its parent's.
+        let is_known = owner != 0 && !inherited::is_inherited(lock as u64);
+        Blocking { relock_fails, owner: if is_known { owner } else { 0 } }
+    };
+    // SAFETY: forwarded.
+    let try_lock = || unsafe { L::try_lock(lock, mode) };
+    watch::acquire_reserved(thread, lock as u64, blocking, try_lock, || block(lock))
+}
+
+/// A lock that was had by trying for it never waited, so it is recorded after the fact.
+///
+/// # Safety
+/// As for [`Watched::acquire`].
+#[inline(always)]
+unsafe fn try_acquire<L: Watched>(lock: *mut L, mode: u16, site: u64, back: Return) -> c_int {
+    // SAFETY: forwarded.
+    let result = unsafe { L::try_lock(lock, mode) };
+    if result == 0
+        && let Some((thread, ident)) = watch::subject(lock)
+    {
+        // SAFETY: the caller's lock.
+        let mode = unsafe { L::mode(lock, mode) } | mode::TRY;
+        let acquired = Acquire { addr: lock as u64, ident, mode, site };
+        // SAFETY: as the stub passes it.
+        unsafe { watch::tried_past(thread, acquired, back) };
+    }
+    result
+}

@@ -1,0 +1,177 @@
+//! lockmeter's way of acquiring a lock of any type. A mutex has a faster one for its simplest form (`mutex.rs`).
+
+use core::ffi::c_int;
+
+use libc::{EBUSY, EOWNERDEAD};
+use lockwright_engines::lockdep::Ident;
+use lockwright_engines::lockmeter::{CellRef, MeterThread};
+
+use super::wait::{self, Contended, Owner};
+use super::{Spot, Target, hold, spot, subject};
+use crate::callsite::Return;
+use crate::lock_id::lock::Lock;
+
+/// A lock that lockmeter counts.
+pub trait Counted: Lock {
+    /// The lock was had at once, in `mode`, and is held since `since` (0: not timed).
+    ///
+    /// # Safety
+    /// The caller's lock.
+    #[inline(always)]
+    unsafe fn had(_this: *mut Self, _mode: u16, _ident: Ident, _cell: CellRef, _since: u64) {}
+
+    /// The lock, in `mode`, has its entry among the held ones, but there was a wait before.
+    ///
+    /// # Safety
+    /// The caller's lock.
+    #[inline(always)]
+    unsafe fn had_after_wait(_this: *mut Self, _mode: u16) {}
+}
+
+/// Taking the lock now would be taking it once more: it is recursive, and the thread may hold it. Asked
+/// before, as its memory is best left alone while it is held: who waits for it may have made it his.
+#[inline(always)]
+pub unsafe fn may_recur<L: Lock>(lock: *mut L, thread: &MeterThread) -> bool {
+    // SAFETY: the caller's lock.
+    !thread.is_idle() && unsafe { L::recurs(lock) }
+}
+
+/// Tries for the lock, where that is the same as its first step, and waits by `block` if it is not to be had
+/// at once.
+///
+/// # Safety
+/// The caller's lock; `site` and `back` are as the stub passes them.
+#[inline(always)]
+pub unsafe fn acquire<L: Counted>(
+    lock: *mut L,
+    mode: u16,
+    site: u64,
+    back: Return,
+    block: impl FnOnce(*mut L) -> c_int,
+) -> c_int {
+    // SAFETY: the caller's lock.
+    let result =
+        unsafe { if L::is_special(lock) { EBUSY } else { attempt(lock, mode, site, back, false) } };
+    match result {
+        // SAFETY: as above.
+        EBUSY => unsafe {
+            // What `back` saves is nothing beside a wait: it is not kept over the first try, if there was one.
+            let back = if L::CAN_BE_SPECIAL { back } else { Return::UNKNOWN };
+            waited_for(lock, mode, site, back, block)
+        },
+        result => result,
+    }
+}
+
+/// Tries for the lock.
+///
+/// # Safety
+/// As for [`acquire`].
+#[inline(always)]
+pub unsafe fn try_acquire<L: Counted>(lock: *mut L, mode: u16, site: u64, back: Return) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { attempt(lock, mode, site, back, true) }
+}
+
+/// Tries for the lock. EBUSY is a reject, or leaves no trace.
+#[inline(always)]
+unsafe fn attempt<L: Counted>(
+    lock: *mut L,
+    mode: u16,
+    site: u64,
+    back: Return,
+    rejects: bool,
+) -> c_int {
+    // SAFETY: forwarded.
+    let try_lock = || unsafe { L::try_lock(lock, mode) };
+    let Some((thread, ident)) = subject(lock) else { return try_lock() };
+    let target = Target { addr: lock as u64, ident, mode, site, back };
+    let Some(spot) = spot(thread, &target) else { return try_lock() };
+    // SAFETY: the caller's lock.
+    let recurs = unsafe { may_recur(lock, thread) };
+    spot.cell.begin();
+    if recurs {
+        return had_perhaps_again(lock as u64, thread, spot, try_lock(), rejects);
+    }
+    let since = hold::begin(thread, lock as u64, spot, mode != 0);
+    let result = try_lock();
+    if result != 0 && !(L::CAN_BE_SPECIAL && result == EOWNERDEAD) {
+        hold::cancel(thread, result == EBUSY && rejects);
+    } else {
+        // SAFETY: the caller's lock, which it holds.
+        unsafe { L::had(lock, mode, ident, spot.cell, since) };
+    }
+    result
+}
+
+/// A lock, which the thread may have held already, was tried for. Its entry is not made yet: what the thread
+/// has held so far tells.
+#[cold]
+#[inline(never)]
+fn had_perhaps_again(
+    addr: u64,
+    thread: &mut MeterThread,
+    spot: Spot,
+    result: c_int,
+    rejects: bool,
+) -> c_int {
+    match result {
+        // Taking a lock again that one holds is no acquisition.
+        0 | EOWNERDEAD if thread.recurse(addr) => spot.cell.take_back(),
+        0 | EOWNERDEAD => {
+            hold::begin(thread, addr, spot, false);
+        }
+        EBUSY if rejects => spot.cell.reject(),
+        _ => spot.cell.take_back(),
+    }
+    result
+}
+
+/// The lock could not be had at once.
+///
+/// # Safety
+/// The caller's lock.
+#[cold]
+pub unsafe fn waited_for<L: Counted>(
+    lock: *mut L,
+    mode: u16,
+    site: u64,
+    back: Return,
+    block: impl FnOnce(*mut L) -> c_int,
+) -> c_int {
+    let Some((thread, ident)) = subject(lock) else { return block(lock) };
+    let target = Target { addr: lock as u64, ident, mode, site, back };
+    let Some(spot) = spot(thread, &target) else { return block(lock) };
+    // SAFETY: the caller's lock.
+    if unsafe { L::is_special(lock) && is_free(lock) } {
+        // SAFETY: the caller's lock.
+        let recurs = unsafe { may_recur(lock, thread) };
+        spot.cell.begin();
+        if recurs {
+            return had_perhaps_again(lock as u64, thread, spot, block(lock), false);
+        }
+        hold::begin(thread, lock as u64, spot, false);
+        let result = block(lock);
+        if result != 0 && result != EOWNERDEAD {
+            hold::cancel(thread, false);
+        }
+        return result;
+    }
+    let owner = match L::owner(lock) {
+        word if word.is_null() => Owner::Unknown,
+        word => Owner::At(word),
+    };
+    let contended = Contended { owner, spins: L::SPINS, shared: mode != 0 };
+    let result = wait::lock(thread, &target, spot, contended, || block(lock));
+    if result == 0 {
+        // SAFETY: the caller's lock, which it holds.
+        unsafe { L::had_after_wait(lock, mode) };
+    }
+    result
+}
+
+/// A special mutex is free, by its word, which has the owner's thread id.
+unsafe fn is_free<L: Lock>(lock: *mut L) -> bool {
+    // SAFETY: the caller's mutex; `__lock` at offset 0.
+    unsafe { lock.cast::<u32>().read_volatile() & libc::FUTEX_TID_MASK == 0 }
+}
