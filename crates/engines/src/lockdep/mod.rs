@@ -16,6 +16,7 @@
 
 mod annotate;
 mod birth;
+mod cache;
 mod classes;
 mod contexts;
 mod core;
@@ -32,6 +33,7 @@ mod stacks;
 mod thread;
 mod threads;
 mod trial;
+mod wait;
 mod walk;
 
 pub use self::annotate::MAX_NAME;
