@@ -25,6 +25,7 @@ enum Task {
     Test(test::TestArgs),
     Bench(bench::BenchArgs),
     Install(install::InstallArgs),
+    Deb(install::deb::DebArgs),
     Man(man::ManArgs),
     Completions(completions::CompletionsArgs),
 }
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Task::Test(args) => test::run(&args),
         Task::Bench(args) => bench::run(&args),
         Task::Install(args) => install::run(&args),
+        Task::Deb(args) => install::deb::run(&args),
         Task::Man(args) => man::run(&args),
         Task::Completions(args) => completions::run(&args),
     };

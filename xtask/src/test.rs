@@ -74,6 +74,11 @@ const CHECKS: &[Check] = &[
         run: install::check::run,
     },
     Check {
+        name: "deb",
+        what: "a Debian package is made, installed, used and removed",
+        run: install::deb::check,
+    },
+    Check {
         name: "package",
         what: "the command is installed offline, from the packages of the published crates alone",
         run: package::run,

@@ -11,6 +11,8 @@ use crate::test::{output, root, target_dir};
 struct Example {
     dir: &'static str,
     program: &'static str,
+    source: &'static str,
+    compiler: &'static str,
     says: &'static str,
     /// Ways to build it by cmake, one after the other.
     options: &'static [&'static str],
@@ -20,12 +22,16 @@ const EXAMPLES: &[Example] = &[
     Example {
         dir: "examples/c",
         program: "accounts",
+        source: "accounts.c",
+        compiler: "cc",
         says: "2000 in all\n",
         options: &["-DSTATIC=OFF", "-DSTATIC=ON"],
     },
     Example {
         dir: "examples/cpp",
         program: "ledger",
+        source: "ledger.cc",
+        compiler: "c++",
         says: "4000 entries, locked\n",
         options: &["-DCMAKE_BUILD_TYPE=Release"],
     },
@@ -50,7 +56,21 @@ pub fn run() -> Result<(), String> {
         says(&program, example.says, "pkg-config")?;
     }
     asks_for(&dir.join("make/examples/c/accounts"), super::files::SONAME)?;
+    for example in EXAMPLES {
+        says(&statically(example, &prefix, &dir.join("make"))?, example.says, "statically")?;
+    }
     finds_the_careless(&prefix, &dir.join("make/examples/c/accounts"))
+}
+
+/// What was installed elsewhere can be used there: a program is built and runs, and the tool finds what it does wrong.
+///
+/// # Errors
+/// When it does not.
+pub fn is_usable(prefix: &Path) -> Result<(), String> {
+    let example = &EXAMPLES[0];
+    let program = by_pkg_config(example, prefix, &prefix.with_file_name("make"))?;
+    says(&program, example.says, "pkg-config")?;
+    finds_the_careless(prefix, &program)
 }
 
 fn by_cmake(
@@ -90,6 +110,20 @@ fn by_pkg_config(example: &Example, prefix: &Path, copies: &Path) -> Result<Path
     make.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
     output(make)?;
     Ok(copy.join(example.program))
+}
+
+/// With no shared library at all, by what pkg-config has for that.
+fn statically(example: &Example, prefix: &Path, copies: &Path) -> Result<PathBuf, String> {
+    let mut pkg_config = Command::new("pkg-config");
+    pkg_config.args(["--static", "--cflags", "--libs", "lockwright"]);
+    pkg_config.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
+    let flags = output(pkg_config)?;
+    let program = copies.join(example.dir).join(format!("{}-static", example.program));
+    let mut compile = Command::new(example.compiler);
+    compile.args(["-static", "-pthread", "-D_POSIX_C_SOURCE=200809L", "-o"]).arg(&program);
+    compile.arg(root().join(example.dir).join(example.source)).args(flags.split_whitespace());
+    output(compile)?;
+    Ok(program)
 }
 
 fn says(program: &Path, expected: &str, how: &str) -> Result<(), String> {

@@ -13,8 +13,9 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// What programs that are linked with the library ask for; crates/capi/build.rs gives it to the library.
 pub const SONAME: &str = "liblockwright.so.0";
 
-/// The system's libraries that the static one needs, as `rustc --print native-static-libs` has them.
-const NATIVE: &[&str] = &["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"];
+/// The system's libraries that the static one needs, as `rustc --print native-static-libs` has them, but for gcc's own:
+/// compilers add that themselves, and of several the one that fits, as only some can be linked statically.
+const NATIVE: &[&str] = &["-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"];
 
 /// A file to be installed.
 pub struct File {

@@ -1,6 +1,7 @@
 //! `cargo xtask install`: the tool, the libraries, and what goes with them, under a prefix.
 
 pub mod check;
+pub mod deb;
 mod files;
 mod place;
 
@@ -27,8 +28,7 @@ pub struct InstallArgs {
 pub fn run(args: &InstallArgs) -> Result<(), String> {
     // Before the build, which takes minutes.
     let root = place::prepare(&args.prefix)?;
-    eprintln!("building the tool and the libraries (the first time, that takes minutes)");
-    cargo(&["build", "--release", "--package", "lockwright-cli", "--package", "lockwright-capi"])?;
+    build()?;
     let files = files::all(&target_dir().join("release"))?;
     eprintln!("installing {} files under {}", files.len(), root.display());
     for file in &files {
@@ -36,6 +36,12 @@ pub fn run(args: &InstallArgs) -> Result<(), String> {
     }
     eprintln!("{}", afterwards(&root));
     Ok(())
+}
+
+/// Builds what is installed.
+fn build() -> Result<(), String> {
+    eprintln!("building the tool and the libraries (the first time, that takes minutes)");
+    cargo(&["build", "--release", "--package", "lockwright-cli", "--package", "lockwright-capi"])
 }
 
 /// What the user may have to do yet.

@@ -7,12 +7,14 @@
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
+use lockwright_ledger::Writer;
 use lockwright_ledger::rows::{
     Class, Evidence, Finding, Held, Lock, Node, Order, Segment, finding_kind, lock_kind, mode,
     wait_type,
 };
 
-use super::core::{Core, Origin};
+use super::classes::Origin;
+use super::core::Core;
 use super::entry::{DEAD, PINNED, is_last_release, mark, unmark};
 use super::key::hash;
 use super::misuse::Misuse;
@@ -33,6 +35,12 @@ pub(super) struct Annotations {
 impl Annotations {
     pub(super) const fn new() -> Self {
         Self { orders: Index::new(), wait_types: false, inherited_wait_types: Index::new() }
+    }
+
+    /// The wait type of a class of the process that this one was forked from.
+    pub(super) fn inherited_wait_type(&self, writer: &Writer, parents: u32) -> u32 {
+        let key = hash(&[u64::from(parents)]);
+        self.inherited_wait_types.get(writer, key).unwrap_or(wait_type::UNKNOWN)
     }
 }
 
@@ -105,7 +113,7 @@ impl Core {
         self.writer.update::<Class>(ident.class(), |row| row.locks = row.locks.saturating_sub(1));
         self.writer.update::<Class>(class, |row| row.locks = row.locks.saturating_add(1));
         // What is on record of the instance is on record under its old class: then it is another from now on.
-        let is_on_record = self.locks.get(&self.writer, hash(&[u64::from(ident.inst())])).is_some();
+        let is_on_record = self.recorded_lock(ident.inst()).is_some();
         let inst = match is_on_record {
             true => self.next_instance(),
             false => ident.inst(),
@@ -143,12 +151,6 @@ impl Core {
                 self.annotations.inherited_wait_types.insert(&mut self.writer, key, said);
             }
         }
-    }
-
-    /// The wait type of a class of the process that this one was forked from.
-    pub(super) fn inherited_wait_type(&self, parents: u32) -> u32 {
-        let key = hash(&[u64::from(parents)]);
-        self.annotations.inherited_wait_types.get(&self.writer, key).unwrap_or(wait_type::UNKNOWN)
     }
 
     /// The wait type of class `changed` is news: what is on record already has not been looked at with it.

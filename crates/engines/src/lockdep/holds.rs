@@ -16,6 +16,7 @@ use super::core::Core;
 use super::entry::{LENT, PASSING, is_last_release, mark, unmark};
 use super::key::hash;
 use super::thread::ThreadState;
+use crate::index::Index;
 
 /// Holds that one thread awaits at most; of more, the order goes unrecorded.
 const MOST_AWAITED: usize = 16;
@@ -30,6 +31,18 @@ const MOST_LINKS: u32 = 8;
 /// Acquisitions that go unremembered because a hold of another lock of their class is awaited: with
 /// nothing held, what is remembered is the class, and would hide the lock that is awaited.
 const MOST_LOOKS: u32 = 64;
+
+/// The holds on record.
+pub(super) struct Holds {
+    /// The open ones by thread and lock, and those that a thread has passed.
+    index: Index,
+}
+
+impl Holds {
+    pub(super) const fn new() -> Self {
+        Self { index: Index::new() }
+    }
+}
 
 impl Core {
     /// The thread's segment ends in what others come after: the locks that it holds, and the holds that it
@@ -69,7 +82,7 @@ impl Core {
     fn hold_of(&mut self, thread: &ThreadState, held: &Held, links: u32) -> u32 {
         let key = hold_key(thread, held.inst);
         if held.flags & LENT != 0
-            && let Some(hold) = self.holds.get(&self.writer, key)
+            && let Some(hold) = self.holds.index.get(&self.writer, key)
         {
             return hold;
         }
@@ -87,7 +100,7 @@ impl Core {
             ..Hold::default()
         };
         let Some(hold) = self.writer.push(row) else { return 0 };
-        self.holds.insert(&mut self.writer, key, hold);
+        self.holds.index.insert(&mut self.writer, key, hold);
         hold
     }
 
@@ -113,7 +126,7 @@ impl Core {
         let mut count = 0;
         for (id, hold) in self.awaited(list) {
             if hold.thread != thread.id()
-                && self.holds.get(&self.writer, self.passed_key(thread, id)).is_none()
+                && self.holds.index.get(&self.writer, self.passed_key(thread, id)).is_none()
                 && self.awaited(thread.row.awaited).all(|(other, _)| other != id)
             {
                 new[count] = id;
@@ -194,7 +207,7 @@ impl Core {
             let hold = self.writer.get::<Hold>(id).copied().unwrap_or_default();
             if excludes(&hold, inst, mode) {
                 let key = self.passed_key(thread, id);
-                self.holds.insert(&mut self.writer, key, id);
+                self.holds.index.insert(&mut self.writer, key, id);
                 self.next_segment_of(thread, segment_kind::PASSED, 0, 0, id);
                 *peer = hold.last;
             } else {
@@ -230,7 +243,7 @@ impl Core {
             return;
         }
         unmark(held, LENT);
-        if let Some(hold) = self.holds.get(&self.writer, hold_key(thread, held.inst)) {
+        if let Some(hold) = self.holds.index.get(&self.writer, hold_key(thread, held.inst)) {
             let last = thread.segment();
             let links = self.writer.get::<Hold>(hold).map_or(0, |row| row.links);
             self.writer.update::<Hold>(hold, |row| row.last = last);

@@ -11,6 +11,7 @@ use super::core::{Core, acquire_of, held_of};
 use super::key::hash;
 use super::thread::ThreadState;
 use super::{Capture, Ident};
+use crate::index::Index;
 
 /// What happened, for [`Core::misuse`].
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +69,19 @@ impl Abandoned {
     }
 }
 
+/// The misuses on record, and locks that nobody can release any more.
+pub(super) struct Misuses {
+    recorded: Index,
+    /// By instance: locks that threads held when they ended, and that nobody has released since.
+    abandoned: Index,
+}
+
+impl Misuses {
+    pub(super) const fn new() -> Self {
+        Self { recorded: Index::new(), abandoned: Index::new() }
+    }
+}
+
 impl Core {
     /// Records a misuse by `thread`, with what it holds and where it is. Returns the row that has it, 0 if there is
     /// no room.
@@ -116,12 +130,12 @@ impl Core {
             // A read hold that is released is no write hold that is.
             u64::from(row.mode),
         ]);
-        if let Some(id) = self.misuses.get(&self.writer, key) {
+        if let Some(id) = self.misuses.recorded.get(&self.writer, key) {
             self.writer.update::<Finding>(id, |row| row.repeats = row.repeats.saturating_add(1));
             return id;
         }
         let Some(id) = self.writer.push(row) else { return 0 };
-        self.misuses.insert(&mut self.writer, key, id);
+        self.misuses.recorded.insert(&mut self.writer, key, id);
         id
     }
 
@@ -219,10 +233,10 @@ impl Core {
     /// A hold of the lock that a thread left behind when it ended is released.
     fn take_abandoned(&mut self, addr: u64, ident: Ident) -> Option<Holder> {
         let [row, count] = [Abandoned::Row, Abandoned::Count].map(|of| of.key(ident.inst()));
-        let left = self.abandoned.get(&self.writer, count).filter(|&left| left != 0)?;
-        let id = self.abandoned.get(&self.writer, row)?;
+        let left = self.misuses.abandoned.get(&self.writer, count).filter(|&left| left != 0)?;
+        let id = self.misuses.abandoned.get(&self.writer, row)?;
         let &Finding { thread, other_stack: stack, mode, .. } = self.writer.get::<Finding>(id)?;
-        self.abandoned.insert(&mut self.writer, count, left - 1);
+        self.misuses.abandoned.insert(&mut self.writer, count, left - 1);
         self.writer.update::<Finding>(id, |row| row.detail = row.detail.saturating_add(1));
         Some(Holder { thread, stack, addr, ident, mode })
     }
@@ -258,10 +272,10 @@ impl Core {
             };
             let id = self.misuse(thread, &what, now_ns, &mut *capture);
             let [row, count] = [Abandoned::Row, Abandoned::Count].map(|of| of.key(held.inst));
-            let left = self.abandoned.get(&self.writer, count).unwrap_or(0);
+            let left = self.misuses.abandoned.get(&self.writer, count).unwrap_or(0);
             if id != 0 {
-                self.abandoned.insert(&mut self.writer, row, id);
-                self.abandoned.insert(&mut self.writer, count, left + 1);
+                self.misuses.abandoned.insert(&mut self.writer, row, id);
+                self.misuses.abandoned.insert(&mut self.writer, count, left + 1);
             }
         }
     }
@@ -304,7 +318,7 @@ impl Core {
         capture: Capture<'_>,
     ) {
         let key = hash(&[addr, u64::from(thread.id()), u64::from(finding_kind::SIGNALLED)]);
-        if self.misuses.get(&self.writer, key).is_some() {
+        if self.misuses.recorded.get(&self.writer, key).is_some() {
             return;
         }
         let row = Finding {
@@ -318,7 +332,7 @@ impl Core {
             ..Finding::default()
         };
         if let Some(id) = self.writer.push(row) {
-            self.misuses.insert(&mut self.writer, key, id);
+            self.misuses.recorded.insert(&mut self.writer, key, id);
         }
     }
 }

@@ -14,10 +14,13 @@
 //! [`ThreadState::reserve`], the real lock, and [`ThreadState::acquired`] or
 //! [`ThreadState::abandon`]; its release [`ThreadState::release`].
 
-mod allocation;
 mod annotate;
 mod birth;
+mod cache;
+mod classes;
+mod contexts;
 mod core;
+mod deadlock;
 mod entry;
 mod holds;
 mod key;
@@ -26,13 +29,17 @@ mod order;
 mod semaphore;
 mod shared;
 mod signals;
+mod stacks;
 mod thread;
+mod threads;
 mod trial;
+mod wait;
 mod walk;
 
 pub use self::annotate::MAX_NAME;
 pub use self::birth::Stretch;
-pub use self::core::{Core, Origin};
+pub use self::classes::Origin;
+pub use self::core::Core;
 pub use self::entry::recursions;
 pub use self::misuse::{Holder, Misuse};
 pub use self::order::{Round, Tell};

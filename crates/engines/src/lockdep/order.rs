@@ -13,6 +13,7 @@ use lockwright_ledger::rows::{SYNC_ROUNDS, Segment, Sync, segment_kind, sync_kin
 use super::core::Core;
 use super::key::hash;
 use super::thread::ThreadState;
+use crate::index::Index;
 
 /// Which further posts, or waits, of a semaphore need telling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,17 +33,29 @@ pub struct Round {
     round: u32,
 }
 
+/// Barriers, semaphores and the like on record.
+pub(super) struct Syncs {
+    /// By address.
+    index: Index,
+}
+
+impl Syncs {
+    pub(super) const fn new() -> Self {
+        Self { index: Index::new() }
+    }
+}
+
 impl Core {
     /// A barrier or semaphore begins its life.
     pub fn sync_init(&mut self, kind: u32, addr: u64, size: u32) {
         let row = Sync { kind, addr, size, ..Sync::default() };
         if let Some(id) = self.writer.push(row) {
-            self.syncs.insert(&mut self.writer, hash(&[addr]), id);
+            self.syncs.index.insert(&mut self.writer, hash(&[addr]), id);
         }
     }
 
     fn sync(&self, kind: u32, addr: u64) -> Option<(u32, Sync)> {
-        let id = self.syncs.get(&self.writer, hash(&[addr]))?;
+        let id = self.syncs.index.get(&self.writer, hash(&[addr]))?;
         let row = *self.writer.get::<Sync>(id)?;
         (row.kind == kind && row.addr == addr).then_some((id, row))
     }

@@ -17,7 +17,6 @@ use lockwright_ledger::rows::{
 
 use super::Ident;
 use super::core::{Core, acquire_of, held_of};
-use super::key::hash;
 use super::thread::ThreadState;
 
 impl ThreadState {
@@ -89,7 +88,7 @@ impl Core {
             // Its holder may be recording an order with it just now.
             self.lock_row(&acquire_of(&Held { addr, ..held }), 0);
         }
-        if let Some(id) = self.locks.get(&self.writer, hash(&[u64::from(ident.inst())])) {
+        if let Some(id) = self.recorded_lock(ident.inst()) {
             self.writer.update::<Lock>(id, |row| row.flags |= lock_flag::HANDED_OVER);
         }
     }

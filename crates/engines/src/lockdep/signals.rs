@@ -11,6 +11,7 @@ use super::Acquire;
 use super::core::Core;
 use super::key::hash;
 use super::thread::ThreadState;
+use crate::index::Index;
 
 /// Locks of a class that are on record for one thread and one use. Several, since which lock a handler takes
 /// and which it may interrupt the holder of are what decides.
@@ -104,6 +105,19 @@ impl ThreadState {
     }
 }
 
+/// In which ways locks are used in or with signals.
+pub(super) struct Usages {
+    recorded: Index,
+    /// By context and thread: acquisitions looked at for that.
+    looks: Index,
+}
+
+impl Usages {
+    pub(super) const fn new() -> Self {
+        Self { recorded: Index::new(), looks: Index::new() }
+    }
+}
+
 impl Core {
     /// Records the uses that acquiring `lock` in context `node` makes of its class. Says whether the chain
     /// may be remembered; else other locks of the class are to be seen in it, too.
@@ -127,8 +141,8 @@ impl Core {
             return true;
         }
         let key = hash(&[u64::from(node) << 32 | u64::from(thread.id())]);
-        let looks = self.looks.get(&self.writer, key).unwrap_or(0) + 1;
-        self.looks.insert(&mut self.writer, key, looks);
+        let looks = self.usages.looks.get(&self.writer, key).unwrap_or(0) + 1;
+        self.usages.looks.insert(&mut self.writer, key, looks);
         looks >= if thread.row.in_signal != 0 { LOOKS_IN_HANDLER } else { LOOKS }
     }
 
@@ -175,8 +189,8 @@ impl Core {
         let how = u64::from(signal) << 32 | u64::from(bits);
         let all = hash(&[u64::from(class) << 32 | u64::from(thread.id()), how]);
         let key = hash(&[all, inst]);
-        let so_far = self.usages.get(&self.writer, all).unwrap_or(0);
-        if so_far == INSTANCES || self.usages.get(&self.writer, key).is_some() {
+        let so_far = self.usages.recorded.get(&self.writer, all).unwrap_or(0);
+        if so_far == INSTANCES || self.usages.recorded.get(&self.writer, key).is_some() {
             return;
         }
         let row = Usage {
@@ -191,8 +205,8 @@ impl Core {
         // The report shows its address, also if it never was nested.
         self.lock_row(lock, thread.segment());
         if let Some(id) = self.writer.push(row) {
-            self.usages.insert(&mut self.writer, key, id);
-            self.usages.insert(&mut self.writer, all, so_far + 1);
+            self.usages.recorded.insert(&mut self.writer, key, id);
+            self.usages.recorded.insert(&mut self.writer, all, so_far + 1);
         }
     }
 

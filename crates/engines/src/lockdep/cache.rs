@@ -1,0 +1,40 @@
+//! What a thread has validated: the chains that it remembers by their keys, and which context each is.
+
+/// Entries. Direct mapped; 16 KiB a thread, of which a program touches as many lines as it has chains.
+const SLOTS: usize = 1 << INDEX_BITS;
+
+/// The highest bits of a key index.
+const INDEX_BITS: u32 = 10;
+
+/// The chains. Zeros are none, as no chain's key is 0.
+#[repr(C)]
+pub(super) struct Cache {
+    slots: [Slot; SLOTS],
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Slot {
+    key: u64,
+    node: u32,
+    reserved: u32,
+}
+
+impl Cache {
+    /// Whether the chain is remembered, and its context if so.
+    #[inline(always)]
+    pub(super) fn look_up(&self, key: u64) -> (u32, bool) {
+        let slot = self.slots[index(key)];
+        (slot.node, slot.key == key)
+    }
+
+    /// Remembers a chain, in the place of another perhaps.
+    pub(super) fn remember(&mut self, key: u64, node: u32) {
+        self.slots[index(key)] = Slot { key, node, reserved: 0 };
+    }
+}
+
+#[inline(always)]
+fn index(key: u64) -> usize {
+    (key >> (u64::BITS - INDEX_BITS)) as usize
+}

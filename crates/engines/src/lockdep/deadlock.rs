@@ -1,0 +1,109 @@
+//! A deadlock, put on record.
+
+use core::sync::atomic::Ordering::Release;
+
+use lockwright_ledger::rows::{Finding, Node, Step, Thread, finding_kind};
+
+use super::core::{Core, held_of};
+
+impl Core {
+    /// Records a deadlock: `circle[i]` waits for a lock that `circle[i + 1]` holds (the last one's is
+    /// held by the first). Returns false if it is on record already.
+    pub(super) fn report_deadlock(&mut self, circle: &[u32], now_ns: u64) -> bool {
+        let Some(&first) = circle.first() else { return false };
+        if self.is_reported(circle) {
+            return false;
+        }
+        let first_step = self.writer.len_of::<Step>().max(1);
+        for (i, &id) in circle.iter().enumerate() {
+            let Some(&thread) = self.writer.get::<Thread>(id) else { return false };
+            let before = circle[(i + circle.len() - 1) % circle.len()];
+            let wanted_addr = self.writer.get::<Thread>(before).map_or(0, |row| row.wait_addr);
+            let (held, wanted) = self.place_foreign(&thread, wanted_addr);
+            let step = Step {
+                thread: id,
+                addr: thread.wait_addr,
+                class: thread.wait_class,
+                inst: thread.wait_inst,
+                mode: thread.wait_mode,
+                stack: self.wait_stack(&thread),
+                held,
+                wanted,
+                wait_seq: thread.wait_seq,
+                ..Step::default()
+            };
+            if self.writer.push(step).is_none() {
+                return false;
+            }
+        }
+        let Some(&thread) = self.writer.get::<Thread>(first) else { return false };
+        let kind = match circle.len() {
+            1 => finding_kind::SELF_DEADLOCK,
+            _ => finding_kind::DEADLOCK,
+        };
+        let finding = Finding {
+            kind,
+            mode: thread.wait_mode as u16,
+            thread: first,
+            segment: thread.segment,
+            addr: thread.wait_addr,
+            class: thread.wait_class,
+            inst: thread.wait_inst,
+            stack: self.wait_stack(&thread),
+            node: self.writer.get::<Step>(first_step).map_or(0, |step| step.held),
+            first_step,
+            steps: circle.len() as u32,
+            time_ns: now_ns,
+            ..Finding::default()
+        };
+        if self.writer.push(finding).is_none() {
+            return false;
+        }
+        // Release: whoever sees the count finds the rows.
+        self.writer.header().deadlocks.fetch_add(1, Release);
+        true
+    }
+
+    fn wait_stack(&self, thread: &Thread) -> u32 {
+        self.writer.get::<Node>(thread.wait_node).map_or(0, |node| node.stack)
+    }
+
+    fn is_reported(&self, circle: &[u32]) -> bool {
+        (1..self.writer.len_of::<Finding>()).any(|id| {
+            self.writer.get::<Finding>(id).is_some_and(|finding| {
+                matches!(finding.kind, finding_kind::DEADLOCK | finding_kind::SELF_DEADLOCK)
+                    && finding.steps as usize == circle.len()
+                    && (finding.first_step..finding.first_step + finding.steps).all(|step| {
+                        self.writer.get::<Step>(step).is_some_and(|step| {
+                            circle.contains(&step.thread)
+                                && self.writer.get::<Thread>(step.thread).is_some_and(|thread| {
+                                    thread.wait_addr == step.addr
+                                        && thread.wait_seq == step.wait_seq
+                                })
+                        })
+                    })
+            })
+        })
+    }
+
+    /// Contexts for what a waiting thread holds, without touching its state. Returns the innermost
+    /// context and the one of the lock at `wanted_addr`.
+    fn place_foreign(&mut self, thread: &Thread, wanted_addr: u64) -> (u32, u32) {
+        let (mut parent, mut wanted) = (0, 0);
+        for at in held_of(&self.writer, thread) {
+            // SAFETY: the thread's held array, in bounds; it waits, so the entries stand still.
+            let held = unsafe { at.read() };
+            if !held.is_held() {
+                continue;
+            }
+            let node = self.place(parent, &held, 0, thread.segment);
+            if node != 0 {
+                parent = node;
+                if held.addr == wanted_addr {
+                    wanted = node;
+                }
+            }
+        }
+        (parent, wanted)
+    }
+}
