@@ -10,13 +10,13 @@ use crate::harness::{
     Running, Scratch, check, is_alive, ledgers, native, program, signal, spawn, tool, until,
 };
 
-/// Pairs of locks are taken and told of, once more `more` of them than there are now.
+/// Pairs of locks are taken and recorded, once more `more` of them than there are now.
 fn goes_on(running: &Running, more: usize) {
     let before = running.stdout().len();
     until("more pairs", || (running.stdout().len() >= before + more).then_some(()));
 }
 
-/// `pairs.c` in the midst of its work, and its process id.
+/// `pairs.c` while it works, and its process id.
 fn at_work() -> (Running, u32) {
     let running = check(program("pairs.c")).spawn();
     let pid = running.program_id();

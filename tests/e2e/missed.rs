@@ -4,7 +4,7 @@
 use crate::golden::golden;
 use crate::harness::{FOUND, Run, check, native, program, thread_names, under};
 
-/// Program, argument, and what is told of it: kinds with their grades, by certainty and then by place.
+/// Program, argument, and what is reported of it: kinds with their grades, by certainty and then by place.
 pub type Row = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// What is told.

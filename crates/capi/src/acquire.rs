@@ -12,7 +12,7 @@ use crate::tool;
 
 /// A mode in which locks of type `L` are held.
 pub trait Mode<L> {
-    /// What the tool is told of it.
+    /// What the tool learns of it.
     const FLAGS: Flags;
 
     /// Waits for the lock and takes it.

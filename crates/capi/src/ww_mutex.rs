@@ -1,6 +1,6 @@
 //! The wound/wait mutex.
 //!
-//! Locks that a context takes are told of as tried for: they have no order, and who would have to wait for
+//! Locks that a context takes are annotated as trylocks: they have no order, and who would have to wait for
 //! himself is refused.
 
 use core::ffi::c_int;

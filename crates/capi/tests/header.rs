@@ -147,7 +147,7 @@ fn the_header_is_up_to_date() {
     );
 }
 
-/// ThreadSanitizer is told of each function that takes a lock or gives it up.
+/// Each function is annotated for ThreadSanitizer that takes a lock or gives it up.
 #[test]
 fn the_sanitizer_misses_no_function() {
     let told = std::fs::read_to_string(root().join("include/lockwright/tsan.h")).expect("tsan.h");

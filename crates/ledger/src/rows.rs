@@ -197,7 +197,7 @@ row! {
         wait_depth: u32,
         /// Thread that called `pthread_cancel` for this one last, 0 if none did. Changes.
         cancelled_by: u32,
-        /// Position of a [`Held`] above which none is on trial. Changes.
+        /// Position of a [`Held`] above which none is a candidate. Changes.
         last_trial: u64,
         /// Not used.
         reserved: [u64; 5],
@@ -337,12 +337,12 @@ pub mod lock_kind {
     pub const RWLOCK_WRITER: u8 = 5;
     /// `pthread_spinlock_t`.
     pub const SPIN: u8 = 6;
-    /// A lock of the program's own, told of by annotations.
+    /// A user-defined lock, annotated.
     pub const OWN: u8 = 7;
-    /// No lock but a context that the program declares (as the kernel's fs_reclaim), told of by
+    /// No lock but a context that the program declares (as the kernel's fs_reclaim), annotated by
     /// annotations: any number of threads can be in it, and none waits for it.
     pub const RESOURCE: u8 = 8;
-    /// What a wait waits for that another thread ends, told of by annotations. It is held by whoever
+    /// What a wait waits for that another thread ends, annotated. It is held by whoever
     /// ends the wait.
     pub const COMPLETION: u8 = 9;
     /// `sem_t` that begins at 1, which is taken for a lock until it is posted by a thread that has
@@ -382,7 +382,7 @@ pub mod wait_type {
 }
 
 row! {
-    /// A lock class: all locks that one place in the program brings forth.
+    /// A lock class: all locks that one place in the program creates.
     Class in Classes x 4 = 64 bytes {
         /// One of [`lock_kind`].
         kind: u8,

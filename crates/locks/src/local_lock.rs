@@ -6,8 +6,8 @@
 //!
 //! - Between threads it gives nothing, and needs nothing: the lock lies beside the data, in the thread's own
 //!   storage, and only that thread uses either. No instruction is atomic, no memory is ordered.
-//! - A signal handler that comes in the midst of a section finds the lock held: [`RawLocalLock::try_lock`] refuses.
-//!   It cannot wait, as it waits for its own thread. What it finds free is not in the midst of anything.
+//! - A signal handler that interrupts a section finds the lock held: [`RawLocalLock::try_lock`] refuses.
+//!   It cannot wait, as it waits for its own thread. What it finds free is not in use.
 //! - [`RawLocalLock::lock_irqsave`] keeps signal handlers away instead, at two system calls a section.
 //! - A section in a section is a mistake, and panics.
 //!

@@ -91,7 +91,7 @@ impl Declared {
 type Pair = (usize, usize);
 
 /// The recorded orders of one process that contradict declared ones. Cycles found already, which are the
-/// same, are told of the declaration instead.
+/// same, are reported as violations of the declaration instead.
 pub fn find(
     view: &ProcessView<'_, '_>,
     candidates: &mut [Candidate],

@@ -124,7 +124,7 @@ pub(crate) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
     rows.filter_map(|row| Some(Case::new(view, row)?.candidate())).collect()
 }
 
-/// All the read holds that threads left behind when they ended were released by others, which is told of those.
+/// All the read holds that threads left behind when they ended were released by others, which is reported of those.
 fn is_handed_on(row: &Row) -> bool {
     row.kind == finding_kind::EXIT_HELD && is_read(row.mode) && row.detail > row.repeats
 }

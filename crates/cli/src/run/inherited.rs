@@ -1,5 +1,5 @@
 //! What this process was given by whoever started it, as it was before Rust's runtime and lockwright itself changed it:
-//! the runtime ignores SIGPIPE and opens closed standard streams, and lockwright ignores SIGXFSZ, to be told of a file
+//! the runtime ignores SIGPIPE and opens closed standard streams, and lockwright ignores SIGXFSZ, to hear of a file
 //! that grows too large instead of dying. The program must get the original.
 
 use std::io;

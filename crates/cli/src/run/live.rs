@@ -47,7 +47,7 @@ impl Place {
 const GRACE: Duration = Duration::from_secs(2);
 
 /// How long to wait for what would have to come from outside of the process, while nothing in it moves. A deadlock that
-/// stands for so long is told of in any case.
+/// stands for so long is reported in any case.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The longest time between two looks at a deadlock that stands.
@@ -125,7 +125,7 @@ struct Hang {
 }
 
 impl Deadlocks {
-    /// Ledgers with deadlocks that stand, and are to be told of, or are final. Cheap as long as there is nothing: reads
+    /// Ledgers with deadlocks that stand, and are to be reported, or are final. Cheap as long as there is nothing: reads
     /// one word of each ledger.
     pub fn poll(&mut self, dir: &Path) -> Vec<Standing> {
         for (path, peek) in glance_at(dir).unwrap_or_default() {
@@ -257,9 +257,9 @@ impl Told {
 enum Hope {
     /// No deadlock stands any more.
     Over,
-    /// It may go on: not to be told of yet, or told already.
+    /// It may go on: not to be reported yet, or reported already.
     Wait,
-    /// It may go on for this reason, but has stood for long: to be told of.
+    /// It may go on for this reason, but has stood for long: to be reported.
     Told(String),
     /// It will not go on.
     Final,

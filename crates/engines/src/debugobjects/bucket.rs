@@ -30,7 +30,7 @@ impl Chain {
     }
 
     /// It has none. Asked without the lock the answer holds for objects that nobody can be adding now. Relaxed: whoever
-    /// may give up an object's memory has been told of the object by what ordered the two.
+    /// may give up an object's memory knows the object by what ordered the two.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.head.load(Relaxed).is_null()

@@ -78,7 +78,7 @@ impl Descr {
 
     /// Calls a fixup; true: the state is repaired.
     pub(super) fn fix(fixup: Option<Fixup>, addr: u64, state: State) -> bool {
-        // SAFETY: the type's own function, called with no lock held of an object that is told of now.
+        // SAFETY: the type's own function, called with no lock held of an object that is reported now.
         fixup.is_some_and(|fixup| unsafe { fixup(addr as *mut c_void, state as u32) })
     }
 }

@@ -1,4 +1,4 @@
-//! What is told of a fault.
+//! What is reported of a fault.
 
 use super::descr::Descr;
 use super::table::{Operation, State};

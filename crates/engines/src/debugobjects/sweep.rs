@@ -30,7 +30,7 @@ impl Range {
 
 /// What a look at a bucket found.
 enum Look {
-    /// Nothing more in it that is to be told of.
+    /// Nothing more in it is to be reported.
     Done,
     /// A fault; its tracker is out of the chain.
     Gone(Fault),

@@ -13,7 +13,7 @@ pub(super) const ON_STACK: u8 = 1 << 0;
 pub(super) const BY_STATIC: u8 = 1 << 1;
 /// [`Tracker::flags`]: its memory goes, that was found out of it, and its fixup is called.
 pub(super) const GOING: u8 = 1 << 2;
-/// [`Tracker::flags`]: that it was in use at its end was told of.
+/// [`Tracker::flags`]: that it was in use at its end was reported.
 pub(super) const ENDED: u8 = 1 << 3;
 
 /// What is known of one object. Written under its bucket's lock.
@@ -98,7 +98,7 @@ impl Tracker {
             Operation::Destroy if next == State::Destroyed && self.state != State::Destroyed => {
                 (self.destroy, self.fingerprint, self.uses) = (place, act.fingerprint, 0);
             }
-            // Faults, of an object in use: that its memory goes need not be told of as well.
+            // Faults, of an object in use: that its memory goes need not be reported as well.
             Operation::Free => self.flags |= ENDED,
             Operation::Destroy if self.state == State::Active => {
                 self.flags |= ENDED;

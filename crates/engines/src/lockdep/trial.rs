@@ -1,4 +1,4 @@
-//! Locks on trial (see [`Trial`]): the entry is marked, and the release then goes the slow way, past the host.
+//! Candidates among held locks (see [`Trial`]): the entry is marked, and the release then goes the slow way, past the host.
 
 use lockwright_ledger::rows::Held;
 
@@ -7,7 +7,7 @@ use super::thread::ThreadState;
 use crate::Trial;
 
 impl ThreadState {
-    /// Puts the lock of the reserved entry on trial.
+    /// Makes the lock of the reserved entry a candidate.
     pub fn put_on_trial(&mut self, trial: Trial) {
         // SAFETY: the top is the reserved entry.
         let held = unsafe { &mut *self.top() };
@@ -22,7 +22,7 @@ impl ThreadState {
         trial(held).filter(|_| is_last_release(held))
     }
 
-    /// Trials of all held locks. An address is tried a few times only: who holds thousands has few on trial, and
+    /// Trials of all held locks. An address is tried a few times only: who holds thousands has few candidates, and
     /// among the outermost.
     pub fn trials(&mut self) -> impl Iterator<Item = Trial> {
         let last = self.row.last_trial.min(u64::from(self.depth()));

@@ -18,7 +18,7 @@ use super::pending::Shares;
 const BUCKETS: usize = 1024;
 
 /// Attempts at a board's lock before the wait goes without blame. Its holders do a dozen
-/// instructions, but can lose the processor in the midst of them.
+/// instructions, but can lose the processor between them.
 const ATTEMPTS: u32 = 2000;
 
 /// All boards of a process.
@@ -57,12 +57,12 @@ pub struct Place {
     board: *mut Board,
     addr: u64,
     before: Sums,
-    /// Since when the holder of the moment has been on the clock already, as the board knows.
+    /// Since when the present holder has been on the clock already, as the board knows.
     last: u64,
 }
 
 impl Place {
-    /// Since when the holder of the moment, who acquired the lock at `since`, has been on the board's
+    /// Since when the present holder, who acquired the lock at `since`, has been on the board's
     /// clock.
     pub fn counted_since(&self, since: u64) -> u64 {
         since.max(self.last)

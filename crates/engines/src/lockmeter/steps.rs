@@ -99,7 +99,7 @@ impl MeterThread {
         self.place_of(0).is_some()
     }
 
-    /// The thread waits for the lock at `addr` in the midst of an acquisition.
+    /// The thread waits for the lock at `addr` during an acquisition.
     pub fn is_contending(&self, addr: u64) -> bool {
         addr != 0 && self.place_of(addr).is_some()
     }

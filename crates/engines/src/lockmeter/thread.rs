@@ -19,7 +19,7 @@ use crate::near::near;
 pub(super) const DEAD: u32 = 1 << 31;
 /// [`Metered::flags`]: it can be held by several at once.
 pub(super) const SHARED: u32 = 1 << 30;
-/// [`Metered::flags`]: it is on trial.
+/// [`Metered::flags`]: it is a candidate.
 const ON_TRIAL: u32 = 1 << 29;
 /// [`Metered::flags`]: not held yet, an acquisition under way; `since` is the lock's address.
 pub(super) const RESERVED: u32 = 1 << 28;
@@ -237,7 +237,7 @@ impl MeterThread {
         }
     }
 
-    /// Puts the innermost held lock on trial.
+    /// Makes the innermost held lock a candidate.
     pub fn put_on_trial(&mut self, trial: Trial) {
         // SAFETY: the top is an entry.
         let held = unsafe { &mut *self.top() };

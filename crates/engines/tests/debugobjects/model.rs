@@ -19,7 +19,7 @@ struct Object {
     fingerprint: u64,
     by_static: bool,
     tried_to_destroy: bool,
-    /// It was ended in use, and that was told of.
+    /// It was ended in use, and that was reported.
     is_told: bool,
     init_ns: u64,
 }

@@ -128,7 +128,7 @@ fn the_kernels_selftest_passes() {
     }
 }
 
-/// What was told of, in its order, with the fixup's calls in between.
+/// What was reported, in its order, with the fixup's calls in between.
 static HEARD: Mutex<Vec<&str>> = Mutex::new(Vec::new());
 
 unsafe extern "C" fn fixup_heard(_: *mut c_void, _: u32) -> bool {
@@ -158,7 +158,7 @@ fn faults_are_told_of_before_their_fixup_and_again_after_it() {
         objects.check_no_obj_freed(None, (ADDR, ADDR + 8), how, at(1), &mut found);
         heard_since()
     };
-    assert_eq!(goes(object_end::FREED), [""; 0], "that its life is over was told of");
+    assert_eq!(goes(object_end::FREED), [""; 0], "that its life is over was reported");
 
     assert!(act(Operation::Init) && act(Operation::Activate));
     assert_eq!(goes(object_end::FREED), ["fault", "fixup", "fixed"]);

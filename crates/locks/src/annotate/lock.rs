@@ -1,4 +1,4 @@
-//! A lock of the program's own, as the tool is told of it.
+//! A user-defined lock, as it is annotated.
 
 use core::cell::UnsafeCell;
 use core::ffi::c_void;

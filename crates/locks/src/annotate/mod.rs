@@ -51,7 +51,7 @@ pub use tool::is_off;
 
 use core::ffi::c_void;
 
-/// An object that the tool can be told of.
+/// An object that can be annotated.
 ///
 /// # Safety
 /// `address` is that of an object of the sort that `SORT` says, for as long as `self` lives.

@@ -1,4 +1,4 @@
-//! A type of objects, as the tool is told of it.
+//! A type of objects, as it is annotated.
 
 use core::ffi::{CStr, c_char, c_void};
 
@@ -42,7 +42,7 @@ mod rule {
 }
 
 /// A type of objects: `struct lw_object_descr`. The functions that it is given get addresses that the program itself
-/// has told of.
+/// has annotated.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Descr {

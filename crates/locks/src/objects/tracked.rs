@@ -6,7 +6,7 @@ use std::boxed::Box;
 
 use super::Descr;
 
-/// A value whose life the tool is told of, from [`Tracked::new`] to its drop. Dropped while it is active, it is
+/// A value whose life is annotated, from [`Tracked::new`] to its drop. Dropped while it is active, it is
 /// reported.
 ///
 /// It lies on the heap: an object is its address, and this may be moved.

@@ -11,7 +11,7 @@
 //!   locks nest: stay lock of a task -> wait lock of a lock -> pi lock of a task
 //! ```
 //!
-//! Other than the kernel's: waiters are a sorted list in place of a tree, a task's priority is that of the moment
+//! Other than the kernel's: waiters are a sorted list in place of a tree, a task's priority is the present one
 //! at which it began to wait, and a task without storage inherits nothing. The inner locks are never tried: their
 //! holders may be preempted here, and a thread that tries again at a high priority would keep them so.
 

@@ -1,6 +1,6 @@
 //! `std::sync::Barrier`.
 //!
-//! Nothing is told of it: what it locks it holds for some instructions, and it is left by all or by none.
+//! It is not annotated: what it locks it holds for some instructions, and it is left by all or by none.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! Poison: a thread has panicked in the midst of changing what a lock guards.
+//! Poison: a thread has panicked while it changed what a lock guards.
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{LockResult, PoisonError};

@@ -119,7 +119,7 @@ impl Drop for Attempt<'_> {
     }
 }
 
-// SAFETY: the address of the lock that the tool is told of.
+// SAFETY: the address of the annotated lock.
 unsafe impl<R> Subject for Traced<R> {
     const SORT: u32 = Lock::SORT;
     #[inline(always)]

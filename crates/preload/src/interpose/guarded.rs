@@ -1,5 +1,5 @@
 //! Functions that a signal handler must not call, because the code it interrupted may be inside them:
-//! malloc's and stdio's. Each is passed straight on, by one jump as long as the program has no handlers, and then
+//! malloc's and stdio's. Each is forwarded by one jump as long as the program has no handlers, and then
 //! by a handful of instructions, unless one is running in the thread. `free` also looks whether there may be locks in
 //! what is freed ([`super::freed`]).
 //!

@@ -23,7 +23,7 @@ pub struct Seen<'r> {
 /// A thread that takes fewer locks than this does so in passing, as runtimes do where threads start and end.
 const IN_PASSING: u64 = 10;
 
-/// Why there is nothing to see, or next to nothing, in so many acquisitions, and which of the processes that is told of;
+/// Why there is nothing to see, or next to nothing, in so many acquisitions, and of which of the processes that is said;
 /// `None` if there is something, or nothing is known.
 pub fn why_nothing(acquisitions: u64, processes: &[Seen<'_>]) -> Option<(usize, String)> {
     let threads: u64 = processes.iter().map(|process| process.threads).sum();
