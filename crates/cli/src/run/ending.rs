@@ -82,15 +82,13 @@ fn die_by(signal: i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lockwright_analysis::finding::{Gap, Grade, Kind};
+    use lockwright_analysis::finding::{Details, Gap, Grade, Kind, Told};
 
     fn findings(grades: &[Grade]) -> Vec<Finding> {
         let finding = |&grade| Finding {
             kind: Kind::CircularDependency,
             grade,
-            title: String::new(),
-            evidence: vec![],
-            help: vec![],
+            details: Details::Told(Told::default()),
             locks: vec![],
             steps: vec![],
             pid: 1,
