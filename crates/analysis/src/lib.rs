@@ -1,7 +1,6 @@
 //! What ledgers mean: from their rows to findings and measurements, which are data for
 //! `lockwright-report` to put in words.
 
-pub mod action;
 mod analyse;
 pub mod completeness;
 pub mod debugobjects;

@@ -9,9 +9,8 @@ use std::process::ExitStatus;
 use lockwright_ledger::Ledger;
 use lockwright_ledger::layout::{EXIT_CODE_KNOWN, process_state};
 use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
-use crate::lockmeter::model::End;
 use crate::signal;
 
 /// How a process ended. The codes are known if the process or who waited for it told them.
@@ -136,6 +135,18 @@ impl Serialize for ProcessEnd {
         map.serialize_entry("signal", &self.signal())?;
         map.end()
     }
+}
+
+/// When a process ended, as who waited for it saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// The process.
+    pub pid: u32,
+    /// CLOCK_MONOTONIC.
+    pub at_ns: u64,
+    /// Its status, as wait(2) has it.
+    #[serde(default)]
+    pub status: Option<i32>,
 }
 
 /// A process of a report.

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Once;
 
-use lockwright_analysis::action::{Access, Action};
+use lockwright_analysis::finding::action::{Access, Action};
 use lockwright_analysis::finding::*;
 use lockwright_analysis::process_end::ProcessEnd;
 use lockwright_report::text::{TextOptions, render};

@@ -25,7 +25,17 @@ pub const CRATES: &[Crate] = &[
         name: "lockwright-analysis",
         dir: "crates/analysis",
         uses: &["lockwright-ledger"],
-        floors: &[],
+        floors: &[
+            &["lockmeter", "merge"],
+            &["analyse"],
+            &["debugobjects"],
+            &["lockdep", "dependencies"],
+            &["model"],
+            &["completeness", "symbolize"],
+            &["finding"],
+            &["process_end"],
+            &["named", "progress", "signal"],
+        ],
     },
     // Runs in the program under test.
     Crate {
@@ -69,7 +79,29 @@ pub const CRATES: &[Crate] = &[
         uses: &["lockwright"],
         floors: &[&["bench"], &["machine", "stats", "torture"]],
     },
-    Crate { name: "lockwright-capi", dir: "crates/capi", uses: &["lockwright"], floors: &[] },
+    Crate {
+        name: "lockwright-capi",
+        dir: "crates/capi",
+        uses: &["lockwright"],
+        floors: &[
+            &["condvar"],
+            &[
+                "mcs",
+                "mutex",
+                "percpu_rwsem",
+                "pvqspinlock",
+                "qrwlock",
+                "qspinlock",
+                "rtmutex",
+                "rwsem",
+                "tas",
+                "ticket",
+            ],
+            &["acquire", "bkl", "completion", "seqlock", "ww_mutex"],
+            &["semaphore", "tool"],
+            &["holds", "result"],
+        ],
+    },
     // A platform keeps memory for some locks, and those are over a platform: they are one room.
     Crate {
         name: "lockwright",

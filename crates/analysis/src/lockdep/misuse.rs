@@ -8,114 +8,12 @@ use super::candidate::Candidate;
 use super::graph::Level;
 use super::process_view::{InvolvedLocks, ProcessView};
 use super::signallers::{self, Signallers};
-use crate::action::{Access, Action};
-use crate::finding::Name;
+use crate::finding::action::{Access, Action};
+use crate::finding::misuse::{Misuse, Signalled};
 use crate::finding::{
-    Details, Finding, Frame, Grade, HeldLock, Kind, LockInfo, LockOrigin, Step, ThreadInfo,
+    Details, Finding, Frame, Grade, HeldLock, Kind, LockInfo, LockOrigin, Name, Step, ThreadInfo,
 };
 use crate::model::{LockRef, is_read};
-
-/// What was done to a lock: the finding's first one. Its first step tells who did it.
-#[derive(Clone, Debug)]
-pub enum Misuse {
-    /// A read lock is released that this thread took, or else the same one, in other hands since.
-    ReadHandedOn {
-        /// Another thread.
-        holder: Option<ThreadInfo>,
-    },
-    /// A lock is unlocked by a thread that does not hold it.
-    BadUnlock {
-        /// By a condition wait.
-        by_wait: bool,
-        /// The thread that holds it.
-        holder: Option<ThreadInfo>,
-        /// The thread took it, but the lock names another owner.
-        took_itself: bool,
-        /// How the call failed.
-        error: Option<u64>,
-    },
-    /// The lock was a local variable of a function that returns.
-    FrameLeft,
-    /// The memory of a held lock is freed.
-    Freed {
-        /// The holder, if it is another thread.
-        holder: Option<ThreadInfo>,
-    },
-    /// A held lock is destroyed.
-    Destroyed {
-        /// The holder, if it is another thread.
-        holder: Option<ThreadInfo>,
-    },
-    /// A held lock is initialised again.
-    Initialised {
-        /// The holder, if it is another thread.
-        holder: Option<ThreadInfo>,
-    },
-    /// A destroyed lock is used.
-    UsedAfterDestroy {
-        /// Who destroyed it.
-        by: Option<ThreadInfo>,
-    },
-    /// A thread ends with the lock held.
-    ThreadEnded {
-        /// How it holds it.
-        access: Access,
-        /// It holds it for reading.
-        reads: bool,
-        /// Another thread unlocked it later.
-        unlocked_later: bool,
-        /// There is a robust variant of such a lock.
-        can_be_robust: bool,
-    },
-    /// A forked child uses a lock that was held at the fork.
-    Forked {
-        /// The holder in the parent process.
-        holder: Option<ThreadInfo>,
-    },
-    /// A condition wait keeps further locks: those of the finding but the first.
-    KeptInWait {
-        /// The wait may end by itself.
-        timed: bool,
-        /// What is known of who signals.
-        signalled: Signalled,
-    },
-    /// A condition variable is used with two mutexes: those of the finding.
-    TwoMutexes {
-        /// The variable.
-        condvar: Option<Name>,
-        /// Who waited with the other one.
-        other: Option<ThreadInfo>,
-    },
-    /// A robust mutex is unlocked without having been made consistent.
-    NotMadeConsistent,
-    /// A handler calls what is not async-signal-safe.
-    UnsafeCall {
-        /// The signal.
-        signal: u32,
-        /// The same was in use outside with the signal open.
-        may_interrupt: bool,
-    },
-    /// An assertion about holding the lock does not hold.
-    Asserted {
-        /// It is held, and asserted not to be.
-        held: bool,
-    },
-    /// A pinned lock is unlocked.
-    Unpinned,
-    /// A lock that may sleep is taken inside spinning ones: those of the finding but the first.
-    SleepsInside,
-}
-
-/// What is known of the threads that signal a condition variable, of a wait with other locks kept.
-#[derive(Clone, Debug)]
-pub enum Signalled {
-    /// Nothing that helps.
-    Unknown,
-    /// This one has signalled, and took such a lock.
-    Needs(ThreadInfo),
-    /// These have signalled, and never took one.
-    Independent(Vec<ThreadInfo>),
-}
 
 /// The misuses of one process.
 pub(crate) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {

@@ -11,8 +11,8 @@ use super::candidate::{Candidate, ring};
 use super::graph::Level;
 use super::process_view::ProcessView;
 use super::{signals, words};
-use crate::action::Action;
 use crate::finding::Name;
+use crate::finding::action::Action;
 use crate::finding::{Details, Finding, Grade, Kind, LockInfo, LockOrigin, Step, Told};
 use crate::model::LockRef;
 

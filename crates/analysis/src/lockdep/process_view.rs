@@ -6,9 +6,9 @@ use lockwright_ledger::rows::Node;
 
 use super::graph::{Context, Level};
 use super::judge::Acquisition;
-use crate::action::Action;
 use crate::finding::Instances;
 use crate::finding::Name;
+use crate::finding::action::Action;
 use crate::finding::{HeldLock, LockInfo, Step};
 use crate::model::{LockRef, Model, Sources};
 

@@ -15,7 +15,7 @@ use super::graph::{Context, Level};
 use super::judge::{Acquisition, Judge};
 use super::process_view::{InvolvedLocks, ProcessView};
 use super::{nesting, words};
-use crate::action::Action;
+use crate::finding::action::Action;
 use crate::finding::{Details, Finding, Grade, HeldLock, Kind, Step, Told};
 use crate::model::{LockRef, Model, is_read};
 

@@ -5,7 +5,7 @@ use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{Held, Node, Thread, held_flag, mode, thread_state};
 
 use super::process_view::ProcessView;
-use crate::action::Action;
+use crate::finding::action::Action;
 use crate::finding::{Holder, LockInfo, Waiting, WaitsFor};
 use crate::model::LockRef;
 use crate::process_end::ProcessEnd;

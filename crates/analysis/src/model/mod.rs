@@ -18,6 +18,7 @@ use std::collections::{HashMap, HashSet};
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{Class, Lock, Segment, Thread, mode};
 
+pub use crate::finding::action::is_read;
 use crate::finding::{Frame, ThreadInfo};
 use crate::symbolize::Modules;
 pub use classes::{ClassGroup, ClassKey, Classes, described};
@@ -177,11 +178,6 @@ fn thread_info(number: u32, row: Option<&Thread>) -> ThreadInfo {
     let len = row.name.iter().position(|&b| b == 0).unwrap_or(row.name.len());
     let name = String::from_utf8_lossy(&row.name[..len]).into_owned();
     ThreadInfo { name, tid: row.tid, number }
-}
-
-/// Whether `mode` is a reader's.
-pub fn is_read(mode: u16) -> bool {
-    mode & (mode::READ | mode::READ_RECURSIVE) != 0
 }
 
 /// The raw class row or its absence as a default row.

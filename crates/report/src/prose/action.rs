@@ -1,7 +1,7 @@
 //! What a thread does in a step, in words.
 
 use super::object_words::{self as words, Verb, Words};
-use lockwright_analysis::action::{Access, Action, Change, ObjectAction};
+use lockwright_analysis::finding::action::{Access, Action, Change, ObjectAction};
 
 /// What stands before the lock's name in a sentence, and what after it.
 fn parts(action: Action) -> (&'static str, &'static str) {

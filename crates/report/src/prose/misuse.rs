@@ -1,8 +1,8 @@
 //! Misuse of locks, in words: all that is said of one sort of it stands in one place.
 
-use lockwright_analysis::action::Access;
+use lockwright_analysis::finding::action::Access;
+use lockwright_analysis::finding::misuse::{Misuse, Signalled};
 use lockwright_analysis::finding::{Finding, Name, ThreadInfo, Told};
-use lockwright_analysis::lockdep::misuse::{Misuse, Signalled};
 use lockwright_analysis::signal;
 
 use super::words::{self, join, quote};

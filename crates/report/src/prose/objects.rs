@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use lockwright_analysis::debugobjects::{By, InUse, ObjectFault};
+use lockwright_analysis::finding::object::{By, InUse, ObjectFault};
 use lockwright_analysis::finding::{Finding, Told};
 use lockwright_ledger::rows::object::{
     object_end, object_fault, object_op, object_state, object_type,

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::Message;
 use super::places::{self, Location, Places};
 use crate::prose::words;
-use lockwright_analysis::action::Action;
+use lockwright_analysis::finding::action::Action;
 use lockwright_analysis::finding::{Finding, Frame};
 
 /// codeFlow (3.36).

@@ -101,7 +101,7 @@ mod tests {
     use super::super::rule::Source;
     use super::super::suppressions::parse;
     use super::*;
-    use lockwright_analysis::action::{Access, Action};
+    use lockwright_analysis::finding::action::{Access, Action};
     use lockwright_analysis::finding::{Details, Told};
     use lockwright_analysis::finding::{
         Grade, HeldLock, Kind, LockInfo, LockOrigin, Name, Report, Step, ThreadInfo,

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test takes what it needs")]
 
-use lockwright_analysis::action::{Access, Action};
+use lockwright_analysis::finding::action::{Access, Action};
 use lockwright_analysis::finding::*;
 use lockwright_analysis::process_end::ProcessEnd;
 

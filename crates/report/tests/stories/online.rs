@@ -1,7 +1,7 @@
 //! Deadlocks met while the program hangs in them.
 
 use crate::story::{Story, told, verdict};
-use lockwright_analysis::action::Action;
+use lockwright_analysis::finding::action::Action;
 use lockwright_report::prose::told as told_of;
 
 #[test]

@@ -1,19 +1,8 @@
 //! When a process ended that did not come to say so itself, as who waited for it saw.
 
 use lockwright_ledger::Ledger;
-use serde::{Deserialize, Serialize};
 
-/// The end of a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct End {
-    /// The process.
-    pub pid: u32,
-    /// CLOCK_MONOTONIC.
-    pub at_ns: u64,
-    /// Its status, as wait(2) has it.
-    #[serde(default)]
-    pub status: Option<i32>,
-}
+pub use crate::process_end::End;
 
 /// The end among `ends` that is that of `ledgers[index]`. A process that called exec has a ledger for each program
 /// that it was: only the last of them ended so. Another run's process may have had the same id, before or after.

@@ -1,14 +1,18 @@
 //! What a report is made of: the analysis fills these types, every report format reads them.
 
+pub mod action;
+pub mod misuse;
+pub mod object;
+
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::action::Action;
-use crate::debugobjects::ObjectFault;
-use crate::lockdep::misuse::Misuse;
+use self::action::Action;
+use self::misuse::Misuse;
+use self::object::ObjectFault;
 use crate::named::named;
 use crate::process_end::{Ended, ProcessEnd};
 

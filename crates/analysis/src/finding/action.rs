@@ -2,7 +2,10 @@
 
 use lockwright_ledger::rows::{lock_kind, mode};
 
-use crate::model::is_read;
+/// Whether `mode` is a reader's.
+pub fn is_read(mode: u16) -> bool {
+    mode & (mode::READ | mode::READ_RECURSIVE) != 0
+}
 
 /// How a lock is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
