@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};
 
-/// What the demo's debug information calls the directory of its source: as long as a path may be, for
-/// the demo overwrites it with the directory it is unpacked to.
+/// What the demo's debug information calls the directory of its source: as long as a path may be,
+/// for the demo overwrites it with the directory it is unpacked to.
 fn demo_dir() -> String {
     format!("/lockwright-demo{}", "-to-be-unpacked".repeat(16))
 }
@@ -29,8 +29,8 @@ fn main() {
     println!("cargo::rustc-env=LOCKWRIGHT_DEMO_DIR={}", demo_dir());
 }
 
-/// The commit that this is built from: as the package has it noted, or as git says of a checkout, whose releases alone
-/// say it: other builds would be made anew by each commit.
+/// The commit that this is built from: as the package has it noted, or as git says of a checkout,
+/// whose releases alone say it: other builds would be made anew by each commit.
 fn commit(here: &Path) -> Option<String> {
     let noted = here.join(".cargo_vcs_info.json");
     if noted.exists() {
@@ -65,8 +65,8 @@ fn var(name: &str) -> OsString {
     env::var_os(name).unwrap_or_else(|| panic!("cargo sets {name}"))
 }
 
-/// The preload library, built by a cargo of its own: it is always optimised, whatever this build is,
-/// and none of this build's flags (coverage, sanitizers) may get into other people's programs.
+/// The preload library, built by a cargo of its own: it is always optimised, whatever this build
+/// is, and none of this build's flags (coverage, sanitizers) may get into other people's programs.
 fn preload(here: &Path, out: &Path) -> PathBuf {
     println!("cargo::rerun-if-env-changed=LOCKWRIGHT_PRELOAD_LIBRARY");
     if let Some(library) = env::var_os("LOCKWRIGHT_PRELOAD_LIBRARY") {
@@ -99,14 +99,16 @@ fn preload(here: &Path, out: &Path) -> PathBuf {
     dir.join(target).join("release/liblockwright_preload.so")
 }
 
-/// What the preload library is made of. This package has the sources of all, in its directory `preload`: links in a
-/// checkout, copies in a package.
+/// What the preload library is made of. This package has the sources of all, in its directory
+/// `preload`: links in a checkout, copies in a package.
 const PRELOAD_CRATES: [&str; 3] = ["ledger", "engines", "preload"];
 
-/// Lays them out at `to` as the workspace that they come from, without its other members. Returns where that is.
+/// Lays them out at `to` as the workspace that they come from, without its other members. Returns
+/// where that is.
 fn preload_workspace(from: &Path, to: &Path) -> PathBuf {
     let read = |path: PathBuf| {
-        // The original: a link does not change with it. What does not exist would make cargo run this every time.
+        // The original: a link does not change with it. What does not exist would make cargo run
+        // this every time.
         let path = path.canonicalize().unwrap_or_else(|error| give_up(&path, &error));
         println!("cargo::rerun-if-changed={}", path.display());
         path

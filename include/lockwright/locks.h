@@ -17,10 +17,12 @@
 
 #define LW_ALIGNED_(bytes) __attribute__((aligned(bytes)))
 
-/* The younger never waits for the older: it has to give up what it has. For few contexts at a time. */
+/* The younger never waits for the older: it has to give up what it has. For few contexts at a
+ * time. */
 #define LW_WAIT_DIE 0
 
-/* The younger has to give up what it has when it comes to wait the next time. Fewer have to begin again. */
+/* The younger has to give up what it has when it comes to wait the next time. Fewer have to begin
+ * again. */
 #define LW_WOUND_WAIT 1
 
 /* A big kernel lock: recursive, and given away at sleeps. There can be several. */
@@ -37,15 +39,16 @@ typedef struct lw_completion_t {
 } lw_completion_t;
 #define LW_COMPLETION_INIT {{0}}
 
-/* A condition variable, for what a mutex guards. First come, first woken; no wake comes of nothing. */
+/* A condition variable, for what a mutex guards. First come, first woken; no wake comes of
+ * nothing. */
 typedef struct lw_condvar_t {
         /* The condition variable's own. */
         uintptr_t opaque[3];
 } lw_condvar_t;
 #define LW_CONDVAR_INIT {{0}}
 
-/* A mutex: sleeps, and spins instead as long as its owner runs; nobody starves. Not recursive; who locks it
- * unlocks it. Who has unlocked it last may free it. */
+/* A mutex: sleeps, and spins instead as long as its owner runs; nobody starves. Not recursive; who
+ * locks it unlocks it. Who has unlocked it last may free it. */
 typedef struct lw_mutex_t {
         /* The lock's own. */
         uintptr_t opaque[5];
@@ -59,24 +62,26 @@ typedef struct lw_mcs_t {
 } lw_mcs_t;
 #define LW_MCS_INIT {{0}}
 
-/* A per-CPU reader-writer semaphore: reading costs next to nothing, writing much; sleeps. Not recursive, for
- * readers neither. It is at home on a boundary of 64 bytes: see aligned_alloc. Its memory must outlive each
- * call of its functions, not only the last hold. */
+/* A per-CPU reader-writer semaphore: reading costs next to nothing, writing much; sleeps. Not
+ * recursive, for readers neither. It is at home on a boundary of 64 bytes: see aligned_alloc. Its
+ * memory must outlive each call of its functions, not only the last hold. */
 typedef struct LW_ALIGNED_(64) lw_percpu_rwsem_t {
         /* The lock's own. */
         uintptr_t opaque[136];
 } lw_percpu_rwsem_t;
 #define LW_PERCPU_RWSEM_INIT {{0}}
 
-/* A queued spinlock whose waiters sleep if the lock is long in coming, and which those that come may take
- * ahead of the queue, as long as nobody starves: for more threads than CPUs. Not recursive. */
+/* A queued spinlock whose waiters sleep if the lock is long in coming, and which those that come
+ * may take ahead of the queue, as long as nobody starves: for more threads than CPUs. Not
+ * recursive. */
 typedef struct lw_pvqspinlock_t {
         /* The lock's own. */
         uint32_t opaque[1];
 } lw_pvqspinlock_t;
 #define LW_PVQSPINLOCK_INIT {{0}}
 
-/* A queued reader-writer spinlock: many readers or one writer; first come, first served; spins. Not recursive. */
+/* A queued reader-writer spinlock: many readers or one writer; first come, first served; spins.
+ * Not recursive. */
 typedef struct lw_qrwlock_t {
         /* The lock's own. */
         uint32_t opaque[2];
@@ -90,32 +95,34 @@ typedef struct lw_qspinlock_t {
 } lw_qspinlock_t;
 #define LW_QSPINLOCK_INIT {{0}}
 
-/* A mutex with priority inheritance, which knows its deadlocks. Not recursive; who locks it unlocks it. */
+/* A mutex with priority inheritance, which knows its deadlocks. Not recursive; who locks it
+ * unlocks it. */
 typedef struct lw_rtmutex_t {
         /* The lock's own. */
         uintptr_t opaque[4];
 } lw_rtmutex_t;
 #define LW_RTMUTEX_INIT {{0}}
 
-/* A reader-writer semaphore: many readers or one writer; sleeps, and spins instead as long as a writer runs;
- * nobody starves. Not recursive, for readers neither. Its memory must outlive each call of its functions, not
- * only the last hold. */
+/* A reader-writer semaphore: many readers or one writer; sleeps, and spins instead as long as a
+ * writer runs; nobody starves. Not recursive, for readers neither. Its memory must outlive each
+ * call of its functions, not only the last hold. */
 typedef struct lw_rwsem_t {
         /* The lock's own. */
         uintptr_t opaque[6];
 } lw_rwsem_t;
 #define LW_RWSEM_INIT {{0}}
 
-/* A counting semaphore: first come, first served; sleeps. Anyone may go up. Zeroed, nobody can go down. */
+/* A counting semaphore: first come, first served; sleeps. Anyone may go up. Zeroed, nobody can go
+ * down. */
 typedef struct lw_semaphore_t {
         /* The semaphore's own. */
         uintptr_t opaque[4];
 } lw_semaphore_t;
 #define LW_SEMAPHORE_INIT {{0}}
 
-/* A sequence lock: readers take nothing, and read again if a writer was there meanwhile. What it guards must
- * be made of atomics, accessed with memory_order_relaxed; what was read must not be relied on before it is
- * known to be good. Writers spin, and are not recursive. */
+/* A sequence lock: readers take nothing, and read again if a writer was there meanwhile. What it
+ * guards must be made of atomics, accessed with memory_order_relaxed; what was read must not be
+ * relied on before it is known to be good. Writers spin, and are not recursive. */
 typedef struct lw_seqlock_t {
         /* The lock's own. */
         uint32_t opaque[2];
@@ -129,7 +136,8 @@ typedef struct lw_tas_t {
 } lw_tas_t;
 #define LW_TAS_INIT {{0}}
 
-/* A ticket lock: first come, first served; spins. Not recursive; for fewer than 65,536 threads at once. */
+/* A ticket lock: first come, first served; spins. Not recursive; for fewer than 65,536 threads at
+ * once. */
 typedef struct lw_ticket_t {
         /* The lock's own. */
         uint32_t opaque[1];
@@ -149,9 +157,9 @@ typedef struct lw_ww_ctx_t {
         uintptr_t opaque[3];
 } lw_ww_ctx_t;
 
-/* A wound/wait mutex: as a mutex, but several are taken in any order by a context. Of two contexts that want
- * each other's, the younger is refused one: it releases all and begins again. Not recursive. Its memory must
- * outlive each call of its functions, not only the last hold. */
+/* A wound/wait mutex: as a mutex, but several are taken in any order by a context. Of two contexts
+ * that want each other's, the younger is refused one: it releases all and begins again. Not
+ * recursive. Its memory must outlive each call of its functions, not only the last hold. */
 typedef struct lw_ww_mutex_t {
         /* The lock's own. */
         uintptr_t opaque[6];
@@ -182,8 +190,8 @@ int lw_bkl_trylock(lw_bkl_t *lock);
  * Wants: a lock that this thread holds. */
 int lw_bkl_unlock(lw_bkl_t *lock);
 
-/* Sleeps: calls sleep with argument, without the lock if this thread has it, and has it again afterwards
- * as deep as before. Returns 0.
+/* Sleeps: calls sleep with argument, without the lock if this thread has it, and has it again
+ * afterwards as deep as before. Returns 0.
  * Wants: a lock; a function that returns. */
 int lw_bkl_schedule(lw_bkl_t *lock, void (*sleep)(void *argument), void *argument);
 
@@ -191,8 +199,8 @@ int lw_bkl_schedule(lw_bkl_t *lock, void (*sleep)(void *argument), void *argumen
  * Wants: a lock. */
 int lw_bkl_depth(lw_bkl_t *lock);
 
-/* Makes a completion of any memory: nothing is done. Not needed where LW_COMPLETION_INIT or zeros are.
- * Returns 0.
+/* Makes a completion of any memory: nothing is done. Not needed where LW_COMPLETION_INIT or
+ * zeros are. Returns 0.
  * Wants: memory for a completion, which nobody uses as one. */
 int lw_completion_init(lw_completion_t *completion);
 
@@ -204,8 +212,8 @@ int lw_completion_wait(lw_completion_t *completion);
  * Wants: a completion. */
 int lw_completion_trywait(lw_completion_t *completion);
 
-/* Waits until completed, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if that
- * has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+/* Waits until completed, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0;
+ * ETIMEDOUT, if that has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
  * Wants: a completion; a time or null. */
 int lw_completion_timedwait(lw_completion_t *completion, const struct timespec *until);
 
@@ -221,18 +229,19 @@ int lw_completion_complete_all(lw_completion_t *completion);
  * Wants: a completion that nobody waits for or completes meanwhile. */
 int lw_completion_reinit(lw_completion_t *completion);
 
-/* Makes a condition variable of any memory: nobody waits. Not needed where LW_CONDVAR_INIT or zeros are.
- * Returns 0.
+/* Makes a condition variable of any memory: nobody waits. Not needed where LW_CONDVAR_INIT or
+ * zeros are. Returns 0.
  * Wants: memory for a condition variable, which nobody uses as one. */
 int lw_condvar_init(lw_condvar_t *condvar);
 
-/* Releases the mutex, waits for a signal as long as it takes, and takes the mutex again. Returns 0.
+/* Releases the mutex, waits for a signal as long as it takes, and takes the mutex again. Returns
+ * 0.
  * Wants: a condition variable; a mutex that this thread holds, the same for all who wait. */
 int lw_condvar_wait(lw_condvar_t *condvar, struct lw_mutex_t *mutex);
 
-/* As lw_condvar_wait, or gives up at a time of CLOCK_MONOTONIC; null: never. The mutex is held afterwards in
- * any case. Returns 0; ETIMEDOUT, if the time has come; EINVAL, if its nanoseconds are not below
- * 1,000,000,000.
+/* As lw_condvar_wait, or gives up at a time of CLOCK_MONOTONIC; null: never. The mutex is held
+ * afterwards in any case. Returns 0; ETIMEDOUT, if the time has come; EINVAL, if its nanoseconds
+ * are not below 1,000,000,000.
  * Wants: as lw_condvar_wait; a time or null. */
 int lw_condvar_timedwait(lw_condvar_t *condvar,
                          struct lw_mutex_t *mutex,
@@ -282,8 +291,8 @@ int lw_mutex_lock(lw_mutex_t *lock);
  * Wants: a lock. */
 int lw_mutex_trylock(lw_mutex_t *lock);
 
-/* Takes the lock, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if that has
- * come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+/* Takes the lock, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if
+ * that has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
  * Wants: a lock, which this thread does not hold; a time or null. */
 int lw_mutex_timedlock(lw_mutex_t *lock, const struct timespec *until);
 
@@ -291,8 +300,8 @@ int lw_mutex_timedlock(lw_mutex_t *lock, const struct timespec *until);
  * Wants: a lock that this thread holds. */
 int lw_mutex_unlock(lw_mutex_t *lock);
 
-/* Makes a free lock of any memory, so aligned. Not needed where LW_PERCPU_RWSEM_INIT or zeros are. Returns
- * 0.
+/* Makes a free lock of any memory, so aligned. Not needed where LW_PERCPU_RWSEM_INIT or zeros
+ * are. Returns 0.
  * Wants: memory for a lock, which nobody uses as one. */
 int lw_percpu_rwsem_init(lw_percpu_rwsem_t *lock);
 
@@ -404,8 +413,8 @@ int lw_rtmutex_init(lw_rtmutex_t *lock);
  * Wants: a lock that nobody holds or waits for, and nobody uses from here on. */
 int lw_rtmutex_destroy(lw_rtmutex_t *lock);
 
-/* Waits for the lock and takes it. Returns 0; EDEADLK, if that were to wait for oneself, along a chain of
- * owners that wait for each other's locks.
+/* Waits for the lock and takes it. Returns 0; EDEADLK, if that were to wait for oneself, along a
+ * chain of owners that wait for each other's locks.
  * Wants: a lock. */
 int lw_rtmutex_lock(lw_rtmutex_t *lock);
 
@@ -413,8 +422,9 @@ int lw_rtmutex_lock(lw_rtmutex_t *lock);
  * Wants: a lock. */
 int lw_rtmutex_trylock(lw_rtmutex_t *lock);
 
-/* Takes the lock, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if that has
- * come; EDEADLK as lw_rtmutex_lock; EINVAL, if the time's nanoseconds are not below 1,000,000,000.
+/* Takes the lock, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if
+ * that has come; EDEADLK as lw_rtmutex_lock; EINVAL, if the time's nanoseconds are not below
+ * 1,000,000,000.
  * Wants: a lock; a time or null. */
 int lw_rtmutex_timedlock(lw_rtmutex_t *lock, const struct timespec *until);
 
@@ -438,8 +448,9 @@ int lw_rwsem_down_read(lw_rwsem_t *lock);
  * Wants: a lock. */
 int lw_rwsem_trydown_read(lw_rwsem_t *lock);
 
-/* Takes the lock to read, with other readers, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns
- * 0; ETIMEDOUT, if that has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+/* Takes the lock to read, with other readers, or gives up at a time of CLOCK_MONOTONIC; null:
+ * never. Returns 0; ETIMEDOUT, if that has come; EINVAL, if its nanoseconds are not below
+ * 1,000,000,000.
  * Wants: a lock, which this thread does not hold; a time or null. */
 int lw_rwsem_timeddown_read(lw_rwsem_t *lock, const struct timespec *until);
 
@@ -455,8 +466,8 @@ int lw_rwsem_down_write(lw_rwsem_t *lock);
  * Wants: a lock. */
 int lw_rwsem_trydown_write(lw_rwsem_t *lock);
 
-/* Takes the lock to write, alone, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0;
- * ETIMEDOUT, if that has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+/* Takes the lock to write, alone, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns
+ * 0; ETIMEDOUT, if that has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
  * Wants: a lock, which this thread does not hold; a time or null. */
 int lw_rwsem_timeddown_write(lw_rwsem_t *lock, const struct timespec *until);
 
@@ -480,8 +491,8 @@ int lw_semaphore_down(lw_semaphore_t *semaphore);
  * Wants: a semaphore. */
 int lw_semaphore_trydown(lw_semaphore_t *semaphore);
 
-/* Goes down, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if that has come;
- * EINVAL, if its nanoseconds are not below 1,000,000,000.
+/* Goes down, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if that
+ * has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
  * Wants: a semaphore; a time or null. */
 int lw_semaphore_timeddown(lw_semaphore_t *semaphore, const struct timespec *until);
 
@@ -501,8 +512,8 @@ int lw_seqlock_destroy(lw_seqlock_t *lock);
  * Wants: a lock, which this thread does not write. */
 uint32_t lw_seqlock_read_begin(lw_seqlock_t *lock);
 
-/* Whether what was read since is worth nothing, and is to be read again from lw_seqlock_read_begin on.
- * Returns 0 if it is good, else 1.
+/* Whether what was read since is worth nothing, and is to be read again from
+ * lw_seqlock_read_begin on. Returns 0 if it is good, else 1.
  * Wants: a lock. */
 int lw_seqlock_read_retry(lw_seqlock_t *lock, uint32_t begun);
 
@@ -558,16 +569,16 @@ int lw_ticket_trylock(lw_ticket_t *lock);
  * Wants: a lock that this thread holds. */
 int lw_ticket_unlock(lw_ticket_t *lock);
 
-/* Makes a class without locks, with LW_WAIT_DIE or LW_WOUND_WAIT. Returns 0, or EINVAL for another
- * algorithm.
+/* Makes a class without locks, with LW_WAIT_DIE or LW_WOUND_WAIT. Returns 0, or EINVAL for
+ * another algorithm.
  * Wants: memory for a class, which nobody uses as one. */
 int lw_ww_class_init(lw_ww_class_t *class_, uint32_t algorithm);
 
-/* Makes the youngest context of a class, which the calling thread takes locks by. It keeps its age as long as
- * it begins again. Returns 0.
- * Wants: memory for a context, which nobody uses as one; it stays there until all is unlocked that it locks. A class. */
-int lw_ww_ctx_init(lw_ww_ctx_t *ctx,
-                   struct lw_ww_class_t *class_);
+/* Makes the youngest context of a class, which the calling thread takes locks by. It keeps its age
+ * as long as it begins again. Returns 0.
+ * Wants: memory for a context, which nobody uses as one; it stays there until all is unlocked that it
+ * locks. A class. */
+int lw_ww_ctx_init(lw_ww_ctx_t *ctx, struct lw_ww_class_t *class_);
 
 /* Makes a free lock of any memory. Not needed where LW_WW_MUTEX_INIT or zeros are. Returns 0.
  * Wants: memory for a lock, which nobody uses as one. */
@@ -577,14 +588,14 @@ int lw_ww_mutex_init(lw_ww_mutex_t *lock);
  * Wants: a lock that nobody holds or waits for, and nobody uses from here on. */
 int lw_ww_mutex_destroy(lw_ww_mutex_t *lock);
 
-/* Waits for the lock and takes it by a context; if that is null, as a mutex. Returns 0; EALREADY, if the
- * context has it; EDEADLK, if it has to release all locks that it has, best take this one by
- * lw_ww_mutex_lock_slow, and begin again.
+/* Waits for the lock and takes it by a context; if that is null, as a mutex. Returns 0; EALREADY,
+ * if the context has it; EDEADLK, if it has to release all locks that it has, best take this one
+ * by lw_ww_mutex_lock_slow, and begin again.
  * Wants: a lock; a context of this thread, of the class that all contexts of this lock are of, or null. */
 int lw_ww_mutex_lock(lw_ww_mutex_t *lock, struct lw_ww_ctx_t *ctx);
 
-/* As lw_ww_mutex_lock, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns the same; ETIMEDOUT,
- * if the time has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+/* As lw_ww_mutex_lock, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns the same;
+ * ETIMEDOUT, if the time has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
  * Wants: as lw_ww_mutex_lock; a time or null. */
 int lw_ww_mutex_timedlock(lw_ww_mutex_t *lock, struct lw_ww_ctx_t *ctx, const struct timespec *until);
 

@@ -1,4 +1,5 @@
-//! Another library stands before the same functions, and goes on to the C library by their other names.
+//! Another library stands before the same functions, and goes on to the C library by their other
+//! names.
 
 use crate::ELISION;
 use crate::family::Family;

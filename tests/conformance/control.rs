@@ -1,4 +1,5 @@
-//! Libraries with planted faults in the place of the tool: each must be found out, by the cases that are about it.
+//! Libraries with planted faults in the place of the tool: each must be found out, by the cases
+//! that are about it.
 
 use std::collections::BTreeSet;
 

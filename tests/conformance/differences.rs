@@ -38,7 +38,8 @@ pub fn cases(text: &str) -> Vec<Case> {
     cases
 }
 
-/// The cases of `one` that are otherwise in `other`, or missing there, and those that are only in `other`.
+/// The cases of `one` that are otherwise in `other`, or missing there, and those that are only in
+/// `other`.
 pub fn differences(one: &[Case], other: &[Case]) -> Vec<Difference> {
     let said = |run: &[Case], name: &str| {
         run.iter().find(|case| case.name == name).map(|case| case.said.clone()).unwrap_or_default()

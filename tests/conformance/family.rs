@@ -10,7 +10,8 @@ use crate::harness::{self, Job};
 const COMMANDS: &[(&str, &[&str])] =
     &[("check", &["--exit-code", "0"]), ("meter", &[]), ("run", &["--exit-code", "0"])];
 
-/// Its cases leave no room for what is to be recorded, which fails a run that is not told that this is well.
+/// Its cases leave no room for what is to be recorded, which fails a run that is not told that this
+/// is well.
 const LEAVES_NO_ROOM: &str = "limits";
 
 /// Names the library that cases load.

@@ -1,5 +1,6 @@
-//! The page of functions has all that the C library exports for threads, locks, waiting, signals and processes; says
-//! truly which the preload library stands in front of; and cases call each. And that library loads wherever it should.
+//! The page of functions has all that the C library exports for threads, locks, waiting, signals
+//! and processes; says truly which the preload library stands in front of; and cases call each. And
+//! that library loads wherever it should.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -107,7 +108,8 @@ fn belongs(name: &str) -> bool {
         && !OTHERS.contains(&name)
 }
 
-/// Names in a file's table of dynamic symbols: those that it defines, or those that it needs of others.
+/// Names in a file's table of dynamic symbols: those that it defines, or those that it needs of
+/// others.
 fn symbols(path: &Path, defined: bool) -> BTreeSet<String> {
     let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let file = object::File::parse(&*bytes).expect("an ELF file");
@@ -115,8 +117,8 @@ fn symbols(path: &Path, defined: bool) -> BTreeSet<String> {
     symbols.filter_map(|symbol| symbol.name().ok().map(str::to_owned)).collect()
 }
 
-/// The libraries of this machine's glibc that have such functions; since 2.34 the first has all that the others have
-/// not.
+/// The libraries of this machine's glibc that have such functions; since 2.34 the first has all
+/// that the others have not.
 fn glibc() -> BTreeSet<String> {
     let maps = std::fs::read_to_string("/proc/self/maps").expect("this process's modules");
     let libc = maps.lines().filter_map(|line| line.split_whitespace().nth(5));

@@ -1,7 +1,9 @@
-//! Programs behave the same with and without the tool: same results, same errno, same order of effects.
+//! Programs behave the same with and without the tool: same results, same errno, same order of
+//! effects.
 //!
-//! Each file of cases (`case.h` says how they are written) is run natively and under each of the tool's commands, and
-//! what each case says and how it ends is compared byte for byte. A difference is a bug of the tool.
+//! Each file of cases (`case.h` says how they are written) is run natively and under each of the
+//! tool's commands, and what each case says and how it ends is compared byte for byte. A difference
+//! is a bug of the tool.
 
 #[path = "../e2e/harness.rs"]
 #[allow(dead_code, reason = "the end-to-end tests need more of it")]
@@ -22,7 +24,8 @@ type Variable = (&'static str, &'static str);
 /// Has glibc elide locks where the processor can (Intel's TSX); elsewhere it changes nothing.
 const ELISION: Variable = ("GLIBC_TUNABLES", "glibc.elision.enable=1");
 
-/// A test for each file of cases, and the list of them. A file is also run with each of the variables.
+/// A test for each file of cases, and the list of them. A file is also run with each of the
+/// variables.
 macro_rules! families {
     ($($name:ident $(with $variable:expr)*;)*) => {
         /// Every file of cases.

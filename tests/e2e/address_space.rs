@@ -24,7 +24,8 @@ fn rlimit_as_lowered_by_the_program() {
                 let run = under(command, &[] as &[&str], &program).args([how, place]).run();
                 let what = format!("{command} {how} {place}: {}", run.stderr);
                 assert!(number(&run) + MOST >= number(&alone), "{} {what}", number(&alone));
-                // It has taken all; so the ledger cannot grow, and says so. lockmeter needs no more for it.
+                // It has taken all; so the ledger cannot grow, and says so. lockmeter needs no more
+                // for it.
                 let is_told = run.stderr.contains("could map no more memory");
                 assert!(is_told || place == "child" || command == "meter", "{what}");
             }

@@ -1,4 +1,5 @@
-//! A program gets all keys of thread-specific data that there are; the ends of its threads are noticed all the same.
+//! A program gets all keys of thread-specific data that there are; the ends of its threads are
+//! noticed all the same.
 
 use crate::annotations::CIRCULAR;
 use crate::harness::{Run, check, native, program, under};

@@ -1,5 +1,5 @@
-//! Annotations: C and C++ through include/lockwright.h, Rust through the crate `lockwright`. Each program
-//! does the same without the tool.
+//! Annotations: C and C++ through include/lockwright.h, Rust through the crate `lockwright`. Each
+//! program does the same without the tool.
 
 use std::path::PathBuf;
 

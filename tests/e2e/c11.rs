@@ -1,4 +1,5 @@
-//! Mutexes, condition variables and threads of C11's <threads.h> are watched as those of pthreads are.
+//! Mutexes, condition variables and threads of C11's <threads.h> are watched as those of pthreads
+//! are.
 
 use lockwright_analysis::lockmeter::model::WaitKind;
 
@@ -68,7 +69,8 @@ fn the_answers_are_the_c_librarys() {
 
 #[test]
 fn misuse_is_found() {
-    // What `codes` does on purpose: two mutexes unlocked by who does not hold them, one used when destroyed.
+    // What `codes` does on purpose: two mutexes unlocked by who does not hold them, one used when
+    // destroyed.
     let run = check(program("c11.c")).arg("codes").run();
     let mut kinds: Vec<_> = run.verdicts().iter().map(|verdict| verdict.0).collect();
     kinds.dedup();

@@ -1,5 +1,5 @@
-//! Locks of liblockwright (crates/capi) under the tool: it hears of them as of any others, though they are futexes
-//! and spins. Each program does the same without the tool.
+//! Locks of liblockwright (crates/capi) under the tool: it hears of them as of any others, though
+//! they are futexes and spins. Each program does the same without the tool.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,5 +1,5 @@
-//! Every acquisition of a run is in the sum, however busy the machine is; and a run that was not watched whole says so,
-//! and fails.
+//! Every acquisition of a run is in the sum, however busy the machine is; and a run that was not
+//! watched whole says so, and fails.
 
 use std::process::{Child, Command, Stdio};
 

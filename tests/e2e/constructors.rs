@@ -1,5 +1,5 @@
-//! Constructors that take another lock with the new object locked: harmless as long as nobody else can know
-//! the object, a deadlock to come as soon as somebody can.
+//! Constructors that take another lock with the new object locked: harmless as long as nobody else
+//! can know the object, a deadlock to come as soon as somebody can.
 
 use crate::golden::golden;
 use crate::harness::{FOUND, check, check_with, program};

@@ -79,7 +79,8 @@ fn files_that_are_no_programs() {
     assert_eq!((run.code(), run.text().as_str()), (4, "ran once\n"), "{}", run.stderr);
 }
 
-/// What is in the way of a file is told with the line, before the program runs, and the file stays what it is.
+/// What is in the way of a file is told with the line, before the program runs, and the file stays
+/// what it is.
 #[test]
 fn files_with_mistakes() {
     let scratch = Scratch::new();
@@ -253,7 +254,8 @@ fn ledger_directory_unwritable() {
     assert!(run.stderr.contains("--ledger-dir"), "{}", run.stderr);
 }
 
-/// A file system of `size`, mounted for one test; `None`, said plainly, where mounting is not allowed.
+/// A file system of `size`, mounted for one test; `None`, said plainly, where mounting is not
+/// allowed.
 pub struct Tmpfs(Scratch);
 
 impl Tmpfs {
@@ -311,7 +313,8 @@ fn ledger_directory_fills_up_while_the_program_runs() {
     assert!(run.stderr.contains("full") || run.stderr.contains("space"), "{}", run.stderr);
 }
 
-/// One file that cannot be written is told; what it had before stays, and all else that was asked for is there.
+/// One file that cannot be written is told; what it had before stays, and all else that was asked
+/// for is there.
 #[test]
 fn a_report_that_finds_no_space() {
     let Some(small) = Tmpfs::new("64k") else { return };

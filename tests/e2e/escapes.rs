@@ -1,5 +1,6 @@
-//! Threads that wait for each other and go on nevertheless: another thread unlocks, a wait is cancelled, a signal's handler
-//! jumps out. Such a program is let be, and its report says nothing of a deadlock. One that cannot go on is ended.
+//! Threads that wait for each other and go on nevertheless: another thread unlocks, a wait is
+//! cancelled, a signal's handler jumps out. Such a program is let be, and its report says nothing
+//! of a deadlock. One that cannot go on is ended.
 
 use crate::harness::{FOUND, Run, native, program, under};
 

@@ -1,6 +1,8 @@
-//! What happens to programs and to files while they are watched: the program goes on, and ends as it would have.
+//! What happens to programs and to files while they are watched: the program goes on, and ends as
+//! it would have.
 //!
-//! A full disk is in `errors`, damaged ledgers in `damaged`, `kill -9` in `kill9`, deaths by signal in `passthrough`.
+//! A full disk is in `errors`, damaged ledgers in `damaged`, `kill -9` in `kill9`, deaths by signal
+//! in `passthrough`.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;

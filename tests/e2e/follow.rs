@@ -1,4 +1,5 @@
-//! `--follow`: which of the processes that a program starts are watched, and what is said of the others.
+//! `--follow`: which of the processes that a program starts are watched, and what is said of the
+//! others.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

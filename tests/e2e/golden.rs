@@ -1,5 +1,5 @@
-//! The text of each kind of report, from real programs. What differs from run to run (process and thread
-//! ids, addresses, costs, this machine's paths and libc) is made the same first.
+//! The text of each kind of report, from real programs. What differs from run to run (process and
+//! thread ids, addresses, costs, this machine's paths and libc) is made the same first.
 
 use std::fs;
 
@@ -7,7 +7,8 @@ use crate::harness::{Job, build, check, check_with, program, tests_dir};
 
 /// Holds the text report of a run to `tests/golden/e2e/<name>.txt`, or writes that.
 pub fn golden(name: &str, job: Job) {
-    // Paths are shown relative to where one is; where the target folder lies must make no difference.
+    // Paths are shown relative to where one is; where the target folder lies must make no
+    // difference.
     let run = job.current_dir("/").run();
     let seen = settle(&run.stderr);
     let path = tests_dir().join("golden/e2e").join(name).with_extension("txt");

@@ -1,4 +1,5 @@
-//! Programs that hang in no circle, and are killed: the report says what each thread waits for, and who has it.
+//! Programs that hang in no circle, and are killed: the report says what each thread waits for, and
+//! who has it.
 //!
 //! Those that hang in a circle are in `deadlocks`, those that are measured in `meter/stuck`.
 

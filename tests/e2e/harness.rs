@@ -26,7 +26,8 @@ pub fn tests_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests").canonicalize().expect("tests folder")
 }
 
-/// The executable built from `tests/programs/<source>`, compiled anew only when it or its flags changed.
+/// The executable built from `tests/programs/<source>`, compiled anew only when it or its flags
+/// changed.
 pub fn program(source: &str) -> PathBuf {
     build(source, &[])
 }
@@ -58,7 +59,8 @@ pub fn build(source: &str, flags: &[&str]) -> PathBuf {
     })
 }
 
-/// What `compiler` makes of the source at `path`, in a folder by the hash of all that it depends on; kept from run to run.
+/// What `compiler` makes of the source at `path`, in a folder by the hash of all that it depends
+/// on; kept from run to run.
 fn built_once(path: &Path, hash: u64, compiler: impl FnOnce() -> Command) -> PathBuf {
     let folder = target_tmp().join("programs").join(format!("{hash:016x}"));
     let built = folder.join(path.file_stem().expect("a file name"));
@@ -171,8 +173,8 @@ impl Run {
         self.report()["findings"].as_array().expect("findings")
     }
 
-    /// What the program never destroyed. Most of these programs leave their locks to the end of the process, which is no
-    /// matter of theirs: so such findings are told apart.
+    /// What the program never destroyed. Most of these programs leave their locks to the end of the
+    /// process, which is no matter of theirs: so such findings are told apart.
     pub fn untidy(&self) -> &[Value] {
         &self.untidy
     }
@@ -282,8 +284,8 @@ pub fn tool() -> Command {
     command
 }
 
-/// Whoever runs the tests in the background may have them ignore SIGINT and SIGQUIT, nohup(1) SIGHUP; what is ignored is
-/// inherited.
+/// Whoever runs the tests in the background may have them ignore SIGINT and SIGQUIT, nohup(1)
+/// SIGHUP; what is ignored is inherited.
 fn with_default_signals(command: &mut Command) {
     // SAFETY: signal is async-signal-safe, and changes the child alone.
     unsafe {
@@ -498,7 +500,8 @@ fn without_untidy(mut report: Value) -> (Value, Vec<Value>) {
 impl Drop for Running {
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
-            // SIGTERM, so that the tool takes the program with it; the certain way if that does not help.
+            // SIGTERM, so that the tool takes the program with it; the certain way if that does not
+            // help.
             signal(self.child.id(), libc::SIGTERM);
             std::thread::sleep(Duration::from_millis(500));
             let _ = self.child.kill();
@@ -531,7 +534,8 @@ pub fn until<T>(what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Waits until a process has so many threads, all asleep for good, as far as that can be seen from outside.
+/// Waits until a process has so many threads, all asleep for good, as far as that can be seen from
+/// outside.
 pub fn until_asleep(pid: u32, threads: usize) {
     /// Looks in a row, some milliseconds apart, that find them all asleep.
     const LOOKS: u32 = 25;
@@ -588,7 +592,8 @@ pub fn ledgers(folder: &Path) -> Vec<PathBuf> {
     files(folder).into_iter().filter(|f| f.extension() == Some(OsStr::new("lwl"))).collect()
 }
 
-/// The first of the programs `names` that is installed. None skips the test, plainly; in CI it fails it.
+/// The first of the programs `names` that is installed. None skips the test, plainly; in CI it
+/// fails it.
 pub fn installed(names: &[&str], package: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/libexec".into()]);
@@ -601,7 +606,8 @@ pub fn installed(names: &[&str], package: &str) -> Option<PathBuf> {
     found
 }
 
-/// Says on the real stderr that a test is skipped: the test runner hides what a passing test prints.
+/// Says on the real stderr that a test is skipped: the test runner hides what a passing test
+/// prints.
 pub fn skip(why: &str) {
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
     let line = format!("skipped: {test}: {why}\n");

@@ -1,5 +1,5 @@
-//! Locks that libraries make themselves: doctor names them, of a program and of a process, the report of a run says why
-//! it is empty, and the remedy is one.
+//! Locks that libraries make themselves: doctor names them, of a program and of a process, the
+//! report of a run says why it is empty, and the remedy is one.
 
 use std::fs;
 use std::path::{Path, PathBuf};

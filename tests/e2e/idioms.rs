@@ -1,5 +1,5 @@
-//! What careful programs do, and a tool that knows too little would cry about: nothing that fails, nothing
-//! that warns.
+//! What careful programs do, and a tool that knows too little would cry about: nothing that fails,
+//! nothing that warns.
 
 use crate::harness::{Run, check, program};
 

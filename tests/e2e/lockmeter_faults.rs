@@ -26,8 +26,8 @@ fn line(text: &str, section: &str, place: &str, total_at: usize) -> Line {
     Line { hold_mean_us: us(&line[13..19]), hold_max_us: us(&line[20..26]), total }
 }
 
-/// Faults: an acquisition time kept per site, which nested holds clobber; and a write trylock that succeeds
-/// charged to the place that took the lock last.
+/// Faults: an acquisition time kept per site, which nested holds clobber; and a write trylock that
+/// succeeds charged to the place that took the lock last.
 #[test]
 fn nested_holds_and_trylocks_are_counted_where_they_are() {
     let scratch = Scratch::new();

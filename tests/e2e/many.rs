@@ -38,7 +38,8 @@ fn twenty_thousand_locks_held_at_once() {
     }
 }
 
-/// Every pair of 45 locks is taken in both orders: the search is not cut short, and the pairs say it all.
+/// Every pair of 45 locks is taken in both orders: the search is not cut short, and the pairs say
+/// it all.
 #[test]
 fn a_dense_graph_is_searched_to_the_end() {
     let dense = program("dense.c");

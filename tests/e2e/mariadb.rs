@@ -1,5 +1,5 @@
-//! Debian's mariadbd under real clients: the same tables as without the tool, a clean shutdown, and a report that
-//! shows that its locks were really watched.
+//! Debian's mariadbd under real clients: the same tables as without the tool, a clean shutdown, and
+//! a report that shows that its locks were really watched.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -116,7 +116,8 @@ pub struct Served {
     pub run: Run,
 }
 
-/// Starts the server on a copy of the data, has `load` use it by its socket (it is told the process id too), and shuts it down.
+/// Starts the server on a copy of the data, has `load` use it by its socket (it is told the process
+/// id too), and shuts it down.
 pub fn serve(
     tools: &Tools,
     job: Job,
@@ -155,7 +156,8 @@ pub fn serve(
     Served { answers, run: running.wait() }
 }
 
-/// Clients at once, whose outcome does not depend on who comes first; then a standard load whose does.
+/// Clients at once, whose outcome does not depend on who comes first; then a standard load whose
+/// does.
 fn load(tools: &Tools, socket: &Path) -> String {
     tools.sql(
         socket,
@@ -193,8 +195,8 @@ fn load(tools: &Tools, socket: &Path) -> String {
     out
 }
 
-/// The transfers of one client: sums commute, so the balances do not depend on the schedule. Rows are locked in
-/// ascending order, so InnoDB has no deadlock of its own to resolve.
+/// The transfers of one client: sums commute, so the balances do not depend on the schedule. Rows
+/// are locked in ascending order, so InnoDB has no deadlock of its own to resolve.
 fn script(client: usize) -> String {
     let mut sql = String::from("SET SESSION group_concat_max_len = 1000000;");
     for round in 0..250 {

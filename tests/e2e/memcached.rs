@@ -1,5 +1,5 @@
-//! Debian's memcached under a client load: the same answers as without the tool, a clean end, and a report that
-//! shows that its locks were really watched.
+//! Debian's memcached under a client load: the same answers as without the tool, a clean end, and a
+//! report that shows that its locks were really watched.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -43,7 +43,8 @@ struct Served {
 }
 
 fn serve(job: Job, memcached: &Path) -> Served {
-    // Nothing else listens there between the question and the use, or the server says so and the test fails.
+    // Nothing else listens there between the question and the use, or the server says so and the
+    // test fails.
     let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
     let mut job =
         job.args(["-l", "127.0.0.1", "-p", &port.to_string(), "-U", "0", "-t", "4", "-m", "64"]);
@@ -105,7 +106,8 @@ fn load(mut client: Client, id: usize) -> String {
             5 if round % 3 == 0 => client.ask(&format!("delete {key}")),
             5 => client.ask(&format!("replace {key} 2 0 {}\r\n{value}", value.len())),
             _ => {
-                // Other clients count too: that it counted is the same every time, where it stands is not.
+                // Other clients count too: that it counted is the same every time, where it stands
+                // is not.
                 let counted = client.ask("incr shared 1");
                 assert!(counted.trim().parse::<u64>().is_ok(), "{counted}");
                 "counted".to_owned()

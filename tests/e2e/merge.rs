@@ -71,8 +71,8 @@ fn two_runs_take_two_orders() {
     assert_eq!(merge(&scratch, &["--fail-on", "possible"], &[&ab, &ba]).code(), FOUND);
 }
 
-/// Address space layout is random: the same class is at other addresses in each run, and another may be
-/// where it was.
+/// Address space layout is random: the same class is at other addresses in each run, and another
+/// may be where it was.
 #[test]
 fn classes_are_no_addresses() {
     let scratch = Scratch::new();

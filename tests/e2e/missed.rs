@@ -1,10 +1,11 @@
-//! Misuse that is easily missed: by condition waits, by threads that have ended, in frames that are gone. Each program
-//! has a twin that does it as it should be done, of which nothing is said.
+//! Misuse that is easily missed: by condition waits, by threads that have ended, in frames that are
+//! gone. Each program has a twin that does it as it should be done, of which nothing is said.
 
 use crate::golden::golden;
 use crate::harness::{FOUND, Run, check, native, program, thread_names, under};
 
-/// Program, argument, and what is reported of it: kinds with their grades, by certainty and then by place.
+/// Program, argument, and what is reported of it: kinds with their grades, by certainty and then by
+/// place.
 pub type Row = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// What is told.

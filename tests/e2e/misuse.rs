@@ -1,5 +1,5 @@
-//! Locks used in ways that are wrong by themselves, whatever the order: reported with both sides. And
-//! what looks like it but is as it should be: not reported.
+//! Locks used in ways that are wrong by themselves, whatever the order: reported with both sides.
+//! And what looks like it but is as it should be: not reported.
 
 use serde_json::Value;
 

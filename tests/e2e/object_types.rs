@@ -1,4 +1,5 @@
-//! The lives of what is neither a lock of pthreads nor a condition variable: timers, attributes, C11's objects.
+//! The lives of what is neither a lock of pthreads nor a condition variable: timers, attributes,
+//! C11's objects.
 
 use crate::golden::golden;
 use crate::harness::{FOUND, Run, check, check_with, program};

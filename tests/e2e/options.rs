@@ -46,7 +46,8 @@ fn with_an_output_file_standard_error_is_the_programs() {
     let scratch = Scratch::new();
     let file = scratch.join("report.txt");
     let to_file = ["-o", file.to_str().unwrap()];
-    // What there is to remark on, too: ledgers that are kept, a program that is ended, one that was not watched.
+    // What there is to remark on, too: ledgers that are kept, a program that is ended, one that was
+    // not watched.
     for (command, options, source, arguments, remark) in [
         ("check", &["--keep"] as &[&str], "ending.c", &["exit", "0"] as &[&str], "ledgers kept in"),
         ("meter", &["--keep"], "ending.c", &["exit", "0"], "ledgers kept in"),

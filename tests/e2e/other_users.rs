@@ -1,5 +1,5 @@
-//! Another user of the machine, who would have root's lockwright write, read, wait, kill or delete for him. The attacks are
-//! made as nobody, so root has to run them; in CI he does.
+//! Another user of the machine, who would have root's lockwright write, read, wait, kill or delete
+//! for him. The attacks are made as nobody, so root has to run them; in CI he does.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -12,7 +12,8 @@ use crate::harness::{Run, Running, ledgers, program, run, skip, spawn, tool, unt
 /// Nobody's user id.
 const NOBODY: u32 = 65534;
 
-/// Whether the attacks can be made. Who cannot become another user skips them, plainly; in CI that fails.
+/// Whether the attacks can be made. Who cannot become another user skips them, plainly; in CI that
+/// fails.
 fn can_become_nobody() -> bool {
     // SAFETY: asks the kernel.
     if unsafe { libc::geteuid() } == 0 {
@@ -123,8 +124,8 @@ fn forged(place: &Place, pid: u32) -> PathBuf {
     path
 }
 
-/// The directory of a run is closed to others, and the one in it that they have to be able to write to has a name that
-/// they cannot know.
+/// The directory of a run is closed to others, and the one in it that they have to be able to write
+/// to has a name that they cannot know.
 #[test]
 fn nobody_finds_the_place_for_ledgers() {
     if !can_become_nobody() {
@@ -348,8 +349,8 @@ fn nothing_of_the_users_is_deleted() {
     }
 }
 
-/// The process is number 1 or 2 in its namespace, which says nothing of who writes the ledger: it was cut while it was
-/// written, and the process died of that.
+/// The process is number 1 or 2 in its namespace, which says nothing of who writes the ledger: it
+/// was cut while it was written, and the process died of that.
 #[test]
 fn kept_ledgers_of_another_pid_namespace_stay_whole_while_they_are_written() {
     if !can_become_nobody() {

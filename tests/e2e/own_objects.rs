@@ -1,5 +1,5 @@
-//! Objects of programs' own: C and C++ through include/lockwright/objects.h, Rust through `lockwright::objects`. Each
-//! program does the same without the tool.
+//! Objects of programs' own: C and C++ through include/lockwright/objects.h, Rust through
+//! `lockwright::objects`. Each program does the same without the tool.
 
 use std::path::{Path, PathBuf};
 

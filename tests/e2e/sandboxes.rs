@@ -1,5 +1,6 @@
-//! Children that are made where no file can be created, behind a filter of system calls or in another root directory, are
-//! watched all the same: their ledgers are in the file of whoever made them. A browser's are of that sort.
+//! Children that are made where no file can be created, behind a filter of system calls or in
+//! another root directory, are watched all the same: their ledgers are in the file of whoever made
+//! them. A browser's are of that sort.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -181,7 +182,8 @@ fn browse(command: &mut Command, place: &Place, profile: &str, sandbox: &[&str])
     command.args(["--dump-dom", &format!("file://{}", place.folder.join("page.html").display())]);
 }
 
-/// Chromium's renderers are forked in namespaces of their own, in an empty root directory, and filter their system calls.
+/// Chromium's renderers are forked in namespaces of their own, in an empty root directory, and
+/// filter their system calls.
 #[test]
 fn chromium_in_its_sandbox() {
     let Some(chromium) = installed(&["chromium"], "chromium") else { return };

@@ -1,4 +1,5 @@
-//! Threads that forbid themselves all system calls but four (SECCOMP_MODE_STRICT) go on as natively.
+//! Threads that forbid themselves all system calls but four (SECCOMP_MODE_STRICT) go on as
+//! natively.
 
 use crate::harness::{native, program, under};
 

@@ -66,7 +66,8 @@ fn is_python_watched() -> bool {
     lock == "semaphore"
 }
 
-/// A job of locks.py, by the interpreter itself: what the name leads to may be a script that looks for it.
+/// A job of locks.py, by the interpreter itself: what the name leads to may be a script that looks
+/// for it.
 fn python(how: &str) -> Job {
     let found = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
     let output = found.expect("python3");

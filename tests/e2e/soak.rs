@@ -1,6 +1,7 @@
 //! A server under load for a while: what the tool keeps of it does not grow with the work.
 //!
-//! `LOCKWRIGHT_SOAK_SECONDS=1800 cargo test -p lockwright-cli --test e2e soak::` soaks for half an hour.
+//! `LOCKWRIGHT_SOAK_SECONDS=1800 cargo test -p lockwright-cli --test e2e soak::` soaks for half an
+//! hour.
 
 use std::time::{Duration, Instant};
 
@@ -14,14 +15,16 @@ use crate::programs::known;
 const SECONDS: u64 = 20;
 const CI_SECONDS: u64 = 120;
 
-/// Rounds at the least, however slow the machine. After the first, all that is to be learned has been seen once.
+/// Rounds at the least, however slow the machine. After the first, all that is to be learned has
+/// been seen once.
 const ROUNDS: usize = 4;
 
 /// What the ledger may gain from the first round to the last: rows for what is rare.
 const GROWTH: u64 = 1 << 20;
 
-/// What the process may gain: InnoDB's buffer pool, which fills with old versions of rows; the tool's share is in
-/// no way told apart. One object or lock forgotten at each transaction would be more within the half hour.
+/// What the process may gain: InnoDB's buffer pool, which fills with old versions of rows; the
+/// tool's share is in no way told apart. One object or lock forgotten at each transaction would be
+/// more within the half hour.
 const RESIDENT: u64 = 96 << 20;
 
 #[test]

@@ -5,7 +5,8 @@ use crate::harness::{Run, build, native, under};
 /// What more may be used than natively, bytes.
 const MOST: i64 = 4096;
 
-/// As threads with the least stack have it: what the loader uses to bind a function at its first call would hide much.
+/// As threads with the least stack have it: what the loader uses to bind a function at its first
+/// call would hide much.
 const BOUND: &[&str] = &["-Wl,-z,now"];
 
 fn used(run: &Run) -> i64 {

@@ -2,7 +2,8 @@
 
 use crate::harness::{Run, check, lock_names, program, thread_names};
 
-/// A story that closes a circle: its source, the locks of the shortest circle, the turns that form it.
+/// A story that closes a circle: its source, the locks of the shortest circle, the turns that form
+/// it.
 const CIRCLES: &[(&str, &[&str], &[&str])] = &[
     ("abba.c", &["A", "B"], &["turn-1", "turn-2"]),
     ("abbcca.c", &["A", "B", "C"], &["turn-1", "turn-2", "turn-3"]),

@@ -1,5 +1,5 @@
-//! Programs that can do less than usual, and whose memory is another's to manage: they run as they would alone, and
-//! what is wrong with them is found all the same.
+//! Programs that can do less than usual, and whose memory is another's to manage: they run as they
+//! would alone, and what is wrong with them is found all the same.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,8 @@ use std::process::Command;
 use crate::annotations::CIRCULAR;
 use crate::harness::{FOUND, build, check, native, program, skip, target_tmp};
 
-/// Runs it alone and under the tool, with a library loaded before the C library's or none, and compares.
+/// Runs it alone and under the tool, with a library loaded before the C library's or none, and
+/// compares.
 fn is_the_same(how: &[&str], preload: Option<&Path>) {
     let program = program("surroundings.c");
     let env = |job: crate::harness::Job| match preload {
@@ -47,7 +48,8 @@ fn where_a_program_is_elsewhere() {
     is_the_same(&["init"], None);
 }
 
-/// Where a library of the C compiler's search path is. None skips the test, plainly; in CI it fails it.
+/// Where a library of the C compiler's search path is. None skips the test, plainly; in CI it fails
+/// it.
 fn installed_library(file: &str, package: &str) -> Option<PathBuf> {
     let found = Command::new("cc").arg(format!("-print-file-name={file}")).output().expect("cc");
     let path = PathBuf::from(String::from_utf8_lossy(&found.stdout).trim());

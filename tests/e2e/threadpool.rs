@@ -1,5 +1,6 @@
-//! A crate from crates.io whose locks are those of `std::sync`, changed over to `lockwright::sync` by its `use` lines
-//! and nothing else: the tool knows its locks, and those of the program that uses it.
+//! A crate from crates.io whose locks are those of `std::sync`, changed over to `lockwright::sync`
+//! by its `use` lines and nothing else: the tool knows its locks, and those of the program that
+//! uses it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

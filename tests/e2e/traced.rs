@@ -1,4 +1,5 @@
-//! Rust's locks, which are made of futexes, annotated by `lockwright::traced` and `lockwright::sync`.
+//! Rust's locks, which are made of futexes, annotated by `lockwright::traced` and
+//! `lockwright::sync`.
 
 use crate::annotations::{CIRCULAR, finds};
 use crate::harness::{check, example, native};

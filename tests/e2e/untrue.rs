@@ -1,5 +1,6 @@
-//! Programs that look wrong and are not, or not in the way that they look: read locks that are handed on, coroutines,
-//! pairs in an order of the program's own, kept locks that nobody needs. Each has a twin that is truly wrong.
+//! Programs that look wrong and are not, or not in the way that they look: read locks that are
+//! handed on, coroutines, pairs in an order of the program's own, kept locks that nobody needs.
+//! Each has a twin that is truly wrong.
 
 use crate::golden::golden;
 use crate::harness::{check, check_with, program};

@@ -1,5 +1,5 @@
-//! Jobs of a pool of threads, the crate `threadpool`, that take two locks: `orders` in both orders, never at the same
-//! time; `same` always in one.
+//! Jobs of a pool of threads, the crate `threadpool`, that take two locks: `orders` in both orders,
+//! never at the same time; `same` always in one.
 
 use std::sync::Barrier;
 

@@ -1,6 +1,8 @@
-//! The check of what is published: the crates are packaged, and the command is installed from the packages alone.
+//! The check of what is published: the crates are packaged, and the command is installed from the
+//! packages alone.
 //!
-//! Nothing of the workspace is beside them then, no network is used, and the target directory is empty.
+//! Nothing of the workspace is beside them then, no network is used, and the target directory is
+//! empty.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +30,8 @@ const SAID: &[&str] = &["description", "license", "readme", "rust-version"];
 /// Packages all, and installs the command.
 ///
 /// # Errors
-/// When something is missing in a package, or the installed command does not find the planted deadlock.
+/// When something is missing in a package, or the installed command does not find the planted
+/// deadlock.
 pub fn run() -> Result<(), String> {
     let dir = target_dir().join("package-check");
     let _ = fs::remove_dir_all(&dir);
@@ -45,7 +48,8 @@ pub fn run() -> Result<(), String> {
 /// The packages, as crates.io would have them.
 fn package(dir: &Path) -> Result<Vec<(&'static str, PathBuf)>, String> {
     let mut cargo = cargo();
-    // The change under test need not be committed yet. Whether they build is what is tested afterwards.
+    // The change under test need not be committed yet. Whether they build is what is tested
+    // afterwards.
     cargo.args(["package", "--locked", "--allow-dirty", "--no-verify", "--quiet", "--target-dir"]);
     cargo.arg(dir);
     for name in PUBLISHED {
@@ -102,7 +106,8 @@ fn is_whole(name: &str, package: &Path) -> Result<(), String> {
 /// Installs the command from the packages. Returns the program.
 fn install(dir: &Path, crates: &Path) -> Result<PathBuf, String> {
     let home = dir.join("home");
-    // In a configuration file, so that the build of the preload library inside the build finds it, too.
+    // In a configuration file, so that the build of the preload library inside the build finds it,
+    // too.
     let config = format!(
         "[source.crates-io]\nreplace-with = \"packages\"\n\n[source.packages]\ndirectory = {:?}\n",
         crates.display().to_string()

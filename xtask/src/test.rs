@@ -86,8 +86,8 @@ const CHECKS: &[Check] = &[
     Check { name: "bench", what: "the benchmarks run", run: bench_smoke },
 ];
 
-/// It has no std: built together with the rest, it would get the std features of what it shares with them.
-/// Most of it is tested from outside, end to end.
+/// It has no std: built together with the rest, it would get the std features of what it shares
+/// with them. Most of it is tested from outside, end to end.
 const PRELOAD: &str = "lockwright-preload";
 
 /// Runs the checks; every one, also after one has failed.
@@ -149,7 +149,8 @@ fn clippy() -> Result<(), String> {
     cargo(&["clippy", "--package", PRELOAD, "--lib", "--", "--deny", "warnings"])
 }
 
-/// What is shipped is optimised, and compilers have faults: some tests of what runs in other people's programs, once more.
+/// What is shipped is optimised, and compilers have faults: some tests of what runs in other
+/// people's programs, once more.
 fn release() -> Result<(), String> {
     cargo(&[
         "test",
@@ -181,7 +182,8 @@ fn mutants() -> Result<(), String> {
     ])
 }
 
-/// They are made from the command line's definition, so they cannot be out of date; they can be incomplete.
+/// They are made from the command line's definition, so they cannot be out of date; they can be
+/// incomplete.
 fn pages() -> Result<(), String> {
     man::run(&man::ManArgs { out: target_dir().join("man") })?;
     completions::run(&completions::CompletionsArgs {
@@ -211,9 +213,9 @@ pub(crate) fn release_example(package: &str, name: &str) -> Result<PathBuf, Stri
     Ok(target_dir().join("release/examples").join(name))
 }
 
-/// The preload library alone, built for release with `features`: the same place whatever they are, so to be
-/// copied at once. `quick`: by the profile of the release's tests, which takes a third of the time, for when nobody
-/// looks at the figures.
+/// The preload library alone, built for release with `features`: the same place whatever they are,
+/// so to be copied at once. `quick`: by the profile of the release's tests, which takes a third of
+/// the time, for when nobody looks at the figures.
 pub(crate) fn preload_build(features: &str, quick: bool) -> Result<PathBuf, String> {
     let dir = target_dir().join("bench-preload");
     let text = dir.to_str().ok_or("the target directory's name is no UTF-8")?;

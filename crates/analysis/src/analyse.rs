@@ -1,5 +1,5 @@
-//! From the ledgers of a run to its report: what lockdep and debugobjects find in each process, what is the same to a
-//! reader folded, and what is known of the processes.
+//! From the ledgers of a run to its report: what lockdep and debugobjects find in each process,
+//! what is the same to a reader folded, and what is known of the processes.
 
 use std::collections::HashSet;
 

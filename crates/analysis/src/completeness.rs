@@ -1,4 +1,5 @@
-//! Whether a process was watched whole, as its ledger tells: why recording stopped, and what was lost.
+//! Whether a process was watched whole, as its ledger tells: why recording stopped, and what was
+//! lost.
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::layout::stopped;
@@ -7,7 +8,8 @@ use lockwright_ledger::rows::object::ObjectPools;
 
 use crate::finding::Gap;
 
-/// A reason why recording stops: its number in the ledger, its name in JSON, what to say of it, and what to do about it.
+/// A reason why recording stops: its number in the ledger, its name in JSON, what to say of it, and
+/// what to do about it.
 type Reason = (u32, &'static str, &'static str, &'static str);
 
 const REASONS: [Reason; 7] = [
@@ -59,7 +61,8 @@ const REASONS: [Reason; 7] = [
 const COPY_WHOLE: &str =
     "copy the whole file again; it is sparse: `cp --sparse=always`, `tar -S`, `rsync -S`";
 
-/// What was not recorded of a process, or is not in its ledger any more; nothing if it was watched whole.
+/// What was not recorded of a process, or is not in its ledger any more; nothing if it was watched
+/// whole.
 pub fn gaps(ledger: &Ledger) -> Vec<Gap> {
     let header = ledger.header();
     let gap = |reason, why: String, help: &str| Gap {

@@ -11,8 +11,8 @@ const REACH: u64 = 200_000_000;
 
 /// What is known of the classes of one process. Classes are merged ones.
 pub struct Dependencies {
-    /// What is acquired while a class is held, as the kernel keeps it: a dependency on a lock further
-    /// out is left out where one between implies it.
+    /// What is acquired while a class is held, as the kernel keeps it: a dependency on a lock
+    /// further out is left out where one between implies it.
     pub direct: BTreeMap<u32, BTreeSet<u32>>,
     /// By class and signal: [`usage`] bits.
     pub usage: BTreeMap<u32, BTreeMap<u32, u32>>,
@@ -37,7 +37,8 @@ impl Dependencies {
         for (id, node) in model.trie.contexts() {
             for (_, held) in model.trie.held(id) {
                 direct.entry(group(held.class)).or_default().insert(group(node.class));
-                // Whoever waits for a lock that was only tried for does not wait for what is outside.
+                // Whoever waits for a lock that was only tried for does not wait for what is
+                // outside.
                 if held.mode & mode::TRY == 0 {
                     break;
                 }

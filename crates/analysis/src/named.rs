@@ -1,7 +1,7 @@
 //! Enumerations whose values have names that the JSON, files of rules and command lines share.
 
-/// An enumeration of one row per value: its documentation, the value and its name. Makes `ALL`, `name`, and the names
-/// that serde and clap go by.
+/// An enumeration of one row per value: its documentation, the value and its name. Makes `ALL`,
+/// `name`, and the names that serde and clap go by.
 macro_rules! named {
     (
         $(#[$meta:meta])*

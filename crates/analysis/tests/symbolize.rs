@@ -54,7 +54,8 @@ impl Drop for Dir {
     }
 }
 
-/// These tests compile programs; without the tools there is nothing to test. In CI they must be there.
+/// These tests compile programs; without the tools there is nothing to test. In CI they must be
+/// there.
 fn have(tools: &[&str]) -> bool {
     let missing: Vec<_> =
         tools.iter().filter(|tool| Command::new(tool).arg("--version").output().is_err()).collect();
@@ -124,8 +125,8 @@ fn symbols_of(path: &Path) -> HashMap<String, (u64, u64)> {
         .collect()
 }
 
-/// ELF address just after the first call of something named like `callee` in the function whose mangled
-/// name contains `function`.
+/// ELF address just after the first call of something named like `callee` in the function whose
+/// mangled name contains `function`.
 fn return_address(path: &Path, function: &str, callee: &str) -> u64 {
     let text =
         Command::new("objdump").args(["-d", "--no-show-raw-insn"]).arg(path).output().unwrap();
@@ -187,8 +188,8 @@ fn assert_full(symbols: &Symbols<'_>, source: &Path) {
     assert!(stack[1].function_offset.is_some_and(|offset| offset > 0));
 }
 
-/// Compiles BANK_C to `bank` with the given flags; gives the path and the return address of the first
-/// lock call in `transfer`.
+/// Compiles BANK_C to `bank` with the given flags; gives the path and the return address of the
+/// first lock call in `transfer`.
 fn bank(dir: &Dir, flags: &[&str]) -> (PathBuf, PathBuf, u64) {
     let source = dir.write("bank.c", BANK_C);
     let program = dir.path("bank");

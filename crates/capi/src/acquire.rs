@@ -90,7 +90,8 @@ pub unsafe fn trylock<M: Mode<C::Lock>, C: Holds>(lock: *mut C) -> c_int {
     done_or(libc::EBUSY, tool::try_lock(lock, M::FLAGS, || M::try_lock(raw)))
 }
 
-/// Takes the lock by `lock_until`, which gives up at a time. Returns 0, ETIMEDOUT, or EINVAL for what is no time.
+/// Takes the lock by `lock_until`, which gives up at a time. Returns 0, ETIMEDOUT, or EINVAL for
+/// what is no time.
 ///
 /// # Safety
 /// A lock, which this thread does not hold; a time or null.

@@ -74,8 +74,8 @@ pub unsafe extern "C" fn lw_bkl_unlock(lock: *mut lw_bkl_t) -> c_int {
     0
 }
 
-/// Sleeps: calls `sleep` with `argument`, without the lock if this thread has it, and has it again afterwards
-/// as deep as before. Returns 0.
+/// Sleeps: calls `sleep` with `argument`, without the lock if this thread has it, and has it again
+/// afterwards as deep as before. Returns 0.
 ///
 /// # Safety
 /// A lock; a function that returns.

@@ -19,8 +19,8 @@ pub struct lw_completion_t {
 
 holds!(lw_completion_t: RawCompletion<Linux>);
 
-/// Makes a completion of any memory: nothing is done. Not needed where `LW_COMPLETION_INIT` or zeros are.
-/// Returns 0.
+/// Makes a completion of any memory: nothing is done. Not needed where `LW_COMPLETION_INIT` or
+/// zeros are. Returns 0.
 ///
 /// # Safety
 /// Memory for a completion, which nobody uses as one.
@@ -53,8 +53,8 @@ pub unsafe extern "C" fn lw_completion_trywait(completion: *mut lw_completion_t)
     done_or(libc::EBUSY, unsafe { lw_completion_t::lock(completion) }.try_wait())
 }
 
-/// Waits until completed, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if that
-/// has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+/// Waits until completed, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0;
+/// ETIMEDOUT, if that has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
 ///
 /// # Safety
 /// A completion; a time or null.

@@ -12,7 +12,8 @@ use crate::mutex::lw_mutex_t;
 use crate::result::{deadline, done_or};
 use crate::tool;
 
-/// A condition variable, for what a mutex guards. First come, first woken; no wake comes of nothing.
+/// A condition variable, for what a mutex guards. First come, first woken; no wake comes of
+/// nothing.
 #[repr(C)]
 pub struct lw_condvar_t {
     /// The condition variable's own.
@@ -21,8 +22,8 @@ pub struct lw_condvar_t {
 
 holds!(lw_condvar_t: RawCondvar<Linux>);
 
-/// Makes a condition variable of any memory: nobody waits. Not needed where `LW_CONDVAR_INIT` or zeros are.
-/// Returns 0.
+/// Makes a condition variable of any memory: nobody waits. Not needed where `LW_CONDVAR_INIT` or
+/// zeros are. Returns 0.
 ///
 /// # Safety
 /// Memory for a condition variable, which nobody uses as one.
@@ -33,7 +34,8 @@ pub unsafe extern "C" fn lw_condvar_init(condvar: *mut lw_condvar_t) -> c_int {
     0
 }
 
-/// Releases the mutex, waits for a signal as long as it takes, and takes the mutex again. Returns 0.
+/// Releases the mutex, waits for a signal as long as it takes, and takes the mutex again. Returns
+/// 0.
 ///
 /// # Safety
 /// A condition variable; a mutex that this thread holds, the same for all who wait.
@@ -47,9 +49,9 @@ pub unsafe extern "C" fn lw_condvar_wait(
     0
 }
 
-/// As `lw_condvar_wait`, or gives up at a time of CLOCK_MONOTONIC; null: never. The mutex is held afterwards in
-/// any case. Returns 0; ETIMEDOUT, if the time has come; EINVAL, if its nanoseconds are not below
-/// 1,000,000,000.
+/// As `lw_condvar_wait`, or gives up at a time of CLOCK_MONOTONIC; null: never. The mutex is held
+/// afterwards in any case. Returns 0; ETIMEDOUT, if the time has come; EINVAL, if its nanoseconds
+/// are not below 1,000,000,000.
 ///
 /// # Safety
 /// As `lw_condvar_wait`; a time or null.

@@ -1,6 +1,7 @@
 //! C types and the locks that lie in them.
 
-/// States that the C type holds the lock: they are of one size and alignment, which are part of the ABI.
+/// States that the C type holds the lock: they are of one size and alignment, which are part of the
+/// ABI.
 macro_rules! holds {
     ($c:ty: $lock:ty) => {
         const _: () = assert!(
@@ -8,7 +9,8 @@ macro_rules! holds {
             "the C type's size and alignment are not its lock's: change the type, and the soname in build.rs"
         );
 
-        // SAFETY: the sizes are the same, and a lock is valid if zeroed, which tests/clients.rs holds it to.
+        // SAFETY: the sizes are the same, and a lock is valid if zeroed, which tests/clients.rs
+        // holds it to.
         unsafe impl $crate::holds::Holds for $c {
             type Lock = $lock;
         }

@@ -10,8 +10,8 @@ use crate::acquire::{self, Exclusive};
 use crate::holds::holds;
 use crate::tool;
 
-/// A mutex: sleeps, and spins instead as long as its owner runs; nobody starves. Not recursive; who locks it
-/// unlocks it. Who has unlocked it last may free it.
+/// A mutex: sleeps, and spins instead as long as its owner runs; nobody starves. Not recursive; who
+/// locks it unlocks it. Who has unlocked it last may free it.
 #[repr(C)]
 pub struct lw_mutex_t {
     /// The lock's own.
@@ -59,8 +59,8 @@ pub unsafe extern "C" fn lw_mutex_trylock(lock: *mut lw_mutex_t) -> c_int {
     unsafe { acquire::trylock::<Exclusive, _>(lock) }
 }
 
-/// Takes the lock, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if that has
-/// come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+/// Takes the lock, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if
+/// that has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
 ///
 /// # Safety
 /// A lock, which this thread does not hold; a time or null.

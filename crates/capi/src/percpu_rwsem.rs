@@ -9,9 +9,9 @@ use crate::acquire::{self, Read, Write};
 use crate::holds::holds;
 use crate::tool;
 
-/// A per-CPU reader-writer semaphore: reading costs next to nothing, writing much; sleeps. Not recursive, for
-/// readers neither. It is at home on a boundary of 64 bytes: see aligned_alloc. Its memory must outlive each
-/// call of its functions, not only the last hold.
+/// A per-CPU reader-writer semaphore: reading costs next to nothing, writing much; sleeps. Not
+/// recursive, for readers neither. It is at home on a boundary of 64 bytes: see aligned_alloc. Its
+/// memory must outlive each call of its functions, not only the last hold.
 #[repr(C, align(64))]
 pub struct lw_percpu_rwsem_t {
     /// The lock's own.
@@ -20,8 +20,8 @@ pub struct lw_percpu_rwsem_t {
 
 holds!(lw_percpu_rwsem_t: RawPercpuRwSem<Linux>);
 
-/// Makes a free lock of any memory, so aligned. Not needed where `LW_PERCPU_RWSEM_INIT` or zeros are. Returns
-/// 0.
+/// Makes a free lock of any memory, so aligned. Not needed where `LW_PERCPU_RWSEM_INIT` or zeros
+/// are. Returns 0.
 ///
 /// # Safety
 /// Memory for a lock, which nobody uses as one.

@@ -9,8 +9,9 @@ use crate::acquire::{self, Exclusive};
 use crate::holds::holds;
 use crate::tool;
 
-/// A queued spinlock whose waiters sleep if the lock is long in coming, and which those that come may take
-/// ahead of the queue, as long as nobody starves: for more threads than CPUs. Not recursive.
+/// A queued spinlock whose waiters sleep if the lock is long in coming, and which those that come
+/// may take ahead of the queue, as long as nobody starves: for more threads than CPUs. Not
+/// recursive.
 #[repr(C)]
 pub struct lw_pvqspinlock_t {
     /// The lock's own.

@@ -9,7 +9,8 @@ use crate::acquire::{self, Read, Write};
 use crate::holds::holds;
 use crate::tool;
 
-/// A queued reader-writer spinlock: many readers or one writer; first come, first served; spins. Not recursive.
+/// A queued reader-writer spinlock: many readers or one writer; first come, first served; spins.
+/// Not recursive.
 #[repr(C)]
 pub struct lw_qrwlock_t {
     /// The lock's own.

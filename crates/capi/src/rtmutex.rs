@@ -12,7 +12,8 @@ use crate::holds::{Holds as _, holds};
 use crate::result::deadline;
 use crate::tool;
 
-/// A mutex with priority inheritance, which knows its deadlocks. Not recursive; who locks it unlocks it.
+/// A mutex with priority inheritance, which knows its deadlocks. Not recursive; who locks it
+/// unlocks it.
 #[repr(C)]
 pub struct lw_rtmutex_t {
     /// The lock's own.
@@ -40,8 +41,8 @@ pub unsafe extern "C" fn lw_rtmutex_destroy(lock: *mut lw_rtmutex_t) -> c_int {
     tool::destroy(lock)
 }
 
-/// Waits for the lock and takes it. Returns 0; EDEADLK, if that were to wait for oneself, along a chain of
-/// owners that wait for each other's locks.
+/// Waits for the lock and takes it. Returns 0; EDEADLK, if that were to wait for oneself, along a
+/// chain of owners that wait for each other's locks.
 ///
 /// # Safety
 /// A lock.
@@ -62,8 +63,9 @@ pub unsafe extern "C" fn lw_rtmutex_trylock(lock: *mut lw_rtmutex_t) -> c_int {
     unsafe { acquire::trylock::<Exclusive, _>(lock) }
 }
 
-/// Takes the lock, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if that has
-/// come; EDEADLK as `lw_rtmutex_lock`; EINVAL, if the time's nanoseconds are not below 1,000,000,000.
+/// Takes the lock, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if
+/// that has come; EDEADLK as `lw_rtmutex_lock`; EINVAL, if the time's nanoseconds are not below
+/// 1,000,000,000.
 ///
 /// # Safety
 /// A lock; a time or null.

@@ -10,9 +10,9 @@ use crate::acquire::{self, Read, Write};
 use crate::holds::{Holds as _, holds};
 use crate::tool;
 
-/// A reader-writer semaphore: many readers or one writer; sleeps, and spins instead as long as a writer runs;
-/// nobody starves. Not recursive, for readers neither. Its memory must outlive each call of its functions, not
-/// only the last hold.
+/// A reader-writer semaphore: many readers or one writer; sleeps, and spins instead as long as a
+/// writer runs; nobody starves. Not recursive, for readers neither. Its memory must outlive each
+/// call of its functions, not only the last hold.
 #[repr(C)]
 pub struct lw_rwsem_t {
     /// The lock's own.
@@ -60,8 +60,9 @@ pub unsafe extern "C" fn lw_rwsem_trydown_read(lock: *mut lw_rwsem_t) -> c_int {
     unsafe { acquire::trylock::<Read, _>(lock) }
 }
 
-/// Takes the lock to read, with other readers, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns
-/// 0; ETIMEDOUT, if that has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+/// Takes the lock to read, with other readers, or gives up at a time of CLOCK_MONOTONIC; null:
+/// never. Returns 0; ETIMEDOUT, if that has come; EINVAL, if its nanoseconds are not below
+/// 1,000,000,000.
 ///
 /// # Safety
 /// A lock, which this thread does not hold; a time or null.
@@ -104,8 +105,8 @@ pub unsafe extern "C" fn lw_rwsem_trydown_write(lock: *mut lw_rwsem_t) -> c_int 
     unsafe { acquire::trylock::<Write, _>(lock) }
 }
 
-/// Takes the lock to write, alone, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0;
-/// ETIMEDOUT, if that has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+/// Takes the lock to write, alone, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns
+/// 0; ETIMEDOUT, if that has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
 ///
 /// # Safety
 /// A lock, which this thread does not hold; a time or null.

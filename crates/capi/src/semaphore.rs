@@ -9,7 +9,8 @@ use locks::semaphore::RawSemaphore;
 use crate::holds::{Holds as _, holds};
 use crate::result::{deadline, done_or};
 
-/// A counting semaphore: first come, first served; sleeps. Anyone may go up. Zeroed, nobody can go down.
+/// A counting semaphore: first come, first served; sleeps. Anyone may go up. Zeroed, nobody can go
+/// down.
 #[repr(C)]
 pub struct lw_semaphore_t {
     /// The semaphore's own.
@@ -50,8 +51,8 @@ pub unsafe extern "C" fn lw_semaphore_trydown(semaphore: *mut lw_semaphore_t) ->
     done_or(libc::EBUSY, unsafe { lw_semaphore_t::lock(semaphore) }.try_down())
 }
 
-/// Goes down, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if that has come;
-/// EINVAL, if its nanoseconds are not below 1,000,000,000.
+/// Goes down, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if that
+/// has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
 ///
 /// # Safety
 /// A semaphore; a time or null.

@@ -10,9 +10,9 @@ use crate::holds::{Holds as _, holds};
 use crate::result::done_or;
 use crate::tool;
 
-/// A sequence lock: readers take nothing, and read again if a writer was there meanwhile. What it guards must
-/// be made of atomics, accessed with `memory_order_relaxed`; what was read must not be relied on before it is
-/// known to be good. Writers spin, and are not recursive.
+/// A sequence lock: readers take nothing, and read again if a writer was there meanwhile. What it
+/// guards must be made of atomics, accessed with `memory_order_relaxed`; what was read must not be
+/// relied on before it is known to be good. Writers spin, and are not recursive.
 #[repr(C)]
 pub struct lw_seqlock_t {
     /// The lock's own.
@@ -50,8 +50,8 @@ pub unsafe extern "C" fn lw_seqlock_read_begin(lock: *mut lw_seqlock_t) -> u32 {
     unsafe { lw_seqlock_t::lock(lock) }.count().begin().into()
 }
 
-/// Whether what was read since is worth nothing, and is to be read again from `lw_seqlock_read_begin` on.
-/// Returns 0 if it is good, else 1.
+/// Whether what was read since is worth nothing, and is to be read again from
+/// `lw_seqlock_read_begin` on. Returns 0 if it is good, else 1.
 ///
 /// # Safety
 /// A lock.

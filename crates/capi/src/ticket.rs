@@ -9,7 +9,8 @@ use crate::acquire::{self, Exclusive};
 use crate::holds::holds;
 use crate::tool;
 
-/// A ticket lock: first come, first served; spins. Not recursive; for fewer than 65,536 threads at once.
+/// A ticket lock: first come, first served; spins. Not recursive; for fewer than 65,536 threads at
+/// once.
 #[repr(C)]
 pub struct lw_ticket_t {
     /// The lock's own.

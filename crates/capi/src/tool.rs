@@ -1,5 +1,5 @@
-//! What `lockwright check` and `lockwright meter` are told, if the program runs under them: each lock is one of
-//! the program's own, known by its address.
+//! What `lockwright check` and `lockwright meter` are told, if the program runs under them: each
+//! lock is one of the program's own, known by its address.
 
 use core::ffi::c_int;
 
@@ -94,8 +94,8 @@ pub fn try_lock<T>(lock: *mut T, flags: Flags, try_lock: impl FnOnce() -> bool) 
     taken
 }
 
-/// Gives a lock up `times` times, does `meanwhile`, in which it is taken again at the end, and tells of that
-/// only then: what waits there does not tell.
+/// Gives a lock up `times` times, does `meanwhile`, in which it is taken again at the end, and
+/// tells of that only then: what waits there does not tell.
 #[inline(always)]
 pub fn give_up<T>(
     lock: *mut T,

@@ -1,7 +1,7 @@
 //! The wound/wait mutex.
 //!
-//! Locks that a context takes are annotated as trylocks: they have no order, and who would have to wait for
-//! himself is refused.
+//! Locks that a context takes are annotated as trylocks: they have no order, and who would have to
+//! wait for himself is refused.
 
 use core::ffi::c_int;
 
@@ -32,9 +32,9 @@ pub struct lw_ww_ctx_t {
 
 holds!(lw_ww_ctx_t: AcquireCtx<Linux>);
 
-/// A wound/wait mutex: as a mutex, but several are taken in any order by a context. Of two contexts that want
-/// each other's, the younger is refused one: it releases all and begins again. Not recursive. Its memory must
-/// outlive each call of its functions, not only the last hold.
+/// A wound/wait mutex: as a mutex, but several are taken in any order by a context. Of two contexts
+/// that want each other's, the younger is refused one: it releases all and begins again. Not
+/// recursive. Its memory must outlive each call of its functions, not only the last hold.
 #[repr(C)]
 pub struct lw_ww_mutex_t {
     /// The lock's own.
@@ -43,14 +43,16 @@ pub struct lw_ww_mutex_t {
 
 holds!(lw_ww_mutex_t: RawWwMutex<Linux>);
 
-/// The younger never waits for the older: it has to give up what it has. For few contexts at a time.
+/// The younger never waits for the older: it has to give up what it has. For few contexts at a
+/// time.
 pub const LW_WAIT_DIE: u32 = 0;
 
-/// The younger has to give up what it has when it comes to wait the next time. Fewer have to begin again.
+/// The younger has to give up what it has when it comes to wait the next time. Fewer have to begin
+/// again.
 pub const LW_WOUND_WAIT: u32 = 1;
 
-/// Makes a class without locks, with `LW_WAIT_DIE` or `LW_WOUND_WAIT`. Returns 0, or EINVAL for another
-/// algorithm.
+/// Makes a class without locks, with `LW_WAIT_DIE` or `LW_WOUND_WAIT`. Returns 0, or EINVAL for
+/// another algorithm.
 ///
 /// # Safety
 /// Memory for a class, which nobody uses as one.
@@ -66,11 +68,12 @@ pub unsafe extern "C" fn lw_ww_class_init(class: *mut lw_ww_class_t, algorithm: 
     0
 }
 
-/// Makes the youngest context of a class, which the calling thread takes locks by. It keeps its age as long as
-/// it begins again. Returns 0.
+/// Makes the youngest context of a class, which the calling thread takes locks by. It keeps its age
+/// as long as it begins again. Returns 0.
 ///
 /// # Safety
-/// Memory for a context, which nobody uses as one; it stays there until all is unlocked that it locks. A class.
+/// Memory for a context, which nobody uses as one; it stays there until all is unlocked that it
+/// locks. A class.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_ww_ctx_init(ctx: *mut lw_ww_ctx_t, class: *mut lw_ww_class_t) -> c_int {
     // SAFETY: as our caller promises.
@@ -97,9 +100,9 @@ pub unsafe extern "C" fn lw_ww_mutex_destroy(lock: *mut lw_ww_mutex_t) -> c_int 
     tool::destroy(lock)
 }
 
-/// Waits for the lock and takes it by a context; if that is null, as a mutex. Returns 0; EALREADY, if the
-/// context has it; EDEADLK, if it has to release all locks that it has, best take this one by
-/// `lw_ww_mutex_lock_slow`, and begin again.
+/// Waits for the lock and takes it by a context; if that is null, as a mutex. Returns 0; EALREADY,
+/// if the context has it; EDEADLK, if it has to release all locks that it has, best take this one
+/// by `lw_ww_mutex_lock_slow`, and begin again.
 ///
 /// # Safety
 /// A lock; a context of this thread, of the class that all contexts of this lock are of, or null.
@@ -112,8 +115,8 @@ pub unsafe extern "C" fn lw_ww_mutex_lock(
     unsafe { take(lock, ctx, None) }
 }
 
-/// As `lw_ww_mutex_lock`, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns the same; ETIMEDOUT,
-/// if the time has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+/// As `lw_ww_mutex_lock`, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns the same;
+/// ETIMEDOUT, if the time has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
 ///
 /// # Safety
 /// As `lw_ww_mutex_lock`; a time or null.

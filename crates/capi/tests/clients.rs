@@ -58,8 +58,8 @@ fn include() -> PathBuf {
     here().join("../../include")
 }
 
-/// Where the library is, built by a cargo of its own: it is no dependency that cargo would build for a test. That which
-/// is shipped, if the tests are optimised.
+/// Where the library is, built by a cargo of its own: it is no dependency that cargo would build
+/// for a test. That which is shipped, if the tests are optimised.
 fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {

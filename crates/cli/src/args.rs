@@ -18,9 +18,10 @@ use lockwright_report::lockmeter::view::{Compat, Sort, View};
 
 /// The Linux kernel's locking tools for programs nobody has to rebuild.
 ///
-/// lockwright runs a program with its pthread locks watched. It validates the order in which they are
-/// taken as the kernel's lockdep does, and reports deadlocks before they happen, with source lines; and
-/// it measures, as the kernel's lockmeter did, which lock and which caller cost the time.
+/// lockwright runs a program with its pthread locks watched. It validates the order in which they
+/// are taken as the kernel's lockdep does, and reports deadlocks before they happen, with source
+/// lines; and it measures, as the kernel's lockmeter did, which lock and which caller cost the
+/// time.
 #[derive(Debug, Parser)]
 #[command(name = "lockwright", version, arg_required_else_help = true, subcommand_required = true)]
 #[command(after_long_help = manual::LOCKWRIGHT.help())]
@@ -104,10 +105,10 @@ pub struct CheckArgs {
 
 /// Run a program and measure its locks: which lock, which caller, held by whom, for how long.
 ///
-/// Every acquisition is counted and every wait timed, at every place that takes a lock; each wait is charged
-/// to the holders that caused it. Condition, semaphore, barrier and join waits are measured too. The
-/// program's standard streams, signals and exit code pass through; the report follows on standard error
-/// when it ends. No validator runs: it costs less than `run`.
+/// Every acquisition is counted and every wait timed, at every place that takes a lock; each wait
+/// is charged to the holders that caused it. Condition, semaphore, barrier and join waits are
+/// measured too. The program's standard streams, signals and exit code pass through; the report
+/// follows on standard error when it ends. No validator runs: it costs less than `run`.
 #[derive(Debug, Args)]
 #[command(override_usage = "lockwright meter [OPTIONS] -- PROGRAM [ARGS]...")]
 #[command(after_long_help = manual::METER.help())]
@@ -140,8 +141,8 @@ pub struct MeterArgs {
 
 /// Run a program with its locks both watched and measured: `check` and `meter` at once.
 ///
-/// Both reports follow when it ends, what was found before what was measured. The exit code is that of
-/// `check`.
+/// Both reports follow when it ends, what was found before what was measured. The exit code is that
+/// of `check`.
 #[derive(Debug, Args)]
 #[command(override_usage = "lockwright run [OPTIONS] -- PROGRAM [ARGS]...")]
 #[command(after_long_help = manual::RUN.help())]
@@ -182,8 +183,8 @@ pub struct BothArgs {
 
 /// Make the report from ledgers that were kept, or that a killed run left behind.
 ///
-/// Works on ledgers of programs that ended, crashed, were killed or still run, of `check`, `meter` or both.
-/// Binaries and their debug information are looked up where the program had them.
+/// Works on ledgers of programs that ended, crashed, were killed or still run, of `check`, `meter`
+/// or both. Binaries and their debug information are looked up where the program had them.
 #[derive(Debug, Args)]
 #[command(after_long_help = manual::REPORT.help())]
 pub struct ReportArgs {
@@ -216,11 +217,12 @@ pub struct ReportArgs {
     pub ledgers: Vec<PathBuf>,
 }
 
-/// Join what several runs and processes of a program recorded, and find deadlocks that none of them shows alone.
+/// Join what several runs and processes of a program recorded, and find deadlocks that none of them
+/// shows alone.
 ///
-/// One run takes `a` then `b`, another `b` then `a`: neither has a cycle, the program has. Each ledger, or
-/// directory of a run's ledgers, is one run. Lock classes are matched by build and place, never by address.
-/// Findings of single processes are not repeated: `report` has those.
+/// One run takes `a` then `b`, another `b` then `a`: neither has a cycle, the program has. Each
+/// ledger, or directory of a run's ledgers, is one run. Lock classes are matched by build and
+/// place, never by address. Findings of single processes are not repeated: `report` has those.
 #[derive(Debug, Args)]
 #[command(after_long_help = manual::MERGE.help())]
 pub struct MergeArgs {
@@ -243,8 +245,9 @@ pub struct MergeArgs {
 
 /// Compare measurements: what locks cost before a change and after it, and how sure that is.
 ///
-/// Each ledger, or directory of a run's ledgers, is one run; name several on each side. Changes are shown
-/// with the interval in which they lie with 95 % certainty, by how much the runs of a side differ.
+/// Each ledger, or directory of a run's ledgers, is one run; name several on each side. Changes are
+/// shown with the interval in which they lie with 95 % certainty, by how much the runs of a side
+/// differ.
 #[derive(Debug, Args)]
 #[command(override_usage = "lockwright diff [OPTIONS] BEFORE... -- AFTER...")]
 #[command(after_long_help = manual::DIFF.help())]
@@ -253,9 +256,9 @@ pub struct DiffArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// Exit with 66 if this is the case beyond chance: `METRIC > +N%` or `METRIC < -N%`, where METRIC is
-    /// wait, hold, acquisitions, contended or utilisation; then `@PATTERN` for each lock of such a name in
-    /// place of all locks together.
+    /// Exit with 66 if this is the case beyond chance: `METRIC > +N%` or `METRIC < -N%`, where
+    /// METRIC is wait, hold, acquisitions, contended or utilisation; then `@PATTERN` for each lock
+    /// of such a name in place of all locks together.
     #[arg(long, value_name = "CONDITION", help_heading = "Comparison")]
     pub fail_if: Vec<FailIf>,
 
@@ -272,10 +275,12 @@ pub struct DiffArgs {
     pub after: Vec<PathBuf>,
 }
 
-/// Tell what can be watched of a program, or of a process that runs, what cannot, and what to do about it.
+/// Tell what can be watched of a program, or of a process that runs, what cannot, and what to do
+/// about it.
 ///
-/// Nothing of the program is run. Looked at are the file, the libraries it begins with, and this machine: where
-/// ledgers would go, limits, and whether a program of lockwright's own can be watched here.
+/// Nothing of the program is run. Looked at are the file, the libraries it begins with, and this
+/// machine: where ledgers would go, limits, and whether a program of lockwright's own can be
+/// watched here.
 #[derive(Debug, Args)]
 #[command(override_usage = "lockwright doctor [OPTIONS] PROGRAM|PID [ARGS]...")]
 #[command(after_long_help = manual::DOCTOR.help())]
@@ -288,17 +293,19 @@ pub struct DoctorArgs {
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, help_heading = "Run")]
     pub ledger_dir: Option<PathBuf>,
 
-    /// The program, looked up in PATH, or the id of a process. Arguments of the program do not matter.
+    /// The program, looked up in PATH, or the id of a process. Arguments of the program do not
+    /// matter.
     #[arg(required = true, trailing_var_arg = true, help_heading = "Arguments")]
     #[arg(value_name = "PROGRAM|PID", value_hint = clap::ValueHint::CommandWithArguments)]
     pub program: Vec<OsString>,
 }
 
-/// Measure the locks of the lockwright family on this machine, beside others and beside what was published.
+/// Measure the locks of the lockwright family on this machine, beside others and beside what was
+/// published.
 ///
-/// What they cost uncontended; and what the hybrid queued/unfair spinlock does where there are more threads than
-/// CPUs. The locks take turns in each round, so that what disturbs the machine hits all alike; what counts
-/// are medians and ratios. Takes some minutes.
+/// What they cost uncontended; and what the hybrid queued/unfair spinlock does where there are more
+/// threads than CPUs. The locks take turns in each round, so that what disturbs the machine hits
+/// all alike; what counts are medians and ratios. Takes some minutes.
 #[derive(Debug, Args)]
 #[command(after_long_help = manual::BENCH.help())]
 pub struct BenchArgs {
@@ -346,9 +353,9 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 /// Run a shipped multi-threaded program that takes two locks in both orders, and report it.
 ///
-/// The program is a small bank: tellers and an auditor take the same two locks, in opposite orders, at
-/// times of day that never met so far. It ends normally; the report tells what will happen one day.
-/// Exits with 0 if the planted deadlock was found, and with 1 if it was not.
+/// The program is a small bank: tellers and an auditor take the same two locks, in opposite orders,
+/// at times of day that never met so far. It ends normally; the report tells what will happen one
+/// day. Exits with 0 if the planted deadlock was found, and with 1 if it was not.
 #[derive(Debug, Args)]
 #[command(after_long_help = manual::DEMO.help())]
 pub struct DemoArgs {
@@ -373,8 +380,8 @@ pub struct DemoArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Report")]
 pub struct OutputArgs {
-    /// Write the report to FILE (`-`: standard output) instead of standard error. With a FILE notes and warnings go there,
-    /// too, and standard error is the program's alone.
+    /// Write the report to FILE (`-`: standard output) instead of standard error. With a FILE notes
+    /// and warnings go there, too, and standard error is the program's alone.
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub output: Option<PathBuf>,
 
@@ -391,7 +398,8 @@ pub struct OutputArgs {
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Report")]
 pub struct WholeArgs {
-    /// Do not fail because a process was not watched to its end, or records were lost: the report says it all the same.
+    /// Do not fail because a process was not watched to its end, or records were lost: the report
+    /// says it all the same.
     #[arg(long)]
     pub allow_incomplete: bool,
 }
@@ -400,12 +408,13 @@ pub struct WholeArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Findings")]
 pub struct VerdictArgs {
-    /// Show findings of the grades guarded, ordered, single-thread and untidy too, not just their number.
+    /// Show findings of the grades guarded, ordered, single-thread and untidy too, not just their
+    /// number.
     #[arg(long)]
     pub all: bool,
 
-    /// Show findings one by one that differ only in which locks, threads or processes they are of; else the first one
-    /// tells how many more there are.
+    /// Show findings one by one that differ only in which locks, threads or processes they are of;
+    /// else the first one tells how many more there are.
     #[arg(long)]
     pub all_instances: bool,
 
@@ -417,22 +426,25 @@ pub struct VerdictArgs {
     #[arg(long, value_name = "N", default_value_t = exit::FINDING)]
     pub exit_code: u8,
 
-    /// Add lockdep's and debugobjects' counters, under the names that the kernel's /proc/lockdep_stats and
-    /// debug_objects/stats have.
+    /// Add lockdep's and debugobjects' counters, under the names that the kernel's
+    /// /proc/lockdep_stats and debug_objects/stats have.
     #[arg(long)]
     pub stats: bool,
 
-    /// Also write the findings as SARIF 2.1.0 to FILE (`-`: standard output), for code hosts and editors.
+    /// Also write the findings as SARIF 2.1.0 to FILE (`-`: standard output), for code hosts and
+    /// editors.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub sarif: Option<PathBuf>,
 
-    /// Do not show findings that a rule in FILE matches, nor fail because of them: just count them. May be
-    /// given several times. `default` stands for the rules that ship with lockwright and are in use anyway: with
-    /// nothing to run or read it prints them. (A file of that name: `./default`.)
+    /// Do not show findings that a rule in FILE matches, nor fail because of them: just count them.
+    /// May be given several times. `default` stands for the rules that ship with lockwright and are
+    /// in use anyway: with nothing to run or read it prints them. (A file of that name:
+    /// `./default`.)
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub suppressions: Vec<PathBuf>,
 
-    /// Do without the rules that ship with lockwright, for faults of well-known libraries that do no harm.
+    /// Do without the rules that ship with lockwright, for faults of well-known libraries that do
+    /// no harm.
     #[arg(long)]
     pub no_default_suppressions: bool,
 
@@ -441,7 +453,8 @@ pub struct VerdictArgs {
     #[arg(value_hint = clap::ValueHint::FilePath)]
     pub gen_suppressions: Option<Option<PathBuf>>,
 
-    /// Show only findings that are not in FILE, or were less serious, and fail only because of them.
+    /// Show only findings that are not in FILE, or were less serious, and fail only because of
+    /// them.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub baseline: Option<PathBuf>,
 
@@ -458,7 +471,8 @@ pub struct ViewArgs {
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
 
-    /// What comes first: the longest waits or holds in all, the most acquisitions, or the most contended.
+    /// What comes first: the longest waits or holds in all, the most acquisitions, or the most
+    /// contended.
     #[arg(long, value_name = "BY", value_enum, default_value_t = Sort::Wait)]
     pub sort: Sort,
 
@@ -512,8 +526,8 @@ fn folded(text: &str) -> Result<(Folded, PathBuf), String> {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Measurement")]
 pub struct MeteringArgs {
-    /// Which holds are timed: `exact`, every one; `sample` or `sample:N`, one in N (64) by chance, which is
-    /// cheaper; `off`, none. Acquisitions are counted and waits timed in any case.
+    /// Which holds are timed: `exact`, every one; `sample` or `sample:N`, one in N (64) by chance,
+    /// which is cheaper; `off`, none. Acquisitions are counted and waits timed in any case.
     #[arg(long, value_name = "HOW", default_value = "exact")]
     pub hold: HoldTiming,
 
@@ -569,8 +583,8 @@ impl fmt::Display for HoldTiming {
 #[command(next_help_heading = "In place of the report, to standard output or -o FILE")]
 #[group(multiple = false, conflicts_with_all = ["json", "stats", "folded", "pprof", "openmetrics", "gen_suppressions", "write_baseline", "sarif"])]
 pub struct ListingArgs {
-    /// List the lock classes, as the kernel's /proc/lockdep: how many others follow (FD) and precede
-    /// (BD) each, what signals mean to it, and what is taken while it is held.
+    /// List the lock classes, as the kernel's /proc/lockdep: how many others follow (FD) and
+    /// precede (BD) each, what signals mean to it, and what is taken while it is held.
     #[arg(long)]
     pub classes: bool,
 
@@ -578,9 +592,9 @@ pub struct ListingArgs {
     #[arg(long)]
     pub chains: bool,
 
-    /// Draw lock classes and their dependencies in the DOT language: those on a cycle in red, the cycles
-    /// found in bold, dashed and orange if something keeps them from deadlock, dotted if only a signal's
-    /// handler may make them so.
+    /// Draw lock classes and their dependencies in the DOT language: those on a cycle in red, the
+    /// cycles found in bold, dashed and orange if something keeps them from deadlock, dotted if
+    /// only a signal's handler may make them so.
     #[arg(long)]
     pub graph: bool,
 }
@@ -610,13 +624,14 @@ pub struct RunArgs {
     pub ledger_dir: Option<PathBuf>,
 
     /// Record where each block of the heap is allocated, so that locks that nobody initialises
-    /// (`std::mutex`) are told apart by what they are part of, not by where they are first taken. Makes
-    /// malloc and free slower.
+    /// (`std::mutex`) are told apart by what they are part of, not by where they are first taken.
+    /// Makes malloc and free slower.
     #[arg(long)]
     pub track_allocations: bool,
 
-    /// Which of the processes that the program starts are watched: `all`, `none`, or those whose executable has one of
-    /// these names, which may have `*` and `?` in them. The program itself is watched in any case.
+    /// Which of the processes that the program starts are watched: `all`, `none`, or those whose
+    /// executable has one of these names, which may have `*` and `?` in them. The program itself is
+    /// watched in any case.
     #[arg(long, value_name = "all|none|NAME", value_delimiter = ',', default_value = "all", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub follow: Vec<String>,
 }
@@ -625,14 +640,15 @@ pub struct RunArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Run")]
 pub struct CheckersArgs {
-    /// What to do with a process that has really deadlocked, once that is reported. It is left alone as long as it may go
-    /// on: while another of its threads runs or sleeps for a time, while a timer is armed, and if a thread that had not
-    /// taken such a lock has unlocked one. Input, and signals with handlers, are waited for half a minute.
+    /// What to do with a process that has really deadlocked, once that is reported. It is left
+    /// alone as long as it may go on: while another of its threads runs or sleeps for a time, while
+    /// a timer is armed, and if a thread that had not taken such a lock has unlocked one. Input,
+    /// and signals with handlers, are waited for half a minute.
     #[arg(long, value_name = "ACTION", value_enum, default_value_t = OnDeadlock::Kill)]
     pub on_deadlock: OnDeadlock,
 
-    /// Leave out the lives of locks and other synchronisation objects: that they are initialised, once, before
-    /// they are used, and not destroyed, or their memory freed, while they are in use.
+    /// Leave out the lives of locks and other synchronisation objects: that they are initialised,
+    /// once, before they are used, and not destroyed, or their memory freed, while they are in use.
     #[arg(long)]
     pub no_objects: bool,
 }

@@ -1,13 +1,15 @@
 //! Where ledgers lie: the base directory, the directory of one run in it, and who removes it when.
 //!
-//! A run's directory is its user's alone. It has a marker, `lock`, that the run's lockwright keeps locked, the files that
-//! lockwright itself writes, and one directory, of a name that nobody can guess, that the processes of the run write to.
-//! A directory whose marker can be locked is left over from a killed lockwright, and the next one removes it, unless some
-//! process still writes there. In a kept directory the marker has another name.
+//! A run's directory is its user's alone. It has a marker, `lock`, that the run's lockwright keeps
+//! locked, the files that lockwright itself writes, and one directory, of a name that nobody can
+//! guess, that the processes of the run write to. A directory whose marker can be locked is left
+//! over from a killed lockwright, and the next one removes it, unless some process still writes
+//! there. In a kept directory the marker has another name.
 //!
-//! Root's processes may become another user's, and have to be able to create ledgers then. So others may create files in
-//! the directory for ledgers, but not list it, nor the run's directory, which would tell its name; nor remove what others
-//! have made. Who has learned the name all the same lacks what ledgers and records of the run carry (`token.rs`).
+//! Root's processes may become another user's, and have to be able to create ledgers then. So
+//! others may create files in the directory for ledgers, but not list it, nor the run's directory,
+//! which would tell its name; nor remove what others have made. Who has learned the name all the
+//! same lacks what ledgers and records of the run carry (`token.rs`).
 
 mod folder;
 mod marker;
@@ -66,7 +68,8 @@ impl Surroundings {
     /// be written back all the time.
     pub fn candidates(&self) -> Vec<PathBuf> {
         let mut bases = Vec::new();
-        // Root's runtime directory is closed to the accounts that servers started by root change to.
+        // Root's runtime directory is closed to the accounts that servers started by root change
+        // to.
         if self.uid != 0
             && let Some(dir) = absolute(self.runtime_dir.as_ref())
         {
@@ -81,7 +84,8 @@ impl Surroundings {
         self.candidates().into_iter().find(|base| make_own(base, self).is_ok())
     }
 
-    /// Places where everybody may have a base, and so anybody may have taken the name of this user's.
+    /// Places where everybody may have a base, and so anybody may have taken the name of this
+    /// user's.
     fn shared(&self) -> [PathBuf; 2] {
         let temporary = absolute(self.tmpdir.as_ref()).unwrap_or_else(|| PathBuf::from("/tmp"));
         [PathBuf::from("/dev/shm"), temporary]
@@ -91,13 +95,15 @@ impl Surroundings {
         format!("lockwright-{}", self.uid)
     }
 
-    /// Mode of a directory that the user's processes must find their way through, whoever they have become.
+    /// Mode of a directory that the user's processes must find their way through, whoever they have
+    /// become.
     fn way_mode(&self) -> u32 {
         if self.uid == 0 { 0o711 } else { 0o700 }
     }
 
-    /// Mode of the directory for ledgers. Started by root, a program may drop its privileges and then fork:
-    /// the child must be able to create its ledger, but nobody needs to list or remove others'.
+    /// Mode of the directory for ledgers. Started by root, a program may drop its privileges and
+    /// then fork: the child must be able to create its ledger, but nobody needs to list or remove
+    /// others'.
     fn ledgers_mode(&self) -> u32 {
         if self.uid == 0 { 0o1733 } else { 0o700 }
     }
@@ -107,7 +113,8 @@ fn absolute(dir: Option<&OsString>) -> Option<PathBuf> {
     dir.map(PathBuf::from).filter(|dir| dir.is_absolute())
 }
 
-/// The directory of one run. Dropped without [`RunDir::keep`], it is removed with all that lockwright has put there.
+/// The directory of one run. Dropped without [`RunDir::keep`], it is removed with all that
+/// lockwright has put there.
 #[derive(Debug)]
 pub struct RunDir {
     /// The directory it is in, and its path.
@@ -222,8 +229,8 @@ impl RunDir {
         &self.path
     }
 
-    /// The directory in it that the processes of the run write to, and what shows that a ledger is of the run: as they are
-    /// told.
+    /// The directory in it that the processes of the run write to, and what shows that a ledger is
+    /// of the run: as they are told.
     pub fn for_processes(&self) -> OsString {
         let Marker { ledgers, run } = self.marker;
         let mut text = self.path.join(ledgers.to_string()).into_os_string();
@@ -262,8 +269,8 @@ impl RunDir {
     }
 
     /// A directory of this run for files that are mapped executable, which not every file system
-    /// allows, and not every owner of a directory above should have in his hands. `usable` decides. `None` if there is
-    /// no such place.
+    /// allows, and not every owner of a directory above should have in his hands. `usable` decides.
+    /// `None` if there is no such place.
     pub fn executable_home(
         &mut self,
         around: &Surroundings,
@@ -292,8 +299,8 @@ impl RunDir {
         None
     }
 
-    /// Leaves the directory where it is, for good. Nobody else can enter it then, unless processes that have become
-    /// another user's write there yet.
+    /// Leaves the directory where it is, for good. Nobody else can enter it then, unless processes
+    /// that have become another user's write there yet.
     pub fn keep(&mut self) {
         self.keep = true;
         let _ = self.folder.rename(OsStr::new(LOCK), &self.folder, OsStr::new(KEPT));
@@ -311,7 +318,8 @@ impl RunDir {
         }
     }
 
-    /// Has the ledgers and records of the run in its directory, where they are looked for, now that nobody adds any.
+    /// Has the ledgers and records of the run in its directory, where they are looked for, now that
+    /// nobody adds any.
     fn gather(&self) {
         let own = ledgers_in(&self.path).unwrap_or_default();
         let own: Vec<&OsStr> = own.iter().filter_map(|ledger| ledger.file_name()).collect();
@@ -324,7 +332,8 @@ impl RunDir {
         let _ = self.folder.remove_empty_folder(OsStr::new(&self.marker.ledgers.to_string()));
     }
 
-    /// Leaves the directory where it is, for the next lockwright to remove once nobody writes there.
+    /// Leaves the directory where it is, for the next lockwright to remove once nobody writes
+    /// there.
     pub fn abandon(&mut self) {
         self.keep = true;
         self.annexes.clear();
@@ -344,14 +353,15 @@ impl Drop for RunDir {
     }
 }
 
-/// The directories that the ledgers of a run may be in: the run's own, where they are copied to, and the one that its
-/// marker names.
+/// The directories that the ledgers of a run may be in: the run's own, where they are copied to,
+/// and the one that its marker names.
 fn places(dir: &Path, marker: Option<&Marker>) -> Vec<PathBuf> {
     let ledgers = marker.map(|marker| dir.join(marker.ledgers.to_string()));
     [Some(dir.to_owned()), ledgers].into_iter().flatten().collect()
 }
 
-/// All ledgers in a run's directory, in order of name; without those that are of no process of the run.
+/// All ledgers in a run's directory, in order of name; without those that are of no process of the
+/// run.
 ///
 /// # Errors
 /// If the directory cannot be read.
@@ -418,8 +428,8 @@ impl Ledgers {
         Ok((ledgers, foreign))
     }
 
-    /// Whether the ledger carries what shows that it is of the run. One that is none yet, or cannot be read, is where only
-    /// this user can have put it.
+    /// Whether the ledger carries what shows that it is of the run. One that is none yet, or cannot
+    /// be read, is where only this user can have put it.
     fn is_of_run(&self, ledger: &Path, peek: &Result<Peek, OpenError>) -> bool {
         let Some(run) = self.run else { return true };
         match peek {
@@ -505,8 +515,8 @@ fn make_dir(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
-/// Makes a run's directory with its marker, which appears in its place locked: no other lockwright can take
-/// the directory for a left-over one in between.
+/// Makes a run's directory with its marker, which appears in its place locked: no other lockwright
+/// can take the directory for a left-over one in between.
 fn make_marked(
     base: &Folder,
     name: &OsStr,
@@ -522,8 +532,8 @@ fn make_marked(
     Ok((folder, lock))
 }
 
-/// Makes a base directory in a place that others may write, or takes the one that is there, but only
-/// if nobody else can have put something into it.
+/// Makes a base directory in a place that others may write, or takes the one that is there, but
+/// only if nobody else can have put something into it.
 fn make_own(base: &Path, around: &Surroundings) -> io::Result<()> {
     match make_dir(base, around.way_mode()) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

@@ -1,5 +1,5 @@
-//! The command-line side of lockwright: runs programs under the preload library, and has their ledgers analysed and
-//! reported. It shares nothing with the preload library but the ledger format.
+//! The command-line side of lockwright: runs programs under the preload library, and has their
+//! ledgers analysed and reported. It shares nothing with the preload library but the ledger format.
 
 pub mod args;
 pub mod ledger_dir;

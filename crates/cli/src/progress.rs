@@ -27,7 +27,8 @@ struct Stage {
 }
 
 impl<'a> Bar<'a> {
-    /// A bar that appears once the work has taken noticeable time, on a line that `begin_line` begins.
+    /// A bar that appears once the work has taken noticeable time, on a line that `begin_line`
+    /// begins.
     pub fn new(begin_line: &'a dyn Fn()) -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
         Self { bar, begin_line, begun: Instant::now(), stage: RefCell::default() }

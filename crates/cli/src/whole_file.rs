@@ -1,8 +1,10 @@
-//! A file that is written in one step: whoever reads it finds what was there before or all of the new text, and where
-//! that cannot be written, because a disk is full for example, what was there stays.
+//! A file that is written in one step: whoever reads it finds what was there before or all of the
+//! new text, and where that cannot be written, because a disk is full for example, what was there
+//! stays.
 //!
-//! The new file takes the place of the old one. That is not for pipes and devices, nor for a file that others know by
-//! another name or that belongs to somebody else: those are written in place, as late as possible.
+//! The new file takes the place of the old one. That is not for pipes and devices, nor for a file
+//! that others know by another name or that belongs to somebody else: those are written in place,
+//! as late as possible.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, Write};
@@ -24,7 +26,8 @@ enum Way {
 }
 
 impl WholeFile {
-    /// Looks whether `path` can be written. What is in there stays, and where there is no file, there is none yet.
+    /// Looks whether `path` can be written. What is in there stays, and where there is no file,
+    /// there is none yet.
     ///
     /// # Errors
     /// If it cannot.

@@ -1,5 +1,5 @@
-//! Documentation is held to the code: the ledger's tables are made from its source text, the kinds and
-//! grades are complete, and what a page links to is there.
+//! Documentation is held to the code: the ledger's tables are made from its source text, the kinds
+//! and grades are complete, and what a page links to is there.
 //!
 //! `LOCKWRIGHT_BLESS=1 cargo test -p lockwright-cli --test docs` writes the generated part anew.
 
@@ -250,7 +250,8 @@ fn quoted_reports_are_golden() {
     assert_eq!(quotes(&read("docs/objects.md")), 1);
 }
 
-/// How many golden files a page quotes, each truly: an example is an indented block after a line that names its file.
+/// How many golden files a page quotes, each truly: an example is an indented block after a line
+/// that names its file.
 fn quotes(page: &str) -> usize {
     let mut examples = 0;
     for (at, _) in page.match_indices("<!-- from ") {
@@ -370,7 +371,8 @@ fn states_are_the_engines() {
     );
 }
 
-/// Programs that docs/objects.md shows are files, which tests/e2e/own_objects.rs runs, or an example that rustdoc does.
+/// Programs that docs/objects.md shows are files, which tests/e2e/own_objects.rs runs, or an
+/// example that rustdoc does.
 #[test]
 fn shown_programs_are_files() {
     let page = read("docs/objects.md");

@@ -1,13 +1,16 @@
-//! The workload of debugobjects' pools: what document 1 (LKML, 20 May 2019) measured them by, three parallel builds
-//! of a kernel, as far as the engine sees it. Many threads have jobs; a job acquires a lot of objects, uses them, and
-//! gives them up when it is done. Others were there before and stay. Prints what it took, as JSON.
+//! The workload of debugobjects' pools: what document 1 (LKML, 20 May 2019) measured them by, three
+//! parallel builds of a kernel, as far as the engine sees it. Many threads have jobs; a job
+//! acquires a lot of objects, uses them, and gives them up when it is done. Others were there
+//! before and stay. Prints what it took, as JSON.
 //!
 //!     pools SWITCHES THREADS JOBS RESIDENT
 //!
-//! SWITCHES is a sum of [`Switches`]; each thread has JOBS in a build; RESIDENT objects are there all the time.
+//! SWITCHES is a sum of [`Switches`]; each thread has JOBS in a build; RESIDENT objects are there
+//! all the time.
 //!
-//! Time is the workload's own: a thread's clock goes on with the objects that it acquires. So how often records are
-//! given back to the slab depends on nothing but the switches, and rates are the document's whatever the machine is.
+//! Time is the workload's own: a thread's clock goes on with the objects that it acquires. So how
+//! often records are given back to the slab depends on nothing but the switches, and rates are the
+//! document's whatever the machine is.
 
 use std::fs::File;
 use std::io::Write;
@@ -23,7 +26,8 @@ use lockwright_engines::debugobjects::{
 const BUILDS: u64 = 3;
 /// Objects of a job: at least, and how many more at most.
 const JOB: (u64, u64) = (200, 3_600);
-/// What an object takes of its thread's time, ns: with 16 threads some 80,000 are acquired a second.
+/// What an object takes of its thread's time, ns: with 16 threads some 80,000 are acquired a
+/// second.
 const TIME_OF_ONE: u64 = 200_000;
 /// One activation in so many is one too many.
 const FAULTY: u64 = 2_000;
@@ -132,7 +136,8 @@ impl<'a> Worker<'a> {
                 self.tell(i, Operation::Activate);
             }
             self.tell(i, Operation::Deactivate);
-            // Jobs wait for their files: another one's turn. So jobs overlap on machines with few processors, too.
+            // Jobs wait for their files: another one's turn. So jobs overlap on machines with few
+            // processors, too.
             if i % 64 == 63 {
                 thread::yield_now();
             }

@@ -1,16 +1,19 @@
-//! The lock around what a process's threads share with the engine: waits as long as its holder makes progress.
+//! The lock around what a process's threads share with the engine: waits as long as its holder
+//! makes progress.
 //!
-//! The program must not hang for us: a waiter gives up where the holder has ended, or jumped out of the engine, and where
-//! the lock has not changed hands for half a minute. It does not go by races that it lost: on a busy machine with
-//! thousands of threads those are many, and each of them is progress.
+//! The program must not hang for us: a waiter gives up where the holder has ended, or jumped out of
+//! the engine, and where the lock has not changed hands for half a minute. It does not go by races
+//! that it lost: on a busy machine with thousands of threads those are many, and each of them is
+//! progress.
 //!
 //! ```text
 //! word:   0 | thread id of the holder | the same + WAITED_FOR | CLOSED
 //! ```
 //!
-//! How often it changed hands is counted by the holder, so a wait that ends with the count unchanged has seen no progress.
-//! Whoever gives up closes the lock, in one step from the word of the holder that it gave up on: had that one let go
-//! meanwhile, the waiter goes on. Those who wait are woken, and there is no more waiting.
+//! How often it changed hands is counted by the holder, so a wait that ends with the count
+//! unchanged has seen no progress. Whoever gives up closes the lock, in one step from the word of
+//! the holder that it gave up on: had that one let go meanwhile, the waiter goes on. Those who wait
+//! are woken, and there is no more waiting.
 
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -24,16 +27,19 @@ const CLOSED: u32 = u32::MAX;
 /// Looks at the word before a thread sleeps: most holders are done within some 100 ns.
 const SPINS: u32 = 100;
 
-/// Rounds of [`Host::wait`] without progress after which a holder that is not there is given up. Not after the first:
-/// the thread may be another process's, that shares the memory for a moment (vfork).
+/// Rounds of [`Host::wait`] without progress after which a holder that is not there is given up.
+/// Not after the first: the thread may be another process's, that shares the memory for a moment
+/// (vfork).
 const ROUNDS_GONE: u32 = 2;
 
-/// The same for one that is there: it was stopped, or threads of a higher priority keep it from running.
+/// The same for one that is there: it was stopped, or threads of a higher priority keep it from
+/// running.
 pub const ROUNDS_STALLED: u32 = 30;
 
 /// What the lock asks of the world.
 pub trait Host {
-    /// Sleeps until the word is not `value`, somebody wakes the thread, or a round is over: a second. True: it is over.
+    /// Sleeps until the word is not `value`, somebody wakes the thread, or a round is over: a
+    /// second. True: it is over.
     fn wait(&self, word: &AtomicU32, value: u32) -> bool;
     /// Wakes one thread that sleeps on the word.
     fn wake_one(&self, word: &AtomicU32);
@@ -100,7 +106,8 @@ impl CoreLock {
         loop {
             let mut word = self.word.load(Relaxed);
             match word {
-                // Others may sleep, so whoever lets it go next has to wake one. Acquire as in `try_lock`.
+                // Others may sleep, so whoever lets it go next has to wake one. Acquire as in
+                // `try_lock`.
                 0 => match self.word.compare_exchange(0, me | WAITED_FOR, Acquire, Relaxed) {
                     Ok(_) => return Ok(()),
                     Err(_) => continue,
@@ -125,7 +132,8 @@ impl CoreLock {
                 word = waited_for;
             }
             let is_over = host.wait(&self.word, word);
-            // Relaxed: a count that is a moment old is a second old at most, and costs another round.
+            // Relaxed: a count that is a moment old is a second old at most, and costs another
+            // round.
             let now = self.hand_overs.load(Relaxed);
             if now != progress {
                 (progress, rounds) = (now, 0);
@@ -160,7 +168,8 @@ impl CoreLock {
         // Only the holder writes it.
         self.hand_overs.store(self.hand_overs.load(Relaxed).wrapping_add(1), Relaxed);
         let held = |word: u32| (word != CLOSED).then_some(0);
-        // Release pairs with the Acquires in `try_lock` and `lock_slow`. What was given up stays so.
+        // Release pairs with the Acquires in `try_lock` and `lock_slow`. What was given up stays
+        // so.
         if let Ok(word) = self.word.fetch_update(Release, Relaxed, held)
             && word & WAITED_FOR != 0
         {

@@ -1,5 +1,6 @@
 //! A hash index from 64-bit keys to row ids, kept in ledger space: open addressing, linear probing,
-//! doubled when three quarters full. The reader does not need it; it is rebuilt from rows by nobody.
+//! doubled when three quarters full. The reader does not need it; it is rebuilt from rows by
+//! nobody.
 //!
 //! A key is a 64-bit hash of a row's whole identity and stands for it, as the kernel's chain keys
 //! do: at 10^6 rows a false match has a chance of about 3 in 10^8.
@@ -65,8 +66,8 @@ impl Index {
         None
     }
 
-    /// Where `key` may be. They end, though some slot is always free: a child that forked unnoticed has the same file, and
-    /// may fill what its parent sees free.
+    /// Where `key` may be. They end, though some slot is always free: a child that forked unnoticed
+    /// has the same file, and may fill what its parent sees free.
     fn probes(&self, key: u64) -> impl Iterator<Item = u64> + use<> {
         let first = key >> 7;
         (0..self.capacity).map(move |n| first.wrapping_add(n))

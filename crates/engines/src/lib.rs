@@ -24,8 +24,8 @@ pub trait Shared {
     fn captured(&mut self, capture: Capture<'_>) -> u32;
 }
 
-/// A candidate, of the held locks: the host wants to know whether the function that took it returns with it, and is
-/// reminded of this when the lock is released.
+/// A candidate, of the held locks: the host wants to know whether the function that took it returns
+/// with it, and is reminded of this when the lock is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trial {
     /// A return address within the function that is tried.

@@ -1,17 +1,18 @@
 //! Finding a lock in a thread's stack of held locks.
 //!
-//! Locks are let go innermost first, or nearly. Who holds thousands and lets the outermost go first would have
-//! each looked for through all the others: so, before all of them, those are looked at that lie around the
-//! last one let go below the top.
+//! Locks are let go innermost first, or nearly. Who holds thousands and lets the outermost go first
+//! would have each looked for through all the others: so, before all of them, those are looked at
+//! that lie around the last one let go below the top.
 
-/// Entries looked at from the top before others. Programs that hold fewer have all looked at innermost first.
+/// Entries looked at from the top before others. Programs that hold fewer have all looked at
+/// innermost first.
 const TOP: usize = 64;
 
 /// Entries looked at on either side of where the last was.
 const AROUND: usize = 32;
 
-/// Index of an entry of which `is_it` is true, and how many were looked at: the innermost of the last
-/// [`TOP`], or else the innermost of those around `last`, or else the innermost.
+/// Index of an entry of which `is_it` is true, and how many were looked at: the innermost of the
+/// last [`TOP`], or else the innermost of those around `last`, or else the innermost.
 pub fn near<T>(held: &[T], last: usize, is_it: impl Fn(&T) -> bool) -> (Option<usize>, usize) {
     let top = held.len().saturating_sub(TOP);
     let end = (last + AROUND).min(top);

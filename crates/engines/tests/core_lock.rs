@@ -8,7 +8,8 @@ use std::thread;
 
 use lockwright_engines::core_lock::{CoreLock, Failure, Host, ROUNDS_STALLED};
 
-/// A world whose rounds are over as often as the test says, and whose threads are those that it names.
+/// A world whose rounds are over as often as the test says, and whose threads are those that it
+/// names.
 #[derive(Default)]
 struct World {
     sleepers: Mutex<u64>,

@@ -46,7 +46,8 @@ impl Host {
     }
 }
 
-/// Its last owner died; it is locked twice. Nobody unlocks it by the fast path, which tells nobody of that.
+/// Its last owner died; it is locked twice. Nobody unlocks it by the fast path, which tells nobody
+/// of that.
 #[test]
 fn an_inconsistent_recursive_mutex_is_so_until_it_is_unlocked_for_good() {
     let mut host = Host::new();

@@ -1,4 +1,5 @@
-//! lockmeter's engine against what it is told: every number exact, whatever grows, wraps or is reused.
+//! lockmeter's engine against what it is told: every number exact, whatever grows, wraps or is
+//! reused.
 
 use std::cell::Cell as Local;
 use std::collections::HashMap;
@@ -130,8 +131,8 @@ fn every_hold_is_in_the_sums_and_in_the_histogram() {
     assert_eq!(ledger.get::<Meter>(1).unwrap().lost, 0);
 }
 
-/// 64 threads with 1,000 call sites each, and times that are spread over some seven octaves: what is stored
-/// is bounded, and every count is in its bucket.
+/// 64 threads with 1,000 call sites each, and times that are spread over some seven octaves: what
+/// is stored is bounded, and every count is in its bucket.
 #[test]
 fn many_cells_share_their_buckets() {
     const THREADS: usize = 64;

@@ -3,8 +3,8 @@
 use std::fs;
 use std::process::Command;
 
-/// Names and values, in the order they are shown; with the versions of those of Debian's `packages` that are
-/// there.
+/// Names and values, in the order they are shown; with the versions of those of Debian's `packages`
+/// that are there.
 pub fn describe(packages: &[&str]) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     let mut fact = |name: &str, value: Option<String>| {

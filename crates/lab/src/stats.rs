@@ -20,12 +20,12 @@ pub fn median(sample: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
 }
 
-/// Median and interval of a sample, from its order statistics alone: no distribution is assumed, and a round
-/// that something disturbed counts as one pair, however far out it lies.
+/// Median and interval of a sample, from its order statistics alone: no distribution is assumed,
+/// and a round that something disturbed counts as one pair, however far out it lies.
 ///
-/// The median of the population lies below the k-th smallest of n values with the probability that a fair coin
-/// shows fewer than k heads in n throws. So the k-th smallest and the k-th largest enclose it with one minus
-/// twice that; k is the largest that still gives 95 %.
+/// The median of the population lies below the k-th smallest of n values with the probability that
+/// a fair coin shows fewer than k heads in n throws. So the k-th smallest and the k-th largest
+/// enclose it with one minus twice that; k is the largest that still gives 95 %.
 pub fn estimate(sample: &[f64]) -> Estimate {
     assert!(!sample.is_empty(), "no pairs");
     let sorted = sorted(sample);
@@ -61,7 +61,8 @@ mod tests {
 
     #[test]
     fn the_textbook_ranks() {
-        // Published tables: n = 20 gives the 6th and the 15th at 95.9 %; n = 10 the 2nd and the 9th at 97.9 %.
+        // Published tables: n = 20 gives the 6th and the 15th at 95.9 %; n = 10 the 2nd and the 9th
+        // at 97.9 %.
         let sample: Vec<f64> = (1..=20).map(f64::from).collect();
         let e = estimate(&sample);
         assert_eq!((e.median, e.low, e.high), (10.5, 6.0, 15.0));

@@ -1,7 +1,8 @@
-//! Rows that claim the same bytes of a ledger over and over. A process writes each text, each step of a deadlock and each
-//! stack of held locks in a place of its own; in a forged file twenty thousand rows may name one megabyte, and who reads
-//! it in good faith makes twenty gigabytes of it. So all that rows claim together is held to what the file has, in their
-//! order, and of a row that claims more that is left out.
+//! Rows that claim the same bytes of a ledger over and over. A process writes each text, each step
+//! of a deadlock and each stack of held locks in a place of its own; in a forged file twenty
+//! thousand rows may name one megabyte, and who reads it in good faith makes twenty gigabytes of
+//! it. So all that rows claim together is held to what the file has, in their order, and of a row
+//! that claims more that is left out.
 
 use std::mem::{offset_of, size_of};
 use std::vec::Vec;

@@ -1,6 +1,7 @@
-//! Opens files that somebody else could have put where they are: a named pipe would have the reader wait for ever, a
-//! device or a lease would do worse, and a symbolic link in a place of ours leads to a file that is not. So only regular
-//! files are opened, without waiting, and no more of them is read than makes sense.
+//! Opens files that somebody else could have put where they are: a named pipe would have the reader
+//! wait for ever, a device or a lease would do worse, and a symbolic link in a place of ours leads
+//! to a file that is not. So only regular files are opened, without waiting, and no more of them is
+//! read than makes sense.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -9,7 +10,8 @@ use std::path::Path;
 use std::string::String;
 use std::vec::Vec;
 
-/// Flags of open(2), as x86-64 and AArch64 have them (this crate has no libc); `O_CLOEXEC` is added by std.
+/// Flags of open(2), as x86-64 and AArch64 have them (this crate has no libc); `O_CLOEXEC` is added
+/// by std.
 const O_NOCTTY: i32 = 0o400;
 /// Also has a lease that somebody took on the file be an error, instead of being waited for.
 const O_NONBLOCK: i32 = 0o4000;
@@ -23,8 +25,8 @@ pub fn open(path: &Path) -> io::Result<File> {
     open_with(path, 0)
 }
 
-/// As [`open`], of a file that is not sparse as ledgers are: in one that is next to all hole, who believes its length
-/// reads zeros for hours.
+/// As [`open`], of a file that is not sparse as ledgers are: in one that is next to all hole, who
+/// believes its length reads zeros for hours.
 ///
 /// # Errors
 /// As [`open`]; [`io::ErrorKind::InvalidInput`] where there is too little in it, too.
@@ -37,14 +39,15 @@ pub fn open_solid(path: &Path) -> io::Result<File> {
     }
 }
 
-/// How long a part of a file may be that has `stored` bytes of data, for what is in it to be worth reading. File systems
-/// that compress, and copies in which runs of zeros have become holes, stay far below.
+/// How long a part of a file may be that has `stored` bytes of data, for what is in it to be worth
+/// reading. File systems that compress, and copies in which runs of zeros have become holes, stay
+/// far below.
 pub fn most_for(stored: u64) -> u64 {
     (64 << 20) + stored.saturating_mul(16)
 }
 
-/// As [`open`], of a file that lockwright has made itself: no symbolic link, no second name of another file, and owned
-/// by `owner`.
+/// As [`open`], of a file that lockwright has made itself: no symbolic link, no second name of
+/// another file, and owned by `owner`.
 ///
 /// # Errors
 /// As [`open`]; [`io::ErrorKind::PermissionDenied`] where it is somebody else's.
@@ -83,8 +86,8 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     read_all(open(path)?, most)
 }
 
-/// As [`read`], of a file that the user names: also of a pipe that this process was given, as shells hand one on for
-/// `<(...)`. Nobody else can have put that there.
+/// As [`read`], of a file that the user names: also of a pipe that this process was given, as
+/// shells hand one on for `<(...)`. Nobody else can have put that there.
 ///
 /// # Errors
 /// As [`read`].

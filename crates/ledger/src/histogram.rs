@@ -1,5 +1,6 @@
-//! Which bucket of a log-linear histogram a value falls into: 64 buckets an octave, so that a bucket's
-//! middle is within 0.8 % of every value in it; below 64 each value has a bucket of its own.
+//! Which bucket of a log-linear histogram a value falls into: 64 buckets an octave, so that a
+//! bucket's middle is within 0.8 % of every value in it; below 64 each value has a bucket of its
+//! own.
 //!
 //! Buckets are stored in runs of [`RUN`] neighbours: half an octave.
 
@@ -15,7 +16,8 @@ pub const RUNS: usize = (64 - BITS as usize + 1) * (1 << BITS) / RUN;
 /// Number of the bucket of `value`.
 #[inline(always)]
 pub const fn bucket(value: u64) -> usize {
-    // Values below 64 count as if they were of the octave that begins with 64, whose buckets are 1 wide.
+    // Values below 64 count as if they were of the octave that begins with 64, whose buckets are 1
+    // wide.
     let octave = (value | 1 << BITS).ilog2() - BITS;
     ((octave as usize) << BITS) + (value >> octave) as usize
 }

@@ -1,4 +1,5 @@
-//! Where things lie in the file: the header, the table directory, and how an index becomes an offset.
+//! Where things lie in the file: the header, the table directory, and how an index becomes an
+//! offset.
 
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicU64};
@@ -15,13 +16,15 @@ pub const PAGE: usize = 4096;
 /// Bytes kept for the header at the start of the file.
 pub const HEADER_BYTES: usize = 4 * PAGE;
 
-/// Lengths of a ledger's file, longest first: a process takes the first that its limits allow. It is sparse.
+/// Lengths of a ledger's file, longest first: a process takes the first that its limits allow. It
+/// is sparse.
 pub const FILE_LENGTHS: [u64; 5] = [64 << 30, 8 << 30, 1 << 30, 256 << 20, 32 << 20];
 
 /// Of a file that long or longer the second half is kept for annexes.
 pub const LEAST_WITH_ANNEXES: u64 = 8 << 30;
 
-/// Annexes that a file has room for: ledgers of processes that were forked where they could create no file.
+/// Annexes that a file has room for: ledgers of processes that were forked where they could create
+/// no file.
 pub const ANNEXES: u32 = 64;
 
 /// Bytes of a file of `len` bytes that are for the ledger of the process that has created it.
@@ -44,7 +47,8 @@ pub const fn annex(len: u64, index: u32) -> Option<(u64, u64)> {
     Some((own + each * index as u64, each))
 }
 
-/// File offset and length of the ledger that is `part` of a file: 0 is the first, then come the annexes.
+/// File offset and length of the ledger that is `part` of a file: 0 is the first, then come the
+/// annexes.
 pub const fn part(len: u64, part: u32) -> Option<(u64, u64)> {
     match part.checked_sub(1) {
         None => Some((0, own_bytes(len))),
@@ -64,8 +68,8 @@ const fn is_whole(len: u64) -> bool {
     false
 }
 
-/// What is mapped of a ledger at first, and in one step later: what a trivial program's ledger takes, and few system calls
-/// for a large one.
+/// What is mapped of a ledger at first, and in one step later: what a trivial program's ledger
+/// takes, and few system calls for a large one.
 pub const MAP_STEP: u64 = 1 << 20;
 
 /// Of a limited address space (RLIMIT_AS) a ledger takes at most one part in so many.
@@ -147,7 +151,8 @@ pub enum TableId {
 
 /// One slot of the table directory.
 ///
-/// Row `i` lies in extent `k = floor(log2(i / base_rows + 1))`, at row `i - base_rows * (2^k - 1)` of it.
+/// Row `i` lies in extent `k = floor(log2(i / base_rows + 1))`, at row `i - base_rows * (2^k - 1)`
+/// of it.
 #[repr(C)]
 #[derive(Debug)]
 pub struct TableHeader {
@@ -216,7 +221,8 @@ pub mod stopped {
     pub const NO_SPACE: u32 = 1;
     /// The thread that held the engine's lock has ended, or jumped out of the engine.
     pub const HOLDER_GONE: u32 = 2;
-    /// The engine's lock did not change hands for half a minute though its holder lives: it was stopped, or starved.
+    /// The engine's lock did not change hands for half a minute though its holder lives: it was
+    /// stopped, or starved.
     pub const HOLDER_STALLED: u32 = 3;
     /// The process may map no more memory (RLIMIT_AS), or may not have more mappings.
     pub const ADDRESS_SPACE: u32 = 4;
@@ -224,11 +230,13 @@ pub mod stopped {
     pub const FILE_SIZE: u32 = 5;
     /// The ledger has its greatest length, or one of its tables has all the rows that it can have.
     pub const LEDGER_FULL: u32 = 6;
-    /// A thread may not make the system calls that recording needs (SECCOMP_MODE_STRICT). Others are recorded.
+    /// A thread may not make the system calls that recording needs (SECCOMP_MODE_STRICT). Others
+    /// are recorded.
     pub const SYSTEM_CALLS: u32 = 7;
 }
 
-/// The reason, one of [`stopped`], is that there is no room for rows; those that are there go on being counted in.
+/// The reason, one of [`stopped`], is that there is no room for rows; those that are there go on
+/// being counted in.
 pub const fn is_for_room(reason: u32) -> bool {
     use stopped::{ADDRESS_SPACE, FILE_SIZE, LEDGER_FULL, NO_SPACE};
     matches!(reason, NO_SPACE | ADDRESS_SPACE | FILE_SIZE | LEDGER_FULL)
@@ -261,7 +269,8 @@ pub struct Header {
     pub start_realtime_ns: AtomicU64,
     /// CLOCK_MONOTONIC at start, nanoseconds; all other times in the file are on this clock.
     pub start_ns: AtomicU64,
-    /// CLOCK_MONOTONIC when the process ended or called exec, nanoseconds; 0 while running or after a crash.
+    /// CLOCK_MONOTONIC when the process ended or called exec, nanoseconds; 0 while running or after
+    /// a crash.
     pub end_ns: AtomicU64,
     /// First byte that nothing has been set aside in yet; the file is a hole from there on.
     pub used: AtomicU64,
@@ -275,8 +284,8 @@ pub struct Header {
     pub token: AtomicU64,
     /// Token of the ledger of the process this one was forked from, 0 if none.
     pub parent_token: AtomicU64,
-    /// What the command has given to the processes of its run, to be known by: 0 where it gave nothing. A file without
-    /// it was put beside the run's by somebody else.
+    /// What the command has given to the processes of its run, to be known by: 0 where it gave
+    /// nothing. A file without it was put beside the run's by somebody else.
     pub run: [AtomicU64; 2],
     /// Text offset and length of the executable's path, then of the command line (NUL separated).
     pub exe: [AtomicU32; 2],
@@ -286,8 +295,8 @@ pub struct Header {
     pub epoch: AtomicU32,
     /// One of [`clock`].
     pub clock: AtomicU32,
-    /// The clock's reading at two moments, for its rate: ticks, then CLOCK_MONOTONIC in nanoseconds;
-    /// first at start, then as late as possible.
+    /// The clock's reading at two moments, for its rate: ticks, then CLOCK_MONOTONIC in
+    /// nanoseconds; first at start, then as late as possible.
     pub clock_pairs: [AtomicU64; 4],
     /// One hold in so many is timed; 1: all, 0: none.
     pub hold_sample: AtomicU32,
@@ -295,26 +304,28 @@ pub struct Header {
     pub by_instance: AtomicU32,
     /// Processors online at start.
     pub processors: AtomicU32,
-    /// 1 where the C library lays locks out as known, so that they carry their identity; else each is looked up by
-    /// its address, which is slower.
+    /// 1 where the C library lays locks out as known, so that they carry their identity; else each
+    /// is looked up by its address, which is slower.
     pub stamped: AtomicU32,
     /// Allocations that were to be tracked and could not be, for want of memory.
     pub allocations_lost: AtomicU64,
-    /// Forked processes that could create no file for their ledgers, and so asked for an annex of this one. They count
-    /// themselves; who finds `annex_room` of them there gets none, and is not watched.
+    /// Forked processes that could create no file for their ledgers, and so asked for an annex of
+    /// this one. They count themselves; who finds `annex_room` of them there gets none, and is not
+    /// watched.
     pub annexes: AtomicU32,
     /// How many annexes the file has room for.
     pub annex_room: AtomicU32,
     /// The table directory, indexed by [`TableId`].
     pub tables: [TableHeader; MAX_TABLES],
-    /// Signals (bit `n - 1` for signal `n`) that were open while the program used, outside of handlers, what is not
-    /// async-signal-safe: one word for each of [`crate::rows::unsafe_call`].
+    /// Signals (bit `n - 1` for signal `n`) that were open while the program used, outside of
+    /// handlers, what is not async-signal-safe: one word for each of [`crate::rows::unsafe_call`].
     pub unsafe_open: [AtomicU64; 3],
     /// Why the file is no longer than it is, one of [`stopped`]: a limit of the process's own.
     pub limited_by: AtomicU32,
     /// Kernel thread id of who held the engine's lock when recording stopped for that; else 0.
     pub stopped_by: AtomicU32,
-    /// Until when an armed timer may wake the threads of a deadlock on record, CLOCK_MONOTONIC; 0 if none is armed.
+    /// Until when an armed timer may wake the threads of a deadlock on record, CLOCK_MONOTONIC; 0
+    /// if none is armed.
     pub timers_until_ns: AtomicU64,
     /// The exit code, with [`EXIT_CODE_KNOWN`] set; 0 as long as the process was not heard to end.
     pub exit_code: AtomicU32,
@@ -323,7 +334,8 @@ pub struct Header {
 }
 
 impl Header {
-    /// Puts on record that recording stopped for `reason`, unless it had before. Anybody may, without a lock.
+    /// Puts on record that recording stopped for `reason`, unless it had before. Anybody may,
+    /// without a lock.
     #[cold]
     pub fn stop(&self, reason: u32) {
         // Relaxed: nothing else is told by it.

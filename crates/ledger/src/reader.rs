@@ -179,8 +179,8 @@ impl Ledger {
         Self::read(&file, offset, there)
     }
 
-    /// The ledgers of processes that were forked by the one whose ledger is at `path`, or by those, where they could
-    /// create no file: as far as they can be read.
+    /// The ledgers of processes that were forked by the one whose ledger is at `path`, or by those,
+    /// where they could create no file: as far as they can be read.
     pub fn annexes(path: &Path) -> Vec<Self> {
         let parts = Self::peek(path).map_or(0, |peek| peek.deadlocks.len() as u32);
         (1..parts).filter_map(|part| Self::open_part(path, part).ok()).collect()
@@ -212,8 +212,8 @@ impl Ledger {
         Ok(Self { missing, ..Self::from_bytes(bytes)? })
     }
 
-    /// The run that a ledger is of ([`Header::run`]), and the number of deadlocks in each part of its file, without reading
-    /// the rest of it; works on a live one.
+    /// The run that a ledger is of ([`Header::run`]), and the number of deadlocks in each part of
+    /// its file, without reading the rest of it; works on a live one.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -324,8 +324,8 @@ impl Ledger {
         self.missing
     }
 
-    /// Rows that claim bytes which others have claimed already, so that together they would have more than the file has:
-    /// it is damaged, or made up. That is left out of them.
+    /// Rows that claim bytes which others have claimed already, so that together they would have
+    /// more than the file has: it is damaged, or made up. That is left out of them.
     pub fn refused_rows(&self) -> u64 {
         self.refused
     }
@@ -433,8 +433,8 @@ impl Ledger {
         held.filter(|held| held.addr != 0).collect()
     }
 
-    /// What a thread held when the snapshot was taken, as lockmeter has it, outermost first. With each, the
-    /// id of its [`Cell`](crate::rows::meter::Cell).
+    /// What a thread held when the snapshot was taken, as lockmeter has it, outermost first. With
+    /// each, the id of its [`Cell`](crate::rows::meter::Cell).
     pub fn metered(&self, meter: &Meter) -> Vec<(Metered, u32)> {
         let depth = meter.top.saturating_sub(meter.base) / size_of::<Metered>() as u64;
         // Where the process has the file's beginning mapped.
@@ -448,8 +448,8 @@ impl Ledger {
             .collect()
     }
 
-    /// Elements 1 to `depth` of an array of `capacity` elements at a file offset; element 0 stands for
-    /// nothing.
+    /// Elements 1 to `depth` of an array of `capacity` elements at a file offset; element 0 stands
+    /// for nothing.
     fn array<T: Copy + 'static>(
         &self,
         offset: u64,
@@ -485,9 +485,9 @@ impl Ledger {
     }
 }
 
-/// Bytes up to the last data in the `there` bytes of the file from `offset` on; all of them where the file system cannot
-/// tell. Data after a hole of gigabytes does not count: a process writes its ledger without any, and a file of one page
-/// must not take all memory.
+/// Bytes up to the last data in the `there` bytes of the file from `offset` on; all of them where
+/// the file system cannot tell. Data after a hole of gigabytes does not count: a process writes its
+/// ledger without any, and a file of one page must not take all memory.
 fn stored_bytes(file: &File, offset: u64, there: u64) -> u64 {
     use std::os::fd::AsRawFd;
     unsafe extern "C" {
@@ -528,7 +528,8 @@ fn stored_bytes(file: &File, offset: u64, there: u64) -> u64 {
 fn decode<T: Copy>(bytes: &[u8]) -> T {
     assert_eq!(bytes.len(), size_of::<T>());
     let mut value = MaybeUninit::<T>::uninit();
-    // SAFETY: T is a row, Held or Metered: integers without padding, so any bytes are a value; sizes agree.
+    // SAFETY: T is a row, Held or Metered: integers without padding, so any bytes are a value;
+    // sizes agree.
     unsafe {
         ptr::copy_nonoverlapping(bytes.as_ptr(), value.as_mut_ptr().cast::<u8>(), bytes.len());
         value.assume_init()

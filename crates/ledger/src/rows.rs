@@ -122,7 +122,8 @@ row! {
         cache: u64,
         /// Acquisitions of any lock. Changes.
         acquisitions: u64,
-        /// Not 0: an entry below the top was given up, the last near this one; keys above it are stale. Changes.
+        /// Not 0: an entry below the top was given up, the last near this one; keys above it are
+        /// stale. Changes.
         dirty: u32,
         /// Current segment. Changes.
         segment: u32,
@@ -168,32 +169,36 @@ row! {
         open_signals: u64,
         /// Signal whose handler runs in the thread, 0 for none. Changes.
         in_signal: u32,
-        /// Thread that waits for this one's end, 0 if none does: its end is something it holds. Changes.
+        /// Thread that waits for this one's end, 0 if none does: its end is something it holds.
+        /// Changes.
         joiner: u32,
-        /// Stack pointer at that handler's entry, to notice that it was left by a long jump. Changes.
+        /// Stack pointer at that handler's entry, to notice that it was left by a long jump.
+        /// Changes.
         handler_sp: u64,
         /// Signals that the thread blocks: bit `n - 1` for signal `n`. Changes.
         blocked_signals: u64,
         /// First of the list of [`Awaited`] holds, 0 if there is none. Changes.
         awaited: u32,
-        /// How often more a hold of the list may keep an acquisition from being remembered. Changes.
+        /// How often more a hold of the list may keep an acquisition from being remembered.
+        /// Changes.
         awaited_looks: u32,
         /// Times the thread told others of something by no release of a lock. Changes.
         shared: u64,
         /// When it made `births`: its segment, and how much it had given up, 32 bits each. Changes.
         births_in: u64,
-        /// Instances of the locks that it made last and that only it can know, as long as it has given up
-        /// nothing since `births_in`. Changes.
+        /// Instances of the locks that it made last and that only it can know, as long as it has
+        /// given up nothing since `births_in`. Changes.
         births: [u32; 4],
-        /// Semaphore that the thread's last trylock failed on, 0 if that has been followed by a wait.
-        /// Bit 0: it holds that itself. Changes.
+        /// Semaphore that the thread's last trylock failed on, 0 if that has been followed by a
+        /// wait. Bit 0: it holds that itself. Changes.
         tried: u64,
         /// Return address of that call. Changes.
         tried_site: u64,
-        /// An address within the frame of the function that waits, by which a long jump out of the wait is known.
-        /// Changes.
+        /// An address within the frame of the function that waits, by which a long jump out of the
+        /// wait is known. Changes.
         wait_frame: u64,
-        /// Entries of the array at `held` when the wait began, the lock that is waited for included. Changes.
+        /// Entries of the array at `held` when the wait began, the lock that is waited for
+        /// included. Changes.
         wait_depth: u32,
         /// Thread that called `pthread_cancel` for this one last, 0 if none did. Changes.
         cancelled_by: u32,
@@ -217,15 +222,15 @@ pub mod segment_kind {
     pub const JOINED: u32 = 3;
     /// After a barrier; `peer` is the barrier's meeting, a segment of kind MEETING.
     pub const BARRIER: u32 = 4;
-    /// Not a thread's: all that came before a barrier was passed. Its `peer` is one of those segments,
-    /// its `prev` another meeting segment of the same round with the next, and so on.
+    /// Not a thread's: all that came before a barrier was passed. Its `peer` is one of those
+    /// segments, its `prev` another meeting segment of the same round with the next, and so on.
     pub const MEETING: u32 = 5;
     /// After a semaphore wait that was granted; `sync` is the semaphore ([`super::Sync`]).
     pub const POSTED: u32 = 6;
     /// After the thread posted a semaphore.
     pub const POSTS: u32 = 7;
-    /// After the thread acquired a lock that, by what came before, only can have been free once another
-    /// thread's hold had ended; `sync` is that [`super::Hold`].
+    /// After the thread acquired a lock that, by what came before, only can have been free once
+    /// another thread's hold had ended; `sync` is that [`super::Hold`].
     pub const PASSED: u32 = 8;
     /// After the thread ended a [`super::Hold`].
     pub const RELEASED: u32 = 9;
@@ -246,14 +251,16 @@ row! {
         stack: u32,
         /// POSTED: the semaphore ([`Sync`]). PASSED: the [`Hold`].
         sync: u32,
-        /// Of the holds that were open at its end, the list ([`Awaited`]), 0 if there were none. Changes.
+        /// Of the holds that were open at its end, the list ([`Awaited`]), 0 if there were none.
+        /// Changes.
         awaited: u32,
     }
 }
 
 row! {
     /// A lock that was held while its holder did what orders other threads: created one, posted a
-    /// semaphore, reached a barrier. Who comes after that and acquires the lock comes after the hold.
+    /// semaphore, reached a barrier. Who comes after that and acquires the lock comes after the
+    /// hold.
     Hold in Holds x 8 = 32 bytes {
         /// Instance of the lock.
         inst: u32,
@@ -360,11 +367,11 @@ pub mod class_origin {
     pub const FIRST_ACQUIRE: u8 = 3;
     /// The class `parent` of the ledger this process was forked from.
     pub const INHERITED: u8 = 4;
-    /// An annotation: all locks given one `name` and `subclass`, or, where there is no name, all locks
-    /// of class `parent` given one `subclass`. `stack` is the annotation's.
+    /// An annotation: all locks given one `name` and `subclass`, or, where there is no name, all
+    /// locks of class `parent` given one `subclass`. `stack` is the annotation's.
     pub const ANNOTATED: u8 = 5;
-    /// The stack that allocated the block which the lock lies in, and the lock's place there: `offset`, or
-    /// [`super::ANY_OFFSET`].
+    /// The stack that allocated the block which the lock lies in, and the lock's place there:
+    /// `offset`, or [`super::ANY_OFFSET`].
     pub const ALLOCATION: u8 = 6;
 }
 
@@ -392,22 +399,23 @@ row! {
         subclass: u16,
         /// What it was found by.
         key: u64,
-        /// Static lock: its address in the ELF file's address space. By allocation: its offset in the
-        /// block.
+        /// Static lock: its address in the ELF file's address space. By allocation: its offset in
+        /// the block.
         offset: u64,
         /// Static lock: its module.
         module: u32,
-        /// Stack that made the class (init call, first acquisition or allocation), 0 for static locks.
+        /// Stack that made the class (init call, first acquisition or allocation), 0 for static
+        /// locks.
         stack: u32,
         /// Name given by annotation.
         name: Text,
-        /// Inherited: the class in the parent's ledger. Annotated, without a name: the class that the
-        /// locks would have without.
+        /// Inherited: the class in the parent's ledger. Annotated, without a name: the class that
+        /// the locks would have without.
         parent: u32,
         /// Locks of the class so far. Changes.
         locks: u32,
-        /// Class of the lock under which several of this class may be taken in any order, 0 if none was
-        /// declared. Changes.
+        /// Class of the lock under which several of this class may be taken in any order, 0 if none
+        /// was declared. Changes.
         nest: u32,
         /// One of [`wait_type`]. Changes.
         wait_type: u32,
@@ -420,10 +428,11 @@ row! {
 
 /// Bits of [`Lock::flags`].
 pub mod lock_flag {
-    /// A semaphore that was posted by a thread that had not taken it, or taken again by the one that
-    /// had: it is no lock, and orders that were recorded with it mean nothing.
+    /// A semaphore that was posted by a thread that had not taken it, or taken again by the one
+    /// that had: it is no lock, and orders that were recorded with it mean nothing.
     pub const HANDED_OVER: u8 = 1;
-    /// It was unlocked by a thread that had not taken it: who waits for it may be let in by any thread.
+    /// It was unlocked by a thread that had not taken it: who waits for it may be let in by any
+    /// thread.
     pub const UNLOCKED_BY_ANOTHER: u8 = 2;
 }
 
@@ -470,11 +479,11 @@ pub mod mode {
 }
 
 row! {
-    /// One acquisition context, a node of the trie of chains: the lock, taken in `mode` at `site` while
-    /// exactly the locks on the path to the root were held. Root is id 0.
+    /// One acquisition context, a node of the trie of chains: the lock, taken in `mode` at `site`
+    /// while exactly the locks on the path to the root were held. Root is id 0.
     ///
-    /// `inst == 0` marks a node that stands for every instance of the class: the innermost context of
-    /// a lock taken with nothing held (it has no dependency to record), or a folded pair.
+    /// `inst == 0` marks a node that stands for every instance of the class: the innermost context
+    /// of a lock taken with nothing held (it has no dependency to record), or a folded pair.
     Node in Nodes x 8 = 48 bytes {
         /// Node of the lock taken before it and still held, 0 if none.
         parent: u32,
@@ -488,9 +497,10 @@ row! {
         flags: u16,
         /// Stack of the first acquisition in this context.
         stack: u32,
-        /// Return address of the lock call. With bit 63 set, the call was made through wrappers, functions called
-        /// for the lock that they return with, or may have been: bits 56 to 62 say how many frames at the top of
-        /// `stack` are known to be wrappers', the rest is a hash of return addresses.
+        /// Return address of the lock call. With bit 63 set, the call was made through wrappers,
+        /// functions called for the lock that they return with, or may have been: bits 56 to 62 say
+        /// how many frames at the top of `stack` are known to be wrappers', the rest is a hash of
+        /// return addresses.
         site: u64,
         /// First of the list of [`Evidence`], 0 if none. Changes.
         evidence: u32,
@@ -509,8 +519,8 @@ pub mod node_flag {
     pub const TRUNCATED: u16 = 1;
     /// Acquired in a signal's handler.
     pub const IN_HANDLER: u16 = 2;
-    /// The held lock next to it on the path was new: nobody but the thread that made and holds it could
-    /// know it. The bits above say the same of the [`NEWS`] - 1 held locks further out.
+    /// The held lock next to it on the path was new: nobody but the thread that made and holds it
+    /// could know it. The bits above say the same of the [`NEWS`] - 1 held locks further out.
     pub const NEW: u16 = 1 << 8;
     /// Held locks of which it is recorded.
     pub const NEWS: u32 = 8;
@@ -596,9 +606,10 @@ pub mod finding_kind {
     pub const DEADLOCK: u8 = 1;
     /// A thread waits for a lock that it holds itself.
     pub const SELF_DEADLOCK: u8 = 2;
-    /// A lock was unlocked that the thread does not hold; `other_thread` does, if it is not 0. `detail` is
-    /// the error that the call failed with: not 0 if the lock itself knows its owner. `mode` is a reader's where a
-    /// read lock was released, and [`mode::COND_WAIT`] where a condition wait was to release the mutex.
+    /// A lock was unlocked that the thread does not hold; `other_thread` does, if it is not 0.
+    /// `detail` is the error that the call failed with: not 0 if the lock itself knows its owner.
+    /// `mode` is a reader's where a read lock was released, and [`mode::COND_WAIT`] where a
+    /// condition wait was to release the mutex.
     pub const BAD_UNLOCK: u8 = 3;
     /// Memory was freed or unmapped with a lock in it that `other_thread` holds: `detail` is one of
     /// [`super::freed`].
@@ -609,22 +620,23 @@ pub mod finding_kind {
     pub const HELD_INITIALISED: u8 = 6;
     /// A destroyed lock was used; `other_thread` destroyed it at `other_stack`.
     pub const USE_AFTER_DESTROY: u8 = 7;
-    /// A thread ended that holds the lock, for reading if `mode` says so. `detail` is how many of these holds
-    /// other threads have released since. Changes.
+    /// A thread ended that holds the lock, for reading if `mode` says so. `detail` is how many of
+    /// these holds other threads have released since. Changes.
     pub const EXIT_HELD: u8 = 8;
-    /// A forked child uses the lock, which `other_thread` (of the parent's ledger) held at the fork.
+    /// A forked child uses the lock, which `other_thread` (of the parent's ledger) held at the
+    /// fork.
     pub const FORK_HELD: u8 = 9;
-    /// A condition wait keeps another lock: `node` is what is kept, the lock is the wait's mutex, `mode` the
-    /// wait's, and `detail` the address of the condition variable.
+    /// A condition wait keeps another lock: `node` is what is kept, the lock is the wait's mutex,
+    /// `mode` the wait's, and `detail` the address of the condition variable.
     pub const WAIT_HELD: u8 = 10;
-    /// A condition variable (`addr`) is waited on with another mutex (`class`, `inst`) than that of the
-    /// waits under way, which is `detail` (an address) and was given at `other_stack`.
+    /// A condition variable (`addr`) is waited on with another mutex (`class`, `inst`) than that of
+    /// the waits under way, which is `detail` (an address) and was given at `other_stack`.
     pub const COND_MISMATCH: u8 = 11;
     /// A robust mutex whose owner died was unlocked without having been made consistent.
     pub const UNLOCK_INCONSISTENT: u8 = 12;
-    /// A signal handler called something that is not async-signal-safe while the thread, or another,
-    /// uses it outside: `detail` is the signal, `class` 0, `other_stack` a use outside, and `addr` one
-    /// of [`super::unsafe_call`].
+    /// A signal handler called something that is not async-signal-safe while the thread, or
+    /// another, uses it outside: `detail` is the signal, `class` 0, `other_stack` a use outside,
+    /// and `addr` one of [`super::unsafe_call`].
     pub const UNSAFE_CALL: u8 = 13;
     /// An assertion that the thread holds the lock failed; with `detail` 1, that it does not.
     pub const NOT_HELD: u8 = 14;
@@ -633,8 +645,8 @@ pub mod finding_kind {
     /// A lock that may sleep was acquired with a spinning lock held (the kernel's invalid wait
     /// context): `node` is what was held.
     pub const WAIT_CONTEXT: u8 = 16;
-    /// No misuse: the thread signalled the condition variable at `addr`, on which others had waited by then
-    /// with a lock kept. Once for each thread.
+    /// No misuse: the thread signalled the condition variable at `addr`, on which others had waited
+    /// by then with a lock kept. Once for each thread.
     pub const SIGNALLED: u8 = 17;
 }
 
@@ -707,13 +719,13 @@ row! {
 }
 
 /// A lock held by a live thread: an element of the array at [`Thread::held`], whose first element
-/// stands for "nothing held" and has the thread's first chain key. Not a table row; `addr` is stored
-/// last and cleared first: an entry with `addr == 0` is being acquired, or was given up.
+/// stands for "nothing held" and has the thread's first chain key. Not a table row; `addr` is
+/// stored last and cleared first: an entry with `addr == 0` is being acquired, or was given up.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Held {
-    /// Address of the lock, 0 while the entry is being written, [`GIVEN_UP`] once another thread has
-    /// released it.
+    /// Address of the lock, 0 while the entry is being written, [`GIVEN_UP`] once another thread
+    /// has released it.
     pub addr: u64,
     /// Chain key of everything held up to and including this lock.
     pub key: u64,
@@ -740,7 +752,8 @@ pub struct Held {
 // One cache line.
 const _: () = assert!(core::mem::size_of::<Held>() == 64);
 
-/// [`Held::addr`] of what another thread has released: its owner drops the entry when it comes to it.
+/// [`Held::addr`] of what another thread has released: its owner drops the entry when it comes to
+/// it.
 pub const GIVEN_UP: u64 = 1;
 
 impl Held {
@@ -754,8 +767,8 @@ impl Held {
 pub mod held_flag {
     /// Given up inside a condition wait; will be reacquired.
     pub const IN_COND_WAIT: u16 = 1;
-    /// A semaphore, which may yet prove to be no lock: what would be said of it at once and could not
-    /// be taken back is not said.
+    /// A semaphore, which may yet prove to be no lock: what would be said of it at once and could
+    /// not be taken back is not said.
     pub const SEMAPHORE: u16 = 2;
     /// Taken in a signal's handler.
     pub const IN_HANDLER: u16 = 4;

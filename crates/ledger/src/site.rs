@@ -1,9 +1,10 @@
-//! Call sites past wrappers: [`crate::rows::Node::site`] where the return address of the lock call does not say
-//! who wanted the lock.
+//! Call sites past wrappers: [`crate::rows::Node::site`] where the return address of the lock call
+//! does not say who wanted the lock.
 //!
-//! A wrapper is a function that is called for the lock that it returns with. Bit 63 of such a site is set,
-//! which it is in no address; bits 56 to 62 say how many frames at the top of the context's stack are known
-//! to be wrappers'; the rest is a hash of the return addresses from the lock call to whoever wanted it.
+//! A wrapper is a function that is called for the lock that it returns with. Bit 63 of such a site
+//! is set, which it is in no address; bits 56 to 62 say how many frames at the top of the context's
+//! stack are known to be wrappers'; the rest is a hash of the return addresses from the lock call
+//! to whoever wanted it.
 
 /// Bits of the hash.
 const HASH: u32 = 56;

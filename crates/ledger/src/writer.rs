@@ -15,19 +15,20 @@ use crate::layout::{
 };
 use crate::rows::{Row, Text};
 
-/// Makes `len` bytes at `at` writable and backed by storage, or says why it cannot: one of [`stopped`].
+/// Makes `len` bytes at `at` writable and backed by storage, or says why it cannot: one of
+/// [`stopped`].
 pub type Commit = fn(at: *mut u8, len: usize) -> Result<(), u32>;
 
 /// Size classes of freed extents: powers of two of pages.
 const FREE_CLASSES: usize = 24;
 
-/// An extent gets its storage in pieces of this size, as its rows are handed out: extents double, and the
-/// last is half empty on average. Small enough to be had in no time, with the host's lock held; large
-/// enough that rows seldom wait for it.
+/// An extent gets its storage in pieces of this size, as its rows are handed out: extents double,
+/// and the last is half empty on average. Small enough to be had in no time, with the host's lock
+/// held; large enough that rows seldom wait for it.
 const PIECE: u64 = 64 << 10;
 
-/// What takes no more than this shares pages with others: many ledgers are of processes that do little, as children that
-/// take one lock, and each page costs them time.
+/// What takes no more than this shares pages with others: many ledgers are of processes that do
+/// little, as children that take one lock, and each page costs them time.
 const SMALL: usize = PAGE / 2;
 
 /// What is small begins at multiples of this, so that no row lies in more cache lines than it must.
@@ -42,11 +43,13 @@ pub struct Writer {
     base: *mut u8,
     len: usize,
     commit: Commit,
-    /// File offset up to which the newest extent of each table has storage; those before it have all theirs.
+    /// File offset up to which the newest extent of each table has storage; those before it have
+    /// all theirs.
     stored: [u64; MAX_TABLES],
     /// Offsets of freed extents by size class, linked through their first word.
     free: [u64; FREE_CLASSES],
-    /// What is left of the page that small things are in: offsets of its first free byte and of its end.
+    /// What is left of the page that small things are in: offsets of its first free byte and of its
+    /// end.
     small: [u64; 2],
 }
 
@@ -60,8 +63,8 @@ impl Writer {
     /// header and the first rows fit.
     ///
     /// # Safety
-    /// `base` is page aligned; the range is valid, writable after `commit`, zero, and belongs to this
-    /// writer until the process ends.
+    /// `base` is page aligned; the range is valid, writable after `commit`, zero, and belongs to
+    /// this writer until the process ends.
     pub unsafe fn create(
         base: *mut u8,
         len: usize,
@@ -115,7 +118,8 @@ impl Writer {
         });
     }
 
-    /// Allocates `bytes`, zeroed; if they are not few, in whole pages of their own. Returns the file offset.
+    /// Allocates `bytes`, zeroed; if they are not few, in whole pages of their own. Returns the
+    /// file offset.
     pub fn alloc(&mut self, bytes: usize) -> Option<u64> {
         if bytes <= SMALL {
             return self.alloc_small(bytes);
@@ -125,7 +129,8 @@ impl Writer {
         let stored = bytes.next_multiple_of(PAGE);
         if let Some(&offset) = self.free.get(class).filter(|&&offset| offset != 0) {
             let at = self.at(offset);
-            // SAFETY: a freed extent of this class: its first page is committed, and it is nobody else's.
+            // SAFETY: a freed extent of this class: its first page is committed, and it is nobody
+            // else's.
             self.free[class] = unsafe { at.cast::<u64>().read() };
             // Who had it before may have needed less of it.
             self.store(offset, offset + stored as u64)?;
@@ -183,7 +188,8 @@ impl Writer {
     /// Gives back what [`Writer::alloc`] returned for the same `bytes`. Nobody may use it any more.
     pub fn free(&mut self, offset: u64, bytes: usize) {
         let class = bytes.div_ceil(PAGE).max(1).next_power_of_two().ilog2() as usize;
-        // What is small is not worth a list: it is given back when it is doubled, which it is not often.
+        // What is small is not worth a list: it is given back when it is doubled, which it is not
+        // often.
         if bytes > SMALL && class < FREE_CLASSES {
             // SAFETY: the extent came from `alloc`, is at least a page and no longer in use.
             unsafe { self.at(offset).cast::<u64>().write(self.free[class]) };
@@ -245,7 +251,8 @@ impl Writer {
         Some(first)
     }
 
-    /// Makes sure that the table has storage up to offset `needed`, in an extent that ends at `end`.
+    /// Makes sure that the table has storage up to offset `needed`, in an extent that ends at
+    /// `end`.
     fn store_rows(&mut self, id: TableId, needed: u64, end: u64) -> Option<()> {
         let stored = self.stored[id as usize];
         if needed > stored {

@@ -3,9 +3,9 @@
 //!     cargo build --example objects
 //!     lockwright check -- target/debug/examples/objects gone
 //!
-//! `gone`: one is dropped that is armed yet. `destroyed`: one is armed that was destroyed. `repaired`: one in memory
-//! that goes is stopped by its type's fixup. `results`: what activations say, which goes to stdout. `clean`: all is
-//! well.
+//! `gone`: one is dropped that is armed yet. `destroyed`: one is armed that was destroyed.
+//! `repaired`: one in memory that goes is stopped by its type's fixup. `results`: what activations
+//! say, which goes to stdout. `clean`: all is well.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

@@ -1,10 +1,11 @@
-//! A spinlock of one's own that tells lockwright what it does, in a program without a single pthread lock.
+//! A spinlock of one's own that tells lockwright what it does, in a program without a single
+//! pthread lock.
 //!
 //!     cargo build --example spinlock
 //!     lockwright check -- target/debug/examples/spinlock
 //!
-//! Two threads take the two locks in both orders, though never at the same time: the report says what may
-//! come of it one day. With the argument `deadlock` it does happen.
+//! Two threads take the two locks in both orders, though never at the same time: the report says
+//! what may come of it one day. With the argument `deadlock` it does happen.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
@@ -51,7 +52,8 @@ impl Drop for Guard<'_> {
 static ACCOUNTS: Spin = Spin::new();
 static JOURNAL: Spin = Spin::new();
 
-/// Counts threads as they come to a point; nothing that the tool would take for an order between them.
+/// Counts threads as they come to a point; nothing that the tool would take for an order between
+/// them.
 struct Meeting(AtomicU32);
 
 impl Meeting {

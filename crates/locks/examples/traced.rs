@@ -4,8 +4,9 @@
 //!     lockwright check -- target/debug/examples/traced orders
 //!     lockwright meter -- target/debug/examples/traced times
 //!
-//! `orders`: two threads take two mutexes in both orders, one after the other. `times`: one thread holds a mutex for
-//! which another waits; what they measured goes to stdout, as the least and the most that it can have been. `readers`, `timeout`: what else there is to tell.
+//! `orders`: two threads take two mutexes in both orders, one after the other. `times`: one thread
+//! holds a mutex for which another waits; what they measured goes to stdout, as the least and the
+//! most that it can have been. `readers`, `timeout`: what else there is to tell.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::thread;
@@ -75,7 +76,8 @@ fn is_asleep(tid: u32) -> bool {
     stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" S"))
 }
 
-/// When the mutex was asked for, had, was waited for by the other thread, was about to be let go, and was let go.
+/// When the mutex was asked for, had, was waited for by the other thread, was about to be let go,
+/// and was let go.
 struct Hold {
     asked: Instant,
     had: Instant,

@@ -1,16 +1,17 @@
-//! The big kernel lock (`lib/kernel_lock.c` until 2.6.39): one lock around much code, which a task may take again
-//! while it has it, and which it gives away whenever it sleeps.
+//! The big kernel lock (`lib/kernel_lock.c` until 2.6.39): one lock around much code, which a task
+//! may take again while it has it, and which it gives away whenever it sleeps.
 //!
 //! ```text
 //!   lock() lock()   schedule(|| ...)                   unlock() unlock()
 //!   depth 0 -> 1    released ... taken again, depth 1   1 -> 0    free
 //! ```
 //!
-//! Over a spinlock as in 2.4, or a semaphore as in 2.6.11: any [`Exclusive`]. To take it again after a sleep is an
-//! acquisition with a place of its own, that of [`RawBkl::schedule`], for whoever looks at call sites.
+//! Over a spinlock as in 2.4, or a semaphore as in 2.6.11: any [`Exclusive`]. To take it again
+//! after a sleep is an acquisition with a place of its own, that of [`RawBkl::schedule`], for
+//! whoever looks at call sites.
 //!
-//! Other than the kernel's, where each sleep gives it away unasked, a task says where it sleeps; and as the depth
-//! is the lock's while it is held and the sleep's meanwhile, there can be several.
+//! Other than the kernel's, where each sleep gives it away unasked, a task says where it sleeps;
+//! and as the depth is the lock's while it is held and the sleep's meanwhile, there can be several.
 
 use core::cell::UnsafeCell;
 use core::mem;
@@ -89,7 +90,8 @@ impl<P: Platform, L: Exclusive> RawBkl<P, L> {
         }
     }
 
-    /// How often the calling task has taken the lock again; none: it does not have it (the kernel's `lock_depth`).
+    /// How often the calling task has taken the lock again; none: it does not have it (the kernel's
+    /// `lock_depth`).
     pub fn depth(&self) -> Option<u32> {
         // SAFETY: ours.
         self.is_mine().then(|| unsafe { *self.depth.get() })
@@ -126,8 +128,8 @@ impl<P: Platform, L: Exclusive> RawBkl<P, L> {
         Released(depth)
     }
 
-    /// Takes the lock again (the kernel's `reacquire_kernel_lock`). Never inlined: its acquisitions have a return
-    /// address of their own.
+    /// Takes the lock again (the kernel's `reacquire_kernel_lock`). Never inlined: its acquisitions
+    /// have a return address of their own.
     #[inline(never)]
     #[track_caller]
     pub fn reacquire(&self, released: Released) {

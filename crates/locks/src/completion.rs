@@ -1,10 +1,10 @@
 //! The completion (`kernel/sched/completion.c`): one thread waits until another has done something.
 //!
-//! A waiter whose wait is over may free the completion at once: who completed it does not touch it any more. That
-//! is what distinguishes it from a mutex or a semaphore used to the same end.
+//! A waiter whose wait is over may free the completion at once: who completed it does not touch it
+//! any more. That is what distinguishes it from a mutex or a semaphore used to the same end.
 //!
-//! Differs from the kernel's in that what completes a wait goes straight to the first waiter; there, somebody who
-//! comes later can take it before the waiter runs.
+//! Differs from the kernel's in that what completes a wait goes straight to the first waiter;
+//! there, somebody who comes later can take it before the waiter runs.
 
 use crate::platform::Platform;
 use crate::swait::{Queue, Waiter};
@@ -14,7 +14,8 @@ use crate::wait_lock::WaitLock;
 const ALL: u32 = u32::MAX;
 
 struct State<P: Platform> {
-    /// How many waits are completed that have not begun; [`ALL`] is never used up. 0 if anybody waits.
+    /// How many waits are completed that have not begun; [`ALL`] is never used up. 0 if anybody
+    /// waits.
     done: u32,
     waiters: Queue<P>,
 }
@@ -35,8 +36,8 @@ impl<P: Platform> RawCompletion<P> {
         self.wait_until(None);
     }
 
-    /// As [`RawCompletion::wait`], or gives up when `deadline` (nanoseconds of [`Platform::now`]; none: never) has
-    /// come. True if it was completed.
+    /// As [`RawCompletion::wait`], or gives up when `deadline` (nanoseconds of [`Platform::now`];
+    /// none: never) has come. True if it was completed.
     pub fn wait_until(&self, deadline: Option<u64>) -> bool {
         let mut state = self.state.lock();
         if state.take() {
@@ -50,7 +51,8 @@ impl<P: Platform> RawCompletion<P> {
         unsafe { waiter.sleep(&self.state, |state| &state.waiters, deadline) }
     }
 
-    /// Uses up one [`RawCompletion::complete`] if there is any (the kernel's `try_wait_for_completion`).
+    /// Uses up one [`RawCompletion::complete`] if there is any (the kernel's
+    /// `try_wait_for_completion`).
     pub fn try_wait(&self) -> bool {
         self.state.lock().take()
     }

@@ -1,10 +1,11 @@
 //! The condition variable: a wait queue for what is guarded by a mutex, as POSIX has it.
 //!
-//! The kernel has wait queues with a lock of their own instead. Here the queue's lock is taken before the mutex is
-//! released: who changes the condition under the mutex finds everybody in the queue who has seen it otherwise.
+//! The kernel has wait queues with a lock of their own instead. Here the queue's lock is taken
+//! before the mutex is released: who changes the condition under the mutex finds everybody in the
+//! queue who has seen it otherwise.
 //!
-//! No wake comes without a notification; but who has been woken may find that another thread has changed the
-//! condition again before it had the mutex.
+//! No wake comes without a notification; but who has been woken may find that another thread has
+//! changed the condition again before it had the mutex.
 
 use crate::mutex::RawMutex;
 use crate::platform::Platform;
@@ -31,8 +32,8 @@ impl<P: Platform> RawCondvar<P> {
         unsafe { self.wait_until(mutex, None) };
     }
 
-    /// As [`RawCondvar::wait`], or gives up when `deadline` (nanoseconds of [`Platform::now`]; none: never) has
-    /// come, and takes the mutex again all the same. True if it was notified.
+    /// As [`RawCondvar::wait`], or gives up when `deadline` (nanoseconds of [`Platform::now`];
+    /// none: never) has come, and takes the mutex again all the same. True if it was notified.
     ///
     /// # Safety
     /// The calling thread holds the mutex.

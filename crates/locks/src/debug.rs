@@ -1,5 +1,5 @@
-//! Checks around an exclusive lock (`kernel/locking/mutex-debug.c`, `spinlock_debug.c`): who misuses it is told so,
-//! and the misuse does not happen.
+//! Checks around an exclusive lock (`kernel/locking/mutex-debug.c`, `spinlock_debug.c`): who
+//! misuses it is told so, and the misuse does not happen.
 //!
 //! ```text
 //!   magic  MAGIC from initialisation to destruction
@@ -7,8 +7,9 @@
 //!   cpu    where it took it, number + 1, or 0; likewise
 //! ```
 //!
-//! The kernel warns and goes on. Here each function returns its verdict, and what to do about it is the caller's
-//! choice. CPUs matter to spinlocks only, and where they are more than another word for threads.
+//! The kernel warns and goes on. Here each function returns its verdict, and what to do about it is
+//! the caller's choice. CPUs matter to spinlocks only, and where they are more than another word
+//! for threads.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -28,7 +29,8 @@ pub enum Misuse {
     BadMagic,
     /// The thread that locks it holds it already.
     Recursion,
-    /// Another thread locks it on the CPU of the one that holds it and cannot go on there (spinlocks).
+    /// Another thread locks it on the CPU of the one that holds it and cannot go on there
+    /// (spinlocks).
     CpuRecursion,
     /// It is unlocked, and nobody holds it.
     AlreadyUnlocked,
@@ -81,7 +83,8 @@ impl<P: Platform, L: Exclusive> RawDebug<P, L> {
     /// Takes the lock, and waits for that as long as it takes.
     ///
     /// # Errors
-    /// [`Misuse::BadMagic`], [`Misuse::Recursion`], [`Misuse::CpuRecursion`]: the lock is not taken.
+    /// [`Misuse::BadMagic`], [`Misuse::Recursion`], [`Misuse::CpuRecursion`]: the lock is not
+    /// taken.
     pub fn lock(&self) -> Result<(), Misuse> {
         self.check_magic()?;
         if self.is_owned() {
@@ -112,8 +115,8 @@ impl<P: Platform, L: Exclusive> RawDebug<P, L> {
     /// Releases the lock.
     ///
     /// # Errors
-    /// [`Misuse::BadMagic`], [`Misuse::AlreadyUnlocked`], [`Misuse::WrongOwner`], [`Misuse::WrongCpu`]: the lock
-    /// stays as it is.
+    /// [`Misuse::BadMagic`], [`Misuse::AlreadyUnlocked`], [`Misuse::WrongOwner`],
+    /// [`Misuse::WrongCpu`]: the lock stays as it is.
     pub fn unlock(&self) -> Result<(), Misuse> {
         self.check_magic()?;
         if !self.is_owned() {
@@ -125,7 +128,8 @@ impl<P: Platform, L: Exclusive> RawDebug<P, L> {
         if L::SPINS && P::cpu().is_some() && !self.is_here() {
             return Err(Misuse::WrongCpu);
         }
-        // Relaxed, both: as in `is_owned`. Before the lock is released, as they are the next one's then.
+        // Relaxed, both: as in `is_owned`. Before the lock is released, as they are the next one's
+        // then.
         self.owner.store(NOBODY, Relaxed);
         self.cpu.store(NO_CPU, Relaxed);
         // SAFETY: the owner is set by who has taken the lock, and we are it.
@@ -171,7 +175,8 @@ impl<P: Platform, L: Exclusive> RawDebug<P, L> {
     }
 
     fn check_magic(&self) -> Result<(), Misuse> {
-        // Relaxed: who uses a lock that another thread destroys at the same time may or may not be told so.
+        // Relaxed: who uses a lock that another thread destroys at the same time may or may not be
+        // told so.
         match self.magic.load(Relaxed) {
             MAGIC => Ok(()),
             _ => Err(Misuse::BadMagic),

@@ -106,15 +106,15 @@ impl<L: Atomic<usize>> Counts<L> {
 
     /// Adds to the calling CPU's own count.
     fn add(&self, event: Event, n: usize) {
-        // Relaxed: a statistic. No atomic addition, as only the CPU's own thread adds; what a signal handler
-        // counts in between may be lost.
+        // Relaxed: a statistic. No atomic addition, as only the CPU's own thread adds; what a
+        // signal handler counts in between may be lost.
         let count = &self.0[event as usize];
         count.store(count.load(Relaxed).wrapping_add(n), Relaxed);
     }
 }
 
-/// What was counted over all CPUs. Shown, it is a table: a line for each event, as the kernel's files of
-/// `lock_event_counts` have it.
+/// What was counted over all CPUs. Shown, it is a table: a line for each event, as the kernel's
+/// files of `lock_event_counts` have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Events([usize; Event::ALL.len()]);
 

@@ -1,6 +1,7 @@
-//! The MCS lock without nodes of its callers, after the variant of the K42 kernel (M. L. Scott, *Shared-Memory
-//! Synchronization*, 2013, chapter 4): who has got the lock moves the little that is left of its node into the
-//! lock. So a node lives on the stack of `lock`, as long as its thread waits.
+//! The MCS lock without nodes of its callers, after the variant of the K42 kernel (M. L. Scott,
+//! *Shared-Memory Synchronization*, 2013, chapter 4): who has got the lock moves the little that is
+//! left of its node into the lock. So a node lives on the stack of `lock`, as long as its thread
+//! waits.
 //!
 //! ```text
 //!   tail  0 free, 1 held and nobody waits, or the address of the last waiter's node
@@ -11,8 +12,8 @@
 //!
 //! Invariant: `next` is 0 whenever the lock passes from one to another.
 //!
-//! Unlike the original, who waits enters the queue by one unconditional exchange, and the lock's own place at the
-//! end of its queue is written as 1, not as its address.
+//! Unlike the original, who waits enters the queue by one unconditional exchange, and the lock's
+//! own place at the end of its queue is written as 1, not as its address.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -61,8 +62,9 @@ impl<P: Platform> RawMcs<P> {
     fn lock_slow(&self) {
         let node = Node::<P> { next: P::Long::new(NONE), locked: P::Word::new(0) };
         let me = (&raw const node).expose_provenance();
-        // Acquire: pairs with the Release in `unlock` if the lock is free; or else with those of who was last here,
-        // itself and the one below, so that what we store to its `next` comes after what it has stored there.
+        // Acquire: pairs with the Release in `unlock` if the lock is free; or else with those of
+        // who was last here, itself and the one below, so that what we store to its `next` comes
+        // after what it has stored there.
         let prev = self.tail.swap(me, AcqRel);
         if prev != FREE {
             let before = core::ptr::with_exposed_provenance::<Node<P>>(prev);
@@ -72,13 +74,14 @@ impl<P: Platform> RawMcs<P> {
                 // SAFETY: a waiter in the queue, which cannot go before it knows us.
                 unsafe { &(*before).next }
             };
-            // Release: pairs with the Acquires in `unlock` and below: who finds us finds our node ready.
+            // Release: pairs with the Acquires in `unlock` and below: who finds us finds our node
+            // ready.
             link.store(me, Release);
             // Acquire: pairs with the Release in `unlock`.
             await_until::<P>(|| node.locked.load(Acquire) != 0);
         }
-        // The lock is ours; the node has to go from the queue.
-        // Relaxed: a look. Release: pairs with the Acquire above, in who comes next and stores to the lock's `next`.
+        // The lock is ours; the node has to go from the queue. Relaxed: a look. Release: pairs with
+        // the Acquire above, in who comes next and stores to the lock's `next`.
         if node.next.load(Relaxed) == NONE
             && self.tail.compare_exchange(me, ALONE, Release, Relaxed).is_ok()
         {

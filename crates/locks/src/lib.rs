@@ -1,5 +1,5 @@
-//! Locks after the Linux kernel's, for user space and for other kernels, and [`annotate`] and [`objects`]: what a
-//! program can tell lockwright of its locks, and of objects of its own.
+//! Locks after the Linux kernel's, for user space and for other kernels, and [`annotate`] and
+//! [`objects`]: what a program can tell lockwright of its locks, and of objects of its own.
 //!
 //! Each lock is a file of its field name, over [`platform::Platform`].
 

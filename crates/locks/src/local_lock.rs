@@ -1,12 +1,14 @@
-//! The local lock (`include/linux/local_lock.h`): names the sections in which a CPU uses data of its own, and keeps
-//! them from interrupting each other.
+//! The local lock (`include/linux/local_lock.h`): names the sections in which a CPU uses data of
+//! its own, and keeps them from interrupting each other.
 //!
-//! In the kernel it disables preemption or interrupts, and with PREEMPT_RT it is a spinlock of the CPU. In user space
-//! a CPU is a thread, and what remains is this:
+//! In the kernel it disables preemption or interrupts, and with PREEMPT_RT it is a spinlock of the
+//! CPU. In user space a CPU is a thread, and what remains is this:
 //!
-//! - Between threads it gives nothing, and needs nothing: the lock lies beside the data, in the thread's own
+//! - Between threads it gives nothing, and needs nothing: the lock lies beside the data, in the
+//!   thread's own
 //!   storage, and only that thread uses either. No instruction is atomic, no memory is ordered.
-//! - A signal handler that interrupts a section finds the lock held: [`RawLocalLock::try_lock`] refuses.
+//! - A signal handler that interrupts a section finds the lock held: [`RawLocalLock::try_lock`]
+//!   refuses.
 //!   It cannot wait, as it waits for its own thread. What it finds free is not in use.
 //! - [`RawLocalLock::lock_irqsave`] keeps signal handlers away instead, at two system calls a section.
 //! - A section in a section is a mistake, and panics.
@@ -36,7 +38,8 @@ impl<P: Platform> RawLocalLock<P> {
     /// Begins a section.
     ///
     /// # Panics
-    /// If the thread is in a section: of this function, or of what a signal handler has interrupted.
+    /// If the thread is in a section: of this function, or of what a signal handler has
+    /// interrupted.
     #[inline]
     #[track_caller]
     pub fn lock(&self) {
@@ -46,8 +49,8 @@ impl<P: Platform> RawLocalLock<P> {
     /// Begins a section if the thread is in none.
     #[inline]
     pub fn try_lock(&self) -> bool {
-        // Relaxed, everywhere: no other thread looks. No exchange: a handler in between is through with its section
-        // when we go on, and leaves the lock as it has found it.
+        // Relaxed, everywhere: no other thread looks. No exchange: a handler in between is through
+        // with its section when we go on, and leaves the lock as it has found it.
         if self.owner.load(Relaxed) != FREE {
             return false;
         }
@@ -97,8 +100,9 @@ mod linux {
             Self { owner: AtomicUsize::new(FREE) }
         }
 
-        /// Begins a section that no signal handler interrupts: all signals that can be are blocked in this thread.
-        /// A fault (SIGSEGV and the like) in the section ends the process, handler or not.
+        /// Begins a section that no signal handler interrupts: all signals that can be are blocked
+        /// in this thread. A fault (SIGSEGV and the like) in the section ends the process, handler
+        /// or not.
         ///
         /// # Panics
         /// As [`RawLocalLock::lock`].
@@ -106,7 +110,8 @@ mod linux {
         pub fn lock_irqsave(&self) -> Signals {
             let mut all = MaybeUninit::uninit();
             let mut before = MaybeUninit::uninit();
-            // SAFETY: fills the one, reads it, and writes the other; it cannot fail with these arguments.
+            // SAFETY: fills the one, reads it, and writes the other; it cannot fail with these
+            // arguments.
             let before = unsafe {
                 libc::sigfillset(all.as_mut_ptr());
                 libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), before.as_mut_ptr());
@@ -122,7 +127,8 @@ mod linux {
         /// Ends the section, and lets in the signals that came meanwhile.
         ///
         /// # Safety
-        /// The calling thread is in it, by the [`RawLocalLock::lock_irqsave`] that has returned `signals`.
+        /// The calling thread is in it, by the [`RawLocalLock::lock_irqsave`] that has returned
+        /// `signals`.
         pub unsafe fn unlock_irqrestore(&self, signals: Signals) {
             // SAFETY: as our caller promises.
             unsafe { self.unlock() };

@@ -1,5 +1,5 @@
-//! The locks by the names that they go by, around the value that they guard: each raw lock of this crate on Linux,
-//! as a [`lock_api`] lock. docs/locks.md says which is for what.
+//! The locks by the names that they go by, around the value that they guard: each raw lock of this
+//! crate on Linux, as a [`lock_api`] lock. docs/locks.md says which is for what.
 //!
 //! ```
 //! use lockwright::locks::TicketLock;
@@ -8,10 +8,10 @@
 //! JOURNAL.lock().push(1);
 //! ```
 //!
-//! What a `lock_api` lock can do, these can: guards of parts of the value, guards that outlive the borrow
-//! (`lock_api`'s feature `arc_lock`), deadlines where the lock has them. Each tells `lockwright check` and
-//! `lockwright meter` of itself if it is wrapped: `lock_api::Mutex<Traced<RawTicket<Linux>>, T>`; see
-//! [`crate::traced`].
+//! What a `lock_api` lock can do, these can: guards of parts of the value, guards that outlive the
+//! borrow (`lock_api`'s feature `arc_lock`), deadlines where the lock has them. Each tells
+//! `lockwright check` and `lockwright meter` of itself if it is wrapped:
+//! `lock_api::Mutex<Traced<RawTicket<Linux>>, T>`; see [`crate::traced`].
 
 use core::time::Duration;
 use std::time::Instant;
@@ -33,8 +33,8 @@ use crate::semaphore::RawSemaphore;
 use crate::tas::RawTas;
 use crate::ticket::RawTicket;
 
-/// Names locks that one thread can have, and implements `lock_api`'s traits for them: the timed ones by the method
-/// named last, if the lock has it.
+/// Names locks that one thread can have, and implements `lock_api`'s traits for them: the timed
+/// ones by the method named last, if the lock has it.
 macro_rules! mutex {
     ($($raw:ty, $lock:ident, $guard:ident, $doc:literal $(, $lock_until:ident)?;)*) => { $(
         #[doc = concat!("A value under ", $doc, ".")]
@@ -43,8 +43,8 @@ macro_rules! mutex {
         #[doc = concat!("Has a [`", stringify!($lock), "`] locked as long as it lives.")]
         pub type $guard<'a, T> = lock_api::MutexGuard<'a, $raw, T>;
 
-        // SAFETY: the lock excludes, and its Acquire and Release are said beside its operations. Its state is all in
-        // itself: a guard that is forgotten leaves it locked.
+        // SAFETY: the lock excludes, and its Acquire and Release are said beside its operations.
+        // Its state is all in itself: a guard that is forgotten leaves it locked.
         unsafe impl lock_api::RawMutex for $raw {
             const INIT: Self = Self::new();
             type Guard = GuardNoSend;
@@ -89,7 +89,8 @@ macro_rules! mutex {
     )* };
 }
 
-/// When a wait of this length that begins now is over: nanoseconds of [`Platform::now`]; none: never.
+/// When a wait of this length that begins now is over: nanoseconds of [`Platform::now`]; none:
+/// never.
 pub(crate) fn deadline(timeout: Duration) -> Option<u64> {
     u64::try_from(timeout.as_nanos()).ok().and_then(|ns| Linux::now().checked_add(ns))
 }
@@ -104,7 +105,8 @@ mutex! {
     RawRtMutex<Linux>, RtMutex, RtMutexGuard, "a mutex with priority inheritance: [`crate::rtmutex`]";
 }
 
-/// Names reader-writer locks, and implements `lock_api`'s traits for them by the methods that are named.
+/// Names reader-writer locks, and implements `lock_api`'s traits for them by the methods that are
+/// named.
 macro_rules! rwlock {
     ($($raw:ty, $lock:ident, $read:ident, $write:ident, $doc:literal {
         read: $lock_shared:ident $try_lock_shared:ident $unlock_shared:ident;
@@ -235,8 +237,8 @@ rwlock! {
 /// A condition variable of a [`Mutex`]: [`crate::condvar`].
 pub type Condvar = lock_api::Condvar<RawCondvar<Linux>>;
 
-// SAFETY: who waits is in the queue before the mutex is released, and takes it again before it returns; neither
-// panics.
+// SAFETY: who waits is in the queue before the mutex is released, and takes it again before it
+// returns; neither panics.
 unsafe impl lock_api::RawCondvar for RawCondvar<Linux> {
     const INIT: Self = Self::new();
     type RawMutex = RawMutex<Linux>;

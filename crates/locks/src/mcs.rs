@@ -1,6 +1,6 @@
-//! The MCS lock (J. M. Mellor-Crummey and M. L. Scott, *Algorithms for Scalable Synchronization on Shared-Memory
-//! Multiprocessors*, ACM TOCS 9(1), 1991; `kernel/locking/mcs_spinlock.h`): first come, first served, and each
-//! waiter spins on a word of its own.
+//! The MCS lock (J. M. Mellor-Crummey and M. L. Scott, *Algorithms for Scalable Synchronization on
+//! Shared-Memory Multiprocessors*, ACM TOCS 9(1), 1991; `kernel/locking/mcs_spinlock.h`): first
+//! come, first served, and each waiter spins on a word of its own.
 //!
 //! The caller brings the node. [`RawMcs`] is the same queue for callers that have no place for one.
 //!
@@ -10,8 +10,8 @@
 //!         holder - next -> waiter - next -> waiter <- tail
 //! ```
 //!
-//! With more threads than CPUs the next in the queue may not be running, and all wait for it, as in any fair
-//! lock.
+//! With more threads than CPUs the next in the queue may not be running, and all wait for it, as in
+//! any fair lock.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -63,20 +63,21 @@ impl<P: Platform> Mcs<P> {
         node.next.store(NONE, Relaxed);
         node.locked.store(0, Relaxed);
         let me = core::ptr::from_ref(node).expose_provenance();
-        // Acquire: if the lock is free, pairs with the Release of its last holder in `unlock`. Release: pairs with
-        // itself in our follower, so that our node is ready before the follower links itself to it.
+        // Acquire: if the lock is free, pairs with the Release of its last holder in `unlock`.
+        // Release: pairs with itself in our follower, so that our node is ready before the follower
+        // links itself to it.
         let prev = self.tail.swap(me, AcqRel);
         if prev != NONE {
-            // SAFETY: the address of a node in the queue, which its owner keeps until it has passed the lock on to
-            // us.
+            // SAFETY: the address of a node in the queue, which its owner keeps until it has passed
+            // the lock on to us.
             unsafe { Self::wait(node, me, prev) };
         }
     }
 
     #[cold]
     unsafe fn wait(node: &Node<P>, me: usize, prev: usize) {
-        // SAFETY: as our caller promises; it cannot go before it knows us.
-        // Release: pairs with the Acquires in `unlock`, so that who passes the lock on finds our node ready.
+        // SAFETY: as our caller promises; it cannot go before it knows us. Release: pairs with the
+        // Acquires in `unlock`, so that who passes the lock on finds our node ready.
         unsafe { &*core::ptr::with_exposed_provenance::<Node<P>>(prev) }.next.store(me, Release);
         // Acquire: pairs with the Release in `unlock`.
         await_until::<P>(|| node.locked.load(Acquire) != 0);

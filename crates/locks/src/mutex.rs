@@ -1,17 +1,18 @@
-//! The mutex (`kernel/locking/mutex.c`): sleeps, has an owner, and spins instead of sleeping as long as that owner
-//! runs.
+//! The mutex (`kernel/locking/mutex.c`): sleeps, has an owner, and spins instead of sleeping as
+//! long as that owner runs.
 //!
-//! Free, it goes to whoever comes first, also before those who sleep. But who has been woken in vain once asks the
-//! owner to hand it off (HANDOFF), and is next: nobody starves.
+//! Free, it goes to whoever comes first, also before those who sleep. But who has been woken in
+//! vain once asks the owner to hand it off (HANDOFF), and is next: nobody starves.
 //!
 //! ```text
 //!   owner    task | PICKUP 4 | HANDOFF 2 | WAITERS 1    (see owner.rs)
 //!   waiters  first come, first served, under the wait lock
 //! ```
 //!
-//! Differs from the kernel's in that optimistic spinning ends after some time by itself, and a wait can have a
-//! deadline instead of being interrupted by signals. And the mutex may be freed by who has unlocked it last: the
-//! kernel's is not to be used for counts of references to what it lies in, POSIX' is, and so is this.
+//! Differs from the kernel's in that optimistic spinning ends after some time by itself, and a wait
+//! can have a deadline instead of being interrupted by signals. And the mutex may be freed by who
+//! has unlocked it last: the kernel's is not to be used for counts of references to what it lies
+//! in, POSIX' is, and so is this.
 
 use crate::osq::RawOsq;
 use crate::owner::{Owner, Waiting};
@@ -67,8 +68,8 @@ impl<P: Platform> RawMutex<P> {
         self.owner.try_lock(P::current()).is_ok()
     }
 
-    /// Takes the lock, or gives up when `deadline` (nanoseconds of [`Platform::now`]; none: never) has come. True
-    /// if it has the lock.
+    /// Takes the lock, or gives up when `deadline` (nanoseconds of [`Platform::now`]; none: never)
+    /// has come. True if it has the lock.
     #[inline]
     pub fn lock_until(&self, deadline: Option<u64>) -> bool {
         self.owner.try_lock_fast() || self.lock_slow(deadline)
@@ -77,7 +78,8 @@ impl<P: Platform> RawMutex<P> {
     #[cold]
     fn lock_slow(&self, deadline: Option<u64>) -> bool {
         let me = P::current();
-        // Before queueing to spin: a free lock must not be waited for behind a spinner that was preempted.
+        // Before queueing to spin: a free lock must not be waited for behind a spinner that was
+        // preempted.
         if self.owner.try_lock(me).is_ok() || self.spin(me) {
             return true;
         }
@@ -91,8 +93,8 @@ impl<P: Platform> RawMutex<P> {
         self.owner.set_waiters();
         let mut expired = false;
         let taken = loop {
-            // Under the wait lock: who released the lock before has told us before this, and is to be forgotten; who
-            // releases it later tells us later.
+            // Under the wait lock: who released the lock before has told us before this, and is to
+            // be forgotten; who releases it later tells us later.
             node.value.sleeper.arm();
             if self.owner.try_lock(me).is_ok() {
                 break true;
@@ -118,8 +120,8 @@ impl<P: Platform> RawMutex<P> {
         taken
     }
 
-    /// Takes the lock by optimistic spinning, in the queue of those who do. The first waiter spins without: it has
-    /// waited long enough.
+    /// Takes the lock by optimistic spinning, in the queue of those who do. The first waiter spins
+    /// without: it has waited long enough.
     fn spin(&self, me: Task) -> bool {
         // Not to queue in vain.
         if self.owner.task().is_some_and(|owner| !P::is_running(owner)) || !self.osq.lock() {

@@ -1,8 +1,9 @@
-//! The optimistic spin queue (`kernel/locking/osq_lock.c`): who spins for the owner of a sleeping lock queues
-//! here first, so that one spins on the lock and the others each on a word of their own.
+//! The optimistic spin queue (`kernel/locking/osq_lock.c`): who spins for the owner of a sleeping
+//! lock queues here first, so that one spins on the lock and the others each on a word of their
+//! own.
 //!
-//! An MCS lock that can be left: by a spinner that should let others run, or whose predecessor does not run
-//! itself and so could not pass the lock on. Who has left may sleep.
+//! An MCS lock that can be left: by a spinner that should let others run, or whose predecessor does
+//! not run itself and so could not pass the lock on. Who has left may sleep.
 //!
 //! ```text
 //!   tail  0 free, or the last in the queue: the number of its CPU, plus 1
@@ -12,8 +13,9 @@
 //!       holder - next -> waiter - next -> waiter
 //! ```
 //!
-//! A CPU has one node for all queues: it spins in one at a time. Without a number, or in the handler of a signal
-//! that came while its thread was in a queue, there is none; the latter the caller must rule out.
+//! A CPU has one node for all queues: it spins in one at a time. Without a number, or in the
+//! handler of a signal that came while its thread was in a queue, there is none; the latter the
+//! caller must rule out.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -24,8 +26,8 @@ const NOBODY: u32 = 0;
 
 /// A CPU's place in a queue.
 pub(crate) struct Node<W> {
-    /// Who follows. Whoever sets it to [`NOBODY`] by exchange has taken the follower: it cannot leave meanwhile,
-    /// nor can its predecessor.
+    /// Who follows. Whoever sets it to [`NOBODY`] by exchange has taken the follower: it cannot
+    /// leave meanwhile, nor can its predecessor.
     next: W,
     prev: W,
     /// 1 once the lock has been passed on to it.
@@ -49,7 +51,8 @@ impl<P: Platform> RawOsq<P> {
         Self { tail: P::Word::new(NOBODY) }
     }
 
-    /// Waits for the lock as long as it makes sense to spin. False: it does not, and the caller should sleep.
+    /// Waits for the lock as long as it makes sense to spin. False: it does not, and the caller
+    /// should sleep.
     #[inline]
     pub fn lock(&self) -> bool {
         let Some(cpu) = P::cpu() else { return false };
@@ -58,9 +61,10 @@ impl<P: Platform> RawOsq<P> {
         // Relaxed: the exchange releases both.
         node.locked.store(0, Relaxed);
         node.next.store(NOBODY, Relaxed);
-        // Acquire: pairs with the Release in `take_next`: with the last holder's if the queue is empty, or else
-        // with that of whoever left from behind `prev`, so that our store to its `next` comes after theirs.
-        // Release: pairs with itself, so that `prev` has its node ready before we store to it.
+        // Acquire: pairs with the Release in `take_next`: with the last holder's if the queue is
+        // empty, or else with that of whoever left from behind `prev`, so that our store to its
+        // `next` comes after theirs. Release: pairs with itself, so that `prev` has its node ready
+        // before we store to it.
         let prev = self.tail.swap(me, AcqRel);
         prev == NOBODY || self.wait(me, prev)
     }
@@ -71,8 +75,8 @@ impl<P: Platform> RawOsq<P> {
         let node = Self::node(me);
         // Relaxed: the next store releases it.
         node.prev.store(prev, Relaxed);
-        // Release: pairs with the Acquire in `take_next`: who takes us, to pass the lock on or to leave from before
-        // us, changes our node after we have made it.
+        // Release: pairs with the Acquire in `take_next`: who takes us, to pass the lock on or to
+        // leave from before us, changes our node after we have made it.
         Self::node(prev).next.store(me, Release);
         let mut rounds = 0;
         loop {
@@ -102,8 +106,8 @@ impl<P: Platform> RawOsq<P> {
     ///   may pass it on                                            may leave
     /// ```
     ///
-    /// Two neighbours that leave at once: the first to do A holds the other one up, in A behind it, or in B before
-    /// it. The one behind finds its new predecessor in its node after C.
+    /// Two neighbours that leave at once: the first to do A holds the other one up, in A behind it,
+    /// or in B before it. The one behind finds its new predecessor in its node after C.
     fn leave(&self, me: u32) -> bool {
         let node = Self::node(me);
         let mut prev = NOBODY;
@@ -113,7 +117,8 @@ impl<P: Platform> RawOsq<P> {
             // Relaxed: one that has left has no `next` that is us.
             prev = node.prev.load(Relaxed);
             let next = &Self::node(prev).next;
-            // Relaxed: what we store there later is ordered by being the same place; what others do is by B.
+            // Relaxed: what we store there later is ordered by being the same place; what others do
+            // is by B.
             if next.load(Relaxed) == me
                 && next.compare_exchange(me, NOBODY, Relaxed, Relaxed).is_ok()
             {
@@ -151,7 +156,8 @@ impl<P: Platform> RawOsq<P> {
         }
     }
 
-    /// Takes the follower out of its own hands; or, if there is none, makes `before` the end of the queue.
+    /// Takes the follower out of its own hands; or, if there is none, makes `before` the end of the
+    /// queue.
     #[inline]
     fn take_next(&self, me: u32, before: u32) -> Option<u32> {
         let node = Self::node(me);

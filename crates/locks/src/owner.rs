@@ -1,5 +1,5 @@
-//! The owner word of [`crate::mutex`] and [`crate::ww_mutex`] (`kernel/locking/mutex.c`): who has the lock, spinning
-//! on the thread that is in it, and passing it on.
+//! The owner word of [`crate::mutex`] and [`crate::ww_mutex`] (`kernel/locking/mutex.c`): who has
+//! the lock, spinning on the thread that is in it, and passing it on.
 //!
 //! ```text
 //!   word   task (a multiple of 8) | PICKUP 4 | HANDOFF 2 | WAITERS 1
@@ -97,8 +97,9 @@ impl<P: Platform> Owner<P> {
 
     /// Releases the lock, or hands it off, and wakes the first waiter.
     ///
-    /// If anybody waits, under the wait lock, other than in the kernel: whoever has the lock next has to take the wait
-    /// lock before it is done with it, and so after us. Hence it may free the mutex then.
+    /// If anybody waits, under the wait lock, other than in the kernel: whoever has the lock next
+    /// has to take the wait lock before it is done with it, and so after us. Hence it may free the
+    /// mutex then.
     #[cold]
     pub fn unlock_slow(&self, waiters: &WaitLock<P, List<impl Waiting<P>>>) {
         loop {
@@ -125,7 +126,8 @@ impl<P: Platform> Owner<P> {
         }
     }
 
-    /// Releases the lock, or gives it to the first waiter if that has asked for it. Under the wait lock.
+    /// Releases the lock, or gives it to the first waiter if that has asked for it. Under the wait
+    /// lock.
     fn pass_on(&self, first: Task) {
         // Relaxed: as in `take`.
         let mut word = self.word.load(Relaxed);
@@ -136,15 +138,16 @@ impl<P: Platform> Owner<P> {
                 Err(seen) => word = seen,
             }
         }
-        // A store, because nobody else changes the word now: it has a task and HANDOFF, and we have the wait lock.
-        // Relaxed: who is given it takes the wait lock to leave the list, and so sees all that we have done.
+        // A store, because nobody else changes the word now: it has a task and HANDOFF, and we have
+        // the wait lock. Relaxed: who is given it takes the wait lock to leave the list, and so
+        // sees all that we have done.
         self.word.store(first.number() | WAITERS | PICKUP, Relaxed);
     }
 
     /// Notes that somebody waits. Under the wait lock.
     pub fn set_waiters(&self) {
-        // Relaxed: who unlocks later sees it, as it changes the same word; who unlocked before has left the lock to
-        // the attempt that follows.
+        // Relaxed: who unlocks later sees it, as it changes the same word; who unlocked before has
+        // left the lock to the attempt that follows.
         self.word.fetch_or(WAITERS, Relaxed);
     }
 
@@ -166,8 +169,9 @@ impl<P: Platform> Owner<P> {
         Task::from_owner(self.word.load(Relaxed))
     }
 
-    /// Takes the lock if it becomes free while its owners run: they will release it soon, and to sleep and be
-    /// woken takes longer. Ends as well when `go_on`, asked each round, says no, or when it has lasted long.
+    /// Takes the lock if it becomes free while its owners run: they will release it soon, and to
+    /// sleep and be woken takes longer. Ends as well when `go_on`, asked each round, says no, or
+    /// when it has lasted long.
     pub fn spin(&self, me: Task, go_on: impl Fn() -> bool) -> bool {
         let mut rounds = 0;
         loop {

@@ -1,8 +1,9 @@
-//! The per-CPU reader-writer semaphore (`kernel/locking/percpu-rwsem.c`): reading is an addition to a count of the
-//! reader's own; all cost is the writer's. For what is read all the time and hardly ever written.
+//! The per-CPU reader-writer semaphore (`kernel/locking/percpu-rwsem.c`): reading is an addition to
+//! a count of the reader's own; all cost is the writer's. For what is read all the time and hardly
+//! ever written.
 //!
-//! Who waits sleeps, first come, first served: a writer that is done lets in the readers that came before the next
-//! writer, then that writer.
+//! Who waits sleeps, first come, first served: a writer that is done lets in the readers that came
+//! before the next writer, then that writer.
 //!
 //! ```text
 //!   counts   one a slot: readers that came there less those that left there; their sum: readers inside, or looking
@@ -10,17 +11,18 @@
 //!   left     counts readers that left meanwhile, for the writer to wait on
 //! ```
 //!
-//! A reader adds itself, then looks for a writer; a writer blocks, then looks for readers. One of the two sees the
-//! other if a barrier is between the steps on either side: the reader's costs nothing
-//! ([`Platform::light_barrier`]), as the writer's interrupts all CPUs ([`Platform::heavy_barrier`]: membarrier; the
-//! kernel waits for an RCU grace period).
+//! A reader adds itself, then looks for a writer; a writer blocks, then looks for readers. One of
+//! the two sees the other if a barrier is between the steps on either side: the reader's costs
+//! nothing ([`Platform::light_barrier`]), as the writer's interrupts all CPUs
+//! ([`Platform::heavy_barrier`]: membarrier; the kernel waits for an RCU grace period).
 //!
-//! As in the kernel, who releases the lock may look at it once more when another has it already: it must not be freed
-//! before the release has returned.
+//! As in the kernel, who releases the lock may look at it once more when another has it already: it
+//! must not be freed before the release has returned.
 //!
-//! The kernel's counts are a variable of all CPUs. Here they lie in the lock, `SLOTS` of them, a cache line each: the
-//! threads with the first `SLOTS - 1` numbers ([`Platform::cpu`]; the lowest that is free when a thread begins) have
-//! one of their own and add by load and store; all others share the last one, and add atomically.
+//! The kernel's counts are a variable of all CPUs. Here they lie in the lock, `SLOTS` of them, a
+//! cache line each: the threads with the first `SLOTS - 1` numbers ([`Platform::cpu`]; the lowest
+//! that is free when a thread begins) have one of their own and add by load and store; all others
+//! share the last one, and add atomically.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -44,7 +46,8 @@ struct Waiter<P: Platform> {
 
 type Waiters<P> = List<Waiter<P>>;
 
-/// A per-CPU reader-writer semaphore. Not recursive, for readers neither: between the two a writer may have come.
+/// A per-CPU reader-writer semaphore. Not recursive, for readers neither: between the two a writer
+/// may have come.
 ///
 /// Whoever has it may hand it to another thread, to be released there.
 pub struct RawPercpuRwSem<P: Platform, const SLOTS: usize = 16> {
@@ -108,7 +111,8 @@ impl<P: Platform, const SLOTS: usize> RawPercpuRwSem<P, SLOTS> {
             self.block(waiters);
         }
         loop {
-            // Acquire: pairs with the Release in `tell_writer`: the sum has who has said that he left.
+            // Acquire: pairs with the Release in `tell_writer`: the sum has who has said that he
+            // left.
             let left = self.left.load(Acquire);
             if self.readers() == 0 {
                 return;
@@ -164,7 +168,8 @@ impl<P: Platform, const SLOTS: usize> RawPercpuRwSem<P, SLOTS> {
     #[inline]
     fn leave(&self) {
         self.add(LEAVES);
-        // Pairs with the heavy one in `block`: the writer sees that we have left, or we see the writer.
+        // Pairs with the heavy one in `block`: the writer sees that we have left, or we see the
+        // writer.
         P::light_barrier();
         if self.is_blocked() {
             self.tell_writer();
@@ -178,7 +183,8 @@ impl<P: Platform, const SLOTS: usize> RawPercpuRwSem<P, SLOTS> {
         match P::cpu() {
             Some(cpu) if (cpu as usize) < SLOTS - 1 => {
                 let count = &self.counts[cpu as usize].0;
-                // Only this thread stores here. A signal handler in between leaves as many readers as it finds.
+                // Only this thread stores here. A signal handler in between leaves as many readers
+                // as it finds.
                 count.store(count.load(Relaxed).wrapping_add(difference), Release);
             }
             _ => {
@@ -187,7 +193,8 @@ impl<P: Platform, const SLOTS: usize> RawPercpuRwSem<P, SLOTS> {
         }
     }
 
-    /// Readers that are inside, or looking. While the lock is blocked: those inside are counted for certain.
+    /// Readers that are inside, or looking. While the lock is blocked: those inside are counted for
+    /// certain.
     fn readers(&self) -> u32 {
         // Acquire: pairs with the Release in `add`.
         self.counts.iter().fold(0, |sum, count| sum.wrapping_add(count.0.load(Acquire)))
@@ -223,8 +230,8 @@ impl<P: Platform, const SLOTS: usize> RawPercpuRwSem<P, SLOTS> {
         P::heavy_barrier();
     }
 
-    /// Lets in who is next: all readers to the first writer that waits, and that one as soon as they have left; or
-    /// whoever comes.
+    /// Lets in who is next: all readers to the first writer that waits, and that one as soon as
+    /// they have left; or whoever comes.
     fn unblock(&self) {
         let waiters = self.waiters.lock();
         let readers: Waiters<P> = List::new();

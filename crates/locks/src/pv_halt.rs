@@ -1,5 +1,6 @@
-//! A waiter of a paravirtual spinlock halts, and is kicked (`pv_wait`, `pv_kick`): its virtual CPU in a guest, its
-//! thread here. A node has a kick of its own, as a signal handler may halt in a thread that has halted.
+//! A waiter of a paravirtual spinlock halts, and is kicked (`pv_wait`, `pv_kick`): its virtual CPU
+//! in a guest, its thread here. A node has a kick of its own, as a signal handler may halt in a
+//! thread that has halted.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -12,10 +13,9 @@ const NONE: u32 = 0;
 
 /// Halts as long as `condition` holds, until kicked. May return early; the caller looks again.
 pub(crate) fn wait<P: Platform>(node: &Node<P::Word>, condition: impl FnOnce() -> bool) {
-    // What kicks came before may have been for what was waited for before, and late. One that comes from here on
-    // stays.
-    // Acquire: pairs with the Release in `kick`: if this takes the kick that was for us, the condition holds no
-    // more.
+    // What kicks came before may have been for what was waited for before, and late. One that comes
+    // from here on stays. Acquire: pairs with the Release in `kick`: if this takes the kick that
+    // was for us, the condition holds no more.
     node.kick.swap(NONE, Acquire);
     if !condition() {
         return;
@@ -31,7 +31,8 @@ pub(crate) fn wait<P: Platform>(node: &Node<P::Word>, condition: impl FnOnce() -
     }
 }
 
-/// Lets the one who halts, or is about to, at this node look again. The caller has ended its condition.
+/// Lets the one who halts, or is about to, at this node look again. The caller has ended its
+/// condition.
 pub(crate) fn kick<P: Platform>(node: &Node<P::Word>) {
     let begin = if P::COUNTS { P::now() } else { 0 };
     // Release: pairs with the Acquire in `wait`.

@@ -1,9 +1,10 @@
-//! Which node to kick for a lock: the paravirtual spinlock's hash table (`kernel/locking/qspinlock_paravirt.h`).
-//! Only locks whose head of the queue sleeps stand in it.
+//! Which node to kick for a lock: the paravirtual spinlock's hash table
+//! (`kernel/locking/qspinlock_paravirt.h`). Only locks whose head of the queue sleeps stand in it.
 //!
-//! Open addressing over four buckets of each CPU, as many as its nodes: a CPU waits for no more locks than that at
-//! once, so there is always a free one. The buckets lie with the CPUs ([`crate::platform::PerCpu`]), so that the
-//! table grows with them: whoever looks for a lock's entry goes on until it is found, wherever it was put.
+//! Open addressing over four buckets of each CPU, as many as its nodes: a CPU waits for no more
+//! locks than that at once, so there is always a free one. The buckets lie with the CPUs
+//! ([`crate::platform::PerCpu`]), so that the table grows with them: whoever looks for a lock's
+//! entry goes on until it is found, wherever it was put.
 //!
 //! Whoever sees that a lock's byte says *hashed* finds its entry.
 
@@ -36,7 +37,8 @@ impl<W: Word, L: Atomic<usize>> Buckets<W, L> {
 
 /// The buckets in the order in which a lock's is looked for; without end.
 fn probe<P: Platform>(lock: usize) -> impl Iterator<Item = &'static Bucket<P::Word, P::Long>> {
-    // Multiplicative hashing by 2^64 / the golden ratio (Knuth, *The Art of Computer Programming* 3, 6.4).
+    // Multiplicative hashing by 2^64 / the golden ratio (Knuth, *The Art of Computer Programming*
+    // 3, 6.4).
     let hash = ((lock as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
     (0..).map(move |hop: usize| {
         let bucket = hash.wrapping_add(hop) % (P::cpus() as usize * BUCKETS);
@@ -48,7 +50,8 @@ fn probe<P: Platform>(lock: usize) -> impl Iterator<Item = &'static Bucket<P::Wo
 pub(crate) fn insert<P: Platform>(lock: *const P::Word, tail: u32) {
     let lock = lock.addr();
     for (hop, bucket) in probe::<P>(lock).enumerate() {
-        // Relaxed: a look. Acquire: pairs with the Release in `remove`, which has read the tail before.
+        // Relaxed: a look. Acquire: pairs with the Release in `remove`, which has read the tail
+        // before.
         if bucket.lock.load(Relaxed) == FREE
             && bucket.lock.compare_exchange(FREE, lock, Acquire, Relaxed).is_ok()
         {

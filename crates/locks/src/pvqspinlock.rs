@@ -1,6 +1,6 @@
-//! The paravirtual queued spinlock (`kernel/locking/qspinlock_paravirt.h`): the queued spinlock for CPUs that may
-//! be preempted, as a guest's are, and as threads are. Who has spun for long halts and is kicked; and who comes may
-//! go ahead of the queue, as its head may not be running.
+//! The paravirtual queued spinlock (`kernel/locking/qspinlock_paravirt.h`): the queued spinlock for
+//! CPUs that may be preempted, as a guest's are, and as threads are. Who has spun for long halts
+//! and is kicked; and who comes may go ahead of the queue, as its head may not be running.
 //!
 //! How far ahead is the lock's [`Mode`]. The kernel's is [`Hybrid`].
 //!
@@ -14,12 +14,13 @@
 //!            '---------'
 //! ```
 //!
-//! One that halts in the queue is not woken to be the head of it: whoever makes it so, and holds the lock, only
-//! puts it into the hash table (`pv_hash.rs`), and the unlock kicks it.
+//! One that halts in the queue is not woken to be the head of it: whoever makes it so, and holds
+//! the lock, only puts it into the hash table (`pv_hash.rs`), and the unlock kicks it.
 //!
-//! Unlike the kernel's, a head that was kicked and lost the lock to another enters the table again. The kernel's
-//! enters it once, and from then on spins; here that could be for as long as the holder does not run. So it must
-//! know whether it stands in the table, hence the state *hashing*. And who steals gives its CPU away now and then.
+//! Unlike the kernel's, a head that was kicked and lost the lock to another enters the table again.
+//! The kernel's enters it once, and from then on spins; here that could be for as long as the
+//! holder does not run. So it must know whether it stands in the table, hence the state *hashing*.
+//! And who steals gives its CPU away now and then.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
@@ -48,9 +49,9 @@ const LOOK_AT_PREV: u32 = 256;
 /// Who may go ahead of the queue.
 pub trait Mode: mode::Mode {}
 
-/// Anyone, as long as there is a queue whose head has halted or does not spin at the moment; who finds the head
-/// spinning, or no queue, joins it. With little contention a fair lock, with more CPUs than run an unfair one that
-/// starves nobody.
+/// Anyone, as long as there is a queue whose head has halted or does not spin at the moment; who
+/// finds the head spinning, or no queue, joins it. With little contention a fair lock, with more
+/// CPUs than run an unfair one that starves nobody.
 #[derive(Debug)]
 pub struct Hybrid;
 
@@ -58,8 +59,8 @@ pub struct Hybrid;
 #[derive(Debug)]
 pub struct SingleSteal;
 
-/// Everyone; there is no queue. Test, then test-and-set: what the kernel does under a hypervisor that cannot halt
-/// CPUs.
+/// Everyone; there is no queue. Test, then test-and-set: what the kernel does under a hypervisor
+/// that cannot halt CPUs.
 #[derive(Debug)]
 pub struct Unfair;
 
@@ -125,8 +126,8 @@ impl mode::Mode for Unfair {
 
 /// A paravirtual queued spinlock. Not recursive.
 ///
-/// Over [`crate::event::Counted`], [`Event::PvLockStealing`] counts acquisitions ahead of the queue, and
-/// [`Event::LockSlowpath`] those through it.
+/// Over [`crate::event::Counted`], [`Event::PvLockStealing`] counts acquisitions ahead of the
+/// queue, and [`Event::LockSlowpath`] those through it.
 pub struct RawPvQspinlock<P: Platform, M: Mode = Hybrid> {
     word: P::Word,
     mode: PhantomData<M>,
@@ -178,10 +179,12 @@ impl<P: Platform, M: Mode> RawPvQspinlock<P, M> {
 
     #[cold]
     fn unlock_slow(&self) {
-        // Acquire: pairs with the exchange of the byte for SLOW in `await_lock`: the entry is in the table.
+        // Acquire: pairs with the exchange of the byte for SLOW in `await_lock`: the entry is in
+        // the table.
         P::fence(Acquire);
         let node = qnode::node::<P>(pv_hash::remove::<P>(&raw const self.word));
-        // Release: pairs with the Acquires of all who take the lock. From here on the lock may be gone.
+        // Release: pairs with the Acquires of all who take the lock. From here on the lock may be
+        // gone.
         self.word.clear_byte(Release);
         P::count(Event::PvKickUnlock, 1);
         pv_halt::kick::<P>(node);
@@ -212,15 +215,16 @@ impl<P: Platform, M: Mode> Queue<P> for Pv<M> {
                 if node.locked.load(Acquire) != 0 {
                     return;
                 }
-                // Relaxed: a hint. The lock would have to come through a CPU that does not run: adaptive spinning.
+                // Relaxed: a hint. The lock would have to come through a CPU that does not run:
+                // adaptive spinning.
                 early = round % LOOK_AT_PREV == 0 && prev.state.load(Relaxed) != RUNNING;
                 if early {
                     break;
                 }
                 P::relax();
             }
-            // Relaxed: ordered by the fence, which pairs with that in `kick`. Either we see that we are the head,
-            // or who tells us so sees that we have halted:
+            // Relaxed: ordered by the fence, which pairs with that in `kick`. Either we see that we
+            // are the head, or who tells us so sees that we have halted:
             //
             //   A  state = halted        A' locked = 1
             //   B  fence                 B' fence
@@ -255,8 +259,8 @@ impl<P: Platform, M: Mode> Queue<P> for Pv<M> {
             return;
         }
         pv_hash::insert::<P>(word, next);
-        // The lock is ours. It need not be us who unlocks it, but somebody who knows what we have done.
-        // Relaxed: hence, and by the next store.
+        // The lock is ours. It need not be us who unlocks it, but somebody who knows what we have
+        // done. Relaxed: hence, and by the next store.
         word.fetch_or(u32::from(SLOW), Relaxed);
         // Release: pairs with the Acquire in `await_lock`.
         node.state.store(HASHED, Release);
@@ -280,14 +284,14 @@ impl<P: Platform, M: Mode> Queue<P> for Pv<M> {
             }
             // Relaxed: as above.
             word.fetch_and(!PENDING, Relaxed);
-            // Who knows that the byte was SLOW, and sees it otherwise now, has been taken out of the table.
-            // Relaxed: whoever looks for the new entry has held the lock after who took the old one out, and will
-            // not find that.
+            // Who knows that the byte was SLOW, and sees it otherwise now, has been taken out of
+            // the table. Relaxed: whoever looks for the new entry has held the lock after who took
+            // the old one out, and will not find that.
             hashed &= word.load(Relaxed) as u8 == SLOW;
             if !hashed {
                 pv_hash::insert::<P>(word, place.tail);
-                // Release: pairs with the fence in `unlock_slow`. Acquire: if it is free, and ours now, pairs with
-                // the Release in `unlock`.
+                // Release: pairs with the fence in `unlock_slow`. Acquire: if it is free, and ours
+                // now, pairs with the Release in `unlock`.
                 if word.swap_byte(SLOW, AcqRel) == 0 {
                     pv_hash::remove::<P>(word);
                     // Relaxed, both: the lock is ours.
@@ -320,7 +324,8 @@ fn is_hashed<P: Platform>(node: &Node<P::Word>) -> bool {
     state == HASHED
 }
 
-/// Takes the lock, if it is free, for the head of the queue, which is the pending one. Returns the word then.
+/// Takes the lock, if it is free, for the head of the queue, which is the pending one. Returns the
+/// word then.
 fn take_pending<P: Platform>(word: &P::Word) -> Option<u32> {
     // Relaxed: a look.
     let mut seen = word.load(Relaxed);

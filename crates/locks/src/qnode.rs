@@ -1,6 +1,7 @@
-//! The nodes in which the CPUs queue for qspinlocks (`kernel/locking/qspinlock.c`): four of each CPU, as a waiter
-//! can be interrupted, and its interrupt's handler wait for another lock, and so on for the kernel's four contexts:
-//! task, soft interrupt, hard interrupt, non-maskable interrupt. In user space these are signal handlers.
+//! The nodes in which the CPUs queue for qspinlocks (`kernel/locking/qspinlock.c`): four of each
+//! CPU, as a waiter can be interrupted, and its interrupt's handler wait for another lock, and so
+//! on for the kernel's four contexts: task, soft interrupt, hard interrupt, non-maskable interrupt.
+//! In user space these are signal handlers.
 //!
 //! A node is in use from the slow path's beginning to its end; who holds a lock needs none.
 //!
@@ -44,7 +45,8 @@ pub(crate) struct Node<W> {
 #[repr(align(64))]
 pub(crate) struct Nodes<W> {
     nodes: [Node<W>; NODES as usize],
-    /// How many are in use: the first ones, as handlers end before what they have interrupted goes on.
+    /// How many are in use: the first ones, as handlers end before what they have interrupted goes
+    /// on.
     used: W,
 }
 

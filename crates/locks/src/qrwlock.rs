@@ -1,9 +1,10 @@
-//! The queued reader-writer spinlock (`kernel/locking/qrwlock.c`): one word, and a queue for all who have to wait,
-//! readers and writers in the order in which they came.
+//! The queued reader-writer spinlock (`kernel/locking/qrwlock.c`): one word, and a queue for all
+//! who have to wait, readers and writers in the order in which they came.
 //!
-//! The queue is a spinlock: its holder is the first in the queue and waits for the word, the others for it. A
-//! writer that is first lets no more readers in, but those in interrupt (signal) handlers: such a one may have
-//! interrupted a reader that the writer waits for, and goes on as soon as no writer has the lock.
+//! The queue is a spinlock: its holder is the first in the queue and waits for the word, the others
+//! for it. A writer that is first lets no more readers in, but those in interrupt (signal)
+//! handlers: such a one may have interrupted a reader that the writer waits for, and goes on as
+//! soon as no writer has the lock.
 //!
 //! ```text
 //!   word  bits 0-7   0xff: held by a writer
@@ -132,7 +133,8 @@ impl<P: Platform> RawQrwLock<P> {
         // Relaxed: as in `try_read_lock`.
         self.word.fetch_sub(READER, Relaxed);
         self.queue.lock();
-        // From here on no writer takes the lock: it would have to be first in the queue, or to find it free.
+        // From here on no writer takes the lock: it would have to be first in the queue, or to find
+        // it free.
         self.word.fetch_add(READER, Relaxed);
         self.await_writers_end();
         // SAFETY: locked above.

@@ -1,8 +1,8 @@
-//! The queued spinlock (`kernel/locking/qspinlock.c`): an MCS lock in four bytes. First come, first served, but
-//! for who comes the moment that it is free.
+//! The queued spinlock (`kernel/locking/qspinlock.c`): an MCS lock in four bytes. First come, first
+//! served, but for who comes the moment that it is free.
 //!
-//! The second to come, the first to wait, sets a bit and spins on the word; only from the third on they queue, in
-//! nodes of their CPUs (`qnode.rs`), and of these only the head spins on the word.
+//! The second to come, the first to wait, sets a bit and spins on the word; only from the third on
+//! they queue, in nodes of their CPUs (`qnode.rs`), and of these only the head spins on the word.
 //!
 //! ```text
 //!   word  bits  0-7   1 locked
@@ -21,11 +21,12 @@
 //!                          (0,0,1)             the head is the last
 //! ```
 //!
-//! Who finds the hand-over from pending to locked waits for it, for a bounded time, before it queues.
+//! Who finds the hand-over from pending to locked waits for it, for a bounded time, before it
+//! queues.
 //!
-//! With one byte of its own for the pending bit the kernel stores it alone; here, as in kernels for 16 thousand
-//! CPUs and more, it is changed by atomic operations on the word. Unlike the kernel's, waiters that have spun for
-//! long give their CPU away: the holder may be waiting for it.
+//! With one byte of its own for the pending bit the kernel stores it alone; here, as in kernels for
+//! 16 thousand CPUs and more, it is changed by atomic operations on the word. Unlike the kernel's,
+//! waiters that have spun for long give their CPU away: the holder may be waiting for it.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -77,8 +78,8 @@ impl<P: Platform> RawQspinlock<P> {
     #[cold]
     fn lock_slow(&self, mut seen: u32) {
         let mut rounds = 0;
-        // The pending one is about to have it: then we can be the next. It may have been preempted, or another may
-        // follow it each time we look, hence the bound.
+        // The pending one is about to have it: then we can be the next. It may have been preempted,
+        // or another may follow it each time we look, hence the bound.
         while seen == PENDING && rounds < P::PENDING_LOOPS {
             P::relax();
             rounds += 1;
@@ -143,8 +144,8 @@ pub(crate) trait Queue<P: Platform> {
     fn try_lock(word: &P::Word) -> bool;
     /// Waits to be the head of the queue.
     fn await_head(node: &Node<P::Word>, prev: &Node<P::Word>);
-    /// As the head, waits for the lock. Returns the word when it was free, or, with LOCKED in it, when it was taken
-    /// for us.
+    /// As the head, waits for the lock. Returns the word when it was free, or, with LOCKED in it,
+    /// when it was taken for us.
     fn await_lock(word: &P::Word, place: &Place<P>) -> u32;
     /// Tells the next that it is the head now, which it may not notice by itself.
     fn kick(word: &P::Word, next: u32);
@@ -187,8 +188,8 @@ pub(crate) fn lock_queued<P: Platform, Q: Queue<P>>(word: &P::Word) {
         next = node.next.load(Acquire);
         next != 0
     });
-    // Release: pairs with the Acquires in `await_head`: the new head sees the word as we have left it, not as it
-    // was when it was free for us.
+    // Release: pairs with the Acquires in `await_head`: the new head sees the word as we have left
+    // it, not as it was when it was free for us.
     qnode::node::<P>(next).locked.store(1, Release);
     Q::kick(word, next);
 }
@@ -198,7 +199,8 @@ fn append<P: Platform>(word: &P::Word, tail: u32) -> u32 {
     // Relaxed: a look.
     let mut seen = word.load(Relaxed);
     loop {
-        // Release: our node is ready before anyone stores to it. Acquire: pairs with it, in who comes behind.
+        // Release: our node is ready before anyone stores to it. Acquire: pairs with it, in who
+        // comes behind.
         match word.compare_exchange(seen, (seen & !TAIL_MASK) | tail, AcqRel, Relaxed) {
             Ok(_) => return seen & TAIL_MASK,
             Err(other) => seen = other,

@@ -1,9 +1,10 @@
-//! The reader-writer semaphore (`kernel/locking/rwsem.c`): any number of readers or one writer; who waits sleeps.
+//! The reader-writer semaphore (`kernel/locking/rwsem.c`): any number of readers or one writer; who
+//! waits sleeps.
 //!
-//! Whoever finds the lock free may take it ahead of those who wait, which keeps it busy while they wake up, and no
-//! longer than 4 ms: then the first of them sets the hand-off flag, and the lock is its own next. A turn of the
-//! readers takes all readers that wait (phase-fair), at most 256. Writers spin for a while before they sleep
-//! ([`spin`]).
+//! Whoever finds the lock free may take it ahead of those who wait, which keeps it busy while they
+//! wake up, and no longer than 4 ms: then the first of them sets the hand-off flag, and the lock is
+//! its own next. A turn of the readers takes all readers that wait (phase-fair), at most 256.
+//! Writers spin for a while before they sleep ([`spin`]).
 //!
 //! ```text
 //!   count  bit  0      held by a writer
@@ -16,11 +17,11 @@
 //!
 //! The flags of bits 1 and 2 change under the lock of the wait list only.
 //!
-//! A reader that comes adds itself first and looks then. It is taken for a holder until it has taken itself off
-//! again, and who does so must do what the last holder does: wake those who wait.
+//! A reader that comes adds itself first and looks then. It is taken for a holder until it has
+//! taken itself off again, and who does so must do what the last holder does: wake those who wait.
 //!
-//! As in the kernel, who releases the lock may look at it once more when another has it already: it must not be freed
-//! before the release has returned.
+//! As in the kernel, who releases the lock may look at it once more when another has it already: it
+//! must not be freed before the release has returned.
 
 mod owner;
 mod spin;
@@ -132,7 +133,8 @@ impl<P: Platform> WakeQueue<P> {
 
     fn send(self) {
         for node in self.readers.iter() {
-            // SAFETY: a reader that is granted the lock stays until it is told, and only we tell it.
+            // SAFETY: a reader that is granted the lock stays until it is told, and only we tell
+            // it.
             unsafe { Sleeper::tell(&raw const node.value.sleeper) }.send();
         }
         if let Some(writer) = self.writer {
@@ -141,7 +143,8 @@ impl<P: Platform> WakeQueue<P> {
     }
 }
 
-/// A reader-writer semaphore. Not recursive, for readers neither: between the two a writer may have come.
+/// A reader-writer semaphore. Not recursive, for readers neither: between the two a writer may have
+/// come.
 pub struct RawRwSem<P: Platform> {
     count: P::Long,
     owner: Owner<P>,
@@ -167,8 +170,8 @@ impl<P: Platform> RawRwSem<P> {
         self.down_read_until(None);
     }
 
-    /// Takes the lock to read, or gives up when `deadline` (nanoseconds of [`Platform::now`]; none: never) has come.
-    /// True if it is taken.
+    /// Takes the lock to read, or gives up when `deadline` (nanoseconds of [`Platform::now`]; none:
+    /// never) has come. True if it is taken.
     #[inline]
     pub fn down_read_until(&self, deadline: Option<u64>) -> bool {
         // Acquire: pairs with the Releases in `up_write` and `downgrade_write`.
@@ -186,7 +189,8 @@ impl<P: Platform> RawRwSem<P> {
         self.try_down_read_by::<LoadFirst>().taken
     }
 
-    /// [`RawRwSem::try_down_read`] in a shape of the caller's choice, with what it took: for measurements.
+    /// [`RawRwSem::try_down_read`] in a shape of the caller's choice, with what it took: for
+    /// measurements.
     #[inline]
     pub fn try_down_read_by<S: Shape>(&self) -> Attempt {
         let attempt = S::attempt(self);
@@ -202,8 +206,8 @@ impl<P: Platform> RawRwSem<P> {
         self.down_write_until(None);
     }
 
-    /// Takes the lock to write, or gives up when `deadline` (nanoseconds of [`Platform::now`]; none: never) has
-    /// come. True if it is taken. It may be late by the time that a writer spins.
+    /// Takes the lock to write, or gives up when `deadline` (nanoseconds of [`Platform::now`];
+    /// none: never) has come. True if it is taken. It may be late by the time that a writer spins.
     #[inline]
     pub fn down_write_until(&self, deadline: Option<u64>) -> bool {
         self.try_down_write() || self.down_write_slow(deadline)
@@ -253,7 +257,8 @@ impl<P: Platform> RawRwSem<P> {
         }
     }
 
-    /// Makes the writer a reader, with no other writer in between. Readers that wait have the lock with it.
+    /// Makes the writer a reader, with no other writer in between. Readers that wait have the lock
+    /// with it.
     ///
     /// # Safety
     /// The caller holds it as writer.
@@ -301,14 +306,16 @@ impl<P: Platform> RawRwSem<P> {
         let first = waiters.is_empty();
         // Acquire: pairs with the Release in `up_write`.
         if first && self.count.load(Acquire) & WRITER == 0 {
-            // Who has kept us from going on has left, and nobody is before us: we are on the count already.
+            // Who has kept us from going on has left, and nobody is before us: we are on the count
+            // already.
             drop(waiters);
             self.owner.set_reader(P::current());
             P::count(Event::RwsemRlockFast, 1);
             return true;
         }
         let node = Waiter::new(false);
-        // SAFETY: it stays where it is until it is removed: by who grants us the lock, or by `give_up`.
+        // SAFETY: it stays where it is until it is removed: by who grants us the lock, or by
+        // `give_up`.
         unsafe { waiters.push_back(&node) };
         let flag = if first { WAITERS } else { 0 };
         // Relaxed: what we have read of others' we do not rely on.
@@ -331,14 +338,14 @@ impl<P: Platform> RawRwSem<P> {
 
     /// Whether a reader that found `old` may go on though somebody waits.
     fn may_steal(&self, old: usize) -> bool {
-        // Ahead of a writer that waits for readers to leave, there must be no end of readers that come: whether or not
-        // they may be spun on.
+        // Ahead of a writer that waits for readers to leave, there must be no end of readers that
+        // come: whether or not they may be spun on.
         let joins_readers = self.owner.is_reader() && old & READERS != 0;
         old & (WRITER | HANDOFF) == 0 && !joins_readers
     }
 
-    /// Takes one whose deadline has come from the list. False: it is a reader that has the lock by now, and has
-    /// been told.
+    /// Takes one whose deadline has come from the list. False: it is a reader that has the lock by
+    /// now, and has been told.
     fn give_up(&self, node: &Node<Waiter<P>>) -> bool {
         let waiters = self.waiters.lock();
         if node.value.granted.get() {
@@ -442,8 +449,9 @@ impl<P: Platform> RawRwSem<P> {
         }
     }
 
-    /// What one that has just come to the list wakes there, `count` being what it has seen since: those whose turn
-    /// has come, and who would not be woken by anybody else if it was us who kept the last holder from doing so.
+    /// What one that has just come to the list wakes there, `count` being what it has seen since:
+    /// those whose turn has come, and who would not be woken by anybody else if it was us who kept
+    /// the last holder from doing so.
     fn wake_after_coming(&self, waiters: &Waiters<P>, count: usize) -> WakeQueue<P> {
         if count & WRITER != 0 {
             return WakeQueue::new();
@@ -463,7 +471,8 @@ impl<P: Platform> RawRwSem<P> {
         wakes.send();
     }
 
-    /// Gives the lock to the readers whose turn it is, or tells the writer whose turn it is to look again.
+    /// Gives the lock to the readers whose turn it is, or tells the writer whose turn it is to look
+    /// again.
     fn mark_wake(&self, waiters: &Waiters<P>, whom: Whom) -> WakeQueue<P> {
         let mut wakes = WakeQueue::new();
         let Some(first) = waiters.iter().next().map(|first| &first.value) else { return wakes };
@@ -507,8 +516,8 @@ impl<P: Platform> RawRwSem<P> {
         wakes
     }
 
-    /// Takes back the readers' claim to the lock, as a writer has it, who was `old`'s. With the flag that this was
-    /// the last time, if the first reader has waited for long.
+    /// Takes back the readers' claim to the lock, as a writer has it, who was `old`'s. With the
+    /// flag that this was the last time, if the first reader has waited for long.
     fn leave_to_writer(&self, first: &Waiter<P>, old: usize) {
         let mut flag = 0;
         if first.is_impatient() {

@@ -1,7 +1,9 @@
-//! The counting semaphore (`kernel/locking/semaphore.c`): a count under a lock, waiters first come, first served.
+//! The counting semaphore (`kernel/locking/semaphore.c`): a count under a lock, waiters first come,
+//! first served.
 //!
-//! `up` hands what it gives straight to the first waiter: the count stays 0 as long as anybody waits, and nobody
-//! who comes later overtakes. Who has gone down may free the semaphore: who went up does not touch it any more.
+//! `up` hands what it gives straight to the first waiter: the count stays 0 as long as anybody
+//! waits, and nobody who comes later overtakes. Who has gone down may free the semaphore: who went
+//! up does not touch it any more.
 
 use crate::platform::Platform;
 use crate::swait::{Queue, Waiter};
@@ -36,8 +38,8 @@ impl<P: Platform> RawSemaphore<P> {
         self.state.lock().take()
     }
 
-    /// Goes down, or gives up when `deadline` (nanoseconds of [`Platform::now`]; none: never) has come. True if it
-    /// did go down.
+    /// Goes down, or gives up when `deadline` (nanoseconds of [`Platform::now`]; none: never) has
+    /// come. True if it did go down.
     pub fn down_until(&self, deadline: Option<u64>) -> bool {
         let mut state = self.state.lock();
         if state.take() {
@@ -62,8 +64,8 @@ impl<P: Platform> RawSemaphore<P> {
 }
 
 impl<P: Platform> State<P> {
-    /// Returns early instead of subtracting what a comparison says: rustc 1.95 loses that store when it optimises
-    /// (`tests/compiler.rs`).
+    /// Returns early instead of subtracting what a comparison says: rustc 1.95 loses that store
+    /// when it optimises (`tests/compiler.rs`).
     fn take(&mut self) -> bool {
         if self.count == 0 {
             return false;
@@ -73,8 +75,8 @@ impl<P: Platform> State<P> {
     }
 }
 
-/// A semaphore of one, as an exclusive lock (the kernel's DEFINE_SEMAPHORE with 1, DECLARE_MUTEX before). Any
-/// thread may release it.
+/// A semaphore of one, as an exclusive lock (the kernel's DEFINE_SEMAPHORE with 1, DECLARE_MUTEX
+/// before). Any thread may release it.
 pub struct RawBinary<P: Platform>(RawSemaphore<P>);
 
 impl<P: Platform> RawBinary<P> {

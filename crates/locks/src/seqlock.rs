@@ -1,16 +1,16 @@
-//! Sequence counts and sequence locks (`include/linux/seqlock.h`): readers take nothing and never hold a writer
-//! up; they read, and read again if a writer was there meanwhile.
+//! Sequence counts and sequence locks (`include/linux/seqlock.h`): readers take nothing and never
+//! hold a writer up; they read, and read again if a writer was there meanwhile.
 //!
-//! A sequence count is for writers that exclude each other by other means, a sequence lock brings a spinlock for
-//! them.
+//! A sequence count is for writers that exclude each other by other means, a sequence lock brings a
+//! spinlock for them.
 //!
 //! ```text
 //!   sequence  even: nobody writes; odd: somebody does. Each write adds 2
 //! ```
 //!
-//! What is guarded is read while it may be written: it must be made of atomics, loaded and stored with Relaxed, and
-//! what was read must not be relied on (a pointer followed, an index used) before it is known to be good. The kernel
-//! reads plain memory; to Rust, that is a data race.
+//! What is guarded is read while it may be written: it must be made of atomics, loaded and stored
+//! with Relaxed, and what was read must not be relied on (a pointer followed, an index used) before
+//! it is known to be good. The kernel reads plain memory; to Rust, that is a data race.
 //!
 //! ```
 //! use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -60,8 +60,8 @@ impl From<u32> for Begun {
     }
 }
 
-/// A sequence count, for one writer at a time. A reader that is overtaken by 2^31 writes takes what it has read for
-/// good.
+/// A sequence count, for one writer at a time. A reader that is overtaken by 2^31 writes takes what
+/// it has read for good.
 pub struct RawSeqCount<P: Platform> {
     sequence: P::Word,
 }
@@ -72,7 +72,8 @@ impl<P: Platform> RawSeqCount<P> {
         Self { sequence: P::Word::new(0) }
     }
 
-    /// Reads: runs `section` until no writer was there meanwhile. It must be without effects but its result.
+    /// Reads: runs `section` until no writer was there meanwhile. It must be without effects but
+    /// its result.
     #[inline]
     pub fn read<R>(&self, mut section: impl FnMut() -> R) -> R {
         loop {
@@ -99,7 +100,8 @@ impl<P: Platform> RawSeqCount<P> {
     /// Begins to read if nobody writes.
     #[inline]
     pub fn try_begin(&self) -> Option<Begun> {
-        // Acquire: pairs with the Release in `end_write`: the reads come after it, and see what that writer wrote.
+        // Acquire: pairs with the Release in `end_write`: the reads come after it, and see what
+        // that writer wrote.
         let sequence = self.sequence.load(Acquire);
         (!is_written(sequence)).then_some(Begun(sequence))
     }
@@ -107,8 +109,8 @@ impl<P: Platform> RawSeqCount<P> {
     /// Whether what was read since `begun` is worth nothing (`read_seqcount_retry`).
     #[inline]
     pub fn must_retry(&self, begun: Begun) -> bool {
-        // Acquire: pairs with the fence in `begin_write`: who has read anything of a writer's sees its odd number,
-        // or a later one.
+        // Acquire: pairs with the fence in `begin_write`: who has read anything of a writer's sees
+        // its odd number, or a later one.
         P::fence(Acquire);
         self.sequence.load(Relaxed) != begun.0
     }
@@ -158,14 +160,15 @@ impl<P: Platform> RawSeqLock<P> {
         &self.count
     }
 
-    /// Reads: runs `section` until no writer was there meanwhile. It must be without effects but its result.
+    /// Reads: runs `section` until no writer was there meanwhile. It must be without effects but
+    /// its result.
     #[inline]
     pub fn read<R>(&self, section: impl FnMut() -> R) -> R {
         self.count.read(section)
     }
 
-    /// Reads: runs `section`, and if a writer was there meanwhile, once more with all writers locked out
-    /// (`read_seqbegin_or_lock`). For long sections, and many writers.
+    /// Reads: runs `section`, and if a writer was there meanwhile, once more with all writers
+    /// locked out (`read_seqbegin_or_lock`). For long sections, and many writers.
     #[inline]
     pub fn read_or_lock<R>(&self, mut section: impl FnMut() -> R) -> R {
         let begun = self.count.begin();
@@ -180,7 +183,8 @@ impl<P: Platform> RawSeqLock<P> {
         result
     }
 
-    /// Locks writers and other such readers out (`read_seqlock_excl`). Readers that take nothing go on.
+    /// Locks writers and other such readers out (`read_seqlock_excl`). Readers that take nothing go
+    /// on.
     #[inline]
     pub fn read_lock_exclusive(&self) {
         self.lock.lock();

@@ -18,15 +18,16 @@ impl<P: Platform> Sleeper<P> {
         Self { word: P::Word::new(ASLEEP) }
     }
 
-    /// To be woken again. What it has been told until now is done with: the caller looks at the reasons after this.
+    /// To be woken again. What it has been told until now is done with: the caller looks at the
+    /// reasons after this.
     pub fn arm(&self) {
-        // Acquire: pairs with the Release in `tell`: the caller sees the reasons of those whose wakes it forgets. A
-        // swap, as only that is sure to find what was told.
+        // Acquire: pairs with the Release in `tell`: the caller sees the reasons of those whose
+        // wakes it forgets. A swap, as only that is sure to find what was told.
         self.word.swap(ASLEEP, Acquire);
     }
 
-    /// Sleeps until woken, or until `deadline`. False: the deadline has come. That we are told may still happen,
-    /// until those who could can no longer find us.
+    /// Sleeps until woken, or until `deadline`. False: the deadline has come. That we are told may
+    /// still happen, until those who could can no longer find us.
     pub fn sleep(&self, deadline: Option<u64>) -> bool {
         // Acquire: pairs with the Release in `tell`.
         while self.word.load(Acquire) == ASLEEP {
@@ -43,16 +44,17 @@ impl<P: Platform> Sleeper<P> {
         self.word.load(Relaxed) != ASLEEP
     }
 
-    /// Tells it that it is woken, for a reason that stands there already; it may be gone from here on. It
-    /// runs as soon as the wake is sent, which is better done without the lock (the kernel's wake_q).
+    /// Tells it that it is woken, for a reason that stands there already; it may be gone from here
+    /// on. It runs as soon as the wake is sent, which is better done without the lock (the kernel's
+    /// wake_q).
     ///
     /// # Safety
     /// It is there.
     pub unsafe fn tell(this: *const Self) -> Wake<P> {
         // SAFETY: as our caller promises.
         let word = unsafe { &raw const (*this).word };
-        // SAFETY: likewise; the reference ends with the swap.
-        // Release: pairs with the Acquires in `sleep` and `arm`: the sleeper sees the waker's reason.
+        // SAFETY: likewise; the reference ends with the swap. Release: pairs with the Acquires in
+        // `sleep` and `arm`: the sleeper sees the waker's reason.
         let old = unsafe { &*word }.swap(WOKEN, Release);
         Wake { word, asleep: old == ASLEEP }
     }

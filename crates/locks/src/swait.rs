@@ -1,7 +1,8 @@
-//! The simple wait queue (`kernel/sched/swait.c`): threads that wait for something under a wait lock.
+//! The simple wait queue (`kernel/sched/swait.c`): threads that wait for something under a wait
+//! lock.
 //!
-//! Who wakes takes them out of the queue under the lock, and tells them after it has released it. So a thread that
-//! has been woken knows that its waker is done with the queue, and may free it.
+//! Who wakes takes them out of the queue under the lock, and tells them after it has released it.
+//! So a thread that has been woken knows that its waker is done with the queue, and may free it.
 
 use core::cell::Cell;
 
@@ -31,7 +32,8 @@ impl<P: Platform> Waiter<P> {
     /// Sleeps until woken, or until `deadline`. Whether it was woken; it is in the queue no more.
     ///
     /// # Safety
-    /// It has been inserted into the queue that `queue` finds under `lock`, and has not slept since.
+    /// It has been inserted into the queue that `queue` finds under `lock`, and has not slept
+    /// since.
     pub unsafe fn sleep<T>(
         &self,
         lock: &WaitLock<P, T>,

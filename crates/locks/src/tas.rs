@@ -1,8 +1,8 @@
-//! The test-and-set lock, with a test before each set: the baseline of unfair locks, and the "unfair lock" of
-//! the paravirtual spinlock's measurements.
+//! The test-and-set lock, with a test before each set: the baseline of unfair locks, and the
+//! "unfair lock" of the paravirtual spinlock's measurements.
 //!
-//! Whoever sees the word free first has it: nobody is ever kept waiting by a thread that does not run, and
-//! nobody has a claim.
+//! Whoever sees the word free first has it: nobody is ever kept waiting by a thread that does not
+//! run, and nobody has a claim.
 //!
 //! ```text
 //!   word  0 free, 1 held
@@ -37,14 +37,15 @@ impl<P: Platform> RawTas<P> {
     /// Takes the lock if it is free.
     #[inline]
     pub fn try_lock(&self) -> bool {
-        // Acquire: pairs with the Release in `unlock`; without it the section could see what was before the
-        // last one.
+        // Acquire: pairs with the Release in `unlock`; without it the section could see what was
+        // before the last one.
         self.word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok()
     }
 
     #[cold]
     fn lock_slow(&self) {
-        // Relaxed: a look; `try_lock` has the ordering. It keeps the line shared while the lock is held.
+        // Relaxed: a look; `try_lock` has the ordering. It keeps the line shared while the lock is
+        // held.
         await_until::<P>(|| self.word.load(Relaxed) == FREE && self.try_lock());
     }
 

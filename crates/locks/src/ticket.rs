@@ -1,7 +1,7 @@
 //! The ticket lock: the baseline of fair spinlocks, and the kernel's on x86 from 2.6.25 to 4.1.
 //!
-//! First come, first served. With more threads than CPUs the next in line may not be running, and all wait for
-//! it: fairness is what makes it collapse.
+//! First come, first served. With more threads than CPUs the next in line may not be running, and
+//! all wait for it: fairness is what makes it collapse.
 //!
 //! ```text
 //!   word  bits 0-15   the ticket that is served

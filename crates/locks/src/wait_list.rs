@@ -1,5 +1,5 @@
-//! The list of those who wait for a lock: their records lie on their stacks, linked. Everything here is under
-//! the wait lock of the lock that the list belongs to.
+//! The list of those who wait for a lock: their records lie on their stacks, linked. Everything
+//! here is under the wait lock of the lock that the list belongs to.
 
 use core::cell::Cell;
 use core::marker::PhantomPinned;
@@ -34,7 +34,8 @@ pub(crate) struct List<T> {
     last: Cell<*const Node<T>>,
 }
 
-// SAFETY: pointers to nodes that are reached under the wait lock; their values may be used by any thread.
+// SAFETY: pointers to nodes that are reached under the wait lock; their values may be used by any
+// thread.
 unsafe impl<T: Sync> Send for List<T> {}
 
 impl<T> List<T> {

@@ -1,6 +1,6 @@
-//! The lock inside sleeping locks, for the few instructions that change a wait list (the kernel's raw
-//! `wait_lock`). Spins as the kernel's does, but only so long: here its holder may have been preempted, and then
-//! sleeping is cheaper.
+//! The lock inside sleeping locks, for the few instructions that change a wait list (the kernel's
+//! raw `wait_lock`). Spins as the kernel's does, but only so long: here its holder may have been
+//! preempted, and then sleeping is cheaper.
 //!
 //! ```text
 //!   word  0 free, 1 held, 2 held and somebody may sleep
@@ -35,9 +35,8 @@ fn lock_slow<P: Platform>(word: &P::Word) {
         rounds += 1;
         P::relax();
     }
-    // Who comes here leaves CONTENDED behind, also where nobody sleeps any more: it cannot know, and its
-    // unlock wakes once in vain.
-    // Acquire: pairs with the Release in `unlock`.
+    // Who comes here leaves CONTENDED behind, also where nobody sleeps any more: it cannot know,
+    // and its unlock wakes once in vain. Acquire: pairs with the Release in `unlock`.
     while word.swap(CONTENDED, Acquire) != FREE {
         word.wait(CONTENDED, None);
     }
@@ -49,8 +48,8 @@ fn lock_slow<P: Platform>(word: &P::Word) {
 /// The caller holds it.
 #[inline]
 pub(crate) unsafe fn unlock<W: Word>(word: *const W) {
-    // SAFETY: held by the caller, hence there.
-    // Release: pairs with the Acquires in `lock` and `lock_slow`. From here on the lock may be gone.
+    // SAFETY: held by the caller, hence there. Release: pairs with the Acquires in `lock` and
+    // `lock_slow`. From here on the lock may be gone.
     if unsafe { &*word }.swap(FREE, Release) == CONTENDED {
         W::wake(word, 1);
     }

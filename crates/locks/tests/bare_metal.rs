@@ -1,5 +1,5 @@
-//! The locks without std: `bare_metal/` is a library for a platform of its own, linked to a program in C whose threads
-//! are its CPUs.
+//! The locks without std: `bare_metal/` is a library for a platform of its own, linked to a program
+//! in C whose threads are its CPUs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

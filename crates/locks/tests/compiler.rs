@@ -5,7 +5,8 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Whether `tests/compiler/<source>` does what it says when it is compiled at this optimisation level.
+/// Whether `tests/compiler/<source>` does what it says when it is compiled at this optimisation
+/// level.
 fn is_compiled_right(source: &str, opt_level: &str) -> bool {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compiler").join(source);
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{source}-{opt_level}"));
@@ -16,8 +17,8 @@ fn is_compiled_right(source: &str, opt_level: &str) -> bool {
     Command::new(&program).status().expect("it has just been built").success()
 }
 
-/// An optimisation of MIR (SimplifyComparisonIntegral) removes a comparison that a branch no longer needs, though it
-/// is subtracted before. A semaphore written so did not exclude in release builds.
+/// An optimisation of MIR (SimplifyComparisonIntegral) removes a comparison that a branch no longer
+/// needs, though it is subtracted before. A semaphore written so did not exclude in release builds.
 #[test]
 fn rustc_loses_the_subtraction_of_a_comparison() {
     const SOURCE: &str = "subtracts_a_comparison.rs";

@@ -70,7 +70,8 @@ fn a_wait_ends_at_its_deadline() {
     assert!(mutex.try_lock() && !mutex.try_lock());
 }
 
-/// Without a hand-off, a thread that has hardly unlocked before it locks again could keep all others out.
+/// Without a hand-off, a thread that has hardly unlocked before it locks again could keep all
+/// others out.
 #[test]
 fn a_hog_starves_nobody() {
     let mutex = RawMutex::new();

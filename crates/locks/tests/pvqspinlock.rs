@@ -1,4 +1,5 @@
-//! The paravirtual spinlock under the events that it counts. Counts are of the process: one test at a time.
+//! The paravirtual spinlock under the events that it counts. Counts are of the process: one test at
+//! a time.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -65,8 +66,8 @@ fn a_halted_waiter_is_kicked_if_stealing_once() {
     halted_waiters_are_kicked::<SingleSteal>();
 }
 
-/// Behind a head that has halted, who may look once only queues; and halts at once, as its predecessor does not
-/// run.
+/// Behind a head that has halted, who may look once only queues; and halts at once, as its
+/// predecessor does not run.
 #[test]
 fn who_queues_behind_a_halted_head_halts_early() {
     let _alone = alone();

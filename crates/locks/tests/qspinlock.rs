@@ -1,4 +1,5 @@
-//! The queued spinlock in signal handlers: a waiter is interrupted, and the handler waits for another lock.
+//! The queued spinlock in signal handlers: a waiter is interrupted, and the handler waits for
+//! another lock.
 
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;

@@ -289,7 +289,8 @@ fn a_boost_moves_a_waiter_to_the_front() {
     }
 }
 
-/// Chains that come, cross, close and fall apart, all at once: each thread wants three locks in any order.
+/// Chains that come, cross, close and fall apart, all at once: each thread wants three locks in any
+/// order.
 #[test]
 fn stress_of_chains() {
     const LOCKS: usize = 5;

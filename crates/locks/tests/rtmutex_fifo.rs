@@ -1,5 +1,5 @@
-//! The rtmutex among threads of the policy SCHED_FIFO on one CPU, where who is preempted does not run again before who
-//! has preempted it sleeps. Needs the right to real-time priorities (root).
+//! The rtmutex among threads of the policy SCHED_FIFO on one CPU, where who is preempted does not
+//! run again before who has preempted it sleeps. Needs the right to real-time priorities (root).
 
 #![cfg(feature = "std")]
 
@@ -75,8 +75,8 @@ fn unlock(lock: &RawRtMutex<Linux>) {
     unsafe { lock.unlock() };
 }
 
-/// The lowest has the first lock, two wait for it in a chain, the highest waits at the end; and one in between wants to
-/// run all the time.
+/// The lowest has the first lock, two wait for it in a chain, the highest waits at the end; and one
+/// in between wants to run all the time.
 fn a_chain_beside_a_hog(round: u32) {
     let [first, second, third] = &LOCKS;
     let (step, over) = (&AtomicU32::new(0), &AtomicBool::new(false));

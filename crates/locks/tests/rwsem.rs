@@ -16,8 +16,8 @@ use lockwright::rwsem::try_read::{AddAndUndo, AssumeFree, LoadFirst};
 
 type Sem = RawRwSem<Counted<Linux>>;
 
-/// Runs a test alone, as lock events are counted for the whole process: all tests run so. Its argument tells how often an event has
-/// happened in it.
+/// Runs a test alone, as lock events are counted for the whole process: all tests run so. Its
+/// argument tells how often an event has happened in it.
 fn counting(test: impl FnOnce(&dyn Fn(Event) -> usize)) {
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,8 +96,9 @@ fn trylocks_say_what_they_took() {
     });
 }
 
-/// The lock is held. One waits before `takes` and gives up, which makes the latter look, late: it asks for the
-/// hand-off, and has the lock before anybody else. False: the first gave up too early, as the machine is busy.
+/// The lock is held. One waits before `takes` and gives up, which makes the latter look, late: it
+/// asks for the hand-off, and has the lock before anybody else. False: the first gave up too early,
+/// as the machine is busy.
 fn is_handed_off(
     sem: &Sem,
     takes: fn(&Sem),

@@ -1,4 +1,5 @@
-//! Writers of the rwsem do not starve among readers that overlap, on a platform whose clock and patience are the test's.
+//! Writers of the rwsem do not starve among readers that overlap, on a platform whose clock and
+//! patience are the test's.
 
 #![cfg(feature = "std")]
 
@@ -14,7 +15,8 @@ mod platform;
 
 use platform::as_linux;
 
-/// Linux, where time passes by looks at the clock, and who spins does not give up before it is told to by that.
+/// Linux, where time passes by looks at the clock, and who spins does not give up before it is told
+/// to by that.
 #[derive(Debug)]
 struct Patient;
 
@@ -43,8 +45,9 @@ fn up_read(sem: &Sem) {
     unsafe { sem.up_read() };
 }
 
-/// Readers hold the lock for longer than a writer spins on them, which it notes in the owner field; then it sleeps.
-/// Readers that come from then on do not join those before it, one relieving the other for ever.
+/// Readers hold the lock for longer than a writer spins on them, which it notes in the owner field;
+/// then it sleeps. Readers that come from then on do not join those before it, one relieving the
+/// other for ever.
 #[test]
 fn a_writer_does_not_starve_among_overlapping_readers() {
     let sem = &Sem::new_in();

@@ -1,4 +1,5 @@
-//! Spinlocks on Linux: as many threads as there are, and more than CPUs, and every section is counted.
+//! Spinlocks on Linux: as many threads as there are, and more than CPUs, and every section is
+//! counted.
 
 use std::cell::UnsafeCell;
 use std::thread;

@@ -1,4 +1,5 @@
-//! The kernel's tests of ww_mutex (`kernel/locking/test-ww_mutex.c`), under its names, each for both algorithms.
+//! The kernel's tests of ww_mutex (`kernel/locking/test-ww_mutex.c`), under its names, each for
+//! both algorithms.
 
 use std::cell::UnsafeCell;
 use std::sync::Barrier;
@@ -47,8 +48,8 @@ fn cpus() -> usize {
     thread::available_parallelism().map_or(2, usize::from).clamp(2, 8)
 }
 
-/// `spin`: the holder spins meanwhile, or sleeps; `trylock`: the other one tries, or waits; `with_ctx`: the holder
-/// has a context.
+/// `spin`: the holder spins meanwhile, or sleeps; `trylock`: the other one tries, or waits;
+/// `with_ctx`: the holder has a context.
 fn test_mutex(spin: bool, trylock: bool, with_ctx: bool) {
     for algorithm in BOTH {
         let (class, mutex) = (Class::new(algorithm), Mutex::new());
@@ -137,8 +138,8 @@ fn test_aa_trylock() {
     test_aa(true);
 }
 
-/// Takes `mine`, and `other` when everybody has his. If it is refused and `resolve`s, it begins again. Whether it
-/// came to have both.
+/// Takes `mine`, and `other` when everybody has his. If it is refused and `resolve`s, it begins
+/// again. Whether it came to have both.
 fn crossing(
     class: &Class,
     mine: &Mutex,
@@ -256,7 +257,8 @@ impl Guarded {
     }
 }
 
-/// Numbers that look random (Steele and others, *Fast Splittable Pseudorandom Number Generators*, 2014).
+/// Numbers that look random (Steele and others, *Fast Splittable Pseudorandom Number Generators*,
+/// 2014).
 struct Random(u64);
 
 impl Random {
@@ -275,7 +277,8 @@ impl Random {
     }
 }
 
-/// Takes all locks in its order. What is refused is taken first in the next attempt, at its place in the order.
+/// Takes all locks in its order. What is refused is taken first in the next attempt, at its place
+/// in the order.
 fn stress_inorder(class: &Class, locks: &[Guarded], order: &[usize]) {
     let ctx = Ctx::new(class);
     let mut contended = None;

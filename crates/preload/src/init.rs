@@ -91,8 +91,8 @@ fn connect() {
     lockdep::signal::HANDLERS_BEGIN.set(guarded::handlers_begin);
 }
 
-/// Before glibc 2.34 programs that are not linked with libpthread have functions of mutexes that do nothing, and lack
-/// others, which ours would go on to.
+/// Before glibc 2.34 programs that are not linked with libpthread have functions of mutexes that do
+/// nothing, and lack others, which ours would go on to.
 fn may_have_threads() -> bool {
     loader::next(c"pthread_mutex_trylock", None).is_some()
 }
@@ -289,8 +289,8 @@ fn set_description(header: &Header, texts: [Text; 2]) {
     }
 }
 
-/// A forked child uses its first lock: it gets a ledger of its own, in which its thread holds what the
-/// forking thread held.
+/// A forked child uses its first lock: it gets a ledger of its own, in which its thread holds what
+/// the forking thread held.
 #[cold]
 fn child() {
     if !follow::forks() {

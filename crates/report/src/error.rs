@@ -4,8 +4,8 @@ use std::fmt;
 
 use lockwright_analysis::finding::Gap;
 
-/// Exit codes of the tool's own failures, as env(1), timeout(1) and other programs that run programs
-/// have them.
+/// Exit codes of the tool's own failures, as env(1), timeout(1) and other programs that run
+/// programs have them.
 pub mod exit {
     /// The command line was wrong.
     pub const USAGE: u8 = 2;

@@ -1,4 +1,5 @@
-//! The report for machines: docs/report-schema.md describes it, docs/report.schema.json is its schema.
+//! The report for machines: docs/report-schema.md describes it, docs/report.schema.json is its
+//! schema.
 
 use serde::Serialize;
 

@@ -1,4 +1,5 @@
-//! A ledger without space left: the old lockmeter took one lock for all that its tables had no room for.
+//! A ledger without space left: the old lockmeter took one lock for all that its tables had no room
+//! for.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! A meter must not lengthen the holds that it measures: what it does between a lock's acquisition and its
-//! release is seen by others as a longer hold.
+//! A meter must not lengthen the holds that it measures: what it does between a lock's acquisition
+//! and its release is seen by others as a longer hold.
 
 use super::run::repeatedly;
 use crate::harness::{Job, build, native, under};
@@ -7,8 +7,8 @@ use crate::harness::{Job, build, native, under};
 /// Runs of each kind, interleaved: what disturbs some of them does not move their median.
 const ROUNDS: usize = 5;
 
-/// Median hold as seen by another thread, in nanoseconds, and what a pair of calls costs, if that was measured.
-/// `None` where the two threads had no processor each.
+/// Median hold as seen by another thread, in nanoseconds, and what a pair of calls costs, if that
+/// was measured. `None` where the two threads had no processor each.
 fn seen(job: Job) -> Option<(f64, Option<f64>)> {
     let run = job.run();
     let hold = run.text().trim().strip_prefix("hold=")?.parse::<f64>().ok()? / 100.0;

@@ -135,7 +135,8 @@ fn what_is_checked_and_metered_at_once_is_both() {
     assert_eq!(counts.collect::<Vec<_>>(), [2, 2], "two locks, each taken in both orders");
 }
 
-/// Two threads of a forked child that take its first locks at once: one ledger, and every acquisition in it.
+/// Two threads of a forked child that take its first locks at once: one ledger, and every
+/// acquisition in it.
 #[test]
 fn a_childs_first_two_threads_begin_one_ledger() {
     for _ in 0..5 {

@@ -71,9 +71,9 @@ pub fn is_close(measured: f64, truth: f64, percent: f64) -> bool {
     (measured - truth).abs() <= truth * percent / 100.0
 }
 
-/// Runs a test of times up to six times. Between a clock reading of the program's and the tool's the
-/// processor may be taken away: then both are right, and do not agree. Six times in a row, with longer and longer
-/// pauses for what disturbs to pass, is no chance.
+/// Runs a test of times up to six times. Between a clock reading of the program's and the tool's
+/// the processor may be taken away: then both are right, and do not agree. Six times in a row, with
+/// longer and longer pauses for what disturbs to pass, is no chance.
 pub fn repeatedly(mut attempt: impl FnMut() -> Result<(), String>) {
     let mut failures = Vec::new();
     for round in 0..6 {
@@ -101,9 +101,9 @@ pub fn within(percent: f64, what: &str, measured: f64, truth: f64) -> Result<(),
 }
 
 impl Metered {
-    /// A time is what the program says of itself by `name`: no less than what lay between its calls, and no more
-    /// than what lay around them (`name_around`), within the 1 % that the clocks may differ. That is so even where the
-    /// processor is taken away.
+    /// A time is what the program says of itself by `name`: no less than what lay between its
+    /// calls, and no more than what lay around them (`name_around`), within the 1 % that the clocks
+    /// may differ. That is so even where the processor is taken away.
     pub fn is_bounded(&self, name: &str, measured: f64) {
         let (least, most) = (self.truth(name), self.truth(&format!("{name}_around")));
         assert!(0.0 < least && least <= most, "{name}: the program's own {least} to {most}");
@@ -145,7 +145,8 @@ impl Metered {
         found[0]
     }
 
-    /// How long waits at the site in `waiter` were for holds by the one in `holder`, of the same lock.
+    /// How long waits at the site in `waiter` were for holds by the one in `holder`, of the same
+    /// lock.
     pub fn blame(&self, waiter: &str, holder: &str) -> f64 {
         let lock = self.lock(waiter);
         let of = |function| sites_in(lock, function).first().expect("a site").0;

@@ -1,4 +1,5 @@
-//! A program that hangs and is killed: the report says what each thread still waits for, and who has it.
+//! A program that hangs and is killed: the report says what each thread still waits for, and who
+//! has it.
 
 use std::time::Duration;
 

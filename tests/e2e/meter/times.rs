@@ -1,5 +1,5 @@
-//! Times: holds, waits, whose fault they were. Counts are exact; times are within 5 % of what the program
-//! measured itself.
+//! Times: holds, waits, whose fault they were. Counts are exact; times are within 5 % of what the
+//! program measured itself.
 
 use lockwright_analysis::lockmeter::model::{Holds, Mode, WaitKind};
 
@@ -230,7 +230,8 @@ fn a_spinlock_is_spun_for() {
         run.is_bounded("held", holder.hold.total_ns);
         run.is_bounded("wait", waiter.wait.total_ns);
         assert_eq!(waiter.spin_ns, waiter.wait.total_ns, "all of it spinning");
-        // Whenever it works, the holder has it; but it may be free before the waiter has a processor.
+        // Whenever it works, the holder has it; but it may be free before the waiter has a
+        // processor.
         run.is_bounded("wait", run.blame("spins", "holds_spinlock"));
         Ok(())
     });

@@ -1,5 +1,5 @@
-//! Objects in use whose life ends, or whose memory goes: destroyed, moved, unmapped, unloaded with their module; and
-//! once controls.
+//! Objects in use whose life ends, or whose memory goes: destroyed, moved, unmapped, unloaded with
+//! their module; and once controls.
 
 use std::path::PathBuf;
 

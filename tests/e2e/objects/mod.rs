@@ -1,4 +1,5 @@
-//! Lives of synchronisation objects: initialised twice or never, destroyed too early or twice, gone with their memory.
+//! Lives of synchronisation objects: initialised twice or never, destroyed too early or twice, gone
+//! with their memory.
 
 mod cxx;
 mod ends;

@@ -1,4 +1,5 @@
-//! Nothing of failing grade is found in programs that nobody wrote for the tool, but what rules that ship with it are for.
+//! Nothing of failing grade is found in programs that nobody wrote for the tool, but what rules
+//! that ship with it are for.
 
 use serde_json::Value;
 

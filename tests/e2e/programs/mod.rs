@@ -1,5 +1,6 @@
-//! Programs that nobody wrote for the tool, as Debian packages them: each ends as it does without the tool, with
-//! the same results, its locks watched, and nothing is called likely that is not known to be true.
+//! Programs that nobody wrote for the tool, as Debian packages them: each ends as it does without
+//! the tool, with the same results, its locks watched, and nothing is called likely that is not
+//! known to be true.
 //!
 //! [`table`] has a row for each, [`known`] judges the findings.
 

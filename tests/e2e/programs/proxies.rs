@@ -10,7 +10,8 @@ use crate::harness::{Job, Running, signal, until};
 
 const CLIENTS: usize = 4;
 
-/// Pools of threads in a process that is forked by one that had jemalloc's locks, and that compiles its configuration.
+/// Pools of threads in a process that is forked by one that had jemalloc's locks, and that compiles
+/// its configuration.
 pub fn varnish(job: Job, place: &Place) -> Outcome {
     let short = Short::of(&place.scratch);
     let (outer, origin) = (short.join("o"), short.join("b"));

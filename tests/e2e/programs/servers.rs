@@ -9,7 +9,8 @@ use std::process::{Command, Stdio};
 use super::{Outcome, Place, digest};
 use crate::harness::{Job, Scratch, signal, until};
 
-/// Where a server's socket is: its path may have 107 bytes, and those below the target folder can have more.
+/// Where a server's socket is: its path may have 107 bytes, and those below the target folder can
+/// have more.
 pub struct Short {
     link: PathBuf,
 }
@@ -34,8 +35,8 @@ impl Drop for Short {
     }
 }
 
-/// Commands of many clients at once, taken off the wire by several threads; what they add up to is the same every
-/// time.
+/// Commands of many clients at once, taken off the wire by several threads; what they add up to is
+/// the same every time.
 pub fn redis(job: Job, place: &Place) -> Outcome {
     let short = Short::of(&place.scratch);
     let socket = short.join("s");
@@ -76,7 +77,8 @@ fn client(program: &str, socket: &Path, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&out.stdout).into_owned()
 }
 
-/// Files fetched by several clients at once; with `directio` no file is in the cache, so the pool has to read it.
+/// Files fetched by several clients at once; with `directio` no file is in the cache, so the pool
+/// has to read it.
 pub fn nginx(job: Job, place: &Place) -> Outcome {
     const CLIENTS: usize = 4;
     let short = Short::of(&place.scratch);

@@ -127,8 +127,8 @@ programs! {
         seen: Seen { processes: 20, threads: 20, locks: 0, acquisitions: 0 },
     };
 
-    /// Stressors that are after the same locks for a while. Their operations differ in number; that they check
-    /// what they did is the result.
+    /// Stressors that are after the same locks for a while. Their operations differ in number; that
+    /// they check what they did is the result.
     stress_ng: Program {
         name: "stress-ng",
         needs: &[("stress-ng", "stress-ng")],
@@ -221,7 +221,8 @@ programs! {
         seen: Seen { processes: 3, threads: 3, locks: 5, acquisitions: 100 },
     };
 
-    /// Two virtual processors, each a thread that translates what it runs: a boot sector that says so and resets.
+    /// Two virtual processors, each a thread that translates what it runs: a boot sector that says
+    /// so and resets.
     qemu: Program {
         name: "qemu",
         needs: &[("qemu-system-x86_64", "qemu-system-x86")],

@@ -29,15 +29,16 @@ pub enum Arm {
     Tsan,
 }
 
-/// What a tracer of locks does at the least: it remembers when each thread took a mutex, and counts by how
-/// long it was held. The last probe is attached last, and says so.
+/// What a tracer of locks does at the least: it remembers when each thread took a mutex, and counts
+/// by how long it was held. The last probe is attached last, and says so.
 const PROBES: &str = "uprobe:LIBC:pthread_mutex_lock { @since[tid] = nsecs } \
     uprobe:LIBC:pthread_mutex_unlock { @held = hist(nsecs - @since[tid]) } \
     interval:ms:20 { printf(\"attached\\n\") }";
 
-/// Runs "$@" between the probes' attachment and their end. Probes are attached by way of tracefs; where that
-/// is not mounted (containers), it is, in the mount namespace of this script alone. What the program prints
-/// and how it ends pass through. (bpftrace's own `-o` would keep its lines back, whatever `-B` says.)
+/// Runs "$@" between the probes' attachment and their end. Probes are attached by way of tracefs;
+/// where that is not mounted (containers), it is, in the mount namespace of this script alone. What
+/// the program prints and how it ends pass through. (bpftrace's own `-o` would keep its lines back,
+/// whatever `-B` says.)
 const BETWEEN_PROBES: &str = r#"
     [ -e /sys/kernel/tracing/uprobe_events ] || mount -t tracefs tracefs /sys/kernel/tracing || exit 99
     bpftrace -B line -e "$PROBES" >"$FOUND" 2>"$FOUND.err" & tracer=$!
@@ -60,8 +61,8 @@ pub struct Bench {
 impl Bench {
     /// The command that runs `program` in an arm; its arguments are added by the caller.
     pub fn command(&self, arm: Arm, program: impl AsRef<OsStr>) -> Command {
-        // Reports are made after the measured time and are of no interest here; findings in the programs
-        // measured are no failure of the measurement.
+        // Reports are made after the measured time and are of no interest here; findings in the
+        // programs measured are no failure of the measurement.
         let under = |arguments: &[&str]| {
             let mut command = Command::new(&self.lockwright);
             command.args(arguments).args(["--output", "/dev/null", "--"]).arg(&program);
@@ -69,7 +70,8 @@ impl Bench {
         };
         let valgrind = |tool: &str| {
             let mut command = Command::new("valgrind");
-            // It runs one thread at a time; of several that never sleep one might else go on for ever.
+            // It runs one thread at a time; of several that never sleep one might else go on for
+            // ever.
             command.args([tool, "--fair-sched=try", "--quiet", "--log-file=/dev/null"]);
             command.arg(&program);
             command
@@ -105,8 +107,9 @@ impl Bench {
         }
     }
 
-    /// The same with `timed`, built of `programs/timed.c`, between the tool and the program, so that the tool's own
-    /// start and report are not counted. Valgrind and ThreadSanitizer are the program's process itself: it is what is timed.
+    /// The same with `timed`, built of `programs/timed.c`, between the tool and the program, so
+    /// that the tool's own start and report are not counted. Valgrind and ThreadSanitizer are the
+    /// program's process itself: it is what is timed.
     pub fn timed(&self, arm: Arm, timed: &Path, program: &Path) -> Command {
         let mut command;
         if let Arm::Helgrind | Arm::Drd | Arm::Tsan = arm {

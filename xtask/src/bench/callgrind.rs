@@ -23,7 +23,8 @@ pub fn count(bench: &Bench) -> Result<Vec<Count>, String> {
     ["mutex", "nested", "depth3", "rdlock", "wrlock"]
         .into_iter()
         .map(|what| {
-            // The tool starts valgrind, which hands the environment on to the program that it simulates.
+            // The tool starts valgrind, which hands the environment on to the program that it
+            // simulates.
             let in_arm = |arm| {
                 let start = |valgrind: &Path| Ok(bench.command(arm, valgrind));
                 per_round(bench, &program, what, &start)

@@ -1,5 +1,5 @@
-//! `cargo xtask bench debugobjects`: what each of document 1's patches is worth in the engine's pools, and what
-//! `lockwright check` costs programs that allocate and free a lot.
+//! `cargo xtask bench debugobjects`: what each of document 1's patches is worth in the engine's
+//! pools, and what `lockwright check` costs programs that allocate and free a lot.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -15,12 +15,13 @@ use super::{BenchOptions, compare, conclude, machine, workload};
 /// Threads of the pools' workload.
 const THREADS: [u64; 2] = [8, 16];
 
-/// How much fewer records are had from the slab, and how much less often the pool's lock is taken, with all patches
-/// than with none: at least.
+/// How much fewer records are had from the slab, and how much less often the pool's lock is taken,
+/// with all patches than with none: at least.
 const ALLOCATIONS_AIM: f64 = 6.0;
 const LOCK_AIM: f64 = 10.0;
 
-/// Patches' bits, as the engine's `Switches` has them: patch 1 is the lowest, the shape of 2024 the sixth.
+/// Patches' bits, as the engine's `Switches` has them: patch 1 is the lowest, the shape of 2024 the
+/// sixth.
 const fn first(n: u32) -> u32 {
     (1 << n) - 1
 }
@@ -126,7 +127,8 @@ pub fn run(bench: &'static Bench, options: &BenchOptions) -> Result<(), String> 
     let mut json = results.json();
     json["pools"] = all_pools.iter().map(Pools::json).collect();
     conclude(options, &json, results.skipped.is_empty())?;
-    // Unlike times they are the engine's doing, not the machine's. A short run says nothing of them.
+    // Unlike times they are the engine's doing, not the machine's. A short run says nothing of
+    // them.
     if options.smoke || all_pools.iter().all(Pools::meets_its_aims) {
         Ok(())
     } else {

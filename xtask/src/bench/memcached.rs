@@ -1,7 +1,7 @@
 //! memcached servers side by side, one for each arm, and their clients.
 //!
-//! A client sends its commands in batches and reads the answers to a whole batch: what is measured is the server
-//! at work, not how long packets are on their way.
+//! A client sends its commands in batches and reads the answers to a whole batch: what is measured
+//! is the server at work, not how long packets are on their way.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -72,8 +72,9 @@ impl Servers {
     }
 }
 
-/// memcached sets its limits of descriptors, of which it wants 1,024, both alike. Valgrind lets a program set the hard one
-/// to nothing but what it has, which is Valgrind's own without the 12 that it keeps for itself.
+/// memcached sets its limits of descriptors, of which it wants 1,024, both alike. Valgrind lets a
+/// program set the hard one to nothing but what it has, which is Valgrind's own without the 12 that
+/// it keeps for itself.
 fn with_descriptors(valgrind: &Command) -> Command {
     let mut command = Command::new("prlimit");
     command.arg(format!("--nofile={0}:{0}", 1024 + 12));
@@ -118,7 +119,8 @@ fn connect(port: u16) -> Result<TcpStream, String> {
 
 impl Server {
     fn start(mut command: Command) -> Result<Self, String> {
-        // Nothing else listens there between the question and the use, or the server says so and ends.
+        // Nothing else listens there between the question and the use, or the server says so and
+        // ends.
         let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|e| e.to_string())?;
         let port = free.local_addr().map_err(|e| e.to_string())?.port();
         drop(free);

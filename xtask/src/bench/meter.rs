@@ -1,5 +1,5 @@
-//! `cargo xtask bench meter`: what `lockwright meter` costs, every hold timed or few of them, beside what
-//! bpftrace's probes and Helgrind cost.
+//! `cargo xtask bench meter`: what `lockwright meter` costs, every hold timed or few of them,
+//! beside what bpftrace's probes and Helgrind cost.
 
 use std::fmt::Write;
 use std::fs;
@@ -80,7 +80,8 @@ fn compare(
     rounds: usize,
     skipped: &mut Vec<(String, String)>,
 ) -> Result<Line, String> {
-    // Helgrind runs one thread at a time: many that are never done waiting for each other take it minutes.
+    // Helgrind runs one thread at a time: many that are never done waiting for each other take it
+    // minutes.
     let is_large =
         ["MariaDB", "memcached", "RocksDB"].iter().any(|name| workload.name.starts_with(name))
             || ["8 threads", "16 threads"].iter().any(|many| workload.name.ends_with(many));

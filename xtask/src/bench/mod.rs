@@ -1,10 +1,10 @@
-//! `cargo xtask bench check` and `bench meter`: what `lockwright check` and `lockwright meter` cost, against the
-//! same program alone. `bench debugobjects`: what the pools of debugobjects are worth. `bench programs`: whole programs
-//! and their memory, beside Valgrind's tools.
+//! `cargo xtask bench check` and `bench meter`: what `lockwright check` and `lockwright meter`
+//! cost, against the same program alone. `bench debugobjects`: what the pools of debugobjects are
+//! worth. `bench programs`: whole programs and their memory, beside Valgrind's tools.
 //!
-//! Runs are short (a fraction of a second) and many, the arms interleaved, so that what disturbs the machine hits
-//! both alike; what counts is the ratio within each pair. The time is taken by the program itself, hence without
-//! its start and without the report afterwards, wherever it can tell.
+//! Runs are short (a fraction of a second) and many, the arms interleaved, so that what disturbs
+//! the machine hits both alike; what counts is the ratio within each pair. The time is taken by the
+//! program itself, hence without its start and without the report afterwards, wherever it can tell.
 
 mod arm;
 mod callgrind;
@@ -45,10 +45,11 @@ pub enum What {
     Check(BenchOptions),
     /// Native against `lockwright meter`, exact and sampled, bpftrace and Helgrind.
     Meter(BenchOptions),
-    /// The patches of debugobjects' pools, one by one; native against `lockwright check` in programs that allocate and
-    /// free a lot.
+    /// The patches of debugobjects' pools, one by one; native against `lockwright check` in
+    /// programs that allocate and free a lot.
     Debugobjects(BenchOptions),
-    /// Whole programs and their memory: native against `lockwright check`, `meter` and `run`, Helgrind and DRD.
+    /// Whole programs and their memory: native against `lockwright check`, `meter` and `run`,
+    /// Helgrind and DRD.
     Programs(BenchOptions),
 }
 
@@ -145,7 +146,8 @@ fn conclude(options: &BenchOptions, json: &Value, is_complete: bool) -> Result<(
     if let Some(file) = &options.json {
         write(file, &format!("{json:#}\n"))?;
     }
-    // On a developer's machine a package may be missing; where all are installed, a gap is a broken benchmark.
+    // On a developer's machine a package may be missing; where all are installed, a gap is a broken
+    // benchmark.
     if std::env::var_os("LOCKWRIGHT_CI").is_some() && !is_complete {
         return Err("with LOCKWRIGHT_CI=1 nothing may be skipped".to_owned());
     }

@@ -1,5 +1,6 @@
-//! `cargo xtask bench programs`: whole programs natively, under each of the tool's commands, and under Helgrind, DRD
-//! and, where they are rebuilt for it, ThreadSanitizer: time from begin to end without the report, processor time, and memory at its peak.
+//! `cargo xtask bench programs`: whole programs natively, under each of the tool's commands, and
+//! under Helgrind, DRD and, where they are rebuilt for it, ThreadSanitizer: time from begin to end
+//! without the report, processor time, and memory at its peak.
 
 use std::fmt::Write;
 
@@ -310,7 +311,8 @@ fn to_json(machine: &Map<String, Value>, load: &str, lines: &[Line], rounds: usi
 mod tests {
     use super::*;
 
-    /// A program that takes 1 s alone at the full size, 0.1 s at the small one, and so many times that.
+    /// A program that takes 1 s alone at the full size, 0.1 s at the small one, and so many times
+    /// that.
     fn program(others: &[Arm]) -> Whole {
         let measure = |arm, size| {
             let times = match arm {

@@ -22,7 +22,8 @@ pub fn until(mut is_so: impl FnMut() -> bool) -> bool {
     false
 }
 
-/// Asks the server itself to end, whose process id is `pid`, and waits for `child`: under the tool those are two.
+/// Asks the server itself to end, whose process id is `pid`, and waits for `child`: under the tool
+/// those are two.
 pub fn end(pid: Option<u32>, child: &mut Child) {
     if let Some(pid) = pid {
         let _ = Command::new("kill").arg(pid.to_string()).status();

@@ -1,6 +1,7 @@
-//! What each of the patches that made lockdep fast is worth here: the preload library as it ships against
-//! builds with one of them undone (crates/preload/src/lockdep/without_patches.rs), in a lock-heavy program of many
-//! threads. The control is the shipped library against a copy of itself: patch 1 removed what nobody called.
+//! What each of the patches that made lockdep fast is worth here: the preload library as it ships
+//! against builds with one of them undone (crates/preload/src/lockdep/without_patches.rs), in a
+//! lock-heavy program of many threads. The control is the shipped library against a copy of itself:
+//! patch 1 removed what nobody called.
 
 use std::fmt::Write;
 use std::fs;
@@ -129,8 +130,8 @@ fn library(bench: &Bench, name: &str, features: &str) -> Result<PathBuf, String>
     Ok(library)
 }
 
-/// A command whose program is watched by that very library: as the tool starts it, but without the tool,
-/// which carries but one.
+/// A command whose program is watched by that very library: as the tool starts it, but without the
+/// tool, which carries but one.
 fn watched(bench: &Bench, program: &Path, library: &Path) -> Result<Command, String> {
     let ledgers = fresh_folder(bench.work.join("switch-ledgers"))?;
     let mut command = Command::new(program);

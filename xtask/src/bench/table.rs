@@ -137,7 +137,8 @@ impl Line {
     }
 }
 
-/// What an interval says about an aim to stay below, with a blank before it; too few pairs say nothing.
+/// What an interval says about an aim to stay below, with a blank before it; too few pairs say
+/// nothing.
 pub fn verdict(measured: &Estimate, aim: f64) -> &'static str {
     match measured {
         measured if measured.confidence < 0.95 => "",

@@ -1,4 +1,5 @@
-//! The whole programs measured: each does a given piece of work and ends, or is a server whose clients do.
+//! The whole programs measured: each does a given piece of work and ends, or is a server whose
+//! clients do.
 
 use std::path::{Path, PathBuf};
 
@@ -194,8 +195,8 @@ fn mariadb(bench: &'static Bench) -> Result<Whole, String> {
     })
 }
 
-/// What a server, which is there before and after, takes for its clients' requests; its memory is that of all its
-/// life until then.
+/// What a server, which is there before and after, takes for its clients' requests; its memory is
+/// that of all its life until then.
 fn served(
     used: impl Fn() -> Result<Used, String>,
     load: impl FnOnce() -> Result<f64, String>,

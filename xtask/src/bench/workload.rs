@@ -180,7 +180,8 @@ fn rocksdb(bench: &'static Bench) -> Result<Workload, String> {
     })
 }
 
-/// Servers, here and below, are one for each arm and stay up throughout; each round asks one after the other.
+/// Servers, here and below, are one for each arm and stay up throughout; each round asks one after
+/// the other.
 fn memcached(bench: &'static Bench, arms: &'static [Arm]) -> Result<Workload, String> {
     let servers = memcached::Servers::start(bench, arms)?;
     let batches = if bench.smoke { 20 } else { 1500 };
@@ -252,8 +253,8 @@ fn json(bench: &'static Bench, name: &str, threads: &'static str) -> Result<Work
     })
 }
 
-/// The compiler and its children are what is watched; a small program takes their time, so that the tool's own start
-/// and report do not count.
+/// The compiler and its children are what is watched; a small program takes their time, so that the
+/// tool's own start and report do not count.
 fn compile(bench: &'static Bench) -> Result<Workload, String> {
     let program = bench.build("timed", &[])?;
     let source = bench.work.join("generated.c");

@@ -1,6 +1,7 @@
-//! The floors of the house: which crate may use which, and in a crate which module. ARCHITECTURE.md says why; this
-//! holds it. What stands further down in a list may be used by what stands above it, never the other way round, and
-//! modules of one floor do not use each other: so there are no circles.
+//! The floors of the house: which crate may use which, and in a crate which module. ARCHITECTURE.md
+//! says why; this holds it. What stands further down in a list may be used by what stands above it,
+//! never the other way round, and modules of one floor do not use each other: so there are no
+//! circles.
 
 mod paths;
 
@@ -10,8 +11,8 @@ use std::process::Command;
 
 use crate::test::root;
 
-/// A crate, the crates of ours that it may use, and its floors from the top. On a floor are rooms: a module each, or several
-/// that need each other, joined by " + ".
+/// A crate, the crates of ours that it may use, and its floors from the top. On a floor are rooms:
+/// a module each, or several that need each other, joined by " + ".
 struct Crate {
     name: &'static str,
     dir: &'static str,
@@ -24,7 +25,8 @@ mod plan;
 /// Checks every crate of the workspace against the plan.
 ///
 /// # Errors
-/// When a crate or a module uses what it may not, or has no place in the plan; with one line for each.
+/// When a crate or a module uses what it may not, or has no place in the plan; with one line for
+/// each.
 pub fn check() -> Result<(), String> {
     let mut faults = crates(&dependencies()?);
     for planned in plan::CRATES {
@@ -68,7 +70,8 @@ fn crates(found: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     faults
 }
 
-/// The sources of a crate: the modules of each file, outermost first, and its text. The root is none: it names all.
+/// The sources of a crate: the modules of each file, outermost first, and its text. The root is
+/// none: it names all.
 fn sources(dir: &str) -> Result<Vec<(Vec<String>, String)>, String> {
     let src = root().join(dir).join("src");
     let mut found = Vec::new();

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// The outermost modules of the crate that `text` names by `crate::` or `super::`, not in its tests. `module` is its
-/// own, outermost first.
+/// The outermost modules of the crate that `text` names by `crate::` or `super::`, not in its
+/// tests. `module` is its own, outermost first.
 ///
 /// # Errors
 /// When it is no Rust.

@@ -1,4 +1,5 @@
-//! The check of an installation: the examples are built against it, by cmake and by pkg-config, and run.
+//! The check of an installation: the examples are built against it, by cmake and by pkg-config, and
+//! run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,7 +63,8 @@ pub fn run() -> Result<(), String> {
     finds_the_careless(&prefix, &dir.join("make/examples/c/accounts"))
 }
 
-/// What was installed elsewhere can be used there: a program is built and runs, and the tool finds what it does wrong.
+/// What was installed elsewhere can be used there: a program is built and runs, and the tool finds
+/// what it does wrong.
 ///
 /// # Errors
 /// When it does not.

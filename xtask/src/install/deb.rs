@@ -1,7 +1,7 @@
 //! `cargo xtask deb`: all that is installed, as a Debian package.
 //!
-//! It is made by dpkg-deb of the same table of files as `cargo xtask install` has (`files.rs`): a tool with a table of
-//! its own would have everything said twice.
+//! It is made by dpkg-deb of the same table of files as `cargo xtask install` has (`files.rs`): a
+//! tool with a table of its own would have everything said twice.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,8 @@ use super::files::{self, File, What};
 use super::place;
 use crate::test::{output, target_dir};
 
-/// Builds the tool and the libraries, and makes a Debian package of them for the machine's architecture.
+/// Builds the tool and the libraries, and makes a Debian package of them for the machine's
+/// architecture.
 #[derive(Debug, Args)]
 pub struct DebArgs {
     /// Directory to write to.
@@ -109,7 +110,8 @@ fn needed_glibc(program: &Path) -> Result<(u32, u32), String> {
     versions.max().ok_or_else(|| format!("{} needs no glibc", program.display()))
 }
 
-/// Makes a package, installs it in a directory with a dpkg of its own, runs the tool there, and removes it.
+/// Makes a package, installs it in a directory with a dpkg of its own, runs the tool there, and
+/// removes it.
 ///
 /// # Errors
 /// When dpkg fails, the tool does not run, or something is left.

@@ -10,11 +10,13 @@ use crate::test::root;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What programs that are linked with the library ask for; crates/capi/build.rs gives it to the library.
+/// What programs that are linked with the library ask for; crates/capi/build.rs gives it to the
+/// library.
 pub const SONAME: &str = "liblockwright.so.0";
 
-/// The system's libraries that the static one needs, as `rustc --print native-static-libs` has them, but for gcc's own:
-/// compilers add that themselves, and of several the one that fits, as only some can be linked statically.
+/// The system's libraries that the static one needs, as `rustc --print native-static-libs` has
+/// them, but for gcc's own: compilers add that themselves, and of several the one that fits, as
+/// only some can be linked statically.
 const NATIVE: &[&str] = &["-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"];
 
 /// A file to be installed.
@@ -127,7 +129,8 @@ fn completions(shell: Shell) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// lockwright.h includes what lies beside it: a header that is not installed would not be missed.
+    /// lockwright.h includes what lies beside it: a header that is not installed would not be
+    /// missed.
     #[test]
     fn all_headers_are_installed() {
         let dir = root().join("include/lockwright");

@@ -1,5 +1,5 @@
-//! Files put in their places. Each is written beside its place and moved there: who runs the old one, or has it
-//! mapped, keeps that, and no file is ever half there.
+//! Files put in their places. Each is written beside its place and moved there: who runs the old
+//! one, or has it mapped, keeps that, and no file is ever half there.
 
 use std::fs;
 use std::io;
@@ -32,7 +32,8 @@ pub fn install(root: &Path, file: &File) -> Result<PathBuf, String> {
     fs::create_dir_all(dir).map_err(|error| refused(dir, &error))?;
     let beside = dir.join(format!(".lockwright-{}", std::process::id()));
     write(&beside, &file.what).and_then(|()| fs::rename(&beside, &to)).map_err(|error| {
-        // What was written of it is of no use; that it cannot be removed would be the same error again.
+        // What was written of it is of no use; that it cannot be removed would be the same error
+        // again.
         let _ = fs::remove_file(&beside);
         refused(&to, &error)
     })?;

@@ -83,7 +83,8 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             },
             self.identity,
             model.place(match row.fault {
-                // One destruction too early has many uses after it, and many paths may lead to an end.
+                // One destruction too early has many uses after it, and many paths may lead to an
+                // end.
                 object_fault::USE_AFTER_DESTROY if row.destroy_stack != 0 => 0,
                 object_fault::NEVER_DESTROYED => 0,
                 _ => row.stack,
@@ -125,8 +126,8 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         }
     }
 
-    /// The state of the program's own that it should have been in, and the one that it was in, if that is what is
-    /// wrong.
+    /// The state of the program's own that it should have been in, and the one that it was in, if
+    /// that is what is wrong.
     fn states(&self) -> Option<(u32, u32)> {
         let row = &self.row;
         let counts = matches!(row.op, object_op::ACTIVE_STATE | object_op::DEACTIVATE);
@@ -230,7 +231,8 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
     fn user(&self) -> Option<Step> {
         let row = &self.row;
         let is_known = row.other_thread != 0 || row.other_stack != 0;
-        // Whoever used it and went on is no more than that; and of the parent's threads none is here.
+        // Whoever used it and went on is no more than that; and of the parent's threads none is
+        // here.
         let went_on = |past: Past| self.is_parents(past) && past.thread == row.other_thread;
         if !is_known || !types::has_user(self.builtin) || self.last_use().is_some_and(went_on) {
             return None;
@@ -291,7 +293,8 @@ impl Past {
         (self != Self::default()).then_some(self)
     }
 
-    /// There is more to tell than that it was done: by whom, or where. Of what was done before a fork there is not.
+    /// There is more to tell than that it was done: by whom, or where. Of what was done before a
+    /// fork there is not.
     fn is_told(&self) -> bool {
         self.thread != 0 || self.stack != 0
     }

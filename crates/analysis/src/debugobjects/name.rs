@@ -17,7 +17,8 @@ pub struct Called {
     pub identity: String,
 }
 
-/// Names the object of a row. `own` is the program's name for its type, empty for the C library's types.
+/// Names the object of a row. `own` is the program's name for its type, empty for the C library's
+/// types.
 pub fn of(model: &Model<'_>, row: &Row, builtin: u32, own: &str) -> Called {
     let kind = if own.is_empty() { types::name(builtin) } else { own };
     let what = if own.is_empty() { kind.to_owned() } else { format!("object of type {own}") };

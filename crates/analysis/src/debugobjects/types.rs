@@ -2,8 +2,8 @@
 
 use lockwright_ledger::rows::object::object_type::{OWN, TIMER};
 
-/// What they are called, by their numbers in [`lockwright_ledger::rows::object::object_type`]; the first stands for the
-/// program's own, and for those of later versions.
+/// What they are called, by their numbers in [`lockwright_ledger::rows::object::object_type`]; the
+/// first stands for the program's own, and for those of later versions.
 const NAMES: [&str; 16] = [
     "object",
     "mutex",
@@ -33,7 +33,8 @@ pub fn name(builtin: u32) -> &'static str {
     NAMES[known(builtin) as usize]
 }
 
-/// Whether a thread has such an object in use for as long as it is in use, and does not go on to other things.
+/// Whether a thread has such an object in use for as long as it is in use, and does not go on to
+/// other things.
 pub fn has_user(builtin: u32) -> bool {
     !matches!(known(builtin), OWN | TIMER)
 }

@@ -92,7 +92,8 @@ pub enum Action {
     Pinned,
     /// Destroyed it before.
     Destroyed,
-    /// Something that happens to objects of this type, as [`lockwright_ledger::rows::object::object_type`] numbers them.
+    /// Something that happens to objects of this type, as
+    /// [`lockwright_ledger::rows::object::object_type`] numbers them.
     Object(u32, ObjectAction),
 }
 

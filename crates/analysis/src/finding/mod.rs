@@ -70,7 +70,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What was done to one lock or object is wrong by itself; others are about orders and contexts.
+    /// What was done to one lock or object is wrong by itself; others are about orders and
+    /// contexts.
     pub fn is_misuse(self) -> bool {
         use Kind::*;
         !matches!(self, CircularDependency | RecursiveLocking | InconsistentState)
@@ -94,7 +95,8 @@ pub enum Grade {
     Ordered = "ordered",
     /// One thread took both orders.
     SingleThread = "single-thread",
-    /// Nothing goes wrong by it here: something that should have been done was not, and nobody is left to miss it.
+    /// Nothing goes wrong by it here: something that should have been done was not, and nobody is
+    /// left to miss it.
     Untidy = "untidy",
 }
 }
@@ -130,8 +132,8 @@ pub struct Finding {
     pub steps: Vec<Step>,
     /// Process it was found in; 0: several.
     pub pid: u32,
-    /// The same, as an index into [`Report::processes`]: a process that calls exec keeps its id, and is another there.
-    /// `None`: several.
+    /// The same, as an index into [`Report::processes`]: a process that calls exec keeps its id,
+    /// and is another there. `None`: several.
     pub process: Option<usize>,
     /// Of several processes: for each step, who did it.
     pub origins: Vec<Origin>,
@@ -248,11 +250,13 @@ pub struct LockInfo {
     pub name: Name,
     /// Name of its class.
     pub class: Name,
-    /// What it is: "mutex", "recursive mutex", "rwlock", "timer", or a type of the program's own as it calls that.
+    /// What it is: "mutex", "recursive mutex", "rwlock", "timer", or a type of the program's own as
+    /// it calls that.
     pub kind: Cow<'static, str>,
     /// Address, where one instance is meant and not just its class.
     pub addr: Option<u64>,
-    /// Where its class was created (init call, first acquisition or allocation), empty for static locks.
+    /// Where its class was created (init call, first acquisition or allocation), empty for static
+    /// locks.
     pub created: Vec<Frame>,
     /// What `created` is.
     pub origin: LockOrigin,
@@ -376,7 +380,8 @@ impl fmt::Display for Gap {
     }
 }
 
-/// Whether the processes of a run were watched whole: from their starts to their ends, with nothing lost.
+/// Whether the processes of a run were watched whole: from their starts to their ends, with nothing
+/// lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Completeness {
     /// What was not; nothing if all was.
@@ -404,7 +409,8 @@ impl Serialize for Completeness {
 pub struct Process {
     /// Process id.
     pub pid: u32,
-    /// What its ledger is known by. A process that calls exec has a ledger for each program that it was.
+    /// What its ledger is known by. A process that calls exec has a ledger for each program that it
+    /// was.
     #[serde(skip)]
     pub token: u64,
     /// Executable.
@@ -443,7 +449,8 @@ pub struct Unwatched {
     pub pid: u32,
     /// Executable, or the script that was executed.
     pub exe: String,
-    /// Why, in one word: `follow`, `environment`, `no-ledger`, or what `lockwright doctor` calls what is in the way.
+    /// Why, in one word: `follow`, `environment`, `no-ledger`, or what `lockwright doctor` calls
+    /// what is in the way.
     pub reason: &'static str,
     /// Why, in words.
     pub why: String,
@@ -517,7 +524,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// Threads that were still waiting, by process.
     pub waiting: Vec<Waiting>,
-    /// What is missing of the names of modules that the findings, or who waits, are about: once for each.
+    /// What is missing of the names of modules that the findings, or who waits, are about: once for
+    /// each.
     pub modules: Vec<ModuleNote>,
 }
 

@@ -1,12 +1,13 @@
-//! What was done to an object that it was not in the state for, as a finding has it. Numbers are the ledger's
-//! ([`lockwright_ledger::rows::object`]).
+//! What was done to an object that it was not in the state for, as a finding has it. Numbers are
+//! the ledger's ([`lockwright_ledger::rows::object`]).
 
 use super::ThreadInfo;
 
 /// What was done to an object that it was not in the state for.
 #[derive(Clone, Debug)]
 pub struct ObjectFault {
-    /// Its type, one of [`lockwright_ledger::rows::object::object_type`] that `debugobjects::types` knows.
+    /// Its type, one of [`lockwright_ledger::rows::object::object_type`] that `debugobjects::types`
+    /// knows.
     pub builtin: u32,
     /// What is wrong, one of `object_fault`.
     pub fault: u8,
@@ -16,8 +17,8 @@ pub struct ObjectFault {
     pub was: u8,
     /// How its memory went, one of `object_end`.
     pub how: u8,
-    /// The state of the program's own that it should have been in, and the one that it was in, if that is what is
-    /// wrong.
+    /// The state of the program's own that it should have been in, and the one that it was in, if
+    /// that is what is wrong.
     pub states: Option<(u32, u32)>,
     /// Who initialised it.
     pub made: By,

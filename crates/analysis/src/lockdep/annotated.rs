@@ -1,5 +1,5 @@
-//! What annotations change in the verdict on recorded orders: nest locks, and what takes part in a cycle
-//! without being a lock.
+//! What annotations change in the verdict on recorded orders: nest locks, and what takes part in a
+//! cycle without being a lock.
 
 use lockwright_ledger::rows::{Node, lock_kind};
 
@@ -7,8 +7,8 @@ use crate::finding::Name;
 use crate::finding::{Grade, Told};
 use crate::model::{LockRef, Model};
 
-/// Whether the lock of `node` may be taken inside another of its class, that of node `held`: the program
-/// says so, and the lock that makes it safe was held outside.
+/// Whether the lock of `node` may be taken inside another of its class, that of node `held`: the
+/// program says so, and the lock that makes it safe was held outside.
 pub fn may_nest(model: &Model<'_>, held: u32, node: &Node) -> bool {
     let nest = model.classes.nest_of(node.class);
     nest != 0 && model.trie.held(held).any(|(_, by)| model.classes.group_of(by.class) == nest)
@@ -37,8 +37,8 @@ impl Contexts {
         match grade {
             // Somebody else may end the wait: nothing says that it has to be the one who did.
             Grade::Likely if self.completion.is_some() => Grade::Possible,
-            // One thread is enough: it enters the context with the lock held, and takes it again in there.
-            // What keeps two threads apart does not help.
+            // One thread is enough: it enters the context with the lock held, and takes it again in
+            // there. What keeps two threads apart does not help.
             _ if self.resource.is_some() && self.parts == 2 => grade.min(Grade::Possible),
             _ => grade,
         }

@@ -39,8 +39,9 @@ impl Candidate {
 /// The least of all rotations: equal for rings that differ only in where they begin.
 pub fn ring<T: Ord + Clone>(parts: &[T]) -> Vec<T> {
     let n = parts.len();
-    // Two beginnings that agree in their first `same` parts. The one that turns out larger is not the least, nor is any
-    // in those parts: so each step rules one out, and there are at most twice as many as parts.
+    // Two beginnings that agree in their first `same` parts. The one that turns out larger is not
+    // the least, nor is any in those parts: so each step rules one out, and there are at most twice
+    // as many as parts.
     let (mut a, mut b, mut same) = (0, 1, 0);
     while a < n && b < n && same < n {
         match parts[(a + same) % n].cmp(&parts[(b + same) % n]) {
@@ -59,8 +60,8 @@ pub fn ring<T: Ord + Clone>(parts: &[T]) -> Vec<T> {
     parts.iter().cycle().skip(least).take(n).cloned().collect()
 }
 
-/// Folds candidates that are the same into their most serious one, unless they are to stand apart, and sorts them for the
-/// report.
+/// Folds candidates that are the same into their most serious one, unless they are to stand apart,
+/// and sorts them for the report.
 pub fn fold(mut candidates: Vec<Candidate>, instances: Instances) -> Vec<Finding> {
     candidates.sort_by_key(|candidate| candidate.finding.grade);
     let mut at: HashMap<String, usize> = HashMap::new();

@@ -26,8 +26,8 @@ const SURVEY: u64 = 50_000_000;
 const WALK: u64 = 20_000_000;
 /// Cycles judged in one part.
 const MOST_JUDGED: usize = 50_000;
-/// Cycles judged in a row of which none was worth a finding. In a dense part there are more than one
-/// could ever look at, and the long ones say little that the short ones do not.
+/// Cycles judged in a row of which none was worth a finding. In a dense part there are more than
+/// one could ever look at, and the long ones say little that the short ones do not.
 const MOST_FRUITLESS: usize = 5_000;
 /// Cycles met in one part, of which most tell nothing new.
 const MOST_VISITED: usize = 1_000_000;
@@ -66,8 +66,8 @@ pub fn find(
     candidates
 }
 
-/// The pairs of merged classes, held and acquired, that the cycles found at a level are made of, each with
-/// the most serious grade.
+/// The pairs of merged classes, held and acquired, that the cycles found at a level are made of,
+/// each with the most serious grade.
 pub fn graded_pairs(model: &Model<'_>, level: Level) -> HashMap<(u32, u32), Grade> {
     let judge = Judge::new(model);
     let mut pairs = HashMap::new();
@@ -578,7 +578,8 @@ fn help(
                 (involved.names[rarest].quoted(), involved.names[(rarest + 1) % n].quoted());
             let at = view.place(verdict.acquisitions[rarest].context.acquired);
             says.push(match at {
-                // The same code takes them in all orders: it is the locks that are to be told apart.
+                // The same code takes them in all orders: it is the locks that are to be told
+                // apart.
                 Some(place) if is_one_place(view.model, verdict) => format!(
                     "at {place}, take the locks in an order of their own: by address, or by a number that each has"
                 ),

@@ -9,8 +9,8 @@ use super::graph::Part;
 pub trait Visitor {
     /// A cycle, as its edges in order.
     fn cycle(&mut self, edges: &[usize]);
-    /// Whether a cycle of so many edges through `lock` and what is `before` it, by way of `edges`, tells
-    /// nothing new.
+    /// Whether a cycle of so many edges through `lock` and what is `before` it, by way of `edges`,
+    /// tells nothing new.
     fn explained(
         &self,
         lock: u32,
@@ -22,8 +22,8 @@ pub trait Visitor {
     fn is_done(&self) -> bool;
 }
 
-/// Edges of a path of which each is compared with each, to see whether a longer cycle can be more serious
-/// than a shorter one.
+/// Edges of a path of which each is compared with each, to see whether a longer cycle can be more
+/// serious than a shorter one.
 pub const MOST_COMPARED: u32 = 8;
 
 /// Vertices not reached.
@@ -209,8 +209,8 @@ impl<'p, C> Search<'p, C> {
         self.edges.clear();
     }
 
-    /// Whether `v`, where the last edge leads, may follow on the path: another lock, and no shorter cycle
-    /// says it all.
+    /// Whether `v`, where the last edge leads, may follow on the path: another lock, and no shorter
+    /// cycle says it all.
     fn fits(&self, v: u32, length: u32, visitor: &impl Visitor) -> bool {
         let lock = self.part.locks[v as usize];
         let before = || self.path.iter().map(|&u| self.part.locks[u as usize]);

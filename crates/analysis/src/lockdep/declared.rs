@@ -90,8 +90,8 @@ impl Declared {
 /// An order that was recorded: the held lock's name, the acquired one's.
 type Pair = (usize, usize);
 
-/// The recorded orders of one process that contradict declared ones. Cycles found already, which are the
-/// same, are reported as violations of the declaration instead.
+/// The recorded orders of one process that contradict declared ones. Cycles found already, which
+/// are the same, are reported as violations of the declaration instead.
 pub fn find(
     view: &ProcessView<'_, '_>,
     candidates: &mut [Candidate],

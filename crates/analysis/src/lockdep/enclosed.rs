@@ -1,5 +1,6 @@
-//! What happens within another thread's hold of a lock. A thread that is created and joined while its
-//! creator holds C runs while C is held, though it does not hold C itself: nobody who does can meet it.
+//! What happens within another thread's hold of a lock. A thread that is created and joined while
+//! its creator holds C runs while C is held, though it does not hold C itself: nobody who does can
+//! meet it.
 
 use lockwright_ledger::rows::Hold;
 
@@ -37,8 +38,9 @@ pub fn apart(model: &Model<'_>, a: &Acquisition, b: &Acquisition) -> Option<Encl
     first().or_else(second).or_else(both).map(Enclosure::of)
 }
 
-/// A hold that one of `acquisitions` comes after the beginning of, whose lock another holds, and before the end of
-/// which a third comes: it would have to have ended for the second, and cannot have for the third.
+/// A hold that one of `acquisitions` comes after the beginning of, whose lock another holds, and
+/// before the end of which a third comes: it would have to have ended for the second, and cannot
+/// have for the third.
 pub fn unending(
     model: &Model<'_>,
     acquisitions: &[Acquisition],

@@ -1,11 +1,12 @@
 //! How serious a cycle can be at most, by what its edges have in common and without a look at their
 //! combinations.
 //!
-//! Combinations multiply with the length of a cycle: 45 locks that one thread takes pairwise have 28,380
-//! cycles of three, each with thousands. Here each edge is summed up once, and two edges are compared once:
-//! two threads that are ordered, or a lock that is held on both edges, stand between any cycle with these
-//! two edges and a deadlock. What is the least obstacle of a part is the least of the whole, so a search
-//! need not go on where a shorter cycle is known that is as serious as a longer one can become.
+//! Combinations multiply with the length of a cycle: 45 locks that one thread takes pairwise have
+//! 28,380 cycles of three, each with thousands. Here each edge is summed up once, and two edges are
+//! compared once: two threads that are ordered, or a lock that is held on both edges, stand between
+//! any cycle with these two edges and a deadlock. What is the least obstacle of a part is the least
+//! of the whole, so a search need not go on where a shorter cycle is known that is as serious as a
+//! longer one can become.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -57,7 +58,8 @@ impl<'m, 'a> Floors<'m, 'a> {
         }
     }
 
-    /// What stands at least between a cycle that has these edges, perhaps with others, and a deadlock.
+    /// What stands at least between a cycle that has these edges, perhaps with others, and a
+    /// deadlock.
     pub fn of(&self, edges: &[usize], shapes: impl Fn(usize) -> Rc<[Shape]>) -> Rank {
         let mut most = Obstacle::None.rank();
         for (i, &a) in edges.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! The graph of dependencies, held -> acquired, between lock instances or between lock classes.
 //!
-//! A vertex is a lock together with the way it is held, shared or not; an edge leads to every vertex
-//! that the acquirer would wait for. So readers that do not block each other make no path, which is
-//! what the kernel calls a strong dependency path: W1R2_R2R3_W3W1 has no cycle here.
+//! A vertex is a lock together with the way it is held, shared or not; an edge leads to every
+//! vertex that the acquirer would wait for. So readers that do not block each other make no path,
+//! which is what the kernel calls a strong dependency path: W1R2_R2R3_W3W1 has no cycle here.
 //!
 //! To find the strongly connected parts, an acquisition needs an edge from the innermost held lock
 //! only, as that one has edges from those further out: it is the kernel's reduction, and with it a
@@ -260,8 +260,8 @@ impl Compressed {
         Self { first, to }
     }
 
-    /// By vertex: its strongly connected component and its index, if cycles can be in there. Components of
-    /// one lock, a reader and a writer of it at most, cannot hold one.
+    /// By vertex: its strongly connected component and its index, if cycles can be in there.
+    /// Components of one lock, a reader and a writer of it at most, cannot hold one.
     fn homes(&self, vertices: &[Vertex]) -> Vec<Option<(u32, u32)>> {
         let (component, count) = self.components();
         let mut lock_of: Vec<Option<u32>> = vec![None; count];

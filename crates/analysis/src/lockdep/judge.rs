@@ -2,8 +2,9 @@
 //!
 //! A cycle's edges each have occurrences. A deadlock needs one occurrence of each edge, by pairwise
 //! distinct threads, in segments that are concurrent, with no lock held by two of them (a gate; two
-//! readers of one lock are none), and a writer more wherever a reader waits for a reader. If some combination has all that, the cycle is real; otherwise the
-//! most serious of all combinations counts, so nine guarded ones and one unguarded are not guarded.
+//! readers of one lock are none), and a writer more wherever a reader waits for a reader. If some
+//! combination has all that, the cycle is real; otherwise the most serious of all combinations
+//! counts, so nine guarded ones and one unguarded are not guarded.
 //!
 //! Occurrences that hold the same set of locks differ only in who took them, so they are one
 //! [`Shape`], and combinations are of shapes first and of segments second.
@@ -49,12 +50,13 @@ pub enum Obstacle {
     None,
     /// Step `.0` has a timeout.
     Timeout(usize),
-    /// More threads took step `.0` than the ledger could keep: whether they could meet is not known.
+    /// More threads took step `.0` than the ledger could keep: whether they could meet is not
+    /// known.
     Unrecorded(usize),
     /// More locks were held in step `.0` than recorded: whether one guards is not known.
     Truncated(usize),
-    /// Step `.0` reads what the next holds as a reader, and no writer is on record that is sure to be
-    /// able to come between.
+    /// Step `.0` reads what the next holds as a reader, and no writer is on record that is sure to
+    /// be able to come between.
     Between(usize),
     /// Steps `.0` and `.1` both hold a lock of the class of node `.2`, but which is not on record.
     Doubt(usize, usize, u32),
@@ -89,7 +91,8 @@ impl Obstacle {
     }
 }
 
-/// How much an obstacle stands between a cycle and a deadlock: the less, the more serious the cycle.
+/// How much an obstacle stands between a cycle and a deadlock: the less, the more serious the
+/// cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank(u8);
 
@@ -144,7 +147,8 @@ pub fn shapes(model: &Model<'_>, contexts: &[Context]) -> Vec<Shape> {
         let Some(node) = model.trie.node(context.acquired) else { continue };
         let timed = node.mode & mode::TIMED != 0;
         let truncated = model.trie.is_cut(context.acquired);
-        // A reader needs a writer between where a writer does not: one does not stand for the other.
+        // A reader needs a writer between where a writer does not: one does not stand for the
+        // other.
         let reads = is_read(node.mode);
         let new = model.trie.is_new(context.acquired, context.held);
         let key = (model.trie.held_set(context.acquired), [timed, truncated, reads, new]);
@@ -200,7 +204,8 @@ pub struct Judge<'m, 'a> {
 enum Demand {
     /// Distinct threads.
     Distinct,
-    /// And in concurrent segments, where shapes with more takers than were recorded fit in any case.
+    /// And in concurrent segments, where shapes with more takers than were recorded fit in any
+    /// case.
     Lenient,
     /// And in concurrent segments.
     Concurrent,
@@ -219,8 +224,8 @@ impl<'m, 'a> Judge<'m, 'a> {
         self.looked.get()
     }
 
-    /// Finds the most serious combination of one occurrence of each edge. `None` only if an edge has no
-    /// occurrence at all. None is known to be more serious than `floor`.
+    /// Finds the most serious combination of one occurrence of each edge. `None` only if an edge
+    /// has no occurrence at all. None is known to be more serious than `floor`.
     pub fn judge(&self, edges: &[&[Shape]], floor: Rank) -> Option<Verdict> {
         if edges.is_empty() || edges.iter().any(|shapes| shapes.is_empty()) {
             return None;
@@ -343,7 +348,8 @@ impl<'m, 'a> Judge<'m, 'a> {
         })
     }
 
-    /// A recorded writer that can wait for the lock of `read` while all of `acquisitions` wait, the surest.
+    /// A recorded writer that can wait for the lock of `read` while all of `acquisitions` wait, the
+    /// surest.
     pub fn writer(&self, read: &Node, acquisitions: &[Acquisition]) -> Option<Writer> {
         let writers = self.writers.get_or_init(|| Writers::new(self.model));
         writers.of(read).find(|writer| self.can_join(writer, acquisitions)).copied()
@@ -365,7 +371,8 @@ impl<'m, 'a> Judge<'m, 'a> {
         })
     }
 
-    /// Whether wherever one of `acquisitions` reads what the next holds as a reader, a writer can come between.
+    /// Whether wherever one of `acquisitions` reads what the next holds as a reader, a writer can
+    /// come between.
     fn is_complete(&self, acquisitions: &[Acquisition]) -> bool {
         let readers = readers(self.model, acquisitions);
         if readers.is_empty() {

@@ -22,7 +22,8 @@ pub(crate) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
     rows.filter_map(|row| Some(Case::new(view, row)?.candidate())).collect()
 }
 
-/// All the read holds that threads left behind when they ended were released by others, which is reported of those.
+/// All the read holds that threads left behind when they ended were released by others, which is
+/// reported of those.
 fn is_handed_on(row: &Row) -> bool {
     row.kind == finding_kind::EXIT_HELD && is_read(row.mode) && row.detail > row.repeats
 }
@@ -168,8 +169,8 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         }
     }
 
-    /// What the handler calls was in use outside with its signal open. Programs may block their signals but where they
-    /// wait, and then do in handlers what they like.
+    /// What the handler calls was in use outside with its signal open. Programs may block their
+    /// signals but where they wait, and then do in handlers what they like.
     fn may_interrupt(&self) -> bool {
         let open = self.view.model.ledger.header().unsafe_open;
         let open = open.get(self.row.addr as usize).copied().unwrap_or(u64::MAX);

@@ -1,4 +1,5 @@
-//! From contexts to findings: lock-order cycles, recursion and nesting, and misuse, each with a grade.
+//! From contexts to findings: lock-order cycles, recursion and nesting, and misuse, each with a
+//! grade.
 //!
 //! The program under test only recorded in which contexts it took its locks; here is where cycles
 //! are searched, combinations of threads are judged, and what is the same to a reader is folded.
@@ -80,13 +81,13 @@ pub(crate) fn findings(
 pub struct CyclicPair {
     /// A thread did take them so; else only a signal's handler may.
     pub is_recorded: bool,
-    /// The grade of the most serious cycle that was found through it. None where it was not looked at, as
-    /// shorter ones say all there is.
+    /// The grade of the most serious cycle that was found through it. None where it was not looked
+    /// at, as shorter ones say all there is.
     pub grade: Option<Grade>,
 }
 
-/// Pairs of merged classes, held and acquired, that lie on a cycle of dependencies, whatever keeps its
-/// threads apart.
+/// Pairs of merged classes, held and acquired, that lie on a cycle of dependencies, whatever keeps
+/// its threads apart.
 pub fn cyclic_pairs(model: &Model<'_>) -> HashMap<(u32, u32), CyclicPair> {
     let (parts, _) = graph::parts(model, Level::Class);
     let mut pairs: HashMap<(u32, u32), CyclicPair> = HashMap::new();

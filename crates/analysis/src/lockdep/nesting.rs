@@ -3,8 +3,8 @@
 //! Nesting within a class is no fault by itself: it is judged by what discipline the pairs of
 //! instances follow. Ascending (or descending) address is one; so is parent before child, as in a
 //! tree or list, where whatever hangs together hangs off one root. Enough pairs without any cycle
-//! must have some order, too, even if we do not know which. Only pairs that follow none of these are
-//! reported, with one pair of each direction.
+//! must have some order, too, even if we do not know which. Only pairs that follow none of these
+//! are reported, with one pair of each direction.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -48,8 +48,8 @@ struct Nest {
 pub struct Nestings {
     /// The findings.
     pub candidates: Vec<Candidate>,
-    /// Sets of classes that one place of the program nests either way: what there is to say of cycles among these
-    /// alone is said in `candidates`.
+    /// Sets of classes that one place of the program nests either way: what there is to say of
+    /// cycles among these alone is said in `candidates`.
     pub judged: Vec<Vec<u32>>,
 }
 
@@ -119,9 +119,10 @@ pub fn find(view: &ProcessView<'_, '_>, cycles: &[Candidate], notes: &mut Vec<St
     Nestings { candidates, judged }
 }
 
-/// Classes that are one to the program. A lock that nobody initialises has its class from where it was first taken:
-/// of locks that one function takes in pairs, those that came first in their first pair have another than those that
-/// came second. Where one place nests two such classes either way, which of the two a lock is in says nothing.
+/// Classes that are one to the program. A lock that nobody initialises has its class from where it
+/// was first taken: of locks that one function takes in pairs, those that came first in their first
+/// pair have another than those that came second. Where one place nests two such classes either
+/// way, which of the two a lock is in says nothing.
 #[derive(Default)]
 struct Alike {
     /// By class that is like another: the least of those that it is like.
@@ -189,7 +190,8 @@ impl Nest {
         }
         let pairs: Vec<(u32, u32)> = descending.iter().chain(ascending).copied().collect();
         // Variables do not become each other's parents as heap objects do, so few pairs of them
-        // that look like it do not suffice. A pair that hangs together with no other has one root whatever it is.
+        // that look like it do not suffice. A pair that hangs together with no other has one root
+        // whatever it is.
         let least = if is_static { ROOTED_BY_CHANCE } else { 1 };
         let reversed: Vec<(u32, u32)> = pairs.iter().map(|&(a, b)| (b, a)).collect();
         Shape::of(&pairs).is_rooted(least)
@@ -394,7 +396,8 @@ fn outcome(
     })
 }
 
-/// A thread that is sure to be able to wait to write the lock of `read` while `acquisition` reads it.
+/// A thread that is sure to be able to wait to write the lock of `read` while `acquisition` reads
+/// it.
 pub fn other_writer(judge: &Judge<'_, '_>, read: &Node, acquisition: &Acquisition) -> Option<u32> {
     judge
         .writer(read, &[*acquisition])

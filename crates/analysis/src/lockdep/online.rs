@@ -58,8 +58,8 @@ fn has_ended(ledger: &Ledger, row: &Row) -> bool {
     })
 }
 
-/// Instances of locks that a thread waited for while it held them itself, and whose wait has ended: taking such a lock
-/// again is no deadlock.
+/// Instances of locks that a thread waited for while it held them itself, and whose wait has ended:
+/// taking such a lock again is no deadlock.
 pub fn let_in_again(ledger: &Ledger) -> HashSet<u32> {
     let rows = ledger.rows::<Row>().map(|(_, row)| row);
     rows.filter(|row| row.kind == finding_kind::SELF_DEADLOCK && has_ended(ledger, row))

@@ -1,8 +1,9 @@
-//! Who signals a condition variable that is waited on with another lock kept, and whether those threads ever took
-//! that lock.
+//! Who signals a condition variable that is waited on with another lock kept, and whether those
+//! threads ever took that lock.
 //!
-//! A wait with a lock kept never ends if the thread that is to signal needs that lock first. What a thread needs on its
-//! way to the signal a run does not show; but a thread that never took any lock of the kind needs none.
+//! A wait with a lock kept never ends if the thread that is to signal needs that lock first. What a
+//! thread needs on its way to the signal a run does not show; but a thread that never took any lock
+//! of the kind needs none.
 
 use std::collections::HashSet;
 
@@ -17,7 +18,8 @@ pub enum Signallers {
     Unknown,
     /// This thread has signalled, and took a lock of a kept class at some time.
     Needs(u32),
-    /// These have signalled, and never took one; nor did anybody else in order to come to the wait's mutex.
+    /// These have signalled, and never took one; nor did anybody else in order to come to the
+    /// wait's mutex.
     Independent(Vec<u32>),
 }
 

@@ -1,10 +1,11 @@
 //! `inconsistent-state`: locks that a signal's handler takes, and what it may interrupt.
 //!
-//! A signal may arrive wherever it is open: handled by the program and not blocked in the thread. If the
-//! handler takes a lock that its own thread holds, that thread waits for itself. One thread is enough for
-//! it, and which one ran the handler in this run does not matter: a handler runs in any thread that
-//! does not block its signal. What takes several locks and threads (the kernel's safe -> unsafe orders
-//! and lock inversions) is a cycle and found as one; here is how such a cycle is told.
+//! A signal may arrive wherever it is open: handled by the program and not blocked in the thread.
+//! If the handler takes a lock that its own thread holds, that thread waits for itself. One thread
+//! is enough for it, and which one ran the handler in this run does not matter: a handler runs in
+//! any thread that does not block its signal. What takes several locks and threads (the kernel's
+//! safe -> unsafe orders and lock inversions) is a cycle and found as one; here is how such a cycle
+//! is told.
 
 use std::collections::{BTreeMap, HashMap};
 

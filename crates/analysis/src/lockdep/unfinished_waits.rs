@@ -1,5 +1,5 @@
-//! Threads whose wait was not over when their process was killed, or when its ledger was read: where and for what they
-//! wait, and who has it. A hang that is no cycle shows only here.
+//! Threads whose wait was not over when their process was killed, or when its ledger was read:
+//! where and for what they wait, and who has it. A hang that is no cycle shows only here.
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{Held, Node, Thread, held_flag, mode, thread_state};
@@ -10,8 +10,8 @@ use crate::finding::{Holder, LockInfo, Waiting, WaitsFor};
 use crate::model::LockRef;
 use crate::process_end::ProcessEnd;
 
-/// The threads of a process that wait, in order of their creation; `process` is its place in the report. None where the
-/// process has exited or called exec since, which ends all waits.
+/// The threads of a process that wait, in order of their creation; `process` is its place in the
+/// report. None where the process has exited or called exec since, which ends all waits.
 pub fn find(view: &ProcessView<'_, '_>, process: usize) -> Vec<Waiting> {
     let ledger = view.model.ledger;
     let end = ProcessEnd::of(ledger);
@@ -96,7 +96,8 @@ fn holders(view: &ProcessView<'_, '_>, waiter: &Thread) -> Vec<Holder> {
         .collect()
 }
 
-/// Where a held lock was taken. The thread's fast path leaves the context open: it is one that was taken there before.
+/// Where a held lock was taken. The thread's fast path leaves the context open: it is one that was
+/// taken there before.
 fn stack_of(ledger: &Ledger, held: &Held) -> u32 {
     let is_there = |node: &Node| {
         (node.site, node.class) == (held.site, held.class) && [0, held.inst].contains(&node.inst)

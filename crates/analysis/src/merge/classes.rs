@@ -1,9 +1,10 @@
-//! Which lock classes of different processes are the same: those of locks created at one place of the program.
+//! Which lock classes of different processes are the same: those of locks created at one place of
+//! the program.
 //!
-//! Of one build (the same build id) classes are matched by the variable's place in the module, by the call that
-//! initialised their locks or first took them, or by the name that an annotation gave them. Of different
-//! builds, variables are matched by module and name, if each build has but one of that name; places by
-//! function, file and line. Never by run-time addresses.
+//! Of one build (the same build id) classes are matched by the variable's place in the module, by
+//! the call that initialised their locks or first took them, or by the name that an annotation gave
+//! them. Of different builds, variables are matched by module and name, if each build has but one
+//! of that name; places by function, file and line. Never by run-time addresses.
 
 use std::collections::{HashMap, HashSet};
 
@@ -128,8 +129,8 @@ fn arrays(keys: &[HashMap<u32, ClassKey>], names: &HashMap<ClassKey, Name>) -> H
     places.into_keys().collect()
 }
 
-/// The keys of variables that are one class by name, each with the one that stands for all. Each build has but
-/// one of them.
+/// The keys of variables that are one class by name, each with the one that stands for all. Each
+/// build has but one of them.
 fn joined<'k>(
     keys: &'k [HashMap<u32, ClassKey>],
     names: &HashMap<ClassKey, Name>,

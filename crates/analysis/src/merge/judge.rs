@@ -78,8 +78,8 @@ impl<'j, 'a> Judge<'j, 'a> {
         }
     }
 
-    /// The least that keeps a process from this deadlock that has all of the edges; `None` if there is no such
-    /// process.
+    /// The least that keeps a process from this deadlock that has all of the edges; `None` if there
+    /// is no such process.
     fn own(&self, edges: &[&[Occurrence]]) -> Option<Obstacle> {
         let mut own: Option<Obstacle> = None;
         let mut ledgers: Vec<usize> = edges[0].iter().map(|occurrence| occurrence.ledger).collect();
@@ -118,8 +118,8 @@ impl<'j, 'a> Judge<'j, 'a> {
         Obstacle::None
     }
 
-    /// A lock that both hold, and not both as readers: the node of it in the process of `a`. Only of a class
-    /// with one lock in each process is that sure.
+    /// A lock that both hold, and not both as readers: the node of it in the process of `a`. Only
+    /// of a class with one lock in each process is that sure.
     fn gate(&self, a: &Occurrence, b: &Occurrence) -> Option<u32> {
         let held: HashMap<u32, bool> =
             self.held(b).map(|(_, class, reads)| (class, reads)).collect();
@@ -149,8 +149,8 @@ fn rank(obstacle: Obstacle) -> u8 {
     }
 }
 
-/// Calls `visit` for combinations of one occurrence of each edge, until it returns false or there were too
-/// many; tells whether it was called for all.
+/// Calls `visit` for combinations of one occurrence of each edge, until it returns false or there
+/// were too many; tells whether it was called for all.
 fn combinations(edges: &[&[Occurrence]], mut visit: impl FnMut(&[Occurrence]) -> bool) -> bool {
     if edges.iter().any(|edge| edge.is_empty()) {
         return true;

@@ -1,9 +1,9 @@
-//! Joins what several runs and processes of a program recorded: cycles of lock classes that none of them
-//! has by itself.
+//! Joins what several runs and processes of a program recorded: cycles of lock classes that none of
+//! them has by itself.
 //!
-//! One run takes `a` then `b`, another `b` then `a`: neither has a cycle, the program has. Locks of different
-//! processes are different locks, and what threads of different runs did cannot be ordered; so this is seen
-//! of classes, and at most `possible`.
+//! One run takes `a` then `b`, another `b` then `a`: neither has a cycle, the program has. Locks of
+//! different processes are different locks, and what threads of different runs did cannot be
+//! ordered; so this is seen of classes, and at most `possible`.
 
 mod classes;
 mod judge;
@@ -155,8 +155,8 @@ impl Processes<'_, '_> {
     }
 }
 
-/// Every dependency between joined classes that some thread took, how many different ones there are, and
-/// whether all were looked at.
+/// Every dependency between joined classes that some thread took, how many different ones there
+/// are, and whether all were looked at.
 fn links(
     all: &Processes<'_, '_>,
     classes: &Classes,
@@ -210,8 +210,8 @@ fn search<'j>(judge: &'j Judge<'j, 'j>, part: &Part<Occurrence>, found: &mut Vec
 struct Collector<'c, 'j> {
     judge: &'c Judge<'j, 'j>,
     part: &'c Part<Occurrence>,
-    /// By its least: the classes of a cycle that says something, in this report or in that of one process,
-    /// sorted.
+    /// By its least: the classes of a cycle that says something, in this report or in that of one
+    /// process, sorted.
     seen: HashMap<u32, Vec<Vec<u32>>>,
     /// Those of two classes.
     pairs: HashSet<(u32, u32)>,

@@ -132,7 +132,8 @@ fn evidence(
     says
 }
 
-/// Whether all locks of a cycle are variables: then they are the same ones in a process that takes several of the steps.
+/// Whether all locks of a cycle are variables: then they are the same ones in a process that takes
+/// several of the steps.
 fn are_single(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) -> bool {
     verdict.acquisitions.iter().all(|acquisition| {
         let model = &all.models[acquisition.ledger];

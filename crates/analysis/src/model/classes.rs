@@ -81,7 +81,8 @@ struct Member {
     kind: u8,
     /// Static lock: name of this very lock.
     element: Option<String>,
-    /// Annotation: merged class of the lock under which several of this class may be taken, 0 if none.
+    /// Annotation: merged class of the lock under which several of this class may be taken, 0 if
+    /// none.
     nest: u32,
     /// Some of its locks proved to be none.
     is_mixed: bool,
@@ -166,8 +167,8 @@ struct Variable {
 }
 
 impl Variable {
-    /// Distance of the elements if it can only be an array: every lock lies a multiple of it apart, and
-    /// it divides the whole.
+    /// Distance of the elements if it can only be an array: every lock lies a multiple of it apart,
+    /// and it divides the whole.
     fn stride(&self) -> Option<u64> {
         let first = self.offsets.first()?;
         let stride = self.offsets.iter().fold(0, |g, offset| gcd(g, offset.abs_diff(*first)));
@@ -234,7 +235,8 @@ impl Classes {
         this
     }
 
-    /// Which merged classes nest in which, by what the process has said itself, or before it was forked.
+    /// Which merged classes nest in which, by what the process has said itself, or before it was
+    /// forked.
     fn nests(&mut self, sources: &Sources<'_>, index: usize) {
         let rows = sources.ledgers[index].rows::<Class>();
         let said: Vec<(u32, (usize, u32))> = rows
@@ -273,8 +275,8 @@ impl Classes {
         self.groups[1..].iter().filter(|group| group.locks != 0).count() as u64
     }
 
-    /// The merged class of the lock under which several of class row `row` may be taken in any order, 0 if
-    /// the program declares none.
+    /// The merged class of the lock under which several of class row `row` may be taken in any
+    /// order, 0 if the program declares none.
     pub fn nest_of(&self, row: u32) -> u32 {
         self.member(row).map_or(0, |member| member.nest)
     }

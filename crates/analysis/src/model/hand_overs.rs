@@ -1,5 +1,5 @@
-//! Semaphores that counted as locks until they were used as none ([`lock_flag::HANDED_OVER`]): contexts
-//! are made as if they had never been taken.
+//! Semaphores that counted as locks until they were used as none ([`lock_flag::HANDED_OVER`]):
+//! contexts are made as if they had never been taken.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,8 @@ pub(super) fn instances(ledger: &Ledger) -> HashSet<u32> {
         .collect()
 }
 
-/// Takes them out of all paths. Nodes keep their ids, those that are left out are not there any more.
+/// Takes them out of all paths. Nodes keep their ids, those that are left out are not there any
+/// more.
 pub(super) fn leave_out(ledger: &Ledger, nodes: &mut [Node]) {
     // Of a pair that was folded into its classes nobody knows which semaphore it was.
     let mixed: HashSet<u32> = ledger

@@ -1,5 +1,5 @@
-//! Classes of locks in heap blocks: one for each place in what one line of the program allocates, or one
-//! for all of an array's.
+//! Classes of locks in heap blocks: one for each place in what one line of the program allocates,
+//! or one for all of an array's.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,8 +11,8 @@ use super::sources::Sources;
 use crate::finding::LockOrigin;
 use crate::symbolize::allocator::place_of_allocation;
 
-/// Locks of one kind in one sort of block; with more it is an array. The preload library counts by call
-/// stack, of which a line may have many.
+/// Locks of one kind in one sort of block; with more it is an array. The preload library counts by
+/// call stack, of which a line may have many.
 const MOST: usize = 8;
 
 /// What is known of the places that allocate: kind of the locks, and place.

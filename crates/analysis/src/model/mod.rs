@@ -107,8 +107,8 @@ impl<'a> Model<'a> {
         Some(self.variable_then(addr, u32::MAX)?.0)
     }
 
-    /// The variable that covered a run-time address when stack `seen` was taken (0: at last), with the place
-    /// in it unless that is its beginning.
+    /// The variable that covered a run-time address when stack `seen` was taken (0: at last), with
+    /// the place in it unless that is its beginning.
     pub fn element_at(&self, addr: u64, seen: u32) -> Option<String> {
         let epoch = self.ledger.stack(seen).map_or(u32::MAX, |(_, epoch)| epoch);
         Some(match self.variable_then(addr, epoch)? {
@@ -153,8 +153,8 @@ impl<'a> Model<'a> {
     }
 }
 
-/// The threads of a process by row id, numbered from 1 in order of creation, which is the program's own;
-/// that of the rows is the order in which they came to run.
+/// The threads of a process by row id, numbered from 1 in order of creation, which is the program's
+/// own; that of the rows is the order in which they came to run.
 fn thread_numbers(ledger: &Ledger) -> HashMap<u32, u32> {
     let mut first_segments = HashMap::new();
     for (id, segment) in ledger.rows::<Segment>() {

@@ -21,7 +21,8 @@ pub struct LockRef {
     pub row: u32,
 }
 
-/// The frame of a stack worth showing first: the innermost that is not just a wrapper of a lock call.
+/// The frame of a stack worth showing first: the innermost that is not just a wrapper of a lock
+/// call.
 pub fn place_of(stack: &[Frame]) -> Option<&Frame> {
     stack.iter().find(|frame| !is_lock_wrapper(frame)).or(stack.first())
 }

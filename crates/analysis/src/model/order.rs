@@ -81,8 +81,8 @@ impl Order {
         this
     }
 
-    /// Orders who took a lock behind the hold that this only can have come after. If semaphores order
-    /// anything, not every hold is one: it must have been begun before.
+    /// Orders who took a lock behind the hold that this only can have come after. If semaphores
+    /// order anything, not every hold is one: it must have been begun before.
     fn pass(&mut self, ledger: &Ledger, is_sure: bool) {
         for id in 1..self.segments.len() {
             let row = self.segments[id];
@@ -119,8 +119,8 @@ impl Order {
         &self.enclosing
     }
 
-    /// The holds of other threads within which all of a segment happens, in every run: acquired before it,
-    /// and released after it.
+    /// The holds of other threads within which all of a segment happens, in every run: acquired
+    /// before it, and released after it.
     pub fn enclosing(&self, segment: u32) -> Rc<[Hold]> {
         if self.enclosing.is_empty() {
             return Rc::default();
@@ -206,8 +206,8 @@ impl Order {
         past
     }
 
-    /// How `a` comes to happen before `b`: the step through which the order first leaves the thread of
-    /// `a`.
+    /// How `a` comes to happen before `b`: the step through which the order first leaves the thread
+    /// of `a`.
     pub fn crossing(&self, a: u32, b: u32) -> Option<Crossing> {
         let home = self.thread(a)?;
         let mut seen = HashSet::from([b]);

@@ -1,8 +1,8 @@
 //! What semaphores order: a wait comes after whatever too few posts can do without.
 //!
-//! A wait is granted only if there have been as many posts as waits, this one included, less what the
-//! semaphore began with. Posts that come after the wait in every run do not count. So of each thread the
-//! wait follows the latest segment without which the posts that are left are too few.
+//! A wait is granted only if there have been as many posts as waits, this one included, less what
+//! the semaphore began with. Posts that come after the wait in every run do not count. So of each
+//! thread the wait follows the latest segment without which the posts that are left are too few.
 
 use std::collections::{BTreeMap, BTreeSet};
 

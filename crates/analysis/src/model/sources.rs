@@ -74,7 +74,8 @@ impl<'a> Sources<'a> {
         self.symbols[index]
     }
 
-    /// A thread of the process that `ledger`'s was forked from, as far as the report knows that one.
+    /// A thread of the process that `ledger`'s was forked from, as far as the report knows that
+    /// one.
     pub fn parents_thread(&self, ledger: &Ledger, id: u32) -> ThreadInfo {
         let token = ledger.header().parent_token;
         let parent = self.by_token.get(&token).filter(|_| token != 0);
@@ -84,8 +85,8 @@ impl<'a> Sources<'a> {
         thread_info(number.unwrap_or(id), row.as_ref())
     }
 
-    /// Follows class `class` of ledger `index` to the process that first had it: its ledger, its id there,
-    /// and the row.
+    /// Follows class `class` of ledger `index` to the process that first had it: its ledger, its id
+    /// there, and the row.
     pub fn resolve(&self, index: usize, class: u32) -> (usize, u32, Class) {
         let (mut index, mut class) = (index, class);
         let mut row = class_row(&self.ledgers[index], class);

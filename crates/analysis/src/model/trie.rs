@@ -9,8 +9,8 @@ use super::hand_overs;
 use super::interrupts::{self, Interrupts};
 use super::is_read;
 
-/// The contexts of one process: those recorded, and behind them those that a signal handler would add
-/// ([`super::interrupts`]).
+/// The contexts of one process: those recorded, and behind them those that a signal handler would
+/// add ([`super::interrupts`]).
 pub struct Trie {
     /// By id; a row that is not there has state 0.
     nodes: Vec<Node>,
@@ -105,8 +105,8 @@ impl Trie {
         })
     }
 
-    /// As [`Trie::held`], without the locks of its own class that were taken just before: of a thread
-    /// that holds thousands of one class, these need not be walked for each.
+    /// As [`Trie::held`], without the locks of its own class that were taken just before: of a
+    /// thread that holds thousands of one class, these need not be walked for each.
     pub fn held_behind_own(&self, id: u32) -> impl Iterator<Item = (u32, &Node)> {
         self.held(self.runs.get(id as usize).copied().unwrap_or(0))
     }
@@ -121,8 +121,8 @@ impl Trie {
         self.cut.get(id as usize).copied().unwrap_or(true)
     }
 
-    /// Whether nobody but the thread itself could know the lock of `held`, on the path to `id`, when it
-    /// acquired `id`.
+    /// Whether nobody but the thread itself could know the lock of `held`, on the path to `id`,
+    /// when it acquired `id`.
     pub fn is_new(&self, id: u32, held: u32) -> bool {
         let flags = self.node(id).map_or(0, |node| node.flags);
         flags >= node_flag::NEW

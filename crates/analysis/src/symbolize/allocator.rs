@@ -3,13 +3,14 @@
 use super::wrapper::normalise;
 use crate::finding::Frame;
 
-/// The innermost frame of an allocation's stack that is the program's own; the innermost of all if there is
-/// none.
+/// The innermost frame of an allocation's stack that is the program's own; the innermost of all if
+/// there is none.
 pub fn place_of_allocation(stack: &[Frame]) -> Option<&Frame> {
     stack.iter().find(|frame| !is_allocator(frame)).or(stack.first())
 }
 
-/// Whether the frame is only a wrapper round an allocating call. A frame without a function name is not.
+/// Whether the frame is only a wrapper round an allocating call. A frame without a function name is
+/// not.
 fn is_allocator(frame: &Frame) -> bool {
     frame.function.as_deref().is_some_and(is_allocator_name)
 }

@@ -1,5 +1,5 @@
-//! Finds the separate debug file of a module, where gdb would: by build id, then by the file name in
-//! `.gnu_debuglink`, both under the debug directories; and the shared part that `dwz` split off.
+//! Finds the separate debug file of a module, where gdb would: by build id, then by the file name
+//! in `.gnu_debuglink`, both under the debug directories; and the shared part that `dwz` split off.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -34,8 +34,8 @@ impl DebugDirs {
         Self(dirs)
     }
 
-    /// The debug file of the module at `path` with this build id (empty if it has none). `link` is its
-    /// `.gnu_debuglink`: file name and CRC.
+    /// The debug file of the module at `path` with this build id (empty if it has none). `link` is
+    /// its `.gnu_debuglink`: file name and CRC.
     pub fn find(
         &self,
         path: &Path,
@@ -61,7 +61,8 @@ impl DebugDirs {
     }
 
     /// Beside the module, in `.debug` beside it, and under each debug directory. A debug file of
-    /// another build often lies under the same name, so its build id or, lacking that, its CRC decides.
+    /// another build often lies under the same name, so its build id or, lacking that, its CRC
+    /// decides.
     fn by_link(&self, path: &Path, build_id: &[u8], (name, crc): (&[u8], u32)) -> Option<PathBuf> {
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let dir = real.parent()?;

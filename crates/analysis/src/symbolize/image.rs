@@ -35,9 +35,9 @@ pub struct Image {
 }
 
 impl Image {
-    /// Opens the module at `path`, which had `build_id` when it ran (empty: it had none, or it is not
-    /// known). A file with another build id is not read; a debug file found by the recorded build id
-    /// still is.
+    /// Opens the module at `path`, which had `build_id` when it ran (empty: it had none, or it is
+    /// not known). A file with another build id is not read; a debug file found by the recorded
+    /// build id still is.
     pub fn open(path: &Path, build_id: &[u8], dirs: &DebugDirs) -> Self {
         let mut symbols = SymbolTable::default();
         let mut dwarf_from: Option<PathBuf> = None;
@@ -77,8 +77,8 @@ impl Image {
         Self { status, readable, symbols, dwarf }
     }
 
-    /// The frames at `address` (in the file's address space), innermost first: inlined calls, then the
-    /// function itself. At least one, though it may know nothing but the address. `module` and
+    /// The frames at `address` (in the file's address space), innermost first: inlined calls, then
+    /// the function itself. At least one, though it may know nothing but the address. `module` and
     /// `offset` are left to the caller.
     pub fn frames(&self, address: u64) -> Vec<Frame> {
         let mut frames = self.dwarf_frames(address).unwrap_or_default();
@@ -112,7 +112,8 @@ impl Image {
         self.dwarf.is_some() || !self.symbols.is_empty()
     }
 
-    /// `None` where there is no DWARF or it is damaged; what could be read before the damage is kept.
+    /// `None` where there is no DWARF or it is damaged; what could be read before the damage is
+    /// kept.
     fn dwarf_frames(&self, address: u64) -> Option<Vec<Frame>> {
         let mut found = self.dwarf.as_ref()?.find_frames(address).ok()?;
         let mut frames = Vec::new();

@@ -1,5 +1,6 @@
-//! Functions that read like wrappers of a lock's initialisation and are not: they make many locks, each at a
-//! place of its own, as the JVM's `mutex_init` does. A wrapper is called from many places and has few itself.
+//! Functions that read like wrappers of a lock's initialisation and are not: they make many locks,
+//! each at a place of its own, as the JVM's `mutex_init` does. A wrapper is called from many places
+//! and has few itself.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,8 +23,8 @@ type Places = HashSet<(Option<String>, u64)>;
 pub struct Makers(HashSet<Function>);
 
 impl Makers {
-    /// Those of a ledger, by the stacks of its locks' initialisations. `frames` are those of a return address
-    /// at an epoch.
+    /// Those of a ledger, by the stacks of its locks' initialisations. `frames` are those of a
+    /// return address at an epoch.
     pub fn new(ledger: &Ledger, frames: impl Fn(u64, u32) -> std::rc::Rc<[Frame]>) -> Self {
         let stacks = ledger
             .rows::<Class>()

@@ -1,5 +1,5 @@
-//! Addresses become names: modules by their recorded maps and build ids, functions, source lines and
-//! inlined calls by symbol tables and DWARF.
+//! Addresses become names: modules by their recorded maps and build ids, functions, source lines
+//! and inlined calls by symbol tables and DWARF.
 //!
 //! Everything is opened lazily and once; a file that changed since the run is not read.
 
@@ -146,7 +146,8 @@ impl<'l> Symbols<'l> {
             return Rc::new([Frame { offset: address, ..Frame::default() }]);
         };
         let path = self.ledger.text(module.path);
-        // The tool stands between a program and its threads; that is no news to the program's author.
+        // The tool stands between a program and its threads; that is no news to the program's
+        // author.
         if Path::new(&path).file_name().is_some_and(|name| name == PRELOAD_FILE_NAME) {
             return Rc::new([]);
         }
@@ -182,8 +183,8 @@ impl<'l> Symbols<'l> {
         self.ledger.get::<Module>(module_id).map_or_else(String::new, |m| self.ledger.text(m.path))
     }
 
-    /// What a reader of the report should know about the modules that were looked into so far: files
-    /// that changed or are gone, and those without names or lines.
+    /// What a reader of the report should know about the modules that were looked into so far:
+    /// files that changed or are gone, and those without names or lines.
     pub fn notes(&self) -> Vec<ModuleNote> {
         self.notes.borrow().iter().cloned().collect()
     }

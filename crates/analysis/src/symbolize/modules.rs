@@ -17,14 +17,15 @@ impl Modules {
     /// The row that covers `address` at `epoch`.
     ///
     /// A constructor of a library runs before its `dlopen` returns, hence before the table has the
-    /// library: with no module loaded there at that epoch, the first one loaded there later counts. One
-    /// that was already gone never does.
+    /// library: with no module loaded there at that epoch, the first one loaded there later counts.
+    /// One that was already gone never does.
     pub fn at(&self, address: u64, epoch: u32) -> Option<&(u32, Module)> {
         let gone = |module: &Module| module.unload_epoch != 0 && module.unload_epoch <= epoch;
         self.rows
             .iter()
             .filter(|(_, module)| module.start <= address && address < module.end && !gone(module))
-            // Loaded at that time before not yet loaded; of the former the latest, of these the first.
+            // Loaded at that time before not yet loaded; of the former the latest, of these the
+            // first.
             .min_by_key(|(id, module)| match epoch.checked_sub(module.load_epoch) {
                 Some(age) => (false, age, u32::MAX - id),
                 None => (true, module.load_epoch - epoch, *id),

@@ -1,4 +1,5 @@
-//! Wrappers that the run showed: functions called for the lock that they returned with, whatever their names.
+//! Wrappers that the run showed: functions called for the lock that they returned with, whatever
+//! their names.
 
 use std::collections::HashSet;
 

@@ -120,8 +120,8 @@ impl Sorted {
     }
 }
 
-/// Larger is better: a sized, exported name with few leading underscores, the shorter one, and where
-/// all that is equal, the alphabetically first.
+/// Larger is better: a sized, exported name with few leading underscores, the shorter one, and
+/// where all that is equal, the alphabetically first.
 fn preference(symbol: &Symbol) -> impl Ord + use<'_> {
     let underscores = symbol.name.bytes().take_while(|&byte| byte == b'_').count();
     let mangled = symbol.name.starts_with("_Z") || symbol.name.starts_with("_R");

@@ -1,17 +1,18 @@
-//! Which frames are only wrappers round a lock call: the place worth showing is the first that is not.
+//! Which frames are only wrappers round a lock call: the place worth showing is the first that is
+//! not.
 //!
-//! Most programs never call `pthread_mutex_lock` themselves but a method of their own mutex class, and
-//! that in turn from a guard's constructor. The tables below know the common libraries by name and the
-//! rest by how such functions are named everywhere. What the run itself showed to be a wrapper
-//! ([`super::seen_wrappers`]) is one without a look at its name, and what it showed to make many locks
-//! ([`super::makers`]) is none whatever its name.
+//! Most programs never call `pthread_mutex_lock` themselves but a method of their own mutex class,
+//! and that in turn from a guard's constructor. The tables below know the common libraries by name
+//! and the rest by how such functions are named everywhere. What the run itself showed to be a
+//! wrapper ([`super::seen_wrappers`]) is one without a look at its name, and what it showed to make
+//! many locks ([`super::makers`]) is none whatever its name.
 
 use std::borrow::Cow;
 
 use crate::finding::Frame;
 
-/// Whether the frame is only a wrapper round a call on a lock or condition variable: taking, waiting
-/// or creating. A frame without a function name is one only if the run showed it.
+/// Whether the frame is only a wrapper round a call on a lock or condition variable: taking,
+/// waiting or creating. A frame without a function name is one only if the run showed it.
 pub fn is_lock_wrapper(frame: &Frame) -> bool {
     frame.wraps || (!frame.makes && frame.function.as_deref().is_some_and(is_wrapper_name))
 }
@@ -176,8 +177,8 @@ const LOCK_METHODS: &[&str] = &[
 /// Methods of reader-writer locks, as [`LOCK_METHODS`].
 const READ_WRITE: &[&str] = &["read", "write", "tryread", "trywrite"];
 
-/// Classes of condition variables, as [`LOCK_CLASSES`]; their methods are those that start with one of
-/// [`WAIT_METHODS`].
+/// Classes of condition variables, as [`LOCK_CLASSES`]; their methods are those that start with one
+/// of [`WAIT_METHODS`].
 const CONDITION_CLASSES: &[&str] =
     &["condvar", "cond", "condition", "conditionvariable", "conditionvariableany", "waitcondition"];
 
@@ -264,7 +265,8 @@ fn is_lock_method(class: &str, method: &str) -> bool {
     CONDITION_CLASSES.contains(&class) && WAIT_METHODS.iter().any(|wait| method.starts_with(wait))
 }
 
-/// A plain function's name, in words, reads like "lock it": `mutex_enter`, `acquire_lock`, `item_lock`.
+/// A plain function's name, in words, reads like "lock it": `mutex_enter`, `acquire_lock`,
+/// `item_lock`.
 fn is_lock_function(words: &[String]) -> bool {
     let is = |table: &[&str], word: &String| table.contains(&word.as_str());
     let end = words.iter().rposition(|word| !is(TRAILING_WORDS, word)).map_or(0, |last| last + 1);
@@ -289,8 +291,8 @@ fn is_lock_function(words: &[String]) -> bool {
     }
 }
 
-/// Without template arguments and without the namespaces that libraries hide (`__1`, `_V2`, `__detail`,
-/// anonymous ones); leading underscores of the rest go too.
+/// Without template arguments and without the namespaces that libraries hide (`__1`, `_V2`,
+/// `__detail`, anonymous ones); leading underscores of the rest go too.
 pub(super) fn normalise(name: &str) -> String {
     let flat = without_templates(&without_self(name));
     let mut parts: Vec<&str> = flat.split("::").collect();

@@ -153,9 +153,9 @@ impl Generator<'_> {
         }
     }
 
-    /// Has a thread post a semaphore that another waits for, once or twice. (With several posters the order
-    /// is known of each wait, but not that of two posts neither can have been if two threads wait in a
-    /// cycle before them.)
+    /// Has a thread post a semaphore that another waits for, once or twice. (With several posters
+    /// the order is known of each wait, but not that of two posts neither can have been if two
+    /// threads wait in a cycle before them.)
     fn semaphore(&mut self, threads: &mut [Vec<Step>]) {
         let poster = self.rng.below(threads.len());
         let waiter = (poster + 1 + self.rng.below(threads.len() - 1)) % threads.len();
@@ -191,8 +191,8 @@ fn is_awake(steps: &[Step], at: usize) -> bool {
     !steps.get(at).is_some_and(|step| matches!(step.op, Op::WaitEnd { .. } | Op::Pass(_)))
 }
 
-/// One run of the program that comes to its end, if a few attempts find one: trylocks that fail in it
-/// are taken out.
+/// One run of the program that comes to its end, if a few attempts find one: trylocks that fail in
+/// it are taken out.
 fn observe(program: Run, rng: &mut Rng) -> Option<Run> {
     for _ in 0..4 {
         if let Some(run) = observe_once(program.clone(), rng) {

@@ -1,11 +1,12 @@
 //! The validator against an oracle: random lock programs, each observed once without a deadlock, of
 //! which the oracle knows every schedule.
 //!
-//! The oracle is asked about the *reorderings of the observed run*: every thread does what it did in
-//! that run, operation by operation, and only the interleaving is another, as far as locks, thread
-//! creations and joins allow. What a thread did that would have turned out otherwise in another
-//! interleaving is not followed:
-//! - a trylock that succeeded must succeed again: where the lock is taken, that interleaving is none
+//! The oracle is asked about the *reorderings of the observed run*: every thread does what it did
+//! in that run, operation by operation, and only the interleaving is another, as far as locks,
+//! thread creations and joins allow. What a thread did that would have turned out otherwise in
+//! another interleaving is not followed:
+//! - a trylock that succeeded must succeed again: where the lock is taken, that interleaving is
+//!   none
 //!   of the run's, and ends, but is no deadlock;
 //! - a trylock that failed is not part of the run: it may fail or not, nobody knows what then;
 //! - a lock with a deadline was acquired in time; elsewhere it may wait, and back out;
@@ -21,7 +22,8 @@
 //!
 //! `LOCKWRIGHT_ORACLE_SEED` and `LOCKWRIGHT_ORACLE_COUNT` choose what is tried, and
 //! `LOCKWRIGHT_ORACLE_FAILURES` how many failures are collected. Of each, the smallest program that
-//! fails likewise is printed as a story (see crates/report/tests/stories), which becomes one in counterexamples.rs.
+//! fails likewise is printed as a story (see crates/report/tests/stories), which becomes one in
+//! counterexamples.rs.
 
 mod generate;
 mod observe;

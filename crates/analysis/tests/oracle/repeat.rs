@@ -1,15 +1,15 @@
 //! Whether another run leaves the very same record and reaches the cycle.
 //!
-//! A chain of locks that a thread has been seen to take is remembered, and taken once more in the same
-//! segment costs one look-up and leaves no trace: that is what the fast path is. So the record does not
-//! tell a run from one in which a thread goes one more round through what it has done already. If that
-//! other run can come to the cycle by a reordering of its own and this one cannot, no grade would be
-//! right for both; the graver one is given.
+//! A chain of locks that a thread has been seen to take is remembered, and taken once more in the
+//! same segment costs one look-up and leaves no trace: that is what the fast path is. So the record
+//! does not tell a run from one in which a thread goes one more round through what it has done
+//! already. If that other run can come to the cycle by a reordering of its own and this one cannot,
+//! no grade would be right for both; the graver one is given.
 //!
 //! Such a run is looked for by adding a round to threads of the cycle (and to writers that come
-//! between): what a thread holds when it waits, taken once more after that in the same segment and given
-//! up again; or all that it holds at some time, given up and taken again. Then both are told, and what
-//! they leave on record is compared row by row.
+//! between): what a thread holds when it waits, taken once more after that in the same segment and
+//! given up again; or all that it holds at some time, given up and taken again. Then both are told,
+//! and what they leave on record is compared row by row.
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{Evidence, Hold, Lock, Node, Row, Segment, Sync};
@@ -168,8 +168,8 @@ fn breaks(run: &Run, thread: usize) -> Vec<Round> {
     all
 }
 
-/// What it takes to wait once more as at the end of `steps`: all that is held then, and all that was held
-/// when that was taken, given up when it was given up, and what is left at the end.
+/// What it takes to wait once more as at the end of `steps`: all that is held then, and all that
+/// was held when that was taken, given up when it was given up, and what is left at the end.
 fn round(steps: &[Step]) -> Vec<Step> {
     let is_end =
         |op: Op, id| matches!(op, Op::Release { .. } | Op::WaitEnd { .. }) && id_of(op) == Some(id);

@@ -148,10 +148,10 @@ impl<'r> Search<'r> {
         waits.then_some(Wait { lock, blockers: readers, sure })
     }
 
-    /// Every cycle of waiting threads that can be reached, and whether that can be known for sure. It
-    /// cannot if somebody has a deadline and may back out. Nor if a reader waits behind a writer, and
-    /// the lock is not the only one of its class: of a writer that holds nothing the class is on record,
-    /// not the lock.
+    /// Every cycle of waiting threads that can be reached, and whether that can be known for sure.
+    /// It cannot if somebody has a deadline and may back out. Nor if a reader waits behind a
+    /// writer, and the lock is not the only one of its class: of a writer that holds nothing the
+    /// class is on record, not the lock.
     pub fn cycles(&self) -> BTreeMap<Cycle, bool> {
         let lengths: Vec<usize> = self.run.threads.iter().map(|steps| steps.len() + 1).collect();
         let number = |state: &[usize]| {

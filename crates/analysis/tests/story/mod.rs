@@ -9,20 +9,23 @@
 //!
 //! A line is one thread's, executed to its end before the next. `A`, `A1`, `A2` are locks of class
 //! `A`, at addresses that ascend with the number. `L` lock, `U` unlock, `T` trylock that succeeds,
-//! `D` lock with a deadline, `R`/`W` read- and write-lock (`TR`, `DR`), `B` begin to wait for good (`RB`
-//! to read), `C` condition wait, or `CB` its begin and `CE` its end, `F` create, `J` join, `JB` begin to
-//! wait for a join, `E` end. Every operation is a call site of its own unless `L(A)@7` says which.
+//! `D` lock with a deadline, `R`/`W` read- and write-lock (`TR`, `DR`), `B` begin to wait for good
+//! (`RB` to read), `C` condition wait, or `CB` its begin and `CE` its end, `F` create, `J` join,
+//! `JB` begin to wait for a join, `E` end. Every operation is a call site of its own unless
+//! `L(A)@7` says which.
 //!
-//! `NEW(A)` initialises `A` in the thread (else it is there from the beginning). `UU` unlocks what is not
-//! held, `UO` what another thread holds, and `N` initialises what is held. `EX` ends the thread with what it
-//! holds. `SPINS(A)` and `SLEEPS(A)` say how `A`'s class waits; `NEST(A,G)` lets several of `A`'s class be taken in any order inside `G`.
+//! `NEW(A)` initialises `A` in the thread (else it is there from the beginning). `UU` unlocks what
+//! is not held, `UO` what another thread holds, and `N` initialises what is held. `EX` ends the
+//! thread with what it holds. `SPINS(A)` and `SLEEPS(A)` say how `A`'s class waits; `NEST(A,G)`
+//! lets several of `A`'s class be taken in any order inside `G`.
 //!
-//! Signals: `O(10)` has signal 10 open from here on (handled by the program, not blocked in the thread),
-//! `M(10)` masks it; `I(10)` enters its handler, which has it masked, and `Z` returns from it.
+//! Signals: `O(10)` has signal 10 open from here on (handled by the program, not blocked in the
+//! thread), `M(10)` masks it; `I(10)` enters its handler, which has it masked, and `Z` returns from
+//! it.
 //!
-//! `barrier 2 K` is met by two threads: `BA(K)` arrives, `BP(K)` passes. `semaphore 0 S` has `PO(S)` and
-//! `PW(S)`, a wait that is granted. `sem A` is a semaphore that begins at 1, hence a lock: `PO(A)` posts
-//! it, as `U(A)` does, by whomever.
+//! `barrier 2 K` is met by two threads: `BA(K)` arrives, `BP(K)` passes. `semaphore 0 S` has
+//! `PO(S)` and `PW(S)`, a wait that is granted. `sem A` is a semaphore that begins at 1, hence a
+//! lock: `PO(A)` posts it, as `U(A)` does, by whomever.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -446,8 +449,8 @@ impl Story {
         }
     }
 
-    /// As the preload library does: a lock held alone comes back where it was, any other is taken anew
-    /// inside those that stay held.
+    /// As the preload library does: a lock held alone comes back where it was, any other is taken
+    /// anew inside those that stay held.
     fn cond_wait(&mut self, thread: &str, name: &str, site: u64) {
         let TheLock { addr, ident, .. } = self.lock(name);
         let state = self.thread(thread);
@@ -628,7 +631,8 @@ pub fn merged(stories: &[&str]) -> Merged {
     merge_with(&runs, &ledgers, &names, &Silent)
 }
 
-/// What a report says, in short: grade, kind and classes of each finding, and how many it stands for.
+/// What a report says, in short: grade, kind and classes of each finding, and how many it stands
+/// for.
 pub fn told(report: &Report) -> Vec<String> {
     report
         .findings

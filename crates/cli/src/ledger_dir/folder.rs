@@ -1,4 +1,5 @@
-//! A directory that is open: what is done in it is done there, whatever somebody makes of its path meanwhile.
+//! A directory that is open: what is done in it is done there, whatever somebody makes of its path
+//! meanwhile.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -34,7 +35,8 @@ impl Folder {
         self.open_at(name, AS_FOLDER, 0).map(Self)
     }
 
-    /// Makes the directory `name`, which is not there yet, with a mode that the umask does not narrow.
+    /// Makes the directory `name`, which is not there yet, with a mode that the umask does not
+    /// narrow.
     ///
     /// # Errors
     /// If it is there, or cannot be made.

@@ -1,5 +1,6 @@
-//! The file by which a run's directory is known as one that lockwright made, and what it says: which directory in it the
-//! processes of the run write to, and what their ledgers and records carry to be known by.
+//! The file by which a run's directory is known as one that lockwright made, and what it says:
+//! which directory in it the processes of the run write to, and what their ledgers and records
+//! carry to be known by.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -58,15 +59,16 @@ impl Marker {
         Some(Self { ledgers: token()?, run: token()? })
     }
 
-    /// What the file `name` in a directory of this user says, with the file, open for writing; `None` if it is no marker
-    /// that this user has made.
+    /// What the file `name` in a directory of this user says, with the file, open for writing;
+    /// `None` if it is no marker that this user has made.
     pub fn of_own(folder: &Folder, name: &str) -> Option<(Self, File)> {
         let file = folder.own_file(name, libc::O_RDWR).ok()?;
         let marker = Self::parse(&file::read_all(&file, MOST_BYTES).ok()?)?;
         Some((marker, file))
     }
 
-    /// What the marker of the run's directory at this path says, if there is one. It is the directory's owner's.
+    /// What the marker of the run's directory at this path says, if there is one. It is the
+    /// directory's owner's.
     pub fn of(run: &Path) -> Option<Self> {
         let owner = run.metadata().ok()?.uid();
         [LOCK, KEPT].into_iter().find_map(|name| {

@@ -1,5 +1,6 @@
-//! Removes what lockwright has made, and nothing else: files of names that it gives, in a directory that a marker of its
-//! own is in. What anybody else has put there stays, and so does the directory then.
+//! Removes what lockwright has made, and nothing else: files of names that it gives, in a directory
+//! that a marker of its own is in. What anybody else has put there stays, and so does the directory
+//! then.
 
 use std::ffi::OsStr;
 use std::io;
@@ -46,8 +47,8 @@ fn clear(base: &Folder, name: &OsStr) -> io::Result<()> {
         for name in FILES {
             let _ = run.remove_file(OsStr::new(name));
         }
-        // Last: without it, what is there yet would be nobody's. Where something stays, so that the directory does, too,
-        // that is not ours.
+        // Last: without it, what is there yet would be nobody's. Where something stays, so that the
+        // directory does, too, that is not ours.
         run.remove_file(OsStr::new(LOCK))?;
     }
     base.remove_empty_folder(name)
@@ -64,7 +65,8 @@ pub fn clear_ledgers(run: &Folder, name: &OsStr) {
     let _ = run.remove_empty_folder(name);
 }
 
-/// Whether it is a name that the preload library gives a ledger: a process id and 16 hexadecimal digits.
+/// Whether it is a name that the preload library gives a ledger: a process id and 16 hexadecimal
+/// digits.
 fn is_ledger_name(name: &OsStr) -> bool {
     let name = name.to_str().and_then(|name| name.strip_suffix(EXTENSION)?.strip_suffix('.'));
     name.and_then(|name| name.split_once('-')).is_some_and(|(pid, token)| {
@@ -102,14 +104,16 @@ pub fn remove_stale(base: &Folder, path: &Path) {
     }
 }
 
-/// Whether somebody of this user was about to remove the directory: there is his marker in it yet, or nothing any more.
+/// Whether somebody of this user was about to remove the directory: there is his marker in it yet,
+/// or nothing any more.
 fn is_removed(base: &Folder, name: &OsStr) -> bool {
     let Ok(run) = base.folder(name) else { return false };
     run.metadata().is_ok_and(|meta| meta.uid() == effective_user())
         && (Marker::of_own(&run, LOCK).is_some() || run.names().is_ok_and(|names| names.is_empty()))
 }
 
-/// Whether a directory in `base`, which is at `path`, is left over from a killed lockwright of this user.
+/// Whether a directory in `base`, which is at `path`, is left over from a killed lockwright of this
+/// user.
 pub fn is_stale(base: &Folder, path: &Path, name: &OsStr) -> bool {
     let Ok(run) = base.folder(name) else { return false };
     if !run.metadata().is_ok_and(|meta| meta.uid() == effective_user()) {

@@ -1,4 +1,5 @@
-//! What nobody can guess: names in places where others can make some, and what shows that a ledger is of a run.
+//! What nobody can guess: names in places where others can make some, and what shows that a ledger
+//! is of a run.
 
 use std::fmt;
 use std::io;

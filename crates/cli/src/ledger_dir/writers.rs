@@ -13,7 +13,8 @@ use lockwright_ledger::{file, layout};
 use super::folder::effective_user;
 use super::ledgers_in;
 
-/// A mapping of a process's, by its line in /proc/PID/maps: `address mode offset device inode path`.
+/// A mapping of a process's, by its line in /proc/PID/maps: `address mode offset device inode
+/// path`.
 struct Mapping<'m> {
     is_shared: bool,
     is_writable: bool,
@@ -34,7 +35,8 @@ impl<'m> Mapping<'m> {
         Some(Self { is_shared, is_writable, offset, inode, path })
     }
 
-    /// Whether it is one of this file: by its number, as devices are told in different ways, and by its name.
+    /// Whether it is one of this file: by its number, as devices are told in different ways, and by
+    /// its name.
     fn is_of(&self, name: &OsStr, inode: u64) -> bool {
         self.is_shared && self.inode == inode && Path::new(self.path).file_name() == Some(name)
     }
@@ -51,8 +53,8 @@ fn maps(pid: u32, ledger: &Path, fits: impl Fn(&Mapping<'_>) -> bool) -> bool {
     own.any(|mapping| fits(&mapping)) && may_write(pid, meta.uid())
 }
 
-/// Whether the process is of the user that owns the ledger, or that is ours anyway. A user may write to his file what he
-/// likes: nobody else's process is judged by it.
+/// Whether the process is of the user that owns the ledger, or that is ours anyway. A user may
+/// write to his file what he likes: nobody else's process is judged by it.
 fn may_write(pid: u32, owner: u32) -> bool {
     if owner == effective_user() {
         return true;
@@ -74,7 +76,8 @@ pub fn with_writers(ledgers: &[PathBuf]) -> impl Iterator<Item = &Path> {
     ledgers.iter().map(PathBuf::as_path).filter(|ledger| writer_of(ledger).is_some())
 }
 
-/// The process that writes to an annex of a ledger's file, if it still runs. `own_id` is its id in its own namespace.
+/// The process that writes to an annex of a ledger's file, if it still runs. `own_id` is its id in
+/// its own namespace.
 pub fn writer_of_annex(ledger: &Path, part: u32, own_id: u32) -> Option<u32> {
     let (offset, bytes) = layout::part(ledger.metadata().ok()?.len(), part)?;
     let writes = |mapping: &Mapping<'_>| {
@@ -95,8 +98,8 @@ pub fn innermost_id(pid: u32) -> Option<u32> {
     ids.split_whitespace().last()?.parse().ok()
 }
 
-/// Whether any process has the file open for writing, or mapped: in whatever namespace it is, and whoever may look into
-/// it. The kernel gives nobody a read lease on such a file.
+/// Whether any process has the file open for writing, or mapped: in whatever namespace it is, and
+/// whoever may look into it. The kernel gives nobody a read lease on such a file.
 fn has_writer(file: &File) -> io::Result<bool> {
     // SAFETY: a descriptor of ours, and no memory.
     let lease = |kind: i32| unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, kind) };
@@ -110,8 +113,8 @@ fn has_writer(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Whether a process has the ledger mapped; where the file system knows no leases, or the file is not ours, as far as
-/// /proc tells.
+/// Whether a process has the ledger mapped; where the file system knows no leases, or the file is
+/// not ours, as far as /proc tells.
 pub fn is_written(ledger: &Path) -> bool {
     let asked = file::open(ledger).and_then(|file| has_writer(&file));
     asked.unwrap_or_else(|_| {
@@ -146,7 +149,8 @@ pub fn watched_in(run: &Path) -> BTreeSet<u32> {
     pids
 }
 
-/// Cuts a ledger that nobody writes to any more down to its `used` bytes, so that copying it does not copy a hole.
+/// Cuts a ledger that nobody writes to any more down to its `used` bytes, so that copying it does
+/// not copy a hole.
 ///
 /// # Errors
 /// If the file is not ours to change, or is written to.

@@ -16,8 +16,9 @@ use crate::ledger_dir::{CALIBRATION, RunDir, ledgers_in};
 /// A round that takes longer is given up, and the calibration with it.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What `engines` add to each thing on this machine. Measures a round, unless enough is known of former runs. `None` if it
-/// cannot be measured. `dir` is the run's, `base` one of this user's own for what is known.
+/// What `engines` add to each thing on this machine. Measures a round, unless enough is known of
+/// former runs. `None` if it cannot be measured. `dir` is the run's, `base` one of this user's own
+/// for what is known.
 pub fn cost(
     preload: &Preload,
     engines: &Engines<'_>,

@@ -1,5 +1,5 @@
-//! The program as a child process: same terminal, same process group, same everything, and a wait that
-//! wakes up now and then to look at the ledgers.
+//! The program as a child process: same terminal, same process group, same everything, and a wait
+//! that wakes up now and then to look at the ledgers.
 
 use std::ffi::OsString;
 use std::io;

@@ -42,8 +42,8 @@ impl Known {
         dir.write(NAME, &(serde_json::to_string(self)? + "\n"))
     }
 
-    /// What is known of the run that the user's arguments name: one directory with all its ledgers, or
-    /// ledgers of one directory, of which only the prices hold.
+    /// What is known of the run that the user's arguments name: one directory with all its ledgers,
+    /// or ledgers of one directory, of which only the prices hold.
     pub fn read(arguments: &[PathBuf]) -> Option<Self> {
         let (first, rest) = arguments.split_first()?;
         let is_run = first.is_dir();

@@ -17,8 +17,8 @@ static BINARY: &[u8] = include_bytes!(env!("LOCKWRIGHT_DEMO"));
 
 static SOURCE: &[u8] = include_bytes!("../../demo/demo.c");
 
-/// The directory that the debug information names as the source's. Only when the demo runs is it known
-/// where that is, so this much longer than it has to be.
+/// The directory that the debug information names as the source's. Only when the demo runs is it
+/// known where that is, so this much longer than it has to be.
 const PLACEHOLDER: &[u8] = env!("LOCKWRIGHT_DEMO_DIR").as_bytes();
 
 /// Runs the command.
@@ -50,7 +50,8 @@ pub fn run(args: &DemoArgs) -> Result<Ending> {
     Ok(Ending::Code(u8::from(!found)))
 }
 
-/// The tellers' order against the auditor's. Should they meet, as one day they must, it is a real one.
+/// The tellers' order against the auditor's. Should they meet, as one day they must, it is a real
+/// one.
 fn has_planted(report: &Report) -> bool {
     report
         .findings
@@ -68,8 +69,9 @@ fn unpack(home: &Path, file: &Path) -> io::Result<()> {
     out.write_all(&relocate(BINARY, PLACEHOLDER, home.as_os_str().as_bytes()))
 }
 
-/// `binary` with each C string that begins with `from` begin with `to`, which is no longer, instead.
-/// What follows moves up, so that a string stays a string and everything else stays in place.
+/// `binary` with each C string that begins with `from` begin with `to`, which is no longer,
+/// instead. What follows moves up, so that a string stays a string and everything else stays in
+/// place.
 fn relocate(binary: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     assert!(to.len() <= from.len(), "a string in a binary cannot grow");
     let mut out = binary.to_vec();

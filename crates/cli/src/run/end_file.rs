@@ -1,4 +1,5 @@
-//! When and how the program ended, kept beside the ledgers: a process that is killed does not come to say it in its own.
+//! When and how the program ended, kept beside the ledgers: a process that is killed does not come
+//! to say it in its own.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,8 @@ pub fn write(end: End, dir: &RunDir) -> io::Result<()> {
     dir.write(NAME, &(serde_json::to_string(&end)? + "\n"))
 }
 
-/// The ends that are known of the runs that the user's arguments name: directories of runs, or ledgers in them.
+/// The ends that are known of the runs that the user's arguments name: directories of runs, or
+/// ledgers in them.
 pub fn read(arguments: &[PathBuf]) -> Vec<End> {
     let dir_of = |argument: &'_ PathBuf| match argument.is_dir() {
         true => Some(argument.clone()),

@@ -38,8 +38,8 @@ impl Ending {
         if failing && args.exit_code != 0 { Self::Code(args.exit_code) } else { self }
     }
 
-    /// The end in view of what was not watched: success is none of a run that was not watched whole. What was found, and
-    /// how the program failed, goes before it.
+    /// The end in view of what was not watched: success is none of a run that was not watched
+    /// whole. What was found, and how the program failed, goes before it.
     #[must_use]
     pub fn with_gaps(self, completeness: &Completeness, args: WholeArgs) -> Self {
         match self {

@@ -1,5 +1,5 @@
-//! `--follow`: which of the processes that the program starts are watched. The preload library decides, in each;
-//! it leaves a record of those that are not (`unwatched.rs`).
+//! `--follow`: which of the processes that the program starts are watched. The preload library
+//! decides, in each; it leaves a record of those that are not (`unwatched.rs`).
 
 use std::process::Command;
 

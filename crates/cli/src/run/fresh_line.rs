@@ -1,15 +1,17 @@
-//! Whether what lockwright says after a program must begin with a line break: the program's last line may have none.
+//! Whether what lockwright says after a program must begin with a line break: the program's last
+//! line may have none.
 //!
-//! Of a terminal nobody can tell what is in its last line, so there is always a break, as `perf stat` and the
-//! shell's `time` make one. Of a file it can be read. A pipe matters if the program's output may be in it.
+//! Of a terminal nobody can tell what is in its last line, so there is always a break, as `perf
+//! stat` and the shell's `time` make one. Of a file it can be read. A pipe matters if the program's
+//! output may be in it.
 
 use std::fs::{File, Metadata};
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
-/// For what is written to `stream`, where a program has written that had standard output and error as they are
-/// here.
+/// For what is written to `stream`, where a program has written that had standard output and error
+/// as they are here.
 pub fn is_due(stream: BorrowedFd<'_>) -> bool {
     if stream.is_terminal() {
         return true;
@@ -29,7 +31,8 @@ fn metadata(stream: BorrowedFd<'_>) -> io::Result<Metadata> {
 
 /// `None`: there is none.
 fn last_byte(stream: BorrowedFd<'_>) -> io::Result<Option<u8>> {
-    // By its own description: it may be open for writing only, and has a position that others count on.
+    // By its own description: it may be open for writing only, and has a position that others count
+    // on.
     let mut file = File::open(format!("/proc/self/fd/{}", stream.as_raw_fd()))?;
     if file.metadata()?.len() == 0 {
         return Ok(None);

@@ -1,6 +1,7 @@
-//! What this process was given by whoever started it, as it was before Rust's runtime and lockwright itself changed it:
-//! the runtime ignores SIGPIPE and opens closed standard streams, and lockwright ignores SIGXFSZ, to hear of a file
-//! that grows too large instead of dying. The program must get the original.
+//! What this process was given by whoever started it, as it was before Rust's runtime and
+//! lockwright itself changed it: the runtime ignores SIGPIPE and opens closed standard streams, and
+//! lockwright ignores SIGXFSZ, to hear of a file that grows too large instead of dying. The program
+//! must get the original.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -33,7 +34,8 @@ static NOTE: extern "C" fn() = {
     note
 };
 
-/// From here on a file that would grow larger than it may is an error. The runtime has done so for SIGPIPE.
+/// From here on a file that would grow larger than it may is an error. The runtime has done so for
+/// SIGPIPE.
 pub fn ignore_signals() {
     for (signal, _) in &IGNORED {
         // SAFETY: a disposition without a handler.

@@ -43,11 +43,12 @@ impl Place {
     }
 }
 
-/// How long nothing that is known could end a deadlock before it counts as final: long enough for whoever was on the way.
+/// How long nothing that is known could end a deadlock before it counts as final: long enough for
+/// whoever was on the way.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How long to wait for what would have to come from outside of the process, while nothing in it moves. A deadlock that
-/// stands for so long is reported in any case.
+/// How long to wait for what would have to come from outside of the process, while nothing in it
+/// moves. A deadlock that stands for so long is reported in any case.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The longest time between two looks at a deadlock that stands.
@@ -125,8 +126,8 @@ struct Hang {
 }
 
 impl Deadlocks {
-    /// Ledgers with deadlocks that stand, and are to be reported, or are final. Cheap as long as there is nothing: reads
-    /// one word of each ledger.
+    /// Ledgers with deadlocks that stand, and are to be reported, or are final. Cheap as long as
+    /// there is nothing: reads one word of each ledger.
     pub fn poll(&mut self, dir: &Path) -> Vec<Standing> {
         for (path, peek) in glance_at(dir).unwrap_or_default() {
             self.saw_ledgers = true;
@@ -164,8 +165,8 @@ impl Deadlocks {
         standing
     }
 
-    /// Reports the deadlocks in a live ledger and, if they are final, does what is to be done about its process.
-    /// `program` stands in where the ledger does not tell which process that is.
+    /// Reports the deadlocks in a live ledger and, if they are final, does what is to be done about
+    /// its process. `program` stands in where the ledger does not tell which process that is.
     ///
     /// # Errors
     /// If the report cannot be written.
@@ -209,8 +210,8 @@ impl Deadlocks {
         shown
     }
 
-    /// Kills what has outlived its SIGABRT: whoever catches or blocks that and goes on would hang for
-    /// ever. A core file in the making is let finish.
+    /// Kills what has outlived its SIGABRT: whoever catches or blocks that and goes on would hang
+    /// for ever. A core file in the making is let finish.
     pub fn follow_up(&mut self, output: &Output) {
         self.aborted.retain(|aborted| {
             if aborted.when.elapsed() < ABORT_PATIENCE {

@@ -8,7 +8,8 @@ use crate::ledger_dir::{EXTENSION, ledgers_in};
 use lockwright_analysis::finding::Gap;
 use lockwright_report::error::{Error, Result};
 
-/// Opens each ledger, with those of sandboxed children that are in its file; the errors are of those that could not be.
+/// Opens each ledger, with those of sandboxed children that are in its file; the errors are of
+/// those that could not be.
 pub fn open_all(paths: &[PathBuf]) -> (Vec<Ledger>, Vec<Error>) {
     let (mut ledgers, mut errors) = (Vec::new(), Vec::new());
     for path in paths {

@@ -1,9 +1,11 @@
-//! What could still end a deadlock that stands: a process is not ended for threads that could go on.
+//! What could still end a deadlock that stands: a process is not ended for threads that could go
+//! on.
 //!
-//! Threads that wait for each other may be released from elsewhere in their process: by a thread that unlocks what it has
-//! not locked, posts a semaphore or cancels a waiting thread, or by a signal's handler that makes a long jump. So the
-//! deadlock is final only where no thread of the process can run any more by itself, and no timer is armed. From outside
-//! there may come input or a signal: that is waited for, but not for ever.
+//! Threads that wait for each other may be released from elsewhere in their process: by a thread
+//! that unlocks what it has not locked, posts a semaphore or cancels a waiting thread, or by a
+//! signal's handler that makes a long jump. So the deadlock is final only where no thread of the
+//! process can run any more by itself, and no timer is armed. From outside there may come input or
+//! a signal: that is waited for, but not for ever.
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{
@@ -24,9 +26,9 @@ pub enum Outlook {
     Inside(String),
 }
 
-/// Signals that say nothing of a deadlock: a thread raises them by what it does wrong, they ask the program to end or to
-/// stop, they tell of what has happened elsewhere, they come from timers, which are looked at themselves, or they are the
-/// C library's own (32 and 33).
+/// Signals that say nothing of a deadlock: a thread raises them by what it does wrong, they ask the
+/// program to end or to stop, they tell of what has happened elsewhere, they come from timers,
+/// which are looked at themselves, or they are the C library's own (32 and 33).
 const UNRELATED: &[i32] = &[
     libc::SIGSEGV,
     libc::SIGBUS,

@@ -39,7 +39,8 @@ pub struct Output {
     message_colour: bool,
     /// A program has written to the same streams since this last did.
     after_program: Cell<bool>,
-    /// Notes and warnings that go to the report's file: standard error is the program's then. They are added at the end.
+    /// Notes and warnings that go to the report's file: standard error is the program's then. They
+    /// are added at the end.
     remarks: RefCell<String>,
 }
 
@@ -88,7 +89,8 @@ impl Output {
         self.verdicts.judge(report)
     }
 
-    /// A program was started that writes to the same streams: what is said next begins a line of its own.
+    /// A program was started that writes to the same streams: what is said next begins a line of
+    /// its own.
     pub fn program_started(&self) {
         self.after_program.set(true);
     }
@@ -177,7 +179,8 @@ impl Output {
         }
     }
 
-    /// Shows a listing in place of a report: it is what was asked for, so it goes to standard output.
+    /// Shows a listing in place of a report: it is what was asked for, so it goes to standard
+    /// output.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -235,8 +238,8 @@ impl Output {
         self.json.as_mut().map_or(Ok(()), |sink| sink.put(text))
     }
 
-    /// Of what could not be written, tells all but the last, and hands that back: what else was asked for has been
-    /// written meanwhile.
+    /// Of what could not be written, tells all but the last, and hands that back: what else was
+    /// asked for has been written meanwhile.
     ///
     /// # Errors
     /// If something was not written.

@@ -100,8 +100,8 @@ fn can_be_preloaded(path: &Path) -> bool {
     !path.as_os_str().as_bytes().iter().any(|b| b" \t\n:".contains(b))
 }
 
-/// `library` first, so that its wrappers are the outermost; then what was there, without the library
-/// of an outer lockwright: two validators of one program would validate each other.
+/// `library` first, so that its wrappers are the outermost; then what was there, without the
+/// library of an outer lockwright: two validators of one program would validate each other.
 fn preload_list(library: Option<&Path>, before: &OsStr) -> OsString {
     let others = before
         .as_bytes()

@@ -1,4 +1,5 @@
-//! `lockwright calibrate`: how long things take in this process, as it was started: natively, or watched.
+//! `lockwright calibrate`: how long things take in this process, as it was started: natively, or
+//! watched.
 
 use std::cell::UnsafeCell;
 use std::hint::black_box;
@@ -84,9 +85,10 @@ fn least(mut once: impl FnMut()) -> f64 {
     least
 }
 
-/// What a program does between its calls: steps that each wait for the one before. Without it the processor
-/// would do much of what the tool adds beside the locked instructions, which wait for nothing but memory, and a
-/// pair would seem to cost less than it does. Few enough that a build without optimisation still measures locks.
+/// What a program does between its calls: steps that each wait for the one before. Without it the
+/// processor would do much of what the tool adds beside the locked instructions, which wait for
+/// nothing but memory, and a pair would seem to cost less than it does. Few enough that a build
+/// without optimisation still measures locks.
 fn work(value: u64) -> u64 {
     let step = |value: u64, _| black_box(value).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     (0..4).fold(value, step)

@@ -14,7 +14,8 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// The least of each: what disturbs a measurement makes it longer, never shorter. `None` of nothing.
+    /// The least of each: what disturbs a measurement makes it longer, never shorter. `None` of
+    /// nothing.
     pub fn least(samples: &[Self]) -> Option<Self> {
         samples.iter().copied().reduce(|a, b| Self {
             pair_ns: a.pair_ns.min(b.pair_ns),

@@ -1,8 +1,9 @@
-//! What the tool costs on this machine, kept from run to run: a measurement of it takes longer than many a program.
+//! What the tool costs on this machine, kept from run to run: a measurement of it takes longer than
+//! many a program.
 //!
-//! Each run adds a round to what is known, until there are enough: the least of them is what nothing disturbed. The
-//! file lies in a directory that only this user can write to, and holds for one lockwright, one boot of one machine,
-//! and one choice of engines.
+//! Each run adds a round to what is known, until there are enough: the least of them is what
+//! nothing disturbed. The file lies in a directory that only this user can write to, and holds for
+//! one lockwright, one boot of one machine, and one choice of engines.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

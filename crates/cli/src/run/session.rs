@@ -25,8 +25,8 @@ use lockwright_analysis::lockmeter::model::End;
 use lockwright_analysis::process_end::Ends;
 use lockwright_report::error::{Error, Result};
 
-/// How often the ledgers are looked at for deadlocks: soon enough for whoever watches, rare enough to
-/// take no measurable time.
+/// How often the ledgers are looked at for deadlocks: soon enough for whoever watches, rare enough
+/// to take no measurable time.
 const POLL: Duration = Duration::from_millis(100);
 
 /// Finds the program that a command line names, and refuses what cannot be watched.
@@ -59,7 +59,8 @@ pub struct Session<'a> {
     pub status: ExitStatus,
     /// Why there may be more than its ledgers say: those that cannot be read, or were removed.
     pub missing: Vec<Gap>,
-    /// The ledgers that it left; none if it failed by itself before it could be watched, or somebody removed them.
+    /// The ledgers that it left; none if it failed by itself before it could be watched, or
+    /// somebody removed them.
     pub ledgers: Vec<Ledger>,
     /// Processes that were not watched.
     pub unwatched: Vec<Unwatched>,

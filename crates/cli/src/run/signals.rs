@@ -1,5 +1,5 @@
-//! Signals while the program runs. What the terminal sends reaches the program by itself, since it is
-//! in the same process group; what somebody sends to lockwright alone is passed on.
+//! Signals while the program runs. What the terminal sends reaches the program by itself, since it
+//! is in the same process group; what somebody sends to lockwright alone is passed on.
 
 use std::io;
 use std::mem::{MaybeUninit, size_of};
@@ -109,8 +109,9 @@ impl Drop for Signals {
     }
 }
 
-/// Whether process `sender` is timeout(1) with this process in its group: that signals its command first and then the
-/// whole group, so the program gets it by itself. Of others nobody can tell whom else they have sent a signal to.
+/// Whether process `sender` is timeout(1) with this process in its group: that signals its command
+/// first and then the whole group, so the program gets it by itself. Of others nobody can tell whom
+/// else they have sent a signal to.
 fn is_timeout_of_group(sender: u32) -> bool {
     // SAFETY: no preconditions.
     let leads = unsafe { libc::getpgrp() } == sender as libc::pid_t;
@@ -118,7 +119,8 @@ fn is_timeout_of_group(sender: u32) -> bool {
     leads && signals_its_group(&command())
 }
 
-/// Whether a command line, NUL terminated words, is that of a timeout(1) that is not to leave its group alone.
+/// Whether a command line, NUL terminated words, is that of a timeout(1) that is not to leave its
+/// group alone.
 fn signals_its_group(command: &[u8]) -> bool {
     let mut words = command.split(|&byte| byte == 0);
     let name = words.next().and_then(|word| word.rsplit(|&byte| byte == b'/').next());

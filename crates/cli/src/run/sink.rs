@@ -19,7 +19,8 @@ pub enum Sink {
 }
 
 impl Sink {
-    /// Looks whether the file of an option that is used so can be written; what is in there stays for now.
+    /// Looks whether the file of an option that is used so can be written; what is in there stays
+    /// for now.
     ///
     /// # Errors
     /// If it cannot be written.

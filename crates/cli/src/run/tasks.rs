@@ -1,5 +1,5 @@
-//! What the threads of a process are doing, as /proc shows it: whether they run, and whether what they sleep in ends by
-//! itself.
+//! What the threads of a process are doing, as /proc shows it: whether they run, and whether what
+//! they sleep in ends by itself.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,7 +13,8 @@ pub enum Doing {
     SleepsForATime,
     /// It sleeps until another thread wakes it.
     AwaitsThread,
-    /// It sleeps until something comes from outside of the process: input, a signal, the end of a child.
+    /// It sleeps until something comes from outside of the process: input, a signal, the end of a
+    /// child.
     AwaitsOutside,
     /// It sleeps, and the kernel does not say in what.
     Sleeps,
@@ -127,7 +128,8 @@ const FUTEXES: &[(i64, usize)] = &[
     (455, 4),
 ];
 
-/// What a thread sleeps in: a line of /proc/PID/task/TID/syscall, which is empty if it could not be read.
+/// What a thread sleeps in: a line of /proc/PID/task/TID/syscall, which is empty if it could not be
+/// read.
 fn sleeps_in(call: &str) -> Doing {
     let mut words = call.split_whitespace();
     let number = words.next();

@@ -1,6 +1,7 @@
-//! Processes of a run that were not watched, and why. The preload library keeps two records in the run's directory
-//! (`preload/record.rs`): of those that `--follow` leaves out, and of what is executed. Who executed something and left
-//! no ledger from then on was not watched; the file says why, as far as it can be known.
+//! Processes of a run that were not watched, and why. The preload library keeps two records in the
+//! run's directory (`preload/record.rs`): of those that `--follow` leaves out, and of what is
+//! executed. Who executed something and left no ledger from then on was not watched; the file says
+//! why, as far as it can be known.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -16,8 +17,9 @@ use lockwright_report::error::{Error, Result};
 /// Those that `--follow` leaves out: `<pid> <executable>`, NUL terminated, for each process.
 const LEFT_OUT: &str = "unwatched";
 
-/// What is executed: `<sort> <pid> <CLOCK_MONOTONIC, ns> <path>`, NUL terminated. The sort is `x`, `c` where the
-/// environment was such that the library is not loaded, and `f` where the process could not execute what it said last.
+/// What is executed: `<sort> <pid> <CLOCK_MONOTONIC, ns> <path>`, NUL terminated. The sort is `x`,
+/// `c` where the environment was such that the library is not loaded, and `f` where the process
+/// could not execute what it said last.
 const EXECUTED: &str = "executed";
 
 /// Makes the records in a run's directory, for processes of the run to write to.
@@ -31,7 +33,8 @@ pub fn make_records(dir: &RunDir) -> Result<()> {
     })
 }
 
-/// The processes of the run in `dir` that are known not to have been watched, by executable. `ledgers` are the run's.
+/// The processes of the run in `dir` that are known not to have been watched, by executable.
+/// `ledgers` are the run's.
 pub fn processes(dir: &Path, ledgers: &[Ledger]) -> Vec<Unwatched> {
     let starts: Vec<Start> = ledgers.iter().map(Start::of).collect();
     let left_out = entries(dir, LEFT_OUT).filter_map(|entry| left_out(&entry)).collect();
@@ -117,14 +120,15 @@ struct Silent {
     is_passed: bool,
 }
 
-/// What no ledger tells of: none was begun by the process after it had executed that, and before it executed
-/// something else.
+/// What no ledger tells of: none was begun by the process after it had executed that, and before it
+/// executed something else.
 fn silent(mut events: Vec<Event>, starts: &[Start]) -> Vec<Silent> {
     // Children that were spawned are put on record by their parents, late.
     events.sort_by_key(|event| event.at_ns);
     let mut starts: Vec<(u32, u64)> = starts.iter().map(|start| (start.pid, start.at_ns)).collect();
     starts.sort_unstable();
-    // The event that follows in the same process: from the last back, so that each is looked at once.
+    // The event that follows in the same process: from the last back, so that each is looked at
+    // once.
     let mut nexts: HashMap<u32, &Event> = HashMap::new();
     let mut silent = Vec::new();
     for event in events.iter().rev() {
@@ -147,7 +151,8 @@ fn silent(mut events: Vec<Event>, starts: &[Start]) -> Vec<Silent> {
 /// What was executed.
 struct File {
     exe: String,
-    /// What is in the way of watching it, and the interpreter that it is in the way of, if that is a script's.
+    /// What is in the way of watching it, and the interpreter that it is in the way of, if that is
+    /// a script's.
     obstacle: Option<(Obstacle, Option<String>)>,
 }
 

@@ -11,8 +11,8 @@ use lockwright_report::error::Result;
 use lockwright_report::sarif;
 use lockwright_report::verdict::{Judged, Policy, SHIPPED_FILE};
 
-/// Read and opened before the program runs, so that what is wrong with a file is told before an hour's run,
-/// not after.
+/// Read and opened before the program runs, so that what is wrong with a file is told before an
+/// hour's run, not after.
 #[derive(Debug)]
 pub struct Verdicts {
     /// Show all grades.

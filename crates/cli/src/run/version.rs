@@ -39,7 +39,8 @@ fn text(commit: Option<&str>, command: Option<Glibc>, preload: Option<Glibc>) ->
     text
 }
 
-/// The latest version of glibc that an ELF file asks the dynamic loader for; none if it asks for none.
+/// The latest version of glibc that an ELF file asks the dynamic loader for; none if it asks for
+/// none.
 fn needed_glibc(file: &[u8]) -> Option<Glibc> {
     let header = FileHeader64::<Endianness>::parse(file).ok()?;
     let endian = header.endian().ok()?;

@@ -29,8 +29,9 @@ impl Chain {
         Self { head: AtomicPtr::new(null_mut()) }
     }
 
-    /// It has none. Asked without the lock the answer holds for objects that nobody can be adding now. Relaxed: whoever
-    /// may give up an object's memory knows the object by what ordered the two.
+    /// It has none. Asked without the lock the answer holds for objects that nobody can be adding
+    /// now. Relaxed: whoever may give up an object's memory knows the object by what ordered the
+    /// two.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.head.load(Relaxed).is_null()
@@ -83,7 +84,8 @@ impl Chain {
         let mut at = self.head.load(Relaxed);
         core::iter::from_fn(move || {
             let tracker = at;
-            // SAFETY: a chain's trackers are live, and end with null; one that is removed keeps its link.
+            // SAFETY: a chain's trackers are live, and end with null; one that is removed keeps its
+            // link.
             at = unsafe { tracker.as_ref() }?.next;
             Some(tracker)
         })

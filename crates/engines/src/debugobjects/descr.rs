@@ -6,7 +6,8 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use super::table::{Rules, State};
 
-/// Repairs an object that a fault was found of, in the given state; true: it is repaired. It may tell of the object.
+/// Repairs an object that a fault was found of, in the given state; true: it is repaired. It may
+/// tell of the object.
 pub type Fixup = unsafe extern "C" fn(addr: *mut c_void, state: u32) -> bool;
 
 /// An object that is not known is one that was initialised statically.
@@ -34,11 +35,13 @@ pub struct Descr {
     pub fixup_free: Option<Fixup>,
     /// After the use of an unknown object.
     pub fixup_assert_init: Option<Fixup>,
-    /// Set once the functions are not there any more: they were a module's that was unloaded, and objects are left.
+    /// Set once the functions are not there any more: they were a module's that was unloaded, and
+    /// objects are left.
     pub gone: Option<&'static AtomicBool>,
 }
 
-// SAFETY: the name is never written, and the functions are called from whatever thread meets a fault.
+// SAFETY: the name is never written, and the functions are called from whatever thread meets a
+// fault.
 unsafe impl Sync for Descr {}
 // SAFETY: as above.
 unsafe impl Send for Descr {}
@@ -69,16 +72,19 @@ impl Descr {
         }
     }
 
-    /// What to call when the memory of an active object goes: nobody who has the type at hand says so.
+    /// What to call when the memory of an active object goes: nobody who has the type at hand says
+    /// so.
     pub(super) fn fixup_at_end(&self) -> Option<Fixup> {
-        // Relaxed: whoever frees the memory while the module is unloaded comes too late, or too early.
+        // Relaxed: whoever frees the memory while the module is unloaded comes too late, or too
+        // early.
         let is_gone = self.gone.is_some_and(|gone| gone.load(Relaxed));
         self.fixup_free.filter(|_| !is_gone)
     }
 
     /// Calls a fixup; true: the state is repaired.
     pub(super) fn fix(fixup: Option<Fixup>, addr: u64, state: State) -> bool {
-        // SAFETY: the type's own function, called with no lock held of an object that is reported now.
+        // SAFETY: the type's own function, called with no lock held of an object that is reported
+        // now.
         fixup.is_some_and(|fixup| unsafe { fixup(addr as *mut c_void, state as u32) })
     }
 }

@@ -45,7 +45,8 @@ impl Local {
             if local.busy.load(Relaxed) {
                 return None;
             }
-            // Only this thread and its handlers write it: a store is enough. The fence keeps the operation behind it.
+            // Only this thread and its handlers write it: a store is enough. The fence keeps the
+            // operation behind it.
             local.busy.store(true, Relaxed);
             compiler_fence(SeqCst);
         }

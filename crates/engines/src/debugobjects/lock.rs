@@ -1,4 +1,5 @@
-//! The engine's locks: held for some loads and stores, taken with patience that ends, free again in a forked child.
+//! The engine's locks: held for some loads and stores, taken with patience that ends, free again in
+//! a forked child.
 
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
@@ -7,7 +8,8 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use super::pool::YIELDS;
 
-/// Looks at a lock's word before the processor is given up: a holder that runs is done within some 100 ns.
+/// Looks at a lock's word before the processor is given up: a holder that runs is done within some
+/// 100 ns.
 const SPINS: u32 = 64;
 
 /// How long to wait for a lock.
@@ -22,15 +24,16 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// Of a thread that cannot have interrupted a holder: half a minute, in which it looks at the lock thousands of
-    /// times, while locks are held for 100 ns. Who still has not got it waits for a holder that is gone.
+    /// Of a thread that cannot have interrupted a holder: half a minute, in which it looks at the
+    /// lock thousands of times, while locks are held for 100 ns. Who still has not got it waits for
+    /// a holder that is gone.
     pub const LONG: u32 = YIELDS + 30_000;
     /// Of a thread that may have interrupted a holder: ten milliseconds or so.
     pub const SHORT: u32 = YIELDS + 10;
 }
 
-/// Data under a lock. The word is the era that it is held in; any other value is free. So a fork, which begins an era,
-/// frees in the child all locks that threads held which are not there.
+/// Data under a lock. The word is the era that it is held in; any other value is free. So a fork,
+/// which begins an era, frees in the child all locks that threads held which are not there.
 pub(super) struct Locked<T> {
     word: AtomicU32,
     data: UnsafeCell<T>,

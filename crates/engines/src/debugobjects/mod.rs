@@ -1,17 +1,19 @@
 //! debugobjects: what state every object is in, and whether what is done to it may be done then.
 //!
-//! An object is a piece of memory (or a number) of a type; its [`Tracker`](tracker) says its state and who brought it
-//! there. Trackers hang in hash buckets by the page-sized chunk that the object begins in, so that memory which goes
-//! is searched chunk by chunk. What may be done in which state is one [`table`]. The model is the kernel's
-//! lib/debugobjects, and where user space differs a type says so by its [`Rules`].
+//! An object is a piece of memory (or a number) of a type; its [`Tracker`](tracker) says its state
+//! and who brought it there. Trackers hang in hash buckets by the page-sized chunk that the object
+//! begins in, so that memory which goes is searched chunk by chunk. What may be done in which state
+//! is one [`table`]. The model is the kernel's lib/debugobjects, and where user space differs a
+//! type says so by its [`Rules`].
 //!
-//! Trackers come from [pools](pool): each thread has one of its own, the global one has a lock, and behind it is a
-//! slab over memory that the host maps. That is document 1's design, each of its patches a [switch](Switches).
+//! Trackers come from [pools](pool): each thread has one of its own, the global one has a lock, and
+//! behind it is a slab over memory that the host maps. That is document 1's design, each of its
+//! patches a [switch](Switches).
 //!
-//! A bucket's lock and the pool's are held for some loads and stores, never while a fault is told or a function of the
-//! program's is called. A signal handler's operation that interrupts one of the same thread is not tracked but counted
-//! ([`Stats::lost`]). What cannot go on (no memory; a lock whose holder is gone) turns the engine off, and nothing
-//! else.
+//! A bucket's lock and the pool's are held for some loads and stores, never while a fault is told
+//! or a function of the program's is called. A signal handler's operation that interrupts one of
+//! the same thread is not tracked but counted ([`Stats::lost`]). What cannot go on (no memory; a
+//! lock whose holder is gone) turns the engine off, and nothing else.
 
 mod bucket;
 mod descr;

@@ -24,7 +24,8 @@ const STUCK: u32 = 3;
 /// [`Objects::enabled`]: it is on.
 const ON: u32 = 1;
 
-/// The objects of a process. Lives in a static; all methods may be called by any thread at any time.
+/// The objects of a process. Lives in a static; all methods may be called by any thread at any
+/// time.
 pub struct Objects {
     enabled: AtomicU32,
     switches: AtomicU32,
@@ -122,8 +123,8 @@ impl Objects {
         }
     }
 
-    /// What an operation works with, if it is on. One without a thread's own part may have interrupted whoever has a
-    /// lock, and is soon at its patience's end.
+    /// What an operation works with, if it is on. One without a thread's own part may have
+    /// interrupted whoever has a lock, and is soon at its patience's end.
     #[inline]
     pub(super) fn env(&self, local: Option<&Local>) -> Option<Env> {
         let turns = if local.is_some() { Patience::LONG } else { Patience::SHORT };
@@ -138,7 +139,8 @@ impl Objects {
         Some(Env { source, switches: Switches(self.switches.load(Relaxed)), patience })
     }
 
-    /// An operation could not be done. One without a thread's own part may have interrupted whoever has the lock.
+    /// An operation could not be done. One without a thread's own part may have interrupted whoever
+    /// has the lock.
     pub(super) fn give_up(&self, trouble: Trouble, local: Option<&Local>) {
         match trouble {
             Trouble::Stuck if local.is_none() => self.lose(),
@@ -146,7 +148,8 @@ impl Objects {
         }
     }
 
-    /// What is to be done from time to time. Called at the end of operations, with no bucket's lock held.
+    /// What is to be done from time to time. Called at the end of operations, with no bucket's lock
+    /// held.
     #[inline]
     pub(super) fn tend(&self, now: u64, env: &Env) -> Result<(), Trouble> {
         self.publish_if_due(now);
@@ -177,10 +180,11 @@ impl Objects {
 
     // --- operations ------------------------------------------------------------------------------
 
-    /// Does `op` to the object at `addr`. What is wrong with that, after its fixup; [`Objects::act`] tells before it.
+    /// Does `op` to the object at `addr`. What is wrong with that, after its fixup;
+    /// [`Objects::act`] tells before it.
     ///
-    /// `local` is the calling thread's own part. `fingerprint` says what the object's bytes are, for types under
-    /// [`Rules::FINGERPRINT`].
+    /// `local` is the calling thread's own part. `fingerprint` says what the object's bytes are,
+    /// for types under [`Rules::FINGERPRINT`].
     pub fn apply(
         &self,
         local: Option<&Local>,
@@ -193,8 +197,8 @@ impl Objects {
         self.apply_once(local, Act { descr, addr, op, place, fingerprint, counts: (0, 0) })
     }
 
-    /// Moves an active object on in the program's own count of states: it has to be in `expect`, and then is in
-    /// `next`.
+    /// Moves an active object on in the program's own count of states: it has to be in `expect`,
+    /// and then is in `next`.
     pub fn active_state(
         &self,
         local: Option<&Local>,
@@ -216,14 +220,15 @@ impl Objects {
 
     /// Does what `act` says, and returns whether all is well after that.
     ///
-    /// `tell` hears of a fault before its fixup is called, from which there may be no return; and of the same fault
-    /// again, as [`Fault::fixed`], if that has repaired the object.
+    /// `tell` hears of a fault before its fixup is called, from which there may be no return; and
+    /// of the same fault again, as [`Fault::fixed`], if that has repaired the object.
     pub fn act(&self, local: Option<&Local>, act: Act, tell: &mut dyn FnMut(&Fault)) -> bool {
         let mut found = None;
         self.apply_telling(local, act, &mut |fault| found = Some(*fault));
         let Some(fault) = found else { return true };
         tell(&fault);
-        // The caller's descriptor: the one that the object was initialised by may be gone with its module.
+        // The caller's descriptor: the one that the object was initialised by may be gone with its
+        // module.
         let fixed = self.fix(fixup_of(act.descr, &fault), &fault);
         if fixed {
             tell(&Fault { fixed, ..fault });
@@ -231,7 +236,8 @@ impl Objects {
         fixed
     }
 
-    /// As [`Objects::apply`], telling of a fault where the switches say, without fixups: a benchmark's.
+    /// As [`Objects::apply`], telling of a fault where the switches say, without fixups: a
+    /// benchmark's.
     #[doc(hidden)]
     pub fn apply_with(
         &self,
@@ -268,7 +274,8 @@ impl Objects {
         let mut given = List::new();
         let mut done = self.attempt(local, env, act, None, &mut given, tell)?;
         if let Attempt::Ask = done {
-            // The type's own function may do anything: no lock is held, and the thread may begin operations.
+            // The type's own function may do anything: no lock is held, and the thread may begin
+            // operations.
             let is_static = busy.pause(|| act.descr.is_static(act.addr));
             done = self.attempt(local, env, act, Some(is_static), &mut given, tell)?;
         }
@@ -366,7 +373,8 @@ impl Objects {
         fixed
     }
 
-    // --- what is known -----------------------------------------------------------------------------
+    // --- what is known
+    // -----------------------------------------------------------------------------
 
     /// What is known of an object.
     pub fn state(&self, local: Option<&Local>, type_id: u32, addr: u64) -> Option<Tracked> {
@@ -389,8 +397,8 @@ impl Objects {
         }
     }
 
-    /// Shows all objects, except what another thread is adding now. `see` is called under a bucket's lock: it calls
-    /// nothing here.
+    /// Shows all objects, except what another thread is adding now. `see` is called under a
+    /// bucket's lock: it calls nothing here.
     pub fn for_each(&self, local: Option<&Local>, see: &mut dyn FnMut(&Tracked)) {
         let Some(env) = self.env(local) else { return };
         let Some(_busy) = Local::begin(local) else { return self.lose() };
@@ -421,7 +429,8 @@ impl Objects {
         }
     }
 
-    // --- threads and processes -----------------------------------------------------------------------
+    // --- threads and processes
+    // -----------------------------------------------------------------------
 
     /// The own part of the calling thread, which begins; null: it is to do without.
     pub fn start_local(&self) -> *mut Local {
@@ -450,8 +459,9 @@ impl Objects {
         }
     }
 
-    /// In a forked child, before its first operation: `mine` is the own part of its only thread, or null. The
-    /// parent's objects are the child's; threads and stacks of the parent's ledger are unknown (0).
+    /// In a forked child, before its first operation: `mine` is the own part of its only thread, or
+    /// null. The parent's objects are the child's; threads and stacks of the parent's ledger are
+    /// unknown (0).
     ///
     /// # Safety
     /// There is no other thread.

@@ -25,7 +25,8 @@ impl Publisher {
 }
 
 impl Objects {
-    /// From now on statistics go to that row, some 10 ms late as long as there are operations; null: nowhere.
+    /// From now on statistics go to that row, some 10 ms late as long as there are operations;
+    /// null: nowhere.
     ///
     /// # Safety
     /// The row stays mapped until there is another.

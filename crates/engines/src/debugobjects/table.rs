@@ -1,4 +1,5 @@
-//! The state machine: one table from (state, operation) to what is to be said of it and the state that follows.
+//! The state machine: one table from (state, operation) to what is to be said of it and the state
+//! that follows.
 //!
 //! ```text
 //!            init        activate        destroy
@@ -9,8 +10,9 @@
 //!               destroyed <------- inactive
 //! ```
 //!
-//! An operation on an object that is not tracked may ask the type whether it is initialised statically. If it is,
-//! the object counts as in `init` from then on; if not, the row of `notavailable` says what that means.
+//! An operation on an object that is not tracked may ask the type whether it is initialised
+//! statically. If it is, the object counts as in `init` from then on; if not, the row of
+//! `notavailable` says what that means.
 
 use lockwright_ledger::rows::object::{object_fault as fault, object_op, object_state};
 
@@ -97,12 +99,13 @@ impl Rules {
     pub const DESTROY_ACTIVE_OK: Self = Self(1 << 4);
     /// Several may use it at once: it is active until each activation has had its deactivation.
     pub const ACTIVATE_ACTIVE_OK: Self = Self(1 << 5);
-    /// A destroy is a use, too: of an unknown object the type is asked, and one that was never initialised is a fault.
+    /// A destroy is a use, too: of an unknown object the type is asked, and one that was never
+    /// initialised is a fault.
     pub const DESTROY_KNOWN: Self = Self(1 << 6);
     /// A use that changes no state is a fault of a destroyed object.
     pub const ASSERT_ALIVE: Self = Self(1 << 7);
-    /// Memory may be used again without an init that is seen: a destroyed object is still there only as long as its
-    /// fingerprint is what it was when it was destroyed.
+    /// Memory may be used again without an init that is seen: a destroyed object is still there
+    /// only as long as its fingerprint is what it was when it was destroyed.
     pub const FINGERPRINT: Self = Self(1 << 8);
 
     /// All of both.
@@ -164,12 +167,13 @@ pub const fn cell(table: &Table, state: State, op: Operation) -> Cell {
 pub enum Step {
     /// The object's next state, after a fault of that kind if there is one.
     To(State, Option<u8>),
-    /// It depends on whether it is initialised statically: if so begin in `Init`, else in `NotAvailable`.
+    /// It depends on whether it is initialised statically: if so begin in `Init`, else in
+    /// `NotAvailable`.
     Ask,
 }
 
-/// What an operation does to an object in a state, of a type with these rules. `counts` says whether the object's own
-/// count of states is what it should be.
+/// What an operation does to an object in a state, of a type with these rules. `counts` says
+/// whether the object's own count of states is what it should be.
 pub fn step(table: &Table, state: State, op: Operation, rules: Rules, counts: bool) -> Step {
     let Cell { verdict, fine, fault } = cell(table, state, op);
     let (is_fault, kind) = match verdict {

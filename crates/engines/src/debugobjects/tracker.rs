@@ -73,7 +73,8 @@ impl Tracker {
         }
     }
 
-    /// The object goes through an operation, and then is in `next`. `is_fault`: it should not have been done.
+    /// The object goes through an operation, and then is in `next`. `is_fault`: it should not have
+    /// been done.
     pub fn goes(&mut self, act: &Act, next: State, is_fault: bool) {
         let Act { op, place, .. } = *act;
         match op {
@@ -110,7 +111,8 @@ impl Tracker {
         self.state = next;
     }
 
-    /// The rules by which it may go with its memory: who need not have destroyed it, or tried to, is not told to.
+    /// The rules by which it may go with its memory: who need not have destroyed it, or tried to,
+    /// is not told to.
     pub fn rules_at_end(&self) -> Rules {
         let is_excused = self.flags & BY_STATIC != 0 || self.destroy != Moment::default();
         let rules = self.descr.rules;

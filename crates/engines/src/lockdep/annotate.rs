@@ -1,8 +1,8 @@
-//! What a program says of its locks itself: names, subclasses, nest locks, wait types, declared orders,
-//! pins, and waits that another thread ends.
+//! What a program says of its locks itself: names, subclasses, nest locks, wait types, declared
+//! orders, pins, and waits that another thread ends.
 //!
-//! A name or subclass makes a class of its own. The rest is either a mark on a class or on a held lock, or
-//! a row that whoever reads the ledger compares with what was recorded.
+//! A name or subclass makes a class of its own. The rest is either a mark on a class or on a held
+//! lock, or a row that whoever reads the ledger compares with what was recorded.
 
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
@@ -28,7 +28,8 @@ pub(super) struct Annotations {
     orders: Index,
     /// Some class was given a wait type.
     wait_types: bool,
-    /// By class of the process that this one was forked from: the wait type that it was given there.
+    /// By class of the process that this one was forked from: the wait type that it was given
+    /// there.
     inherited_wait_types: Index,
 }
 
@@ -53,8 +54,8 @@ pub(super) fn text_hash(text: &[u8]) -> u64 {
     })
 }
 
-/// What a thread does that waits for a lock of the class: what the program said, else what the lock's
-/// kind does.
+/// What a thread does that waits for a lock of the class: what the program said, else what the
+/// lock's kind does.
 fn waits(class: &Class) -> u32 {
     match (class.wait_type, class.kind) {
         (wait_type::UNKNOWN, lock_kind::SPIN) => wait_type::SPIN,
@@ -112,7 +113,8 @@ impl Core {
         }
         self.writer.update::<Class>(ident.class(), |row| row.locks = row.locks.saturating_sub(1));
         self.writer.update::<Class>(class, |row| row.locks = row.locks.saturating_add(1));
-        // What is on record of the instance is on record under its old class: then it is another from now on.
+        // What is on record of the instance is on record under its old class: then it is another
+        // from now on.
         let is_on_record = self.recorded_lock(ident.inst()).is_some();
         let inst = match is_on_record {
             true => self.next_instance(),
@@ -121,8 +123,8 @@ impl Core {
         Some(Ident::new(inst, class))
     }
 
-    /// Several locks of the class of `lock` may be taken in any order while one of the class of `nest` is
-    /// held.
+    /// Several locks of the class of `lock` may be taken in any order while one of the class of
+    /// `nest` is held.
     pub fn nest_lock(&mut self, lock: Ident, nest: Ident) {
         self.writer.update::<Class>(lock.class(), |row| row.nest = nest.class());
     }
@@ -153,7 +155,8 @@ impl Core {
         }
     }
 
-    /// The wait type of class `changed` is news: what is on record already has not been looked at with it.
+    /// The wait type of class `changed` is news: what is on record already has not been looked at
+    /// with it.
     fn check_recorded(&mut self, changed: u32) {
         for id in 1..self.writer.len_of::<Node>() {
             let Some(&node) = self.writer.get::<Node>(id) else { continue };
@@ -199,8 +202,9 @@ impl Core {
         found
     }
 
-    /// Records an acquisition that may sleep while a lock is held whose waiters spin. Only where the program
-    /// has said of one of the two what it is: a mutex inside a spinlock alone is common, if not nice.
+    /// Records an acquisition that may sleep while a lock is held whose waiters spin. Only where
+    /// the program has said of one of the two what it is: a mutex inside a spinlock alone is
+    /// common, if not nice.
     pub(super) fn check_wait_context(
         &mut self,
         thread: &mut ThreadState,
@@ -242,8 +246,8 @@ impl Core {
         }
     }
 
-    /// The thread ends the waits for `completion`. Whoever waits needs all that the thread holds now to be
-    /// taken: it is on record as taken inside the completion.
+    /// The thread ends the waits for `completion`. Whoever waits needs all that the thread holds
+    /// now to be taken: it is on record as taken inside the completion.
     pub fn completes(
         &mut self,
         thread: &mut ThreadState,
@@ -281,8 +285,8 @@ impl Core {
 pub const MAX_NAME: usize = 255;
 
 impl ThreadState {
-    /// Pins the held lock `addr`: it must not be released before [`ThreadState::unpin`]. `stack` says where,
-    /// and is not 0. Gives what unpinning wants; `None` if the lock is not held.
+    /// Pins the held lock `addr`: it must not be released before [`ThreadState::unpin`]. `stack`
+    /// says where, and is not 0. Gives what unpinning wants; `None` if the lock is not held.
     pub fn pin(&mut self, addr: u64, stack: u32) -> Option<u32> {
         let i = self.find(addr)?;
         // SAFETY: `find` gave a valid position.
@@ -311,8 +315,8 @@ impl ThreadState {
         (held.flags & PINNED != 0 && is_last_release(&held)).then_some(held.pin)
     }
 
-    /// The reserved entry of instance `inst`, wherever it is: between the steps of an acquisition that the
-    /// program itself tells of, it may take other locks.
+    /// The reserved entry of instance `inst`, wherever it is: between the steps of an acquisition
+    /// that the program itself tells of, it may take other locks.
     fn reserved_entry(&self, inst: u32) -> Option<*mut Held> {
         let is_reserved =
             |held: &Held| held.addr == 0 && held.inst == inst && held.flags & DEAD == 0;

@@ -1,10 +1,11 @@
 //! Locks that nobody but the thread which made them can know yet.
 //!
-//! A constructor often locks the new object X and then takes the lock R of the registry that it enters X
-//! in; everybody else takes R before X. That looks like a circle and is none: while the constructor
-//! waits for R nobody can wait for X. What shows it is that the thread has given up nothing since X was
-//! made: whoever learns of X later must take a lock that the thread releases (or be created by it, or
-//! meet it at a barrier, ...) after that. Memory handed over by a bare atomic store is not seen.
+//! A constructor often locks the new object X and then takes the lock R of the registry that it
+//! enters X in; everybody else takes R before X. That looks like a circle and is none: while the
+//! constructor waits for R nobody can wait for X. What shows it is that the thread has given up
+//! nothing since X was made: whoever learns of X later must take a lock that the thread releases
+//! (or be created by it, or meet it at a barrier, ...) after that. Memory handed over by a bare
+//! atomic store is not seen.
 //!
 //! It costs the fast path nothing: acquisitions are counted anyway, each makes the held array one
 //! longer, and each release one shorter; so the difference of the two counts what was given up.
@@ -14,18 +15,20 @@ use lockwright_ledger::rows::{BIRTHS, Node, node_flag};
 use super::core::Core;
 use super::thread::ThreadState;
 
-/// A stretch of one thread's time in which it gives up nothing that others could learn from. 0 is none.
+/// A stretch of one thread's time in which it gives up nothing that others could learn from. 0 is
+/// none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch(pub u64);
 
 impl ThreadState {
     /// The stretch that the thread is in.
     pub fn stretch(&self) -> Stretch {
-        // Where entries were given up that are still there this is less than it will be once they are
-        // gone, and never again: a stretch that seems over too soon does no harm.
+        // Where entries were given up that are still there this is less than it will be once they
+        // are gone, and never again: a stretch that seems over too soon does no harm.
         let released = self.row.acquisitions.wrapping_sub(u64::from(self.depth()));
-        // A segment is one thread's. Only equality counts, so the low half of the rest will do: a stretch
-        // is not taken for another before the thread has given up 2^32 locks in one segment.
+        // A segment is one thread's. Only equality counts, so the low half of the rest will do: a
+        // stretch is not taken for another before the thread has given up 2^32 locks in one
+        // segment.
         let given_up = released.wrapping_add(self.row.shared);
         Stretch(u64::from(self.segment()) << 32 | given_up & 0xffff_ffff)
     }

@@ -1,6 +1,8 @@
-//! What a thread has validated: the chains that it remembers by their keys, and which context each is.
+//! What a thread has validated: the chains that it remembers by their keys, and which context each
+//! is.
 
-/// Entries. Direct mapped; 16 KiB a thread, of which a program touches as many lines as it has chains.
+/// Entries. Direct mapped; 16 KiB a thread, of which a program touches as many lines as it has
+/// chains.
 const SLOTS: usize = 1 << INDEX_BITS;
 
 /// The highest bits of a key index.

@@ -125,8 +125,9 @@ impl Classes {
         Some(id)
     }
 
-    /// Locks that lie in heap blocks are told apart by where the block was allocated and where in it they lie. A
-    /// structure has few locks, each a class of its own; a block with many is an array, and they are one.
+    /// Locks that lie in heap blocks are told apart by where the block was allocated and where in
+    /// it they lie. A structure has few locks, each a class of its own; a block with many is an
+    /// array, and they are one.
     ///
     /// What the class of a lock at `offset` of a block allocated at `frames` goes by.
     fn offset_in_block(&mut self, writer: &mut Writer, frames: &[u64], offset: u64) -> u64 {
@@ -182,8 +183,8 @@ impl Core {
         Some(Ident::new(self.next_instance(), class))
     }
 
-    /// The number of a lock that begins its life. Numbers wrap after 2^32 locks; by then the contexts of
-    /// the first are long cold.
+    /// The number of a lock that begins its life. Numbers wrap after 2^32 locks; by then the
+    /// contexts of the first are long cold.
     pub(super) fn next_instance(&mut self) -> u32 {
         let seen = self.writer.header().locks_seen.fetch_add(1, Relaxed) + 1;
         (seen as u32).max(1)

@@ -1,4 +1,5 @@
-//! Contexts: in which a lock was acquired, as a path in a trie, and which segments of threads did so.
+//! Contexts: in which a lock was acquired, as a path in a trie, and which segments of threads did
+//! so.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -12,8 +13,8 @@ use super::thread::ThreadState;
 use super::{Acquire, Capture, Probe};
 use crate::index::Index;
 
-/// Instance contexts kept for one pair (held class, acquired class). Beyond it, contexts of the pair
-/// stand for the class alone and are counted in the header as folded.
+/// Instance contexts kept for one pair (held class, acquired class). Beyond it, contexts of the
+/// pair stand for the class alone and are counted in the header as folded.
 const PAIRS_PER_CLASS_PAIR: u32 = 4096;
 
 /// Segments kept as evidence for one context.
@@ -138,8 +139,9 @@ impl Core {
         Probe { key: probe.key, node, hit: true, passes }
     }
 
-    /// Who took the lock matters even if it held nothing: a writer makes readers wait for each other while it waits
-    /// itself, and who never takes a mutex can signal somebody who keeps that locked.
+    /// Who took the lock matters even if it held nothing: a writer makes readers wait for each
+    /// other while it waits itself, and who never takes a mutex can signal somebody who keeps that
+    /// locked.
     fn is_attested_alone(&self, lock: &Acquire) -> bool {
         match self.writer.get::<Class>(lock.ident.class()).map(|class| class.kind) {
             Some(lock_kind::RWLOCK_WRITER) => lock.mode & (mode::READ | mode::TRY) == 0,
@@ -203,8 +205,8 @@ impl Core {
         self.contexts.push(&mut self.writer, row)
     }
 
-    /// A context for a wait that is no acquisition (a join, a condition wait): where it waits and what
-    /// is held meanwhile. Remembered as `probe`.
+    /// A context for a wait that is no acquisition (a join, a condition wait): where it waits and
+    /// what is held meanwhile. Remembered as `probe`.
     pub fn wait_context(
         &mut self,
         thread: &mut ThreadState,

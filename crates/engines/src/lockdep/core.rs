@@ -1,8 +1,8 @@
-//! The slow path: what one lock of the host guards. Every method of [`Core`] runs at most once per new thing (class,
-//! context, segment, thread), or when a thread is about to block.
+//! The slow path: what one lock of the host guards. Every method of [`Core`] runs at most once per
+//! new thing (class, context, segment, thread), or when a thread is about to block.
 //!
-//! What it keeps has owners, each with its indexes to itself and a file of its name, which also has the methods of the
-//! core that are about it.
+//! What it keeps has owners, each with its indexes to itself and a file of its name, which also has
+//! the methods of the core that are about it.
 
 use lockwright_ledger::Writer;
 use lockwright_ledger::rows::{Held, Thread};

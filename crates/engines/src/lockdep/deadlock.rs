@@ -7,8 +7,8 @@ use lockwright_ledger::rows::{Finding, Node, Step, Thread, finding_kind};
 use super::core::{Core, held_of};
 
 impl Core {
-    /// Records a deadlock: `circle[i]` waits for a lock that `circle[i + 1]` holds (the last one's is
-    /// held by the first). Returns false if it is on record already.
+    /// Records a deadlock: `circle[i]` waits for a lock that `circle[i + 1]` holds (the last one's
+    /// is held by the first). Returns false if it is on record already.
     pub(super) fn report_deadlock(&mut self, circle: &[u32], now_ns: u64) -> bool {
         let Some(&first) = circle.first() else { return false };
         if self.is_reported(circle) {

@@ -1,12 +1,13 @@
 //! An entry of a thread's stack of held locks: what the engine itself notes of it.
 //!
-//! Some notes matter when the lock is released for good. An entry has [`CLOSER`] in its recursion count exactly as
-//! long as it has one of those, so that the fast path of release, which looks at that count anyway, learns of all
-//! of them at once.
+//! Some notes matter when the lock is released for good. An entry has [`CLOSER`] in its recursion
+//! count exactly as long as it has one of those, so that the fast path of release, which looks at
+//! that count anyway, learns of all of them at once.
 
 use lockwright_ledger::rows::Held;
 
-/// [`Held::recursion`]: its release is not for the fast path. Only [`mark`] and [`unmark`] change it.
+/// [`Held::recursion`]: its release is not for the fast path. Only [`mark`] and [`unmark`] change
+/// it.
 pub(super) const CLOSER: u32 = 1 << 31;
 
 /// [`Held::flags`]: has a [`Hold`].

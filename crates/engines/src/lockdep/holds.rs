@@ -1,11 +1,11 @@
 //! What locks order by being held across an event that orders threads.
 //!
-//! A thread that holds A creates another: whatever the other does after it has acquired A itself, it does
-//! after the creator has released A, in every run. The same goes for barriers and semaphores, and for
-//! whoever learns of it through a third thread. So at every such event each lock held gets a [`Hold`], and
-//! what comes after the event awaits it. Of that no fast path knows: the release of a lock that has a hold
-//! is made a slow one, and the first acquisition in a new segment is one anyway. Either begins a new
-//! segment, and the reader draws the order between them.
+//! A thread that holds A creates another: whatever the other does after it has acquired A itself,
+//! it does after the creator has released A, in every run. The same goes for barriers and
+//! semaphores, and for whoever learns of it through a third thread. So at every such event each
+//! lock held gets a [`Hold`], and what comes after the event awaits it. Of that no fast path knows:
+//! the release of a lock that has a hold is made a slow one, and the first acquisition in a new
+//! segment is one anyway. Either begins a new segment, and the reader draws the order between them.
 
 use lockwright_ledger::rows::{
     Awaited, Class, Held, Hold, Segment, held_flag, lock_kind, mode, segment_kind,
@@ -24,8 +24,8 @@ const MOST_AWAITED: usize = 16;
 /// Locks that get a hold at one event, the innermost.
 const MOST_LENT: u32 = 16;
 
-/// Lengths of chains of holds, each begun before the last one ended, that still order: a thread that goes
-/// along a list hand over hand is not to begin a segment at each step for ever.
+/// Lengths of chains of holds, each begun before the last one ended, that still order: a thread
+/// that goes along a list hand over hand is not to begin a segment at each step for ever.
 const MOST_LINKS: u32 = 8;
 
 /// Acquisitions that go unremembered because a hold of another lock of their class is awaited: with
@@ -45,8 +45,8 @@ impl Holds {
 }
 
 impl Core {
-    /// The thread's segment ends in what others come after: the locks that it holds, and the holds that it
-    /// awaits itself, are awaited by them.
+    /// The thread's segment ends in what others come after: the locks that it holds, and the holds
+    /// that it awaits itself, are awaited by them.
     pub(super) fn hand_on(&mut self, thread: &mut ThreadState) {
         self.hand_on_but(thread, 0, 0);
     }
@@ -118,8 +118,8 @@ impl Core {
         .take(MOST_AWAITED)
     }
 
-    /// The thread's segment comes after segment `peer`: what was handed on there is awaited. If the thread
-    /// holds such a lock already, that hold has ended before it acquired it.
+    /// The thread's segment comes after segment `peer`: what was handed on there is awaited. If the
+    /// thread holds such a lock already, that hold has ended before it acquired it.
     pub(super) fn comes_after(&mut self, thread: &mut ThreadState, peer: u32) {
         let list = self.writer.get::<Segment>(peer).map_or(0, |segment| segment.awaited);
         let mut new = [0; MOST_AWAITED];
@@ -160,8 +160,8 @@ impl Core {
         self.is_awaited(thread, lock.ident.inst(), lock.mode)
     }
 
-    /// Whether a hold of the lock's class is awaited, so that the lock's acquisition must not stand for all
-    /// of its class. Only so many times.
+    /// Whether a hold of the lock's class is awaited, so that the lock's acquisition must not stand
+    /// for all of its class. Only so many times.
     pub(super) fn awaits_class(&self, thread: &mut ThreadState, lock: &Acquire) -> bool {
         if thread.row.awaited == 0 || thread.row.awaited_looks == 0 {
             return false;
@@ -174,8 +174,8 @@ impl Core {
         awaits
     }
 
-    /// Before the thread acquires something more: what it holds has ended the holds that it awaited.
-    /// Returns whether it is in another segment now.
+    /// Before the thread acquires something more: what it holds has ended the holds that it
+    /// awaited. Returns whether it is in another segment now.
     pub(super) fn pass_held(&mut self, thread: &mut ThreadState) -> bool {
         if thread.row.awaited == 0 {
             return false;
@@ -220,8 +220,8 @@ impl Core {
         }
     }
 
-    /// Key of a hold that the thread has passed since it last came after another: not twice, as of two holds
-    /// each may have been handed on at the end of the other.
+    /// Key of a hold that the thread has passed since it last came after another: not twice, as of
+    /// two holds each may have been handed on at the end of the other.
     fn passed_key(&self, thread: &ThreadState, hold: u32) -> u64 {
         let mut at = thread.segment();
         while let Some(row) = self.writer.get::<Segment>(at)

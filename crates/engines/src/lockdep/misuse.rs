@@ -83,8 +83,8 @@ impl Misuses {
 }
 
 impl Core {
-    /// Records a misuse by `thread`, with what it holds and where it is. Returns the row that has it, 0 if there is
-    /// no room.
+    /// Records a misuse by `thread`, with what it holds and where it is. Returns the row that has
+    /// it, 0 if there is no room.
     pub fn misuse(
         &mut self,
         thread: &mut ThreadState,
@@ -139,8 +139,8 @@ impl Core {
         id
     }
 
-    /// The thread that holds a lock with an address in `[from, to)`, given-up ones in a condition wait
-    /// not counted. Other threads run meanwhile: it is what was seen, not a guarantee.
+    /// The thread that holds a lock with an address in `[from, to)`, given-up ones in a condition
+    /// wait not counted. Other threads run meanwhile: it is what was seen, not a guarantee.
     pub fn holder_in(&self, from: u64, to: u64) -> Option<Holder> {
         let mut next = self.first_live();
         while let Some(&thread) = self.writer.get::<Thread>(next) {
@@ -160,8 +160,8 @@ impl Core {
         None
     }
 
-    /// Calls `f` with the thread, for every lock that a thread other than `own` holds, and with the return
-    /// address of the call that took it.
+    /// Calls `f` with the thread, for every lock that a thread other than `own` holds, and with the
+    /// return address of the call that took it.
     pub fn held_by_others(&self, own: u32, mut f: impl FnMut(u32, &Held, u64)) {
         let mut next = self.first_live();
         while let Some(&thread) = self.writer.get::<Thread>(next) {
@@ -212,9 +212,10 @@ impl Core {
             // SAFETY: within the thread's held array; the word is only accessed atomically.
             let word = unsafe { core::sync::atomic::AtomicU64::from_ptr(&raw mut (*at).addr) };
             if word.compare_exchange(addr, GIVEN_UP, Relaxed, Relaxed).is_ok() {
-                // What it takes next is not taken with this lock held, so it has to close the gap first.
-                // SAFETY: a live thread's row. Its thread may be using it: these are words that it only reads, and
-                // at worst overwrites, which delays this.
+                // What it takes next is not taken with this lock held, so it has to close the gap
+                // first.
+                // SAFETY: a live thread's row. Its thread may be using it: these are words that it
+                // only reads, and at worst overwrites, which delays this.
                 unsafe { (*state.cast::<ThreadState>()).set_dirty() };
                 break;
             }
@@ -241,8 +242,8 @@ impl Core {
         Some(Holder { thread, stack, addr, ident, mode })
     }
 
-    /// Records every lock that the thread still holds at its end. `is_gone` says whether the lock at an address has
-    /// gone with the thread's stack: whoever comes later cannot even wait for it.
+    /// Records every lock that the thread still holds at its end. `is_gone` says whether the lock
+    /// at an address has gone with the thread's stack: whoever comes later cannot even wait for it.
     pub fn exits(
         &mut self,
         thread: &mut ThreadState,
@@ -280,8 +281,8 @@ impl Core {
         }
     }
 
-    /// The memory of a lock that the thread holds at `addr` was part of a frame whose function has returned: records
-    /// that, and it is held no more.
+    /// The memory of a lock that the thread holds at `addr` was part of a frame whose function has
+    /// returned: records that, and it is held no more.
     pub fn frame_gone(
         &mut self,
         thread: &mut ThreadState,
@@ -296,9 +297,9 @@ impl Core {
         while thread.release(addr) {}
     }
 
-    /// Whether the calling thread, which is at `frames`, is in the very call of the function that began the life of
-    /// class `class`'s locks: at another place of it. Another call of the same function comes to the same place, or
-    /// by another way.
+    /// Whether the calling thread, which is at `frames`, is in the very call of the function that
+    /// began the life of class `class`'s locks: at another place of it. Another call of the same
+    /// function comes to the same place, or by another way.
     pub fn is_same_call(&self, class: u32, frames: &[u64]) -> bool {
         let stack = self.writer.get::<Class>(class).map_or(0, |class| class.stack);
         let Some(stack) = self.writer.get::<Stack>(stack) else { return false };
@@ -309,7 +310,8 @@ impl Core {
                 .all(|(i, &frame)| (self.writer.frame(stack.first + i as u32) == frame) == (i != 0))
     }
 
-    /// The thread signals the condition variable at `addr`, on which threads have waited with other locks kept.
+    /// The thread signals the condition variable at `addr`, on which threads have waited with other
+    /// locks kept.
     pub fn signals(
         &mut self,
         thread: &mut ThreadState,

@@ -1,14 +1,14 @@
 //! lockdep: records in which contexts locks are acquired, and finds threads that wait in a circle.
 //!
-//! As in the kernel, a validated chain is remembered by a 64-bit key and costs one look-up from then
-//! on. Unlike the kernel, cycles among recorded orders are not searched here but by whoever reads
-//! the ledger: the program under test only pays for what it does for the first time.
+//! As in the kernel, a validated chain is remembered by a 64-bit key and costs one look-up from
+//! then on. Unlike the kernel, cycles among recorded orders are not searched here but by whoever
+//! reads the ledger: the program under test only pays for what it does for the first time.
 //!
 //! What is recorded is the *context* of an acquisition: the lock, its mode and call site, and the
 //! locks held at that time, as a path in a trie ([`lockwright_ledger::rows::Node`]); and for each
 //! context the segments of threads that took it ([`lockwright_ledger::rows::Evidence`]). Keys begin
-//! with the segment, so that no remembered chain hides what a grade rests on: another thread, or the
-//! same thread after a creation or join, records its own evidence once.
+//! with the segment, so that no remembered chain hides what a grade rests on: another thread, or
+//! the same thread after a creation or join, records its own evidence once.
 //!
 //! A thread's acquisition goes [`ThreadState::probe`], on a miss [`Core::enter`], then
 //! [`ThreadState::reserve`], the real lock, and [`ThreadState::acquired`] or

@@ -1,8 +1,9 @@
-//! What orders threads beside creation and join: barriers, and semaphores used as a plain hand-over.
+//! What orders threads beside creation and join: barriers, and semaphores used as a plain
+//! hand-over.
 //!
-//! A barrier always separates what its threads do before from what they do after. A semaphore that begins
-//! at 0 does so as far as too few posts can come without what a thread did before: which those are is known
-//! at the end, so the reader decides.
+//! A barrier always separates what its threads do before from what they do after. A semaphore that
+//! begins at 0 does so as far as too few posts can come without what a thread did before: which
+//! those are is known at the end, so the reader decides.
 //!
 //! Each such event begins a new segment, and with it new chain keys; so only the first
 //! [`SYNC_ROUNDS`] of each object are recorded. Start-up and phases are ordered by few events; a

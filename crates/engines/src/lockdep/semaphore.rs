@@ -1,9 +1,10 @@
-//! A semaphore that begins at 1 is a lock, as long as every post is by the thread that has taken it.
+//! A semaphore that begins at 1 is a lock, as long as every post is by the thread that has taken
+//! it.
 //!
-//! Nothing but its use tells it from a semaphore that hands something over. So it is taken for a lock
-//! at first, and [`Core::hand_over`] ends that for good once it is used otherwise: posted by a thread
-//! that does not hold it, or waited for by the one that does, which only another's post can end.
-//! What has been recorded by then stays in the ledger, marked, for the reader to leave out.
+//! Nothing but its use tells it from a semaphore that hands something over. So it is taken for a
+//! lock at first, and [`Core::hand_over`] ends that for good once it is used otherwise: posted by a
+//! thread that does not hold it, or waited for by the one that does, which only another's post can
+//! end. What has been recorded by then stays in the ledger, marked, for the reader to leave out.
 //!
 //! As a lock it orders no threads, as no lock does; nor does it afterwards, since a wait that the
 //! initial value or any thread's post may have granted follows no post in particular.
@@ -43,8 +44,8 @@ impl ThreadState {
         self.row.tried != 0
     }
 
-    /// Remembers a failed trylock of a semaphore, and whether the thread holds that itself. Tells of the
-    /// one before, if it was not followed by a wait for the same semaphore.
+    /// Remembers a failed trylock of a semaphore, and whether the thread holds that itself. Tells
+    /// of the one before, if it was not followed by a wait for the same semaphore.
     pub fn try_failed(&mut self, addr: u64, is_own: bool, site: u64) -> Option<Tried> {
         let before = self.tried();
         // Semaphores are aligned.
@@ -78,7 +79,8 @@ pub struct Tried {
 }
 
 impl Core {
-    /// The semaphore proved to be no lock: it is on record as such, and no thread holds it any more.
+    /// The semaphore proved to be no lock: it is on record as such, and no thread holds it any
+    /// more.
     pub fn hand_over(&mut self, thread: Option<&mut ThreadState>, addr: u64, ident: Ident) {
         self.writer.update::<Class>(ident.class(), |row| {
             row.handed_over = row.handed_over.saturating_add(1);
@@ -113,8 +115,8 @@ impl Core {
                 if word.compare_exchange(addr, GIVEN_UP, Relaxed, Relaxed).is_ok() {
                     // SAFETY: as above; what was held stands still.
                     found = Some(unsafe { at.read_volatile() });
-                    // SAFETY: a live thread's row. Its thread may be using it: these are words that it
-                    // only reads, and at worst overwrites, which delays this.
+                    // SAFETY: a live thread's row. Its thread may be using it: these are words that
+                    // it only reads, and at worst overwrites, which delays this.
                     unsafe { (*state.cast::<ThreadState>()).set_dirty() };
                 }
             }

@@ -2,8 +2,8 @@
 //! the signal open (handled by the program, not blocked in the thread).
 //!
 //! It costs the fast path nothing: the open signals and the handler that runs go into the key that
-//! a thread's chains begin with, so that each chain is validated once per such context, and usage is
-//! recorded then.
+//! a thread's chains begin with, so that each chain is validated once per such context, and usage
+//! is recorded then.
 
 use lockwright_ledger::rows::{Class, Usage, class_origin, mode, usage};
 
@@ -13,12 +13,13 @@ use super::key::hash;
 use super::thread::ThreadState;
 use crate::index::Index;
 
-/// Locks of a class that are on record for one thread and one use. Several, since which lock a handler takes
-/// and which it may interrupt the holder of are what decides.
+/// Locks of a class that are on record for one thread and one use. Several, since which lock a
+/// handler takes and which it may interrupt the holder of are what decides.
 const INSTANCES: u32 = 8;
 
-/// Acquisitions in one context that are looked at with a signal open, where others of the class may follow:
-/// little enough to cost nothing where programs handle signals and take every lock with them open.
+/// Acquisitions in one context that are looked at with a signal open, where others of the class may
+/// follow: little enough to cost nothing where programs handle signals and take every lock with
+/// them open.
 const LOOKS: u32 = 8;
 /// The same in a handler.
 const LOOKS_IN_HANDLER: u32 = 64;
@@ -84,8 +85,8 @@ impl ThreadState {
         self.row.in_signal
     }
 
-    /// The thread may have left its handler: the next acquisition is not one for the fast path, so that the
-    /// host is asked to look.
+    /// The thread may have left its handler: the next acquisition is not one for the fast path, so
+    /// that the host is asked to look.
     pub fn may_have_left_signal(&mut self) {
         if self.row.in_signal != 0 {
             self.set_dirty();
@@ -119,11 +120,12 @@ impl Usages {
 }
 
 impl Core {
-    /// Records the uses that acquiring `lock` in context `node` makes of its class. Says whether the chain
-    /// may be remembered; else other locks of the class are to be seen in it, too.
+    /// Records the uses that acquiring `lock` in context `node` makes of its class. Says whether
+    /// the chain may be remembered; else other locks of the class are to be seen in it, too.
     pub(super) fn note_usage(&mut self, thread: &ThreadState, lock: &Acquire, node: u32) -> bool {
         let read = lock.mode & mode::READ != 0;
-        // A trylock in a handler cannot wait for the code it interrupted. (But it may be interrupted.)
+        // A trylock in a handler cannot wait for the code it interrupted. (But it may be
+        // interrupted.)
         if thread.row.in_signal != 0 && lock.mode & mode::TRY == 0 {
             let bits = if read { usage::USED_IN_READ } else { usage::USED_IN };
             self.push_usage(thread, lock, node, thread.row.in_signal, bits);
@@ -132,8 +134,8 @@ impl Core {
         self.has_seen_enough(thread, lock, node)
     }
 
-    /// Of a chain of one lock, any lock of its class is a hit once it is remembered: so not before some have
-    /// been looked at.
+    /// Of a chain of one lock, any lock of its class is a hit once it is remembered: so not before
+    /// some have been looked at.
     fn has_seen_enough(&mut self, thread: &ThreadState, lock: &Acquire, node: u32) -> bool {
         let class = self.writer.get::<Class>(lock.ident.class());
         // A static lock is the only one of its class.

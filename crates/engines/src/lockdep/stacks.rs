@@ -60,7 +60,8 @@ impl Core {
         self.stacks.intern(&mut self.writer, frames)
     }
 
-    /// Reads an interned call stack, as much of it as `frames` holds, and says how long it is there.
+    /// Reads an interned call stack, as much of it as `frames` holds, and says how long it is
+    /// there.
     pub fn read_stack(&self, stack: u32, frames: &mut [u64]) -> usize {
         let Some(stack) = self.writer.get::<Stack>(stack) else { return 0 };
         let n = frames.len().min(stack.len as usize);

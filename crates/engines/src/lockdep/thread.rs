@@ -2,8 +2,8 @@
 //! No lock, no table but the thread's own.
 //!
 //! A signal handler may run between any two instructions here, on the same state, and leaves it as
-//! it found it. Hence the order of stores: an entry is reserved (`top`) before it is filled, and its
-//! `addr` is stored only once the lock is held and cleared first of all; a handler pushes above
+//! it found it. Hence the order of stores: an entry is reserved (`top`) before it is filled, and
+//! its `addr` is stored only once the lock is held and cleared first of all; a handler pushes above
 //! whatever is in flux.
 
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -29,8 +29,8 @@ pub(super) struct Arena {
 }
 
 /// State of one live thread: its ledger row, which only the thread itself (and its signal handlers)
-/// works on. The fast path touches its first cache line, one line of the cache and one or two of the
-/// held array.
+/// works on. The fast path touches its first cache line, one line of the cache and one or two of
+/// the held array.
 #[repr(transparent)]
 pub struct ThreadState {
     pub(super) row: Thread,
@@ -105,8 +105,8 @@ impl ThreadState {
         self.row.top == self.row.base
     }
 
-    /// Somebody may wait for this thread: it holds a lock, or another thread joins it. The entry of an
-    /// acquisition under way (`reserved`: 1) is not held.
+    /// Somebody may wait for this thread: it holds a lock, or another thread joins it. The entry of
+    /// an acquisition under way (`reserved`: 1) is not held.
     pub fn is_obstacle(&self, reserved: u32) -> bool {
         self.depth() > reserved || self.row.joiner != 0
     }
@@ -137,8 +137,9 @@ impl ThreadState {
         }
     }
 
-    /// [`ThreadState::probe`] and [`ThreadState::reserve`] in one, if nothing but a look-up is needed:
-    /// the chain is known, no gap is to be closed, and there is room. The fast path of acquisition.
+    /// [`ThreadState::probe`] and [`ThreadState::reserve`] in one, if nothing but a look-up is
+    /// needed: the chain is known, no gap is to be closed, and there is room. The fast path of
+    /// acquisition.
     #[inline(always)]
     #[must_use]
     pub fn reserve_known(&mut self, ident: Ident, mode: u16, site: u64) -> bool {
@@ -150,8 +151,9 @@ impl ThreadState {
         probe.is_some()
     }
 
-    /// The first step of [`ThreadState::reserve_known`], to be followed by [`ThreadState::known`] for as many
-    /// call sites as there are to try. `None` if there is no room, or a gap is to be closed.
+    /// The first step of [`ThreadState::reserve_known`], to be followed by [`ThreadState::known`]
+    /// for as many call sites as there are to try. `None` if there is no room, or a gap is to be
+    /// closed.
     #[inline(always)]
     pub fn chain(&self, ident: Ident, mode: u16) -> Option<Chain> {
         (self.row.top < self.row.limit).then(|| self.chain_clean(ident, mode))
@@ -260,8 +262,8 @@ impl ThreadState {
         unsafe { (*self.top()).addr == addr }
     }
 
-    /// Takes the innermost held lock off if it is `addr`: the fast path of release. Returns false if
-    /// it is another; then call [`ThreadState::release`].
+    /// Takes the innermost held lock off if it is `addr`: the fast path of release. Returns false
+    /// if it is another; then call [`ThreadState::release`].
     #[inline(always)]
     pub fn release_innermost(&mut self, addr: u64) -> bool {
         self.is_innermost(addr) && self.release_top()
@@ -288,8 +290,8 @@ impl ThreadState {
         true
     }
 
-    /// Position of the innermost entry for `addr`. Of thousands, one near where the last gap was made is
-    /// preferred to one further in.
+    /// Position of the innermost entry for `addr`. Of thousands, one near where the last gap was
+    /// made is preferred to one further in.
     pub fn find(&self, addr: u64) -> Option<u32> {
         let found = near(self.held(), self.row.dirty as usize, |held| held.addr == addr).0;
         found.map(|i| i as u32 + 1)
@@ -428,8 +430,8 @@ impl ThreadState {
         mark(unsafe { &mut *self.top() }, flags);
     }
 
-    /// The last owner of the held lock `addr`, which is about to be released, died; nobody has made it consistent,
-    /// and nobody will be able to.
+    /// The last owner of the held lock `addr`, which is about to be released, died; nobody has made
+    /// it consistent, and nobody will be able to.
     pub fn is_inconsistent(&self, addr: u64) -> bool {
         self.find(addr).is_some_and(|i| {
             let held = &self.held()[i as usize - 1];
@@ -447,8 +449,8 @@ impl ThreadState {
         was
     }
 
-    /// A condition wait gives the held lock `addr` up until [`ThreadState::cond_reacquired`]; it stays
-    /// in its place.
+    /// A condition wait gives the held lock `addr` up until [`ThreadState::cond_reacquired`]; it
+    /// stays in its place.
     pub fn cond_release(&mut self, addr: u64) {
         if let Some(i) = self.find(addr) {
             // SAFETY: `find` gave a valid position.

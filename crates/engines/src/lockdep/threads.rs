@@ -55,7 +55,8 @@ impl Threads {
         Some(writer.row_ptr::<Thread>(id).cast::<ThreadState>())
     }
 
-    /// Takes a thread out of the list of those that live. What it needed is handed to a later thread.
+    /// Takes a thread out of the list of those that live. What it needed is handed to a later
+    /// thread.
     ///
     /// # Safety
     /// Nobody uses `state` afterwards; it came from [`Threads::add`].

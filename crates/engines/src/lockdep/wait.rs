@@ -1,4 +1,5 @@
-//! A thread waits: what it waits for stands in its row, for other threads to see as long as it does.
+//! A thread waits: what it waits for stands in its row, for other threads to see as long as it
+//! does.
 
 use core::sync::atomic::Ordering::{Acquire as AcquireOrder, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicU32, fence};
@@ -48,8 +49,8 @@ impl ThreadState {
         fence(SeqCst);
     }
 
-    /// The wait under way, if there is one, is over because the thread is being unwound out of it. Its
-    /// address and [`mode`] bits.
+    /// The wait under way, if there is one, is over because the thread is being unwound out of it.
+    /// Its address and [`mode`] bits.
     pub fn wait_unwound(&mut self) -> Option<(u64, u16)> {
         if self.wait_seq().load(Relaxed) & 1 == 0 {
             return None;
@@ -68,8 +69,8 @@ impl ThreadState {
         (self.wait_seq().load(Relaxed) & 1 == 1).then_some(self.row.wait_frame)
     }
 
-    /// The acquisition that the thread waited in comes to nothing: the wait was left by a long jump or by cancellation.
-    /// What a signal's handler took meanwhile lies above its entry, and stays.
+    /// The acquisition that the thread waited in comes to nothing: the wait was left by a long jump
+    /// or by cancellation. What a signal's handler took meanwhile lies above its entry, and stays.
     pub fn abandon_waited(&mut self) {
         let i = self.row.wait_depth;
         // SAFETY: up to the depth.

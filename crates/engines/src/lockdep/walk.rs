@@ -24,8 +24,8 @@ struct Waiter {
 }
 
 impl Core {
-    /// To be called by a thread that has published its wait ([`ThreadState::wait_begin`]) and is about
-    /// to block. If it closes a circle, that is written to the ledger.
+    /// To be called by a thread that has published its wait ([`ThreadState::wait_begin`]) and is
+    /// about to block. If it closes a circle, that is written to the ledger.
     ///
     /// There is no point in it for a thread that holds nothing: it is nobody's obstacle.
     ///
@@ -90,7 +90,8 @@ impl Core {
         self.ledger().get::<Class>(class).map_or(0, |class| class.kind)
     }
 
-    /// The sequence number of the wait the thread is in, if it is in one that it cannot back out of.
+    /// The sequence number of the wait the thread is in, if it is in one that it cannot back out
+    /// of.
     fn wait_of(&self, id: u32) -> Option<u32> {
         let row = self.ledger().row_ptr::<Thread>(id);
         if row.is_null() {

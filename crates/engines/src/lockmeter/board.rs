@@ -1,8 +1,9 @@
 //! Boards: who held the locks that somebody waits for.
 //!
-//! A waiter comes to the lock's board before it waits ([`Boards::enter`]), and a holder that leaves while
-//! there may be waiters adds its hold there ([`Boards::charge`]), before it lets go: so that who gets the
-//! lock next finds it. What a holder looks at in the usual case is one word ([`Boards::is_waited_for`]).
+//! A waiter comes to the lock's board before it waits ([`Boards::enter`]), and a holder that leaves
+//! while there may be waiters adds its hold there ([`Boards::charge`]), before it lets go: so that
+//! who gets the lock next finds it. What a holder looks at in the usual case is one word
+//! ([`Boards::is_waited_for`]).
 //!
 //! A board is found by the lock's address, belongs to it as long as somebody waits, and then to the
 //! next lock of the same hash that needs one.
@@ -129,8 +130,8 @@ impl Boards {
     /// Somebody may wait for the lock at `addr`: its holder has something to tell before it leaves.
     #[inline(always)]
     pub fn is_waited_for(&self, addr: u64) -> bool {
-        // SeqCst pairs with the one in `enter`: a waiter that is not seen here finds the lock free, or held
-        // by a later holder. A plain load on x86.
+        // SeqCst pairs with the one in `enter`: a waiter that is not seen here finds the lock free,
+        // or held by a later holder. A plain load on x86.
         self.waiters[bucket(addr)].load(SeqCst) != 0
     }
 
@@ -268,8 +269,8 @@ unsafe fn link(board: *mut Board) -> &'static AtomicPtr<Board> {
 }
 
 fn add_to(row: &mut Board, hold: &Hold) {
-    // A hold counts from when the first waiter came, and if its beginning is not known, from when the
-    // last holder left.
+    // A hold counts from when the first waiter came, and if its beginning is not known, from when
+    // the last holder left.
     let ticks = hold.now.saturating_sub(hold.since.max(row.last));
     if !hold.shared {
         row.last = row.last.max(hold.now);

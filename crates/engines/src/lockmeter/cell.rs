@@ -9,9 +9,9 @@ use lockwright_ledger::rows::meter::{Blame, Bucket, Cell, Site, histogram_kind};
 
 use super::runs;
 
-/// Adds to a number that only this thread and its signal handlers change, `OFFSET` bytes into a row: in one
-/// instruction, so that a handler cannot come between reading and writing, and a reader of the file
-/// sees it old or new.
+/// Adds to a number that only this thread and its signal handlers change, `OFFSET` bytes into a
+/// row: in one instruction, so that a handler cannot come between reading and writing, and a reader
+/// of the file sees it old or new.
 #[inline(always)]
 pub(super) fn add<const OFFSET: usize, T>(row: *mut T, by: u64) {
     const { assert!(OFFSET.is_multiple_of(8) && OFFSET < size_of::<T>()) };
@@ -153,8 +153,8 @@ impl CellRef {
         }
     }
 
-    /// Counts a hold of `ticks`: its sums, and in its bucket if that is at hand. `Err` says what is left for
-    /// [`CellRef::make_up`].
+    /// Counts a hold of `ticks`: its sums, and in its bucket if that is at hand. `Err` says what is
+    /// left for [`CellRef::make_up`].
     #[inline(always)]
     pub fn count_hold(self, ticks: u64) -> Result<(), Rest> {
         let cell = self.row();
@@ -189,8 +189,8 @@ impl CellRef {
         }
     }
 
-    /// Counts a wait that came to its end after `ticks`, of which `spun` were spent spinning. `Some` as for
-    /// holds.
+    /// Counts a wait that came to its end after `ticks`, of which `spun` were spent spinning.
+    /// `Some` as for holds.
     pub fn record_wait(self, ticks: u64, spun: u64) -> Option<Missing> {
         let cell = self.row();
         // SAFETY: as in `begin`.

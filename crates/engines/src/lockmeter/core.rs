@@ -102,8 +102,8 @@ impl LockMeter {
         writer.push(row)
     }
 
-    /// The thread ends; a later one goes on counting where it counted. Locks that it holds still have
-    /// been counted; their holds have no end.
+    /// The thread ends; a later one goes on counting where it counted. Locks that it holds still
+    /// have been counted; their holds have no end.
     ///
     /// # Safety
     /// Nobody uses `thread` afterwards.
@@ -122,8 +122,9 @@ impl LockMeter {
         }
     }
 
-    /// The cell of `call` for the thread, which has none under `key` yet. `capture` is asked for the stack
-    /// if the site is new. `None`: no room; the event goes uncounted, and that is counted.
+    /// The cell of `call` for the thread, which has none under `key` yet. `capture` is asked for
+    /// the stack if the site is new. `None`: no room; the event goes uncounted, and that is
+    /// counted.
     pub fn cell(
         &mut self,
         shared: &mut impl Shared,

@@ -1,13 +1,14 @@
 //! lockmeter: which lock, which caller, held by whom, for how long.
 //!
 //! Each thread counts in cells of its own, one per call site that it has been at; nothing that is
-//! shared is written unless somebody waits, or a histogram's buckets are not used enough to be a cell's
-//! own ([`runs`]). An acquisition and its hold are counted after the lock was let go, so that no hold is made
-//! longer by it; meanwhile the acquisition stands in the thread's stack of held locks.
+//! shared is written unless somebody waits, or a histogram's buckets are not used enough to be a
+//! cell's own ([`runs`]). An acquisition and its hold are counted after the lock was let go, so
+//! that no hold is made longer by it; meanwhile the acquisition stands in the thread's stack of
+//! held locks.
 //!
-//! **Blame.** A lock that somebody waits for has a board ([`board`]), on which holders that leave add
-//! how long they held it. A waiter's wait is charged to them by the difference that its wait made. Who
-//! holds a lock that nobody waits for adds nothing anywhere.
+//! **Blame.** A lock that somebody waits for has a board ([`board`]), on which holders that leave
+//! add how long they held it. A waiter's wait is charged to them by the difference that its wait
+//! made. Who holds a lock that nobody waits for adds nothing anywhere.
 //!
 //! The model is the kernel's lockmeter (document 2), without its faults: see docs.
 

@@ -5,12 +5,12 @@ use lockwright_ledger::rows::meter::BOARD_SITES;
 use super::cell::CellRef;
 use super::steps::Contention;
 
-/// Waits that one thread can keep until they are recorded; one more is recorded at once. There is one more
-/// place, for the wait of the acquisition that is under way.
+/// Waits that one thread can keep until they are recorded; one more is recorded at once. There is
+/// one more place, for the wait of the acquisition that is under way.
 pub(super) const PENDING: usize = 7;
 
-/// Waits under way in acquisitions that come in steps, one within the other, that one thread can keep; one more
-/// is not timed.
+/// Waits under way in acquisitions that come in steps, one within the other, that one thread can
+/// keep; one more is not timed.
 pub(super) const CONTENTIONS: usize = 4;
 
 /// A thread's memory for waits, which begins zeroed.
@@ -44,8 +44,8 @@ pub struct Shares {
     pub(super) all: [Share; BOARD_SITES + 1],
 }
 
-/// One holder site's part of a wait. Site 0: nobody held the lock that we know of; the waiter was being
-/// woken, or holders too many to tell apart had it.
+/// One holder site's part of a wait. Site 0: nobody held the lock that we know of; the waiter was
+/// being woken, or holders too many to tell apart had it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Share {
@@ -88,8 +88,8 @@ impl Shares {
         }
     }
 
-    /// Makes the parts add up to `wait`: what is left is nobody's; where readers held the lock at the same
-    /// time, each has its part of the time that they had it.
+    /// Makes the parts add up to `wait`: what is left is nobody's; where readers held the lock at
+    /// the same time, each has its part of the time that they had it.
     pub fn settle(&mut self, wait: u64) {
         let sum: u64 = self.all[..self.len].iter().map(|share| share.ticks).sum();
         if sum > wait {

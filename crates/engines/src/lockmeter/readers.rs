@@ -1,4 +1,5 @@
-//! How the readers of one rwlock overlap: a busy period lasts from the first reader in to the last out.
+//! How the readers of one rwlock overlap: a busy period lasts from the first reader in to the last
+//! out.
 
 use core::sync::atomic::Ordering::{AcqRel, Relaxed};
 use core::sync::atomic::{AtomicU32, AtomicU64};
@@ -20,8 +21,8 @@ impl ReadersRef {
     /// The row at `at`, if it is that of lock `inst`.
     ///
     /// # Safety
-    /// `at` is null or points to mapped, 8-aligned memory as large as a row, with nothing but rows of this
-    /// kind in it if its third word is `inst`.
+    /// `at` is null or points to mapped, 8-aligned memory as large as a row, with nothing but rows
+    /// of this kind in it if its third word is `inst`.
     pub unsafe fn at(at: *mut Readers, inst: u32) -> Option<Self> {
         // SAFETY: the caller's promise.
         (!at.is_null() && unsafe { (*at).inst } == inst).then_some(Self(at))
@@ -42,8 +43,8 @@ impl ReadersRef {
         unsafe { AtomicU64::from_ptr(&raw mut (*self.0).since) }
     }
 
-    /// A reader has come: it holds the lock since `since`, 0 if its hold is not timed; then nor is a busy
-    /// period that it begins. Returns how many there are.
+    /// A reader has come: it holds the lock since `since`, 0 if its hold is not timed; then nor is
+    /// a busy period that it begins. Returns how many there are.
     #[inline(always)]
     pub fn comes(&self, since: u64) -> u32 {
         // AcqRel pairs with the one in `goes`: the last period's reading of `since` is over.
@@ -57,7 +58,8 @@ impl ReadersRef {
         readers
     }
 
-    /// A reader is about to leave. The last one gets the busy period that it ends, if that was timed.
+    /// A reader is about to leave. The last one gets the busy period that it ends, if that was
+    /// timed.
     #[inline(always)]
     pub fn goes(&self, clock: impl FnOnce() -> u64) -> Option<Overlap> {
         // Read while we are still counted, so that no new period can have begun.

@@ -1,11 +1,12 @@
 //! Whose the runs of buckets are that a cell counts in: its own, or its site's.
 //!
-//! In a run of its own a thread counts without regard to others. But a run takes 88 bytes, and the times of
-//! one cell fall into some seven of them: with a thousand sites in each of 64 threads, runs of their own
-//! for all cells would be most of the ledger, and most of them would hardly be used. So there are runs
-//! that all cells of a site share, counted in atomically, and a cell has to have [`patience`]: it counts in
-//! those so many times, and only the run that it counts in next becomes its own. That is most probably
-//! the one that it counts in most. The more runs there are the more patience it takes.
+//! In a run of its own a thread counts without regard to others. But a run takes 88 bytes, and the
+//! times of one cell fall into some seven of them: with a thousand sites in each of 64 threads,
+//! runs of their own for all cells would be most of the ledger, and most of them would hardly be
+//! used. So there are runs that all cells of a site share, counted in atomically, and a cell has to
+//! have [`patience`]: it counts in those so many times, and only the run that it counts in next
+//! becomes its own. That is most probably the one that it counts in most. The more runs there are
+//! the more patience it takes.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU16, AtomicU64};
@@ -15,15 +16,16 @@ use lockwright_ledger::rows::meter::{Bucket, Site};
 
 use super::cell::{CellRef, Missing};
 
-/// It takes twice the patience for each so many runs that cells have of their own. The first of them, 0.3 MiB,
-/// are had for nothing, and are enough for some 600 cells; 5.5 MiB of them take 10^8.7 counts in shared runs.
+/// It takes twice the patience for each so many runs that cells have of their own. The first of
+/// them, 0.3 MiB, are had for nothing, and are enough for some 600 cells; 5.5 MiB of them take
+/// 10^8.7 counts in shared runs.
 const DOUBLED_EACH: u32 = 4096;
 
 /// The most that it is doubled.
 const DOUBLED_MOST: u32 = 16;
 
-/// How many times a cell is to count in shared runs before it has one more of its own, where cells have
-/// `own` by now.
+/// How many times a cell is to count in shared runs before it has one more of its own, where cells
+/// have `own` by now.
 pub(super) fn patience(own: u32) -> u32 {
     (1 << (own / DOUBLED_EACH).min(DOUBLED_MOST)) - 1
 }
@@ -48,8 +50,8 @@ pub(super) unsafe fn find(first: u64, run: u16, kind: u16) -> *mut Bucket {
 /// # Safety
 /// `site` is a mapped row.
 pub(super) unsafe fn first_shared(site: *mut Site, run: u16) -> u64 {
-    // SAFETY: the caller's promise. Acquire pairs with the Release in `provide`: the row at the address is
-    // complete.
+    // SAFETY: the caller's promise. Acquire pairs with the Release in `provide`: the row at the
+    // address is complete.
     unsafe { head(site, run) }.load(Acquire)
 }
 
@@ -74,8 +76,8 @@ pub(super) unsafe fn count_shared(bucket: *mut Bucket, index: usize) -> Option<M
     }
 }
 
-/// Sees to it that `cell` finds a run to count in: one of its own if it is time for that, else one of its
-/// site's. Cells have `own` of their own. `None`: there is no room.
+/// Sees to it that `cell` finds a run to count in: one of its own if it is time for that, else one
+/// of its site's. Cells have `own` of their own. `None`: there is no room.
 pub(super) fn provide(
     writer: &mut Writer,
     own: &mut u32,

@@ -1,5 +1,6 @@
-//! Acquisitions that come in steps: what is under way between them lies in the thread's stack of held locks,
-//! as an entry that is not held yet, and a wait beside the waits that are kept ([`super::pending`]).
+//! Acquisitions that come in steps: what is under way between them lies in the thread's stack of
+//! held locks, as an entry that is not held yet, and a wait beside the waits that are kept
+//! ([`super::pending`]).
 
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -30,9 +31,11 @@ pub struct Contention {
 }
 
 impl MeterThread {
-    /// An acquisition of the lock at `addr` begins, which several can have if it is `shared`. There is room.
+    /// An acquisition of the lock at `addr` begins, which several can have if it is `shared`. There
+    /// is room.
     pub fn reserve(&mut self, addr: u64, cell: CellRef, trial: Option<Trial>, shared: bool) {
-        // An entry without an address is looked at by nobody, until it has one. Its time is not needed yet.
+        // An entry without an address is looked at by nobody, until it has one. Its time is not
+        // needed yet.
         self.acquired(0, cell, addr);
         if let Some(trial) = trial {
             self.put_on_trial(trial);
@@ -53,8 +56,8 @@ impl MeterThread {
         self.reserved(addr).and_then(|entry| MeterThread::cell_of(unsafe { &*entry }))
     }
 
-    /// The acquisition of `addr` that is under way came to its end: the lock is held since `since` (0: not
-    /// timed).
+    /// The acquisition of `addr` that is under way came to its end: the lock is held since `since`
+    /// (0: not timed).
     pub(super) fn fill_reserved(&mut self, addr: u64, since: u64) -> Option<*mut Metered> {
         let entry = self.reserved(addr)?;
         // SAFETY: `reserved` gives a valid entry, which is this thread's.

@@ -1,8 +1,9 @@
-//! The fast path: the calling thread's index of cells and its stack of held locks. No lock, nothing that
-//! another thread writes.
+//! The fast path: the calling thread's index of cells and its stack of held locks. No lock, nothing
+//! that another thread writes.
 //!
-//! A signal handler may run between any two instructions here, on the same state, and leaves it as it
-//! found it: an entry is reserved before it is filled, and a handler pushes above whatever is in flux.
+//! A signal handler may run between any two instructions here, on the same state, and leaves it as
+//! it found it: an entry is reserved before it is filled, and a handler pushes above whatever is in
+//! flux.
 
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -96,8 +97,8 @@ impl MeterThread {
         self.row.top == self.row.base
     }
 
-    /// The cell of `key`, if it is where the index has it first and there is room for one more held lock.
-    /// The fast path of [`MeterThread::find`].
+    /// The cell of `key`, if it is where the index has it first and there is room for one more held
+    /// lock. The fast path of [`MeterThread::find`].
     #[inline(always)]
     pub fn known(&self, key: u64) -> Option<CellRef> {
         let at = (key >> self.row.shift) as usize;
@@ -171,8 +172,8 @@ impl MeterThread {
         left != 0
     }
 
-    /// Draws the distance to the next that is timed, so that it is `sample` on average and in step with nothing.
-    /// False: this one is not timed either, as none is.
+    /// Draws the distance to the next that is timed, so that it is `sample` on average and in step
+    /// with nothing. False: this one is not timed either, as none is.
     #[cold]
     pub fn next_sample(&mut self, sample: u32) -> bool {
         // xorshift64 (Marsaglia).
@@ -189,16 +190,17 @@ impl MeterThread {
         true
     }
 
-    /// The lock at `addr` is held since `since` (0: not timed), by way of `cell`; or is about to be tried for, and
-    /// [`MeterThread::pop`] takes it off again if it was not had. There is room.
+    /// The lock at `addr` is held since `since` (0: not timed), by way of `cell`; or is about to be
+    /// tried for, and [`MeterThread::pop`] takes it off again if it was not had. There is room.
     #[inline(always)]
     pub fn acquired(&mut self, addr: u64, cell: CellRef, since: u64) {
         self.push(addr, cell, since, 0);
     }
 
-    /// As [`MeterThread::acquired`], of an acquisition that is to be counted with its release. The cell is found by
-    /// way of the lock's memory, and what is stored there while the lock is fought for is stored late: others see
-    /// the lock held longer, by as much as its memory takes to come from another processor.
+    /// As [`MeterThread::acquired`], of an acquisition that is to be counted with its release. The
+    /// cell is found by way of the lock's memory, and what is stored there while the lock is fought
+    /// for is stored late: others see the lock held longer, by as much as its memory takes to come
+    /// from another processor.
     #[inline(always)]
     pub fn acquired_uncounted(&mut self, addr: u64, cell: CellRef, since: u64) {
         self.push(addr, cell, since, Metered::UNCOUNTED);
@@ -228,8 +230,8 @@ impl MeterThread {
         unsafe { (*self.top()).flags |= SHARED };
     }
 
-    /// The acquisition of `addr` that was reserved ([`MeterThread::reserve`]) came to its end: the lock is held
-    /// since `since` (0: not timed), after `waited`, if that can be kept.
+    /// The acquisition of `addr` that was reserved ([`MeterThread::reserve`]) came to its end: the
+    /// lock is held since `since` (0: not timed), after `waited`, if that can be kept.
     pub fn acquired_reserved(&mut self, addr: u64, since: u64, waited: Option<&Pending>) {
         let entry = self.fill_reserved(addr, since);
         if let (Some(entry), Some(waited)) = (entry, waited) {
@@ -278,8 +280,8 @@ impl MeterThread {
     fn innermost_with(&self, addr: u64, expected: u64) -> Option<Ending> {
         const _: () = assert!(offset_of!(Metered, flags) == offset_of!(Metered, recursion) + 4);
         let top = self.top();
-        // SAFETY: the top is an entry, or "nothing held", whose addr is 0. Recursion and flags are 8
-        // bytes, 8-aligned.
+        // SAFETY: the top is an entry, or "nothing held", whose addr is 0. Recursion and flags are
+        // 8 bytes, 8-aligned.
         unsafe {
             let special = (&raw const (*top).recursion).cast::<u64>().read();
             ((*top).addr == addr && special == expected).then(|| Ending {
@@ -290,8 +292,8 @@ impl MeterThread {
         }
     }
 
-    /// Takes the innermost held lock off: what [`MeterThread::innermost`] said of it, which so need not
-    /// be kept while the lock is let go.
+    /// Takes the innermost held lock off: what [`MeterThread::innermost`] said of it, which so need
+    /// not be kept while the lock is let go.
     ///
     /// # Safety
     /// Something is held.
@@ -436,8 +438,8 @@ impl MeterThread {
     }
 
     fn set_waiting(&mut self, wait: Waiting) {
-        // SAFETY: own word. Relaxed: readers of the ledger of a process that runs take it for a hint; of one
-        // that was killed, the fences leave the three consistent.
+        // SAFETY: own word. Relaxed: readers of the ledger of a process that runs take it for a
+        // hint; of one that was killed, the fences leave the three consistent.
         let site = unsafe { AtomicU32::from_ptr(&raw mut self.row.waiting) };
         site.store(0, Relaxed);
         compiler_fence(SeqCst);
@@ -482,8 +484,8 @@ impl MeterThread {
         }
     }
 
-    /// Since when a lock is held, whose hold need not be one that is timed: where a wait came before, it was timed.
-    /// 0 if that is not known.
+    /// Since when a lock is held, whose hold need not be one that is timed: where a wait came
+    /// before, it was timed. 0 if that is not known.
     pub fn had_since(&self, held: &Metered) -> u64 {
         // SAFETY: this thread's own row.
         unsafe { Self::had_since_at(self, held) }
@@ -531,7 +533,8 @@ impl MeterThread {
 
     /// The wait of the acquisition that is under way is over.
     pub fn put_wait(&mut self, wait: &Pending) {
-        // SAFETY: one place more than PENDING, and the memory is there, or no wait would be expected.
+        // SAFETY: one place more than PENDING, and the memory is there, or no wait would be
+        // expected.
         unsafe { *self.pending(PENDING) = *wait };
     }
 
@@ -546,13 +549,14 @@ impl MeterThread {
         place.cell.take().map(|cell| Pending { cell: Some(cell), ..*place })
     }
 
-    /// Where and since when the thread of row `other` holds `addr`, as far as can be told while it runs.
+    /// Where and since when the thread of row `other` holds `addr`, as far as can be told while it
+    /// runs.
     ///
     /// # Safety
     /// `other` is a mapped thread row.
     pub unsafe fn find_foreign(other: *mut Self, addr: u64) -> Option<(u32, u64)> {
-        // SAFETY: the row and its arrays stay mapped; words that their thread may change are read as
-        // they come, and what comes of it is a hint.
+        // SAFETY: the row and its arrays stay mapped; words that their thread may change are read
+        // as they come, and what comes of it is a hint.
         unsafe {
             let base = (&raw const (*other).row.base).read_volatile() as *const Metered;
             let top = (&raw const (*other).row.top).read_volatile() as *const Metered;

@@ -33,7 +33,8 @@ fn relax(_turn: u32) {
 /// Memory without end.
 pub static SOURCE: Source = Source { map, unmap, relax };
 
-/// The same where it takes no time to give up the processor: patience is counted and soon at its end.
+/// The same where it takes no time to give up the processor: patience is counted and soon at its
+/// end.
 pub static HASTY: Source = Source { relax: |_| {}, ..SOURCE };
 
 /// A started engine of the test's own.

@@ -102,8 +102,8 @@ fn who_is_told_may_tell_of_objects() {
     assert_eq!((found, objects.stats().lost, objects.stats().pool_used), (3, 0, 3));
 }
 
-/// Runs `then` while another thread is within an operation, with the lock of the bucket of 0x1000 in its hands, that
-/// does not end before.
+/// Runs `then` while another thread is within an operation, with the lock of the bucket of 0x1000
+/// in its hands, that does not end before.
 fn while_another_is_within(objects: &'static Objects, then: impl FnOnce()) {
     objects.apply(None, &DESCR, 0x1000, Operation::Init, at(1), 0);
     let (within, is_within) = channel();
@@ -141,8 +141,8 @@ fn a_lock_that_cannot_be_had_turns_it_off() {
     });
 }
 
-/// A fork while another thread is within an operation. The child has its memory as it is, and not the thread: it is
-/// played by this thread, which the other does not come in the way of.
+/// A fork while another thread is within an operation. The child has its memory as it is, and not
+/// the thread: it is played by this thread, which the other does not come in the way of.
 #[test]
 fn a_forked_child_goes_on() {
     let objects = objects(Switches::PATCHED);
@@ -176,7 +176,8 @@ fn a_forked_child_goes_on() {
     });
 }
 
-/// What threads had that are not in a forked child goes to its pool, but for those within an operation.
+/// What threads had that are not in a forked child goes to its pool, but for those within an
+/// operation.
 #[test]
 fn records_of_threads_that_are_not_there_are_not_lost() {
     let objects = objects(Switches::PATCHED);

@@ -1,4 +1,5 @@
-//! The host has no memory: the engine turns itself off and says so, and what it knew stays in order.
+//! The host has no memory: the engine turns itself off and says so, and what it knew stays in
+//! order.
 
 use std::cell::Cell;
 
@@ -54,8 +55,8 @@ fn without_memory_it_turns_itself_off() {
             assert_eq!(unsafe { (&raw const row.off).read_volatile() }, 1);
             let stats = objects.stats();
             assert_eq!(stats.pool_used, tracked, "{switches:?}, {mappings} mappings");
-            // A mapping has 64 KiB; its records are at most as many as that has cache lines. All were used but for
-            // what a thread's pool looked ahead.
+            // A mapping has 64 KiB; its records are at most as many as that has cache lines. All
+            // were used but for what a thread's pool looked ahead.
             assert!(stats.objs_allocated <= u64::from(mappings) * 1024);
             assert!(stats.pool_free + stats.on_free_list < 16, "{stats:?}");
             // Nothing is said any more, whatever is done, and be there memory again.

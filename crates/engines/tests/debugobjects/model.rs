@@ -1,4 +1,5 @@
-//! Random operations against a naive model: a map of objects, and rules written as code instead of as a table.
+//! Random operations against a naive model: a map of objects, and rules written as code instead of
+//! as a table.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! The kernel's own selftest: one object through all operations, with fixups that repair. After each step its state is
-//! compared, and the counts of fixups and warnings.
+//! The kernel's own selftest: one object through all operations, with fixups that repair. After
+//! each step its state is compared, and the counts of fixups and warnings.
 
 use std::cell::Cell;
 use std::ffi::c_void;

@@ -4,8 +4,8 @@ use lockwright_engines::debugobjects::table::{Cell, Step, TABLE, Table, Verdict,
 use lockwright_engines::debugobjects::{Operation, Rules, State};
 use lockwright_ledger::rows::object::object_fault;
 
-/// By the kernel's rules. `?`: ask. `!`: a fault, whose name follows, and then the state. `#`: the same if the count
-/// is wrong, after the state if it is right.
+/// By the kernel's rules. `?`: ask. `!`: a fault, whose name follows, and then the state. `#`: the
+/// same if the count is wrong, after the state if it is right.
 const KERNEL: &str = "
                 init          on_stack      activate        deactivate            destroy               free               assert       active_state          no_obj_freed
 none            init          init          ?               ?                     none                  none               ?            ?                     none

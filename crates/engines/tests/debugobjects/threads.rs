@@ -1,4 +1,5 @@
-//! Many threads at once: no record is lost or had twice, and each object's state is what its own thread made it.
+//! Many threads at once: no record is lost or had twice, and each object's state is what its own
+//! thread made it.
 
 use std::sync::Barrier;
 use std::thread;

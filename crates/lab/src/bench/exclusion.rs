@@ -1,4 +1,5 @@
-//! Whether a lock excludes, before it is timed: a lock that does not is fast, and its figures say nothing.
+//! Whether a lock excludes, before it is timed: a lock that does not is fast, and its figures say
+//! nothing.
 
 use std::cell::Cell;
 use std::fmt;
@@ -79,7 +80,8 @@ pub fn excludes_readers(
         && torn.load(Relaxed) == 0
 }
 
-/// Whether a section of one thread cannot begin in another of the same: `tries` is asked within `write`.
+/// Whether a section of one thread cannot begin in another of the same: `tries` is asked within
+/// `write`.
 pub fn excludes_itself(write: impl FnOnce(&dyn Fn()), tries: impl Fn() -> bool) -> bool {
     let refused = Cell::new(false);
     write(&|| refused.set(!tries()));

@@ -1,4 +1,5 @@
-//! Locks that sleep where threads outnumber CPUs: what many threads get done under one lock in a time.
+//! Locks that sleep where threads outnumber CPUs: what many threads get done under one lock in a
+//! time.
 
 use std::cell::UnsafeCell;
 use std::hint::black_box;

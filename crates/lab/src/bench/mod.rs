@@ -1,5 +1,5 @@
-//! `lockwright bench locks`: the locks of this family beside others, and beside what was published of the
-//! kernel's.
+//! `lockwright bench locks`: the locks of this family beside others, and beside what was published
+//! of the kernel's.
 
 mod exclusion;
 mod glibc;
@@ -26,8 +26,8 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// The published microbenchmark's five seconds; as many rounds as give an interval of 95 % confidence, and
-    /// few enough to wait for.
+    /// The published microbenchmark's five seconds; as many rounds as give an interval of 95 %
+    /// confidence, and few enough to wait for.
     fn default() -> Self {
         Self { rounds: 7, interval: Duration::from_secs(5), only: None }
     }

@@ -1,5 +1,6 @@
-//! Document 4's microbenchmark: as many threads as a machine has virtual CPUs lock and unlock as fast as they
-//! can, where there are more virtual CPUs than real ones. A thread that is preempted is a virtual CPU that is.
+//! Document 4's microbenchmark: as many threads as a machine has virtual CPUs lock and unlock as
+//! fast as they can, where there are more virtual CPUs than real ones. A thread that is preempted
+//! is a virtual CPU that is.
 
 use std::cell::UnsafeCell;
 use std::sync::Barrier;
@@ -21,7 +22,8 @@ pub const NAME: &str = "over-commit";
 
 type Host = Counted<Linux>;
 
-/// Over-commit of the published run, in vCPUs of 36 cores, and its operations per thread: hybrid, then unfair.
+/// Over-commit of the published run, in vCPUs of 36 cores, and its operations per thread: hybrid,
+/// then unfair.
 const PUBLISHED: [(f64, [u64; 3], [u64; 3]); 4] = [
     (1.0, [822_135, 881_063, 950_363], [75_570, 313_496, 690_465]),
     (1.5, [542_435, 581_664, 625_937], [35_460, 204_280, 457_172]),

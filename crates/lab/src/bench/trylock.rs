@@ -1,5 +1,5 @@
-//! Document 3's benchmark: threads that share an address space fault its pages in, each fault under the address
-//! space's reader-writer semaphore, taken by a trylock. Here a fault is a page cleared.
+//! Document 3's benchmark: threads that share an address space fault its pages in, each fault under
+//! the address space's reader-writer semaphore, taken by a trylock. Here a fault is a page cleared.
 
 use std::hint::black_box;
 use std::sync::Barrier;
@@ -20,7 +20,8 @@ pub const NAME: &str = "trylock";
 
 const PAGE: usize = 4096;
 
-/// Published times (milliseconds) of a kernel that assumes the lock free, and of one that loads first.
+/// Published times (milliseconds) of a kernel that assumes the lock free, and of one that loads
+/// first.
 const PUBLISHED: [(usize, u64, u64); 3] =
     [(1, 65_373, 65_206), (4, 15_467, 15_378), (40, 6_214, 5_528)];
 

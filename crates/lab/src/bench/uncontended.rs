@@ -1,5 +1,5 @@
-//! What a lock costs that nobody else wants: acquisition and release in a thread that is not alone in its
-//! process, as C libraries skip atomic instructions in one that is.
+//! What a lock costs that nobody else wants: acquisition and release in a thread that is not alone
+//! in its process, as C libraries skip atomic instructions in one that is.
 
 use std::hint::black_box;
 use std::sync::mpsc;
@@ -36,8 +36,9 @@ fn timed(pair: impl Fn()) -> f64 {
     begin.elapsed().as_secs_f64() * 1e9 / f64::from(PAIRS)
 }
 
-/// A row: an expression that makes the lock, and statements that take it, run the section, and release it. Where that
-/// is for reading, also how it is taken to write. Or in place of the threads' an exclusion of its own.
+/// A row: an expression that makes the lock, and statements that take it, run the section, and
+/// release it. Where that is for reading, also how it is taken to write. Or in place of the
+/// threads' an exclusion of its own.
 macro_rules! row {
     ($name:literal, $lock:expr, |$by:ident, $section:ident| $pair:block, excludes: $excludes:expr) => {
         Row {

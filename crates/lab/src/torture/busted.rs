@@ -88,7 +88,8 @@ impl Ops for Deadline {
         true
     }
     unsafe fn writeunlock(&self) {
-        // SAFETY: as our caller promises, or broken on purpose: any thread can release a test-and-set lock.
+        // SAFETY: as our caller promises, or broken on purpose: any thread can release a
+        // test-and-set lock.
         unsafe { self.0.unlock() }
     }
 }
@@ -97,7 +98,8 @@ std::thread_local! {
     static TICKET: Cell<u32> = const { Cell::new(0) };
 }
 
-/// A ticket lock whose tickets are kept per thread: a handler that takes another such lock leaves its own behind.
+/// A ticket lock whose tickets are kept per thread: a handler that takes another such lock leaves
+/// its own behind.
 pub(super) struct Signal {
     next: AtomicU32,
     served: AtomicU32,

@@ -1,7 +1,8 @@
 //! What is under a lock: two numbers that are equal whenever nobody writes, and who is at them.
 //!
-//! They are read and written as if they were no atomics: each increment is a load and a store, and what two writers
-//! do at a time gets lost. Only that it is defined what happens is owed to atomics.
+//! They are read and written as if they were no atomics: each increment is a load and a store, and
+//! what two writers do at a time gets lost. Only that it is defined what happens is owed to
+//! atomics.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,4 +1,5 @@
-//! Locks in objects that their last holder frees: when it has the lock, others may still be in their unlocking.
+//! Locks in objects that their last holder frees: when it has the lock, others may still be in
+//! their unlocking.
 //!
 //! ```text
 //!   A: lock, references 2 -> 1, unlock ...........
@@ -6,8 +7,8 @@
 //!                                                                   ^ A's unlock may touch it no more
 //! ```
 //!
-//! Signals hold A up now and then. What A does in the few nanoseconds after its release is met seldom: that no
-//! lock touches itself there is for its model to show, which has all interleavings.
+//! Signals hold A up now and then. What A does in the few nanoseconds after its release is met
+//! seldom: that no lock touches itself there is for its model to show, which has all interleavings.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -65,7 +66,8 @@ pub fn freed(torture_type: &Type, threads: usize, objects: usize) -> Freed {
                 arena.free(index);
                 freed.fetch_add(1, Relaxed);
             }
-            // Nobody goes ahead, so that all meet at the next one. Release and Acquire: of no importance.
+            // Nobody goes ahead, so that all meet at the next one. Release and Acquire: of no
+            // importance.
             object.passed.fetch_add(1, Release);
             await_until::<Linux>(|| object.passed.load(Acquire) == threads as u64);
         }

@@ -1,12 +1,13 @@
-//! Torture of locks (`kernel/locking/locktorture.c`, whose names the parameters have): many threads, few CPUs, and
-//! whatever is bad for a lock meanwhile. What a lock must not do is seen by what is under it.
+//! Torture of locks (`kernel/locking/locktorture.c`, whose names the parameters have): many
+//! threads, few CPUs, and whatever is bad for a lock meanwhile. What a lock must not do is seen by
+//! what is under it.
 //!
 //! - [`stress`]: writers and readers, trylocks, deadlines that race with unlocks, threads that come and go, holds
 //!   that are long, and with `signals` a storm of them, whose handler takes a lock too if that may be.
 //! - [`freed`]: the last holder of a lock frees its memory, as soon as it has unlocked it.
 //!
-//! The locks are the rows of [`TYPES`], which begins with broken ones: a harness that finds nothing wrong with
-//! those finds nothing.
+//! The locks are the rows of [`TYPES`], which begins with broken ones: a harness that finds nothing
+//! wrong with those finds nothing.
 
 mod arena;
 mod busted;
@@ -34,14 +35,15 @@ pub struct Parameters {
     pub nreaders_stress: usize,
     /// How long, in all.
     pub shutdown: Duration,
-    /// Acquisitions after which a thread ends and another takes its place, as CPUs go off line and come back;
-    /// 0: never.
+    /// Acquisitions after which a thread ends and another takes its place, as CPUs go off line and
+    /// come back; 0: never.
     pub onoff_interval: u64,
     /// How long a long hold is. They are rare.
     pub long_hold: Duration,
     /// Whether signals come all the time.
     pub signals: bool,
-    /// How long a thread may take for its last acquisition before it is given up (`rcutorture`'s stall timeout).
+    /// How long a thread may take for its last acquisition before it is given up (`rcutorture`'s
+    /// stall timeout).
     pub stall: Duration,
 }
 

@@ -19,8 +19,8 @@ use lockwright::ww_mutex::RawWwMutex;
 
 use super::busted;
 
-/// A lock under torture (the kernel's `lock_torture_ops`). Without readers, reads are writes; what it cannot do, it
-/// does by plain locking.
+/// A lock under torture (the kernel's `lock_torture_ops`). Without readers, reads are writes; what
+/// it cannot do, it does by plain locking.
 pub trait Ops: Send + Sync {
     /// A free lock.
     fn new() -> Self
@@ -108,7 +108,8 @@ pub struct Type {
     pub fault: Option<Fault>,
     /// Whether readers share it.
     pub readers: bool,
-    /// Whether a signal's handler may take another one of the same kind, whatever it has interrupted.
+    /// Whether a signal's handler may take another one of the same kind, whatever it has
+    /// interrupted.
     pub irq: bool,
     /// Whether who gets it may free it, also if the one before has not come back from unlocking it.
     pub frees: bool,
@@ -194,8 +195,8 @@ pub const TYPES: &[Type] = &[
     Type::new::<RawBkl<Linux, RawBinary<Linux>>>("bkl_semaphore"),
 ];
 
-/// The operations of locks that have no more to them than the names of their methods: of writers; of readers, where
-/// they are others; and by a deadline, where the lock knows any.
+/// The operations of locks that have no more to them than the names of their methods: of writers;
+/// of readers, where they are others; and by a deadline, where the lock knows any.
 macro_rules! ops {
     ($($lock:ty { $($row:tt)* })*) => {$(
         impl Ops for $lock {
@@ -278,7 +279,8 @@ ops! {
         read: read_lock try_read_lock read_unlock;
         read until: never read_lock;
     }
-    // Its writers, and the readers that exclude them; those that look again are its own tests' business.
+    // Its writers, and the readers that exclude them; those that look again are its own tests'
+    // business.
     RawSeqLock<Linux> { write: write_lock try_write_lock write_unlock; }
     RawPercpuRwSem<Linux> {
         write: down_write try_down_write up_write;

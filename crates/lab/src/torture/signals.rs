@@ -104,7 +104,8 @@ impl Storm {
         }));
         // Release: pairs with the Acquire in `handle`.
         HANDLED.store(handled, Release);
-        // SAFETY: zeros are a sigaction: no flags, so that waits are interrupted, and an empty mask.
+        // SAFETY: zeros are a sigaction: no flags, so that waits are interrupted, and an empty
+        // mask.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = handle as extern "C" fn(libc::c_int) as libc::sighandler_t;
@@ -124,8 +125,8 @@ impl Storm {
         Self { handled, stop, sender, _alone: alone }
     }
 
-    /// Ends it: signals handled, and those whose handler was not alone under its lock. `stalled`: threads are left,
-    /// which may have a handler that waits.
+    /// Ends it: signals handled, and those whose handler was not alone under its lock. `stalled`:
+    /// threads are left, which may have a handler that waits.
     pub fn end(self, stalled: bool) -> (u64, u64) {
         self.stop.store(true, Relaxed);
         self.sender.join().expect("the sender panicked");

@@ -203,7 +203,8 @@ fn section(shared: &Shared, role: Role, random: &mut Random, done: &mut Done) {
             unsafe { lock.readunlock() };
         }
     }
-    // As a program does: most time is spent without the lock, or nobody else would ever get an unfair one.
+    // As a program does: most time is spent without the lock, or nobody else would ever get an
+    // unfair one.
     if random.once_in(16) {
         thread::sleep(Duration::from_nanos(1));
     }

@@ -1,8 +1,9 @@
-//! Rows of lockmeter: where locks are taken, what each thread counted there, and who waited for whom.
+//! Rows of lockmeter: where locks are taken, what each thread counted there, and who waited for
+//! whom.
 //!
-//! Times are in ticks of the clock that [`crate::Header::clock`] names. A number that an interval or
-//! a count is added to is only ever touched by one thread at a time, in one instruction, or atomically: a
-//! reader of a running or killed process sees it old or new.
+//! Times are in ticks of the clock that [`crate::Header::clock`] names. A number that an interval
+//! or a count is added to is only ever touched by one thread at a time, in one instruction, or
+//! atomically: a reader of a running or killed process sees it old or new.
 
 use super::{Row, TableId};
 use crate::histogram::RUN;
@@ -14,8 +15,9 @@ pub mod site_flag {
 }
 
 row! {
-    /// A call site of a lock: where locks of one class are taken in one way. For a wait that is for no
-    /// lock (condition, semaphore, barrier, join) the class is 0 or the mutex', and `wait` tells.
+    /// A call site of a lock: where locks of one class are taken in one way. For a wait that is for
+    /// no lock (condition, semaphore, barrier, join) the class is 0 or the mutex', and `wait`
+    /// tells.
     Site in Sites x 2 = 112 bytes {
         /// Class of the lock, 0 if it is none.
         class: u32,
@@ -37,8 +39,8 @@ row! {
         cells: u32,
         /// Not used.
         reserved: u32,
-        /// Addresses in the process of the [`Bucket`]s that these cells share: the first of each list, by
-        /// the low three bits of their run's number; 0 where there is none. Change.
+        /// Addresses in the process of the [`Bucket`]s that these cells share: the first of each
+        /// list, by the low three bits of their run's number; 0 where there is none. Change.
         shared: [u64; 8],
     }
 }
@@ -55,8 +57,8 @@ pub mod wait_kind {
     pub const BARRIER: u32 = 3;
     /// The end of a thread.
     pub const JOIN: u32 = 4;
-    /// A call that may sleep (I/O, poll, sleep), made with a lock held; the instance is its number among
-    /// the blocking calls.
+    /// A call that may sleep (I/O, poll, sleep), made with a lock held; the instance is its number
+    /// among the blocking calls.
     pub const BLOCKING_CALL: u32 = 5;
 }
 
@@ -96,12 +98,13 @@ pub const BLOCKING_CALLS: &[&str] = &[
 ];
 
 row! {
-    /// What the threads that had one [`Meter`] counted at one [`Site`]. All fields but the first two
-    /// change.
+    /// What the threads that had one [`Meter`] counted at one [`Site`]. All fields but the first
+    /// two change.
     Cell in Cells x 2 = 192 bytes {
         /// The site.
         site: u32,
-        /// Acquisitions begun that were not given up, the one under way included. For a wait: waits.
+        /// Acquisitions begun that were not given up, the one under way included. For a wait:
+        /// waits.
         acquisitions: u64,
         /// Holds that were timed.
         holds: u64,
@@ -115,8 +118,8 @@ row! {
         wait_ticks: u64,
         /// Trylocks that found the lock held.
         rejects: u64,
-        /// Addresses in the process of the cell's own [`Bucket`]s of holds used last, by the low three
-        /// bits of their run's number; 0 where there is none.
+        /// Addresses in the process of the cell's own [`Bucket`]s of holds used last, by the low
+        /// three bits of their run's number; 0 where there is none.
         near: [u64; 8],
         /// The longest wait.
         wait_max: u64,
@@ -126,7 +129,8 @@ row! {
         timeouts: u64,
         /// Most readers seen holding the lock at once by one that took it here.
         readers_max: u32,
-        /// Counts that still go to [`Bucket`]s of the site before the cell may have one more of its own.
+        /// Counts that still go to [`Bucket`]s of the site before the cell may have one more of its
+        /// own.
         patience: u32,
         /// First of the list of [`Blame`] rows, 0 if none.
         blame: u32,
@@ -142,8 +146,9 @@ row! {
 }
 
 row! {
-    /// Some neighbouring buckets of a site's histograms (see [`crate::histogram`]): what one of its cells,
-    /// or all that share it, counted there. The sum over rows of the same run is the histogram's.
+    /// Some neighbouring buckets of a site's histograms (see [`crate::histogram`]): what one of its
+    /// cells, or all that share it, counted there. The sum over rows of the same run is the
+    /// histogram's.
     Bucket in Buckets x 2 = 88 bytes {
         /// The site.
         site: u32,
@@ -153,8 +158,8 @@ row! {
         kind: u16,
         /// The row's own id.
         id: u32,
-        /// Address in the process of the next of the same cell, or of those that the site's cells share; 0
-        /// if none.
+        /// Address in the process of the next of the same cell, or of those that the site's cells
+        /// share; 0 if none.
         next_at: u64,
         /// Counts, modulo 2^16; a [`Carry`] has the rest. Change.
         counts: [u16; 32],
@@ -184,8 +189,8 @@ row! {
 }
 
 row! {
-    /// Whom the waits of one cell were for; or, for `kind` NESTED, what was waited for while the cell's
-    /// lock was held.
+    /// Whom the waits of one cell were for; or, for `kind` NESTED, what was waited for while the
+    /// cell's lock was held.
     Blame in Blames x 4 = 40 bytes {
         /// The holder's site; for NESTED, the site of the inner wait. 0: unknown.
         other: u32,
@@ -215,8 +220,8 @@ pub const BOARD_SITES: usize = 24;
 
 row! {
     /// Who held a lock that somebody waits for, as sums that only grow: a waiter's own part is the
-    /// difference between the end and the beginning of its wait. Reused for another lock once nobody
-    /// waits.
+    /// difference between the end and the beginning of its wait. Reused for another lock once
+    /// nobody waits.
     Board in Boards x 2 = 336 bytes {
         /// Waiters. Changes; 0: free to be used for another lock.
         waiters: u32,
@@ -254,8 +259,8 @@ row! {
         reserved: u32,
         /// When the first of them came, 0 if its hold is not timed. Changes.
         since: u64,
-        /// Busy periods, from the first reader in to the last out, that are over and whose first hold was
-        /// timed. Changes.
+        /// Busy periods, from the first reader in to the last out, that are over and whose first
+        /// hold was timed. Changes.
         periods: u64,
         /// Their sum. Changes.
         ticks: u64,
@@ -267,9 +272,9 @@ row! {
 }
 
 row! {
-    /// What one thread at a time works on: its index of cells and the locks it holds. Handed to a later
-    /// thread when the thread ends, so that cells are as many as threads that live at once. Addresses
-    /// are the process's own.
+    /// What one thread at a time works on: its index of cells and the locks it holds. Handed to a
+    /// later thread when the thread ends, so that cells are as many as threads that live at once.
+    /// Addresses are the process's own.
     Meter in Meters x 2 = 192 bytes {
         /// The row's own id.
         id: u32,
@@ -303,11 +308,11 @@ row! {
         random: u64,
         /// Kernel id of the thread that has it, 0 if none. Changes.
         tid: u32,
-        /// [`Site`] where the thread waits now, 0 if it does not. Changes, after the two that say for what
-        /// and since when.
+        /// [`Site`] where the thread waits now, 0 if it does not. Changes, after the two that say
+        /// for what and since when.
         waiting: u32,
-        /// Address of the lock whose acquisition is under way in the validator's wrapper, 0 if none.
-        /// Changes.
+        /// Address of the lock whose acquisition is under way in the validator's wrapper, 0 if
+        /// none. Changes.
         expected: u64,
         /// Address of the [`Cell`] of that acquisition. Changes.
         expected_cell: u64,
@@ -322,8 +327,8 @@ row! {
     }
 }
 
-/// A lock held by a live thread: an element of the array at [`Meter::held`]. Not a table row; `addr` is
-/// stored last and cleared first.
+/// A lock held by a live thread: an element of the array at [`Meter::held`]. Not a table row;
+/// `addr` is stored last and cleared first.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Metered {
@@ -342,8 +347,9 @@ pub struct Metered {
 }
 
 impl Metered {
-    /// In [`Metered::recursion`]: the acquisition is not among those of its [`Cell`] yet. Not one of the flags, so
-    /// that an entry that has nothing else to it is made and told by one word that is an instruction's operand.
+    /// In [`Metered::recursion`]: the acquisition is not among those of its [`Cell`] yet. Not one
+    /// of the flags, so that an entry that has nothing else to it is made and told by one word that
+    /// is an instruction's operand.
     pub const UNCOUNTED: u32 = 1 << 30;
 
     /// The acquisition is not among those of its [`Cell`] yet.

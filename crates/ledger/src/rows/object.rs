@@ -1,4 +1,5 @@
-//! Rows of debugobjects: types of objects, what was found about their lifetimes, and the pools' statistics.
+//! Rows of debugobjects: types of objects, what was found about their lifetimes, and the pools'
+//! statistics.
 
 use super::{Row, TableId, Text};
 
@@ -56,7 +57,8 @@ pub mod object_fault {
     pub const DESTROY_TWICE: u8 = 6;
     /// The memory of an object in use went, as [`super::ObjectFinding::how`] says.
     pub const GONE_ACTIVE: u8 = 7;
-    /// An object that was never destroyed went with its memory, as [`super::ObjectFinding::how`] says.
+    /// An object that was never destroyed went with its memory, as [`super::ObjectFinding::how`]
+    /// says.
     pub const NEVER_DESTROYED: u8 = 8;
     /// An object was not in the state in which this can be done to it.
     pub const WRONG_STATE: u8 = 9;
@@ -80,8 +82,8 @@ pub mod object_end {
     pub const UNLOADED: u8 = 6;
     /// The process ended.
     pub const EXIT: u8 = 7;
-    /// One is initialised at its place: its function or its block had ended, a program's own allocator had given its
-    /// memory out again, or it is initialised twice.
+    /// One is initialised at its place: its function or its block had ended, a program's own
+    /// allocator had given its memory out again, or it is initialised twice.
     pub const REUSED: u8 = 8;
 }
 
@@ -132,8 +134,9 @@ row! {
 }
 
 row! {
-    /// Something wrong with the life of an object, as it was seen; one row per fault, type and place. With what was
-    /// done to it before: its initialisation, what last brought it into use or out of it, and what ended it.
+    /// Something wrong with the life of an object, as it was seen; one row per fault, type and
+    /// place. With what was done to it before: its initialisation, what last brought it into use or
+    /// out of it, and what ended it.
     ObjectFinding in ObjectFindings x 2 = 120 bytes {
         /// One of [`object_fault`].
         fault: u8,
@@ -181,10 +184,11 @@ row! {
         fixed: u32,
         /// CLOCK_MONOTONIC, ns; 0 if it was not.
         destroy_ns: u64,
-        /// ACTIVE_STATE: the program's state that it should have been in, in the upper 32 bits, and the one that it was
-        /// in, in the lower.
+        /// ACTIVE_STATE: the program's state that it should have been in, in the upper 32 bits, and
+        /// the one that it was in, in the lower.
         expected: u64,
-        /// Stack of one frame, a function or variable of the program's that tells objects of this type apart; 0 without.
+        /// Stack of one frame, a function or variable of the program's that tells objects of this
+        /// type apart; 0 without.
         hint: u32,
         /// Times it was met again, or 2^32 - 1 if more. Changes.
         repeats: u32,
@@ -196,7 +200,8 @@ row! {
     /// (/sys/kernel/debug/debug_objects/stats). One row; brought up to date up to a hundred times a
     /// second as long as there are operations, and at the process' end.
     ObjectPools in ObjectPools x 1 = 128 bytes {
-        /// Not 0: tracking ended, 1: for want of memory, 2: as a thread that tracked was gone or made no progress. Changes.
+        /// Not 0: tracking ended, 1: for want of memory, 2: as a thread that tracked was gone or
+        /// made no progress. Changes.
         off: u32,
         /// Longest chain of a hash bucket. Changes.
         max_chain: u64,
@@ -206,7 +211,8 @@ row! {
         warnings: u64,
         /// Fixups that repaired a state. Changes.
         fixups: u64,
-        /// Records free in the global pool; the kernel's figure of that name has `pool_pcp_free` in it, too. Changes.
+        /// Records free in the global pool; the kernel's figure of that name has `pool_pcp_free` in
+        /// it, too. Changes.
         pool_free: u64,
         /// Records free in the threads' pools. Changes.
         pool_pcp_free: u64,
@@ -226,7 +232,8 @@ row! {
         pool_lock_acquired: u64,
         /// Of these, how often it was found taken. Changes.
         pool_lock_contended: u64,
-        /// Operations that were not tracked: met in a signal's handler that had interrupted another. Changes.
+        /// Operations that were not tracked: met in a signal's handler that had interrupted
+        /// another. Changes.
         lost: u64,
     }
 }

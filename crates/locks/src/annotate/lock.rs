@@ -32,8 +32,8 @@ impl core::ops::BitOr for Flags {
     }
 }
 
-/// Tells the tool of a lock that it does not see. It locks nothing itself: put it into your lock, whose
-/// identity is its address, and call it from there.
+/// Tells the tool of a lock that it does not see. It locks nothing itself: put it into your lock,
+/// whose identity is its address, and call it from there.
 ///
 /// A lock must not move while it is held. Moved, it is another lock.
 #[derive(Debug, Default)]
@@ -66,8 +66,8 @@ impl Lock {
         super::set_name(self, name);
     }
 
-    /// A life begins here, in memory that may have had another lock before: its class is the place of this call.
-    /// Not needed where [`Lock::new`] and the end of what it made say so.
+    /// A life begins here, in memory that may have had another lock before: its class is the place
+    /// of this call. Not needed where [`Lock::new`] and the end of what it made say so.
     #[inline(always)]
     pub fn begin(&self) {
         if let Some(tell) = tool::lock_init() {
@@ -94,8 +94,8 @@ impl Lock {
         }
     }
 
-    /// The thread has to wait; to be called once, before it does. Without it no deadlock is seen as it
-    /// happens.
+    /// The thread has to wait; to be called once, before it does. Without it no deadlock is seen as
+    /// it happens.
     #[inline(always)]
     pub fn contended(&self) {
         if let Some(tell) = tool::contended() {

@@ -1,8 +1,8 @@
 //! What a program can tell lockwright of its locks; as `lockwright.h` for C and C++.
 //!
-//! Under `lockwright check` and `lockwright meter` these functions reach the library that watches the program; without it they do
-//! nothing. Rust's own locks are made of futexes, which the tool does not see: [`Lock`] tells it of any
-//! lock, acquisition by acquisition.
+//! Under `lockwright check` and `lockwright meter` these functions reach the library that watches
+//! the program; without it they do nothing. Rust's own locks are made of futexes, which the tool
+//! does not see: [`Lock`] tells it of any lock, acquisition by acquisition.
 //!
 //! ```
 //! use lockwright::annotate::{self, Flags, Lock};
@@ -90,8 +90,8 @@ pub enum WaitType {
     Sleep = 2,
 }
 
-/// Names the lock. All locks of one name are one class, and reports call them by it. To be called before the
-/// lock is shared.
+/// Names the lock. All locks of one name are one class, and reports call them by it. To be called
+/// before the lock is shared.
 #[inline(always)]
 pub fn set_name<T: Subject>(lock: &T, name: &str) {
     if let Some(tell) = tool::set_name() {
@@ -100,8 +100,8 @@ pub fn set_name<T: Subject>(lock: &T, name: &str) {
     }
 }
 
-/// Puts the lock into a class of its own within its class, as the levels of a tree: 1, 2, ...; 0 is the
-/// class itself.
+/// Puts the lock into a class of its own within its class, as the levels of a tree: 1, 2, ...; 0 is
+/// the class itself.
 #[inline(always)]
 pub fn set_subclass<T: Subject>(lock: &T, subclass: u16) {
     if let Some(tell) = tool::set_subclass() {
@@ -110,8 +110,8 @@ pub fn set_subclass<T: Subject>(lock: &T, subclass: u16) {
     }
 }
 
-/// While a lock of the class of `nest` is held, several locks of the class of `lock` may be taken, in any
-/// order.
+/// While a lock of the class of `nest` is held, several locks of the class of `lock` may be taken,
+/// in any order.
 #[inline(always)]
 pub fn set_nest_lock<T: Subject, N: Subject>(lock: &T, nest: &N) {
     if let Some(tell) = tool::set_nest_lock() {
@@ -120,8 +120,8 @@ pub fn set_nest_lock<T: Subject, N: Subject>(lock: &T, nest: &N) {
     }
 }
 
-/// Says what waiters for locks of this lock's class do: taking a lock that sleeps inside one that spins is
-/// reported. To be called before the lock is first taken.
+/// Says what waiters for locks of this lock's class do: taking a lock that sleeps inside one that
+/// spins is reported. To be called before the lock is first taken.
 #[inline(always)]
 pub fn set_wait_type<T: Subject>(lock: &T, wait: WaitType) {
     if let Some(tell) = tool::set_wait_type() {
@@ -186,8 +186,8 @@ pub fn unpin<T: Subject>(lock: &T, cookie: Cookie) {
     }
 }
 
-/// A context that other code must not be in, or enter, with certain locks held: memory reclaim, a callback,
-/// a transaction. It lasts as long as this lives.
+/// A context that other code must not be in, or enter, with certain locks held: memory reclaim, a
+/// callback, a transaction. It lasts as long as this lives.
 #[derive(Debug)]
 pub struct Resource<'a>(&'a str);
 
@@ -213,7 +213,8 @@ impl Drop for Resource<'_> {
     }
 }
 
-/// The thread is about to wait for something that another thread brings about; `object` stands for it.
+/// The thread is about to wait for something that another thread brings about; `object` stands for
+/// it.
 #[inline(always)]
 pub fn wait_begin<T>(object: &T) {
     if let Some(tell) = tool::wait_begin() {

@@ -1,5 +1,5 @@
-//! The tool's functions, looked up by name at first use: they are there if the tool has loaded its library into the
-//! process.
+//! The tool's functions, looked up by name at first use: they are there if the tool has loaded its
+//! library into the process.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, AtomicU8, Ordering::Relaxed};
@@ -64,7 +64,8 @@ macro_rules! tool {
             if at == UNKNOWN {
                 at = look_up(&SLOT, $symbol);
             }
-            // SAFETY: null or the tool's function of this name, which has this type; a null pointer is None.
+            // SAFETY: null or the tool's function of this name, which has this type; a null pointer
+            // is None.
             unsafe {
                 core::mem::transmute::<*mut c_void, Option<unsafe extern "C" fn($($ty),*) -> c_int>>(at)
             }

@@ -22,10 +22,11 @@ impl State {
     pub const NOT_AVAILABLE: Self = Self(5);
 }
 
-/// Puts right what was wrong with the object at this address, which was in this state, and returns whether it has.
+/// Puts right what was wrong with the object at this address, which was in this state, and returns
+/// whether it has.
 ///
-/// It is called after the operation has been reported, by the thread that is in the operation, with none of the tool's
-/// locks held, and may call any function of [`super`]. It must not panic.
+/// It is called after the operation has been reported, by the thread that is in the operation, with
+/// none of the tool's locks held, and may call any function of [`super`]. It must not panic.
 pub type Fixup = extern "C" fn(*mut c_void, State) -> bool;
 
 /// Of an object's address, one that tells such objects apart.
@@ -34,15 +35,16 @@ pub type Hint = extern "C" fn(*mut c_void) -> *mut c_void;
 /// Of an object's address, whether it need not be initialised.
 pub type IsStatic = extern "C" fn(*mut c_void) -> bool;
 
-/// Rules beyond the kernel's: the values of `LW_OBJECT_INIT_ONCE` and its siblings in lockwright/objects.h.
+/// Rules beyond the kernel's: the values of `LW_OBJECT_INIT_ONCE` and its siblings in
+/// lockwright/objects.h.
 mod rule {
     pub const INIT_ONCE: u32 = 1;
     pub const REINIT: u32 = 2;
     pub const MUST_DESTROY: u32 = 4;
 }
 
-/// A type of objects: `struct lw_object_descr`. The functions that it is given get addresses that the program itself
-/// has annotated.
+/// A type of objects: `struct lw_object_descr`. The functions that it is given get addresses that
+/// the program itself has annotated.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Descr {

@@ -1,11 +1,12 @@
-//! What a program can tell lockwright of the lives of its objects; as `lockwright/objects.h` for C and C++. After the
-//! Linux kernel's debugobjects, and by its rules.
+//! What a program can tell lockwright of the lives of its objects; as `lockwright/objects.h` for C
+//! and C++. After the Linux kernel's debugobjects, and by its rules.
 //!
-//! Under `lockwright check` what is done to an object in the wrong state is reported, with where it was initialised,
-//! last used and destroyed. Without the tool each function costs a load and a branch, and does nothing.
+//! Under `lockwright check` what is done to an object in the wrong state is reported, with where it
+//! was initialised, last used and destroyed. Without the tool each function costs a load and a
+//! branch, and does nothing.
 //!
-//! An object is its address. [`Tracked`] gives a value a place of its own, and tells of its beginning and end; what
-//! has its place already tells of itself by functions:
+//! An object is its address. [`Tracked`] gives a value a place of its own, and tells of its
+//! beginning and end; what has its place already tells of itself by functions:
 //!
 //! ```
 //! use lockwright::objects::{self, Descr, Tracked};
@@ -63,7 +64,8 @@ use core::ffi::{c_int, c_void};
 
 use crate::annotate::tool;
 
-/// What is done to an object: the values of `LW_OBJECT_DO_INIT_` and its siblings in lockwright/objects.h.
+/// What is done to an object: the values of `LW_OBJECT_DO_INIT_` and its siblings in
+/// lockwright/objects.h.
 #[derive(Clone, Copy)]
 #[repr(u32)]
 enum Operation {
@@ -100,7 +102,8 @@ fn told(
     let descr = descr.map_or(core::ptr::null(), core::ptr::from_ref);
     // How large a descriptor is lies above what is done: a later one may be larger.
     let what = what as u32 | (size_of::<Descr>() as u32) << 8;
-    // SAFETY: the tool's function; a descriptor of that size or none, and of the object only the address is used.
+    // SAFETY: the tool's function; a descriptor of that size or none, and of the object only the
+    // address is used.
     unsafe { tell(object, descr.cast(), what, values[0], values[1]) }
 }
 
@@ -116,8 +119,8 @@ pub fn init_on_stack<T: ?Sized>(object: *const T, descr: &'static Descr) {
     tell(object, Some(descr), Operation::InitOnStack, [0; 2]);
 }
 
-/// It comes into use. To be called before it does: returns whether it is in a state for that, or a fixup has helped;
-/// always so without the tool.
+/// It comes into use. To be called before it does: returns whether it is in a state for that, or a
+/// fixup has helped; always so without the tool.
 #[inline(always)]
 pub fn activate<T: ?Sized>(object: *const T, descr: &'static Descr) -> bool {
     tell(object, Some(descr), Operation::Activate, [0; 2]) == 0
@@ -129,7 +132,8 @@ pub fn deactivate<T: ?Sized>(object: *const T, descr: &'static Descr) {
     tell(object, Some(descr), Operation::Deactivate, [0; 2]);
 }
 
-/// It must not be used again. Its memory stays, and with it what is known of it: later uses are found.
+/// It must not be used again. Its memory stays, and with it what is known of it: later uses are
+/// found.
 #[inline(always)]
 pub fn destroy<T: ?Sized>(object: *const T, descr: &'static Descr) {
     tell(object, Some(descr), Operation::Destroy, [0; 2]);
@@ -147,16 +151,17 @@ pub fn assert_init<T: ?Sized>(object: *const T, descr: &'static Descr) {
     tell(object, Some(descr), Operation::AssertInit, [0; 2]);
 }
 
-/// While an object is active, its user may count states of his own. They begin with 0, and an object that is
-/// deactivated must be in that. Here it must be in `expect`, and `next` comes after it.
+/// While an object is active, its user may count states of his own. They begin with 0, and an
+/// object that is deactivated must be in that. Here it must be in `expect`, and `next` comes after
+/// it.
 #[inline(always)]
 pub fn active_state<T: ?Sized>(object: *const T, descr: &'static Descr, expect: u32, next: u32) {
     let states = [expect as usize, next as usize];
     tell(object, Some(descr), Operation::ActiveState, states);
 }
 
-/// For allocators: the memory goes back to the program's own pool. What `free`, `realloc` and `munmap` give back the
-/// tool sees by itself.
+/// For allocators: the memory goes back to the program's own pool. What `free`, `realloc` and
+/// `munmap` give back the tool sees by itself.
 #[inline(always)]
 pub fn check_no_obj_freed(memory: *const u8, len: usize) {
     tell(memory, None, Operation::CheckFreed, [len, 0]);

@@ -6,8 +6,8 @@ use std::boxed::Box;
 
 use super::Descr;
 
-/// A value whose life is annotated, from [`Tracked::new`] to its drop. Dropped while it is active, it is
-/// reported.
+/// A value whose life is annotated, from [`Tracked::new`] to its drop. Dropped while it is active,
+/// it is reported.
 ///
 /// It lies on the heap: an object is its address, and this may be moved.
 #[derive(Debug)]
@@ -16,7 +16,8 @@ pub struct Tracked<T> {
     descr: &'static Descr,
 }
 
-/// Not a zero-sized type: two objects must not share an address. The value comes first: fixups get its address.
+/// Not a zero-sized type: two objects must not share an address. The value comes first: fixups get
+/// its address.
 #[derive(Debug)]
 #[repr(C)]
 struct Place<T> {

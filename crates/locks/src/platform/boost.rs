@@ -1,9 +1,9 @@
-//! Priority inheritance among the threads of Linux: while a real-time thread waits for one that has a lock, that
-//! one runs as SCHED_FIFO at no less than its priority.
+//! Priority inheritance among the threads of Linux: while a real-time thread waits for one that has
+//! a lock, that one runs as SCHED_FIFO at no less than its priority.
 //!
-//! It needs the right to (CAP_SYS_NICE, or RLIMIT_RTPRIO), which who made the waiter a real-time thread has. Without
-//! it everything stays as it is. Niceness is not inherited. The system has FUTEX_LOCK_PI for the same, whose wait
-//! lists are its own.
+//! It needs the right to (CAP_SYS_NICE, or RLIMIT_RTPRIO), which who made the waiter a real-time
+//! thread has. Without it everything stays as it is. Niceness is not inherited. The system has
+//! FUTEX_LOCK_PI for the same, whose wait lists are its own.
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicU32;
@@ -16,7 +16,8 @@ const FIFO: u32 = libc::SCHED_FIFO as u32;
 
 /// What is known of a thread with a number. Zeroed: nothing.
 ///
-/// Relaxed throughout: changed by the thread itself before anybody knows its number, and under its pi lock.
+/// Relaxed throughout: changed by the thread itself before anybody knows its number, and under its
+/// pi lock.
 struct Thread {
     /// Its id in the kernel; 0: there is none.
     tid: AtomicU32,
@@ -46,7 +47,8 @@ pub(super) fn end(number: u32) {
     thread.boosted.store(0, Relaxed);
 }
 
-/// The calling thread's own priority: 1 to 99 if it is a real-time thread, else 0. `number`: if it has one.
+/// The calling thread's own priority: 1 to 99 if it is a real-time thread, else 0. `number`: if it
+/// has one.
 pub(super) fn own_priority(number: Option<u32>) -> i32 {
     let boosted = number
         .map(|number| &THREADS[number as usize])

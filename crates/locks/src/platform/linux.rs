@@ -9,16 +9,16 @@ use super::{Atomic, PerCpu, PerTask, Platform, Task, Word, boost, pi_futex};
 
 /// The platform of an ordinary process. Waits are futexes private to it.
 ///
-/// A thread gets the lowest free number when it first needs one, and keeps it to its end. [`CPUS`] threads can
-/// have one at a time.
+/// A thread gets the lowest free number when it first needs one, and keeps it to its end. [`CPUS`]
+/// threads can have one at a time.
 #[derive(Debug)]
 pub struct Linux;
 
 /// How many threads can have a number at once: qspinlock's word has 14 bits for number + 1.
 pub const CPUS: u32 = (1 << 14) - 1;
 
-/// Nanoseconds of spinning after which a thread lets others run: about twice what a thread takes to go to sleep and
-/// to be woken, which is the most that spinning can save.
+/// Nanoseconds of spinning after which a thread lets others run: about twice what a thread takes to
+/// go to sleep and to be woken, which is the most that spinning can save.
 const PATIENCE: u64 = 10_000;
 
 /// [`PATIENCE`] in rounds; 0: not known yet.
@@ -33,7 +33,8 @@ fn patient_rounds() -> u32 {
         (0..PAUSES).for_each(|_| Linux::relax());
         Linux::now() - begin
     };
-    // The shortest, as others are those of a thread that was preempted or a processor that had to wake up.
+    // The shortest, as others are those of a thread that was preempted or a processor that had to
+    // wake up.
     let pauses = (0..4).map(measure).min().unwrap_or_default().max(1);
     let rounds = (PATIENCE * u64::from(PAUSES) / pauses).clamp(1 << 6, 1 << 12) as u32;
     // Relaxed: the number says all.
@@ -93,8 +94,8 @@ macro_rules! atomic {
 atomic!(AtomicU32, u32);
 atomic!(AtomicUsize, usize);
 
-/// A system call, its error returned and errno left as it was: a lock is taken between a failed call and the
-/// look at errno as well.
+/// A system call, its error returned and errno left as it was: a lock is taken between a failed
+/// call and the look at errno as well.
 pub(super) fn quiet(call: impl FnOnce() -> libc::c_long) -> Result<libc::c_long, libc::c_int> {
     // SAFETY: this thread's, for as long as it runs.
     let errno = unsafe { libc::__errno_location() };
@@ -141,8 +142,8 @@ impl Word for AtomicU32 {
         let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
         // An address that is gone is not the kernel's to complain of.
         let _ = quiet(|| {
-            // SAFETY: the kernel takes any address; that of a word that is gone wakes nobody, or somebody who
-            // takes it for an early return.
+            // SAFETY: the kernel takes any address; that of a word that is gone wakes nobody, or
+            // somebody who takes it for an early return.
             unsafe { libc::syscall(libc::SYS_futex, word.addr(), operation, count) }
         });
     }
@@ -162,8 +163,8 @@ impl Word for AtomicU32 {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn clear_byte(&self, _order: Ordering) {
-        // SAFETY: the lowest byte of a live word; a store is a release on this architecture, and the compiler
-        // moves no access to memory over it.
+        // SAFETY: the lowest byte of a live word; a store is a release on this architecture, and
+        // the compiler moves no access to memory over it.
         unsafe {
             core::arch::asm!(
                 "mov byte ptr [{word}], 0",
@@ -207,7 +208,8 @@ impl Word for AtomicU32 {
     }
 }
 
-/// The storage of all numbers: zeroed, hence valid by [`PerCpu`]'s invariant, and without memory until used.
+/// The storage of all numbers: zeroed, hence valid by [`PerCpu`]'s invariant, and without memory
+/// until used.
 struct Storage([MaybeUninit<PerCpu<AtomicU32, AtomicUsize>>; CPUS as usize]);
 
 // SAFETY: made of atomics.
@@ -240,8 +242,8 @@ impl Drop for Number {
             // What other destructors of this thread lock, they lock as another task.
             CURRENT.set(0);
             boost::end(number);
-            // Release: what we did with the storage of our number comes before its next owner's use of it.
-            // Pairs with the Acquire in `take`.
+            // Release: what we did with the storage of our number comes before its next owner's use
+            // of it. Pairs with the Acquire in `take`.
             TAKEN[number as usize / 64].fetch_and(!(1 << (number % 64)), Ordering::Release);
         }
     }

@@ -1,12 +1,13 @@
 //! What a lock may ask of the world, on one page.
 //!
 //! Each lock of this crate is written once, over [`Platform`], and runs in several worlds: Linux
-//! ([`linux::Linux`]), a model checker that tries every interleaving (`tests/models`), a simulator, and any
-//! kernel or hypervisor that implements the trait.
+//! ([`linux::Linux`]), a model checker that tries every interleaving (`tests/models`), a simulator,
+//! and any kernel or hypervisor that implements the trait.
 //!
-//! The words of the trait are the kernel's. In user space a *CPU* is a thread: what the kernel keeps per CPU
-//! because nothing else runs there meanwhile, a thread keeps for itself. What spins must then end its spinning
-//! by itself, as a thread can be preempted where a kernel's spinner cannot.
+//! The words of the trait are the kernel's. In user space a *CPU* is a thread: what the kernel
+//! keeps per CPU because nothing else runs there meanwhile, a thread keeps for itself. What spins
+//! must then end its spinning by itself, as a thread can be preempted where a kernel's spinner
+//! cannot.
 
 #[cfg(feature = "std")]
 mod boost;
@@ -68,23 +69,24 @@ pub trait Atomic<T>: Send + Sync + 'static {
 
 /// A 32-bit word that threads can wait on: a futex, or what takes its place.
 pub trait Word: Atomic<u32> {
-    /// Sleeps while the word is `expected`, until it is woken or `deadline` (of [`Platform::now`], in
-    /// nanoseconds) has come. May return early; the caller looks again. Orders no memory.
+    /// Sleeps while the word is `expected`, until it is woken or `deadline` (of [`Platform::now`],
+    /// in nanoseconds) has come. May return early; the caller looks again. Orders no memory.
     ///
     /// No wake is lost between the look at the word and the sleep. False: the deadline has come.
     #[track_caller]
     fn wait(&self, expected: u32, deadline: Option<u64>) -> bool;
 
-    /// Wakes at most `count` of those who wait on the word at this address. Does not read the word, which may
-    /// be gone: who is woken so by mistake takes it for an early return.
+    /// Wakes at most `count` of those who wait on the word at this address. Does not read the word,
+    /// which may be gone: who is woken so by mistake takes it for an early return.
     #[track_caller]
     fn wake(word: *const Self, count: u32);
 
-    /// Takes the lock in this word, 0 if it is free, which is held for a few instructions (the kernel's raw spinlock).
-    /// Acquires. Returns what [`Word::raw_unlock`] is to be told.
+    /// Takes the lock in this word, 0 if it is free, which is held for a few instructions (the
+    /// kernel's raw spinlock). Acquires. Returns what [`Word::raw_unlock`] is to be told.
     ///
-    /// What an rtmutex promises rests on it: where threads have priorities, who has the lock must run as if it had
-    /// that of who waits for it, or not be preempted at all. This one, for worlds without, spins for a while and sleeps.
+    /// What an rtmutex promises rests on it: where threads have priorities, who has the lock must
+    /// run as if it had that of who waits for it, or not be preempted at all. This one, for worlds
+    /// without, spins for a while and sleeps.
     fn raw_lock<P: Platform<Word = Self>>(&self) -> u32
     where
         Self: Sized,
@@ -93,7 +95,8 @@ pub trait Word: Atomic<u32> {
         0
     }
 
-    /// Releases the lock in this word. Releases memory, too; the word may be gone before this returns.
+    /// Releases the lock in this word. Releases memory, too; the word may be gone before this
+    /// returns.
     ///
     /// # Safety
     /// The calling thread holds it, and `key` is what [`Word::raw_lock`] has returned.
@@ -106,7 +109,8 @@ pub trait Word: Atomic<u32> {
         unsafe { wait_lock::unlock(word) }
     }
 
-    /// Stores 0 into the lowest 8 bits and leaves the others as they are, whoever changes them meanwhile.
+    /// Stores 0 into the lowest 8 bits and leaves the others as they are, whoever changes them
+    /// meanwhile.
     ///
     /// Like a store, it need not carry on a release sequence.
     #[track_caller]
@@ -147,8 +151,8 @@ pub trait Word: Atomic<u32> {
     }
 }
 
-/// A thread as a lock's owner field names it: not 0, a multiple of [`Task::ALIGN`], so that the low bits are
-/// free for flags, and of one thread at a time.
+/// A thread as a lock's owner field names it: not 0, a multiple of [`Task::ALIGN`], so that the low
+/// bits are free for flags, and of one thread at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task(usize);
 
@@ -182,8 +186,8 @@ impl Task {
     }
 }
 
-/// The world that locks live in. Implemented by a type without values; all functions speak of the calling
-/// thread unless they name another.
+/// The world that locks live in. Implemented by a type without values; all functions speak of the
+/// calling thread unless they name another.
 ///
 /// Nothing here may take a lock of this crate that its caller may hold.
 pub trait Platform: Sized + Send + Sync + 'static {
@@ -198,7 +202,8 @@ pub trait Platform: Sized + Send + Sync + 'static {
     /// (the kernel's _Q_PENDING_LOOPS).
     const PENDING_LOOPS: u32 = 1 << 9;
 
-    /// Whether [`Platform::count`] counts: what an event takes, other than the counting, is worth taking.
+    /// Whether [`Platform::count`] counts: what an event takes, other than the counting, is worth
+    /// taking.
     const COUNTS: bool = false;
 
     /// One round of a spinning loop: PAUSE.
@@ -208,8 +213,8 @@ pub trait Platform: Sized + Send + Sync + 'static {
     #[track_caller]
     fn fence(order: Ordering);
 
-    /// The frequent side of an asymmetric barrier: with [`Platform::heavy_barrier`] on the other side it orders
-    /// as two fences of SeqCst do. Free where the heavy side can interrupt all CPUs.
+    /// The frequent side of an asymmetric barrier: with [`Platform::heavy_barrier`] on the other
+    /// side it orders as two fences of SeqCst do. Free where the heavy side can interrupt all CPUs.
     #[track_caller]
     fn light_barrier() {
         Self::fence(Ordering::SeqCst);
@@ -221,8 +226,9 @@ pub trait Platform: Sized + Send + Sync + 'static {
         Self::fence(Ordering::SeqCst);
     }
 
-    /// The number of this CPU, from 0, dense, its own as long as it does not sleep outside of a lock's waiting.
-    /// None: there are more than the platform numbers; a lock must then do without its queue.
+    /// The number of this CPU, from 0, dense, its own as long as it does not sleep outside of a
+    /// lock's waiting. None: there are more than the platform numbers; a lock must then do without
+    /// its queue.
     fn cpu() -> Option<u32>;
 
     /// All numbers of CPUs are below this.
@@ -237,12 +243,12 @@ pub trait Platform: Sized + Send + Sync + 'static {
     /// The running task.
     fn current() -> Task;
 
-    /// What the locks keep for a task, also for one that has ended. None: it has no storage; it inherits no
-    /// priority then, and a search for deadlocks ends at it.
+    /// What the locks keep for a task, also for one that has ended. None: it has no storage; it
+    /// inherits no priority then, and a search for deadlocks ends at it.
     fn per_task(task: Task) -> Option<&'static PerTask<Self::Word, Self::Long>>;
 
-    /// Whether a task is on a CPU, as far as can be told: to spin for one that is not is in vain. It may have
-    /// ended.
+    /// Whether a task is on a CPU, as far as can be told: to spin for one that is not is in vain.
+    /// It may have ended.
     fn is_running(task: Task) -> bool {
         let _ = task;
         true
@@ -254,8 +260,8 @@ pub trait Platform: Sized + Send + Sync + 'static {
         false
     }
 
-    /// Whether who has spun for so many rounds should let others run (the kernel's need_resched; its spinners
-    /// know that somebody waits for the CPU, ours only how long they have spun).
+    /// Whether who has spun for so many rounds should let others run (the kernel's need_resched;
+    /// its spinners know that somebody waits for the CPU, ours only how long they have spun).
     fn need_resched(rounds: u32) -> bool;
 
     /// Gives the CPU away for once.
@@ -274,8 +280,8 @@ pub trait Platform: Sized + Send + Sync + 'static {
         0
     }
 
-    /// Lets a task run at the higher one of its own priority and `inherited`, if that can be done here; none: at
-    /// its own again.
+    /// Lets a task run at the higher one of its own priority and `inherited`, if that can be done
+    /// here; none: at its own again.
     fn set_priority(task: Task, inherited: Option<i32>) {
         let _ = (task, inherited);
     }
@@ -287,8 +293,8 @@ pub trait Platform: Sized + Send + Sync + 'static {
     }
 }
 
-/// Spins until `condition` holds (the kernel's smp_cond_load). For what is about to happen: who might have to
-/// wait for a preempted thread sleeps instead.
+/// Spins until `condition` holds (the kernel's smp_cond_load). For what is about to happen: who
+/// might have to wait for a preempted thread sleeps instead.
 #[inline]
 pub fn await_until<P: Platform>(mut condition: impl FnMut() -> bool) {
     let mut rounds = 0;

@@ -4,10 +4,11 @@ use super::{Atomic, PerTask, Word};
 use crate::event::Counts;
 use crate::{osq, pv_hash, qnode};
 
-/// The locks' storage of one CPU. A platform keeps one for each in statics; [`PerCpu::new`] makes one.
+/// The locks' storage of one CPU. A platform keeps one for each in statics; [`PerCpu::new`] makes
+/// one.
 ///
-/// Invariant: zeroed memory is a valid new one where zeroed words are words of 0, so that a platform can have
-/// many without touching them.
+/// Invariant: zeroed memory is a valid new one where zeroed words are words of 0, so that a
+/// platform can have many without touching them.
 #[repr(align(64))]
 pub struct PerCpu<W: Word, L: Atomic<usize>> {
     /// 1 while its thread sleeps in [`Word::wait`], where the platform tells: see

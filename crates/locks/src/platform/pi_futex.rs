@@ -1,4 +1,5 @@
-//! A short lock whose holder runs at the priority of who waits for it: the kernel sees to that (FUTEX_LOCK_PI).
+//! A short lock whose holder runs at the priority of who waits for it: the kernel sees to that
+//! (FUTEX_LOCK_PI).
 //!
 //! ```text
 //!   word  0 free; else the id of the thread that has it | FUTEX_WAITERS if others sleep
@@ -36,8 +37,8 @@ pub(super) fn lock(word: &AtomicU32) -> u32 {
         }
         match call(word, libc::FUTEX_LOCK_PI) {
             Ok(_) => {
-                // The kernel has written our id into the word, which says the same as the exchange would.
-                // Acquire: pairs with the Release in `unlock`.
+                // The kernel has written our id into the word, which says the same as the exchange
+                // would. Acquire: pairs with the Release in `unlock`.
                 fence(Acquire);
                 return me;
             }

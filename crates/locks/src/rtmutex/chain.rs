@@ -1,10 +1,11 @@
-//! The walk along the chain of who waits for whom: from an owner to the lock that it waits for, to that lock's
-//! owner, and so on. Each waiter is put to the place of its new priority, each owner inherits it, and who meets
-//! itself is in a deadlock.
+//! The walk along the chain of who waits for whom: from an owner to the lock that it waits for, to
+//! that lock's owner, and so on. Each waiter is put to the place of its new priority, each owner
+//! inherits it, and who meets itself is in a deadlock.
 //!
-//! One step at a time. The task's stay lock keeps it from leaving its wait, and so keeps the lock alive that it waits
-//! for, until that one's wait lock is taken, under which the task may have got the lock or given up meanwhile. Between
-//! two steps the world may change; the next step then finds nothing that it should go on with.
+//! One step at a time. The task's stay lock keeps it from leaving its wait, and so keeps the lock
+//! alive that it waits for, until that one's wait lock is taken, under which the task may have got
+//! the lock or given up meanwhile. Between two steps the world may change; the next step then finds
+//! nothing that it should go on with.
 //!
 //! ```text
 //!   task --blocked_on--> waiter --lock--> lock --owner--> task --blocked_on--> ...
@@ -12,8 +13,9 @@
 //!   |<- pi lock ->|                |<- wait lock, then pi locks of both ->|
 //! ```
 //!
-//! The kernel tries the wait lock under the pi lock instead, against the order of the locks, and tries again: its
-//! holders run. Here one may have been preempted, and must inherit the priority of who waits.
+//! The kernel tries the wait lock under the pi lock instead, against the order of the locks, and
+//! tries again: its holders run. Here one may have been preempted, and must inherit the priority of
+//! who waits.
 
 use core::ptr;
 
@@ -26,8 +28,8 @@ const MAX_DEPTH: u32 = 1024;
 
 type CoreOf<P> = Core<<P as Platform>::Word, <P as Platform>::Long>;
 
-/// Walks from `task`, which is to wait for the lock at `next` still. `from`: the lock that `me` waits for or has
-/// waited for at the begin of the chain, by `waiter` if it still does.
+/// Walks from `task`, which is to wait for the lock at `next` still. `from`: the lock that `me`
+/// waits for or has waited for at the begin of the chain, by `waiter` if it still does.
 pub(super) fn walk<P: Platform>(
     mut task: Task,
     walk: Walk,
@@ -52,8 +54,8 @@ pub(super) fn walk<P: Platform>(
         let lock = unsafe { &*next };
         let waiters = lock.waiters.lock::<P>();
         let pi = storage.pi.lock::<P>();
-        // SAFETY: alive by its invariant, as long as we hold the pi lock or the wait lock of its lock. None: it has got
-        // the lock meanwhile, or given up.
+        // SAFETY: alive by its invariant, as long as we hold the pi lock or the wait lock of its
+        // lock. None: it has got the lock meanwhile, or given up.
         let Some(node) = (unsafe { pi.blocked_on.get().as_ref() }) else { return Ok(()) };
         if waiter.is_some() && from.is_some_and(|from| from.owner().is_none()) {
             // Released meanwhile: we need not wait at all.

@@ -1,8 +1,8 @@
-//! The rtmutex (`kernel/locking/rtmutex.c`): a sleeping lock whose owner inherits the priority of its waiters,
-//! and theirs, along the whole chain of who waits for whom.
+//! The rtmutex (`kernel/locking/rtmutex.c`): a sleeping lock whose owner inherits the priority of
+//! its waiters, and theirs, along the whole chain of who waits for whom.
 //!
-//! Waiters are served by priority, first come, first served among equals. Who is woken has to take the lock
-//! itself; only a task of higher priority can be faster.
+//! Waiters are served by priority, first come, first served among equals. Who is woken has to take
+//! the lock itself; only a task of higher priority can be faster.
 //!
 //! ```text
 //!   owner    the owner's task, 0 if there is none
@@ -11,9 +11,10 @@
 //!   locks nest: stay lock of a task -> wait lock of a lock -> pi lock of a task
 //! ```
 //!
-//! Other than the kernel's: waiters are a sorted list in place of a tree, a task's priority is the present one
-//! at which it began to wait, and a task without storage inherits nothing. The inner locks are never tried: their
-//! holders may be preempted here, and a thread that tries again at a high priority would keep them so.
+//! Other than the kernel's: waiters are a sorted list in place of a tree, a task's priority is the
+//! present one at which it began to wait, and a task without storage inherits nothing. The inner
+//! locks are never tried: their holders may be preempted here, and a thread that tries again at a
+//! high priority would keep them so.
 
 mod chain;
 pub(crate) mod pi;
@@ -37,7 +38,8 @@ pub(crate) struct Core<W: Word, L: Atomic<usize>> {
     owner: L,
     /// In the order in which they are to be served.
     ///
-    /// Invariant: while the lock has an owner, the first of them is among the owner's [`pi::PiState::waiters`].
+    /// Invariant: while the lock has an owner, the first of them is among the owner's
+    /// [`pi::PiState::waiters`].
     waiters: RawLock<W, List<Waiter<W, L>>>,
 }
 
@@ -51,14 +53,16 @@ pub struct RawRtMutex<P: Platform>(Core<P::Word, P::Long>);
 /// Why a task did not get a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// To wait for it is to wait for oneself, along a chain of owners that wait (-EDEADLK); or the chain has more
-    /// than 1,024 of them. Of several tasks that close a circle at the same time, more than one may be told.
+    /// To wait for it is to wait for oneself, along a chain of owners that wait (-EDEADLK); or the
+    /// chain has more than 1,024 of them. Of several tasks that close a circle at the same time,
+    /// more than one may be told.
     Deadlock,
     /// The deadline has come (-ETIMEDOUT).
     TimedOut,
 }
 
-/// Whether a wait is looked at for deadlocks to the end of its chain, or only as far as priorities change.
+/// Whether a wait is looked at for deadlocks to the end of its chain, or only as far as priorities
+/// change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Walk {
     Full,
@@ -88,8 +92,8 @@ impl<P: Platform> RawRtMutex<P> {
         self.lock_until(None)
     }
 
-    /// Waits for the lock until `deadline` (nanoseconds of [`Platform::now`]; none: for ever), unless there is a
-    /// deadlock, and takes it.
+    /// Waits for the lock until `deadline` (nanoseconds of [`Platform::now`]; none: for ever),
+    /// unless there is a deadlock, and takes it.
     ///
     /// # Errors
     /// Any [`Error`].
@@ -133,7 +137,8 @@ impl<P: Platform> RawRtMutex<P> {
 
 impl<W: Word, L: Atomic<usize>> Core<W, L> {
     fn owner(&self) -> Option<Task> {
-        // Relaxed: who must know holds the wait lock while the bit is set, and then nothing changes it.
+        // Relaxed: who must know holds the wait lock while the bit is set, and then nothing changes
+        // it.
         Task::from_owner(self.owner.load(Relaxed))
     }
 
@@ -199,12 +204,14 @@ impl<W: Word, L: Atomic<usize>> Core<W, L> {
             self.unmark(&waiters);
         }
         drop(waiters);
-        // Whoever has found us waiting may look at the lock still, which is ours to free from here on.
+        // Whoever has found us waiting may look at the lock still, which is ours to free from here
+        // on.
         P::per_task(me).inspect(|task| drop(task.stay.lock::<P>()));
         result
     }
 
-    /// Takes the lock if it has no owner and nobody goes before us. `node`: the record by which we wait, if we do.
+    /// Takes the lock if it has no owner and nobody goes before us. `node`: the record by which we
+    /// wait, if we do.
     fn take<P: Platform<Word = W, Long = L>>(
         &self,
         waiters: &Waiters<P>,
@@ -387,7 +394,8 @@ impl<W: Word, L: Atomic<usize>> Core<W, L> {
         loop {
             let waiters = self.waiters.lock::<P>();
             let Some(first) = waiters.first() else {
-                // Not under the wait lock: the lock may be gone once it is free, and the wait lock with it.
+                // Not under the wait lock: the lock may be gone once it is free, and the wait lock
+                // with it.
                 self.unmark(&waiters);
                 drop(waiters);
                 // Relaxed: we are the owner.
@@ -410,8 +418,8 @@ impl<W: Word, L: Atomic<usize>> Core<W, L> {
             let wake = first.value.tell();
             drop(waiters);
             wake.send();
-            // Last of all: without what it had inherited, this thread may not run again for long. The pi lock keeps
-            // what others let it inherit meanwhile from being undone.
+            // Last of all: without what it had inherited, this thread may not run again for long.
+            // The pi lock keeps what others let it inherit meanwhile from being undone.
             if let Some(task) = task {
                 task.pi.lock::<P>().tell::<P>(owner);
             }

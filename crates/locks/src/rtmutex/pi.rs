@@ -22,7 +22,8 @@ pub(crate) struct PiState<W: Word, L: Atomic<usize>> {
     told: Cell<(bool, i32)>,
 }
 
-// SAFETY: pointers to what is reached under the locks of the task and of the lock that it waits for.
+// SAFETY: pointers to what is reached under the locks of the task and of the lock that it waits
+// for.
 unsafe impl<W: Word, L: Atomic<usize>> Send for PiState<W, L> {}
 
 impl<W: Word, L: Atomic<usize>> PiState<W, L> {

@@ -1,8 +1,9 @@
 //! The locks inside rtmutexes (the kernel's raw spinlocks), for a few instructions.
 //!
-//! A thread of a high priority may wait for one, so that its holder must not be kept from running by a third: that is
-//! what [`Word::raw_lock`] sees to, each word in its own world. Nobody only tries one and tries again: who does so at a
-//! high priority would keep the holder from running itself.
+//! A thread of a high priority may wait for one, so that its holder must not be kept from running
+//! by a third: that is what [`Word::raw_lock`] sees to, each word in its own world. Nobody only
+//! tries one and tries again: who does so at a high priority would keep the holder from running
+//! itself.
 
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;

@@ -1,5 +1,5 @@
-//! Optimistic spinning: a writer that comes spins as long as the writer that has the lock runs, and a little while
-//! on readers, of whom nobody knows whether they run.
+//! Optimistic spinning: a writer that comes spins as long as the writer that has the lock runs, and
+//! a little while on readers, of whom nobody knows whether they run.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -11,7 +11,8 @@ use crate::platform::{Atomic, Platform};
 /// How often a look at the clock is worth it: once in so many rounds.
 const ROUNDS_PER_LOOK: u32 = 16;
 
-/// Until when to spin on the readers of `count`: 10 us, and half a microsecond for each, 25 us at most.
+/// Until when to spin on the readers of `count`: 10 us, and half a microsecond for each, 25 us at
+/// most.
 fn reader_deadline<P: Platform>(count: usize) -> u64 {
     let readers = (count / READER).min(30) as u64;
     P::now() + (20 + readers) * 1000 / 2
@@ -79,7 +80,8 @@ impl<P: Platform> RawRwSem<P> {
         }
     }
 
-    /// Spins while the same writer has the lock and runs, `rounds` counted on. Returns who has it then.
+    /// Spins while the same writer has the lock and runs, `rounds` counted on. Returns who has it
+    /// then.
     pub(super) fn spin_on_owner(&self, rounds: &mut u32) -> Holder {
         let holder = self.owner.holder();
         let Holder::Writer(task) = holder else { return holder };

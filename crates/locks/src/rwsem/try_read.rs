@@ -1,8 +1,9 @@
-//! The shapes of `down_read_trylock`. They differ in what they cost where readers come at the same time.
+//! The shapes of `down_read_trylock`. They differ in what they cost where readers come at the same
+//! time.
 //!
-//! An assumption saves a load if it is true and costs an exchange if it is not. The kernel assumed a free lock from
-//! 4.20 on, and loads first since 5.17, as with 40 threads at one lock there were 2.05 exchanges for each success
-//! with the assumption, 1.02 without.
+//! An assumption saves a load if it is true and costs an exchange if it is not. The kernel assumed
+//! a free lock from 4.20 on, and loads first since 5.17, as with 40 threads at one lock there were
+//! 2.05 exchanges for each success with the assumption, 1.02 without.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -31,8 +32,9 @@ pub struct LoadFirst;
 #[derive(Debug)]
 pub struct AssumeFree;
 
-/// Adds itself, looks, and takes itself off again if need be: always one exchange for a success, whatever others
-/// do. Where it fails, it disturbs: until it has taken itself off a writer finds the lock held, and has to queue.
+/// Adds itself, looks, and takes itself off again if need be: always one exchange for a success,
+/// whatever others do. Where it fails, it disturbs: until it has taken itself off a writer finds
+/// the lock held, and has to queue.
 #[derive(Debug)]
 pub struct AddAndUndo;
 

@@ -1,6 +1,7 @@
 //! `std::sync::Barrier`.
 //!
-//! It is not annotated: what it locks it holds for some instructions, and it is left by all or by none.
+//! It is not annotated: what it locks it holds for some instructions, and it is left by all or by
+//! none.
 
 use core::fmt;
 

@@ -1,5 +1,5 @@
-//! The locks of `std::sync`, in the same shape, as locks of this crate that tell the tool of themselves: a program
-//! changes over by its `use` lines.
+//! The locks of `std::sync`, in the same shape, as locks of this crate that tell the tool of
+//! themselves: a program changes over by its `use` lines.
 //!
 //! ```
 //! use lockwright::sync::{Arc, Condvar, Mutex};
@@ -14,11 +14,12 @@
 //! thread.join().unwrap();
 //! ```
 //!
-//! A [`Mutex`] is the kernel's mutex ([`crate::mutex`]), a [`RwLock`] its rwsem ([`crate::rwsem`]). What `std` lets
-//! others make it shares: errors and results are those of `std::sync`, and so is what has no locks in it.
+//! A [`Mutex`] is the kernel's mutex ([`crate::mutex`]), a [`RwLock`] its rwsem ([`crate::rwsem`]).
+//! What `std` lets others make it shares: errors and results are those of `std::sync`, and so is
+//! what has no locks in it.
 //!
-//! Other than in `std`: what is poisoned, and when, is the same; results of waits ([`WaitTimeoutResult`],
-//! [`BarrierWaitResult`], [`OnceState`]) are types of their own.
+//! Other than in `std`: what is poisoned, and when, is the same; results of waits
+//! ([`WaitTimeoutResult`], [`BarrierWaitResult`], [`OnceState`]) are types of their own.
 
 mod barrier;
 mod condvar;

@@ -1,6 +1,7 @@
 //! `std::sync::Once`: a mutex around the initialisation, and a word that says that it is over.
 //!
-//! While it runs the mutex is held, so that the tool knows who waits for it, and what may come of that.
+//! While it runs the mutex is held, so that the tool knows who waits for it, and what may come of
+//! that.
 
 use core::fmt;
 use core::sync::atomic::AtomicU8;

@@ -8,7 +8,8 @@ use std::thread;
 #[derive(Default)]
 pub(super) struct Flag(AtomicBool);
 
-/// Whether a thread was panicking when it took the lock: what it leaves behind then is not that panic's fault.
+/// Whether a thread was panicking when it took the lock: what it leaves behind then is not that
+/// panic's fault.
 #[derive(Clone, Copy)]
 pub(super) struct Taken {
     panicking: bool,

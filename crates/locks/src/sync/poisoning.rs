@@ -1,8 +1,8 @@
-//! What `Mutex` and `RwLock` have in common: a value under a lock of the crate `lock_api` that can be poisoned, and
-//! guards that poison it.
+//! What `Mutex` and `RwLock` have in common: a value under a lock of the crate `lock_api` that can
+//! be poisoned, and guards that poison it.
 
-/// The lock's type and all that does not depend on how it is locked. `$inner`, which has the value, is looked at by
-/// `$try_look`.
+/// The lock's type and all that does not depend on how it is locked. `$inner`, which has the value,
+/// is looked at by `$try_look`.
 macro_rules! poisoning_lock {
     ($(#[$doc:meta])* $lock:ident, $inner:ty, $value:ident, $new:path, $try_look:ident,
      $(#[$is_poisoned:meta])*) => {
@@ -83,8 +83,8 @@ macro_rules! poisoning_lock {
     };
 }
 
-/// What a guard is to the value. `reads` is for those that only read; `writes` also for those that write, of which
-/// each has beside its `inner` the lock's flag `poison`, and `taken`.
+/// What a guard is to the value. `reads` is for those that only read; `writes` also for those that
+/// write, of which each has beside its `inner` the lock's flag `poison`, and `taken`.
 macro_rules! guard {
     (reads $guard:ident) => {
         impl<T: ?Sized> Deref for $guard<'_, T> {

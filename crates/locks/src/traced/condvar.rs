@@ -29,7 +29,8 @@ struct Again<'a, R>(&'a Traced<R>);
 
 impl<R> Drop for Again<'_, R> {
     fn drop(&mut self) {
-        // It may have waited for that, with what else is held: so it orders as any acquisition does.
+        // It may have waited for that, with what else is held: so it orders as any acquisition
+        // does.
         self.0.told.acquire(Flags::EXCLUSIVE);
         self.0.told.acquired();
     }

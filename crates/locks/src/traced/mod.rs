@@ -1,8 +1,9 @@
-//! Locks that tell the tool of themselves: [`Traced`] around any raw lock of `lock_api`, ours, parking_lot's or
-//! anyone's.
+//! Locks that tell the tool of themselves: [`Traced`] around any raw lock of `lock_api`, ours,
+//! parking_lot's or anyone's.
 //!
-//! Under `lockwright check` each acquisition counts for its order, under `lockwright meter` for its times. Without
-//! the tool a lock costs one load of a static and one branch more than it does untraced.
+//! Under `lockwright check` each acquisition counts for its order, under `lockwright meter` for its
+//! times. Without the tool a lock costs one load of a static and one branch more than it does
+//! untraced.
 //!
 //! ```
 //! use lockwright::annotate;
@@ -17,7 +18,8 @@
 //! annotate::assert_not_held(&JOURNAL);
 //! ```
 //!
-//! A lock without a name goes by the static that it is, or else by the place where it is first acquired.
+//! A lock without a name goes by the static that it is, or else by the place where it is first
+//! acquired.
 
 mod condvar;
 mod mutex;

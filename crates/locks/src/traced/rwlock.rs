@@ -1,7 +1,7 @@
 //! Traced reader-writer locks.
 //!
-//! A reader is taken not to wait for other readers. An upgradable one is annotated as a reader, which it is for those
-//! who write; that two of them wait for each other the tool does not know.
+//! A reader is taken not to wait for other readers. An upgradable one is annotated as a reader,
+//! which it is for those who write; that two of them wait for each other the tool does not know.
 
 use lock_api::{
     RawRwLock, RawRwLockDowngrade, RawRwLockFair, RawRwLockTimed, RawRwLockUpgrade,

@@ -9,11 +9,11 @@ use crate::sleeper::{Sleeper, Wake};
 /// What becomes of the younger of two contexts, one of which has what the other one waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
-    /// The younger never waits for the older: it has to give up what it has (it dies). For few contexts at a time;
-    /// costs less as long as they seldom meet.
+    /// The younger never waits for the older: it has to give up what it has (it dies). For few
+    /// contexts at a time; costs less as long as they seldom meet.
     WaitDie,
-    /// The older wounds the younger, which has to give up what it has when it comes to wait the next time. Fewer
-    /// have to begin again.
+    /// The older wounds the younger, which has to give up what it has when it comes to wait the
+    /// next time. Fewer have to begin again.
     WoundWait,
 }
 
@@ -39,8 +39,8 @@ impl Class<crate::platform::linux::Linux> {
     }
 }
 
-/// An acquire context: what one thread takes several locks of a class by, in any order. It keeps its stamp when it
-/// begins again, and so is the oldest some day.
+/// An acquire context: what one thread takes several locks of a class by, in any order. It keeps
+/// its stamp when it begins again, and so is the oldest some day.
 ///
 /// While it has a lock, others may reach it through that lock, under the lock's wait lock.
 pub struct AcquireCtx<P: Platform> {

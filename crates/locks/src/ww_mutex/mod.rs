@@ -1,9 +1,10 @@
-//! The wound/wait mutex (`kernel/locking/ww_mutex.h`): a mutex of which many are taken in any order, without
-//! deadlock.
+//! The wound/wait mutex (`kernel/locking/ww_mutex.h`): a mutex of which many are taken in any
+//! order, without deadlock.
 //!
-//! Each attempt to take some of them is an acquire context with a stamp. Of two contexts that would wait for each
-//! other, the younger is refused with [`Refused::Deadlock`]: it releases all it has, waits for the lock in question
-//! by [`RawWwMutex::lock_slow`], and begins again. The oldest is never refused, so somebody always gets on.
+//! Each attempt to take some of them is an acquire context with a stamp. Of two contexts that would
+//! wait for each other, the younger is refused with [`Refused::Deadlock`]: it releases all it has,
+//! waits for the lock in question by [`RawWwMutex::lock_slow`], and begins again. The oldest is
+//! never refused, so somebody always gets on.
 //!
 //! ```text
 //!   owner    task | PICKUP 4 | HANDOFF 2 | WAITERS 1    (see owner.rs)
@@ -12,8 +13,8 @@
 //!            served. Under the wait lock
 //! ```
 //!
-//! An owner writes its context after it has the lock, and a waiter looks at the context after it has said that it
-//! waits. One of them at least sees the other, and judges:
+//! An owner writes its context after it has the lock, and a waiter looks at the context after it
+//! has said that it waits. One of them at least sees the other, and judges:
 //!
 //! ```text
 //!   owner                         waiter
@@ -22,12 +23,12 @@
 //!   owner & WAITERS ?             ctx ?
 //! ```
 //!
-//! The context found in `ctx` is alive as long as the finder has the wait lock: its thread, to release the lock,
-//! has to take the wait lock after us, as WAITERS stands; a release before that is what fence B lets us see, along
-//! with the `ctx = 0` that came before.
+//! The context found in `ctx` is alive as long as the finder has the wait lock: its thread, to
+//! release the lock, has to take the wait lock after us, as WAITERS stands; a release before that
+//! is what fence B lets us see, along with the `ctx = 0` that came before.
 //!
-//! Differs from the kernel's as [`crate::mutex`] does. Besides, a first waiter that spins does not notice at once
-//! that an older one has come before it.
+//! Differs from the kernel's as [`crate::mutex`] does. Besides, a first waiter that spins does not
+//! notice at once that an older one has come before it.
 
 mod ctx;
 
@@ -50,7 +51,8 @@ const NO_CTX: usize = 0;
 pub enum Refused {
     /// The context holds it already (-EALREADY).
     Already,
-    /// An older context has it or waits for what this one has: release all, and begin again (-EDEADLK).
+    /// An older context has it or waits for what this one has: release all, and begin again
+    /// (-EDEADLK).
     Deadlock,
     /// The deadline has come (-ETIMEDOUT).
     TimedOut,
@@ -107,7 +109,8 @@ impl<P: Platform> Wakes<P> {
     }
 }
 
-/// A wound/wait mutex. Not recursive, but a context that has it already is told so; who locks it unlocks it.
+/// A wound/wait mutex. Not recursive, but a context that has it already is told so; who locks it
+/// unlocks it.
 pub struct RawWwMutex<P: Platform> {
     owner: Owner<P>,
     osq: RawOsq<P>,
@@ -126,21 +129,23 @@ impl<P: Platform> RawWwMutex<P> {
         }
     }
 
-    /// Takes the lock by a context, or as a mutex if there is none, and waits for that as long as it takes.
+    /// Takes the lock by a context, or as a mutex if there is none, and waits for that as long as
+    /// it takes.
     ///
     /// # Errors
     /// [`Refused::Already`], [`Refused::Deadlock`].
     ///
     /// # Safety
-    /// The context is the calling thread's, it stays where it is until all is unlocked that it was used to lock, and
-    /// all contexts that this mutex is used with are of one class.
+    /// The context is the calling thread's, it stays where it is until all is unlocked that it was
+    /// used to lock, and all contexts that this mutex is used with are of one class.
     #[inline]
     pub unsafe fn lock(&self, ctx: Option<&AcquireCtx<P>>) -> Result<(), Refused> {
         // SAFETY: as our caller promises.
         unsafe { self.lock_until(ctx, None) }
     }
 
-    /// As [`RawWwMutex::lock`], or gives up when `deadline` (nanoseconds of [`Platform::now`]; none: never) has come.
+    /// As [`RawWwMutex::lock`], or gives up when `deadline` (nanoseconds of [`Platform::now`];
+    /// none: never) has come.
     ///
     /// # Errors
     /// [`Refused::Already`], [`Refused::Deadlock`], [`Refused::TimedOut`].
@@ -190,7 +195,8 @@ impl<P: Platform> RawWwMutex<P> {
         taken
     }
 
-    /// What remains to be done by who has taken the lock without the wait lock (`ww_mutex_set_context_fastpath`).
+    /// What remains to be done by who has taken the lock without the wait lock
+    /// (`ww_mutex_set_context_fastpath`).
     #[inline]
     fn acquired(&self, ctx: Option<&AcquireCtx<P>>) {
         let Some(ctx) = ctx else { return };
@@ -254,8 +260,8 @@ impl<P: Platform> RawWwMutex<P> {
         let mut woken = false;
         let mut expired = false;
         let result = loop {
-            // From here on, who releases the lock, wounds us or is older tells us. Who has before is forgotten, but
-            // seen.
+            // From here on, who releases the lock, wounds us or is older tells us. Who has before
+            // is forgotten, but seen.
             node.value.sleeper().arm();
             let insist = woken && is_first(&waiters);
             let attempt = match insist {
@@ -282,7 +288,8 @@ impl<P: Platform> RawWwMutex<P> {
             waiters = self.waiters.lock();
         };
         if let (Ok(()), Some(ctx)) = (result, ctx) {
-            // Who is first is older than all that wait. Who has overtaken one may have to be wounded by it.
+            // Who is first is older than all that wait. Who has overtaken one may have to be
+            // wounded by it.
             if !ctx.is_wait_die() && !is_first(&waiters) {
                 self.check_waiters(&waiters, ctx, &mut wakes);
             }
@@ -311,7 +318,8 @@ impl<P: Platform> RawWwMutex<P> {
         taken
     }
 
-    /// Whether a context may wait without being judged: if it has nothing, or who has the lock has no context.
+    /// Whether a context may wait without being judged: if it has nothing, or who has the lock has
+    /// no context.
     fn may_spin(&self, ctx: Option<&AcquireCtx<P>>) -> bool {
         // Relaxed: a hint; judgement is under the wait lock.
         ctx.is_none_or(|ctx| ctx.acquired() == 0 || self.ctx.load(Relaxed) == NO_CTX)
@@ -372,7 +380,8 @@ impl<P: Platform> RawWwMutex<P> {
         }
     }
 
-    /// Wait-die: wakes a waiter that must not wait for `ctx`, to find that out itself. Whether the rule applies.
+    /// Wait-die: wakes a waiter that must not wait for `ctx`, to find that out itself. Whether the
+    /// rule applies.
     fn die(&self, waiter: &Node<Waiter<P>>, ctx: &AcquireCtx<P>, wakes: &mut Wakes<P>) -> bool {
         if !ctx.is_wait_die() {
             return false;
@@ -384,7 +393,8 @@ impl<P: Platform> RawWwMutex<P> {
         true
     }
 
-    /// Wound-wait: wounds who has the lock if `waiter` is older and has something itself. Whether it did.
+    /// Wound-wait: wounds who has the lock if `waiter` is older and has something itself. Whether
+    /// it did.
     fn wound(&self, holder: &AcquireCtx<P>, waiter: &AcquireCtx<P>, wakes: &mut Wakes<P>) -> bool {
         if waiter.is_wait_die() || waiter.acquired() == 0 || !holder.is_younger_than(waiter) {
             return false;

@@ -1,5 +1,5 @@
-//! What rustc 1.95 loses at opt-level 2 and 3: the subtraction of a comparison that is also returned. Exits with 0 if
-//! it is compiled right.
+//! What rustc 1.95 loses at opt-level 2 and 3: the subtraction of a comparison that is also
+//! returned. Exits with 0 if it is compiled right.
 
 use std::sync::atomic::{AtomicU32, Ordering::Release};
 

@@ -6,7 +6,8 @@ use loom::thread;
 use crate::exclusion::Counter;
 use crate::world::{self, Loom};
 
-/// A wait by each of `waiters` and one by us, against `complete`: everybody returns, having seen what was done.
+/// A wait by each of `waiters` and one by us, against `complete`: everybody returns, having seen
+/// what was done.
 fn all_waits_end(waiters: usize, complete: fn(&RawCompletion<Loom>)) {
     world::check(Some(3), move || {
         let shared = Arc::new((RawCompletion::<Loom>::new_in(), Counter::default()));

@@ -57,7 +57,8 @@ fn notify_all_wakes_everybody() {
     all_waits_end(2, RawCondvar::notify_all);
 }
 
-/// Whoever waits with a deadline has the mutex afterwards, and takes no notification from who waits without.
+/// Whoever waits with a deadline has the mutex afterwards, and takes no notification from who waits
+/// without.
 #[test]
 fn a_deadline_races_with_a_notification() {
     world::with_patience(0, || {

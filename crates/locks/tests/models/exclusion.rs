@@ -1,4 +1,5 @@
-//! What every exclusive lock is checked for; a lock's model supplies how it is made, taken and released.
+//! What every exclusive lock is checked for; a lock's model supplies how it is made, taken and
+//! released.
 
 use std::sync::Arc;
 
@@ -17,8 +18,8 @@ pub trait Exclusive: Send + Sync + 'static {
     fn try_locked(&self, section: impl FnOnce()) -> bool;
 }
 
-/// A counter that is only safe under a lock: loom sees two threads at it at once, and one that has not seen what
-/// the other did.
+/// A counter that is only safe under a lock: loom sees two threads at it at once, and one that has
+/// not seen what the other did.
 #[derive(Default)]
 pub struct Counter(UnsafeCell<usize>);
 
@@ -74,9 +75,9 @@ pub fn tries<L: Exclusive>(preemptions: Option<usize>) {
     });
 }
 
-/// The usual checks of an exclusive lock: two threads twice, three threads once, trylock. Most faults need two
-/// preemptions or fewer (Musuvathi and Qadeer, *Iterative Context Bounding*, PLDI 2007); more than three take
-/// minutes for locks that sleep.
+/// The usual checks of an exclusive lock: two threads twice, three threads once, trylock. Most
+/// faults need two preemptions or fewer (Musuvathi and Qadeer, *Iterative Context Bounding*, PLDI
+/// 2007); more than three take minutes for locks that sleep.
 macro_rules! exclusion_models {
     ($lock:ty) => {
         #[test]

@@ -1,7 +1,8 @@
 //! The fault that this process has, if any, and the list of those there could be.
 //!
 //! - `LOCKWRIGHT_MUTANT=FILE:LINE:COLUMN:FAULT` plants one.
-//! - `LOCKWRIGHT_MUTANTS=FILE` appends each fault that could be planted in what this process executes.
+//! - `LOCKWRIGHT_MUTANTS=FILE` appends each fault that could be planted in what this process
+//!   executes.
 
 use std::collections::HashSet;
 use std::fmt::{Display, Write as _};

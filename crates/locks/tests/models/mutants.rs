@@ -1,5 +1,6 @@
-//! The models' own test: each ordering weakened, each fence and each wake left out, one at a time. Every such
-//! mutant must fail some model of its lock, or stand in `redundant.txt` with the reason why it cannot.
+//! The models' own test: each ordering weakened, each fence and each wake left out, one at a time.
+//! Every such mutant must fail some model of its lock, or stand in `redundant.txt` with the reason
+//! why it cannot.
 //!
 //! Mutants run in processes of their own: a failed model may leave anything behind.
 
@@ -11,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use crate::mutant::Mutant;
 
-/// How long a mutant's model may take. A fault that turns the end of a model into endless interleavings is
-/// noticed, too.
+/// How long a mutant's model may take. A fault that turns the end of a model into endless
+/// interleavings is noticed, too.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// The names of all models: all tests of this program but this file's.
@@ -75,7 +76,8 @@ fn tempfile() -> PathBuf {
     std::env::temp_dir().join(format!("lockwright-mutants-{}", std::process::id()))
 }
 
-/// A mutant as `redundant.txt` has it: file, fault and the text of its line, which outlive other lines' changes.
+/// A mutant as `redundant.txt` has it: file, fault and the text of its line, which outlive other
+/// lines' changes.
 fn described(mutant: &Mutant) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let text = std::fs::read_to_string(root.join(&mutant.file))
@@ -85,7 +87,8 @@ fn described(mutant: &Mutant) -> String {
     format!("{file} {}: {}", mutant.fault, line.trim())
 }
 
-/// The mutants of `redundant.txt`: lines `FILE FAULT: SOURCE LINE`, each followed by its reason, indented.
+/// The mutants of `redundant.txt`: lines `FILE FAULT: SOURCE LINE`, each followed by its reason,
+/// indented.
 fn redundant() -> BTreeSet<String> {
     let lines = include_str!("redundant.txt").lines();
     let mut found = BTreeSet::new();

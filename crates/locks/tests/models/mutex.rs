@@ -62,7 +62,8 @@ fn who_unlocks_last_may_free_it() {
     }
 }
 
-/// Whether the deadline comes before or after the wake, the lock is had alone and is free in the end.
+/// Whether the deadline comes before or after the wake, the lock is had alone and is free in the
+/// end.
 fn a_deadline_races(rounds: usize) {
     world::check(Some(3), move || {
         let shared = Arc::new((RawMutex::<Loom>::new_in(), Counter::default()));

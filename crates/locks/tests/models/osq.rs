@@ -16,8 +16,8 @@ struct Shared {
 unsafe impl Sync for Shared {}
 
 impl Shared {
-    /// How many of `rounds` had the lock. Spinning ends after two rounds here: in some interleavings the lock comes
-    /// first, in others a spinner leaves.
+    /// How many of `rounds` had the lock. Spinning ends after two rounds here: in some
+    /// interleavings the lock comes first, in others a spinner leaves.
     fn work(&self, rounds: u32) -> u32 {
         let mut had = 0;
         for _ in 0..rounds {
@@ -33,7 +33,8 @@ impl Shared {
     }
 }
 
-/// Each thread with its rounds. Who gets the lock has it alone, and whoever has left, the queue is whole.
+/// Each thread with its rounds. Who gets the lock has it alone, and whoever has left, the queue is
+/// whole.
 fn excludes(rounds: &'static [u32], preemptions: Option<usize>) {
     world::check(preemptions, move || {
         let shared = Arc::new(Shared { queue: RawOsq::new_in(), value: UnsafeCell::new(0) });

@@ -45,8 +45,8 @@ impl Shared for RawQrwLock<Loom> {
 
 sharing_models!(RawQrwLock<Loom>);
 
-/// A handler reads what it has interrupted the reading of, with a writer waiting in between; and one that comes
-/// while the writer writes waits for it.
+/// A handler reads what it has interrupted the reading of, with a writer waiting in between; and
+/// one that comes while the writer writes waits for it.
 #[test]
 fn a_handlers_reader_goes_before_waiting_writers() {
     world::check(Some(3), || {

@@ -27,8 +27,8 @@ fn a_deadline_races_with_unlock() {
     });
 }
 
-/// Of two tasks that take two locks in opposite orders, none waits for ever. Both may be told: each comes last in
-/// the other's eyes.
+/// Of two tasks that take two locks in opposite orders, none waits for ever. Both may be told: each
+/// comes last in the other's eyes.
 #[test]
 fn abba_ends() {
     world::check(Some(3), || {
@@ -53,8 +53,8 @@ fn abba_ends() {
     });
 }
 
-/// A lock without an owner, whose first waiter has been woken: another is boosted to the front, and must be woken
-/// too.
+/// A lock without an owner, whose first waiter has been woken: another is boosted to the front, and
+/// must be woken too.
 #[test]
 fn a_boost_comes_while_the_lock_has_no_owner() {
     let model = || {
@@ -80,7 +80,8 @@ fn a_boost_comes_while_the_lock_has_no_owner() {
     world::with_patience(0, || world::check(Some(2), model));
 }
 
-/// A task gets the lock that it has waited for, and frees it, while another walks along the chain through it.
+/// A task gets the lock that it has waited for, and frees it, while another walks along the chain
+/// through it.
 #[test]
 fn who_gets_a_lock_of_the_chain_may_free_it() {
     let model = || {

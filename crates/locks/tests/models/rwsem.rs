@@ -116,7 +116,8 @@ fn trylocks_of_all_shapes_exclude_writers() {
     tries_to_read_by::<AddAndUndo>();
 }
 
-/// A reader that comes in vain may keep the last reader from waking the writer: it must do so itself.
+/// A reader that comes in vain may keep the last reader from waking the writer: it must do so
+/// itself.
 #[test]
 fn a_trylock_that_adds_and_undoes_wakes_whom_it_has_kept_asleep() {
     without_spinning(|| {
@@ -158,7 +159,8 @@ fn downgrade_lets_readers_in() {
     });
 }
 
-/// Whether a deadline comes before or after the lock, the lock is had once, and nobody who waits is forgotten.
+/// Whether a deadline comes before or after the lock, the lock is had once, and nobody who waits is
+/// forgotten.
 #[test]
 fn deadlines_race_with_unlocks() {
     without_spinning(|| {

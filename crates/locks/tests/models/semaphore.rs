@@ -29,7 +29,8 @@ impl Exclusive for RawSemaphore<Loom> {
 
 exclusion_models!(RawSemaphore<Loom>);
 
-/// Whether the deadline comes before or after the hand-over, nothing is lost and nothing is had twice.
+/// Whether the deadline comes before or after the hand-over, nothing is lost and nothing is had
+/// twice.
 #[test]
 fn a_deadline_races_with_up() {
     world::check(None, || {

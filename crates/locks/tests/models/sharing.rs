@@ -1,4 +1,5 @@
-//! What every reader-writer lock is checked for, besides what every exclusive lock is checked for with its writers.
+//! What every reader-writer lock is checked for, besides what every exclusive lock is checked for
+//! with its writers.
 
 use std::sync::Arc;
 
@@ -16,9 +17,11 @@ pub trait Shared: Send + Sync + 'static {
     fn read(&self, section: impl FnOnce());
     /// Runs `section` with the lock held to write.
     fn write(&self, section: impl FnOnce());
-    /// Runs `section` with the lock held to read if that can be had at once. False: it cannot, or one cannot tell.
+    /// Runs `section` with the lock held to read if that can be had at once. False: it cannot, or
+    /// one cannot tell.
     fn try_read(&self, section: impl FnOnce()) -> bool;
-    /// Runs `section` with the lock held to write if that can be had at once. False: it cannot, or one cannot tell.
+    /// Runs `section` with the lock held to write if that can be had at once. False: it cannot, or
+    /// one cannot tell.
     fn try_write(&self, section: impl FnOnce()) -> bool;
 }
 

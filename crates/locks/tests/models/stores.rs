@@ -1,9 +1,9 @@
-//! Spinning in the model: a thread spins no more rounds than others have stored values that it could see, then
-//! sleeps until they store another. Further rounds would show it nothing new, and two spinners could take turns
-//! for ever: the models had no end.
+//! Spinning in the model: a thread spins no more rounds than others have stored values that it
+//! could see, then sleeps until they store another. Further rounds would show it nothing new, and
+//! two spinners could take turns for ever: the models had no end.
 //!
-//! What is here changes only between two steps of loom, which runs the threads of a model in turns on one
-//! thread of the test program.
+//! What is here changes only between two steps of loom, which runs the threads of a model in turns
+//! on one thread of the test program.
 
 use std::cell::{Cell, RefCell};
 
@@ -51,8 +51,8 @@ fn with<R>(f: impl FnOnce(usize, &mut [Counts]) -> R) -> R {
 /// The calling thread has stored something.
 pub fn note() {
     with(|me, counts| counts[me].stores += 1);
-    // Unparking orders memory where a store does not. No model rests on it alone: the first looks of a spinner
-    // come without.
+    // Unparking orders memory where a store does not. No model rests on it alone: the first looks
+    // of a spinner come without.
     SPINNERS.take().iter().for_each(Thread::unpark);
 }
 

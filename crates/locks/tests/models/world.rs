@@ -1,12 +1,13 @@
-//! The model checker's world: loom tries every interleaving of a few threads, with what a weak memory may show
-//! them. The locks run in it as they are.
+//! The model checker's world: loom tries every interleaving of a few threads, with what a weak
+//! memory may show them. The locks run in it as they are.
 //!
-//! It can also make a fault, one per process ([`mutant`]): every atomic operation is known by its place in the
-//! source, so the list of faults is the code itself.
+//! It can also make a fault, one per process ([`mutant`]): every atomic operation is known by its
+//! place in the source, so the list of faults is the code itself.
 //!
-//! A wait is a queue that only `wait` and `wake` touch, in steps that loom cannot interrupt. loom lets a thread
-//! that is woken see what its waker did; a futex promises nothing of the kind. So a model must have interleavings
-//! in which the same code comes to the value without having slept; those of a wait that looks first have.
+//! A wait is a queue that only `wait` and `wake` touch, in steps that loom cannot interrupt. loom
+//! lets a thread that is woken see what its waker did; a futex promises nothing of the kind. So a
+//! model must have interleavings in which the same code comes to the value without having slept;
+//! those of a wait that looks first have.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -116,8 +117,8 @@ std::thread_local! {
     static FREED: RefCell<Vec<Range<usize>>> = RefCell::default();
 }
 
-/// From here on in this execution, nobody may use the atomics in `value`: its memory would be freed. It is not, so
-/// that nothing else can take its place.
+/// From here on in this execution, nobody may use the atomics in `value`: its memory would be
+/// freed. It is not, so that nothing else can take its place.
 pub fn free<T>(value: &'static T) {
     let from = ptr::from_ref(value).addr();
     FREED.with_borrow_mut(|freed| freed.push(from..from + size_of::<T>()));
@@ -130,7 +131,8 @@ fn assert_alive(address: usize) {
 }
 
 std::thread_local! {
-    /// Who waits, by address of the word, and the numbers of the waits. Changes only between two steps of loom.
+    /// Who waits, by address of the word, and the numbers of the waits. Changes only between two
+    /// steps of loom.
     static WAITING: RefCell<HashMap<usize, Vec<(u64, Thread)>>> = RefCell::default();
     static WAITS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
@@ -142,8 +144,8 @@ fn waiting<R>(word: *const Cell<AtomicU32>, f: impl FnOnce(&mut Vec<(u64, Thread
 impl Word for Cell<AtomicU32> {
     #[track_caller]
     fn wait(&self, expected: u32, deadline: Option<u64>) -> bool {
-        // The load lets loom switch here. What counts is what was stored last: the kernel looks at the word under
-        // the lock that a wake takes too, and sees what was stored before that wake.
+        // The load lets loom switch here. What counts is what was stored last: the kernel looks at
+        // the word under the lock that a wake takes too, and sees what was stored before that wake.
         self.atomic.load(Ordering::Relaxed);
         assert_alive(ptr::from_ref(self).addr());
         if self.last.load(Ordering::Relaxed) != expected as usize {
@@ -155,7 +157,8 @@ impl Word for Cell<AtomicU32> {
         waiting(self, |queue| queue.push((number, loom::thread::current())));
         let queued = || waiting(self, |queue| queue.iter().any(|(other, _)| *other == number));
         if deadline.is_some() {
-            // All others may run until they end or wait; or it comes at once, in another interleaving.
+            // All others may run until they end or wait; or it comes at once, in another
+            // interleaving.
             loom::thread::yield_now();
             let in_time = !queued();
             waiting(self, |queue| queue.retain(|(other, _)| *other != number));
@@ -285,28 +288,31 @@ std::thread_local! {
     static RUNNING: std::cell::Cell<bool> = const { std::cell::Cell::new(true) };
 }
 
-/// From here on in this execution, tasks are said to be on a CPU, or not to be; they are in the beginning.
+/// From here on in this execution, tasks are said to be on a CPU, or not to be; they are in the
+/// beginning.
 pub fn set_running(running: bool) {
     RUNNING.set(running);
 }
 
-/// Runs a model in which spinning lasts so many rounds; 0: nobody spins before sleeping. Rounds wait for stores
-/// ([`stores::await_next`]), so that who spins for a thread that only unlocks hardly ever comes to sleep.
+/// Runs a model in which spinning lasts so many rounds; 0: nobody spins before sleeping. Rounds
+/// wait for stores ([`stores::await_next`]), so that who spins for a thread that only unlocks
+/// hardly ever comes to sleep.
 pub fn with_patience(rounds: u32, model: impl FnOnce()) {
     let usual = PATIENCE.replace(rounds);
     model();
     PATIENCE.set(usual);
 }
 
-/// Runs a model in which everybody's patience is over at the second look at the clock. Otherwise time stands still.
+/// Runs a model in which everybody's patience is over at the second look at the clock. Otherwise
+/// time stands still.
 pub fn with_time_flying(model: impl FnOnce()) {
     TICK.set(1_000_000_000);
     model();
     TICK.set(0);
 }
 
-/// Runs all interleavings of `body` that differ, with at most `preemptions` switches away from threads that could
-/// go on (none given: all).
+/// Runs all interleavings of `body` that differ, with at most `preemptions` switches away from
+/// threads that could go on (none given: all).
 pub fn check(preemptions: Option<usize>, body: impl Fn() + Sync + Send + 'static) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = preemptions;

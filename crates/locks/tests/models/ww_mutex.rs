@@ -55,7 +55,8 @@ impl Shared {
         Self { class: Class::new_in(algorithm), locks: [lock(), lock(), lock()] }
     }
 
-    /// Takes the locks in this order, as long as it takes, and releases them. The context ends with that.
+    /// Takes the locks in this order, as long as it takes, and releases them. The context ends with
+    /// that.
     fn transact(&self, order: &[usize]) {
         let ctx = &*Box::leak(Box::new(AcquireCtx::new(&self.class)));
         // SAFETY: the context lives for ever.

@@ -1,6 +1,7 @@
 //! Platforms of tests: Linux, but for what the test has a hand in.
 
-/// What such a platform has as Linux has it, within its `impl Platform`. Missing: when to reschedule, and the clock.
+/// What such a platform has as Linux has it, within its `impl Platform`. Missing: when to
+/// reschedule, and the clock.
 macro_rules! as_linux {
     () => {
         type Word = std::sync::atomic::AtomicU32;

@@ -1,5 +1,5 @@
-//! How many call sites past wrappers there may be: code that is made at run time, or a lock taken at every
-//! depth of a recursion, must not fill the ledger with them.
+//! How many call sites past wrappers there may be: code that is made at run time, or a lock taken
+//! at every depth of a recursion, must not fill the ledger with them.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -41,8 +41,8 @@ pub fn is_open(site: u64) -> bool {
 
 /// `site` is about to be put on record. False: there are too many.
 pub fn admit(site: u64) -> bool {
-    // Most are new. Reads the slot as who is about to write: in a forked child the page is copied by one page fault
-    // instead of two.
+    // Most are new. Reads the slot as who is about to write: in a forked child the page is copied
+    // by one page fault instead of two.
     let _ = ADMITTED[first_slot(site)].compare_exchange(0, 0, Relaxed, Relaxed);
     loop {
         let (slot, found) = find(site);

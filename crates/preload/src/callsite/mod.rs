@@ -1,20 +1,24 @@
-//! Call sites past wrappers: who wanted a lock that was taken through a function made for taking locks.
+//! Call sites past wrappers: who wanted a lock that was taken through a function made for taking
+//! locks.
 //!
-//! A call site is a return address, that of the lock call. Taken through a function that is not inlined
-//! (SQLite's `pthreadMutexEnter`, a program's own `lock`, `std::mutex::lock` in a debug build) every lock
-//! would have one and the same. Such a function is not known by its name but by what it does: it returns
-//! with the lock. That makes its return address a **wrapper**'s, and its caller's the one to ask next. The
-//! site is then a hash of the return addresses from the lock call to the first that is no wrapper's.
+//! A call site is a return address, that of the lock call. Taken through a function that is not
+//! inlined (SQLite's `pthreadMutexEnter`, a program's own `lock`, `std::mutex::lock` in a debug
+//! build) every lock would have one and the same. Such a function is not known by its name but by
+//! what it does: it returns with the lock. That makes its return address a **wrapper**'s, and its
+//! caller's the one to ask next. The site is then a hash of the return addresses from the lock call
+//! to the first that is no wrapper's.
 //!
 //! Nothing is known of an address at first. While it is **undecided**, each lock taken there makes
-//! it a candidate: the lock's entry remembers the frame that the address is in, and its release, which goes the slow
-//! way, sees whether that frame is still there. Once it was not, or it was a few times, the address is decided for
-//! good. Until then, whole call chains are told apart, so that what is recorded holds either way.
+//! it a candidate: the lock's entry remembers the frame that the address is in, and its release,
+//! which goes the slow way, sees whether that frame is still there. Once it was not, or it was a
+//! few times, the address is decided for good. Until then, whole call chains are told apart, so
+//! that what is recorded holds either way.
 //!
-//! Only a plain address is ever remembered as such by a thread's fast path. So it knows nothing of all this:
-//! it misses for every other, and [`deep`] is asked, without a lock. What that has answered the thread then
-//! knows by the whole site, and [`known_past`] finds it in a few steps from wrapper to wrapper: one table says
-//! of an address that it is a wrapper's, and how large the frame is.
+//! Only a plain address is ever remembered as such by a thread's fast path. So it knows nothing of
+//! all this: it misses for every other, and [`deep`] is asked, without a lock. What that has
+//! answered the thread then knows by the whole site, and [`known_past`] finds it in a few steps
+//! from wrapper to wrapper: one table says of an address that it is a wrapper's, and how large the
+//! frame is.
 
 mod admission;
 pub mod place;
@@ -61,8 +65,8 @@ impl Site {
     }
 }
 
-/// Where the call of one of our functions returns to, as its stub passes it on. To be used from within that call
-/// only.
+/// Where the call of one of our functions returns to, as its stub passes it on. To be used from
+/// within that call only.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Return {
@@ -76,7 +80,8 @@ impl Return {
     /// It was not kept.
     pub const UNKNOWN: Self = Self::on_stack(core::ptr::null());
 
-    /// The return address is at `stack`, which may be null; the caller's frame pointer was not kept.
+    /// The return address is at `stack`, which may be null; the caller's frame pointer was not
+    /// kept.
     pub const fn on_stack(stack: *const u64) -> Self {
         Self { stack, rbp: 0 }
     }
@@ -128,11 +133,12 @@ fn deep_in(call: Frame) -> Site {
     }
 }
 
-/// Finds a lock call past wrappers that is known: that `known` has something for. It is asked for the site of
-/// each caller in turn, of whose bits it must not mind the highest eight; the answer comes with the whole site.
+/// Finds a lock call past wrappers that is known: that `known` has something for. It is asked for
+/// the site of each caller in turn, of whose bits it must not mind the highest eight; the answer
+/// comes with the whole site.
 ///
-/// What is known was on record, so it was decided; and the walk goes on past what is decided only. `None`
-/// means nothing but that it takes [`deep`].
+/// What is known was on record, so it was decided; and the walk goes on past what is decided only.
+/// `None` means nothing but that it takes [`deep`].
 ///
 /// # Safety
 /// `stack` is where the call that returns to `address` has put that on its stack.
@@ -252,18 +258,18 @@ impl Walk {
     }
 }
 
-/// The frame of a function that a call returns to: the latter's stack pointer, and above its 48 bits the
-/// low bits of the return address.
+/// The frame of a function that a call returns to: the latter's stack pointer, and above its 48
+/// bits the low bits of the return address.
 fn encode(caller: Frame) -> u64 {
     caller.pc << 48 | (caller.rsp & ((1 << 48) - 1))
 }
 
-/// Whether the function whose frame returned as `encoded` tells has returned, as seen from a call to us;
-/// `None` if that cannot be seen.
+/// Whether the function whose frame returned as `encoded` tells has returned, as seen from a call
+/// to us; `None` if that cannot be seen.
 ///
-/// To compare stack pointers is not enough: what unlocks is often a function too, with its frame where the
-/// other was. But it was called elsewhere, and so returns elsewhere. A function that ends with a jump to us
-/// has not returned; then we are the ones who return as it would.
+/// To compare stack pointers is not enough: what unlocks is often a function too, with its frame
+/// where the other was. But it was called elsewhere, and so returns elsewhere. A function that ends
+/// with a jump to us has not returned; then we are the ones who return as it would.
 fn has_returned(encoded: u64, call: Frame) -> Option<bool> {
     let (end, pc) = (encoded & ((1 << 48) - 1), (encoded >> 48) as u16);
     if call.rsp.abs_diff(end) > SAME_STACK {
@@ -297,8 +303,8 @@ pub fn judge(trial: Trial) {
     }
 }
 
-/// A lock is taken with others held: some may have outlived the functions that took them. `call` finds the frame of the
-/// call that takes it.
+/// A lock is taken with others held: some may have outlived the functions that took them. `call`
+/// finds the frame of the call that takes it.
 pub fn look_at_held(trials: impl Iterator<Item = Trial>, call: impl Fn() -> Option<Frame>) {
     for trial in trials {
         let Some(call) = call() else { return };

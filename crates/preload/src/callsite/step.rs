@@ -1,11 +1,11 @@
-//! The step from a wrapper's frame to its caller's, in a few bits: what usual functions need of the unwind
-//! tables.
+//! The step from a wrapper's frame to its caller's, in a few bits: what usual functions need of the
+//! unwind tables.
 
 use crate::stack::unwind::{self, Frame, Rule, Saved};
 
-/// Bits: the frame's size in bytes beyond its return address, a multiple of 8; in the low three where the
-/// caller's rbp is: nowhere but in rbp (0), or so many words below the frame's end. From [`Step::END`] on it is
-/// one of the steps that are not of this kind, or none at all.
+/// Bits: the frame's size in bytes beyond its return address, a multiple of 8; in the low three
+/// where the caller's rbp is: nowhere but in rbp (0), or so many words below the frame's end. From
+/// [`Step::END`] on it is one of the steps that are not of this kind, or none at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step(u64);
 

@@ -17,16 +17,16 @@ pub enum Verdict {
     Wrapper,
 }
 
-/// Releases within the function after which it counts as plain. A function that keeps the lock only on
-/// some of its paths has that many chances to show it.
+/// Releases within the function after which it counts as plain. A function that keeps the lock only
+/// on some of its paths has that many chances to show it.
 const MOST_STAYS: u64 = 8;
 
-/// Acquisitions without a verdict, because their releases were not seen or on another stack, after which
-/// the function counts as plain: each of them costs more than one that is decided.
+/// Acquisitions without a verdict, because their releases were not seen or on another stack, after
+/// which the function counts as plain: each of them costs more than one that is decided.
 const MOST_TRIALS: u64 = 64;
 
-/// A word of the table: address << 16 | details. Free if 0. The details are a wrapper's [`Step`], or one of the
-/// marks below; an undecided address' also have trials << 4 | stays.
+/// A word of the table: address << 16 | details. Free if 0. The details are a wrapper's [`Step`],
+/// or one of the marks below; an undecided address' also have trials << 4 | stays.
 const SLOTS: usize = 1 << 16;
 static TABLE: [AtomicU64; SLOTS] = [const { AtomicU64::new(0) }; SLOTS];
 
@@ -54,8 +54,8 @@ fn with(word: u64, details: u64) -> u64 {
     word & !DETAILS | details
 }
 
-// Every access to the table is Relaxed: a word says nothing about other memory, and two threads that decide
-// at once agree or, where they do not, either is right.
+// Every access to the table is Relaxed: a word says nothing about other memory, and two threads
+// that decide at once agree or, where they do not, either is right.
 
 #[inline(always)]
 fn first_slot(address: u64) -> usize {
@@ -75,8 +75,8 @@ fn find(address: u64) -> Option<(&'static AtomicU64, u64)> {
     })
 }
 
-/// To be called at start, before any thread. No call returns to 0, but a walk may come to it, and a free slot
-/// would be taken for its step.
+/// To be called at start, before any thread. No call returns to 0, but a walk may come to it, and a
+/// free slot would be taken for its step.
 pub fn start() {
     TABLE[first_slot(0)].store(PLAIN, Relaxed);
 }
@@ -98,8 +98,8 @@ fn of_displaced(address: u64) -> Verdict {
     }
 }
 
-/// The step from a wrapper's frame at `address` to its caller's, if both are known and the address is where
-/// the table has it first. Any other answer is no step that can be taken.
+/// The step from a wrapper's frame at `address` to its caller's, if both are known and the address
+/// is where the table has it first. Any other answer is no step that can be taken.
 #[inline(always)]
 pub fn step(address: u64) -> Step {
     // What is another address' is too large now.

@@ -1,12 +1,12 @@
-//! What the bytes of attributes tell. A function that has destroyed one leaves it as it is, and most are alike and lie
-//! on stacks, where the next function's attributes come to lie, which may be copies. So one that was destroyed is known
-//! by its bytes and by the call whose variable it is.
+//! What the bytes of attributes tell. A function that has destroyed one leaves it as it is, and
+//! most are alike and lie on stacks, where the next function's attributes come to lie, which may be
+//! copies. So one that was destroyed is known by its bytes and by the call whose variable it is.
 
 use super::bytes::{Bytes, hash_of, word};
 use crate::stack::unwind::Frame;
 
-/// `schedpolicy` (at 4), `flags` (at 8); then size of the guard (at 16), address and size of the stack, and an
-/// extension (at 40), none of which has as many bits as there is room for.
+/// `schedpolicy` (at 4), `flags` (at 8); then size of the guard (at 16), address and size of the
+/// stack, and an extension (at 40), none of which has as many bits as there is room for.
 pub const ATTR: Bytes = Bytes {
     // SAFETY: attributes of a thread, of 56 bytes.
     is_possible: |addr| unsafe {
@@ -21,7 +21,8 @@ pub const ATTR: Bytes = Bytes {
     ..ANY
 };
 
-/// The type in the low bits, with two for elision above; protocol from bit 28 on; the highest two are flags.
+/// The type in the low bits, with two for elision above; protocol from bit 28 on; the highest two
+/// are flags.
 pub const MUTEXATTR: Bytes = Bytes {
     // SAFETY: attributes of a mutex, of 4 bytes.
     is_possible: |addr| unsafe {
@@ -64,8 +65,8 @@ pub const BARRIERATTR: Bytes = Bytes {
 pub const ANY: Bytes =
     Bytes { is_possible: |_| true, is_shared: |_| false, is_used: |_| false, fingerprint: |_| 0 };
 
-/// The call whose variable the object at `addr` is, if it is one on the calling thread's stack: by where that was
-/// called, and the end of its frame. 0 of others.
+/// The call whose variable the object at `addr` is, if it is one on the calling thread's stack: by
+/// where that was called, and the end of its frame. 0 of others.
 fn call_of(addr: u64) -> u64 {
     /// Frames of functions that only pass the object on, and how large they are at most.
     const PASSED_ON: usize = 64;

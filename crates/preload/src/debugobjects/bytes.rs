@@ -1,19 +1,23 @@
-//! What the bytes of an object tell, in glibc's x86-64 layouts: whether it can have been initialised at all, whether
-//! it is for other processes too, and whether it is still what it was when it was destroyed.
+//! What the bytes of an object tell, in glibc's x86-64 layouts: whether it can have been
+//! initialised at all, whether it is for other processes too, and whether it is still what it was
+//! when it was destroyed.
 
 use lockwright_engines::index::hash;
 
 use crate::lock_id::identity;
 
-/// How to read the bytes of a type. All functions are given the address of an object that is in use.
+/// How to read the bytes of a type. All functions are given the address of an object that is in
+/// use.
 pub struct Bytes {
     /// An object that was initialised may have such bytes. Where nothing tells: true.
     pub is_possible: unsafe fn(u64) -> bool,
     /// It is shared with other processes, which may do to it what is not seen here.
     pub is_shared: unsafe fn(u64) -> bool,
-    /// It is still what its init function, or its use since then, left there: no allocator gives out memory like that.
+    /// It is still what its init function, or its use since then, left there: no allocator gives
+    /// out memory like that.
     pub is_used: unsafe fn(u64) -> bool,
-    /// Stands for its bytes once it is destroyed: those that destroying it again, or using it, would not change.
+    /// Stands for its bytes once it is destroyed: those that destroying it again, or using it,
+    /// would not change.
     pub fingerprint: unsafe fn(u64) -> u64,
 }
 
@@ -38,7 +42,8 @@ pub(super) unsafe fn hash_of(addr: u64, size: u64, skip: &[u64]) -> u64 {
 /// The most threads that a system can have (PID_MAX_LIMIT): no counter of waiters is higher.
 const MOST_THREADS: u32 = 1 << 22;
 
-/// `__lock`, `__count`, `__owner`, `__nusers`, `__kind` (at 16), `__spins`, `__elision`, `__list` (where the stamp is).
+/// `__lock`, `__count`, `__owner`, `__nusers`, `__kind` (at 16), `__spins`, `__elision`, `__list`
+/// (where the stamp is).
 pub const MUTEX: Bytes = Bytes {
     // SAFETY: a mutex, of 40 bytes.
     is_possible: |addr| unsafe {
@@ -62,8 +67,8 @@ const fn ceiling(kind: u32) -> bool {
     kind & 0x40 != 0
 }
 
-/// `__readers`, `__writers`, `__wrphase_futex`, `__writers_futex`, two pads (the stamp), `__cur_writer`, `__shared` (at
-/// 28), `__rwelision`, pads, `__flags` (at 48).
+/// `__readers`, `__writers`, `__wrphase_futex`, `__writers_futex`, two pads (the stamp),
+/// `__cur_writer`, `__shared` (at 28), `__rwelision`, pads, `__flags` (at 48).
 pub const RWLOCK: Bytes = Bytes {
     // SAFETY: a reader-writer lock, of 56 bytes.
     is_possible: |addr| unsafe { word(addr, 28) <= 1 && word(addr, 48) <= 3 },
@@ -75,10 +80,11 @@ pub const RWLOCK: Bytes = Bytes {
     fingerprint: |addr| unsafe { hash_of(addr, 56, &[0, 4, 8, 12, 24]) },
 };
 
-/// `__wseq`, `__g1_start`, `__g_refs`, `__g_size`, `__g1_orig_size`, `__wrefs` (at 36), `__g_signals`.
+/// `__wseq`, `__g1_start`, `__g_refs`, `__g_size`, `__g1_orig_size`, `__wrefs` (at 36),
+/// `__g_signals`.
 pub const COND: Bytes = Bytes {
-    // SAFETY: a condition variable, of 48 bytes. (Its groups' sizes are no help: who gives up waiting may take them
-    // below zero.)
+    // SAFETY: a condition variable, of 48 bytes. (Its groups' sizes are no help: who gives up
+    // waiting may take them below zero.)
     is_possible: |addr| unsafe { word(addr, 36) & COND_IMPOSSIBLE == 0 },
     // SAFETY: as above.
     is_shared: |addr| unsafe {
@@ -86,14 +92,15 @@ pub const COND: Bytes = Bytes {
     },
     // SAFETY: as above.
     is_used: |addr| unsafe { (0..48).step_by(4).any(|offset| word(addr, offset) != 0) },
-    // SAFETY: as above. Destroying it changes nothing of a destroyed one; a use changes most of the rest.
+    // SAFETY: as above. Destroying it changes nothing of a destroyed one; a use changes most of the
+    // rest.
     fingerprint: |addr| unsafe { u64::from(word(addr, 36) & COND_DESTROYED) | 1 },
 };
 
 /// `__wrefs`: it is being destroyed, or was.
 pub const COND_DESTROYED: u32 = 4;
-/// Bits of `__wrefs` that no condition variable has that may be used: that mark, and more waiters, which are counted
-/// from bit 3, than there can be threads.
+/// Bits of `__wrefs` that no condition variable has that may be used: that mark, and more waiters,
+/// which are counted from bit 3, than there can be threads.
 pub const COND_IMPOSSIBLE: u32 = COND_DESTROYED | !(MOST_THREADS * 8 - 1);
 /// Where `__wrefs` is.
 pub const COND_WREFS: usize = 36;

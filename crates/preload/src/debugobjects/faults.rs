@@ -183,7 +183,8 @@ pub fn left_behind() {
     });
 }
 
-/// It should have been destroyed. A variable of static storage need not be: it is meant to last to the end.
+/// It should have been destroyed. A variable of static storage need not be: it is meant to last to
+/// the end.
 fn is_left(tracked: &Tracked) -> bool {
     let must = tracked.descr.rules.has(Rules::MUST_DESTROY);
     let is_alive = !matches!(tracked.state as u8, object_state::NONE | object_state::DESTROYED);

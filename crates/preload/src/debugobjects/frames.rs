@@ -1,5 +1,6 @@
-//! Tracked objects on their thread's stack: when the function has returned in whose frame one was, its memory is gone,
-//! and nobody is told. So the thread keeps a short list, and looks through it when it next tells of an object.
+//! Tracked objects on their thread's stack: when the function has returned in whose frame one was,
+//! its memory is gone, and nobody is told. So the thread keeps a short list, and looks through it
+//! when it next tells of an object.
 
 use core::arch::asm;
 
@@ -9,10 +10,12 @@ use super::{gone, threads};
 use crate::os::sys;
 use crate::stack::modules;
 
-/// Objects of one stack that are watched. Of more than these it shows late that they are gone: when the thread ends.
+/// Objects of one stack that are watched. Of more than these it shows late that they are gone: when
+/// the thread ends.
 const MOST: usize = 16;
 
-/// How often to look for the bounds of a stack. More than once, since a first object may be on another (a coroutine's).
+/// How often to look for the bounds of a stack. More than once, since a first object may be on
+/// another (a coroutine's).
 const TRIES: u32 = 4;
 
 /// `sizeof(struct pthread)` of glibc: what is on a thread's stack above its pthread_t.
@@ -134,8 +137,8 @@ impl Frames {
         }
     }
 
-    /// Of a thread that ends: what of its stack may have objects, with its thread-local memory. `None` of the main
-    /// thread, whose stack stays.
+    /// Of a thread that ends: what of its stack may have objects, with its thread-local memory.
+    /// `None` of the main thread, whose stack stays.
     pub fn all(&self) -> Option<(u64, u64)> {
         let (rsp, top) = (stack_pointer(), descriptor());
         if rsp >= top || self.to != 0 && !self.is_on(rsp) {

@@ -1,5 +1,5 @@
-//! Memory that goes with objects in it: freed, moved, unmapped, the frame of a function that has returned, the stack
-//! of a thread that has ended, a module that was unloaded.
+//! Memory that goes with objects in it: freed, moved, unmapped, the frame of a function that has
+//! returned, the stack of a thread that has ended, a module that was unloaded.
 
 use lockwright_engines::debugobjects::{Operation, Place};
 use lockwright_ledger::rows::object::object_end;
@@ -7,8 +7,8 @@ use lockwright_ledger::rows::object::object_end;
 use super::{OBJECTS, Type, faults, here, local, threads, waiters};
 use crate::lock_id::pages;
 
-/// There is an object of `size` bytes at `addr`, in memory that may go. What is noted already costs next to nothing;
-/// that its page [`is_noted`] is not enough, for frees look at lines.
+/// There is an object of `size` bytes at `addr`, in memory that may go. What is noted already costs
+/// next to nothing; that its page [`is_noted`] is not enough, for frees look at lines.
 pub fn note(addr: u64, size: u64) {
     pages::note_object(addr, size.max(1));
 }
@@ -18,8 +18,8 @@ pub fn is_noted(addr: u64) -> bool {
     pages::may_have_objects(addr, addr + 1)
 }
 
-/// The memory from `from` to below `to` goes, as `how` says, one of [`object_end`]. Of the object at `told` something
-/// was said already.
+/// The memory from `from` to below `to` goes, as `how` says, one of [`object_end`]. Of the object
+/// at `told` something was said already.
 #[cold]
 pub fn check(from: u64, to: u64, how: u8, told: Option<u64>) {
     if !super::is_on() || from >= to {
@@ -89,8 +89,9 @@ fn activate_waited(from: u64, to: u64, is_there: bool) {
     });
 }
 
-/// Tells the engine that the object is in use, as it is seen now: by whom, and where. False: it is none that the engine
-/// can know, for it was not initialised. `is_there`: its memory may be looked at yet.
+/// Tells the engine that the object is in use, as it is seen now: by whom, and where. False: it is
+/// none that the engine can know, for it was not initialised. `is_there`: its memory may be looked
+/// at yet.
 pub fn activate(kind: &'static Type, addr: u64, is_there: bool, by: Place) -> bool {
     if OBJECTS.state(local(), kind.descr.type_id, addr).is_none() {
         let Some(ask) = kind.descr.is_static_object else { return false };

@@ -1,12 +1,14 @@
-//! debugobjects in the program: tells the engine what becomes of locks and other synchronisation objects, and puts
-//! on record what it finds wrong.
+//! debugobjects in the program: tells the engine what becomes of locks and other synchronisation
+//! objects, and puts on record what it finds wrong.
 //!
-//! Who tells: the wrappers of init and destroy functions ([`tell`]), those of functions that use an object ([`used`]),
-//! and whoever sees memory go ([`gone`]). Only what went through an init or destroy function is tracked, so what is
-//! initialised statically costs nothing; of that, its [`bytes`] are looked at.
+//! Who tells: the wrappers of init and destroy functions ([`tell`]), those of functions that use an
+//! object ([`used`]), and whoever sees memory go ([`gone`]). Only what went through an init or
+//! destroy function is tracked, so what is initialised statically costs nothing; of that, its
+//! [`bytes`] are looked at.
 //!
-//! Whether an object is in use is not told but looked up when it matters: who waits is noted where he waits
-//! ([`waiters`]), and the engine hears of it when something is done to the object meanwhile.
+//! Whether an object is in use is not told but looked up when it matters: who waits is noted where
+//! he waits ([`waiters`]), and the engine hears of it when something is done to the object
+//! meanwhile.
 
 pub mod attribute_calls;
 mod attributes;

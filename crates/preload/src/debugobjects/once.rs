@@ -1,8 +1,8 @@
-//! pthread_once, and C11's call_once: once the routine has run they forward. While it runs, the control is in
-//! use.
+//! pthread_once, and C11's call_once: once the routine has run they forward. While it runs, the
+//! control is in use.
 //!
-//! The routine may leave by an exception or with its thread, past us: then it is not run, and may be again. So the call
-//! is made in a function with a personality routine of its own.
+//! The routine may leave by an exception or with its thread, past us: then it is not run, and may
+//! be again. So the call is made in a function with a personality routine of its own.
 
 use core::ffi::{c_int, c_void};
 

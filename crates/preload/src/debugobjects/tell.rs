@@ -1,7 +1,7 @@
 //! Objects' lives begin and end: what the wrappers of init and destroy functions tell.
 //!
-//! Each is told in two steps, before the C library's function and after it. What the object was before is only in its
-//! bytes before; and whether anything was done at all the function says.
+//! Each is told in two steps, before the C library's function and after it. What the object was
+//! before is only in its bytes before; and whether anything was done at all the function says.
 
 use lockwright_engines::debugobjects::{Fault, Moment, Operation, Place, State};
 use lockwright_ledger::rows::object::{object_end, object_fault};
@@ -50,13 +50,15 @@ fn initialises_noted(kind: &'static Type, addr: u64) -> Before {
     match OBJECTS.state(local(), kind.descr.type_id, addr) {
         None => return Before::Plain,
         Some(known) if known.state == State::Destroyed => return Before::Plain,
-        // A child of fork begins its locks anew: nobody else is there, and who held them is not known.
+        // A child of fork begins its locks anew: nobody else is there, and who held them is not
+        // known.
         Some(known) if is_inherited(&known.init) => return Before::Over,
         Some(_) => {}
     }
-    // A frame's memory comes again without anybody's telling, with what was in there; so does that of a variable whose
-    // block has ended, in the same frame, and that of a program's own allocator, but for modules' memory. Nothing tells
-    // these from an object that is initialised twice.
+    // A frame's memory comes again without anybody's telling, with what was in there; so does that
+    // of a variable whose block has ended, in the same frame, and that of a program's own
+    // allocator, but for modules' memory. Nothing tells these from an object that is initialised
+    // twice.
     let is_new = op == Operation::InitOnStack
         // SAFETY: the caller's memory, of an object's size.
         || modules::find(addr).is_none() && !unsafe { (kind.bytes.is_used)(addr) };
@@ -121,7 +123,8 @@ pub fn destroys(kind: &'static Type, addr: u64) -> Before {
     }
 }
 
-/// The engine has not heard of an object that is about to be destroyed: it was initialised statically, or not at all.
+/// The engine has not heard of an object that is about to be destroyed: it was initialised
+/// statically, or not at all.
 #[cold]
 fn destroys_unknown(kind: &'static Type, addr: u64) -> Before {
     // SAFETY: the caller's object.
@@ -165,7 +168,8 @@ pub fn destroyed(kind: &'static Type, addr: u64, before: Before, stack: Option<u
         return;
     }
     if before == Before::Unknown {
-        // As if it had been initialised, by nobody and never: its bytes are those of a destroyed one now.
+        // As if it had been initialised, by nobody and never: its bytes are those of a destroyed
+        // one now.
         let never = Place::default();
         OBJECTS.apply(local(), &kind.descr, addr, Operation::Free, never, 0);
         OBJECTS.apply(local(), &kind.descr, addr, Operation::Init, never, 0);
@@ -184,7 +188,8 @@ pub fn destroyed(kind: &'static Type, addr: u64, before: Before, stack: Option<u
     }
 }
 
-/// Where the calling thread is. A forked child that has used no lock yet has no ledger: now it needs one.
+/// Where the calling thread is. A forked child that has used no lock yet has no ledger: now it
+/// needs one.
 fn here_and_now(stack: Option<u32>) -> Place {
     if state::status() == state::FORKED {
         state::begin_child();
@@ -215,7 +220,8 @@ pub fn forget(kind: &'static Type, addr: u64) {
     OBJECTS.apply(local(), &kind.descr, addr, Operation::Free, Place::default(), 0);
 }
 
-/// Finds objects of a type in states that `is_one` says of, as many as there is room for. Says how many.
+/// Finds objects of a type in states that `is_one` says of, as many as there is room for. Says how
+/// many.
 fn find(kind: &Type, is_one: fn(State) -> bool, found: &mut [u64]) -> usize {
     let mut n = 0;
     OBJECTS.for_each(local(), &mut |tracked| {
@@ -242,7 +248,8 @@ pub fn forget_all(kind: &'static Type) {
 /// Objects that are looked for at a time.
 const SOME: usize = 64;
 
-/// Tells of those objects of a type that are in use no more, as `is_idle` says; of some, if they are many.
+/// Tells of those objects of a type that are in use no more, as `is_idle` says; of some, if they
+/// are many.
 pub fn deactivate_idle(kind: &'static Type, is_idle: impl Fn(u64) -> bool) {
     let mut found = [0; SOME];
     let n = find(kind, |state| state == State::Active, &mut found);
@@ -251,7 +258,8 @@ pub fn deactivate_idle(kind: &'static Type, is_idle: impl Fn(u64) -> bool) {
     }
 }
 
-/// What is not to be done to an object that is waited on is about to be done. Tells of that, if somebody waits.
+/// What is not to be done to an object that is waited on is about to be done. Tells of that, if
+/// somebody waits.
 fn tells_of_waiter(kind: &'static Type, addr: u64, op: Operation) -> bool {
     if !waiters::has_any(addr, addr + 1) {
         return false;

@@ -1,5 +1,5 @@
-//! What a thread has for the engine, in initial-exec TLS: its own part of the pools, and which tracked objects lie on
-//! its stack ([`super::frames`]).
+//! What a thread has for the engine, in initial-exec TLS: its own part of the pools, and which
+//! tracked objects lie on its stack ([`super::frames`]).
 
 use core::arch::{asm, global_asm};
 use core::mem::size_of;
@@ -45,8 +45,8 @@ fn own() -> *mut Own {
 
 /// The calling thread's.
 pub fn get() -> &'static mut Own {
-    // SAFETY: the thread's, as long as it runs. A handler that comes between leaves it as consistent as it is
-    // (`Frames` bears that).
+    // SAFETY: the thread's, as long as it runs. A handler that comes between leaves it as
+    // consistent as it is (`Frames` bears that).
     unsafe { &mut *own() }
 }
 

@@ -1,9 +1,10 @@
-//! POSIX timers. A `timer_t` is a number: the kernel's, or, of a timer that calls a function, one that glibc makes of
-//! where it keeps it. The kernel refuses a number that is no timer's, and does not give one out again for long. What
-//! glibc does with one of its own that was deleted is anybody's guess, and the next timer may have it at once.
+//! POSIX timers. A `timer_t` is a number: the kernel's, or, of a timer that calls a function, one
+//! that glibc makes of where it keeps it. The kernel refuses a number that is no timer's, and does
+//! not give one out again for long. What glibc does with one of its own that was deleted is
+//! anybody's guess, and the next timer may have it at once.
 //!
-//! To programs linked with a glibc before 2.3.3 a `timer_t` is an int, and the functions are others of the same names:
-//! those programs are passed on to them, and nothing is told.
+//! To programs linked with a glibc before 2.3.3 a `timer_t` is an int, and the functions are others
+//! of the same names: those programs are passed on to them, and nothing is told.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -52,7 +53,8 @@ fn is_glibcs(timer: timer_t) -> bool {
     (timer as i64) < 0
 }
 
-/// The call that failed with `result` did so because there is no such timer. Of a number of the kernel's.
+/// The call that failed with `result` did so because there is no such timer. Of a number of the
+/// kernel's.
 fn is_refused(timer: timer_t, result: c_int) -> bool {
     // SAFETY: the calling thread's errno.
     let failed = || unsafe { *libc::__errno_location() == libc::EINVAL };

@@ -18,8 +18,9 @@ pub struct Type {
     pub bytes: Bytes,
 }
 
-/// What holds of all types of the C library's: an object may be initialised again only once it was destroyed, must be
-/// destroyed before its memory goes, and is still destroyed only as long as its memory is as it was then.
+/// What holds of all types of the C library's: an object may be initialised again only once it was
+/// destroyed, must be destroyed before its memory goes, and is still destroyed only as long as its
+/// memory is as it was then.
 const ALL: Rules = Rules::INIT_ONCE
     .or(Rules::REINIT)
     .or(Rules::MUST_DESTROY)
@@ -90,8 +91,8 @@ pub fn timer(number: u64) -> u64 {
     number ^ NUMBERED
 }
 
-/// The ledger's number of a type of the C library's: of those that are one to the engine it is the object's init
-/// function that tells.
+/// The ledger's number of a type of the C library's: of those that are one to the engine it is the
+/// object's init function that tells.
 pub fn number(descr: &'static Descr) -> u32 {
     match descr {
         _ if core::ptr::eq(descr, &MTX.descr) => object_type::MTX,
@@ -105,7 +106,8 @@ pub fn shown(descr: &'static Descr, addr: u64) -> u64 {
     if core::ptr::eq(descr, &TIMER.descr) { addr ^ NUMBERED } else { addr }
 }
 
-/// `pthread_once_t`: tracked only while its routine runs, so there is nothing that must be done to it.
+/// `pthread_once_t`: tracked only while its routine runs, so there is nothing that must be done to
+/// it.
 pub static ONCE: Type = Type {
     descr: Descr {
         is_static_object: Some(once_is_static),

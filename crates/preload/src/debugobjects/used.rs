@@ -9,7 +9,8 @@ use super::{OBJECTS, Type, early, faults, gone, here, local, types};
 use crate::lock_id::identity::Identify;
 use crate::stack::modules;
 
-/// Objects whose use has been looked at, by some bits of their address: for those, another costs a load and a compare.
+/// Objects whose use has been looked at, by some bits of their address: for those, another costs a
+/// load and a compare.
 static LOOKED_AT: [AtomicU64; 4096] = [const { AtomicU64::new(0) }; 4096];
 
 fn slot(addr: u64) -> &'static AtomicU64 {
@@ -52,7 +53,8 @@ pub fn used_lock<T: Identify>(lock: *const T) {
     used_static(kind, lock as u64);
 }
 
-/// As [`used_static`], for one that may be a copy: only what was destroyed, or can be none, is reported.
+/// As [`used_static`], for one that may be a copy: only what was destroyed, or can be none, is
+/// reported.
 pub fn used_copied(kind: &'static Type, addr: u64) {
     // SAFETY: an object in use.
     let can_be = unsafe { (kind.bytes.is_possible)(addr) };

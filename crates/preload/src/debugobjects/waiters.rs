@@ -1,4 +1,5 @@
-//! Who waits on which object, or is within it: noted by the waiter, looked up when something is done to the object.
+//! Who waits on which object, or is within it: noted by the waiter, looked up when something is
+//! done to the object.
 //!
 //! A thread that waits has time: it leaves its stack, unresolved. Nothing here takes a lock.
 
@@ -30,7 +31,8 @@ struct Slot {
     kind: AtomicPtr<Type>,
     /// The thread, by its pthread_t.
     owner: AtomicU64,
-    /// An address within the frame of the function that waits, and that it is a routine that runs, in bit 0.
+    /// An address within the frame of the function that waits, and that it is a routine that runs,
+    /// in bit 0.
     frame: AtomicU64,
     /// Row of the thread, 0 if it is not watched.
     thread: AtomicU32,
@@ -74,7 +76,8 @@ fn own_id() -> u64 {
     unsafe { libc::pthread_self() }
 }
 
-/// The calling thread is about to wait on the object at `addr`, in the context `node`, or in one yet to be found: 0.
+/// The calling thread is about to wait on the object at `addr`, in the context `node`, or in one
+/// yet to be found: 0.
 pub fn begin(kind: &'static Type, addr: u64, node: u32) -> Wait {
     note(kind, addr, node, 0)
 }
@@ -88,7 +91,8 @@ fn note(kind: &'static Type, addr: u64, node: u32, routine: u64) -> Wait {
     if !super::is_on() {
         return Wait::UNNOTED;
     }
-    // Relaxed: the slot's other words are this thread's until it lets go of it; a reader checks for itself.
+    // Relaxed: the slot's other words are this thread's until it lets go of it; a reader checks for
+    // itself.
     let is_free = |at: &AtomicU64| {
         at.load(Relaxed) == 0 && at.compare_exchange(0, addr, Acquire, Relaxed).is_ok()
     };
@@ -151,7 +155,8 @@ pub fn routine_unwound() {
     }
 }
 
-/// In a forked child: of all threads there is only this one, which is in no wait; but it may run routines.
+/// In a forked child: of all threads there is only this one, which is in no wait; but it may run
+/// routines.
 pub fn forked() {
     let own = own_id();
     for (i, slot) in SLOTS[..USED.load(Relaxed)].iter().enumerate() {
@@ -168,8 +173,9 @@ pub fn has_any(from: u64, to: u64) -> bool {
     OBJECTS[..USED.load(Relaxed)].iter().any(|at| (from..to).contains(&at.load(Relaxed)))
 }
 
-/// Calls `see` with each object in `[from, to)` that somebody is blocked on or whose routine runs, and where that is.
-/// Memory that is not there any more is not looked at: in there, a routine that was called runs.
+/// Calls `see` with each object in `[from, to)` that somebody is blocked on or whose routine runs,
+/// and where that is. Memory that is not there any more is not looked at: in there, a routine that
+/// was called runs.
 pub fn find(from: u64, to: u64, is_there: bool, mut see: impl FnMut(&'static Type, u64, Place)) {
     for (at, slot) in OBJECTS[..USED.load(Relaxed)].iter().zip(&SLOTS) {
         let addr = at.load(Relaxed);
@@ -199,9 +205,10 @@ pub fn find(from: u64, to: u64, is_there: bool, mut see: impl FnMut(&'static Typ
 }
 
 impl Slot {
-    /// The thread is blocked on the object at `object`. Not if it was woken and is on its way out: an object that
-    /// nobody is blocked on any more may be destroyed. What it does is asked of the kernel, which says so once the
-    /// thread sleeps; until it does, or has left, there is nothing to be known.
+    /// The thread is blocked on the object at `object`. Not if it was woken and is on its way out:
+    /// an object that nobody is blocked on any more may be destroyed. What it does is asked of the
+    /// kernel, which says so once the thread sleeps; until it does, or has left, there is nothing
+    /// to be known.
     #[cold]
     fn is_blocked(&self, object: Range<u64>, is_same: impl Fn() -> bool) -> bool {
         /// Milliseconds in which a thread that can run does, on however busy a machine.

@@ -1,5 +1,5 @@
-//! The allocating functions where allocations are tracked: [`super::guarded`]'s stubs go here, and what is
-//! here calls on. Where they are not, this is out of the way.
+//! The allocating functions where allocations are tracked: [`super::guarded`]'s stubs go here, and
+//! what is here calls on. Where they are not, this is out of the way.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::*};

@@ -8,14 +8,15 @@ use crate::debugobjects::{self, program};
 use crate::lockdep::watch;
 use crate::os::sys;
 
-/// The operation that a caller means, one of `LW_OBJECT_DO_INIT_` and its siblings in lockwright/objects.h. `None`: of
-/// a later version.
+/// The operation that a caller means, one of `LW_OBJECT_DO_INIT_` and its siblings in
+/// lockwright/objects.h. `None`: of a later version.
 fn operation(what: u32) -> Option<Operation> {
     Operation::ALL.into_iter().find(|&op| op as u32 == what)
 }
 
-/// What is done to an object, in the lower 8 bits of `what`, and in the others how large a descriptor is for the
-/// caller. `first` and `second` are the states of [`Operation::ActiveState`], or the size of [`Operation::NoObjFreed`].
+/// What is done to an object, in the lower 8 bits of `what`, and in the others how large a
+/// descriptor is for the caller. `first` and `second` are the states of [`Operation::ActiveState`],
+/// or the size of [`Operation::NoObjFreed`].
 pub unsafe extern "C-unwind" fn object(
     addr: u64,
     descr: *const c_void,

@@ -1,6 +1,6 @@
-//! Forks that run no handlers: `_Fork`, `clone`, and `syscall` with the numbers of either. Their wrappers do in the
-//! parent and in the child what the handlers do. Threads and vforked children share all memory, ours included, and are
-//! let be.
+//! Forks that run no handlers: `_Fork`, `clone`, and `syscall` with the numbers of either. Their
+//! wrappers do in the parent and in the child what the handlers do. Threads and vforked children
+//! share all memory, ours included, and are let be.
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_long, c_void};
@@ -116,7 +116,8 @@ pub const SHARES: c_int = libc::CLONE_VM | libc::CLONE_SETTLS;
 
 const _: () = assert!(libc::SYS_fork == libc::SYS_clone + 1);
 
-/// Stands in front of the C library's `syscall`: forwards all but those that fork, or forbid system calls.
+/// Stands in front of the C library's `syscall`: forwards all but those that fork, or forbid system
+/// calls.
 ///
 /// # Safety
 /// As the function itself.

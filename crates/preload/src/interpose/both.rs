@@ -1,5 +1,5 @@
-//! The functions for when lockdep runs too: lockmeter's, with lockdep's wrapper in the place of
-//! the C library's function. Whether an acquisition had to wait is only known in there: lockdep's wait
+//! The functions for when lockdep runs too: lockmeter's, with lockdep's wrapper in the place of the
+//! C library's function. Whether an acquisition had to wait is only known in there: lockdep's wait
 //! comes by [`timed`].
 
 use core::ffi::{c_int, c_void};
@@ -74,7 +74,8 @@ pub unsafe fn acquire<L: Lock>(
     result
 }
 
-/// lockdep waits for the lock at `addr` by `block`: that is timed, if it is for an acquisition above.
+/// lockdep waits for the lock at `addr` by `block`: that is timed, if it is for an acquisition
+/// above.
 pub fn timed(addr: u64, owner: u32, block: &mut dyn FnMut() -> c_int) -> c_int {
     if !is_wanted() {
         return block();

@@ -1,6 +1,7 @@
-//! <threads.h>: in glibc an `mtx_t` is a `pthread_mutex_t`, a `cnd_t` a `pthread_cond_t` and a `thrd_t` a `pthread_t`,
-//! and its functions call those of pthreads, past any wrapper. So ours are our wrappers of those, with C11's
-//! results. Where [`start`] finds it otherwise, all is left to the C library.
+//! <threads.h>: in glibc an `mtx_t` is a `pthread_mutex_t`, a `cnd_t` a `pthread_cond_t` and a
+//! `thrd_t` a `pthread_t`, and its functions call those of pthreads, past any wrapper. So ours are
+//! our wrappers of those, with C11's results. Where [`start`] finds it otherwise, all is left to
+//! the C library.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -154,8 +155,8 @@ pub unsafe extern "C-unwind" fn thrd_create(
     }
 }
 
-/// Looks at the C library, and leaves C11 to it if that is not as we think. Called at start, before any thread, once
-/// modules are known.
+/// Looks at the C library, and leaves C11 to it if that is not as we think. Called at start, before
+/// any thread, once modules are known.
 pub fn start() {
     // SAFETY: works on its own objects.
     if unsafe { is_pthreads() } {
@@ -188,7 +189,8 @@ impl Room {
     }
 }
 
-/// C11's objects are those of pthreads, by one and the same library, and answer in the numbers that we know.
+/// C11's objects are those of pthreads, by one and the same library, and answer in the numbers that
+/// we know.
 unsafe fn is_pthreads() -> bool {
     let pthreads = real::slot::pthread_mutex_lock.load(Relaxed);
     let all = [
@@ -202,7 +204,8 @@ unsafe fn is_pthreads() -> bool {
     if !all.iter().all(|slot| modules::are_in_one(slot.load(Relaxed), pthreads)) {
         return false;
     }
-    // SAFETY: objects and attributes are local, initialised before use, and `Room` is larger than they are.
+    // SAFETY: objects and attributes are local, initialised before use, and `Room` is larger than
+    // they are.
     unsafe {
         let mutex = |type_| {
             let mut attr: libc::pthread_mutexattr_t = core::mem::zeroed();

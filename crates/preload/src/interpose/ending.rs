@@ -1,8 +1,9 @@
-//! How the process ends, for its ledger: by `exit`, `_exit`, `quick_exit` or exec, and with which code. Of a death by a
-//! signal nothing is heard here.
+//! How the process ends, for its ledger: by `exit`, `_exit`, `quick_exit` or exec, and with which
+//! code. Of a death by a signal nothing is heard here.
 //!
-//! `_exit` may be called in a signal's handler, and in a vforked child, which is a process of its own in its parent's
-//! memory: so there are but stores to the header here, by the process whose header it is.
+//! `_exit` may be called in a signal's handler, and in a vforked child, which is a process of its
+//! own in its parent's memory: so there are but stores to the header here, by the process whose
+//! header it is.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::Ordering::*;
@@ -20,8 +21,8 @@ unsafe extern "C" {
     fn on_exit(handler: unsafe extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
 }
 
-/// The header, if the calling thread is one that the ledger knows: a vforked child has its parent's memory, but an id
-/// of its own. (Asked by a call that sandboxes must allow anyway.)
+/// The header, if the calling thread is one that the ledger knows: a vforked child has its parent's
+/// memory, but an id of its own. (Asked by a call that sandboxes must allow anyway.)
 fn own_header() -> Option<&'static Header> {
     let header = state::header()?;
     let own = sys::gettid();
@@ -33,7 +34,8 @@ fn own_header() -> Option<&'static Header> {
     is_known.then_some(header)
 }
 
-/// Asks for the code that the process exits with. To be called before the program's main: the handler is the last.
+/// Asks for the code that the process exits with. To be called before the program's main: the
+/// handler is the last.
 pub fn start() {
     // SAFETY: the library is never unloaded.
     unsafe { on_exit(exits, core::ptr::null_mut()) };

@@ -1,5 +1,5 @@
-//! Who watches an acquisition: lockdep, lockmeter, or both. The wrappers of what takes a lock are written once, over
-//! this.
+//! Who watches an acquisition: lockdep, lockmeter, or both. The wrappers of what takes a lock are
+//! written once, over this.
 
 use core::ffi::c_int;
 
@@ -27,8 +27,9 @@ pub struct Call<L> {
 
 /// An engine, or both.
 pub trait Engine {
-    /// Takes a lock, by `block` where it has to be waited for, and at once where `is_valid` says that the C library
-    /// refuses the call whatever state the lock is in. `by_lockdep` is the wrapper for lockdep of the same call.
+    /// Takes a lock, by `block` where it has to be waited for, and at once where `is_valid` says
+    /// that the C library refuses the call whatever state the lock is in. `by_lockdep` is the
+    /// wrapper for lockdep of the same call.
     ///
     /// # Safety
     /// The caller's lock.

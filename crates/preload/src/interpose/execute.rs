@@ -1,8 +1,9 @@
-//! exec, posix_spawn, system and popen: what is executed is put on record. Whether it came to be watched shows later,
-//! by its ledger, and why not, by its file: that is the command's to find out (`cli/run/unwatched.rs`). Only what
-//! environment it was given is known nowhere but here.
+//! exec, posix_spawn, system and popen: what is executed is put on record. Whether it came to be
+//! watched shows later, by its ledger, and why not, by its file: that is the command's to find out
+//! (`cli/run/unwatched.rs`). Only what environment it was given is known nowhere but here.
 //!
-//! Arguments and environment are handed on as they are. A vforked child calls this: it changes nothing but its stack.
+//! Arguments and environment are handed on as they are. A vforked child calls this: it changes
+//! nothing but its stack.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::Ordering::Relaxed;
@@ -59,8 +60,8 @@ impl Call {
         Some(Self { since: time::now_ns(), sort })
     }
 
-    /// The process `pid` executes `path`, which is looked for in PATH if it `is_searched`. False: that is nothing to
-    /// put on record.
+    /// The process `pid` executes `path`, which is looked for in PATH if it `is_searched`. False:
+    /// that is nothing to put on record.
     fn tell(&self, pid: u32, path: &[u8], is_searched: bool) -> bool {
         let is_whole = path.first() == Some(&b'/') || is_searched && !path.contains(&b'/');
         let mut buffer = [0; 1024];
@@ -100,8 +101,8 @@ unsafe fn passes_on(mut environment: Strings) -> bool {
     library && directory
 }
 
-/// Whether an entry of LD_PRELOAD is the library: a file of its name, or a descriptor where no file system would hold
-/// it.
+/// Whether an entry of LD_PRELOAD is the library: a file of its name, or a descriptor where no file
+/// system would hold it.
 fn is_the_library(entry: &[u8]) -> bool {
     entry.ends_with(b"/liblockwright.so")
         || entry.starts_with(b"/proc/") && entry.windows(4).any(|part| part == b"/fd/")
@@ -252,7 +253,8 @@ fn path_of(fd: c_int, buffer: &mut [u8; 1024]) -> *const c_char {
     buffer.as_ptr().cast()
 }
 
-/// A child executes a program: `spawn` says 0 if it does, and puts its process id at the address it is given.
+/// A child executes a program: `spawn` says 0 if it does, and puts its process id at the address it
+/// is given.
 ///
 /// # Safety
 /// Valid strings, and a place for the process id, or null.
@@ -276,8 +278,8 @@ unsafe fn beside(
     result
 }
 
-/// In programs linked before glibc 2.15, functions of these names give to a shell what is no program: goes on to those
-/// then. To be called before the program's main.
+/// In programs linked before glibc 2.15, functions of these names give to a shell what is no
+/// program: goes on to those then. To be called before the program's main.
 pub fn start() {
     const OLD: &CStr = c"GLIBC_2.2.5";
     for (name, next) in
@@ -322,7 +324,8 @@ pub unsafe extern "C-unwind" fn posix_spawnp(
     }
 }
 
-/// The shell is about to be executed, with the program's environment, in a child whose process id nobody learns.
+/// The shell is about to be executed, with the program's environment, in a child whose process id
+/// nobody learns.
 fn shell() {
     // SAFETY: the program's environment.
     let call = unsafe { Call::begin(environment()) };

@@ -1,10 +1,11 @@
-//! Memory that is given back with locks in it: by `free`, by a `realloc` that moves, by `munmap`, by `mremap`. A held
-//! one is misuse; and whatever comes to lie there next is another lock.
+//! Memory that is given back with locks in it: by `free`, by a `realloc` that moves, by `munmap`,
+//! by `mremap`. A held one is misuse; and whatever comes to lie there next is another lock.
 //!
-//! `free` of a block that holds no lock must cost next to nothing, so where locks were seen is noted by page,
-//! with a page before it, since the block may begin there: of blocks of up to a page the first page tells, and
-//! then the lines of 64 bytes that it lies in. Of larger ones, which are rare, all pages are looked at; how large
-//! a block is, the word before it says in glibc's malloc. Any other malloc is asked.
+//! `free` of a block that holds no lock must cost next to nothing, so where locks were seen is
+//! noted by page, with a page before it, since the block may begin there: of blocks of up to a page
+//! the first page tells, and then the lines of 64 bytes that it lies in. Of larger ones, which are
+//! rare, all pages are looked at; how large a block is, the word before it says in glibc's malloc.
+//! Any other malloc is asked.
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
@@ -23,8 +24,8 @@ use crate::lockdep::misuse;
 use crate::os::{loader, tls};
 use crate::recorder::state;
 
-/// Takes the identities of all locks in a block that is about to be freed, and tells if one is held, or another object
-/// in use.
+/// Takes the identities of all locks in a block that is about to be freed, and tells if one is
+/// held, or another object in use.
 ///
 /// # Safety
 /// The caller's block of `len` bytes.
@@ -58,8 +59,8 @@ unsafe fn look_for_locks(thread: &mut ThreadState, block: *mut c_void, len: usiz
 /// Bytes of a block of which the first page tells whether there may be a lock in it.
 const SMALL: usize = PAGE as usize;
 
-/// A block is about to be freed in whose first page, or the next, there may be a lock. Larger ones are left
-/// to those that [`start`] has put in the way.
+/// A block is about to be freed in whose first page, or the next, there may be a lock. Larger ones
+/// are left to those that [`start`] has put in the way.
 ///
 /// # Safety
 /// The caller's block.
@@ -128,8 +129,8 @@ unsafe extern "C" fn free_large(block: *mut c_void) {
     }
 }
 
-/// Whether the block moves is only known afterwards, when it is too late to look: so who holds a lock in it
-/// is asked before, if there may be one.
+/// Whether the block moves is only known afterwards, when it is too late to look: so who holds a
+/// lock in it is asked before, if there may be one.
 unsafe extern "C" fn realloc(old: *mut c_void, size: usize) -> *mut c_void {
     // SAFETY: the next function of that name.
     let next = unsafe { core::mem::transmute::<usize, Realloc>(NEXT_REALLOC.load(Relaxed)) };
@@ -145,8 +146,8 @@ unsafe extern "C" fn realloc(old: *mut c_void, size: usize) -> *mut c_void {
     may_move(from..to, object_end::MOVED, moves, || unsafe { next(old, size) })
 }
 
-/// `call` moves the memory at `old`, with locks or other objects in it, or leaves it there: it answers where it is
-/// then, if `succeeded` says of the answer that it is one.
+/// `call` moves the memory at `old`, with locks or other objects in it, or leaves it there: it
+/// answers where it is then, if `succeeded` says of the answer that it is one.
 #[cold]
 fn may_move(
     old: core::ops::Range<u64>,
@@ -191,7 +192,8 @@ fn unmaps(from: u64, len: usize) {
     }
 }
 
-/// What it moves is not at its old place any more, what it cuts off nowhere, nor what was where it is told to move it.
+/// What it moves is not at its old place any more, what it cuts off nowhere, nor what was where it
+/// is told to move it.
 pub unsafe extern "C-unwind" fn mremap(
     old: *mut c_void,
     old_len: usize,

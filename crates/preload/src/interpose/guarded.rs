@@ -1,7 +1,7 @@
-//! Functions that a signal handler must not call, because the code it interrupted may be inside them:
-//! malloc's and stdio's. Each is forwarded by one jump as long as the program has no handlers, and then
-//! by a handful of instructions, unless one is running in the thread. `free` also looks whether there may be locks in
-//! what is freed ([`super::freed`]).
+//! Functions that a signal handler must not call, because the code it interrupted may be inside
+//! them: malloc's and stdio's. Each is forwarded by one jump as long as the program has no
+//! handlers, and then by a handful of instructions, unless one is running in the thread. `free`
+//! also looks whether there may be locks in what is freed ([`super::freed`]).
 //!
 //! The stubs are assembly because most of these functions take a variable number of arguments.
 
@@ -26,21 +26,22 @@ static STDIO_USED: AtomicU8 = AtomicU8::new(0);
 /// Where the next of each is, 0 until it has been looked up.
 static NEXT: [AtomicUsize; Guarded::COUNT as usize] =
     [const { AtomicUsize::new(0) }; Guarded::COUNT as usize];
-/// Where the stub of each goes: to [`rarely`] until the next has been looked up, then to that, and to that of
-/// [`checked`] once the program has a handler of signals.
+/// Where the stub of each goes: to [`rarely`] until the next has been looked up, then to that, and
+/// to that of [`checked`] once the program has a handler of signals.
 pub static TARGETS: [AtomicPtr<()>; Guarded::COUNT as usize] =
     [const { AtomicPtr::new(rarely as *mut ()) }; Guarded::COUNT as usize];
 
 /// The program has had a handler of signals.
 static HANDLERS: AtomicBool = AtomicBool::new(false);
 
-/// The program is about to get a handler of signals: from now on it matters which threads are in one.
+/// The program is about to get a handler of signals: from now on it matters which threads are in
+/// one.
 pub fn handlers_begin() {
     if HANDLERS.swap(true, SeqCst) {
         return;
     }
-    // Whoever looks one up meanwhile stores before it asks for HANDLERS, and this is the other way round: all are
-    // SeqCst, so one of the two sees the other.
+    // Whoever looks one up meanwhile stores before it asks for HANDLERS, and this is the other way
+    // round: all are SeqCst, so one of the two sees the other.
     for ((next, target), &group) in NEXT.iter().zip(&TARGETS).zip(&Guarded::GROUPS) {
         if next.load(SeqCst) != 0 {
             target.store(checked(group), SeqCst);
@@ -90,8 +91,8 @@ pub fn begin() {
     seen.for_each(|unseen| unseen.store(u64::MAX, Relaxed));
 }
 
-/// `name: group` goes to the next, but not if a handler runs in the thread, or a signal is open that none of the group
-/// has been seen with. `r11`: index.
+/// `name: group` goes to the next, but not if a handler runs in the thread, or a signal is open
+/// that none of the group has been seen with. `r11`: index.
 macro_rules! checked {
     ($($name:ident: $group:path;)*) => {
         $(
@@ -193,8 +194,8 @@ unsafe extern "C" fn rarely() {
     )
 }
 
-/// Finds the next function; if a handler called it, says so. `frame`: the caller's frame pointer and the
-/// return address to it, as [`rarely`] has pushed and found them.
+/// Finds the next function; if a handler called it, says so. `frame`: the caller's frame pointer
+/// and the return address to it, as [`rarely`] has pushed and found them.
 unsafe extern "C" fn look(index: usize, frame: *const [u64; 2]) -> usize {
     let group = Guarded::GROUPS[index];
     // SAFETY: as `watch::thread`.

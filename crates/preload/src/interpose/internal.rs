@@ -1,6 +1,7 @@
-//! The C library's internal names for functions of mutexes and reader-writer locks. Their stubs go where those of the
-//! functions themselves go, except where another library stands before those functions: it may call the C library's by
-//! these names, which would come to our wrapper, which would forward to that library again. Then they forward.
+//! The C library's internal names for functions of mutexes and reader-writer locks. Their stubs go
+//! where those of the functions themselves go, except where another library stands before those
+//! functions: it may call the C library's by these names, which would come to our wrapper, which
+//! would forward to that library again. Then they forward.
 
 use core::ffi::CStr;
 use core::sync::atomic::Ordering::Relaxed;
@@ -11,8 +12,8 @@ use crate::os::loader;
 /// The only version that internal names have.
 const VERSION: &CStr = c"GLIBC_2.2.5";
 
-/// Decides where the stubs of internal names go. Called at the first call of one, and whenever the stubs of functions
-/// have been sent elsewhere.
+/// Decides where the stubs of internal names go. Called at the first call of one, and whenever the
+/// stubs of functions have been sent elsewhere.
 pub extern "C" fn follow() {
     let object_of = |name| loader::next(name, None).map(|function| function.object);
     // Of these nobody has others. The latter is in libpthread, before glibc 2.34.

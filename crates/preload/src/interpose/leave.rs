@@ -1,4 +1,5 @@
-//! Waits that are left without their call having returned: by cancellation, the end of the thread, or a long jump.
+//! Waits that are left without their call having returned: by cancellation, the end of the thread,
+//! or a long jump.
 
 use lockwright_engines::lockdep::ThreadState;
 use lockwright_ledger::rows::mode;
@@ -8,8 +9,8 @@ use crate::lockdep::{cond, thread};
 use crate::lockmeter;
 use crate::os::{sys, tls};
 
-/// The calling thread is unwound out of a wrapper, because it was cancelled or ends: what it waited for in
-/// there it waits for no more.
+/// The calling thread is unwound out of a wrapper, because it was cancelled or ends: what it waited
+/// for in there it waits for no more.
 #[cfg_attr(test, expect(dead_code, reason = "tests have the standard library's unwinding"))]
 pub fn unwound() {
     waiters::unwound();
@@ -20,7 +21,8 @@ pub fn unwound() {
     }
 }
 
-/// The calling thread makes a long jump to the frame at `target`: a wait in a frame below is over, and takes nothing.
+/// The calling thread makes a long jump to the frame at `target`: a wait in a frame below is over,
+/// and takes nothing.
 pub fn jumped(target: u64) {
     lockmeter::wait_left();
     // SAFETY: as `watch::thread`.

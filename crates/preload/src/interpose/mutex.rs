@@ -1,5 +1,5 @@
-//! What takes a pthread_mutex_t, but for `pthread_mutex_lock`, of whose fast path each engine has its own. None is
-//! inlined into C11's, so that each is compiled once.
+//! What takes a pthread_mutex_t, but for `pthread_mutex_lock`, of whose fast path each engine has
+//! its own. None is inlined into C11's, so that each is compiled once.
 
 use core::ffi::c_int;
 

@@ -1,6 +1,7 @@
-//! Threads that forbid themselves system calls. In strict mode (SECCOMP_MODE_STRICT) all but four kill the thread, and
-//! so does a look at the time-stamp counter: from then on what is recorded of it is what needs neither. A filter may
-//! allow ours or not: before it is there, the ledger is mapped ahead.
+//! Threads that forbid themselves system calls. In strict mode (SECCOMP_MODE_STRICT) all but four
+//! kill the thread, and so does a look at the time-stamp counter: from then on what is recorded of
+//! it is what needs neither. A filter may allow ours or not: before it is there, the ledger is
+//! mapped ahead.
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_long, c_ulong};

@@ -1,5 +1,5 @@
-//! What stands in front of a function: the code of a stub, by the kind of its row in the table. A stub is not a frame,
-//! so stacks begin with the program's.
+//! What stands in front of a function: the code of a stub, by the kind of its row in the table. A
+//! stub is not a frame, so stacks begin with the program's.
 
 /// The register of an argument, counted from 0. After the sixth it is one that no argument is in.
 macro_rules! register {
@@ -44,9 +44,10 @@ macro_rules! register {
     };
 }
 
-/// Passes on what a wrapper gets beside the function's own arguments, in the registers after theirs:
-/// `site`: the return address, which is the call site; `site_stack`: also where on the stack that is; `site_return`:
-/// also the caller's frame pointer, which makes the two a [`crate::callsite::Return`].
+/// Passes on what a wrapper gets beside the function's own arguments, in the registers after
+/// theirs: `site`: the return address, which is the call site; `site_stack`: also where on the
+/// stack that is; `site_return`: also the caller's frame pointer, which makes the two a
+/// [`crate::callsite::Return`].
 macro_rules! pass {
     (site $arity:tt) => {
         concat!("mov ", register!($arity), ", [rsp]")
@@ -80,8 +81,8 @@ macro_rules! stub {
         exported! { $name, pass!($pass $arity), "jmp {to}", to = sym $to }
     };
 
-    // To lockdep's, lockmeter's, or the wrapper for both, as chosen at start: so neither engine has a test for the
-    // other on its fast path.
+    // To lockdep's, lockmeter's, or the wrapper for both, as chosen at start: so neither engine has
+    // a test for the other on its fast path.
     (engines $name:ident $arity:tt ($pass:ident, $lockdep:path, $lockmeter:path, $both:path)) => {
         stub! { chosen $name $arity $pass }
     };
@@ -97,9 +98,9 @@ macro_rules! stub {
         exported! { $name, pass!($pass $arity), "jmp qword ptr [rip + {to}]", to = sym target::$name }
     };
 
-    // Forwarded unless the condition variable's bytes are such as none has that may be used, or somebody has waited
-    // with another lock kept, so that it matters who signals. Programs signal often, and rarely is either so: it costs
-    // four instructions.
+    // Forwarded unless the condition variable's bytes are such as none has that may be used, or
+    // somebody has waited with another lock kept, so that it matters who signals. Programs signal
+    // often, and rarely is either so: it costs four instructions.
     (signals $name:ident 1 ($to:path)) => {
         exported! {
             $name,
@@ -129,8 +130,9 @@ macro_rules! stub {
         }
     };
 
-    // Any number of arguments after the first: the wrapper gets where they are in a row, those that came in registers
-    // before those on the stack. The return address makes way for them, and comes below them, which aligns the stack.
+    // Any number of arguments after the first: the wrapper gets where they are in a row, those that
+    // came in registers before those on the stack. The return address makes way for them, and comes
+    // below them, which aligns the stack.
     (variadic $name:ident 1 ($to:path)) => {
         exported! {
             $name,
@@ -156,7 +158,8 @@ macro_rules! stub {
         }
     };
 
-    // What a signal handler must not call: to where `guarded.rs` says, with its number there in r11.
+    // What a signal handler must not call: to where `guarded.rs` says, with its number there in
+    // r11.
     (guarded $name:ident $arity:tt ()) => {
         exported! {
             $name,
@@ -238,8 +241,8 @@ macro_rules! internal_stub {
     };
 }
 
-/// The interposition table: `name(arity) = aliases ~ internal name: kind(what the kind needs);`. Arguments beyond what
-/// a stub looks at need not be counted.
+/// The interposition table: `name(arity) = aliases ~ internal name: kind(what the kind needs);`.
+/// Arguments beyond what a stub looks at need not be counted.
 macro_rules! interpose {
     (
         functions { $($name:ident($arity:tt) $(= $alias:ident)* $(~ $internal:ident)?: $kind:ident $to:tt;)* }
@@ -261,7 +264,8 @@ macro_rules! interpose {
             )*
         }
 
-        /// Where the stubs of internal names go at first: decides where all of them go, and has the call begin again.
+        /// Where the stubs of internal names go at first: decides where all of them go, and has the
+        /// call begin again.
         mod first {
             use super::*;
             $($(
@@ -278,8 +282,8 @@ macro_rules! interpose {
             )?)*
         }
 
-        /// Has the stubs go to lockmeter's wrappers, beside lockdep's or alone. Called at start, before any thread, and
-        /// before the stubs of internal names follow.
+        /// Has the stubs go to lockmeter's wrappers, beside lockdep's or alone. Called at start,
+        /// before any thread, and before the stubs of internal names follow.
         pub fn choose(is_both: bool) {
             $(choose! { is_both $kind $name $to })*
         }
@@ -289,8 +293,8 @@ macro_rules! interpose {
             $(forward_blocking! { $kind $name })*
         }
 
-        /// Calls `f` for each internal name: with the function's name, the internal one, where the stub of the function
-        /// goes, and the variable of where that of the internal name goes.
+        /// Calls `f` for each internal name: with the function's name, the internal one, where the
+        /// stub of the function goes, and the variable of where that of the internal name goes.
         pub fn for_internal(f: impl Fn(&CStr, &CStr, *mut (), &AtomicPtr<()>)) {
             $($(f(
                 literal(concat!(stringify!($name), "\0")),

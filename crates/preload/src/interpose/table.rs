@@ -2,8 +2,9 @@
 //!
 //! `name(arity) = aliases ~ internal name: kind(what the kind needs);`
 //!
-//! The arity says which registers are left for what a wrapper gets beside the function's own arguments: `site`,
-//! `site_stack` or `site_return`. The kinds, and their code, are in `stubs.rs`; the internal names in `internal.rs`.
+//! The arity says which registers are left for what a wrapper gets beside the function's own
+//! arguments: `site`, `site_stack` or `site_return`. The kinds, and their code, are in `stubs.rs`;
+//! the internal names in `internal.rs`.
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
@@ -269,8 +270,8 @@ guarded {
 }
 }
 
-/// Has the stubs of mutexes go to lockmeter's functions that time every hold by the time-stamp counter. Called at
-/// start, after [`choose()`].
+/// Has the stubs of mutexes go to lockmeter's functions that time every hold by the time-stamp
+/// counter. Called at start, after [`choose()`].
 pub fn choose_every() {
     target::pthread_mutex_lock.store(lockmeter::mutex::lock::<true> as *mut (), Relaxed);
     target::pthread_mutex_unlock.store(lockmeter::mutex::unlock::<true> as *mut (), Relaxed);

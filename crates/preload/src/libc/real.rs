@@ -1,8 +1,8 @@
-//! The functions we stand in front of, in one table. Each pointer begins as a resolver that looks the
-//! next definition up and calls it, so that a call before our constructor needs no check.
+//! The functions we stand in front of, in one table. Each pointer begins as a resolver that looks
+//! the next definition up and calls it, so that a call before our constructor needs no check.
 //!
-//! `dlsym` itself is not interposed, and not called: a function is looked up by [`crate::os::loader`], at most once:
-//! from our constructor.
+//! `dlsym` itself is not interposed, and not called: a function is looked up by
+//! [`crate::os::loader`], at most once: from our constructor.
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};

@@ -56,7 +56,8 @@ pub fn spin_lock(l: *mut pthread_spinlock_t) -> *const SpinLock {
     l.cast_const().cast()
 }
 
-/// Bits of the flags of a user-defined lock's acquisition: the values of `LW_READ` and its siblings in lockwright.h.
+/// Bits of the flags of a user-defined lock's acquisition: the values of `LW_READ` and its siblings
+/// in lockwright.h.
 pub mod flag {
     /// Shared with other readers.
     pub const READ: u32 = 1;

@@ -1,7 +1,7 @@
-//! Which lock is this? The answer is stamped into the lock itself, in bytes that glibc does not use:
-//! one load and a compare. That is also more right than a table by address: a `std::mutex` is neither
-//! initialised nor destroyed by a call, so reused memory that begins zeroed is unknown, hence a new
-//! lock, as it should be.
+//! Which lock is this? The answer is stamped into the lock itself, in bytes that glibc does not
+//! use: one load and a compare. That is also more right than a table by address: a `std::mutex` is
+//! neither initialised nor destroyed by a call, so reused memory that begins zeroed is unknown,
+//! hence a new lock, as it should be.
 //!
 //! A stamp is two words: magic (nonce ^ address) and instance | class << 32. A copied lock carries
 //! another address' magic, so it is a new lock too.
@@ -78,7 +78,8 @@ pub mod mutex_kind {
     pub const ROBUST: i32 = 16;
     /// Process-shared.
     pub const PSHARED: i32 = 128;
-    /// Robust, priority-inheriting, priority-protected: lock and trylock differ in more than waiting.
+    /// Robust, priority-inheriting, priority-protected: lock and trylock differ in more than
+    /// waiting.
     pub const SPECIAL: i32 = ROBUST | 32 | 64;
 }
 
@@ -96,8 +97,8 @@ impl Identify for pthread_mutex_t {
     // __list, used for robust mutexes only.
     const MAGIC: usize = 24;
     const IDENT: usize = 32;
-    // __count, and __spins. glibc marks a destroyed mutex in __kind and looks at nothing else, except at
-    // __nusers when it is destroyed again.
+    // __count, and __spins. glibc marks a destroyed mutex in __kind and looks at nothing else,
+    // except at __nusers when it is destroyed again.
     const DESTROYED_STACK: usize = 4;
     const DESTROYED_THREAD: usize = 20;
 
@@ -113,8 +114,9 @@ impl Identify for pthread_mutex_t {
     unsafe fn is_plain(this: *const Self) -> bool {
         // SAFETY: the caller's promise.
         let kind = unsafe { kind_of(this) };
-        // A recursive one too: taking it again is counted and makes no chain, so a chain that is known
-        // never has it twice. An error-checking one can: the attempt is recorded before it fails.
+        // A recursive one too: taking it again is counted and makes no chain, so a chain that is
+        // known never has it twice. An error-checking one can: the attempt is recorded before it
+        // fails.
         kind & mutex_kind::SPECIAL == 0 && kind & mutex_kind::TYPE != mutex_kind::ERRORCHECK
     }
 
@@ -146,8 +148,8 @@ impl Identify for sem_t {
 /// # Safety
 /// `s` points to a semaphore.
 pub unsafe fn is_taken(s: *const sem_t) -> bool {
-    // SAFETY: the caller's promise; the value is in the first word of glibc's x86-64 layout, checked at
-    // start.
+    // SAFETY: the caller's promise; the value is in the first word of glibc's x86-64 layout,
+    // checked at start.
     unsafe { s.cast::<u32>().read_volatile() == 0 }
 }
 
@@ -287,7 +289,8 @@ unsafe fn identify_in<T: Identify>(core: &mut Core, this: *const T, birth: Birth
     Some(ident)
 }
 
-/// The lock has been initialised: it is a new one. Where that was, if it is known and somebody asks.
+/// The lock has been initialised: it is a new one. Where that was, if it is known and somebody
+/// asks.
 ///
 /// # Safety
 /// `this` points to such an object.
@@ -307,8 +310,8 @@ pub unsafe fn begin<T: Identify>(this: *const T, asks_where: bool) -> Option<u32
     })?
 }
 
-/// Gives a lock the identity that `make` answers, from the lock's kind and the identity that it has, if
-/// it was met before.
+/// Gives a lock the identity that `make` answers, from the lock's kind and the identity that it
+/// has, if it was met before.
 ///
 /// # Safety
 /// `this` points to such an object.
@@ -379,7 +382,8 @@ unsafe fn new_lock<T: Identify>(
     let mut frames = [0; CLASS_FRAMES];
     let n = unwind::capture(&mut frames);
     let frames = &frames[..n];
-    // The first lock of a module loaded since: its own code takes it, which is how we hear of the module.
+    // The first lock of a module loaded since: its own code takes it, which is how we hear of the
+    // module.
     if modules::cover(core, frames)
         && let Some((module, offset)) = modules::locate(this as u64)
     {
@@ -461,8 +465,8 @@ unsafe fn destroyed_by<T: Identify>(this: *const T) -> (&'static AtomicU32, &'st
     }
 }
 
-/// Takes all stamps out of a part of a block that is about to be freed. Says whether one was a lock's that
-/// is taken, by its own word.
+/// Takes all stamps out of a part of a block that is about to be freed. Says whether one was a
+/// lock's that is taken, by its own word.
 ///
 /// # Safety
 /// `part` of the caller's block, 8-aligned.
@@ -489,7 +493,8 @@ pub unsafe fn unstamp(block: *mut u8, part: core::ops::Range<usize>) -> bool {
     taken
 }
 
-/// The lock's life is over; its memory keeps where, and by which thread. Says where, if it was looked for.
+/// The lock's life is over; its memory keeps where, and by which thread. Says where, if it was
+/// looked for.
 ///
 /// # Safety
 /// `this` points to such an object, or what is left of it after its destroy function.
@@ -498,7 +503,8 @@ pub unsafe fn forget<T: Identify>(this: *const T) -> Option<u32> {
     if T::STAMPABLE && unsafe { stamped(this) }.is_some() {
         // SAFETY: the calling thread's state, or null.
         let own = unsafe { crate::os::tls::get().as_ref() }.map_or(0, |thread| thread.id());
-        // SAFETY: as above; the stamp's bytes are ours as long as it is there, and these are free now.
+        // SAFETY: as above; the stamp's bytes are ours as long as it is there, and these are free
+        // now.
         unsafe {
             let place = place::place();
             let (stack, thread) = destroyed_by(this);

@@ -1,10 +1,13 @@
-//! What the forking thread held, as its child has it: known by its address and by the identity that the parent gave it.
+//! What the forking thread held, as its child has it: known by its address and by the identity that
+//! the parent gave it.
 //!
-//! A lock's memory is not touched for that. The child may have unmapped it since, or it may be its own data by now: the
-//! block was freed, or the function returned in whose frame the lock was. Only when the program itself names a lock at
-//! that address is it looked at: if it carries the parent's stamp, it is the inherited lock; else it is another.
+//! A lock's memory is not touched for that. The child may have unmapped it since, or it may be its
+//! own data by now: the block was freed, or the function returned in whose frame the lock was. Only
+//! when the program itself names a lock at that address is it looked at: if it carries the parent's
+//! stamp, it is the inherited lock; else it is another.
 //!
-//! A lock in memory that the two share is still the parent's, who will release it: the child has nothing of it.
+//! A lock in memory that the two share is still the parent's, who will release it: the child has
+//! nothing of it.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
@@ -69,7 +72,8 @@ impl Inherited {
         (self.held.addr, self.parents_ident(), &mut self.is_shared)
     }
 
-    /// The child's thread holds it. A semaphore may be another thread's to post, and that one is not here.
+    /// The child's thread holds it. A semaphore may be another thread's to post, and that one is
+    /// not here.
     fn is_childs(&self) -> bool {
         self.held.is_held()
             && self.held.class != 0
@@ -78,8 +82,9 @@ impl Inherited {
     }
 }
 
-/// In the parent: which of the locks, each with its address and identity, lie in memory that a child shares. What
-/// carries a stamp is by its attributes for one process only; the kernel is asked about the others.
+/// In the parent: which of the locks, each with its address and identity, lie in memory that a
+/// child shares. What carries a stamp is by its attributes for one process only; the kernel is
+/// asked about the others.
 pub fn find_shared<'a>(locks: impl Iterator<Item = (u64, Ident, &'a mut bool)>) {
     for (addr, ident, is_shared) in locks {
         *is_shared = identity::unstamped(addr) == Some(ident) && modules::is_shared(addr);
@@ -112,7 +117,8 @@ pub fn known(addr: u64, parents: Ident) -> Option<Ident> {
     inherited_at(addr).filter(|lock| lock.parents_ident() == parents).map(|lock| lock.ident)
 }
 
-/// The program has met the lock `ident` at `addr`: an inherited one that was there is gone, if that is another.
+/// The program has met the lock `ident` at `addr`: an inherited one that was there is gone, if that
+/// is another.
 pub fn met(core: &mut Core, addr: u64, ident: Ident) {
     let Some(gone) = inherited_at(addr).filter(|lock| lock.ident != ident) else { return };
     if core.holder_in(addr, addr + 1).is_some_and(|holder| holder.ident == gone.ident) {
@@ -124,7 +130,8 @@ pub fn met(core: &mut Core, addr: u64, ident: Ident) {
     }
 }
 
-// --- the snapshot that a fork takes ---------------------------------------------------------------
+// --- the snapshot that a fork takes
+// ---------------------------------------------------------------
 
 /// What the forking thread holds, for its child. More than this many are not carried over.
 const MOST: usize = 64;
@@ -160,8 +167,8 @@ pub fn reserve() -> bool {
     is_taken
 }
 
-/// Takes the snapshot. Where nothing is held it is given back at once: [`release`] would have to do that after the
-/// fork, when the kernel copies the page for it, as the child has it, too.
+/// Takes the snapshot. Where nothing is held it is given back at once: [`release`] would have to do
+/// that after the fork, when the kernel copies the page for it, as the child has it, too.
 ///
 /// # Safety
 /// It is the calling thread's.
@@ -257,7 +264,8 @@ static LEFT_BEHIND: LeftBehind = LeftBehind(UnsafeCell::new(
     [Left { addr: 0, ident: Ident::NONE, site: 0, thread: 0, is_shared: false }; MOST],
 ));
 
-/// In a child: how another thread of the parent took the lock at `addr`, if one held it at the fork.
+/// In a child: how another thread of the parent took the lock at `addr`, if one held it at the
+/// fork.
 pub fn left_behind(addr: u64) -> Option<Left> {
     if !IS_CHILD.load(Relaxed) {
         return None;
@@ -291,7 +299,8 @@ pub unsafe fn inherited_mut() -> &'static mut [Inherited] {
     unsafe { &mut (&mut *LOCKS.0.get())[..(*SNAPSHOT.lens.get())[0]] }
 }
 
-/// In a child: the lock at `addr` as the forking thread held it, if the child has got it from there.
+/// In a child: the lock at `addr` as the forking thread held it, if the child has got it from
+/// there.
 pub fn inherited_at(addr: u64) -> Option<&'static Inherited> {
     if !IS_CHILD.load(Relaxed) {
         return None;
@@ -304,8 +313,8 @@ pub fn is_inherited(addr: u64) -> bool {
     inherited_at(addr).is_some()
 }
 
-/// In a child that is not watched yet: it has unlocked the lock at `addr`, which it holds no more. Most
-/// children that unlock what their parent locked for them exec next, and need no ledger.
+/// In a child that is not watched yet: it has unlocked the lock at `addr`, which it holds no more.
+/// Most children that unlock what their parent locked for them exec next, and need no ledger.
 pub fn unlocked(addr: u64) {
     if state::status() != state::FORKED {
         return;

@@ -1,4 +1,5 @@
-//! What the wrappers ask of a lock and do to it, whatever its type: so that each engine has one way of acquiring.
+//! What the wrappers ask of a lock and do to it, whatever its type: so that each engine has one way
+//! of acquiring.
 
 use core::ffi::c_int;
 

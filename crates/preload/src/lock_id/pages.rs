@@ -2,13 +2,13 @@
 
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
-/// What was seen in a page, by the low bits of its number: 0, or bits of [`STAMPED`] and [`UNSTAMPED`]. A
-/// page with nothing in it costs `free` a load and a branch.
+/// What was seen in a page, by the low bits of its number: 0, or bits of [`STAMPED`] and
+/// [`UNSTAMPED`]. A page with nothing in it costs `free` a load and a branch.
 pub static LOCK_PAGES: [AtomicU8; PAGES] = [const { AtomicU8::new(0) }; PAGES];
 /// Entries of [`LOCK_PAGES`]: 128 MiB have one each.
 pub const PAGES: usize = 1 << 15;
-/// Where in a page something was seen: a bit for each [`LINE`]. A block beside a lock costs a look at these, which are
-/// touched only where there are locks.
+/// Where in a page something was seen: a bit for each [`LINE`]. A block beside a lock costs a look
+/// at these, which are touched only where there are locks.
 static LINES: [AtomicU64; PAGES] = [const { AtomicU64::new(0) }; PAGES];
 /// Bytes of a line.
 const LINE: u64 = PAGE / 64;
@@ -50,14 +50,14 @@ fn note_page(page: u64, what: u8) {
     }
 }
 
-/// Something was seen in the lines of `[from, to)`, which is not empty. Relaxed: what is in memory that goes here and
-/// now was noted before it came to that.
+/// Something was seen in the lines of `[from, to)`, which is not empty. Relaxed: what is in memory
+/// that goes here and now was noted before it came to that.
 pub fn is_noted(from: u64, to: u64) -> bool {
     lines_of(from, to).any(|(page, lines)| LINES[page as usize % PAGES].load(Relaxed) & lines != 0)
 }
 
-/// The pages of `[from, to)`, which is not empty, and for each the bits of its lines in there. More than there are
-/// entries for are not told apart.
+/// The pages of `[from, to)`, which is not empty, and for each the bits of its lines in there. More
+/// than there are entries for are not told apart.
 fn lines_of(from: u64, to: u64) -> impl Iterator<Item = (u64, u64)> {
     let (first, last) = (from / LINE, (to - 1) / LINE);
     (first / 64..=last / 64).take(PAGES).map(move |page| {

@@ -2,7 +2,8 @@
 //! everything if the C library's layout is not the one we know.
 //!
 //! Written under the core's lock, read without. A full table is replaced by one twice the size; old
-//! ones stay mapped, because somebody may be reading them (their sizes add up to less than the last).
+//! ones stay mapped, because somebody may be reading them (their sizes add up to less than the
+//! last).
 
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
 
@@ -139,8 +140,8 @@ impl Table {
         unsafe { core::slice::from_raw_parts(self.slots.as_ptr(), self.capacity as usize) }
     }
 
-    /// Slots with a value, of keys in `[from, to)`: by looking each up or by looking all through, whichever
-    /// is less.
+    /// Slots with a value, of keys in `[from, to)`: by looking each up or by looking all through,
+    /// whichever is less.
     fn of(&self, from: u64, to: u64) -> impl Iterator<Item = &Slot> {
         let is_few = to - from < self.capacity;
         let each = (from..to).take_while(move |_| is_few).filter_map(|key| self.slot(key));

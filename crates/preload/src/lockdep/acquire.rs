@@ -1,4 +1,5 @@
-//! lockdep's way of acquiring a lock of any type. A mutex has a faster one for its simplest form (`mutex.rs`).
+//! lockdep's way of acquiring a lock of any type. A mutex has a faster one for its simplest form
+//! (`mutex.rs`).
 
 use core::ffi::c_int;
 

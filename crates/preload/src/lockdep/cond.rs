@@ -28,8 +28,8 @@ const ADDRESS: u64 = (1 << 48) - 1;
 /// One wait in a [`WAITS`] word.
 const ONE: u64 = 1 << 48;
 
-/// Condition variables that somebody has waited on with another lock kept: of which of the first threads of the
-/// ledger it is on record that they signal it.
+/// Condition variables that somebody has waited on with another lock kept: of which of the first
+/// threads of the ledger it is on record that they signal it.
 static KEPT: SideTable = SideTable::new();
 /// There is one in [`KEPT`]: read by the stubs.
 pub static SIGNALS_MATTER: AtomicBool = AtomicBool::new(false);
@@ -84,7 +84,8 @@ pub unsafe extern "C-unwind" fn init(
     init_by(&types::COND, c, || unsafe { real::pthread_cond_init(c, attr) })
 }
 
-/// A condition variable is initialised by `init`, which answers 0 if it was, as an object of `kind`.
+/// A condition variable is initialised by `init`, which answers 0 if it was, as an object of
+/// `kind`.
 pub fn init_by(kind: &'static Type, c: Cond, init: impl FnOnce() -> c_int) -> c_int {
     let before = tell::initialises(kind, c as u64);
     forget(c);
@@ -112,8 +113,8 @@ pub fn destroy_by(c: Cond, destroy: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-/// A function that signals has found bytes in a condition variable that none has which may be used, or it matters
-/// who signals.
+/// A function that signals has found bytes in a condition variable that none has which may be used,
+/// or it matters who signals.
 pub unsafe extern "C-unwind" fn signal_strange(c: Cond) -> c_int {
     signalled(c);
     // SAFETY: forwarded.
@@ -160,7 +161,8 @@ fn signalled(c: Cond) {
 /// A wait on the condition variable keeps another lock: from now on it matters who signals it.
 fn keep(c: Cond) {
     let kept = state::with_core(|_| {
-        // Anew: in a forked child other threads have the numbers. What is on record is not recorded again.
+        // Anew: in a forked child other threads have the numbers. What is on record is not recorded
+        // again.
         KEPT.insert(c as u64, Ident(IS_KEPT));
         KEPT.word(c as u64)
     });
@@ -176,7 +178,8 @@ fn forget(c: Cond) {
     }
 }
 
-/// Waits, visibly to whoever destroys the condition variable meanwhile. `node` is the context, 0 if there is none.
+/// Waits, visibly to whoever destroys the condition variable meanwhile. `node` is the context, 0 if
+/// there is none.
 fn visibly(c: Cond, node: u32, wait: impl FnOnce() -> c_int) -> c_int {
     let noted = waiters::begin(&types::COND, c as u64, node);
     let result = wait();
@@ -216,8 +219,8 @@ unsafe fn around(c: Cond, m: Mutex, site: u64, timed: u16, wait: impl FnOnce() -
     thread.wait_begin(&lock, node);
     let wait = || visibly(c, node, wait);
     let result = match thread.depth() {
-        // Held alone it comes back where it was: no new order. The entry stays, marked, so that a cleanup
-        // handler that runs when the wait is cancelled finds the mutex held, as it is.
+        // Held alone it comes back where it was: no new order. The entry stays, marked, so that a
+        // cleanup handler that runs when the wait is cancelled finds the mutex held, as it is.
         1 => {
             thread.cond_release(m as u64);
             let result = wait();
@@ -237,9 +240,9 @@ unsafe fn around(c: Cond, m: Mutex, site: u64, timed: u16, wait: impl FnOnce() -
     result
 }
 
-/// Other locks stay held: coming back, the mutex is taken inside them. That is an order of its own even if
-/// it was the last one taken: it may have been tried for then, or taken before a thread was created that
-/// takes both. It is put on record before the wait.
+/// Other locks stay held: coming back, the mutex is taken inside them. That is an order of its own
+/// even if it was the last one taken: it may have been tried for then, or taken before a thread was
+/// created that takes both. It is put on record before the wait.
 #[cold]
 fn nested(
     thread: &mut ThreadState,
@@ -260,8 +263,8 @@ fn nested(
     result
 }
 
-/// A condition wait with a mutex that the thread does not hold. A mutex that knows its owner refuses; any other is
-/// unlocked, whoever holds it, and held by the thread when the wait is over.
+/// A condition wait with a mutex that the thread does not hold. A mutex that knows its owner
+/// refuses; any other is unlocked, whoever holds it, and held by the thread when the wait is over.
 #[cold]
 unsafe fn not_held(
     thread: &mut ThreadState,

@@ -38,8 +38,8 @@ pub fn exits(thread: &mut ThreadState) {
     state::with_core(|core| core.exits(thread, now, is_on_stack, &mut unwind::capture));
 }
 
-/// The thread has unlocked what it does not hold. `locked`: the lock's own memory said that somebody
-/// did.
+/// The thread has unlocked what it does not hold. `locked`: the lock's own memory said that
+/// somebody did.
 #[cold]
 pub fn bad_unlock(thread: &mut ThreadState, addr: u64, ident: Ident, locked: bool) {
     bad_unlock_by(thread, addr, ident, locked, 0);
@@ -62,14 +62,15 @@ pub fn bad_unlock_by(thread: &mut ThreadState, addr: u64, ident: Ident, locked: 
     tell(thread, &what);
 }
 
-/// The call that should have unlocked failed with `error`, which says that the thread does not own the
-/// lock: whoever holds it still does.
+/// The call that should have unlocked failed with `error`, which says that the thread does not own
+/// the lock: whoever holds it still does.
 #[cold]
 pub fn unlock_refused(thread: &mut ThreadState, addr: u64, ident: Ident, error: c_int) {
     unlock_refused_by(thread, addr, ident, error, 0);
 }
 
-/// As [`unlock_refused`], where [`mode::COND_WAIT`] says that a condition wait should have unlocked the mutex.
+/// As [`unlock_refused`], where [`mode::COND_WAIT`] says that a condition wait should have unlocked
+/// the mutex.
 #[cold]
 pub fn unlock_refused_by(
     thread: &mut ThreadState,
@@ -89,15 +90,17 @@ pub fn unlock_refused_by(
     tell(thread, &what);
 }
 
-/// The innermost held lock was to be unlocked, and that was no usual release: the call failed, or the
-/// entry takes a closer look.
+/// The innermost held lock was to be unlocked, and that was no usual release: the call failed, or
+/// the entry takes a closer look.
 #[cold]
 pub fn top_unlocked_oddly(thread: &mut ThreadState, result: c_int) {
     let Some(&held) = thread.held().last() else { return };
     match result {
-        // An inconsistent mutex that is held more than once says so each time, and counts all the same.
+        // An inconsistent mutex that is held more than once says so each time, and counts all the
+        // same.
         0 | libc::ENOTRECOVERABLE => released_oddly(thread, held.addr),
-        // To the lock its owner is a kernel thread id, and a forked child's is another than its parent's.
+        // To the lock its owner is a kernel thread id, and a forked child's is another than its
+        // parent's.
         libc::EPERM => {
             unlock_refused(thread, held.addr, Ident::new(held.inst, held.class), result);
         }
@@ -105,8 +108,8 @@ pub fn top_unlocked_oddly(thread: &mut ThreadState, result: c_int) {
     }
 }
 
-/// The thread has unlocked a lock that it holds, but not the innermost, or one that its last owner left
-/// behind when it died.
+/// The thread has unlocked a lock that it holds, but not the innermost, or one that its last owner
+/// left behind when it died.
 #[cold]
 pub fn released_oddly(thread: &mut ThreadState, addr: u64) {
     if thread.is_inconsistent(addr)
@@ -134,8 +137,8 @@ pub fn pinned(thread: &mut ThreadState, addr: u64) {
     }
 }
 
-/// Something happens to `[from, to)` that must not happen to a held lock. Returns the address of the one that it
-/// reported.
+/// Something happens to `[from, to)` that must not happen to a held lock. Returns the address of
+/// the one that it reported.
 #[cold]
 pub fn if_held(thread: &mut ThreadState, kind: u8, from: u64, to: u64) -> Option<u64> {
     let holder = state::with_core(|core| core.holder_in(from, to)).flatten()?;
@@ -143,8 +146,8 @@ pub fn if_held(thread: &mut ThreadState, kind: u8, from: u64, to: u64) -> Option
         && inherited::inherited_at(holder.addr).is_some_and(|lock| lock.ident == holder.ident)
         && thread.find(holder.addr).is_some()
     {
-        // The other threads that could want it are the parent's: so handlers of forks make their locks new, and a child
-        // gives memory back that is its own copy.
+        // The other threads that could want it are the parent's: so handlers of forks make their
+        // locks new, and a child gives memory back that is its own copy.
         thread.release(holder.addr);
         return None;
     }
@@ -163,19 +166,19 @@ fn is_on_stack(addr: u64) -> bool {
     frames::is_own(addr) && inherited::inherited_at(addr).is_none()
 }
 
-/// Held locks that are looked through sooner than the bounds of a stack are asked for, which the first time takes
-/// longer.
+/// Held locks that are looked through sooner than the bounds of a stack are asked for, which the
+/// first time takes longer.
 const FEW: u32 = 64;
 
-/// What is at `addr` may be in a frame of the calling thread's. False where the thread holds many locks, and it is not:
-/// then they need not be looked through.
+/// What is at `addr` may be in a frame of the calling thread's. False where the thread holds many
+/// locks, and it is not: then they need not be looked through.
 pub fn may_be_in_frame(thread: &ThreadState, addr: u64) -> bool {
     thread.depth() <= FEW || frames::is_own(addr)
 }
 
-/// A lock begins its life at `addr`, where the thread holds another. If that was part of a frame whose function has
-/// returned meanwhile, says so, and it is held no more. Where a function is called twice in a row its frames are at
-/// one place: the calls are told apart by the ways to them.
+/// A lock begins its life at `addr`, where the thread holds another. If that was part of a frame
+/// whose function has returned meanwhile, says so, and it is held no more. Where a function is
+/// called twice in a row its frames are at one place: the calls are told apart by the ways to them.
 #[cold]
 pub fn frame_gone(thread: &mut ThreadState, addr: u64) -> bool {
     let Some(held) = thread.find(addr).map(|i| thread.held()[i as usize - 1]) else { return false };
@@ -229,8 +232,8 @@ pub fn used_after_destroy(
     tell(thread, &what);
 }
 
-/// In a forked child: the thread is about to wait for a lock that another thread of the parent held at
-/// the fork. Nobody here will ever release it.
+/// In a forked child: the thread is about to wait for a lock that another thread of the parent held
+/// at the fork. Nobody here will ever release it.
 #[cold]
 pub fn left_behind(thread: &mut ThreadState, lock: &Acquire, left: &Left) {
     let other_stack = state::with_core(|core| core.stack(&[left.site])).unwrap_or(0);

@@ -1,4 +1,5 @@
-//! lockdep in the program: the functions that take and give up locks, or wait, and put that on record.
+//! lockdep in the program: the functions that take and give up locks, or wait, and put that on
+//! record.
 
 pub mod acquire;
 pub mod annotate;
@@ -25,7 +26,8 @@ use crate::lock_id::inherited;
 use crate::process::hosts::{Host, nothing};
 use crate::threads::keys;
 
-/// What the process's turns mean here. The engine's core is `recorder/`'s, and starts and is forked with that.
+/// What the process's turns mean here. The engine's core is `recorder/`'s, and starts and is forked
+/// with that.
 pub const HOST: Host = Host {
     engine: engines::LOCKDEP,
     is_wanted,

@@ -78,8 +78,8 @@ pub unsafe fn is_locked(m: Mutex) -> bool {
     unsafe { m.cast::<u32>().read_volatile() != 0 }
 }
 
-/// The fast path: an ordinary mutex that we know, taken in a chain that we know. `stack` is where the call has
-/// put `site`, its return address.
+/// The fast path: an ordinary mutex that we know, taken in a chain that we know. `stack` is where
+/// the call has put `site`, its return address.
 pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64, stack: *const u64) -> c_int {
     // SAFETY: the caller's mutex. As `watch::thread`; a detached thread has no room.
     let (ident, thread) = unsafe { (identity::stamped_plain(m), &mut *tls::raw()) };
@@ -143,8 +143,9 @@ unsafe fn lock_contended(m: Mutex, thread: &mut ThreadState, result: c_int) -> c
     watch::contended(thread, m as u64, result, blocking, block)
 }
 
-/// As [`lock`], past wrappers that may have a frame pointer. It is jumped to, as the last thing that is done
-/// before, when stack and registers are again as the program called: so its frame is at hand here.
+/// As [`lock`], past wrappers that may have a frame pointer. It is jumped to, as the last thing
+/// that is done before, when stack and registers are again as the program called: so its frame is
+/// at hand here.
 #[unsafe(naked)]
 unsafe extern "C-unwind" fn lock_past_frames(
     m: Mutex,
@@ -234,8 +235,8 @@ impl Watched for pthread_mutex_t {
     }
 }
 
-/// Kernel thread id of the owner, as the mutex names it, who is a thread of this process. That of an inherited mutex
-/// may be its parent's.
+/// Kernel thread id of the owner, as the mutex names it, who is a thread of this process. That of
+/// an inherited mutex may be its parent's.
 #[cold]
 unsafe fn owner_here(m: Mutex) -> u32 {
     match inherited::is_inherited(m as u64) {
@@ -285,8 +286,8 @@ unsafe fn acquire(
     }
 }
 
-/// In a forked child: the mutex is inherited, and still locked by its parent's word. The calling thread holds it, but
-/// its kernel thread id is another: the mutex does not take it for its owner.
+/// In a forked child: the mutex is inherited, and still locked by its parent's word. The calling
+/// thread holds it, but its kernel thread id is another: the mutex does not take it for its owner.
 unsafe fn is_parents(m: Mutex) -> bool {
     // SAFETY: the caller's mutex.
     inherited::is_inherited(m as u64) && unsafe { owner(m) } != sys::gettid()
@@ -506,7 +507,8 @@ pub unsafe extern "C-unwind" fn consistent(m: Mutex, _site: u64) -> c_int {
     result
 }
 
-/// In a child that is not watched yet: its thread, if it holds the lock at `addr` from before the fork.
+/// In a child that is not watched yet: its thread, if it holds the lock at `addr` from before the
+/// fork.
 fn inherited_holder(addr: u64) -> Option<&'static mut ThreadState> {
     let is_held = state::status() == state::FORKED
         && inherited::inherited().iter().any(|lock| lock.held.addr == addr);

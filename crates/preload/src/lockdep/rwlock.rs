@@ -58,8 +58,8 @@ pub unsafe extern "C-unwind" fn destroy(l: RwLock, _site: u64) -> c_int {
     result
 }
 
-/// Somebody holds the lock, by its own word: `__readers` at offset 0 counts readers from bit 3 and marks
-/// a writer in bit 1.
+/// Somebody holds the lock, by its own word: `__readers` at offset 0 counts readers from bit 3 and
+/// marks a writer in bit 1.
 unsafe fn is_locked(l: RwLock) -> bool {
     // SAFETY: the caller's lock.
     unsafe { l.cast::<u32>().read_volatile() >> 1 != 0 }

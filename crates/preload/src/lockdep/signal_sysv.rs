@@ -1,4 +1,5 @@
-//! System V's and BSD's ways to change handlers and masks: in glibc they do it past our other wrappers.
+//! System V's and BSD's ways to change handlers and masks: in glibc they do it past our other
+//! wrappers.
 
 use core::ffi::c_int;
 

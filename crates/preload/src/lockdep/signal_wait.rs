@@ -1,5 +1,5 @@
-//! Calls that wait with another signal mask in place of the thread's: what they let through may arrive with
-//! all that the thread holds.
+//! Calls that wait with another signal mask in place of the thread's: what they let through may
+//! arrive with all that the thread holds.
 
 use core::ffi::c_int;
 

@@ -24,8 +24,8 @@ pub fn shares() {
     }
 }
 
-/// Objects that the engine still wants to hear of. With each, the thread whose posts it need not hear of
-/// any more, and the one whose waits.
+/// Objects that the engine still wants to hear of. With each, the thread whose posts it need not
+/// hear of any more, and the one whose waits.
 static LISTENED: SideTable = SideTable::new();
 
 /// No thread.

@@ -21,8 +21,8 @@ use crate::recorder::state;
 use crate::stack::unwind;
 use crate::threads::{ends, keys};
 
-/// What a new thread must know, from its creator. The start routine is what the thread's first function, one
-/// of the below, takes it for.
+/// What a new thread must know, from its creator. The start routine is what the thread's first
+/// function, one of the below, takes it for.
 #[derive(Clone, Copy)]
 struct Passage {
     start: *const (),
@@ -51,7 +51,8 @@ impl Slot {
         core::ptr::from_ref(self).cast_mut().cast()
     }
 
-    /// The creation that it was taken for ended with `result`; 0 if there is a thread to give it back.
+    /// The creation that it was taken for ended with `result`; 0 if there is a thread to give it
+    /// back.
     fn settle(&self, result: c_int) -> c_int {
         if result != 0 {
             self.taken.store(false, Release);
@@ -109,8 +110,8 @@ pub unsafe extern "C-unwind" fn create_c11(
     handed.settle(result)
 }
 
-/// The calling thread is about to create one that is to call `start`. What that is to be given to begin with;
-/// `None` if it goes unwatched.
+/// The calling thread is about to create one that is to call `start`. What that is to be given to
+/// begin with; `None` if it goes unwatched.
 fn announce(start: *const (), argument: *mut c_void) -> Option<&'static Slot> {
     // The last moment at which a forked child has one thread, which its new start rests on.
     if state::status() == state::FORKED {
@@ -122,8 +123,8 @@ fn announce(start: *const (), argument: *mut c_void) -> Option<&'static Slot> {
     take_slot(Passage { start, argument, segment, stack })
 }
 
-// The first function of every thread created through us, by `pthread_create` or `thrd_create`. It ends in a jump: of
-// the thread's call stack, which is the program's, it is no part.
+// The first function of every thread created through us, by `pthread_create` or `thrd_create`. It
+// ends in a jump: of the thread's call stack, which is the program's, it is no part.
 global_asm!(
     ".globl lockwright_thread_begin",
     ".hidden lockwright_thread_begin",
@@ -151,7 +152,8 @@ unsafe extern "C-unwind" {
 
 /// As [`lockwright_thread_begin`], which the routine's answer passes by.
 fn begin_of_c11() -> StartC11 {
-    // SAFETY: it has one argument alike, and returns only what the start routine does, of that type.
+    // SAFETY: it has one argument alike, and returns only what the start routine does, of that
+    // type.
     unsafe { core::mem::transmute::<Start, StartC11>(lockwright_thread_begin) }
 }
 
@@ -167,8 +169,8 @@ struct Work {
 /// # Safety
 /// `slot` is the address of the one that was taken for it; `work` has room.
 unsafe extern "C" fn arrive(slot: *mut c_void, work: *mut Work) {
-    // SAFETY: the caller's promise; the passage was stored before the thread began, and stays until we give
-    // the slot back.
+    // SAFETY: the caller's promise; the passage was stored before the thread began, and stays until
+    // we give the slot back.
     let slot = unsafe { &*slot.cast::<Slot>() };
     // SAFETY: as above.
     let Passage { start, argument, segment, stack } = unsafe { *slot.passage.get() };

@@ -1,7 +1,7 @@
-//! Trylocks that are but the first step of a lock: `if (sem_trywait(s)) sem_wait(s)`. As long as such a
-//! call site gets its semaphore at once it looks as if it could never block, and no order would ever be
-//! seen. So what follows where it fails is remembered of the site, and its acquisitions are taken for
-//! what it does then. (CPython takes every lock in this way.)
+//! Trylocks that are but the first step of a lock: `if (sem_trywait(s)) sem_wait(s)`. As long as
+//! such a call site gets its semaphore at once it looks as if it could never block, and no order
+//! would ever be seen. So what follows where it fails is remembered of the site, and its
+//! acquisitions are taken for what it does then. (CPython takes every lock in this way.)
 
 use core::sync::atomic::Ordering::Relaxed;
 

@@ -122,8 +122,8 @@ fn unknown<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState, Ide
     Some((thread, ident))
 }
 
-/// The calling thread, which knows this acquisition of the lock, with its entry reserved. The fast path of
-/// [`subject`] and what follows on it.
+/// The calling thread, which knows this acquisition of the lock, with its entry reserved. The fast
+/// path of [`subject`] and what follows on it.
 #[inline(always)]
 pub fn reserve<T: Identify>(
     lock: *const T,
@@ -144,8 +144,8 @@ pub fn before(thread: &mut ThreadState, addr: u64, ident: Ident, mode: u16, site
     thread.reserve_known(ident, mode, site) || before_slowly(thread, lock, Return::UNKNOWN)
 }
 
-/// As [`before`] where the site is not known as it is: looks past wrappers, from the call that returns to `lock.site`
-/// by way of `back`.
+/// As [`before`] where the site is not known as it is: looks past wrappers, from the call that
+/// returns to `lock.site` by way of `back`.
 ///
 /// # Safety
 /// That call has not returned.
@@ -348,8 +348,8 @@ pub fn settle(thread: &mut ThreadState, addr: u64, result: c_int) -> c_int {
     result
 }
 
-/// Waits by what it is given, for the lock at an address and for an owner, and measures that: lockmeter's part, if that
-/// was asked for, too.
+/// Waits by what it is given, for the lock at an address and for an owner, and measures that:
+/// lockmeter's part, if that was asked for, too.
 pub type Measure = fn(u64, u32, &mut dyn FnMut() -> c_int) -> c_int;
 
 /// Known from the start on.
@@ -391,8 +391,8 @@ pub fn begin_wait(
     }
     ends::look();
     thread.wait_begin(lock, node);
-    // A thread that nobody can wait for closes no circle. An owner that runs is none of ours either:
-    // should it block later, it walks itself, and sees our wait (fence in `wait_begin`).
+    // A thread that nobody can wait for closes no circle. An owner that runs is none of ours
+    // either: should it block later, it walks itself, and sees our wait (fence in `wait_begin`).
     if is_obstacle && !(kind.owner != 0 && is_running(kind.owner)) {
         let now = time::now_ns();
         state::with_core(|core| {
@@ -412,9 +412,11 @@ pub fn note_timers() {
     }
 }
 
-/// The context of a wait that is no acquisition. Says whether this thread is there for the first time.
+/// The context of a wait that is no acquisition. Says whether this thread is there for the first
+/// time.
 pub fn wait_context(thread: &mut ThreadState, wait: &Acquisition) -> (u32, bool) {
-    // Nothing will be released that could decide: a trial there is left to the mutex of a condition wait.
+    // Nothing will be released that could decide: a trial there is left to the mutex of a condition
+    // wait.
     let address = wait.site;
     let at = callsite::deep(address).admitted(address);
     let probe = thread.probe(wait.ident, wait.mode, at.id);

@@ -1,6 +1,7 @@
-//! Switches that undo what made lockdep fast, one by one, to measure what each is worth: the patches of
-//! "locking/lockdep: Improve lockdep performance" (2018), as far as they mean something here. They are
-//! features of this crate, for `cargo xtask bench check` alone; the library that is installed has none.
+//! Switches that undo what made lockdep fast, one by one, to measure what each is worth: the
+//! patches of "locking/lockdep: Improve lockdep performance" (2018), as far as they mean something
+//! here. They are features of this crate, for `cargo xtask bench check` alone; the library that is
+//! installed has none.
 //!
 //! | feature       | off, as it ships                          | on, as before the patch               |
 //! |---------------|-------------------------------------------|---------------------------------------|

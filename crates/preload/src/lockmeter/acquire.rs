@@ -1,4 +1,5 @@
-//! lockmeter's way of acquiring a lock of any type. A mutex has a faster one for its simplest form (`mutex.rs`).
+//! lockmeter's way of acquiring a lock of any type. A mutex has a faster one for its simplest form
+//! (`mutex.rs`).
 
 use core::ffi::c_int;
 
@@ -28,16 +29,17 @@ pub trait Counted: Lock {
     unsafe fn had_after_wait(_this: *mut Self, _mode: u16) {}
 }
 
-/// Taking the lock now would be taking it once more: it is recursive, and the thread may hold it. Asked
-/// before, as its memory is best left alone while it is held: who waits for it may have made it his.
+/// Taking the lock now would be taking it once more: it is recursive, and the thread may hold it.
+/// Asked before, as its memory is best left alone while it is held: who waits for it may have made
+/// it his.
 #[inline(always)]
 pub unsafe fn may_recur<L: Lock>(lock: *mut L, thread: &MeterThread) -> bool {
     // SAFETY: the caller's lock.
     !thread.is_idle() && unsafe { L::recurs(lock) }
 }
 
-/// Tries for the lock, where that is the same as its first step, and waits by `block` if it is not to be had
-/// at once.
+/// Tries for the lock, where that is the same as its first step, and waits by `block` if it is not
+/// to be had at once.
 ///
 /// # Safety
 /// The caller's lock; `site` and `back` are as the stub passes them.
@@ -55,7 +57,8 @@ pub unsafe fn acquire<L: Counted>(
     match result {
         // SAFETY: as above.
         EBUSY => unsafe {
-            // What `back` saves is nothing beside a wait: it is not kept over the first try, if there was one.
+            // What `back` saves is nothing beside a wait: it is not kept over the first try, if
+            // there was one.
             let back = if L::CAN_BE_SPECIAL { back } else { Return::UNKNOWN };
             waited_for(lock, mode, site, back, block)
         },
@@ -104,8 +107,8 @@ unsafe fn attempt<L: Counted>(
     result
 }
 
-/// A lock, which the thread may have held already, was tried for. Its entry is not made yet: what the thread
-/// has held so far tells.
+/// A lock, which the thread may have held already, was tried for. Its entry is not made yet: what
+/// the thread has held so far tells.
 #[cold]
 #[inline(never)]
 fn had_perhaps_again(

@@ -1,4 +1,5 @@
-//! Calls that may sleep (I/O, sleeping, waiting for processes): counted where a lock is held meanwhile.
+//! Calls that may sleep (I/O, sleeping, waiting for processes): counted where a lock is held
+//! meanwhile.
 
 use core::ffi::{c_int, c_uint, c_void};
 

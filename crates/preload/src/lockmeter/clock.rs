@@ -1,4 +1,5 @@
-//! The clock of lockmeter's times: the time-stamp counter where it runs evenly, else CLOCK_MONOTONIC.
+//! The clock of lockmeter's times: the time-stamp counter where it runs evenly, else
+//! CLOCK_MONOTONIC.
 
 use core::arch::x86_64::{__cpuid, _rdtsc};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
@@ -14,8 +15,8 @@ static TSC: AtomicBool = AtomicBool::new(false);
 /// From when on the second of the header's pairs is to be stored anew, in ticks.
 static DUE: AtomicU64 = AtomicU64::new(0);
 
-/// The most ticks between two readings for the header: some milliseconds. Before that, a process' age: what it
-/// lives to see is known at half its age or better, even if it is killed young.
+/// The most ticks between two readings for the header: some milliseconds. Before that, a process'
+/// age: what it lives to see is known at half its age or better, even if it is killed young.
 const PAIR_EVERY: u64 = 1 << 24;
 
 /// Somebody stores the second of the header's pairs.
@@ -63,7 +64,8 @@ pub fn start(header: &Header) {
 
 /// Stores a later reading: the farther the two are apart, the better is the clock's rate known.
 pub fn pair(header: &Header) {
-    // Two at once would leave one's ticks with the other's nanoseconds. Acquire pairs with the Release below.
+    // Two at once would leave one's ticks with the other's nanoseconds. Acquire pairs with the
+    // Release below.
     if PAIRING.swap(true, Acquire) {
         return;
     }
@@ -90,8 +92,9 @@ fn store(header: &Header, at: usize) {
     header.clock_pairs[at + 1].store(ns, Relaxed);
 }
 
-/// Reads both clocks, as ticks, nanoseconds and ticks again, a few times, and says what the closest of the ticks
-/// enclose: their middle is at most half a call off, unless the processor was taken away between them.
+/// Reads both clocks, as ticks, nanoseconds and ticks again, a few times, and says what the closest
+/// of the ticks enclose: their middle is at most half a call off, unless the processor was taken
+/// away between them.
 fn tightest(mut read: impl FnMut() -> (u64, u64, u64)) -> (u64, u64) {
     let (mut narrowest, mut best) = (u64::MAX, (0, 0));
     for _ in 0..READINGS {

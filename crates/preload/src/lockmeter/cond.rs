@@ -67,8 +67,8 @@ pub unsafe fn around(m: Mutex, site: u64, block: impl FnOnce() -> c_int) -> c_in
         ..Call::default()
     };
     let cell = cell_of(thread, key(class(ident), mode::COND_WAIT, site), &waiting, address);
-    // The hold ends here, as far as can be told: nothing can be done between the mutex's release and the
-    // wait, which are one.
+    // The hold ends here, as far as can be told: nothing can be done between the mutex's release
+    // and the wait, which are one.
     hold::end(thread, m as u64, || 0);
     let (result, waited) = sync_waits::timed(thread, cell, m as u64, block);
     match (reacquired(thread, m, ident, site, address), waited) {

@@ -1,9 +1,10 @@
 //! A hold, from the acquisition that did not wait to the release.
 //!
-//! What the meter does while a lock is held makes the program's hold longer. So the entry of a lock is made
-//! before it is tried for, and taken off again if it was not had; and the clock is read before the try, and once
-//! more when the lock has been let go. Read between the two it would say little else, as the processor does not
-//! wait for the locked instruction before it. A hold that is so timed has the C library's two calls in it.
+//! What the meter does while a lock is held makes the program's hold longer. So the entry of a lock
+//! is made before it is tried for, and taken off again if it was not had; and the clock is read
+//! before the try, and once more when the lock has been let go. Read between the two it would say
+//! little else, as the processor does not wait for the locked instruction before it. A hold that is
+//! so timed has the C library's two calls in it.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
@@ -14,8 +15,9 @@ use lockwright_ledger::rows::meter::histogram_kind;
 use super::{BOARDS, SAMPLE, Spot, clock, supply, tls, wait};
 use crate::callsite;
 
-/// When a hold that begins now began, 0 if it is not one to be timed. `EVERY` of the functions here is chosen once
-/// for the process: every hold is timed, and by the time-stamp counter ([`times_every`]).
+/// When a hold that begins now began, 0 if it is not one to be timed. `EVERY` of the functions here
+/// is chosen once for the process: every hold is timed, and by the time-stamp counter
+/// ([`times_every`]).
 #[inline(always)]
 pub fn since_now<const EVERY: bool>(thread: &mut MeterThread) -> u64 {
     match EVERY {
@@ -36,8 +38,8 @@ fn sampled(thread: &mut MeterThread) -> u64 {
     if thread.next_sample(SAMPLE.load(Relaxed)) { clock::now() } else { 0 }
 }
 
-/// The lock at `addr` is had, or is about to be tried for; `shared`: several can have it. Returns since when, 0 if
-/// the hold is not timed.
+/// The lock at `addr` is had, or is about to be tried for; `shared`: several can have it. Returns
+/// since when, 0 if the hold is not timed.
 #[inline(always)]
 pub fn begin(thread: &mut MeterThread, addr: u64, spot: Spot, shared: bool) -> u64 {
     let timed = thread.is_timed(SAMPLE.load(Relaxed));
@@ -59,7 +61,8 @@ pub fn begin_reserved(thread: &mut MeterThread, addr: u64, waited: Option<&Pendi
     thread.acquired_reserved(addr, since, waited);
 }
 
-/// The lock that [`begin`] was last called for was not had: if that is a trylock's, it was rejected.
+/// The lock that [`begin`] was last called for was not had: if that is a trylock's, it was
+/// rejected.
 #[inline(always)]
 pub fn cancel(thread: &mut MeterThread, rejects: bool) {
     // SAFETY: the entry that `begin` made; handlers of signals leave the entries as they find them.
@@ -72,7 +75,8 @@ pub fn cancel(thread: &mut MeterThread, rejects: bool) {
 pub fn release<const EVERY: bool>(addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: as `super::thread`; who has no meter holds nothing.
     let thread = unsafe { &mut *tls::raw() };
-    // What has more to do than this goes the other way from here, so that this way keeps nothing for it.
+    // What has more to do than this goes the other way from here, so that this way keeps nothing
+    // for it.
     let Some(hold) = thread.innermost_uncounted(addr) else {
         return release_counted(thread, addr, unlock);
     };
@@ -96,8 +100,8 @@ pub fn release<const EVERY: bool>(addr: u64, unlock: impl FnOnce() -> c_int) -> 
     result
 }
 
-/// As [`release`], of a lock that somebody may wait for. Not rare: as long as one sleeps, each of the others' holds
-/// ends here.
+/// As [`release`], of a lock that somebody may wait for. Not rare: as long as one sleeps, each of
+/// the others' holds ends here.
 #[inline(never)]
 fn end_waited(thread: &mut MeterThread, addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
     // Asked once more, rather than handed over, for the sake of those that nobody waits for.
@@ -158,8 +162,8 @@ pub fn release_around(addr: u64, unlock: impl FnOnce() -> c_int) -> c_int {
     }
 }
 
-/// Lets the innermost held lock, of which [`MeterThread::innermost`] knows, go by `unlock`, and counts its
-/// hold then.
+/// Lets the innermost held lock, of which [`MeterThread::innermost`] knows, go by `unlock`, and
+/// counts its hold then.
 #[inline(always)]
 pub fn end_innermost(
     thread: &mut MeterThread,
@@ -167,7 +171,8 @@ pub fn end_innermost(
     hold: Ending,
     unlock: impl FnOnce() -> c_int,
 ) -> c_int {
-    // What has more to do than this goes the other way from here, so that this way keeps nothing for it.
+    // What has more to do than this goes the other way from here, so that this way keeps nothing
+    // for it.
     if BOARDS.is_waited_for(addr) || (hold.since != 0 && !clock::is_tsc()) {
         return end(thread, addr, unlock);
     }
@@ -175,7 +180,8 @@ pub fn end_innermost(
     end_innermost_at(thread, now, unlock)
 }
 
-/// As [`end_innermost`], when those who wait have been told: at the time `now`, 0 if it is not needed.
+/// As [`end_innermost`], when those who wait have been told: at the time `now`, 0 if it is not
+/// needed.
 #[inline(always)]
 pub fn end_innermost_at(
     thread: &mut MeterThread,
@@ -225,8 +231,8 @@ pub fn end(thread: &mut MeterThread, addr: u64, unlock: impl FnOnce() -> c_int) 
     result
 }
 
-/// The thread ends: so do its holds. Whether what it leaves locked is ever let go cannot be told from the lock,
-/// whose memory may be gone.
+/// The thread ends: so do its holds. Whether what it leaves locked is ever let go cannot be told
+/// from the lock, whose memory may be gone.
 #[cold]
 pub fn end_all(thread: &mut MeterThread) {
     while let Some(&held) = thread.held().iter().rfind(|held| held.addr != 0) {
@@ -250,7 +256,8 @@ fn now_for(hold: Ending) -> u64 {
     if hold.since == 0 { 0 } else { clock::now() }
 }
 
-/// The hold is about to end: those who wait for it are told. Returns the time, 0 if nobody needs it.
+/// The hold is about to end: those who wait for it are told. Returns the time, 0 if nobody needs
+/// it.
 #[inline(always)]
 pub fn ending(addr: u64, hold: Ending, shared: bool) -> u64 {
     let now = now_for(hold);

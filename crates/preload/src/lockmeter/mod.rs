@@ -1,8 +1,9 @@
 //! lockmeter in the foreign process: the functions that take and give up locks and count it.
 //!
-//! They stand in front of the C library's when only the meter runs, and in front of lockdep's when both
-//! do (`interpose/both.rs`). An acquisition is first tried for, and only what is contended goes on to be waited for and
-//! timed; so a wait is known before it begins, and what does not wait pays for nothing but its own counting.
+//! They stand in front of the C library's when only the meter runs, and in front of lockdep's when
+//! both do (`interpose/both.rs`). An acquisition is first tried for, and only what is contended
+//! goes on to be waited for and timed; so a wait is known before it begins, and what does not wait
+//! pays for nothing but its own counting.
 
 pub mod acquire;
 pub mod blocking;
@@ -171,8 +172,8 @@ pub fn with_meter<R>(f: impl FnOnce(&mut LockMeter, &mut Core) -> R) -> Option<R
     result
 }
 
-/// As [`with_meter`], for what takes space. Once there was none, it is not asked for any more: what is lost from
-/// then on `thread` counts by itself, and no lock is taken for it.
+/// As [`with_meter`], for what takes space. Once there was none, it is not asked for any more: what
+/// is lost from then on `thread` counts by itself, and no lock is taken for it.
 #[cold]
 pub fn with_space<R>(
     thread: &mut MeterThread,
@@ -199,15 +200,16 @@ static BY_TID: [AtomicPtr<MeterThread>; 4096] = [const { AtomicPtr::new(ptr::nul
 /// The calling thread's meter; the thread gets one if this is the first we hear of it.
 #[inline(always)]
 pub fn thread() -> Option<&'static mut MeterThread> {
-    // SAFETY: set by `attach`, valid until the thread's exit; one thread, one reference at a time (a
-    // signal handler's ends before ours goes on).
+    // SAFETY: set by `attach`, valid until the thread's exit; one thread, one reference at a time
+    // (a signal handler's ends before ours goes on).
     match unsafe { tls::get().as_mut() } {
         Some(thread) => Some(thread),
         None => attach(),
     }
 }
 
-/// The calling thread is not to be metered any more, as it may not look at the clock. What it was metered with.
+/// The calling thread is not to be metered any more, as it may not look at the clock. What it was
+/// metered with.
 pub fn leave() -> *mut MeterThread {
     let thread = tls::get();
     // SAFETY: as in `thread`.
@@ -297,7 +299,8 @@ unsafe fn end(thread: *mut MeterThread, tid: u32) {
     });
 }
 
-/// Ends the meters of threads of which `has_ended` says so, by kernel thread id and whether it is the calling one.
+/// Ends the meters of threads of which `has_ended` says so, by kernel thread id and whether it is
+/// the calling one.
 fn end_those(has_ended: &dyn Fn(u32, bool) -> bool) {
     let mut id = 0;
     loop {
@@ -474,15 +477,17 @@ pub fn supply(thread: &mut MeterThread, cell: CellRef, kind: u16, ticks: u64, mi
     };
 }
 
-/// The row of an rwlock's readers that lies at `place`: its offset in the ledger, in units of a row.
+/// The row of an rwlock's readers that lies at `place`: its offset in the ledger, in units of a
+/// row.
 #[inline(always)]
 pub fn readers_at(place: u32, ident: Ident) -> Option<ReadersRef> {
     let base = HEADER.load(Relaxed);
     if place == 0 || base.is_null() {
         return None;
     }
-    // The header lies at the ledger's beginning. The padding that `place` was read from may hold anything,
-    // if the lock's memory was another's before: it is only believed if the ledger is mapped there.
+    // The header lies at the ledger's beginning. The padding that `place` was read from may hold
+    // anything, if the lock's memory was another's before: it is only believed if the ledger is
+    // mapped there.
     let offset = place as usize * size_of::<Readers>();
     if offset >= mapping::mapped() {
         return None;

@@ -17,8 +17,8 @@ use crate::lock_id::identity;
 
 type Mutex = *mut pthread_mutex_t;
 
-/// `pthread_mutex_lock`. `stack` is where the call has put `site`, its return address. `EVERY` is as for
-/// [`hold::since_now`].
+/// `pthread_mutex_lock`. `stack` is where the call has put `site`, its return address. `EVERY` is
+/// as for [`hold::since_now`].
 pub unsafe extern "C-unwind" fn lock<const EVERY: bool>(
     m: Mutex,
     site: u64,
@@ -105,8 +105,9 @@ unsafe fn not_simply_had(m: Mutex, site: u64, result: c_int) -> c_int {
     }
 }
 
-/// [`lock_slowly`] with the caller's frame pointer. It is jumped to, as the last thing that is done before, when
-/// registers are again as the program called; where it was compiled to a call there is none.
+/// [`lock_slowly`] with the caller's frame pointer. It is jumped to, as the last thing that is done
+/// before, when registers are again as the program called; where it was compiled to a call there is
+/// none.
 #[unsafe(naked)]
 unsafe extern "C-unwind" fn lock_otherwise(m: Mutex, site: u64, stack: *const u64) -> c_int {
     naked_asm!(

@@ -1,5 +1,5 @@
-//! Reader-writer locks. Reads and writes are counted apart; how reads overlap is counted for each lock, in
-//! a row whose place the lock's own padding keeps.
+//! Reader-writer locks. Reads and writes are counted apart; how reads overlap is counted for each
+//! lock, in a row whose place the lock's own padding keeps.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, Ordering::*};
@@ -102,8 +102,8 @@ unsafe fn place(l: RwLock) -> &'static AtomicU32 {
 /// One more reader has the lock, since `since` (0: not timed).
 #[inline(always)]
 unsafe fn comes(l: RwLock, ident: Ident, cell: CellRef, since: u64) {
-    // SAFETY: the caller's lock. Relaxed: whoever stored it made the row under the core's lock, and the
-    // row's own words are atomics.
+    // SAFETY: the caller's lock. Relaxed: whoever stored it made the row under the core's lock, and
+    // the row's own words are atomics.
     let place = unsafe { place(l) };
     let readers = match readers_at(place.load(Relaxed), ident) {
         Some(readers) => readers,
@@ -117,8 +117,8 @@ unsafe fn comes(l: RwLock, ident: Ident, cell: CellRef, since: u64) {
     cell.saw_readers(readers.comes(since));
 }
 
-/// A reader is about to leave, at the time `now` (0: not read): before it lets go, so that the count is
-/// never below that of the readers.
+/// A reader is about to leave, at the time `now` (0: not read): before it lets go, so that the
+/// count is never below that of the readers.
 #[inline(always)]
 unsafe fn goes(l: RwLock, now: u64) -> Option<Overlap> {
     let clock = || if now != 0 { now } else { clock::now() };

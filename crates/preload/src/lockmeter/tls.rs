@@ -1,5 +1,6 @@
-//! The calling thread's meter, in initial-exec TLS, as [`crate::os::tls`]. A thread that has none (yet) has
-//! the detached one: its index is empty and it holds nothing, so that the fast paths fail on it.
+//! The calling thread's meter, in initial-exec TLS, as [`crate::os::tls`]. A thread that has none
+//! (yet) has the detached one: its index is empty and it holds nothing, so that the fast paths fail
+//! on it.
 
 use core::arch::{asm, global_asm};
 use core::mem::{offset_of, size_of};

@@ -43,8 +43,8 @@ impl Contended {
     }
 }
 
-/// Waits for a lock by `block` and counts it; once the lock is held its entry is made, and the rest is
-/// put off until it is let go.
+/// Waits for a lock by `block` and counts it; once the lock is held its entry is made, and the rest
+/// is put off until it is let go.
 #[cold]
 pub fn lock(
     thread: &mut MeterThread,
@@ -102,8 +102,8 @@ pub fn measure(
     (result, Pending { cell: Some(cell), ended, ticks, spun, shares })
 }
 
-/// A wait for the lock at `addr`, as an acquisition of `cell`, begins here, and ends with [`end`]: one that is no
-/// call. Who holds the lock is not known.
+/// A wait for the lock at `addr`, as an acquisition of `cell`, begins here, and ends with [`end`]:
+/// one that is no call. Who holds the lock is not known.
 pub fn begin(thread: &mut MeterThread, addr: u64, cell: CellRef) -> Contention {
     let begun = clock::now();
     let place = enter(thread, addr, begun);
@@ -123,7 +123,8 @@ pub fn end(thread: &mut MeterThread, wait: &Contention) -> Pending {
     Pending { cell: Some(wait.cell), ended, ticks, spun: 0, shares }
 }
 
-/// Waits by `block`; for as long, the ledger says where, for what and since when. When the wait was over.
+/// Waits by `block`; for as long, the ledger says where, for what and since when. When the wait was
+/// over.
 pub fn block_at<R>(
     thread: &mut MeterThread,
     cell: CellRef,
@@ -138,7 +139,8 @@ pub fn block_at<R>(
     (result, ended)
 }
 
-/// The ledger says from here on where the thread waits, for what and since when. The wait that this interrupts.
+/// The ledger says from here on where the thread waits, for what and since when. The wait that this
+/// interrupts.
 fn begin_at(thread: &mut MeterThread, cell: CellRef, addr: u64, begun: u64) -> Waiting {
     // If the wait never ends, this is the last that is known of the process' clock.
     if let Some(header) = header() {
@@ -154,8 +156,8 @@ pub fn prepare(thread: &mut MeterThread) {
     }
 }
 
-/// The lock at `addr` is had, after `waited` if that is known. The wait is put on record once the lock is let
-/// go, or at once where there is no room to keep it.
+/// The lock at `addr` is had, after `waited` if that is known. The wait is put on record once the
+/// lock is let go, or at once where there is no room to keep it.
 pub fn held_after(
     thread: &mut MeterThread,
     waited: Option<&Pending>,

@@ -1,4 +1,5 @@
-//! Deadlines that the C library refuses whatever state the lock is in. Trying for it first would grant it.
+//! Deadlines that the C library refuses whatever state the lock is in. Trying for it first would
+//! grant it.
 
 use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, clockid_t, timespec};
 

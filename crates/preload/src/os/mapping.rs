@@ -1,10 +1,10 @@
-//! The ledger's file and mapping: one sparse file, of which only the beginning is mapped. The mapping grows in place as
-//! rows are written: what it does not use of the address space is the program's, which may limit that at any time
-//! (RLIMIT_AS), or lock all that is mapped into memory (mlockall). Growth needs no descriptor (programs close all of
-//! theirs), and no address changes.
+//! The ledger's file and mapping: one sparse file, of which only the beginning is mapped. The
+//! mapping grows in place as rows are written: what it does not use of the address space is the
+//! program's, which may limit that at any time (RLIMIT_AS), or lock all that is mapped into memory
+//! (mlockall). Growth needs no descriptor (programs close all of theirs), and no address changes.
 //!
-//! So that it can grow, the mapping lies where the kernel places nothing by itself, [`DISTANCE`] below the libraries;
-//! only who asks for an address there is in its way.
+//! So that it can grow, the mapping lies where the kernel places nothing by itself, [`DISTANCE`]
+//! below the libraries; only who asks for an address there is in its way.
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -18,8 +18,8 @@ use super::sys;
 /// What is mapped at first, and in one step later.
 const STEP: usize = MAP_STEP as usize;
 
-/// From the libraries down to the ledger. The kernel places mappings next to the libraries, from there downward, and
-/// reaches the ledger when the program has mapped that much.
+/// From the libraries down to the ledger. The kernel places mappings next to the libraries, from
+/// there downward, and reaches the ledger when the program has mapped that much.
 const DISTANCE: usize = 256 << 30;
 
 /// From a ledger to that of a forked child below it: the longest file.
@@ -42,7 +42,8 @@ static mut CURRENT: (*mut u8, usize) = (core::ptr::null_mut(), 0);
 #[unsafe(link_section = "lockwright_forked")]
 static MAPPED: AtomicUsize = AtomicUsize::new(0);
 
-/// The file: where its beginning is mapped, and how long the file is. A forked child has its parent's.
+/// The file: where its beginning is mapped, and how long the file is. A forked child has its
+/// parent's.
 #[unsafe(link_section = "lockwright_forked")]
 static mut FILE: (*mut u8, usize) = (core::ptr::null_mut(), 0);
 
@@ -160,8 +161,9 @@ fn is_affordable(bytes: usize) -> bool {
     bytes as u64 <= sys::limit(libc::RLIMIT_AS) / SPACE_PARTS
 }
 
-/// A piece of the parent's file, in a forked child that can create none: it was forked in another root directory or
-/// behind a filter of system calls. The beginning of the file is mapped there, too.
+/// A piece of the parent's file, in a forked child that can create none: it was forked in another
+/// root directory or behind a filter of system calls. The beginning of the file is mapped there,
+/// too.
 ///
 /// # Safety
 /// As for [`create`]; in a forked child whose parent has a ledger.
@@ -183,7 +185,8 @@ pub unsafe fn take_annex() -> Option<Mapping> {
     Some(Mapping { base, len: len as usize, file_len: 0, limited_by: stopped::NO })
 }
 
-/// Maps [`STEP`] bytes at `offset` of the file whose beginning is mapped at `file`, without a descriptor of it.
+/// Maps [`STEP`] bytes at `offset` of the file whose beginning is mapped at `file`, without a
+/// descriptor of it.
 ///
 /// # Safety
 /// At `file` is a mapping of ours, of [`HEADER_BYTES`] or more.
@@ -196,7 +199,8 @@ unsafe fn map_again(file: *mut u8, offset: usize) -> Option<*mut u8> {
             return Some(whole.add(offset));
         }
     }
-    // There is not that much address space: one of the piece's length, then given another place in the file.
+    // There is not that much address space: one of the piece's length, then given another place in
+    // the file.
     // SAFETY: as above; what is mapped there then is of the same file, and nobody uses it yet.
     unsafe {
         let base = another(file, STEP)?;
@@ -208,7 +212,8 @@ unsafe fn map_again(file: *mut u8, offset: usize) -> Option<*mut u8> {
     }
 }
 
-/// Another mapping of the file whose beginning is mapped at `file`, as long as wished, with room to grow.
+/// Another mapping of the file whose beginning is mapped at `file`, as long as wished, with room to
+/// grow.
 ///
 /// # Safety
 /// As for [`map_again`].
@@ -223,7 +228,8 @@ unsafe fn another(file: *mut u8, len: usize) -> Option<*mut u8> {
     if at == place as isize {
         return Some(place);
     }
-    // Where memory was short, the kernel may have given the place up first, and another thread have it now.
+    // Where memory was short, the kernel may have given the place up first, and another thread have
+    // it now.
     if at != -libc::ENOMEM as isize {
         // SAFETY: our mapping, which nobody uses.
         unsafe { sys::munmap(place, len) };
@@ -231,8 +237,9 @@ unsafe fn another(file: *mut u8, len: usize) -> Option<*mut u8> {
     None
 }
 
-/// Makes a range of the current ledger writable and backed by storage ([`lockwright_ledger::writer::Commit`]).
-/// A full file system shows here, as a refusal, and not later as a SIGBUS in the program.
+/// Makes a range of the current ledger writable and backed by storage
+/// ([`lockwright_ledger::writer::Commit`]). A full file system shows here, as a refusal, and not
+/// later as a SIGBUS in the program.
 pub fn commit(at: *mut u8, len: usize) -> Result<(), u32> {
     // SAFETY: called by the writer of the current ledger, under the engine's lock.
     let ((base, whole), mapped) = (unsafe { CURRENT }, mapped());
@@ -279,7 +286,8 @@ fn grow(new: usize) -> bool {
     is_done
 }
 
-/// Maps ahead, before the program forbids itself system calls. To be called under the engine's lock.
+/// Maps ahead, before the program forbids itself system calls. To be called under the engine's
+/// lock.
 pub fn map_ahead() {
     // SAFETY: under the engine's lock.
     let ((base, whole), mapped) = (unsafe { CURRENT }, mapped());

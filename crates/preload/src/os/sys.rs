@@ -1,6 +1,6 @@
-//! System calls made directly: libc's wrappers would change errno, may be interposed themselves, and
-//! some are cancellation points. Each returns the kernel's value, negative errno on failure; for a thread that would be
-//! killed for it ([`tls::is_barred`]), EPERM.
+//! System calls made directly: libc's wrappers would change errno, may be interposed themselves,
+//! and some are cancellation points. Each returns the kernel's value, negative errno on failure;
+//! for a thread that would be killed for it ([`tls::is_barred`]), EPERM.
 
 use core::arch::asm;
 use core::ffi::CStr;
@@ -52,7 +52,8 @@ pub fn clock_gettime(clock: libc::clockid_t, ts: &mut libc::timespec) {
     unsafe { syscall!(libc::SYS_clock_gettime, clock, ptr::from_mut(ts)) };
 }
 
-/// Blocks all signals, even those that libc keeps for itself (cancellation), and returns the old mask.
+/// Blocks all signals, even those that libc keeps for itself (cancellation), and returns the old
+/// mask.
 pub fn block_signals() -> u64 {
     let all = !0u64;
     let mut old = 0u64;
@@ -107,8 +108,8 @@ pub fn timer(number: u32) -> Option<libc::itimerspec> {
     (result == 0).then_some(timer)
 }
 
-/// Has the kernel write to the page at `at`, which reads as zeros, and says whether it could: where a store would be a
-/// signal, the kernel's is an error.
+/// Has the kernel write to the page at `at`, which reads as zeros, and says whether it could: where
+/// a store would be a signal, the kernel's is an error.
 ///
 /// # Safety
 /// A page of ours that nobody uses yet.
@@ -140,7 +141,8 @@ pub fn futex_wait(word: &AtomicU32, value: u32, timeout_ns: i64) -> isize {
     unsafe { syscall!(libc::SYS_futex, word.as_ptr(), op, value, &raw const ts) }
 }
 
-/// This process has a thread with that id. True, too, where a filter of system calls keeps that secret.
+/// This process has a thread with that id. True, too, where a filter of system calls keeps that
+/// secret.
 pub fn thread_lives(tid: u32) -> bool {
     // SAFETY: signal 0 is none: the kernel only looks whether there is somebody to send it to.
     let sent = unsafe { syscall!(libc::SYS_tgkill, pids().0, tid, 0usize) };
@@ -154,8 +156,8 @@ pub fn sleep_ns(ns: i64) {
     unsafe { syscall!(libc::SYS_nanosleep, &raw const ts, 0usize) };
 }
 
-/// What /proc/self/task/TID/`name` begins with, as far as there is room. `None`: there is no such file, or it cannot be
-/// read. `name` has up to 16 bytes.
+/// What /proc/self/task/TID/`name` begins with, as far as there is room. `None`: there is no such
+/// file, or it cannot be read. `name` has up to 16 bytes.
 pub fn read_of_task<'b>(tid: u32, name: &CStr, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
     let mut path = [0u8; 48];
     let mut at = 0;
@@ -177,8 +179,9 @@ pub fn read_of_task<'b>(tid: u32, name: &CStr, buffer: &'b mut [u8]) -> Option<&
     buffer.get(..usize::try_from(n).ok()?)
 }
 
-/// Address of the word that the thread `tid` of this process sleeps on, if it sleeps on one. Asks the kernel:
-/// /proc/self/task/TID/syscall has the number of the system call that the thread sleeps in and its arguments.
+/// Address of the word that the thread `tid` of this process sleeps on, if it sleeps on one. Asks
+/// the kernel: /proc/self/task/TID/syscall has the number of the system call that the thread sleeps
+/// in and its arguments.
 pub fn futex_waited_for(tid: u32) -> Option<u64> {
     let mut line = [0u8; 128];
     // "202 0xADDRESS 0xOPERATION ...", or "running".

@@ -1,5 +1,6 @@
-//! What time it is. The C library's `clock_gettime` asks the page that the kernel shares with every process, not the
-//! kernel. But a program may have one of its own, to fake times, say: that is not asked.
+//! What time it is. The C library's `clock_gettime` asks the page that the kernel shares with every
+//! process, not the kernel. But a program may have one of its own, to fake times, say: that is not
+//! asked.
 
 use core::ffi::c_int;
 use core::mem::transmute;
@@ -41,8 +42,8 @@ fn read(clock: clockid_t) -> u64 {
     let mut ts = timespec { tv_sec: 0, tv_nsec: 0 };
     match CLOCK_GETTIME.load(Relaxed) {
         0 => sys::clock_gettime(clock, &mut ts),
-        // SAFETY: the function of that name has this type. It writes one timespec, takes no lock and, since there are
-        // both clocks, sets no errno.
+        // SAFETY: the function of that name has this type. It writes one timespec, takes no lock
+        // and, since there are both clocks, sets no errno.
         function => unsafe {
             transmute::<usize, ClockGettime>(function)(clock, &raw mut ts);
         },

@@ -1,9 +1,10 @@
 //! The calling thread's state pointer, in initial-exec TLS: two instructions to read, no call into
-//! the loader (`thread_local!` in a shared library goes through `__tls_get_addr`, which may allocate
-//! and lock).
+//! the loader (`thread_local!` in a shared library goes through `__tls_get_addr`, which may
+//! allocate and lock).
 //!
-//! A thread that is not attached (yet, or because nothing is watched) has the detached state: nothing
-//! is held there and there is room for nothing, so that the fast paths fail on it without a check.
+//! A thread that is not attached (yet, or because nothing is watched) has the detached state:
+//! nothing is held there and there is room for nothing, so that the fast paths fail on it without a
+//! check.
 
 use core::arch::{asm, global_asm};
 use core::mem::{offset_of, size_of};
@@ -90,8 +91,8 @@ pub fn set(state: *mut ThreadState) {
     }
 }
 
-/// The second word: not 0 once the thread's exit has been recorded, or attaching it failed; it stays
-/// unwatched then.
+/// The second word: not 0 once the thread's exit has been recorded, or attaching it failed; it
+/// stays unwatched then.
 pub fn is_closed() -> bool {
     let word: u64;
     // SAFETY: as in `get`, 8 bytes further.

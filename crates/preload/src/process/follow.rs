@@ -1,6 +1,7 @@
-//! Which processes are watched. All that the program starts are, unless `LOCKWRIGHT_FOLLOW` says otherwise: `none`,
-//! or names of executables, as patterns separated by commas. The process that lockwright started itself
-//! (`LOCKWRIGHT_STARTER` is its parent) is watched in any case, whatever it executes.
+//! Which processes are watched. All that the program starts are, unless `LOCKWRIGHT_FOLLOW` says
+//! otherwise: `none`, or names of executables, as patterns separated by commas. The process that
+//! lockwright started itself (`LOCKWRIGHT_STARTER` is its parent) is watched in any case, whatever
+//! it executes.
 //!
 //! Who is not watched passes the environment on: what it starts decides for itself.
 

@@ -1,11 +1,11 @@
-//! fork: the child has one thread, a copy of our memory and the parent's mapping. It gets a ledger of
-//! its own, made when it first uses a lock: most children exec soon.
+//! fork: the child has one thread, a copy of our memory and the parent's mapping. It gets a ledger
+//! of its own, made when it first uses a lock: most children exec soon.
 //!
-//! Of a fork we hear by handlers of our own. A child's run in the order of their registration, and they may use locks
-//! (those of an allocator do): so ours have to be registered before all others.
+//! Of a fork we hear by handlers of our own. A child's run in the order of their registration, and
+//! they may use locks (those of an allocator do): so ours have to be registered before all others.
 //!
-//! Of forks that run no handlers, wrappers tell (`interpose/bare_fork.rs`), or they are noticed when the child comes to
-//! us ([`unseen`]).
+//! Of forks that run no handlers, wrappers tell (`interpose/bare_fork.rs`), or they are noticed
+//! when the child comes to us ([`unseen`]).
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -20,7 +20,8 @@ use crate::recorder::state;
 pub fn register() {
     static REGISTERED: AtomicBool = AtomicBool::new(false);
     if !REGISTERED.swap(true, Relaxed) {
-        // By `pthread_atfork` our own module would be named, which need not be: a preloaded library is never unloaded.
+        // By `pthread_atfork` our own module would be named, which need not be: a preloaded library
+        // is never unloaded.
         // SAFETY: the handlers stay loaded.
         unsafe {
             real::__register_atfork(Some(prepare), Some(parent), Some(child), core::ptr::null())
@@ -28,8 +29,8 @@ pub fn register() {
     }
 }
 
-/// Stands in front of what `pthread_atfork` calls. The first may come before our constructor runs; until something is
-/// watched our handlers have nothing to do.
+/// Stands in front of what `pthread_atfork` calls. The first may come before our constructor runs;
+/// until something is watched our handlers have nothing to do.
 ///
 /// # Safety
 /// As the function itself.
@@ -65,8 +66,8 @@ pub unsafe extern "C" fn child() {
     hosts::each(|host| (host.forked)());
 }
 
-/// In a child of a fork that ran no handlers of ours. What its parent's thread held it does not hold: of locks
-/// such a child may do nothing with them.
+/// In a child of a fork that ran no handlers of ours. What its parent's thread held it does not
+/// hold: of locks such a child may do nothing with them.
 pub fn unseen() {
     // SAFETY: the child's copy; it has one thread.
     unsafe {

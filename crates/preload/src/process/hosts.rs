@@ -1,5 +1,5 @@
-//! The engines' hosts: what each room of the program's side of an engine does at the turns of a process's life. The
-//! table is `init.rs`'s, which alone knows all rooms.
+//! The engines' hosts: what each room of the program's side of an engine does at the turns of a
+//! process's life. The table is `init.rs`'s, which alone knows all rooms.
 
 use lockwright_ledger::Header;
 

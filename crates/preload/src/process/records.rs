@@ -1,8 +1,9 @@
-//! Records in the run's directory, one file for each sort: what the command is to know of processes that leave no
-//! ledger. They are appended to a file that the command has made, if it wants them; each ends with a NUL. That file is
-//! its user's alone. Processes that have become another user's append to one of their own beside it, in a directory
-//! in which they can make some: so nobody writes into another user's. Each record begins with what the command has
-//! given to the processes of its run, and a blank.
+//! Records in the run's directory, one file for each sort: what the command is to know of processes
+//! that leave no ledger. They are appended to a file that the command has made, if it wants them;
+//! each ends with a NUL. That file is its user's alone. Processes that have become another user's
+//! append to one of their own beside it, in a directory in which they can make some: so nobody
+//! writes into another user's. Each record begins with what the command has given to the processes
+//! of its run, and a blank.
 
 use core::ffi::CStr;
 
@@ -16,8 +17,8 @@ const ROOM: u64 = 1 << 20;
 /// Room for the name of a record's file, with the user's id.
 const MOST_NAME: usize = 32;
 
-/// Appends the `parts` of one record to the file `name`, if that is there. Uses nothing but the calling thread's stack:
-/// a vforked child may call it.
+/// Appends the `parts` of one record to the file `name`, if that is there. Uses nothing but the
+/// calling thread's stack: a vforked child may call it.
 pub fn append<const N: usize>(name: &CStr, parts: [&[u8]; N]) {
     let Some(fd) = open(name) else { return };
     // A write beyond the limit would be a signal for the program. Others may add theirs meanwhile.

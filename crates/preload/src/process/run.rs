@@ -3,11 +3,12 @@
 /// The longest name of a directory for ledgers.
 pub const MOST_DIRECTORY: usize = 3072 - 64;
 
-/// `LOCKWRIGHT_DIR` as it was at start, NUL terminated: where ledgers go, and, after a colon, 32 hexadecimal digits
-/// that show the command what is of its run; empty where nobody asked for any.
+/// `LOCKWRIGHT_DIR` as it was at start, NUL terminated: where ledgers go, and, after a colon, 32
+/// hexadecimal digits that show the command what is of its run; empty where nobody asked for any.
 static mut WANTED: [u8; 3072] = [0; 3072];
 
-/// Remembers what the variable was, with its NUL. False: nobody asks for ledgers, or in too long a directory.
+/// Remembers what the variable was, with its NUL. False: nobody asks for ledgers, or in too long a
+/// directory.
 ///
 /// # Safety
 /// Before any thread of the program.
@@ -34,7 +35,8 @@ pub fn wanted() -> &'static [u8] {
 /// The digits of a run.
 const RUN_DIGITS: usize = 32;
 
-/// The directory that ledgers and records go to, and the digits; both empty where nobody asked for any.
+/// The directory that ledgers and records go to, and the digits; both empty where nobody asked for
+/// any.
 fn split() -> (&'static [u8], &'static [u8]) {
     let wanted = wanted();
     let is_digits = |run: &[u8]| run.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));

@@ -31,8 +31,8 @@ struct Shared {
 // SAFETY: `core` is only touched with `lock` held, and once `status` says that it is initialised.
 unsafe impl Sync for Shared {}
 
-// This section has what a forked child writes to before it has recorded anything: each page that it writes to the
-// kernel copies, which costs it microseconds.
+// This section has what a forked child writes to before it has recorded anything: each page that it
+// writes to the kernel copies, which costs it microseconds.
 #[unsafe(link_section = "lockwright_forked")]
 static SHARED: Shared = Shared {
     status: AtomicU32::new(OFF),
@@ -40,8 +40,9 @@ static SHARED: Shared = Shared {
     core: UnsafeCell::new(MaybeUninit::uninit()),
 };
 
-/// Points to a word that is 1 in the process that watches and 0 in a child that nobody told us of, made by a system
-/// call of the program's own: the kernel empties the page for it. Null if it cannot.
+/// Points to a word that is 1 in the process that watches and 0 in a child that nobody told us of,
+/// made by a system call of the program's own: the kernel empties the page for it. Null if it
+/// cannot.
 #[unsafe(link_section = "lockwright_forked")]
 static HERE: AtomicPtr<AtomicU32> = AtomicPtr::new(core::ptr::null_mut());
 
@@ -109,7 +110,8 @@ pub unsafe fn start(core: Core) {
     SHARED.status.store(ACTIVE, Release);
 }
 
-/// The current ledger's header, which is all atomics, without the lock. `None` where nothing is watched.
+/// The current ledger's header, which is all atomics, without the lock. `None` where nothing is
+/// watched.
 pub fn header() -> Option<&'static Header> {
     // SAFETY: ACTIVE, so the core is initialised; a ledger's header stays mapped.
     (status() == ACTIVE)
@@ -132,14 +134,15 @@ pub fn forked() {
 /// In a forked child that is not watched yet: the core of its parent, whose ledger is still mapped.
 ///
 /// # Safety
-/// Not used once [`start`] has installed another; and its rows may be changing, for the parent runs.
+/// Not used once [`start`] has installed another; and its rows may be changing, for the parent
+/// runs.
 pub unsafe fn parents() -> Option<&'static Core> {
     // SAFETY: it was ACTIVE before the fork, so it is initialised; the child has one thread.
     (status() == FORKED).then(|| unsafe { (*SHARED.core.get()).assume_init_ref() })
 }
 
-/// Runs `f` on the core with the lock held and all signals blocked, so that no handler, cancellation
-/// or long jump can interrupt it. `None` where nothing is watched (any more).
+/// Runs `f` on the core with the lock held and all signals blocked, so that no handler,
+/// cancellation or long jump can interrupt it. `None` where nothing is watched (any more).
 #[cold]
 pub fn with_core<R>(f: impl FnOnce(&mut Core) -> R) -> Option<R> {
     if status() != ACTIVE {

@@ -1,6 +1,7 @@
-//! What the call frame information of a function says of two registers, the return address and the frame pointer, and
-//! of the caller's stack. `gimli` reads the instructions; its own evaluation of them keeps the rules of all registers,
-//! which takes kilobytes of the stack of a program's thread (DWARF 5, section 6.4).
+//! What the call frame information of a function says of two registers, the return address and the
+//! frame pointer, and of the caller's stack. `gimli` reads the instructions; its own evaluation of
+//! them keeps the rules of all registers, which takes kilobytes of the stack of a program's thread
+//! (DWARF 5, section 6.4).
 
 use gimli::{
     BaseAddresses, CallFrameInstruction as Instruction, CallFrameInstructionIter, EhFrame,
@@ -46,7 +47,8 @@ pub struct Rules {
 /// Rules that are put aside at a time. Compilers nest none.
 const MOST_ASIDE: usize = 4;
 
-/// The rules at `pc`, which the function described by `fde` contains. `None` if they cannot be understood.
+/// The rules at `pc`, which the function described by `fde` contains. `None` if they cannot be
+/// understood.
 pub fn rules_at(
     fde: &FrameDescriptionEntry<Slice<'_>>,
     section: &EhFrame<Slice<'_>>,
@@ -230,7 +232,8 @@ mod tests {
             .expect("call frame information")
     }
 
-    /// Every function of the C library and of what else is loaded here, at each of its instructions that changes rules.
+    /// Every function of the C library and of what else is loaded here, at each of its instructions
+    /// that changes rules.
     #[test]
     fn rules_are_those_of_gimlis_own_evaluation() {
         let maps = std::fs::read_to_string("/proc/self/maps").expect("maps");

@@ -1,8 +1,9 @@
-//! Threads that are cancelled, or call `pthread_exit`, while one of our wrappers is on their stack: the C
-//! library unwinds them, through us. (Nothing else does: our panics abort, and C functions throw nothing.)
+//! Threads that are cancelled, or call `pthread_exit`, while one of our wrappers is on their stack:
+//! the C library unwinds them, through us. (Nothing else does: our panics abort, and C functions
+//! throw nothing.)
 //!
-//! Our frames have nothing to clean up, since every value in there is plain, so the unwinder is told to go
-//! on. What a wrapper would have told after its call is told here.
+//! Our frames have nothing to clean up, since every value in there is plain, so the unwinder is
+//! told to go on. What a wrapper would have told after its call is told here.
 
 use core::ffi::{c_int, c_void};
 
@@ -16,8 +17,8 @@ const CLEANUP_PHASE: c_int = 2;
 /// `_URC_CONTINUE_UNWIND`: nothing to do in this frame.
 const CONTINUE_UNWIND: c_int = 8;
 
-// The personality routine of all our frames. Without a std nobody defines it, and the precompiled core
-// library refers to it. Hidden, so that a Rust program's own is not interposed.
+// The personality routine of all our frames. Without a std nobody defines it, and the precompiled
+// core library refers to it. Hidden, so that a Rust program's own is not interposed.
 core::arch::global_asm!(
     ".globl rust_eh_personality",
     ".hidden rust_eh_personality",

@@ -1,7 +1,7 @@
 //! Which modules are mapped where: read from /proc/self/maps by system calls, because asking the
 //! loader (`dl_iterate_phdr`) takes its lock, and interposing `dlopen` would change whose RUNPATH
-//! it searches. Read at start, when an address is met that no module covers, and after a `dlclose`. A forked child has
-//! its parent's list.
+//! it searches. Read at start, when an address is met that no module covers, and after a `dlclose`.
+//! A forked child has its parent's list.
 //!
 //! The list is written under the core's lock and read without: entries are published by the length.
 
@@ -114,7 +114,8 @@ pub fn cover(core: &mut Core, frames: &[u64]) -> bool {
     if frames.iter().all(|&pc| find(pc).is_some()) {
         return false;
     }
-    // Often at first, when a late module is likely; then rarely: code made at run time stays unknown.
+    // Often at first, when a late module is likely; then rarely: code made at run time stays
+    // unknown.
     let n = UNKNOWN.fetch_add(1, Relaxed);
     if n > 64 && !n.is_multiple_of(256) {
         return false;
@@ -255,8 +256,9 @@ pub fn is_shared(address: u64) -> bool {
     mapping_of(address).is_none_or(|mapping| mapping.is_shared)
 }
 
-/// Where an image may begin: the last readable mapping of a file's first page. Only once a mapping of
-/// the same file turns out executable is it looked into: a guest does not touch other mapped files.
+/// Where an image may begin: the last readable mapping of a file's first page. Only once a mapping
+/// of the same file turns out executable is it looked into: a guest does not touch other mapped
+/// files.
 struct Candidate {
     start: u64,
     path: [u8; 512],
@@ -282,7 +284,8 @@ pub fn rescan(core: &mut Core) {
     rescan_seeing(core, &mut |_, _| {});
 }
 
-/// Reads the list of modules for the first time. A child of `parent` has its parent's, with rows of its own.
+/// Reads the list of modules for the first time. A child of `parent` has its parent's, with rows of
+/// its own.
 pub fn begin(core: &mut Core, parent: Option<&Core>) {
     let Some(parent) = parent.map(Core::ledger) else { return rescan(core) };
     if !CHANGES.load(Relaxed).is_multiple_of(2) {
@@ -328,8 +331,8 @@ pub fn rescan_seeing(core: &mut Core, gone: &mut dyn FnMut(u64, u64)) {
                 module.is_seen.store(true, Relaxed);
                 return;
             }
-            // Anonymous memory within an image is its .bss; another file is another image where this
-            // one was.
+            // Anonymous memory within an image is its .bss; another file is another image where
+            // this one was.
             if line.path.is_empty() && !line.executable {
                 return;
             }

@@ -15,8 +15,9 @@ struct Scratch {
 
 impl Scratch {
     fn new(len: usize) -> Option<Self> {
-        // Shared, though with nobody: a private mapping next to a stack that the program has mapped would be one with it
-        // in /proc/self/maps, from which it is told how far a stack reaches (objects/frames.rs).
+        // Shared, though with nobody: a private mapping next to a stack that the program has mapped
+        // would be one with it in /proc/self/maps, from which it is told how far a stack reaches
+        // (objects/frames.rs).
         let (prot, flags) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
         // SAFETY: a new mapping.

@@ -65,8 +65,8 @@ mod place {
     pub const AT_RBP: u64 = 2;
 }
 
-/// A packed rule. It is taken apart field by field, as it is followed: every frame that is walked over goes
-/// through here.
+/// A packed rule. It is taken apart field by field, as it is followed: every frame that is walked
+/// over goes through here.
 #[derive(Clone, Copy)]
 struct Packed(u64);
 
@@ -88,8 +88,8 @@ impl Packed {
     }
 }
 
-/// Direct-mapped rule cache. An entry is (pc ^ bits, bits): two relaxed words that only agree if they
-/// were stored together, so that racing writers cannot mix two rules.
+/// Direct-mapped rule cache. An entry is (pc ^ bits, bits): two relaxed words that only agree if
+/// they were stored together, so that racing writers cannot mix two rules.
 const CACHE: usize = 8192;
 static RULES: [[AtomicU64; 2]; CACHE] = [const { [const { AtomicU64::new(0) }; 2] }; CACHE];
 
@@ -136,8 +136,8 @@ fn look_up(pc: u64) -> Option<Rule> {
     let pc = pc - 1;
     let module = modules::find(pc)?;
     let (hdr, hdr_len) = module.eh_frame_hdr()?;
-    // SAFETY: the module is mapped and its program header names this range; modules that go away are
-    // taken off the list by our dlclose before anybody can stand in their code again.
+    // SAFETY: the module is mapped and its program header names this range; modules that go away
+    // are taken off the list by our dlclose before anybody can stand in their code again.
     let hdr_bytes = unsafe { core::slice::from_raw_parts(hdr as *const u8, hdr_len) };
     let bases = BaseAddresses::default().set_eh_frame_hdr(hdr);
     let hdr = EhFrameHdr::new(hdr_bytes, NativeEndian).parse(&bases, 8).ok()?;
@@ -189,8 +189,8 @@ fn rule_of<'a>(
         }
         Cfa::Expression(expression) => match simple(expression.get(section).ok()?, fde)? {
             (X86_64::RBP, offset, true) => Rule::RbpDeref { cfa: i32::try_from(offset).ok()?, rbp },
-            // The PLT's expression: its first entries push one word halfway through. We never return into the
-            // middle of a PLT entry, so any answer does.
+            // The PLT's expression: its first entries push one word halfway through. We never
+            // return into the middle of a PLT entry, so any answer does.
             _ => return None,
         },
     })
@@ -236,11 +236,13 @@ impl Frame {
             asm!("lea {0}, [rip]", "mov {1}, rsp", "mov {2}, rbp", out(reg) pc, out(reg) rsp, out(reg) rbp,
                  options(nomem, nostack, preserves_flags));
         }
-        // `pc` is the address after the lea, still inside the function: as good as a return address.
+        // `pc` is the address after the lea, still inside the function: as good as a return
+        // address.
         Self { pc, rsp, rbp }
     }
 
-    /// The innermost frame outside this library: that of the caller of a function we stand in front of.
+    /// The innermost frame outside this library: that of the caller of a function we stand in front
+    /// of.
     #[inline(never)]
     pub fn outside() -> Option<Self> {
         let mut frame = Self::here();
@@ -292,8 +294,8 @@ impl Frame {
 /// Our own frames on a stack; there are never as many.
 const MOST_OWN: usize = 32;
 
-/// Captures the calling thread's stack from the first frame outside this library. Returns the number
-/// of return addresses stored, innermost first.
+/// Captures the calling thread's stack from the first frame outside this library. Returns the
+/// number of return addresses stored, innermost first.
 #[inline(never)]
 pub fn capture(frames: &mut [u64]) -> usize {
     capture_at(frames, Frame::outside())

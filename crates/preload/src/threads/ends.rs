@@ -1,6 +1,7 @@
-//! Threads that have ended unheard: where the program has all keys ([`super::keys`]), no destructor tells of their
-//! ends. They are looked for when it matters: when a thread begins, is joined or is about to wait for a lock, and at
-//! the end of the process. Until then they are as threads that run.
+//! Threads that have ended unheard: where the program has all keys ([`super::keys`]), no destructor
+//! tells of their ends. They are looked for when it matters: when a thread begins, is joined or is
+//! about to wait for a lock, and at the end of the process. Until then they are as threads that
+//! run.
 
 use core::sync::atomic::{AtomicBool, Ordering::*};
 
@@ -11,8 +12,8 @@ use crate::os::upcall::Upcall;
 use crate::os::{sys, time, tls};
 use crate::recorder::state;
 
-/// Ends what it has of threads, if what it is given says of them that they have ended: by kernel thread id, and whether
-/// it is the calling one.
+/// Ends what it has of threads, if what it is given says of them that they have ended: by kernel
+/// thread id, and whether it is the calling one.
 pub type EndThose = fn(&dyn Fn(u32, bool) -> bool);
 
 /// lockmeter's part: ends meters.
@@ -80,7 +81,8 @@ fn look_for_all() {
     LOOKS.store(false, Release);
 }
 
-/// Puts the end of the thread of row `id` on record, with what it still held. Where it was then is not known.
+/// Puts the end of the thread of row `id` on record, with what it still held. Where it was then is
+/// not known.
 fn end(core: &mut Core, id: u32, now: u64) {
     let row = core.ledger().row_ptr::<Thread>(id).cast::<ThreadState>();
     // SAFETY: null, or a row, which stays mapped.

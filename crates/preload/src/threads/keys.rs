@@ -1,5 +1,6 @@
-//! A key of thread-specific data, by whose destructor we hear of a thread's end. It is given up to a program that wants
-//! all keys; from then on threads' ends are noticed afterwards ([`super::ends`]).
+//! A key of thread-specific data, by whose destructor we hear of a thread's end. It is given up to
+//! a program that wants all keys; from then on threads' ends are noticed afterwards
+//! ([`super::ends`]).
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, Ordering::*};
@@ -78,8 +79,8 @@ pub fn give_one_up() -> bool {
     LOCKDEP.give_up() || LOCKMETER.give_up()
 }
 
-/// The last early key that is free: programs get the same keys as without us, or nearly so; and one that uses a key
-/// before it has made it most likely means 0.
+/// The last early key that is free: programs get the same keys as without us, or nearly so; and one
+/// that uses a key before it has made it most likely means 0.
 fn make(end: End) -> Option<u32> {
     let mut lower = [0; EARLY];
     let mut made = None;

@@ -8,8 +8,8 @@ use super::Process;
 use lockwright_analysis::dependencies::{Counter, IN, OPEN, Reach};
 use lockwright_analysis::model::described;
 
-/// All classes with how many others follow (FD) and precede (BD) them, the kernel's usage characters,
-/// and what is taken while they are held.
+/// All classes with how many others follow (FD) and precede (BD) them, the kernel's usage
+/// characters, and what is taken while they are held.
 pub fn render(processes: &[Process<'_>]) -> String {
     let mut out = String::new();
     for process in processes {
@@ -45,8 +45,8 @@ fn one(out: &mut String, process: &Process<'_>) {
     }
 }
 
-/// What signals mean to a class, acquired for writing and for reading: `-` used in a handler, `+` held
-/// with its signal open, `?` both, `.` neither.
+/// What signals mean to a class, acquired for writing and for reading: `-` used in a handler, `+`
+/// held with its signal open, `?` both, `.` neither.
 fn characters(process: &Process<'_>, class: u32) -> (char, char) {
     let of = |bits: u32| {
         let has = |side: u32| process.dependencies.has(class, side & bits);

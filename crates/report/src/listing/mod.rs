@@ -1,5 +1,6 @@
-//! What was recorded, as the kernel shows it in /proc/lockdep, /proc/lockdep_chains, /proc/lockdep_stats and
-//! debug_objects/stats, and as a graph: for those who want to see what the report rests on.
+//! What was recorded, as the kernel shows it in /proc/lockdep, /proc/lockdep_chains,
+//! /proc/lockdep_stats and debug_objects/stats, and as a graph: for those who want to see what the
+//! report rests on.
 
 mod chains;
 mod classes;

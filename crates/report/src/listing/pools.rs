@@ -1,5 +1,5 @@
-//! debugobjects' counters, under the names and in the form of /sys/kernel/debug/debug_objects/stats; after them
-//! some of our own.
+//! debugobjects' counters, under the names and in the form of
+//! /sys/kernel/debug/debug_objects/stats; after them some of our own.
 
 use std::fmt::Write;
 

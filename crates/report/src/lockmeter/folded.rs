@@ -1,5 +1,5 @@
-//! Folded stacks: one line for each call stack, outermost frame first, and what it comes to. The input of
-//! flamegraph.pl, inferno and speedscope.
+//! Folded stacks: one line for each call stack, outermost frame first, and what it comes to. The
+//! input of flamegraph.pl, inferno and speedscope.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

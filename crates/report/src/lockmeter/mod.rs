@@ -1,5 +1,5 @@
-//! `lockwright meter`: what locks cost. [`model`] reads ledgers of lockmeter; every format, one file
-//! each, shows the [`model::MeterReport`] that it makes of them.
+//! `lockwright meter`: what locks cost. [`model`] reads ledgers of lockmeter; every format, one
+//! file each, shows the [`model::MeterReport`] that it makes of them.
 
 pub mod advice;
 pub mod compat;

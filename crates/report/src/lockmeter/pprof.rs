@@ -1,7 +1,9 @@
-//! The measurement as a pprof profile: contentions and delay at each stack that waited, as the profile of
-//! contended mutexes that Go's runtime makes. `go tool pprof` and all that reads its format opens it.
+//! The measurement as a pprof profile: contentions and delay at each stack that waited, as the
+//! profile of contended mutexes that Go's runtime makes. `go tool pprof` and all that reads its
+//! format opens it.
 //!
-//! The format is github.com/google/pprof/proto/profile.proto; names and field numbers below are from there.
+//! The format is github.com/google/pprof/proto/profile.proto; names and field numbers below are
+//! from there.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -17,7 +19,8 @@ use lockwright_analysis::symbolize::wrapper::own_frames;
 
 /// The messages of profile.proto, as far as a measurement has something to say in them.
 mod proto {
-    /// All of it. A string elsewhere is an index into the table, whose first is empty; ids begin with 1.
+    /// All of it. A string elsewhere is an index into the table, whose first is empty; ids begin
+    /// with 1.
     #[derive(prost::Message)]
     pub struct Profile {
         #[prost(message, repeated, tag = "1")]

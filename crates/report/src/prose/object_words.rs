@@ -1,4 +1,5 @@
-//! What a report says of types of objects: one table, from which every sentence about an object is made.
+//! What a report says of types of objects: one table, from which every sentence about an object is
+//! made.
 
 use lockwright_ledger::rows::object::object_type::*;
 use lockwright_ledger::rows::object::{object_end, object_op, object_state};

@@ -24,7 +24,8 @@ pub fn thread(thread: &ThreadInfo) -> String {
     }
 }
 
-/// Who did a step of a finding, in a sentence: "thread 2 (worker)", of several processes "run 1, process 42: thread 2".
+/// Who did a step of a finding, in a sentence: "thread 2 (worker)", of several processes "run 1,
+/// process 42: thread 2".
 pub fn who(finding: &Finding, step: usize) -> String {
     let thread = finding.steps.get(step).map_or_else(String::new, |step| thread(&step.thread));
     match finding.origins.get(step) {

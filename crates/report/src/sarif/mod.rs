@@ -137,8 +137,8 @@ struct Properties<'r> {
     also: u64,
 }
 
-/// Renders what counts, is suppressed or known; of grades that are only counted, if `all`. Ends with a
-/// newline.
+/// Renders what counts, is suppressed or known; of grades that are only counted, if `all`. Ends
+/// with a newline.
 pub fn render(judged: &Judged<'_>, all: bool) -> String {
     let places = Places::new();
     let shown = judged.all().filter(|(finding, _)| all || !finding.grade.is_counted_only());

@@ -1,8 +1,8 @@
 //! The report for people: looks and reads like a compiler's diagnostics.
 //!
-//! Each finding begins with what is wrong and how sure that is, goes on with what each thread did, as
-//! annotated source lines where there are any, and ends with the locks and what to do. The last line
-//! of the report tells how much was watched.
+//! Each finding begins with what is wrong and how sure that is, goes on with what each thread did,
+//! as annotated source lines where there are any, and ends with the locks and what to do. The last
+//! line of the report tells how much was watched.
 
 mod place;
 pub(crate) mod processes;

@@ -22,8 +22,8 @@ pub struct Place<'f> {
 }
 
 impl<'f> Place<'f> {
-    /// The first frame of `stack` that is not a mere wrapper. `happened` is a sentence that "here" or
-    /// "in FUNCTION" ends.
+    /// The first frame of `stack` that is not a mere wrapper. `happened` is a sentence that "here"
+    /// or "in FUNCTION" ends.
     pub fn new(stack: &'f [Frame], happened: String, kind: AnnotationKind) -> Self {
         Self { frame: first_own_frame(stack), happened: plain(&happened), kind }
     }
@@ -63,7 +63,8 @@ struct Excerpt<'p, 'f> {
     places: Vec<&'p Place<'f>>,
 }
 
-/// The source lines of these places, in their order; those near each other in one file share a snippet.
+/// The source lines of these places, in their order; those near each other in one file share a
+/// snippet.
 pub fn snippets(places: &[Place<'_>], sources: &Sources, stacks: &Stacks) -> Vec<Element<'static>> {
     let mut excerpts: Vec<Excerpt<'_, '_>> = Vec::new();
     for place in places {

@@ -27,7 +27,8 @@ pub struct Row<'r> {
     pub acquisitions: u64,
 }
 
-/// The table, with a line for each executable that was not watched; empty where there is only one process.
+/// The table, with a line for each executable that was not watched; empty where there is only one
+/// process.
 pub fn table(rows: &[Row<'_>], unwatched: &[Unwatched]) -> String {
     if rows.len() + unwatched.len() < 2 {
         return String::new();

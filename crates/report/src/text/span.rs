@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-/// The call at `column` (from 1) of `line`, or the whole statement where the column does not tell: a
-/// range of bytes within the line, never empty unless the line is.
+/// The call at `column` (from 1) of `line`, or the whole statement where the column does not tell:
+/// a range of bytes within the line, never empty unless the line is.
 pub fn call(line: &str, column: Option<u32>) -> Range<usize> {
     call_at(line, column).unwrap_or_else(|| statement(line))
 }
 
-/// Compilers point at the first letter of a call's name, at its last part (`lock` of `m->lock()`), at
-/// the parenthesis, or at the variable that a constructor makes.
+/// Compilers point at the first letter of a call's name, at its last part (`lock` of `m->lock()`),
+/// at the parenthesis, or at the variable that a constructor makes.
 fn call_at(line: &str, column: Option<u32>) -> Option<Range<usize>> {
     let at = usize::try_from(column?).ok()?.checked_sub(1)?;
     if at >= line.len() || !line.is_char_boundary(at) {

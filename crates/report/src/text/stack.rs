@@ -60,8 +60,8 @@ impl Stacks {
         own_frames(stack).first().map(|frame| self.frame(frame, None))
     }
 
-    /// `function (file:line)`, or as much of it as is known. Of the file `beside`, which is shown with
-    /// its whole path, the last part of the name is enough.
+    /// `function (file:line)`, or as much of it as is known. Of the file `beside`, which is shown
+    /// with its whole path, the last part of the name is enough.
     pub fn frame(&self, frame: &Frame, beside: Option<&str>) -> String {
         let function = frame.function.as_deref().map(|name| shorten(&plain(name)));
         if let (Some(file), Some(line)) = (&frame.file, frame.line) {
@@ -102,8 +102,8 @@ fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The function that took a lock is on the way to the place that `later` shows: its callers are told
-/// there.
+/// The function that took a lock is on the way to the place that `later` shows: its callers are
+/// told there.
 pub fn came_along(taken: &[Frame], later: &[Frame]) -> bool {
     let Some(first) = own_frames(taken).first() else { return true };
     own_frames(later).iter().any(|frame| {

@@ -106,8 +106,8 @@ impl Baseline {
         Ok(Self { file, entries: document.findings })
     }
 
-    /// What it says of each of the findings, and which of its own are not among them. Where findings
-    /// have one fingerprint, as many are known as it has, the most serious first.
+    /// What it says of each of the findings, and which of its own are not among them. Where
+    /// findings have one fingerprint, as many are known as it has, the most serious first.
     pub fn compare(&self, findings: &[&Finding]) -> (Vec<State>, Vec<&Entry>) {
         let mut left: HashMap<&str, Vec<&Entry>> = HashMap::new();
         for entry in &self.entries {
@@ -146,7 +146,8 @@ pub fn render<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> String {
             title: identity::without_addresses(&words::plain(&told(finding).title)),
         })
         .collect();
-    // By what does not change from run to run, so that a file under version control does not, either.
+    // By what does not change from run to run, so that a file under version control does not,
+    // either.
     entries.sort_by(|a, b| {
         (&a.kind, &a.fingerprint, a.grade).cmp(&(&b.kind, &b.fingerprint, b.grade))
     });

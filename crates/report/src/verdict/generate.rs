@@ -34,8 +34,8 @@ pub fn rules<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> String {
     text
 }
 
-/// All of the rule but its name: kind, classes, and the functions of each stack. No grade, for how sure a
-/// finding is may differ from run to run.
+/// All of the rule but its name: kind, classes, and the functions of each stack. No grade, for how
+/// sure a finding is may differ from run to run.
 fn body(finding: &Finding) -> String {
     let mut text = format!("kind: {}\n", finding.kind.name());
     let mut classes: Vec<String> =
@@ -63,8 +63,8 @@ fn body(finding: &Finding) -> String {
     text
 }
 
-/// The reader's own functions of a stack: which wrappers and runtime functions are round them depends on
-/// the library and on what the compiler inlined.
+/// The reader's own functions of a stack: which wrappers and runtime functions are round them
+/// depends on the library and on what the compiler inlined.
 fn lines(stack: &[Frame]) -> String {
     let own = own_frames(stack);
     let mut text = String::new();

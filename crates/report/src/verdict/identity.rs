@@ -4,8 +4,8 @@ use crate::prose::words;
 use lockwright_analysis::finding::{Finding, Frame, LockInfo};
 use lockwright_analysis::symbolize::wrapper::first_own_frame;
 
-/// A name in which what changes from run to run, or with each line that is added above, is `filler`;
-/// `keep` is applied to all else.
+/// A name in which what changes from run to run, or with each line that is added above, is
+/// `filler`; `keep` is applied to all else.
 pub fn steady(name: &str, filler: &str, keep: impl Fn(&str) -> String) -> String {
     let mut out = String::new();
     let mut kept = 0;
@@ -24,8 +24,8 @@ pub fn steady(name: &str, filler: &str, keep: impl Fn(&str) -> String) -> String
     out + &keep(&name[kept..])
 }
 
-/// Length of the number at `at` that is none of the name's own: of a line, an address, an offset in a
-/// function, an instance or a row.
+/// Length of the number at `at` that is none of the name's own: of a line, an address, an offset in
+/// a function, an instance or a row.
 fn changing(name: &str, at: usize) -> Option<usize> {
     let (before, rest) = name.split_at(at);
     let ends_place = |len: usize| rest.len() == len || rest[len..].starts_with(" (");
@@ -80,9 +80,10 @@ pub fn module(frame: &Frame) -> &str {
     frame.module.as_deref().map_or("?", |path| path.rsplit('/').next().unwrap_or(path))
 }
 
-/// The finding in a few lines of text, equal for findings that are the same to a reader who does not look
-/// at line numbers: kind, classes of its locks, and which function takes which of them while which
-/// function holds which. Of misuse only the offence: what led to it may differ from run to run.
+/// The finding in a few lines of text, equal for findings that are the same to a reader who does
+/// not look at line numbers: kind, classes of its locks, and which function takes which of them
+/// while which function holds which. Of misuse only the offence: what led to it may differ from run
+/// to run.
 fn likeness(finding: &Finding) -> String {
     let class_of = |index: usize| finding.locks.get(index).map_or("", class);
     let place = |stack: &[Frame]| first_own_frame(stack).map_or_else(|| "?".into(), frame);

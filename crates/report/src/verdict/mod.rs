@@ -1,7 +1,7 @@
 //! Which findings count: all but those that a rule suppresses and those that a baseline knows.
 //!
-//! What is found does not depend on it. [`Policy::judge`] says of each finding of a report what the user's
-//! files make of it; formats and the exit code go by that.
+//! What is found does not depend on it. [`Policy::judge`] says of each finding of a report what the
+//! user's files make of it; formats and the exit code go by that.
 
 pub mod baseline;
 mod generate;
@@ -44,8 +44,8 @@ impl Policy {
         Ok(Self { rules, baseline })
     }
 
-    /// The same with the rules that ship with lockwright, after the user's: a finding that both match is one that the
-    /// user knows.
+    /// The same with the rules that ship with lockwright, after the user's: a finding that both
+    /// match is one that the user knows.
     #[must_use]
     pub fn with_shipped(mut self) -> Self {
         self.rules.extend(suppressions::shipped());
@@ -136,7 +136,8 @@ impl<'r> Judged<'r> {
         rules.filter(|rule| rule.source == source).count() as u64
     }
 
-    /// The rules that a reader should know of: the user's, and of those that ship the ones that match.
+    /// The rules that a reader should know of: the user's, and of those that ship the ones that
+    /// match.
     pub fn rules_told(&self) -> impl Iterator<Item = (&'r Rule, usize)> {
         let is_told =
             |&(rule, matched): &(&Rule, usize)| rule.source == Source::File || matched > 0;
@@ -148,8 +149,8 @@ impl<'r> Judged<'r> {
         generate::rules(self.counted().filter(|finding| all || !finding.grade.is_counted_only()))
     }
 
-    /// The text of a baseline with what is not suppressed, nor merely counted unless that fails a run or
-    /// `all` is asked for.
+    /// The text of a baseline with what is not suppressed, nor merely counted unless that fails a
+    /// run or `all` is asked for.
     pub fn next_baseline(&self, all: bool, fail_on: Grade) -> String {
         let findings = self.all().filter(|(_, standing)| standing.suppressed.is_none());
         let findings = findings.map(|(finding, _)| finding);

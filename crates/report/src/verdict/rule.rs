@@ -41,7 +41,8 @@ pub struct Rule {
     pub functions: Vec<String>,
     /// Patterns of modules; each has to fit some frame.
     pub modules: Vec<String>,
-    /// Pattern of the module that alone has a part in it: what was done and what was locked is its own.
+    /// Pattern of the module that alone has a part in it: what was done and what was locked is its
+    /// own.
     pub only_module: Option<String>,
     /// Stacks; each has to fit some stack.
     pub stacks: Vec<Vec<Level>>,
@@ -115,7 +116,8 @@ impl Rule {
     }
 }
 
-/// The stacks of a finding where something was done: where its locks are taken, and where those held were.
+/// The stacks of a finding where something was done: where its locks are taken, and where those
+/// held were.
 fn done(finding: &Finding) -> impl Iterator<Item = &[Frame]> {
     let steps = finding.steps.iter().flat_map(|step| {
         std::iter::once(&step.stack).chain(step.held.iter().map(|held| &held.stack))
@@ -131,8 +133,8 @@ pub fn stacks(finding: &Finding) -> impl Iterator<Item = &[Frame]> {
 /// Whether the stack's innermost frames are these; what called them does not matter.
 fn begins_with<F>(frames: &[F], levels: &[Level], fits: impl Fn(&Level, &F) -> bool) -> bool {
     let (mut at, mut seen) = (0, 0);
-    // Where the last ellipsis is, and how far it reaches so far. As in a glob, those before it need no
-    // second look: what they reach at the least leaves the most for the rest.
+    // Where the last ellipsis is, and how far it reaches so far. As in a glob, those before it need
+    // no second look: what they reach at the least leaves the most for the rest.
     let mut ellipsis: Option<(usize, usize)> = None;
     while let Some(level) = levels.get(at) {
         match (level, frames.get(seen)) {

@@ -1,4 +1,5 @@
-//! Each rule of the advice: a measurement that it speaks of, and one like it that it must not speak of.
+//! Each rule of the advice: a measurement that it speaks of, and one like it that it must not speak
+//! of.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -26,8 +27,8 @@ fn evidence(advice: &Advice) -> String {
     advice.evidence.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// A lock whose one place holds it for `long` of 1000 ms in 500 holds, another for the rest; the waits are
-/// for the holders in that proportion.
+/// A lock whose one place holds it for `long` of 1000 ms in 500 holds, another for the rest; the
+/// waits are for the holders in that proportion.
 fn two_places(long: u64) -> Process {
     let mut p = Process::new(1, 1);
     let lock = p.mutex("pool");
@@ -66,8 +67,8 @@ fn a_lock_that_nobody_waits_for_needs_no_advice() {
     assert!(advise(&measure(&[&p])).is_empty());
 }
 
-/// An rwlock that readers hold for `shared_ms` of 1000 ms, each for 1 ms; a writer waits for them and another writer in
-/// that proportion.
+/// An rwlock that readers hold for `shared_ms` of 1000 ms, each for 1 ms; a writer waits for them
+/// and another writer in that proportion.
 fn reader_and_writer(shared_ms: u64, read_blame_ms: u64) -> Process {
     let mut p = Process::new(1, 1);
     let class = p.lock("table", lock_kind::RWLOCK);

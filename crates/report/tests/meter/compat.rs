@@ -7,9 +7,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::ledger::{Counts, MS, Process, US, measure};
 
-/// The sites of `kernel_flag` in a published table of Linux 2.4.17 under dbench on 8 processors: place,
-/// requests, contended ones, sum of holds in us, the longest in ns, and the same of the waits. The sums are
-/// those that its rounded means, utilisations and processor times leave room for, if 194.6 s were measured.
+/// The sites of `kernel_flag` in a published table of Linux 2.4.17 under dbench on 8 processors:
+/// place, requests, contended ones, sum of holds in us, the longest in ns, and the same of the
+/// waits. The sums are those that its rounded means, utilisations and processor times leave room
+/// for, if 194.6 s were measured.
 const DBENCH: &[(&str, u64, u64, u64, u64, u64, u64)] = &[
     ("do_exit+0xd8", 193, 44, 1488223, 55000000, 103972, 37000000),
     ("ext2_delete_inode+0x20", 153921, 22934, 4905406, 1510000, 481614, 6383000),

@@ -257,7 +257,8 @@ impl Process {
         self.meter
     }
 
-    /// Thread `tid`, of row `meter`, waits at `site` for what is at `addr` since `after_ns` after the start.
+    /// Thread `tid`, of row `meter`, waits at `site` for what is at `addr` since `after_ns` after
+    /// the start.
     pub fn waits_now(&mut self, meter: u32, tid: u32, site: u32, addr: u64, after_ns: u64) {
         let since = (START_NS + after_ns) * self.ticks_per_ns;
         self.writer.update(meter, |meter: &mut Meter| {

@@ -1,11 +1,12 @@
-//! Programs that the oracle (see crates/analysis/tests/oracle) found the validator to be wrong about, made small.
+//! Programs that the oracle (see crates/analysis/tests/oracle) found the validator to be wrong
+//! about, made small.
 
 use crate::story::verdict;
 
 const NOTHING: &[&str] = &[];
 
-/// Readers that block each other through a writer need that writer: another thread, at the same time,
-/// of the very lock, and not kept away by what it holds.
+/// Readers that block each other through a writer need that writer: another thread, at the same
+/// time, of the very lock, and not kept away by what it holds.
 #[test]
 fn no_writer_comes_between() {
     let other_lock = "
@@ -203,11 +204,12 @@ fn a_wait_comes_after_what_no_post_can_do_without() {
     assert_eq!(verdict(own), ["ordered circular-dependency: A B"]);
 }
 
-/// What the record cannot rule out. The two deadlock in A and D before they can in A and C: no reordering
-/// of this run reaches the latter. But T3 may have gone one more round through A and C, past D; that round
-/// is remembered, costs one look-up and leaves no trace, and that run can deadlock in A and C. So no rule
-/// on the same record is right for both. The graver grade stands, as what a thread does first is often
-/// what it does the first time only. To tell them apart every acquisition would have to be recorded.
+/// What the record cannot rule out. The two deadlock in A and D before they can in A and C: no
+/// reordering of this run reaches the latter. But T3 may have gone one more round through A and C,
+/// past D; that round is remembered, costs one look-up and leaves no trace, and that run can
+/// deadlock in A and C. So no rule on the same record is right for both. The graver grade stands,
+/// as what a thread does first is often what it does the first time only. To tell them apart every
+/// acquisition would have to be recorded.
 #[test]
 fn a_round_more_leaves_no_trace() {
     let masked = "

@@ -1,5 +1,5 @@
-//! A parser of the DOT language, strict: of what our graphs use, and nothing else. Every node of an edge has to
-//! be declared before.
+//! A parser of the DOT language, strict: of what our graphs use, and nothing else. Every node of an
+//! edge has to be declared before.
 
 use std::collections::BTreeMap;
 use std::iter::Peekable;

@@ -133,8 +133,8 @@ fn chains_have_places() {
     assert!(chain.contains(" at story.c:"), "{chain}");
 }
 
-/// Edges of a graph by the names of their classes, with their colour and style; none of an edge that is on
-/// no cycle.
+/// Edges of a graph by the names of their classes, with their colour and style; none of an edge
+/// that is on no cycle.
 fn edges(text: &str) -> Vec<(String, String, String)> {
     let graph = dot::parse(text).unwrap_or_else(|error| panic!("{error} in\n{text}"));
     let look = |attributes: &dot::Attributes| {

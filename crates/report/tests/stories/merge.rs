@@ -81,7 +81,8 @@ fn what_one_process_shows_is_not_told_again() {
     let both = format!("{AB}\nT2: L(B) L(A) U(A) U(B)");
     assert_eq!(verdict(&both), ["likely circular-dependency: A B"]);
     assert!(together(&[&both, BA]).is_empty());
-    // Nor where one thread took both: its own report has that, and another run like it adds nothing.
+    // Nor where one thread took both: its own report has that, and another run like it adds
+    // nothing.
     let single = format!("{AB}\n{BA}");
     assert!(together(&[&single, &single]).is_empty());
 }
@@ -133,7 +134,8 @@ fn instances_of_a_class_are_one() {
     assert!(together(&["T1: L(A1) L(A2) U(A2) U(A1)", "T1: L(A2) L(A1) U(A1) U(A2)"]).is_empty());
 }
 
-/// Of locks on the heap, and of elements of arrays, a process that does both may take different ones.
+/// Of locks on the heap, and of elements of arrays, a process that does both may take different
+/// ones.
 #[test]
 fn of_variables_a_process_has_but_one() {
     let says = |stories: &[&str]| {
@@ -159,8 +161,8 @@ fn variables_are_known_by_their_place() {
     assert_eq!(merged.report.findings[0].locks.len(), 2);
 }
 
-/// All pairs of 40 classes, in one run one way round and in the other the other: every longer circle has one of
-/// them in it, and there are more of those than anybody could look at.
+/// All pairs of 40 classes, in one run one way round and in the other the other: every longer
+/// circle has one of them in it, and there are more of those than anybody could look at.
 #[test]
 fn a_dense_graph_comes_to_an_end() {
     let names: Vec<String> =

@@ -1,5 +1,5 @@
-//! Misuse that was met while it happened: what the report makes of the engine's rows, even of rows that
-//! no engine would write.
+//! Misuse that was met while it happened: what the report makes of the engine's rows, even of rows
+//! that no engine would write.
 
 use lockwright_report::prose::action::phrase;
 use lockwright_report::prose::told as told_of;
@@ -238,8 +238,8 @@ fn every_kind_reads_well() {
     assert!(text == expected, "{} differs; LOCKWRIGHT_BLESS=1 writes it anew", path.display());
 }
 
-/// What another thread has unlocked is not held by who took it: taking it again is no recursion, and what is taken
-/// then is not taken inside.
+/// What another thread has unlocked is not held by who took it: taking it again is no recursion,
+/// and what is taken then is not taken inside.
 #[test]
 fn a_lock_that_another_thread_unlocked_is_held_no_more() {
     for story in [

@@ -63,7 +63,8 @@ fn what_two_processes_do_alike_is_told_once() {
     assert_eq!(report.summary.processes, 2);
 }
 
-/// Who waits in a process that was killed: not in one that has exited, and not before an exec, which ends all waits.
+/// Who waits in a process that was killed: not in one that has exited, and not before an exec,
+/// which ends all waits.
 #[test]
 fn who_waits_is_told_of_the_last_program_that_a_process_was() {
     let hung = |start_ns: u64| {

@@ -55,7 +55,8 @@ fn many_guarded_orders() {
     assert!(found.iter().all(|found| found.starts_with("guarded")), "{found:?}");
 }
 
-/// `threads` that take each a ring of `locks` from every one of them on, one thread after the other.
+/// `threads` that take each a ring of `locks` from every one of them on, one thread after the
+/// other.
 fn rotations(threads: usize, locks: usize, around: bool) -> Story {
     let mut story = Story::with_room(512 << 20);
     story.tell("static A");
@@ -75,7 +76,8 @@ fn rotations(threads: usize, locks: usize, around: bool) -> Story {
     story
 }
 
-/// What is found in a dense graph, to the end and with no more work than comparing each pair of locks.
+/// What is found in a dense graph, to the end and with no more work than comparing each pair of
+/// locks.
 fn found_in_pairs(mut story: Story, locks: u64) -> Vec<String> {
     let (report, work) = report_and_work(&story.ledger());
     let notes = &report.processes[0].notes;

@@ -1,5 +1,5 @@
-//! How sure a change is: the same runs drawn again and again, with replacement, and what change each draw
-//! would have shown (Efron's bootstrap, percentile interval).
+//! How sure a change is: the same runs drawn again and again, with replacement, and what change
+//! each draw would have shown (Efron's bootstrap, percentile interval).
 
 use super::metric::{Metric, Sample, estimate};
 
@@ -100,8 +100,8 @@ mod tests {
 
     #[test]
     fn the_interval_is_that_of_the_distribution() {
-        // The mean of 40 runs of 90 or 110 has a standard deviation of 10 / sqrt(40) = 1.58 %; of the
-        // ratio of two of them, 2.24 %; 1.96 times that to either side.
+        // The mean of 40 runs of 90 or 110 has a standard deviation of 10 / sqrt(40) = 1.58 %; of
+        // the ratio of two of them, 2.24 %; 1.96 times that to either side.
         let runs: Vec<f64> = (0..40).map(|run| if run % 2 == 0 { 90.0 } else { 110.0 }).collect();
         let (low, high) = interval(&runs, &runs);
         assert!((low - 0.957).abs() < 0.004 && (high - 1.045).abs() < 0.004, "{low} {high}");

@@ -1,8 +1,8 @@
 //! Which lock, and which place, of one run is which of another: by names, never by addresses.
 //!
-//! A place is a function of a file and, since a function may have several, a line in it. Lines move when the
-//! program is changed. As long as all lines of one side are lines of the other as well, they are taken at
-//! their word; otherwise the first is the first, the second the second.
+//! A place is a function of a file and, since a function may have several, a line in it. Lines move
+//! when the program is changed. As long as all lines of one side are lines of the other as well,
+//! they are taken at their word; otherwise the first is the first, the second the second.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -20,7 +20,8 @@ pub enum Metric {
     Utilisation,
 }
 
-/// All metrics, with the names that expressions have for them, in the order in which they are shown.
+/// All metrics, with the names that expressions have for them, in the order in which they are
+/// shown.
 pub const METRICS: &[(Metric, &str)] = &[
     (Metric::Wait, "wait"),
     (Metric::Hold, "hold"),

@@ -1,4 +1,5 @@
-//! Puts the ledgers' sums together: sites that are one place become one, locks of one class one lock.
+//! Puts the ledgers' sums together: sites that are one place become one, locks of one class one
+//! lock.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -25,8 +26,8 @@ pub fn is_metered(ledger: &Ledger) -> bool {
     ledger.header().engines & engines::LOCKMETER != 0
 }
 
-/// What lockmeter measured in the processes of a run; the ledgers of other engines only help with names. `ends` are
-/// those that are known of processes otherwise than by their ledgers.
+/// What lockmeter measured in the processes of a run; the ledgers of other engines only help with
+/// names. `ends` are those that are known of processes otherwise than by their ledgers.
 pub fn build(ledgers: &[Ledger], ends: &[End]) -> MeterReport {
     let images = Images::new(DebugDirs::from_env());
     let symbols: Vec<Symbols<'_>> =

@@ -5,8 +5,8 @@ use lockwright_ledger::reader::HeaderValues;
 
 use super::report::Clock;
 
-/// Slowest and fastest counter that is taken for one, in ticks per nanosecond: a rate beyond comes of
-/// readings that are no readings.
+/// Slowest and fastest counter that is taken for one, in ticks per nanosecond: a rate beyond comes
+/// of readings that are no readings.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.0001..=100.0;
 
 /// A process' clock.

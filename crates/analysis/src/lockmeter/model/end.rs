@@ -4,8 +4,9 @@ use lockwright_ledger::Ledger;
 
 pub use crate::process_end::End;
 
-/// The end among `ends` that is that of `ledgers[index]`. A process that called exec has a ledger for each program
-/// that it was: only the last of them ended so. Another run's process may have had the same id, before or after.
+/// The end among `ends` that is that of `ledgers[index]`. A process that called exec has a ledger
+/// for each program that it was: only the last of them ended so. Another run's process may have had
+/// the same id, before or after.
 pub fn of(ledgers: &[Ledger], index: usize, ends: &[End]) -> Option<u64> {
     let header = ledgers[index].header();
     let of_pid = ends.iter().filter(|end| end.pid == header.pid).map(|end| end.at_ns);

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 /// Picoseconds in a nanosecond: a tick is less than one of the latter.
 const PS: f64 = 1000.0;
 
-/// Counts by time. Processes whose clocks run differently have different buckets; they stand side by side.
+/// Counts by time. Processes whose clocks run differently have different buckets; they stand side
+/// by side.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
     /// By the time that stands for the bucket, in picoseconds.
@@ -39,7 +40,8 @@ impl Histogram {
         self.counts.values().fold(0, |sum: u64, &count| sum.saturating_add(count))
     }
 
-    /// The time that `percent` of all do not exceed (the nearest-rank definition); `None` of nothing.
+    /// The time that `percent` of all do not exceed (the nearest-rank definition); `None` of
+    /// nothing.
     pub fn percentile_ns(&self, percent: f64) -> Option<f64> {
         let rank = ((self.count() as f64 * percent / 100.0).ceil() as u64).max(1);
         let mut seen = 0;

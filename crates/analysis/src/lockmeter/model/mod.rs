@@ -1,4 +1,5 @@
-//! From ledgers to what a meter report shows: [`build`] reads them, [`MeterReport`] is what comes of it.
+//! From ledgers to what a meter report shows: [`build`] reads them, [`MeterReport`] is what comes
+//! of it.
 
 mod build;
 mod clock;

@@ -47,8 +47,8 @@ pub struct Numbers {
     pub rejects: u64,
     /// Timed acquisitions that were given up. Not among the acquisitions.
     pub timeouts: u64,
-    /// How long it was held in all, ns: exact, or estimated from [`Times::mean_ns`] where holds were
-    /// sampled; holds under way at the end of the measurement included.
+    /// How long it was held in all, ns: exact, or estimated from [`Times::mean_ns`] where holds
+    /// were sampled; holds under way at the end of the measurement included.
     pub hold_ns: f64,
     /// The holds that were timed and are over.
     pub hold: Times,

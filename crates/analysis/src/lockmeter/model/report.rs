@@ -1,8 +1,8 @@
-//! What lockmeter measured, as every format of the report reads it: locks, under each the places that
-//! take it, and for each place its numbers.
+//! What lockmeter measured, as every format of the report reads it: locks, under each the places
+//! that take it, and for each place its numbers.
 //!
-//! All times are in nanoseconds. Indices stand for elements of the vectors that they name, which are in
-//! the order of [`MeterReport::locks`]; a report that sorts otherwise sorts references.
+//! All times are in nanoseconds. Indices stand for elements of the vectors that they name, which
+//! are in the order of [`MeterReport::locks`]; a report that sorts otherwise sorts references.
 
 use super::numbers::{Numbers, Times};
 use crate::finding::{Completeness, Frame, LockOrigin, ModuleNote, Unwatched};
@@ -19,7 +19,8 @@ pub struct MeterReport {
     pub locks: Vec<Lock>,
     /// What was waited for that is no lock, the longest first.
     pub waits: Vec<Wait>,
-    /// Threads that were still waiting when the ledgers were read, by process, then by who began first.
+    /// Threads that were still waiting when the ledgers were read, by process, then by who began
+    /// first.
     pub waiting: Vec<Waiter>,
     /// Records that were lost for want of space, in all processes. Numbers are too small by that.
     pub lost: u64,
@@ -159,8 +160,8 @@ pub struct Lock {
     pub total: Numbers,
     /// How its readers overlapped; `None` if it was never read-locked.
     pub readers: Option<Readers>,
-    /// Whose holds its waits were for, the longest first. Together they are the waits' sum, or less where
-    /// there was no room to find out.
+    /// Whose holds its waits were for, the longest first. Together they are the waits' sum, or less
+    /// where there was no room to find out.
     pub blame: Vec<Blame>,
     /// Its locks one by one, the one waited for longest first; empty unless they were kept apart.
     pub instances: Vec<Instance>,
@@ -179,8 +180,8 @@ impl Lock {
         self.sites.iter().any(|site| site.mode != Mode::Exclusive)
     }
 
-    /// Part of the measured time in which it was held, 0 to 1: by readers, from the first in to the last
-    /// out. More than 1 where several locks of the class are held at once.
+    /// Part of the measured time in which it was held, 0 to 1: by readers, from the first in to the
+    /// last out. More than 1 where several locks of the class are held at once.
     pub fn utilisation(&self) -> f64 {
         let exclusive: f64 =
             self.sites.iter().filter(|s| s.mode != Mode::Read).map(|s| s.numbers.hold_ns).sum();
@@ -188,7 +189,8 @@ impl Lock {
         part(exclusive + shared, self.measured_ns)
     }
 
-    /// Part of the measured time in which `site` held it, 0 to 1; for readers, that sum may exceed 1.
+    /// Part of the measured time in which `site` held it, 0 to 1; for readers, that sum may exceed
+    /// 1.
     pub fn utilisation_by(&self, site: &Site) -> f64 {
         part(site.numbers.hold_ns, self.measured_ns)
     }
@@ -209,19 +211,19 @@ pub enum Mode {
     Read,
 }
 
-/// A place in the program that takes a lock in one way. Calls that differ only in frames further out are
-/// one place, and so are the same lines in several processes.
+/// A place in the program that takes a lock in one way. Calls that differ only in frames further
+/// out are one place, and so are the same lines in several processes.
 #[derive(Clone, Debug)]
 pub struct Site {
     /// How.
     pub mode: Mode,
     /// The mutex is taken back by a condition wait.
     pub cond_reacquire: bool,
-    /// Innermost frame first, wrappers included: of the first call seen there, at the most used of the call
-    /// sites that are this place.
+    /// Innermost frame first, wrappers included: of the first call seen there, at the most used of
+    /// the call sites that are this place.
     pub stack: Vec<Frame>,
-    /// Number of the place in the program, frames of wrappers skipped: equal for sites of several locks, or
-    /// modes, at one place.
+    /// Number of the place in the program, frames of wrappers skipped: equal for sites of several
+    /// locks, or modes, at one place.
     pub place: usize,
     /// Address of the lock that was taken there first.
     pub addr: u64,
@@ -236,8 +238,8 @@ pub struct Site {
 pub struct Blame {
     /// Who waited: index into [`Lock::sites`].
     pub waiter: usize,
-    /// Who held: index into [`Lock::sites`]. `None`: nobody that is known; the waiter was being woken, or
-    /// the holders were too many to tell apart.
+    /// Who held: index into [`Lock::sites`]. `None`: nobody that is known; the waiter was being
+    /// woken, or the holders were too many to tell apart.
     pub holder: Option<usize>,
     /// Waits that the holder had a part in.
     pub count: u64,
@@ -277,8 +279,8 @@ pub enum At {
 pub struct Readers {
     /// Most readers at once of one instance.
     pub most: u64,
-    /// Busy periods, from the first reader in to the last out; without a histogram. One that was not over
-    /// counts up to the end of the measurement.
+    /// Busy periods, from the first reader in to the last out; without a histogram. One that was
+    /// not over counts up to the end of the measurement.
     pub busy: Times,
 }
 
@@ -287,8 +289,8 @@ pub struct Readers {
 pub struct Instance {
     /// Process that has it.
     pub pid: u32,
-    /// The same, as an index into [`MeterReport::processes`]: a process that calls exec keeps its id, and is another
-    /// there.
+    /// The same, as an index into [`MeterReport::processes`]: a process that calls exec keeps its
+    /// id, and is another there.
     pub process: usize,
     /// Its number in the process: one per life of a piece of memory.
     pub inst: u32,
@@ -382,8 +384,8 @@ pub struct Cost {
     pub wait_ns: f64,
     /// What a call that may sleep takes longer when made with a lock held; so do other waits.
     pub call_ns: f64,
-    /// CPU time in all: the first times acquisitions and rejects, the second times contended acquisitions, the
-    /// third times the waits that are for no lock.
+    /// CPU time in all: the first times acquisitions and rejects, the second times contended
+    /// acquisitions, the third times the waits that are for no lock.
     pub cpu_ns: f64,
     /// CPU time of the program, the tool's part included, where it is known.
     pub program_cpu_ns: Option<f64>,

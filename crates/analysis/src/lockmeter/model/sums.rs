@@ -1,7 +1,7 @@
 //! One ledger's numbers, summed over threads: what its cells have for each site.
 //!
-//! A damaged ledger may say anything: sums saturate, and a list ends where it comes to a row that was
-//! seen before.
+//! A damaged ledger may say anything: sums saturate, and a list ends where it comes to a row that
+//! was seen before.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -35,8 +35,9 @@ pub fn since(ledger: &Ledger) -> Vec<u64> {
     waiting(ledger).map(|meter| meter.waiting_since).filter(|&since| since != 0).collect()
 }
 
-/// What locks that are held yet were spent on by holders whose wait is not over: rows of the site that took the lock
-/// and of the one that waits, and for how long with the lock held, in nanoseconds. A hold that is not timed has none.
+/// What locks that are held yet were spent on by holders whose wait is not over: rows of the site
+/// that took the lock and of the one that waits, and for how long with the lock held, in
+/// nanoseconds. A hold that is not timed has none.
 pub fn unfinished(ledger: &Ledger, ticks: &Ticks, end_ns: u64) -> Vec<(u32, u32, f64)> {
     let of = |meter: Meter| {
         // A condition wait has given up the mutex that it names.
@@ -52,7 +53,8 @@ pub fn unfinished(ledger: &Ledger, ticks: &Ticks, end_ns: u64) -> Vec<(u32, u32,
     waiting(ledger).filter(|meter| meter.waiting_since != 0).flat_map(of).collect()
 }
 
-/// The threads that wait; `process` is their process in the report, and `at` has the sites of the ledger.
+/// The threads that wait; `process` is their process in the report, and `at` has the sites of the
+/// ledger.
 pub fn waiters(
     ledger: &Ledger,
     process: usize,

@@ -1,5 +1,6 @@
-//! Locks that no library in front of the C library sees: languages and libraries that make theirs of futexes
-//! or atomics. One table: by what they are known, what is hidden, and how to see it all the same.
+//! Locks that no library in front of the C library sees: languages and libraries that make theirs
+//! of futexes or atomics. One table: by what they are known, what is hidden, and how to see it all
+//! the same.
 
 use crate::run::target::contents::{Contents, Mark};
 

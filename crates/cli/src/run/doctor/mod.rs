@@ -1,7 +1,8 @@
 //! `lockwright doctor`: what can be watched of a program and what cannot, and what to do about it.
 //!
-//! Each source of findings is a file: the program and its libraries (`program.rs`, with `hidden.rs`), where
-//! lockwright would work (`place.rs`), a process that runs (`process.rs`). Nothing of the program is run.
+//! Each source of findings is a file: the program and its libraries (`program.rs`, with
+//! `hidden.rs`), where lockwright would work (`place.rs`), a process that runs (`process.rs`).
+//! Nothing of the program is run.
 
 mod hidden;
 mod modules;

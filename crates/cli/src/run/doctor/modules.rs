@@ -13,8 +13,8 @@ pub struct Modules {
 }
 
 impl Modules {
-    /// What `loader` would load for `file`; nothing of the program is run. `None` if it does not say: then it
-    /// is not known whether the loader itself is one to be trusted with that.
+    /// What `loader` would load for `file`; nothing of the program is run. `None` if it does not
+    /// say: then it is not known whether the loader itself is one to be trusted with that.
     pub fn of_file(file: &Path, loader: &Path) -> Option<Self> {
         let own = crate::run::target::find(Path::new("/proc/self/exe")).ok()?.loader?;
         // Run with a program's name, a stranger's loader could do anything.

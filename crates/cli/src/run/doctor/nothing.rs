@@ -1,5 +1,5 @@
-//! What a report cannot have: why it is empty, or as good as empty, in one line, with the remedy; and, where it is not,
-//! what the runtime of the program's language hides.
+//! What a report cannot have: why it is empty, or as good as empty, in one line, with the remedy;
+//! and, where it is not, what the runtime of the program's language hides.
 
 use std::path::{Path, PathBuf};
 
@@ -20,11 +20,12 @@ pub struct Seen<'r> {
     pub threads: u64,
 }
 
-/// A thread that takes fewer locks than this does so in passing, as runtimes do where threads start and end.
+/// A thread that takes fewer locks than this does so in passing, as runtimes do where threads start
+/// and end.
 const IN_PASSING: u64 = 10;
 
-/// Why there is nothing to see, or next to nothing, in so many acquisitions, and of which of the processes that is said;
-/// `None` if there is something, or nothing is known.
+/// Why there is nothing to see, or next to nothing, in so many acquisitions, and of which of the
+/// processes that is said; `None` if there is something, or nothing is known.
 pub fn why_nothing(acquisitions: u64, processes: &[Seen<'_>]) -> Option<(usize, String)> {
     let threads: u64 = processes.iter().map(|process| process.threads).sum();
     if acquisitions >= IN_PASSING * threads.max(1) {
@@ -67,8 +68,8 @@ fn of_libraries(program: &Contents) -> Option<&'static Hidden> {
     libraries.into_iter().find_map(hides)
 }
 
-/// What the runtimes of languages hide, and the first process that runs each program of theirs. Their programs start
-/// threads of their own, so others are not looked into.
+/// What the runtimes of languages hide, and the first process that runs each program of theirs.
+/// Their programs start threads of their own, so others are not looked into.
 fn hidden_by_runtimes<'r>(processes: &[Seen<'r>]) -> Vec<(usize, String)> {
     let mut looked_into: Vec<&'r str> = Vec::new();
     let mut notes = Vec::new();

@@ -1,5 +1,5 @@
-//! Where lockwright would work: its directory for ledgers, limits, other preloaded libraries, and one trial
-//! with a program of its own.
+//! Where lockwright would work: its directory for ledgers, limits, other preloaded libraries, and
+//! one trial with a program of its own.
 
 use std::ffi::CStr;
 use std::path::Path;

@@ -159,7 +159,8 @@ fn ledger_in(line: &str) -> Option<String> {
     (Path::new(path).extension()? == EXTENSION).then(|| path.to_owned())
 }
 
-/// Whether a mapped ledger is the process's own: a forked child has its parent's, too, and may have an annex of that.
+/// Whether a mapped ledger is the process's own: a forked child has its parent's, too, and may have
+/// an annex of that.
 fn is_own(ledger: &str, status: &str, maps: &str) -> bool {
     let name = Path::new(ledger).file_name().and_then(OsStr::to_str).unwrap_or_default();
     let ids = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or_default();

@@ -8,7 +8,8 @@ use super::{Diagnosis, Effect, Finding, source_lines};
 use crate::run::target::contents::{Contents, Mark};
 use crate::run::target::{Obstacle, Target};
 
-/// Libraries of the C library, the compilers and the kernel: what they lock is not the program's business.
+/// Libraries of the C library, the compilers and the kernel: what they lock is not the program's
+/// business.
 const SYSTEM: &[&str] = &[
     "ld-linux",
     "linux-vdso",
@@ -105,8 +106,8 @@ pub fn of_obstacle(obstacle: &Obstacle, file: &Path) -> Finding {
     obstacle.help(file).into_iter().fold(finding, Finding::help)
 }
 
-/// What the executable and its libraries hide, and what they lack. What a program that is `blocked` hides
-/// beyond that is told without weight.
+/// What the executable and its libraries hide, and what they lack. What a program that is `blocked`
+/// hides beyond that is told without weight.
 pub fn of_modules(file: &Path, libraries: &[PathBuf], blocked: bool) -> Vec<Finding> {
     let Some(program) = Contents::read(file) else { return Vec::new() };
     let is_own = |library: &&PathBuf| library.as_path() != file && !is_of_system(library);

@@ -12,7 +12,8 @@ use lockwright_report::prose::words::plain;
 /// Value of `schema`.
 const SCHEMA: &str = "lockwright-doctor";
 
-/// Value of `version`: raised when a reader of the one before would go wrong. Fields may be added without that.
+/// Value of `version`: raised when a reader of the one before would go wrong. Fields may be added
+/// without that.
 const VERSION: u32 = 1;
 
 /// The verdict, what it is about, then each finding with its remedies.

@@ -42,7 +42,8 @@ pub fn examine(program: &Contents) -> Option<Finding> {
     Some(finding)
 }
 
-/// The package that the file is from, as dpkg's own lists have it. What is now in /usr may be listed without.
+/// The package that the file is from, as dpkg's own lists have it. What is now in /usr may be
+/// listed without.
 fn debian_package(file: &Path) -> Option<String> {
     let path = file.to_str()?;
     let names = [path, path.strip_prefix("/usr").unwrap_or(path)];

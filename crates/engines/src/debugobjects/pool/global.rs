@@ -24,8 +24,8 @@ pub(super) struct Global {
     pub usage: Usage,
 }
 
-/// What others look at without the lock. Written under it, so a load and a store are an increment; relaxed, as each
-/// stands for itself.
+/// What others look at without the lock. Written under it, so a load and a store are an increment;
+/// relaxed, as each stands for itself.
 pub(super) struct Gauges {
     /// Lengths of the two stacks.
     pub free: AtomicU32,

@@ -49,7 +49,8 @@ impl Pools {
                 self.unlock(guard);
                 return Ok(record);
             }
-            // Others were faster than whoever filled it. Take what waits to be freed, or else new ones.
+            // Others were faster than whoever filled it. Take what waits to be freed, or else new
+            // ones.
             if global.to_free.move_batch(&mut global.pool, batched(env)) > 0 {
                 continue;
             }
@@ -90,7 +91,8 @@ impl Pools {
         Ok(())
     }
 
-    /// Puts a record into the global pool, and with the look-ahead 16 of the thread's, which is full.
+    /// Puts a record into the global pool, and with the look-ahead 16 of the thread's, which is
+    /// full.
     ///
     /// # Safety
     /// As [`Pools::take`]; the record is nobody's.

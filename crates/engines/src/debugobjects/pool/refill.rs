@@ -1,4 +1,5 @@
-//! Between the global pool and the slab: the pool is filled before it is empty, and gives back what is too much.
+//! Between the global pool and the slab: the pool is filled before it is empty, and gives back what
+//! is too much.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -7,8 +8,8 @@ use super::usage;
 use super::{BATCH, Env, FREE_EVERY, FREE_MAX, MIN_LEVEL, POOL_SIZE, Switches, Trouble};
 
 impl Pools {
-    /// Sees to it that operations find records: called before one takes its bucket's lock. Where there is no memory
-    /// they may still find some.
+    /// Sees to it that operations find records: called before one takes its bucket's lock. Where
+    /// there is no memory they may still find some.
     #[inline]
     pub fn fill(&self, env: &Env) -> Result<(), Trouble> {
         let level = self.level(MIN_LEVEL, env);

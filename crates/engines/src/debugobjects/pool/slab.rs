@@ -106,7 +106,8 @@ impl Slab {
         core::mem::forget(self.inner.lock(&env.patience));
     }
 
-    /// In a forked child: if another thread was in here, its mappings are in no known state, and are left alone.
+    /// In a forked child: if another thread was in here, its mappings are in no known state, and
+    /// are left alone.
     pub fn forked(&self, parent: u32, env: &Env) {
         let abandoned = self.inner.is_held(parent);
         if let Some(mut inner) = self.inner.lock(&env.patience)

@@ -53,8 +53,8 @@ impl List {
     }
 }
 
-/// A stack of free records. In the shape of 2024 (`batched`) they lie in batches, in that of 2019 in one list; a stack
-/// keeps its shape.
+/// A stack of free records. In the shape of 2024 (`batched`) they lie in batches, in that of 2019
+/// in one list; a stack keeps its shape.
 pub(in super::super) struct Stack {
     /// All of them; of batches the one on top, which need not be whole.
     open: List,

@@ -10,15 +10,16 @@ impl Switches {
     pub const THREAD_POOLS: Self = Self(1 << 0);
     /// 2: a thread's pool is filled from the global one, and emptied into it, 16 records at a time.
     pub const LOOKAHEAD: Self = Self(1 << 1);
-    /// 3: the global pool is filled with 16 records that were allocated before its lock is taken, once for all.
+    /// 3: the global pool is filled with 16 records that were allocated before its lock is taken,
+    /// once for all.
     pub const BATCHED_FILL: Self = Self(1 << 2);
-    /// 4: what is too much is given back to the slab at most ten times a second, 1,024 records at a time, and not at
-    /// once and whole.
+    /// 4: what is too much is given back to the slab at most ten times a second, 1,024 records at a
+    /// time, and not at once and whole.
     pub const LAZY_FREE: Self = Self(1 << 3);
     /// 5: faults are told after the bucket's lock is let go.
     pub const TELL_UNLOCKED: Self = Self(1 << 4);
-    /// 6: pools are stacks of batches, a batch is moved by one pointer; nothing is given back to the slab while more
-    /// is in use than on the average of late.
+    /// 6: pools are stacks of batches, a batch is moved by one pointer; nothing is given back to
+    /// the slab while more is in use than on the average of late.
     pub const BATCH_STACKS: Self = Self(1 << 5);
 
     /// As before the patches.

@@ -90,8 +90,9 @@ impl Pools {
         Ok(())
     }
 
-    /// In a forked child: `mine` is the only thread there is. What others had goes to the global pool; what was
-    /// being changed when the process forked is in no known state, and is left alone, as if given back.
+    /// In a forked child: `mine` is the only thread there is. What others had goes to the global
+    /// pool; what was being changed when the process forked is in no known state, and is left
+    /// alone, as if given back.
     pub fn forked(&self, mine: *mut Local, parent: u32, env: &Env) {
         self.slab.0.forked(parent, env);
         let abandoned = self.was_held(parent);

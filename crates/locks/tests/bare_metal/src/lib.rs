@@ -1,5 +1,5 @@
-//! Locks of lockwright in a world without std or an operating system: the library of a program in C, whose threads
-//! are the CPUs.
+//! Locks of lockwright in a world without std or an operating system: the library of a program in
+//! C, whose threads are the CPUs.
 
 #![no_std]
 

@@ -1,5 +1,6 @@
-//! The world of a small kernel, as lockwright's locks see it: CPUs that are numbered, a clock, and nothing to sleep
-//! in. A kernel with a scheduler parks the task in [`Cell::wait`] and makes it runnable in [`Cell::wake`].
+//! The world of a small kernel, as lockwright's locks see it: CPUs that are numbered, a clock, and
+//! nothing to sleep in. A kernel with a scheduler parks the task in [`Cell::wait`] and makes it
+//! runnable in [`Cell::wake`].
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};

@@ -33,7 +33,8 @@ pub fn tell(descr: &'static Descr, addr: u64, op: Operation, counts: (u32, u32))
     let is_history = matches!(op, Init | InitOnStack | Activate | Deactivate | Destroy);
     let place = here(if is_history { place::place() } else { 0 });
     let act = Act { descr, addr, op, place, fingerprint: 0, counts };
-    // An object that nobody has heard of may have been initialised before the engine began, and forgotten.
+    // An object that nobody has heard of may have been initialised before the engine began, and
+    // forgotten.
     let knows_all = early::knows_all();
     let mut tell = |fault: &Fault| {
         if knows_all || fault.kind != object_fault::UNINITIALISED {

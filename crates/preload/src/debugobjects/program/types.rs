@@ -1,5 +1,6 @@
-//! Types of user-defined objects. What its descriptors say is copied when they are first met, and stays: a module may
-//! be unloaded while the engine knows objects of its types, and its names are wanted for the report.
+//! Types of user-defined objects. What its descriptors say is copied when they are first met, and
+//! stays: a module may be unloaded while the engine knows objects of its types, and its names are
+//! wanted for the report.
 
 use core::ffi::{CStr, c_char, c_void};
 use core::ptr::{self, null_mut};
@@ -14,15 +15,17 @@ use lockwright_ledger::rows::object::object_end;
 use super::room::allocate;
 use crate::stack::modules;
 
-/// Numbers of types: in the lower bits a hash of the name. So one type may have several descriptors, as a `static` one
-/// in a header has, and objects of two types lie at one address, as a struct and its first member do.
+/// Numbers of types: in the lower bits a hash of the name. So one type may have several
+/// descriptors, as a `static` one in a header has, and objects of two types lie at one address, as
+/// a struct and its first member do.
 const OWN: u32 = 1 << 31;
 
 /// Rules of a type's own: `LW_OBJECT_INIT_ONCE` and its siblings in lockwright/objects.h.
 const RULES: [(u32, Rules); 3] =
     [(1, Rules::INIT_ONCE), (2, Rules::REINIT), (4, Rules::MUST_DESTROY)];
 
-/// `struct lw_object_descr` of lockwright/objects.h, as far as this library knows it. Functions are addresses here.
+/// `struct lw_object_descr` of lockwright/objects.h, as far as this library knows it. Functions are
+/// addresses here.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Told {
@@ -53,11 +56,12 @@ pub struct OwnType {
 /// All of them, by where their descriptors are. Nothing is ever taken out.
 static TYPES: [AtomicPtr<OwnType>; 64] = [const { AtomicPtr::new(null_mut()) }; 64];
 
-/// The type whose descriptor is at `at` now, where the program has `size` bytes of it. `None`: there is no memory.
+/// The type whose descriptor is at `at` now, where the program has `size` bytes of it. `None`:
+/// there is no memory.
 ///
 /// # Safety
-/// `at` points to so many bytes of a `struct lw_object_descr`, with functions of its types and a name that is null or
-/// NUL terminated.
+/// `at` points to so many bytes of a `struct lw_object_descr`, with functions of its types and a
+/// name that is null or NUL terminated.
 pub unsafe fn of(at: *const c_void, size: usize) -> Option<&'static Descr> {
     // SAFETY: all zeros are a value of it; as many bytes as both sides know.
     let told = unsafe {
@@ -139,8 +143,8 @@ unsafe fn publish(
             Ok(_) => return unsafe { new.as_ref() },
             Err(newer) => newest = newer,
         }
-        // Another thread's, or one of a handler that came between: for the same descriptor perhaps. Then the memory
-        // is left.
+        // Another thread's, or one of a handler that came between: for the same descriptor perhaps.
+        // Then the memory is left.
         // SAFETY: published types; `new` is not yet.
         unsafe {
             if let Some(own) = find(newest, at, told) {
@@ -178,8 +182,8 @@ fn descr_of(told: &Told, name: &'static [u8], gone: &'static AtomicBool) -> Desc
     let told_rules = RULES.iter().filter(|(flag, _)| told.flags & flag != 0);
     let rules = told_rules.fold(Rules::KERNEL, |rules, &(_, rule)| rules.or(rule));
     let rules = if told.is_static_object == 0 { rules } else { rules.or(Rules::STATIC) };
-    // SAFETY: null or a function of that type, which is called with what its type says: `of`'s promise. The states
-    // that the engine passes are those of `enum lw_object_state`.
+    // SAFETY: null or a function of that type, which is called with what its type says: `of`'s
+    // promise. The states that the engine passes are those of `enum lw_object_state`.
     let fixup = |at: usize| unsafe { core::mem::transmute::<usize, Option<Fixup>>(at) };
     Descr {
         name: name.as_ptr().cast(),
@@ -214,7 +218,8 @@ fn published() -> impl Iterator<Item = &'static OwnType> {
     TYPES.iter().flat_map(|bucket| unsafe { all(bucket.load(Acquire)) })
 }
 
-/// What the type's `debug_hint` says of the object of a fault. Calls the program: with no lock held.
+/// What the type's `debug_hint` says of the object of a fault. Calls the program: with no lock
+/// held.
 pub fn hint(fault: &Fault) -> Option<u64> {
     type Hint = unsafe extern "C" fn(addr: *mut c_void) -> *mut c_void;
     // What the memory has become nobody knows where that is gone.
@@ -226,8 +231,8 @@ pub fn hint(fault: &Fault) -> Option<u64> {
     if own.told.debug_hint == 0 || own.gone.load(Relaxed) {
         return None;
     }
-    // SAFETY: a function of that type, `of`'s promise, of a module that is there; the call about the object is under
-    // way.
+    // SAFETY: a function of that type, `of`'s promise, of a module that is there; the call about
+    // the object is under way.
     let hint = unsafe {
         core::mem::transmute::<usize, Hint>(own.told.debug_hint)(fault.addr as *mut c_void)
     };

@@ -1,9 +1,10 @@
-//! Live blocks of the heap, found by any address in them: a shadow of the heap, 16 bytes for every 32.
+//! Live blocks of the heap, found by any address in them: a shadow of the heap, 16 bytes for every
+//! 32.
 //!
-//! Blocks of [`LEAST`] bytes are at least that far apart, so in 32 bytes at most one begins. Its slot is
-//! at the end of a radix tree over the address: one store records a block and one takes it off, without
-//! a lock and without ever moving anything. The tree grows with the heap; pages of it that shadow no
-//! block are never touched.
+//! Blocks of [`LEAST`] bytes are at least that far apart, so in 32 bytes at most one begins. Its
+//! slot is at the end of a radix tree over the address: one store records a block and one takes it
+//! off, without a lock and without ever moving anything. The tree grows with the heap; pages of it
+//! that shadow no block are never touched.
 
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
 
@@ -40,7 +41,8 @@ struct Slot {
 
 #[repr(C)]
 struct Leaf {
-    /// A bit for each page in which a block ever began, so that a search need not look at the others.
+    /// A bit for each page in which a block ever began, so that a search need not look at the
+    /// others.
     begun: [AtomicU64; (LEAF / PAGE / 64) as usize],
     slots: [Slot; (LEAF / GRANULE) as usize],
 }
@@ -77,10 +79,11 @@ impl Block {
     }
 }
 
-/// The node that `slot` points to; made if it is not there and `make` says so. A zeroed mapping must be
-/// a valid node.
+/// The node that `slot` points to; made if it is not there and `make` says so. A zeroed mapping
+/// must be a valid node.
 fn node<T>(slot: &AtomicPtr<T>, make: bool) -> Option<&'static T> {
-    // Acquire pairs with the Release below. (A mapping is zeroed for everybody, but let it be theirs.)
+    // Acquire pairs with the Release below. (A mapping is zeroed for everybody, but let it be
+    // theirs.)
     let at = slot.load(Acquire);
     if !at.is_null() {
         // SAFETY: a node stays mapped.
@@ -96,7 +99,8 @@ fn node<T>(slot: &AtomicPtr<T>, make: bool) -> Option<&'static T> {
         return None;
     }
     let new = new as *mut T;
-    // SAFETY: ours. It is sparse, so huge pages would waste it; and core dumps are the program's own.
+    // SAFETY: ours. It is sparse, so huge pages would waste it; and core dumps are the program's
+    // own.
     unsafe {
         sys::madvise(new.cast(), size_of::<T>(), libc::MADV_NOHUGEPAGE);
         sys::madvise(new.cast(), size_of::<T>(), libc::MADV_DONTDUMP);
@@ -134,8 +138,8 @@ pub fn insert(start: u64, block: Block) -> bool {
     }
     let slot = slot(leaf, start);
     slot.stretch.store(block.stretch.0, Relaxed);
-    // Release pairs with the Acquire in `find`. Who looks for a lock in the block was given its address
-    // after this, in a way that orders anyhow.
+    // Release pairs with the Acquire in `find`. Who looks for a lock in the block was given its
+    // address after this, in a way that orders anyhow.
     slot.what.store(block.pack(start), Release);
     true
 }

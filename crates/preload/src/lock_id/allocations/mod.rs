@@ -1,5 +1,5 @@
-//! Where live blocks of the heap were allocated, if the user wants that known: it tells apart locks that
-//! nobody initialises (`std::mutex`) and that are all first taken in one place.
+//! Where live blocks of the heap were allocated, if the user wants that known: it tells apart locks
+//! that nobody initialises (`std::mutex`) and that are all first taken in one place.
 
 mod blocks;
 mod stacks;
@@ -29,8 +29,8 @@ pub fn start() {
     stacks::start();
 }
 
-/// The program was given a block. To be inlined into the function that stands in front of the allocating
-/// one, so that the stack's first frame is near.
+/// The program was given a block. To be inlined into the function that stands in front of the
+/// allocating one, so that the stack's first frame is near.
 #[inline(always)]
 pub fn record(block: u64, size: usize) {
     if block != 0 && size >= LEAST {

@@ -1,4 +1,5 @@
-//! Call stacks by number, each kept once. Read and written without a lock; nothing is ever taken out.
+//! Call stacks by number, each kept once. Read and written without a lock; nothing is ever taken
+//! out.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
@@ -6,7 +7,8 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use super::blocks::STACKS;
 use crate::os::sys;
 
-/// Frames that are kept: enough to get past `operator new` and what the standard library puts before it.
+/// Frames that are kept: enough to get past `operator new` and what the standard library puts
+/// before it.
 pub const FRAMES: usize = 12;
 
 /// Stacks that fit. Address space is taken for all, memory for those that there are.
@@ -67,8 +69,8 @@ fn hash(frames: &[u64]) -> u64 {
     (h ^ h >> 29).wrapping_mul(0xff51_afd7_ed55_8ccd)
 }
 
-/// The number of a stack, and whether it is new. `None` for no stack at all, or if the table is full.
-/// As with the kernel's chain keys a hash stands for the whole.
+/// The number of a stack, and whether it is new. `None` for no stack at all, or if the table is
+/// full. As with the kernel's chain keys a hash stands for the whole.
 pub fn intern(frames: &[u64]) -> Option<(u32, bool)> {
     let table = table()?;
     if frames.is_empty() {

@@ -1,5 +1,5 @@
-//! What is no lock but takes part in deadlocks as one: resource contexts, and waits that another thread
-//! ends.
+//! What is no lock but takes part in deadlocks as one: resource contexts, and waits that another
+//! thread ends.
 
 use core::ffi::{c_char, c_int};
 

@@ -1,5 +1,5 @@
-//! Annotations: what a program tells of its locks itself. Nothing is stood in front of here; the program
-//! calls these if they are there.
+//! Annotations: what a program tells of its locks itself. Nothing is stood in front of here; the
+//! program calls these if they are there.
 
 pub mod context;
 pub mod user_locks;
@@ -18,8 +18,8 @@ use crate::os::upcall::Upcall;
 use crate::recorder::state;
 use crate::stack::{modules, unwind};
 
-/// What sort of object an annotation is about, as the caller's types have it: the values of `LW_ANY` and
-/// its siblings in lockwright.h.
+/// What sort of object an annotation is about, as the caller's types have it: the values of
+/// `LW_ANY` and its siblings in lockwright.h.
 mod sort {
     /// A user-defined lock, or whatever is known at that address.
     pub const ANY: c_uint = 0;
@@ -61,7 +61,8 @@ fn sort_of(lock: u64, sort: u32) -> u32 {
     // A smaller object may end with its page, and the next may not be there.
     let fits = |bytes: usize| lock % 4096 + bytes as u64 <= 4096;
     if fits(size_of::<pthread_mutex_t>()) {
-        // SAFETY: readable as far as the page goes; a stamp is only believed if it names its address.
+        // SAFETY: readable as far as the page goes; a stamp is only believed if it names its
+        // address.
         if unsafe { identity::stamped(lock as *const pthread_mutex_t) }.is_some() {
             return sort::MUTEX;
         }
@@ -232,8 +233,8 @@ pub unsafe extern "C-unwind" fn assert_held(lock: u64, sort: u32, held: u32, _si
     if lock == 0 || thread.find(lock).is_some() == (held != 0) {
         return 0;
     }
-    // Of a lock that was never met and whose type is not known nothing can be said: it may be one that
-    // nobody tells us of.
+    // Of a lock that was never met and whose type is not known nothing can be said: it may be one
+    // that nobody tells us of.
     // SAFETY: the caller's lock.
     let ident = unsafe {
         match sort {

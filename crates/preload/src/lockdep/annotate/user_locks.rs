@@ -15,7 +15,8 @@ use crate::os::tls;
 
 fn mode_of(flags: u32) -> u16 {
     let bits = [
-        // Whether a waiting writer holds new readers up is not known: so not a dependency to cry wolf of.
+        // Whether a waiting writer holds new readers up is not known: so not a dependency to cry
+        // wolf of.
         (flag::READ, mode::READ | mode::READ_RECURSIVE),
         (flag::TRY, mode::TRY),
         (flag::TIMED, mode::TIMED),

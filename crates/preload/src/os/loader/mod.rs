@@ -1,10 +1,12 @@
-//! Functions of the objects loaded behind this library, as `dlsym(RTLD_NEXT, ...)` finds them, but found without a
-//! call: `dlsym` takes the loader's lock, and where it fails it changes what the program's `dlerror` says. Before glibc
-//! 2.34 it is not in libc.so.6, and allocates, while allocating is among what we look up; before 2.36 it finds the
-//! oldest version of a function, and not the one that programs are linked with.
+//! Functions of the objects loaded behind this library, as `dlsym(RTLD_NEXT, ...)` finds them, but
+//! found without a call: `dlsym` takes the loader's lock, and where it fails it changes what the
+//! program's `dlerror` says. Before glibc 2.34 it is not in libc.so.6, and allocates, while
+//! allocating is among what we look up; before 2.36 it finds the oldest version of a function, and
+//! not the one that programs are linked with.
 //!
-//! The loader's list of objects is what debuggers read (`link.h`: `struct r_debug`), in the order of its searches; each
-//! object has its table of symbols, hashed. A function is looked up at start, when nobody loads or unloads.
+//! The loader's list of objects is what debuggers read (`link.h`: `struct r_debug`), in the order
+//! of its searches; each object has its table of symbols, hashed. A function is looked up at start,
+//! when nobody loads or unloads.
 
 mod object;
 
@@ -30,8 +32,8 @@ unsafe extern "C" {
     static _r_debug: Debug;
 }
 
-/// The next function of that name: of the version, if one is given and there is one, else of the one that programs are
-/// linked with, else of any.
+/// The next function of that name: of the version, if one is given and there is one, else of the
+/// one that programs are linked with, else of any.
 pub fn next(name: &CStr, version: Option<&CStr>) -> Option<Function> {
     let find = |version| {
         let seen = SEEN.get();
@@ -64,8 +66,8 @@ pub fn next_is_c_librarys(name: &CStr) -> bool {
     object_of(name).is_some_and(|object| object_of(c"gnu_get_libc_version") == Some(object))
 }
 
-/// Whether the object that `address` lies in was linked with that version of a function. `None` if it was not linked
-/// with the function.
+/// Whether the object that `address` lies in was linked with that version of a function. `None` if
+/// it was not linked with the function.
 pub fn is_linked_with(address: usize, name: &CStr, version: &CStr) -> Option<bool> {
     let map = all().filter(|map| map.addr <= address).max_by_key(|map| map.addr)?;
     // SAFETY: the caller's code is loaded.
@@ -108,8 +110,8 @@ impl Seen {
     }
 }
 
-/// Reads once where the objects that are there have their tables: much is looked up at start. To be called before any
-/// thread.
+/// Reads once where the objects that are there have their tables: much is looked up at start. To be
+/// called before any thread.
 pub fn start() {
     let mut len = 0;
     for object in behind(0).take(Seen::MOST) {

@@ -1,5 +1,5 @@
-//! An object that the loader has loaded: its tables of symbols and versions, as the ELF specification and `DT_GNU_HASH`
-//! have them.
+//! An object that the loader has loaded: its tables of symbols and versions, as the ELF
+//! specification and `DT_GNU_HASH` have them.
 
 use core::ffi::{CStr, c_char, c_void};
 
@@ -149,7 +149,8 @@ impl Object {
         let symbol = unsafe { &*self.symbols.add(index as usize) };
         let at = self.base.wrapping_add(symbol.st_value as usize);
         let at = match symbol.st_info & 15 {
-            // SAFETY: what such a symbol is: a function without arguments, called as the loader calls it.
+            // SAFETY: what such a symbol is: a function without arguments, called as the loader
+            // calls it.
             STT_GNU_IFUNC => unsafe {
                 core::mem::transmute::<usize, extern "C" fn() -> *mut c_void>(at)()
             },
@@ -188,7 +189,8 @@ impl Object {
         }
     }
 
-    /// It was linked with that version of a function. `None` if it was not linked with the function.
+    /// It was linked with that version of a function. `None` if it was not linked with the
+    /// function.
     ///
     /// # Safety
     /// Its tables are still there.
@@ -196,8 +198,8 @@ impl Object {
         if self.versions.is_null() || self.symbols.is_null() || self.names.is_null() {
             return None;
         }
-        // SAFETY: symbols that are another object's come first, and what is hashed is its own. The older table is of as
-        // many entries as there are symbols.
+        // SAFETY: symbols that are another object's come first, and what is hashed is its own. The
+        // older table is of as many entries as there are symbols.
         let symbols = unsafe {
             match (self.gnu_hash.is_null(), self.hash.is_null()) {
                 (false, _) => self.gnu_hash.add(1).read(),
@@ -267,7 +269,8 @@ impl Object {
     }
 }
 
-/// By the table that all linkers make today: four words, a Bloom filter, and chains of hashes by bucket.
+/// By the table that all linkers make today: four words, a Bloom filter, and chains of hashes by
+/// bucket.
 ///
 /// # Safety
 /// Such a table.

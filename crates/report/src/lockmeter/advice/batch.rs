@@ -3,8 +3,8 @@
 use super::confidence::{Confidence, way};
 use super::{Advised, Case, Evidence, Rule, Threshold, Unit, part, words};
 
-/// Least rate of acquisitions at the place, per second of measured time: at some 40 ns for a lock and an
-/// unlock, 0.4 % of a processor.
+/// Least rate of acquisitions at the place, per second of measured time: at some 40 ns for a lock
+/// and an unlock, 0.4 % of a processor.
 const RATE: f64 = 100_000.0;
 /// Longest median hold that is tiny, ns: a few times what taking and releasing costs.
 const TINY_NS: f64 = 300.0;
@@ -39,7 +39,8 @@ fn advise(case: &Case<'_>) -> Option<Advised> {
             Evidence::new("median hold", hold, Unit::Ns),
             Evidence::new("contended", contended, Unit::Part),
         ],
-        // Whether things come several at a time the numbers do not say: rate and waits are all there is.
+        // Whether things come several at a time the numbers do not say: rate and waits are all
+        // there is.
         confidence: Confidence::new(
             0.6 * way(rate.log10(), RATE.log10() - 0.5, RATE.log10() + 1.5)
                 + 0.4 * way(contended, 0.0, 0.2),

@@ -1,5 +1,5 @@
-//! How sure a suggestion is: computed from how far the numbers are beyond the thresholds, and of how many
-//! events they are.
+//! How sure a suggestion is: computed from how far the numbers are beyond the thresholds, and of
+//! how many events they are.
 
 use std::fmt;
 
@@ -14,12 +14,13 @@ pub enum Confidence {
     High,
 }
 
-/// Events of which half of the strength counts: as many make a part of one half known within about 10 %.
+/// Events of which half of the strength counts: as many make a part of one half known within about
+/// 10 %.
 const HALF: f64 = 100.0;
 
 impl Confidence {
-    /// Of `strength`, 0 to 1, seen in `events` events: high from 0.7 on, medium from 0.4 on, where strength
-    /// counts in full for many events, and by half for 100.
+    /// Of `strength`, 0 to 1, seen in `events` events: high from 0.7 on, medium from 0.4 on, where
+    /// strength counts in full for many events, and by half for 100.
     pub fn new(strength: f64, events: u64) -> Self {
         let events = events as f64;
         match strength.clamp(0.0, 1.0) * events / (events + HALF) {

@@ -1,4 +1,5 @@
-//! Most of the time that the lock is held, it is held by one of several places, and that is what others wait for.
+//! Most of the time that the lock is held, it is held by one of several places, and that is what
+//! others wait for.
 
 use super::confidence::{Confidence, way};
 use super::{Advised, Case, Evidence, Rule, Threshold, Unit, part, words};
@@ -6,7 +7,8 @@ use lockwright_analysis::lockmeter::model::Mode;
 
 /// Least part of the holds that the place has.
 const HOLD: f64 = 0.8;
-/// Least part of the waits that the place is to blame for, where that is known: as much as chance would give it of four.
+/// Least part of the waits that the place is to blame for, where that is known: as much as chance
+/// would give it of four.
 const BLAME: f64 = 0.25;
 /// Fewest places that take the lock.
 const SITES: usize = 2;
@@ -28,8 +30,8 @@ fn advise(case: &Case<'_>) -> Option<Advised> {
     if !case.matters() || taking < SITES {
         return None;
     }
-    // Readers hold it together: the sum of their holds says nothing about how long it is held, the time from the first
-    // in to the last out does.
+    // Readers hold it together: the sum of their holds says nothing about how long it is held, the
+    // time from the first in to the last out does.
     let holds = || lock.sites.iter().enumerate().filter(|(_, site)| site.mode != Mode::Read);
     let shared = lock.readers.as_ref().map_or(0.0, |readers| readers.busy.total_ns);
     let all: f64 = shared + holds().map(|(_, site)| site.numbers.hold_ns).sum::<f64>();

@@ -24,7 +24,8 @@ fn advise(case: &Case<'_>) -> Option<Advised> {
     if threads < 2 {
         return None;
     }
-    // Had they come at random, readers that hold it for this part of the time would have met so often.
+    // Had they come at random, readers that hold it for this part of the time would have met so
+    // often.
     let busy = super::part(readers.busy.total_ns, case.lock.measured_ns as f64);
     let chances = reads.acquisitions as f64 * busy;
     Some(Advised {

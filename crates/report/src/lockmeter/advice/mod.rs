@@ -115,7 +115,8 @@ pub const RULES: &[Rule] = &[
     batch::RULE,
 ];
 
-/// Least wait for a lock, as a part of the measured time, for a rule to speak that wants less of it.
+/// Least wait for a lock, as a part of the measured time, for a rule to speak that wants less of
+/// it.
 const LEAST_WAIT: f64 = 0.01;
 
 /// What all rules that want less waiting ask for.

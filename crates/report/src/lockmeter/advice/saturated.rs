@@ -1,4 +1,5 @@
-//! The lock is held nearly all the time, by the only place that takes it: threads go through there one by one.
+//! The lock is held nearly all the time, by the only place that takes it: threads go through there
+//! one by one.
 
 use super::confidence::{Confidence, way};
 use super::{Advised, Case, Evidence, Rule, Threshold, Unit, convoy, part, sleeping, words};

@@ -1,4 +1,5 @@
-//! The lock is held while its holder sleeps: in I/O, a poll, a sleep, or a wait that is for no lock.
+//! The lock is held while its holder sleeps: in I/O, a poll, a sleep, or a wait that is for no
+//! lock.
 
 use super::confidence::{Confidence, way};
 use super::{Advised, Case, Evidence, Rule, Threshold, Unit, part, words};

@@ -1,4 +1,5 @@
-//! Writers of a reader-writer lock wait for its readers, which may come in before the last one is out.
+//! Writers of a reader-writer lock wait for its readers, which may come in before the last one is
+//! out.
 
 use super::confidence::{Confidence, way};
 use super::{Advised, Case, Evidence, LEAST_WAIT, Rule, Threshold, Unit, part, words};
@@ -6,8 +7,8 @@ use lockwright_analysis::lockmeter::model::Mode;
 
 /// Least part of the writers' waits for which readers are to blame.
 const BLAME: f64 = 0.5;
-/// Writers' mean wait, in readers' mean holds, from which on readers overlap: more than for the longest of those that
-/// hold it already.
+/// Writers' mean wait, in readers' mean holds, from which on readers overlap: more than for the
+/// longest of those that hold it already.
 const OVERLAP: f64 = 4.0;
 
 /// The rule.
@@ -69,7 +70,8 @@ fn advise(case: &Case<'_>) -> Option<Advised> {
         evidence,
         confidence: Confidence::new(
             0.5 * way(share, BLAME - 0.1, 1.0) + 0.5 * way(holds, 0.0, 2.0 * OVERLAP),
-            // One wait that goes on and on is as much as many: what counts is how many readers it saw out.
+            // One wait that goes on and on is as much as many: what counts is how many readers it
+            // saw out.
             hold.map_or(writers.contended, |hold| part(blamed, hold) as u64),
         ),
     })

@@ -1,4 +1,5 @@
-//! From locks and sites to lockmeter's entries: what was counted for a lock, or at a place that takes it.
+//! From locks and sites to lockmeter's entries: what was counted for a lock, or at a place that
+//! takes it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -1,5 +1,5 @@
-//! The head of the table: what was measured, what was selected, what was lost, and where lockmeter's table
-//! would say something else.
+//! The head of the table: what was measured, what was selected, what was lost, and where
+//! lockmeter's table would say something else.
 
 use super::entries::Thresholds;
 use super::format::percent;

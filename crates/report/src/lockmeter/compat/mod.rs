@@ -1,8 +1,8 @@
-//! The table that the kernel's lockmeter printed: its sections, columns and number formats, without its
-//! faults.
+//! The table that the kernel's lockmeter printed: its sections, columns and number formats, without
+//! its faults.
 //!
-//! An entry is a place that takes locks in one way. A lock's line is the sum of the entries below it; a
-//! place that took several locks belongs to none and stands alone.
+//! An entry is a place that takes locks in one way. A lock's line is the sum of the entries below
+//! it; a place that took several locks belongs to none and stands alone.
 
 mod entries;
 mod format;

@@ -94,8 +94,8 @@ impl FailIf {
     /// Judges a comparison.
     ///
     /// # Errors
-    /// If it cannot: a side has one run, or no lock has such a name. A condition that can never be met
-    /// would look like one that is.
+    /// If it cannot: a side has one run, or no lock has such a name. A condition that can never be
+    /// met would look like one that is.
     pub fn judge(&self, comparison: &Comparison) -> Result<Vec<Judged>> {
         let runs = (comparison.before.count, comparison.after.count);
         if runs.0 < 2 || runs.1 < 2 {

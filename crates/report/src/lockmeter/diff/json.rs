@@ -66,8 +66,8 @@ fn changes(changes: &[Change]) -> Value {
     changes.iter().map(|one| (one.metric.to_string(), change(one))).collect()
 }
 
-/// JSON has no infinity: where there was nothing before, `ratio` and what of the interval is infinite are
-/// null, and `appeared` is true.
+/// JSON has no infinity: where there was nothing before, `ratio` and what of the interval is
+/// infinite are null, and `appeared` is true.
 fn change(change: &Change) -> Value {
     let interval = change.interval.map(|(low, high)| [low, high]);
     json!({

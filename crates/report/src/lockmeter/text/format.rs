@@ -1,4 +1,5 @@
-//! Times, parts and counts as a meter report writes them: three significant digits, the unit at the number.
+//! Times, parts and counts as a meter report writes them: three significant digits, the unit at the
+//! number.
 
 use crate::prose::words::number;
 

@@ -1,4 +1,5 @@
-//! The head of the report: what was measured, how, what was lost, what it cost. And its foot: notes.
+//! The head of the report: what was measured, how, what was lost, what it cost. And its foot:
+//! notes.
 
 use std::mem::discriminant;
 
@@ -148,8 +149,8 @@ fn timed(report: &MeterReport) -> String {
     }
 }
 
-/// What the times of all processes were measured with. A rate is that of the process which had the most
-/// time to find it.
+/// What the times of all processes were measured with. A rate is that of the process which had the
+/// most time to find it.
 fn clock(processes: &[Process]) -> Option<String> {
     let longest = processes.iter().max_by_key(|process| process.elapsed_ns)?.clock;
     let alike = |process: &Process| discriminant(&process.clock) == discriminant(&longest);

@@ -108,7 +108,8 @@ fn write_sites(page: &mut Page<'_>, lock: &Lock, mode: Mode) {
     }
 }
 
-/// Whether a site matters to its lock: it waited, or has a noticeable part of acquisitions or holds.
+/// Whether a site matters to its lock: it waited, or has a noticeable part of acquisitions or
+/// holds.
 fn is_worth_lines(site: &Site, lock: &Lock) -> bool {
     let (own, all) = (&site.numbers, &lock.total);
     own.contended > 0

@@ -22,8 +22,8 @@ pub fn write(page: &mut Page<'_>) {
     }
 }
 
-/// Threads that wait for work when `main` returns are how most programs end. Who waits for a lock does so
-/// because somebody has it.
+/// Threads that wait for work when `main` returns are how most programs end. Who waits for a lock
+/// does so because somebody has it.
 fn is_remarkable(report: &MeterReport, waiter: &Waiter) -> bool {
     let exited = report.processes.get(waiter.process).is_some_and(|process| process.end.is_exit());
     matches!(waiter.at, At::Lock { .. }) || !exited

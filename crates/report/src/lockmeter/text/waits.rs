@@ -6,7 +6,8 @@ use lockwright_analysis::lockmeter::model::{Wait, WaitKind};
 
 /// Writes the section, if there are any.
 pub fn write(page: &mut Page<'_>) {
-    // A call made with a lock held shows where that lock's time goes; it is no wait for another thread.
+    // A call made with a lock held shows where that lock's time goes; it is no wait for another
+    // thread.
     let waits: Vec<&Wait> =
         page.report.waits.iter().filter(|wait| wait.waits > 0 || wait.wait.count > 0).collect();
     if waits.is_empty() {

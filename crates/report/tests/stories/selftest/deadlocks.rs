@@ -67,7 +67,8 @@ fn aa_waits_for_itself() {
 
 #[test]
 fn order_through_a_lock_between_counts() {
-    // The kernel only keeps the edges A -> B and B -> C of the first line; the deadlock needs A -> C.
+    // The kernel only keeps the edges A -> B and B -> C of the first line; the deadlock needs A ->
+    // C.
     let story = "T1: L(A) L(B) L(C) U(C) U(B) U(A)\nT2: L(C) L(A) U(A) U(C)";
     assert_eq!(verdict(story), ["likely circular-dependency: A C"]);
 }

@@ -1,16 +1,21 @@
-//! The kernel's locking-selftest, told in user space: its families, for every way to lock that pthreads
-//! have, with signals in the place of interrupts.
+//! The kernel's locking-selftest, told in user space: its families, for every way to lock that
+//! pthreads have, with signals in the place of interrupts.
 //!
 //! What differs from the kernel's, and why:
-//! - Where a family has several threads' parts, they are told in every order, each part by a thread of
+//! - Where a family has several threads' parts, they are told in every order, each part by a thread
+//!   of
 //!   its own. (The kernel tells most by one CPU, in one order; so told, each is `single-thread` here.)
-//! - glibc's rwlock prefers readers, as the kernel's `rlock` in interrupts; its writer-preferring kind
+//! - glibc's rwlock prefers readers, as the kernel's `rlock` in interrupts; its writer-preferring
+//!   kind
 //!   is the kernel's `rsem`, provided that somebody writes: here threads beyond 90 do.
-//! - Two contexts, hard and soft interrupts, become two signals: one that the handler is of, and another,
+//! - Two contexts, hard and soft interrupts, become two signals: one that the handler is of, and
+//!   another,
 //!   which makes every story clean.
-//! - Locks that notice are no deadlock: a recursive mutex lets its thread in, an error-checking one and
+//! - Locks that notice are no deadlock: a recursive mutex lets its thread in, an error-checking one
+//!   and
 //!   a rwlock held for writing fail. So they are `possible`, and not `likely`.
-//! - A semaphore that is posted by a thread which has not taken it, or taken again by the one that has,
+//! - A semaphore that is posted by a thread which has not taken it, or taken again by the one that
+//!   has,
 //!   hands something over: those stories are clean. (The kernel's semaphores are no part of its table.)
 //! - Two locks of one class, nested once, are clean: nesting is judged by instance.
 //!
@@ -71,8 +76,8 @@ impl Column {
     }
 }
 
-/// Every one of these rwlocks is written by a thread of its own, which holds something else meanwhile:
-/// so it is on record that it can come between readers, wherever they are.
+/// Every one of these rwlocks is written by a thread of its own, which holds something else
+/// meanwhile: so it is on record that it can come between readers, wherever they are.
 fn written(locks: &str) -> String {
     let write = |(i, lock)| format!("T{}: L(V{i}) W({lock}) U({lock}) U(V{i})\n", 90 + i);
     locks.split(' ').enumerate().map(write).collect()

@@ -1,5 +1,5 @@
-//! Readers among themselves and with writers: the kernel's rlock and rsem families, and the cycles of
-//! three rwlocks.
+//! Readers among themselves and with writers: the kernel's rlock and rsem families, and the cycles
+//! of three rwlocks.
 
 use super::{Case, Expected, orders, told_by_own_threads, written};
 
@@ -7,7 +7,8 @@ const LIKELY: Expected = Some(("likely", "circular-dependency"));
 const AGAIN: Expected = Some(("likely", "recursive-locking"));
 const MAYBE_AGAIN: Expected = Some(("possible", "recursive-locking"));
 
-/// Family, parts, and the verdicts on a rwlock that prefers readers and on one that prefers writers.
+/// Family, parts, and the verdicts on a rwlock that prefers readers and on one that prefers
+/// writers.
 type Row = (&'static str, &'static [&'static str], Expected, Expected);
 
 /// `A` is the rwlock, `B` a mutex.

@@ -1,5 +1,5 @@
-//! The kernel's irqsafe, inversion and read recursion families. Signal 10 is the one whose handler runs.
-//! Where `@` stands, a story has 10, and another time 12, which is clean.
+//! The kernel's irqsafe, inversion and read recursion families. Signal 10 is the one whose handler
+//! runs. Where `@` stands, a story has 10, and another time 12, which is clean.
 
 use super::{Case, Column, Column::*, Expected, for_columns, orders, told_by_own_threads, written};
 

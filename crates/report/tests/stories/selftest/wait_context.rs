@@ -1,5 +1,5 @@
-//! What may be taken inside what: the kernel's wait_context family. A program that says how a lock waits
-//! has locks that sleep inside locks that spin reported; one that says nothing has not.
+//! What may be taken inside what: the kernel's wait_context family. A program that says how a lock
+//! waits has locks that sleep inside locks that spin reported; one that says nothing has not.
 
 use super::{COLUMNS, Case, Column, Column::*};
 
