@@ -1,7 +1,7 @@
-//! Programs that hang in no circle, and are killed: the report says what each thread waits for, and
+//! Programs that hang in no cycle, and are killed: the report says what each thread waits for, and
 //! who has it.
 //!
-//! Those that hang in a circle are in `deadlocks`, those that are measured in `meter/stuck`.
+//! Those that hang in a cycle are in `deadlocks`, those that are measured in `meter/stuck`.
 
 use serde_json::Value;
 

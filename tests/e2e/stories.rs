@@ -2,7 +2,7 @@
 
 use crate::harness::{Run, check, lock_names, program, thread_names};
 
-/// A story that closes a circle: its source, the locks of the shortest circle, the turns that form
+/// A story that closes a cycle: its source, the locks of the shortest cycle, the turns that form
 /// it.
 const CIRCLES: &[(&str, &[&str], &[&str])] = &[
     ("abba.c", &["A", "B"], &["turn-1", "turn-2"]),
@@ -47,7 +47,7 @@ fn every_step_holds_one_lock_of_the_circle_and_takes_the_next() {
             .iter()
             .map(|step| {
                 let held = step["held"].as_array().unwrap();
-                // Of the circle's locks it holds one; others may be held besides.
+                // Of the cycle's locks it holds one; others may be held besides.
                 let in_circle: Vec<_> = held.iter().filter_map(|h| h["lock"].as_u64()).collect();
                 assert!(!in_circle.contains(&step["lock"].as_u64().unwrap()), "{source}: {step:#}");
                 assert!(!in_circle.is_empty(), "{source}: {step:#}");

@@ -108,7 +108,7 @@ pub struct CheckArgs {
 /// Every acquisition is counted and every wait timed, at every place that takes a lock; each wait
 /// is charged to the holders that caused it. Condition, semaphore, barrier and join waits are
 /// measured too. The program's standard streams, signals and exit code pass through; the report
-/// follows on standard error when it ends. No validator runs: it costs less than `run`.
+/// follows on standard error when it ends. lockdep does not run: it costs less than `run`.
 #[derive(Debug, Args)]
 #[command(override_usage = "lockwright meter [OPTIONS] -- PROGRAM [ARGS]...")]
 #[command(after_long_help = manual::METER.help())]

@@ -195,7 +195,7 @@ pub mod process_state {
 
 /// Which engines wrote this ledger ([`Header::engines`]), as bits.
 pub mod engines {
-    /// The lock-order validator.
+    /// lockdep: lock orders and misuse.
     pub const LOCKDEP: u32 = 1;
     /// The lock statistics.
     pub const LOCKMETER: u32 = 2;

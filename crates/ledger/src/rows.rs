@@ -602,7 +602,7 @@ row! {
 
 /// What was found ([`Finding::kind`]); the report's names are in docs/report-kinds.md.
 pub mod finding_kind {
-    /// Threads wait for each other in a circle, now.
+    /// Threads wait for each other in a cycle, now.
     pub const DEADLOCK: u8 = 1;
     /// A thread waits for a lock that it holds itself.
     pub const SELF_DEADLOCK: u8 = 2;

@@ -1,7 +1,7 @@
 //! The floors of the house: which crate may use which, and in a crate which module. ARCHITECTURE.md
 //! says why; this holds it. What stands further down in a list may be used by what stands above it,
 //! never the other way round, and modules of one floor do not use each other: so there are no
-//! circles.
+//! cycles.
 
 mod paths;
 

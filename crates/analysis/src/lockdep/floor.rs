@@ -92,7 +92,7 @@ impl<'m, 'a> Floors<'m, 'a> {
     fn gates(&self, shapes: &[Shape]) -> Vec<u32> {
         let mut common: Option<Vec<u32>> = None;
         for shape in shapes {
-            let held = self.model.trie.held(shape.takers()[0].context.acquired);
+            let held = self.model.trie.held(shape.acquirers()[0].context.acquired);
             let mut gates: Vec<u32> = held
                 .map(|(_, node)| node)
                 .filter(|node| node.inst != 0 && !is_read(node.mode))
@@ -115,8 +115,9 @@ impl<'m, 'a> Floors<'m, 'a> {
         if shapes.iter().any(Shape::is_open) {
             return None;
         }
-        let takers = shapes.iter().flat_map(Shape::takers);
-        let mut all: Vec<(u32, u32)> = takers.map(|taker| (taker.segment, taker.thread)).collect();
+        let acquirers = shapes.iter().flat_map(Shape::acquirers);
+        let mut all: Vec<(u32, u32)> =
+            acquirers.map(|taker| (taker.segment, taker.thread)).collect();
         all.sort_unstable();
         all.dedup();
         let &(_, first) = all.first()?;

@@ -118,22 +118,22 @@ pub struct Verdict {
 /// Occurrences of an edge that hold the same locks.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    takers: Vec<Acquisition>,
+    acquirers: Vec<Acquisition>,
     timed: bool,
     truncated: bool,
     /// What is held was new.
     new: bool,
-    /// There were more takers than `takers`.
+    /// There were more acquirers than `acquirers`.
     more: bool,
 }
 
 impl Shape {
     /// Who took it; one at least.
-    pub fn takers(&self) -> &[Acquisition] {
-        &self.takers
+    pub fn acquirers(&self) -> &[Acquisition] {
+        &self.acquirers
     }
 
-    /// Whether there were more takers than these.
+    /// Whether there were more acquirers than these.
     pub fn is_open(&self) -> bool {
         self.more
     }
@@ -162,7 +162,7 @@ pub fn shapes(model: &Model<'_>, contexts: &[Context]) -> Vec<Shape> {
             }
             None => {
                 index.insert(key, shapes.len());
-                shapes.push(Shape { takers: vec![], timed, truncated, new, more: false });
+                shapes.push(Shape { acquirers: vec![], timed, truncated, new, more: false });
                 shapes.len() - 1
             }
         };
@@ -170,20 +170,20 @@ pub fn shapes(model: &Model<'_>, contexts: &[Context]) -> Vec<Shape> {
         shape.more |= node.folded != 0;
         for &segment in model.trie.segments(context.acquired) {
             match model.order.thread(segment) {
-                Some(_) if shape.takers.len() == MAX_TAKERS => shape.more = true,
-                Some(thread) => shape.takers.push(Acquisition { context, segment, thread }),
+                Some(_) if shape.acquirers.len() == MAX_TAKERS => shape.more = true,
+                Some(thread) => shape.acquirers.push(Acquisition { context, segment, thread }),
                 None => shape.more = true,
             }
         }
-        if shape.takers.is_empty() {
+        if shape.acquirers.is_empty() {
             // Known only to have happened: stands for itself in a report.
-            shape.takers.push(Acquisition { context, segment: 0, thread: 0 });
+            shape.acquirers.push(Acquisition { context, segment: 0, thread: 0 });
             shape.more = true;
         }
     }
     for shape in &mut shapes {
-        shape.takers.sort_by_key(|taker| (taker.segment, taker.context));
-        shape.takers.dedup_by_key(|taker| taker.segment);
+        shape.acquirers.sort_by_key(|taker| (taker.segment, taker.context));
+        shape.acquirers.dedup_by_key(|taker| taker.segment);
     }
     shapes.sort_by_key(|shape| (shape.new, shape.timed, shape.truncated));
     shapes
@@ -199,12 +199,12 @@ pub struct Judge<'m, 'a> {
     looked: Cell<u64>,
 }
 
-/// What takers of a cycle's shapes have to be.
+/// What acquirers of a cycle's shapes have to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Demand {
     /// Distinct threads.
     Distinct,
-    /// And in concurrent segments, where shapes with more takers than were recorded fit in any
+    /// And in concurrent segments, where shapes with more acquirers than were recorded fit in any
     /// case.
     Lenient,
     /// And in concurrent segments.
@@ -295,7 +295,8 @@ impl<'m, 'a> Judge<'m, 'a> {
             let obstacle = self.ordered(&acquisitions);
             return better(obstacle).then_some((obstacle, acquisitions));
         }
-        let acquisitions: Vec<Acquisition> = shapes.iter().map(|shape| shape.takers[0]).collect();
+        let acquisitions: Vec<Acquisition> =
+            shapes.iter().map(|shape| shape.acquirers[0]).collect();
         let single = same_thread(&acquisitions);
         better(single).then_some((single, acquisitions))
     }
@@ -305,7 +306,7 @@ impl<'m, 'a> Judge<'m, 'a> {
         let mut doubt = None;
         for (i, a) in shapes.iter().enumerate() {
             for (j, b) in shapes.iter().enumerate().skip(i + 1) {
-                let (a, b) = (a.takers[0].context.acquired, b.takers[0].context.acquired);
+                let (a, b) = (a.acquirers[0].context.acquired, b.acquirers[0].context.acquired);
                 match self.common(a, b) {
                     Some(Gate::Certain(node)) => return Some(Obstacle::Guard(i, j, node)),
                     Some(Gate::Doubtful(node)) => {
@@ -401,7 +402,7 @@ impl<'m, 'a> Judge<'m, 'a> {
         })
     }
 
-    /// Takers of the shapes that meet the demand.
+    /// Acquirers of the shapes that meet the demand.
     fn choose(
         &self,
         shapes: &[&Shape],
@@ -419,7 +420,7 @@ impl<'m, 'a> Judge<'m, 'a> {
         while let Some(&i) = at.last() {
             let depth = at.len() - 1;
             let shape = shapes[depth];
-            if i == shape.takers.len() || !looks.take(1) {
+            if i == shape.acquirers.len() || !looks.take(1) {
                 at.pop();
                 if let Some(previous) = at.last_mut() {
                     *previous += 1;
@@ -427,14 +428,14 @@ impl<'m, 'a> Judge<'m, 'a> {
                 continue;
             }
             let earlier = at[..depth].iter().zip(shapes).filter(|(_, shape)| !free(shape));
-            let acquisition = shape.takers[i];
+            let acquisition = shape.acquirers[i];
             if !free(shape)
-                && !earlier.map(|(&j, s)| s.takers[j]).all(|other| fits(&other, &acquisition))
+                && !earlier.map(|(&j, s)| s.acquirers[j]).all(|other| fits(&other, &acquisition))
             {
                 at[depth] += 1;
             } else if at.len() == shapes.len() {
                 let acquisitions: Vec<Acquisition> =
-                    at.iter().zip(shapes).map(|(&i, shape)| shape.takers[i]).collect();
+                    at.iter().zip(shapes).map(|(&i, shape)| shape.acquirers[i]).collect();
                 let may_be = demand == Demand::Distinct
                     || demand == Demand::Lenient
                     || enclosed::unending(self.model, &acquisitions).is_none();

@@ -103,10 +103,10 @@ pub fn find(view: &ProcessView<'_, '_>, cycles: &[Candidate], notes: &mut Vec<St
     for (group, nest) in nests {
         let classes = alike.classes(group);
         let is_among = |class: &u32| classes.contains(class);
-        let circled = cycles.iter().any(|candidate| {
+        let in_a_cycle = cycles.iter().any(|candidate| {
             !candidate.classes.is_empty() && candidate.classes.iter().all(is_among)
         });
-        if circled {
+        if in_a_cycle {
             continue;
         }
         if !nest.is_disciplined(model.classes.group(group).is_static) {
@@ -406,7 +406,7 @@ pub fn other_writer(judge: &Judge<'_, '_>, read: &Node, acquisition: &Acquisitio
 }
 
 /// Who took a context.
-fn takers(model: &Model<'_>, context: Context) -> Vec<Acquisition> {
+fn acquirers(model: &Model<'_>, context: Context) -> Vec<Acquisition> {
     let segments = model.trie.segments(context.acquired);
     let segments = if segments.is_empty() { &[0] } else { segments };
     let acquisition = |&segment: &u32| Acquisition {
@@ -423,7 +423,7 @@ fn recursion(
     context: Context,
 ) -> Option<Candidate> {
     let model = view.model;
-    let acquisitions = takers(model, context);
+    let acquisitions = acquirers(model, context);
     let outcomes = acquisitions.into_iter().filter_map(|acquisition| {
         let (grade, why) = outcome(model, judge, context, &acquisition)?;
         Some((grade, why, acquisition))

@@ -37,15 +37,15 @@ pub fn of(model: &Model<'_>, row: &Row, kept: &[LockRef]) -> Signallers {
         return Signallers::Unknown;
     }
     let kept: HashSet<u32> = kept.iter().map(|lock| model.classes.group_of(lock.class)).collect();
-    let Some(takers) = takers(model, &kept) else { return Signallers::Unknown };
-    if let Some(&needs) = signallers.iter().find(|thread| takers.of_kept.contains(thread)) {
+    let Some(acquirers) = acquirers(model, &kept) else { return Signallers::Unknown };
+    if let Some(&needs) = signallers.iter().find(|thread| acquirers.of_kept.contains(thread)) {
         return Signallers::Needs(needs);
     }
     let mutex = model.classes.group_of(row.class);
-    match takers
+    match acquirers
         .inside
         .iter()
-        .all(|&(group, thread)| group != mutex || takers.waiters.contains(&thread))
+        .all(|&(group, thread)| group != mutex || acquirers.waiters.contains(&thread))
     {
         true => Signallers::Independent(signallers),
         // It may be the one that signalled before this was looked at.
@@ -55,7 +55,7 @@ pub fn of(model: &Model<'_>, row: &Row, kept: &[LockRef]) -> Signallers {
 
 /// Threads by what they did with locks of some classes.
 #[derive(Default)]
-struct Takers {
+struct Acquirers {
     /// Took one.
     of_kept: HashSet<u32>,
     /// With one held, took a lock of this class.
@@ -65,8 +65,8 @@ struct Takers {
 }
 
 /// `None` where not all that took them are on record.
-fn takers(model: &Model<'_>, kept: &HashSet<u32>) -> Option<Takers> {
-    let mut takers = Takers::default();
+fn acquirers(model: &Model<'_>, kept: &HashSet<u32>) -> Option<Acquirers> {
+    let mut acquirers = Acquirers::default();
     for id in 1..model.trie.len() {
         let Some(node) = model.trie.node(id) else { continue };
         let group = model.classes.group_of(node.class);
@@ -86,18 +86,18 @@ fn takers(model: &Model<'_>, kept: &HashSet<u32>) -> Option<Takers> {
         for thread in segments.iter().map(|&segment| model.order.thread(segment)) {
             let thread = thread?;
             if takes {
-                takers.of_kept.insert(thread);
+                acquirers.of_kept.insert(thread);
             }
             match (inside, is_wait) {
                 (true, true) if node.mode & mode::COND_WAIT != 0 => {
-                    takers.waiters.insert(thread);
+                    acquirers.waiters.insert(thread);
                 }
                 (true, false) => {
-                    takers.inside.insert((group, thread));
+                    acquirers.inside.insert((group, thread));
                 }
                 _ => {}
             }
         }
     }
-    Some(takers)
+    Some(acquirers)
 }

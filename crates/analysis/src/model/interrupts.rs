@@ -66,7 +66,7 @@ pub(super) fn append(ledger: &Ledger, nodes: &mut Vec<Node>) -> Interrupts {
         }
     }
     let mut added = Interrupts { first: recorded, ..Interrupts::default() };
-    // Holders by context and instance; takers by holder, class, instance, site and mode.
+    // Holders by context and instance; acquirers by holder, class, instance, site and mode.
     let mut held_ids: HashMap<(u32, u32), u32> = HashMap::new();
     for (&signal, sides) in signals.iter().filter(|(_, sides)| !sides.used_in.is_empty()) {
         let mut taken_ids: HashMap<(u32, u32, u32, u64, u16), u32> = HashMap::new();

@@ -1,4 +1,4 @@
-//! The validator against an oracle: random lock programs, each observed once without a deadlock, of
+//! lockdep against an oracle: random lock programs, each observed once without a deadlock, of
 //! which the oracle knows every schedule.
 //!
 //! The oracle is asked about the *reorderings of the observed run*: every thread does what it did

@@ -1,4 +1,4 @@
-//! What the validator says of a run.
+//! What lockdep says of a run.
 
 use lockwright_analysis::finding::{Grade, Kind, Report};
 use lockwright_ledger::Ledger;

@@ -7,7 +7,7 @@ use crate::args::MeteringArgs;
 /// The engines of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Engines<'a> {
-    /// The validator.
+    /// Lock orders and misuse.
     pub lockdep: bool,
     /// The checker of objects' lives.
     pub objects: bool,

@@ -101,7 +101,7 @@ fn can_be_preloaded(path: &Path) -> bool {
 }
 
 /// `library` first, so that its wrappers are the outermost; then what was there, without the
-/// library of an outer lockwright: two validators of one program would validate each other.
+/// library of an outer lockwright: two of them in one program would watch each other.
 fn preload_list(library: Option<&Path>, before: &OsStr) -> OsString {
     let others = before
         .as_bytes()

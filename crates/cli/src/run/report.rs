@@ -83,7 +83,7 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
     Ok(measured.map_or(ending, |measured| ending.with_gaps(&measured.completeness, args.whole)))
 }
 
-/// Whether the validator or debugobjects wrote the ledger; of a ledger without any engine it
+/// Whether lockdep or debugobjects wrote the ledger; of a ledger without any engine it
 /// reports that there is nothing.
 pub fn is_checked(ledger: &Ledger) -> bool {
     let wrote = ledger.header().engines;

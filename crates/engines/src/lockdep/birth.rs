@@ -1,7 +1,7 @@
 //! Locks that nobody but the thread which made them can know yet.
 //!
 //! A constructor often locks the new object X and then takes the lock R of the registry that it
-//! enters X in; everybody else takes R before X. That looks like a circle and is none: while the
+//! enters X in; everybody else takes R before X. That looks like a cycle and is none: while the
 //! constructor waits for R nobody can wait for X. What shows it is that the thread has given up
 //! nothing since X was made: whoever learns of X later must take a lock that the thread releases
 //! (or be created by it, or meet it at a barrier, ...) after that. Memory handed over by a bare

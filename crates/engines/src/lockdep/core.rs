@@ -18,7 +18,7 @@ use super::stacks::Stacks;
 use super::threads::Threads;
 use super::{Acquire, Capture, Ident, MAX_FRAMES};
 
-/// The validator's shared state. See the module.
+/// lockdep's shared state. See the module.
 pub struct Core {
     pub(super) writer: Writer,
     pub(super) stacks: Stacks,

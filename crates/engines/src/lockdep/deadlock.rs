@@ -7,17 +7,17 @@ use lockwright_ledger::rows::{Finding, Node, Step, Thread, finding_kind};
 use super::core::{Core, held_of};
 
 impl Core {
-    /// Records a deadlock: `circle[i]` waits for a lock that `circle[i + 1]` holds (the last one's
+    /// Records a deadlock: `cycle[i]` waits for a lock that `cycle[i + 1]` holds (the last one's
     /// is held by the first). Returns false if it is on record already.
-    pub(super) fn report_deadlock(&mut self, circle: &[u32], now_ns: u64) -> bool {
-        let Some(&first) = circle.first() else { return false };
-        if self.is_reported(circle) {
+    pub(super) fn report_deadlock(&mut self, cycle: &[u32], now_ns: u64) -> bool {
+        let Some(&first) = cycle.first() else { return false };
+        if self.is_reported(cycle) {
             return false;
         }
         let first_step = self.writer.len_of::<Step>().max(1);
-        for (i, &id) in circle.iter().enumerate() {
+        for (i, &id) in cycle.iter().enumerate() {
             let Some(&thread) = self.writer.get::<Thread>(id) else { return false };
-            let before = circle[(i + circle.len() - 1) % circle.len()];
+            let before = cycle[(i + cycle.len() - 1) % cycle.len()];
             let wanted_addr = self.writer.get::<Thread>(before).map_or(0, |row| row.wait_addr);
             let (held, wanted) = self.place_foreign(&thread, wanted_addr);
             let step = Step {
@@ -37,7 +37,7 @@ impl Core {
             }
         }
         let Some(&thread) = self.writer.get::<Thread>(first) else { return false };
-        let kind = match circle.len() {
+        let kind = match cycle.len() {
             1 => finding_kind::SELF_DEADLOCK,
             _ => finding_kind::DEADLOCK,
         };
@@ -52,7 +52,7 @@ impl Core {
             stack: self.wait_stack(&thread),
             node: self.writer.get::<Step>(first_step).map_or(0, |step| step.held),
             first_step,
-            steps: circle.len() as u32,
+            steps: cycle.len() as u32,
             time_ns: now_ns,
             ..Finding::default()
         };
@@ -68,14 +68,14 @@ impl Core {
         self.writer.get::<Node>(thread.wait_node).map_or(0, |node| node.stack)
     }
 
-    fn is_reported(&self, circle: &[u32]) -> bool {
+    fn is_reported(&self, cycle: &[u32]) -> bool {
         (1..self.writer.len_of::<Finding>()).any(|id| {
             self.writer.get::<Finding>(id).is_some_and(|finding| {
                 matches!(finding.kind, finding_kind::DEADLOCK | finding_kind::SELF_DEADLOCK)
-                    && finding.steps as usize == circle.len()
+                    && finding.steps as usize == cycle.len()
                     && (finding.first_step..finding.first_step + finding.steps).all(|step| {
                         self.writer.get::<Step>(step).is_some_and(|step| {
-                            circle.contains(&step.thread)
+                            cycle.contains(&step.thread)
                                 && self.writer.get::<Thread>(step.thread).is_some_and(|thread| {
                                     thread.wait_addr == step.addr
                                         && thread.wait_seq == step.wait_seq

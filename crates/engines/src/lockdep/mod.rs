@@ -1,4 +1,4 @@
-//! lockdep: records in which contexts locks are acquired, and finds threads that wait in a circle.
+//! lockdep: records in which contexts locks are acquired, and finds threads that wait in a cycle.
 //!
 //! As in the kernel, a validated chain is remembered by a 64-bit key and costs one look-up from
 //! then on. Unlike the kernel, cycles among recorded orders are not searched here but by whoever

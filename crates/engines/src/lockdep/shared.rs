@@ -1,4 +1,4 @@
-//! What the validator's core keeps for the other engines, too.
+//! What lockdep's core keeps for the other engines, too.
 
 use lockwright_ledger::Writer;
 

@@ -1,7 +1,7 @@
-//! The owner walk: whether a thread that is about to block closes a circle of waiting threads.
+//! The owner walk: whether a thread that is about to block closes a cycle of waiting threads.
 //!
 //! Each waiting thread publishes what it waits for before it blocks; what it holds is in its held
-//! array. A circle found once is only believed if every thread in it has been in the same wait all
+//! array. A cycle found once is only believed if every thread in it has been in the same wait all
 //! the time (`wait_seq` unchanged and odd): a thread that waits neither takes nor releases, so its
 //! held array stood still meanwhile.
 
@@ -13,8 +13,8 @@ use lockwright_ledger::rows::{Class, Thread, held_flag, lock_kind, mode, thread_
 use super::core::{Core, held_of};
 use super::thread::ThreadState;
 
-/// Longest circle that is looked for. Longer ones are still found in the recorded orders.
-const MAX_CIRCLE: usize = 32;
+/// Longest cycle that is looked for. Longer ones are still found in the recorded orders.
+const MAX_CYCLE: usize = 32;
 
 /// One thread on the path: its id and the wait it was seen in.
 #[derive(Clone, Copy, Default)]
@@ -25,14 +25,14 @@ struct Waiter {
 
 impl Core {
     /// To be called by a thread that has published its wait ([`ThreadState::wait_begin`]) and is
-    /// about to block. If it closes a circle, that is written to the ledger.
+    /// about to block. If it closes a cycle, that is written to the ledger.
     ///
     /// There is no point in it for a thread that holds nothing: it is nobody's obstacle.
     ///
-    /// `relock_fails`: the lock itself notices if its owner locks it again, so a circle of one is
+    /// `relock_fails`: the lock itself notices if its owner locks it again, so a cycle of one is
     /// none of ours.
     pub fn find_deadlock(&mut self, thread: &ThreadState, relock_fails: bool, now_ns: u64) -> bool {
-        let mut path = [Waiter::default(); MAX_CIRCLE];
+        let mut path = [Waiter::default(); MAX_CYCLE];
         let Some(seq) = self.wait_of(thread.id()) else { return false };
         path[0] = Waiter { thread: thread.id(), seq };
         let Some(len) = self.search(&mut path, 1, relock_fails) else { return false };
@@ -41,17 +41,17 @@ impl Core {
         if path[..len].iter().any(|waiter| self.wait_of(waiter.thread) != Some(waiter.seq)) {
             return false;
         }
-        let mut circle = [0; MAX_CIRCLE];
-        for (id, waiter) in circle.iter_mut().zip(&path[..len]) {
+        let mut cycle = [0; MAX_CYCLE];
+        for (id, waiter) in cycle.iter_mut().zip(&path[..len]) {
             *id = waiter.thread;
         }
-        self.report_deadlock(&circle[..len], now_ns)
+        self.report_deadlock(&cycle[..len], now_ns)
     }
 
     /// Extends a path of waiting threads until it meets its first. Depth first; returns its length.
     fn search(
         &self,
-        path: &mut [Waiter; MAX_CIRCLE],
+        path: &mut [Waiter; MAX_CYCLE],
         len: usize,
         relock_fails: bool,
     ) -> Option<usize> {
@@ -74,7 +74,7 @@ impl Core {
                 }
                 return Some(len);
             }
-            if len == MAX_CIRCLE || path[..len].iter().any(|waiter| waiter.thread == id) {
+            if len == MAX_CYCLE || path[..len].iter().any(|waiter| waiter.thread == id) {
                 continue;
             }
             let Some(seq) = self.wait_of(id) else { continue };

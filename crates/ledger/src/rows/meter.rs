@@ -311,7 +311,7 @@ row! {
         /// [`Site`] where the thread waits now, 0 if it does not. Changes, after the two that say
         /// for what and since when.
         waiting: u32,
-        /// Address of the lock whose acquisition is under way in the validator's wrapper, 0 if
+        /// Address of the lock whose acquisition is under way in lockdep's wrapper, 0 if
         /// none. Changes.
         expected: u64,
         /// Address of the [`Cell`] of that acquisition. Changes.

@@ -54,7 +54,7 @@ pub struct RawRtMutex<P: Platform>(Core<P::Word, P::Long>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
     /// To wait for it is to wait for oneself, along a chain of owners that wait (-EDEADLK); or the
-    /// chain has more than 1,024 of them. Of several tasks that close a circle at the same time,
+    /// chain has more than 1,024 of them. Of several tasks that close a cycle at the same time,
     /// more than one may be told.
     Deadlock,
     /// The deadline has come (-ETIMEDOUT).

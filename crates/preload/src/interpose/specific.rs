@@ -14,7 +14,7 @@ fn create(none_left: c_int, create: impl Fn() -> c_int) -> c_int {
         if answer != none_left || !keys::give_one_up() {
             return answer;
         }
-        ends::are_unheard();
+        ends::end_unnoticed();
     }
 }
 

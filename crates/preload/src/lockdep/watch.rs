@@ -391,7 +391,7 @@ pub fn begin_wait(
     }
     ends::look();
     thread.wait_begin(lock, node);
-    // A thread that nobody can wait for closes no circle. An owner that runs is none of ours
+    // A thread that nobody can wait for closes no cycle. An owner that runs is none of ours
     // either: should it block later, it walks itself, and sees our wait (fence in `wait_begin`).
     if is_obstacle && !(kind.owner != 0 && is_running(kind.owner)) {
         let now = time::now_ns();

@@ -1,4 +1,4 @@
-//! Threads that have ended unheard: where the program has all keys ([`super::keys`]), no destructor
+//! Threads that have ended without notice: where the program has all keys ([`super::keys`]), no destructor
 //! tells of their ends. They are looked for when it matters: when a thread begins, is joined or is
 //! about to wait for a lock, and at the end of the process. Until then they are as threads that
 //! run.
@@ -23,7 +23,7 @@ pub static END_METERS: Upcall<EndThose> = Upcall::none();
 static ARE_UNHEARD: AtomicBool = AtomicBool::new(false);
 
 /// From now on ends are not heard of.
-pub fn are_unheard() {
+pub fn end_unnoticed() {
     ARE_UNHEARD.store(true, Relaxed);
 }
 

@@ -1,4 +1,4 @@
-//! Programs that the oracle (see crates/analysis/tests/oracle) found the validator to be wrong
+//! Programs that the oracle (see crates/analysis/tests/oracle) found lockdep to be wrong
 //! about, made small.
 
 use crate::story::verdict;

@@ -12,7 +12,7 @@ fn a_gate_guards_if_it_is_the_same() {
     let two_gates = "T1: L(G1) L(A) L(B) U(B) U(A) U(G1)\nT2: L(G2) L(B) L(A) U(A) U(B) U(G2)";
     assert_eq!(verdict(two_gates), [ABBA]);
     let inner = "T1: L(A) L(G) L(B) U(B) U(G) U(A)\nT2: L(B) L(G) L(A) U(A) U(G) U(B)";
-    // G is no gate of A and B here: it comes after the first of them, and is in a circle itself.
+    // G is no gate of A and B here: it comes after the first of them, and is in a cycle itself.
     let found = verdict(inner);
     assert!(found.iter().all(|f| f.starts_with("likely") || f.starts_with("guarded")), "{found:?}");
     assert!(found.iter().any(|f| f.starts_with("likely")), "{found:?}");

@@ -163,9 +163,9 @@ fn the_graph_has_cycles_in_red() {
     let has = |from: &str, to: &str, look: &str| seen.contains(&expected(&[(from, to, look)])[0]);
     assert!(has("C", "A", "") && has("D", "R", ""), "{seen:?}");
     assert!(has("A", "B", "red bold") && has("B", "A", "red bold,dotted"), "{seen:?}");
-    let circle = "T1: L(A) L(B) U(B) U(A) L(B) L(C) U(C) U(B)\nT2: L(B) L(A) U(A) U(B)";
+    let cycle = "T1: L(A) L(B) U(B) U(A) L(B) L(C) U(C) U(B)\nT2: L(B) L(A) U(A) U(B)";
     let red = expected(&[("A", "B", "red bold"), ("B", "A", "red bold"), ("B", "C", "")]);
-    assert_eq!(graph_of(circle), red);
+    assert_eq!(graph_of(cycle), red);
 }
 
 #[test]

@@ -65,14 +65,14 @@ fn the_evidence_names_the_runs() {
 
 #[test]
 fn three_runs_make_a_circle() {
-    let circle = ["T1: L(A) L(B) U(B) U(A)", "T1: L(B) L(C) U(C) U(B)", "T1: L(C) L(A) U(A) U(C)"];
-    assert_eq!(together(&circle), ["possible circular-dependency: A B C"]);
-    let mut origins = origins(&merged(&circle));
+    let cycle = ["T1: L(A) L(B) U(B) U(A)", "T1: L(B) L(C) U(C) U(B)", "T1: L(C) L(A) U(A) U(C)"];
+    assert_eq!(together(&cycle), ["possible circular-dependency: A B C"]);
+    let mut origins = origins(&merged(&cycle));
     origins.sort_unstable();
     assert_eq!(origins, [1, 2, 3]);
-    assert!(together(&circle[..2]).is_empty());
+    assert!(together(&cycle[..2]).is_empty());
     // The shorter one says it all.
-    let shorter = [circle[0], circle[1], circle[2], BA];
+    let shorter = [cycle[0], cycle[1], cycle[2], BA];
     assert_eq!(together(&shorter), [POSSIBLE]);
 }
 
@@ -162,7 +162,7 @@ fn variables_are_known_by_their_place() {
 }
 
 /// All pairs of 40 classes, in one run one way round and in the other the other: every longer
-/// circle has one of them in it, and there are more of those than anybody could look at.
+/// cycle has one of them in it, and there are more of those than anybody could look at.
 #[test]
 fn a_dense_graph_comes_to_an_end() {
     let names: Vec<String> =

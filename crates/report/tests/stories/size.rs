@@ -154,7 +154,7 @@ fn signals_open_in_many_threads_over_long_chains() {
 #[ignore = "needs an optimised build"]
 fn a_million_contexts() {
     let mut story = Story::with_room(2 << 30);
-    // Objects of 300 classes, each taken within another by way of 8 threads, without a circle.
+    // Objects of 300 classes, each taken within another by way of 8 threads, without a cycle.
     for i in 0..1_000_000u32 {
         let (thread, from, to) = (i % 8, i % 300, i % 299 + 301);
         let inst = i / 300;
