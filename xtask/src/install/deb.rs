@@ -22,6 +22,9 @@ pub struct DebArgs {
     pub out: PathBuf,
 }
 
+/// The package's files before they are packed, in a directory of this name.
+const TREE: &str = "lockwright-deb-tree";
+
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Makes it.
@@ -36,8 +39,9 @@ pub fn run(args: &DebArgs) -> Result<(), String> {
 /// Returns the package's file.
 fn make(out: &Path) -> Result<PathBuf, String> {
     super::build()?;
-    let _ = fs::remove_dir_all(out);
-    let tree = place::prepare(&out.join("tree"))?;
+    // Only what an earlier run has left: the directory may be one that has other things in it.
+    let _ = fs::remove_dir_all(out.join(TREE));
+    let tree = place::prepare(&out.join(TREE))?;
     let mut files = files::all(&target_dir().join("release"))?;
     files.push(text("share/doc/lockwright/copyright", COPYRIGHT.into()));
     let usr = tree.join("usr");
@@ -116,7 +120,9 @@ fn needed_glibc(program: &Path) -> Result<(u32, u32), String> {
 /// # Errors
 /// When dpkg fails, the tool does not run, or something is left.
 pub fn check() -> Result<(), String> {
-    let deb = make(&target_dir().join("deb-check"))?;
+    let dir = target_dir().join("deb-check");
+    let _ = fs::remove_dir_all(&dir);
+    let deb = make(&dir)?;
     let root = deb.with_file_name("root");
     for dir in ["info", "updates"] {
         let dir = root.join("var/lib/dpkg").join(dir);
