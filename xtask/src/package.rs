@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::test::{output, root, target_dir};
+use crate::test::{cargo_command, output, root, target_dir};
 
 /// The crates that are published, and the files that each must have beside its sources.
 const PUBLISHED: &[&str] = &[
@@ -47,7 +47,7 @@ pub fn run() -> Result<(), String> {
 
 /// The packages, as crates.io would have them.
 fn package(dir: &Path) -> Result<Vec<(&'static str, PathBuf)>, String> {
-    let mut cargo = cargo();
+    let mut cargo = cargo_command();
     // The change under test need not be committed yet. Whether they build is what is tested
     // afterwards.
     cargo.args(["package", "--locked", "--allow-dirty", "--no-verify", "--quiet", "--target-dir"]);
@@ -63,7 +63,7 @@ fn package(dir: &Path) -> Result<Vec<(&'static str, PathBuf)>, String> {
 
 /// The crates of others that the workspace uses, as a directory that cargo takes them from.
 fn others(crates: &Path) -> Result<(), String> {
-    let mut cargo = cargo();
+    let mut cargo = cargo_command();
     cargo.args(["vendor", "--locked", "--quiet"]).arg(crates);
     output(cargo).map(drop)
 }
@@ -114,7 +114,7 @@ fn install(dir: &Path, crates: &Path) -> Result<PathBuf, String> {
     );
     write(&home.join("config.toml"), &config)?;
     let installed = dir.join("installed");
-    let mut cargo = cargo();
+    let mut cargo = cargo_command();
     cargo.args(["install", "lockwright-cli", "--locked", "--offline", "--quiet", "--root"]);
     cargo.arg(&installed).arg("--target-dir").arg(dir.join("target"));
     // What is tested does not depend on how well it is optimised.
@@ -152,12 +152,6 @@ fn demo_finds(program: &Path) -> Result<(), String> {
     } else {
         Err(format!("{demo:?} finds nothing, {}:\n{report}", out.status))
     }
-}
-
-fn cargo() -> Command {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(root());
-    cargo
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

@@ -247,8 +247,14 @@ pub(crate) fn root() -> &'static Path {
 
 /// Runs cargo in the workspace, its output where ours goes.
 pub(crate) fn cargo(arguments: &[&str]) -> Result<(), String> {
-    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    succeeds(Command::new(program).args(arguments))
+    succeeds(cargo_command().args(arguments))
+}
+
+/// The cargo that runs us, in the workspace.
+pub(crate) fn cargo_command() -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(root());
+    cargo
 }
 
 /// What the command prints.

@@ -7,9 +7,8 @@ mod paths;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use crate::test::root;
+use crate::test::{cargo_command, output, root};
 
 /// A crate, the crates of ours that it may use, and its floors from the top. On a floor are rooms:
 /// a module each, or several that need each other, joined by " + ".
@@ -37,14 +36,10 @@ pub fn check() -> Result<(), String> {
 
 /// What crates of the workspace depend on: of those alone, and not for their tests.
 fn dependencies() -> Result<BTreeMap<String, BTreeSet<String>>, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let answer = Command::new(cargo)
-        .args(["metadata", "--no-deps", "--format-version", "1"])
-        .current_dir(root())
-        .output()
-        .map_err(|e| format!("cargo metadata: {e}"))?;
+    let mut cargo = cargo_command();
+    cargo.args(["metadata", "--no-deps", "--format-version", "1"]);
     let metadata: serde_json::Value =
-        serde_json::from_slice(&answer.stdout).map_err(|e| format!("cargo metadata: {e}"))?;
+        serde_json::from_str(&output(cargo)?).map_err(|e| format!("cargo metadata: {e}"))?;
     let name = |value: &serde_json::Value| value["name"].as_str().unwrap_or_default().to_owned();
     let packages = metadata["packages"].as_array().ok_or("cargo metadata names no packages")?;
     let members: BTreeSet<String> = packages.iter().map(name).collect();
