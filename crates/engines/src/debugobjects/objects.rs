@@ -374,7 +374,6 @@ impl Objects {
     }
 
     // --- what is known
-    // -----------------------------------------------------------------------------
 
     /// What is known of an object.
     pub fn state(&self, local: Option<&Local>, type_id: u32, addr: u64) -> Option<Tracked> {
@@ -430,7 +429,6 @@ impl Objects {
     }
 
     // --- threads and processes
-    // -----------------------------------------------------------------------
 
     /// The own part of the calling thread, which begins; null: it is to do without.
     pub fn start_local(&self) -> *mut Local {

@@ -131,7 +131,6 @@ pub fn met(core: &mut Core, addr: u64, ident: Ident) {
 }
 
 // --- the snapshot that a fork takes
-// ---------------------------------------------------------------
 
 /// What the forking thread holds, for its child. More than this many are not carried over.
 const MOST: usize = 64;
