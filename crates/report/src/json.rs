@@ -5,12 +5,12 @@ use serde::Serialize;
 
 use crate::lockmeter;
 use crate::prose::action::phrase;
-use crate::prose::told;
+use crate::prose::{Told, told};
 use crate::verdict::baseline::{Entry, State};
 use crate::verdict::{Judged, Policy, Rule, Source, Standing, identity};
 use lockwright_analysis::finding::{
     Finding, Frame, Grade, HeldLock, Holder, Kind, LockInfo, ModuleNote, Origin, Process, Report,
-    Step, Summary, ThreadInfo, Told, Unwatched, Waiting, WaitsFor,
+    Step, Summary, ThreadInfo, Unwatched, Waiting, WaitsFor,
 };
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::merge::{Merged, Run};

@@ -1,12 +1,13 @@
 //! Golden texts: each kind and grade that is found, rendered from reports made by hand.
 //!
-//! `LOCKWRIGHT_BLESS=1 cargo test -p lockwright-cli --test report_text` writes them anew.
+//! `LOCKWRIGHT_BLESS=1 cargo test -p lockwright-report --test report_text` writes them anew.
 
 use std::fs;
 use std::path::Path;
 use std::sync::Once;
 
 use lockwright_analysis::finding::action::{Access, Action};
+use lockwright_analysis::finding::order::{Evidence, Fault, OrderFault, OrderedBy, Remedy};
 use lockwright_analysis::finding::*;
 use lockwright_analysis::process_end::ProcessEnd;
 use lockwright_report::text::{TextOptions, render};
@@ -65,12 +66,13 @@ fn called(name: &str) -> Name {
     Name { text: name.to_owned(), is_symbol: !name.starts_with("mutex ") }
 }
 
-/// The sentences of a finding that has its own.
-fn told(finding: &mut Finding) -> &mut Told {
-    match &mut finding.details {
-        Details::Told(told) => told,
-        other => panic!("{other:?}"),
-    }
+/// What a finding says of its locks' order.
+fn order(fault: Fault, evidence: Vec<Evidence>, remedies: Vec<Remedy>) -> Details {
+    Details::Order(OrderFault { fault, evidence, remedies })
+}
+
+fn take_before(first: &str, second: &str) -> Remedy {
+    Remedy::TakeBefore { first: called(first), second: called(second), place: None }
 }
 
 fn static_lock(name: &str) -> LockInfo {
@@ -124,13 +126,7 @@ fn abba(grade: Grade) -> Finding {
     Finding {
         kind: Kind::CircularDependency,
         grade,
-        details: Details::Told(Told {
-            title: "`vault` and `ledger_lock` are taken in both orders".to_owned(),
-            evidence: vec![],
-            help: vec![
-                "take `vault` before `ledger_lock` everywhere, or release one first".to_owned(),
-            ],
-        }),
+        details: order(Fault::Cycle, vec![], vec![take_before("vault", "ledger_lock")]),
         locks: vec![static_lock("vault"), static_lock("ledger_lock")],
         steps: vec![
             Step {
@@ -161,19 +157,25 @@ fn abba(grade: Grade) -> Finding {
 
 fn likely() -> Finding {
     let mut finding = abba(Grade::Likely);
-    told(&mut finding).evidence = vec![
-        "threads 2 and 3 took these very locks, in opposite orders".to_owned(),
-        "no lock was held on both paths, and neither path ends before the other begins".to_owned(),
-    ];
+    finding.details = order(
+        Fault::Cycle,
+        vec![
+            Evidence::SameLocks,
+            Evidence::Unordered(vec![OrderedBy::Creation, OrderedBy::Join]),
+            Evidence::NoGate,
+        ],
+        vec![take_before("vault", "ledger_lock")],
+    );
     finding
 }
 
 fn deadlocked() -> Finding {
     let mut finding = abba(Grade::Deadlocked);
-    told(&mut finding).title =
-        "2 threads wait for each other's locks, `vault` and `ledger_lock`".to_owned();
-    told(&mut finding).evidence =
-        vec!["the threads wait for each other now; nothing can wake them".to_owned()];
+    finding.details = order(
+        Fault::Deadlock,
+        vec![Evidence::WaitsForHolder { step: 0 }, Evidence::WaitsForHolder { step: 1 }],
+        vec![take_before("vault", "ledger_lock")],
+    );
     for step in &mut finding.steps {
         step.action = Action::WaitsFor;
     }
@@ -205,17 +207,11 @@ fn possible() -> Finding {
     Finding {
         kind: Kind::CircularDependency,
         grade: Grade::Possible,
-        details: Details::Told(Told {
-            title: "`LOCK_open` -> `LOCK_status` -> `LOCK_open` is a cycle of lock classes"
-                .to_owned(),
-            evidence: vec![
-                "no two threads were seen to take the same two locks in both orders".to_owned(),
-            ],
-            help: vec![
-                "check whether one pair of locks can meet on both paths".to_owned(),
-                "install the debug symbols of /usr/sbin/mariadbd to see source lines".to_owned(),
-            ],
-        }),
+        details: order(
+            Fault::Cycle,
+            vec![Evidence::ByClass, Evidence::TakenByThreads],
+            vec![take_before("LOCK_open", "LOCK_status"), Remedy::FurtherLock],
+        ),
         locks: vec![class("LOCK_open", open.clone()), class("LOCK_status", flush.clone())],
         steps: vec![
             Step {
@@ -248,12 +244,11 @@ fn recursive(grade: Grade) -> Finding {
     Finding {
         kind: Kind::RecursiveLocking,
         grade,
-        details: Details::Told(Told {title:
-            "two locks of one class are nested in no fixed order: mutex initialised at bank.c:14 \
-                (account_init)"
-                .to_owned(),
-        evidence: vec![],
-        help: vec!["order locks of one class, for example by address".to_owned()],}),
+        details: order(
+            Fault::NoFixedOrder { classes: vec![called(ACCOUNT)] },
+            vec![],
+            vec![Remedy::FixedOrder],
+        ),
         locks: vec![account(ACCOUNT, None)],
         steps: vec![Step {
             thread: thread(2, "teller"),
@@ -271,11 +266,8 @@ fn recursive(grade: Grade) -> Finding {
 
 fn self_deadlock() -> Finding {
     let mut finding = recursive(Grade::Deadlocked);
-    told(&mut finding).title = "a thread waits for a lock that it holds itself".to_owned();
-    told(&mut finding).evidence =
-        vec!["the mutex is not recursive: the thread waits for ever".to_owned()];
-    told(&mut finding).help =
-        vec!["transfer to the same account is the case to exclude".to_owned()];
+    finding.details =
+        order(Fault::TakenAgain, vec![Evidence::WaitsForItself], vec![Remedy::SplitFunction]);
     finding.locks = vec![account(ACCOUNT, Some(0x7fff_0010))];
     finding.steps[0].action = Action::WaitsFor;
     finding
@@ -448,7 +440,6 @@ fn colour_is_asked_for() {
 fn hostile_names_are_defused() {
     let mut finding = likely();
     let evil = "x\x1b]0;owned\x07\n\u{9b}31m\u{202e}";
-    told(&mut finding).title = evil.to_owned();
     finding.steps[0].thread.name = evil.to_owned();
     finding.locks[0].name = called(evil);
     finding.steps[0].held[0].name = called(evil);

@@ -138,8 +138,7 @@ fn each_thread_has_its_flow() {
 #[test]
 fn braces_begin_no_placeholder() {
     let mut report = two_threads();
-    let Details::Told(told) = &mut report.findings[0].details else { panic!("a sample") };
-    told.title = "`main::{closure#0}`".into();
+    report.findings[0].locks[0].name = Name::symbol("main::{closure#0}");
     let log = rendered(&Policy::default(), &report, false);
     let text = results(&log)[0]["message"]["text"].as_str().unwrap();
     assert_eq!(text, "`main::{{closure#0}}`\nlikely: the same two locks");

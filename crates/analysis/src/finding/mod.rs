@@ -3,6 +3,7 @@
 pub mod action;
 pub mod misuse;
 pub mod object;
+pub mod order;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use self::action::Action;
 use self::misuse::Misuse;
 use self::object::ObjectFault;
+use self::order::OrderFault;
 use crate::named::named;
 use crate::process_end::{Ended, ProcessEnd};
 
@@ -148,19 +150,8 @@ pub enum Details {
     Misuse(Misuse),
     /// Something was done to an object that it was not in the state for.
     Object(ObjectFault),
-    /// As the analysis says it.
-    Told(Told),
-}
-
-/// A finding in sentences.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
-    /// One line naming the locks.
-    pub title: String,
-    /// Why this grade: sentences without a final full stop.
-    pub evidence: Vec<String>,
-    /// What to do next, likewise.
-    pub help: Vec<String>,
+    /// Locks are taken in an order, or where, they should not be.
+    Order(OrderFault),
 }
 
 /// Who contributed a step of a finding of several processes.
@@ -297,6 +288,17 @@ pub struct ThreadInfo {
     pub tid: u32,
     /// 1 for the first thread seen in the process, counting up.
     pub number: u32,
+}
+
+impl fmt::Display for ThreadInfo {
+    /// `thread 2 (teller)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.number, self.name.as_str()) {
+            (0, _) => f.write_str("a thread that was not recorded"),
+            (number, "") => write!(f, "thread {number}"),
+            (number, name) => write!(f, "thread {number} ({name})"),
+        }
+    }
 }
 
 /// One frame of a call stack, symbolised. An inlined call is a frame of its own.

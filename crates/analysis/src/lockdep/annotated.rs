@@ -3,8 +3,8 @@
 
 use lockwright_ledger::rows::{Node, lock_kind};
 
-use crate::finding::Name;
-use crate::finding::{Grade, Told};
+use crate::finding::Grade;
+use crate::finding::order::{Evidence, Fault, OrderFault, Remedy};
 use crate::model::{LockRef, Model};
 
 /// Whether the lock of `node` may be taken inside another of its class, that of node `held`: the
@@ -44,35 +44,21 @@ impl Contexts {
         }
     }
 
-    /// Says in a finding what its parts are. `names` are theirs.
-    pub fn tell(&self, names: &[Name], grade: Grade, told: &mut Told) {
-        let other = |this: usize| names[(this + 1) % names.len()].quoted();
-        if let Some(this) = self.completion {
-            let name = names[this].quoted();
-            told.evidence.push(format!("whoever completes {name} counts as holding it"));
+    /// Says in a finding of this grade what its parts are.
+    pub fn tell(&self, grade: Grade, what: &mut OrderFault) {
+        if let Some(completion) = self.completion {
+            what.evidence.push(Evidence::CompleterHolds { completion });
             if grade == Grade::Possible {
-                told.evidence.push(format!("something else may complete {name} at times"));
+                what.evidence.push(Evidence::CompletedOtherwise { completion });
             }
             if self.parts == 2 {
-                let lock = other(this);
-                told.title = format!(
-                    "{lock} is held while waiting for {name}, and by the thread that completes it"
-                );
-                told.help = vec![
-                    format!("release {lock} before waiting for {name}"),
-                    format!("or complete {name} without {lock}"),
-                ];
+                what.fault = Fault::CompletedWithLockHeld { completion };
+                what.remedies = vec![Remedy::WaitWithoutLock { completion }];
             }
-        } else if let Some(this) = self.resource.filter(|_| self.parts == 2) {
-            let (name, lock) = (names[this].quoted(), other(this));
-            told.title = format!("{lock} is taken inside {name}, and held where that is entered");
-            told.evidence.push(format!(
-                "a thread that enters {name} with {lock} held and takes it in there waits for itself"
-            ));
-            told.help = vec![
-                format!("release {lock} before entering {name}"),
-                format!("or do not take {lock} inside {name}"),
-            ];
+        } else if let Some(context) = self.resource.filter(|_| self.parts == 2) {
+            what.fault = Fault::TakenInsideContext { context };
+            what.evidence.push(Evidence::ContextEntered { context });
+            what.remedies = vec![Remedy::EnterWithoutLock { context }];
         }
     }
 }

@@ -14,10 +14,10 @@ use super::floor::Floors;
 use super::graph::{Level, Part, parts};
 use super::judge::{Acquisition, Judge, Obstacle, Rank, Shape, Verdict, shapes};
 use super::process_view::{InvolvedLocks, ProcessView, reference};
-use super::{semaphores, signals, words};
-use crate::finding::Instances;
-use crate::finding::{Details, Finding, Grade, Kind, Told};
-use crate::model::{By, LockRef, Model, is_read};
+use super::{semaphores, signals};
+use crate::finding::order::{Evidence, Fault, OrderFault, OrderedBy, Remedy};
+use crate::finding::{Details, Finding, Grade, Instances, Kind};
+use crate::model::{LockRef, Model, is_read};
 use crate::progress::Progress;
 
 /// Edges looked at in one part to learn which locks lie on cycles of which length.
@@ -338,31 +338,22 @@ impl Found {
         let grade = contexts.grade(grade(level, verdict));
         let signatures: Vec<String> =
             acquisitions.iter().map(|p| view.signature(p.context)).collect();
-        let names = words::locks(&involved.names);
-        let mut told = Told {
-            title: match n {
-                2 => format!("{names} are taken in both orders"),
-                _ => format!("{names} are taken in a cycle"),
-            },
-            evidence: evidence(view, level, &involved, verdict),
-            help: help(view, &involved, verdict, grade, |i| part.contexts(edges[i]).len()),
+        let mut what = OrderFault {
+            fault: Fault::Cycle,
+            evidence: evidence(view, level, verdict),
+            remedies: remedies(view, &involved, verdict, grade, |i| part.contexts(edges[i]).len()),
         };
-        contexts.tell(&involved.names, grade, &mut told);
-        told.evidence.extend(semaphores::why_locks(&involved.names, &semaphores));
-        let mut kind = Kind::CircularDependency;
-        if let Some(interrupted) = signals::interrupted(view, &involved, acquisitions) {
-            kind = Kind::InconsistentState;
-            told.title = interrupted.title;
-            told.evidence.splice(0..0, interrupted.evidence);
-            if grade <= Grade::Possible {
-                told.help = interrupted.help;
-            }
-        }
+        contexts.tell(grade, &mut what);
+        what.evidence.extend(semaphores::why_locks(semaphores));
+        let kind = match signals::tell(view, acquisitions, grade, &mut what) {
+            true => Kind::InconsistentState,
+            false => Kind::CircularDependency,
+        };
         let step = |(i, acquisition)| view.step(&involved, acquisition, (i + 1) % n);
         let finding = Finding {
             kind,
             grade,
-            details: Details::Told(told),
+            details: Details::Order(what),
             steps: acquisitions.iter().enumerate().map(step).collect(),
             locks: involved.infos,
             pid: view.model.ledger.header().pid,
@@ -406,127 +397,64 @@ impl Found {
 }
 
 /// What was on record in this process that could have ordered threads.
-fn orders_threads(model: &Model<'_>) -> Vec<&'static str> {
+fn orders_threads(model: &Model<'_>) -> Vec<OrderedBy> {
     let has = |kind| model.ledger.rows::<Sync>().any(|(_, sync)| sync.kind == kind);
-    let mut all = vec!["thread creation", "join"];
-    all.extend(has(sync_kind::BARRIER).then_some("barrier"));
-    all.extend(has(sync_kind::SEMAPHORE).then_some("semaphore"));
+    let mut all = vec![OrderedBy::Creation, OrderedBy::Join];
+    all.extend(has(sync_kind::BARRIER).then_some(OrderedBy::Barrier));
+    all.extend(has(sync_kind::SEMAPHORE).then_some(OrderedBy::Post));
     all
 }
 
 /// Why the grade is what it is.
-pub fn evidence(
-    view: &ProcessView<'_, '_>,
-    level: Level,
-    involved: &InvolvedLocks,
-    verdict: &Verdict,
-) -> Vec<String> {
+pub fn evidence(view: &ProcessView<'_, '_>, level: Level, verdict: &Verdict) -> Vec<Evidence> {
     let model = view.model;
     let acquisitions = &verdict.acquisitions;
     let n = acquisitions.len();
-    let thread = |i: usize| words::thread(&model.thread(acquisitions[i].thread));
-    let mut says = Vec::new();
-    if level == Level::Class {
-        says.push(
-            "judged by lock class: this run did not take the same locks in these orders".into(),
-        );
-    }
+    let mut all = Vec::new();
+    all.extend((level == Level::Class).then_some(Evidence::ByClass));
     match verdict.obstacle {
-        Obstacle::None => {
-            let threads: Vec<String> = (0..n).map(thread).collect();
-            let threads = words::list(&threads);
-            if level == Level::Instance {
-                says.push(format!("the same {} locks, taken by {threads}", words::number(n)));
-            } else {
-                says.push(format!("the orders were taken by {threads}"));
-            }
-            let orders = words::any(&orders_threads(model));
-            says.push(format!("no {orders} orders the {} paths", words::number(n)));
-            says.push(match n {
-                2 => "no lock is held on both paths".into(),
-                _ => "no lock is held on two of the paths".into(),
-            });
-        }
-        Obstacle::Timeout(i) => {
-            says.push(format!("{} can back out: it waits with a timeout", thread(i)));
-        }
-        Obstacle::Unrecorded(i) => {
-            let held = involved.names[i].quoted();
-            let next = involved.names[(i + 1) % n].quoted();
-            says.push(format!("more threads took {next} with {held} held than were recorded"));
-        }
-        Obstacle::Truncated(i) => says.push(format!(
-            "{} held more locks than were recorded: one of them may guard",
-            thread(i)
-        )),
-        Obstacle::Between(i) => says.push(format!(
-            "no thread is on record that is sure to be able to write {} meanwhile",
-            involved.names[(i + 1) % n].quoted()
-        )),
+        Obstacle::None => all.extend([
+            match level {
+                Level::Instance => Evidence::SameLocks,
+                Level::Class => Evidence::TakenByThreads,
+            },
+            Evidence::Unordered(orders_threads(model)),
+            Evidence::NoGate,
+        ]),
+        Obstacle::Timeout(step) => all.push(Evidence::Timeout { step }),
+        Obstacle::Unrecorded(step) => all.push(Evidence::MoreThreads { step }),
+        Obstacle::Truncated(step) => all.push(Evidence::MoreLocksHeld { step }),
+        Obstacle::Between(step) => all.push(Evidence::NoWriter { lock: (step + 1) % n }),
         Obstacle::Doubt(i, j, node) => {
             let class = LockRef { inst: 0, ..view.lock_of(node) };
-            says.push(format!(
-                "{} and {} both hold a lock of the class of {}, which may be the same",
-                thread(i),
-                thread(j),
-                model.name(class).quoted()
-            ));
+            all.push(Evidence::DoubtfulGate { steps: [i, j], class: model.name(class) });
         }
         Obstacle::Guard(i, j, node) => {
-            let gate = model.name(view.lock_of(node)).quoted();
-            says.push(format!("{} and {} both hold {gate}", thread(i), thread(j)));
-            says.push("the recorded paths never come without such a common lock".into());
+            all.push(Evidence::Gate { steps: [i, j], gate: model.name(view.lock_of(node)) });
         }
-        Obstacle::Enclosed(i, j, by) => {
-            let gate = model.name(by.lock).quoted();
-            let holder = words::thread(&model.thread(by.holder));
-            says.push(format!("{} and {} never meet: one needs {gate}", thread(i), thread(j)));
-            says.push(format!("the other begins and ends while {holder} holds it"));
+        Obstacle::Enclosed(i, j, by) => all.push(Evidence::Enclosed {
+            steps: [i, j],
+            gate: model.name(by.lock),
+            holder: model.thread(by.holder),
+        }),
+        Obstacle::New(step) => {
+            let lock = model.name(view.lock_of(acquisitions[step].context.held));
+            all.push(Evidence::New { step, lock });
         }
-        Obstacle::New(i) => {
-            let new = model.name(view.lock_of(acquisitions[i].context.held)).quoted();
-            let maker = thread(i);
-            says.push(format!("{new} was new: never released since its creation by {maker}"));
-            says.push(format!("{maker} had released nothing since, so nobody else could know it"));
+        Obstacle::Order(early, late) => {
+            let by = model.order.crossing(acquisitions[early].segment, acquisitions[late].segment);
+            let by = by.map(|crossing| crossing.named(model));
+            all.push(Evidence::Ordered { steps: [early, late], by });
         }
-        Obstacle::Order(i, j) => says.push(ordered(view, &acquisitions[i], &acquisitions[j])),
-        Obstacle::SameThread(i, _) => {
-            let mine = acquisitions
-                .iter()
-                .filter(|acquisition| acquisition.thread == acquisitions[i].thread)
-                .count();
-            says.push(match mine == n {
-                true => format!("only {} took {} orders", thread(i), words::all(n)),
-                false => format!(
-                    "{} took {mine} of the {n} steps, a deadlock needs {n} threads",
-                    thread(i)
-                ),
-            });
+        Obstacle::SameThread(step, _) => {
+            let is_same = |other: &&Acquisition| other.thread == acquisitions[step].thread;
+            let steps = acquisitions.iter().filter(is_same).count();
+            all.push(Evidence::OneThread { step, steps });
         }
     }
-    if reads_meet(model, acquisitions) {
-        says.push("readers block each other here through a writer that waits between them".into());
-    }
-    if verdict.cut {
-        says.push("too many combinations of threads to look at all of them".into());
-    }
-    says
-}
-
-fn ordered(view: &ProcessView<'_, '_>, a: &Acquisition, b: &Acquisition) -> String {
-    let name = |id| words::thread(&view.model.thread(id));
-    let (early, late) = (name(a.thread), name(b.thread));
-    let how = view.model.order.crossing(a.segment, b.segment).map(|step| {
-        let (from, to) = (name(step.from), name(step.to));
-        match step.by {
-            By::Creation => format!(": {from} creates {to}"),
-            By::Join => format!(": {from} is joined by {to}"),
-            By::Barrier => format!(": {to} passes a barrier after {from} has reached it"),
-            By::Post => format!(": {to} waits for a semaphore that {from} posts"),
-            By::Release => format!(": {to} takes a lock after {from}, which held it before that"),
-        }
-    });
-    format!("{early} is done before {late} begins{}", how.unwrap_or_default())
+    all.extend(reads_meet(model, acquisitions).then_some(Evidence::ReadersMeet));
+    all.extend(verdict.cut.then_some(Evidence::SearchCut));
+    all
 }
 
 /// Whether a shared acquisition meets a shared holder in the ring, and may wait for it.
@@ -545,54 +473,46 @@ fn reads_meet(model: &Model<'_>, acquisitions: &[Acquisition]) -> bool {
 }
 
 /// What to do. `seen(i)` is how many contexts took the order of step `i`.
-fn help(
+fn remedies(
     view: &ProcessView<'_, '_>,
     involved: &InvolvedLocks,
     verdict: &Verdict,
     grade: Grade,
     seen: impl Fn(usize) -> usize,
-) -> Vec<String> {
-    let n = verdict.acquisitions.len();
-    let mut says = Vec::new();
+) -> Vec<Remedy> {
     match (grade, verdict.obstacle) {
-        (Grade::Guarded, Obstacle::Guard(_, _, node)) => says.push(format!(
-            "harmless while every path holds {}; one order would not need it",
-            view.model.name(view.lock_of(node)).quoted()
-        )),
-        (Grade::Guarded, Obstacle::Enclosed(_, _, by)) => says.push(format!(
-            "harmless while {} is held around the other; one order would not need it",
-            view.model.name(by.lock).quoted()
-        )),
-        (Grade::Ordered, Obstacle::New(i)) => says.push(format!(
-            "harmless while nobody else learns of {} before it is first released",
-            involved.names[i].quoted()
-        )),
-        (Grade::Ordered, _) => says.push("harmless while the threads stay ordered so".into()),
-        (Grade::SingleThread, _) => {
-            says.push("harmless while no second thread does the same at the same time".into());
+        (Grade::Guarded, Obstacle::Guard(_, _, node)) => {
+            vec![Remedy::KeepGate(view.model.name(view.lock_of(node)))]
         }
+        (Grade::Guarded, Obstacle::Enclosed(_, _, by)) => {
+            vec![Remedy::KeepEnclosing(view.model.name(by.lock))]
+        }
+        (Grade::Ordered, Obstacle::New(i)) => vec![Remedy::KeepNew(involved.names[i].clone())],
+        (Grade::Ordered, _) => vec![Remedy::KeepOrdered],
+        (Grade::SingleThread, _) => vec![Remedy::KeepSingleThread],
         _ => {
-            // The order that fewer places rely on is the cheaper one to change.
-            let rarest = (0..n).rev().min_by_key(|&i| seen(i)).unwrap_or(0);
-            let (held, next) =
-                (involved.names[rarest].quoted(), involved.names[(rarest + 1) % n].quoted());
-            let at = view.place(verdict.acquisitions[rarest].context.acquired);
-            says.push(match at {
-                // The same code takes them in all orders: it is the locks that are to be told
-                // apart.
-                Some(place) if is_one_place(view.model, verdict) => format!(
-                    "at {place}, take the locks in an order of their own: by address, or by a number that each has"
-                ),
-                Some(place) => format!("at {place}, take {next} before {held}, or release {held} first"),
-                None => format!("take {next} before {held}, or release {held} first"),
-            });
-            says.push(format!("or hold one further lock around {}", words::all(n)));
-            if uses_std_locks(view, verdict) {
-                says.push("or take them together with std::scoped_lock, which orders them".into());
-            }
+            let mut all = vec![other_order(view, involved, verdict, seen), Remedy::FurtherLock];
+            all.extend(uses_std_locks(view, verdict).then_some(Remedy::ScopedLock));
+            all
         }
     }
-    says
+}
+
+/// The order to change: that which fewer places rely on is the cheaper one.
+fn other_order(
+    view: &ProcessView<'_, '_>,
+    involved: &InvolvedLocks,
+    verdict: &Verdict,
+    seen: impl Fn(usize) -> usize,
+) -> Remedy {
+    let n = verdict.acquisitions.len();
+    let rarest = (0..n).rev().min_by_key(|&i| seen(i)).unwrap_or(0);
+    let name = |i: usize| involved.names[i % n].clone();
+    match view.place(verdict.acquisitions[rarest].context.acquired) {
+        // The same code takes them in all orders: it is the locks that are to be told apart.
+        Some(place) if is_one_place(view.model, verdict) => Remedy::OrderOfTheirOwn { place },
+        place => Remedy::TakeBefore { first: name(rarest + 1), second: name(rarest), place },
+    }
 }
 
 /// Each step of the cycle is taken by the same two calls, with the same calls around them.

@@ -10,7 +10,8 @@ use super::candidate::Candidate;
 use super::graph::{Context, Level};
 use super::judge::Acquisition;
 use super::process_view::ProcessView;
-use crate::finding::{Details, Finding, Grade, Kind, Told};
+use crate::finding::order::{Evidence, Fault, OrderFault, Remedy};
+use crate::finding::{Details, Finding, Grade, Kind};
 use crate::model::Model;
 
 /// Held locks that may be looked at.
@@ -146,12 +147,12 @@ fn candidate(
     candidates: &mut [Candidate],
 ) -> Option<Candidate> {
     let model = view.model;
-    let says: Vec<String> = way
+    let evidence: Vec<Evidence> = way
         .iter()
-        .map(|&(before, after, stack)| {
-            let at = model.short_place(stack).map(|place| format!(" at {place}"));
-            let (before, after) = (&declared.names[before], &declared.names[after]);
-            format!("declared order `{before}` < `{after}`{}", at.unwrap_or_default())
+        .map(|&(before, after, stack)| Evidence::Declared {
+            before: declared.names[before].clone(),
+            after: declared.names[after].clone(),
+            place: model.short_place(stack),
         })
         .collect();
     let refs = vec![view.lock_of(context.held), view.lock_of(context.acquired)];
@@ -163,10 +164,10 @@ fn candidate(
             && candidate.insts == insts
     };
     if let Some(cycle) = candidates.iter_mut().find(is_same) {
-        if let Details::Told(told) = &mut cycle.finding.details
-            && !told.evidence.contains(&says[0])
+        if let Details::Order(what) = &mut cycle.finding.details
+            && !what.evidence.contains(&evidence[0])
         {
-            told.evidence.extend(says);
+            what.evidence.extend(evidence);
         }
         return None;
     }
@@ -175,16 +176,16 @@ fn candidate(
         Acquisition { context, segment, thread: model.order.thread(segment).unwrap_or(0) };
     let classes = view.classes(&refs);
     let involved = view.involved(Level::Instance, refs);
-    let (held, acquired) = (involved.names[0].quoted(), involved.names[1].quoted());
+    let [held, acquired] = [0, 1].map(|i: usize| involved.names[i].clone());
     let finding = Finding {
         kind: Kind::CircularDependency,
         grade: Grade::Likely,
-        details: Details::Told(Told {
-            title: format!("{acquired} is taken inside {held}, against the declared order"),
-            evidence: says,
-            help: vec![
-                format!("take {acquired} before {held}, or release {held} first"),
-                "or correct the declaration".into(),
+        details: Details::Order(OrderFault {
+            fault: Fault::AgainstDeclaration,
+            evidence,
+            remedies: vec![
+                Remedy::TakeBefore { first: acquired, second: held, place: None },
+                Remedy::CorrectDeclaration,
             ],
         }),
         steps: vec![view.step(&involved, &acquisition, 1)],

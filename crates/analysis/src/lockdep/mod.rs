@@ -23,7 +23,6 @@ mod signallers;
 mod signals;
 pub(crate) mod unfinished_waits;
 mod waiting_writer;
-pub(crate) mod words;
 
 use std::collections::{HashMap, HashSet};
 

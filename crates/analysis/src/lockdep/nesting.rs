@@ -16,10 +16,10 @@ use super::candidate::Candidate;
 use super::circular;
 use super::graph::{Context, Level};
 use super::judge::{Acquisition, Judge, Obstacle, shapes};
-use super::online::{self, again_help};
+use super::online;
 use super::process_view::ProcessView;
-use super::words;
-use crate::finding::{Details, Finding, Grade, Kind, Told};
+use crate::finding::order::{Again, Evidence, Fault, OrderFault, Remedy};
+use crate::finding::{Details, Finding, Grade, Kind};
 use crate::model::{LockRef, Model, is_read};
 
 /// Held locks that may be looked at.
@@ -280,30 +280,26 @@ fn undisciplined(
         acquired.push(refs.iter().position(|lock| lock.inst == last.inst).unwrap_or_default());
     }
     let mut named: Vec<u32> = Vec::new();
-    let mut names = Vec::new();
+    let mut nested = Vec::new();
     for lock in &refs {
         let group = model.classes.group_of(lock.class);
         if !named.contains(&group) {
             named.push(group);
-            names.push(model.name(LockRef { inst: 0, ..*lock }));
+            nested.push(model.name(LockRef { inst: 0, ..*lock }));
         }
     }
-    let name = words::locks(&names);
     let involved = view.involved(Level::Instance, refs);
     let [descending, ascending] = &nest.pairs;
-    let (down, up) = (descending.len(), ascending.len());
     let mut evidence =
-        vec![format!("of {} nested pairs, {up} ascend in address and {down} descend", up + down)];
+        vec![Evidence::Pairs { ascending: ascending.len(), descending: descending.len() }];
     evidence.push(match nest.has_both_ways() {
-        false => "no pair was taken both ways in this run, but nothing keeps it from that".into(),
+        false => Evidence::NoPairBothWays,
         // Else there is a cycle of locks, which says all there is.
-        true => "the pairs taken both ways do not deadlock: one of the two is only read, for which these readers \
-                 do not wait"
-            .into(),
+        true => Evidence::PairsBothWaysRead,
     });
     // The pairs are different locks, so of the usual evidence only what separates the paths tells.
     if grade > Grade::Possible {
-        evidence.extend(circular::evidence(view, Level::Instance, &involved, &verdict));
+        evidence.extend(circular::evidence(view, Level::Instance, &verdict));
     }
     let mut signatures: Vec<String> = verdict
         .acquisitions
@@ -314,16 +310,10 @@ fn undisciplined(
     let finding = Finding {
         kind: Kind::RecursiveLocking,
         grade,
-        details: Details::Told(Told {
-            title: match names.len() {
-                1 => format!("two locks of one class are nested in no fixed order: {name}"),
-                _ => format!("locks that one place takes are nested in no fixed order: {name}"),
-            },
+        details: Details::Order(OrderFault {
+            fault: Fault::NoFixedOrder { classes: nested },
             evidence,
-            help: vec![
-            "take the one with the lower address first, or whichever order suits, but always it"
-                .into(),
-        ],
+            remedies: vec![Remedy::FixedOrder],
         }),
         steps: verdict
             .acquisitions
@@ -362,7 +352,7 @@ fn outcome(
     judge: &Judge<'_, '_>,
     context: Context,
     acquisition: &Acquisition,
-) -> Option<(Grade, String)> {
+) -> Option<(Grade, Again)> {
     let node = model.trie.node(context.acquired)?;
     let held = model.trie.node(context.held)?;
     let kind = model.classes.kind(node.class);
@@ -371,38 +361,28 @@ fn outcome(
         return None;
     }
     Some(match kind {
-        _ if node.mode & mode::TIMED != 0 => {
-            (Grade::Possible, "it waits with a timeout, so it can back out".into())
-        }
-        lock_kind::ERRORCHECK => {
-            (Grade::Possible, "the mutex checks for this: the call fails with EDEADLK".into())
-        }
+        _ if node.mode & mode::TIMED != 0 => (Grade::Possible, Again::Timeout),
+        lock_kind::ERRORCHECK => (Grade::Possible, Again::ErrorCheck),
         lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER if !held_shared => {
-            (Grade::Possible, "it is held for writing: the call fails with EDEADLK".into())
+            (Grade::Possible, Again::HeldForWriting)
         }
-        _ if reads && held_shared => match other_writer(judge, node, acquisition) {
-            Some(writer) => (
-                Grade::Likely,
-                format!(
-                    "a writer that comes between the two readings, as {} does, blocks both",
-                    words::thread(&model.thread(writer))
-                ),
-            ),
-            None => {
-                (Grade::Possible, "a writer that comes between the two readings blocks both".into())
-            }
-        },
-        _ => (Grade::Likely, "the second acquisition waits for the first".into()),
+        _ if reads && held_shared => behind_writer(model, judge, node, acquisition),
+        _ => (Grade::Likely, Again::Blocks),
     })
 }
 
-/// A thread that is sure to be able to wait to write the lock of `read` while `acquisition` reads
-/// it.
-pub fn other_writer(judge: &Judge<'_, '_>, read: &Node, acquisition: &Acquisition) -> Option<u32> {
-    judge
-        .writer(read, &[*acquisition])
-        .filter(|writer| writer.is_sure)
-        .map(|writer| writer.acquisition.thread)
+/// What comes of reading the lock of `read` again that `acquisition` reads: sure only where a
+/// thread is sure to be able to wait to write it meanwhile.
+pub fn behind_writer(
+    model: &Model<'_>,
+    judge: &Judge<'_, '_>,
+    read: &Node,
+    acquisition: &Acquisition,
+) -> (Grade, Again) {
+    let writer = judge.writer(read, &[*acquisition]).filter(|writer| writer.is_sure);
+    let writer = writer.map(|writer| model.thread(writer.acquisition.thread));
+    let grade = if writer.is_some() { Grade::Likely } else { Grade::Possible };
+    (grade, Again::WriterBetween { writer })
 }
 
 /// Who took a context.
@@ -425,22 +405,19 @@ fn recursion(
     let model = view.model;
     let acquisitions = acquirers(model, context);
     let outcomes = acquisitions.into_iter().filter_map(|acquisition| {
-        let (grade, why) = outcome(model, judge, context, &acquisition)?;
-        Some((grade, why, acquisition))
+        let (grade, again) = outcome(model, judge, context, &acquisition)?;
+        Some((grade, again, acquisition))
     });
-    let (grade, why, acquisition) = outcomes.min_by_key(|outcome| outcome.0)?;
+    let (grade, again, acquisition) = outcomes.min_by_key(|outcome| outcome.0)?;
     let lock = view.lock_of(context.acquired);
     let involved = view.involved(Level::Instance, vec![lock]);
     let finding = Finding {
         kind: Kind::RecursiveLocking,
         grade,
-        details: Details::Told(Told {
-            title: format!(
-                "{} is taken again by the thread that holds it",
-                involved.names[0].quoted()
-            ),
-            evidence: vec![why],
-            help: again_help(),
+        details: Details::Order(OrderFault {
+            fault: Fault::TakenAgain,
+            evidence: vec![Evidence::Again(again)],
+            remedies: vec![Remedy::SplitFunction],
         }),
         steps: vec![view.step(&involved, &acquisition, 0)],
         locks: involved.infos,

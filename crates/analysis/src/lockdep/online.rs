@@ -10,10 +10,10 @@ use lockwright_ledger::rows::{
 use super::candidate::{Candidate, ring};
 use super::graph::Level;
 use super::process_view::ProcessView;
-use super::{signals, words};
-use crate::finding::Name;
+use super::signals;
 use crate::finding::action::Action;
-use crate::finding::{Details, Finding, Grade, Kind, LockInfo, LockOrigin, Step, Told};
+use crate::finding::order::{Evidence, Fault, OrderFault, Remedy};
+use crate::finding::{Details, Finding, Grade, Kind, LockInfo, LockOrigin, Name, Step};
 use crate::model::LockRef;
 
 /// Threads of one cycle that are looked at; more mean a damaged ledger.
@@ -90,7 +90,7 @@ fn deadlock(view: &ProcessView<'_, '_>, row: &Row, steps: &[StepRow]) -> Candida
     insts.sort_unstable();
     let mut involved = view.involved(Level::Instance, refs);
     for (i, step) in steps.iter().enumerate().filter(|(_, step)| is_join(step)) {
-        let name = format!("end of {}", words::thread(&model.thread(step.addr as u32)));
+        let name = format!("end of {}", model.thread(step.addr as u32));
         let name = Name::description(name);
         involved.names[i] = name.clone();
         involved.infos[i] = LockInfo {
@@ -102,25 +102,12 @@ fn deadlock(view: &ProcessView<'_, '_>, row: &Row, steps: &[StepRow]) -> Candida
             origin: LockOrigin::Static,
         };
     }
-    let who = |i: usize| words::thread(&model.thread(steps[i % n].thread));
     let evidence = (0..n)
-        .map(|i| match is_join(&steps[i]) {
-            true => format!("{} waits for {} to end", who(i), who(i + 1)),
+        .map(|step| match is_join(&steps[step]) {
+            true => Evidence::WaitsForEnd { step },
             // A writer in the queue keeps a reader waiting without holding the lock itself.
-            false if steps[(i + 1) % n].wanted == 0 => format!(
-                "{} waits to read {} behind {}, which waits to write it",
-                who(i),
-                involved.names[i].quoted(),
-                who(i + 1)
-            ),
-            false => {
-                format!(
-                    "{} waits for {}, held by {}",
-                    who(i),
-                    involved.names[i].quoted(),
-                    who(i + 1)
-                )
-            }
+            false if steps[(step + 1) % n].wanted == 0 => Evidence::WaitsBehindWriter { step },
+            false => Evidence::WaitsForHolder { step },
         })
         .collect();
     let reported: Vec<Step> = steps
@@ -153,26 +140,13 @@ fn deadlock(view: &ProcessView<'_, '_>, row: &Row, steps: &[StepRow]) -> Candida
             )
         })
         .collect();
-    // A reader behind a writer waits for the same lock as the writer.
-    let mut seen = HashSet::new();
-    let distinct: Vec<Name> =
-        involved.names.iter().filter(|named| seen.insert(&named.text)).cloned().collect();
-    let names = words::locks(&distinct);
     let finding = Finding {
         kind: Kind::CircularDependency,
         grade: Grade::Deadlocked,
-        details: Details::Told(Told {
-            title: match n {
-                1 => format!("a thread waits for {names} that cannot come"),
-                2 => format!("two threads wait for each other: {names}"),
-                n => format!("{n} threads wait for each other in a cycle: {names}"),
-            },
+        details: Details::Order(OrderFault {
+            fault: Fault::Deadlock,
             evidence,
-            help: vec![
-            "let every thread take these locks in one order, or release the one before it waits \
-             for the next"
-                .into(),
-        ],
+            remedies: vec![Remedy::OneOrder],
         }),
         steps: reported,
         locks: involved.infos,
@@ -190,7 +164,6 @@ fn self_deadlock(view: &ProcessView<'_, '_>, row: &Row) -> Candidate {
     let lock = LockRef { class: row.class, inst: row.inst, row: 0 };
     let involved = view.involved(Level::Instance, vec![lock]);
     let thread = model.thread(row.thread);
-    let name = involved.names[0].quoted();
     let first = view.path(row.node).find(|(_, node)| node.inst == row.inst);
     let first = first.map_or(0, |(_, node)| node.stack);
     let key = format!(
@@ -199,24 +172,19 @@ fn self_deadlock(view: &ProcessView<'_, '_>, row: &Row) -> Candidate {
         model.place(first),
         model.place(row.stack)
     );
-    let mut evidence =
-        vec![format!("{} waits for {name}, which it holds itself", words::thread(&thread))];
-    let (kind, title, help) = match signals::handler_of(view.model, row) {
+    let mut evidence = vec![Evidence::WaitsForItself];
+    let (kind, fault, remedies) = match signals::handler_of(view.model, row) {
         Some(signal) => {
-            evidence.push(format!("it runs the handler of {signal}, which interrupted the holder"));
-            let title =
-                format!("{name} is taken in the handler of {signal} by the thread that holds it");
-            (Kind::InconsistentState, title, signals::help(&signal, &name))
+            evidence.push(Evidence::HolderInterrupted { signal });
+            let fault = Fault::TakenAgainInHandler { signal };
+            (Kind::InconsistentState, fault, signals::remedies(signal, 0))
         }
-        None => {
-            let title = format!("{name} is taken again by the thread that holds it");
-            (Kind::RecursiveLocking, title, again_help())
-        }
+        None => (Kind::RecursiveLocking, Fault::TakenAgain, vec![Remedy::SplitFunction]),
     };
     let finding = Finding {
         kind,
         grade: Grade::Deadlocked,
-        details: Details::Told(Told { title, evidence, help }),
+        details: Details::Order(OrderFault { fault, evidence, remedies }),
         steps: vec![Step {
             thread,
             lock: 0,
@@ -231,14 +199,4 @@ fn self_deadlock(view: &ProcessView<'_, '_>, row: &Row) -> Candidate {
         also: row.repeats,
     };
     Candidate { finding, key, insts: vec![row.inst], classes: view.classes(&[lock]) }
-}
-
-/// What to do about a lock taken again while held.
-pub fn again_help() -> Vec<String> {
-    vec![
-        "split the function that takes it again: an inner part that expects the lock held, and an \
-         outer one that takes it"
-            .into(),
-        "or make it a recursive mutex, if what it protects is consistent at the inner call".into(),
-    ]
 }

@@ -14,10 +14,11 @@ use lockwright_ledger::rows::{Finding as Row, Node, Usage, lock_kind, mode, usag
 use super::candidate::Candidate;
 use super::graph::{Context, Level};
 use super::judge::{Acquisition, Judge};
-use super::process_view::{InvolvedLocks, ProcessView};
-use super::{nesting, words};
+use super::nesting;
+use super::process_view::ProcessView;
 use crate::finding::action::Action;
-use crate::finding::{Details, Finding, Grade, HeldLock, Kind, Step, Told};
+use crate::finding::order::{Again, Evidence, Fault, InHandler, OrderFault, Remedy};
+use crate::finding::{Details, Finding, Grade, HeldLock, Kind, Step};
 use crate::model::{LockRef, Model, is_read};
 
 /// Pairs of a holder and a handler that are looked at for one class and signal.
@@ -45,7 +46,7 @@ struct Meeting {
     open: Use,
     used_in: Use,
     grade: Grade,
-    why: String,
+    comes: InHandler,
 }
 
 /// Locks of one process that a handler takes and that are held with its signal open.
@@ -97,8 +98,8 @@ fn worst(model: &Model<'_>, judge: &Judge<'_, '_>, uses: &Uses) -> Option<Meetin
         .take(MOST_PAIRS)
         .chain(of_class.take(MOST_PAIRS))
         .filter_map(|(open, used)| {
-            let (grade, why) = outcome(model, judge, open, used)?;
-            Some(Meeting { open: *open, used_in: *used, grade, why })
+            let (grade, comes) = outcome(model, judge, open, used)?;
+            Some(Meeting { open: *open, used_in: *used, grade, comes })
         })
         .min_by_key(|meeting| (meeting.grade, meeting.open.row.inst != meeting.used_in.row.inst))
 }
@@ -109,47 +110,32 @@ fn outcome(
     judge: &Judge<'_, '_>,
     open: &Use,
     used: &Use,
-) -> Option<(Grade, String)> {
+) -> Option<(Grade, InHandler)> {
     let kind = model.classes.kind(used.row.class);
     let held_shared = is_read(open.node.mode);
     if held_shared && model.reads_freely(used.row.class, used.node.mode) {
         return None;
     }
-    let possible = |why: &str| Some((Grade::Possible, why.to_owned()));
-    match kind {
-        lock_kind::RECURSIVE => possible(
-            "the mutex is recursive, so the handler gets it, and finds half done what it protects",
-        ),
-        lock_kind::ERRORCHECK => possible("the mutex checks for this: the call fails with EDEADLK"),
+    let possible = |again: Again| (Grade::Possible, InHandler::Again(again));
+    Some(match kind {
+        lock_kind::RECURSIVE => (Grade::Possible, InHandler::Recursive),
+        lock_kind::ERRORCHECK => possible(Again::ErrorCheck),
         lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER if !held_shared => {
-            possible("it is held for writing: the handler's call fails with EDEADLK")
+            possible(Again::HeldForWriting)
         }
-        _ if used.node.mode & mode::TIMED != 0 => {
-            possible("the handler waits with a timeout, so it can back out")
-        }
-        _ if open.row.inst != used.row.inst => possible(
-            "judged by lock class: this run did not show that the handler takes the very lock \
-             that is held",
-        ),
-        _ if gate(model, open, used) => possible(
-            "the handler only comes to it with another lock, which it tries for and the holder has",
-        ),
+        _ if used.node.mode & mode::TIMED != 0 => possible(Again::Timeout),
+        _ if open.row.inst != used.row.inst => (Grade::Possible, InHandler::OtherLock),
+        _ if gate(model, open, used) => (Grade::Possible, InHandler::TriedGate),
         _ if is_read(used.node.mode) => {
             let context = Context { acquired: used.row.node, held: open.row.node };
             let acquisition =
                 Acquisition { context, segment: open.row.segment, thread: open.thread };
             let read = Node { inst: used.row.inst, ..used.node };
-            let why = "the handler then waits behind any writer that waits for its own thread";
-            match nesting::other_writer(judge, &read, &acquisition) {
-                Some(writer) => {
-                    let writer = words::thread(&model.thread(writer));
-                    Some((Grade::Likely, format!("{why}, as {writer} may")))
-                }
-                None => possible(why),
-            }
+            let (grade, again) = nesting::behind_writer(model, judge, &read, &acquisition);
+            (grade, InHandler::Again(again))
         }
-        _ => Some((Grade::Likely, "the handler then waits for its own thread, for ever".into())),
-    }
+        _ => (Grade::Likely, InHandler::Again(Again::Blocks)),
+    })
 }
 
 /// The holder took it within a lock that the handler tries for first: then the handler does not get
@@ -166,7 +152,7 @@ fn gate(model: &Model<'_>, open: &Use, used: &Use) -> bool {
 
 fn candidate(view: &ProcessView<'_, '_>, signal: u32, meeting: &Meeting) -> Candidate {
     let model = view.model;
-    let Meeting { open, used_in, grade, why } = meeting;
+    let Meeting { open, used_in, grade, comes } = meeting;
     let same = open.row.inst == used_in.row.inst;
     let level = if same { Level::Instance } else { Level::Class };
     let lock = LockRef {
@@ -175,19 +161,14 @@ fn candidate(view: &ProcessView<'_, '_>, signal: u32, meeting: &Meeting) -> Cand
         row: if same { used_in.node.lock } else { 0 },
     };
     let involved = view.involved(level, vec![lock]);
-    let name = involved.names[0].quoted();
-    let signal = crate::signal::name(signal);
-    let (holder, taker) = (model.thread(open.thread), model.thread(used_in.thread));
-    let who = words::thread(&holder);
+    let [holder, handler] = [open, used_in].map(|usage| model.thread(usage.thread));
     let mut evidence = vec![
-        format!(
-            "{who} takes {name} with {signal} open: the program handles it and does not block it there"
-        ),
-        format!("{signal}'s handler takes {name}, in this run in {}", words::thread(&taker)),
-        why.clone(),
+        Evidence::TakenOpen { signal },
+        Evidence::TakenInHandler { signal, thread: handler },
+        Evidence::InHandler(comes.clone()),
     ];
     if *grade == Grade::Likely && open.thread != used_in.thread {
-        evidence.push("a handler runs in any thread that does not block its signal".into());
+        evidence.push(Evidence::AnyThreadRunsHandlers);
     }
     let held = view.held(&involved, open.node.parent);
     let place = |node: &Node| model.place(node.stack);
@@ -208,10 +189,10 @@ fn candidate(view: &ProcessView<'_, '_>, signal: u32, meeting: &Meeting) -> Cand
     let finding = Finding {
         kind: Kind::InconsistentState,
         grade: *grade,
-        details: Details::Told(Told {
-            title: format!("{name} is taken in the handler of {signal}, and with {signal} open"),
+        details: Details::Order(OrderFault {
+            fault: Fault::TakenInHandler { signal },
             evidence,
-            help: help(&signal, &name),
+            remedies: remedies(signal, 0),
         }),
         steps: vec![
             Step {
@@ -240,7 +221,7 @@ fn candidate(view: &ProcessView<'_, '_>, signal: u32, meeting: &Meeting) -> Cand
 }
 
 /// The signal in whose handler the waiting of `row` is done, if it is in one.
-pub fn handler_of(model: &Model<'_>, row: &Row) -> Option<String> {
+pub fn handler_of(model: &Model<'_>, row: &Row) -> Option<u32> {
     let is_it = |usage: &Usage| {
         let node = model.trie.node(usage.node);
         usage.bits & (usage::USED_IN | usage::USED_IN_READ) != 0
@@ -248,75 +229,36 @@ pub fn handler_of(model: &Model<'_>, row: &Row) -> Option<String> {
             && node.is_some_and(|node| node.stack == row.stack)
     };
     let mut usages = model.ledger.rows::<Usage>().map(|(_, usage)| usage);
-    usages.find(is_it).map(|usage| crate::signal::name(usage.signal))
+    usages.find(is_it).map(|usage| usage.signal)
 }
 
-/// What to do about a handler that takes what `signal` may interrupt the holder of.
-pub fn help(signal: &str, held: &str) -> Vec<String> {
-    vec![
-        format!("block {signal} while {held} is held (pthread_sigmask)"),
-        "or do in the handler only what is async-signal-safe: set a flag, or write to a pipe or \
-         eventfd; or take the signal in a thread of its own, with sigwait or signalfd"
-            .into(),
-    ]
+/// What to do about a handler of `signal` that takes what it may interrupt the holder of: `lock` of
+/// the finding.
+pub fn remedies(signal: u32, lock: usize) -> Vec<Remedy> {
+    vec![Remedy::BlockSignal { signal, lock }, Remedy::LessInHandler]
 }
 
-/// How a cycle is told that handlers take part in.
-pub struct Interrupted {
-    /// The first line.
-    pub title: String,
-    /// What the grade rests on, beside what it does for any cycle.
-    pub evidence: Vec<String>,
-    /// What to do.
-    pub help: Vec<String>,
-}
-
-/// That of a cycle, `None` if no handler takes part. Step `i` waits for lock `i + 1`.
-pub fn interrupted(
+/// Tells of a cycle as of what handlers do, where they take part in it; false where none does.
+pub fn tell(
     view: &ProcessView<'_, '_>,
-    involved: &InvolvedLocks,
     acquisitions: &[Acquisition],
-) -> Option<Interrupted> {
-    let n = acquisitions.len();
-    let steps: Vec<(usize, String)> = (0..n)
-        .filter_map(|i| {
-            Some((
-                i,
-                crate::signal::name(view.model.trie.signal(acquisitions[i].context.acquired)?),
-            ))
-        })
-        .collect();
-    let (first, signal) = steps.first()?;
-    let lock = |i: usize| involved.names[i % n].quoted();
-    let title = match n {
-        2 if steps.len() == 1 => format!(
-            "{}, taken in the handler of {signal}, is held while {} is taken, which is held with {signal} open",
-            lock(first + 1),
-            lock(*first)
-        ),
-        _ => {
-            let mut signals: Vec<String> = steps.iter().map(|step| step.1.clone()).collect();
-            signals.dedup();
-            let signals = words::list(&signals);
-            format!(
-                "{} are taken in a cycle that {signals} may close",
-                words::locks(&involved.names)
-            )
+    grade: Grade,
+    what: &mut OrderFault,
+) -> bool {
+    let signal = |acquisition: &Acquisition| view.model.trie.signal(acquisition.context.acquired);
+    let signals = acquisitions.iter().map(signal).enumerate();
+    let steps: Vec<(usize, u32)> = signals.filter_map(|(step, s)| Some((step, s?))).collect();
+    what.fault = match (&steps[..], acquisitions.len()) {
+        ([], _) => return false,
+        (&[(step, signal)], 2) => Fault::PairWithHandler { step, signal },
+        (steps, _) => {
+            Fault::CycleWithHandlers { signals: steps.iter().map(|step| step.1).collect() }
         }
     };
-    let mut evidence = Vec::new();
-    let mut help_lines = Vec::new();
-    for (i, signal) in &steps {
-        let who = words::thread(&view.model.thread(acquisitions[*i].thread));
-        let (held, taken) = (lock(*i), lock(i + 1));
-        evidence.push(format!(
-            "{who} holds {held} with {signal} open, and {signal}'s handler takes {taken}"
-        ));
-        for line in help(signal, &held) {
-            if !help_lines.contains(&line) {
-                help_lines.push(line);
-            }
-        }
+    let opens = steps.iter().map(|&(step, signal)| Evidence::OpenAndTaken { step, signal });
+    what.evidence.splice(0..0, opens);
+    if grade <= Grade::Possible {
+        what.remedies = steps.iter().flat_map(|&(step, signal)| remedies(signal, step)).collect();
     }
-    Some(Interrupted { title, evidence, help: help_lines })
+    true
 }

@@ -1,15 +1,13 @@
-//! Puts a cycle of several runs in words.
+//! A cycle of several runs, as a finding.
 
 use super::classes::Classes;
 use super::judge::{Obstacle, Verdict};
 use super::{Occurrence, Processes};
-use crate::finding::Instances;
-use crate::finding::Name;
-use crate::finding::{Details, Finding, Grade, Kind, LockInfo, Origin, Step, Told};
+use crate::finding::order::{Apart, Evidence, Fault, OrderFault, Remedy};
+use crate::finding::{Details, Finding, Grade, Instances, Kind, LockInfo, Name, Origin, Step};
 use crate::lockdep::graph::Level;
 use crate::lockdep::judge::Acquisition;
 use crate::lockdep::process_view::{InvolvedLocks, ProcessView};
-use crate::lockdep::words;
 
 /// A step as its own process tells it.
 struct Contribution {
@@ -33,9 +31,6 @@ pub fn finding(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) ->
             held.lock = held.lock.filter(|&lock| lock == 0).map(|_| i);
         }
     }
-    let names: Vec<Name> = told.iter().map(|told| told.names[0].clone()).collect();
-    let quoted = words::locks(&names);
-    let how = if n == 2 { "in both orders" } else { "in a cycle" };
     Finding {
         kind: Kind::CircularDependency,
         grade: match verdict.obstacle {
@@ -45,10 +40,10 @@ pub fn finding(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) ->
             Obstacle::Guard(..) => Grade::Guarded,
             Obstacle::New(_) => Grade::Ordered,
         },
-        details: Details::Told(Told {
-            title: format!("{quoted} are taken {how}, in different {}", different(&told)),
+        details: Details::Order(OrderFault {
+            fault: Fault::CycleAcross(apart(&told)),
             evidence: evidence(all, classes, verdict, &told),
-            help: help(&told, verdict.obstacle),
+            remedies: remedies(all, verdict, &told),
         }),
         locks: told.iter().map(|told| told.held.clone()).collect(),
         steps: told.iter().map(|told| told.step.clone()).collect(),
@@ -60,9 +55,9 @@ pub fn finding(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) ->
 }
 
 /// What the steps were taken in, if not one.
-fn different(told: &[Contribution]) -> &'static str {
+fn apart(told: &[Contribution]) -> Apart {
     let several = told.iter().any(|other| other.origin.run != told[0].origin.run);
-    if several { "runs" } else { "processes" }
+    if several { Apart::Runs } else { Apart::Processes }
 }
 
 fn told(all: &Processes<'_, '_>, occurrence: &Occurrence) -> Contribution {
@@ -88,48 +83,38 @@ fn evidence(
     classes: &Classes,
     verdict: &Verdict,
     told: &[Contribution],
-) -> Vec<String> {
-    let mut says = vec![format!("no process alone took {} orders", words::all(told.len()))];
-    says.extend(told.iter().map(|told| {
-        let [held, acquired] = &told.names;
-        let thread = words::thread(&told.step.thread);
-        format!("{}: {thread} took {}, then {}", told.origin, held.quoted(), acquired.quoted())
-    }));
-    match verdict.obstacle {
-        Obstacle::None if are_single(all, classes, verdict) => says.push(
-            "each of these is one variable: a process that did all of this, in several threads at once, would deadlock"
-                .into(),
-        ),
-        Obstacle::None => says.push(
-            "locks and threads of different processes cannot be compared: judged by lock class"
-                .into(),
-        ),
+) -> Vec<Evidence> {
+    let mut evidence = vec![Evidence::NoProcessAlone];
+    evidence.extend(
+        told.iter()
+            .enumerate()
+            .map(|(step, told)| Evidence::TakenInProcess { step, acquired: told.names[1].clone() }),
+    );
+    evidence.push(match verdict.obstacle {
+        Obstacle::None if are_single(all, classes, verdict) => Evidence::Variables,
+        Obstacle::None => Evidence::NotComparable,
         Obstacle::Guard(i, j, node) => {
-            let model = &all.models[verdict.acquisitions[i].ledger];
-            let view = ProcessView { model, sources: all.sources, instances: Instances::Folded };
-            let gate = model.name(view.lock_of(node)).quoted();
-            let (a, b) = (told[i].origin, told[j].origin);
-            says.push(format!("{a} and {b} both hold {gate}, of which each process has but one"));
+            Evidence::GateOfAProcess { steps: [i, j], gate: gate(all, verdict, i, node) }
         }
-        Obstacle::New(i) => {
-            let held = told[i].names[0].quoted();
-            says.push(format!("{held} was new in {}: nobody else could know it", told[i].origin));
-        }
-    }
-    says.push(named(all, told));
-    if verdict.cut {
-        says.push("too many combinations of places to look at all of them".into());
-    }
+        Obstacle::New(step) => Evidence::NewInProcess { step },
+    });
+    evidence.push(Evidence::Runs(runs(all, told)));
+    evidence.extend(verdict.cut.then_some(Evidence::PlacesCut));
     let by_name = verdict.acquisitions.iter().any(|acquisition| {
         let model = &all.models[acquisition.ledger];
         let class = model.trie.node(acquisition.context.held);
         let class = class.and_then(|node| classes.lock(acquisition.ledger, model, node));
         class.is_some_and(|class| classes.is_by_name(class))
     });
-    if by_name {
-        says.push("the runs are of different builds: variables are matched by their names".into());
-    }
-    says
+    evidence.extend(by_name.then_some(Evidence::DifferentBuilds));
+    evidence
+}
+
+/// The name of the lock of `node` in the process of a step.
+fn gate(all: &Processes<'_, '_>, verdict: &Verdict, step: usize, node: u32) -> Name {
+    let model = &all.models[verdict.acquisitions[step].ledger];
+    let view = ProcessView { model, sources: all.sources, instances: Instances::Folded };
+    model.name(view.lock_of(node))
 }
 
 /// Whether all locks of a cycle are variables: then they are the same ones in a process that takes
@@ -143,32 +128,21 @@ fn are_single(all: &Processes<'_, '_>, classes: &Classes, verdict: &Verdict) -> 
     })
 }
 
-/// "run 1 is runs/a, run 2 is runs/b": as the user named them, the first first.
-fn named(all: &Processes<'_, '_>, told: &[Contribution]) -> String {
+/// The runs, each with what the user called it, the first first.
+fn runs(all: &Processes<'_, '_>, told: &[Contribution]) -> Vec<(usize, String)> {
     let mut runs: Vec<usize> = told.iter().map(|told| told.origin.run).collect();
     runs.sort_unstable();
     runs.dedup();
-    let names = runs.iter().map(|&run| format!("run {run} is {}", all.runs[run - 1].name));
-    names.collect::<Vec<_>>().join(", ")
+    runs.into_iter().map(|run| (run, all.runs[run - 1].name.clone())).collect()
 }
 
-fn help(told: &[Contribution], obstacle: Obstacle) -> Vec<String> {
-    match obstacle {
+fn remedies(all: &Processes<'_, '_>, verdict: &Verdict, told: &[Contribution]) -> Vec<Remedy> {
+    match verdict.obstacle {
+        Obstacle::Guard(i, _, node) => return vec![Remedy::KeepGate(gate(all, verdict, i, node))],
+        Obstacle::New(i) => return vec![Remedy::KeepNew(told[i].names[0].clone())],
         Obstacle::None => {}
-        Obstacle::Guard(..) => {
-            return vec!["harmless while every path holds the common lock".into()];
-        }
-        Obstacle::New(_) => {
-            return vec![
-                "harmless while nobody else learns of the lock before it is released".into(),
-            ];
-        }
     }
     let Some(last) = told.last() else { return Vec::new() };
-    let [held, acquired] = last.names.each_ref().map(Name::quoted);
-    let at = last.place.as_ref().map(|place| format!("at {place}, ")).unwrap_or_default();
-    vec![
-        format!("{at}take {acquired} before {held}, or release {held} first"),
-        "or make sure that no process ever does all of this".into(),
-    ]
+    let [second, first] = last.names.clone();
+    vec![Remedy::TakeBefore { first, second, place: last.place.clone() }, Remedy::KeepApart]
 }

@@ -23,7 +23,7 @@ use crate::finding::{Frame, ThreadInfo};
 use crate::symbolize::Modules;
 pub use classes::{ClassGroup, ClassKey, Classes, described};
 pub use naming::{LockRef, place_key, place_of, short_place};
-pub use order::{By, Crossing, Order};
+pub use order::{Crossing, Order};
 pub use sources::{Sources, Symbolise, missing_names};
 pub use trie::Trie;
 

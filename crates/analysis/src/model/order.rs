@@ -9,7 +9,9 @@ use std::rc::Rc;
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{Hold, Segment, segment_kind};
 
+use super::Model;
 use super::posts::Posts;
+use crate::finding::order::{self, OrderedBy};
 
 /// Entries of remembered pasts before they are forgotten: some 100 MB.
 const REMEMBERED: usize = 4 << 20;
@@ -29,30 +31,23 @@ pub struct Order {
     enclosed: RefCell<HashMap<u32, Rc<[Hold]>>>,
 }
 
-/// What orders segments of two threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
-    /// The first creates the second.
-    Creation,
-    /// The second joins the first.
-    Join,
-    /// The first reaches a barrier that the second passes.
-    Barrier,
-    /// The first posts the semaphore that the second waits for.
-    Post,
-    /// The first releases a lock that it held when it ordered the second, which then acquires it.
-    Release,
-}
-
 /// A step from thread to thread that orders two segments.
 #[derive(Clone, Copy, Debug)]
 pub struct Crossing {
     /// What it is.
-    pub by: By,
+    pub by: OrderedBy,
     /// Thread that comes before.
     pub from: u32,
     /// Thread that comes after.
     pub to: u32,
+}
+
+impl Crossing {
+    /// As a finding has it.
+    pub fn named(&self, model: &Model<'_>) -> order::Crossing {
+        let [from, to] = [self.from, self.to].map(|thread| model.thread(thread));
+        order::Crossing { by: self.by, from, to }
+    }
 }
 
 impl Order {
@@ -220,11 +215,11 @@ impl Order {
             let mut peers = posts.chain([row.peer]);
             if to != home && peers.any(|peer| self.thread(peer) == Some(home) && peer >= a) {
                 let by = match row.kind {
-                    segment_kind::JOINED => By::Join,
-                    segment_kind::MEETING => By::Barrier,
-                    segment_kind::POSTED => By::Post,
-                    segment_kind::PASSED => By::Release,
-                    _ => By::Creation,
+                    segment_kind::JOINED => OrderedBy::Join,
+                    segment_kind::MEETING => OrderedBy::Barrier,
+                    segment_kind::POSTED => OrderedBy::Post,
+                    segment_kind::PASSED => OrderedBy::Release,
+                    _ => OrderedBy::Creation,
                 };
                 return Some(Crossing { by, from: home, to });
             }

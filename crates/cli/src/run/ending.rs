@@ -82,13 +82,18 @@ fn die_by(signal: i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lockwright_analysis::finding::{Details, Gap, Grade, Kind, Told};
+    use lockwright_analysis::finding::order::{Fault, OrderFault};
+    use lockwright_analysis::finding::{Details, Gap, Grade, Kind};
 
     fn findings(grades: &[Grade]) -> Vec<Finding> {
         let finding = |&grade| Finding {
             kind: Kind::CircularDependency,
             grade,
-            details: Details::Told(Told::default()),
+            details: Details::Order(OrderFault {
+                fault: Fault::Cycle,
+                evidence: Vec::new(),
+                remedies: Vec::new(),
+            }),
             locks: vec![],
             steps: vec![],
             pid: 1,

@@ -2,9 +2,10 @@
 
 use lockwright_analysis::finding::action::Access;
 use lockwright_analysis::finding::misuse::{Misuse, Signalled};
-use lockwright_analysis::finding::{Finding, Name, ThreadInfo, Told};
+use lockwright_analysis::finding::{Finding, Name, ThreadInfo};
 use lockwright_analysis::signal;
 
+use super::Told;
 use super::words::{self, join, quote};
 
 /// The error of an unlock by a thread that is not the owner.
@@ -31,7 +32,7 @@ pub fn told(finding: &Finding, misuse: &Misuse) -> Told {
         Some((first, others)) => (quote(first), others),
         None => ("a lock".to_owned(), &[][..]),
     };
-    let who = finding.steps.first().map_or_else(String::new, |step| words::thread(&step.thread));
+    let who = finding.steps.first().map_or_else(String::new, |step| step.thread.to_string());
     let names = Names { lock, others: words::locks(others), others_count: others.len(), who };
     let (title, evidence, help) = sentences(misuse, &names);
     Told { title, evidence, help: help.into_iter().filter(|line| !line.is_empty()).collect() }
@@ -43,7 +44,7 @@ type Sentences = (String, Vec<String>, Vec<String>);
 fn sentences(misuse: &Misuse, names: &Names) -> Sentences {
     let Names { lock: name, others, others_count, who } = names;
     let holds = |holder: &Option<ThreadInfo>| match holder {
-        Some(other) => format!("{} held it at that moment", words::thread(other)),
+        Some(other) => format!("{} held it at that moment", other),
         None => format!("{who} held it itself at that moment"),
     };
     match misuse {
@@ -52,7 +53,7 @@ fn sentences(misuse: &Misuse, names: &Names) -> Sentences {
             vec![
                 match holder {
                     Some(other) => {
-                        format!("{} read-acquired it and had not released it", words::thread(other))
+                        format!("{} read-acquired it and had not released it", other)
                     }
                     None => format!("{who} read-acquired it itself, in other hands since"),
                 },
@@ -106,7 +107,7 @@ fn sentences(misuse: &Misuse, names: &Names) -> Sentences {
                 match by {
                     Some(by) => format!(
                         "{} destroyed it, and nothing initialised it again in between",
-                        words::thread(by)
+                        by
                     ),
                     None => "nothing initialised it again in between".into(),
                 },
@@ -146,7 +147,7 @@ fn sentences(misuse: &Misuse, names: &Names) -> Sentences {
             vec![
                 match holder {
                     Some(other) => {
-                        format!("{} of the parent held it at the fork", words::thread(other))
+                        format!("{} of the parent held it at the fork", other)
                     }
                     None => "another thread of the parent held it at the fork".into(),
                 },
@@ -183,7 +184,7 @@ fn sentences(misuse: &Misuse, names: &Names) -> Sentences {
             vec![
                 match other {
                     Some(other) => {
-                        let other = words::thread(other);
+                        let other = other;
                         format!("{other} waited with {others} when {who} came with {name}")
                     }
                     None => format!("{who} came while others waited with {others}"),
@@ -274,7 +275,7 @@ fn bad_unlock(
     };
     let evidence = match (holder, refusal) {
         (Some(other), refusal) => vec![
-            format!("{} took it and had not unlocked it", words::thread(other)),
+            format!("{} took it and had not unlocked it", other),
             refusal.unwrap_or_else(|| match by_wait {
                 true => "what a wait with another thread's mutex does is undefined".into(),
                 false => "what an unlock by another thread does is undefined".into(),
@@ -313,11 +314,11 @@ fn who_signals(kept: &str, timed: bool, signalled: &Signalled) -> String {
         Signalled::Unknown => format!("a thread that needs {kept} in order to signal {it}"),
         Signalled::Needs(thread) => format!(
             "{} has signalled, and took {kept} in this run: if it needs that in order to signal, it {it}",
-            words::thread(thread)
+            thread
         ),
         Signalled::Independent(threads) => {
             let who: Vec<String> =
-                threads.iter().take(MOST_SIGNALLERS).map(words::thread).collect();
+                threads.iter().take(MOST_SIGNALLERS).map(ToString::to_string).collect();
             let more = if threads.len() > who.len() { " (and more)" } else { "" };
             format!("{}{more} signalled, without ever taking {kept}", join(&who))
         }

@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
+use lockwright_analysis::finding::Finding;
 use lockwright_analysis::finding::object::{By, InUse, ObjectFault};
-use lockwright_analysis::finding::{Finding, Told};
 use lockwright_ledger::rows::object::{
     object_end, object_fault, object_op, object_state, object_type,
 };
 
+use super::Told;
 use super::object_words::{self, Gone, Verb, Words};
 use super::words as prose;
 
@@ -181,7 +182,7 @@ impl Case<'_> {
     fn in_use(&self) -> String {
         match &self.met.in_use {
             InUse::Now(user) => {
-                format!("{} {} it at that moment", prose::thread(user), self.words.user)
+                format!("{} {} it at that moment", user, self.words.user)
             }
             InUse::Since(by) => format!(
                 "{}, and has not {} it since",
@@ -250,12 +251,10 @@ impl Case<'_> {
 fn done_by(by: &By, verb: Verb) -> String {
     match by {
         By::Parent(None) => format!("it was {} in the parent process, before the fork", verb.then),
-        By::Parent(Some(thread)) => format!(
-            "{} of the parent process {} it before the fork",
-            prose::thread(thread),
-            verb.then
-        ),
-        By::Thread(thread) => format!("{} {} it", prose::thread(thread), verb.then),
+        By::Parent(Some(thread)) => {
+            format!("{} of the parent process {} it before the fork", thread, verb.then)
+        }
+        By::Thread(thread) => format!("{} {} it", thread, verb.then),
         By::Unknown => format!("it was {}", verb.then),
     }
 }

@@ -1,6 +1,6 @@
 //! How things are put in words.
 
-use lockwright_analysis::finding::{Finding, Grade, Name, ThreadInfo};
+use lockwright_analysis::finding::{Finding, Grade, Name};
 
 /// What a grade says when a finding brings no evidence of its own.
 pub fn meaning(grade: Grade) -> &'static str {
@@ -15,19 +15,10 @@ pub fn meaning(grade: Grade) -> &'static str {
     }
 }
 
-/// `thread 2 (teller)`, as in the evidence.
-pub fn thread(thread: &ThreadInfo) -> String {
-    match (thread.number, thread.name.as_str()) {
-        (0, _) => "a thread that was not recorded".to_owned(),
-        (number, "") => format!("thread {number}"),
-        (number, name) => format!("thread {number} ({name})"),
-    }
-}
-
 /// Who did a step of a finding, in a sentence: "thread 2 (worker)", of several processes "run 1,
 /// process 42: thread 2".
 pub fn who(finding: &Finding, step: usize) -> String {
-    let thread = finding.steps.get(step).map_or_else(String::new, |step| thread(&step.thread));
+    let thread = finding.steps.get(step).map_or_else(String::new, |step| step.thread.to_string());
     match finding.origins.get(step) {
         Some(origin) => format!("{origin}: {thread}"),
         None => thread,

@@ -9,12 +9,12 @@ mod uri;
 
 use serde::Serialize;
 
-use crate::prose::told;
 use crate::prose::words::{self, plain};
+use crate::prose::{Told, told};
 use crate::verdict::baseline::State;
 use crate::verdict::{Judged, Rule, Source, Standing, identity};
 use flows::CodeFlow;
-use lockwright_analysis::finding::{Finding, Grade, Process, Report, Told};
+use lockwright_analysis::finding::{Finding, Grade, Process, Report};
 use places::{Location, Places};
 use rules::Descriptor;
 

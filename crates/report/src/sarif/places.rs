@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Message, uri};
 use crate::prose::action::act;
-use crate::prose::words::{self, plain, quote};
+use crate::prose::words::{plain, quote};
 use lockwright_analysis::finding::{Finding, Frame, HeldLock, Name, Step};
 use lockwright_analysis::symbolize::wrapper::first_own_frame;
 
@@ -187,10 +187,10 @@ pub fn part(step: &Step) -> impl Iterator<Item = &HeldLock> {
 pub fn did(finding: &Finding, step: &Step) -> String {
     let unknown = Name::symbol("?");
     let name = finding.locks.get(step.lock).map_or(&unknown, |lock| &lock.name);
-    plain(&format!("{} {}", words::thread(&step.thread), act(step.action, &quote(name))))
+    plain(&format!("{} {}", step.thread, act(step.action, &quote(name))))
 }
 
 /// "thread 2 (teller) took `vault`".
 pub fn taken(step: &Step, held: &HeldLock) -> String {
-    plain(&format!("{} took {}", words::thread(&step.thread), quote(&held.name)))
+    plain(&format!("{} took {}", step.thread, quote(&held.name)))
 }

@@ -16,9 +16,9 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer};
 
 use crate::prose::action::act;
-use crate::prose::told;
 use crate::prose::words::{self, join, number, plain, quote};
-use lockwright_analysis::finding::{Finding, Grade, LockInfo, LockOrigin, Name, Report, Told};
+use crate::prose::{Told, told};
+use lockwright_analysis::finding::{Finding, Grade, LockInfo, LockOrigin, Name, Report};
 use place::Place;
 use source::Sources;
 use stack::Stacks;

@@ -2,7 +2,7 @@
 
 use super::stack::Stacks;
 use crate::prose::action::{act, phrase};
-use crate::prose::words::{self, count, plain, quote};
+use crate::prose::words::{count, plain, quote};
 use lockwright_analysis::finding::{Report, Waiting, WaitsFor};
 
 /// Waits told; there may be a thread for each connection.
@@ -21,7 +21,7 @@ pub fn lines(report: &Report, stacks: &Stacks) -> String {
     for (waiting, more) in groups.iter().take(MOST) {
         text += &format!("  {}\n", line(report, stacks, waiting));
         for holder in &waiting.holders {
-            text += &format!("    held by {}", plain(&words::thread(&holder.thread)));
+            text += &format!("    held by {}", plain(&holder.thread.to_string()));
             text += match (holder.thread == waiting.thread, holder.waits) {
                 (true, _) => " itself",
                 (false, true) => ", which waits too",
@@ -56,12 +56,12 @@ fn is_alike(a: &Waiting, b: &Waiting) -> bool {
 }
 
 fn line(report: &Report, stacks: &Stacks, waiting: &Waiting) -> String {
-    let mut text = words::thread(&waiting.thread);
+    let mut text = waiting.thread.to_string();
     if report.processes.len() > 1 {
         text += &format!(" of process {}", waiting.pid);
     }
     let what = match (&waiting.joined, &waiting.lock) {
-        (Some(thread), _) => words::thread(thread),
+        (Some(thread), _) => thread.to_string(),
         (None, Some(lock)) => quote(&lock.name),
         (None, None) => "something unknown".into(),
     };

@@ -163,19 +163,22 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use lockwright_analysis::finding::Kind;
-    use lockwright_analysis::finding::{Details, Told};
+    use lockwright_analysis::finding::misuse::Misuse;
+    use lockwright_analysis::finding::{Details, Kind, LockInfo, LockOrigin, Name};
 
     fn finding(kind: Kind, grade: Grade) -> Finding {
         Finding {
             kind,
             grade,
-            details: Details::Told(Told {
-                title: "`a` at 0x7f00 is freed while it is held".into(),
-                evidence: vec![],
-                help: vec![],
-            }),
-            locks: vec![],
+            details: Details::Misuse(Misuse::Freed { holder: None }),
+            locks: vec![LockInfo {
+                name: Name::symbol("a at 0x7f00"),
+                class: Name::symbol("a"),
+                kind: "mutex".into(),
+                addr: Some(0x7f00),
+                created: vec![],
+                origin: LockOrigin::Static,
+            }],
             steps: vec![],
             pid: 1,
             process: None,
@@ -217,7 +220,10 @@ mod tests {
     #[test]
     fn the_text_has_no_addresses() {
         let text = render(&[finding(Kind::HeldLockFreed, Grade::Likely)]);
-        assert!(text.contains("\"title\": \"`a` is freed while it is held\""), "{text}");
+        assert!(
+            text.contains("\"title\": \"the memory of `a` is freed while it is held\""),
+            "{text}"
+        );
     }
 
     #[test]

@@ -101,8 +101,9 @@ mod tests {
     use super::super::rule::Source;
     use super::super::suppressions::parse;
     use super::*;
+    use lockwright_analysis::finding::Details;
     use lockwright_analysis::finding::action::{Access, Action};
-    use lockwright_analysis::finding::{Details, Told};
+    use lockwright_analysis::finding::order::{Fault, OrderFault};
     use lockwright_analysis::finding::{
         Grade, HeldLock, Kind, LockInfo, LockOrigin, Name, Report, Step, ThreadInfo,
     };
@@ -143,10 +144,10 @@ mod tests {
         Finding {
             kind: Kind::CircularDependency,
             grade: Grade::Likely,
-            details: Details::Told(Told {
-                title: "`a[]` at 0x7f00 and `b at 0x7f08` are taken in both orders".into(),
-                evidence: vec![],
-                help: vec![],
+            details: Details::Order(OrderFault {
+                fault: Fault::Cycle,
+                evidence: Vec::new(),
+                remedies: Vec::new(),
             }),
             locks: classes.map(lock).into(),
             steps: vec![step(0), step(1)],

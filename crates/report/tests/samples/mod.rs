@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 use lockwright_analysis::finding::action::{Access, Action};
+use lockwright_analysis::finding::order::{Again, Evidence, Fault, OrderFault, Remedy};
 use lockwright_analysis::finding::*;
 use lockwright_analysis::process_end::ProcessEnd;
 
@@ -25,10 +26,10 @@ fn finding(kind: Kind, grade: Grade) -> Finding {
     Finding {
         kind,
         grade,
-        details: Details::Told(Told {
-            title: "two locks".into(),
-            evidence: vec!["seen".into()],
-            help: vec!["fix it".into()],
+        details: Details::Order(OrderFault {
+            fault: Fault::TakenAgain,
+            evidence: vec![Evidence::Again(Again::Blocks)],
+            remedies: vec![Remedy::SplitFunction],
         }),
         locks: [
             LockOrigin::Static,
@@ -159,10 +160,14 @@ pub fn two_threads() -> Report {
     let finding = Finding {
         kind: Kind::CircularDependency,
         grade: Grade::Likely,
-        details: Details::Told(Told {
-            title: "`vault` and `ledger` are taken in both orders".into(),
-            evidence: vec!["the same two locks".into()],
-            help: vec!["take one before the other".into()],
+        details: Details::Order(OrderFault {
+            fault: Fault::Cycle,
+            evidence: vec![Evidence::SameLocks],
+            remedies: vec![Remedy::TakeBefore {
+                first: Name::symbol("vault"),
+                second: Name::symbol("ledger"),
+                place: None,
+            }],
         }),
         locks: names.map(lock).into(),
         steps: vec![step(2, "teller", 0, [29, 31]), step(3, "auditor", 1, [38, 40])],

@@ -1,0 +1,400 @@
+//! What is wrong with the order in which locks are taken, as a finding has it: cycles, locks taken
+//! again by their holder, nesting within a class, and handlers that interrupt a holder.
+//!
+//! `step` and `steps` are indices into [`super::Finding::steps`], `lock` and its like into
+//! [`super::Finding::locks`]. In a cycle step `i` holds lock `i` and takes lock `i + 1`, the last
+//! one the first. A lock or thread that the finding does not list is named.
+
+use super::{Name, ThreadInfo};
+
+/// What is wrong with an order, why it is graded so, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderFault {
+    /// What was found.
+    pub fault: Fault,
+    /// What the grade rests on, in the order in which it is told.
+    pub evidence: Vec<Evidence>,
+    /// What to do about it, the best first.
+    pub remedies: Vec<Remedy>,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The locks are taken in a cycle.
+    Cycle,
+    /// So they are, but by several runs or processes together.
+    CycleAcross(Apart),
+    /// The threads of the steps wait for each other.
+    Deadlock,
+    /// A lock is taken again by the thread that holds it.
+    TakenAgain,
+    /// So it is, in the handler of a signal that interrupted its holder.
+    TakenAgainInHandler {
+        /// The signal.
+        signal: u32,
+    },
+    /// The handler of a signal takes a lock that is held with that signal open.
+    TakenInHandler {
+        /// The signal.
+        signal: u32,
+    },
+    /// A cycle of two, of which one order comes about by a handler.
+    PairWithHandler {
+        /// The step in the handler.
+        step: usize,
+        /// Its signal.
+        signal: u32,
+    },
+    /// A cycle that handlers of these signals close.
+    CycleWithHandlers {
+        /// The signals, in the order of the steps.
+        signals: Vec<u32>,
+    },
+    /// The other lock is held while waiting for a completion, and by the thread that completes it.
+    CompletedWithLockHeld {
+        /// The completion among the two locks.
+        completion: usize,
+    },
+    /// The other lock is taken inside a context, and held where that is entered.
+    TakenInsideContext {
+        /// The context among the two locks.
+        context: usize,
+    },
+    /// Locks of one class, or of classes that one place takes, are nested in no fixed order.
+    NoFixedOrder {
+        /// The classes.
+        classes: Vec<Name>,
+    },
+    /// The second lock is taken inside the first, and is declared to come before it.
+    AgainstDeclaration,
+}
+
+/// What the steps of a cycle are in, each in one of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Apart {
+    /// Runs.
+    Runs,
+    /// Processes of one run.
+    Processes,
+}
+
+/// What orders what two threads do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrderedBy {
+    /// The first creates the second.
+    Creation,
+    /// The second joins the first.
+    Join,
+    /// The first reaches a barrier that the second passes.
+    Barrier,
+    /// The first posts the semaphore that the second waits for.
+    Post,
+    /// The first releases a lock that it held when it ordered the second, which then acquires it.
+    Release,
+}
+
+/// The step from thread to thread that orders two others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Crossing {
+    /// What it is.
+    pub by: OrderedBy,
+    /// Who comes before.
+    pub from: ThreadInfo,
+    /// Who comes after.
+    pub to: ThreadInfo,
+}
+
+/// What comes of taking a lock again that the thread holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// It is waited for, for ever.
+    Blocks,
+    /// The mutex checks for it: EDEADLK.
+    ErrorCheck,
+    /// It is held for writing: EDEADLK.
+    HeldForWriting,
+    /// The wait has a timeout.
+    Timeout,
+    /// Both read; a writer between the two blocks both.
+    WriterBetween {
+        /// A thread that writes it and may come there.
+        writer: Option<ThreadInfo>,
+    },
+}
+
+/// What comes of a handler's taking what its own thread may hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InHandler {
+    /// As of taking it again.
+    Again(Again),
+    /// It gets it, as the mutex is recursive, and finds half done what that protects.
+    Recursive,
+    /// It took another lock of the class in this run.
+    OtherLock,
+    /// It comes there only with another lock that it tries for, and that the holder has.
+    TriedGate,
+}
+
+/// What a grade rests on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// Lock classes only: this run did not take the same locks in these orders.
+    ByClass,
+    /// The same locks were taken in all steps, each by another thread.
+    SameLocks,
+    /// The orders were taken by several threads.
+    TakenByThreads,
+    /// None of these orders the steps.
+    Unordered(Vec<OrderedBy>),
+    /// No lock is held in two of the steps.
+    NoGate,
+    /// A step waits with a timeout.
+    Timeout {
+        /// That one.
+        step: usize,
+    },
+    /// More threads took a step than were recorded.
+    MoreThreads {
+        /// That one.
+        step: usize,
+    },
+    /// A step held more locks than were recorded.
+    MoreLocksHeld {
+        /// That one.
+        step: usize,
+    },
+    /// Nobody is known for sure to be able to write a lock between its two readers.
+    NoWriter {
+        /// The lock.
+        lock: usize,
+    },
+    /// Two steps hold a lock of one class, and which is not known.
+    DoubtfulGate {
+        /// Those two.
+        steps: [usize; 2],
+        /// The class.
+        class: Name,
+    },
+    /// Two steps hold one lock.
+    Gate {
+        /// Those two.
+        steps: [usize; 2],
+        /// The lock.
+        gate: Name,
+    },
+    /// One of two steps needs a lock that a third thread holds from before to after the other.
+    Enclosed {
+        /// Those two.
+        steps: [usize; 2],
+        /// The lock.
+        gate: Name,
+        /// Who holds it.
+        holder: ThreadInfo,
+    },
+    /// What a step holds was new, so that nobody else knew it.
+    New {
+        /// That step.
+        step: usize,
+        /// What it holds.
+        lock: Name,
+    },
+    /// One step happens before another.
+    Ordered {
+        /// The early and the late one.
+        steps: [usize; 2],
+        /// By what.
+        by: Option<Crossing>,
+    },
+    /// One thread took several steps.
+    OneThread {
+        /// One of these.
+        step: usize,
+        /// How many.
+        steps: usize,
+    },
+    /// Readers block each other through a writer that waits between them.
+    ReadersMeet,
+    /// There were more combinations of threads than could be looked at.
+    SearchCut,
+    /// Whoever completes a completion counts as holding it.
+    CompleterHolds {
+        /// The completion.
+        completion: usize,
+    },
+    /// Something else may complete it.
+    CompletedOtherwise {
+        /// The completion.
+        completion: usize,
+    },
+    /// Who enters a context with the other lock held and takes it there waits for itself.
+    ContextEntered {
+        /// The context among the two locks.
+        context: usize,
+    },
+    /// These are semaphores that count as locks.
+    Semaphores {
+        /// Which of the locks.
+        locks: Vec<usize>,
+    },
+    /// A step holds its lock with a signal open whose handler takes the next.
+    OpenAndTaken {
+        /// The step.
+        step: usize,
+        /// The signal.
+        signal: u32,
+    },
+    /// The first step takes the lock with a signal open.
+    TakenOpen {
+        /// The signal.
+        signal: u32,
+    },
+    /// A signal's handler took the lock.
+    TakenInHandler {
+        /// The signal.
+        signal: u32,
+        /// In this thread.
+        thread: ThreadInfo,
+    },
+    /// What comes of the handler's taking it.
+    InHandler(InHandler),
+    /// A handler runs in any thread that does not block its signal.
+    AnyThreadRunsHandlers,
+    /// What comes of the second acquisition.
+    Again(Again),
+    /// A step waits for the thread of the next to end.
+    WaitsForEnd {
+        /// The step.
+        step: usize,
+    },
+    /// A step waits to read its lock behind that of the next, which waits to write it.
+    WaitsBehindWriter {
+        /// The step.
+        step: usize,
+    },
+    /// A step waits for its lock, which the thread of the next holds.
+    WaitsForHolder {
+        /// The step.
+        step: usize,
+    },
+    /// The thread waits for a lock that it holds itself.
+    WaitsForItself,
+    /// It is in a handler, which interrupted the holder.
+    HolderInterrupted {
+        /// The signal.
+        signal: u32,
+    },
+    /// The program declares an order.
+    Declared {
+        /// The class that comes before.
+        before: String,
+        /// The class that comes after.
+        after: String,
+        /// Where it declares that.
+        place: Option<String>,
+    },
+    /// Distinct pairs of locks that were nested, by the order of their addresses.
+    Pairs {
+        /// The outer has the lower address.
+        ascending: usize,
+        /// It has the higher one.
+        descending: usize,
+    },
+    /// No pair was taken both ways, but that proves nothing.
+    NoPairBothWays,
+    /// Pairs were taken both ways, and one lock of each was only read.
+    PairsBothWaysRead,
+    /// No process alone took all orders.
+    NoProcessAlone,
+    /// A step, as the process of its origin has it.
+    TakenInProcess {
+        /// The step.
+        step: usize,
+        /// What the lock that it took is called there.
+        acquired: Name,
+    },
+    /// Each lock is one variable.
+    Variables,
+    /// Locks and threads of different processes cannot be compared.
+    NotComparable,
+    /// The processes of two steps hold a lock, of which each process has but one.
+    GateOfAProcess {
+        /// Those two.
+        steps: [usize; 2],
+        /// The lock.
+        gate: Name,
+    },
+    /// What a step holds was new in its process.
+    NewInProcess {
+        /// That step.
+        step: usize,
+    },
+    /// What the user calls the runs.
+    Runs(Vec<(usize, String)>),
+    /// There were more combinations of places than could be looked at.
+    PlacesCut,
+    /// The runs are of different builds, and variables are matched by their names.
+    DifferentBuilds,
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// Take one lock before the other, or release the other first.
+    TakeBefore {
+        /// The one.
+        first: Name,
+        /// The other.
+        second: Name,
+        /// Where they are taken the other way.
+        place: Option<String>,
+    },
+    /// One place takes them all: let it take them in an order of their own.
+    OrderOfTheirOwn {
+        /// That place.
+        place: String,
+    },
+    /// Hold one further lock around all steps.
+    FurtherLock,
+    /// std::scoped_lock.
+    ScopedLock,
+    /// Nothing, while every step holds this.
+    KeepGate(Name),
+    /// Nothing, while this is held around the other step.
+    KeepEnclosing(Name),
+    /// Nothing, while nobody learns of this lock before it is first released.
+    KeepNew(Name),
+    /// Nothing, while the threads stay ordered.
+    KeepOrdered,
+    /// Nothing, while one thread does it.
+    KeepSingleThread,
+    /// Release the other lock before waiting for the completion, or complete it without that.
+    WaitWithoutLock {
+        /// The completion among the two locks.
+        completion: usize,
+    },
+    /// Release the other lock before entering the context, or do not take it there.
+    EnterWithoutLock {
+        /// The context among the two locks.
+        context: usize,
+    },
+    /// Block a signal while a lock is held.
+    BlockSignal {
+        /// The signal.
+        signal: u32,
+        /// The lock.
+        lock: usize,
+    },
+    /// Do less in the handler.
+    LessInHandler,
+    /// One order in every thread, or a release before each wait.
+    OneOrder,
+    /// Split the function that takes a lock again, or make the lock recursive.
+    SplitFunction,
+    /// Whichever order, but always the same.
+    FixedOrder,
+    /// Correct the declaration.
+    CorrectDeclaration,
+    /// See to it that no process does all of it.
+    KeepApart,
+}

@@ -1,0 +1,88 @@
+//! What to do about an order of locks, in words.
+
+use lockwright_analysis::finding::order::Remedy;
+use lockwright_analysis::signal;
+
+use super::super::words::quote;
+use super::{Involved, all};
+
+/// The lines of one remedy.
+pub fn lines(involved: &Involved<'_>, remedy: &Remedy) -> Vec<String> {
+    let line = match remedy {
+        Remedy::TakeBefore { first, second, place } => {
+            let (first, second) = (quote(first), quote(second));
+            let at = place.as_ref().map(|place| format!("at {place}, ")).unwrap_or_default();
+            format!("{at}take {first} before {second}, or release {second} first")
+        }
+        Remedy::OrderOfTheirOwn { place } => format!(
+            "at {place}, take the locks in an order of their own: by address, or by a number that each has"
+        ),
+        Remedy::FurtherLock => {
+            format!("or hold one further lock around {}", all(involved.steps()))
+        }
+        Remedy::ScopedLock => {
+            "or take them together with std::scoped_lock, which orders them".to_owned()
+        }
+        Remedy::KeepGate(gate) => format!(
+            "harmless while every path holds {}; one order would not need it",
+            quote(gate)
+        ),
+        Remedy::KeepEnclosing(gate) => format!(
+            "harmless while {} is held around the other; one order would not need it",
+            quote(gate)
+        ),
+        Remedy::KeepNew(lock) => format!(
+            "harmless while nobody else learns of {} before it is first released",
+            quote(lock)
+        ),
+        Remedy::KeepOrdered => "harmless while the threads stay ordered so".to_owned(),
+        Remedy::KeepSingleThread => {
+            "harmless while no second thread does the same at the same time".to_owned()
+        }
+        Remedy::WaitWithoutLock { completion } => {
+            let (name, lock) = (involved.lock(*completion), involved.lock(completion + 1));
+            return vec![
+                format!("release {lock} before waiting for {name}"),
+                format!("or complete {name} without {lock}"),
+            ];
+        }
+        Remedy::EnterWithoutLock { context } => {
+            let (name, lock) = (involved.lock(*context), involved.lock(context + 1));
+            return vec![
+                format!("release {lock} before entering {name}"),
+                format!("or do not take {lock} inside {name}"),
+            ];
+        }
+        Remedy::BlockSignal { signal, lock } => format!(
+            "block {} while {} is held (pthread_sigmask)",
+            signal::name(*signal),
+            involved.lock(*lock)
+        ),
+        Remedy::LessInHandler => {
+            "or do in the handler only what is async-signal-safe: set a flag, or write to a pipe or \
+             eventfd; or take the signal in a thread of its own, with sigwait or signalfd"
+                .to_owned()
+        }
+        Remedy::OneOrder => {
+            "let every thread take these locks in one order, or release the one before it waits \
+             for the next"
+                .to_owned()
+        }
+        Remedy::SplitFunction => {
+            return vec![
+                "split the function that takes it again: an inner part that expects the lock held, and an \
+                 outer one that takes it"
+                    .to_owned(),
+                "or make it a recursive mutex, if what it protects is consistent at the inner call"
+                    .to_owned(),
+            ];
+        }
+        Remedy::FixedOrder => {
+            "take the one with the lower address first, or whichever order suits, but always it"
+                .to_owned()
+        }
+        Remedy::CorrectDeclaration => "or correct the declaration".to_owned(),
+        Remedy::KeepApart => "or make sure that no process ever does all of this".to_owned(),
+    };
+    vec![line]
+}
