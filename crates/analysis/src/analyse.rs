@@ -6,13 +6,14 @@ use std::collections::HashSet;
 use lockwright_ledger::Ledger;
 use lockwright_ledger::layout::process_state;
 
-use crate::finding::{Finding, Gap, Instances, Process, Report, Summary, Waiting};
+use crate::finding::coverage::{Gap, Missing, Note};
+use crate::finding::{Finding, Instances, Process, Report, Summary, Waiting};
 use crate::lockdep::candidate;
 use crate::lockdep::process_view::ProcessView;
 use crate::lockdep::unfinished_waits;
 use crate::model::{Model, Sources, Symbolise, missing_names};
 use crate::process_end::ProcessEnd;
-use crate::progress::Progress;
+use crate::progress::{Progress, Stage};
 use crate::symbolize::{DebugDirs, Images, Symbols};
 use crate::{completeness, debugobjects, lockdep};
 
@@ -41,7 +42,7 @@ pub fn analyse_with(
     let mut processes = Vec::new();
     let mut candidates = Vec::new();
     let mut waiting = Vec::new();
-    progress.stage("reading ledgers", ledgers.len() as u64);
+    progress.stage(Stage::Reading, ledgers.len() as u64);
     for (number, &index) in in_order_of_start(ledgers).iter().enumerate() {
         let model = Model::new(&sources, index);
         progress.advance(1);
@@ -78,7 +79,8 @@ pub(crate) fn count(model: &Model<'_>, summary: &mut Summary, process: &mut Proc
     summary.classes += model.classes.len();
     summary.chains += model.trie.chains();
     summary.lost = summary.lost.saturating_add(completeness::lost(model.ledger));
-    summary.completeness.gaps.extend_from_slice(&process.gaps);
+    let gap = |missing: &Missing| Gap { pid: process.pid, missing: missing.clone() };
+    summary.completeness.gaps.extend(process.missing().map(gap));
     for thread in model.threads() {
         process.threads += 1;
         process.acquisitions += thread.acquisitions;
@@ -111,37 +113,15 @@ pub(crate) fn describe(ledger: &Ledger) -> Process {
     if command.last().is_some_and(String::is_empty) {
         command.pop();
     }
-    let gaps = completeness::gaps(ledger);
-    let mut notes: Vec<String> = gaps.iter().map(Gap::to_string).collect();
-    match ledger.turned_away() {
-        0 => {}
-        1 => notes.push(
-            "a child that it forked was not watched: in its sandbox there was no place for a ledger"
-                .into(),
-        ),
-        many => notes.push(format!(
-            "{many} children that it forked were not watched: in their sandbox there was no place for their ledgers"
-        )),
-    }
-    if ledger.refused_rows() > 0 {
-        notes.push(format!(
-            "the ledger is damaged, or made up: {} of its rows claim what others have claimed before; that is left out",
-            ledger.refused_rows()
-        ));
-    }
-    if header.allocations_lost > 0 {
-        notes.push(format!(
-            "{} allocations could not be tracked for want of memory: locks in them go by where they \
-             were first taken",
-            header.allocations_lost
-        ));
-    }
-    if header.pairs_folded > 0 {
-        notes.push(format!(
-            "{} pairs of locks were recorded as pairs of their classes only",
-            header.pairs_folded
-        ));
-    }
+    let mut notes: Vec<Note> =
+        completeness::missing(ledger).into_iter().map(Note::Missing).collect();
+    let counts = [
+        (u64::from(ledger.turned_away()), Note::ChildrenUnwatched as fn(u64) -> Note),
+        (ledger.refused_rows(), Note::RowsRefused),
+        (header.allocations_lost, Note::AllocationsLost),
+        (header.pairs_folded, Note::PairsFolded),
+    ];
+    notes.extend(counts.into_iter().filter(|(n, _)| *n > 0).map(|(n, note)| note(n)));
     Process {
         pid: header.pid,
         token: header.token,
@@ -153,7 +133,6 @@ pub(crate) fn describe(ledger: &Ledger) -> Process {
         locks: header.locks_seen,
         acquisitions: 0,
         contended: 0,
-        gaps,
         notes,
     }
 }

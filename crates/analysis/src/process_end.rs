@@ -103,28 +103,6 @@ impl ProcessEnd {
             },
         }
     }
-
-    /// In a sentence, unless it ended as most processes do.
-    pub fn note(self) -> Option<String> {
-        let by = |call: &str, code: Option<u8>| match code {
-            Some(code) => format!("it ended by {call}({code})"),
-            None => format!("it ended by {call}"),
-        };
-        match self {
-            Self::Exit(_) => None,
-            Self::ExitAtOnce(code) => Some(by("_exit", code)),
-            Self::QuickExit(code) => Some(by("quick_exit", code)),
-            Self::Exec => Some("it called exec, and went on as another program".to_owned()),
-            Self::Signal(signal) => {
-                Some(format!("it was killed by {}", signal::name(signal as u32)))
-            }
-            Self::Running => Some("it still runs".to_owned()),
-            Self::Unknown => Some(
-                "how it ended is not known: it was killed, or ended by a system call of its own"
-                    .to_owned(),
-            ),
-        }
-    }
 }
 
 impl Serialize for ProcessEnd {
@@ -225,14 +203,11 @@ mod tests {
     }
 
     #[test]
-    fn in_words() {
+    fn in_a_column() {
         use ProcessEnd::*;
         let short = [Exit(Some(0)), Exit(Some(3)), ExitAtOnce(None), Exec, Signal(9), Running];
         let short = short.map(ProcessEnd::short);
         assert_eq!(short, ["exit", "exit 3", "_exit", "exec", "SIGKILL", "running"]);
-        assert_eq!(Exit(None).note(), None);
-        assert_eq!(ExitAtOnce(Some(0)).note().unwrap(), "it ended by _exit(0)");
-        assert_eq!(Signal(9).note().unwrap(), "it was killed by SIGKILL");
     }
 
     #[test]

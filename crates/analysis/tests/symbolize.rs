@@ -9,7 +9,7 @@ use std::process::Command;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use lockwright_analysis::finding::Frame;
+use lockwright_analysis::finding::{Frame, MissingNames};
 use lockwright_analysis::symbolize::wrapper::first_own_frame;
 use lockwright_analysis::symbolize::{DebugDirs, Images, Symbols};
 use lockwright_ledger::rows::{Module, Stack};
@@ -337,7 +337,7 @@ fn a_rebuilt_program_is_not_read() {
     assert_eq!(stack[0].function, None);
     assert_eq!(stack[0].module.as_deref(), program.to_str());
     let notes = symbols.notes();
-    assert!(notes.len() == 1 && notes[0].note.contains("changed since the run"), "{notes:?}");
+    assert!(notes.len() == 1 && notes[0].missing == MissingNames::Changed, "{notes:?}");
 }
 
 #[test]

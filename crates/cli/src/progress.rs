@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lockwright_analysis::progress::Progress;
+use lockwright_analysis::progress::{self as analysis, Progress};
 
 /// An analysis that is over sooner than this shows no bar: it would only flicker.
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -57,7 +57,13 @@ impl<'a> Bar<'a> {
 }
 
 impl Progress for Bar<'_> {
-    fn stage(&self, name: &'static str, total: u64) {
+    fn stage(&self, stage: analysis::Stage, total: u64) {
+        let name = match stage {
+            analysis::Stage::Reading => "reading ledgers",
+            analysis::Stage::LockCycles => "searching cycles of locks",
+            analysis::Stage::ClassCycles => "searching cycles of lock classes",
+            analysis::Stage::RunCycles => "searching cycles of all runs",
+        };
         let mut stage = self.stage.borrow_mut();
         *stage = Stage { name, total, done: 0, shown: false };
         self.show(&mut stage);

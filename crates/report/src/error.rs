@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use lockwright_analysis::finding::Gap;
+use lockwright_analysis::finding::coverage::{Gap, Missing};
 
 /// Exit codes of the tool's own failures, as env(1), timeout(1) and other programs that run
 /// programs have them.
@@ -64,7 +64,8 @@ impl Error {
     /// What the reader of a report is to know of it.
     pub fn as_gap(&self, reason: &'static str) -> Gap {
         let join = |texts: &mut dyn Iterator<Item = &str>| texts.collect::<Vec<_>>().join("; ");
-        Gap { pid: 0, reason, why: join(&mut self.reasons()), help: join(&mut self.remedies()) }
+        let (why, help) = (join(&mut self.reasons()), join(&mut self.remedies()));
+        Gap { pid: 0, missing: Missing::Ledger { reason, why, help } }
     }
 
     /// What to do about it.

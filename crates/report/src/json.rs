@@ -3,14 +3,15 @@
 
 use serde::Serialize;
 
+use crate::coverage_json::{self, CompletenessOut, ModuleOut};
 use crate::lockmeter;
 use crate::prose::action::phrase;
 use crate::prose::{Told, told};
 use crate::verdict::baseline::{Entry, State};
 use crate::verdict::{Judged, Policy, Rule, Source, Standing, identity};
 use lockwright_analysis::finding::{
-    Finding, Frame, Grade, HeldLock, Holder, Kind, LockInfo, ModuleNote, Origin, Process, Report,
-    Step, Summary, ThreadInfo, Unwatched, Waiting, WaitsFor,
+    Finding, Frame, Grade, HeldLock, Holder, Kind, LockInfo, Origin, Process, Report, Step,
+    Summary, ThreadInfo, Unwatched, Waiting, WaitsFor,
 };
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::merge::{Merged, Run};
@@ -27,10 +28,10 @@ struct Document<'r> {
     schema: &'static str,
     version: u32,
     tool: Tool,
-    summary: &'r Summary,
-    processes: &'r [Process],
+    summary: SummaryOut<'r>,
+    processes: Vec<ProcessOut<'r>>,
     unwatched: &'r [Unwatched],
-    modules: &'r [ModuleNote],
+    modules: Vec<ModuleOut<'r>>,
     findings: Vec<JudgedFinding<'r>>,
     waiting: Vec<WaitingOut<'r>>,
     /// Of `merge`.
@@ -42,6 +43,29 @@ struct Document<'r> {
     /// Where the run was measured, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     meter: Option<lockmeter::json::Document<'r>>,
+}
+
+/// How much was watched, and whether that is all there was.
+#[derive(Serialize)]
+struct SummaryOut<'r> {
+    #[serde(flatten)]
+    summary: &'r Summary,
+    #[serde(flatten)]
+    completeness: CompletenessOut,
+}
+
+/// A process, and what is to be known of how it was watched.
+#[derive(Serialize)]
+struct ProcessOut<'r> {
+    #[serde(flatten)]
+    process: &'r Process,
+    notes: Vec<String>,
+}
+
+impl<'r> ProcessOut<'r> {
+    fn new(process: &'r Process) -> Self {
+        Self { process, notes: coverage_json::notes(&process.notes) }
+    }
 }
 
 /// A finding, and what the user's files say of it.
@@ -211,10 +235,13 @@ fn document<'r>(judged: &'r Judged<'_>, metered: Option<&'r MeterReport>) -> Doc
         schema: SCHEMA,
         version: VERSION,
         tool: Tool { name: "lockwright", version: env!("CARGO_PKG_VERSION") },
-        summary: &report.summary,
-        processes: &report.processes,
+        summary: SummaryOut {
+            summary: &report.summary,
+            completeness: CompletenessOut::new(&report.summary.completeness),
+        },
+        processes: report.processes.iter().map(ProcessOut::new).collect(),
         unwatched: &report.unwatched,
-        modules: &report.modules,
+        modules: coverage_json::modules(&report.modules),
         findings: judged.all().map(JudgedFinding::new).collect(),
         waiting: report.waiting.iter().map(WaitingOut::new).collect(),
         runs: None,

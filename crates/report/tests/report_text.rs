@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Once;
 
 use lockwright_analysis::finding::action::{Access, Action};
+use lockwright_analysis::finding::coverage::{Completeness, Missing, Note, Stopped};
 use lockwright_analysis::finding::order::{Evidence, Fault, OrderFault, OrderedBy, Remedy};
 use lockwright_analysis::finding::*;
 use lockwright_analysis::process_end::ProcessEnd;
@@ -291,14 +292,14 @@ fn summary() -> Summary {
     }
 }
 
-fn process(pid: u32, exe: &str, notes: &[&str]) -> Process {
+fn process(pid: u32, exe: &str, notes: &[Note]) -> Process {
     Process {
         pid,
         exe: exe.to_owned(),
         command: vec![exe.to_owned()],
         exited: true,
         end: ProcessEnd::Exit(Some(0)),
-        notes: notes.iter().map(|&note| note.to_owned()).collect(),
+        notes: notes.to_vec(),
         ..Process::default()
     }
 }
@@ -365,11 +366,7 @@ fn a_whole_report() {
         abba(Grade::Guarded),
         abba(Grade::SingleThread),
     ]);
-    whole.processes.push(process(
-        4002,
-        "/usr/bin/helper",
-        &["killed: what it did last may be missing"],
-    ));
+    whole.processes.push(process(4002, "/usr/bin/helper", &[Note::PairsFolded(17)]));
     whole.summary.processes = 2;
     golden("whole-report", &render(&whole, &PLAIN));
 }
@@ -382,7 +379,9 @@ fn no_finding_is_one_line() {
     assert_eq!(text.lines().count(), 1);
 
     let mut noted = report(vec![abba(Grade::SingleThread)]);
-    noted.processes[0].notes.push("17 records lost: the ledger's file system was full".to_owned());
+    noted.processes[0]
+        .notes
+        .push(Note::Missing(Missing::RecordingStopped { why: Stopped::NoSpace, lost: 17 }));
     let text = render(&noted, &PLAIN);
     golden("no-findings-notes", &text);
     assert_eq!(text.lines().count(), 1);

@@ -141,7 +141,10 @@ fn braces_begin_no_placeholder() {
     report.findings[0].locks[0].name = Name::symbol("main::{closure#0}");
     let log = rendered(&Policy::default(), &report, false);
     let text = results(&log)[0]["message"]["text"].as_str().unwrap();
-    assert_eq!(text, "`main::{{closure#0}}`\nlikely: the same two locks");
+    assert_eq!(
+        text,
+        "`main::{{closure#0}}` and `ledger` are taken in both orders\nlikely: the same two locks, taken by thread 2 (teller) and thread 3 (auditor)"
+    );
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub const CRATES: &[Crate] = &[
         floors: &[
             &["json", "sarif"],
             &["lockmeter", "verdict"],
-            &["text"],
+            &["text", "coverage_json"],
             &["prose", "listing", "error", "glob"],
         ],
     },

@@ -1,6 +1,7 @@
 //! What a report is made of: the analysis fills these types, every report format reads them.
 
 pub mod action;
+pub mod coverage;
 pub mod misuse;
 pub mod object;
 pub mod order;
@@ -8,10 +9,10 @@ pub mod order;
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
 use self::action::Action;
+use self::coverage::{Completeness, Missing, Note};
 use self::misuse::Misuse;
 use self::object::ObjectFault;
 use self::order::OrderFault;
@@ -350,7 +351,7 @@ pub struct Summary {
     /// Records lost for want of space.
     pub lost: u64,
     /// Whether that is all there was.
-    #[serde(flatten)]
+    #[serde(skip)]
     pub completeness: Completeness,
     /// Findings that are the same to a reader stand apart, as far as they were recorded.
     pub all_instances: bool,
@@ -358,52 +359,6 @@ pub struct Summary {
     pub cost_ns: Option<u64>,
     /// Calibrated cost of one uncontended acquire and release, ns, beyond the native one.
     pub cost_per_acquisition_ns: Option<f64>,
-}
-
-/// Why a process was not watched whole.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Gap {
-    /// Process id; 0 where it is not known.
-    pub pid: u32,
-    /// In one word (docs/report-schema.md has all of them).
-    pub reason: &'static str,
-    /// In words.
-    pub why: String,
-    /// What to do about it.
-    pub help: String,
-}
-
-impl fmt::Display for Gap {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.help.as_str() {
-            "" => f.write_str(&self.why),
-            help => write!(f, "{}; {help}", self.why),
-        }
-    }
-}
-
-/// Whether the processes of a run were watched whole: from their starts to their ends, with nothing
-/// lost.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Completeness {
-    /// What was not; nothing if all was.
-    pub gaps: Vec<Gap>,
-}
-
-impl Completeness {
-    /// Nothing is missing.
-    pub fn is_whole(&self) -> bool {
-        self.gaps.is_empty()
-    }
-}
-
-impl Serialize for Completeness {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_struct("Completeness", 2)?;
-        fields.serialize_field("complete", &self.is_whole())?;
-        fields.serialize_field("incomplete", &self.gaps)?;
-        fields.end()
-    }
 }
 
 /// One watched process.
@@ -431,11 +386,19 @@ pub struct Process {
     pub acquisitions: u64,
     /// Acquisitions that found the lock held.
     pub contended: u64,
-    /// Why it was not watched whole, if so.
+    /// What the reader should know about coverage, what is missing first.
     #[serde(skip)]
-    pub gaps: Vec<Gap>,
-    /// Things the reader should know about coverage: what `gaps` are, and others.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
+}
+
+impl Process {
+    /// Why it was not watched whole, if so.
+    pub fn missing(&self) -> impl Iterator<Item = &Missing> {
+        self.notes.iter().filter_map(|note| match note {
+            Note::Missing(missing) => Some(missing),
+            _ => None,
+        })
+    }
 }
 
 impl Ended for Process {
@@ -532,18 +495,23 @@ pub struct Report {
 }
 
 /// What a reader should know about the names that a module gives.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ModuleNote {
     /// Its path, as in [`Frame::module`].
     pub module: String,
-    /// What is missing, and what to do about it.
-    pub note: String,
+    /// What is missing.
+    pub missing: MissingNames,
 }
 
-impl fmt::Display for ModuleNote {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.module, self.note)
-    }
+/// Why a module gives no names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MissingNames {
+    /// It has changed since the run.
+    Changed,
+    /// It cannot be read.
+    Unreadable,
+    /// It has no symbols.
+    Stripped,
 }
 
 impl Finding {

@@ -15,10 +15,11 @@ use super::graph::{Level, Part, parts};
 use super::judge::{Acquisition, Judge, Obstacle, Rank, Shape, Verdict, shapes};
 use super::process_view::{InvolvedLocks, ProcessView, reference};
 use super::{semaphores, signals};
+use crate::finding::coverage::{Note, Search};
 use crate::finding::order::{Evidence, Fault, OrderFault, OrderedBy, Remedy};
 use crate::finding::{Details, Finding, Grade, Instances, Kind};
 use crate::model::{LockRef, Model, is_read};
-use crate::progress::Progress;
+use crate::progress::{Progress, Stage};
 
 /// Edges looked at in one part to learn which locks lie on cycles of which length.
 const SURVEY: u64 = 50_000_000;
@@ -39,14 +40,14 @@ pub fn find(
     view: &ProcessView<'_, '_>,
     level: Level,
     progress: &dyn Progress,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Vec<Candidate> {
-    let name = match level {
-        Level::Instance => "searching cycles of locks",
-        Level::Class => "searching cycles of lock classes",
+    let (stage, searched) = match level {
+        Level::Instance => (Stage::LockCycles, Search::LockCycles),
+        Level::Class => (Stage::ClassCycles, Search::ClassCycles),
     };
     let (parts, whole) = parts(view.model, level);
-    progress.stage(name, parts.len() as u64);
+    progress.stage(stage, parts.len() as u64);
     let judge = Judge::new(view.model);
     let mut cut = !whole;
     let mut candidates = Vec::new();
@@ -58,10 +59,7 @@ pub fn find(
     }
     progress.looked(judge.looked());
     if cut {
-        notes.push(format!(
-            "{name} was cut short, as there are too many: the shortest ones were looked at first, \
-             longer ones may be missing"
-        ));
+        notes.push(Note::SearchCut(searched));
     }
     candidates
 }

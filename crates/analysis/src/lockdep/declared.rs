@@ -10,6 +10,7 @@ use super::candidate::Candidate;
 use super::graph::{Context, Level};
 use super::judge::Acquisition;
 use super::process_view::ProcessView;
+use crate::finding::coverage::{Note, Search};
 use crate::finding::order::{Evidence, Fault, OrderFault, Remedy};
 use crate::finding::{Details, Finding, Grade, Kind};
 use crate::model::Model;
@@ -96,7 +97,7 @@ type Pair = (usize, usize);
 pub fn find(
     view: &ProcessView<'_, '_>,
     candidates: &mut [Candidate],
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Vec<Candidate> {
     let model = view.model;
     let declared = Declared::new(model);
@@ -104,13 +105,8 @@ pub fn find(
         return Vec::new();
     }
     if let Some(way) = declared.contradiction() {
-        let names: Vec<String> =
-            way.iter().map(|step| format!("`{}`", declared.names[step.0])).collect();
-        notes.push(format!(
-            "the declared lock orders contradict each other: {} before {}",
-            names.join(" before "),
-            names[0]
-        ));
+        let names = way.iter().map(|step| declared.names[step.0].clone());
+        notes.push(Note::DeclarationsContradict(names.collect()));
     }
     let mut ways: HashMap<Pair, Option<Vec<Step>>> = HashMap::new();
     let mut seen = HashSet::new();
@@ -134,7 +130,7 @@ pub fn find(
         }
     }
     if budget.is_spent_out() {
-        notes.push("the comparison with declared lock orders was cut short".into());
+        notes.push(Note::SearchCut(Search::DeclaredOrders));
     }
     found
 }

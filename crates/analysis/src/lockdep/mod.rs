@@ -26,6 +26,7 @@ mod waiting_writer;
 
 use std::collections::{HashMap, HashSet};
 
+use crate::finding::coverage::Note;
 use crate::finding::{Grade, Kind};
 use crate::model::Model;
 use crate::progress::Progress;
@@ -38,7 +39,7 @@ use process_view::ProcessView;
 pub(crate) fn findings(
     view: &ProcessView<'_, '_>,
     progress: &dyn Progress,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Vec<Candidate> {
     let mut candidates = online::find(view);
     let met: HashSet<(Kind, Vec<u32>)> = candidates

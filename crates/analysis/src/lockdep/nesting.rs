@@ -18,6 +18,7 @@ use super::graph::{Context, Level};
 use super::judge::{Acquisition, Judge, Obstacle, shapes};
 use super::online;
 use super::process_view::ProcessView;
+use crate::finding::coverage::{Note, Search};
 use crate::finding::order::{Again, Evidence, Fault, OrderFault, Remedy};
 use crate::finding::{Details, Finding, Grade, Kind};
 use crate::model::{LockRef, Model, is_read};
@@ -54,7 +55,7 @@ pub struct Nestings {
 }
 
 /// Those of one process. `cycles` are its cycles: a class that has one needs no second word.
-pub fn find(view: &ProcessView<'_, '_>, cycles: &[Candidate], notes: &mut Vec<String>) -> Nestings {
+pub fn find(view: &ProcessView<'_, '_>, cycles: &[Candidate], notes: &mut Vec<Note>) -> Nestings {
     let model = view.model;
     let alike = Alike::new(model);
     let mut budget = Budget::new(WALK);
@@ -95,7 +96,7 @@ pub fn find(view: &ProcessView<'_, '_>, cycles: &[Candidate], notes: &mut Vec<St
         }
     }
     if budget.is_spent_out() {
-        notes.push("the search for locks nested within their class was cut short".into());
+        notes.push(Note::SearchCut(Search::Nesting));
     }
     let judge = Judge::new(model);
     let mut candidates = recursions(view, &judge, &again);

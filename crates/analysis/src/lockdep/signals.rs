@@ -17,6 +17,7 @@ use super::judge::{Acquisition, Judge};
 use super::nesting;
 use super::process_view::ProcessView;
 use crate::finding::action::Action;
+use crate::finding::coverage::{Note, Search};
 use crate::finding::order::{Again, Evidence, Fault, InHandler, OrderFault, Remedy};
 use crate::finding::{Details, Finding, Grade, HeldLock, Kind, Step};
 use crate::model::{LockRef, Model, is_read};
@@ -50,14 +51,10 @@ struct Meeting {
 }
 
 /// Locks of one process that a handler takes and that are held with its signal open.
-pub fn find(view: &ProcessView<'_, '_>, notes: &mut Vec<String>) -> Vec<Candidate> {
+pub fn find(view: &ProcessView<'_, '_>, notes: &mut Vec<Note>) -> Vec<Candidate> {
     let model = view.model;
     if model.trie.interrupts_cut() {
-        notes.push(
-            "more locks are held with a signal open than could be looked at: some orders that a \
-             handler may take part in are missing"
-                .into(),
-        );
+        notes.push(Note::SearchCut(Search::Handlers));
     }
     let mut all: BTreeMap<(u32, u32), Uses> = BTreeMap::new();
     for (_, row) in model.ledger.rows::<Usage>() {

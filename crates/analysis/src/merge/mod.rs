@@ -16,12 +16,13 @@ use serde::Serialize;
 use lockwright_ledger::Ledger;
 
 use crate::analyse::{count, describe};
+use crate::finding::coverage::{Note, Search};
 use crate::finding::{Finding, Origin, Process, Report, Summary};
 use crate::lockdep::budget::Budget;
 use crate::lockdep::cycles::{Limits, Visitor, shortest_first};
 use crate::lockdep::graph::{Context, Part, Vertex, parts_of, targets, vertex};
 use crate::model::{Model, Sources, Symbolise, is_read, missing_names};
-use crate::progress::Progress;
+use crate::progress::{Progress, Stage};
 use crate::symbolize::{DebugDirs, Images, Symbols};
 use classes::Classes;
 use judge::{Judge, Outcome, Verdict};
@@ -89,7 +90,7 @@ pub fn merge_with(
 ) -> Merged {
     let sources = Sources::new(ledgers, symbols);
     let mut summary = Summary { processes: ledgers.len() as u64, ..Summary::default() };
-    progress.stage("reading ledgers", ledgers.len() as u64);
+    progress.stage(Stage::Reading, ledgers.len() as u64);
     let mut models = Vec::new();
     let mut processes = Vec::new();
     for (index, ledger) in ledgers.iter().enumerate() {
@@ -111,7 +112,7 @@ pub fn merge_with(
     let (links, pairs, mut whole) = links(&all, &classes);
     summary.dependencies = pairs;
     let parts = parts_of(links);
-    progress.stage("searching cycles of all runs", parts.len() as u64);
+    progress.stage(Stage::RunCycles, parts.len() as u64);
     let judge = Judge::new(&all, &classes);
     let mut found = Vec::new();
     for part in &parts {
@@ -258,10 +259,6 @@ impl Visitor for Collector<'_, '_> {
 
 fn note_cut(processes: &mut [Process]) {
     if let Some(first) = processes.first_mut() {
-        first.notes.push(
-            "the search for cycles of all runs was cut short, as there are too many: longer ones may \
-             be missing"
-                .into(),
-        );
+        first.notes.push(Note::SearchCut(Search::RunCycles));
     }
 }

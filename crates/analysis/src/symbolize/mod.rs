@@ -34,7 +34,7 @@ use image::{Image, Status};
 use makers::Makers;
 pub(crate) use modules::Modules;
 
-use crate::finding::{Frame, ModuleNote};
+use crate::finding::{Frame, MissingNames, ModuleNote};
 
 /// A variable of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -205,13 +205,12 @@ impl<'l> Symbols<'l> {
         if !path.contains('/') {
             return;
         }
-        let note = match (image.status, image.readable) {
-            (Status::Changed, false) => "changed since the run (other build id): no names from it",
-            (Status::Missing, false) => "cannot be read: no names from it",
-            _ if !image.has_names() => "has no symbols: install its debug symbols",
+        let missing = match (image.status, image.readable) {
+            (Status::Changed, false) => MissingNames::Changed,
+            (Status::Missing, false) => MissingNames::Unreadable,
+            _ if !image.has_names() => MissingNames::Stripped,
             _ => return,
         };
-        let note = ModuleNote { module: path.to_owned(), note: note.to_owned() };
-        self.notes.borrow_mut().insert(note);
+        self.notes.borrow_mut().insert(ModuleNote { module: path.to_owned(), missing });
     }
 }

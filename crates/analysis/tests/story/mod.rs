@@ -612,7 +612,7 @@ pub fn report_and_work(ledger: &Ledger) -> (Report, u64) {
 struct Work(std::cell::Cell<u64>);
 
 impl Progress for Work {
-    fn stage(&self, _: &'static str, _: u64) {}
+    fn stage(&self, _: lockwright_analysis::progress::Stage, _: u64) {}
     fn advance(&self, _: u64) {}
     fn looked(&self, combinations: u64) {
         self.0.set(self.0.get() + combinations);

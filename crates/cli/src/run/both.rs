@@ -10,7 +10,7 @@ use super::output::Output;
 use super::session::{self, Plan, Session};
 use crate::args::BothArgs;
 use crate::ledger_dir::Surroundings;
-use lockwright_analysis::finding::Completeness;
+use lockwright_analysis::finding::coverage::Completeness;
 use lockwright_report::error::Result;
 use lockwright_report::lockmeter::view::View;
 

@@ -4,7 +4,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use crate::args::{VerdictArgs, WholeArgs};
-use lockwright_analysis::finding::{Completeness, Finding};
+use lockwright_analysis::finding::Finding;
+use lockwright_analysis::finding::coverage::Completeness;
 use lockwright_report::error::exit;
 
 /// The end of a lockwright process.
@@ -82,8 +83,9 @@ fn die_by(signal: i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lockwright_analysis::finding::coverage::{Gap, Missing};
     use lockwright_analysis::finding::order::{Fault, OrderFault};
-    use lockwright_analysis::finding::{Details, Gap, Grade, Kind};
+    use lockwright_analysis::finding::{Details, Grade, Kind};
 
     fn findings(grades: &[Grade]) -> Vec<Finding> {
         let finding = |&grade| Finding {
@@ -133,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_run_that_was_not_watched_whole_is_no_success() {
-        let gap = Gap { pid: 1, reason: "no-space", why: String::new(), help: String::new() };
+        let gap = Gap { pid: 1, missing: Missing::RecordsLost { lost: 1 } };
         let (whole, part) = (Completeness::default(), Completeness { gaps: vec![gap] });
         let of = |ending: Ending, completeness, allow_incomplete| {
             ending.with_gaps(completeness, WholeArgs { allow_incomplete })

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use lockwright_ledger::{Ledger, OpenError};
 
 use crate::ledger_dir::{EXTENSION, ledgers_in};
-use lockwright_analysis::finding::Gap;
+use lockwright_analysis::finding::coverage::Gap;
 use lockwright_report::error::{Error, Result};
 
 /// Opens each ledger, with those of sandboxed children that are in its file; the errors are of

@@ -12,7 +12,7 @@ use super::output::Output;
 use super::report::is_checked;
 use crate::args::MergeArgs;
 use crate::progress::Bar;
-use lockwright_analysis::finding::Gap;
+use lockwright_analysis::finding::coverage::Gap;
 use lockwright_analysis::merge::{Given, merge};
 use lockwright_analysis::progress::{Progress, Silent};
 use lockwright_report::error::{Error, Result};

@@ -10,7 +10,7 @@ use super::prices::Prices;
 use super::session::{self, Plan, Session};
 use crate::args::{MeterArgs, OnDeadlock};
 use crate::ledger_dir::Surroundings;
-use lockwright_analysis::finding::Completeness;
+use lockwright_analysis::finding::coverage::Completeness;
 use lockwright_analysis::lockmeter::model::{self, MeterReport};
 use lockwright_report::error::Result;
 

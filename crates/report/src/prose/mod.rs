@@ -1,6 +1,7 @@
 //! Every sentence about a finding, made from what the analysis found.
 
 pub mod action;
+pub mod coverage;
 mod misuse;
 mod object_words;
 mod objects;

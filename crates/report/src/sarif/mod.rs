@@ -10,10 +10,11 @@ mod uri;
 use serde::Serialize;
 
 use crate::prose::words::{self, plain};
-use crate::prose::{Told, told};
+use crate::prose::{Told, coverage, told};
 use crate::verdict::baseline::State;
 use crate::verdict::{Judged, Rule, Source, Standing, identity};
 use flows::CodeFlow;
+use lockwright_analysis::finding::coverage::Note;
 use lockwright_analysis::finding::{Finding, Grade, Process, Report};
 use places::{Location, Places};
 use rules::Descriptor;
@@ -230,10 +231,15 @@ fn result<'r>(
 fn notifications(report: &Report) -> Vec<Notification> {
     let notes =
         report.processes.iter().flat_map(|process| process.notes.iter().map(move |n| (process, n)));
-    let text = |(process, note): (&Process, &String)| {
-        format!("process {} ({}): {}", process.pid, plain(&process.exe), plain(note))
+    let text = |(process, note): (&Process, &Note)| {
+        format!(
+            "process {} ({}): {}",
+            process.pid,
+            plain(&process.exe),
+            plain(&coverage::note(note))
+        )
     };
-    let modules = report.modules.iter().map(|note| plain(&note.to_string()));
+    let modules = report.modules.iter().map(|note| plain(&coverage::module(note)));
     let texts = notes.map(text).chain(modules);
     texts.map(|text| Notification { level: "note", message: Message::new(text) }).collect()
 }

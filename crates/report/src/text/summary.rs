@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::Remarks;
 use super::processes::{Row, table};
+use crate::prose::coverage;
 use crate::prose::words::{count, duration, join, plain};
 use lockwright_analysis::finding::{Finding, Grade, Kind, Process, Report, Waiting};
 use lockwright_analysis::process_end::ProcessEnd;
@@ -13,16 +14,16 @@ pub fn lines(report: &Report, shown: usize, remarks: Remarks) -> String {
     let mut notes = remarks.notes;
     // Those of a process are among its notes.
     let of_no_process = report.summary.completeness.gaps.iter().filter(|gap| gap.pid == 0);
-    notes.extend(of_no_process.map(|gap| plain(&gap.to_string())));
+    notes.extend(of_no_process.map(|gap| plain(&coverage::gap_line(&gap.missing))));
     for process in &report.processes {
         // Of several there is a table. While a program runs nobody asks how it ended.
         let is_told = report.processes.len() == 1 && process.end != ProcessEnd::Unknown;
-        let end = process.end.note().filter(|_| is_told);
-        for note in end.iter().chain(&process.notes) {
+        let end = coverage::end(process.end).filter(|_| is_told);
+        for note in end.into_iter().chain(process.notes.iter().map(coverage::note)) {
             notes.push(if report.processes.len() > 1 {
-                format!("process {} ({}): {}", process.pid, plain(&process.exe), plain(note))
+                format!("process {} ({}): {}", process.pid, plain(&process.exe), plain(&note))
             } else {
-                plain(note)
+                plain(&note)
             });
         }
     }
@@ -54,7 +55,7 @@ fn modules(report: &Report, shown: usize) -> Vec<String> {
     let named: HashSet<&str> =
         frames.chain(waits).filter_map(|frame| frame.module.as_deref()).collect();
     let notes = report.modules.iter().filter(|note| named.contains(note.module.as_str()));
-    notes.map(|note| plain(&note.to_string())).collect()
+    notes.map(|note| plain(&coverage::module(note))).collect()
 }
 
 fn row(process: &Process) -> Row<'_> {

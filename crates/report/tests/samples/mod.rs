@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 use lockwright_analysis::finding::action::{Access, Action};
+use lockwright_analysis::finding::coverage::Note;
 use lockwright_analysis::finding::order::{Again, Evidence, Fault, OrderFault, Remedy};
 use lockwright_analysis::finding::*;
 use lockwright_analysis::process_end::ProcessEnd;
@@ -110,7 +111,7 @@ pub fn report() -> Report {
             command: vec!["bank".into()],
             exited: true,
             end: ProcessEnd::Exit(Some(0)),
-            notes: vec!["none".into()],
+            notes: vec![Note::EndUnknown],
             ..Process::default()
         }],
         findings: Kind::ALL
@@ -119,7 +120,7 @@ pub fn report() -> Report {
             .collect(),
         modules: vec![ModuleNote {
             module: "/usr/bin/bank".into(),
-            note: "has no symbols: install its debug symbols".into(),
+            missing: MissingNames::Stripped,
         }],
         waiting: [WaitsFor::Lock, WaitsFor::Condition, WaitsFor::Thread].map(waiting).into(),
     }

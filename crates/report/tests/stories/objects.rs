@@ -5,6 +5,7 @@ use lockwright_report::prose::told as told_of;
 use std::fs;
 use std::path::Path;
 
+use lockwright_analysis::finding::coverage::{Missing, Note};
 use lockwright_analysis::finding::{Grade, Report};
 use lockwright_ledger::rows::Module;
 use lockwright_ledger::rows::object::*;
@@ -592,7 +593,8 @@ fn tracking_that_ended_is_noted() {
         story.tell("T1: L(A) U(A)");
         story.row(ObjectPools { off, ..ObjectPools::default() });
         let notes = story.report().processes[0].notes.clone();
-        let is_noted = notes.iter().any(|note| note.contains("tracking of objects ended"));
+        let is_noted =
+            notes.iter().any(|note| matches!(note, Note::Missing(Missing::ObjectsStopped { .. })));
         assert_eq!(is_noted, noted, "{notes:?}");
     }
 }

@@ -17,7 +17,7 @@ use super::report::{
 use super::{order, sums, waiting};
 use crate::analyse::{describe, in_order_of_start};
 use crate::completeness;
-use crate::finding::Completeness;
+use crate::finding::coverage::{Completeness, Gap, Note, Untimed};
 use crate::model::{ClassKey, Classes, Sources, Symbolise, missing_names, place_key, place_of};
 use crate::symbolize::{DebugDirs, Images, Symbols};
 
@@ -52,7 +52,10 @@ pub fn build_with(ledgers: &[Ledger], symbols: &[&dyn Symbolise], ends: &[End]) 
     let by_instance = !processes.is_empty() && processes.iter().all(|(h, _)| h.by_instance != 0);
     let processors =
         processes.iter().map(|(header, _)| header.processors).max().unwrap_or(0).max(1);
-    let gaps = processes.iter().flat_map(|(_, source)| completeness::gaps(source.ledger));
+    let gaps = processes.iter().flat_map(|(_, source)| {
+        let pid = source.ledger.header().pid;
+        completeness::missing(source.ledger).into_iter().map(move |missing| Gap { pid, missing })
+    });
     let completeness = Completeness { gaps: gaps.collect() };
     let processes: Vec<Process> =
         processes.into_iter().map(|(_, source)| source.process()).collect();
@@ -96,7 +99,7 @@ struct Source<'a> {
     has_ended: bool,
     sums: BTreeMap<u32, sums::Sums>,
     /// Why times are missing.
-    untimed: Option<String>,
+    untimed: Option<Untimed>,
     created: HashMap<u32, Vec<crate::finding::Frame>>,
 }
 
@@ -164,16 +167,11 @@ impl<'a> Source<'a> {
             .filter_map(|(row, _)| self.sums.get(&row))
             .fold(0, |sum: u64, sums| sum.saturating_add(sums.acquisitions()));
         let mut notes = described.notes;
-        notes.extend(self.untimed.clone());
+        notes.extend(self.untimed.map(Note::Untimed));
         if !self.has_ended {
-            notes.push("its time counts up to the last that is known of it".into());
+            notes.push(Note::EndUnknown);
         }
-        if waiting > 0 {
-            let threads =
-                if waiting == 1 { "1 thread was" } else { &format!("{waiting} threads were") };
-            notes
-                .push(format!("{threads} waiting at the end; those waits are not among the times"));
-        }
+        notes.extend((waiting > 0).then_some(Note::StillWaiting(waiting)));
         Process {
             pid: described.pid,
             exe: described.exe,

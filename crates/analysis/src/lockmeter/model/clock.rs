@@ -4,6 +4,7 @@ use lockwright_ledger::layout::clock;
 use lockwright_ledger::reader::HeaderValues;
 
 use super::report::Clock;
+use crate::finding::coverage::Untimed;
 
 /// Slowest and fastest counter that is taken for one, in ticks per nanosecond: a rate beyond comes
 /// of readings that are no readings.
@@ -27,7 +28,7 @@ impl Ticks {
     ///
     /// # Errors
     /// Why its rate is not known.
-    pub fn new(header: &HeaderValues) -> Result<Self, String> {
+    pub fn new(header: &HeaderValues) -> Result<Self, Untimed> {
         let [ticks, ns, later_ticks, later_ns] = header.clock_pairs;
         match header.clock {
             clock::MONOTONIC => {
@@ -37,20 +38,13 @@ impl Ticks {
                 let run = later_ticks.saturating_sub(ticks) as f64;
                 let rate = run / later_ns.saturating_sub(ns) as f64;
                 if !PLAUSIBLE.contains(&rate) {
-                    return Err(
-                        "the rate of its clock is not known, since it was read less than twice: \
-                         times are missing, counts are right"
-                            .into(),
-                    );
+                    return Err(Untimed::RateUnknown);
                 }
                 let clock = Clock::Tsc { mhz: rate * 1000.0 };
                 Ok(Self { ns_per_tick: 1.0 / rate, origin: (ticks, ns), clock })
             }
-            clock::NONE => Err("nothing was timed: times are missing, counts are right".into()),
-            other => Err(format!(
-                "its clock is of kind {other}, which this lockwright does not know: times are missing, \
-                 counts are right"
-            )),
+            clock::NONE => Err(Untimed::NotTimed),
+            other => Err(Untimed::ClockUnknown(other)),
         }
     }
 
@@ -97,9 +91,9 @@ mod tests {
     fn degenerate_readings_are_told_not_divided_by() {
         for pairs in [[0; 4], [5, 5, 5, 5], [5, 5, 9, 5], [9, 5, 5, 9], [5, 5, 0, 0]] {
             let error = Ticks::new(&header(clock::TSC, pairs)).unwrap_err();
-            assert!(error.contains("not known"), "{pairs:?}");
+            assert_eq!(error, Untimed::RateUnknown, "{pairs:?}");
         }
         assert!(Ticks::new(&header(clock::NONE, [0; 4])).is_err());
-        assert!(Ticks::new(&header(99, [0; 4])).unwrap_err().contains("99"));
+        assert_eq!(Ticks::new(&header(99, [0; 4])).unwrap_err(), Untimed::ClockUnknown(99));
     }
 }

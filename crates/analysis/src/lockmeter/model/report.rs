@@ -5,7 +5,8 @@
 //! are in the order of [`MeterReport::locks`]; a report that sorts otherwise sorts references.
 
 use super::numbers::{Numbers, Times};
-use crate::finding::{Completeness, Frame, LockOrigin, ModuleNote, Unwatched};
+use crate::finding::coverage::{Completeness, Note};
+use crate::finding::{Frame, LockOrigin, ModuleNote, Unwatched};
 use crate::process_end::{Ended, ProcessEnd};
 
 /// The whole measurement: one run, of one or more processes.
@@ -103,7 +104,7 @@ pub struct Process {
     /// Records lost for want of space.
     pub lost: u64,
     /// What the reader should know: lost records, a cut-off ledger, missing symbols.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 impl Ended for Process {

@@ -8,6 +8,7 @@ use super::modules::Modules;
 use super::program::is_of_system;
 use crate::run::target;
 use crate::run::target::contents::{self, Contents, Mark};
+use lockwright_analysis::finding::coverage::Note;
 use lockwright_analysis::finding::{Grade, Report};
 use lockwright_analysis::lockmeter::model::MeterReport;
 
@@ -94,7 +95,7 @@ pub fn explain(report: &mut Report) {
     let why = why_nothing(acquisitions, &processes).filter(|_| is_empty);
     let notes = why.map_or_else(|| hidden_by_runtimes(&processes), |why| vec![why]);
     for (index, note) in notes {
-        report.processes[index].notes.push(note);
+        report.processes[index].notes.push(Note::Told(note));
     }
 }
 
@@ -106,6 +107,6 @@ pub fn explain_measurement(report: &mut MeterReport) {
     report.explained = why.is_some();
     let notes = why.map_or_else(|| hidden_by_runtimes(&processes), |why| vec![why]);
     for (index, note) in notes {
-        report.processes[index].notes.push(note);
+        report.processes[index].notes.push(Note::Told(note));
     }
 }

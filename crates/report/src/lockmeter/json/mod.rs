@@ -6,7 +6,8 @@ mod waiting;
 use serde::Serialize;
 
 use super::advice::advise;
-use lockwright_analysis::finding::{Completeness, Frame, LockOrigin, ModuleNote, Unwatched};
+use crate::coverage_json::{self, CompletenessOut, ModuleOut};
+use lockwright_analysis::finding::{Frame, LockOrigin, Unwatched};
 use lockwright_analysis::lockmeter::model::{
     At, Blame, Clock, Holds, Instance, Lock, MeterReport, Mode, Nested, Numbers, Process, Site,
     Times, Wait, WaitKind,
@@ -38,12 +39,12 @@ pub struct Document<'r> {
     elapsed_ns: u64,
     lost: u64,
     #[serde(flatten)]
-    completeness: &'r Completeness,
+    completeness: CompletenessOut,
     by_instance: bool,
     cost: Option<Cost>,
     processes: Vec<ProcessOut<'r>>,
     unwatched: &'r [Unwatched],
-    modules: &'r [ModuleNote],
+    modules: Vec<ModuleOut<'r>>,
     locks: Vec<LockOut<'r>>,
     waits: Vec<WaitOut<'r>>,
     waiting: Vec<waiting::WaiterOut>,
@@ -81,7 +82,7 @@ struct ProcessOut<'r> {
     holds: &'static str,
     hold_sample: u32,
     lost: u64,
-    notes: &'r [String],
+    notes: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -205,7 +206,7 @@ impl<'r> Document<'r> {
             tool: Tool { name: "lockwright", version: env!("CARGO_PKG_VERSION") },
             elapsed_ns: report.elapsed_ns,
             lost: report.lost,
-            completeness: &report.completeness,
+            completeness: CompletenessOut::new(&report.completeness),
             by_instance: report.by_instance,
             cost: report.cost.map(|cost| Cost {
                 pair_ns: ns(cost.pair_ns),
@@ -216,7 +217,7 @@ impl<'r> Document<'r> {
             }),
             processes: report.processes.iter().map(process).collect(),
             unwatched: &report.unwatched,
-            modules: &report.modules,
+            modules: coverage_json::modules(&report.modules),
             locks: report.locks.iter().map(lock).collect(),
             waits: report.waits.iter().map(wait).collect(),
             waiting: report.waiting.iter().map(waiting::waiter).collect(),
@@ -256,7 +257,7 @@ fn process(process: &Process) -> ProcessOut<'_> {
         holds,
         hold_sample,
         lost: process.lost,
-        notes: &process.notes,
+        notes: coverage_json::notes(&process.notes),
     }
 }
 

@@ -5,6 +5,7 @@ use std::mem::discriminant;
 
 use super::Page;
 use super::format::{percent, time};
+use crate::prose::coverage;
 use crate::prose::words::{count, join, number, plain};
 use crate::text::processes::{Row, table};
 use crate::text::stack::shorten;
@@ -62,17 +63,17 @@ pub fn write_notes(page: &mut Page<'_>) {
     let many = page.report.processes.len() > 1;
     let mut lines = Vec::new();
     for process in &page.report.processes {
-        let end = process.end.note().filter(|_| !many);
-        for note in end.iter().chain(&process.notes) {
+        let end = coverage::end(process.end).filter(|_| !many);
+        for note in end.into_iter().chain(process.notes.iter().map(coverage::note)) {
             lines.push(match many {
                 true => {
-                    format!("process {} ({}): {}", process.pid, plain(&process.exe), plain(note))
+                    format!("process {} ({}): {}", process.pid, plain(&process.exe), plain(&note))
                 }
-                false => plain(note),
+                false => plain(&note),
             });
         }
     }
-    lines.extend(page.report.modules.iter().map(|note| plain(&note.to_string())));
+    lines.extend(page.report.modules.iter().map(|note| plain(&coverage::module(note))));
     if !lines.is_empty() {
         page.line("");
     }

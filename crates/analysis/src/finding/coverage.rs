@@ -1,0 +1,193 @@
+//! How much of a process was watched: what is missing, and what a reader should know about it.
+
+use serde::Serialize;
+
+use lockwright_ledger::layout::stopped;
+
+use crate::named::named;
+
+/// Something of a process that was not watched, or is not on record any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// Process id; 0 where it is not known.
+    pub pid: u32,
+    /// What is missing.
+    pub missing: Missing,
+}
+
+/// What is missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// Recording stopped before the program ended.
+    RecordingStopped {
+        /// Why.
+        why: Stopped,
+        /// Records that could not be written.
+        lost: u64,
+    },
+    /// Records could not be written.
+    RecordsLost {
+        /// How many.
+        lost: u64,
+    },
+    /// The ledger is cut short.
+    LedgerCut {
+        /// By how many bytes.
+        bytes: u64,
+    },
+    /// Objects were no longer tracked from some time on.
+    ObjectsStopped {
+        /// For want of memory, else as a thread made no progress.
+        out_of_memory: bool,
+    },
+    /// A ledger could not be read, or is gone: the words are those of who tried to read it.
+    Ledger {
+        /// In one word.
+        reason: &'static str,
+        /// What went wrong.
+        why: String,
+        /// What to do about it.
+        help: String,
+    },
+}
+
+impl Missing {
+    /// In one word (docs/report-schema.md has all of them).
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::RecordingStopped { why, .. } => why.name(),
+            Self::RecordsLost { .. } => "records-lost",
+            Self::LedgerCut { .. } => "ledger-cut",
+            Self::ObjectsStopped { .. } => "objects-stopped",
+            Self::Ledger { reason, .. } => reason,
+        }
+    }
+}
+
+named! {
+/// Why recording stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Stopped {
+    /// The ledger's file system is full.
+    NoSpace = "no-space",
+    /// A thread ended, or jumped out, while it recorded.
+    HolderGone = "holder-gone",
+    /// A thread that recorded made no progress.
+    HolderStalled = "holder-stalled",
+    /// The process could map no more memory.
+    AddressSpace = "address-space",
+    /// The ledger was as long as the process may have files.
+    FileSize = "file-size",
+    /// The ledger has as many rows as it can have.
+    LedgerFull = "ledger-full",
+    /// The process forbade itself the system calls that recording needs.
+    SystemCalls = "system-calls",
+    /// For a reason that only a newer lockwright knows.
+    Unknown = "unknown",
+}
+}
+
+impl Stopped {
+    /// What the header of a ledger says; `None` if recording did not stop.
+    pub fn of(stopped: u32) -> Option<Self> {
+        Some(match stopped {
+            stopped::NO => return None,
+            stopped::NO_SPACE => Self::NoSpace,
+            stopped::HOLDER_GONE => Self::HolderGone,
+            stopped::HOLDER_STALLED => Self::HolderStalled,
+            stopped::ADDRESS_SPACE => Self::AddressSpace,
+            stopped::FILE_SIZE => Self::FileSize,
+            stopped::LEDGER_FULL => Self::LedgerFull,
+            stopped::SYSTEM_CALLS => Self::SystemCalls,
+            _ => Self::Unknown,
+        })
+    }
+}
+
+/// Whether the processes of a run were watched whole: from their starts to their ends, with nothing
+/// lost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Completeness {
+    /// What was not; nothing if all was.
+    pub gaps: Vec<Gap>,
+}
+
+impl Completeness {
+    /// Nothing is missing.
+    pub fn is_whole(&self) -> bool {
+        self.gaps.is_empty()
+    }
+}
+
+/// Something that a reader should know of how a process was watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// It was not watched whole.
+    Missing(Missing),
+    /// Children that it forked had no place for a ledger in their sandbox.
+    ChildrenUnwatched(u64),
+    /// Rows of its ledger claim what others have claimed before.
+    RowsRefused(u64),
+    /// Allocations could not be tracked for want of memory.
+    AllocationsLost(u64),
+    /// Pairs of locks were recorded as pairs of their classes only.
+    PairsFolded(u64),
+    /// A search was cut short.
+    SearchCut(Search),
+    /// The declared lock orders contradict each other: names of classes, each before the next, the
+    /// last before the first.
+    DeclarationsContradict(Vec<String>),
+    /// Its times are missing.
+    Untimed(Untimed),
+    /// Its time counts up to the last that is known of it.
+    EndUnknown,
+    /// Threads were waiting at its end.
+    StillWaiting(u64),
+    /// What whoever ran the program has to say.
+    Told(String),
+}
+
+/// What was searched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// Cycles of locks.
+    LockCycles,
+    /// Cycles of lock classes.
+    ClassCycles,
+    /// Cycles of several runs.
+    RunCycles,
+    /// Orders that handlers take part in.
+    Handlers,
+    /// Locks nested within their class.
+    Nesting,
+    /// Orders against declared ones.
+    DeclaredOrders,
+}
+
+/// Why times are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Untimed {
+    /// The clock was read less than twice, so its rate is not known.
+    RateUnknown,
+    /// Nothing was timed.
+    NotTimed,
+    /// The clock is of a kind that only a newer lockwright knows.
+    ClockUnknown(u32),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_of_the_ledger_has_its_own_name() {
+        let known = (1..=stopped::SYSTEM_CALLS).map(|stopped| Stopped::of(stopped).unwrap());
+        let mut names: Vec<&str> = known.map(Stopped::name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), stopped::SYSTEM_CALLS as usize);
+        assert!(!names.contains(&Stopped::Unknown.name()));
+        assert_eq!(Stopped::of(stopped::NO), None);
+        assert_eq!(Stopped::of(u32::MAX), Some(Stopped::Unknown));
+    }
+}
