@@ -8,6 +8,7 @@ use std::sync::Once;
 
 use lockwright_analysis::finding::action::{Access, Action};
 use lockwright_analysis::finding::coverage::{Completeness, Missing, Note, Stopped};
+use lockwright_analysis::finding::lock_kind::{LockKind, Subject};
 use lockwright_analysis::finding::order::{Evidence, Fault, OrderFault, OrderedBy, Remedy};
 use lockwright_analysis::finding::*;
 use lockwright_analysis::process_end::ProcessEnd;
@@ -80,7 +81,7 @@ fn static_lock(name: &str) -> LockInfo {
     LockInfo {
         name: called(name),
         class: called(name),
-        kind: "mutex".into(),
+        kind: Subject::Lock(LockKind::Mutex),
         addr: Some(if name == "vault" { 0x5555_5555_8040 } else { 0x5555_5555_8080 }),
         created: Vec::new(),
         origin: LockOrigin::Static,
@@ -91,7 +92,7 @@ fn account(name: &str, addr: Option<u64>) -> LockInfo {
     LockInfo {
         name: called(name),
         class: called(ACCOUNT),
-        kind: "mutex".into(),
+        kind: Subject::Lock(LockKind::Mutex),
         addr,
         created: vec![
             bare(Some("pthread_mutex_init"), "/usr/lib/libc.so.6", 0x9912),
@@ -200,7 +201,7 @@ fn possible() -> Finding {
     let class = |name: &str, created| LockInfo {
         name: called(name),
         class: called(name),
-        kind: "mutex".into(),
+        kind: Subject::Lock(LockKind::Mutex),
         addr: None,
         created,
         origin: LockOrigin::FirstAcquisition,

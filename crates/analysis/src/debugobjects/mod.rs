@@ -1,7 +1,6 @@
 //! What debugobjects met: what was done to an object in which state, and how it came to be in that.
 
 mod name;
-pub mod types;
 
 use lockwright_ledger::rows::object::{
     ObjectFinding as Row, ObjectType, object_end, object_fault, object_op, object_state,
@@ -9,7 +8,7 @@ use lockwright_ledger::rows::object::{
 
 use crate::finding::action::{Action, Change, ObjectAction};
 use crate::finding::object::{By, InUse, ObjectFault};
-use crate::finding::{Details, Finding, Grade, Kind, Step, ThreadInfo};
+use crate::finding::{Details, Finding, Grade, Kind, Step, ThreadInfo, object_types};
 use crate::lockdep::candidate::Candidate;
 use crate::lockdep::process_view::{InvolvedLocks, ProcessView};
 
@@ -56,7 +55,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
     fn new(view: &'t ProcessView<'m, 'a>, row: Row) -> Option<Self> {
         let (kind, grade) = verdict(row.fault)?;
         let ty = view.model.ledger.get::<ObjectType>(row.type_id).unwrap_or_default();
-        let builtin = types::known(ty.builtin);
+        let builtin = object_types::known(ty.builtin);
         let own = view.model.ledger.text(ty.name);
         let name::Called { named, info, identity } = name::of(view.model, &row, builtin, &own);
         Some(Self {
@@ -234,7 +233,10 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         // Whoever used it and went on is no more than that; and of the parent's threads none is
         // here.
         let went_on = |past: Past| self.is_parents(past) && past.thread == row.other_thread;
-        if !is_known || !types::has_user(self.builtin) || self.last_use().is_some_and(went_on) {
+        if !is_known
+            || !object_types::has_user(self.builtin)
+            || self.last_use().is_some_and(went_on)
+        {
             return None;
         }
         let model = self.view.model;

@@ -2,9 +2,8 @@
 
 use lockwright_ledger::rows::object::{ObjectFinding as Row, object_type};
 
-use super::types;
-use crate::finding::Name;
-use crate::finding::{LockInfo, LockOrigin};
+use crate::finding::lock_kind::Subject;
+use crate::finding::{LockInfo, LockOrigin, Name, object_types};
 use crate::model::Model;
 
 /// An object with its names.
@@ -20,8 +19,10 @@ pub struct Called {
 /// Names the object of a row. `own` is the program's name for its type, empty for the C library's
 /// types.
 pub fn of(model: &Model<'_>, row: &Row, builtin: u32, own: &str) -> Called {
-    let kind = if own.is_empty() { types::name(builtin) } else { own };
-    let what = if own.is_empty() { kind.to_owned() } else { format!("object of type {own}") };
+    let (kind, what) = match own {
+        "" => (Subject::Object(builtin), object_types::name(builtin).to_owned()),
+        own => (Subject::Own(own.to_owned()), format!("object of type {own}")),
+    };
     let init = if builtin == object_type::TIMER { "created" } else { "initialised" };
     let made = model.short_place(row.init_stack);
     let made = made.map(|place| format!("{what} {init} at {place}"));
@@ -33,7 +34,7 @@ pub fn of(model: &Model<'_>, row: &Row, builtin: u32, own: &str) -> Called {
         info: LockInfo {
             name: named.clone(),
             class,
-            kind: kind.to_owned().into(),
+            kind: kind.clone(),
             addr,
             created: if origin == LockOrigin::Init {
                 model.stack(row.init_stack)

@@ -2,17 +2,19 @@
 
 pub mod action;
 pub mod coverage;
+pub mod lock_kind;
 pub mod misuse;
 pub mod object;
+pub mod object_types;
 pub mod order;
 
-use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
 
 use self::action::Action;
 use self::coverage::{Completeness, Missing, Note};
+use self::lock_kind::Subject;
 use self::misuse::Misuse;
 use self::object::ObjectFault;
 use self::order::OrderFault;
@@ -242,9 +244,8 @@ pub struct LockInfo {
     pub name: Name,
     /// Name of its class.
     pub class: Name,
-    /// What it is: "mutex", "recursive mutex", "rwlock", "timer", or a type of the program's own as
-    /// it calls that.
-    pub kind: Cow<'static, str>,
+    /// What it is.
+    pub kind: Subject,
     /// Address, where one instance is meant and not just its class.
     pub addr: Option<u64>,
     /// Where its class was created (init call, first acquisition or allocation), empty for static

@@ -6,7 +6,7 @@ use super::ThreadInfo;
 /// What was done to an object that it was not in the state for.
 #[derive(Clone, Debug)]
 pub struct ObjectFault {
-    /// Its type, one of [`lockwright_ledger::rows::object::object_type`] that `debugobjects::types`
+    /// Its type, one of [`lockwright_ledger::rows::object::object_type`] that [`super::object_types`]
     /// knows.
     pub builtin: u32,
     /// What is wrong, one of `object_fault`.

@@ -9,6 +9,7 @@ use super::graph::Level;
 use super::process_view::{InvolvedLocks, ProcessView};
 use super::signallers::{self, Signallers};
 use crate::finding::action::{Access, Action};
+use crate::finding::lock_kind::{LockKind, Subject};
 use crate::finding::misuse::{Misuse, Signalled};
 use crate::finding::{
     Details, Finding, Frame, Grade, HeldLock, Kind, LockInfo, LockOrigin, Name, Step, ThreadInfo,
@@ -391,7 +392,7 @@ fn at_address(view: &ProcessView<'_, '_>, addr: u64) -> (Name, LockInfo) {
     let info = LockInfo {
         name: name.clone(),
         class: name.clone(),
-        kind: "mutex".into(),
+        kind: Subject::Lock(LockKind::Mutex),
         addr: Some(addr),
         created: Vec::new(),
         origin: LockOrigin::Static,
@@ -404,7 +405,7 @@ fn internals(name: &'static str) -> (Name, LockInfo) {
     let info = LockInfo {
         name: Name::symbol(name),
         class: Name::symbol(name),
-        kind: "internal state of the C library".into(),
+        kind: Subject::Internal,
         addr: None,
         created: Vec::new(),
         origin: LockOrigin::Static,

@@ -12,6 +12,7 @@ use super::graph::Level;
 use super::process_view::ProcessView;
 use super::signals;
 use crate::finding::action::Action;
+use crate::finding::lock_kind::Subject;
 use crate::finding::order::{Evidence, Fault, OrderFault, Remedy};
 use crate::finding::{Details, Finding, Grade, Kind, LockInfo, LockOrigin, Name, Step};
 use crate::model::LockRef;
@@ -96,7 +97,7 @@ fn deadlock(view: &ProcessView<'_, '_>, row: &Row, steps: &[StepRow]) -> Candida
         involved.infos[i] = LockInfo {
             class: name.clone(),
             name,
-            kind: "thread".into(),
+            kind: Subject::Thread,
             addr: None,
             created: Vec::new(),
             origin: LockOrigin::Static,

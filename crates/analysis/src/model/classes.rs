@@ -9,6 +9,7 @@ use super::class_row;
 use super::heap::{Blocks, in_block};
 use super::naming::{base_name, place_key, place_of, short_place};
 use super::sources::Sources;
+use crate::finding::lock_kind::LockKind;
 use crate::finding::{LockOrigin, Name};
 
 /// Bytes of a lock of each kind on the platforms that we run on (x86-64 and AArch64 glibc).
@@ -19,22 +20,6 @@ fn lock_bytes(kind: u8) -> u64 {
         lock_kind::SEMAPHORE => 32,
         _ if cfg!(target_arch = "aarch64") => 48,
         _ => 40,
-    }
-}
-
-/// What a report calls a kind of lock.
-pub fn described(kind: u8) -> &'static str {
-    match kind {
-        lock_kind::MUTEX => "mutex",
-        lock_kind::RECURSIVE => "recursive mutex",
-        lock_kind::ERRORCHECK => "error-checking mutex",
-        lock_kind::RWLOCK => "rwlock",
-        lock_kind::RWLOCK_WRITER => "writer-preferring rwlock",
-        lock_kind::SPIN => "spinlock",
-        lock_kind::RESOURCE => "resource context",
-        lock_kind::COMPLETION => "completion",
-        lock_kind::SEMAPHORE => "semaphore",
-        _ => "lock",
     }
 }
 
@@ -461,7 +446,7 @@ fn elsewhere(
     row: &Class,
 ) -> (Key, ClassGroup, Option<String>) {
     let symbols = sources.symbols(ledger);
-    let what = described(row.kind);
+    let what = LockKind::of(row.kind).name();
     let (origin, verb) = match row.origin {
         class_origin::STATIC => (LockOrigin::Static, "in"),
         class_origin::INIT => (LockOrigin::Init, "initialised at"),

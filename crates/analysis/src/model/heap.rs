@@ -5,10 +5,11 @@ use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::rows::{ANY_OFFSET, Class, class_origin};
 
-use super::classes::{ClassGroup, Key, described};
+use super::classes::{ClassGroup, Key};
 use super::naming::{place_key, short_place};
 use super::sources::Sources;
 use crate::finding::LockOrigin;
+use crate::finding::lock_kind::LockKind;
 use crate::symbolize::allocator::place_of_allocation;
 
 /// Locks of one kind in one sort of block; with more it is an array. The preload library counts by
@@ -52,7 +53,7 @@ pub fn in_block(
     id: u32,
     row: &Class,
 ) -> (Key, ClassGroup, Option<String>) {
-    let what = described(row.kind);
+    let what = LockKind::of(row.kind).name();
     let group = |name| ClassGroup {
         name,
         is_symbol: false,

@@ -21,7 +21,7 @@ use lockwright_ledger::rows::{Class, Lock, Segment, Thread, mode};
 pub use crate::finding::action::is_read;
 use crate::finding::{Frame, ThreadInfo};
 use crate::symbolize::Modules;
-pub use classes::{ClassGroup, ClassKey, Classes, described};
+pub use classes::{ClassGroup, ClassKey, Classes};
 pub use naming::{LockRef, place_key, place_of, short_place};
 pub use order::{Crossing, Order};
 pub use sources::{Sources, Symbolise, missing_names};

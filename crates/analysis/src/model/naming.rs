@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use lockwright_ledger::rows::lock_kind;
 
+use crate::finding::lock_kind::{LockKind, Subject};
 use crate::finding::{Frame, LockInfo, Name};
 use crate::symbolize::wrapper::is_lock_wrapper;
 
+use super::Model;
 use super::sources::Sources;
-use super::{Model, described};
 
 /// A lock that a finding speaks of: instance 0 means any of the class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -120,7 +121,7 @@ impl Model<'_> {
         LockInfo {
             name: named.clone(),
             class: group.name(),
-            kind: described(self.classes.kind(lock.class)).into(),
+            kind: Subject::Lock(LockKind::of(self.classes.kind(lock.class))),
             addr,
             created,
             origin: group.origin,

@@ -6,7 +6,7 @@ use lockwright_ledger::rows::usage;
 
 use super::Process;
 use lockwright_analysis::dependencies::{Counter, IN, OPEN, Reach};
-use lockwright_analysis::model::described;
+use lockwright_analysis::finding::lock_kind::LockKind;
 
 /// All classes with how many others follow (FD) and precede (BD) them, the kernel's usage
 /// characters, and what is taken while they are held.
@@ -36,7 +36,11 @@ fn one(out: &mut String, process: &Process<'_>) {
             number(backwards.from(class)),
             group.name,
             // A name that is not the program's says the kind already.
-            if group.is_symbol { format!(" ({})", described(group.kind)) } else { String::new() },
+            if group.is_symbol {
+                format!(" ({})", LockKind::of(group.kind).name())
+            } else {
+                String::new()
+            },
         );
         for &to in dependencies.direct.get(&class).into_iter().flatten() {
             let _ = writeln!(out, " -> {}", model.classes.group(to).name);

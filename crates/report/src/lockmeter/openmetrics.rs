@@ -8,8 +8,9 @@ use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet, 
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 
+use lockwright_analysis::finding::lock_kind::LockKind;
 use lockwright_analysis::lockmeter::model::{Lock, MeterReport, Mode, Site};
-use lockwright_analysis::model::{described, place_of, short_place};
+use lockwright_analysis::model::{place_of, short_place};
 
 /// A metric; with a unit, that ends its name.
 #[derive(Clone, Copy, Debug)]
@@ -171,7 +172,7 @@ fn labels(lock: &Lock, site: &Site) -> Labels {
     let place = if site.cond_reacquire { format!("{place}, condition wait") } else { place };
     vec![
         ("lock", lock.name.to_string()),
-        ("kind", described(lock.kind).to_string()),
+        ("kind", LockKind::of(lock.kind).name().to_owned()),
         ("mode", mode.to_owned()),
         ("site", place),
     ]

@@ -184,7 +184,6 @@ fn sentences(misuse: &Misuse, names: &Names) -> Sentences {
             vec![
                 match other {
                     Some(other) => {
-                        let other = other;
                         format!("{other} waited with {others} when {who} came with {name}")
                     }
                     None => format!("{who} came while others waited with {others}"),

@@ -29,7 +29,7 @@ pub struct Words {
     /// In use: what "while it is" goes on with.
     pub in_use: &'static str,
     /// What a thread does as long as it has it in use; empty if it goes on to other things
-    /// ([`lockwright_analysis::debugobjects::types::has_user`]).
+    /// ([`lockwright_analysis::finding::object_types::has_user`]).
     pub user: &'static str,
     /// What initialises it; empty if the program knows.
     pub maker: &'static str,
@@ -258,14 +258,19 @@ pub fn gone(how: u8) -> Gone {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lockwright_analysis::debugobjects::types;
+    use lockwright_analysis::finding::object_types;
 
     #[test]
     fn every_type_has_its_row() {
         for (number, words) in (0..).zip(&TYPES) {
-            assert_eq!((words.builtin, types::known(number)), (number, number));
-            assert_eq!(!words.user.is_empty(), types::has_user(number), "{}", types::name(number));
+            assert_eq!((words.builtin, object_types::known(number)), (number, number));
+            assert_eq!(
+                !words.user.is_empty(),
+                object_types::has_user(number),
+                "{}",
+                object_types::name(number)
+            );
         }
-        assert_eq!(types::name(of(u32::MAX).builtin), "object");
+        assert_eq!(object_types::name(of(u32::MAX).builtin), "object");
     }
 }

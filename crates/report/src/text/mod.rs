@@ -18,7 +18,9 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer};
 use crate::prose::action::act;
 use crate::prose::words::{self, join, number, plain, quote};
 use crate::prose::{Told, told};
+use lockwright_analysis::finding::lock_kind::{LockKind, Subject};
 use lockwright_analysis::finding::{Finding, Grade, LockInfo, LockOrigin, Name, Report};
+use lockwright_ledger::rows::object::object_type;
 use place::Place;
 use source::Sources;
 use stack::Stacks;
@@ -156,9 +158,9 @@ impl View<'_> {
             .iter()
             .map(|held| {
                 let lock = held.lock.and_then(|i| finding.locks.get(i));
-                let verb = match lock.map_or("", |lock| &lock.kind) {
-                    "resource context" => "was entered",
-                    "completion" => "is completed",
+                let verb = match lock.map(|lock| &lock.kind) {
+                    Some(Subject::Lock(LockKind::ResourceContext)) => "was entered",
+                    Some(Subject::Lock(LockKind::Completion)) => "is completed",
                     _ => "was taken",
                 };
                 let taken = format!("{} {verb}", short_held(&held.name));
@@ -218,7 +220,8 @@ impl View<'_> {
     /// `None` where the name says it all.
     fn lock(&self, lock: &LockInfo) -> Option<String> {
         let addr = lock.addr.map_or(String::new(), |addr| format!(" at {addr:#x}"));
-        let kind = plain(&lock.kind);
+        let kind = plain(&lock.kind.to_string());
+        let is_timer = lock.kind == Subject::Object(object_type::TIMER);
         if !lock.name.is_symbol {
             let news = !addr.is_empty() && !lock.name.text.ends_with(&addr);
             return news.then(|| format!("{}: {kind}{addr}", plain(&quote(&lock.name))));
@@ -226,7 +229,7 @@ impl View<'_> {
         let is_static = if lock.origin == LockOrigin::Static { "static " } else { "" };
         let mut line = format!("{}: {is_static}{kind}{addr}", plain(&quote(&lock.name)));
         let verb = match lock.origin {
-            LockOrigin::Init if lock.kind == "timer" => "created",
+            LockOrigin::Init if is_timer => "created",
             LockOrigin::Init => "initialised",
             LockOrigin::FirstAcquisition => "first taken",
             LockOrigin::Allocation => "allocated",
@@ -238,7 +241,7 @@ impl View<'_> {
             line += &format!(", {verb} in {place}");
         }
         // A timer's class is the place that was just told.
-        if lock.class != lock.name && !lock.class.text.is_empty() && lock.kind != "timer" {
+        if lock.class != lock.name && !lock.class.text.is_empty() && !is_timer {
             line += &match lock.class.is_symbol {
                 false => format!(", of the class of {}", plain(&quote(&lock.class))),
                 true => format!(", of class {}", plain(&quote(&lock.class))),

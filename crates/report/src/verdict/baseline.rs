@@ -163,6 +163,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use lockwright_analysis::finding::lock_kind::{LockKind, Subject};
     use lockwright_analysis::finding::misuse::Misuse;
     use lockwright_analysis::finding::{Details, Kind, LockInfo, LockOrigin, Name};
 
@@ -174,7 +175,7 @@ mod tests {
             locks: vec![LockInfo {
                 name: Name::symbol("a at 0x7f00"),
                 class: Name::symbol("a"),
-                kind: "mutex".into(),
+                kind: Subject::Lock(LockKind::Mutex),
                 addr: Some(0x7f00),
                 created: vec![],
                 origin: LockOrigin::Static,

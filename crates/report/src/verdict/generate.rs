@@ -103,6 +103,7 @@ mod tests {
     use super::*;
     use lockwright_analysis::finding::Details;
     use lockwright_analysis::finding::action::{Access, Action};
+    use lockwright_analysis::finding::lock_kind::{LockKind, Subject};
     use lockwright_analysis::finding::order::{Fault, OrderFault};
     use lockwright_analysis::finding::{
         Grade, HeldLock, Kind, LockInfo, LockOrigin, Name, Report, Step, ThreadInfo,
@@ -121,7 +122,7 @@ mod tests {
         LockInfo {
             name: Name::symbol(format!("{class} at 0x7f00")),
             class: Name::symbol(class),
-            kind: "mutex".into(),
+            kind: Subject::Lock(LockKind::Mutex),
             addr: Some(0x7f00),
             created: vec![],
             origin: LockOrigin::Init,

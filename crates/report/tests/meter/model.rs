@@ -176,7 +176,7 @@ fn what_is_held_at_a_kill_counts() {
     let total = &report.locks[0].total;
     assert_eq!((total.held, total.hold.count, total.hold_ns), (1, 1, 101e6));
     assert!(!report.processes[0].exited);
-    assert!(report.processes[0].notes.iter().any(|note| *note == Note::EndUnknown));
+    assert!(report.processes[0].notes.contains(&Note::EndUnknown));
     assert_eq!(report.processes[0].end, ProcessEnd::Unknown);
 }
 

@@ -4,6 +4,7 @@
 
 use lockwright_analysis::finding::action::{Access, Action};
 use lockwright_analysis::finding::coverage::Note;
+use lockwright_analysis::finding::lock_kind::{LockKind, Subject};
 use lockwright_analysis::finding::order::{Again, Evidence, Fault, OrderFault, Remedy};
 use lockwright_analysis::finding::*;
 use lockwright_analysis::process_end::ProcessEnd;
@@ -42,7 +43,7 @@ fn finding(kind: Kind, grade: Grade) -> Finding {
         .map(|origin| LockInfo {
             name: Name::symbol("vault"),
             class: Name::symbol("vault"),
-            kind: "mutex".into(),
+            kind: Subject::Lock(LockKind::Mutex),
             addr: (origin == LockOrigin::Static).then_some(u64::MAX),
             created: vec![frame(), Frame::default()],
             origin,
@@ -142,7 +143,7 @@ pub fn two_threads() -> Report {
     let lock = |name: &str| LockInfo {
         name: Name::symbol(name),
         class: Name::symbol(name),
-        kind: "mutex".into(),
+        kind: Subject::Lock(LockKind::Mutex),
         addr: Some(0x4040),
         created: vec![],
         origin: LockOrigin::Static,

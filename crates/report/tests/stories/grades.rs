@@ -168,7 +168,7 @@ fn steps_say_who_held_what_and_where() {
         one.held.iter().map(|h| (h.name.text.as_str(), h.lock, line(&h.stack))).collect();
     assert_eq!(held, [("X", None, Some(10)), ("A", Some(0), Some(11))]);
     assert_eq!((two.thread.name.as_str(), two.lock, line(&two.stack)), ("T2", 0, Some(22)));
-    assert_eq!(finding.locks[0].kind, "mutex");
+    assert_eq!(finding.locks[0].kind.to_string(), "mutex");
     assert_eq!(finding.locks[0].origin.name(), "init");
     assert_eq!(finding.locks[0].created[0].function.as_deref(), Some("f2001"));
     assert!(!told_of(finding).evidence.is_empty() && !told_of(finding).help.is_empty());

@@ -209,7 +209,7 @@ fn every_fault_has_its_kind_and_history() {
         assert_eq!(steps(&report), expected, "{kind}");
         let finding = &report.findings[0];
         assert!(finding.steps.iter().all(|step| !step.stack.is_empty()), "{kind}");
-        assert_eq!(finding.locks[0].kind, "condition variable");
+        assert_eq!(finding.locks[0].kind.to_string(), "condition variable");
         assert_eq!(finding.locks[0].addr, Some(0x7000));
         if finding.steps[0].thread.number == 1 {
             assert_eq!(finding.steps[0].held.len(), 1, "A, too: {kind}");
@@ -346,7 +346,7 @@ fn types_have_their_verbs() {
         let report = met(builtin, name.as_bytes(), |_, row| {
             row.active_op = u32::from(object_op::ACTIVATE);
         });
-        assert_eq!(report.findings[0].locks[0].kind, kind);
+        assert_eq!(report.findings[0].locks[0].kind.to_string(), kind);
         assert_eq!(steps(&report)[1..], [(2, made), (3, used), (2, ended)], "{kind}");
     }
 }

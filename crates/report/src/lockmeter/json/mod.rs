@@ -7,12 +7,12 @@ use serde::Serialize;
 
 use super::advice::advise;
 use crate::coverage_json::{self, CompletenessOut, ModuleOut};
+use lockwright_analysis::finding::lock_kind::LockKind;
 use lockwright_analysis::finding::{Frame, LockOrigin, Unwatched};
 use lockwright_analysis::lockmeter::model::{
     At, Blame, Clock, Holds, Instance, Lock, MeterReport, Mode, Nested, Numbers, Process, Site,
     Times, Wait, WaitKind,
 };
-use lockwright_analysis::model::described;
 use lockwright_analysis::process_end::ProcessEnd;
 
 /// Value of `schema`.
@@ -265,7 +265,7 @@ fn lock(lock: &Lock) -> LockOut<'_> {
     LockOut {
         name: &lock.name,
         is_symbol: lock.is_symbol,
-        kind: described(lock.kind),
+        kind: LockKind::of(lock.kind).name(),
         origin: lock.origin,
         created: &lock.created,
         locks: lock.locks,

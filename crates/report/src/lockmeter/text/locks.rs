@@ -5,8 +5,8 @@ use super::format::{percent, time};
 use super::{Page, quoted};
 use crate::lockmeter::view::{Selection, Sort};
 use crate::prose::words::count;
+use lockwright_analysis::finding::lock_kind::LockKind;
 use lockwright_analysis::lockmeter::model::{Holds, Lock, Mode, Numbers, Site};
-use lockwright_analysis::model::described;
 
 /// Sites shown of one lock.
 const MOST_SITES: usize = 8;
@@ -40,7 +40,7 @@ pub fn write(page: &mut Page<'_>, selection: &Selection<'_>) {
 fn write_lock(page: &mut Page<'_>, number: usize, lock: &Lock) {
     let mut about = Vec::new();
     if lock.is_symbol {
-        about.push(described(lock.kind).to_owned());
+        about.push(LockKind::of(lock.kind).name().to_owned());
     }
     if lock.locks > 1 {
         about.push(count(lock.locks, "lock"));

@@ -54,7 +54,6 @@ pub fn lines(involved: &Involved<'_>, evidence: &Evidence) -> Vec<String> {
         }
         Evidence::Enclosed { steps: [a, b], gate, holder } => {
             let gate = quote(gate);
-            let holder = holder;
             return vec![
                 format!("{} and {} never meet: one needs {gate}", thread(*a), thread(*b)),
                 format!("the other begins and ends while {holder} holds it"),
