@@ -8,13 +8,13 @@ use lockwright_ledger::layout::process_state;
 
 use crate::finding::coverage::{Gap, Missing, Note};
 use crate::finding::{Finding, Instances, Process, Report, Summary, Waiting};
-use crate::lockdep::candidate;
-use crate::lockdep::process_view::ProcessView;
 use crate::lockdep::unfinished_waits;
 use crate::model::{Model, Sources, Symbolise, missing_names};
 use crate::process_end::ProcessEnd;
 use crate::progress::{Progress, Stage};
 use crate::symbolize::{DebugDirs, Images, Symbols};
+use crate::view::candidate;
+use crate::view::process_view::ProcessView;
 use crate::{completeness, debugobjects, lockdep};
 
 /// Analyses the ledgers of a run, one per process. Leaves the cost fields of the summary empty.

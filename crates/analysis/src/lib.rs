@@ -15,5 +15,6 @@ pub mod process_end;
 pub mod progress;
 pub mod signal;
 pub mod symbolize;
+pub(crate) mod view;
 
 pub use analyse::{analyse, analyse_with};

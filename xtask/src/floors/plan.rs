@@ -28,8 +28,8 @@ pub const CRATES: &[Crate] = &[
         floors: &[
             &["lockmeter", "merge"],
             &["analyse"],
-            &["debugobjects"],
-            &["lockdep", "dependencies"],
+            &["lockdep", "debugobjects", "dependencies"],
+            &["view"],
             &["model"],
             &["completeness", "symbolize"],
             &["finding"],

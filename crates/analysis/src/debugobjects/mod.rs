@@ -9,8 +9,8 @@ use lockwright_ledger::rows::object::{
 use crate::finding::action::{Action, Change, ObjectAction};
 use crate::finding::object::{By, InUse, ObjectFault};
 use crate::finding::{Details, Finding, Grade, Kind, Step, ThreadInfo, object_types};
-use crate::lockdep::candidate::Candidate;
-use crate::lockdep::process_view::{InvolvedLocks, ProcessView};
+use crate::view::candidate::Candidate;
+use crate::view::process_view::{InvolvedLocks, ProcessView};
 
 /// What was found of the objects of one process.
 pub(crate) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {

@@ -8,18 +8,19 @@ use lockwright_ledger::rows::{Sync, sync_kind};
 
 use super::annotated;
 use super::budget::Budget;
-use super::candidate::{Candidate, ring};
 use super::cycles::{Limits, MOST_COMPARED, Visitor, shortest_first};
 use super::floor::Floors;
-use super::graph::{Level, Part, parts};
-use super::judge::{Acquisition, Judge, Obstacle, Rank, Shape, Verdict, shapes};
-use super::process_view::{InvolvedLocks, ProcessView, reference};
+use super::graph::{Part, parts};
+use super::judge::{Judge, Obstacle, Rank, Shape, Verdict, shapes};
 use super::{semaphores, signals};
 use crate::finding::coverage::{Note, Search};
 use crate::finding::order::{Evidence, Fault, OrderFault, OrderedBy, Remedy};
 use crate::finding::{Details, Finding, Grade, Instances, Kind};
 use crate::model::{LockRef, Model, is_read};
 use crate::progress::{Progress, Stage};
+use crate::view::candidate::{Candidate, ring};
+use crate::view::occurrence::{Acquisition, Level};
+use crate::view::process_view::{InvolvedLocks, ProcessView, reference};
 
 /// Edges looked at in one part to learn which locks lie on cycles of which length.
 const SURVEY: u64 = 50_000_000;

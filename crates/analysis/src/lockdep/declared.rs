@@ -6,14 +6,13 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use lockwright_ledger::rows::Order;
 
 use super::budget::Budget;
-use super::candidate::Candidate;
-use super::graph::{Context, Level};
-use super::judge::Acquisition;
-use super::process_view::ProcessView;
 use crate::finding::coverage::{Note, Search};
 use crate::finding::order::{Evidence, Fault, OrderFault, Remedy};
 use crate::finding::{Details, Finding, Grade, Kind};
 use crate::model::Model;
+use crate::view::candidate::Candidate;
+use crate::view::occurrence::{Acquisition, Context, Level};
+use crate::view::process_view::ProcessView;
 
 /// Held locks that may be looked at.
 const WALK: u64 = 200_000_000;

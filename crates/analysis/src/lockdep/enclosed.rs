@@ -4,8 +4,8 @@
 
 use lockwright_ledger::rows::Hold;
 
-use super::judge::Acquisition;
 use crate::model::{LockRef, Model, is_read};
+use crate::view::occurrence::Acquisition;
 
 /// Why two parts of a cycle never meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,9 +17,9 @@ use lockwright_ledger::rows::{Node, mode};
 
 use super::budget::Budget;
 use super::enclosed::{self, Enclosure};
-use super::graph::Context;
 use super::waiting_writer::{Writer, Writers, readers};
 use crate::model::{Model, is_read};
+use crate::view::occurrence::{Acquisition, Context};
 
 /// Threads and segments kept for one shape; beyond that they count as not recorded.
 const MAX_TAKERS: usize = 2048;
@@ -31,17 +31,6 @@ const SHAPE_STEPS: u64 = 50_000;
 const TAKER_STEPS: u64 = 400_000;
 /// What a search for a writer that comes between is counted as.
 const LOOKS_PER_WRITER: u64 = 64;
-
-/// One thread's part in a cycle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Acquisition {
-    /// Where and what.
-    pub context: Context,
-    /// When, 0 if not recorded.
-    pub segment: u32,
-    /// Who, 0 if not recorded.
-    pub thread: u32,
-}
 
 /// What stands between a cycle and a deadlock, the least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

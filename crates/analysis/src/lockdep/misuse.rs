@@ -4,9 +4,6 @@ use lockwright_ledger::rows::{
     Finding as Row, Node, finding_kind, freed, lock_kind, mode, unsafe_call,
 };
 
-use super::candidate::Candidate;
-use super::graph::Level;
-use super::process_view::{InvolvedLocks, ProcessView};
 use super::signallers::{self, Signallers};
 use crate::finding::action::{Access, Action};
 use crate::finding::lock_kind::{LockKind, Subject};
@@ -15,6 +12,9 @@ use crate::finding::{
     Details, Finding, Frame, Grade, HeldLock, Kind, LockInfo, LockOrigin, Name, Step, ThreadInfo,
 };
 use crate::model::{LockRef, is_read};
+use crate::view::candidate::Candidate;
+use crate::view::occurrence::Level;
+use crate::view::process_view::{InvolvedLocks, ProcessView};
 
 /// The misuses of one process.
 pub(crate) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {

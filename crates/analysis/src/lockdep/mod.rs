@@ -6,7 +6,6 @@
 
 mod annotated;
 pub(crate) mod budget;
-pub(crate) mod candidate;
 pub(crate) mod circular;
 pub(crate) mod cycles;
 mod declared;
@@ -17,7 +16,6 @@ pub(crate) mod judge;
 pub mod misuse;
 mod nesting;
 mod online;
-pub(crate) mod process_view;
 mod semaphores;
 mod signallers;
 mod signals;
@@ -30,9 +28,9 @@ use crate::finding::coverage::Note;
 use crate::finding::{Grade, Kind};
 use crate::model::Model;
 use crate::progress::Progress;
-use candidate::Candidate;
-use graph::Level;
-use process_view::ProcessView;
+use crate::view::candidate::Candidate;
+use crate::view::occurrence::{Context, Level};
+use crate::view::process_view::ProcessView;
 
 /// The findings of one process. What is seen of instances goes before what is seen of classes, and
 /// what happened before what might: the same thing is told once.
@@ -93,8 +91,7 @@ pub fn cyclic_pairs(model: &Model<'_>) -> HashMap<(u32, u32), CyclicPair> {
     let mut pairs: HashMap<(u32, u32), CyclicPair> = HashMap::new();
     for part in &parts {
         for (pair, edge) in part.pairs() {
-            let is_recorded =
-                |context: &graph::Context| model.trie.signal(context.acquired).is_none();
+            let is_recorded = |context: &Context| model.trie.signal(context.acquired).is_none();
             pairs.entry(pair).or_default().is_recorded |=
                 part.contexts(edge).iter().any(is_recorded);
         }

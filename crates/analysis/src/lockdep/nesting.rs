@@ -12,16 +12,16 @@ use lockwright_ledger::rows::{Class, Node, class_origin, lock_kind, mode};
 
 use super::annotated;
 use super::budget::Budget;
-use super::candidate::Candidate;
 use super::circular;
-use super::graph::{Context, Level};
-use super::judge::{Acquisition, Judge, Obstacle, shapes};
+use super::judge::{Judge, Obstacle, shapes};
 use super::online;
-use super::process_view::ProcessView;
 use crate::finding::coverage::{Note, Search};
 use crate::finding::order::{Again, Evidence, Fault, OrderFault, Remedy};
 use crate::finding::{Details, Finding, Grade, Kind};
 use crate::model::{LockRef, Model, is_read};
+use crate::view::candidate::Candidate;
+use crate::view::occurrence::{Acquisition, Context, Level};
+use crate::view::process_view::ProcessView;
 
 /// Held locks that may be looked at.
 const WALK: u64 = 200_000_000;

@@ -7,15 +7,15 @@ use lockwright_ledger::rows::{
     Finding as Row, Step as StepRow, Thread, finding_kind, mode, thread_state,
 };
 
-use super::candidate::{Candidate, ring};
-use super::graph::Level;
-use super::process_view::ProcessView;
 use super::signals;
 use crate::finding::action::Action;
 use crate::finding::lock_kind::Subject;
 use crate::finding::order::{Evidence, Fault, OrderFault, Remedy};
 use crate::finding::{Details, Finding, Grade, Kind, LockInfo, LockOrigin, Name, Step};
 use crate::model::LockRef;
+use crate::view::candidate::{Candidate, ring};
+use crate::view::occurrence::Level;
+use crate::view::process_view::ProcessView;
 
 /// Threads of one cycle that are looked at; more mean a damaged ledger.
 const MOST_STEPS: u32 = 65_536;

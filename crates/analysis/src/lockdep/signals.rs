@@ -11,16 +11,16 @@ use std::collections::{BTreeMap, HashMap};
 
 use lockwright_ledger::rows::{Finding as Row, Node, Usage, lock_kind, mode, usage};
 
-use super::candidate::Candidate;
-use super::graph::{Context, Level};
-use super::judge::{Acquisition, Judge};
+use super::judge::Judge;
 use super::nesting;
-use super::process_view::ProcessView;
 use crate::finding::action::Action;
 use crate::finding::coverage::{Note, Search};
 use crate::finding::order::{Again, Evidence, Fault, InHandler, OrderFault, Remedy};
 use crate::finding::{Details, Finding, Grade, HeldLock, Kind, Step};
 use crate::model::{LockRef, Model, is_read};
+use crate::view::candidate::Candidate;
+use crate::view::occurrence::{Acquisition, Context, Level};
+use crate::view::process_view::ProcessView;
 
 /// Pairs of a holder and a handler that are looked at for one class and signal.
 const MOST_PAIRS: usize = 4096;

@@ -4,11 +4,11 @@
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{Held, Node, Thread, held_flag, mode, thread_state};
 
-use super::process_view::ProcessView;
 use crate::finding::action::Action;
 use crate::finding::{Holder, LockInfo, Waiting, WaitsFor};
 use crate::model::LockRef;
 use crate::process_end::ProcessEnd;
+use crate::view::process_view::ProcessView;
 
 /// The threads of a process that wait, in order of their creation; `process` is its place in the
 /// report. None where the process has exited or called exec since, which ends all waits.

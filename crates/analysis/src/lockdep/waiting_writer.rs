@@ -6,9 +6,8 @@ use std::collections::HashMap;
 
 use lockwright_ledger::rows::{Class, Node, mode};
 
-use super::graph::Context;
-use super::judge::Acquisition;
 use crate::model::{Model, is_read};
+use crate::view::occurrence::{Acquisition, Context};
 
 /// Writers kept of one lock. Beyond that, whether there is a better one is not known.
 const MOST_WRITERS: usize = 256;

@@ -20,10 +20,11 @@ use crate::finding::coverage::{Note, Search};
 use crate::finding::{Finding, Origin, Process, Report, Summary};
 use crate::lockdep::budget::Budget;
 use crate::lockdep::cycles::{Limits, Visitor, shortest_first};
-use crate::lockdep::graph::{Context, Part, Vertex, parts_of, targets, vertex};
+use crate::lockdep::graph::{Part, Vertex, parts_of, targets, vertex};
 use crate::model::{Model, Sources, Symbolise, is_read, missing_names};
 use crate::progress::{Progress, Stage};
 use crate::symbolize::{DebugDirs, Images, Symbols};
+use crate::view::occurrence::Context;
 use classes::Classes;
 use judge::{Judge, Outcome, Verdict};
 

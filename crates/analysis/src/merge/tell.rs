@@ -5,9 +5,8 @@ use super::judge::{Obstacle, Verdict};
 use super::{Occurrence, Processes};
 use crate::finding::order::{Apart, Evidence, Fault, OrderFault, Remedy};
 use crate::finding::{Details, Finding, Grade, Instances, Kind, LockInfo, Name, Origin, Step};
-use crate::lockdep::graph::Level;
-use crate::lockdep::judge::Acquisition;
-use crate::lockdep::process_view::{InvolvedLocks, ProcessView};
+use crate::view::occurrence::{Acquisition, Level};
+use crate::view::process_view::{InvolvedLocks, ProcessView};
 
 /// A step as its own process tells it.
 struct Contribution {

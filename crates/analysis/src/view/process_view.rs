@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use lockwright_ledger::rows::Node;
 
-use super::graph::{Context, Level};
-use super::judge::Acquisition;
+use super::occurrence::{Acquisition, Context, Level};
 use crate::finding::Instances;
 use crate::finding::Name;
 use crate::finding::action::Action;
