@@ -9,7 +9,7 @@ use lockwright_ledger::{Header, Writer};
 
 use crate::interpose::{self, allocate, both, c11, ending, execute, freed, guarded, leave};
 use crate::libc::real;
-use crate::lock_id::{identity, inherited};
+use crate::lock_id::{first_use, identity, inherited};
 use crate::os::digits::Digits;
 use crate::os::{loader, mapping, sys, time};
 use crate::process::hosts::{self, Host};
@@ -86,6 +86,7 @@ fn connect() {
     state::BEGIN_CHILD.set(child);
     state::UNSEEN_FORK.set(fork::unseen);
     modules::UNLOADED.set(callsite::forget);
+    first_use::TELL.set(debugobjects::used::used_lock);
     #[cfg(not(test))]
     forced_unwind::UNWOUND.set(leave::unwound);
     lockdep::signal::HANDLERS_BEGIN.set(guarded::handlers_begin);

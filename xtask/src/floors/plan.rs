@@ -45,8 +45,7 @@ pub const CRATES: &[Crate] = &[
         floors: &[
             &["init"],
             &["interpose"],
-            &["lockdep"],
-            &["debugobjects", "lockmeter"],
+            &["lockdep", "lockmeter", "debugobjects"],
             &["process"],
             &["lock_id"],
             &["callsite", "threads"],

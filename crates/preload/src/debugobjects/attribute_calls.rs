@@ -5,7 +5,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use crate::debugobjects::{self, Type, tell, types, used};
+use crate::debugobjects::{self, Type, around, types, used};
 use crate::libc::real;
 
 type Attribute = *mut c_void;
@@ -21,24 +21,14 @@ pub unsafe extern "C-unwind" fn pthread_getattr_np(t: libc::pthread_t, a: Attrib
 }
 
 pub fn initialises(kind: &'static Type, addr: u64, init: impl FnOnce() -> c_int) -> c_int {
-    let before = tell::initialises(kind, addr);
-    let result = init();
-    if result == 0 {
-        tell::initialised(kind, addr, before, None);
-    }
-    result
+    around::init(kind, addr, init)
 }
 
 pub fn destroys(kind: &'static Type, addr: u64, destroy: impl FnOnce() -> c_int) -> c_int {
     if debugobjects::is_on() && used::state(kind, addr).is_none() {
         return destroy();
     }
-    let before = tell::destroys(kind, addr);
-    let result = destroy();
-    if result == 0 {
-        tell::destroyed(kind, addr, before, None);
-    }
-    result
+    around::destroy(kind, addr, destroy)
 }
 
 pub fn uses(kind: &'static Type, addr: u64, set: impl FnOnce() -> c_int) -> c_int {

@@ -10,6 +10,7 @@
 //! he waits ([`waiters`]), and the engine hears of it when something is done to the object
 //! meanwhile.
 
+pub mod around;
 pub mod attribute_calls;
 mod attributes;
 mod bytes;

@@ -9,7 +9,7 @@ use lockwright_ledger::rows::object::{object_end, object_fault};
 use super::{OBJECTS, Type, early, faults, frames, gone, here, local, used, waiters};
 use crate::callsite::place;
 use crate::recorder::state;
-use crate::stack::modules;
+use crate::stack::{modules, own};
 
 /// What the first of the two steps has seen.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub fn initialises(kind: &'static Type, addr: u64) -> Before {
 /// There are, or were, objects where one is about to be initialised.
 #[cold]
 fn initialises_noted(kind: &'static Type, addr: u64) -> Before {
-    let op = match frames::has(addr) {
+    let op = match own::has_now(addr) {
         true => Operation::InitOnStack,
         false => Operation::Init,
     };
@@ -90,7 +90,7 @@ pub fn initialised(kind: &'static Type, addr: u64, before: Before, stack: Option
     if is_shared || before == Before::Silent {
         return;
     }
-    let on_stack = frames::has(addr);
+    let on_stack = own::has_now(addr);
     let op = if on_stack { Operation::InitOnStack } else { Operation::Init };
     if on_stack {
         frames::note(addr);
@@ -174,7 +174,7 @@ pub fn destroyed(kind: &'static Type, addr: u64, before: Before, stack: Option<u
         OBJECTS.apply(local(), &kind.descr, addr, Operation::Free, never, 0);
         OBJECTS.apply(local(), &kind.descr, addr, Operation::Init, never, 0);
         gone::note(addr, kind.size);
-        if frames::has(addr) {
+        if own::has_now(addr) {
             frames::note(addr);
         }
     }

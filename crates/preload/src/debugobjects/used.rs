@@ -6,7 +6,6 @@ use lockwright_engines::debugobjects::{Fault, Operation, State};
 use lockwright_ledger::rows::lock_kind;
 
 use super::{OBJECTS, Type, early, faults, gone, here, local, types};
-use crate::lock_id::identity::Identify;
 use crate::stack::modules;
 
 /// Objects whose use has been looked at, by some bits of their address: for those, another costs a
@@ -41,16 +40,18 @@ pub fn used_static(kind: &'static Type, addr: u64) {
     }
 }
 
-/// As [`used_static`], for a lock that lockdep has not met before.
-pub fn used_lock<T: Identify>(lock: *const T) {
-    // SAFETY: a lock in use.
-    let kind = match unsafe { T::kind(lock) } {
-        lock_kind::SPIN => return used(&types::SPIN, lock as u64),
-        lock_kind::MUTEX | lock_kind::RECURSIVE | lock_kind::ERRORCHECK => &types::MUTEX,
-        lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER => &types::RWLOCK,
-        _ => return,
-    };
-    used_static(kind, lock as u64);
+/// The calling thread is about to use a lock, one of [`lock_kind`], that has not been met
+/// ([`crate::lock_id::first_use`]).
+pub fn used_lock(kind: u8, addr: u64) {
+    match kind {
+        lock_kind::SPIN => used(&types::SPIN, addr),
+        lock_kind::SEMAPHORE => used(&types::SEMAPHORE, addr),
+        lock_kind::MUTEX | lock_kind::RECURSIVE | lock_kind::ERRORCHECK => {
+            used_static(&types::MUTEX, addr);
+        }
+        lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER => used_static(&types::RWLOCK, addr),
+        _ => {}
+    }
 }
 
 /// As [`used_static`], for one that may be a copy: only what was destroyed, or can be none, is

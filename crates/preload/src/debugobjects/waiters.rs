@@ -78,8 +78,17 @@ fn own_id() -> u64 {
 
 /// The calling thread is about to wait on the object at `addr`, in the context `node`, or in one
 /// yet to be found: 0.
-pub fn begin(kind: &'static Type, addr: u64, node: u32) -> Wait {
+fn begin(kind: &'static Type, addr: u64, node: u32) -> Wait {
     note(kind, addr, node, 0)
+}
+
+/// Waits by `wait` on the object at `addr`, visibly to whoever destroys it meanwhile; `node` is as
+/// for [`begin`].
+pub fn during<R>(kind: &'static Type, addr: u64, node: u32, wait: impl FnOnce() -> R) -> R {
+    let noted = begin(kind, addr, node);
+    let result = wait();
+    end(noted);
+    result
 }
 
 /// The calling thread is about to run the routine of the object at `addr`.

@@ -18,16 +18,16 @@ use crate::lockmeter::{Target, cond, hold, is_wanted, rwlock, spot, subject, syn
 
 /// lockdep's wrappers, for lockmeter's to stand before.
 mod check {
-    pub use crate::lockdep::cond::{
+    pub use crate::interpose::barrier::wait as barrier_wait;
+    pub use crate::interpose::cond::{
         clockwait as cond_clockwait, timedwait as cond_timedwait, wait as cond_wait,
+    };
+    pub use crate::interpose::semaphore::{
+        clockwait as sem_clockwait, timedwait as sem_timedwait, wait as sem_wait,
     };
     pub use crate::lockdep::mutex::{lock as mutex_lock, unlock as mutex_unlock};
     pub use crate::lockdep::rwlock::unlock as rwlock_unlock;
-    pub use crate::lockdep::semaphore::{
-        clockwait as sem_clockwait, timedwait as sem_timedwait, wait as sem_wait,
-    };
     pub use crate::lockdep::spin::unlock as spin_unlock;
-    pub use crate::lockdep::sync::barrier_wait;
     pub use crate::lockdep::thread::{join, join_c11};
 }
 

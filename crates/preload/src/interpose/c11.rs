@@ -9,12 +9,11 @@ use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use libc::{pthread_cond_t, pthread_mutex_t, pthread_t, timespec};
 
 use super::engine::Engine;
-use super::{mutex, target};
+use super::{cond, mutex, target};
 use crate::callsite::Return;
 use crate::debugobjects::types;
 use crate::libc::real::{self, StartC11, thrd};
-use crate::lockdep::mutex::{destroy as destroy_mutex, init_by as init_mutex_by};
-use crate::lockdep::{cond, thread};
+use crate::lockdep::thread;
 use crate::stack::modules;
 
 type Mutex = *mut pthread_mutex_t;
@@ -76,10 +75,9 @@ pub unsafe extern "C-unwind" fn mtx_timedlock<E: Engine>(
 /// lockdep's.
 pub mod lockdep {
     use super::*;
-    use crate::lockdep::mutex;
 
     translate! {
-        mtx_unlock(m: Mutex, site: u64) = mutex::unlock;
+        mtx_unlock(m: Mutex, site: u64) = crate::lockdep::mutex::unlock;
         cnd_wait(c: Cond, m: Mutex, site: u64) = cond::wait;
         cnd_timedwait(c: Cond, m: Mutex, t: *const timespec, site: u64) = cond::timedwait;
     }
@@ -114,7 +112,7 @@ pub unsafe extern "C-unwind" fn mtx_init(m: Mutex, kind: c_int, _site: u64) -> c
         return init();
     }
     // SAFETY: the caller's memory.
-    unsafe { init_mutex_by(&types::MTX, m, init) }
+    unsafe { mutex::init_by(&types::MTX, m, init) }
 }
 
 pub unsafe extern "C-unwind" fn mtx_destroy(m: Mutex, site: u64) -> c_int {
@@ -122,7 +120,7 @@ pub unsafe extern "C-unwind" fn mtx_destroy(m: Mutex, site: u64) -> c_int {
     unsafe {
         match STRANGE.load(Relaxed) {
             true => real::mtx_destroy(m),
-            false => destroy_mutex(m, site),
+            false => mutex::destroy(m, site),
         }
     }
 }

@@ -5,9 +5,12 @@
 pub mod allocate;
 mod annotated_object;
 pub mod bare_fork;
+mod barrier;
 pub mod both;
 pub mod both_user_locks;
 pub mod c11;
+mod cond;
+mod create;
 pub mod ending;
 mod engine;
 pub mod execute;
@@ -16,9 +19,11 @@ pub mod guarded;
 mod internal;
 mod jump;
 pub mod leave;
+mod lives;
 mod mutex;
 mod rwlock;
 mod seccomp;
+mod semaphore;
 mod specific;
 mod spin;
 #[macro_use]

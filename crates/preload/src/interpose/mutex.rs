@@ -1,17 +1,48 @@
-//! What takes a pthread_mutex_t, but for `pthread_mutex_lock`, of whose fast path each engine has
-//! its own. None is inlined into C11's, so that each is compiled once.
+//! pthread_mutex_t: its life, and what takes one, but for `pthread_mutex_lock`, of whose fast path
+//! each engine has its own. None of these is inlined into C11's, so that each is compiled once.
 
 use core::ffi::c_int;
 
-use libc::{clockid_t, pthread_mutex_t, timespec};
+use libc::{clockid_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
 use lockwright_ledger::rows::mode;
 
 use super::engine::{Call, Engine, Lockdep};
+use super::lives;
 use crate::callsite::Return;
+use crate::debugobjects::{Type, attribute_calls, types};
 use crate::libc::real;
 use crate::os::deadline;
 
 type Mutex = *mut pthread_mutex_t;
+
+/// `pthread_mutex_init`.
+pub unsafe extern "C-unwind" fn init(
+    m: Mutex,
+    attr: *const pthread_mutexattr_t,
+    _site: u64,
+) -> c_int {
+    attribute_calls::made_by(&types::MUTEXATTR, attr);
+    // SAFETY: forwarded.
+    unsafe { init_by(&types::MUTEX, m, || real::pthread_mutex_init(m, attr)) }
+}
+
+/// A mutex is initialised by `call`, which answers 0 if it was, as an object of `kind`.
+///
+/// # Safety
+/// The caller's memory, large enough for a mutex.
+pub unsafe fn init_by(kind: &'static Type, m: Mutex, call: impl FnOnce() -> c_int) -> c_int {
+    match lives::are_unheard() {
+        true => call(),
+        // SAFETY: the caller's promise.
+        false => unsafe { lives::init(kind, m, false, call) },
+    }
+}
+
+/// `pthread_mutex_destroy`.
+pub unsafe extern "C-unwind" fn destroy(m: Mutex, _site: u64) -> c_int {
+    // SAFETY: forwarded; the caller's mutex.
+    unsafe { lives::destroy(&types::MUTEX, m, || real::pthread_mutex_destroy(m)) }
+}
 
 /// `pthread_mutex_lock` of any mutex.
 #[inline(never)]

@@ -1,16 +1,40 @@
-//! What takes a pthread_rwlock_t.
+//! pthread_rwlock_t: its life, and what takes one.
 
 use core::ffi::c_int;
 
-use libc::{clockid_t, pthread_rwlock_t, timespec};
+use libc::{clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
 use lockwright_ledger::rows::mode;
 
 use super::engine::{Call, Engine, Lockdep};
+use super::lives;
 use crate::callsite::Return;
+use crate::debugobjects::{attribute_calls, types};
 use crate::libc::real;
 use crate::os::deadline;
 
 type RwLock = *mut pthread_rwlock_t;
+
+/// `pthread_rwlock_init`.
+pub unsafe extern "C-unwind" fn init(
+    l: RwLock,
+    attr: *const pthread_rwlockattr_t,
+    _site: u64,
+) -> c_int {
+    attribute_calls::made_by(&types::RWLOCKATTR, attr);
+    // SAFETY: forwarded.
+    let call = || unsafe { real::pthread_rwlock_init(l, attr) };
+    match lives::are_unheard() {
+        true => call(),
+        // SAFETY: the caller's memory.
+        false => unsafe { lives::init(&types::RWLOCK, l, false, call) },
+    }
+}
+
+/// `pthread_rwlock_destroy`.
+pub unsafe extern "C-unwind" fn destroy(l: RwLock, _site: u64) -> c_int {
+    // SAFETY: forwarded; the caller's lock.
+    unsafe { lives::destroy(&types::RWLOCK, l, || real::pthread_rwlock_destroy(l)) }
+}
 
 /// `pthread_rwlock_rdlock`.
 pub unsafe extern "C-unwind" fn rdlock<E: Engine>(l: RwLock, site: u64, back: Return) -> c_int {

@@ -1,15 +1,34 @@
-//! What takes a pthread_spinlock_t.
+//! pthread_spinlock_t: its life, and what takes one.
 
 use core::ffi::c_int;
 
 use libc::pthread_spinlock_t;
 
 use super::engine::{Call, Engine, Lockdep};
+use super::lives;
 use crate::callsite::Return;
+use crate::debugobjects::types;
 use crate::libc::real;
 use crate::lock_id::by_address::spin_lock;
+use crate::stack::modules;
 
 type Spin = *mut pthread_spinlock_t;
+
+/// `pthread_spin_init`.
+pub unsafe extern "C-unwind" fn init(l: Spin, shared: c_int, _site: u64) -> c_int {
+    // Its bytes do not tell; and what is called shared need not be where others can reach it.
+    let is_shared = shared != libc::PTHREAD_PROCESS_PRIVATE && modules::is_shared(l as u64);
+    let lock = spin_lock(l).cast_mut();
+    // SAFETY: forwarded; the caller's memory.
+    unsafe { lives::init(&types::SPIN, lock, is_shared, || real::pthread_spin_init(l, shared)) }
+}
+
+/// `pthread_spin_destroy`.
+pub unsafe extern "C-unwind" fn destroy(l: Spin, _site: u64) -> c_int {
+    let lock = spin_lock(l).cast_mut();
+    // SAFETY: forwarded; the caller's lock.
+    unsafe { lives::destroy(&types::SPIN, lock, || real::pthread_spin_destroy(l)) }
+}
 
 /// `pthread_spin_lock`.
 pub unsafe extern "C-unwind" fn lock<E: Engine>(l: Spin, site: u64, back: Return) -> c_int {

@@ -13,22 +13,23 @@ use lockwright_ledger::rows::unsafe_call;
 
 use super::engine::{Both, Lockdep, Lockmeter};
 use super::{
-    annotated_object, bare_fork, both, both_user_locks, c11, ending, execute, freed, guarded,
-    internal, jump, mutex, rwlock, seccomp, specific, spin, unload,
+    annotated_object, bare_fork, barrier, both, both_user_locks, c11, cond, create, ending,
+    execute, freed, guarded, internal, jump, mutex, rwlock, seccomp, semaphore, specific, spin,
+    unload,
 };
 use crate::debugobjects::{
     COND_IMPOSSIBLE, COND_WREFS, ONCE_DONE, attribute_calls, once, timer, types,
 };
 use crate::libc::real::{self, literal, slot};
 use crate::lockdep::annotate::{self, context, user_locks};
-use crate::lockdep::{self, cond, semaphore, signal, signal_sysv, signal_wait, sync, thread};
+use crate::lockdep::{self, signal, signal_sysv, signal_wait, thread};
 use crate::lockmeter::{self, blocking, sync_waits};
 use crate::process::fork;
 
 interpose! {
 functions {
-    pthread_mutex_init(2) ~ __pthread_mutex_init: call(site, lockdep::mutex::init);
-    pthread_mutex_destroy(1) ~ __pthread_mutex_destroy: call(site, lockdep::mutex::destroy);
+    pthread_mutex_init(2) ~ __pthread_mutex_init: call(site, mutex::init);
+    pthread_mutex_destroy(1) ~ __pthread_mutex_destroy: call(site, mutex::destroy);
     pthread_mutex_lock(1) ~ __pthread_mutex_lock: engines(site_stack, lockdep::mutex::lock, lockmeter::mutex::lock::<false>, both::mutex_lock);
     pthread_mutex_trylock(1) ~ __pthread_mutex_trylock: engine(site_return, mutex::trylock);
     pthread_mutex_timedlock(2): engine(site_return, mutex::timedlock);
@@ -37,8 +38,8 @@ functions {
     pthread_mutex_consistent(1) = pthread_mutex_consistent_np: call(site, lockdep::mutex::consistent);
     pthread_mutex_setprioceiling(3): call(site, lockdep::mutex::setprioceiling);
 
-    pthread_rwlock_init(2) ~ __pthread_rwlock_init: call(site, lockdep::rwlock::init);
-    pthread_rwlock_destroy(1) ~ __pthread_rwlock_destroy: call(site, lockdep::rwlock::destroy);
+    pthread_rwlock_init(2) ~ __pthread_rwlock_init: call(site, rwlock::init);
+    pthread_rwlock_destroy(1) ~ __pthread_rwlock_destroy: call(site, rwlock::destroy);
     pthread_rwlock_rdlock(1) ~ __pthread_rwlock_rdlock: engine(site_return, rwlock::rdlock);
     pthread_rwlock_wrlock(1) ~ __pthread_rwlock_wrlock: engine(site_return, rwlock::wrlock);
     pthread_rwlock_tryrdlock(1) ~ __pthread_rwlock_tryrdlock: engine(site_return, rwlock::tryrdlock);
@@ -49,8 +50,8 @@ functions {
     pthread_rwlock_clockwrlock(3): engine(site_return, rwlock::clockwrlock);
     pthread_rwlock_unlock(1) ~ __pthread_rwlock_unlock: engines(site, lockdep::rwlock::unlock, lockmeter::rwlock::unlock, both::rwlock_unlock);
 
-    pthread_spin_init(2): call(site, lockdep::spin::init);
-    pthread_spin_destroy(1): call(site, lockdep::spin::destroy);
+    pthread_spin_init(2): call(site, spin::init);
+    pthread_spin_destroy(1): call(site, spin::destroy);
     pthread_spin_lock(1): engine(site_return, spin::lock);
     pthread_spin_trylock(1): engine(site_return, spin::trylock);
     pthread_spin_unlock(1): engines(site, lockdep::spin::unlock, lockmeter::spin::unlock, both::spin_unlock);
@@ -63,17 +64,17 @@ functions {
     pthread_cond_signal(1): signals(cond::signal_strange);
     pthread_cond_broadcast(1): signals(cond::broadcast_strange);
 
-    pthread_barrier_init(3): call(site, sync::barrier_init);
-    pthread_barrier_destroy(1): call(site, sync::barrier_destroy);
-    pthread_barrier_wait(1): engines(site, sync::barrier_wait, sync_waits::barrier_wait, both::barrier_wait);
+    pthread_barrier_init(3): call(site, barrier::init);
+    pthread_barrier_destroy(1): call(site, barrier::destroy);
+    pthread_barrier_wait(1): engines(site, barrier::wait, sync_waits::barrier_wait, both::barrier_wait);
 
     pthread_once(2) = __pthread_once: once(pthread_once);
     call_once(2): once(call_once);
 
     sem_init(3): call(site, semaphore::init);
     sem_destroy(1): call(site, semaphore::destroy);
-    sem_post(1): call(site, semaphore::post);
-    sem_trywait(1): call(site_return, semaphore::trywait);
+    sem_post(1): call(site, lockdep::semaphore::post);
+    sem_trywait(1): call(site_return, lockdep::semaphore::trywait);
     sem_wait(1): engines(site_return, semaphore::wait, sync_waits::sem_wait, both::sem_wait);
     sem_timedwait(2): engines(site_return, semaphore::timedwait, sync_waits::sem_timedwait, both::sem_timedwait);
     sem_clockwait(3): engines(site_return, semaphore::clockwait, sync_waits::sem_clockwait, both::sem_clockwait);
@@ -91,7 +92,7 @@ functions {
     cnd_signal(1): signals(cond::cnd_signal_strange);
     cnd_broadcast(1): signals(cond::cnd_broadcast_strange);
 
-    pthread_create(4): call(site, thread::create);
+    pthread_create(4): call(site, create::pthread_create);
     thrd_create(3): call(site, c11::thrd_create);
     pthread_join(2): engines(site, thread::join, sync_waits::pthread_join, both::join);
     thrd_join(2): engines(site, thread::join_c11, sync_waits::thrd_join, both::thrd_join);

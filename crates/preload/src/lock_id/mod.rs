@@ -2,6 +2,7 @@
 
 pub mod allocations;
 pub mod by_address;
+pub mod first_use;
 pub mod identity;
 pub mod inherited;
 pub mod lock;

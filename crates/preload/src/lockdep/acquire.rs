@@ -23,6 +23,12 @@ pub trait Watched: Lock {
         mode
     }
 
+    /// Somebody may hold the lock, as far as its memory and the table of known locks tell.
+    ///
+    /// # Safety
+    /// The caller's memory, large enough for such a lock.
+    unsafe fn may_be_held(this: *mut Self) -> bool;
+
     /// Takes the lock, by `block` where it has to be waited for.
     ///
     /// # Safety

@@ -3,18 +3,15 @@
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use libc::{clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, timespec};
+use libc::{pthread_cond_t, pthread_mutex_t};
 use lockwright_engines::lockdep::{Acquire, Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::{Held, finding_kind, held_flag, mode};
 
 use super::{misuse, mutex, watch};
 use crate::callsite;
-use crate::debugobjects::used::used_static;
-use crate::debugobjects::{Type, attribute_calls, tell, types, waiters};
-use crate::libc::real;
 use crate::lock_id::identity::{self, Birth, mutex_kind};
 use crate::lock_id::side_table::SideTable;
-use crate::os::{deadline, tls};
+use crate::os::tls;
 use crate::recorder::state;
 
 type Cond = *mut pthread_cond_t;
@@ -36,115 +33,8 @@ pub static SIGNALS_MATTER: AtomicBool = AtomicBool::new(false);
 /// Bit of a [`KEPT`] word that is none of a thread's: nothing there may be 0.
 const IS_KEPT: u64 = 1;
 
-pub unsafe extern "C-unwind" fn wait(c: Cond, m: Mutex, site: u64) -> c_int {
-    // SAFETY: forwarded.
-    unsafe { around(c, m, site, 0, || real::pthread_cond_wait(c, m)) }
-}
-
-pub unsafe extern "C-unwind" fn timedwait(
-    c: Cond,
-    m: Mutex,
-    t: *const timespec,
-    site: u64,
-) -> c_int {
-    // SAFETY: the caller's deadline.
-    if !unsafe { deadline::is_time(t) } {
-        // It does not come to wait, and gives nothing up.
-        // SAFETY: forwarded.
-        return unsafe { real::pthread_cond_timedwait(c, m, t) };
-    }
-    // SAFETY: forwarded.
-    unsafe { around(c, m, site, mode::TIMED, || real::pthread_cond_timedwait(c, m, t)) }
-}
-
-pub unsafe extern "C-unwind" fn clockwait(
-    c: Cond,
-    m: Mutex,
-    clock: clockid_t,
-    t: *const timespec,
-    site: u64,
-) -> c_int {
-    // SAFETY: the caller's deadline.
-    if !deadline::is_clock(clock) || !unsafe { deadline::is_time(t) } {
-        // As above.
-        // SAFETY: forwarded.
-        return unsafe { real::pthread_cond_clockwait(c, m, clock, t) };
-    }
-    // SAFETY: forwarded.
-    unsafe { around(c, m, site, mode::TIMED, || real::pthread_cond_clockwait(c, m, clock, t)) }
-}
-
-pub unsafe extern "C-unwind" fn init(
-    c: Cond,
-    attr: *const pthread_condattr_t,
-    _site: u64,
-) -> c_int {
-    attribute_calls::made_by(&types::CONDATTR, attr);
-    // SAFETY: forwarded.
-    init_by(&types::COND, c, || unsafe { real::pthread_cond_init(c, attr) })
-}
-
-/// A condition variable is initialised by `init`, which answers 0 if it was, as an object of
-/// `kind`.
-pub fn init_by(kind: &'static Type, c: Cond, init: impl FnOnce() -> c_int) -> c_int {
-    let before = tell::initialises(kind, c as u64);
-    forget(c);
-    let result = init();
-    if result == 0 {
-        tell::initialised(kind, c as u64, before, None);
-    }
-    result
-}
-
-pub unsafe extern "C-unwind" fn destroy(c: Cond, _site: u64) -> c_int {
-    // SAFETY: forwarded.
-    destroy_by(c, || unsafe { real::pthread_cond_destroy(c) })
-}
-
-/// A condition variable is destroyed by `destroy`, which answers 0 if it was.
-pub fn destroy_by(c: Cond, destroy: impl FnOnce() -> c_int) -> c_int {
-    let before = tell::destroys(&types::COND, c as u64);
-    // It waits for waiters that are on their way out.
-    let result = destroy();
-    forget(c);
-    if result == 0 {
-        tell::destroyed(&types::COND, c as u64, before, None);
-    }
-    result
-}
-
-/// A function that signals has found bytes in a condition variable that none has which may be used,
-/// or it matters who signals.
-pub unsafe extern "C-unwind" fn signal_strange(c: Cond) -> c_int {
-    signalled(c);
-    // SAFETY: forwarded.
-    unsafe { real::pthread_cond_signal(c) }
-}
-
-/// As [`signal_strange`].
-pub unsafe extern "C-unwind" fn broadcast_strange(c: Cond) -> c_int {
-    signalled(c);
-    // SAFETY: forwarded.
-    unsafe { real::pthread_cond_broadcast(c) }
-}
-
-/// As [`signal_strange`], of C11's.
-pub unsafe extern "C-unwind" fn cnd_signal_strange(c: Cond) -> c_int {
-    signalled(c);
-    // SAFETY: forwarded.
-    unsafe { real::cnd_signal(c) }
-}
-
-/// As [`cnd_signal_strange`].
-pub unsafe extern "C-unwind" fn cnd_broadcast_strange(c: Cond) -> c_int {
-    signalled(c);
-    // SAFETY: forwarded.
-    unsafe { real::cnd_broadcast(c) }
-}
-
 /// The condition variable is about to be signalled.
-fn signalled(c: Cond) {
-    used_static(&types::COND, c as u64);
+pub fn signalled(c: Cond) {
     // Relaxed: a word that says nothing about other memory.
     if SIGNALS_MATTER.load(Relaxed)
         && let Some(word) = KEPT.word(c as u64).filter(|word| word.load(Relaxed) != 0)
@@ -172,28 +62,29 @@ fn keep(c: Cond) {
 }
 
 /// A condition variable's life is over, or begins: nobody waits on it.
-fn forget(c: Cond) {
+pub fn forget(c: Cond) {
     for word in [&WAITS, &KEPT].into_iter().filter_map(|table| table.word(c as u64)) {
         word.store(0, Relaxed);
     }
 }
 
-/// Waits, visibly to whoever destroys the condition variable meanwhile. `node` is the context, 0 if
-/// there is none.
-fn visibly(c: Cond, node: u32, wait: impl FnOnce() -> c_int) -> c_int {
-    let noted = waiters::begin(&types::COND, c as u64, node);
-    let result = wait();
-    waiters::end(noted);
-    result
-}
-
-unsafe fn around(c: Cond, m: Mutex, site: u64, timed: u16, wait: impl FnOnce() -> c_int) -> c_int {
-    used_static(&types::COND, c as u64);
+/// Waits on `c` by `wait`, which gives `m` up and takes it again. It is given the wait's context, 0
+/// if there is none. `timed` is [`mode::TIMED`] if the wait ends by itself, else 0.
+///
+/// # Safety
+/// The caller's condition variable and mutex; `site` is as the stub passes it.
+pub unsafe fn wait(
+    c: Cond,
+    m: Mutex,
+    site: u64,
+    timed: u16,
+    wait: impl FnOnce(u32) -> c_int,
+) -> c_int {
     // SAFETY: as `watch::thread`.
-    let Some(thread) = (unsafe { tls::get().as_mut() }) else { return visibly(c, 0, wait) };
+    let Some(thread) = (unsafe { tls::get().as_mut() }) else { return wait(0) };
     let Some(i) = thread.find(m as u64) else {
         // SAFETY: the caller's mutex.
-        return unsafe { not_held(thread, c, m, site, wait) };
+        return unsafe { not_held(thread, m, site, wait) };
     };
     let held = thread.held()[i as usize - 1];
     let lock = Acquire {
@@ -217,7 +108,7 @@ unsafe fn around(c: Cond, m: Mutex, site: u64, timed: u16, wait: impl FnOnce() -
     }
     let waits = enter(thread, c, m, lock.ident);
     thread.wait_begin(&lock, node);
-    let wait = || visibly(c, node, wait);
+    let wait = || wait(node);
     let result = match thread.depth() {
         // Held alone it comes back where it was: no new order. The entry stays, marked, so that a
         // cleanup handler that runs when the wait is cancelled finds the mutex held, as it is.
@@ -268,10 +159,9 @@ fn nested(
 #[cold]
 unsafe fn not_held(
     thread: &mut ThreadState,
-    c: Cond,
     m: Mutex,
     site: u64,
-    wait: impl FnOnce() -> c_int,
+    wait: impl FnOnce(u32) -> c_int,
 ) -> c_int {
     // SAFETY: the caller's mutex.
     let (locked, known) = unsafe { (mutex::is_locked(m), identity::known(m)) };
@@ -282,11 +172,11 @@ unsafe fn not_held(
         _ => known,
     };
     // Locked before there was anybody to see it.
-    let Some(ident) = ident else { return visibly(c, 0, wait) };
+    let Some(ident) = ident else { return wait(0) };
     // SAFETY: as above.
     let kind = unsafe { identity::kind_of(m) };
     if kind & (mutex_kind::TYPE | mutex_kind::ROBUST) != 0 {
-        let result = visibly(c, 0, wait);
+        let result = wait(0);
         if result == libc::EPERM {
             misuse::unlock_refused_by(thread, m as u64, ident, result, mode::COND_WAIT);
         }
@@ -294,7 +184,7 @@ unsafe fn not_held(
     }
     // Before the wait, of which nobody knows whether it ends.
     misuse::bad_unlock_by(thread, m as u64, ident, locked, mode::COND_WAIT);
-    nested(thread, m as u64, ident, site, || visibly(c, 0, wait))
+    nested(thread, m as u64, ident, site, || wait(0))
 }
 
 fn others_held(thread: &ThreadState, address: u64) -> bool {

@@ -7,11 +7,11 @@ use lockwright_ledger::rows::{finding_kind, mode};
 
 use super::watch;
 use crate::callsite;
-use crate::debugobjects::frames;
+
 use crate::lock_id::inherited::{self, Left};
 use crate::os::time;
 use crate::recorder::state;
-use crate::stack::unwind;
+use crate::stack::{own, unwind};
 
 /// Records a misuse by the calling thread.
 pub fn tell(thread: &mut ThreadState, what: &Misuse) {
@@ -163,7 +163,7 @@ pub fn if_held(thread: &mut ThreadState, kind: u8, from: u64, to: u64) -> Option
 
 /// The lock at `addr` is in a frame of the calling thread's, and was taken in this process.
 fn is_on_stack(addr: u64) -> bool {
-    frames::is_own(addr) && inherited::inherited_at(addr).is_none()
+    own::has(addr) && inherited::inherited_at(addr).is_none()
 }
 
 /// Held locks that are looked through sooner than the bounds of a stack are asked for, which the
@@ -173,7 +173,7 @@ const FEW: u32 = 64;
 /// What is at `addr` may be in a frame of the calling thread's. False where the thread holds many
 /// locks, and it is not: then they need not be looked through.
 pub fn may_be_in_frame(thread: &ThreadState, addr: u64) -> bool {
-    thread.depth() <= FEW || frames::is_own(addr)
+    thread.depth() <= FEW || own::has(addr)
 }
 
 /// A lock begins its life at `addr`, where the thread holds another. If that was part of a frame

@@ -4,6 +4,7 @@
 pub mod acquire;
 pub mod annotate;
 pub mod cond;
+pub mod life;
 pub mod misuse;
 pub mod mutex;
 pub mod rwlock;

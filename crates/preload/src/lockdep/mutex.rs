@@ -3,74 +3,22 @@
 use core::arch::naked_asm;
 use core::ffi::c_int;
 
-use libc::{pthread_mutex_t, pthread_mutexattr_t};
+use libc::pthread_mutex_t;
 use lockwright_engines::lockdep::{Acquire, Chain, Ident, ThreadState};
-use lockwright_ledger::rows::{finding_kind, mode};
+use lockwright_ledger::rows::mode;
 
 use super::acquire::Watched;
 use super::watch::{self, Blocking};
 use super::{misuse, without_patches};
 use crate::callsite::{self, Return};
-use crate::debugobjects::tell::{self, Before};
-use crate::debugobjects::{self, Type, attribute_calls, types};
 use crate::libc::real;
 use crate::lock_id::identity::{self, Birth, kind_of, mutex_kind};
-use crate::lock_id::inherited;
+use crate::lock_id::{first_use, inherited};
 use crate::os::{sys, tls};
 use crate::recorder::state;
 use crate::stack::unwind::Frame;
 
 type Mutex = *mut pthread_mutex_t;
-
-pub unsafe extern "C-unwind" fn init(
-    m: Mutex,
-    attr: *const pthread_mutexattr_t,
-    _site: u64,
-) -> c_int {
-    attribute_calls::made_by(&types::MUTEXATTR, attr);
-    // SAFETY: forwarded.
-    unsafe { init_by(&types::MUTEX, m, || real::pthread_mutex_init(m, attr)) }
-}
-
-/// A mutex is initialised by `init`, which answers 0 if it was, as an object of `kind`.
-pub unsafe fn init_by(kind: &'static Type, m: Mutex, init: impl FnOnce() -> c_int) -> c_int {
-    if state::status() != state::ACTIVE && !debugobjects::may_be_wanted() {
-        return init();
-    }
-    let mut before = tell::initialises(kind, m as u64);
-    // SAFETY: the caller's memory, large enough for a mutex; what it says is only a hint.
-    if unsafe { identity::stamped(m).is_some() && is_locked(m) }
-        && let Some(thread) = watch::thread()
-        && misuse::if_held(thread, finding_kind::HELD_INITIALISED, m as u64, m as u64 + 1).is_some()
-    {
-        before = Before::Over;
-    }
-    let result = init();
-    if result == 0 {
-        // SAFETY: just initialised.
-        let stack = unsafe { identity::begin(m, debugobjects::is_on()) };
-        tell::initialised(kind, m as u64, before, stack);
-    }
-    result
-}
-
-pub unsafe extern "C-unwind" fn destroy(m: Mutex, _site: u64) -> c_int {
-    let before = tell::destroys(&types::MUTEX, m as u64);
-    // SAFETY: the caller's mutex.
-    if unsafe { identity::stamped(m).is_some() && is_locked(m) }
-        && let Some(thread) = watch::thread()
-    {
-        misuse::if_held(thread, finding_kind::HELD_DESTROYED, m as u64, m as u64 + 1);
-    }
-    // SAFETY: forwarded.
-    let result = unsafe { real::pthread_mutex_destroy(m) };
-    if result == 0 {
-        // SAFETY: the caller still owns the memory.
-        let stack = unsafe { identity::forget(m) };
-        tell::destroyed(&types::MUTEX, m as u64, before, stack);
-    }
-    result
-}
 
 /// Somebody holds the mutex, by its own word.
 pub unsafe fn is_locked(m: Mutex) -> bool {
@@ -213,6 +161,11 @@ unsafe extern "C-unwind" fn lock_slowly(m: Mutex, site: u64, back: Return) -> c_
 }
 
 impl Watched for pthread_mutex_t {
+    unsafe fn may_be_held(m: Mutex) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { identity::stamped(m).is_some() && is_locked(m) }
+    }
+
     #[inline(always)]
     unsafe fn acquire(
         m: Mutex,
@@ -452,8 +405,8 @@ unsafe fn unlock_otherwise(m: Mutex) -> c_int {
     // SAFETY: the caller's mutex, still locked.
     let (locked, known) = unsafe { (held || is_locked(m), identity::known(m)) };
     if known.is_none() {
-        // Its bytes may be such as no mutex has.
-        debugobjects::used::used_lock(m);
+        // SAFETY: the caller's mutex.
+        unsafe { first_use::tell(m) };
     }
     let ident = match known {
         // Nobody has locked it yet: that is the news.

@@ -3,60 +3,18 @@
 
 use core::ffi::c_int;
 
-use libc::{pthread_rwlock_t, pthread_rwlockattr_t};
+use libc::pthread_rwlock_t;
 use lockwright_engines::lockdep::ThreadState;
-use lockwright_ledger::rows::{finding_kind, lock_kind, mode};
+use lockwright_ledger::rows::{lock_kind, mode};
 
 use super::acquire::Watched;
 use super::{misuse, watch};
-use crate::debugobjects::tell::{self, Before};
-use crate::debugobjects::{self, attribute_calls, types};
 use crate::libc::real;
 use crate::lock_id::identity::{self, Birth, Identify};
-use crate::lock_id::inherited;
+use crate::lock_id::{first_use, inherited};
 use crate::os::tls;
-use crate::recorder::state;
 
 type RwLock = *mut pthread_rwlock_t;
-
-pub unsafe extern "C-unwind" fn init(
-    l: RwLock,
-    attr: *const pthread_rwlockattr_t,
-    _site: u64,
-) -> c_int {
-    attribute_calls::made_by(&types::RWLOCKATTR, attr);
-    if state::status() != state::ACTIVE && !debugobjects::may_be_wanted() {
-        // SAFETY: forwarded.
-        return unsafe { real::pthread_rwlock_init(l, attr) };
-    }
-    let mut before = tell::initialises(&types::RWLOCK, l as u64);
-    // SAFETY: the caller's memory, large enough for a lock; what it says is only a hint.
-    if unsafe { if_held(l, finding_kind::HELD_INITIALISED) } {
-        before = Before::Over;
-    }
-    // SAFETY: forwarded.
-    let result = unsafe { real::pthread_rwlock_init(l, attr) };
-    if result == 0 {
-        // SAFETY: just initialised.
-        let stack = unsafe { identity::begin(l, debugobjects::is_on()) };
-        tell::initialised(&types::RWLOCK, l as u64, before, stack);
-    }
-    result
-}
-
-pub unsafe extern "C-unwind" fn destroy(l: RwLock, _site: u64) -> c_int {
-    let before = tell::destroys(&types::RWLOCK, l as u64);
-    // SAFETY: the caller's lock.
-    unsafe { if_held(l, finding_kind::HELD_DESTROYED) };
-    // SAFETY: forwarded.
-    let result = unsafe { real::pthread_rwlock_destroy(l) };
-    if result == 0 {
-        // SAFETY: the caller still owns the memory.
-        let stack = unsafe { identity::forget(l) };
-        tell::destroyed(&types::RWLOCK, l as u64, before, stack);
-    }
-    result
-}
 
 /// Somebody holds the lock, by its own word: `__readers` at offset 0 counts readers from bit 3 and
 /// marks a writer in bit 1.
@@ -65,15 +23,12 @@ unsafe fn is_locked(l: RwLock) -> bool {
     unsafe { l.cast::<u32>().read_volatile() >> 1 != 0 }
 }
 
-/// Tells of what happens to a lock that somebody holds. Says whether somebody does.
-unsafe fn if_held(l: RwLock, kind: u8) -> bool {
-    // SAFETY: the caller's lock.
-    let busy = unsafe { identity::stamped(l).is_some() && is_locked(l) };
-    busy && watch::thread()
-        .is_some_and(|thread| misuse::if_held(thread, kind, l as u64, l as u64 + 1).is_some())
-}
-
 impl Watched for pthread_rwlock_t {
+    unsafe fn may_be_held(l: RwLock) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { identity::stamped(l).is_some() && is_locked(l) }
+    }
+
     #[inline(always)]
     unsafe fn mode(this: *mut Self, mode: u16) -> u16 {
         if mode & mode::READ == 0 {
@@ -120,8 +75,8 @@ unsafe fn unlock_otherwise(l: RwLock, thread: &mut ThreadState) -> c_int {
     // SAFETY: the caller's lock.
     let (locked, known) = unsafe { (is_locked(l), identity::known(l)) };
     if known.is_none() {
-        // Its bytes may be such as no lock has.
-        debugobjects::used::used_lock(l);
+        // SAFETY: the caller's lock.
+        unsafe { first_use::tell(l) };
     }
     let is_unlocked = !locked && thread.find(l as u64).is_none();
     let ident = match known {

@@ -6,61 +6,41 @@
 
 use core::ffi::{c_int, c_uint};
 
-use libc::{clockid_t, sem_t, timespec};
+use libc::sem_t;
 use lockwright_engines::lockdep::{Acquire, Ident, ThreadState};
-use lockwright_ledger::rows::mode;
 
 use super::watch::{self, Blocking};
 use super::{misuse, sync, trylocks};
 use crate::callsite::Return;
-use crate::debugobjects::used::used;
-use crate::debugobjects::{tell, types, waiters};
 use crate::libc::real;
+use crate::lock_id::first_use;
 use crate::lock_id::identity::{self, Birth};
-use crate::os::{deadline, sys, tls};
+use crate::os::{sys, tls};
 use crate::recorder::state;
 
 type Semaphore = *mut sem_t;
 
-pub unsafe extern "C-unwind" fn init(
-    s: Semaphore,
-    shared: c_int,
-    value: c_uint,
-    _site: u64,
-) -> c_int {
-    let before = tell::initialises(&types::SEMAPHORE, s as u64);
-    // SAFETY: the caller's memory.
-    unsafe { end(s) };
-    // SAFETY: forwarded.
-    let result = unsafe { real::sem_init(s, shared, value) };
-    if result == 0 {
-        tell::initialised(&types::SEMAPHORE, s as u64, before, None);
+/// A semaphore has been initialised.
+///
+/// # Safety
+/// The caller's semaphore, which nobody has used yet.
+pub unsafe fn begins(s: Semaphore, shared: c_int, value: c_uint) {
+    if state::status() != state::ACTIVE {
+        return;
     }
-    if result == 0 && state::status() == state::ACTIVE {
-        // Posts of other processes would not be seen.
-        sync::semaphore_begins(s as u64, (shared == 0).then_some(value));
-        if shared == 0 && value == 1 && identity::can_stamp() {
-            // SAFETY: just initialised.
-            unsafe { identity::identify(s, Birth::Init) };
-        }
+    // Posts of other processes would not be seen.
+    sync::semaphore_begins(s as u64, (shared == 0).then_some(value));
+    if shared == 0 && value == 1 && identity::can_stamp() {
+        // SAFETY: just initialised.
+        unsafe { identity::identify(s, Birth::Init) };
     }
-    result
-}
-
-pub unsafe extern "C-unwind" fn destroy(s: Semaphore, _site: u64) -> c_int {
-    let before = tell::destroys(&types::SEMAPHORE, s as u64);
-    // SAFETY: the caller's semaphore.
-    unsafe { end(s) };
-    // SAFETY: forwarded.
-    let result = unsafe { real::sem_destroy(s) };
-    if result == 0 {
-        tell::destroyed(&types::SEMAPHORE, s as u64, before, None);
-    }
-    result
 }
 
 /// A lock's life ends, if there was one: who has taken it will not post it.
-unsafe fn end(s: Semaphore) {
+///
+/// # Safety
+/// The caller's memory, large enough for a semaphore.
+pub unsafe fn end(s: Semaphore) {
     // SAFETY: the caller's memory, of a semaphore's size; what it says is checked or only a hint.
     unsafe {
         if identity::stamped(s).is_none() {
@@ -110,7 +90,8 @@ pub unsafe extern "C-unwind" fn post(s: Semaphore, _site: u64) -> c_int {
 unsafe fn post_otherwise(s: Semaphore) -> c_int {
     // SAFETY: the caller's semaphore.
     let Some(ident) = (unsafe { identity::stamped(s) }) else {
-        used(&types::SEMAPHORE, s as u64);
+        // SAFETY: the caller's semaphore.
+        unsafe { first_use::tell(s) };
         sync::shares();
         sync::semaphore_posts(s as u64);
         // SAFETY: forwarded.
@@ -134,60 +115,15 @@ unsafe fn post_otherwise(s: Semaphore) -> c_int {
     }
 }
 
-pub unsafe extern "C-unwind" fn wait(s: Semaphore, site: u64, back: Return) -> c_int {
-    // SAFETY: forwarded; as the stub passes it.
-    unsafe { take(s, 0, site, back, || real::sem_wait(s)) }
-}
-
-pub unsafe extern "C-unwind" fn timedwait(
-    s: Semaphore,
-    t: *const timespec,
-    site: u64,
-    back: Return,
-) -> c_int {
-    // SAFETY: forwarded.
-    let block = || unsafe { real::sem_timedwait(s, t) };
-    // SAFETY: the caller's semaphore and deadline; as the stub passes them.
-    unsafe {
-        match deadline::is_time(t) {
-            true => take(s, mode::TIMED, site, back, block),
-            false => block(),
-        }
-    }
-}
-
-pub unsafe extern "C-unwind" fn clockwait(
-    s: Semaphore,
-    clock: clockid_t,
-    t: *const timespec,
-    site: u64,
-    back: Return,
-) -> c_int {
-    // SAFETY: forwarded.
-    let block = || unsafe { real::sem_clockwait(s, clock, t) };
-    // SAFETY: the caller's semaphore and deadline; as the stub passes them.
-    unsafe {
-        match deadline::is_clock(clock) && deadline::is_time(t) {
-            true => take(s, mode::TIMED, site, back, block),
-            false => block(),
-        }
-    }
-}
-
-/// Takes the semaphore by `block`; if that waits, whoever destroys it meanwhile can see it.
-unsafe fn visibly(s: Semaphore, block: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: the caller's semaphore.
-    if !unsafe { identity::is_taken(s) } {
-        return block();
-    }
-    let wait = waiters::begin(&types::SEMAPHORE, s as u64, 0);
-    let result = block();
-    waiters::end(wait);
-    result
-}
-
+/// Takes the semaphore, by `block` where it has to be waited for. `mode` is [`mode::TIMED`] if that
+/// ends by itself, else 0.
+///
+/// # Safety
+/// The caller's semaphore; `site` and `back` are as the stub passes them.
+///
+/// [`mode::TIMED`]: lockwright_ledger::rows::mode::TIMED
 #[inline(always)]
-unsafe fn take(
+pub unsafe fn take(
     s: Semaphore,
     mode: u16,
     site: u64,
@@ -195,9 +131,9 @@ unsafe fn take(
     block: impl FnOnce() -> c_int,
 ) -> c_int {
     let Some((thread, ident)) = lock(s) else {
-        used(&types::SEMAPHORE, s as u64);
         // SAFETY: the caller's semaphore.
-        return sync::semaphore_waited(s as u64, unsafe { visibly(s, block) });
+        unsafe { first_use::tell(s) };
+        return sync::semaphore_waited(s as u64, block());
     };
     // A wait acts upon a cancellation that is pending even if it need not wait; trying does not.
     // SAFETY: forwarded; nothing is under way that unwinding would leave behind.
@@ -259,8 +195,6 @@ unsafe fn contended(
     let is_obstacle = thread.is_obstacle(1);
     // Who waits for what it has taken itself waits for another's post.
     let blocking = Blocking { relock_fails: true, owner: 0 };
-    // SAFETY: the caller's semaphore.
-    let block = || unsafe { visibly(s, block) };
     let result = watch::wait(thread, &lock, node, is_obstacle, blocking, block);
     if result == 0 {
         // SAFETY: the caller's semaphore, just taken.
@@ -273,7 +207,8 @@ unsafe fn contended(
 
 pub unsafe extern "C-unwind" fn trywait(s: Semaphore, site: u64, back: Return) -> c_int {
     let Some((thread, ident)) = lock(s) else {
-        used(&types::SEMAPHORE, s as u64);
+        // SAFETY: the caller's semaphore.
+        unsafe { first_use::tell(s) };
         // SAFETY: forwarded.
         return sync::semaphore_waited(s as u64, unsafe { real::sem_trywait(s) });
     };

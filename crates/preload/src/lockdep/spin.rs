@@ -5,64 +5,23 @@ use core::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 use libc::pthread_spinlock_t;
 use lockwright_engines::lockdep::ThreadState;
-use lockwright_ledger::rows::finding_kind;
 
 use super::acquire::Watched;
 use super::{misuse, watch};
-use crate::debugobjects::tell::{self, Before};
-use crate::debugobjects::{self, types};
 use crate::libc::real;
 use crate::lock_id::by_address::{SpinLock, spin_lock};
 use crate::lock_id::identity::{self, Birth};
 use crate::lock_id::inherited;
 use crate::os::tls;
-use crate::stack::modules;
 
 type Spin = *mut pthread_spinlock_t;
 
-pub unsafe extern "C-unwind" fn init(l: Spin, shared: c_int, _site: u64) -> c_int {
-    let mut before = tell::initialises(&types::SPIN, l as u64);
-    // SAFETY: the caller's lock.
-    if unsafe { if_held(l, finding_kind::HELD_INITIALISED) } {
-        before = Before::Over;
+impl Watched for SpinLock {
+    unsafe fn may_be_held(this: *mut Self) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { identity::known(this) }.is_some()
     }
-    // Its bytes do not tell; and what is called shared need not be where others can reach it.
-    if shared != libc::PTHREAD_PROCESS_PRIVATE && modules::is_shared(l as u64) {
-        before = Before::Silent;
-    }
-    // SAFETY: forwarded.
-    let result = unsafe { real::pthread_spin_init(l, shared) };
-    if result == 0 {
-        // SAFETY: just initialised.
-        let stack = unsafe { identity::begin(spin_lock(l), debugobjects::is_on()) };
-        tell::initialised(&types::SPIN, l as u64, before, stack);
-    }
-    result
 }
-
-pub unsafe extern "C-unwind" fn destroy(l: Spin, _site: u64) -> c_int {
-    let before = tell::destroys(&types::SPIN, l as u64);
-    // SAFETY: the caller's lock.
-    unsafe { if_held(l, finding_kind::HELD_DESTROYED) };
-    // SAFETY: forwarded.
-    let result = unsafe { real::pthread_spin_destroy(l) };
-    if result == 0 {
-        // SAFETY: the caller still owns the memory.
-        let stack = unsafe { identity::forget(spin_lock(l)) };
-        tell::destroyed(&types::SPIN, l as u64, before, stack);
-    }
-    result
-}
-
-/// Tells of what happens to a lock that somebody holds. Says whether somebody does.
-unsafe fn if_held(l: Spin, kind: u8) -> bool {
-    // SAFETY: the caller's lock; known ones only.
-    unsafe { identity::known(spin_lock(l)) }.is_some()
-        && watch::thread()
-            .is_some_and(|thread| misuse::if_held(thread, kind, l as u64, l as u64 + 1).is_some())
-}
-
-impl Watched for SpinLock {}
 
 /// The word of a spinlock that is free, which the C library defines for each architecture.
 fn free_word() -> c_int {

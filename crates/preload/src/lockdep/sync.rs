@@ -2,19 +2,13 @@
 
 use core::ffi::{c_int, c_uint};
 
-use libc::{pthread_barrier_t, pthread_barrierattr_t};
 use lockwright_engines::lockdep::{Ident, Tell, ThreadState};
 use lockwright_ledger::rows::sync_kind;
 
 use super::watch;
-use crate::debugobjects::used::used;
-use crate::debugobjects::{attribute_calls, tell, types, waiters};
-use crate::libc::real;
 use crate::lock_id::side_table::SideTable;
 use crate::os::tls;
 use crate::recorder::state;
-
-type Barrier = *mut pthread_barrier_t;
 
 /// What the thread does next may be how others learn of what it made.
 pub fn shares() {
@@ -47,60 +41,25 @@ fn listened(addr: u64) -> Option<&'static mut ThreadState> {
     watch::thread()
 }
 
-pub unsafe extern "C-unwind" fn barrier_init(
-    b: Barrier,
-    attr: *const pthread_barrierattr_t,
-    count: c_uint,
-    _site: u64,
-) -> c_int {
-    attribute_calls::made_by(&types::BARRIERATTR, attr);
-    let before = tell::initialises(&types::BARRIER, b as u64);
-    // SAFETY: forwarded.
-    let result = unsafe { real::pthread_barrier_init(b, attr, count) };
-    if result == 0 {
-        tell::initialised(&types::BARRIER, b as u64, before, None);
+/// A barrier begins its life, which `count` threads pass at a time.
+pub fn barrier_begins(addr: u64, count: c_uint) {
+    if state::status() == state::ACTIVE {
+        listen(sync_kind::BARRIER, addr, count);
     }
-    if result == 0 && state::status() == state::ACTIVE {
-        listen(sync_kind::BARRIER, b as u64, count);
-    }
-    result
 }
 
-pub unsafe extern "C-unwind" fn barrier_destroy(b: Barrier, _site: u64) -> c_int {
-    let before = tell::destroys(&types::BARRIER, b as u64);
-    // SAFETY: forwarded. It waits for threads that are on their way out.
-    let result = unsafe { real::pthread_barrier_destroy(b) };
-    if result == 0 {
-        tell::destroyed(&types::BARRIER, b as u64, before, None);
-    }
-    result
-}
-
-/// Waits at the barrier, visibly to whoever destroys it meanwhile.
-unsafe fn arrive(b: Barrier) -> c_int {
-    used(&types::BARRIER, b as u64);
-    let wait = waiters::begin(&types::BARRIER, b as u64, 0);
-    // SAFETY: forwarded.
-    let result = unsafe { real::pthread_barrier_wait(b) };
-    waiters::end(wait);
-    result
-}
-
-pub unsafe extern "C-unwind" fn barrier_wait(b: Barrier, _site: u64) -> c_int {
+/// The calling thread waits at a barrier by `arrive`.
+pub fn barrier_wait(addr: u64, arrive: impl FnOnce() -> c_int) -> c_int {
     shares();
-    let Some(thread) = listened(b as u64) else {
-        // SAFETY: forwarded.
-        return unsafe { arrive(b) };
-    };
-    let round = state::with_core(|core| core.barrier_arrives(thread, b as u64)).flatten();
-    // SAFETY: forwarded.
-    let result = unsafe { arrive(b) };
+    let Some(thread) = listened(addr) else { return arrive() };
+    let round = state::with_core(|core| core.barrier_arrives(thread, addr)).flatten();
+    let result = arrive();
     // The barrier may be gone by now: only its address is used.
     match round {
         Some(round) => {
             state::with_core(|core| core.barrier_passed(thread, round));
         }
-        None => stop_listening(b as u64),
+        None => stop_listening(addr),
     }
     result
 }

@@ -12,7 +12,6 @@ use lockwright_ledger::rows::{Thread, mode};
 
 use super::misuse;
 use super::watch::{self, Blocking};
-use crate::debugobjects::{attribute_calls, types};
 use crate::libc::real::{self, Start, StartC11};
 use crate::lock_id::side_table::SideTable;
 use crate::os::{sys, time, tls};
@@ -75,14 +74,13 @@ fn take_slot(passage: Passage) -> Option<&'static Slot> {
 /// Which thread row a `pthread_t` means: `inst` is the row.
 static THREADS: SideTable = SideTable::new();
 
-pub unsafe extern "C-unwind" fn create(
+/// `pthread_create`.
+pub unsafe fn create(
     t: *mut pthread_t,
     attr: *const pthread_attr_t,
     start: Start,
     argument: *mut c_void,
-    _site: u64,
 ) -> c_int {
-    attribute_calls::made_by(&types::ATTR, attr);
     let handed = match announce(start as *const (), argument) {
         Some(slot) => slot,
         // SAFETY: forwarded.
@@ -95,11 +93,7 @@ pub unsafe extern "C-unwind" fn create(
 }
 
 /// `thrd_create`.
-pub unsafe extern "C-unwind" fn create_c11(
-    t: *mut pthread_t,
-    start: StartC11,
-    argument: *mut c_void,
-) -> c_int {
+pub unsafe fn create_c11(t: *mut pthread_t, start: StartC11, argument: *mut c_void) -> c_int {
     let handed = match announce(start as *const (), argument) {
         Some(slot) => slot,
         // SAFETY: forwarded.

@@ -9,7 +9,7 @@ use lockwright_engines::lockdep::{Acquire as Acquisition, Chain, Ident, MAX_FRAM
 
 use super::misuse;
 use crate::callsite::{self, Return};
-use crate::debugobjects;
+use crate::lock_id::first_use;
 use crate::lock_id::identity::{self, Birth, Identify};
 use crate::lock_id::inherited::{self, Inherited};
 use crate::os::upcall::Upcall;
@@ -105,7 +105,8 @@ fn unknown<T: Identify>(lock: *const T) -> Option<(&'static mut ThreadState, Ide
         misuse::used_after_destroy(thread, lock as u64, &destroyed);
         return None;
     }
-    debugobjects::used::used_lock(lock);
+    // SAFETY: as in `subject`.
+    unsafe { first_use::tell(lock) };
     // A lock that we have not met, where the thread holds one that we have.
     if !thread.is_idle()
         && misuse::may_be_in_frame(thread, lock as u64)

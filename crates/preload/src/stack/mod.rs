@@ -4,5 +4,6 @@ mod cfi;
 #[cfg(not(test))]
 pub mod forced_unwind;
 pub mod modules;
+pub mod own;
 mod scratch;
 pub mod unwind;

@@ -9,6 +9,7 @@ use lockwright_ledger::rows::object::{object_end, object_fault};
 pub use self::types::{hint, of, unloaded};
 use super::{OBJECTS, early, faults, frames, gone, here, local};
 use crate::callsite::place;
+use crate::stack::own;
 
 /// Does `op` to a user-defined object, and returns whether all is well after that.
 pub fn tell(descr: &'static Descr, addr: u64, op: Operation, counts: (u32, u32)) -> bool {
@@ -23,7 +24,7 @@ pub fn tell(descr: &'static Descr, addr: u64, op: Operation, counts: (u32, u32))
         return true;
     }
     frames::sweep();
-    if op == Operation::InitOnStack && frames::has(addr) {
+    if op == Operation::InitOnStack && own::has_now(addr) {
         frames::note(addr);
     }
     // Whatever it is, it may be the first that is heard of a static object.

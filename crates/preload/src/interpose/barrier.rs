@@ -1,0 +1,43 @@
+//! pthread_barrier_t: its life, and the wait at one.
+
+use core::ffi::{c_int, c_uint};
+
+use libc::{pthread_barrier_t, pthread_barrierattr_t};
+
+use crate::debugobjects::used::used;
+use crate::debugobjects::{around, attribute_calls, types, waiters};
+use crate::libc::real;
+use crate::lockdep::sync;
+
+type Barrier = *mut pthread_barrier_t;
+
+pub unsafe extern "C-unwind" fn init(
+    b: Barrier,
+    attr: *const pthread_barrierattr_t,
+    count: c_uint,
+    _site: u64,
+) -> c_int {
+    attribute_calls::made_by(&types::BARRIERATTR, attr);
+    // SAFETY: forwarded.
+    let call = || unsafe { real::pthread_barrier_init(b, attr, count) };
+    let result = around::init(&types::BARRIER, b as u64, call);
+    if result == 0 {
+        sync::barrier_begins(b as u64, count);
+    }
+    result
+}
+
+pub unsafe extern "C-unwind" fn destroy(b: Barrier, _site: u64) -> c_int {
+    // SAFETY: forwarded. It waits for threads that are on their way out.
+    let call = || unsafe { real::pthread_barrier_destroy(b) };
+    around::destroy(&types::BARRIER, b as u64, call)
+}
+
+pub unsafe extern "C-unwind" fn wait(b: Barrier, _site: u64) -> c_int {
+    // SAFETY: forwarded.
+    let block = || unsafe { real::pthread_barrier_wait(b) };
+    sync::barrier_wait(b as u64, || {
+        used(&types::BARRIER, b as u64);
+        waiters::during(&types::BARRIER, b as u64, 0, block)
+    })
+}

@@ -1,0 +1,21 @@
+//! pthread_create.
+
+use core::ffi::{c_int, c_void};
+
+use libc::{pthread_attr_t, pthread_t};
+
+use crate::debugobjects::{attribute_calls, types};
+use crate::libc::real::Start;
+use crate::lockdep::thread;
+
+pub unsafe extern "C-unwind" fn pthread_create(
+    t: *mut pthread_t,
+    attr: *const pthread_attr_t,
+    start: Start,
+    argument: *mut c_void,
+    _site: u64,
+) -> c_int {
+    attribute_calls::made_by(&types::ATTR, attr);
+    // SAFETY: forwarded.
+    unsafe { thread::create(t, attr, start, argument) }
+}

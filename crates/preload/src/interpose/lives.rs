@@ -1,0 +1,60 @@
+//! Locks' lives begin and end: debugobjects' part of that, with lockdep's in the place of the C
+//! library's function. What lockdep says of a held lock, debugobjects does not say again, and where
+//! lockdep has looked for the place, debugobjects does not.
+
+use core::ffi::c_int;
+
+use crate::debugobjects::tell::{self, Before};
+use crate::debugobjects::{self, Type};
+use crate::lockdep::acquire::Watched;
+use crate::lockdep::life;
+use crate::recorder::state;
+
+/// Nobody wants to hear of a lock that begins its life now. So a forked child that initialises
+/// locks and uses none needs no ledger.
+pub fn are_unheard() -> bool {
+    state::status() != state::ACTIVE && !debugobjects::may_be_wanted()
+}
+
+/// A lock is initialised by `call`, which answers 0 if it was, as an object of `kind`.
+/// `is_silent`: debugobjects is not to follow it.
+///
+/// # Safety
+/// The caller's memory, large enough for such a lock.
+pub unsafe fn init<L: Watched>(
+    kind: &'static Type,
+    lock: *mut L,
+    is_silent: bool,
+    call: impl FnOnce() -> c_int,
+) -> c_int {
+    let before = tell::initialises(kind, lock as u64);
+    // SAFETY: the caller's promise.
+    let begun = unsafe { life::begin(lock, debugobjects::is_on(), call) };
+    let before = match begun.was_held {
+        _ if is_silent => Before::Silent,
+        true => Before::Over,
+        false => before,
+    };
+    if begun.result == 0 {
+        tell::initialised(kind, lock as u64, before, begun.stack);
+    }
+    begun.result
+}
+
+/// A lock is destroyed by `call`, which answers 0 if it was.
+///
+/// # Safety
+/// The caller's lock.
+pub unsafe fn destroy<L: Watched>(
+    kind: &'static Type,
+    lock: *mut L,
+    call: impl FnOnce() -> c_int,
+) -> c_int {
+    let before = tell::destroys(kind, lock as u64);
+    // SAFETY: the caller's promise.
+    let (result, stack) = unsafe { life::end(lock, call) };
+    if result == 0 {
+        tell::destroyed(kind, lock as u64, before, stack);
+    }
+    result
+}

@@ -1,0 +1,93 @@
+//! sem_t: its life, and each way to wait for one.
+
+use core::ffi::{c_int, c_uint};
+
+use libc::{clockid_t, sem_t, timespec};
+use lockwright_ledger::rows::mode;
+
+use crate::callsite::Return;
+use crate::debugobjects::{around, types, waiters};
+use crate::libc::real;
+use crate::lock_id::identity;
+use crate::lockdep::semaphore;
+use crate::os::deadline;
+
+type Semaphore = *mut sem_t;
+
+pub unsafe extern "C-unwind" fn init(
+    s: Semaphore,
+    shared: c_int,
+    value: c_uint,
+    _site: u64,
+) -> c_int {
+    // SAFETY: forwarded; the caller's memory.
+    let result = around::init(&types::SEMAPHORE, s as u64, || unsafe {
+        semaphore::end(s);
+        real::sem_init(s, shared, value)
+    });
+    if result == 0 {
+        // SAFETY: just initialised.
+        unsafe { semaphore::begins(s, shared, value) };
+    }
+    result
+}
+
+pub unsafe extern "C-unwind" fn destroy(s: Semaphore, _site: u64) -> c_int {
+    // SAFETY: forwarded; the caller's semaphore.
+    around::destroy(&types::SEMAPHORE, s as u64, || unsafe {
+        semaphore::end(s);
+        real::sem_destroy(s)
+    })
+}
+
+pub unsafe extern "C-unwind" fn wait(s: Semaphore, site: u64, back: Return) -> c_int {
+    // SAFETY: forwarded; as the stub passes it.
+    unsafe { semaphore::take(s, 0, site, back, || visibly(s, || real::sem_wait(s))) }
+}
+
+pub unsafe extern "C-unwind" fn timedwait(
+    s: Semaphore,
+    t: *const timespec,
+    site: u64,
+    back: Return,
+) -> c_int {
+    // SAFETY: forwarded.
+    let block = || unsafe { real::sem_timedwait(s, t) };
+    // SAFETY: the caller's semaphore and deadline; as the stub passes them.
+    unsafe {
+        match deadline::is_time(t) {
+            true => semaphore::take(s, mode::TIMED, site, back, || visibly(s, block)),
+            false => block(),
+        }
+    }
+}
+
+pub unsafe extern "C-unwind" fn clockwait(
+    s: Semaphore,
+    clock: clockid_t,
+    t: *const timespec,
+    site: u64,
+    back: Return,
+) -> c_int {
+    // SAFETY: forwarded.
+    let block = || unsafe { real::sem_clockwait(s, clock, t) };
+    // SAFETY: the caller's semaphore and deadline; as the stub passes them.
+    unsafe {
+        match deadline::is_clock(clock) && deadline::is_time(t) {
+            true => semaphore::take(s, mode::TIMED, site, back, || visibly(s, block)),
+            false => block(),
+        }
+    }
+}
+
+/// Takes the semaphore by `block`; if that waits, whoever destroys it meanwhile can see it.
+///
+/// # Safety
+/// The caller's semaphore.
+unsafe fn visibly(s: Semaphore, block: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the caller's semaphore.
+    match unsafe { identity::is_taken(s) } {
+        true => waiters::during(&types::SEMAPHORE, s as u64, 0, block),
+        false => block(),
+    }
+}

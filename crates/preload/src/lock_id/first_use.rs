@@ -1,0 +1,24 @@
+//! A lock that has not been met is about to be used. Whoever looks at the bytes of objects hears of
+//! it: they may be such as no lock has, or those of one that was destroyed.
+
+use super::identity::Identify;
+use crate::os::upcall::Upcall;
+
+/// Given what the lock is, one of [`lock_kind`], and its address.
+///
+/// [`lock_kind`]: lockwright_ledger::rows::lock_kind
+pub type Tell = fn(u8, u64);
+
+/// Known from the constructor on.
+pub static TELL: Upcall<Tell> = Upcall::none();
+
+/// The calling thread is about to use the lock, of which no identity is known.
+///
+/// # Safety
+/// `lock` points to such an object.
+pub unsafe fn tell<T: Identify>(lock: *const T) {
+    if let Some(tell) = TELL.get() {
+        // SAFETY: the caller's promise.
+        tell(unsafe { T::kind(lock) }, lock as u64);
+    }
+}

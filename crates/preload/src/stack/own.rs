@@ -1,0 +1,104 @@
+//! The calling thread's stack: where it lies. Looked up when first asked for, and kept in
+//! initial-exec TLS.
+
+use core::arch::{asm, global_asm};
+use core::mem::size_of;
+
+use super::modules;
+use crate::os::sys;
+
+/// How often to look for the bounds of a stack. More than once, since who asks first may be on
+/// another (a coroutine's).
+const TRIES: u32 = 4;
+
+/// Bounds of a thread's stack, 0 and 0 if not known. Zeroed at the thread's start.
+#[repr(C)]
+pub struct Bounds {
+    from: u64,
+    to: u64,
+    tries: u32,
+}
+
+global_asm!(
+    ".section .tbss,\"awT\",@nobits",
+    ".balign 8",
+    ".globl lockwright_stack",
+    ".hidden lockwright_stack",
+    ".type lockwright_stack, @object",
+    ".size lockwright_stack, {size}",
+    "lockwright_stack:",
+    ".zero {size}",
+    ".text",
+    size = const size_of::<Bounds>(),
+);
+
+/// Those of the calling thread, as far as they were looked up.
+pub fn known() -> &'static mut Bounds {
+    let own: *mut Bounds;
+    // SAFETY: the address of this thread's copy of the symbol above.
+    unsafe {
+        asm!("mov {0}, qword ptr fs:[0]", "add {0}, qword ptr [rip + lockwright_stack@GOTTPOFF]",
+             out(reg) own, options(nostack, readonly));
+    }
+    // SAFETY: the thread's, as long as it runs. A handler that comes between looks up the same.
+    unsafe { &mut *own }
+}
+
+/// The stack pointer.
+pub fn pointer() -> u64 {
+    let rsp: u64;
+    // SAFETY: reads a register.
+    unsafe { asm!("mov {}, rsp", out(reg) rsp, options(nomem, nostack, preserves_flags)) };
+    rsp
+}
+
+/// The calling thread's pthread_t: where its stack ends, unless it is the main thread.
+pub fn descriptor() -> u64 {
+    // SAFETY: no arguments.
+    unsafe { libc::pthread_self() }
+}
+
+/// The address is on the calling thread's stack, in a frame that is there or in one that was.
+pub fn has(addr: u64) -> bool {
+    let rsp = pointer();
+    let bounds = known();
+    if bounds.to == 0 && bounds.tries < TRIES {
+        bounds.tries += 1;
+        bounds.look(rsp);
+    }
+    bounds.contain(rsp) && bounds.contain(addr)
+}
+
+/// The address is on the calling thread's stack, in a frame that is there.
+pub fn has_now(addr: u64) -> bool {
+    let rsp = pointer();
+    // Of a thread, everything between is its stack, or this is not called on its stack.
+    addr >= rsp && (descriptor() <= rsp || addr < descriptor()) && has(addr)
+}
+
+impl Bounds {
+    /// They are known, and the address is within.
+    pub fn contain(&self, addr: u64) -> bool {
+        (self.from..self.to).contains(&addr)
+    }
+
+    /// The lower one, if they are known.
+    pub fn lowest(&self) -> Option<u64> {
+        (self.to != 0).then_some(self.from)
+    }
+
+    /// Looks for the bounds of the stack that `rsp` is on, if that is the thread's own.
+    #[cold]
+    fn look(&mut self, rsp: u64) {
+        let Some(found) = modules::mapping_of(rsp) else { return };
+        let top = descriptor();
+        if found.is_main_stack {
+            /// Where there is no limit: what nobody's frames reach.
+            const MOST: u64 = 1 << 30;
+            let size = sys::limit(libc::RLIMIT_STACK).min(MOST);
+            (self.from, self.to) = (found.end.saturating_sub(size).min(found.start), found.end);
+        } else if rsp < top && top < found.end {
+            (self.from, self.to) = (found.start, top);
+        }
+    }
+}
