@@ -153,8 +153,8 @@ row! {
         wait_node: u32,
         /// Counts waits; odd while one is in progress. Changes.
         wait_seq: u32,
-        /// For the preload library: rounds of the thread's destructors so far. Changes.
-        exit_rounds: u32,
+        /// Not used.
+        reserved2: u32,
         /// CLOCK_MONOTONIC at start, ns.
         start_ns: u64,
         /// CLOCK_MONOTONIC at end, ns; 0 while it runs. Changes.

@@ -7,19 +7,19 @@ use lockwright_ledger::layout::{annex_room, process_state};
 use lockwright_ledger::rows::Text;
 use lockwright_ledger::{Header, Writer};
 
-use crate::interpose::{self, allocate, both, c11, ending, execute, freed, guarded, leave};
+use crate::hosts::{self, Host};
+use crate::interpose::{self, allocate, both, c11, ending, execute, freed, guarded};
 use crate::libc::real;
 use crate::lock_id::{first_use, identity, inherited};
 use crate::os::digits::Digits;
 use crate::os::{loader, mapping, sys, time};
-use crate::process::hosts::{self, Host};
 use crate::process::run::{self, MOST_DIRECTORY};
 use crate::process::{follow, fork};
 use crate::recorder::state;
 #[cfg(not(test))]
 use crate::stack::forced_unwind;
 use crate::stack::modules;
-use crate::threads::{ends, names};
+use crate::threads::{ends, life, names};
 use crate::{callsite, debugobjects, lockdep, lockmeter};
 
 /// Run by the loader before the program's main and before most libraries' constructors.
@@ -59,7 +59,7 @@ extern "C" fn constructor() {
         return;
     }
     connect();
-    lockdep::watch_ends();
+    life::start();
     ask();
     interpose::follow_internal();
     if begin(0) {
@@ -88,7 +88,7 @@ fn connect() {
     modules::UNLOADED.set(callsite::forget);
     first_use::TELL.set(debugobjects::used::used_lock);
     #[cfg(not(test))]
-    forced_unwind::UNWOUND.set(leave::unwound);
+    forced_unwind::UNWOUND.set(interpose::leave::unwound);
     lockdep::signal::HANDLERS_BEGIN.set(guarded::handlers_begin);
 }
 

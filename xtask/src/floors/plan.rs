@@ -49,7 +49,7 @@ pub const CRATES: &[Crate] = &[
             &["process"],
             &["lock_id"],
             &["callsite", "threads"],
-            &["libc", "recorder", "stack"],
+            &["hosts", "libc", "recorder", "stack"],
             &["os"],
         ],
     },

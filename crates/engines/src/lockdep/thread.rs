@@ -75,12 +75,6 @@ impl ThreadState {
         self.row.segment
     }
 
-    /// Counts a round of the thread's destructors; for the host.
-    pub fn next_exit_round(&mut self) -> u32 {
-        self.row.exit_rounds += 1;
-        self.row.exit_rounds
-    }
-
     #[inline(always)]
     pub(super) fn top(&self) -> *mut Held {
         self.row.top as *mut Held

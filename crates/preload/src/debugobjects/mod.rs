@@ -37,8 +37,9 @@ use lockwright_ledger::rows::object::ObjectPools;
 pub use self::bytes::{COND_IMPOSSIBLE, COND_WREFS, ONCE_DONE};
 pub use self::types::Type;
 
+use crate::hosts::{Host, nothing};
 use crate::os::{sys, time, tls};
-use crate::process::hosts::{Host, nothing};
+
 use crate::recorder::state;
 
 /// What the process's turns mean here.
@@ -49,6 +50,8 @@ pub const HOST: Host = Host {
     attach: nothing,
     forked,
     thread_ended: threads::ended,
+    // They had no part of the pools, as their ends were not to be heard of.
+    threads_gone: |_| {},
     finish,
 };
 

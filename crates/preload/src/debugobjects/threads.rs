@@ -9,8 +9,7 @@ use lockwright_engines::debugobjects::Local;
 
 use super::OBJECTS;
 use super::frames::Frames;
-use crate::os::tls;
-use crate::threads::ends;
+use crate::threads::{ends, life};
 
 /// A thread's. Zeroed at its start.
 #[repr(C)]
@@ -58,7 +57,7 @@ pub fn local_ptr() -> *mut Local {
 /// The calling thread's part of the pools. A thread of whose end we shall not hear has none.
 pub fn local() -> Option<&'static Local> {
     let own = get();
-    if own.local.is_null() && !tls::get().is_null() && ends::are_heard() {
+    if own.local.is_null() && ends::are_heard() && life::hear_of_end() {
         own.local = OBJECTS.start_local();
     }
     // SAFETY: null, or the thread's until `ended`.

@@ -7,11 +7,11 @@ use libc::pthread_key_t;
 use crate::libc::real::{self, Destructor, thrd};
 use crate::threads::{ends, keys};
 
-/// Calls `create`, and as long as that answers `none_left` and we have a key to give up, again.
+/// Calls `create`, and if that answers `none_left` and we have a key to give up, again.
 fn create(none_left: c_int, create: impl Fn() -> c_int) -> c_int {
     loop {
         let answer = create();
-        if answer != none_left || !keys::give_one_up() {
+        if answer != none_left || !keys::EXIT.give_up() {
             return answer;
         }
         ends::end_unnoticed();

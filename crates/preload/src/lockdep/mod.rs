@@ -3,6 +3,7 @@
 
 pub mod acquire;
 pub mod annotate;
+mod attached;
 pub mod cond;
 pub mod life;
 pub mod misuse;
@@ -23,9 +24,8 @@ use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use lockwright_ledger::layout::engines;
 
+use crate::hosts::{Host, nothing};
 use crate::lock_id::inherited;
-use crate::process::hosts::{Host, nothing};
-use crate::threads::keys;
 
 /// What the process's turns mean here. The engine's core is `recorder/`'s, and starts and is forked
 /// with that.
@@ -35,8 +35,8 @@ pub const HOST: Host = Host {
     start: |_| {},
     attach,
     forked: nothing,
-    // By the destructor of a key of its own, which tells the others.
-    thread_ended: nothing,
+    thread_ended: attached::ended,
+    threads_gone: attached::end_those,
     finish: nothing,
 };
 
@@ -53,14 +53,9 @@ pub fn is_wanted() -> bool {
     WANTED.load(Relaxed)
 }
 
-/// Hears of threads' ends from now on.
-pub fn watch_ends() {
-    keys::LOCKDEP.make(thread::thread_exit);
-}
-
 /// Begins to watch the calling thread, which holds what it inherited if the process was forked.
 fn attach() {
-    let Some(thread) = watch::attach(0, 0) else { return };
+    let Some(thread) = attached::attach(0, 0) else { return };
     for lock in inherited::to_hold() {
         watch::inherit(thread, lock);
     }

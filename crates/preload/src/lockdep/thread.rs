@@ -7,18 +7,16 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering::*};
 
 use libc::{clockid_t, pthread_attr_t, pthread_t, timespec};
-use lockwright_engines::lockdep::{Acquire as Acquisition, Ident, ThreadState};
+use lockwright_engines::lockdep::{Acquire as Acquisition, Ident};
 use lockwright_ledger::rows::{Thread, mode};
 
-use super::misuse;
+use super::attached;
 use super::watch::{self, Blocking};
 use crate::libc::real::{self, Start, StartC11};
 use crate::lock_id::side_table::SideTable;
-use crate::os::{sys, time, tls};
-use crate::process::hosts;
+use crate::os::sys;
 use crate::recorder::state;
 use crate::stack::unwind;
-use crate::threads::{ends, keys};
 
 /// What a new thread must know, from its creator. The start routine is what the thread's first
 /// function, one of the below, takes it for.
@@ -170,7 +168,7 @@ unsafe extern "C" fn arrive(slot: *mut c_void, work: *mut Work) {
     let Passage { start, argument, segment, stack } = unsafe { *slot.passage.get() };
     // SAFETY: the caller's promise.
     unsafe { work.write(Work { start, argument }) };
-    if let Some(thread) = watch::attach(segment, stack) {
+    if let Some(thread) = attached::attach(segment, stack) {
         let id = thread.id();
         // SAFETY: no arguments.
         let own = unsafe { libc::pthread_self() };
@@ -181,46 +179,6 @@ unsafe extern "C" fn arrive(slot: *mut c_void, work: *mut Work) {
         });
     }
     slot.taken.store(false, Release);
-}
-
-/// Has [`thread_exit`] called when the thread ends.
-pub fn watch_exit(state: *mut ThreadState) {
-    keys::LOCKDEP.set(state.cast());
-}
-
-/// Destructors of other keys may still use locks: we go last, in the last of the rounds.
-pub unsafe extern "C" fn thread_exit(_value: *mut c_void) {
-    /// PTHREAD_DESTRUCTOR_ITERATIONS.
-    const ROUNDS: u32 = 4;
-    // Not the value: it was ours, but the program may have meant another key by that number.
-    let state = tls::get();
-    if state.is_null() {
-        return;
-    }
-    // SAFETY: the calling thread's state.
-    let rounds = unsafe { (*state).next_exit_round() };
-    if rounds < ROUNDS {
-        watch_exit(state);
-    } else {
-        ended(state);
-    }
-}
-
-/// The calling thread ends: called as the last of its destructors.
-fn ended(state: *mut ThreadState) {
-    // SAFETY: the calling thread's own state.
-    misuse::exits(unsafe { &mut *state });
-    hosts::each(|host| (host.thread_ended)());
-    let (name, now) = (sys::thread_name(), time::now_ns());
-    tls::detach();
-    tls::set_closed(true);
-    state::with_core(|core| {
-        // SAFETY: the calling thread's own state, not used after this.
-        unsafe {
-            core.thread_name((*state).id(), &name);
-            core.thread_exit(state, now);
-        }
-    });
 }
 
 /// The row of a thread that is about to be joined. One that has been created but has not begun is
@@ -255,7 +213,7 @@ fn joining(t: pthread_t, site: u64, mode: u16, join: impl FnOnce() -> c_int) -> 
     let kind = Blocking { relock_fails: true, owner: 0 };
     let result = watch::wait(thread, &lock, node, holds, kind, join);
     if result == 0 {
-        ends::joined(target);
+        attached::joined(target);
         state::with_core(|core| {
             let last = core.ledger().get::<Thread>(target).map_or(0, |row| row.segment);
             core.thread_joined(thread, last);

@@ -2,89 +2,22 @@
 
 use core::cell::LazyCell;
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicPtr, Ordering::*};
+use core::sync::atomic::Ordering::Relaxed;
 
 use libc::{EBUSY, EOWNERDEAD};
 use lockwright_engines::lockdep::{Acquire as Acquisition, Chain, Ident, MAX_FRAMES, ThreadState};
 
-use super::misuse;
+pub use super::attached::thread;
+use super::{attached, misuse};
 use crate::callsite::{self, Return};
 use crate::lock_id::first_use;
 use crate::lock_id::identity::{self, Birth, Identify};
 use crate::lock_id::inherited::{self, Inherited};
 use crate::os::upcall::Upcall;
-use crate::os::{sys, time, timers, tls};
+use crate::os::{time, timers, tls};
 use crate::recorder::state;
 use crate::stack::{modules, unwind};
 use crate::threads::{ends, names};
-
-/// The calling thread's state; attaches the thread if this is the first we hear of it.
-#[inline(always)]
-pub fn thread() -> Option<&'static mut ThreadState> {
-    let state = tls::get();
-    // SAFETY: set by `attach`, valid until the thread's exit, which clears it; one thread, one
-    // reference at a time (a signal handler's ends before ours goes on).
-    match unsafe { state.as_mut() } {
-        Some(thread) => Some(thread),
-        None => attach(0, 0),
-    }
-}
-
-/// Begins to watch the calling thread. `None` where nothing is watched.
-#[cold]
-pub fn attach(parent_segment: u32, create_stack: u32) -> Option<&'static mut ThreadState> {
-    if tls::is_closed() {
-        return None;
-    }
-    if !super::is_wanted() {
-        // Nothing of this thread is for lockdep.
-        tls::set_closed(true);
-        return None;
-    }
-    match state::status() {
-        state::ACTIVE => {}
-        // It attaches the thread itself, which holds what the forking one held.
-        state::FORKED => {
-            state::begin_child();
-            // SAFETY: as in `thread`.
-            return unsafe { tls::get().as_mut() };
-        }
-        _ => return None,
-    }
-    ends::look();
-    let (tid, now) = (sys::gettid(), time::now_ns());
-    let name = sys::thread_name();
-    let state = state::with_core(|core| {
-        let state = core.thread_start(tid, now, parent_segment, create_stack)?;
-        // SAFETY: fresh.
-        core.thread_name(unsafe { (*state).id() }, &name);
-        Some(state)
-    })?;
-    let Some(state) = state else {
-        tls::set_closed(true);
-        return None;
-    };
-    tls::set(state);
-    // SAFETY: as in `thread`.
-    let thread = unsafe { &mut *state };
-    ROWS[tid as usize % ROWS.len()].store(state, Release);
-    super::signal::inherit_mask(thread);
-    super::thread::watch_exit(state);
-    Some(thread)
-}
-
-/// Ledger rows of threads by kernel thread id, a hint that is checked.
-static ROWS: [AtomicPtr<ThreadState>; 4096] =
-    [const { AtomicPtr::new(core::ptr::null_mut()) }; 4096];
-
-/// The thread with this id is known to us and is not waiting for a lock.
-fn is_running(tid: u32) -> bool {
-    // Acquire pairs with the Release in `attach`.
-    let row = ROWS[tid as usize % ROWS.len()].load(Acquire);
-    // SAFETY: rows stay mapped; the fields are words that their thread changes one by one.
-    !row.is_null()
-        && unsafe { ThreadState::tid_of(row) == tid && ThreadState::is_waiting(row) == Some(false) }
-}
 
 /// The thread and the lock, if both are watched.
 #[inline(always)]
@@ -394,7 +327,7 @@ pub fn begin_wait(
     thread.wait_begin(lock, node);
     // A thread that nobody can wait for closes no cycle. An owner that runs is none of ours
     // either: should it block later, it walks itself, and sees our wait (fence in `wait_begin`).
-    if is_obstacle && !(kind.owner != 0 && is_running(kind.owner)) {
+    if is_obstacle && !(kind.owner != 0 && attached::is_running(kind.owner)) {
         let now = time::now_ns();
         state::with_core(|core| {
             if core.find_deadlock(thread, kind.relock_fails, now) {

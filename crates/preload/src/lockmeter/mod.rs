@@ -6,6 +6,7 @@
 //! pays for nothing but its own counting.
 
 pub mod acquire;
+mod attached;
 pub mod blocking;
 pub mod clock;
 pub mod cond;
@@ -18,10 +19,10 @@ pub mod tls;
 pub mod user_locks;
 pub mod wait;
 
+pub use self::attached::{come_back, holder, is_metering, leave, own_tid, thread};
 pub use self::hold::times_every;
 
 use core::cell::{LazyCell, UnsafeCell};
-use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 
@@ -31,16 +32,15 @@ use lockwright_engines::lockmeter::{
     Boards, Call, CellRef, LockMeter, MeterThread, Missing, ReadersRef, key,
 };
 use lockwright_ledger::layout::{engines, is_for_room};
-use lockwright_ledger::rows::meter::{Meter, Readers};
+use lockwright_ledger::rows::meter::Readers;
 use lockwright_ledger::{Header, site};
 
 use crate::callsite::{self, Return};
+use crate::hosts::{Host, nothing};
 use crate::lock_id::identity::{self, Birth, Identify};
-use crate::os::{mapping, sys};
-use crate::process::hosts::{Host, nothing};
+use crate::os::mapping;
 use crate::recorder::state;
 use crate::stack::{modules, unwind};
-use crate::threads::{ends, keys};
 
 /// What the process's turns mean here.
 pub const HOST: Host = Host {
@@ -50,8 +50,8 @@ pub const HOST: Host = Host {
     start: |header| unsafe { start(header) },
     attach: nothing,
     forked,
-    // By the destructor of a key of its own.
-    thread_ended: nothing,
+    thread_ended: attached::ended,
+    threads_gone: attached::end_those,
     finish,
 };
 
@@ -90,8 +90,6 @@ pub fn ask(wanted: Wanted) {
     WHAT.store(if wanted.by_instance { !0 } else { CLASS }, Relaxed);
     clock::choose(wanted.monotonic);
     WANTED.store(true, Relaxed);
-    keys::LOCKMETER.make(thread_exit);
-    ends::END_METERS.set(end_those);
 }
 
 /// lockmeter was asked for.
@@ -109,11 +107,7 @@ unsafe fn start(header: &'static Header) {
     }
     // SAFETY: the caller's promise.
     unsafe { *METER.0.get() = LockMeter::new() };
-    // What a child does not write to it need not copy.
-    let parents = BY_TID.iter().filter(|slot| !slot.load(Relaxed).is_null());
-    parents.for_each(|slot| slot.store(ptr::null_mut(), Relaxed));
-    tls::set(ptr::null_mut());
-    tls::set_closed(false);
+    attached::begin();
     header.hold_sample.store(SAMPLE.load(Relaxed), Relaxed);
     header.by_instance.store(u32::from(WHAT.load(Relaxed) != CLASS), Relaxed);
     clock::start(header);
@@ -131,22 +125,15 @@ pub fn header() -> Option<&'static Header> {
 /// In a forked child: what there is is the parent's.
 fn forked() {
     if is_wanted() {
-        tls::set(ptr::null_mut());
-        tls::set_closed(false);
+        attached::detach();
         HEADER.store(ptr::null_mut(), Relaxed);
         BOARDS.forget();
     }
 }
 
-/// Kernel thread id of the calling thread, if it is measured.
-pub fn own_tid() -> Option<u32> {
-    // SAFETY: as in `thread`.
-    unsafe { tls::get().as_ref() }.map(MeterThread::tid)
-}
-
 /// The calling thread makes a long jump: what it waited for, it does not wait for any more.
 pub fn wait_left() {
-    // SAFETY: as in `thread`.
+    // SAFETY: as in `attached::thread`.
     if let Some(thread) = unsafe { tls::get().as_mut() } {
         thread.wait_left();
     }
@@ -191,147 +178,6 @@ fn is_full() -> bool {
     // Relaxed: who hears of it late asks once more.
     header().is_some_and(|header| is_for_room(header.stopped.load(Relaxed)))
 }
-
-// --- threads -------------------------------------------------------------------------------------
-
-/// Meters by kernel thread id, a hint that is checked.
-static BY_TID: [AtomicPtr<MeterThread>; 4096] = [const { AtomicPtr::new(ptr::null_mut()) }; 4096];
-
-/// The calling thread's meter; the thread gets one if this is the first we hear of it.
-#[inline(always)]
-pub fn thread() -> Option<&'static mut MeterThread> {
-    // SAFETY: set by `attach`, valid until the thread's exit; one thread, one reference at a time
-    // (a signal handler's ends before ours goes on).
-    match unsafe { tls::get().as_mut() } {
-        Some(thread) => Some(thread),
-        None => attach(),
-    }
-}
-
-/// The calling thread is not to be metered any more, as it may not look at the clock. What it was
-/// metered with.
-pub fn leave() -> *mut MeterThread {
-    let thread = tls::get();
-    // SAFETY: as in `thread`.
-    if let Some(thread) = unsafe { thread.as_mut() } {
-        hold::end_all(thread);
-    }
-    tls::set(ptr::null_mut());
-    tls::set_closed(true);
-    thread
-}
-
-/// The calling thread may look at the clock after all; `thread` is what it was metered with.
-pub fn come_back(thread: *mut MeterThread) {
-    tls::set_closed(false);
-    tls::set(thread);
-}
-
-#[cold]
-fn attach() -> Option<&'static mut MeterThread> {
-    if crate::os::tls::is_barred() && is_wanted() {
-        state::lose_barred();
-        return None;
-    }
-    if tls::is_closed() || !is_wanted() {
-        return None;
-    }
-    match state::status() {
-        state::ACTIVE => {}
-        state::FORKED => state::begin_child(),
-        _ => return None,
-    }
-    ends::look();
-    let tid = sys::gettid();
-    let thread = with_meter(|meter, core| meter.thread_start(core.writer(), tid))?;
-    let Some(thread) = thread else {
-        tls::set_closed(true);
-        return None;
-    };
-    tls::set(thread);
-    // Release pairs with the Acquire in `holder`.
-    BY_TID[tid as usize % BY_TID.len()].store(thread, Release);
-    watch_exit(1);
-    // SAFETY: as in `thread`.
-    Some(unsafe { &mut *thread })
-}
-
-/// The meter watches the calling thread.
-pub fn is_metering() -> bool {
-    is_wanted() && thread().is_some()
-}
-
-/// Has [`thread_exit`] called, for the `round`th time.
-fn watch_exit(round: usize) {
-    keys::LOCKMETER.set(ptr::without_provenance(round));
-}
-
-/// Destructors of other keys may still use locks: we go last, in the last of the rounds.
-unsafe extern "C" fn thread_exit(round: *mut c_void) {
-    /// PTHREAD_DESTRUCTOR_ITERATIONS.
-    const ROUNDS: usize = 4;
-    if round.addr() < ROUNDS {
-        watch_exit(round.addr() + 1);
-        return;
-    }
-    let thread = tls::get();
-    if thread.is_null() {
-        return;
-    }
-    // SAFETY: as in `thread`.
-    hold::end_all(unsafe { &mut *thread });
-    tls::set(ptr::null_mut());
-    tls::set_closed(true);
-    // SAFETY: the calling thread's own, which it has no more.
-    unsafe { end(thread, sys::gettid()) };
-}
-
-/// The thread of kernel thread id `tid`, whose meter this is, ends.
-///
-/// # Safety
-/// Nobody uses the meter afterwards.
-unsafe fn end(thread: *mut MeterThread, tid: u32) {
-    let slot = &BY_TID[tid as usize % BY_TID.len()];
-    let _ = slot.compare_exchange(thread, ptr::null_mut(), Relaxed, Relaxed);
-    with_meter(|meter, core| {
-        // SAFETY: the caller's promise.
-        unsafe { meter.thread_exit(core.writer(), thread) };
-    });
-}
-
-/// Ends the meters of threads of which `has_ended` says so, by kernel thread id and whether it is
-/// the calling one.
-fn end_those(has_ended: &dyn Fn(u32, bool) -> bool) {
-    let mut id = 0;
-    loop {
-        id += 1;
-        let row = state::with_core(|core| core.ledger().row_ptr::<Meter>(id));
-        let Some(row) = row.filter(|row| !row.is_null()) else { return };
-        // SAFETY: a row, which stays mapped; its thread, or who ends it, changes the word at once.
-        let tid = unsafe { AtomicU32::from_ptr(&raw mut (*row).tid) }.load(Relaxed);
-        let thread = row.cast::<MeterThread>();
-        if tid != 0 && has_ended(tid, thread == tls::get()) {
-            // SAFETY: its thread is gone.
-            unsafe {
-                hold::end_all(&mut *thread);
-                end(thread, tid);
-            }
-        }
-    }
-}
-
-/// Site where, and since when, the thread of kernel id `tid` holds the lock at `addr`.
-pub fn holder(tid: u32, addr: u64) -> Option<(u32, u64)> {
-    // Acquire pairs with the Release in `attach`.
-    let thread = BY_TID[tid as usize % BY_TID.len()].load(Acquire);
-    if tid == 0 || thread.is_null() {
-        return None;
-    }
-    // SAFETY: meters stay mapped.
-    unsafe { MeterThread::find_foreign(thread, addr) }
-}
-
-// --- locks and cells -----------------------------------------------------------------------------
 
 /// A lock, as it is taken somewhere.
 #[derive(Clone, Copy)]

@@ -25,9 +25,10 @@ global_asm!(
     ".globl lockwright_detached",
     ".hidden lockwright_detached",
     ".type lockwright_thread, @object",
-    ".size lockwright_thread, 32",
+    ".size lockwright_thread, 40",
     "lockwright_thread:",
     ".quad lockwright_detached",
+    ".quad 0",
     ".quad 0",
     ".quad 0",
     ".quad 0",
@@ -91,63 +92,64 @@ pub fn set(state: *mut ThreadState) {
     }
 }
 
+/// The word `AT` bytes into the thread's copy of `lockwright_thread`.
+fn word<const AT: usize>() -> u64 {
+    let word: u64;
+    // SAFETY: as in `raw`, `AT` bytes further; callers stay within the symbol.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + lockwright_thread@GOTTPOFF]", "mov {0}, qword ptr fs:[{0} + {at}]",
+             out(reg) word, at = const AT, options(nostack, readonly, preserves_flags));
+    }
+    word
+}
+
+/// Sets the word `AT` bytes into it.
+fn set_word<const AT: usize>(value: u64) {
+    // SAFETY: as in `set`, `AT` bytes further; callers stay within the symbol.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + lockwright_thread@GOTTPOFF]", "mov qword ptr fs:[{0} + {at}], {1}",
+             out(reg) _, in(reg) value, at = const AT, options(nostack, preserves_flags));
+    }
+}
+
 /// The second word: not 0 once the thread's exit has been recorded, or attaching it failed; it
 /// stays unwatched then.
 pub fn is_closed() -> bool {
-    let word: u64;
-    // SAFETY: as in `get`, 8 bytes further.
-    unsafe {
-        asm!("mov {0}, qword ptr [rip + lockwright_thread@GOTTPOFF]", "mov {0}, qword ptr fs:[{0} + 8]",
-             out(reg) word, options(nostack, readonly, preserves_flags));
-    }
-    word != 0
+    word::<8>() != 0
 }
 
 /// Sets the second word.
 pub fn set_closed(closed: bool) {
-    // SAFETY: as in `set`, 8 bytes further.
-    unsafe {
-        asm!("mov {0}, qword ptr [rip + lockwright_thread@GOTTPOFF]", "mov qword ptr fs:[{0} + 8], {1}",
-             out(reg) _, in(reg) u64::from(closed), options(nostack, preserves_flags));
-    }
+    set_word::<8>(closed.into());
 }
 
 /// The third word: not 0 where the thread would be killed for a system call of ours.
 pub fn is_barred() -> bool {
-    let word: u64;
-    // SAFETY: as in `get`, 16 bytes further.
-    unsafe {
-        asm!("mov {0}, qword ptr [rip + lockwright_thread@GOTTPOFF]", "mov {0}, qword ptr fs:[{0} + 16]",
-             out(reg) word, options(nostack, readonly, preserves_flags));
-    }
-    word != 0
+    word::<16>() != 0
 }
 
 /// Sets the third word.
 pub fn set_barred(barred: bool) {
-    // SAFETY: as in `set`, 16 bytes further.
-    unsafe {
-        asm!("mov {0}, qword ptr [rip + lockwright_thread@GOTTPOFF]", "mov qword ptr fs:[{0} + 16], {1}",
-             out(reg) _, in(reg) u64::from(barred), options(nostack, preserves_flags));
-    }
+    set_word::<16>(barred.into());
 }
 
 /// The fourth word: not 0 while the thread forks, and what it leaves to its child is written down.
 pub fn leaves() -> bool {
-    let word: u64;
-    // SAFETY: as in `get`, 24 bytes further.
-    unsafe {
-        asm!("mov {0}, qword ptr [rip + lockwright_thread@GOTTPOFF]", "mov {0}, qword ptr fs:[{0} + 24]",
-             out(reg) word, options(nostack, readonly, preserves_flags));
-    }
-    word != 0
+    word::<24>() != 0
 }
 
 /// Sets the fourth word.
 pub fn set_leaves(leaves: bool) {
-    // SAFETY: as in `set`, 24 bytes further.
-    unsafe {
-        asm!("mov {0}, qword ptr [rip + lockwright_thread@GOTTPOFF]", "mov qword ptr fs:[{0} + 24], {1}",
-             out(reg) _, in(reg) u64::from(leaves), options(nostack, preserves_flags));
-    }
+    set_word::<24>(leaves.into());
+}
+
+/// The fifth word: the round of the thread's destructors that is to come, from 1; 0 if its end is
+/// not to be heard of yet (`threads/life.rs`).
+pub fn exit_round() -> u64 {
+    word::<32>()
+}
+
+/// Sets the fifth word.
+pub fn set_exit_round(round: u64) {
+    set_word::<32>(round);
 }

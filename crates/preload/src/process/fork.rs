@@ -10,7 +10,7 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use super::hosts;
+use crate::hosts;
 use crate::libc::real::{self, Handler};
 use crate::lock_id::inherited;
 use crate::os::tls;

@@ -2,6 +2,5 @@
 
 pub mod follow;
 pub mod fork;
-pub mod hosts;
 pub mod records;
 pub mod run;

@@ -48,8 +48,9 @@ impl ExitKey {
         self.setting.fetch_sub(1, Release);
     }
 
-    /// Gives the key up. False: there is none, or a thread is setting a value all the time.
-    fn give_up(&self) -> bool {
+    /// Gives the key up, as the program wants all. False: there is none, or a thread is setting a
+    /// value all the time.
+    pub fn give_up(&self) -> bool {
         /// A value is set in no time. But we may have interrupted who does.
         const ROUNDS: u32 = 1000;
         let key = self.key.swap(NONE, SeqCst);
@@ -68,16 +69,9 @@ impl ExitKey {
     }
 }
 
-/// The keys, one for each engine that wants to hear of threads' ends.
+/// The key, for all engines.
 #[unsafe(link_section = "lockwright_forked")]
-pub static LOCKDEP: ExitKey = ExitKey::new();
-#[unsafe(link_section = "lockwright_forked")]
-pub static LOCKMETER: ExitKey = ExitKey::new();
-
-/// Gives a key up, as the program wants all. False: there is none.
-pub fn give_one_up() -> bool {
-    LOCKDEP.give_up() || LOCKMETER.give_up()
-}
+pub static EXIT: ExitKey = ExitKey::new();
 
 /// The last early key that is free: programs get the same keys as without us, or nearly so; and one
 /// that uses a key before it has made it most likely means 0.

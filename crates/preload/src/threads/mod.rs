@@ -1,5 +1,7 @@
-//! Threads: how their ends are noticed.
+//! Threads: their lives, and how their ends are noticed.
 
+pub mod by_tid;
 pub mod ends;
 pub mod keys;
+pub mod life;
 pub mod names;

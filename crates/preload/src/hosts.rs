@@ -1,9 +1,12 @@
 //! The engines' hosts: what each room of the program's side of an engine does at the turns of a
-//! process's life. The table is `init.rs`'s, which alone knows all rooms.
+//! process's life, and of its threads'. The table is `init.rs`'s, which alone knows all rooms.
 
 use lockwright_ledger::Header;
 
 use crate::os::upcall::Upcall;
+
+/// Says of a thread that it has ended: by its kernel thread id, and whether it is the calling one.
+pub type HasEnded<'a> = &'a dyn Fn(u32, bool) -> bool;
 
 /// A room's part.
 pub struct Host {
@@ -19,6 +22,8 @@ pub struct Host {
     pub forked: fn(),
     /// The calling thread ends.
     pub thread_ended: fn(),
+    /// Threads have ended without notice. One caller at a time.
+    pub threads_gone: fn(HasEnded<'_>),
     /// The process ends.
     pub finish: fn(),
 }
@@ -32,6 +37,12 @@ pub static HOSTS: Upcall<Hosts> = Upcall::none();
 /// Has all rooms do their part.
 pub fn each(part: impl FnMut(&'static Host)) {
     HOSTS.get().into_iter().flatten().for_each(part);
+}
+
+/// As [`each`], from the last to the first: for what ends in the reverse of the order that it began
+/// in.
+pub fn each_backwards(part: impl FnMut(&'static Host)) {
+    HOSTS.get().into_iter().flatten().rev().for_each(part);
 }
 
 /// For a part that a room does not have.

@@ -1,0 +1,137 @@
+//! The threads that lockdep watches: from their attaching to their end.
+
+use lockwright_engines::lockdep::{Core, ThreadState};
+use lockwright_ledger::rows::Thread;
+
+use super::misuse;
+use crate::hosts::HasEnded;
+use crate::os::{sys, time, tls};
+use crate::recorder::state;
+use crate::threads::by_tid::ByTid;
+use crate::threads::{ends, life};
+
+/// Ledger rows of threads.
+static ROWS: ByTid<ThreadState> = ByTid::new();
+
+/// The calling thread's state; attaches the thread if this is the first we hear of it.
+#[inline(always)]
+pub fn thread() -> Option<&'static mut ThreadState> {
+    let state = tls::get();
+    // SAFETY: set by `attach`, valid until the thread's exit, which clears it; one thread, one
+    // reference at a time (a signal handler's ends before ours goes on).
+    match unsafe { state.as_mut() } {
+        Some(thread) => Some(thread),
+        None => attach(0, 0),
+    }
+}
+
+/// Begins to watch the calling thread. `None` where nothing is watched.
+#[cold]
+pub fn attach(parent_segment: u32, create_stack: u32) -> Option<&'static mut ThreadState> {
+    if tls::is_closed() {
+        return None;
+    }
+    if !super::is_wanted() {
+        // Nothing of this thread is for lockdep.
+        tls::set_closed(true);
+        return None;
+    }
+    if !life::may_begin() {
+        return None;
+    }
+    // A forked child that has just begun has attached it, with what the forking thread held.
+    // SAFETY: as in `thread`.
+    if let Some(thread) = unsafe { tls::get().as_mut() } {
+        return Some(thread);
+    }
+    let (tid, now) = (sys::gettid(), time::now_ns());
+    let name = sys::thread_name();
+    let state = state::with_core(|core| {
+        let state = core.thread_start(tid, now, parent_segment, create_stack)?;
+        // SAFETY: fresh.
+        core.thread_name(unsafe { (*state).id() }, &name);
+        Some(state)
+    })?;
+    let Some(state) = state else {
+        tls::set_closed(true);
+        return None;
+    };
+    tls::set(state);
+    ROWS.set(tid, state);
+    // SAFETY: as in `thread`.
+    let thread = unsafe { &mut *state };
+    super::signal::inherit_mask(thread);
+    life::hear_of_end();
+    Some(thread)
+}
+
+/// The thread with this id is known to us and is not waiting for a lock.
+pub fn is_running(tid: u32) -> bool {
+    let row = ROWS.get(tid);
+    // SAFETY: rows stay mapped; the fields are words that their thread changes one by one.
+    !row.is_null()
+        && unsafe { ThreadState::tid_of(row) == tid && ThreadState::is_waiting(row) == Some(false) }
+}
+
+/// The calling thread ends.
+pub fn ended() {
+    let state = tls::get();
+    // SAFETY: the calling thread's own state, or null.
+    if let Some(thread) = unsafe { state.as_mut() } {
+        misuse::exits(thread);
+    }
+    let (name, now) = (sys::thread_name(), time::now_ns());
+    tls::detach();
+    tls::set_closed(true);
+    if state.is_null() {
+        return;
+    }
+    state::with_core(|core| {
+        // SAFETY: the calling thread's own state, not used after this.
+        unsafe {
+            core.thread_name((*state).id(), &name);
+            core.thread_exit(state, now);
+        }
+    });
+}
+
+/// Ends the threads of which `has_ended` says so.
+pub fn end_those(has_ended: HasEnded<'_>) {
+    let (own_state, now) = (tls::get(), time::now_ns());
+    state::with_core(|core| {
+        // SAFETY: null, or the calling thread's state.
+        let own_id = unsafe { own_state.as_ref() }.map_or(0, |thread| thread.id());
+        let mut next = core.first_live();
+        while let Some((id, tid, after)) = core.live_thread(next) {
+            next = after;
+            if has_ended(tid, id == own_id) {
+                end(core, id, now);
+            }
+        }
+    });
+}
+
+/// The thread of row `id` has been joined, so it has ended.
+pub fn joined(id: u32) {
+    if !ends::are_heard() {
+        let now = time::now_ns();
+        state::with_core(|core| end(core, id, now));
+        // The other engines have something of it, too.
+        ends::look();
+    }
+}
+
+/// Puts the end of the thread of row `id` on record, with what it still held. Where it was then is
+/// not known.
+fn end(core: &mut Core, id: u32, now: u64) {
+    let row = core.ledger().row_ptr::<Thread>(id).cast::<ThreadState>();
+    // SAFETY: null, or a row, which stays mapped.
+    if row.is_null() || unsafe { ThreadState::is_waiting(row) }.is_none() {
+        return;
+    }
+    // SAFETY: it came from `thread_start`, and its thread is gone: nobody else has it.
+    unsafe {
+        core.exits(&mut *row, now, |_| false, &mut |_| 0);
+        core.thread_exit(row, now);
+    }
+}
