@@ -8,13 +8,13 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 pub const MAGIC: u64 = u64::from_le_bytes(*b"LOCKWRGT");
 
 /// Raised whenever a row or the header changes shape. A reader accepts exactly its own.
-pub const FORMAT_VERSION: u32 = 6;
+pub const FORMAT_VERSION: u32 = 7;
 
 /// What is not small is allocated in whole pages of this size.
 pub const PAGE: usize = 4096;
 
 /// Bytes kept for the header at the start of the file.
-pub const HEADER_BYTES: usize = 4 * PAGE;
+pub const HEADER_BYTES: usize = 2 * PAGE;
 
 /// Lengths of a ledger's file, longest first: a process takes the first that its limits allow. It
 /// is sparse.

@@ -34,6 +34,10 @@ const SMALL: usize = PAGE / 2;
 /// What is small begins at multiples of this, so that no row lies in more cache lines than it must.
 const SMALL_ALIGN: usize = 64;
 
+/// The first small things share this much behind the header, which gets its storage by the same
+/// call of the kernel: what a process writes that takes one lock.
+const FIRST_SMALL: usize = 2 * PAGE;
+
 /// Bytes and frames that the first extents of their tables hold.
 const BASE_BYTES: u32 = 512;
 const BASE_FRAMES: u32 = 64;
@@ -48,8 +52,8 @@ pub struct Writer {
     stored: [u64; MAX_TABLES],
     /// Offsets of freed extents by size class, linked through their first word.
     free: [u64; FREE_CLASSES],
-    /// What is left of the page that small things are in: offsets of its first free byte and of its
-    /// end.
+    /// What is left of the pages that small things are in: offsets of the first free byte and of
+    /// their end.
     small: [u64; 2],
 }
 
@@ -71,17 +75,17 @@ impl Writer {
         commit: Commit,
         fill: impl FnOnce(&Header),
     ) -> Option<Self> {
-        // The rest of what is kept for the header has nothing in it yet.
-        let header_len = size_of::<Header>().next_multiple_of(PAGE);
-        if len < HEADER_BYTES + 16 * PAGE || commit(base, header_len).is_err() {
+        let first = HEADER_BYTES + FIRST_SMALL;
+        if len < first + 16 * PAGE || commit(base, first).is_err() {
             return None;
         }
         let (stored, free) = ([0; MAX_TABLES], [0; FREE_CLASSES]);
-        let mut writer = Self { base, len, commit, stored, free, small: [0; 2] };
+        let small = [HEADER_BYTES as u64, first as u64];
+        let mut writer = Self { base, len, commit, stored, free, small };
         let header = writer.header();
         header.version.store(FORMAT_VERSION, Relaxed);
         header.header_bytes.store(HEADER_BYTES as u32, Relaxed);
-        header.used.store(HEADER_BYTES as u64, Relaxed);
+        header.used.store(first as u64, Relaxed);
         fill(header);
         // Byte and frame 0 are burnt so that 0 means "none" there as in every other table.
         writer.reserve_raw(TableId::Bytes, 1, BASE_BYTES, 1)?;
@@ -487,7 +491,7 @@ mod tests {
         // SAFETY: leaked, zeroed, aligned.
         let mut w = unsafe { Writer::create(at, 4000 * PAGE, commit, |_| {}) }.unwrap();
         // There is room yet where the first small things are.
-        let before = STORED.load(Relaxed) - PAGE;
+        let before = STORED.load(Relaxed) - FIRST_SMALL;
         for rows in 1..100_000 {
             w.push(Evidence::default()).unwrap();
             let stored = STORED.load(Relaxed) - before;
