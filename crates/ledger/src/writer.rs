@@ -342,53 +342,75 @@ impl Writer {
         let Some(first) = self.reserve_raw(TableId::Bytes, 1, BASE_BYTES, n as u64) else {
             return Text::default();
         };
-        for (i, &byte) in bytes[..n].iter().enumerate() {
-            // SAFETY: reserved just now.
-            unsafe { self.raw_ptr(TableId::Bytes, first + i as u64).write(byte) };
-        }
+        self.write_text(first, &bytes[..n]);
         Text { offset: first as u32, len: n as u32 }
+    }
+
+    /// Writes bytes that have been reserved, from index `first` on.
+    fn write_text(&mut self, first: u64, mut bytes: &[u8]) {
+        for (at, len) in self.pieces(first, bytes.len()) {
+            let piece;
+            (piece, bytes) = bytes.split_at(len);
+            // SAFETY: reserved, and nobody has them yet.
+            unsafe { ptr::copy_nonoverlapping(piece.as_ptr(), at, len) };
+        }
+    }
+
+    /// Address and length of the pieces in which `len` bytes of text lie from index `first` on,
+    /// which have been reserved.
+    fn pieces(&self, first: u64, len: usize) -> impl Iterator<Item = (*mut u8, usize)> {
+        let (mut at, end) = (first, first + len as u64);
+        core::iter::from_fn(move || {
+            let (extent, row) = locate(at, BASE_BYTES.into());
+            let n = (extent_rows(extent, BASE_BYTES.into()) - row).min(end - at);
+            let piece = (n != 0).then(|| (self.raw_ptr(TableId::Bytes, at), n as usize));
+            at += n;
+            piece
+        })
+    }
+
+    /// As [`Writer::pieces`], to read; none if they are not all there.
+    fn read_pieces(&self, text: Text) -> impl Iterator<Item = &[u8]> {
+        let end = u64::from(text.offset) + u64::from(text.len);
+        let is_there = end <= self.table(TableId::Bytes).len.load(Relaxed);
+        let len = if is_there { text.len as usize } else { 0 };
+        let pieces = self.pieces(text.offset.into(), len);
+        // SAFETY: below the table's length, so its extent exists; text is written once.
+        pieces.map(|(at, len)| unsafe { core::slice::from_raw_parts(at, len) })
     }
 
     /// The stored text is exactly `bytes`.
     pub fn text_is(&self, text: Text, bytes: &[u8]) -> bool {
-        text.len as usize == bytes.len()
-            && u64::from(text.offset) + u64::from(text.len)
-                <= self.table(TableId::Bytes).len.load(Relaxed)
-            && bytes.iter().enumerate().all(|(i, &byte)| {
-                // SAFETY: below the table's length, so its extent exists.
-                byte == unsafe {
-                    self.raw_ptr(TableId::Bytes, u64::from(text.offset) + i as u64).read()
-                }
-            })
+        let mut rest = Some(bytes);
+        for piece in self.read_pieces(text) {
+            rest = rest.and_then(|rest| rest.strip_prefix(piece));
+        }
+        text.len as usize == bytes.len() && rest.is_some_and(<[u8]>::is_empty)
     }
 
     /// Stores a text of another ledger.
     pub fn copy_text(&mut self, other: &Self, text: Text) -> Text {
-        let end = u64::from(text.offset) + u64::from(text.len);
-        if text.len == 0 || end > other.table(TableId::Bytes).len.load(Relaxed) {
+        if other.read_pieces(text).next().is_none() {
             return Text::default();
         }
         let Some(first) = self.reserve_raw(TableId::Bytes, 1, BASE_BYTES, text.len.into()) else {
             return Text::default();
         };
-        for i in 0..u64::from(text.len) {
-            let from = other.raw_ptr(TableId::Bytes, u64::from(text.offset) + i);
-            // SAFETY: below that table's length, so its extent exists; and reserved just now.
-            unsafe { self.raw_ptr(TableId::Bytes, first + i).write(from.read()) };
+        let mut at = first;
+        for piece in other.read_pieces(text) {
+            self.write_text(at, piece);
+            at += piece.len() as u64;
         }
         Text { offset: first as u32, len: text.len }
     }
 
     /// Reads stored text, as much of it as `buffer` holds.
     pub fn read_text<'b>(&self, text: Text, buffer: &'b mut [u8]) -> &'b [u8] {
-        let end = u64::from(text.offset) + u64::from(text.len);
-        if end > self.table(TableId::Bytes).len.load(Relaxed) {
-            return &[];
-        }
-        let n = buffer.len().min(text.len as usize);
-        for (at, byte) in (u64::from(text.offset)..).zip(&mut buffer[..n]) {
-            // SAFETY: below the table's length, so its extent exists.
-            *byte = unsafe { self.raw_ptr(TableId::Bytes, at).read() };
+        let mut n = 0;
+        for piece in self.read_pieces(text) {
+            let len = piece.len().min(buffer.len() - n);
+            buffer[n..n + len].copy_from_slice(&piece[..len]);
+            n += len;
         }
         &buffer[..n]
     }
@@ -453,6 +475,26 @@ mod tests {
         assert!(rows.iter().all(|(id, row)| row.node == *id && row.segment == id * 2));
         assert_eq!(ledger.text(text), "hello");
         assert_eq!(ledger.frame(frames + 2), Some(3));
+    }
+
+    #[test]
+    fn text_may_lie_in_several_pieces() {
+        let (mut from, len) = writer(400);
+        let (mut to, _) = writer(400);
+        let long: std::vec::Vec<u8> = (0..MAX_TEXT).map(|i| i as u8).collect();
+        from.text(b"an odd number of bytes before");
+        let text = from.text(&long);
+        assert!(from.pieces(text.offset.into(), long.len()).count() > 2);
+        assert!(from.text_is(text, &long) && !from.text_is(text, &long[1..]));
+        assert!(!from.text_is(text, &std::vec![7; long.len()]));
+        let copy = to.copy_text(&from, text);
+        assert_eq!(to.read_text(copy, &mut [0; MAX_TEXT as usize]), long);
+        assert_eq!(to.read_text(copy, &mut [0; 1000]), &long[..1000]);
+        assert_eq!(Ledger::from_bytes(bytes(&from, len)).unwrap().raw_text(text), long);
+        let beyond = Text { len: text.len + 1, ..text };
+        assert!(!from.text_is(beyond, &long));
+        assert_eq!(to.copy_text(&from, beyond), Text::default());
+        assert_eq!(to.read_text(beyond, &mut [0; 9]), b"");
     }
 
     #[test]
