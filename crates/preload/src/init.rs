@@ -150,6 +150,7 @@ fn begin(parent_token: u64) -> bool {
     let (token, nonce) = (half(0) | 1, half(8) | 1);
 
     // Not on the stack: a forked child's thread may have little.
+    #[unsafe(link_section = "lockwright_forked")]
     static mut PATH: [u8; MOST_PATH] = [0; MOST_PATH];
     let path = &raw mut PATH;
     // SAFETY: at start-up or in a one-thread child, which is here once.

@@ -27,6 +27,7 @@ struct Shared(UnsafeCell<Seen>);
 // SAFETY: as `Seen` says.
 unsafe impl Sync for Shared {}
 
+#[unsafe(link_section = "lockwright_forked")]
 static SEEN: Shared = Shared(UnsafeCell::new(Seen { findings: Index::new(), types: Index::new() }));
 
 /// A ledger begins: nothing is in it.
