@@ -1,6 +1,6 @@
 //! lockdep's engine where no report shows what it does: which releases are for the fast path.
 
-use lockwright_engines::lockdep::{Acquire, Core, Ident, Origin, ThreadState, recursions};
+use lockwright_engines::lockdep::{Acquire, Cache, Core, Ident, Origin, ThreadState, recursions};
 use lockwright_ledger::rows::lock_kind;
 use lockwright_ledger::{Writer, layout::PAGE};
 
@@ -19,12 +19,20 @@ const OTHER: u64 = 0x2000;
 
 impl Host {
     fn new() -> Self {
+        Self::begin(0, None)
+    }
+
+    /// With a thread that starts at a time, and has a cache of the process's own.
+    fn begin(now_ns: u64, cache: Option<&'static mut Cache>) -> Self {
         let words = vec![0u64; (PAGES + 1) * PAGE / 8].leak();
         let base = (words.as_mut_ptr() as usize).next_multiple_of(PAGE) as *mut u8;
         // SAFETY: leaked, zeroed, aligned.
         let writer = unsafe { Writer::create(base, PAGES * PAGE, |_, _| Ok(()), |_| {}) };
         let mut core = Core::new(writer.expect("room for a ledger"));
-        let thread = core.thread_start(1, 0, 0, 0).expect("a thread");
+        if let Some(cache) = cache {
+            core.lend(cache);
+        }
+        let thread = core.thread_start(1, now_ns, 0, 0).expect("a thread");
         let origin = Origin::FirstAcquire(&[7]);
         let mutex = core.new_lock(lock_kind::RECURSIVE, origin).expect("a class");
         // SAFETY: a row of the leaked ledger; the test uses one reference at a time.
@@ -79,4 +87,55 @@ fn a_mutex_made_consistent_is_unlocked_by_the_fast_path() {
     assert!(!host.thread.is_inconsistent(MUTEX));
     assert!(host.thread.release_innermost(MUTEX));
     assert!(host.thread.is_idle());
+}
+
+/// A forked child begins with what its parent's thread remembers, of another ledger.
+#[test]
+fn a_child_takes_nothing_that_its_parent_remembers_for_known() {
+    let parents = Box::into_raw(Box::new(Cache::EMPTY));
+    // SAFETY: leaked; the parent's alone until it is copied.
+    let mut parent = Host::begin(1, Some(unsafe { &mut *parents }));
+    parent.lock(MUTEX);
+    assert!(parent.thread.release(MUTEX));
+    assert!(parent.thread.probe(parent.mutex, 0, 7).is_hit());
+    // SAFETY: as above; integers.
+    let copy = Box::leak(Box::new(unsafe { parents.read() }));
+    let mut child = Host::begin(2, Some(copy));
+    assert_eq!((child.mutex, child.thread.segment()), (parent.mutex, parent.thread.segment()));
+    assert!(!child.thread.probe(child.mutex, 0, 7).is_hit());
+    child.lock(MUTEX);
+    assert!(child.thread.release(MUTEX));
+    assert!(child.thread.probe(child.mutex, 0, 7).is_hit());
+}
+
+/// In a ledger that has no room for what each needs while it lives.
+#[test]
+fn threads_go_on_in_the_memory_of_those_that_ended() {
+    const THREADS: u32 = 40;
+    const DEPTH: u64 = 40;
+    assert!(size_of::<Cache>() * THREADS as usize > 2 * PAGES * PAGE);
+    let mut host = Host::new();
+    for tid in 2..2 + THREADS {
+        for i in 1..=DEPTH {
+            let (addr, ident) = (i << 8, Ident::new(100 + i as u32, host.mutex.class()));
+            let mut probe = host.thread.probe(ident, 0, 7);
+            probe = host.core.enter(
+                host.thread,
+                &Acquire { addr, ident, mode: 0, site: 7 },
+                probe,
+                &mut |_| 0,
+            );
+            while !host.thread.reserve(ident, 0, 7, probe) {
+                assert!(host.core.grow_held(host.thread));
+            }
+            host.thread.acquired(addr);
+        }
+        assert_eq!(host.thread.held().len() as u64, DEPTH);
+        // SAFETY: the host's thread, which is another from here on.
+        unsafe { host.core.thread_exit(host.thread, 0) };
+        let next = host.core.thread_start(tid, 0, 0, 0).expect("memory");
+        // SAFETY: as in `begin`.
+        host.thread = unsafe { &mut *next };
+        assert!(host.thread.held().is_empty() && host.thread.is_idle());
+    }
 }

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::*};
 
-use lockwright_engines::lockdep::Core;
+use lockwright_engines::lockdep::{Cache, Core};
 use lockwright_ledger::layout::{annex_room, process_state};
 use lockwright_ledger::rows::Text;
 use lockwright_ledger::{Header, Writer};
@@ -201,6 +201,10 @@ fn begin(parent_token: u64) -> bool {
     }
     TOKEN.store(token, Relaxed);
     let mut core = Core::new(writer);
+    static mut FIRST_CACHE: Cache = Cache::EMPTY;
+    let cache = &raw mut FIRST_CACHE;
+    // SAFETY: as above; a parent's core, which had it, is used no more in its child.
+    core.lend(unsafe { &mut *cache });
     if let Some(parent) = parent {
         core.inherit(parent);
     }

@@ -9,12 +9,13 @@ const SLOTS: usize = 1 << INDEX_BITS;
 const INDEX_BITS: u32 = 10;
 
 /// The chains. Zeros are none, as no chain's key is 0.
-#[repr(C)]
-pub(super) struct Cache {
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct Cache {
     slots: [Slot; SLOTS],
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 struct Slot {
     key: u64,
@@ -23,6 +24,9 @@ struct Slot {
 }
 
 impl Cache {
+    /// None yet.
+    pub const EMPTY: Self = Self { slots: [Slot { key: 0, node: 0, reserved: 0 }; SLOTS] };
+
     /// Whether the chain is remembered, and its context if so.
     #[inline(always)]
     pub(super) fn look_up(&self, key: u64) -> (u32, bool) {

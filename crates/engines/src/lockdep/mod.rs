@@ -24,6 +24,7 @@ mod deadlock;
 mod entry;
 mod holds;
 mod key;
+mod memory;
 mod misuse;
 mod order;
 mod semaphore;
@@ -38,6 +39,7 @@ mod walk;
 
 pub use self::annotate::MAX_NAME;
 pub use self::birth::Stretch;
+pub use self::cache::Cache;
 pub use self::classes::Origin;
 pub use self::core::Core;
 pub use self::entry::recursions;

@@ -18,16 +18,6 @@ use super::entry::{
 use super::{Acquire, Ident, key};
 use crate::near::near;
 
-/// Elements of the first array of held locks; the first stands for "nothing held".
-pub(super) const FIRST_HELD: u32 = 64;
-
-/// Memory that a live thread needs beside its row: the cache, then the first array of held locks.
-#[repr(C)]
-pub(super) struct Arena {
-    cache: Cache,
-    pub(super) held: [Held; FIRST_HELD as usize],
-}
-
 /// State of one live thread: its ledger row, which only the thread itself (and its signal handlers)
 /// works on. The fast path touches its first cache line, one line of the cache and one or two of
 /// the held array.
@@ -177,7 +167,7 @@ impl ThreadState {
     #[inline(always)]
     fn probe_in(&self, chain: Chain, site: u64) -> Probe {
         let key = key::at_site(chain.0, site);
-        // SAFETY: in the thread's arena, which only it and its handlers touch.
+        // SAFETY: the thread's own, which only it and its handlers touch.
         let (node, hit) = unsafe { &*(self.row.cache as *const Cache) }.look_up(key);
         Probe { key, node, hit, passes: false }
     }
@@ -377,11 +367,13 @@ impl ThreadState {
     }
 
     /// Computes the key of "nothing held" anew, from all that a validated chain is valid for: the
-    /// segment, the open signals and the handler that runs.
+    /// segment, the open signals and the handler that runs. A segment is one of its ledger: a
+    /// forked child's thread, whose cache may have been its parent's, begins at another time.
     pub(super) fn rekey(&mut self) {
         let context = [
             u64::from(self.row.segment) << 32 | u64::from(self.row.in_signal),
             self.row.open_signals,
+            self.row.start_ns,
         ];
         // SAFETY: entry 0 exists.
         unsafe { (*self.entry(0)).key = key::hash(&context) };

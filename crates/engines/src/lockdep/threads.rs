@@ -6,44 +6,34 @@ use lockwright_ledger::Writer;
 use lockwright_ledger::rows::{self, Held, Segment, Thread, segment_kind, thread_state};
 
 use super::Capture;
+use super::cache::Cache;
 use super::core::Core;
-use super::thread::{Arena, FIRST_HELD, ThreadState};
+use super::memory::{FIRST_HELD, Memory, bytes, next_capacity};
+use super::thread::ThreadState;
 
 /// The threads that live, and memory of those that lived.
 pub(super) struct Threads {
     /// First of the list of live threads.
     live: u32,
-    /// Freed [`Arena`]s, linked by offset through their first word.
-    free_arenas: u64,
+    memory: Memory,
 }
 
 impl Threads {
     pub(super) const fn new() -> Self {
-        Self { live: 0, free_arenas: 0 }
+        Self { live: 0, memory: Memory::new() }
     }
 
-    /// Adds a thread, with an arena of its own.
+    /// Adds a thread, with a cache and an array of held locks.
     fn add(&mut self, writer: &mut Writer, thread: Thread) -> Option<*mut ThreadState> {
-        let offset = match self.free_arenas {
-            0 => writer.alloc(size_of::<Arena>())?,
-            offset => {
-                let at = writer.at(offset);
-                // SAFETY: a freed arena; its first word links to the next.
-                unsafe {
-                    self.free_arenas = at.cast::<u64>().read();
-                    ptr::write_bytes(at, 0, size_of::<Arena>());
-                }
-                offset
-            }
-        };
-        let arena = writer.at(offset) as u64;
-        let held = core::mem::offset_of!(Arena, held) as u64;
+        let held = self.memory.array(writer)?;
+        let cache = self.memory.cache(writer)?;
+        let base = writer.at(held) as u64;
         let row = Thread {
-            top: arena + held,
-            base: arena + held,
-            limit: arena + held + (u64::from(FIRST_HELD) - 1) * size_of::<Held>() as u64,
-            cache: arena,
-            held: offset + held,
+            top: base,
+            base,
+            limit: base + (u64::from(FIRST_HELD) - 1) * size_of::<Held>() as u64,
+            cache,
+            held,
             capacity: FIRST_HELD,
             next_live: self.live,
             id: writer.len_of::<Thread>().max(1),
@@ -65,47 +55,50 @@ impl Threads {
         let row = unsafe { &mut (*state).row };
         row.end_ns = now_ns;
         row.state = thread_state::EXITED;
-        if row.capacity != FIRST_HELD {
-            writer.free(row.held, row.capacity as usize * size_of::<Held>());
-        }
-        row.capacity = 0;
+        let capacity = core::mem::take(&mut row.capacity);
         row.top = row.base;
         let (id, next, prev) = (row.id, row.next_live, row.prev_live);
-        let arena = row.cache as *mut u8;
+        let (cache, held) = (row.cache, row.held);
         writer.update::<Thread>(next, |row| row.prev_live = prev);
         writer.update::<Thread>(prev, |row| row.next_live = next);
         if self.live == id {
             self.live = next;
         }
-        // SAFETY: the arena's memory is ours again.
-        unsafe { arena.cast::<u64>().write(self.free_arenas) };
-        self.free_arenas = writer.offset_of(arena);
+        // SAFETY: it was the thread's, which uses it no more.
+        unsafe {
+            self.memory.give_cache(cache);
+            self.memory.give_array(writer, held, capacity);
+        }
     }
 }
 
 impl Core {
-    /// Moves the held array of a thread that holds as many locks as fit to one twice the size.
+    /// Lends memory of the process's own to the first thread: a forked child has it at once, where
+    /// it would have to make pages of its ledger. What is in there is of no importance.
+    pub fn lend(&mut self, cache: &'static mut Cache) {
+        self.threads.memory.lend(cache);
+    }
+
+    /// Moves the held array of a thread that holds as many locks as fit to a larger one.
     /// Returns false where there is no room: the lock then goes unwatched.
     pub fn grow_held(&mut self, thread: &mut ThreadState) -> bool {
         if thread.compact() {
             return true;
         }
         let capacity = thread.row.capacity;
-        let bytes = |n: u32| n as usize * size_of::<Held>();
-        let Some(offset) = self.writer.alloc(bytes(capacity * 2)) else { return false };
+        let next = next_capacity(capacity);
+        let Some(offset) = self.writer.alloc(bytes(next)) else { return false };
         let new = self.writer.at(offset).cast::<Held>();
         let old_offset = core::mem::replace(&mut thread.row.held, offset);
         // SAFETY: both arrays hold `capacity` elements; they do not overlap.
         unsafe { ptr::copy_nonoverlapping(thread.entry(0), new, capacity as usize) };
         let depth = thread.depth();
-        thread.row.capacity = capacity * 2;
+        thread.row.capacity = next;
         thread.row.base = new as u64;
-        thread.row.limit = thread.entry(capacity * 2 - 1) as u64;
+        thread.row.limit = thread.entry(next - 1) as u64;
         thread.row.top = thread.entry(depth) as u64;
-        if capacity != FIRST_HELD {
-            // The first array is part of the thread's arena; later ones are ours to reuse.
-            self.writer.free(old_offset, bytes(capacity));
-        }
+        // SAFETY: the thread has another.
+        unsafe { self.threads.memory.give_array(&mut self.writer, old_offset, capacity) };
         true
     }
 
