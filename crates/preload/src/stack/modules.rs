@@ -313,6 +313,8 @@ pub fn begin(core: &mut Core, parent: Option<&Core>) {
 pub fn rescan_seeing(core: &mut Core, gone: &mut dyn FnMut(u64, u64)) {
     CHANGES.fetch_add(1, Relaxed);
     let mut known = LEN.load(Relaxed);
+    // Else there are none: to clear them all costs each process and each fork 32 pages.
+    let may_have_rules = known != 0;
     // Relaxed, as is all of `is_seen`: only who has the core reads the list.
     MODULES[..known].iter().for_each(|module| module.is_seen.store(false, Relaxed));
     let mut epoch = 0;
@@ -390,7 +392,7 @@ pub fn rescan_seeing(core: &mut Core, gone: &mut dyn FnMut(u64, u64)) {
             core.writer().update::<rows::Module>(row, |row| row.unload_epoch = epoch);
         }
     }
-    if epoch != 0 {
+    if epoch != 0 && may_have_rules {
         super::unwind::forget_rules();
     }
     CHANGES.fetch_add(1, Relaxed);
