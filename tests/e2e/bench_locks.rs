@@ -4,15 +4,15 @@ use serde_json::Value;
 
 use crate::harness::{run, tool};
 
-#[test]
-fn every_lock_is_measured() {
+/// The report of one section, after two short rounds.
+fn smoke(section: &str) -> Value {
     let mut command = tool();
     command.args([
         "bench",
         "locks",
         "--smoke",
         "--only",
-        "uncontended",
+        section,
         "--json",
         "-",
         "-o",
@@ -20,14 +20,50 @@ fn every_lock_is_measured() {
     ]);
     let run = run(command);
     assert_eq!(run.code(), 0, "{}", run.stderr);
-    let report: Value = serde_json::from_slice(&run.stdout).unwrap();
+    serde_json::from_slice(&run.stdout).unwrap()
+}
+
+/// Rows of a report's only section.
+fn rows(report: &Value) -> &[Value] {
+    report["sections"][0]["results"].as_array().unwrap()
+}
+
+/// The times of a round, which must hold those of its workers.
+fn is_possible(round: &Value) {
+    let time = |name: &str| round["times"][name].as_u64().unwrap();
+    assert!(time("elapsed_ns") >= time("longest_ns"), "{round:#}");
+    assert!(time("cpu_ns") <= time("elapsed_ns") * time("cpus") * 101 / 100, "{round:#}");
+}
+
+fn numbers(list: &Value) -> impl Iterator<Item = u64> {
+    list.as_array().unwrap().iter().map(|number| number.as_u64().unwrap())
+}
+
+#[test]
+fn every_lock_is_measured() {
+    let report = smoke("uncontended");
     assert!(report["machine"]["cpu"].is_string(), "{report:#}");
-    let results = report["sections"][0]["results"].as_array().unwrap();
     for lock in
         ["glibc pthread_mutex", "std Mutex", "parking_lot Mutex", "tas", "mutex", "semaphore"]
     {
-        let row = results.iter().find(|row| row["lock"] == lock);
+        let row = rows(&report).iter().find(|row| row["lock"] == lock);
         assert!(row.is_some_and(|row| row["ns"].as_f64() > Some(0.0)), "{lock}: {report:#}");
+    }
+}
+
+#[test]
+fn the_workers_of_the_trylock_take_their_own_times() {
+    let report = smoke("trylock");
+    assert!(rows(&report).iter().any(|row| row["threads"] == 40), "{report:#}");
+    for row in rows(&report) {
+        let rounds = row["rounds"].as_array().unwrap();
+        assert_eq!(rounds.len(), 2, "{row:#}");
+        for round in rounds {
+            is_possible(round);
+            let attempts =
+                numbers(&round["exchanges"]).sum::<u64>() + round["failed"].as_u64().unwrap();
+            assert_eq!(attempts, row["pages"].as_u64().unwrap(), "{row:#}");
+        }
     }
 }
 

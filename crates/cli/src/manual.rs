@@ -367,7 +367,10 @@ pub const BENCH: Manual = Manual {
     exit_status: &[
         ("0", "It was measured."),
         USAGE,
-        ("101", "A lock did not exclude: a fault of lockwright or of this machine."),
+        (
+            "101",
+            "A lock did not exclude, or a time was shorter than the CPUs can do: a fault of lockwright or of this machine.",
+        ),
         OWN_FAILURE,
     ],
     environment: &[NO_COLOR],

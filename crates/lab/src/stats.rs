@@ -1,7 +1,9 @@
 //! What can be said about a ratio from pairs of runs: its median and how sure that is.
 
+use serde::Serialize;
+
 /// The median of the pairwise ratios with its confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// The median.
     pub median: f64,

@@ -10,8 +10,8 @@ use crate::args::{Bench, BenchArgs};
 use crate::progress::Status;
 use lockwright_report::error::{Error, Result, exit};
 
-/// Exit code where a lock does not exclude.
-const NOT_EXCLUSIVE: u8 = 101;
+/// Exit code where figures are not to be believed.
+const FAULT: u8 = 101;
 
 /// Runs the command.
 ///
@@ -28,8 +28,8 @@ pub fn run(args: &BenchArgs) -> Result<Ending> {
     let report = bench::locks(&options, |what| status.show(what));
     drop(status);
     let report = report.map_err(|fault| {
-        Error::with_code(NOT_EXCLUSIVE, fault.to_string())
-            .help("its figures would say nothing; a fault of the lock, of the compiler or of this machine: report it")
+        Error::with_code(FAULT, fault.to_string())
+            .help("the figures would say nothing; a fault of lockwright, of the compiler or of this machine: report it")
     })?;
     if report.sections.is_empty() {
         let only = args.only.as_deref().unwrap_or_default();

@@ -2,7 +2,6 @@
 //! nothing.
 
 use std::cell::Cell;
-use std::fmt;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
@@ -10,19 +9,6 @@ use std::thread;
 const THREADS: u64 = 4;
 /// Acquisitions of each thread. A semaphore that did not exclude was found in fewer than ten.
 const ROUNDS: u64 = 250;
-
-/// A lock that does not exclude.
-#[derive(Debug, PartialEq, Eq)]
-pub struct NotExclusive {
-    /// Its name in the report.
-    pub lock: String,
-}
-
-impl fmt::Display for NotExclusive {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` does not exclude: two threads were in its section at once", self.lock)
-    }
-}
 
 /// A section under a lock.
 pub type Section<'a> = &'a (dyn Fn() + Sync);

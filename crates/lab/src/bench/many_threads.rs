@@ -1,20 +1,21 @@
 //! Locks that sleep where threads outnumber CPUs: what many threads get done under one lock in a
 //! time.
 
-use std::cell::UnsafeCell;
 use std::hint::black_box;
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
 use lockwright::platform::linux::Linux;
+use serde::Serialize;
 use serde_json::json;
 
-use super::exclusion::NotExclusive;
+use super::fault::Fault;
+use super::protected::Counter;
 use super::report::{Section, grouped};
-use super::{Options, glibc};
-use crate::stats;
+use super::workers::{self, Padded, Times};
+use super::{Options, glibc, rounds};
+use crate::stats::{self, Estimate};
 
 pub const NAME: &str = "many threads";
 
@@ -26,14 +27,23 @@ const STEPS: [u32; 3] = [1000, 100, 0];
 /// A lock and its name.
 struct Arm {
     name: &'static str,
-    /// Acquisitions of `threads` threads; none: it does not exclude.
-    run: fn(usize, u32, Duration) -> Option<u64>,
+    /// What `threads` threads did; none: it does not exclude.
+    run: fn(usize, u32, Duration) -> Option<Outcome>,
 }
 
-struct Counter(UnsafeCell<u64>);
+/// What the threads of one run did.
+#[derive(Serialize)]
+struct Outcome {
+    acquisitions: u64,
+    times: Times,
+}
 
-// SAFETY: reached under the lock; `run` compares it in the end.
-unsafe impl Sync for Counter {}
+impl Outcome {
+    /// Acquisitions a second.
+    fn rate(&self) -> f64 {
+        self.acquisitions as f64 / self.times.seconds()
+    }
+}
 
 /// `threads` threads take the lock for `interval`, for `steps` each time.
 fn run(
@@ -41,35 +51,28 @@ fn run(
     threads: usize,
     steps: u32,
     interval: Duration,
-) -> Option<u64> {
-    let counter = &Counter(UnsafeCell::new(0));
-    let (stop, start) = (&AtomicBool::new(false), &Barrier::new(threads + 1));
-    let locked = &locked;
-    let work = move || {
-        start.wait();
+) -> Option<Outcome> {
+    let (counter, stop) = (Counter::new(), Padded(AtomicBool::new(false)));
+    let work = |_| {
         let mut acquisitions = 0;
         // Relaxed: it orders nothing.
-        while !stop.load(Relaxed) {
+        while !stop.0.load(Relaxed) {
             locked(&|| {
                 (0..steps).for_each(|step| {
                     black_box(step);
                 });
-                // SAFETY: the lock is held.
-                unsafe { *counter.0.get() += 1 };
+                counter.increment();
             });
             acquisitions += 1;
         }
         acquisitions
     };
-    let total: u64 = thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        start.wait();
+    let (times, acquisitions) = workers::run(threads, work, || {
         thread::sleep(interval);
-        stop.store(true, Relaxed);
-        workers.into_iter().map(|worker| worker.join().expect("it counts")).sum()
+        stop.0.store(true, Relaxed);
     });
-    // SAFETY: all threads have ended.
-    (unsafe { *counter.0.get() } == total).then_some(total)
+    let acquisitions = acquisitions.into_iter().sum();
+    (counter.into_inner() == acquisitions).then_some(Outcome { acquisitions, times })
 }
 
 /// An arm: an expression that makes the lock, and statements that run a section under it.
@@ -129,62 +132,79 @@ const ARMS: &[Arm] = &[
     }),
 ];
 
+/// All rounds of a lock at a number of threads and a length of sections.
+#[derive(Serialize)]
+struct Row {
+    lock: &'static str,
+    threads: usize,
+    steps: u32,
+    rounds: Vec<Outcome>,
+    /// Of acquisitions a second, to those of the first arm.
+    ratio: Estimate,
+}
+
+impl Row {
+    fn cells(&self) -> Vec<String> {
+        let acquisitions: Vec<_> = self.rounds.iter().map(|one| one.acquisitions as f64).collect();
+        vec![
+            self.lock.to_owned(),
+            self.threads.to_string(),
+            self.steps.to_string(),
+            grouped(stats::median(&acquisitions) as u64),
+            format!("{:.2}", self.ratio.median),
+            format!("{:.2} to {:.2}", self.ratio.low, self.ratio.high),
+        ]
+    }
+}
+
 /// All locks with all numbers of threads and lengths of sections, in turns. None if none is wanted.
 ///
 /// # Errors
-/// If one of the locks does not exclude.
+/// If figures are not to be believed.
 pub fn measure(
     options: &Options,
     progress: &mut dyn FnMut(&str),
-) -> Result<Option<Section>, NotExclusive> {
+) -> Result<Option<Section>, Fault> {
     if !options.wants(NAME) {
         return Ok(None);
     }
     // A tenth of what the over-commit's arms take, of which there are as many fewer.
     let interval = options.interval / 10;
-    let mut section = Section {
-        title: format!("Many threads at one lock: acquisitions in {interval:?}"),
-        columns: vec!["lock", "threads", "steps held", "acquisitions", "against std", "interval"],
-        rows: Vec::new(),
-        notes: Vec::new(),
-        json: json!([]),
-    };
-    let mut results = Vec::new();
+    let mut rows = Vec::new();
     for threads in THREADS {
         for steps in STEPS {
             progress(&format!("{NAME}, {threads} threads, {steps} steps"));
-            let mut totals = vec![Vec::new(); ARMS.len()];
-            for _ in 0..options.rounds {
-                for (arm, totals) in ARMS.iter().zip(&mut totals) {
-                    let total = (arm.run)(threads, steps, interval);
-                    let missing = || NotExclusive { lock: arm.name.to_owned() };
-                    totals.push(total.ok_or_else(missing)? as f64);
-                }
-            }
-            for (arm, of_arm) in ARMS.iter().zip(&totals) {
-                let pairs = of_arm.iter().zip(&totals[0]);
-                let ratios: Vec<_> = pairs.map(|(total, std)| total / std.max(1.0)).collect();
-                let ratio = stats::estimate(&ratios);
-                section.rows.push(vec![
-                    arm.name.to_owned(),
-                    threads.to_string(),
-                    steps.to_string(),
-                    grouped(stats::median(of_arm) as u64),
-                    format!("{:.2}", ratio.median),
-                    format!("{:.2} to {:.2}", ratio.low, ratio.high),
-                ]);
-                results.push(json!({
-                    "lock": arm.name, "threads": threads, "steps": steps, "acquisitions": of_arm,
-                    "ratio": ratio.median, "low": ratio.low, "high": ratio.high,
-                    "confidence": ratio.confidence,
-                }));
-            }
+            rows.extend(measure_at(threads, steps, interval, options.rounds)?);
         }
     }
-    section.notes.push(format!(
-        "{} rounds, the locks taking turns; medians, and the median of the rounds' ratios to std's in the same turn.",
-        options.rounds
-    ));
-    section.json = results.into();
-    Ok(Some(section))
+    Ok(Some(Section {
+        title: format!("Many threads at one lock: acquisitions in {interval:?}"),
+        columns: vec!["lock", "threads", "steps held", "acquisitions", "against std", "interval"],
+        rows: rows.iter().map(Row::cells).collect(),
+        notes: vec![format!(
+            "{} rounds, the locks taking turns; medians, and the median of the rounds' ratios to std's in the same turn.",
+            options.rounds
+        )],
+        json: json!(rows),
+    }))
+}
+
+fn measure_at(
+    threads: usize,
+    steps: u32,
+    interval: Duration,
+    rounds: usize,
+) -> Result<Vec<Row>, Fault> {
+    let outcomes = rounds::in_turns(ARMS, rounds, |_, arm| {
+        let outcome = (arm.run)(threads, steps, interval);
+        let outcome = outcome.ok_or_else(|| Fault::not_exclusive(arm.name))?;
+        outcome.times.check(arm.name)?;
+        Ok(outcome)
+    })?;
+    let ratios: Vec<_> =
+        outcomes.iter().map(|of| rounds::against(&outcomes[0], of, Outcome::rate)).collect();
+    let rows = ARMS.iter().zip(outcomes).zip(ratios);
+    Ok(rows
+        .map(|((arm, rounds), ratio)| Row { lock: arm.name, threads, steps, rounds, ratio })
+        .collect())
 }

@@ -2,16 +2,20 @@
 //! of the kernel's.
 
 mod exclusion;
+mod fault;
 mod glibc;
 mod many_threads;
 mod over_commit;
+mod protected;
 mod report;
+mod rounds;
 mod trylock;
 mod uncontended;
+mod workers;
 
 use std::time::Duration;
 
-pub use exclusion::NotExclusive;
+pub use fault::Fault;
 pub use report::{Report, Section};
 
 /// How long and how often is measured.
@@ -47,8 +51,9 @@ impl Options {
 /// Measures; `progress` is told what is being measured.
 ///
 /// # Errors
-/// If one of the locks does not exclude: each is looked at before its figures are believed.
-pub fn locks(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report, NotExclusive> {
+/// If figures are not to be believed: one of the locks does not exclude, or a time is shorter than
+/// the CPUs can do.
+pub fn locks(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report, Fault> {
     let mut sections = Vec::new();
     progress(uncontended::NAME);
     sections.extend(uncontended::measure(options)?);

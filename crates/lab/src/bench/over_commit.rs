@@ -14,7 +14,7 @@ use lockwright::pvqspinlock::{Hybrid, RawPvQspinlock, SingleSteal, Unfair};
 use serde_json::json;
 
 use super::Options;
-use super::exclusion::NotExclusive;
+use super::fault::Fault;
 use super::report::{Section, grouped};
 use crate::stats;
 
@@ -154,7 +154,7 @@ const ARMS: [Arm; 3] = [
 ///
 /// # Errors
 /// If one of the locks does not exclude.
-pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Section, NotExclusive> {
+pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Section, Fault> {
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     let mut section = Section {
         title: format!(
@@ -186,7 +186,7 @@ pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Sect
             progress(&format!("{NAME} {times}x, round {} of {}", round + 1, options.rounds));
             for (arm, outcomes) in ARMS.iter().zip(&mut rounds) {
                 let outcome = (arm.run)(threads, options.interval);
-                outcomes.push(outcome.ok_or_else(|| NotExclusive { lock: arm.name.to_owned() })?);
+                outcomes.push(outcome.ok_or_else(|| Fault::not_exclusive(arm.name))?);
             }
         }
         for (arm, outcomes) in ARMS.iter().zip(&rounds) {

@@ -2,19 +2,19 @@
 //! the address space's reader-writer semaphore, taken by a trylock. Here a fault is a page cleared.
 
 use std::hint::black_box;
-use std::sync::Barrier;
-use std::thread;
-use std::time::Instant;
 
 use lockwright::platform::linux::Linux;
 use lockwright::rwsem::RawRwSem;
-use lockwright::rwsem::try_read::{AddAndUndo, AssumeFree, LoadFirst, Shape};
+use lockwright::rwsem::try_read::{AddAndUndo, AssumeFree, Attempt, LoadFirst, Shape};
+use serde::Serialize;
 use serde_json::json;
 
-use super::Options;
-use super::exclusion::{self, NotExclusive};
+use super::exclusion;
+use super::fault::Fault;
 use super::report::{Section, grouped};
-use crate::stats;
+use super::workers::{self, Padded, Times};
+use super::{Options, rounds};
+use crate::stats::{self, Estimate};
 
 pub const NAME: &str = "trylock";
 
@@ -37,22 +37,16 @@ struct Arm {
     excludes: fn() -> bool,
 }
 
+/// Successes by their number of exchanges, less one.
+type Histogram = [u64; LOOPS];
+
 /// What the threads of one run did.
+#[derive(Serialize)]
 struct Outcome {
-    seconds: f64,
-    /// Successes by their number of exchanges, less one.
-    loops: [u64; LOOPS],
-}
-
-impl Outcome {
-    fn successes(&self) -> u64 {
-        self.loops.iter().sum()
-    }
-
-    fn exchanges_per_success(loops: &[u64; LOOPS]) -> f64 {
-        let exchanges: u64 = loops.iter().zip(1..).map(|(n, exchanges)| n * exchanges).sum();
-        exchanges as f64 / loops.iter().sum::<u64>().max(1) as f64
-    }
+    times: Times,
+    exchanges: Histogram,
+    /// Attempts that did not get the lock.
+    failed: u64,
 }
 
 const ARMS: [Arm; 3] = [
@@ -80,55 +74,117 @@ fn excludes<S: Shape>() -> bool {
     exclusion::excludes_readers(&write, &read)
 }
 
+/// What one thread has tried.
+#[derive(Default)]
+struct Tried {
+    exchanges: Histogram,
+    failed: u64,
+}
+
+impl Tried {
+    fn count(&mut self, attempt: Attempt) {
+        if attempt.taken {
+            self.exchanges[(attempt.exchanges as usize).clamp(1, LOOPS) - 1] += 1;
+        } else {
+            self.failed += 1;
+        }
+    }
+}
+
 /// `threads` threads share out `pages` faults.
 fn run<S: Shape>(threads: usize, pages: usize) -> Outcome {
-    let space = RawRwSem::<Linux>::new();
-    let start = Barrier::new(threads + 1);
-    let fault = |loops: &mut [u64; LOOPS]| {
-        let attempt = space.try_down_read_by::<S>();
-        if attempt.taken {
-            loops[(attempt.exchanges as usize).clamp(1, LOOPS) - 1] += 1;
-        } else {
-            space.down_read();
+    let space = Padded(RawRwSem::<Linux>::new());
+    let fault = |tried: &mut Tried| {
+        let attempt = space.0.try_down_read_by::<S>();
+        tried.count(attempt);
+        if !attempt.taken {
+            space.0.down_read();
         }
         let mut page = [0u8; PAGE];
         black_box(&mut page);
         // SAFETY: taken to read, in one way or the other.
-        unsafe { space.up_read() };
+        unsafe { space.0.up_read() };
     };
-    let work = |pages: usize| {
-        let mut loops = [0; LOOPS];
-        start.wait();
-        (0..pages).for_each(|_| fault(&mut loops));
-        loops
+    let work = |index: usize| {
+        let mut tried = Tried::default();
+        let share = pages / threads + usize::from(index < pages % threads);
+        (0..share).for_each(|_| fault(&mut tried));
+        tried
     };
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|index| pages / threads + usize::from(index < pages % threads))
-            .map(|share| scope.spawn(move || work(share)))
-            .collect();
-        start.wait();
-        let begin = Instant::now();
-        let mut sum = [0; LOOPS];
-        for worker in workers {
-            let loops = worker.join().expect("it counts");
-            sum.iter_mut().zip(loops).for_each(|(sum, n)| *sum += n);
-        }
-        Outcome { seconds: begin.elapsed().as_secs_f64(), loops: sum }
-    })
+    let (times, tried) = workers::run(threads, work, || ());
+    Outcome {
+        times,
+        exchanges: sum(tried.iter().map(|one| &one.exchanges)),
+        failed: tried.iter().map(|one| one.failed).sum(),
+    }
+}
+
+/// All rounds of a shape at a number of threads.
+#[derive(Serialize)]
+struct Row {
+    shape: &'static str,
+    threads: usize,
+    /// Pages that all threads together cleared in each round.
+    pages: usize,
+    rounds: Vec<Outcome>,
+    /// Of times, to those of the first arm.
+    ratio: Estimate,
+}
+
+impl Row {
+    fn cells(&self) -> Vec<String> {
+        let seconds: Vec<_> = self.rounds.iter().map(|one| one.times.seconds()).collect();
+        let exchanges = sum(self.rounds.iter().map(|one| &one.exchanges));
+        vec![
+            self.shape.to_owned(),
+            self.threads.to_string(),
+            format!("{:.0}", stats::median(&seconds) * 1e3),
+            format!("{:.3}", self.ratio.median),
+            format!("{:.3} to {:.3}", self.ratio.low, self.ratio.high),
+            format!("{:.3}", per_success(&exchanges)),
+            histogram(&exchanges),
+        ]
+    }
+}
+
+/// The published rows of a number of threads.
+fn published(threads: usize) -> Vec<Vec<String>> {
+    let Some((_, assume, load)) = PUBLISHED.iter().find(|(published, ..)| *published == threads)
+    else {
+        return Vec::new();
+    };
+    let row = |(name, ms, exchanges): (&str, &u64, &str)| {
+        vec![
+            format!("  published, {name}"),
+            threads.to_string(),
+            grouped(*ms),
+            format!("{:.3}", *ms as f64 / *assume as f64),
+            String::new(),
+            if threads == 40 { exchanges.to_owned() } else { String::new() },
+            String::new(),
+        ]
+    };
+    [("assume free", assume, "2.053"), ("load first", load, "1.016")].map(row).into()
 }
 
 /// All shapes with all numbers of threads, in turns.
 ///
 /// # Errors
-/// If one of the shapes does not exclude.
-pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Section, NotExclusive> {
+/// If figures are not to be believed.
+pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Section, Fault> {
     if let Some(arm) = ARMS.iter().find(|arm| !(arm.excludes)()) {
-        return Err(NotExclusive { lock: format!("rwsem, {}", arm.name) });
+        return Err(Fault::not_exclusive(&format!("rwsem, {}", arm.name)));
     }
     // A page takes some 50 ns: a run of a second where the over-commit's arms take five.
     let pages = (options.interval.as_secs_f64() * 4e6).max(1e4) as usize;
-    let mut section = Section {
+    let mut results = Vec::new();
+    let mut cells = Vec::new();
+    for threads in THREADS {
+        let rows = measure_at(threads, pages, options.rounds, progress)?;
+        cells.extend(rows.iter().map(Row::cells).chain(published(threads)));
+        results.extend(rows);
+    }
+    Ok(Section {
         title: format!(
             "down_read_trylock in its shapes: {} pages cleared under one rwsem",
             grouped(pages as u64)
@@ -142,80 +198,50 @@ pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Sect
             "exchanges a success",
             "by number of exchanges",
         ],
-        rows: Vec::new(),
-        notes: Vec::new(),
-        json: json!([]),
-    };
-    let mut results = Vec::new();
-    for threads in THREADS {
-        let mut rounds: Vec<Vec<Outcome>> = ARMS.iter().map(|_| Vec::new()).collect();
-        for round in 0..options.rounds {
-            progress(&format!(
-                "{NAME}, {threads} threads, round {} of {}",
-                round + 1,
-                options.rounds
-            ));
-            for (arm, outcomes) in ARMS.iter().zip(&mut rounds) {
-                outcomes.push((arm.run)(threads, pages));
-            }
-        }
-        for (arm, outcomes) in ARMS.iter().zip(&rounds) {
-            let seconds: Vec<_> = outcomes.iter().map(|outcome| outcome.seconds).collect();
-            let pairs = outcomes.iter().zip(&rounds[0]);
-            let ratio = stats::estimate(
-                &pairs.map(|(outcome, first)| outcome.seconds / first.seconds).collect::<Vec<_>>(),
-            );
-            let mut loops = [0; LOOPS];
-            outcomes.iter().for_each(|outcome| {
-                loops.iter_mut().zip(outcome.loops).for_each(|(sum, n)| *sum += n)
-            });
-            let per_success = Outcome::exchanges_per_success(&loops);
-            let faults = (pages * outcomes.len()) as u64;
-            section.rows.push(vec![
-                arm.name.to_owned(),
-                threads.to_string(),
-                format!("{:.0}", stats::median(&seconds) * 1e3),
-                format!("{:.3}", ratio.median),
-                format!("{:.3} to {:.3}", ratio.low, ratio.high),
-                format!("{per_success:.3}"),
-                histogram(&loops),
-            ]);
-            results.push(json!({
-                "shape": arm.name, "threads": threads, "seconds": seconds, "loops": loops,
-                "failed": faults - outcomes.iter().map(Outcome::successes).sum::<u64>(),
-                "ratio": ratio.median, "low": ratio.low, "high": ratio.high, "confidence": ratio.confidence,
-            }));
-        }
-        if let Some((_, assume, load)) =
-            PUBLISHED.iter().find(|(published, ..)| *published == threads)
-        {
-            for (name, ms, exchanges) in
-                [("assume free", assume, "2.053"), ("load first", load, "1.016")]
-            {
-                section.rows.push(vec![
-                    format!("  published, {name}"),
-                    threads.to_string(),
-                    grouped(*ms),
-                    format!("{:.3}", *ms as f64 / *assume as f64),
-                    String::new(),
-                    if threads == 40 { exchanges.to_owned() } else { String::new() },
-                    String::new(),
-                ]);
-            }
-        }
-    }
-    section.notes.push(format!(
-        "{} rounds, the shapes taking turns. By number of exchanges: successes that took 1, 2, 3, ... of them, all \
-         rounds together. Published: Muchun Song's page faults on a Xeon E5-2650, where the kernel takes the \
-         semaphore so; exchanges a success from the two histograms of the same mail.",
-        options.rounds
-    ));
-    section.json = results.into();
-    Ok(section)
+        rows: cells,
+        notes: vec![format!(
+            "{} rounds, the shapes taking turns. By number of exchanges: successes that took 1, 2, 3, ... of them,              all rounds together. Published: Muchun Song's page faults on a Xeon E5-2650, where the kernel takes the              semaphore so; exchanges a success from the two histograms of the same mail.",
+            options.rounds
+        )],
+        json: json!(results),
+    })
+}
+
+fn measure_at(
+    threads: usize,
+    pages: usize,
+    rounds: usize,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<Row>, Fault> {
+    let outcomes = rounds::in_turns(&ARMS, rounds, |round, arm| {
+        progress(&format!("{NAME}, {threads} threads, round {round} of {rounds}"));
+        let outcome = (arm.run)(threads, pages);
+        outcome.times.check(&format!("{}, {threads} threads", arm.name))?;
+        Ok(outcome)
+    })?;
+    let seconds = |outcome: &Outcome| outcome.times.seconds();
+    let ratios: Vec<_> =
+        outcomes.iter().map(|of| rounds::against(&outcomes[0], of, seconds)).collect();
+    let rows = ARMS.iter().zip(outcomes).zip(ratios);
+    Ok(rows
+        .map(|((arm, rounds), ratio)| Row { shape: arm.name, threads, pages, rounds, ratio })
+        .collect())
+}
+
+fn sum<'h>(histograms: impl Iterator<Item = &'h Histogram>) -> Histogram {
+    let mut sum = [0; LOOPS];
+    histograms.for_each(|one| sum.iter_mut().zip(one).for_each(|(sum, n)| *sum += n));
+    sum
+}
+
+/// Exchanges for each success.
+fn per_success(successes: &Histogram) -> f64 {
+    let exchanges: u64 = successes.iter().zip(1..).map(|(n, exchanges)| n * exchanges).sum();
+    exchanges as f64 / successes.iter().sum::<u64>().max(1) as f64
 }
 
 /// The counts up to the last that is not 0.
-fn histogram(loops: &[u64; LOOPS]) -> String {
-    let used = loops.iter().rposition(|n| *n != 0).map_or(0, |last| last + 1);
-    loops[..used].iter().map(|n| grouped(*n)).collect::<Vec<_>>().join(" ")
+fn histogram(successes: &Histogram) -> String {
+    let used = successes.iter().rposition(|n| *n != 0).map_or(0, |last| last + 1);
+    successes[..used].iter().map(|n| grouped(*n)).collect::<Vec<_>>().join(" ")
 }

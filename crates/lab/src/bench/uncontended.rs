@@ -9,7 +9,8 @@ use lockwright::platform::linux::Linux;
 use lockwright::pvqspinlock::{Hybrid, RawPvQspinlock};
 use serde_json::json;
 
-use super::exclusion::{self, NotExclusive};
+use super::exclusion;
+use super::fault::Fault;
 use super::report::Section;
 use super::{Options, glibc};
 use crate::stats;
@@ -191,18 +192,18 @@ const ROWS: &[Row] = &[
 ///
 /// # Errors
 /// If one of the locks does not exclude.
-pub fn measure(options: &Options) -> Result<Option<Section>, NotExclusive> {
+pub fn measure(options: &Options) -> Result<Option<Section>, Fault> {
     measure_of(ROWS, options)
 }
 
-fn measure_of(all: &[Row], options: &Options) -> Result<Option<Section>, NotExclusive> {
+fn measure_of(all: &[Row], options: &Options) -> Result<Option<Section>, Fault> {
     let wants = |row: &&Row| options.wants(NAME) || options.wants(row.name);
     if !all.iter().any(|row| wants(&row)) {
         return Ok(None);
     }
     let rows: Vec<_> = all.iter().filter(|row| row.name == BASELINE || wants(row)).collect();
     if let Some(row) = rows.iter().find(|row| !(row.excludes)()) {
-        return Err(NotExclusive { lock: row.name.to_owned() });
+        return Err(Fault::not_exclusive(row.name));
     }
     let (end, ended) = mpsc::channel::<()>();
     // The second thread: asleep until we are through.
@@ -262,6 +263,6 @@ mod tests {
             ours!("nothing", Nothing),
         ];
         let found = (0..100).find_map(|_| measure_of(PLANTED, &Options::smoke()).err());
-        assert_eq!(found, Some(NotExclusive { lock: "nothing".to_owned() }));
+        assert_eq!(found, Some(Fault::not_exclusive("nothing")));
     }
 }
