@@ -68,6 +68,24 @@ fn the_workers_of_the_trylock_take_their_own_times() {
 }
 
 #[test]
+fn what_the_threads_of_the_over_commit_share_lies_apart_and_adds_up() {
+    let report = smoke("over-commit");
+    for row in rows(&report) {
+        for round in row["rounds"].as_array().unwrap() {
+            is_possible(round);
+            let [lock, counter, stop] =
+                ["lock", "counter", "stop"].map(|name| round["lines"][name].as_u64().unwrap());
+            assert!(lock != counter && counter != stop && stop != lock, "{round:#}");
+            let [queued, unfair] = ["queued", "unfair"].map(|mode| round[mode].as_u64().unwrap());
+            let operations: u64 = numbers(&round["operations"]).sum();
+            assert!(queued + unfair <= operations, "{round:#}");
+            assert!(row["lock"] != "unfair" || queued == 0, "nothing queues: {round:#}");
+            assert_eq!(numbers(&round["operations"]).count() as u64, row["threads"], "{row:#}");
+        }
+    }
+}
+
+#[test]
 fn what_is_not_there_is_not_measured() {
     let mut command = tool();
     command.args(["bench", "locks", "--only", "nosuchlock"]);

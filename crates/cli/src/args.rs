@@ -322,7 +322,8 @@ pub struct BenchArgs {
     pub rounds: u16,
 
     /// How long the threads of one arm lock in one round where throughput is measured.
-    #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = seconds)]
+    #[arg(long, visible_alias = "seconds", value_name = "SECONDS", default_value_t = 5.0)]
+    #[arg(value_parser = seconds)]
     pub interval: f64,
 
     /// Only sections and locks whose name contains TEXT.

@@ -7,6 +7,7 @@ mod glibc;
 mod many_threads;
 mod over_commit;
 mod protected;
+mod published;
 mod report;
 mod rounds;
 mod trylock;

@@ -2,53 +2,82 @@
 //! fast as they can, where there are more virtual CPUs than real ones. A thread that is preempted
 //! is a virtual CPU that is.
 
-use std::cell::UnsafeCell;
-use std::sync::Barrier;
+use std::hint::black_box;
+use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
 use lockwright::event::{Counted, Event, Events};
+use lockwright::exclusive::Exclusive;
 use lockwright::platform::linux::Linux;
 use lockwright::pvqspinlock::{Hybrid, RawPvQspinlock, SingleSteal, Unfair};
+use serde::Serialize;
 use serde_json::json;
 
-use super::Options;
 use super::fault::Fault;
+use super::protected::Counter;
+use super::published::{Locks, OVER_COMMIT, OverCommit};
 use super::report::{Section, grouped};
-use crate::stats;
+use super::workers::{self, APART, Padded, Times};
+use super::{Options, rounds};
+use crate::stats::Estimate;
 
 pub const NAME: &str = "over-commit";
 
 type Host = Counted<Linux>;
 
-/// Over-commit of the published run, in vCPUs of 36 cores, and its operations per thread: hybrid,
-/// then unfair.
-const PUBLISHED: [(f64, [u64; 3], [u64; 3]); 4] = [
-    (1.0, [822_135, 881_063, 950_363], [75_570, 313_496, 690_465]),
-    (1.5, [542_435, 581_664, 625_937], [35_460, 204_280, 457_172]),
-    (2.0, [397_500, 428_177, 499_299], [17_933, 150_679, 708_001]),
-    (3.0, [257_898, 288_150, 340_871], [3_085, 181_176, 1_257_109]),
-];
+/// Trivial steps between a release and the next acquisition, each a store that no compiler leaves
+/// out: none, as published, and about ten times what an uncontended pair of ours takes, so that
+/// some acquisitions find the lock free.
+const STEPS_OUTSIDE: [u32; 2] = [0, 200];
 
 /// A way to lock.
 struct Arm {
     name: &'static str,
     /// None: it does not exclude.
-    run: fn(usize, Duration) -> Option<Outcome>,
+    run: fn(usize, u32, Duration) -> Option<Outcome>,
 }
 
+const ARMS: [Arm; 3] = [
+    Arm { name: "hybrid", run: run::<RawPvQspinlock<Host, Hybrid>> },
+    Arm { name: UNFAIR, run: run::<RawPvQspinlock<Host, Unfair>> },
+    Arm { name: "single steal", run: run::<RawPvQspinlock<Host, SingleSteal>> },
+];
+
+/// What the others are compared with.
+const UNFAIR: &str = "unfair";
+
 /// What the threads of one run did.
-#[derive(Clone)]
+#[derive(Serialize)]
 struct Outcome {
+    times: Times,
     /// Operations of each thread.
     operations: Vec<u64>,
-    events: Events,
+    /// Acquisitions after a wait in the queue.
+    queued: u64,
+    /// Acquisitions ahead of the queue, by those who did not find the lock free at once.
+    unfair: u64,
+    /// Where what the threads share lies.
+    lines: Lines,
+}
+
+/// Numbers of the stretches of [`APART`] bytes in which things lie: each has one of its own.
+#[derive(Serialize)]
+struct Lines {
+    lock: usize,
+    counter: usize,
+    stop: usize,
 }
 
 impl Outcome {
-    fn total(&self) -> f64 {
-        self.operations.iter().sum::<u64>() as f64
+    fn total(&self) -> u64 {
+        self.operations.iter().sum()
+    }
+
+    /// Operations a second.
+    fn rate(&self) -> f64 {
+        self.total() as f64 / self.times.seconds()
     }
 
     fn min(&self) -> u64 {
@@ -58,105 +87,147 @@ impl Outcome {
     fn max(&self) -> u64 {
         self.operations.iter().copied().max().unwrap_or(0)
     }
-
-    fn mean(&self) -> u64 {
-        (self.total() / self.operations.len() as f64) as u64
-    }
-
-    fn fairness(&self) -> f64 {
-        self.min() as f64 / self.max().max(1) as f64
-    }
-
-    /// Acquisitions after a wait in the queue.
-    fn queued(&self) -> u64 {
-        self.events.get(Event::LockSlowpath) as u64
-    }
-
-    /// Acquisitions ahead of the queue.
-    fn unfair(&self) -> u64 {
-        self.events.get(Event::PvLockStealing) as u64
-    }
-
-    fn unfair_share(&self) -> f64 {
-        self.unfair() as f64 / (self.unfair() + self.queued()).max(1) as f64
-    }
 }
-
-/// A counter that its lock protects.
-struct Protected<L> {
-    lock: L,
-    counter: UnsafeCell<u64>,
-}
-
-// SAFETY: the counter is reached under the lock; `run` compares it in the end.
-unsafe impl<L: Sync> Sync for Protected<L> {}
 
 /// `threads` threads lock for `interval`. None: the lock does not exclude.
-fn run<L: Sync>(
-    lock: L,
-    locked: fn(&L, &mut dyn FnMut()),
-    threads: usize,
-    interval: Duration,
-) -> Option<Outcome> {
-    let shared = Protected { lock, counter: UnsafeCell::new(0) };
-    let (stop, start) = (AtomicBool::new(false), Barrier::new(threads + 1));
-    let before = Events::of::<Host>();
-    let operations: Vec<u64> = thread::scope(|scope| {
-        let work = || {
-            let shared = &shared;
-            start.wait();
-            let mut operations = 0;
-            // Relaxed: it orders nothing.
-            while !stop.load(Relaxed) {
-                locked(&shared.lock, &mut || {
-                    // SAFETY: the lock is held.
-                    unsafe { *shared.counter.get() += 1 }
-                });
-                operations += 1;
-            }
-            operations
-        };
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        start.wait();
-        thread::sleep(interval);
-        stop.store(true, Relaxed);
-        workers.into_iter().map(|worker| worker.join().expect("it counts")).collect()
-    });
-    let excludes = shared.counter.into_inner() == operations.iter().sum::<u64>();
-    excludes.then(|| Outcome { operations, events: Events::of::<Host>().since(&before) })
-}
-
-/// The arm of a lock.
-macro_rules! arm {
-    ($name:literal, $lock:ty) => {
-        Arm {
-            name: $name,
-            run: |threads, interval| {
-                let locked = |lock: &$lock, section: &mut dyn FnMut()| {
-                    lock.lock();
-                    section();
-                    // SAFETY: taken above.
-                    unsafe { lock.unlock() }
-                };
-                run(<$lock>::new_in(), locked, threads, interval)
-            },
-        }
+fn run<L: Exclusive>(threads: usize, steps: u32, interval: Duration) -> Option<Outcome> {
+    let (lock, counter) = (Padded(L::new()), Counter::new());
+    let stop = Padded(AtomicBool::new(false));
+    let lines = Lines {
+        lock: ptr::from_ref(&lock).addr() / APART,
+        counter: ptr::from_ref(&counter).addr() / APART,
+        stop: ptr::from_ref(&stop).addr() / APART,
     };
+    let work = |_| {
+        let mut operations = 0;
+        // Relaxed: it orders nothing.
+        while !stop.0.load(Relaxed) {
+            lock.0.lock();
+            counter.increment();
+            // SAFETY: taken above.
+            unsafe { lock.0.unlock() };
+            operations += 1;
+            (0..steps).for_each(|step| {
+                black_box(step);
+            });
+        }
+        operations
+    };
+    let before = Events::of::<Host>();
+    let (times, operations) = workers::run(threads, work, || {
+        thread::sleep(interval);
+        stop.0.store(true, Relaxed);
+    });
+    let events = Events::of::<Host>().since(&before);
+    let outcome = Outcome {
+        times,
+        operations,
+        queued: events.get(Event::LockSlowpath) as u64,
+        unfair: events.get(Event::PvLockStealing) as u64,
+        lines,
+    };
+    (counter.into_inner() == outcome.total()).then_some(outcome)
 }
 
-const ARMS: [Arm; 3] = [
-    arm!("hybrid", RawPvQspinlock<Host, Hybrid>),
-    arm!("unfair", RawPvQspinlock<Host, Unfair>),
-    arm!("single steal", RawPvQspinlock<Host, SingleSteal>),
-];
+/// All rounds of a lock at a degree of over-commit.
+#[derive(Serialize)]
+struct Row {
+    lock: &'static str,
+    threads: usize,
+    steps_outside: u32,
+    rounds: Vec<Outcome>,
+    /// Of operations a second, to those of the unfair lock.
+    ratio: Estimate,
+}
 
-/// All arms at all degrees of over-commit, in turns; of each the round with the median total.
+impl Row {
+    /// The round of the median total.
+    fn middle(&self) -> &Outcome {
+        let mut sorted: Vec<_> = self.rounds.iter().collect();
+        sorted.sort_by_key(|outcome| outcome.total());
+        sorted[sorted.len() / 2]
+    }
+
+    fn cells(&self, cpus: usize) -> Vec<String> {
+        let middle = self.middle();
+        let mut cells = vec![
+            self.lock.to_owned(),
+            at(self.threads, self.threads as f64 / cpus as f64),
+            self.steps_outside.to_string(),
+        ];
+        let mean = middle.total() / self.threads as u64;
+        cells.extend(spread([middle.min(), mean, middle.max()], middle.total()));
+        cells.push(format!("{:.2}", self.ratio.median));
+        cells.push(format!("{:.2} to {:.2}", self.ratio.low, self.ratio.high));
+        cells.extend(modes(middle.queued, middle.unfair));
+        cells
+    }
+}
+
+/// The published rows of a degree of over-commit.
+fn published_rows(point: &OverCommit) -> Vec<Vec<String>> {
+    let row = |name: &str, operations: Option<([u64; 3], f64)>, modes_of: Option<[u64; 2]>| {
+        let mut cells =
+            vec![format!("  published, {name}"), at(point.vcpus as usize, point.times), "0".into()];
+        match operations {
+            Some((of_thread, ratio)) => {
+                cells.extend(spread(of_thread, of_thread[1] * point.vcpus));
+                cells.push(format!("{ratio:.2}"));
+            }
+            None => cells.resize(cells.len() + 6, String::new()),
+        }
+        cells.push(String::new());
+        match modes_of {
+            Some([queued, unfair]) => cells.extend(modes(queued, unfair)),
+            None => cells.resize(cells.len() + 3, String::new()),
+        }
+        cells
+    };
+    let Some(Locks { hybrid, unfair }) = &point.operations else {
+        return vec![row("hybrid", None, point.modes)];
+    };
+    let ratio = hybrid[1] as f64 / unfair[1] as f64;
+    vec![
+        row("hybrid", Some((*hybrid, ratio)), point.modes),
+        row("unfair", Some((*unfair, 1.0)), None),
+    ]
+}
+
+/// Threads, and how many of them there are for each CPU.
+fn at(threads: usize, times: f64) -> String {
+    format!("{threads} ({times:.2}x)")
+}
+
+/// Cells of operations per thread, their fairness and their total.
+fn spread([min, mean, max]: [u64; 3], total: u64) -> [String; 5] {
+    let fairness = min as f64 / max.max(1) as f64;
+    [grouped(min), grouped(mean), grouped(max), format!("{fairness:.3}"), grouped(total)]
+}
+
+/// Cells of acquisitions in queued and in unfair mode, and of the share of the latter.
+fn modes(queued: u64, unfair: u64) -> [String; 3] {
+    let share = unfair as f64 / (unfair + queued).max(1) as f64;
+    [grouped(queued), grouped(unfair), format!("{:.1} %", 100.0 * share)]
+}
+
+/// All arms at all degrees of over-commit, in turns.
 ///
 /// # Errors
-/// If one of the locks does not exclude.
+/// If figures are not to be believed.
 pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Section, Fault> {
     let cpus = thread::available_parallelism().map_or(1, usize::from);
-    let mut section = Section {
+    let threads = |point: &OverCommit| (cpus as f64 * point.times).ceil() as usize;
+    let (mut results, mut cells) = (Vec::new(), Vec::new());
+    // With few CPUs some points have the same number of threads, and one measurement.
+    for points in OVER_COMMIT.chunk_by(|a, b| threads(a) == threads(b)) {
+        for steps in STEPS_OUTSIDE {
+            let rows = measure_at(threads(&points[0]), steps, options, progress)?;
+            cells.extend(rows.iter().map(|row| row.cells(cpus)));
+            results.extend(rows);
+        }
+        cells.extend(points.iter().flat_map(published_rows));
+    }
+    Ok(Section {
         title: format!(
             "Over-commit: operations per thread in {:?}, on {cpus} CPUs",
             options.interval
@@ -164,6 +235,7 @@ pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Sect
         columns: vec![
             "lock",
             "threads",
+            "steps outside",
             "min",
             "average",
             "max",
@@ -173,74 +245,84 @@ pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Sect
             "interval",
             "queued",
             "unfair mode",
+            "share",
         ],
-        rows: Vec::new(),
-        notes: Vec::new(),
-        json: json!([]),
-    };
-    let mut results = Vec::new();
-    for (times, hybrid, unfair) in PUBLISHED {
-        let threads = (cpus as f64 * times).ceil() as usize;
-        let mut rounds: Vec<Vec<Outcome>> = ARMS.iter().map(|_| Vec::new()).collect();
-        for round in 0..options.rounds {
-            progress(&format!("{NAME} {times}x, round {} of {}", round + 1, options.rounds));
-            for (arm, outcomes) in ARMS.iter().zip(&mut rounds) {
-                let outcome = (arm.run)(threads, options.interval);
-                outcomes.push(outcome.ok_or_else(|| Fault::not_exclusive(arm.name))?);
-            }
+        rows: cells,
+        notes: vec![format!(
+            "{} rounds, the locks taking turns; the round of the median total, and the median of the rounds' ratios of \
+             operations a second. Queued: acquisitions after a wait in the queue; unfair mode: acquisitions ahead of \
+             it, and their share among both; the others found the lock free. Published: Waiman Long's 5 s on 36 cores \
+             (E5-2699 v3), where the acquisitions in queued and unfair mode are those of a build of the kernel.",
+            options.rounds
+        )],
+        json: json!(results),
+    })
+}
+
+fn measure_at(
+    threads: usize,
+    steps_outside: u32,
+    options: &Options,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<Row>, Fault> {
+    let outcomes = rounds::in_turns(&ARMS, options.rounds, |round, arm| {
+        let of = options.rounds;
+        progress(&format!(
+            "{NAME}, {threads} threads, {steps_outside} steps outside, round {round} of {of}"
+        ));
+        let outcome = (arm.run)(threads, steps_outside, options.interval);
+        let outcome = outcome.ok_or_else(|| Fault::not_exclusive(arm.name))?;
+        outcome.times.check(&format!("{}, {threads} threads", arm.name))?;
+        Ok(outcome)
+    })?;
+    let base = ARMS.iter().position(|arm| arm.name == UNFAIR).expect("it is one of them");
+    let ratios: Vec<_> =
+        outcomes.iter().map(|of| rounds::against(&outcomes[base], of, Outcome::rate)).collect();
+    let rows = ARMS.iter().zip(outcomes).zip(ratios);
+    Ok(rows
+        .map(|((arm, rounds), ratio)| Row { lock: arm.name, threads, steps_outside, rounds, ratio })
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No lock at all.
+    struct Nothing;
+
+    // SAFETY: it is none, as planted; what it does not protect is looked at.
+    unsafe impl Exclusive for Nothing {
+        const SPINS: bool = true;
+        fn new() -> Self {
+            Self
         }
-        for (arm, outcomes) in ARMS.iter().zip(&rounds) {
-            let pairs = outcomes.iter().zip(&rounds[1]);
-            let ratios: Vec<_> =
-                pairs.map(|(outcome, unfair)| outcome.total() / unfair.total().max(1.0)).collect();
-            let ratio = stats::estimate(&ratios);
-            let mut sorted = outcomes.clone();
-            sorted.sort_by(|a, b| a.total().total_cmp(&b.total()));
-            let middle = &sorted[sorted.len() / 2];
-            section.rows.push(vec![
-                arm.name.to_owned(),
-                format!("{threads} ({times}x)"),
-                grouped(middle.min()),
-                grouped(middle.mean()),
-                grouped(middle.max()),
-                format!("{:.3}", middle.fairness()),
-                grouped(middle.total() as u64),
-                format!("{:.2}", ratio.median),
-                format!("{:.2} to {:.2}", ratio.low, ratio.high),
-                grouped(middle.queued()),
-                format!("{:.1} %", 100.0 * middle.unfair_share()),
-            ]);
-            results.push(json!({
-                "lock": arm.name, "over_commit": times, "threads": threads,
-                "operations": outcomes.iter().map(|outcome| &outcome.operations).collect::<Vec<_>>(),
-                "queued": outcomes.iter().map(Outcome::queued).collect::<Vec<_>>(),
-                "unfair": outcomes.iter().map(Outcome::unfair).collect::<Vec<_>>(),
-            }));
+        fn lock(&self) {}
+        fn try_lock(&self) -> bool {
+            true
         }
-        for (name, [min, average, max]) in [("hybrid", hybrid), ("unfair", unfair)] {
-            let vcpus = (36.0 * times) as u64;
-            let ratio = average as f64 / unfair[1] as f64;
-            section.rows.push(vec![
-                format!("  published, {name}"),
-                format!("{vcpus} ({times}x)"),
-                grouped(min),
-                grouped(average),
-                grouped(max),
-                format!("{:.3}", min as f64 / max as f64),
-                grouped(average * vcpus),
-                format!("{ratio:.2}"),
-                String::new(),
-                String::new(),
-                String::new(),
-            ]);
+        unsafe fn unlock(&self) {}
+        fn is_locked(&self) -> bool {
+            false
         }
     }
-    section.notes.push(format!(
-        "{} rounds, the locks taking turns; the round of the median total, and the median of the rounds' ratios of \
-         totals. Queued: acquisitions after a wait in the queue; unfair mode: the share of those taken ahead of it \
-         among both. Published: Waiman Long's 5 s on 36 cores (E5-2699 v3).",
-        options.rounds
-    ));
-    section.json = results.into();
-    Ok(section)
+
+    #[test]
+    fn a_planted_lock_that_does_not_exclude_is_found() {
+        let found = (0..100).any(|_| run::<Nothing>(4, 0, Duration::from_millis(5)).is_none());
+        assert!(found);
+    }
+
+    #[test]
+    fn what_threads_share_lies_apart() {
+        let Lines { lock, counter, stop } =
+            run::<RawPvQspinlock<Host, Hybrid>>(2, 0, Duration::ZERO).expect("it excludes").lines;
+        assert!(lock != counter && counter != stop && stop != lock);
+    }
+
+    #[test]
+    fn a_published_row_has_all_columns() {
+        let section = OVER_COMMIT.iter().flat_map(published_rows);
+        assert!(section.into_iter().all(|row| row.len() == 13));
+    }
 }
