@@ -4,7 +4,7 @@
 //! Open addressing over four buckets of each CPU, as many as its nodes: a CPU waits for no more
 //! locks than that at once, so there is always a free one. The buckets lie with the CPUs
 //! ([`crate::platform::PerCpu`]), so that the table grows with them: whoever looks for a lock's
-//! entry goes on until it is found, wherever it was put.
+//! entry looks into all of them, wherever it was put.
 //!
 //! Whoever sees that a lock's byte says *hashed* finds its entry.
 
@@ -64,16 +64,39 @@ pub(crate) fn insert<P: Platform>(lock: *const P::Word, tail: u32) {
 }
 
 /// Takes a lock out that the caller knows to be in the table. Returns its tail.
+///
+/// # Panics
+/// If it is not in it: somebody has unlocked the lock who did not hold it, or has written to it
+/// (the kernel's `pv_unhash` stops the machine).
 pub(crate) fn remove<P: Platform>(lock: *const P::Word) -> u32 {
-    let lock = lock.addr();
-    // Relaxed: what has told the caller that it is in the table has the ordering.
-    let bucket = probe::<P>(lock).find(|bucket| bucket.lock.load(Relaxed) == lock);
-    let bucket = bucket.expect("a search without end");
-    // Relaxed: as above.
+    let Some(bucket) = find::<P>(lock.addr()) else { missing(lock.addr()) };
+    // Relaxed: as in `find`.
     let tail = bucket.tail.load(Relaxed);
     // Release: pairs with the Acquire in `insert`.
     bucket.lock.store(FREE, Release);
     tail
+}
+
+/// The bucket of a lock. None: it is in none of them.
+fn find<P: Platform>(lock: usize) -> Option<&'static Bucket<P::Word, P::Long>> {
+    loop {
+        let cpus = P::cpus();
+        // Relaxed: what has told the caller that it is in the table has the ordering.
+        let found = probe::<P>(lock)
+            .take(cpus as usize * BUCKETS)
+            .find(|bucket| bucket.lock.load(Relaxed) == lock);
+        // While the table grows, not every bucket is among so many.
+        if found.is_some() || P::cpus() == cpus {
+            return found;
+        }
+    }
+}
+
+#[cold]
+fn missing(lock: usize) -> ! {
+    panic!(
+        "the pvqspinlock at {lock:#x} is unlocked, but not held: it was unlocked twice, or its memory was overwritten"
+    );
 }
 
 #[cfg(all(test, feature = "std"))]
@@ -96,5 +119,12 @@ mod tests {
         }
         insert::<Linux>(&locks[0], 7);
         assert_eq!(remove::<Linux>(&locks[0]), 7);
+    }
+
+    #[test]
+    #[should_panic(expected = "is unlocked, but not held")]
+    fn a_lock_that_is_not_in_the_table_is_told_of() {
+        Linux::cpu();
+        remove::<Linux>(&AtomicU32::new(0));
     }
 }

@@ -146,3 +146,18 @@ fn unfair_locks_have_no_queue() {
     assert_eq!(count(Event::PvWaitHead), halts);
     assert!(!lock.is_locked());
 }
+
+/// Where the kernel stops the machine: the unlock finds a byte that is neither of a held lock.
+#[test]
+fn an_unlock_without_a_lock_names_the_lock() {
+    let lock = &RawPvQspinlock::<Linux>::new_in();
+    lock.lock();
+    // SAFETY: held.
+    unsafe { lock.unlock() };
+    // SAFETY: the lock is not held, as planted: nobody else uses it.
+    let again = || unsafe { lock.unlock() };
+    let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(again)).unwrap_err();
+    let message = payload.downcast::<String>().expect("a message with an address");
+    let address = format!("{:#x}", std::ptr::from_ref(lock).addr());
+    assert!(message.contains(&address), "{message}");
+}
