@@ -61,6 +61,7 @@ mod stack_use;
 mod stories;
 mod surroundings;
 mod threadpool;
+mod torture;
 mod traced;
 mod untrue;
 mod unwatched;

@@ -28,6 +28,7 @@ const PAGES: &[(&str, &Manual)] = &[
     ("doctor", &manual::DOCTOR),
     ("demo", &manual::DEMO),
     ("bench", &manual::BENCH),
+    ("torture", &manual::TORTURE),
 ];
 
 /// Writes them.

@@ -1,12 +1,16 @@
 //! The command line. Long help, man pages and shell completions are generated from here and from
 //! [`crate::manual`].
 
+mod torture;
+
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use torture::TortureArgs;
 
 use crate::manual;
 use lockwright_analysis::finding::Grade;
@@ -44,6 +48,7 @@ pub enum Command {
     Doctor(DoctorArgs),
     Demo(DemoArgs),
     Bench(BenchArgs),
+    Torture(TortureArgs),
     /// Prints the cost of an uncontended lock and unlock, in nanoseconds.
     #[command(hide = true)]
     Calibrate,
@@ -62,6 +67,7 @@ impl Command {
             Self::Doctor(args) => &args.output,
             Self::Demo(args) => &args.output,
             Self::Bench(args) => &args.output,
+            Self::Torture(args) => &args.output,
             Self::Calibrate => return Colour::Auto,
         };
         output.color

@@ -376,3 +376,32 @@ pub const BENCH: Manual = Manual {
     environment: &[NO_COLOR],
     files: &[],
 };
+
+/// `lockwright torture`.
+pub const TORTURE: Manual = Manual {
+    examples: &[
+        ("lockwright torture --list", "Which locks there are."),
+        ("lockwright torture mutex_lock", "Half a minute of one of them."),
+        (
+            "lockwright torture lock_busted",
+            "The control: what is no lock must fail, or the torture is worth nothing here.",
+        ),
+        (
+            "lockwright torture rwsem_lock --shutdown_secs 3600 --onoff_interval 1 --signals --stops",
+            "An hour of as much as there is. Ctrl-C ends it with its statistics.",
+        ),
+        (
+            "lockwright torture spin_lock --acquisitions 10000 --seed 7 --json -",
+            "So many acquisitions of each thread, with the same decisions each time, for a machine.",
+        ),
+        ("lockwright torture ww", "The kernel's tests of wound/wait mutexes."),
+    ],
+    exit_status: &[
+        ("0", "The lock did what a lock should, also if it was interrupted."),
+        USAGE,
+        ("101", "It did not: see the lines with three exclamation marks."),
+        OWN_FAILURE,
+    ],
+    environment: &[NO_COLOR],
+    files: &[],
+};

@@ -101,6 +101,11 @@ impl Status {
         self.0.set_message(what.to_owned());
         self.0.tick();
     }
+
+    /// Lets `print` print without the line in its way.
+    pub fn aside(&self, print: impl FnOnce()) {
+        self.0.suspend(print);
+    }
 }
 
 impl Default for Status {

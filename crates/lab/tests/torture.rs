@@ -2,17 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use lockwright_lab::torture::{Fault, Freed, Parameters, TYPES, Type, freed, stress};
-
-const SHORT: Parameters = Parameters {
-    nwriters_stress: 2,
-    nreaders_stress: 2,
-    shutdown: Duration::from_millis(250),
-    onoff_interval: 0,
-    long_hold: Duration::from_millis(1),
-    signals: false,
-    stall: Duration::from_secs(60),
+use lockwright_lab::torture::{
+    Fault, Freed, MAX_NESTED_LOCKS, Parameters, RtBoost, Statistics, TYPES, Type, Watcher, freed,
+    stress, ww,
 };
+
+const SHORT: Parameters =
+    Parameters { shutdown_secs: Duration::from_millis(250), ..Parameters::calm() };
 
 fn broken(fault: Fault) -> &'static Type {
     TYPES.iter().find(|one| one.fault == Some(fault)).expect("one of each")
@@ -25,7 +21,7 @@ fn sound() -> impl Iterator<Item = &'static Type> {
 /// Tortures all that should stand it.
 fn all_stand(parameters: &Parameters) {
     for one in sound() {
-        let statistics = stress(one, parameters);
+        let statistics = stress(one, parameters, &mut ());
         println!("{}:\n{statistics}", one.name);
         assert!(statistics.is_ok(), "{}:\n{statistics}", one.name);
         assert!(statistics.writes.total() > 0, "{}: nobody ever got it", one.name);
@@ -39,17 +35,91 @@ fn every_lock_stands_a_few_threads() {
 
 #[test]
 fn every_lock_stands_64_threads_that_come_and_go() {
-    all_stand(&Parameters {
-        nwriters_stress: 40,
-        nreaders_stress: 24,
-        onoff_interval: 20,
-        ..SHORT
-    });
+    all_stand(&Parameters { nwriters_stress: 40, nreaders_stress: 24, restart_after: 20, ..SHORT });
 }
 
 #[test]
 fn every_lock_stands_a_storm_of_signals() {
     all_stand(&Parameters { nwriters_stress: 4, signals: true, ..SHORT });
+}
+
+/// Whatever else there is, at once, until each thread has had the lock so many times.
+#[test]
+fn every_lock_stands_all_disturbances() {
+    all_stand(&Parameters {
+        acquisitions: 300,
+        shutdown_secs: Duration::ZERO,
+        onoff_interval: Duration::from_millis(20),
+        shuffle_interval: Duration::from_millis(30),
+        stutter: Duration::from_millis(25),
+        nested_locks: MAX_NESTED_LOCKS,
+        rt_boost: RtBoost::RtMutex,
+        acq_writer_lim: Duration::from_secs(600),
+        stops: true,
+        ..SHORT
+    });
+}
+
+#[test]
+fn a_thread_ends_when_it_has_its_acquisitions() {
+    let bounded = Parameters { acquisitions: 50, shutdown_secs: Duration::ZERO, ..SHORT };
+    let statistics = stress(Type::find("spin_lock").unwrap(), &bounded, &mut ());
+    assert_eq!(statistics.writes.acquired, [50; 2]);
+}
+
+/// As one of somebody who wants to see statistics, and ends it.
+#[test]
+fn a_watcher_sees_statistics_and_ends_it() {
+    struct Ends(u32);
+    impl Watcher for Ends {
+        fn goes_on(&mut self, _now: &Statistics) -> bool {
+            self.0 < 2
+        }
+        fn show(&mut self, now: &Statistics) {
+            assert!(now.to_string().starts_with("Writes:  Total: "), "{now}");
+            self.0 += 1;
+        }
+    }
+    let endless = Parameters {
+        shutdown_secs: Duration::ZERO,
+        stat_interval: Duration::from_millis(1),
+        ..SHORT
+    };
+    let mut watcher = Ends(0);
+    stress(Type::find("mutex_lock").unwrap(), &endless, &mut watcher);
+    assert!(watcher.0 >= 2);
+}
+
+const WW: ww::Parameters =
+    ww::Parameters { stress: Duration::ZERO, acquisitions: 20, seed: 1, cpus: 4 };
+
+#[test]
+fn the_ww_mutex_stands_the_kernels_cases() {
+    let outcomes = ww::run(&WW, &mut |_| ());
+    assert_eq!(outcomes.len(), 18);
+    assert!(outcomes.iter().all(|outcome| outcome.faults.is_empty()), "{outcomes:#?}");
+}
+
+#[test]
+fn each_of_the_kernels_cases_finds_a_ww_mutex_that_is_none() {
+    let found = |case: &str| {
+        let outcomes = ww::run_busted(&WW, &mut |_| ());
+        outcomes.iter().any(|outcome| outcome.case == case && !outcome.faults.is_empty())
+    };
+    let outcomes = ww::run_busted(&WW, &mut |_| ());
+    for outcome in outcomes.iter().filter(|outcome| outcome.faults.is_empty()) {
+        // Who has been lucky with whom it met has another chance; those that give no refusals have
+        // not to meet anybody.
+        assert!((0..20).any(|_| found(outcome.case)), "{outcome:?}");
+    }
+}
+
+/// A limit that nobody keeps.
+#[test]
+fn a_writer_that_waits_for_too_long_is_found() {
+    let strict = Parameters { acq_writer_lim: Duration::from_nanos(1), ..SHORT };
+    let statistics = stress(Type::find("mutex_lock").unwrap(), &strict, &mut ());
+    assert!(statistics.late > 0 && !statistics.is_ok(), "{statistics}");
 }
 
 #[test]
@@ -63,10 +133,10 @@ fn every_lock_can_be_freed_by_its_next_holder() {
 /// Tortures a broken lock until that is seen.
 fn is_found(fault: Fault, parameters: &Parameters) {
     let begin = Instant::now();
-    let mut statistics = stress(broken(fault), parameters);
+    let mut statistics = stress(broken(fault), parameters, &mut ());
     while statistics.is_ok() {
         assert!(begin.elapsed() < Duration::from_secs(60), "not found:\n{statistics}");
-        statistics = stress(broken(fault), parameters);
+        statistics = stress(broken(fault), parameters, &mut ());
     }
 }
 

@@ -35,6 +35,7 @@ mod signals;
 mod sink;
 mod target;
 mod tasks;
+mod torture;
 mod unwatched;
 mod verdicts;
 mod version;
@@ -64,6 +65,7 @@ pub fn main() -> ! {
         Command::Demo(args) => demo::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Torture(args) => torture::run(&args),
         Command::Calibrate => {
             let prices = serde_json::to_string(&price_loops::measure());
             println!("{}", prices.expect("numbers always serialise"));

@@ -16,14 +16,16 @@ use std::sync::{Arc, Barrier};
 
 use lockwright::platform::await_until;
 use lockwright::platform::linux::Linux;
+use serde::Serialize;
 
 use super::arena::Arena;
 use super::data::Data;
-use super::ops::{Ops, Type};
-use super::signals::{Does, Storm, Targets};
+use super::ops::Ops;
+use super::signals::{Handler, Storm, Targets};
+use super::types::Type;
 
 /// What came of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Freed {
     /// Objects that were freed.
     pub objects: u64,
@@ -49,7 +51,7 @@ pub fn freed(torture_type: &Type, threads: usize, objects: usize) -> Freed {
     let rest: Vec<_> = (0..objects).map(|_| Object::default()).collect();
     let [freed, fail] = [const { AtomicU64::new(0) }; 2];
     let targets = Arc::new(Targets::default());
-    let storm = Storm::new(Does::Nothing, Arc::clone(&targets));
+    let storm = Storm::new(Handler::default(), Arc::clone(&targets));
     let start = Barrier::new(threads);
     let go_through = || {
         let _target = targets.join();

@@ -3,60 +3,33 @@
 //! what is under it.
 //!
 //! - [`stress`]: writers and readers, trylocks, deadlines that race with unlocks, threads that come and go, holds
-//!   that are long, and with `signals` a storm of them, whose handler takes a lock too if that may be.
+//!   that are long, CPUs that are taken away, pauses, other locks held, real-time priorities, and with `signals` a storm
+//!   of them, whose handler takes a lock too if that may be, and with `stops` stops its thread wherever it is.
 //! - [`freed`]: the last holder of a lock frees its memory, as soon as it has unlocked it.
+//! - [`ww`]: what a wound/wait mutex has beyond a mutex (`kernel/locking/test-ww_mutex.c`).
 //!
 //! The locks are the rows of [`TYPES`], which begins with broken ones: a harness that finds nothing
 //! wrong with those finds nothing.
 
+mod affinity;
 mod arena;
+mod boost;
 mod busted;
 mod data;
 mod freed;
 mod ops;
+mod parameters;
 mod random;
 mod signals;
 mod statistics;
 mod stress;
-
-use std::time::Duration;
+mod types;
+mod worker;
+pub mod ww;
 
 pub use freed::{Freed, freed};
-pub use ops::{Fault, Ops, TYPES, Type};
+pub use ops::Ops;
+pub use parameters::{MAX_NESTED_LOCKS, Parameters, RtBoost};
 pub use statistics::{Side, Statistics};
-pub use stress::stress;
-
-/// What is done to a lock, by the kernel's names of module parameters.
-#[derive(Clone, Debug)]
-pub struct Parameters {
-    /// Threads that write.
-    pub nwriters_stress: usize,
-    /// Threads that read, of a lock that has readers.
-    pub nreaders_stress: usize,
-    /// How long, in all.
-    pub shutdown: Duration,
-    /// Acquisitions after which a thread ends and another takes its place, as CPUs go off line and
-    /// come back; 0: never.
-    pub onoff_interval: u64,
-    /// How long a long hold is. They are rare.
-    pub long_hold: Duration,
-    /// Whether signals come all the time.
-    pub signals: bool,
-    /// How long a thread may take for its last acquisition before it is given up (`rcutorture`'s
-    /// stall timeout).
-    pub stall: Duration,
-}
-
-impl Default for Parameters {
-    fn default() -> Self {
-        Self {
-            nwriters_stress: 2 * std::thread::available_parallelism().map_or(1, usize::from),
-            nreaders_stress: 2 * std::thread::available_parallelism().map_or(1, usize::from),
-            shutdown: Duration::from_secs(1),
-            onoff_interval: 0,
-            long_hold: Duration::from_millis(1),
-            signals: false,
-            stall: Duration::from_secs(60),
-        }
-    }
-}
+pub use stress::{Watcher, stress};
+pub use types::{Fault, TYPES, Type};

@@ -1,4 +1,4 @@
-//! What can be done with a lock, and the table of all that are tortured.
+//! What can be done with a lock under torture.
 
 use lockwright::bkl::RawBkl;
 use lockwright::exclusive::Exclusive;
@@ -11,13 +11,11 @@ use lockwright::qrwlock::RawQrwLock;
 use lockwright::qspinlock::RawQspinlock;
 use lockwright::rtmutex::RawRtMutex;
 use lockwright::rwsem::RawRwSem;
-use lockwright::semaphore::{RawBinary, RawSemaphore};
+use lockwright::semaphore::RawSemaphore;
 use lockwright::seqlock::RawSeqLock;
 use lockwright::tas::RawTas;
 use lockwright::ticket::RawTicket;
 use lockwright::ww_mutex::RawWwMutex;
-
-use super::busted;
 
 /// A lock under torture (the kernel's `lock_torture_ops`). Without readers, reads are writes; what
 /// it cannot do, it does by plain locking.
@@ -81,119 +79,6 @@ pub trait Ops: Send + Sync {
         unsafe { self.writeunlock() }
     }
 }
-
-/// What is wrong with a lock that is broken on purpose, and hence what must find it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// Two can hold it: [`super::stress`].
-    Exclusion,
-    /// Readers can hold it with a writer: [`super::stress`].
-    Readers,
-    /// Who waits may wait for ever: [`super::stress`] gives it up.
-    Wake,
-    /// A deadline may be taken for an acquisition: [`super::stress`].
-    Deadline,
-    /// A signal in the middle of locking confuses it: [`super::stress`] with signals.
-    Signal,
-    /// It is touched after it is released: [`super::freed`].
-    Touch,
-}
-
-/// A row of [`TYPES`].
-#[derive(Clone, Copy)]
-pub struct Type {
-    /// Its name (the kernel's `torture_type`).
-    pub name: &'static str,
-    /// What is wrong with it; none: nothing should be.
-    pub fault: Option<Fault>,
-    /// Whether readers share it.
-    pub readers: bool,
-    /// Whether a signal's handler may take another one of the same kind, whatever it has
-    /// interrupted.
-    pub irq: bool,
-    /// Whether who gets it may free it, also if the one before has not come back from unlocking it.
-    pub frees: bool,
-    pub(super) boxed: fn() -> Box<dyn Ops>,
-    /// One at an address: memory of a page's size and alignment.
-    pub(super) place: unsafe fn(*mut u8) -> *const dyn Ops,
-}
-
-impl std::fmt::Debug for Type {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Type")
-            .field("name", &self.name)
-            .field("fault", &self.fault)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Type {
-    const fn new<L: Ops + 'static>(name: &'static str) -> Self {
-        Self {
-            name,
-            fault: None,
-            readers: false,
-            irq: false,
-            frees: true,
-            boxed: || Box::new(L::new()),
-            place: |at| {
-                const { assert!(size_of::<L>() <= super::arena::PAGE) };
-                let lock = at.cast::<L>();
-                // SAFETY: memory of a page, by the field's contract.
-                unsafe { lock.write(L::new()) };
-                lock as *const dyn Ops
-            },
-        }
-    }
-
-    const fn busted(mut self, fault: Fault) -> Self {
-        self.fault = Some(fault);
-        self
-    }
-
-    const fn irq(mut self) -> Self {
-        self.irq = true;
-        self
-    }
-
-    const fn readers(mut self) -> Self {
-        self.readers = true;
-        self
-    }
-
-    const fn stays(mut self) -> Self {
-        self.frees = false;
-        self
-    }
-}
-
-/// All of them, the broken ones first.
-pub const TYPES: &[Type] = &[
-    Type::new::<busted::Lock>("lock_busted").busted(Fault::Exclusion),
-    Type::new::<busted::Readers>("lock_busted_readers").readers().busted(Fault::Readers),
-    Type::new::<busted::Wake>("lock_busted_wake").busted(Fault::Wake),
-    Type::new::<busted::Deadline>("lock_busted_deadline").busted(Fault::Deadline),
-    Type::new::<busted::Signal>("lock_busted_signal").irq().busted(Fault::Signal),
-    Type::new::<busted::Touch>("lock_busted_touch").busted(Fault::Touch),
-    Type::new::<RawTas<Linux>>("tas").irq(),
-    Type::new::<RawTicket<Linux>>("ticket").irq(),
-    Type::new::<RawMcs<Linux>>("mcs").irq(),
-    Type::new::<RawQspinlock<Linux>>("spin_lock").irq(),
-    Type::new::<RawPvQspinlock<Linux, Hybrid>>("pv_spin_lock").irq(),
-    Type::new::<RawPvQspinlock<Linux, SingleSteal>>("pv_spin_lock_steal_once").irq(),
-    Type::new::<RawPvQspinlock<Linux, Unfair>>("pv_spin_lock_unfair").irq(),
-    Type::new::<RawQrwLock<Linux>>("rw_lock").readers().irq(),
-    Type::new::<RawSeqLock<Linux>>("seqlock"),
-    Type::new::<RawMutex<Linux>>("mutex_lock"),
-    Type::new::<RawWwMutex<Linux>>("ww_mutex_lock"),
-    // As the kernel's, these look for waiters when they have let others in.
-    Type::new::<RawRwSem<Linux>>("rwsem_lock").readers().stays(),
-    Type::new::<RawPercpuRwSem<Linux>>("percpu_rwsem_lock").readers().stays(),
-    Type::new::<RawRtMutex<Linux>>("rtmutex_lock"),
-    Type::new::<RawSemaphore<Linux>>("semaphore"),
-    Type::new::<RawBkl<Linux, RawTicket<Linux>>>("bkl_spinlock"),
-    Type::new::<RawBkl<Linux, RawBinary<Linux>>>("bkl_semaphore"),
-];
 
 /// The operations of locks that have no more to them than the names of their methods: of writers;
 /// of readers, where they are others; and by a deadline, where the lock knows any.

@@ -21,4 +21,11 @@ impl Random {
     pub fn once_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
+
+    /// The numbers below `count` in some order (Fisher and Yates).
+    pub fn order(&mut self, count: usize) -> Vec<usize> {
+        let mut order: Vec<_> = (0..count).collect();
+        (1..count).rev().for_each(|last| order.swap(last, self.below(last as u64 + 1) as usize));
+        order
+    }
 }

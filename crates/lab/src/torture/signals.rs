@@ -9,23 +9,80 @@ use std::time::Duration;
 
 use super::data::Data;
 use super::ops::Ops;
+use super::random::Random;
 
 const SIGNAL: libc::c_int = libc::SIGUSR2;
 
-/// What the handler does.
-pub(super) enum Does {
-    /// Takes a lock of its own.
-    Lock(Box<dyn Ops>),
-    /// Comes and goes.
-    Nothing,
+/// What the handler does. By default it comes and goes.
+#[derive(Default)]
+pub(super) struct Handler {
+    /// A lock of its own that it takes.
+    pub lock: Option<Box<dyn Ops>>,
+    /// A seed, if it sometimes sleeps, and so stops the thread wherever that is, also with a lock
+    /// held.
+    pub stops: Option<u64>,
 }
+
+/// Of so many signals one stops its thread.
+const SIGNALS_PER_STOP: u64 = 64;
+
+/// A stop is shorter than this, in nanoseconds: of the length of a time slice.
+const LONGEST_STOP: u64 = 4_000_000;
 
 /// What the handler uses.
 struct Handled {
-    does: Does,
+    lock: Option<Box<dyn Ops>>,
+    /// Seed of the numbers that say whether a signal stops its thread, and how long; 0: none does.
+    stops: u64,
     data: Data,
     signals: AtomicU64,
+    stopped: AtomicU64,
     fail: AtomicU64,
+}
+
+/// What the signals have come to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Handlings {
+    pub signals: u64,
+    pub stops: u64,
+    /// Those whose handler was not alone under its lock.
+    pub fail: u64,
+}
+
+impl Handled {
+    fn handlings(&self) -> Handlings {
+        Handlings {
+            signals: self.signals.load(Relaxed),
+            stops: self.stopped.load(Relaxed),
+            fail: self.fail.load(Relaxed),
+        }
+    }
+
+    fn handle(&self) {
+        let signal = self.signals.fetch_add(1, Relaxed);
+        if let Some(lock) = &self.lock {
+            lock.writelock();
+            let alone = self.data.write(|| ());
+            // SAFETY: taken above.
+            unsafe { lock.writeunlock() };
+            self.fail.fetch_add(u64::from(!alone), Relaxed);
+        }
+        if self.stops != 0 {
+            self.stop(&mut Random::new(self.stops.wrapping_add(signal)));
+        }
+    }
+
+    /// Sleeps now and then.
+    fn stop(&self, random: &mut Random) {
+        if !random.once_in(SIGNALS_PER_STOP) {
+            return;
+        }
+        self.stopped.fetch_add(1, Relaxed);
+        let tv_nsec = random.below(LONGEST_STOP) as libc::c_long;
+        let time = libc::timespec { tv_sec: 0, tv_nsec };
+        // SAFETY: a time; nobody wants to know what is left of it.
+        unsafe { libc::nanosleep(&raw const time, ptr::null_mut()) };
+    }
 }
 
 static HANDLED: AtomicPtr<Handled> = AtomicPtr::new(ptr::null_mut());
@@ -39,17 +96,7 @@ extern "C" fn handle(_signal: libc::c_int) {
     // Acquire: pairs with the Release in `Storm::new`.
     // SAFETY: null, or kept until no thread gets signals any more.
     if let Some(handled) = unsafe { HANDLED.load(Acquire).as_ref() } {
-        handled.signals.fetch_add(1, Relaxed);
-        match &handled.does {
-            Does::Lock(lock) => {
-                lock.writelock();
-                let alone = handled.data.write(|| ());
-                // SAFETY: taken above.
-                unsafe { lock.writeunlock() };
-                handled.fail.fetch_add(u64::from(!alone), Relaxed);
-            }
-            Does::Nothing => {}
-        }
+        handled.handle();
     }
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
@@ -69,6 +116,13 @@ impl AsRef<Self> for Targets {
 pub(super) struct Target<'a>(&'a Targets);
 
 impl Targets {
+    /// Does something to each.
+    pub fn each(&self, does: impl Fn(libc::pthread_t)) {
+        // None of them ends meanwhile, as it leaves the list before.
+        self.0.lock().unwrap().iter().for_each(|thread| does(*thread));
+    }
+
+    /// Adds the calling thread.
     pub fn join(&self) -> Target<'_> {
         // SAFETY: always there.
         self.0.lock().unwrap().push(unsafe { libc::pthread_self() });
@@ -94,12 +148,17 @@ pub(super) struct Storm {
 
 impl Storm {
     /// Sends signals to all targets, one after the other, all the time.
-    pub fn new(does: Does, targets: Arc<impl AsRef<Targets> + Send + Sync + 'static>) -> Self {
+    pub fn new(
+        handler: Handler,
+        targets: Arc<impl AsRef<Targets> + Send + Sync + 'static>,
+    ) -> Self {
         let alone = STORM.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let handled = Box::into_raw(Box::new(Handled {
-            does,
+            lock: handler.lock,
+            stops: handler.stops.map_or(0, |seed| seed.max(1)),
             data: Data::default(),
             signals: AtomicU64::new(0),
+            stopped: AtomicU64::new(0),
             fail: AtomicU64::new(0),
         }));
         // Release: pairs with the Acquire in `handle`.
@@ -115,24 +174,28 @@ impl Storm {
         let stopped = Arc::clone(&stop);
         let sender = std::thread::spawn(move || {
             while !stopped.load(Relaxed) {
-                for thread in (*targets).as_ref().0.lock().unwrap().iter() {
-                    // SAFETY: it has not ended, as it leaves the list before.
-                    unsafe { libc::pthread_kill(*thread, SIGNAL) };
-                }
+                (*targets).as_ref().each(|thread| {
+                    // SAFETY: a thread that has not ended.
+                    unsafe { libc::pthread_kill(thread, SIGNAL) };
+                });
                 std::thread::sleep(Duration::from_micros(20));
             }
         });
         Self { handled, stop, sender, _alone: alone }
     }
 
-    /// Ends it: signals handled, and those whose handler was not alone under its lock. `stalled`:
-    /// threads are left, which may have a handler that waits.
-    pub fn end(self, stalled: bool) -> (u64, u64) {
+    /// What the signals have come to until now.
+    pub fn handlings(&self) -> Handlings {
+        // SAFETY: ours until `end` has freed it.
+        unsafe { &*self.handled }.handlings()
+    }
+
+    /// Ends it. `stalled`: threads are left, which may have a handler that waits.
+    pub fn end(self, stalled: bool) -> Handlings {
         self.stop.store(true, Relaxed);
         self.sender.join().expect("the sender panicked");
         // SAFETY: ours, see below.
-        let handled = unsafe { &*self.handled };
-        let result = (handled.signals.load(Relaxed), handled.fail.load(Relaxed));
+        let result = unsafe { &*self.handled }.handlings();
         HANDLED.store(ptr::null_mut(), Relaxed);
         if !stalled {
             // SAFETY: from a box; all targets have ended, and the handlers with them.

@@ -1,211 +1,236 @@
-//! Writers and readers, as many as asked for, until it is over.
+//! Writers and readers, as many as asked for, until it is over; and what disturbs them meanwhile.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use lockwright::platform::Platform;
-use lockwright::platform::linux::Linux;
-
-use super::Parameters;
+use super::affinity::Cpus;
 use super::data::Data;
-use super::ops::{Ops, Type};
+use super::parameters::{Parameters, RtBoost};
 use super::random::Random;
-use super::signals::{Does, Storm, Targets};
+use super::signals::{Handler, Handlings, Storm, Targets};
 use super::statistics::{Side, Statistics};
+use super::types::Type;
+use super::worker::{self, Guarded, Role, Shared, Worker};
 
-struct Shared {
-    lock: Box<dyn Ops>,
-    data: Data,
-    stop: AtomicBool,
-    targets: Targets,
-    parameters: Parameters,
-}
+/// How often whoever runs the torture looks at it.
+const TICK: Duration = Duration::from_millis(10);
 
-impl AsRef<Targets> for Shared {
-    fn as_ref(&self) -> &Targets {
-        &self.targets
+/// Who watches a run.
+pub trait Watcher {
+    /// Called at each look. False: the run is to end.
+    fn goes_on(&mut self, now: &Statistics) -> bool {
+        let _ = now;
+        true
+    }
+
+    /// Called every [`Parameters::stat_interval`].
+    fn show(&mut self, now: &Statistics) {
+        let _ = now;
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
-    Writer,
-    Reader,
-}
-
-/// What a thread has done.
-#[derive(Clone, Copy, Default)]
-struct Done {
-    acquired: u64,
-    refused: u64,
-    fail: u64,
-}
-
-/// How a lock is asked for.
-enum Asked {
-    Try,
-    Until(u64),
-    Wait,
-}
+/// Nobody does.
+impl Watcher for () {}
 
 /// Tortures a lock. Threads that the lock keeps for ever are left behind.
-pub fn stress(torture_type: &Type, parameters: &Parameters) -> Statistics {
-    let shared = Arc::new(Shared {
-        lock: (torture_type.boxed)(),
-        data: Data::default(),
-        stop: AtomicBool::new(false),
-        targets: Targets::default(),
-        parameters: parameters.clone(),
-    });
-    let storm = parameters.signals.then(|| {
-        let does = match torture_type.irq {
-            true => Does::Lock((torture_type.boxed)()),
-            false => Does::Nothing,
-        };
-        Storm::new(does, Arc::clone(&shared))
-    });
-    let readers = if torture_type.readers { parameters.nreaders_stress } else { 0 };
-    let roles = std::iter::repeat_n(Role::Writer, parameters.nwriters_stress)
-        .chain(std::iter::repeat_n(Role::Reader, readers));
-    let (tell, told) = channel();
-    let mut running = 0;
-    for (seed, role) in roles.enumerate() {
-        let (shared, tell) = (Arc::clone(&shared), tell.clone());
-        thread::spawn(move || employ(&shared, role, seed as u64 + 1, &tell));
-        running += 1;
-    }
-    drop(tell);
-    thread::sleep(parameters.shutdown);
-    shared.stop.store(true, Relaxed);
-    let mut statistics = Statistics::default();
-    while running > 0 {
-        match told.recv_timeout(parameters.stall) {
-            Ok((role, done)) => {
-                running -= 1;
-                let side = match role {
-                    Role::Writer => &mut statistics.writes,
-                    Role::Reader => &mut statistics.reads,
-                };
-                add(side, done);
-            }
-            Err(RecvTimeoutError::Timeout) => break,
-            Err(RecvTimeoutError::Disconnected) => panic!("a thread under torture panicked"),
-        }
-    }
-    statistics.stalled = running;
-    if running == 0 {
-        let written = if torture_type.readers {
-            statistics.writes.total()
-        } else {
-            statistics.writes.total() + statistics.reads.total()
-        };
-        statistics.lost = written.saturating_sub(shared.data.writes());
-    }
-    if let Some(storm) = storm {
-        (statistics.signals, statistics.signal_fail) = storm.end(running > 0);
-    }
-    statistics
+pub fn stress(
+    torture_type: &Type,
+    parameters: &Parameters,
+    watcher: &mut dyn Watcher,
+) -> Statistics {
+    let mut run = Run::start(torture_type, parameters);
+    let stalled = run.watch(watcher);
+    run.end(torture_type, stalled)
 }
 
-fn add(side: &mut Side, done: Done) {
-    side.acquired.push(done.acquired);
-    side.refused += done.refused;
-    side.fail += done.fail;
+/// A run under way.
+struct Run {
+    shared: Arc<Shared>,
+    workers: Vec<Arc<Worker>>,
+    /// Told of each thread that ends.
+    ended: Receiver<()>,
+    storm: Option<Storm>,
+    cpus: Cpus,
 }
 
-/// One place of a thread, which new ones take over at `onoff_interval`.
-fn employ(shared: &Arc<Shared>, role: Role, seed: u64, tell: &Sender<(Role, Done)>) {
-    let mut random = Random::new(seed);
-    let mut done = Done::default();
-    if shared.parameters.onoff_interval == 0 {
-        work(shared, role, &mut random, &mut done);
-    }
-    while !shared.stop.load(Relaxed) {
-        let next = Arc::clone(shared);
-        let one = thread::spawn(move || {
-            work(&next, role, &mut random, &mut done);
-            (random, done)
+impl Run {
+    fn start(torture_type: &Type, parameters: &Parameters) -> Self {
+        let guarded = || Guarded { ops: (torture_type.boxed)(), data: Data::default() };
+        let shared = Arc::new(Shared {
+            lock: guarded(),
+            nested: (0..parameters.nested_locks).map(|_| guarded()).collect(),
+            stop: AtomicBool::new(false),
+            pause: AtomicBool::new(false),
+            targets: Targets::default(),
+            boost_once_in: boost_once_in(torture_type, parameters),
+            parameters: parameters.clone(),
         });
-        (random, done) = one.join().expect("a thread under torture panicked");
-    }
-    // Nobody listens any more if others have stalled.
-    let _ = tell.send((role, done));
-}
-
-fn work(shared: &Shared, role: Role, random: &mut Random, done: &mut Done) {
-    let _target = shared.targets.join();
-    let until = match shared.parameters.onoff_interval {
-        0 => u64::MAX,
-        interval => done.acquired + interval,
-    };
-    while done.acquired < until && !shared.stop.load(Relaxed) {
-        let asked = match random.below(8) {
-            0 => Asked::Try,
-            1 | 2 => Asked::Until(Linux::now() + random.below(50_000)),
-            _ => Asked::Wait,
-        };
-        if take(&*shared.lock, role, &asked) {
-            section(shared, role, random, done);
-        } else {
-            done.refused += 1;
-            thread::yield_now();
+        let storm = (parameters.signals || parameters.stops).then(|| {
+            let lock = torture_type.irq.then(|| (torture_type.boxed)());
+            let stops = parameters.stops.then_some(parameters.seed);
+            Storm::new(Handler { lock, stops }, Arc::clone(&shared))
+        });
+        let readers = if torture_type.readers { parameters.nreaders_stress } else { 0 };
+        let roles = std::iter::repeat_n(Role::Writer, parameters.nwriters_stress)
+            .chain(std::iter::repeat_n(Role::Reader, readers));
+        let (tell, ended) = channel();
+        let mut workers = Vec::new();
+        for (role, seed) in roles.zip(parameters.seed..) {
+            let worker = Arc::new(Worker { role, counts: Default::default() });
+            workers.push(Arc::clone(&worker));
+            let (shared, tell) = (Arc::clone(&shared), tell.clone());
+            thread::spawn(move || {
+                worker::employ(&shared, &worker, seed);
+                // Nobody listens any more if others have stalled.
+                let _ = tell.send(());
+            });
         }
+        Self { shared, workers, ended, storm, cpus: Cpus::new() }
     }
-}
 
-fn take(lock: &dyn Ops, role: Role, asked: &Asked) -> bool {
-    match (role, asked) {
-        (Role::Writer, Asked::Try) => lock.try_writelock(),
-        (Role::Writer, Asked::Until(deadline)) => lock.writelock_until(*deadline),
-        (Role::Writer, Asked::Wait) => {
-            lock.writelock();
-            true
-        }
-        (Role::Reader, Asked::Try) => lock.try_readlock(),
-        (Role::Reader, Asked::Until(deadline)) => lock.readlock_until(*deadline),
-        (Role::Reader, Asked::Wait) => {
-            lock.readlock();
-            true
-        }
-    }
-}
-
-/// Uses what is under the lock, and releases it.
-fn section(shared: &Shared, role: Role, random: &mut Random, done: &mut Done) {
-    let Shared { lock, data, parameters, .. } = shared;
-    let kind = random.below(4096);
-    let delay = || match kind {
-        0 => thread::sleep(parameters.long_hold),
-        1..64 => thread::yield_now(),
-        _ => {}
-    };
-    done.acquired += 1;
-    match role {
-        Role::Writer => {
-            done.fail += u64::from(!data.write(delay));
-            // SAFETY: taken by our caller.
-            if random.once_in(8) && unsafe { lock.downgrade() } {
-                done.fail += u64::from(!data.read(|| ()));
-                // SAFETY: downgraded above.
-                unsafe { lock.readunlock() };
-            } else {
-                // SAFETY: taken by our caller.
-                unsafe { lock.writeunlock() };
+    /// Waits for all threads, and disturbs them meanwhile. Returns how many are left that do not
+    /// come.
+    fn watch(&mut self, watcher: &mut dyn Watcher) -> usize {
+        let shared = Arc::clone(&self.shared);
+        let parameters = &shared.parameters;
+        let mut random = Random::new(parameters.seed);
+        let begin = Instant::now();
+        let mut shuffle = Every::new(parameters.shuffle_interval, begin);
+        let mut turn = Every::new(parameters.onoff_interval, begin + parameters.onoff_holdoff);
+        let mut stutter = Every::new(parameters.stutter, begin);
+        let mut show = Every::new(parameters.stat_interval, begin);
+        let mut running = self.workers.len();
+        // When something has happened last, and how much until then.
+        let (mut last, mut done) = (begin, (0, running));
+        while running > 0 {
+            match self.ended.recv_timeout(TICK) {
+                Ok(()) => {
+                    running -= 1;
+                    continue;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => panic!("a thread under torture panicked"),
+            }
+            let now = Instant::now();
+            let statistics = self.statistics();
+            let over =
+                !parameters.shutdown_secs.is_zero() && now - begin >= parameters.shutdown_secs;
+            if over || !watcher.goes_on(&statistics) {
+                shared.stop.store(true, Relaxed);
+                shared.pause.store(false, Relaxed);
+            } else if stutter.is_due(now) {
+                shared.pause.fetch_xor(true, Relaxed);
+            }
+            if shuffle.is_due(now) {
+                self.cpus.shuffle(&shared.targets);
+            }
+            if turn.is_due(now) {
+                self.cpus.turn(&mut random, &shared.targets);
+            }
+            if show.is_due(now) {
+                watcher.show(&statistics);
+            }
+            let progress = (statistics.operations(), running);
+            if progress != done || shared.pause.load(Relaxed) {
+                (last, done) = (now, progress);
+            } else if now - last >= parameters.stall {
+                break;
             }
         }
-        Role::Reader => {
-            done.fail += u64::from(!data.read(delay));
-            // SAFETY: taken by our caller.
-            unsafe { lock.readunlock() };
-        }
+        running
     }
-    // As a program does: most time is spent without the lock, or nobody else would ever get an
-    // unfair one.
-    if random.once_in(16) {
-        thread::sleep(Duration::from_nanos(1));
+
+    /// What came of it until now. What is lost is known in the end only.
+    fn statistics(&self) -> Statistics {
+        let Handlings { signals, stops, fail: signal_fail } =
+            self.storm.as_ref().map(Storm::handlings).unwrap_or_default();
+        let mut statistics = Statistics {
+            signals,
+            stops,
+            signal_fail,
+            moves: self.cpus.moves,
+            ..Default::default()
+        };
+        for worker in &self.workers {
+            add(&mut statistics, worker);
+        }
+        statistics
+    }
+
+    fn end(mut self, torture_type: &Type, stalled: usize) -> Statistics {
+        // For those that were given up: what they have not begun yet, they need not.
+        self.shared.stop.store(true, Relaxed);
+        let mut statistics = self.statistics();
+        statistics.stalled = stalled;
+        if stalled == 0 {
+            let written = if torture_type.readers {
+                statistics.writes.total()
+            } else {
+                statistics.writes.total() + statistics.reads.total()
+            };
+            statistics.lost = written.saturating_sub(self.shared.lock.data.writes());
+        }
+        if let Some(storm) = self.storm.take() {
+            storm.end(stalled > 0);
+        }
+        statistics
+    }
+}
+
+impl Statistics {
+    /// All that the threads have done.
+    fn operations(&self) -> u64 {
+        [&self.writes, &self.reads].map(|side| side.total() + side.refused).iter().sum()
+    }
+}
+
+fn add(statistics: &mut Statistics, worker: &Worker) {
+    let counts = &worker.counts;
+    let side: &mut Side = match worker.role {
+        Role::Writer => &mut statistics.writes,
+        Role::Reader => &mut statistics.reads,
+    };
+    side.acquired.push(counts.acquired.load(Relaxed));
+    side.refused += counts.refused.load(Relaxed);
+    side.fail += counts.fail.load(Relaxed);
+    statistics.late += counts.late.load(Relaxed);
+    statistics.longest_wait_ns =
+        statistics.longest_wait_ns.max(counts.longest_wait_ns.load(Relaxed));
+    statistics.boosts += counts.boosts.load(Relaxed);
+    statistics.boosts_refused += counts.boosts_refused.load(Relaxed);
+}
+
+/// One in so many acquisitions boosts its thread; 0: none does.
+fn boost_once_in(torture_type: &Type, parameters: &Parameters) -> u64 {
+    let boosts = match parameters.rt_boost {
+        RtBoost::Never => false,
+        RtBoost::RtMutex => torture_type.name == "rtmutex_lock",
+        RtBoost::Sleeping => torture_type.sleeps,
+    };
+    if boosts { parameters.rt_boost_factor.max(1) } else { 0 }
+}
+
+/// Something that is due again and again.
+struct Every {
+    interval: Duration,
+    next: Instant,
+}
+
+impl Every {
+    /// For the first time one interval after `begin`; never if that is zero.
+    fn new(interval: Duration, begin: Instant) -> Self {
+        Self { interval, next: begin + interval }
+    }
+
+    fn is_due(&mut self, now: Instant) -> bool {
+        if self.interval.is_zero() || now < self.next {
+            return false;
+        }
+        self.next = now + self.interval;
+        true
     }
 }
