@@ -54,8 +54,19 @@ fn every_lock_is_measured() {
 #[test]
 fn the_workers_of_the_trylock_take_their_own_times() {
     let report = smoke("trylock");
-    assert!(rows(&report).iter().any(|row| row["threads"] == 40), "{report:#}");
-    for row in rows(&report) {
+    let sections = report["sections"].as_array().unwrap();
+    let [cleared, faulted] =
+        [0, 1].map(|index| sections[index]["results"].as_array().unwrap().as_slice());
+    for rows in [cleared, faulted] {
+        let all = |threads| rows.iter().filter(|row| row["threads"] == threads).count();
+        assert_eq!([1, 4, 40].map(all), [3; 3], "{report:#}");
+    }
+    for row in faulted {
+        for round in row["rounds"].as_array().unwrap() {
+            assert!(round["page_faults"].as_u64() >= row["pages"].as_u64(), "{row:#}");
+        }
+    }
+    for row in cleared.iter().chain(faulted) {
         let rounds = row["rounds"].as_array().unwrap();
         assert_eq!(rounds.len(), 2, "{row:#}");
         for round in rounds {

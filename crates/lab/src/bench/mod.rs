@@ -63,7 +63,7 @@ pub fn locks(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report
         sections.push(over_commit::measure(options, &mut progress)?);
     }
     if options.wants(trylock::NAME) {
-        sections.push(trylock::measure(options, &mut progress)?);
+        sections.extend(trylock::measure(options, &mut progress)?);
     }
     Ok(Report { machine: crate::machine::describe(&[]), rounds: options.rounds, sections })
 }

@@ -1,0 +1,73 @@
+//! How many exchanges successes took.
+
+use serde::Serialize;
+
+use crate::bench::report::grouped;
+
+/// Numbers of exchanges that are told apart; more count as the last. As many as the longest of the
+/// published.
+const NUMBERS: usize = 17;
+
+/// Successes by their number of exchanges, from 1.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Histogram([u64; NUMBERS]);
+
+impl Histogram {
+    /// Counts successes that took so many exchanges each.
+    pub fn add(&mut self, exchanges: usize, successes: u64) {
+        self.0[exchanges.clamp(1, NUMBERS) - 1] += successes;
+    }
+
+    /// All of several.
+    pub fn sum<'h>(all: impl Iterator<Item = &'h Self>) -> Self {
+        let mut sum = Self::default();
+        for one in all {
+            sum.0.iter_mut().zip(one.0).for_each(|(sum, n)| *sum += n);
+        }
+        sum
+    }
+
+    /// Exchanges for each success.
+    pub fn mean(&self) -> f64 {
+        let exchanges: u64 = self.0.iter().zip(1..).map(|(n, exchanges)| n * exchanges).sum();
+        exchanges as f64 / self.0.iter().sum::<u64>().max(1) as f64
+    }
+
+    /// The counts up to the last that is not 0.
+    pub fn text(&self) -> String {
+        let used = self.0.iter().rposition(|n| *n != 0).map_or(0, |last| last + 1);
+        self.0[..used].iter().map(|n| grouped(*n)).collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl From<&[(usize, u64)]> for Histogram {
+    fn from(pairs: &[(usize, u64)]) -> Self {
+        let mut histogram = Self::default();
+        pairs.iter().for_each(|(exchanges, successes)| histogram.add(*exchanges, *successes));
+        histogram
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::published::TRYLOCK;
+
+    #[test]
+    fn the_published_means_are_those_of_their_histograms() {
+        let last = &TRYLOCK[2];
+        let [assume_free, load_first] =
+            [&last.assume_free, &last.load_first].map(|one| Histogram::from(one.exchanges).mean());
+        assert_eq!(format!("{assume_free:.3} {load_first:.3}"), "2.053 1.016");
+    }
+
+    #[test]
+    fn counts_end_with_the_last() {
+        let mut histogram = Histogram::from(&[(1, 1_000), (3, 2)][..]);
+        assert_eq!(histogram.text(), "1,000 0 2");
+        histogram.add(0, 1);
+        histogram.add(NUMBERS + 1, 1);
+        assert_eq!((histogram.0[0], histogram.0[NUMBERS - 1]), (1_001, 1));
+    }
+}
