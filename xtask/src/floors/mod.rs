@@ -4,6 +4,7 @@
 //! cycles.
 
 mod paths;
+mod sentences;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,6 +16,8 @@ use crate::test::{cargo_command, output, root};
 struct Crate {
     name: &'static str,
     dir: &'static str,
+    /// It may have sentences in its strings.
+    says: bool,
     uses: &'static [&'static str],
     floors: &'static [&'static [&'static str]],
 }
@@ -29,7 +32,11 @@ mod plan;
 pub fn check() -> Result<(), String> {
     let mut faults = crates(&dependencies()?);
     for planned in plan::CRATES {
-        faults.extend(modules(planned.name, planned.floors, &sources(planned.dir)?)?);
+        let sources = sources(planned.dir)?;
+        faults.extend(modules(planned.name, planned.floors, &sources)?);
+        if !planned.says {
+            faults.extend(said(planned.name, &sources)?);
+        }
     }
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
 }
@@ -130,6 +137,17 @@ fn modules(
                 faults.push(format!("{name}: {from} uses {used}, which is {place} it"));
             }
         }
+    }
+    Ok(faults)
+}
+
+/// The sentences of a crate that is to have none.
+fn said(name: &str, sources: &[(Vec<String>, String)]) -> Result<Vec<String>, String> {
+    let mut faults = Vec::new();
+    for (module, text) in sources {
+        let module = module.join("::");
+        let found = sentences::sentences(text).map_err(|e| format!("{name}: {module}: {e}"))?;
+        faults.extend(found.iter().map(|text| format!("{name}: {module} has a sentence: {text}")));
     }
     Ok(faults)
 }

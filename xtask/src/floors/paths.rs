@@ -45,7 +45,7 @@ fn scan(tokens: TokenStream, module: &[String], found: &mut BTreeSet<String>) {
 }
 
 /// `#[cfg(test)]` stands here, or `#[cfg(all(test, ...))]`.
-fn is_test(tokens: &[TokenTree], at: usize) -> bool {
+pub fn is_test(tokens: &[TokenTree], at: usize) -> bool {
     let Some(TokenTree::Group(attribute)) = tokens.get(at + 1) else { return false };
     let attribute = attribute.stream().to_string().replace(' ', "");
     is_mark(&tokens[at], '#')
@@ -53,7 +53,7 @@ fn is_test(tokens: &[TokenTree], at: usize) -> bool {
 }
 
 /// Behind the item that begins here.
-fn after_item(tokens: &[TokenTree], at: usize) -> usize {
+pub fn after_item(tokens: &[TokenTree], at: usize) -> usize {
     let is_end = |token: &TokenTree| {
         is_mark(token, ';')
             || matches!(token, TokenTree::Group(body) if body.delimiter() == Delimiter::Brace)
@@ -113,7 +113,7 @@ fn is_word(token: &TokenTree, word: &str) -> bool {
     matches!(token, TokenTree::Ident(ident) if *ident == word)
 }
 
-fn is_mark(token: &TokenTree, mark: char) -> bool {
+pub fn is_mark(token: &TokenTree, mark: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == mark)
 }
 

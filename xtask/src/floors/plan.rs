@@ -7,12 +7,14 @@ pub const CRATES: &[Crate] = &[
     Crate {
         name: "lockwright-cli",
         dir: "crates/cli",
+        says: true,
         uses: &["lockwright-report", "lockwright-analysis", "lockwright-ledger", "lockwright-lab"],
         floors: &[&["run"], &["args"], &["ledger_dir", "manual", "progress", "whole_file"]],
     },
     Crate {
         name: "lockwright-report",
         dir: "crates/report",
+        says: true,
         uses: &["lockwright-analysis", "lockwright-ledger"],
         floors: &[
             &["json", "sarif"],
@@ -24,6 +26,7 @@ pub const CRATES: &[Crate] = &[
     Crate {
         name: "lockwright-analysis",
         dir: "crates/analysis",
+        says: false,
         uses: &["lockwright-ledger"],
         floors: &[
             &["lockmeter", "merge"],
@@ -41,6 +44,7 @@ pub const CRATES: &[Crate] = &[
     Crate {
         name: "lockwright-preload",
         dir: "crates/preload",
+        says: true,
         uses: &["lockwright-engines", "lockwright-ledger"],
         floors: &[
             &["init"],
@@ -56,6 +60,7 @@ pub const CRATES: &[Crate] = &[
     Crate {
         name: "lockwright-engines",
         dir: "crates/engines",
+        says: true,
         uses: &["lockwright-ledger"],
         floors: &[&["lockdep", "lockmeter", "debugobjects"], &["core_lock", "index", "near"]],
     },
@@ -63,6 +68,7 @@ pub const CRATES: &[Crate] = &[
     Crate {
         name: "lockwright-ledger",
         dir: "crates/ledger",
+        says: true,
         uses: &[],
         floors: &[
             &["claims"],
@@ -75,12 +81,14 @@ pub const CRATES: &[Crate] = &[
     Crate {
         name: "lockwright-lab",
         dir: "crates/lab",
+        says: true,
         uses: &["lockwright"],
         floors: &[&["bench"], &["machine", "stats", "torture"]],
     },
     Crate {
         name: "lockwright-capi",
         dir: "crates/capi",
+        says: true,
         uses: &["lockwright"],
         floors: &[
             &["condvar"],
@@ -105,6 +113,7 @@ pub const CRATES: &[Crate] = &[
     Crate {
         name: "lockwright",
         dir: "crates/locks",
+        says: true,
         uses: &[],
         floors: &[
             &["bkl", "debug", "locks", "sync"],
