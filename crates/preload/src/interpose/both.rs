@@ -16,8 +16,8 @@ use crate::lockmeter::acquire::may_recur;
 use crate::lockmeter::wait::{self, Contended, Owner};
 use crate::lockmeter::{Target, cond, hold, is_wanted, rwlock, spot, subject, sync_waits, tls};
 
-/// lockdep's wrappers, for lockmeter's to stand before.
-mod check {
+/// The wrappers of a process that is only checked, for lockmeter's to stand before.
+mod lockdep {
     pub use crate::interpose::barrier::wait as barrier_wait;
     pub use crate::interpose::cond::{
         clockwait as cond_clockwait, timedwait as cond_timedwait, wait as cond_wait,
@@ -95,24 +95,24 @@ pub unsafe extern "C-unwind" fn mutex_lock(
     stack: *const u64,
 ) -> c_int {
     // SAFETY: forwarded.
-    let take = || unsafe { check::mutex_lock(m, site, stack) };
+    let take = || unsafe { lockdep::mutex_lock(m, site, stack) };
     // SAFETY: the caller's mutex.
     unsafe { acquire(m, 0, site, Return::on_stack(stack), false, take) }
 }
 
 pub unsafe extern "C-unwind" fn mutex_unlock(m: *mut pthread_mutex_t, site: u64) -> c_int {
     // SAFETY: forwarded.
-    hold::release_around(m as u64, || unsafe { check::mutex_unlock(m, site) })
+    hold::release_around(m as u64, || unsafe { lockdep::mutex_unlock(m, site) })
 }
 
 pub unsafe extern "C-unwind" fn rwlock_unlock(l: *mut pthread_rwlock_t, site: u64) -> c_int {
     // SAFETY: forwarded; the caller's lock.
-    unsafe { rwlock::release(l, || check::rwlock_unlock(l, site)) }
+    unsafe { rwlock::release(l, || lockdep::rwlock_unlock(l, site)) }
 }
 
 pub unsafe extern "C-unwind" fn spin_unlock(l: *mut pthread_spinlock_t, site: u64) -> c_int {
     // SAFETY: forwarded.
-    hold::release_around(l as u64, || unsafe { check::spin_unlock(l, site) })
+    hold::release_around(l as u64, || unsafe { lockdep::spin_unlock(l, site) })
 }
 
 pub unsafe extern "C-unwind" fn cond_wait(
@@ -121,7 +121,7 @@ pub unsafe extern "C-unwind" fn cond_wait(
     site: u64,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { cond::around(m, site, || check::cond_wait(c, m, site)) }
+    unsafe { cond::around(m, site, || lockdep::cond_wait(c, m, site)) }
 }
 
 pub unsafe extern "C-unwind" fn cond_timedwait(
@@ -131,7 +131,7 @@ pub unsafe extern "C-unwind" fn cond_timedwait(
     site: u64,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { cond::around(m, site, || check::cond_timedwait(c, m, t, site)) }
+    unsafe { cond::around(m, site, || lockdep::cond_timedwait(c, m, t, site)) }
 }
 
 pub unsafe extern "C-unwind" fn cond_clockwait(
@@ -142,28 +142,28 @@ pub unsafe extern "C-unwind" fn cond_clockwait(
     site: u64,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { cond::around(m, site, || check::cond_clockwait(c, m, k, t, site)) }
+    unsafe { cond::around(m, site, || lockdep::cond_clockwait(c, m, k, t, site)) }
 }
 
 pub unsafe extern "C-unwind" fn join(t: pthread_t, value: *mut *mut c_void, site: u64) -> c_int {
     // SAFETY: forwarded.
-    sync_waits::whole(wait_kind::JOIN, t, site, || unsafe { check::join(t, value, site) })
+    sync_waits::whole(wait_kind::JOIN, t, site, || unsafe { lockdep::join(t, value, site) })
 }
 
 pub unsafe extern "C-unwind" fn thrd_join(t: pthread_t, value: *mut c_int, site: u64) -> c_int {
     // SAFETY: forwarded.
-    sync_waits::whole(wait_kind::JOIN, t, site, || unsafe { check::join_c11(t, value, site) })
+    sync_waits::whole(wait_kind::JOIN, t, site, || unsafe { lockdep::join_c11(t, value, site) })
 }
 
 pub unsafe extern "C-unwind" fn barrier_wait(b: *mut pthread_barrier_t, site: u64) -> c_int {
     // SAFETY: forwarded.
-    let block = || unsafe { check::barrier_wait(b, site) };
+    let block = || unsafe { lockdep::barrier_wait(b, site) };
     sync_waits::whole(wait_kind::BARRIER, b as u64, site, block)
 }
 
 pub unsafe extern "C-unwind" fn sem_wait(s: *mut sem_t, site: u64, back: Return) -> c_int {
     // SAFETY: forwarded.
-    unsafe { sync_waits::sem_whole(s, site, || check::sem_wait(s, site, back)) }
+    unsafe { sync_waits::sem_whole(s, site, || lockdep::sem_wait(s, site, back)) }
 }
 
 pub unsafe extern "C-unwind" fn sem_timedwait(
@@ -173,7 +173,7 @@ pub unsafe extern "C-unwind" fn sem_timedwait(
     back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { sync_waits::sem_whole(s, site, || check::sem_timedwait(s, t, site, back)) }
+    unsafe { sync_waits::sem_whole(s, site, || lockdep::sem_timedwait(s, t, site, back)) }
 }
 
 pub unsafe extern "C-unwind" fn sem_clockwait(
@@ -184,5 +184,5 @@ pub unsafe extern "C-unwind" fn sem_clockwait(
     back: Return,
 ) -> c_int {
     // SAFETY: forwarded.
-    unsafe { sync_waits::sem_whole(s, site, || check::sem_clockwait(s, c, t, site, back)) }
+    unsafe { sync_waits::sem_whole(s, site, || lockdep::sem_clockwait(s, c, t, site, back)) }
 }
