@@ -13,7 +13,7 @@ use lockwright_ledger::MAGIC;
 use lockwright_ledger::layout::{HEADER_BYTES, Header, MAX_EXTENTS, MAX_TABLES, TableHeader};
 use lockwright_ledger::rows::meter::Metered;
 use lockwright_ledger::rows::object::object_fault;
-use lockwright_ledger::rows::{Held, Thread};
+use lockwright_ledger::rows::{Held, StackWords, Thread};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
@@ -76,6 +76,7 @@ fn layout(ty: &str) -> (String, usize, usize) {
         "u32" => (plain, 4, 4),
         "u64" => (plain, 8, 8),
         "Text" => ("Text (u32 x 2)".to_owned(), 8, 4),
+        "StackWords" => (plain, size_of::<StackWords>(), 8),
         "TableHeader" => (plain, size_of::<TableHeader>(), 8),
         other => panic!("the test does not know the type {other}"),
     }

@@ -9,6 +9,7 @@
 
 pub mod core_lock;
 pub mod debugobjects;
+mod held;
 pub mod index;
 pub mod lockdep;
 pub mod lockmeter;

@@ -50,7 +50,7 @@ impl Host {
 
     fn ends(&mut self, thread: &mut MeterThread) {
         // SAFETY: the test does not use it again.
-        unsafe { self.meter.thread_exit(self.core.writer(), thread) };
+        unsafe { self.meter.thread_exit(thread) };
     }
 
     fn cell(&mut self, thread: &mut MeterThread, site: u64) -> CellRef {

@@ -53,13 +53,12 @@ impl Ledger {
         }
         let mut held = Budget(self.bytes().len() as u64 / size_of::<Held>() as u64);
         for (id, row) in self.rows::<Thread>() {
-            let depth = row.top.saturating_sub(row.base) / size_of::<Held>() as u64;
-            if !held.allows(depth.min(row.capacity.into())) {
+            if !held.allows(row.held.depth::<Held>()) {
                 refused.push((
                     TableId::Threads,
                     id,
                     size_of::<Thread>() as u64,
-                    offset_of!(Thread, capacity),
+                    offset_of!(Thread, held.capacity),
                 ));
             }
         }

@@ -17,7 +17,7 @@ use crate::layout::{
     TableId, annex, extent_rows, locate,
 };
 use crate::rows::meter::{Meter, Metered};
-use crate::rows::{Held, Row, Stack, Text, Thread};
+use crate::rows::{Held, Row, Stack, StackWords, Text, Thread};
 
 /// Why a file is not a readable ledger.
 #[derive(Debug)]
@@ -428,19 +428,16 @@ impl Ledger {
 
     /// What a thread held when the snapshot was taken, outermost first.
     pub fn held(&self, thread: &Thread) -> Vec<Held> {
-        let depth = thread.top.saturating_sub(thread.base) / size_of::<Held>() as u64;
-        let held = self.array::<Held>(thread.held, depth, thread.capacity);
-        held.filter(|held| held.addr != 0).collect()
+        self.entries::<Held>(&thread.held).filter(|held| held.addr != 0).collect()
     }
 
     /// What a thread held when the snapshot was taken, as lockmeter has it, outermost first. With
     /// each, the id of its [`Cell`](crate::rows::meter::Cell).
     pub fn metered(&self, meter: &Meter) -> Vec<(Metered, u32)> {
-        let depth = meter.top.saturating_sub(meter.base) / size_of::<Metered>() as u64;
         // Where the process has the file's beginning mapped.
-        let mapping = meter.base.wrapping_sub(meter.held);
-        let held = self.array::<Metered>(meter.held, depth, meter.capacity);
-        held.filter(|held| held.addr != 0)
+        let mapping = meter.held.base.wrapping_sub(meter.held.offset);
+        self.entries::<Metered>(&meter.held)
+            .filter(|held| held.addr != 0)
             .filter_map(|held| {
                 let cell = self.id_at(TableId::Cells, held.cell.wrapping_sub(mapping))?;
                 Some((held, cell))
@@ -448,16 +445,10 @@ impl Ledger {
             .collect()
     }
 
-    /// Elements 1 to `depth` of an array of `capacity` elements at a file offset; element 0 stands
-    /// for nothing.
-    fn array<T: Copy + 'static>(
-        &self,
-        offset: u64,
-        depth: u64,
-        capacity: u32,
-    ) -> impl Iterator<Item = T> + '_ {
-        let size = size_of::<T>() as u64;
-        (1..=depth.min(u64::from(capacity.saturating_sub(1))))
+    /// The elements of a thread's stack of held locks, outermost first.
+    fn entries<T: Copy + 'static>(&self, words: &StackWords) -> impl Iterator<Item = T> + '_ {
+        let (offset, size) = (words.offset, size_of::<T>() as u64);
+        (1..=words.depth::<T>())
             .map_while(move |i| {
                 let from = usize::try_from(offset.checked_add(i * size)?).ok()?;
                 self.bytes.get(from..from.checked_add(size as usize)?)

@@ -112,35 +112,28 @@ row! {
     Thread in Threads x 2 = 320 bytes {
         /// Kernel thread id.
         tid: u32,
-        /// Address of the innermost [`Held`]; equal to `base` where nothing is held. Changes.
-        top: u64,
-        /// Address of the last [`Held`] that fits. Changes.
-        limit: u64,
-        /// Address of the array at `held`. Its first element stands for "nothing held". Changes.
-        base: u64,
+        /// The locks it holds, of which each is a [`Held`]. Changes.
+        held: StackWords,
         /// Address of the thread's cache of validated keys. Changes.
         cache: u64,
         /// Acquisitions of any lock. Changes.
         acquisitions: u64,
-        /// Not 0: an entry below the top was given up, the last near this one; keys above it are
-        /// stale. Changes.
+        /// Not 0: keys of held locks are stale. Changes.
         dirty: u32,
         /// Current segment. Changes.
         segment: u32,
         /// The row's own id.
         id: u32,
-        /// Elements at `held`, the first included. Changes.
-        capacity: u32,
+        /// Segment of the creator at creation, 0 if unknown.
+        parent_segment: u32,
         /// Of the acquisitions, how many found the lock held. Changes.
         contended: u64,
         /// Of the acquisitions, how many took the engine's slow path. Changes.
         slow: u64,
-        /// File offset of the array of [`Held`]. Changes.
-        held: u64,
-        /// Segment of the creator at creation, 0 if unknown.
-        parent_segment: u32,
         /// Stack of the `pthread_create` call, 0 if unknown.
         create_stack: u32,
+        /// Counts waits; odd while one is in progress. Changes.
+        wait_seq: u32,
         /// What it waits for: address of the lock, or the thread row for a join. Changes.
         wait_addr: u64,
         /// Instance waited for. Changes.
@@ -151,10 +144,6 @@ row! {
         wait_mode: u32,
         /// Context of the acquisition it waits in ([`Node`]); its stack is where it waits. Changes.
         wait_node: u32,
-        /// Counts waits; odd while one is in progress. Changes.
-        wait_seq: u32,
-        /// Not used.
-        reserved2: u32,
         /// CLOCK_MONOTONIC at start, ns.
         start_ns: u64,
         /// CLOCK_MONOTONIC at end, ns; 0 while it runs. Changes.
@@ -197,7 +186,7 @@ row! {
         /// An address within the frame of the function that waits, by which a long jump out of the
         /// wait is known. Changes.
         wait_frame: u64,
-        /// Entries of the array at `held` when the wait began, the lock that is waited for
+        /// Locks in `held` when the wait began, the lock that is waited for
         /// included. Changes.
         wait_depth: u32,
         /// Thread that called `pthread_cancel` for this one last, 0 if none did. Changes.
@@ -718,8 +707,35 @@ row! {
     }
 }
 
-/// A lock held by a live thread: an element of the array at [`Thread::held`], whose first element
-/// stands for "nothing held" and has the thread's first chain key. Not a table row; `addr` is
+/// Where the locks lie that a live thread holds: part of its row. They are an array, outermost
+/// first, whose first element stands for "nothing held". Addresses are the process's own.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StackWords {
+    /// Address of the innermost; equal to `base` where nothing is held.
+    pub top: u64,
+    /// Address of the last that fits; 0 where fast paths are to fail.
+    pub limit: u64,
+    /// Address of the array.
+    pub base: u64,
+    /// Its file offset.
+    pub offset: u64,
+    /// Its elements, the first included.
+    pub capacity: u32,
+    /// Position of the one that was last let go below the innermost.
+    pub gap: u32,
+}
+
+impl StackWords {
+    /// Elements above "nothing held", which are `E`s: no more than there is room for.
+    pub fn depth<E>(&self) -> u64 {
+        let depth = self.top.saturating_sub(self.base) / size_of::<E>() as u64;
+        depth.min(self.capacity.saturating_sub(1).into())
+    }
+}
+
+/// A lock held by a live thread: an element of the array of [`Thread::held`], whose first element
+/// has the thread's first chain key. Not a table row; `addr` is
 /// stored last and cleared first: an entry with `addr == 0` is being acquired, or was given up.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]

@@ -62,7 +62,11 @@ pub const CRATES: &[Crate] = &[
         dir: "crates/engines",
         says: true,
         uses: &["lockwright-ledger"],
-        floors: &[&["lockdep", "lockmeter", "debugobjects"], &["core_lock", "index", "near"]],
+        floors: &[
+            &["lockdep", "lockmeter", "debugobjects"],
+            &["core_lock", "held", "index"],
+            &["near"],
+        ],
     },
     // All that the two halves share.
     Crate {

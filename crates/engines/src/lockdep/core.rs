@@ -68,11 +68,9 @@ impl Core {
 
 /// The entries of a thread's held array, which may be changing if the thread does not wait.
 pub(super) fn held_of(writer: &Writer, thread: &Thread) -> impl Iterator<Item = *mut Held> + use<> {
-    let size = size_of::<Held>() as u64;
-    let depth = (thread.top.saturating_sub(thread.base) / size)
-        .min(u64::from(thread.capacity.saturating_sub(1)));
-    let first = writer.at(thread.held).cast::<Held>();
-    // SAFETY: the array at `held` has `capacity` elements.
+    let depth = thread.held.depth::<Held>();
+    let first = writer.at(thread.held.offset).cast::<Held>();
+    // SAFETY: the array at `offset` has more elements than that.
     (1..=depth as usize).map(move |i| unsafe { first.add(i) })
 }
 

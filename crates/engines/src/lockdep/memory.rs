@@ -7,6 +7,7 @@ use lockwright_ledger::Writer;
 use lockwright_ledger::rows::Held;
 
 use super::cache::Cache;
+use crate::held::HeldStack;
 
 /// Elements of a thread's first array of held locks; the first stands for "nothing held". Few
 /// threads hold more, and small arrays share a page of the ledger.
@@ -31,8 +32,8 @@ pub(super) struct Memory {
 }
 
 /// Bytes of an array.
-pub(super) fn bytes(capacity: u32) -> usize {
-    capacity as usize * size_of::<Held>()
+const fn bytes(capacity: u32) -> usize {
+    HeldStack::<Held>::bytes(capacity)
 }
 
 impl Memory {

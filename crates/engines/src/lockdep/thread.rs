@@ -2,12 +2,11 @@
 //! No lock, no table but the thread's own.
 //!
 //! A signal handler may run between any two instructions here, on the same state, and leaves it as
-//! it found it. Hence the order of stores: an entry is reserved (`top`) before it is filled, and
-//! its `addr` is stored only once the lock is held and cleared first of all; a handler pushes above
-//! whatever is in flux.
+//! it found it: see [`crate::held`].
 
-use core::sync::atomic::Ordering::{Relaxed, SeqCst};
-use core::sync::atomic::{AtomicU64, compiler_fence};
+use core::mem::offset_of;
+use core::sync::atomic::Ordering::SeqCst;
+use core::sync::atomic::compiler_fence;
 
 use lockwright_ledger::rows::{GIVEN_UP, Held, Thread, held_flag};
 
@@ -16,7 +15,25 @@ use super::entry::{
     CLOSER, DEAD, INCONSISTENT, PLACED, ROBUST, is_last_release, mark, recursions, unmark,
 };
 use super::{Acquire, Ident, key};
-use crate::near::near;
+use crate::held::{Entry, HeldStack, set_addr};
+
+const _: () = assert!(offset_of!(Held, addr) == 0);
+
+// SAFETY: repr(C) integers, the address first (asserted above).
+unsafe impl Entry for Held {
+    fn is_dead(&self) -> bool {
+        self.flags & DEAD != 0
+    }
+
+    fn set_dead(&mut self) {
+        self.flags |= DEAD;
+    }
+
+    #[inline(always)]
+    fn addr(&self) -> u64 {
+        self.addr
+    }
+}
 
 /// State of one live thread: its ledger row, which only the thread itself (and its signal handlers)
 /// works on. The fast path touches its first cache line, one line of the cache and one or two of
@@ -65,28 +82,32 @@ impl ThreadState {
         self.row.segment
     }
 
+    /// The locks it holds.
     #[inline(always)]
-    pub(super) fn top(&self) -> *mut Held {
-        self.row.top as *mut Held
+    pub(super) fn stack(&self) -> &HeldStack<Held> {
+        HeldStack::of(&self.row.held)
     }
 
     #[inline(always)]
-    fn set_top(&mut self, top: *mut Held) {
-        // SAFETY: own word. Relaxed: another thread believes it only while this one waits, which is
-        // published with Release.
-        unsafe { AtomicU64::from_ptr(&raw mut self.row.top) }.store(top as u64, Relaxed);
+    pub(super) fn stack_mut(&mut self) -> &mut HeldStack<Held> {
+        HeldStack::of_mut(&mut self.row.held)
+    }
+
+    #[inline(always)]
+    pub(super) fn top(&self) -> *mut Held {
+        self.stack().top()
     }
 
     /// Entries above "nothing held", those in flux or given up included.
     #[inline]
     pub fn depth(&self) -> u32 {
-        ((self.row.top - self.row.base) / size_of::<Held>() as u64) as u32
+        self.stack().depth()
     }
 
     /// Nothing is held and nothing is being acquired.
     #[inline(always)]
     pub fn is_idle(&self) -> bool {
-        self.row.top == self.row.base
+        self.stack().is_idle()
     }
 
     /// Somebody may wait for this thread: it holds a lock, or another thread joins it. The entry of
@@ -98,14 +119,12 @@ impl ThreadState {
     /// Entry `i`, from 1 for the outermost; 0 is "nothing held".
     #[inline(always)]
     pub(super) fn entry(&self, i: u32) -> *mut Held {
-        // SAFETY: callers stay within the array's capacity.
-        unsafe { (self.row.base as *mut Held).add(i as usize) }
+        self.stack().entry(i)
     }
 
     /// The held locks, outermost first, with entries in flux or given up (`addr == 0`) among them.
     pub fn held(&self) -> &[Held] {
-        // SAFETY: entries up to the top are initialised (the array began zeroed).
-        unsafe { core::slice::from_raw_parts(self.entry(1), self.depth() as usize) }
+        self.stack().entries()
     }
 
     /// Looks up the chain that acquiring `ident` now would make.
@@ -140,7 +159,7 @@ impl ThreadState {
     /// closed.
     #[inline(always)]
     pub fn chain(&self, ident: Ident, mode: u16) -> Option<Chain> {
-        (self.row.top < self.row.limit).then(|| self.chain_clean(ident, mode))
+        self.stack().has_room().then(|| self.chain_clean(ident, mode))
     }
 
     /// What is known of the chain at `site`, whose highest eight bits do not matter.
@@ -187,7 +206,7 @@ impl ThreadState {
     #[inline(always)]
     #[must_use]
     pub fn reserve(&mut self, ident: Ident, mode: u16, site: u64, probe: Probe) -> bool {
-        if self.row.top >= self.row.limit {
+        if !self.stack().has_room() {
             return false;
         }
         self.fill_next(ident, mode, site, probe);
@@ -199,10 +218,7 @@ impl ThreadState {
 
     #[inline(always)]
     fn fill_next(&mut self, ident: Ident, mode: u16, site: u64, probe: Probe) {
-        // SAFETY: below the limit, so there is a next entry.
-        let at = unsafe { self.top().add(1) };
-        self.set_top(at);
-        compiler_fence(SeqCst);
+        let at = self.stack_mut().push();
         // SAFETY: our entry; only this thread (and its handlers, above us) writes the array.
         unsafe {
             (*at).key = key::nested(probe.key, ident);
@@ -221,29 +237,26 @@ impl ThreadState {
     pub fn acquired(&mut self, addr: u64) {
         self.row.acquisitions += 1;
         compiler_fence(SeqCst);
-        // SAFETY: the reserved entry. Relaxed: see `set_top`.
-        unsafe { AtomicU64::from_ptr(&raw mut (*self.top()).addr) }.store(addr, Relaxed);
+        // SAFETY: the reserved entry.
+        unsafe { set_addr(self.top(), addr) };
     }
 
     /// The lock of the reserved entry is held since before a fork: no acquisition of this process.
     pub fn inherited(&mut self, addr: u64) {
-        // SAFETY: the reserved entry. Relaxed: see `set_top`.
-        unsafe { AtomicU64::from_ptr(&raw mut (*self.top()).addr) }.store(addr, Relaxed);
+        // SAFETY: the reserved entry.
+        unsafe { set_addr(self.top(), addr) };
     }
 
     /// The lock of the reserved entry was not to be had.
     #[inline(always)]
     pub fn abandon(&mut self) {
-        let top = self.top();
-        // SAFETY: the reserved entry is above "nothing held".
-        self.set_top(unsafe { top.sub(1) });
+        self.stack_mut().take_back();
     }
 
     /// The innermost held lock is `addr`.
     #[inline(always)]
     pub fn is_innermost(&self, addr: u64) -> bool {
-        // SAFETY: the top is an entry, or "nothing held", whose addr is 0.
-        unsafe { (*self.top()).addr == addr }
+        self.stack().is_innermost(addr)
     }
 
     /// Takes the innermost held lock off if it is `addr`: the fast path of release. Returns false
@@ -267,9 +280,7 @@ impl ThreadState {
                 (*top).recursion -= 1;
                 return true;
             }
-            AtomicU64::from_ptr(&raw mut (*top).addr).store(0, Relaxed);
-            compiler_fence(SeqCst);
-            self.set_top(top.sub(1));
+            self.stack_mut().pop();
         }
         true
     }
@@ -277,8 +288,7 @@ impl ThreadState {
     /// Position of the innermost entry for `addr`. Of thousands, one near where the last gap was
     /// made is preferred to one further in.
     pub fn find(&self, addr: u64) -> Option<u32> {
-        let found = near(self.held(), self.row.dirty as usize, |held| held.addr == addr).0;
-        found.map(|i| i as u32 + 1)
+        self.stack().find(addr)
     }
 
     /// Takes `addr` off wherever it is. Returns false if it is not held.
@@ -296,68 +306,44 @@ impl ThreadState {
                 return true;
             }
             (*at).recursion = 0;
-            // The gap is closed at the next acquisition, so that releasing many locks in the order
-            // they were taken stays linear.
-            AtomicU64::from_ptr(&raw mut (*at).addr).store(0, Relaxed);
-            (*at).flags |= DEAD;
         }
+        self.stack_mut().remove(i);
+        // Only now: a handler that comes between must find the gap that it is to close.
         self.set_dirty();
-        self.row.dirty = i;
-        self.drop_dead_top();
         true
-    }
-
-    fn drop_dead_top(&mut self) {
-        let mut depth = self.depth();
-        // SAFETY: entries up to depth exist; entry 0 is never dead.
-        while unsafe { (*self.entry(depth)).flags } & DEAD != 0 {
-            // SAFETY: as above. An entry above the top is blank.
-            unsafe { (*self.entry(depth)).flags = 0 };
-            depth -= 1;
-        }
-        self.set_top(self.entry(depth));
     }
 
     /// Closes gaps and recomputes the keys above them.
     #[cold]
     fn repair(&mut self) {
-        let depth = self.depth();
-        let mut kept = 0;
         // Somebody may have changed what the first key is made of.
         self.rekey();
         // SAFETY: entry 0 exists.
         let mut parent = unsafe { (*self.entry(0)).key };
-        for i in 1..=depth {
-            // SAFETY: i is up to depth.
-            let mut held = unsafe { self.entry(i).read() };
-            if held.flags & DEAD != 0 || held.addr == GIVEN_UP {
-                continue;
+        let mut is_first = true;
+        self.stack_mut().retain(|held| {
+            if held.is_dead() || held.addr == GIVEN_UP {
+                return false;
             }
             let ident = Ident::new(held.inst, held.class);
-            let chain = key::of_lock(parent, ident, held.mode, kept == 0);
+            let chain = key::of_lock(parent, ident, held.mode, is_first);
             parent = key::nested(key::at_site(chain, held.site), ident);
+            is_first = false;
             if held.key != parent {
                 held.key = parent;
                 // The node stays as the source of the stack, but is not this context's any more.
                 held.flags &= !PLACED;
             }
-            kept += 1;
-            // SAFETY: kept is at most i.
-            unsafe { self.entry(kept).write(held) };
-        }
-        for i in kept + 1..=depth {
-            // SAFETY: up to the old depth.
-            unsafe { self.entry(i).write(Held::default()) };
-        }
-        self.set_top(self.entry(kept));
+            true
+        });
         self.row.dirty = 0;
-        self.row.limit = self.entry(self.row.capacity - 1) as u64;
+        self.stack_mut().reopen();
     }
 
     /// Keys are stale. Without room for an entry the fast path fails, so that it need not look.
     pub(super) fn set_dirty(&mut self) {
-        self.row.dirty = self.row.dirty.max(1);
-        self.row.limit = 0;
+        self.row.dirty = 1;
+        self.stack_mut().shut();
     }
 
     /// Begins all keys anew: the thread is in another segment.
@@ -446,10 +432,10 @@ impl ThreadState {
 
     /// As [`ThreadState::cond_release`], for the reserved entry: the mutex will be taken there.
     pub fn cond_reserved(&mut self, addr: u64) {
-        // SAFETY: the top is the reserved entry. Relaxed: see `set_top`.
+        // SAFETY: the top is the reserved entry.
         unsafe {
             (*self.top()).flags |= held_flag::IN_COND_WAIT;
-            AtomicU64::from_ptr(&raw mut (*self.top()).addr).store(addr, Relaxed);
+            set_addr(self.top(), addr);
         }
     }
 

@@ -1,15 +1,14 @@
 //! Threads: their lives, the list of those that live, and their segments.
 
-use core::ptr;
-
 use lockwright_ledger::Writer;
 use lockwright_ledger::rows::{self, Held, Segment, Thread, segment_kind, thread_state};
 
 use super::Capture;
 use super::cache::Cache;
 use super::core::Core;
-use super::memory::{FIRST_HELD, Memory, bytes, next_capacity};
+use super::memory::{FIRST_HELD, Memory, next_capacity};
 use super::thread::ThreadState;
+use crate::held::HeldStack;
 
 /// The threads that live, and memory of those that lived.
 pub(super) struct Threads {
@@ -27,14 +26,9 @@ impl Threads {
     fn add(&mut self, writer: &mut Writer, thread: Thread) -> Option<*mut ThreadState> {
         let held = self.memory.array(writer)?;
         let cache = self.memory.cache(writer)?;
-        let base = writer.at(held) as u64;
         let row = Thread {
-            top: base,
-            base,
-            limit: base + (u64::from(FIRST_HELD) - 1) * size_of::<Held>() as u64,
+            held: HeldStack::<Held>::begin(writer, held, FIRST_HELD),
             cache,
-            held,
-            capacity: FIRST_HELD,
             next_live: self.live,
             id: writer.len_of::<Thread>().max(1),
             ..thread
@@ -55,10 +49,8 @@ impl Threads {
         let row = unsafe { &mut (*state).row };
         row.end_ns = now_ns;
         row.state = thread_state::EXITED;
-        let capacity = core::mem::take(&mut row.capacity);
-        row.top = row.base;
-        let (id, next, prev) = (row.id, row.next_live, row.prev_live);
-        let (cache, held) = (row.cache, row.held);
+        let held = HeldStack::<Held>::of_mut(&mut row.held).end();
+        let (id, cache, next, prev) = (row.id, row.cache, row.next_live, row.prev_live);
         writer.update::<Thread>(next, |row| row.prev_live = prev);
         writer.update::<Thread>(prev, |row| row.next_live = next);
         if self.live == id {
@@ -67,7 +59,7 @@ impl Threads {
         // SAFETY: it was the thread's, which uses it no more.
         unsafe {
             self.memory.give_cache(cache);
-            self.memory.give_array(writer, held, capacity);
+            self.memory.give_array(writer, held.offset, held.capacity);
         }
     }
 }
@@ -85,20 +77,10 @@ impl Core {
         if thread.compact() {
             return true;
         }
-        let capacity = thread.row.capacity;
-        let next = next_capacity(capacity);
-        let Some(offset) = self.writer.alloc(bytes(next)) else { return false };
-        let new = self.writer.at(offset).cast::<Held>();
-        let old_offset = core::mem::replace(&mut thread.row.held, offset);
-        // SAFETY: both arrays hold `capacity` elements; they do not overlap.
-        unsafe { ptr::copy_nonoverlapping(thread.entry(0), new, capacity as usize) };
-        let depth = thread.depth();
-        thread.row.capacity = next;
-        thread.row.base = new as u64;
-        thread.row.limit = thread.entry(next - 1) as u64;
-        thread.row.top = thread.entry(depth) as u64;
+        let capacity = next_capacity(thread.row.held.capacity);
+        let Some(old) = thread.stack_mut().grow(&mut self.writer, capacity) else { return false };
         // SAFETY: the thread has another.
-        unsafe { self.threads.memory.give_array(&mut self.writer, old_offset, capacity) };
+        unsafe { self.threads.memory.give_array(&mut self.writer, old.offset, old.capacity) };
         true
     }
 

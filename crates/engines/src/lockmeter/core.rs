@@ -11,6 +11,7 @@ use super::cell::{CellRef, Missing};
 use super::pending::Waits;
 use super::runs;
 use super::thread::{MeterThread, Slot};
+use crate::held::HeldStack;
 use crate::index::{Index, hash};
 use crate::{Capture, Shared};
 
@@ -86,17 +87,11 @@ impl LockMeter {
     fn new_meter(&mut self, writer: &mut Writer) -> Option<u32> {
         const INDEX: usize = FIRST_SLOTS as usize * size_of::<Slot>();
         let offset = writer.alloc(INDEX + FIRST_HELD as usize * size_of::<Metered>())?;
-        let held = offset + INDEX as u64;
-        let base = writer.at(held) as u64;
         let row = Meter {
             id: writer.len_of::<Meter>().max(1),
-            top: base,
-            limit: base + u64::from(FIRST_HELD - 1) * size_of::<Metered>() as u64,
-            base,
+            held: HeldStack::<Metered>::begin(writer, offset + INDEX as u64, FIRST_HELD),
             index: writer.at(offset) as u64,
             shift: 64 - FIRST_SLOTS.ilog2(),
-            held,
-            capacity: FIRST_HELD,
             ..Meter::default()
         };
         writer.push(row)
@@ -107,16 +102,14 @@ impl LockMeter {
     ///
     /// # Safety
     /// Nobody uses `thread` afterwards.
-    pub unsafe fn thread_exit(&mut self, writer: &Writer, thread: *mut MeterThread) {
+    pub unsafe fn thread_exit(&mut self, thread: *mut MeterThread) {
         // SAFETY: the caller's promise.
         unsafe {
             let row = &mut (*thread).row;
-            let capacity = row.capacity as usize;
-            ptr::write_bytes(writer.at(row.held).cast::<Metered>(), 0, capacity);
+            HeldStack::<Metered>::of_mut(&mut row.held).clear();
             if row.waits != 0 {
                 ptr::write_bytes(row.waits as *mut Waits, 0, 1);
             }
-            row.top = row.base;
             (row.tid, row.waiting) = (0, 0);
             row.next_free = core::mem::replace(&mut self.free, row.id);
         }
@@ -194,26 +187,14 @@ impl LockMeter {
         if thread.compact() {
             return true;
         }
-        let bytes = |n: u32| n as usize * size_of::<Metered>();
-        let capacity = thread.row.capacity;
-        let Some(offset) = writer.alloc(bytes(capacity * 2)) else {
+        let capacity = 2 * thread.row.held.capacity;
+        let Some(old) = thread.stack_mut().grow(writer, capacity) else {
             thread.lose();
             return false;
         };
-        let new = writer.at(offset).cast::<Metered>();
-        // SAFETY: both arrays hold `capacity` elements; they do not overlap.
-        unsafe {
-            ptr::copy_nonoverlapping(thread.row.base as *const Metered, new, capacity as usize)
-        };
-        let old = core::mem::replace(&mut thread.row.held, offset);
-        let used = thread.row.top - thread.row.base;
-        thread.row.capacity = capacity * 2;
-        thread.row.base = new as u64;
-        thread.row.top = new as u64 + used;
-        thread.row.limit = new as u64 + bytes(capacity * 2 - 1) as u64;
-        if capacity != FIRST_HELD {
-            // The first array is part of the first index' memory.
-            writer.free(old, bytes(capacity));
+        // The first array is part of memory that is handed to a later thread.
+        if old.capacity != FIRST_HELD {
+            writer.free(old.offset, HeldStack::<Metered>::bytes(old.capacity));
         }
         true
     }

@@ -3,16 +3,17 @@
 //! ([`super::pending`]).
 
 use core::ptr;
-use core::sync::atomic::Ordering::{Relaxed, SeqCst};
-use core::sync::atomic::{AtomicU64, compiler_fence};
+use core::sync::atomic::Ordering::SeqCst;
+use core::sync::atomic::compiler_fence;
 
 use lockwright_ledger::rows::meter::Metered;
 
 use super::board::Place;
 use super::cell::CellRef;
 use super::pending::{CONTENTIONS, Waits};
-use super::thread::{DEAD, MeterThread, RESERVED, SHARED, Waiting};
+use super::thread::{MeterThread, RESERVED, SHARED, Waiting};
 use crate::Trial;
+use crate::held::set_addr;
 
 /// A wait for a lock, from its beginning to its end.
 #[derive(Clone, Copy, Debug)]
@@ -44,39 +45,36 @@ impl MeterThread {
         unsafe { (*self.top()).flags |= RESERVED | if shared { SHARED } else { 0 } };
     }
 
-    /// The innermost entry reserved for the lock at `addr`.
-    fn reserved(&self, addr: u64) -> Option<*mut Metered> {
+    /// Position of the innermost entry reserved for the lock at `addr`.
+    fn reserved(&self, addr: u64) -> Option<u32> {
         let is_it = |held: &Metered| held.flags & RESERVED != 0 && held.since == addr;
-        self.held().iter().rposition(is_it).map(|i| self.entry(i + 1))
+        self.held().iter().rposition(is_it).map(|i| i as u32 + 1)
     }
 
     /// The cell of the acquisition of `addr` that is under way.
     pub fn reserved_cell(&self, addr: u64) -> Option<CellRef> {
-        // SAFETY: `reserved` gives a valid entry.
-        self.reserved(addr).and_then(|entry| MeterThread::cell_of(unsafe { &*entry }))
+        // SAFETY: `reserved` gives a valid position.
+        self.reserved(addr).and_then(|i| MeterThread::cell_of(unsafe { &*self.stack().entry(i) }))
     }
 
     /// The acquisition of `addr` that is under way came to its end: the lock is held since `since`
     /// (0: not timed).
     pub(super) fn fill_reserved(&mut self, addr: u64, since: u64) -> Option<*mut Metered> {
-        let entry = self.reserved(addr)?;
-        // SAFETY: `reserved` gives a valid entry, which is this thread's.
+        let entry = self.stack().entry(self.reserved(addr)?);
+        // SAFETY: `reserved` gives a valid position, which is this thread's.
         unsafe {
             (*entry).since = since;
             (*entry).flags &= !RESERVED;
             compiler_fence(SeqCst);
-            // Relaxed: as in `acquired`.
-            AtomicU64::from_ptr(&raw mut (*entry).addr).store(addr, Relaxed);
+            set_addr(entry, addr);
         }
         Some(entry)
     }
 
     /// The acquisition of `addr` that is under way came to nothing.
     pub fn abandon_reserved(&mut self, addr: u64) {
-        if let Some(entry) = self.reserved(addr) {
-            // SAFETY: `reserved` gives a valid entry, which is this thread's.
-            unsafe { (*entry).flags = DEAD };
-            self.drop_dead();
+        if let Some(i) = self.reserved(addr) {
+            self.remove_at(i);
         }
     }
 

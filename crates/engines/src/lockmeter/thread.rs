@@ -2,22 +2,21 @@
 //! that another thread writes.
 //!
 //! A signal handler may run between any two instructions here, on the same state, and leaves it as
-//! it found it: an entry is reserved before it is filled, and a handler pushes above whatever is in
-//! flux.
+//! it found it: see [`crate::held`].
 
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
-use core::sync::atomic::{AtomicU32, AtomicU64, compiler_fence};
+use core::sync::atomic::{AtomicU32, compiler_fence};
 
 use lockwright_ledger::rows::meter::{Meter, Metered};
 
 use super::cell::CellRef;
 use super::pending::{PENDING, Pending};
 use crate::Trial;
-use crate::near::near;
+use crate::held::{Entry, HeldStack, set_addr};
 
 /// [`Metered::flags`]: given up in the middle of the stack, to be removed.
-pub(super) const DEAD: u32 = 1 << 31;
+const DEAD: u32 = 1 << 31;
 /// [`Metered::flags`]: it can be held by several at once.
 pub(super) const SHARED: u32 = 1 << 30;
 /// [`Metered::flags`]: it is a candidate.
@@ -63,6 +62,24 @@ pub(super) struct Slot {
     pub(super) cell: u64,
 }
 
+const _: () = assert!(offset_of!(Metered, addr) == 0);
+
+// SAFETY: repr(C) integers, the address first (asserted above).
+unsafe impl Entry for Metered {
+    fn is_dead(&self) -> bool {
+        self.flags & DEAD != 0
+    }
+
+    fn set_dead(&mut self) {
+        self.flags = DEAD;
+    }
+
+    #[inline(always)]
+    fn addr(&self) -> u64 {
+        self.addr
+    }
+}
+
 /// State of one live thread: a ledger row. See [`Meter`].
 #[repr(transparent)]
 pub struct MeterThread {
@@ -80,21 +97,26 @@ impl MeterThread {
         self.row.lost += 1;
     }
 
+    /// The locks it holds.
     #[inline(always)]
-    pub(super) fn top(&self) -> *mut Metered {
-        self.row.top as *mut Metered
+    pub(super) fn stack(&self) -> &HeldStack<Metered> {
+        HeldStack::of(&self.row.held)
     }
 
     #[inline(always)]
-    fn set_top(&mut self, top: *mut Metered) {
-        // SAFETY: own word. Relaxed: other threads take it for a hint (`find_foreign`).
-        unsafe { AtomicU64::from_ptr(&raw mut self.row.top) }.store(top as u64, Relaxed);
+    pub(super) fn stack_mut(&mut self) -> &mut HeldStack<Metered> {
+        HeldStack::of_mut(&mut self.row.held)
+    }
+
+    #[inline(always)]
+    pub(super) fn top(&self) -> *mut Metered {
+        self.stack().top()
     }
 
     /// Nothing is held.
     #[inline(always)]
     pub fn is_idle(&self) -> bool {
-        self.row.top == self.row.base
+        self.stack().is_idle()
     }
 
     /// The cell of `key`, if it is where the index has it first and there is room for one more held
@@ -106,8 +128,10 @@ impl MeterThread {
         compiler_fence(SeqCst);
         // SAFETY: the shift leaves as many bits as the index has slots; the index stays mapped.
         let slot = unsafe { *(self.row.index as *const Slot).add(at) };
+        // Written out: through `has_room` the compiler loads the cell before it compares the key.
+        let held = &self.row.held;
         // SAFETY: no key is 0, and a slot that has one has a cell.
-        (slot.key == key && self.row.top < self.row.limit)
+        (slot.key == key && held.top < held.limit)
             .then(|| unsafe { CellRef::at_unchecked(slot.cell) })
     }
 
@@ -155,7 +179,7 @@ impl MeterThread {
     /// There is room for one more held lock.
     #[inline(always)]
     pub fn has_room(&self) -> bool {
-        self.row.top < self.row.limit
+        self.stack().has_room()
     }
 
     /// This hold is to be timed, where one in `sample` is (1: all; 0: none).
@@ -208,17 +232,15 @@ impl MeterThread {
 
     #[inline(always)]
     fn push(&mut self, addr: u64, cell: CellRef, since: u64, recursion: u32) {
-        // SAFETY: the caller made sure of the room.
-        let at = unsafe { self.top().add(1) };
-        self.set_top(at);
-        compiler_fence(SeqCst);
+        // The caller made sure of the room.
+        let at = self.stack_mut().push();
         // SAFETY: our entry; only this thread (and its handlers, above us) writes the array.
         unsafe {
             (*at).since = since;
             (*at).cell = cell.address();
             (&raw mut (*at).recursion).cast::<u64>().write(u64::from(recursion));
             compiler_fence(SeqCst);
-            AtomicU64::from_ptr(&raw mut (*at).addr).store(addr, Relaxed);
+            set_addr(at, addr);
         }
     }
 
@@ -303,101 +325,63 @@ impl MeterThread {
         // SAFETY: the top is an entry, by the caller's promise.
         unsafe {
             let ending = Ending { since: (*top).since, cell: CellRef::at_unchecked((*top).cell) };
-            AtomicU64::from_ptr(&raw mut (*top).addr).store(0, Relaxed);
-            compiler_fence(SeqCst);
-            self.set_top(top.sub(1));
+            self.stack_mut().pop();
             ending
         }
     }
 
-    fn depth(&self) -> usize {
-        (self.row.top - self.row.base) as usize / size_of::<Metered>()
-    }
-
-    pub(super) fn entry(&self, i: usize) -> *mut Metered {
-        // SAFETY: callers stay within the array.
-        unsafe { (self.row.base as *mut Metered).add(i) }
-    }
-
     /// The held locks, outermost first, with entries in flux or given up (`addr == 0`) among them.
     pub fn held(&self) -> &[Metered] {
-        // SAFETY: entries up to the top are initialised.
-        unsafe { core::slice::from_raw_parts(self.entry(1), self.depth()) }
+        self.stack().entries()
     }
 
-    fn find_held(&self, addr: u64) -> Option<usize> {
-        near(self.held(), self.row.gap as usize, |held| held.addr == addr).0.map(|i| i + 1)
+    /// The entry of `addr`, which is this thread's.
+    fn find_held(&self, addr: u64) -> Option<*mut Metered> {
+        self.stack().find(addr).map(|i| self.stack().entry(i))
     }
 
     /// A recursive mutex that is held already is taken once more. False: it is not held.
     pub fn recurse(&mut self, addr: u64) -> bool {
-        let Some(i) = self.find_held(addr) else { return false };
-        // SAFETY: `find_held` gave a valid position.
-        unsafe { (*self.entry(i)).recursion += 1 };
+        let Some(held) = self.find_held(addr) else { return false };
+        // SAFETY: `find_held` gave a valid entry.
+        unsafe { (*held).recursion += 1 };
         true
     }
 
     /// The entry of `addr`, wherever it is: a copy. `None`: it is not held.
     pub fn entry_of(&self, addr: u64) -> Option<Metered> {
-        // SAFETY: `find_held` gives a valid position.
-        self.find_held(addr).map(|i| unsafe { *self.entry(i) })
+        // SAFETY: `find_held` gives a valid entry.
+        self.find_held(addr).map(|held| unsafe { *held })
     }
 
     /// A recursive mutex has been let go once, and stays held.
     pub fn unrecurse(&mut self, addr: u64) {
-        if let Some(i) = self.find_held(addr) {
-            // SAFETY: `find_held` gave a valid position.
-            unsafe { (*self.entry(i)).recursion -= 1 };
+        if let Some(held) = self.find_held(addr) {
+            // SAFETY: `find_held` gave a valid entry.
+            unsafe { (*held).recursion -= 1 };
         }
     }
 
     /// Takes the entry of `addr` off, wherever it is.
     pub fn remove(&mut self, addr: u64) {
-        let Some(i) = self.find_held(addr) else { return };
-        // SAFETY: `find_held` gave a valid position.
-        unsafe {
-            AtomicU64::from_ptr(&raw mut (*self.entry(i)).addr).store(0, Relaxed);
-            (*self.entry(i)).flags = DEAD;
+        if let Some(i) = self.stack().find(addr) {
+            self.remove_at(i);
         }
-        self.row.gap = i as u64;
-        self.drop_dead();
     }
 
-    /// Takes entries off that were given up, from the top.
-    pub(super) fn drop_dead(&mut self) {
-        let mut depth = self.depth();
-        // SAFETY: entries up to depth exist; entry 0 is never dead.
-        while unsafe { (*self.entry(depth)).flags } & DEAD != 0 {
-            // SAFETY: as above.
-            unsafe { (*self.entry(depth)).flags = 0 };
-            depth -= 1;
-        }
-        self.set_top(self.entry(depth));
-        if self.row.top >= self.row.limit {
+    /// Takes the entry at position `i` off.
+    pub(super) fn remove_at(&mut self, i: u32) {
+        self.stack_mut().remove(i);
+        if !self.has_room() {
             self.compact();
         }
     }
 
     /// Closes the gaps of locks released in another order than taken. True if there were any.
     pub(super) fn compact(&mut self) -> bool {
-        let depth = self.depth();
-        let mut kept = 0;
-        for i in 1..=depth {
-            // SAFETY: up to depth.
-            let held = unsafe { *self.entry(i) };
-            if held.flags & DEAD != 0 {
-                continue;
-            }
-            kept += 1;
-            // SAFETY: kept is at most i.
-            unsafe { *self.entry(kept) = held };
-        }
-        for i in kept + 1..=depth {
-            // SAFETY: up to the old depth.
-            unsafe { *self.entry(i) = Metered::default() };
-        }
-        self.set_top(self.entry(kept));
-        kept < depth
+        let depth = self.stack().depth();
+        self.stack_mut().retain(|held| !held.is_dead());
+        self.stack().depth() < depth
     }
 
     /// The hold is of a lock that several can hold at once.
@@ -558,8 +542,8 @@ impl MeterThread {
         // SAFETY: the row and its arrays stay mapped; words that their thread may change are read
         // as they come, and what comes of it is a hint.
         unsafe {
-            let base = (&raw const (*other).row.base).read_volatile() as *const Metered;
-            let top = (&raw const (*other).row.top).read_volatile() as *const Metered;
+            let base = (&raw const (*other).row.held.base).read_volatile() as *const Metered;
+            let top = (&raw const (*other).row.held.top).read_volatile() as *const Metered;
             let depth = (top as usize).saturating_sub(base as usize) / size_of::<Metered>();
             for i in (1..=depth.min(64)).rev() {
                 let held = base.add(i).read_volatile();

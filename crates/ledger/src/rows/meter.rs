@@ -5,7 +5,7 @@
 //! or a count is added to is only ever touched by one thread at a time, in one instruction, or
 //! atomically: a reader of a running or killed process sees it old or new.
 
-use super::{Row, TableId};
+use super::{Row, StackWords, TableId};
 use crate::histogram::RUN;
 
 /// Bits of [`Site::flags`].
@@ -278,24 +278,14 @@ row! {
     Meter in Meters x 2 = 192 bytes {
         /// The row's own id.
         id: u32,
-        /// Address of the innermost [`Metered`]; equal to `base` where nothing is held. Changes.
-        top: u64,
-        /// Address of the last that fits. Changes.
-        limit: u64,
-        /// Address of the array; its first element stands for "nothing held". Changes.
-        base: u64,
+        /// The locks it holds, of which each is a [`Metered`]. Changes.
+        held: StackWords,
         /// Address of the index. Changes.
         index: u64,
         /// 64 less the binary logarithm of the index' size. Changes.
         shift: u32,
         /// Acquisitions until the next hold is timed, where holds are sampled. Changes.
         countdown: u32,
-        /// File offset of the array at `base`. Changes.
-        held: u64,
-        /// Elements there. Changes.
-        capacity: u32,
-        /// Keys in the index. Changes.
-        keys: u32,
         /// Events that found no room to be recorded. Changes.
         lost: u64,
         /// Next of the free ones, 0 if none. Changes.
@@ -320,14 +310,14 @@ row! {
         waiting_for: u64,
         /// When that wait began. Changes.
         waiting_since: u64,
-        /// Position of the lock that was last let go below the innermost. Changes.
-        gap: u64,
+        /// Keys in the index. Changes.
+        keys: u32,
         /// Not used; rows are whole cache lines.
-        reserved: [u64; 6],
+        reserved: [u32; 13],
     }
 }
 
-/// A lock held by a live thread: an element of the array at [`Meter::held`]. Not a table row;
+/// A lock held by a live thread: an element of the array of [`Meter::held`]. Not a table row;
 /// `addr` is stored last and cleared first.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]

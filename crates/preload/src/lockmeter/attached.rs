@@ -106,9 +106,9 @@ pub fn ended() {
 /// Nobody uses the meter afterwards.
 unsafe fn end(thread: *mut MeterThread, tid: u32) {
     METERS.remove(tid, thread);
-    with_meter(|meter, core| {
+    with_meter(|meter, _| {
         // SAFETY: the caller's promise.
-        unsafe { meter.thread_exit(core.writer(), thread) };
+        unsafe { meter.thread_exit(thread) };
     });
 }
 

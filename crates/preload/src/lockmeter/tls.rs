@@ -8,11 +8,12 @@ use core::mem::{offset_of, size_of};
 use lockwright_engines::lockmeter::MeterThread;
 use lockwright_ledger::rows::meter::{Meter, Metered};
 
-const _: () = assert!(offset_of!(Meter, top) == 8);
-const _: () = assert!(offset_of!(Meter, limit) == 16);
-const _: () = assert!(offset_of!(Meter, base) == 24);
-const _: () = assert!(offset_of!(Meter, index) == 32);
-const _: () = assert!(offset_of!(Meter, shift) == 40);
+const _: () = assert!(offset_of!(Meter, held.top) == 8);
+const _: () = assert!(offset_of!(Meter, held.limit) == 16);
+const _: () = assert!(offset_of!(Meter, held.base) == 24);
+const _: () = assert!(offset_of!(Meter, held.offset) == 32);
+const _: () = assert!(offset_of!(Meter, index) == 48);
+const _: () = assert!(offset_of!(Meter, shift) == 56);
 
 global_asm!(
     ".section .tdata,\"awT\",@progbits",
@@ -33,6 +34,7 @@ global_asm!(
     ".quad lockwright_no_metered", // top
     ".quad 0",                     // limit
     ".quad lockwright_no_metered", // base
+    ".zero 16",                    // offset and what follows it
     ".quad lockwright_no_cells",   // index
     ".quad 63",                    // shift
     ".zero {rest}",
@@ -42,7 +44,7 @@ global_asm!(
     "lockwright_no_cells:",
     ".zero 32",
     ".text",
-    rest = const size_of::<Meter>() - 48,
+    rest = const size_of::<Meter>() - 64,
     held = const size_of::<Metered>(),
 );
 

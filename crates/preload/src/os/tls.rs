@@ -12,9 +12,9 @@ use core::mem::{offset_of, size_of};
 use lockwright_engines::lockdep::ThreadState;
 use lockwright_ledger::rows::{Held, Thread};
 
-const _: () = assert!(offset_of!(Thread, top) == 8);
-const _: () = assert!(offset_of!(Thread, limit) == 16);
-const _: () = assert!(offset_of!(Thread, base) == 24);
+const _: () = assert!(offset_of!(Thread, held.top) == 8);
+const _: () = assert!(offset_of!(Thread, held.limit) == 16);
+const _: () = assert!(offset_of!(Thread, held.base) == 24);
 
 global_asm!(
     ".section .tdata,\"awT\",@progbits",

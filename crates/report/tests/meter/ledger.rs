@@ -11,7 +11,7 @@ use lockwright_analysis::symbolize::DataSymbol;
 use lockwright_ledger::histogram::{RUN, bucket};
 use lockwright_ledger::layout::{PAGE, clock, engines, process_state};
 use lockwright_ledger::rows::meter::*;
-use lockwright_ledger::rows::{Class, Module, Row, class_origin, lock_kind, mode};
+use lockwright_ledger::rows::{Class, Module, Row, StackWords, class_origin, lock_kind, mode};
 use lockwright_ledger::{Ledger, Writer};
 
 const BYTES: usize = 4 << 20;
@@ -117,12 +117,11 @@ impl Process {
 
     /// A thread that measures, as the preload library makes one.
     pub fn thread(&mut self) -> u32 {
-        const CAPACITY: u32 = 8;
-        let held = self.writer.alloc(CAPACITY as usize * size_of::<Metered>()).expect("room");
-        let base = self.writer.at(held) as u64;
-        let meter =
-            Meter { top: base, base, held, capacity: CAPACITY, threads: 1, ..Meter::default() };
-        self.writer.push(meter).expect("room")
+        let capacity = 8;
+        let offset = self.writer.alloc(capacity as usize * size_of::<Metered>()).expect("room");
+        let base = self.writer.at(offset) as u64;
+        let held = StackWords { top: base, base, offset, capacity, ..StackWords::default() };
+        self.writer.push(Meter { held, threads: 1, ..Meter::default() }).expect("room")
     }
 
     /// A static lock.
@@ -243,9 +242,9 @@ impl Process {
         let since = (START_NS + after_ns) * self.ticks_per_ns;
         let mut top = 0;
         self.writer.update(self.meter, |meter: &mut Meter| {
-            meter.top += size_of::<Metered>() as u64;
+            meter.held.top += size_of::<Metered>() as u64;
             meter.tid = 1;
-            top = meter.top;
+            top = meter.held.top;
         });
         let held = Metered { addr: 0x10, since, cell: at, ..Metered::default() };
         // SAFETY: an element of the array that `thread` made, below its capacity in these tests.

@@ -116,7 +116,7 @@ fn threads_that_share_what_they_hold() {
     let taken: String = (0..5_000).map(|i| format!(" L(A{i})@1")).collect();
     story.tell(&format!("T1:{taken}"));
     let ledger = story.ledger();
-    let (_, holder) = ledger.rows::<Thread>().max_by_key(|(_, row)| row.capacity).unwrap();
+    let (_, holder) = ledger.rows::<Thread>().max_by_key(|(_, row)| row.held.capacity).unwrap();
     assert_eq!(ledger.held(&holder).len(), 5_000);
     for _ in 0..10_000 {
         story.row(holder);
