@@ -114,11 +114,13 @@ fn check(bench: &'static Bench, options: &BenchOptions) -> Result<(), String> {
     let wanted = |name: &str| options.only.as_ref().is_none_or(|text| name.contains(text.as_str()));
 
     let mut results = Results::new(machine());
-    for candidate in workload::all(bench, &wanted, &[Arm::Native, Arm::Check]) {
+    let checked = workload::all(bench, &wanted, &[Arm::Native, Arm::Check]);
+    let candidates = checked.into_iter().map(|candidate| (Arm::Check, candidate));
+    for (arm, candidate) in candidates.chain(workload::forks(bench, &wanted)) {
         match candidate {
             Ok(mut workload) => {
                 eprintln!("{} ...", workload.name);
-                results.lines.push(compare(&mut workload, [Arm::Native, Arm::Check], rounds)?);
+                results.lines.push(compare(&mut workload, [Arm::Native, arm], rounds)?);
             }
             Err((name, why)) => results.skipped.push((name, why)),
         }

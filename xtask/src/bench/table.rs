@@ -54,7 +54,12 @@ impl Results {
             let _ = writeln!(
                 out,
                 "\n{:<44} {:>12} {:>12}  {:>6}  {:<17} {:>6}",
-                "native against `lockwright check`", "native", "check", "ratio", "interval", "aim"
+                "native against `check`, or as it says",
+                "native",
+                "watched",
+                "ratio",
+                "interval",
+                "aim"
             );
         }
         for line in &self.lines {

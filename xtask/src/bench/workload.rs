@@ -100,6 +100,7 @@ fn locks(bench: &'static Bench, list: &mut Vec<Candidate>) {
     add("mutex pairs, depth 3".to_owned(), "depth3", 1, None, None);
     add("rwlock pair, shared".to_owned(), "rdlock", 1, None, None);
     add("rwlock pair, exclusive".to_owned(), "wrlock", 1, None, None);
+    add("mutex initialised, pair, destroyed".to_owned(), "init", 1, None, None);
     for threads in [2, 4, 8, 16] {
         add(format!("mutex pair, own lock, {threads} threads"), "mutex", threads, None, None);
     }
@@ -112,6 +113,28 @@ fn locks(bench: &'static Bench, list: &mut Vec<Candidate>) {
             Some(SATURATED),
         );
     }
+}
+
+/// A child that takes one lock, with the arms that it is compared in.
+pub fn forks(bench: &'static Bench, wanted: &dyn Fn(&str) -> bool) -> Vec<(Arm, Candidate)> {
+    let arms = [(Arm::Check, "check"), (Arm::Meter, "meter"), (Arm::Run, "run")];
+    let named = arms.map(|(arm, name)| (arm, format!("fork, one lock, exit; `{name}`")));
+    let wanted = named.into_iter().filter(|(_, name)| wanted(name));
+    wanted.map(|(arm, name)| (arm, fork(bench, &name).map_err(|why| (name, why)))).collect()
+}
+
+fn fork(bench: &'static Bench, name: &str) -> Result<Workload, String> {
+    let program = bench.build("fork", &[])?;
+    let milliseconds = if bench.smoke { SMOKE_MS } else { RUN_MS };
+    Ok(Workload {
+        name: name.to_owned(),
+        unit: "us/fork",
+        aim: Some(2.0),
+        meter_aims: None,
+        measure: Box::new(move |arm| {
+            number(&said(bench.command(arm, &program).arg(milliseconds))?)
+        }),
+    })
 }
 
 fn sqlite(bench: &'static Bench) -> Result<Workload, String> {

@@ -8,6 +8,7 @@
  *       rdlock   a reader-writer lock, shared
  *       wrlock   a reader-writer lock, exclusive
  *       shared   one mutex that all threads want
+ *       init     a mutex that is initialised, locked, unlocked and destroyed
  * All but `shared` give every thread locks of its own, each in cache lines of its own. With ROUNDS, each thread
  * does exactly that many rounds instead (for counting instructions).
  *
@@ -25,6 +26,7 @@ enum { BATCH = 256 };
 
 struct lane {
 	_Alignas(128) pthread_mutex_t mutexes[3];
+	_Alignas(128) pthread_mutex_t brief;
 	_Alignas(128) pthread_rwlock_t rwlock;
 	_Alignas(128) unsigned long rounds;
 	volatile unsigned long counter;
@@ -89,12 +91,22 @@ static void shared_round(struct lane *lane)
 	pthread_mutex_unlock(&shared);
 }
 
+static void init_round(struct lane *lane)
+{
+	pthread_mutex_init(&lane->brief, NULL);
+	pthread_mutex_lock(&lane->brief);
+	lane->counter++;
+	pthread_mutex_unlock(&lane->brief);
+	pthread_mutex_destroy(&lane->brief);
+}
+
 static const struct {
 	const char *name;
 	round_fn round;
 } kinds[] = {
 	{ "mutex", mutex_round },   { "nested", nested_round }, { "depth3", depth3_round },
 	{ "rdlock", rdlock_round }, { "wrlock", wrlock_round }, { "shared", shared_round },
+	{ "init", init_round },
 };
 static round_fn chosen;
 
