@@ -255,6 +255,24 @@ int lw_condvar_signal(lw_condvar_t *condvar);
  * Wants: a condition variable. */
 int lw_condvar_broadcast(lw_condvar_t *condvar);
 
+/* Writes the kernel's table of lock events to a file descriptor, a line for each: its name, and
+ * its count since the start or the last lw_lock_events_reset, or the average that the kernel
+ * shows. With LOCKWRIGHT_EVENTS=FILE in its environment a program does so at its exit. Returns
+ * 0, ENOTSUP if the library was built without the feature lock_events, or why it could not be
+ * written. */
+int lw_lock_events_write(int fd);
+
+/* Tells how often the event of this name was counted, pv_lock_stealing for example; latencies
+ * are sums, in nanoseconds. Returns 0, EINVAL if there is no such event, or ENOTSUP if the library
+ * was built without the feature lock_events.
+ * Wants: a string, and a place for the count. */
+int lw_lock_event_count(const char *name, uint64_t *count);
+
+/* Lets counting begin at 0 again, as the kernel's file .reset_counts does. What other threads
+ * count meanwhile may stay, or get lost. Returns 0, or ENOTSUP if the library was built without
+ * the feature lock_events. */
+int lw_lock_events_reset(void);
+
 /* Makes a free lock of any memory. Not needed where LW_MCS_INIT or zeros are. Returns 0.
  * Wants: memory for a lock, which nobody uses as one. */
 int lw_mcs_init(lw_mcs_t *lock);

@@ -90,10 +90,23 @@ fn what_the_threads_of_the_over_commit_share_lies_apart_and_adds_up() {
             let [queued, unfair] = ["queued", "unfair"].map(|mode| round[mode].as_u64().unwrap());
             let operations: u64 = numbers(&round["operations"]).sum();
             assert!(queued + unfair <= operations, "{round:#}");
+            assert_eq!(round["events"]["pv_lock_stealing"], unfair, "{round:#}");
             assert!(row["lock"] != "unfair" || queued == 0, "nothing queues: {round:#}");
             assert_eq!(numbers(&round["operations"]).count() as u64, row["threads"], "{row:#}");
         }
     }
+}
+
+#[test]
+fn lock_events_are_shown_under_the_kernels_names() {
+    let mut command = tool();
+    command.args(["bench", "locks", "--smoke", "--only", "over-commit", "--events"]);
+    let run = run(command);
+    assert_eq!(run.code(), 0, "{}", run.stderr);
+    let text = String::from_utf8(run.stdout).unwrap();
+    let (_, events) = text.split_once("\nLock events: over-commit, ").unwrap();
+    assert!(events.contains("event") && events.contains("single steal"), "{text}");
+    assert!(events.lines().any(|line| line.starts_with("  pv_lock_stealing ")), "{text}");
 }
 
 #[test]

@@ -63,6 +63,15 @@ const CHECKS: &[Check] = &[
         run: || cargo(&["check", "--package", "lockwright", "--no-default-features"]),
     },
     Check {
+        name: "events",
+        what: "locks that count lock events do, and write them at exit",
+        run: || {
+            let counting = ["--features", "lock_events"];
+            let test = ["test", "--package", "lockwright", "--test", "lock_events"];
+            cargo(&[&test[..], &counting].concat())
+        },
+    },
+    Check {
         name: "demo",
         what: "the README's first command finds the planted deadlock",
         run: || cargo(&["run", "--release", "--package", "lockwright-cli", "--", "demo"]),

@@ -12,6 +12,7 @@ mod bkl;
 mod completion;
 mod condvar;
 mod holds;
+mod lock_events;
 mod mcs;
 mod mutex;
 mod percpu_rwsem;

@@ -41,6 +41,9 @@ const SILENT: &[&str] = &[
     "lw_ww_class_init",
     "lw_ww_ctx_init",
     "lw_seqlock_read_retry",
+    "lw_lock_events_write",
+    "lw_lock_event_count",
+    "lw_lock_events_reset",
 ];
 
 fn root() -> PathBuf {

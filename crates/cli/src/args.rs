@@ -336,6 +336,11 @@ pub struct BenchArgs {
     #[arg(long, value_name = "TEXT")]
     pub only: Option<String>,
 
+    /// Also show the lock events of over-commit, under the names that the kernel has in
+    /// lock_event_counts.
+    #[arg(long)]
+    pub events: bool,
+
     /// Two short rounds of everything: does it run here? The figures mean nothing.
     #[arg(long, conflicts_with_all = ["rounds", "interval"])]
     pub smoke: bool,

@@ -1,17 +1,26 @@
 //! Lock events: what the slow paths of locks do, counted per thread under the kernel's names
 //! (`kernel/locking/lock_events_list.h`; read there under `/sys/kernel/debug/lock_event_counts`).
 //!
-//! A lock over [`Counted<P>`] counts; over `P` alone it has no code for it at all.
+//! A lock over [`Counted<P>`] counts; over `P` alone it has no code for it at all. With the feature
+//! `lock_events` all locks on Linux count, and a program with `LOCKWRIGHT_EVENTS=FILE` in its
+//! environment writes the table to FILE at its exit.
+//!
+//! Of the kernel's events these have no place here: `rtlock_*`, of spinlocks that sleep
+//! (PREEMPT_RT); `rtmutex_slow_wake`, as nobody wakes others on the way to an rtmutex; `lockdep_*`.
+
+#[cfg(feature = "lock_events")]
+mod at_exit;
+mod counted;
 
 use core::fmt;
-use core::marker::PhantomData;
-use core::sync::atomic::Ordering;
 use core::sync::atomic::Ordering::Relaxed;
 
-use crate::platform::{Atomic, PerCpu, PerTask, Platform, Task};
+pub use counted::Counted;
+
+use crate::platform::{Atomic, Platform};
 
 macro_rules! events {
-    ($($(#[$doc:meta])* $event:ident = $name:literal,)*) => {
+    ($($(#[$doc:meta])* $event:ident = $name:literal $(/ $per:ident, $digits:literal)?;)*) => {
         /// A lock event.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(usize)]
@@ -25,75 +34,100 @@ macro_rules! events {
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$event => $name,)* }
             }
+
+            /// The event that this one is shown as an average of, and with how many digits after
+            /// the point; none: it is shown as counted.
+            const fn average(self) -> Option<(Self, usize)> {
+                #[allow(unused_mut, unused_assignments, reason = "of those without one")]
+                match self { $(Self::$event => {
+                    let mut average = None;
+                    $(average = Some((Self::$per, $digits));)?
+                    average
+                })* }
+            }
         }
     };
 }
 
 events! {
-    /// Locks put into the hash table, and probes beyond the first.
-    PvHashHops = "pv_hash_hops",
+    /// Buckets looked at where locks were put into the hash table. Shown for each kick at unlock.
+    PvHashHops = "pv_hash_hops" / PvKickUnlock, 2;
     /// Kicks at unlock.
-    PvKickUnlock = "pv_kick_unlock",
+    PvKickUnlock = "pv_kick_unlock";
     /// Kicks that woke who was to be woken.
-    PvKickWake = "pv_kick_wake",
-    /// Nanoseconds that kicks took.
-    PvLatencyKick = "pv_latency_kick",
-    /// Nanoseconds from kick to running.
-    PvLatencyWake = "pv_latency_wake",
+    PvKickWake = "pv_kick_wake";
+    /// Nanoseconds that kicks took. Shown for each kick at unlock.
+    PvLatencyKick = "pv_latency_kick" / PvKickUnlock, 0;
+    /// Nanoseconds from kick to running. Shown for each kick that woke somebody.
+    PvLatencyWake = "pv_latency_wake" / PvKickWake, 0;
     /// Locks taken ahead of the queue.
-    PvLockStealing = "pv_lock_stealing",
+    PvLockStealing = "pv_lock_stealing";
     /// Wake-ups with nothing to do.
-    PvSpuriousWakeup = "pv_spurious_wakeup",
+    PvSpuriousWakeup = "pv_spurious_wakeup";
     /// Queue heads that had to halt again.
-    PvWaitAgain = "pv_wait_again",
+    PvWaitAgain = "pv_wait_again";
     /// Waits ended early because the predecessor did not run.
-    PvWaitEarly = "pv_wait_early",
+    PvWaitEarly = "pv_wait_early";
     /// Queue heads that halted.
-    PvWaitHead = "pv_wait_head",
+    PvWaitHead = "pv_wait_head";
     /// Others in the queue that halted.
-    PvWaitNode = "pv_wait_node",
+    PvWaitNode = "pv_wait_node";
     /// Waits as the pending one.
-    LockPending = "lock_pending",
+    LockPending = "lock_pending";
     /// Slow paths that queued.
-    LockSlowpath = "lock_slowpath",
+    LockSlowpath = "lock_slowpath";
     /// Uses of a CPU's second queue node.
-    LockUseNode2 = "lock_use_node2",
+    LockUseNode2 = "lock_use_node2";
     /// Uses of a CPU's third queue node.
-    LockUseNode3 = "lock_use_node3",
+    LockUseNode3 = "lock_use_node3";
     /// Uses of a CPU's fourth queue node.
-    LockUseNode4 = "lock_use_node4",
+    LockUseNode4 = "lock_use_node4";
     /// Slow paths without a queue node.
-    LockNoNode = "lock_no_node",
+    LockNoNode = "lock_no_node";
     /// Readers that slept.
-    RwsemSleepReader = "rwsem_sleep_reader",
+    RwsemSleepReader = "rwsem_sleep_reader";
     /// Writers that slept.
-    RwsemSleepWriter = "rwsem_sleep_writer",
+    RwsemSleepWriter = "rwsem_sleep_writer";
     /// Readers woken.
-    RwsemWakeReader = "rwsem_wake_reader",
+    RwsemWakeReader = "rwsem_wake_reader";
     /// Writers woken.
-    RwsemWakeWriter = "rwsem_wake_writer",
+    RwsemWakeWriter = "rwsem_wake_writer";
     /// Writers that got the lock by optimistic spinning.
-    RwsemOptLock = "rwsem_opt_lock",
+    RwsemOptLock = "rwsem_opt_lock";
     /// Optimistic spinning in vain.
-    RwsemOptFail = "rwsem_opt_fail",
+    RwsemOptFail = "rwsem_opt_fail";
     /// Optimistic spinning not tried, as the owner is not to be spun on.
-    RwsemOptNospin = "rwsem_opt_nospin",
+    RwsemOptNospin = "rwsem_opt_nospin";
     /// Readers that got the lock in the slow path.
-    RwsemRlock = "rwsem_rlock",
+    RwsemRlock = "rwsem_rlock";
     /// Readers that stole it.
-    RwsemRlockSteal = "rwsem_rlock_steal",
+    RwsemRlockSteal = "rwsem_rlock_steal";
     /// Readers that got it as soon as they looked again.
-    RwsemRlockFast = "rwsem_rlock_fast",
+    RwsemRlockFast = "rwsem_rlock_fast";
     /// Readers that gave up.
-    RwsemRlockFail = "rwsem_rlock_fail",
+    RwsemRlockFail = "rwsem_rlock_fail";
     /// Hand-offs to readers.
-    RwsemRlockHandoff = "rwsem_rlock_handoff",
+    RwsemRlockHandoff = "rwsem_rlock_handoff";
     /// Writers that got the lock in the slow path.
-    RwsemWlock = "rwsem_wlock",
+    RwsemWlock = "rwsem_wlock";
     /// Writers that gave up.
-    RwsemWlockFail = "rwsem_wlock_fail",
+    RwsemWlockFail = "rwsem_wlock_fail";
     /// Hand-offs to writers.
-    RwsemWlockHandoff = "rwsem_wlock_handoff",
+    RwsemWlockHandoff = "rwsem_wlock_handoff";
+    /// Slow paths of the rtmutex.
+    RtmutexSlowlock = "rtmutex_slowlock";
+    /// Slow paths that had to wait.
+    RtmutexSlowBlock = "rtmutex_slow_block";
+    /// Rtmutexes that were free when the slow path looked.
+    RtmutexSlowAcq1 = "rtmutex_slow_acq1";
+    /// Those that waiting ended with.
+    RtmutexSlowAcq2 = "rtmutex_slow_acq2";
+    /// Those that a waiter took in its loop.
+    RtmutexSlowAcq3 = "rtmutex_slow_acq3";
+    /// Waiters that slept.
+    RtmutexSlowSleep = "rtmutex_slow_sleep";
+    /// Waits refused, as they would have had no end.
+    RtmutexDeadlock = "rtmutex_deadlock";
 }
 
 /// Counts by event, of one CPU: as many as [`Event::ALL`], in its order.
@@ -128,9 +162,36 @@ impl Events {
         Self(core::array::from_fn(sum))
     }
 
+    /// Lets counting begin at 0 again. What others count meanwhile may stay, or get lost.
+    pub fn reset<P: Platform>() {
+        for cpu in 0..P::cpus() {
+            // Relaxed: as in `Counts::add`.
+            P::per_cpu(cpu).counts.0.iter().for_each(|count| count.store(0, Relaxed));
+        }
+    }
+
     /// What was counted of an event.
     pub fn get(&self, event: Event) -> usize {
         self.0[event as usize]
+    }
+
+    /// What the kernel shows of an event: its count, or the average that is of interest.
+    pub fn shown(&self, event: Event) -> Shown {
+        let count = self.get(event);
+        let Some((per, digits)) = event.average() else {
+            return Shown { whole: count, rest: 0, digits: 0 };
+        };
+        // None of those has happened: nor has this, worth a word.
+        let times = self.get(per).max(1);
+        let count = if self.get(per) == 0 { 0 } else { count };
+        let rest = count % times * 10usize.pow(digits as u32) / times;
+        Shown { whole: count / times, rest, digits }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self(core::array::from_fn(|index| self.0[index].wrapping_add(other.0[index])))
     }
 
     /// What was counted after `earlier` was taken.
@@ -144,85 +205,27 @@ impl fmt::Display for Events {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Event::ALL
             .iter()
-            .try_for_each(|event| writeln!(f, "{:<22} {:>12}", event.name(), self.get(*event)))
+            .try_for_each(|event| writeln!(f, "{:<22} {:>12}", event.name(), self.shown(*event)))
     }
 }
 
-/// The platform `P`, with lock events counted. What threads without a number do is not.
-#[derive(Debug)]
-pub struct Counted<P>(PhantomData<P>);
+/// What is shown of an event: its count, or its average, cut off as the kernel does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shown {
+    whole: usize,
+    /// Digits after the point, and how many.
+    rest: usize,
+    digits: usize,
+}
 
-impl<P: Platform> Platform for Counted<P> {
-    type Word = P::Word;
-    type Long = P::Long;
-
-    const SPIN_THRESHOLD: u32 = P::SPIN_THRESHOLD;
-    const PENDING_LOOPS: u32 = P::PENDING_LOOPS;
-    const COUNTS: bool = true;
-
-    #[inline(always)]
-    fn relax() {
-        P::relax();
-    }
-    #[inline(always)]
-    fn fence(order: Ordering) {
-        P::fence(order);
-    }
-    #[inline(always)]
-    fn light_barrier() {
-        P::light_barrier();
-    }
-    fn heavy_barrier() {
-        P::heavy_barrier();
-    }
-    #[inline(always)]
-    fn cpu() -> Option<u32> {
-        P::cpu()
-    }
-    fn cpus() -> u32 {
-        P::cpus()
-    }
-    #[inline]
-    fn per_cpu(cpu: u32) -> &'static PerCpu<P::Word, P::Long> {
-        P::per_cpu(cpu)
-    }
-    #[inline(always)]
-    fn current() -> Task {
-        P::current()
-    }
-    fn per_task(task: Task) -> Option<&'static PerTask<P::Word, P::Long>> {
-        P::per_task(task)
-    }
-    fn is_running(task: Task) -> bool {
-        P::is_running(task)
-    }
-    fn is_preempted(cpu: u32) -> bool {
-        P::is_preempted(cpu)
-    }
-    #[inline]
-    fn need_resched(rounds: u32) -> bool {
-        P::need_resched(rounds)
-    }
-    fn yield_now() {
-        P::yield_now();
-    }
-    fn now() -> u64 {
-        P::now()
-    }
-    fn in_interrupt() -> bool {
-        P::in_interrupt()
-    }
-    fn priority() -> i32 {
-        P::priority()
-    }
-    fn set_priority(task: Task, inherited: Option<i32>) {
-        P::set_priority(task, inherited);
-    }
-    #[inline]
-    fn count(event: Event, n: usize) {
-        if let Some(cpu) = P::cpu() {
-            P::per_cpu(cpu).counts.add(event, n);
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { whole, rest, digits } = *self;
+        if digits == 0 {
+            return fmt::Display::fmt(&whole, f);
         }
+        let width = f.width().unwrap_or(0).saturating_sub(digits + 1);
+        write!(f, "{whole:width$}.{rest:0digits$}")
     }
 }
 
@@ -237,12 +240,29 @@ mod tests {
     fn events_are_counted_by_counting_platforms_only_and_shown_by_name() {
         let before = Events::of::<Linux>();
         Linux::count(Event::LockNoNode, 3);
-        assert_eq!(Events::of::<Linux>().since(&before).get(Event::LockNoNode), 0);
+        let by_linux = if cfg!(feature = "lock_events") { 3 } else { 0 };
+        assert_eq!(Events::of::<Linux>().since(&before).get(Event::LockNoNode), by_linux);
+        let before = Events::of::<Linux>();
         Counted::<Linux>::count(Event::LockNoNode, 3);
         let counted = Events::of::<Linux>().since(&before);
         assert_eq!(counted.get(Event::LockNoNode), 3);
         let text = counted.to_string();
         assert!(text.contains("lock_no_node                      3\n"), "{text}");
         assert_eq!(text.lines().count(), Event::ALL.len());
+    }
+
+    #[test]
+    fn averages_are_of_what_the_kernel_divides_by() {
+        let mut events = Events([0; Event::ALL.len()]);
+        let mut set = |event: Event, count| events.0[event as usize] = count;
+        set(Event::PvHashHops, 7);
+        set(Event::PvKickUnlock, 6);
+        set(Event::PvLatencyKick, 11);
+        set(Event::PvLatencyWake, 100);
+        let shown = |event| std::format!("{:>6}", events.shown(event));
+        assert_eq!(shown(Event::PvHashHops), "  1.16");
+        assert_eq!(shown(Event::PvLatencyKick), "     1");
+        assert_eq!(shown(Event::PvLatencyWake), "     0", "nobody was woken");
+        assert_eq!(shown(Event::PvKickUnlock), "     6");
     }
 }

@@ -110,7 +110,7 @@ pub const CRATES: &[Crate] = &[
             ],
             &["acquire", "bkl", "completion", "seqlock", "ww_mutex"],
             &["semaphore", "tool"],
-            &["holds", "result"],
+            &["holds", "lock_events", "result"],
         ],
     },
     // A platform keeps memory for some locks, and those are over a platform: they are one room.

@@ -22,6 +22,7 @@ pub fn run(args: &BenchArgs) -> Result<Ending> {
     let mut output = Output::open(&args.output)?;
     let options = Options {
         only: args.only.clone(),
+        events: args.events,
         ..if args.smoke { Options::smoke() } else { wanted(args) }
     };
     let status = Status::new();

@@ -28,20 +28,22 @@ pub struct Options {
     pub interval: Duration,
     /// Only sections and rows whose name contains this.
     pub only: Option<String>,
+    /// Also the lock events of what counts them.
+    pub events: bool,
 }
 
 impl Default for Options {
     /// The published microbenchmark's five seconds; as many rounds as give an interval of 95 %
     /// confidence, and few enough to wait for.
     fn default() -> Self {
-        Self { rounds: 7, interval: Duration::from_secs(5), only: None }
+        Self { rounds: 7, interval: Duration::from_secs(5), only: None, events: false }
     }
 }
 
 impl Options {
     /// Just enough to see that everything runs: the figures mean nothing.
     pub fn smoke() -> Self {
-        Self { rounds: 2, interval: Duration::from_millis(50), only: None }
+        Self { rounds: 2, interval: Duration::from_millis(50), only: None, events: false }
     }
 
     fn wants(&self, name: &str) -> bool {
@@ -60,7 +62,7 @@ pub fn locks(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report
     sections.extend(uncontended::measure(options)?);
     sections.extend(many_threads::measure(options, &mut progress)?);
     if options.wants(over_commit::NAME) {
-        sections.push(over_commit::measure(options, &mut progress)?);
+        sections.extend(over_commit::measure(options, &mut progress)?);
     }
     if options.wants(trylock::NAME) {
         sections.extend(trylock::measure(options, &mut progress)?);

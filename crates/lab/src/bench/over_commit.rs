@@ -12,7 +12,7 @@ use lockwright::event::{Counted, Event, Events};
 use lockwright::exclusive::Exclusive;
 use lockwright::platform::linux::Linux;
 use lockwright::pvqspinlock::{Hybrid, RawPvQspinlock, SingleSteal, Unfair};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::json;
 
 use super::fault::Fault;
@@ -58,6 +58,8 @@ struct Outcome {
     queued: u64,
     /// Acquisitions ahead of the queue, by those who did not find the lock free at once.
     unfair: u64,
+    #[serde(serialize_with = "by_name")]
+    events: Events,
     /// Where what the threads share lies.
     lines: Lines,
 }
@@ -124,6 +126,7 @@ fn run<L: Exclusive>(threads: usize, steps: u32, interval: Duration) -> Option<O
         operations,
         queued: events.get(Event::LockSlowpath) as u64,
         unfair: events.get(Event::PvLockStealing) as u64,
+        events,
         lines,
     };
     (counter.into_inner() == outcome.total()).then_some(outcome)
@@ -161,6 +164,41 @@ impl Row {
         cells.push(format!("{:.2} to {:.2}", self.ratio.low, self.ratio.high));
         cells.extend(modes(middle.queued, middle.unfair));
         cells
+    }
+}
+
+/// Counts under the kernel's names.
+fn by_name<S: Serializer>(events: &Events, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(Event::ALL.iter().map(|event| (event.name(), events.get(*event))))
+}
+
+/// The lock events of some locks at one degree of over-commit, all rounds together, as the kernel
+/// shows them.
+fn events_of(rows: &[Row]) -> Section {
+    let sums: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            let mut rounds = row.rounds.iter().map(|round| round.events.clone());
+            let first = rounds.next().expect("one round at least");
+            rounds.fold(first, |sum, events| sum.plus(&events))
+        })
+        .collect();
+    let line = |event: &Event| {
+        let shown = sums.iter().map(|sum| sum.shown(*event).to_string());
+        std::iter::once(event.name().to_owned()).chain(shown).collect()
+    };
+    let counted = |event: &&Event| sums.iter().any(|sum| sum.get(**event) > 0);
+    let Row { threads, steps_outside, .. } = rows[0];
+    Section {
+        title: format!("Lock events: over-commit, {threads} threads, {steps_outside} steps outside"),
+        columns: std::iter::once("event").chain(rows.iter().map(|row| row.lock)).collect(),
+        rows: Event::ALL.iter().filter(counted).map(line).collect(),
+        notes: vec![
+            "All rounds together; events that no lock had are left out. Hops and latencies (ns) are averages, as in \
+             the kernel's lock_event_counts."
+                .to_owned(),
+        ],
+        json: json!(null),
     }
 }
 
@@ -210,24 +248,26 @@ fn modes(queued: u64, unfair: u64) -> [String; 3] {
     [grouped(queued), grouped(unfair), format!("{:.1} %", 100.0 * share)]
 }
 
-/// All arms at all degrees of over-commit, in turns.
+/// All arms at all degrees of over-commit, in turns; with lock events, if they are wanted, in
+/// sections of their own.
 ///
 /// # Errors
 /// If figures are not to be believed.
-pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Section, Fault> {
+pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Vec<Section>, Fault> {
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     let threads = |point: &OverCommit| (cpus as f64 * point.times).ceil() as usize;
-    let (mut results, mut cells) = (Vec::new(), Vec::new());
+    let (mut results, mut cells, mut events) = (Vec::new(), Vec::new(), Vec::new());
     // With few CPUs some points have the same number of threads, and one measurement.
     for points in OVER_COMMIT.chunk_by(|a, b| threads(a) == threads(b)) {
         for steps in STEPS_OUTSIDE {
             let rows = measure_at(threads(&points[0]), steps, options, progress)?;
             cells.extend(rows.iter().map(|row| row.cells(cpus)));
+            events.extend(options.events.then(|| events_of(&rows)));
             results.extend(rows);
         }
         cells.extend(points.iter().flat_map(published_rows));
     }
-    Ok(Section {
+    let section = Section {
         title: format!(
             "Over-commit: operations per thread in {:?}, on {cpus} CPUs",
             options.interval
@@ -256,7 +296,8 @@ pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Sect
             options.rounds
         )],
         json: json!(results),
-    })
+    };
+    Ok(std::iter::once(section).chain(events).collect())
 }
 
 fn measure_at(

@@ -300,6 +300,8 @@ impl Platform for Linux {
     type Word = AtomicU32;
     type Long = AtomicUsize;
 
+    const COUNTS: bool = cfg!(feature = "lock_events");
+
     #[inline(always)]
     fn relax() {
         core::hint::spin_loop();
@@ -392,6 +394,12 @@ impl Platform for Linux {
         if let Some(number) = number(task.number()) {
             boost::inherit(number, inherited);
         }
+    }
+
+    #[cfg(feature = "lock_events")]
+    #[inline]
+    fn count(event: crate::event::Event, n: usize) {
+        crate::event::Counted::<Self>::count(event, n);
     }
 }
 

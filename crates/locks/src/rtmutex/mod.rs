@@ -27,6 +27,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use raw_lock::{RawGuard, RawLock};
 use waiter::{Prioritized, Waiter, enqueue};
 
+use crate::event::Event;
 use crate::platform::{Atomic, Platform, Task, Word};
 use crate::wait_list::{List, Node};
 
@@ -184,13 +185,16 @@ impl<W: Word, L: Atomic<usize>> Core<W, L> {
         deadline: Option<u64>,
         walk: Walk,
     ) -> Result<(), Error> {
+        P::count(Event::RtmutexSlowlock, 1);
         let me = P::current();
         let mut waiters = self.waiters.lock::<P>();
         if self.take::<P>(&waiters, me, None) {
+            P::count(Event::RtmutexSlowAcq1, 1);
             return Ok(());
         }
         if self.owner() == Some(me) {
             self.unmark(&waiters);
+            P::count(Event::RtmutexDeadlock, 1);
             return Err(Error::Deadlock);
         }
         let node = Node::new(Waiter::new(me, self));
@@ -199,9 +203,13 @@ impl<W: Word, L: Atomic<usize>> Core<W, L> {
         if result.is_ok() {
             (waiters, result) = self.wait::<P>(waiters, &node, deadline);
         }
-        if result.is_err() {
-            waiters = self.end_wait::<P>(waiters, &node);
-            self.unmark(&waiters);
+        match result {
+            Ok(()) => P::count(Event::RtmutexSlowAcq2, 1),
+            Err(error) => {
+                waiters = self.end_wait::<P>(waiters, &node);
+                self.unmark(&waiters);
+                P::count(Event::RtmutexDeadlock, usize::from(error == Error::Deadlock));
+            }
         }
         drop(waiters);
         // Whoever has found us waiting may look at the lock still, which is ours to free from here
@@ -309,9 +317,11 @@ impl<W: Word, L: Atomic<usize>> Core<W, L> {
         node: &WaiterNode<P>,
         deadline: Option<u64>,
     ) -> (Guard<'a, P>, Result<(), Error>) {
+        P::count(Event::RtmutexSlowBlock, 1);
         let mut in_time = true;
         loop {
             if self.take::<P>(&waiters, node.value.task, Some(node)) {
+                P::count(Event::RtmutexSlowAcq3, 1);
                 return (waiters, Ok(()));
             }
             if !in_time {
@@ -321,6 +331,7 @@ impl<W: Word, L: Atomic<usize>> Core<W, L> {
             let first = waiters.first().is_some_and(|first| ptr::eq(first.as_ptr(), node));
             drop(waiters);
             if !first || !self.spin::<P>(&node.value) {
+                P::count(Event::RtmutexSlowSleep, 1);
                 in_time = node.value.sleep(deadline);
             }
             waiters = self.waiters.lock::<P>();

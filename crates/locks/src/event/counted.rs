@@ -1,0 +1,85 @@
+//! A platform whose locks count.
+
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering;
+
+use super::Event;
+use crate::platform::{PerCpu, PerTask, Platform, Task};
+
+/// The platform `P`, with lock events counted. What threads without a number do is not.
+#[derive(Debug)]
+pub struct Counted<P>(PhantomData<P>);
+
+impl<P: Platform> Platform for Counted<P> {
+    type Word = P::Word;
+    type Long = P::Long;
+
+    const SPIN_THRESHOLD: u32 = P::SPIN_THRESHOLD;
+    const PENDING_LOOPS: u32 = P::PENDING_LOOPS;
+    const COUNTS: bool = true;
+
+    #[inline(always)]
+    fn relax() {
+        P::relax();
+    }
+    #[inline(always)]
+    fn fence(order: Ordering) {
+        P::fence(order);
+    }
+    #[inline(always)]
+    fn light_barrier() {
+        P::light_barrier();
+    }
+    fn heavy_barrier() {
+        P::heavy_barrier();
+    }
+    #[inline(always)]
+    fn cpu() -> Option<u32> {
+        P::cpu()
+    }
+    fn cpus() -> u32 {
+        P::cpus()
+    }
+    #[inline]
+    fn per_cpu(cpu: u32) -> &'static PerCpu<P::Word, P::Long> {
+        P::per_cpu(cpu)
+    }
+    #[inline(always)]
+    fn current() -> Task {
+        P::current()
+    }
+    fn per_task(task: Task) -> Option<&'static PerTask<P::Word, P::Long>> {
+        P::per_task(task)
+    }
+    fn is_running(task: Task) -> bool {
+        P::is_running(task)
+    }
+    fn is_preempted(cpu: u32) -> bool {
+        P::is_preempted(cpu)
+    }
+    #[inline]
+    fn need_resched(rounds: u32) -> bool {
+        P::need_resched(rounds)
+    }
+    fn yield_now() {
+        P::yield_now();
+    }
+    fn now() -> u64 {
+        P::now()
+    }
+    fn in_interrupt() -> bool {
+        P::in_interrupt()
+    }
+    fn priority() -> i32 {
+        P::priority()
+    }
+    fn set_priority(task: Task, inherited: Option<i32>) {
+        P::set_priority(task, inherited);
+    }
+    #[inline]
+    fn count(event: Event, n: usize) {
+        if let Some(cpu) = P::cpu() {
+            P::per_cpu(cpu).counts.add(event, n);
+        }
+    }
+}
