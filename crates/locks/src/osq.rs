@@ -2,8 +2,7 @@
 //! lock queues here first, so that one spins on the lock and the others each on a word of their
 //! own.
 //!
-//! An MCS lock that can be left: by a spinner that should let others run, or whose predecessor does
-//! not run itself and so could not pass the lock on. Who has left may sleep.
+//! An MCS lock that can be left: by a spinner that should let others run. Who has left may sleep.
 //!
 //! ```text
 //!   tail  0 free, or the last in the queue: the number of its CPU, plus 1
@@ -84,8 +83,7 @@ impl<P: Platform> RawOsq<P> {
             if node.locked.load(Acquire) != 0 {
                 return true;
             }
-            // Relaxed: a hint, and it changes when a predecessor leaves.
-            if P::need_resched(rounds) || P::is_preempted(node.prev.load(Relaxed) - 1) {
+            if P::need_resched(rounds) {
                 return !self.leave(me);
             }
             rounds += 1;

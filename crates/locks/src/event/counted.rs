@@ -54,9 +54,6 @@ impl<P: Platform> Platform for Counted<P> {
     fn is_running(task: Task) -> bool {
         P::is_running(task)
     }
-    fn is_preempted(cpu: u32) -> bool {
-        P::is_preempted(cpu)
-    }
     #[inline]
     fn need_resched(rounds: u32) -> bool {
         P::need_resched(rounds)

@@ -254,12 +254,6 @@ pub trait Platform: Sized + Send + Sync + 'static {
         true
     }
 
-    /// Whether a CPU's number belongs to a virtual CPU that its host has preempted.
-    fn is_preempted(cpu: u32) -> bool {
-        let _ = cpu;
-        false
-    }
-
     /// Whether who has spun for so many rounds should let others run (the kernel's need_resched;
     /// its spinners know that somebody waits for the CPU, ours only how long they have spun).
     fn need_resched(rounds: u32) -> bool;
