@@ -5,7 +5,7 @@
  * Made from crates/capi/src: do not edit. docs/c-api.md tells how to use it.
  *
  * Functions return 0 or an errno value, as told at each; errno itself stays as it was. Times are absolute, of
- * CLOCK_MONOTONIC. A lock is free where its memory is zero. It must not be copied, nor move while in use. All
+ * CLOCK_MONOTONIC. A lock is free where its memory is zero, but for debug locks. It must not be copied, nor move while in use. All
  * locks are private to a process, and none is fit for signal handlers that interrupt its users.
  */
 
@@ -54,6 +54,20 @@ typedef struct lw_mutex_t {
         uintptr_t opaque[5];
 } lw_mutex_t;
 #define LW_MUTEX_INIT {{0}}
+
+/* A mutex that knows its owner, and whether it is one: its functions refuse what is a misuse of it,
+ * and tell which. Zeros are no lock. */
+typedef struct lw_debug_mutex_t {
+        /* The lock's own. */
+        uintptr_t opaque[7];
+} lw_debug_mutex_t;
+
+/* A queued spinlock that knows its owner, and whether it is one: its functions refuse what is a
+ * misuse of it, and tell which. Zeros are no lock. */
+typedef struct lw_debug_spinlock_t {
+        /* The lock's own. */
+        uintptr_t opaque[3];
+} lw_debug_spinlock_t;
 
 /* An MCS lock: first come, first served; each waiter spins on a word of its own. Not recursive. */
 typedef struct lw_mcs_t {
@@ -254,6 +268,50 @@ int lw_condvar_signal(lw_condvar_t *condvar);
 /* Wakes everybody. Returns 0.
  * Wants: a condition variable. */
 int lw_condvar_broadcast(lw_condvar_t *condvar);
+
+/* Makes a free lock of any memory: always needed, as zeros are none. Returns 0.
+ * Wants: memory for a lock, which nobody uses as one. */
+int lw_debug_mutex_init(lw_debug_mutex_t *lock);
+
+/* Ends the life of a lock. Returns 0, EBUSY if somebody holds it, EINVAL if it is none.
+ * Wants: memory of a lock. */
+int lw_debug_mutex_destroy(lw_debug_mutex_t *lock);
+
+/* Waits for the lock and takes it. Returns 0, EDEADLK if this thread holds it, EINVAL if it is
+ * none.
+ * Wants: memory of a lock. */
+int lw_debug_mutex_lock(lw_debug_mutex_t *lock);
+
+/* Takes the lock if nobody has it. Returns 0, EBUSY, or EINVAL if it is none.
+ * Wants: memory of a lock. */
+int lw_debug_mutex_trylock(lw_debug_mutex_t *lock);
+
+/* Releases the lock. Returns 0, EALREADY if nobody holds it, EPERM if another thread does, EINVAL
+ * if it is none; then it stays as it is.
+ * Wants: memory of a lock. */
+int lw_debug_mutex_unlock(lw_debug_mutex_t *lock);
+
+/* Makes a free lock of any memory: always needed, as zeros are none. Returns 0.
+ * Wants: memory for a lock, which nobody uses as one. */
+int lw_debug_spinlock_init(lw_debug_spinlock_t *lock);
+
+/* Ends the life of a lock. Returns 0, EBUSY if somebody holds it, EINVAL if it is none.
+ * Wants: memory of a lock. */
+int lw_debug_spinlock_destroy(lw_debug_spinlock_t *lock);
+
+/* Waits for the lock and takes it. Returns 0, EDEADLK if this thread holds it, EINVAL if it is
+ * none.
+ * Wants: memory of a lock. */
+int lw_debug_spinlock_lock(lw_debug_spinlock_t *lock);
+
+/* Takes the lock if nobody has it. Returns 0, EBUSY, or EINVAL if it is none.
+ * Wants: memory of a lock. */
+int lw_debug_spinlock_trylock(lw_debug_spinlock_t *lock);
+
+/* Releases the lock. Returns 0, EALREADY if nobody holds it, EPERM if another thread does, EINVAL
+ * if it is none; then it stays as it is.
+ * Wants: memory of a lock. */
+int lw_debug_spinlock_unlock(lw_debug_spinlock_t *lock);
 
 /* Writes the kernel's table of lock events to a file descriptor, a line for each: its name, and
  * its count since the start or the last lw_lock_events_reset, or the average that the kernel

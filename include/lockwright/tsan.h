@@ -85,6 +85,24 @@ LW_TSAN_TAKE_UNTIL_(lw_mutex_timedlock, lw_mutex_t, 0u)
 #define lw_mutex_timedlock(lock, until) lw_mutex_timedlock_tsan_(lock, until)
 #define lw_mutex_unlock(lock) lw_mutex_unlock_tsan_(lock)
 
+/* --- Mutex with checks --------------------------------------------------------------------------------- */
+
+LW_TSAN_LOCK_(lw_debug_mutex)
+#define lw_debug_mutex_init(lock) lw_debug_mutex_init_tsan_(lock)
+#define lw_debug_mutex_destroy(lock) lw_debug_mutex_destroy_tsan_(lock)
+#define lw_debug_mutex_lock(lock) lw_debug_mutex_lock_tsan_(lock)
+#define lw_debug_mutex_trylock(lock) lw_debug_mutex_trylock_tsan_(lock)
+#define lw_debug_mutex_unlock(lock) lw_debug_mutex_unlock_tsan_(lock)
+
+/* --- Queued spinlock with checks ----------------------------------------------------------------------- */
+
+LW_TSAN_LOCK_(lw_debug_spinlock)
+#define lw_debug_spinlock_init(lock) lw_debug_spinlock_init_tsan_(lock)
+#define lw_debug_spinlock_destroy(lock) lw_debug_spinlock_destroy_tsan_(lock)
+#define lw_debug_spinlock_lock(lock) lw_debug_spinlock_lock_tsan_(lock)
+#define lw_debug_spinlock_trylock(lock) lw_debug_spinlock_trylock_tsan_(lock)
+#define lw_debug_spinlock_unlock(lock) lw_debug_spinlock_unlock_tsan_(lock)
+
 /* --- MCS ----------------------------------------------------------------------------------------------- */
 
 LW_TSAN_LOCK_(lw_mcs)

@@ -13,7 +13,7 @@ const BEFORE: &str = "/* SPDX-License-Identifier: MIT OR Apache-2.0
  * Made from crates/capi/src: do not edit. docs/c-api.md tells how to use it.
  *
  * Functions return 0 or an errno value, as told at each; errno itself stays as it was. Times are absolute, of
- * CLOCK_MONOTONIC. A lock is free where its memory is zero. It must not be copied, nor move while in use. All
+ * CLOCK_MONOTONIC. A lock is free where its memory is zero, but for debug locks. It must not be copied, nor move while in use. All
  * locks are private to a process, and none is fit for signal handlers that interrupt its users.
  */";
 
@@ -127,13 +127,16 @@ fn comment(out: &mut String, indent: &str, lines: &[&str]) {
     writeln!(out, "{indent}/* {} */", said.join(&format!("\n{indent} * "))).expect("as above");
 }
 
-/// Each type with the initialiser of its variables, but contexts, which begin at a time.
+/// Types that zeros are not values of: contexts begin at a time, and locks with checks by `init`.
+const NOT_ZERO: &[&str] = &["ww_ctx", "debug_mutex", "debug_spinlock"];
+
+/// Each type with the initialiser of its variables, if zeros are one.
 fn with_initialisers(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {
         writeln!(out, "{line}").expect("a string takes all");
         let name = line.strip_prefix("} lw_").and_then(|rest| rest.strip_suffix("_t;"));
-        if let Some(name) = name.filter(|name| *name != "ww_ctx") {
+        if let Some(name) = name.filter(|name| !NOT_ZERO.contains(name)) {
             writeln!(out, "#define LW_{}_INIT {{{{0}}}}", name.to_uppercase()).expect("likewise");
         }
     }

@@ -97,6 +97,8 @@ pub const CRATES: &[Crate] = &[
         floors: &[
             &["condvar"],
             &[
+                "debug_mutex",
+                "debug_spinlock",
                 "mcs",
                 "mutex",
                 "percpu_rwsem",
@@ -108,7 +110,7 @@ pub const CRATES: &[Crate] = &[
                 "tas",
                 "ticket",
             ],
-            &["acquire", "bkl", "completion", "seqlock", "ww_mutex"],
+            &["acquire", "bkl", "debug", "completion", "seqlock", "ww_mutex"],
             &["semaphore", "tool"],
             &["holds", "lock_events", "result"],
         ],

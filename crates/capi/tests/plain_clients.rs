@@ -1,4 +1,5 @@
-//! Lock events in C: counted by a library that was built to do so, and refused by any other.
+//! C programs that need no sanitizer: lock events, counted by a library that was built to do so and
+//! refused by any other; and misuse, which locks with checks refuse.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -17,22 +18,27 @@ fn library(name: &str, features: &[&str]) -> PathBuf {
     target.join("debug/liblockwright.a")
 }
 
-/// The client, linked with a library, and run.
-fn client(library: &Path, file: &Path) -> Output {
-    let program = library.with_file_name("lock_events");
+/// A client, linked with a library, built by the name of the lock that it is for.
+fn built(source: &str, lock: &str, library: &Path) -> Command {
+    let program = library.with_file_name(format!("{source}-{lock}"));
     let mut cc = Command::new("cc");
     cc.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread", "-I"]);
-    cc.arg(here().join("../../include")).arg(here().join("tests/clients/lock_events.c"));
-    cc.arg(library).arg("-o").arg(&program);
+    cc.arg(here().join("../../include")).arg(here().join("tests/clients").join(source));
+    cc.arg(format!("-DNAME={lock}")).arg(library).arg("-o").arg(&program);
     assert!(cc.status().expect("cc").success(), "{cc:?} failed");
-    Command::new(program).env("LOCKWRIGHT_EVENTS", file).output().expect("the client")
+    Command::new(program)
+}
+
+fn counts_events(library: &Path, file: &Path) -> Output {
+    let mut client = built("lock_events.c", "rtmutex", library);
+    client.env("LOCKWRIGHT_EVENTS", file).output().expect("the client")
 }
 
 #[test]
 fn a_library_that_counts_shows_the_kernels_table() {
     let library = library("lock-events", &["--features", "lock_events"]);
     let file = library.with_file_name("lock_event_counts");
-    let out = client(&library, &file);
+    let out = counts_events(&library, &file);
     let text = String::from_utf8(out.stdout).unwrap();
     assert!(out.status.success() && out.stderr.is_empty(), "{text}");
     let (first, table) = text.split_once('\n').unwrap();
@@ -44,10 +50,19 @@ fn a_library_that_counts_shows_the_kernels_table() {
 
 #[test]
 fn a_library_that_does_not_count_says_so() {
-    let library = library("no-lock-events", &[]);
+    let library = library("plain", &[]);
     let file = library.with_file_name("lock_event_counts");
-    let out = client(&library, &file);
+    let out = counts_events(&library, &file);
     assert_eq!(String::from_utf8_lossy(&out.stdout), "not counted: ENOTSUP\n");
     assert!(out.status.success());
     assert!(!file.exists());
+}
+
+#[test]
+fn misuse_of_locks_with_checks_is_refused() {
+    let library = library("plain", &[]);
+    for lock in ["debug_mutex", "debug_spinlock"] {
+        let out = built("debug.c", lock, &library).output().expect("the client");
+        assert_eq!(String::from_utf8_lossy(&out.stdout), "done\n", "{lock}");
+    }
 }

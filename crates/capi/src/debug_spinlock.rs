@@ -1,0 +1,72 @@
+//! The queued spinlock with the kernel's checks (`DEBUG_SPINLOCK`).
+
+use core::ffi::c_int;
+
+use locks::debug::RawDebug;
+use locks::platform::linux::Linux;
+use locks::qspinlock::RawQspinlock;
+
+use crate::debug;
+use crate::holds::holds;
+
+/// A queued spinlock that knows its owner, and whether it is one: its functions refuse what is a
+/// misuse of it, and tell which. Zeros are no lock.
+#[repr(C)]
+pub struct lw_debug_spinlock_t {
+    /// The lock's own.
+    pub opaque: [usize; 3],
+}
+
+holds!(lw_debug_spinlock_t: RawDebug<Linux, RawQspinlock<Linux>>);
+
+/// Makes a free lock of any memory: always needed, as zeros are none. Returns 0.
+///
+/// # Safety
+/// Memory for a lock, which nobody uses as one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_debug_spinlock_init(lock: *mut lw_debug_spinlock_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { debug::init(lock) }
+}
+
+/// Ends the life of a lock. Returns 0, EBUSY if somebody holds it, EINVAL if it is none.
+///
+/// # Safety
+/// Memory of a lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_debug_spinlock_destroy(lock: *mut lw_debug_spinlock_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { debug::destroy(lock) }
+}
+
+/// Waits for the lock and takes it. Returns 0, EDEADLK if this thread holds it, EINVAL if it is
+/// none.
+///
+/// # Safety
+/// Memory of a lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_debug_spinlock_lock(lock: *mut lw_debug_spinlock_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { debug::lock(lock) }
+}
+
+/// Takes the lock if nobody has it. Returns 0, EBUSY, or EINVAL if it is none.
+///
+/// # Safety
+/// Memory of a lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_debug_spinlock_trylock(lock: *mut lw_debug_spinlock_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { debug::trylock(lock) }
+}
+
+/// Releases the lock. Returns 0, EALREADY if nobody holds it, EPERM if another thread does, EINVAL
+/// if it is none; then it stays as it is.
+///
+/// # Safety
+/// Memory of a lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_debug_spinlock_unlock(lock: *mut lw_debug_spinlock_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { debug::unlock(lock) }
+}
