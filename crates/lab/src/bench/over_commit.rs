@@ -267,7 +267,7 @@ pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Vec<
         }
         cells.extend(points.iter().flat_map(published_rows));
     }
-    let section = Section {
+    let mut section = Section {
         title: format!(
             "Over-commit: operations per thread in {:?}, on {cpus} CPUs",
             options.interval
@@ -297,6 +297,8 @@ pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Vec<
         )],
         json: json!(results),
     };
+    let all = results.iter().flat_map(|row| &row.rounds);
+    section.notes.extend(workers::disturbed(all.map(|round| &round.times)));
     Ok(std::iter::once(section).chain(events).collect())
 }
 

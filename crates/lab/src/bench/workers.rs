@@ -45,6 +45,8 @@ pub struct Times {
     pub cpu_ns: u64,
     /// CPUs that they could run on.
     pub cpus: usize,
+    /// How many they were.
+    pub workers: usize,
 }
 
 impl Times {
@@ -56,12 +58,20 @@ impl Times {
             longest_ns: spans.iter().map(|span| span.end - span.begin).max().unwrap_or(0),
             cpu_ns: spans.iter().map(|span| span.cpu).sum(),
             cpus,
+            workers: spans.len(),
         }
     }
 
     /// Seconds from the first worker's start to the last worker's end.
     pub fn seconds(&self) -> f64 {
         self.elapsed_ns as f64 / 1e9
+    }
+
+    /// The share that the workers had of the CPU time that there was for so many: less than all of it
+    /// where they slept, or others ran.
+    pub fn share(&self) -> f64 {
+        let most = self.elapsed_ns as f64 * self.cpus.min(self.workers) as f64;
+        self.cpu_ns as f64 / most.max(1.0)
     }
 
     /// Whether the time is one that the CPUs can do: `cpus` of them give no more than `cpus`
@@ -81,6 +91,23 @@ impl Times {
             cpus: self.cpus,
         })
     }
+}
+
+/// Below this share of the CPUs threads that never sleep were disturbed by other programs.
+const QUIET: f64 = 0.9;
+
+/// What must be said of runs of threads that never sleep, if they had the CPUs not for themselves.
+pub fn disturbed<'t>(all: impl Iterator<Item = &'t Times>) -> Option<String> {
+    let shares: Vec<_> = all.map(Times::share).collect();
+    let disturbed = shares.iter().filter(|share| **share < QUIET).count();
+    (disturbed > 0).then(|| {
+        format!(
+            "Not a quiet machine: in {disturbed} of {} runs other programs had more than {:.0} % of the CPUs. Such runs \
+             say little of threads that meet: mostly one runs at a time.",
+            shares.len(),
+            100.0 * (1.0 - QUIET)
+        )
+    })
 }
 
 /// Lets `threads` threads do `work`, which is told their index, from one moment on. `meanwhile` is
@@ -168,7 +195,16 @@ mod tests {
     fn the_time_is_from_the_first_start_to_the_last_end() {
         let span = |begin, end| Span { begin, end, cpu: 2 };
         let times = Times::of(&[span(5, 9), span(3, 6), span(7, 8)], 2);
-        assert_eq!(times, Times { elapsed_ns: 6, longest_ns: 4, cpu_ns: 6, cpus: 2 });
+        assert_eq!(times, Times { elapsed_ns: 6, longest_ns: 4, cpu_ns: 6, cpus: 2, workers: 3 });
+        assert_eq!(times.share(), 0.5);
+    }
+
+    #[test]
+    fn a_machine_that_is_not_quiet_is_told_of() {
+        let times = |cpu_ns| Times { elapsed_ns: 10, longest_ns: 10, cpu_ns, cpus: 2, workers: 4 };
+        assert_eq!(disturbed([times(20), times(19)].iter()), None);
+        let told = disturbed([times(20), times(9)].iter()).expect("half of the CPUs were missing");
+        assert!(told.contains("in 1 of 2 runs"), "{told}");
     }
 
     /// The figures of a benchmark whose main thread took the time: 40 threads were through with
@@ -176,7 +212,13 @@ mod tests {
     #[test]
     fn a_time_below_what_the_cpus_can_do_is_found() {
         let ms = 1_000_000;
-        let times = Times { elapsed_ns: 247 * ms, longest_ns: 200 * ms, cpu_ns: 626 * ms, cpus: 2 };
+        let times = Times {
+            elapsed_ns: 247 * ms,
+            longest_ns: 200 * ms,
+            cpu_ns: 626 * ms,
+            cpus: 2,
+            workers: 40,
+        };
         let fault = times.check("assume free").unwrap_err();
         assert_eq!(
             fault.to_string(),

@@ -144,11 +144,13 @@ struct Row {
 impl Row {
     fn cells(&self) -> Vec<String> {
         let seconds: Vec<_> = self.rounds.iter().map(|one| one.times.seconds()).collect();
+        let cpu: Vec<_> = self.rounds.iter().map(|one| one.times.cpu_ns as f64 / 1e9).collect();
         let exchanges = Histogram::sum(self.rounds.iter().map(|one| &one.exchanges));
         vec![
             self.shape.to_owned(),
             self.threads.to_string(),
             format!("{:.0}", stats::median(&seconds) * 1e3),
+            format!("{:.0}", stats::median(&cpu) * 1e3),
             format!("{:.3}", self.ratio.median),
             format!("{:.3} to {:.3}", self.ratio.low, self.ratio.high),
             format!("{:.3}", exchanges.mean()),
@@ -158,10 +160,11 @@ impl Row {
     }
 }
 
-const COLUMNS: [&str; 8] = [
+const COLUMNS: [&str; 9] = [
     "shape",
     "threads",
     "ms",
+    "CPU ms",
     "against assume free",
     "interval",
     "exchanges a success",
@@ -179,6 +182,7 @@ fn published_rows(threads: usize) -> Vec<Vec<String>> {
             format!("  published, {name}"),
             threads.to_string(),
             grouped(shape.ms),
+            String::new(),
             format!("{:.3}", shape.ms as f64 / of.assume_free.ms as f64),
             String::new(),
             known(format!("{:.3}", histogram.mean())),
@@ -214,7 +218,7 @@ fn measure_kind(
         cells.extend(rows.iter().map(Row::cells).chain(published_rows(*threads)));
         results.extend(rows);
     }
-    Ok(Section {
+    let mut section = Section {
         title: format!(
             "down_read_trylock in its shapes: {} {} under one rwsem",
             grouped(pages as u64),
@@ -229,7 +233,10 @@ fn measure_kind(
             options.rounds
         )],
         json: json!(results),
-    })
+    };
+    let all = results.iter().flat_map(|row| &row.rounds);
+    section.notes.extend(workers::disturbed(all.map(|round| &round.times)));
+    Ok(section)
 }
 
 fn measure_at(
