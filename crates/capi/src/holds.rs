@@ -22,7 +22,7 @@ pub(crate) use holds;
 /// A C type, in which a lock lies.
 ///
 /// # Safety
-/// It is of the lock's size and alignment, and zeros are a lock.
+/// It is of the lock's size and alignment, and zeros are a lock, or one that refuses to be used.
 pub unsafe trait Holds {
     /// The lock.
     type Lock: 'static;

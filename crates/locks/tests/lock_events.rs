@@ -1,6 +1,8 @@
 //! Lock events of ordinary locks, with the feature `lock_events`. Counts are of the process: one
 //! test counts, and another runs it in a process of its own.
 
+#![cfg(feature = "lock_events")]
+
 use std::env;
 use std::fs;
 use std::process::Command;
