@@ -127,11 +127,11 @@ pub fn lines(involved: &Involved<'_>, evidence: &Evidence) -> Vec<String> {
         Evidence::WaitsBehindWriter { step } => format!(
             "{} waits to read {} behind {}, which waits to write it",
             thread(*step),
-            lock(*step),
+            involved.waited_for(*step),
             thread(step + 1)
         ),
         Evidence::WaitsForHolder { step } => {
-            format!("{} waits for {}, held by {}", thread(*step), lock(*step), thread(step + 1))
+            format!("{} waits for {}, held by {}", thread(*step), involved.waited_for(*step), thread(step + 1))
         }
         Evidence::WaitsForItself => {
             format!("{} waits for {}, which it holds itself", thread(0), lock(0))

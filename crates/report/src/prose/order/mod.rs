@@ -120,6 +120,12 @@ impl Involved<'_> {
         self.name(lock).map_or_else(|| "a lock".to_owned(), quote)
     }
 
+    /// The lock that a step waits for.
+    fn waited_for(&self, step: usize) -> String {
+        let step = self.finding.steps.get(step);
+        step.map_or_else(|| "a lock".to_owned(), |step| self.lock(step.lock))
+    }
+
     /// All locks in a sentence.
     fn locks(&self) -> String {
         let names: Vec<Name> = self.finding.locks.iter().map(|lock| lock.name.clone()).collect();
