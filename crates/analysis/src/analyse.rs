@@ -72,23 +72,24 @@ pub(crate) fn in_order_of_start(ledgers: &[Ledger]) -> Vec<usize> {
     order
 }
 
-/// Adds what a process has to the summary, and what its threads did to the process.
+/// Adds what a process has to the summary, and what its threads did to the process. A damaged
+/// ledger may say any number.
 pub(crate) fn count(model: &Model<'_>, summary: &mut Summary, process: &mut Process) {
-    let header = model.ledger.header();
-    summary.locks += header.locks_seen;
-    summary.classes += model.classes.len();
-    summary.chains += model.trie.chains();
-    summary.lost = summary.lost.saturating_add(completeness::lost(model.ledger));
+    let add = |sum: &mut u64, by: u64| *sum = sum.saturating_add(by);
+    for thread in model.threads() {
+        add(&mut process.threads, 1);
+        add(&mut process.acquisitions, thread.acquisitions);
+        add(&mut process.contended, thread.contended);
+    }
+    add(&mut summary.locks, model.ledger.header().locks_seen);
+    add(&mut summary.classes, model.classes.len());
+    add(&mut summary.chains, model.trie.chains());
+    add(&mut summary.lost, completeness::lost(model.ledger));
+    add(&mut summary.threads, process.threads);
+    add(&mut summary.acquisitions, process.acquisitions);
+    add(&mut summary.contended, process.contended);
     let gap = |missing: &Missing| Gap { pid: process.pid, missing: missing.clone() };
     summary.completeness.gaps.extend(process.missing().map(gap));
-    for thread in model.threads() {
-        process.threads += 1;
-        process.acquisitions += thread.acquisitions;
-        process.contended += thread.contended;
-    }
-    summary.threads += process.threads;
-    summary.acquisitions += process.acquisitions;
-    summary.contended += process.contended;
     let group = |class| model.classes.group_of(class);
     let mut pairs = HashSet::new();
     let mut last = (0, 0);
