@@ -39,12 +39,10 @@ pub fn cost(
     // The ledger of that process is nobody's business.
     dir.remove_ledgers(CALIBRATION);
     let (native, watched) = (native?, watched?);
-    let key = file.as_ref().map_or(String::new(), |file| file.key().to_owned());
-    let known = match known {
-        Some(known) => known.and(native, watched),
-        None => Known::new(key, native, watched),
-    };
-    if let Some(file) = file {
+    let key = || file.as_ref().map_or(String::new(), |file| file.key().to_owned());
+    let mut known = known.unwrap_or_else(|| Known::new(key()));
+    known.add(&native, &watched);
+    if let Some(file) = &file {
         file.write(&known);
     }
     Some(known.cost())

@@ -1,8 +1,9 @@
 //! What the tool costs on this machine, kept from run to run: a measurement of it takes longer than
 //! many a program.
 //!
-//! Each run adds a round to what is known, until there are enough: the least of them is what
-//! nothing disturbed. The file lies in a directory that only this user can write to, and holds for
+//! Each run adds a round to what is known, until there are enough. In a round the same is measured
+//! natively and watched, one right after the other, so that mostly what disturbs the one disturbs
+//! the other; the median of what watching added is believed. The file lies in a directory that only this user can write to, and holds for
 //! one lockwright, one boot of one machine, and one choice of engines.
 
 use std::fs::{self, OpenOptions};
@@ -17,49 +18,42 @@ use serde::{Deserialize, Serialize};
 use super::engines::Engines;
 use super::prices::Prices;
 
-/// Rounds after which no more are added: enough for one to go undisturbed.
-const ENOUGH: u32 = 5;
+/// Rounds after which no more are added, if watching costs something by then.
+const ENOUGH: usize = 7;
 
 /// More than such a file has.
-const MOST_BYTES: u64 = 4096;
+const MOST_BYTES: u64 = 8192;
 
 /// What is known of one choice of engines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Known {
     /// What it holds for.
     key: String,
-    /// Rounds so far.
-    rounds: u32,
-    native: Prices,
-    watched: Prices,
+    /// What watching added, in each of the last [`ENOUGH`] rounds.
+    added: Vec<Prices>,
 }
 
 impl Known {
-    /// One round.
-    pub fn new(key: String, native: Prices, watched: Prices) -> Self {
-        Self { key, rounds: 1, native, watched }
+    /// Nothing yet.
+    pub fn new(key: String) -> Self {
+        Self { key, added: Vec::new() }
     }
 
     /// No more rounds are needed.
     pub fn is_enough(&self) -> bool {
-        self.rounds >= ENOUGH
+        self.added.len() >= ENOUGH && self.cost().pair_ns > 0.0
     }
 
     /// Another round.
-    #[must_use]
-    pub fn and(self, native: Prices, watched: Prices) -> Self {
-        let least = |a, b| Prices::least(&[a, b]).unwrap_or(a);
-        Self {
-            rounds: self.rounds + 1,
-            native: least(self.native, native),
-            watched: least(self.watched, watched),
-            key: self.key,
-        }
+    pub fn add(&mut self, native: &Prices, watched: &Prices) {
+        self.added.push(watched.more_than(native));
+        let former = self.added.len().saturating_sub(ENOUGH);
+        self.added.drain(..former);
     }
 
     /// What watching adds.
     pub fn cost(&self) -> Prices {
-        self.watched.more_than(&self.native)
+        Prices::median(&self.added)
     }
 }
 
@@ -95,7 +89,7 @@ impl PricesFile {
         }
         let text = file::read_all(file, MOST_BYTES).ok()?;
         let known: Known = serde_json::from_slice(&text).ok()?;
-        let is_plausible = known.native.are_plausible() && known.watched.are_plausible();
+        let is_plausible = known.added.iter().all(Prices::are_plausible);
         (known.key == self.key && is_plausible).then_some(known)
     }
 
@@ -146,20 +140,24 @@ mod tests {
     }
 
     #[test]
-    fn rounds_are_added_until_there_are_enough_and_the_least_counts() {
+    fn rounds_are_added_until_there_are_enough_and_the_median_counts() {
         let dir =
             std::env::temp_dir().join(format!("lockwright-test-prices-{}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
         let file = PricesFile::new(&dir, &CHECK);
         assert_eq!(file.read(), None);
-        let mut known = Known::new(file.key().to_owned(), prices(12.0), prices(30.0));
-        for (native, watched) in [(10.0, 40.0), (11.0, 20.0), (13.0, 25.0)] {
+        let mut known = Known::new(file.key().to_owned());
+        for watched in [14.0, 60.0, 15.0, 10.0, 17.0, 13.0, 18.0] {
             assert!(!known.is_enough());
-            known = known.and(prices(native), prices(watched));
+            known.add(&prices(10.0), &prices(watched));
         }
-        known = known.and(prices(50.0), prices(60.0));
         assert!(known.is_enough());
-        assert_eq!(known.cost(), prices(10.0));
+        assert_eq!(known.cost(), prices(5.0));
+        // Rounds of which none was dearer than native ones are not enough; the last ones count.
+        let mut nothing = known.clone();
+        (0..ENOUGH).for_each(|_| nothing.add(&prices(10.0), &prices(9.0)));
+        assert!(!nothing.is_enough());
+        assert_eq!(nothing.cost(), prices(0.0));
         file.write(&known);
         assert_eq!(file.read(), Some(known.clone()));
         let other = PricesFile::new(&dir, &Engines { objects: false, ..CHECK });
