@@ -4,7 +4,9 @@
 use super::run::repeatedly;
 use crate::harness::{Job, build, native, under};
 
-/// Runs of each kind, interleaved: what disturbs some of them does not move their median.
+/// Runs of each kind, interleaved. Each gives a median of thousands of holds, and on a machine that
+/// does other things, too, all of a run's holds may take longer: never less. So the least of the
+/// runs counts, natively and metered.
 const ROUNDS: usize = 5;
 
 /// Median hold as seen by another thread, in nanoseconds, and what a pair of calls costs, if that
@@ -15,12 +17,11 @@ fn seen(job: Job) -> Option<(f64, Option<f64>)> {
     Some((hold, run.json.is_some().then(|| run.report()["cost"]["pair_ns"].as_f64()).flatten()))
 }
 
-fn median(mut values: Vec<f64>) -> Result<f64, String> {
+fn least(values: &[f64]) -> Result<f64, String> {
     if values.len() <= ROUNDS / 2 {
         return Err("too few runs in which both threads had a processor".into());
     }
-    values.sort_by(f64::total_cmp);
-    Ok(values[values.len() / 2])
+    Ok(values.iter().copied().fold(f64::INFINITY, f64::min))
 }
 
 #[test]
@@ -38,8 +39,8 @@ fn no_hold_is_longer_than_by_what_a_pair_costs() {
             let longer = native(&program).arg(format!("{:.0}", 2.0 * pair));
             planted.extend(seen(longer).map(|(hold, _)| hold));
         }
-        let (plain, metered) = (median(plain)?, median(metered)?);
-        let (pair, planted) = (median(pairs)?, median(planted)?);
+        let (plain, metered) = (least(&plain)?, least(&metered)?);
+        let (pair, planted) = (least(&pairs)?, least(&planted)?);
         let said = format!("native {plain:.0} ns, metered {metered:.0} ns, a pair {pair:.1} ns");
         if planted - plain < 1.25 * pair {
             return Err(format!("{said}: holds longer by two pairs are not seen: {planted:.0} ns"));
