@@ -17,13 +17,9 @@ pub fn used(text: &str, module: &[String]) -> Result<BTreeSet<String>, String> {
 }
 
 fn scan(tokens: TokenStream, module: &[String], found: &mut BTreeSet<String>) {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let tokens = without_tests(tokens);
     let mut at = 0;
     while at < tokens.len() {
-        if is_test(&tokens, at) {
-            at = after_item(&tokens, at);
-            continue;
-        }
         match (&tokens[at], tokens.get(at + 1), tokens.get(at + 2)) {
             (word, Some(TokenTree::Ident(name)), Some(TokenTree::Group(body)))
                 if is_word(word, "mod") && body.delimiter() == Delimiter::Brace =>
@@ -44,8 +40,24 @@ fn scan(tokens: TokenStream, module: &[String], found: &mut BTreeSet<String>) {
     }
 }
 
+/// The tokens that are not of an item which is for tests alone. Groups stand as they are.
+pub fn without_tests(tokens: TokenStream) -> Vec<TokenTree> {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut kept = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    while at < tokens.len() {
+        if is_test(&tokens, at) {
+            at = after_item(&tokens, at);
+        } else {
+            kept.push(tokens[at].clone());
+            at += 1;
+        }
+    }
+    kept
+}
+
 /// `#[cfg(test)]` stands here, or `#[cfg(all(test, ...))]`.
-pub fn is_test(tokens: &[TokenTree], at: usize) -> bool {
+fn is_test(tokens: &[TokenTree], at: usize) -> bool {
     let Some(TokenTree::Group(attribute)) = tokens.get(at + 1) else { return false };
     let attribute = attribute.stream().to_string().replace(' ', "");
     is_mark(&tokens[at], '#')
@@ -53,7 +65,7 @@ pub fn is_test(tokens: &[TokenTree], at: usize) -> bool {
 }
 
 /// Behind the item that begins here.
-pub fn after_item(tokens: &[TokenTree], at: usize) -> usize {
+fn after_item(tokens: &[TokenTree], at: usize) -> usize {
     let is_end = |token: &TokenTree| {
         is_mark(token, ';')
             || matches!(token, TokenTree::Group(body) if body.delimiter() == Delimiter::Brace)

@@ -2,7 +2,7 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 
-use super::paths::{after_item, is_mark, is_test};
+use super::paths::{is_mark, without_tests};
 
 /// Words that make a sentence. Names and descriptions of locks are shorter.
 const WORDS: usize = 8;
@@ -19,13 +19,9 @@ pub fn sentences(text: &str) -> Result<Vec<String>, String> {
 }
 
 fn scan(tokens: TokenStream, found: &mut Vec<String>) {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let tokens = without_tests(tokens);
     let mut at = 0;
     while at < tokens.len() {
-        if is_test(&tokens, at) {
-            at = after_item(&tokens, at);
-            continue;
-        }
         match &tokens[at] {
             // Attributes, of which documentation is one: `#[...]` or `#![...]`.
             mark if is_mark(mark, '#') => {
