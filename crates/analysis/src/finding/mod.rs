@@ -191,11 +191,6 @@ impl Name {
     pub fn description(text: impl Into<String>) -> Self {
         Self { text: text.into(), is_symbol: false }
     }
-
-    /// As it stands in a sentence.
-    pub fn quoted(&self) -> String {
-        if self.is_symbol { format!("`{}`", self.text) } else { format!("the {}", self.text) }
-    }
 }
 
 impl fmt::Display for Name {
