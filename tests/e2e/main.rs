@@ -12,6 +12,7 @@ mod all_keys;
 mod allocations;
 mod annotations;
 mod bench_locks;
+mod bench_tables;
 mod c11;
 mod c_locks;
 mod classes;

@@ -207,6 +207,8 @@ fn bench_smoke() -> Result<(), String> {
     bench::run(&bench::BenchArgs { what: bench::What::Meter(bench::BenchOptions::smoke()) })?;
     let smoke = bench::BenchOptions::smoke();
     bench::run(&bench::BenchArgs { what: bench::What::Debugobjects(smoke) })?;
+    let tables = bench::What::Tables(bench::TablesOptions::smoke());
+    bench::run(&bench::BenchArgs { what: tables })?;
     succeeds(Command::new(release_build()?).args(["bench", "locks", "--smoke"]))
 }
 
@@ -278,7 +280,7 @@ pub(crate) fn output(mut command: Command) -> Result<String, String> {
 }
 
 /// Runs a command at the workspace's root.
-fn succeeds(command: &mut Command) -> Result<(), String> {
+pub(crate) fn succeeds(command: &mut Command) -> Result<(), String> {
     let status = command.current_dir(root()).status();
     let status = status.map_err(|e| format!("{}: {e}", command.get_program().display()))?;
     if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}")) }

@@ -66,7 +66,10 @@ impl Command {
             Self::Diff(args) => &args.output,
             Self::Doctor(args) => &args.output,
             Self::Demo(args) => &args.output,
-            Self::Bench(args) => &args.output,
+            Self::Bench(args) => match &args.what {
+                Bench::Locks(args) => &args.output,
+                Bench::Tables(args) => &args.output,
+            },
             Self::Torture(args) => &args.output,
             Self::Calibrate => return Colour::Auto,
         };
@@ -306,19 +309,36 @@ pub struct DoctorArgs {
     pub program: Vec<OsString>,
 }
 
-/// Measure the locks of the lockwright family on this machine, beside others and beside what was
-/// published.
+/// Measure locks on this machine, beside others and beside what was published.
 ///
-/// What they cost uncontended; and what the hybrid queued/unfair spinlock does where there are more
-/// threads than CPUs. The locks take turns in each round, so that what disturbs the machine hits
-/// all alike; what counts are medians and ratios. Takes some minutes.
+/// The arms of a comparison take turns in each round, so that what disturbs the machine hits all
+/// alike; what counts are medians and ratios.
 #[derive(Debug, Args)]
 #[command(after_long_help = manual::BENCH.help())]
 pub struct BenchArgs {
     /// What is measured.
-    #[arg(value_enum)]
+    #[command(subcommand)]
     pub what: Bench,
+}
 
+/// What `lockwright bench` measures.
+#[derive(Debug, Subcommand)]
+pub enum Bench {
+    /// The locks of the lockwright family: what they cost uncontended, where many threads meet, where
+    /// there are more threads than CPUs. Takes some minutes.
+    Locks(BenchLocksArgs),
+    /// The tables of the five documents that describe the kernel's originals: published and measured
+    /// side by side, with what agrees in shape and what does not.
+    ///
+    /// What is not in this process (preload libraries with patches undone, programs) comes as
+    /// --parts, which `cargo xtask bench tables` builds in a source tree; without them the rows that
+    /// need them say so.
+    Tables(BenchTablesArgs),
+}
+
+/// How `lockwright bench locks` measures.
+#[derive(Debug, Args)]
+pub struct BenchLocksArgs {
     /// Where the figures go.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -346,11 +366,37 @@ pub struct BenchArgs {
     pub smoke: bool,
 }
 
-/// What `lockwright bench` measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Bench {
-    /// The locks of the lockwright library.
-    Locks,
+/// How `lockwright bench tables` measures.
+#[derive(Debug, Args)]
+pub struct BenchTablesArgs {
+    /// Where the page goes, as Markdown.
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    /// Only this document.
+    #[arg(long, value_name = "DOCUMENT", value_parser = clap::value_parser!(u8).range(0..=4))]
+    pub only: Option<u8>,
+
+    /// Rounds, in each of which all arms take turns.
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
+    pub rounds: u16,
+
+    /// How long the threads of one arm lock in one round where throughput is measured.
+    #[arg(long, visible_alias = "seconds", value_name = "SECONDS", default_value_t = 5.0)]
+    #[arg(value_parser = seconds)]
+    pub interval: f64,
+
+    /// Two short rounds of everything: does it run here? The figures mean nothing.
+    #[arg(long, conflicts_with_all = ["rounds", "interval"])]
+    pub smoke: bool,
+
+    /// Where the libraries and programs are that some tables run.
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub parts: Option<PathBuf>,
+
+    /// Fail if anything could not be measured.
+    #[arg(long)]
+    pub complete: bool,
 }
 
 /// A time that can be waited for.

@@ -363,6 +363,10 @@ pub const BENCH: Manual = Manual {
             "lockwright bench locks --rounds 3 --interval 1 --json locks.json",
             "Less, and for a machine.",
         ),
+        (
+            "lockwright bench tables --only 4 --rounds 3",
+            "What was published of the hybrid queued/unfair spinlock, beside this machine.",
+        ),
     ],
     exit_status: &[
         ("0", "It was measured."),

@@ -3,4 +3,5 @@
 pub mod bench;
 pub mod machine;
 pub mod stats;
+pub mod tables;
 pub mod torture;

@@ -16,6 +16,7 @@ mod programs;
 mod server;
 mod switches;
 mod table;
+mod tables;
 mod usage;
 mod whole;
 mod workload;
@@ -28,6 +29,7 @@ use serde_json::{Map, Value};
 
 use arm::{Arm, Bench};
 use table::{Line, Results};
+pub use tables::TablesOptions;
 use workload::Workload;
 
 /// Measures what the tool costs.
@@ -51,6 +53,8 @@ pub enum What {
     /// Whole programs and their memory: native against `lockwright check`, `meter` and `run`,
     /// Helgrind and DRD.
     Programs(BenchOptions),
+    /// The tables of the five documents, published beside measured: docs/tables.md.
+    Tables(TablesOptions),
 }
 
 /// Options of a comparison.
@@ -84,15 +88,20 @@ impl BenchOptions {
     }
 }
 
+type Measure = fn(&'static Bench, &BenchOptions) -> Result<(), String>;
+
 /// Runs the benchmark.
 ///
 /// # Errors
 /// When something that is installed does not run to its end.
 pub fn run(args: &BenchArgs) -> Result<(), String> {
-    let (What::Check(options)
-    | What::Meter(options)
-    | What::Debugobjects(options)
-    | What::Programs(options)) = &args.what;
+    let (options, measure): (_, Measure) = match &args.what {
+        What::Check(options) => (options, check),
+        What::Meter(options) => (options, meter::run),
+        What::Debugobjects(options) => (options, debugobjects::run),
+        What::Programs(options) => (options, programs::run),
+        What::Tables(options) => return tables::run(options),
+    };
     let lockwright = match &options.lockwright {
         Some(file) => file.canonicalize().map_err(|e| format!("{}: {e}", file.display()))?,
         None => crate::test::release_build()?,
@@ -101,12 +110,7 @@ pub fn run(args: &BenchArgs) -> Result<(), String> {
     // The closures of the workloads refer to it until the process ends.
     let bench: &'static Bench =
         Box::leak(Box::new(Bench { lockwright, work, smoke: options.smoke }));
-    match args.what {
-        What::Check(_) => check(bench, options),
-        What::Meter(_) => meter::run(bench, options),
-        What::Debugobjects(_) => debugobjects::run(bench, options),
-        What::Programs(_) => programs::run(bench, options),
-    }
+    measure(bench, options)
 }
 
 fn check(bench: &'static Bench, options: &BenchOptions) -> Result<(), String> {

@@ -87,7 +87,7 @@ pub const CRATES: &[Crate] = &[
         dir: "crates/lab",
         says: true,
         uses: &["lockwright"],
-        floors: &[&["bench"], &["machine", "stats", "torture"]],
+        floors: &[&["tables"], &["bench"], &["machine", "stats", "torture"]],
     },
     Crate {
         name: "lockwright-capi",

@@ -5,18 +5,19 @@ mod exclusion;
 mod fault;
 mod glibc;
 mod many_threads;
-mod over_commit;
+pub(crate) mod over_commit;
 mod protected;
-mod published;
+pub(crate) mod published;
 mod report;
 mod rounds;
-mod trylock;
+pub(crate) mod trylock;
 mod uncontended;
 mod workers;
 
 use std::time::Duration;
 
 pub use fault::Fault;
+pub(crate) use report::grouped_signed;
 pub use report::{Report, Section};
 
 /// How long and how often is measured.
@@ -62,10 +63,11 @@ pub fn locks(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report
     sections.extend(uncontended::measure(options)?);
     sections.extend(many_threads::measure(options, &mut progress)?);
     if options.wants(over_commit::NAME) {
-        sections.extend(over_commit::measure(options, &mut progress)?);
+        sections.extend(over_commit::measure(options, &mut progress)?.sections);
     }
     if options.wants(trylock::NAME) {
-        sections.extend(trylock::measure(options, &mut progress)?);
+        sections
+            .extend(trylock::measure(options, &mut progress)?.into_iter().map(|kind| kind.section));
     }
     Ok(Report { machine: crate::machine::describe(&[]), rounds: options.rounds, sections })
 }

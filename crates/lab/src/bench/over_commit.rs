@@ -21,7 +21,7 @@ use super::published::{Locks, OVER_COMMIT, OverCommit};
 use super::report::{Section, grouped};
 use super::workers::{self, APART, Padded, Times};
 use super::{Options, rounds};
-use crate::stats::Estimate;
+use crate::stats::{self, Estimate};
 
 pub const NAME: &str = "over-commit";
 
@@ -40,13 +40,16 @@ struct Arm {
 }
 
 const ARMS: [Arm; 3] = [
-    Arm { name: "hybrid", run: run::<RawPvQspinlock<Host, Hybrid>> },
+    Arm { name: HYBRID, run: run::<RawPvQspinlock<Host, Hybrid>> },
     Arm { name: UNFAIR, run: run::<RawPvQspinlock<Host, Unfair>> },
     Arm { name: "single steal", run: run::<RawPvQspinlock<Host, SingleSteal>> },
 ];
 
+/// What the document is about.
+pub const HYBRID: &str = "hybrid";
+
 /// What the others are compared with.
-const UNFAIR: &str = "unfair";
+pub const UNFAIR: &str = "unfair";
 
 /// What the threads of one run did.
 #[derive(Serialize)]
@@ -134,16 +137,40 @@ fn run<L: Exclusive>(threads: usize, steps: u32, interval: Duration) -> Option<O
 
 /// All rounds of a lock at a degree of over-commit.
 #[derive(Serialize)]
-struct Row {
-    lock: &'static str,
-    threads: usize,
-    steps_outside: u32,
+pub struct Row {
+    pub lock: &'static str,
+    pub threads: usize,
+    pub steps_outside: u32,
     rounds: Vec<Outcome>,
     /// Of operations a second, to those of the unfair lock.
-    ratio: Estimate,
+    pub ratio: Estimate,
+}
+
+/// All that was measured.
+pub struct Measured {
+    /// For people.
+    pub sections: Vec<Section>,
+    pub rows: Vec<Row>,
 }
 
 impl Row {
+    /// Least operations of a thread over most, of each round.
+    pub fn fairness(&self) -> Estimate {
+        self.of_rounds(|outcome| outcome.min() as f64 / outcome.max().max(1) as f64)
+    }
+
+    /// Share of acquisitions in unfair mode among those that did not find the lock free, of each
+    /// round, in hundredths.
+    pub fn unfair_share(&self) -> Estimate {
+        self.of_rounds(|Outcome { queued, unfair, .. }| {
+            100.0 * *unfair as f64 / (queued + unfair).max(1) as f64
+        })
+    }
+
+    fn of_rounds(&self, figure: impl Fn(&Outcome) -> f64) -> Estimate {
+        stats::estimate(&self.rounds.iter().map(figure).collect::<Vec<_>>())
+    }
+
     /// The round of the median total.
     fn middle(&self) -> &Outcome {
         let mut sorted: Vec<_> = self.rounds.iter().collect();
@@ -236,6 +263,11 @@ fn at(threads: usize, times: f64) -> String {
     format!("{threads} ({times:.2}x)")
 }
 
+/// Threads of this machine's `cpus` that are as much over-commit as the published point.
+pub fn threads(point: &OverCommit, cpus: usize) -> usize {
+    (cpus as f64 * point.times).ceil() as usize
+}
+
 /// Cells of operations per thread, their fairness and their total.
 fn spread([min, mean, max]: [u64; 3], total: u64) -> [String; 5] {
     let fairness = min as f64 / max.max(1) as f64;
@@ -253,14 +285,13 @@ fn modes(queued: u64, unfair: u64) -> [String; 3] {
 ///
 /// # Errors
 /// If figures are not to be believed.
-pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Vec<Section>, Fault> {
+pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Measured, Fault> {
     let cpus = thread::available_parallelism().map_or(1, usize::from);
-    let threads = |point: &OverCommit| (cpus as f64 * point.times).ceil() as usize;
     let (mut results, mut cells, mut events) = (Vec::new(), Vec::new(), Vec::new());
     // With few CPUs some points have the same number of threads, and one measurement.
-    for points in OVER_COMMIT.chunk_by(|a, b| threads(a) == threads(b)) {
+    for points in OVER_COMMIT.chunk_by(|a, b| threads(a, cpus) == threads(b, cpus)) {
         for steps in STEPS_OUTSIDE {
-            let rows = measure_at(threads(&points[0]), steps, options, progress)?;
+            let rows = measure_at(threads(&points[0], cpus), steps, options, progress)?;
             cells.extend(rows.iter().map(|row| row.cells(cpus)));
             events.extend(options.events.then(|| events_of(&rows)));
             results.extend(rows);
@@ -299,7 +330,7 @@ pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Vec<
     };
     let all = results.iter().flat_map(|row| &row.rounds);
     section.notes.extend(workers::disturbed(all.map(|round| &round.times)));
-    Ok(std::iter::once(section).chain(events).collect())
+    Ok(Measured { sections: std::iter::once(section).chain(events).collect(), rows: results })
 }
 
 fn measure_at(

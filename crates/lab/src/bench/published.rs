@@ -79,6 +79,17 @@ pub struct Shape {
     pub exchanges: &'static [(usize, u64)],
 }
 
+impl Shape {
+    /// Exchanges for each success.
+    pub fn mean_exchanges(&self) -> f64 {
+        let (exchanges, successes) = self
+            .exchanges
+            .iter()
+            .fold((0, 0), |(sum, all), (n, of)| (sum + *n as u64 * of, all + of));
+        exchanges as f64 / successes.max(1) as f64
+    }
+}
+
 const fn only_time(ms: u64) -> Shape {
     Shape { ms, exchanges: &[] }
 }

@@ -100,6 +100,12 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
+/// The same of what may be less than nothing.
+pub fn grouped_signed(number: i64) -> String {
+    let sign = if number < 0 { "-" } else { "" };
+    format!("{sign}{}", grouped(number.unsigned_abs()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,6 +115,7 @@ mod tests {
         assert_eq!(grouped(7), "7");
         assert_eq!(grouped(822_135), "822,135");
         assert_eq!(grouped(1_257_109), "1,257,109");
+        assert_eq!(grouped_signed(-4321), "-4,321");
     }
 
     #[test]

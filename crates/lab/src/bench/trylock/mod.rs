@@ -131,17 +131,22 @@ fn run<S: Shape, W: Work>(threads: usize, pages: usize) -> Outcome {
 
 /// All rounds of a shape at a number of threads.
 #[derive(Serialize)]
-struct Row {
-    shape: &'static str,
-    threads: usize,
+pub struct Row {
+    pub shape: &'static str,
+    pub threads: usize,
     /// Pages that all threads together worked on in each round.
-    pages: usize,
+    pub pages: usize,
     rounds: Vec<Outcome>,
     /// Of times, to those of the first arm.
-    ratio: Estimate,
+    pub ratio: Estimate,
 }
 
 impl Row {
+    /// Exchanges for each success, of each round.
+    pub fn exchanges(&self) -> Estimate {
+        stats::estimate(&self.rounds.iter().map(|one| one.exchanges.mean()).collect::<Vec<_>>())
+    }
+
     fn cells(&self) -> Vec<String> {
         let seconds: Vec<_> = self.rounds.iter().map(|one| one.times.seconds()).collect();
         let cpu: Vec<_> = self.rounds.iter().map(|one| one.times.cpu_ns as f64 / 1e9).collect();
@@ -158,6 +163,15 @@ impl Row {
             exchanges.text(),
         ]
     }
+}
+
+/// All shapes of one kind of work.
+pub struct Measured {
+    /// What is done.
+    pub what: &'static str,
+    /// For people.
+    pub section: Section,
+    pub rows: Vec<Row>,
 }
 
 const COLUMNS: [&str; 9] = [
@@ -193,11 +207,11 @@ fn published_rows(threads: usize) -> Vec<Vec<String>> {
     [("assume free", &of.assume_free), ("load first", &of.load_first)].map(row).into()
 }
 
-/// All shapes with all numbers of threads, in turns: a section for each kind of work.
+/// All shapes with all numbers of threads, in turns, for each kind of work.
 ///
 /// # Errors
 /// If figures are not to be believed.
-pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Vec<Section>, Fault> {
+pub fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Vec<Measured>, Fault> {
     let tests = [excludes::<AssumeFree>, excludes::<LoadFirst>, excludes::<AddAndUndo>];
     if let Some((arm, _)) = KINDS[0].arms.iter().zip(tests).find(|(_, excludes)| !excludes()) {
         return Err(Fault::not_exclusive(&format!("rwsem, {}", arm.name)));
@@ -209,7 +223,7 @@ fn measure_kind(
     kind: &Kind,
     options: &Options,
     progress: &mut dyn FnMut(&str),
-) -> Result<Section, Fault> {
+) -> Result<Measured, Fault> {
     let pages = (options.interval.as_secs_f64() * kind.pages_a_second).max(1e4) as usize;
     let pages = pages.min(kind.most_pages);
     let (mut results, mut cells) = (Vec::new(), Vec::new());
@@ -236,7 +250,7 @@ fn measure_kind(
     };
     let all = results.iter().flat_map(|row| &row.rounds);
     section.notes.extend(workers::disturbed(all.map(|round| &round.times)));
-    Ok(section)
+    Ok(Measured { what: kind.what, section, rows: results })
 }
 
 fn measure_at(

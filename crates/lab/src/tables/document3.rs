@@ -1,0 +1,97 @@
+//! Document 3: the trylock of the reader-writer semaphore that loads first.
+
+use super::document::{Comparison, Document, Here, Row, Unit, Verdict, is_below};
+use super::{Options, Progress};
+use crate::bench::published::{TRYLOCK, Trylock};
+use crate::bench::trylock::{self, Measured};
+use crate::stats::Estimate;
+
+/// Where every CPU asks at once, the document's number of threads.
+const MANY: usize = 40;
+
+/// Measures it.
+///
+/// # Errors
+/// If figures are not to be believed.
+pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Document, String> {
+    let measured = trylock::measure(&options.of_locks(), progress).map_err(|f| f.to_string())?;
+    let verdicts = measured.iter().flat_map(verdicts).collect();
+    Ok(Document {
+        number: 3,
+        title: "locking/rwsem: Optimize down_read_trylock() under highly contended case",
+        source: "Muchun Song, November 2021, linux-kernel; Xeon E5-2650.",
+        method: vec![
+            "The document's threads share out one anonymous mapping, and the kernel takes the address space's rwsem in \
+             each page fault. Here the same is done under an rwsem of ours: once with nothing but a page cleared \
+             under it, once with the page faults themselves, in which the kernel takes a lock of its own as well."
+                .to_owned(),
+        ],
+        comparisons: measured.iter().map(comparison).collect(),
+        verdicts,
+        sections: measured.into_iter().map(|kind| kind.section).collect(),
+        blocks: Vec::new(),
+    })
+}
+
+fn comparison(kind: &Measured) -> Comparison {
+    let mut rows = Vec::new();
+    for of in &TRYLOCK {
+        let Trylock { threads, assume_free, load_first } = of;
+        let (before, after) =
+            (row(kind, *threads, "assume free"), row(kind, *threads, "load first"));
+        rows.push(Row::new(
+            format!("time of load first over assume free, threads: {threads}"),
+            Unit::Times,
+            Some(load_first.ms as f64 / assume_free.ms as f64),
+            here(after.map(|row| row.ratio)),
+        ));
+        for (name, published, row) in
+            [("assume free", assume_free, before), ("load first", load_first, after)]
+        {
+            let mean = (!published.exchanges.is_empty()).then(|| published.mean_exchanges());
+            rows.push(Row::new(
+                format!("exchanges a success, {name}, threads: {threads}"),
+                Unit::Times,
+                mean,
+                here(row.map(trylock::Row::exchanges)),
+            ));
+        }
+    }
+    Comparison { title: format!("{} under one rwsem", capital(kind.what)), rows }
+}
+
+fn verdicts(kind: &Measured) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    if let Some(after) = row(kind, MANY, "load first") {
+        let Estimate { median, low, high, .. } = after.ratio;
+        verdicts.push(Verdict {
+            claim: format!("Load first is faster with {MANY} threads ({})", kind.what),
+            holds: is_below(&after.ratio, 1.0),
+            because: format!("{median:.3} of the time, {low:.3} to {high:.3}; published 0.890"),
+        });
+    }
+    if let (Some(before), Some(after)) =
+        (row(kind, MANY, "assume free"), row(kind, MANY, "load first"))
+    {
+        let (before, after) = (before.exchanges().median, after.exchanges().median);
+        verdicts.push(Verdict {
+            claim: format!("Load first halves the exchanges ({})", kind.what),
+            holds: Some(after < 0.6 * before),
+            because: format!("{before:.3} a success, then {after:.3}; published 2.053, then 1.016"),
+        });
+    }
+    verdicts
+}
+
+fn row<'m>(kind: &'m Measured, threads: usize, shape: &str) -> Option<&'m trylock::Row> {
+    kind.rows.iter().find(|row| row.threads == threads && row.shape == shape)
+}
+
+fn here(estimate: Option<Estimate>) -> Here {
+    estimate.map_or_else(|| Here::Missing("not measured with so many".to_owned()), Here::Measured)
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.trim_end_matches(", each").chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}

@@ -1,0 +1,70 @@
+//! `lockwright bench tables`: the five documents' published figures beside what this machine shows.
+//!
+//! Each document is a module. What it measures that is not in this process (preload libraries with
+//! patches undone, programs) are [`Parts`], which `cargo xtask bench tables` builds; where one is
+//! missing, its rows say so.
+
+mod document;
+mod document3;
+mod document4;
+mod later;
+mod page;
+mod parts;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use document::{Block, Comparison, Document, Here, Row, Unit, Verdict, is_below};
+pub use page::Page;
+pub use parts::Parts;
+
+use crate::bench;
+
+/// How long and how often is measured, and with what.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Rounds of each comparison; within a round all its arms take turns.
+    pub rounds: usize,
+    /// How long threads lock where that is a matter of time, in one round.
+    pub interval: Duration,
+    /// Just enough to see that everything runs: the figures mean nothing.
+    pub smoke: bool,
+    /// Only this document.
+    pub only: Option<u8>,
+    /// The `lockwright` that measures where lockmeter is wanted.
+    pub tool: PathBuf,
+    /// What else is run.
+    pub parts: Parts,
+}
+
+impl Options {
+    /// The same for what `lockwright bench locks` measures.
+    fn of_locks(&self) -> bench::Options {
+        bench::Options { rounds: self.rounds, interval: self.interval, ..bench::Options::default() }
+    }
+}
+
+/// Told what is being measured.
+pub type Progress<'p> = &'p mut dyn FnMut(&str);
+
+/// Measures one document.
+type Measure = fn(&Options, Progress<'_>) -> Result<Document, String>;
+
+/// Every document by its number.
+const DOCUMENTS: [(u8, Measure); 2] = [(3, document3::measure), (4, document4::measure)];
+
+/// Measures what is wanted.
+///
+/// # Errors
+/// If something that is there does not run to its end, or its figures are not to be believed.
+pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Page, String> {
+    let wanted =
+        DOCUMENTS.iter().filter(|(number, _)| options.only.is_none_or(|only| only == *number));
+    let documents = wanted
+        .map(|(number, measure)| {
+            let mut told = |what: &str| progress(&format!("document {number}: {what}"));
+            measure(options, &mut told).map_err(|why| format!("document {number}: {why}"))
+        })
+        .collect::<Result<_, _>>()?;
+    Ok(Page::new(options, documents))
+}

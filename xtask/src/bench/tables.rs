@@ -1,0 +1,101 @@
+//! `cargo xtask bench tables`: builds what `lockwright bench tables` runs, and runs it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clap::Args;
+
+use crate::test::{release_build, root, succeeds, target_dir};
+
+/// The page in the sources.
+const PAGE: &str = "docs/tables.md";
+
+/// How the tables are measured.
+#[derive(Debug, Args)]
+pub struct TablesOptions {
+    /// Two short rounds of everything: do the tables still run? The figures mean nothing.
+    #[arg(long, conflicts_with = "write")]
+    pub smoke: bool,
+
+    /// Rounds of each comparison.
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
+    pub rounds: u16,
+
+    /// Only this document.
+    #[arg(long, value_name = "DOCUMENT")]
+    pub only: Option<u8>,
+
+    /// Also write the figures as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Write docs/tables.md instead of standard output.
+    #[arg(long, conflicts_with = "only")]
+    pub write: bool,
+}
+
+impl TablesOptions {
+    /// `--smoke` and nothing else.
+    pub fn smoke() -> Self {
+        Self { smoke: true, rounds: 2, only: None, json: None, write: false }
+    }
+}
+
+/// Builds and measures.
+///
+/// # Errors
+/// If something cannot be built, does not run to its end, or, in CI, is missing.
+pub fn run(options: &TablesOptions) -> Result<(), String> {
+    let lockwright = release_build()?;
+    let parts = target_dir().join("bench/parts");
+    fs::create_dir_all(&parts).map_err(|e| format!("{}: {e}", parts.display()))?;
+    build_parts(&parts, options)?;
+    let page = target_dir().join("bench/tables.md");
+    let mut command = Command::new(lockwright);
+    command.args(["bench", "tables", "--parts"]).arg(&parts).arg("--output").arg(&page);
+    if options.smoke {
+        command.arg("--smoke");
+    } else {
+        command.args(["--rounds", &options.rounds.to_string()]);
+    }
+    if let Some(only) = options.only {
+        command.args(["--only", &only.to_string()]);
+    }
+    if let Some(file) = &options.json {
+        command.arg("--json").arg(file);
+    }
+    if std::env::var_os("LOCKWRIGHT_CI").is_some() {
+        command.arg("--complete");
+    }
+    succeeds(&mut command)?;
+    let text = fs::read_to_string(&page).map_err(|e| format!("{}: {e}", page.display()))?;
+    if options.write {
+        let file = root().join(PAGE);
+        return fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()));
+    }
+    print!("{text}");
+    if options.smoke { same_headings(&text) } else { Ok(()) }
+}
+
+/// What the tables run, into `parts`.
+fn build_parts(_parts: &Path, _options: &TablesOptions) -> Result<(), String> {
+    Ok(())
+}
+
+/// Whether the page in the sources was made by a version that measured the same things.
+fn same_headings(now: &str) -> Result<(), String> {
+    let file = root().join(PAGE);
+    let page = fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+    let headings = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| line.starts_with("## "));
+        lines.map(str::to_owned).collect()
+    };
+    if headings(now) == headings(&page) {
+        Ok(())
+    } else {
+        Err(format!(
+            "{PAGE} has other documents than are measured: `cargo xtask bench tables --write`"
+        ))
+    }
+}
