@@ -1,6 +1,8 @@
 /* One thread holds a mutex until all others sleep waiting for it, and 10 ms more; then each of them holds it for 2 ms.
  * Arguments: threads, rounds. The truth: how long the waiters waited in all, and of that, how long the holder and how
- * long another waiter had the lock. With -DOWN it is a lock of the program's own. */
+ * long another waiter had the lock. Of each truth there is the least that it can be, and the most (_around): what lies
+ * between the lock's calls, and what lies around them. Where no processor is taken away they are the same. With -DOWN it
+ * is a lock of the program's own. */
 #include "meter.h"
 #ifdef OWN
 #include "own.h"
@@ -22,22 +24,31 @@ static int threads, rounds;
 static atomic_int ids[MOST];
 static atomic_int holds;
 
-/* Of each thread, in this round: when it began to wait, had the lock, and let it go. */
+/* Of each thread, in this round: when it asked for the lock, was seen to sleep for it, had it, was about to let it go, and
+ * had let it go. */
 static struct times {
-	uint64_t asked, had, left;
+	uint64_t asked, blocked, had, left, gone;
 } times[MOST];
+
+/* Times of all rounds. */
+struct bounds {
+	uint64_t least, most;
+};
 
 SITE static void holder(void)
 {
+	times[0].asked = now();
 	LOCK();
 	times[0].had = now();
 	atomic_store(&holds, 1);
-	for (int i = 1; i < threads; i++)
+	for (int i = 1; i < threads; i++) {
 		await_blocked(&ids[i]);
+		times[i].blocked = now();
+	}
 	spin_from(now(), 10000000);
 	times[0].left = now();
 	UNLOCK();
-	NO_TAIL_CALL;
+	times[0].gone = now();
 }
 
 SITE static void waiter(int i)
@@ -50,7 +61,7 @@ SITE static void waiter(int i)
 	times[i].had = now();
 	times[i].left = spin_from(times[i].had, 2000000);
 	UNLOCK();
-	NO_TAIL_CALL;
+	times[i].gone = now();
 }
 
 static void *work(void *arg)
@@ -64,10 +75,34 @@ static void *work(void *arg)
 	return NULL;
 }
 
+/* When the lock was let go that thread `i` had next. */
+static uint64_t freed_for(int i)
+{
+	uint64_t freed = 0;
+	for (int j = 0; j < threads; j++)
+		if (times[j].had < times[i].had && times[j].left > freed)
+			freed = times[j].left;
+	return freed;
+}
+
+static void add(struct bounds *sum, uint64_t least, uint64_t most)
+{
+	sum->least += least;
+	sum->most += most;
+}
+
+static void tell(const char *name, struct bounds sum)
+{
+	char around[64];
+	truth(name, sum.least);
+	snprintf(around, sizeof(around), "%s_around", name);
+	truth(around, sum.most);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t started[MOST];
-	uint64_t wait = 0, by_holder = 0, by_waiter = 0, hold = 0, waiters_hold = 0;
+	struct bounds wait = { 0 }, by_holder = { 0 }, by_waiter = { 0 }, hold = { 0 }, waiters_hold = { 0 };
 
 	threads = argc > 1 ? atoi(argv[1]) : 2;
 	rounds = argc > 2 ? atoi(argv[2]) : 1;
@@ -84,25 +119,25 @@ int main(int argc, char **argv)
 		pthread_barrier_wait(&ready);
 		holder();
 		pthread_barrier_wait(&done);
-		hold += times[0].left - times[0].had;
+		add(&hold, times[0].left - times[0].had, times[0].gone - times[0].asked);
 		for (int i = 1; i < threads; i++) {
-			wait += times[i].had - times[i].asked;
-			waiters_hold += times[i].left - times[i].had;
-			for (int j = 0; j < threads; j++) {
-				uint64_t part = overlap(times[i].asked, times[i].had, times[j].had, times[j].left);
-				if (j == 0)
-					by_holder += part;
-				else if (j != i)
-					by_waiter += part;
-			}
+			struct times *it = &times[i];
+			add(&wait, freed_for(i) - it->blocked, it->had - it->asked);
+			add(&waiters_hold, it->left - it->had, it->gone - freed_for(i));
+			add(&by_holder, times[0].left - it->blocked,
+			    overlap(it->asked, it->had, times[0].asked, times[0].gone));
+			for (int j = 1; j < threads; j++)
+				if (times[j].had < it->had)
+					add(&by_waiter, times[j].left - times[j].had,
+					    overlap(it->asked, it->had, freed_for(j), times[j].gone));
 		}
 	}
 	for (int i = 1; i < threads; i++)
 		pthread_join(started[i], NULL);
-	truth("wait", wait);
-	truth("by_holder", by_holder);
-	truth("by_waiter", by_waiter);
-	truth("hold", hold);
-	truth("waiters_hold", waiters_hold);
+	tell("wait", wait);
+	tell("by_holder", by_holder);
+	tell("by_waiter", by_waiter);
+	tell("hold", hold);
+	tell("waiters_hold", waiters_hold);
 	return 0;
 }

@@ -320,7 +320,7 @@ fn a_wait_is_charged_to_every_holder_in_turn() {
     street.charge(8, 1, 200, 230);
     // Others' locks are none of ours.
     street.charge(16, 3, 100, 240);
-    let mut shares = street.boards.leave(&place);
+    let mut shares = street.boards.leave(&place, None);
     shares.settle(240 - 100);
     assert_eq!(parts(&shares), [(0, 15), (1, 70), (2, 55)]);
     assert!(!street.boards.is_waited_for(8));
@@ -333,15 +333,32 @@ fn who_comes_later_is_charged_for_its_own_part() {
     let second = street.enter(8, 150);
     // Site 1 has had it since 20, and lets it go at 180.
     street.charge(8, 1, 20, 180);
-    let mut shares = street.boards.leave(&first);
+    let mut shares = street.boards.leave(&first, None);
     shares.settle(80);
     assert_eq!(parts(&shares), [(1, 80)]);
     // The first, at site 2, has it until 300, and the second gets it.
     street.charge(8, 2, 180, 300);
-    let mut shares = street.boards.leave(&second);
-    shares.deduct(1, 150 - second.counted_since(20));
+    let mut shares = street.boards.leave(&second, None);
     shares.settle(150);
     assert_eq!(parts(&shares), [(1, 30), (2, 120)]);
+}
+
+#[test]
+fn who_waits_for_very_many_needs_to_know_whom_it_found() {
+    let mut street = Street::new();
+    let first = street.enter(8, 100);
+    let second = street.enter(8, 150);
+    street.charge(8, 1, 20, 180);
+    for i in 0..30 {
+        street.charge(8, 2, 180 + 10 * i, 190 + 10 * i);
+    }
+    // The first came when nobody's hold was on the clock yet.
+    let mut shares = street.boards.leave(&first, None);
+    shares.settle(380);
+    assert_eq!(parts(&shares), [(1, 80), (2, 300)]);
+    let mut shares = street.boards.leave(&second, Some((1, 20)));
+    shares.settle(330);
+    assert_eq!(parts(&shares), [(1, 30), (2, 300)]);
 }
 
 #[test]
@@ -351,7 +368,7 @@ fn a_board_is_used_again_for_another_lock() {
         let addr = 8 * (1 + i % 500);
         let place = street.enter(addr, i * 100);
         street.charge(addr, i as u32 + 1, i * 100, i * 100 + 60);
-        let mut shares = street.boards.leave(&place);
+        let mut shares = street.boards.leave(&place, None);
         shares.settle(60);
         assert_eq!(parts(&shares), [(i as u32 + 1, 60)]);
     }
@@ -366,7 +383,7 @@ fn more_holders_than_a_board_tells_apart_are_summed_up() {
     for site in 1..=40 {
         street.charge(8, site, u64::from(site - 1) * 10, u64::from(site) * 10);
     }
-    let mut shares = street.boards.leave(&place);
+    let mut shares = street.boards.leave(&place, None);
     shares.settle(400);
     let parts = parts(&shares);
     assert_eq!(parts.iter().map(|part| part.1).sum::<u64>(), 400);
@@ -380,7 +397,7 @@ fn readers_that_hold_at_once_share_the_wait() {
     for site in 1..=4 {
         street.boards.charge(&Hold { addr: 8, site, since: 0, now: 100, shared: true });
     }
-    let mut shares = street.boards.leave(&place);
+    let mut shares = street.boards.leave(&place, None);
     shares.settle(100);
     assert_eq!(parts(&shares), [(1, 25), (2, 25), (3, 25), (4, 25)]);
 }

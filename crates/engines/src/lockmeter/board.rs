@@ -11,7 +11,7 @@
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
-use lockwright_ledger::rows::meter::{BOARD_SITES, Board};
+use lockwright_ledger::rows::meter::{BOARD_HOLDS, BOARD_SITES, Board};
 
 use super::pending::Shares;
 
@@ -57,17 +57,13 @@ pub struct Sums {
 pub struct Place {
     board: *mut Board,
     addr: u64,
+    /// When the wait began.
+    begun: u64,
     before: Sums,
-    /// Since when the present holder has been on the clock already, as the board knows.
+    /// Exclusive holds that had ended by then: the next is the one that the wait found.
+    holds: u64,
+    /// Since when that has been on the clock already, at the earliest.
     last: u64,
-}
-
-impl Place {
-    /// Since when the present holder, who acquired the lock at `since`, has been on the board's
-    /// clock.
-    pub fn counted_since(&self, since: u64) -> u64 {
-        since.max(self.last)
-    }
 }
 
 impl Default for Boards {
@@ -165,7 +161,7 @@ impl Boards {
                     return None;
                 }
                 row.waiters += 1;
-                Some(Place { board, addr, before: sums(row), last: row.last })
+                Some(place(board, row, now))
             };
             // SAFETY: boards of the list.
             unsafe {
@@ -181,7 +177,8 @@ impl Boards {
                     return None;
                 }
                 (row.addr, row.waiters, row.len, row.others, row.last) = (addr, 1, 0, 0, now);
-                Some(Place { board, addr, before: sums(row), last: now })
+                row.holds = 0;
+                Some(place(board, row, now))
             };
             // SAFETY: boards of the list.
             unsafe {
@@ -217,18 +214,22 @@ impl Boards {
         self.waiters[bucket(addr)].fetch_sub(1, Relaxed);
     }
 
-    /// The wait is over: who held the lock meanwhile.
-    pub fn leave(&self, place: &Place) -> Shares {
+    /// The wait is over: who held the lock meanwhile. `found`: at which site and since when it was
+    /// held when the wait began, if that is known otherwise.
+    ///
+    /// The board's sums have all of that hold, and only a part of it was waited for. Its beginning
+    /// is on the board unless too many others have ended since.
+    pub fn leave(&self, place: &Place, found: Option<(u32, u64)>) -> Shares {
         let mut shares = Shares::NONE;
         // SAFETY: a board of ours.
         let after = unsafe {
             with(place.board, |row| {
                 row.waiters = row.waiters.saturating_sub(1);
-                sums(row)
+                (sums(row), hold_after(row, place.holds))
             })
         };
         self.give_up(place.addr);
-        let Some(after) = after else {
+        let Some((after, first)) = after else {
             // SAFETY: as above; without the lock, as the count must not stay up for ever.
             unsafe { waiters_of(place.board).fetch_sub(1, Relaxed) };
             return shares;
@@ -238,6 +239,10 @@ impl Boards {
             shares.push(after.sites[i], after.ticks[i].wrapping_sub(before));
         }
         shares.push(0, after.others.wrapping_sub(place.before.others));
+        let found = first.or(found.map(|(site, since)| (site, since.max(place.last))));
+        if let Some((site, since)) = found {
+            shares.deduct(site, place.begun.saturating_sub(since));
+        }
         shares
     }
 
@@ -271,9 +276,13 @@ unsafe fn link(board: *mut Board) -> &'static AtomicPtr<Board> {
 fn add_to(row: &mut Board, hold: &Hold) {
     // A hold counts from when the first waiter came, and if its beginning is not known, from when
     // the last holder left.
-    let ticks = hold.now.saturating_sub(hold.since.max(row.last));
+    let since = hold.since.max(row.last);
+    let ticks = hold.now.saturating_sub(since);
     if !hold.shared {
         row.last = row.last.max(hold.now);
+        let i = row.holds as usize % BOARD_HOLDS;
+        (row.hold_since[i], row.hold_sites[i]) = (since, hold.site);
+        row.holds = row.holds.wrapping_add(1);
     }
     let len = row.len as usize;
     match row.sites[..len].iter().position(|&site| site == hold.site) {
@@ -284,6 +293,21 @@ fn add_to(row: &mut Board, hold: &Hold) {
         }
         None => row.others += ticks,
     }
+}
+
+/// Site and beginning of the exclusive hold that ended after `holds` others, if it has ended and is
+/// not forgotten yet.
+fn hold_after(row: &Board, holds: u64) -> Option<(u32, u64)> {
+    let i = holds as usize % BOARD_HOLDS;
+    let is_there = (1..=BOARD_HOLDS as u64).contains(&row.holds.wrapping_sub(holds));
+    // Of a site beyond those told apart there is no sum to correct.
+    is_there.then(|| (row.hold_sites[i], row.hold_since[i]))
+}
+
+/// A waiter's place at a board that it has come to just now.
+fn place(board: *mut Board, row: &Board, now: u64) -> Place {
+    let (before, holds) = (sums(row), row.holds);
+    Place { board, addr: row.addr, begun: now, before, holds, last: row.last }
 }
 
 fn sums(row: &Board) -> Sums {

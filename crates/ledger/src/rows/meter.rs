@@ -218,11 +218,14 @@ pub mod blame_kind {
 /// Holder sites that a board tells apart; the rest are summed up under site 0.
 pub const BOARD_SITES: usize = 24;
 
+/// Exclusive holds of which a board remembers when they began.
+pub const BOARD_HOLDS: usize = 16;
+
 row! {
     /// Who held a lock that somebody waits for, as sums that only grow: a waiter's own part is the
     /// difference between the end and the beginning of its wait. Reused for another lock once
     /// nobody waits.
-    Board in Boards x 2 = 336 bytes {
+    Board in Boards x 2 = 536 bytes {
         /// Waiters. Changes; 0: free to be used for another lock.
         waiters: u32,
         /// Address of the lock. Changes.
@@ -241,6 +244,12 @@ row! {
         sites: [u32; 24],
         /// How long each has held the lock while somebody waited. Change.
         ticks: [u64; 24],
+        /// Exclusive holds that have ended while somebody waited. Changes.
+        holds: u64,
+        /// Since when the last of them counted, each in its turn. Change.
+        hold_since: [u64; 16],
+        /// Their sites. Change.
+        hold_sites: [u32; 16],
     }
 }
 

@@ -85,10 +85,7 @@ pub fn measure(
     let (result, ended) = block_at(thread, cell, addr, begun, block);
     let ticks = ended.saturating_sub(begun);
     let shares = place.map_or(Shares::NONE, |place| {
-        let mut shares = BOARDS.leave(&place);
-        if let Some((site, since)) = before {
-            shares.deduct(site, begun.saturating_sub(place.counted_since(since)));
-        }
+        let mut shares = BOARDS.leave(&place, before);
         // Whoever holds it still has not told the board.
         if result == libc::ETIMEDOUT
             && let Some((site, since)) = contended.holder(addr)
@@ -116,7 +113,7 @@ pub fn end(thread: &mut MeterThread, wait: &Contention) -> Pending {
     thread.wait_ends(wait.outer);
     let ticks = ended.saturating_sub(wait.begun);
     let shares = wait.place.map_or(Shares::NONE, |place| {
-        let mut shares = BOARDS.leave(&place);
+        let mut shares = BOARDS.leave(&place, None);
         shares.settle(ticks);
         shares
     });
