@@ -42,10 +42,7 @@ const CHECKS: &[Check] = &[
     Check {
         name: "tests",
         what: "unit tests, and end to end: small programs, servers and other real programs, 200 kills",
-        run: || {
-            let rest = ["test", "--workspace", "--exclude", PRELOAD, "--no-fail-fast"];
-            cargo(&["test", "--package", PRELOAD, "--lib"]).and(cargo(&rest))
-        },
+        run: tests,
     },
     Check {
         name: "release",
@@ -156,6 +153,18 @@ fn clippy() -> Result<(), String> {
         "warnings",
     ])?;
     cargo(&["clippy", "--package", PRELOAD, "--lib", "--", "--deny", "warnings"])
+}
+
+/// Programs that run end to end mostly sleep, so more of them than CPUs run at once.
+fn tests() -> Result<(), String> {
+    let threads = 2 * std::thread::available_parallelism().map_or(1, usize::from);
+    let test = |arguments: &[&str]| {
+        let mut command = cargo_command();
+        command.arg("test").args(arguments).env("RUST_TEST_THREADS", threads.to_string());
+        succeeds(&mut command)
+    };
+    let rest = ["--workspace", "--exclude", PRELOAD, "--no-fail-fast"];
+    test(&["--package", PRELOAD, "--lib"]).and(test(&rest))
 }
 
 /// What is shipped is optimised, and compilers have faults: some tests of what runs in other
