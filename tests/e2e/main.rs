@@ -11,6 +11,7 @@ mod advice;
 mod all_keys;
 mod allocations;
 mod annotations;
+mod atomic_sleep;
 mod bench_locks;
 mod bench_tables;
 mod c11;

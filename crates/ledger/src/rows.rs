@@ -415,6 +415,20 @@ row! {
     }
 }
 
+impl Class {
+    /// What a thread does that waits for a lock of the class, one of [`wait_type`]: what the
+    /// program said, else what locks of its kind do.
+    pub fn waits(&self) -> u32 {
+        match (self.wait_type, self.kind) {
+            (wait_type::UNKNOWN, lock_kind::SPIN) => wait_type::SPIN,
+            (wait_type::UNKNOWN, lock_kind::MUTEX..=lock_kind::RWLOCK_WRITER) => wait_type::SLEEP,
+            // Lock or not, waiting for it sleeps.
+            (wait_type::UNKNOWN, lock_kind::SEMAPHORE) => wait_type::SLEEP,
+            (said, _) => said,
+        }
+    }
+}
+
 /// Bits of [`Lock::flags`].
 pub mod lock_flag {
     /// A semaphore that was posted by a thread that had not taken it, or taken again by the one
@@ -637,6 +651,9 @@ pub mod finding_kind {
     /// No misuse: the thread signalled the condition variable at `addr`, on which others had waited
     /// by then with a lock kept. Once for each thread.
     pub const SIGNALLED: u8 = 17;
+    /// A call that may sleep was made with a spinning lock held, which is the row's, and was taken
+    /// at `other_stack`. `detail` is the call's number in [`super::meter::BLOCKING_CALLS`].
+    pub const SLEEPS: u8 = 18;
 }
 
 row! {

@@ -10,7 +10,7 @@ use lockwright_ledger::{Header, Writer};
 use crate::hosts::{self, Host};
 use crate::interpose::{self, allocate, both, c11, ending, execute, freed, guarded};
 use crate::libc::real;
-use crate::lock_id::{first_use, identity, inherited};
+use crate::lock_id::{first_use, identity, inherited, spinning};
 use crate::os::digits::Digits;
 use crate::os::{loader, mapping, sys, time};
 use crate::process::run::{self, MOST_DIRECTORY};
@@ -110,6 +110,9 @@ fn ask() {
     let engines = get(c"LOCKWRIGHT_ENGINES").unwrap_or(b"lockdep");
     let mut names = engines.split(|&b| b == b',');
     lockdep::ask(names.clone().any(|name| name == b"lockdep"));
+    if lockdep::is_wanted() {
+        spinning::FIRST.set(interpose::watch_sleeping);
+    }
     debugobjects::ask(names.clone().any(|name| name == b"debugobjects"));
     if !names.any(|name| name == b"lockmeter") {
         interpose::forward_blocking();

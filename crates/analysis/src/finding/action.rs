@@ -80,6 +80,8 @@ pub enum Action {
     CallsInHandler,
     /// Calls it elsewhere.
     CallsOutside,
+    /// Makes a call that may sleep, and holds it meanwhile.
+    MaySleepHolding,
     /// Asserts to hold it.
     AssertsHeld,
     /// Asserts not to hold it.

@@ -92,6 +92,11 @@ pub enum Misuse {
     Unpinned,
     /// A lock that may sleep is taken inside spinning ones: those of the finding but the first.
     SleepsInside,
+    /// A call that may sleep is made with a spinning lock held.
+    SleepsInCall {
+        /// The function; `None`: one of a later version.
+        call: Option<&'static str>,
+    },
 }
 
 /// What is known of the threads that signal a condition variable, of a wait with other locks kept.

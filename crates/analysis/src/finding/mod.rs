@@ -57,6 +57,8 @@ pub enum Kind {
     Unpinned = "unpinned",
     /// A lock that may sleep is taken with a spinning lock held.
     InvalidWaitContext = "invalid-wait-context",
+    /// A thread does what may sleep with a spinning lock held.
+    SleepWithSpinlockHeld = "sleep-with-spinlock-held",
     /// An object is initialised again that was not destroyed.
     ObjectInitialisedTwice = "object-initialised-twice",
     /// An object in use is initialised again.

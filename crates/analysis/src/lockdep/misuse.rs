@@ -1,5 +1,6 @@
 //! Misuse of locks, met while it happened: what was done, by whom, and the other side of it.
 
+use lockwright_ledger::rows::meter::BLOCKING_CALLS;
 use lockwright_ledger::rows::{
     Finding as Row, Node, finding_kind, freed, lock_kind, mode, unsafe_call,
 };
@@ -66,6 +67,7 @@ fn kind_of(row: &Row) -> Option<Kind> {
         finding_kind::NOT_HELD => Kind::LockNotHeld,
         finding_kind::UNPINNED => Kind::Unpinned,
         finding_kind::WAIT_CONTEXT => Kind::InvalidWaitContext,
+        finding_kind::SLEEPS => Kind::SleepWithSpinlockHeld,
         _ => return None,
     })
 }
@@ -125,7 +127,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             self.kind,
             self.involved.infos[0].class.text,
             match self.kind {
-                Kind::InconsistentState => self.row.detail,
+                Kind::InconsistentState | Kind::SleepWithSpinlockHeld => self.row.detail,
                 _ => 0,
             },
             model.place(match self.kind {
@@ -166,6 +168,8 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             // The C library counts readers, and does not know them: it works.
             Kind::BadUnlockBalance if self.is_read_handed_on() => Grade::Untidy,
             Kind::InconsistentState if !self.may_interrupt() => Grade::Guarded,
+            // It may be brief, and others may never want the lock meanwhile.
+            Kind::SleepWithSpinlockHeld => Grade::Possible,
             _ => Grade::Likely,
         }
     }
@@ -268,6 +272,9 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             Kind::LockNotHeld => Misuse::Asserted { held: row.detail == 1 },
             Kind::Unpinned => Misuse::Unpinned,
             Kind::InvalidWaitContext => Misuse::SleepsInside,
+            Kind::SleepWithSpinlockHeld => {
+                Misuse::SleepsInCall { call: BLOCKING_CALLS.get(row.detail as usize).copied() }
+            }
             // All that is left of `kind_of`.
             _ => Misuse::NotMadeConsistent,
         }
@@ -318,6 +325,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             Kind::ForkWithLockHeld => Action::UsesInChild,
             Kind::WaitWithLockHeld | Kind::CondvarMutexMismatch => Action::WaitsOnCondition,
             Kind::InconsistentState => Action::CallsInHandler,
+            Kind::SleepWithSpinlockHeld => Action::MaySleepHolding,
             Kind::LockNotHeld if row.detail == 1 => Action::AssertsNotHeld,
             Kind::LockNotHeld => Action::AssertsHeld,
             _ => Action::acquires(model.classes.kind(row.class), row.mode),

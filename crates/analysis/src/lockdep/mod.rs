@@ -5,6 +5,7 @@
 //! are searched, combinations of threads are judged, and what is the same to a reader is folded.
 
 mod annotated;
+mod atomic_sleep;
 pub(crate) mod budget;
 pub(crate) mod circular;
 pub(crate) mod cycles;
@@ -71,6 +72,7 @@ pub(crate) fn findings(
     let declared = declared::find(view, &mut candidates, notes);
     candidates.extend(declared);
     candidates.extend(misuse::find(view));
+    candidates.extend(atomic_sleep::find(view));
     candidates
 }
 

@@ -20,6 +20,9 @@
 //!   locks, in a reordering of the run, or of another run that leaves the very same record (see
 //!   repeat.rs). How many need that is counted.
 //!
+//! And of sleeping with a spinlock held, which no schedule is needed for: *what the run did is told,
+//! and nothing else*.
+//!
 //! `LOCKWRIGHT_ORACLE_SEED` and `LOCKWRIGHT_ORACLE_COUNT` choose what is tried, and
 //! `LOCKWRIGHT_ORACLE_FAILURES` how many failures are collected. Of each, the smallest program that
 //! fails likewise is printed as a story (see crates/report/tests/stories), which becomes one in
@@ -33,6 +36,7 @@ mod repeat;
 mod rng;
 mod search;
 mod shrink;
+mod sleep;
 #[allow(dead_code, reason = "shared with the stories, which use all of it")]
 #[path = "../story/mod.rs"]
 mod story;

@@ -1,6 +1,8 @@
 //! What lockdep says of a run.
 
-use lockwright_analysis::finding::{Grade, Kind, Report};
+use std::collections::BTreeSet;
+
+use lockwright_analysis::finding::{Finding, Grade, Kind, Report};
 use lockwright_ledger::Ledger;
 
 use crate::program::{Run, thread_name};
@@ -25,11 +27,24 @@ pub struct Told {
 
 /// The findings on deadlocks in a run.
 pub fn findings(run: &Run) -> Vec<Told> {
+    let (report, addresses) = report(run);
+    told(run, &report, &addresses)
+}
+
+/// What is found of sleeping with a spinlock held: classes, of what sleeps and of what spins.
+pub fn sleeps(run: &Run) -> BTreeSet<(String, String)> {
+    let (report, _) = report(run);
+    let found = report.findings.iter().filter(|f| f.kind == Kind::SleepWithSpinlockHeld);
+    let class = |finding: &Finding, i: usize| finding.locks[i].class.text.clone();
+    found.map(|finding| (class(finding, 0), class(finding, 1))).collect()
+}
+
+fn report(run: &Run) -> (Report, Vec<u64>) {
     let mut story = Story::with_room(LEDGER_BYTES);
     // Locks are numbered as in the run.
     story.tell(&run.story());
     let addresses: Vec<u64> = run.locks.iter().map(|lock| story.address(&lock.name)).collect();
-    told(run, &story.report(), &addresses)
+    (story.report(), addresses)
 }
 
 /// What a run leaves on record.

@@ -11,6 +11,7 @@ use crate::repeat::reaches;
 use crate::rng::Rng;
 use crate::search::{Cycle, Search};
 use crate::shrink::shrink;
+use crate::sleep;
 
 /// How a run breaks a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +20,9 @@ enum Fault {
     Missed(Cycle),
     /// A finding is graded `likely` that cannot be reached.
     Cried(Cycle),
+    /// Sleeping with a spinlock held is not told as it was: what of it was not told, and what was
+    /// told instead.
+    Slept(BTreeSet<(String, String)>, BTreeSet<(String, String)>),
 }
 
 impl Fault {
@@ -26,6 +30,7 @@ impl Fault {
         match self {
             Self::Missed(_) => 0,
             Self::Cried(_) => 1,
+            Self::Slept(..) => 2,
         }
     }
 }
@@ -39,7 +44,7 @@ fn nothing_is_missed_and_nothing_is_cried() {
     let seed = number("LOCKWRIGHT_ORACLE_SEED", 1);
     let count = number("LOCKWRIGHT_ORACLE_COUNT", 2000);
     let most = number("LOCKWRIGHT_ORACLE_FAILURES", 1);
-    let (mut deadlocks, mut likely, mut repeated) = (0, 0, 0);
+    let (mut deadlocks, mut likely, mut repeated, mut slept) = (0, 0, 0, 0);
     let mut failures: Vec<String> = Vec::new();
     for i in 0..count {
         let run = generate::run(&mut Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(i)));
@@ -47,6 +52,7 @@ fn nothing_is_missed_and_nothing_is_cried() {
         deadlocks += u64::from(examined.has_deadlock);
         likely += examined.likely;
         repeated += examined.repeated;
+        slept += u64::from(examined.sleeps);
         if let Some(fault) = examined.faults.first() {
             failures.push(format!("program {i} of seed {seed}: {}", smallest(run, fault)));
             if failures.len() as u64 == most {
@@ -57,11 +63,13 @@ fn nothing_is_missed_and_nothing_is_cried() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     println!(
         "{count} programs, {deadlocks} with a deadlock in reach; {likely} likely findings, \
-         {repeated} of them in reach only of a run with the same record"
+         {repeated} of them in reach only of a run with the same record; {slept} sleep with a \
+         spinlock held"
     );
     // Otherwise the programs have become too tame to show anything.
     if count >= 1000 {
         assert!(deadlocks > count / 20 && deadlocks < count * 19 / 20, "{deadlocks}");
+        assert!(slept > count / 50 && slept < count * 19 / 20, "{slept}");
     }
 }
 
@@ -88,6 +96,8 @@ struct Examined {
     likely: u64,
     /// Of them, those that no reordering reaches, but one of a run with the same record.
     repeated: u64,
+    /// Something sleeps inside what spins.
+    sleeps: bool,
 }
 
 fn examine(run: &Run) -> Examined {
@@ -110,7 +120,13 @@ fn examine(run: &Run) -> Examined {
             faults.push(Fault::Cried(told.cycle.clone()));
         }
     }
-    Examined { faults, has_deadlock: !cycles.is_empty(), likely, repeated }
+    let (slept, told) = (sleep::sleeps(run), observe::sleeps(run));
+    if slept != told {
+        let untold = slept.difference(&told).cloned().collect();
+        faults.push(Fault::Slept(untold, told.difference(&slept).cloned().collect()));
+    }
+    let sleeps = !slept.is_empty();
+    Examined { faults, has_deadlock: !cycles.is_empty(), likely, repeated, sleeps }
 }
 
 /// Whether a finding tells of a cycle: it is of its locks, or of fewer, and grave enough.

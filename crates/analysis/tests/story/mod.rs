@@ -16,7 +16,7 @@
 //!
 //! `NEW(A)` initialises `A` in the thread (else it is there from the beginning). `UU` unlocks what
 //! is not held, `UO` what another thread holds, and `N` initialises what is held. `EX` ends the
-//! thread with what it holds. `SPINS(A)` and `SLEEPS(A)` say how `A`'s class waits; `NEST(A,G)`
+//! thread with what it holds. `SL(read)` makes that call, which may sleep. `SPINS(A)` and `SLEEPS(A)` say how `A`'s class waits; `NEST(A,G)`
 //! lets several of `A`'s class be taken in any order inside `G`.
 //!
 //! Signals: `O(10)` has signal 10 open from here on (handled by the program, not blocked in the
@@ -42,6 +42,7 @@ use lockwright_engines::lockdep::{
     Acquire, Core, Ident, Interrupted, Misuse, Origin, Round, ThreadState,
 };
 use lockwright_ledger::layout::{PAGE, process_state};
+use lockwright_ledger::rows::meter::BLOCKING_CALLS;
 use lockwright_ledger::rows::{
     Module, Row, Text, finding_kind, lock_kind, mode, sync_kind, wait_type,
 };
@@ -265,6 +266,11 @@ impl Story {
                 let ident = self.lock(name).ident;
                 let wait = if what == "SPINS" { wait_type::SPIN } else { wait_type::SLEEP };
                 self.core.set_wait_type(ident, wait);
+            }
+            "SL" => {
+                let call = BLOCKING_CALLS.iter().position(|&call| call == name).expect("a call");
+                let state = self.thread(thread);
+                self.core.sleeps(state, call as u32, site, 7, &mut capture(site));
             }
             "NEST" => {
                 let (lock, nest) = name.split_once(',').expect("two locks");

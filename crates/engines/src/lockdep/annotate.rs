@@ -9,8 +9,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use lockwright_ledger::Writer;
 use lockwright_ledger::rows::{
-    Class, Evidence, Finding, Held, Lock, Node, Order, Segment, finding_kind, lock_kind, mode,
-    wait_type,
+    Class, Evidence, Finding, Held, Lock, Node, Order, Segment, finding_kind, mode, wait_type,
 };
 
 use super::classes::Origin;
@@ -52,18 +51,6 @@ pub(super) fn text_hash(text: &[u8]) -> u64 {
         word[..chunk.len()].copy_from_slice(chunk);
         hash(&[h, u64::from_le_bytes(word)])
     })
-}
-
-/// What a thread does that waits for a lock of the class: what the program said, else what the
-/// lock's kind does.
-fn waits(class: &Class) -> u32 {
-    match (class.wait_type, class.kind) {
-        (wait_type::UNKNOWN, lock_kind::SPIN) => wait_type::SPIN,
-        (wait_type::UNKNOWN, lock_kind::MUTEX..=lock_kind::RWLOCK_WRITER) => wait_type::SLEEP,
-        // Lock or not, waiting for it sleeps.
-        (wait_type::UNKNOWN, lock_kind::SEMAPHORE) => wait_type::SLEEP,
-        (said, _) => said,
-    }
 }
 
 impl Core {
@@ -186,14 +173,14 @@ impl Core {
     /// [`Core::check_wait_context`] has it.
     fn spins_around(&self, node: &Node) -> Option<Node> {
         let class = self.writer.get::<Class>(node.class).filter(|_| node.class != 0)?;
-        if waits(class) != wait_type::SLEEP || node.mode & mode::TRY != 0 {
+        if class.waits() != wait_type::SLEEP || node.mode & mode::TRY != 0 {
             return None;
         }
         let mut found = None;
         let mut at = node.parent;
         while let Some(&outer) = self.writer.get::<Node>(at).filter(|_| at != 0) {
             let spins = self.writer.get::<Class>(outer.class).is_some_and(|other| {
-                waits(other) == wait_type::SPIN
+                other.waits() == wait_type::SPIN
                     && (class.wait_type | other.wait_type) != wait_type::UNKNOWN
             });
             found = if spins { Some(outer) } else { found };
@@ -220,9 +207,9 @@ impl Core {
         let spins = |held: &&Held| {
             held.addr != 0
                 && class_of(held.class)
-                    .is_some_and(|other| waits(other) == wait_type::SPIN && is_said(other))
+                    .is_some_and(|other| other.waits() == wait_type::SPIN && is_said(other))
         };
-        if waits(class) != wait_type::SLEEP {
+        if class.waits() != wait_type::SLEEP {
             return;
         }
         let Some(&spinning) = thread.held().iter().find(spins) else { return };

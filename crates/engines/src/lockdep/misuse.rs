@@ -121,12 +121,16 @@ impl Core {
 
     /// Records a misuse, or that it was met again. Returns its row, 0 if there is no room.
     pub(super) fn push_misuse(&mut self, row: Finding) -> u32 {
-        // A function may handle several signals.
-        let signal = if row.kind == finding_kind::UNSAFE_CALL { row.detail } else { 0 };
+        // A function may handle several signals, and a call in the place of a return has the return
+        // address of another.
+        let what = match row.kind {
+            finding_kind::UNSAFE_CALL | finding_kind::SLEEPS => row.detail,
+            _ => 0,
+        };
         let key = hash(&[
             u64::from(row.kind) << 32 | u64::from(row.class),
             u64::from(row.stack) << 32 | u64::from(row.other_stack),
-            signal,
+            what,
             // A read hold that is released is no write hold that is.
             u64::from(row.mode),
         ]);

@@ -15,6 +15,7 @@
 //! [`ThreadState::abandon`]; its release [`ThreadState::release`].
 
 mod annotate;
+mod atomic_sleep;
 mod birth;
 mod cache;
 mod classes;

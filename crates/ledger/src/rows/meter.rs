@@ -62,7 +62,9 @@ pub mod wait_kind {
     pub const BLOCKING_CALL: u32 = 5;
 }
 
-/// The calls that are counted as [`wait_kind::BLOCKING_CALL`].
+/// Calls that may sleep, by number: those that are counted as [`wait_kind::BLOCKING_CALL`], and
+/// from `pthread_cond_wait` on those that lockdep alone looks at
+/// ([`super::finding_kind::SLEEPS`]).
 pub const BLOCKING_CALLS: &[&str] = &[
     "read",
     "write",
@@ -95,7 +97,38 @@ pub const BLOCKING_CALLS: &[&str] = &[
     "accept4",
     "connect",
     "waitpid",
+    "pthread_cond_wait",
+    "pthread_join",
+    "pthread_barrier_wait",
+    "sem_wait",
+    "ppoll",
+    "pselect",
+    "epoll_pwait",
+    "epoll_pwait2",
+    "sigsuspend",
+    "sigpause",
 ];
+
+/// Number of a call in [`BLOCKING_CALLS`]. To be asked while compiling: a name that is not there
+/// does not compile.
+pub const fn blocking_call(name: &str) -> u32 {
+    let mut i = 0;
+    while i < BLOCKING_CALLS.len() {
+        if equal(BLOCKING_CALLS[i].as_bytes(), name.as_bytes()) {
+            return i as u32;
+        }
+        i += 1;
+    }
+    panic!("a call that BLOCKING_CALLS does not name")
+}
+
+const fn equal(a: &[u8], b: &[u8]) -> bool {
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
+}
 
 row! {
     /// What the threads that had one [`Meter`] counted at one [`Site`]. All fields but the first

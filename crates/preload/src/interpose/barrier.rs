@@ -3,11 +3,12 @@
 use core::ffi::{c_int, c_uint};
 
 use libc::{pthread_barrier_t, pthread_barrierattr_t};
+use lockwright_ledger::rows::meter::blocking_call;
 
 use crate::debugobjects::used::used;
 use crate::debugobjects::{around, attribute_calls, types, waiters};
 use crate::libc::real;
-use crate::lockdep::sync;
+use crate::lockdep::{atomic_sleep, sync};
 
 type Barrier = *mut pthread_barrier_t;
 
@@ -33,7 +34,8 @@ pub unsafe extern "C-unwind" fn destroy(b: Barrier, _site: u64) -> c_int {
     around::destroy(&types::BARRIER, b as u64, call)
 }
 
-pub unsafe extern "C-unwind" fn wait(b: Barrier, _site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn wait(b: Barrier, site: u64) -> c_int {
+    atomic_sleep::check(const { blocking_call("pthread_barrier_wait") }, site);
     // SAFETY: forwarded.
     let block = || unsafe { real::pthread_barrier_wait(b) };
     sync::barrier_wait(b as u64, || {

@@ -24,6 +24,7 @@ mod mutex;
 mod rwlock;
 mod seccomp;
 mod semaphore;
+mod sleeping;
 mod specific;
 mod spin;
 #[macro_use]
@@ -32,4 +33,4 @@ mod table;
 mod unload;
 
 pub use self::internal::follow as follow_internal;
-pub use self::table::{Guarded, choose, choose_every, forward_blocking, target};
+pub use self::table::{Guarded, choose, choose_every, forward_blocking, target, watch_sleeping};

@@ -90,7 +90,8 @@ macro_rules! stub {
     (engine $name:ident $arity:tt ($pass:ident, $($to:ident)::+)) => {
         stub! { chosen $name $arity $pass }
     };
-    // What may sleep: lockmeter counts it. Without lockmeter the call is forwarded.
+    // What may sleep: lockmeter counts it, and lockdep looks at it once there is a spinning lock.
+    // Else the call is forwarded.
     (blocking $name:ident $arity:tt ()) => {
         stub! { chosen $name $arity site }
     };
@@ -215,6 +216,14 @@ macro_rules! forward_blocking {
     ($other:ident $name:ident) => {};
 }
 
+/// Has the stub of one row go to lockdep's wrapper of a call that may sleep, if it is of one.
+macro_rules! watch_sleeping {
+    (blocking $name:ident) => {
+        target::$name.store(sleeping::$name as *mut (), Relaxed);
+    };
+    ($other:ident $name:ident) => {};
+}
+
 /// Where the stub of one row goes now, if it has no other to ask.
 macro_rules! destination {
     (engine $name:ident ($($to:tt)*)) => {
@@ -291,6 +300,12 @@ macro_rules! interpose {
         /// Has the stubs forward that only lockmeter asks for. Called at start, before any thread.
         pub fn forward_blocking() {
             $(forward_blocking! { $kind $name })*
+        }
+
+        /// Has the stubs of calls that may sleep go to lockdep. Called when there is a spinning
+        /// lock to be held meanwhile; calls under way have gone by.
+        pub fn watch_sleeping() {
+            $(watch_sleeping! { $kind $name })*
         }
 
         /// Calls `f` for each internal name: with the function's name, the internal one, where the

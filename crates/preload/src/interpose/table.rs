@@ -14,8 +14,8 @@ use lockwright_ledger::rows::unsafe_call;
 use super::engine::{Both, Lockdep, Lockmeter};
 use super::{
     annotated_object, bare_fork, barrier, both, both_user_locks, c11, cond, create, ending,
-    execute, freed, guarded, internal, jump, mutex, rwlock, seccomp, semaphore, specific, spin,
-    unload,
+    execute, freed, guarded, internal, jump, mutex, rwlock, seccomp, semaphore, sleeping, specific,
+    spin, unload,
 };
 use crate::debugobjects::{
     COND_IMPOSSIBLE, COND_WREFS, ONCE_DONE, attribute_calls, once, timer, types,

@@ -13,7 +13,7 @@ use lockwright_engines::lockdep::{Core, Ident, Origin, Stretch};
 use lockwright_ledger::rows::{Class, class_origin, lock_kind};
 
 use super::side_table::SideTable;
-use super::{allocations, inherited, pages};
+use super::{allocations, inherited, pages, spinning};
 use crate::callsite::place;
 use crate::libc::real;
 use crate::os::tls;
@@ -279,6 +279,7 @@ unsafe fn identify_in<T: Identify>(core: &mut Core, this: *const T, birth: Birth
     }
     // SAFETY: the caller's promise.
     let ident = unsafe { new_lock(core, this, birth, can_stamp) }?;
+    spinning::note(core, ident);
     inherited::met(core, this as u64, ident);
     pages::note_lock(this as u64, can_stamp);
     match can_stamp {
@@ -327,6 +328,7 @@ pub unsafe fn rename<T: Identify>(
         if known == Some(ident) {
             return known;
         }
+        spinning::note(core, ident);
         // SAFETY: the caller's promise.
         let can_stamp = STAMPS.load(Relaxed) && unsafe { T::can_stamp(this) };
         pages::note_lock(this as u64, can_stamp);
@@ -542,6 +544,7 @@ pub fn start(nonce: u64) {
     let parent = NONCE.swap(nonce, Relaxed);
     PARENT_NONCE.store(parent, Relaxed);
     UNSTAMPED.move_to(&PARENTS);
+    spinning::forget();
     // A child has its parent's C library.
     if parent == 0 {
         // SAFETY: works on its own locks.

@@ -15,7 +15,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use lockwright_engines::lockdep::{Core, Ident, MAX_FRAMES, ThreadState, recursions};
 use lockwright_ledger::rows::{Held, Node, held_flag, lock_kind};
 
-use super::identity;
+use super::{identity, spinning};
 use crate::os::{sys, tls};
 use crate::recorder::state;
 use crate::stack::modules;
@@ -105,6 +105,7 @@ pub fn begin(core: &mut Core, parent: &Core) {
             _ => 0,
         };
         lock.ident = core.inherited_lock(kind, lock.held.class).unwrap_or(Ident::NONE);
+        spinning::note(core, lock.ident);
         let stack = parent.ledger().get::<Node>(lock.held.node).map_or(0, |node| node.stack);
         let mut frames = [0; MAX_FRAMES];
         let n = parent.read_stack(stack, &mut frames);

@@ -8,3 +8,4 @@ pub mod inherited;
 pub mod lock;
 pub mod pages;
 pub mod side_table;
+pub mod spinning;

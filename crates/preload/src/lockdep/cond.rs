@@ -5,9 +5,10 @@ use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use libc::{pthread_cond_t, pthread_mutex_t};
 use lockwright_engines::lockdep::{Acquire, Ident, Misuse, ThreadState};
+use lockwright_ledger::rows::meter::blocking_call;
 use lockwright_ledger::rows::{Held, finding_kind, held_flag, mode};
 
-use super::{misuse, mutex, watch};
+use super::{atomic_sleep, misuse, mutex, watch};
 use crate::callsite;
 use crate::lock_id::identity::{self, Birth, mutex_kind};
 use crate::lock_id::side_table::SideTable;
@@ -106,6 +107,7 @@ pub unsafe fn wait(
         misuse::tell(thread, &what);
         keep(c);
     }
+    atomic_sleep::check(const { blocking_call("pthread_cond_wait") }, site);
     let waits = enter(thread, c, m, lock.ident);
     thread.wait_begin(&lock, node);
     let wait = || wait(node);

@@ -3,6 +3,7 @@
 
 pub mod acquire;
 pub mod annotate;
+pub mod atomic_sleep;
 mod attached;
 pub mod cond;
 pub mod life;

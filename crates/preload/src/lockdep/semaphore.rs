@@ -8,9 +8,10 @@ use core::ffi::{c_int, c_uint};
 
 use libc::sem_t;
 use lockwright_engines::lockdep::{Acquire, Ident, ThreadState};
+use lockwright_ledger::rows::meter::blocking_call;
 
 use super::watch::{self, Blocking};
-use super::{misuse, sync, trylocks};
+use super::{atomic_sleep, misuse, sync, trylocks};
 use crate::callsite::Return;
 use crate::libc::real;
 use crate::lock_id::first_use;
@@ -133,6 +134,7 @@ pub unsafe fn take(
     let Some((thread, ident)) = lock(s) else {
         // SAFETY: the caller's semaphore.
         unsafe { first_use::tell(s) };
+        atomic_sleep::check(const { blocking_call("sem_wait") }, site);
         return sync::semaphore_waited(s as u64, block());
     };
     // A wait acts upon a cancellation that is pending even if it need not wait; trying does not.

@@ -4,9 +4,20 @@
 use core::ffi::c_int;
 
 use libc::{epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec};
+use lockwright_ledger::rows::meter::blocking_call;
 
+use super::atomic_sleep;
 use super::signal::waits_with;
 use crate::libc::real;
+
+/// The return address of a call whose arguments leave no register for it.
+const NO_SITE: u64 = 0;
+
+/// A time to wait, null for as long as it takes, is more than none.
+unsafe fn takes_time(timeout: *const timespec) -> bool {
+    // SAFETY: the caller's time, or null.
+    unsafe { timeout.as_ref() }.is_none_or(|time| time.tv_sec != 0 || time.tv_nsec != 0)
+}
 
 /// As [`waits_with`], for a mask that is not given (null), or at least the kernel's 8 bytes long.
 unsafe fn waits(mask: *const sigset_t) {
@@ -16,7 +27,8 @@ unsafe fn waits(mask: *const sigset_t) {
     }
 }
 
-pub unsafe extern "C-unwind" fn sigsuspend(mask: *const sigset_t, _site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn sigsuspend(mask: *const sigset_t, site: u64) -> c_int {
+    atomic_sleep::check(const { blocking_call("sigsuspend") }, site);
     // SAFETY: the caller's mask; forwarded.
     unsafe {
         waits(mask);
@@ -25,14 +37,16 @@ pub unsafe extern "C-unwind" fn sigsuspend(mask: *const sigset_t, _site: u64) ->
 }
 
 /// BSD's, with the mask of the first 32 signals.
-pub unsafe extern "C-unwind" fn sigpause(mask: c_int, _site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn sigpause(mask: c_int, site: u64) -> c_int {
+    atomic_sleep::check(const { blocking_call("sigpause") }, site);
     waits_with(u64::from(mask as u32));
     // SAFETY: forwarded.
     unsafe { real::sigpause(mask) }
 }
 
 /// X/Open's: the thread's own mask without `signal`.
-pub unsafe extern "C-unwind" fn xpg_sigpause(signal: c_int, _site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn xpg_sigpause(signal: c_int, site: u64) -> c_int {
+    atomic_sleep::check(const { blocking_call("sigpause") }, site);
     if (1..=64).contains(&signal) {
         waits_with(crate::os::sys::signal_mask() & !(1 << (signal - 1)));
     }
@@ -48,6 +62,10 @@ pub unsafe extern "C-unwind" fn pselect(
     timeout: *const timespec,
     mask: *const sigset_t,
 ) -> c_int {
+    // SAFETY: the caller's time.
+    if unsafe { takes_time(timeout) } {
+        atomic_sleep::check(const { blocking_call("pselect") }, NO_SITE);
+    }
     // SAFETY: the caller's mask; forwarded.
     unsafe {
         waits(mask);
@@ -60,8 +78,12 @@ pub unsafe extern "C-unwind" fn ppoll(
     n: nfds_t,
     timeout: *const timespec,
     mask: *const sigset_t,
-    _site: u64,
+    site: u64,
 ) -> c_int {
+    // SAFETY: the caller's time.
+    if unsafe { takes_time(timeout) } {
+        atomic_sleep::check(const { blocking_call("ppoll") }, site);
+    }
     // SAFETY: the caller's mask; forwarded.
     unsafe {
         waits(mask);
@@ -76,8 +98,12 @@ pub unsafe extern "C-unwind" fn ppoll_chk(
     timeout: *const timespec,
     mask: *const sigset_t,
     len: usize,
-    _site: u64,
+    site: u64,
 ) -> c_int {
+    // SAFETY: the caller's time.
+    if unsafe { takes_time(timeout) } {
+        atomic_sleep::check(const { blocking_call("ppoll") }, site);
+    }
     // SAFETY: the caller's mask; forwarded.
     unsafe {
         waits(mask);
@@ -91,8 +117,11 @@ pub unsafe extern "C-unwind" fn epoll_pwait(
     n: c_int,
     timeout: c_int,
     mask: *const sigset_t,
-    _site: u64,
+    site: u64,
 ) -> c_int {
+    if timeout != 0 {
+        atomic_sleep::check(const { blocking_call("epoll_pwait") }, site);
+    }
     // SAFETY: the caller's mask; forwarded.
     unsafe {
         waits(mask);
@@ -106,8 +135,12 @@ pub unsafe extern "C-unwind" fn epoll_pwait2(
     n: c_int,
     timeout: *const timespec,
     mask: *const sigset_t,
-    _site: u64,
+    site: u64,
 ) -> c_int {
+    // SAFETY: the caller's time.
+    if unsafe { takes_time(timeout) } {
+        atomic_sleep::check(const { blocking_call("epoll_pwait2") }, site);
+    }
     // SAFETY: the caller's mask; forwarded.
     unsafe {
         waits(mask);

@@ -8,10 +8,11 @@ use core::sync::atomic::{AtomicBool, Ordering::*};
 
 use libc::{clockid_t, pthread_attr_t, pthread_t, timespec};
 use lockwright_engines::lockdep::{Acquire as Acquisition, Ident};
+use lockwright_ledger::rows::meter::blocking_call;
 use lockwright_ledger::rows::{Thread, mode};
 
-use super::attached;
 use super::watch::{self, Blocking};
+use super::{atomic_sleep, attached};
 use crate::libc::real::{self, Start, StartC11};
 use crate::lock_id::side_table::SideTable;
 use crate::os::sys;
@@ -230,15 +231,21 @@ pub fn not_joined(target: u32) {
     state::with_core(|core| core.thread_joins(target, 0));
 }
 
+/// Waits for a thread's end, which may take time. (Trying does not.)
+fn sleeping_join(t: pthread_t, site: u64, mode: u16, join: impl FnOnce() -> c_int) -> c_int {
+    atomic_sleep::check(const { blocking_call("pthread_join") }, site);
+    joining(t, site, mode, join)
+}
+
 pub unsafe extern "C-unwind" fn join(t: pthread_t, value: *mut *mut c_void, site: u64) -> c_int {
     // SAFETY: forwarded.
-    joining(t, site, 0, || unsafe { real::pthread_join(t, value) })
+    sleeping_join(t, site, 0, || unsafe { real::pthread_join(t, value) })
 }
 
 /// `thrd_join`.
 pub unsafe extern "C-unwind" fn join_c11(t: pthread_t, value: *mut c_int, site: u64) -> c_int {
     // SAFETY: forwarded.
-    joining(t, site, 0, || unsafe { real::thrd_join(t, value) })
+    sleeping_join(t, site, 0, || unsafe { real::thrd_join(t, value) })
 }
 
 pub unsafe extern "C-unwind" fn timedjoin(
@@ -248,7 +255,7 @@ pub unsafe extern "C-unwind" fn timedjoin(
     site: u64,
 ) -> c_int {
     // SAFETY: forwarded.
-    joining(t, site, mode::TIMED, || unsafe { real::pthread_timedjoin_np(t, value, timeout) })
+    sleeping_join(t, site, mode::TIMED, || unsafe { real::pthread_timedjoin_np(t, value, timeout) })
 }
 
 pub unsafe extern "C-unwind" fn tryjoin(t: pthread_t, value: *mut *mut c_void, site: u64) -> c_int {
@@ -264,7 +271,7 @@ pub unsafe extern "C-unwind" fn clockjoin(
     site: u64,
 ) -> c_int {
     // SAFETY: forwarded.
-    joining(t, site, mode::TIMED, || unsafe {
+    sleeping_join(t, site, mode::TIMED, || unsafe {
         real::pthread_clockjoin_np(t, value, clock, timeout)
     })
 }

@@ -5,12 +5,12 @@ use core::ffi::{c_int, c_uint, c_void};
 
 use libc::{clockid_t, timespec};
 use lockwright_engines::lockmeter::{Call, key};
-use lockwright_ledger::rows::meter::{BLOCKING_CALLS, wait_kind};
+use lockwright_ledger::rows::meter::{blocking_call, wait_kind};
 
 use super::{cell_of, clock, tls, wait, wait_site};
 use crate::libc::real;
 
-/// Calls `block`, which is number `which` of [`BLOCKING_CALLS`].
+/// Calls `block`, which is number `which` of the blocking calls.
 #[inline(always)]
 fn around<R>(which: u32, site: u64, block: impl FnOnce() -> R) -> R {
     // SAFETY: as `super::thread`; who has no meter holds nothing.
@@ -43,31 +43,11 @@ macro_rules! blocking {
     ($($name:ident($($arg:ident: $ty:ty),*) -> $ret:ty;)*) => { $(
         #[doc = concat!("`", stringify!($name), "`.")]
         pub unsafe extern "C-unwind" fn $name($($arg: $ty,)* site: u64) -> $ret {
-            const WHICH: u32 = number(stringify!($name));
+            const WHICH: u32 = blocking_call(stringify!($name));
             // SAFETY: forwarded.
             around(WHICH, site, || unsafe { real::$name($($arg),*) })
         }
     )* };
-}
-
-/// Number of a call in [`BLOCKING_CALLS`].
-const fn number(name: &str) -> u32 {
-    let mut i = 0;
-    while i < BLOCKING_CALLS.len() {
-        if equal(BLOCKING_CALLS[i].as_bytes(), name.as_bytes()) {
-            return i as u32;
-        }
-        i += 1;
-    }
-    panic!("a call that BLOCKING_CALLS does not name")
-}
-
-const fn equal(a: &[u8], b: &[u8]) -> bool {
-    let mut i = 0;
-    while i < a.len() && i < b.len() && a[i] == b[i] {
-        i += 1;
-    }
-    i == a.len() && i == b.len()
 }
 
 blocking! {

@@ -279,6 +279,12 @@ pub fn owner_of_regular(fd: isize) -> Option<u32> {
     (done == 0 && stat.st_mode & libc::S_IFMT == libc::S_IFREG).then_some(stat.st_uid)
 }
 
+/// The flags that the file is open with (O_NONBLOCK and the like); negative if it is not open.
+pub fn file_flags(file: i32) -> isize {
+    // SAFETY: no memory is given.
+    unsafe { syscall!(libc::SYS_fcntl, file, libc::F_GETFL) }
+}
+
 /// The process's effective user id.
 pub fn effective_user() -> u32 {
     // SAFETY: no arguments.

@@ -251,6 +251,19 @@ fn sentences(misuse: &Misuse, names: &Names) -> Sentences {
             ],
             vec![format!("take {name} before {others}, or make that a lock that sleeps, too")],
         ),
+        Misuse::SleepsInCall { call } => {
+            let call = call.map_or_else(|| "a call".to_owned(), |call| format!("`{call}`"));
+            (
+                format!("{call}, which may sleep, is called with spinlock {name} held"),
+                vec![
+                    format!("{who} may sleep in {call} with {name} locked"),
+                    "whoever wants that spins until it wakes".into(),
+                ],
+                vec![format!(
+                    "release {name} before {call}, or make it a lock for which one sleeps"
+                )],
+            )
+        }
     }
 }
 

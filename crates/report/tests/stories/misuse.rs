@@ -108,7 +108,7 @@ fn a_pin_is_the_holders_own() {
 #[test]
 fn what_spins_is_named_beside_what_sleeps() {
     let mut story = Story::new();
-    story.tell("spin S\nT1: L(C) L(S) L(B)");
+    story.tell("spin S\nT1: L(C) L(S) T(B)");
     let spinning = story.ident("S").inst();
     story.misuse("T1", "A", 10, |what| {
         (what.kind, what.detail) = (finding_kind::WAIT_CONTEXT, spinning.into());
@@ -267,4 +267,40 @@ fn a_read_lock_that_is_handed_on_is_untidy() {
     let mut told = verdicts("T1: R(A)@1 EX@9\nT2: R(A)@1 EX@9\nT3: UO(A)");
     told.sort();
     assert_eq!(told, ["likely exit-with-lock-held: A +1", handed_on[0]]);
+}
+
+#[test]
+fn what_sleeps_with_a_spinlock_held_is_told_of_calls_and_of_locks() {
+    let sleeping =
+        |story: &str| told(&Story::new().tell("spin S P\nrwlock R").tell(story).report());
+    let alone = ["possible sleep-with-spinlock-held: S"];
+    assert_eq!(sleeping("T1: L(S) SL(nanosleep) U(S)"), alone);
+    assert_eq!(sleeping("T1: L(A) L(S) SL(pthread_join) U(S) U(A)"), alone, "what else is held");
+    assert_eq!(sleeping("T1: L(S) L(P) SL(read) U(P) U(S)"), alone, "the outermost");
+    let twice = ["possible sleep-with-spinlock-held: S +1"];
+    assert_eq!(sleeping("T1: L(S) SL(read)@7 SL(read)@7 U(S)"), twice);
+    let lock = ["possible sleep-with-spinlock-held: A S"];
+    assert_eq!(sleeping("T1: L(S) L(A) U(A) U(S)"), lock);
+    assert_eq!(
+        sleeping("T1: T(S) D(A) U(A) U(S)"),
+        lock,
+        "a spinlock is held however it was taken"
+    );
+    let read = ["possible sleep-with-spinlock-held: R S"];
+    assert_eq!(sleeping("T1: L(S) R(R) U(R) U(S)"), read);
+    for fine in [
+        "T1: L(S) U(S) SL(read)",
+        "T1: L(A) SL(read) U(A)",
+        "T1: L(S) T(A) U(A) U(S)",
+        "T1: L(S) L(P) U(P) U(S)",
+        "T1: L(A) L(S) U(S) U(A)",
+        "T1: L(S) L(P) U(S) U(P) SL(read)",
+        "T1: SLEEPS(S) L(S) SL(read) U(S)",
+    ] {
+        assert!(sleeping(fine).is_empty(), "{fine}");
+    }
+    assert_eq!(
+        sleeping("T1: SPINS(A) L(A) SL(read) U(A)"),
+        ["possible sleep-with-spinlock-held: A"]
+    );
 }

@@ -13,6 +13,7 @@ use lockwright_ledger::rows::{finding_kind, wait_type};
 use super::{misuse, watch};
 use crate::lock_id::by_address::{SpinLock, UserLock};
 use crate::lock_id::identity::{self, Birth};
+use crate::lock_id::spinning;
 use crate::os::tls;
 use crate::os::upcall::Upcall;
 use crate::recorder::state;
@@ -195,7 +196,10 @@ pub unsafe extern "C-unwind" fn set_wait_type(lock: u64, sort: u32, how: u32, _s
     }
     // SAFETY: the caller's lock.
     if let Some(ident) = unsafe { identified(lock, sort) } {
-        state::with_core(|core| core.set_wait_type(ident, how));
+        state::with_core(|core| {
+            core.set_wait_type(ident, how);
+            spinning::note(core, ident);
+        });
     }
     0
 }
