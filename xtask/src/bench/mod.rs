@@ -144,7 +144,8 @@ fn check(bench: &'static Bench, options: &BenchOptions) -> Result<(), String> {
     }
 
     print!("{}", results.text());
-    conclude(options, &results.json(), results.skipped.is_empty())
+    conclude(options, &results.json(), results.skipped.is_empty())?;
+    results.switches.as_ref().map_or(Ok(()), switches::Switches::judge)
 }
 
 /// Writes the results where they are wanted for machines.

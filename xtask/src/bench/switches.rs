@@ -15,20 +15,44 @@ use super::arm::{Bench, said};
 use super::callgrind;
 use super::workload::{RUN_MS, SMOKE_MS, fresh_folder};
 
-/// The switches: what is undone, and the features that undo it.
-const SWITCHES: [(&str, &str); 6] = [
-    ("1: the control, nothing undone", ""),
-    ("2: check state at every acquisition", "unpatched-2"),
-    ("3: search the lock at every release", "unpatched-3"),
-    ("4: one shared counter per class", "unpatched-4"),
-    ("5: record releases inside the section", "unpatched-5"),
-    ("2 to 5 together", "unpatched-2,unpatched-3,unpatched-4,unpatched-5"),
+/// A switch: what is undone.
+struct Switch {
+    name: &'static str,
+    /// What undoes it: features of the library, between commas.
+    features: &'static str,
+    /// Undone, an acquisition and its release have more instructions. What patch 5 moves is as many
+    /// before the unlock as after it.
+    adds: bool,
+}
+
+const SWITCHES: [Switch; 6] = [
+    Switch { name: "1: the control, nothing undone", features: "", adds: false },
+    Switch { name: "2: check state at every acquisition", features: "unpatched-2", adds: true },
+    Switch { name: "3: search the lock at every release", features: "unpatched-3", adds: true },
+    Switch { name: "4: one shared counter per class", features: "unpatched-4", adds: true },
+    Switch { name: "5: record releases inside the section", features: "unpatched-5", adds: false },
+    Switch {
+        name: "2 to 5 together",
+        features: "unpatched-2,unpatched-3,unpatched-4,unpatched-5",
+        adds: true,
+    },
 ];
 
 /// What runs: its name, the program's arguments, and acquisitions in one of its rounds.
-const PROGRAMS: [(&str, &str, u32, f64); 2] = [
+const PROGRAMS: [(&str, &str, u32, f64); 5] = [
     ("nested, 16 threads, locks of one class", "nested", 16, 2.0),
     ("one lock, 4 threads", "shared", 4, 1.0),
+    ("rwlocks of one class to read, 4 threads", "rdlock", 4, 1.0),
+    ("rwlocks of one class to write, 4 threads", "wrlock", 4, 1.0),
+    ("spinlocks of one class, 4 threads", "spin", 4, 1.0),
+];
+
+/// What instructions are counted of: the lock, and the program's argument.
+const COUNTED: [(&str, &str); 4] = [
+    ("mutex", "mutex"),
+    ("rwlock, read", "rdlock"),
+    ("rwlock, write", "wrlock"),
+    ("spinlock", "spin"),
 ];
 
 /// One switch under one program.
@@ -44,7 +68,8 @@ struct Line {
 
 /// The engine's own instructions for a lock and its unlock.
 struct Count {
-    switch: &'static str,
+    lock: &'static str,
+    switch: &'static Switch,
     patched: f64,
     unpatched: f64,
 }
@@ -62,13 +87,13 @@ pub fn measure(bench: &Bench, rounds: usize) -> Result<Switches, String> {
     let patched = library(bench, "patched", "")?;
     let mut lines = Vec::new();
     let mut libraries = Vec::new();
-    for (i, (switch, features)) in SWITCHES.into_iter().enumerate() {
-        let unpatched = library(bench, &format!("unpatched-{}", i + 1), features)?;
+    for (i, switch) in SWITCHES.iter().enumerate() {
+        let unpatched = library(bench, &format!("unpatched-{}", i + 1), switch.features)?;
         libraries.push((switch, unpatched));
     }
     for (name, what, threads, acquisitions) in PROGRAMS {
         for (switch, unpatched) in &libraries {
-            eprintln!("switch {switch}; {name} ...");
+            eprintln!("switch {}; {name} ...", switch.name);
             let run = |library: &Path| -> Result<f64, String> {
                 let milliseconds = if bench.smoke { SMOKE_MS } else { RUN_MS };
                 let mut command = watched(bench, &program, library)?;
@@ -90,7 +115,7 @@ pub fn measure(bench: &Bench, rounds: usize) -> Result<Switches, String> {
             let ratios: Vec<f64> = with.iter().zip(&without).map(|(p, u)| u / p).collect();
             let millions = |times: &[f64]| acquisitions * 1e3 / stats::median(times);
             lines.push(Line {
-                switch,
+                switch: switch.name,
                 program: name,
                 patched: millions(&with),
                 unpatched: millions(&without),
@@ -107,19 +132,22 @@ fn count(
     bench: &Bench,
     program: &Path,
     patched: &Path,
-    libraries: &[(&'static str, PathBuf)],
+    libraries: &[(&'static Switch, PathBuf)],
 ) -> Result<Vec<Count>, String> {
-    let native =
-        callgrind::per_round(bench, program, "mutex", &|valgrind| Ok(Command::new(valgrind)))?;
-    let own = |library: &Path| -> Result<f64, String> {
-        let start = |valgrind: &Path| watched(bench, valgrind, library);
-        Ok(callgrind::per_round(bench, program, "mutex", &start)? - native)
-    };
-    let shipped = own(patched)?;
-    let each = libraries
-        .iter()
-        .map(|(switch, library)| Ok(Count { switch, patched: shipped, unpatched: own(library)? }));
-    each.collect()
+    let mut counts = Vec::new();
+    for (lock, what) in COUNTED {
+        let start = |valgrind: &Path| Ok(Command::new(valgrind));
+        let native = callgrind::per_round(bench, program, what, &start)?;
+        let own = |library: &Path| -> Result<f64, String> {
+            let start = |valgrind: &Path| watched(bench, valgrind, library);
+            Ok(callgrind::per_round(bench, program, what, &start)? - native)
+        };
+        let patched = own(patched)?;
+        for (switch, library) in libraries {
+            counts.push(Count { lock, switch, patched, unpatched: own(library)? });
+        }
+    }
+    Ok(counts)
 }
 
 /// The library built with `features`, in a place of its own.
@@ -141,6 +169,23 @@ fn watched(bench: &Bench, program: &Path, library: &Path) -> Result<Command, Str
 }
 
 impl Switches {
+    /// Holds the counts to what the switches are for: where one undoes what saves instructions,
+    /// there are more of them.
+    ///
+    /// # Errors
+    /// A switch that changes nothing for some lock.
+    pub fn judge(&self) -> Result<(), String> {
+        let has_none = |count: &&Count| count.switch.adds && count.unpatched < count.patched + 0.5;
+        match self.counts.iter().flatten().find(has_none) {
+            None => Ok(()),
+            Some(count) => Err(format!(
+                "\"{}\" adds no instructions to a {}: {:.1}, and {:.1} as it ships; see \
+                 crates/preload/src/lockdep/without_patches.rs",
+                count.switch.name, count.lock, count.unpatched, count.patched
+            )),
+        }
+    }
+
     /// The table.
     pub fn text(&self) -> String {
         let mut out = String::new();
@@ -172,12 +217,17 @@ impl Switches {
                     out,
                     "the engine's instructions for a lock and its unlock (callgrind):"
                 );
+                let mut lock = "";
                 for count in counts {
+                    if lock != count.lock {
+                        lock = count.lock;
+                        let _ = writeln!(out, " {lock}:");
+                    }
                     let more = count.unpatched - count.patched;
                     let _ = writeln!(
                         out,
                         "  {:<38} {:>12.1} {:>12.1}  {more:>+6.1}",
-                        count.switch, count.patched, count.unpatched
+                        count.switch.name, count.patched, count.unpatched
                     );
                 }
             }
@@ -204,8 +254,12 @@ impl Switches {
                 "confidence": l.ratio.confidence,
             })
         };
-        let count =
-            |c: &Count| json!({ "switch": c.switch, "patched": c.patched, "undone": c.unpatched });
+        let count = |c: &Count| {
+            json!({
+                "lock": c.lock, "switch": c.switch.name,
+                "patched": c.patched, "undone": c.unpatched,
+            })
+        };
         let counts: Vec<Value> = self.counts.iter().flatten().map(count).collect();
         json!({
             "lines": self.lines.iter().map(line).collect::<Vec<_>>(),

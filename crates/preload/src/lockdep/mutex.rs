@@ -374,8 +374,10 @@ pub unsafe extern "C-unwind" fn unlock(m: Mutex, _site: u64) -> c_int {
         return unsafe { unlock_otherwise(m) };
     }
     if without_patches::RELEASE {
-        // SAFETY: the caller's mutex, the innermost.
-        return unsafe { without_patches::unlock(m, thread) };
+        // SAFETY: forwarded.
+        let forward = || unsafe { real::pthread_mutex_unlock(m) };
+        let oddly = |thread: &mut ThreadState| misuse::released_oddly(thread, m as u64);
+        return without_patches::unlock(thread, m as u64, forward, oddly);
     }
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_mutex_unlock(m) };

@@ -8,7 +8,7 @@ use lockwright_engines::lockdep::ThreadState;
 use lockwright_ledger::rows::{lock_kind, mode};
 
 use super::acquire::Watched;
-use super::{misuse, watch};
+use super::{misuse, watch, without_patches};
 use crate::libc::real;
 use crate::lock_id::identity::{self, Birth, Identify};
 use crate::lock_id::{first_use, inherited};
@@ -53,6 +53,12 @@ pub unsafe extern "C-unwind" fn unlock(l: RwLock, _site: u64) -> c_int {
     if !thread.is_innermost(l as u64) {
         // SAFETY: forwarded.
         return unsafe { unlock_otherwise(l, thread) };
+    }
+    if without_patches::RELEASE {
+        // SAFETY: forwarded.
+        let forward = || unsafe { real::pthread_rwlock_unlock(l) };
+        let oddly = |thread: &mut ThreadState| watch::released(thread, l as u64, None);
+        return without_patches::unlock(thread, l as u64, forward, oddly);
     }
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_rwlock_unlock(l) };

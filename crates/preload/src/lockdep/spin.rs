@@ -7,7 +7,7 @@ use libc::pthread_spinlock_t;
 use lockwright_engines::lockdep::ThreadState;
 
 use super::acquire::Watched;
-use super::{misuse, watch};
+use super::{misuse, watch, without_patches};
 use crate::libc::real;
 use crate::lock_id::by_address::{SpinLock, spin_lock};
 use crate::lock_id::identity::{self, Birth};
@@ -70,6 +70,12 @@ pub unsafe extern "C-unwind" fn unlock(l: Spin, _site: u64) -> c_int {
         return result;
     };
     if thread.is_innermost(l as u64) {
+        if without_patches::RELEASE {
+            // SAFETY: forwarded.
+            let forward = || unsafe { real::pthread_spin_unlock(l) };
+            let oddly = |thread: &mut ThreadState| watch::released(thread, l as u64, None);
+            return without_patches::unlock(thread, l as u64, forward, oddly);
+        }
         // SAFETY: forwarded.
         let result = unsafe { real::pthread_spin_unlock(l) };
         watch::released(thread, l as u64, None);

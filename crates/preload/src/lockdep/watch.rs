@@ -8,7 +8,7 @@ use libc::{EBUSY, EOWNERDEAD};
 use lockwright_engines::lockdep::{Acquire as Acquisition, Chain, Ident, MAX_FRAMES, ThreadState};
 
 pub use super::attached::thread;
-use super::{attached, misuse};
+use super::{attached, misuse, without_patches};
 use crate::callsite::{self, Return};
 use crate::lock_id::first_use;
 use crate::lock_id::identity::{self, Birth, Identify};
@@ -66,7 +66,8 @@ pub fn reserve<T: Identify>(
 ) -> Option<&'static mut ThreadState> {
     // SAFETY: wrappers are given valid locks; as `thread`, and a detached thread has no room.
     let (ident, thread) = unsafe { (identity::stamped(lock), &mut *tls::raw()) };
-    thread.reserve_known(ident?, mode, site).then_some(thread)
+    let ident = ident?;
+    (without_patches::acquires(ident) && thread.reserve_known(ident, mode, site)).then_some(thread)
 }
 
 /// Looks the acquisition up, puts it on record if it is new (before it may block), and reserves its

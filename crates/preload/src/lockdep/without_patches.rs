@@ -10,17 +10,15 @@
 //! | `unpatched-4` | acquisitions are counted per thread       | and in one shared counter per class   |
 //! | `unpatched-5` | a release is recorded after the unlock    | before it, in the critical section    |
 //!
-//! (Patch 1 removed a function that nobody called.) Only the mutex's wrappers know the switches.
+//! (Patch 1 removed a function that nobody called.) Mutexes, rwlocks and spinlocks know the switches,
+//! on the ways that an acquisition and a release of the innermost lock take when all is known.
 
 use core::ffi::c_int;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
-use libc::pthread_mutex_t;
 use lockwright_engines::lockdep::{Ident, ThreadState};
 
-use super::misuse;
-use crate::libc::real;
 use crate::recorder::state;
 
 const CHECK_EVERY_ACQUIRE: bool = cfg!(feature = "unpatched-2");
@@ -42,20 +40,22 @@ pub fn acquires(ident: Ident) -> bool {
     !CHECK_EVERY_ACQUIRE || state::status() == state::ACTIVE
 }
 
-/// Unlocks the innermost lock as it was done before patches 3 and 5.
-///
-/// # Safety
-/// The caller's mutex, which is the innermost that `thread` holds.
+/// Unlocks the lock at `address`, the innermost that `thread` holds, as it was done before patches
+/// 3 and 5: by `forward`. Where it takes a closer look, `oddly` does that.
 #[inline(always)]
-pub unsafe fn unlock(m: *mut pthread_mutex_t, thread: &mut ThreadState) -> c_int {
-    let mut is_off = RELEASE_INSIDE && take_off(thread, m as u64);
-    // SAFETY: forwarded.
-    let result = unsafe { real::pthread_mutex_unlock(m) };
+pub fn unlock(
+    thread: &mut ThreadState,
+    address: u64,
+    forward: impl FnOnce() -> c_int,
+    oddly: impl FnOnce(&mut ThreadState),
+) -> c_int {
+    let mut is_off = RELEASE_INSIDE && take_off(thread, address);
+    let result = forward();
     if !RELEASE_INSIDE && result == 0 {
-        is_off = take_off(thread, m as u64);
+        is_off = take_off(thread, address);
     }
     if result == 0 && !is_off {
-        misuse::released_oddly(thread, m as u64);
+        oddly(thread);
     }
     result
 }

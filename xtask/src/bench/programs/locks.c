@@ -7,6 +7,7 @@
  *       depth3   three
  *       rdlock   a reader-writer lock, shared
  *       wrlock   a reader-writer lock, exclusive
+ *       spin     a spinlock (pthread_spin_lock)
  *       shared   one mutex that all threads want
  *       init     a mutex that is initialised, locked, unlocked and destroyed
  * All but `shared` give every thread locks of its own, each in cache lines of its own. With ROUNDS, each thread
@@ -28,6 +29,7 @@ struct lane {
 	_Alignas(128) pthread_mutex_t mutexes[3];
 	_Alignas(128) pthread_mutex_t brief;
 	_Alignas(128) pthread_rwlock_t rwlock;
+	_Alignas(128) pthread_spinlock_t spinlock;
 	_Alignas(128) unsigned long rounds;
 	volatile unsigned long counter;
 	pthread_t thread;
@@ -83,6 +85,13 @@ static void wrlock_round(struct lane *lane)
 	pthread_rwlock_unlock(&lane->rwlock);
 }
 
+static void spin_round(struct lane *lane)
+{
+	pthread_spin_lock(&lane->spinlock);
+	lane->counter++;
+	pthread_spin_unlock(&lane->spinlock);
+}
+
 static void shared_round(struct lane *lane)
 {
 	(void)lane;
@@ -105,8 +114,8 @@ static const struct {
 	round_fn round;
 } kinds[] = {
 	{ "mutex", mutex_round },   { "nested", nested_round }, { "depth3", depth3_round },
-	{ "rdlock", rdlock_round }, { "wrlock", wrlock_round }, { "shared", shared_round },
-	{ "init", init_round },
+	{ "rdlock", rdlock_round }, { "wrlock", wrlock_round }, { "spin", spin_round },
+	{ "shared", shared_round }, { "init", init_round },
 };
 static round_fn chosen;
 
@@ -170,6 +179,7 @@ int main(int argc, char **argv)
 		for (int k = 0; k < 3; k++)
 			pthread_mutex_init(&lanes[i].mutexes[k], NULL);
 		pthread_rwlock_init(&lanes[i].rwlock, NULL);
+		pthread_spin_init(&lanes[i].spinlock, PTHREAD_PROCESS_PRIVATE);
 		pthread_create(&lanes[i].thread, NULL, work, &lanes[i]);
 	}
 	pthread_barrier_wait(&begin);
