@@ -16,6 +16,10 @@ pub mod condvar;
 pub mod debug;
 pub mod event;
 pub mod exclusive;
+#[cfg(feature = "std")]
+pub mod irq;
+#[cfg(feature = "std")]
+pub mod irqsave;
 mod k42;
 pub mod local_lock;
 #[cfg(feature = "lock_api")]

@@ -84,15 +84,12 @@ impl<P: Platform> RawLocalLock<P> {
 
 #[cfg(feature = "std")]
 mod linux {
-    use core::mem::MaybeUninit;
     use core::sync::atomic::AtomicUsize;
 
     use super::{FREE, RawLocalLock};
+    pub use crate::irq::IrqFlags as Signals;
+    use crate::irq::{local_irq_restore, local_irq_save};
     use crate::platform::linux::Linux;
-
-    /// The signals that were blocked before a section.
-    #[must_use = "signals stay blocked until the section ends with it"]
-    pub struct Signals(libc::sigset_t);
 
     impl RawLocalLock<Linux> {
         /// A free lock, for thread-locals.
@@ -108,20 +105,12 @@ mod linux {
         /// As [`RawLocalLock::lock`].
         #[track_caller]
         pub fn lock_irqsave(&self) -> Signals {
-            let mut all = MaybeUninit::uninit();
-            let mut before = MaybeUninit::uninit();
-            // SAFETY: fills the one, reads it, and writes the other; it cannot fail with these
-            // arguments.
-            let before = unsafe {
-                libc::sigfillset(all.as_mut_ptr());
-                libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), before.as_mut_ptr());
-                before.assume_init()
-            };
+            let before = local_irq_save();
             if !self.try_lock() {
-                restore(&before);
+                local_irq_restore(before);
                 panic!("a section of a local lock in another section of it");
             }
-            Signals(before)
+            before
         }
 
         /// Ends the section, and lets in the signals that came meanwhile.
@@ -132,13 +121,8 @@ mod linux {
         pub unsafe fn unlock_irqrestore(&self, signals: Signals) {
             // SAFETY: as our caller promises.
             unsafe { self.unlock() };
-            restore(&signals.0);
+            local_irq_restore(signals);
         }
-    }
-
-    fn restore(before: &libc::sigset_t) {
-        // SAFETY: reads a set that the same function has written.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before, core::ptr::null_mut()) };
     }
 
     impl Default for RawLocalLock<Linux> {

@@ -123,7 +123,7 @@ pub const CRATES: &[Crate] = &[
         uses: &[],
         floors: &[
             &["bkl", "debug", "locks", "sync"],
-            &["condvar", "exclusive"],
+            &["condvar", "exclusive", "irqsave"],
             &["completion", "mutex", "semaphore", "ww_mutex"],
             &[
                 "mcs",
@@ -141,7 +141,7 @@ pub const CRATES: &[Crate] = &[
                 "objects",
                 "traced",
             ],
-            &["annotate", "wait_list"],
+            &["annotate", "irq", "wait_list"],
         ],
     },
 ];
