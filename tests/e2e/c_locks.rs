@@ -139,3 +139,13 @@ fn the_meter_measures_them() {
         assert_eq!(taken, 2, "{function}: {:#?}", run.report.locks);
     }
 }
+
+#[test]
+fn a_lock_that_is_wanted_back_after_a_sleep_is_waited_for() {
+    clean(&told("sleep"));
+    let run = meter(EXACT, &program("c_locks.c", &[]), &["sleep"]);
+    let sites = run.report.locks.iter().flat_map(|lock| sites_in(lock, "sleep_in_kernel"));
+    let counts: Vec<_> =
+        sites.map(|(_, site)| (site.numbers.acquisitions, site.numbers.contended)).collect();
+    assert!(counts.contains(&(1, 0)) && counts.contains(&(1, 1)), "{counts:?}");
+}

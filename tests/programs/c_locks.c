@@ -4,6 +4,7 @@
  *   readers     the same, but all read
  *   try         one of the two is only tried for
  *   timed       one of the two has a time, which comes
+ *   sleep       a big kernel lock is given up for a sleep, in which another thread takes it
  *   wait        a condition variable gives a mutex up and takes it again
  *   every       each lock, once
  *   unlock      a lock is released twice
@@ -12,6 +13,7 @@
  *   completion  a thread waits for another's work with a lock held that the other needs for it
  *   deadlock    two threads deadlock
  */
+#include "asleep.h"
 #include "baton.h"
 #include <lockwright.h>
 #include <stdio.h>
@@ -183,6 +185,33 @@ static void every(void)
 	lw_rwsem_up_read(&table);
 }
 
+static lw_bkl_t kernel;
+static atomic_int sleeper;
+
+static void *take_until_asked(void *unused)
+{
+	lw_bkl_lock(&kernel);
+	baton_pass(&first_is_done);
+	await_blocked(&sleeper);
+	lw_bkl_unlock(&kernel);
+	return unused;
+}
+
+static void until_taken(void *thread)
+{
+	pthread_create(thread, NULL, take_until_asked, NULL);
+	baton_take(&first_is_done);
+}
+
+static void sleep_in_kernel(pthread_t *thread)
+{
+	lw_bkl_lock(&kernel);
+	lw_bkl_lock(&kernel);
+	lw_bkl_schedule(&kernel, until_taken, thread);
+	lw_bkl_unlock(&kernel);
+	lw_bkl_unlock(&kernel);
+}
+
 static void *work(void *unused)
 {
 	lw_mutex_lock(&accounts);
@@ -223,6 +252,10 @@ int main(int argc, char **argv)
 		pthread_create(&thread, NULL, try_for_a_moment, NULL);
 		pthread_join(thread, NULL);
 		lw_mutex_unlock(&accounts);
+	} else if (is("sleep")) {
+		atomic_store(&sleeper, thread_id());
+		sleep_in_kernel(&thread);
+		pthread_join(thread, NULL);
 	} else if (is("wait")) {
 		lw_mutex_lock(&accounts);
 		pthread_create(&thread, NULL, change, NULL);

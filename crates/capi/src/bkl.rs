@@ -1,5 +1,6 @@
 //! The big kernel lock, over a mutex.
 
+use core::cell::Cell;
 use core::ffi::{c_int, c_void};
 
 use locks::annotate::Flags;
@@ -88,11 +89,22 @@ pub unsafe extern "C" fn lw_bkl_schedule(
     // SAFETY: as our caller promises.
     let raw = unsafe { lw_bkl_t::lock(lock) };
     let times = raw.depth().map_or(0, |depth| depth + 1);
-    tool::give_up(lock, Flags::RECURSIVE, times, || {
-        // SAFETY: as our caller promises.
-        raw.schedule(|| unsafe { sleep(argument) });
-        true
-    });
+    for _ in 0..times {
+        tool::release(lock);
+    }
+    let released = Cell::new(Some(raw.release()));
+    // SAFETY: as our caller promises.
+    unsafe { sleep(argument) };
+    if times > 0 {
+        let try_again = || {
+            let result = released.take().map_or(Ok(()), |released| raw.try_reacquire(released));
+            result.map_err(|still| released.set(Some(still))).is_ok()
+        };
+        let again = || released.take().into_iter().for_each(|released| raw.reacquire(released));
+        tool::lock_surely(lock, Flags::RECURSIVE, try_again, again);
+        // The rest of the depth came with it.
+        tool::lock_deeper(lock, Flags::RECURSIVE, times - 1);
+    }
     0
 }
 

@@ -119,6 +119,17 @@ fn given_up(told: &Lock, flags: Flags, times: u32, meanwhile: impl FnOnce() -> b
     result
 }
 
+/// The calling thread has a lock `times` times more than it was told.
+#[inline(always)]
+pub fn lock_deeper<T>(lock: *mut T, flags: Flags, times: u32) {
+    if !annotate::is_off() {
+        for _ in 0..times {
+            told(lock).acquire(flags);
+            told(lock).acquired();
+        }
+    }
+}
+
 /// The writer of a lock is about to be a reader.
 #[inline(always)]
 pub fn downgrade<T>(lock: *mut T) {

@@ -139,6 +139,19 @@ impl<P: Platform, L: Exclusive> RawBkl<P, L> {
         }
     }
 
+    /// Takes the lock again if that needs no waiting; else hands back what is to be taken again.
+    ///
+    /// # Errors
+    /// Somebody has it.
+    pub fn try_reacquire(&self, released: Released) -> Result<(), Released> {
+        let Some(depth) = released.0 else { return Ok(()) };
+        if !self.raw.try_lock() {
+            return Err(released);
+        }
+        self.begin(depth);
+        Ok(())
+    }
+
     #[inline]
     fn is_mine(&self) -> bool {
         // Relaxed: a task sees what it stored itself, and what others store is not its name.
