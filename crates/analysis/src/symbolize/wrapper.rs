@@ -69,6 +69,8 @@ const EXACT: &[&str] = &[
     "SDL_mutexP",
     "omp_set_lock",
     "omp_set_nest_lock",
+    // Linux's big kernel lock
+    "lock_kernel",
 ];
 
 /// Families in which every function of the prefix is one.
