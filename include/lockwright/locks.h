@@ -94,6 +94,22 @@ typedef struct lw_pvqspinlock_t {
 } lw_pvqspinlock_t;
 #define LW_PVQSPINLOCK_INIT {{0}}
 
+/* A queued spinlock whose waiters sleep if the lock is long in coming, and which each that comes
+ * tries once to take ahead of the queue: Linux 4.5 to 4.14 had it. For comparing. Not recursive. */
+typedef struct lw_pvqspinlock_single_steal_t {
+        /* The lock's own. */
+        uint32_t opaque[1];
+} lw_pvqspinlock_single_steal_t;
+#define LW_PVQSPINLOCK_SINGLE_STEAL_INIT {{0}}
+
+/* A spinlock without a queue: whoever sees it free first takes it, and anyone may starve. Linux has
+ * it under hypervisors that cannot halt virtual CPUs. For comparing. Not recursive. */
+typedef struct lw_pvqspinlock_unfair_t {
+        /* The lock's own. */
+        uint32_t opaque[1];
+} lw_pvqspinlock_unfair_t;
+#define LW_PVQSPINLOCK_UNFAIR_INIT {{0}}
+
 /* A queued reader-writer spinlock: many readers or one writer; first come, first served; spins.
  * Not recursive. */
 typedef struct lw_qrwlock_t {
@@ -428,6 +444,46 @@ int lw_pvqspinlock_trylock(lw_pvqspinlock_t *lock);
 /* Releases the lock. Returns 0.
  * Wants: a lock that this thread holds. */
 int lw_pvqspinlock_unlock(lw_pvqspinlock_t *lock);
+
+/* Makes a free lock of any memory. Not needed where LW_PVQSPINLOCK_SINGLE_STEAL_INIT or zeros are. Returns 0.
+ * Wants: memory for a lock, which nobody uses as one. */
+int lw_pvqspinlock_single_steal_init(lw_pvqspinlock_single_steal_t *lock);
+
+/* Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+ * Wants: a lock that nobody holds or waits for, and nobody uses from here on. */
+int lw_pvqspinlock_single_steal_destroy(lw_pvqspinlock_single_steal_t *lock);
+
+/* Waits for the lock and takes it. Returns 0.
+ * Wants: a lock, which this thread does not hold. */
+int lw_pvqspinlock_single_steal_lock(lw_pvqspinlock_single_steal_t *lock);
+
+/* Takes the lock if it is free. Returns 0, or EBUSY.
+ * Wants: a lock. */
+int lw_pvqspinlock_single_steal_trylock(lw_pvqspinlock_single_steal_t *lock);
+
+/* Releases the lock. Returns 0.
+ * Wants: a lock that this thread holds. */
+int lw_pvqspinlock_single_steal_unlock(lw_pvqspinlock_single_steal_t *lock);
+
+/* Makes a free lock of any memory. Not needed where LW_PVQSPINLOCK_UNFAIR_INIT or zeros are. Returns 0.
+ * Wants: memory for a lock, which nobody uses as one. */
+int lw_pvqspinlock_unfair_init(lw_pvqspinlock_unfair_t *lock);
+
+/* Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+ * Wants: a lock that nobody holds or waits for, and nobody uses from here on. */
+int lw_pvqspinlock_unfair_destroy(lw_pvqspinlock_unfair_t *lock);
+
+/* Waits for the lock and takes it. Returns 0.
+ * Wants: a lock, which this thread does not hold. */
+int lw_pvqspinlock_unfair_lock(lw_pvqspinlock_unfair_t *lock);
+
+/* Takes the lock if it is free. Returns 0, or EBUSY.
+ * Wants: a lock. */
+int lw_pvqspinlock_unfair_trylock(lw_pvqspinlock_unfair_t *lock);
+
+/* Releases the lock. Returns 0.
+ * Wants: a lock that this thread holds. */
+int lw_pvqspinlock_unfair_unlock(lw_pvqspinlock_unfair_t *lock);
 
 /* Makes a free lock of any memory. Not needed where LW_QRWLOCK_INIT or zeros are. Returns 0.
  * Wants: memory for a lock, which nobody uses as one. */

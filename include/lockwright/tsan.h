@@ -276,6 +276,20 @@ LW_TSAN_LOCK_(lw_pvqspinlock)
 #define lw_pvqspinlock_trylock(lock) lw_pvqspinlock_trylock_tsan_(lock)
 #define lw_pvqspinlock_unlock(lock) lw_pvqspinlock_unlock_tsan_(lock)
 
+LW_TSAN_LOCK_(lw_pvqspinlock_single_steal)
+#define lw_pvqspinlock_single_steal_init(lock) lw_pvqspinlock_single_steal_init_tsan_(lock)
+#define lw_pvqspinlock_single_steal_destroy(lock) lw_pvqspinlock_single_steal_destroy_tsan_(lock)
+#define lw_pvqspinlock_single_steal_lock(lock) lw_pvqspinlock_single_steal_lock_tsan_(lock)
+#define lw_pvqspinlock_single_steal_trylock(lock) lw_pvqspinlock_single_steal_trylock_tsan_(lock)
+#define lw_pvqspinlock_single_steal_unlock(lock) lw_pvqspinlock_single_steal_unlock_tsan_(lock)
+
+LW_TSAN_LOCK_(lw_pvqspinlock_unfair)
+#define lw_pvqspinlock_unfair_init(lock) lw_pvqspinlock_unfair_init_tsan_(lock)
+#define lw_pvqspinlock_unfair_destroy(lock) lw_pvqspinlock_unfair_destroy_tsan_(lock)
+#define lw_pvqspinlock_unfair_lock(lock) lw_pvqspinlock_unfair_lock_tsan_(lock)
+#define lw_pvqspinlock_unfair_trylock(lock) lw_pvqspinlock_unfair_trylock_tsan_(lock)
+#define lw_pvqspinlock_unfair_unlock(lock) lw_pvqspinlock_unfair_unlock_tsan_(lock)
+
 /* --- Per-CPU reader-writer semaphore ------------------------------------------------------------------- */
 
 LW_TSAN_LIFE_(lw_percpu_rwsem, lw_percpu_rwsem_t)

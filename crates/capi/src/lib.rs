@@ -20,6 +20,8 @@ mod mcs;
 mod mutex;
 mod percpu_rwsem;
 mod pvqspinlock;
+mod pvqspinlock_single_steal;
+mod pvqspinlock_unfair;
 mod qrwlock;
 mod qspinlock;
 mod result;

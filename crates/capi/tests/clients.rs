@@ -6,8 +6,18 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 /// Locks with one sort of holder.
-const LOCKS: &[&str] =
-    &["bkl", "mcs", "mutex", "pvqspinlock", "qspinlock", "rtmutex", "tas", "ticket"];
+const LOCKS: &[&str] = &[
+    "bkl",
+    "mcs",
+    "mutex",
+    "pvqspinlock",
+    "pvqspinlock_single_steal",
+    "pvqspinlock_unfair",
+    "qspinlock",
+    "rtmutex",
+    "tas",
+    "ticket",
+];
 
 /// Those of them that their holder may take again.
 const RECURSIVE: &[&str] = &["bkl"];

@@ -24,7 +24,7 @@ use crate::mutex::RawMutex;
 use crate::percpu_rwsem::RawPercpuRwSem;
 use crate::platform::Platform;
 use crate::platform::linux::Linux;
-use crate::pvqspinlock::RawPvQspinlock;
+use crate::pvqspinlock::{RawPvQspinlock, SingleSteal, Unfair};
 use crate::qrwlock::RawQrwLock;
 use crate::qspinlock::RawQspinlock;
 use crate::rtmutex::RawRtMutex;
@@ -100,6 +100,8 @@ mutex! {
     RawTicket<Linux>, TicketLock, TicketLockGuard, "a ticket lock: [`crate::ticket`]";
     RawQspinlock<Linux>, SpinLock, SpinLockGuard, "the kernel's queued spinlock: [`crate::qspinlock`]";
     RawPvQspinlock<Linux>, PvSpinLock, PvSpinLockGuard, "the queued spinlock whose waiters sleep: [`crate::pvqspinlock`]";
+    RawPvQspinlock<Linux, SingleSteal>, SingleStealSpinLock, SingleStealSpinLockGuard, "the same, stolen at most once: [`crate::pvqspinlock::SingleSteal`]";
+    RawPvQspinlock<Linux, Unfair>, UnfairSpinLock, UnfairSpinLockGuard, "the same without a queue: [`crate::pvqspinlock::Unfair`]";
     RawMcs<Linux>, McsLock, McsLockGuard, "an MCS lock: [`crate::mcs`]";
     RawMutex<Linux>, Mutex, MutexGuard, "a sleeping mutex that spins on its running owner: [`crate::mutex`]", lock_until;
     RawRtMutex<Linux>, RtMutex, RtMutexGuard, "a mutex with priority inheritance: [`crate::rtmutex`]";

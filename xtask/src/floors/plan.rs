@@ -103,6 +103,8 @@ pub const CRATES: &[Crate] = &[
                 "mutex",
                 "percpu_rwsem",
                 "pvqspinlock",
+                "pvqspinlock_single_steal",
+                "pvqspinlock_unfair",
                 "qrwlock",
                 "qspinlock",
                 "rtmutex",

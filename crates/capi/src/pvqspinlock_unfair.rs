@@ -1,0 +1,73 @@
+//! The unfair spinlock that Linux has where no paravirtual one is to be had.
+
+use core::ffi::c_int;
+
+use locks::platform::linux::Linux;
+use locks::pvqspinlock::{RawPvQspinlock, Unfair};
+
+use crate::acquire::{self, Exclusive};
+use crate::holds::holds;
+use crate::tool;
+
+/// A spinlock without a queue: whoever sees it free first takes it, and anyone may starve. Linux has
+/// it under hypervisors that cannot halt virtual CPUs. For comparing. Not recursive.
+#[repr(C)]
+pub struct lw_pvqspinlock_unfair_t {
+    /// The lock's own.
+    pub opaque: [u32; 1],
+}
+
+holds!(lw_pvqspinlock_unfair_t: RawPvQspinlock<Linux, Unfair>);
+
+/// Makes a free lock of any memory. Not needed where `LW_PVQSPINLOCK_UNFAIR_INIT` or zeros are. Returns 0.
+///
+/// # Safety
+/// Memory for a lock, which nobody uses as one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_pvqspinlock_unfair_init(lock: *mut lw_pvqspinlock_unfair_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { tool::init(lock) }
+}
+
+/// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+///
+/// # Safety
+/// A lock that nobody holds or waits for, and nobody uses from here on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_pvqspinlock_unfair_destroy(
+    lock: *mut lw_pvqspinlock_unfair_t,
+) -> c_int {
+    tool::destroy(lock)
+}
+
+/// Waits for the lock and takes it. Returns 0.
+///
+/// # Safety
+/// A lock, which this thread does not hold.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_pvqspinlock_unfair_lock(lock: *mut lw_pvqspinlock_unfair_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { acquire::lock::<Exclusive, _>(lock) }
+}
+
+/// Takes the lock if it is free. Returns 0, or EBUSY.
+///
+/// # Safety
+/// A lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_pvqspinlock_unfair_trylock(
+    lock: *mut lw_pvqspinlock_unfair_t,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { acquire::trylock::<Exclusive, _>(lock) }
+}
+
+/// Releases the lock. Returns 0.
+///
+/// # Safety
+/// A lock that this thread holds.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_pvqspinlock_unfair_unlock(lock: *mut lw_pvqspinlock_unfair_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { acquire::unlock::<Exclusive, _>(lock) }
+}
