@@ -27,9 +27,13 @@ fn the_memory_of_an_inherited_lock_is_not_touched() {
 
 #[test]
 fn a_process_shared_lock_is_still_its_parents_after_a_fork() {
-    for how in ["mutex", "checking", "robust", "read", "written", "spinlock", "another"] {
+    for how in ["mutex", "checking", "robust", "read", "written", "another"] {
         is_clean(how);
     }
+    // The parent sleeps with it held, while others would spin: for its thread and for its child.
+    let run = under("check", &[] as &[&str], program("fork_inherited.c")).arg("spinlock").run();
+    let sleeps = ("sleep-with-spinlock-held", "possible");
+    assert_eq!(run.verdicts(), [sleeps, sleeps], "{}", run.stderr);
 }
 
 #[test]

@@ -88,10 +88,10 @@ static void child(void)
 
 static void clean(void)
 {
-	pthread_spin_lock(&bell);
 	pthread_mutex_lock(&gate);
-	pthread_spin_unlock(&bell);
+	pthread_spin_lock(&bell);
 	pthread_mutex_unlock(&gate);
+	pthread_spin_unlock(&bell);
 }
 
 int main(int argc, char **argv)
