@@ -1,6 +1,6 @@
 //! Locks by the thousand are judged by class, and certain only where the same instances meet.
 
-use crate::harness::{FOUND, check, functions, lock_names, program};
+use crate::harness::{FOUND, Scratch, check, functions, ledgers, lock_names, program, run, tool};
 
 #[test]
 fn a_circle_of_classes_alone_is_possible() {
@@ -48,4 +48,28 @@ fn one_class_in_an_order_that_all_keep_fails_nothing() {
         run.stderr
     );
     assert_eq!(run.code(), 0);
+}
+
+/// How often the locks of a class were acquired is known where lockmeter measures, too.
+#[test]
+fn acquisitions_of_classes_are_told_where_they_are_known() {
+    let ops = |command: &str| -> Vec<String> {
+        let scratch = Scratch::new();
+        let mut watched = tool();
+        watched.args([command, "--keep", "--exit-code", "0", "--ledger-dir"]).arg(scratch.path());
+        watched.arg("--").arg(program("damaged_chain.c")).arg("spare");
+        run(watched);
+        let mut report = tool();
+        report.args(["report", "--classes"]).args(ledgers(scratch.path()));
+        let text = String::from_utf8(run(report).stdout).expect("UTF-8");
+        let mut ops: Vec<String> = text
+            .lines()
+            .filter(|line| line.starts_with("OPS:"))
+            .map(|l| l[..12].to_owned())
+            .collect();
+        ops.sort();
+        ops
+    };
+    assert_eq!(ops("run"), ["OPS:       1", "OPS:     100", "OPS:    1000"]);
+    assert_eq!(ops("check"), ["OPS:     n/a"; 3]);
 }

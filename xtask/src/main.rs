@@ -2,6 +2,7 @@
 
 mod bench;
 mod completions;
+mod debug_lockdep;
 mod floors;
 mod install;
 mod man;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 
-use crate::{bench, completions, floors, install, man, package};
+use crate::{bench, completions, debug_lockdep, floors, install, man, package};
 
 /// Runs every check, or the named ones.
 #[derive(Debug, Args)]
@@ -67,6 +67,11 @@ const CHECKS: &[Check] = &[
             let test = ["test", "--package", "lockwright", "--test", "lock_events"];
             cargo(&[&test[..], &counting].concat())
         },
+    },
+    Check {
+        name: "debug",
+        what: "the library built with debug-lockdep counts, and checks lockdep itself",
+        run: debug_lockdep::run,
     },
     Check {
         name: "demo",

@@ -2,6 +2,7 @@
 //! `lockwright-report` to put in words.
 
 mod analyse;
+pub mod class_ops;
 pub mod completeness;
 pub mod debugobjects;
 pub mod dependencies;

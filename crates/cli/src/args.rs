@@ -641,8 +641,9 @@ impl fmt::Display for HoldTiming {
 #[command(next_help_heading = "In place of the report, to standard output or -o FILE")]
 #[group(multiple = false, conflicts_with_all = ["json", "stats", "folded", "pprof", "openmetrics", "gen_suppressions", "write_baseline", "sarif"])]
 pub struct ListingArgs {
-    /// List the lock classes, as the kernel's /proc/lockdep: how many others follow (FD) and
-    /// precede (BD) each, what signals mean to it, and what is taken while it is held.
+    /// List the lock classes, as the kernel's /proc/lockdep: how often locks of each were acquired
+    /// (OPS), how many others follow (FD) and precede (BD) it, what signals mean to it, and what is
+    /// taken while it is held.
     #[arg(long)]
     pub classes: bool,
 

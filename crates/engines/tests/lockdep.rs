@@ -1,7 +1,7 @@
 //! lockdep's engine where no report shows what it does: which releases are for the fast path.
 
 use lockwright_engines::lockdep::{Acquire, Cache, Core, Ident, Origin, ThreadState, recursions};
-use lockwright_ledger::rows::lock_kind;
+use lockwright_ledger::rows::{Held, lock_kind};
 use lockwright_ledger::{Writer, layout::PAGE};
 
 const PAGES: usize = 64;
@@ -137,5 +137,144 @@ fn threads_go_on_in_the_memory_of_those_that_ended() {
         // SAFETY: as in `begin`.
         host.thread = unsafe { &mut *next };
         assert!(host.thread.held().is_empty() && host.thread.is_idle());
+    }
+}
+
+/// Changes what the engine has on record of the held lock at `position`, as a stray write would.
+fn damage(host: &Host, position: usize, change: impl FnOnce(&mut Held)) {
+    let entry = host.thread.held().as_ptr().cast_mut();
+    // SAFETY: memory of the test's own, leaked and writable; nobody else refers to it meanwhile.
+    change(unsafe { &mut *entry.add(position) });
+}
+
+/// What a chain key is made of, each changed behind the engine's back: the check finds it, in the
+/// innermost lock as in one further out.
+#[test]
+fn a_damaged_held_lock_does_not_agree_with_its_chain() {
+    let damages: [fn(&mut Held); 5] = [
+        |held| held.key ^= 1 << 20,
+        |held| held.class += 1,
+        |held| held.mode ^= 1,
+        |held| held.site += 1,
+        |held| held.key = 0,
+    ];
+    for change in damages {
+        for position in [0, 1] {
+            let mut host = Host::new();
+            host.lock(MUTEX);
+            host.lock(OTHER);
+            assert_eq!(host.thread.chain_agrees(), Some(true));
+            damage(&host, position, change);
+            assert_eq!(host.thread.chain_agrees(), Some(false), "{:?}", host.thread.held());
+        }
+    }
+}
+
+#[test]
+fn locks_released_in_another_order_agree_with_their_chains() {
+    let mut host = Host::new();
+    host.lock(MUTEX);
+    host.lock(OTHER);
+    assert!(host.thread.release(MUTEX));
+    // The gap is closed at the next acquisition.
+    assert_eq!(host.thread.chain_agrees(), None);
+    host.lock(MUTEX);
+    assert_eq!(host.thread.chain_agrees(), Some(true));
+    host.thread.set_open_signals(1);
+    assert_eq!(host.thread.chain_agrees(), None);
+}
+
+#[cfg(feature = "debug-lockdep")]
+mod debug_lockdep {
+    use std::sync::atomic::Ordering::Relaxed;
+
+    use lockwright_engines::lockdep::MaskCall;
+    use lockwright_ledger::layout::stopped;
+    use lockwright_ledger::rows::{ClassOps, DebugCounts, OPS_CLASSES};
+
+    use super::*;
+
+    impl Host {
+        fn counts(&self) -> DebugCounts {
+            *self.core.ledger().get::<DebugCounts>(1).unwrap()
+        }
+
+        fn ops(&self, class: u32) -> u64 {
+            let rows = self.core.ledger().len_of::<ClassOps>();
+            (1..rows)
+                .filter_map(|id| self.core.ledger().get::<ClassOps>(id))
+                .filter(|row| row.first / 16 == class / 16)
+                .map(|row| row.ops[class as usize % OPS_CLASSES])
+                .sum()
+        }
+    }
+
+    #[test]
+    fn damage_is_found_at_the_next_acquisition() {
+        let mut host = Host::new();
+        let stopped = |host: &Host| host.core.ledger().header().stopped.load(Relaxed);
+        host.lock(MUTEX);
+        host.lock(OTHER);
+        assert_eq!((host.counts().chain_checks, host.counts().bad_chains), (2, 0));
+        assert_eq!(stopped(&host), stopped::NO);
+        damage(&host, 0, |held| held.site += 1);
+        host.lock(0x3000);
+        assert_eq!((host.counts().chain_checks, host.counts().bad_chains), (3, 1));
+        assert_eq!(stopped(&host), stopped::INCONSISTENT);
+        assert_eq!(host.core.ledger().header().stopped_by.load(Relaxed), 1);
+    }
+
+    #[test]
+    fn acquisitions_are_counted_by_class() {
+        let mut host = Host::new();
+        let mut classes = vec![host.mutex.class()];
+        for site in 100..700u64 {
+            let ident = host.core.new_lock(lock_kind::MUTEX, Origin::FirstAcquire(&[site]));
+            classes.push(ident.unwrap().class());
+        }
+        for (i, &class) in classes.iter().enumerate() {
+            for _ in 0..=i % 3 {
+                host.mutex = Ident::new(i as u32 + 1, class);
+                host.lock(MUTEX);
+                assert!(host.thread.release(MUTEX));
+            }
+        }
+        for (i, &class) in classes.iter().enumerate() {
+            assert_eq!(host.ops(class), i as u64 % 3 + 1, "class {class}");
+        }
+    }
+
+    #[test]
+    fn each_way_of_acquiring_is_counted() {
+        let mut host = Host::new();
+        host.lock(MUTEX);
+        assert!(host.thread.recurse(MUTEX));
+        assert!(host.thread.release(MUTEX));
+        host.thread.cond_release(MUTEX);
+        host.thread.cond_reacquired(MUTEX);
+        assert_eq!(host.ops(host.mutex.class()), 3);
+    }
+
+    #[test]
+    fn calls_that_change_the_mask_are_counted_as_the_kernel_does() {
+        let host = Host::new();
+        let calls = [
+            (MaskCall::Block, 3, 1),
+            (MaskCall::Block, 1, 1),
+            (MaskCall::Unblock, 1, 3),
+            (MaskCall::Unblock, 3, 3),
+            (MaskCall::Set, 3, 0),
+            (MaskCall::Set, 0, 0),
+            (MaskCall::Set, 0, 2),
+            (MaskCall::Set, 2, 2),
+            // One is opened and another blocked.
+            (MaskCall::Set, 2, 1),
+        ];
+        for (call, before, now) in calls {
+            host.thread.count_mask_call(call, before, now);
+        }
+        let counts = host.counts();
+        assert_eq!((counts.hardirqs_on, counts.hardirqs_off), (3, 3));
+        assert_eq!((counts.redundant_on, counts.redundant_off), (2, 2));
     }
 }

@@ -147,6 +147,10 @@ pub enum TableId {
     Readers = 26,
     /// [`crate::rows::meter::Meter`]
     Meters = 27,
+    /// [`crate::rows::DebugCounts`]
+    DebugCounts = 28,
+    /// [`crate::rows::ClassOps`]
+    ClassOps = 29,
 }
 
 /// One slot of the table directory.
@@ -233,6 +237,10 @@ pub mod stopped {
     /// A thread may not make the system calls that recording needs (SECCOMP_MODE_STRICT). Others
     /// are recorded.
     pub const SYSTEM_CALLS: u32 = 7;
+    /// lockdep found its own data inconsistent: the held locks of the thread that
+    /// [`super::Header::stopped_by`] names are not what its chain key is of. Only a library built
+    /// with `debug-lockdep` looks.
+    pub const INCONSISTENT: u32 = 8;
 }
 
 /// The reason, one of [`stopped`], is that there is no room for rows; those that are there go on
@@ -322,7 +330,8 @@ pub struct Header {
     pub unsafe_open: [AtomicU64; 3],
     /// Why the file is no longer than it is, one of [`stopped`]: a limit of the process's own.
     pub limited_by: AtomicU32,
-    /// Kernel thread id of who held the engine's lock when recording stopped for that; else 0.
+    /// Kernel thread id of who held the engine's lock, or of whose data were inconsistent, when
+    /// recording stopped for that; else 0.
     pub stopped_by: AtomicU32,
     /// Until when an armed timer may wake the threads of a deadlock on record, CLOCK_MONOTONIC; 0
     /// if none is armed.

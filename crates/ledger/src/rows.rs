@@ -193,10 +193,65 @@ row! {
         cancelled_by: u32,
         /// Position of a [`Held`] above which none is a candidate. Changes.
         last_trial: u64,
+        /// Address of its [`DebugCounts`], 0 if the library does not count those.
+        debug_counts: u64,
         /// Not used.
-        reserved: [u64; 5],
+        reserved: [u64; 4],
     }
 }
+
+row! {
+    /// What a library built with `debug-lockdep` counts of a thread, as the kernel with
+    /// CONFIG_DEBUG_LOCKDEP does for each CPU. No row has it in a library without. Addresses are
+    /// the process's own.
+    DebugCounts in DebugCounts x 2 = 352 bytes {
+        /// The thread.
+        thread: u32,
+        /// Calls after which a handled signal was open in the thread that had not been. Changes.
+        hardirqs_on: u64,
+        /// Calls after which one was open no more. Changes.
+        hardirqs_off: u64,
+        /// Calls to open signals that changed nothing in that. Changes.
+        redundant_on: u64,
+        /// Calls to block signals that changed nothing in that. Changes.
+        redundant_off: u64,
+        /// Times the chain key was computed anew from the held locks, to compare. Changes.
+        chain_checks: u64,
+        /// Of these, how often it was another. Changes.
+        bad_chains: u64,
+        /// Address of the header.
+        header: u64,
+        /// Address of the first of the list of [`ClassOps`], 0 if none. Changes.
+        first_ops: u64,
+        /// Addresses of those used last, by the low five bits of their number; 0 where there is
+        /// none. Change.
+        near: [u64; 32],
+        /// Not used.
+        reserved: [u64; 3],
+    }
+}
+
+/// Classes that a [`ClassOps`] counts.
+pub const OPS_CLASSES: usize = 16;
+
+row! {
+    /// How often a thread has acquired locks of some neighbouring classes: the kernel's
+    /// `class->ops`.
+    ClassOps in ClassOps x 4 = 152 bytes {
+        /// The thread.
+        thread: u32,
+        /// The first of the classes, a multiple of their number ([`OPS_CLASSES`]).
+        first: u32,
+        /// Not used.
+        reserved: u32,
+        /// Address in the process of the next of the thread's list, 0 at its end.
+        next: u64,
+        /// By class: acquisitions. Change.
+        ops: [u64; 16],
+    }
+}
+
+const _: () = assert!(OPS_CLASSES == 16, "the length of ClassOps::ops");
 
 /// Elements of [`Thread::births`].
 pub const BIRTHS: usize = 4;

@@ -29,6 +29,7 @@ pub const CRATES: &[Crate] = &[
         says: false,
         uses: &["lockwright-ledger"],
         floors: &[
+            &["class_ops"],
             &["lockmeter", "merge"],
             &["analyse"],
             &["lockdep", "debugobjects", "dependencies"],

@@ -82,6 +82,8 @@ pub enum Stopped {
     LedgerFull = "ledger-full",
     /// The process forbade itself the system calls that recording needs.
     SystemCalls = "system-calls",
+    /// A library built to check itself found its data inconsistent.
+    Inconsistent = "inconsistent",
     /// For a reason that only a newer lockwright knows.
     Unknown = "unknown",
 }
@@ -99,6 +101,7 @@ impl Stopped {
             stopped::FILE_SIZE => Self::FileSize,
             stopped::LEDGER_FULL => Self::LedgerFull,
             stopped::SYSTEM_CALLS => Self::SystemCalls,
+            stopped::INCONSISTENT => Self::Inconsistent,
             _ => Self::Unknown,
         })
     }

@@ -8,7 +8,7 @@ use lockwright_ledger::rows::{Sync, sync_kind};
 
 use super::annotated;
 use super::budget::Budget;
-use super::cycles::{Limits, MOST_COMPARED, Visitor, shortest_first};
+use super::cycles::{Limits, MOST_COMPARED, Visitor, Work, shortest_first};
 use super::floor::Floors;
 use super::graph::{Part, parts};
 use super::judge::{Judge, Obstacle, Rank, Shape, Verdict, shapes};
@@ -53,7 +53,7 @@ pub fn find(
     let mut cut = !whole;
     let mut candidates = Vec::new();
     for part in &parts {
-        let (found, whole) = search(&judge, view.model, part, view.instances);
+        let (found, whole) = search(&judge, view.model, part, view.instances, &mut Work::default());
         cut |= !whole;
         candidates.extend(found.into_iter().map(|found| found.candidate(view, level, part)));
         progress.advance(1);
@@ -71,7 +71,8 @@ pub fn graded_pairs(model: &Model<'_>, level: Level) -> HashMap<(u32, u32), Grad
     let judge = Judge::new(model);
     let mut pairs = HashMap::new();
     for part in &parts(model, level).0 {
-        for Found { verdict, .. } in search(&judge, model, part, Instances::Folded).0 {
+        let found = search(&judge, model, part, Instances::Folded, &mut Work::default()).0;
+        for Found { verdict, .. } in found {
             let lock = |id| model.trie.node(id).map(reference).unwrap_or_default();
             let contexts = verdict.acquisitions.iter().map(|acquisition| acquisition.context);
             let refs: Vec<LockRef> = contexts.clone().map(|context| lock(context.held)).collect();
@@ -87,17 +88,30 @@ pub fn graded_pairs(model: &Model<'_>, level: Level) -> HashMap<(u32, u32), Grad
     pairs
 }
 
+/// What it takes to search all cycles of a process, at both levels.
+pub fn work(model: &Model<'_>) -> Work {
+    let judge = Judge::new(model);
+    let mut work = Work::default();
+    for level in [Level::Instance, Level::Class] {
+        for part in &parts(model, level).0 {
+            search(&judge, model, part, Instances::Folded, &mut work);
+        }
+    }
+    work
+}
+
 /// The cycles of one part, and whether all of it was looked at.
 fn search(
     judge: &Judge<'_, '_>,
     model: &Model<'_>,
     part: &Part,
     instances: Instances,
+    work: &mut Work,
 ) -> (Vec<Found>, bool) {
     let threads = threads(model, part);
     let mut collector = Collector::new(model, part, judge, threads, instances);
     let (mut survey, mut walk) = (Budget::new(SURVEY), Budget::new(WALK));
-    let mut limits = Limits { survey: &mut survey, walk: &mut walk };
+    let mut limits = Limits { survey: &mut survey, walk: &mut walk, work };
     shortest_first(part, threads, &mut limits, &mut collector);
     let cut = collector.cut || collector.is_done();
     (collector.found, !(cut || survey.is_spent_out() || walk.is_spent_out()))

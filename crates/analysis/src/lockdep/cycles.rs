@@ -42,12 +42,23 @@ struct Search<'p, C> {
     edges: Vec<usize>,
 }
 
-/// Limits of one part's search.
+/// What searches took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Times that a cycle was looked for: by a search breadth first, or of two locks by a look.
+    pub checks: u64,
+    /// Most locks that a search had still to go on from.
+    pub longest_queue: u64,
+}
+
+/// Limits of one part's search, and what it took.
 pub struct Limits<'b> {
     /// Steps to learn which vertices lie on cycles of which length.
     pub survey: &'b mut Budget,
     /// Steps to walk the cycles.
     pub walk: &'b mut Budget,
+    /// Is added to.
+    pub work: &'b mut Work,
 }
 
 /// Visits every cycle of two locks, then the longer ones by length while the budget lasts. Of the
@@ -61,8 +72,8 @@ pub fn shortest_first<C>(
     limits: &mut Limits<'_>,
     visitor: &mut impl Visitor,
 ) {
-    let budget = &mut *limits.walk;
-    pairs(part, budget, visitor);
+    let (budget, work) = (&mut *limits.walk, &mut *limits.work);
+    pairs(part, budget, work, visitor);
     if part.locks.len() < 3 {
         return;
     }
@@ -73,7 +84,7 @@ pub fn shortest_first<C>(
         if limits.survey.is_spent_out() {
             break;
         }
-        if let Some(length) = search.shortest_through(start, limits.survey) {
+        if let Some(length) = search.shortest_through(start, limits.survey, work) {
             starts.push((length.max(3), start));
         }
     }
@@ -90,19 +101,20 @@ pub fn shortest_first<C>(
             if budget.is_spent_out() || visitor.is_done() {
                 return;
             }
-            search.visit(start, length, budget, visitor);
+            search.visit(start, length, budget, work, visitor);
         }
     }
 }
 
 /// Cycles of two.
-fn pairs<C>(part: &Part<C>, budget: &mut Budget, visitor: &mut impl Visitor) {
+fn pairs<C>(part: &Part<C>, budget: &mut Budget, work: &mut Work, visitor: &mut impl Visitor) {
     for u in 0..part.locks.len() as u32 {
         for edge in part.edges(u) {
             let v = part.to[edge];
             if v <= u || part.locks[u as usize] == part.locks[v as usize] || !budget.take(1) {
                 continue;
             }
+            work.checks += 1;
             if let Some(back) = part.edge(v, u) {
                 visitor.cycle(&[edge, back]);
             }
@@ -134,7 +146,8 @@ impl<'p, C> Search<'p, C> {
     }
 
     /// Distances to `start` up to `limit`, by way of greater vertices.
-    fn measure(&mut self, start: u32, limit: u32, budget: &mut Budget) {
+    fn measure(&mut self, start: u32, limit: u32, budget: &mut Budget, work: &mut Work) {
+        work.checks += 1;
         for v in self.touched.drain(..) {
             self.distance[v as usize] = FAR;
         }
@@ -142,6 +155,7 @@ impl<'p, C> Search<'p, C> {
         self.touched.push(start);
         let mut open = VecDeque::from([start]);
         while let Some(v) = open.pop_front() {
+            work.longest_queue = work.longest_queue.max(open.len() as u64 + 1);
             let distance = self.distance[v as usize] + 1;
             let sources = self.first[v as usize] as usize..self.first[v as usize + 1] as usize;
             if distance > limit || !budget.take(sources.len() as u64 + 1) {
@@ -158,16 +172,28 @@ impl<'p, C> Search<'p, C> {
     }
 
     /// Length of the shortest cycle that has `start` as its least vertex.
-    fn shortest_through(&mut self, start: u32, budget: &mut Budget) -> Option<u32> {
-        self.measure(start, FAR - 1, budget);
+    fn shortest_through(
+        &mut self,
+        start: u32,
+        budget: &mut Budget,
+        work: &mut Work,
+    ) -> Option<u32> {
+        self.measure(start, FAR - 1, budget, work);
         let ends = self.part.edges(start).map(|edge| self.part.to[edge]);
         let least = ends.filter(|&v| v > start).map(|v| self.distance[v as usize]).min()?;
         (least != FAR).then(|| least + 1)
     }
 
     /// Visits the cycles of exactly `length` edges whose least vertex is `start`.
-    fn visit(&mut self, start: u32, length: u32, budget: &mut Budget, visitor: &mut impl Visitor) {
-        self.measure(start, length - 1, budget);
+    fn visit(
+        &mut self,
+        start: u32,
+        length: u32,
+        budget: &mut Budget,
+        work: &mut Work,
+        visitor: &mut impl Visitor,
+    ) {
+        self.measure(start, length - 1, budget, work);
         self.path.push(start);
         // Of each vertex on the path, the edge to try next.
         let mut next = vec![self.part.edges(start).start];

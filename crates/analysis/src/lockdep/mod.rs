@@ -25,6 +25,8 @@ mod waiting_writer;
 
 use std::collections::{HashMap, HashSet};
 
+pub use self::cycles::Work;
+
 use crate::finding::coverage::Note;
 use crate::finding::{Grade, Kind};
 use crate::model::Model;
@@ -74,6 +76,11 @@ pub(crate) fn findings(
     candidates.extend(misuse::find(view));
     candidates.extend(atomic_sleep::find(view));
     candidates
+}
+
+/// What it takes to search all cycles of a process.
+pub fn search_work(model: &Model<'_>) -> Work {
+    circular::work(model)
 }
 
 /// What is known of a dependency that lies on a cycle.

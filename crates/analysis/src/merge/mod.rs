@@ -19,7 +19,7 @@ use crate::analyse::{count, describe};
 use crate::finding::coverage::{Note, Search};
 use crate::finding::{Finding, Origin, Process, Report, Summary};
 use crate::lockdep::budget::Budget;
-use crate::lockdep::cycles::{Limits, Visitor, shortest_first};
+use crate::lockdep::cycles::{Limits, Visitor, Work, shortest_first};
 use crate::lockdep::graph::{Part, Vertex, parts_of, targets, vertex};
 use crate::model::{Model, Sources, Symbolise, is_read, missing_names};
 use crate::progress::{Progress, Stage};
@@ -200,7 +200,8 @@ fn links(
 /// The cycles of one part that are worth a finding go to `found`; tells whether all were looked at.
 fn search<'j>(judge: &'j Judge<'j, 'j>, part: &Part<Occurrence>, found: &mut Vec<Verdict>) -> bool {
     let (mut survey, mut steps) = (Budget::new(SURVEY), Budget::new(STEPS));
-    let mut limits = Limits { survey: &mut survey, walk: &mut steps };
+    let mut work = Work::default();
+    let mut limits = Limits { survey: &mut survey, walk: &mut steps, work: &mut work };
     let mut collector =
         Collector { judge, part, seen: HashMap::new(), pairs: HashSet::new(), found, judged: 0 };
     shortest_first(part, u32::MAX, &mut limits, &mut collector);

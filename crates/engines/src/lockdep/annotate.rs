@@ -323,7 +323,7 @@ impl ThreadState {
             self.acquired(addr);
             return true;
         }
-        self.row.acquisitions += 1;
+        self.count(at);
         // SAFETY: an entry of ours. Relaxed: as in `acquired`.
         unsafe { AtomicU64::from_ptr(&raw mut (*at).addr) }.store(addr, Relaxed);
         true

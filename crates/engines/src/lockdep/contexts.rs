@@ -7,6 +7,7 @@ use lockwright_ledger::Writer;
 use lockwright_ledger::rows::{Class, Evidence, Held, Node, lock_kind, mode, node_flag};
 
 use super::core::{Core, acquire_of};
+use super::debug_lockdep::DEBUG_LOCKDEP;
 use super::entry::PLACED;
 use super::key::hash;
 use super::thread::ThreadState;
@@ -105,6 +106,9 @@ impl Core {
         capture: Capture<'_>,
     ) -> Probe {
         thread.row.slow += 1;
+        if DEBUG_LOCKDEP {
+            self.make_room_to_count(thread, lock.ident.class());
+        }
         let probe = match self.pass_held(thread) {
             true => thread.probe(lock.ident, lock.mode, lock.site),
             false => probe,

@@ -11,6 +11,7 @@ use core::sync::atomic::compiler_fence;
 use lockwright_ledger::rows::{GIVEN_UP, Held, Thread, held_flag};
 
 use super::cache::Cache;
+use super::debug_lockdep::DEBUG_LOCKDEP;
 use super::entry::{
     CLOSER, DEAD, INCONSISTENT, PLACED, ROBUST, is_last_release, mark, recursions, unmark,
 };
@@ -232,10 +233,23 @@ impl ThreadState {
         }
     }
 
+    /// Counts an acquisition of the lock of `entry`.
+    #[inline(always)]
+    pub(super) fn count(&mut self, entry: *const Held) {
+        self.row.acquisitions += 1;
+        if DEBUG_LOCKDEP {
+            // SAFETY: callers give an entry of the thread's.
+            self.count_acquisition(unsafe { (*entry).class });
+        }
+    }
+
     /// The lock of the reserved entry is held now.
     #[inline(always)]
     pub fn acquired(&mut self, addr: u64) {
-        self.row.acquisitions += 1;
+        self.count(self.top());
+        if DEBUG_LOCKDEP {
+            self.check_chain();
+        }
         compiler_fence(SeqCst);
         // SAFETY: the reserved entry.
         unsafe { set_addr(self.top(), addr) };
@@ -356,16 +370,21 @@ impl ThreadState {
     /// segment, the open signals and the handler that runs. A segment is one of its ledger: a
     /// forked child's thread, whose cache may have been its parent's, begins at another time.
     pub(super) fn rekey(&mut self) {
+        // SAFETY: entry 0 exists.
+        unsafe { (*self.entry(0)).key = self.first_key() };
+        if !self.is_idle() {
+            self.set_dirty();
+        }
+    }
+
+    /// The key of "nothing held" as it should be.
+    pub(super) fn first_key(&self) -> u64 {
         let context = [
             u64::from(self.row.segment) << 32 | u64::from(self.row.in_signal),
             self.row.open_signals,
             self.row.start_ns,
         ];
-        // SAFETY: entry 0 exists.
-        unsafe { (*self.entry(0)).key = key::hash(&context) };
-        if !self.is_idle() {
-            self.set_dirty();
-        }
+        key::hash(&context)
     }
 
     /// Drops entries that another thread gave up by unlocking for us. True if there were any.
@@ -391,7 +410,7 @@ impl ThreadState {
         let Some(i) = self.find(addr) else { return false };
         // SAFETY: `find` gave a valid position.
         unsafe { (*self.entry(i)).recursion += 1 };
-        self.row.acquisitions += 1;
+        self.count(self.entry(i));
         true
     }
 
@@ -444,7 +463,7 @@ impl ThreadState {
         if let Some(i) = self.find(addr) {
             // SAFETY: `find` gave a valid position.
             unsafe { (*self.entry(i)).flags &= !held_flag::IN_COND_WAIT };
-            self.row.acquisitions += 1;
+            self.count(self.entry(i));
         }
     }
 

@@ -6,6 +6,7 @@ use lockwright_ledger::rows::{self, Held, Segment, Thread, segment_kind, thread_
 use super::Capture;
 use super::cache::Cache;
 use super::core::Core;
+use super::debug_lockdep::DEBUG_LOCKDEP;
 use super::memory::{FIRST_HELD, Memory, next_capacity};
 use super::thread::ThreadState;
 use crate::held::HeldStack;
@@ -96,6 +97,10 @@ impl Core {
         let row =
             Thread { tid, parent_segment, create_stack, start_ns: now_ns, ..Thread::default() };
         let state = self.threads.add(&mut self.writer, row)?;
+        if DEBUG_LOCKDEP {
+            // SAFETY: a row just written, which is what a state is; nobody else has it yet.
+            self.add_counts(unsafe { &mut *state });
+        }
         // SAFETY: a row just written, which is what a state is; nobody else has it yet.
         self.next_segment(
             unsafe { &mut *state },

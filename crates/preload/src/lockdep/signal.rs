@@ -8,7 +8,7 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 
 use libc::{sigaction as SigAction, siginfo_t, sigset_t};
-use lockwright_engines::lockdep::ThreadState;
+use lockwright_engines::lockdep::{DEBUG_LOCKDEP, MaskCall, ThreadState};
 
 use crate::libc::real;
 use crate::lockdep::watch;
@@ -216,7 +216,7 @@ pub unsafe extern "C-unwind" fn pthread_sigmask(
     // SAFETY: forwarded.
     let result = unsafe { real::pthread_sigmask(how, new, old) };
     if !new.is_null() {
-        mask_changed();
+        mask_changed(asked(how));
     }
     result
 }
@@ -230,23 +230,35 @@ pub unsafe extern "C-unwind" fn sigprocmask(
     // SAFETY: forwarded.
     let result = unsafe { real::sigprocmask(how, new, old) };
     if !new.is_null() {
-        mask_changed();
+        mask_changed(asked(how));
     }
     result
 }
 
-/// The calling thread has changed its mask.
-pub fn mask_changed() {
-    if state::status() == state::ACTIVE
-        && let Some(thread) = watch::thread()
-    {
-        mask_becomes(thread, sys::signal_mask());
+/// What [`pthread_sigmask`] is asked for by `how`.
+fn asked(how: c_int) -> MaskCall {
+    match how {
+        libc::SIG_BLOCK => MaskCall::Block,
+        libc::SIG_UNBLOCK => MaskCall::Unblock,
+        _ => MaskCall::Set,
     }
 }
 
-fn mask_becomes(thread: &mut ThreadState, mask: u64) {
+/// The calling thread has changed its mask by `call`.
+pub fn mask_changed(call: MaskCall) {
+    if state::status() == state::ACTIVE
+        && let Some(thread) = watch::thread()
+    {
+        mask_becomes(thread, call, sys::signal_mask());
+    }
+}
+
+fn mask_becomes(thread: &mut ThreadState, call: MaskCall, mask: u64) {
     thread.set_blocked_signals(mask);
     let (before, now) = (thread.open_signals(), open_with(mask));
+    if DEBUG_LOCKDEP {
+        thread.count_mask_call(call, before, now);
+    }
     if now & !before != 0 {
         opened(thread, now & !before);
     }
@@ -258,7 +270,7 @@ pub fn jumps(mask: Option<u64>) {
     // SAFETY: as `watch::thread`.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return };
     if let Some(mask) = mask {
-        mask_becomes(thread, mask);
+        mask_becomes(thread, MaskCall::Set, mask);
     }
     thread.may_have_left_signal();
 }

@@ -3,6 +3,8 @@
 
 use core::ffi::c_int;
 
+use lockwright_engines::lockdep::MaskCall;
+
 use super::signal::{self, SIGNALS};
 use crate::libc::real;
 
@@ -20,25 +22,26 @@ pub unsafe extern "C-unwind" fn sigset(signal: c_int, handler: usize, _site: u64
         _ => signal::replace(signal, handler, call),
     };
     // Blocked, or open from here on.
-    signal::mask_changed();
+    let call = if handler == SIG_HOLD { MaskCall::Block } else { MaskCall::Unblock };
+    signal::mask_changed(call);
     old
 }
 
-/// `name(argument)`: forwarded, after which the mask is another.
+/// `name(argument)`, and what it asks for: forwarded, after which the mask is another.
 macro_rules! changes_mask {
-    ($($name:ident($argument:ident);)*) => { $(
+    ($($name:ident($argument:ident) $call:ident;)*) => { $(
         pub unsafe extern "C-unwind" fn $name($argument: c_int, _site: u64) -> c_int {
             // SAFETY: forwarded.
             let result = unsafe { real::$name($argument) };
-            signal::mask_changed();
+            signal::mask_changed(MaskCall::$call);
             result
         }
     )* };
 }
 
 changes_mask! {
-    sighold(signal);
-    sigrelse(signal);
-    sigblock(mask);
-    sigsetmask(mask);
+    sighold(signal) Block;
+    sigrelse(signal) Unblock;
+    sigblock(mask) Block;
+    sigsetmask(mask) Set;
 }

@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU32};
 
 use lockwright_engines::core_lock::{CoreLock, Failure, Host};
-use lockwright_engines::lockdep::Core;
+use lockwright_engines::lockdep::{Core, DEBUG_LOCKDEP};
 use lockwright_ledger::Header;
 use lockwright_ledger::layout::stopped;
 
@@ -162,7 +162,13 @@ pub fn with_core<R>(f: impl FnOnce(&mut Core) -> R) -> Option<R> {
     let result = match SHARED.lock.lock(sys::gettid(), &Threads) {
         Ok(()) => {
             // SAFETY: ACTIVE, so it is initialised; the lock is held.
-            let result = f(unsafe { (*SHARED.core.get()).assume_init_mut() });
+            let core = unsafe { (*SHARED.core.get()).assume_init_mut() };
+            let result = f(core);
+            if DEBUG_LOCKDEP
+                && core.ledger().header().stopped.load(Relaxed) == stopped::INCONSISTENT
+            {
+                stop();
+            }
             SHARED.lock.unlock(&Threads);
             Some(result)
         }

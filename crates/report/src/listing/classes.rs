@@ -5,11 +5,12 @@ use std::fmt::Write;
 use lockwright_ledger::rows::usage;
 
 use super::Process;
+use lockwright_analysis::class_ops::class_ops;
 use lockwright_analysis::dependencies::{Counter, IN, OPEN, Reach};
 use lockwright_analysis::finding::lock_kind::LockKind;
 
-/// All classes with how many others follow (FD) and precede (BD) them, the kernel's usage
-/// characters, and what is taken while they are held.
+/// All classes with how often their locks were acquired (OPS), how many others follow (FD) and
+/// precede (BD) them, the kernel's usage characters, and what is taken while they are held.
 pub fn render(processes: &[Process<'_>]) -> String {
     let mut out = String::new();
     for process in processes {
@@ -25,13 +26,19 @@ fn one(out: &mut String, process: &Process<'_>) {
     let reversed = dependencies.reversed();
     let (mut forwards, mut backwards) =
         (Counter::new(&dependencies.direct), Counter::new(&reversed));
+    let ops = class_ops(model);
+    let acquired = |class| match &ops {
+        Some(ops) => ops.get(&class).copied().unwrap_or(0).to_string(),
+        None => "n/a".to_owned(),
+    };
     let number = |reach: Reach| format!("{}{}", if reach.cut { ">=" } else { "" }, reach.classes);
     for class in 1..=model.classes.len() as u32 {
         let group = model.classes.group(class);
         let (write, read) = characters(process, class);
         let _ = writeln!(
             out,
-            "FD: {:>5} BD: {:>5} {write}{read}: {}{}",
+            "OPS:{:>8} FD: {:>5} BD: {:>5} {write}{read}: {}{}",
+            acquired(class),
             number(forwards.from(class)),
             number(backwards.from(class)),
             group.name,

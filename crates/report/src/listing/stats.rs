@@ -7,16 +7,21 @@
 use std::fmt::Write;
 
 use lockwright_ledger::layout::stopped;
-use lockwright_ledger::rows::{Class, Evidence, Lock, Segment, Stack, node_flag, usage};
+use lockwright_ledger::rows::{
+    Class, DebugCounts, Evidence, Lock, Segment, Stack, node_flag, usage,
+};
 
 use super::Process;
 use super::value::{Counters, Value, total};
 use lockwright_analysis::dependencies::{Counter, IN, OPEN, Reach};
+use lockwright_analysis::lockdep::search_work;
 
 /// The counters of several processes in one.
 pub fn render(processes: &[Process<'_>]) -> String {
     let mut out = String::new();
-    for (name, value) in total(processes.iter().map(counters)) {
+    let is_debug =
+        processes.iter().any(|process| process.model.ledger.rows::<DebugCounts>().next().is_some());
+    for (name, value) in total(processes.iter().map(|process| counters(process, is_debug))) {
         // Writing to a String cannot fail.
         let _ = writeln!(out, " {:<36} {:>11}", format!("{name}:"), value.to_string());
     }
@@ -50,7 +55,35 @@ fn chains(process: &Process<'_>) -> Chains {
     chains
 }
 
-fn counters(process: &Process<'_>) -> Counters {
+/// Counters that only a library built with `debug-lockdep` has.
+#[derive(Default)]
+struct Debug {
+    hardirqs_on: u64,
+    hardirqs_off: u64,
+    redundant_on: u64,
+    redundant_off: u64,
+    chain_checks: u64,
+    bad_chains: u64,
+}
+
+fn debug(process: &Process<'_>) -> Debug {
+    let mut sum = Debug::default();
+    for (_, row) in process.model.ledger.rows::<DebugCounts>() {
+        for (sum, own) in [
+            (&mut sum.hardirqs_on, row.hardirqs_on),
+            (&mut sum.hardirqs_off, row.hardirqs_off),
+            (&mut sum.redundant_on, row.redundant_on),
+            (&mut sum.redundant_off, row.redundant_off),
+            (&mut sum.chain_checks, row.chain_checks),
+            (&mut sum.bad_chains, row.bad_chains),
+        ] {
+            *sum = sum.saturating_add(own);
+        }
+    }
+    sum
+}
+
+fn counters(process: &Process<'_>, is_debug: bool) -> Counters {
     use Value::{AtLeast, Least, Most, Sum};
     const NONE: Value = Value::NotApplicable;
     let Process { model, dependencies } = process;
@@ -73,6 +106,9 @@ fn counters(process: &Process<'_>) -> Counters {
     let (acquisitions, misses) = model.threads().fold((0u64, 0u64), |(all, slow), thread| {
         (all.saturating_add(thread.acquisitions), slow.saturating_add(thread.slow))
     });
+    let debug = debug(process);
+    let debug_only = |count| if is_debug { Sum(count) } else { NONE };
+    let search = search_work(model);
     vec![
         ("lock-classes", Sum(classes)),
         ("dynamic-keys", NONE),
@@ -108,19 +144,19 @@ fn counters(process: &Process<'_>) -> Counters {
         ("uncategorized locks", Sum(used.saturating_sub(touched))),
         ("unused locks", Sum(classes.saturating_sub(used))),
         ("max locking depth", Most(chains.deepest)),
-        ("max bfs queue depth", NONE),
+        ("max bfs queue depth", Most(search.longest_queue)),
         ("max lock class index", Most(ledger.len_of::<Class>())),
         ("chain lookup misses", Sum(misses)),
         ("chain lookup hits", Sum(acquisitions.saturating_sub(misses))),
-        ("cyclic checks", NONE),
+        ("cyclic checks", Sum(search.checks)),
         ("redundant checks", NONE),
         ("redundant links", NONE),
         ("find-mask forwards checks", NONE),
         ("find-mask backwards checks", NONE),
-        ("hardirq on events", NONE),
-        ("hardirq off events", NONE),
-        ("redundant hardirq ons", NONE),
-        ("redundant hardirq offs", NONE),
+        ("hardirq on events", debug_only(debug.hardirqs_on)),
+        ("hardirq off events", debug_only(debug.hardirqs_off)),
+        ("redundant hardirq ons", debug_only(debug.redundant_on)),
+        ("redundant hardirq offs", debug_only(debug.redundant_off)),
         ("softirq on events", NONE),
         ("softirq off events", NONE),
         ("redundant softirq ons", NONE),
@@ -133,5 +169,7 @@ fn counters(process: &Process<'_>) -> Counters {
         ("lock instances recorded", Sum(ledger.len_of::<Lock>())),
         ("thread segments", Sum(ledger.len_of::<Segment>())),
         ("chains by segment", Sum(ledger.len_of::<Evidence>())),
+        ("chain key checks", debug_only(debug.chain_checks)),
+        ("bad chain keys", debug_only(debug.bad_chains)),
     ]
 }

@@ -97,6 +97,10 @@ fn stopped(why: Stopped) -> (&'static str, &'static str) {
             "the process forbade itself the system calls that recording needs",
             "watch it without its sandbox (seccomp), if it has an option for that",
         ),
+        Stopped::Inconsistent => (
+            "lockdep found its own data inconsistent: a chain key that the held locks do not have",
+            "does the program write to memory that is not its own? If it does not: please report it",
+        ),
         Stopped::Unknown => {
             ("for a reason that this lockwright does not know", "use a newer lockwright")
         }

@@ -6,6 +6,7 @@ use std::path::Path;
 use lockwright_analysis::model::Symbolise;
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::object::ObjectPools;
+use lockwright_ledger::rows::{ClassOps, DebugCounts};
 use lockwright_report::listing::{Listing, render_with};
 
 use crate::dot;
@@ -82,21 +83,90 @@ fn counters_are_those_of_the_page() {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
         let [kernels, ours, meaning] = cells[..] else { panic!("{row}") };
         assert!(!meaning.is_empty(), "{row}");
-        assert!(kernels.is_empty() || matches!(ours, "yes" | "n/a"), "{row}");
+        assert!(kernels.is_empty() || matches!(ours, "yes" | "n/a" | "debug"), "{row}");
         let name = if kernels.is_empty() { ours } else { kernels };
-        documented.push((name.to_owned(), ours == "n/a"));
+        let is_debug = ours == "debug" || meaning.starts_with("debug: ");
+        documented.push((name.to_owned(), ours == "n/a", is_debug));
     }
+    assert_eq!(documented.len(), 51 + 6 + 12 + 4);
+    assert_eq!(documented.iter().filter(|row| row.2).count(), 6);
+    let printed = |story: &mut Story| -> Vec<(String, bool)> {
+        story.row(ObjectPools::default());
+        let text = listing(Listing::Stats, story.ledger());
+        text.lines()
+            .filter_map(|line| line.split_once(':'))
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(name, value)| (name.trim().to_owned(), value.trim() == "n/a"))
+            .collect()
+    };
+    let of_page = |has_debug: bool| -> Vec<(String, bool)> {
+        let row = |(name, is_na, is_debug): &(String, bool, bool)| {
+            (name.clone(), *is_na || *is_debug && !has_debug)
+        };
+        documented.iter().map(row).collect()
+    };
+    assert_eq!(printed(Story::new().tell(STORY)), of_page(false));
     let mut story = Story::new();
-    story.tell(STORY).row(ObjectPools::default());
+    story.tell(STORY).row(DebugCounts::default());
+    assert_eq!(printed(&mut story), of_page(true));
+}
+
+/// What a library built with `debug-lockdep` counted, summed over threads.
+#[test]
+fn debug_counters_are_of_all_threads() {
+    let mut story = Story::new();
+    story.tell("T1: L(A) U(A) L(B) U(B)").tell("T2: L(B) U(B)");
+    assert!(listing(Listing::Classes, story.ledger()).contains("OPS:     n/a FD:"));
+    for thread in [1, 2] {
+        story.row(DebugCounts {
+            thread,
+            hardirqs_on: 1,
+            hardirqs_off: 2,
+            redundant_on: 3,
+            redundant_off: 4,
+            chain_checks: 5,
+            bad_chains: u64::from(thread),
+            ..DebugCounts::default()
+        });
+        let mut ops = ClassOps { thread, first: 0, ..ClassOps::default() };
+        ops.ops[1] = 10 * u64::from(thread);
+        ops.ops[2] = 7;
+        story.row(ops);
+    }
     let text = listing(Listing::Stats, story.ledger());
-    let printed: Vec<(String, bool)> = text
-        .lines()
-        .filter_map(|line| line.split_once(':'))
-        .filter(|(_, value)| !value.is_empty())
-        .map(|(name, value)| (name.trim().to_owned(), value.trim() == "n/a"))
-        .collect();
-    assert_eq!(printed, documented);
-    assert_eq!(printed.len(), 51 + 4 + 12 + 4);
+    let is = |name, value| assert_eq!(counter(&text, name), value, "{name} in\n{text}");
+    is("hardirq on events", 2);
+    is("hardirq off events", 4);
+    is("redundant hardirq ons", 6);
+    is("redundant hardirq offs", 8);
+    is("chain key checks", 10);
+    is("bad chain keys", 3);
+    let text = listing(Listing::Classes, story.ledger());
+    let ops: Vec<&str> = text.lines().filter(|line| line.starts_with("OPS:")).collect();
+    assert_eq!(
+        ops,
+        [
+            "OPS:      30 FD:     0 BD:     0 ..: A (mutex)",
+            "OPS:      14 FD:     0 BD:     0 ..: B (mutex)"
+        ]
+    );
+}
+
+/// Of three locks in a ring, two pairs are looked at for their opposite, three locks searched from
+/// for the shortest cycle there, and one for the cycle of three; all that for locks and for
+/// classes.
+#[test]
+fn searches_for_cycles_are_counted() {
+    let of = |story: &str| {
+        let text = listing(Listing::Stats, Story::new().tell(story).ledger());
+        (counter(&text, "cyclic checks"), counter(&text, "max bfs queue depth"))
+    };
+    assert_eq!(of("T1: L(A) L(B) U(B) U(A)"), (0, 0), "no part is strongly connected");
+    let (checks, depth) = of("T1: L(A) L(B) U(B) U(A)\n T2: L(B) L(A) U(A) U(B)");
+    assert_eq!((checks, depth), (2, 0), "a pair is looked at, not searched");
+    let (checks, depth) =
+        of("T1: L(A) L(B) U(B) U(A)\n T2: L(B) L(C) U(C) U(B)\n T3: L(C) L(A) U(A) U(C)");
+    assert_eq!((checks, depth), (2 * (2 + 3 + 1), 1));
 }
 
 #[test]
@@ -116,8 +186,8 @@ fn classes_tell_what_follows_and_what_signals_mean() {
         text.lines().find(|line| line.ends_with(&end)).unwrap_or_else(|| panic!("{name}:\n{text}"))
     };
     // Open in T2, used in the handler of T3.
-    assert_eq!(line("A"), "FD:     2 BD:     1 -.: A (mutex)");
-    assert_eq!(line("C"), "FD:     3 BD:     0 +.: C (mutex)");
+    assert_eq!(line("A"), "OPS:     n/a FD:     2 BD:     1 -.: A (mutex)");
+    assert_eq!(line("C"), "OPS:     n/a FD:     3 BD:     0 +.: C (mutex)");
     assert!(text.contains("C (mutex)\n -> A\n"), "{text}");
 }
 

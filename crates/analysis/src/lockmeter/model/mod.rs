@@ -8,7 +8,7 @@ mod histogram;
 mod numbers;
 mod order;
 mod report;
-mod sums;
+pub(crate) mod sums;
 mod waiting;
 
 pub use build::{build, build_with, is_metered};
