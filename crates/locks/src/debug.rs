@@ -1,5 +1,6 @@
-//! Checks around an exclusive lock (`kernel/locking/mutex-debug.c`, `spinlock_debug.c`): who
-//! misuses it is told so, and the misuse does not happen.
+//! Checks around an exclusive lock (`kernel/locking/mutex-debug.c`, `spinlock_debug.c`, and
+//! DEBUG_RT_MUTEXES): who misuses it is told so, and the misuse does not happen. Those of a
+//! reader-writer semaphore are in [`crate::debug_rwsem`].
 //!
 //! ```text
 //!   magic  MAGIC from initialisation to destruction
@@ -17,8 +18,8 @@ use crate::exclusive::Exclusive;
 use crate::platform::{Atomic, Platform};
 
 /// Neither memory that was never initialised nor likely anything else.
-const MAGIC: u32 = 0x10c6_a51e;
-const DESTROYED: u32 = 0;
+pub(crate) const MAGIC: u32 = 0x10c6_a51e;
+pub(crate) const DESTROYED: u32 = 0;
 const NOBODY: usize = 0;
 const NO_CPU: u32 = 0;
 
@@ -86,6 +87,19 @@ impl<P: Platform, L: Exclusive> RawDebug<P, L> {
     /// [`Misuse::BadMagic`], [`Misuse::Recursion`], [`Misuse::CpuRecursion`]: the lock is not
     /// taken.
     pub fn lock(&self) -> Result<(), Misuse> {
+        let take = |lock: &L| {
+            lock.lock();
+            true
+        };
+        self.lock_by(take).map(drop)
+    }
+
+    /// Takes the lock by `take`, which may wait for it, and may give up: whether it did. For locks
+    /// that can be taken in more ways than [`Exclusive`] has.
+    ///
+    /// # Errors
+    /// As [`RawDebug::lock`]: nothing is done.
+    pub fn lock_by(&self, take: impl FnOnce(&L) -> bool) -> Result<bool, Misuse> {
         self.check_magic()?;
         if self.is_owned() {
             return Err(Misuse::Recursion);
@@ -94,9 +108,11 @@ impl<P: Platform, L: Exclusive> RawDebug<P, L> {
         if L::SPINS && self.owner.load(Relaxed) != NOBODY && self.is_here() {
             return Err(Misuse::CpuRecursion);
         }
-        self.lock.lock();
-        self.set_owner();
-        Ok(())
+        let taken = take(&self.lock);
+        if taken {
+            self.set_owner();
+        }
+        Ok(taken)
     }
 
     /// Takes the lock if nobody has it. Whether it did.
@@ -202,6 +218,7 @@ mod tests {
     use crate::mcs::RawMcs;
     use crate::mutex::RawMutex;
     use crate::platform::linux::Linux;
+    use crate::rtmutex::RawRtMutex;
     use crate::tas::RawTas;
     use crate::ticket::RawTicket;
 
@@ -227,6 +244,21 @@ mod tests {
     #[test]
     fn misuse_of_a_mutex_is_told() {
         each_misuse_is_told(RawMutex::<Linux>::new);
+    }
+
+    #[test]
+    fn misuse_of_an_rtmutex_is_told() {
+        each_misuse_is_told(RawRtMutex::<Linux>::new);
+    }
+
+    #[test]
+    fn who_gives_up_is_no_owner() {
+        let lock = RawDebug::<Linux, _>::new(RawRtMutex::<Linux>::new());
+        assert_eq!(lock.lock_by(|_| false), Ok(false));
+        assert!(!lock.is_owned() && !lock.is_locked());
+        assert_eq!(lock.lock_by(|lock| lock.lock_until(Some(0)).is_ok()), Ok(true));
+        assert_eq!(lock.lock_by(|_| panic!("it is held")), Err(Misuse::Recursion));
+        assert_eq!(lock.unlock(), Ok(()));
     }
 
     #[test]

@@ -6,20 +6,28 @@
 use core::mem::MaybeUninit;
 use core::ptr;
 
+const _: () = assert!(size_of::<libc::sigset_t>() >= size_of::<u64>());
+
 /// The signals that a thread blocked before it blocked all.
 #[must_use = "signals stay blocked until they are restored"]
 #[derive(Clone, Copy)]
 pub struct IrqFlags(libc::sigset_t);
 
 impl IrqFlags {
-    /// Those that are in a set.
-    pub const fn from_set(set: libc::sigset_t) -> Self {
-        Self(set)
+    /// As one word, as the kernel's are: it is no more than a thread's mask has signals.
+    pub fn to_bits(self) -> u64 {
+        // SAFETY: a set is larger, made of integers, and signals 1 to 64 are its beginning.
+        unsafe { ptr::from_ref(&self.0).cast::<u64>().read_unaligned() }
     }
 
-    /// As a set.
-    pub const fn set(&self) -> &libc::sigset_t {
-        &self.0
+    /// Those of a word that is [`IrqFlags::to_bits`]'s.
+    pub fn from_bits(bits: u64) -> Self {
+        let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+        // SAFETY: as above; zeros are a set without signals.
+        unsafe {
+            set.as_mut_ptr().cast::<u64>().write_unaligned(bits);
+            Self(set.assume_init())
+        }
     }
 }
 
@@ -39,5 +47,5 @@ pub fn local_irq_save() -> IrqFlags {
 /// in those that came meanwhile.
 pub fn local_irq_restore(flags: IrqFlags) {
     // SAFETY: reads a set that is valid; it cannot fail with these arguments.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, flags.set(), ptr::null_mut()) };
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &flags.0, ptr::null_mut()) };
 }

@@ -14,6 +14,7 @@ pub mod bkl;
 pub mod completion;
 pub mod condvar;
 pub mod debug;
+pub mod debug_rwsem;
 pub mod event;
 pub mod exclusive;
 #[cfg(feature = "std")]

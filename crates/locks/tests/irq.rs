@@ -23,11 +23,13 @@ thread_local! {
     /// What the handler is to do.
     static IN_HANDLER: Cell<Option<fn()>> = const { Cell::new(None) };
     static CAME: Cell<u32> = const { Cell::new(0) };
+    /// The thread holds what the handler takes, which would be for ever.
+    static HELD: Cell<bool> = const { Cell::new(false) };
 }
 
 extern "C" fn on_signal(_signal: libc::c_int) {
     CAME.set(CAME.get() + 1);
-    if let Some(then) = IN_HANDLER.get() {
+    if let Some(then) = IN_HANDLER.get().filter(|_| !HELD.get()) {
         then();
     }
 }
@@ -93,7 +95,9 @@ fn holds_what_it_promises(way: &Way) {
             // The handler takes the same lock: if it came now, it would wait for ever.
             IN_HANDLER.set(Some(way.in_handler));
             let flags = (way.lock)();
+            HELD.set(true);
             signal_self();
+            HELD.set(false);
             assert_eq!(CAME.get(), 0, "a handler came while the lock was held");
             (way.unlock)(flags);
             assert_eq!(CAME.get(), 1, "the signal was lost");
@@ -107,7 +111,9 @@ fn holds_what_it_promises(way: &Way) {
             assert_eq!(mask(), all);
             (way.unnest)(inner);
             assert_eq!(mask(), all, "an inner release lets no signal in");
+            HELD.set(true);
             signal_self();
+            HELD.set(false);
             assert_eq!(CAME.get(), 1);
             (way.unlock)(outer);
             assert_eq!((CAME.get(), mask()), (2, before));
@@ -131,7 +137,10 @@ fn holds_what_it_promises(way: &Way) {
             });
             (way.unlock)(flags);
             let flags = (way.try_lock)().expect("it is free");
+            let flags = IrqFlags::from_bits(flags.to_bits());
+            HELD.set(true);
             signal_self();
+            HELD.set(false);
             assert_eq!(CAME.get(), 2);
             (way.unlock)(flags);
             assert_eq!((CAME.get(), mask()), (3, before));
@@ -235,7 +244,9 @@ fn mcs_with_nodes() {
     // SAFETY: as above.
     unsafe {
         let flags = LOCK.lock_irqsave(&node);
+        HELD.set(true);
         signal_self();
+        HELD.set(false);
         let all = mask();
         assert!(LOCK.try_lock_irqsave(&other).is_none());
         assert_eq!((mask(), CAME_IN.load(Relaxed)), (all, 0));

@@ -125,7 +125,8 @@ pub const CRATES: &[Crate] = &[
         says: true,
         uses: &[],
         floors: &[
-            &["bkl", "debug", "locks", "sync"],
+            &["bkl", "debug_rwsem", "locks", "sync"],
+            &["debug"],
             &["condvar", "exclusive", "irqsave"],
             &["completion", "mutex", "semaphore", "ww_mutex"],
             &[
