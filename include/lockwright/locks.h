@@ -62,6 +62,21 @@ typedef struct lw_debug_mutex_t {
         uintptr_t opaque[7];
 } lw_debug_mutex_t;
 
+/* A mutex with priority inheritance that knows whether it is one: its functions refuse what is a
+ * misuse of it, and tell which. Zeros are no lock. */
+typedef struct lw_debug_rtmutex_t {
+        /* The lock's own. */
+        uintptr_t opaque[6];
+} lw_debug_rtmutex_t;
+
+/* A reader-writer semaphore that knows its writer and how many readers it has, and whether it is
+ * one: its functions refuse what is a misuse of it, and tell which. Zeros are no lock. Its memory
+ * must outlive each call of its functions, not only the last hold. */
+typedef struct lw_debug_rwsem_t {
+        /* The lock's own. */
+        uintptr_t opaque[8];
+} lw_debug_rwsem_t;
+
 /* A queued spinlock that knows its owner, and whether it is one: its functions refuse what is a
  * misuse of it, and tell which. Zeros are no lock. */
 typedef struct lw_debug_spinlock_t {
@@ -309,6 +324,90 @@ int lw_debug_mutex_unlock(lw_debug_mutex_t *lock);
 
 /* Makes a free lock of any memory: always needed, as zeros are none. Returns 0.
  * Wants: memory for a lock, which nobody uses as one. */
+int lw_debug_rtmutex_init(lw_debug_rtmutex_t *lock);
+
+/* Ends the life of a lock. Returns 0, EBUSY if somebody holds it, EINVAL if it is none.
+ * Wants: memory of a lock. */
+int lw_debug_rtmutex_destroy(lw_debug_rtmutex_t *lock);
+
+/* Waits for the lock and takes it. Returns 0; EDEADLK if this thread holds it, or that were to
+ * wait for oneself, along a chain of owners that wait for each other's locks; EINVAL if it is none.
+ * Wants: memory of a lock. */
+int lw_debug_rtmutex_lock(lw_debug_rtmutex_t *lock);
+
+/* Takes the lock, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if
+ * that has come; EDEADLK as lw_debug_rtmutex_lock; EINVAL if it is no lock, or the time's
+ * nanoseconds are not below 1,000,000,000.
+ * Wants: memory of a lock; a time or null. */
+int lw_debug_rtmutex_timedlock(lw_debug_rtmutex_t *lock, const struct timespec *until);
+
+/* Takes the lock if nobody has it. Returns 0, EBUSY, or EINVAL if it is none.
+ * Wants: memory of a lock. */
+int lw_debug_rtmutex_trylock(lw_debug_rtmutex_t *lock);
+
+/* Releases the lock. Returns 0, EALREADY if nobody holds it, EPERM if another thread does, EINVAL
+ * if it is none; then it stays as it is.
+ * Wants: memory of a lock. */
+int lw_debug_rtmutex_unlock(lw_debug_rtmutex_t *lock);
+
+/* Makes a free lock of any memory: always needed, as zeros are none. Returns 0.
+ * Wants: memory for a lock, which nobody uses as one. */
+int lw_debug_rwsem_init(lw_debug_rwsem_t *lock);
+
+/* Ends the life of a lock. Returns 0, EBUSY if somebody has it, EINVAL if it is none.
+ * Wants: memory of a lock. */
+int lw_debug_rwsem_destroy(lw_debug_rwsem_t *lock);
+
+/* Waits for the lock and takes it to read, with other readers. Returns 0, EDEADLK if this thread writes,
+ * EINVAL if it is none.
+ * Wants: memory of a lock. */
+int lw_debug_rwsem_down_read(lw_debug_rwsem_t *lock);
+
+/* Takes the lock to read, with other readers, if that needs no waiting. Returns 0, EBUSY, or EINVAL if
+ * it is none.
+ * Wants: memory of a lock. */
+int lw_debug_rwsem_trydown_read(lw_debug_rwsem_t *lock);
+
+/* Takes the lock to read, with other readers, or gives up at a time of CLOCK_MONOTONIC; null: never.
+ * Returns 0; ETIMEDOUT, if that has come; EDEADLK if this thread writes; EINVAL if it is no lock, or
+ * the time's nanoseconds are not below 1,000,000,000.
+ * Wants: memory of a lock; a time or null. */
+int lw_debug_rwsem_timeddown_read(lw_debug_rwsem_t *lock, const struct timespec *until);
+
+/* Releases the lock. Returns 0, EALREADY if nobody has it, EPERM if a writer has, EINVAL if it
+ * is none; then it stays as it is. Readers are a number: that another thread's hold is released is
+ * not told.
+ * Wants: memory of a lock. */
+int lw_debug_rwsem_up_read(lw_debug_rwsem_t *lock);
+
+/* Waits for the lock and takes it to write, alone. Returns 0, EDEADLK if this thread writes,
+ * EINVAL if it is none.
+ * Wants: memory of a lock. */
+int lw_debug_rwsem_down_write(lw_debug_rwsem_t *lock);
+
+/* Takes the lock to write, alone, if that needs no waiting. Returns 0, EBUSY, or EINVAL if
+ * it is none.
+ * Wants: memory of a lock. */
+int lw_debug_rwsem_trydown_write(lw_debug_rwsem_t *lock);
+
+/* Takes the lock to write, alone, or gives up at a time of CLOCK_MONOTONIC; null: never.
+ * Returns 0; ETIMEDOUT, if that has come; EDEADLK if this thread writes; EINVAL if it is no lock, or
+ * the time's nanoseconds are not below 1,000,000,000.
+ * Wants: memory of a lock; a time or null. */
+int lw_debug_rwsem_timeddown_write(lw_debug_rwsem_t *lock, const struct timespec *until);
+
+/* Releases the lock. Returns 0, EALREADY if nobody has it, EPERM if readers or another thread
+ * have, EINVAL if it is none; then it stays as it is.
+ * Wants: memory of a lock. */
+int lw_debug_rwsem_up_write(lw_debug_rwsem_t *lock);
+
+/* Makes a writer a reader, without letting another writer in between. Returns 0, EALREADY if nobody
+ * has it, EPERM if readers or another thread have, EINVAL if it is none; then it stays as it is.
+ * Wants: memory of a lock. */
+int lw_debug_rwsem_downgrade(lw_debug_rwsem_t *lock);
+
+/* Makes a free lock of any memory: always needed, as zeros are none. Returns 0.
+ * Wants: memory for a lock, which nobody uses as one. */
 int lw_debug_spinlock_init(lw_debug_spinlock_t *lock);
 
 /* Ends the life of a lock. Returns 0, EBUSY if somebody holds it, EINVAL if it is none.
@@ -328,6 +427,30 @@ int lw_debug_spinlock_trylock(lw_debug_spinlock_t *lock);
  * if it is none; then it stays as it is.
  * Wants: memory of a lock. */
 int lw_debug_spinlock_unlock(lw_debug_spinlock_t *lock);
+
+/* Blocks all signals in this thread, and says in flags which were; then waits for the lock and takes it. Returns 0; or an error as
+ * lw_debug_spinlock_lock, and the mask is as it was.
+ * Wants: memory of a lock; memory for the flags. */
+int lw_debug_spinlock_lock_irqsave(lw_debug_spinlock_t *lock,
+                                   uint64_t *flags);
+
+/* As lw_debug_spinlock_lock_irqsave, if nobody has the lock. Returns 0; EBUSY, or EINVAL if it is none, and
+ * the mask is as it was.
+ * Wants: memory of a lock; memory for the flags. */
+int lw_debug_spinlock_trylock_irqsave(lw_debug_spinlock_t *lock, uint64_t *flags);
+
+/* Releases the lock, then lets in the signals that came meanwhile. Returns 0; or an
+ * error as lw_debug_spinlock_unlock, and both stay as they are.
+ * Wants: memory of a lock that this thread has taken so, and the flags that say so. */
+int lw_debug_spinlock_unlock_irqrestore(lw_debug_spinlock_t *lock, uint64_t flags);
+
+/* Blocks all signals that can be in this thread, and says in flags which were. Returns 0.
+ * Wants: memory for the flags. */
+int lw_local_irq_save(uint64_t *flags);
+
+/* Blocks in this thread the signals that were blocked before, and lets in those that came
+ * meanwhile. Returns 0. */
+int lw_local_irq_restore(uint64_t flags);
 
 /* Writes the kernel's table of lock events to a file descriptor, a line for each: its name, and
  * its count since the start or the last lw_lock_events_reset, or the average that the kernel
@@ -366,6 +489,19 @@ int lw_mcs_trylock(lw_mcs_t *lock);
 /* Releases the lock. Returns 0.
  * Wants: a lock that this thread holds. */
 int lw_mcs_unlock(lw_mcs_t *lock);
+
+/* Blocks all signals in this thread, and says in flags which were; then waits for the lock and takes it. Returns 0.
+ * Wants: a lock, which this thread does not hold; memory for the flags. */
+int lw_mcs_lock_irqsave(lw_mcs_t *lock,
+                        uint64_t *flags);
+
+/* As lw_mcs_lock_irqsave, if the lock is free. Returns 0; or EBUSY, and the mask is as it was.
+ * Wants: a lock; memory for the flags. */
+int lw_mcs_trylock_irqsave(lw_mcs_t *lock, uint64_t *flags);
+
+/* Releases the lock, then lets in the signals that came meanwhile. Returns 0.
+ * Wants: a lock that this thread has taken so, and the flags that say so. */
+int lw_mcs_unlock_irqrestore(lw_mcs_t *lock, uint64_t flags);
 
 /* Makes a free lock of any memory. Not needed where LW_MUTEX_INIT or zeros are. Returns 0.
  * Wants: memory for a lock, which nobody uses as one. */
@@ -445,6 +581,19 @@ int lw_pvqspinlock_trylock(lw_pvqspinlock_t *lock);
  * Wants: a lock that this thread holds. */
 int lw_pvqspinlock_unlock(lw_pvqspinlock_t *lock);
 
+/* Blocks all signals in this thread, and says in flags which were; then waits for the lock and takes it. Returns 0.
+ * Wants: a lock, which this thread does not hold; memory for the flags. */
+int lw_pvqspinlock_lock_irqsave(lw_pvqspinlock_t *lock,
+                                uint64_t *flags);
+
+/* As lw_pvqspinlock_lock_irqsave, if the lock is free. Returns 0; or EBUSY, and the mask is as it was.
+ * Wants: a lock; memory for the flags. */
+int lw_pvqspinlock_trylock_irqsave(lw_pvqspinlock_t *lock, uint64_t *flags);
+
+/* Releases the lock, then lets in the signals that came meanwhile. Returns 0.
+ * Wants: a lock that this thread has taken so, and the flags that say so. */
+int lw_pvqspinlock_unlock_irqrestore(lw_pvqspinlock_t *lock, uint64_t flags);
+
 /* Makes a free lock of any memory. Not needed where LW_PVQSPINLOCK_SINGLE_STEAL_INIT or zeros are. Returns 0.
  * Wants: memory for a lock, which nobody uses as one. */
 int lw_pvqspinlock_single_steal_init(lw_pvqspinlock_single_steal_t *lock);
@@ -517,6 +666,34 @@ int lw_qrwlock_write_trylock(lw_qrwlock_t *lock);
  * Wants: a lock that this thread writes. */
 int lw_qrwlock_write_unlock(lw_qrwlock_t *lock);
 
+/* Blocks all signals in this thread, and says in flags which were; then waits for the lock and takes it to
+ * read, with other readers. Returns 0.
+ * Wants: a lock, which this thread does not hold; memory for the flags. */
+int lw_qrwlock_read_lock_irqsave(lw_qrwlock_t *lock, uint64_t *flags);
+
+/* As lw_qrwlock_read_lock_irqsave, if that needs no waiting. Returns 0; or EBUSY, and the mask is as
+ * it was.
+ * Wants: a lock; memory for the flags. */
+int lw_qrwlock_read_trylock_irqsave(lw_qrwlock_t *lock, uint64_t *flags);
+
+/* Releases the lock, then lets in the signals that came meanwhile. Returns 0.
+ * Wants: a lock that this thread has taken to read so, and the flags that say so. */
+int lw_qrwlock_read_unlock_irqrestore(lw_qrwlock_t *lock, uint64_t flags);
+
+/* Blocks all signals in this thread, and says in flags which were; then waits for the lock and takes it to
+ * write, alone. Returns 0.
+ * Wants: a lock, which this thread does not hold; memory for the flags. */
+int lw_qrwlock_write_lock_irqsave(lw_qrwlock_t *lock, uint64_t *flags);
+
+/* As lw_qrwlock_write_lock_irqsave, if that needs no waiting. Returns 0; or EBUSY, and the mask is as
+ * it was.
+ * Wants: a lock; memory for the flags. */
+int lw_qrwlock_write_trylock_irqsave(lw_qrwlock_t *lock, uint64_t *flags);
+
+/* Releases the lock, then lets in the signals that came meanwhile. Returns 0.
+ * Wants: a lock that this thread has taken to write so, and the flags that say so. */
+int lw_qrwlock_write_unlock_irqrestore(lw_qrwlock_t *lock, uint64_t flags);
+
 /* Makes a free lock of any memory. Not needed where LW_QSPINLOCK_INIT or zeros are. Returns 0.
  * Wants: memory for a lock, which nobody uses as one. */
 int lw_qspinlock_init(lw_qspinlock_t *lock);
@@ -536,6 +713,19 @@ int lw_qspinlock_trylock(lw_qspinlock_t *lock);
 /* Releases the lock. Returns 0.
  * Wants: a lock that this thread holds. */
 int lw_qspinlock_unlock(lw_qspinlock_t *lock);
+
+/* Blocks all signals in this thread, and says in flags which were; then waits for the lock and takes it. Returns 0.
+ * Wants: a lock, which this thread does not hold; memory for the flags. */
+int lw_qspinlock_lock_irqsave(lw_qspinlock_t *lock,
+                              uint64_t *flags);
+
+/* As lw_qspinlock_lock_irqsave, if the lock is free. Returns 0; or EBUSY, and the mask is as it was.
+ * Wants: a lock; memory for the flags. */
+int lw_qspinlock_trylock_irqsave(lw_qspinlock_t *lock, uint64_t *flags);
+
+/* Releases the lock, then lets in the signals that came meanwhile. Returns 0.
+ * Wants: a lock that this thread has taken so, and the flags that say so. */
+int lw_qspinlock_unlock_irqrestore(lw_qspinlock_t *lock, uint64_t flags);
 
 /* Makes a free lock of any memory. Not needed where LW_RTMUTEX_INIT or zeros are. Returns 0.
  * Wants: memory for a lock, which nobody uses as one. */
@@ -661,6 +851,20 @@ int lw_seqlock_write_trylock(lw_seqlock_t *lock);
  * Wants: a lock that this thread writes. */
 int lw_seqlock_write_unlock(lw_seqlock_t *lock);
 
+/* Blocks all signals in this thread, and says in flags which were; then waits for the lock and takes it to
+ * write. Returns 0.
+ * Wants: a lock, which this thread does not hold; memory for the flags. */
+int lw_seqlock_write_lock_irqsave(lw_seqlock_t *lock, uint64_t *flags);
+
+/* As lw_seqlock_write_lock_irqsave, if no writer has the lock. Returns 0; or EBUSY, and the mask is
+ * as it was.
+ * Wants: a lock; memory for the flags. */
+int lw_seqlock_write_trylock_irqsave(lw_seqlock_t *lock, uint64_t *flags);
+
+/* Releases the lock, then lets in the signals that came meanwhile. Returns 0.
+ * Wants: a lock that this thread has taken to write so, and the flags that say so. */
+int lw_seqlock_write_unlock_irqrestore(lw_seqlock_t *lock, uint64_t flags);
+
 /* Makes a free lock of any memory. Not needed where LW_TAS_INIT or zeros are. Returns 0.
  * Wants: memory for a lock, which nobody uses as one. */
 int lw_tas_init(lw_tas_t *lock);
@@ -681,6 +885,19 @@ int lw_tas_trylock(lw_tas_t *lock);
  * Wants: a lock that this thread holds. */
 int lw_tas_unlock(lw_tas_t *lock);
 
+/* Blocks all signals in this thread, and says in flags which were; then waits for the lock and takes it. Returns 0.
+ * Wants: a lock, which this thread does not hold; memory for the flags. */
+int lw_tas_lock_irqsave(lw_tas_t *lock,
+                        uint64_t *flags);
+
+/* As lw_tas_lock_irqsave, if the lock is free. Returns 0; or EBUSY, and the mask is as it was.
+ * Wants: a lock; memory for the flags. */
+int lw_tas_trylock_irqsave(lw_tas_t *lock, uint64_t *flags);
+
+/* Releases the lock, then lets in the signals that came meanwhile. Returns 0.
+ * Wants: a lock that this thread has taken so, and the flags that say so. */
+int lw_tas_unlock_irqrestore(lw_tas_t *lock, uint64_t flags);
+
 /* Makes a free lock of any memory. Not needed where LW_TICKET_INIT or zeros are. Returns 0.
  * Wants: memory for a lock, which nobody uses as one. */
 int lw_ticket_init(lw_ticket_t *lock);
@@ -700,6 +917,19 @@ int lw_ticket_trylock(lw_ticket_t *lock);
 /* Releases the lock. Returns 0.
  * Wants: a lock that this thread holds. */
 int lw_ticket_unlock(lw_ticket_t *lock);
+
+/* Blocks all signals in this thread, and says in flags which were; then waits for the lock and takes it. Returns 0.
+ * Wants: a lock, which this thread does not hold; memory for the flags. */
+int lw_ticket_lock_irqsave(lw_ticket_t *lock,
+                           uint64_t *flags);
+
+/* As lw_ticket_lock_irqsave, if the lock is free. Returns 0; or EBUSY, and the mask is as it was.
+ * Wants: a lock; memory for the flags. */
+int lw_ticket_trylock_irqsave(lw_ticket_t *lock, uint64_t *flags);
+
+/* Releases the lock, then lets in the signals that came meanwhile. Returns 0.
+ * Wants: a lock that this thread has taken so, and the flags that say so. */
+int lw_ticket_unlock_irqrestore(lw_ticket_t *lock, uint64_t flags);
 
 /* Makes a class without locks, with LW_WAIT_DIE or LW_WOUND_WAIT. Returns 0, or EINVAL for
  * another algorithm.

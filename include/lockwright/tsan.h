@@ -28,6 +28,25 @@
 		return error;                                                                                          \
 	}
 
+/* With signals blocked: `irq` is where it says which were, or what says so. */
+#define LW_TSAN_TAKE_IRQSAVE_(function, type, flags)                                                                   \
+	static inline int function##_tsan_(type *lock, uint64_t *irq)                                                  \
+	{                                                                                                              \
+		__tsan_mutex_pre_lock(lock, (flags));                                                                  \
+		int error = function(lock, irq);                                                                       \
+		__tsan_mutex_post_lock(lock, (flags) | (error != 0 ? __tsan_mutex_try_lock_failed : 0u), 0);           \
+		return error;                                                                                          \
+	}
+
+#define LW_TSAN_GIVE_IRQRESTORE_(function, type, flags)                                                                \
+	static inline int function##_tsan_(type *lock, uint64_t irq)                                                   \
+	{                                                                                                              \
+		__tsan_mutex_pre_unlock(lock, (flags));                                                                \
+		int error = function(lock, irq);                                                                       \
+		__tsan_mutex_post_unlock(lock, (flags));                                                               \
+		return error;                                                                                          \
+	}
+
 #define LW_TSAN_GIVE_(function, type, flags)                                                                           \
 	static inline int function##_tsan_(type *lock)                                                                 \
 	{                                                                                                              \
@@ -56,23 +75,37 @@
 	LW_TSAN_TAKE_(name##_trylock, name##_t, (unsigned)__tsan_mutex_try_lock)                                       \
 	LW_TSAN_GIVE_(name##_unlock, name##_t, 0u)
 
+/* The same with signals blocked. */
+#define LW_TSAN_IRQSAVE_(name, type, read)                                                                             \
+	LW_TSAN_TAKE_IRQSAVE_(name##lock_irqsave, type, read)                                                          \
+	LW_TSAN_TAKE_IRQSAVE_(name##trylock_irqsave, type, (read) | (unsigned)__tsan_mutex_try_lock)                   \
+	LW_TSAN_GIVE_IRQRESTORE_(name##unlock_irqrestore, type, read)
+
 /* --- Test-and-set ------------------------------------------------------------------------------------- */
 
 LW_TSAN_LOCK_(lw_tas)
+LW_TSAN_IRQSAVE_(lw_tas_, lw_tas_t, 0u)
 #define lw_tas_init(lock) lw_tas_init_tsan_(lock)
 #define lw_tas_destroy(lock) lw_tas_destroy_tsan_(lock)
 #define lw_tas_lock(lock) lw_tas_lock_tsan_(lock)
 #define lw_tas_trylock(lock) lw_tas_trylock_tsan_(lock)
 #define lw_tas_unlock(lock) lw_tas_unlock_tsan_(lock)
+#define lw_tas_lock_irqsave(lock, irq) lw_tas_lock_irqsave_tsan_(lock, irq)
+#define lw_tas_trylock_irqsave(lock, irq) lw_tas_trylock_irqsave_tsan_(lock, irq)
+#define lw_tas_unlock_irqrestore(lock, irq) lw_tas_unlock_irqrestore_tsan_(lock, irq)
 
 /* --- Ticket ------------------------------------------------------------------------------------------- */
 
 LW_TSAN_LOCK_(lw_ticket)
+LW_TSAN_IRQSAVE_(lw_ticket_, lw_ticket_t, 0u)
 #define lw_ticket_init(lock) lw_ticket_init_tsan_(lock)
 #define lw_ticket_destroy(lock) lw_ticket_destroy_tsan_(lock)
 #define lw_ticket_lock(lock) lw_ticket_lock_tsan_(lock)
 #define lw_ticket_trylock(lock) lw_ticket_trylock_tsan_(lock)
 #define lw_ticket_unlock(lock) lw_ticket_unlock_tsan_(lock)
+#define lw_ticket_lock_irqsave(lock, irq) lw_ticket_lock_irqsave_tsan_(lock, irq)
+#define lw_ticket_trylock_irqsave(lock, irq) lw_ticket_trylock_irqsave_tsan_(lock, irq)
+#define lw_ticket_unlock_irqrestore(lock, irq) lw_ticket_unlock_irqrestore_tsan_(lock, irq)
 
 /* --- Mutex -------------------------------------------------------------------------------------------- */
 
@@ -94,32 +127,55 @@ LW_TSAN_LOCK_(lw_debug_mutex)
 #define lw_debug_mutex_trylock(lock) lw_debug_mutex_trylock_tsan_(lock)
 #define lw_debug_mutex_unlock(lock) lw_debug_mutex_unlock_tsan_(lock)
 
+/* --- Mutex with priority inheritance and checks --------------------------------------------------------- */
+
+LW_TSAN_LOCK_(lw_debug_rtmutex)
+LW_TSAN_TAKE_UNTIL_(lw_debug_rtmutex_timedlock, lw_debug_rtmutex_t, 0u)
+#define lw_debug_rtmutex_init(lock) lw_debug_rtmutex_init_tsan_(lock)
+#define lw_debug_rtmutex_destroy(lock) lw_debug_rtmutex_destroy_tsan_(lock)
+#define lw_debug_rtmutex_lock(lock) lw_debug_rtmutex_lock_tsan_(lock)
+#define lw_debug_rtmutex_trylock(lock) lw_debug_rtmutex_trylock_tsan_(lock)
+#define lw_debug_rtmutex_timedlock(lock, until) lw_debug_rtmutex_timedlock_tsan_(lock, until)
+#define lw_debug_rtmutex_unlock(lock) lw_debug_rtmutex_unlock_tsan_(lock)
+
 /* --- Queued spinlock with checks ----------------------------------------------------------------------- */
 
 LW_TSAN_LOCK_(lw_debug_spinlock)
+LW_TSAN_IRQSAVE_(lw_debug_spinlock_, lw_debug_spinlock_t, 0u)
 #define lw_debug_spinlock_init(lock) lw_debug_spinlock_init_tsan_(lock)
 #define lw_debug_spinlock_destroy(lock) lw_debug_spinlock_destroy_tsan_(lock)
 #define lw_debug_spinlock_lock(lock) lw_debug_spinlock_lock_tsan_(lock)
 #define lw_debug_spinlock_trylock(lock) lw_debug_spinlock_trylock_tsan_(lock)
 #define lw_debug_spinlock_unlock(lock) lw_debug_spinlock_unlock_tsan_(lock)
+#define lw_debug_spinlock_lock_irqsave(lock, irq) lw_debug_spinlock_lock_irqsave_tsan_(lock, irq)
+#define lw_debug_spinlock_trylock_irqsave(lock, irq) lw_debug_spinlock_trylock_irqsave_tsan_(lock, irq)
+#define lw_debug_spinlock_unlock_irqrestore(lock, irq) lw_debug_spinlock_unlock_irqrestore_tsan_(lock, irq)
 
 /* --- MCS ----------------------------------------------------------------------------------------------- */
 
 LW_TSAN_LOCK_(lw_mcs)
+LW_TSAN_IRQSAVE_(lw_mcs_, lw_mcs_t, 0u)
 #define lw_mcs_init(lock) lw_mcs_init_tsan_(lock)
 #define lw_mcs_destroy(lock) lw_mcs_destroy_tsan_(lock)
 #define lw_mcs_lock(lock) lw_mcs_lock_tsan_(lock)
 #define lw_mcs_trylock(lock) lw_mcs_trylock_tsan_(lock)
 #define lw_mcs_unlock(lock) lw_mcs_unlock_tsan_(lock)
+#define lw_mcs_lock_irqsave(lock, irq) lw_mcs_lock_irqsave_tsan_(lock, irq)
+#define lw_mcs_trylock_irqsave(lock, irq) lw_mcs_trylock_irqsave_tsan_(lock, irq)
+#define lw_mcs_unlock_irqrestore(lock, irq) lw_mcs_unlock_irqrestore_tsan_(lock, irq)
 
 /* --- Queued spinlock ----------------------------------------------------------------------------------- */
 
 LW_TSAN_LOCK_(lw_qspinlock)
+LW_TSAN_IRQSAVE_(lw_qspinlock_, lw_qspinlock_t, 0u)
 #define lw_qspinlock_init(lock) lw_qspinlock_init_tsan_(lock)
 #define lw_qspinlock_destroy(lock) lw_qspinlock_destroy_tsan_(lock)
 #define lw_qspinlock_lock(lock) lw_qspinlock_lock_tsan_(lock)
 #define lw_qspinlock_trylock(lock) lw_qspinlock_trylock_tsan_(lock)
 #define lw_qspinlock_unlock(lock) lw_qspinlock_unlock_tsan_(lock)
+#define lw_qspinlock_lock_irqsave(lock, irq) lw_qspinlock_lock_irqsave_tsan_(lock, irq)
+#define lw_qspinlock_trylock_irqsave(lock, irq) lw_qspinlock_trylock_irqsave_tsan_(lock, irq)
+#define lw_qspinlock_unlock_irqrestore(lock, irq) lw_qspinlock_unlock_irqrestore_tsan_(lock, irq)
 
 /* --- Mutex with priority inheritance ------------------------------------------------------------------- */
 
@@ -167,6 +223,41 @@ static inline int lw_rwsem_downgrade_tsan_(lw_rwsem_t *lock)
 #define lw_rwsem_up_write(lock) lw_rwsem_up_write_tsan_(lock)
 #define lw_rwsem_downgrade(lock) lw_rwsem_downgrade_tsan_(lock)
 
+/* --- Reader-writer semaphore with checks ------------------------------------------------------------------- */
+
+LW_TSAN_LIFE_(lw_debug_rwsem, lw_debug_rwsem_t)
+LW_TSAN_TAKE_(lw_debug_rwsem_down_read, lw_debug_rwsem_t, (unsigned)__tsan_mutex_read_lock)
+LW_TSAN_TAKE_(lw_debug_rwsem_trydown_read, lw_debug_rwsem_t, (unsigned)__tsan_mutex_read_lock | __tsan_mutex_try_lock)
+LW_TSAN_TAKE_UNTIL_(lw_debug_rwsem_timeddown_read, lw_debug_rwsem_t, (unsigned)__tsan_mutex_read_lock)
+LW_TSAN_GIVE_(lw_debug_rwsem_up_read, lw_debug_rwsem_t, (unsigned)__tsan_mutex_read_lock)
+LW_TSAN_TAKE_(lw_debug_rwsem_down_write, lw_debug_rwsem_t, 0u)
+LW_TSAN_TAKE_(lw_debug_rwsem_trydown_write, lw_debug_rwsem_t, (unsigned)__tsan_mutex_try_lock)
+LW_TSAN_TAKE_UNTIL_(lw_debug_rwsem_timeddown_write, lw_debug_rwsem_t, 0u)
+LW_TSAN_GIVE_(lw_debug_rwsem_up_write, lw_debug_rwsem_t, 0u)
+
+/* A writer's release, and a reader's acquisition that nobody can come before. */
+static inline int lw_debug_rwsem_downgrade_tsan_(lw_debug_rwsem_t *lock)
+{
+	__tsan_mutex_pre_unlock(lock, 0);
+	__tsan_mutex_post_unlock(lock, 0);
+	__tsan_mutex_pre_lock(lock, (unsigned)__tsan_mutex_read_lock | __tsan_mutex_try_lock);
+	int error = lw_debug_rwsem_downgrade(lock);
+	__tsan_mutex_post_lock(lock, (unsigned)__tsan_mutex_read_lock | __tsan_mutex_try_lock, 0);
+	return error;
+}
+
+#define lw_debug_rwsem_init(lock) lw_debug_rwsem_init_tsan_(lock)
+#define lw_debug_rwsem_destroy(lock) lw_debug_rwsem_destroy_tsan_(lock)
+#define lw_debug_rwsem_down_read(lock) lw_debug_rwsem_down_read_tsan_(lock)
+#define lw_debug_rwsem_trydown_read(lock) lw_debug_rwsem_trydown_read_tsan_(lock)
+#define lw_debug_rwsem_timeddown_read(lock, until) lw_debug_rwsem_timeddown_read_tsan_(lock, until)
+#define lw_debug_rwsem_up_read(lock) lw_debug_rwsem_up_read_tsan_(lock)
+#define lw_debug_rwsem_down_write(lock) lw_debug_rwsem_down_write_tsan_(lock)
+#define lw_debug_rwsem_trydown_write(lock) lw_debug_rwsem_trydown_write_tsan_(lock)
+#define lw_debug_rwsem_timeddown_write(lock, until) lw_debug_rwsem_timeddown_write_tsan_(lock, until)
+#define lw_debug_rwsem_up_write(lock) lw_debug_rwsem_up_write_tsan_(lock)
+#define lw_debug_rwsem_downgrade(lock) lw_debug_rwsem_downgrade_tsan_(lock)
+
 /* --- Queued reader-writer spinlock --------------------------------------------------------------------- */
 
 LW_TSAN_LIFE_(lw_qrwlock, lw_qrwlock_t)
@@ -176,6 +267,8 @@ LW_TSAN_GIVE_(lw_qrwlock_read_unlock, lw_qrwlock_t, (unsigned)__tsan_mutex_read_
 LW_TSAN_TAKE_(lw_qrwlock_write_lock, lw_qrwlock_t, 0u)
 LW_TSAN_TAKE_(lw_qrwlock_write_trylock, lw_qrwlock_t, (unsigned)__tsan_mutex_try_lock)
 LW_TSAN_GIVE_(lw_qrwlock_write_unlock, lw_qrwlock_t, 0u)
+LW_TSAN_IRQSAVE_(lw_qrwlock_read_, lw_qrwlock_t, (unsigned)__tsan_mutex_read_lock)
+LW_TSAN_IRQSAVE_(lw_qrwlock_write_, lw_qrwlock_t, 0u)
 #define lw_qrwlock_init(lock) lw_qrwlock_init_tsan_(lock)
 #define lw_qrwlock_destroy(lock) lw_qrwlock_destroy_tsan_(lock)
 #define lw_qrwlock_read_lock(lock) lw_qrwlock_read_lock_tsan_(lock)
@@ -184,6 +277,12 @@ LW_TSAN_GIVE_(lw_qrwlock_write_unlock, lw_qrwlock_t, 0u)
 #define lw_qrwlock_write_lock(lock) lw_qrwlock_write_lock_tsan_(lock)
 #define lw_qrwlock_write_trylock(lock) lw_qrwlock_write_trylock_tsan_(lock)
 #define lw_qrwlock_write_unlock(lock) lw_qrwlock_write_unlock_tsan_(lock)
+#define lw_qrwlock_read_lock_irqsave(lock, irq) lw_qrwlock_read_lock_irqsave_tsan_(lock, irq)
+#define lw_qrwlock_read_trylock_irqsave(lock, irq) lw_qrwlock_read_trylock_irqsave_tsan_(lock, irq)
+#define lw_qrwlock_read_unlock_irqrestore(lock, irq) lw_qrwlock_read_unlock_irqrestore_tsan_(lock, irq)
+#define lw_qrwlock_write_lock_irqsave(lock, irq) lw_qrwlock_write_lock_irqsave_tsan_(lock, irq)
+#define lw_qrwlock_write_trylock_irqsave(lock, irq) lw_qrwlock_write_trylock_irqsave_tsan_(lock, irq)
+#define lw_qrwlock_write_unlock_irqrestore(lock, irq) lw_qrwlock_write_unlock_irqrestore_tsan_(lock, irq)
 
 /* --- Sequence lock: who reads comes after who wrote ---------------------------------------------------- */
 
@@ -196,6 +295,18 @@ static inline int lw_seqlock_write_unlock_tsan_(lw_seqlock_t *lock)
 	__tsan_release(lock);
 	__tsan_mutex_pre_unlock(lock, 0);
 	int error = lw_seqlock_write_unlock(lock);
+	__tsan_mutex_post_unlock(lock, 0);
+	return error;
+}
+
+LW_TSAN_TAKE_IRQSAVE_(lw_seqlock_write_lock_irqsave, lw_seqlock_t, 0u)
+LW_TSAN_TAKE_IRQSAVE_(lw_seqlock_write_trylock_irqsave, lw_seqlock_t, (unsigned)__tsan_mutex_try_lock)
+
+static inline int lw_seqlock_write_unlock_irqrestore_tsan_(lw_seqlock_t *lock, uint64_t irq)
+{
+	__tsan_release(lock);
+	__tsan_mutex_pre_unlock(lock, 0);
+	int error = lw_seqlock_write_unlock_irqrestore(lock, irq);
 	__tsan_mutex_post_unlock(lock, 0);
 	return error;
 }
@@ -213,6 +324,9 @@ static inline uint32_t lw_seqlock_read_begin_tsan_(lw_seqlock_t *lock)
 #define lw_seqlock_write_lock(lock) lw_seqlock_write_lock_tsan_(lock)
 #define lw_seqlock_write_trylock(lock) lw_seqlock_write_trylock_tsan_(lock)
 #define lw_seqlock_write_unlock(lock) lw_seqlock_write_unlock_tsan_(lock)
+#define lw_seqlock_write_lock_irqsave(lock, irq) lw_seqlock_write_lock_irqsave_tsan_(lock, irq)
+#define lw_seqlock_write_trylock_irqsave(lock, irq) lw_seqlock_write_trylock_irqsave_tsan_(lock, irq)
+#define lw_seqlock_write_unlock_irqrestore(lock, irq) lw_seqlock_write_unlock_irqrestore_tsan_(lock, irq)
 
 /* --- Wound/wait mutex: by a context, in any order ------------------------------------------------------ */
 
@@ -270,11 +384,15 @@ static inline int lw_ww_mutex_timedlock_tsan_(lw_ww_mutex_t *lock, lw_ww_ctx_t *
 /* --- Paravirtual queued spinlock ----------------------------------------------------------------------- */
 
 LW_TSAN_LOCK_(lw_pvqspinlock)
+LW_TSAN_IRQSAVE_(lw_pvqspinlock_, lw_pvqspinlock_t, 0u)
 #define lw_pvqspinlock_init(lock) lw_pvqspinlock_init_tsan_(lock)
 #define lw_pvqspinlock_destroy(lock) lw_pvqspinlock_destroy_tsan_(lock)
 #define lw_pvqspinlock_lock(lock) lw_pvqspinlock_lock_tsan_(lock)
 #define lw_pvqspinlock_trylock(lock) lw_pvqspinlock_trylock_tsan_(lock)
 #define lw_pvqspinlock_unlock(lock) lw_pvqspinlock_unlock_tsan_(lock)
+#define lw_pvqspinlock_lock_irqsave(lock, irq) lw_pvqspinlock_lock_irqsave_tsan_(lock, irq)
+#define lw_pvqspinlock_trylock_irqsave(lock, irq) lw_pvqspinlock_trylock_irqsave_tsan_(lock, irq)
+#define lw_pvqspinlock_unlock_irqrestore(lock, irq) lw_pvqspinlock_unlock_irqrestore_tsan_(lock, irq)
 
 LW_TSAN_LOCK_(lw_pvqspinlock_single_steal)
 #define lw_pvqspinlock_single_steal_init(lock) lw_pvqspinlock_single_steal_init_tsan_(lock)

@@ -96,6 +96,17 @@ fn every_lock_tells() {
 }
 
 #[test]
+fn a_lock_that_handlers_take_is_to_be_taken_with_signals_blocked() {
+    let program = program("c_irqsave.c", &[]);
+    let run = check(&program).arg("plain").run();
+    assert_eq!(run.verdicts(), [("inconsistent-state", "likely")], "{}", run.stderr);
+    assert_eq!(lock_names(run.finding()), ["counted"]);
+    let run = check(&program).arg("irqsave").run();
+    assert_eq!(run.text(), "6\n");
+    clean(&run);
+}
+
+#[test]
 fn an_unlock_too_many_is_found() {
     let run = told("unlock");
     assert_eq!(run.verdicts(), [("bad-unlock-balance", "likely")], "{}", run.stderr);

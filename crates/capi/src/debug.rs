@@ -11,7 +11,7 @@ use crate::holds::Holds;
 use crate::tool;
 
 /// The error of a misuse.
-fn errno(misuse: Misuse) -> c_int {
+pub fn errno(misuse: Misuse) -> c_int {
     match misuse {
         Misuse::BadMagic => libc::EINVAL,
         Misuse::Recursion | Misuse::CpuRecursion => libc::EDEADLK,
@@ -21,7 +21,7 @@ fn errno(misuse: Misuse) -> c_int {
     }
 }
 
-fn done(result: Result<(), Misuse>) -> c_int {
+pub fn done(result: Result<(), Misuse>) -> c_int {
     result.err().map_or(0, errno)
 }
 
@@ -61,14 +61,35 @@ pub unsafe fn destroy<L: Exclusive + 'static, C: Holds<Lock = RawDebug<Linux, L>
 pub unsafe fn lock<L: Exclusive + 'static, C: Holds<Lock = RawDebug<Linux, L>>>(
     lock: *mut C,
 ) -> c_int {
+    let wait = |raw: &L| {
+        raw.lock();
+        true
+    };
+    // SAFETY: as our caller promises.
+    unsafe { lock_by(lock, Flags::EXCLUSIVE, wait) }
+}
+
+/// Takes the lock by `wait`, which may give up and says so. Returns 0 also then, EDEADLK if this
+/// thread holds it, EINVAL if it is none.
+///
+/// # Safety
+/// Memory of a lock.
+pub unsafe fn lock_by<L: Exclusive + 'static, C: Holds<Lock = RawDebug<Linux, L>>>(
+    lock: *mut C,
+    flags: Flags,
+    wait: impl FnOnce(&L) -> bool,
+) -> c_int {
     // SAFETY: as our caller promises.
     let raw = unsafe { C::lock(lock) };
     let mut result = Ok(());
-    let wait = || {
-        result = raw.lock();
-        result.is_ok()
+    let wait = || match raw.lock_by(wait) {
+        Ok(taken) => taken,
+        Err(misuse) => {
+            result = Err(misuse);
+            false
+        }
     };
-    tool::lock(lock, Flags::EXCLUSIVE, || raw.try_lock() == Ok(true), wait);
+    tool::lock(lock, flags, || raw.try_lock() == Ok(true), wait);
     done(result)
 }
 

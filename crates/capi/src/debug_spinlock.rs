@@ -8,6 +8,7 @@ use locks::qspinlock::RawQspinlock;
 
 use crate::debug;
 use crate::holds::holds;
+use crate::irq;
 
 /// A queued spinlock that knows its owner, and whether it is one: its functions refuse what is a
 /// misuse of it, and tell which. Zeros are no lock.
@@ -69,4 +70,46 @@ pub unsafe extern "C" fn lw_debug_spinlock_trylock(lock: *mut lw_debug_spinlock_
 pub unsafe extern "C" fn lw_debug_spinlock_unlock(lock: *mut lw_debug_spinlock_t) -> c_int {
     // SAFETY: as our caller promises.
     unsafe { debug::unlock(lock) }
+}
+
+/// Blocks all signals in this thread, and says in `flags` which were; then waits for the lock and takes it. Returns 0; or an error as
+/// `lw_debug_spinlock_lock`, and the mask is as it was.
+///
+/// # Safety
+/// Memory of a lock; memory for the flags.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_debug_spinlock_lock_irqsave(
+    lock: *mut lw_debug_spinlock_t,
+    flags: *mut u64,
+) -> c_int {
+    // SAFETY: as our caller promises, both.
+    unsafe { irq::irqsave(flags, || lw_debug_spinlock_lock(lock)) }
+}
+
+/// As `lw_debug_spinlock_lock_irqsave`, if nobody has the lock. Returns 0; EBUSY, or EINVAL if it is none, and
+/// the mask is as it was.
+///
+/// # Safety
+/// Memory of a lock; memory for the flags.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_debug_spinlock_trylock_irqsave(
+    lock: *mut lw_debug_spinlock_t,
+    flags: *mut u64,
+) -> c_int {
+    // SAFETY: as our caller promises, both.
+    unsafe { irq::irqsave(flags, || lw_debug_spinlock_trylock(lock)) }
+}
+
+/// Releases the lock, then lets in the signals that came meanwhile. Returns 0; or an
+/// error as `lw_debug_spinlock_unlock`, and both stay as they are.
+///
+/// # Safety
+/// Memory of a lock that this thread has taken so, and the flags that say so.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_debug_spinlock_unlock_irqrestore(
+    lock: *mut lw_debug_spinlock_t,
+    flags: u64,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    irq::irqrestore(flags, || unsafe { lw_debug_spinlock_unlock(lock) })
 }

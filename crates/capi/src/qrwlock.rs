@@ -7,6 +7,7 @@ use locks::qrwlock::RawQrwLock;
 
 use crate::acquire::{self, Read, Write};
 use crate::holds::holds;
+use crate::irq;
 use crate::tool;
 
 /// A queued reader-writer spinlock: many readers or one writer; first come, first served; spins.
@@ -96,4 +97,86 @@ pub unsafe extern "C" fn lw_qrwlock_write_trylock(lock: *mut lw_qrwlock_t) -> c_
 pub unsafe extern "C" fn lw_qrwlock_write_unlock(lock: *mut lw_qrwlock_t) -> c_int {
     // SAFETY: as our caller promises.
     unsafe { acquire::unlock::<Write, _>(lock) }
+}
+
+/// Blocks all signals in this thread, and says in `flags` which were; then waits for the lock and takes it to
+/// read, with other readers. Returns 0.
+///
+/// # Safety
+/// A lock, which this thread does not hold; memory for the flags.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_qrwlock_read_lock_irqsave(
+    lock: *mut lw_qrwlock_t,
+    flags: *mut u64,
+) -> c_int {
+    // SAFETY: as our caller promises, both.
+    unsafe { irq::irqsave(flags, || lw_qrwlock_read_lock(lock)) }
+}
+
+/// As `lw_qrwlock_read_lock_irqsave`, if that needs no waiting. Returns 0; or EBUSY, and the mask is as
+/// it was.
+///
+/// # Safety
+/// A lock; memory for the flags.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_qrwlock_read_trylock_irqsave(
+    lock: *mut lw_qrwlock_t,
+    flags: *mut u64,
+) -> c_int {
+    // SAFETY: as our caller promises, both.
+    unsafe { irq::irqsave(flags, || lw_qrwlock_read_trylock(lock)) }
+}
+
+/// Releases the lock, then lets in the signals that came meanwhile. Returns 0.
+///
+/// # Safety
+/// A lock that this thread has taken to read so, and the flags that say so.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_qrwlock_read_unlock_irqrestore(
+    lock: *mut lw_qrwlock_t,
+    flags: u64,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    irq::irqrestore(flags, || unsafe { lw_qrwlock_read_unlock(lock) })
+}
+
+/// Blocks all signals in this thread, and says in `flags` which were; then waits for the lock and takes it to
+/// write, alone. Returns 0.
+///
+/// # Safety
+/// A lock, which this thread does not hold; memory for the flags.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_qrwlock_write_lock_irqsave(
+    lock: *mut lw_qrwlock_t,
+    flags: *mut u64,
+) -> c_int {
+    // SAFETY: as our caller promises, both.
+    unsafe { irq::irqsave(flags, || lw_qrwlock_write_lock(lock)) }
+}
+
+/// As `lw_qrwlock_write_lock_irqsave`, if that needs no waiting. Returns 0; or EBUSY, and the mask is as
+/// it was.
+///
+/// # Safety
+/// A lock; memory for the flags.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_qrwlock_write_trylock_irqsave(
+    lock: *mut lw_qrwlock_t,
+    flags: *mut u64,
+) -> c_int {
+    // SAFETY: as our caller promises, both.
+    unsafe { irq::irqsave(flags, || lw_qrwlock_write_trylock(lock)) }
+}
+
+/// Releases the lock, then lets in the signals that came meanwhile. Returns 0.
+///
+/// # Safety
+/// A lock that this thread has taken to write so, and the flags that say so.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_qrwlock_write_unlock_irqrestore(
+    lock: *mut lw_qrwlock_t,
+    flags: u64,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    irq::irqrestore(flags, || unsafe { lw_qrwlock_write_unlock(lock) })
 }

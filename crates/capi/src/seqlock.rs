@@ -7,6 +7,7 @@ use locks::platform::linux::Linux;
 use locks::seqlock::{Begun, RawSeqLock};
 
 use crate::holds::{Holds as _, holds};
+use crate::irq;
 use crate::result::done_or;
 use crate::tool;
 
@@ -98,4 +99,45 @@ pub unsafe extern "C" fn lw_seqlock_write_unlock(lock: *mut lw_seqlock_t) -> c_i
     // SAFETY: as our caller promises.
     unsafe { lw_seqlock_t::lock(lock).write_unlock() };
     0
+}
+
+/// Blocks all signals in this thread, and says in `flags` which were; then waits for the lock and takes it to
+/// write. Returns 0.
+///
+/// # Safety
+/// A lock, which this thread does not hold; memory for the flags.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_seqlock_write_lock_irqsave(
+    lock: *mut lw_seqlock_t,
+    flags: *mut u64,
+) -> c_int {
+    // SAFETY: as our caller promises, both.
+    unsafe { irq::irqsave(flags, || lw_seqlock_write_lock(lock)) }
+}
+
+/// As `lw_seqlock_write_lock_irqsave`, if no writer has the lock. Returns 0; or EBUSY, and the mask is
+/// as it was.
+///
+/// # Safety
+/// A lock; memory for the flags.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_seqlock_write_trylock_irqsave(
+    lock: *mut lw_seqlock_t,
+    flags: *mut u64,
+) -> c_int {
+    // SAFETY: as our caller promises, both.
+    unsafe { irq::irqsave(flags, || lw_seqlock_write_trylock(lock)) }
+}
+
+/// Releases the lock, then lets in the signals that came meanwhile. Returns 0.
+///
+/// # Safety
+/// A lock that this thread has taken to write so, and the flags that say so.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_seqlock_write_unlock_irqrestore(
+    lock: *mut lw_seqlock_t,
+    flags: u64,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    irq::irqrestore(flags, || unsafe { lw_seqlock_write_unlock(lock) })
 }

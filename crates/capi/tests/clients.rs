@@ -164,6 +164,22 @@ fn locks_exclude() {
     }
 }
 
+/// Those that can be taken with signals blocked.
+const SPINNING: &[&str] = &["mcs", "pvqspinlock", "qspinlock", "tas", "ticket"];
+
+#[test]
+fn locks_taken_with_signals_blocked_exclude() {
+    if !has_sanitizer() {
+        return;
+    }
+    for lock in SPINNING {
+        let name = format!("-DNAME={lock}");
+        let defines = [&name, "-DALONE", "-DIRQSAVE"];
+        let out = client(&format!("irqsave-{lock}"), "counter.c", &defines, with_library);
+        clean(lock, &out, "8000 of 8000, then busy\n");
+    }
+}
+
 #[test]
 fn locks_give_up_in_time() {
     if !has_sanitizer() {

@@ -44,6 +44,8 @@ const SILENT: &[&str] = &[
     "lw_lock_events_write",
     "lw_lock_event_count",
     "lw_lock_events_reset",
+    "lw_local_irq_save",
+    "lw_local_irq_restore",
 ];
 
 fn root() -> PathBuf {
@@ -128,7 +130,8 @@ fn comment(out: &mut String, indent: &str, lines: &[&str]) {
 }
 
 /// Types that zeros are not values of: contexts begin at a time, and locks with checks by `init`.
-const NOT_ZERO: &[&str] = &["ww_ctx", "debug_mutex", "debug_spinlock"];
+const NOT_ZERO: &[&str] =
+    &["ww_ctx", "debug_mutex", "debug_rtmutex", "debug_rwsem", "debug_spinlock"];
 
 /// Each type with the initialiser of its variables, if zeros are one.
 fn with_initialisers(text: &str) -> String {

@@ -18,19 +18,23 @@ fn library(name: &str, features: &[&str]) -> PathBuf {
     target.join("debug/liblockwright.a")
 }
 
-/// A client, linked with a library, built by the name of the lock that it is for.
-fn built(source: &str, lock: &str, library: &Path) -> Command {
-    let program = library.with_file_name(format!("{source}-{lock}"));
+/// A client, linked with a library, by the name of what it is for: that of the lock, unless
+/// `defines` say otherwise.
+fn built(source: &str, what: &str, defines: &[&str], library: &Path) -> Command {
+    let program = library.with_file_name(format!("{source}-{what}"));
     let mut cc = Command::new("cc");
     cc.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread", "-I"]);
     cc.arg(here().join("../../include")).arg(here().join("tests/clients").join(source));
-    cc.arg(format!("-DNAME={lock}")).arg(library).arg("-o").arg(&program);
+    if defines.is_empty() {
+        cc.arg(format!("-DNAME={what}"));
+    }
+    cc.args(defines).arg(library).arg("-o").arg(&program);
     assert!(cc.status().expect("cc").success(), "{cc:?} failed");
     Command::new(program)
 }
 
 fn counts_events(library: &Path, file: &Path) -> Output {
-    let mut client = built("lock_events.c", "rtmutex", library);
+    let mut client = built("lock_events.c", "rtmutex", &[], library);
     client.env("LOCKWRIGHT_EVENTS", file).output().expect("the client")
 }
 
@@ -61,8 +65,40 @@ fn a_library_that_does_not_count_says_so() {
 #[test]
 fn misuse_of_locks_with_checks_is_refused() {
     let library = library("plain", &[]);
-    for lock in ["debug_mutex", "debug_spinlock"] {
-        let out = built("debug.c", lock, &library).output().expect("the client");
+    let clients = ["debug_mutex", "debug_rtmutex", "debug_spinlock"].map(|lock| ("debug.c", lock));
+    for (source, lock) in clients.into_iter().chain([("debug_rwsem.c", "debug_rwsem")]) {
+        let out = built(source, lock, &[], &library).output().expect("the client");
         assert_eq!(String::from_utf8_lossy(&out.stdout), "done\n", "{lock}");
+    }
+}
+
+/// A lock, a name for the way to take it, and what its functions are called.
+const TAKEN_WITH_SIGNALS_BLOCKED: &[(&str, &str, &[&str])] = &[
+    ("tas", "tas", &[]),
+    ("ticket", "ticket", &[]),
+    ("mcs", "mcs", &[]),
+    ("qspinlock", "qspinlock", &[]),
+    ("pvqspinlock", "pvqspinlock", &[]),
+    ("debug_spinlock", "debug_spinlock", &[]),
+    ("qrwlock", "qrwlock-write", &WRITE),
+    // Readers do not keep each other out: an attempt fails only where somebody writes.
+    (
+        "qrwlock",
+        "qrwlock-read",
+        &["-DTAKE=_read_lock", "-DTRY=_read_trylock", "-DGIVE=_read_unlock", "-DSHARED"],
+    ),
+    ("seqlock", "seqlock", &WRITE),
+];
+
+const WRITE: [&str; 3] = ["-DTAKE=_write_lock", "-DTRY=_write_trylock", "-DGIVE=_write_unlock"];
+
+#[test]
+fn handlers_wait_for_locks_taken_with_signals_blocked() {
+    let library = library("plain", &[]);
+    for (lock, way, defines) in TAKEN_WITH_SIGNALS_BLOCKED {
+        let mut client =
+            built("irq.c", way, &[&[&*format!("-DNAME={lock}")], *defines].concat(), &library);
+        let out = client.output().expect("the client");
+        assert_eq!(String::from_utf8_lossy(&out.stdout), "done\n", "{way}");
     }
 }

@@ -99,6 +99,8 @@ pub const CRATES: &[Crate] = &[
             &["condvar"],
             &[
                 "debug_mutex",
+                "debug_rtmutex",
+                "debug_rwsem",
                 "debug_spinlock",
                 "mcs",
                 "mutex",
@@ -115,7 +117,7 @@ pub const CRATES: &[Crate] = &[
             ],
             &["acquire", "bkl", "debug", "completion", "seqlock", "ww_mutex"],
             &["semaphore", "tool"],
-            &["holds", "lock_events", "result"],
+            &["holds", "irq", "lock_events", "result"],
         ],
     },
     // A platform keeps memory for some locks, and those are over a platform: they are one room.

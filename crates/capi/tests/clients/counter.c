@@ -1,5 +1,5 @@
 /* Threads count under one lock, -DNAME=mutex say, which begins as zeroed memory. With -DFORGETS the last of them
- * does not take it; with -DRECURSIVE its holder may take it again. */
+ * does not take it; with -DRECURSIVE its holder may take it again; with -DIRQSAVE they block signals meanwhile. */
 #include <lockwright.h>
 
 #include <errno.h>
@@ -18,12 +18,23 @@ enum { THREADS = 4, ROUNDS = 2000 };
 static OF(_t) lock;
 static long count;
 
+#ifdef IRQSAVE
+static _Thread_local uint64_t flags;
+#define TAKE(lock) OF(_lock_irqsave)(lock, &flags)
+#define TRY(lock) OF(_trylock_irqsave)(lock, &flags)
+#define GIVE(lock) OF(_unlock_irqrestore)(lock, flags)
+#else
+#define TAKE OF(_lock)
+#define TRY OF(_trylock)
+#define GIVE OF(_unlock)
+#endif
+
 static void take(int round)
 {
 	if (round % 4 == 0) {
-		while (OF(_trylock)(&lock) == EBUSY)
+		while (TRY(&lock) == EBUSY)
 			sched_yield();
-	} else if (OF(_lock)(&lock) != 0) {
+	} else if (TAKE(&lock) != 0) {
 		puts("lock failed");
 	}
 }
@@ -39,7 +50,7 @@ static void *run(void *forgets)
 			sched_yield();
 		count = seen + 1;
 		if (forgets == NULL)
-			OF(_unlock)(&lock);
+			GIVE(&lock);
 	}
 	end();
 	return NULL;
