@@ -14,6 +14,7 @@ mod annotations;
 mod atomic_sleep;
 mod bench_locks;
 mod bench_tables;
+mod build_driver;
 mod c11;
 mod c_locks;
 mod classes;
