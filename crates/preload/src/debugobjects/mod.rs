@@ -26,10 +26,11 @@ pub mod timer;
 pub mod types;
 pub mod used;
 pub mod waiters;
+mod without_patches;
 
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-use lockwright_engines::debugobjects::{Local, Objects, Place, Source, Switches, YIELDS};
+use lockwright_engines::debugobjects::{Local, Objects, Place, Source, YIELDS};
 use lockwright_ledger::Header;
 use lockwright_ledger::layout::engines;
 use lockwright_ledger::rows::object::ObjectPools;
@@ -93,7 +94,7 @@ fn start(_: &'static Header) {
     }
     faults::start();
     if !OBJECTS.is_on() && !OBJECTS.was_turned_off() {
-        OBJECTS.start(&SOURCE, Switches::PATCHED);
+        OBJECTS.start(&SOURCE, without_patches::switches());
         early::import();
     }
     publish();
