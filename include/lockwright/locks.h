@@ -614,6 +614,20 @@ int lw_pvqspinlock_single_steal_trylock(lw_pvqspinlock_single_steal_t *lock);
  * Wants: a lock that this thread holds. */
 int lw_pvqspinlock_single_steal_unlock(lw_pvqspinlock_single_steal_t *lock);
 
+/* Blocks all signals in this thread, and says in flags which were; then waits for the lock and takes it. Returns 0.
+ * Wants: a lock, which this thread does not hold; memory for the flags. */
+int lw_pvqspinlock_single_steal_lock_irqsave(lw_pvqspinlock_single_steal_t *lock,
+                                             uint64_t *flags);
+
+/* As lw_pvqspinlock_single_steal_lock_irqsave, if the lock is free. Returns 0; or EBUSY, and the mask is as it was.
+ * Wants: a lock; memory for the flags. */
+int lw_pvqspinlock_single_steal_trylock_irqsave(lw_pvqspinlock_single_steal_t *lock,
+                                                uint64_t *flags);
+
+/* Releases the lock, then lets in the signals that came meanwhile. Returns 0.
+ * Wants: a lock that this thread has taken so, and the flags that say so. */
+int lw_pvqspinlock_single_steal_unlock_irqrestore(lw_pvqspinlock_single_steal_t *lock, uint64_t flags);
+
 /* Makes a free lock of any memory. Not needed where LW_PVQSPINLOCK_UNFAIR_INIT or zeros are. Returns 0.
  * Wants: memory for a lock, which nobody uses as one. */
 int lw_pvqspinlock_unfair_init(lw_pvqspinlock_unfair_t *lock);
@@ -633,6 +647,20 @@ int lw_pvqspinlock_unfair_trylock(lw_pvqspinlock_unfair_t *lock);
 /* Releases the lock. Returns 0.
  * Wants: a lock that this thread holds. */
 int lw_pvqspinlock_unfair_unlock(lw_pvqspinlock_unfair_t *lock);
+
+/* Blocks all signals in this thread, and says in flags which were; then waits for the lock and takes it. Returns 0.
+ * Wants: a lock, which this thread does not hold; memory for the flags. */
+int lw_pvqspinlock_unfair_lock_irqsave(lw_pvqspinlock_unfair_t *lock,
+                                       uint64_t *flags);
+
+/* As lw_pvqspinlock_unfair_lock_irqsave, if the lock is free. Returns 0; or EBUSY, and the mask is as it was.
+ * Wants: a lock; memory for the flags. */
+int lw_pvqspinlock_unfair_trylock_irqsave(lw_pvqspinlock_unfair_t *lock,
+                                          uint64_t *flags);
+
+/* Releases the lock, then lets in the signals that came meanwhile. Returns 0.
+ * Wants: a lock that this thread has taken so, and the flags that say so. */
+int lw_pvqspinlock_unfair_unlock_irqrestore(lw_pvqspinlock_unfair_t *lock, uint64_t flags);
 
 /* Makes a free lock of any memory. Not needed where LW_QRWLOCK_INIT or zeros are. Returns 0.
  * Wants: memory for a lock, which nobody uses as one. */

@@ -395,18 +395,26 @@ LW_TSAN_IRQSAVE_(lw_pvqspinlock_, lw_pvqspinlock_t, 0u)
 #define lw_pvqspinlock_unlock_irqrestore(lock, irq) lw_pvqspinlock_unlock_irqrestore_tsan_(lock, irq)
 
 LW_TSAN_LOCK_(lw_pvqspinlock_single_steal)
+LW_TSAN_IRQSAVE_(lw_pvqspinlock_single_steal_, lw_pvqspinlock_single_steal_t, 0u)
 #define lw_pvqspinlock_single_steal_init(lock) lw_pvqspinlock_single_steal_init_tsan_(lock)
 #define lw_pvqspinlock_single_steal_destroy(lock) lw_pvqspinlock_single_steal_destroy_tsan_(lock)
 #define lw_pvqspinlock_single_steal_lock(lock) lw_pvqspinlock_single_steal_lock_tsan_(lock)
 #define lw_pvqspinlock_single_steal_trylock(lock) lw_pvqspinlock_single_steal_trylock_tsan_(lock)
 #define lw_pvqspinlock_single_steal_unlock(lock) lw_pvqspinlock_single_steal_unlock_tsan_(lock)
+#define lw_pvqspinlock_single_steal_lock_irqsave(lock, irq) lw_pvqspinlock_single_steal_lock_irqsave_tsan_(lock, irq)
+#define lw_pvqspinlock_single_steal_trylock_irqsave(lock, irq) lw_pvqspinlock_single_steal_trylock_irqsave_tsan_(lock, irq)
+#define lw_pvqspinlock_single_steal_unlock_irqrestore(lock, irq) lw_pvqspinlock_single_steal_unlock_irqrestore_tsan_(lock, irq)
 
 LW_TSAN_LOCK_(lw_pvqspinlock_unfair)
+LW_TSAN_IRQSAVE_(lw_pvqspinlock_unfair_, lw_pvqspinlock_unfair_t, 0u)
 #define lw_pvqspinlock_unfair_init(lock) lw_pvqspinlock_unfair_init_tsan_(lock)
 #define lw_pvqspinlock_unfair_destroy(lock) lw_pvqspinlock_unfair_destroy_tsan_(lock)
 #define lw_pvqspinlock_unfair_lock(lock) lw_pvqspinlock_unfair_lock_tsan_(lock)
 #define lw_pvqspinlock_unfair_trylock(lock) lw_pvqspinlock_unfair_trylock_tsan_(lock)
 #define lw_pvqspinlock_unfair_unlock(lock) lw_pvqspinlock_unfair_unlock_tsan_(lock)
+#define lw_pvqspinlock_unfair_lock_irqsave(lock, irq) lw_pvqspinlock_unfair_lock_irqsave_tsan_(lock, irq)
+#define lw_pvqspinlock_unfair_trylock_irqsave(lock, irq) lw_pvqspinlock_unfair_trylock_irqsave_tsan_(lock, irq)
+#define lw_pvqspinlock_unfair_unlock_irqrestore(lock, irq) lw_pvqspinlock_unfair_unlock_irqrestore_tsan_(lock, irq)
 
 /* --- Per-CPU reader-writer semaphore ------------------------------------------------------------------- */
 

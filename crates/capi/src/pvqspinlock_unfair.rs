@@ -7,6 +7,7 @@ use locks::pvqspinlock::{RawPvQspinlock, Unfair};
 
 use crate::acquire::{self, Exclusive};
 use crate::holds::holds;
+use crate::irq;
 use crate::tool;
 
 /// A spinlock without a queue: whoever sees it free first takes it, and anyone may starve. Linux has
@@ -70,4 +71,43 @@ pub unsafe extern "C" fn lw_pvqspinlock_unfair_trylock(
 pub unsafe extern "C" fn lw_pvqspinlock_unfair_unlock(lock: *mut lw_pvqspinlock_unfair_t) -> c_int {
     // SAFETY: as our caller promises.
     unsafe { acquire::unlock::<Exclusive, _>(lock) }
+}
+
+/// Blocks all signals in this thread, and says in `flags` which were; then waits for the lock and takes it. Returns 0.
+///
+/// # Safety
+/// A lock, which this thread does not hold; memory for the flags.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_pvqspinlock_unfair_lock_irqsave(
+    lock: *mut lw_pvqspinlock_unfair_t,
+    flags: *mut u64,
+) -> c_int {
+    // SAFETY: as our caller promises, both.
+    unsafe { irq::irqsave(flags, || lw_pvqspinlock_unfair_lock(lock)) }
+}
+
+/// As `lw_pvqspinlock_unfair_lock_irqsave`, if the lock is free. Returns 0; or EBUSY, and the mask is as it was.
+///
+/// # Safety
+/// A lock; memory for the flags.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_pvqspinlock_unfair_trylock_irqsave(
+    lock: *mut lw_pvqspinlock_unfair_t,
+    flags: *mut u64,
+) -> c_int {
+    // SAFETY: as our caller promises, both.
+    unsafe { irq::irqsave(flags, || lw_pvqspinlock_unfair_trylock(lock)) }
+}
+
+/// Releases the lock, then lets in the signals that came meanwhile. Returns 0.
+///
+/// # Safety
+/// A lock that this thread has taken so, and the flags that say so.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_pvqspinlock_unfair_unlock_irqrestore(
+    lock: *mut lw_pvqspinlock_unfair_t,
+    flags: u64,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    irq::irqrestore(flags, || unsafe { lw_pvqspinlock_unfair_unlock(lock) })
 }

@@ -165,7 +165,15 @@ fn locks_exclude() {
 }
 
 /// Those that can be taken with signals blocked.
-const SPINNING: &[&str] = &["mcs", "pvqspinlock", "qspinlock", "tas", "ticket"];
+const SPINNING: &[&str] = &[
+    "mcs",
+    "pvqspinlock",
+    "pvqspinlock_single_steal",
+    "pvqspinlock_unfair",
+    "qspinlock",
+    "tas",
+    "ticket",
+];
 
 #[test]
 fn locks_taken_with_signals_blocked_exclude() {

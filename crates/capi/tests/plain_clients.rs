@@ -79,6 +79,8 @@ const TAKEN_WITH_SIGNALS_BLOCKED: &[(&str, &str, &[&str])] = &[
     ("mcs", "mcs", &[]),
     ("qspinlock", "qspinlock", &[]),
     ("pvqspinlock", "pvqspinlock", &[]),
+    ("pvqspinlock_single_steal", "pvqspinlock_single_steal", &[]),
+    ("pvqspinlock_unfair", "pvqspinlock_unfair", &[]),
     ("debug_spinlock", "debug_spinlock", &[]),
     ("qrwlock", "qrwlock-write", &WRITE),
     // Readers do not keep each other out: an attempt fails only where somebody writes.
