@@ -1,12 +1,14 @@
-/* Free blocks and inodes, by bitmaps, a group of both each. All of it is the big kernel lock's.
+/* Free blocks and inodes, by bitmaps, a group of both each. They are s_lock's; quotas the big kernel lock's.
  *
  * A file that grows is given the free blocks after the one that it wanted as well: they are its own until it has used
  * them, or gives them back.
  */
 #include "bkl_fs.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Bitmaps that are in memory at a time; the others are read from the disk, for which the caller sleeps. */
 enum { LOADED = 16, DISK_NS = 100000 };
@@ -14,16 +16,57 @@ enum { LOADED = 16, DISK_NS = 100000 };
 static int loaded[LOADED];
 static int loaded_next;
 
-/* The group's bitmap is in memory afterwards. It may be another's turn meanwhile: nothing that was true before is. */
+static void down_super(void *result)
+{
+	*(int *)result = lw_mutex_lock(&s_lock);
+}
+
+void lock_super(void)
+{
+	int busy = lw_mutex_trylock(&s_lock);
+
+	if (busy)
+		schedule(down_super, &busy);
+}
+
+void unlock_super(void)
+{
+	lw_mutex_unlock(&s_lock);
+}
+
+static void wait_for_disk(void *unused)
+{
+	struct timespec time = {.tv_nsec = DISK_NS};
+
+	(void)unused;
+	nanosleep(&time, NULL);
+}
+
 static void load_block_bitmap(int group)
 {
-	for (;;) {
-		for (int i = 0; i < LOADED; i++)
-			if (loaded[i] == group + 1)
-				return;
-		schedule(DISK_NS);
-		loaded[loaded_next++ % LOADED] = group + 1;
+	for (int i = 0; i < LOADED; i++)
+		if (loaded[i] == group + 1)
+			return;
+	schedule(wait_for_disk, NULL);
+	loaded[loaded_next++ % LOADED] = group + 1;
+}
+
+/* Fletcher's, of 32 bits. */
+uint32_t group_checksum(const struct group *group)
+{
+	const unsigned char *at = (const unsigned char *)group, *end = at + offsetof(struct group, checksum);
+	uint32_t a = 1, b = 0;
+
+	for (; at < end; at += 2) {
+		a = (a + at[0] + 256u * at[1]) % 65535;
+		b = (b + a) % 65535;
 	}
+	return b << 16 | a;
+}
+
+void seal_group(struct group *group)
+{
+	group->checksum = group_checksum(group);
 }
 
 static bool is_set(const uint64_t *map, uint32_t bit)
@@ -44,15 +87,6 @@ static uint32_t find_next_zero(const uint64_t *map, uint32_t from, uint32_t end)
 	return end;
 }
 
-/* A block that was free or preallocated is the inode's now. */
-static void account_block(struct inode *inode)
-{
-	super.used_blocks++;
-	super.dquot[inode->owner].blocks++;
-	inode->blocks++;
-	atomic_store(&inode->dirty, true);
-}
-
 static block_t next_preallocated(struct inode *inode)
 {
 	block_t block = 0;
@@ -68,7 +102,7 @@ static block_t next_preallocated(struct inode *inode)
 	return block;
 }
 
-/* Takes a block of the group, near the goal, and those that follow for the inode if it wants them. */
+/* A block of the group, near the goal, and those that follow for the inode if it wants them. The caller has s_lock. */
 static block_t take_from_group(struct inode *inode, int number, uint32_t near, bool prealloc)
 {
 	struct group *group = &super.group[number];
@@ -80,7 +114,7 @@ static block_t take_from_group(struct inode *inode, int number, uint32_t near, b
 	if (bit == BLOCKS_PER_GROUP)
 		bit = find_next_zero(group->blocks, 0, near);
 
-	block_t block = (block_t)(number * BLOCKS_PER_GROUP + bit);
+	block_t block = (block_t)(number * BLOCKS_PER_GROUP + (int)bit);
 	uint32_t ahead = 0;
 
 	group->blocks[bit / 64] |= 1ull << (bit % 64);
@@ -91,6 +125,8 @@ static block_t take_from_group(struct inode *inode, int number, uint32_t near, b
 			group->blocks[(bit + ahead) / 64] |= 1ull << ((bit + ahead) % 64);
 		}
 	group->free_blocks -= 1 + ahead;
+	seal_group(group);
+	super.used_blocks += 1 + ahead;
 	if (ahead) {
 		if (patches.get_block)
 			lw_qrwlock_write_lock(&inode->i_meta_lock);
@@ -99,54 +135,42 @@ static block_t take_from_group(struct inode *inode, int number, uint32_t near, b
 		if (patches.get_block)
 			lw_qrwlock_write_unlock(&inode->i_meta_lock);
 	}
-	account_block(inode);
 	return block;
 }
 
-/* Only one thread at a time does this for an inode: it has its i_sem. ext2_get_block has the big kernel lock here
- * until --get-block takes it away there. */
+/* Only one thread at a time does this for an inode: it has its i_sem. */
 CALL_SITE block_t ext2_new_block(struct inode *inode, block_t goal, bool prealloc)
 {
-	bool locks = patches.get_block;
 	block_t block = prealloc ? next_preallocated(inode) : 0;
 
-	if (block) {
-		if (locks)
-			lock_kernel();
-		account_block(inode);
-		if (locks)
-			unlock_kernel();
+	if (block)
 		return block;
-	}
-
 	if (goal == 0 || goal >= BLOCKS)
 		goal = (inode->ino / INODES_PER_GROUP) * BLOCKS_PER_GROUP;
 	int first = (int)(goal / BLOCKS_PER_GROUP);
 
-	if (locks)
-		lock_kernel();
+	/* In advance; each of the blocks ahead when it is known that there are any. */
+	DQUOT_BLOCKS(inode, 1);
+	lock_super();
 	block = take_from_group(inode, first, goal % BLOCKS_PER_GROUP, prealloc);
-	if (locks)
-		unlock_kernel();
-	if (block)
-		return block;
-
-	if (locks)
-		lock_kernel();
 	for (int i = 1; i < GROUPS && !block; i++)
 		block = take_from_group(inode, (first + i) % GROUPS, 0, prealloc);
-	if (locks)
-		unlock_kernel();
+	unlock_super();
+	if (!block) {
+		DQUOT_BLOCKS(inode, -1);
+		return 0;
+	}
+	for (uint32_t ahead = prealloc ? inode->prealloc_count : 0; ahead; ahead--)
+		DQUOT_BLOCKS(inode, 1);
 	return block;
 }
 
-CALL_SITE void ext2_free_blocks(struct inode *inode, block_t first, uint32_t count, bool preallocated)
+CALL_SITE void ext2_free_blocks(struct inode *inode, block_t first, uint32_t count)
 {
 	struct group *group = &super.group[first / BLOCKS_PER_GROUP];
 	uint32_t bit = first % BLOCKS_PER_GROUP;
 
-	if (patches.get_block)
-		lock_kernel();
+	lock_super();
 	load_block_bitmap((int)(first / BLOCKS_PER_GROUP));
 	for (uint32_t i = bit; i < bit + count; i++) {
 		if (!is_set(group->blocks, i)) {
@@ -156,13 +180,10 @@ CALL_SITE void ext2_free_blocks(struct inode *inode, block_t first, uint32_t cou
 		group->blocks[i / 64] &= ~(1ull << (i % 64));
 	}
 	group->free_blocks += count;
-	if (!preallocated) {
-		super.used_blocks -= count;
-		super.dquot[inode->owner].blocks -= count;
-		inode->blocks -= count;
-	}
-	if (patches.get_block)
-		unlock_kernel();
+	seal_group(group);
+	super.used_blocks -= count;
+	unlock_super();
+	DQUOT_BLOCKS(inode, -(int)count);
 }
 
 /* Directories are spread, files are where their directory is. */
@@ -193,10 +214,13 @@ static int find_group(struct inode *dir, int type)
 
 struct inode *ext2_new_inode(struct inode *dir, int type, int owner)
 {
+	lock_super();
 	int g = find_group(dir, type);
 
-	if (g < 0)
+	if (g < 0) {
+		unlock_super();
 		return NULL;
+	}
 
 	struct group *group = &super.group[g];
 	uint32_t bit = find_next_zero(group->inodes, 0, INODES_PER_GROUP);
@@ -205,7 +229,9 @@ struct inode *ext2_new_inode(struct inode *dir, int type, int owner)
 	group->inodes[bit / 64] |= 1ull << (bit % 64);
 	group->free_inodes--;
 	group->directories += type == S_DIR;
+	seal_group(group);
 	super.used_inodes++;
+	unlock_super();
 	super.dquot[owner].inodes++;
 
 	inode->parent = dir ? dir->ino : 0;
@@ -236,18 +262,20 @@ void ext2_free_inode(struct inode *inode)
 	struct group *group = &super.group[inode->ino / INODES_PER_GROUP];
 	uint32_t bit = inode->ino % INODES_PER_GROUP;
 
+	if (inode->quota)
+		super.dquot[inode->owner].uses--;
+	super.dquot[inode->owner].inodes--;
+	atomic_store(&inode->dirty, false);
+	lock_super();
 	if (!is_set(group->inodes, bit)) {
 		fprintf(stderr, "bkl_fs: inode %u is freed twice\n", inode->ino);
 		abort();
 	}
-	if (inode->quota)
-		super.dquot[inode->owner].uses--;
-	super.dquot[inode->owner].inodes--;
 	super.used_inodes--;
 	group->directories -= inode->type == S_DIR;
 	group->free_inodes++;
 	inode->type = S_FREE;
-	atomic_store(&inode->dirty, false);
-	/* Last: from here on it may be another file's. */
 	group->inodes[bit / 64] &= ~(1ull << (bit % 64));
+	seal_group(group);
+	unlock_super();
 }

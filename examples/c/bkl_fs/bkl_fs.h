@@ -7,10 +7,13 @@
  *
  *     s_vfs_rename_sem    renames between directories
  *     i_sem               a file's data and size; a directory's entries. The parent's before the child's
- *     kernel_flag         all the rest: the super block, bitmaps, quotas, inodes, descriptors' positions
+ *     s_lock              the super block: bitmaps of blocks and inodes
+ *     kernel_flag         all the rest: quotas, inodes and their blocks, descriptors' positions
  *     i_meta_lock         a file's block pointers and its preallocated blocks, once --get-block takes them out
  *     d_lock              what is known of a directory's names
  *     i_lock              references and links of an inode
+ *
+ * Who has kernel_flag and must wait for s_lock gives it up meanwhile, as for any sleep.
  */
 #ifndef BKL_FS_H
 #define BKL_FS_H
@@ -49,13 +52,13 @@ INLINE void unlock_kernel(void)
 	lw_bkl_unlock(&kernel_flag);
 }
 
-/* Sleeps for the disk, without the big kernel lock if the caller has it. */
-void schedule(long nanoseconds);
+/* Sleeps by `sleep`, without the big kernel lock if the caller has it: what that guards is another's meanwhile. */
+void schedule(void (*sleep)(void *), void *argument);
 
 /* ---- super.c: what is on the disk, and what is known of all of it ---- */
 
 enum {
-	BLOCK_SIZE = 4096,
+	BLOCK_SIZE = 1024,			/* as ext2 had on small disks */
 	GROUPS = 32,
 	BLOCKS_PER_GROUP = 1024,
 	BLOCKS = GROUPS * BLOCKS_PER_GROUP,
@@ -90,7 +93,7 @@ struct inode {
 	bool quota;				/* its owner's quota is found */
 	atomic_bool dirty;
 	atomic_uint size;			/* bytes */
-	uint32_t blocks;			/* with the indirect ones */
+	uint32_t blocks;			/* with the indirect and the preallocated ones */
 	block_t block[DIRECT + 2];		/* direct, indirect, doubly indirect */
 
 	block_t prealloc_next;
@@ -111,7 +114,7 @@ struct inode {
 };
 
 struct dquot {
-	uint32_t blocks;
+	uint32_t blocks;			/* with the preallocated ones */
 	uint32_t inodes;
 	uint32_t uses;
 };
@@ -122,17 +125,18 @@ struct group {
 	uint32_t free_blocks;
 	uint32_t free_inodes;
 	uint32_t directories;
+	uint32_t checksum;			/* of all above */
 };
 
 struct super {
 	struct group group[GROUPS];
-	uint32_t used_blocks;			/* those of files: not the preallocated ones */
+	uint32_t used_blocks;			/* with the preallocated ones */
 	uint32_t used_inodes;
 	struct dquot dquot[OWNERS];
-	lw_mutex_t s_vfs_rename_sem;
 };
 
 extern struct super super;
+extern lw_mutex_t s_lock, s_vfs_rename_sem;
 extern struct inode *inodes;			/* by number; 0 is none */
 
 unsigned char *block_data(block_t block);
@@ -149,8 +153,14 @@ void inode_links(struct inode *inode, int by);
 
 /* ---- balloc.c: the bitmaps. Returns block or inode number, 0: no space ---- */
 
+void lock_super(void);
+void unlock_super(void);
+uint32_t group_checksum(const struct group *group);
+/* Whoever changes a group does this last. */
+void seal_group(struct group *group);
+
 block_t ext2_new_block(struct inode *inode, block_t goal, bool prealloc);
-void ext2_free_blocks(struct inode *inode, block_t first, uint32_t count, bool preallocated);
+void ext2_free_blocks(struct inode *inode, block_t first, uint32_t count);
 struct inode *ext2_new_inode(struct inode *dir, int type, int owner);
 void ext2_free_inode(struct inode *inode);
 
@@ -171,11 +181,20 @@ int notify_change(struct inode *inode, const struct iattr *attr, int owner);
 /* Charges the inode to its owner, once. */
 void dquot_initialize(struct inode *inode);
 
-/* A macro, as it was: its call sites are those that use it. */
+/* Macros, as they were: call sites are those that use them. */
 #define DQUOT_INIT(inode)                                                                                              \
 	do {                                                                                                           \
 		lock_kernel();                                                                                         \
 		dquot_initialize(inode);                                                                               \
+		unlock_kernel();                                                                                       \
+	} while (0)
+
+/* Charges blocks to the inode's owner; gives them back, if they are fewer than none. */
+#define DQUOT_BLOCKS(inode, count)                                                                                     \
+	do {                                                                                                           \
+		lock_kernel();                                                                                         \
+		super.dquot[(inode)->owner].blocks += (uint32_t)(count);                                               \
+		(inode)->blocks += (uint32_t)(count);                                                                  \
 		unlock_kernel();                                                                                       \
 	} while (0)
 

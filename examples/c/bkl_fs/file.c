@@ -183,10 +183,12 @@ CALL_SITE int vfs_statfs(struct statfs *to)
 	lock_kernel();
 	to->blocks = BLOCKS - 1;
 	to->inodes = INODES - 1;
+	lock_super();
 	for (int g = 0; g < GROUPS; g++) {
 		to->free_blocks += super.group[g].free_blocks;
 		to->free_inodes += super.group[g].free_inodes;
 	}
+	unlock_super();
 	unlock_kernel();
 	return 0;
 }

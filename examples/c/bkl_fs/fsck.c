@@ -102,6 +102,8 @@ static void check_groups(void)
 			FAULT("group %d has %u free blocks, and %u on record", g, blocks, group->free_blocks);
 		if (free_inodes != group->free_inodes)
 			FAULT("group %d has %u free inodes, and %u on record", g, free_inodes, group->free_inodes);
+		if (group->checksum != group_checksum(group))
+			FAULT("group %d has a wrong checksum", g);
 	}
 	/* What is in the bitmap and in no file is lost. */
 	for (block_t block = 1; block < BLOCKS; block++)

@@ -48,7 +48,7 @@ struct run {
 static void free_run(struct inode *inode, struct run *run)
 {
 	if (run->count)
-		ext2_free_blocks(inode, run->first, run->count, false);
+		ext2_free_blocks(inode, run->first, run->count);
 	run->count = 0;
 }
 
@@ -153,7 +153,7 @@ CALL_SITE void ext2_discard_prealloc(struct inode *inode)
 	if (meta)
 		lw_qrwlock_write_unlock(&inode->i_meta_lock);
 	if (count)
-		ext2_free_blocks(inode, first, count, true);
+		ext2_free_blocks(inode, first, count);
 	if (!meta)
 		unlock_kernel();
 }

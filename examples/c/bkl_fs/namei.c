@@ -369,7 +369,7 @@ CALL_SITE int sys_rename(const char *from, const char *to)
 		bool across = old_dir != new_dir;
 
 		if (across)
-			lw_mutex_lock(&super.s_vfs_rename_sem);
+			lw_mutex_lock(&s_vfs_rename_sem);
 		lock_both(old_dir, new_dir);
 		struct inode *inode = lookup_hash(old_dir, name), *target = lookup_hash(new_dir, new);
 
@@ -383,7 +383,7 @@ CALL_SITE int sys_rename(const char *from, const char *to)
 		}
 		unlock_both(old_dir, new_dir);
 		if (across)
-			lw_mutex_unlock(&super.s_vfs_rename_sem);
+			lw_mutex_unlock(&s_vfs_rename_sem);
 		if (inode)
 			iput(inode);
 		if (target)

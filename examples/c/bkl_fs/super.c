@@ -5,6 +5,7 @@
 #include <string.h>
 
 struct super super;
+lw_mutex_t s_lock = LW_MUTEX_INIT, s_vfs_rename_sem = LW_MUTEX_INIT;
 struct inode *inodes;
 
 static unsigned char *disk;
@@ -35,7 +36,6 @@ void mount_fs(void)
 		fputs("bkl_fs: no memory for the disk\n", stderr);
 		exit(2);
 	}
-	lw_mutex_init(&super.s_vfs_rename_sem);
 	for (int g = 0; g < GROUPS; g++) {
 		super.group[g].free_blocks = BLOCKS_PER_GROUP;
 		super.group[g].free_inodes = INODES_PER_GROUP;
@@ -45,6 +45,8 @@ void mount_fs(void)
 	super.group[0].free_blocks--;
 	super.group[0].inodes[0] = 1;
 	super.group[0].free_inodes--;
+	for (int g = 0; g < GROUPS; g++)
+		seal_group(&super.group[g]);
 	for (uint32_t ino = 1; ino < INODES; ino++) {
 		struct inode *inode = &inodes[ino];
 

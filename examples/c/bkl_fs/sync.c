@@ -60,8 +60,10 @@ CALL_SITE void sync_old_buffers(void)
 	static uint32_t sums[GROUPS];
 
 	lock_kernel();
+	lock_super();
 	for (int g = 0; g < GROUPS; g++)
 		sums[g] = checksum(&super.group[g], sizeof(super.group[g]));
+	unlock_super();
 	for (uint32_t ino = 1; ino < INODES; ino++)
 		if (atomic_load(&inodes[ino].dirty) && atomic_exchange(&inodes[ino].dirty, false))
 			send_inode(&inodes[ino]);
