@@ -22,7 +22,7 @@ pub use crate::finding::action::is_read;
 use crate::finding::{Frame, ThreadInfo};
 use crate::symbolize::Modules;
 pub use classes::{ClassGroup, ClassKey, Classes};
-pub use naming::{LockRef, place_key, place_of, short_place};
+pub use naming::{LockRef, code_of, place_key, place_of, short_place};
 pub use order::{Crossing, Order};
 pub use sources::{Sources, Symbolise, missing_names};
 pub use trie::Trie;

@@ -28,6 +28,13 @@ pub fn place_of(stack: &[Frame]) -> Option<&Frame> {
     stack.iter().find(|frame| !is_lock_wrapper(frame)).or(stack.first())
 }
 
+/// The function that has the code of [`place_of`] the stack, which an inlined one has not.
+pub fn code_of(stack: &[Frame]) -> Option<&Frame> {
+    let place = place_of(stack)?;
+    let from = stack.iter().position(|frame| std::ptr::eq(frame, place))?;
+    stack[from..].iter().find(|frame| !frame.inlined).or(Some(place))
+}
+
 /// Equal for frames that are the same place in the source.
 pub fn place_key(frame: &Frame) -> String {
     match (&frame.function, &frame.file, frame.line) {

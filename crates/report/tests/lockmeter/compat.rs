@@ -106,6 +106,23 @@ fn a_published_table_comes_out_as_it_was_printed() {
     assert_eq!(shown.len(), expected.lines().count());
 }
 
+/// lockmeter knew return addresses: an inlined function's are in what it was inlined into.
+#[test]
+fn what_is_inlined_into_several_functions_has_several_callers() {
+    let mut p = Process::new(1, 0);
+    let class = p.mutex("lock");
+    for (function, acquisitions) in [("first", 2), ("second", 3)] {
+        let site = p.site(class, &["inline push:7", function]);
+        p.push(Cell { site, acquisitions, ..Cell::default() });
+    }
+    let text = table(&[&p]);
+    let lines = section(&text, "SPINLOCKS");
+    for (name, total) in [("lock", 5), ("first+0x1c", 2), ("second+0x1c", 3)] {
+        let line = line(&lines, name);
+        assert!(line.contains(&format!("{total:10}  100%")), "{line}");
+    }
+}
+
 #[test]
 fn spinlocks_and_mutexes_share_a_section_and_rwlocks_have_two() {
     let mut p = Process::new(1, 0);

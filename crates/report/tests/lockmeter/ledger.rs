@@ -137,7 +137,7 @@ impl Process {
     }
 
     /// A stack of functions, the innermost first: `name`, `name:line` or, without debug
-    /// information, `name+0xoffset`.
+    /// information, `name+0xoffset`; with `inline ` before it what is inlined into the next.
     pub fn stack(&mut self, functions: &[&str]) -> u32 {
         let first = self.writer.frames(&[1]).expect("room");
         let stack = lockwright_ledger::rows::Stack { len: 1, first, ..Default::default() };
@@ -153,10 +153,14 @@ impl Process {
                     ..Frame::default()
                 };
             }
+            let (inlined, text) = match text.strip_prefix("inline ") {
+                Some(text) => (true, text),
+                None => (false, *text),
+            };
             let numbered = text.rsplit_once(':').map(|(name, line)| (name, line.parse()));
             let (name, line) = match numbered {
                 Some((name, Ok(line))) => (name, line),
-                _ => (*text, 1),
+                _ => (text, 1),
             };
             Frame {
                 function: Some(name.to_owned()),
@@ -165,6 +169,7 @@ impl Process {
                 module: Some("/usr/bin/server".to_owned()),
                 offset: 0x1234,
                 function_offset: Some(0x1c),
+                inlined,
                 ..Frame::default()
             }
         };

@@ -12,13 +12,17 @@ use super::clock::Ticks;
 use super::end::{self, End};
 use super::numbers::{Numbers, Times};
 use super::report::{
-    At, Blame, Holds, Instance, Lock, MeterReport, Mode, Nested, Process, Site, Wait, WaitKind,
+    At, Blame, Call, Holds, Instance, Lock, MeterReport, Mode, Nested, Process, Site, Wait,
+    WaitKind,
 };
 use super::{order, sums, waiting};
 use crate::analyse::{describe, in_order_of_start};
 use crate::completeness;
+use crate::finding::Frame;
 use crate::finding::coverage::{Completeness, Gap, Note, Untimed};
-use crate::model::{ClassKey, Classes, Sources, Symbolise, missing_names, place_key, place_of};
+use crate::model::{
+    ClassKey, Classes, Sources, Symbolise, code_of, missing_names, place_key, place_of,
+};
 use crate::symbolize::{DebugDirs, Images, Symbols};
 
 /// Whether lockmeter wrote the ledger.
@@ -305,6 +309,7 @@ impl Builder {
                 place,
                 addr: site.addr,
                 numbers: Numbers::default(),
+                calls: Vec::new(),
                 nested: Vec::new(),
             });
             At::Lock { lock, site: sites.len() - 1 }
@@ -315,6 +320,7 @@ impl Builder {
         self.report.locks[lock].total.add(&numbers);
         let merged = &mut self.report.locks[lock].sites[index];
         merged.numbers.add(&numbers);
+        add_call(&mut merged.calls, &source.symbols.stack(site.stack), &numbers);
         let most = self.shown.entry((lock, index)).or_default();
         if numbers.acquisitions > *most {
             *most = numbers.acquisitions;
@@ -456,4 +462,19 @@ impl Builder {
 fn add(count: &mut u64, ns: &mut f64, by: u64, by_ns: f64) {
     *count = count.saturating_add(by);
     *ns += by_ns;
+}
+
+/// Adds what was measured at a call, which may have been in another process, too.
+fn add_call(calls: &mut Vec<Call>, stack: &[Frame], numbers: &Numbers) {
+    let code = |stack: &[Frame]| {
+        let frame = code_of(stack)?.clone();
+        // An offset into a function says which call it is; else that into the file.
+        let file = frame.function_offset.is_none().then_some((frame.module, frame.offset));
+        Some((frame.function, frame.function_offset, file))
+    };
+    let this = code(stack);
+    match calls.iter_mut().find(|call| code(&call.stack) == this) {
+        Some(call) => call.numbers.add(numbers),
+        None => calls.push(Call { stack: stack.to_vec(), numbers: numbers.clone() }),
+    }
 }

@@ -193,7 +193,12 @@ impl Lock {
     /// Part of the measured time in which `site` held it, 0 to 1; for readers, that sum may exceed
     /// 1.
     pub fn utilisation_by(&self, site: &Site) -> f64 {
-        part(site.numbers.hold_ns, self.measured_ns)
+        self.utilisation_of(&site.numbers)
+    }
+
+    /// The same by what was measured of some of its holds.
+    pub fn utilisation_of(&self, numbers: &Numbers) -> f64 {
+        part(numbers.hold_ns, self.measured_ns)
     }
 }
 
@@ -230,8 +235,20 @@ pub struct Site {
     pub addr: u64,
     /// What was measured.
     pub numbers: Numbers,
+    /// The same for each call of the program's code that is this place: there are several where it
+    /// is inlined into several functions, or twice into one.
+    pub calls: Vec<Call>,
     /// What its holds were spent on, as far as they were not running, the longest first.
     pub nested: Vec<Nested>,
+}
+
+/// A call of a lock, as the program's code has it.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// As [`Site::stack`].
+    pub stack: Vec<Frame>,
+    /// What was measured.
+    pub numbers: Numbers,
 }
 
 /// Waits at one site for holds by another.

@@ -7,8 +7,10 @@ use super::writers::WriterWaits;
 use crate::prose::words::plain;
 use crate::text::stack::shorten;
 use lockwright_analysis::finding::Frame;
-use lockwright_analysis::lockmeter::model::{Lock, MeterReport, Mode, Numbers, Readers, Site};
-use lockwright_analysis::model::place_of;
+use lockwright_analysis::lockmeter::model::{
+    Call, Lock, MeterReport, Mode, Numbers, Readers, Site,
+};
+use lockwright_analysis::model::code_of;
 
 /// One line of a table.
 #[derive(Clone, Debug, Default)]
@@ -99,21 +101,19 @@ pub fn section(report: &MeterReport, mode: Mode, thresholds: &Thresholds) -> Sec
         groups: Vec::new(),
         multi_locks: Vec::new(),
     };
-    let mut alone: BTreeMap<usize, Entry> = BTreeMap::new();
+    let mut alone: BTreeMap<Place, Entry> = BTreeMap::new();
     for lock in &report.locks {
-        let mut callers: BTreeMap<usize, Entry> = BTreeMap::new();
-        for (index, site) in lock.sites.iter().enumerate().filter(|(_, site)| site.mode == mode) {
-            let entry = entry(lock, index, site);
+        let mut callers: BTreeMap<Place, Entry> = BTreeMap::new();
+        for (index, site, call) in calls(lock, mode) {
+            let entry = entry(lock, index, call);
             // A place that only takes again what it holds has asked for nothing.
             if entry.total() == 0 {
                 continue;
             }
             section.total.add(&entry);
-            let by_place = if multi.contains(&site.place) { &mut alone } else { &mut callers };
-            by_place
-                .entry(site.place)
-                .or_insert_with(|| Entry::named(entry.name.clone()))
-                .add(&entry);
+            let place = (site.place, entry.name.clone());
+            let by_place = if multi.contains(&place) { &mut alone } else { &mut callers };
+            by_place.entry(place).or_insert_with(|| Entry::named(entry.name.clone())).add(&entry);
         }
         if callers.is_empty() {
             continue;
@@ -129,29 +129,38 @@ pub fn section(report: &MeterReport, mode: Mode, thresholds: &Thresholds) -> Sec
     section
 }
 
+/// A place in the source, and the function that has its code: lockmeter knew return addresses only,
+/// and what is inlined into several functions has several.
+type Place = (usize, String);
+
+/// What takes the lock in mode `mode`: its sites, by their numbers, and their calls.
+fn calls(lock: &Lock, mode: Mode) -> impl Iterator<Item = (usize, &Site, &Call)> {
+    let sites = lock.sites.iter().enumerate().filter(move |(_, site)| site.mode == mode);
+    sites.flat_map(|(index, site)| site.calls.iter().map(move |call| (index, site, call)))
+}
+
 /// Places that take several locks.
-fn multi_locks(report: &MeterReport, mode: Mode) -> HashSet<usize> {
-    let mut first: HashMap<usize, usize> = HashMap::new();
+fn multi_locks(report: &MeterReport, mode: Mode) -> HashSet<Place> {
+    let mut first: HashMap<Place, usize> = HashMap::new();
     let mut several = HashSet::new();
     for (index, lock) in report.locks.iter().enumerate() {
-        for site in lock.sites.iter().filter(|site| site.mode == mode) {
-            if *first.entry(site.place).or_insert(index) != index {
-                several.insert(site.place);
+        for (_, site, call) in calls(lock, mode) {
+            let place = (site.place, caller(&call.stack));
+            if *first.entry(place.clone()).or_insert(index) != index {
+                several.insert(place);
             }
         }
     }
     several
 }
 
-fn entry(lock: &Lock, index: usize, site: &Site) -> Entry {
+fn entry(lock: &Lock, index: usize, call: &Call) -> Entry {
+    let writes = lock.sites[index].mode == Mode::Write;
     Entry {
-        name: caller(&site.stack),
-        numbers: site.numbers.clone(),
-        utilisation: lock.utilisation_by(site),
-        writers: match site.mode {
-            Mode::Write => WriterWaits::at(lock, index),
-            _ => WriterWaits::default(),
-        },
+        name: caller(&call.stack),
+        numbers: call.numbers.clone(),
+        utilisation: lock.utilisation_of(&call.numbers),
+        writers: if writes { WriterWaits::at(lock, index, call) } else { WriterWaits::default() },
         readers: None,
     }
 }
@@ -180,9 +189,7 @@ fn by_name(a: &Entry, b: &Entry) -> std::cmp::Ordering {
 
 /// `function+0xoffset` of a call: of the function that has its code, which an inlined one has not.
 fn caller(stack: &[Frame]) -> String {
-    let Some(place) = place_of(stack) else { return "[unknown]".into() };
-    let from = stack.iter().position(|frame| std::ptr::eq(frame, place)).unwrap_or(0);
-    let frame = stack[from..].iter().find(|frame| !frame.inlined).unwrap_or(place);
+    let Some(frame) = code_of(stack) else { return "[unknown]".into() };
     match (&frame.function, frame.function_offset) {
         (Some(function), Some(offset)) => format!("{}+{offset:#x}", shorten(&plain(function))),
         (Some(function), None) => shorten(&plain(function)),

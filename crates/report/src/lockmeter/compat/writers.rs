@@ -1,6 +1,6 @@
 //! Which waits of a writer were for another writer, and which for readers.
 
-use lockwright_analysis::lockmeter::model::{Lock, Mode};
+use lockwright_analysis::lockmeter::model::{Call, Lock, Mode};
 
 /// Waits of writers for writers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,10 +14,10 @@ pub struct WriterWaits {
 }
 
 impl WriterWaits {
-    /// Those at site `site` of `lock`. Blame names the holders of each wait, so that a wait for one
+    /// Those of a call at site `site` of `lock`, which has its part of what is known of the site. Blame names the holders of each wait, so that a wait for one
     /// holder is counted exactly once; waits that readers and writers had a part in are divided
     /// between them. The time until a waiter that was woken runs is nobody's, and does not count.
-    pub fn at(lock: &Lock, site: usize) -> Self {
+    pub fn at(lock: &Lock, site: usize, call: &Call) -> Self {
         let (mut by_writers, mut by_readers, mut ns) = (0u64, 0u64, 0.0);
         for blame in lock.blame.iter().filter(|blame| blame.waiter == site) {
             match blame.holder.and_then(|holder| lock.sites.get(holder)) {
@@ -35,7 +35,9 @@ impl WriterWaits {
         let known = by_writers.saturating_add(by_readers);
         let part = if known == 0 { 0.0 } else { by_writers as f64 / known as f64 };
         let others = by_readers > 0 || by_writers < contended;
-        Self { count: contended as f64 * part, ns, others }
+        let of_site = lock.sites.get(site).map_or(0.0, |site| site.numbers.wait.total_ns);
+        let of_call = if of_site > 0.0 { call.numbers.wait.total_ns / of_site } else { 0.0 };
+        Self { count: call.numbers.contended as f64 * part, ns: ns * of_call, others }
     }
 
     /// Takes `other` in, which is of waits besides.
