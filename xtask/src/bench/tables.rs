@@ -6,6 +6,7 @@ use std::process::Command;
 
 use clap::Args;
 
+use super::bkl_fs;
 use crate::test::{release_build, root, succeeds, target_dir};
 
 /// The page in the sources.
@@ -79,7 +80,10 @@ pub fn run(options: &TablesOptions) -> Result<(), String> {
 }
 
 /// What the tables run, into `parts`.
-fn build_parts(_parts: &Path, _options: &TablesOptions) -> Result<(), String> {
+fn build_parts(parts: &Path, options: &TablesOptions) -> Result<(), String> {
+    if options.only.is_none_or(|only| only == 2) {
+        bkl_fs::build(parts)?;
+    }
     Ok(())
 }
 

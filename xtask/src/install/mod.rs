@@ -9,6 +9,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+pub use files::NATIVE;
+
 use crate::test::{cargo, target_dir};
 
 /// Builds and installs the tool and the libraries, with headers, manual pages and completions.

@@ -5,6 +5,7 @@
 //! missing, its rows say so.
 
 mod document;
+mod document2;
 mod document3;
 mod document4;
 mod later;
@@ -51,7 +52,8 @@ pub type Progress<'p> = &'p mut dyn FnMut(&str);
 type Measure = fn(&Options, Progress<'_>) -> Result<Document, String>;
 
 /// Every document by its number.
-const DOCUMENTS: [(u8, Measure); 2] = [(3, document3::measure), (4, document4::measure)];
+const DOCUMENTS: [(u8, Measure); 3] =
+    [(2, document2::measure), (3, document3::measure), (4, document4::measure)];
 
 /// Measures what is wanted.
 ///
