@@ -11,7 +11,7 @@ use crate::harness::{
 use crate::meter::run::{EXACT, meter, sites_in};
 
 /// Where the library is, built by a cargo of its own.
-fn library() -> &'static Path {
+pub fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
         let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("capi");

@@ -15,6 +15,7 @@ mod atomic_sleep;
 mod bench_locks;
 mod bench_tables;
 mod build_driver;
+mod bkl_fs;
 mod c11;
 mod c_locks;
 mod classes;
