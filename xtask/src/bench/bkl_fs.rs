@@ -1,10 +1,11 @@
-//! The program of document 2's tables: examples/c/bkl_fs with the locks in it.
+//! The program of document 2's tables: examples/c/bkl_fs.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use crate::install::NATIVE;
+use crate::install::SONAME;
 use crate::test::{cargo, root, succeeds, target_dir};
 
 /// Builds it into `parts`.
@@ -20,6 +21,10 @@ pub fn build(parts: &Path) -> Result<(), String> {
     cc.args(["-std=c11", "-D_GNU_SOURCE", "-O2", "-g", "-pthread", "-I"])
         .arg(root().join("include"));
     cc.args(sources.filter(|path| path.extension().is_some_and(|end| end == "c")));
-    cc.arg(target_dir().join("release/liblockwright.a")).args(NATIVE);
+    let libraries = target_dir().join("release");
+    // The name that programs ask for. It may be there, and is the same then.
+    let _ = symlink("liblockwright.so", libraries.join(SONAME));
+    cc.arg("-L").arg(&libraries).arg("-llockwright");
+    cc.arg(format!("-Wl,-rpath,{}", libraries.display()));
     succeeds(cc.arg("-o").arg(parts.join("bkl_fs")))
 }

@@ -17,7 +17,7 @@ pub const SONAME: &str = "liblockwright.so.0";
 /// The system's libraries that the static one needs, as `rustc --print native-static-libs` has
 /// them, but for gcc's own: compilers add that themselves, and of several the one that fits, as
 /// only some can be linked statically.
-pub const NATIVE: &[&str] = &["-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"];
+const NATIVE: &[&str] = &["-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"];
 
 /// A file to be installed.
 pub struct File {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-pub use files::NATIVE;
+pub use files::SONAME;
 
 use crate::test::{cargo, target_dir};
 

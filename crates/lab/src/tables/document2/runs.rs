@@ -163,6 +163,12 @@ fn run(options: &Options, program: &Path, arm: Arm, scratch: &Path) -> Result<Ru
         .map_err(|error| format!("{}: {error}", json.display()))?;
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     let mut run = of_lock(&report, cpus).ok_or("the report says nothing of kernel_flag")?;
+    if run.site("open_namei").acquisitions == 0.0 {
+        return Err(format!(
+            "kernel_flag is taken elsewhere than expected: {:?}",
+            run.sites.keys()
+        ));
+    }
     run.table = part_of(&read(&table)?, "kernel_flag");
     Ok(run)
 }
