@@ -1,12 +1,12 @@
 //! `cargo xtask bench tables`: builds what `lockwright bench tables` runs, and runs it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use clap::Args;
 
-use super::bkl_fs;
+use super::parts;
 use crate::test::{release_build, root, succeeds, target_dir};
 
 /// The page in the sources.
@@ -49,12 +49,12 @@ impl TablesOptions {
 /// If something cannot be built, does not run to its end, or, in CI, is missing.
 pub fn run(options: &TablesOptions) -> Result<(), String> {
     let lockwright = release_build()?;
-    let parts = target_dir().join("bench/parts");
-    fs::create_dir_all(&parts).map_err(|e| format!("{}: {e}", parts.display()))?;
-    build_parts(&parts, options)?;
+    let dir = target_dir().join("bench/parts");
+    fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+    parts::build(&dir, options.only, options.smoke)?;
     let page = target_dir().join("bench/tables.md");
     let mut command = Command::new(lockwright);
-    command.args(["bench", "tables", "--parts"]).arg(&parts).arg("--output").arg(&page);
+    command.args(["bench", "tables", "--parts"]).arg(&dir).arg("--output").arg(&page);
     if options.smoke {
         command.arg("--smoke");
     } else {
@@ -77,14 +77,6 @@ pub fn run(options: &TablesOptions) -> Result<(), String> {
     }
     print!("{text}");
     if options.smoke { same_headings(&text) } else { Ok(()) }
-}
-
-/// What the tables run, into `parts`.
-fn build_parts(parts: &Path, options: &TablesOptions) -> Result<(), String> {
-    if options.only.is_none_or(|only| only == 2) {
-        bkl_fs::build(parts)?;
-    }
-    Ok(())
 }
 
 /// Whether the page in the sources was made by a version that measured the same things.

@@ -17,13 +17,20 @@ impl Parts {
     /// The file `name`.
     ///
     /// # Errors
-    /// Why there is none, to be shown in its place.
+    /// Why there is none, to be shown in its place: what `name.missing` says, if that is there.
     pub fn find(&self, name: &str) -> Result<PathBuf, String> {
         let Some(dir) = &self.dir else {
             return Err(format!("needs `{name}`: run `cargo xtask bench tables`, which builds it"));
         };
         let file = dir.join(name);
-        if file.exists() { Ok(file) } else { Err(format!("there is no {}", file.display())) }
+        if file.exists() {
+            return Ok(file);
+        }
+        let why = std::fs::read_to_string(dir.join(format!("{name}.missing")));
+        Err(why.map_or_else(
+            |_| format!("there is no {}", file.display()),
+            |why| why.trim().replace('\n', "; "),
+        ))
     }
 }
 
@@ -39,5 +46,15 @@ mod tests {
         let missing = Parts::new(Some(dir.clone())).find("no such part").unwrap_err();
         assert!(missing.contains("no such part"), "{missing}");
         assert_eq!(Parts::new(Some(dir.clone())).find(".").unwrap(), dir.join("."));
+    }
+
+    #[test]
+    fn who_could_not_build_a_part_says_why() {
+        let dir = std::env::temp_dir().join(format!("lockwright-parts-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::write(dir.join("lua.missing"), "no network\nat all\n").unwrap();
+        let why = Parts::new(Some(dir.clone())).find("lua");
+        std::fs::remove_dir_all(dir).unwrap();
+        assert_eq!(why, Err("no network; at all".to_owned()));
     }
 }
