@@ -49,6 +49,21 @@ fn two_rounds_decide_nothing_of_a_ratio() {
     assert_eq!(rows(&page, "x").count(), 4 + 8 + 4, "{text}");
 }
 
+/// Every row of these documents needs a program or a library that is no part of the command.
+#[test]
+fn what_needs_parts_says_so_and_how_to_have_them() {
+    for (document, published) in [("0", 46.1), ("1", f64::NAN)] {
+        let (text, page) = smoke(document);
+        let missing = rows(&page, "").filter_map(|row| row["here"]["missing"].as_str());
+        let missing: Vec<_> = missing.filter(|why| !why.contains("bigger machine")).collect();
+        assert!(!missing.is_empty(), "{text}");
+        assert!(missing.iter().all(|why| why.contains("cargo xtask bench tables")), "{missing:?}");
+        assert!(rows(&page, "").all(|row| row["here"]["median"].is_null()), "{text}");
+        let undone = rows(&page, "all patches undone").next();
+        assert!(undone.is_none_or(|row| row["published"] == published), "{undone:#?}");
+    }
+}
+
 #[test]
 fn what_is_no_document_is_refused() {
     let mut command = tool();

@@ -61,6 +61,37 @@ pub const OVER_COMMIT: [OverCommit; 5] = [
     },
 ];
 
+/// Builds of the kernel with as many virtual CPUs as jobs, the best of three (the same mail): on 36
+/// cores of Xeon E5-2699 v3, and on 16 cores with 32 threads of Xeon E5-2620 v4.
+pub struct Build {
+    /// Hardware threads of the machine.
+    pub cpus: u64,
+    /// Virtual CPUs.
+    pub vcpus: u64,
+    /// Seconds with the lock as it was before, the hybrid and the unfair one.
+    pub seconds: [f64; 3],
+    /// Acquisitions of the hybrid lock in queued and in unfair mode.
+    pub modes: Option<[u64; 2]>,
+}
+
+const fn build(cpus: u64, vcpus: u64, seconds: [f64; 3], modes: Option<[u64; 2]>) -> Build {
+    Build { cpus, vcpus, seconds, modes }
+}
+
+/// All of them.
+pub const BUILDS: [Build; 10] = [
+    build(36, 30, [342.1, 329.1, 329.1], Some([9_130_518, 294_954])),
+    build(36, 36, [314.1, 305.3, 307.3], Some([10_856_614, 386_809])),
+    build(36, 45, [345.0, 302.1, 306.6], Some([8_467_264, 11_475_373])),
+    build(36, 54, [365.4, 308.6, 307.8], Some([6_409_987, 19_670_855])),
+    build(36, 72, [358.9, 293.6, 303.9], Some([4_782_063, 25_712_180])),
+    build(36, 108, [343.0, 285.9, 304.2], None),
+    build(32, 16, [436.8, 433.4, 435.6], None),
+    build(32, 36, [366.2, 364.8, 364.5], None),
+    build(32, 48, [423.6, 376.3, 370.2], None),
+    build(32, 64, [433.1, 376.6, 376.8], None),
+];
+
 /// A trylock of the rwsem that assumes it free, and one that loads it first (Muchun Song,
 /// *locking/rwsem: Optimize down_read_trylock() under highly contended case*, 2021): page faults of
 /// threads that share a mapping, on a Xeon E5-2650.

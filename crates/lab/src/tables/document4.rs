@@ -3,7 +3,7 @@
 use std::thread;
 
 use super::document::{Comparison, Document, Here, Row, Unit, Verdict, is_below};
-use super::{Options, Progress};
+use super::{Options, Progress, document4_builds};
 use crate::bench::over_commit::{self, HYBRID, Measured, UNFAIR, threads};
 use crate::bench::published::{Locks, OVER_COMMIT, OverCommit};
 
@@ -17,6 +17,7 @@ const BACK_TO_BACK: u32 = 0;
 pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Document, String> {
     let measured =
         over_commit::measure(&options.of_locks(), progress).map_err(|f| f.to_string())?;
+    let builds = document4_builds::measure(options, progress)?;
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     Ok(Document {
         number: 4,
@@ -24,12 +25,16 @@ pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Document, St
         source: "Waiman Long, November 2017, 11752adb68; 36 cores of two Xeon E5-2699 v3.",
         method: vec![
             "The document's virtual CPUs are threads here, and its cores this machine's CPUs: a virtual CPU that is \
-             preempted is a thread that is. The microbenchmark is the document's."
+             preempted is a thread that is. The microbenchmark is the document's. Its build of a kernel is \
+             examples/build_driver, in small steps, with each lock around the queue of its pool."
                 .to_owned(),
         ],
-        comparisons: vec![throughput(&measured, cpus), fairness(&measured, cpus), modes(&measured, cpus)],
-        verdicts: verdicts(&measured, cpus),
-        sections: measured.sections,
+        comparisons: [throughput(&measured, cpus), fairness(&measured, cpus), modes(&measured, cpus)]
+            .into_iter()
+            .chain(builds.comparisons)
+            .collect(),
+        verdicts: verdicts(&measured, cpus).into_iter().chain(builds.verdicts).collect(),
+        sections: measured.sections.into_iter().chain(builds.sections).collect(),
         blocks: Vec::new(),
     })
 }
