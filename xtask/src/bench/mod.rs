@@ -7,7 +7,6 @@
 //! program itself, hence without its start and without the report afterwards, wherever it can tell.
 
 mod arm;
-mod bkl_fs;
 mod callgrind;
 mod debugobjects;
 mod mariadb;

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::arm::said;
-use super::{bkl_fs, sources};
+use super::sources;
+use crate::install::SONAME;
 use crate::test::{cargo, preload_build, root, target_dir};
 
 /// Preload libraries: the file's name, the features, and the documents that have them.
@@ -48,11 +49,10 @@ pub fn build(parts: &Path, only: Option<u8>, quick: bool) -> Result<(), String> 
     if wants(1) {
         copy(&root().join("xtask/src/bench/programs/futures.py"), &parts.join("futures.py"))?;
     }
-    if wants(2) {
-        bkl_fs::build(parts)?;
-    }
-    if wants(4) {
-        locks(parts)?;
+    if wants(2) || wants(4) {
+        let library = library_of_locks(parts)?;
+        bkl_fs(&parts.join("bkl_fs"), &library)?;
+        locks(parts, &library)?;
     }
     Ok(())
 }
@@ -72,44 +72,54 @@ fn library(dir: &Path, name: &str, features: &str, quick: bool) -> Result<(), St
     or_why(dir, &format!("{name}.so"), |file| copy(&built?, file))
 }
 
-/// The C library of locks, one that counts lock events too, and the driver that is linked with it.
-fn locks(parts: &Path) -> Result<(), String> {
+/// The C library of locks, with the name that programs ask for.
+fn library_of_locks(parts: &Path) -> Result<PathBuf, String> {
+    cargo(&["build", "--release", "--package", "lockwright-capi", "--lib"])?;
+    let library = parts.join("lib").join(SONAME);
+    make_dir(&parts.join("lib"))?;
+    copy(&target_dir().join("release/liblockwright.so"), &library)?;
+    Ok(library)
+}
+
+/// One that counts lock events too, and the driver that is linked with either.
+fn locks(parts: &Path, library: &Path) -> Result<(), String> {
+    // Not where the other is: whoever looks for that would find this.
     let target = target_dir().join("bench-capi");
-    for (dir, features) in [("lib", ""), ("lib-events", "lock_events")] {
-        let to = target.display().to_string();
-        cargo(&[
-            "build",
-            "--release",
-            "--package",
-            "lockwright-capi",
-            "--lib",
-            "--features",
-            features,
-            "--target-dir",
-            &to,
-        ])?;
-        make_dir(&parts.join(dir))?;
-        copy(
-            &target.join("release/liblockwright.so"),
-            &parts.join(dir).join("liblockwright.so.0"),
-        )?;
-    }
+    let to = target.display().to_string();
+    let counting = ["--features", "lock_events", "--target-dir", &to];
+    let build = ["build", "--release", "--package", "lockwright-capi", "--lib"];
+    cargo(&[&build[..], &counting].concat())?;
+    make_dir(&parts.join("lib-events"))?;
+    copy(&target.join("release/liblockwright.so"), &parts.join("lib-events").join(SONAME))?;
     let flags = [
         "-DWITH_LOCKWRIGHT".to_owned(),
         format!("-I{}", root().join("include").display()),
-        format!("{}", parts.join("lib/liblockwright.so.0").display()),
+        library.display().to_string(),
     ];
     driver(&parts.join(DRIVER_WITH_LOCKS), &flags)
 }
 
 /// The build-like driver, of examples/build_driver.
 fn driver(to: &Path, flags: &[String]) -> Result<(), String> {
-    let dir = root().join("examples/build_driver");
+    compile(to, &sources_in("examples/build_driver")?, flags)
+}
+
+/// The file system under a big kernel lock, of examples/c/bkl_fs.
+fn bkl_fs(to: &Path, library: &Path) -> Result<(), String> {
+    let flags = [
+        format!("-I{}", root().join("include").display()),
+        library.display().to_string(),
+        format!("-Wl,-rpath,{}", library.parent().unwrap_or(library).display()),
+    ];
+    compile(to, &sources_in("examples/c/bkl_fs")?, &flags)
+}
+
+/// The C sources in a directory of ours.
+fn sources_in(dir: &str) -> Result<Vec<PathBuf>, String> {
+    let dir = root().join(dir);
     let files = fs::read_dir(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
     let sources = files.flatten().map(|entry| entry.path());
-    let sources: Vec<PathBuf> =
-        sources.filter(|file| file.extension().is_some_and(|e| e == "c")).collect();
-    compile(to, &sources, flags)
+    Ok(sources.filter(|file| file.extension().is_some_and(|e| e == "c")).collect())
 }
 
 fn compile(to: &Path, sources: &[PathBuf], flags: &[String]) -> Result<(), String> {

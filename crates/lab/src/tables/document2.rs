@@ -48,8 +48,11 @@ pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Document, St
 /// What is said of a run.
 type Figure = fn(&Run) -> f64;
 
+/// What was published of it.
+type PublishedFigure = fn(&Published) -> f64;
+
 /// The lock's own figures, as the table's first line has them: name, unit, how it is read.
-const FIGURES: [(&str, Unit, Figure, fn(&Published) -> f64); 5] = [
+const FIGURES: [(&str, Unit, Figure, PublishedFigure); 5] = [
     ("utilisation", Unit::Percent, |run| run.utilisation, |table| table.utilisation),
     ("contention", Unit::Percent, |run| run.contention(), |table| table.contention),
     ("acquisitions", Unit::Count, |run| run.acquisitions, |table| table.acquisitions as f64),
