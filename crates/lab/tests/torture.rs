@@ -173,6 +173,12 @@ fn a_lock_that_signals_confuse_is_found() {
 }
 
 #[test]
+fn a_handler_that_waits_for_its_own_thread_is_found() {
+    let storm = Parameters { signals: true, stall: Duration::from_secs(2), ..SHORT };
+    is_found(Fault::Irq, &storm);
+}
+
+#[test]
 fn a_touch_after_the_release_is_found() {
     let result = freed(broken(Fault::Touch), 3, 500);
     assert_ne!(result.touched, 0, "{result:?}");

@@ -17,6 +17,7 @@ mod boost;
 mod busted;
 mod data;
 mod freed;
+mod irqsave;
 mod ops;
 mod parameters;
 mod random;

@@ -13,11 +13,23 @@ use super::random::Random;
 
 const SIGNAL: libc::c_int = libc::SIGUSR2;
 
+/// Takes a lock, works under it, and gives it up. False: somebody else was there.
+pub(super) type Takes = Box<dyn Fn() -> bool + Send + Sync>;
+
+/// Takes `lock`, which guards `data`.
+pub(super) fn take(lock: &dyn Ops, data: &Data) -> bool {
+    lock.writelock();
+    let alone = data.write(|| ());
+    // SAFETY: taken above.
+    unsafe { lock.writeunlock() };
+    alone
+}
+
 /// What the handler does. By default it comes and goes.
 #[derive(Default)]
 pub(super) struct Handler {
-    /// A lock of its own that it takes.
-    pub lock: Option<Box<dyn Ops>>,
+    /// A lock that it takes, and gives up again. Whether it was alone under it.
+    pub takes: Option<Takes>,
     /// A seed, if it sometimes sleeps, and so stops the thread wherever that is, also with a lock
     /// held.
     pub stops: Option<u64>,
@@ -31,10 +43,9 @@ const LONGEST_STOP: u64 = 4_000_000;
 
 /// What the handler uses.
 struct Handled {
-    lock: Option<Box<dyn Ops>>,
+    takes: Option<Takes>,
     /// Seed of the numbers that say whether a signal stops its thread, and how long; 0: none does.
     stops: u64,
-    data: Data,
     signals: AtomicU64,
     stopped: AtomicU64,
     fail: AtomicU64,
@@ -60,12 +71,8 @@ impl Handled {
 
     fn handle(&self) {
         let signal = self.signals.fetch_add(1, Relaxed);
-        if let Some(lock) = &self.lock {
-            lock.writelock();
-            let alone = self.data.write(|| ());
-            // SAFETY: taken above.
-            unsafe { lock.writeunlock() };
-            self.fail.fetch_add(u64::from(!alone), Relaxed);
+        if let Some(takes) = &self.takes {
+            self.fail.fetch_add(u64::from(!takes()), Relaxed);
         }
         if self.stops != 0 {
             self.stop(&mut Random::new(self.stops.wrapping_add(signal)));
@@ -154,9 +161,8 @@ impl Storm {
     ) -> Self {
         let alone = STORM.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let handled = Box::into_raw(Box::new(Handled {
-            lock: handler.lock,
+            takes: handler.takes,
             stops: handler.stops.map_or(0, |seed| seed.max(1)),
-            data: Data::default(),
             signals: AtomicU64::new(0),
             stopped: AtomicU64::new(0),
             fail: AtomicU64::new(0),

@@ -11,7 +11,7 @@ use super::affinity::Cpus;
 use super::data::Data;
 use super::parameters::{Parameters, RtBoost};
 use super::random::Random;
-use super::signals::{Handler, Handlings, Storm, Targets};
+use super::signals::{self, Handler, Handlings, Storm, Takes, Targets};
 use super::statistics::{Side, Statistics};
 use super::types::Type;
 use super::worker::{self, Guarded, Role, Shared, Worker};
@@ -47,6 +47,18 @@ pub fn stress(
     run.end(torture_type, stalled)
 }
 
+/// What a signal's handler takes, of a lock of this type.
+fn takes(torture_type: &Type, shared: &Arc<Shared>) -> Option<Takes> {
+    if torture_type.irqsave {
+        let shared = Arc::clone(shared);
+        return Some(Box::new(move || signals::take(&*shared.lock.ops, &shared.lock.data)));
+    }
+    torture_type.irq.then(|| -> Takes {
+        let own = Guarded { ops: (torture_type.boxed)(), data: Data::default() };
+        Box::new(move || signals::take(&*own.ops, &own.data))
+    })
+}
+
 /// A run under way.
 struct Run {
     shared: Arc<Shared>,
@@ -70,9 +82,8 @@ impl Run {
             parameters: parameters.clone(),
         });
         let storm = (parameters.signals || parameters.stops).then(|| {
-            let lock = torture_type.irq.then(|| (torture_type.boxed)());
             let stops = parameters.stops.then_some(parameters.seed);
-            Storm::new(Handler { lock, stops }, Arc::clone(&shared))
+            Storm::new(Handler { takes: takes(torture_type, &shared), stops }, Arc::clone(&shared))
         });
         let readers = if torture_type.readers { parameters.nreaders_stress } else { 0 };
         let roles = std::iter::repeat_n(Role::Writer, parameters.nwriters_stress)

@@ -17,6 +17,7 @@ use lockwright::ticket::RawTicket;
 use lockwright::ww_mutex::RawWwMutex;
 
 use super::busted;
+use super::irqsave::Irqsave;
 use super::ops::Ops;
 
 /// What is wrong with a lock that is broken on purpose, and hence what must find it.
@@ -32,6 +33,9 @@ pub enum Fault {
     Deadline,
     /// A signal in the middle of locking confuses it: [`super::stress`] with signals.
     Signal,
+    /// It blocks no signals, and a handler waits for its own thread: [`super::stress`] with signals
+    /// gives it up.
+    Irq,
     /// It is touched after it is released: [`super::freed`].
     Touch,
 }
@@ -48,6 +52,8 @@ pub struct Type {
     /// Whether a signal's handler may take another one of the same kind, whatever it has
     /// interrupted.
     pub irq: bool,
+    /// Whether it is taken with signals blocked, so that a signal's handler may take this very one.
+    pub irqsave: bool,
     /// Whether who waits for it sleeps, at the latest after a while: a waiter of a higher priority
     /// then leaves the holder a CPU.
     pub sleeps: bool,
@@ -74,6 +80,7 @@ impl Type {
             fault: None,
             readers: false,
             irq: false,
+            irqsave: false,
             sleeps: false,
             frees: true,
             boxed: || Box::new(L::new()),
@@ -102,6 +109,11 @@ impl Type {
         self
     }
 
+    const fn irqsave(mut self) -> Self {
+        self.irqsave = true;
+        self
+    }
+
     const fn sleeps(mut self) -> Self {
         self.sleeps = true;
         self
@@ -125,15 +137,19 @@ pub const TYPES: &[Type] = &[
     Type::new::<busted::Wake>("lock_busted_wake").sleeps().busted(Fault::Wake),
     Type::new::<busted::Deadline>("lock_busted_deadline").busted(Fault::Deadline),
     Type::new::<busted::Signal>("lock_busted_signal").irq().busted(Fault::Signal),
+    // One whose waiters sleep: threads that wait for ever then do so quietly.
+    Type::new::<RawMutex<Linux>>("lock_busted_irq").sleeps().irqsave().busted(Fault::Irq),
     Type::new::<busted::Touch>("lock_busted_touch").busted(Fault::Touch),
     Type::new::<RawTas<Linux>>("tas").irq(),
     Type::new::<RawTicket<Linux>>("ticket").irq(),
     Type::new::<RawMcs<Linux>>("mcs").irq(),
     Type::new::<RawQspinlock<Linux>>("spin_lock").irq(),
+    Type::new::<Irqsave<RawQspinlock<Linux>>>("spin_lock_irq").irqsave(),
     Type::new::<RawPvQspinlock<Linux, Hybrid>>("pv_spin_lock").irq(),
     Type::new::<RawPvQspinlock<Linux, SingleSteal>>("pv_spin_lock_steal_once").irq(),
     Type::new::<RawPvQspinlock<Linux, Unfair>>("pv_spin_lock_unfair").irq(),
     Type::new::<RawQrwLock<Linux>>("rw_lock").readers().irq(),
+    Type::new::<Irqsave<RawQrwLock<Linux>>>("rw_lock_irq").readers().irqsave(),
     Type::new::<RawSeqLock<Linux>>("seqlock"),
     Type::new::<RawMutex<Linux>>("mutex_lock").sleeps(),
     Type::new::<RawWwMutex<Linux>>("ww_mutex_lock").sleeps(),

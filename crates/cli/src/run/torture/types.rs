@@ -27,6 +27,7 @@ fn describe(one: &Type) -> String {
     let properties = [
         (one.readers, "has readers"),
         (one.irq, "may be taken in signal handlers"),
+        (one.irqsave, "taken with signals blocked, by handlers, too"),
         (one.sleeps, "waiters sleep"),
         (one.frees, "may be freed by its next holder"),
     ];
@@ -42,6 +43,7 @@ fn describe_fault(fault: Fault) -> &'static str {
         Fault::Wake => "a wake-up may be lost",
         Fault::Deadline => "a deadline that comes is taken for the lock",
         Fault::Signal => "a handler that takes another one confuses it (found with --signals)",
+        Fault::Irq => "it blocks no signals, and a handler takes it, too (found with --signals)",
         Fault::Touch => "it is touched after its release (found by --objects)",
     }
 }
