@@ -267,3 +267,21 @@ impl Switches {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(switch: &'static Switch, unpatched: f64) -> Result<(), String> {
+        let count = Count { lock: "spinlock", switch, patched: 113.0, unpatched };
+        Switches { lines: Vec::new(), counts: Ok(vec![count]), rounds: 1 }.judge()
+    }
+
+    #[test]
+    fn a_switch_that_changes_nothing_is_found() {
+        let [control, check, .., moves, _] = &SWITCHES;
+        assert_eq!(judged(check, 116.0), Ok(()));
+        assert!(judged(check, 113.1).unwrap_err().contains("adds no instructions to a spinlock"));
+        assert_eq!((judged(control, 113.0), judged(moves, 109.0)), (Ok(()), Ok(())));
+    }
+}
