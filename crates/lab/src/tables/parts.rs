@@ -11,7 +11,8 @@ pub struct Parts {
 impl Parts {
     /// What lies in `dir`.
     pub fn new(dir: Option<PathBuf>) -> Self {
-        Self { dir }
+        // What is run is not always run from here.
+        Self { dir: dir.map(|dir| std::path::absolute(&dir).unwrap_or(dir)) }
     }
 
     /// The file `name`.
