@@ -464,13 +464,13 @@ fn add(count: &mut u64, ns: &mut f64, by: u64, by_ns: f64) {
     *ns += by_ns;
 }
 
-/// Adds what was measured at a call, which may have been in another process, too.
+/// Adds what was measured at a call. The same line of one function may have several addresses, as
+/// of a loop that is unrolled, and may be in other processes, too.
 fn add_call(calls: &mut Vec<Call>, stack: &[Frame], numbers: &Numbers) {
     let code = |stack: &[Frame]| {
         let frame = code_of(stack)?.clone();
-        // An offset into a function says which call it is; else that into the file.
-        let file = frame.function_offset.is_none().then_some((frame.module, frame.offset));
-        Some((frame.function, frame.function_offset, file))
+        let offset = frame.function.is_none().then_some(frame.offset);
+        Some((frame.module, frame.function, offset))
     };
     let this = code(stack);
     match calls.iter_mut().find(|call| code(&call.stack) == this) {

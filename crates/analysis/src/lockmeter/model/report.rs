@@ -235,14 +235,14 @@ pub struct Site {
     pub addr: u64,
     /// What was measured.
     pub numbers: Numbers,
-    /// The same for each call of the program's code that is this place: there are several where it
-    /// is inlined into several functions, or twice into one.
+    /// The same for each function of the program's code that has this place: there are several
+    /// where it is inlined.
     pub calls: Vec<Call>,
     /// What its holds were spent on, as far as they were not running, the longest first.
     pub nested: Vec<Nested>,
 }
 
-/// A call of a lock, as the program's code has it.
+/// A place that takes a lock, in one function of the program's code.
 #[derive(Clone, Debug)]
 pub struct Call {
     /// As [`Site::stack`].

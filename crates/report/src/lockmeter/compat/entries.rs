@@ -111,7 +111,7 @@ pub fn section(report: &MeterReport, mode: Mode, thresholds: &Thresholds) -> Sec
                 continue;
             }
             section.total.add(&entry);
-            let place = (site.place, entry.name.clone());
+            let place = place(site, call);
             let by_place = if multi.contains(&place) { &mut alone } else { &mut callers };
             by_place.entry(place).or_insert_with(|| Entry::named(entry.name.clone())).add(&entry);
         }
@@ -131,7 +131,11 @@ pub fn section(report: &MeterReport, mode: Mode, thresholds: &Thresholds) -> Sec
 
 /// A place in the source, and the function that has its code: lockmeter knew return addresses only,
 /// and what is inlined into several functions has several.
-type Place = (usize, String);
+type Place = (usize, Option<String>);
+
+fn place(site: &Site, call: &Call) -> Place {
+    (site.place, code_of(&call.stack).and_then(|frame| frame.function.clone()))
+}
 
 /// What takes the lock in mode `mode`: its sites, by their numbers, and their calls.
 fn calls(lock: &Lock, mode: Mode) -> impl Iterator<Item = (usize, &Site, &Call)> {
@@ -145,7 +149,7 @@ fn multi_locks(report: &MeterReport, mode: Mode) -> HashSet<Place> {
     let mut several = HashSet::new();
     for (index, lock) in report.locks.iter().enumerate() {
         for (_, site, call) in calls(lock, mode) {
-            let place = (site.place, caller(&call.stack));
+            let place = place(site, call);
             if *first.entry(place.clone()).or_insert(index) != index {
                 several.insert(place);
             }
