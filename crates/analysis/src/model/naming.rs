@@ -6,7 +6,7 @@ use lockwright_ledger::rows::lock_kind;
 
 use crate::finding::lock_kind::{LockKind, Subject};
 use crate::finding::{Frame, LockInfo, Name};
-use crate::symbolize::wrapper::is_lock_wrapper;
+use crate::symbolize::wrapper::first_own_frame;
 
 use super::Model;
 use super::sources::Sources;
@@ -25,7 +25,7 @@ pub struct LockRef {
 /// The frame of a stack worth showing first: the innermost that is not just a wrapper of a lock
 /// call.
 pub fn place_of(stack: &[Frame]) -> Option<&Frame> {
-    stack.iter().find(|frame| !is_lock_wrapper(frame)).or(stack.first())
+    first_own_frame(stack)
 }
 
 /// The function that has the code of [`place_of`] the stack, which an inlined one has not.

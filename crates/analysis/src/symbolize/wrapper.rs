@@ -24,10 +24,17 @@ pub fn first_own_frame(stack: &[Frame]) -> Option<&Frame> {
 
 /// The stack from its first frame that is not a wrapper on; all of it if there is none.
 pub fn own_frames(stack: &[Frame]) -> &[Frame] {
-    match stack.iter().position(|frame| !is_lock_wrapper(frame)) {
+    match (0..stack.len()).find(|&at| !is_part_of_wrapper(&stack[at..])) {
         Some(first) => &stack[first..],
         None => stack,
     }
+}
+
+/// Whether the first of these frames is a wrapper, or inlined into one: a wrapper's own helpers are
+/// not the program's, whatever they are called.
+fn is_part_of_wrapper(stack: &[Frame]) -> bool {
+    let code = stack.iter().find(|frame| !frame.inlined);
+    stack.first().is_some_and(is_lock_wrapper) || code.is_some_and(is_lock_wrapper)
 }
 
 /// Functions whose name the rules below do not catch.
@@ -118,6 +125,8 @@ const SCOPES: &[&str] = &[
     "lockwright::objects::",
     "lockwright::traced::",
     "lockwright::sync::",
+    // liblockwright's, where it is linked statically
+    "lockwright::tool::",
     "lock_api::",
 ];
 
@@ -534,5 +543,22 @@ mod tests {
         assert_eq!(first_own_frame(&stack), Some(&stack[1]));
         assert_eq!(first_own_frame(&stack[..1]), Some(&stack[0]), "better than nothing");
         assert_eq!(first_own_frame(&[]), None);
+    }
+
+    #[test]
+    fn what_is_inlined_into_a_wrapper_is_part_of_it() {
+        let named = |name: &str, inlined: bool| Frame {
+            function: Some(name.to_owned()),
+            inlined,
+            ..Frame::default()
+        };
+        let stack = [
+            named("lock_surely_of_it", true),
+            named("lw_bkl_lock", false),
+            named("step", true),
+            named("work", false),
+        ];
+        assert_eq!(first_own_frame(&stack), Some(&stack[2]));
+        assert_eq!(first_own_frame(&stack[..2]), Some(&stack[0]), "better than nothing");
     }
 }
