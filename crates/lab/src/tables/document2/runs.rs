@@ -135,7 +135,7 @@ pub fn measure(options: &Options, program: &Path, progress: Progress<'_>) -> Res
             runs.arms[arm as usize].push(run(options, program, arm, &scratch.0)?);
         }
     }
-    runs.diff = diff(options, &scratch.0)?;
+    runs.diff = diff(options, program, &scratch.0)?;
     Ok(runs)
 }
 
@@ -216,15 +216,16 @@ fn part_of(table: &str, lock: &str) -> String {
     titles.chain(group).map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-fn diff(options: &Options, scratch: &Path) -> Result<String, String> {
+fn diff(options: &Options, program: &Path, scratch: &Path) -> Result<String, String> {
     let file = scratch.join("diff.txt");
     let mut command = Command::new(&options.tool);
-    command.args(["diff", "--top", "3", "--output"]).arg(&file);
+    command.args(["diff", "--top", "1", "--output"]).arg(&file);
     command.args(kept(scratch, Arm::Before)?).arg("--").args(kept(scratch, Arm::Rollup)?);
     done(&mut command)?;
     let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-    // Directories are of no interest, and gone.
-    Ok(text.replace(&format!("{}/", scratch.display()), ""))
+    // Where the program lies is of no interest.
+    let dir = program.parent().map_or_else(String::new, |dir| format!("{}/", dir.display()));
+    Ok(if dir.len() > 1 { text.replace(&dir, "") } else { text })
 }
 
 /// The directories of an arm's runs.
