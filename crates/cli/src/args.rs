@@ -560,6 +560,11 @@ pub struct ViewArgs {
 }
 
 impl ViewArgs {
+    /// What is to be shown needs bounces.
+    pub fn counts_bounces(&self) -> bool {
+        self.compat == Some(Compat::LockStat)
+    }
+
     /// The view asked for.
     pub fn view(&self, instances: bool) -> View {
         View {

@@ -338,8 +338,8 @@ pub struct Header {
     pub timers_until_ns: AtomicU64,
     /// The exit code, with [`EXIT_CODE_KNOWN`] set; 0 as long as the process was not heard to end.
     pub exit_code: AtomicU32,
-    /// Not used.
-    pub reserved: AtomicU32,
+    /// 1 where lockmeter counts bounces, and the shortest holds.
+    pub bounces: AtomicU32,
 }
 
 impl Header {

@@ -100,6 +100,8 @@ pub struct HeaderValues {
     pub unsafe_open: [u64; 3],
     pub timers_until_ns: u64,
     pub exit_code: u32,
+    /// As [`Header::bounces`].
+    pub bounces: u32,
     pub annexes: u32,
     pub annex_room: u32,
     /// See [`crate::Header::stopped_by`].
@@ -293,6 +295,7 @@ impl Ledger {
             unsafe_open: std::array::from_fn(|i| u64_at(b, field!(unsafe_open) + 8 * i)),
             timers_until_ns: u64_at(b, field!(timers_until_ns)),
             exit_code: u32_at(b, field!(exit_code)),
+            bounces: u32_at(b, field!(bounces)),
             annexes: u32_at(b, field!(annexes)),
             stopped_by: u32_at(b, field!(stopped_by)),
             annex_room: u32_at(b, field!(annex_room)),

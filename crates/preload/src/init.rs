@@ -100,7 +100,7 @@ fn may_have_threads() -> bool {
 
 /// Which engines were asked for: `LOCKWRIGHT_ENGINES`, a list, by default lockdep alone; and how
 /// lockmeter is to count: `LOCKWRIGHT_HOLD` (exact, off, sample:N), `LOCKWRIGHT_INSTANCES`,
-/// `LOCKWRIGHT_CLOCK` (monotonic).
+/// `LOCKWRIGHT_CLOCK` (monotonic), `LOCKWRIGHT_BOUNCES`.
 fn ask() {
     // SAFETY: getenv returns null or a NUL-terminated string; nobody else runs yet that sets it.
     let get = |name: &core::ffi::CStr| unsafe {
@@ -123,16 +123,21 @@ fn ask() {
         Some(value) => value.strip_prefix(b"sample:").map_or(1, number),
         None => 1,
     };
+    let bounces = get(c"LOCKWRIGHT_BOUNCES").is_some_and(|value| value == b"1");
     lockmeter::ask(lockmeter::Wanted {
         sample,
         by_instance: get(c"LOCKWRIGHT_INSTANCES").is_some_and(|value| value == b"1"),
         monotonic: get(c"LOCKWRIGHT_CLOCK").is_some_and(|value| value == b"monotonic"),
+        bounces,
     });
     lockdep::watch::MEASURE.set(both::timed);
     lockdep::annotate::IS_METERED.set(lockmeter::is_metering);
     interpose::choose(lockdep::is_wanted());
     if !lockdep::is_wanted() && lockmeter::times_every() {
         interpose::choose_every();
+    }
+    if bounces {
+        interpose::bounces::choose();
     }
 }
 

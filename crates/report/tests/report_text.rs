@@ -44,6 +44,7 @@ fn at(function: &str, file: &str, line: u32, column: u32) -> Frame {
         module: Some("/usr/bin/bank".to_owned()),
         offset: 0x1200 + u64::from(line),
         function_offset: Some(0x20),
+        function_size: None,
         inlined: false,
         wraps: false,
         makes: false,

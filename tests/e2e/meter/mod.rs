@@ -1,5 +1,6 @@
 //! lockmeter: programs that know the truth about themselves, and what the tool says of them.
 
+mod bounces;
 mod full;
 mod inflation;
 mod lives;

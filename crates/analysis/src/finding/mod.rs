@@ -317,6 +317,9 @@ pub struct Frame {
     pub offset: u64,
     /// Offset from the start of the function.
     pub function_offset: Option<u64>,
+    /// Size of the function's code, where `function_offset` is known and the symbol tells.
+    #[serde(skip)]
+    pub function_size: Option<u64>,
     /// Inlined into the next frame.
     pub inlined: bool,
     /// Of a function that was seen to return with the lock it was called for.

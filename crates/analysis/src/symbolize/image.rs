@@ -98,6 +98,7 @@ impl Image {
                 outer.function = Some(demangle(&symbol.name));
             }
             outer.function_offset = Some(address - symbol.start);
+            outer.function_size = (symbol.size > 0).then_some(symbol.size);
         }
         frames
     }

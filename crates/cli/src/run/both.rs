@@ -30,6 +30,7 @@ pub fn run(args: BothArgs) -> Result<Ending> {
             lockdep: true,
             objects: !args.checkers.no_objects,
             lockmeter: Some(&args.metering),
+            bounces: args.view.counts_bounces(),
             allocations: args.run.track_allocations,
         },
         args: &args.run,

@@ -71,6 +71,7 @@ pub fn check(
         lockdep: true,
         objects: !checkers.no_objects,
         lockmeter: None,
+        bounces: false,
         allocations: args.track_allocations,
     };
     let plan = Plan { program, engines, args, on_deadlock: checkers.on_deadlock };

@@ -13,6 +13,8 @@ pub struct Engines<'a> {
     pub objects: bool,
     /// The lock statistics.
     pub lockmeter: Option<&'a MeteringArgs>,
+    /// lockmeter also counts bounces, and looks for the shortest holds.
+    pub bounces: bool,
     /// Where memory is allocated is tracked, for the names of locks in it.
     pub allocations: bool,
 }
@@ -28,6 +30,7 @@ impl Engines<'_> {
         let names: Vec<&str> = names.into_iter().flatten().collect();
         command.env("LOCKWRIGHT_ENGINES", names.join(","));
         command.env_remove("LOCKWRIGHT_HOLD").env_remove("LOCKWRIGHT_INSTANCES");
+        command.env_remove("LOCKWRIGHT_BOUNCES");
         match self.allocations {
             true => command.env("LOCKWRIGHT_TRACK_ALLOCATIONS", "1"),
             false => command.env_remove("LOCKWRIGHT_TRACK_ALLOCATIONS"),
@@ -36,6 +39,9 @@ impl Engines<'_> {
             command.env("LOCKWRIGHT_HOLD", args.hold.to_string());
             if args.instances {
                 command.env("LOCKWRIGHT_INSTANCES", "1");
+            }
+            if self.bounces {
+                command.env("LOCKWRIGHT_BOUNCES", "1");
             }
         }
     }
@@ -63,9 +69,11 @@ mod tests {
             lockdep: true,
             objects: true,
             lockmeter: Some(&metering),
+            bounces: true,
             allocations: true,
         });
         let expected = [
+            pair("LOCKWRIGHT_BOUNCES", Some("1")),
             pair("LOCKWRIGHT_ENGINES", Some("lockdep,debugobjects,lockmeter")),
             pair("LOCKWRIGHT_HOLD", Some("sample:9")),
             pair("LOCKWRIGHT_INSTANCES", Some("1")),
@@ -73,12 +81,19 @@ mod tests {
         ];
         assert_eq!(all, expected);
         let expected = [
+            pair("LOCKWRIGHT_BOUNCES", None),
             pair("LOCKWRIGHT_ENGINES", Some("lockdep")),
             pair("LOCKWRIGHT_HOLD", None),
             pair("LOCKWRIGHT_INSTANCES", None),
             pair("LOCKWRIGHT_TRACK_ALLOCATIONS", None),
         ];
-        let one = Engines { lockdep: true, objects: false, lockmeter: None, allocations: false };
+        let one = Engines {
+            lockdep: true,
+            objects: false,
+            lockmeter: None,
+            bounces: false,
+            allocations: false,
+        };
         assert_eq!(told(one), expected);
     }
 }

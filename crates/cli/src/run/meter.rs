@@ -30,6 +30,7 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
             lockdep: false,
             objects: false,
             lockmeter: Some(&args.metering),
+            bounces: args.view.counts_bounces(),
             allocations: args.run.track_allocations,
         },
         args: &args.run,

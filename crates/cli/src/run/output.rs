@@ -164,6 +164,7 @@ impl Output {
         self.begin_report();
         self.text.add(&match view.compat {
             Some(Compat::Lockmeter) => lockmeter::compat::render(report, &view.into()),
+            Some(Compat::LockStat) => lockmeter::compat::render_lock_stat(report, &view.into()),
             None => {
                 let options = lockmeter::text::TextOptions { colour: self.colour, view };
                 lockmeter::text::render(report, &options)

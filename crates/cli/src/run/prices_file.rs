@@ -132,8 +132,13 @@ mod tests {
 
     use super::*;
 
-    const CHECK: Engines<'_> =
-        Engines { lockdep: true, objects: true, lockmeter: None, allocations: false };
+    const CHECK: Engines<'_> = Engines {
+        lockdep: true,
+        objects: true,
+        lockmeter: None,
+        bounces: false,
+        allocations: false,
+    };
 
     fn prices(ns: f64) -> Prices {
         Prices { pair_ns: ns, wait_ns: ns, call_ns: ns }

@@ -61,6 +61,14 @@ fn raise(word: *mut u64, value: u64) {
     }
 }
 
+/// Lowers a minimum, which is kept as its complement. As the kernel's, it is that of what took any
+/// time.
+fn lower(word: *mut u64, value: u64) {
+    if value != 0 {
+        raise(word, !value);
+    }
+}
+
 /// What is to be done that takes the engine's lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
@@ -173,6 +181,32 @@ impl CellRef {
         }
     }
 
+    /// How many holds have been counted, and their sum: for [`CellRef::shortest_hold`].
+    pub fn holds(self) -> (u64, u64) {
+        // SAFETY: as in `begin`.
+        unsafe { ((*self.row()).holds, (*self.row()).hold_ticks) }
+    }
+
+    /// A hold has been counted since [`CellRef::holds`] gave `before`: looks whether it is the
+    /// shortest. Where a handler's came with it, that is not known of either.
+    pub fn shortest_hold(self, before: (u64, u64)) {
+        let (holds, ticks) = self.holds();
+        if holds == before.0 + 1 {
+            // SAFETY: as in `begin`.
+            lower(unsafe { &raw mut (*self.row()).hold_least }, ticks.wrapping_sub(before.1));
+        }
+    }
+
+    /// The acquisition was on another CPU than the lock's last one.
+    pub fn bounce(self) {
+        add!(self.row(), Cell.bounces, 1);
+    }
+
+    /// A wait begins on another CPU than that of the lock's last acquisition.
+    pub fn contended_bounce(self) {
+        add!(self.row(), Cell.contended_bounces, 1);
+    }
+
     /// Does what [`CellRef::count_hold`] left. `Some` says what is still missing.
     #[cold]
     #[inline(never)]
@@ -199,6 +233,7 @@ impl CellRef {
             add!(cell, Cell.wait_ticks, ticks);
             add!(cell, Cell.spin_ticks, spun);
             raise(&raw mut (*cell).wait_max, ticks);
+            lower(&raw mut (*cell).wait_least, ticks);
         }
         let index = histogram::bucket(ticks);
         self.count_far((index / RUN) as u16, histogram_kind::WAIT, index % RUN)

@@ -133,7 +133,7 @@ const fn equal(a: &[u8], b: &[u8]) -> bool {
 row! {
     /// What the threads that had one [`Meter`] counted at one [`Site`]. All fields but the first
     /// two change.
-    Cell in Cells x 2 = 192 bytes {
+    Cell in Cells x 2 = 256 bytes {
         /// The site.
         site: u32,
         /// Acquisitions begun that were not given up, the one under way included. For a wait:
@@ -175,6 +175,18 @@ row! {
         first_blame: u64,
         /// Address in the process of the row at `site`.
         site_at: u64,
+        /// The shortest wait, as its complement: 0 if there was none.
+        wait_least: u64,
+        /// The shortest hold, likewise; only where bounces are counted
+        /// ([`crate::Header::bounces`]).
+        hold_least: u64,
+        /// Acquisitions on another CPU than that of the lock's last one, where bounces are counted.
+        bounces: u64,
+        /// Of the acquisitions that had to wait, how many began to on another CPU than that of the
+        /// lock's last acquisition, where bounces are counted.
+        contended_bounces: u64,
+        /// Not used; rows are whole cache lines.
+        reserved: [u64; 4],
     }
 }
 

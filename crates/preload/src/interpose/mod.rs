@@ -8,6 +8,7 @@ pub mod bare_fork;
 mod barrier;
 pub mod both;
 pub mod both_user_locks;
+pub mod bounces;
 pub mod c11;
 mod cond;
 mod create;

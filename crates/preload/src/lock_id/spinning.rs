@@ -25,7 +25,7 @@ pub fn note(core: &Core, ident: Ident) {
     let row = core.ledger().get::<Class>(class);
     // Relaxed: the thread that takes the lock is the one that has noted it, or has it from there by
     // way of the core's lock.
-    if !row.is_some_and(|row| row.waits() == wait_type::SPIN) {
+    if row.is_none_or(|row| row.waits() != wait_type::SPIN) {
         word.fetch_and(!(1 << (class % 64)), Relaxed);
         return;
     }

@@ -8,6 +8,7 @@
 pub mod acquire;
 mod attached;
 pub mod blocking;
+pub mod bounces;
 pub mod clock;
 pub mod cond;
 pub mod hold;
@@ -82,6 +83,8 @@ pub struct Wanted {
     pub by_instance: bool,
     /// The time-stamp counter is not to be used.
     pub monotonic: bool,
+    /// Bounces are to be counted.
+    pub bounces: bool,
 }
 
 /// Remembers what was asked for: at start, before any thread.
@@ -89,6 +92,9 @@ pub fn ask(wanted: Wanted) {
     SAMPLE.store(wanted.sample, Relaxed);
     WHAT.store(if wanted.by_instance { !0 } else { CLASS }, Relaxed);
     clock::choose(wanted.monotonic);
+    if wanted.bounces {
+        bounces::ask();
+    }
     WANTED.store(true, Relaxed);
 }
 
@@ -109,6 +115,7 @@ unsafe fn start(header: &'static Header) {
     unsafe { *METER.0.get() = LockMeter::new() };
     attached::begin();
     header.hold_sample.store(SAMPLE.load(Relaxed), Relaxed);
+    header.bounces.store(u32::from(bounces::is_wanted()), Relaxed);
     header.by_instance.store(u32::from(WHAT.load(Relaxed) != CLASS), Relaxed);
     clock::start(header);
     // A second reading at once, in case that no other comes.

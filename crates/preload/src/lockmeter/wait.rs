@@ -7,7 +7,7 @@ use lockwright_engines::lockmeter::{
 };
 use lockwright_ledger::rows::meter::{blame_kind, histogram_kind};
 
-use super::{BOARDS, Spot, Target, clock, header, hold, holder, supply, with_space};
+use super::{BOARDS, Spot, Target, bounces, clock, header, hold, holder, supply, with_space};
 
 /// How a lock's holder can be known.
 #[derive(Clone, Copy)]
@@ -80,6 +80,7 @@ pub fn measure(
     block: impl FnOnce() -> c_int,
 ) -> (c_int, Pending) {
     let begun = clock::now();
+    bounces::contended(addr, cell);
     let place = enter(thread, addr, begun);
     let before = contended.holder(addr);
     let (result, ended) = block_at(thread, cell, addr, begun, block);
@@ -103,6 +104,7 @@ pub fn measure(
 /// one that is no call. Who holds the lock is not known.
 pub fn begin(thread: &mut MeterThread, addr: u64, cell: CellRef) -> Contention {
     let begun = clock::now();
+    bounces::contended(addr, cell);
     let place = enter(thread, addr, begun);
     Contention { addr, begun, cell, place, outer: begin_at(thread, cell, addr, begun) }
 }

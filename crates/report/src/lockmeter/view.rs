@@ -29,6 +29,10 @@ pub struct View {
 pub enum Compat {
     /// The kernel's lockmeter.
     Lockmeter,
+    /// The kernel's /proc/lock_stat. A run that is measured counts bounces and the shortest holds for
+    /// it.
+    #[cfg_attr(feature = "clap", value(name = "lock_stat"))]
+    LockStat,
 }
 
 impl Default for View {

@@ -8,6 +8,7 @@ mod example;
 mod exports;
 mod golden;
 mod ledger;
+mod lock_stat;
 mod model;
 #[path = "../schema/mod.rs"]
 mod schema;

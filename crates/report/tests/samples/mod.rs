@@ -18,6 +18,7 @@ fn frame() -> Frame {
         module: Some("/usr/bin/bank".into()),
         offset: 0x122f,
         function_offset: Some(32),
+        function_size: None,
         inlined: true,
         wraps: false,
         makes: false,

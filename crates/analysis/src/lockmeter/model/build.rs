@@ -189,6 +189,7 @@ impl<'a> Source<'a> {
             locks: header.locks_seen,
             clock: self.ticks.clock,
             holds: self.holds,
+            bounces: header.bounces != 0,
             lost: completeness::lost(self.ledger),
             notes,
         }

@@ -11,6 +11,8 @@ pub struct Times {
     pub total_ns: f64,
     /// The longest, exact, ns.
     pub max_ns: f64,
+    /// The shortest, ns: exact, or where that was not looked for `None`.
+    pub min_ns: Option<f64>,
     /// How they are distributed; within 0.8 % each.
     pub histogram: Histogram,
 }
@@ -32,6 +34,10 @@ impl Times {
         self.count = self.count.saturating_add(other.count);
         self.total_ns += other.total_ns;
         self.max_ns = self.max_ns.max(other.max_ns);
+        self.min_ns = match (self.min_ns, other.min_ns) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
         self.histogram.add(&other.histogram);
     }
 }
@@ -60,6 +66,11 @@ pub struct Numbers {
     pub spin_ns: f64,
     /// Most readers at once that an acquisition here met, itself included.
     pub readers_max: u64,
+    /// Acquisitions on another CPU than that of the lock's last one; 0 where bounces were not
+    /// counted ([`super::report::Process::bounces`]).
+    pub bounces: u64,
+    /// Waits that began on another CPU than that of the lock's last acquisition; likewise.
+    pub contended_bounces: u64,
 }
 
 impl Numbers {
@@ -81,5 +92,7 @@ impl Numbers {
         self.wait.add(&other.wait);
         self.spin_ns += other.spin_ns;
         self.readers_max = self.readers_max.max(other.readers_max);
+        self.bounces = self.bounces.saturating_add(other.bounces);
+        self.contended_bounces = self.contended_bounces.saturating_add(other.contended_bounces);
     }
 }

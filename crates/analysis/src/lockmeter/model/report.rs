@@ -101,6 +101,8 @@ pub struct Process {
     pub clock: Clock,
     /// Which of its holds were timed.
     pub holds: Holds,
+    /// Bounces were counted, and the shortest holds looked for.
+    pub bounces: bool,
     /// Records lost for want of space.
     pub lost: u64,
     /// What the reader should know: lost records, a cut-off ledger, missing symbols.

@@ -92,11 +92,16 @@ impl Sums {
             (&mut sum.rejects, cell.rejects),
             (&mut sum.spin_ticks, cell.spin_ticks),
             (&mut sum.timeouts, cell.timeouts),
+            (&mut sum.bounces, cell.bounces),
+            (&mut sum.contended_bounces, cell.contended_bounces),
         ] {
             *sum = sum.saturating_add(by);
         }
         sum.hold_max = sum.hold_max.max(cell.hold_max);
         sum.wait_max = sum.wait_max.max(cell.wait_max);
+        // Complements: the largest is that of the shortest.
+        sum.hold_least = sum.hold_least.max(cell.hold_least);
+        sum.wait_least = sum.wait_least.max(cell.wait_least);
         sum.readers_max = sum.readers_max.max(cell.readers_max);
     }
 
@@ -124,6 +129,7 @@ impl Sums {
             count: counts.holds,
             total_ns: ticks.ns(counts.hold_ticks),
             max_ns: ticks.ns(counts.hold_max),
+            min_ns: least(counts.hold_least, ticks),
             histogram: histogram(&self.hold_buckets, ticks),
         };
         let waits = histogram(&self.wait_buckets, ticks);
@@ -131,6 +137,7 @@ impl Sums {
             count: waits.count().max(counts.contended),
             total_ns: ticks.ns(counts.wait_ticks),
             max_ns: ticks.ns(counts.wait_max),
+            min_ns: least(counts.wait_least, ticks),
             histogram: waits,
         };
         let over_ns = match holds {
@@ -152,8 +159,15 @@ impl Sums {
             wait,
             spin_ns: ticks.ns(counts.spin_ticks),
             readers_max: counts.readers_max.into(),
+            bounces: counts.bounces,
+            contended_bounces: counts.contended_bounces,
         }
     }
+}
+
+/// The time whose complement a cell has, if it has one.
+fn least(complement: u64, ticks: &Ticks) -> Option<f64> {
+    (complement != 0).then(|| ticks.ns(!complement))
 }
 
 fn histogram(buckets: &BTreeMap<usize, u64>, ticks: &Ticks) -> Histogram {

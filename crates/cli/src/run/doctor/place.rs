@@ -49,7 +49,13 @@ pub fn examine(chosen: Option<&Path>) -> Vec<Finding> {
             return findings;
         }
     };
-    let engines = Engines { lockdep: true, objects: true, lockmeter: None, allocations: false };
+    let engines = Engines {
+        lockdep: true,
+        objects: true,
+        lockmeter: None,
+        bounces: false,
+        allocations: false,
+    };
     match calibrate::trial(&preload, &engines, dir.path()) {
         Trial::Unknown | Trial::Watched { stamped: true } => {}
         Trial::Watched { stamped: false } => findings.push(

@@ -21,6 +21,8 @@ const OWN_MAPPINGS: usize = 16;
 const CALLS: &[&str] = &[
     "clock_gettime",
     "close",
+    "fcntl",
+    "fstat",
     "futex",
     "gettid",
     "lseek",
@@ -46,7 +48,7 @@ const CALLS: &[&str] = &[
 
 /// Those that it makes in a forked child besides.
 const CALLS_OF_CHILDREN: &[&str] =
-    &["ftruncate", "fstat", "geteuid", "getpid", "getppid", "getrandom", "readlinkat", "unlinkat"];
+    &["ftruncate", "geteuid", "getpid", "getppid", "getrandom", "readlinkat", "unlinkat"];
 
 /// What the argument means if it is a number: a program of that name is found as `./4242`.
 pub fn id(argument: &OsStr) -> Option<u32> {

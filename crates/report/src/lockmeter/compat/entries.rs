@@ -91,6 +91,11 @@ impl Thresholds {
     fn let_through(&self, entry: &Entry) -> bool {
         entry.contention() >= self.contention && entry.utilisation >= self.utilisation
     }
+
+    /// Whether a lock is shown where it has no entries.
+    pub fn let_through_lock(&self, lock: &Lock) -> bool {
+        lock.total.contended_part() >= self.contention && lock.utilisation() >= self.utilisation
+    }
 }
 
 /// What is taken in mode `mode`.

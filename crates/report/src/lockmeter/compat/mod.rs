@@ -1,5 +1,5 @@
-//! The table that the kernel's lockmeter printed: its sections, columns and number formats, without
-//! its faults.
+//! The tables of the kernel's tools. `lock_stat.rs` is that of /proc/lock_stat; the rest the one
+//! that lockmeter printed: its sections, columns and number formats, without its faults.
 //!
 //! An entry is a place that takes locks in one way. A lock's line is the sum of the entries below
 //! it; a place that took several locks belongs to none and stands alone.
@@ -7,6 +7,7 @@
 mod entries;
 mod format;
 mod head;
+mod lock_stat;
 mod table;
 mod writers;
 
@@ -29,6 +30,11 @@ impl From<View> for CompatOptions {
         let utilisation = view.min_utilisation / 100.0;
         Self { thresholds: Thresholds { contention, utilisation } }
     }
+}
+
+/// Renders the table of the kernel's /proc/lock_stat.
+pub fn render_lock_stat(report: &MeterReport, options: &CompatOptions) -> String {
+    lock_stat::render(report, &options.thresholds)
 }
 
 /// Renders head and sections; ends with a newline.
