@@ -52,7 +52,7 @@ fn is_intact(run: &Run) {
 /// and how often all did.
 fn table(switches: &[&str]) -> (BTreeMap<String, Vec<u64>>, u64) {
     let run =
-        under("meter", &["--compat", "lockmeter"], program()).args(&SHORT).args(switches).run();
+        under("meter", &["--compat", "lockmeter"], program()).args(SHORT).args(switches).run();
     is_intact(&run);
     let mut lines = run.stderr.lines().skip_while(|line| !line.ends_with("  kernel_flag"));
     let total = |line: &str| -> u64 {
@@ -156,7 +156,7 @@ fn each_patch_takes_its_site_away() {
 fn the_file_system_is_intact_whatever_is_taken_out() {
     for switches in [&[] as &[&str], &["--rollup"], &["--get-block"], &["--do-exit", "--llseek"]] {
         for seed in ["1", "2"] {
-            is_intact(&native(program()).args(&SHORT).args(&["--seed", seed]).args(switches).run());
+            is_intact(&native(program()).args(SHORT).args(["--seed", seed]).args(switches).run());
         }
     }
 }
@@ -171,18 +171,18 @@ fn what_is_broken_is_found() {
         ("name", "which is free"),
         ("semaphore", "after all is undone"),
     ] {
-        let run = native(program()).args(&SHORT).args(&["--break", what]).run();
+        let run = native(program()).args(SHORT).args(["--break", what]).run();
         assert_eq!(run.code(), 1, "{what}: {}", run.stderr);
         assert!(run.stderr.contains(found), "{what}: {}", run.stderr);
     }
-    let run = native(program()).args(&SHORT).args(&["--break", "nothing"]).run();
+    let run = native(program()).args(SHORT).args(["--break", "nothing"]).run();
     assert_eq!(run.code(), 2, "{}", run.stderr);
 }
 
 #[test]
 fn its_locks_are_in_order() {
     for switches in [&[] as &[&str], &["--rollup"]] {
-        let run = check(program()).args(&SHORT).args(switches).run();
+        let run = check(program()).args(SHORT).args(switches).run();
         is_intact(&run);
         assert!(run.findings().is_empty(), "{}", run.stderr);
     }
