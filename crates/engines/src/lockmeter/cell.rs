@@ -61,12 +61,21 @@ fn raise(word: *mut u64, value: u64) {
     }
 }
 
-/// Lowers a minimum, which is kept as its complement. As the kernel's, it is that of what took any
-/// time.
+/// Lowers a minimum that all threads share, which is kept as its complement. As the kernel's, it is
+/// that of what took any time.
 fn lower(word: *mut u64, value: u64) {
-    if value != 0 {
-        raise(word, !value);
+    // SAFETY: callers pass a word of a mapped row, which is only accessed atomically.
+    let word = unsafe { AtomicU64::from_ptr(word) };
+    // Relaxed, both: a number. Few are new minima, and only those write.
+    if value != 0 && word.load(Relaxed) < !value {
+        word.fetch_max(!value, Relaxed);
     }
+}
+
+/// Adds 1 to a number that all threads share.
+fn count_shared(word: *mut u64) {
+    // SAFETY: as in `lower`. Relaxed: a count.
+    unsafe { AtomicU64::from_ptr(word) }.fetch_add(1, Relaxed);
 }
 
 /// What is to be done that takes the engine's lock.
@@ -181,6 +190,12 @@ impl CellRef {
         }
     }
 
+    /// The row of the site, which all cells there share.
+    fn site_row(self) -> *mut Site {
+        // SAFETY: as in `begin`.
+        unsafe { (*self.row()).site_at as *mut Site }
+    }
+
     /// How many holds have been counted, and their sum: for [`CellRef::shortest_hold`].
     pub fn holds(self) -> (u64, u64) {
         // SAFETY: as in `begin`.
@@ -193,18 +208,20 @@ impl CellRef {
         let (holds, ticks) = self.holds();
         if holds == before.0 + 1 {
             // SAFETY: as in `begin`.
-            lower(unsafe { &raw mut (*self.row()).hold_least }, ticks.wrapping_sub(before.1));
+            lower(unsafe { &raw mut (*self.site_row()).hold_least }, ticks.wrapping_sub(before.1));
         }
     }
 
     /// The acquisition was on another CPU than the lock's last one.
     pub fn bounce(self) {
-        add!(self.row(), Cell.bounces, 1);
+        // SAFETY: as in `begin`.
+        count_shared(unsafe { &raw mut (*self.site_row()).bounces });
     }
 
     /// A wait begins on another CPU than that of the lock's last acquisition.
     pub fn contended_bounce(self) {
-        add!(self.row(), Cell.contended_bounces, 1);
+        // SAFETY: as in `begin`.
+        count_shared(unsafe { &raw mut (*self.site_row()).contended_bounces });
     }
 
     /// Does what [`CellRef::count_hold`] left. `Some` says what is still missing.
@@ -233,7 +250,7 @@ impl CellRef {
             add!(cell, Cell.wait_ticks, ticks);
             add!(cell, Cell.spin_ticks, spun);
             raise(&raw mut (*cell).wait_max, ticks);
-            lower(&raw mut (*cell).wait_least, ticks);
+            lower(&raw mut (*self.site_row()).wait_least, ticks);
         }
         let index = histogram::bucket(ticks);
         self.count_far((index / RUN) as u16, histogram_kind::WAIT, index % RUN)

@@ -18,7 +18,7 @@ row! {
     /// A call site of a lock: where locks of one class are taken in one way. For a wait that is for
     /// no lock (condition, semaphore, barrier, join) the class is 0 or the mutex', and `wait`
     /// tells.
-    Site in Sites x 2 = 112 bytes {
+    Site in Sites x 2 = 144 bytes {
         /// Class of the lock, 0 if it is none.
         class: u32,
         /// Instance of the lock if instances are kept apart, else 0.
@@ -42,6 +42,17 @@ row! {
         /// Addresses in the process of the [`Bucket`]s that these cells share: the first of each
         /// list, by the low three bits of their run's number; 0 where there is none. Change.
         shared: [u64; 8],
+        /// The shortest wait, as its complement: 0 if there was none. Changes.
+        wait_least: u64,
+        /// The shortest hold, likewise; only where bounces are counted
+        /// ([`crate::Header::bounces`]). Changes.
+        hold_least: u64,
+        /// Acquisitions on another CPU than that of the lock's last one, where bounces are counted.
+        /// Changes.
+        bounces: u64,
+        /// Of the acquisitions that had to wait, how many began to on another CPU than that of the
+        /// lock's last acquisition, where bounces are counted. Changes.
+        contended_bounces: u64,
     }
 }
 
@@ -133,7 +144,7 @@ const fn equal(a: &[u8], b: &[u8]) -> bool {
 row! {
     /// What the threads that had one [`Meter`] counted at one [`Site`]. All fields but the first
     /// two change.
-    Cell in Cells x 2 = 256 bytes {
+    Cell in Cells x 2 = 192 bytes {
         /// The site.
         site: u32,
         /// Acquisitions begun that were not given up, the one under way included. For a wait:
@@ -175,18 +186,6 @@ row! {
         first_blame: u64,
         /// Address in the process of the row at `site`.
         site_at: u64,
-        /// The shortest wait, as its complement: 0 if there was none.
-        wait_least: u64,
-        /// The shortest hold, likewise; only where bounces are counted
-        /// ([`crate::Header::bounces`]).
-        hold_least: u64,
-        /// Acquisitions on another CPU than that of the lock's last one, where bounces are counted.
-        bounces: u64,
-        /// Of the acquisitions that had to wait, how many began to on another CPU than that of the
-        /// lock's last acquisition, where bounces are counted.
-        contended_bounces: u64,
-        /// Not used; rows are whole cache lines.
-        reserved: [u64; 4],
     }
 }
 

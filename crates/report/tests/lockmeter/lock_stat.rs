@@ -3,8 +3,8 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use lockwright_ledger::rows::lock_kind;
-use lockwright_ledger::rows::meter::{Cell, blame_kind};
+use lockwright_ledger::rows::meter::{Cell, Site, blame_kind};
+use lockwright_ledger::rows::{lock_kind, mode};
 use lockwright_report::lockmeter::compat::{CompatOptions, render_lock_stat};
 
 use super::ledger::{Counts, MS, Process, US, measure};
@@ -18,8 +18,25 @@ fn sample() -> Process {
     let mut p = Process::new(1, 0);
     p.writer().header().bounces.store(1, Relaxed);
     let lock = p.lock("accounts", lock_kind::RWLOCK);
-    let write = p.site(lock, &["transfer+0x57"]);
-    let read = p.read_site(lock, &["total+0x1d4"]);
+    let writes = Site {
+        class: lock,
+        contended_bounces: 46,
+        wait_least: !260,
+        bounces: 47_291,
+        hold_least: !160,
+        ..Site::default()
+    };
+    let write = p.site_with(writes, &["transfer+0x57"]);
+    let reads = Site {
+        class: lock,
+        mode: mode::READ,
+        contended_bounces: 37,
+        wait_least: !1_310,
+        bounces: 212_344,
+        hold_least: !100,
+        ..Site::default()
+    };
+    let read = p.site_with(reads, &["total+0x1d4"]);
     let waited =
         |blame: &[(u32, u32, u64, u64)]| Counts { blame: blame.to_vec(), ..Counts::default() };
     // Whom each waited for: cells without counts of their own.
@@ -30,43 +47,35 @@ fn sample() -> Process {
     p.cell(read, &waited(&[(blame_kind::HOLDER, write, 100, US), (blame_kind::HOLDER, 0, 3, US)]));
     p.push(Cell {
         site: write,
-        contended_bounces: 46,
         contended: 84,
-        wait_least: !260,
         wait_max: 939_100,
         wait_ticks: 16_371_530,
-        bounces: 47_291,
         acquisitions: 2_922_365,
         holds: 2_922_365,
-        hold_least: !160,
         hold_max: 2_220_301_690,
         hold_ticks: 17_464_026_916_320,
         ..Cell::default()
     });
     p.push(Cell {
         site: read,
-        contended_bounces: 37,
         contended: 100,
-        wait_least: !1_310,
         wait_max: 299_502_610,
         wait_ticks: 325_629_520,
-        bounces: 212_344,
         acquisitions: 34_316_685,
         holds: 34_316_685,
-        hold_least: !100,
         hold_max: 7_744_910,
         hold_ticks: 95_016_910_200,
         ..Cell::default()
     });
     let quiet = p.mutex("quiet");
-    let site = p.site(quiet, &["main+0x10"]);
+    let once = Site { class: quiet, hold_least: !500, ..Site::default() };
+    let site = p.site_with(once, &["main+0x10"]);
     p.push(Cell {
         site,
         acquisitions: 1,
         holds: 1,
         hold_ticks: 500,
         hold_max: 500,
-        hold_least: !500,
         ..Cell::default()
     });
     p

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::histogram::{self, RUN, RUNS};
-use lockwright_ledger::rows::meter::{Blame, Bucket, Carry, Cell, Meter, histogram_kind};
+use lockwright_ledger::rows::meter::{Blame, Bucket, Carry, Cell, Meter, Site, histogram_kind};
 
 use super::clock::Ticks;
 use super::histogram::Histogram;
@@ -18,6 +18,8 @@ use super::report::Holds;
 #[derive(Debug, Default)]
 pub struct Sums {
     counts: Cell,
+    /// What the site's threads count together.
+    shared: Site,
     hold_buckets: BTreeMap<usize, u64>,
     wait_buckets: BTreeMap<usize, u64>,
     /// Count and ticks by [`Blame::kind`] and [`Blame::other`].
@@ -37,7 +39,7 @@ pub fn by_site(ledger: &Ledger) -> BTreeMap<u32, Sums> {
     let mut site_of: HashMap<u32, u32> = HashMap::new();
     for (id, cell) in ledger.rows::<Cell>() {
         site_of.insert(id, cell.site);
-        let sums = sites.entry(cell.site).or_default();
+        let sums = sites.entry(cell.site).or_insert_with(|| Sums::of(ledger, cell.site));
         sums.count(&cell);
         for blame in list(ledger, cell.blame, &mut seen) {
             let sum = sums.blame.entry((blame.kind, blame.other)).or_default();
@@ -76,6 +78,11 @@ fn list(ledger: &Ledger, first: u32, seen: &mut HashSet<u32>) -> Vec<Blame> {
 }
 
 impl Sums {
+    /// None yet, of the site in that row.
+    fn of(ledger: &Ledger, site: u32) -> Self {
+        Self { shared: ledger.get::<Site>(site).unwrap_or_default(), ..Self::default() }
+    }
+
     /// Acquisitions; of a place that takes no lock, waits that were over at once.
     pub fn acquisitions(&self) -> u64 {
         self.counts.acquisitions
@@ -92,16 +99,11 @@ impl Sums {
             (&mut sum.rejects, cell.rejects),
             (&mut sum.spin_ticks, cell.spin_ticks),
             (&mut sum.timeouts, cell.timeouts),
-            (&mut sum.bounces, cell.bounces),
-            (&mut sum.contended_bounces, cell.contended_bounces),
         ] {
             *sum = sum.saturating_add(by);
         }
         sum.hold_max = sum.hold_max.max(cell.hold_max);
         sum.wait_max = sum.wait_max.max(cell.wait_max);
-        // Complements: the largest is that of the shortest.
-        sum.hold_least = sum.hold_least.max(cell.hold_least);
-        sum.wait_least = sum.wait_least.max(cell.wait_least);
         sum.readers_max = sum.readers_max.max(cell.readers_max);
     }
 
@@ -129,7 +131,7 @@ impl Sums {
             count: counts.holds,
             total_ns: ticks.ns(counts.hold_ticks),
             max_ns: ticks.ns(counts.hold_max),
-            min_ns: least(counts.hold_least, ticks),
+            min_ns: least(self.shared.hold_least, ticks),
             histogram: histogram(&self.hold_buckets, ticks),
         };
         let waits = histogram(&self.wait_buckets, ticks);
@@ -137,7 +139,7 @@ impl Sums {
             count: waits.count().max(counts.contended),
             total_ns: ticks.ns(counts.wait_ticks),
             max_ns: ticks.ns(counts.wait_max),
-            min_ns: least(counts.wait_least, ticks),
+            min_ns: least(self.shared.wait_least, ticks),
             histogram: waits,
         };
         let over_ns = match holds {
@@ -159,13 +161,13 @@ impl Sums {
             wait,
             spin_ns: ticks.ns(counts.spin_ticks),
             readers_max: counts.readers_max.into(),
-            bounces: counts.bounces,
-            contended_bounces: counts.contended_bounces,
+            bounces: self.shared.bounces,
+            contended_bounces: self.shared.contended_bounces,
         }
     }
 }
 
-/// The time whose complement a cell has, if it has one.
+/// The time whose complement a site has, if it has one.
 fn least(complement: u64, ticks: &Ticks) -> Option<f64> {
     (complement != 0).then(|| ticks.ns(!complement))
 }
