@@ -200,10 +200,13 @@ fn of_lock(report: &Value, cpus: usize) -> Option<Run> {
     Some(run)
 }
 
-/// The program's function that has a call's code: not the library's, and none that is inlined.
+/// The program's function that has a call's code: what calls the library's, whose own helpers may
+/// have frames, and is not inlined.
 fn function(stack: &Value) -> Option<&str> {
     let frames = stack.as_array()?.iter().filter(|frame| frame["inlined"] != true);
-    frames.filter_map(|frame| frame["function"].as_str()).find(|name| !name.starts_with("lw_"))
+    let names: Vec<&str> = frames.filter_map(|frame| frame["function"].as_str()).collect();
+    let library = names.iter().rposition(|name| name.starts_with("lw_"));
+    names.get(library.map_or(0, |at| at + 1)).copied()
 }
 
 /// The titles, and the lines of one lock, from lockmeter's table.
@@ -296,6 +299,8 @@ mod tests {
         };
         let stack = |name: &str| {
             json!([
+                { "function": "acquire", "inlined": true },
+                { "function": "lockwright::tool::watched", "inlined": false },
                 { "function": "lw_bkl_lock", "inlined": false },
                 { "function": "lock_kernel", "inlined": true },
                 { "function": name, "inlined": false },
