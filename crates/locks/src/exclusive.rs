@@ -1,5 +1,6 @@
 //! What exclusive locks have in common, for what is made of any of them.
 
+use crate::hybrid_mutex::RawHybridMutex;
 use crate::mcs::RawMcs;
 use crate::mutex::RawMutex;
 use crate::platform::Platform;
@@ -80,6 +81,7 @@ exclusive! {
     [P: Platform] RawQspinlock<P>, spins: true;
     [P: Platform, M: Mode] RawPvQspinlock<P, M>, spins: true;
     [P: Platform] RawMutex<P>, spins: false;
+    [P: Platform] RawHybridMutex<P>, spins: false;
     [P: Platform] RawRtMutex<P>, spins: false;
     [P: Platform] RawBinary<P>, spins: false;
 }

@@ -17,6 +17,7 @@ pub mod debug;
 pub mod debug_rwsem;
 pub mod event;
 pub mod exclusive;
+pub mod hybrid_mutex;
 #[cfg(feature = "std")]
 pub mod irq;
 #[cfg(feature = "std")]

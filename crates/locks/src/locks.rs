@@ -19,6 +19,7 @@ use std::time::Instant;
 use lock_api::GuardNoSend;
 
 use crate::condvar::RawCondvar;
+use crate::hybrid_mutex::RawHybridMutex;
 use crate::mcs::RawMcs;
 use crate::mutex::RawMutex;
 use crate::percpu_rwsem::RawPercpuRwSem;
@@ -103,6 +104,7 @@ mutex! {
     RawPvQspinlock<Linux, SingleSteal>, SingleStealSpinLock, SingleStealSpinLockGuard, "the same, stolen at most once: [`crate::pvqspinlock::SingleSteal`]";
     RawPvQspinlock<Linux, Unfair>, UnfairSpinLock, UnfairSpinLockGuard, "the same without a queue: [`crate::pvqspinlock::Unfair`]";
     RawMcs<Linux>, McsLock, McsLockGuard, "an MCS lock: [`crate::mcs`]";
+    RawHybridMutex<Linux>, HybridMutex, HybridMutexGuard, "a mutex of 4 bytes for more threads than CPUs: [`crate::hybrid_mutex`]", lock_until;
     RawMutex<Linux>, Mutex, MutexGuard, "a sleeping mutex that spins on its running owner: [`crate::mutex`]", lock_until;
     RawRtMutex<Linux>, RtMutex, RtMutexGuard, "a mutex with priority inheritance: [`crate::rtmutex`]";
 }

@@ -100,6 +100,12 @@ const ARMS: &[Arm] = &[
         let _guard = lock.lock();
         section();
     }),
+    arm!("hybrid mutex", lockwright::hybrid_mutex::RawHybridMutex::new(), |lock, section| {
+        lock.lock();
+        section();
+        // SAFETY: taken above.
+        unsafe { lock.unlock() }
+    }),
     arm!("mutex", lockwright::mutex::RawMutex::new(), |lock, section| {
         lock.lock();
         section();

@@ -133,6 +133,7 @@ const ROWS: &[Row] = &[
     ours!("mcs", lockwright::mcs::RawMcs::new()),
     ours!("qspinlock", lockwright::qspinlock::RawQspinlock::new()),
     ours!("pvqspinlock, hybrid", RawPvQspinlock::<Linux, Hybrid>::new()),
+    ours!("hybrid mutex", lockwright::hybrid_mutex::RawHybridMutex::new()),
     ours!("mutex", lockwright::mutex::RawMutex::new()),
     ours!("rtmutex", lockwright::rtmutex::RawRtMutex::new()),
     row!("ww_mutex", lockwright::ww_mutex::RawWwMutex::<Linux>::new_in(), |lock, section| {

@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::{self, Relaxed};
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, compiler_fence, fence};
 
-use super::{Atomic, PerCpu, PerTask, Platform, Task, Word, boost, pi_futex};
+use super::{Atomic, PerCpu, PerTask, Platform, Task, Waited, Word, boost, fork, pi_futex};
 
 /// The platform of an ordinary process. Waits are futexes private to it.
 ///
@@ -108,44 +108,72 @@ pub(super) fn quiet(call: impl FnOnce() -> libc::c_long) -> Result<libc::c_long,
     }
 }
 
+/// Waits on a futex, to be woken for `bits`. The error is the system call's.
+fn futex_wait(
+    word: &AtomicU32,
+    expected: u32,
+    bits: u32,
+    deadline: Option<u64>,
+) -> Result<libc::c_long, libc::c_int> {
+    let until = deadline.map(|at| libc::timespec {
+        tv_sec: (at / 1_000_000_000) as libc::time_t,
+        tv_nsec: (at % 1_000_000_000) as libc::c_long,
+    });
+    let until = until.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
+    let operation = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
+    let unused = core::ptr::null::<u32>();
+    quiet(|| {
+        // SAFETY: a live word, and a time or null. The absolute time of FUTEX_WAIT_BITSET is
+        // CLOCK_MONOTONIC's.
+        unsafe {
+            libc::syscall(libc::SYS_futex, word.as_ptr(), operation, expected, until, unused, bits)
+        }
+    })
+}
+
+/// Wakes at most `count` of those who wait at the address for one of `bits`.
+fn futex_wake(word: *const AtomicU32, count: u32, bits: u32) {
+    let count = count.min(i32::MAX as u32);
+    let operation = libc::FUTEX_WAKE_BITSET | libc::FUTEX_PRIVATE_FLAG;
+    let unused = core::ptr::null::<u32>();
+    // An address that is gone is not the kernel's to complain of.
+    let _ = quiet(|| {
+        // SAFETY: the kernel takes any address; that of a word that is gone wakes nobody, or
+        // somebody who takes it for an early return.
+        unsafe {
+            libc::syscall(libc::SYS_futex, word.addr(), operation, count, unused, unused, bits)
+        }
+    });
+}
+
+/// All of a futex' bits.
+const ANY: u32 = libc::FUTEX_BITSET_MATCH_ANY as u32;
+
 impl Word for AtomicU32 {
     fn wait(&self, expected: u32, deadline: Option<u64>) -> bool {
-        let until = deadline.map(|at| libc::timespec {
-            tv_sec: (at / 1_000_000_000) as libc::time_t,
-            tv_nsec: (at % 1_000_000_000) as libc::c_long,
-        });
-        let until = until.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
         let sleeping = Linux::cpu().map(|cpu| &Linux::per_cpu(cpu).sleeping);
         // Relaxed, here and below: a hint for who might spin for us.
         sleeping.inspect(|sleeping| sleeping.store(1, Relaxed));
-        let result = quiet(|| {
-            // SAFETY: a live word, and a time or null. The absolute time of FUTEX_WAIT_BITSET is
-            // CLOCK_MONOTONIC's.
-            unsafe {
-                libc::syscall(
-                    libc::SYS_futex,
-                    self.as_ptr(),
-                    libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG,
-                    expected,
-                    until,
-                    core::ptr::null::<u32>(),
-                    libc::FUTEX_BITSET_MATCH_ANY,
-                )
-            }
-        });
+        let result = futex_wait(self, expected, ANY, deadline);
         sleeping.inspect(|sleeping| sleeping.store(0, Relaxed));
         result != Err(libc::ETIMEDOUT)
     }
 
     fn wake(word: *const Self, count: u32) {
-        let count = count.min(i32::MAX as u32);
-        let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-        // An address that is gone is not the kernel's to complain of.
-        let _ = quiet(|| {
-            // SAFETY: the kernel takes any address; that of a word that is gone wakes nobody, or
-            // somebody who takes it for an early return.
-            unsafe { libc::syscall(libc::SYS_futex, word.addr(), operation, count) }
-        });
+        futex_wake(word, count, ANY);
+    }
+
+    /// Not noted anywhere: no owner field names who waits so.
+    fn wait_bitset(&self, expected: u32, bits: u32, deadline: Option<u64>) -> Waited {
+        match futex_wait(self, expected, bits, deadline) {
+            Err(libc::EAGAIN) => Waited::Changed,
+            Err(libc::ETIMEDOUT) => Waited::TooLate,
+            _ => Waited::Woken,
+        }
+    }
+
+    fn wake_bitset(word: *const Self, count: u32, bits: u32) {
+        futex_wake(word, count, bits);
     }
 
     #[inline]
@@ -384,6 +412,11 @@ impl Platform for Linux {
             time.assume_init()
         };
         time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    }
+
+    #[inline]
+    fn generation() -> u32 {
+        fork::generation()
     }
 
     fn priority() -> i32 {

@@ -12,6 +12,8 @@
 #[cfg(feature = "std")]
 mod boost;
 #[cfg(feature = "std")]
+mod fork;
+#[cfg(feature = "std")]
 pub mod linux;
 mod per_cpu;
 mod per_task;
@@ -80,6 +82,24 @@ pub trait Word: Atomic<u32> {
     /// which may be gone: who is woken so by mistake takes it for an early return.
     #[track_caller]
     fn wake(word: *const Self, count: u32);
+
+    /// As [`Word::wait`], to be woken by those who wake one of the `bits` that it waits for.
+    #[track_caller]
+    fn wait_bitset(&self, expected: u32, bits: u32, deadline: Option<u64>) -> Waited {
+        let _ = bits;
+        if self.wait(expected, deadline) { Waited::Woken } else { Waited::TooLate }
+    }
+
+    /// As [`Word::wake`], of those only who wait for one of the `bits`; or of everybody, where they
+    /// cannot be told apart.
+    #[track_caller]
+    fn wake_bitset(word: *const Self, count: u32, bits: u32)
+    where
+        Self: Sized,
+    {
+        let _ = (count, bits);
+        Self::wake(word, u32::MAX);
+    }
 
     /// Takes the lock in this word, 0 if it is free, which is held for a few instructions (the
     /// kernel's raw spinlock). Acquires. Returns what [`Word::raw_unlock`] is to be told.
@@ -151,6 +171,17 @@ pub trait Word: Atomic<u32> {
     }
 }
 
+/// How a wait on a [`Word`] has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// It was woken, or it returned early.
+    Woken,
+    /// It did not wait: the word was not what was expected.
+    Changed,
+    /// The deadline has come.
+    TooLate,
+}
+
 /// A thread as a lock's owner field names it: not 0, a multiple of [`Task::ALIGN`], so that the low
 /// bits are free for flags, and of one thread at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,6 +240,12 @@ pub trait Platform: Sized + Send + Sync + 'static {
     /// One round of a spinning loop: PAUSE.
     fn relax();
 
+    /// So many of them.
+    #[inline]
+    fn pause(rounds: u32) {
+        (0..rounds).for_each(|_| Self::relax());
+    }
+
     /// A fence, as `core::sync::atomic::fence`.
     #[track_caller]
     fn fence(order: Ordering);
@@ -263,6 +300,12 @@ pub trait Platform: Sized + Send + Sync + 'static {
 
     /// Nanoseconds of a monotonic clock.
     fn now() -> u64;
+
+    /// How often this process and its forebears have been forked from another, modulo 2^32: what a
+    /// lock knows of waiters from before that is about threads of another process.
+    fn generation() -> u32 {
+        0
+    }
 
     /// Whether this is a signal or interrupt handler: it must not wait for what it has interrupted.
     fn in_interrupt() -> bool {

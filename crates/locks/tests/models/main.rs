@@ -11,6 +11,7 @@ mod bkl;
 mod completion;
 mod condvar;
 mod debug;
+mod hybrid_mutex;
 mod k42;
 mod mcs;
 mod mutex;

@@ -16,7 +16,7 @@ use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::Ordering;
 
-use lockwright::platform::{Atomic, PerCpu, PerTask, Platform, Task, Word};
+use lockwright::platform::{Atomic, PerCpu, PerTask, Platform, Task, Waited, Word};
 use loom::sync::atomic::{AtomicU32, AtomicUsize};
 use loom::thread::Thread;
 
@@ -130,20 +130,36 @@ fn assert_alive(address: usize) {
     assert!(!freed, "used after it was freed");
 }
 
+/// A wait under way.
+struct Wait {
+    number: u64,
+    bits: u32,
+    thread: Thread,
+}
+
 std::thread_local! {
-    /// Who waits, by address of the word, and the numbers of the waits. Changes only between two
-    /// steps of loom.
-    static WAITING: RefCell<HashMap<usize, Vec<(u64, Thread)>>> = RefCell::default();
+    /// Who waits, by address of the word. Changes only between two steps of loom.
+    static WAITING: RefCell<HashMap<usize, Vec<Wait>>> = RefCell::default();
     static WAITS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-fn waiting<R>(word: *const Cell<AtomicU32>, f: impl FnOnce(&mut Vec<(u64, Thread)>) -> R) -> R {
+fn waiting<R>(word: *const Cell<AtomicU32>, f: impl FnOnce(&mut Vec<Wait>) -> R) -> R {
     WAITING.with_borrow_mut(|waiting| f(waiting.entry(word.addr()).or_default()))
 }
 
 impl Word for Cell<AtomicU32> {
     #[track_caller]
     fn wait(&self, expected: u32, deadline: Option<u64>) -> bool {
+        self.wait_bitset(expected, u32::MAX, deadline) != Waited::TooLate
+    }
+
+    #[track_caller]
+    fn wake(word: *const Self, count: u32) {
+        Self::wake_bitset(word, count, u32::MAX);
+    }
+
+    #[track_caller]
+    fn wait_bitset(&self, expected: u32, bits: u32, deadline: Option<u64>) -> Waited {
         // The load lets loom switch here. What counts is what was stored last: the kernel looks at
         // the word under the lock that a wake takes too, and sees what was stored before that wake.
         self.atomic.load(Ordering::Relaxed);
@@ -151,33 +167,42 @@ impl Word for Cell<AtomicU32> {
         if self.last.load(Ordering::Relaxed) != expected as usize {
             // The caller's next look sees more than its last one.
             loom::thread::yield_now();
-            return true;
+            return Waited::Changed;
         }
         let number = WAITS.replace(WAITS.get() + 1);
-        waiting(self, |queue| queue.push((number, loom::thread::current())));
-        let queued = || waiting(self, |queue| queue.iter().any(|(other, _)| *other == number));
+        waiting(self, |queue| queue.push(Wait { number, bits, thread: loom::thread::current() }));
+        let queued = || waiting(self, |queue| queue.iter().any(|other| other.number == number));
         if deadline.is_some() {
             // All others may run until they end or wait; or it comes at once, in another
             // interleaving.
             loom::thread::yield_now();
             let in_time = !queued();
-            waiting(self, |queue| queue.retain(|(other, _)| *other != number));
-            return in_time;
+            waiting(self, |queue| queue.retain(|other| other.number != number));
+            return if in_time { Waited::Woken } else { Waited::TooLate };
         }
         while queued() {
             loom::thread::park();
         }
-        true
+        Waited::Woken
     }
 
     #[track_caller]
-    fn wake(word: *const Self, count: u32) {
+    fn wake_bitset(word: *const Self, count: u32, bits: u32) {
         if mutant::dropped(Location::caller()) {
             return;
         }
-        let woken: Vec<_> =
-            waiting(word, |queue| queue.drain(..queue.len().min(count as usize)).collect());
-        woken.iter().for_each(|(_, thread)| thread.unpark());
+        let mut left = count;
+        let mut wakes = |wait: &Wait| {
+            let wakes = left > 0 && wait.bits & bits != 0;
+            left -= u32::from(wakes);
+            wakes
+        };
+        let woken: Vec<_> = waiting(word, |queue| {
+            let (woken, others) = queue.drain(..).partition(|wait| wakes(wait));
+            *queue = others;
+            woken
+        });
+        woken.iter().for_each(|wait| wait.thread.unpark());
     }
 }
 
@@ -196,6 +221,11 @@ impl Platform for Loom {
 
     fn relax() {
         stores::await_next();
+    }
+
+    /// Others come in between them, however many they are.
+    fn pause(_: u32) {
+        Self::relax();
     }
 
     #[track_caller]

@@ -1,0 +1,487 @@
+//! A mutex for programs with more threads than CPUs, in one futex word of 32 bits: the hybrid
+//! queued/unfair rule of document 4, with the queue in the kernel.
+//!
+//! The lock goes to whoever finds it free, so that it is not idle while a waiter wakes up
+//! (*unfair*). Of those who wait, one is the *head*: it alone spins on the word. The others sleep
+//! (*queued*) and are woken one at a time, to be the head next. Two bounds make it fair. A head that
+//! has waited for [`PATIENCE`] says so (FAIR), and then nobody takes the lock before it. And a
+//! newcomer becomes the head, without having slept, only for as long as nobody has slept for more
+//! than [`PATIENCE`] since the last one was woken: so a few running threads share the lock, and
+//! the share goes round.
+//!
+//! ```text
+//!   31        18 17      8 7        5     4      3          2       1      0
+//!   | sleepers | admitted | generation | WOKEN | FAIR | HEAD_SLEEPS | HEAD | LOCKED |
+//! ```
+//!
+//! Where there are neither a head nor sleepers, the word is 0 or LOCKED. What follows from that
+//! there is nothing else:
+//!
+//! - An unlock does one store to the word and then knows only its address: who locks next may free
+//!   it.
+//! - A thread has no storage of its own: there is no limit to threads, the first wait of a thread
+//!   allocates nothing, and a handler of a signal waits as anybody does.
+//! - The child of a fork sees who waited in its parent as notes of another generation, and drops
+//!   them.
+//! - A waiter sleeps in the kernel, which keeps the order and lets threads of real-time priorities
+//!   go first. A head that spins does so for a bounded time and then sleeps as well, so a spinning
+//!   thread of the policy SCHED_FIFO never keeps the owner from its CPU for longer.
+//!
+//! What it does not do: a head that is preempted while it spins is not noticed. Nobody has to wait
+//! for it, as running threads take the free lock meanwhile and others go to sleep; but sleepers are
+//! not woken until it runs again, for one time slice at most. A monitor in the kernel (FlexGuard,
+//! SOSP 2025) or a time slice extension would tell.
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use crate::platform::{Atomic, Platform, Waited, Word};
+
+/// Somebody has the lock.
+const LOCKED: u32 = 1;
+/// One waiter is the head: it spins, sleeps with [`HEAD_SLEEPS`], or comes back from that.
+const HEAD: u32 = 1 << 1;
+/// The head sleeps; only while the lock is LOCKED.
+const HEAD_SLEEPS: u32 = 1 << 2;
+/// Only the head may take the lock.
+const FAIR: u32 = 1 << 3;
+/// A sleeper is being woken to be the head; there is no head until then.
+const WOKEN: u32 = 1 << 4;
+/// Which generation of forks the waiters belong to.
+const GENERATION: Field = Field { shift: 5, bits: 3 };
+/// When the oldest sleeper began to wait, or one was last woken, in units of 2^17 nanoseconds.
+const ADMITTED: Field = Field { shift: 8, bits: 10 };
+/// How many sleep, or are about to.
+const SLEEPERS: Field = Field { shift: 18, bits: 14 };
+/// What of the word is there as long as anybody waits.
+const WAITERS: u32 = HEAD | WOKEN | SLEEPERS.mask();
+
+/// The futex bits that the head sleeps with.
+const AS_HEAD: u32 = 1;
+/// The futex bits that the others sleep with.
+const AS_SLEEPER: u32 = 2;
+/// The futex bits of those whom [`SLEEPERS`] has no room for. Nobody wakes them: they look again.
+const UNCOUNTED: u32 = 4;
+
+/// Nanoseconds that a wait may last before others can no longer go first.
+const PATIENCE: u64 = 500_000;
+/// The binary logarithm of the unit of [`ADMITTED`].
+const UNIT: u32 = 17;
+/// Nanoseconds after which those look again whom nobody counts.
+const UNCOUNTED_SLEEP: u64 = 1_000_000;
+/// Nanoseconds that a newcomer leaves to the sleeper who is being woken to become the head.
+const NAP: u64 = 100_000;
+/// Most pauses between two looks of the head at the word. Few leave the owner no time for the
+/// cache line; many leave the lock free.
+const MAX_PAUSES: u32 = 32;
+
+/// Some bits of the word that are a number.
+struct Field {
+    shift: u32,
+    bits: u32,
+}
+
+impl Field {
+    const fn mask(&self) -> u32 {
+        ((1 << self.bits) - 1) << self.shift
+    }
+
+    const fn one(&self) -> u32 {
+        1 << self.shift
+    }
+
+    const fn of(&self, word: u32) -> u32 {
+        (word & self.mask()) >> self.shift
+    }
+
+    /// The word with this number in it, modulo its size.
+    const fn with(&self, word: u32, number: u32) -> u32 {
+        (word & !self.mask()) | ((number << self.shift) & self.mask())
+    }
+}
+
+/// A word that is 0 or LOCKED if nobody waits.
+const fn tidy(word: u32) -> u32 {
+    if word & WAITERS == 0 { word & LOCKED } else { word }
+}
+
+/// The clock as [`ADMITTED`] counts it.
+fn units(now: u64) -> u32 {
+    (now >> UNIT) as u32
+}
+
+/// Whether a sleeper's turn to be woken has come. Wrong, in either direction, where it has been
+/// for a multiple of the field's 134 ms: the turn comes at the next look then.
+fn is_due(word: u32, now: u64) -> bool {
+    let waited = units(now).wrapping_sub(ADMITTED.of(word)) & ((1 << ADMITTED.bits) - 1);
+    u64::from(waited) << UNIT >= PATIENCE
+}
+
+/// What has become of an attempt.
+enum Entered {
+    /// The lock is the caller's.
+    Locked,
+    /// The caller is the head.
+    Head,
+    /// The caller is one of the sleepers, and has yet to sleep.
+    Sleeper,
+    /// There are too many of them.
+    Uncounted,
+    /// The deadline has come.
+    TooLate,
+}
+
+/// A mutex of 4 bytes. Not recursive, and without a note of its owner; who locks it unlocks it.
+#[repr(transparent)]
+pub struct RawHybridMutex<P: Platform> {
+    word: P::Word,
+}
+
+impl<P: Platform> RawHybridMutex<P> {
+    /// A free mutex.
+    pub fn new_in() -> Self {
+        Self { word: P::Word::new(0) }
+    }
+
+    /// Takes the lock, and waits for that as long as it takes.
+    #[inline]
+    pub fn lock(&self) {
+        // Acquire: pairs with the Releases in `unlock` and `unlock_slow`.
+        if self.word.compare_exchange(0, LOCKED, Acquire, Relaxed).is_err() {
+            self.lock_slow(None);
+        }
+    }
+
+    /// Takes the lock, or gives up when `deadline` (nanoseconds of [`Platform::now`]; none: never)
+    /// has come. True if it has the lock.
+    #[inline]
+    pub fn lock_until(&self, deadline: Option<u64>) -> bool {
+        // Acquire: as in `lock`.
+        self.word.compare_exchange(0, LOCKED, Acquire, Relaxed).is_ok() || self.lock_slow(deadline)
+    }
+
+    /// Takes the lock if it is free, and not about to be taken by who has waited too long.
+    #[inline]
+    pub fn try_lock(&self) -> bool {
+        // Acquire: as in `lock`.
+        match self.word.compare_exchange(0, LOCKED, Acquire, Relaxed) {
+            Ok(_) => true,
+            Err(seen) => self.try_lock_slow(seen),
+        }
+    }
+
+    fn try_lock_slow(&self, mut seen: u32) -> bool {
+        loop {
+            let word = living::<P>(seen);
+            if word & (LOCKED | FAIR) != 0 {
+                return false;
+            }
+            // Acquire: as in `lock`.
+            match self.word.compare_exchange(seen, word | LOCKED, Acquire, Relaxed) {
+                Ok(_) => return true,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Whether anyone holds it now.
+    pub fn is_locked(&self) -> bool {
+        // Relaxed: it may be otherwise by the time that the caller knows.
+        self.word.load(Relaxed) & LOCKED != 0
+    }
+
+    /// Releases the lock.
+    ///
+    /// # Safety
+    /// The calling thread holds it.
+    #[inline]
+    pub unsafe fn unlock(&self) {
+        // Release: pairs with the Acquires of who takes the lock.
+        if let Err(seen) = self.word.compare_exchange(LOCKED, 0, Release, Relaxed) {
+            self.unlock_slow(seen);
+        }
+    }
+
+    #[cold]
+    fn unlock_slow(&self, mut seen: u32) {
+        let address = &raw const self.word;
+        let wake = loop {
+            let word = living::<P>(seen) & !LOCKED;
+            let (new, wake) = if word & HEAD_SLEEPS != 0 {
+                (word & !HEAD_SLEEPS, AS_HEAD)
+            } else if word & (HEAD | WOKEN) == 0 && word & SLEEPERS.mask() != 0 {
+                (word | WOKEN, AS_SLEEPER)
+            } else {
+                (word, 0)
+            };
+            // Release: as in `unlock`.
+            match self.word.compare_exchange(seen, tidy(new), Release, Relaxed) {
+                Ok(_) => break wake,
+                Err(now) => seen = now,
+            }
+        };
+        // From here on the word may be gone.
+        if wake != 0 {
+            P::Word::wake_bitset(address, 1, wake);
+        }
+    }
+
+    #[cold]
+    fn lock_slow(&self, deadline: Option<u64>) -> bool {
+        let mut wait = Wait { mutex: self, begun: None, deadline, generation: P::generation() };
+        loop {
+            let entered = match wait.enter() {
+                Entered::Sleeper => wait.sleep(),
+                other => other,
+            };
+            let entered = match entered {
+                Entered::Head => wait.head(),
+                other => other,
+            };
+            match entered {
+                Entered::Locked => return true,
+                Entered::TooLate => return false,
+                Entered::Uncounted if !wait.sleep_uncounted() => return false,
+                // Or the thread is another process' since it began to wait.
+                _ => wait.generation = P::generation(),
+            }
+        }
+    }
+}
+
+/// The word without those who waited in a process that this one was forked from.
+fn living<P: Platform>(word: u32) -> u32 {
+    let of_ours = || GENERATION.of(word) == GENERATION.of(GENERATION.with(0, P::generation()));
+    if word & WAITERS == 0 || of_ours() { word } else { word & LOCKED }
+}
+
+/// One thread's wait for the lock.
+struct Wait<'a, P: Platform> {
+    mutex: &'a RawHybridMutex<P>,
+    /// When it began, by [`Platform::now`]; none: nobody has looked at the clock yet.
+    begun: Option<u64>,
+    deadline: Option<u64>,
+    generation: u32,
+}
+
+impl<P: Platform> Wait<'_, P> {
+    /// The clock, and with it the beginning of the wait.
+    fn now(&mut self) -> u64 {
+        let now = P::now();
+        self.begun.get_or_insert(now);
+        now
+    }
+
+    /// Whether a fork has happened since it entered: nobody knows of it then.
+    fn is_of_parent(&self) -> bool {
+        self.generation != P::generation()
+    }
+
+    /// Takes a free lock, or becomes the head, or is counted among the sleepers.
+    fn enter(&mut self) -> Entered {
+        let mutex = self.mutex;
+        let mut seen = mutex.word.load(Relaxed);
+        loop {
+            let word = living::<P>(seen);
+            let noted = GENERATION.with(word, self.generation);
+            let sleepers = SLEEPERS.of(word);
+            let mut admits = false;
+            let (new, entered) = if word & (LOCKED | FAIR) == 0 {
+                (word | LOCKED, Entered::Locked)
+            } else if word & (HEAD | WOKEN) == 0 && sleepers == 0 {
+                (noted | HEAD, Entered::Head)
+            } else if sleepers == SLEEPERS.mask() >> SLEEPERS.shift {
+                return Entered::Uncounted;
+            } else {
+                let now = self.now();
+                let due = word & (HEAD | WOKEN) == 0;
+                admits = due && is_due(word, now);
+                if due && !admits {
+                    (noted | HEAD, Entered::Head)
+                } else {
+                    let counted = noted + SLEEPERS.one() + if admits { WOKEN } else { 0 };
+                    let restart = admits || sleepers == 0;
+                    let new = if restart { ADMITTED.with(counted, units(now)) } else { counted };
+                    (new, Entered::Sleeper)
+                }
+            };
+            // Acquire: as in `lock`, if it takes the lock.
+            match mutex.word.compare_exchange(seen, new, Acquire, Relaxed) {
+                Ok(_) => {
+                    if admits {
+                        P::Word::wake_bitset(&raw const mutex.word, 1, AS_SLEEPER);
+                    }
+                    return entered;
+                }
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Sleeps as one of many until it is woken to be the head.
+    ///
+    /// Whose sleep has ended in any way becomes the head in the place of who is being woken: that
+    /// one will find it so, and sleep again. Who has yet to fall asleep leaves it to that one; but
+    /// not for ever, as there is no telling whether anybody was asleep to be woken.
+    fn sleep(&mut self) -> Entered {
+        let word = &self.mutex.word;
+        let (mut slept, mut expired) = (false, false);
+        let mut nap = None;
+        let mut seen = word.load(Relaxed);
+        loop {
+            if self.is_of_parent() {
+                return Entered::Sleeper;
+            }
+            let left = seen.wrapping_sub(SLEEPERS.one());
+            let (new, entered) = if seen & (LOCKED | FAIR) == 0 {
+                // In the place of who is being woken, as well.
+                ((left & !WOKEN) | LOCKED, Entered::Locked)
+            } else if seen & WOKEN != 0 && (slept || SLEEPERS.of(seen) == 1) {
+                ((left & !WOKEN) | HEAD, Entered::Head)
+            } else if expired {
+                (left, Entered::TooLate)
+            } else {
+                let until = (seen & WOKEN != 0).then(|| *nap.get_or_insert_with(|| P::now() + NAP));
+                let until = until.into_iter().chain(self.deadline).min();
+                match word.wait_bitset(seen, AS_SLEEPER, until) {
+                    Waited::Changed => {}
+                    Waited::Woken => slept = true,
+                    Waited::TooLate => {
+                        slept = true;
+                        expired = until == self.deadline;
+                    }
+                }
+                seen = word.load(Relaxed);
+                continue;
+            };
+            // Acquire: as in `lock`, if it takes the lock.
+            match word.compare_exchange(seen, tidy(new), Acquire, Relaxed) {
+                Ok(_) => return entered,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Waits as the head until it has the lock.
+    fn head(&mut self) -> Entered {
+        let mut expired = false;
+        loop {
+            if self.spin() {
+                return Entered::Locked;
+            }
+            let now = self.now();
+            // The deadline is looked at here as well: a wait that is woken again and again has one.
+            if expired || self.deadline.is_some_and(|deadline| deadline <= now) {
+                return if self.leave() { Entered::TooLate } else { Entered::Locked };
+            }
+            let waited = now - self.begun.unwrap_or(now);
+            if waited >= PATIENCE && self.demand() && self.spin() {
+                return Entered::Locked;
+            }
+            expired = !self.sleep_as_head();
+            if self.is_of_parent() {
+                return Entered::Head;
+            }
+        }
+    }
+
+    /// Takes the lock as soon as it is free, if that is soon.
+    fn spin(&self) -> bool {
+        let word = &self.mutex.word;
+        let (mut rounds, mut pauses) = (0, 1);
+        loop {
+            let seen = word.load(Relaxed);
+            if seen & LOCKED == 0 {
+                let new = tidy(seen & !(HEAD | HEAD_SLEEPS | FAIR)) | LOCKED;
+                // Acquire: as in `lock`.
+                if word.compare_exchange(seen, new, Acquire, Relaxed).is_ok() {
+                    return true;
+                }
+                continue;
+            }
+            if P::need_resched(rounds) {
+                return false;
+            }
+            P::pause(pauses);
+            rounds += pauses;
+            pauses = (pauses * 2).min(MAX_PAUSES);
+        }
+    }
+
+    /// From now on only this one may take the lock. False: that has been said before.
+    fn demand(&self) -> bool {
+        // Relaxed: it concerns no memory but the word.
+        self.mutex.word.fetch_or(FAIR, Relaxed) & FAIR == 0
+    }
+
+    /// Sleeps until the lock is released. False: the deadline has come.
+    fn sleep_as_head(&self) -> bool {
+        let word = &self.mutex.word;
+        let mut seen = word.load(Relaxed);
+        while seen & LOCKED != 0 && !self.is_of_parent() {
+            let asleep = seen | HEAD_SLEEPS;
+            // Relaxed: it concerns no memory but the word.
+            if let Err(now) = word.compare_exchange(seen, asleep, Relaxed, Relaxed) {
+                seen = now;
+                continue;
+            }
+            let waited = word.wait_bitset(asleep, AS_HEAD, self.deadline);
+            seen = word.load(Relaxed);
+            if seen & HEAD_SLEEPS == 0 {
+                // Woken by who released it, even if the deadline has come as well.
+                break;
+            }
+            if waited == Waited::TooLate {
+                return false;
+            }
+            // A signal, or the word has changed by another sleeper: still not released.
+        }
+        true
+    }
+
+    /// Gives up being the head; the next one is woken, if there is anybody and the lock is free.
+    /// False: it was free, and is the caller's now.
+    fn leave(&self) -> bool {
+        let word = &self.mutex.word;
+        let mut seen = word.load(Relaxed);
+        loop {
+            let word_left = seen & !(HEAD | HEAD_SLEEPS | FAIR);
+            // An unlock may have relied on us.
+            let free = seen & LOCKED == 0;
+            // Acquire: as in `lock`, if it takes the lock.
+            match word.compare_exchange(seen, tidy(word_left) | LOCKED, Acquire, Relaxed) {
+                Ok(_) => return !free,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Sleeps for a while as one whom nobody wakes. False: the deadline has come.
+    fn sleep_uncounted(&mut self) -> bool {
+        let now = self.now();
+        if self.deadline.is_some_and(|deadline| deadline <= now) {
+            return false;
+        }
+        let until = self.deadline.unwrap_or(u64::MAX).min(now + UNCOUNTED_SLEEP);
+        let word = &self.mutex.word;
+        let seen = word.load(Relaxed);
+        if seen & (LOCKED | FAIR) != 0 {
+            word.wait_bitset(seen, UNCOUNTED, Some(until));
+        }
+        true
+    }
+}
+
+#[cfg(feature = "std")]
+impl RawHybridMutex<crate::platform::linux::Linux> {
+    /// A free mutex, for statics.
+    pub const fn new() -> Self {
+        Self { word: core::sync::atomic::AtomicU32::new(0) }
+    }
+}
+
+#[cfg(feature = "std")]
+impl Default for RawHybridMutex<crate::platform::linux::Linux> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
