@@ -10,9 +10,12 @@
 //! the share goes round.
 //!
 //! ```text
-//!   31        18 17      8 7        5     4      3          2       1      0
-//!   | sleepers | admitted | generation | WOKEN | FAIR | HEAD_SLEEPS | HEAD | LOCKED |
+//!   31      20 19      14 13        11   10         9         8       1      0
+//!   | sleepers | admitted | generation | WOKEN | HEAD_SLEEPS | HEAD | FAIR | LOCKED |
 //! ```
+//!
+//! The lowest byte says whether the lock can be taken, so that this is one instruction whoever
+//! waits.
 //!
 //! Where there are neither a head nor sleepers, the word is 0 or LOCKED. What follows from that
 //! there is nothing else:
@@ -38,20 +41,20 @@ use crate::platform::{Atomic, Platform, Waited, Word};
 
 /// Somebody has the lock.
 const LOCKED: u32 = 1;
-/// One waiter is the head: it spins, sleeps with [`HEAD_SLEEPS`], or comes back from that.
-const HEAD: u32 = 1 << 1;
-/// The head sleeps; only while the lock is LOCKED.
-const HEAD_SLEEPS: u32 = 1 << 2;
 /// Only the head may take the lock.
-const FAIR: u32 = 1 << 3;
+const FAIR: u32 = 1 << 1;
+/// One waiter is the head: it spins, sleeps with [`HEAD_SLEEPS`], or comes back from that.
+const HEAD: u32 = 1 << 8;
+/// The head sleeps; only while the lock is LOCKED.
+const HEAD_SLEEPS: u32 = 1 << 9;
 /// A sleeper is being woken to be the head; there is no head until then.
-const WOKEN: u32 = 1 << 4;
+const WOKEN: u32 = 1 << 10;
 /// Which generation of forks the waiters belong to.
-const GENERATION: Field = Field { shift: 5, bits: 3 };
+const GENERATION: Field = Field { shift: 11, bits: 3 };
 /// When the oldest sleeper began to wait, or one was last woken, in units of 2^17 nanoseconds.
-const ADMITTED: Field = Field { shift: 8, bits: 10 };
+const ADMITTED: Field = Field { shift: 14, bits: 6 };
 /// How many sleep, or are about to.
-const SLEEPERS: Field = Field { shift: 18, bits: 14 };
+const SLEEPERS: Field = Field { shift: 20, bits: 12 };
 /// What of the word is there as long as anybody waits.
 const WAITERS: u32 = HEAD | WOKEN | SLEEPERS.mask();
 
@@ -110,7 +113,7 @@ fn units(now: u64) -> u32 {
 }
 
 /// Whether a sleeper's turn to be woken has come. Wrong, in either direction, where it has been
-/// for a multiple of the field's 134 ms: the turn comes at the next look then.
+/// for a multiple of the field's 8 ms: the turn comes at the next look then.
 fn is_due(word: u32, now: u64) -> bool {
     let waited = units(now).wrapping_sub(ADMITTED.of(word)) & ((1 << ADMITTED.bits) - 1);
     u64::from(waited) << UNIT >= PATIENCE
@@ -145,8 +148,7 @@ impl<P: Platform> RawHybridMutex<P> {
     /// Takes the lock, and waits for that as long as it takes.
     #[inline]
     pub fn lock(&self) {
-        // Acquire: pairs with the Releases in `unlock` and `unlock_slow`.
-        if self.word.compare_exchange(0, LOCKED, Acquire, Relaxed).is_err() {
+        if !self.steal() {
             self.lock_slow(None);
         }
     }
@@ -155,32 +157,30 @@ impl<P: Platform> RawHybridMutex<P> {
     /// has come. True if it has the lock.
     #[inline]
     pub fn lock_until(&self, deadline: Option<u64>) -> bool {
-        // Acquire: as in `lock`.
-        self.word.compare_exchange(0, LOCKED, Acquire, Relaxed).is_ok() || self.lock_slow(deadline)
+        self.steal() || self.lock_slow(deadline)
     }
 
     /// Takes the lock if it is free, and not about to be taken by who has waited too long.
     #[inline]
     pub fn try_lock(&self) -> bool {
-        // Acquire: as in `lock`.
-        match self.word.compare_exchange(0, LOCKED, Acquire, Relaxed) {
-            Ok(_) => true,
-            Err(seen) => self.try_lock_slow(seen),
-        }
+        self.steal() || self.steal_from_parent()
     }
 
-    fn try_lock_slow(&self, mut seen: u32) -> bool {
-        loop {
-            let word = living::<P>(seen);
-            if word & (LOCKED | FAIR) != 0 {
-                return false;
-            }
-            // Acquire: as in `lock`.
-            match self.word.compare_exchange(seen, word | LOCKED, Acquire, Relaxed) {
-                Ok(_) => return true,
-                Err(now) => seen = now,
-            }
-        }
+    /// Takes the lock if it is free, whoever waits for it.
+    #[inline]
+    fn steal(&self) -> bool {
+        // Acquire: pairs with the Release in `unlock_as`.
+        self.word.compare_exchange_byte(0, LOCKED as u8, Acquire).is_ok()
+    }
+
+    /// Takes the lock if it is kept for a thread of the process that this one was forked from.
+    fn steal_from_parent(&self) -> bool {
+        let seen = self.word.load(Relaxed);
+        let word = living::<P>(seen);
+        // Acquire: as in `steal`. It fails where another thread has dropped the same notes, who
+        // has the lock now.
+        word & (LOCKED | FAIR) == 0
+            && self.word.compare_exchange(seen, word | LOCKED, Acquire, Relaxed).is_ok()
     }
 
     /// Whether anyone holds it now.
@@ -195,28 +195,34 @@ impl<P: Platform> RawHybridMutex<P> {
     /// The calling thread holds it.
     #[inline]
     pub unsafe fn unlock(&self) {
-        // Release: pairs with the Acquires of who takes the lock.
-        if let Err(seen) = self.word.compare_exchange(LOCKED, 0, Release, Relaxed) {
-            self.unlock_slow(seen);
+        // Relaxed: a guess, which `unlock_as` looks after.
+        if self.word.load(Relaxed) != LOCKED || !self.unlock_as(LOCKED, 0) {
+            self.unlock_slow();
         }
     }
 
+    /// Makes the word, if it is `seen`, that of a free lock.
+    #[inline]
+    fn unlock_as(&self, seen: u32, free: u32) -> bool {
+        // Release: pairs with the Acquires of who takes the lock.
+        self.word.compare_exchange(seen, free, Release, Relaxed).is_ok()
+    }
+
     #[cold]
-    fn unlock_slow(&self, mut seen: u32) {
+    fn unlock_slow(&self) {
         let address = &raw const self.word;
         let wake = loop {
+            let seen = self.word.load(Relaxed);
             let word = living::<P>(seen) & !LOCKED;
-            let (new, wake) = if word & HEAD_SLEEPS != 0 {
+            let (free, wake) = if word & HEAD_SLEEPS != 0 {
                 (word & !HEAD_SLEEPS, AS_HEAD)
             } else if word & (HEAD | WOKEN) == 0 && word & SLEEPERS.mask() != 0 {
                 (word | WOKEN, AS_SLEEPER)
             } else {
                 (word, 0)
             };
-            // Release: as in `unlock`.
-            match self.word.compare_exchange(seen, tidy(new), Release, Relaxed) {
-                Ok(_) => break wake,
-                Err(now) => seen = now,
+            if self.unlock_as(seen, tidy(free)) {
+                break wake;
             }
         };
         // From here on the word may be gone.
@@ -304,7 +310,7 @@ impl<P: Platform> Wait<'_, P> {
                     (new, Entered::Sleeper)
                 }
             };
-            // Acquire: as in `lock`, if it takes the lock.
+            // Acquire: as in `steal`, if it takes the lock.
             match mutex.word.compare_exchange(seen, new, Acquire, Relaxed) {
                 Ok(_) => {
                     if admits {
@@ -353,7 +359,7 @@ impl<P: Platform> Wait<'_, P> {
                 seen = word.load(Relaxed);
                 continue;
             };
-            // Acquire: as in `lock`, if it takes the lock.
+            // Acquire: as in `steal`, if it takes the lock.
             match word.compare_exchange(seen, tidy(new), Acquire, Relaxed) {
                 Ok(_) => return entered,
                 Err(now) => seen = now,
@@ -392,7 +398,7 @@ impl<P: Platform> Wait<'_, P> {
             let seen = word.load(Relaxed);
             if seen & LOCKED == 0 {
                 let new = tidy(seen & !(HEAD | HEAD_SLEEPS | FAIR)) | LOCKED;
-                // Acquire: as in `lock`.
+                // Acquire: as in `steal`.
                 if word.compare_exchange(seen, new, Acquire, Relaxed).is_ok() {
                     return true;
                 }
@@ -447,7 +453,7 @@ impl<P: Platform> Wait<'_, P> {
             let word_left = seen & !(HEAD | HEAD_SLEEPS | FAIR);
             // An unlock may have relied on us.
             let free = seen & LOCKED == 0;
-            // Acquire: as in `lock`, if it takes the lock.
+            // Acquire: as in `steal`, if it takes the lock.
             match word.compare_exchange(seen, tidy(word_left) | LOCKED, Acquire, Relaxed) {
                 Ok(_) => return !free,
                 Err(now) => seen = now,

@@ -109,13 +109,13 @@ fn a_hog_starves_nobody() {
 /// More waiters than the word can count.
 #[test]
 fn waiters_that_are_not_counted_get_it_too() {
-    const COUNTED: usize = (1 << 14) - 1;
+    const COUNTED: u32 = (1 << 12) - 1;
     let word = AtomicU32::new(0);
     // SAFETY: the mutex is this word.
     let mutex = unsafe { &*word.as_ptr().cast::<RawHybridMutex<Linux>>() };
     mutex.lock();
     // As with so many sleepers; and that of the head, who keeps others from being woken.
-    let noted = (COUNTED << 18) as u32 | 2;
+    let noted = COUNTED << 20 | 1 << 8;
     word.fetch_or(noted, Relaxed);
     thread::scope(|scope| {
         let late = scope.spawn(|| mutex.lock_until(after(Duration::from_millis(5))));
@@ -163,8 +163,8 @@ fn a_child_does_not_wait_for_its_parents_threads() {
                 unsafe { mutex.unlock() };
             });
         }
-        // Bits 18 and up count sleepers, bit 2 says that the head sleeps.
-        while word.load(Relaxed) >> 18 != 2 || word.load(Relaxed) & 4 == 0 {
+        // Bits 20 and up count sleepers, bit 9 says that the head sleeps.
+        while word.load(Relaxed) >> 20 != 2 || word.load(Relaxed) & 1 << 9 == 0 {
             thread::yield_now();
         }
         let works = in_child(|| {
@@ -194,7 +194,7 @@ fn a_child_keeps_nothing_for_its_parents_threads() {
     // SAFETY: the mutex is this word.
     let mutex = unsafe { &*word.as_ptr().cast::<RawHybridMutex<Linux>>() };
     // A free lock with a head that it is kept for.
-    word.store(2 | 8, Relaxed);
+    word.store(1 << 8 | 1 << 1, Relaxed);
     assert!(!mutex.try_lock());
     let works = in_child(|| {
         let tried = mutex.try_lock();

@@ -25,7 +25,7 @@ fn the_impatient_exclude_each_other() {
     world::with_patience(0, || {
         world::with_time_flying(|| {
             exclusion::excludes::<RawHybridMutex<Loom>>(2, 2, Some(4));
-            exclusion::excludes::<RawHybridMutex<Loom>>(3, 1, Some(3));
+            exclusion::excludes::<RawHybridMutex<Loom>>(3, 1, Some(2));
         });
     });
 }
@@ -88,10 +88,10 @@ fn a_deadline_races_with_unlock() {
 
 #[test]
 fn a_deadline_races_with_the_head() {
-    world::with_patience(0, || a_deadline_races(2, 1, 3));
+    world::with_patience(0, || a_deadline_races(2, 1, 2));
 }
 
 #[test]
 fn a_deadline_races_with_the_impatient() {
-    world::with_patience(0, || world::with_time_flying(|| a_deadline_races(2, 1, 3)));
+    world::with_patience(0, || world::with_time_flying(|| a_deadline_races(2, 1, 2)));
 }
