@@ -1,7 +1,8 @@
-//! The rtmutex among threads of the policy SCHED_FIFO on one CPU, where who is preempted does not
-//! run again before who has preempted it sleeps. Needs the right to real-time priorities (root).
+//! The rtmutex among threads of the policy SCHED_FIFO on one CPU.
 
 #![cfg(feature = "std")]
+
+mod fifo;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use std::thread;
@@ -11,31 +12,10 @@ use lockwright::platform::Platform;
 use lockwright::platform::linux::Linux;
 use lockwright::rtmutex::RawRtMutex;
 
+use crate::fifo::{compute, fifo, nap, pin_to_one_cpu};
+
 /// The deboost under the inner locks hung in the first of them.
 const ROUNDS: u32 = 12;
-
-/// How long the whole may take, before it is taken for hanging.
-const LIMIT: Duration = Duration::from_secs(240);
-
-fn pin_to_one_cpu() {
-    // SAFETY: zeroes are an empty set.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: a set of its own.
-    unsafe { libc::CPU_SET(0, &mut set) };
-    // SAFETY: reads the set.
-    unsafe { libc::sched_setaffinity(0, size_of_val(&set), &set) };
-}
-
-/// Makes the calling thread one of SCHED_FIFO. False: it may not.
-fn try_fifo(priority: i32) -> bool {
-    let parameters = libc::sched_param { sched_priority: priority };
-    // SAFETY: reads the parameters.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) == 0 }
-}
-
-fn fifo(priority: i32) {
-    assert!(try_fifo(priority), "it was allowed to another thread");
-}
 
 /// The policy and priority that the calling thread runs at.
 fn runs_at() -> (i32, i32) {
@@ -44,28 +24,6 @@ fn runs_at() -> (i32, i32) {
     unsafe { libc::sched_getparam(0, &mut parameters) };
     // SAFETY: takes no pointers.
     (unsafe { libc::sched_getscheduler(0) }, parameters.sched_priority)
-}
-
-/// Whether threads may be of SCHED_FIFO here. If not the test is skipped, but fails in CI.
-fn may_be_fifo() -> bool {
-    let may = thread::spawn(|| try_fifo(1)).join().unwrap();
-    if !may {
-        let why = "no right to real-time priorities: run it as root, or with `ulimit -r 99`";
-        assert!(std::env::var_os("LOCKWRIGHT_CI").is_none(), "{why}");
-        eprintln!("skipped: {why}");
-    }
-    may
-}
-
-fn nap() {
-    thread::sleep(Duration::from_micros(200));
-}
-
-/// A thread that does without sleeping what a processor does meanwhile.
-fn compute() {
-    (0..20_000).for_each(|i| {
-        std::hint::black_box(i);
-    });
 }
 
 static LOCKS: [RawRtMutex<Linux>; 3] = [const { RawRtMutex::new() }; 3];
@@ -155,26 +113,8 @@ fn a_chain_beside_a_hog(round: u32) {
 
 #[test]
 fn no_wait_depends_on_a_lower_priority_under_sched_fifo() {
-    if !may_be_fifo() {
+    if !fifo::may_be_fifo() {
         return;
     }
-    let done = &AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            // Above all that are tested, or it would not come to tell.
-            fifo(90);
-            let step = Duration::from_millis(50);
-            let mut left = LIMIT;
-            while !done.load(SeqCst) {
-                thread::sleep(step);
-                left = left.saturating_sub(step);
-                if left.is_zero() {
-                    eprintln!("priority inversion without end: the highest thread waits for one that cannot run");
-                    std::process::exit(1);
-                }
-            }
-        });
-        (0..ROUNDS).for_each(a_chain_beside_a_hog);
-        done.store(true, SeqCst);
-    });
+    fifo::watched(|| (0..ROUNDS).for_each(a_chain_beside_a_hog));
 }
