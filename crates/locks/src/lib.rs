@@ -18,6 +18,7 @@ pub mod debug_rwsem;
 pub mod event;
 pub mod exclusive;
 pub mod hybrid_mutex;
+pub mod hybrid_rwlock;
 #[cfg(feature = "std")]
 pub mod irq;
 #[cfg(feature = "std")]

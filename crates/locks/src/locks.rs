@@ -13,13 +13,18 @@
 //! `lockwright check` and `lockwright meter` of itself if it is wrapped:
 //! `lock_api::Mutex<Traced<RawTicket<Linux>>, T>`; see [`crate::traced`].
 
+mod upgradable;
+
 use core::time::Duration;
 use std::time::Instant;
 
 use lock_api::GuardNoSend;
 
+pub use upgradable::HybridRwLockUpgradableReadGuard;
+
 use crate::condvar::RawCondvar;
 use crate::hybrid_mutex::RawHybridMutex;
+use crate::hybrid_rwlock::RawHybridRwLock;
 use crate::mcs::RawMcs;
 use crate::mutex::RawMutex;
 use crate::percpu_rwsem::RawPercpuRwSem;
@@ -216,6 +221,14 @@ macro_rules! rwlock {
 }
 
 rwlock! {
+    RawHybridRwLock<Linux>, HybridRwLock, HybridRwLockReadGuard, HybridRwLockWriteGuard,
+    "a reader-writer lock of 8 bytes for more threads than CPUs: [`crate::hybrid_rwlock`]" {
+        read: lock_shared try_lock_shared unlock_shared;
+        write: lock_exclusive try_lock_exclusive unlock_exclusive;
+        is: is_locked is_locked_exclusive;
+        downgrade: downgrade;
+        timed: lock_shared_until lock_exclusive_until;
+    }
     RawRwSem<Linux>, RwSemaphore, RwSemaphoreReadGuard, RwSemaphoreWriteGuard,
     "a sleeping reader-writer lock, the kernel's rwsem: [`crate::rwsem`]" {
         read: down_read try_down_read up_read;

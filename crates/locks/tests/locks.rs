@@ -74,9 +74,11 @@ each! {
     ticket: excludes Mutex TicketLock;
     mcs: excludes Mutex McsLock;
     qspinlock: excludes Mutex SpinLock;
+    hybrid_mutex: excludes Mutex HybridMutex;
     mutex: excludes Mutex Mutex;
     rtmutex: excludes Mutex RtMutex;
     pvqspinlock: excludes Mutex PvSpinLock;
+    hybrid_rwlock: lets_readers_in RwLock HybridRwLock;
     rwsem: lets_readers_in RwLock RwSemaphore;
     qrwlock: lets_readers_in RwLock RwLock;
     percpu_rwsem: lets_readers_in RwLock PercpuRwSemaphore;
@@ -106,6 +108,40 @@ fn a_writer_becomes_a_reader() {
     let reader = RwLockWriteGuard::downgrade(lock.write());
     assert_eq!((*reader, *lock.try_read().unwrap()), (1, 1));
     assert!(lock.try_write_for(Duration::from_millis(1)).is_none());
+}
+
+/// Upgradable readers, by `lock_api`, traced and untraced.
+#[test]
+fn a_reader_becomes_a_writer_and_a_reader_again() {
+    use lock_api::RwLockUpgradableReadGuard as Upgradable;
+
+    fn upgrades<R>(lock: &RwLock<R, u32>)
+    where
+        R: lock_api::RawRwLockUpgradeTimed<Duration = Duration, Instant = Instant>
+            + lock_api::RawRwLockUpgradeDowngrade
+            + lock_api::RawRwLockUpgradeFair,
+    {
+        let brief = Duration::from_millis(1);
+        let upgradable = lock.upgradable_read();
+        assert!(lock.try_upgradable_read_for(brief).is_none());
+        let reader = lock.try_read().expect("readers may come");
+        let upgradable = Upgradable::try_upgrade(upgradable).expect_err("somebody reads");
+        let upgradable = Upgradable::try_upgrade_for(upgradable, brief).expect_err("likewise");
+        drop(reader);
+        let mut writer = Upgradable::upgrade(upgradable);
+        *writer += 1;
+        assert!(lock.try_read().is_none());
+        let upgradable = RwLockWriteGuard::downgrade_to_upgradable(writer);
+        assert!(lock.try_read().is_some() && lock.try_write().is_none());
+        let reader = Upgradable::downgrade(upgradable);
+        Upgradable::unlock_fair(lock.try_upgradable_read().expect("only readers are inside"));
+        assert_eq!(*reader, 1);
+        drop(reader);
+        RwLockWriteGuard::unlock_fair(lock.write());
+        assert!(!lock.is_locked());
+    }
+    upgrades(&locks::HybridRwLock::new(0));
+    upgrades(&RwLock::<Traced<parking_lot::RawRwLock>, _>::new(0));
 }
 
 #[test]

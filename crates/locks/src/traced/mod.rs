@@ -24,6 +24,7 @@
 mod condvar;
 mod mutex;
 mod rwlock;
+mod upgradable;
 
 pub use condvar::TracedCondvar;
 

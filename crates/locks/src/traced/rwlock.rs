@@ -1,12 +1,6 @@
-//! Traced reader-writer locks.
-//!
-//! A reader is taken not to wait for other readers. An upgradable one is annotated as a reader,
-//! which it is for those who write; that two of them wait for each other the tool does not know.
+//! Traced reader-writer locks. A reader is taken not to wait for other readers.
 
-use lock_api::{
-    RawRwLock, RawRwLockDowngrade, RawRwLockFair, RawRwLockTimed, RawRwLockUpgrade,
-    RawRwLockUpgradeDowngrade,
-};
+use lock_api::{RawRwLock, RawRwLockDowngrade, RawRwLockFair, RawRwLockTimed};
 
 use super::Traced;
 use crate::annotate::{Flags, is_off};
@@ -88,7 +82,7 @@ unsafe impl<R: RawRwLockFair> RawRwLockFair for Traced<R> {
 impl<R> Traced<R> {
     /// What was held in one way is held in another, without having been free.
     #[inline(always)]
-    fn becomes(&self, flags: Flags) {
+    pub(super) fn becomes(&self, flags: Flags) {
         if !is_off() {
             self.told.release();
             self.told.acquire(flags | Flags::TRY);
@@ -141,70 +135,5 @@ unsafe impl<R: RawRwLockTimed> RawRwLockTimed for Traced<R> {
         self.told_timed(Flags::EXCLUSIVE, R::try_lock_exclusive, |raw| {
             raw.try_lock_exclusive_until(timeout)
         })
-    }
-}
-
-// SAFETY: as above.
-unsafe impl<R: RawRwLockUpgrade> RawRwLockUpgrade for Traced<R> {
-    type UpgradableGuard = R::UpgradableGuard;
-
-    #[inline]
-    fn lock_upgradable(&self) -> R::UpgradableGuard {
-        if is_off() {
-            return self.raw.lock_upgradable();
-        }
-        self.told_surely(Flags::READ, R::try_lock_upgradable, R::lock_upgradable)
-    }
-
-    #[inline]
-    fn try_lock_upgradable(&self) -> Option<R::UpgradableGuard> {
-        let taken = self.raw.try_lock_upgradable();
-        if is_off() { taken } else { self.told_try(Flags::READ, taken) }
-    }
-
-    #[inline]
-    unsafe fn unlock_upgradable(&self, guard: R::UpgradableGuard) {
-        self.releases();
-        // SAFETY: the caller's promise.
-        unsafe { self.raw.unlock_upgradable(guard) };
-    }
-
-    unsafe fn upgrade(&self, guard: R::UpgradableGuard) -> R::ExclusiveGuard {
-        // SAFETY: the caller's promise, here and below.
-        let upgrade = |raw: &R| unsafe { raw.upgrade(guard) };
-        if is_off() {
-            return upgrade(&self.raw);
-        }
-        // It waits for the other readers.
-        self.told.release();
-        self.told_surely(Flags::EXCLUSIVE, |_| None, upgrade)
-    }
-
-    unsafe fn try_upgrade(
-        &self,
-        guard: R::UpgradableGuard,
-    ) -> Result<R::ExclusiveGuard, R::UpgradableGuard> {
-        // SAFETY: the caller's promise.
-        let result = unsafe { self.raw.try_upgrade(guard) };
-        if result.is_ok() {
-            self.becomes(Flags::EXCLUSIVE);
-        }
-        result
-    }
-}
-
-// SAFETY: as above.
-unsafe impl<R: RawRwLockUpgradeDowngrade> RawRwLockUpgradeDowngrade for Traced<R> {
-    #[inline]
-    unsafe fn downgrade_upgradable(&self, guard: R::UpgradableGuard) -> R::SharedGuard {
-        // SAFETY: the caller's promise.
-        unsafe { self.raw.downgrade_upgradable(guard) }
-    }
-
-    #[inline]
-    unsafe fn downgrade_to_upgradable(&self, guard: R::ExclusiveGuard) -> R::UpgradableGuard {
-        self.becomes(Flags::READ);
-        // SAFETY: the caller's promise.
-        unsafe { self.raw.downgrade_to_upgradable(guard) }
     }
 }

@@ -12,6 +12,7 @@ mod completion;
 mod condvar;
 mod debug;
 mod hybrid_mutex;
+mod hybrid_rwlock;
 mod k42;
 mod mcs;
 mod mutex;

@@ -43,6 +43,7 @@ impl<L: Shared> Exclusive for Writers<L> {
 }
 
 /// A value that is safe under the lock only.
+#[derive(Default)]
 pub struct Value(UnsafeCell<usize>);
 
 // SAFETY: loom's cell; that it is reached under the lock only is what is checked.

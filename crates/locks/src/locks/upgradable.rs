@@ -1,0 +1,123 @@
+//! What `lock_api` has for reader-writer locks with upgradable readers and fair releases: the hybrid
+//! one has both.
+
+use core::time::Duration;
+use std::time::Instant;
+
+use lock_api::GuardNoSend;
+
+use super::deadline;
+use crate::hybrid_rwlock::RawHybridRwLock;
+use crate::platform::linux::Linux;
+
+/// Has a [`HybridRwLock`](super::HybridRwLock) locked to read, and perhaps to write later, as long
+/// as it lives.
+pub type HybridRwLockUpgradableReadGuard<'a, T> =
+    lock_api::RwLockUpgradableReadGuard<'a, RawHybridRwLock<Linux>, T>;
+
+// SAFETY: no writer and no other upgradable reader is inside with one, and nobody is with a writer.
+unsafe impl lock_api::RawRwLockUpgrade for RawHybridRwLock<Linux> {
+    type UpgradableGuard = GuardNoSend;
+
+    #[inline]
+    fn lock_upgradable(&self) -> GuardNoSend {
+        self.lock_upgradable();
+        GuardNoSend::new()
+    }
+
+    #[inline]
+    fn try_lock_upgradable(&self) -> Option<GuardNoSend> {
+        self.try_lock_upgradable().then(GuardNoSend::new)
+    }
+
+    #[inline]
+    unsafe fn unlock_upgradable(&self, _: GuardNoSend) {
+        // SAFETY: the caller gives back its acquisition.
+        unsafe { self.unlock_upgradable() };
+    }
+
+    #[inline]
+    unsafe fn upgrade(&self, guard: GuardNoSend) -> GuardNoSend {
+        // SAFETY: as above.
+        unsafe { self.upgrade() };
+        guard
+    }
+
+    #[inline]
+    unsafe fn try_upgrade(&self, guard: GuardNoSend) -> Result<GuardNoSend, GuardNoSend> {
+        // SAFETY: as above.
+        if unsafe { self.try_upgrade() } { Ok(guard) } else { Err(guard) }
+    }
+}
+
+// SAFETY: as above; nobody writes in between.
+unsafe impl lock_api::RawRwLockUpgradeDowngrade for RawHybridRwLock<Linux> {
+    #[inline]
+    unsafe fn downgrade_upgradable(&self, guard: GuardNoSend) -> GuardNoSend {
+        // SAFETY: the caller gives back its acquisition.
+        unsafe { self.downgrade_upgradable() };
+        guard
+    }
+
+    #[inline]
+    unsafe fn downgrade_to_upgradable(&self, guard: GuardNoSend) -> GuardNoSend {
+        // SAFETY: as above.
+        unsafe { self.downgrade_to_upgradable() };
+        guard
+    }
+}
+
+// SAFETY: as above; an attempt fails once the deadline has come.
+unsafe impl lock_api::RawRwLockUpgradeTimed for RawHybridRwLock<Linux> {
+    fn try_lock_upgradable_for(&self, timeout: Duration) -> Option<GuardNoSend> {
+        self.lock_upgradable_until(deadline(timeout)).then(GuardNoSend::new)
+    }
+
+    fn try_lock_upgradable_until(&self, timeout: Instant) -> Option<GuardNoSend> {
+        self.try_lock_upgradable_for(timeout.saturating_duration_since(Instant::now()))
+    }
+
+    unsafe fn try_upgrade_for(
+        &self,
+        guard: GuardNoSend,
+        timeout: Duration,
+    ) -> Result<GuardNoSend, GuardNoSend> {
+        // SAFETY: the caller gives its acquisition.
+        if unsafe { self.upgrade_until(deadline(timeout)) } { Ok(guard) } else { Err(guard) }
+    }
+
+    unsafe fn try_upgrade_until(
+        &self,
+        guard: GuardNoSend,
+        timeout: Instant,
+    ) -> Result<GuardNoSend, GuardNoSend> {
+        let left = timeout.saturating_duration_since(Instant::now());
+        // SAFETY: as above.
+        unsafe { self.try_upgrade_for(guard, left) }
+    }
+}
+
+// SAFETY: as for the other releases.
+unsafe impl lock_api::RawRwLockFair for RawHybridRwLock<Linux> {
+    /// As any release of a reader's: a writer that waits for readers keeps new ones out.
+    #[inline]
+    unsafe fn unlock_shared_fair(&self, _: GuardNoSend) {
+        // SAFETY: the caller gives back its acquisition.
+        unsafe { self.unlock_shared() };
+    }
+
+    #[inline]
+    unsafe fn unlock_exclusive_fair(&self, _: GuardNoSend) {
+        // SAFETY: as above.
+        unsafe { self.unlock_exclusive_fair() };
+    }
+}
+
+// SAFETY: as above.
+unsafe impl lock_api::RawRwLockUpgradeFair for RawHybridRwLock<Linux> {
+    #[inline]
+    unsafe fn unlock_upgradable_fair(&self, _: GuardNoSend) {
+        // SAFETY: the caller gives back its acquisition.
+        unsafe { self.unlock_upgradable_fair() };
+    }
+}

@@ -1,0 +1,138 @@
+//! Traced upgradable readers.
+//!
+//! One is annotated as a reader, which it is for those who write; that two of them wait for each
+//! other the tool does not know.
+
+use lock_api::{
+    RawRwLockUpgrade, RawRwLockUpgradeDowngrade, RawRwLockUpgradeFair, RawRwLockUpgradeTimed,
+};
+
+use super::Traced;
+use crate::annotate::{Flags, is_off};
+
+// SAFETY: excludes as the lock inside; what is told changes nothing of it.
+unsafe impl<R: RawRwLockUpgrade> RawRwLockUpgrade for Traced<R> {
+    type UpgradableGuard = R::UpgradableGuard;
+
+    #[inline]
+    fn lock_upgradable(&self) -> R::UpgradableGuard {
+        if is_off() {
+            return self.raw.lock_upgradable();
+        }
+        self.told_surely(Flags::READ, R::try_lock_upgradable, R::lock_upgradable)
+    }
+
+    #[inline]
+    fn try_lock_upgradable(&self) -> Option<R::UpgradableGuard> {
+        let taken = self.raw.try_lock_upgradable();
+        if is_off() { taken } else { self.told_try(Flags::READ, taken) }
+    }
+
+    #[inline]
+    unsafe fn unlock_upgradable(&self, guard: R::UpgradableGuard) {
+        self.releases();
+        // SAFETY: the caller's promise.
+        unsafe { self.raw.unlock_upgradable(guard) };
+    }
+
+    unsafe fn upgrade(&self, guard: R::UpgradableGuard) -> R::ExclusiveGuard {
+        // SAFETY: the caller's promise.
+        let upgrade = |raw: &R| unsafe { raw.upgrade(guard) };
+        if is_off() {
+            return upgrade(&self.raw);
+        }
+        // It waits for the other readers.
+        self.told.release();
+        self.told_surely(Flags::EXCLUSIVE, |_| None, upgrade)
+    }
+
+    unsafe fn try_upgrade(
+        &self,
+        guard: R::UpgradableGuard,
+    ) -> Result<R::ExclusiveGuard, R::UpgradableGuard> {
+        // SAFETY: the caller's promise.
+        let result = unsafe { self.raw.try_upgrade(guard) };
+        if result.is_ok() {
+            self.becomes(Flags::EXCLUSIVE);
+        }
+        result
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<R: RawRwLockUpgradeDowngrade> RawRwLockUpgradeDowngrade for Traced<R> {
+    #[inline]
+    unsafe fn downgrade_upgradable(&self, guard: R::UpgradableGuard) -> R::SharedGuard {
+        // SAFETY: the caller's promise.
+        unsafe { self.raw.downgrade_upgradable(guard) }
+    }
+
+    #[inline]
+    unsafe fn downgrade_to_upgradable(&self, guard: R::ExclusiveGuard) -> R::UpgradableGuard {
+        self.becomes(Flags::READ);
+        // SAFETY: the caller's promise.
+        unsafe { self.raw.downgrade_to_upgradable(guard) }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<R: RawRwLockUpgradeFair> RawRwLockUpgradeFair for Traced<R> {
+    #[inline]
+    unsafe fn unlock_upgradable_fair(&self, guard: R::UpgradableGuard) {
+        self.releases();
+        // SAFETY: the caller's promise.
+        unsafe { self.raw.unlock_upgradable_fair(guard) };
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<R: RawRwLockUpgradeTimed> RawRwLockUpgradeTimed for Traced<R> {
+    fn try_lock_upgradable_for(&self, timeout: R::Duration) -> Option<R::UpgradableGuard> {
+        if is_off() {
+            return self.raw.try_lock_upgradable_for(timeout);
+        }
+        let wait = |raw: &R| raw.try_lock_upgradable_for(timeout);
+        self.told_timed(Flags::READ, R::try_lock_upgradable, wait)
+    }
+
+    fn try_lock_upgradable_until(&self, timeout: R::Instant) -> Option<R::UpgradableGuard> {
+        if is_off() {
+            return self.raw.try_lock_upgradable_until(timeout);
+        }
+        let wait = |raw: &R| raw.try_lock_upgradable_until(timeout);
+        self.told_timed(Flags::READ, R::try_lock_upgradable, wait)
+    }
+
+    unsafe fn try_upgrade_for(
+        &self,
+        guard: R::UpgradableGuard,
+        timeout: R::Duration,
+    ) -> Result<R::ExclusiveGuard, R::UpgradableGuard> {
+        // SAFETY: the caller's promise.
+        self.upgraded(|raw| unsafe { raw.try_upgrade_for(guard, timeout) })
+    }
+
+    unsafe fn try_upgrade_until(
+        &self,
+        guard: R::UpgradableGuard,
+        timeout: R::Instant,
+    ) -> Result<R::ExclusiveGuard, R::UpgradableGuard> {
+        // SAFETY: the caller's promise.
+        self.upgraded(|raw| unsafe { raw.try_upgrade_until(guard, timeout) })
+    }
+}
+
+impl<R> Traced<R> {
+    /// Waits for other readers by `upgrade`, which may give up: the reader goes on as that then.
+    fn upgraded<W, U>(&self, upgrade: impl FnOnce(&R) -> Result<W, U>) -> Result<W, U> {
+        if is_off() {
+            return upgrade(&self.raw);
+        }
+        self.told.release();
+        let result = self.told(Flags::EXCLUSIVE | Flags::TIMED, |_| None, upgrade);
+        if result.is_err() {
+            self.told.acquire(Flags::READ | Flags::TRY);
+        }
+        result
+    }
+}
