@@ -6,28 +6,37 @@
 //!
 //! No wake comes without a notification; but who has been woken may find that another thread has
 //! changed the condition again before it had the mutex.
+//!
+//! Those whom [`RawCondvar::notify_all`] wakes all want the mutex. They are woken one after another:
+//! each by the one before it, when that has the mutex. So they neither fight for it nor fall asleep
+//! again in its queue, and the one who notifies pays for one wake. A wait whose deadline comes
+//! meanwhile ends in its turn, as notified.
 
+use core::marker::PhantomData;
+
+use crate::exclusive::Exclusive;
 use crate::mutex::RawMutex;
 use crate::platform::Platform;
 use crate::swait::{Queue, Waiter};
 use crate::wait_lock::WaitLock;
 
-/// A condition variable.
-pub struct RawCondvar<P: Platform> {
+/// A condition variable of mutexes of type `M`.
+pub struct RawCondvar<P: Platform, M = RawMutex<P>> {
     waiters: WaitLock<P, Queue<P>>,
+    mutexes: PhantomData<fn(&M)>,
 }
 
-impl<P: Platform> RawCondvar<P> {
+impl<P: Platform, M: Exclusive> RawCondvar<P, M> {
     /// Nobody waits.
     pub fn new_in() -> Self {
-        Self { waiters: WaitLock::new(Queue::new()) }
+        Self { waiters: WaitLock::new(Queue::new()), mutexes: PhantomData }
     }
 
     /// Releases the mutex, waits for a notification as long as it takes, and takes the mutex again.
     ///
     /// # Safety
     /// The calling thread holds the mutex.
-    pub unsafe fn wait(&self, mutex: &RawMutex<P>) {
+    pub unsafe fn wait(&self, mutex: &M) {
         // SAFETY: as our caller promises.
         unsafe { self.wait_until(mutex, None) };
     }
@@ -37,7 +46,7 @@ impl<P: Platform> RawCondvar<P> {
     ///
     /// # Safety
     /// The calling thread holds the mutex.
-    pub unsafe fn wait_until(&self, mutex: &RawMutex<P>, deadline: Option<u64>) -> bool {
+    pub unsafe fn wait_until(&self, mutex: &M, deadline: Option<u64>) -> bool {
         let waiter = Waiter::new();
         // SAFETY: it sleeps below.
         unsafe { self.waiters.lock().push(&waiter) };
@@ -46,33 +55,38 @@ impl<P: Platform> RawCondvar<P> {
         // SAFETY: inserted above.
         let notified = unsafe { waiter.sleep(&self.waiters, |waiters| waiters, deadline) };
         mutex.lock();
+        waiter.wake_next();
         notified
     }
 
-    /// Wakes who has waited longest.
-    pub fn notify_one(&self) {
+    /// Wakes who has waited longest. Whether anybody waited.
+    pub fn notify_one(&self) -> bool {
         let first = self.waiters.lock().take_first();
+        let waited = !first.is_empty();
         first.wake();
+        waited
     }
 
-    /// Wakes everybody.
-    pub fn notify_all(&self) {
+    /// Wakes everybody who waits now, one after another. How many they are.
+    pub fn notify_all(&self) -> usize {
         let all = self.waiters.lock().take_all();
-        all.wake();
+        let waited = all.count();
+        all.wake_in_turn();
+        waited
     }
 }
 
 #[cfg(feature = "std")]
-impl RawCondvar<crate::platform::linux::Linux> {
+impl<M> RawCondvar<crate::platform::linux::Linux, M> {
     /// Nobody waits; for statics.
     pub const fn new() -> Self {
         let word = core::sync::atomic::AtomicU32::new(0);
-        Self { waiters: WaitLock::from_word(word, Queue::new()) }
+        Self { waiters: WaitLock::from_word(word, Queue::new()), mutexes: PhantomData }
     }
 }
 
 #[cfg(feature = "std")]
-impl Default for RawCondvar<crate::platform::linux::Linux> {
+impl<M> Default for RawCondvar<crate::platform::linux::Linux, M> {
     fn default() -> Self {
         Self::new()
     }

@@ -13,6 +13,7 @@
 //! `lockwright check` and `lockwright meter` of itself if it is wrapped:
 //! `lock_api::Mutex<Traced<RawTicket<Linux>>, T>`; see [`crate::traced`].
 
+mod reentrant;
 mod upgradable;
 
 use core::time::Duration;
@@ -20,9 +21,11 @@ use std::time::Instant;
 
 use lock_api::GuardNoSend;
 
+pub use reentrant::{ReentrantMutex, ReentrantMutexGuard, ThreadId};
 pub use upgradable::HybridRwLockUpgradableReadGuard;
 
 use crate::condvar::RawCondvar;
+use crate::exclusive::Exclusive;
 use crate::hybrid_mutex::RawHybridMutex;
 use crate::hybrid_rwlock::RawHybridRwLock;
 use crate::mcs::RawMcs;
@@ -254,42 +257,40 @@ rwlock! {
 /// A condition variable of a [`Mutex`]: [`crate::condvar`].
 pub type Condvar = lock_api::Condvar<RawCondvar<Linux>>;
 
+/// A condition variable of a [`HybridMutex`]: [`crate::condvar`].
+pub type HybridCondvar = lock_api::Condvar<RawCondvar<Linux, RawHybridMutex<Linux>>>;
+
+/// No wake comes without a notification.
 // SAFETY: who waits is in the queue before the mutex is released, and takes it again before it
 // returns; neither panics.
-unsafe impl lock_api::RawCondvar for RawCondvar<Linux> {
+unsafe impl<M: Exclusive + lock_api::RawMutex> lock_api::RawCondvar for RawCondvar<Linux, M> {
     const INIT: Self = Self::new();
-    type RawMutex = RawMutex<Linux>;
+    type RawMutex = M;
 
-    unsafe fn wait(&self, mutex: &RawMutex<Linux>, _: &mut GuardNoSend) {
+    unsafe fn wait(&self, mutex: &M, _: &mut M::Guard) {
         // SAFETY: the caller's promise.
         unsafe { self.wait(mutex) };
     }
 
-    /// Does not say whether anybody waited.
     fn notify_one(&self) -> bool {
-        self.notify_one();
-        false
+        self.notify_one()
     }
 
-    /// Does not say how many waited.
     fn notify_all(&self) -> usize {
-        self.notify_all();
-        0
+        self.notify_all()
     }
 }
 
 // SAFETY: as above.
-unsafe impl lock_api::RawCondvarTimed for RawCondvar<Linux> {
+unsafe impl<M> lock_api::RawCondvarTimed for RawCondvar<Linux, M>
+where
+    M: Exclusive + lock_api::RawMutexTimed<Duration = Duration, Instant = Instant>,
+{
     fn checked_duration_to_instant(timeout: &Duration) -> Option<Instant> {
         Instant::now().checked_add(*timeout)
     }
 
-    unsafe fn wait_until(
-        &self,
-        mutex: &RawMutex<Linux>,
-        _: &mut GuardNoSend,
-        timeout: &Instant,
-    ) -> bool {
+    unsafe fn wait_until(&self, mutex: &M, _: &mut M::Guard, timeout: &Instant) -> bool {
         let left = timeout.saturating_duration_since(Instant::now());
         // SAFETY: the caller's promise.
         !unsafe { self.wait_until(mutex, deadline(left)) }

@@ -3,6 +3,8 @@
 //!
 //! Who wakes takes them out of the queue under the lock, and tells them after it has released it.
 //! So a thread that has been woken knows that its waker is done with the queue, and may free it.
+//! Of many it may tell only the first, which then has the others to tell: one by one, each when it
+//! is no longer in the way of the next.
 
 use core::cell::Cell;
 
@@ -15,9 +17,12 @@ struct Entry<P: Platform> {
     sleeper: Sleeper<P>,
     /// Whether somebody has taken it out of the queue, and will tell it. Under the wait lock.
     taken: Cell<bool>,
+    /// Those whom it is left to wake. Written before it is told, and read after that.
+    rest: Cell<List<Self>>,
 }
 
-// SAFETY: `taken` is reached under the wait lock only.
+// SAFETY: `taken` is reached under the wait lock only, `rest` by who has taken it out and then by
+// itself, with `tell` and `sleep` in between.
 unsafe impl<P: Platform> Sync for Entry<P> {}
 
 /// A thread's place in a queue.
@@ -26,7 +31,11 @@ pub(crate) struct Waiter<P: Platform>(Node<Entry<P>>);
 impl<P: Platform> Waiter<P> {
     /// In no queue.
     pub fn new() -> Self {
-        Self(Node::new(Entry { sleeper: Sleeper::new(), taken: Cell::new(false) }))
+        Self(Node::new(Entry {
+            sleeper: Sleeper::new(),
+            taken: Cell::new(false),
+            rest: Cell::new(List::new()),
+        }))
     }
 
     /// Sleeps until woken, or until `deadline`. Whether it was woken; it is in the queue no more.
@@ -53,6 +62,11 @@ impl<P: Platform> Waiter<P> {
         drop(guard);
         // Woken at the deadline: who has taken us out has yet to tell us.
         node.value.sleeper.sleep(None)
+    }
+
+    /// Wakes the next of those that were taken out of the queue with it to be woken in turn.
+    pub fn wake_next(&self) {
+        Taken(self.0.value.rest.replace(List::new())).wake_in_turn();
     }
 }
 
@@ -105,6 +119,25 @@ impl<P: Platform> Taken<P> {
     /// Whether there is nobody.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// How many they are.
+    pub fn count(&self) -> usize {
+        self.0.iter().count()
+    }
+
+    /// Wakes the first, and leaves the others to it: to be followed by [`Waiter::wake_next`]. As
+    /// [`Taken::wake`], without the lock.
+    pub fn wake_in_turn(self) {
+        let Self(rest) = self;
+        let Some(first) = rest.first() else { return };
+        // SAFETY: it is in the list, hence alive.
+        let first = unsafe { first.as_ref() };
+        // SAFETY: as above.
+        unsafe { rest.remove(first) };
+        first.value.rest.set(rest);
+        // SAFETY: it sleeps until it is told, and only we tell it.
+        unsafe { Sleeper::tell(&raw const first.value.sleeper) }.send();
     }
 
     /// Wakes them; without the lock. What they waited on may be gone from here on.

@@ -58,6 +58,37 @@ fn producers_and_consumers_lose_nothing() {
     assert_eq!(sum, 3 * EACH * (EACH + 1) / 2);
 }
 
+/// By `lock_api`: who notifies knows how many it has woken, and each of them returns.
+#[test]
+fn notifications_are_counted() {
+    use lockwright::locks::{HybridCondvar, HybridMutex};
+
+    const WAITERS: usize = 16;
+    let (waiting, turn) = (HybridMutex::new(0), HybridCondvar::new());
+    assert_eq!((turn.notify_one(), turn.notify_all()), (false, 0));
+    thread::scope(|scope| {
+        let waiters: Vec<_> = (0..WAITERS)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut guard = waiting.lock();
+                    *guard += 1;
+                    turn.wait(&mut guard);
+                    *guard -= 1;
+                })
+            })
+            .collect();
+        // Who has counted itself and released the mutex waits.
+        while *waiting.lock() != WAITERS {
+            thread::yield_now();
+        }
+        assert!(turn.notify_one());
+        assert_eq!(turn.notify_all(), WAITERS - 1);
+        assert_eq!(turn.notify_all(), 0);
+        waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+    });
+    assert_eq!(waiting.into_inner(), 0);
+}
+
 #[test]
 fn a_wait_ends_at_its_deadline_with_the_mutex_held() {
     let (mutex, condvar) = (RawMutex::new(), RawCondvar::new());

@@ -1,21 +1,34 @@
 use std::sync::Arc;
 
 use lockwright::condvar::RawCondvar;
+use lockwright::exclusive::Exclusive;
+use lockwright::hybrid_mutex::RawHybridMutex;
 use lockwright::mutex::RawMutex;
 use loom::thread;
 
-use crate::exclusion::{Counter, Exclusive};
+use crate::exclusion::Counter;
 use crate::world::{self, Loom};
 
-struct Shared {
-    mutex: RawMutex<Loom>,
-    changed: RawCondvar<Loom>,
+type Kernel = RawMutex<Loom>;
+type Hybrid = RawHybridMutex<Loom>;
+
+struct Shared<M> {
+    mutex: M,
+    changed: RawCondvar<Loom, M>,
     count: Counter,
 }
 
-impl Shared {
-    fn new() -> Self {
-        Self { mutex: Exclusive::new(), changed: RawCondvar::new_in(), count: Counter::default() }
+impl<M: Exclusive + 'static> Shared<M> {
+    fn new() -> Arc<Self> {
+        let (changed, count) = (RawCondvar::new_in(), Counter::default());
+        Arc::new(Self { mutex: M::new(), changed, count })
+    }
+
+    fn change(&self) {
+        self.mutex.lock();
+        self.count.increment();
+        // SAFETY: held.
+        unsafe { self.mutex.unlock() };
     }
 
     fn wait(&self) {
@@ -27,20 +40,38 @@ impl Shared {
         // SAFETY: held.
         unsafe { self.mutex.unlock() };
     }
+
+    /// Whether it was notified.
+    fn wait_until_now(&self) -> bool {
+        self.mutex.lock();
+        let mut notified = false;
+        if self.count.read() == 0 {
+            // SAFETY: held.
+            notified = unsafe { self.changed.wait_until(&self.mutex, Some(0)) };
+            assert!(!notified || self.count.read() == 1);
+        }
+        assert!(self.mutex.is_locked());
+        // SAFETY: held.
+        unsafe { self.mutex.unlock() };
+        notified
+    }
+}
+
+fn beside<M: Exclusive + 'static, T: 'static>(
+    shared: &Arc<Shared<M>>,
+    f: impl FnOnce(&Shared<M>) -> T + 'static,
+) -> thread::JoinHandle<T> {
+    let shared = Arc::clone(shared);
+    thread::spawn(move || f(&shared))
 }
 
 /// Nobody misses a change.
-fn all_waits_end(waiters: usize, notify: fn(&RawCondvar<Loom>)) {
+fn all_waits_end<M: Exclusive + 'static>(waiters: usize, notify: fn(&RawCondvar<Loom, M>)) {
     world::with_patience(0, || {
         world::check(Some(2), move || {
-            let shared = Arc::new(Shared::new());
-            let others: Vec<_> = (0..waiters)
-                .map(|_| {
-                    let shared = Arc::clone(&shared);
-                    thread::spawn(move || shared.wait())
-                })
-                .collect();
-            shared.mutex.locked(|| shared.count.increment());
+            let shared = Shared::<M>::new();
+            let others: Vec<_> = (0..waiters).map(|_| beside(&shared, Shared::wait)).collect();
+            shared.change();
             notify(&shared.changed);
             others.into_iter().for_each(|other| other.join().unwrap());
         });
@@ -49,38 +80,49 @@ fn all_waits_end(waiters: usize, notify: fn(&RawCondvar<Loom>)) {
 
 #[test]
 fn no_notification_is_missed() {
-    all_waits_end(1, RawCondvar::notify_one);
+    all_waits_end::<Kernel>(1, |changed| _ = changed.notify_one());
+    all_waits_end::<Hybrid>(1, |changed| _ = changed.notify_one());
 }
 
 #[test]
 fn notify_all_wakes_everybody() {
-    all_waits_end(2, RawCondvar::notify_all);
+    all_waits_end::<Kernel>(2, |changed| _ = changed.notify_all());
+    all_waits_end::<Hybrid>(2, |changed| _ = changed.notify_all());
 }
 
 /// Whoever waits with a deadline has the mutex afterwards, and takes no notification from who waits
-/// without.
+/// without. Who notifies knows whether it has.
 #[test]
 fn a_deadline_races_with_a_notification() {
+    fn races<M: Exclusive + 'static>() {
+        world::check(Some(2), || {
+            let shared = Shared::<M>::new();
+            let other = beside(&shared, |shared| {
+                shared.change();
+                shared.changed.notify_one()
+            });
+            let notified = shared.wait_until_now();
+            assert_eq!(other.join().unwrap(), notified);
+        });
+    }
+    world::with_patience(0, || {
+        races::<Kernel>();
+        races::<Hybrid>();
+    });
+}
+
+/// One of those who are woken in turn gives up: the one after it is woken all the same.
+#[test]
+fn who_gives_up_wakes_the_next() {
     world::with_patience(0, || {
         world::check(Some(2), || {
-            let shared = Arc::new(Shared::new());
-            let other = {
-                let shared = Arc::clone(&shared);
-                thread::spawn(move || {
-                    shared.mutex.locked(|| shared.count.increment());
-                    shared.changed.notify_one();
-                })
-            };
-            shared.mutex.lock();
-            if shared.count.read() == 0 {
-                // SAFETY: held.
-                let notified = unsafe { shared.changed.wait_until(&shared.mutex, Some(0)) };
-                assert!(!notified || shared.count.read() == 1);
-            }
-            assert!(shared.mutex.is_owned());
-            // SAFETY: held.
-            unsafe { shared.mutex.unlock() };
-            other.join().unwrap();
+            let shared = Shared::<Hybrid>::new();
+            let impatient = beside(&shared, Shared::wait_until_now);
+            let patient = beside(&shared, Shared::wait);
+            shared.change();
+            let woken = shared.changed.notify_all();
+            assert!(usize::from(impatient.join().unwrap()) <= woken);
+            patient.join().unwrap();
         });
     });
 }
