@@ -299,3 +299,6 @@ where
 
 /// A counting semaphore: [`crate::semaphore`]. It guards no value.
 pub type Semaphore = RawSemaphore<Linux>;
+
+/// Has gone down at a [`Semaphore`] as long as it lives.
+pub type SemaphoreGuard<'a> = crate::semaphore::SemaphoreGuard<'a, Linux>;

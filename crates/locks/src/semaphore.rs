@@ -5,6 +5,10 @@
 //! waits, and nobody who comes later overtakes. Who has gone down may free the semaphore: who went
 //! up does not touch it any more.
 
+mod guard;
+
+pub use guard::SemaphoreGuard;
+
 use crate::platform::Platform;
 use crate::swait::{Queue, Waiter};
 use crate::wait_lock::WaitLock;
