@@ -158,6 +158,69 @@ macro_rules! stories {
                 panics(|| _ = *broken);
             }
 
+            /// Whoever has come to wait when the initialisation ends, or comes later.
+            #[test]
+            fn a_once_is_waited_for() {
+                let (once, lock) = (Once::new(), OnceLock::new());
+                thread::scope(|scope| {
+                    for _ in 0..3 {
+                        scope.spawn(|| once.wait());
+                        scope.spawn(|| assert_eq!(*lock.wait(), 7));
+                    }
+                    scope.spawn(|| once.call_once(thread::yield_now));
+                    scope.spawn(|| lock.get_or_init(|| 7));
+                });
+                once.wait();
+                once.wait_force();
+                assert_eq!(*lock.wait(), 7);
+            }
+
+            #[test]
+            fn who_waits_for_a_once_shares_its_panic_or_waits_on() {
+                let once = Once::new();
+                thread::scope(|scope| {
+                    let patient = scope.spawn(|| once.wait_force());
+                    let shares = scope.spawn(|| panics(|| once.wait()));
+                    panics(|| once.call_once(|| panic!("the first")));
+                    shares.join().unwrap();
+                    panics(|| once.wait());
+                    assert!(!patient.is_finished());
+                    once.call_once_force(|state| assert!(state.is_poisoned()));
+                    patient.join().unwrap();
+                });
+                once.wait();
+            }
+
+            #[test]
+            fn a_wait_of_milliseconds_says_whether_it_was_notified() {
+                let (mutex, condvar) = (Mutex::new(1), Condvar::new());
+                let guard = mutex.lock().unwrap();
+                #[allow(deprecated, reason = "it is there, in both")]
+                let (guard, notified) = condvar.wait_timeout_ms(guard, 5).unwrap();
+                assert!(!notified || *guard == 1);
+            }
+
+            #[test]
+            fn a_lazy_lock_is_looked_at_and_changed() {
+                let mut lazy: LazyLock<u32> = LazyLock::new(|| 7);
+                assert!(LazyLock::get(&lazy).is_none() && LazyLock::get_mut(&mut lazy).is_none());
+                *LazyLock::force_mut(&mut lazy) += 1;
+                assert_eq!(LazyLock::get(&lazy), Some(&8));
+                *LazyLock::get_mut(&mut lazy).unwrap() += 1;
+                assert_eq!(*lazy, 9);
+            }
+
+            /// Guards that are dropped by a panic poison what they guard before it is released.
+            #[test]
+            fn a_downgraded_writer_has_poisoned_nothing() {
+                let lock = RwLock::new(1);
+                panics(|| {
+                    let _reader = RwLockWriteGuard::downgrade(lock.write().unwrap());
+                    panic!("as a reader");
+                });
+                assert!(!lock.is_poisoned());
+            }
+
             #[test]
             fn a_barrier_has_one_leader_a_round() {
                 let (barrier, leaders) = (Barrier::new(3), AtomicUsize::new(0));
@@ -182,3 +245,83 @@ macro_rules! stories {
 
 stories!(ours, lockwright::sync);
 stories!(std, std::sync);
+
+/// What `std` is about to have.
+mod upcoming {
+    use std::cell::RefCell;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::thread;
+
+    use lockwright::sync::{
+        MappedMutexGuard, Mutex, MutexGuard, ReentrantLock, RwLock, RwLockReadGuard,
+        RwLockWriteGuard,
+    };
+
+    #[test]
+    fn a_mapped_guard_is_one_of_a_part() {
+        let pair = Mutex::new((1, Some(2)));
+        let first = MutexGuard::map(pair.lock().unwrap(), |pair| &mut pair.0);
+        assert!(pair.try_lock().is_err());
+        drop(first);
+        let second = MutexGuard::filter_map(pair.lock().unwrap(), |pair| pair.1.as_mut());
+        let mut second = MappedMutexGuard::map(second.unwrap(), |second| second);
+        *second += 1;
+        drop(second);
+        *pair.lock().unwrap() = (1, None);
+        let whole = MutexGuard::filter_map(pair.lock().unwrap(), |pair| pair.1.as_mut());
+        assert_eq!(*whole.unwrap_err(), (1, None));
+        assert!(!pair.is_poisoned());
+    }
+
+    type Section<'a> = &'a dyn Fn(MutexGuard<'_, (i32, i32)>);
+
+    #[test]
+    fn a_mapped_guard_poisons_as_the_whole_does() {
+        let panics = |lock: &Mutex<(i32, i32)>, section: Section<'_>| {
+            let section = AssertUnwindSafe(|| section(lock.lock().unwrap()));
+            assert!(catch_unwind(section).is_err() && lock.is_poisoned());
+            lock.clear_poison();
+            assert!(lock.try_lock().is_ok());
+        };
+        let lock = Mutex::new((1, 2));
+        panics(&lock, &|guard| {
+            let _part = MutexGuard::map(guard, |pair| &mut pair.0);
+            panic!("with a part");
+        });
+        panics(&lock, &|guard| {
+            let _part = MutexGuard::map(guard, |_| -> &mut i32 { panic!("on the way to it") });
+        });
+    }
+
+    #[test]
+    fn parts_are_read_together_and_written_alone() {
+        let pair = RwLock::new((1, 2));
+        let left = RwLockReadGuard::map(pair.read().unwrap(), |pair| &pair.0);
+        let right = RwLockReadGuard::filter_map(pair.read().unwrap(), |pair| Some(&pair.1));
+        assert_eq!((*left, *right.unwrap()), (1, 2));
+        assert!(pair.try_write().is_err());
+        drop(left);
+        *RwLockWriteGuard::map(pair.write().unwrap(), |pair| &mut pair.1) = 3;
+        assert_eq!(*pair.read().unwrap(), (1, 3));
+    }
+
+    #[test]
+    fn a_reentrant_lock_excludes_other_threads() {
+        let lock = ReentrantLock::new(RefCell::new(0));
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..1000 {
+                        let outer = lock.lock();
+                        *lock.lock().borrow_mut() += 1;
+                        *outer.borrow_mut() += 1;
+                    }
+                });
+            }
+        });
+        let held = lock.lock();
+        let tried = thread::scope(|scope| scope.spawn(|| lock.try_lock().is_some()).join());
+        assert!(!tried.unwrap() && lock.try_lock().is_some());
+        assert_eq!(*held.borrow(), 8000);
+    }
+}

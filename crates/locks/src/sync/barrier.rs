@@ -8,14 +8,14 @@ use core::fmt;
 use lock_api::{Condvar, Mutex};
 
 use crate::condvar::RawCondvar;
-use crate::mutex::RawMutex;
+use crate::hybrid_mutex::RawHybridMutex;
 use crate::platform::linux::Linux;
 
 /// As [`std::sync::Barrier`].
 pub struct Barrier {
     threads: usize,
-    round: Mutex<RawMutex<Linux>, Round>,
-    over: Condvar<RawCondvar<Linux>>,
+    round: Mutex<RawHybridMutex<Linux>, Round>,
+    over: Condvar<RawCondvar<Linux, RawHybridMutex<Linux>>>,
 }
 
 #[derive(Clone, Copy)]
@@ -65,3 +65,7 @@ impl fmt::Debug for Barrier {
         f.debug_struct("Barrier").finish_non_exhaustive()
     }
 }
+
+// As std's.
+impl std::panic::UnwindSafe for Barrier {}
+impl std::panic::RefUnwindSafe for Barrier {}

@@ -6,10 +6,11 @@ use std::sync::{LockResult, PoisonError};
 use std::time::Instant;
 
 use super::MutexGuard;
+use crate::hybrid_mutex::RawHybridMutex;
 use crate::platform::linux::Linux;
 use crate::traced::TracedCondvar;
 
-type Raw = TracedCondvar<crate::condvar::RawCondvar<Linux>>;
+type Raw = TracedCondvar<crate::condvar::RawCondvar<Linux, RawHybridMutex<Linux>>>;
 
 /// As [`std::sync::Condvar`].
 pub struct Condvar {
@@ -40,8 +41,7 @@ impl Condvar {
     /// The mutex is poisoned: the error has the guard.
     pub fn wait<'a, T>(&self, mut guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         self.inner.wait(&mut guard.inner);
-        let poison = guard.poison;
-        poison.check(guard)
+        guard.held.flag().check(guard)
     }
 
     /// As [`Condvar::wait`], again and again while `condition` says so.
@@ -69,8 +69,33 @@ impl Condvar {
         timeout: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         let timed_out = self.inner.wait_for(&mut guard.inner, timeout).timed_out();
-        let poison = guard.poison;
-        poison.check((guard, WaitTimeoutResult(timed_out)))
+        guard.held.flag().check((guard, WaitTimeoutResult(timed_out)))
+    }
+
+    /// As [`Condvar::wait_timeout`], for at most so many milliseconds. False with the guard: the
+    /// wait ended because it had lasted that long.
+    ///
+    /// ```
+    /// use lockwright::sync::{Condvar, Mutex};
+    ///
+    /// let (mutex, condvar) = (Mutex::new(1), Condvar::new());
+    /// let (guard, notified) = condvar.wait_timeout_ms(mutex.lock().unwrap(), 1).unwrap();
+    /// assert_eq!((*guard, notified), (1, false));
+    /// ```
+    ///
+    /// # Errors
+    /// The mutex is poisoned: the error has the guard.
+    pub fn wait_timeout_ms<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        ms: u32,
+    ) -> LockResult<(MutexGuard<'a, T>, bool)> {
+        let notified =
+            |(guard, result): (MutexGuard<'a, T>, WaitTimeoutResult)| (guard, !result.timed_out());
+        match self.wait_timeout(guard, Duration::from_millis(ms.into())) {
+            Ok(waited) => Ok(notified(waited)),
+            Err(error) => Err(PoisonError::new(notified(error.into_inner()))),
+        }
     }
 
     /// As [`Condvar::wait_while`], for at most so long.

@@ -3,6 +3,7 @@
 use core::cell::Cell;
 use core::fmt;
 use core::ops::Deref;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use super::OnceLock;
 
@@ -34,6 +35,52 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         })
     }
 }
+
+impl<T, F> LazyLock<T, F> {
+    /// The value, if somebody has made it.
+    ///
+    /// ```
+    /// use lockwright::sync::LazyLock;
+    ///
+    /// let answer = LazyLock::new(|| 42);
+    /// assert_eq!(LazyLock::get(&answer), None);
+    /// assert_eq!(*answer, 42);
+    /// assert_eq!(LazyLock::get(&answer), Some(&42));
+    /// ```
+    #[inline]
+    pub fn get(this: &Self) -> Option<&T> {
+        this.value.get()
+    }
+
+    /// The value, if somebody has made it.
+    #[inline]
+    pub fn get_mut(this: &mut Self) -> Option<&mut T> {
+        this.value.get_mut()
+    }
+}
+
+impl<T, F: FnOnce() -> T> LazyLock<T, F> {
+    /// The value, made if nobody has.
+    ///
+    /// ```
+    /// use lockwright::sync::LazyLock;
+    ///
+    /// let mut answer = LazyLock::new(|| 41);
+    /// *LazyLock::force_mut(&mut answer) += 1;
+    /// assert_eq!(*answer, 42);
+    /// ```
+    ///
+    /// # Panics
+    /// If making it panics, or did.
+    pub fn force_mut(this: &mut Self) -> &mut T {
+        Self::force(this);
+        this.value.get_mut().expect("made above")
+    }
+}
+
+// As std's: a panic leaves it without a value.
+impl<T: RefUnwindSafe + UnwindSafe, F: UnwindSafe> RefUnwindSafe for LazyLock<T, F> {}
+impl<T: UnwindSafe, F: UnwindSafe> UnwindSafe for LazyLock<T, F> {}
 
 impl<T, F: FnOnce() -> T> Deref for LazyLock<T, F> {
     type Target = T;

@@ -14,7 +14,9 @@
 //! thread.join().unwrap();
 //! ```
 //!
-//! A [`Mutex`] is the kernel's mutex ([`crate::mutex`]), a [`RwLock`] its rwsem ([`crate::rwsem`]).
+//! A [`Mutex`] is a hybrid mutex ([`crate::hybrid_mutex`]), a [`RwLock`] a hybrid reader-writer lock
+//! ([`crate::hybrid_rwlock`]). The kernel's own, and locks that are not poisoned, are in
+//! [`crate::locks`].
 //! What `std` lets others make it shares: errors and results are those of `std::sync`, and so is
 //! what has no locks in it.
 //!
@@ -24,19 +26,23 @@
 mod barrier;
 mod condvar;
 mod lazy_lock;
+mod mapped;
 mod mutex;
 mod once;
 mod once_lock;
 mod poison;
 mod poisoning;
+mod reentrant_lock;
 mod rwlock;
 
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use lazy_lock::LazyLock;
+pub use mapped::{MappedMutexGuard, MappedRwLockReadGuard, MappedRwLockWriteGuard};
 pub use mutex::{Mutex, MutexGuard};
 pub use once::{Once, OnceState};
 pub use once_lock::OnceLock;
+pub use reentrant_lock::{ReentrantLock, ReentrantLockGuard};
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 pub use std::sync::{
@@ -47,6 +53,6 @@ use crate::platform::linux::Linux;
 use crate::traced::Traced;
 
 /// What a [`Mutex`] is made of.
-pub(crate) type RawMutex = Traced<crate::mutex::RawMutex<Linux>>;
+pub(crate) type RawMutex = Traced<crate::hybrid_mutex::RawHybridMutex<Linux>>;
 /// What a [`RwLock`] is made of.
-pub(crate) type RawRwLock = Traced<crate::rwsem::RawRwSem<Linux>>;
+pub(crate) type RawRwLock = Traced<crate::hybrid_rwlock::RawHybridRwLock<Linux>>;

@@ -5,7 +5,7 @@ use core::ops::{Deref, DerefMut};
 use std::sync::{LockResult, TryLockError, TryLockResult};
 
 use super::RawMutex;
-use super::poison::{Flag, Taken};
+use super::poison::{Flag, Held};
 use super::poisoning::{guard, poisoning_lock};
 use crate::annotate::{Lock, Subject};
 
@@ -18,9 +18,9 @@ poisoning_lock! {
 /// As [`std::sync::MutexGuard`].
 #[must_use = "if unused the Mutex will immediately unlock"]
 pub struct MutexGuard<'a, T: ?Sized> {
+    // Before `inner`: dropped in this order.
+    pub(super) held: Held<'a>,
     pub(super) inner: lock_api::MutexGuard<'a, RawMutex, T>,
-    pub(super) poison: &'a Flag,
-    taken: Taken,
 }
 
 impl<T: ?Sized> Mutex<T> {
@@ -48,8 +48,7 @@ impl<T: ?Sized> Mutex<T> {
         &'a self,
         inner: lock_api::MutexGuard<'a, RawMutex, T>,
     ) -> LockResult<MutexGuard<'a, T>> {
-        let taken = self.poison.taken();
-        self.poison.check(MutexGuard { inner, poison: &self.poison, taken })
+        self.poison.check(MutexGuard { held: self.poison.held(), inner })
     }
 }
 

@@ -1,22 +1,29 @@
 //! `std::sync::Once`: a mutex around the initialisation, and a word that says that it is over.
 //!
 //! While it runs the mutex is held, so that the tool knows who waits for it, and what may come of
-//! that.
+//! that. Who only waits for another to initialise sleeps on the word.
 
 use core::fmt;
-use core::sync::atomic::AtomicU8;
+use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use super::RawMutex;
+use crate::annotate;
+use crate::platform::Word;
 
-const INCOMPLETE: u8 = 0;
-const POISONED: u8 = 1;
-const COMPLETE: u8 = 2;
+const INCOMPLETE: u32 = 0;
+const POISONED: u32 = 1;
+const RUNNING: u32 = 2;
+const COMPLETE: u32 = 3;
+/// The bits that say which of these it is.
+const STATE: u32 = 3;
+/// Somebody sleeps on the word until it is complete, or poisoned.
+const AWAITED: u32 = 4;
 
 /// As [`std::sync::Once`].
 pub struct Once {
-    /// Changes with the mutex held.
-    state: AtomicU8,
+    /// Changes with the mutex held, but for [`AWAITED`].
+    state: AtomicU32,
     running: lock_api::Mutex<RawMutex, ()>,
 }
 
@@ -35,7 +42,7 @@ impl OnceState {
 impl Once {
     /// Nothing has run yet.
     pub const fn new() -> Self {
-        Self { state: AtomicU8::new(INCOMPLETE), running: lock_api::Mutex::new(()) }
+        Self { state: AtomicU32::new(INCOMPLETE), running: lock_api::Mutex::new(()) }
     }
 
     /// Runs `f`, unless that has been done; waits for it if it is being done.
@@ -61,14 +68,73 @@ impl Once {
     #[inline]
     pub fn is_completed(&self) -> bool {
         // Acquire: pairs with the Release in `End::drop`: what it did is seen.
-        self.state.load(Acquire) == COMPLETE
+        self.state.load(Acquire) & STATE == COMPLETE
+    }
+
+    /// Waits until it has been run to its end by another thread.
+    ///
+    /// ```
+    /// use lockwright::sync::Once;
+    ///
+    /// static READY: Once = Once::new();
+    /// let starter = std::thread::spawn(|| READY.call_once(|| println!("starting")));
+    /// READY.wait();
+    /// assert!(READY.is_completed());
+    /// starter.join().unwrap();
+    /// ```
+    ///
+    /// # Panics
+    /// If it has panicked, or does.
+    pub fn wait(&self) {
+        if !self.is_completed() {
+            assert!(self.wait_until_over(false), "Once instance has previously been poisoned");
+        }
+    }
+
+    /// As [`Once::wait`], also where it has panicked: another thread is to run it again.
+    ///
+    /// ```
+    /// use lockwright::sync::Once;
+    ///
+    /// static READY: Once = Once::new();
+    /// READY.call_once(|| ());
+    /// READY.wait_force();
+    /// ```
+    pub fn wait_force(&self) {
+        if !self.is_completed() {
+            self.wait_until_over(true);
+        }
+    }
+
+    /// Sleeps until it is complete, or poisoned and that is not passed over. Whether it is complete.
+    #[cold]
+    fn wait_until_over(&self, force: bool) -> bool {
+        annotate::wait_begin(&self.state);
+        let complete = loop {
+            // Acquire: as in `is_completed`.
+            let seen = self.state.load(Acquire);
+            match seen & STATE {
+                COMPLETE => break true,
+                POISONED if !force => break false,
+                _ => {}
+            }
+            let awaited = seen | AWAITED;
+            // Relaxed: it concerns no memory but the word.
+            if seen == awaited
+                || self.state.compare_exchange(seen, awaited, Relaxed, Relaxed).is_ok()
+            {
+                Word::wait(&self.state, awaited, None);
+            }
+        };
+        annotate::wait_end(&self.state);
+        complete
     }
 
     #[cold]
     fn call(&self, force: bool, f: impl FnOnce(&OnceState)) {
         let _running = self.running.lock();
         // Relaxed: changes with the mutex held.
-        let state = self.state.load(Relaxed);
+        let state = self.state.load(Relaxed) & STATE;
         if state == COMPLETE {
             return;
         }
@@ -76,6 +142,8 @@ impl Once {
             state != POISONED || force,
             "Once instance has previously been poisoned: use call_once_force"
         );
+        // Relaxed: likewise.
+        self.state.fetch_add(RUNNING - state, Relaxed);
         let mut end = End { state: &self.state, leaves: POISONED };
         f(&OnceState { poisoned: state == POISONED });
         end.leaves = COMPLETE;
@@ -84,14 +152,18 @@ impl Once {
 
 /// The end of an initialisation, also by a panic.
 struct End<'a> {
-    state: &'a AtomicU8,
-    leaves: u8,
+    state: &'a AtomicU32,
+    leaves: u32,
 }
 
 impl Drop for End<'_> {
     fn drop(&mut self) {
-        // Release: pairs with the Acquire in `is_completed`.
-        self.state.store(self.leaves, Release);
+        // Release: pairs with the Acquires in `is_completed` and `wait_until_over`.
+        let old = self.state.swap(self.leaves, Release);
+        if old & AWAITED != 0 {
+            annotate::complete(self.state);
+            Word::wake(self.state, u32::MAX);
+        }
     }
 }
 

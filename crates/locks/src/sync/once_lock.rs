@@ -3,6 +3,7 @@
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::mem::MaybeUninit;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use super::Once;
 
@@ -66,6 +67,21 @@ impl<T> OnceLock<T> {
         self.get().expect("initialised above")
     }
 
+    /// The value, as soon as it is there: waits for another thread to make it.
+    ///
+    /// ```
+    /// use lockwright::sync::OnceLock;
+    ///
+    /// static PORT: OnceLock<u16> = OnceLock::new();
+    /// let server = std::thread::spawn(|| PORT.set(8080));
+    /// assert_eq!(*PORT.wait(), 8080);
+    /// server.join().unwrap().unwrap();
+    /// ```
+    pub fn wait(&self) -> &T {
+        self.once.wait_force();
+        self.get().expect("its initialisation is over")
+    }
+
     /// The value.
     pub fn into_inner(mut self) -> Option<T> {
         self.take()
@@ -80,6 +96,10 @@ impl<T> OnceLock<T> {
         Some(unsafe { self.value.get_mut().assume_init_read() })
     }
 }
+
+// As std's: a panic leaves it without a value.
+impl<T: RefUnwindSafe + UnwindSafe> RefUnwindSafe for OnceLock<T> {}
+impl<T: UnwindSafe> UnwindSafe for OnceLock<T> {}
 
 impl<T> Drop for OnceLock<T> {
     fn drop(&mut self) {

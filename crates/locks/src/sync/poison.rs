@@ -8,11 +8,30 @@ use std::thread;
 #[derive(Default)]
 pub(super) struct Flag(AtomicBool);
 
-/// Whether a thread was panicking when it took the lock: what it leaves behind then is not that
-/// panic's fault.
-#[derive(Clone, Copy)]
-pub(super) struct Taken {
+/// A hold of the lock that can poison it: it does if a panic drops it. To be dropped before the lock
+/// is released.
+pub(super) struct Held<'a> {
+    flag: &'a Flag,
+    /// Whether the thread was panicking when it took the lock: what it leaves behind then is not
+    /// that panic's fault.
     panicking: bool,
+}
+
+impl<'a> Held<'a> {
+    /// Whose hold it is.
+    pub fn flag(&self) -> &'a Flag {
+        self.flag
+    }
+}
+
+impl Drop for Held<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.panicking && thread::panicking() {
+            // Relaxed: the lock orders it.
+            self.flag.0.store(true, Relaxed);
+        }
+    }
 }
 
 impl Flag {
@@ -32,17 +51,8 @@ impl Flag {
 
     /// The lock has been taken.
     #[inline]
-    pub fn taken(&self) -> Taken {
-        Taken { panicking: thread::panicking() }
-    }
-
-    /// The lock is about to be released.
-    #[inline]
-    pub fn released(&self, taken: Taken) {
-        if !taken.panicking && thread::panicking() {
-            // Relaxed: as above.
-            self.0.store(true, Relaxed);
-        }
+    pub fn held(&self) -> Held<'_> {
+        Held { flag: self, panicking: thread::panicking() }
     }
 
     /// What is taken with the lock, as `std` has it.

@@ -83,10 +83,33 @@ macro_rules! poisoning_lock {
     };
 }
 
-/// What a guard is to the value. `reads` is for those that only read; `writes` also for those that
-/// write, of which each has beside its `inner` the lock's flag `poison`, and `taken`.
+/// What a guard is to the value: one that only `reads`, or one that `writes`.
 macro_rules! guard {
     (reads $guard:ident) => {
+        guard!(both $guard);
+
+        // As std's: a panic in its thread shows the value as it is.
+        impl<T: ?Sized + std::panic::RefUnwindSafe> std::panic::UnwindSafe for $guard<'_, T> {}
+        impl<T: ?Sized + std::panic::RefUnwindSafe> std::panic::RefUnwindSafe for $guard<'_, T> {}
+    };
+    (writes $guard:ident) => {
+        guard!(both $guard);
+
+        impl<T: ?Sized> DerefMut for $guard<'_, T> {
+            #[inline]
+            fn deref_mut(&mut self) -> &mut T {
+                &mut self.inner
+            }
+        }
+
+        // As std's: a panic in its thread poisons the lock.
+        impl<T: ?Sized> std::panic::UnwindSafe for $guard<'_, T> {}
+        impl<T: ?Sized> std::panic::RefUnwindSafe for $guard<'_, T> {}
+    };
+    (both $guard:ident) => {
+        // SAFETY: through a reference to it the value is reached to read only.
+        unsafe impl<T: ?Sized + Sync> Sync for $guard<'_, T> {}
+
         impl<T: ?Sized> Deref for $guard<'_, T> {
             type Target = T;
 
@@ -105,23 +128,6 @@ macro_rules! guard {
         impl<T: ?Sized + fmt::Display> fmt::Display for $guard<'_, T> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 (**self).fmt(f)
-            }
-        }
-    };
-    (writes $guard:ident) => {
-        guard!(reads $guard);
-
-        impl<T: ?Sized> DerefMut for $guard<'_, T> {
-            #[inline]
-            fn deref_mut(&mut self) -> &mut T {
-                &mut self.inner
-            }
-        }
-
-        impl<T: ?Sized> Drop for $guard<'_, T> {
-            #[inline]
-            fn drop(&mut self) {
-                self.poison.released(self.taken);
             }
         }
     };

@@ -1,13 +1,11 @@
 //! `std::sync::RwLock`.
 
 use core::fmt;
-use core::mem::ManuallyDrop;
 use core::ops::{Deref, DerefMut};
-use core::ptr;
 use std::sync::{LockResult, TryLockError, TryLockResult};
 
 use super::RawRwLock;
-use super::poison::{Flag, Taken};
+use super::poison::{Flag, Held};
 use super::poisoning::{guard, poisoning_lock};
 use crate::annotate::{Lock, Subject};
 
@@ -20,15 +18,15 @@ poisoning_lock! {
 /// As [`std::sync::RwLockReadGuard`].
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
-    inner: lock_api::RwLockReadGuard<'a, RawRwLock, T>,
+    pub(super) inner: lock_api::RwLockReadGuard<'a, RawRwLock, T>,
 }
 
 /// As [`std::sync::RwLockWriteGuard`].
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
-    inner: lock_api::RwLockWriteGuard<'a, RawRwLock, T>,
-    poison: &'a Flag,
-    taken: Taken,
+    // Before `inner`: dropped in this order.
+    pub(super) held: Held<'a>,
+    pub(super) inner: lock_api::RwLockWriteGuard<'a, RawRwLock, T>,
 }
 
 impl<T: ?Sized> RwLock<T> {
@@ -75,18 +73,15 @@ impl<T: ?Sized> RwLock<T> {
         &'a self,
         inner: lock_api::RwLockWriteGuard<'a, RawRwLock, T>,
     ) -> LockResult<RwLockWriteGuard<'a, T>> {
-        let taken = self.poison.taken();
-        self.poison.check(RwLockWriteGuard { inner, poison: &self.poison, taken })
+        self.poison.check(RwLockWriteGuard { held: self.poison.held(), inner })
     }
 }
 
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     /// Goes on as a reader, with no writer in between.
     pub fn downgrade(this: Self) -> RwLockReadGuard<'a, T> {
-        let this = ManuallyDrop::new(this);
-        this.poison.released(this.taken);
-        // SAFETY: taken out of what is not dropped, once.
-        let inner = unsafe { ptr::read(&raw const this.inner) };
+        let Self { held, inner } = this;
+        drop(held);
         RwLockReadGuard { inner: lock_api::RwLockWriteGuard::downgrade(inner) }
     }
 }
