@@ -13,6 +13,7 @@ mod allocations;
 mod annotations;
 mod atomic_sleep;
 mod bench_locks;
+mod bench_peers;
 mod bench_tables;
 mod bkl_fs;
 mod build_driver;

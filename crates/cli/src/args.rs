@@ -1,6 +1,7 @@
 //! The command line. Long help, man pages and shell completions are generated from here and from
 //! [`crate::manual`].
 
+mod sweep;
 mod torture;
 
 use std::ffi::OsString;
@@ -10,6 +11,7 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use sweep::{Hog, SweepArgs, SweepOver};
 pub use torture::TortureArgs;
 
 use crate::manual;
@@ -325,7 +327,8 @@ pub struct BenchArgs {
 #[derive(Debug, Subcommand)]
 pub enum Bench {
     /// The locks of the lockwright family: what they cost uncontended, where many threads meet, where
-    /// there are more threads than CPUs. Takes some minutes.
+    /// there are more threads than CPUs; and, in the sections `mutexes` and `rwlocks`, beside the best
+    /// of all others. Takes some minutes.
     Locks(BenchLocksArgs),
     /// The tables of the five documents that describe the kernel's originals: published and measured
     /// side by side, with what agrees in shape and what does not.
@@ -343,11 +346,12 @@ pub struct BenchLocksArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// Rounds, in each of which all arms take turns.
-    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
-    pub rounds: u16,
+    /// Rounds, in each of which all arms take turns; 7, and 10 with `--sweep full`.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub rounds: Option<u16>,
 
-    /// How long the threads of one arm lock in one round where throughput is measured.
+    /// How long the threads of one arm lock in one round where throughput is measured. Comparisons
+    /// of more arms take a tenth of it, those of mutexes and rwlocks a fiftieth.
     #[arg(long, visible_alias = "seconds", value_name = "SECONDS", default_value_t = 5.0)]
     #[arg(value_parser = seconds)]
     pub interval: f64,
@@ -364,6 +368,10 @@ pub struct BenchLocksArgs {
     /// Two short rounds of everything: does it run here? The figures mean nothing.
     #[arg(long, conflicts_with_all = ["rounds", "interval"])]
     pub smoke: bool,
+
+    /// What the sections `mutexes` and `rwlocks` sweep over.
+    #[command(flatten)]
+    pub sweep: SweepArgs,
 }
 
 /// How `lockwright bench tables` measures.

@@ -354,7 +354,7 @@ pub const DEMO: Manual = Manual {
 /// `lockwright bench`.
 pub const BENCH: Manual = Manual {
     examples: &[
-        ("lockwright bench locks", "Everything: about ten minutes."),
+        ("lockwright bench locks", "Everything: about a quarter of an hour."),
         (
             "lockwright bench locks --only uncontended",
             "What each lock costs that nobody else wants.",
@@ -362,6 +362,10 @@ pub const BENCH: Manual = Manual {
         (
             "lockwright bench locks --rounds 3 --interval 1 --json locks.json",
             "Less, and for a machine.",
+        ),
+        (
+            "lockwright bench locks --only mutexes --threads 1,8 --sections 0,1us --hog both",
+            "Ours beside glibc's, Rust's, parking_lot's and usync's, in the cells that matter to you.",
         ),
         (
             "lockwright bench tables --only 4 --rounds 3",

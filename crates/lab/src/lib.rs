@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod machine;
+pub mod parts;
 pub mod stats;
 pub mod tables;
 pub mod torture;

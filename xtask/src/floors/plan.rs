@@ -88,7 +88,7 @@ pub const CRATES: &[Crate] = &[
         dir: "crates/lab",
         says: true,
         uses: &["lockwright"],
-        floors: &[&["tables"], &["bench"], &["machine", "stats", "torture"]],
+        floors: &[&["tables"], &["bench"], &["machine", "parts", "stats", "torture"]],
     },
     Crate {
         name: "lockwright-capi",

@@ -3,17 +3,24 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use lockwright_lab::bench::peers::{Axes, Choice};
 use lockwright_lab::bench::{self, Options};
-use lockwright_lab::tables::{self, Parts};
+use lockwright_lab::parts::Parts;
+use lockwright_lab::tables;
 
 use super::ending::Ending;
 use super::output::Output;
-use crate::args::{Bench, BenchArgs, BenchLocksArgs, BenchTablesArgs};
+use crate::args::{Bench, BenchArgs, BenchLocksArgs, BenchTablesArgs, Hog, SweepOver};
 use crate::progress::Status;
 use lockwright_report::error::{Error, Result, exit};
 
 /// Exit code where figures are not to be believed.
 const FAULT: u8 = 101;
+
+/// Rounds of a comparison: as few as give an interval of 95 % confidence.
+const ROUNDS: u16 = 7;
+/// Rounds of the whole sweep.
+const FULL_ROUNDS: u16 = 10;
 
 /// Runs the command.
 ///
@@ -28,16 +35,18 @@ pub fn run(args: &BenchArgs) -> Result<Ending> {
 
 fn locks(args: &BenchLocksArgs) -> Result<Ending> {
     let mut output = Output::open(&args.output)?;
+    let is_full = args.sweep.sweep == SweepOver::Full;
     let lengths = if args.smoke {
         Options::smoke()
     } else {
         Options {
-            rounds: args.rounds.into(),
+            rounds: args.rounds.unwrap_or(if is_full { FULL_ROUNDS } else { ROUNDS }).into(),
             interval: Duration::from_secs_f64(args.interval),
             ..Options::default()
         }
     };
-    let options = Options { only: args.only.clone(), events: args.events, ..lengths };
+    let peers = choice(args);
+    let options = Options { only: args.only.clone(), events: args.events, peers, ..lengths };
     let status = Status::new();
     let report = bench::locks(&options, |what| status.show(what));
     drop(status);
@@ -52,7 +61,44 @@ fn locks(args: &BenchLocksArgs) -> Result<Ending> {
     }
     output.write_json_text(&format!("{:#}\n", report.json()))?;
     output.list(&report.text())?;
+    if args.sweep.complete
+        && let Some(why) = report.missing.first()
+    {
+        let missing = report.missing.len();
+        return Err(Error::new(format!(
+            "{missing} libraries of locks are missing; the first: {why}"
+        )));
+    }
     Ok(Ending::Code(0))
+}
+
+/// What mutexes and rwlocks are swept over.
+fn choice(args: &BenchLocksArgs) -> Choice {
+    let BenchLocksArgs { smoke, sweep: args, .. } = args;
+    let numbers = |chosen: &Option<Vec<u16>>| {
+        chosen.as_ref().map(|numbers| numbers.iter().copied().map(usize::from).collect())
+    };
+    let hogs = args.hog.map(|hog| match hog {
+        Hog::No => vec![false],
+        Hog::Yes => vec![true],
+        Hog::Both => vec![false, true],
+    });
+    let axes = Axes {
+        threads: numbers(&args.threads),
+        sections: args.sections.clone(),
+        gaps: args.gaps.clone(),
+        locks: numbers(&args.locks),
+        reads: args.reads.clone(),
+        hogs,
+    };
+    Choice {
+        is_full: args.sweep == SweepOver::Full,
+        is_smoke: *smoke,
+        axes,
+        seed: args.seed,
+        locks: args.among.clone(),
+        libraries: Parts::new(args.peers.clone(), bench::peers::LIBRARIES_COMMAND),
+    }
 }
 
 fn tables(args: &BenchTablesArgs) -> Result<Ending> {
@@ -66,7 +112,7 @@ fn tables(args: &BenchTablesArgs) -> Result<Ending> {
         smoke: args.smoke,
         only: args.only,
         tool,
-        parts: Parts::new(args.parts.clone()),
+        parts: Parts::new(args.parts.clone(), tables::PARTS_COMMAND),
     };
     let status = Status::new();
     let page = tables::measure(&options, &mut |what| status.show(what));

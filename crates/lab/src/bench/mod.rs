@@ -6,6 +6,7 @@ mod fault;
 mod glibc;
 mod many_threads;
 pub(crate) mod over_commit;
+pub mod peers;
 mod protected;
 pub(crate) mod published;
 mod report;
@@ -31,20 +32,33 @@ pub struct Options {
     pub only: Option<String>,
     /// Also the lock events of what counts them.
     pub events: bool,
+    /// What is swept over, with which locks.
+    pub peers: peers::Choice,
 }
 
 impl Default for Options {
     /// The published microbenchmark's five seconds; as many rounds as give an interval of 95 %
     /// confidence, and few enough to wait for.
     fn default() -> Self {
-        Self { rounds: 7, interval: Duration::from_secs(5), only: None, events: false }
+        Self {
+            rounds: 7,
+            interval: Duration::from_secs(5),
+            only: None,
+            events: false,
+            peers: peers::Choice::default(),
+        }
     }
 }
 
 impl Options {
     /// Just enough to see that everything runs: the figures mean nothing.
     pub fn smoke() -> Self {
-        Self { rounds: 2, interval: Duration::from_millis(50), only: None, events: false }
+        Self {
+            rounds: 2,
+            interval: Duration::from_millis(50),
+            peers: peers::Choice { is_smoke: true, ..peers::Choice::default() },
+            ..Self::default()
+        }
     }
 
     fn wants(&self, name: &str) -> bool {
@@ -62,6 +76,8 @@ pub fn locks(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report
     progress(uncontended::NAME);
     sections.extend(uncontended::measure(options)?);
     sections.extend(many_threads::measure(options, &mut progress)?);
+    let swept = peers::measure(options, &mut progress)?;
+    sections.extend(swept.sections);
     if options.wants(over_commit::NAME) {
         sections.extend(over_commit::measure(options, &mut progress)?.sections);
     }
@@ -69,5 +85,10 @@ pub fn locks(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report
         sections
             .extend(trylock::measure(options, &mut progress)?.into_iter().map(|kind| kind.section));
     }
-    Ok(Report { machine: crate::machine::describe(&[]), rounds: options.rounds, sections })
+    Ok(Report {
+        machine: crate::machine::describe(peers::PACKAGES),
+        rounds: options.rounds,
+        sections,
+        missing: swept.missing,
+    })
 }

@@ -26,6 +26,8 @@ pub struct Report {
     pub rounds: usize,
     /// The tables.
     pub sections: Vec<Section>,
+    /// Libraries whose locks could not be measured, and why.
+    pub missing: Vec<String>,
 }
 
 impl Report {
@@ -43,6 +45,9 @@ impl Report {
                 let _ = writeln!(out, "{note}");
             }
         }
+        for missing in &self.missing {
+            let _ = writeln!(out, "Without the locks of {missing}");
+        }
         out
     }
 
@@ -58,7 +63,9 @@ impl Report {
             .iter()
             .map(|section| json!({ "title": section.title, "notes": section.notes, "results": section.json }))
             .collect();
-        json!({ "machine": machine, "rounds": self.rounds, "sections": sections })
+        json!({
+            "machine": machine, "rounds": self.rounds, "sections": sections, "missing": self.missing,
+        })
     }
 }
 

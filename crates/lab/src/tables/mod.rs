@@ -15,7 +15,6 @@ mod instructions;
 mod kernels;
 mod later;
 mod page;
-mod parts;
 mod programs;
 mod workload;
 
@@ -24,9 +23,12 @@ use std::time::Duration;
 
 pub use document::{Block, Comparison, Document, Here, Row, Unit, Verdict, is_below};
 pub use page::Page;
-pub use parts::Parts;
 
 use crate::bench;
+use crate::parts::Parts;
+
+/// What builds the parts.
+pub const PARTS_COMMAND: &str = "cargo xtask bench tables";
 
 /// How long and how often is measured, and with what.
 #[derive(Clone, Debug)]

@@ -1,18 +1,19 @@
-//! What the tables run that is not part of this process.
+//! What is measured that is not part of this process.
 
 use std::path::PathBuf;
 
-/// A directory of programs and preload libraries, as `cargo xtask bench tables` fills it; or none.
-#[derive(Clone, Debug, Default)]
+/// A directory of programs and libraries, as a command of `cargo xtask` fills it; or none.
+#[derive(Clone, Debug)]
 pub struct Parts {
     dir: Option<PathBuf>,
+    command: &'static str,
 }
 
 impl Parts {
-    /// What lies in `dir`.
-    pub fn new(dir: Option<PathBuf>) -> Self {
+    /// What lies in `dir`, which `command` fills.
+    pub fn new(dir: Option<PathBuf>, command: &'static str) -> Self {
         // What is run is not always run from here.
-        Self { dir: dir.map(|dir| std::path::absolute(&dir).unwrap_or(dir)) }
+        Self { dir: dir.map(|dir| std::path::absolute(&dir).unwrap_or(dir)), command }
     }
 
     /// The file `name`.
@@ -21,7 +22,7 @@ impl Parts {
     /// Why there is none, to be shown in its place: what `name.missing` says, if that is there.
     pub fn find(&self, name: &str) -> Result<PathBuf, String> {
         let Some(dir) = &self.dir else {
-            return Err(format!("needs `{name}`: run `cargo xtask bench tables`, which builds it"));
+            return Err(format!("needs `{name}`: run `{}`, which builds it", self.command));
         };
         let file = dir.join(name);
         if file.exists() {
@@ -41,12 +42,12 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_told() {
-        let none = Parts::default().find("driver").unwrap_err();
-        assert!(none.contains("`driver`") && none.contains("cargo xtask bench tables"), "{none}");
+        let none = Parts::new(None, "make parts").find("driver").unwrap_err();
+        assert!(none.contains("`driver`") && none.contains("make parts"), "{none}");
         let dir = std::env::temp_dir();
-        let missing = Parts::new(Some(dir.clone())).find("no such part").unwrap_err();
+        let missing = Parts::new(Some(dir.clone()), "").find("no such part").unwrap_err();
         assert!(missing.contains("no such part"), "{missing}");
-        assert_eq!(Parts::new(Some(dir.clone())).find(".").unwrap(), dir.join("."));
+        assert_eq!(Parts::new(Some(dir.clone()), "").find(".").unwrap(), dir.join("."));
     }
 
     #[test]
@@ -54,7 +55,7 @@ mod tests {
         let dir = std::env::temp_dir().join(format!("lockwright-parts-{}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
         std::fs::write(dir.join("lua.missing"), "no network\nat all\n").unwrap();
-        let why = Parts::new(Some(dir.clone())).find("lua");
+        let why = Parts::new(Some(dir.clone()), "").find("lua");
         std::fs::remove_dir_all(dir).unwrap();
         assert_eq!(why, Err("no network; at all".to_owned()));
     }

@@ -1,0 +1,45 @@
+/* What a shared object of locks has for `lockwright bench locks --peers`: a table of functions, one row for each lock.
+ * `Functions` in crates/lab/src/bench/peers/table.rs is the same structure. */
+#ifndef LOCKWRIGHT_PEERS_H
+#define LOCKWRIGHT_PEERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* `lock` is memory for a lock, at a multiple of 128. `own` is 256 bytes of the calling thread's, also at a multiple of
+ * 128, which are left alone from taking to releasing: for a queue's node, or a C++ guard. */
+struct lock_functions {
+	size_t size;
+	/* Waiters spin in a queue, without giving way: not for more threads than CPUs. */
+	bool spins_in_queue;
+	void (*make)(void *lock);
+	void (*destroy)(void *lock);
+	void (*lock)(void *lock, void *own);
+	void (*unlock)(void *lock, void *own);
+	/* NULL: it has no readers. */
+	void (*read_lock)(void *lock, void *own);
+	void (*read_unlock)(void *lock, void *own);
+};
+
+struct lock_peer {
+	/* NULL ends the table. */
+	const char *name;
+	struct lock_functions functions;
+};
+
+extern const struct lock_peer lockwright_peers[];
+
+/* For who reads the table to see that both mean the same structure. */
+extern const size_t lockwright_peer_size;
+
+#ifdef __cplusplus
+}
+#endif
+
+#define OWN_SIZE 256
+
+#endif

@@ -1,0 +1,57 @@
+//! Locks of lockwright's that have no guards: taken and released by their own functions.
+
+use lockwright::mutex::RawMutex;
+use lockwright::percpu_rwsem::RawPercpuRwSem;
+use lockwright::platform::linux::Linux;
+use lockwright::pvqspinlock::{Hybrid, RawPvQspinlock};
+use lockwright::qrwlock::RawQrwLock;
+use lockwright::rtmutex::RawRtMutex;
+use lockwright::rwsem::RawRwSem;
+use lockwright::semaphore::RawBinary;
+
+use super::table::{Lock, Shared};
+
+/// A lock and the names of its functions; with readers, of theirs too.
+macro_rules! raw {
+    ($lock:ty, $take:ident, $release:ident) => {
+        impl Lock for $lock {
+            type Held = ();
+            unsafe fn make(at: *mut Self) {
+                // SAFETY: memory for one.
+                unsafe { at.write(Self::new()) }
+            }
+            #[inline]
+            fn lock(&'static self) {
+                self.$take();
+            }
+            #[inline]
+            unsafe fn unlock(&'static self, (): ()) {
+                // SAFETY: the caller has taken it.
+                unsafe { self.$release() }
+            }
+        }
+    };
+    ($lock:ty, $take:ident, $release:ident, $read:ident, $read_release:ident) => {
+        raw!($lock, $take, $release);
+        impl Shared for $lock {
+            type Read = ();
+            #[inline]
+            fn read(&'static self) {
+                self.$read();
+            }
+            #[inline]
+            unsafe fn read_unlock(&'static self, (): ()) {
+                // SAFETY: the caller has taken it to read.
+                unsafe { self.$read_release() }
+            }
+        }
+    };
+}
+
+raw!(RawMutex<Linux>, lock, unlock);
+raw!(RawPvQspinlock<Linux, Hybrid>, lock, unlock);
+raw!(RawRtMutex<Linux>, lock, unlock);
+raw!(RawBinary<Linux>, lock, unlock);
+raw!(RawRwSem<Linux>, down_write, up_write, down_read, up_read);
+raw!(RawQrwLock<Linux>, write_lock, write_unlock, read_lock, read_unlock);
+raw!(RawPercpuRwSem<Linux>, down_write, up_write, down_read, up_read);

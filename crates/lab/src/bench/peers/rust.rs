@@ -1,0 +1,82 @@
+//! Locks of Rust: the standard library's, parking_lot's, usync's. They are taken as programs take
+//! them, by guards; a guard is what the holder keeps.
+
+use super::table::{Lock, Shared};
+
+/// A lock with guards: how it is made, taken and, if it has readers, taken to read.
+macro_rules! guarded {
+    ($lock:ty, $guard:ty, |$by:ident| $taken:expr) => {
+        impl Lock for $lock {
+            type Held = $guard;
+            unsafe fn make(at: *mut Self) {
+                // SAFETY: memory for one.
+                unsafe { at.write(Self::new(())) }
+            }
+            #[inline]
+            fn lock(&'static self) -> Self::Held {
+                let $by = self;
+                $taken
+            }
+            #[inline]
+            unsafe fn unlock(&'static self, held: Self::Held) {
+                drop(held);
+            }
+        }
+    };
+    ($lock:ty, $guard:ty, |$by:ident| $taken:expr, $reader:ty, $read:expr) => {
+        guarded!($lock, $guard, |$by| $taken);
+        impl Shared for $lock {
+            type Read = $reader;
+            #[inline]
+            fn read(&'static self) -> Self::Read {
+                let $by = self;
+                $read
+            }
+            #[inline]
+            unsafe fn read_unlock(&'static self, held: Self::Read) {
+                drop(held);
+            }
+        }
+    };
+}
+
+/// Of a lock that may be poisoned: no holder of one panics here.
+const SOUND: &str = "nobody panics with the lock held";
+
+guarded!(std::sync::Mutex<()>, std::sync::MutexGuard<'static, ()>, |lock| lock
+    .lock()
+    .expect(SOUND));
+guarded!(parking_lot::Mutex<()>, parking_lot::MutexGuard<'static, ()>, |lock| lock.lock());
+guarded!(usync::Mutex<()>, usync::MutexGuard<'static, ()>, |lock| lock.lock());
+guarded!(lockwright::sync::Mutex<()>, lockwright::sync::MutexGuard<'static, ()>, |lock| lock
+    .lock()
+    .expect(SOUND));
+
+guarded!(
+    std::sync::RwLock<()>,
+    std::sync::RwLockWriteGuard<'static, ()>,
+    |lock| lock.write().expect(SOUND),
+    std::sync::RwLockReadGuard<'static, ()>,
+    lock.read().expect(SOUND)
+);
+guarded!(
+    parking_lot::RwLock<()>,
+    parking_lot::RwLockWriteGuard<'static, ()>,
+    |lock| lock.write(),
+    parking_lot::RwLockReadGuard<'static, ()>,
+    lock.read()
+);
+guarded!(
+    usync::RwLock<()>,
+    usync::RwLockWriteGuard<'static, ()>,
+    |lock| lock.write(),
+    usync::RwLockReadGuard<'static, ()>,
+    lock.read()
+);
+guarded!(
+    lockwright::sync::RwLock<()>,
+    lockwright::sync::RwLockWriteGuard<'static, ()>,
+    |lock| lock.write().expect(SOUND),
+    lockwright::sync::RwLockReadGuard<'static, ()>,
+    lock.read().expect(SOUND)
+);

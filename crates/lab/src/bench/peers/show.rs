@@ -1,0 +1,178 @@
+//! What the sweep says, for people and for machines.
+
+use serde_json::{Value, json};
+
+use super::super::Options;
+use super::super::report::Section;
+use super::compare::{AIM, Compared, Row, Standing, standings};
+use super::outcome::Outcome;
+use super::{Kind, Measured};
+
+/// So many cells are shown lock by lock; of more only the JSON says all.
+const SHOWN: usize = 40;
+
+/// Tables of a kind: ratios to the best, and then every figure.
+pub fn sections(measured: &Measured, options: &Options) -> Vec<Section> {
+    let mut sections = vec![ratios(measured, options)];
+    if measured.compared.len() <= SHOWN {
+        sections.push(figures(measured));
+    } else if let Some(first) = sections.first_mut() {
+        first.notes.push("Each lock's figures in each cell are in the JSON alone: --json.".into());
+    }
+    sections
+}
+
+/// A row for each cell: which lock is the best of the others, and what ours do of that.
+fn ratios(measured: &Measured, options: &Options) -> Section {
+    let Measured { kind, compared, .. } = measured;
+    let ours: Vec<&'static str> = standings(compared).iter().map(|one| one.lock).collect();
+    let mut columns = vec!["cell", "best of the others", "M/s"];
+    columns.extend(&ours);
+    columns.push("control");
+    let row = |compared: &Compared| {
+        let named = |name: &str| compared.rows.iter().find(|row| row.lock == name);
+        let best = named(compared.best).map_or(f64::NAN, |row| row.median(Outcome::rate));
+        let mut cells = vec![compared.cell.to_string(), compared.best.to_owned(), millions(best)];
+        let ratio = |row: &Row| format!("{:.2}", row.ratio.median);
+        cells.extend(ours.iter().map(|name| named(name).map_or_else(String::new, ratio)));
+        let control = compared.control;
+        cells.push(control.map_or_else(String::new, |control| format!("{:.2}", control.median)));
+        cells
+    };
+    Section {
+        title: format!("{}: sections a second, against the best of the others", title(kind)),
+        columns,
+        rows: compared.iter().map(row).collect(),
+        notes: notes(measured, options),
+        json: json(measured, options),
+    }
+}
+
+fn title(kind: &Kind) -> &'static str {
+    if kind.has_readers { "Reader-writer locks" } else { "Mutexes" }
+}
+
+/// All figures of all locks in all cells.
+fn figures(measured: &Measured) -> Section {
+    let mut rows = Vec::new();
+    for compared in &measured.compared {
+        let mut heading = vec![compared.cell.to_string()];
+        heading.resize(COLUMNS.len(), String::new());
+        rows.push(heading);
+        rows.extend(compared.rows.iter().map(figures_of));
+    }
+    Section {
+        title: format!("{}: each lock in each cell", title(measured.kind)),
+        columns: COLUMNS.to_vec(),
+        rows,
+        notes: vec![
+            "Medians of the rounds; the interval is that of the ratio. Min, average and max: sections of a thread \
+             in thousands a second. Waits: from the call that takes the lock to its return, of those that were \
+             timed; the longest of all rounds. Switches: context switches for a thousand sections."
+                .to_owned(),
+        ],
+        json: Value::Null,
+    }
+}
+
+const COLUMNS: [&str; 16] = [
+    "lock", "M/s", "of best", "interval", "min", "average", "max", "min/max", "Jain", "wait p50",
+    "p99", "p99.9", "longest", "CPU ns", "switches", "timed",
+];
+
+fn figures_of(row: &Row) -> Vec<String> {
+    let thousands = |index: usize| {
+        let a_second = |one: &Outcome| one.spread()[index] / one.times.seconds();
+        format!("{:.1}", row.median(a_second) / 1e3)
+    };
+    let wait = |figure: fn(&Outcome) -> u64| time(row.median(|one| figure(one) as f64));
+    let longest = row.rounds.iter().map(|one| one.waits.max).max().unwrap_or(0);
+    vec![
+        format!("  {}", row.lock),
+        millions(row.median(Outcome::rate)),
+        format!("{:.2}", row.ratio.median),
+        format!("{:.2} to {:.2}", row.ratio.low, row.ratio.high),
+        thousands(0),
+        thousands(1),
+        thousands(2),
+        format!("{:.2}", row.median(Outcome::min_over_max)),
+        format!("{:.2}", row.median(Outcome::jain)),
+        wait(|one| one.waits.p50),
+        wait(|one| one.waits.p99),
+        wait(|one| one.waits.p99_9),
+        time(longest as f64),
+        format!("{:.0}", row.median(Outcome::cpu_ns)),
+        format!("{:.3}", 1e3 * row.median(Outcome::switches)),
+        row.rounds.iter().map(|one| one.waits.timed).sum::<u64>().to_string(),
+    ]
+}
+
+/// How it was measured, and what came of it.
+fn notes(measured: &Measured, options: &Options) -> Vec<String> {
+    let mut notes: Vec<_> = standings(&measured.compared).iter().map(tell).collect();
+    notes.extend(control(&measured.compared));
+    let seed = options.peers.seed;
+    notes.push(format!(
+        "{} rounds of {:?} each, in random order (seed {seed}); medians of the rounds' ratios to the best of the \
+         others in the same round. All locks, those of Rust too, are called through pointers to C functions: the loop \
+         and both calls take {:.1} ns by themselves. Sections and gaps are steps of {:.2} ns on an idle CPU. Every \
+         run checked that the lock excludes, and that its times can be.",
+        options.rounds,
+        options.interval / 50,
+        measured.pass_ns,
+        1.0 / measured.calibration.steps_per_ns,
+    ));
+    if !measured.left_out.is_empty() {
+        notes.push(format!(
+            "Not run where threads outnumber the CPUs, as their waiters spin in a queue: {}.",
+            measured.left_out.join(", ")
+        ));
+    }
+    notes
+}
+
+fn tell(standing: &Standing) -> String {
+    let Standing { lock, reached, cells, worst, worst_cell } = standing;
+    format!(
+        "{lock}: cells with {AIM} of the best of the others or more: {reached} of {cells}; worst: {worst:.2} ({worst_cell})."
+    )
+}
+
+/// What a lock differs from itself by.
+fn control(compared: &[Compared]) -> Option<String> {
+    let ratios = compared.iter().filter_map(|one| one.control).map(|control| control.median);
+    let (low, high) = ratios
+        .fold((f64::INFINITY, 0.0f64), |(low, high), ratio| (low.min(ratio), high.max(ratio)));
+    (low <= high).then(|| {
+        format!("Control: one lock under two names, {low:.2} to {high:.2}. What differs by less is noise.")
+    })
+}
+
+fn json(measured: &Measured, options: &Options) -> Value {
+    json!({
+        "kind": measured.kind.name,
+        "seed": options.peers.seed,
+        "interval_ns": (options.interval / 50).as_nanos() as u64,
+        "calibration": measured.calibration,
+        "pass_ns": measured.pass_ns,
+        "aim": AIM,
+        "standings": standings(&measured.compared),
+        "left_out_where_threads_outnumber_cpus": measured.left_out,
+        "cells": measured.compared,
+    })
+}
+
+/// Of a number a second.
+fn millions(rate: f64) -> String {
+    let millions = rate / 1e6;
+    if millions < 1.0 { format!("{millions:.4}") } else { format!("{millions:.2}") }
+}
+
+/// Of nanoseconds.
+fn time(ns: f64) -> String {
+    match ns {
+        ns if ns < 1e3 => format!("{ns:.0} ns"),
+        ns if ns < 1e6 => format!("{:.1} us", ns / 1e3),
+        ns => format!("{:.1} ms", ns / 1e6),
+    }
+}
