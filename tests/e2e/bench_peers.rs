@@ -69,7 +69,7 @@ fn every_mutex_runs_in_every_cell() {
             list(&row["rounds"]).iter().for_each(|round| fits(cell, round));
         }
     }
-    assert!(text.contains("mutex: cells with 0.97 of the best"), "{text}");
+    assert!(text.contains("hybrid_mutex: cells with 0.97 of the best"), "{text}");
     assert!(text.contains("Control: one lock under two names"), "{text}");
 }
 

@@ -1,5 +1,6 @@
 //! Locks of lockwright's that have no guards: taken and released by their own functions.
 
+use lockwright::hybrid_mutex::RawHybridMutex;
 use lockwright::mutex::RawMutex;
 use lockwright::percpu_rwsem::RawPercpuRwSem;
 use lockwright::platform::linux::Linux;
@@ -48,6 +49,7 @@ macro_rules! raw {
     };
 }
 
+raw!(RawHybridMutex<Linux>, lock, unlock);
 raw!(RawMutex<Linux>, lock, unlock);
 raw!(RawPvQspinlock<Linux, Hybrid>, lock, unlock);
 raw!(RawRtMutex<Linux>, lock, unlock);

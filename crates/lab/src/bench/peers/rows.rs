@@ -1,5 +1,6 @@
 //! The locks that are in this process whatever else is: those of Rust, the C library's and ours.
 
+use lockwright::hybrid_mutex::RawHybridMutex;
 use lockwright::mutex::RawMutex;
 use lockwright::percpu_rwsem::RawPercpuRwSem;
 use lockwright::platform::linux::Linux;
@@ -34,6 +35,7 @@ pub const MUTEXES: &[Peer] = &[
     other("std", exclusive::<std::sync::Mutex<()>>()),
     other("parking_lot", exclusive::<parking_lot::Mutex<()>>()),
     other("usync", exclusive::<usync::Mutex<()>>()),
+    ours("hybrid_mutex", exclusive::<RawHybridMutex<Linux>>()),
     ours("mutex", exclusive::<RawMutex<Linux>>()),
     ours("pvqspinlock", exclusive::<RawPvQspinlock<Linux, Hybrid>>()),
     ours("rwsem, write", exclusive::<RawRwSem<Linux>>()),
