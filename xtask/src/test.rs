@@ -223,7 +223,7 @@ fn bench_smoke() -> Result<(), String> {
     bench::run(&bench::BenchArgs { what: bench::What::Debugobjects(smoke) })?;
     let tables = bench::What::Tables(bench::TablesOptions::smoke());
     bench::run(&bench::BenchArgs { what: tables })?;
-    succeeds(Command::new(release_build()?).args(["bench", "locks", "--smoke"]))
+    bench::run(&bench::BenchArgs { what: bench::What::Peers(bench::PeersOptions::smoke()) })
 }
 
 /// The tool, built for release.

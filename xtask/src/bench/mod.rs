@@ -6,6 +6,7 @@
 //! the machine hits both alike; what counts is the ratio within each pair. The time is taken by the
 //! program itself, hence without its start and without the report afterwards, wherever it can tell.
 
+mod apt;
 mod arm;
 mod callgrind;
 mod debugobjects;
@@ -13,6 +14,7 @@ mod mariadb;
 mod memcached;
 mod meter;
 mod parts;
+mod peers;
 mod programs;
 mod server;
 mod sources;
@@ -30,6 +32,7 @@ use lockwright_lab::stats;
 use serde_json::{Map, Value};
 
 use arm::{Arm, Bench};
+pub use peers::PeersOptions;
 use table::{Line, Results};
 pub use tables::TablesOptions;
 use workload::Workload;
@@ -57,6 +60,8 @@ pub enum What {
     Programs(BenchOptions),
     /// The tables of the five documents, published beside measured: docs/tables.md.
     Tables(TablesOptions),
+    /// The locks beside those of C and C++ libraries, which are built first: docs/bench/peers.md.
+    Peers(PeersOptions),
 }
 
 /// Options of a comparison.
@@ -103,6 +108,7 @@ pub fn run(args: &BenchArgs) -> Result<(), String> {
         What::Debugobjects(options) => (options, debugobjects::run),
         What::Programs(options) => (options, programs::run),
         What::Tables(options) => return tables::run(options),
+        What::Peers(options) => return peers::run(options),
     };
     let lockwright = match &options.lockwright {
         Some(file) => file.canonicalize().map_err(|e| format!("{}: {e}", file.display()))?,

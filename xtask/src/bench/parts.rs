@@ -129,7 +129,10 @@ fn compile(to: &Path, sources: &[PathBuf], flags: &[String]) -> Result<(), Strin
 }
 
 /// Makes a part, or notes why there is none.
-fn or_why(
+///
+/// # Errors
+/// If that cannot be noted.
+pub fn or_why(
     dir: &Path,
     name: &str,
     make: impl FnOnce(&Path) -> Result<(), String>,

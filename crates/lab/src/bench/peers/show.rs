@@ -40,7 +40,10 @@ fn ratios(measured: &Measured, options: &Options) -> Section {
         cells
     };
     Section {
-        title: format!("{}: sections a second, against the best of the others", title(kind)),
+        title: format!(
+            "{}: critical sections a second, against the best of the others",
+            title(kind)
+        ),
         columns,
         rows: compared.iter().map(row).collect(),
         notes: notes(measured, options),

@@ -1,0 +1,232 @@
+//! `cargo xtask bench peers`: builds the locks of C and C++ that `lockwright bench locks` holds ours
+//! against, and runs it with them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clap::Args;
+
+use super::apt::{Apt, Kind};
+use super::arm::said;
+use super::parts::or_why;
+use crate::test::{release_build, root, succeeds, target_dir};
+
+/// The page in the sources.
+const PAGE: &str = "docs/bench/peers.md";
+
+/// Where its text comes from.
+const HEADING: &str =
+    "# The locks beside all others\n\nMade by `cargo xtask bench peers --write`:\n\n";
+
+/// How the locks are compared.
+#[derive(Debug, Args)]
+pub struct PeersOptions {
+    /// Two short rounds of all of `lockwright bench locks`: does it still run? The figures mean
+    /// nothing.
+    #[arg(long, conflicts_with_all = ["write", "arguments"])]
+    pub smoke: bool,
+
+    /// Write docs/bench/peers.md instead of standard output.
+    #[arg(long)]
+    pub write: bool,
+
+    /// The tool that measures, instead of one built here for release.
+    #[arg(long, value_name = "FILE")]
+    pub lockwright: Option<PathBuf>,
+
+    /// Options of `lockwright bench locks`; without any, `--only mutexes`.
+    #[arg(last = true, value_name = "OPTION")]
+    pub arguments: Vec<String>,
+}
+
+impl PeersOptions {
+    /// `--smoke` and nothing else.
+    pub fn smoke() -> Self {
+        Self { smoke: true, write: false, lockwright: None, arguments: Vec::new() }
+    }
+}
+
+/// A shared object of locks.
+struct Library {
+    name: &'static str,
+    /// In crates/lab/peers.
+    source: &'static str,
+    compiler: [&'static str; 2],
+    /// Debian's package.
+    package: &'static str,
+    /// What it is linked with; Concurrency Kit's locks are in its headers.
+    linked: &'static [&'static str],
+}
+
+const C: [&str; 2] = ["cc", "-std=gnu11"];
+const CXX: [&str; 2] = ["c++", "-std=c++17"];
+
+const LIBRARIES: [Library; 4] = [
+    Library {
+        name: "absl.so",
+        source: "absl.cc",
+        compiler: CXX,
+        package: "libabsl-dev",
+        linked: &["-labsl_synchronization"],
+    },
+    Library {
+        name: "nsync.so",
+        source: "nsync.c",
+        compiler: C,
+        package: "libnsync-dev",
+        linked: &["-lnsync"],
+    },
+    Library { name: "ck.so", source: "ck.c", compiler: C, package: "libck-dev", linked: &[] },
+    Library {
+        name: "tbb.so",
+        source: "tbb.cc",
+        compiler: CXX,
+        package: "libtbb-dev",
+        linked: &["-ltbb"],
+    },
+];
+
+/// Builds and measures.
+///
+/// # Errors
+/// If something cannot be built, does not run to its end, or, in CI, is missing.
+pub fn run(options: &PeersOptions) -> Result<(), String> {
+    let lockwright = match &options.lockwright {
+        Some(file) => file.canonicalize().map_err(|e| format!("{}: {e}", file.display()))?,
+        None => release_build()?,
+    };
+    let dir = target_dir().join("bench/peers");
+    build(&dir)?;
+    let page = target_dir().join("bench/peers.txt");
+    let mut command = Command::new(lockwright);
+    command.args(["bench", "locks", "--peers"]).arg(&dir).arg("--output").arg(&page);
+    if options.smoke {
+        command.arg("--smoke");
+    } else if options.arguments.is_empty() {
+        command.args(["--only", "mutexes"]);
+    }
+    if std::env::var_os("LOCKWRIGHT_CI").is_some() {
+        command.arg("--complete");
+    }
+    succeeds(command.args(&options.arguments))?;
+    let text = fs::read_to_string(&page).map_err(|e| format!("{}: {e}", page.display()))?;
+    if !options.write {
+        print!("{text}");
+        return Ok(());
+    }
+    let file = root().join(PAGE);
+    let text = HEADING.to_owned() + &indented(&text);
+    fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))
+}
+
+/// As Markdown has what a program printed.
+fn indented(text: &str) -> String {
+    let line = |line: &str| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") };
+    text.lines().map(line).collect()
+}
+
+/// Builds all libraries into `dir`. What is missing is noted in its place.
+fn build(dir: &Path) -> Result<(), String> {
+    fs::create_dir_all(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+    let mut packages = Packages { cache: target_dir().join("bench/packages"), apt: None };
+    LIBRARIES.iter().try_for_each(|library| {
+        or_why(dir, library.name, |into| library.compile(into, &mut packages))
+    })
+}
+
+impl Library {
+    /// With what is installed, and else with what can be downloaded.
+    fn compile(&self, into: &Path, packages: &mut Packages) -> Result<(), String> {
+        let installed = ["-s", self.package];
+        if said(Command::new("dpkg-query").args(installed)).is_ok_and(|text| is_installed(&text)) {
+            return self.compile_with(into, &[]);
+        }
+        let files = packages.unpacked(self.package)?;
+        let libraries = files.join("usr/lib").join(multiarch()?);
+        let flags = [
+            format!("-I{}", files.join("usr/include").display()),
+            format!("-L{}", libraries.display()),
+            // Not of this file alone: what it is linked with is itself linked with more of them.
+            format!("-Wl,--disable-new-dtags,-rpath,{}", libraries.display()),
+        ];
+        self.compile_with(into, &flags)
+    }
+
+    fn compile_with(&self, into: &Path, flags: &[String]) -> Result<(), String> {
+        let sources = root().join("crates/lab/peers");
+        let [compiler, standard] = self.compiler;
+        let mut compile = Command::new(compiler);
+        compile.args([standard, "-D_GNU_SOURCE", "-O2", "-g", "-Wall", "-Wextra", "-pthread"]);
+        compile.args(["-fPIC", "-shared", "-Wl,--no-undefined", "-o"]).arg(into);
+        compile.arg(sources.join(self.source)).args(flags).args(self.linked);
+        said(&mut compile).map(drop)
+    }
+}
+
+/// Of what `dpkg-query -s` says.
+fn is_installed(text: &str) -> bool {
+    text.lines().any(|line| line == "Status: install ok installed")
+}
+
+/// Where Debian has libraries of this machine's kind.
+fn multiarch() -> Result<String, String> {
+    Ok(said(Command::new("cc").arg("-print-multiarch"))?.trim().to_owned())
+}
+
+/// Debian's packages, unpacked where they change nothing.
+struct Packages {
+    cache: PathBuf,
+    /// Once it was needed.
+    apt: Option<Apt>,
+}
+
+impl Packages {
+    /// The files of a package and of those that it depends on, but not of what these do.
+    fn unpacked(&mut self, package: &str) -> Result<PathBuf, String> {
+        let files = self.cache.join(package);
+        if files.is_dir() {
+            return Ok(files);
+        }
+        let of = self.cache.join(format!("{package}.unfinished"));
+        let _ = fs::remove_dir_all(&of);
+        fs::create_dir_all(&of).map_err(|e| format!("{}: {e}", of.display()))?;
+        let apt = match &mut self.apt {
+            Some(apt) => apt,
+            none => none.insert(Apt::new(&self.cache, Kind::Packages)?),
+        };
+        let wanted = apt.with_dependencies(package).map_err(|why| apt.why(package, &why))?;
+        for wanted in wanted {
+            apt.get(&["download", &wanted]).map_err(|why| apt.why(&wanted, &why))?;
+            let file = downloaded(&self.cache, &wanted)?;
+            said(Command::new("dpkg-deb").arg("--extract").arg(file).arg(&of))?;
+        }
+        fs::rename(&of, &files).map_err(|e| format!("{}: {e}", files.display()))?;
+        Ok(files)
+    }
+}
+
+/// A package's file in `dir`.
+fn downloaded(dir: &Path, package: &str) -> Result<PathBuf, String> {
+    let files = fs::read_dir(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+    let begin = format!("{package}_");
+    let is_it = |name: &str| name.starts_with(&begin) && name.ends_with(".deb");
+    let found = files.flatten().find(|file| is_it(&file.file_name().to_string_lossy()));
+    found.map(|file| file.path()).ok_or(format!("apt-get download {package} has left no file"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_what_was_printed() {
+        assert_eq!(indented("a\n\n  b\n"), "    a\n\n      b\n");
+    }
+
+    #[test]
+    fn a_package_that_was_removed_is_not_installed() {
+        assert!(is_installed("Package: x\nStatus: install ok installed\n"));
+        assert!(!is_installed("Package: x\nStatus: deinstall ok config-files\n"));
+    }
+}
