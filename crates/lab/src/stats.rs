@@ -11,9 +11,13 @@ pub struct Estimate {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// The interval's confidence: at least 0.95 from six pairs on, what the pairs give below.
+    /// The interval's confidence: at least the one that was wanted, if there are pairs enough for
+    /// that (six for [`USUAL`]), else what the pairs give.
     pub confidence: f64,
 }
+
+/// The confidence that is usual.
+pub const USUAL: f64 = 0.95;
 
 /// The median of a sample.
 pub fn median(sample: &[f64]) -> f64 {
@@ -29,11 +33,16 @@ pub fn median(sample: &[f64]) -> f64 {
 /// a fair coin shows fewer than k heads in n throws. So the k-th smallest and the k-th largest
 /// enclose it with one minus twice that; k is the largest that still gives 95 %.
 pub fn estimate(sample: &[f64]) -> Estimate {
+    estimate_at(sample, USUAL)
+}
+
+/// As [`estimate`], with an interval of at least this confidence.
+pub fn estimate_at(sample: &[f64], wanted: f64) -> Estimate {
     assert!(!sample.is_empty(), "no pairs");
     let sorted = sorted(sample);
     let n = sorted.len();
     let (mut rank, mut confidence) = (1, 1.0 - 2.0 * fewer_heads(1, n));
-    while 2 * (rank + 1) <= n && 1.0 - 2.0 * fewer_heads(rank + 1, n) >= 0.95 {
+    while 2 * (rank + 1) <= n && 1.0 - 2.0 * fewer_heads(rank + 1, n) >= wanted {
         rank += 1;
         confidence = 1.0 - 2.0 * fewer_heads(rank, n);
     }
@@ -123,6 +132,14 @@ mod tests {
         );
         assert_eq!(bootstrap(&[2.0; 9], 3).low, 2.0);
         assert_eq!(bootstrap(&[2.0], 3).confidence, 0.0);
+    }
+
+    #[test]
+    fn more_confidence_takes_a_wider_interval() {
+        let sample: Vec<f64> = (1..=10).map(f64::from).collect();
+        let e = estimate_at(&sample, 0.99);
+        assert_eq!((e.low, e.high), (1.0, 10.0));
+        assert!(e.confidence >= 0.99, "{}", e.confidence);
     }
 
     #[test]
