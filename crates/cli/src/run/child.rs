@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use super::engines::Engines;
 use super::follow::Follow;
 use super::inherited;
+use super::pidfd;
 use super::preload::Preload;
 use super::signals::Signals;
 use lockwright_report::error::{Error, Result, exit};
@@ -73,10 +74,7 @@ impl Child {
             Error::with_code(code, format!("cannot run `{file}`: {error}"))
                 .help(format!("see whether it runs without lockwright: `{}`", arg0.display()))
         })?;
-        // SAFETY: a system call on an unreaped child.
-        let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, process.id(), 0) };
-        // SAFETY: opened just now, owned by nobody else.
-        let pidfd = (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd as i32) });
+        let pidfd = pidfd::open(process.id());
         Ok(Self { process, pidfd, signals })
     }
 

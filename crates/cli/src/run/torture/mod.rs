@@ -5,12 +5,11 @@ mod stress;
 mod types;
 mod ww;
 
-use std::time::SystemTime;
-
 use serde_json::Value;
 
 use super::ending::Ending;
 use super::output::Output;
+use super::seed;
 use crate::args::TortureArgs;
 use lockwright_lab::torture::Type;
 use lockwright_report::error::{Error, Result, exit};
@@ -38,7 +37,7 @@ pub fn run(args: &TortureArgs) -> Result<Ending> {
         output.list(&types::list())?;
         return Ok(Ending::Code(0));
     }
-    let seed = args.extent.seed.unwrap_or_else(new_seed);
+    let seed = args.extent.seed.unwrap_or_else(seed::from_clock);
     let verdict = match args.torture_type.as_str() {
         ww::NAME => ww::run(args, seed, lockwright_lab::torture::ww::run),
         ww::BUSTED => ww::run(args, seed, lockwright_lab::torture::ww::run_busted),
@@ -54,12 +53,6 @@ fn known(name: &str) -> Result<&'static Type> {
         Error::with_code(exit::USAGE, format!("there is no torture type `{name}`"))
             .help("`lockwright torture --list` shows them")
     })
-}
-
-/// One that is short enough to be typed.
-fn new_seed() -> u64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::from(now.subsec_nanos() ^ now.as_secs() as u32)
 }
 
 /// The last line of a run.
