@@ -68,6 +68,7 @@ mod surroundings;
 mod threadpool;
 mod torture;
 mod traced;
+mod tune;
 mod untrue;
 mod unwatched;
 mod verdicts;

@@ -29,6 +29,7 @@ const PAGES: &[(&str, &Manual)] = &[
     ("demo", &manual::DEMO),
     ("bench", &manual::BENCH),
     ("torture", &manual::TORTURE),
+    ("tune", &manual::TUNE),
 ];
 
 /// Writes them.

@@ -3,6 +3,7 @@
 
 mod sweep;
 mod torture;
+mod tune;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use sweep::{Hog, SweepArgs, SweepOver};
 pub use torture::TortureArgs;
+pub use tune::{MetricArgs, Pattern, TuneArgs};
 
 use crate::manual;
 use lockwright_analysis::finding::Grade;
@@ -51,6 +53,7 @@ pub enum Command {
     Demo(DemoArgs),
     Bench(BenchArgs),
     Torture(TortureArgs),
+    Tune(TuneArgs),
     /// Prints the cost of an uncontended lock and unlock, in nanoseconds.
     #[command(hide = true)]
     Calibrate,
@@ -73,6 +76,7 @@ impl Command {
                 Bench::Tables(args) => &args.output,
             },
             Self::Torture(args) => &args.output,
+            Self::Tune(args) => &args.output,
             Self::Calibrate => return Colour::Auto,
         };
         output.color

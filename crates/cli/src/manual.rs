@@ -413,3 +413,36 @@ pub const TORTURE: Manual = Manual {
     environment: &[NO_COLOR],
     files: &[],
 };
+
+/// `lockwright tune`.
+pub const TUNE: Manual = Manual {
+    examples: &[
+        ("lockwright tune -- ./build-index corpus", "Which lock makes it take the least time?"),
+        (
+            "lockwright tune --metric 'transactions: *([0-9.]+)' --higher -- ./benchmark",
+            "Which one gives the most of what it counts itself?",
+        ),
+        (
+            "lockwright tune --locks hybrid,qspinlock --rounds 20 --json tune.json -- ./benchmark",
+            "Others, for longer, with all figures for a machine.",
+        ),
+        (
+            "lockwright tune --locks native -- ./benchmark",
+            "How much do its runs differ by themselves?",
+        ),
+    ],
+    exit_status: &[
+        ("0", "It was measured, whether or not a lock is faster."),
+        ("1", "A run failed, or printed no number for --metric."),
+        USAGE,
+        ("125", "lockwright itself failed."),
+        ("126", "The command cannot be executed."),
+        ("127", "The command was not found."),
+        (
+            "(a signal)",
+            "Interrupted (SIGINT, SIGTERM, SIGHUP, SIGQUIT): the command is ended, and what the whole rounds say is reported.",
+        ),
+    ],
+    environment: &[NO_COLOR],
+    files: &[],
+};

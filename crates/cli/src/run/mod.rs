@@ -38,6 +38,7 @@ mod sink;
 mod target;
 mod tasks;
 mod torture;
+mod tune;
 mod unwatched;
 mod verdicts;
 mod version;
@@ -68,6 +69,7 @@ pub fn main() -> ! {
         Command::Doctor(args) => doctor::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Torture(args) => torture::run(&args),
+        Command::Tune(args) => tune::run(&args),
         Command::Calibrate => {
             let prices = serde_json::to_string(&price_loops::measure());
             println!("{}", prices.expect("numbers always serialise"));

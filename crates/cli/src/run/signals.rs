@@ -149,6 +149,14 @@ impl Signal {
         self.0.ssi_code == libc::SI_KERNEL
     }
 
+    /// Its number, if it is one that asks for the end.
+    pub fn ending(&self) -> Option<i32> {
+        let number = self.0.ssi_signo as i32;
+        [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM]
+            .contains(&number)
+            .then_some(number)
+    }
+
     /// Sends it on to process `pid`, unless that got it already.
     pub fn forward(&self, pid: libc::pid_t) {
         let number = self.0.ssi_signo as i32;

@@ -1,0 +1,38 @@
+//! `lockwright tune`: a command under one lock after the other, and which of them it is fastest with.
+
+mod arm;
+mod report;
+mod rounds;
+mod trial;
+mod verdict;
+
+use super::ending::Ending;
+use super::output::Output;
+use super::seed;
+use crate::args::TuneArgs;
+use crate::progress::Status;
+use arm::Arm;
+use lockwright_report::error::{Error, Result};
+use report::Report;
+use rounds::Metric;
+
+/// Runs the command.
+///
+/// # Errors
+/// If the command cannot be run, a run fails or has no figure, or a file cannot be written.
+pub fn run(args: &TuneArgs) -> Result<Ending> {
+    let tool = std::env::current_exe()
+        .map_err(|error| Error::new(format!("lockwright's own file is not known: {error}")))?;
+    let runner = rounds::runner(&args.command, tool)?;
+    let mut output = Output::open(&args.output)?;
+    let (arms, metric, seed) =
+        (Arm::all(&args.locks), Metric::of(&args.metric), seed::from_clock());
+    let status = Status::new();
+    let measured =
+        rounds::measure(&runner, &arms, args.rounds, &metric, seed, &mut |what| status.show(what));
+    drop(status);
+    let report = Report::new(arms, metric, args.rounds, seed, measured?);
+    output.write_json_text(&format!("{:#}\n", report.json()))?;
+    output.list(&report.text())?;
+    Ok(report.interrupted().map_or(Ending::Code(0), Ending::Signal))
+}
