@@ -7,6 +7,7 @@ mod floors;
 mod install;
 mod man;
 mod package;
+mod promela;
 mod test;
 
 use std::process::ExitCode;

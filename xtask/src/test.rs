@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 
-use crate::{bench, completions, debug_lockdep, floors, install, man, package};
+use crate::{bench, completions, debug_lockdep, floors, install, man, package, promela};
 
 /// Runs every check, or the named ones.
 #[derive(Debug, Args)]
@@ -53,6 +53,11 @@ const CHECKS: &[Check] = &[
         name: "mutants",
         what: "loom's models notice each weakened ordering and each wake left out of the locks",
         run: mutants,
+    },
+    Check {
+        name: "promela",
+        what: "Spin finds no error in the model of the hybrid mutex, and each fault planted there",
+        run: promela::run,
     },
     Check {
         name: "no-std",
