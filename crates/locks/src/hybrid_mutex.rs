@@ -419,27 +419,22 @@ impl<P: Platform> Wait<'_, P> {
         self.mutex.word.fetch_or(FAIR, Relaxed) & FAIR == 0
     }
 
-    /// Sleeps until the lock is released. False: the deadline has come.
+    /// Sleeps until the lock is released, or the sleep has ended in another way: late wakes must not
+    /// keep the head from looking at its clock. False: the deadline has come.
     fn sleep_as_head(&self) -> bool {
         let word = &self.mutex.word;
         let mut seen = word.load(Relaxed);
         while seen & LOCKED != 0 && !self.is_of_parent() {
             let asleep = seen | HEAD_SLEEPS;
             // Relaxed: it concerns no memory but the word.
-            if let Err(now) = word.compare_exchange(seen, asleep, Relaxed, Relaxed) {
-                seen = now;
-                continue;
+            match word.compare_exchange(seen, asleep, Relaxed, Relaxed) {
+                Ok(_) => {
+                    let waited = word.wait_bitset(asleep, AS_HEAD, self.deadline);
+                    // Woken by who released it, even if the deadline has come as well.
+                    return waited != Waited::TooLate || word.load(Relaxed) & HEAD_SLEEPS == 0;
+                }
+                Err(now) => seen = now,
             }
-            let waited = word.wait_bitset(asleep, AS_HEAD, self.deadline);
-            seen = word.load(Relaxed);
-            if seen & HEAD_SLEEPS == 0 {
-                // Woken by who released it, even if the deadline has come as well.
-                break;
-            }
-            if waited == Waited::TooLate {
-                return false;
-            }
-            // A signal, or the word has changed by another sleeper: still not released.
         }
         true
     }
