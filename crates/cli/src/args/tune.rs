@@ -24,9 +24,15 @@ pub struct TuneArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// The locks to try, by the names that `lockwright swap --lock list` shows. `native`, the C
-    /// library's own, is tried in any case; alone, it shows how much runs differ by themselves.
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "hybrid,mutex")]
+    /// The locks to try, by the names that `lockwright swap --lock list` shows. Those whose waiters
+    /// only spin may take very long with more threads than CPUs. `native`, the C library's own, is
+    /// tried in any case; alone, it shows how much runs differ by themselves.
+    #[arg(
+        long,
+        value_name = "NAME,...",
+        value_delimiter = ',',
+        default_value = "hybrid,pvqspinlock"
+    )]
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new(), help_heading = "Comparison")]
     pub locks: Vec<String>,
 

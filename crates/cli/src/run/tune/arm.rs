@@ -76,7 +76,8 @@ impl Runner {
             }
             Some(lock) => {
                 let mut command = Command::new(&self.tool);
-                command.args(["swap", "--lock", lock, "--"]).args(&self.argv);
+                // What it notes of the run is no output of the command.
+                command.args(["swap", "--lock", lock, "-o", "/dev/null", "--"]).args(&self.argv);
                 command
             }
         }

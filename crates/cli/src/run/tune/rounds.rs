@@ -180,7 +180,7 @@ mod tests {
 
     use super::*;
 
-    /// Stands in for lockwright: `swap --lock NAME -- COMMAND` runs the command with NAME in its
+    /// Stands in for lockwright: `swap --lock NAME -o FILE -- COMMAND` runs the command with NAME in its
     /// environment. No test depends on how long anything takes: the commands say their own figures.
     struct Fake(PathBuf);
 
@@ -188,7 +188,7 @@ mod tests {
         fn new(name: &str) -> Self {
             let dir = std::env::temp_dir();
             let file = dir.join(format!("lockwright-tune-{name}-{}", std::process::id()));
-            fs::write(&file, "#!/bin/sh\nlock=$3\nshift 4\nLOCK=$lock exec \"$@\"\n").unwrap();
+            fs::write(&file, "#!/bin/sh\nlock=$3\nshift 6\nLOCK=$lock exec \"$@\"\n").unwrap();
             fs::set_permissions(&file, fs::Permissions::from_mode(0o700)).unwrap();
             Self(file)
         }
