@@ -14,6 +14,9 @@ use lockwright_report::prose::words;
 /// The version of the JSON.
 const VERSION: u32 = 1;
 
+/// Seconds of a run in which the start of lockwright, ten milliseconds or less, is a percent.
+const SHORT: f64 = 1.0;
+
 /// A comparison and what it shows.
 #[derive(Debug)]
 pub struct Report {
@@ -61,6 +64,13 @@ impl Report {
             words::count(done as u64, "round"),
             100.0 * outcome.control.confidence
         );
+        if matches!(self.metric, Metric::Time) && self.median(0, |figure| figure.elapsed) < SHORT {
+            let _ = writeln!(
+                out,
+                "note: with a lock, the time has some milliseconds of lockwright's own start in it: let the\n\
+                 command run for longer than a second, or have it measure itself (--metric)"
+            );
+        }
         if let Some(fastest) = outcome.fastest {
             let name = self.lock(fastest);
             let _ = writeln!(out, "help: lockwright swap --lock {name} -- COMMAND");
@@ -115,8 +125,8 @@ impl Report {
         };
         let _ = writeln!(
             out,
-            "{:width$}  {value:>10}  {:>10}  {:>5}  {:12}",
-            "", "CPU time", "speed", "interval"
+            "{:width$}  {value:>10}  {:>10}  {:>5}  interval",
+            "", "CPU time", "speed"
         );
         for (arm, name) in names.iter().enumerate() {
             let value = match &self.metric {
@@ -232,12 +242,28 @@ mod tests {
 
     /// So many rounds, all alike, of an arm each with this metric.
     fn report(values: &[f64], rounds: usize, interrupted: Option<i32>) -> Report {
-        let locks: Vec<String> = (0..values.len() - 2).map(|lock| format!("lock{lock}")).collect();
-        let figure = |&value: &f64| Figure { value, elapsed: 1.5, cpu: 0.25 };
-        let round: Vec<Figure> = values.iter().map(figure).collect();
         let metric = Metric::Printed("([0-9]+)".parse().unwrap(), Better::Higher);
+        report_of(metric, values, rounds, interrupted)
+    }
+
+    fn report_of(
+        metric: Metric,
+        values: &[f64],
+        rounds: usize,
+        interrupted: Option<i32>,
+    ) -> Report {
+        let locks: Vec<String> = (0..values.len() - 2).map(|lock| format!("lock{lock}")).collect();
+        let figure = |&value: &f64| Figure { value, elapsed: value, cpu: 0.25 };
+        let round: Vec<Figure> = values.iter().map(figure).collect();
         let measured = Measured { rounds: vec![round; rounds], interrupted };
         Report::new(Arm::all(&locks), metric, 10, 7, measured)
+    }
+
+    #[test]
+    fn short_times_are_not_trusted() {
+        let text = |seconds| report_of(Metric::Time, &[seconds; 3], 10, None).text();
+        assert!(text(0.5).contains("note: with a lock"), "{}", text(0.5));
+        assert!(!text(1.5).contains("note:") && text(1.5).contains("1.50 s"), "{}", text(1.5));
     }
 
     #[test]
