@@ -6,8 +6,8 @@
  *
  *   exclusion   at most one thread has the lock;
  *   wake-ups    no thread sleeps for good: Spin reports a state in which nobody can go on;
- *   fairness    once the head has set FAIR, no other thread takes the lock before the head has taken
- *               it or left: the bypass is bounded by zero;
+ *   fairness    once the head has set FAIR, or an unlock_fair() for the head to come, no other thread
+ *               takes the lock before the head has taken it or left: the bypass is bounded by zero;
  *   the word    what must hold of its bits does, after each change (CHECK_WORD), and once everybody
  *               is done it is 0, however many have given up;
  *   progress    (-DLIVENESS, weak fairness) a head is served, WOKEN is claimed, and the sleepers are
@@ -66,7 +66,7 @@ byte strays = STRAYS;
 
 /* What the properties are about: no part of the lock. */
 byte holders;		/* threads that have the lock */
-bool demanded;		/* the head has set FAIR, and neither taken the lock nor left since */
+bool demanded;		/* FAIR was set, and the head has neither taken the lock nor left since */
 byte done_threads;
 
 /*
@@ -106,14 +106,14 @@ end:	do
 	assert(!(woken && head)); \
 	assert(head || !head_sleeps); \
 	assert(locked || !head_sleeps); \
-	assert(head || !fair); \
+	assert(head || woken || !fair); \
 	assert(sleepers <= THREADS); \
 	assert(!woken || sleepers > 0); \
 	assert(head || woken || sleepers > 0 || !noted)
 
 inline tidy() {
 	if
-	:: !head && !woken && sleepers == 0 -> fair = false; noted = false
+	:: !head && !woken && sleepers == 0 -> fair = false; noted = false; demanded = false
 	:: else
 	fi;
 	CHECK_WORD
@@ -358,6 +358,10 @@ critical_section:
 		head = false; head_sleeps = false; fair = false; woken = false; sleepers = 0; noted = false;
 #endif
 		locked = false;
+		if
+		:: true			/* unlock() */
+		:: fair = true; demanded = true		/* unlock_fair() */
+		fi;
 		if
 		:: head_sleeps -> head_sleeps = false; CHECK_WORD
 		:: !head_sleeps && !head && !woken && sleepers > 0 ->
