@@ -197,7 +197,19 @@ impl<P: Platform> RawHybridMutex<P> {
     pub unsafe fn unlock(&self) {
         // Relaxed: a guess, which `unlock_as` looks after.
         if self.word.load(Relaxed) != LOCKED || !self.unlock_as(LOCKED, 0) {
-            self.unlock_slow();
+            self.unlock_slow(0);
+        }
+    }
+
+    /// Releases the lock for the head: if anybody waits, nobody who comes takes it first.
+    ///
+    /// # Safety
+    /// The calling thread holds it.
+    #[inline]
+    pub unsafe fn unlock_fair(&self) {
+        // Relaxed: as in `unlock`.
+        if self.word.load(Relaxed) != LOCKED || !self.unlock_as(LOCKED, 0) {
+            self.unlock_slow(FAIR);
         }
     }
 
@@ -208,8 +220,9 @@ impl<P: Platform> RawHybridMutex<P> {
         self.word.compare_exchange(seen, free, Release, Relaxed).is_ok()
     }
 
+    /// Releases the lock to those who wait, with `note` in the word.
     #[cold]
-    fn unlock_slow(&self) {
+    fn unlock_slow(&self, note: u32) {
         let address = &raw const self.word;
         let wake = loop {
             let seen = self.word.load(Relaxed);
@@ -221,7 +234,7 @@ impl<P: Platform> RawHybridMutex<P> {
             } else {
                 (word, 0)
             };
-            if self.unlock_as(seen, tidy(free)) {
+            if self.unlock_as(seen, tidy(free | note)) {
                 break wake;
             }
         };

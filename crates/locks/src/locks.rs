@@ -13,6 +13,7 @@
 //! `lockwright check` and `lockwright meter` of itself if it is wrapped:
 //! `lock_api::Mutex<Traced<RawTicket<Linux>>, T>`; see [`crate::traced`].
 
+mod fair;
 mod reentrant;
 mod upgradable;
 

@@ -110,6 +110,29 @@ fn a_writer_becomes_a_reader() {
     assert!(lock.try_write_for(Duration::from_millis(1)).is_none());
 }
 
+#[test]
+fn a_fair_unlock_lets_others_in() {
+    use lock_api::{MutexGuard, RawMutexFair};
+
+    fn takes_turns<R: RawMutexFair + Sync>(mutex: &Mutex<R, u32>) {
+        thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| {
+                    let mut guard = mutex.lock();
+                    for _ in 0..ROUNDS {
+                        *guard += 1;
+                        MutexGuard::bump(&mut guard);
+                    }
+                    MutexGuard::unlock_fair(guard);
+                });
+            }
+        });
+        assert_eq!(*mutex.lock(), THREADS * ROUNDS);
+    }
+    takes_turns(&locks::HybridMutex::new(0));
+    takes_turns(&Mutex::<Traced<parking_lot::RawMutex>, _>::new(0));
+}
+
 /// Upgradable readers, by `lock_api`, traced and untraced.
 #[test]
 fn a_reader_becomes_a_writer_and_a_reader_again() {

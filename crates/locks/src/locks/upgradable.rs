@@ -1,5 +1,4 @@
-//! What `lock_api` has for reader-writer locks with upgradable readers and fair releases: the hybrid
-//! one has both.
+//! What `lock_api` has for reader-writer locks with upgradable readers: the hybrid one has them.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -94,30 +93,5 @@ unsafe impl lock_api::RawRwLockUpgradeTimed for RawHybridRwLock<Linux> {
         let left = timeout.saturating_duration_since(Instant::now());
         // SAFETY: as above.
         unsafe { self.try_upgrade_for(guard, left) }
-    }
-}
-
-// SAFETY: as for the other releases.
-unsafe impl lock_api::RawRwLockFair for RawHybridRwLock<Linux> {
-    /// As any release of a reader's: a writer that waits for readers keeps new ones out.
-    #[inline]
-    unsafe fn unlock_shared_fair(&self, _: GuardNoSend) {
-        // SAFETY: the caller gives back its acquisition.
-        unsafe { self.unlock_shared() };
-    }
-
-    #[inline]
-    unsafe fn unlock_exclusive_fair(&self, _: GuardNoSend) {
-        // SAFETY: as above.
-        unsafe { self.unlock_exclusive_fair() };
-    }
-}
-
-// SAFETY: as above.
-unsafe impl lock_api::RawRwLockUpgradeFair for RawHybridRwLock<Linux> {
-    #[inline]
-    unsafe fn unlock_upgradable_fair(&self, _: GuardNoSend) {
-        // SAFETY: the caller gives back its acquisition.
-        unsafe { self.unlock_upgradable_fair() };
     }
 }

@@ -95,3 +95,36 @@ fn a_deadline_races_with_the_head() {
 fn a_deadline_races_with_the_impatient() {
     world::with_patience(0, || world::with_time_flying(|| a_deadline_races(2, 1, 2)));
 }
+
+/// The lock is free, but for who waits; whoever that is takes it, or leaves it to all.
+#[test]
+fn a_fair_unlock_leaves_nobody_behind() {
+    fn fair(shared: &(RawHybridMutex<Loom>, Counter)) {
+        shared.0.lock();
+        shared.1.increment();
+        // SAFETY: held.
+        unsafe { shared.0.unlock_fair() };
+    }
+    fn timed(shared: &(RawHybridMutex<Loom>, Counter)) {
+        if shared.0.lock_until(Some(1)) {
+            shared.1.increment();
+            // SAFETY: held.
+            unsafe { shared.0.unlock() };
+        }
+    }
+    type Story = fn(&(RawHybridMutex<Loom>, Counter));
+    for others in [[fair as Story, fair], [fair, timed], [timed, timed]] {
+        world::with_patience(0, || {
+            world::check(Some(2), move || {
+                let shared = Arc::new((RawHybridMutex::<Loom>::new_in(), Counter::default()));
+                let others = others.map(|other| {
+                    let shared = Arc::clone(&shared);
+                    thread::spawn(move || other(&shared))
+                });
+                fair(&shared);
+                others.into_iter().for_each(|other| other.join().unwrap());
+                assert!(!shared.0.is_locked() && shared.0.try_lock());
+            });
+        });
+    }
+}
