@@ -10,7 +10,16 @@ use crate::stats::{self, Estimate};
 /// A lock of ours should do at least so much of what the best of the others does.
 pub const AIM: f64 = 0.97;
 
-/// All runs of a lock in a cell.
+/// The runs of a lock in a cell.
+#[derive(Default)]
+pub struct Runs {
+    /// In the order they were made.
+    pub rounds: Vec<Outcome>,
+    /// A further one, in which calls of the kernel's futex were counted.
+    pub counted: Option<Outcome>,
+}
+
+/// All runs of a lock in a cell, and what they say.
 #[derive(Serialize)]
 pub struct Row {
     /// Which lock.
@@ -21,6 +30,8 @@ pub struct Row {
     pub ratio: Estimate,
     /// In the order they were made.
     pub rounds: Vec<Outcome>,
+    /// A further run, in which calls of the kernel's futex were counted.
+    pub counted: Option<Outcome>,
 }
 
 /// All locks of a cell.
@@ -46,14 +57,9 @@ impl Row {
 
 impl Compared {
     /// From the runs of each lock: as many for each, those of one round at one index.
-    pub fn new(
-        cell: &Cell,
-        runs: Vec<(&Peer, Vec<Outcome>)>,
-        control: [&str; 2],
-        seed: u64,
-    ) -> Self {
+    pub fn new(cell: &Cell, runs: Vec<(&Peer, Runs)>, control: [&str; 2], seed: u64) -> Self {
         let rates: Vec<Vec<f64>> =
-            runs.iter().map(|(_, rounds)| rounds.iter().map(Outcome::rate).collect()).collect();
+            runs.iter().map(|(_, runs)| runs.rounds.iter().map(Outcome::rate).collect()).collect();
         let best = best(&runs, &rates, control[1]);
         let against = |of: &[f64], base: &[f64]| {
             let ratios: Vec<_> = of.iter().zip(base).map(|(of, base)| of / base).collect();
@@ -68,18 +74,19 @@ impl Compared {
         let ratios: Vec<_> = rates.iter().map(|of| against(of, &rates[best])).collect();
         let best = runs[best].0.name;
         let rows = runs.into_iter().zip(ratios);
-        let row = |((peer, rounds), ratio): ((&Peer, _), _)| Row {
+        let row = |((peer, runs), ratio): ((&Peer, Runs), _)| Row {
             lock: peer.name,
             ours: peer.is_ours,
             ratio,
-            rounds,
+            rounds: runs.rounds,
+            counted: runs.counted,
         };
         Self { cell: cell.clone(), best, rows: rows.map(row).collect(), control }
     }
 }
 
 /// The index of the best of the others, `again` left out; if there is none, of ours.
-fn best(runs: &[(&Peer, Vec<Outcome>)], rates: &[Vec<f64>], again: &str) -> usize {
+fn best(runs: &[(&Peer, Runs)], rates: &[Vec<f64>], again: &str) -> usize {
     let standing = |&index: &usize| {
         let Peer { name, is_ours, .. } = runs[index].0;
         (!is_ours && *name != again, stats::median(&rates[index]))
@@ -147,7 +154,7 @@ mod tests {
 
     const CELL: Cell = Cell { threads: 1, section_ns: 0, gap: 0, locks: 1, reads: 0, hog: false };
 
-    fn rounds(operations: &[u64]) -> Vec<Outcome> {
+    fn rounds(operations: &[u64]) -> Runs {
         let one = |&operations: &u64| Outcome {
             times: Times {
                 elapsed_ns: 1_000_000_000,
@@ -158,9 +165,10 @@ mod tests {
             },
             operations: vec![operations],
             switches: 0,
+            futex_calls: None,
             waits: Waits::of(&Histogram::new(2).unwrap()),
         };
-        operations.iter().map(one).collect()
+        Runs { rounds: operations.iter().map(one).collect(), counted: None }
     }
 
     fn compared() -> Compared {

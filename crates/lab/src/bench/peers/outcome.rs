@@ -39,6 +39,8 @@ pub struct Outcome {
     pub switches: u64,
     /// How long threads waited.
     pub waits: Waits,
+    /// Calls of the kernel's futex by all threads; none: not counted.
+    pub futex_calls: Option<u64>,
 }
 
 impl Outcome {
@@ -77,6 +79,11 @@ impl Outcome {
         self.times.cpu_ns as f64 / self.total().max(1) as f64
     }
 
+    /// Calls of the kernel's futex for each section; none: not counted.
+    pub fn futex_calls(&self) -> Option<f64> {
+        Some(self.futex_calls? as f64 / self.total().max(1) as f64)
+    }
+
     /// Context switches for each section.
     pub fn switches(&self) -> f64 {
         self.switches as f64 / self.total().max(1) as f64
@@ -98,7 +105,13 @@ mod tests {
         let mut waits = Histogram::new(2).unwrap();
         waits.record(7).unwrap();
         let waits = Waits::of(&waits);
-        Outcome { times, operations: operations.to_vec(), switches: 10, waits }
+        Outcome {
+            times,
+            operations: operations.to_vec(),
+            switches: 10,
+            waits,
+            futex_calls: Some(3),
+        }
     }
 
     #[test]
@@ -109,6 +122,7 @@ mod tests {
         let one_had_all = outcome(&[0, 40, 0, 0]);
         assert_eq!((one_had_all.jain(), one_had_all.min_over_max()), (0.25, 0.0));
         assert_eq!(one_had_all.spread(), [0.0, 10.0, 40.0]);
+        assert_eq!(fair.futex_calls(), Some(0.075));
         assert_eq!((fair.waits.timed, fair.waits.p99_9), (1, 7));
     }
 }

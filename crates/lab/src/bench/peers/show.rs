@@ -4,9 +4,10 @@ use serde_json::{Value, json};
 
 use super::super::Options;
 use super::super::report::Section;
+use super::Kind;
 use super::compare::{AIM, Compared, Row, Standing, standings};
+use super::measure::Measured;
 use super::outcome::Outcome;
-use super::{Kind, Measured};
 
 /// So many cells are shown lock by lock; of more only the JSON says all.
 const SHOWN: usize = 40;
@@ -71,16 +72,17 @@ fn figures(measured: &Measured) -> Section {
         notes: vec![
             "Medians of the rounds; the interval is that of the ratio. Min, average and max: sections of a thread \
              in thousands a second. Waits: from the call that takes the lock to its return, of those that were \
-             timed; the longest of all rounds. Switches: context switches for a thousand sections."
+             timed; the longest of all rounds. Switches and futex: context switches, and calls of the kernel's futex, for a \
+             thousand sections; the latter in a run of their own."
                 .to_owned(),
         ],
         json: Value::Null,
     }
 }
 
-const COLUMNS: [&str; 16] = [
+const COLUMNS: [&str; 17] = [
     "lock", "M/s", "of best", "interval", "min", "average", "max", "min/max", "Jain", "wait p50",
-    "p99", "p99.9", "longest", "CPU ns", "switches", "timed",
+    "p99", "p99.9", "longest", "CPU ns", "switches", "futex", "timed",
 ];
 
 fn figures_of(row: &Row) -> Vec<String> {
@@ -106,6 +108,10 @@ fn figures_of(row: &Row) -> Vec<String> {
         time(longest as f64),
         format!("{:.0}", row.median(Outcome::cpu_ns)),
         format!("{:.3}", 1e3 * row.median(Outcome::switches)),
+        row.counted
+            .as_ref()
+            .and_then(Outcome::futex_calls)
+            .map_or_else(String::new, |calls| format!("{:.3}", 1e3 * calls)),
         row.rounds.iter().map(|one| one.waits.timed).sum::<u64>().to_string(),
     ]
 }
@@ -121,10 +127,16 @@ fn notes(measured: &Measured, options: &Options) -> Vec<String> {
          and both calls take {:.1} ns by themselves. Sections and gaps are steps of {:.2} ns on an idle CPU. Every \
          run checked that the lock excludes, and that its times can be.",
         options.rounds,
-        options.interval / 50,
+        measured.interval,
         measured.pass_ns,
         1.0 / measured.calibration.steps_per_ns,
     ));
+    notes.extend(
+        measured
+            .not_counted
+            .iter()
+            .map(|why| format!("Calls of the kernel's futex are not counted: {why}.")),
+    );
     if !measured.left_out.is_empty() {
         notes.push(format!(
             "Not run where threads outnumber the CPUs, as their waiters spin in a queue: {}.",
@@ -155,12 +167,13 @@ fn json(measured: &Measured, options: &Options) -> Value {
     json!({
         "kind": measured.kind.name,
         "seed": options.peers.seed,
-        "interval_ns": (options.interval / 50).as_nanos() as u64,
+        "interval_ns": measured.interval.as_nanos() as u64,
         "calibration": measured.calibration,
         "pass_ns": measured.pass_ns,
         "aim": AIM,
         "standings": standings(&measured.compared),
         "left_out_where_threads_outnumber_cpus": measured.left_out,
+        "futex_not_counted": measured.not_counted,
         "cells": measured.compared,
     })
 }

@@ -10,6 +10,7 @@ use lockwright::platform::linux::Linux;
 
 use super::super::fault::Fault;
 use super::super::workers::{self, Padded};
+use super::futex::{Calls, Tracepoint};
 use super::hog::Hog;
 use super::outcome::{Outcome, Waits};
 use super::place::{Own, Slot};
@@ -30,6 +31,18 @@ struct Run<'r> {
     /// One in so many acquisitions of a thread is timed.
     sampling: u64,
     stop: &'r Padded<AtomicBool>,
+    futex: Option<Tracepoint>,
+}
+
+/// How a run is made, whatever the cell and the lock.
+#[derive(Clone, Copy)]
+pub struct How {
+    /// What this machine does in a time.
+    pub calibration: Calibration,
+    /// How long the threads take locks.
+    pub interval: Duration,
+    /// Where to count the calls of the kernel's futex, which makes them slower.
+    pub futex: Option<Tracepoint>,
 }
 
 /// How a lock is taken and released.
@@ -47,19 +60,16 @@ struct Done {
     /// Those that saw a writer at work.
     torn: u64,
     switches: u64,
+    futex_calls: Option<u64>,
     waits: Histogram<u64>,
 }
 
-/// Runs a cell with a lock, for `interval`.
+/// Runs a cell with a lock.
 ///
 /// # Errors
 /// If the lock does not exclude, or the times cannot be.
-pub fn run(
-    peer: &Peer,
-    cell: &Cell,
-    calibration: &Calibration,
-    interval: Duration,
-) -> Result<Outcome, Fault> {
+pub fn run(peer: &Peer, cell: &Cell, how: &How) -> Result<Outcome, Fault> {
+    let How { calibration, interval, futex } = *how;
     let functions = &peer.functions;
     let slots: Vec<_> = (0..cell.locks).map(|_| Slot::new(functions)).collect();
     let stop = Padded(AtomicBool::new(false));
@@ -77,6 +87,7 @@ pub fn run(
         steps: [held, held * u64::from(cell.gap)],
         sampling: calibration.sampling(cell.section_ns),
         stop: &stop,
+        futex,
     };
     let hog = cell.hog.then(Hog::burn);
     let (times, done) = workers::run(
@@ -104,6 +115,7 @@ pub fn run(
         operations: done.iter().map(|done| done.operations).collect(),
         switches: done.iter().map(|done| done.switches).sum(),
         waits: Waits::of(&waits),
+        futex_calls: done.iter().map(|done| done.futex_calls).sum(),
     })
 }
 
@@ -118,11 +130,13 @@ impl Run<'_> {
         let mut random = fastrand::Rng::with_seed(index as u64);
         let mut own = Own::new();
         let own = own.pointer();
+        let calls = self.futex.and_then(|at| Calls::begin(at).ok());
         let mut done = Done {
             operations: 0,
             writes: 0,
             torn: 0,
             switches: usage::switches(),
+            futex_calls: None,
             waits: histogram(),
         };
         // Not all threads at once.
@@ -168,6 +182,7 @@ impl Run<'_> {
             }
         }
         done.switches = usage::switches() - done.switches;
+        done.futex_calls = calls.and_then(|calls| calls.count().ok());
         done
     }
 }
@@ -178,11 +193,15 @@ mod tests {
     use super::super::table::NOTHING;
     use super::*;
 
-    const CALIBRATION: Calibration = Calibration { steps_per_ns: 1.0, clock_ns: 1.0 };
+    const HOW: How = How {
+        calibration: Calibration { steps_per_ns: 1.0, clock_ns: 1.0 },
+        interval: Duration::from_millis(3),
+        futex: None,
+    };
     const CELL: Cell = Cell { threads: 4, section_ns: 10, gap: 1, locks: 2, reads: 0, hog: false };
 
     fn short(peer: &Peer, cell: &Cell) -> Result<Outcome, Fault> {
-        run(peer, cell, &CALIBRATION, Duration::from_millis(3))
+        run(peer, cell, &HOW)
     }
 
     #[test]
