@@ -56,6 +56,11 @@ impl Row {
 }
 
 impl Compared {
+    /// The row of a lock, if it ran.
+    pub fn row(&self, lock: &str) -> Option<&Row> {
+        self.rows.iter().find(|row| row.lock == lock)
+    }
+
     /// From the runs of each lock: as many for each, those of one round at one index.
     pub fn new(cell: &Cell, runs: Vec<(&Peer, Runs)>, control: [&str; 2], seed: u64) -> Self {
         let rates: Vec<Vec<f64>> =
@@ -144,7 +149,7 @@ impl Standing {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use hdrhistogram::Histogram;
 
     use super::super::super::workers::Times;
@@ -154,7 +159,8 @@ mod tests {
 
     const CELL: Cell = Cell { threads: 1, section_ns: 0, gap: 0, locks: 1, reads: 0, hog: false };
 
-    fn rounds(operations: &[u64]) -> Runs {
+    /// Rounds of one second of one thread, which does so many sections.
+    pub fn rounds(operations: &[u64]) -> Runs {
         let one = |&operations: &u64| Outcome {
             times: Times {
                 elapsed_ns: 1_000_000_000,

@@ -18,6 +18,8 @@ use super::work::{self, How};
 pub struct Measured {
     /// Of which.
     pub kind: &'static Kind,
+    /// CPUs that the threads could run on.
+    pub cpus: usize,
     /// How long a run took.
     pub interval: Duration,
     /// What the machine does in a time.
@@ -85,6 +87,7 @@ pub fn kind(
     });
     Ok(Measured {
         kind,
+        cpus,
         interval,
         calibration: how.calibration,
         pass_ns: pass_ns(&how, options.rounds)?,

@@ -14,6 +14,7 @@ mod measure;
 mod order;
 mod ours;
 mod outcome;
+mod overall;
 mod place;
 mod pthread;
 mod rows;

@@ -8,13 +8,14 @@ use super::Kind;
 use super::compare::{AIM, Compared, Row, Standing, standings};
 use super::measure::Measured;
 use super::outcome::Outcome;
+use super::overall::{Overall, overall};
 
 /// So many cells are shown lock by lock; of more only the JSON says all.
 const SHOWN: usize = 40;
 
 /// Tables of a kind: ratios to the best, and then every figure.
 pub fn sections(measured: &Measured, options: &Options) -> Vec<Section> {
-    let mut sections = vec![ratios(measured, options)];
+    let mut sections = vec![ratios(measured, options), over_all(measured)];
     if measured.compared.len() <= SHOWN {
         sections.push(figures(measured));
     } else if let Some(first) = sections.first_mut() {
@@ -31,11 +32,10 @@ fn ratios(measured: &Measured, options: &Options) -> Section {
     columns.extend(&ours);
     columns.push("control");
     let row = |compared: &Compared| {
-        let named = |name: &str| compared.rows.iter().find(|row| row.lock == name);
-        let best = named(compared.best).map_or(f64::NAN, |row| row.median(Outcome::rate));
+        let best = compared.row(compared.best).map_or(f64::NAN, |row| row.median(Outcome::rate));
         let mut cells = vec![compared.cell.to_string(), compared.best.to_owned(), millions(best)];
         let ratio = |row: &Row| format!("{:.2}", row.ratio.median);
-        cells.extend(ours.iter().map(|name| named(name).map_or_else(String::new, ratio)));
+        cells.extend(ours.iter().map(|name| compared.row(name).map_or_else(String::new, ratio)));
         let control = compared.control;
         cells.push(control.map_or_else(String::new, |control| format!("{:.2}", control.median)));
         cells
@@ -54,6 +54,48 @@ fn ratios(measured: &Measured, options: &Options) -> Section {
 
 fn title(kind: &Kind) -> &'static str {
     if kind.has_readers { "Reader-writer locks" } else { "Mutexes" }
+}
+
+/// A row for each lock: what it is over all cells.
+fn over_all(measured: &Measured) -> Section {
+    let all = overall(&measured.compared, measured.kind.control[0], measured.cpus);
+    let hundredths =
+        |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.2}"));
+    let row = |of: &Overall| {
+        vec![
+            of.lock.to_owned(),
+            format!("{} of {}", of.reached, of.cells),
+            hundredths(Some(of.mean)),
+            hundredths(Some(of.worst)),
+            hundredths(of.min_over_max),
+            of.wait_p99_9.map_or_else(String::new, time),
+            hundredths(of.cpu),
+            hundredths(of.kept),
+        ]
+    };
+    Section {
+        title: format!("{}: each lock over all cells", title(measured.kind)),
+        columns: vec![
+            "lock",
+            "reached",
+            "mean of best",
+            "worst",
+            "min/max",
+            "wait p99.9",
+            "CPU",
+            "over-committed",
+        ],
+        rows: all.iter().map(row).collect(),
+        notes: vec![format!(
+            "Reached: cells with {AIM} of the best of the others. Of best: ratios to that, their geometric mean and \
+             the least. Min/max: sections of the thread with the fewest over those of the one with the most, the \
+             median of cells with several threads; of these, too, the geometric mean of the p99.9 of waits. CPU: time \
+             for a section against {}, geometric mean. Over-committed: throughput with the most threads to its own \
+             with as many as there are CPUs, the least.",
+            measured.kind.control[0]
+        )],
+        json: json!(all),
+    }
 }
 
 /// All figures of all locks in all cells.
