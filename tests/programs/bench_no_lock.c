@@ -13,9 +13,9 @@ static void pass(void *lock, void *own)
 }
 
 const struct lock_peer lockwright_peers[] = {
-	{ "planted", { 1, false, nothing, nothing, pass, pass, NULL, NULL } },
-	{ "planted rw", { 1, false, nothing, nothing, pass, pass, pass, pass } },
-	{ NULL, { 0, false, NULL, NULL, NULL, NULL, NULL, NULL } },
+	{ "planted", { 1, SPINS, nothing, nothing, pass, pass, NULL, NULL } },
+	{ "planted rw", { 1, SPINS, nothing, nothing, pass, pass, pass, pass } },
+	{ NULL, { 0, SLEEPS, NULL, NULL, NULL, NULL, NULL, NULL } },
 };
 
 #ifdef OTHER_VERSION

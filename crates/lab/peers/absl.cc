@@ -31,8 +31,8 @@ struct Use {
 } // namespace
 
 const lock_peer lockwright_peers[] = {
-	{ "absl::Mutex", peers::exclusive<absl::Mutex, Use>() },
-	{ "absl::Mutex rw", peers::shared<absl::Mutex, Use>() },
+	{ "absl::Mutex", peers::exclusive<absl::Mutex, Use>(SLEEPS) },
+	{ "absl::Mutex rw", peers::shared<absl::Mutex, Use>(SLEEPS) },
 	{ nullptr, {} },
 };
 

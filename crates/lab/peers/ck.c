@@ -61,17 +61,17 @@ static void mcs_release(void *lock, void *own)
 
 const struct lock_peer lockwright_peers[] = {
 	{ "ck fas",
-	  { sizeof(ck_spinlock_fas_t), false, ck_spinlock_fas_make, destroy, ck_spinlock_fas_take,
+	  { sizeof(ck_spinlock_fas_t), SPINS, ck_spinlock_fas_make, destroy, ck_spinlock_fas_take,
 	    ck_spinlock_fas_release, NULL, NULL } },
 	{ "ck ticket",
-	  { sizeof(ck_spinlock_ticket_t), true, ck_spinlock_ticket_make, destroy, ck_spinlock_ticket_take,
+	  { sizeof(ck_spinlock_ticket_t), SPINS_IN_QUEUE, ck_spinlock_ticket_make, destroy, ck_spinlock_ticket_take,
 	    ck_spinlock_ticket_release, NULL, NULL } },
 	{ "ck mcs",
-	  { sizeof(struct ck_spinlock_mcs *), true, mcs_make, destroy, mcs_take, mcs_release, NULL, NULL } },
+	  { sizeof(struct ck_spinlock_mcs *), SPINS_IN_QUEUE, mcs_make, destroy, mcs_take, mcs_release, NULL, NULL } },
 	{ "ck rwlock",
-	  { sizeof(ck_rwlock_t), false, ck_rwlock_make, destroy, ck_rwlock_take, ck_rwlock_release,
+	  { sizeof(ck_rwlock_t), SPINS, ck_rwlock_make, destroy, ck_rwlock_take, ck_rwlock_release,
 	    ck_rwlock_read_take, ck_rwlock_read_release } },
-	{ NULL, { 0, false, NULL, NULL, NULL, NULL, NULL, NULL } },
+	{ NULL, { 0, SLEEPS, NULL, NULL, NULL, NULL, NULL, NULL } },
 };
 
 const size_t lockwright_peer_size = sizeof(struct lock_peer);

@@ -38,9 +38,9 @@ static void read_release(void *lock, void *own)
 }
 
 const struct lock_peer lockwright_peers[] = {
-	{ "nsync_mu", { sizeof(nsync_mu), false, make, destroy, take, release, NULL, NULL } },
-	{ "nsync_mu rw", { sizeof(nsync_mu), false, make, destroy, take, release, read_take, read_release } },
-	{ NULL, { 0, false, NULL, NULL, NULL, NULL, NULL, NULL } },
+	{ "nsync_mu", { sizeof(nsync_mu), SLEEPS, make, destroy, take, release, NULL, NULL } },
+	{ "nsync_mu rw", { sizeof(nsync_mu), SLEEPS, make, destroy, take, release, read_take, read_release } },
+	{ NULL, { 0, SLEEPS, NULL, NULL, NULL, NULL, NULL, NULL } },
 };
 
 const size_t lockwright_peer_size = sizeof(struct lock_peer);

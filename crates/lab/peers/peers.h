@@ -3,19 +3,27 @@
 #ifndef LOCKWRIGHT_PEERS_H
 #define LOCKWRIGHT_PEERS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* What waiters do. */
+enum lock_waiting {
+	/* They sleep, if they wait for long. */
+	SLEEPS,
+	/* They spin or yield, whoever is first. */
+	SPINS,
+	/* They spin in a queue, without giving way: not for more threads than CPUs. */
+	SPINS_IN_QUEUE,
+};
+
 /* `lock` is memory for a lock, at a multiple of 128. `own` is 256 bytes of the calling thread's, also at a multiple of
  * 128, which are left alone from taking to releasing: for a queue's node, or a C++ guard. */
 struct lock_functions {
 	size_t size;
-	/* Waiters spin in a queue, without giving way: not for more threads than CPUs. */
-	bool spins_in_queue;
+	enum lock_waiting waiting;
 	void (*make)(void *lock);
 	void (*destroy)(void *lock);
 	void (*lock)(void *lock, void *own);

@@ -19,17 +19,17 @@ template <class Lock> void destroy(void *lock)
 }
 
 // The row of a lock; `Use` has functions that take and release it.
-template <class Lock, class Use> lock_functions exclusive()
+template <class Lock, class Use> lock_functions exclusive(lock_waiting waiting)
 {
 	static_assert(alignof(Lock) <= 128, "where locks lie");
-	return { sizeof(Lock), false, make<Lock>, destroy<Lock>, Use::take, Use::release, nullptr, nullptr };
+	return { sizeof(Lock), waiting, make<Lock>, destroy<Lock>, Use::take, Use::release, nullptr, nullptr };
 }
 
 // Likewise, with readers.
-template <class Lock, class Use> lock_functions shared()
+template <class Lock, class Use> lock_functions shared(lock_waiting waiting)
 {
 	static_assert(alignof(Lock) <= 128, "where locks lie");
-	return { sizeof(Lock), false,	      make<Lock>,     destroy<Lock>,
+	return { sizeof(Lock), waiting,      make<Lock>,     destroy<Lock>,
 		 Use::take,    Use::release, Use::read_take, Use::read_release };
 }
 

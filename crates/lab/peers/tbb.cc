@@ -42,12 +42,12 @@ using peers::Plain;
 using peers::PlainShared;
 
 const lock_peer lockwright_peers[] = {
-	{ "tbb::mutex", peers::exclusive<tbb::mutex, Plain<tbb::mutex>>() },
-	{ "tbb::spin_mutex", peers::exclusive<tbb::spin_mutex, Plain<tbb::spin_mutex>>() },
-	{ "tbb::queuing_mutex", peers::exclusive<tbb::queuing_mutex, Queuing<tbb::queuing_mutex>>() },
-	{ "tbb::rw_mutex", peers::shared<tbb::rw_mutex, PlainShared<tbb::rw_mutex>>() },
-	{ "tbb::spin_rw_mutex", peers::shared<tbb::spin_rw_mutex, PlainShared<tbb::spin_rw_mutex>>() },
-	{ "tbb::queuing_rw_mutex", peers::shared<tbb::queuing_rw_mutex, QueuingShared>() },
+	{ "tbb::mutex", peers::exclusive<tbb::mutex, Plain<tbb::mutex>>(SLEEPS) },
+	{ "tbb::spin_mutex", peers::exclusive<tbb::spin_mutex, Plain<tbb::spin_mutex>>(SPINS) },
+	{ "tbb::queuing_mutex", peers::exclusive<tbb::queuing_mutex, Queuing<tbb::queuing_mutex>>(SPINS) },
+	{ "tbb::rw_mutex", peers::shared<tbb::rw_mutex, PlainShared<tbb::rw_mutex>>(SLEEPS) },
+	{ "tbb::spin_rw_mutex", peers::shared<tbb::spin_rw_mutex, PlainShared<tbb::spin_rw_mutex>>(SPINS) },
+	{ "tbb::queuing_rw_mutex", peers::shared<tbb::queuing_rw_mutex, QueuingShared>(SPINS) },
 	{ nullptr, {} },
 };
 

@@ -19,6 +19,16 @@ pub struct Runs {
     pub counted: Option<Outcome>,
 }
 
+/// What a lock is held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Against {
+    /// The best of the others.
+    Best,
+    /// The best of those of them whose waiters sleep: what only spins can be released by a plain
+    /// store, and is slow where it is preempted.
+    BestThatSleeps,
+}
+
 /// All runs of a lock in a cell, and what they say.
 #[derive(Serialize)]
 pub struct Row {
@@ -26,8 +36,12 @@ pub struct Row {
     pub lock: &'static str,
     /// One of lockwright's.
     pub ours: bool,
+    /// Its waiters sleep.
+    pub sleeps: bool,
     /// Sections a second, to those of the best in the same round: median and bootstrap interval.
     pub ratio: Estimate,
+    /// Likewise, to those of the best that sleeps; none: none of these ran.
+    pub ratio_to_sleeping: Option<Estimate>,
     /// In the order they were made.
     pub rounds: Vec<Outcome>,
     /// A further run, in which calls of the kernel's futex were counted.
@@ -40,8 +54,10 @@ pub struct Compared {
     /// What they did.
     pub cell: Cell,
     /// The lock with the highest median of those that are not ours; the control's second name does
-    /// not count.
+    /// not count. If only ours ran, the best of these.
     pub best: &'static str,
+    /// Likewise, of those whose waiters sleep.
+    pub best_that_sleeps: Option<&'static str>,
     /// By lock.
     pub rows: Vec<Row>,
     /// The control's second name against its first.
@@ -53,6 +69,14 @@ impl Row {
     pub fn median(&self, figure: impl Fn(&Outcome) -> f64) -> f64 {
         stats::median(&self.rounds.iter().map(figure).collect::<Vec<_>>())
     }
+
+    /// The median of the ratios to what it is held against.
+    pub fn to(&self, against: Against) -> Option<f64> {
+        match against {
+            Against::Best => Some(self.ratio.median),
+            Against::BestThatSleeps => self.ratio_to_sleeping.map(|ratio| ratio.median),
+        }
+    }
 }
 
 impl Compared {
@@ -61,89 +85,52 @@ impl Compared {
         self.rows.iter().find(|row| row.lock == lock)
     }
 
-    /// From the runs of each lock: as many for each, those of one round at one index.
+    /// The row of what locks are held against, if it ran.
+    pub fn base(&self, against: Against) -> Option<&Row> {
+        self.row(match against {
+            Against::Best => self.best,
+            Against::BestThatSleeps => self.best_that_sleeps?,
+        })
+    }
+
+    /// From the runs of each lock, one at least: as many for each, those of one round at one index.
     pub fn new(cell: &Cell, runs: Vec<(&Peer, Runs)>, control: [&str; 2], seed: u64) -> Self {
-        let rates: Vec<Vec<f64>> =
-            runs.iter().map(|(_, runs)| runs.rounds.iter().map(Outcome::rate).collect()).collect();
-        let best = best(&runs, &rates, control[1]);
+        let rate = |(_, runs): &(&Peer, Runs)| runs.rounds.iter().map(Outcome::rate).collect();
+        let rates: Vec<Vec<f64>> = runs.iter().map(rate).collect();
         let against = |of: &[f64], base: &[f64]| {
             let ratios: Vec<_> = of.iter().zip(base).map(|(of, base)| of / base).collect();
             stats::bootstrap(&ratios, seed)
         };
-        let named = |name: &str| runs.iter().position(|(peer, _)| peer.name == name);
-        let control = control.map(named);
-        let control = match control {
+        let highest = |counts: &dyn Fn(&Peer) -> bool| {
+            let all = (0..runs.len()).filter(|&index| counts(runs[index].0));
+            let median = |&index: &usize| stats::median(&rates[index]);
+            all.max_by(|a, b| median(a).total_cmp(&median(b)))
+        };
+        let is_other = |peer: &Peer| !peer.is_ours && peer.name != control[1];
+        let best = highest(&is_other).or_else(|| highest(&|_| true)).expect("a lock that ran");
+        let sleeping = highest(&|peer| is_other(peer) && peer.sleeps());
+        let of_control = control.map(|name| runs.iter().position(|(peer, _)| peer.name == name));
+        let control = match of_control {
             [Some(first), Some(second)] => Some(against(&rates[second], &rates[first])),
             _ => None,
         };
-        let ratios: Vec<_> = rates.iter().map(|of| against(of, &rates[best])).collect();
-        let best = runs[best].0.name;
-        let rows = runs.into_iter().zip(ratios);
-        let row = |((peer, runs), ratio): ((&Peer, Runs), _)| Row {
+        let (best_name, sleeping_name) =
+            (runs[best].0.name, sleeping.map(|index| runs[index].0.name));
+        let row = |(index, (peer, runs)): (usize, (&Peer, Runs))| Row {
             lock: peer.name,
             ours: peer.is_ours,
-            ratio,
+            sleeps: peer.sleeps(),
+            ratio: against(&rates[index], &rates[best]),
+            ratio_to_sleeping: sleeping.map(|base| against(&rates[index], &rates[base])),
             rounds: runs.rounds,
             counted: runs.counted,
         };
-        Self { cell: cell.clone(), best, rows: rows.map(row).collect(), control }
-    }
-}
-
-/// The index of the best of the others, `again` left out; if there is none, of ours.
-fn best(runs: &[(&Peer, Runs)], rates: &[Vec<f64>], again: &str) -> usize {
-    let standing = |&index: &usize| {
-        let Peer { name, is_ours, .. } = runs[index].0;
-        (!is_ours && *name != again, stats::median(&rates[index]))
-    };
-    let order = |a: &usize, b: &usize| {
-        let (a, b) = (standing(a), standing(b));
-        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
-    };
-    (0..runs.len()).max_by(order).expect("a lock to compare with")
-}
-
-/// How a lock of ours stands over a sweep.
-#[derive(Serialize)]
-pub struct Standing {
-    /// Which lock.
-    pub lock: &'static str,
-    /// Cells in which it reaches [`AIM`].
-    pub reached: usize,
-    /// All in which it ran.
-    pub cells: usize,
-    /// The least of its ratios.
-    pub worst: f64,
-    /// In which cell that is.
-    pub worst_cell: String,
-}
-
-/// Those of all locks of ours, in the order of the table.
-pub fn standings(all: &[Compared]) -> Vec<Standing> {
-    let mut standings: Vec<Standing> = Vec::new();
-    for compared in all {
-        for row in compared.rows.iter().filter(|row| row.ours) {
-            let known = standings.iter().position(|standing| standing.lock == row.lock);
-            let known = known.unwrap_or_else(|| {
-                standings.push(Standing::none(row.lock));
-                standings.len() - 1
-            });
-            standings[known].add(row.ratio.median, &compared.cell);
-        }
-    }
-    standings
-}
-
-impl Standing {
-    fn none(lock: &'static str) -> Self {
-        Self { lock, reached: 0, cells: 0, worst: f64::INFINITY, worst_cell: String::new() }
-    }
-
-    fn add(&mut self, ratio: f64, cell: &Cell) {
-        self.cells += 1;
-        self.reached += usize::from(ratio >= AIM);
-        if ratio < self.worst {
-            (self.worst, self.worst_cell) = (ratio, cell.to_string());
+        Self {
+            cell: cell.clone(),
+            best: best_name,
+            best_that_sleeps: sleeping_name,
+            rows: runs.into_iter().enumerate().map(row).collect(),
+            control,
         }
     }
 }
@@ -154,7 +141,7 @@ pub mod tests {
 
     use super::super::super::workers::Times;
     use super::super::outcome::Waits;
-    use super::super::table::NOTHING;
+    use super::super::table::{NOTHING, spinning};
     use super::*;
 
     const CELL: Cell = Cell { threads: 1, section_ns: 0, gap: 0, locks: 1, reads: 0, hog: false };
@@ -180,9 +167,11 @@ pub mod tests {
     fn compared() -> Compared {
         let peer = |name, is_ours| Peer { name, is_ours, ..NOTHING };
         let (a, again, ours) = (peer("a", false), peer("again", false), peer("ours", true));
+        let spins = Peer { functions: spinning(NOTHING.functions), ..peer("spins", false) };
         let runs = vec![
             (&a, rounds(&[100, 200, 50])),
             (&again, rounds(&[110, 180, 50])),
+            (&spins, rounds(&[900, 400, 90])),
             (&ours, rounds(&[900, 100, 45])),
         ];
         Compared::new(&CELL, runs, ["a", "again"], 1)
@@ -191,18 +180,22 @@ pub mod tests {
     #[test]
     fn ratios_are_to_the_best_of_the_others_in_the_same_round() {
         let compared = compared();
-        assert_eq!(compared.best, "a");
-        let ours = &compared.rows[2].ratio;
-        assert_eq!(ours.median, 0.9);
-        assert!(ours.low <= 0.9 && ours.high >= 0.9, "{ours:?}");
+        assert_eq!((compared.best, compared.best_that_sleeps), ("spins", Some("a")));
+        let ours = compared.row("ours").unwrap();
+        assert_eq!(
+            (ours.to(Against::Best), ours.to(Against::BestThatSleeps)),
+            (Some(0.5), Some(0.9))
+        );
+        assert!(ours.ratio.low <= 0.5 && ours.ratio.high >= 0.5, "{:?}", ours.ratio);
         assert_eq!(compared.control.unwrap().median, 1.0);
+        assert_eq!(compared.base(Against::BestThatSleeps).unwrap().lock, "a");
     }
 
     #[test]
-    fn the_worst_cell_is_told() {
-        let standings = standings(&[compared(), compared()]);
-        let [ours] = standings.as_slice() else { panic!("one lock of ours") };
-        assert_eq!((ours.lock, ours.reached, ours.cells, ours.worst), ("ours", 0, 2, 0.9));
-        assert_eq!(ours.worst_cell, CELL.to_string());
+    fn where_only_ours_ran_they_are_held_against_their_best() {
+        let ours = Peer { is_ours: true, ..NOTHING };
+        let compared = Compared::new(&CELL, vec![(&ours, rounds(&[5]))], ["a", "again"], 1);
+        assert_eq!((compared.best, compared.best_that_sleeps), (NOTHING.name, None));
+        assert_eq!(compared.rows[0].to(Against::BestThatSleeps), None);
     }
 }

@@ -11,7 +11,7 @@ use super::futex::Tracepoint;
 use super::order::{self, Progress, Remaining};
 use super::spin::Calibration;
 use super::sweep::Cell;
-use super::table::{NOTHING, Peer};
+use super::table::{NOTHING, Peer, Waiting};
 use super::work::{self, How};
 
 /// All that was measured of a kind.
@@ -49,8 +49,9 @@ pub fn kind(
     let how = How { calibration: Calibration::measure(), interval, futex: None };
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     let cells = kind.sweep(&options.peers).cells();
-    let enters =
-        |cell: &Cell, peer: &Peer| !(peer.functions.spins_in_queue && cell.is_over_committed(cpus));
+    let enters = |cell: &Cell, peer: &Peer| {
+        peer.functions.waiting != Waiting::SPINS_IN_QUEUE || !cell.is_over_committed(cpus)
+    };
     let of_cell = |cell| (0..peers.len()).filter(|&lock| enters(cell, &peers[lock])).collect();
     let entrants: Vec<Vec<usize>> = cells.iter().map(of_cell).collect();
     let is_left_out = |peer: &&Peer| !cells.iter().all(|cell| enters(cell, peer));

@@ -2,10 +2,25 @@
 
 use serde::Serialize;
 
-use super::compare::{AIM, Compared, Row};
+use super::compare::{AIM, Against, Compared, Row};
 use super::outcome::Outcome;
 use super::sweep::Cell;
 use crate::stats;
+
+/// A lock's ratios to the best, over all cells in which it ran.
+#[derive(Serialize)]
+pub struct Summary {
+    /// In how many it ran.
+    pub cells: usize,
+    /// In how many it does [`AIM`] of the best.
+    pub reached: usize,
+    /// Geometric mean of the ratios.
+    pub mean: f64,
+    /// The least of them.
+    pub worst: f64,
+    /// In which cell that is.
+    pub worst_cell: String,
+}
 
 /// A lock over all cells in which it ran.
 #[derive(Serialize)]
@@ -14,14 +29,10 @@ pub struct Overall {
     pub lock: &'static str,
     /// One of lockwright's.
     pub ours: bool,
-    /// In how many it ran.
-    pub cells: usize,
-    /// In how many it does [`AIM`] of the best of the others.
-    pub reached: usize,
-    /// Geometric mean of its ratios to the best of the others.
-    pub mean: f64,
-    /// The least of them.
-    pub worst: f64,
+    /// Against the best of the others.
+    pub best: Summary,
+    /// Against the best of them whose waiters sleep; none: none of these ran.
+    pub best_that_sleeps: Option<Summary>,
     /// Sections of the thread with the fewest over those of the one with the most: the median of the
     /// cells with several threads.
     pub min_over_max: Option<f64>,
@@ -32,6 +43,16 @@ pub struct Overall {
     /// Throughput with the most threads to its own with as many threads as CPUs: the least of all
     /// pairs of cells that differ in this alone.
     pub kept: Option<f64>,
+}
+
+impl Overall {
+    /// Of what it is held against.
+    pub fn against(&self, against: Against) -> Option<&Summary> {
+        match against {
+            Against::Best => Some(&self.best),
+            Against::BestThatSleeps => self.best_that_sleeps.as_ref(),
+        }
+    }
 }
 
 /// Each lock that ran, in the order of the table. `baseline` is what CPU time is held against.
@@ -50,7 +71,6 @@ pub fn overall(all: &[Compared], baseline: &str, cpus: usize) -> Vec<Overall> {
 }
 
 fn of_lock(lock: &Row, ran: &[(&Compared, &Row)], baseline: &str, cpus: usize) -> Overall {
-    let ratios: Vec<_> = ran.iter().map(|(_, row)| row.ratio.median).collect();
     let shared: Vec<_> =
         ran.iter().filter(|(of, _)| of.cell.threads > 1).map(|(_, row)| *row).collect();
     let fair: Vec<_> = shared.iter().map(|row| row.median(Outcome::min_over_max)).collect();
@@ -61,15 +81,27 @@ fn of_lock(lock: &Row, ran: &[(&Compared, &Row)], baseline: &str, cpus: usize) -
     Overall {
         lock: lock.lock,
         ours: lock.ours,
-        cells: ran.len(),
-        reached: ratios.iter().filter(|ratio| **ratio >= AIM).count(),
-        mean: geometric_mean(ratios.iter().copied()).unwrap_or(f64::NAN),
-        worst: ratios.iter().copied().fold(f64::INFINITY, f64::min),
+        best: summary(ran, Against::Best).expect("it ran"),
+        best_that_sleeps: summary(ran, Against::BestThatSleeps),
         min_over_max: (!fair.is_empty()).then(|| stats::median(&fair)),
         wait_p99_9: geometric_mean(waits),
         cpu: geometric_mean(cpu),
         kept: kept(ran, cpus),
     }
+}
+
+/// None: nothing ran that it is held against.
+fn summary(ran: &[(&Compared, &Row)], against: Against) -> Option<Summary> {
+    let ratios: Vec<_> =
+        ran.iter().filter_map(|(of, row)| Some((row.to(against)?, &of.cell))).collect();
+    let (worst, worst_cell) = ratios.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(Summary {
+        cells: ratios.len(),
+        reached: ratios.iter().filter(|(ratio, _)| *ratio >= AIM).count(),
+        mean: geometric_mean(ratios.iter().map(|(ratio, _)| *ratio))?,
+        worst: *worst,
+        worst_cell: worst_cell.to_string(),
+    })
 }
 
 /// See [`Overall::kept`].
@@ -110,9 +142,13 @@ mod tests {
     fn a_lock_is_told_over_all_its_cells() {
         let all = [cell(1, 100, 100), cell(2, 200, 50), cell(32, 100, 100)];
         let [base, lock] = &overall(&all, "base", 2)[..] else { panic!("two locks") };
-        assert_eq!((lock.lock, lock.ours, lock.cells, lock.reached), ("lock", true, 3, 2));
-        assert_eq!(lock.worst, 0.25);
-        assert!((lock.mean - 0.25f64.cbrt()).abs() < 1e-9, "{}", lock.mean);
+        assert_eq!((lock.lock, lock.ours), ("lock", true));
+        for against in [Against::Best, Against::BestThatSleeps] {
+            let of = lock.against(against).unwrap();
+            assert_eq!((of.cells, of.reached, of.worst), (3, 2, 0.25));
+            assert!((of.mean - 0.25f64.cbrt()).abs() < 1e-9, "{}", of.mean);
+            assert_eq!(of.worst_cell, all[1].cell.to_string());
+        }
         assert_eq!((lock.kept, base.kept), (Some(2.0), Some(0.5)));
         // As much CPU time in all for other numbers of sections.
         assert!((lock.cpu.unwrap() - 4f64.cbrt()).abs() < 1e-9, "{:?}", lock.cpu);

@@ -11,7 +11,7 @@ use lockwright::rwsem::RawRwSem;
 use lockwright::semaphore::RawBinary;
 
 use super::pthread::{self, ADAPTIVE, NORMAL, READERS, WRITERS};
-use super::table::{Functions, Peer, exclusive, shared};
+use super::table::{Functions, Peer, exclusive, shared, spinning};
 
 /// The first of two names of one lock. What the two differ by is noise.
 pub const CONTROL: [&str; 2] = ["glibc normal", "glibc normal again"];
@@ -53,7 +53,7 @@ pub const RWLOCKS: &[Peer] = &[
     other("parking_lot RwLock", shared::<parking_lot::RwLock<()>>()),
     other("usync RwLock", shared::<usync::RwLock<()>>()),
     ours("rwsem", shared::<RawRwSem<Linux>>()),
-    ours("qrwlock", shared::<RawQrwLock<Linux>>()),
+    ours("qrwlock", spinning(shared::<RawQrwLock<Linux>>())),
     ours("percpu_rwsem", shared::<RawPercpuRwSem<Linux>>()),
     ours("sync::RwLock", shared::<lockwright::sync::RwLock<()>>()),
 ];

@@ -5,51 +5,83 @@ use serde_json::{Value, json};
 use super::super::Options;
 use super::super::report::Section;
 use super::Kind;
-use super::compare::{AIM, Compared, Row, Standing, standings};
+use super::compare::{AIM, Against, Compared, Row};
 use super::measure::Measured;
 use super::outcome::Outcome;
-use super::overall::{Overall, overall};
+use super::overall::{Overall, Summary, overall};
 
 /// So many cells are shown lock by lock; of more only the JSON says all.
 const SHOWN: usize = 40;
 
-/// Tables of a kind: ratios to the best, and then every figure.
+/// Tables of a kind: ratios to the best, what each lock is over all cells, and then every figure.
 pub fn sections(measured: &Measured, options: &Options) -> Vec<Section> {
-    let mut sections = vec![ratios(measured, options), over_all(measured)];
+    let locks = overall(&measured.compared, measured.kind.control[0], measured.cpus);
+    let mut sections = vec![ratios(measured, &locks, Against::Best)];
+    sections[0].notes.extend(notes(measured, options));
+    sections[0].json = json(measured, &locks, options);
+    if measured.compared.iter().any(|one| one.best_that_sleeps.is_some_and(|of| of != one.best)) {
+        sections.push(ratios(measured, &locks, Against::BestThatSleeps));
+    }
+    sections.push(over_all(measured, &locks));
     if measured.compared.len() <= SHOWN {
         sections.push(figures(measured));
-    } else if let Some(first) = sections.first_mut() {
-        first.notes.push("Each lock's figures in each cell are in the JSON alone: --json.".into());
+    } else {
+        sections[0].notes.push("Every figure of each cell is in the JSON alone: --json.".into());
     }
     sections
 }
 
+/// What locks are held against, in words.
+fn words(against: Against) -> &'static str {
+    match against {
+        Against::Best => "the best of the others",
+        Against::BestThatSleeps => "the best of the others whose waiters sleep",
+    }
+}
+
 /// A row for each cell: which lock is the best of the others, and what ours do of that.
-fn ratios(measured: &Measured, options: &Options) -> Section {
-    let Measured { kind, compared, .. } = measured;
-    let ours: Vec<&'static str> = standings(compared).iter().map(|one| one.lock).collect();
-    let mut columns = vec!["cell", "best of the others", "M/s"];
-    columns.extend(&ours);
+fn ratios(measured: &Measured, locks: &[Overall], against: Against) -> Section {
+    let ours: Vec<_> = locks.iter().filter(|lock| lock.ours).collect();
+    let mut columns = vec!["cell", "best", "M/s"];
+    columns.extend(ours.iter().map(|lock| lock.lock));
     columns.push("control");
     let row = |compared: &Compared| {
-        let best = compared.row(compared.best).map_or(f64::NAN, |row| row.median(Outcome::rate));
-        let mut cells = vec![compared.cell.to_string(), compared.best.to_owned(), millions(best)];
-        let ratio = |row: &Row| format!("{:.2}", row.ratio.median);
-        cells.extend(ours.iter().map(|name| compared.row(name).map_or_else(String::new, ratio)));
-        let control = compared.control;
-        cells.push(control.map_or_else(String::new, |control| format!("{:.2}", control.median)));
+        let base = compared.base(against);
+        let mut cells = vec![
+            compared.cell.to_string(),
+            base.map_or_else(String::new, |row| row.lock.to_owned()),
+            base.map_or_else(String::new, |row| millions(row.median(Outcome::rate))),
+        ];
+        let ratio = |lock: &&Overall| hundredths(compared.row(lock.lock)?.to(against));
+        cells.extend(ours.iter().map(|lock| ratio(lock).unwrap_or_default()));
+        cells.push(hundredths(compared.control.map(|ratio| ratio.median)).unwrap_or_default());
         cells
     };
     Section {
         title: format!(
-            "{}: critical sections a second, against the best of the others",
-            title(kind)
+            "{}: critical sections a second, against {}",
+            title(measured.kind),
+            words(against)
         ),
         columns,
-        rows: compared.iter().map(row).collect(),
-        notes: notes(measured, options),
-        json: json(measured, options),
+        rows: measured.compared.iter().map(row).collect(),
+        notes: ours.iter().filter_map(|lock| tell(lock, against)).collect(),
+        json: Value::Null,
     }
+}
+
+/// How one of ours stands.
+fn tell(lock: &Overall, against: Against) -> Option<String> {
+    let Summary { reached, cells, worst, worst_cell, .. } = lock.against(against)?;
+    Some(format!(
+        "{}: cells with {AIM} of {} or more: {reached} of {cells}; worst: {worst:.2} ({worst_cell}).",
+        lock.lock,
+        words(against)
+    ))
+}
+
+fn hundredths(value: Option<f64>) -> Option<String> {
+    Some(format!("{:.2}", value?))
 }
 
 fn title(kind: &Kind) -> &'static str {
@@ -57,44 +89,47 @@ fn title(kind: &Kind) -> &'static str {
 }
 
 /// A row for each lock: what it is over all cells.
-fn over_all(measured: &Measured) -> Section {
-    let all = overall(&measured.compared, measured.kind.control[0], measured.cpus);
-    let hundredths =
-        |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.2}"));
+fn over_all(measured: &Measured, locks: &[Overall]) -> Section {
     let row = |of: &Overall| {
-        vec![
-            of.lock.to_owned(),
-            format!("{} of {}", of.reached, of.cells),
-            hundredths(Some(of.mean)),
-            hundredths(Some(of.worst)),
-            hundredths(of.min_over_max),
-            of.wait_p99_9.map_or_else(String::new, time),
-            hundredths(of.cpu),
-            hundredths(of.kept),
-        ]
+        let mut cells = vec![of.lock.to_owned()];
+        for against in [Against::Best, Against::BestThatSleeps] {
+            let summary = of.against(against);
+            let reached = |of: &Summary| format!("{} of {}", of.reached, of.cells);
+            cells.push(summary.map_or_else(String::new, reached));
+            cells.push(hundredths(summary.map(|of| of.mean)).unwrap_or_default());
+            cells.push(hundredths(summary.map(|of| of.worst)).unwrap_or_default());
+        }
+        cells.push(hundredths(of.min_over_max).unwrap_or_default());
+        cells.push(of.wait_p99_9.map_or_else(String::new, time));
+        cells.push(hundredths(of.cpu).unwrap_or_default());
+        cells.push(hundredths(of.kept).unwrap_or_default());
+        cells
     };
     Section {
         title: format!("{}: each lock over all cells", title(measured.kind)),
         columns: vec![
             "lock",
-            "reached",
-            "mean of best",
+            "of best: reached",
+            "mean",
+            "worst",
+            "of best that sleeps: reached",
+            "mean",
             "worst",
             "min/max",
             "wait p99.9",
             "CPU",
             "over-committed",
         ],
-        rows: all.iter().map(row).collect(),
+        rows: locks.iter().map(row).collect(),
         notes: vec![format!(
-            "Reached: cells with {AIM} of the best of the others. Of best: ratios to that, their geometric mean and \
-             the least. Min/max: sections of the thread with the fewest over those of the one with the most, the \
-             median of cells with several threads; of these, too, the geometric mean of the p99.9 of waits. CPU: time \
-             for a section against {}, geometric mean. Over-committed: throughput with the most threads to its own \
-             with as many as there are CPUs, the least.",
+            "Reached: cells with {AIM} of the best of the others, and of the best of those whose waiters sleep; the \
+             ratios' geometric mean and the least. Min/max: sections of the thread with the fewest over those of the \
+             one with the most, the median of cells with several threads; of these, too, the geometric mean of the \
+             p99.9 of waits. CPU: time for a section against {}, geometric mean. Over-committed: throughput with the \
+             most threads to its own with as many as there are CPUs, the least.",
             measured.kind.control[0]
         )],
-        json: json!(all),
+        json: Value::Null,
     }
 }
 
@@ -160,8 +195,7 @@ fn figures_of(row: &Row) -> Vec<String> {
 
 /// How it was measured, and what came of it.
 fn notes(measured: &Measured, options: &Options) -> Vec<String> {
-    let mut notes: Vec<_> = standings(&measured.compared).iter().map(tell).collect();
-    notes.extend(control(&measured.compared));
+    let mut notes: Vec<_> = control(&measured.compared).into_iter().collect();
     let seed = options.peers.seed;
     notes.push(format!(
         "{} rounds of {:?} each, in random order (seed {seed}); medians of the rounds' ratios to the best of the \
@@ -188,13 +222,6 @@ fn notes(measured: &Measured, options: &Options) -> Vec<String> {
     notes
 }
 
-fn tell(standing: &Standing) -> String {
-    let Standing { lock, reached, cells, worst, worst_cell } = standing;
-    format!(
-        "{lock}: cells with {AIM} of the best of the others or more: {reached} of {cells}; worst: {worst:.2} ({worst_cell})."
-    )
-}
-
 /// What a lock differs from itself by.
 fn control(compared: &[Compared]) -> Option<String> {
     let ratios = compared.iter().filter_map(|one| one.control).map(|control| control.median);
@@ -205,7 +232,7 @@ fn control(compared: &[Compared]) -> Option<String> {
     })
 }
 
-fn json(measured: &Measured, options: &Options) -> Value {
+fn json(measured: &Measured, locks: &[Overall], options: &Options) -> Value {
     json!({
         "kind": measured.kind.name,
         "seed": options.peers.seed,
@@ -213,7 +240,7 @@ fn json(measured: &Measured, options: &Options) -> Value {
         "calibration": measured.calibration,
         "pass_ns": measured.pass_ns,
         "aim": AIM,
-        "standings": standings(&measured.compared),
+        "locks": locks,
         "left_out_where_threads_outnumber_cpus": measured.left_out,
         "futex_not_counted": measured.not_counted,
         "cells": measured.compared,

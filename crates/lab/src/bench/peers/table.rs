@@ -13,15 +13,29 @@ pub type Call = unsafe extern "C" fn(lock: *mut c_void, own: *mut c_void);
 /// Makes a lock at an address, or destroys it there.
 pub type Place = unsafe extern "C" fn(lock: *mut c_void);
 
+/// What waiters do: `enum lock_waiting` in `crates/lab/peers/peers.h`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Waiting(u32);
+
+impl Waiting {
+    /// They sleep, if they wait for long.
+    pub const SLEEPS: Self = Self(0);
+    /// They spin or yield, whoever is first.
+    pub const SPINS: Self = Self(1);
+    /// They spin in a queue, without giving way: where they outnumber the CPUs, each release waits
+    /// until the one thread that is next runs.
+    pub const SPINS_IN_QUEUE: Self = Self(2);
+}
+
 /// A lock's functions. `struct lock_functions` in `crates/lab/peers/peers.h` is the same.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Functions {
     /// Bytes of a lock; at most 128 of alignment.
     pub size: usize,
-    /// Whether waiters spin in a queue: where they outnumber the CPUs, each release waits until
-    /// the one thread that is next runs.
-    pub spins_in_queue: bool,
+    /// What waiters do.
+    pub waiting: Waiting,
     /// Makes one.
     pub make: Place,
     /// Destroys it: nobody holds it.
@@ -48,6 +62,11 @@ pub struct Peer {
 }
 
 impl Peer {
+    /// Whether its waiters sleep.
+    pub fn sleeps(&self) -> bool {
+        self.functions.waiting == Waiting::SLEEPS
+    }
+
     /// Whether it has readers.
     pub fn has_readers(&self) -> bool {
         self.functions.read_lock.is_some()
@@ -90,7 +109,7 @@ pub const fn exclusive<L: Lock>() -> Functions {
     assert!(align_of::<L>() <= super::place::ALIGN && super::place::Own::holds::<L::Held>());
     Functions {
         size: size_of::<L>(),
-        spins_in_queue: false,
+        waiting: Waiting::SLEEPS,
         make: make::<L>,
         destroy: destroy::<L>,
         lock: lock::<L>,
@@ -108,6 +127,11 @@ pub const fn shared<L: Shared>() -> Functions {
         read_unlock: Some(read_unlock::<L>),
         ..exclusive::<L>()
     }
+}
+
+/// The same of a lock whose waiters spin.
+pub const fn spinning(functions: Functions) -> Functions {
+    Functions { waiting: Waiting::SPINS, ..functions }
 }
 
 unsafe extern "C" fn make<L: Lock>(at: *mut c_void) {
