@@ -72,7 +72,7 @@ fn every_mutex_runs_in_every_cell() {
             assert!(row["counted"]["futex_calls"].is_u64() != why.is_string(), "{row:#}, {why}");
         }
     }
-    assert!(text.contains("hybrid_mutex: cells with 0.97 of the best"), "{text}");
+    assert!(text.contains("hybrid_mutex does 0.97 of the best of the others in "), "{text}");
     assert!(text.contains("Control: one lock under two names"), "{text}");
 }
 

@@ -74,7 +74,7 @@ fn ratios(measured: &Measured, locks: &[Overall], against: Against) -> Section {
 fn tell(lock: &Overall, against: Against) -> Option<String> {
     let Summary { reached, cells, worst, worst_cell, .. } = lock.against(against)?;
     Some(format!(
-        "{}: cells with {AIM} of {} or more: {reached} of {cells}; worst: {worst:.2} ({worst_cell}).",
+        "{} does {AIM} of {} in {reached} of {cells} cells; worst: {worst:.2} ({worst_cell}).",
         lock.lock,
         words(against)
     ))
