@@ -9,11 +9,8 @@ use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-use super::engines::Engines;
-use super::follow::Follow;
 use super::inherited;
 use super::pidfd;
-use super::preload::Preload;
 use super::signals::Signals;
 use lockwright_report::error::{Error, Result, exit};
 
@@ -39,25 +36,18 @@ pub struct Child {
 const POLL_WITHOUT_PIDFD: Duration = Duration::from_millis(10);
 
 impl Child {
-    /// Starts the program with its locks watched by `engines`.
+    /// Starts the program, in the environment that `prepare` makes.
     ///
     /// # Errors
     /// If exec fails.
-    pub fn spawn(
-        program: &Program,
-        preload: &Preload,
-        engines: &Engines<'_>,
-        follow: &Follow,
-    ) -> Result<Self> {
+    pub fn spawn(program: &Program, prepare: impl FnOnce(&mut Command)) -> Result<Self> {
         let signals = Signals::take()
             .map_err(|error| Error::new(format!("cannot prepare for signals: {error}")))?;
         let before = signals.before();
         let (arg0, args) = program.argv.split_first().expect("a program has a name");
         let mut command = Command::new(&program.file);
         command.arg0(arg0).args(args);
-        preload.watch(&mut command);
-        engines.tell(&mut command);
-        follow.tell(&mut command);
+        prepare(&mut command);
         // SAFETY: both functions are async-signal-safe and allocate nothing.
         unsafe {
             command.pre_exec(move || {

@@ -17,6 +17,7 @@ mod exports;
 mod follow;
 mod fresh_line;
 mod inherited;
+mod library;
 mod live;
 mod load;
 mod merge;

@@ -95,7 +95,11 @@ impl<'a> Session<'a> {
         let cpu_before = cpu_of_children_ns();
         let follow = Follow::of(plan.args);
         unwatched::make_records(&dir)?;
-        let mut child = Child::spawn(plan.program, &preload, &plan.engines, &follow)?;
+        let mut child = Child::spawn(plan.program, |command| {
+            preload.watch(command);
+            plan.engines.tell(command);
+            follow.tell(command);
+        })?;
         output.program_started();
         let status = loop {
             let ended = child
