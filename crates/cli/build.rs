@@ -1,6 +1,8 @@
-//! Builds what the binary carries inside: the preload library and the demo program.
+//! Builds what the binary carries inside: the preload library, the swap library and the demo
+//! program.
 //!
-//! A packager who builds the preload library separately names it in `LOCKWRIGHT_PRELOAD_LIBRARY`.
+//! A packager who builds the libraries separately names them in `LOCKWRIGHT_PRELOAD_LIBRARY` and
+//! `LOCKWRIGHT_SWAP_LIBRARY`.
 
 use std::env;
 use std::ffi::OsString;
@@ -19,8 +21,10 @@ fn main() {
     let out = PathBuf::from(var("OUT_DIR"));
     let here = PathBuf::from(var("CARGO_MANIFEST_DIR"));
     println!("cargo::rerun-if-changed=build.rs");
-    let library = preload(&here, &out);
-    println!("cargo::rustc-env=LOCKWRIGHT_PRELOAD_SO={}", library.display());
+    for library in LIBRARIES {
+        let built = library.build(&here, &out);
+        println!("cargo::rustc-env={}={}", library.tells, built.display());
+    }
     if let Some(commit) = commit(&here) {
         println!("cargo::rustc-env=LOCKWRIGHT_COMMIT={commit}");
     }
@@ -65,43 +69,72 @@ fn var(name: &str) -> OsString {
     env::var_os(name).unwrap_or_else(|| panic!("cargo sets {name}"))
 }
 
-/// The preload library, built by a cargo of its own: it is always optimised, whatever this build
-/// is, and none of this build's flags (coverage, sanitizers) may get into other people's programs.
-fn preload(here: &Path, out: &Path) -> PathBuf {
-    println!("cargo::rerun-if-env-changed=LOCKWRIGHT_PRELOAD_LIBRARY");
-    if let Some(library) = env::var_os("LOCKWRIGHT_PRELOAD_LIBRARY") {
-        println!("cargo::rerun-if-changed={}", Path::new(&library).display());
-        return library.into();
-    }
-    let target = var("TARGET");
-    let dir = out.join("preload");
-    let workspace = preload_workspace(&here.join("preload"), &dir.join("workspace"));
-    let mut cargo = Command::new(var("CARGO"));
-    cargo
-        .args(["build", "--release", "--package", "lockwright-preload", "--lib"])
-        .arg("--manifest-path")
-        .arg(workspace.join("Cargo.toml"))
-        .arg("--target-dir")
-        .arg(&dir)
-        // Always, so that the result lies in one place whatever the configuration says.
-        .arg("--target")
-        .arg(&target)
-        // Where crates come from, if not from crates.io, is configured above this package.
-        .current_dir(here);
-    for (name, _) in env::vars_os() {
-        if leaks(&name.to_string_lossy()) {
-            cargo.env_remove(name);
-        }
-    }
-    // Empty is not unset: it also overrides flags from configuration files.
-    cargo.env("CARGO_ENCODED_RUSTFLAGS", "");
-    run(cargo, "build the preload library", "see cargo's messages above");
-    dir.join(target).join("release/liblockwright_preload.so")
+/// A library that the binary carries.
+struct Library {
+    /// Its package.
+    package: &'static str,
+    /// What the package makes.
+    file: &'static str,
+    /// The variable that names it where it is built separately.
+    built: &'static str,
+    /// The variable that tells the binary's sources where it is.
+    tells: &'static str,
 }
 
-/// What the preload library is made of. This package has the sources of all, in its directory
+const LIBRARIES: [Library; 2] = [
+    Library {
+        package: "lockwright-preload",
+        file: "liblockwright_preload.so",
+        built: "LOCKWRIGHT_PRELOAD_LIBRARY",
+        tells: "LOCKWRIGHT_PRELOAD_SO",
+    },
+    Library {
+        package: "lockwright-swap",
+        file: "liblockwright_swap.so",
+        built: "LOCKWRIGHT_SWAP_LIBRARY",
+        tells: "LOCKWRIGHT_SWAP_SO",
+    },
+];
+
+impl Library {
+    /// Builds it by a cargo of its own: it is always optimised, whatever this build is, and none
+    /// of this build's flags (coverage, sanitizers) may get into other people's programs.
+    fn build(&self, here: &Path, out: &Path) -> PathBuf {
+        println!("cargo::rerun-if-env-changed={}", self.built);
+        if let Some(library) = env::var_os(self.built) {
+            println!("cargo::rerun-if-changed={}", Path::new(&library).display());
+            return library.into();
+        }
+        let target = var("TARGET");
+        let dir = out.join("preload");
+        let workspace = preload_workspace(&here.join("preload"), &dir.join("workspace"));
+        let mut cargo = Command::new(var("CARGO"));
+        cargo
+            .args(["build", "--release", "--package", self.package, "--lib"])
+            .arg("--manifest-path")
+            .arg(workspace.join("Cargo.toml"))
+            .arg("--target-dir")
+            .arg(&dir)
+            // Always, so that the result lies in one place whatever the configuration says.
+            .arg("--target")
+            .arg(&target)
+            // Where crates come from, if not from crates.io, is configured above this package.
+            .current_dir(here);
+        for (name, _) in env::vars_os() {
+            if leaks(&name.to_string_lossy()) {
+                cargo.env_remove(name);
+            }
+        }
+        // Empty is not unset: it also overrides flags from configuration files.
+        cargo.env("CARGO_ENCODED_RUSTFLAGS", "");
+        run(cargo, &format!("build the package {}", self.package), "see cargo's messages above");
+        dir.join(target).join("release").join(self.file)
+    }
+}
+
+/// What the libraries are made of. This package has the sources of all, in its directory
 /// `preload`: links in a checkout, copies in a package.
-const PRELOAD_CRATES: [&str; 3] = ["ledger", "engines", "preload"];
+const PRELOAD_CRATES: [&str; 5] = ["ledger", "engines", "preload", "locks", "swap"];
 
 /// Lays them out at `to` as the workspace that they come from, without its other members. Returns
 /// where that is.
@@ -117,7 +150,7 @@ fn preload_workspace(from: &Path, to: &Path) -> PathBuf {
     for name in PRELOAD_CRATES {
         let (from, to) = (from.join(name), to.join("crates").join(name));
         let manifest = text(&read(from.join("manifest.toml")));
-        write(&to.join("Cargo.toml"), &manifest);
+        write(&to.join("Cargo.toml"), &without_tests(&manifest));
         let (src, link) = (read(from.join("src")), to.join("src"));
         if fs::read_link(&link).ok().as_ref() != Some(&src) {
             let _ = fs::remove_file(&link);
@@ -133,6 +166,15 @@ fn preload_workspace(from: &Path, to: &Path) -> PathBuf {
     let lock = if own.exists() { own } else { root.with_file_name("Cargo.lock") };
     write(&to.join("Cargo.lock"), &text(&read(lock)));
     to.to_owned()
+}
+
+/// A manifest without what only tests need, which a package's lock file does not know.
+fn without_tests(manifest: &str) -> String {
+    let Some((before, rest)) = manifest.split_once("\n[dev-dependencies]\n") else {
+        return manifest.to_owned();
+    };
+    let after = rest.split_once("\n[").map_or("", |(_, after)| after);
+    format!("{before}\n[{after}")
 }
 
 /// A manifest in which the array `key` has these elements.
@@ -151,7 +193,10 @@ fn write(path: &Path, text: &str) {
 }
 
 fn give_up(path: &Path, error: &io::Error) -> ! {
-    eprintln!("error: cannot prepare the preload library: {}: {error}", path.display());
+    eprintln!(
+        "error: cannot prepare the libraries that are loaded into programs: {}: {error}",
+        path.display()
+    );
     std::process::exit(1);
 }
 

@@ -2,6 +2,7 @@
 //! [`crate::manual`].
 
 mod sweep;
+mod swap;
 mod torture;
 mod tune;
 
@@ -13,6 +14,7 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use sweep::{Hog, SweepArgs, SweepOver};
+pub use swap::SwapArgs;
 pub use torture::TortureArgs;
 pub use tune::{MetricArgs, Pattern, TuneArgs};
 
@@ -46,6 +48,7 @@ pub enum Command {
     Check(CheckArgs),
     Meter(MeterArgs),
     Run(BothArgs),
+    Swap(SwapArgs),
     Report(ReportArgs),
     Merge(MergeArgs),
     Diff(DiffArgs),
@@ -66,6 +69,7 @@ impl Command {
             Self::Check(args) => &args.output,
             Self::Meter(args) => &args.output,
             Self::Run(args) => &args.output,
+            Self::Swap(args) => &args.output,
             Self::Report(args) => &args.output,
             Self::Merge(args) => &args.output,
             Self::Diff(args) => &args.output,

@@ -27,7 +27,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use lockwright_ledger::{Ledger, OpenError, Peek, file};
 
-pub use removal::CALIBRATION;
+pub use removal::{CALIBRATION, SWAP_COUNTS, SWAP_FILE_NAME};
 pub use token::Token;
 pub use writers::{
     innermost_id, is_written, trim, watched_in, with_writers, writer_of, writer_of_annex,
@@ -252,6 +252,18 @@ impl RunDir {
     /// If that fails.
     pub fn write(&self, name: &str, text: &str) -> io::Result<()> {
         self.folder.create(name)?.write_all(text.as_bytes())
+    }
+
+    /// Makes a file of zeros that processes of the run may write to, whoever they have become.
+    /// Returns where it is.
+    ///
+    /// # Errors
+    /// If that fails.
+    pub fn make_shared(&self, name: &str, bytes: u64) -> io::Result<PathBuf> {
+        let file = self.folder.create(name)?;
+        file.set_len(bytes)?;
+        file.set_permissions(Permissions::from_mode(0o666))?;
+        Ok(self.path.join(name))
     }
 
     /// Makes a directory for processes that lockwright itself runs.

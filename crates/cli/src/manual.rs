@@ -222,6 +222,42 @@ pub const RUN: Manual = Manual {
     files: RUN_FILES,
 };
 
+/// `lockwright swap`.
+pub const SWAP: Manual = Manual {
+    examples: &[
+        ("lockwright swap --lock list", "Which locks there are, and how they wait."),
+        (
+            "lockwright swap --lock hybrid -- ./server --port 8080",
+            "The server on the hybrid mutex.",
+        ),
+        (
+            "lockwright meter -- lockwright swap --lock qspinlock -- ./server",
+            "The same on another lock, measured. With --keep, `lockwright diff` compares it with a run without.",
+        ),
+    ],
+    exit_status: &[
+        PROGRAMS_OWN,
+        USAGE,
+        (
+            "125",
+            "lockwright itself failed, or the program ended well and nothing was replaced in it.",
+        ),
+        (
+            "126",
+            "The program cannot be executed, or its locks not be replaced: static, setuid, foreign machine, or a copy of the C library's locks is linked into it.",
+        ),
+        NOT_FOUND,
+    ],
+    environment: &[
+        NO_COLOR,
+        (
+            "LD_PRELOAD, LOCKWRIGHT_SWAP, LOCKWRIGHT_SWAP_COUNTS",
+            "Set for the program. Libraries already in LD_PRELOAD stay, before lockwright's.",
+        ),
+    ],
+    files: &[],
+};
+
 /// `lockwright report`.
 pub const REPORT: Manual = Manual {
     examples: &[

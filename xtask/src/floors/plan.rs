@@ -69,6 +69,25 @@ pub const CRATES: &[Crate] = &[
             &["near"],
         ],
     },
+    // Runs in the program under test, in place of its locks.
+    Crate {
+        name: "lockwright-swap",
+        dir: "crates/swap",
+        says: true,
+        uses: &["lockwright"],
+        floors: &[
+            &["exports"],
+            &["c11"],
+            &["cond"],
+            &["choice"],
+            &["mutex", "rwlock", "spin"],
+            &["exclusive"],
+            &["cancel", "guest"],
+            &["numbers"],
+            &["counts", "deadline", "era", "next"],
+            &["environment", "os", "tls"],
+        ],
+    },
     // All that the two halves share.
     Crate {
         name: "lockwright-ledger",

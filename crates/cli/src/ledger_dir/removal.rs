@@ -15,7 +15,22 @@ use super::{EXTENSION, is_run_name, ledgers_in, try_lock};
 use lockwright_analysis::symbolize::PRELOAD_FILE_NAME;
 
 /// Files that lockwright leaves in a run's directory, the marker aside.
-const FILES: &[&str] = &[PRELOAD_FILE_NAME, "cost.json", "demo", "demo.c", "end.json", "lock.new"];
+const FILES: &[&str] = &[
+    PRELOAD_FILE_NAME,
+    SWAP_FILE_NAME,
+    SWAP_COUNTS,
+    "cost.json",
+    "demo",
+    "demo.c",
+    "end.json",
+    "lock.new",
+];
+
+/// The library that `lockwright swap` loads into programs.
+pub const SWAP_FILE_NAME: &str = "liblockwright_swap.so";
+
+/// What it counts in.
+pub const SWAP_COUNTS: &str = "swapped";
 
 /// Files that the preload library appends records to; a dash and a user's number may follow.
 const RECORDS: &[&str] = &["executed", "unwatched"];

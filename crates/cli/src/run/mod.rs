@@ -36,6 +36,7 @@ mod session;
 mod shipped_rules;
 mod signals;
 mod sink;
+mod swap;
 mod target;
 mod tasks;
 mod torture;
@@ -63,6 +64,7 @@ pub fn main() -> ! {
         Command::Check(args) => check::run(args),
         Command::Meter(args) => meter::run(args),
         Command::Run(args) => both::run(args),
+        Command::Swap(args) => swap::run(args),
         Command::Report(args) => report::run(&args),
         Command::Merge(args) => merge::run(&args),
         Command::Diff(args) => diff::run(&args),

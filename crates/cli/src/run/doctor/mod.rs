@@ -5,7 +5,7 @@
 //! Nothing of the program is run.
 
 mod hidden;
-mod modules;
+pub mod modules;
 mod nothing;
 mod place;
 mod process;

@@ -1,0 +1,128 @@
+//! The locks that a program can be run on, in words. The swap library has the same list, in code
+//! (`swap/src/exclusive.rs`).
+
+use std::fmt::Write;
+
+/// A lock that mutexes, and spinlocks where it is one, run on.
+#[derive(Debug)]
+pub struct Lock {
+    /// The name.
+    pub name: &'static str,
+    /// What spinlocks run on: itself, as a rule.
+    pub spinlocks: &'static str,
+    /// Who goes first.
+    pub fairness: &'static str,
+    /// How threads wait.
+    pub waits: &'static str,
+    /// What it is in the kernel.
+    pub counterpart: &'static str,
+}
+
+/// Bytes that each of them takes.
+const BYTES: usize = 4;
+
+/// All of them.
+pub const LOCKS: &[Lock] = &[
+    Lock {
+        name: "hybrid",
+        spinlocks: "pvqspinlock",
+        fairness: "who finds it free; after 0.5 ms who has waited longest",
+        waits: "one spins, the others sleep",
+        counterpart: "none; the rule of pvqspinlock, for sleepers",
+    },
+    Lock {
+        name: "qspinlock",
+        spinlocks: "qspinlock",
+        fairness: "first come, first served",
+        waits: "spins",
+        counterpart: "qspinlock (4.2 and later)",
+    },
+    Lock {
+        name: "pvqspinlock",
+        spinlocks: "pvqspinlock",
+        fairness: "a queue; others go ahead while its head does not run",
+        waits: "spins, then sleeps",
+        counterpart: "qspinlock_paravirt (4.15 and later)",
+    },
+    Lock {
+        name: "pvqspinlock_single_steal",
+        spinlocks: "pvqspinlock_single_steal",
+        fairness: "a queue; others try once to go ahead",
+        waits: "spins, then sleeps",
+        counterpart: "qspinlock_paravirt (4.5 to 4.14)",
+    },
+    Lock {
+        name: "pvqspinlock_unfair",
+        spinlocks: "pvqspinlock_unfair",
+        fairness: "none",
+        waits: "spins",
+        counterpart: "virt_spin_lock",
+    },
+    Lock {
+        name: "ticket",
+        spinlocks: "qspinlock",
+        fairness: "first come, first served",
+        waits: "spins",
+        counterpart: "the ticket spinlock (2.6.25 to 4.1)",
+    },
+    Lock {
+        name: "tas",
+        spinlocks: "tas",
+        fairness: "none",
+        waits: "spins",
+        counterpart: "the spinlock before 2.6.25",
+    },
+];
+
+/// The lock of that name.
+pub fn find(name: &str) -> Option<&'static Lock> {
+    LOCKS.iter().find(|lock| lock.name == name)
+}
+
+/// All names.
+pub fn names() -> String {
+    LOCKS.iter().map(|lock| lock.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The table that `--lock list` shows.
+pub fn list() -> String {
+    let head = ["NAME", "BYTES", "SPINLOCKS RUN ON", "WHO IS NEXT", "WAITS", "IN THE KERNEL"];
+    let size = BYTES.to_string();
+    let row = |lock: &'static Lock| {
+        [lock.name, size.as_str(), lock.spinlocks, lock.fairness, lock.waits, lock.counterpart]
+    };
+    let rows: Vec<[&str; 6]> = std::iter::once(head).chain(LOCKS.iter().map(row)).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or_default();
+    let mut text = String::new();
+    for row in &rows {
+        let mut line = String::new();
+        for (column, cell) in row.iter().enumerate() {
+            // Writing to a String cannot fail.
+            let _ = write!(line, "{cell:<width$}  ", width = width(column));
+        }
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text += "\nMutexes run on the lock of that name. Reader-writer locks run on one of their own with any of\n\
+             them, as an exclusive lock would keep readers from each other; condition variables are a queue\n\
+             in any case, and take any mutex.\n";
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spinlocks_run_on_locks_of_the_list() {
+        assert!(LOCKS.iter().all(|lock| find(lock.spinlocks).is_some()));
+    }
+
+    #[test]
+    fn the_list_has_a_line_for_each() {
+        let list = list();
+        for lock in LOCKS {
+            assert!(list.lines().any(|line| line.starts_with(lock.name)), "{list}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! C11's mutexes and condition variables: the same objects, with answers of their own. glibc's
+//! functions for them call its mutexes by internal names, past us.
+
+use core::ffi::c_int;
+
+use libc::{EBUSY, ENOMEM, ETIMEDOUT, timespec};
+
+use crate::choice;
+use crate::cond::{self, Cond};
+use crate::mutex::{self, Mutex};
+
+/// glibc's numbers.
+mod thrd {
+    use super::c_int;
+
+    pub const SUCCESS: c_int = 0;
+    pub const BUSY: c_int = 1;
+    pub const ERROR: c_int = 2;
+    pub const NOMEM: c_int = 3;
+    pub const TIMEDOUT: c_int = 4;
+}
+
+/// What C11 answers where pthreads answers this.
+fn answer(error: c_int) -> c_int {
+    match error {
+        0 => thrd::SUCCESS,
+        EBUSY => thrd::BUSY,
+        ENOMEM => thrd::NOMEM,
+        ETIMEDOUT => thrd::TIMEDOUT,
+        _ => thrd::ERROR,
+    }
+}
+
+/// `mtx_recursive`, a bit of a type.
+const RECURSIVE: c_int = 1;
+
+/// `mtx_init`.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe extern "C-unwind" fn mtx_init(m: *mut Mutex, kind: c_int) -> c_int {
+    // SAFETY: the caller's memory. A pthread mutex of kind 1 is recursive, too. glibc looks at no
+    // other bit, either.
+    unsafe { mutex::make(m, kind & RECURSIVE) };
+    thrd::SUCCESS
+}
+
+/// Functions that answer as C11 does what the pthread functions do.
+macro_rules! c11 {
+    ($($name:ident($($arg:ident: $ty:ty),*) $to:path;)*) => { $(
+        #[doc = concat!("`", stringify!($name), "`.")]
+        ///
+        /// # Safety
+        /// As the function itself.
+        pub unsafe extern "C-unwind" fn $name($($arg: $ty),*) -> c_int {
+            // SAFETY: the caller's objects.
+            answer(unsafe { $to($($arg),*) })
+        }
+    )* };
+}
+
+c11! {
+    mtx_lock(m: *mut Mutex) choice::mutex_lock;
+    mtx_trylock(m: *mut Mutex) choice::mutex_trylock;
+    mtx_timedlock(m: *mut Mutex, t: *const timespec) choice::mutex_timedlock;
+    mtx_unlock(m: *mut Mutex) choice::mutex_unlock;
+    cnd_wait(c: *mut Cond, m: *mut Mutex) cond::wait_endless;
+    cnd_timedwait(c: *mut Cond, m: *mut Mutex, t: *const timespec) cond::timedwait;
+    cnd_signal(c: *mut Cond) cond::signal;
+    cnd_broadcast(c: *mut Cond) cond::broadcast;
+}
+
+/// `mtx_destroy`.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe extern "C-unwind" fn mtx_destroy(m: *mut Mutex) {
+    // SAFETY: the caller's mutex.
+    unsafe { mutex::destroy(m) };
+}
+
+/// `cnd_init`.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe extern "C-unwind" fn cnd_init(c: *mut Cond) -> c_int {
+    // SAFETY: the caller's memory.
+    unsafe { cond::make(c, libc::CLOCK_REALTIME) };
+    thrd::SUCCESS
+}
+
+/// `cnd_destroy`.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe extern "C-unwind" fn cnd_destroy(c: *mut Cond) {
+    // SAFETY: the caller's object.
+    unsafe { cond::destroy(c) };
+}

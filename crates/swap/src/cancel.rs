@@ -1,0 +1,122 @@
+//! Waits that a thread can be cancelled in.
+//!
+//! The C library unwinds a cancelled thread's stack and calls what its frames have registered. A
+//! frame registers by `__sigsetjmp` and `__pthread_register_cancel`, as C's `pthread_cleanup_push`
+//! does; a function that returns twice is nothing for Rust, so the frame is one of assembly. The
+//! wait itself is a system call, so for its time cancellation is asynchronous.
+
+use core::arch::global_asm;
+use core::ffi::{c_int, c_void};
+
+unsafe extern "C" {
+    fn lockwright_swap_guarded(
+        body: unsafe extern "C" fn(*mut c_void),
+        argument: *mut c_void,
+        cleanup: unsafe extern "C" fn(*mut c_void),
+    );
+    fn pthread_setcanceltype(kind: c_int, old: *mut c_int) -> c_int;
+}
+
+// A `__pthread_unwind_buf_t` is 104 bytes; the frame leaves the stack aligned for calls.
+global_asm!(
+    ".pushsection .text.lockwright_swap_guarded,\"ax\",@progbits",
+    ".globl lockwright_swap_guarded",
+    ".hidden lockwright_swap_guarded",
+    ".type lockwright_swap_guarded, @function",
+    "lockwright_swap_guarded:",
+    ".cfi_startproc",
+    "push rbp",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rbp, -16",
+    "mov rbp, rsp",
+    ".cfi_def_cfa_register rbp",
+    "push rbx",
+    "push r12",
+    "push r13",
+    ".cfi_offset rbx, -24",
+    ".cfi_offset r12, -32",
+    ".cfi_offset r13, -40",
+    "sub rsp, 120",
+    "mov r12, rdi",
+    "mov rbx, rsi",
+    "mov r13, rdx",
+    "mov rdi, rsp",
+    "xor esi, esi",
+    "call __sigsetjmp@PLT",
+    "test eax, eax",
+    "jnz 2f",
+    "mov rdi, rsp",
+    "call __pthread_register_cancel@PLT",
+    "mov rdi, rbx",
+    "call r12",
+    "mov rdi, rsp",
+    "call __pthread_unregister_cancel@PLT",
+    "add rsp, 120",
+    "pop r13",
+    "pop r12",
+    "pop rbx",
+    "pop rbp",
+    ".cfi_remember_state",
+    ".cfi_def_cfa rsp, 8",
+    "ret",
+    // Cancelled: the registers that a call leaves alone are as they were at the `call` above.
+    "2:",
+    ".cfi_restore_state",
+    "mov rdi, rbx",
+    "call r13",
+    "mov rdi, rsp",
+    "call __pthread_unwind_next@PLT",
+    "ud2",
+    ".cfi_endproc",
+    ".size lockwright_swap_guarded, . - lockwright_swap_guarded",
+    ".popsection",
+);
+
+/// Calls `body`; if the thread is cancelled in there, `cleanup`, and the unwinding goes on.
+///
+/// # Safety
+/// Both may be called with `argument`. `body` has nothing to drop where it can be cancelled.
+pub unsafe fn guarded(
+    body: unsafe extern "C" fn(*mut c_void),
+    argument: *mut c_void,
+    cleanup: unsafe extern "C" fn(*mut c_void),
+) {
+    // SAFETY: the function above.
+    unsafe { lockwright_swap_guarded(body, argument, cleanup) };
+}
+
+/// Calls `sleep`, in which the thread can be cancelled, if it can be at all.
+#[inline(always)]
+pub fn cancellable<T>(sleep: impl FnOnce() -> T) -> T {
+    const ASYNCHRONOUS: c_int = 1;
+    let mut before = 0;
+    // SAFETY: writes one number. It acts on a cancellation that is pending.
+    unsafe { pthread_setcanceltype(ASYNCHRONOUS, &raw mut before) };
+    let result = sleep();
+    // SAFETY: likewise.
+    unsafe { pthread_setcanceltype(before, &raw mut before) };
+    result
+}
+
+// The personality routine of all our frames. Without a std nobody defines it, and the precompiled
+// core library refers to it. Hidden, so that a Rust program's own is not interposed.
+global_asm!(
+    ".globl rust_eh_personality",
+    ".hidden rust_eh_personality",
+    "rust_eh_personality:",
+    "jmp {to}",
+    to = sym personality,
+);
+
+/// What the unwinder calls for each frame that it meets: none of ours has anything to clean up.
+unsafe extern "C" fn personality(
+    _version: c_int,
+    _actions: c_int,
+    _class: u64,
+    _exception: *mut c_void,
+    _context: *mut c_void,
+) -> c_int {
+    /// `_URC_CONTINUE_UNWIND`.
+    const CONTINUE_UNWIND: c_int = 8;
+    CONTINUE_UNWIND
+}

@@ -1,0 +1,461 @@
+//! Condition variables, in the C library's 48 bytes: a queue of those who wait, in the order in
+//! which they came, each with a record on its own stack.
+//!
+//! ```text
+//!    0  the lock of the queue
+//!    4  the mark of a condition variable that has been met in this era
+//!    8  the first who waits
+//!   16  the last
+//!   24  nothing
+//!   36  1: shared with other processes, and the C library's; 2: waits are by CLOCK_MONOTONIC;
+//!       4: destroyed
+//! ```
+//!
+//! A waiter is in the queue before it releases the mutex, so a signal wakes one that has waited
+//! before it, never one that came later. Signals and broadcasts take the waiters off the queue
+//! under its lock and tell them when they have released it: who has been told touches nothing but
+//! its own record, and who has told nothing but theirs. So the object can be destroyed as soon as
+//! everybody was told, also by one of them.
+//!
+//! Who gives up (its deadline has come, or it is cancelled) says so in its record first, and takes
+//! itself off the queue. A signal passes it by; one that came before is its own: then it was
+//! signalled in time, or, cancelled, it passes the signal on.
+
+use core::cell::Cell;
+use core::ffi::{c_int, c_void};
+use core::ptr;
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use libc::{EINVAL, ETIMEDOUT, timespec};
+use lockwright::hybrid_mutex::RawHybridMutex;
+
+use crate::counts::{Count, count};
+use crate::deadline::Deadline;
+use crate::exclusive::Exclusive;
+use crate::guest::{Guest, Plain};
+use crate::mutex::Mutex;
+use crate::os::{self, Slept};
+use crate::{cancel, choice, era, next};
+
+/// A condition variable in the program's memory.
+#[repr(C)]
+pub struct Cond {
+    lock: AtomicU32,
+    met: AtomicU32,
+    first: Cell<*const Waiter>,
+    last: Cell<*const Waiter>,
+    _unused: [u32; 3],
+    flags: AtomicU32,
+    _others: u64,
+}
+
+const _: () = assert!(size_of::<Cond>() == size_of::<libc::pthread_cond_t>());
+
+const SHARED: u32 = 1;
+const MONOTONIC: u32 = 2;
+const DESTROYED: u32 = 4;
+
+/// One that waits. Its links are under the lock of the queue; once it is `CLAIMED`, they are those
+/// of who has claimed it.
+struct Waiter {
+    next: Cell<*const Waiter>,
+    prev: Cell<*const Waiter>,
+    state: AtomicU32,
+    cond: *const Cond,
+    mutex: *mut Mutex,
+    deadline: Option<Deadline>,
+    timed_out: Cell<bool>,
+}
+
+/// It waits, in the queue.
+const WAITING: u32 = 0;
+/// It gives up, and will take itself off the queue.
+const LEAVING: u32 = 1;
+/// It has been taken off the queue, and will be told.
+const CLAIMED: u32 = 2;
+/// It has been signalled.
+const SIGNALLED: u32 = 3;
+/// It was there when all were woken.
+const BROADCAST: u32 = 4;
+
+/// What the lock of the queue is.
+type Lock = RawHybridMutex<Guest<Plain>>;
+
+impl Cond {
+    /// Whether it is the C library's. If it is not, it has been marked after this.
+    #[inline(always)]
+    fn is_forwarded(&self) -> bool {
+        let era = era::current();
+        if self.met.load(Relaxed) == era::met(era) {
+            return false;
+        }
+        self.flags.load(Relaxed) & SHARED != 0 || {
+            self.meet(era);
+            false
+        }
+    }
+
+    /// Marks it. Who waits in it since before a fork is a thread of another process.
+    #[cold]
+    fn meet(&self, era: u32) {
+        let mark = era::met(era);
+        era::alone(|| {
+            let seen = self.met.load(Relaxed);
+            if seen == mark {
+                return;
+            }
+            if era::is_mark(seen) {
+                self.lock.store(0, Relaxed);
+                self.first.set(ptr::null());
+                self.last.set(ptr::null());
+            } else {
+                count(Count::Conditions);
+            }
+            self.met.store(mark, Relaxed);
+        });
+    }
+
+    /// Calls `f` with the queue locked. The object may be gone once it is unlocked.
+    fn locked<T>(this: *const Self, f: impl FnOnce(&Self) -> T) -> T {
+        // SAFETY: the object is there until its queue is unlocked; the word is such a lock.
+        unsafe {
+            let lock = &raw const (*this).lock;
+            <Lock as Exclusive>::lock(lock);
+            let result = f(&*this);
+            <Lock as Exclusive>::unlock(lock);
+            result
+        }
+    }
+
+    /// Appends a waiter.
+    fn push(&self, waiter: &Waiter) {
+        let last = self.last.replace(waiter);
+        waiter.prev.set(last);
+        waiter.next.set(ptr::null());
+        // SAFETY: who is in the queue is there.
+        match unsafe { last.as_ref() } {
+            Some(last) => last.next.set(waiter),
+            None => self.first.set(waiter),
+        }
+    }
+
+    /// Takes a waiter off.
+    fn remove(&self, waiter: &Waiter) {
+        let (next, prev) = (waiter.next.get(), waiter.prev.get());
+        // SAFETY: who is in the queue is there.
+        match unsafe { prev.as_ref() } {
+            Some(prev) => prev.next.set(next),
+            None => self.first.set(next),
+        }
+        // SAFETY: as above.
+        match unsafe { next.as_ref() } {
+            Some(next) => next.prev.set(prev),
+            None => self.last.set(prev),
+        }
+    }
+
+    /// Takes up to `most` waiters off that do not give up. They wait until they are told; the first
+    /// of them leads to the others.
+    fn claim(&self, most: usize) -> *const Waiter {
+        let (mut claimed, mut end) = (ptr::null(), ptr::null::<Waiter>());
+        let mut left = most;
+        let mut at = self.first.get();
+        // SAFETY: who is in the queue is there, and who is claimed until it is told.
+        while let Some(waiter) = unsafe { at.as_ref() } {
+            at = waiter.next.get();
+            // Acquire and Relaxed: all that is read of it is under the lock.
+            if waiter.state.compare_exchange(WAITING, CLAIMED, Acquire, Relaxed).is_err() {
+                continue;
+            }
+            self.remove(waiter);
+            waiter.next.set(ptr::null());
+            // SAFETY: as above.
+            match unsafe { end.as_ref() } {
+                Some(end) => end.next.set(waiter),
+                None => claimed = waiter,
+            }
+            end = waiter;
+            left -= 1;
+            if left == 0 {
+                break;
+            }
+        }
+        claimed
+    }
+
+    /// Wakes up to `most`, in the order in which they came.
+    fn wake(this: *const Self, most: usize, state: u32) {
+        // SAFETY: there until the queue is unlocked. Who waits before this came before the mutex
+        // was released, so whoever can know of it sees it here.
+        if unsafe { (*this).first.as_ptr().read_volatile() }.is_null() {
+            return;
+        }
+        let mut at = Self::locked(this, |cond| cond.claim(most));
+        while !at.is_null() {
+            // SAFETY: claimed above, so it is there until it is told.
+            let (next, word) = unsafe { ((*at).next.get(), &raw const (*at).state) };
+            // SAFETY: likewise. Release: pairs with the Acquire in `sleep`. From here on it may be
+            // gone.
+            unsafe { (*word).store(state, Release) };
+            os::futex_wake(word, 1, os::ANY);
+            at = next;
+        }
+    }
+}
+
+impl Waiter {
+    /// Whether it has been told.
+    fn is_told(&self) -> bool {
+        // Acquire: pairs with the Release in `wake`.
+        self.state.load(Acquire) >= SIGNALLED
+    }
+
+    /// Gives up. False: it has been claimed.
+    fn leave(&self) -> bool {
+        if self.state.compare_exchange(WAITING, LEAVING, Relaxed, Relaxed).is_err() {
+            return false;
+        }
+        // Who destroys the object waits until the queue is empty.
+        Cond::locked(self.cond, |cond| cond.remove(self));
+        true
+    }
+
+    /// Waits to be told, as one that has been claimed.
+    fn await_told(&self) {
+        while !self.is_told() {
+            os::futex_wait(&raw const self.state, CLAIMED, os::ANY, libc::CLOCK_MONOTONIC, None);
+        }
+    }
+
+    /// Waits to be told, or for its deadline.
+    fn sleep(&self) {
+        let (clock, time) = match &self.deadline {
+            Some(deadline) => (deadline.clock, Some(&deadline.time)),
+            None => (libc::CLOCK_MONOTONIC, None),
+        };
+        let has_come = self.deadline.as_ref().is_some_and(Deadline::is_negative);
+        while !self.is_told() {
+            let slept = cancel::cancellable(|| match has_come {
+                true => Slept::TooLate,
+                false => os::futex_wait(&raw const self.state, WAITING, os::ANY, clock, time),
+            });
+            match slept {
+                Slept::TooLate if self.leave() => {
+                    self.timed_out.set(true);
+                    return;
+                }
+                Slept::TooLate | Slept::Changed => return self.await_told(),
+                Slept::Woken => {}
+            }
+        }
+    }
+}
+
+/// [`Waiter::sleep`] as [`cancel::guarded`] wants it.
+unsafe extern "C" fn sleep(waiter: *mut c_void) {
+    // SAFETY: the caller's record.
+    unsafe { &*waiter.cast::<Waiter>() }.sleep();
+}
+
+/// What a cancelled waiter leaves behind: nothing in the queue, its signal to another, the mutex
+/// held.
+unsafe extern "C" fn cancelled(waiter: *mut c_void) {
+    // SAFETY: the record lies in a frame that the unwinder has yet to come to.
+    let waiter = unsafe { &*waiter.cast::<Waiter>() };
+    if !waiter.leave() {
+        waiter.await_told();
+        // Who was told with all others has nothing to pass on, and the object may be gone.
+        if waiter.state.load(Relaxed) == SIGNALLED {
+            Cond::wake(waiter.cond, 1, SIGNALLED);
+        }
+    }
+    // SAFETY: the mutex that it held.
+    unsafe { choice::mutex_lock(waiter.mutex) };
+}
+
+/// Waits.
+unsafe fn wait(c: *const Cond, m: *mut Mutex, deadline: Option<Deadline>) -> c_int {
+    let waiter = Waiter {
+        next: Cell::new(ptr::null()),
+        prev: Cell::new(ptr::null()),
+        state: AtomicU32::new(WAITING),
+        cond: c,
+        mutex: m,
+        deadline,
+        timed_out: Cell::new(false),
+    };
+    Cond::locked(c, |cond| cond.push(&waiter));
+    // SAFETY: the caller's mutex.
+    let error = unsafe { choice::mutex_unlock(m) };
+    if error != 0 {
+        if !waiter.leave() {
+            waiter.await_told();
+            Cond::wake(c, 1, SIGNALLED);
+        }
+        return error;
+    }
+    let argument = (&raw const waiter).cast_mut().cast();
+    // SAFETY: the record outlives the call; `sleep` has nothing to drop.
+    unsafe { cancel::guarded(sleep, argument, cancelled) };
+    // SAFETY: the caller's mutex.
+    match unsafe { choice::mutex_lock(m) } {
+        0 if waiter.timed_out.get() => ETIMEDOUT,
+        error => error,
+    }
+}
+
+/// A wait on an object that is the C library's. Its functions must not see a mutex that is not.
+unsafe fn forward(m: *mut Mutex, wait: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the caller's mutex.
+    if unsafe { &*m }.is_replaced() { EINVAL } else { wait() }
+}
+
+/// `pthread_cond_wait`.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe extern "C-unwind" fn wait_endless(c: *mut Cond, m: *mut Mutex) -> c_int {
+    // SAFETY: the caller's objects; forwarded if it is not ours.
+    unsafe {
+        if (*c).is_forwarded() {
+            return forward(m, || next::pthread_cond_wait(c.cast(), m.cast()));
+        }
+        wait(c, m, None)
+    }
+}
+
+/// `pthread_cond_timedwait`.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe extern "C-unwind" fn timedwait(
+    c: *mut Cond,
+    m: *mut Mutex,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: the caller's objects; forwarded if it is not ours.
+    unsafe {
+        if (*c).is_forwarded() {
+            return forward(m, || next::pthread_cond_timedwait(c.cast(), m.cast(), time));
+        }
+        let is_monotonic = (*c).flags.load(Relaxed) & MONOTONIC != 0;
+        let clock = if is_monotonic { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME };
+        let deadline = Deadline::new(clock, time);
+        if deadline.is_valid() { wait(c, m, Some(deadline)) } else { EINVAL }
+    }
+}
+
+/// `pthread_cond_clockwait`.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe extern "C-unwind" fn clockwait(
+    c: *mut Cond,
+    m: *mut Mutex,
+    clock: c_int,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: the caller's objects; forwarded if it is not ours.
+    unsafe {
+        if (*c).is_forwarded() {
+            return forward(m, || next::pthread_cond_clockwait(c.cast(), m.cast(), clock, time));
+        }
+        let deadline = Deadline::new(clock, time);
+        let is_known = deadline.is_valid() && deadline.has_clock();
+        if is_known { wait(c, m, Some(deadline)) } else { EINVAL }
+    }
+}
+
+/// `pthread_cond_signal`.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe extern "C-unwind" fn signal(c: *mut Cond) -> c_int {
+    // SAFETY: the caller's object; forwarded if it is not ours.
+    if unsafe { (*c).is_forwarded() } {
+        // SAFETY: forwarded.
+        return unsafe { next::pthread_cond_signal(c.cast()) };
+    }
+    Cond::wake(c, 1, SIGNALLED);
+    0
+}
+
+/// `pthread_cond_broadcast`.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe extern "C-unwind" fn broadcast(c: *mut Cond) -> c_int {
+    // SAFETY: the caller's object; forwarded if it is not ours.
+    if unsafe { (*c).is_forwarded() } {
+        // SAFETY: forwarded.
+        return unsafe { next::pthread_cond_broadcast(c.cast()) };
+    }
+    Cond::wake(c, usize::MAX, BROADCAST);
+    0
+}
+
+unsafe extern "C" {
+    fn pthread_condattr_getpshared(attr: *const c_void, pshared: *mut c_int) -> c_int;
+    fn pthread_condattr_getclock(attr: *const c_void, clock: *mut c_int) -> c_int;
+}
+
+/// Makes one that waits by the clock.
+///
+/// # Safety
+/// `c` points to memory of that size that nobody else uses.
+pub unsafe fn make(c: *mut Cond, clock: c_int) {
+    // SAFETY: the caller's promise; zeroed, nobody waits.
+    let cond = unsafe {
+        c.write_bytes(0, 1);
+        &*c
+    };
+    let flags = if clock == libc::CLOCK_MONOTONIC { MONOTONIC } else { 0 };
+    // Relaxed: who shares it with others orders it.
+    cond.flags.store(flags, Relaxed);
+    cond.met.store(era::met(era::current()), Relaxed);
+    count(Count::Conditions);
+}
+
+/// `pthread_cond_init`.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe extern "C-unwind" fn init(c: *mut Cond, attr: *const c_void) -> c_int {
+    let (mut pshared, mut clock) = (0, libc::CLOCK_REALTIME);
+    if !attr.is_null() {
+        // SAFETY: the caller's attributes; each writes one number.
+        unsafe {
+            pthread_condattr_getpshared(attr, &raw mut pshared);
+            pthread_condattr_getclock(attr, &raw mut clock);
+        }
+    }
+    if pshared == libc::PTHREAD_PROCESS_SHARED {
+        count(Count::SharedConditions);
+        // SAFETY: forwarded.
+        return unsafe { next::pthread_cond_init(c.cast(), attr) };
+    }
+    // SAFETY: the caller's memory.
+    unsafe { make(c, clock) };
+    0
+}
+
+/// `pthread_cond_destroy`: waits for those who have been woken, or have given up, to be off the
+/// queue.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe extern "C-unwind" fn destroy(c: *mut Cond) -> c_int {
+    // SAFETY: the caller's object; forwarded if it is not ours.
+    unsafe {
+        if (*c).is_forwarded() {
+            return next::pthread_cond_destroy(c.cast());
+        }
+        while !Cond::locked(c, |cond| cond.first.get().is_null()) {
+            os::sched_yield();
+        }
+        (*c).met.store(0, Relaxed);
+        (*c).flags.fetch_or(DESTROYED, Relaxed);
+    }
+    0
+}

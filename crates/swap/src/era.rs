@@ -1,0 +1,119 @@
+//! Eras: a process has one, and a child forked from it has the next. What a lock says of those who
+//! wait for it, and what a thread remembers of itself, is of the era in which it was written.
+//!
+//! The era lies in a page that the kernel gives a forked child zeroed (MADV_WIPEONFORK): so also
+//! the child of a bare `clone` notices, and nobody has to be called between the fork and the first
+//! lock. Kernels before 4.14 cannot do so; there a handler of `fork` does it.
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+
+use crate::{os, tls};
+
+/// What only one process knows.
+#[repr(C, align(4096))]
+struct Page {
+    /// 0: it has not begun.
+    era: AtomicU32,
+    /// Who renews a lock of an earlier era: 1 while somebody does.
+    renewing: AtomicU32,
+}
+
+static PAGE: Page = Page { era: AtomicU32::new(0), renewing: AtomicU32::new(0) };
+
+/// The last era that began, here or in the process that this one was forked from.
+static LAST: AtomicU32 = AtomicU32::new(0);
+
+/// The upper half of every era: no field of a lock that the C library has written looks so.
+const MARK: u32 = 0x6c77 << 16;
+
+/// The era, 0 if it has not begun.
+#[inline(always)]
+pub fn glance() -> u32 {
+    // Relaxed: the number says all.
+    PAGE.era.load(Relaxed)
+}
+
+/// The era, which begins if it has not.
+#[inline]
+pub fn current() -> u32 {
+    match glance() {
+        0 => begin(),
+        era => era,
+    }
+}
+
+#[cold]
+fn begin() -> u32 {
+    let last = LAST.load(Relaxed);
+    let new = MARK | (last.wrapping_add(1) & 0xffff);
+    // Acquire and Release: no more than a process' first threads agreeing on a number.
+    match PAGE.era.compare_exchange(0, new, AcqRel, Acquire) {
+        Ok(_) => {
+            LAST.store(new, Relaxed);
+            if last == 0 {
+                watch_forks();
+            }
+            new
+        }
+        Err(era) => era,
+    }
+}
+
+unsafe extern "C" {
+    fn __register_atfork(
+        prepare: Option<unsafe extern "C" fn()>,
+        parent: Option<unsafe extern "C" fn()>,
+        child: Option<unsafe extern "C" fn()>,
+        module: *const c_void,
+    ) -> c_int;
+}
+
+fn watch_forks() {
+    if !os::wipe_on_fork(&PAGE) {
+        unsafe extern "C" fn child() {
+            PAGE.era.store(0, Relaxed);
+            PAGE.renewing.store(0, Relaxed);
+        }
+        // SAFETY: the handler stays as long as this library, which is never unloaded.
+        unsafe { __register_atfork(None, None, Some(child), core::ptr::null()) };
+    }
+}
+
+/// What a lock is marked with that has been met in this era. Never 0: also a process whose era has
+/// not begun yet takes no new lock for one that it has met.
+#[inline(always)]
+pub const fn met(era: u32) -> u32 {
+    !era
+}
+
+/// Whether it is such a mark, of whichever era.
+pub const fn is_mark(met: u32) -> bool {
+    !met >> 16 == MARK >> 16
+}
+
+/// Calls `f` while nobody else is in here: the way in which locks of an earlier era are renewed.
+pub fn alone<T>(f: impl FnOnce() -> T) -> T {
+    // Acquire: pairs with the Release below.
+    while PAGE.renewing.compare_exchange(0, 1, Acquire, Relaxed).is_err() {
+        os::sched_yield();
+    }
+    let result = f();
+    // Release: pairs with the Acquire above.
+    PAGE.renewing.store(0, core::sync::atomic::Ordering::Release);
+    result
+}
+
+/// The id of the calling thread.
+#[inline]
+pub fn thread(era: u32) -> u32 {
+    tls::get::<{ tls::ID }>(era).unwrap_or_else(|| first(era))
+}
+
+#[cold]
+fn first(era: u32) -> u32 {
+    let id = os::gettid();
+    tls::set::<{ tls::ID }>(era, id);
+    id
+}

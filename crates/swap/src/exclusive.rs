@@ -1,0 +1,153 @@
+//! The locks that there are to choose from, as operations on a word in the program's memory: one
+//! table.
+
+use core::sync::atomic::AtomicU32;
+
+use lockwright::hybrid_mutex::RawHybridMutex;
+use lockwright::pvqspinlock::{Hybrid, RawPvQspinlock, SingleSteal, Unfair};
+use lockwright::qspinlock::RawQspinlock;
+use lockwright::tas::RawTas;
+use lockwright::ticket::RawTicket;
+
+use crate::guest::{Guest, Marked, Plain};
+use crate::os;
+
+/// An exclusive lock of 4 bytes, of which 0 is the free one: [`Plain`], as mutexes need it, or
+/// [`Marked`].
+pub trait Exclusive {
+    /// Takes the lock.
+    ///
+    /// # Safety
+    /// `word` is a lock of this sort, which stays.
+    unsafe fn lock(word: *const AtomicU32);
+    /// Takes the lock if it is free.
+    ///
+    /// # Safety
+    /// As for [`Exclusive::lock`].
+    unsafe fn try_lock(word: *const AtomicU32) -> bool;
+    /// Takes the lock, or gives up at `deadline`, in nanoseconds of CLOCK_MONOTONIC. True if it is
+    /// taken.
+    ///
+    /// # Safety
+    /// As for [`Exclusive::lock`].
+    unsafe fn lock_until(word: *const AtomicU32, deadline: u64) -> bool;
+    /// Releases the lock. The word may be gone before this returns.
+    ///
+    /// # Safety
+    /// The caller holds it.
+    unsafe fn unlock(word: *const AtomicU32);
+}
+
+/// A lock as it can be chosen: its name, what mutexes run on and what spinlocks run on.
+pub trait Choice {
+    /// The name.
+    const NAME: &'static [u8];
+    /// Of mutexes.
+    type Mutex: Exclusive;
+    /// Of spinlocks. Its word, marked, must never use bits 30 and 31.
+    type Spin: Exclusive;
+    /// Waiters queue in nodes of theirs, so threads get numbers.
+    const NUMBERS: bool;
+}
+
+/// Implements [`Exclusive`] over a lock of the crate `lockwright`. `timed` if it has its own
+/// `lock_until`; else it is tried for until the deadline.
+macro_rules! exclusive {
+    ($($raw:ty: $until:ident;)*) => { $(
+        const _: () = assert!(size_of::<$raw>() == 4 && align_of::<$raw>() == 4);
+
+        impl Exclusive for $raw {
+            #[inline(always)]
+            unsafe fn lock(word: *const AtomicU32) {
+                // SAFETY: the caller's promise; of that size there is nothing but the word.
+                unsafe { &*word.cast::<$raw>() }.lock();
+            }
+            #[inline(always)]
+            unsafe fn try_lock(word: *const AtomicU32) -> bool {
+                // SAFETY: as in `lock`.
+                unsafe { &*word.cast::<$raw>() }.try_lock()
+            }
+            unsafe fn lock_until(word: *const AtomicU32, deadline: u64) -> bool {
+                // SAFETY: as in `lock`.
+                $until!(unsafe { &*word.cast::<$raw>() }, deadline)
+            }
+            #[inline(always)]
+            unsafe fn unlock(word: *const AtomicU32) {
+                // SAFETY: as in `lock`; the caller holds it.
+                unsafe { (*word.cast::<$raw>()).unlock() };
+            }
+        }
+    )* };
+}
+
+macro_rules! timed {
+    ($lock:expr, $deadline:expr) => {
+        $lock.lock_until(Some($deadline))
+    };
+}
+
+macro_rules! tried {
+    ($lock:expr, $deadline:expr) => {{
+        let lock = $lock;
+        loop {
+            if lock.try_lock() {
+                break true;
+            }
+            if os::now() >= $deadline {
+                break false;
+            }
+            os::sched_yield();
+        }
+    }};
+}
+
+exclusive! {
+    RawHybridMutex<Guest<Plain>>: timed;
+    RawQspinlock<Guest<Plain>>: tried;
+    RawQspinlock<Guest<Marked>>: tried;
+    RawPvQspinlock<Guest<Plain>, Hybrid>: tried;
+    RawPvQspinlock<Guest<Marked>, Hybrid>: tried;
+    RawPvQspinlock<Guest<Plain>, SingleSteal>: tried;
+    RawPvQspinlock<Guest<Marked>, SingleSteal>: tried;
+    RawPvQspinlock<Guest<Plain>, Unfair>: tried;
+    RawPvQspinlock<Guest<Marked>, Unfair>: tried;
+    RawTicket<Guest<Plain>>: tried;
+    RawTas<Guest<Plain>>: tried;
+    RawTas<Guest<Marked>>: tried;
+}
+
+/// The locks by name; the command has the same list, with words (`cli/src/run/swap/locks.rs`).
+macro_rules! choices {
+    ($($id:ident $name:literal: $mutex:ty, $spin:ty, $numbers:literal;)*) => {
+        $(
+            #[doc = concat!("`--lock ", $name, "`.")]
+            pub struct $id;
+
+            impl Choice for $id {
+                const NAME: &'static [u8] = $name.as_bytes();
+                type Mutex = $mutex;
+                type Spin = $spin;
+                const NUMBERS: bool = $numbers;
+            }
+        )*
+
+        /// Calls `$with::<L>($arguments)` for each `L: Choice` until one answers true. Whether one
+        /// did.
+        macro_rules! for_each_choice {
+            ($with:ident ($with_name:expr)) => {
+                false $(|| $with::<$crate::exclusive::$id>($with_name))*
+            };
+        }
+        pub(crate) use for_each_choice;
+    };
+}
+
+choices! {
+    HybridMutex "hybrid": RawHybridMutex<Guest<Plain>>, RawPvQspinlock<Guest<Marked>, Hybrid>, true;
+    Qspinlock "qspinlock": RawQspinlock<Guest<Plain>>, RawQspinlock<Guest<Marked>>, true;
+    Pvqspinlock "pvqspinlock": RawPvQspinlock<Guest<Plain>, Hybrid>, RawPvQspinlock<Guest<Marked>, Hybrid>, true;
+    PvqspinlockSingleSteal "pvqspinlock_single_steal": RawPvQspinlock<Guest<Plain>, SingleSteal>, RawPvQspinlock<Guest<Marked>, SingleSteal>, true;
+    PvqspinlockUnfair "pvqspinlock_unfair": RawPvQspinlock<Guest<Plain>, Unfair>, RawPvQspinlock<Guest<Marked>, Unfair>, true;
+    Ticket "ticket": RawTicket<Guest<Plain>>, RawQspinlock<Guest<Marked>>, true;
+    Tas "tas": RawTas<Guest<Plain>>, RawTas<Guest<Marked>>, false;
+}

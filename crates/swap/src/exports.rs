@@ -1,0 +1,103 @@
+//! The functions that this library stands in front of, under the names that programs call: one
+//! table. Their versions are none, so they serve whichever version a program asks for.
+
+use core::ffi::c_int;
+
+use crate::choice::{choose, target};
+use crate::counts::{Count, count};
+use crate::{c11, cond, mutex, rwlock, spin};
+
+/// `name = aliases: how to;`, where a function is either always the same (`always`) or goes where
+/// the chosen lock's is (`chosen`).
+macro_rules! exports {
+    ($($name:ident $(= $alias:ident)*: $how:ident $to:path;)*) => { $(
+        export! { $name, $how, $to }
+        $(export! { $alias, $how, $to })*
+    )* };
+}
+
+macro_rules! export {
+    ($name:ident, always, $to:path) => {
+        #[doc = concat!("`", stringify!($name), "`.")]
+        ///
+        /// # Safety
+        /// As the function itself.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() -> c_int {
+            core::arch::naked_asm!("jmp {to}", to = sym $to)
+        }
+    };
+    ($name:ident, chosen, $to:path) => {
+        #[doc = concat!("`", stringify!($name), "`.")]
+        ///
+        /// # Safety
+        /// As the function itself.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() -> c_int {
+            core::arch::naked_asm!("jmp qword ptr [rip + {to}]", to = sym $to)
+        }
+    };
+}
+
+exports! {
+    pthread_mutex_init = __pthread_mutex_init: always mutex::init;
+    pthread_mutex_destroy = __pthread_mutex_destroy: always mutex::destroy;
+    pthread_mutex_lock = __pthread_mutex_lock: chosen target::mutex_lock;
+    pthread_mutex_trylock = __pthread_mutex_trylock: chosen target::mutex_trylock;
+    pthread_mutex_timedlock: chosen target::mutex_timedlock;
+    pthread_mutex_clocklock: chosen target::mutex_clocklock;
+    pthread_mutex_unlock = __pthread_mutex_unlock: chosen target::mutex_unlock;
+
+    pthread_rwlock_init = __pthread_rwlock_init: always rwlock::init;
+    pthread_rwlock_destroy = __pthread_rwlock_destroy: always rwlock::destroy;
+    pthread_rwlock_rdlock = __pthread_rwlock_rdlock: always rwlock::rdlock;
+    pthread_rwlock_wrlock = __pthread_rwlock_wrlock: always rwlock::wrlock;
+    pthread_rwlock_tryrdlock = __pthread_rwlock_tryrdlock: always rwlock::tryrdlock;
+    pthread_rwlock_trywrlock = __pthread_rwlock_trywrlock: always rwlock::trywrlock;
+    pthread_rwlock_timedrdlock: always rwlock::timedrdlock;
+    pthread_rwlock_timedwrlock: always rwlock::timedwrlock;
+    pthread_rwlock_clockrdlock: always rwlock::clockrdlock;
+    pthread_rwlock_clockwrlock: always rwlock::clockwrlock;
+    pthread_rwlock_unlock = __pthread_rwlock_unlock: always rwlock::unlock;
+
+    pthread_spin_init: always spin::init;
+    pthread_spin_destroy: always spin::destroy;
+    pthread_spin_lock: chosen target::spin_lock;
+    pthread_spin_trylock: chosen target::spin_trylock;
+    pthread_spin_unlock: chosen target::spin_unlock;
+
+    pthread_cond_init: always cond::init;
+    pthread_cond_destroy: always cond::destroy;
+    pthread_cond_wait: always cond::wait_endless;
+    pthread_cond_timedwait: always cond::timedwait;
+    pthread_cond_clockwait: always cond::clockwait;
+    pthread_cond_signal: always cond::signal;
+    pthread_cond_broadcast: always cond::broadcast;
+
+    mtx_init: always c11::mtx_init;
+    mtx_destroy: always c11::mtx_destroy;
+    mtx_lock: always c11::mtx_lock;
+    mtx_trylock: always c11::mtx_trylock;
+    mtx_timedlock: always c11::mtx_timedlock;
+    mtx_unlock: always c11::mtx_unlock;
+    cnd_init: always c11::cnd_init;
+    cnd_destroy: always c11::cnd_destroy;
+    cnd_wait: always c11::cnd_wait;
+    cnd_timedwait: always c11::cnd_timedwait;
+    cnd_signal: always c11::cnd_signal;
+    cnd_broadcast: always c11::cnd_broadcast;
+}
+
+/// Runs when the library has been loaded, which may be after the program's first locks.
+#[used]
+// SAFETY: the loader calls what stands in this section with C's calling convention.
+#[unsafe(link_section = ".init_array")]
+static START: extern "C" fn() = {
+    extern "C" fn start() {
+        choose();
+        count(Count::Programs);
+    }
+    start
+};

@@ -1,0 +1,47 @@
+//! The library behind `lockwright swap`: it stands in front of the C library's mutexes,
+//! reader-writer locks, spinlocks and condition variables, and runs them on locks of the crate
+//! `lockwright`, in place, in the bytes that the program has for them.
+//!
+//! It is a guest in the program: no allocation, no lock of the C library's, no output, no panic
+//! across `extern "C"`, errno as it was. What it cannot replace (robust, priority-inheriting and
+//! process-shared objects) it forwards to the next definition, and counts.
+
+#![no_std]
+
+#[cfg(not(target_arch = "x86_64"))]
+compile_error!("lockwright's swap library knows x86-64 only");
+
+// The floors, from the top: each uses those below it only.
+mod exports;
+
+mod c11;
+mod cond;
+
+mod choice;
+
+mod mutex;
+mod rwlock;
+mod spin;
+
+mod exclusive;
+
+mod cancel;
+mod guest;
+
+mod numbers;
+
+mod counts;
+mod deadline;
+mod era;
+mod next;
+
+mod environment;
+mod os;
+mod tls;
+
+/// A panic would be a bug, or a lock that the program has written over; it ends the process.
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    // SAFETY: abort takes no arguments and does not return.
+    unsafe { libc::abort() }
+}

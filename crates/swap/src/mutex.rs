@@ -1,0 +1,423 @@
+//! Mutexes: a lock's word, and what POSIX wants of mutexes beyond exclusion, in the C library's
+//! 40 bytes.
+//!
+//! ```text
+//!    0  the lock's word
+//!    4  how often a recursive one is taken
+//!    8  the owner's thread id, 0: none
+//!   12  1 while it is held
+//!   16  the kind, as the C library's initialisers have it
+//!   20  the mark of a mutex that has been met in this era
+//!   24  nothing of ours: a tool that watches locks notes there which one this is
+//! ```
+//!
+//! Count, owner, number of users and kind lie where the C library has them, so debuggers and tools
+//! that look into a mutex see what they know. A mutex that nobody has initialised by a call is
+//! counted, and marked, when it is first taken. One compare sees that a mutex is of the plain kind,
+//! that it is marked, and that this process was not forked since.
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::Ordering::{Relaxed, Release};
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT};
+
+use crate::counts::{Count, count};
+use crate::deadline::{self, Deadline};
+use crate::exclusive::Exclusive;
+use crate::{era, next, os};
+
+/// A mutex in the program's memory.
+#[repr(C)]
+pub struct Mutex {
+    word: AtomicU32,
+    count: AtomicU32,
+    /// The owner, and in the upper half the number of users.
+    holder: AtomicU64,
+    /// The kind, and in the upper half the mark.
+    shape: AtomicU64,
+    others: [AtomicU64; 2],
+}
+
+const _: () = assert!(size_of::<Mutex>() == size_of::<libc::pthread_mutex_t>());
+
+/// `PTHREAD_MUTEX_RECURSIVE`.
+const RECURSIVE: i32 = 1;
+/// `PTHREAD_MUTEX_ERRORCHECK`.
+const ERRORCHECK: i32 = 2;
+/// `PTHREAD_MUTEX_ADAPTIVE_NP`, the last of the kinds that are replaced. The others have a bit
+/// above these: robust, priority-inheriting, priority-protected, process-shared, or destroyed.
+const ADAPTIVE: i32 = 3;
+
+/// The kind of a destroyed mutex.
+const DESTROYED: i32 = -1;
+
+const HELD: u64 = 1 << 32;
+
+/// The shape of a mutex of a kind that has been met in this era.
+#[inline(always)]
+const fn shape(kind: i32, era: u32) -> u64 {
+    ((era::met(era) as u64) << 32) | kind as u32 as u64
+}
+
+/// Whether a mutex of the kind is replaced.
+const fn is_replaced(kind: i32) -> bool {
+    0 <= kind && kind <= ADAPTIVE
+}
+
+/// How a thread wants a mutex.
+#[derive(Clone, Copy)]
+enum Want<'a> {
+    Always,
+    Now,
+    Until(&'a Deadline),
+}
+
+impl Mutex {
+    fn kind(&self) -> i32 {
+        self.shape.load(Relaxed) as i32
+    }
+
+    /// Whether it is replaced: the C library's functions must not see it then.
+    pub fn is_replaced(&self) -> bool {
+        is_replaced(self.kind())
+    }
+
+    /// The id of the owner, 0 if there is none.
+    fn owner(&self) -> u32 {
+        self.holder.load(Relaxed) as u32
+    }
+
+    #[inline(always)]
+    fn set_owner(&self, era: u32) {
+        // Relaxed: who looks whether it is the owner itself sees its own stores.
+        self.holder.store(HELD | u64::from(era::thread(era)), Relaxed);
+    }
+
+    /// Makes sure that the mutex is marked. False: it is held since before a fork, so nobody may
+    /// queue for it yet.
+    #[cold]
+    fn meet(&self, era: u32) -> bool {
+        let seen = self.shape.load(Relaxed);
+        let (kind, mark) = (seen as i32, (seen >> 32) as u32);
+        let new = shape(kind, era);
+        if seen == new {
+            return true;
+        }
+        if !era::is_mark(mark) {
+            if self.shape.compare_exchange(seen, new, Relaxed, Relaxed).is_ok() {
+                count(Count::Mutexes);
+            }
+            return true;
+        }
+        // Its word may tell of threads that wait for it in the process that this one was forked
+        // from, and that do not exist here.
+        era::alone(|| {
+            if self.shape.load(Relaxed) == new {
+                return true;
+            }
+            if self.holder.load(Relaxed) != 0 {
+                return false;
+            }
+            self.word.store(0, Relaxed);
+            self.shape.store(new, Relaxed);
+            true
+        })
+    }
+
+    /// Takes the mutex, whichever kind it is of.
+    #[cold]
+    unsafe fn acquire<L: Exclusive>(&self, want: Want<'_>) -> c_int {
+        let era = era::current();
+        let me = era::thread(era);
+        let kind = self.kind();
+        if self.owner() == me {
+            match kind {
+                RECURSIVE => return self.again(),
+                ERRORCHECK if matches!(want, Want::Now) => return EBUSY,
+                ERRORCHECK => return EDEADLK,
+                _ => {}
+            }
+        }
+        // SAFETY: marked, so the word is a lock of this sort.
+        let taken = unsafe { self.enter::<L>(era, want) };
+        if taken == 0 {
+            if kind == RECURSIVE {
+                self.count.store(1, Relaxed);
+            }
+            self.set_owner(era);
+        }
+        taken
+    }
+
+    /// Takes the mutex, whichever kind it is of, if that can be done by the deadline, if there is
+    /// one.
+    unsafe fn acquire_until<L: Exclusive>(&self, deadline: Option<Deadline>) -> c_int {
+        // SAFETY: the caller's promise.
+        unsafe { self.acquire::<L>(deadline.as_ref().map_or(Want::Always, Want::Until)) }
+    }
+
+    /// Takes the lock in the word.
+    unsafe fn enter<L: Exclusive>(&self, era: u32, want: Want<'_>) -> c_int {
+        while !self.meet(era) {
+            // The thread that forked holds it; who it keeps waiting queues where nobody else is.
+            match want {
+                Want::Now => return EBUSY,
+                Want::Until(deadline) if !deadline.is_valid() => return EINVAL,
+                Want::Until(deadline) if !deadline.attempt(|at| os::now() < at) => {
+                    return ETIMEDOUT;
+                }
+                _ => os::nap(),
+            }
+        }
+        let word = &raw const self.word;
+        // SAFETY: the caller's promise.
+        unsafe {
+            match want {
+                Want::Always => {
+                    L::lock(word);
+                    0
+                }
+                _ if L::try_lock(word) => 0,
+                Want::Now => EBUSY,
+                Want::Until(deadline) if !deadline.is_valid() => EINVAL,
+                Want::Until(deadline) if deadline.attempt(|at| L::lock_until(word, at)) => 0,
+                Want::Until(_) => ETIMEDOUT,
+            }
+        }
+    }
+
+    /// Takes a recursive mutex once more.
+    fn again(&self) -> c_int {
+        match self.count.load(Relaxed).checked_add(1) {
+            Some(count) => {
+                self.count.store(count, Relaxed);
+                0
+            }
+            None => EAGAIN,
+        }
+    }
+
+    /// Releases the mutex, whichever kind it is of.
+    #[cold]
+    unsafe fn release<L: Exclusive>(&self) -> c_int {
+        let era = era::current();
+        let kind = self.kind();
+        if matches!(kind, RECURSIVE | ERRORCHECK) && self.owner() != era::thread(era) {
+            return EPERM;
+        }
+        if kind == RECURSIVE {
+            let count = self.count.load(Relaxed).saturating_sub(1);
+            self.count.store(count, Relaxed);
+            if count > 0 {
+                return 0;
+            }
+        }
+        if self.holder.load(Relaxed) == 0 {
+            // Nobody holds it: a fault of the program's that the C library lets pass, too.
+            return 0;
+        }
+        if self.shape.load(Relaxed) == shape(kind, era) {
+            self.holder.store(0, Relaxed);
+            // SAFETY: marked, so the word is a lock of this sort; and held.
+            unsafe { L::unlock(&raw const self.word) };
+        } else {
+            // Held since before a fork. Nobody of this process waits in its word.
+            era::alone(|| {
+                self.holder.store(0, Relaxed);
+                self.word.store(0, Release);
+                self.shape.store(shape(kind, era), Relaxed);
+            });
+        }
+        0
+    }
+}
+
+/// `pthread_mutex_lock`.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe extern "C-unwind" fn lock<L: Exclusive>(m: *mut Mutex) -> c_int {
+    // SAFETY: the caller's mutex.
+    let mutex = unsafe { &*m };
+    let era = era::glance();
+    if mutex.shape.load(Relaxed) == shape(0, era) {
+        // SAFETY: marked, so the word is a lock of this sort.
+        unsafe { L::lock(&raw const mutex.word) };
+        mutex.set_owner(era);
+        return 0;
+    }
+    if !mutex.is_replaced() {
+        // SAFETY: forwarded.
+        return unsafe { next::pthread_mutex_lock(m.cast()) };
+    }
+    // SAFETY: a mutex of a kind that is replaced.
+    unsafe { mutex.acquire::<L>(Want::Always) }
+}
+
+/// `pthread_mutex_trylock`.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe extern "C-unwind" fn trylock<L: Exclusive>(m: *mut Mutex) -> c_int {
+    // SAFETY: the caller's mutex.
+    let mutex = unsafe { &*m };
+    let era = era::glance();
+    if mutex.shape.load(Relaxed) == shape(0, era) {
+        // SAFETY: marked, so the word is a lock of this sort.
+        if !unsafe { L::try_lock(&raw const mutex.word) } {
+            return EBUSY;
+        }
+        mutex.set_owner(era);
+        return 0;
+    }
+    if !mutex.is_replaced() {
+        // SAFETY: forwarded.
+        return unsafe { next::pthread_mutex_trylock(m.cast()) };
+    }
+    // SAFETY: a mutex of a kind that is replaced.
+    unsafe { mutex.acquire::<L>(Want::Now) }
+}
+
+/// `pthread_mutex_timedlock`.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe extern "C-unwind" fn timedlock<L: Exclusive>(
+    m: *mut Mutex,
+    time: *const libc::timespec,
+) -> c_int {
+    // SAFETY: the caller's mutex.
+    let mutex = unsafe { &*m };
+    if !mutex.is_replaced() {
+        // SAFETY: forwarded.
+        return unsafe { next::pthread_mutex_timedlock(m.cast(), time) };
+    }
+    // SAFETY: the caller's time, and a mutex of a kind that is replaced.
+    unsafe { mutex.acquire_until::<L>(Deadline::given(libc::CLOCK_REALTIME, time)) }
+}
+
+/// `pthread_mutex_clocklock`.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe extern "C-unwind" fn clocklock<L: Exclusive>(
+    m: *mut Mutex,
+    clock: c_int,
+    time: *const libc::timespec,
+) -> c_int {
+    // SAFETY: the caller's mutex.
+    let mutex = unsafe { &*m };
+    if !mutex.is_replaced() {
+        // SAFETY: forwarded.
+        return unsafe { next::pthread_mutex_clocklock(m.cast(), clock, time) };
+    }
+    if !deadline::is_known(clock) {
+        return EINVAL;
+    }
+    // SAFETY: the caller's time, and a mutex of a kind that is replaced.
+    unsafe { mutex.acquire_until::<L>(Deadline::given(clock, time)) }
+}
+
+/// `pthread_mutex_unlock`.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe extern "C-unwind" fn unlock<L: Exclusive>(m: *mut Mutex) -> c_int {
+    // SAFETY: the caller's mutex.
+    let mutex = unsafe { &*m };
+    if mutex.shape.load(Relaxed) == shape(0, era::glance()) && mutex.holder.load(Relaxed) != 0 {
+        mutex.holder.store(0, Relaxed);
+        // SAFETY: marked, so the word is a lock of this sort; and held.
+        unsafe { L::unlock(&raw const mutex.word) };
+        return 0;
+    }
+    if !mutex.is_replaced() {
+        // SAFETY: forwarded.
+        return unsafe { next::pthread_mutex_unlock(m.cast()) };
+    }
+    // SAFETY: a mutex of a kind that is replaced.
+    unsafe { mutex.release::<L>() }
+}
+
+unsafe extern "C" {
+    fn pthread_mutexattr_gettype(attr: *const c_void, kind: *mut c_int) -> c_int;
+    fn pthread_mutexattr_getpshared(attr: *const c_void, pshared: *mut c_int) -> c_int;
+    fn pthread_mutexattr_getprotocol(attr: *const c_void, protocol: *mut c_int) -> c_int;
+    fn pthread_mutexattr_getrobust(attr: *const c_void, robust: *mut c_int) -> c_int;
+}
+
+/// Why a mutex of these attributes is not replaced; none: it is.
+unsafe fn obstacle(attr: *const c_void) -> Option<Count> {
+    const ASKED: [(unsafe extern "C" fn(*const c_void, *mut c_int) -> c_int, c_int, Count); 4] = [
+        (pthread_mutexattr_getpshared, libc::PTHREAD_PROCESS_SHARED, Count::SharedMutexes),
+        (pthread_mutexattr_getrobust, libc::PTHREAD_MUTEX_ROBUST, Count::RobustMutexes),
+        (pthread_mutexattr_getprotocol, libc::PTHREAD_PRIO_INHERIT, Count::InheritMutexes),
+        (pthread_mutexattr_getprotocol, libc::PTHREAD_PRIO_PROTECT, Count::ProtectMutexes),
+    ];
+    ASKED.iter().find_map(|(ask, wanted, why)| {
+        let mut value = 0;
+        // SAFETY: the caller's attributes; writes one number.
+        let answer = unsafe { ask(attr, &raw mut value) };
+        (answer == 0 && value == *wanted).then_some(*why)
+    })
+}
+
+/// Makes a mutex of the kind, which is one that is replaced.
+///
+/// # Safety
+/// `m` points to memory of that size that nobody else uses.
+pub unsafe fn make(m: *mut Mutex, kind: i32) {
+    // SAFETY: the caller's promise.
+    let mutex = unsafe { &*m };
+    // Relaxed: who shares it with others orders it.
+    mutex.word.store(0, Relaxed);
+    mutex.count.store(0, Relaxed);
+    mutex.holder.store(0, Relaxed);
+    mutex.others.iter().for_each(|other| other.store(0, Relaxed));
+    mutex.shape.store(shape(kind, era::current()), Relaxed);
+    count(Count::Mutexes);
+}
+
+/// `pthread_mutex_init`.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe extern "C-unwind" fn init(m: *mut Mutex, attr: *const c_void) -> c_int {
+    let mut kind = 0;
+    if !attr.is_null() {
+        // SAFETY: the caller's attributes.
+        if let Some(why) = unsafe { obstacle(attr) } {
+            // SAFETY: forwarded.
+            let made = unsafe { next::pthread_mutex_init(m.cast(), attr) };
+            if made == 0 {
+                count(why);
+            }
+            return made;
+        }
+        // SAFETY: as above.
+        unsafe { pthread_mutexattr_gettype(attr, &raw mut kind) };
+    }
+    // SAFETY: the caller's memory.
+    unsafe { make(m, kind & ADAPTIVE) };
+    0
+}
+
+/// `pthread_mutex_destroy`.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe extern "C-unwind" fn destroy(m: *mut Mutex) -> c_int {
+    // SAFETY: the caller's mutex.
+    let mutex = unsafe { &*m };
+    if !mutex.is_replaced() {
+        // SAFETY: forwarded.
+        return unsafe { next::pthread_mutex_destroy(m.cast()) };
+    }
+    // Relaxed: whoever destroys it knows that nobody uses it any more.
+    if mutex.holder.load(Relaxed) != 0 {
+        return EBUSY;
+    }
+    mutex.shape.store(u64::from(DESTROYED as u32), Relaxed);
+    0
+}

@@ -1,0 +1,144 @@
+//! Numbers of threads, for locks that queue in nodes of their waiters: the lowest free one at a
+//! thread's first wait, given back at its end by the destructor of a key.
+//!
+//! What the locks keep for a number lies in statics that take no memory until they are used, and
+//! that a forked child gets zeroed: nobody waits there.
+
+use core::ffi::c_void;
+use core::mem::MaybeUninit;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+
+use crate::{era, os, tls};
+
+/// How many threads can have a number at once. With the number, plus 1, in the bits from 18 on of
+/// a lock's word, bits 30 and 31 of it stay 0: see `guest::MARK`.
+pub const MOST: u32 = (1 << 12) - 2;
+
+#[repr(C, align(4096))]
+struct Numbers {
+    /// Numbers in use, a bit each.
+    taken: [AtomicU64; MOST.div_ceil(64) as usize],
+    /// One above the highest number ever given.
+    highest: AtomicU32,
+}
+
+static NUMBERS: Numbers = Numbers {
+    taken: [const { AtomicU64::new(0) }; MOST.div_ceil(64) as usize],
+    highest: AtomicU32::new(0),
+};
+
+/// What the locks keep for all numbers: zeroed, hence valid where zeroed memory is a valid `T`.
+#[repr(C, align(4096))]
+pub struct Storage<T>([MaybeUninit<T>; MOST as usize]);
+
+// SAFETY: what is kept in there is made of atomics.
+unsafe impl<T> Sync for Storage<T> {}
+
+impl<T> Storage<T> {
+    /// Storage of which nothing is used.
+    ///
+    /// # Safety
+    /// Zeroed memory is a valid `T`, and `T` is made of atomics.
+    pub const unsafe fn new() -> Self {
+        Self([const { MaybeUninit::zeroed() }; MOST as usize])
+    }
+
+    /// That of one number.
+    #[inline(always)]
+    pub fn of(&'static self, number: u32) -> &'static T {
+        // SAFETY: `new`'s caller has promised that zeroed memory is valid.
+        unsafe { self.0[number as usize].assume_init_ref() }
+    }
+}
+
+/// Whether it has been arranged that a forked child finds nothing here.
+static PREPARED: AtomicBool = AtomicBool::new(false);
+/// A forked child does not find everything zeroed: it then queues nowhere.
+static UNSAFE: AtomicBool = AtomicBool::new(false);
+
+/// The key whose destructor ends a thread's number, plus 1; 0: there is none.
+static KEY: AtomicU32 = AtomicU32::new(0);
+
+/// Called once, before any thread waits: has the kernel zero what `storage` a child inherits.
+pub fn prepare(wipe: impl Fn() -> bool) {
+    if PREPARED.swap(true, Relaxed) {
+        return;
+    }
+    if !(os::wipe_on_fork(&NUMBERS) && wipe()) {
+        UNSAFE.store(true, Relaxed);
+        return;
+    }
+    let mut key = 0;
+    // SAFETY: writes the key; the destructor stays as long as this library, which is never
+    // unloaded.
+    if unsafe { libc::pthread_key_create(&raw mut key, Some(end)) } == 0 {
+        KEY.store(key + 1, Relaxed);
+    }
+}
+
+/// The number of the calling thread. None: it has none, and is to queue nowhere.
+#[inline]
+pub fn current() -> Option<u32> {
+    let number = match tls::get::<{ tls::NUMBER }>(era::glance()) {
+        Some(number) => number,
+        None => introduce(),
+    };
+    (number != tls::NONE).then(|| number - 1)
+}
+
+/// All numbers ever given are below this; at least 1.
+pub fn bound() -> u32 {
+    // Relaxed: a bound for loops over what other orderings publish.
+    NUMBERS.highest.load(Relaxed).max(1)
+}
+
+#[cold]
+fn introduce() -> u32 {
+    let era = era::current();
+    let key = KEY.load(Relaxed);
+    // Without a key nobody would give the number back.
+    let number = if UNSAFE.load(Relaxed) || key == 0 { None } else { take() };
+    let number = number.map_or(tls::NONE, |number| number + 1);
+    // First of all: what follows may take a lock.
+    tls::set::<{ tls::NUMBER }>(era, number);
+    if number != tls::NONE {
+        // SAFETY: a key of ours. Any value but null has the destructor called.
+        unsafe { libc::pthread_setspecific(key - 1, core::ptr::without_provenance(1)) };
+    }
+    number
+}
+
+/// Takes the lowest free number.
+fn take() -> Option<u32> {
+    for (index, taken) in NUMBERS.taken.iter().enumerate() {
+        let mut bits = taken.load(Relaxed);
+        while bits != u64::MAX {
+            let bit = bits.trailing_ones();
+            let number = index as u32 * 64 + bit;
+            if number >= MOST {
+                return None;
+            }
+            // Acquire: pairs with the Release in `end`.
+            bits = taken.fetch_or(1 << bit, Acquire);
+            if bits & (1 << bit) == 0 {
+                NUMBERS.highest.fetch_max(number + 1, Relaxed);
+                return Some(number);
+            }
+        }
+    }
+    None
+}
+
+/// The thread ends. Other keys' destructors that lock after this one queue nowhere.
+unsafe extern "C" fn end(_: *mut c_void) {
+    let era = era::current();
+    let number = tls::get::<{ tls::NUMBER }>(era);
+    tls::set::<{ tls::NUMBER }>(era, tls::NONE);
+    if let Some(number) = number.filter(|number| *number != tls::NONE) {
+        let number = number - 1;
+        // Release: what we did with the storage of our number comes before its next owner's use
+        // of it. Pairs with the Acquire in `take`.
+        NUMBERS.taken[number as usize / 64].fetch_and(!(1 << (number % 64)), Release);
+    }
+}

@@ -1,0 +1,120 @@
+//! System calls that leave errno alone, and the clock.
+
+use core::arch::asm;
+use core::ffi::{c_int, c_long};
+use core::mem::MaybeUninit;
+use core::sync::atomic::AtomicU32;
+
+use libc::timespec;
+
+/// A system call. Errors are negative numbers; errno is not touched.
+///
+/// # Safety
+/// As the call's own.
+#[inline(always)]
+pub unsafe fn call(number: c_long, arguments: [usize; 6]) -> isize {
+    let result: isize;
+    let [a, b, c, d, e, f] = arguments;
+    // SAFETY: the kernel's convention; what the call does to memory is the caller's to answer for.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") number as isize => result,
+            in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d, in("r8") e, in("r9") f,
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack)
+        );
+    }
+    result
+}
+
+/// All of a futex' bits.
+pub const ANY: u32 = u32::MAX;
+
+/// How a wait on a futex has ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Slept {
+    /// Woken, or by a signal.
+    Woken,
+    /// The word was not what was expected.
+    Changed,
+    /// The deadline has come.
+    TooLate,
+}
+
+/// Sleeps while the word is `expected`, to be woken for one of `bits`, until `deadline` of that
+/// clock: CLOCK_REALTIME or CLOCK_MONOTONIC.
+#[inline]
+pub fn futex_wait(
+    word: *const AtomicU32,
+    expected: u32,
+    bits: u32,
+    clock: c_int,
+    deadline: Option<&timespec>,
+) -> Slept {
+    let realtime = if clock == libc::CLOCK_REALTIME { libc::FUTEX_CLOCK_REALTIME } else { 0 };
+    let operation = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG | realtime;
+    let until = deadline.map_or(core::ptr::null(), core::ptr::from_ref);
+    let arguments =
+        [word.addr(), operation as usize, expected as usize, until.addr(), 0, bits as usize];
+    // SAFETY: a live word, and a time or null.
+    match unsafe { call(libc::SYS_futex, arguments) } as c_int {
+        error if error == -libc::EAGAIN => Slept::Changed,
+        error if error == -libc::ETIMEDOUT => Slept::TooLate,
+        _ => Slept::Woken,
+    }
+}
+
+/// Wakes at most `count` of those who wait at the address for one of `bits`. Does not read the
+/// word, which may be gone: who is woken by mistake takes it for an early return.
+#[inline]
+pub fn futex_wake(word: *const AtomicU32, count: u32, bits: u32) {
+    let operation = libc::FUTEX_WAKE_BITSET | libc::FUTEX_PRIVATE_FLAG;
+    let count = count.min(i32::MAX as u32) as usize;
+    // SAFETY: the kernel takes any address.
+    unsafe { call(libc::SYS_futex, [word.addr(), operation as usize, count, 0, 0, bits as usize]) };
+}
+
+/// The id of the calling thread.
+pub fn gettid() -> u32 {
+    // SAFETY: it takes no arguments.
+    unsafe { call(libc::SYS_gettid, [0; 6]) as u32 }
+}
+
+/// Lets others run.
+pub fn sched_yield() {
+    // SAFETY: it takes no arguments.
+    unsafe { call(libc::SYS_sched_yield, [0; 6]) };
+}
+
+/// Sleeps for a millisecond.
+pub fn nap() {
+    let time = timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+    // SAFETY: reads the time.
+    unsafe { call(libc::SYS_nanosleep, [(&raw const time).addr(), 0, 0, 0, 0, 0]) };
+}
+
+/// The time of a clock that is always there.
+pub fn clock(clock: c_int) -> timespec {
+    let mut time = MaybeUninit::<timespec>::uninit();
+    // SAFETY: writes the time; the clocks that this is asked of exist.
+    unsafe {
+        libc::clock_gettime(clock, time.as_mut_ptr());
+        time.assume_init()
+    }
+}
+
+/// Nanoseconds of CLOCK_MONOTONIC.
+pub fn now() -> u64 {
+    let time = clock(libc::CLOCK_MONOTONIC);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Asks the kernel to give a forked child these pages zeroed. False: it does not know how (before
+/// Linux 4.14).
+pub fn wipe_on_fork<T>(at: &'static T) -> bool {
+    let arguments =
+        [core::ptr::from_ref(at).addr(), size_of::<T>(), libc::MADV_WIPEONFORK as usize, 0, 0, 0];
+    // SAFETY: pages of a static of this library's; only a child of ours will notice.
+    unsafe { call(libc::SYS_madvise, arguments) == 0 }
+}

@@ -1,0 +1,109 @@
+//! Spinlocks, in the C library's 4 bytes.
+//!
+//! ```text
+//!   bit 30 set, bit 31 clear   one of ours: the chosen lock's word (`guest::Marked`)
+//!   1, 0 or negative           the C library's: free, held, and held while others try
+//! ```
+//!
+//! A spinlock has no place for a kind, and one that is shared with other processes may be used by
+//! some that nobody has replaced anything in: so the word itself says whose it is. A spinlock
+//! that was not initialised by a call is the C library's.
+
+use core::ffi::c_int;
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::Relaxed;
+
+use libc::EBUSY;
+
+use crate::counts::{Count, count};
+use crate::exclusive::Exclusive;
+use crate::guest::MARK;
+use crate::next;
+
+/// Whether the lock is one of ours.
+///
+/// # Safety
+/// `s` points to a spinlock.
+#[inline(always)]
+unsafe fn is_ours(s: *const AtomicU32) -> bool {
+    // SAFETY: the caller's promise. Relaxed: the bits stay as they are while it is a lock.
+    unsafe { &*s }.load(Relaxed) & (MARK | 1 << 31) == MARK
+}
+
+/// `pthread_spin_lock`.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe extern "C-unwind" fn lock<L: Exclusive>(s: *const AtomicU32) -> c_int {
+    // SAFETY: the caller's lock; forwarded if it is not ours.
+    unsafe {
+        if !is_ours(s) {
+            return next::pthread_spin_lock(s.cast_mut().cast());
+        }
+        L::lock(s);
+    }
+    0
+}
+
+/// `pthread_spin_trylock`.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe extern "C-unwind" fn trylock<L: Exclusive>(s: *const AtomicU32) -> c_int {
+    // SAFETY: the caller's lock; forwarded if it is not ours.
+    unsafe {
+        if !is_ours(s) {
+            return next::pthread_spin_trylock(s.cast_mut().cast());
+        }
+        if L::try_lock(s) { 0 } else { EBUSY }
+    }
+}
+
+/// `pthread_spin_unlock`.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe extern "C-unwind" fn unlock<L: Exclusive>(s: *const AtomicU32) -> c_int {
+    // SAFETY: the caller's lock; forwarded if it is not ours.
+    unsafe {
+        if !is_ours(s) {
+            return next::pthread_spin_unlock(s.cast_mut().cast());
+        }
+        if (*s).load(Relaxed) == MARK {
+            // Nobody holds it: a fault of the program's that the C library lets pass, too.
+            return 0;
+        }
+        L::unlock(s);
+    }
+    0
+}
+
+/// `pthread_spin_init`.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe extern "C-unwind" fn init(s: *const AtomicU32, pshared: c_int) -> c_int {
+    if pshared == libc::PTHREAD_PROCESS_SHARED {
+        count(Count::SharedSpinlocks);
+        // SAFETY: forwarded.
+        return unsafe { next::pthread_spin_init(s.cast_mut().cast(), pshared) };
+    }
+    count(Count::Spinlocks);
+    // SAFETY: the caller's memory.
+    unsafe { &*s }.store(MARK, Relaxed);
+    0
+}
+
+/// `pthread_spin_destroy`.
+///
+/// # Safety
+/// As the function itself.
+pub unsafe extern "C-unwind" fn destroy(s: *const AtomicU32) -> c_int {
+    // SAFETY: the caller's lock; forwarded if it is not ours.
+    unsafe {
+        if !is_ours(s) {
+            return next::pthread_spin_destroy(s.cast_mut().cast());
+        }
+    }
+    0
+}
