@@ -74,7 +74,7 @@ impl Family {
     }
 
     /// What comes out of a run of all cases.
-    fn said(&self, job: Job, variables: &[Variable]) -> Vec<Case> {
+    pub fn said(&self, job: Job, variables: &[Variable]) -> Vec<Case> {
         let job = job.env(PLUGIN, &self.plugin);
         let run = variables.iter().fold(job, |job, (name, value)| job.env(name, value)).run();
         assert_eq!(run.code(), 0, "{}", run.stderr);

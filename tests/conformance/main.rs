@@ -15,6 +15,7 @@ mod differences;
 mod family;
 mod functions;
 mod pitfalls;
+mod swapped;
 
 use family::Family;
 

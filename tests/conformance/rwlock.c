@@ -299,6 +299,7 @@ CASE(three_readers_and_a_writer)
 
 CASE(too_many_readers)
 {
+	LOOKS_INSIDE();
 	pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 	RET(pthread_rwlock_rdlock(&lock));
 	unsigned readers = lock.__data.__readers;

@@ -29,6 +29,7 @@ static void spin_script(int shared)
 	RET(pthread_spin_lock(spin));
 	RET(pthread_spin_init(spin, shared));
 	RET(pthread_spin_trylock(spin));
+	LOOKS_INSIDE();
 	say("word %d", *spin);
 }
 

@@ -65,6 +65,7 @@ mod soak;
 mod stack_use;
 mod stories;
 mod surroundings;
+mod swap;
 mod threadpool;
 mod torture;
 mod traced;

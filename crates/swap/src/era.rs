@@ -6,8 +6,8 @@
 //! lock. Kernels before 4.14 cannot do so; there a handler of `fork` does it.
 
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::AtomicU32;
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicBool, AtomicU32};
 
 use crate::{os, tls};
 
@@ -53,6 +53,7 @@ fn begin() -> u32 {
         Ok(_) => {
             LAST.store(new, Relaxed);
             if last == 0 {
+                IS_IN_TCB.store(tls::librarys_id() == os::gettid(), Relaxed);
                 watch_forks();
             }
             new
@@ -70,15 +71,23 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
+/// Threads' ids are where glibc has them.
+static IS_IN_TCB: AtomicBool = AtomicBool::new(false);
+
+/// The page is not zeroed by the kernel.
+static IS_KEPT: AtomicBool = AtomicBool::new(false);
+
 fn watch_forks() {
-    if !os::wipe_on_fork(&PAGE) {
-        unsafe extern "C" fn child() {
+    unsafe extern "C" fn child() {
+        tls::set_id(0);
+        if IS_KEPT.load(Relaxed) {
             PAGE.era.store(0, Relaxed);
             PAGE.renewing.store(0, Relaxed);
         }
-        // SAFETY: the handler stays as long as this library, which is never unloaded.
-        unsafe { __register_atfork(None, None, Some(child), core::ptr::null()) };
     }
+    IS_KEPT.store(!os::wipe_on_fork(&PAGE), Relaxed);
+    // SAFETY: the handler stays as long as this library, which is never unloaded.
+    unsafe { __register_atfork(None, None, Some(child), core::ptr::null()) };
 }
 
 /// What a lock is marked with that has been met in this era. Never 0: also a process whose era has
@@ -101,19 +110,26 @@ pub fn alone<T>(f: impl FnOnce() -> T) -> T {
     }
     let result = f();
     // Release: pairs with the Acquire above.
-    PAGE.renewing.store(0, core::sync::atomic::Ordering::Release);
+    PAGE.renewing.store(0, Release);
     result
 }
 
-/// The id of the calling thread.
+/// The id of the calling thread, as the C library knows it: in a child that was forked by its
+/// functions its own, in one of a bare system call its parent's.
 #[inline]
-pub fn thread(era: u32) -> u32 {
-    tls::get::<{ tls::ID }>(era).unwrap_or_else(|| first(era))
+pub fn thread() -> u32 {
+    if IS_IN_TCB.load(Relaxed) {
+        return tls::librarys_id();
+    }
+    match tls::id() {
+        0 => first(),
+        id => id,
+    }
 }
 
 #[cold]
-fn first(era: u32) -> u32 {
+fn first() -> u32 {
     let id = os::gettid();
-    tls::set::<{ tls::ID }>(era, id);
+    tls::set_id(id);
     id
 }

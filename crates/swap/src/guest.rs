@@ -291,7 +291,7 @@ impl<L: Layout> Platform for Guest<L> {
     }
 
     fn current() -> Task {
-        Task::new(era::thread(era::current()) as usize * Task::ALIGN)
+        Task::new(era::thread() as usize * Task::ALIGN)
     }
 
     fn per_task(_: Task) -> Option<&'static PerTask<Cell<L>, Long>> {

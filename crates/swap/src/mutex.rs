@@ -89,9 +89,9 @@ impl Mutex {
     }
 
     #[inline(always)]
-    fn set_owner(&self, era: u32) {
+    fn set_owner(&self) {
         // Relaxed: who looks whether it is the owner itself sees its own stores.
-        self.holder.store(HELD | u64::from(era::thread(era)), Relaxed);
+        self.holder.store(HELD | u64::from(era::thread()), Relaxed);
     }
 
     /// Makes sure that the mutex is marked. False: it is held since before a fork, so nobody may
@@ -129,7 +129,7 @@ impl Mutex {
     #[cold]
     unsafe fn acquire<L: Exclusive>(&self, want: Want<'_>) -> c_int {
         let era = era::current();
-        let me = era::thread(era);
+        let me = era::thread();
         let kind = self.kind();
         if self.owner() == me {
             match kind {
@@ -145,7 +145,7 @@ impl Mutex {
             if kind == RECURSIVE {
                 self.count.store(1, Relaxed);
             }
-            self.set_owner(era);
+            self.set_owner();
         }
         taken
     }
@@ -203,7 +203,7 @@ impl Mutex {
     unsafe fn release<L: Exclusive>(&self) -> c_int {
         let era = era::current();
         let kind = self.kind();
-        if matches!(kind, RECURSIVE | ERRORCHECK) && self.owner() != era::thread(era) {
+        if matches!(kind, RECURSIVE | ERRORCHECK) && self.owner() != era::thread() {
             return EPERM;
         }
         if kind == RECURSIVE {
@@ -244,7 +244,7 @@ pub unsafe extern "C-unwind" fn lock<L: Exclusive>(m: *mut Mutex) -> c_int {
     if mutex.shape.load(Relaxed) == shape(0, era) {
         // SAFETY: marked, so the word is a lock of this sort.
         unsafe { L::lock(&raw const mutex.word) };
-        mutex.set_owner(era);
+        mutex.set_owner();
         return 0;
     }
     if !mutex.is_replaced() {
@@ -268,7 +268,7 @@ pub unsafe extern "C-unwind" fn trylock<L: Exclusive>(m: *mut Mutex) -> c_int {
         if !unsafe { L::try_lock(&raw const mutex.word) } {
             return EBUSY;
         }
-        mutex.set_owner(era);
+        mutex.set_owner();
         return 0;
     }
     if !mutex.is_replaced() {

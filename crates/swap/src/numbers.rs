@@ -60,27 +60,43 @@ static UNSAFE: AtomicBool = AtomicBool::new(false);
 /// The key whose destructor ends a thread's number, plus 1; 0: there is none.
 static KEY: AtomicU32 = AtomicU32::new(0);
 
-/// Called once, before any thread waits: has the kernel zero what `storage` a child inherits.
+/// Called before any thread waits: `wipe` has the kernel zero what a child inherits of the storage.
 pub fn prepare(wipe: impl Fn() -> bool) {
     if PREPARED.swap(true, Relaxed) {
         return;
     }
-    if !(os::wipe_on_fork(&NUMBERS) && wipe()) {
-        UNSAFE.store(true, Relaxed);
-        return;
+    let is_zeroed = os::wipe_on_fork(&NUMBERS) && wipe();
+    UNSAFE.store(!is_zeroed, Relaxed);
+}
+
+/// The key, made when a thread first needs it: a program has no more than 1,024. None: it has them
+/// all.
+fn key() -> Option<libc::pthread_key_t> {
+    let known = KEY.load(Relaxed);
+    if known != 0 {
+        return Some(known - 1);
     }
     let mut key = 0;
     // SAFETY: writes the key; the destructor stays as long as this library, which is never
     // unloaded.
-    if unsafe { libc::pthread_key_create(&raw mut key, Some(end)) } == 0 {
-        KEY.store(key + 1, Relaxed);
+    if unsafe { libc::pthread_key_create(&raw mut key, Some(end)) } != 0 {
+        return None;
+    }
+    // Relaxed: the number says all.
+    match KEY.compare_exchange(0, key + 1, Relaxed, Relaxed) {
+        Ok(_) => Some(key),
+        Err(other) => {
+            // SAFETY: made above, and nobody knows of it.
+            unsafe { libc::pthread_key_delete(key) };
+            Some(other - 1)
+        }
     }
 }
 
 /// The number of the calling thread. None: it has none, and is to queue nowhere.
 #[inline]
 pub fn current() -> Option<u32> {
-    let number = match tls::get::<{ tls::NUMBER }>(era::glance()) {
+    let number = match tls::number(era::glance()) {
         Some(number) => number,
         None => introduce(),
     };
@@ -96,16 +112,18 @@ pub fn bound() -> u32 {
 #[cold]
 fn introduce() -> u32 {
     let era = era::current();
-    let key = KEY.load(Relaxed);
-    // Without a key nobody would give the number back.
-    let number = if UNSAFE.load(Relaxed) || key == 0 { None } else { take() };
-    let number = number.map_or(tls::NONE, |number| number + 1);
-    // First of all: what follows may take a lock.
-    tls::set::<{ tls::NUMBER }>(era, number);
-    if number != tls::NONE {
-        // SAFETY: a key of ours. Any value but null has the destructor called.
-        unsafe { libc::pthread_setspecific(key - 1, core::ptr::without_provenance(1)) };
+    // What follows may take a lock; and without a key nobody would give a number back.
+    tls::set_number(era, tls::NONE);
+    if UNSAFE.load(Relaxed) {
+        return tls::NONE;
     }
+    let Some(key) = key() else { return tls::NONE };
+    // SAFETY: a key of ours. Any value but null has the destructor called.
+    if unsafe { libc::pthread_setspecific(key, core::ptr::without_provenance(1)) } != 0 {
+        return tls::NONE;
+    }
+    let number = take().map_or(tls::NONE, |number| number + 1);
+    tls::set_number(era, number);
     number
 }
 
@@ -133,8 +151,8 @@ fn take() -> Option<u32> {
 /// The thread ends. Other keys' destructors that lock after this one queue nowhere.
 unsafe extern "C" fn end(_: *mut c_void) {
     let era = era::current();
-    let number = tls::get::<{ tls::NUMBER }>(era);
-    tls::set::<{ tls::NUMBER }>(era, tls::NONE);
+    let number = tls::number(era);
+    tls::set_number(era, tls::NONE);
     if let Some(number) = number.filter(|number| *number != tls::NONE) {
         let number = number - 1;
         // Release: what we did with the storage of our number comes before its next owner's use

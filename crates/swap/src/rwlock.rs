@@ -129,7 +129,7 @@ impl RwLock {
         if self.met.load(Relaxed) != era::met(era) {
             self.meet(era);
         }
-        let me = era::thread(era);
+        let me = era::thread();
         let is_writer = self.writer.load(Relaxed) == me;
         let taken = match patience {
             Patience::Until(deadline) if !deadline.is_valid() => EINVAL,

@@ -2,8 +2,7 @@
 //! loader (`thread_local!` in a shared library goes through `__tls_get_addr`, which may allocate
 //! and lock).
 //!
-//! Each word has the era in its upper half in which it was written: what a forked child inherits
-//! is out of date.
+//! The number has the era in its upper half in which it was given: a forked child has none yet.
 
 use core::arch::{asm, global_asm};
 
@@ -20,35 +19,65 @@ global_asm!(
     ".text",
 );
 
-/// Where the thread's id is.
-pub const ID: usize = 0;
-/// Where the thread's number is, plus 1; [`NONE`]: it is to have none.
-pub const NUMBER: usize = 8;
-
 /// No number.
 pub const NONE: u32 = u32::MAX;
 
-/// The word `AT` bytes into the thread's words: its value, if it is of this era.
+/// The word `AT` bytes into the thread's words.
 #[inline(always)]
-pub fn get<const AT: usize>(era: u32) -> Option<u32> {
+fn get<const AT: usize>() -> u64 {
     let word: u64;
     // SAFETY: reads this thread's words of the symbol above, through the offset that the loader
-    // put into the GOT.
+    // put into the GOT; callers stay within them.
     unsafe {
         asm!("mov {0}, qword ptr [rip + lockwright_swap_thread@GOTTPOFF]",
              "mov {0}, qword ptr fs:[{0} + {at}]",
              out(reg) word, at = const AT, options(nostack, readonly, preserves_flags));
     }
-    ((word >> 32) as u32 == era).then_some(word as u32)
+    word
 }
 
 /// Sets it.
-pub fn set<const AT: usize>(era: u32, value: u32) {
-    let word = (u64::from(era) << 32) | u64::from(value);
+fn set<const AT: usize>(word: u64) {
     // SAFETY: as in `get`.
     unsafe {
         asm!("mov {0}, qword ptr [rip + lockwright_swap_thread@GOTTPOFF]",
              "mov qword ptr fs:[{0} + {at}], {1}",
              out(reg) _, in(reg) word, at = const AT, options(nostack, preserves_flags));
     }
+}
+
+/// The thread's id where glibc keeps it: `tid` of its `struct pthread`, which has been there for as
+/// long as x86-64 has been one of its machines. Whether it is so, `era` checks at start.
+#[inline(always)]
+pub fn librarys_id() -> u32 {
+    let id: u32;
+    // SAFETY: reads within the C library's own structure of this thread, which is longer.
+    unsafe {
+        asm!("mov {0:e}, dword ptr fs:[0x2d0]", out(reg) id,
+             options(nostack, readonly, preserves_flags));
+    }
+    id
+}
+
+/// The thread's id, 0 as long as it has not been asked for.
+#[inline(always)]
+pub fn id() -> u32 {
+    get::<0>() as u32
+}
+
+/// Sets it.
+pub fn set_id(id: u32) {
+    set::<0>(id.into());
+}
+
+/// The thread's number, plus 1, if it was given in this era; [`NONE`]: it is to have none.
+#[inline(always)]
+pub fn number(era: u32) -> Option<u32> {
+    let word = get::<8>();
+    ((word >> 32) as u32 == era).then_some(word as u32)
+}
+
+/// Sets it.
+pub fn set_number(era: u32, number: u32) {
+    set::<8>((u64::from(era) << 32) | u64::from(number));
 }
