@@ -1,8 +1,8 @@
 //! The command line. Long help, man pages and shell completions are generated from here and from
 //! [`crate::manual`].
 
-mod sweep;
 mod swap;
+mod sweep;
 mod torture;
 mod tune;
 
@@ -13,8 +13,8 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use sweep::{Hog, SweepArgs, SweepOver};
 pub use swap::SwapArgs;
+pub use sweep::{Hog, SweepArgs, SweepOver};
 pub use torture::TortureArgs;
 pub use tune::{MetricArgs, Pattern, TuneArgs};
 
