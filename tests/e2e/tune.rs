@@ -10,10 +10,51 @@ use crate::harness::{Scratch, is_alive, run, signal, spawn, tool, until};
 
 /// A comparison of native runs alone, by what the script prints as `ops N`.
 fn tune(options: &[&str], script: &str) -> Command {
+    tune_locks("native", options, script)
+}
+
+fn tune_locks(locks: &str, options: &[&str], script: &str) -> Command {
     let mut command = tool();
-    command.args(["tune", "--locks", "native", "--metric", "ops ([0-9.]+)", "--higher"]);
+    command.args(["tune", "--locks", locks, "--metric", "ops ([0-9.]+)", "--higher"]);
     command.args(options).args(["--", "sh", "-c", script]);
     command
+}
+
+/// The swap library's environment tells the script which lock it has.
+#[test]
+fn the_lock_that_is_faster_is_found() {
+    let script = "case ${LOCKWRIGHT_SWAP:-native} in hybrid) echo ops 200;; \
+                  qspinlock) echo ops 50;; *) echo ops 100;; esac";
+    let scratch = Scratch::new();
+    let json = scratch.join("tune.json");
+    let options = ["--json", json.to_str().unwrap()];
+    let run = run(tune_locks("qspinlock,hybrid,tas", &options, script));
+    assert_eq!(run.code(), 0, "{}", run.stderr);
+    let finding = "`hybrid` is the fastest: 2.00 times as fast as the C library's locks";
+    assert!(run.text().starts_with(finding), "{}", run.text());
+    let report: Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
+    let verdicts: Vec<&Value> = (2..5).map(|arm| &report["arms"][arm]["verdict"]).collect();
+    assert_eq!(verdicts, ["slower", "faster", "no-difference"], "{report:#}");
+    assert_eq!(report["fastest"], "hybrid");
+}
+
+#[test]
+fn a_lock_that_fails_is_named() {
+    let script = "echo ops 1; test \"$LOCKWRIGHT_SWAP\" != tas";
+    let failed = run(tune_locks("hybrid,tas", &[], script));
+    assert_eq!(failed.code(), 1, "{}", failed.stderr);
+    let told = "the run with `tas` in round 1 failed: exit status: 1";
+    assert!(failed.stderr.contains(told), "{}", failed.stderr);
+}
+
+#[test]
+fn an_unknown_lock_is_told_before_anything_runs() {
+    let scratch = Scratch::new();
+    let ran = scratch.join("ran");
+    let unknown = run(tune_locks("hybrid,nosuch", &[], &format!("touch {}", ran.display())));
+    assert_eq!(unknown.code(), 2, "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("there is no lock `nosuch`"), "{}", unknown.stderr);
+    assert!(!ran.exists());
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use lockwright_report::error::{Error, Result, exit};
+
 /// A lock that mutexes, and spinlocks where it is one, run on.
 #[derive(Debug)]
 pub struct Lock {
@@ -75,13 +77,16 @@ pub const LOCKS: &[Lock] = &[
 ];
 
 /// The lock of that name.
-pub fn find(name: &str) -> Option<&'static Lock> {
-    LOCKS.iter().find(|lock| lock.name == name)
-}
-
-/// All names.
-pub fn names() -> String {
-    LOCKS.iter().map(|lock| lock.name).collect::<Vec<_>>().join(", ")
+///
+/// # Errors
+/// If there is none.
+pub fn find(name: &str) -> Result<&'static Lock> {
+    LOCKS.iter().find(|lock| lock.name == name).ok_or_else(|| {
+        let names: Vec<&str> = LOCKS.iter().map(|lock| lock.name).collect();
+        Error::with_code(exit::USAGE, format!("there is no lock `{name}`"))
+            .note(format!("there are: {}", names.join(", ")))
+            .help("`lockwright swap --lock list` says what they are")
+    })
 }
 
 /// The table that `--lock list` shows.
@@ -115,7 +120,7 @@ mod tests {
 
     #[test]
     fn spinlocks_run_on_locks_of_the_list() {
-        assert!(LOCKS.iter().all(|lock| find(lock.spinlocks).is_some()));
+        assert!(LOCKS.iter().all(|lock| find(lock.spinlocks).is_ok()));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `lockwright swap`: a program with its pthread locks replaced.
 
 mod counts;
-mod locks;
+pub mod locks;
 mod mixed;
 
 use std::ffi::{OsStr, OsString};
@@ -39,11 +39,7 @@ pub fn run(args: SwapArgs) -> Result<Ending> {
         output.list(&locks::list())?;
         return Ok(Ending::Code(0));
     }
-    let lock = locks::find(&args.lock).ok_or_else(|| {
-        Error::with_code(exit::USAGE, format!("there is no lock `{}`", args.lock))
-            .note(format!("there are: {}", locks::names()))
-            .help("`lockwright swap --lock list` says what they are")
-    })?;
+    let lock = locks::find(&args.lock)?;
     if args.program.is_empty() {
         return Err(Error::with_code(exit::USAGE, "no program to run")
             .help("name one after `--`: lockwright swap --lock hybrid -- PROGRAM"));

@@ -9,6 +9,7 @@ mod verdict;
 use super::ending::Ending;
 use super::output::Output;
 use super::seed;
+use super::swap::locks;
 use crate::args::TuneArgs;
 use crate::progress::Status;
 use arm::Arm;
@@ -19,14 +20,15 @@ use rounds::Metric;
 /// Runs the command.
 ///
 /// # Errors
-/// If the command cannot be run, a run fails or has no figure, or a file cannot be written.
+/// If there is no such lock, the command cannot be run, a run fails or has no figure, or a file cannot be written.
 pub fn run(args: &TuneArgs) -> Result<Ending> {
     let tool = std::env::current_exe()
         .map_err(|error| Error::new(format!("lockwright's own file is not known: {error}")))?;
+    let arms = Arm::all(&args.locks);
+    arms.iter().filter_map(Arm::lock).try_for_each(|lock| locks::find(lock).map(drop))?;
     let runner = rounds::runner(&args.command, tool)?;
     let mut output = Output::open(&args.output)?;
-    let (arms, metric, seed) =
-        (Arm::all(&args.locks), Metric::of(&args.metric), seed::from_clock());
+    let (metric, seed) = (Metric::of(&args.metric), seed::from_clock());
     let status = Status::new();
     let measured =
         rounds::measure(&runner, &arms, args.rounds, &metric, seed, &mut |what| status.show(what));
