@@ -34,6 +34,9 @@
 //! for it, as running threads take the free lock meanwhile and others go to sleep; but sleepers are
 //! not woken until it runs again, for one time slice at most. A monitor in the kernel (FlexGuard,
 //! SOSP 2025) or a time slice extension would tell.
+//!
+//! `models/hybrid_mutex.pml` has the same steps, by the same names, for Spin: what changes here
+//! changes there.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
