@@ -81,7 +81,9 @@ fn every_reader_writer_lock_runs() {
     let (report, text) = report(&["--smoke", "--only", "rwlocks"]);
     for cell in cells(&report) {
         assert_eq!(cell["cell"]["reads"], 50, "{cell:#}");
-        for lock in ["std RwLock", "glibc rwlock, writers", "rwsem", "percpu_rwsem"] {
+        for lock in
+            ["std RwLock", "glibc rwlock, writers", "hybrid_rwlock", "rwsem", "percpu_rwsem"]
+        {
             assert!(locks(cell).contains(&lock), "{lock}: {cell:#}");
         }
     }

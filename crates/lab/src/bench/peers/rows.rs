@@ -1,6 +1,7 @@
 //! The locks that are in this process whatever else is: those of Rust, the C library's and ours.
 
 use lockwright::hybrid_mutex::RawHybridMutex;
+use lockwright::hybrid_rwlock::RawHybridRwLock;
 use lockwright::mutex::RawMutex;
 use lockwright::percpu_rwsem::RawPercpuRwSem;
 use lockwright::platform::linux::Linux;
@@ -52,6 +53,7 @@ pub const RWLOCKS: &[Peer] = &[
     other("std RwLock", shared::<std::sync::RwLock<()>>()),
     other("parking_lot RwLock", shared::<parking_lot::RwLock<()>>()),
     other("usync RwLock", shared::<usync::RwLock<()>>()),
+    ours("hybrid_rwlock", shared::<RawHybridRwLock<Linux>>()),
     ours("rwsem", shared::<RawRwSem<Linux>>()),
     ours("qrwlock", spinning(shared::<RawQrwLock<Linux>>())),
     ours("percpu_rwsem", shared::<RawPercpuRwSem<Linux>>()),
