@@ -113,6 +113,25 @@ fn what_is_swept_over_can_be_chosen() {
 }
 
 #[test]
+fn throughput_is_plotted_over_threads() {
+    let scratch = Scratch::new();
+    let dir = scratch.join("plots");
+    let plots = dir.to_str().unwrap();
+    report(&["--smoke", "--only=mutexes", "--among=std,parking", "--plot", plots]);
+    let svg =
+        std::fs::read_to_string(dir.join("mutexes-100ns-gap1-locks2-reads0-hog.svg")).unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains("parking_lot"), "{svg}");
+    assert_eq!(std::fs::read_dir(dir).unwrap().count(), 2, "one for each length");
+}
+
+#[test]
+fn plots_that_cannot_be_written_are_told_before_anything_is_measured() {
+    let (run, _scratch) = bench(&["--sweep=full", "--plot=/proc/none"]);
+    assert_eq!(run.code(), 125, "{}", run.stderr);
+    assert!(run.stderr.contains("/proc/none") && run.stderr.contains("--plot"), "{}", run.stderr);
+}
+
+#[test]
 fn libraries_that_are_missing_are_told() {
     let (report, text) = report(&["--smoke", "--only=mutexes", "--among=std"]);
     let missing = list(&report["missing"]);

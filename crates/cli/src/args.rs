@@ -337,7 +337,7 @@ pub enum Bench {
     /// The locks of the lockwright family: what they cost uncontended, where many threads meet, where
     /// there are more threads than CPUs; and, in the sections `mutexes` and `rwlocks`, beside the best
     /// of all others. Takes some minutes.
-    Locks(BenchLocksArgs),
+    Locks(Box<BenchLocksArgs>),
     /// The tables of the five documents that describe the kernel's originals: published and measured
     /// side by side, with what agrees in shape and what does not.
     ///

@@ -15,6 +15,9 @@ use crate::test::{release_build, root, succeeds, target_dir};
 /// The page in the sources.
 const PAGE: &str = "docs/bench/peers.md";
 
+/// The page's plots.
+const PLOTS: &str = "docs/bench/peers";
+
 /// Where its text comes from.
 const HEADING: &str =
     "# The locks beside all others\n\nMade by `cargo xtask bench peers --write`:\n\n";
@@ -27,7 +30,7 @@ pub struct PeersOptions {
     #[arg(long, conflicts_with_all = ["write", "arguments"])]
     pub smoke: bool,
 
-    /// Write docs/bench/peers.md instead of standard output.
+    /// Write docs/bench/peers.md and its plots instead of standard output.
     #[arg(long)]
     pub write: bool,
 
@@ -106,6 +109,12 @@ pub fn run(options: &PeersOptions) -> Result<(), String> {
     } else if options.arguments.is_empty() {
         command.args(["--only", "mutexes"]);
     }
+    let plots = root().join(PLOTS);
+    if options.write {
+        // Of what is no longer measured there shall be none.
+        let _ = fs::remove_dir_all(&plots);
+        command.arg("--plot").arg(&plots);
+    }
     if std::env::var_os("LOCKWRIGHT_CI").is_some() {
         command.arg("--complete");
     }
@@ -116,8 +125,17 @@ pub fn run(options: &PeersOptions) -> Result<(), String> {
         return Ok(());
     }
     let file = root().join(PAGE);
-    let text = HEADING.to_owned() + &indented(&text);
+    let text = HEADING.to_owned() + &images(&plots)? + &indented(&text);
     fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))
+}
+
+/// Markdown that shows the plots.
+fn images(plots: &Path) -> Result<String, String> {
+    let files = fs::read_dir(plots).map_err(|e| format!("{}: {e}", plots.display()))?;
+    let mut names: Vec<_> =
+        files.flatten().map(|file| file.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    Ok(names.iter().map(|name| format!("![{name}](peers/{name})\n\n")).collect())
 }
 
 /// As Markdown has what a program printed.

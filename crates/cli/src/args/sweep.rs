@@ -54,6 +54,10 @@ pub struct SweepArgs {
     #[arg(long, requires = "peers")]
     pub complete: bool,
 
+    /// Also write plots there, as SVG: throughput over threads.
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub plot: Option<PathBuf>,
+
     /// Of the order of runs.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,

@@ -1,10 +1,12 @@
 //! `lockwright bench`: the lab's measurements of locks.
 
 use std::fmt::Display;
+use std::path::Path;
 use std::time::Duration;
+use std::{fs, io};
 
 use lockwright_lab::bench::peers::{Axes, Choice};
-use lockwright_lab::bench::{self, Options};
+use lockwright_lab::bench::{self, Options, Plot};
 use lockwright_lab::parts::Parts;
 use lockwright_lab::tables;
 
@@ -12,6 +14,7 @@ use super::ending::Ending;
 use super::output::Output;
 use crate::args::{Bench, BenchArgs, BenchLocksArgs, BenchTablesArgs, Hog, SweepOver};
 use crate::progress::Status;
+use crate::whole_file::WholeFile;
 use lockwright_report::error::{Error, Result, exit};
 
 /// Exit code where figures are not to be believed.
@@ -46,6 +49,7 @@ fn locks(args: &BenchLocksArgs) -> Result<Ending> {
         }
     };
     let peers = choice(args);
+    let plots = args.sweep.plot.as_deref().map(PlotDir::make).transpose()?;
     let options = Options { only: args.only.clone(), events: args.events, peers, ..lengths };
     let status = Status::new();
     let report = bench::locks(&options, |what| status.show(what));
@@ -61,6 +65,9 @@ fn locks(args: &BenchLocksArgs) -> Result<Ending> {
     }
     output.write_json_text(&format!("{:#}\n", report.json()))?;
     output.list(&report.text())?;
+    if let Some(plots) = plots {
+        report.plots.iter().try_for_each(|plot| plots.write(plot))?;
+    }
     if args.sweep.complete
         && let Some(why) = report.missing.first()
     {
@@ -70,6 +77,30 @@ fn locks(args: &BenchLocksArgs) -> Result<Ending> {
         )));
     }
     Ok(Ending::Code(0))
+}
+
+/// Where plots go.
+struct PlotDir<'d>(&'d Path);
+
+impl<'d> PlotDir<'d> {
+    /// Made before anything is measured, so that a wrong path is told at once.
+    fn make(dir: &'d Path) -> Result<Self> {
+        match fs::create_dir_all(dir) {
+            Ok(()) => Ok(Self(dir)),
+            Err(error) => Err(Self::not_written(dir, &error)),
+        }
+    }
+
+    fn write(&self, plot: &Plot) -> Result<()> {
+        let path = self.0.join(&plot.name);
+        let written = WholeFile::open(&path).and_then(|mut file| file.put(plot.svg.as_bytes()));
+        written.map_err(|error| Self::not_written(&path, &error))
+    }
+
+    fn not_written(path: &Path, error: &io::Error) -> Error {
+        Error::new(format!("cannot write {}: {error}", path.display()))
+            .help("name a directory that can be written: --plot DIR")
+    }
 }
 
 /// What mutexes and rwlocks are swept over.
@@ -94,6 +125,7 @@ fn choice(args: &BenchLocksArgs) -> Choice {
     Choice {
         is_full: args.sweep == SweepOver::Full,
         is_smoke: *smoke,
+        plots: args.plot.is_some(),
         axes,
         seed: args.seed,
         locks: args.among.clone(),

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 pub use fault::Fault;
 pub(crate) use report::grouped_signed;
-pub use report::{Report, Section};
+pub use report::{Plot, Report, Section};
 
 /// How long and how often is measured.
 #[derive(Clone, Debug)]
@@ -90,5 +90,6 @@ pub fn locks(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report
         rounds: options.rounds,
         sections,
         missing: swept.missing,
+        plots: swept.plots,
     })
 }

@@ -18,6 +18,14 @@ pub struct Section {
     pub json: Value,
 }
 
+/// A plot as a file.
+pub struct Plot {
+    /// What the file is called.
+    pub name: String,
+    /// SVG.
+    pub svg: String,
+}
+
 /// All that was measured.
 pub struct Report {
     /// What it ran on.
@@ -28,6 +36,8 @@ pub struct Report {
     pub sections: Vec<Section>,
     /// Libraries whose locks could not be measured, and why.
     pub missing: Vec<String>,
+    /// Plots, if they were wanted.
+    pub plots: Vec<Plot>,
 }
 
 impl Report {

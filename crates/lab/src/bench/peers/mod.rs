@@ -16,6 +16,7 @@ mod ours;
 mod outcome;
 mod overall;
 mod place;
+mod plot;
 mod pthread;
 mod rows;
 mod rust;
@@ -28,7 +29,7 @@ mod work;
 
 use super::Options;
 use super::fault::Fault;
-use super::report::Section;
+use super::report::{Plot, Section};
 use crate::parts::Parts;
 pub use library::{LIBRARIES_COMMAND, PACKAGES};
 pub use sweep::{Axes, Sweep};
@@ -49,6 +50,8 @@ pub struct Choice {
     pub locks: Vec<String>,
     /// Where the locks of C and C++ are.
     pub libraries: Parts,
+    /// With plots.
+    pub plots: bool,
 }
 
 impl Default for Choice {
@@ -60,6 +63,7 @@ impl Default for Choice {
             seed: 1,
             locks: Vec::new(),
             libraries: Parts::new(None, LIBRARIES_COMMAND),
+            plots: false,
         }
     }
 }
@@ -121,6 +125,8 @@ pub(super) struct Swept {
     pub sections: Vec<Section>,
     /// Libraries that are not there, and why.
     pub missing: Vec<String>,
+    /// If they are wanted.
+    pub plots: Vec<Plot>,
 }
 
 /// Both kinds, as far as they are wanted.
@@ -139,6 +145,9 @@ pub(super) fn measure(options: &Options, progress: &mut dyn FnMut(&str)) -> Resu
         if !peers.is_empty() {
             let measured = measure::kind(kind, &peers, options, progress)?;
             swept.sections.extend(show::sections(&measured, options));
+            if options.peers.plots {
+                swept.plots.extend(plot::plots(&measured));
+            }
         }
     }
     swept.missing = libraries.missing;
