@@ -23,6 +23,7 @@ const PAGES: &[(&str, &Manual)] = &[
     ("meter", &manual::METER),
     ("run", &manual::RUN),
     ("report", &manual::REPORT),
+    ("swap", &manual::SWAP),
     ("merge", &manual::MERGE),
     ("diff", &manual::DIFF),
     ("doctor", &manual::DOCTOR),

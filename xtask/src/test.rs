@@ -102,9 +102,10 @@ const CHECKS: &[Check] = &[
     Check { name: "bench", what: "the benchmarks run", run: bench_smoke },
 ];
 
-/// It has no std: built together with the rest, it would get the std features of what it shares
-/// with them. Most of it is tested from outside, end to end.
+/// They have no std: built together with the rest, they would get the std features of what they
+/// share with them. Most of them is tested from outside, end to end.
 const PRELOAD: &str = "lockwright-preload";
+const SWAP: &str = "lockwright-swap";
 
 /// Runs the checks; every one, also after one has failed.
 ///
@@ -157,12 +158,17 @@ fn clippy() -> Result<(), String> {
         "--workspace",
         "--exclude",
         PRELOAD,
+        "--exclude",
+        SWAP,
         "--all-targets",
         "--",
         "--deny",
         "warnings",
     ])?;
-    cargo(&["clippy", "--package", PRELOAD, "--lib", "--", "--deny", "warnings"])
+    for library in [PRELOAD, SWAP] {
+        cargo(&["clippy", "--package", library, "--lib", "--", "--deny", "warnings"])?;
+    }
+    Ok(())
 }
 
 /// Programs that run end to end mostly sleep, so more of them than CPUs run at once.
@@ -173,7 +179,7 @@ fn tests() -> Result<(), String> {
         command.arg("test").args(arguments).env("RUST_TEST_THREADS", threads.to_string());
         succeeds(&mut command)
     };
-    let rest = ["--workspace", "--exclude", PRELOAD, "--no-fail-fast"];
+    let rest = ["--workspace", "--exclude", PRELOAD, "--exclude", SWAP, "--no-fail-fast"];
     test(&["--package", PRELOAD, "--lib"]).and(test(&rest))
 }
 
