@@ -18,9 +18,8 @@ const PAGE: &str = "docs/bench/peers.md";
 /// The page's plots.
 const PLOTS: &str = "docs/bench/peers";
 
-/// Where its text comes from.
-const HEADING: &str =
-    "# The locks beside all others\n\nMade by `cargo xtask bench peers --write`:\n\n";
+/// Columns of what the page says besides tables.
+const WIDTH: usize = 116;
 
 /// How the locks are compared.
 #[derive(Debug, Args)]
@@ -125,7 +124,7 @@ pub fn run(options: &PeersOptions) -> Result<(), String> {
         return Ok(());
     }
     let file = root().join(PAGE);
-    let text = HEADING.to_owned() + &images(&plots)? + &indented(&text);
+    let text = heading(&options.arguments) + &images(&plots)? + &indented(&text);
     fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))
 }
 
@@ -138,10 +137,41 @@ fn images(plots: &Path) -> Result<String, String> {
     Ok(names.iter().map(|name| format!("![{name}](peers/{name})\n\n")).collect())
 }
 
-/// As Markdown has what a program printed.
+/// What the page is, and how to make it again.
+fn heading(arguments: &[String]) -> String {
+    let options = arguments.join(" ");
+    let options = if options.is_empty() { options } else { format!(" -- {options}") };
+    format!(
+        "# The locks beside all others\n\nMade by `cargo xtask bench peers --write{options}`:\n\n"
+    )
+}
+
+/// As Markdown has what a program printed: rows of tables, which are indented, as they are, and
+/// other lines folded.
 fn indented(text: &str) -> String {
-    let line = |line: &str| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") };
-    text.lines().map(line).collect()
+    let folded = |line: &str| if line.starts_with(' ') { line.to_owned() } else { fold(line) };
+    let indent = |line: &str| match line {
+        "" => "\n".to_owned(),
+        line => format!("    {line}\n"),
+    };
+    text.lines().map(|line| folded(line).split('\n').map(indent).collect::<String>()).collect()
+}
+
+/// Lines of [`WIDTH`] at most, if words allow it.
+fn fold(line: &str) -> String {
+    let mut folded = String::new();
+    let mut width = 0;
+    for word in line.split(' ') {
+        let length = word.chars().count();
+        if width > 0 {
+            let fits = width + 1 + length <= WIDTH;
+            folded.push(if fits { ' ' } else { '\n' });
+            width = if fits { width + 1 } else { 0 };
+        }
+        folded.push_str(word);
+        width += length;
+    }
+    folded
 }
 
 /// Builds all libraries into `dir`. What is missing is noted in its place.
@@ -240,6 +270,14 @@ mod tests {
     #[test]
     fn a_page_is_what_was_printed() {
         assert_eq!(indented("a\n\n  b\n"), "    a\n\n      b\n");
+        let row = format!("  {}y", "x ".repeat(WIDTH));
+        assert_eq!(indented(&row), format!("    {row}\n"));
+        let words = "x ".repeat(WIDTH);
+        let folded = indented(words.trim_end());
+        assert_eq!(folded.lines().map(str::len).max(), Some(4 + WIDTH - 1), "{folded}");
+        assert_eq!(folded.split_whitespace().count(), WIDTH);
+        let heading = heading(&["--hog".to_owned(), "both".to_owned()]);
+        assert!(heading.contains("--write -- --hog both`"), "{heading}");
     }
 
     #[test]
