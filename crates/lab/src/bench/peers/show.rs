@@ -183,7 +183,7 @@ fn figures_of(row: &Row) -> Vec<String> {
         wait(|one| one.waits.p99),
         wait(|one| one.waits.p99_9),
         time(longest as f64),
-        format!("{:.0}", row.median(Outcome::cpu_ns)),
+        nanoseconds(row.median(Outcome::cpu_ns)),
         format!("{:.3}", 1e3 * row.median(Outcome::switches)),
         row.counted
             .as_ref()
@@ -245,6 +245,11 @@ fn json(measured: &Measured, locks: &[Overall], options: &Options) -> Value {
         "futex_not_counted": measured.not_counted,
         "cells": measured.compared,
     })
+}
+
+/// To a tenth where that is a part of an uncontended lock.
+fn nanoseconds(ns: f64) -> String {
+    if ns < 100.0 { format!("{ns:.1}") } else { format!("{ns:.0}") }
 }
 
 /// Of a number a second.
