@@ -30,7 +30,7 @@ impl Parts {
         }
         let why = std::fs::read_to_string(dir.join(format!("{name}.missing")));
         Err(why.map_or_else(
-            |_| format!("there is no {}", file.display()),
+            |_| format!("there is no {}: run `{}`, which builds it", file.display(), self.command),
             |why| why.trim().replace('\n', "; "),
         ))
     }
@@ -45,8 +45,8 @@ mod tests {
         let none = Parts::new(None, "make parts").find("driver").unwrap_err();
         assert!(none.contains("`driver`") && none.contains("make parts"), "{none}");
         let dir = std::env::temp_dir();
-        let missing = Parts::new(Some(dir.clone()), "").find("no such part").unwrap_err();
-        assert!(missing.contains("no such part"), "{missing}");
+        let missing = Parts::new(Some(dir.clone()), "make parts").find("no such part").unwrap_err();
+        assert!(missing.contains("no such part") && missing.contains("make parts"), "{missing}");
         assert_eq!(Parts::new(Some(dir.clone()), "").find(".").unwrap(), dir.join("."));
     }
 
