@@ -84,6 +84,32 @@ typedef struct lw_debug_spinlock_t {
         uintptr_t opaque[3];
 } lw_debug_spinlock_t;
 
+/* A condition variable, for what a hybrid mutex guards. First come, first woken; no wake comes of
+ * nothing. */
+typedef struct lw_hybrid_condvar_t {
+        /* The condition variable's own. */
+        uintptr_t opaque[3];
+} lw_hybrid_condvar_t;
+#define LW_HYBRID_CONDVAR_INIT {{0}}
+
+/* A mutex of four bytes for more threads than CPUs: one who waits spins for a moment, all others
+ * sleep; who comes may take it first, as long as nobody starves. Not recursive; who locks it
+ * unlocks it. Who has unlocked it last may free it. */
+typedef struct lw_hybrid_mutex_t {
+        /* The lock's own. */
+        uint32_t opaque[1];
+} lw_hybrid_mutex_t;
+#define LW_HYBRID_MUTEX_INIT {{0}}
+
+/* A reader-writer lock of eight bytes for more threads than CPUs: many readers or one writer, and
+ * one reader who may become the writer; who waits spins for a moment and sleeps; nobody starves.
+ * Not recursive, but for readers that say so. Who has released it last may free it. */
+typedef struct lw_hybrid_rwlock_t {
+        /* The lock's own. */
+        uint32_t opaque[2];
+} lw_hybrid_rwlock_t;
+#define LW_HYBRID_RWLOCK_INIT {{0}}
+
 /* An MCS lock: first come, first served; each waiter spins on a word of its own. Not recursive. */
 typedef struct lw_mcs_t {
         /* The lock's own. */
@@ -443,6 +469,140 @@ int lw_debug_spinlock_trylock_irqsave(lw_debug_spinlock_t *lock, uint64_t *flags
  * error as lw_debug_spinlock_unlock, and both stay as they are.
  * Wants: memory of a lock that this thread has taken so, and the flags that say so. */
 int lw_debug_spinlock_unlock_irqrestore(lw_debug_spinlock_t *lock, uint64_t flags);
+
+/* Makes a condition variable of any memory: nobody waits. Not needed where LW_HYBRID_CONDVAR_INIT or
+ * zeros are. Returns 0.
+ * Wants: memory for a condition variable, which nobody uses as one. */
+int lw_hybrid_condvar_init(lw_hybrid_condvar_t *condvar);
+
+/* Releases the mutex, waits for a signal as long as it takes, and takes the mutex again. Returns
+ * 0.
+ * Wants: a condition variable; a mutex that this thread holds, the same for all who wait. */
+int lw_hybrid_condvar_wait(lw_hybrid_condvar_t *condvar, struct lw_hybrid_mutex_t *mutex);
+
+/* As lw_hybrid_condvar_wait, or gives up at a time of CLOCK_MONOTONIC; null: never. The mutex is held
+ * afterwards in any case. Returns 0; ETIMEDOUT, if the time has come; EINVAL, if its nanoseconds
+ * are not below 1,000,000,000.
+ * Wants: as lw_hybrid_condvar_wait; a time or null. */
+int lw_hybrid_condvar_timedwait(lw_hybrid_condvar_t *condvar,
+                                struct lw_hybrid_mutex_t *mutex,
+                                const struct timespec *until);
+
+/* Wakes who has waited longest. Returns 0.
+ * Wants: a condition variable. */
+int lw_hybrid_condvar_signal(lw_hybrid_condvar_t *condvar);
+
+/* Wakes everybody. Returns 0.
+ * Wants: a condition variable. */
+int lw_hybrid_condvar_broadcast(lw_hybrid_condvar_t *condvar);
+
+/* Makes a free lock of any memory. Not needed where LW_HYBRID_MUTEX_INIT or zeros are. Returns 0.
+ * Wants: memory for a lock, which nobody uses as one. */
+int lw_hybrid_mutex_init(lw_hybrid_mutex_t *lock);
+
+/* Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+ * Wants: a lock that nobody holds or waits for, and nobody uses from here on. */
+int lw_hybrid_mutex_destroy(lw_hybrid_mutex_t *lock);
+
+/* Waits for the lock and takes it. Returns 0.
+ * Wants: a lock, which this thread does not hold. */
+int lw_hybrid_mutex_lock(lw_hybrid_mutex_t *lock);
+
+/* Takes the lock if it is free. Returns 0, or EBUSY.
+ * Wants: a lock. */
+int lw_hybrid_mutex_trylock(lw_hybrid_mutex_t *lock);
+
+/* Takes the lock, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if
+ * that has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+ * Wants: a lock, which this thread does not hold; a time or null. */
+int lw_hybrid_mutex_timedlock(lw_hybrid_mutex_t *lock, const struct timespec *until);
+
+/* Releases the lock. Returns 0.
+ * Wants: a lock that this thread holds. */
+int lw_hybrid_mutex_unlock(lw_hybrid_mutex_t *lock);
+
+/* Releases the lock for those who wait: who comes does not take it before them. Returns 0.
+ * Wants: a lock that this thread holds. */
+int lw_hybrid_mutex_unlock_fair(lw_hybrid_mutex_t *lock);
+
+/* Makes a free lock of any memory. Not needed where LW_HYBRID_RWLOCK_INIT or zeros are. Returns 0.
+ * Wants: memory for a lock, which nobody uses as one. */
+int lw_hybrid_rwlock_init(lw_hybrid_rwlock_t *lock);
+
+/* Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+ * Wants: a lock that nobody holds or waits for, and nobody uses from here on. */
+int lw_hybrid_rwlock_destroy(lw_hybrid_rwlock_t *lock);
+
+/* Waits for the lock and takes it to read, with other readers. Returns 0.
+ * Wants: a lock, which this thread does not hold. */
+int lw_hybrid_rwlock_read_lock(lw_hybrid_rwlock_t *lock);
+
+/* As lw_hybrid_rwlock_read_lock, also for a thread that reads already: it goes ahead of writers
+ * that wait for it. Returns 0.
+ * Wants: a lock, which this thread does not hold but to read. */
+int lw_hybrid_rwlock_read_lock_recursive(lw_hybrid_rwlock_t *lock);
+
+/* Takes the lock to read, with other readers, if that needs no waiting. Returns 0, or EBUSY.
+ * Wants: a lock. */
+int lw_hybrid_rwlock_read_trylock(lw_hybrid_rwlock_t *lock);
+
+/* Takes the lock to read, with other readers, or gives up at a time of CLOCK_MONOTONIC; null:
+ * never. Returns 0; ETIMEDOUT, if that has come; EINVAL, if its nanoseconds are not below
+ * 1,000,000,000.
+ * Wants: a lock, which this thread does not hold; a time or null. */
+int lw_hybrid_rwlock_read_timedlock(lw_hybrid_rwlock_t *lock, const struct timespec *until);
+
+/* Releases the lock. Returns 0.
+ * Wants: a lock that this thread reads. */
+int lw_hybrid_rwlock_read_unlock(lw_hybrid_rwlock_t *lock);
+
+/* Waits for the lock and takes it to write, alone. Returns 0.
+ * Wants: a lock, which this thread does not hold. */
+int lw_hybrid_rwlock_write_lock(lw_hybrid_rwlock_t *lock);
+
+/* Takes the lock to write, alone, if that needs no waiting. Returns 0, or EBUSY.
+ * Wants: a lock. */
+int lw_hybrid_rwlock_write_trylock(lw_hybrid_rwlock_t *lock);
+
+/* Takes the lock to write, alone, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns
+ * 0; ETIMEDOUT, if that has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+ * Wants: a lock, which this thread does not hold; a time or null. */
+int lw_hybrid_rwlock_write_timedlock(lw_hybrid_rwlock_t *lock, const struct timespec *until);
+
+/* Releases the lock. Returns 0.
+ * Wants: a lock that this thread writes. */
+int lw_hybrid_rwlock_write_unlock(lw_hybrid_rwlock_t *lock);
+
+/* Makes a writer a reader, without letting another writer in between. Returns 0.
+ * Wants: a lock that this thread writes. */
+int lw_hybrid_rwlock_downgrade(lw_hybrid_rwlock_t *lock);
+
+/* Waits for the lock and takes it to read, with other readers, perhaps to write later: nobody else
+ * may read so or write. Returns 0.
+ * Wants: a lock, which this thread does not hold. */
+int lw_hybrid_rwlock_upgradable_lock(lw_hybrid_rwlock_t *lock);
+
+/* As lw_hybrid_rwlock_upgradable_lock, if that needs no waiting. Returns 0, or EBUSY.
+ * Wants: a lock. */
+int lw_hybrid_rwlock_upgradable_trylock(lw_hybrid_rwlock_t *lock);
+
+/* Releases the lock. Returns 0.
+ * Wants: a lock that this thread has by lw_hybrid_rwlock_upgradable_lock. */
+int lw_hybrid_rwlock_upgradable_unlock(lw_hybrid_rwlock_t *lock);
+
+/* Makes an upgradable reader a writer, without letting another writer in between; waits for the
+ * other readers to leave. Returns 0.
+ * Wants: a lock that this thread has by lw_hybrid_rwlock_upgradable_lock. */
+int lw_hybrid_rwlock_upgrade(lw_hybrid_rwlock_t *lock);
+
+/* As lw_hybrid_rwlock_upgrade, if nobody else reads. Returns 0, or EBUSY: it is an upgradable
+ * reader's still.
+ * Wants: a lock that this thread has by lw_hybrid_rwlock_upgradable_lock. */
+int lw_hybrid_rwlock_tryupgrade(lw_hybrid_rwlock_t *lock);
+
+/* Makes a writer an upgradable reader, without letting another writer in between. Returns 0.
+ * Wants: a lock that this thread writes. */
+int lw_hybrid_rwlock_downgrade_to_upgradable(lw_hybrid_rwlock_t *lock);
 
 /* Blocks all signals that can be in this thread, and says in flags which were. Returns 0.
  * Wants: memory for the flags. */

@@ -118,6 +118,74 @@ LW_TSAN_TAKE_UNTIL_(lw_mutex_timedlock, lw_mutex_t, 0u)
 #define lw_mutex_timedlock(lock, until) lw_mutex_timedlock_tsan_(lock, until)
 #define lw_mutex_unlock(lock) lw_mutex_unlock_tsan_(lock)
 
+/* --- Hybrid mutex --------------------------------------------------------------------------------------- */
+
+LW_TSAN_LOCK_(lw_hybrid_mutex)
+LW_TSAN_TAKE_UNTIL_(lw_hybrid_mutex_timedlock, lw_hybrid_mutex_t, 0u)
+LW_TSAN_GIVE_(lw_hybrid_mutex_unlock_fair, lw_hybrid_mutex_t, 0u)
+#define lw_hybrid_mutex_init(lock) lw_hybrid_mutex_init_tsan_(lock)
+#define lw_hybrid_mutex_destroy(lock) lw_hybrid_mutex_destroy_tsan_(lock)
+#define lw_hybrid_mutex_lock(lock) lw_hybrid_mutex_lock_tsan_(lock)
+#define lw_hybrid_mutex_trylock(lock) lw_hybrid_mutex_trylock_tsan_(lock)
+#define lw_hybrid_mutex_unlock(lock) lw_hybrid_mutex_unlock_tsan_(lock)
+#define lw_hybrid_mutex_unlock_fair(lock) lw_hybrid_mutex_unlock_fair_tsan_(lock)
+#define lw_hybrid_mutex_timedlock(lock, until) lw_hybrid_mutex_timedlock_tsan_(lock, until)
+
+/* --- Hybrid reader-writer lock -------------------------------------------------------------------------- */
+
+LW_TSAN_LIFE_(lw_hybrid_rwlock, lw_hybrid_rwlock_t)
+LW_TSAN_TAKE_(lw_hybrid_rwlock_read_lock, lw_hybrid_rwlock_t, (unsigned)__tsan_mutex_read_lock)
+LW_TSAN_TAKE_(lw_hybrid_rwlock_read_lock_recursive, lw_hybrid_rwlock_t, (unsigned)__tsan_mutex_read_lock)
+LW_TSAN_TAKE_(lw_hybrid_rwlock_read_trylock, lw_hybrid_rwlock_t, (unsigned)__tsan_mutex_read_lock | __tsan_mutex_try_lock)
+LW_TSAN_TAKE_UNTIL_(lw_hybrid_rwlock_read_timedlock, lw_hybrid_rwlock_t, (unsigned)__tsan_mutex_read_lock)
+LW_TSAN_GIVE_(lw_hybrid_rwlock_read_unlock, lw_hybrid_rwlock_t, (unsigned)__tsan_mutex_read_lock)
+LW_TSAN_TAKE_(lw_hybrid_rwlock_write_lock, lw_hybrid_rwlock_t, 0u)
+LW_TSAN_TAKE_(lw_hybrid_rwlock_write_trylock, lw_hybrid_rwlock_t, (unsigned)__tsan_mutex_try_lock)
+LW_TSAN_TAKE_UNTIL_(lw_hybrid_rwlock_write_timedlock, lw_hybrid_rwlock_t, 0u)
+LW_TSAN_GIVE_(lw_hybrid_rwlock_write_unlock, lw_hybrid_rwlock_t, 0u)
+
+/* An upgradable reader is a reader. */
+LW_TSAN_TAKE_(lw_hybrid_rwlock_upgradable_lock, lw_hybrid_rwlock_t, (unsigned)__tsan_mutex_read_lock)
+LW_TSAN_TAKE_(lw_hybrid_rwlock_upgradable_trylock, lw_hybrid_rwlock_t, (unsigned)__tsan_mutex_read_lock | __tsan_mutex_try_lock)
+LW_TSAN_GIVE_(lw_hybrid_rwlock_upgradable_unlock, lw_hybrid_rwlock_t, (unsigned)__tsan_mutex_read_lock)
+
+/* A release in one way, and an acquisition in another that nobody can come before; or of neither. */
+#define LW_TSAN_BECOMES_(function, was, is)                                                                            \
+	static inline int function##_tsan_(lw_hybrid_rwlock_t *lock)                                                        \
+	{                                                                                                              \
+		__tsan_mutex_pre_unlock(lock, (was));                                                                  \
+		__tsan_mutex_post_unlock(lock, (was));                                                                 \
+		int error = function(lock);                                                                            \
+		unsigned as = (error != 0 ? (was) : (is)) | (unsigned)__tsan_mutex_try_lock;                           \
+		__tsan_mutex_pre_lock(lock, as);                                                                       \
+		__tsan_mutex_post_lock(lock, as, 0);                                                                   \
+		return error;                                                                                          \
+	}
+
+LW_TSAN_BECOMES_(lw_hybrid_rwlock_downgrade, 0u, (unsigned)__tsan_mutex_read_lock)
+LW_TSAN_BECOMES_(lw_hybrid_rwlock_downgrade_to_upgradable, 0u, (unsigned)__tsan_mutex_read_lock)
+LW_TSAN_BECOMES_(lw_hybrid_rwlock_upgrade, (unsigned)__tsan_mutex_read_lock, 0u)
+LW_TSAN_BECOMES_(lw_hybrid_rwlock_tryupgrade, (unsigned)__tsan_mutex_read_lock, 0u)
+
+#define lw_hybrid_rwlock_init(lock) lw_hybrid_rwlock_init_tsan_(lock)
+#define lw_hybrid_rwlock_destroy(lock) lw_hybrid_rwlock_destroy_tsan_(lock)
+#define lw_hybrid_rwlock_read_lock(lock) lw_hybrid_rwlock_read_lock_tsan_(lock)
+#define lw_hybrid_rwlock_read_lock_recursive(lock) lw_hybrid_rwlock_read_lock_recursive_tsan_(lock)
+#define lw_hybrid_rwlock_read_trylock(lock) lw_hybrid_rwlock_read_trylock_tsan_(lock)
+#define lw_hybrid_rwlock_read_unlock(lock) lw_hybrid_rwlock_read_unlock_tsan_(lock)
+#define lw_hybrid_rwlock_write_lock(lock) lw_hybrid_rwlock_write_lock_tsan_(lock)
+#define lw_hybrid_rwlock_write_trylock(lock) lw_hybrid_rwlock_write_trylock_tsan_(lock)
+#define lw_hybrid_rwlock_write_unlock(lock) lw_hybrid_rwlock_write_unlock_tsan_(lock)
+#define lw_hybrid_rwlock_upgradable_lock(lock) lw_hybrid_rwlock_upgradable_lock_tsan_(lock)
+#define lw_hybrid_rwlock_upgradable_trylock(lock) lw_hybrid_rwlock_upgradable_trylock_tsan_(lock)
+#define lw_hybrid_rwlock_upgradable_unlock(lock) lw_hybrid_rwlock_upgradable_unlock_tsan_(lock)
+#define lw_hybrid_rwlock_downgrade(lock) lw_hybrid_rwlock_downgrade_tsan_(lock)
+#define lw_hybrid_rwlock_downgrade_to_upgradable(lock) lw_hybrid_rwlock_downgrade_to_upgradable_tsan_(lock)
+#define lw_hybrid_rwlock_upgrade(lock) lw_hybrid_rwlock_upgrade_tsan_(lock)
+#define lw_hybrid_rwlock_tryupgrade(lock) lw_hybrid_rwlock_tryupgrade_tsan_(lock)
+#define lw_hybrid_rwlock_read_timedlock(lock, until) lw_hybrid_rwlock_read_timedlock_tsan_(lock, until)
+#define lw_hybrid_rwlock_write_timedlock(lock, until) lw_hybrid_rwlock_write_timedlock_tsan_(lock, until)
+
 /* --- Mutex with checks --------------------------------------------------------------------------------- */
 
 LW_TSAN_LOCK_(lw_debug_mutex)
@@ -532,6 +600,24 @@ static inline int lw_condvar_wait_tsan_(lw_condvar_t *condvar, lw_mutex_t *mutex
 
 #define lw_condvar_wait(condvar, mutex) lw_condvar_wait_tsan_(condvar, mutex)
 #define lw_condvar_timedwait(condvar, mutex, until) lw_condvar_timedwait_tsan_(condvar, mutex, until)
+
+static inline int lw_hybrid_condvar_timedwait_tsan_(lw_hybrid_condvar_t *condvar, lw_hybrid_mutex_t *mutex, const struct timespec *until)
+{
+	__tsan_mutex_pre_unlock(mutex, 0);
+	__tsan_mutex_post_unlock(mutex, 0);
+	__tsan_mutex_pre_lock(mutex, 0);
+	int error = lw_hybrid_condvar_timedwait(condvar, mutex, until);
+	__tsan_mutex_post_lock(mutex, 0, 0);
+	return error;
+}
+
+static inline int lw_hybrid_condvar_wait_tsan_(lw_hybrid_condvar_t *condvar, lw_hybrid_mutex_t *mutex)
+{
+	return lw_hybrid_condvar_timedwait_tsan_(condvar, mutex, NULL);
+}
+
+#define lw_hybrid_condvar_wait(condvar, mutex) lw_hybrid_condvar_wait_tsan_(condvar, mutex)
+#define lw_hybrid_condvar_timedwait(condvar, mutex, until) lw_hybrid_condvar_timedwait_tsan_(condvar, mutex, until)
 
 /* --- Big kernel lock: recursive, and given away at sleeps ------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 use core::ffi::c_int;
 
 use libc::timespec;
-use lock_api::{GuardNoSend, RawMutex, RawRwLock};
+use lock_api::{GuardNoSend, RawMutex, RawRwLock, RawRwLockUpgrade};
 use locks::annotate::Flags;
 
 use crate::holds::Holds;
@@ -33,6 +33,9 @@ pub struct Exclusive;
 
 /// With other readers.
 pub struct Read;
+
+/// With other readers, and perhaps as the writer later.
+pub struct Upgradable;
 
 /// As the only writer, with no readers.
 pub struct Write;
@@ -64,6 +67,7 @@ macro_rules! modes {
 modes! {
     Exclusive, RawMutex::Guard, EXCLUSIVE: lock try_lock unlock;
     Read, RawRwLock::SharedGuard, READ: lock_shared try_lock_shared unlock_shared;
+    Upgradable, RawRwLockUpgrade::UpgradableGuard, READ: lock_upgradable try_lock_upgradable unlock_upgradable;
     Write, RawRwLock::ExclusiveGuard, EXCLUSIVE: lock_exclusive try_lock_exclusive unlock_exclusive;
 }
 

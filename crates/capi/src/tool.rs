@@ -133,9 +133,15 @@ pub fn lock_deeper<T>(lock: *mut T, flags: Flags, times: u32) {
 /// The writer of a lock is about to be a reader.
 #[inline(always)]
 pub fn downgrade<T>(lock: *mut T) {
+    becomes(lock, Flags::READ);
+}
+
+/// What is held in one way is held in another, without having been free.
+#[inline(always)]
+pub fn becomes<T>(lock: *mut T, flags: Flags) {
     if !annotate::is_off() {
         told(lock).release();
-        told(lock).acquire(Flags::READ | Flags::TRY);
+        told(lock).acquire(flags | Flags::TRY);
     }
 }
 

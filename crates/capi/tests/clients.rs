@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 /// Locks with one sort of holder.
 const LOCKS: &[&str] = &[
     "bkl",
+    "hybrid_mutex",
     "mcs",
     "mutex",
     "pvqspinlock",
@@ -23,11 +24,15 @@ const LOCKS: &[&str] = &[
 const RECURSIVE: &[&str] = &["bkl"];
 
 /// Those of them that can give up waiting.
-const TIMED: &[&str] = &["mutex", "rtmutex"];
+const TIMED: &[&str] = &["hybrid_mutex", "mutex", "rtmutex"];
 
 /// Locks with readers and writers, and what their functions are called.
-const READER_WRITER: &[(&str, &[&str])] =
-    &[("percpu_rwsem", &PERCPU), ("qrwlock", &RW_LOCK), ("rwsem", &RW_SEMAPHORE)];
+const READER_WRITER: &[(&str, &[&str])] = &[
+    ("hybrid_rwlock", &RW_LOCK),
+    ("percpu_rwsem", &PERCPU),
+    ("qrwlock", &RW_LOCK),
+    ("rwsem", &RW_SEMAPHORE),
+];
 
 const RW_LOCK: [&str; 6] = [
     "-DREAD=_read_lock",
@@ -126,8 +131,12 @@ fn clang(sources: &[&str], defines: &[&str]) -> Command {
 
 /// A client, instrumented and linked with `with`.
 fn client(name: &str, source: &str, defines: &[&str], with: impl FnOnce(&mut Command)) -> Output {
+    sanitized(name, clang(&[source], defines), with)
+}
+
+/// What `build` builds, likewise.
+fn sanitized(name: &str, mut build: Command, with: impl FnOnce(&mut Command)) -> Output {
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let mut build = clang(&[source], defines);
     build.args(["-fsanitize=thread", "-o"]).arg(&program);
     with(&mut build);
     done(build);
@@ -219,6 +228,49 @@ fn readers_share_and_writers_exclude() {
 }
 
 #[test]
+fn readers_become_writers_and_readers_again() {
+    if !has_sanitizer() {
+        return;
+    }
+    let out = client("upgrade", "upgrade.c", &[], with_library);
+    clean("upgrade", &out, "4000 of 4000, upgraded\n");
+
+    let out = client("upgrade-forgets", "upgrade.c", &["-DFORGETS"], with_library);
+    let said = text(&out.stderr);
+    assert!(out.status.code() == Some(FOUND) && said.contains("data race"), "{said}");
+}
+
+/// The standard library's guards, over lockwright.hpp, by both compilers.
+#[test]
+fn guards_of_cxx_lock() {
+    if !has_sanitizer() {
+        return;
+    }
+    for compiler in ["g++", "clang++"] {
+        if let Err(error) = Command::new(compiler).arg("--version").output() {
+            assert!(std::env::var_os("LOCKWRIGHT_CI").is_none(), "{compiler}: {error}");
+            eprintln!("skipped: {compiler}: {error}");
+            continue;
+        }
+        clean(compiler, &guards(compiler, &[]), "all right\n");
+        let out = guards(compiler, &["-DFORGETS"]);
+        let said = text(&out.stderr);
+        assert!(
+            out.status.code() == Some(FOUND) && said.contains("data race"),
+            "{compiler}: {said}"
+        );
+    }
+}
+
+fn guards(compiler: &str, defines: &[&str]) -> Output {
+    let name = format!("guards-{compiler}{}", defines.concat());
+    let mut build = Command::new(compiler);
+    build.args(["-std=c++17", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-I"]);
+    build.arg(include()).args(defines).arg(here().join("tests/clients/guards.cc"));
+    sanitized(&name, build, with_library)
+}
+
+#[test]
 fn contexts_take_locks_in_any_order() {
     if !has_sanitizer() {
         return;
@@ -241,8 +293,10 @@ fn condition_variables_and_completions_order() {
     if !has_sanitizer() {
         return;
     }
-    let out = client("waits", "waits.c", &[], with_library);
-    clean("waits", &out, "2001000, parcel 42, in time\n");
+    for (name, kind) in [("waits", "-DKIND="), ("waits-hybrid", "-DKIND=hybrid_")] {
+        let out = client(name, "waits.c", &[kind], with_library);
+        clean(name, &out, "2001000, parcel 42, in time\n");
+    }
 }
 
 #[test]

@@ -37,6 +37,9 @@ const SILENT: &[&str] = &[
     "lw_condvar_init",
     "lw_condvar_signal",
     "lw_condvar_broadcast",
+    "lw_hybrid_condvar_init",
+    "lw_hybrid_condvar_signal",
+    "lw_hybrid_condvar_broadcast",
     "lw_bkl_depth",
     "lw_ww_class_init",
     "lw_ww_ctx_init",
@@ -184,9 +187,13 @@ fn headers_are_clean_c_and_cxx() {
         (["g++", "clang++"], &["-xc++", "-std=c++11"]),
         (["g++", "clang++"], &["-xc++", "-std=c++17"]),
     ] {
+        let clients =
+            if language[0] == "-xc" { &["header.c"][..] } else { &["header.c", "header.cc"] };
         for compiler in compiler {
             for sanitize in [&[][..], &["-fsanitize=thread"]] {
-                compile(compiler, language, sanitize);
+                for client in clients {
+                    compile(compiler, language, sanitize, client);
+                }
             }
         }
     }
@@ -203,8 +210,8 @@ fn the_example_of_the_documentation_compiles() {
     compile_file("gcc", &["-std=gnu11"], &[], &source);
 }
 
-fn compile(compiler: &str, language: &[&str], sanitize: &[&str]) {
-    let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/header.c");
+fn compile(compiler: &str, language: &[&str], sanitize: &[&str], client: &str) {
+    let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(client);
     compile_file(compiler, language, sanitize, &client);
 }
 

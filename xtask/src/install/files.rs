@@ -73,7 +73,13 @@ fn libraries(built: &Path) -> Vec<File> {
 }
 
 fn headers() -> impl Iterator<Item = File> {
-    let names = ["lockwright.h", "lockwright/locks.h", "lockwright/objects.h", "lockwright/tsan.h"];
+    let names = [
+        "lockwright.h",
+        "lockwright.hpp",
+        "lockwright/locks.h",
+        "lockwright/objects.h",
+        "lockwright/tsan.h",
+    ];
     names.into_iter().map(|name| {
         let to = Path::new("include").join(name);
         File { what: What::Copy(root().join(&to)), to }

@@ -1,14 +1,22 @@
-/* A queue of one with a condition variable and a mutex; completions; waits that end at their times. */
+/* A queue of one with a condition variable and a mutex, the hybrid ones with -DKIND=hybrid_; completions; waits that end
+ * at their times. */
 #include <lockwright.h>
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 
+#ifndef KIND
+#define KIND
+#endif
+#define JOIN_(a, b, c) a##b##c
+#define JOIN(a, b, c) JOIN_(a, b, c)
+#define OF(what) JOIN(lw_, KIND, what)
+
 enum { ROUNDS = 2000 };
 
-static lw_mutex_t lock;
-static lw_condvar_t full, empty;
+static OF(mutex_t) lock;
+static OF(condvar_t) full, empty;
 static int there;
 static long item, sum;
 
@@ -18,13 +26,13 @@ static long parcel;
 static void *produce(void *unused)
 {
 	for (int i = 1; i <= ROUNDS; i++) {
-		lw_mutex_lock(&lock);
+		OF(mutex_lock)(&lock);
 		while (there)
-			lw_condvar_wait(&empty, &lock);
+			OF(condvar_wait)(&empty, &lock);
 		item = i;
 		there = 1;
-		lw_condvar_signal(&full);
-		lw_mutex_unlock(&lock);
+		OF(condvar_signal)(&full);
+		OF(mutex_unlock)(&lock);
 	}
 	parcel = 42;
 	lw_completion_complete(&done);
@@ -44,13 +52,13 @@ int main(void)
 	pthread_create(&producer, NULL, produce, NULL);
 	pthread_create(&waiter, NULL, await_all, &lock);
 	for (int i = 1; i <= ROUNDS; i++) {
-		lw_mutex_lock(&lock);
+		OF(mutex_lock)(&lock);
 		while (!there)
-			lw_condvar_wait(&full, &lock);
+			OF(condvar_wait)(&full, &lock);
 		sum += item;
 		there = 0;
-		lw_condvar_broadcast(&empty);
-		lw_mutex_unlock(&lock);
+		OF(condvar_broadcast)(&empty);
+		OF(mutex_unlock)(&lock);
 	}
 	lw_completion_wait(&done);
 	long got = parcel;
@@ -61,10 +69,10 @@ int main(void)
 	errno = EXDEV;
 	struct timespec until;
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	lw_mutex_lock(&lock);
-	int late = lw_condvar_timedwait(&full, &lock, &until) == ETIMEDOUT;
-	late += lw_mutex_trylock(&lock) == EBUSY;
-	lw_mutex_unlock(&lock);
+	OF(mutex_lock)(&lock);
+	int late = OF(condvar_timedwait)(&full, &lock, &until) == ETIMEDOUT;
+	late += OF(mutex_trylock)(&lock) == EBUSY;
+	OF(mutex_unlock)(&lock);
 	late += lw_completion_timedwait(&done, &until) == ETIMEDOUT;
 	late += lw_completion_trywait(&done) == EBUSY;
 	late += lw_completion_trywait(&all) == 0;

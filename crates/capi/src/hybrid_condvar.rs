@@ -1,0 +1,108 @@
+//! The condition variable of [`lw_hybrid_mutex_t`].
+
+use core::ffi::c_int;
+
+use libc::timespec;
+use locks::annotate::Flags;
+use locks::condvar::RawCondvar;
+use locks::hybrid_mutex::RawHybridMutex;
+use locks::platform::linux::Linux;
+
+use crate::holds::{Holds as _, holds};
+use crate::hybrid_mutex::lw_hybrid_mutex_t;
+use crate::result::{deadline, done_or};
+use crate::tool;
+
+/// A condition variable, for what a hybrid mutex guards. First come, first woken; no wake comes of
+/// nothing.
+#[repr(C)]
+pub struct lw_hybrid_condvar_t {
+    /// The condition variable's own.
+    pub opaque: [usize; 3],
+}
+
+holds!(lw_hybrid_condvar_t: RawCondvar<Linux, RawHybridMutex<Linux>>);
+
+/// Makes a condition variable of any memory: nobody waits. Not needed where `LW_HYBRID_CONDVAR_INIT` or
+/// zeros are. Returns 0.
+///
+/// # Safety
+/// Memory for a condition variable, which nobody uses as one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_condvar_init(condvar: *mut lw_hybrid_condvar_t) -> c_int {
+    // SAFETY: as our caller promises; zeroed, nobody waits.
+    unsafe { condvar.write_bytes(0, 1) };
+    0
+}
+
+/// Releases the mutex, waits for a signal as long as it takes, and takes the mutex again. Returns
+/// 0.
+///
+/// # Safety
+/// A condition variable; a mutex that this thread holds, the same for all who wait.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_condvar_wait(
+    condvar: *mut lw_hybrid_condvar_t,
+    mutex: *mut lw_hybrid_mutex_t,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { wait(condvar, mutex, None) };
+    0
+}
+
+/// As `lw_hybrid_condvar_wait`, or gives up at a time of CLOCK_MONOTONIC; null: never. The mutex is held
+/// afterwards in any case. Returns 0; ETIMEDOUT, if the time has come; EINVAL, if its nanoseconds
+/// are not below 1,000,000,000.
+///
+/// # Safety
+/// As `lw_hybrid_condvar_wait`; a time or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_condvar_timedwait(
+    condvar: *mut lw_hybrid_condvar_t,
+    mutex: *mut lw_hybrid_mutex_t,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    match unsafe { deadline(until) } {
+        // SAFETY: likewise.
+        Ok(deadline) => done_or(libc::ETIMEDOUT, unsafe { wait(condvar, mutex, deadline) }),
+        Err(error) => error,
+    }
+}
+
+/// # Safety
+/// As [`lw_hybrid_condvar_wait`].
+unsafe fn wait(
+    condvar: *mut lw_hybrid_condvar_t,
+    mutex: *mut lw_hybrid_mutex_t,
+    deadline: Option<u64>,
+) -> bool {
+    // SAFETY: as our caller promises.
+    let (raw, guard) =
+        unsafe { (lw_hybrid_condvar_t::lock(condvar), lw_hybrid_mutex_t::lock(mutex)) };
+    // SAFETY: likewise.
+    let wait = || unsafe { raw.wait_until(guard, deadline) };
+    tool::give_up(mutex, Flags::EXCLUSIVE, 1, wait)
+}
+
+/// Wakes who has waited longest. Returns 0.
+///
+/// # Safety
+/// A condition variable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_condvar_signal(condvar: *mut lw_hybrid_condvar_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { lw_hybrid_condvar_t::lock(condvar) }.notify_one();
+    0
+}
+
+/// Wakes everybody. Returns 0.
+///
+/// # Safety
+/// A condition variable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_condvar_broadcast(condvar: *mut lw_hybrid_condvar_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { lw_hybrid_condvar_t::lock(condvar) }.notify_all();
+    0
+}

@@ -1,0 +1,97 @@
+//! The hybrid mutex.
+
+use core::ffi::c_int;
+
+use libc::timespec;
+use locks::hybrid_mutex::RawHybridMutex;
+use locks::platform::linux::Linux;
+
+use crate::acquire::{self, Exclusive};
+use crate::holds::{Holds as _, holds};
+use crate::tool;
+
+/// A mutex of four bytes for more threads than CPUs: one who waits spins for a moment, all others
+/// sleep; who comes may take it first, as long as nobody starves. Not recursive; who locks it
+/// unlocks it. Who has unlocked it last may free it.
+#[repr(C)]
+pub struct lw_hybrid_mutex_t {
+    /// The lock's own.
+    pub opaque: [u32; 1],
+}
+
+holds!(lw_hybrid_mutex_t: RawHybridMutex<Linux>);
+
+/// Makes a free lock of any memory. Not needed where `LW_HYBRID_MUTEX_INIT` or zeros are. Returns 0.
+///
+/// # Safety
+/// Memory for a lock, which nobody uses as one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_mutex_init(lock: *mut lw_hybrid_mutex_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { tool::init(lock) }
+}
+
+/// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+///
+/// # Safety
+/// A lock that nobody holds or waits for, and nobody uses from here on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_mutex_destroy(lock: *mut lw_hybrid_mutex_t) -> c_int {
+    tool::destroy(lock)
+}
+
+/// Waits for the lock and takes it. Returns 0.
+///
+/// # Safety
+/// A lock, which this thread does not hold.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_mutex_lock(lock: *mut lw_hybrid_mutex_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { acquire::lock::<Exclusive, _>(lock) }
+}
+
+/// Takes the lock if it is free. Returns 0, or EBUSY.
+///
+/// # Safety
+/// A lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_mutex_trylock(lock: *mut lw_hybrid_mutex_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { acquire::trylock::<Exclusive, _>(lock) }
+}
+
+/// Takes the lock, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns 0; ETIMEDOUT, if
+/// that has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+///
+/// # Safety
+/// A lock, which this thread does not hold; a time or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_mutex_timedlock(
+    lock: *mut lw_hybrid_mutex_t,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { acquire::timedlock::<Exclusive, _>(lock, until, RawHybridMutex::lock_until) }
+}
+
+/// Releases the lock. Returns 0.
+///
+/// # Safety
+/// A lock that this thread holds.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_mutex_unlock(lock: *mut lw_hybrid_mutex_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { acquire::unlock::<Exclusive, _>(lock) }
+}
+
+/// Releases the lock for those who wait: who comes does not take it before them. Returns 0.
+///
+/// # Safety
+/// A lock that this thread holds.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_mutex_unlock_fair(lock: *mut lw_hybrid_mutex_t) -> c_int {
+    tool::release(lock);
+    // SAFETY: as our caller promises.
+    unsafe { lw_hybrid_mutex_t::lock(lock).unlock_fair() };
+    0
+}

@@ -1,0 +1,240 @@
+//! The hybrid reader-writer lock.
+
+use core::ffi::c_int;
+
+use libc::timespec;
+use locks::annotate::Flags;
+use locks::hybrid_rwlock::RawHybridRwLock;
+use locks::platform::linux::Linux;
+
+use crate::acquire::{self, Read, Upgradable, Write};
+use crate::holds::{Holds as _, holds};
+use crate::result::done_or;
+use crate::tool;
+
+/// A reader-writer lock of eight bytes for more threads than CPUs: many readers or one writer, and
+/// one reader who may become the writer; who waits spins for a moment and sleeps; nobody starves.
+/// Not recursive, but for readers that say so. Who has released it last may free it.
+#[repr(C)]
+pub struct lw_hybrid_rwlock_t {
+    /// The lock's own.
+    pub opaque: [u32; 2],
+}
+
+holds!(lw_hybrid_rwlock_t: RawHybridRwLock<Linux>);
+
+/// Makes a free lock of any memory. Not needed where `LW_HYBRID_RWLOCK_INIT` or zeros are. Returns 0.
+///
+/// # Safety
+/// Memory for a lock, which nobody uses as one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_rwlock_init(lock: *mut lw_hybrid_rwlock_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { tool::init(lock) }
+}
+
+/// Ends the life of a lock. Nothing but the tool learns of it. Returns 0.
+///
+/// # Safety
+/// A lock that nobody holds or waits for, and nobody uses from here on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_rwlock_destroy(lock: *mut lw_hybrid_rwlock_t) -> c_int {
+    tool::destroy(lock)
+}
+
+/// Waits for the lock and takes it to read, with other readers. Returns 0.
+///
+/// # Safety
+/// A lock, which this thread does not hold.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_rwlock_read_lock(lock: *mut lw_hybrid_rwlock_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { acquire::lock::<Read, _>(lock) }
+}
+
+/// As `lw_hybrid_rwlock_read_lock`, also for a thread that reads already: it goes ahead of writers
+/// that wait for it. Returns 0.
+///
+/// # Safety
+/// A lock, which this thread does not hold but to read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_rwlock_read_lock_recursive(
+    lock: *mut lw_hybrid_rwlock_t,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    let raw = unsafe { lw_hybrid_rwlock_t::lock(lock) };
+    let (try_lock, wait) = (|| raw.try_lock_shared_recursive(), || raw.lock_shared_recursive());
+    tool::lock_surely(lock, Flags::READ | Flags::RECURSIVE, try_lock, wait);
+    0
+}
+
+/// Takes the lock to read, with other readers, if that needs no waiting. Returns 0, or EBUSY.
+///
+/// # Safety
+/// A lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_rwlock_read_trylock(lock: *mut lw_hybrid_rwlock_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { acquire::trylock::<Read, _>(lock) }
+}
+
+/// Takes the lock to read, with other readers, or gives up at a time of CLOCK_MONOTONIC; null:
+/// never. Returns 0; ETIMEDOUT, if that has come; EINVAL, if its nanoseconds are not below
+/// 1,000,000,000.
+///
+/// # Safety
+/// A lock, which this thread does not hold; a time or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_rwlock_read_timedlock(
+    lock: *mut lw_hybrid_rwlock_t,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { acquire::timedlock::<Read, _>(lock, until, RawHybridRwLock::lock_shared_until) }
+}
+
+/// Releases the lock. Returns 0.
+///
+/// # Safety
+/// A lock that this thread reads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_rwlock_read_unlock(lock: *mut lw_hybrid_rwlock_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { acquire::unlock::<Read, _>(lock) }
+}
+
+/// Waits for the lock and takes it to write, alone. Returns 0.
+///
+/// # Safety
+/// A lock, which this thread does not hold.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_rwlock_write_lock(lock: *mut lw_hybrid_rwlock_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { acquire::lock::<Write, _>(lock) }
+}
+
+/// Takes the lock to write, alone, if that needs no waiting. Returns 0, or EBUSY.
+///
+/// # Safety
+/// A lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_rwlock_write_trylock(lock: *mut lw_hybrid_rwlock_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { acquire::trylock::<Write, _>(lock) }
+}
+
+/// Takes the lock to write, alone, or gives up at a time of CLOCK_MONOTONIC; null: never. Returns
+/// 0; ETIMEDOUT, if that has come; EINVAL, if its nanoseconds are not below 1,000,000,000.
+///
+/// # Safety
+/// A lock, which this thread does not hold; a time or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_rwlock_write_timedlock(
+    lock: *mut lw_hybrid_rwlock_t,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { acquire::timedlock::<Write, _>(lock, until, RawHybridRwLock::lock_exclusive_until) }
+}
+
+/// Releases the lock. Returns 0.
+///
+/// # Safety
+/// A lock that this thread writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_rwlock_write_unlock(lock: *mut lw_hybrid_rwlock_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { acquire::unlock::<Write, _>(lock) }
+}
+
+/// Makes a writer a reader, without letting another writer in between. Returns 0.
+///
+/// # Safety
+/// A lock that this thread writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_rwlock_downgrade(lock: *mut lw_hybrid_rwlock_t) -> c_int {
+    tool::downgrade(lock);
+    // SAFETY: as our caller promises.
+    unsafe { lw_hybrid_rwlock_t::lock(lock).downgrade() };
+    0
+}
+
+/// Waits for the lock and takes it to read, with other readers, perhaps to write later: nobody else
+/// may read so or write. Returns 0.
+///
+/// # Safety
+/// A lock, which this thread does not hold.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_rwlock_upgradable_lock(lock: *mut lw_hybrid_rwlock_t) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { acquire::lock::<Upgradable, _>(lock) }
+}
+
+/// As `lw_hybrid_rwlock_upgradable_lock`, if that needs no waiting. Returns 0, or EBUSY.
+///
+/// # Safety
+/// A lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_rwlock_upgradable_trylock(
+    lock: *mut lw_hybrid_rwlock_t,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { acquire::trylock::<Upgradable, _>(lock) }
+}
+
+/// Releases the lock. Returns 0.
+///
+/// # Safety
+/// A lock that this thread has by `lw_hybrid_rwlock_upgradable_lock`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_rwlock_upgradable_unlock(
+    lock: *mut lw_hybrid_rwlock_t,
+) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { acquire::unlock::<Upgradable, _>(lock) }
+}
+
+/// Makes an upgradable reader a writer, without letting another writer in between; waits for the
+/// other readers to leave. Returns 0.
+///
+/// # Safety
+/// A lock that this thread has by `lw_hybrid_rwlock_upgradable_lock`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_rwlock_upgrade(lock: *mut lw_hybrid_rwlock_t) -> c_int {
+    // SAFETY: as our caller promises.
+    let raw = unsafe { lw_hybrid_rwlock_t::lock(lock) };
+    tool::release(lock);
+    // SAFETY: likewise; if the one does nothing, the other does it.
+    let (try_upgrade, upgrade) = (|| unsafe { raw.try_upgrade() }, || unsafe { raw.upgrade() });
+    tool::lock_surely(lock, Flags::EXCLUSIVE, try_upgrade, upgrade);
+    0
+}
+
+/// As `lw_hybrid_rwlock_upgrade`, if nobody else reads. Returns 0, or EBUSY: it is an upgradable
+/// reader's still.
+///
+/// # Safety
+/// A lock that this thread has by `lw_hybrid_rwlock_upgradable_lock`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_rwlock_tryupgrade(lock: *mut lw_hybrid_rwlock_t) -> c_int {
+    // SAFETY: as our caller promises.
+    let upgraded = unsafe { lw_hybrid_rwlock_t::lock(lock).try_upgrade() };
+    if upgraded {
+        tool::becomes(lock, Flags::EXCLUSIVE);
+    }
+    done_or(libc::EBUSY, upgraded)
+}
+
+/// Makes a writer an upgradable reader, without letting another writer in between. Returns 0.
+///
+/// # Safety
+/// A lock that this thread writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lw_hybrid_rwlock_downgrade_to_upgradable(
+    lock: *mut lw_hybrid_rwlock_t,
+) -> c_int {
+    tool::downgrade(lock);
+    // SAFETY: as our caller promises.
+    unsafe { lw_hybrid_rwlock_t::lock(lock).downgrade_to_upgradable() };
+    0
+}
