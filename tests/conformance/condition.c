@@ -279,6 +279,25 @@ CASE(recursive_mutex_held_once)
 	finish(&worker);
 }
 
+CASE(mutex_destroyed_while_it_is_waited_with)
+{
+	const int types[] = {PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK};
+	for (int i = 0; i < 2; i++) {
+		struct story *story = new_story();
+		init_mutex(&story->mutex, types[i]);
+		struct worker worker;
+		start(&worker, wait_recursive, story);
+		await_blocked(&worker, &story->cond);
+		RET(pthread_mutex_destroy(&story->mutex));
+		RET(pthread_mutex_lock(&story->mutex));
+		story->is_set = 1;
+		RET(pthread_cond_signal(&story->cond));
+		RET(pthread_mutex_unlock(&story->mutex));
+		finish(&worker);
+		RET(pthread_mutex_destroy(&story->mutex));
+	}
+}
+
 static pthread_mutex_t outer = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 
 static void *wait_with_second_lock(void *argument)

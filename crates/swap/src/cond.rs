@@ -27,7 +27,7 @@ use core::ptr;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use libc::{EINVAL, ETIMEDOUT, timespec};
+use libc::{EINVAL, EOWNERDEAD, ETIMEDOUT, timespec};
 use lockwright::hybrid_mutex::RawHybridMutex;
 
 use crate::counts::{Count, count};
@@ -64,6 +64,8 @@ struct Waiter {
     state: AtomicU32,
     cond: *const Cond,
     mutex: *mut Mutex,
+    /// It remains a user of the mutex while it waits.
+    is_user: bool,
     deadline: Option<Deadline>,
     timed_out: Cell<bool>,
 }
@@ -228,6 +230,17 @@ impl Waiter {
         }
     }
 
+    /// Takes the mutex again that it held.
+    fn relock(&self) -> c_int {
+        // SAFETY: the caller's mutex.
+        let error = unsafe { choice::mutex_lock(self.mutex) };
+        if self.is_user && matches!(error, 0 | EOWNERDEAD) {
+            // SAFETY: as above.
+            unsafe { &*self.mutex }.end_user();
+        }
+        error
+    }
+
     /// Waits to be told, or for its deadline.
     fn sleep(&self) {
         let (clock, time) = match &self.deadline {
@@ -270,8 +283,7 @@ unsafe extern "C" fn cancelled(waiter: *mut c_void) {
             Cond::wake(waiter.cond, 1, SIGNALLED);
         }
     }
-    // SAFETY: the mutex that it held.
-    unsafe { choice::mutex_lock(waiter.mutex) };
+    waiter.relock();
 }
 
 /// Waits.
@@ -282,6 +294,8 @@ unsafe fn wait(c: *const Cond, m: *mut Mutex, deadline: Option<Deadline>) -> c_i
         state: AtomicU32::new(WAITING),
         cond: c,
         mutex: m,
+        // SAFETY: the caller's mutex.
+        is_user: unsafe { (*m).keep_user() },
         deadline,
         timed_out: Cell::new(false),
     };
@@ -289,6 +303,7 @@ unsafe fn wait(c: *const Cond, m: *mut Mutex, deadline: Option<Deadline>) -> c_i
     // SAFETY: the caller's mutex.
     let error = unsafe { choice::mutex_unlock(m) };
     if error != 0 {
+        // It is not the owner's, so nobody has become its user.
         if !waiter.leave() {
             waiter.await_told();
             Cond::wake(c, 1, SIGNALLED);
@@ -298,8 +313,7 @@ unsafe fn wait(c: *const Cond, m: *mut Mutex, deadline: Option<Deadline>) -> c_i
     let argument = (&raw const waiter).cast_mut().cast();
     // SAFETY: the record outlives the call; `sleep` has nothing to drop.
     unsafe { cancel::guarded(sleep, argument, cancelled) };
-    // SAFETY: the caller's mutex.
-    match unsafe { choice::mutex_lock(m) } {
+    match waiter.relock() {
         0 if waiter.timed_out.get() => ETIMEDOUT,
         error => error,
     }

@@ -5,7 +5,7 @@
 //!    0  the lock's word
 //!    4  how often a recursive one is taken
 //!    8  the owner's thread id, 0: none
-//!   12  1 while it is held
+//!   12  how many use it: who holds it, and who waits for a condition with it
 //!   16  the kind, as the C library's initialisers have it
 //!   20  the mark of a mutex that has been met in this era
 //!   24  nothing of ours: a tool that watches locks notes there which one this is
@@ -32,7 +32,7 @@ use crate::{era, next, os};
 pub struct Mutex {
     word: AtomicU32,
     count: AtomicU32,
-    /// The owner, and in the upper half the number of users.
+    /// The owner, and in the upper half the number of users. Under the lock.
     holder: AtomicU64,
     /// The kind, and in the upper half the mark.
     shape: AtomicU64,
@@ -52,7 +52,10 @@ const ADAPTIVE: i32 = 3;
 /// The kind of a destroyed mutex.
 const DESTROYED: i32 = -1;
 
-const HELD: u64 = 1 << 32;
+/// One user.
+const USER: u64 = 1 << 32;
+/// All of them.
+const USERS: u64 = !(USER - 1);
 
 /// The shape of a mutex of a kind that has been met in this era.
 #[inline(always)]
@@ -88,10 +91,41 @@ impl Mutex {
         self.holder.load(Relaxed) as u32
     }
 
+    /// The caller has taken the lock.
     #[inline(always)]
     fn set_owner(&self) {
         // Relaxed: who looks whether it is the owner itself sees its own stores.
-        self.holder.store(HELD | u64::from(era::thread()), Relaxed);
+        let users = (self.holder.load(Relaxed) & USERS).wrapping_add(USER);
+        self.holder.store(users | u64::from(era::thread()), Relaxed);
+    }
+
+    /// The caller is about to release the lock. False: nobody has it.
+    #[inline(always)]
+    fn clear_owner(&self) -> bool {
+        // Relaxed: as above.
+        let holder = self.holder.load(Relaxed);
+        if holder as u32 == 0 {
+            return false;
+        }
+        self.holder.store((holder & USERS).wrapping_sub(USER), Relaxed);
+        true
+    }
+
+    /// The caller, if it is the owner, remains a user when it has released the mutex. True: it does.
+    /// The C library's mutexes have owner and users in the same places.
+    pub fn keep_user(&self) -> bool {
+        let is_owner = self.owner() == era::thread();
+        if is_owner {
+            // Relaxed: under the lock.
+            self.holder.store(self.holder.load(Relaxed).wrapping_add(USER), Relaxed);
+        }
+        is_owner
+    }
+
+    /// The caller, which has the mutex again, is its user once.
+    pub fn end_user(&self) {
+        // Relaxed: under the lock.
+        self.holder.store(self.holder.load(Relaxed).wrapping_sub(USER), Relaxed);
     }
 
     /// Makes sure that the mutex is marked. False: it is held since before a fork, so nobody may
@@ -116,10 +150,11 @@ impl Mutex {
             if self.shape.load(Relaxed) == new {
                 return true;
             }
-            if self.holder.load(Relaxed) != 0 {
+            if self.owner() != 0 {
                 return false;
             }
             self.word.store(0, Relaxed);
+            self.holder.store(0, Relaxed);
             self.shape.store(new, Relaxed);
             true
         })
@@ -213,12 +248,11 @@ impl Mutex {
                 return 0;
             }
         }
-        if self.holder.load(Relaxed) == 0 {
-            // Nobody holds it: a fault of the program's that the C library lets pass, too.
+        if !self.clear_owner() {
+            // A fault of the program's that the C library lets pass, too.
             return 0;
         }
         if self.shape.load(Relaxed) == shape(kind, era) {
-            self.holder.store(0, Relaxed);
             // SAFETY: marked, so the word is a lock of this sort; and held.
             unsafe { L::unlock(&raw const self.word) };
         } else {
@@ -326,8 +360,7 @@ pub unsafe extern "C-unwind" fn clocklock<L: Exclusive>(
 pub unsafe extern "C-unwind" fn unlock<L: Exclusive>(m: *mut Mutex) -> c_int {
     // SAFETY: the caller's mutex.
     let mutex = unsafe { &*m };
-    if mutex.shape.load(Relaxed) == shape(0, era::glance()) && mutex.holder.load(Relaxed) != 0 {
-        mutex.holder.store(0, Relaxed);
+    if mutex.shape.load(Relaxed) == shape(0, era::glance()) && mutex.clear_owner() {
         // SAFETY: marked, so the word is a lock of this sort; and held.
         unsafe { L::unlock(&raw const mutex.word) };
         return 0;
