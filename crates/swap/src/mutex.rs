@@ -63,6 +63,14 @@ const fn shape(kind: i32, era: u32) -> u64 {
     ((era::met(era) as u64) << 32) | kind as u32 as u64
 }
 
+/// Whether this is the shape of a mutex that has been met in this era and that is just taken and
+/// released: of the normal kind, or the adaptive.
+#[inline(always)]
+const fn is_plain(seen: u64, era: u32) -> bool {
+    let difference = seen ^ shape(0, era);
+    difference == 0 || difference == ADAPTIVE as u64
+}
+
 /// Whether a mutex of the kind is replaced.
 const fn is_replaced(kind: i32) -> bool {
     0 <= kind && kind <= ADAPTIVE
@@ -275,7 +283,7 @@ pub unsafe extern "C-unwind" fn lock<L: Exclusive>(m: *mut Mutex) -> c_int {
     // SAFETY: the caller's mutex.
     let mutex = unsafe { &*m };
     let era = era::glance();
-    if mutex.shape.load(Relaxed) == shape(0, era) {
+    if is_plain(mutex.shape.load(Relaxed), era) {
         // SAFETY: marked, so the word is a lock of this sort.
         unsafe { L::lock(&raw const mutex.word) };
         mutex.set_owner();
@@ -297,7 +305,7 @@ pub unsafe extern "C-unwind" fn trylock<L: Exclusive>(m: *mut Mutex) -> c_int {
     // SAFETY: the caller's mutex.
     let mutex = unsafe { &*m };
     let era = era::glance();
-    if mutex.shape.load(Relaxed) == shape(0, era) {
+    if is_plain(mutex.shape.load(Relaxed), era) {
         // SAFETY: marked, so the word is a lock of this sort.
         if !unsafe { L::try_lock(&raw const mutex.word) } {
             return EBUSY;
@@ -360,7 +368,7 @@ pub unsafe extern "C-unwind" fn clocklock<L: Exclusive>(
 pub unsafe extern "C-unwind" fn unlock<L: Exclusive>(m: *mut Mutex) -> c_int {
     // SAFETY: the caller's mutex.
     let mutex = unsafe { &*m };
-    if mutex.shape.load(Relaxed) == shape(0, era::glance()) && mutex.clear_owner() {
+    if is_plain(mutex.shape.load(Relaxed), era::glance()) && mutex.clear_owner() {
         // SAFETY: marked, so the word is a lock of this sort; and held.
         unsafe { L::unlock(&raw const mutex.word) };
         return 0;

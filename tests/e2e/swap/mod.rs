@@ -26,6 +26,19 @@ fn every_lock_excludes_counts_and_wakes() {
 }
 
 #[test]
+fn no_signal_is_lost_and_nothing_touched_after_its_end() {
+    let program = program("swap_conditions.c");
+    for lock in locks() {
+        let run = under("swap", &["--lock", &lock], &program).run();
+        assert_eq!(
+            (run.code(), run.text().as_str()),
+            (0, "eaten 6000\nnothing touched\n"),
+            "{lock}"
+        );
+    }
+}
+
+#[test]
 fn what_is_replaced_and_what_is_not_is_counted() {
     let run = under("swap", &["--lock", "tas"], program("swap_counts.c")).run();
     assert_eq!(run.code(), 7, "the program's own");
