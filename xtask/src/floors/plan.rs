@@ -115,12 +115,14 @@ pub const CRATES: &[Crate] = &[
         says: true,
         uses: &["lockwright"],
         floors: &[
-            &["condvar"],
+            &["condvar", "hybrid_condvar"],
             &[
                 "debug_mutex",
                 "debug_rtmutex",
                 "debug_rwsem",
                 "debug_spinlock",
+                "hybrid_mutex",
+                "hybrid_rwlock",
                 "mcs",
                 "mutex",
                 "percpu_rwsem",
