@@ -39,6 +39,12 @@ fn no_signal_is_lost_and_nothing_touched_after_its_end() {
 }
 
 #[test]
+fn readers_and_writers_that_give_up_keep_nobody_waiting() {
+    let run = under("swap", &[] as &[&str], program("swap_rwlocks.c")).run();
+    assert_eq!((run.code(), run.text().as_str()), (0, "free\n"), "{}", run.stderr);
+}
+
+#[test]
 fn what_is_replaced_and_what_is_not_is_counted() {
     let run = under("swap", &["--lock", "tas"], program("swap_counts.c")).run();
     assert_eq!(run.code(), 7, "the program's own");
