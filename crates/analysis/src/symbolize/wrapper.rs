@@ -127,6 +127,18 @@ const SCOPES: &[&str] = &[
     "lockwright::sync::",
     // liblockwright's, where it is linked statically
     "lockwright::tool::",
+    // lockwright.hpp's classes
+    "lockwright::condition_variable::",
+    "lockwright::detail::",
+    "lockwright::kernel_mutex::",
+    "lockwright::mutex::",
+    "lockwright::pv_spinlock::",
+    "lockwright::recursive_mutex::",
+    "lockwright::rt_mutex::",
+    "lockwright::rw_semaphore::",
+    "lockwright::shared_mutex::",
+    "lockwright::shared_spinlock::",
+    "lockwright::spinlock::",
     "lock_api::",
 ];
 
@@ -401,6 +413,12 @@ mod tests {
         "pthread_spin_lock",
         "mtx_lock",
         "cnd_timedwait",
+        // lockwright.hpp
+        "lockwright::mutex::lock()",
+        "lockwright::shared_mutex::lock_shared()",
+        "lockwright::rw_semaphore::downgrade()",
+        "lockwright::condition_variable::wait(std::unique_lock<lockwright::mutex>&)",
+        "lockwright::detail::wait_for<long, std::ratio<1l, 1000l> >(int)",
         // libstdc++ and libc++
         "__gthread_mutex_lock",
         "__gthrw_pthread_mutex_lock",
