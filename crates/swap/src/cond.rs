@@ -24,8 +24,8 @@
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
 use core::ptr;
-use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicPtr, AtomicU32};
 
 use libc::{EINVAL, EOWNERDEAD, ETIMEDOUT, timespec};
 use lockwright::hybrid_mutex::RawHybridMutex;
@@ -43,7 +43,8 @@ use crate::{cancel, choice, era, next};
 pub struct Cond {
     lock: AtomicU32,
     met: AtomicU32,
-    first: Cell<*const Waiter>,
+    /// Also looked at without the lock.
+    first: AtomicPtr<Waiter>,
     last: Cell<*const Waiter>,
     _unused: [u32; 3],
     flags: AtomicU32,
@@ -109,7 +110,7 @@ impl Cond {
             }
             if era::is_mark(seen) {
                 self.lock.store(0, Relaxed);
-                self.first.set(ptr::null());
+                self.first.store(ptr::null_mut(), Relaxed);
                 self.last.set(ptr::null());
             } else {
                 count(Count::Conditions);
@@ -138,7 +139,7 @@ impl Cond {
         // SAFETY: who is in the queue is there.
         match unsafe { last.as_ref() } {
             Some(last) => last.next.set(waiter),
-            None => self.first.set(waiter),
+            None => self.first.store(ptr::from_ref(waiter).cast_mut(), Relaxed),
         }
     }
 
@@ -148,7 +149,7 @@ impl Cond {
         // SAFETY: who is in the queue is there.
         match unsafe { prev.as_ref() } {
             Some(prev) => prev.next.set(next),
-            None => self.first.set(next),
+            None => self.first.store(next.cast_mut(), Relaxed),
         }
         // SAFETY: as above.
         match unsafe { next.as_ref() } {
@@ -162,7 +163,7 @@ impl Cond {
     fn claim(&self, most: usize) -> *const Waiter {
         let (mut claimed, mut end) = (ptr::null(), ptr::null::<Waiter>());
         let mut left = most;
-        let mut at = self.first.get();
+        let mut at = self.first.load(Relaxed).cast_const();
         // SAFETY: who is in the queue is there, and who is claimed until it is told.
         while let Some(waiter) = unsafe { at.as_ref() } {
             at = waiter.next.get();
@@ -188,9 +189,9 @@ impl Cond {
 
     /// Wakes up to `most`, in the order in which they came.
     fn wake(this: *const Self, most: usize, state: u32) {
-        // SAFETY: there until the queue is unlocked. Who waits before this came before the mutex
+        // SAFETY: there until everybody is told. Relaxed: who waits before this came before the mutex
         // was released, so whoever can know of it sees it here.
-        if unsafe { (*this).first.as_ptr().read_volatile() }.is_null() {
+        if unsafe { &*this }.first.load(Relaxed).is_null() {
             return;
         }
         let mut at = Self::locked(this, |cond| cond.claim(most));
@@ -465,7 +466,7 @@ pub unsafe extern "C-unwind" fn destroy(c: *mut Cond) -> c_int {
         if (*c).is_forwarded() {
             return next::pthread_cond_destroy(c.cast());
         }
-        while !Cond::locked(c, |cond| cond.first.get().is_null()) {
+        while !Cond::locked(c, |cond| cond.first.load(Relaxed).is_null()) {
             os::sched_yield();
         }
         (*c).met.store(0, Relaxed);
