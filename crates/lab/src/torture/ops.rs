@@ -2,6 +2,8 @@
 
 use lockwright::bkl::RawBkl;
 use lockwright::exclusive::Exclusive;
+use lockwright::hybrid_mutex::RawHybridMutex;
+use lockwright::hybrid_rwlock::RawHybridRwLock;
 use lockwright::mcs::RawMcs;
 use lockwright::mutex::RawMutex;
 use lockwright::percpu_rwsem::RawPercpuRwSem;
@@ -158,6 +160,17 @@ ops! {
     RawMutex<Linux> {
         write: lock try_lock unlock;
         write until: lock_until;
+    }
+    RawHybridMutex<Linux> {
+        write: lock try_lock unlock;
+        write until: lock_until;
+    }
+    RawHybridRwLock<Linux> {
+        write: lock_exclusive try_lock_exclusive unlock_exclusive;
+        write until: lock_exclusive_until;
+        downgrade: downgrade;
+        read: lock_shared try_lock_shared unlock_shared;
+        read until: lock_shared_until;
     }
     RawQrwLock<Linux> {
         write: write_lock try_write_lock write_unlock;

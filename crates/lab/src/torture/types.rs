@@ -1,6 +1,8 @@
 //! The table of all locks that are tortured.
 
 use lockwright::bkl::RawBkl;
+use lockwright::hybrid_mutex::RawHybridMutex;
+use lockwright::hybrid_rwlock::RawHybridRwLock;
 use lockwright::mcs::RawMcs;
 use lockwright::mutex::RawMutex;
 use lockwright::percpu_rwsem::RawPercpuRwSem;
@@ -152,6 +154,8 @@ pub const TYPES: &[Type] = &[
     Type::new::<Irqsave<RawQrwLock<Linux>>>("rw_lock_irq").readers().irqsave(),
     Type::new::<RawSeqLock<Linux>>("seqlock"),
     Type::new::<RawMutex<Linux>>("mutex_lock").sleeps(),
+    Type::new::<RawHybridMutex<Linux>>("hybrid_mutex").sleeps(),
+    Type::new::<RawHybridRwLock<Linux>>("hybrid_rwlock").sleeps().readers(),
     Type::new::<RawWwMutex<Linux>>("ww_mutex_lock").sleeps(),
     // As the kernel's, these look for waiters when they have let others in.
     Type::new::<RawRwSem<Linux>>("rwsem_lock").sleeps().readers().stays(),
