@@ -21,7 +21,7 @@ static long left, right; /* the same for all readers */
 static void *write_both(void *unused)
 {
 	begin();
-	for (int round = 0; round < ROUNDS; round++) {
+	for (int round = 0; goes_on(round, 0); round++) {
 		if (round % 4 != 0)
 			OF(WRITE)(&lock);
 		else

@@ -4,9 +4,10 @@
 
 /* For clients of THREADS threads that take a lock ROUNDS times each.
  *
- * Threads that have begun, and ended. Of what has ended the sanitizer may know no more: so nobody begins before all are
- * there, and who forgets the lock goes on until the others have ended. It does not order them. */
-static int begun, ended;
+ * Threads that have begun, and ended, and whether one has gone without the lock. Of what has ended the sanitizer may
+ * know no more: so nobody begins before all are there, and who forgets the lock goes on until the others have ended.
+ * Nor does it remember all that a thread has read: so the others begin when that one has. None of it orders them. */
+static int begun, ended, forgotten;
 
 static void begin(void)
 {
@@ -17,10 +18,17 @@ static void begin(void)
 
 static int goes_on(int round, int forgets)
 {
-	if (!forgets)
-		return round < ROUNDS;
-	sched_yield();
-	return __atomic_load_n(&ended, __ATOMIC_RELAXED) < THREADS - 1;
+	if (forgets) {
+		if (round > 0)
+			__atomic_store_n(&forgotten, 1, __ATOMIC_RELAXED);
+		sched_yield();
+		return __atomic_load_n(&ended, __ATOMIC_RELAXED) < THREADS - 1;
+	}
+#ifdef FORGETS
+	while (!__atomic_load_n(&forgotten, __ATOMIC_RELAXED))
+		sched_yield();
+#endif
+	return round < ROUNDS;
 }
 
 static void end(void)
