@@ -143,7 +143,7 @@ mod tests {
         let entries = std::fs::read_dir(dir).expect("headers").map(|entry| entry.expect("a file"));
         let mut there: Vec<_> =
             entries.map(|entry| Path::new("include/lockwright").join(entry.file_name())).collect();
-        there.push("include/lockwright.h".into());
+        there.extend(["include/lockwright.h", "include/lockwright.hpp"].map(PathBuf::from));
         there.sort();
         let mut installed: Vec<_> = headers().map(|file| file.to).collect();
         installed.sort();
