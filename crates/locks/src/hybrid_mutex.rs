@@ -2,8 +2,8 @@
 //! queued/unfair rule of document 4, with the queue in the kernel.
 //!
 //! The lock goes to whoever finds it free, so that it is not idle while a waiter wakes up
-//! (*unfair*). Of those who wait, one is the *head*: it alone spins on the word. The others sleep
-//! (*queued*) and are woken one at a time, to be the head next. Two bounds make it fair. A head that
+//! (*unfair*). Of those who wait, one is the *head*: it alone spins on the word. The others look at it
+//! a few times, far apart, and sleep (*queued*); they are woken one at a time, to be the head next. Two bounds make it fair. A head that
 //! has waited for [`PATIENCE`] says so (FAIR), and then nobody takes the lock before it. And a
 //! newcomer becomes the head, without having slept, only for as long as nobody has slept for more
 //! than [`PATIENCE`] since the last one was woken: so a few running threads share the lock, and
@@ -76,9 +76,11 @@ const UNIT: u32 = 17;
 const UNCOUNTED_SLEEP: u64 = 1_000_000;
 /// Nanoseconds that a newcomer leaves to the sleeper who is being woken to become the head.
 const NAP: u64 = 100_000;
-/// Most pauses between two looks of the head at the word. Few leave the owner no time for the
-/// cache line; many leave the lock free.
-const MAX_PAUSES: u32 = 32;
+/// Pauses between the first two looks of the head at the word, and the most between any two. Few
+/// leave the owner no time with the cache line; many leave the lock free.
+const HEAD_PAUSES: (u32, u32) = (16, 64);
+/// Pauses between two looks of a newcomer who finds a head there.
+const NEWCOMER_PAUSES: u32 = 32;
 
 /// Some bits of the word that are a number.
 struct Field {
@@ -251,6 +253,7 @@ impl<P: Platform> RawHybridMutex<P> {
     fn lock_slow(&self, deadline: Option<u64>) -> bool {
         let mut wait = Wait { mutex: self, begun: None, deadline, generation: P::generation() };
         loop {
+            wait.linger();
             let entered = match wait.enter() {
                 Entered::Sleeper => wait.sleep(),
                 other => other,
@@ -296,6 +299,21 @@ impl<P: Platform> Wait<'_, P> {
     /// Whether a fork has happened since it entered: nobody knows of it then.
     fn is_of_parent(&self) -> bool {
         self.generation != P::generation()
+    }
+
+    /// Looks a few times, far apart, whether it need not sleep: to fall asleep and to be woken takes
+    /// longer than most sections.
+    fn linger(&self) {
+        let mut rounds = 0;
+        loop {
+            let seen = self.mutex.word.load(Relaxed);
+            let enters = seen & (LOCKED | FAIR) == 0 || seen & (HEAD | WOKEN) == 0;
+            if enters || P::need_resched(rounds) {
+                return;
+            }
+            P::pause(NEWCOMER_PAUSES);
+            rounds += NEWCOMER_PAUSES;
+        }
     }
 
     /// Takes a free lock, or becomes the head, or is counted among the sleepers.
@@ -409,7 +427,7 @@ impl<P: Platform> Wait<'_, P> {
     /// Takes the lock as soon as it is free, if that is soon.
     fn spin(&self) -> bool {
         let word = &self.mutex.word;
-        let (mut rounds, mut pauses) = (0, 1);
+        let (mut rounds, mut pauses) = (0, HEAD_PAUSES.0);
         loop {
             let seen = word.load(Relaxed);
             if seen & LOCKED == 0 {
@@ -425,7 +443,7 @@ impl<P: Platform> Wait<'_, P> {
             }
             P::pause(pauses);
             rounds += pauses;
-            pauses = (pauses * 2).min(MAX_PAUSES);
+            pauses = (pauses * 2).min(HEAD_PAUSES.1);
         }
     }
 
