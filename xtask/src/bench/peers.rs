@@ -12,11 +12,8 @@ use super::arm::said;
 use super::parts::or_why;
 use crate::test::{release_build, root, succeeds, target_dir};
 
-/// The page in the sources.
-const PAGE: &str = "docs/bench/peers.md";
-
-/// The page's plots.
-const PLOTS: &str = "docs/bench/peers";
+/// Where the pages are, among the sources.
+const PAGES: &str = "docs/bench";
 
 /// Columns of what the page says besides tables.
 const WIDTH: usize = 116;
@@ -29,7 +26,8 @@ pub struct PeersOptions {
     #[arg(long, conflicts_with_all = ["write", "arguments"])]
     pub smoke: bool,
 
-    /// Write docs/bench/peers.md and its plots instead of standard output.
+    /// Write docs/bench/peers.md and its plots instead of standard output; of anything but mutexes,
+    /// a page of its own: peers-rwlocks.md with `-- --only rwlocks`.
     #[arg(long)]
     pub write: bool,
 
@@ -108,7 +106,8 @@ pub fn run(options: &PeersOptions) -> Result<(), String> {
     } else if options.arguments.is_empty() {
         command.args(["--only", "mutexes"]);
     }
-    let plots = root().join(PLOTS);
+    let name = page_name(&options.arguments);
+    let plots = root().join(PAGES).join(&name);
     if options.write {
         // Of what is no longer measured there shall be none.
         let _ = fs::remove_dir_all(&plots);
@@ -123,18 +122,27 @@ pub fn run(options: &PeersOptions) -> Result<(), String> {
         print!("{text}");
         return Ok(());
     }
-    let file = root().join(PAGE);
-    let text = heading(&options.arguments) + &images(&plots)? + &indented(&text);
+    let file = root().join(PAGES).join(format!("{name}.md"));
+    let text = heading(&options.arguments) + &images(&plots, &name)? + &indented(&text);
     fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))
 }
 
-/// Markdown that shows the plots.
-fn images(plots: &Path) -> Result<String, String> {
+/// The name of the page of what is measured with these options, and of its plots' directory.
+fn page_name(arguments: &[String]) -> String {
+    let only = arguments.iter().skip_while(|argument| *argument != "--only").nth(1);
+    match only.map(String::as_str) {
+        None | Some("mutexes") => "peers".to_owned(),
+        Some(section) => format!("peers-{}", section.replace(|c: char| !c.is_alphanumeric(), "-")),
+    }
+}
+
+/// Markdown that shows the plots, which are in the directory `name` beside the page.
+fn images(plots: &Path, name: &str) -> Result<String, String> {
     let files = fs::read_dir(plots).map_err(|e| format!("{}: {e}", plots.display()))?;
     let mut names: Vec<_> =
         files.flatten().map(|file| file.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
-    Ok(names.iter().map(|name| format!("![{name}](peers/{name})\n\n")).collect())
+    Ok(names.iter().map(|plot| format!("![{plot}]({name}/{plot})\n\n")).collect())
 }
 
 /// What the page is, and how to make it again.
@@ -278,6 +286,17 @@ mod tests {
         assert_eq!(folded.split_whitespace().count(), WIDTH);
         let heading = heading(&["--hog".to_owned(), "both".to_owned()]);
         assert!(heading.contains("--write -- --hog both`"), "{heading}");
+    }
+
+    #[test]
+    fn each_section_has_its_page() {
+        let name = |arguments: &[&str]| {
+            page_name(&arguments.iter().map(|&argument| argument.to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(name(&[]), "peers");
+        assert_eq!(name(&["--hog", "both", "--only", "mutexes"]), "peers");
+        assert_eq!(name(&["--only", "rwlocks"]), "peers-rwlocks");
+        assert_eq!(name(&["--only", "many threads"]), "peers-many-threads");
     }
 
     #[test]
