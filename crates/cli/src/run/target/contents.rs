@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use memchr::memmem;
 use object::read::{Object, ObjectSection, ObjectSymbol};
 
 use lockwright_analysis::symbolize::elf::with_elf;
@@ -148,7 +149,7 @@ impl Contents {
             marks.extend(elf.section_by_name(".go.buildinfo").map(|_| Go));
             marks.extend(data(".comment").is_some_and(is_by_rust).then_some(Rust));
             if let Some(constants) = data(".rodata") {
-                let has = |text: &[u8]| constants.windows(text.len()).any(|window| window == text);
+                let has = |text: &[u8]| memmem::find(constants, text).is_some();
                 marks.extend(TEXTS.iter().filter(|(text, _)| has(text)).map(|(_, mark)| *mark));
             }
             Self {
