@@ -2,10 +2,10 @@
 //! to it, by system calls that leave errno alone.
 
 use core::marker::PhantomData;
-use core::sync::atomic::Ordering::{self, Relaxed};
-use core::sync::atomic::{AtomicU32, AtomicUsize, fence};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
 
-use lockwright::platform::{Atomic, PerCpu, PerTask, Platform, Task, Waited, Word};
+use lockwright::platform::patience::Patience;
+use lockwright::platform::{Atomic, PerCpu, PerTask, Platform, Task, Waited, Word, low_byte};
 
 use crate::numbers::Storage;
 use crate::os::{self, Slept};
@@ -16,7 +16,7 @@ pub trait Layout: Send + Sync + 'static {
     /// A bit that a word in memory has beyond what the lock knows of it. The lock never sets it.
     const MARK: u32;
     /// What the locks keep for each thread.
-    fn storage() -> &'static Storage<PerCpu<Cell<Self>, Long>>
+    fn storage() -> &'static Storage<PerCpu<Cell<Self>, AtomicUsize>>
     where
         Self: Sized;
 }
@@ -36,10 +36,11 @@ macro_rules! layout {
             const MARK: u32 = $mark;
 
             #[inline(always)]
-            fn storage() -> &'static Storage<PerCpu<Cell<Self>, Long>> {
+            fn storage() -> &'static Storage<PerCpu<Cell<Self>, AtomicUsize>> {
                 // SAFETY: made of atomics; zeroed memory is a valid PerCpu, by its invariant, as
                 // zeroed words are words of 0.
-                static STORAGE: Storage<PerCpu<Cell<$layout>, Long>> = unsafe { Storage::new() };
+                static STORAGE: Storage<PerCpu<Cell<$layout>, AtomicUsize>> =
+                    unsafe { Storage::new() };
                 &STORAGE
             }
         }
@@ -52,10 +53,6 @@ layout!(Marked, MARK);
 /// A word.
 #[repr(transparent)]
 pub struct Cell<L: Layout>(AtomicU32, PhantomData<L>);
-
-/// A word of the size of a pointer.
-#[repr(transparent)]
-pub struct Long(AtomicUsize);
 
 impl<L: Layout> Atomic<u32> for Cell<L> {
     #[inline(always)]
@@ -103,51 +100,6 @@ impl<L: Layout> Atomic<u32> for Cell<L> {
     }
 }
 
-impl Atomic<usize> for Long {
-    #[inline(always)]
-    fn new(value: usize) -> Self {
-        Self(AtomicUsize::new(value))
-    }
-    #[inline(always)]
-    fn load(&self, order: Ordering) -> usize {
-        self.0.load(order)
-    }
-    #[inline(always)]
-    fn store(&self, value: usize, order: Ordering) {
-        self.0.store(value, order);
-    }
-    #[inline(always)]
-    fn swap(&self, value: usize, order: Ordering) -> usize {
-        self.0.swap(value, order)
-    }
-    #[inline(always)]
-    fn compare_exchange(
-        &self,
-        current: usize,
-        new: usize,
-        success: Ordering,
-        failure: Ordering,
-    ) -> Result<usize, usize> {
-        self.0.compare_exchange(current, new, success, failure)
-    }
-    #[inline(always)]
-    fn fetch_add(&self, value: usize, order: Ordering) -> usize {
-        self.0.fetch_add(value, order)
-    }
-    #[inline(always)]
-    fn fetch_sub(&self, value: usize, order: Ordering) -> usize {
-        self.0.fetch_sub(value, order)
-    }
-    #[inline(always)]
-    fn fetch_and(&self, value: usize, order: Ordering) -> usize {
-        self.0.fetch_and(value, order)
-    }
-    #[inline(always)]
-    fn fetch_or(&self, value: usize, order: Ordering) -> usize {
-        self.0.fetch_or(value, order)
-    }
-}
-
 impl<L: Layout> Cell<L> {
     fn sleep(&self, expected: u32, bits: u32, deadline: Option<u64>) -> Slept {
         let until = deadline.map(|at| libc::timespec {
@@ -179,92 +131,37 @@ impl<L: Layout> Word for Cell<L> {
         os::futex_wake(word.cast(), count, bits);
     }
 
-    /// One plain store. As an instruction, because Rust has no word that is accessed in two sizes.
     #[inline(always)]
     fn clear_byte(&self, _order: Ordering) {
-        // SAFETY: the lowest byte of a live word; a store is a release on this architecture, and
-        // the compiler moves no access to memory over it.
-        unsafe {
-            core::arch::asm!(
-                "mov byte ptr [{word}], 0",
-                word = in(reg) self.0.as_ptr(),
-                options(nostack, preserves_flags)
-            );
-        }
+        low_byte::clear(&self.0);
     }
 
     #[inline(always)]
     fn swap_byte(&self, value: u8, _order: Ordering) -> u8 {
-        let mut byte = value;
-        // SAFETY: as in `clear_byte`; XCHG is a full barrier.
-        unsafe {
-            core::arch::asm!(
-                "xchg byte ptr [{word}], {byte}",
-                word = in(reg) self.0.as_ptr(),
-                byte = inout(reg_byte) byte,
-                options(nostack, preserves_flags)
-            );
-        }
-        byte
+        low_byte::swap(&self.0, value)
     }
 
     #[inline(always)]
     fn compare_exchange_byte(&self, current: u8, new: u8, _success: Ordering) -> Result<u8, u8> {
-        let found: u8;
-        // SAFETY: as in `clear_byte`; a locked instruction is a full barrier.
-        unsafe {
-            core::arch::asm!(
-                "lock cmpxchg byte ptr [{word}], {new}",
-                word = in(reg) self.0.as_ptr(),
-                new = in(reg_byte) new,
-                inout("al") current => found,
-                options(nostack)
-            );
-        }
-        if found == current { Ok(found) } else { Err(found) }
+        low_byte::compare_exchange(&self.0, current, new)
     }
 }
 
 /// The world of locks whose words lie so.
 pub struct Guest<L: Layout>(PhantomData<L>);
 
-/// Nanoseconds of spinning after which a thread lets others run: about twice what a thread takes
-/// to go to sleep and to be woken, which is the most that spinning can save.
-const PATIENCE: u64 = 10_000;
+/// How long threads spin.
+static PATIENCE: Patience = Patience::new();
 
-/// [`PATIENCE`] in rounds; 0: not known yet.
-static PATIENT_ROUNDS: AtomicU32 = AtomicU32::new(0);
-
-/// Finds out how long a PAUSE takes here: 10 cycles on some processors, 140 on others.
-#[cold]
-fn patient_rounds() -> u32 {
-    const PAUSES: u32 = 64;
-    let measure = |_| {
-        let begin = os::now();
-        (0..PAUSES).for_each(|_| core::hint::spin_loop());
-        os::now() - begin
-    };
-    // The shortest: others are those of a thread that was preempted.
-    let pauses = (0..4).map(measure).min().unwrap_or_default().max(1);
-    let rounds = (PATIENCE * u64::from(PAUSES) / pauses).clamp(1 << 6, 1 << 12) as u32;
-    // Relaxed: the number says all.
-    PATIENT_ROUNDS.store(rounds, Relaxed);
-    rounds
-}
-
-/// Whether who has spun for so many rounds should let others run.
+/// Whether a thread that has spun for so many rounds should let others run.
 #[inline]
 pub fn has_spun_enough(rounds: u32) -> bool {
-    let patience = match PATIENT_ROUNDS.load(Relaxed) {
-        0 => patient_rounds(),
-        rounds => rounds,
-    };
-    rounds >= patience
+    PATIENCE.is_over(rounds, os::now)
 }
 
 impl<L: Layout> Platform for Guest<L> {
     type Word = Cell<L>;
-    type Long = Long;
+    type Long = AtomicUsize;
 
     #[inline(always)]
     fn relax() {
@@ -286,7 +183,7 @@ impl<L: Layout> Platform for Guest<L> {
     }
 
     #[inline]
-    fn per_cpu(cpu: u32) -> &'static PerCpu<Cell<L>, Long> {
+    fn per_cpu(cpu: u32) -> &'static PerCpu<Cell<L>, AtomicUsize> {
         L::storage().of(cpu)
     }
 
@@ -294,7 +191,7 @@ impl<L: Layout> Platform for Guest<L> {
         Task::new(era::thread() as usize * Task::ALIGN)
     }
 
-    fn per_task(_: Task) -> Option<&'static PerTask<Cell<L>, Long>> {
+    fn per_task(_: Task) -> Option<&'static PerTask<Cell<L>, AtomicUsize>> {
         None
     }
 

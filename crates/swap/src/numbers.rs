@@ -6,8 +6,10 @@
 
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicU32};
+
+use lockwright::platform::numbers::Numbers;
 
 use crate::{era, os, tls};
 
@@ -15,18 +17,11 @@ use crate::{era, os, tls};
 /// a lock's word, bits 30 and 31 of it stay 0: see `guest::MARK`.
 pub const MOST: u32 = (1 << 12) - 2;
 
+/// In pages of their own.
 #[repr(C, align(4096))]
-struct Numbers {
-    /// Numbers in use, a bit each.
-    taken: [AtomicU64; MOST.div_ceil(64) as usize],
-    /// One above the highest number ever given.
-    highest: AtomicU32,
-}
+struct Pages(Numbers<{ MOST.div_ceil(64) as usize }>);
 
-static NUMBERS: Numbers = Numbers {
-    taken: [const { AtomicU64::new(0) }; MOST.div_ceil(64) as usize],
-    highest: AtomicU32::new(0),
-};
+static NUMBERS: Pages = Pages(Numbers::new());
 
 /// What the locks keep for all numbers: zeroed, hence valid where zeroed memory is a valid `T`.
 #[repr(C, align(4096))]
@@ -105,8 +100,7 @@ pub fn current() -> Option<u32> {
 
 /// All numbers ever given are below this; at least 1.
 pub fn bound() -> u32 {
-    // Relaxed: a bound for loops over what other orderings publish.
-    NUMBERS.highest.load(Relaxed).max(1)
+    NUMBERS.0.bound().max(1)
 }
 
 #[cold]
@@ -122,30 +116,9 @@ fn introduce() -> u32 {
     if unsafe { libc::pthread_setspecific(key, core::ptr::without_provenance(1)) } != 0 {
         return tls::NONE;
     }
-    let number = take().map_or(tls::NONE, |number| number + 1);
+    let number = NUMBERS.0.take(MOST).map_or(tls::NONE, |number| number + 1);
     tls::set_number(era, number);
     number
-}
-
-/// Takes the lowest free number.
-fn take() -> Option<u32> {
-    for (index, taken) in NUMBERS.taken.iter().enumerate() {
-        let mut bits = taken.load(Relaxed);
-        while bits != u64::MAX {
-            let bit = bits.trailing_ones();
-            let number = index as u32 * 64 + bit;
-            if number >= MOST {
-                return None;
-            }
-            // Acquire: pairs with the Release in `end`.
-            bits = taken.fetch_or(1 << bit, Acquire);
-            if bits & (1 << bit) == 0 {
-                NUMBERS.highest.fetch_max(number + 1, Relaxed);
-                return Some(number);
-            }
-        }
-    }
-    None
 }
 
 /// The thread ends. Other keys' destructors that lock after this one queue nowhere.
@@ -154,9 +127,6 @@ unsafe extern "C" fn end(_: *mut c_void) {
     let number = tls::number(era);
     tls::set_number(era, tls::NONE);
     if let Some(number) = number.filter(|number| *number != tls::NONE) {
-        let number = number - 1;
-        // Release: what we did with the storage of our number comes before its next owner's use
-        // of it. Pairs with the Acquire in `take`.
-        NUMBERS.taken[number as usize / 64].fetch_and(!(1 << (number % 64)), Release);
+        NUMBERS.0.give_back(number - 1);
     }
 }

@@ -3,9 +3,13 @@
 use core::cell::Cell;
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::{self, Relaxed};
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, compiler_fence, fence};
+use core::sync::atomic::{AtomicU32, AtomicUsize, compiler_fence, fence};
 
-use super::{Atomic, PerCpu, PerTask, Platform, Task, Waited, Word, boost, fork, pi_futex};
+#[cfg(target_arch = "x86_64")]
+use super::low_byte;
+use super::numbers::Numbers;
+use super::patience::Patience;
+use super::{PerCpu, PerTask, Platform, Task, Waited, Word, boost, fork, pi_futex};
 
 /// The platform of an ordinary process. Waits are futexes private to it.
 ///
@@ -17,82 +21,8 @@ pub struct Linux;
 /// How many threads can have a number at once: qspinlock's word has 14 bits for number + 1.
 pub const CPUS: u32 = (1 << 14) - 1;
 
-/// Nanoseconds of spinning after which a thread lets others run: about twice what a thread takes to
-/// go to sleep and to be woken, which is the most that spinning can save.
-const PATIENCE: u64 = 10_000;
-
-/// [`PATIENCE`] in rounds; 0: not known yet.
-static PATIENT_ROUNDS: AtomicU32 = AtomicU32::new(0);
-
-/// Finds out how long a PAUSE takes here: 10 cycles on some processors, 140 on others.
-#[cold]
-fn patient_rounds() -> u32 {
-    const PAUSES: u32 = 64;
-    let measure = |_| {
-        let begin = Linux::now();
-        (0..PAUSES).for_each(|_| Linux::relax());
-        Linux::now() - begin
-    };
-    // The shortest, as others are those of a thread that was preempted or a processor that had to
-    // wake up.
-    let pauses = (0..4).map(measure).min().unwrap_or_default().max(1);
-    let rounds = (PATIENCE * u64::from(PAUSES) / pauses).clamp(1 << 6, 1 << 12) as u32;
-    // Relaxed: the number says all.
-    PATIENT_ROUNDS.store(rounds, Relaxed);
-    rounds
-}
-
-macro_rules! atomic {
-    ($cell:ident, $value:ty) => {
-        impl Atomic<$value> for $cell {
-            #[inline(always)]
-            fn new(value: $value) -> Self {
-                $cell::new(value)
-            }
-            #[inline(always)]
-            fn load(&self, order: Ordering) -> $value {
-                $cell::load(self, order)
-            }
-            #[inline(always)]
-            fn store(&self, value: $value, order: Ordering) {
-                $cell::store(self, value, order);
-            }
-            #[inline(always)]
-            fn swap(&self, value: $value, order: Ordering) -> $value {
-                $cell::swap(self, value, order)
-            }
-            #[inline(always)]
-            fn compare_exchange(
-                &self,
-                current: $value,
-                new: $value,
-                success: Ordering,
-                failure: Ordering,
-            ) -> Result<$value, $value> {
-                $cell::compare_exchange(self, current, new, success, failure)
-            }
-            #[inline(always)]
-            fn fetch_add(&self, value: $value, order: Ordering) -> $value {
-                $cell::fetch_add(self, value, order)
-            }
-            #[inline(always)]
-            fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
-                $cell::fetch_sub(self, value, order)
-            }
-            #[inline(always)]
-            fn fetch_and(&self, value: $value, order: Ordering) -> $value {
-                $cell::fetch_and(self, value, order)
-            }
-            #[inline(always)]
-            fn fetch_or(&self, value: $value, order: Ordering) -> $value {
-                $cell::fetch_or(self, value, order)
-            }
-        }
-    };
-}
-
-atomic!(AtomicU32, u32);
-atomic!(AtomicUsize, usize);
+/// How long threads spin.
+static PATIENCE: Patience = Patience::new();
 
 /// A system call, its error returned and errno left as it was: a lock is taken between a failed
 /// call and the look at errno as well.
@@ -187,52 +117,22 @@ impl Word for AtomicU32 {
         unsafe { pi_futex::unlock(word, key) }
     }
 
-    /// One plain store. As an instruction, because Rust has no word that is accessed in two sizes.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn clear_byte(&self, _order: Ordering) {
-        // SAFETY: the lowest byte of a live word; a store is a release on this architecture, and
-        // the compiler moves no access to memory over it.
-        unsafe {
-            core::arch::asm!(
-                "mov byte ptr [{word}], 0",
-                word = in(reg) self.as_ptr(),
-                options(nostack, preserves_flags)
-            );
-        }
+        low_byte::clear(self);
     }
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn swap_byte(&self, value: u8, _order: Ordering) -> u8 {
-        let mut byte = value;
-        // SAFETY: as in `clear_byte`; XCHG is a full barrier.
-        unsafe {
-            core::arch::asm!(
-                "xchg byte ptr [{word}], {byte}",
-                word = in(reg) self.as_ptr(),
-                byte = inout(reg_byte) byte,
-                options(nostack, preserves_flags)
-            );
-        }
-        byte
+        low_byte::swap(self, value)
     }
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn compare_exchange_byte(&self, current: u8, new: u8, _success: Ordering) -> Result<u8, u8> {
-        let found: u8;
-        // SAFETY: as in `clear_byte`; a locked instruction is a full barrier.
-        unsafe {
-            core::arch::asm!(
-                "lock cmpxchg byte ptr [{word}], {new}",
-                word = in(reg) self.as_ptr(),
-                new = in(reg_byte) new,
-                inout("al") current => found,
-                options(nostack)
-            );
-        }
-        if found == current { Ok(found) } else { Err(found) }
+        low_byte::compare_exchange(self, current, new)
     }
 }
 
@@ -245,12 +145,8 @@ unsafe impl Sync for Storage {}
 
 static STORAGE: Storage = Storage([const { MaybeUninit::zeroed() }; CPUS as usize]);
 
-/// Numbers in use, a bit each.
-static TAKEN: [AtomicU64; CPUS.div_ceil(64) as usize] =
-    [const { AtomicU64::new(0) }; CPUS.div_ceil(64) as usize];
-
-/// One above the highest number ever given.
-static HIGHEST: AtomicU32 = AtomicU32::new(0);
+/// The threads' numbers.
+static NUMBERS: Numbers<{ CPUS.div_ceil(64) as usize }> = Numbers::new();
 
 /// For threads without a number: tasks beyond those with one.
 static UNNUMBERED: AtomicUsize = AtomicUsize::new((CPUS as usize + 1) * Task::ALIGN);
@@ -270,33 +166,9 @@ impl Drop for Number {
             // What other destructors of this thread lock, they lock as another task.
             CURRENT.set(0);
             boost::end(number);
-            // Release: what we did with the storage of our number comes before its next owner's use
-            // of it. Pairs with the Acquire in `take`.
-            TAKEN[number as usize / 64].fetch_and(!(1 << (number % 64)), Ordering::Release);
+            NUMBERS.give_back(number);
         }
     }
-}
-
-/// Takes the lowest free number.
-fn take() -> Option<u32> {
-    for (index, taken) in TAKEN.iter().enumerate() {
-        let mut bits = taken.load(Relaxed);
-        while bits != u64::MAX {
-            let bit = bits.trailing_ones();
-            let number = index as u32 * 64 + bit;
-            if number >= CPUS {
-                return None;
-            }
-            // Acquire: pairs with the Release in `Number::drop`.
-            bits = taken.fetch_or(1 << bit, Ordering::Acquire);
-            if bits & (1 << bit) == 0 {
-                // Relaxed: a bound for loops over what other orderings publish.
-                HIGHEST.fetch_max(number + 1, Relaxed);
-                return Some(number);
-            }
-        }
-    }
-    None
 }
 
 /// The thread's first use of a lock that needs to know it.
@@ -304,7 +176,7 @@ fn take() -> Option<u32> {
 fn introduce() -> usize {
     // A thread whose destructors have run has no place to keep a number that it could give back.
     let number = NUMBER.try_with(|kept| {
-        let number = take().inspect(|number| boost::begin(*number));
+        let number = NUMBERS.take(CPUS).inspect(|number| boost::begin(*number));
         kept.0.set(number);
         number
     });
@@ -368,7 +240,7 @@ impl Platform for Linux {
     }
 
     fn cpus() -> u32 {
-        HIGHEST.load(Relaxed)
+        NUMBERS.bound()
     }
 
     #[inline]
@@ -393,11 +265,7 @@ impl Platform for Linux {
 
     #[inline]
     fn need_resched(rounds: u32) -> bool {
-        let patience = match PATIENT_ROUNDS.load(Relaxed) {
-            0 => patient_rounds(),
-            rounds => rounds,
-        };
-        rounds >= patience
+        PATIENCE.is_over(rounds, Self::now)
     }
 
     fn yield_now() {

@@ -4,17 +4,26 @@
 //! ([`linux::Linux`]), a model checker that tries every interleaving (`tests/models`), a simulator,
 //! and any kernel or hypervisor that implements the trait.
 //!
+//! What platforms are made of is beside it: the atomics of `core` are cells ([`Atomic`]), the lowest
+//! byte of a word ([`low_byte`]), numbers for threads ([`numbers`]), and for how long they spin
+//! ([`patience`]).
+//!
 //! The words of the trait are the kernel's. In user space a *CPU* is a thread: what the kernel
 //! keeps per CPU because nothing else runs there meanwhile, a thread keeps for itself. What spins
 //! must then end its spinning by itself, as a thread can be preempted where a kernel's spinner
 //! cannot.
 
+mod atomic;
 #[cfg(feature = "std")]
 mod boost;
 #[cfg(feature = "std")]
 mod fork;
 #[cfg(feature = "std")]
 pub mod linux;
+#[cfg(target_arch = "x86_64")]
+pub mod low_byte;
+pub mod numbers;
+pub mod patience;
 mod per_cpu;
 mod per_task;
 #[cfg(feature = "std")]

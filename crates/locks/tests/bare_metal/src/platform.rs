@@ -5,6 +5,7 @@
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
 
+use lockwright::platform::patience::Patience;
 use lockwright::platform::{Atomic, PerCpu, PerTask, Platform, Task, Word};
 
 /// As many as the host has at most.
@@ -26,52 +27,45 @@ pub struct Bare;
 
 /// A word of the locks.
 #[repr(transparent)]
-pub struct Cell<A>(A);
+pub struct Cell(AtomicU32);
 
-macro_rules! atomic {
-    ($cell:ty, $value:ty) => {
-        impl Atomic<$value> for Cell<$cell> {
-            fn new(value: $value) -> Self {
-                Self(<$cell>::new(value))
-            }
-            fn load(&self, order: Ordering) -> $value {
-                self.0.load(order)
-            }
-            fn store(&self, value: $value, order: Ordering) {
-                self.0.store(value, order);
-            }
-            fn swap(&self, value: $value, order: Ordering) -> $value {
-                self.0.swap(value, order)
-            }
-            fn compare_exchange(
-                &self,
-                current: $value,
-                new: $value,
-                success: Ordering,
-                failure: Ordering,
-            ) -> Result<$value, $value> {
-                self.0.compare_exchange(current, new, success, failure)
-            }
-            fn fetch_add(&self, value: $value, order: Ordering) -> $value {
-                self.0.fetch_add(value, order)
-            }
-            fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
-                self.0.fetch_sub(value, order)
-            }
-            fn fetch_and(&self, value: $value, order: Ordering) -> $value {
-                self.0.fetch_and(value, order)
-            }
-            fn fetch_or(&self, value: $value, order: Ordering) -> $value {
-                self.0.fetch_or(value, order)
-            }
-        }
-    };
+impl Atomic<u32> for Cell {
+    fn new(value: u32) -> Self {
+        Self(AtomicU32::new(value))
+    }
+    fn load(&self, order: Ordering) -> u32 {
+        self.0.load(order)
+    }
+    fn store(&self, value: u32, order: Ordering) {
+        self.0.store(value, order);
+    }
+    fn swap(&self, value: u32, order: Ordering) -> u32 {
+        self.0.swap(value, order)
+    }
+    fn compare_exchange(
+        &self,
+        current: u32,
+        new: u32,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<u32, u32> {
+        self.0.compare_exchange(current, new, success, failure)
+    }
+    fn fetch_add(&self, value: u32, order: Ordering) -> u32 {
+        self.0.fetch_add(value, order)
+    }
+    fn fetch_sub(&self, value: u32, order: Ordering) -> u32 {
+        self.0.fetch_sub(value, order)
+    }
+    fn fetch_and(&self, value: u32, order: Ordering) -> u32 {
+        self.0.fetch_and(value, order)
+    }
+    fn fetch_or(&self, value: u32, order: Ordering) -> u32 {
+        self.0.fetch_or(value, order)
+    }
 }
 
-atomic!(AtomicU32, u32);
-atomic!(AtomicUsize, usize);
-
-impl Word for Cell<AtomicU32> {
+impl Word for Cell {
     fn wait(&self, expected: u32, deadline: Option<u64>) -> bool {
         // Relaxed: to wait orders nothing.
         while self.0.load(Ordering::Relaxed) == expected {
@@ -87,7 +81,7 @@ impl Word for Cell<AtomicU32> {
     fn wake(_: *const Self, _: u32) {}
 }
 
-type Storage = PerCpu<Cell<AtomicU32>, Cell<AtomicUsize>>;
+type Storage = PerCpu<Cell, AtomicUsize>;
 
 struct AllCpus([MaybeUninit<Storage>; CPUS]);
 
@@ -96,9 +90,12 @@ unsafe impl Sync for AllCpus {}
 
 static STORAGE: AllCpus = AllCpus([const { MaybeUninit::zeroed() }; CPUS]);
 
+/// How long CPUs spin.
+static PATIENCE: Patience = Patience::new();
+
 impl Platform for Bare {
-    type Word = Cell<AtomicU32>;
-    type Long = Cell<AtomicUsize>;
+    type Word = Cell;
+    type Long = AtomicUsize;
 
     fn relax() {
         core::hint::spin_loop();
@@ -133,7 +130,7 @@ impl Platform for Bare {
 
     /// A CPU of one's own need not be shared; these are threads, which must be.
     fn need_resched(rounds: u32) -> bool {
-        rounds >= 1 << 10
+        PATIENCE.is_over(rounds, Self::now)
     }
 
     fn yield_now() {
