@@ -1,5 +1,5 @@
 //! The locks that a program can be run on, in words. The swap library has the same list, in code
-//! (`swap/src/exclusive.rs`).
+//! (`swap/src/exclusive.rs`); a test holds them to each other.
 
 use std::fmt::Write;
 
@@ -118,9 +118,40 @@ pub fn list() -> String {
 mod tests {
     use super::*;
 
+    /// The library's list: names, what mutexes run on, and what spinlocks do.
+    fn library_list() -> Vec<[String; 3]> {
+        // A link in a checkout, a copy in the package: the build script builds the library of it.
+        let source = include_str!("../../../preload/swap/src/exclusive.rs");
+        let (_, table) = source.rsplit_once("\nchoices! {\n").expect("the table");
+        let rows = table.lines().take_while(|line| *line != "}");
+        rows.map(|row| {
+            // Hybrid "hybrid": RawHybridMutex<Guest<Plain>>, RawTas<Guest<Marked>>, true;
+            let (name, locks) = row.split_once("\": ").expect("a name and locks");
+            let (locks, _) = locks.rsplit_once(", ").expect("whether it has numbers");
+            let (mutex, spin) = locks.split_once(", Raw").expect("two locks");
+            let name = name.rsplit('"').next().expect("a name");
+            [
+                name.to_owned(),
+                mutex.replace("Plain", "_"),
+                format!("Raw{spin}").replace("Marked", "_"),
+            ]
+        })
+        .collect()
+    }
+
     #[test]
-    fn spinlocks_run_on_locks_of_the_list() {
-        assert!(LOCKS.iter().all(|lock| find(lock.spinlocks).is_ok()));
+    fn the_library_has_the_same_list() {
+        let names: Vec<_> = library_list().into_iter().map(|[name, ..]| name).collect();
+        assert_eq!(names, LOCKS.iter().map(|lock| lock.name).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn spinlocks_run_on_what_the_list_says() {
+        let list = library_list();
+        for lock in LOCKS {
+            let row = |name| list.iter().find(|[known, ..]| known == name).expect("a row");
+            assert_eq!(row(lock.name)[2], row(lock.spinlocks)[1], "{}", lock.name);
+        }
     }
 
     #[test]
