@@ -2,12 +2,12 @@
 //! queued/unfair rule of document 4, with the queue in the kernel.
 //!
 //! The lock goes to whoever finds it free, so that it is not idle while a waiter wakes up
-//! (*unfair*). Of those who wait, one is the *head*: it alone spins on the word. The others look at it
-//! a few times, far apart, and sleep (*queued*); they are woken one at a time, to be the head next. Two bounds make it fair. A head that
-//! has waited for [`PATIENCE`] says so (FAIR), and then nobody takes the lock before it. And a
-//! newcomer becomes the head, without having slept, only for as long as nobody has slept for more
-//! than [`PATIENCE`] since the last one was woken: so a few running threads share the lock, and
-//! the share goes round.
+//! (*unfair*). Of those who wait, one is the *head*: it alone spins on the word. The others look at
+//! it a few times, far apart, and sleep (*queued*); they are woken one at a time, to be the head
+//! next. Two bounds make it fair. A head that has waited for [`PATIENCE`] says so (FAIR), and then
+//! nobody takes the lock before it. And a newcomer becomes the head, without having slept, only for
+//! as long as nobody has slept for more than [`PATIENCE`] since the last one was woken: so a few
+//! running threads share the lock, and the share goes round.
 //!
 //! ```text
 //!   31      20 19      14 13        11   10         9         8       1      0
@@ -200,10 +200,7 @@ impl<P: Platform> RawHybridMutex<P> {
     /// The calling thread holds it.
     #[inline]
     pub unsafe fn unlock(&self) {
-        // Relaxed: a guess, which `unlock_as` looks after.
-        if self.word.load(Relaxed) != LOCKED || !self.unlock_as(LOCKED, 0) {
-            self.unlock_slow(0);
-        }
+        self.release(0);
     }
 
     /// Releases the lock for the head: if anybody waits, nobody who comes takes it first.
@@ -212,9 +209,15 @@ impl<P: Platform> RawHybridMutex<P> {
     /// The calling thread holds it.
     #[inline]
     pub unsafe fn unlock_fair(&self) {
-        // Relaxed: as in `unlock`.
+        self.release(FAIR);
+    }
+
+    /// Releases the lock, with `note` for those who wait, if anybody does.
+    #[inline(always)]
+    fn release(&self, note: u32) {
+        // Relaxed: a guess, which `unlock_as` looks after.
         if self.word.load(Relaxed) != LOCKED || !self.unlock_as(LOCKED, 0) {
-            self.unlock_slow(FAIR);
+            self.unlock_slow(note);
         }
     }
 
