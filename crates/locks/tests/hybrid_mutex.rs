@@ -1,78 +1,21 @@
 //! The hybrid mutex with real threads, and across forks.
 
-use std::cell::UnsafeCell;
+mod sleeping;
+
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
 use lockwright::hybrid_mutex::RawHybridMutex;
-use lockwright::platform::Platform;
 use lockwright::platform::linux::Linux;
 
-struct Counted {
-    mutex: RawHybridMutex<Linux>,
-    count: UnsafeCell<u64>,
-}
+use sleeping::{after, sleeping_mutex};
 
-// SAFETY: the count is reached under the mutex only.
-unsafe impl Sync for Counted {}
-
-fn after(time: Duration) -> Option<u64> {
-    Some(Linux::now() + time.as_nanos() as u64)
-}
+sleeping_mutex!(RawHybridMutex<Linux>, is_locked);
 
 #[test]
 fn it_is_a_futex_word() {
     assert_eq!(size_of::<RawHybridMutex<Linux>>(), 4);
-}
-
-#[test]
-fn many_threads_lose_no_section() {
-    const ROUNDS: u64 = 20_000;
-    let shared = Counted { mutex: RawHybridMutex::new(), count: UnsafeCell::new(0) };
-    thread::scope(|scope| {
-        for thread in 0..8 {
-            let shared = &shared;
-            scope.spawn(move || {
-                for round in 0..ROUNDS {
-                    match (thread + round) % 3 {
-                        0 => shared.mutex.lock(),
-                        1 => while !shared.mutex.lock_until(after(Duration::from_micros(50))) {},
-                        _ => {
-                            while !shared.mutex.try_lock() {
-                                thread::yield_now();
-                            }
-                        }
-                    }
-                    // SAFETY: the mutex is held.
-                    unsafe { *shared.count.get() += 1 };
-                    if round % 1024 == 0 {
-                        // Others come to sleep.
-                        thread::sleep(Duration::from_micros(100));
-                    }
-                    // SAFETY: held.
-                    unsafe { shared.mutex.unlock() };
-                }
-            });
-        }
-    });
-    assert_eq!(shared.count.into_inner(), 8 * ROUNDS);
-    assert!(!shared.mutex.is_locked());
-}
-
-#[test]
-fn a_wait_ends_at_its_deadline() {
-    let mutex = RawHybridMutex::new();
-    mutex.lock();
-    thread::scope(|scope| {
-        let waits = || mutex.lock_until(after(Duration::from_millis(5)));
-        let waiters = [scope.spawn(waits), scope.spawn(waits), scope.spawn(waits)];
-        waiters.into_iter().for_each(|waiter| assert!(!waiter.join().unwrap()));
-    });
-    assert!(mutex.is_locked());
-    // SAFETY: held.
-    unsafe { mutex.unlock() };
-    assert!(mutex.try_lock() && !mutex.try_lock());
 }
 
 /// A thread that has hardly unlocked before it locks again keeps nobody out.

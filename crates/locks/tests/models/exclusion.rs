@@ -75,6 +75,30 @@ pub fn tries<L: Exclusive>(preemptions: Option<usize>) {
     });
 }
 
+/// A count of references in the object that the lock lies in: who finds that it was the last frees
+/// it, as soon as it has unlocked.
+pub fn who_unlocks_last_may_free_it<L: Exclusive>() {
+    let two_leave = || {
+        let shared = &*Box::leak(Box::new((L::new(), Counter::default())));
+        let leave = || {
+            let mut last = false;
+            shared.0.locked(|| {
+                shared.1.increment();
+                last = shared.1.read() == 2;
+            });
+            if last {
+                world::free(&shared.0);
+            }
+        };
+        let other = thread::spawn(leave);
+        leave();
+        other.join().unwrap();
+    };
+    for patience in [0, 2] {
+        world::with_patience(patience, || world::check(Some(3), two_leave));
+    }
+}
+
 /// The usual checks of an exclusive lock: two threads twice, three threads once, trylock. Most
 /// faults need two preemptions or fewer (Musuvathi and Qadeer, *Iterative Context Bounding*, PLDI
 /// 2007); more than three take minutes for locks that sleep.

@@ -30,30 +30,9 @@ fn the_impatient_exclude_each_other() {
     });
 }
 
-/// A count of references in the object that the mutex lies in.
 #[test]
 fn who_unlocks_last_may_free_it() {
-    for patience in [0, 2] {
-        world::with_patience(patience, || {
-            world::check(Some(3), || {
-                let shared =
-                    &*Box::leak(Box::new((RawHybridMutex::<Loom>::new_in(), Counter::default())));
-                let leave = || {
-                    shared.0.lock();
-                    shared.1.increment();
-                    let last = shared.1.read() == 2;
-                    // SAFETY: held.
-                    unsafe { shared.0.unlock() };
-                    if last {
-                        world::free(&shared.0);
-                    }
-                };
-                let other = thread::spawn(leave);
-                leave();
-                other.join().unwrap();
-            });
-        });
-    }
+    exclusion::who_unlocks_last_may_free_it::<RawHybridMutex<Loom>>();
 }
 
 /// Whether the deadline comes before or after the wake, the lock is had alone, others are woken,

@@ -1,5 +1,6 @@
 use lockwright::hybrid_rwlock::RawHybridRwLock;
 
+use crate::exclusion::{self, Exclusive};
 use crate::sharing::{Guarded, Shared, beside, sharing_models};
 use crate::world::{self, Loom};
 
@@ -299,28 +300,24 @@ fn a_writer_that_gives_up_lets_readers_in() {
     });
 }
 
-/// A count of references in the object that the lock lies in.
+/// The lock as its writers have it.
+struct Written(Raw);
+
+impl Exclusive for Written {
+    fn new() -> Self {
+        Self(Raw::new_in())
+    }
+
+    fn locked(&self, section: impl FnOnce()) {
+        self.0.write(section);
+    }
+
+    fn try_locked(&self, section: impl FnOnce()) -> bool {
+        self.0.try_write(section)
+    }
+}
+
 #[test]
 fn who_unlocks_last_may_free_it() {
-    for patience in [0, 2] {
-        world::with_patience(patience, || {
-            world::check(Some(3), || {
-                let shared =
-                    &*Box::leak(Box::new(Lock { lock: Raw::new_in(), value: Default::default() }));
-                let leave = || {
-                    shared.lock.lock_exclusive();
-                    shared.value.increment();
-                    let last = shared.value.get() == 2;
-                    // SAFETY: held.
-                    unsafe { shared.lock.unlock_exclusive() };
-                    if last {
-                        world::free(&shared.lock);
-                    }
-                };
-                let other = loom::thread::spawn(leave);
-                leave();
-                other.join().unwrap();
-            });
-        });
-    }
+    exclusion::who_unlocks_last_may_free_it::<Written>();
 }

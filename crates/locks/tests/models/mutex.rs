@@ -36,30 +36,9 @@ fn a_spinner_picks_up_what_is_handed_to_it() {
     });
 }
 
-/// A count of references in the object that the mutex lies in.
 #[test]
 fn who_unlocks_last_may_free_it() {
-    for patience in [0, 2] {
-        world::with_patience(patience, || {
-            world::check(Some(3), || {
-                let shared =
-                    &*Box::leak(Box::new((RawMutex::<Loom>::new_in(), Counter::default())));
-                let leave = || {
-                    shared.0.lock();
-                    shared.1.increment();
-                    let last = shared.1.read() == 2;
-                    // SAFETY: held.
-                    unsafe { shared.0.unlock() };
-                    if last {
-                        world::free(&shared.0);
-                    }
-                };
-                let other = thread::spawn(leave);
-                leave();
-                other.join().unwrap();
-            });
-        });
-    }
+    exclusion::who_unlocks_last_may_free_it::<RawMutex<Loom>>();
 }
 
 /// Whether the deadline comes before or after the wake, the lock is had alone and is free in the
