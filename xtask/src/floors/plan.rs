@@ -107,7 +107,7 @@ pub const CRATES: &[Crate] = &[
         dir: "crates/lab",
         says: true,
         uses: &["lockwright"],
-        floors: &[&["tables"], &["bench"], &["machine", "parts", "stats", "torture"]],
+        floors: &[&["tables"], &["bench"], &["machine", "parts", "stats", "torture"], &["cpus"]],
     },
     Crate {
         name: "lockwright-capi",

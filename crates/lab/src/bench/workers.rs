@@ -12,6 +12,7 @@ use lockwright::platform::linux::Linux;
 use serde::Serialize;
 
 use super::fault::Fault;
+use crate::cpus;
 
 /// What threads share is kept this many bytes apart: two cache lines, as x86 processors fetch them
 /// in pairs.
@@ -134,7 +135,7 @@ pub fn run<T: Send>(
         meanwhile();
         workers.into_iter().map(|worker| worker.join().expect("a worker panicked")).unzip()
     });
-    (Times::of(&spans, cpus()), results)
+    (Times::of(&spans, cpus::count()), results)
 }
 
 /// Nanoseconds of CPU time of the calling thread.
@@ -143,21 +144,6 @@ fn cpu_time() -> u64 {
     // SAFETY: writes the time; each thread has this clock.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
-/// CPUs that the calling thread may run on. Not fewer where a quota allows less time: for a short
-/// while all of them may run.
-fn cpus() -> usize {
-    // SAFETY: zeros are an empty set, which the call fills.
-    let set = unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        let size = size_of::<libc::cpu_set_t>();
-        (libc::sched_getaffinity(0, size, &raw mut set) == 0).then_some(set)
-    };
-    // More CPUs than a set has: all that there are.
-    let all = || thread::available_parallelism().map_or(1, usize::from);
-    // SAFETY: it counts the bits of a set.
-    set.map_or_else(all, |set| unsafe { libc::CPU_COUNT(&set) } as usize)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use super::random::Random;
 use super::signals::Targets;
+use crate::cpus;
 
 /// The CPUs of the threads.
 pub(super) struct Cpus {
@@ -18,16 +19,7 @@ pub(super) struct Cpus {
 impl Cpus {
     /// Those that the calling thread may use.
     pub fn new() -> Self {
-        // SAFETY: zeros are an empty set, which the call fills.
-        let set = unsafe {
-            let mut set: libc::cpu_set_t = std::mem::zeroed();
-            libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set);
-            set
-        };
-        let known = 0..libc::CPU_SETSIZE as usize;
-        // SAFETY: a CPU below the size of a set.
-        let all = known.filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect();
-        Self { all, idle: None, off: None, moves: 0 }
+        Self { all: cpus::allowed(), idle: None, off: None, moves: 0 }
     }
 
     /// Leaves the next CPU idle.
@@ -58,12 +50,7 @@ impl Cpus {
         if self.all.len() < 2 {
             return;
         }
-        // SAFETY: zeros are an empty set.
-        let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-        for cpu in self.wanted() {
-            // SAFETY: a CPU of a set.
-            unsafe { libc::CPU_SET(cpu, &mut set) };
-        }
+        let set = cpus::set_of(self.wanted());
         targets.each(|thread| {
             // SAFETY: a thread that has not ended, and a set.
             unsafe { libc::pthread_setaffinity_np(thread, size_of_val(&set), &raw const set) };
