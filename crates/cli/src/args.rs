@@ -334,9 +334,9 @@ pub struct BenchArgs {
 /// What `lockwright bench` measures.
 #[derive(Debug, Subcommand)]
 pub enum Bench {
-    /// The locks of the lockwright family: what they cost uncontended, where many threads meet, where
-    /// there are more threads than CPUs; and, in the sections `mutexes` and `rwlocks`, beside the best
-    /// of all others. Takes some minutes.
+    /// The locks of the lockwright family: what they cost uncontended, and spinning ones where there
+    /// are more threads than CPUs; and, in the sections `mutexes` and `rwlocks`, beside the best of all
+    /// others. Takes some minutes.
     Locks(Box<BenchLocksArgs>),
     /// The tables of the five documents that describe the kernel's originals: published and measured
     /// side by side, with what agrees in shape and what does not.

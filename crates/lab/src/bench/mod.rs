@@ -4,7 +4,6 @@
 mod exclusion;
 mod fault;
 mod glibc;
-mod many_threads;
 pub(crate) mod over_commit;
 pub mod peers;
 mod protected;
@@ -75,7 +74,6 @@ pub fn locks(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report
     let mut sections = Vec::new();
     progress(uncontended::NAME);
     sections.extend(uncontended::measure(options)?);
-    sections.extend(many_threads::measure(options, &mut progress)?);
     let swept = peers::measure(options, &mut progress)?;
     sections.extend(swept.sections);
     if options.wants(over_commit::NAME) {
