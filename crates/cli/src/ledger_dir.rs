@@ -27,7 +27,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use lockwright_ledger::{Ledger, OpenError, Peek, file};
 
-pub use removal::{CALIBRATION, SWAP_COUNTS, SWAP_FILE_NAME};
+pub use removal::{CALIBRATION, SWAP_COUNTS, SWAP_FILE_NAME, SWAP_SOCKET};
 pub use token::Token;
 pub use writers::{
     innermost_id, is_written, trim, watched_in, with_writers, writer_of, writer_of_annex,

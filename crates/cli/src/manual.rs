@@ -231,6 +231,10 @@ pub const SWAP: Manual = Manual {
             "The server on the hybrid mutex.",
         ),
         (
+            "lockwright swap --lock ticket --only 'cache_*' --except cache.c:42 -- ./server",
+            "Some of its locks on another one: by variable, function, line or module.",
+        ),
+        (
             "lockwright meter -- lockwright swap --lock qspinlock -- ./server",
             "The same on another lock, measured. With --keep, `lockwright diff` compares it with a run without.",
         ),
@@ -251,7 +255,7 @@ pub const SWAP: Manual = Manual {
     environment: &[
         NO_COLOR,
         (
-            "LD_PRELOAD, LOCKWRIGHT_SWAP, LOCKWRIGHT_SWAP_COUNTS",
+            "LD_PRELOAD, LOCKWRIGHT_SWAP, LOCKWRIGHT_SWAP_COUNTS, LOCKWRIGHT_SWAP_ONLY",
             "Set for the program. Libraries already in LD_PRELOAD stay, before lockwright's.",
         ),
     ],

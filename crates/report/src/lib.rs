@@ -2,7 +2,7 @@
 
 mod coverage_json;
 pub mod error;
-mod glob;
+pub mod glob;
 pub mod json;
 pub mod listing;
 pub mod lockmeter;

@@ -5,7 +5,7 @@ use core::ffi::c_int;
 
 use libc::{EBUSY, ENOMEM, ETIMEDOUT, timespec};
 
-use crate::choice;
+use crate::choice::{self, NO_SITE};
 use crate::cond::{self, Cond};
 use crate::mutex::{self, Mutex};
 
@@ -38,31 +38,32 @@ const RECURSIVE: c_int = 1;
 ///
 /// # Safety
 /// As the function itself.
-pub unsafe extern "C-unwind" fn mtx_init(m: *mut Mutex, kind: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn mtx_init(m: *mut Mutex, kind: c_int, site: usize) -> c_int {
     // SAFETY: the caller's memory. A pthread mutex of kind 1 is recursive, too. glibc looks at no
     // other bit, either.
-    unsafe { mutex::make(m, kind & RECURSIVE) };
+    unsafe { mutex::make(m, kind & RECURSIVE, site) };
     thrd::SUCCESS
 }
 
-/// Functions that answer as C11 does what the pthread functions do.
+/// Functions that answer as C11 does what the pthread functions do. Mutexes of C11 are initialised
+/// by a call, which says whether they are replaced.
 macro_rules! c11 {
-    ($($name:ident($($arg:ident: $ty:ty),*) $to:path;)*) => { $(
+    ($($name:ident($($arg:ident: $ty:ty),*) $to:path $(, $site:expr)?;)*) => { $(
         #[doc = concat!("`", stringify!($name), "`.")]
         ///
         /// # Safety
         /// As the function itself.
         pub unsafe extern "C-unwind" fn $name($($arg: $ty),*) -> c_int {
             // SAFETY: the caller's objects.
-            answer(unsafe { $to($($arg),*) })
+            answer(unsafe { $to($($arg),* $(, $site)?) })
         }
     )* };
 }
 
 c11! {
-    mtx_lock(m: *mut Mutex) choice::mutex_lock;
-    mtx_trylock(m: *mut Mutex) choice::mutex_trylock;
-    mtx_timedlock(m: *mut Mutex, t: *const timespec) choice::mutex_timedlock;
+    mtx_lock(m: *mut Mutex) choice::mutex_lock, NO_SITE;
+    mtx_trylock(m: *mut Mutex) choice::mutex_trylock, NO_SITE;
+    mtx_timedlock(m: *mut Mutex, t: *const timespec) choice::mutex_timedlock, NO_SITE;
     mtx_unlock(m: *mut Mutex) choice::mutex_unlock;
     cnd_wait(c: *mut Cond, m: *mut Mutex) cond::wait_endless;
     cnd_timedwait(c: *mut Cond, m: *mut Mutex, t: *const timespec) cond::timedwait;

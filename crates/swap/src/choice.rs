@@ -1,5 +1,6 @@
 //! Which lock everything runs on: named in the environment, chosen at the process' first call,
-//! which may come before any constructor of this library.
+//! which may come before any constructor of this library. What takes locks is told then, too, where
+//! it is called from, if that says which locks are replaced.
 
 use core::ffi::{CStr, c_int};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::Relaxed};
@@ -9,14 +10,17 @@ use libc::timespec;
 use crate::exclusive::{Choice, HybridMutex, for_each_choice};
 use crate::guest::{Layout, Marked, Plain};
 use crate::mutex::{self, Mutex};
-use crate::{environment, numbers, os, spin};
+use crate::rwlock::{self, RwLock};
+use crate::{environment, numbers, os, selection, spin};
 
 /// The name of the lock.
 const LOCK: &[u8] = b"LOCKWRIGHT_SWAP=";
 
-/// The functions that differ from lock to lock, where the exported ones go.
+/// The functions that differ from run to run, where the exported ones go. The last argument of those
+/// that take a lock is where they return to: it is there, in the register of that argument, only
+/// where some locks are not replaced.
 macro_rules! targets {
-    ($($name:ident: $to:path, $first:ident, ($($arg:ident: $ty:ty),*);)*) => {
+    ($($name:ident: $to:path, $first:ident $(, $sited:ident in $register:literal)?, ($($arg:ident: $ty:ty),*);)*) => {
         /// Where the functions of the chosen lock are.
         pub mod target {
             use super::*;
@@ -38,11 +42,29 @@ macro_rules! targets {
                     choose = sym choose, to = sym target::$name
                 )
             }
+
+            $(
+                /// The function, told where it returns to.
+                #[unsafe(naked)]
+                unsafe extern "C" fn $sited<L: Choice>() {
+                    core::arch::naked_asm!(
+                        concat!("mov ", $register, ", [rsp]"),
+                        "jmp {to}",
+                        to = sym $to
+                    )
+                }
+            )?
         )*
 
         fn install<L: Choice>() {
-            // Relaxed: the functions have been there since the program began.
-            $(target::$name.store($to as *mut (), Relaxed);)*
+            let is_sited = selection::is_active();
+            $(
+                let at = $to as *mut ();
+                $(let at = if is_sited { $sited::<L> as *mut () } else { at };)?
+                let _ = is_sited;
+                // Relaxed: the functions have been there since the program began.
+                target::$name.store(at, Relaxed);
+            )*
         }
 
         $(
@@ -65,15 +87,26 @@ macro_rules! targets {
 }
 
 targets! {
-    mutex_lock: mutex::lock::<L::Mutex>, first_lock, (m: *mut Mutex);
-    mutex_trylock: mutex::trylock::<L::Mutex>, first_trylock, (m: *mut Mutex);
-    mutex_timedlock: mutex::timedlock::<L::Mutex>, first_timedlock, (m: *mut Mutex, t: *const timespec);
-    mutex_clocklock: mutex::clocklock::<L::Mutex>, first_clocklock, (m: *mut Mutex, c: c_int, t: *const timespec);
+    mutex_lock: mutex::lock::<L::Mutex>, first_lock, sited_lock in "rsi", (m: *mut Mutex, site: usize);
+    mutex_trylock: mutex::trylock::<L::Mutex>, first_trylock, sited_trylock in "rsi", (m: *mut Mutex, site: usize);
+    mutex_timedlock: mutex::timedlock::<L::Mutex>, first_timedlock, sited_timedlock in "rdx", (m: *mut Mutex, t: *const timespec, site: usize);
+    mutex_clocklock: mutex::clocklock::<L::Mutex>, first_clocklock, sited_clocklock in "rcx", (m: *mut Mutex, c: c_int, t: *const timespec, site: usize);
     mutex_unlock: mutex::unlock::<L::Mutex>, first_unlock, (m: *mut Mutex);
     spin_lock: spin::lock::<L::Spin>, first_spin_lock, (s: *const AtomicU32);
     spin_trylock: spin::trylock::<L::Spin>, first_spin_trylock, (s: *const AtomicU32);
     spin_unlock: spin::unlock::<L::Spin>, first_spin_unlock, (s: *const AtomicU32);
+    rwlock_rdlock: rwlock::rdlock, first_rdlock, sited_rdlock in "rsi", (l: *mut RwLock, site: usize);
+    rwlock_wrlock: rwlock::wrlock, first_wrlock, sited_wrlock in "rsi", (l: *mut RwLock, site: usize);
+    rwlock_tryrdlock: rwlock::tryrdlock, first_tryrdlock, sited_tryrdlock in "rsi", (l: *mut RwLock, site: usize);
+    rwlock_trywrlock: rwlock::trywrlock, first_trywrlock, sited_trywrlock in "rsi", (l: *mut RwLock, site: usize);
+    rwlock_timedrdlock: rwlock::timedrdlock, first_timedrdlock, sited_timedrdlock in "rdx", (l: *mut RwLock, t: *const timespec, site: usize);
+    rwlock_timedwrlock: rwlock::timedwrlock, first_timedwrlock, sited_timedwrlock in "rdx", (l: *mut RwLock, t: *const timespec, site: usize);
+    rwlock_clockrdlock: rwlock::clockrdlock, first_clockrdlock, sited_clockrdlock in "rcx", (l: *mut RwLock, c: c_int, t: *const timespec, site: usize);
+    rwlock_clockwrlock: rwlock::clockwrlock, first_clockwrlock, sited_clockwrlock in "rcx", (l: *mut RwLock, c: c_int, t: *const timespec, site: usize);
 }
+
+/// For our own calls, which nobody's choice of locks is about.
+pub const NO_SITE: usize = 0;
 
 /// Takes the lock of this name, if it is this one's. True: it is.
 fn take_if_named<L: Choice>(name: &[u8]) -> bool {

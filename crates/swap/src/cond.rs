@@ -30,13 +30,14 @@ use core::sync::atomic::{AtomicPtr, AtomicU32};
 use libc::{EINVAL, EOWNERDEAD, ETIMEDOUT, timespec};
 use lockwright::hybrid_mutex::RawHybridMutex;
 
+use crate::choice::{self, NO_SITE};
 use crate::counts::{Count, count};
 use crate::deadline::Deadline;
 use crate::exclusive::Exclusive;
 use crate::guest::{Guest, Plain};
 use crate::mutex::Mutex;
 use crate::os::{self, Slept};
-use crate::{cancel, choice, era, next};
+use crate::{cancel, era, next};
 
 /// A condition variable in the program's memory.
 #[repr(C)]
@@ -234,7 +235,7 @@ impl Waiter {
     /// Takes the mutex again that it held.
     fn relock(&self) -> c_int {
         // SAFETY: the caller's mutex.
-        let error = unsafe { choice::mutex_lock(self.mutex) };
+        let error = unsafe { choice::mutex_lock(self.mutex, NO_SITE) };
         if self.is_user && matches!(error, 0 | EOWNERDEAD) {
             // SAFETY: as above.
             unsafe { &*self.mutex }.end_user();

@@ -29,10 +29,19 @@ pub enum Count {
     SharedRwlocks,
     SharedSpinlocks,
     SharedConditions,
+    /// Locks that could be replaced and that the patterns do not choose.
+    LeftMutexes,
+    LeftRwlocks,
+    LeftSpinlocks,
+    /// Locks that the command gave no answer about.
+    Unanswered,
 }
 
-/// How many there are.
-const COUNTS: usize = Count::SharedConditions as usize + 1;
+/// Patterns that there can be (`cli/src/run/swap/selection.rs`).
+const PATTERNS: usize = 64;
+
+/// How many counts there are: the last ones are of the locks that each pattern decided on.
+const COUNTS: usize = Count::Unanswered as usize + 1 + PATTERNS;
 
 type Counts = [AtomicU64; COUNTS];
 
@@ -43,8 +52,19 @@ static LOST: Counts = [const { AtomicU64::new(0) }; COUNTS];
 static COUNTED: AtomicPtr<Counts> = AtomicPtr::new(core::ptr::null_mut());
 
 /// One more.
-#[cold]
 pub fn count(what: Count) {
+    add(what as usize);
+}
+
+/// One more lock that this pattern has decided on.
+pub fn count_pattern(pattern: u32) {
+    // The command has no others.
+    let number = (pattern as usize).min(PATTERNS - 1);
+    add(Count::Unanswered as usize + 1 + number);
+}
+
+#[cold]
+fn add(number: usize) {
     let mut counts = COUNTED.load(Relaxed);
     if counts.is_null() {
         let file = environment::variable(FILE).and_then(map);
@@ -55,7 +75,7 @@ pub fn count(what: Count) {
     // SAFETY: the static or a mapping that stays, of as many counts.
     let counts = unsafe { &*counts };
     // Relaxed: read when the processes have ended.
-    counts[what as usize].fetch_add(1, Relaxed);
+    counts[number].fetch_add(1, Relaxed);
 }
 
 /// Maps the file.

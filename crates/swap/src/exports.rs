@@ -7,8 +7,9 @@ use crate::choice::{choose, target};
 use crate::counts::{Count, count};
 use crate::{c11, cond, mutex, rwlock, spin};
 
-/// `name = aliases: how to;`, where a function is either always the same (`always`) or goes where
-/// the chosen lock's is (`chosen`).
+/// `name = aliases: how to;`, where a function is either always the same (`always`; `second` and
+/// `third`: with where it returns to as such an argument), or goes where the chosen lock's is
+/// (`chosen`).
 macro_rules! exports {
     ($($name:ident $(= $alias:ident)*: $how:ident $to:path;)*) => { $(
         export! { $name, $how, $to }
@@ -28,6 +29,23 @@ macro_rules! export {
             core::arch::naked_asm!("jmp {to}", to = sym $to)
         }
     };
+    ($name:ident, second, $to:path) => {
+        export! { $name, "mov rsi, [rsp]", $to }
+    };
+    ($name:ident, third, $to:path) => {
+        export! { $name, "mov rdx, [rsp]", $to }
+    };
+    ($name:ident, $prepare:literal, $to:path) => {
+        #[doc = concat!("`", stringify!($name), "`.")]
+        ///
+        /// # Safety
+        /// As the function itself.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() -> c_int {
+            core::arch::naked_asm!($prepare, "jmp {to}", to = sym $to)
+        }
+    };
     ($name:ident, chosen, $to:path) => {
         #[doc = concat!("`", stringify!($name), "`.")]
         ///
@@ -42,7 +60,7 @@ macro_rules! export {
 }
 
 exports! {
-    pthread_mutex_init = __pthread_mutex_init: always mutex::init;
+    pthread_mutex_init = __pthread_mutex_init: third mutex::init;
     pthread_mutex_destroy = __pthread_mutex_destroy: always mutex::destroy;
     pthread_mutex_lock = __pthread_mutex_lock: chosen target::mutex_lock;
     pthread_mutex_trylock = __pthread_mutex_trylock: chosen target::mutex_trylock;
@@ -50,19 +68,19 @@ exports! {
     pthread_mutex_clocklock: chosen target::mutex_clocklock;
     pthread_mutex_unlock = __pthread_mutex_unlock: chosen target::mutex_unlock;
 
-    pthread_rwlock_init = __pthread_rwlock_init: always rwlock::init;
+    pthread_rwlock_init = __pthread_rwlock_init: third rwlock::init;
     pthread_rwlock_destroy = __pthread_rwlock_destroy: always rwlock::destroy;
-    pthread_rwlock_rdlock = __pthread_rwlock_rdlock: always rwlock::rdlock;
-    pthread_rwlock_wrlock = __pthread_rwlock_wrlock: always rwlock::wrlock;
-    pthread_rwlock_tryrdlock = __pthread_rwlock_tryrdlock: always rwlock::tryrdlock;
-    pthread_rwlock_trywrlock = __pthread_rwlock_trywrlock: always rwlock::trywrlock;
-    pthread_rwlock_timedrdlock: always rwlock::timedrdlock;
-    pthread_rwlock_timedwrlock: always rwlock::timedwrlock;
-    pthread_rwlock_clockrdlock: always rwlock::clockrdlock;
-    pthread_rwlock_clockwrlock: always rwlock::clockwrlock;
+    pthread_rwlock_rdlock = __pthread_rwlock_rdlock: chosen target::rwlock_rdlock;
+    pthread_rwlock_wrlock = __pthread_rwlock_wrlock: chosen target::rwlock_wrlock;
+    pthread_rwlock_tryrdlock = __pthread_rwlock_tryrdlock: chosen target::rwlock_tryrdlock;
+    pthread_rwlock_trywrlock = __pthread_rwlock_trywrlock: chosen target::rwlock_trywrlock;
+    pthread_rwlock_timedrdlock: chosen target::rwlock_timedrdlock;
+    pthread_rwlock_timedwrlock: chosen target::rwlock_timedwrlock;
+    pthread_rwlock_clockrdlock: chosen target::rwlock_clockrdlock;
+    pthread_rwlock_clockwrlock: chosen target::rwlock_clockwrlock;
     pthread_rwlock_unlock = __pthread_rwlock_unlock: always rwlock::unlock;
 
-    pthread_spin_init: always spin::init;
+    pthread_spin_init: third spin::init;
     pthread_spin_destroy: always spin::destroy;
     pthread_spin_lock: chosen target::spin_lock;
     pthread_spin_trylock: chosen target::spin_trylock;
@@ -76,7 +94,7 @@ exports! {
     pthread_cond_signal: always cond::signal;
     pthread_cond_broadcast: always cond::broadcast;
 
-    mtx_init: always c11::mtx_init;
+    mtx_init: third c11::mtx_init;
     mtx_destroy: always c11::mtx_destroy;
     mtx_lock: always c11::mtx_lock;
     mtx_trylock: always c11::mtx_trylock;

@@ -37,10 +37,10 @@ macro_rules! layout {
 
             #[inline(always)]
             fn storage() -> &'static Storage<PerCpu<Cell<Self>, AtomicUsize>> {
+                type Kept = PerCpu<Cell<$layout>, AtomicUsize>;
                 // SAFETY: made of atomics; zeroed memory is a valid PerCpu, by its invariant, as
                 // zeroed words are words of 0.
-                static STORAGE: Storage<PerCpu<Cell<$layout>, AtomicUsize>> =
-                    unsafe { Storage::new() };
+                static STORAGE: Storage<Kept> = unsafe { Storage::new() };
                 &STORAGE
             }
         }

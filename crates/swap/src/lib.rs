@@ -30,6 +30,8 @@ mod guest;
 
 mod numbers;
 
+mod selection;
+
 mod counts;
 mod deadline;
 mod era;

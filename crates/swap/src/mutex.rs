@@ -11,12 +11,17 @@
 //!   24  nothing of ours: a tool that watches locks notes there which one this is
 //! ```
 //!
+//! Where patterns choose the locks that are replaced, a mutex that they do not choose gets a bit in
+//! its kind when it is initialised or first taken. To the C library the bit means that the mutex is
+//! not to be elided, as it does in those of the type `PTHREAD_MUTEX_NORMAL`.
+//!
 //! Count, owner, number of users and kind lie where the C library has them, so debuggers and tools
 //! that look into a mutex see what they know. A mutex that nobody has initialised by a call is
 //! counted, and marked, when it is first taken. One compare sees that a mutex is of the plain kind,
 //! that it is marked, and that this process was not forked since.
 
 use core::ffi::{c_int, c_void};
+use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -25,6 +30,7 @@ use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT};
 use crate::counts::{Count, count};
 use crate::deadline::{self, Deadline};
 use crate::exclusive::Exclusive;
+use crate::selection::{self, Verdict};
 use crate::{era, next, os};
 
 /// A mutex in the program's memory.
@@ -48,6 +54,9 @@ const ERRORCHECK: i32 = 2;
 /// `PTHREAD_MUTEX_ADAPTIVE_NP`, the last of the kinds that are replaced. The others have a bit
 /// above these: robust, priority-inheriting, priority-protected, process-shared, or destroyed.
 const ADAPTIVE: i32 = 3;
+
+/// `PTHREAD_MUTEX_NO_ELISION_NP`: of a mutex that no pattern chooses.
+const LEFT: u64 = 1 << 9;
 
 /// The kind of a destroyed mutex.
 const DESTROYED: i32 = -1;
@@ -74,6 +83,17 @@ const fn is_plain(seen: u64, era: u32) -> bool {
 /// Whether a mutex of the kind is replaced.
 const fn is_replaced(kind: i32) -> bool {
     0 <= kind && kind <= ADAPTIVE
+}
+
+/// What a thread finds a mutex to be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Met {
+    /// Ours, and marked.
+    Ours,
+    /// Ours, and held since before a fork, so nobody may queue for it yet.
+    Inherited,
+    /// The C library's: no pattern chooses it.
+    Left,
 }
 
 /// How a thread wants a mutex.
@@ -136,55 +156,64 @@ impl Mutex {
         self.holder.store(self.holder.load(Relaxed).wrapping_sub(USER), Relaxed);
     }
 
-    /// Makes sure that the mutex is marked. False: it is held since before a fork, so nobody may
-    /// queue for it yet.
+    /// Makes sure that the mutex is marked, if it is ours.
     #[cold]
-    fn meet(&self, era: u32) -> bool {
+    fn meet(&self, era: u32, site: usize) -> Met {
         let seen = self.shape.load(Relaxed);
         let (kind, mark) = (seen as i32, (seen >> 32) as u32);
         let new = shape(kind, era);
         if seen == new {
-            return true;
+            return Met::Ours;
+        }
+        if !is_replaced(kind) {
+            return Met::Left;
         }
         if !era::is_mark(mark) {
-            if self.shape.compare_exchange(seen, new, Relaxed, Relaxed).is_ok() {
-                count(Count::Mutexes);
-            }
-            return true;
+            let verdict = selection::verdict(ptr::from_ref(self).addr(), site);
+            let new = if verdict.is_chosen { new } else { seen | LEFT };
+            // Of several threads that come here first, one decides for all.
+            return match self.shape.compare_exchange(seen, new, Relaxed, Relaxed) {
+                Ok(_) => {
+                    count_made(&verdict);
+                    if verdict.is_chosen { Met::Ours } else { Met::Left }
+                }
+                Err(_) if self.is_replaced() => Met::Ours,
+                Err(_) => Met::Left,
+            };
         }
         // Its word may tell of threads that wait for it in the process that this one was forked
         // from, and that do not exist here.
         era::alone(|| {
             if self.shape.load(Relaxed) == new {
-                return true;
+                return Met::Ours;
             }
             if self.owner() != 0 {
-                return false;
+                return Met::Inherited;
             }
             self.word.store(0, Relaxed);
             self.holder.store(0, Relaxed);
             self.shape.store(new, Relaxed);
-            true
+            Met::Ours
         })
     }
 
-    /// Takes the mutex, whichever kind it is of.
+    /// Takes the mutex, whichever kind it is of. None: it is the C library's from now on.
     #[cold]
-    unsafe fn acquire<L: Exclusive>(&self, want: Want<'_>) -> c_int {
+    unsafe fn acquire<L: Exclusive>(&self, want: Want<'_>, site: usize) -> Option<c_int> {
         let era = era::current();
         let me = era::thread();
         let kind = self.kind();
         if self.owner() == me {
             match kind {
-                RECURSIVE => return self.again(),
-                ERRORCHECK if matches!(want, Want::Now) => return EBUSY,
-                ERRORCHECK => return EDEADLK,
+                RECURSIVE => return Some(self.again()),
+                ERRORCHECK if matches!(want, Want::Now) => return Some(EBUSY),
+                ERRORCHECK => return Some(EDEADLK),
                 _ => {}
             }
         }
         // SAFETY: marked, so the word is a lock of this sort.
-        let taken = unsafe { self.enter::<L>(era, want) };
-        if taken == 0 {
+        let taken = unsafe { self.enter::<L>(era, want, site) };
+        if taken == Some(0) {
             if kind == RECURSIVE {
                 self.count.store(1, Relaxed);
             }
@@ -194,28 +223,37 @@ impl Mutex {
     }
 
     /// Takes the mutex, whichever kind it is of, if that can be done by the deadline, if there is
-    /// one.
-    unsafe fn acquire_until<L: Exclusive>(&self, deadline: Option<Deadline>) -> c_int {
+    /// one. None: it is the C library's from now on.
+    unsafe fn acquire_until<L: Exclusive>(
+        &self,
+        deadline: Option<Deadline>,
+        site: usize,
+    ) -> Option<c_int> {
         // SAFETY: the caller's promise.
-        unsafe { self.acquire::<L>(deadline.as_ref().map_or(Want::Always, Want::Until)) }
+        unsafe { self.acquire::<L>(deadline.as_ref().map_or(Want::Always, Want::Until), site) }
     }
 
-    /// Takes the lock in the word.
-    unsafe fn enter<L: Exclusive>(&self, era: u32, want: Want<'_>) -> c_int {
-        while !self.meet(era) {
+    /// Takes the lock in the word. None: it is not ours.
+    unsafe fn enter<L: Exclusive>(&self, era: u32, want: Want<'_>, site: usize) -> Option<c_int> {
+        loop {
+            match self.meet(era, site) {
+                Met::Ours => break,
+                Met::Left => return None,
+                Met::Inherited => {}
+            }
             // The thread that forked holds it; who it keeps waiting queues where nobody else is.
             match want {
-                Want::Now => return EBUSY,
-                Want::Until(deadline) if !deadline.is_valid() => return EINVAL,
+                Want::Now => return Some(EBUSY),
+                Want::Until(deadline) if !deadline.is_valid() => return Some(EINVAL),
                 Want::Until(deadline) if !deadline.attempt(|at| os::now() < at) => {
-                    return ETIMEDOUT;
+                    return Some(ETIMEDOUT);
                 }
                 _ => os::nap(),
             }
         }
         let word = &raw const self.word;
         // SAFETY: the caller's promise.
-        unsafe {
+        let taken = unsafe {
             match want {
                 Want::Always => {
                     L::lock(word);
@@ -227,7 +265,8 @@ impl Mutex {
                 Want::Until(deadline) if deadline.attempt(|at| L::lock_until(word, at)) => 0,
                 Want::Until(_) => ETIMEDOUT,
             }
-        }
+        };
+        Some(taken)
     }
 
     /// Takes a recursive mutex once more.
@@ -279,7 +318,7 @@ impl Mutex {
 ///
 /// # Safety
 /// As the function itself.
-pub unsafe extern "C-unwind" fn lock<L: Exclusive>(m: *mut Mutex) -> c_int {
+pub unsafe extern "C-unwind" fn lock<L: Exclusive>(m: *mut Mutex, site: usize) -> c_int {
     // SAFETY: the caller's mutex.
     let mutex = unsafe { &*m };
     let era = era::glance();
@@ -289,19 +328,21 @@ pub unsafe extern "C-unwind" fn lock<L: Exclusive>(m: *mut Mutex) -> c_int {
         mutex.set_owner();
         return 0;
     }
-    if !mutex.is_replaced() {
-        // SAFETY: forwarded.
-        return unsafe { next::pthread_mutex_lock(m.cast()) };
-    }
-    // SAFETY: a mutex of a kind that is replaced.
-    unsafe { mutex.acquire::<L>(Want::Always) }
+    let taken = if mutex.is_replaced() {
+        // SAFETY: the caller's mutex and time, if there is one, of a kind that is replaced.
+        unsafe { mutex.acquire::<L>(Want::Always, site) }
+    } else {
+        None
+    };
+    // SAFETY: forwarded, where it is the C library's.
+    taken.unwrap_or_else(|| unsafe { next::pthread_mutex_lock(m.cast()) })
 }
 
 /// `pthread_mutex_trylock`.
 ///
 /// # Safety
 /// As the function itself.
-pub unsafe extern "C-unwind" fn trylock<L: Exclusive>(m: *mut Mutex) -> c_int {
+pub unsafe extern "C-unwind" fn trylock<L: Exclusive>(m: *mut Mutex, site: usize) -> c_int {
     // SAFETY: the caller's mutex.
     let mutex = unsafe { &*m };
     let era = era::glance();
@@ -313,12 +354,14 @@ pub unsafe extern "C-unwind" fn trylock<L: Exclusive>(m: *mut Mutex) -> c_int {
         mutex.set_owner();
         return 0;
     }
-    if !mutex.is_replaced() {
-        // SAFETY: forwarded.
-        return unsafe { next::pthread_mutex_trylock(m.cast()) };
-    }
-    // SAFETY: a mutex of a kind that is replaced.
-    unsafe { mutex.acquire::<L>(Want::Now) }
+    let taken = if mutex.is_replaced() {
+        // SAFETY: the caller's mutex and time, if there is one, of a kind that is replaced.
+        unsafe { mutex.acquire::<L>(Want::Now, site) }
+    } else {
+        None
+    };
+    // SAFETY: forwarded, where it is the C library's.
+    taken.unwrap_or_else(|| unsafe { next::pthread_mutex_trylock(m.cast()) })
 }
 
 /// `pthread_mutex_timedlock`.
@@ -328,15 +371,18 @@ pub unsafe extern "C-unwind" fn trylock<L: Exclusive>(m: *mut Mutex) -> c_int {
 pub unsafe extern "C-unwind" fn timedlock<L: Exclusive>(
     m: *mut Mutex,
     time: *const libc::timespec,
+    site: usize,
 ) -> c_int {
     // SAFETY: the caller's mutex.
     let mutex = unsafe { &*m };
-    if !mutex.is_replaced() {
-        // SAFETY: forwarded.
-        return unsafe { next::pthread_mutex_timedlock(m.cast(), time) };
-    }
-    // SAFETY: the caller's time, and a mutex of a kind that is replaced.
-    unsafe { mutex.acquire_until::<L>(Deadline::given(libc::CLOCK_REALTIME, time)) }
+    let taken = if mutex.is_replaced() {
+        // SAFETY: the caller's mutex and time, if there is one, of a kind that is replaced.
+        unsafe { mutex.acquire_until::<L>(Deadline::given(libc::CLOCK_REALTIME, time), site) }
+    } else {
+        None
+    };
+    // SAFETY: forwarded, where it is the C library's.
+    taken.unwrap_or_else(|| unsafe { next::pthread_mutex_timedlock(m.cast(), time) })
 }
 
 /// `pthread_mutex_clocklock`.
@@ -347,18 +393,21 @@ pub unsafe extern "C-unwind" fn clocklock<L: Exclusive>(
     m: *mut Mutex,
     clock: c_int,
     time: *const libc::timespec,
+    site: usize,
 ) -> c_int {
     // SAFETY: the caller's mutex.
     let mutex = unsafe { &*m };
-    if !mutex.is_replaced() {
-        // SAFETY: forwarded.
-        return unsafe { next::pthread_mutex_clocklock(m.cast(), clock, time) };
-    }
-    if !deadline::is_known(clock) {
+    if mutex.is_replaced() && !deadline::is_known(clock) {
         return EINVAL;
     }
-    // SAFETY: the caller's time, and a mutex of a kind that is replaced.
-    unsafe { mutex.acquire_until::<L>(Deadline::given(clock, time)) }
+    let taken = if mutex.is_replaced() {
+        // SAFETY: the caller's mutex and time, if there is one, of a kind that is replaced.
+        unsafe { mutex.acquire_until::<L>(Deadline::given(clock, time), site) }
+    } else {
+        None
+    };
+    // SAFETY: forwarded, where it is the C library's.
+    taken.unwrap_or_else(|| unsafe { next::pthread_mutex_clocklock(m.cast(), clock, time) })
 }
 
 /// `pthread_mutex_unlock`.
@@ -404,11 +453,17 @@ unsafe fn obstacle(attr: *const c_void) -> Option<Count> {
     })
 }
 
-/// Makes a mutex of the kind, which is one that is replaced.
+/// Counts a new mutex.
+fn count_made(verdict: &Verdict) {
+    verdict.count();
+    count(if verdict.is_chosen { Count::Mutexes } else { Count::LeftMutexes });
+}
+
+/// Makes a mutex of the kind, which is one that is replaced, unless no pattern chooses it.
 ///
 /// # Safety
 /// `m` points to memory of that size that nobody else uses.
-pub unsafe fn make(m: *mut Mutex, kind: i32) {
+pub unsafe fn make(m: *mut Mutex, kind: i32, site: usize) {
     // SAFETY: the caller's promise.
     let mutex = unsafe { &*m };
     // Relaxed: who shares it with others orders it.
@@ -416,15 +471,18 @@ pub unsafe fn make(m: *mut Mutex, kind: i32) {
     mutex.count.store(0, Relaxed);
     mutex.holder.store(0, Relaxed);
     mutex.others.iter().for_each(|other| other.store(0, Relaxed));
-    mutex.shape.store(shape(kind, era::current()), Relaxed);
-    count(Count::Mutexes);
+    let verdict = selection::verdict(m.addr(), site);
+    // So it is the C library's just as its own function would have made it.
+    let left = kind as u64 | LEFT;
+    mutex.shape.store(if verdict.is_chosen { shape(kind, era::current()) } else { left }, Relaxed);
+    count_made(&verdict);
 }
 
 /// `pthread_mutex_init`.
 ///
 /// # Safety
 /// As the function itself.
-pub unsafe extern "C-unwind" fn init(m: *mut Mutex, attr: *const c_void) -> c_int {
+pub unsafe extern "C-unwind" fn init(m: *mut Mutex, attr: *const c_void, site: usize) -> c_int {
     let mut kind = 0;
     if !attr.is_null() {
         // SAFETY: the caller's attributes.
@@ -440,7 +498,7 @@ pub unsafe extern "C-unwind" fn init(m: *mut Mutex, attr: *const c_void) -> c_in
         unsafe { pthread_mutexattr_gettype(attr, &raw mut kind) };
     }
     // SAFETY: the caller's memory.
-    unsafe { make(m, kind & ADAPTIVE) };
+    unsafe { make(m, kind & ADAPTIVE, site) };
     0
 }
 

@@ -11,6 +11,7 @@
 //!   16  nothing of ours: a tool that watches locks notes there which one this is
 //!   24  the thread id of the writer, 0: none
 //!   28  not 0: shared with other processes, and the C library's
+//!   36  where patterns choose the locks that are replaced: whether this one is
 //!   40  nothing of ours, as above
 //!   48  2: writers go first; else readers do, and a thread may read again while a writer waits
 //! ```
@@ -22,6 +23,7 @@
 //! turn that it may have been woken for.
 
 use core::ffi::{c_int, c_void};
+use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -31,7 +33,7 @@ use crate::counts::{Count, count};
 use crate::deadline::Deadline;
 use crate::guest::has_spun_enough;
 use crate::os::{self, Slept};
-use crate::{era, next};
+use crate::{era, next, selection};
 
 /// A reader-writer lock in the program's memory.
 #[repr(C)]
@@ -42,7 +44,9 @@ pub struct RwLock {
     _others: [u32; 2],
     writer: AtomicU32,
     shared: AtomicU32,
-    _more: [u32; 4],
+    _elision: u32,
+    choice: AtomicU32,
+    _more: [u32; 2],
     kind: AtomicU32,
     _end: u32,
 }
@@ -60,6 +64,11 @@ const WAITING_READERS: u64 = 0xffff << 48;
 
 /// `PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`.
 const PREFERS_WRITERS: u32 = 2;
+
+/// A pattern chooses the lock: it is replaced.
+const CHOSEN: u32 = 1;
+/// None does: it stays the C library's.
+const LEFT: u32 = 2;
 
 /// The futex bit that readers sleep with.
 const AS_READER: u32 = 1;
@@ -105,30 +114,62 @@ impl RwLock {
         self.kind.load(Relaxed) == PREFERS_WRITERS
     }
 
-    /// Marks the lock. What it says of waiting threads is of another process if it was marked
-    /// before a fork.
+    /// Whether the lock is replaced; then it is marked.
+    #[inline(always)]
+    fn is_ours(&self, site: usize) -> bool {
+        let era = era::current();
+        self.met.load(Relaxed) == era::met(era) || self.meet(era, site)
+    }
+
+    /// Whether it is the C library's.
+    fn is_forwarded(&self) -> bool {
+        self.shared.load(Relaxed) != 0 || self.choice.load(Relaxed) == LEFT
+    }
+
+    /// Marks the lock, if it is replaced. What it says of waiting threads is of another process if it
+    /// was marked before a fork.
     #[cold]
-    fn meet(&self, era: u32) {
+    fn meet(&self, era: u32, site: usize) -> bool {
+        if self.is_forwarded() || !self.is_chosen(site) {
+            return false;
+        }
         let mark = era::met(era);
         let seen = self.met.load(Relaxed);
         // Nobody of this era waits before the lock is marked, and nobody else changes this half.
         let dead = self.state.load(Relaxed) & !HELD;
         if seen == mark || self.met.compare_exchange(seen, mark, Relaxed, Relaxed).is_err() {
-            return;
+            return true;
         }
         if era::is_mark(seen) {
             self.state.fetch_sub(dead, Relaxed);
         } else {
             count(Count::Rwlocks);
         }
+        true
+    }
+
+    /// Whether the patterns, if there are any, choose the lock. Once for all.
+    fn is_chosen(&self, site: usize) -> bool {
+        if !selection::is_active() || self.choice.load(Relaxed) == CHOSEN {
+            return true;
+        }
+        let verdict = selection::verdict(ptr::from_ref(self).addr(), site);
+        let choice = if verdict.is_chosen { CHOSEN } else { LEFT };
+        // Of several threads that come here first, one decides for all.
+        match self.choice.compare_exchange(0, choice, Relaxed, Relaxed) {
+            Ok(_) => {
+                verdict.count();
+                if !verdict.is_chosen {
+                    count(Count::LeftRwlocks);
+                }
+                verdict.is_chosen
+            }
+            Err(decided) => decided == CHOSEN,
+        }
     }
 
     /// Takes the lock, or says why not.
     fn acquire(&self, want: Want, patience: Patience<'_>) -> c_int {
-        let era = era::current();
-        if self.met.load(Relaxed) != era::met(era) {
-            self.meet(era);
-        }
         let me = era::thread();
         let is_writer = self.writer.load(Relaxed) == me;
         let taken = match patience {
@@ -223,8 +264,8 @@ impl RwLock {
         ETIMEDOUT
     }
 
-    /// Releases the lock, whoever holds it.
-    fn release(&self) -> c_int {
+    /// Releases the lock, whoever holds it. Not of this era: nobody of this process waits for it.
+    fn release(&self, of_this_era: bool) -> c_int {
         let prefers_writers = self.prefers_writers();
         // Relaxed: it is held, so that at most readers change this half.
         let state = self.state.load(Relaxed);
@@ -238,7 +279,6 @@ impl RwLock {
             self.writer.store(0, Relaxed);
         }
         let address = &raw const self.state;
-        let of_this_era = self.met.load(Relaxed) == era::met(era::glance());
         // Release: pairs with the Acquire in `take`. From here on the lock may be gone.
         let state = self.state.fetch_sub(hold, Release) - hold;
         if state & HELD == 0 && state != 0 && of_this_era {
@@ -280,10 +320,14 @@ macro_rules! acquire {
         /// # Safety
         /// As the function itself.
         #[allow(unused_unsafe, reason = "some have no time to read")]
-        pub unsafe extern "C-unwind" fn $name(l: *mut RwLock $(, $arg: $ty)*) -> c_int {
+        pub unsafe extern "C-unwind" fn $name(
+            l: *mut RwLock,
+            $($arg: $ty,)*
+            site: usize,
+        ) -> c_int {
             // SAFETY: the caller's lock.
             let lock = unsafe { &*l };
-            if lock.shared.load(Relaxed) != 0 {
+            if !lock.is_ours(site) {
                 // SAFETY: forwarded.
                 return unsafe { next::$next(l.cast() $(, $arg)*) };
             }
@@ -311,10 +355,10 @@ acquire! {
 ///
 /// # Safety
 /// As the function itself.
-pub unsafe extern "C-unwind" fn tryrdlock(l: *mut RwLock) -> c_int {
+pub unsafe extern "C-unwind" fn tryrdlock(l: *mut RwLock, site: usize) -> c_int {
     // SAFETY: the caller's lock.
     let lock = unsafe { &*l };
-    if lock.shared.load(Relaxed) != 0 {
+    if !lock.is_ours(site) {
         // SAFETY: forwarded.
         return unsafe { next::pthread_rwlock_tryrdlock(l.cast()) };
     }
@@ -325,10 +369,10 @@ pub unsafe extern "C-unwind" fn tryrdlock(l: *mut RwLock) -> c_int {
 ///
 /// # Safety
 /// As the function itself.
-pub unsafe extern "C-unwind" fn trywrlock(l: *mut RwLock) -> c_int {
+pub unsafe extern "C-unwind" fn trywrlock(l: *mut RwLock, site: usize) -> c_int {
     // SAFETY: the caller's lock.
     let lock = unsafe { &*l };
-    if lock.shared.load(Relaxed) != 0 {
+    if !lock.is_ours(site) {
         // SAFETY: forwarded.
         return unsafe { next::pthread_rwlock_trywrlock(l.cast()) };
     }
@@ -342,11 +386,12 @@ pub unsafe extern "C-unwind" fn trywrlock(l: *mut RwLock) -> c_int {
 pub unsafe extern "C-unwind" fn unlock(l: *mut RwLock) -> c_int {
     // SAFETY: the caller's lock.
     let lock = unsafe { &*l };
-    if lock.shared.load(Relaxed) != 0 {
+    let of_this_era = lock.met.load(Relaxed) == era::met(era::glance());
+    if !of_this_era && lock.is_forwarded() {
         // SAFETY: forwarded.
         return unsafe { next::pthread_rwlock_unlock(l.cast()) };
     }
-    lock.release()
+    lock.release(of_this_era)
 }
 
 unsafe extern "C" {
@@ -358,7 +403,7 @@ unsafe extern "C" {
 ///
 /// # Safety
 /// As the function itself.
-pub unsafe extern "C-unwind" fn init(l: *mut RwLock, attr: *const c_void) -> c_int {
+pub unsafe extern "C-unwind" fn init(l: *mut RwLock, attr: *const c_void, site: usize) -> c_int {
     let (mut pshared, mut kind) = (0, 0);
     if !attr.is_null() {
         // SAFETY: the caller's attributes; each writes one number.
@@ -378,6 +423,9 @@ pub unsafe extern "C-unwind" fn init(l: *mut RwLock, attr: *const c_void) -> c_i
         &*l
     };
     lock.kind.store(kind.cast_unsigned(), Relaxed);
+    if !lock.is_chosen(site) {
+        return 0;
+    }
     lock.met.store(era::met(era::current()), Relaxed);
     count(Count::Rwlocks);
     0
@@ -389,7 +437,7 @@ pub unsafe extern "C-unwind" fn init(l: *mut RwLock, attr: *const c_void) -> c_i
 /// As the function itself.
 pub unsafe extern "C-unwind" fn destroy(l: *mut RwLock) -> c_int {
     // SAFETY: the caller's lock.
-    if unsafe { &*l }.shared.load(Relaxed) != 0 {
+    if unsafe { &*l }.is_forwarded() {
         // SAFETY: forwarded.
         return unsafe { next::pthread_rwlock_destroy(l.cast()) };
     }

@@ -18,7 +18,7 @@ use libc::EBUSY;
 use crate::counts::{Count, count};
 use crate::exclusive::Exclusive;
 use crate::guest::MARK;
-use crate::next;
+use crate::{next, selection};
 
 /// Whether the lock is one of ours.
 ///
@@ -82,9 +82,17 @@ pub unsafe extern "C-unwind" fn unlock<L: Exclusive>(s: *const AtomicU32) -> c_i
 ///
 /// # Safety
 /// As the function itself.
-pub unsafe extern "C-unwind" fn init(s: *const AtomicU32, pshared: c_int) -> c_int {
-    if pshared == libc::PTHREAD_PROCESS_SHARED {
-        count(Count::SharedSpinlocks);
+pub unsafe extern "C-unwind" fn init(s: *const AtomicU32, pshared: c_int, site: usize) -> c_int {
+    let obstacle = match pshared {
+        libc::PTHREAD_PROCESS_SHARED => Some(Count::SharedSpinlocks),
+        _ => {
+            let verdict = selection::verdict(s.addr(), site);
+            verdict.count();
+            (!verdict.is_chosen).then_some(Count::LeftSpinlocks)
+        }
+    };
+    if let Some(why) = obstacle {
+        count(why);
         // SAFETY: forwarded.
         return unsafe { next::pthread_spin_init(s.cast_mut().cast(), pshared) };
     }

@@ -1,5 +1,7 @@
 //! `lockwright swap`: programs with their locks replaced.
 
+mod only;
+
 use serde_json::json;
 
 use crate::harness::{Scratch, build, installed, native, program, tool, under};

@@ -83,7 +83,7 @@ pub const CRATES: &[Crate] = &[
             &["mutex", "rwlock", "spin"],
             &["exclusive"],
             &["cancel", "guest"],
-            &["numbers"],
+            &["numbers", "selection"],
             &["counts", "deadline", "era", "next"],
             &["environment", "os", "tls"],
         ],

@@ -65,6 +65,18 @@ impl Images {
         Rc::new(Self { dirs, open: RefCell::default() })
     }
 
+    /// The variable that has this address in the file of a module; demangled.
+    pub fn variable(&self, path: &Path, build_id: &[u8], address: u64) -> Option<String> {
+        let image = self.get(path.to_owned(), build_id.to_owned());
+        image.object(address).map(|symbol| demangle::demangle(&symbol.name))
+    }
+
+    /// What is at this address in the file of a module: calls that were inlined, innermost first,
+    /// and the function that they are in.
+    pub fn frames(&self, path: &Path, build_id: &[u8], address: u64) -> Vec<Frame> {
+        self.get(path.to_owned(), build_id.to_owned()).frames(address)
+    }
+
     fn get(&self, path: PathBuf, build_id: Vec<u8>) -> Rc<Image> {
         let mut open = self.open.borrow_mut();
         let key = (path, build_id);

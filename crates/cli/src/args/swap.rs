@@ -25,6 +25,16 @@ pub struct SwapArgs {
     #[arg(long, value_name = "NAME", default_value = "hybrid", help_heading = "Run")]
     pub lock: String,
 
+    /// Replace only the locks that fit: the variable, as `cache_lock` or `store::mu_*`; the function or
+    /// `file.c:42` that initialises the lock or takes it first; the module, as `libfoo.so`. `*` stands
+    /// for any characters, `?` for one.
+    #[arg(long, value_name = "PATTERN", help_heading = "Run")]
+    pub only: Vec<String>,
+
+    /// Leave the locks that fit as they are, also where --only chooses them.
+    #[arg(long, value_name = "PATTERN", help_heading = "Run")]
+    pub except: Vec<String>,
+
     /// Directory for the library and what it counts; each run makes its own directory in there.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, help_heading = "Run")]
     pub ledger_dir: Option<PathBuf>,

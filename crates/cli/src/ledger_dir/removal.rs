@@ -19,6 +19,7 @@ const FILES: &[&str] = &[
     PRELOAD_FILE_NAME,
     SWAP_FILE_NAME,
     SWAP_COUNTS,
+    SWAP_SOCKET,
     "cost.json",
     "demo",
     "demo.c",
@@ -31,6 +32,9 @@ pub const SWAP_FILE_NAME: &str = "liblockwright_swap.so";
 
 /// What it counts in.
 pub const SWAP_COUNTS: &str = "swapped";
+
+/// Where it asks.
+pub const SWAP_SOCKET: &str = "asked";
 
 /// Files that the preload library appends records to; a dash and a user's number may follow.
 const RECORDS: &[&str] = &["executed", "unwatched"];

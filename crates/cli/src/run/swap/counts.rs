@@ -6,6 +6,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::selection;
+use lockwright_report::error::Error;
+
 /// What is replaced, one and many.
 const REPLACED: [(&str, &str); 4] = [
     ("mutex", "mutexes"),
@@ -25,8 +28,18 @@ const KEPT: [(&str, &str); 7] = [
     ("process-shared condition variable", "process-shared condition variables"),
 ];
 
+/// What could be replaced, and is not chosen by the patterns: the first ones of what is replaced.
+const LEFT: usize = 3;
+
+/// Where the counts are of what is not replaced, and why; of what is left; of locks that nobody has
+/// answered about; and of the locks that each pattern has decided on.
+const AT_KEPT: usize = 1 + REPLACED.len();
+const AT_LEFT: usize = AT_KEPT + KEPT.len();
+const AT_UNANSWERED: usize = AT_LEFT + LEFT;
+const AT_PATTERNS: usize = AT_UNANSWERED + 1;
+
 /// How many counts there are: programs come first.
-const COUNTS: usize = 1 + REPLACED.len() + KEPT.len();
+const COUNTS: usize = AT_PATTERNS + selection::MOST;
 
 /// Bytes of the file.
 pub const BYTES: u64 = COUNTS as u64 * 8;
@@ -56,7 +69,11 @@ impl Counts {
     }
 
     fn kept(&self) -> impl Iterator<Item = (u64, (&'static str, &'static str))> + '_ {
-        self.0[1 + REPLACED.len()..].iter().copied().zip(KEPT)
+        self.0[AT_KEPT..].iter().copied().zip(KEPT)
+    }
+
+    fn left(&self) -> impl Iterator<Item = (u64, (&'static str, &'static str))> + '_ {
+        self.0[AT_LEFT..].iter().copied().zip(REPLACED).take(LEFT)
     }
 
     /// A sentence.
@@ -65,28 +82,55 @@ impl Counts {
             1 => String::new(),
             programs => format!(" in {programs} programs"),
         };
-        let replaced = match listed(self.replaced()) {
-            None => "no lock was used that could be replaced".to_owned(),
-            Some(list) => format!("ran on `{lock}`{programs}: {list}"),
+        let left = listed(self.left());
+        let mut sentence = match (listed(self.replaced()), &left) {
+            (Some(list), _) => format!("ran on `{lock}`{programs}: {list}"),
+            (None, Some(_)) => "no lock was replaced".to_owned(),
+            (None, None) => "no lock was used that could be replaced".to_owned(),
         };
-        match listed(self.kept()) {
-            None => replaced,
-            Some(list) => format!("{replaced}; stayed the C library's: {list}"),
+        let parts = [("stayed the C library's", listed(self.kept())), ("not chosen", left)];
+        for (what, list) in parts {
+            sentence.extend(list.map(|list| format!("; {what}: {list}")));
+        }
+        sentence
+    }
+
+    /// What is to be warned of where there are patterns: those that have decided on no lock, and locks
+    /// that could not be asked about.
+    pub fn warning(&self, given: &[String]) -> Option<Error> {
+        let idle = given.iter().zip(&self.0[AT_PATTERNS..]).filter(|(_, locks)| **locks == 0);
+        let idle: Vec<String> = idle.map(|(pattern, _)| format!("`{pattern}`")).collect();
+        let unanswered = self.0[AT_UNANSWERED];
+        match (idle.len(), unanswered) {
+            (0, 0) => None,
+            (0, _) => {
+                Some(Error::new(format!("{unanswered} locks could not be looked up by name")))
+            }
+            _ => Some(Error::new(format!("no lock fits {}", idle.join(" and "))).help(
+                "names of variables and functions need the program's symbol table, lines its debug \
+                 information; `*` stands for any characters",
+            )),
         }
     }
 
     /// The same for machines.
-    pub fn json(&self, lock: &str) -> Value {
+    pub fn json(&self, lock: &str, given: &[String]) -> Value {
         let object = |counts: &mut dyn Iterator<Item = (u64, (&'static str, &'static str))>| {
             let named =
                 counts.map(|(count, (_, many))| (many.replace([' ', '-'], "_"), json!(count)));
             Value::Object(named.collect())
         };
+        let patterns = given.iter().zip(&self.0[AT_PATTERNS..]);
+        let patterns: Vec<Value> =
+            patterns.map(|(given, locks)| json!({ "given": given, "locks": locks })).collect();
         json!({
             "lock": lock,
             "programs": self.programs(),
             "replaced": object(&mut self.replaced()),
             "kept": object(&mut self.kept()),
+            "not_chosen": object(&mut self.left()),
+            "not_looked_up": self.0[AT_UNANSWERED],
+            "patterns": patterns,
         })
     }
 }
@@ -116,8 +160,34 @@ mod tests {
             counts.sentence("tas"),
             "ran on `tas` in 3 programs: 2 mutexes, 1 reader-writer lock; stayed the C library's: 1 robust mutex"
         );
-        assert_eq!(counts.json("tas")["kept"]["robust_mutexes"], 1);
-        assert_eq!(counts.json("tas")["replaced"]["reader_writer_locks"], 1);
+        assert_eq!(counts.json("tas", &[])["kept"]["robust_mutexes"], 1);
+        assert_eq!(counts.json("tas", &[])["replaced"]["reader_writer_locks"], 1);
+    }
+
+    #[test]
+    fn what_is_said_of_patterns() {
+        let mut counts = Counts([0; COUNTS]);
+        let given = ["--only a_*".to_owned(), "--except b".to_owned()];
+        (counts.0[0], counts.0[AT_LEFT], counts.0[AT_LEFT + 2]) = (1, 1, 2);
+        counts.0[AT_PATTERNS + 1] = 3;
+        assert_eq!(
+            counts.sentence("tas"),
+            "no lock was replaced; not chosen: 1 mutex, 2 spinlocks"
+        );
+        let warning = counts.warning(&given).unwrap().to_string();
+        assert!(warning.contains("no lock fits `--only a_*`\n"), "{warning}");
+        counts.0[1] = 4;
+        counts.0[AT_PATTERNS] = 4;
+        assert_eq!(
+            counts.sentence("tas"),
+            "ran on `tas`: 4 mutexes; not chosen: 1 mutex, 2 spinlocks"
+        );
+        assert!(counts.warning(&given).is_none());
+        let json = counts.json("tas", &given);
+        assert_eq!(json["patterns"][1], json!({ "given": "--except b", "locks": 3 }));
+        assert_eq!(json["not_chosen"]["spinlocks"], 2);
+        counts.0[AT_UNANSWERED] = 5;
+        assert!(counts.warning(&given).unwrap().to_string().contains("5 locks"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod counts;
 pub mod locks;
 mod mixed;
+mod selection;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -19,12 +20,16 @@ use crate::args::SwapArgs;
 use crate::ledger_dir::{SWAP_COUNTS, SWAP_FILE_NAME, Surroundings};
 use counts::Counts;
 use lockwright_report::error::{Error, Result, exit};
+use selection::{Patterns, Questions};
 
 /// Built by the build script.
 static LIBRARY: &[u8] = include_bytes!(env!("LOCKWRIGHT_SWAP_SO"));
 
 /// What is asked for in place of a lock's name.
 const LIST: &str = "list";
+
+/// Tells the library that it has to ask which locks are replaced.
+const ONLY: &str = "LOCKWRIGHT_SWAP_ONLY";
 
 /// A signal or the program's end wakes us earlier.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -44,6 +49,7 @@ pub fn run(args: SwapArgs) -> Result<Ending> {
         return Err(Error::with_code(exit::USAGE, "no program to run")
             .help("name one after `--`: lockwright swap --lock hybrid -- PROGRAM"));
     }
+    let patterns = Patterns::new(&args.only, &args.except)?;
     let program = session::find(args.program)?;
     mixed::check(&program.file)?;
     let around = Surroundings::current();
@@ -53,10 +59,22 @@ pub fn run(args: SwapArgs) -> Result<Ending> {
         Error::new(format!("cannot count in {}: {error}", dir.path().display()))
             .help("free some space there, or choose another place with --ledger-dir DIR")
     })?;
+    let questions = patterns.as_ref().map(|_| Questions::open(&dir)).transpose()?;
+    let told = patterns.as_ref().zip(questions.as_ref()).map(|(all, asked)| asked.told(all));
     let mut child = Child::spawn(&program, |command| {
         load(command, library.path());
         command.env("LOCKWRIGHT_SWAP", lock.name).env("LOCKWRIGHT_SWAP_COUNTS", &file);
+        match &told {
+            Some(told) => command.env(ONLY, told),
+            // An outer lockwright's.
+            None => command.env_remove(ONLY),
+        };
     })?;
+    let given = patterns.as_ref().map(|all| all.given().to_vec()).unwrap_or_default();
+    // The thread comes after the child: until then, signals would end it.
+    if let (Some(patterns), Some(questions)) = (patterns, questions) {
+        questions.answer(patterns);
+    }
     output.program_started();
     let status = loop {
         let ended = child.wait(PATIENCE);
@@ -79,8 +97,11 @@ pub fn run(args: SwapArgs) -> Result<Ending> {
         output.warn(&error);
         return Ok(ending);
     }
-    output.write_json_text(&format!("{:#}\n", counts.json(lock.name)))?;
+    output.write_json_text(&format!("{:#}\n", counts.json(lock.name, &given)))?;
     output.note(&Error::new(counts.sentence(lock.name)));
+    if let Some(warning) = counts.warning(&given) {
+        output.warn(&warning);
+    }
     Ok(ending)
 }
 
