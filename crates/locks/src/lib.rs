@@ -35,6 +35,7 @@ pub mod osq;
 mod owner;
 pub mod percpu_rwsem;
 pub mod platform;
+pub mod preference_rwlock;
 mod pv_halt;
 mod pv_hash;
 pub mod pvqspinlock;

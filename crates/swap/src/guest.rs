@@ -2,11 +2,13 @@
 //! to it, by system calls that leave errno alone.
 
 use core::marker::PhantomData;
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
 use lockwright::platform::patience::Patience;
 use lockwright::platform::{Atomic, PerCpu, PerTask, Platform, Task, Waited, Word, low_byte};
+use lockwright::preference_rwlock::{Half, Halves};
 
+use crate::deadline::Deadline;
 use crate::numbers::Storage;
 use crate::os::{self, Slept};
 use crate::{era, numbers};
@@ -120,11 +122,7 @@ impl<L: Layout> Word for Cell<L> {
     }
 
     fn wait_bitset(&self, expected: u32, bits: u32, deadline: Option<u64>) -> Waited {
-        match self.sleep(expected, bits, deadline) {
-            Slept::Woken => Waited::Woken,
-            Slept::Changed => Waited::Changed,
-            Slept::TooLate => Waited::TooLate,
-        }
+        self.sleep(expected, bits, deadline).into()
     }
 
     fn wake_bitset(word: *const Self, count: u32, bits: u32) {
@@ -153,10 +151,51 @@ pub struct Guest<L: Layout>(PhantomData<L>);
 /// How long threads spin.
 static PATIENCE: Patience = Patience::new();
 
-/// Whether a thread that has spun for so many rounds should let others run.
-#[inline]
-pub fn has_spun_enough(rounds: u32) -> bool {
-    PATIENCE.is_over(rounds, os::now)
+/// The halves of a word of 64 bits as futexes, for locks whose waits end by any clock.
+pub struct Futexes;
+
+impl Futexes {
+    const fn at(state: *const AtomicU64, half: Half) -> *const AtomicU32 {
+        match half {
+            Half::Low => state.cast(),
+            Half::High => state.cast::<AtomicU32>().wrapping_add(1),
+        }
+    }
+}
+
+impl Halves for Futexes {
+    type Platform = Guest<Plain>;
+    type State = AtomicU64;
+    type Deadline = Deadline;
+
+    fn wait(
+        state: &AtomicU64,
+        half: Half,
+        expected: u32,
+        bits: u32,
+        deadline: Option<&Deadline>,
+    ) -> Waited {
+        let (clock, time) = match deadline {
+            Some(deadline) if deadline.is_negative() => return Waited::TooLate,
+            Some(deadline) => (deadline.clock, Some(&deadline.time)),
+            None => (libc::CLOCK_MONOTONIC, None),
+        };
+        os::futex_wait(Self::at(state, half), expected, bits, clock, time).into()
+    }
+
+    fn wake(state: *const AtomicU64, half: Half, count: u32, bits: u32) {
+        os::futex_wake(Self::at(state, half), count, bits);
+    }
+}
+
+impl From<Slept> for Waited {
+    fn from(slept: Slept) -> Self {
+        match slept {
+            Slept::Woken => Self::Woken,
+            Slept::Changed => Self::Changed,
+            Slept::TooLate => Self::TooLate,
+        }
+    }
 }
 
 impl<L: Layout> Platform for Guest<L> {
@@ -197,7 +236,7 @@ impl<L: Layout> Platform for Guest<L> {
 
     #[inline]
     fn need_resched(rounds: u32) -> bool {
-        has_spun_enough(rounds)
+        PATIENCE.is_over(rounds, os::now)
     }
 
     fn yield_now() {

@@ -2,10 +2,7 @@
 //! mutexes: an exclusive lock would keep readers from each other.
 //!
 //! ```text
-//!    0  the state, 64 bits:  0-30  readers that hold it
-//!                            31    a writer holds it
-//!                            32-47 writers that wait, or are about to
-//!                            48-63 readers that do
+//!    0  the lock, 8 bytes (`lockwright::preference_rwlock`)
 //!    8  nothing
 //!   12  the mark of a lock that has been met in this era
 //!   16  nothing of ours: a tool that watches locks notes there which one this is
@@ -15,30 +12,24 @@
 //!   40  nothing of ours, as above
 //!   48  2: writers go first; else readers do, and a thread may read again while a writer waits
 //! ```
-//!
-//! Who waits has told so in the state before, in the same word that a release changes: so a release
-//! is one operation, after which it knows only the address; who locks next may free the lock. They
-//! sleep while the lower half of the state is as they have seen it (a reader that gives way to writers
-//! who only wait: the upper half), readers and writers told apart by the bits that they are woken for. Who gives up tells so in the same way, and passes on the
-//! turn that it may have been woken for.
 
 use core::ffi::{c_int, c_void};
 use core::ptr;
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::Relaxed;
 
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, ETIMEDOUT, timespec};
+use lockwright::preference_rwlock::{Mode, Preference, RawPreferenceRwLock, Refused};
 
 use crate::counts::{Count, count};
 use crate::deadline::Deadline;
-use crate::guest::has_spun_enough;
-use crate::os::{self, Slept};
+use crate::guest::Futexes;
 use crate::{era, next, selection};
 
 /// A reader-writer lock in the program's memory.
 #[repr(C)]
 pub struct RwLock {
-    state: AtomicU64,
+    lock: RawPreferenceRwLock<Futexes>,
     _unused: u32,
     met: AtomicU32,
     _others: [u32; 2],
@@ -53,15 +44,6 @@ pub struct RwLock {
 
 const _: () = assert!(size_of::<RwLock>() == size_of::<libc::pthread_rwlock_t>());
 
-const READER: u64 = 1;
-const MOST_READERS: u64 = WRITER - 1;
-const WRITER: u64 = 1 << 31;
-const HELD: u64 = (1 << 32) - 1;
-const WAITING_WRITER: u64 = 1 << 32;
-const WAITING_WRITERS: u64 = 0xffff << 32;
-const WAITING_READER: u64 = 1 << 48;
-const WAITING_READERS: u64 = 0xffff << 48;
-
 /// `PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`.
 const PREFERS_WRITERS: u32 = 2;
 
@@ -69,37 +51,6 @@ const PREFERS_WRITERS: u32 = 2;
 const CHOSEN: u32 = 1;
 /// None does: it stays the C library's.
 const LEFT: u32 = 2;
-
-/// The futex bit that readers sleep with.
-const AS_READER: u32 = 1;
-/// The futex bit that writers sleep with.
-const AS_WRITER: u32 = 2;
-
-/// What a thread wants of the lock.
-#[derive(Clone, Copy)]
-struct Want {
-    /// What it adds to the state when it has it.
-    hold: u64,
-    /// What it adds while it waits.
-    wait: u64,
-    /// What it sleeps with.
-    bits: u32,
-}
-
-const TO_READ: Want = Want { hold: READER, wait: WAITING_READER, bits: AS_READER };
-const TO_WRITE: Want = Want { hold: WRITER, wait: WAITING_WRITER, bits: AS_WRITER };
-
-impl Want {
-    /// Whether it may have the lock in this state.
-    const fn may_have(self, state: u64, prefers_writers: bool) -> bool {
-        if self.hold == WRITER {
-            return state & HELD == 0;
-        }
-        state & WRITER == 0
-            && state & HELD != MOST_READERS
-            && !(prefers_writers && state & WAITING_WRITERS != 0)
-    }
-}
 
 /// How long a thread waits.
 #[derive(Clone, Copy)]
@@ -110,8 +61,11 @@ enum Patience<'a> {
 }
 
 impl RwLock {
-    fn prefers_writers(&self) -> bool {
-        self.kind.load(Relaxed) == PREFERS_WRITERS
+    fn preference(&self) -> Preference {
+        match self.kind.load(Relaxed) {
+            PREFERS_WRITERS => Preference::Writers,
+            _ => Preference::Readers,
+        }
     }
 
     /// Whether the lock is replaced; then it is marked.
@@ -135,13 +89,13 @@ impl RwLock {
         }
         let mark = era::met(era);
         let seen = self.met.load(Relaxed);
-        // Nobody of this era waits before the lock is marked, and nobody else changes this half.
-        let dead = self.state.load(Relaxed) & !HELD;
+        // Nobody of this era waits before the lock is marked.
+        let dead = self.lock.waiters();
         if seen == mark || self.met.compare_exchange(seen, mark, Relaxed, Relaxed).is_err() {
             return true;
         }
         if era::is_mark(seen) {
-            self.state.fetch_sub(dead, Relaxed);
+            self.lock.forget(dead);
         } else {
             count(Count::Rwlocks);
         }
@@ -169,146 +123,48 @@ impl RwLock {
     }
 
     /// Takes the lock, or says why not.
-    fn acquire(&self, want: Want, patience: Patience<'_>) -> c_int {
+    fn acquire(&self, mode: Mode, patience: Patience<'_>) -> c_int {
         let me = era::thread();
         let is_writer = self.writer.load(Relaxed) == me;
+        let preference = self.preference();
         let taken = match patience {
-            Patience::Until(deadline) if !deadline.is_valid() => EINVAL,
-            Patience::None if is_writer => EBUSY,
-            _ if is_writer => EDEADLK,
-            _ => self.enter(want, patience),
+            Patience::Until(deadline) if !deadline.is_valid() => return EINVAL,
+            Patience::None if is_writer => return EBUSY,
+            _ if is_writer => return EDEADLK,
+            Patience::None => self.lock.try_lock(mode, preference),
+            Patience::Endless => self.lock.lock(mode, preference, None),
+            Patience::Until(deadline) => self.lock.lock(mode, preference, Some(deadline)),
         };
-        if taken == 0 && want.hold == WRITER {
-            self.writer.store(me, Relaxed);
-        }
-        taken
-    }
-
-    fn enter(&self, want: Want, patience: Patience<'_>) -> c_int {
-        let prefers_writers = self.prefers_writers();
-        if self.take(want, 0, prefers_writers) {
-            return 0;
-        }
-        if want.hold == READER && self.state.load(Relaxed) & HELD == MOST_READERS {
-            return EAGAIN;
-        }
-        if matches!(patience, Patience::None) {
-            return EBUSY;
-        }
-        let mut rounds = 0;
-        while !has_spun_enough(rounds) {
-            rounds += 1;
-            core::hint::spin_loop();
-            if self.take(want, 0, prefers_writers) {
-                return 0;
+        match taken {
+            Err(Refused::Held) => EBUSY,
+            Err(Refused::TooMany) => EAGAIN,
+            Err(Refused::TooLate) => ETIMEDOUT,
+            Ok(()) => {
+                if mode == Mode::Write {
+                    self.writer.store(me, Relaxed);
+                }
+                0
             }
         }
-        self.wait(want, patience, prefers_writers)
-    }
-
-    /// Takes the lock if that is allowed now, with `waited` off the state.
-    fn take(&self, want: Want, waited: u64, prefers_writers: bool) -> bool {
-        let mut state = self.state.load(Relaxed);
-        while want.may_have(state, prefers_writers) {
-            // Acquire: pairs with the Releases in `release`.
-            let new = state - waited + want.hold;
-            match self.state.compare_exchange_weak(state, new, Acquire, Relaxed) {
-                Ok(_) => return true,
-                Err(seen) => state = seen,
-            }
-        }
-        false
-    }
-
-    #[cold]
-    fn wait(&self, want: Want, patience: Patience<'_>, prefers_writers: bool) -> c_int {
-        // Relaxed: from here on a release finds us in the state.
-        self.state.fetch_add(want.wait, Relaxed);
-        let (clock, time) = match patience {
-            Patience::Until(deadline) => (deadline.clock, Some(&deadline.time)),
-            _ => (libc::CLOCK_MONOTONIC, None),
-        };
-        let has_come = time.is_some_and(|time| time.tv_sec < 0);
-        loop {
-            if self.take(want, want.wait, prefers_writers) {
-                return 0;
-            }
-            let state = self.state.load(Relaxed);
-            if want.may_have(state, prefers_writers) {
-                continue;
-            }
-            // A reader that only waiting writers keep waiting sleeps on the half that says so: the
-            // other may look the same when they have had the lock.
-            let (half, seen) = match state & WRITER != 0 || want.hold == WRITER {
-                true => (low(&raw const self.state), state as u32),
-                false => (high(&raw const self.state), (state >> 32) as u32),
-            };
-            if has_come || os::futex_wait(half, seen, want.bits, clock, time) == Slept::TooLate {
-                return self.give_up(want, prefers_writers);
-            }
-        }
-    }
-
-    /// Waits no more, unless the lock can be had.
-    fn give_up(&self, want: Want, prefers_writers: bool) -> c_int {
-        if self.take(want, want.wait, prefers_writers) {
-            return 0;
-        }
-        // Relaxed: publishes nothing.
-        let state = self.state.fetch_sub(want.wait, Relaxed) - want.wait;
-        // It may have been woken for a turn that it does not take; and readers may have waited for
-        // it alone.
-        if state & WRITER == 0 {
-            wake(&raw const self.state, state, prefers_writers);
-        }
-        ETIMEDOUT
     }
 
     /// Releases the lock, whoever holds it. Not of this era: nobody of this process waits for it.
     fn release(&self, of_this_era: bool) -> c_int {
-        let prefers_writers = self.prefers_writers();
-        // Relaxed: it is held, so that at most readers change this half.
-        let state = self.state.load(Relaxed);
-        let hold = match state & HELD {
-            // Nobody holds it: a fault of the program's.
-            0 => return 0,
-            held if held & WRITER != 0 => WRITER,
-            _ => READER,
-        };
-        if hold == WRITER {
+        // None: a fault of the program's.
+        let Some(mode) = self.lock.holder() else { return 0 };
+        if mode == Mode::Write {
             self.writer.store(0, Relaxed);
         }
-        let address = &raw const self.state;
-        // Release: pairs with the Acquire in `take`. From here on the lock may be gone.
-        let state = self.state.fetch_sub(hold, Release) - hold;
-        if state & HELD == 0 && state != 0 && of_this_era {
-            wake(address, state, prefers_writers);
+        // SAFETY: it is held so, and whoever releases it does that for who holds it. From here on
+        // the lock may be gone.
+        unsafe {
+            if of_this_era {
+                self.lock.unlock(mode, self.preference());
+            } else {
+                self.lock.unlock_inherited(mode);
+            }
         }
         0
-    }
-}
-
-/// The half of a state that says who holds the lock.
-const fn low(state: *const AtomicU64) -> *const AtomicU32 {
-    state.cast()
-}
-
-/// The half that says who waits.
-const fn high(state: *const AtomicU64) -> *const AtomicU32 {
-    state.cast::<AtomicU32>().wrapping_add(1)
-}
-
-/// Wakes those whose turn it is, in a state in which no writer holds the lock.
-#[cold]
-fn wake(lock: *const AtomicU64, state: u64, prefers_writers: bool) {
-    let writers = state & WAITING_WRITERS != 0;
-    if state & WAITING_READERS != 0 && !(prefers_writers && writers) {
-        os::futex_wake(low(lock), u32::MAX, AS_READER);
-        if prefers_writers {
-            os::futex_wake(high(lock), u32::MAX, AS_READER);
-        }
-    } else if writers && state & HELD == 0 {
-        os::futex_wake(low(lock), 1, AS_WRITER);
     }
 }
 
@@ -343,12 +199,12 @@ macro_rules! acquire {
 }
 
 acquire! {
-    rdlock() pthread_rwlock_rdlock, TO_READ, None;
-    wrlock() pthread_rwlock_wrlock, TO_WRITE, None;
-    timedrdlock(t: *const timespec) pthread_rwlock_timedrdlock, TO_READ, Deadline::given(libc::CLOCK_REALTIME, t);
-    timedwrlock(t: *const timespec) pthread_rwlock_timedwrlock, TO_WRITE, Deadline::given(libc::CLOCK_REALTIME, t);
-    clockrdlock(c: c_int, t: *const timespec) pthread_rwlock_clockrdlock, TO_READ, Deadline::given(c, t);
-    clockwrlock(c: c_int, t: *const timespec) pthread_rwlock_clockwrlock, TO_WRITE, Deadline::given(c, t);
+    rdlock() pthread_rwlock_rdlock, Mode::Read, None;
+    wrlock() pthread_rwlock_wrlock, Mode::Write, None;
+    timedrdlock(t: *const timespec) pthread_rwlock_timedrdlock, Mode::Read, Deadline::given(libc::CLOCK_REALTIME, t);
+    timedwrlock(t: *const timespec) pthread_rwlock_timedwrlock, Mode::Write, Deadline::given(libc::CLOCK_REALTIME, t);
+    clockrdlock(c: c_int, t: *const timespec) pthread_rwlock_clockrdlock, Mode::Read, Deadline::given(c, t);
+    clockwrlock(c: c_int, t: *const timespec) pthread_rwlock_clockwrlock, Mode::Write, Deadline::given(c, t);
 }
 
 /// `pthread_rwlock_tryrdlock`.
@@ -362,7 +218,7 @@ pub unsafe extern "C-unwind" fn tryrdlock(l: *mut RwLock, site: usize) -> c_int 
         // SAFETY: forwarded.
         return unsafe { next::pthread_rwlock_tryrdlock(l.cast()) };
     }
-    lock.acquire(TO_READ, Patience::None)
+    lock.acquire(Mode::Read, Patience::None)
 }
 
 /// `pthread_rwlock_trywrlock`.
@@ -376,7 +232,7 @@ pub unsafe extern "C-unwind" fn trywrlock(l: *mut RwLock, site: usize) -> c_int 
         // SAFETY: forwarded.
         return unsafe { next::pthread_rwlock_trywrlock(l.cast()) };
     }
-    lock.acquire(TO_WRITE, Patience::None)
+    lock.acquire(Mode::Write, Patience::None)
 }
 
 /// `pthread_rwlock_unlock`.

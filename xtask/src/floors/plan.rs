@@ -158,6 +158,7 @@ pub const CRATES: &[Crate] = &[
                 "mcs",
                 "owner",
                 "percpu_rwsem",
+                "preference_rwlock",
                 "pvqspinlock",
                 "qrwlock",
                 "rwsem",

@@ -1,5 +1,7 @@
 //! The atomics of `core` as cells of a platform.
 
+#[cfg(target_has_atomic = "64")]
+use core::sync::atomic::AtomicU64;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use super::Atomic;
@@ -54,4 +56,6 @@ macro_rules! atomic {
 }
 
 atomic!(AtomicU32, u32);
+#[cfg(target_has_atomic = "64")]
+atomic!(AtomicU64, u64);
 atomic!(AtomicUsize, usize);

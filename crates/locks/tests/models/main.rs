@@ -18,6 +18,7 @@ mod mcs;
 mod mutex;
 mod osq;
 mod percpu_rwsem;
+mod preference_rwlock;
 mod pvqspinlock;
 mod qrwlock;
 mod qspinlock;

@@ -17,7 +17,8 @@ use std::ptr;
 use std::sync::atomic::Ordering;
 
 use lockwright::platform::{Atomic, PerCpu, PerTask, Platform, Task, Waited, Word};
-use loom::sync::atomic::{AtomicU32, AtomicUsize};
+use lockwright::preference_rwlock::{Half, Halves};
+use loom::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 use loom::thread::Thread;
 
 use crate::{mutant, stores};
@@ -110,6 +111,7 @@ macro_rules! atomic {
 }
 
 atomic!(AtomicU32, u32);
+atomic!(AtomicU64, u64);
 atomic!(AtomicUsize, usize);
 
 std::thread_local! {
@@ -143,8 +145,52 @@ std::thread_local! {
     static WAITS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-fn waiting<R>(word: *const Cell<AtomicU32>, f: impl FnOnce(&mut Vec<Wait>) -> R) -> R {
-    WAITING.with_borrow_mut(|waiting| f(waiting.entry(word.addr()).or_default()))
+fn waiting<R>(address: usize, f: impl FnOnce(&mut Vec<Wait>) -> R) -> R {
+    WAITING.with_borrow_mut(|waiting| f(waiting.entry(address).or_default()))
+}
+
+/// Waits at the address for one of the bits, if `is_expected` there.
+fn wait_at(
+    address: usize,
+    bits: u32,
+    deadline: Option<u64>,
+    is_expected: impl FnOnce() -> bool,
+) -> Waited {
+    if !is_expected() {
+        // The caller's next look sees more than its last one.
+        loom::thread::yield_now();
+        return Waited::Changed;
+    }
+    let number = WAITS.replace(WAITS.get() + 1);
+    waiting(address, |queue| queue.push(Wait { number, bits, thread: loom::thread::current() }));
+    let queued = || waiting(address, |queue| queue.iter().any(|other| other.number == number));
+    if deadline.is_some() {
+        // All others may run until they end or wait; or it comes at once, in another interleaving.
+        loom::thread::yield_now();
+        let in_time = !queued();
+        waiting(address, |queue| queue.retain(|other| other.number != number));
+        return if in_time { Waited::Woken } else { Waited::TooLate };
+    }
+    while queued() {
+        loom::thread::park();
+    }
+    Waited::Woken
+}
+
+/// Wakes at most `count` of those who wait at the address for one of the bits.
+fn wake_at(address: usize, count: u32, bits: u32) {
+    let mut left = count;
+    let mut wakes = |wait: &Wait| {
+        let wakes = left > 0 && wait.bits & bits != 0;
+        left -= u32::from(wakes);
+        wakes
+    };
+    let woken: Vec<_> = waiting(address, |queue| {
+        let (woken, others) = queue.drain(..).partition(|wait| wakes(wait));
+        *queue = others;
+        woken
+    });
+    woken.iter().for_each(|wait| wait.thread.unpark());
 }
 
 impl Word for Cell<AtomicU32> {
@@ -164,26 +210,9 @@ impl Word for Cell<AtomicU32> {
         // the word under the lock that a wake takes too, and sees what was stored before that wake.
         self.atomic.load(Ordering::Relaxed);
         assert_alive(ptr::from_ref(self).addr());
-        if self.last.load(Ordering::Relaxed) != expected as usize {
-            // The caller's next look sees more than its last one.
-            loom::thread::yield_now();
-            return Waited::Changed;
-        }
-        let number = WAITS.replace(WAITS.get() + 1);
-        waiting(self, |queue| queue.push(Wait { number, bits, thread: loom::thread::current() }));
-        let queued = || waiting(self, |queue| queue.iter().any(|other| other.number == number));
-        if deadline.is_some() {
-            // All others may run until they end or wait; or it comes at once, in another
-            // interleaving.
-            loom::thread::yield_now();
-            let in_time = !queued();
-            waiting(self, |queue| queue.retain(|other| other.number != number));
-            return if in_time { Waited::Woken } else { Waited::TooLate };
-        }
-        while queued() {
-            loom::thread::park();
-        }
-        Waited::Woken
+        wait_at(ptr::from_ref(self).addr(), bits, deadline, || {
+            self.last.load(Ordering::Relaxed) == expected as usize
+        })
     }
 
     #[track_caller]
@@ -191,18 +220,46 @@ impl Word for Cell<AtomicU32> {
         if mutant::dropped(Location::caller()) {
             return;
         }
-        let mut left = count;
-        let mut wakes = |wait: &Wait| {
-            let wakes = left > 0 && wait.bits & bits != 0;
-            left -= u32::from(wakes);
-            wakes
-        };
-        let woken: Vec<_> = waiting(word, |queue| {
-            let (woken, others) = queue.drain(..).partition(|wait| wakes(wait));
-            *queue = others;
-            woken
-        });
-        woken.iter().for_each(|wait| wait.thread.unpark());
+        wake_at(word.addr(), count, bits);
+    }
+}
+
+/// The bits of a half, and where its waiters are.
+fn half_at(state: usize, half: Half) -> (u32, usize) {
+    match half {
+        Half::Low => (0, state),
+        Half::High => (32, state + 4),
+    }
+}
+
+impl Halves for Loom {
+    type Platform = Self;
+    type State = Cell<AtomicU64>;
+    type Deadline = u64;
+
+    #[track_caller]
+    fn wait(
+        state: &Cell<AtomicU64>,
+        half: Half,
+        expected: u32,
+        bits: u32,
+        deadline: Option<&u64>,
+    ) -> Waited {
+        // As for a word.
+        state.atomic.load(Ordering::Relaxed);
+        assert_alive(ptr::from_ref(state).addr());
+        let (shift, address) = half_at(ptr::from_ref(state).addr(), half);
+        wait_at(address, bits, deadline.copied(), || {
+            (state.last.load(Ordering::Relaxed) >> shift) as u32 == expected
+        })
+    }
+
+    #[track_caller]
+    fn wake(state: *const Cell<AtomicU64>, half: Half, count: u32, bits: u32) {
+        if mutant::dropped(Location::caller()) {
+            return;
+        }
+        wake_at(half_at(state.addr(), half).1, count, bits);
     }
 }
 
