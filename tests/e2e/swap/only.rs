@@ -109,6 +109,19 @@ fn programs_that_are_executed_later_ask_too() {
 }
 
 #[test]
+fn a_program_that_cannot_ask_runs_and_that_is_said() {
+    let program = program("swap_only.c");
+    for (option, replaced) in [("--only", &[][..]), ("--except", &LOCKS)] {
+        let nowhere = format!("LOCKWRIGHT_SWAP_ONLY={}:/nowhere", u8::from(option == "--only"));
+        let job = under("swap", &[option, "cache_lock"], "env");
+        let run = job.args([&nowhere]).args([&program]).run();
+        assert_eq!(said(&run, &LOCKS), replaced, "{}", run.stderr);
+        let said = format!("no pattern was tried on {} locks", LOCKS.len() + 2);
+        assert!(run.stderr.contains(&said), "{}", run.stderr);
+    }
+}
+
+#[test]
 fn patterns_that_cannot_be_are_errors() {
     let run = under("swap", &["--only", ""], "true").run();
     assert_eq!(run.code(), 2);

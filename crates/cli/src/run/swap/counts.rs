@@ -95,22 +95,26 @@ impl Counts {
         sentence
     }
 
-    /// What is to be warned of where there are patterns: those that have decided on no lock, and locks
-    /// that could not be asked about.
-    pub fn warning(&self, given: &[String]) -> Option<Error> {
+    /// What is to be warned of where there are patterns: locks that could not be asked about, and
+    /// patterns that have decided on none.
+    pub fn warnings(&self, given: &[String]) -> Vec<Error> {
+        let unanswered = self.0[AT_UNANSWERED];
+        let unanswered = (unanswered > 0).then(|| {
+            let locks = if unanswered == 1 { "lock" } else { "locks" };
+            Error::new(format!("no pattern was tried on {unanswered} {locks}")).help(
+                "see whether the program outlived `lockwright swap`, or runs in a sandbox that has \
+                 no sockets",
+            )
+        });
         let idle = given.iter().zip(&self.0[AT_PATTERNS..]).filter(|(_, locks)| **locks == 0);
         let idle: Vec<String> = idle.map(|(pattern, _)| format!("`{pattern}`")).collect();
-        let unanswered = self.0[AT_UNANSWERED];
-        match (idle.len(), unanswered) {
-            (0, 0) => None,
-            (0, _) => {
-                Some(Error::new(format!("{unanswered} locks could not be looked up by name")))
-            }
-            _ => Some(Error::new(format!("no lock fits {}", idle.join(" and "))).help(
+        let idle = (!idle.is_empty()).then(|| {
+            Error::new(format!("no lock fits {}", idle.join(" and "))).help(
                 "names of variables and functions need the program's symbol table, lines its debug \
                  information; `*` stands for any characters",
-            )),
-        }
+            )
+        });
+        unanswered.into_iter().chain(idle).collect()
     }
 
     /// The same for machines.
@@ -174,7 +178,10 @@ mod tests {
             counts.sentence("tas"),
             "no lock was replaced; not chosen: 1 mutex, 2 spinlocks"
         );
-        let warning = counts.warning(&given).unwrap().to_string();
+        let warnings = |counts: &Counts| -> Vec<String> {
+            counts.warnings(&given).iter().map(ToString::to_string).collect()
+        };
+        let [warning] = &warnings(&counts)[..] else { panic!("one") };
         assert!(warning.contains("no lock fits `--only a_*`\n"), "{warning}");
         counts.0[1] = 4;
         counts.0[AT_PATTERNS] = 4;
@@ -182,12 +189,12 @@ mod tests {
             counts.sentence("tas"),
             "ran on `tas`: 4 mutexes; not chosen: 1 mutex, 2 spinlocks"
         );
-        assert!(counts.warning(&given).is_none());
+        assert!(warnings(&counts).is_empty());
         let json = counts.json("tas", &given);
         assert_eq!(json["patterns"][1], json!({ "given": "--except b", "locks": 3 }));
         assert_eq!(json["not_chosen"]["spinlocks"], 2);
         counts.0[AT_UNANSWERED] = 5;
-        assert!(counts.warning(&given).unwrap().to_string().contains("5 locks"));
+        assert!(warnings(&counts)[0].contains("tried on 5 locks"), "{:?}", warnings(&counts));
     }
 
     #[test]

@@ -99,9 +99,7 @@ pub fn run(args: SwapArgs) -> Result<Ending> {
     }
     output.write_json_text(&format!("{:#}\n", counts.json(lock.name, &given)))?;
     output.note(&Error::new(counts.sentence(lock.name)));
-    if let Some(warning) = counts.warning(&given) {
-        output.warn(&warning);
-    }
+    counts.warnings(&given).iter().for_each(|warning| output.warn(warning));
     Ok(ending)
 }
 

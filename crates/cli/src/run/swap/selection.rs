@@ -1,7 +1,7 @@
-//! Which locks `--only` and `--except` choose. The swap library asks for each new lock, over a socket
-//! (`swap/src/selection/verdicts.rs`): where in which module it is, if it is in one, and where the
-//! call is that makes or first takes it. Modules that the program loads later, and programs that it
-//! executes, ask likewise.
+//! Which locks `--only` and `--except` choose. The swap library asks for each new lock, over a
+//! socket (`swap/src/selection/verdicts.rs`): where in which module it is, if it is in one, and where
+//! the call is that makes or first takes it. Modules that the program loads later, and programs that
+//! it executes, ask likewise.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -130,7 +130,7 @@ impl Patterns {
         &self.given
     }
 
-    /// The number of the one that decides: one that leaves locks as they are before one that chooses.
+    /// The number of the one that decides: those that leave locks as they are come first.
     fn decisive(&self, names: &Names) -> Option<usize> {
         let fits = |number: &usize| self.patterns[*number].fits(names);
         (self.choosing..self.patterns.len()).chain(0..self.choosing).find(fits)
