@@ -3,14 +3,25 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
-use crate::harness::{Job, Run, Running, Scratch, check, installed, native, signal, until};
+use crate::harness::{Job, Run, Running, Scratch, check, installed, native, run, signal, until};
 use crate::programs::known;
 
-const CLIENTS: usize = 4;
+/// Clients at once.
+pub const CLIENTS: usize = 4;
+
+/// Transfers of one.
+const TRANSFERS: usize = 250;
+
+/// The accounts are numbered from 1.
+pub const ACCOUNTS: usize = 200;
+
+/// What is in each of them in the beginning.
+pub const BALANCE: i64 = 1000;
 
 #[test]
 fn tables_are_the_same_and_its_locks_are_watched() {
@@ -80,9 +91,9 @@ impl Tools {
     pub fn sql(&self, socket: &Path, sql: &str) -> String {
         let mut command = self.client(socket);
         command.args(["--batch", "--execute", sql]);
-        let out = command.stdin(Stdio::null()).output().expect("mariadb client");
-        assert!(out.status.success(), "{sql}: {}", String::from_utf8_lossy(&out.stderr));
-        String::from_utf8_lossy(&out.stdout).into_owned()
+        let out = run(command);
+        assert!(out.status.success(), "{sql}: {}", out.stderr);
+        out.text()
     }
 
     fn client(&self, socket: &Path) -> Command {
@@ -98,9 +109,8 @@ impl Tools {
         command.arg(script).arg(format!("--mysql-socket={}", socket.display()));
         command.args(["--mysql-user=root", "--mysql-db=bank", "--tables=2", "--table-size=2000"]);
         command.args(arguments);
-        let out = command.stdin(Stdio::null()).output().expect("sysbench");
-        let said = String::from_utf8_lossy(&out.stdout);
-        assert!(out.status.success(), "{said}{}", String::from_utf8_lossy(&out.stderr));
+        let out = run(command);
+        assert!(out.status.success(), "{}{}", out.text(), out.stderr);
     }
 }
 
@@ -156,25 +166,37 @@ pub fn serve(
     Served { answers, run: running.wait() }
 }
 
-/// Clients at once, whose outcome does not depend on who comes first; then a standard load whose
-/// does.
-fn load(tools: &Tools, socket: &Path) -> String {
+/// Makes the accounts and the journal of the transfers.
+pub fn create(tools: &Tools, socket: &Path) {
     tools.sql(
         socket,
-        "CREATE DATABASE bank; USE bank;
-         CREATE TABLE account (id INT PRIMARY KEY, balance BIGINT NOT NULL) ENGINE=InnoDB;
-         CREATE TABLE journal (id INT AUTO_INCREMENT PRIMARY KEY, client INT, round INT, note TEXT,
-                               UNIQUE (client, round)) ENGINE=InnoDB;
-         INSERT INTO account SELECT seq, 1000 FROM seq_1_to_200;",
+        &format!(
+            "CREATE DATABASE bank; USE bank;
+             CREATE TABLE account (id INT PRIMARY KEY, balance BIGINT NOT NULL) ENGINE=InnoDB;
+             CREATE TABLE journal (id INT AUTO_INCREMENT PRIMARY KEY, client INT, round INT, note TEXT,
+                                   UNIQUE (client, round)) ENGINE=InnoDB;
+             INSERT INTO account SELECT seq, {BALANCE} FROM seq_1_to_{ACCOUNTS};"
+        ),
     );
-    let scripts: Vec<String> = (0..CLIENTS).map(script).collect();
-    let answers: Vec<String> = std::thread::scope(|scope| {
+}
+
+/// Clients at once, each with its script; their answers.
+pub fn at_once(tools: &Tools, socket: &Path, scripts: &[String]) -> Vec<String> {
+    std::thread::scope(|scope| {
         let clients: Vec<_> = scripts
             .iter()
             .map(|script| scope.spawn(move || tools.sql(socket, &format!("USE bank; {script}"))))
             .collect();
         clients.into_iter().map(|client| client.join().expect("client")).collect()
-    });
+    })
+}
+
+/// Clients at once, whose outcome does not depend on who comes first; then a standard load whose
+/// does.
+fn load(tools: &Tools, socket: &Path) -> String {
+    create(tools, socket);
+    let scripts: Vec<String> = (0..CLIENTS).map(|client| script(client, 0..TRANSFERS)).collect();
+    let answers = at_once(tools, socket, &scripts);
 
     let threads = format!("--threads={CLIENTS}");
     let script = "oltp_read_write";
@@ -195,19 +217,24 @@ fn load(tools: &Tools, socket: &Path) -> String {
     out
 }
 
+/// A transfer of one client: from which account to which, and how much.
+pub fn transfer(client: usize, round: usize) -> (usize, usize, usize) {
+    let from = 1 + (client * 37 + round * 11) % (ACCOUNTS - 1);
+    let to = from + 1 + (round * 13 + client) % (ACCOUNTS - from);
+    (from, to, 1 + (client + round) % 9)
+}
+
 /// The transfers of one client: sums commute, so the balances do not depend on the schedule. Rows
 /// are locked in ascending order, so InnoDB has no deadlock of its own to resolve.
-fn script(client: usize) -> String {
+pub fn script(client: usize, rounds: Range<usize>) -> String {
     let mut sql = String::from("SET SESSION group_concat_max_len = 1000000;");
-    for round in 0..250 {
-        let from = 1 + (client * 37 + round * 11) % 199;
-        let to = from + 1 + (round * 13 + client) % (200 - from);
-        let amount = 1 + (client + round) % 9;
+    for round in rounds {
+        let (from, to, amount) = transfer(client, round);
         let _ = write!(
             sql,
             "BEGIN; UPDATE account SET balance = balance - {amount} WHERE id = {from};
              UPDATE account SET balance = balance + {amount} WHERE id = {to};
-             INSERT INTO journal (client, round, note) VALUES ({client}, {round}, REPEAT('{client}', {round}));
+             INSERT INTO journal (client, round, note) VALUES ({client}, {round}, REPEAT('{client}', {round} MOD 250));
              COMMIT;"
         );
         if round % 50 == 49 {

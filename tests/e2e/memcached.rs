@@ -3,11 +3,13 @@
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::path::Path;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use crate::harness::{Job, Running, check, installed, native, signal, until};
+use crate::harness::{Job, PATIENCE, Running, Scratch, check, installed, native, signal, until};
 use crate::programs::known;
+use crate::programs::servers::Short;
 
 const CLIENTS: usize = 8;
 const ROUNDS: usize = 3000;
@@ -15,10 +17,9 @@ const ROUNDS: usize = 3000;
 #[test]
 fn answers_are_the_same_and_its_locks_are_watched() {
     let Some(memcached) = installed(&["memcached"], "memcached") else { return };
-    let natively = serve(native(&memcached), &memcached);
-    let watched = serve(check(&memcached), &memcached);
-    assert_eq!(natively.transcripts, watched.transcripts);
-    assert_eq!(natively.stats, watched.stats);
+    let natively = serve(native(&memcached), used_once);
+    let watched = serve(check(&memcached), used_once);
+    assert_eq!(natively.came_of_it, watched.came_of_it);
 
     let run = watched.run;
     assert_eq!(run.status.code(), natively.run.status.code(), "{}", run.stderr);
@@ -34,40 +35,53 @@ fn answers_are_the_same_and_its_locks_are_watched() {
     known::judge("memcached", &run);
 }
 
-struct Served {
-    /// All answers of each client.
-    transcripts: Vec<String>,
-    /// The server's own counters of what it did.
-    stats: Vec<String>,
-    run: crate::harness::Run,
+/// What came of a server's life.
+pub struct Served<T> {
+    pub came_of_it: T,
+    pub run: crate::harness::Run,
 }
 
-fn serve(job: Job, memcached: &Path) -> Served {
-    // Nothing else listens there between the question and the use, or the server says so and the
-    // test fails.
-    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
-    let mut job =
-        job.args(["-l", "127.0.0.1", "-p", &port.to_string(), "-U", "0", "-t", "4", "-m", "64"]);
+/// Starts the server, has `load` use it, which is told where it is, and shuts it down.
+pub fn serve<T>(job: Job, load: impl FnOnce(&Server) -> T) -> Served<T> {
+    // No port: another program could take it before the server does.
+    let scratch = Scratch::new();
+    let short = Short::of(&scratch);
+    let socket = short.join("s");
+    let mut job = job.arg("-s").arg(&socket).args(["-t", "4", "-m", "64"]);
     // SAFETY: no preconditions.
     if unsafe { libc::geteuid() } == 0 {
         job = job.args(["-u", "root"]);
     }
     let mut running: Running = job.spawn();
     let mut control = until("memcached to listen", || {
-        assert!(running.is_running(), "{} ended: {}", memcached.display(), running.stderr());
-        Client::connect(port)
+        assert!(running.is_running(), "memcached ended: {}", running.stderr());
+        Client::connect(&socket)
     });
+    let stats = control.stats();
+    let pid = stats.iter().find_map(|line| line.strip_prefix("STAT pid ")).expect("its process id");
+    let server = Server { socket, pid: pid.parse().expect("a number") };
+    let came_of_it = load(&server);
+    signal(server.pid, libc::SIGTERM);
+    Served { came_of_it, run: running.wait() }
+}
 
-    let transcripts = std::thread::scope(|scope| {
-        let clients: Vec<_> = (0..CLIENTS)
-            .map(|id| scope.spawn(move || load(Client::connect(port).expect("it listens"), id)))
-            .collect();
-        let mut answers = clients.into_iter().map(|client| client.join());
-        let failed = |_| panic!("a client failed; what the server said: {}", running.stderr());
-        std::iter::from_fn(|| answers.next().map(|all| all.unwrap_or_else(failed))).collect()
-    });
+/// A server that listens.
+pub struct Server {
+    socket: PathBuf,
+    pub pid: u32,
+}
 
-    let all = control.stats();
+impl Server {
+    /// A new connection.
+    pub fn connect(&self) -> Client {
+        Client::connect(&self.socket).expect("it listens")
+    }
+}
+
+/// All answers of each client; and the server's own counters of what it did.
+fn used_once(server: &Server) -> (Vec<String>, Vec<String>) {
+    let transcripts = transcripts(server);
+    let all = server.connect().stats();
     let counted = [
         "cmd_get",
         "cmd_set",
@@ -86,9 +100,16 @@ fn serve(job: Job, memcached: &Path) -> Served {
         .cloned();
     let stats: Vec<_> = stats.collect();
     assert_eq!(stats.len(), counted.len(), "{all:?}");
-    let pid = all.iter().find_map(|line| line.strip_prefix("STAT pid ")).expect("its process id");
-    signal(pid.parse().expect("a number"), libc::SIGTERM);
-    Served { transcripts, stats, run: running.wait() }
+    (transcripts, stats)
+}
+
+/// All answers of clients at once.
+pub fn transcripts(server: &Server) -> Vec<String> {
+    std::thread::scope(|scope| {
+        let clients: Vec<_> =
+            (0..CLIENTS).map(|id| scope.spawn(move || load(server.connect(), id))).collect();
+        clients.into_iter().map(|client| client.join().expect("a client failed")).collect()
+    })
 }
 
 /// What one client does: all commands, on keys of its own and on a counter that all share.
@@ -118,30 +139,39 @@ fn load(mut client: Client, id: usize) -> String {
     transcript
 }
 
-struct Client {
-    read: BufReader<TcpStream>,
-    write: TcpStream,
+/// A connection.
+pub struct Client {
+    read: BufReader<UnixStream>,
+    write: UnixStream,
 }
 
 impl Client {
-    fn connect(port: u16) -> Option<Self> {
-        let write = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
-        write.set_nodelay(true).ok()?;
-        Some(Self { read: BufReader::new(write.try_clone().ok()?), write })
+    fn connect(socket: &Path) -> Option<Self> {
+        let write = UnixStream::connect(socket).ok()?;
+        let client = Self { read: BufReader::new(write.try_clone().ok()?), write };
+        client.wait_for(PATIENCE);
+        Some(client)
+    }
+
+    /// How long an answer may take.
+    pub fn wait_for(&self, patience: Duration) {
+        self.write.set_read_timeout(Some(patience)).expect("not 0");
     }
 
     fn line(&mut self) -> String {
         let mut line = String::new();
-        self.read.read_line(&mut line).expect("an answer");
+        self.read.read_line(&mut line).expect("memcached answers");
         line.trim_end().to_owned()
     }
 
-    fn ask(&mut self, command: &str) -> String {
+    /// Sends a command; the first line of the answer.
+    pub fn ask(&mut self, command: &str) -> String {
         self.write.write_all(format!("{command}\r\n").as_bytes()).expect("the server reads");
         self.line()
     }
 
-    fn get(&mut self, key: &str) -> String {
+    /// The value of a key, and what is said of it.
+    pub fn get(&mut self, key: &str) -> String {
         let head = self.ask(&format!("get {key}"));
         let Some(len) = head.strip_prefix("VALUE ").and_then(|rest| rest.rsplit(' ').next()) else {
             return head;

@@ -8,6 +8,7 @@ mod install;
 mod man;
 mod package;
 mod promela;
+mod swap;
 mod test;
 
 use std::process::ExitCode;
@@ -30,6 +31,7 @@ enum Task {
     Deb(install::deb::DebArgs),
     Man(man::ManArgs),
     Completions(completions::CompletionsArgs),
+    Swap(swap::SwapArgs),
 }
 
 fn main() -> ExitCode {
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         Task::Deb(args) => install::deb::run(&args),
         Task::Man(args) => man::run(&args),
         Task::Completions(args) => completions::run(&args),
+        Task::Swap(args) => swap::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

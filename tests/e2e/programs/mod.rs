@@ -7,7 +7,7 @@
 mod directory;
 pub mod known;
 mod proxies;
-mod servers;
+pub mod servers;
 mod table;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -38,15 +38,15 @@ struct Seen {
 }
 
 /// What a program has to work with.
-struct Place {
+pub struct Place {
     scratch: Scratch,
 }
 
 /// What came of it.
-struct Outcome {
+pub struct Outcome {
     /// What is the same in every run.
-    results: String,
-    run: Run,
+    pub results: String,
+    pub run: Run,
 }
 
 impl Place {
@@ -58,22 +58,26 @@ impl Place {
         self.scratch.path()
     }
 
-    /// Text to be packed: 8 MiB of words, the same every time.
+    /// Text to be packed.
     fn text(&self) -> std::path::PathBuf {
-        let mut text = String::with_capacity(8 << 20);
-        let mut random = 0x9e37_79b9_7f4a_7c15u64;
-        while text.len() < 8 << 20 {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            text +=
-                ["mutex ", "semaphore ", "held by ", "waits for ", "thread\n"][random as usize % 5];
-            text += &(random % 997).to_string();
-        }
         let path = self.scratch.join("text");
-        std::fs::write(&path, text).expect("room for 8 MiB");
+        write_text(&path);
         path
     }
+}
+
+/// Writes text to be packed: 8 MiB of words, the same every time.
+pub fn write_text(path: &Path) {
+    let mut text = String::with_capacity(8 << 20);
+    let mut random = 0x9e37_79b9_7f4a_7c15u64;
+    while text.len() < 8 << 20 {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        text += ["mutex ", "semaphore ", "held by ", "waits for ", "thread\n"][random as usize % 5];
+        text += &(random % 997).to_string();
+    }
+    std::fs::write(path, text).expect("room for 8 MiB");
 }
 
 /// A source or a page that lies in `tests/programs/real`.

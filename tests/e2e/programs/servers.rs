@@ -4,10 +4,9 @@ use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use super::{Outcome, Place, digest};
-use crate::harness::{Job, Scratch, signal, until};
+use crate::harness::{Job, Scratch, native, signal, until};
 
 /// Where a server's socket is: its path may have 107 bytes, and those below the target folder can
 /// have more.
@@ -38,18 +37,34 @@ impl Drop for Short {
 /// Commands of many clients at once, taken off the wire by several threads; what they add up to is
 /// the same every time.
 pub fn redis(job: Job, place: &Place) -> Outcome {
-    let short = Short::of(&place.scratch);
+    serve_redis(job, &place.scratch, "3", load_redis)
+}
+
+/// Starts the server with so many threads for its connections, has `load` use it by its socket, and
+/// shuts it down.
+pub fn serve_redis(
+    job: Job,
+    scratch: &Scratch,
+    threads: &str,
+    load: impl FnOnce(&Path) -> String,
+) -> Outcome {
+    let short = Short::of(scratch);
     let socket = short.join("s");
-    let job = job.args(["--port", "0", "--save", "", "--io-threads", "3"]);
-    let job = job.args(["--io-threads-do-reads", "yes", "--dir"]).arg(place.path());
+    let job = job.args(["--port", "0", "--save", "", "--io-threads", threads]);
+    let job = job.args(["--io-threads-do-reads", "yes", "--dir"]).arg(scratch.path());
     let mut running = job.arg("--unixsocket").arg(&socket).spawn();
     until("redis-server to listen", || {
         assert!(running.is_running(), "{}", running.stderr());
         UnixStream::connect(&socket).ok()
     });
+    let results = load(&socket);
+    client("redis-cli", &socket, &["SHUTDOWN", "NOSAVE"]);
+    Outcome { results, run: running.wait() }
+}
 
+fn load_redis(socket: &Path) -> String {
     let load = ["-n", "4000", "-c", "40", "-P", "8", "-q", "-t", "incr,lpush,sadd,hset,spop"];
-    client("redis-benchmark", &socket, &load);
+    client("redis-benchmark", socket, &load);
     let mut results = String::new();
     for question in [
         &["GET", "counter:__rand_int__"] as &[&str],
@@ -62,19 +77,16 @@ pub fn redis(job: Job, place: &Place) -> Outcome {
         &["FLUSHALL", "ASYNC"],
         &["DBSIZE"],
     ] {
-        results += &client("redis-cli", &socket, question);
+        results += &client("redis-cli", socket, question);
     }
-    client("redis-cli", &socket, &["SHUTDOWN", "NOSAVE"]);
-    Outcome { results, run: running.wait() }
+    results
 }
 
 /// Runs a client of redis to its end; what it says.
-fn client(program: &str, socket: &Path, arguments: &[&str]) -> String {
-    let mut command = Command::new(program);
-    command.arg("-s").arg(socket).args(arguments).stdin(Stdio::null());
-    let out = command.output().expect("installed");
-    assert!(out.status.success(), "{command:?}: {}", String::from_utf8_lossy(&out.stderr));
-    String::from_utf8_lossy(&out.stdout).into_owned()
+pub fn client(program: &str, socket: &Path, arguments: &[&str]) -> String {
+    let out = native(program).arg("-s").arg(socket).args(arguments).run();
+    assert!(out.status.success(), "{program} {arguments:?}: {}", out.stderr);
+    out.text()
 }
 
 /// Files fetched by several clients at once; with `directio` no file is in the cache, so the pool

@@ -1,6 +1,7 @@
 //! `lockwright swap`: programs with their locks replaced.
 
 mod only;
+mod real;
 
 use serde_json::json;
 
