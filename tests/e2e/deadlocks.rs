@@ -93,7 +93,7 @@ fn a_reader_behind_a_waiting_writer() {
 fn a_join_for_a_thread_that_needs_a_held_lock() {
     for last in ["worker", "joiner"] {
         let run = check(program("join.c")).arg(last).run();
-        assert_eq!(run.verdicts(), [("circular-dependency", "deadlocked")], "{}", run.stderr);
+        assert_eq!(run.verdicts(), [("join-with-lock-held", "deadlocked")], "{}", run.stderr);
         assert!(lock_names(run.finding()).contains(&"state"), "{:#}", run.finding());
         assert_eq!(run.code(), FOUND);
     }

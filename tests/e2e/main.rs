@@ -37,6 +37,7 @@ mod hangs;
 mod hidden;
 mod idioms;
 mod inherited_locks;
+mod joins;
 mod kill9;
 mod lockmeter_faults;
 mod many;

@@ -51,6 +51,11 @@ pub enum Action {
     WaitsToReacquire,
     /// Waits for the end of a thread.
     WaitsToJoin,
+    /// Joins the thread, which is to say that it waits for this end of it.
+    WaitsForEnd {
+        /// It can back out.
+        timed: bool,
+    },
     /// Waits on a condition variable, with this mutex.
     WaitsOnCondition,
     /// A handler that could interrupt the thread acquires it.
@@ -135,6 +140,7 @@ impl Action {
     /// What a thread does to a lock of `kind` when it acquires it in `mode`.
     pub fn acquires(kind: u8, mode: u16) -> Self {
         match kind {
+            _ if mode & mode::JOIN != 0 => Self::WaitsForEnd { timed: mode & mode::TIMED != 0 },
             _ if mode & mode::COND_REACQUIRE != 0 => Self::Reacquires,
             lock_kind::RESOURCE => Self::Enters,
             lock_kind::COMPLETION => Self::WaitsFor,

@@ -27,6 +27,8 @@ named! {
 pub enum Kind {
     /// Locks are taken in orders that form a cycle.
     CircularDependency = "circular-dependency",
+    /// A thread is joined with a lock held that it takes.
+    JoinWithLockHeld = "join-with-lock-held",
     /// A lock, or another of its class, is taken while held.
     RecursiveLocking = "recursive-locking",
     /// A lock is used both in a signal handler and with that signal open.
@@ -81,7 +83,10 @@ impl Kind {
     /// contexts.
     pub fn is_misuse(self) -> bool {
         use Kind::*;
-        !matches!(self, CircularDependency | RecursiveLocking | InconsistentState)
+        !matches!(
+            self,
+            CircularDependency | JoinWithLockHeld | RecursiveLocking | InconsistentState
+        )
     }
 }
 

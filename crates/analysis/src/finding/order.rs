@@ -51,6 +51,16 @@ pub enum Fault {
         /// The signals, in the order of the steps.
         signals: Vec<u32>,
     },
+    /// The other lock is held while a thread is joined that takes it.
+    JoinedWithLockHeld {
+        /// The end of the thread among the two.
+        end: usize,
+    },
+    /// The locks are taken in a cycle that joins close.
+    CycleWithJoins {
+        /// The ends of the threads among the locks.
+        ends: Vec<usize>,
+    },
     /// The other lock is held while waiting for a completion, and by the thread that completes it.
     CompletedWithLockHeld {
         /// The completion among the two locks.
@@ -143,6 +153,16 @@ pub enum Evidence {
     ByClass,
     /// The same locks were taken in all steps, each by another thread.
     SameLocks,
+    /// The thread that is joined took the very lock that is held meanwhile.
+    TakenByJoined {
+        /// Its end among the locks.
+        end: usize,
+    },
+    /// Who joins has waited on a condition before, with a mutex that the joined thread takes.
+    MayHaveHeard {
+        /// Its end among the locks.
+        end: usize,
+    },
     /// The orders were taken by several threads.
     TakenByThreads,
     /// None of these orders the steps.
@@ -368,6 +388,11 @@ pub enum Remedy {
     KeepOrdered,
     /// Nothing, while one thread does it.
     KeepSingleThread,
+    /// Release the lock before joining the thread, or have the thread do without it.
+    JoinWithoutLock {
+        /// The end of the thread among the locks; the lock is the one before it.
+        end: usize,
+    },
     /// Release the other lock before waiting for the completion, or complete it without that.
     WaitWithoutLock {
         /// The completion among the two locks.

@@ -12,11 +12,11 @@ use super::cycles::{Limits, MOST_COMPARED, Visitor, Work, shortest_first};
 use super::floor::Floors;
 use super::graph::{Part, parts};
 use super::judge::{Judge, Obstacle, Rank, Shape, Verdict, shapes};
-use super::{semaphores, signals};
+use super::{joins, semaphores, signals};
 use crate::finding::coverage::{Note, Search};
 use crate::finding::order::{Evidence, Fault, OrderFault, OrderedBy, Remedy};
 use crate::finding::{Details, Finding, Grade, Instances, Kind};
-use crate::model::{LockRef, Model, is_read};
+use crate::model::{LockRef, Model, is_read, thread_of};
 use crate::progress::{Progress, Stage};
 use crate::view::candidate::{Candidate, ring};
 use crate::view::occurrence::{Acquisition, Level};
@@ -344,11 +344,14 @@ impl Found {
             Level::Instance => refs.iter().map(|lock| lock.inst).collect(),
             Level::Class => Vec::new(),
         };
+        insts.retain(|&inst| thread_of(inst).is_none());
         insts.sort_unstable();
+        let joins = joins::Ends::of(view.model, &refs);
         let contexts = annotated::Contexts::of(view.model, &refs);
         let semaphores = semaphores::among(view.model, &refs);
         let involved = view.involved(level, refs);
         let grade = contexts.grade(grade(level, verdict));
+        let (grade, heard) = joins.grade(view.model, acquisitions, grade);
         let signatures: Vec<String> =
             acquisitions.iter().map(|p| view.signature(p.context)).collect();
         let mut what = OrderFault {
@@ -357,10 +360,12 @@ impl Found {
             remedies: remedies(view, &involved, verdict, grade, |i| part.contexts(edges[i]).len()),
         };
         contexts.tell(grade, &mut what);
+        joins.tell(&mut what);
+        what.evidence.extend(heard.map(|end| Evidence::MayHaveHeard { end }));
         what.evidence.extend(semaphores::why_locks(semaphores));
         let kind = match signals::tell(view, acquisitions, grade, &mut what) {
             true => Kind::InconsistentState,
-            false => Kind::CircularDependency,
+            false => joins.kind(),
         };
         let step = |(i, acquisition)| view.step(&involved, acquisition, (i + 1) % n);
         let finding = Finding {

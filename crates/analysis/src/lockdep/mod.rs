@@ -13,6 +13,7 @@ mod declared;
 mod enclosed;
 mod floor;
 pub(crate) mod graph;
+mod joins;
 pub(crate) mod judge;
 pub mod misuse;
 mod nesting;

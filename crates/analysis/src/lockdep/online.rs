@@ -86,7 +86,11 @@ fn deadlock(view: &ProcessView<'_, '_>, row: &Row, steps: &[StepRow]) -> Candida
     let n = steps.len();
     let refs: Vec<LockRef> = steps.iter().map(lock_of).collect();
     let locks: Vec<LockRef> = steps.iter().filter(|step| !is_join(step)).map(lock_of).collect();
-    let classes = view.classes(&locks);
+    let ends = steps.iter().filter(|step| is_join(step)).filter_map(|step| {
+        let class = model.trie.end_class(step.addr as u32)?;
+        Some(LockRef { class, ..LockRef::default() })
+    });
+    let classes = view.classes(&locks.iter().copied().chain(ends).collect::<Vec<_>>());
     let mut insts: Vec<u32> = locks.iter().map(|lock| lock.inst).collect();
     insts.sort_unstable();
     let mut involved = view.involved(Level::Instance, refs);
@@ -117,7 +121,10 @@ fn deadlock(view: &ProcessView<'_, '_>, row: &Row, steps: &[StepRow]) -> Candida
         .map(|(i, step)| Step {
             thread: model.thread(step.thread),
             lock: i,
-            action: Action::waits(step.mode as u16),
+            action: match is_join(step) {
+                true => Action::WaitsForEnd { timed: false },
+                false => Action::waits(step.mode as u16),
+            },
             held: view.held(&involved, step.held),
             stack: model.stack(step.stack),
         })
@@ -142,7 +149,10 @@ fn deadlock(view: &ProcessView<'_, '_>, row: &Row, steps: &[StepRow]) -> Candida
         })
         .collect();
     let finding = Finding {
-        kind: Kind::CircularDependency,
+        kind: match n {
+            2 if steps.iter().any(is_join) => Kind::JoinWithLockHeld,
+            _ => Kind::CircularDependency,
+        },
         grade: Grade::Deadlocked,
         details: Details::Order(OrderFault {
             fault: Fault::Deadlock,

@@ -9,6 +9,7 @@ use super::class_row;
 use super::heap::{Blocks, in_block};
 use super::naming::{base_name, place_key, place_of, short_place};
 use super::sources::Sources;
+use super::thread_ends;
 use crate::finding::lock_kind::LockKind;
 use crate::finding::{LockOrigin, Name};
 
@@ -57,6 +58,8 @@ pub struct Classes {
     keys: Vec<Key>,
     /// By id of the class row.
     by_row: Vec<Option<Member>>,
+    /// By class of ends of threads ([`super::thread_ends`]).
+    thread_ends: Vec<Member>,
 }
 
 /// A class row's place among the merged classes.
@@ -98,6 +101,8 @@ pub(super) enum Key {
         offset: Option<u64>,
     },
     Row(usize, u32),
+    /// Ledger and stack at which threads were created that are waited for.
+    ThreadEnd(usize, u32),
 }
 
 /// What a class is known by in other processes too.
@@ -184,7 +189,12 @@ impl Classes {
             .collect();
         let (variables, homes) = variables(sources, &rows);
         let blocks = Blocks::new(sources, &rows);
-        let mut this = Self { groups: vec![unknown()], keys: Vec::new(), by_row: Vec::new() };
+        let mut this = Self {
+            groups: vec![unknown()],
+            keys: Vec::new(),
+            by_row: Vec::new(),
+            thread_ends: Vec::new(),
+        };
         let mut groups: HashMap<Key, u32> = HashMap::new();
         for (id, ledger, row) in rows {
             let home = homes.get(&id).and_then(|key| Some((key, variables.get(key)?)));
@@ -251,8 +261,35 @@ impl Classes {
         }
     }
 
+    /// Adds the classes of the ends of threads, by the stacks at which these were created.
+    pub(super) fn add_thread_ends(&mut self, sources: &Sources<'_>, index: usize, created: &[u32]) {
+        for &stack in created {
+            let frames = sources.symbols(index).stack(stack);
+            let name = match place_of(&frames) {
+                Some(frame) => format!("end of a thread created at {}", short_place(frame)),
+                None => "end of a thread".to_owned(),
+            };
+            let kind = thread_ends::KIND;
+            let group = self.groups.len() as u32;
+            let member = Member { group, kind, element: None, nest: 0, is_mixed: false };
+            self.thread_ends.push(member);
+            // By the whole stack: one function may create all threads of a program.
+            self.keys.push(Key::ThreadEnd(index, stack));
+            let (origin, created) = (LockOrigin::Init, (index, stack));
+            self.groups.push(ClassGroup { name, kind, origin, created, ..unknown() });
+        }
+    }
+
     fn member(&self, row: u32) -> Option<&Member> {
-        self.by_row.get(row as usize)?.as_ref()
+        match row.checked_sub(thread_ends::FIRST_CLASS) {
+            Some(end) => self.thread_ends.get(end as usize),
+            None => self.by_row.get(row as usize)?.as_ref(),
+        }
+    }
+
+    /// Whether a class is that of ends of threads, which are waited for as locks are.
+    pub fn is_thread_end(&self, row: u32) -> bool {
+        self.kind(row) == thread_ends::KIND
     }
 
     /// Number of merged classes that have locks.
@@ -314,7 +351,8 @@ impl Classes {
 
     /// Whether what is of this class row keeps threads from each other: it is a lock.
     pub fn excludes(&self, row: u32) -> bool {
-        !matches!(self.kind(row), lock_kind::RESOURCE | lock_kind::COMPLETION)
+        let kind = self.kind(row);
+        !matches!(kind, lock_kind::RESOURCE | lock_kind::COMPLETION | thread_ends::KIND)
     }
 
     /// Whether a class row has semaphores that proved to be no locks. What holds for one of its

@@ -10,6 +10,7 @@ mod naming;
 mod order;
 mod posts;
 mod sources;
+mod thread_ends;
 mod trie;
 
 use std::cell::OnceCell;
@@ -25,6 +26,7 @@ pub use classes::{ClassGroup, ClassKey, Classes};
 pub use naming::{LockRef, code_of, place_key, place_of, short_place};
 pub use order::{Crossing, Order};
 pub use sources::{Sources, Symbolise, missing_names};
+pub use thread_ends::thread_of;
 pub use trie::Trie;
 
 /// One watched process.
@@ -53,12 +55,15 @@ impl<'a> Model<'a> {
     /// Builds the model of ledger `index` of `sources`.
     pub fn new(sources: &Sources<'a>, index: usize) -> Self {
         let ledger = &sources.ledgers[index];
+        let trie = Trie::new(ledger);
+        let mut classes = Classes::new(sources, index);
+        classes.add_thread_ends(sources, index, trie.thread_ends());
         Self {
             ledger,
             symbols: sources.symbols(index),
-            trie: Trie::new(ledger),
+            trie,
             order: Order::new(ledger),
-            classes: Classes::new(sources, index),
+            classes,
             threads: ledger.rows::<Thread>().collect(),
             numbers: thread_numbers(ledger),
             locks: OnceCell::new(),

@@ -77,6 +77,9 @@ impl Model<'_> {
 
     /// Name of one lock, by itself.
     pub fn name(&self, lock: LockRef) -> Name {
+        if let Some(thread) = super::thread_of(lock.inst) {
+            return Name::description(format!("end of {}", self.thread(thread)));
+        }
         let group = self.classes.group(self.classes.group_of(lock.class));
         match self.classes.element(lock.class).filter(|_| lock.inst != 0) {
             Some(element) => Name::symbol(element),
@@ -128,7 +131,10 @@ impl Model<'_> {
         LockInfo {
             name: named.clone(),
             class: group.name(),
-            kind: Subject::Lock(LockKind::of(self.classes.kind(lock.class))),
+            kind: match self.classes.is_thread_end(lock.class) {
+                true => Subject::Thread,
+                false => Subject::Lock(LockKind::of(self.classes.kind(lock.class))),
+            },
             addr,
             created,
             origin: group.origin,

@@ -8,9 +8,10 @@ use lockwright_ledger::rows::{Class, Evidence, Lock, Node, mode, node_flag};
 use super::hand_overs;
 use super::interrupts::{self, Interrupts};
 use super::is_read;
+use super::thread_ends::{self, ThreadEnds};
 
 /// The contexts of one process: those recorded, and behind them those that a signal handler would
-/// add ([`super::interrupts`]).
+/// add ([`super::interrupts`]), and those that make joins dependencies ([`super::thread_ends`]).
 pub struct Trie {
     /// By id; a row that is not there has state 0.
     nodes: Vec<Node>,
@@ -26,6 +27,7 @@ pub struct Trie {
     /// Classes of which a lock was taken for writing.
     written: HashSet<u32>,
     interrupts: Interrupts,
+    thread_ends: ThreadEnds,
 }
 
 impl Trie {
@@ -39,12 +41,14 @@ impl Trie {
         unfold(ledger, &mut nodes);
         hand_overs::leave_out(ledger, &mut nodes);
         let interrupts = interrupts::append(ledger, &mut nodes);
+        let thread_ends = thread_ends::append(ledger, &mut nodes, interrupts.first);
         let (sets, cut) = paths(&mut nodes);
         let runs = runs(&nodes);
-        let (first, segments) = evidence(ledger, &interrupts, nodes.len());
+        let more = interrupts.evidence.iter().chain(&thread_ends.evidence).copied();
+        let (first, segments) = evidence(ledger, more, nodes.len());
         let written = nodes.iter().filter(|n| n.state != 0 && !is_read(n.mode)).map(|n| n.class);
         let written = written.collect();
-        Self { sets, cut, runs, first, segments, written, interrupts, nodes }
+        Self { sets, cut, runs, first, segments, written, interrupts, thread_ends, nodes }
     }
 
     /// Number of ids that were recorded, 0 included.
@@ -68,7 +72,8 @@ impl Trie {
         self.all_contexts().take_while(|&(id, _)| id < self.len())
     }
 
-    /// Those, and the contexts that would come of a signal's handler interrupting somebody.
+    /// Those, the contexts that would come of a signal's handler interrupting somebody, and those
+    /// in which the end of a thread is held or waited for.
     pub fn all_contexts(&self) -> impl Iterator<Item = (u32, &Node)> {
         (1..).zip(&self.nodes[1..]).filter(|&(id, node)| {
             node.state != 0
@@ -93,6 +98,26 @@ impl Trie {
     /// Whether there were more interruptions than could be looked at.
     pub fn interrupts_cut(&self) -> bool {
         self.interrupts.cut
+    }
+
+    /// Whether there were more joins than could be looked at.
+    pub fn joins_cut(&self) -> bool {
+        self.thread_ends.cut
+    }
+
+    /// The stacks at which threads were created whose ends are waited for, by class.
+    pub(super) fn thread_ends(&self) -> &[u32] {
+        &self.thread_ends.created
+    }
+
+    /// The class of the end of a thread, if it is waited for.
+    pub fn end_class(&self, thread: u32) -> Option<u32> {
+        self.thread_ends.class_of(thread)
+    }
+
+    /// The node of a thread's end where `id` is there for being acquired while that is held.
+    pub fn thread_end(&self, id: u32) -> Option<u32> {
+        self.thread_ends.root(id)
     }
 
     /// What was held when `id` was acquired, innermost first.
@@ -216,11 +241,15 @@ fn mix(x: u64) -> u64 {
 }
 
 /// The evidence table, sorted by node.
-fn evidence(ledger: &Ledger, more: &Interrupts, nodes: usize) -> (Vec<u32>, Vec<u32>) {
+fn evidence(
+    ledger: &Ledger,
+    more: impl Iterator<Item = (u32, u32)>,
+    nodes: usize,
+) -> (Vec<u32>, Vec<u32>) {
     let mut pairs: Vec<(u32, u32)> = ledger
         .rows::<Evidence>()
         .map(|(_, row)| (row.node, row.segment))
-        .chain(more.evidence.iter().copied())
+        .chain(more)
         .filter(|&(node, _)| (node as usize) < nodes)
         .collect();
     pairs.sort_unstable();

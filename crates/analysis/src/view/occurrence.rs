@@ -29,11 +29,14 @@ impl Level {
         model: &'m Model<'_>,
         id: u32,
     ) -> impl Iterator<Item = (u32, &'m Node)> + use<'m> {
+        // What else is held there is on record without the end of the thread, too.
+        let end = model.trie.thread_end(id).and_then(|end| Some((end, model.trie.node(end)?)));
         let (all, others) = match self {
+            _ if end.is_some() => (None, None),
             Self::Instance => (Some(model.trie.held(id)), None),
             Self::Class => (None, Some(model.trie.held_behind_own(id))),
         };
-        all.into_iter().flatten().chain(others.into_iter().flatten())
+        end.into_iter().chain(all.into_iter().flatten()).chain(others.into_iter().flatten())
     }
 }
 

@@ -114,6 +114,10 @@ impl ProcessView<'_, '_> {
         let mut held = Vec::new();
         let mut others = 0;
         for (_, node) in self.path(innermost) {
+            // That a thread holds its own end goes without saying.
+            if self.model.classes.is_thread_end(node.class) {
+                continue;
+            }
             let lock = reference(&node);
             let index = involved.index(self.model, lock);
             others += usize::from(index.is_none());

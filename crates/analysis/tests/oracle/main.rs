@@ -13,9 +13,11 @@
 //! - a condition wait may end at any time, as spurious wake-ups do, once its mutex is free.
 //!
 //! Then, of the report on the observed run:
-//! - *nothing is missed*: for each cycle of waiting threads that a reordering reaches there is a
+//! - *nothing is missed*: for each cycle of threads that wait, for locks or for each other's end, and
+//!   that a reordering reaches there is a
 //!   finding about those locks or fewer of them: `likely`, or `possible` if somebody could back out, or
-//!   if readers block each other through a writer and their lock is not the only one of its class;
+//!   if the lock is not the only one of its class where readers block each other through a writer, or
+//!   where a thread that is joined takes it with nothing held;
 //! - *nothing is cried*: for each finding graded `likely` those threads can come to wait for those
 //!   locks, in a reordering of the run, or of another run that leaves the very same record (see
 //!   repeat.rs). How many need that is counted.

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use lockwright_analysis::finding::{Finding, Grade, Kind, Report};
+use lockwright_analysis::finding::lock_kind::Subject;
+use lockwright_analysis::finding::{Finding, Grade, Kind, LockInfo, Report};
 use lockwright_ledger::Ledger;
 
 use crate::program::{Run, thread_name};
-use crate::search::Cycle;
+use crate::search::{Cycle, end_of};
 use crate::story::Story;
 
 /// Room for the ledger of a program as small as these.
@@ -21,7 +22,7 @@ pub struct Told {
     pub locks: Vec<usize>,
     /// Who would wait for what, sorted.
     pub cycle: Cycle,
-    /// Classes of its locks, sorted, each once.
+    /// Classes of its locks, ends of threads left out, sorted, each once.
     pub classes: Vec<String>,
 }
 
@@ -56,13 +57,20 @@ fn told(run: &Run, report: &Report, addresses: &[u64]) -> Vec<Told> {
     let mut all = Vec::new();
     for finding in &report.findings {
         assert_ne!(finding.grade, Grade::Deadlocked, "the run came to its end:\n{}", run.story());
-        if !matches!(finding.kind, Kind::CircularDependency | Kind::RecursiveLocking) {
+        if !matches!(
+            finding.kind,
+            Kind::CircularDependency | Kind::JoinWithLockHeld | Kind::RecursiveLocking
+        ) {
             continue;
         }
         // Which lock of the run each of the finding's is; none for a class.
-        let number = |addr: Option<u64>| addresses.iter().position(|&a| Some(a) == addr);
-        let locks: Vec<Option<usize>> =
-            finding.locks.iter().map(|lock| number(lock.addr)).collect();
+        let number = |lock: &LockInfo| match lock.kind {
+            Subject::Thread => (0..run.threads.len())
+                .find(|&t| lock.name.text.ends_with(&format!("({})", thread_name(t))))
+                .map(|thread| end_of(run, thread)),
+            _ => addresses.iter().position(|&a| Some(a) == lock.addr),
+        };
+        let locks: Vec<Option<usize>> = finding.locks.iter().map(number).collect();
         let mut cycle: Cycle = Vec::new();
         for step in &finding.steps {
             let thread = (0..run.threads.len()).find(|&t| thread_name(t) == step.thread.name);
@@ -71,7 +79,9 @@ fn told(run: &Run, report: &Report, addresses: &[u64]) -> Vec<Told> {
             }
         }
         cycle.sort_unstable();
-        let mut classes: Vec<String> = finding.locks.iter().map(|l| l.class.text.clone()).collect();
+        let is_lock = |lock: &&LockInfo| lock.kind != Subject::Thread;
+        let mut classes: Vec<String> =
+            finding.locks.iter().filter(is_lock).map(|l| l.class.text.clone()).collect();
         classes.sort_unstable();
         classes.dedup();
         let mut locks: Vec<usize> = locks.into_iter().flatten().collect();

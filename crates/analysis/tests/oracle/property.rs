@@ -136,10 +136,14 @@ fn covers(run: &Run, told: &Told, cycle: &Cycle, sure: bool) -> bool {
         return false;
     }
     let locks: BTreeSet<usize> = cycle.iter().map(|wait| wait.1).collect();
+    // Which lock a joined thread took with nothing held may not be known, but its class is.
+    let joins = locks.iter().any(|&lock| lock >= run.locks.len());
+    let by_class = joins && !sure;
     let shares_sites = run.threads.iter().flatten().any(|step| step.site.is_some());
-    if shares_sites {
+    if shares_sites || by_class {
         // Cycles at the same places are one finding, with the locks of one of them.
-        let classes: BTreeSet<&str> = locks.iter().map(|&lock| run.locks[lock].class()).collect();
+        let locks = locks.iter().filter_map(|&lock| run.locks.get(lock));
+        let classes: BTreeSet<&str> = locks.map(|lock| lock.class()).collect();
         return told.classes.iter().all(|class| classes.contains(class.as_str()));
     }
     !told.locks.is_empty() && told.locks.iter().all(|lock| locks.contains(lock))

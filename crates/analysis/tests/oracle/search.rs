@@ -14,7 +14,8 @@ struct Held {
     count: u32,
 }
 
-/// Who waits for what in a cycle: (thread, lock), sorted.
+/// Who waits for what in a cycle: (thread, lock), sorted. The end of a thread is numbered behind
+/// the locks ([`end_of`]).
 pub type Cycle = Vec<(usize, usize)>;
 
 /// What a thread waits for.
@@ -24,6 +25,11 @@ struct Wait {
     blockers: Vec<usize>,
     /// For good, and that can be known (see [`Search::cycles`]).
     sure: bool,
+}
+
+/// The end of a thread, as something that is waited for.
+pub fn end_of(run: &Run, thread: usize) -> usize {
+    run.locks.len() + thread
 }
 
 /// A run prepared for searching.
@@ -119,11 +125,21 @@ impl<'r> Search<'r> {
             Op::Acquire { how: How::Try, .. } => return None,
             Op::Acquire { lock, how, read, .. } => (lock, read, how == How::Timed),
             Op::WaitEnd { lock, .. } => (lock, false, false),
+            Op::Join(other) if state[other] == self.run.threads[other].len() => return None,
+            Op::Join(other) => {
+                let lock = end_of(self.run, other);
+                let sure = !self.has_heard(&self.run.threads[thread][..state[thread]], other);
+                return Some(Wait { lock, blockers: vec![other], sure });
+            }
             _ => return None,
         };
         let holders = self.holders(state, thread, lock, read);
+        let of_class = |other: &&Lock| other.class() == self.run.locks[lock].class();
+        let is_only_one = self.run.locks.iter().filter(of_class).count() == 1;
+        // Of what is taken with nothing held the class is on record, not the lock.
+        let is_known = is_only_one || !self.held[thread][state[thread]].is_empty();
         if !holders.is_empty() {
-            return Some(Wait { lock, blockers: holders, sure: !timed });
+            return Some(Wait { lock, blockers: holders, sure: !timed && is_known });
         }
         if !read || self.run.locks[lock].kind != Kind::Writers {
             return None;
@@ -141,17 +157,29 @@ impl<'r> Search<'r> {
             })
             .collect();
         let readers = self.holders(state, thread, lock, false);
-        let of_class = |other: &&Lock| other.class() == self.run.locks[lock].class();
-        let is_only_one = self.run.locks.iter().filter(of_class).count() == 1;
         let sure = is_only_one && !timed && writers.iter().any(|&timed| !timed);
         let waits = !writers.is_empty() && !readers.is_empty();
         waits.then_some(Wait { lock, blockers: readers, sure })
     }
 
+    /// Whether a thread has waited on a condition in `steps`, with a lock held of which the thread
+    /// `other` takes one of the class: what that may have told it is not known.
+    fn has_heard(&self, steps: &[Step], other: usize) -> bool {
+        let class = |lock: usize| self.run.locks[lock].class();
+        let taken = |step: &Step| match step.op {
+            Op::Acquire { lock, .. } => Some(class(lock)),
+            _ => None,
+        };
+        let waits = steps.iter().any(|step| matches!(step.op, Op::WaitEnd { .. }));
+        let others = self.run.threads[other].iter();
+        waits && others.filter_map(taken).any(|it| steps.iter().filter_map(taken).any(|s| s == it))
+    }
+
     /// Every cycle of waiting threads that can be reached, and whether that can be known for sure.
     /// It cannot if somebody has a deadline and may back out. Nor if a reader waits behind a
-    /// writer, and the lock is not the only one of its class: of a writer that holds nothing the
-    /// class is on record, not the lock.
+    /// writer, or a thread that is joined waits with nothing held, and the lock is not the only one
+    /// of its class: of who holds nothing the class is on record, not the lock. Nor if who joins has
+    /// waited on a condition before, and may have heard of the other.
     pub fn cycles(&self) -> BTreeMap<Cycle, bool> {
         let lengths: Vec<usize> = self.run.threads.iter().map(|steps| steps.len() + 1).collect();
         let number = |state: &[usize]| {

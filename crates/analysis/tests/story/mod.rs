@@ -33,7 +33,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use lockwright_analysis::analyse_with;
 use lockwright_analysis::finding::Instances;
-use lockwright_analysis::finding::{Frame, Report};
+use lockwright_analysis::finding::lock_kind::Subject;
+use lockwright_analysis::finding::{Frame, LockInfo, Report};
 use lockwright_analysis::merge::{Given, Merged, merge_with};
 use lockwright_analysis::model::Symbolise;
 use lockwright_analysis::progress::{Progress, Silent};
@@ -325,17 +326,17 @@ impl Story {
             }
             "E" => self.end(thread),
             "J" => {
+                let state = self.thread(thread);
+                self.join_context(state, name, site);
                 self.end(name);
                 let last = self.ended[name];
                 let state = self.thread(thread);
                 self.core.thread_joined(state, last);
             }
             "JB" => {
-                let joined = self.thread(name).id();
-                let ident = Ident::new(0, 0);
-                let wait = Acquire { addr: u64::from(joined), ident, mode: mode::JOIN, site };
                 let state = self.thread(thread);
-                state.wait_begin(&wait, 0);
+                let (wait, node) = self.join_context(state, name, site);
+                state.wait_begin(&wait, node);
                 self.core.find_deadlock(state, false, 7);
             }
             "O" | "M" => self.mask(thread, signal(name), what == "O"),
@@ -370,6 +371,21 @@ impl Story {
             }
             _ => panic!("what is {text:?}?"),
         }
+    }
+
+    /// As the preload library does before a thread waits for the end of thread `name`.
+    fn join_context(&mut self, state: &mut ThreadState, name: &str, site: u64) -> (Acquire, u32) {
+        let joined = match self.ended.get(name) {
+            Some(_) => 0,
+            None => self.thread(name).id(),
+        };
+        let ident = Ident::new(0, 0);
+        let wait = Acquire { addr: u64::from(joined), ident, mode: mode::JOIN, site };
+        let probe = state.probe(ident, mode::JOIN, site);
+        if probe.is_hit() {
+            return (wait, probe.node());
+        }
+        (wait, self.core.wait_context(state, &wait, probe, &mut capture(site)))
     }
 
     /// As the preload library does when a thread changes its mask, or a handler is installed.
@@ -460,6 +476,11 @@ impl Story {
     fn cond_wait(&mut self, thread: &str, name: &str, site: u64) {
         let TheLock { addr, ident, .. } = self.lock(name);
         let state = self.thread(thread);
+        let wait = Acquire { addr: 0, ident, mode: mode::COND_WAIT, site };
+        let probe = state.probe(ident, mode::COND_WAIT, site);
+        if !probe.is_hit() {
+            self.core.wait_context(state, &wait, probe, &mut capture(site));
+        }
         self.hands_over(state, addr);
         if state.depth() == 1 {
             state.cond_release(addr);
@@ -644,8 +665,11 @@ pub fn told(report: &Report) -> Vec<String> {
         .findings
         .iter()
         .map(|finding| {
-            let locks: Vec<&str> =
-                finding.locks.iter().map(|lock| lock.class.text.as_str()).collect();
+            let name = |lock: &LockInfo| match lock.kind {
+                Subject::Thread => lock.name.text.clone(),
+                _ => lock.class.text.clone(),
+            };
+            let locks: Vec<String> = finding.locks.iter().map(name).collect();
             let also =
                 if finding.also == 0 { String::new() } else { format!(" +{}", finding.also) };
             format!("{} {}: {}{also}", word(finding.grade), word(finding.kind), locks.join(" "))

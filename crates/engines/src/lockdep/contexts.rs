@@ -143,15 +143,12 @@ impl Core {
         Probe { key: probe.key, node, hit: true, passes }
     }
 
-    /// Who took the lock matters even if it held nothing: a writer makes readers wait for each
-    /// other while it waits itself, and who never takes a mutex can signal somebody who keeps that
-    /// locked.
+    /// Who took the lock matters even if it held nothing: who joins the thread waits for that, too;
+    /// a writer makes readers wait for each other while it waits itself; and who never takes a mutex
+    /// can signal somebody who keeps that locked.
     fn is_attested_alone(&self, lock: &Acquire) -> bool {
-        match self.writer.get::<Class>(lock.ident.class()).map(|class| class.kind) {
-            Some(lock_kind::RWLOCK_WRITER) => lock.mode & (mode::READ | mode::TRY) == 0,
-            Some(kind) => is_mutex(kind),
-            None => false,
-        }
+        let kind = self.writer.get::<Class>(lock.ident.class()).map_or(0, |class| class.kind);
+        lock.mode & mode::TRY == 0 || is_mutex(kind)
     }
 
     /// The context of any lock of a class taken at a site with nothing held.
@@ -220,13 +217,26 @@ impl Core {
     ) -> u32 {
         let node = self.wait_node(thread, wait, capture);
         if node != 0 {
-            // Who waits with other locks kept is none that takes them on its way to the signal.
-            if wait.mode & mode::COND_WAIT != 0 && thread.depth() > 1 {
-                self.attest(node, thread.segment());
+            if let Some(attested) = self.attested_by_wait(thread, wait, node) {
+                self.attest(attested, thread.segment());
             }
             thread.remember(probe.key, node);
         }
         node
+    }
+
+    /// The context that tells who was in wait `node`.
+    fn attested_by_wait(&self, thread: &ThreadState, wait: &Acquire, node: u32) -> Option<u32> {
+        match wait.mode & (mode::COND_WAIT | mode::JOIN) {
+            // Who waits with the mutex alone has taken that: the wait's own context is for those
+            // who keep other locks, and so do not take them on their way to the signal.
+            mode::COND_WAIT if thread.depth() == 1 => {
+                self.writer.get::<Node>(node).map(|row| row.parent).filter(|&mutex| mutex != 0)
+            }
+            // Which thread was joined here shows in what follows on the segment.
+            mode::COND_WAIT | mode::JOIN => Some(node),
+            _ => None,
+        }
     }
 
     fn wait_node(&mut self, thread: &mut ThreadState, wait: &Acquire, capture: Capture<'_>) -> u32 {

@@ -210,7 +210,11 @@ fn joining(t: pthread_t, site: u64, mode: u16, join: impl FnOnce() -> c_int) -> 
     };
     state::with_core(|core| core.thread_joins(target, thread.id()));
     let holds = thread.is_obstacle(0);
-    let (node, _) = if thread.is_idle() { (0, false) } else { watch::wait_context(thread, &lock) };
+    // With nothing held, too: who joins this thread may hold something. Trying is no wait.
+    let (node, _) = match mode & mode::TRY {
+        0 => watch::wait_context(thread, &lock),
+        _ => (0, false),
+    };
     let kind = Blocking { relock_fails: true, owner: 0 };
     let result = watch::wait(thread, &lock, node, holds, kind, join);
     if result == 0 {
@@ -260,7 +264,7 @@ pub unsafe extern "C-unwind" fn timedjoin(
 
 pub unsafe extern "C-unwind" fn tryjoin(t: pthread_t, value: *mut *mut c_void, site: u64) -> c_int {
     // SAFETY: forwarded.
-    joining(t, site, mode::TIMED, || unsafe { real::pthread_tryjoin_np(t, value) })
+    joining(t, site, mode::TIMED | mode::TRY, || unsafe { real::pthread_tryjoin_np(t, value) })
 }
 
 pub unsafe extern "C-unwind" fn clockjoin(

@@ -21,6 +21,8 @@ fn parts(action: Action) -> (&'static str, &'static str) {
         Action::WaitsToRead => ("waits to read-acquire", ""),
         Action::WaitsToReacquire => ("waits to reacquire", " after a condition wait"),
         Action::WaitsToJoin => ("waits to join", ""),
+        Action::WaitsForEnd { timed: false } => ("waits for", ""),
+        Action::WaitsForEnd { timed: true } => ("waits for", " with a timeout"),
         Action::WaitsOnCondition => ("waits on a condition variable with", ""),
         Action::WouldAcquireInHandler { timed: true, .. } => {
             ("would acquire", " with a timeout in a signal handler")

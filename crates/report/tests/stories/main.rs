@@ -4,6 +4,7 @@ mod counterexamples;
 mod damage;
 mod dot;
 mod grades;
+mod joins;
 mod listing;
 mod merge;
 mod misuse;

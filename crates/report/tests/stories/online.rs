@@ -40,7 +40,7 @@ fn five_philosophers_in_a_deadlock() {
 #[test]
 fn a_join_closes_the_circle() {
     let report = Story::new().tell("T1: L(A) F(T2)\nT2: B(A)\nT1: JB(T2)").report();
-    assert!(told(&report)[0].starts_with("deadlocked circular-dependency"), "{:?}", told(&report));
+    assert!(told(&report)[0].starts_with("deadlocked join-with-lock-held"), "{:?}", told(&report));
     let kinds: Vec<_> = report.findings[0].locks.iter().map(|lock| lock.kind.to_string()).collect();
     assert!(["thread", "mutex"].iter().all(|kind| kinds.iter().any(|it| it == kind)), "{kinds:?}");
 }

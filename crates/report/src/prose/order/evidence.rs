@@ -1,7 +1,8 @@
 //! What a grade of an order of locks rests on, in words.
 
-use lockwright_analysis::finding::Name;
+use lockwright_analysis::finding::lock_kind::Subject;
 use lockwright_analysis::finding::order::{Again, Crossing, Evidence, InHandler, OrderedBy};
+use lockwright_analysis::finding::{LockInfo, Name};
 use lockwright_analysis::signal;
 
 use super::super::words::{self, quote};
@@ -16,8 +17,23 @@ pub fn lines(involved: &Involved<'_>, evidence: &Evidence) -> Vec<String> {
         Evidence::ByClass => {
             "judged by lock class: this run did not take the same locks in these orders".to_owned()
         }
+        Evidence::SameLocks if involved.finding.locks.iter().any(is_thread) => {
+            format!("the same locks, and the same threads joined, by {}", involved.threads())
+        }
         Evidence::SameLocks => {
             format!("the same {} locks, taken by {}", number(n), involved.threads())
+        }
+        Evidence::TakenByJoined { end } => format!(
+            "{}, which {} waits for, took the very lock that this holds",
+            thread(*end),
+            thread(end + 1)
+        ),
+        Evidence::MayHaveHeard { end } => {
+            let (joined, joiner) = (thread(*end), thread(end + n - 1));
+            return vec![
+                format!("{joiner} has waited on a condition before, with a mutex that {joined} takes"),
+                format!("if that tells it that {joined} is past what it needs, this is no fault"),
+            ];
         }
         Evidence::TakenByThreads => format!("the orders were taken by {}", involved.threads()),
         Evidence::Unordered(by) => {
@@ -194,6 +210,10 @@ pub fn lines(involved: &Involved<'_>, evidence: &Evidence) -> Vec<String> {
         }
     };
     vec![line]
+}
+
+fn is_thread(lock: &LockInfo) -> bool {
+    lock.kind == Subject::Thread
 }
 
 /// "thread creation, join or barrier".

@@ -59,6 +59,23 @@ fn title(involved: &Involved<'_>, fault: &Fault) -> String {
             signals.dedup();
             format!("{} are taken in a cycle that {} may close", involved.locks(), join(&signals))
         }
+        Fault::JoinedWithLockHeld { end } => format!(
+            "{} is held while {} is joined, which takes it",
+            lock(end + 1),
+            involved.thread(*end)
+        ),
+        Fault::CycleWithJoins { ends } => {
+            let names = (0..involved.steps()).filter(|lock| !ends.contains(lock));
+            let names: Vec<Name> = names.filter_map(|lock| involved.name(lock)).cloned().collect();
+            let joined: Vec<String> = ends.iter().map(|&end| involved.thread(end)).collect();
+            let verb = if names.len() == 1 { "is" } else { "are" };
+            let what = if joined.len() == 1 { "the join" } else { "the joins" };
+            format!(
+                "{} {verb} taken in a cycle that {what} of {} may close",
+                locks(&names),
+                join(&joined)
+            )
+        }
         Fault::CompletedWithLockHeld { completion } => format!(
             "{} is held while waiting for {}, and by the thread that completes it",
             lock(completion + 1),

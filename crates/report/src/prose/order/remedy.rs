@@ -39,6 +39,14 @@ pub fn lines(involved: &Involved<'_>, remedy: &Remedy) -> Vec<String> {
         Remedy::KeepSingleThread => {
             "harmless while no second thread does the same at the same time".to_owned()
         }
+        Remedy::JoinWithoutLock { end } => {
+            let lock = involved.lock(end + involved.steps() - 1);
+            let joined = involved.thread(*end);
+            return vec![
+                format!("release {lock} before joining {joined}"),
+                format!("or let {joined} end without taking {lock}"),
+            ];
+        }
         Remedy::WaitWithoutLock { completion } => {
             let (name, lock) = (involved.lock(*completion), involved.lock(completion + 1));
             return vec![
