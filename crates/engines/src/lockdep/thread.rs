@@ -414,6 +414,14 @@ impl ThreadState {
         true
     }
 
+    /// As [`ThreadState::recurse`], of what is no lock of the program's: not counted.
+    pub fn recurse_uncounted(&mut self, addr: u64) -> bool {
+        let Some(i) = self.find(addr) else { return false };
+        // SAFETY: `find` gave a valid position.
+        unsafe { (*self.entry(i)).recursion += 1 };
+        true
+    }
+
     /// The innermost held lock is a robust mutex; its last owner died, if `inconsistent`.
     pub fn mark_robust(&mut self, inconsistent: bool) {
         let flags = ROBUST | if inconsistent { INCONSISTENT } else { 0 };

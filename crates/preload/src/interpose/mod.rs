@@ -21,6 +21,7 @@ mod internal;
 mod jump;
 pub mod leave;
 mod lives;
+mod load;
 mod mutex;
 mod rwlock;
 mod seccomp;

@@ -131,6 +131,18 @@ macro_rules! stub {
         }
     };
 
+    // To a function that says, by what is beside the arguments, whether to go to a wrapper; else
+    // forwarded with the return address as it is, which the C library looks at.
+    (loads $name:ident 2 ($prepare:path, $to:path)) => {
+        exported! {
+            $name,
+            pass!(site_return 2),
+            "push rdi", "push rsi", "sub rsp, 8", "call {prepare}", "add rsp, 8", "pop rsi", "pop rdi",
+            "test al, al", "jnz {to}", "jmp qword ptr [rip + {next}]",
+            prepare = sym $prepare, to = sym $to, next = sym slot::$name
+        }
+    };
+
     // Any number of arguments after the first: the wrapper gets where they are in a row, those that
     // came in registers before those on the stack. The return address makes way for them, and comes
     // below them, which aligns the stack.

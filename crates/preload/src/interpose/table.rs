@@ -14,8 +14,8 @@ use lockwright_ledger::rows::unsafe_call;
 use super::engine::{Both, Lockdep, Lockmeter};
 use super::{
     annotated_object, bare_fork, barrier, both, both_user_locks, c11, cond, create, ending,
-    execute, freed, guarded, internal, jump, mutex, rwlock, seccomp, semaphore, sleeping, specific,
-    spin, unload,
+    execute, freed, guarded, internal, jump, load, mutex, rwlock, seccomp, semaphore, sleeping,
+    specific, spin, unload,
 };
 use crate::debugobjects::{
     COND_IMPOSSIBLE, COND_WREFS, ONCE_DONE, attribute_calls, once, timer, types,
@@ -190,7 +190,8 @@ functions {
     free(1): whole(guarded::free);
     munmap(2): call(site, freed::munmap);
     mremap(5): call(site, freed::mremap);
-    dlclose(1): call(site, unload::dlclose);
+    dlopen(2): loads(load::prepare, load::dlopen);
+    dlclose(1): call(site_return, unload::dlclose);
 
     read(3): blocking();
     write(3): blocking();

@@ -4,17 +4,24 @@ use core::ffi::{c_int, c_void};
 
 use lockwright_ledger::rows::object::object_end;
 
+use crate::callsite::Return;
 use crate::debugobjects::{gone, program};
 use crate::libc::real;
 use crate::lock_id::pages::may_have_objects;
+use crate::lockdep::loader;
 use crate::recorder::state;
 use crate::stack::modules;
 
-pub unsafe extern "C-unwind" fn dlclose(handle: *mut c_void, _site: u64) -> c_int {
+pub unsafe extern "C-unwind" fn dlclose(handle: *mut c_void, site: u64, back: Return) -> c_int {
     // Stacks of what is about to go must be resolved against the list as it is.
     state::with_core(modules::rescan);
+    // SAFETY: the program's call, which the stub came from.
+    let enters = unsafe { loader::enter(site, back) };
     // SAFETY: forwarded.
     let result = unsafe { real::dlclose(handle) };
+    if enters {
+        loader::leave();
+    }
     // As many as are unloaded at once, with what they alone needed.
     let mut gone = [(0, 0); 16];
     state::with_core(|core| {

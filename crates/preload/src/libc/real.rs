@@ -304,6 +304,7 @@ real! {
     _Fork() -> c_int, None, crate::os::sys::fork();
     syscall(n: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long, f: c_long) -> c_long, None, -1;
 
+    dlopen(f: *const c_char, m: c_int) -> *mut c_void, None, core::ptr::null_mut();
     dlclose(handle: *mut c_void) -> c_int, None, -1;
 
     clone(b: Option<Begin>, s: *mut c_void, f: c_int, a: *mut c_void, p: *mut c_int, t: *mut c_void, c: *mut c_int) -> c_int, None, -1;

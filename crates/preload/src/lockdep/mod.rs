@@ -7,6 +7,7 @@ pub mod atomic_sleep;
 mod attached;
 pub mod cond;
 pub mod life;
+pub mod loader;
 pub mod misuse;
 pub mod mutex;
 pub mod rwlock;

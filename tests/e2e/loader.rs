@@ -1,0 +1,46 @@
+//! The loader's lock against locks of the program's.
+
+use crate::harness::{Job, build, check, lock_names};
+
+fn job(how: &str) -> Job {
+    let plugin = build("loader_lock_plugin.c", &["-shared", "-fPIC"]);
+    check(build("loader_lock.c", &["-rdynamic"])).arg(plugin).arg(how)
+}
+
+#[test]
+fn what_constructors_take_must_not_be_held_while_loading() {
+    for how in ["inverted", "searched"] {
+        let run = job(how).run();
+        assert_eq!(run.text(), "the end\n", "{how}: {}", run.stderr);
+        assert_eq!(run.verdicts(), [("circular-dependency", "likely")], "{how}: {}", run.stderr);
+        let names = lock_names(run.finding());
+        assert!(names.contains(&"the loader's lock (dlopen, dlclose)"), "{how}: {names:?}");
+        assert!(names.contains(&"registry"), "{how}: {names:?}");
+    }
+    let run = job("ordered").run();
+    assert_eq!(run.text(), "the end\n", "{}", run.stderr);
+    assert!(run.findings().is_empty(), "{}", run.stderr);
+}
+
+#[test]
+fn who_is_joined_by_a_destructor_must_not_load() {
+    let run = job("joined").run();
+    assert_eq!(run.text(), "the end\n", "{}", run.stderr);
+    assert_eq!(run.verdicts(), [("join-with-lock-held", "likely")], "{}", run.stderr);
+    let run = job("idle").run();
+    assert_eq!(run.text(), "the end\n", "{}", run.stderr);
+    assert!(run.findings().is_empty(), "{}", run.stderr);
+}
+
+/// Whose RUNPATH is searched is the caller's, with the tool as without.
+#[test]
+fn the_search_for_a_library_is_the_callers() {
+    let plugin = build("loader_lock_plugin.c", &["-shared", "-fPIC"]);
+    let folder = plugin.parent().expect("a folder").to_str().expect("a plain path");
+    let path = format!("-Wl,--enable-new-dtags,-rpath,{folder}");
+    let program = build("loader_lock.c", &["-rdynamic", &path]);
+    let run = check(program).args(["loader_lock_plugin", "ordered"]).run();
+    assert_eq!(run.text(), "the end\n", "{}", run.stderr);
+    assert!(!run.stderr.contains("cannot open"), "{}", run.stderr);
+    assert!(run.findings().is_empty(), "{}", run.stderr);
+}
