@@ -59,6 +59,7 @@ mod own_objects;
 mod passthrough;
 mod processes;
 mod programs;
+mod readers;
 mod sandboxes;
 mod seccomp;
 mod semaphores;

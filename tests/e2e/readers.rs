@@ -1,0 +1,23 @@
+//! Readers that wait for readers, through a writer that waits between them: only where a lock has
+//! new readers wait behind it.
+
+use crate::harness::{FOUND, check, program};
+
+#[test]
+fn readers_wait_behind_writers_where_the_kind_says_so() {
+    let nothing: &[(&str, &str)] = &[];
+    for (how, kind, verdicts) in [
+        ("twice", "nonrecursive", [("recursive-locking", "likely")].as_slice()),
+        ("twice", "default", nothing),
+        ("twice", "writer", nothing),
+        ("both", "nonrecursive", &[("circular-dependency", "likely")]),
+        ("both", "default", nothing),
+        ("both", "writer", nothing),
+        ("alone", "nonrecursive", nothing),
+    ] {
+        let run = check(program("readers.c")).args([how, kind]).run();
+        assert_eq!(run.text(), "the end\n", "{how} {kind}");
+        assert_eq!(run.verdicts(), verdicts, "{how} {kind}: {}", run.stderr);
+        assert_eq!(run.code(), if verdicts.is_empty() { 0 } else { FOUND }, "{how} {kind}");
+    }
+}
