@@ -77,4 +77,5 @@ mod untrue;
 mod unwatched;
 mod verdicts;
 mod waits;
+mod wakeups;
 mod wrappers;

@@ -195,8 +195,12 @@ row! {
         last_trial: u64,
         /// Address of its [`DebugCounts`], 0 if the library does not count those.
         debug_counts: u64,
+        /// Times the thread signalled a condition variable on which somebody had waited. Changes.
+        signals: u64,
+        /// `shared` and `signals` together when its segment began. Changes.
+        told_before: u64,
         /// Not used.
-        reserved: [u64; 4],
+        reserved: [u64; 2],
     }
 }
 
@@ -278,6 +282,9 @@ pub mod segment_kind {
     pub const PASSED: u32 = 8;
     /// After the thread ended a [`super::Hold`].
     pub const RELEASED: u32 = 9;
+    /// After the thread signalled what others had waited for with a lock kept
+    /// ([`super::finding_kind::SIGNALLED`]). It orders nothing.
+    pub const SIGNALS: u32 = 14;
 }
 
 row! {
@@ -534,6 +541,11 @@ pub mod mode {
     pub const JOIN: u16 = 32;
     /// Not a lock but a condition variable: a wait on it, which keeps what is held.
     pub const COND_WAIT: u16 = 64;
+    /// Not a lock but a semaphore that hands something over: a wait for a post, which keeps what is
+    /// held.
+    pub const SEM_WAIT: u16 = 1 << 13;
+    /// Not a lock but a condition variable: it is signalled.
+    pub const COND_SIGNAL: u16 = 1 << 14;
 }
 
 row! {
@@ -685,7 +697,8 @@ pub mod finding_kind {
     /// fork.
     pub const FORK_HELD: u8 = 9;
     /// A condition wait keeps another lock: `node` is what is kept, the lock is the wait's mutex,
-    /// `mode` the wait's, and `detail` the address of the condition variable.
+    /// `mode` the wait's, and `detail` the address of the condition variable. With
+    /// [`mode::SEM_WAIT`] the wait is for a semaphore, whose address that is, and there is no mutex.
     pub const WAIT_HELD: u8 = 10;
     /// A condition variable (`addr`) is waited on with another mutex (`class`, `inst`) than that of
     /// the waits under way, which is `detail` (an address) and was given at `other_stack`.
@@ -703,12 +716,30 @@ pub mod finding_kind {
     /// A lock that may sleep was acquired with a spinning lock held (the kernel's invalid wait
     /// context): `node` is what was held.
     pub const WAIT_CONTEXT: u8 = 16;
-    /// No misuse: the thread signalled the condition variable at `addr`, on which others had waited
-    /// by then with a lock kept. Once for each thread.
+    /// No misuse: the thread signalled the condition variable, or posted the semaphore, at `addr`,
+    /// for which others had waited by then with a lock kept: `node` is what it held. `detail` is
+    /// one of [`super::signalled`]. For each thread the first few times.
     pub const SIGNALLED: u8 = 17;
     /// A call that may sleep was made with a spinning lock held, which is the row's, and was taken
     /// at `other_stack`. `detail` is the call's number in [`super::meter::BLOCKING_CALLS`].
     pub const SLEEPS: u8 = 18;
+    /// The condition variable at `addr` was signalled by a thread that did not hold the mutex with
+    /// which others had waited on it, which is the row's. `mode` has [`mode::TIMED`] where all of
+    /// these waits could end by themselves. `other_thread` waits at that moment, if it is not 0. Not
+    /// wrong by itself: the reader looks where the mutex was taken.
+    pub const BARE_SIGNAL: u8 = 25;
+}
+
+/// What is known of a thread's round up to its signal ([`finding_kind::SIGNALLED`]).
+pub mod signalled {
+    /// It had told others something in the same segment before, or may have: what it took in that
+    /// need not have been on the way to this signal.
+    pub const UNSURE: u64 = 0;
+    /// It had told nobody anything since its segment began: all that it took in that it took on the
+    /// way to this signal.
+    pub const ROUND: u64 = 1;
+    /// It was a handler that signalled: what the thread took has nothing to do with it.
+    pub const IN_HANDLER: u64 = 2;
 }
 
 row! {

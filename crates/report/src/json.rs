@@ -11,7 +11,7 @@ use crate::verdict::baseline::{Entry, State};
 use crate::verdict::{Judged, Policy, Rule, Source, Standing, identity};
 use lockwright_analysis::finding::{
     Finding, Frame, Grade, HeldLock, Holder, Kind, LockInfo, Origin, Process, Report, Step,
-    Summary, ThreadInfo, Unwatched, Waiting, WaitsFor,
+    StuckSignaller, Summary, ThreadInfo, Unwatched, Waiting, WaitsFor,
 };
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::merge::{Merged, Run};
@@ -149,6 +149,7 @@ struct WaitingOut<'r> {
     timed: bool,
     stack: &'r [Frame],
     holders: &'r [Holder],
+    signallers: &'r [StuckSignaller],
 }
 
 impl<'r> WaitingOut<'r> {
@@ -164,6 +165,7 @@ impl<'r> WaitingOut<'r> {
             timed: waiting.timed,
             stack: &waiting.stack,
             holders: &waiting.holders,
+            signallers: &waiting.signallers,
         }
     }
 }

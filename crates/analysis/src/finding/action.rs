@@ -58,6 +58,12 @@ pub enum Action {
     },
     /// Waits on a condition variable, with this mutex.
     WaitsOnCondition,
+    /// Waits for a post of this semaphore.
+    WaitsForPost,
+    /// Signals a condition variable on which others wait with this mutex.
+    Signals,
+    /// Posts this semaphore.
+    Posts,
     /// A handler that could interrupt the thread acquires it.
     WouldAcquireInHandler {
         /// For reading.
@@ -157,6 +163,7 @@ impl Action {
         match mode {
             _ if mode & mode::JOIN != 0 => Self::WaitsToJoin,
             _ if mode & mode::COND_REACQUIRE != 0 => Self::WaitsToReacquire,
+            _ if mode & mode::SEM_WAIT != 0 => Self::WaitsForPost,
             _ if is_read(mode) => Self::WaitsToRead,
             _ => Self::WaitsFor,
         }

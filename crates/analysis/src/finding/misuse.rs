@@ -60,12 +60,23 @@ pub enum Misuse {
         /// The holder in the parent process.
         holder: Option<ThreadInfo>,
     },
-    /// A condition wait keeps further locks: those of the finding but the first.
+    /// A wait keeps further locks: those of the finding but the first, which is what the wait gives
+    /// up, or the semaphore that it waits for.
     KeptInWait {
+        /// It is for a semaphore.
+        semaphore: bool,
         /// The wait may end by itself.
         timed: bool,
         /// What is known of who signals.
         signalled: Signalled,
+    },
+    /// A condition variable is signalled by a thread whose function has not taken the waiters'
+    /// mutex, which is the finding's lock.
+    SignalledBare {
+        /// The variable.
+        condvar: Option<Name>,
+        /// A thread that waits on it.
+        waiter: Option<ThreadInfo>,
     },
     /// A condition variable is used with two mutexes: those of the finding.
     TwoMutexes {
@@ -99,13 +110,25 @@ pub enum Misuse {
     },
 }
 
-/// What is known of the threads that signal a condition variable, of a wait with other locks kept.
+/// What is known of the threads that signal what is waited for with locks kept.
 #[derive(Clone, Debug)]
 pub enum Signalled {
     /// Nothing that helps.
     Unknown,
-    /// This one has signalled, and took such a lock.
-    Needs(ThreadInfo),
-    /// These have signalled, and never took one.
+    /// One took a kept lock on its way.
+    Needs {
+        /// Who.
+        thread: ThreadInfo,
+        /// Which of the finding's locks.
+        lock: usize,
+        /// It holds the lock when it signals.
+        is_held: bool,
+        /// It is that very lock, and nothing that the thread did between it and the signal could
+        /// have ended the wait.
+        is_sure: bool,
+        /// These signalled without taking one.
+        others: Vec<ThreadInfo>,
+    },
+    /// These have signalled, and took none on their way.
     Independent(Vec<ThreadInfo>),
 }

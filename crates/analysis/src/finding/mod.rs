@@ -47,8 +47,10 @@ pub enum Kind {
     ExitWithLockHeld = "exit-with-lock-held",
     /// A child process begins with a lock that another thread of the parent held.
     ForkWithLockHeld = "fork-with-lock-held",
-    /// A condition wait keeps a second lock.
+    /// A wait for a signal keeps a lock.
     WaitWithLockHeld = "wait-with-lock-held",
+    /// A condition is signalled in a way that a waiter may miss.
+    LostWakeup = "lost-wakeup",
     /// One condition variable is used with two mutexes.
     CondvarMutexMismatch = "condvar-mutex-mismatch",
     /// A robust mutex whose owner died is unlocked without having been made consistent.
@@ -450,6 +452,22 @@ pub struct Waiting {
     pub stack: Vec<Frame>,
     /// The live threads that hold the lock.
     pub holders: Vec<Holder>,
+    /// Of a wait for a signal: live threads that have signalled before, and wait for a lock that
+    /// this one keeps.
+    pub signallers: Vec<StuckSignaller>,
+}
+
+/// A thread that has signalled what another waits for, and now waits for a lock which that keeps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StuckSignaller {
+    /// Who.
+    pub thread: ThreadInfo,
+    /// What it waits for.
+    pub lock: Name,
+    /// Where it waits, innermost frame first.
+    pub stack: Vec<Frame>,
+    /// All live threads that were seen to signal are stuck so.
+    pub are_all: bool,
 }
 
 impl Waiting {
@@ -467,6 +485,8 @@ pub enum WaitsFor {
     Lock,
     /// A condition variable to be signalled.
     Condition,
+    /// A semaphore to be posted.
+    Semaphore,
     /// A thread to end.
     Thread,
 }

@@ -90,12 +90,9 @@ fn has_heard(model: &Model<'_>, joiner: Acquisition, joined: u32) -> bool {
                 && segment != created
                 && !model.order.before(segment, created)
         };
-        // Of a wait with the mutex alone, the mutex's context tells who was in it.
-        let is_alone = trie.node(node.parent).is_some_and(|mutex| mutex.parent == 0);
-        let mutex = if is_alone { trie.segments(node.parent) } else { &[] };
         node.class == 0
             && node.mode & mode::COND_WAIT != 0
-            && trie.segments(id).iter().chain(mutex).any(since)
+            && trie.segments(id).iter().any(since)
     });
     let held = waits.flat_map(|(id, _)| trie.held(id));
     let mutexes: HashSet<u32> = held.map(|(_, node)| model.classes.group_of(node.class)).collect();

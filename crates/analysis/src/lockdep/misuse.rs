@@ -5,14 +5,14 @@ use lockwright_ledger::rows::{
     Finding as Row, Node, finding_kind, freed, lock_kind, mode, unsafe_call,
 };
 
-use super::signallers::{self, Signallers};
+use super::signallers::{self, Need, Signallers};
 use crate::finding::action::{Access, Action};
 use crate::finding::lock_kind::{LockKind, Subject};
 use crate::finding::misuse::{Misuse, Signalled};
 use crate::finding::{
     Details, Finding, Frame, Grade, HeldLock, Kind, LockInfo, LockOrigin, Name, Step, ThreadInfo,
 };
-use crate::model::{LockRef, is_read};
+use crate::model::{LockRef, Model, is_read};
 use crate::view::candidate::Candidate;
 use crate::view::occurrence::Level;
 use crate::view::process_view::{InvolvedLocks, ProcessView};
@@ -89,6 +89,9 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                     set(&mut involved, 1, at_address(view, row.detail));
                 }
             }
+            Kind::WaitWithLockHeld if row.mode & mode::SEM_WAIT != 0 => {
+                set(&mut involved, 0, semaphore_at(view.model, row.detail));
+            }
             _ => {
                 involved.infos[0].addr =
                     involved.infos[0].addr.or((row.addr != 0).then_some(row.addr))
@@ -106,9 +109,13 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             Other { thread, stack: model.stack(row.other_stack) }
         });
         let signallers = match kind {
-            Kind::WaitWithLockHeld => signallers::of(model, &row, &company(view, &row, kind)),
+            Kind::WaitWithLockHeld => signallers::of(view, &row),
             _ => Signallers::Unknown,
         };
+        // Locks are often kept in a wait for a post, and that alone says nothing.
+        if row.mode & mode::SEM_WAIT != 0 && !matches!(signallers, Signallers::Needs(_)) {
+            return None;
+        }
         Some(Self {
             view,
             kind,
@@ -161,9 +168,15 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
     fn grade(&self) -> Grade {
         match self.kind {
             // Often meant so, and sound if whoever signals does not need what is kept.
-            Kind::WaitWithLockHeld => match self.signallers {
+            Kind::WaitWithLockHeld => match &self.signallers {
+                Signallers::Needs(need) if need.is_sure && need.others.is_empty() => {
+                    if self.is_timed() { Grade::Possible } else { Grade::Likely }
+                }
+                Signallers::Needs(_) => Grade::Possible,
+                // It ends by itself.
+                Signallers::Unknown if self.is_timed() => Grade::Ordered,
+                Signallers::Unknown => Grade::Possible,
                 Signallers::Independent(_) => Grade::Ordered,
-                _ => Grade::Possible,
             },
             // The C library counts readers, and does not know them: it works.
             Kind::BadUnlockBalance if self.is_read_handed_on() => Grade::Untidy,
@@ -190,6 +203,11 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
     /// A condition wait is what unlocks the mutex, or should.
     fn is_by_wait(&self) -> bool {
         self.row.mode & mode::COND_WAIT != 0
+    }
+
+    /// The wait is for a semaphore.
+    fn is_for_semaphore(&self) -> bool {
+        self.row.mode & mode::SEM_WAIT != 0
     }
 
     /// What a thread waits with can back out of the wait.
@@ -248,19 +266,11 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                 can_be_robust: self.can_be_robust(),
             },
             Kind::ForkWithLockHeld => Misuse::Forked { holder },
-            Kind::WaitWithLockHeld => {
-                let thread = |id: u32| self.view.model.thread(id);
-                Misuse::KeptInWait {
-                    timed: self.is_timed(),
-                    signalled: match &self.signallers {
-                        Signallers::Unknown => Signalled::Unknown,
-                        &Signallers::Needs(id) => Signalled::Needs(thread(id)),
-                        Signallers::Independent(ids) => {
-                            Signalled::Independent(ids.iter().copied().map(thread).collect())
-                        }
-                    },
-                }
-            }
+            Kind::WaitWithLockHeld => Misuse::KeptInWait {
+                semaphore: self.is_for_semaphore(),
+                timed: self.is_timed(),
+                signalled: self.signalled(),
+            },
             Kind::CondvarMutexMismatch => Misuse::TwoMutexes {
                 condvar: self.view.model.variable_at(row.addr).map(Name::symbol),
                 other: holder,
@@ -280,9 +290,47 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         }
     }
 
+    /// Who signals, in the words of a finding.
+    fn signalled(&self) -> Signalled {
+        let threads =
+            |ids: &[u32]| ids.iter().map(|&id| self.view.model.thread(id)).collect::<Vec<_>>();
+        match &self.signallers {
+            Signallers::Unknown => Signalled::Unknown,
+            Signallers::Independent(ids) => Signalled::Independent(threads(ids)),
+            Signallers::Needs(need) => Signalled::Needs {
+                thread: self.view.model.thread(need.thread),
+                lock: self.involved.place(self.view.model, need.lock).unwrap_or(0),
+                is_held: need.is_held,
+                is_sure: need.is_sure,
+                others: threads(&need.others),
+            },
+        }
+    }
+
+    /// The thread that signals takes the kept lock, and then signals.
+    fn steps_of_signaller(&self, need: &Need) -> [Step; 2] {
+        let model = self.view.model;
+        let node = model.trie.node(need.taken).copied().unwrap_or_default();
+        let thread = model.thread(need.thread);
+        let acquires = Step {
+            thread: thread.clone(),
+            lock: self.involved.place(model, need.lock).unwrap_or(0),
+            action: Action::acquires(model.classes.kind(node.class), node.mode),
+            held: self.view.held(&self.involved, node.parent),
+            stack: model.stack(node.stack),
+        };
+        let action = if self.is_for_semaphore() { Action::Posts } else { Action::Signals };
+        let signals =
+            Step { thread, lock: 0, action, held: Vec::new(), stack: model.stack(need.signal) };
+        [acquires, signals]
+    }
+
     /// The offending operation, then the other side.
     fn steps(&self) -> Vec<Step> {
         let mut steps = vec![self.offence()];
+        if let Signallers::Needs(need) = &self.signallers {
+            steps.extend(self.steps_of_signaller(need));
+        }
         let Some(other) = &self.other else { return steps };
         // A lock that the thread itself took is among what it holds, with its place.
         let told = |held: &HeldLock| held.lock == Some(0);
@@ -323,6 +371,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             Kind::UseAfterDestroy => Action::UsesDestroyed,
             Kind::ExitWithLockHeld => Action::NeverUnlocks(self.access()),
             Kind::ForkWithLockHeld => Action::UsesInChild,
+            Kind::WaitWithLockHeld if self.is_for_semaphore() => Action::WaitsForPost,
             Kind::WaitWithLockHeld | Kind::CondvarMutexMismatch => Action::WaitsOnCondition,
             Kind::InconsistentState => Action::CallsInHandler,
             Kind::SleepWithSpinlockHeld => Action::MaySleepHolding,
@@ -359,7 +408,7 @@ fn company(view: &ProcessView<'_, '_>, row: &Row, kind: Kind) -> Vec<LockRef> {
     match kind {
         Kind::WaitWithLockHeld => {
             let mut kept: Vec<LockRef> =
-                held().filter(|node| node.inst != row.inst).map(|node| reference(&node)).collect();
+                signallers::kept(view, row).map(|node| reference(&node)).collect();
             kept.reverse();
             kept
         }
@@ -404,6 +453,23 @@ fn at_address(view: &ProcessView<'_, '_>, addr: u64) -> (Name, LockInfo) {
         addr: Some(addr),
         created: Vec::new(),
         origin: LockOrigin::Static,
+    };
+    (name, info)
+}
+
+/// A semaphore that is no lock.
+pub(super) fn semaphore_at(model: &Model<'_>, addr: u64) -> (Name, LockInfo) {
+    let name = match model.variable_at(addr) {
+        Some(symbol) => Name::symbol(symbol),
+        None => Name::description(format!("semaphore at {addr:#x}")),
+    };
+    let info = LockInfo {
+        name: name.clone(),
+        class: name.clone(),
+        kind: Subject::Lock(LockKind::Semaphore),
+        addr: Some(addr),
+        created: Vec::new(),
+        origin: LockOrigin::Unknown,
     };
     (name, info)
 }

@@ -15,6 +15,7 @@ mod floor;
 pub(crate) mod graph;
 mod joins;
 pub(crate) mod judge;
+mod lost_wakeups;
 pub mod misuse;
 mod nesting;
 mod online;
@@ -75,6 +76,7 @@ pub(crate) fn findings(
     let declared = declared::find(view, &mut candidates, notes);
     candidates.extend(declared);
     candidates.extend(misuse::find(view));
+    candidates.extend(lost_wakeups::find(view));
     candidates.extend(atomic_sleep::find(view));
     candidates
 }

@@ -1,103 +1,200 @@
-//! Who signals a condition variable that is waited on with another lock kept, and whether those
-//! threads ever took that lock.
+//! Who wakes a thread that waits with a lock kept, and whether that thread must take the lock
+//! first: then neither goes on.
 //!
-//! A wait with a lock kept never ends if the thread that is to signal needs that lock first. What a
-//! thread needs on its way to the signal a run does not show; but a thread that never took any lock
-//! of the kind needs none.
+//! What a thread takes on its way to a signal is what it holds at the signal, and what it took in
+//! the *round* before: since it last told anybody anything (`engines/lockdep/wakeup.rs`). Only such
+//! rounds are looked at whose thread may run while the wait is under way.
 
 use std::collections::HashSet;
 
-use lockwright_ledger::rows::{Finding as Row, finding_kind, mode};
+use lockwright_ledger::rows::{
+    Class, Finding as Row, Node, finding_kind, mode, node_flag, signalled,
+};
 
-use crate::model::{LockRef, Model};
+use crate::model::{LockRef, Model, is_read};
+use crate::view::process_view::{ProcessView, reference};
+
+/// Rounds looked at for one wait.
+const MOST_ROUNDS: usize = 512;
 
 /// What is known of the threads that signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Signallers {
-    /// Nobody was seen to signal, or somebody else may do so who takes the kept lock.
+    /// Nobody was seen to signal who could have done so during the wait.
     Unknown,
-    /// This thread has signalled, and took a lock of a kept class at some time.
-    Needs(u32),
-    /// These have signalled, and never took one; nor did anybody else in order to come to the
-    /// wait's mutex.
+    /// One took a kept lock on its way.
+    Needs(Need),
+    /// None of these took one.
     Independent(Vec<u32>),
 }
 
-/// The signallers of the condition variable that `row` tells of a wait on, with `kept` locked.
-pub fn of(model: &Model<'_>, row: &Row, kept: &[LockRef]) -> Signallers {
-    let mut signallers: Vec<u32> = model
+/// A signaller that takes a kept lock first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// Who.
+    pub thread: u32,
+    /// The lock.
+    pub lock: LockRef,
+    /// Its acquisition ([`Node`]).
+    pub taken: u32,
+    /// Stack of the signal.
+    pub signal: u32,
+    /// It holds the lock at the signal.
+    pub is_held: bool,
+    /// It is that very lock, waited for as long as it takes, and on the way to the signal.
+    pub is_sure: bool,
+    /// Threads that signalled without taking any kept lock.
+    pub others: Vec<u32>,
+}
+
+/// How much one signal needs a kept lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Needed {
+    /// One of its class, or one that was taken at some time before.
+    Perhaps,
+    /// The lock itself.
+    Surely,
+}
+
+/// The signallers of what `row` tells of a wait for, with locks kept.
+pub fn of(view: &ProcessView<'_, '_>, row: &Row) -> Signallers {
+    let model = view.model;
+    let waits = segments_of_wait(model, row);
+    let meets = |segment: u32| waits.iter().any(|&wait| model.order.concurrent(segment, wait));
+    let is_by_other = |by: &Row| {
+        by.kind == finding_kind::SIGNALLED && by.addr == row.detail && by.thread != row.thread
+    };
+    let rounds: Vec<Row> = model
         .ledger
         .rows::<Row>()
-        .filter(|(_, by)| by.kind == finding_kind::SIGNALLED && by.addr == row.detail)
-        .map(|(_, by)| by.thread)
+        .map(|(_, by)| by)
+        .filter(|by| is_by_other(by) && meets(by.segment))
+        .take(MOST_ROUNDS)
         .collect();
-    signallers.sort_unstable();
-    signallers.dedup();
-    if signallers.is_empty() || kept.is_empty() {
+    let kept: Vec<Node> = kept(view, row).collect();
+    if rounds.is_empty() || kept.is_empty() {
         return Signallers::Unknown;
     }
-    let kept: HashSet<u32> = kept.iter().map(|lock| model.classes.group_of(lock.class)).collect();
-    let Some(acquirers) = acquirers(model, &kept) else { return Signallers::Unknown };
-    if let Some(&needs) = signallers.iter().find(|thread| acquirers.of_kept.contains(thread)) {
-        return Signallers::Needs(needs);
-    }
-    let mutex = model.classes.group_of(row.class);
-    match acquirers
-        .inside
-        .iter()
-        .all(|&(group, thread)| group != mutex || acquirers.waiters.contains(&thread))
-    {
-        true => Signallers::Independent(signallers),
-        // It may be the one that signalled before this was looked at.
-        false => Signallers::Unknown,
-    }
-}
-
-/// Threads by what they did with locks of some classes.
-#[derive(Default)]
-struct Acquirers {
-    /// Took one.
-    of_kept: HashSet<u32>,
-    /// With one held, took a lock of this class.
-    inside: HashSet<(u32, u32)>,
-    /// With one held, waited on a condition variable.
-    waiters: HashSet<u32>,
-}
-
-/// `None` where not all that took them are on record.
-fn acquirers(model: &Model<'_>, kept: &HashSet<u32>) -> Option<Acquirers> {
-    let mut acquirers = Acquirers::default();
-    for id in 1..model.trie.len() {
-        let Some(node) = model.trie.node(id) else { continue };
-        let group = model.classes.group_of(node.class);
-        let is_wait = node.class == 0;
-        let inside =
-            model.trie.held(id).any(|(_, held)| kept.contains(&model.classes.group_of(held.class)));
-        let takes = !is_wait && kept.contains(&group);
-        if !takes && !inside {
-            continue;
+    let acquired = Acquired::of(view, &kept);
+    let mut best: Option<(Needed, Need)> = None;
+    let mut others = Vec::new();
+    for round in &rounds {
+        match acquired.needed(view, &kept, round) {
+            None => others.push(round.thread),
+            Some(found) if best.as_ref().is_none_or(|best| best.0 < found.0) => best = Some(found),
+            Some(_) => {}
         }
-        let segments = model.trie.segments(id);
-        // Taken with nothing held, by somebody.
-        let is_site = takes && node.parent == 0 && node.inst == 0;
-        if node.folded != 0 || is_site && segments.is_empty() {
+    }
+    others.sort_unstable();
+    others.dedup();
+    match best {
+        // Locks of one class are many: that some were taken by some is no news.
+        Some((Needed::Perhaps, _)) if !others.is_empty() => Signallers::Independent(others),
+        Some((_, need)) => Signallers::Needs(Need { others, ..need }),
+        None => Signallers::Independent(others),
+    }
+}
+
+/// The locks that are kept in a wait, innermost first.
+pub fn kept<'v>(view: &'v ProcessView<'_, '_>, row: &Row) -> impl Iterator<Item = Node> + use<'v> {
+    let inst = row.inst;
+    view.path(row.node).map(|(_, node)| node).filter(move |node| node.inst != inst || inst == 0)
+}
+
+/// When the thread waited there.
+fn segments_of_wait(model: &Model<'_>, row: &Row) -> Vec<u32> {
+    let is_it = |node: &Node| {
+        node.class == 0 && (node.mode, node.parent, node.stack) == (row.mode, row.node, row.stack)
+    };
+    let nodes = (1..model.trie.len()).filter(|&id| model.trie.node(id).is_some_and(is_it));
+    let mut segments: Vec<u32> = nodes.flat_map(|id| model.trie.segments(id)).copied().collect();
+    segments.push(row.segment);
+    segments
+}
+
+/// Where locks of the kept classes were acquired.
+struct Acquired {
+    /// Each of the contexts, and which of the kept locks it is of.
+    nodes: Vec<(u32, usize)>,
+}
+
+impl Acquired {
+    fn of(view: &ProcessView<'_, '_>, kept: &[Node]) -> Self {
+        let model = view.model;
+        let groups: HashSet<u32> = kept.iter().map(|k| model.classes.group_of(k.class)).collect();
+        let mut nodes = Vec::new();
+        for id in 1..model.trie.len() {
+            let Some(node) = model.trie.node(id).filter(|node| node.class != 0) else { continue };
+            if !groups.contains(&model.classes.group_of(node.class)) || !waits(node) {
+                continue;
+            }
+            for (i, lock) in kept.iter().enumerate() {
+                let same = model.classes.group_of(lock.class) == model.classes.group_of(node.class);
+                if same && excludes(lock, node) && (node.inst == 0 || node.inst == lock.inst) {
+                    nodes.push((id, i));
+                }
+            }
+        }
+        Self { nodes }
+    }
+
+    /// How much a signal needs a kept lock, and which. `None` if it does not.
+    fn needed(
+        &self,
+        view: &ProcessView<'_, '_>,
+        kept: &[Node],
+        round: &Row,
+    ) -> Option<(Needed, Need)> {
+        if round.detail == signalled::IN_HANDLER {
             return None;
         }
-        for thread in segments.iter().map(|&segment| model.order.thread(segment)) {
-            let thread = thread?;
-            if takes {
-                acquirers.of_kept.insert(thread);
-            }
-            match (inside, is_wait) {
-                (true, true) if node.mode & mode::COND_WAIT != 0 => {
-                    acquirers.waiters.insert(thread);
-                }
-                (true, false) => {
-                    acquirers.inside.insert((group, thread));
-                }
-                _ => {}
+        let need = |lock: &Node, taken: u32, is_held: bool, needed: Needed| {
+            let is_sure = needed == Needed::Surely;
+            let (thread, signal, lock) = (round.thread, round.stack, reference(lock));
+            Some((
+                needed,
+                Need { thread, lock, taken, signal, is_held, is_sure, others: Vec::new() },
+            ))
+        };
+        for (id, held) in view.path(round.node) {
+            let lock = kept.iter().find(|lock| lock.inst != 0 && lock.inst == held.inst);
+            if let Some(lock) = lock.filter(|lock| excludes(lock, &held)) {
+                let waits_for_good = waits(&held) && held.mode & mode::TIMED == 0;
+                let needed = if waits_for_good { Needed::Surely } else { Needed::Perhaps };
+                return need(lock, id, true, needed);
             }
         }
+        let in_round = |id: u32| view.model.trie.segments(id).contains(&round.segment);
+        let mut perhaps = None;
+        for &(id, i) in &self.nodes {
+            let Some(node) = view.model.trie.node(id).filter(|_| in_round(id)) else { continue };
+            let is_sure = round.detail == signalled::ROUND
+                && is_that_lock(view.model, node, &kept[i])
+                && node.mode & mode::TIMED == 0;
+            match is_sure {
+                true => return need(&kept[i], id, false, Needed::Surely),
+                false => perhaps = perhaps.or(Some((id, i))),
+            }
+        }
+        perhaps.and_then(|(id, i)| need(&kept[i], id, false, Needed::Perhaps))
     }
-    Some(acquirers)
+}
+
+/// A thread that acquires so waits if the lock is held, and it is the thread itself that does.
+fn waits(node: &Node) -> bool {
+    node.mode & (mode::TRY | mode::COND_REACQUIRE) == 0 && node.flags & node_flag::IN_HANDLER == 0
+}
+
+/// Whether who acquires as in `node` waits for who holds as in `lock`.
+fn excludes(lock: &Node, node: &Node) -> bool {
+    !(is_read(lock.mode) && is_read(node.mode))
+}
+
+/// What is acquired with nothing held is known by its class, which may have one lock only.
+fn is_that_lock(model: &Model<'_>, node: &Node, lock: &Node) -> bool {
+    let is_only = |class| model.ledger.get::<Class>(class).is_some_and(|row| row.locks == 1);
+    match node.inst {
+        0 => node.class == lock.class && is_only(node.class),
+        inst => inst == lock.inst,
+    }
 }

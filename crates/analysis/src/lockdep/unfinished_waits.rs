@@ -2,13 +2,17 @@
 //! where and for what they wait, and who has it. A hang that is no cycle shows only here.
 
 use lockwright_ledger::Ledger;
-use lockwright_ledger::rows::{Held, Node, Thread, held_flag, mode, thread_state};
+use lockwright_ledger::rows::{
+    Finding as Row, Held, Node, Thread, finding_kind, held_flag, mode, thread_state,
+};
 
 use crate::finding::action::Action;
-use crate::finding::{Holder, LockInfo, Waiting, WaitsFor};
+use crate::finding::{Holder, LockInfo, StuckSignaller, Waiting, WaitsFor};
 use crate::model::LockRef;
 use crate::process_end::ProcessEnd;
 use crate::view::process_view::ProcessView;
+
+use super::misuse::semaphore_at;
 
 /// The threads of a process that wait, in order of their creation; `process` is its place in the
 /// report. None where the process has exited or called exec since, which ends all waits.
@@ -48,6 +52,7 @@ fn of(view: &ProcessView<'_, '_>, process: usize, row: &Thread, info: LockInfo) 
     let kind = match bits {
         _ if bits & mode::JOIN != 0 => WaitsFor::Thread,
         _ if bits & mode::COND_WAIT != 0 => WaitsFor::Condition,
+        _ if bits & mode::SEM_WAIT != 0 => WaitsFor::Semaphore,
         _ => WaitsFor::Lock,
     };
     let is_thread = kind == WaitsFor::Thread;
@@ -58,15 +63,23 @@ fn of(view: &ProcessView<'_, '_>, process: usize, row: &Thread, info: LockInfo) 
         kind,
         action: match kind {
             WaitsFor::Condition => Action::WaitsOnCondition,
-            WaitsFor::Lock | WaitsFor::Thread => Action::waits(bits),
+            WaitsFor::Lock | WaitsFor::Semaphore | WaitsFor::Thread => Action::waits(bits),
         },
-        lock: (!is_thread).then_some(info),
+        lock: match kind {
+            WaitsFor::Thread => None,
+            WaitsFor::Semaphore => Some(semaphore_at(model, row.wait_addr).1),
+            WaitsFor::Lock | WaitsFor::Condition => Some(info),
+        },
         joined: is_thread.then(|| model.thread(row.wait_addr as u32)),
         timed: bits & mode::TIMED != 0,
         stack: model.trie.node(row.wait_node).map_or_else(Vec::new, |node| model.stack(node.stack)),
         holders: match kind {
             WaitsFor::Lock => holders(view, row),
-            WaitsFor::Condition | WaitsFor::Thread => Vec::new(),
+            WaitsFor::Condition | WaitsFor::Semaphore | WaitsFor::Thread => Vec::new(),
+        },
+        signallers: match kind {
+            WaitsFor::Condition | WaitsFor::Semaphore => signallers(view, row),
+            WaitsFor::Lock | WaitsFor::Thread => Vec::new(),
         },
     }
 }
@@ -94,6 +107,41 @@ fn holders(view: &ProcessView<'_, '_>, waiter: &Thread) -> Vec<Holder> {
             })
         })
         .collect()
+}
+
+/// The threads that have signalled what `waiter` waits for, and wait for a lock that it keeps.
+/// Others may come that never did before: so it is no deadlock for sure.
+fn signallers(view: &ProcessView<'_, '_>, waiter: &Thread) -> Vec<StuckSignaller> {
+    let model = view.model;
+    let has_signalled = |id: u32| {
+        model.ledger.rows::<Row>().any(|(_, by)| {
+            (by.kind, by.addr, by.thread) == (finding_kind::SIGNALLED, waiter.wait_addr, id)
+        })
+    };
+    let mut rows: Vec<&Thread> = model
+        .threads()
+        .filter(|row| row.state == thread_state::LIVE && row.id != waiter.id)
+        .filter(|row| has_signalled(row.id))
+        .collect();
+    rows.sort_by_key(|row| model.number(row.id));
+    let kept = model.ledger.held(waiter);
+    let is_kept = |addr: u64| {
+        kept.iter().any(|held| {
+            held.is_held() && held.addr == addr && held.flags & held_flag::IN_COND_WAIT == 0
+        })
+    };
+    let no_lock = mode::JOIN | mode::COND_WAIT | mode::SEM_WAIT;
+    let is_stuck =
+        |row: &Thread| waits(row) && row.wait_mode as u16 & no_lock == 0 && is_kept(row.wait_addr);
+    let are_all = rows.iter().all(|row| is_stuck(row));
+    let stuck = rows.iter().filter(|row| is_stuck(row));
+    let of = |row: &&&Thread| StuckSignaller {
+        thread: model.thread(row.id),
+        lock: model.name(LockRef { class: row.wait_class, inst: row.wait_inst, row: 0 }),
+        stack: model.trie.node(row.wait_node).map_or_else(Vec::new, |node| model.stack(node.stack)),
+        are_all,
+    };
+    stuck.map(|row| of(&row)).collect()
 }
 
 /// Where a held lock was taken. The thread's fast path leaves the context open: it is one that was

@@ -206,7 +206,7 @@ const CONDITION_CLASSES: &[&str] =
     &["condvar", "cond", "condition", "conditionvariable", "conditionvariableany", "waitcondition"];
 
 /// See [`CONDITION_CLASSES`].
-const WAIT_METHODS: &[&str] = &["wait", "timedwait", "sleep"];
+const WAIT_METHODS: &[&str] = &["wait", "timedwait", "sleep", "notify", "signal", "broadcast"];
 
 /// Words that name a lock in a plain function's name.
 const LOCK_WORDS: &[&str] = &[

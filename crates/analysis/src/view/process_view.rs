@@ -46,6 +46,11 @@ impl InvolvedLocks {
         }
     }
 
+    /// Its place among them, if it is one.
+    pub fn place(&self, model: &Model<'_>, lock: LockRef) -> Option<usize> {
+        self.index(model, lock)
+    }
+
     fn index(&self, model: &Model<'_>, lock: LockRef) -> Option<usize> {
         self.indices.get(&key_of(model, self.level, lock)?).copied()
     }

@@ -23,6 +23,9 @@
 //! thread), `M(10)` masks it; `I(10)` enters its handler, which has it masked, and `Z` returns from
 //! it.
 //!
+//! `CW(A,c)` begins a wait with `A` on condition variable `c`, `CE(A)` ends it, and `CS(c)` signals;
+//! `PK(S)` is a wait for a semaphore that is granted, with locks kept. `SAYS` tells others of something.
+//!
 //! `barrier 2 K` is met by two threads: `BA(K)` arrives, `BP(K)` passes. `semaphore 0 S` has
 //! `PO(S)` and `PW(S)`, a wait that is granted. `sem A` is a semaphore that begins at 1, hence a
 //! lock: `PO(A)` posts it, as `U(A)` does, by whomever.
@@ -89,6 +92,8 @@ pub struct Story {
     interrupted: HashMap<String, Vec<Interrupted>>,
     /// Addresses of barriers and semaphores.
     syncs: HashMap<String, u64>,
+    /// Addresses of objects that were waited for with locks kept.
+    kept: HashSet<u64>,
     /// By thread: the barrier's round it has arrived in.
     rounds: HashMap<String, Option<Round>>,
     /// Semaphores that proved to be no locks.
@@ -123,6 +128,7 @@ impl Story {
             ended: HashMap::new(),
             interrupted: HashMap::new(),
             syncs: HashMap::new(),
+            kept: HashSet::new(),
             rounds: HashMap::new(),
             handed_over: HashSet::new(),
             last_site: 1000,
@@ -318,6 +324,24 @@ impl Story {
                 self.cond_return(thread, name);
             }
             "CB" => self.cond_wait(thread, name, site),
+            "CW" => {
+                let (mutex, condition) = name.split_once(',').expect("a lock and a condition");
+                let (lock, addr) = (self.lock(mutex), self.object(condition));
+                self.keeps(thread, lock.ident, addr, mode::COND_WAIT, site);
+                self.cond_wait(thread, mutex, site);
+            }
+            "CS" => {
+                let addr = self.object(name);
+                self.signals(thread, addr, site);
+                self.thread(thread).signals();
+            }
+            "PK" => {
+                let addr = self.syncs[name];
+                self.keeps(thread, Ident::NONE, addr, mode::SEM_WAIT, site);
+                let state = self.thread(thread);
+                self.core.sem_granted(state, addr);
+            }
+            "SAYS" => self.thread(thread).shares(),
             "CE" => self.cond_return(thread, name),
             "F" => {
                 let state = self.thread(thread);
@@ -362,7 +386,9 @@ impl Story {
                 }
             }
             "PO" => {
+                self.signals(thread, self.syncs[name], site);
                 let state = self.thread(thread);
+                state.shares();
                 self.core.sem_posts(state, self.syncs[name]);
             }
             "PW" => {
@@ -396,6 +422,37 @@ impl Story {
             self.core.note_held_usage(state, bit(signal));
         }
         state.set_open_signals(before & !bit(signal) | if open { bit(signal) } else { 0 });
+    }
+
+    /// The address of an object that is no lock.
+    fn object(&mut self, name: &str) -> u64 {
+        let next = SYNC_BASE + 32 * self.syncs.len() as u64;
+        *self.syncs.entry(name.to_owned()).or_insert(next)
+    }
+
+    /// As the preload library does before a wait, if locks are kept in it.
+    fn keeps(&mut self, thread: &str, mutex: Ident, addr: u64, mode: u16, site: u64) {
+        let state = self.thread(thread);
+        let wait = Acquire { addr, ident: mutex, mode, site };
+        let probe = state.probe(mutex, mode, site);
+        self.core.wait_context(state, &wait, probe, &mut capture(site));
+        if state.held().iter().any(|held| held.inst != mutex.inst()) {
+            let what =
+                Misuse { mode, detail: addr, ..Misuse::new(finding_kind::WAIT_HELD, addr, mutex) };
+            self.core.misuse(state, &what, 7, &mut capture(site));
+            self.kept.insert(addr);
+        }
+    }
+
+    /// As the preload library does before a signal or post of what was waited for with locks kept.
+    fn signals(&mut self, thread: &str, addr: u64, site: u64) {
+        if self.kept.contains(&addr) {
+            let state = self.thread(thread);
+            let probe = state.probe_signal(addr);
+            if !probe.is_hit() {
+                self.core.signalled(state, addr, probe, 7, &mut capture(site));
+            }
+        }
     }
 
     fn is_semaphore(&mut self, name: &str) -> bool {

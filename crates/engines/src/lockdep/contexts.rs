@@ -217,26 +217,14 @@ impl Core {
     ) -> u32 {
         let node = self.wait_node(thread, wait, capture);
         if node != 0 {
-            if let Some(attested) = self.attested_by_wait(thread, wait, node) {
-                self.attest(attested, thread.segment());
+            // Who waits, and when: whoever signals may do so meanwhile, and which thread was joined
+            // here shows in what follows on the segment.
+            if wait.mode & (mode::COND_WAIT | mode::SEM_WAIT | mode::JOIN) != 0 {
+                self.attest(node, thread.segment());
             }
             thread.remember(probe.key, node);
         }
         node
-    }
-
-    /// The context that tells who was in wait `node`.
-    fn attested_by_wait(&self, thread: &ThreadState, wait: &Acquire, node: u32) -> Option<u32> {
-        match wait.mode & (mode::COND_WAIT | mode::JOIN) {
-            // Who waits with the mutex alone has taken that: the wait's own context is for those
-            // who keep other locks, and so do not take them on their way to the signal.
-            mode::COND_WAIT if thread.depth() == 1 => {
-                self.writer.get::<Node>(node).map(|row| row.parent).filter(|&mutex| mutex != 0)
-            }
-            // Which thread was joined here shows in what follows on the segment.
-            mode::COND_WAIT | mode::JOIN => Some(node),
-            _ => None,
-        }
     }
 
     fn wait_node(&mut self, thread: &mut ThreadState, wait: &Acquire, capture: Capture<'_>) -> u32 {

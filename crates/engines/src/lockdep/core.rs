@@ -16,6 +16,7 @@ use super::order::Syncs;
 use super::signals::Usages;
 use super::stacks::Stacks;
 use super::threads::Threads;
+use super::wakeup::Wakeups;
 use super::{Acquire, Capture, Ident, MAX_FRAMES};
 
 /// lockdep's shared state. See the module.
@@ -30,6 +31,7 @@ pub struct Core {
     pub(super) annotations: Annotations,
     pub(super) syncs: Syncs,
     pub(super) holds: Holds,
+    pub(super) wakeups: Wakeups,
 }
 
 impl Core {
@@ -46,6 +48,7 @@ impl Core {
             annotations: Annotations::new(),
             syncs: Syncs::new(),
             holds: Holds::new(),
+            wakeups: Wakeups::new(),
         }
     }
 

@@ -313,34 +313,6 @@ impl Core {
                 .enumerate()
                 .all(|(i, &frame)| (self.writer.frame(stack.first + i as u32) == frame) == (i != 0))
     }
-
-    /// The thread signals the condition variable at `addr`, on which threads have waited with other
-    /// locks kept.
-    pub fn signals(
-        &mut self,
-        thread: &mut ThreadState,
-        addr: u64,
-        now_ns: u64,
-        capture: Capture<'_>,
-    ) {
-        let key = hash(&[addr, u64::from(thread.id()), u64::from(finding_kind::SIGNALLED)]);
-        if self.misuses.recorded.get(&self.writer, key).is_some() {
-            return;
-        }
-        let row = Finding {
-            kind: finding_kind::SIGNALLED,
-            thread: thread.id(),
-            segment: thread.segment(),
-            addr,
-            stack: self.captured(capture),
-            node: self.held_context(thread),
-            time_ns: now_ns,
-            ..Finding::default()
-        };
-        if let Some(id) = self.writer.push(row) {
-            self.misuses.recorded.insert(&mut self.writer, key, id);
-        }
-    }
 }
 
 /// The memory of a held lock went with the frame that it was part of.

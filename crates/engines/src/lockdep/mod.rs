@@ -37,6 +37,7 @@ mod thread;
 mod threads;
 mod trial;
 mod wait;
+mod wakeup;
 mod walk;
 
 pub use self::annotate::MAX_NAME;

@@ -363,6 +363,7 @@ impl ThreadState {
     /// Begins all keys anew: the thread is in another segment.
     pub(super) fn set_segment(&mut self, segment: u32) {
         self.row.segment = segment;
+        self.row.told_before = self.told();
         self.rekey();
     }
 

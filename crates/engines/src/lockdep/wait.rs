@@ -10,6 +10,9 @@ use super::Acquire;
 use super::entry::DEAD;
 use super::thread::ThreadState;
 
+/// Waits for what is no lock.
+const NO_LOCK: u16 = mode::JOIN | mode::COND_WAIT | mode::SEM_WAIT;
+
 impl ThreadState {
     fn wait_seq(&mut self) -> &AtomicU32 {
         // SAFETY: own row; the word is only accessed atomically.
@@ -33,7 +36,7 @@ impl ThreadState {
     /// Publishes that the thread is about to wait in context `node`; it can be seen by
     /// [`super::Core::find_deadlock`] of other threads from here on.
     pub fn wait_begin(&mut self, lock: &Acquire, node: u32) {
-        self.row.contended += u64::from(lock.mode & (mode::JOIN | mode::COND_WAIT) == 0);
+        self.row.contended += u64::from(lock.mode & NO_LOCK == 0);
         self.row.wait_addr = lock.addr;
         self.row.wait_inst = lock.ident.inst();
         self.row.wait_class = lock.ident.class();

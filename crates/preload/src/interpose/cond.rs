@@ -104,13 +104,13 @@ unsafe fn wait_by(
 }
 
 /// `name = function`: what a function that signals goes to where its stub has found bytes in the
-/// condition variable that none has which may be used, or where it matters who signals.
+/// condition variable that none has which may be used, or where somebody has waited on one.
 macro_rules! signals {
     ($($name:ident = $function:ident;)*) => { $(
         #[doc = concat!("`", stringify!($function), "` of one that is to be looked at.")]
-        pub unsafe extern "C-unwind" fn $name(c: Cond) -> c_int {
+        pub unsafe extern "C-unwind" fn $name(c: Cond, site: u64) -> c_int {
             used_static(&types::COND, c as u64);
-            cond::signalled(c);
+            cond::signalled(c, site);
             // SAFETY: forwarded.
             unsafe { real::$function(c) }
         }

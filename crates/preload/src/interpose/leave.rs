@@ -39,6 +39,7 @@ pub fn jumped(target: u64) {
 fn wait_left(thread: &mut ThreadState, (addr, mode): (u64, u16)) {
     match mode {
         _ if mode & mode::COND_WAIT != 0 => cond::left(addr),
+        _ if mode & mode::SEM_WAIT != 0 => {}
         _ if mode & mode::JOIN != 0 => thread::not_joined(addr as u32),
         _ => thread.abandon_waited(),
     }

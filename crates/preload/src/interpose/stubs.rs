@@ -100,16 +100,16 @@ macro_rules! stub {
     };
 
     // Forwarded unless the condition variable's bytes are such as none has that may be used, or
-    // somebody has waited with another lock kept, so that it matters who signals. Programs signal
-    // often, and rarely is either so: it costs four instructions.
+    // somebody has waited on one with lockdep there to see it.
     (signals $name:ident 1 ($to:path)) => {
         exported! {
             $name,
+            pass!(site 1),
             "test dword ptr [rdi + {wrefs}], {impossible}", "jnz {to}",
             "cmp byte ptr [rip + {matter}], 0", "jne {to}",
             "jmp qword ptr [rip + {next}]",
             wrefs = const COND_WREFS, impossible = const COND_IMPOSSIBLE as i32,
-            matter = sym lockdep::cond::SIGNALS_MATTER, to = sym $to, next = sym slot::$name
+            matter = sym lockdep::cond::IS_WAITED_ON, to = sym $to, next = sym slot::$name
         }
     };
 

@@ -75,6 +75,14 @@ impl SideTable {
         }
     }
 
+    /// Forgets all. Only where no other thread is.
+    pub fn clear(&self) {
+        // A page that is not written to is none for the kernel to copy.
+        if !self.table.load(Relaxed).is_null() {
+            self.table.store(core::ptr::null_mut(), Relaxed);
+        }
+    }
+
     /// There are values for keys in `[from, to)`.
     pub fn has_any(&self, from: u64, to: u64) -> bool {
         // Acquire pairs with the Release in `grow`: the table's slots are filled.

@@ -12,8 +12,9 @@ use super::{atomic_sleep, misuse, mutex, watch};
 use crate::callsite;
 use crate::lock_id::identity::{self, Birth, mutex_kind};
 use crate::lock_id::side_table::SideTable;
-use crate::os::tls;
+use crate::os::{time, tls};
 use crate::recorder::state;
+use crate::stack::unwind;
 
 type Cond = *mut pthread_cond_t;
 type Mutex = *mut pthread_mutex_t;
@@ -26,45 +27,115 @@ const ADDRESS: u64 = (1 << 48) - 1;
 /// One wait in a [`WAITS`] word.
 const ONE: u64 = 1 << 48;
 
-/// Condition variables that somebody has waited on with another lock kept: of which of the first
-/// threads of the ledger it is on record that they signal it.
-static KEPT: SideTable = SideTable::new();
-/// There is one in [`KEPT`]: read by the stubs.
-pub static SIGNALS_MATTER: AtomicBool = AtomicBool::new(false);
-/// Bit of a [`KEPT`] word that is none of a thread's: nothing there may be 0.
-const IS_KEPT: u64 = 1;
+/// The mutex that a condition variable was waited on with last: its identity, and [`UNTIMED`].
+#[unsafe(link_section = "lockwright_forked")]
+static MUTEXES: SideTable = SideTable::new();
 
-/// The condition variable is about to be signalled.
-pub fn signalled(c: Cond) {
+/// Bit of a [`MUTEXES`] word, in the half that is a class: somebody waited who cannot give up.
+const UNTIMED: u64 = 1 << 63;
+
+/// Somebody has waited on a condition variable: from then on stubs do not forward signals unseen.
+pub static IS_WAITED_ON: AtomicBool = AtomicBool::new(false);
+
+/// Condition variables and semaphores that somebody has waited for with another lock kept.
+static KEPT: SideTable = SideTable::new();
+/// There is one in [`KEPT`].
+static IS_KEPT: AtomicBool = AtomicBool::new(false);
+
+/// The condition variable is about to be signalled, by a call that returns to `site`.
+pub fn signalled(c: Cond, site: u64) {
+    // Who has not been waited for wakes nobody.
+    if MUTEXES.get(c as u64).is_none() {
+        return;
+    }
+    let Some(thread) = watch::thread() else { return };
+    // Again: a forked child may have begun with that.
+    let Some(Ident(word)) = MUTEXES.get(c as u64) else { return };
+    wakes(thread, c as u64);
+    thread.signals();
+    let mutex = Ident(word & !UNTIMED);
+    // A handler is not its thread's doing, and must not signal at all.
+    if !thread.holds(mutex.inst()) && thread.in_signal() == 0 {
+        let timed = if word & UNTIMED == 0 { mode::TIMED } else { 0 };
+        bare(thread, c, mutex, mode::COND_SIGNAL | timed, site);
+    }
+}
+
+/// The semaphore at `addr`, which is no lock, is about to be posted.
+pub fn posts(addr: u64) {
     // Relaxed: a word that says nothing about other memory.
-    if SIGNALS_MATTER.load(Relaxed)
-        && let Some(word) = KEPT.word(c as u64).filter(|word| word.load(Relaxed) != 0)
+    if IS_KEPT.load(Relaxed)
         && let Some(thread) = watch::thread()
     {
-        let bit = 1u64.checked_shl(thread.id()).unwrap_or(0) & !IS_KEPT;
-        if word.load(Relaxed) & bit == 0 {
-            misuse::signals(thread, c as u64);
-            word.fetch_or(bit, Relaxed);
+        wakes(thread, addr);
+    }
+}
+
+/// The thread is about to signal or post the object at `addr`.
+fn wakes(thread: &mut ThreadState, addr: u64) {
+    // Relaxed: a word that says nothing about other memory.
+    if IS_KEPT.load(Relaxed) && KEPT.get(addr).is_some() {
+        let probe = thread.probe_signal(addr);
+        if !probe.is_hit() {
+            let now = time::now_ns();
+            state::with_core(|core| {
+                core.signalled(thread, addr, probe, now, &mut unwind::capture);
+            });
         }
     }
 }
 
-/// A wait on the condition variable keeps another lock: from now on it matters who signals it.
-fn keep(c: Cond) {
+/// A signal by a thread that does not hold the mutex of those who wait.
+fn bare(thread: &mut ThreadState, c: Cond, mutex: Ident, mode: u16, site: u64) {
+    let probe = thread.probe(mutex, mode, site);
+    if !probe.is_hit() {
+        let now = time::now_ns();
+        let what = Misuse { mode, ..Misuse::new(finding_kind::BARE_SIGNAL, c as u64, mutex) };
+        state::with_core(|core| {
+            let waiter = core.cond_waiter(c as u64, thread.id()).unwrap_or_default();
+            let what = Misuse { other_thread: waiter.0, other_stack: waiter.1, ..what };
+            core.bare_signal(thread, &what, site, probe, now, &mut unwind::capture);
+        });
+    }
+}
+
+/// A wait for the object keeps a lock: from now on it matters who signals or posts it.
+pub fn keep(addr: u64) {
     let kept = state::with_core(|_| {
-        // Anew: in a forked child other threads have the numbers. What is on record is not recorded
-        // again.
-        KEPT.insert(c as u64, Ident(IS_KEPT));
-        KEPT.word(c as u64)
+        KEPT.insert(addr, Ident(1));
+        KEPT.get(addr)
     });
     if kept.flatten().is_some() {
-        SIGNALS_MATTER.store(true, Relaxed);
+        IS_KEPT.store(true, Relaxed);
+    }
+}
+
+/// The object's life is over, or begins: nobody waits for it.
+pub fn forget_kept(addr: u64) {
+    if let Some(word) = KEPT.word(addr) {
+        word.store(0, Relaxed);
+    }
+}
+
+/// A ledger begins. In a forked child identities of the parent's mean nothing.
+pub fn begin() {
+    MUTEXES.clear();
+}
+
+/// A condition variable is waited on with this mutex.
+fn remember_mutex(c: Cond, mutex: Ident, timed: u16) {
+    let known = MUTEXES.get(c as u64).map_or(0, |known| known.0);
+    let untimed = if timed == 0 { UNTIMED } else { 0 };
+    let word = mutex.0 | untimed | known & UNTIMED;
+    if word != known {
+        state::with_core(|_| MUTEXES.insert(c as u64, Ident(word)));
+        IS_WAITED_ON.store(true, Relaxed);
     }
 }
 
 /// A condition variable's life is over, or begins: nobody waits on it.
 pub fn forget(c: Cond) {
-    for word in [&WAITS, &KEPT].into_iter().filter_map(|table| table.word(c as u64)) {
+    for word in [&WAITS, &KEPT, &MUTEXES].into_iter().filter_map(|table| table.word(c as u64)) {
         word.store(0, Relaxed);
     }
 }
@@ -105,9 +176,10 @@ pub unsafe fn wait(
             ..Misuse::new(finding_kind::WAIT_HELD, m as u64, lock.ident)
         };
         misuse::tell(thread, &what);
-        keep(c);
+        keep(c as u64);
     }
     atomic_sleep::check(const { blocking_call("pthread_cond_wait") }, site);
+    remember_mutex(c, lock.ident, timed);
     let waits = enter(thread, c, m, lock.ident);
     thread.wait_begin(&lock, node);
     let wait = || wait(node);
@@ -189,7 +261,8 @@ unsafe fn not_held(
     nested(thread, m as u64, ident, site, || wait(0))
 }
 
-fn others_held(thread: &ThreadState, address: u64) -> bool {
+/// Whether the thread holds locks beside the one at `address`.
+pub fn others_held(thread: &ThreadState, address: u64) -> bool {
     // A semaphore may be kept for another thread to post.
     let is_kept = |held: &Held| held.is_held() && held.flags & held_flag::SEMAPHORE == 0;
     thread.held().iter().any(|held| is_kept(held) && held.addr != address)

@@ -198,13 +198,6 @@ pub fn frame_gone(thread: &mut ThreadState, addr: u64) -> bool {
     is_gone == Some(true)
 }
 
-/// The thread signals a condition variable on which threads have waited with other locks kept.
-#[cold]
-pub fn signals(thread: &mut ThreadState, addr: u64) {
-    let now = time::now_ns();
-    state::with_core(|core| core.signals(thread, addr, now, &mut unwind::capture));
-}
-
 /// Something has happened to a lock that must not happen to a held one.
 #[cold]
 pub fn held(thread: &mut ThreadState, kind: u8, holder: &Holder) {

@@ -34,7 +34,7 @@ use crate::lock_id::inherited;
 pub const HOST: Host = Host {
     engine: engines::LOCKDEP,
     is_wanted,
-    start: |_| {},
+    start: |_| cond::begin(),
     attach,
     forked: nothing,
     thread_ended: attached::ended,

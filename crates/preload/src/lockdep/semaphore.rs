@@ -7,11 +7,12 @@
 use core::ffi::{c_int, c_uint};
 
 use libc::sem_t;
-use lockwright_engines::lockdep::{Acquire, Ident, ThreadState};
+use lockwright_engines::lockdep::{Acquire, Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::meter::blocking_call;
+use lockwright_ledger::rows::{finding_kind, mode};
 
 use super::watch::{self, Blocking};
-use super::{atomic_sleep, misuse, sync, trylocks};
+use super::{atomic_sleep, cond, misuse, sync, trylocks};
 use crate::callsite::Return;
 use crate::libc::real;
 use crate::lock_id::first_use;
@@ -31,6 +32,7 @@ pub unsafe fn begins(s: Semaphore, shared: c_int, value: c_uint) {
     }
     // Posts of other processes would not be seen.
     sync::semaphore_begins(s as u64, (shared == 0).then_some(value));
+    cond::forget_kept(s as u64);
     if shared == 0 && value == 1 && identity::can_stamp() {
         // SAFETY: just initialised.
         unsafe { identity::identify(s, Birth::Init) };
@@ -93,6 +95,7 @@ unsafe fn post_otherwise(s: Semaphore) -> c_int {
     let Some(ident) = (unsafe { identity::stamped(s) }) else {
         // SAFETY: the caller's semaphore.
         unsafe { first_use::tell(s) };
+        cond::posts(s as u64);
         sync::shares();
         sync::semaphore_posts(s as u64);
         // SAFETY: forwarded.
@@ -108,6 +111,7 @@ unsafe fn post_otherwise(s: Semaphore) -> c_int {
             result
         }
         thread => {
+            cond::posts(s as u64);
             sync::shares();
             hand_over(thread, s, ident);
             // SAFETY: forwarded.
@@ -135,7 +139,7 @@ pub unsafe fn take(
         // SAFETY: the caller's semaphore.
         unsafe { first_use::tell(s) };
         atomic_sleep::check(const { blocking_call("sem_wait") }, site);
-        return sync::semaphore_waited(s as u64, block());
+        return sync::semaphore_waited(s as u64, wait_for_event(s, mode, site, block));
     };
     // A wait acts upon a cancellation that is pending even if it need not wait; trying does not.
     // SAFETY: forwarded; nothing is under way that unwinding would leave behind.
@@ -164,6 +168,33 @@ pub unsafe fn take(
     sys::set_errno(errno);
     // SAFETY: the caller's semaphore.
     unsafe { contended(thread, s, ident, block) }
+}
+
+/// Waits by `block` for the post of a semaphore that is no lock. If the thread keeps locks
+/// meanwhile it matters who posts, and the wait is there for others to see.
+fn wait_for_event(s: Semaphore, mode: u16, site: u64, block: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: as `watch::thread`.
+    let Some(thread) = (unsafe { tls::get().as_mut() }) else { return block() };
+    if thread.is_idle() || !cond::others_held(thread, s as u64) {
+        return block();
+    }
+    let wait = Acquire { addr: s as u64, ident: Ident::NONE, mode: mode | mode::SEM_WAIT, site };
+    // Each semaphore that is waited for here is another wait.
+    let ident = ThreadState::ident_of_object(wait.addr);
+    let (node, is_new) = watch::wait_context(thread, &Acquire { ident, ..wait });
+    if is_new {
+        let what = Misuse {
+            mode: wait.mode,
+            detail: wait.addr,
+            ..Misuse::new(finding_kind::WAIT_HELD, wait.addr, Ident::NONE)
+        };
+        misuse::tell(thread, &what);
+        cond::keep(wait.addr);
+    }
+    thread.wait_begin(&wait, node);
+    let result = block();
+    thread.wait_end();
+    result
 }
 
 /// Puts the acquisition on record if it is new, and reserves its entry. False: it goes unwatched.

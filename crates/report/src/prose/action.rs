@@ -24,6 +24,9 @@ fn parts(action: Action) -> (&'static str, &'static str) {
         Action::WaitsForEnd { timed: false } => ("waits for", ""),
         Action::WaitsForEnd { timed: true } => ("waits for", " with a timeout"),
         Action::WaitsOnCondition => ("waits on a condition variable with", ""),
+        Action::WaitsForPost => ("waits for a post of", ""),
+        Action::Signals => ("signals a condition variable that is waited on with", ""),
+        Action::Posts => ("posts", ""),
         Action::WouldAcquireInHandler { timed: true, .. } => {
             ("would acquire", " with a timeout in a signal handler")
         }

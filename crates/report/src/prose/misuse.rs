@@ -34,15 +34,15 @@ pub fn told(finding: &Finding, misuse: &Misuse) -> Told {
     };
     let who = finding.steps.first().map_or_else(String::new, |step| step.thread.to_string());
     let names = Names { lock, others: words::locks(others), others_count: others.len(), who };
-    let (title, evidence, help) = sentences(misuse, &names);
+    let (title, evidence, help) = sentences(finding, misuse, &names);
     Told { title, evidence, help: help.into_iter().filter(|line| !line.is_empty()).collect() }
 }
 
 /// Title, evidence and help.
 type Sentences = (String, Vec<String>, Vec<String>);
 
-fn sentences(misuse: &Misuse, names: &Names) -> Sentences {
-    let Names { lock: name, others, others_count, who } = names;
+fn sentences(finding: &Finding, misuse: &Misuse, names: &Names) -> Sentences {
+    let Names { lock: name, others, who, .. } = names;
     let holds = |holder: &Option<ThreadInfo>| match holder {
         Some(other) => format!("{} held it at that moment", other),
         None => format!("{who} held it itself at that moment"),
@@ -158,23 +158,32 @@ fn sentences(misuse: &Misuse, names: &Names) -> Sentences {
                 "or call only async-signal-safe functions in the child until it calls exec".into(),
             ],
         ),
-        Misuse::KeptInWait { timed, signalled } => (
+        Misuse::KeptInWait { semaphore, timed, signalled } => {
+            kept_in_wait(finding, names, *semaphore, *timed, signalled)
+        }
+        Misuse::SignalledBare { condvar, waiter } => (
             format!(
-                "{others} {} kept locked during a condition wait",
-                if *others_count > 1 { "are" } else { "is" }
+                "{} is signalled without {name}, and a waiter may miss it",
+                condvar.as_ref().map_or_else(|| "a condition variable".into(), quote)
             ),
             vec![
-                format!("the wait gives up {name} alone"),
-                who_signals(others, *timed, signalled),
-            ],
-            vec![match signalled {
-                Signalled::Independent(_) => {
-                    format!("harmless while no thread needs {others} on its way to the signal")
-                }
-                _ => format!(
-                    "check that no thread needs {others} on its way to the signal, or release it before the wait"
+                match waiter {
+                    Some(waiter) => format!("{waiter} waits on it with {name} at that moment"),
+                    None => format!("others have waited on it with {name}"),
+                },
+                format!(
+                    "neither the function that signals nor what calls it was seen to take {name}"
                 ),
-            }],
+                "what is changed without it may change between a waiter's look and its wait: the signal \
+                 comes too early, and the waiter sleeps on"
+                    .into(),
+            ],
+            vec![
+                format!(
+                    "change what is waited for with {name} held, though it be atomic; the signal may follow the unlock"
+                ),
+                "if nothing is waited for that changes here, suppress this".into(),
+            ],
         ),
         Misuse::TwoMutexes { condvar, other } => (
             format!(
@@ -319,20 +328,71 @@ fn bad_unlock(
     (title, evidence, vec![help.into()])
 }
 
-/// Of a wait with locks kept: what that does to those who signal.
-fn who_signals(kept: &str, timed: bool, signalled: &Signalled) -> String {
+/// A wait keeps further locks: who is to end it may need them.
+fn kept_in_wait(
+    finding: &Finding,
+    Names { lock: name, others, others_count, who }: &Names,
+    semaphore: bool,
+    timed: bool,
+    signalled: &Signalled,
+) -> Sentences {
+    let (wait, signal, signals, signalled_it) = match semaphore {
+        true => ("a wait for a semaphore", "post", "posts", "posted"),
+        false => ("a condition wait", "signal", "signals", "signalled"),
+    };
+    let title = format!(
+        "{others} {} kept locked during {wait}",
+        if *others_count > 1 { "are" } else { "is" }
+    );
+    let is_one = if *others_count > 1 { "them" } else { "it" };
+    let mut evidence = vec![match semaphore {
+        true => format!("{name} is posted by others, and the wait gives up nothing"),
+        false => format!("the wait gives up {name} alone"),
+    }];
     let it = if timed { "cannot before the wait times out" } else { "never will" };
+    let named = |threads: &[ThreadInfo]| {
+        let who: Vec<String> =
+            threads.iter().take(MOST_SIGNALLERS).map(ToString::to_string).collect();
+        let more = if threads.len() > who.len() { " (and more)" } else { "" };
+        format!("{}{more}", join(&who))
+    };
     match signalled {
-        Signalled::Unknown => format!("a thread that needs {kept} in order to signal {it}"),
-        Signalled::Needs(thread) => format!(
-            "{} has signalled, and took {kept} in this run: if it needs that in order to signal, it {it}",
-            thread
-        ),
-        Signalled::Independent(threads) => {
-            let who: Vec<String> =
-                threads.iter().take(MOST_SIGNALLERS).map(ToString::to_string).collect();
-            let more = if threads.len() > who.len() { " (and more)" } else { "" };
-            format!("{}{more} signalled, without ever taking {kept}", join(&who))
+        Signalled::Unknown => {
+            evidence.push(format!("a thread that needs {others} in order to {signal} {it}"));
+        }
+        Signalled::Independent(threads) => evidence.push(format!(
+            "{} {signalled_it}, and did not take {is_one} on the way",
+            named(threads)
+        )),
+        Signalled::Needs { thread, lock, is_held, is_sure, others: free } => {
+            let lock = finding.locks.get(*lock).map_or_else(String::new, |l| quote(&l.name));
+            evidence.push(match (is_held, is_sure) {
+                (true, _) => format!("{thread} holds {lock} when it {signals}"),
+                (false, true) => {
+                    format!("{thread} takes {lock} before it {signals}, and tells nobody in between")
+                }
+                (false, false) => format!(
+                    "{thread} has {signalled_it}, and took {lock}, or another of its class, some time before"
+                ),
+            });
+            if free.is_empty() && *is_sure {
+                evidence.push(format!("every thread that {signals} was seen to need it"));
+                evidence.push(format!("if it comes for {lock} while {who} waits, it {it}"));
+            } else if !free.is_empty() {
+                evidence.push(format!("{} {signalled_it} without it", named(free)));
+            }
         }
     }
+    let help = match signalled {
+        Signalled::Independent(_) => {
+            format!("harmless while no thread needs {others} on its way to the {signal}")
+        }
+        Signalled::Needs { is_sure: true, .. } => {
+            format!("release {others} before the wait, or {signal} without needing {is_one}")
+        }
+        _ => format!(
+            "check that no thread needs {others} on its way to the {signal}, or release {is_one} before the wait"
+        ),
+    };
+    (title, evidence, vec![help])
 }

@@ -34,6 +34,18 @@ pub fn lines(report: &Report, stacks: &Stacks) -> String {
         if waiting.kind == WaitsFor::Lock && waiting.holders.is_empty() {
             text += "    held by no live thread that is known\n";
         }
+        for by in &waiting.signallers {
+            let place = stacks.own(&by.stack);
+            text += &format!(
+                "    {}, which has signalled it, waits for {}, which this one keeps{}\n",
+                plain(&by.thread.to_string()),
+                plain(&quote(&by.lock)),
+                place.map_or_else(String::new, |place| format!(", in {place}")),
+            );
+        }
+        if waiting.signallers.first().is_some_and(|by| by.are_all) {
+            text += "    no other live thread was seen to signal it: it may never end\n";
+        }
         if *more > 0 {
             text += &format!("    and so {} more\n", do_threads(*more));
         }
@@ -51,8 +63,8 @@ fn do_threads(n: u64) -> String {
 
 /// Whether two wait at one place for one thing.
 fn is_alike(a: &Waiting, b: &Waiting) -> bool {
-    (a.process, a.kind, a.action, &a.lock, &a.joined, &a.holders, &a.stack)
-        == (b.process, b.kind, b.action, &b.lock, &b.joined, &b.holders, &b.stack)
+    (a.process, a.kind, a.action, &a.lock, &a.joined, &a.holders, &a.signallers, &a.stack)
+        == (b.process, b.kind, b.action, &b.lock, &b.joined, &b.holders, &b.signallers, &b.stack)
 }
 
 fn line(report: &Report, stacks: &Stacks, waiting: &Waiting) -> String {
@@ -67,7 +79,7 @@ fn line(report: &Report, stacks: &Stacks, waiting: &Waiting) -> String {
     };
     text.push(' ');
     text += &match waiting.kind {
-        WaitsFor::Lock => act(waiting.action, &what),
+        WaitsFor::Lock | WaitsFor::Semaphore => act(waiting.action, &what),
         WaitsFor::Condition | WaitsFor::Thread => format!("{} {what}", phrase(waiting.action)),
     };
     if waiting.timed {

@@ -80,6 +80,7 @@ fn waiting(kind: WaitsFor) -> Waiting {
         joined: is_thread.then(|| thread.clone()),
         timed: is_thread,
         stack: vec![frame()],
+        signallers: Vec::new(),
         holders: vec![Holder { thread, waits: true, stack: vec![Frame::default()] }],
     }
 }

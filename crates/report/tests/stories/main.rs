@@ -22,3 +22,4 @@ mod signals;
 mod size;
 #[path = "../../../analysis/tests/story/mod.rs"]
 mod story;
+mod wakeups;

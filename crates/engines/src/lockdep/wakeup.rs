@@ -1,0 +1,140 @@
+//! Who wakes those that wait for something that is no lock: a condition variable, or a semaphore
+//! that hands something over.
+//!
+//! A thread that waits and keeps a lock never wakes if whoever is to signal must take that lock
+//! first. What a thread takes on its way to a signal is what it took since it last told anybody
+//! anything: its *round*. So once a wait has kept a lock, each of the first few signals of the same
+//! object is put on record, and begins a new segment of its thread; in a new segment each
+//! acquisition is attested anew, and the reader sees which were made in the round. The fast path
+//! knows nothing of it, and what it costs ends after [`MOST_ROUNDS`].
+//!
+//! A signal by a thread that does not hold the waiters' mutex is put on record, too, once for each
+//! place: it may come between a waiter's look at what it waits for and its wait, and be lost.
+
+use lockwright_ledger::rows::{Finding, finding_kind, mode, segment_kind, signalled};
+
+use super::core::Core;
+use super::key::hash;
+use super::misuse::Misuse;
+use super::thread::ThreadState;
+use super::{Capture, Ident, Probe};
+use crate::index::Index;
+
+/// Signals of one object by one thread that are recorded.
+const MOST_ROUNDS: u32 = 8;
+
+/// Signals of one call, by threads without the waiters' mutex, whose stacks are looked at: it may be
+/// made for many callers.
+const MOST_BARE: u32 = 32;
+
+/// Signals of one thread that begin a segment.
+const MOST_SEGMENTS: u32 = 64;
+
+/// What signals are on record.
+pub(super) struct Wakeups {
+    /// How many: of each thread, of each thread and object, and of each call without the mutex.
+    told: Index,
+}
+
+impl Wakeups {
+    pub(super) const fn new() -> Self {
+        Self { told: Index::new() }
+    }
+}
+
+impl ThreadState {
+    /// The thread signals a condition variable on which somebody has waited.
+    pub fn signals(&mut self) {
+        self.row.signals += 1;
+    }
+
+    /// Times that the thread told others of something by no release of a lock.
+    pub(super) fn told(&self) -> u64 {
+        self.row.shared.wrapping_add(self.row.signals)
+    }
+
+    /// What the signal of the object at `addr` is remembered as, if it need not be told any more.
+    pub fn probe_signal(&mut self, addr: u64) -> Probe {
+        self.probe(Self::ident_of_object(addr), mode::COND_SIGNAL | mode::TRY, 0)
+    }
+
+    /// Stands for an object that is no lock in keys, and nowhere else.
+    pub fn ident_of_object(addr: u64) -> Ident {
+        // Objects are aligned; either half of an identity is a key by itself.
+        let word = (addr >> 3) as u32;
+        Ident::new(word, word)
+    }
+
+    /// Whether the thread holds the lock of this instance.
+    pub fn holds(&self, inst: u32) -> bool {
+        self.held().iter().any(|held| held.is_held() && held.inst == inst)
+    }
+}
+
+impl Core {
+    /// The thread is about to signal the object at `addr`, for which threads have waited with locks
+    /// kept. `probe` is [`ThreadState::probe_signal`]'s. To be called before
+    /// [`ThreadState::signals`] or [`ThreadState::shares`] count it.
+    pub fn signalled(
+        &mut self,
+        thread: &mut ThreadState,
+        addr: u64,
+        probe: Probe,
+        now_ns: u64,
+        capture: Capture<'_>,
+    ) {
+        let key = |addr| hash(&[addr, u64::from(thread.id()), u64::from(finding_kind::SIGNALLED)]);
+        let (of_this, of_all) = (key(addr), key(0));
+        let rounds = self.wakeups.told.get(&self.writer, of_this).unwrap_or(0);
+        if rounds >= MOST_ROUNDS {
+            return thread.remember(probe.key, 0);
+        }
+        let detail = match () {
+            () if thread.in_signal() != 0 => signalled::IN_HANDLER,
+            () if thread.told() != thread.row.told_before => signalled::UNSURE,
+            () => signalled::ROUND,
+        };
+        let row = Finding {
+            kind: finding_kind::SIGNALLED,
+            thread: thread.id(),
+            segment: thread.segment(),
+            addr,
+            stack: self.captured(capture),
+            node: self.held_context(thread),
+            time_ns: now_ns,
+            detail,
+            ..Finding::default()
+        };
+        if self.writer.push(row).is_none() {
+            return;
+        }
+        self.wakeups.told.insert(&mut self.writer, of_this, rounds + 1);
+        let segments = self.wakeups.told.get(&self.writer, of_all).unwrap_or(0);
+        if segments < MOST_SEGMENTS && thread.in_signal() == 0 {
+            self.wakeups.told.insert(&mut self.writer, of_all, segments + 1);
+            self.next_segment(thread, segment_kind::SIGNALS, 0, 0);
+        }
+    }
+
+    /// The thread signals a condition variable by a call that returns to `site`, and does not hold
+    /// the waiters' mutex: `what` says which. Remembered as `probe` once this need not be told any
+    /// more.
+    pub fn bare_signal(
+        &mut self,
+        thread: &mut ThreadState,
+        what: &Misuse,
+        site: u64,
+        probe: Probe,
+        now_ns: u64,
+        capture: Capture<'_>,
+    ) {
+        let class = u64::from(what.ident.class());
+        let key = hash(&[site, class, u64::from(what.mode), u64::from(finding_kind::BARE_SIGNAL)]);
+        let told = self.wakeups.told.get(&self.writer, key).unwrap_or(0);
+        if told >= MOST_BARE {
+            return thread.remember(probe.key, 0);
+        }
+        self.wakeups.told.insert(&mut self.writer, key, told + 1);
+        self.misuse(thread, what, now_ns, capture);
+    }
+}

@@ -1,0 +1,126 @@
+//! Waits that keep a lock, and what those take that end them.
+
+use crate::story::verdict;
+
+const LIKELY: &str = "likely wait-with-lock-held: M L";
+const POSSIBLE: &str = "possible wait-with-lock-held: M L";
+const COUNTED: &str = "ordered wait-with-lock-held: M L";
+
+/// Both threads are there from the beginning, so that nothing orders them.
+fn waits_while(others: &str) -> Vec<String> {
+    let text = format!("T2: L(Z) U(Z)\nT1: L(L) L(M) CW(M,c)\n{others}\nT1: CE(M) U(M) U(L)");
+    verdict(&text)
+}
+
+#[test]
+fn who_signals_takes_the_kept_lock_on_its_way() {
+    let text = "
+        T2: L(L) U(L)
+        T1: L(L) L(M) CW(M,c)
+        T2: L(M) CS(c) U(M)
+        T1: CE(M) U(M) U(L)";
+    assert_eq!(verdict(text), [LIKELY]);
+}
+
+#[test]
+fn each_round_is_looked_at_by_itself() {
+    // It takes the lock between its signals, but not before the first.
+    let first = "T2: L(M) CS(c) U(M)";
+    let rounds =
+        format!("{first}\nT1: CE(M) U(M) U(L)\nT2: L(L) U(L)\nT1: L(L) L(M) CW(M,c)\n{first}");
+    assert_eq!(waits_while(first), [COUNTED]);
+    assert_eq!(waits_while(&rounds), [POSSIBLE]);
+}
+
+#[test]
+fn who_signals_takes_the_kept_lock_afterwards() {
+    let text = "
+        T1: L(L) L(M) CW(M,c)
+        T2: L(M) CS(c) U(M)
+        T1: CE(M) U(M) U(L)
+        T2: L(L) U(L)";
+    assert_eq!(verdict(text), [COUNTED]);
+}
+
+#[test]
+fn nobody_signals() {
+    assert_eq!(waits_while(""), [POSSIBLE]);
+}
+
+#[test]
+fn another_signals_without_it() {
+    let text = "
+        T2: L(L) U(L)
+        T1: L(L) L(M) CW(M,c)
+        T3: L(M) CS(c) U(M)
+        T2: L(M) CS(c) U(M)
+        T1: CE(M) U(M) U(L)";
+    assert_eq!(verdict(text), [POSSIBLE]);
+}
+
+#[test]
+fn what_it_told_others_in_between_may_order_the_two() {
+    let text = "
+        T2: L(L) U(L) SAYS
+        T1: L(L) L(M) CW(M,c)
+        T2: L(M) CS(c) U(M)
+        T1: CE(M) U(M) U(L)";
+    assert_eq!(verdict(text), [POSSIBLE]);
+}
+
+#[test]
+fn what_comes_before_a_creation_is_on_no_way() {
+    let text = "
+        T1: L(L) U(L) F(T2)
+        T2: L(L) L(M) CW(M,c)
+        T1: L(M) CS(c) U(M)
+        T2: CE(M) U(M) U(L)";
+    assert_eq!(verdict(text), [COUNTED]);
+}
+
+#[test]
+fn a_trylock_waits_for_nobody() {
+    let text = "
+        T2: T(L) U(L)
+        T1: L(L) L(M) CW(M,c)
+        T2: L(M) CS(c) U(M)
+        T1: CE(M) U(M) U(L)";
+    assert_eq!(verdict(text), [COUNTED]);
+}
+
+#[test]
+fn another_lock_of_the_class_may_be_the_same_in_another_run() {
+    let text = "
+        T2: L(L2) U(L2)
+        T1: L(L1) L(M) CW(M,c)
+        T2: L(M) CS(c) U(M)
+        T1: CE(M) U(M) U(L1)";
+    assert_eq!(verdict(text), [POSSIBLE]);
+}
+
+#[test]
+fn a_thread_that_waits_with_the_lock_held_is_not_woken_by_itself() {
+    let text = "
+        T1: L(L) L(M) CW(M,c)
+        T1: CE(M) CS(c) U(M) U(L)";
+    assert_eq!(verdict(text), [POSSIBLE]);
+}
+
+#[test]
+fn who_posts_takes_the_kept_lock_on_its_way() {
+    // A wait is told when it is granted; the post that follows is on record.
+    let text = "
+        semaphore 1 S
+        T2: L(L) U(L)
+        T1: L(L) PK(S)
+        T2: PO(S)
+        T1: U(L)";
+    assert_eq!(verdict(text).len(), 1);
+    assert!(verdict(text)[0].starts_with("likely wait-with-lock-held:"), "{:?}", verdict(text));
+    let after = text.replace("L(L) U(L)", "L(Z) U(Z)").replace("PO(S)", "PO(S) L(L) U(L)");
+    assert!(
+        verdict(&after)[0].starts_with("ordered wait-with-lock-held:"),
+        "{:?}",
+        verdict(&after)
+    );
+}

@@ -1,0 +1,49 @@
+//! Waits for a signal or a post that may never come: with a lock kept that who signals needs, and
+//! where the signal can be missed. Each has twins with nothing wrong.
+
+use crate::golden::golden;
+use crate::harness::{check, program};
+use crate::missed::{Row, is_told};
+
+const KEPT: &str = "wait-with-lock-held";
+
+/// What is told.
+const TOLD: &[Row] = &[
+    ("event_kept.c", "signal", &[(KEPT, "likely")]),
+    ("event_kept.c", "signal-some", &[(KEPT, "possible")]),
+    ("event_kept.c", "signal-after", &[(KEPT, "ordered")]),
+    ("event_kept.c", "signal-fixed", &[]),
+    ("event_kept.c", "post", &[(KEPT, "likely")]),
+    ("event_kept.c", "post-after", &[]),
+    ("event_kept.c", "post-fixed", &[]),
+    ("lost_wakeup_flag.c", "bare", &[("lost-wakeup", "possible")]),
+    ("lost_wakeup_flag.c", "fixed", &[]),
+    ("lost_wakeup.cc", "bare", &[("lost-wakeup", "possible")]),
+    ("lost_wakeup.cc", "fixed", &[]),
+    ("lost_wakeup.cc", "after-unlock", &[]),
+    ("lost_wakeup.cc", "by-caller", &[]),
+    ("lost_wakeup.cc", "beside", &[]),
+    ("lost_wakeup.cc", "timed", &[]),
+];
+
+#[test]
+fn what_is_said_of_waits_for_events() {
+    for (source, how, verdicts) in TOLD {
+        is_told(source, how, verdicts);
+    }
+}
+
+#[test]
+fn a_wait_that_keeps_what_who_signals_takes() {
+    golden("event-kept", check(program("event_kept.c")).arg("signal"));
+}
+
+#[test]
+fn a_wait_for_a_semaphore_that_keeps_what_who_posts_takes() {
+    golden("event-kept-semaphore", check(program("event_kept.c")).arg("post"));
+}
+
+#[test]
+fn a_signal_without_the_mutex() {
+    golden("lost-wakeup", check(program("lost_wakeup_flag.c")).arg("bare"));
+}
