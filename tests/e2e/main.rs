@@ -39,6 +39,7 @@ mod idioms;
 mod inherited_locks;
 mod joins;
 mod kill9;
+mod leaked;
 mod loader;
 mod lockmeter_faults;
 mod many;

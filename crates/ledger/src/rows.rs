@@ -630,6 +630,45 @@ pub mod freed {
     pub const FRAME: u64 = 1;
 }
 
+/// What is known of a lock that was held on after the function that took it had returned
+/// ([`finding_kind::LEFT_HELD`]): the parts of the row's `detail`, from the lowest bit on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftHeld {
+    /// How many of these holds have been released since: 32 bits.
+    pub released: u32,
+    /// Locks that the same call took, and that were released before the function returned, as far
+    /// as that was looked at: 8 bits.
+    pub inside: u8,
+    /// Which frame of `other_stack` is the function's: those below it are wrappers'. 8 bits.
+    pub level: u8,
+    /// A lock that the same call took was released after the function had returned: 1 bit.
+    pub outside: bool,
+    /// The process exited: 1 bit.
+    pub exits: bool,
+}
+
+impl LeftHeld {
+    /// From a row's `detail`.
+    pub const fn from_bits(bits: u64) -> Self {
+        Self {
+            released: bits as u32,
+            inside: (bits >> 32) as u8,
+            level: (bits >> 40) as u8,
+            outside: bits >> 48 & 1 != 0,
+            exits: bits >> 49 & 1 != 0,
+        }
+    }
+
+    /// For a row's `detail`.
+    pub const fn bits(self) -> u64 {
+        self.released as u64
+            | (self.inside as u64) << 32
+            | (self.level as u64) << 40
+            | (self.outside as u64) << 48
+            | (self.exits as u64) << 49
+    }
+}
+
 /// What is not async-signal-safe ([`finding_kind::UNSAFE_CALL`]).
 pub mod unsafe_call {
     /// malloc, calloc, realloc, free and their kin.
@@ -723,6 +762,9 @@ pub mod finding_kind {
     /// A call that may sleep was made with a spinning lock held, which is the row's, and was taken
     /// at `other_stack`. `detail` is the call's number in [`super::meter::BLOCKING_CALLS`].
     pub const SLEEPS: u8 = 18;
+    /// A thread idled, or the process exited, with a lock held that a function had taken, at
+    /// `other_stack`, which had returned. `detail` is a [`super::LeftHeld`]. Changes.
+    pub const LEFT_HELD: u8 = 19;
     /// The condition variable at `addr` was signalled by a thread that did not hold the mutex with
     /// which others had waited on it, which is the row's. `mode` has [`mode::TIMED`] where all of
     /// these waits could end by themselves. `other_thread` waits at that moment, if it is not 0. Not
@@ -891,4 +933,7 @@ pub mod held_flag {
     pub const SEMAPHORE: u16 = 2;
     /// Taken in a signal's handler.
     pub const IN_HANDLER: u16 = 4;
+    /// It is on record ([`super::finding_kind::LEFT_HELD`]) that the thread idled with it after the
+    /// function that took it had returned.
+    pub const LEFT: u16 = 8;
 }

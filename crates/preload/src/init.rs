@@ -90,6 +90,7 @@ fn connect() {
     #[cfg(not(test))]
     forced_unwind::UNWOUND.set(interpose::leave::unwound);
     lockdep::signal::HANDLERS_BEGIN.set(guarded::handlers_begin);
+    callsite::RELEASED.set(lockdep::left_held::released_elsewhere);
 }
 
 /// Before glibc 2.34 programs that are not linked with libpthread have functions of mutexes that do
@@ -116,6 +117,7 @@ fn ask() {
     debugobjects::ask(names.clone().any(|name| name == b"debugobjects"));
     if !names.any(|name| name == b"lockmeter") {
         interpose::forward_blocking();
+        watch_idling();
         return;
     }
     let sample = match get(c"LOCKWRIGHT_HOLD") {
@@ -133,11 +135,19 @@ fn ask() {
     lockdep::watch::MEASURE.set(both::timed);
     lockdep::annotate::IS_METERED.set(lockmeter::is_metering);
     interpose::choose(lockdep::is_wanted());
+    watch_idling();
     if !lockdep::is_wanted() && lockmeter::times_every() {
         interpose::choose_every();
     }
     if bounces {
         interpose::bounces::choose();
+    }
+}
+
+/// Calls that threads idle in go by lockdep, if that is wanted.
+fn watch_idling() {
+    if lockdep::is_wanted() {
+        interpose::watch_idling();
     }
 }
 

@@ -93,6 +93,8 @@ pub enum Action {
     CallsOutside,
     /// Makes a call that may sleep, and holds it meanwhile.
     MaySleepHolding,
+    /// Waits for something else, and holds it meanwhile.
+    IdlesHolding,
     /// Asserts to hold it.
     AssertsHeld,
     /// Asserts not to hold it.

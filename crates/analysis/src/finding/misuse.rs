@@ -55,6 +55,15 @@ pub enum Misuse {
         /// There is a robust variant of such a lock.
         can_be_robust: bool,
     },
+    /// The function that took the lock has returned, and its thread idles or ends the process.
+    Leaked {
+        /// That function.
+        function: Option<String>,
+        /// The process exits.
+        exits: bool,
+        /// In other passes the same call's lock is released before the function returns.
+        releases_otherwise: bool,
+    },
     /// A forked child uses a lock that was held at the fork.
     Forked {
         /// The holder in the parent process.

@@ -45,6 +45,8 @@ pub enum Kind {
     UseAfterDestroy = "use-after-destroy",
     /// A thread ends with a lock held.
     ExitWithLockHeld = "exit-with-lock-held",
+    /// A lock is still held when the function that took it has returned.
+    LeakedLock = "leaked-lock",
     /// A child process begins with a lock that another thread of the parent held.
     ForkWithLockHeld = "fork-with-lock-held",
     /// A wait for a signal keeps a lock.
@@ -498,6 +500,8 @@ pub struct Holder {
     pub thread: ThreadInfo,
     /// It waits, too.
     pub waits: bool,
+    /// The function that took the lock had returned when the thread came to wait.
+    pub has_returned: bool,
     /// Where it took the lock, innermost frame first.
     pub stack: Vec<Frame>,
 }

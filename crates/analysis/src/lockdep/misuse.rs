@@ -2,9 +2,10 @@
 
 use lockwright_ledger::rows::meter::BLOCKING_CALLS;
 use lockwright_ledger::rows::{
-    Finding as Row, Node, finding_kind, freed, lock_kind, mode, unsafe_call,
+    Finding as Row, LeftHeld, Node, finding_kind, freed, lock_kind, mode, unsafe_call,
 };
 
+use super::left_held::LeftHolds;
 use super::signallers::{self, Need, Signallers};
 use crate::finding::action::{Access, Action};
 use crate::finding::lock_kind::{LockKind, Subject};
@@ -19,9 +20,12 @@ use crate::view::process_view::{InvolvedLocks, ProcessView};
 
 /// The misuses of one process.
 pub(crate) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
-    let rows = view.model.ledger.rows::<Row>().map(|(_, row)| row);
-    let rows = rows.filter(|row| !is_handed_on(row));
-    rows.filter_map(|row| Some(Case::new(view, row)?.candidate())).collect()
+    let left = LeftHolds::of(view.model);
+    let rows = view.model.ledger.rows::<Row>();
+    let rows = rows.filter(|(_, row)| !is_handed_on(row));
+    let is_meant = |id, row: &Row| row.kind == finding_kind::LEFT_HELD && left.grade(id).is_none();
+    let rows = rows.filter(|(id, row)| !is_meant(*id, row));
+    rows.filter_map(|(id, row)| Some(Case::new(view, row, left.grade(id))?.candidate())).collect()
 }
 
 /// All the read holds that threads left behind when they ended were released by others, which is
@@ -42,6 +46,8 @@ struct Case<'t, 'm, 'a> {
     other: Option<Other>,
     /// Who signals what is waited on with a lock kept.
     signallers: Signallers,
+    /// Of a lock that was leaked.
+    leak: Option<Grade>,
 }
 
 /// The other thread, and where it did its part.
@@ -68,12 +74,13 @@ fn kind_of(row: &Row) -> Option<Kind> {
         finding_kind::UNPINNED => Kind::Unpinned,
         finding_kind::WAIT_CONTEXT => Kind::InvalidWaitContext,
         finding_kind::SLEEPS => Kind::SleepWithSpinlockHeld,
+        finding_kind::LEFT_HELD => Kind::LeakedLock,
         _ => return None,
     })
 }
 
 impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
-    fn new(view: &'t ProcessView<'m, 'a>, row: Row) -> Option<Self> {
+    fn new(view: &'t ProcessView<'m, 'a>, row: Row, leak: Option<Grade>) -> Option<Self> {
         let kind = kind_of(&row)?;
         let model = view.model;
         let mut refs = vec![LockRef { class: row.class, inst: row.inst, row: 0 }];
@@ -123,6 +130,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             thread: model.thread(row.thread),
             other,
             signallers,
+            leak,
             row,
         })
     }
@@ -139,7 +147,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             },
             model.place(match self.kind {
                 // Where threads end says nothing, nor does where a lost lock was noticed.
-                Kind::ExitWithLockHeld => 0,
+                Kind::ExitWithLockHeld | Kind::LeakedLock => 0,
                 Kind::HeldLockFreed if self.is_frame() => 0,
                 // One destruction too early has many uses after it.
                 Kind::UseAfterDestroy if self.row.other_stack != 0 => 0,
@@ -183,6 +191,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             Kind::InconsistentState if !self.may_interrupt() => Grade::Guarded,
             // It may be brief, and others may never want the lock meanwhile.
             Kind::SleepWithSpinlockHeld => Grade::Possible,
+            Kind::LeakedLock => self.leak.unwrap_or(Grade::Possible),
             _ => Grade::Likely,
         }
     }
@@ -265,6 +274,11 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                 unlocked_later: row.detail > row.repeats,
                 can_be_robust: self.can_be_robust(),
             },
+            Kind::LeakedLock => Misuse::Leaked {
+                function: self.leaker(),
+                exits: LeftHeld::from_bits(row.detail).exits,
+                releases_otherwise: self.leak == Some(Grade::Likely),
+            },
             Kind::ForkWithLockHeld => Misuse::Forked { holder },
             Kind::WaitWithLockHeld => Misuse::KeptInWait {
                 semaphore: self.is_for_semaphore(),
@@ -325,6 +339,14 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         [acquires, signals]
     }
 
+    /// The function that has returned with the lock held.
+    fn leaker(&self) -> Option<String> {
+        let Some(other) = &self.other else { return None };
+        let level = usize::from(LeftHeld::from_bits(self.row.detail).level);
+        let mut functions = other.stack.iter().filter(|frame| !frame.inlined);
+        functions.nth(level).and_then(|frame| frame.function.clone())
+    }
+
     /// The offending operation, then the other side.
     fn steps(&self) -> Vec<Step> {
         let mut steps = vec![self.offence()];
@@ -339,6 +361,15 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             return steps;
         }
         let (lock, action) = match self.kind {
+            Kind::LeakedLock => {
+                // Where a process exits is the C library.
+                if !LeftHeld::from_bits(self.row.detail).exits {
+                    let stack = self.view.model.stack(self.row.stack);
+                    let (thread, action) = (self.thread.clone(), Action::IdlesHolding);
+                    steps.push(Step { thread, lock: 0, action, held: Vec::new(), stack });
+                }
+                return steps;
+            }
             Kind::ExitWithLockHeld => return steps,
             Kind::HeldLockFreed if self.is_frame() => return steps,
             Kind::CondvarMutexMismatch => (1, Action::WaitsOnCondition),
@@ -369,7 +400,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             Kind::HeldLockDestroyed => Action::Destroys,
             Kind::HeldLockInitialised => Action::Initialises,
             Kind::UseAfterDestroy => Action::UsesDestroyed,
-            Kind::ExitWithLockHeld => Action::NeverUnlocks(self.access()),
+            Kind::ExitWithLockHeld | Kind::LeakedLock => Action::NeverUnlocks(self.access()),
             Kind::ForkWithLockHeld => Action::UsesInChild,
             Kind::WaitWithLockHeld if self.is_for_semaphore() => Action::WaitsForPost,
             Kind::WaitWithLockHeld | Kind::CondvarMutexMismatch => Action::WaitsOnCondition,
@@ -387,8 +418,8 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                 held.retain(|held| held.lock != Some(0));
             }
             // What leads here is where it was taken, with what was held already.
-            Kind::ExitWithLockHeld | Kind::HeldLockFreed
-                if self.kind == Kind::ExitWithLockHeld || self.is_frame() =>
+            Kind::ExitWithLockHeld | Kind::LeakedLock | Kind::HeldLockFreed
+                if self.kind != Kind::HeldLockFreed || self.is_frame() =>
             {
                 if let Some(at) = held.iter().position(|held| held.lock == Some(0)) {
                     held.truncate(at);

@@ -15,6 +15,7 @@ mod floor;
 pub(crate) mod graph;
 mod joins;
 pub(crate) mod judge;
+mod left_held;
 mod lost_wakeups;
 pub mod misuse;
 mod nesting;

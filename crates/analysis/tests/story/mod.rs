@@ -16,7 +16,9 @@
 //!
 //! `NEW(A)` initialises `A` in the thread (else it is there from the beginning). `UU` unlocks what
 //! is not held, `UO` what another thread holds, and `N` initialises what is held. `EX` ends the
-//! thread with what it holds. `SL(read)` makes that call, which may sleep. `SPINS(A)` and `SLEEPS(A)` say how `A`'s class waits; `NEST(A,G)`
+//! thread with what it holds. `LH(A)` idles with `A` held whose function has returned, and `LI(A)`
+//! does where the same call's lock was released before that in other passes; after it `IN@7` and
+//! `OUT@7` tell of releases, of what call 7 took, before its function returns and after. `SL(read)` makes that call, which may sleep. `SPINS(A)` and `SLEEPS(A)` say how `A`'s class waits; `NEST(A,G)`
 //! lets several of `A`'s class be taken in any order inside `G`.
 //!
 //! Signals: `O(10)` has signal 10 open from here on (handled by the program, not blocked in the
@@ -43,12 +45,12 @@ use lockwright_analysis::model::Symbolise;
 use lockwright_analysis::progress::{Progress, Silent};
 use lockwright_analysis::symbolize::DataSymbol;
 use lockwright_engines::lockdep::{
-    Acquire, Core, Ident, Interrupted, Misuse, Origin, Round, ThreadState,
+    Acquire, Core, Ident, Interrupted, Leaving, Misuse, Origin, Round, ThreadState,
 };
 use lockwright_ledger::layout::{PAGE, process_state};
 use lockwright_ledger::rows::meter::BLOCKING_CALLS;
 use lockwright_ledger::rows::{
-    Module, Row, Text, finding_kind, lock_kind, mode, sync_kind, wait_type,
+    LeftHeld, Module, Row, Text, finding_kind, lock_kind, mode, sync_kind, wait_type,
 };
 use lockwright_ledger::{Ledger, Writer};
 
@@ -262,8 +264,13 @@ impl Story {
                 let addr = self.lock(name).addr;
                 let state = self.thread(thread);
                 self.hands_over(state, addr);
+                if let Some(inst) = state.ends_left(addr) {
+                    self.core.left_released(state.id(), inst);
+                }
                 assert!(state.release(addr), "{thread} does not hold {name}");
             }
+            "LH" | "LI" => self.idles_with(thread, name, site, u8::from(what == "LI")),
+            "IN" | "OUT" => self.core.left_elsewhere(site, what == "OUT"),
             "NEW" => {
                 assert!(!self.locks.contains_key(name), "{name} is there already");
                 let inst = self.lock(name).ident.inst();
@@ -526,6 +533,25 @@ impl Story {
         if state.orders(addr) {
             self.core.hands_over(state, addr);
         }
+    }
+
+    /// The thread idles with a held lock whose function has returned.
+    fn idles_with(&mut self, thread: &str, name: &str, site: u64, inside: u8) {
+        let addr = self.lock(name).addr;
+        let state = self.thread(thread);
+        let mut after = 0;
+        let (i, held) = loop {
+            let found = state.next_not_left(after).expect("it is held, and not on record");
+            if found.1.addr == addr {
+                break found;
+            }
+            after = found.0;
+        };
+        let mut frames = [0; 4];
+        assert_eq!(self.core.taken_on(&held, &mut frames), Some(1));
+        let what = LeftHeld { inside, ..LeftHeld::default() };
+        let leaving = Leaving { address: frames[0], what };
+        self.core.leaves(state, i, leaving, 7, &mut capture(site));
     }
 
     /// As the preload library does: a lock held alone comes back where it was, any other is taken

@@ -11,6 +11,7 @@ use super::annotate::Annotations;
 use super::classes::Classes;
 use super::contexts::Contexts;
 use super::holds::Holds;
+use super::left_held::LeftHolds;
 use super::misuse::Misuses;
 use super::order::Syncs;
 use super::signals::Usages;
@@ -32,6 +33,7 @@ pub struct Core {
     pub(super) syncs: Syncs,
     pub(super) holds: Holds,
     pub(super) wakeups: Wakeups,
+    pub(super) left: LeftHolds,
 }
 
 impl Core {
@@ -49,6 +51,7 @@ impl Core {
             syncs: Syncs::new(),
             holds: Holds::new(),
             wakeups: Wakeups::new(),
+            left: LeftHolds::new(),
         }
     }
 

@@ -5,6 +5,7 @@
 //! that count anyway, learns of all of them at once.
 
 use lockwright_ledger::rows::Held;
+use lockwright_ledger::rows::held_flag::LEFT;
 
 /// [`Held::recursion`]: its release is not for the fast path. Only [`mark`] and [`unmark`] change
 /// it.
@@ -30,7 +31,7 @@ pub(super) const PLACED: u16 = 1 << 14;
 pub(super) const DEAD: u16 = 1 << 15;
 
 /// The flags that matter when the lock is released for good.
-const MATTERS_AT_RELEASE: u16 = LENT | PASSING | ON_TRIAL | PINNED | INCONSISTENT;
+const MATTERS_AT_RELEASE: u16 = LEFT | LENT | PASSING | ON_TRIAL | PINNED | INCONSISTENT;
 
 /// Sets a flag of the entry.
 pub(super) fn mark(held: &mut Held, flag: u16) {

@@ -221,6 +221,7 @@ impl Core {
                 // SAFETY: a live thread's row. Its thread may be using it: these are words that it
                 // only reads, and at worst overwrites, which delays this.
                 unsafe { (*state.cast::<ThreadState>()).set_dirty() };
+                self.left_released(holder.thread, holder.ident.inst());
                 break;
             }
         }

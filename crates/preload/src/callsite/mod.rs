@@ -22,6 +22,7 @@
 
 mod admission;
 pub mod place;
+pub mod releases;
 mod step;
 mod verdict;
 
@@ -30,11 +31,16 @@ use lockwright_engines::lockdep::ThreadState;
 use lockwright_ledger::site;
 
 use self::verdict::Verdict;
-pub use self::verdict::{forget, start};
+pub use self::verdict::start;
+use crate::os::upcall::Upcall;
 use crate::stack::unwind::Frame;
 
 /// Wrappers that are looked past, one calling the other.
 const MOST_LEVELS: u32 = 8;
+
+/// A lock taken by the call that returns to an address was released, after the function had
+/// returned (true) or before, and the address is one that is [on record](releases::record).
+pub static RELEASED: Upcall<fn(u64, bool)> = Upcall::none();
 
 /// Frames further apart than this are not of one stack.
 const SAME_STACK: u64 = 8 << 20;
@@ -297,10 +303,50 @@ pub fn released(thread: &ThreadState, addr: u64) {
 #[cold]
 pub fn judge(trial: Trial) {
     match Frame::outside().and_then(|call| has_returned(trial.frame, call)) {
-        Some(true) => verdict::escaped(trial.address),
-        Some(false) => verdict::stayed(trial.address),
+        Some(true) => {
+            verdict::escaped(trial.address);
+            was_released(trial.address, true);
+        }
+        Some(false) => {
+            verdict::stayed(trial.address);
+            was_released(trial.address, false);
+        }
         None => {}
     }
+}
+
+/// A lock that was taken by the call that returns to `address` has been released: `outside` of the
+/// function, which had returned, or before that.
+pub fn was_released(address: u64, outside: bool) {
+    let is_news = match outside {
+        true => releases::outside(address),
+        false => releases::inside(address),
+    };
+    if is_news && let Some(tell) = RELEASED.get() {
+        tell(address, outside);
+    }
+}
+
+/// Forgets what is known of addresses in `[from, to)`: other code may come to lie there.
+pub fn forget(from: u64, to: u64) {
+    verdict::forget(from, to);
+    releases::forget(from, to);
+}
+
+/// The function that wanted a lock that is held, which was taken at `site` on the stack `frames`:
+/// which frame it has there, past wrappers. `None` if that cannot be known.
+pub fn wanted_by(site: u64, frames: &[u64]) -> Option<usize> {
+    let is_plain = frames.first() == Some(&site);
+    let level = frames.iter().position(|&address| !is_excused(address))?;
+    // Of a plain site others than the first caller may have come there by another way.
+    (level <= MOST_LEVELS as usize && (level == 0 || !is_plain)).then_some(level)
+}
+
+/// The function that `address` is in returns with the lock by right: its callers release it. That a
+/// lock was merely held when it had returned says nothing, where it releases others itself.
+fn is_excused(address: u64) -> bool {
+    let releases = releases::of(address);
+    releases.outside || (releases.inside == 0 && verdict::of(address) == Verdict::Wrapper)
 }
 
 /// A lock is taken with others held: some may have outlived the functions that took them. `call`

@@ -8,7 +8,7 @@ use lockwright_ledger::rows::meter::blocking_call;
 use crate::debugobjects::used::used;
 use crate::debugobjects::{around, attribute_calls, types, waiters};
 use crate::libc::real;
-use crate::lockdep::{atomic_sleep, sync};
+use crate::lockdep::{left_held, sync};
 
 type Barrier = *mut pthread_barrier_t;
 
@@ -35,7 +35,7 @@ pub unsafe extern "C-unwind" fn destroy(b: Barrier, _site: u64) -> c_int {
 }
 
 pub unsafe extern "C-unwind" fn wait(b: Barrier, site: u64) -> c_int {
-    atomic_sleep::check(const { blocking_call("pthread_barrier_wait") }, site);
+    left_held::idles(const { blocking_call("pthread_barrier_wait") }, site);
     // SAFETY: forwarded.
     let block = || unsafe { real::pthread_barrier_wait(b) };
     sync::barrier_wait(b as u64, || {

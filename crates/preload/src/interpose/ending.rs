@@ -12,6 +12,7 @@ use lockwright_ledger::Header;
 use lockwright_ledger::layout::{EXIT_CODE_KNOWN, process_state};
 
 use crate::libc::real;
+use crate::lockdep::left_held;
 use crate::lockmeter;
 use crate::os::{sys, time, tls};
 use crate::recorder::state;
@@ -43,6 +44,7 @@ pub fn start() {
 
 unsafe extern "C" fn exits(code: c_int, _argument: *mut c_void) {
     if let Some(header) = state::header() {
+        left_held::exits();
         store_code(header, code);
     }
 }

@@ -35,4 +35,6 @@ mod table;
 mod unload;
 
 pub use self::internal::follow as follow_internal;
-pub use self::table::{Guarded, choose, choose_every, forward_blocking, target, watch_sleeping};
+pub use self::table::{
+    Guarded, choose, choose_every, forward_blocking, target, watch_idling, watch_sleeping,
+};

@@ -1,5 +1,6 @@
 //! Calls that may sleep, where lockdep looks at them: from the moment on that the process has a
-//! spinning lock. Until then their stubs go where they would go without lockdep.
+//! spinning lock. Until then their stubs go where they would go without lockdep, but for those that
+//! a thread idles in.
 
 use core::ffi::{c_int, c_uint, c_void};
 
@@ -7,17 +8,18 @@ use libc::{clockid_t, timespec, timeval};
 use lockwright_ledger::rows::meter::blocking_call;
 
 use crate::libc::real;
-use crate::lockdep::atomic_sleep;
+use crate::lockdep::{atomic_sleep, left_held};
 use crate::lockmeter::{self, blocking};
 use crate::os::sys;
 
-/// `name(arguments) -> result: whether that call may sleep;`
+/// `name(arguments) -> result: whether that call may sleep;`, of calls of which matters whether the
+/// thread `holds` locks, with what is to be told then.
 macro_rules! sleeping {
-    ($($name:ident($($arg:ident: $ty:ty),*) -> $ret:ty: $may_sleep:expr;)*) => { $(
+    ($holds:path, $tell:path; $($name:ident($($arg:ident: $ty:ty),*) -> $ret:ty: $may_sleep:expr;)*) => { $(
         #[doc = concat!("`", stringify!($name), "`.")]
         pub unsafe extern "C-unwind" fn $name($($arg: $ty,)* site: u64) -> $ret {
-            if atomic_sleep::holds_spinning() && $may_sleep {
-                atomic_sleep::check(const { blocking_call(stringify!($name)) }, site);
+            if $holds() && $may_sleep {
+                $tell(const { blocking_call(stringify!($name)) }, site);
             }
             // SAFETY: forwarded.
             unsafe {
@@ -53,6 +55,7 @@ unsafe fn takes_time(timeout: *const c_void) -> bool {
 }
 
 sleeping! {
+    atomic_sleep::holds_spinning, atomic_sleep::check;
     read(f: c_int, b: *mut c_void, n: usize) -> isize: waits(f);
     write(f: c_int, b: *const c_void, n: usize) -> isize: waits(f);
     pread(f: c_int, b: *mut c_void, n: usize, o: i64) -> isize: waits(f);
@@ -69,6 +72,14 @@ sleeping! {
     fdatasync(f: c_int) -> c_int: true;
     msync(a: *mut c_void, n: usize, f: c_int) -> c_int: f & libc::MS_SYNC != 0;
     flock(f: c_int, o: c_int) -> c_int: o & (libc::LOCK_NB | libc::LOCK_UN) == 0;
+    send(f: c_int, b: *const c_void, n: usize, o: c_int) -> isize: waits_with(f, o);
+    sendmsg(f: c_int, m: *const c_void, o: c_int) -> isize: waits_with(f, o);
+    connect(f: c_int, a: *const c_void, n: c_uint) -> c_int: waits(f);
+}
+
+// What threads idle in: here a lock may be held by mistake.
+sleeping! {
+    left_held::holds_any, left_held::idles;
     poll(f: *mut c_void, n: u64, t: c_int) -> c_int: t != 0;
     select(n: c_int, r: *mut c_void, w: *mut c_void, e: *mut c_void, t: *mut c_void) -> c_int:
         // SAFETY: the caller's time.
@@ -80,10 +91,7 @@ sleeping! {
     sleep(n: c_uint) -> c_uint: true;
     recv(f: c_int, b: *mut c_void, n: usize, o: c_int) -> isize: waits_with(f, o);
     recvmsg(f: c_int, m: *mut c_void, o: c_int) -> isize: waits_with(f, o);
-    send(f: c_int, b: *const c_void, n: usize, o: c_int) -> isize: waits_with(f, o);
-    sendmsg(f: c_int, m: *const c_void, o: c_int) -> isize: waits_with(f, o);
     accept(f: c_int, a: *mut c_void, n: *mut c_void) -> c_int: waits(f);
     accept4(f: c_int, a: *mut c_void, n: *mut c_void, o: c_int) -> c_int: waits(f);
-    connect(f: c_int, a: *const c_void, n: c_uint) -> c_int: waits(f);
     waitpid(p: c_int, s: *mut c_int, o: c_int) -> c_int: o & libc::WNOHANG == 0;
 }

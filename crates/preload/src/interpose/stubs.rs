@@ -95,6 +95,10 @@ macro_rules! stub {
     (blocking $name:ident $arity:tt ()) => {
         stub! { chosen $name $arity site }
     };
+    // As `blocking`, but lockdep always looks at it: here threads idle.
+    (idling $name:ident $arity:tt ()) => {
+        stub! { chosen $name $arity site }
+    };
     (chosen $name:ident $arity:tt $pass:ident) => {
         exported! { $name, pass!($pass $arity), "jmp qword ptr [rip + {to}]", to = sym target::$name }
     };
@@ -201,6 +205,9 @@ macro_rules! target {
     (blocking $name:ident ()) => {
         target! { variable $name (blocking::$name) }
     };
+    (idling $name:ident ()) => {
+        target! { variable $name (blocking::$name) }
+    };
     (variable $name:ident ($first:path)) => {
         #[allow(non_upper_case_globals, reason = "named as the function is")]
         pub static $name: AtomicPtr<()> = AtomicPtr::new($first as *mut ());
@@ -224,6 +231,17 @@ macro_rules! choose {
 macro_rules! forward_blocking {
     (blocking $name:ident) => {
         target::$name.store(slot::$name.load(Relaxed).cast(), Relaxed);
+    };
+    (idling $name:ident) => {
+        forward_blocking! { blocking $name }
+    };
+    ($other:ident $name:ident) => {};
+}
+
+/// Has the stub of one row go to lockdep's wrapper of a call that threads idle in, if it is of one.
+macro_rules! watch_idling {
+    (idling $name:ident) => {
+        target::$name.store(sleeping::$name as *mut (), Relaxed);
     };
     ($other:ident $name:ident) => {};
 }
@@ -312,6 +330,12 @@ macro_rules! interpose {
         /// Has the stubs forward that only lockmeter asks for. Called at start, before any thread.
         pub fn forward_blocking() {
             $(forward_blocking! { $kind $name })*
+        }
+
+        /// Has the stubs of calls that threads idle in go to lockdep. Called at start, before any
+        /// thread.
+        pub fn watch_idling() {
+            $(watch_idling! { $kind $name })*
         }
 
         /// Has the stubs of calls that may sleep go to lockdep. Called when there is a spinning

@@ -209,21 +209,21 @@ functions {
     fdatasync(1): blocking();
     msync(3): blocking();
     flock(2): blocking();
-    poll(3): blocking();
-    select(5): blocking();
-    epoll_wait(4): blocking();
-    nanosleep(2): blocking();
-    clock_nanosleep(4): blocking();
-    usleep(1): blocking();
-    sleep(1): blocking();
-    recv(4): blocking();
-    recvmsg(3): blocking();
+    poll(3): idling();
+    select(5): idling();
+    epoll_wait(4): idling();
+    nanosleep(2): idling();
+    clock_nanosleep(4): idling();
+    usleep(1): idling();
+    sleep(1): idling();
+    recv(4): idling();
+    recvmsg(3): idling();
     send(4): blocking();
     sendmsg(3): blocking();
-    accept(3): blocking();
-    accept4(4): blocking();
+    accept(3): idling();
+    accept4(4): idling();
     connect(3): blocking();
-    waitpid(3): blocking();
+    waitpid(3): idling();
 
     // Annotations: include/lockwright.h and the crate `lockwright` find these by name.
     lockwright_set_name(4): call(site, annotate::set_name);

@@ -8,7 +8,7 @@ use lockwright_engines::lockdep::{Acquire, Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::meter::blocking_call;
 use lockwright_ledger::rows::{Held, finding_kind, held_flag, mode};
 
-use super::{atomic_sleep, misuse, mutex, watch};
+use super::{left_held, misuse, mutex, watch};
 use crate::callsite;
 use crate::lock_id::identity::{self, Birth, mutex_kind};
 use crate::lock_id::side_table::SideTable;
@@ -169,6 +169,7 @@ pub unsafe fn wait(
     // Released for the time of the wait, which a pin forbids.
     misuse::pinned(thread, m as u64);
     watch::hands_over(thread, m as u64);
+    left_held::released(thread, m as u64);
     if is_new && others_held(thread, m as u64) {
         let what = Misuse {
             mode: lock.mode,
@@ -178,7 +179,7 @@ pub unsafe fn wait(
         misuse::tell(thread, &what);
         keep(c as u64);
     }
-    atomic_sleep::check(const { blocking_call("pthread_cond_wait") }, site);
+    left_held::idles_without(const { blocking_call("pthread_cond_wait") }, site, m as u64);
     remember_mutex(c, lock.ident, timed);
     let waits = enter(thread, c, m, lock.ident);
     thread.wait_begin(&lock, node);

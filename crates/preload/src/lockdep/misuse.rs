@@ -5,7 +5,7 @@ use core::ffi::c_int;
 use lockwright_engines::lockdep::{Acquire, Holder, Ident, MAX_FRAMES, Misuse, ThreadState};
 use lockwright_ledger::rows::{finding_kind, mode};
 
-use super::watch;
+use super::{left_held, watch};
 use crate::callsite;
 
 use crate::lock_id::inherited::{self, Left};
@@ -121,6 +121,7 @@ pub fn released_oddly(thread: &mut ThreadState, addr: u64) {
     pinned(thread, addr);
     watch::hands_over(thread, addr);
     callsite::released(thread, addr);
+    left_held::released(thread, addr);
     thread.release(addr);
 }
 

@@ -12,7 +12,7 @@ use lockwright_ledger::rows::meter::blocking_call;
 use lockwright_ledger::rows::{finding_kind, mode};
 
 use super::watch::{self, Blocking};
-use super::{atomic_sleep, cond, misuse, sync, trylocks};
+use super::{cond, left_held, misuse, sync, trylocks};
 use crate::callsite::Return;
 use crate::libc::real;
 use crate::lock_id::first_use;
@@ -138,7 +138,7 @@ pub unsafe fn take(
     let Some((thread, ident)) = lock(s) else {
         // SAFETY: the caller's semaphore.
         unsafe { first_use::tell(s) };
-        atomic_sleep::check(const { blocking_call("sem_wait") }, site);
+        left_held::idles(const { blocking_call("sem_wait") }, site);
         return sync::semaphore_waited(s as u64, wait_for_event(s, mode, site, block));
     };
     // A wait acts upon a cancellation that is pending even if it need not wait; trying does not.

@@ -6,7 +6,7 @@ use core::ffi::c_int;
 use libc::{epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec};
 use lockwright_ledger::rows::meter::blocking_call;
 
-use super::atomic_sleep;
+use super::left_held;
 use super::signal::waits_with;
 use crate::libc::real;
 
@@ -28,7 +28,7 @@ unsafe fn waits(mask: *const sigset_t) {
 }
 
 pub unsafe extern "C-unwind" fn sigsuspend(mask: *const sigset_t, site: u64) -> c_int {
-    atomic_sleep::check(const { blocking_call("sigsuspend") }, site);
+    left_held::idles(const { blocking_call("sigsuspend") }, site);
     // SAFETY: the caller's mask; forwarded.
     unsafe {
         waits(mask);
@@ -38,7 +38,7 @@ pub unsafe extern "C-unwind" fn sigsuspend(mask: *const sigset_t, site: u64) -> 
 
 /// BSD's, with the mask of the first 32 signals.
 pub unsafe extern "C-unwind" fn sigpause(mask: c_int, site: u64) -> c_int {
-    atomic_sleep::check(const { blocking_call("sigpause") }, site);
+    left_held::idles(const { blocking_call("sigpause") }, site);
     waits_with(u64::from(mask as u32));
     // SAFETY: forwarded.
     unsafe { real::sigpause(mask) }
@@ -46,7 +46,7 @@ pub unsafe extern "C-unwind" fn sigpause(mask: c_int, site: u64) -> c_int {
 
 /// X/Open's: the thread's own mask without `signal`.
 pub unsafe extern "C-unwind" fn xpg_sigpause(signal: c_int, site: u64) -> c_int {
-    atomic_sleep::check(const { blocking_call("sigpause") }, site);
+    left_held::idles(const { blocking_call("sigpause") }, site);
     if (1..=64).contains(&signal) {
         waits_with(crate::os::sys::signal_mask() & !(1 << (signal - 1)));
     }
@@ -64,7 +64,7 @@ pub unsafe extern "C-unwind" fn pselect(
 ) -> c_int {
     // SAFETY: the caller's time.
     if unsafe { takes_time(timeout) } {
-        atomic_sleep::check(const { blocking_call("pselect") }, NO_SITE);
+        left_held::idles(const { blocking_call("pselect") }, NO_SITE);
     }
     // SAFETY: the caller's mask; forwarded.
     unsafe {
@@ -82,7 +82,7 @@ pub unsafe extern "C-unwind" fn ppoll(
 ) -> c_int {
     // SAFETY: the caller's time.
     if unsafe { takes_time(timeout) } {
-        atomic_sleep::check(const { blocking_call("ppoll") }, site);
+        left_held::idles(const { blocking_call("ppoll") }, site);
     }
     // SAFETY: the caller's mask; forwarded.
     unsafe {
@@ -102,7 +102,7 @@ pub unsafe extern "C-unwind" fn ppoll_chk(
 ) -> c_int {
     // SAFETY: the caller's time.
     if unsafe { takes_time(timeout) } {
-        atomic_sleep::check(const { blocking_call("ppoll") }, site);
+        left_held::idles(const { blocking_call("ppoll") }, site);
     }
     // SAFETY: the caller's mask; forwarded.
     unsafe {
@@ -120,7 +120,7 @@ pub unsafe extern "C-unwind" fn epoll_pwait(
     site: u64,
 ) -> c_int {
     if timeout != 0 {
-        atomic_sleep::check(const { blocking_call("epoll_pwait") }, site);
+        left_held::idles(const { blocking_call("epoll_pwait") }, site);
     }
     // SAFETY: the caller's mask; forwarded.
     unsafe {
@@ -139,7 +139,7 @@ pub unsafe extern "C-unwind" fn epoll_pwait2(
 ) -> c_int {
     // SAFETY: the caller's time.
     if unsafe { takes_time(timeout) } {
-        atomic_sleep::check(const { blocking_call("epoll_pwait2") }, site);
+        left_held::idles(const { blocking_call("epoll_pwait2") }, site);
     }
     // SAFETY: the caller's mask; forwarded.
     unsafe {

@@ -8,7 +8,7 @@ use libc::{EBUSY, EOWNERDEAD};
 use lockwright_engines::lockdep::{Acquire as Acquisition, Chain, Ident, MAX_FRAMES, ThreadState};
 
 pub use super::attached::thread;
-use super::{attached, misuse, without_patches};
+use super::{attached, left_held, misuse, without_patches};
 use crate::callsite::{self, Return};
 use crate::lock_id::first_use;
 use crate::lock_id::identity::{self, Birth, Identify};
@@ -325,17 +325,25 @@ pub fn begin_wait(
         misuse::left_behind(thread, lock, &left);
     }
     ends::look();
+    if is_obstacle {
+        left_held::waits(lock.site);
+    }
     thread.wait_begin(lock, node);
     // A thread that nobody can wait for closes no cycle. An owner that runs is none of ours
     // either: should it block later, it walks itself, and sees our wait (fence in `wait_begin`).
     if is_obstacle && !(kind.owner != 0 && attached::is_running(kind.owner)) {
         let now = time::now_ns();
-        state::with_core(|core| {
-            if core.find_deadlock(thread, kind.relock_fails, now) {
+        let is_found = state::with_core(|core| {
+            let is_found = core.find_deadlock(thread, kind.relock_fails, now);
+            if is_found {
                 names::refresh(core);
                 note_timers();
             }
+            is_found
         });
+        if is_found == Some(true) {
+            left_held::hangs(thread);
+        }
     }
 }
 
@@ -394,6 +402,7 @@ fn released_deeper(thread: &mut ThreadState, address: u64, ident: Option<Ident>)
     misuse::pinned(thread, address);
     hands_over(thread, address);
     callsite::released(thread, address);
+    left_held::released(thread, address);
     if !thread.release(address)
         && let Some(ident) = ident
     {

@@ -5,5 +5,6 @@ mod cfi;
 pub mod forced_unwind;
 pub mod modules;
 pub mod own;
+pub mod returned;
 mod scratch;
 pub mod unwind;

@@ -133,27 +133,74 @@ pub fn rule_of_call(pc: u64) -> Rule {
 /// The rule for return address `pc` (so: of the call before it).
 #[cold]
 fn look_up(pc: u64) -> Option<Rule> {
-    let pc = pc - 1;
-    let module = modules::find(pc)?;
-    let (hdr, hdr_len) = module.eh_frame_hdr()?;
-    // SAFETY: the module is mapped and its program header names this range; modules that go away
-    // are taken off the list by our dlclose before anybody can stand in their code again.
-    let hdr_bytes = unsafe { core::slice::from_raw_parts(hdr as *const u8, hdr_len) };
-    let bases = BaseAddresses::default().set_eh_frame_hdr(hdr);
-    let hdr = EhFrameHdr::new(hdr_bytes, NativeEndian).parse(&bases, 8).ok()?;
-    let gimli::Pointer::Direct(eh_frame) = hdr.eh_frame_ptr() else { return None };
-    let len = module.readable_from(eh_frame)?;
-    // SAFETY: as above; the loadable segment that it begins in ends there.
-    let eh_frame_bytes = unsafe { core::slice::from_raw_parts(eh_frame as *const u8, len) };
-    let section = EhFrame::new(eh_frame_bytes, NativeEndian);
-    let bases = bases.set_eh_frame(eh_frame);
-    let fde = hdr
-        .table()?
-        .fde_for_address(&section, &bases, pc, |section, bases, offset| {
-            section.cie_from_offset(bases, offset)
-        })
-        .ok()?;
-    rule_of(rules_at(&fde, &section, &bases, pc)?, &fde, &section)
+    let Entry { fde, section, bases } = Entry::of(pc - 1)?;
+    rule_of(rules_at(&fde, &section, &bases, pc - 1)?, &fde, &section)
+}
+
+/// What the unwind tables have of a function.
+struct Entry {
+    fde: gimli::FrameDescriptionEntry<EndianSlice<'static, NativeEndian>>,
+    section: EhFrame<EndianSlice<'static, NativeEndian>>,
+    bases: BaseAddresses,
+}
+
+impl Entry {
+    /// Of the function that `pc` is in.
+    fn of(pc: u64) -> Option<Self> {
+        let module = modules::find(pc)?;
+        let (hdr, hdr_len) = module.eh_frame_hdr()?;
+        // SAFETY: the module is mapped and its program header names this range; modules that go
+        // away are taken off the list by our dlclose before anybody can stand in their code again.
+        let hdr_bytes = unsafe { core::slice::from_raw_parts(hdr as *const u8, hdr_len) };
+        let bases = BaseAddresses::default().set_eh_frame_hdr(hdr);
+        let hdr = EhFrameHdr::new(hdr_bytes, NativeEndian).parse(&bases, 8).ok()?;
+        let gimli::Pointer::Direct(eh_frame) = hdr.eh_frame_ptr() else { return None };
+        let len = module.readable_from(eh_frame)?;
+        // SAFETY: as above; the loadable segment that it begins in ends there.
+        let eh_frame_bytes = unsafe { core::slice::from_raw_parts(eh_frame as *const u8, len) };
+        let section = EhFrame::new(eh_frame_bytes, NativeEndian);
+        let bases = bases.set_eh_frame(eh_frame);
+        let fde = hdr
+            .table()?
+            .fde_for_address(&section, &bases, pc, |section, bases, offset| {
+                section.cie_from_offset(bases, offset)
+            })
+            .ok()?;
+        Some(Self { fde, section, bases })
+    }
+}
+
+/// The code that a return address is in.
+#[derive(Clone, Copy, Debug)]
+pub struct Code {
+    start: u64,
+    end: u64,
+    /// It is entered in the middle of a function only, of which it is a part that compilers have
+    /// put elsewhere: the frame is there where it begins.
+    pub is_part: bool,
+}
+
+impl Code {
+    /// Of the call that returns to `pc`, by the unwind tables.
+    #[cold]
+    pub fn of_call(pc: u64) -> Option<Self> {
+        let Entry { fde, section, bases } = Entry::of(pc - 1)?;
+        let start = fde.initial_address();
+        let entered = rules_at(&fde, &section, &bases, start)?.cfa;
+        let is_part = entered != Cfa::Register(X86_64::RSP, 8);
+        Some(Self { start, end: start.checked_add(fde.len())?, is_part })
+    }
+
+    /// A call that returns to `pc` is in it.
+    pub fn has_call(self, pc: u64) -> bool {
+        (self.start..self.end).contains(&(pc - 1))
+    }
+}
+
+/// The call that returns to `pc` is that of a stack's outermost frame, by the unwind tables.
+#[cold]
+pub fn is_outermost(pc: u64) -> bool {
+    look_up(pc) == Some(Rule::End)
 }
 
 fn rule_of<'a>(

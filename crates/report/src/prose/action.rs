@@ -47,6 +47,7 @@ fn parts(action: Action) -> (&'static str, &'static str) {
         Action::CallsInHandler => ("calls", " in a signal handler"),
         Action::CallsOutside => ("calls outside", ""),
         Action::MaySleepHolding => ("makes a call that may sleep, holding", ""),
+        Action::IdlesHolding => ("idles, still holding", ""),
         Action::AssertsHeld => ("asserts to hold", ""),
         Action::AssertsNotHeld => ("asserts not to hold", ""),
         Action::Took(Exclusive) => ("took", ""),

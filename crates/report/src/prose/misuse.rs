@@ -142,6 +142,33 @@ fn sentences(finding: &Finding, misuse: &Misuse, names: &Names) -> Sentences {
                 },
             ],
         ),
+        Misuse::Leaked { function, exits, releases_otherwise } => {
+            let function = function.as_ref().map(|function| format!("`{function}`"));
+            let who_returned = function.clone().unwrap_or_else(|| "the function that took it".into());
+            let till = if *exits { "the process exits" } else { "its thread idles" };
+            (
+                format!("{name} is still held when {till}: {who_returned} has returned without unlocking it"),
+                vec![
+                    format!("{who} took it, and nothing has unlocked it since"),
+                    match releases_otherwise {
+                        true => "in other passes the same call's lock is unlocked before the function returns"
+                            .into(),
+                        false => "whether the function is to return with it, this run does not show".into(),
+                    },
+                    "whoever takes it next waits for ever".into(),
+                ],
+                vec![
+                    format!(
+                        "unlock it on every way out of {}, those of errors included",
+                        function.unwrap_or_else(|| "the function".into())
+                    ),
+                    match releases_otherwise {
+                        true => String::new(),
+                        false => "or look for who is to unlock it after the function, and was not called".into(),
+                    },
+                ],
+            )
+        }
         Misuse::Forked { holder } => (
             format!("{name} is used in a forked child, where nobody will ever unlock it"),
             vec![

@@ -29,6 +29,9 @@ pub fn lines(report: &Report, stacks: &Stacks) -> String {
             };
             let place = stacks.own(&holder.stack);
             text += &place.map_or_else(String::new, |place| format!(", taken in {place}"));
+            if holder.has_returned {
+                text += ", which has returned";
+            }
             text.push('\n');
         }
         if waiting.kind == WaitsFor::Lock && waiting.holders.is_empty() {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use lockwright_analysis::finding::Report;
 use lockwright_engines::lockdep::{Ident, Misuse};
-use lockwright_ledger::rows::{finding_kind, unsafe_call};
+use lockwright_ledger::rows::{LeftHeld, finding_kind, unsafe_call};
 use lockwright_report::text::{TextOptions, render};
 
 use crate::story::{Story, told};
@@ -203,7 +203,7 @@ fn rows_that_make_no_sense_are_survived() {
 fn every_kind_reads_well() {
     let mut text = String::new();
     use finding_kind::*;
-    for kind in BAD_UNLOCK..=WAIT_CONTEXT {
+    for kind in (BAD_UNLOCK..=WAIT_CONTEXT).chain([LEFT_HELD]) {
         let others: &[u32] = match kind {
             BAD_UNLOCK => &[0, 2],
             USE_AFTER_DESTROY => &[0, 2],
@@ -211,6 +211,8 @@ fn every_kind_reads_well() {
             EXIT_HELD | UNPINNED => &[1],
             // In use with the signal open, and not.
             UNSAFE_CALL => &[0, 1],
+            // Released in other passes, or not; and at the exit.
+            LEFT_HELD => &[1, 2, 3],
             _ => &[0],
         };
         for &other in others {
@@ -220,6 +222,11 @@ fn every_kind_reads_well() {
                     what.other_stack = 0;
                 }
                 what.detail = if kind == COND_MISMATCH { 0x4000 } else { 0 };
+                if kind == LEFT_HELD {
+                    let (inside, exits) = (u8::from(other != 2), other == 3);
+                    what.other_thread = 1;
+                    what.detail = LeftHeld { inside, exits, ..LeftHeld::default() }.bits();
+                }
                 if kind == UNSAFE_CALL {
                     (what.addr, what.ident, what.detail) =
                         (unsafe_call::STDIO, Ident::NONE, 15 - u64::from(other));
@@ -303,4 +310,33 @@ fn what_sleeps_with_a_spinlock_held_is_told_of_calls_and_of_locks() {
         sleeping("T1: SPINS(A) L(A) SL(read) U(A)"),
         ["possible sleep-with-spinlock-held: A"]
     );
+}
+
+#[test]
+fn a_lock_that_is_never_released_after_its_function_is_leaked() {
+    let verdicts = |story: &str| told(&Story::new().tell(story).report());
+    let (likely, possible) = (["likely leaked-lock: A"], ["possible leaked-lock: A"]);
+    // The same call's lock is released inside in other passes, before that or after.
+    assert_eq!(verdicts("T1: L(A)@1 U(A) L(A)@1 LI(A)"), likely);
+    assert_eq!(verdicts("T1: L(A)@1 LH(A) IN@1"), likely);
+    assert_eq!(verdicts("T1: L(B) L(A)@1 LI(A) U(B)"), likely, "out of order");
+    assert_eq!(verdicts("recursive A\nT1: L(A)@1 LI(A)"), likely);
+    // Others want it.
+    assert_eq!(verdicts("T1: L(A)@1 U(A) L(A)@2 LH(A)"), possible);
+    assert_eq!(verdicts("T1: L(A)@1 LH(A)\nT2: B(A)@2"), possible);
+    // Nobody does.
+    assert_eq!(verdicts("T1: L(A)@1 LH(A)"), ["untidy leaked-lock: A"]);
+    for fine in [
+        // Whoever called the function releases it: in this pass, in another, or elsewhere.
+        "T1: L(A)@1 LI(A) U(A)",
+        "T1: L(A)@1 LI(A)@9 U(A) L(A)@1 LI(A)@9",
+        "T1: L(A1)@1 LI(A1)@9\nT2: L(A2)@1 LI(A2)@9 U(A2)",
+        "T1: L(A)@1 LI(A) OUT@1",
+        "T1: L(B) L(A)@1 LI(A) U(B) U(A)",
+    ] {
+        assert!(verdicts(fine).is_empty(), "{fine}: {:?}", verdicts(fine));
+    }
+    // Others tell more.
+    assert_eq!(verdicts("T1: L(A)@1 LI(A) EX"), ["likely exit-with-lock-held: A"]);
+    assert_eq!(verdicts("T1: L(A)@1 LI(A)\nT2: UO(A)"), ["likely bad-unlock-balance: A"]);
 }

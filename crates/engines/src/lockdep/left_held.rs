@@ -1,0 +1,153 @@
+//! Locks that a thread holds on when the function that took them has returned, and idles with.
+//!
+//! That is a leak, where a way out of the function forgot the unlock, or it is meant so: a function
+//! that is called for the lock, whose caller releases it. What becomes of the hold tells the two
+//! apart, so its entry is marked and its release noted; and so is what other passes of the same
+//! call do. The reader judges, at the end.
+
+use lockwright_ledger::rows::{
+    Class, Finding, Held, LeftHeld, Node, finding_kind, held_flag, lock_kind, mode,
+};
+
+use super::core::Core;
+use super::entry::{is_last_release, mark, unmark};
+use super::key::hash;
+use super::misuse::Misuse;
+use super::thread::ThreadState;
+use super::{Capture, Ident};
+use crate::index::Index;
+
+/// A lock is held on: what the host knows of that.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaving {
+    /// The return address, within the function that has returned, by which its calls are known.
+    pub address: u64,
+    /// See [`LeftHeld`].
+    pub what: LeftHeld,
+}
+
+/// The rows of such holds.
+pub(super) struct LeftHolds {
+    /// By thread and lock: the row of a hold that has not been released; by address: the first row.
+    rows: Index,
+}
+
+impl LeftHolds {
+    pub(super) const fn new() -> Self {
+        Self { rows: Index::new() }
+    }
+}
+
+fn hold_key(thread: u32, inst: u32) -> u64 {
+    hash(&[u64::from(thread) << 32 | u64::from(inst)])
+}
+
+fn address_key(address: u64) -> u64 {
+    hash(&[address, u64::from(finding_kind::LEFT_HELD)])
+}
+
+impl ThreadState {
+    /// The outermost held lock beyond position `after` of which it is not on record that the thread
+    /// idled with it, with its position. A semaphore may be another thread's to post.
+    pub fn next_not_left(&self, after: u32) -> Option<(u32, Held)> {
+        const SKIPPED: u16 = held_flag::LEFT | held_flag::SEMAPHORE | held_flag::IN_COND_WAIT;
+        let mut held = (1..).zip(self.held()).skip(after as usize);
+        let found = held.find(|(_, held)| held.is_held() && held.flags & SKIPPED == 0);
+        found.map(|(i, &held)| (i, held))
+    }
+
+    /// The lock of a hold that is on record, if it is about to be released for good: its instance.
+    pub fn ends_left(&mut self, addr: u64) -> Option<u32> {
+        let i = self.find(addr)?;
+        // SAFETY: `find` gave a valid position.
+        let held = unsafe { &mut *self.entry(i) };
+        let ends = held.flags & held_flag::LEFT != 0 && is_last_release(held);
+        ends.then(|| {
+            unmark(held, held_flag::LEFT);
+            held.inst
+        })
+    }
+}
+
+impl Core {
+    /// The stack on which a held lock was taken, of which as much is stored as there is room for.
+    /// `None` for what excludes nobody, and where the stack is not known.
+    pub fn taken_on(&self, held: &Held, frames: &mut [u64]) -> Option<usize> {
+        let kind = self.writer.get::<Class>(held.class)?.kind;
+        let node = self.writer.get::<Node>(held.node).filter(|node| node.site == held.site)?;
+        let excludes = !matches!(kind, lock_kind::RESOURCE | lock_kind::COMPLETION);
+        excludes.then(|| self.read_stack(node.stack, frames)).filter(|&n| n != 0)
+    }
+
+    /// The thread idles with the lock of entry `i`, whose function has returned.
+    pub fn leaves(
+        &mut self,
+        thread: &mut ThreadState,
+        i: u32,
+        leaving: Leaving,
+        now_ns: u64,
+        capture: Capture<'_>,
+    ) {
+        // Positions change where gaps are closed, which the record of what is held begins with.
+        let inst = thread.held()[i as usize - 1].inst;
+        thread.close_gaps();
+        let is_it = |held: &Held| held.is_held() && held.inst == inst;
+        let Some(at) = thread.held().iter().position(is_it) else { return };
+        let held = thread.held()[at];
+        let what = Misuse {
+            mode: held.mode & (mode::READ | mode::READ_RECURSIVE),
+            other_thread: thread.id(),
+            other_stack: self.writer.get::<Node>(held.node).map_or(0, |node| node.stack),
+            detail: leaving.what.bits(),
+            ..Misuse::new(finding_kind::LEFT_HELD, held.addr, Ident::new(held.inst, held.class))
+        };
+        let row = self.misuse(thread, &what, now_ns, capture);
+        if row == 0 {
+            return;
+        }
+        // SAFETY: a position among those held.
+        mark(unsafe { &mut *thread.entry(at as u32 + 1) }, held_flag::LEFT);
+        self.left.rows.insert(&mut self.writer, hold_key(thread.id(), inst), row);
+        let key = address_key(leaving.address);
+        if self.left.rows.get(&self.writer, key).is_none() {
+            self.left.rows.insert(&mut self.writer, key, row);
+        }
+    }
+
+    /// A hold that is on record is released. The row that has it, 0 if there is none.
+    pub fn left_released(&mut self, thread: u32, inst: u32) -> u32 {
+        let key = hold_key(thread, inst);
+        let Some(row) = self.left.rows.get(&self.writer, key).filter(|&row| row != 0) else {
+            return 0;
+        };
+        self.left.rows.insert(&mut self.writer, key, 0);
+        self.change_left(row, |what| what.released = what.released.saturating_add(1));
+        row
+    }
+
+    /// The stack on which the lock of such a row was taken, and which frame of it is the
+    /// function's.
+    pub fn left_by(&self, row: u32, frames: &mut [u64]) -> Option<u64> {
+        let row = self.writer.get::<Finding>(row)?;
+        let n = self.read_stack(row.other_stack, frames);
+        frames[..n].get(usize::from(LeftHeld::from_bits(row.detail).level)).copied()
+    }
+
+    /// A lock that was taken by the call that returns to `address`, of which there is a hold on
+    /// record, has been released: after the function had returned (`outside`), or before.
+    pub fn left_elsewhere(&mut self, address: u64, outside: bool) {
+        let Some(row) = self.left.rows.get(&self.writer, address_key(address)) else { return };
+        self.change_left(row, |what| match outside {
+            true => what.outside = true,
+            false => what.inside = what.inside.saturating_add(1),
+        });
+    }
+
+    fn change_left(&mut self, row: u32, change: impl FnOnce(&mut LeftHeld)) {
+        self.writer.update::<Finding>(row, |row| {
+            let mut what = LeftHeld::from_bits(row.detail);
+            change(&mut what);
+            row.detail = what.bits();
+        });
+    }
+}

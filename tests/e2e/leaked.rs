@@ -1,0 +1,88 @@
+//! Locks that a way out of a function forgot to unlock, found where the thread idles or the process
+//! exits. And what is meant so: not reported.
+
+use crate::golden::golden;
+use crate::harness::{
+    FOUND, Run, check, functions, lock_names, program, signal, under, until_asleep,
+};
+
+const LIKELY: (&str, &str) = ("leaked-lock", "likely");
+
+fn run(case: &str, how: &[&str]) -> Run {
+    let run = check(program("leaked.c")).arg(case).args(how).run();
+    assert_eq!(run.text(), "done\n", "{case} {how:?}: {}", run.stderr);
+    run
+}
+
+/// The case, the lock, and the function that forgets it.
+const LEAKS: &[(&str, &str, &str)] = &[
+    ("error-path", "table", "handle"),
+    ("recursive", "base", "dispatch"),
+    ("wrapped", "table", "answer"),
+    ("at-exit", "table", "handle"),
+];
+
+#[test]
+fn a_forgotten_unlock_is_found_where_the_thread_idles_or_the_process_exits() {
+    for (case, lock, function) in LEAKS {
+        let leak = run(case, &[]);
+        assert_eq!(leak.verdicts(), [LIKELY], "{case}: {}", leak.stderr);
+        let finding = leak.finding();
+        assert_eq!(lock_names(finding), [*lock], "{case}: {finding:#}");
+        assert!(functions(finding).contains(function), "{case}: {finding:#}");
+        let title = finding["title"].as_str().unwrap();
+        assert!(title.contains(&format!("`{function}` has returned")), "{case}: {title}");
+        assert_eq!(leak.code(), FOUND, "{case}");
+
+        let fixed = run(case, &["fixed"]);
+        assert!(fixed.report()["findings"].as_array().unwrap().is_empty(), "{}", fixed.stderr);
+        assert_eq!(fixed.code(), 0, "{case}");
+    }
+}
+
+#[test]
+fn what_is_meant_so_is_not_reported() {
+    for case in ["gives-up", "pair", "sometimes", "inside"] {
+        let run = run(case, &[]);
+        assert!(run.report()["findings"].as_array().unwrap().is_empty(), "{case}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn a_lock_that_is_taken_for_good_is_counted_only() {
+    let run = run("whole-life", &[]);
+    assert_eq!(run.verdicts(), [], "{}", run.stderr);
+    assert!(run.stderr.contains("1 untidy finding not shown"), "{}", run.stderr);
+    assert_eq!(run.code(), 0);
+}
+
+#[test]
+fn who_waits_for_itself_had_forgotten_an_unlock() {
+    let hung = check(program("leaked.c")).arg("again").run();
+    let verdicts = hung.verdicts();
+    assert_eq!(verdicts, [("recursive-locking", "deadlocked"), LIKELY], "{}", hung.stderr);
+    let fixed = run("again", &["fixed"]);
+    assert_eq!(fixed.verdicts(), [], "{}", fixed.stderr);
+}
+
+#[test]
+fn a_hang_says_of_the_holder_that_its_function_has_returned() {
+    let mut running = under("check", &[""; 0], program("leaked.c")).arg("hang").spawn();
+    let pid = running.program_id();
+    until_asleep(pid, 2);
+    assert!(running.is_running());
+    signal(pid, libc::SIGKILL);
+    let run = running.wait();
+    assert_eq!(run.verdicts(), [LIKELY], "{}", run.stderr);
+    assert!(run.stderr.contains("taken in handle ("), "{}", run.stderr);
+    assert!(run.stderr.contains("), which has returned\n"), "{}", run.stderr);
+    let holder = &run.report()["waiting"][0]["holders"][0];
+    assert_eq!(holder["has_returned"], true, "{holder:#}");
+}
+
+#[test]
+fn leaks_read_well() {
+    for (name, case) in [("leaked-lock", "error-path"), ("leaked-lock-exit", "at-exit")] {
+        golden(name, check(program("leaked.c")).arg(case));
+    }
+}
