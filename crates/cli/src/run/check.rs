@@ -126,7 +126,7 @@ pub fn show(report: &Report, session: &Session<'_>, output: &mut Output) -> Resu
     let shown = if !output.is_on_stderr() {
         output.show(report, |_| true)
     } else if output.judge(report).counted().any(untold) || !deadlocks.any_told() {
-        output.show(report, untold)
+        output.show_after(report, untold, deadlocks.any_told())
     } else {
         Ok(())
     };

@@ -133,6 +133,19 @@ impl Output {
     /// # Errors
     /// If a file cannot be written.
     pub fn show(&mut self, report: &Report, told: impl Fn(&Finding) -> bool) -> Result<()> {
+        self.show_after(report, told, false)
+    }
+
+    /// As [`Self::show`], where others of its findings have been shown before, if `goes_on`.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn show_after(
+        &mut self,
+        report: &Report,
+        told: impl Fn(&Finding) -> bool,
+        goes_on: bool,
+    ) -> Result<()> {
         self.begin_report();
         let all = self.verdicts.all;
         let options = text::TextOptions {
@@ -141,7 +154,8 @@ impl Output {
             width: self.text.width().unwrap_or(FILE_WIDTH),
         };
         let judged = self.verdicts.judge(report);
-        let text = text::render_with(&judged.shown(told), judged.remarks(all), &options);
+        let remarks = text::Remarks { goes_on, ..judged.remarks(all) };
+        let text = text::render_with(&judged.shown(told), remarks, &options);
         self.text.put(&text)
     }
 

@@ -43,6 +43,8 @@ pub struct Remarks {
     pub parts: Vec<String>,
     /// Notes before it.
     pub notes: Vec<String>,
+    /// Findings have been shown before this report.
+    pub goes_on: bool,
 }
 
 /// Renders the whole report; ends with a newline.

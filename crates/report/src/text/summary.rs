@@ -28,7 +28,7 @@ pub fn lines(report: &Report, shown: usize, remarks: Remarks) -> String {
         }
     }
     notes.extend(modules(report, shown));
-    let mut parts = vec![found(report, shown), watched(report)];
+    let mut parts = vec![found(report, shown, remarks.goes_on), watched(report)];
     if !report.summary.completeness.is_whole() {
         parts.push("not watched whole".to_owned());
     }
@@ -70,9 +70,9 @@ fn row(process: &Process) -> Row<'_> {
     }
 }
 
-fn found(report: &Report, shown: usize) -> String {
+fn found(report: &Report, shown: usize, goes_on: bool) -> String {
     if shown == 0 {
-        return "no findings".to_owned();
+        return if goes_on { "no further findings" } else { "no findings" }.to_owned();
     }
     let mut grades: Vec<(Grade, u64)> = Vec::new();
     let all = shown == report.findings.len();
