@@ -119,3 +119,36 @@ fn a_program_that_exits_leaves_nobody_waiting() {
     assert_eq!(run.code(), 0, "{}", run.stderr);
     assert_eq!(run.report()["waiting"], Value::Array(vec![]), "{}", run.stderr);
 }
+
+/// CPU time of a process so far, in ticks of a hundredth of a second.
+fn cpu_ticks(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let field = |n| stat.rsplit(')').next()?.split_whitespace().nth(n)?.parse::<u64>().ok();
+    field(11).unwrap_or(0)
+}
+
+/// The tool looks now and then: who is too quick for it has to try again.
+#[test]
+fn a_holder_that_spins_for_a_lock_of_its_own_is_told() {
+    let told = [4, 8, 16, 32].into_iter().any(|seconds| {
+        let running = under("check", &[] as &[&str], program("own_spin.c")).spawn();
+        let pid = running.program_id();
+        until("CPU time", || (cpu_ticks(pid) >= 100 * seconds).then_some(()));
+        signal(pid, libc::SIGKILL);
+        let run = running.wait();
+        assert_eq!(run.verdicts(), [], "{}", run.stderr);
+        let waits = run.report()["waiting"].as_array().unwrap();
+        assert_eq!(waits.len(), 1, "{}", run.stderr);
+        let busy = &waits[0]["holders"][0]["busy"];
+        if busy.is_null() {
+            return false;
+        }
+        assert!(busy["cpu_ns"].as_u64() > Some(0), "{busy:#}");
+        assert!(run.stderr.contains("      it runs: "), "{}", run.stderr);
+        assert!(run.stderr.contains("docs/annotations.md"), "{}", run.stderr);
+        true
+    });
+    assert!(told, "nobody looked");
+    let fixed = under("check", &[] as &[&str], program("own_spin.c")).arg("fixed").run();
+    assert_eq!((fixed.code(), fixed.verdicts()), (0, vec![]), "{}", fixed.stderr);
+}

@@ -502,8 +502,19 @@ pub struct Holder {
     pub waits: bool,
     /// The function that took the lock had returned when the thread came to wait.
     pub has_returned: bool,
+    /// It runs and takes no lock that is watched. Only known by who looked while it did.
+    pub busy: Option<Busy>,
     /// Where it took the lock, innermost frame first.
     pub stack: Vec<Frame>,
+}
+
+/// What a thread ran for up to the end, without taking or releasing a lock that is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Busy {
+    /// CPU time in user mode, ns.
+    pub cpu_ns: u64,
+    /// Of this time, ns.
+    pub of_ns: u64,
 }
 
 /// A whole report: the input of every format.

@@ -104,6 +104,7 @@ fn holders(view: &ProcessView<'_, '_>, waiter: &Thread) -> Vec<Holder> {
                 thread: model.thread(row.id),
                 waits: waits(row),
                 has_returned: held.flags & held_flag::LEFT != 0,
+                busy: None,
                 stack: model.stack(stack_of(model.ledger, &held)),
             })
         })

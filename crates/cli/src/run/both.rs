@@ -45,6 +45,7 @@ pub fn run(args: BothArgs) -> Result<Ending> {
         let mut found = check::find(&session.ledgers, &output);
         found.unwatched.clone_from(&session.unwatched);
         session.ends.settle(&mut found.processes);
+        session.busy.tell(&mut found);
         found.summary.completeness.gaps.append(&mut checked.completeness.gaps);
         checked.completeness.clone_from(&found.summary.completeness);
         doctor::explain(&mut found);

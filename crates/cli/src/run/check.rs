@@ -83,6 +83,7 @@ pub fn check(
         let mut found = find(&session.ledgers, output);
         found.unwatched.clone_from(&session.unwatched);
         session.ends.settle(&mut found.processes);
+        session.busy.tell(&mut found);
         found.summary.completeness.gaps.append(&mut completeness.gaps);
         completeness.clone_from(&found.summary.completeness);
         doctor::explain(&mut found);

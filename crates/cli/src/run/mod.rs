@@ -3,6 +3,7 @@
 mod baseline_file;
 mod bench;
 mod both;
+mod busy;
 mod calibrate;
 mod check;
 mod child;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use lockwright_ledger::Ledger;
 
+use super::busy::BusyThreads;
 use super::child::{Child, Program};
 use super::engines::Engines;
 use super::follow::Follow;
@@ -71,6 +72,8 @@ pub struct Session<'a> {
     pub ends: Ends,
     /// Deadlocks seen while it ran.
     pub deadlocks: Deadlocks,
+    /// Threads that were busy while it ran.
+    pub busy: BusyThreads,
     /// CPU time that it and its children took, the tool's part included, ns.
     pub cpu_ns: f64,
     /// Where its ledgers are.
@@ -92,6 +95,7 @@ impl<'a> Session<'a> {
     ) -> Result<Self> {
         let preload = Preload::unpack(&mut dir, around)?;
         let mut deadlocks = Deadlocks::default();
+        let mut busy = BusyThreads::default();
         let cpu_before = cpu_of_children_ns();
         let follow = Follow::of(plan.args);
         unwatched::make_records(&dir)?;
@@ -114,6 +118,9 @@ impl<'a> Session<'a> {
                 told.unwrap_or_else(|error| output.warn(&error));
             }
             deadlocks.follow_up(output);
+            if plan.engines.lockdep {
+                busy.poll(dir.path());
+            }
         };
         let ended =
             End { pid: child.pid(), at_ns: monotonic_ns(), status: Some(status.into_raw()) };
@@ -148,6 +155,7 @@ impl<'a> Session<'a> {
             ends,
             ledgers,
             deadlocks,
+            busy,
             cpu_ns,
             dir,
             paths,

@@ -2,11 +2,15 @@
 
 use super::stack::Stacks;
 use crate::prose::action::{act, phrase};
-use crate::prose::words::{count, plain, quote};
-use lockwright_analysis::finding::{Report, Waiting, WaitsFor};
+use crate::prose::words::{count, duration, plain, quote};
+use lockwright_analysis::finding::{Busy, Report, Waiting, WaitsFor};
 
 /// Waits told; there may be a thread for each connection.
 const MOST: usize = 20;
+
+/// What to do about a thread that runs and holds others up.
+const SPINS: &str = "      if it waits in a loop, for a lock made of atomics, that lock is not seen: \
+    lockwright.h tells of it (docs/annotations.md, \"Locks of your own\")\n";
 
 /// The section, a line for each wait and one for each holder; empty if nobody waits.
 pub fn lines(report: &Report, stacks: &Stacks) -> String {
@@ -33,6 +37,14 @@ pub fn lines(report: &Report, stacks: &Stacks) -> String {
                 text += ", which has returned";
             }
             text.push('\n');
+            if let Some(Busy { cpu_ns, of_ns }) = holder.busy {
+                text += &format!(
+                    "      it runs: {} of CPU time in the last {}, and no lock taken or released\n",
+                    duration(cpu_ns as f64),
+                    duration(of_ns as f64),
+                );
+                text += SPINS;
+            }
         }
         if waiting.kind == WaitsFor::Lock && waiting.holders.is_empty() {
             text += "    held by no live thread that is known\n";
