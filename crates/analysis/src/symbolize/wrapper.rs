@@ -210,8 +210,20 @@ const WAIT_METHODS: &[&str] = &["wait", "timedwait", "sleep", "notify", "signal"
 
 /// Words that name a lock in a plain function's name.
 const LOCK_WORDS: &[&str] = &[
-    "mutex", "mtx", "mu", "lock", "rwlock", "prlock", "spinlock", "spin", "latch", "monitor",
-    "critsec", "rw",
+    "mutex",
+    "mtx",
+    "mu",
+    "lock",
+    "rwlock",
+    "prlock",
+    "spinlock",
+    "spin",
+    "latch",
+    "monitor",
+    "critsec",
+    "rw",
+    "semaphore",
+    "sem",
 ];
 
 /// Words that say what is done to it.
@@ -303,6 +315,8 @@ fn is_lock_function(words: &[String]) -> bool {
                 || (is(LOCK_WORDS, first) && is(ACTION_WORDS, last))
                 || (is(ACTION_WORDS, first) && is(LOCK_WORDS, last))
         }
+        // `ldap_pvt_thread_mutex_init`
+        [_, .., lock, action] if is(LOCK_WORDS, lock) && is(ACTION_WORDS, action) => true,
         [first, between @ .., last] => {
             (words.len() <= 4
                 && is(ACTION_WORDS, last)
@@ -503,6 +517,9 @@ mod tests {
         "item_lock",
         "mutex_lock",
         "my_mutex_lock",
+        "ldap_pvt_thread_mutex_init",
+        "Semaphore_create",
+        "sem_new",
         "acquire_lock",
         "lock",
         "app::(anonymous namespace)::Mutex::lock",
@@ -535,6 +552,9 @@ mod tests {
         "",
         "start_thread",
         "mutex_stats_report",
+        "do_store_item_under_lock",
+        "assembler_init",
+        "Semaphore_wait_all",
         "block",
         "clock",
         "get_clock",
