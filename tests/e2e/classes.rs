@@ -50,6 +50,32 @@ fn one_class_in_an_order_that_all_keep_fails_nothing() {
     assert_eq!(run.code(), 0);
 }
 
+/// Locks that one function initialises, or elements of one array, each taken at places of its own.
+#[test]
+fn locks_of_different_purposes_are_no_one_class() {
+    for how in ["made", "array"] {
+        let run = check(program("roles.c")).arg(how).run();
+        assert_eq!(run.verdicts(), [], "{how}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn two_purposes_in_both_orders_are_told_by_who_had_the_locks_made() {
+    let run = check(program("roles.c")).arg("both").run();
+    assert_eq!(run.verdicts(), [("circular-dependency", "likely")], "{}", run.stderr);
+    let names = lock_names(run.finding());
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert_ne!(names[0], names[1]);
+    assert!(names.iter().all(|name| name.contains("server_begin")), "{names:?}");
+    assert_eq!(run.code(), FOUND);
+}
+
+#[test]
+fn elements_that_one_place_takes_are_one_class() {
+    let run = check(program("roles.c")).arg("buckets").run();
+    assert_eq!(run.verdicts(), [("recursive-locking", "possible")], "{}", run.stderr);
+}
+
 /// How often the locks of a class were acquired is known where lockmeter measures, too.
 #[test]
 fn acquisitions_of_classes_are_told_where_they_are_known() {

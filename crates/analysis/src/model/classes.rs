@@ -8,6 +8,7 @@ use lockwright_ledger::rows::{Class, class_origin, lock_kind};
 use super::class_row;
 use super::heap::{Blocks, in_block};
 use super::naming::{base_name, place_key, place_of, short_place};
+use super::roles;
 use super::sources::Sources;
 use super::thread_ends;
 use crate::finding::lock_kind::LockKind;
@@ -94,6 +95,13 @@ pub(super) enum Key {
         kind: u8,
         place: String,
     },
+    /// Those of the locks initialised at one place that have a purpose of their own, by the first
+    /// place outwards that only they come by.
+    Role {
+        kind: u8,
+        place: String,
+        by: String,
+    },
     /// Where a block was allocated, and the place in it; none for an array's.
     Block {
         kind: u8,
@@ -121,10 +129,10 @@ impl ClassKey {
         match &mut self.base {
             Some(Key::Variable { module, .. }) => *module = name(module),
             // Without a line, a place is a module and an offset in it.
-            Some(Key::Place { place, .. } | Key::Block { place, .. }) => {
-                if let Some((module, offset)) = place.split_once("\n0x") {
-                    *place = format!("{}\n0x{offset}", name(module));
-                }
+            Some(Key::Place { place, .. } | Key::Block { place, .. }) => rename(place, name),
+            Some(Key::Role { place, by, .. }) => {
+                rename(place, &name);
+                rename(by, &name);
             }
             _ => {}
         }
@@ -146,6 +154,12 @@ impl ClassKey {
             *offset = None;
         }
         self
+    }
+}
+
+fn rename(place: &mut String, name: impl Fn(&str) -> String) {
+    if let Some((module, offset)) = place.split_once("\n0x") {
+        *place = format!("{}\n0x{offset}", name(module));
     }
 }
 
@@ -189,6 +203,19 @@ impl Classes {
             .collect();
         let (variables, homes) = variables(sources, &rows);
         let blocks = Blocks::new(sources, &rows);
+        let by_origin = |id: u32, ledger: usize, row: &Class| {
+            let home = homes.get(&id).and_then(|key| Some((key, variables.get(key)?)));
+            match home {
+                Some((at, variable)) if row.name.len == 0 => in_variable(at, variable, row),
+                _ if row.origin == class_origin::ALLOCATION && row.name.len == 0 => {
+                    in_block(sources, &blocks, ledger, id, row)
+                }
+                _ => elsewhere(sources, ledger, id, row),
+            }
+        };
+        let mut made: HashMap<u32, Made> =
+            rows.iter().map(|(id, ledger, row)| (*id, by_origin(*id, *ledger, row))).collect();
+        roles::part(sources, index, &rows, &mut made);
         let mut this = Self {
             groups: vec![unknown()],
             keys: Vec::new(),
@@ -197,17 +224,10 @@ impl Classes {
         };
         let mut groups: HashMap<Key, u32> = HashMap::new();
         for (id, ledger, row) in rows {
-            let home = homes.get(&id).and_then(|key| Some((key, variables.get(key)?)));
             let base = this.group_of(row.parent);
-            let (key, group, element) = match home {
-                Some((at, variable)) if row.name.len == 0 => in_variable(at, variable, &row),
-                _ if ledger == index && is_subclass(&row) && base != 0 => {
-                    in_subclass(base, this.group(base), &row)
-                }
-                _ if row.origin == class_origin::ALLOCATION && row.name.len == 0 => {
-                    in_block(sources, &blocks, ledger, id, &row)
-                }
-                _ => elsewhere(sources, ledger, id, &row),
+            let (key, group, element) = match made.remove(&id) {
+                Some(made) if ledger != index || !is_subclass(&row) || base == 0 => made,
+                _ => in_subclass(base, this.group(base), &row),
             };
             let group = *groups.entry(key).or_insert_with_key(|key| {
                 this.keys.push(key.clone());
@@ -391,6 +411,9 @@ fn in_subclass(base: u32, group: &ClassGroup, row: &Class) -> (Key, ClassGroup, 
     let group = ClassGroup { name, locks: 0, ..group.clone() };
     (Key::Subclass(base, row.subclass), group, None)
 }
+
+/// A row's class, with its name, and the name of the row's own lock.
+pub(super) type Made = (Key, ClassGroup, Option<String>);
 
 /// Module path, start and lock kind of the variable a static lock lies in.
 type Home = (String, u64, u8);

@@ -9,6 +9,7 @@ mod interrupts;
 mod naming;
 mod order;
 mod posts;
+mod roles;
 mod sources;
 mod thread_ends;
 mod trie;

@@ -5,7 +5,10 @@ use lockwright_report::prose::told as told_of;
 
 #[test]
 fn both_orders_of_one_pair() {
-    let story = "static A\nT1: L(A1) L(A2) U(A2) U(A1)\nT2: L(A2) L(A1) U(A1) U(A2)";
+    let story = "
+        static A
+        T1: L(A1)@1 L(A2)@2 U(A2) U(A1)
+        T2: L(A2)@1 L(A1)@2 U(A1) U(A2)";
     let report = Story::new().tell(story).report();
     assert_eq!(told(&report), ["likely circular-dependency: table0[] table0[]"]);
     assert_eq!(
@@ -27,6 +30,25 @@ fn no_discipline_at_all() {
         T1: L(A1) L(A2) U(A2) U(A1)
         T2: L(A4) L(A3) U(A3) U(A4)";
     assert_eq!(verdict(story)[0].split(':').next(), Some("possible recursive-locking"));
+}
+
+/// The pairs of [`no_discipline_at_all`], but each lock is taken at two places of its own.
+#[test]
+fn elements_with_purposes_are_no_class() {
+    let story = "
+        static A
+        T1: L(A1) L(A2) U(A2) U(A1) L(A1) U(A1) L(A2) U(A2)
+        T2: L(A4) L(A3) U(A3) U(A4) L(A4) U(A4) L(A3) U(A3)";
+    assert!(verdict(story).is_empty());
+    // One more place that takes any of them.
+    let loops = format!("{story} L(A1)@9 U(A1) L(A2)@9 U(A2) L(A3)@9 U(A3) L(A4)@9 U(A4)");
+    assert_eq!(verdict(&loops)[0].split(':').next(), Some("possible recursive-locking"));
+}
+
+#[test]
+fn two_purposes_in_both_orders() {
+    let story = "static A\nT1: L(A1) L(A2) U(A2) U(A1)\nT2: L(A2) L(A1) U(A1) U(A2)";
+    assert_eq!(verdict(story), ["likely circular-dependency: table0[1] table0[2]"]);
 }
 
 #[test]
