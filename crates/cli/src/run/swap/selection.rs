@@ -10,6 +10,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use lockwright_analysis::finding::Frame;
@@ -173,12 +175,27 @@ impl Questions {
 
     /// Answers, to the end of this process.
     pub fn answer(self, patterns: Patterns) {
-        // It has nothing to finish: who asks when it is gone finds nobody.
-        std::thread::spawn(move || {
-            let images = Images::new(DebugDirs::from_env());
+        // They have nothing to finish: who asks when they are gone finds nobody.
+        let (read, questions) = mpsc::channel::<(UnixStream, Question)>();
+        thread::spawn(move || {
             for connection in self.listener.incoming().flatten() {
-                // One that fails is that process', which knows.
-                let _ = answer(&connection, &patterns, &images);
+                let read = read.clone();
+                // Another user's process, or one that is stopped, keeps only its own thread waiting.
+                // Where there can be no more threads, it is not answered.
+                let _ = thread::Builder::new().spawn(move || {
+                    if let Ok(question) = Question::read(&connection) {
+                        let _ = read.send((connection, question));
+                    }
+                });
+            }
+        });
+        thread::spawn(move || {
+            let images = Images::new(DebugDirs::from_env());
+            for (mut connection, question) in questions {
+                let decisive = patterns.decisive(&question.names(&images));
+                let answer = decisive.map_or(NONE, |number| number as u32);
+                // Who has gone meanwhile does not want it.
+                let _ = connection.write_all(&answer.to_ne_bytes());
             }
         });
     }
@@ -191,17 +208,35 @@ struct Place {
     build_id: Vec<u8>,
 }
 
-fn answer(mut connection: &UnixStream, patterns: &Patterns, images: &Images) -> io::Result<()> {
-    connection.set_read_timeout(Some(PATIENCE))?;
-    let mut headers = [[0; 24]; 2];
-    for header in &mut headers {
-        connection.read_exact(header)?;
+/// What is asked about a lock.
+struct Question {
+    /// Where it is, if it is in a module.
+    lock: Option<Place>,
+    /// Where the call is.
+    call: Option<Place>,
+}
+
+impl Question {
+    fn read(mut connection: &UnixStream) -> io::Result<Self> {
+        connection.set_read_timeout(Some(PATIENCE))?;
+        let mut headers = [[0; 24]; 2];
+        for header in &mut headers {
+            connection.read_exact(header)?;
+        }
+        let [lock, call] = headers;
+        Ok(Self { lock: place(connection, lock)?, call: place(connection, call)? })
     }
-    let [lock, call] = headers;
-    let (lock, call) = (place(connection, lock)?, place(connection, call)?);
-    let decisive = patterns.decisive(&names(lock.as_ref(), call.as_ref(), images));
-    let answer = decisive.map_or(NONE, |number| number as u32);
-    connection.write_all(&answer.to_ne_bytes())
+
+    fn names(&self, images: &Images) -> Names {
+        let of_variable =
+            |place: &Place| images.variable(&place.module, &place.build_id, place.address);
+        let of_call = |place: &Place| images.frames(&place.module, &place.build_id, place.address);
+        Names {
+            variable: self.lock.as_ref().and_then(of_variable),
+            module: self.lock.as_ref().or(self.call.as_ref()).map(|place| place.module.clone()),
+            frames: self.call.as_ref().map(of_call).unwrap_or_default(),
+        }
+    }
 }
 
 /// Reads the texts of a place.
@@ -220,17 +255,6 @@ fn place(mut connection: &UnixStream, header: [u8; 24]) -> io::Result<Option<Pla
     let address = u64::from_ne_bytes(address.try_into().expect("eight bytes"));
     let module = Path::new(OsStr::from_bytes(&directory)).join(OsStr::from_bytes(&path));
     Ok((!path.is_empty()).then_some(Place { address, module, build_id }))
-}
-
-fn names(lock: Option<&Place>, call: Option<&Place>, images: &Images) -> Names {
-    let of_variable =
-        |place: &Place| images.variable(&place.module, &place.build_id, place.address);
-    let of_call = |place: &Place| images.frames(&place.module, &place.build_id, place.address);
-    Names {
-        variable: lock.and_then(of_variable),
-        module: lock.or(call).map(|place| place.module.clone()),
-        frames: call.map(of_call).unwrap_or_default(),
-    }
 }
 
 #[cfg(test)]
