@@ -16,7 +16,7 @@ use crate::lock_id::inherited;
 use crate::os::{sys, time, tls};
 use crate::recorder::state;
 use crate::stack::returned::{has_returned, is_called_by_libc};
-use crate::stack::{modules, unwind};
+use crate::stack::unwind;
 
 /// How often it is looked where a thread idles with a lock that was taken at one place, if its
 /// function was there each time; and then every so many times. A walk is a few microseconds.
@@ -98,38 +98,30 @@ fn look_at_all(thread: &mut ThreadState, wanted: impl Fn(&Held) -> bool, exits: 
         if inherited::inherited_at(held.addr).is_some() || !wanted(&held) {
             continue;
         }
-        let mut frames = [0; MAX_FRAMES];
-        let n = state::with_core(|core| core.taken_on(&held, &mut frames)).flatten();
-        let taken_on = &frames[..n.unwrap_or(0)];
-        let Some(level) = callsite::wanted_by(held.site, taken_on) else { continue };
-        // Who returns from main has the process exit, as it would by calling exit there.
-        if exits && is_called_by_libc(taken_on, level)
-            || has_returned(taken_on, level) != Some(true)
-        {
-            continue;
-        }
-        let address = taken_on[level];
-        releases::record(address);
-        let known = releases::of(address);
-        let what = LeftHeld {
-            released: 0,
-            inside: known.inside,
-            level: level as u8,
-            outside: known.outside,
-            exits,
-        };
-        let mut here = [0; MAX_FRAMES];
-        let n = unwind::capture(&mut here);
-        let mut capture = |frames: &mut [u64]| {
-            frames[..n].copy_from_slice(&here[..n]);
-            n
-        };
+        let Some(leaving) = leaving(&held, exits) else { continue };
         let now = time::now_ns();
-        state::with_core(|core| {
-            modules::cover(core, &here[..n]);
-            core.leaves(thread, i, Leaving { address, what }, now, &mut capture);
-        });
+        state::with_core(|core| core.leaves(thread, i, leaving, now, &mut unwind::capture));
     }
+}
+
+/// What there is to record of a held lock, if the function that took it has returned. Not inlined:
+/// stacks may be small, and its own part of one is not needed later.
+#[inline(never)]
+fn leaving(held: &Held, exits: bool) -> Option<Leaving> {
+    let mut frames = [0; MAX_FRAMES];
+    let n = state::with_core(|core| core.taken_on(held, &mut frames)).flatten()?;
+    let taken_on = &frames[..n];
+    let level = callsite::wanted_by(held.site, taken_on)?;
+    // Who returns from main has the process exit, as it would by calling exit there.
+    let is_meant = exits && is_called_by_libc(taken_on, level);
+    if is_meant || has_returned(taken_on, level) != Some(true) {
+        return None;
+    }
+    let address = taken_on[level];
+    releases::record(address);
+    let releases::Releases { inside, outside } = releases::of(address);
+    let what = LeftHeld { released: 0, inside, level: level as u8, outside, exits };
+    Some(Leaving { address, what })
 }
 
 /// The lock at `addr`, which the thread holds, is about to be released.
