@@ -1,8 +1,8 @@
 //! Servers and other programs as Debian packages them, on the locks of the family: what they have
 //! in the end is what their clients gave them.
 //!
-//! A few seconds of each on the hybrid mutex. `cargo xtask swap --seconds 600 --locks hybrid,ticket`
-//! has them run for longer, and on others.
+//! A few seconds of each on the hybrid mutex.
+//! `cargo xtask swap --seconds 600 --locks hybrid,ticket` has them run for longer, and on others.
 
 mod mariadb;
 mod memcached;
