@@ -90,9 +90,7 @@ fn has_heard(model: &Model<'_>, joiner: Acquisition, joined: u32) -> bool {
                 && segment != created
                 && !model.order.before(segment, created)
         };
-        node.class == 0
-            && node.mode & mode::COND_WAIT != 0
-            && trie.segments(id).iter().any(since)
+        node.class == 0 && node.mode & mode::COND_WAIT != 0 && trie.segments(id).iter().any(since)
     });
     let held = waits.flat_map(|(id, _)| trie.held(id));
     let mutexes: HashSet<u32> = held.map(|(_, node)| model.classes.group_of(node.class)).collect();

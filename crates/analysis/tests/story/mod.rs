@@ -339,8 +339,8 @@ impl Story {
             }
             "CS" => {
                 let addr = self.object(name);
-                self.signals(thread, addr, site);
                 self.thread(thread).signals();
+                self.signals(thread, addr, site);
             }
             "PK" => {
                 let addr = self.syncs[name];
@@ -393,9 +393,9 @@ impl Story {
                 }
             }
             "PO" => {
+                self.thread(thread).shares();
                 self.signals(thread, self.syncs[name], site);
                 let state = self.thread(thread);
-                state.shares();
                 self.core.sem_posts(state, self.syncs[name]);
             }
             "PW" => {

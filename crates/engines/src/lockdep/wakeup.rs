@@ -73,8 +73,8 @@ impl ThreadState {
 
 impl Core {
     /// The thread is about to signal the object at `addr`, for which threads have waited with locks
-    /// kept. `probe` is [`ThreadState::probe_signal`]'s. To be called before
-    /// [`ThreadState::signals`] or [`ThreadState::shares`] count it.
+    /// kept. `probe` is [`ThreadState::probe_signal`]'s. To be called once
+    /// [`ThreadState::signals`] or [`ThreadState::shares`] has counted it.
     pub fn signalled(
         &mut self,
         thread: &mut ThreadState,
@@ -91,7 +91,8 @@ impl Core {
         }
         let detail = match () {
             () if thread.in_signal() != 0 => signalled::IN_HANDLER,
-            () if thread.told() != thread.row.told_before => signalled::UNSURE,
+            // All that it has told since its segment began is this.
+            () if thread.told() != thread.row.told_before.wrapping_add(1) => signalled::UNSURE,
             () => signalled::ROUND,
         };
         let row = Finding {

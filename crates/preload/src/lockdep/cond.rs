@@ -51,8 +51,8 @@ pub fn signalled(c: Cond, site: u64) {
     let Some(thread) = watch::thread() else { return };
     // Again: a forked child may have begun with that.
     let Some(Ident(word)) = MUTEXES.get(c as u64) else { return };
-    wakes(thread, c as u64);
     thread.signals();
+    wakes(thread, c as u64);
     let mutex = Ident(word & !UNTIMED);
     // A handler is not its thread's doing, and must not signal at all.
     if !thread.holds(mutex.inst()) && thread.in_signal() == 0 {
@@ -61,7 +61,7 @@ pub fn signalled(c: Cond, site: u64) {
     }
 }
 
-/// The semaphore at `addr`, which is no lock, is about to be posted.
+/// The semaphore at `addr`, which is no lock, is about to be posted, which has been counted.
 pub fn posts(addr: u64) {
     // Relaxed: a word that says nothing about other memory.
     if IS_KEPT.load(Relaxed)
@@ -71,7 +71,7 @@ pub fn posts(addr: u64) {
     }
 }
 
-/// The thread is about to signal or post the object at `addr`.
+/// The thread is about to signal or post the object at `addr`, which has been counted.
 fn wakes(thread: &mut ThreadState, addr: u64) {
     // Relaxed: a word that says nothing about other memory.
     if IS_KEPT.load(Relaxed) && KEPT.get(addr).is_some() {

@@ -95,8 +95,8 @@ unsafe fn post_otherwise(s: Semaphore) -> c_int {
     let Some(ident) = (unsafe { identity::stamped(s) }) else {
         // SAFETY: the caller's semaphore.
         unsafe { first_use::tell(s) };
-        cond::posts(s as u64);
         sync::shares();
+        cond::posts(s as u64);
         sync::semaphore_posts(s as u64);
         // SAFETY: forwarded.
         return unsafe { real::sem_post(s) };
@@ -111,8 +111,8 @@ unsafe fn post_otherwise(s: Semaphore) -> c_int {
             result
         }
         thread => {
-            cond::posts(s as u64);
             sync::shares();
+            cond::posts(s as u64);
             hand_over(thread, s, ident);
             // SAFETY: forwarded.
             unsafe { real::sem_post(s) }

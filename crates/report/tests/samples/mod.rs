@@ -81,7 +81,13 @@ fn waiting(kind: WaitsFor) -> Waiting {
         timed: is_thread,
         stack: vec![frame()],
         signallers: Vec::new(),
-        holders: vec![Holder { thread, waits: true, stack: vec![Frame::default()] }],
+        holders: vec![Holder {
+            thread,
+            waits: true,
+            busy: is_thread.then_some(Busy { cpu_ns: 5, of_ns: 7 }),
+            has_returned: is_thread,
+            stack: vec![Frame::default()],
+        }],
     }
 }
 

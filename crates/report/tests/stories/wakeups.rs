@@ -24,12 +24,13 @@ fn who_signals_takes_the_kept_lock_on_its_way() {
 
 #[test]
 fn each_round_is_looked_at_by_itself() {
-    // It takes the lock between its signals, but not before the first.
+    // It takes the lock between its signals, but not before the first; either may be what wakes
+    // either wait.
     let first = "T2: L(M) CS(c) U(M)";
     let rounds =
         format!("{first}\nT1: CE(M) U(M) U(L)\nT2: L(L) U(L)\nT1: L(L) L(M) CW(M,c)\n{first}");
     assert_eq!(waits_while(first), [COUNTED]);
-    assert_eq!(waits_while(&rounds), [POSSIBLE]);
+    assert_eq!(waits_while(&rounds), [POSSIBLE; 2]);
 }
 
 #[test]
@@ -118,9 +119,6 @@ fn who_posts_takes_the_kept_lock_on_its_way() {
     assert_eq!(verdict(text).len(), 1);
     assert!(verdict(text)[0].starts_with("likely wait-with-lock-held:"), "{:?}", verdict(text));
     let after = text.replace("L(L) U(L)", "L(Z) U(Z)").replace("PO(S)", "PO(S) L(L) U(L)");
-    assert!(
-        verdict(&after)[0].starts_with("ordered wait-with-lock-held:"),
-        "{:?}",
-        verdict(&after)
-    );
+    // That a lock is kept says nothing by itself: posts end such waits everywhere.
+    assert!(verdict(&after).is_empty(), "{:?}", verdict(&after));
 }
