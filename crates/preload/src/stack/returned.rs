@@ -57,27 +57,3 @@ pub fn is_called_by_libc(frames: &[u64], level: usize) -> bool {
     let libc = libc::getauxval as *const ();
     frames.get(level + 1).is_some_and(|&pc| modules::are_in_one(pc as *const _, libc.cast()))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::stack::unwind::capture_from;
-
-    #[inline(never)]
-    fn takes(frames: &mut [u64]) -> usize {
-        core::hint::black_box(capture_from(frames, Frame::here()))
-    }
-
-    #[test]
-    fn a_function_that_is_on_the_stack_has_not_returned() {
-        let mut frames = [0; 128];
-        let n = takes(&mut frames);
-        assert!(n > 2, "the test's frames can be walked");
-        // Tests are part of the library, whose own frames are left out: those outside are not.
-        let outer = frames[..n].iter().rposition(|&pc| !modules::is_self(pc));
-        if let Some(level) = outer {
-            assert_ne!(has_returned(&frames[..n], level), Some(true));
-        }
-        assert_eq!(has_returned(&frames[..n], n), None, "no such frame");
-    }
-}
