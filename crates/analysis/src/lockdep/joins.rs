@@ -11,7 +11,8 @@ use crate::view::occurrence::Acquisition;
 
 /// The ends of threads among the parts of a cycle, by place in it.
 pub struct Ends {
-    parts: usize,
+    /// The groups of the parts' classes.
+    parts: Vec<u32>,
     ends: Vec<usize>,
 }
 
@@ -19,43 +20,58 @@ impl Ends {
     /// Those of a cycle of `locks`.
     pub fn of(model: &Model<'_>, locks: &[LockRef]) -> Self {
         let is_end = |&i: &usize| model.classes.is_thread_end(locks[i].class);
-        Self { parts: locks.len(), ends: (0..locks.len()).filter(is_end).collect() }
+        Self {
+            parts: locks.iter().map(|lock| model.classes.group_of(lock.class)).collect(),
+            ends: (0..locks.len()).filter(is_end).collect(),
+        }
     }
 
     /// What the cycle is called.
     pub fn kind(&self) -> Kind {
         match self.ends.is_empty() {
-            false if self.parts == 2 => Kind::JoinWithLockHeld,
+            false if self.parts.len() == 2 => Kind::JoinWithLockHeld,
             _ => Kind::CircularDependency,
         }
+    }
+
+    /// The place before `part`: of an end, that of the lock that is held while joining.
+    fn before(&self, part: usize) -> usize {
+        (part + self.parts.len() - 1) % self.parts.len()
     }
 
     /// The grade of a cycle that would be `grade` if all its parts were locks, and the join of a
     /// thread that may be past what it needs whenever it is joined.
     ///
     /// A thread that waits on a condition with a mutex that the joined one takes, too, may have
-    /// waited to hear from it: that it has begun, or is about to end.
+    /// waited to hear from it: that it has begun, or is about to end. If that mutex is what it
+    /// holds while joining, the other has had it since, and this is how threads are joined that
+    /// list themselves as done.
     pub fn grade(
         &self,
         model: &Model<'_>,
         acquisitions: &[Acquisition],
         grade: Grade,
     ) -> (Grade, Option<usize>) {
-        let before = |end: usize| acquisitions[(end + self.parts - 1) % self.parts];
-        let told = |&&end: &&usize| has_heard(model, before(end), acquisitions[end].thread);
-        match self.ends.iter().filter(|_| grade == Grade::Likely).find(told) {
-            Some(&end) => (Grade::Possible, Some(end)),
-            None => (grade, None),
+        if grade != Grade::Likely {
+            return (grade, None);
         }
+        for &end in &self.ends {
+            let before = self.before(end);
+            let mutexes = heard_with(model, acquisitions[before], acquisitions[end].thread);
+            if !mutexes.is_empty() {
+                let is_kept = mutexes.contains(&self.parts[before]);
+                return (if is_kept { Grade::Ordered } else { Grade::Possible }, Some(end));
+            }
+        }
+        (grade, None)
     }
 
     /// Says in a finding what the ends have to do with it.
     pub fn tell(&self, what: &mut OrderFault) {
         let Some(&end) = self.ends.first() else { return };
-        let is_pair = self.parts == 2;
+        let is_pair = self.parts.len() == 2;
         // Somebody who joins holds a lock: a cycle of joins alone has no beginning.
-        let before = |end: usize| (end + self.parts - 1) % self.parts;
-        let release = self.ends.iter().find(|&&end| !self.ends.contains(&before(end)));
+        let release = self.ends.iter().find(|&&end| !self.ends.contains(&self.before(end)));
         for evidence in &mut what.evidence {
             if is_pair && *evidence == Evidence::SameLocks {
                 *evidence = Evidence::TakenByJoined { end };
@@ -76,9 +92,9 @@ impl Ends {
     }
 }
 
-/// Whether the joiner has waited on a condition, since `joined` was created, with a mutex that this
-/// takes.
-fn has_heard(model: &Model<'_>, joiner: Acquisition, joined: u32) -> bool {
+/// The groups of mutexes with which the joiner has waited on a condition since `joined` was
+/// created, and that this takes.
+fn heard_with(model: &Model<'_>, joiner: Acquisition, joined: u32) -> HashSet<u32> {
     let trie = &model.trie;
     let created = model.ledger.get::<Thread>(joined).map_or(0, |row| row.parent_segment);
     let is_thread = |segment: u32, thread| model.order.thread(segment) == Some(thread);
@@ -93,10 +109,15 @@ fn has_heard(model: &Model<'_>, joiner: Acquisition, joined: u32) -> bool {
         node.class == 0 && node.mode & mode::COND_WAIT != 0 && trie.segments(id).iter().any(since)
     });
     let held = waits.flat_map(|(id, _)| trie.held(id));
-    let mutexes: HashSet<u32> = held.map(|(_, node)| model.classes.group_of(node.class)).collect();
-    !mutexes.is_empty()
-        && nodes.filter(|(_, node)| node.class != 0).any(|(id, node)| {
-            mutexes.contains(&model.classes.group_of(node.class))
-                && trie.segments(id).iter().any(|&segment| is_thread(segment, joined))
-        })
+    let mut mutexes: HashSet<u32> =
+        held.map(|(_, node)| model.classes.group_of(node.class)).collect();
+    if !mutexes.is_empty() {
+        let by_joined = nodes.filter(|&(id, node)| {
+            node.class != 0 && trie.segments(id).iter().any(|&at| is_thread(at, joined))
+        });
+        let taken: HashSet<u32> =
+            by_joined.map(|(_, node)| model.classes.group_of(node.class)).collect();
+        mutexes.retain(|mutex| taken.contains(mutex));
+    }
+    mutexes
 }
