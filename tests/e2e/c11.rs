@@ -46,7 +46,7 @@ fn a_join_orders() {
 #[test]
 fn a_join_is_a_wait_for_the_thread() {
     let run = check(program("c11.c")).arg("join").run();
-    assert_eq!(run.verdicts(), [("circular-dependency", "deadlocked")], "{}", run.stderr);
+    assert_eq!(run.verdicts(), [("join-with-lock-held", "deadlocked")], "{}", run.stderr);
     assert!(lock_names(run.finding()).contains(&"accounts"), "{:#}", run.finding());
     assert_eq!(run.code(), FOUND);
 }

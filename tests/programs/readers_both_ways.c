@@ -31,6 +31,11 @@ int main(void)
 
 	for (int i = 0; i < 2; i++)
 		pthread_rwlock_init(&shelves[i], NULL);
+	/* One place that takes each: they are shelves alike. */
+	for (int i = 0; i < 2; i++) {
+		pthread_rwlock_rdlock(&shelves[i]);
+		pthread_rwlock_unlock(&shelves[i]);
+	}
 	pthread_create(&threads[0], NULL, writes_within, NULL);
 	pthread_create(&threads[1], NULL, reads_within, NULL);
 	for (int i = 0; i < 2; i++)

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use lockwright_ledger::rows::{Thread, mode};
+use lockwright_ledger::rows::{Thread, lock_kind, mode};
 
 use crate::finding::order::{Evidence, Fault, OrderFault, Remedy};
 use crate::finding::{Grade, Kind};
@@ -52,18 +52,23 @@ impl Ends {
         acquisitions: &[Acquisition],
         grade: Grade,
     ) -> (Grade, Option<usize>) {
-        if grade != Grade::Likely {
-            return (grade, None);
-        }
+        let mut result = (grade, None);
         for &end in &self.ends {
             let before = self.before(end);
+            // A wait for a semaphore can be cancelled.
+            if result.0 == Grade::Likely && is_for_semaphore(model, acquisitions[end]) {
+                result.0 = Grade::Possible;
+            }
             let mutexes = heard_with(model, acquisitions[before], acquisitions[end].thread);
             if !mutexes.is_empty() {
                 let is_kept = mutexes.contains(&self.parts[before]);
-                return (if is_kept { Grade::Ordered } else { Grade::Possible }, Some(end));
+                let most = if is_kept { Grade::Ordered } else { Grade::Possible };
+                if matches!(result.0, Grade::Likely | Grade::Possible) && result.0 < most {
+                    result = (most, Some(end));
+                }
             }
         }
-        (grade, None)
+        result
     }
 
     /// Says in a finding what the ends have to do with it.
@@ -92,6 +97,11 @@ impl Ends {
     }
 }
 
+fn is_for_semaphore(model: &Model<'_>, acquisition: Acquisition) -> bool {
+    let node = model.trie.node(acquisition.context.acquired);
+    node.is_some_and(|node| model.classes.kind(node.class) == lock_kind::SEMAPHORE)
+}
+
 /// The groups of mutexes with which the joiner has waited on a condition since `joined` was
 /// created, and that this takes.
 fn heard_with(model: &Model<'_>, joiner: Acquisition, joined: u32) -> HashSet<u32> {
@@ -108,7 +118,8 @@ fn heard_with(model: &Model<'_>, joiner: Acquisition, joined: u32) -> HashSet<u3
         };
         node.class == 0 && node.mode & mode::COND_WAIT != 0 && trie.segments(id).iter().any(since)
     });
-    let held = waits.flat_map(|(id, _)| trie.held(id));
+    // The mutex of a wait is taken last; what else is held is kept.
+    let held = waits.filter_map(|(id, _)| trie.held(id).next());
     let mut mutexes: HashSet<u32> =
         held.map(|(_, node)| model.classes.group_of(node.class)).collect();
     if !mutexes.is_empty() {

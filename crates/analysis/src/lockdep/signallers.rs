@@ -158,8 +158,8 @@ impl Acquired {
         };
         for (id, held) in view.path(round.node) {
             let lock = kept.iter().find(|lock| lock.inst != 0 && lock.inst == held.inst);
-            if let Some(lock) = lock.filter(|lock| excludes(lock, &held)) {
-                let waits_for_good = waits(&held) && held.mode & mode::TIMED == 0;
+            if let Some(lock) = lock.filter(|lock| excludes(lock, &held) && waits(&held)) {
+                let waits_for_good = held.mode & mode::TIMED == 0;
                 let needed = if waits_for_good { Needed::Surely } else { Needed::Perhaps };
                 return need(lock, id, true, needed);
             }

@@ -10,11 +10,12 @@
 //! So the locks of a class are put together by the places that take them, wrappers left aside. What
 //! is connected by no place is a class of its own, if at least [`PLACES`] places take it: one alone
 //! may have met but one lock of the class in this run, by chance. Locks that were created at one
-//! call stack are never parted. Findings of single locks do not depend on any of this.
+//! call stack are never parted, nor are semaphores, of which one use may show that it is none of a
+//! lock. Findings of single locks do not depend on any of this.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use lockwright_ledger::rows::{Class, Node, class_origin};
+use lockwright_ledger::rows::{Class, Node, class_origin, lock_kind};
 
 use super::classes::{Key, Made};
 use super::naming::{place_key, place_of, short_place};
@@ -34,7 +35,11 @@ pub fn part(
     made: &mut HashMap<u32, Made>,
 ) {
     let mut classes: HashMap<Key, Vec<u32>> = HashMap::new();
-    for &(id, ..) in rows {
+    for &(id, _, ref row) in rows {
+        // That one of them is no lock says something of those that are used in other ways, too.
+        if row.kind == lock_kind::SEMAPHORE {
+            continue;
+        }
         let (key, ..) = &made[&id];
         let is_array = matches!(key, Key::Variable { offset: None, .. });
         let is_made = matches!(key, Key::Place { origin: class_origin::INIT, .. });

@@ -6,7 +6,7 @@ use lockwright_analysis::finding::Grade;
 
 use crate::generate;
 use crate::observe::{self, Told};
-use crate::program::Run;
+use crate::program::{Op, Run};
 use crate::repeat::reaches;
 use crate::rng::Rng;
 use crate::search::{Cycle, Search};
@@ -131,13 +131,25 @@ fn examine(run: &Run) -> Examined {
 
 /// Whether a finding tells of a cycle: it is of its locks, or of fewer, and grave enough.
 fn covers(run: &Run, told: &Told, cycle: &Cycle, sure: bool) -> bool {
-    let least = if sure { Grade::Likely } else { Grade::Possible };
-    if told.grade > least {
-        return false;
-    }
     let locks: BTreeSet<usize> = cycle.iter().map(|wait| wait.1).collect();
     // Which lock a joined thread took with nothing held may not be known, but its class is.
     let joins = locks.iter().any(|&lock| lock >= run.locks.len());
+    let is_in_cycle = |class: &str| {
+        locks.iter().filter_map(|&lock| run.locks.get(lock)).any(|lock| lock.class() == class)
+    };
+    // Who has waited with the lock that it holds while joining joins as it is meant.
+    let is_heard = run.threads.iter().flatten().any(|step| match step.op {
+        Op::WaitBegin { lock, .. } => is_in_cycle(run.locks[lock].class()),
+        _ => false,
+    });
+    let least = match sure {
+        true => Grade::Likely,
+        false if joins && is_heard => Grade::Ordered,
+        false => Grade::Possible,
+    };
+    if told.grade > least {
+        return false;
+    }
     let by_class = joins && !sure;
     let shares_sites = run.threads.iter().flatten().any(|step| step.site.is_some());
     if shares_sites || by_class {
