@@ -54,18 +54,23 @@ impl Ends {
     ) -> (Grade, Option<usize>) {
         let mut result = (grade, None);
         for &end in &self.ends {
+            // What is graded otherwise already does not depend on what was heard.
+            if !matches!(result.0, Grade::Likely | Grade::Possible) {
+                break;
+            }
             let before = self.before(end);
             // A wait for a semaphore can be cancelled.
-            if result.0 == Grade::Likely && is_for_semaphore(model, acquisitions[end]) {
+            if is_for_semaphore(model, acquisitions[end]) {
                 result.0 = Grade::Possible;
             }
             let mutexes = heard_with(model, acquisitions[before], acquisitions[end].thread);
-            if !mutexes.is_empty() {
-                let is_kept = mutexes.contains(&self.parts[before]);
-                let most = if is_kept { Grade::Ordered } else { Grade::Possible };
-                if matches!(result.0, Grade::Likely | Grade::Possible) && result.0 < most {
-                    result = (most, Some(end));
-                }
+            let most = match mutexes.contains(&self.parts[before]) {
+                true => Grade::Ordered,
+                false if mutexes.is_empty() => continue,
+                false => Grade::Possible,
+            };
+            if result.0 < most {
+                result = (most, Some(end));
             }
         }
         result

@@ -10,10 +10,10 @@ const MOST_FRAMES: usize = 256;
 /// innermost first. `None` if that cannot be seen.
 ///
 /// It has not if there is any frame of it, of another call perhaps; or of what returns to where it
-/// does, which it may have ended with a jump to. Nor is it known where a frame
-/// is that of a function's part which the compiler has put elsewhere (paths that are rarely taken,
-/// such as those that end the program): it may be the function's. And a stack that begins elsewhere
-/// is another one: a coroutine's frames are there yet while its thread runs on another stack.
+/// does, which it may have ended with a jump to. It is not known where a frame is that of a part of
+/// a function which the compiler has put elsewhere (paths that are rarely taken, such as those that
+/// end the program): it may be the function's. And a stack that begins elsewhere is another one: a
+/// coroutine's frames are there yet while its thread runs on another stack.
 pub fn has_returned(frames: &[u64], level: usize) -> Option<bool> {
     let code = Code::of_call(*frames.get(level)?).filter(|code| !code.is_part)?;
     let here = Frame::outside()?;
