@@ -548,6 +548,11 @@ pub mod mode {
     pub const COND_SIGNAL: u16 = 1 << 14;
 }
 
+/// Whether a wait in this [`mode`] is for a lock: not for a thread, a signal or a post.
+pub const fn waits_for_lock(mode: u16) -> bool {
+    mode & (mode::JOIN | mode::COND_WAIT | mode::SEM_WAIT) == 0
+}
+
 row! {
     /// One acquisition context, a node of the trie of chains: the lock, taken in `mode` at `site`
     /// while exactly the locks on the path to the root were held. Root is id 0.

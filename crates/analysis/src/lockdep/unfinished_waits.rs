@@ -1,9 +1,11 @@
 //! Threads whose wait was not over when their process was killed, or when its ledger was read:
 //! where and for what they wait, and who has it. A hang that is no cycle shows only here.
 
+use std::collections::HashSet;
+
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{
-    Finding as Row, Held, Node, Thread, finding_kind, held_flag, mode, thread_state,
+    Finding as Row, Held, Node, Thread, finding_kind, held_flag, mode, thread_state, waits_for_lock,
 };
 
 use crate::finding::action::Action;
@@ -115,15 +117,15 @@ fn holders(view: &ProcessView<'_, '_>, waiter: &Thread) -> Vec<Holder> {
 /// Others may come that never did before: so it is no deadlock for sure.
 fn signallers(view: &ProcessView<'_, '_>, waiter: &Thread) -> Vec<StuckSignaller> {
     let model = view.model;
-    let has_signalled = |id: u32| {
-        model.ledger.rows::<Row>().any(|(_, by)| {
-            (by.kind, by.addr, by.thread) == (finding_kind::SIGNALLED, waiter.wait_addr, id)
-        })
-    };
+    let signals = model
+        .ledger
+        .rows::<Row>()
+        .filter(|(_, by)| (by.kind, by.addr) == (finding_kind::SIGNALLED, waiter.wait_addr));
+    let have_signalled: HashSet<u32> = signals.map(|(_, by)| by.thread).collect();
     let mut rows: Vec<&Thread> = model
         .threads()
         .filter(|row| row.state == thread_state::LIVE && row.id != waiter.id)
-        .filter(|row| has_signalled(row.id))
+        .filter(|row| have_signalled.contains(&row.id))
         .collect();
     rows.sort_by_key(|row| model.number(row.id));
     let kept = model.ledger.held(waiter);
@@ -132,9 +134,8 @@ fn signallers(view: &ProcessView<'_, '_>, waiter: &Thread) -> Vec<StuckSignaller
             held.is_held() && held.addr == addr && held.flags & held_flag::IN_COND_WAIT == 0
         })
     };
-    let no_lock = mode::JOIN | mode::COND_WAIT | mode::SEM_WAIT;
     let is_stuck =
-        |row: &Thread| waits(row) && row.wait_mode as u16 & no_lock == 0 && is_kept(row.wait_addr);
+        |row: &Thread| waits(row) && waits_for_lock(row.wait_mode as u16) && is_kept(row.wait_addr);
     let are_all = rows.iter().all(|row| is_stuck(row));
     let stuck = rows.iter().filter(|row| is_stuck(row));
     let of = |row: &&&Thread| StuckSignaller {

@@ -206,8 +206,8 @@ impl Core {
         self.contexts.push(&mut self.writer, row)
     }
 
-    /// A context for a wait that is no acquisition (a join, a condition wait): where it waits and
-    /// what is held meanwhile. Remembered as `probe`.
+    /// A context for a wait that is no acquisition (a join, a condition wait, a wait for a post):
+    /// where it waits and what is held meanwhile. Remembered as `probe`.
     pub fn wait_context(
         &mut self,
         thread: &mut ThreadState,
@@ -219,9 +219,7 @@ impl Core {
         if node != 0 {
             // Who waits, and when: whoever signals may do so meanwhile, and which thread was joined
             // here shows in what follows on the segment.
-            if wait.mode & (mode::COND_WAIT | mode::SEM_WAIT | mode::JOIN) != 0 {
-                self.attest(node, thread.segment());
-            }
+            self.attest(node, thread.segment());
             thread.remember(probe.key, node);
         }
         node

@@ -4,14 +4,11 @@
 use core::sync::atomic::Ordering::{Acquire as AcquireOrder, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicU32, fence};
 
-use lockwright_ledger::rows::{held_flag, mode, thread_state};
+use lockwright_ledger::rows::{held_flag, thread_state, waits_for_lock};
 
 use super::Acquire;
 use super::entry::DEAD;
 use super::thread::ThreadState;
-
-/// Waits for what is no lock.
-const NO_LOCK: u16 = mode::JOIN | mode::COND_WAIT | mode::SEM_WAIT;
 
 impl ThreadState {
     fn wait_seq(&mut self) -> &AtomicU32 {
@@ -36,7 +33,7 @@ impl ThreadState {
     /// Publishes that the thread is about to wait in context `node`; it can be seen by
     /// [`super::Core::find_deadlock`] of other threads from here on.
     pub fn wait_begin(&mut self, lock: &Acquire, node: u32) {
-        self.row.contended += u64::from(lock.mode & NO_LOCK == 0);
+        self.row.contended += u64::from(waits_for_lock(lock.mode));
         self.row.wait_addr = lock.addr;
         self.row.wait_inst = lock.ident.inst();
         self.row.wait_class = lock.ident.class();
