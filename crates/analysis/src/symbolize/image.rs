@@ -1,6 +1,7 @@
 //! One module's file with everything that can be said about its addresses: symbol tables and DWARF,
 //! from the file itself or from its separate debug file.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use addr2line::Loader;
@@ -31,8 +32,38 @@ pub struct Image {
     /// Anything at all could be read: the file or a debug file.
     pub readable: bool,
     symbols: SymbolTable,
-    dwarf: Option<Loader>,
+    dwarf: Option<Dwarf>,
+    /// It is the C library, or was part of it.
+    is_libc: bool,
 }
+
+/// Debug information that is read when it is first asked for: it may have to be unpacked, and the C
+/// library's is some ten MiB.
+struct Dwarf {
+    file: PathBuf,
+    supplement: Option<PathBuf>,
+    loaded: OnceCell<Option<Loader>>,
+}
+
+impl Dwarf {
+    fn loader(&self) -> Option<&Loader> {
+        let load = || Loader::new_with_sup(&self.file, self.supplement.as_deref()).ok();
+        self.loaded.get_or_init(load).as_ref()
+    }
+}
+
+/// Functions of the C library that every stack ends in: where a program or a thread begins. Their
+/// names say all there is, so nobody unpacks the C library's debug information for their lines.
+const BEGINNINGS: &[&str] = &[
+    "__libc_start_call_main",
+    "__libc_start_main",
+    "__libc_start_main_impl",
+    "clone",
+    "clone3",
+    "__clone",
+    "__clone3",
+    "start_thread",
+];
 
 impl Image {
     /// Opens the module at `path`, which had `build_id` when it ran (empty: it had none, or it is
@@ -70,19 +101,25 @@ impl Image {
             }
         }
         symbols.finish();
-        let dwarf = dwarf_from.and_then(|from| {
-            let supplement = dirs.supplement(&from);
-            Loader::new_with_sup(&from, supplement.as_deref()).ok()
+        let dwarf = dwarf_from.map(|file| {
+            let supplement = dirs.supplement(&file);
+            Dwarf { file, supplement, loaded: OnceCell::new() }
         });
-        Self { status, readable, symbols, dwarf }
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        let is_libc = name.starts_with(b"libc.so") || name.starts_with(b"libpthread.so");
+        Self { status, readable, symbols, dwarf, is_libc }
     }
 
     /// The frames at `address` (in the file's address space), innermost first: inlined calls, then
     /// the function itself. At least one, though it may know nothing but the address. `module` and
     /// `offset` are left to the caller.
     pub fn frames(&self, address: u64) -> Vec<Frame> {
-        let mut frames = self.dwarf_frames(address).unwrap_or_default();
         let symbol = self.symbols.function(address);
+        let is_beginning = self.is_libc && symbol.is_some_and(begins_stacks);
+        let mut frames = match is_beginning {
+            true => Vec::new(),
+            false => self.dwarf_frames(address).unwrap_or_default(),
+        };
         if frames.is_empty() {
             frames.push(Frame::default());
         }
@@ -116,7 +153,7 @@ impl Image {
     /// `None` where there is no DWARF or it is damaged; what could be read before the damage is
     /// kept.
     fn dwarf_frames(&self, address: u64) -> Option<Vec<Frame>> {
-        let mut found = self.dwarf.as_ref()?.find_frames(address).ok()?;
+        let mut found = self.dwarf.as_ref()?.loader()?.find_frames(address).ok()?;
         let mut frames = Vec::new();
         while let Ok(Some(frame)) = found.next() {
             let name = frame.function.as_ref().and_then(|function| function.raw_name().ok());
@@ -135,6 +172,13 @@ impl Image {
         }
         Some(frames)
     }
+}
+
+/// Whether it is one of [`BEGINNINGS`].
+fn begins_stacks(symbol: &Symbol) -> bool {
+    // The symbols of a shared library may have versions.
+    let name = symbol.name.split('@').next().unwrap_or_default();
+    BEGINNINGS.contains(&name)
 }
 
 /// Whether there is debug information in the file itself.
