@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
 use crate::test::{output, root, target_dir};
 
@@ -47,7 +48,7 @@ const PROGRESS: Search = Search {
     options: &["-a", "-f", DEPTH],
 };
 
-/// Most memory that a search takes, in MiB; one that needs more is an error.
+/// Most memory that a search takes, in MiB, of which there are as many as CPUs at once; one that needs more is an error.
 const MEMORY: &str = "-DMEMLIM=3072";
 
 /// Most steps of a run; one that has more is an error.
@@ -84,22 +85,51 @@ pub fn run() -> Result<(), String> {
 
 fn check(model: &Path) -> Result<(), String> {
     let text = fs::read_to_string(model).map_err(|e| format!("{}: {e}", model.display()))?;
-    for search in STATES.iter().chain([&PROGRESS]) {
-        match searched(model, search, 0)? {
-            Outcome::Sound => eprintln!("{}: no error", search.name),
-            Outcome::Error(error) => {
-                return Err(format!("{}: {error}\n{}", search.name, steps(model, search, 0)?));
-            }
-        }
-    }
     let faults = faults(&text);
     if faults.is_empty() {
         return Err(format!("{}: no fault can be planted in it", model.display()));
     }
-    for fault in faults {
-        eprintln!("fault {fault}: {}", found(model, fault)?);
+    let searches = STATES.iter().chain([&PROGRESS]).map(Task::Search);
+    let tasks = Mutex::new(searches.chain(faults.into_iter().map(Task::Fault)));
+    let failed = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let Some(task) = tasks.lock().unwrap().next() else { return };
+                    match task.run(model) {
+                        Ok(said) => eprintln!("{said}"),
+                        Err(why) => failed.lock().unwrap().push(why),
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap();
+    if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
+}
+
+/// A run of Spin or two.
+enum Task {
+    /// Of the model as it is.
+    Search(&'static Search),
+    /// With the fault of this number.
+    Fault(u32),
+}
+
+impl Task {
+    /// What came of it, in a line.
+    fn run(&self, model: &Path) -> Result<String, String> {
+        match *self {
+            Self::Search(search) => match searched(model, search, 0)? {
+                Outcome::Sound => Ok(format!("{}: no error", search.name)),
+                Outcome::Error(error) => {
+                    Err(format!("{}: {error}\n{}", search.name, steps(model, search, 0)?))
+                }
+            },
+            Self::Fault(fault) => Ok(format!("fault {fault}: {}", found(model, fault)?)),
+        }
     }
-    Ok(())
 }
 
 /// How a planted fault is noticed.

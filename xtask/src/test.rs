@@ -50,9 +50,9 @@ const CHECKS: &[Check] = &[
         run: release,
     },
     Check {
-        name: "mutants",
-        what: "loom's models notice each weakened ordering and each wake left out of the locks",
-        run: mutants,
+        name: "models",
+        what: "loom's models hold, and notice each weakened ordering and each wake left out of the locks",
+        run: models,
     },
     Check {
         name: "promela",
@@ -106,6 +106,9 @@ const CHECKS: &[Check] = &[
 /// share with them. Most of them is tested from outside, end to end.
 const PRELOAD: &str = "lockwright-preload";
 const SWAP: &str = "lockwright-swap";
+/// The locks, and the test program that their models are.
+const LOCKS: &str = "lockwright";
+const MODELS: &str = "models";
 
 /// Runs the checks; every one, also after one has failed.
 ///
@@ -176,44 +179,52 @@ fn tests() -> Result<(), String> {
     let threads = 2 * std::thread::available_parallelism().map_or(1, usize::from);
     let test = |arguments: &[&str]| {
         let mut command = cargo_command();
-        command.arg("test").args(arguments).env("RUST_TEST_THREADS", threads.to_string());
+        command.args(arguments).env("RUST_TEST_THREADS", threads.to_string());
         succeeds(&mut command)
     };
-    let rest = ["--workspace", "--exclude", PRELOAD, "--exclude", SWAP, "--no-fail-fast"];
-    test(&["--package", PRELOAD, "--lib"]).and(test(&rest))
+    let rest = ["--exclude", PRELOAD, "--exclude", SWAP, "--exclude", LOCKS, "--no-fail-fast"];
+    test(&["test", "--package", PRELOAD, "--lib"])
+        .and(test(&[&["test", "--workspace"], &rest[..]].concat()))
+        .and(tests_of_locks("dev", test))
 }
 
 /// What is shipped is optimised, and compilers have faults: some tests of what runs in other
 /// people's programs, once more.
 fn release() -> Result<(), String> {
-    cargo(&[
-        "test",
-        "--profile",
-        "release-test",
-        "--no-fail-fast",
-        "--package",
-        "lockwright",
-        "--package",
-        "lockwright-lab",
-        "--package",
-        "lockwright-engines",
-        "--package",
-        "lockwright-capi",
-    ])
+    let profile = "release-test";
+    let mut arguments = vec!["test", "--profile", profile, "--no-fail-fast"];
+    for package in ["lockwright-lab", "lockwright-engines", "lockwright-capi"] {
+        arguments.extend(["--package", package]);
+    }
+    cargo(&arguments).and(tests_of_locks(profile, cargo))
 }
 
-/// Each mutant is a process of its own, so this takes minutes and is no part of the other tests.
-fn mutants() -> Result<(), String> {
-    cargo(&[
-        "test",
-        "--package",
-        "lockwright",
-        "--test",
-        "models",
-        "--",
-        "--ignored",
-        "--nocapture",
-    ])
+/// All tests of the locks but their models, which are a check of their own.
+fn tests_of_locks(
+    profile: &str,
+    run: impl Fn(&[&str]) -> Result<(), String>,
+) -> Result<(), String> {
+    let dir = root().join("crates").join("locks").join("tests");
+    let entries = std::fs::read_dir(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+    let programs = entries.flatten().map(|entry| entry.path()).filter(|path| {
+        path.extension().is_some_and(|extension| extension == "rs")
+            || path.join("main.rs").exists() && !path.ends_with(MODELS)
+    });
+    let names: Vec<String> =
+        programs.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect();
+    let mut arguments =
+        vec!["test", "--package", LOCKS, "--profile", profile, "--no-fail-fast", "--lib"];
+    for name in &names {
+        arguments.extend(["--test", name]);
+    }
+    run(&arguments).and(run(&["test", "--package", LOCKS, "--profile", profile, "--doc"]))
+}
+
+/// Each model is a process of its own, and so is each of its mutants: this takes minutes and is no part of the
+/// other tests.
+fn models() -> Result<(), String> {
+    let program = ["test", "--package", LOCKS, "--test", MODELS];
+    cargo(&[&program[..], &["--", "--ignored", "--nocapture"]].concat())
 }
 
 /// They are made from the command line's definition, so they cannot be out of date; they can be

@@ -1,4 +1,4 @@
-//! The models' own test: each ordering weakened, each fence and each wake left out, one at a time.
+//! All models, and their own test: each ordering weakened, each fence and each wake left out, one at a time.
 //! Every such mutant must fail some model of its lock, or stand in `redundant.txt` with the reason
 //! why it cannot.
 //!
@@ -56,24 +56,44 @@ fn holds(model: &str, variable: &str, value: &Path) -> bool {
     }
 }
 
-/// By mutant, the models that come through its place.
+/// By mutant, the models that come through its place. The models hold without any.
 fn faults(models: &[String]) -> BTreeMap<String, Vec<String>> {
-    let place = tempfile();
-    let mut faults = BTreeMap::<String, Vec<String>>::new();
-    for model in models {
+    let faults = Mutex::new(BTreeMap::<String, Vec<String>>::new());
+    on_all_cpus(models.iter(), |model| {
+        let place = tempfile(model);
         let _ = std::fs::remove_file(&place);
         assert!(holds(model, "LOCKWRIGHT_MUTANTS", &place), "{model} fails without any fault");
         let text = std::fs::read_to_string(&place).unwrap_or_default();
+        let _ = std::fs::remove_file(&place);
+        let mut faults = faults.lock().unwrap();
         for line in text.lines() {
             faults.entry(line.to_owned()).or_default().push(model.clone());
         }
-    }
-    let _ = std::fs::remove_file(&place);
+    });
+    let mut faults = faults.into_inner().unwrap();
+    // In the order of the models, whichever ended first.
+    faults.values_mut().for_each(|models| models.sort_unstable());
     faults
 }
 
-fn tempfile() -> PathBuf {
-    std::env::temp_dir().join(format!("lockwright-mutants-{}", std::process::id()))
+/// Does it to each of them, one at a time on each CPU.
+fn on_all_cpus<T: Send>(all: impl Iterator<Item = T> + Send, does: impl Fn(T) + Sync) {
+    let work = Mutex::new(all);
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let Some(next) = work.lock().unwrap().next() else { return };
+                    does(next);
+                }
+            });
+        }
+    });
+}
+
+fn tempfile(model: &str) -> PathBuf {
+    let name = model.replace("::", "-");
+    std::env::temp_dir().join(format!("lockwright-mutants-{}-{name}", std::process::id()))
 }
 
 /// A mutant as `redundant.txt` has it: file, fault and the text of its line, which outlive other
@@ -107,31 +127,18 @@ fn redundant() -> BTreeSet<String> {
 }
 
 #[test]
-#[ignore = "takes minutes: cargo xtask test mutants"]
+#[ignore = "takes minutes: cargo xtask test models"]
 fn every_mutant_dies() {
     let only = std::env::var("LOCKWRIGHT_MUTANTS_OF").unwrap_or_default();
     let models: Vec<_> = models().into_iter().filter(|model| model.starts_with(&only)).collect();
     let faults = faults(&models);
     assert!(!faults.is_empty(), "no operation of any lock was seen");
-    let work = Mutex::new(faults.iter());
     let survivors = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                loop {
-                    let Some((fault, models)) = work.lock().unwrap().next() else { return };
-                    let killer = models
-                        .iter()
-                        .find(|model| !holds(model, "LOCKWRIGHT_MUTANT", Path::new(fault)));
-                    match killer {
-                        Some(model) => println!("{fault}: dies in {model}"),
-                        None => survivors
-                            .lock()
-                            .unwrap()
-                            .push(fault.parse::<Mutant>().expect("our own text")),
-                    }
-                }
-            });
+    on_all_cpus(faults.iter(), |(fault, models)| {
+        let is_killer = |model: &&String| !holds(model, "LOCKWRIGHT_MUTANT", Path::new(fault));
+        match models.iter().find(is_killer) {
+            Some(model) => println!("{fault}: dies in {model}"),
+            None => survivors.lock().unwrap().push(fault.parse::<Mutant>().expect("our own text")),
         }
     });
     let survivors: BTreeMap<_, _> = survivors
@@ -145,7 +152,8 @@ fn every_mutant_dies() {
         survivors.iter().filter(|(line, _)| !redundant.contains(*line)).collect();
     let dead: Vec<_> = redundant.iter().filter(|line| !survivors.contains_key(*line)).collect();
     println!(
-        "{} mutants, {} survive, {} of them proved redundant",
+        "{} models hold; {} mutants, {} survive, {} of them proved redundant",
+        models.len(),
         faults.len(),
         survivors.len(),
         redundant.len()
