@@ -19,6 +19,7 @@ mod bkl_fs;
 mod build_driver;
 mod c11;
 mod c_locks;
+mod ci;
 mod classes;
 mod complete;
 mod constructors;

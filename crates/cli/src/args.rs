@@ -510,6 +510,21 @@ pub struct VerdictArgs {
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub sarif: Option<PathBuf>,
 
+    /// Also write the findings as JUnit XML to FILE (`-`: standard output): a suite for each
+    /// process, a test case for each finding.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub junit: Option<PathBuf>,
+
+    /// Also write the findings as a page of Markdown to FILE (`-`: standard output).
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub markdown: Option<PathBuf>,
+
+    /// After the report, say the findings again as GitHub's workflow commands, which show them
+    /// beside the lines of a change; and add the page of --markdown to the step's summary
+    /// ($GITHUB_STEP_SUMMARY), if there is one and something to tell.
+    #[arg(long)]
+    pub github: bool,
+
     /// Do not show findings that a rule in FILE matches, nor fail because of them: just count them.
     /// May be given several times. `default` stands for the rules that ship with lockwright and are
     /// in use anyway: with nothing to run or read it prints them. (A file of that name:
@@ -660,7 +675,7 @@ impl fmt::Display for HoldTiming {
 /// What to show in place of the report.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "In place of the report, to standard output or -o FILE")]
-#[group(multiple = false, conflicts_with_all = ["json", "stats", "folded", "pprof", "openmetrics", "gen_suppressions", "write_baseline", "sarif"])]
+#[group(multiple = false, conflicts_with_all = ["json", "stats", "folded", "pprof", "openmetrics", "gen_suppressions", "write_baseline", "sarif", "junit", "markdown", "github"])]
 pub struct ListingArgs {
     /// List the lock classes, as the kernel's /proc/lockdep: how often locks of each were acquired
     /// (OPS), how many others follow (FD) and precede (BD) it, what signals mean to it, and what is

@@ -153,6 +153,10 @@ pub const CHECK: Manual = Manual {
             "Findings beside the source lines, where a code host or an editor reads SARIF.",
         ),
         (
+            "lockwright check --github --junit locks.xml -- ctest -j4",
+            "In CI: all tests at once, findings beside the source lines and in the list of tests.",
+        ),
+        (
             "lockwright check --gen-suppressions=known.supp -- ./tests",
             "Rules for what was found, to be looked through, kept, and given to --suppressions.",
         ),

@@ -17,6 +17,7 @@ pub const CRATES: &[Crate] = &[
         says: true,
         uses: &["lockwright-analysis", "lockwright-ledger"],
         floors: &[
+            &["ci"],
             &["json", "sarif"],
             &["lockmeter", "verdict"],
             &["text", "coverage_json"],

@@ -119,6 +119,9 @@ mod tests {
             baseline: None,
             write_baseline: None,
             sarif: None,
+            junit: None,
+            markdown: None,
+            github: false,
         }
     }
 

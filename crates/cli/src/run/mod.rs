@@ -37,6 +37,7 @@ mod session;
 mod shipped_rules;
 mod signals;
 mod sink;
+mod step_summary;
 mod swap;
 mod target;
 mod tasks;

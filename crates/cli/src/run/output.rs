@@ -8,7 +8,7 @@ use lockwright_ledger::Ledger;
 
 use super::fresh_line;
 use super::sink::Sink;
-use super::verdicts::Verdicts;
+use super::verdicts::{After, Verdicts};
 use crate::args::{Colour, OutputArgs, VerdictArgs};
 use lockwright_analysis::finding::Instances;
 use lockwright_analysis::finding::{Finding, Report};
@@ -164,10 +164,21 @@ impl Output {
     /// # Errors
     /// If a file cannot be written.
     pub fn write_verdicts(&mut self, report: &Report) -> Result<()> {
-        match self.verdicts.write(report)? {
-            Some(rules) if !rules.is_empty() => self.text.add(&format!("\n{rules}")),
-            _ => Ok(()),
-        }
+        let (After { rules, commands }, written) = self.verdicts.write(report);
+        let added = match rules.as_str() {
+            "" => Ok(()),
+            rules => self.text.add(&format!("\n{rules}")),
+        };
+        // Nobody looks for commands in a file.
+        let commanded = match &mut self.text {
+            _ if commands.is_empty() => Ok(()),
+            Sink::File(..) => {
+                self.begin_line(false);
+                Sink::Stderr.add(&commands)
+            }
+            sink => sink.add(&commands),
+        };
+        self.all([written, added, commanded])
     }
 
     /// Shows a measurement, after what was shown before.

@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::baseline_file::Target;
 use super::sink::Sink;
+use super::step_summary;
 use crate::args::VerdictArgs;
 use lockwright_analysis::finding::Instances;
 use lockwright_analysis::finding::{Grade, Report};
+use lockwright_report::ci;
 use lockwright_report::error::Result;
 use lockwright_report::sarif;
 use lockwright_report::verdict::{Judged, Policy, SHIPPED_FILE};
@@ -25,6 +27,19 @@ pub struct Verdicts {
     rules: Option<Option<Sink>>,
     baseline: Option<Target>,
     sarif: Option<Sink>,
+    junit: Option<Sink>,
+    markdown: Option<Sink>,
+    /// GitHub's commands are wanted.
+    github: bool,
+}
+
+/// What is to follow the report.
+#[derive(Debug, Default)]
+pub struct After {
+    /// Rules that suppress what was found.
+    pub rules: String,
+    /// Commands for the CI service.
+    pub commands: String,
 }
 
 impl Default for Verdicts {
@@ -37,6 +52,9 @@ impl Default for Verdicts {
             rules: None,
             baseline: None,
             sarif: None,
+            junit: None,
+            markdown: None,
+            github: false,
         }
     }
 }
@@ -64,6 +82,13 @@ impl Verdicts {
             rules: rules.transpose()?,
             baseline: args.write_baseline.as_deref().map(Target::check).transpose()?,
             sarif: args.sarif.as_deref().map(|path| sink(path, "--sarif FILE")).transpose()?,
+            junit: args.junit.as_deref().map(|path| sink(path, "--junit FILE")).transpose()?,
+            markdown: args
+                .markdown
+                .as_deref()
+                .map(|path| sink(path, "--markdown FILE"))
+                .transpose()?,
+            github: args.github,
         })
     }
 
@@ -72,11 +97,9 @@ impl Verdicts {
         self.policy.judge(report)
     }
 
-    /// Writes the files. What is to follow the report is given back.
-    ///
-    /// # Errors
-    /// If one cannot be written.
-    pub fn write(&mut self, report: &Report) -> Result<Option<String>> {
+    /// Writes the files. What is to follow the report is given back, and an error if a file could
+    /// not be written.
+    pub fn write(&mut self, report: &Report) -> (After, Result<()>) {
         let judged = self.policy.judge(report);
         let mut done = Vec::new();
         if let Some(target) = &mut self.baseline {
@@ -85,13 +108,26 @@ impl Verdicts {
         if let Some(sink) = &mut self.sarif {
             done.push(sink.put(&sarif::render(&judged, self.all)));
         }
-        let mut rules = None;
+        let options = ci::Options { all: self.all, fail_on: self.fail_on };
+        if let Some(sink) = &mut self.junit {
+            done.push(sink.put(&ci::junit(&judged, options)));
+        }
+        if let Some(sink) = &mut self.markdown {
+            done.push(sink.put(&ci::markdown(&judged, options)));
+        }
+        let mut after = After::default();
+        if self.github {
+            after.commands = ci::github(&judged, options);
+            if !after.commands.is_empty() {
+                done.push(step_summary::add(&ci::markdown(&judged, options)));
+            }
+        }
         match &mut self.rules {
             None => {}
-            Some(None) => rules = Some(judged.generated(self.all)),
+            Some(None) => after.rules = judged.generated(self.all),
             Some(Some(sink)) => done.push(sink.put(&judged.generated(self.all))),
         }
         // All were tried.
-        done.into_iter().collect::<Result<()>>().map(|()| rules)
+        (after, done.into_iter().collect())
     }
 }

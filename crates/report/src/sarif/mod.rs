@@ -3,7 +3,7 @@
 //! <https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html>; section numbers are its.
 
 mod flows;
-mod places;
+pub(crate) mod places;
 mod rules;
 mod uri;
 

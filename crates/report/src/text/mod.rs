@@ -54,9 +54,7 @@ pub fn render(report: &Report, options: &TextOptions) -> String {
 
 /// As [`render`], with remarks on what was left out.
 pub fn render_with(report: &Report, remarks: Remarks, options: &TextOptions) -> String {
-    let renderer = if options.colour { Renderer::styled() } else { Renderer::plain() }
-        .decor_style(DecorStyle::Ascii)
-        .term_width(options.width.max(40));
+    let renderer = renderer(options.colour, options.width);
     let view = View { report, sources: Sources::new(), stacks: Stacks::new() };
     let mut text = String::new();
     let mut shown = 0;
@@ -69,6 +67,23 @@ pub fn render_with(report: &Report, remarks: Remarks, options: &TextOptions) -> 
     }
     text += &unfinished_waits::lines(report, &view.stacks);
     text + &summary::lines(report, shown, remarks)
+}
+
+/// One finding, without colours; the last line has no end.
+pub fn finding(report: &Report, finding: &Finding, width: usize) -> String {
+    let view = View { report, sources: Sources::new(), stacks: Stacks::new() };
+    renderer(false, width).render(&view.finding(finding))
+}
+
+/// The last line alone, without its end.
+pub fn last_line(report: &Report, remarks: Remarks) -> String {
+    let lines = summary::lines(report, report.findings.len(), remarks);
+    lines.lines().next_back().unwrap_or_default().to_owned()
+}
+
+fn renderer(colour: bool, width: usize) -> Renderer {
+    let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+    renderer.decor_style(DecorStyle::Ascii).term_width(width.max(40))
 }
 
 /// What the parts of one report share.

@@ -1,0 +1,104 @@
+//! A finding as CI services want it: in a few lines, at one line of the source, of one test.
+
+use std::path::Path;
+
+use super::test_name;
+use crate::prose::words::{self, plain};
+use crate::prose::{Told, told};
+use crate::sarif::places::did;
+use crate::text::stack::Stacks;
+use lockwright_analysis::finding::{Finding, Frame, Grade, Report};
+use lockwright_analysis::symbolize::wrapper::first_own_frame;
+
+/// A finding, and what is said of it.
+pub struct Entry<'r> {
+    /// What it is about.
+    pub finding: &'r Finding,
+    /// It fails the run.
+    pub fails: bool,
+    /// What is wrong, in a line.
+    pub title: String,
+    /// How sure that is, and what each thread did where: a line each.
+    pub lines: Vec<String>,
+    /// What to do.
+    pub help: Vec<String>,
+    /// Where to look first.
+    pub place: Option<Place>,
+    /// The test that ran, as its author calls it. `None`: several processes.
+    pub test: Option<String>,
+}
+
+/// A line of the source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Relative to the current directory if it is below it.
+    pub file: String,
+    /// From 1.
+    pub line: u32,
+    /// From 1.
+    pub column: Option<u32>,
+}
+
+impl<'r> Entry<'r> {
+    pub fn new(report: &'r Report, finding: &'r Finding, fail_on: Grade) -> Self {
+        let Told { title, evidence, help } = told(finding);
+        let grade = finding.grade.name();
+        let why = match evidence.as_slice() {
+            [] => words::meaning(finding.grade).to_owned(),
+            why => why.iter().map(|line| plain(line)).collect::<Vec<_>>().join("; "),
+        };
+        let mut lines = vec![format!("{grade}: {why}")];
+        let stacks = Stacks::new();
+        lines.extend(finding.steps.iter().map(|step| match stacks.own(&step.stack) {
+            Some(place) => format!("{} in {place}", did(finding, step)),
+            None => did(finding, step),
+        }));
+        let first = finding.steps.iter().find_map(|step| Place::of(&step.stack, &stacks));
+        let process = report.process_of(finding);
+        Self {
+            finding,
+            fails: finding.grade <= fail_on,
+            title: plain(&title),
+            lines,
+            help: help.iter().map(|text| plain(text)).collect(),
+            place: first,
+            test: process.map(|process| test_name::of(process, finding)),
+        }
+    }
+
+    /// The level that compilers would give it.
+    pub fn level(&self) -> Level {
+        match self.finding.grade {
+            _ if self.fails => Level::Error,
+            Grade::Deadlocked | Grade::Likely => Level::Error,
+            Grade::Possible => Level::Warning,
+            _ => Level::Notice,
+        }
+    }
+}
+
+/// How serious.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// It fails the run, or another would.
+    Error,
+    /// It may be.
+    Warning,
+    /// It is good to know.
+    Notice,
+}
+
+impl Place {
+    /// The first line of the program's own code, if it is known.
+    fn of(stack: &[Frame], stacks: &Stacks) -> Option<Self> {
+        let frame = first_own_frame(stack)?;
+        let file = frame.file.as_deref()?;
+        let file = stacks.path(file);
+        Some(Self { file, line: frame.line?, column: frame.column })
+    }
+}
+
+/// The last part of a path.
+pub fn file_name(path: &str) -> &str {
+    Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
+}

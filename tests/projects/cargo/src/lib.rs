@@ -1,0 +1,1 @@
+//! Tested by tests/locks.rs.
