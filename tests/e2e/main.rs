@@ -26,6 +26,7 @@ mod constructors;
 mod cxx;
 mod damaged;
 mod deadlocks;
+mod debuginfod;
 mod doctor;
 mod ends;
 mod errors;

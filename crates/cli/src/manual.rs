@@ -75,6 +75,11 @@ const RUN_ENVIRONMENT: &[Entry] = &[
         "LD_PRELOAD, LOCKWRIGHT_DIR, LOCKWRIGHT_ENGINES, LOCKWRIGHT_HOLD, LOCKWRIGHT_INSTANCES, LOCKWRIGHT_BOUNCES, LOCKWRIGHT_FOLLOW, LOCKWRIGHT_STARTER",
         "Set for the program. Libraries already in LD_PRELOAD stay, after lockwright's.",
     ),
+    (
+        "LOCKWRIGHT_DEBUG_DIRS, DEBUGINFOD_URLS",
+        "Where debug files are looked for: further directories, before /usr/lib/debug; and servers, after it, which \
+         debuginfod-find(1) asks and whose files it keeps. Without the variable no server is asked.",
+    ),
 ];
 const RUN_FILES: &[Entry] = &[
     (

@@ -1,5 +1,6 @@
 //! Finds the separate debug file of a module, where gdb would: by build id, then by the file name
-//! in `.gnu_debuglink`, both under the debug directories; and the shared part that `dwz` split off.
+//! in `.gnu_debuglink`, both under the debug directories, and from the servers that the user names; and the
+//! shared part that `dwz` split off.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -9,11 +10,16 @@ use std::path::{Path, PathBuf};
 use lockwright_ledger::file;
 use object::read::Object;
 
+use super::debuginfod::Servers;
 use super::elf::with_elf;
 
-/// Directories that mirror the file system with debug files, `/usr/lib/debug` by default.
+/// Directories that mirror the file system with debug files, `/usr/lib/debug` by default; and servers,
+/// if the user names some.
 #[derive(Clone, Debug)]
-pub struct DebugDirs(Vec<PathBuf>);
+pub struct DebugDirs {
+    dirs: Vec<PathBuf>,
+    servers: Option<Servers>,
+}
 
 impl DebugDirs {
     /// Environment variable with further directories, separated by colons.
@@ -21,17 +27,17 @@ impl DebugDirs {
 
     /// The directories given, in order of preference.
     pub fn new(dirs: impl IntoIterator<Item = PathBuf>) -> Self {
-        Self(dirs.into_iter().collect())
+        Self { dirs: dirs.into_iter().collect(), servers: None }
     }
 
-    /// Those of [`Self::VARIABLE`], then the system's.
+    /// Those of [`Self::VARIABLE`], then the system's, then the servers of `DEBUGINFOD_URLS`.
     pub fn from_env() -> Self {
         let mut dirs = Vec::new();
         if let Some(value) = std::env::var_os(Self::VARIABLE) {
             dirs.extend(std::env::split_paths(&value).filter(|path| path.is_absolute()));
         }
         dirs.push(PathBuf::from("/usr/lib/debug"));
-        Self(dirs)
+        Self { dirs, servers: Servers::from_env() }
     }
 
     /// The debug file of the module at `path` with this build id (empty if it has none). `link` is
@@ -42,7 +48,9 @@ impl DebugDirs {
         build_id: &[u8],
         link: Option<(&[u8], u32)>,
     ) -> Option<PathBuf> {
-        self.by_build_id(build_id).or_else(|| self.by_link(path, build_id, link?))
+        self.by_build_id(build_id)
+            .or_else(|| self.by_link(path, build_id, link?))
+            .or_else(|| self.servers.as_ref()?.debug_file(build_id))
     }
 
     /// `<dir>/.build-id/ab/cdef.debug`. The name is the proof; only a file that says otherwise is
@@ -54,7 +62,7 @@ impl DebugDirs {
         }
         let hex: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
         let name = format!(".build-id/{first:02x}/{hex}.debug");
-        self.0
+        self.dirs
             .iter()
             .map(|dir| dir.join(&name))
             .find(|path| path.is_file() && own_build_id(path).is_none_or(|found| found == build_id))
@@ -69,7 +77,7 @@ impl DebugDirs {
         let name = Path::new(OsStr::from_bytes(name)).file_name()?;
         let below = dir.strip_prefix("/").unwrap_or(dir);
         let mut candidates = vec![dir.join(name), dir.join(".debug").join(name)];
-        candidates.extend(self.0.iter().map(|root| root.join(below).join(name)));
+        candidates.extend(self.dirs.iter().map(|root| root.join(below).join(name)));
         candidates.into_iter().filter(|candidate| *candidate != real).find(|candidate| {
             candidate.is_file()
                 && match own_build_id(candidate) {

@@ -5,6 +5,7 @@
 
 pub mod allocator;
 mod debug_file;
+pub mod debuginfod;
 mod demangle;
 pub mod elf;
 mod image;

@@ -14,6 +14,7 @@ use lockwright_analysis::finding::Instances;
 use lockwright_analysis::finding::{Finding, Report};
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::merge::Merged;
+use lockwright_analysis::symbolize::debuginfod;
 use lockwright_report::error::{Error, Result, Severity};
 use lockwright_report::listing::{self, Listing};
 use lockwright_report::lockmeter;
@@ -56,7 +57,7 @@ impl Output {
             .map_or(Ok(Sink::Stderr), |path| Sink::create(path, "-o FILE"))?;
         let json =
             args.json.as_deref().map(|path| Sink::create(path, "--json FILE")).transpose()?;
-        Ok(Self {
+        let output = Self {
             colour: coloured(args.color, text.is_terminal()),
             choice: args.color,
             message_colour: coloured(args.color, io::stderr().is_terminal()),
@@ -66,7 +67,14 @@ impl Output {
             stats: false,
             after_program: Cell::new(false),
             remarks: RefCell::default(),
-        })
+        };
+        if debuginfod::is_client_missing() {
+            let why = Error::new(
+                "DEBUGINFOD_URLS names servers, but there is no debuginfod-find in PATH",
+            );
+            output.warn(&why.help("install Debian's package debuginfod, or unset the variable"));
+        }
+        Ok(output)
     }
 
     /// Shows as much of the findings as is asked for.

@@ -35,7 +35,7 @@ pub fn examine(program: &Contents) -> Option<Finding> {
         let id: String = program.build_id.iter().map(|byte| format!("{byte:02x}")).collect();
         let (first, rest) = id.split_at(2);
         finding = finding.help(format!(
-            "or get the file of this build, `debuginfod-find debuginfo {id}`, and put it in DIR/.build-id/{first}/{rest}.debug with {}=DIR",
+            "or name servers that have the file of this build ({id}) in DEBUGINFOD_URLS, or put it in DIR/.build-id/{first}/{rest}.debug with {}=DIR",
             DebugDirs::VARIABLE
         ));
     }

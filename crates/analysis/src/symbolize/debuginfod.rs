@@ -1,0 +1,105 @@
+//! Debug files from debuginfod servers, if the user names some in `DEBUGINFOD_URLS`: nothing is asked
+//! of any server otherwise. The client is elfutils' `debuginfod-find`, which keeps a cache, and follows
+//! the user's other settings (debuginfod_find_debuginfo(3)).
+
+use std::cell::Cell;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, IsTerminal, Read, Write};
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+use std::process::{ChildStderr, Command, Stdio};
+
+use super::debug_file::own_build_id;
+
+/// The variable that names the servers.
+const URLS: &str = "DEBUGINFOD_URLS";
+
+/// How long a server may say nothing, s, if the user does not say: its own default is 90, for each
+/// module.
+const TIMEOUT: (&str, &str) = ("DEBUGINFOD_TIMEOUT", "15");
+
+/// The variable that has the client tell how far it is.
+const PROGRESS: &str = "DEBUGINFOD_PROGRESS";
+
+/// The client.
+const CLIENT: &str = "debuginfod-find";
+
+/// What the client says of a file that no server has: whoever says so has answered.
+const NOT_THERE: &str = "No such file or directory";
+
+/// The servers that are asked.
+#[derive(Clone, Debug)]
+pub struct Servers {
+    client: PathBuf,
+    /// One did not answer, so none is asked again.
+    silent: Cell<bool>,
+}
+
+impl Servers {
+    /// Those that the user names. `None` also where the client is missing: [`is_client_missing`].
+    pub fn from_env() -> Option<Self> {
+        let client = client().filter(|_| are_named())?;
+        Some(Self { client, silent: Cell::new(false) })
+    }
+
+    /// The debug file of the module with this build id.
+    pub fn debug_file(&self, build_id: &[u8]) -> Option<PathBuf> {
+        if self.silent.get() || build_id.is_empty() {
+            return None;
+        }
+        let id: String = build_id.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut find = Command::new(&self.client);
+        find.args(["debuginfo", &id]).stdin(Stdio::null());
+        find.stdout(Stdio::piped()).stderr(Stdio::piped());
+        if std::env::var_os(TIMEOUT.0).is_none() {
+            find.env(TIMEOUT.0, TIMEOUT.1);
+        }
+        let shows = io::stderr().is_terminal();
+        if shows {
+            find.env(PROGRESS, "1");
+        }
+        let mut child = find.spawn().ok()?;
+        // It says how far it is before it says where the file is.
+        let said = child.stderr.take().map(|stderr| pass_on(stderr, shows)).unwrap_or_default();
+        let out = child.wait_with_output().ok()?;
+        if !out.status.success() {
+            self.silent.set(!said.contains(NOT_THERE));
+            return None;
+        }
+        let path = out.stdout.split(|&byte| byte == b'\n').next().unwrap_or_default();
+        let path = PathBuf::from(OsString::from_vec(path.to_vec()));
+        own_build_id(&path).is_some_and(|found| found == build_id).then_some(path)
+    }
+}
+
+/// The user wants servers to be asked, and there is nothing to ask them with.
+pub fn is_client_missing() -> bool {
+    are_named() && client().is_none()
+}
+
+fn are_named() -> bool {
+    std::env::var_os(URLS).is_some_and(|urls| !urls.as_encoded_bytes().trim_ascii().is_empty())
+}
+
+fn client() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let mut all = std::env::split_paths(&path).map(|dir| dir.join(OsStr::new(CLIENT)));
+    all.find(|file| file.is_absolute() && file.is_file())
+}
+
+/// What the client says, which a user at a terminal sees, too.
+fn pass_on(mut stderr: ChildStderr, shows: bool) -> String {
+    let mut said = Vec::new();
+    let mut buffer = [0; 4096];
+    while let Ok(length @ 1..) = stderr.read(&mut buffer) {
+        let part = &buffer[..length];
+        if shows {
+            let _ = io::stderr().write_all(part);
+        }
+        // Only the end matters, and that is short.
+        said.extend_from_slice(part);
+        let from = said.len().saturating_sub(buffer.len());
+        said.drain(..from);
+    }
+    String::from_utf8_lossy(&said).into_owned()
+}
