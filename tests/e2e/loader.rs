@@ -17,6 +17,9 @@ fn what_constructors_take_must_not_be_held_while_loading() {
         assert!(names.contains(&"the loader's lock (dlopen, dlclose)"), "{how}: {names:?}");
         assert!(names.contains(&"registry"), "{how}: {names:?}");
     }
+        for step in run.finding()["steps"].as_array().unwrap() {
+            assert!(!step["stack"].as_array().unwrap().is_empty(), "{how}: {}", run.stderr);
+        }
     let run = job("ordered").run();
     assert_eq!(run.text(), "the end\n", "{}", run.stderr);
     assert!(run.findings().is_empty(), "{}", run.stderr);

@@ -94,8 +94,11 @@ impl Return {
 
     /// The frame of the call that returns to `address`. To be asked from within that call.
     pub fn call(self, address: u64) -> Option<Frame> {
-        // Without its frame pointer, the way out of our own frames finds both.
-        self.frame(address).filter(|call| call.rbp != 0).or_else(Frame::outside)
+        // Without its frame pointer, the way out of our own frames finds both. There is no way
+        // out through a stub that calls one of our functions and goes on; but what it passed on is
+        // true, and the frame pointer just is 0.
+        let frame = self.frame(address);
+        frame.filter(|call| call.rbp != 0).or_else(Frame::outside).or(frame)
     }
 
     /// The caller's frame, to which `address` is the way back.
