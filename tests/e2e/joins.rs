@@ -14,6 +14,8 @@ const TOLD: &[Row] = &[
     ("join_held.c", "posted", &[("join-with-lock-held", "ordered")]),
     ("join_held.c", "chain", &[("circular-dependency", "likely")]),
     ("join_held.c", "cycle", &[("circular-dependency", "likely")]),
+    ("join_held.c", "cancelled", &[("join-with-lock-held", "possible")]),
+    ("join_held.c", "semaphore", &[("join-with-lock-held", "possible")]),
     ("join_held.c", "c11", &[("join-with-lock-held", "likely")]),
     ("join_held.cc", "kept", &[("join-with-lock-held", "likely")]),
     ("join_held.cc", "fixed", &[]),
@@ -44,6 +46,8 @@ fn reports_of_joins_read_well() {
         ("join-posted", "join_held.c", "posted"),
         ("join-chain", "join_held.c", "chain"),
         ("join-cycle", "join_held.c", "cycle"),
+        ("join-cancelled", "join_held.c", "cancelled"),
+        ("join-semaphore", "join_held.c", "semaphore"),
         ("join-held-cxx", "join_held.cc", "kept"),
     ] {
         golden(name, check_with(&["--all"], program(source)).arg(how));

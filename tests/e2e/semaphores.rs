@@ -44,7 +44,7 @@ fn what_hands_something_over_is_no_lock() {
         // It begins some lives without having ended the one before, as programs do.
         let verdicts = match how {
             "lifetime" => vec![("object-initialised-twice", "possible")],
-            // The thread that is joined waits for what is held. That it was cancelled is not known.
+            // The thread that is joined waits for what is held, and is cancelled.
             "cancel" => vec![("join-with-lock-held", "possible")],
             _ => Vec::new(),
         };

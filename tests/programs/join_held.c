@@ -9,6 +9,8 @@
  *   join_held posted    as taken, but the worker posts a semaphore after it, which is waited for before the lock is taken
  *   join_held chain     the worker joins a second one, which takes the lock
  *   join_held cycle     the worker takes a lock in which a third thread takes the one that is held
+ *   join_held cancelled as taken, but the worker then waits until it is cancelled, which it is before the lock is taken
+ *   join_held semaphore as taken, with a semaphore that begins at 1 for a lock
  *   join_held c11       as taken, with C11's threads
  */
 #define _GNU_SOURCE
@@ -18,6 +20,7 @@
 #include <string.h>
 #include <threads.h>
 #include <time.h>
+#include <unistd.h>
 
 static pthread_mutex_t state = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t queue = PTHREAD_MUTEX_INITIALIZER;
@@ -44,6 +47,39 @@ static void *poster(void *arg)
 	use(&state);
 	sem_post(&ready);
 	return NULL;
+}
+
+static void *waits_for_cancellation(void *lock)
+{
+	use(lock);
+	baton_pass(&done);
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static sem_t slot;
+
+static void *slot_user(void *arg)
+{
+	(void)arg;
+	sem_wait(&slot);
+	sem_post(&slot);
+	baton_pass(&done);
+	return NULL;
+}
+
+static int with_semaphore(void)
+{
+	pthread_t thread;
+	sem_init(&slot, 0, 1);
+	pthread_create(&thread, NULL, slot_user, NULL);
+	baton_take(&done);
+	sem_wait(&slot);
+	pthread_join(thread, NULL);
+	sem_post(&slot);
+	sem_destroy(&slot);
+	return 0;
 }
 
 static void *foreman(void *arg)
@@ -96,10 +132,14 @@ int main(int argc, char **argv)
 
 	if (!strcmp(how, "c11"))
 		return with_c11();
+	if (!strcmp(how, "semaphore"))
+		return with_semaphore();
 	if (!strcmp(how, "other") || !strcmp(how, "cycle"))
 		lock = &queue;
 	if (!strcmp(how, "posted"))
 		start = poster;
+	if (!strcmp(how, "cancelled"))
+		start = waits_for_cancellation;
 	if (!strcmp(how, "chain"))
 		start = foreman;
 	sem_init(&ready, 0, 0);
@@ -112,6 +152,8 @@ int main(int argc, char **argv)
 		pthread_create(&third, NULL, nests, NULL);
 		baton_take(&done);
 	}
+	if (!strcmp(how, "cancelled"))
+		pthread_cancel(thread);
 	pthread_mutex_lock(&state);
 	if (!strcmp(how, "released"))
 		pthread_mutex_unlock(&state);

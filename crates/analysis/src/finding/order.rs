@@ -163,6 +163,17 @@ pub enum Evidence {
         /// Its end among the locks.
         end: usize,
     },
+    /// What the joined thread takes is a semaphore: a wait for that may be cancelled, or ended by a
+    /// post of others.
+    AwaitedSemaphore {
+        /// Its end among the locks.
+        end: usize,
+    },
+    /// The joined thread was asked to end (`pthread_cancel`).
+    Cancelled {
+        /// Its end among the locks.
+        end: usize,
+    },
     /// The orders were taken by several threads.
     TakenByThreads,
     /// None of these orders the steps.

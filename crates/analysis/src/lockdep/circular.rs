@@ -351,7 +351,7 @@ impl Found {
         let semaphores = semaphores::among(view.model, &refs);
         let involved = view.involved(level, refs);
         let grade = contexts.grade(grade(level, verdict));
-        let (grade, heard) = joins.grade(view.model, acquisitions, grade);
+        let (grade, why_less) = joins.grade(view.model, acquisitions, grade);
         let signatures: Vec<String> =
             acquisitions.iter().map(|p| view.signature(p.context)).collect();
         let mut what = OrderFault {
@@ -361,7 +361,7 @@ impl Found {
         };
         contexts.tell(grade, &mut what);
         joins.tell(&mut what);
-        what.evidence.extend(heard.map(|end| Evidence::MayHaveHeard { end }));
+        what.evidence.extend(why_less);
         what.evidence.extend(semaphores::why_locks(semaphores));
         let kind = match signals::tell(view, acquisitions, grade, &mut what) {
             true => Kind::InconsistentState,

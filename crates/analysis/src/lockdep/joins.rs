@@ -40,7 +40,8 @@ impl Ends {
     }
 
     /// The grade of a cycle that would be `grade` if all its parts were locks, and the join of a
-    /// thread that may be past what it needs whenever it is joined.
+    /// thread that may be past what it needs whenever it is joined; with the reason, if it is the
+    /// join that makes it less serious.
     ///
     /// A thread that waits on a condition with a mutex that the joined one takes, too, may have
     /// waited to hear from it: that it has begun, or is about to end. If that mutex is what it
@@ -51,26 +52,30 @@ impl Ends {
         model: &Model<'_>,
         acquisitions: &[Acquisition],
         grade: Grade,
-    ) -> (Grade, Option<usize>) {
+    ) -> (Grade, Option<Evidence>) {
         let mut result = (grade, None);
         for &end in &self.ends {
             // What is graded otherwise already does not depend on what was heard.
             if !matches!(result.0, Grade::Likely | Grade::Possible) {
                 break;
             }
-            let before = self.before(end);
-            // A wait for a semaphore can be cancelled.
-            if is_for_semaphore(model, acquisitions[end]) {
-                result.0 = Grade::Possible;
-            }
-            let mutexes = heard_with(model, acquisitions[before], acquisitions[end].thread);
-            let most = match mutexes.contains(&self.parts[before]) {
-                true => Grade::Ordered,
-                false if mutexes.is_empty() => continue,
-                false => Grade::Possible,
+            let mut at_most = |most: Grade, why: Evidence| {
+                if result.0 < most {
+                    result = (most, Some(why));
+                }
             };
-            if result.0 < most {
-                result = (most, Some(end));
+            if is_for_semaphore(model, acquisitions[end]) {
+                at_most(Grade::Possible, Evidence::AwaitedSemaphore { end });
+            }
+            if is_cancelled(model, acquisitions[end].thread) {
+                at_most(Grade::Possible, Evidence::Cancelled { end });
+            }
+            let before = self.before(end);
+            let mutexes = heard_with(model, acquisitions[before], acquisitions[end].thread);
+            match mutexes.contains(&self.parts[before]) {
+                true => at_most(Grade::Ordered, Evidence::MayHaveHeard { end }),
+                false if mutexes.is_empty() => {}
+                false => at_most(Grade::Possible, Evidence::MayHaveHeard { end }),
             }
         }
         result
@@ -102,9 +107,16 @@ impl Ends {
     }
 }
 
+/// A wait for a semaphore can be cancelled, and anybody may post it.
 fn is_for_semaphore(model: &Model<'_>, acquisition: Acquisition) -> bool {
     let node = model.trie.node(acquisition.context.acquired);
     node.is_some_and(|node| model.classes.kind(node.class) == lock_kind::SEMAPHORE)
+}
+
+/// Somebody asked the thread to end. It does so at its next cancellation point. To take a lock is
+/// none, so it may come to the lock or not.
+fn is_cancelled(model: &Model<'_>, thread: u32) -> bool {
+    model.ledger.get::<Thread>(thread).is_some_and(|row| row.cancelled_by != 0)
 }
 
 /// The groups of mutexes with which the joiner has waited on a condition since `joined` was

@@ -11,7 +11,7 @@
 //! `A`, at addresses that ascend with the number. `L` lock, `U` unlock, `T` trylock that succeeds,
 //! `D` lock with a deadline, `R`/`W` read- and write-lock (`TR`, `DR`), `B` begin to wait for good
 //! (`RB` to read), `C` condition wait, or `CB` its begin and `CE` its end, `F` create, `J` join,
-//! `JB` begin to wait for a join, `E` end. Every operation is a call site of its own unless
+//! `JB` begin to wait for a join, `CA` cancel, `E` end. Every operation is a call site of its own unless
 //! `L(A)@7` says which.
 //!
 //! `NEW(A)` initialises `A` in the thread (else it is there from the beginning). `UU` unlocks what
@@ -363,6 +363,11 @@ impl Story {
                 let last = self.ended[name];
                 let state = self.thread(thread);
                 self.core.thread_joined(state, last);
+            }
+            "CA" => {
+                let by = self.thread(thread).id();
+                let target = self.thread(name).id();
+                self.core.thread_cancelled(target, by);
             }
             "JB" => {
                 let state = self.thread(thread);

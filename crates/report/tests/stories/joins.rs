@@ -33,6 +33,14 @@ fn who_can_back_out_is_possible() {
     is("possible", "T1: F(T2)\nT2: D(A) U(A)\nT1: L(A) J(T2) U(A)");
 }
 
+/// It may end before it comes to what is held.
+#[test]
+fn who_was_cancelled_is_possible() {
+    is("possible", "T1: F(T2)\nT2: L(A) U(A)\nT1: CA(T2) L(A) J(T2) U(A)");
+    // Another one was.
+    is("likely", "T1: F(T2) F(T3)@9\nT2: L(A) U(A)\nT1: CA(T3) L(A) J(T2) U(A)");
+}
+
 /// A thread that is past it in every run, by more than chance.
 #[test]
 fn what_comes_before_the_join_in_every_run_is_ordered() {

@@ -35,6 +35,20 @@ pub fn lines(involved: &Involved<'_>, evidence: &Evidence) -> Vec<String> {
                 format!("if that tells it that {joined} is past what it needs, this is no fault"),
             ];
         }
+        Evidence::AwaitedSemaphore { end } => {
+            let lock = lock(end + 1);
+            return vec![
+                format!("{lock} is a semaphore: the wait of {} may be cancelled", thread(*end)),
+                format!("or another thread may post {lock} meanwhile"),
+            ];
+        }
+        Evidence::Cancelled { end } => {
+            let joined = thread(*end);
+            return vec![
+                format!("{joined} was cancelled: if it ends before it comes to the lock, this is no fault"),
+                format!("to wait for a lock is no cancellation point: {joined} may come to it first"),
+            ];
+        }
         Evidence::TakenByThreads => format!("the orders were taken by {}", involved.threads()),
         Evidence::Unordered(by) => {
             format!("no {} orders the {} paths", any(by), number(n))
