@@ -1,5 +1,6 @@
 //! The loader's lock against locks of the program's.
 
+use crate::golden::golden;
 use crate::harness::{Job, build, check, lock_names};
 
 fn job(how: &str) -> Job {
@@ -16,10 +17,10 @@ fn what_constructors_take_must_not_be_held_while_loading() {
         let names = lock_names(run.finding());
         assert!(names.contains(&"the loader's lock (dlopen, dlclose)"), "{how}: {names:?}");
         assert!(names.contains(&"registry"), "{how}: {names:?}");
-    }
         for step in run.finding()["steps"].as_array().unwrap() {
             assert!(!step["stack"].as_array().unwrap().is_empty(), "{how}: {}", run.stderr);
         }
+    }
     let run = job("ordered").run();
     assert_eq!(run.text(), "the end\n", "{}", run.stderr);
     assert!(run.findings().is_empty(), "{}", run.stderr);
@@ -33,6 +34,13 @@ fn who_is_joined_by_a_destructor_must_not_load() {
     let run = job("idle").run();
     assert_eq!(run.text(), "the end\n", "{}", run.stderr);
     assert!(run.findings().is_empty(), "{}", run.stderr);
+}
+
+#[test]
+fn reports_of_the_loaders_lock_read_well() {
+    for (name, how) in [("loader-inverted", "inverted")] {
+        golden(name, job(how));
+    }
 }
 
 /// Whose RUNPATH is searched is the caller's, with the tool as without.

@@ -426,6 +426,9 @@ pub mod class_origin {
     pub const ALLOCATION: u8 = 6;
 }
 
+/// Name of the class of the loader's lock, which the C library keeps to itself.
+pub const LOADER_LOCK: &str = "the loader's lock (dlopen, dlclose)";
+
 /// [`Class::offset`] of locks in a heap block with so many that it must be an array.
 pub const ANY_OFFSET: u64 = u64::MAX;
 

@@ -258,6 +258,8 @@ pub enum Evidence {
         /// The completion.
         completion: usize,
     },
+    /// What runs as a library is loaded or unloaded does so with the loader's lock held.
+    HeldWhileLoading,
     /// Who enters a context with the other lock held and takes it there waits for itself.
     ContextEntered {
         /// The context among the two locks.
@@ -402,6 +404,17 @@ pub enum Remedy {
     /// Release the lock before joining the thread, or have the thread do without it.
     JoinWithoutLock {
         /// The end of the thread among the locks; the lock is the one before it.
+        end: usize,
+    },
+    /// Load and unload nothing with the lock held that is taken while loading, or do not take it
+    /// then.
+    LoadWithoutLock {
+        /// The loader's lock among the locks.
+        loader: usize,
+    },
+    /// Join the thread outside of what runs while loading, or have the thread load nothing.
+    JoinOutsideLoader {
+        /// The end of the thread among the locks.
         end: usize,
     },
     /// Release the other lock before waiting for the completion, or complete it without that.

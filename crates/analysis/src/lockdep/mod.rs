@@ -17,6 +17,7 @@ mod joins;
 pub(crate) mod judge;
 mod left_held;
 mod lost_wakeups;
+mod loader;
 pub mod misuse;
 mod nesting;
 mod online;

@@ -4,15 +4,13 @@
 //! symbol for example, is not seen.
 
 use lockwright_engines::lockdep::{Acquire, Ident};
+use lockwright_ledger::rows::LOADER_LOCK;
 
 use super::watch;
 use crate::callsite::Return;
 use crate::lock_id::by_address::UserLock;
 use crate::lock_id::identity;
 use crate::os::tls;
-
-/// What reports call it.
-const NAME: &[u8] = b"the loader's lock (dlopen, dlclose)";
 
 /// What it is known by: the C library keeps the lock itself to itself.
 static LOADER: u64 = 0;
@@ -28,7 +26,7 @@ fn ident() -> Option<Ident> {
         unsafe {
             identity::rename(this, |core, kind, known| match known {
                 Some(ident) => Some(ident),
-                None => core.name_lock(None, kind, NAME, &[]),
+                None => core.name_lock(None, kind, LOADER_LOCK.as_bytes(), &[]),
             })
         }
     })

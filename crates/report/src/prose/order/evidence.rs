@@ -119,6 +119,9 @@ pub fn lines(involved: &Involved<'_>, evidence: &Evidence) -> Vec<String> {
         Evidence::CompletedOtherwise { completion } => {
             format!("something else may complete {} at times", lock(*completion))
         }
+        Evidence::HeldWhileLoading => {
+            "constructors and destructors of libraries run with the loader's lock held".to_owned()
+        }
         Evidence::ContextEntered { context } => format!(
             "a thread that enters {} with {} held and takes it in there waits for itself",
             lock(*context),

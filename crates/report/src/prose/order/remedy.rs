@@ -47,6 +47,21 @@ pub fn lines(involved: &Involved<'_>, remedy: &Remedy) -> Vec<String> {
                 format!("or let {joined} end without taking {lock}"),
             ];
         }
+        Remedy::LoadWithoutLock { loader } => {
+            let (held, taken) =
+                (involved.lock(loader + involved.steps() - 1), involved.lock(loader + 1));
+            return vec![
+                format!("release {held} before calling dlopen or dlclose"),
+                format!("or do not take {taken} in constructors and destructors of libraries"),
+            ];
+        }
+        Remedy::JoinOutsideLoader { end } => {
+            let joined = involved.thread(*end);
+            return vec![
+                format!("do not join {joined} in a constructor or destructor of a library"),
+                format!("or let {joined} end without calling dlopen or dlclose"),
+            ];
+        }
         Remedy::WaitWithoutLock { completion } => {
             let (name, lock) = (involved.lock(*completion), involved.lock(completion + 1));
             return vec![
