@@ -20,6 +20,7 @@ mod build_driver;
 mod c11;
 mod c_locks;
 mod ci;
+mod callbacks;
 mod classes;
 mod complete;
 mod constructors;

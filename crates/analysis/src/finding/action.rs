@@ -95,6 +95,8 @@ pub enum Action {
     MaySleepHolding,
     /// Waits for something else, and holds it meanwhile.
     IdlesHolding,
+    /// Calls a function of another module, and holds it meanwhile.
+    CallsBackHolding,
     /// Asserts to hold it.
     AssertsHeld,
     /// Asserts not to hold it.

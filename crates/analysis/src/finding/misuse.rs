@@ -55,6 +55,23 @@ pub enum Misuse {
         /// There is a robust variant of such a lock.
         can_be_robust: bool,
     },
+    /// A library calls back with the lock held that it takes when it is called.
+    HeldInCallback {
+        /// Path of the library.
+        library: String,
+        /// The function that it calls.
+        callback: Option<Name>,
+        /// Path of the module of that.
+        user: String,
+        /// The lock that was taken in the callback; none where something else was waited for.
+        within: Option<Name>,
+        /// The function of the library that takes the lock.
+        entry: Option<Name>,
+        /// Whether the callback itself was seen to call that.
+        calls: Calls,
+        /// The lock that is taken may be another of its class.
+        is_by_class: bool,
+    },
     /// The function that took the lock has returned, and its thread idles or ends the process.
     Leaked {
         /// That function.
@@ -140,4 +157,15 @@ pub enum Signalled {
     },
     /// These have signalled, and took none on their way.
     Independent(Vec<ThreadInfo>),
+}
+
+/// Whether a callback was seen to call the library at another time, with the lock free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Calls {
+    /// In the same thread, or in one created at the same place.
+    Alike,
+    /// In other threads.
+    Elsewhere,
+    /// It was not.
+    Unseen,
 }

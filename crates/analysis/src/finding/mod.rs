@@ -51,6 +51,8 @@ pub enum Kind {
     ForkWithLockHeld = "fork-with-lock-held",
     /// A wait for a signal keeps a lock.
     WaitWithLockHeld = "wait-with-lock-held",
+    /// A library calls its user back with a lock held that it takes when that calls it.
+    CallbackWithLockHeld = "callback-with-lock-held",
     /// A condition is signalled in a way that a waiter may miss.
     LostWakeup = "lost-wakeup",
     /// One condition variable is used with two mutexes.

@@ -7,6 +7,7 @@
 mod annotated;
 mod atomic_sleep;
 pub(crate) mod budget;
+mod callbacks;
 pub(crate) mod circular;
 pub(crate) mod cycles;
 mod declared;
@@ -16,8 +17,8 @@ pub(crate) mod graph;
 mod joins;
 pub(crate) mod judge;
 mod left_held;
-mod lost_wakeups;
 mod loader;
+mod lost_wakeups;
 pub mod misuse;
 mod nesting;
 mod online;
@@ -78,6 +79,7 @@ pub(crate) fn findings(
     let declared = declared::find(view, &mut candidates, notes);
     candidates.extend(declared);
     candidates.extend(misuse::find(view));
+    candidates.extend(callbacks::find(view));
     candidates.extend(lost_wakeups::find(view));
     candidates.extend(atomic_sleep::find(view));
     candidates

@@ -135,6 +135,12 @@ impl<'a> Model<'a> {
         Some(self.element_at(at, id).unwrap_or_else(|| format!("{at:#x}")))
     }
 
+    /// Path of the module that covered a run-time address at `epoch`.
+    pub fn module_at(&self, addr: u64, epoch: u32) -> Option<String> {
+        let (_, module) = self.modules.get_or_init(|| Modules::new(self.ledger)).at(addr, epoch)?;
+        Some(self.ledger.text(module.path))
+    }
+
     /// The variable that covered a run-time address at `epoch`, and the offset in it.
     fn variable_then(&self, addr: u64, epoch: u32) -> Option<(String, u64)> {
         let modules = self.modules.get_or_init(|| Modules::new(self.ledger));

@@ -11,7 +11,7 @@ pub fn place_of_allocation(stack: &[Frame]) -> Option<&Frame> {
 
 /// Whether the frame is only a wrapper round an allocating call. A frame without a function name is
 /// not.
-fn is_allocator(frame: &Frame) -> bool {
+pub fn is_allocator(frame: &Frame) -> bool {
     frame.function.as_deref().is_some_and(is_allocator_name)
 }
 

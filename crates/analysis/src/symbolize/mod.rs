@@ -34,6 +34,7 @@ pub const PRELOAD_FILE_NAME: &str = "liblockwright.so";
 use image::{Image, Status};
 use makers::Makers;
 pub(crate) use modules::Modules;
+pub use modules::is_runtime;
 
 use crate::finding::{Frame, MissingNames, ModuleNote};
 

@@ -33,9 +33,46 @@ impl Modules {
     }
 }
 
+/// How the names of libraries begin that come with the language and are in every program.
+const RUNTIME: &[&str] = &[
+    "libc.so",
+    "libpthread.so",
+    "libm.so",
+    "libdl.so",
+    "librt.so",
+    "libgcc_s.so",
+    "libstdc++.so",
+    "libc++.so",
+    "libc++abi.so",
+    "ld-linux",
+    "ld-musl",
+    "linux-vdso",
+    "[vdso]",
+];
+
+/// Whether the module of this path belongs to the C or C++ library, or is the loader.
+pub fn is_runtime(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    RUNTIME.iter().any(|runtime| name.starts_with(runtime))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_comes_with_the_language() {
+        for path in [
+            "/lib/x86_64-linux-gnu/libc.so.6",
+            "libstdc++.so.6.0.33",
+            "/lib64/ld-linux-x86-64.so.2",
+        ] {
+            assert!(is_runtime(path), "{path}");
+        }
+        for path in ["/usr/lib/libcurl.so.4", "/usr/bin/libc", "libmcrypt.so.4", ""] {
+            assert!(!is_runtime(path), "{path}");
+        }
+    }
 
     fn module(start: u64, load_epoch: u32, unload_epoch: u32) -> Module {
         Module { start, end: start + 0x1000, load_epoch, unload_epoch, ..Default::default() }

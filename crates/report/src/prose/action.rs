@@ -48,6 +48,7 @@ fn parts(action: Action) -> (&'static str, &'static str) {
         Action::CallsOutside => ("calls outside", ""),
         Action::MaySleepHolding => ("makes a call that may sleep, holding", ""),
         Action::IdlesHolding => ("idles, still holding", ""),
+        Action::CallsBackHolding => ("calls back, holding", ""),
         Action::AssertsHeld => ("asserts to hold", ""),
         Action::AssertsNotHeld => ("asserts not to hold", ""),
         Action::Took(Exclusive) => ("took", ""),

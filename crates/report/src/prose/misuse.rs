@@ -1,7 +1,7 @@
 //! Misuse of locks, in words: all that is said of one sort of it stands in one place.
 
 use lockwright_analysis::finding::action::Access;
-use lockwright_analysis::finding::misuse::{Misuse, Signalled};
+use lockwright_analysis::finding::misuse::{Calls, Misuse, Signalled};
 use lockwright_analysis::finding::{Finding, Name, ThreadInfo};
 use lockwright_analysis::signal;
 
@@ -187,6 +187,16 @@ fn sentences(finding: &Finding, misuse: &Misuse, names: &Names) -> Sentences {
         ),
         Misuse::KeptInWait { semaphore, timed, signalled } => {
             kept_in_wait(finding, names, *semaphore, *timed, signalled)
+        }
+        Misuse::HeldInCallback { library, callback, user, within, entry, calls, is_by_class } => {
+            let library = Library {
+                name: base_name(library).to_owned(),
+                callback: callback
+                    .as_ref()
+                    .map_or_else(|| format!("a function of {}", base_name(user)), quote),
+                entry: entry.as_ref().map_or_else(|| "a function of it".to_owned(), quote),
+            };
+            held_in_callback(finding, names, &library, within.as_ref(), *calls, *is_by_class)
         }
         Misuse::SignalledBare { condvar, waiter } => (
             format!(
@@ -422,4 +432,61 @@ fn kept_in_wait(
         ),
     };
     (title, evidence, vec![help])
+}
+
+/// Of a library that calls back: its name, and what its callback and the function are called that
+/// takes the lock.
+struct Library {
+    name: String,
+    callback: String,
+    entry: String,
+}
+
+/// A library calls its user back with its own lock held.
+fn held_in_callback(
+    finding: &Finding,
+    Names { lock, who, .. }: &Names,
+    Library { name: library, callback, entry }: &Library,
+    within: Option<&Name>,
+    calls: Calls,
+    is_by_class: bool,
+) -> Sentences {
+    let title = format!("{lock} is held while {library} calls back {callback}");
+    let caller = finding.steps.get(1).map_or_else(String::new, |step| step.thread.to_string());
+    let takes = if is_by_class { "it, or another of its class" } else { "it" };
+    let mut evidence = vec![match within {
+        Some(within) => format!("{who} takes {} in {callback} meanwhile", quote(within)),
+        None => format!("{who} waits in {callback} meanwhile"),
+    }];
+    evidence.extend(match calls {
+        Calls::Alike => [
+            format!("at other times {callback}, in {caller}, calls {entry}, which takes {takes}"),
+            "where it makes that call while it is called back, its thread waits for itself".into(),
+        ],
+        Calls::Elsewhere => [
+            format!("{callback} calls {entry}, which takes {takes}, only in {caller} and its like"),
+            "where it makes that call while it is called back, its thread waits for itself".into(),
+        ],
+        Calls::Unseen => [
+            format!(
+                "{entry} of {library}, called from the same module as {callback}, takes {takes}"
+            ),
+            format!(
+                "if {callback} calls that, its thread waits for itself; in this run it did not"
+            ),
+        ],
+    });
+    let help = match calls {
+        Calls::Alike => vec![
+            format!("let {library} release {lock} before it calls back"),
+            format!("or call {entry} when {callback} has returned: from another thread, or later"),
+        ],
+        _ => vec![format!("harmless while {callback} calls nothing that takes {lock}")],
+    };
+    (title, evidence, help)
+}
+
+/// The last component of a path.
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
