@@ -43,6 +43,7 @@ mod inherited_locks;
 mod joins;
 mod kill9;
 mod leaked;
+mod library_frames;
 mod loader;
 mod lockmeter_faults;
 mod many;

@@ -6,6 +6,7 @@ use lockwright_ledger::rows::lock_kind;
 
 use crate::finding::lock_kind::{LockKind, Subject};
 use crate::finding::{Frame, LockInfo, Name};
+use crate::symbolize::portable::readable;
 use crate::symbolize::wrapper::first_own_frame;
 
 use super::Model;
@@ -46,7 +47,8 @@ pub fn place_key(frame: &Frame) -> String {
 /// A place in few words: `pool.c:42 (pool_create)`, `pool_create+0x1c (libpool.so)`.
 pub fn short_place(frame: &Frame) -> String {
     let module = base_name(frame.module.as_deref().unwrap_or("?"));
-    match (&frame.function, &frame.file, frame.line) {
+    let function = frame.function.as_deref().map(readable);
+    match (&function, &frame.file, frame.line) {
         (Some(function), Some(file), Some(line)) => {
             format!("{}:{line} ({function})", base_name(file))
         }

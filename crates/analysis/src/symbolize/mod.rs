@@ -12,6 +12,7 @@ mod image;
 mod makers;
 mod modules;
 mod path;
+pub mod portable;
 mod seen_wrappers;
 mod symtab;
 pub mod wrapper;

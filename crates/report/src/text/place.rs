@@ -6,7 +6,7 @@ use annotate_snippets::{Annotation, AnnotationKind, Element, Snippet};
 
 use super::source::{Source, Sources};
 use super::span;
-use super::stack::{Stacks, shorten};
+use super::stack::{Stacks, function};
 use crate::prose::words::plain;
 use lockwright_analysis::finding::Frame;
 use lockwright_analysis::symbolize::wrapper::first_own_frame;
@@ -36,8 +36,8 @@ impl<'f> Place<'f> {
     /// What happened in which function, and where unless its line can be shown.
     pub fn words(&self, sources: &Sources, stacks: &Stacks) -> String {
         match self.frame {
-            Some(Frame { function: Some(function), .. }) if self.has_source(sources) => {
-                format!("{} in {}", self.happened, shorten(&plain(function)))
+            Some(Frame { function: Some(name), .. }) if self.has_source(sources) => {
+                format!("{} in {}", self.happened, function(name))
             }
             Some(frame @ Frame { function: None, .. }) => {
                 format!("{} at {}", self.happened, stacks.frame(frame, None))

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::prose::words::plain;
 use lockwright_analysis::finding::Frame;
+use lockwright_analysis::symbolize::portable::{portable, readable};
 use lockwright_analysis::symbolize::wrapper::own_frames;
 
 /// Callers shown of one stack.
@@ -21,21 +22,13 @@ const RUNTIME: &[&str] = &[
     "__libc_start_call_main",
     "__libc_start_main_impl",
     "execute_native_thread_routine",
+    "__rust_begin_short_backtrace",
+    "__rust_try",
 ];
 
-/// Families of such functions, by prefix.
-const RUNTIME_PREFIXES: &[&str] = &[
-    "std::thread::_",
-    "std::__invoke",
-    "std::_Function_handler",
-    "std::__invoke_impl",
-    "std::rt::",
-    "std::sys::",
-    "std::panicking::",
-    "core::ops::function::",
-    "__rust_begin_short_backtrace",
-    "std::sys_common::backtrace::",
-];
+/// What is of the standard libraries of C++ and Rust. What they put between two functions of the
+/// program differs by compiler and by what it inlines.
+const LIBRARIES: &[&str] = &["std::", "core::", "alloc::", "__gnu_cxx::", "__cxxabiv1::"];
 
 /// Names frames.
 pub struct Stacks {
@@ -51,6 +44,9 @@ impl Stacks {
 
     /// A path as it is shown.
     pub fn path(&self, path: &str) -> String {
+        if let Some(library) = of_rust(path) {
+            return plain(library);
+        }
         let below = self.here.as_ref().and_then(|here| Path::new(path).strip_prefix(here).ok());
         plain(below.and_then(Path::to_str).unwrap_or(path))
     }
@@ -63,7 +59,7 @@ impl Stacks {
     /// `function (file:line)`, or as much of it as is known. Of the file `beside`, which is shown
     /// with its whole path, the last part of the name is enough.
     pub fn frame(&self, frame: &Frame, beside: Option<&str>) -> String {
-        let function = frame.function.as_deref().map(|name| shorten(&plain(name)));
+        let function = frame.function.as_deref().map(function);
         if let (Some(file), Some(line)) = (&frame.file, frame.line) {
             let function = function.unwrap_or_else(|| "?".to_owned());
             let path = self.path(file);
@@ -98,6 +94,17 @@ impl Stacks {
     }
 }
 
+/// A function as it is shown.
+pub fn function(name: &str) -> String {
+    shorten(&plain(&readable(name)))
+}
+
+/// A path of Rust's own sources without the compiler's: `/rustc/HASH/library/std/src/lib.rs`.
+fn of_rust(path: &str) -> Option<&str> {
+    let (hash, library) = path.strip_prefix("/rustc/")?.split_once('/')?;
+    hash.chars().all(|c| c.is_ascii_alphanumeric() || c == '.').then_some(library)
+}
+
 fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
@@ -127,12 +134,25 @@ pub fn is_runtime(frame: &Frame) -> bool {
     match frame.function.as_deref() {
         // The preload library begins every thread.
         _ if is_of(&["liblockwright.so"]) => true,
-        Some(name) => {
-            RUNTIME.contains(&name)
-                || RUNTIME_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-        }
+        Some(name) => RUNTIME.contains(&name) || is_of_library(name),
         // Without symbols the start of a thread has no name.
         None => is_of(&["libc.so", "libpthread.so", "libstdc++.so"]),
+    }
+}
+
+/// Whether a function is a standard library's: by itself, by its trait
+/// (`<app::Task as core::ops::function::FnOnce>::call_once` is none that people write), or both.
+fn is_of_library(name: &str) -> bool {
+    let is_of = |name: &str| LIBRARIES.iter().any(|library| name.starts_with(library));
+    match name.strip_prefix('<') {
+        Some(of_type) => {
+            is_of(of_type) && !portable(name).contains(" as ")
+                || portable(name).contains(" as core::ops::function::Fn")
+                || portable(name)
+                    .split_once(" as ")
+                    .is_some_and(|(of, it)| is_of(&of[1..]) && is_of(it))
+        }
+        None => is_of(name),
     }
 }
 
@@ -173,6 +193,47 @@ mod tests {
         assert_eq!(stacks.frame(&full, None), "pool+0x1234");
         full.module = None;
         assert_eq!(stacks.frame(&full, None), "no module+0x1234");
+    }
+
+    #[test]
+    fn library_functions_between_are_left_out() {
+        for name in [
+            "std::__invoke_impl<void, main::{lambda()#1}>",
+            "std::thread::_Invoker<std::tuple<main::{lambda()#1}> >::_M_invoke<0ul>",
+            "std::thread::_State_impl<std::thread::_Invoker<std::tuple<int> > >::_M_run",
+            "std::function<void ()>::operator()",
+            "<core::panic::unwind_safe::AssertUnwindSafe<F> as core::ops::function::FnOnce<()>>::call_once",
+            "<alloc::boxed::Box<F,A> as core::ops::function::FnOnce<Args>>::call_once",
+            "core::ops::function::FnOnce::call_once{{vtable.shim}}",
+            "std::sys::backtrace::__rust_begin_short_backtrace",
+            "<std::thread::Builder>::spawn_unchecked_::<app::work, ()>::{closure#1}",
+            "<core::option::Option<u32>>::map::<u32, app::f>",
+            "__rust_try",
+        ] {
+            assert!(is_runtime(&frame(name)), "{name}");
+        }
+        for name in [
+            "main",
+            "standard::lock",
+            "<app::Task as core::ops::drop::Drop>::drop",
+            "<app::Job<std::sync::Mutex<u32>>>::run",
+            "<std::vec::Vec<u32> as app::Pool>::take",
+            "app::work::{closure#0}",
+        ] {
+            assert!(!is_runtime(&frame(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_of_lambdas_and_of_library_sources_are_short() {
+        let stacks = Stacks { here: None };
+        let mut frame = frame("bank::turns<int>(int)::{lambda()#1}::operator() const");
+        frame.file = Some("/src/bank.cc".into());
+        frame.line = Some(7);
+        assert_eq!(stacks.frame(&frame, None), "bank::turns<int>::{lambda} (/src/bank.cc:7)");
+        let path = "/rustc/0123456789abcdef/library/std/src/thread/local.rs";
+        assert_eq!(stacks.path(path), "library/std/src/thread/local.rs");
+        assert_eq!(stacks.path("/rustc/a b/x.rs"), "/rustc/a b/x.rs");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::prose::told;
 use crate::prose::words;
 use crate::text::stack::is_runtime;
 use lockwright_analysis::finding::{Finding, Frame};
+use lockwright_analysis::symbolize::portable::portable;
 use lockwright_analysis::symbolize::wrapper::own_frames;
 
 /// The text of the rules for these findings, each rule once.
@@ -39,7 +40,7 @@ pub fn rules<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> String {
 fn body(finding: &Finding) -> String {
     let mut text = format!("kind: {}\n", finding.kind.name());
     let mut classes: Vec<String> =
-        finding.locks.iter().map(|lock| pattern(identity::class(lock))).collect();
+        finding.locks.iter().map(|lock| pattern(&portable(identity::class(lock)))).collect();
     classes.sort();
     classes.dedup();
     for class in classes.iter().filter(|class| !class.is_empty()) {
@@ -63,16 +64,17 @@ fn body(finding: &Finding) -> String {
     text
 }
 
-/// The reader's own functions of a stack: which wrappers and runtime functions are round them
-/// depends on the library and on what the compiler inlined.
+/// The reader's own functions of a stack: which functions of libraries are round and between them
+/// depends on the library and on what the compiler inlined. A rule is held to stacks without these,
+/// too.
 fn lines(stack: &[Frame]) -> String {
     let own = own_frames(stack);
     let mut text = String::new();
     if own.len() < stack.len() {
         text += "    ...\n";
     }
-    for frame in own.iter().take_while(|frame| !is_runtime(frame)) {
-        let _ = writeln!(text, "    {}", pattern(&identity::frame(frame)));
+    for frame in own.iter().filter(|frame| !is_runtime(frame)) {
+        let _ = writeln!(text, "    {}", pattern(&identity::portable_frame(frame)));
     }
     if text == "    ...\n" { String::new() } else { text }
 }
@@ -212,6 +214,43 @@ mod tests {
             ["2 suppressed by x.supp:1 and 1 suppressed by x.supp:12"]
         );
         assert!(judged.remarks(true).notes.is_empty());
+    }
+
+    #[test]
+    fn a_rule_outlives_another_compiler() {
+        // As gcc without and with optimisation, clang, and rustc's two manglings have them.
+        let unoptimised: &[&str] = &[
+            "std::mutex::lock",
+            "bank::turns<int>(int)::{lambda()#1}::operator() const",
+            "std::__invoke_impl<void, bank::turns<int>(int)::{lambda()#1}>",
+            "std::function<void ()>::operator() const",
+            "Pool<int, std::allocator<int> >::run",
+            "std::thread::_State_impl<std::thread::_Invoker<std::tuple<int> > >::_M_run",
+            "main",
+        ];
+        let optimised: &[&str] = &["bank::turns::$_0::operator()", "Pool<int>::run", "main"];
+        let legacy: &[&str] = &[
+            "lockwright::sync::mutex::Mutex<T>::lock",
+            "app::Job<T>::run::{{closure}}",
+            "<core::panic::unwind_safe::AssertUnwindSafe<F> as core::ops::function::FnOnce<()>>::call_once",
+            "app::start",
+        ];
+        let v0: &[&str] = &["<app::Job<u32>>::run::{closure#0}", "app::start::<u32>"];
+        for (one, other) in [(unoptimised, optimised), (legacy, v0)] {
+            for (from, to) in [(one, other), (other, one)] {
+                let [before, after] = [from, to].map(|names| finding(["a", "b"], [names, &["g"]]));
+                let text = rules([&before]);
+                for noise in ["#", "<", "std::", "core::", "$_"] {
+                    assert!(!text.contains(noise), "{text}");
+                }
+                let rules = parse(Source::File, "x.supp", &text).unwrap();
+                assert!(rules[0].matches(&before), "{text}");
+                assert!(rules[0].matches(&after), "{text}");
+                assert_eq!(identity::fingerprint(&before), identity::fingerprint(&after), "{text}");
+                let another = finding(["a", "b"], [&["bank::other", "main"], &["g"]]);
+                assert!(!rules[0].matches(&another), "{text}");
+            }
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::prose::words;
 use lockwright_analysis::finding::{Finding, Frame, LockInfo};
+use lockwright_analysis::symbolize::portable::portable;
 use lockwright_analysis::symbolize::wrapper::first_own_frame;
 
 /// A name in which what changes from run to run, or with each line that is added above, is
@@ -48,7 +49,7 @@ fn changing(name: &str, at: usize) -> Option<usize> {
 
 /// A name that is the same in each run and build.
 pub fn steady_name(name: &str) -> String {
-    steady(name, "", str::to_owned)
+    steady(&portable(name), "", str::to_owned)
 }
 
 /// A title without the addresses in it, which help nobody in a file that is kept.
@@ -75,6 +76,14 @@ pub fn frame(frame: &Frame) -> String {
     }
 }
 
+/// What a frame is called in every build.
+pub fn portable_frame(one: &Frame) -> String {
+    match &one.function {
+        Some(function) => words::plain(&portable(function)),
+        None => frame(one),
+    }
+}
+
 /// The last component of the path of a frame's module.
 pub fn module(frame: &Frame) -> &str {
     frame.module.as_deref().map_or("?", |path| path.rsplit('/').next().unwrap_or(path))
@@ -86,7 +95,7 @@ pub fn module(frame: &Frame) -> &str {
 /// to run.
 fn likeness(finding: &Finding) -> String {
     let class_of = |index: usize| finding.locks.get(index).map_or("", class);
-    let place = |stack: &[Frame]| first_own_frame(stack).map_or_else(|| "?".into(), frame);
+    let place = |stack: &[Frame]| first_own_frame(stack).map_or_else(|| "?".into(), portable_frame);
     let mut classes: Vec<String> =
         finding.locks.iter().map(|lock| steady_name(class(lock))).collect();
     classes.sort();
@@ -156,7 +165,7 @@ mod tests {
                 "mutex 7 inherited from the parent process",
                 "mutex  inherited from the parent process",
             ),
-            ("a::b::{lambda()#1}", "a::b::{lambda()#1}"),
+            ("a::b(int)::{lambda()#1}", "a::b::{lambda}"),
             (
                 "mutex at offset 24 in the block allocated at a.cc:9 (f)",
                 "mutex at offset 24 in the block allocated at a.cc: (f)",

@@ -6,8 +6,10 @@ use serde::Serialize;
 
 use super::identity;
 use crate::glob;
+use crate::text::stack::is_runtime;
 use lockwright_analysis::finding::{Finding, Frame, Grade};
-use lockwright_analysis::symbolize::wrapper::first_own_frame;
+use lockwright_analysis::symbolize::portable::portable;
+use lockwright_analysis::symbolize::wrapper::{first_own_frame, own_frames};
 
 /// Who wrote a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -68,11 +70,16 @@ impl Level {
         match self {
             Self::Ellipsis => false,
             Self::Frame { function, module } => {
-                glob::matches(function, &identity::frame(frame))
-                    && module.as_ref().is_none_or(|module| is_in(module, frame))
+                is_of(function, frame) && module.as_ref().is_none_or(|module| is_in(module, frame))
             }
         }
     }
+}
+
+/// Whether the frame's function fits the pattern, as this build calls it or as every build does.
+fn is_of(pattern: &str, frame: &Frame) -> bool {
+    glob::matches(pattern, &identity::frame(frame))
+        || glob::matches(pattern, &identity::portable_frame(frame))
 }
 
 /// Whether the frame's module fits the pattern.
@@ -90,12 +97,16 @@ impl Rule {
             && self.classes.iter().all(|pattern| {
                 let mut locks = finding.locks.iter();
                 locks.any(|lock| {
-                    fits(pattern, identity::class(lock)) || fits(pattern, &lock.name.text)
+                    let class = identity::class(lock);
+                    fits(pattern, class)
+                        || fits(pattern, &portable(class))
+                        || fits(pattern, &lock.name.text)
                 })
             })
-            && self.functions.iter().all(|pattern| {
-                stacks(finding).flatten().any(|frame| fits(pattern, &identity::frame(frame)))
-            })
+            && self
+                .functions
+                .iter()
+                .all(|pattern| stacks(finding).flatten().any(|frame| is_of(pattern, frame)))
             && self
                 .modules
                 .iter()
@@ -104,10 +115,7 @@ impl Rule {
                 done(finding)
                     .all(|stack| first_own_frame(stack).is_some_and(|frame| is_in(pattern, frame)))
             })
-            && self
-                .stacks
-                .iter()
-                .all(|levels| stacks(finding).any(|stack| begins_with(stack, levels, Level::fits)))
+            && self.stacks.iter().all(|levels| stacks(finding).any(|stack| is_stack(stack, levels)))
     }
 
     /// Where it stands.
@@ -128,6 +136,16 @@ fn done(finding: &Finding) -> impl Iterator<Item = &[Frame]> {
 /// All stacks of a finding: those, and where its locks were made.
 pub fn stacks(finding: &Finding) -> impl Iterator<Item = &[Frame]> {
     done(finding).chain(finding.locks.iter().map(|lock| lock.created.as_slice()))
+}
+
+/// Whether the stack begins with these frames, with wrappers of locks and with what libraries have
+/// between them, or without: all that may be inlined.
+fn is_stack(stack: &[Frame], levels: &[Level]) -> bool {
+    if begins_with(stack, levels, Level::fits) {
+        return true;
+    }
+    let own: Vec<&Frame> = own_frames(stack).iter().filter(|frame| !is_runtime(frame)).collect();
+    own.len() < stack.len() && begins_with(&own, levels, |level, frame| level.fits(frame))
 }
 
 /// Whether the stack's innermost frames are these; what called them does not matter.
