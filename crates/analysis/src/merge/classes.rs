@@ -79,7 +79,8 @@ impl Classes {
                     by_name.insert(id);
                 }
                 let class = model.classes.group(group);
-                if !class.is_static || class.locks > 1 || arrays.contains(key) {
+                let is_element = key.member() == Some(true);
+                if !class.is_static || class.locks > 1 || is_element || arrays.contains(key) {
                     several.insert(id);
                 }
                 classes.insert(group, id);
@@ -116,7 +117,8 @@ impl Classes {
 fn arrays(keys: &[HashMap<u32, ClassKey>], names: &HashMap<ClassKey, Name>) -> HashSet<ClassKey> {
     let mut places: HashMap<ClassKey, HashSet<&ClassKey>> = HashMap::new();
     for key in keys.iter().flat_map(HashMap::values) {
-        if key.variables_module().is_some() {
+        // What a type says is known.
+        if key.variables_module().is_some() && key.member().is_none() {
             places.entry(key.clone().whole_variable()).or_default().insert(key);
         }
     }

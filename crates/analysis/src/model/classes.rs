@@ -13,6 +13,7 @@ use super::sources::Sources;
 use super::thread_ends;
 use crate::finding::lock_kind::LockKind;
 use crate::finding::{LockOrigin, Name};
+use crate::symbolize::MemberPlace;
 
 /// Bytes of a lock of each kind on the platforms that we run on (x86-64 and AArch64 glibc).
 fn lock_bytes(kind: u8) -> u64 {
@@ -90,6 +91,15 @@ pub(super) enum Key {
         kind: u8,
         offset: Option<u64>,
     },
+    /// A member of a variable by its type, at this offset in it, or in the first element if it
+    /// lies in an array: all of an array's are one.
+    Member {
+        module: String,
+        start: u64,
+        kind: u8,
+        offset: u64,
+        is_element: bool,
+    },
     Place {
         origin: u8,
         kind: u8,
@@ -127,7 +137,9 @@ impl ClassKey {
     #[must_use]
     pub fn in_module(mut self, name: impl Fn(&str) -> String) -> Self {
         match &mut self.base {
-            Some(Key::Variable { module, .. }) => *module = name(module),
+            Some(Key::Variable { module, .. } | Key::Member { module, .. }) => {
+                *module = name(module)
+            }
             // Without a line, a place is a module and an offset in it.
             Some(Key::Place { place, .. } | Key::Block { place, .. }) => rename(place, name),
             Some(Key::Role { place, by, .. }) => {
@@ -142,7 +154,16 @@ impl ClassKey {
     /// The module of a class of variables.
     pub fn variables_module(&self) -> Option<&str> {
         match &self.base {
-            Some(Key::Variable { module, .. }) => Some(module),
+            Some(Key::Variable { module, .. } | Key::Member { module, .. }) => Some(module),
+            _ => None,
+        }
+    }
+
+    /// Whether debug information says which member of a variable it is, and that this lies in an
+    /// array.
+    pub fn member(&self) -> Option<bool> {
+        match &self.base {
+            Some(Key::Member { is_element, .. }) => Some(*is_element),
             _ => None,
         }
     }
@@ -201,12 +222,15 @@ impl Classes {
                 (id, origin, row)
             })
             .collect();
-        let (variables, homes) = variables(sources, &rows);
+        let (variables, homes, members) = variables(sources, &rows);
         let blocks = Blocks::new(sources, &rows);
         let by_origin = |id: u32, ledger: usize, row: &Class| {
             let home = homes.get(&id).and_then(|key| Some((key, variables.get(key)?)));
             match home {
-                Some((at, variable)) if row.name.len == 0 => in_variable(at, variable, row),
+                Some((at, variable)) if row.name.len == 0 => match members.get(&id) {
+                    Some(member) => in_member(at, variable, member, row),
+                    None => in_variable(at, variable, row),
+                },
                 _ if row.origin == class_origin::ALLOCATION && row.name.len == 0 => {
                     in_block(sources, &blocks, ledger, id, row)
                 }
@@ -418,13 +442,14 @@ pub(super) type Made = (Key, ClassGroup, Option<String>);
 /// Module path, start and lock kind of the variable a static lock lies in.
 type Home = (String, u64, u8);
 
-/// Finds the variables that static locks lie in.
+/// Finds the variables that static locks lie in, by class row which, and which member of it.
 fn variables(
     sources: &Sources<'_>,
     rows: &[(u32, usize, Class)],
-) -> (HashMap<Home, Variable>, HashMap<u32, Home>) {
+) -> (HashMap<Home, Variable>, HashMap<u32, Home>, HashMap<u32, MemberPlace>) {
     let mut variables: HashMap<Home, Variable> = HashMap::new();
     let mut homes = HashMap::new();
+    let mut members = HashMap::new();
     // By module and lock kind: offset and class row of locks that no symbol covers.
     let mut nameless: HashMap<(String, u8), Vec<(u64, u32)>> = HashMap::new();
     for &(id, ledger, row) in rows.iter().filter(|(_, _, row)| row.origin == class_origin::STATIC) {
@@ -435,6 +460,12 @@ fn variables(
             continue;
         };
         let home = (module, symbol.start, row.kind);
+        // Of a variable that is nothing but the lock, the type is not asked for: that costs.
+        if symbol.size > 8 && symbol.size != lock_bytes(row.kind) {
+            let within = row.offset.wrapping_sub(symbol.start);
+            let member = symbols.member(row.module, symbol.start, within);
+            members.extend(member.map(|member| (id, member)));
+        }
         let variable = variables.entry(home.clone()).or_insert_with(|| Variable {
             name: symbol.name,
             size: symbol.size,
@@ -461,7 +492,7 @@ fn variables(
         variable.offsets.sort_unstable();
         variable.offsets.dedup();
     }
-    (variables, homes)
+    (variables, homes, members)
 }
 
 /// Locks that lie so close that they must be an array, though no symbol says so: compilers align
@@ -497,6 +528,21 @@ fn in_variable(home: &Home, variable: &Variable, row: &Class) -> (Key, ClassGrou
     };
     let offset = (!array).then_some(offset);
     (Key::Variable { module, start, kind, offset }, group, Some(element))
+}
+
+/// Class and name of a lock in a variable whose type says where.
+fn in_member(
+    home: &Home,
+    variable: &Variable,
+    member: &MemberPlace,
+    row: &Class,
+) -> (Key, ClassGroup, Option<String>) {
+    let (module, start, kind) = home.clone();
+    let (_, group, _) = in_variable(home, variable, row);
+    let group = ClassGroup { name: format!("{}{}", variable.name, member.of_any), ..group };
+    let element = format!("{}{}", variable.name, member.path);
+    let (offset, is_element) = (member.first, member.is_element);
+    (Key::Member { module, start, kind, offset, is_element }, group, Some(element))
 }
 
 /// Class and name of a lock that is not in a known variable.

@@ -147,7 +147,13 @@ impl<'a> Model<'a> {
         let (id, module) = modules.at(addr, epoch)?;
         let offset = addr.wrapping_sub(module.bias);
         let symbol = self.symbols.data(*id, offset)?;
-        Some((symbol.name, offset.wrapping_sub(symbol.start)))
+        let within = offset.wrapping_sub(symbol.start);
+        // What is no larger than the smallest of structures with an object in it is one itself.
+        let member = (symbol.size > SMALL).then(|| self.symbols.member(*id, symbol.start, within));
+        Some(match member.flatten() {
+            Some(member) => (symbol.name + &member.path, 0),
+            None => (symbol.name, within),
+        })
     }
 
     /// Symbolised stack `id`, innermost frame first.
@@ -164,6 +170,10 @@ impl<'a> Model<'a> {
         mode & mode::READ != 0 && !(self.classes.prefers_writers(class) && self.trie.written(class))
     }
 }
+
+/// Bytes of the smallest variables whose type is asked for: all objects but spin locks, semaphores'
+/// words and the program's own are larger.
+const SMALL: u64 = 8;
 
 /// The threads of a process by row id, numbered from 1 in order of creation, which is the program's
 /// own; that of the rows is the order in which they came to run.

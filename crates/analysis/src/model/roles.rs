@@ -41,7 +41,10 @@ pub fn part(
             continue;
         }
         let (key, ..) = &made[&id];
-        let is_array = matches!(key, Key::Variable { offset: None, .. });
+        let is_array = matches!(
+            key,
+            Key::Variable { offset: None, .. } | Key::Member { is_element: true, .. }
+        );
         let is_made = matches!(key, Key::Place { origin: class_origin::INIT, .. });
         if is_array || is_made {
             classes.entry(key.clone()).or_default().push(id);
@@ -80,7 +83,10 @@ fn set_role(
     own: Option<&(String, String)>,
 ) {
     match (key.clone(), own) {
-        (Key::Variable { module, start, kind, .. }, _) => {
+        (
+            Key::Variable { module, start, kind, .. } | Key::Member { module, start, kind, .. },
+            _,
+        ) => {
             let offset = Some(first.wrapping_sub(start));
             *key = Key::Variable { module, start, kind, offset };
             if let Some(element) = element.as_ref().filter(|_| is_alone) {

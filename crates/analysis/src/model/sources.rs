@@ -8,7 +8,7 @@ use lockwright_ledger::rows::{Class, Thread, class_origin};
 
 use super::{class_row, thread_info, thread_numbers};
 use crate::finding::{Frame, ModuleNote, ThreadInfo};
-use crate::symbolize::{DataSymbol, Symbols};
+use crate::symbolize::{DataSymbol, MemberPlace, Symbols};
 
 /// Names for the addresses of one ledger.
 pub trait Symbolise {
@@ -16,6 +16,10 @@ pub trait Symbolise {
     fn stack(&self, id: u32) -> Rc<[Frame]>;
     /// The variable that covers an address of a module.
     fn data(&self, module: u32, offset: u64) -> Option<DataSymbol>;
+    /// What lies so many bytes into the variable at an address of a module, by its type.
+    fn member(&self, _module: u32, _start: u64, _offset: u64) -> Option<MemberPlace> {
+        None
+    }
     /// Path of a module.
     fn module_name(&self, module: u32) -> String;
     /// What the reader should know about missing names.
@@ -29,6 +33,10 @@ impl Symbolise for Symbols<'_> {
 
     fn data(&self, module: u32, offset: u64) -> Option<DataSymbol> {
         Symbols::data(self, module, offset)
+    }
+
+    fn member(&self, module: u32, start: u64, offset: u64) -> Option<MemberPlace> {
+        Symbols::member(self, module, start, offset)
     }
 
     fn module_name(&self, module: u32) -> String {

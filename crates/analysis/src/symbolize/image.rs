@@ -10,6 +10,7 @@ use object::read::{Object, ObjectSection};
 use super::debug_file::DebugDirs;
 use super::demangle::{demangle, is_mangled};
 use super::elf::with_elf;
+use super::members::{MemberPlace, Variables};
 use super::path::clean;
 use super::symtab::{Symbol, SymbolTable};
 use crate::finding::Frame;
@@ -43,12 +44,18 @@ struct Dwarf {
     file: PathBuf,
     supplement: Option<PathBuf>,
     loaded: OnceCell<Option<Loader>>,
+    variables: OnceCell<Option<Variables>>,
 }
 
 impl Dwarf {
     fn loader(&self) -> Option<&Loader> {
         let load = || Loader::new_with_sup(&self.file, self.supplement.as_deref()).ok();
         self.loaded.get_or_init(load).as_ref()
+    }
+
+    fn variables(&self) -> Option<&Variables> {
+        let read = || Variables::read(&self.file, self.supplement.as_deref());
+        self.variables.get_or_init(read).as_ref()
     }
 }
 
@@ -103,7 +110,7 @@ impl Image {
         symbols.finish();
         let dwarf = dwarf_from.map(|file| {
             let supplement = dirs.supplement(&file);
-            Dwarf { file, supplement, loaded: OnceCell::new() }
+            Dwarf { file, supplement, loaded: OnceCell::new(), variables: OnceCell::new() }
         });
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();
         let is_libc = name.starts_with(b"libc.so") || name.starts_with(b"libpthread.so");
@@ -143,6 +150,11 @@ impl Image {
     /// The variable that covers `address`.
     pub fn object(&self, address: u64) -> Option<&Symbol> {
         self.symbols.object(address)
+    }
+
+    /// Which member lies `offset` bytes into the variable at `start`.
+    pub fn member(&self, start: u64, offset: u64) -> Option<MemberPlace> {
+        self.dwarf.as_ref()?.variables()?.member(start, offset)
     }
 
     /// There are names of functions.

@@ -10,6 +10,7 @@ mod demangle;
 pub mod elf;
 mod image;
 mod makers;
+mod members;
 mod modules;
 mod path;
 pub mod portable;
@@ -29,6 +30,7 @@ use lockwright_ledger::rows::Module;
 
 pub use debug_file::DebugDirs;
 pub use image::has_dwarf;
+pub use members::MemberPlace;
 
 /// File name of the preload library once it is unpacked: how its own frames are known from others.
 pub const PRELOAD_FILE_NAME: &str = "liblockwright.so";
@@ -191,6 +193,13 @@ impl<'l> Symbols<'l> {
             start: symbol.start,
             size: symbol.size,
         })
+    }
+
+    /// Which member of the variable at ELF address `start` of module row `module_id` lies `offset`
+    /// bytes into it; `None` where debug information does not say.
+    pub fn member(&self, module_id: u32, start: u64, offset: u64) -> Option<MemberPlace> {
+        let module = self.ledger.get::<Module>(module_id)?;
+        self.image(module_id, &module).member(start, offset)
     }
 
     /// Path of module row `module_id`, empty if there is no such row.
