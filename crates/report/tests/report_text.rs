@@ -467,3 +467,49 @@ fn odd_findings_are_survived() {
     assert!(text.contains("unknown place"), "{text}");
     assert!(text.contains("bank.c:4000000000"), "{text}");
 }
+
+/// Two accounts whose names differ in their addresses only, and a directory lock taken 24 times.
+#[test]
+fn nameless_locks_have_short_names() {
+    at_home();
+    let names = [0x5000, 0x5040].map(|addr| format!("{ACCOUNT} at {addr:#x}"));
+    let mut finding = likely();
+    finding.locks = [(0, 0x5000), (1, 0x5040)]
+        .map(|(lock, addr): (usize, u64)| account(&names[lock], Some(addr)))
+        .into();
+    if let Details::Order(what) = &mut finding.details {
+        what.remedies = vec![take_before(&names[0], &names[1])];
+    }
+    for (step, lock) in finding.steps.iter_mut().zip([0, 1]) {
+        step.held[0].name = called(&names[lock]);
+        let others = (0..24).map(|_| held(None, "directory", teller_at(27)));
+        step.held.extend(others);
+    }
+    let text = shown(finding, &PLAIN);
+    assert!(
+        text.starts_with("error[circular-dependency]: lock A and lock B are taken in both orders")
+    );
+    for (said, times) in [
+        (format!("lock A: {}, `a->lock` in that line", names[0]), 1),
+        (format!("lock B: {}, `a->lock` in that line", names[1]), 1),
+        (ACCOUNT.to_owned(), 2),
+        ("0x5000".to_owned(), 1),
+        ("acquires lock B while holding lock A".to_owned(), 1),
+        ("take lock A before lock B".to_owned(), 1),
+        (
+            "also holding `directory`, taken in teller (tests/golden/bank.c:27) (24 times)"
+                .to_owned(),
+            2,
+        ),
+    ] {
+        assert_eq!(text.matches(&said).count(), times, "{said}:\n{text}");
+    }
+}
+
+/// The twin: one letter for two locks of a class would make them one.
+#[test]
+fn two_locks_of_one_class_are_not_one() {
+    at_home();
+    let text = shown(recursive(Grade::Possible), &PLAIN);
+    assert!(!text.contains("lock A"), "{text}");
+}

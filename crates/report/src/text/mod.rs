@@ -4,8 +4,10 @@
 //! as annotated source lines where there are any, and ends with the locks and what to do. The last
 //! line of the report tells how much was watched.
 
+mod lock_expression;
 mod place;
 pub(crate) mod processes;
+mod short_names;
 mod source;
 mod span;
 pub(crate) mod stack;
@@ -20,8 +22,10 @@ use crate::prose::words::{self, join, number, plain, quote};
 use crate::prose::{Told, told};
 use lockwright_analysis::finding::lock_kind::{LockKind, Subject};
 use lockwright_analysis::finding::{Finding, Grade, LockInfo, LockOrigin, Name, Report};
+use lockwright_analysis::symbolize::wrapper::first_own_frame;
 use lockwright_ledger::rows::object::object_type;
 use place::Place;
+use short_names::ShortNames;
 use source::Sources;
 use stack::Stacks;
 
@@ -96,10 +100,22 @@ struct View<'r> {
 impl View<'_> {
     /// A finding as groups: head, one for each step, locks, help.
     fn finding(&self, finding: &Finding) -> Vec<Group<'_>> {
-        let told = told(finding);
+        let mut told = told(finding);
+        let short = ShortNames::new(finding);
+        if !short.is_single() {
+            told.title = short.shortened(&told.title);
+        }
+        for line in told.evidence.iter_mut().chain(&mut told.help) {
+            *line = short.shortened(line);
+        }
         let mut groups = vec![self.head(finding, &told)];
-        groups.extend((0..finding.steps.len()).map(|number| self.step(finding, number)));
-        groups.extend(self.locks(finding));
+        let mut locks = self.locks(finding, &short);
+        // What a short name means is said before it is used.
+        if !short.is_empty() {
+            groups.extend(locks.take());
+        }
+        groups.extend((0..finding.steps.len()).map(|index| self.step(finding, index, &short)));
+        groups.extend(locks);
         let help = |text: &String| Group::with_title(Level::HELP.secondary_title(plain(text)));
         groups.extend(told.help.iter().map(help));
         groups
@@ -142,19 +158,19 @@ impl View<'_> {
     }
 
     /// One acquisition: who took what while holding what, both places, and the ways there.
-    fn step(&self, finding: &Finding, number: usize) -> Group<'_> {
-        let step = &finding.steps[number];
+    fn step(&self, finding: &Finding, index: usize, names: &ShortNames) -> Group<'_> {
+        let step = &finding.steps[index];
         let lock = finding.locks.get(step.lock);
         let unknown = Name::symbol("?");
         let name = lock.map_or(&unknown, |lock| &lock.name);
         let (part, other): (Vec<_>, Vec<_>) =
             step.held.iter().partition::<Vec<_>, _>(|held| held.lock.is_some());
         let mut title =
-            format!("{} {}", words::who(finding, number), act(step.action, &quote(name)));
+            format!("{} {}", words::who(finding, index), act(step.action, &names.quote(name)));
         let besides: Vec<_> = part
             .iter()
             .filter(|held| held.lock != Some(step.lock))
-            .map(|held| quote(&held.name))
+            .map(|held| names.quote(&held.name))
             .collect();
         if besides.len() < part.len() && !finding.kind.is_misuse() {
             title += match lock {
@@ -166,11 +182,12 @@ impl View<'_> {
         }
 
         // The title has the names; a long description need not be told again at each place.
+        let is_long = |name: &Name| !name.is_symbol && names.get(name).is_none();
         let short_held = |name: &Name| match part.len() {
-            1 if !name.is_symbol => "the held lock".to_owned(),
-            _ => quote(name),
+            1 if is_long(name) => "the held lock".to_owned(),
+            _ => names.quote(name),
         };
-        let short = if !name.is_symbol { "it".to_owned() } else { quote(name) };
+        let short = if is_long(name) { "it".to_owned() } else { names.quote(name) };
         let mut places: Vec<Place<'_>> = part
             .iter()
             .map(|held| {
@@ -202,13 +219,23 @@ impl View<'_> {
         }
         way.extend(self.stacks.callers(&step.stack));
 
-        let also: Vec<_> = other
-            .iter()
-            .map(|held| match self.stacks.own(&held.stack) {
-                Some(place) => {
-                    format!("also holding {}, taken in {place}", plain(&quote(&held.name)))
-                }
-                None => format!("also holding {}", plain(&quote(&held.name))),
+        let mut also: Vec<(String, u64)> = Vec::new();
+        for held in other {
+            let name = plain(&names.quote(&held.name));
+            let line = match self.stacks.own(&held.stack) {
+                Some(place) => format!("also holding {name}, taken in {place}"),
+                None => format!("also holding {name}"),
+            };
+            match also.iter_mut().find(|(known, _)| *known == line) {
+                Some((_, times)) => *times += 1,
+                None => also.push((line, 1)),
+            }
+        }
+        let also: Vec<String> = also
+            .into_iter()
+            .map(|(line, times)| match times {
+                1 => line,
+                _ => format!("{line} ({} times)", number(times)),
             })
             .collect();
         Group::with_title(Level::NOTE.secondary_title(plain(&title)))
@@ -218,9 +245,9 @@ impl View<'_> {
     }
 
     /// What the locks are and where they come from.
-    fn locks(&self, finding: &Finding) -> Option<Group<'_>> {
+    fn locks(&self, finding: &Finding, short: &ShortNames) -> Option<Group<'_>> {
         let mut told: Vec<String> = Vec::new();
-        for line in finding.locks.iter().filter_map(|lock| self.lock(lock)) {
+        for line in finding.locks.iter().filter_map(|lock| self.lock(lock, short)) {
             if !told.contains(&line) {
                 told.push(line);
             }
@@ -234,11 +261,31 @@ impl View<'_> {
         Some(group.elements(rest.map(|lines| Level::NOTE.no_name().message(lines))))
     }
 
+    /// What the line that a description names calls the lock.
+    fn expression(&self, lock: &LockInfo) -> Option<String> {
+        if !matches!(lock.origin, LockOrigin::Init | LockOrigin::FirstAcquisition) {
+            return None;
+        }
+        let frame = first_own_frame(&lock.created)?;
+        let line = frame.line?;
+        let source = self.sources.get(frame.file.as_deref()?, line)?;
+        lock_expression::in_line(source.line(line as usize)).map(str::to_owned)
+    }
+
     /// `None` where the name says it all.
-    fn lock(&self, lock: &LockInfo) -> Option<String> {
+    fn lock(&self, lock: &LockInfo, short: &ShortNames) -> Option<String> {
         let addr = lock.addr.map_or(String::new(), |addr| format!(" at {addr:#x}"));
         let kind = plain(&lock.kind.to_string());
         let is_timer = lock.kind == Subject::Object(object_type::TIMER);
+        if let Some(short) = short.get(&lock.name) {
+            let known = addr.is_empty() || lock.name.text.ends_with(&addr);
+            let at = if known { String::new() } else { format!(",{addr}") };
+            let mut line = format!("{short}: {}{at}", plain(&lock.name.text));
+            if let Some(called) = self.expression(lock) {
+                line += &format!(", `{}` in that line", plain(&called));
+            }
+            return Some(line);
+        }
         if !lock.name.is_symbol {
             let news = !addr.is_empty() && !lock.name.text.ends_with(&addr);
             return news.then(|| format!("{}: {kind}{addr}", plain(&quote(&lock.name))));

@@ -1,0 +1,160 @@
+//! What a line of source calls the lock that it takes: `from->lock` in
+//! `pthread_mutex_lock(&from->lock);`. Only calls that are known, and expressions that are nothing
+//! but a way to a variable: where there is any doubt, nothing is said.
+
+/// The C library's functions that take or initialise the lock of their first argument.
+const FUNCTIONS: &[&str] = &[
+    "pthread_mutex_init",
+    "pthread_mutex_lock",
+    "pthread_mutex_trylock",
+    "pthread_mutex_timedlock",
+    "pthread_rwlock_init",
+    "pthread_rwlock_rdlock",
+    "pthread_rwlock_wrlock",
+    "pthread_spin_init",
+    "pthread_spin_lock",
+    "mtx_init",
+    "mtx_lock",
+];
+
+/// C++'s guards, whose constructors take the lock of their first argument.
+const GUARDS: &[&str] = &["lock_guard", "unique_lock", "shared_lock", "scoped_lock"];
+
+/// Methods without arguments that take their own lock.
+const METHODS: &[&str] = &["lock()", "lock_shared()", "native_handle()"];
+
+/// The lock that `line` takes, as it stands there; `None` also where it takes several.
+pub fn in_line(line: &str) -> Option<&str> {
+    let code = line.split("//").next().unwrap_or_default();
+    let calls = FUNCTIONS.iter().flat_map(|name| arguments(code, name, false));
+    let guards = GUARDS.iter().flat_map(|name| arguments(code, name, true));
+    let mut found = calls.chain(guards).chain(METHODS.iter().flat_map(|name| owners(code, name)));
+    let (one, another) = (found.next()?, found.next());
+    // A call that is not understood may be the one that is meant.
+    if another.is_some() { None } else { one }
+}
+
+/// The first argument of each call of `name`, or, for a guard, of each variable of that type;
+/// `None` for those that are not understood.
+fn arguments<'c>(
+    code: &'c str,
+    name: &'static str,
+    is_guard: bool,
+) -> impl Iterator<Item = Option<&'c str>> {
+    words(code, name).map(move |at| {
+        let rest = &code[at + name.len()..];
+        let rest = if is_guard { after_variable(rest)? } else { rest.strip_prefix('(')? };
+        let end = rest.find([',', ')', '}'])?;
+        let argument = rest[..end].trim();
+        let is_alone = !rest[end..].starts_with(',');
+        match is_guard {
+            // Several locks at once are none of them.
+            true if name == "scoped_lock" && !is_alone => None,
+            true => way(argument),
+            // Without the sign it is a pointer to who knows what.
+            false => way(argument.strip_prefix('&')?),
+        }
+    })
+}
+
+/// What follows the bracket of `<std::mutex> guard(` or ` guard{`.
+fn after_variable(rest: &str) -> Option<&str> {
+    let rest = match rest.strip_prefix('<') {
+        Some(arguments) => &arguments[arguments.find('>')? + 1..],
+        None => rest,
+    };
+    let rest = rest.trim_start();
+    let variable = rest.len() - rest.trim_start_matches(in_word).len();
+    rest[variable..].strip_prefix(['(', '{'])
+}
+
+/// What stands before each `.method()` or `->method()`.
+fn owners<'c>(code: &'c str, method: &'static str) -> impl Iterator<Item = Option<&'c str>> {
+    words(code, method).map(|at| {
+        let owner = code[..at].strip_suffix('.').or_else(|| code[..at].strip_suffix("->"))?;
+        let is_in_way =
+            |c: char| in_word(c) || matches!(c, '.' | '-' | '>' | ':' | '[' | ']' | ')' | '(');
+        let start = owner.rfind(|c| !is_in_way(c)).map_or(0, |before| before + 1);
+        way(&owner[start..])
+    })
+}
+
+/// Where `word` stands in `code`, and is no part of a longer one.
+fn words<'c>(code: &'c str, word: &'static str) -> impl Iterator<Item = usize> + 'c {
+    code.match_indices(word).map(|(at, _)| at).filter(move |&at| {
+        let after = code[at + word.len()..].chars().next();
+        !code[..at].ends_with(in_word) && !after.is_some_and(in_word)
+    })
+}
+
+/// `text` if it is names, members and elements of simple indices, and nothing else.
+fn way(text: &str) -> Option<&str> {
+    let mut rest = text;
+    loop {
+        let name = rest.len() - rest.trim_start_matches(in_word).len();
+        if name == 0 || rest.starts_with(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        rest = &rest[name..];
+        while let Some(index) = rest.strip_prefix('[') {
+            let end = index.find(']')?;
+            if end == 0 || !index[..end].chars().all(in_word) {
+                return None;
+            }
+            rest = &index[end + 1..];
+        }
+        if rest.is_empty() {
+            return Some(text);
+        }
+        rest = ["->", "::", "."].into_iter().find_map(|sign| rest.strip_prefix(sign))?;
+    }
+}
+
+fn in_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_line;
+
+    #[test]
+    fn what_is_plain_is_quoted() {
+        for (line, expression) in [
+            ("\tpthread_mutex_lock(&from->lock);", "from->lock"),
+            ("\tif (pthread_mutex_trylock(&pool.slots[i].lock) != 0)", "pool.slots[i].lock"),
+            ("pthread_mutex_init(&object->lock, NULL);", "object->lock"),
+            ("std::lock_guard<std::mutex> g(accounts[i].lock);", "accounts[i].lock"),
+            ("std::unique_lock guard{mutex_, std::defer_lock};", "mutex_"),
+            ("std::scoped_lock both(a); // and b.lock()", "a"),
+            ("    this->mutex_.lock();", "this->mutex_"),
+            ("let state = self.state.lock();", "self.state"),
+            ("bank::Vault::all.lock();", "bank::Vault::all"),
+        ] {
+            assert_eq!(in_line(line), Some(expression), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_in_doubt_is_not() {
+        for line in [
+            "",
+            "lock(first);",
+            "pthread_mutex_lock(lock);",
+            "pthread_mutex_lock(&table(key)->lock);",
+            "pthread_mutex_lock(&slots[i + 1].lock);",
+            "pthread_mutex_lock(&a); pthread_mutex_lock(&b);",
+            "pthread_mutex_lock(&a); b->lock();",
+            "pthread_mutex_lock(",
+            "my_pthread_mutex_lock(&a);",
+            "std::scoped_lock both(a, b);",
+            "std::lock_guard<std::mutex> g(*m);",
+            "pool().lock();",
+            "lock();",
+            "// a.lock();",
+            "1.lock();",
+        ] {
+            assert_eq!(in_line(line), None, "{line}");
+        }
+    }
+}
