@@ -32,10 +32,36 @@ pub fn told(finding: &Finding, misuse: &Misuse) -> Told {
         Some((first, others)) => (quote(first), others),
         None => ("a lock".to_owned(), &[][..]),
     };
+    // A structure without debug information lends its name to all of its members.
+    let lock = match (condition_of(misuse), finding.locks.first()) {
+        (Some(condvar), Some(info)) if condvar.is_symbol && condvar.text == info.name.text => {
+            format!("the {} {lock}", info.kind)
+        }
+        _ => lock,
+    };
     let who = finding.steps.first().map_or_else(String::new, |step| step.thread.to_string());
     let names = Names { lock, others: words::locks(others), others_count: others.len(), who };
     let (title, evidence, help) = sentences(finding, misuse, &names);
     Told { title, evidence, help: help.into_iter().filter(|line| !line.is_empty()).collect() }
+}
+
+/// The condition variable that a misuse is about, if it has a name.
+fn condition_of(misuse: &Misuse) -> Option<&Name> {
+    match misuse {
+        Misuse::SignalledBare { condvar, .. } | Misuse::TwoMutexes { condvar, .. } => {
+            condvar.as_ref()
+        }
+        _ => None,
+    }
+}
+
+/// A condition variable in a sentence; of one that is called as its mutex is, also what it is.
+fn condition(condvar: Option<&Name>, finding: &Finding, unknown: &str) -> String {
+    let Some(condvar) = condvar else { return unknown.to_owned() };
+    match finding.locks.iter().any(|lock| lock.name == *condvar) {
+        true => format!("the condition variable {}", quote(condvar)),
+        false => quote(condvar),
+    }
 }
 
 /// Title, evidence and help.
@@ -201,7 +227,7 @@ fn sentences(finding: &Finding, misuse: &Misuse, names: &Names) -> Sentences {
         Misuse::SignalledBare { condvar, waiter } => (
             format!(
                 "{} is signalled without {name}, and a waiter may miss it",
-                condvar.as_ref().map_or_else(|| "a condition variable".into(), quote)
+                condition(condvar.as_ref(), finding, "a condition variable")
             ),
             vec![
                 match waiter {
@@ -225,7 +251,7 @@ fn sentences(finding: &Finding, misuse: &Misuse, names: &Names) -> Sentences {
         Misuse::TwoMutexes { condvar, other } => (
             format!(
                 "{} is waited on with two mutexes: {others} and {name}",
-                condvar.as_ref().map_or_else(|| "one condition variable".into(), quote)
+                condition(condvar.as_ref(), finding, "one condition variable")
             ),
             vec![
                 match other {
