@@ -119,6 +119,11 @@ fn size(report: &MeterReport) -> String {
 fn counted(report: &MeterReport) -> String {
     let total = report.total();
     let acquired = count(total.acquisitions, "acquisition");
+    // A wait that was given up is among those contended.
+    let acquired = match total.timeouts {
+        0 => acquired,
+        given_up => format!("{acquired} and {} given up", number(given_up)),
+    };
     // Whose wait is not over is not counted as contended yet.
     let still = report.waiting.iter().filter(|w| matches!(w.at, At::Lock { .. })).count() as u64;
     let waiting = match still {
