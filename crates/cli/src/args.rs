@@ -33,7 +33,9 @@ use lockwright_report::lockmeter::view::{Compat, Sort, View};
 /// lines; and it measures, as the kernel's lockmeter did, which lock and which caller cost the
 /// time.
 #[derive(Debug, Parser)]
-#[command(name = "lockwright", version, arg_required_else_help = true, subcommand_required = true)]
+// Whatever the file is called that was run: usage lines are the same in each place that has them.
+#[command(name = "lockwright", bin_name = "lockwright")]
+#[command(version, arg_required_else_help = true, subcommand_required = true)]
 #[command(after_long_help = manual::LOCKWRIGHT.help())]
 pub struct Cli {
     /// What to do.
