@@ -745,7 +745,8 @@ pub mod finding_kind {
     pub const FORK_HELD: u8 = 9;
     /// A condition wait keeps another lock: `node` is what is kept, the lock is the wait's mutex,
     /// `mode` the wait's, and `detail` the address of the condition variable. With
-    /// [`mode::SEM_WAIT`] the wait is for a semaphore, whose address that is, and there is no mutex.
+    /// [`mode::SEM_WAIT`] the wait is for a semaphore, whose address that is, and there is no mutex;
+    /// with [`mode::TRY`] a post was there already, so that the thread did not wait.
     pub const WAIT_HELD: u8 = 10;
     /// A condition variable (`addr`) is waited on with another mutex (`class`, `inst`) than that of
     /// the waits under way, which is `detail` (an address) and was given at `other_stack`.
@@ -779,6 +780,9 @@ pub mod finding_kind {
     /// wrong by itself: the reader looks where the mutex was taken.
     pub const BARE_SIGNAL: u8 = 25;
 }
+
+/// Signals of one object by one thread that are recorded ([`finding_kind::SIGNALLED`]).
+pub const SIGNAL_ROUNDS: u32 = 8;
 
 /// What is known of a thread's round up to its signal ([`finding_kind::SIGNALLED`]).
 pub mod signalled {

@@ -25,7 +25,8 @@ pub(crate) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
     let rows = rows.filter(|(_, row)| !is_handed_on(row));
     let is_meant = |id, row: &Row| row.kind == finding_kind::LEFT_HELD && left.grade(id).is_none();
     let rows = rows.filter(|(id, row)| !is_meant(*id, row));
-    rows.filter_map(|(id, row)| Some(Case::new(view, row, left.grade(id))?.candidate())).collect()
+    rows.filter_map(|(id, row)| Some(Case::new(view, id, row, left.grade(id))?.candidate()))
+        .collect()
 }
 
 /// All the read holds that threads left behind when they ended were released by others, which is
@@ -80,7 +81,7 @@ fn kind_of(row: &Row) -> Option<Kind> {
 }
 
 impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
-    fn new(view: &'t ProcessView<'m, 'a>, row: Row, leak: Option<Grade>) -> Option<Self> {
+    fn new(view: &'t ProcessView<'m, 'a>, id: u32, row: Row, leak: Option<Grade>) -> Option<Self> {
         let kind = kind_of(&row)?;
         let model = view.model;
         let mut refs = vec![LockRef { class: row.class, inst: row.inst, row: 0 }];
@@ -116,7 +117,7 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             Other { thread, stack: model.stack(row.other_stack) }
         });
         let signallers = match kind {
-            Kind::WaitWithLockHeld => signallers::of(view, &row),
+            Kind::WaitWithLockHeld => signallers::of(view, id, &row),
             _ => Signallers::Unknown,
         };
         // Locks are often kept in a wait for a post, and that alone says nothing.

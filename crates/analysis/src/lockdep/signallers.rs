@@ -4,11 +4,18 @@
 //! What a thread takes on its way to a signal is what it holds at the signal, and what it took in
 //! the *round* before: since it last told anybody anything (`engines/lockdep/wakeup.rs`). Only such
 //! rounds are looked at whose thread may run while the wait is under way.
+//!
+//! That the signaller can be stopped on its way while the other waits is sure of its first signal
+//! after the wait began. In the run it took the lock before that, and told nobody anything in
+//! between: so the wait may as well begin before it takes the lock, and then nothing has come that
+//! would end it. Of any other signal that is not known: an earlier one by the same thread, on its
+//! way past the lock, may be what ends the wait.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::rows::{
-    Class, Finding as Row, Node, finding_kind, mode, node_flag, signalled,
+    Class, Finding as Row, Node, SIGNAL_ROUNDS, Segment, finding_kind, mode, node_flag,
+    segment_kind, signalled,
 };
 
 use crate::model::{LockRef, Model, is_read};
@@ -41,7 +48,8 @@ pub struct Need {
     pub signal: u32,
     /// It holds the lock at the signal.
     pub is_held: bool,
-    /// It is that very lock, waited for as long as it takes, and on the way to the signal.
+    /// It is that very lock, waited for as long as it takes, and on the way to what would have ended
+    /// the wait.
     pub is_sure: bool,
     /// Threads that signalled without taking any kept lock.
     pub others: Vec<u32>,
@@ -52,25 +60,24 @@ pub struct Need {
 enum Needed {
     /// One of its class, or one that was taken at some time before.
     Perhaps,
+    /// The lock itself, on the way to another signal than what would have ended the wait.
+    Otherwise,
     /// The lock itself.
     Surely,
 }
 
-/// The signallers of what `row` tells of a wait for, with locks kept.
-pub fn of(view: &ProcessView<'_, '_>, row: &Row) -> Signallers {
+/// The signallers of what `row` (`id`) tells of a wait for, with locks kept.
+pub fn of(view: &ProcessView<'_, '_>, id: u32, row: &Row) -> Signallers {
     let model = view.model;
     let waits = segments_of_wait(model, row);
     let meets = |segment: u32| waits.iter().any(|&wait| model.order.concurrent(segment, wait));
     let is_by_other = |by: &Row| {
         by.kind == finding_kind::SIGNALLED && by.addr == row.detail && by.thread != row.thread
     };
-    let rounds: Vec<Row> = model
-        .ledger
-        .rows::<Row>()
-        .map(|(_, by)| by)
-        .filter(|by| is_by_other(by) && meets(by.segment))
-        .take(MOST_ROUNDS)
-        .collect();
+    let signals = || model.ledger.rows::<Row>().filter(|(_, by)| is_by_other(by));
+    let first = FirstSignals::after(id, signals());
+    let rounds: Vec<(u32, Row)> =
+        signals().filter(|(_, by)| meets(by.segment)).take(MOST_ROUNDS).collect();
     let kept: Vec<Node> = kept(view, row).collect();
     if rounds.is_empty() || kept.is_empty() {
         return Signallers::Unknown;
@@ -78,8 +85,17 @@ pub fn of(view: &ProcessView<'_, '_>, row: &Row) -> Signallers {
     let acquired = Acquired::of(view, &kept);
     let mut best: Option<(Needed, Need)> = None;
     let mut others = Vec::new();
-    for round in &rounds {
-        match acquired.needed(view, &kept, round) {
+    for (id, round) in &rounds {
+        let mut segments = segments_of_round(model, round);
+        segments.retain(|&segment| meets(segment));
+        let needed = acquired.needed(view, &kept, round, &segments).map(|(needed, need)| {
+            let is_sure = needed == Needed::Surely
+                && row.mode & mode::TRY == 0
+                && first.may_end_wait(*id, round.thread);
+            let needed = if is_sure { needed } else { needed.min(Needed::Otherwise) };
+            (needed, Need { is_sure, ..need })
+        });
+        match needed {
             None => others.push(round.thread),
             Some(found) if best.as_ref().is_none_or(|best| best.0 < found.0) => best = Some(found),
             Some(_) => {}
@@ -92,6 +108,35 @@ pub fn of(view: &ProcessView<'_, '_>, row: &Row) -> Signallers {
         Some((Needed::Perhaps, _)) if !others.is_empty() => Signallers::Independent(others),
         Some((_, need)) => Signallers::Needs(Need { others, ..need }),
         None => Signallers::Independent(others),
+    }
+}
+
+/// Of each thread its first signal after a wait began, by row.
+struct FirstSignals {
+    first: HashMap<u32, u32>,
+    /// Signals of each thread that are on record.
+    recorded: HashMap<u32, u32>,
+}
+
+impl FirstSignals {
+    fn after(wait: u32, signals: impl Iterator<Item = (u32, Row)>) -> Self {
+        let mut all = Self { first: HashMap::new(), recorded: HashMap::new() };
+        for (id, by) in signals {
+            *all.recorded.entry(by.thread).or_default() += 1;
+            if id > wait {
+                all.first.entry(by.thread).or_insert(id);
+            }
+        }
+        all
+    }
+
+    /// The signal may be the first of its thread since the wait began. Where the record of its
+    /// thread's is full, the first is like those.
+    fn may_end_wait(&self, id: u32, thread: u32) -> bool {
+        match self.first.get(&thread) {
+            Some(&first) => first == id,
+            None => self.recorded.get(&thread).is_some_and(|&n| n >= SIGNAL_ROUNDS),
+        }
     }
 }
 
@@ -109,6 +154,21 @@ fn segments_of_wait(model: &Model<'_>, row: &Row) -> Vec<u32> {
     let nodes = (1..model.trie.len()).filter(|&id| model.trie.node(id).is_some_and(is_it));
     let mut segments: Vec<u32> = nodes.flat_map(|id| model.trie.segments(id)).copied().collect();
     segments.push(row.segment);
+    segments
+}
+
+/// The segments of a round: the signal's, and those before that ended with no more than a lock.
+fn segments_of_round(model: &Model<'_>, round: &Row) -> Vec<u32> {
+    let mut segments = vec![round.segment];
+    let mut at = round.segment;
+    // A sound ledger's segments come after those before them; so this ends on any.
+    while let Some(row) = model.ledger.get::<Segment>(at)
+        && matches!(row.kind, segment_kind::PASSED | segment_kind::RELEASED)
+        && row.prev < at
+    {
+        at = row.prev;
+        segments.push(at);
+    }
     segments
 }
 
@@ -138,12 +198,29 @@ impl Acquired {
         Self { nodes }
     }
 
+    /// Whether what is held as in `gate` was taken in the round.
+    fn is_taken(
+        &self,
+        view: &ProcessView<'_, '_>,
+        gate: &Node,
+        is_in_round: impl Fn(u32) -> bool,
+    ) -> bool {
+        self.nodes.iter().any(|&(id, _)| {
+            let taken = view.model.trie.node(id).is_some_and(|node| {
+                (node.parent, node.class, node.site) == (gate.parent, gate.class, gate.site)
+                    && [0, gate.inst].contains(&node.inst)
+            });
+            taken && is_in_round(id)
+        })
+    }
+
     /// How much a signal needs a kept lock, and which. `None` if it does not.
     fn needed(
         &self,
         view: &ProcessView<'_, '_>,
         kept: &[Node],
         round: &Row,
+        segments: &[u32],
     ) -> Option<(Needed, Need)> {
         if round.detail == signalled::IN_HANDLER {
             return None;
@@ -156,28 +233,53 @@ impl Acquired {
                 Need { thread, lock, taken, signal, is_held, is_sure, others: Vec::new() },
             ))
         };
-        for (id, held) in view.path(round.node) {
-            let lock = kept.iter().find(|lock| lock.inst != 0 && lock.inst == held.inst);
-            if let Some(lock) = lock.filter(|lock| excludes(lock, &held) && waits(&held)) {
-                let waits_for_good = held.mode & mode::TIMED == 0;
-                let needed = if waits_for_good { Needed::Surely } else { Needed::Perhaps };
-                return need(lock, id, true, needed);
-            }
+        if let Some((id, held, lock)) = outermost(view, kept, round.node)
+            && waits(&held)
+        {
+            let waits_for_good = held.mode & mode::TIMED == 0;
+            let needed = if waits_for_good { Needed::Surely } else { Needed::Perhaps };
+            return need(lock, id, true, needed);
         }
-        let in_round = |id: u32| view.model.trie.segments(id).contains(&round.segment);
+        let is_in_round =
+            |id: u32| view.model.trie.segments(id).iter().any(|taken| segments.contains(taken));
         let mut perhaps = None;
         for &(id, i) in &self.nodes {
-            let Some(node) = view.model.trie.node(id).filter(|_| in_round(id)) else { continue };
+            let Some(node) = view.model.trie.node(id).filter(|_| is_in_round(id)) else { continue };
+            // Where it holds others of the kept locks already, it is the first that it waits for.
+            let gate = outermost(view, kept, node.parent);
+            let is_gate_sure = |gate: &Node| waits(gate) && self.is_taken(view, gate, is_in_round);
+            let (taken, lock) = match gate {
+                Some((id, gate, lock)) if is_gate_sure(&gate) => ((id, gate), lock),
+                Some(_) => {
+                    perhaps = perhaps.or(Some((id, i)));
+                    continue;
+                }
+                None => ((id, *node), &kept[i]),
+            };
             let is_sure = round.detail == signalled::ROUND
-                && is_that_lock(view.model, node, &kept[i])
-                && node.mode & mode::TIMED == 0;
+                && is_that_lock(view.model, &taken.1, lock)
+                && taken.1.mode & mode::TIMED == 0;
             match is_sure {
-                true => return need(&kept[i], id, false, Needed::Surely),
+                true => return need(lock, taken.0, false, Needed::Surely),
                 false => perhaps = perhaps.or(Some((id, i))),
             }
         }
         perhaps.and_then(|(id, i)| need(&kept[i], id, false, Needed::Perhaps))
     }
+}
+
+/// The first of the kept locks that a thread has taken which holds what `node` tells of: that, and the
+/// lock as it is kept.
+fn outermost<'k>(
+    view: &ProcessView<'_, '_>,
+    kept: &'k [Node],
+    node: u32,
+) -> Option<(u32, Node, &'k Node)> {
+    let is_kept = |(id, held): (u32, Node)| {
+        let lock = kept.iter().find(|lock| lock.inst != 0 && lock.inst == held.inst)?;
+        excludes(lock, &held).then_some((id, held, lock))
+    };
+    view.path(node).filter_map(is_kept).last()
 }
 
 /// A thread that acquires so waits if the lock is held, and it is the thread itself that does.

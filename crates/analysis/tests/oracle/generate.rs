@@ -1,7 +1,7 @@
 //! Random programs, and one run of each that came to its end.
 //!
 //! A thread is a sequence of critical sections, nested and sometimes crossing each other, with
-//! trylocks, condition waits, and creations and joins of other threads, also with locks held.
+//! trylocks, condition waits, waits for what another thread signals or posts, and creations and joins of other threads, also with locks held.
 
 use crate::program::{How, Kind, Lock, Op, Run, Step};
 use crate::rng::Rng;
@@ -39,16 +39,25 @@ fn attempt(rng: &mut Rng) -> Option<Run> {
     if generator.rng.chance(15) {
         generator.barrier(&mut threads);
     }
-    if generator.rng.chance(20) {
+    let has_semaphore = generator.rng.chance(20);
+    let Generator { rng, locks, shares_sites, ids } = generator;
+    // What a seed's programs do with locks alone stays as it is.
+    let mut events = rng.another();
+    let mut generator = Generator { rng: &mut events, locks, shares_sites, ids };
+    if has_semaphore {
         generator.semaphore(&mut threads);
     }
-    let Generator { rng, locks, .. } = generator;
+    if generator.rng.chance(40) {
+        generator.condition(&mut threads);
+    }
+    let locks = generator.locks;
+    let waits_first = events.chance(70);
     let states: usize = threads.iter().map(|steps| steps.len() + 1).product();
     let run = Run { locks, threads, order: Vec::new() };
     if states > MOST_STATES {
         return None;
     }
-    observe(run, rng)
+    observe(run, waits_first, rng)
 }
 
 fn locks(rng: &mut Rng) -> Vec<Lock> {
@@ -160,11 +169,88 @@ impl Generator<'_> {
         let poster = self.rng.below(threads.len());
         let waiter = (poster + 1 + self.rng.below(threads.len() - 1)) % threads.len();
         for _ in 0..1 + self.rng.below(2) {
-            for (thread, op) in [(poster, Op::Post(0)), (waiter, Op::Await(0))] {
-                let at = self.place(&threads[thread]);
-                threads[thread].insert(at, Step { op, site: None });
+            let (wait, post) = ([Op::AwaitBegin(0), Op::Await(0)], [Op::Post(0)]);
+            let kept = self.insert(&mut threads[waiter], &wait);
+            self.insert_with(&mut threads[poster], &kept, &post);
+        }
+    }
+
+    /// Has a thread wait on a condition variable for what another does, once or twice: with its own
+    /// mutex or one of the others, and told with the mutex held or not.
+    fn condition(&mut self, threads: &mut [Vec<Step>]) {
+        let signaller = self.rng.below(threads.len());
+        let waiter = (signaller + 1 + self.rng.below(threads.len() - 1)) % threads.len();
+        let mutexes: Vec<usize> =
+            (0..self.locks.len()).filter(|&l| self.locks[l].kind == Kind::Mutex).collect();
+        let lock = match mutexes.is_empty() || self.rng.chance(70) {
+            true => {
+                self.locks.push(Lock { name: "Q".into(), kind: Kind::Mutex });
+                self.locks.len() - 1
+            }
+            false => self.rng.pick(&mutexes),
+        };
+        for i in 0..1 + self.rng.below(2) {
+            let signaller = match i == 0 || self.rng.chance(70) {
+                true => signaller,
+                false => (waiter + 1 + self.rng.below(threads.len() - 1)) % threads.len(),
+            };
+            let (id, of) = (self.ids + 1, self.ids + 2);
+            self.ids += 3;
+            let acquire = |id| Op::Acquire { lock, how: How::Wait, read: false, id };
+            let release = |id| Op::Release { lock, id };
+            let (event, slept) = (0, true);
+            let begin = Op::SleepBegin { lock, event, id: of, slept };
+            let end = Op::SleepEnd { lock, event, id: of, slept };
+            let kept = self.insert(&mut threads[waiter], &[acquire(id), begin, end, release(id)]);
+            let id = self.ids;
+            let ops: &[Op] = match self.rng.below(3) {
+                0 => &[Op::Signal(event)],
+                1 => &[acquire(id), release(id), Op::Signal(event)],
+                _ => &[acquire(id), Op::Signal(event), release(id)],
+            };
+            self.insert_with(&mut threads[signaller], &kept, ops);
+        }
+    }
+
+    /// Has a thread do this somewhere. Returns the locks that it holds there.
+    fn insert(&mut self, steps: &mut Vec<Step>, ops: &[Op]) -> Vec<usize> {
+        let at = self.place(steps);
+        let mut held = Vec::new();
+        for step in &steps[..at] {
+            match step.op {
+                Op::Acquire { lock, .. } | Op::WaitEnd { lock, .. } | Op::SleepEnd { lock, .. } => {
+                    held.push(lock);
+                }
+                Op::Release { lock, .. }
+                | Op::WaitBegin { lock, .. }
+                | Op::SleepBegin { lock, .. } => {
+                    let at = held.iter().rposition(|&l| l == lock).expect("it is held");
+                    held.remove(at);
+                }
+                _ => {}
             }
         }
+        steps.splice(at..at, ops.iter().map(|&op| Step { op, site: None }));
+        held
+    }
+
+    /// Has a thread do this somewhere, often after it has taken one of the locks `kept`.
+    fn insert_with(&mut self, steps: &mut Vec<Step>, kept: &[usize], ops: &[Op]) {
+        let mut all = Vec::new();
+        let mut end = None;
+        if !kept.is_empty() && self.rng.chance(70) {
+            let lock = self.rng.pick(kept);
+            self.ids += 1;
+            let id = self.ids;
+            let how = if self.rng.chance(85) { How::Wait } else { How::Timed };
+            all.push(Op::Acquire { lock, how, read: false, id });
+            match self.rng.chance(80) {
+                true => all.push(Op::Release { lock, id }),
+                false => end = Some(Op::Release { lock, id }),
+            }
+        }
+        all.extend(ops.iter().copied().chain(end));
+        self.insert(steps, &all);
     }
 
     /// Has somebody create `thread`, and perhaps join it.
@@ -188,14 +274,14 @@ impl Generator<'_> {
 
 /// Not in the middle of a condition wait, nor of a barrier.
 fn is_awake(steps: &[Step], at: usize) -> bool {
-    !steps.get(at).is_some_and(|step| matches!(step.op, Op::WaitEnd { .. } | Op::Pass(_)))
+    !steps.get(at).is_some_and(|step| step.op.is_second_half())
 }
 
 /// One run of the program that comes to its end, if a few attempts find one: trylocks that fail in
 /// it are taken out.
-fn observe(program: Run, rng: &mut Rng) -> Option<Run> {
+fn observe(program: Run, waits_first: bool, rng: &mut Rng) -> Option<Run> {
     for _ in 0..4 {
-        if let Some(run) = observe_once(program.clone(), rng) {
+        if let Some(run) = observe_once(program.clone(), waits_first, rng) {
             debug_assert!(is_possible(&run), "{}", run.story());
             return Some(run);
         }
@@ -203,7 +289,7 @@ fn observe(program: Run, rng: &mut Rng) -> Option<Run> {
     None
 }
 
-fn observe_once(mut run: Run, rng: &mut Rng) -> Option<Run> {
+fn observe_once(mut run: Run, waits_first: bool, rng: &mut Rng) -> Option<Run> {
     let mut state = vec![0; run.threads.len()];
     // Long strides of one thread and short ones of all.
     let patience = rng.pick(&[1, 3, 10]);
@@ -236,6 +322,32 @@ fn observe_once(mut run: Run, rng: &mut Rng) -> Option<Run> {
         if !enabled.contains(&thread) || rng.below(patience) == 0 {
             thread = rng.pick(&enabled);
         }
+        // Mostly one waits before another tells it.
+        let provides = |&thread: &usize| {
+            let step = run.threads[thread].get(state[thread]);
+            step.and_then(|step| step.op.provides()).is_some_and(|event| {
+                !(0..state.len()).any(|waiter| search.awaited(&state, waiter) == Some(event))
+            })
+        };
+        if waits_first && provides(&thread) {
+            let others: Vec<usize> = enabled.iter().copied().filter(|t| !provides(t)).collect();
+            if !others.is_empty() {
+                thread = rng.pick(&others);
+            }
+        }
+        let sleeps = search.sleeps(&state, thread);
+        match &mut run.threads[thread][state[thread]].op {
+            // What it would wait for has happened.
+            Op::SleepBegin { slept, .. } if !sleeps => {
+                *slept = false;
+                if let Op::SleepEnd { slept, .. } = &mut run.threads[thread][state[thread] + 1].op {
+                    *slept = false;
+                }
+                state[thread] += 1;
+                run.order.push(thread);
+            }
+            _ => {}
+        }
         state[thread] += 1;
         run.order.push(thread);
     }
@@ -250,7 +362,9 @@ pub fn without(run: &Run, id: usize) -> Option<Run> {
         Op::Acquire { id: i, .. }
         | Op::Release { id: i, .. }
         | Op::WaitBegin { id: i, .. }
-        | Op::WaitEnd { id: i, .. } => i == id,
+        | Op::WaitEnd { id: i, .. }
+        | Op::SleepBegin { id: i, .. }
+        | Op::SleepEnd { id: i, .. } => i == id,
         _ => false,
     };
     for &thread in &run.order {

@@ -23,6 +23,9 @@
 //!   locks, in a reordering of the run, or of another run that leaves the very same record (see
 //!   repeat.rs). How many need that is counted.
 //!
+//! And of waits for what another thread tells, with a lock kept that this one takes first: see
+//! wakeups.rs.
+//!
 //! And of sleeping with a spinlock held, which no schedule is needed for: *what the run did is told,
 //! and nothing else*.
 //!
@@ -43,3 +46,4 @@ mod sleep;
 #[allow(dead_code, reason = "shared with the stories, which use all of it")]
 #[path = "../story/mod.rs"]
 mod story;
+mod wakeups;

@@ -9,6 +9,7 @@ use lockwright_ledger::Ledger;
 use crate::program::{Run, thread_name};
 use crate::search::{Cycle, end_of};
 use crate::story::Story;
+use crate::wakeups::{self, Kept};
 
 /// Room for the ledger of a program as small as these.
 const LEDGER_BYTES: usize = 4 << 20;
@@ -30,6 +31,22 @@ pub struct Told {
 pub fn findings(run: &Run) -> Vec<Told> {
     let (report, addresses) = report(run);
     told(run, &report, &addresses)
+}
+
+/// The findings on waits that keep what the signaller takes.
+pub fn waits(run: &Run) -> Vec<wakeups::Told> {
+    let (report, addresses) = report(run);
+    let number = |name: &str| (0..run.threads.len()).find(|&t| thread_name(t) == name);
+    let told = |finding: &Finding| {
+        let [waits, takes, ..] = &finding.steps[..] else { return None };
+        let addr = finding.locks[takes.lock].addr;
+        let lock = addresses.iter().position(|&a| Some(a) == addr)?;
+        let waiter = number(&waits.thread.name)?;
+        let kept = Kept { waiter, signaller: number(&takes.thread.name)?, lock };
+        Some(wakeups::Told { grade: finding.grade, kept })
+    };
+    let found = report.findings.iter().filter(|f| f.kind == Kind::WaitWithLockHeld);
+    found.filter_map(told).collect()
 }
 
 /// What is found of sleeping with a spinlock held: classes, of what sleeps and of what spins.

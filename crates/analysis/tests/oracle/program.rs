@@ -62,6 +62,24 @@ pub enum Op {
         lock: usize,
         id: usize,
     },
+    /// Waits on the condition variable of an event until the event has happened once for it: gives
+    /// the mutex up, unless that is so already ...
+    SleepBegin {
+        lock: usize,
+        event: usize,
+        id: usize,
+        /// In the run it was not so, and the thread did wait.
+        slept: bool,
+    },
+    /// ... and takes it again.
+    SleepEnd {
+        lock: usize,
+        event: usize,
+        id: usize,
+        slept: bool,
+    },
+    /// Has the event happen, and signals its condition variable.
+    Signal(usize),
     Create(usize),
     Join(usize),
     /// Reaches a barrier, which is met once ...
@@ -70,8 +88,18 @@ pub enum Op {
     Pass(usize),
     /// Posts a semaphore.
     Post(usize),
-    /// Waits for a semaphore.
+    /// Begins to wait for a semaphore ...
+    AwaitBegin(usize),
+    /// ... and is granted it.
     Await(usize),
+}
+
+/// What threads wait for that is no lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Event {
+    /// By its condition variable.
+    Condition(usize),
+    Semaphore(usize),
 }
 
 impl Op {
@@ -83,6 +111,35 @@ impl Op {
                 | Self::Release { .. }
                 | Self::WaitBegin { .. }
                 | Self::WaitEnd { .. }
+                | Self::SleepBegin { .. }
+                | Self::SleepEnd { .. }
+                | Self::AwaitBegin(_)
+        )
+    }
+
+    /// The event that this waits for.
+    pub fn awaits(self) -> Option<Event> {
+        match self {
+            Self::SleepEnd { event, .. } => Some(Event::Condition(event)),
+            Self::Await(semaphore) => Some(Event::Semaphore(semaphore)),
+            _ => None,
+        }
+    }
+
+    /// The event that this has happen once.
+    pub fn provides(self) -> Option<Event> {
+        match self {
+            Self::Signal(event) => Some(Event::Condition(event)),
+            Self::Post(semaphore) => Some(Event::Semaphore(semaphore)),
+            _ => None,
+        }
+    }
+
+    /// A thread cannot be given anything to do before this.
+    pub fn is_second_half(self) -> bool {
+        matches!(
+            self,
+            Self::WaitEnd { .. } | Self::SleepEnd { .. } | Self::Pass(_) | Self::Await(_)
         )
     }
 }
@@ -147,8 +204,12 @@ impl Run {
             }
             let step = self.threads[thread][at[thread]];
             at[thread] += 1;
+            let letters = self.letters(step.op);
+            if letters.is_empty() {
+                continue;
+            }
             text.push(' ');
-            text.push_str(&self.letters(step.op));
+            text.push_str(&letters);
             if let Some(site) = step.site {
                 let _ = write!(text, "@{site}");
             }
@@ -176,11 +237,18 @@ impl Run {
             Op::Release { lock, .. } => format!("U({})", name(lock)),
             Op::WaitBegin { lock, .. } => format!("CB({})", name(lock)),
             Op::WaitEnd { lock, .. } => format!("CE({})", name(lock)),
+            Op::SleepBegin { slept: false, .. } | Op::SleepEnd { slept: false, .. } => {
+                String::new()
+            }
+            Op::SleepBegin { lock, event, .. } => format!("CW({},c{event})", name(lock)),
+            Op::SleepEnd { lock, .. } => format!("CE({})", name(lock)),
+            Op::Signal(event) => format!("CS(c{event})"),
             Op::Create(thread) => format!("F({})", thread_name(thread)),
             Op::Join(thread) => format!("J({})", thread_name(thread)),
             Op::Arrive(barrier) => format!("BA(K{barrier})"),
             Op::Pass(barrier) => format!("BP(K{barrier})"),
             Op::Post(semaphore) => format!("PO(S{semaphore})"),
+            Op::AwaitBegin(semaphore) => format!("PB(S{semaphore})"),
             Op::Await(semaphore) => format!("PW(S{semaphore})"),
         }
     }

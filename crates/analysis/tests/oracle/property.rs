@@ -12,6 +12,7 @@ use crate::rng::Rng;
 use crate::search::{Cycle, Search};
 use crate::shrink::shrink;
 use crate::sleep;
+use crate::wakeups::{self, Kept, Reached};
 
 /// How a run breaks a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +21,11 @@ enum Fault {
     Missed(Cycle),
     /// A finding is graded `likely` that cannot be reached.
     Cried(Cycle),
+    /// A thread waits with a lock kept, its signallers wait for that, and there is no finding that is
+    /// `likely`.
+    MissedWait(Kept),
+    /// Such a finding is `likely` and cannot be reached.
+    CriedWait(Kept),
     /// Sleeping with a spinlock held is not told as it was: what of it was not told, and what was
     /// told instead.
     Slept(BTreeSet<(String, String)>, BTreeSet<(String, String)>),
@@ -31,6 +37,8 @@ impl Fault {
             Self::Missed(_) => 0,
             Self::Cried(_) => 1,
             Self::Slept(..) => 2,
+            Self::MissedWait(_) => 3,
+            Self::CriedWait(_) => 4,
         }
     }
 }
@@ -45,6 +53,7 @@ fn nothing_is_missed_and_nothing_is_cried() {
     let count = number("LOCKWRIGHT_ORACLE_COUNT", 2000);
     let most = number("LOCKWRIGHT_ORACLE_FAILURES", 1);
     let (mut deadlocks, mut likely, mut repeated, mut slept) = (0, 0, 0, 0);
+    let (mut kept, mut likely_kept) = (0, 0);
     let mut failures: Vec<String> = Vec::new();
     for i in 0..count {
         let run = generate::run(&mut Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(i)));
@@ -53,6 +62,8 @@ fn nothing_is_missed_and_nothing_is_cried() {
         likely += examined.likely;
         repeated += examined.repeated;
         slept += u64::from(examined.sleeps);
+        kept += u64::from(examined.kept);
+        likely_kept += examined.likely_kept;
         if let Some(fault) = examined.faults.first() {
             failures.push(format!("program {i} of seed {seed}: {}", smallest(run, fault)));
             if failures.len() as u64 == most {
@@ -64,12 +75,14 @@ fn nothing_is_missed_and_nothing_is_cried() {
     println!(
         "{count} programs, {deadlocks} with a deadlock in reach; {likely} likely findings, \
          {repeated} of them in reach only of a run with the same record; {slept} sleep with a \
-         spinlock held"
+         spinlock held; {kept} with a lock kept in a wait that its signallers take, {likely_kept} \
+         likely findings of that"
     );
     // Otherwise the programs have become too tame to show anything.
     if count >= 1000 {
         assert!(deadlocks > count / 20 && deadlocks < count * 19 / 20, "{deadlocks}");
         assert!(slept > count / 50 && slept < count * 19 / 20, "{slept}");
+        assert!(kept > count / 500 && likely_kept > count / 500, "{kept} {likely_kept}");
     }
 }
 
@@ -81,7 +94,8 @@ fn smallest(run: Run, fault: &Fault) -> String {
     let faults = examine(&run).faults;
     let told = observe::findings(&run);
     let cycles = cycles(&run);
-    format!("{faults:?}\n{}told: {told:?}\nin reach: {cycles:?}\n", run.story())
+    let (waits, stuck) = (observe::waits(&run), wakeups::reached(&run).stuck);
+    format!("{faults:?}\n{}told: {told:?} {waits:?}\nin reach: {cycles:?} {stuck:?}\n", run.story())
 }
 
 fn cycles(run: &Run) -> BTreeMap<Cycle, bool> {
@@ -98,6 +112,10 @@ struct Examined {
     repeated: u64,
     /// Something sleeps inside what spins.
     sleeps: bool,
+    /// A thread can come to wait with a lock kept that those take who could end the wait.
+    kept: bool,
+    /// Findings of such waits graded `likely`.
+    likely_kept: u64,
 }
 
 fn examine(run: &Run) -> Examined {
@@ -126,7 +144,22 @@ fn examine(run: &Run) -> Examined {
         faults.push(Fault::Slept(untold, told.difference(&slept).cloned().collect()));
     }
     let sleeps = !slept.is_empty();
-    Examined { faults, has_deadlock: !cycles.is_empty(), likely, repeated, sleeps }
+    let (reached, waits) = (wakeups::reached(run), observe::waits(run));
+    faults.extend(faults_of_waits(&reached, &waits));
+    let likely_kept = waits.iter().filter(|told| told.grade == Grade::Likely).count() as u64;
+    let (has_deadlock, kept) = (!cycles.is_empty(), !reached.shown.is_empty());
+    Examined { faults, has_deadlock, likely, repeated, sleeps, kept, likely_kept }
+}
+
+fn faults_of_waits(reached: &Reached, told: &[wakeups::Told]) -> Vec<Fault> {
+    let likely: Vec<Kept> =
+        told.iter().filter(|told| told.grade == Grade::Likely).map(|told| told.kept).collect();
+    // Of several that signal, or of several locks, one is told.
+    let is_told = |kept: &&Kept| likely.iter().any(|told| told.waiter == kept.waiter);
+    let missed = reached.shown.iter().filter(|kept| !is_told(kept));
+    let cried = likely.iter().filter(|kept| !reached.stuck.contains(kept));
+    let missed = missed.map(|&kept| Fault::MissedWait(kept));
+    missed.chain(cried.map(|&kept| Fault::CriedWait(kept))).collect()
 }
 
 /// Whether a finding tells of a cycle: it is of its locks, or of fewer, and grave enough.
@@ -139,7 +172,9 @@ fn covers(run: &Run, told: &Told, cycle: &Cycle, sure: bool) -> bool {
     };
     // Who has waited with the lock that it holds while joining joins as it is meant.
     let is_heard = run.threads.iter().flatten().any(|step| match step.op {
-        Op::WaitBegin { lock, .. } => is_in_cycle(run.locks[lock].class()),
+        Op::WaitBegin { lock, .. } | Op::SleepBegin { lock, .. } => {
+            is_in_cycle(run.locks[lock].class())
+        }
         _ => false,
     });
     let least = match sure {
@@ -159,4 +194,19 @@ fn covers(run: &Run, told: &Told, cycle: &Cycle, sure: bool) -> bool {
         return told.classes.iter().all(|class| classes.contains(class.as_str()));
     }
     !told.locks.is_empty() && told.locks.iter().all(|lock| locks.contains(lock))
+}
+
+/// The planted faults: one who judges waits by what signallers take at any time, and one who finds
+/// none, are both found out.
+#[test]
+fn careless_judges_of_waits_are_found_out() {
+    let (mut cried, mut missed) = (0, 0);
+    for i in 0..600 {
+        let run = generate::run(&mut Rng::new(1_000_003 + i));
+        let reached = wakeups::reached(&run);
+        let faults = faults_of_waits(&reached, &wakeups::careless(&run));
+        cried += faults.iter().filter(|fault| matches!(fault, Fault::CriedWait(_))).count();
+        missed += faults_of_waits(&reached, &[]).len();
+    }
+    assert!(cried > 0 && missed > 0, "{cried} {missed}");
 }

@@ -126,7 +126,7 @@ fn rounds(run: &Run, thread: usize, is_wanted: impl Fn(usize, bool) -> bool) -> 
     for (wait, step) in steps.iter().enumerate() {
         let waits = match step.op {
             Op::Acquire { lock, how, read, .. } => how != How::Try && is_wanted(lock, read),
-            Op::WaitEnd { lock, .. } => is_wanted(lock, false),
+            Op::WaitEnd { lock, .. } | Op::SleepEnd { lock, .. } => is_wanted(lock, false),
             _ => false,
         };
         if !waits {
@@ -150,7 +150,7 @@ fn breaks(run: &Run, thread: usize) -> Vec<Round> {
     let mut held: Vec<Step> = Vec::new();
     let mut all = Vec::new();
     for (at, step) in run.threads[thread].iter().enumerate() {
-        if !held.is_empty() && !matches!(step.op, Op::WaitEnd { .. } | Op::Pass(_)) {
+        if !held.is_empty() && !step.op.is_second_half() {
             let release = |step: &Step| match step.op {
                 Op::Acquire { lock, id, .. } => Step { op: Op::Release { lock, id }, ..*step },
                 _ => *step,
@@ -171,8 +171,10 @@ fn breaks(run: &Run, thread: usize) -> Vec<Round> {
 /// What it takes to wait once more as at the end of `steps`: all that is held then, and all that
 /// was held when that was taken, given up when it was given up, and what is left at the end.
 fn round(steps: &[Step]) -> Vec<Step> {
-    let is_end =
-        |op: Op, id| matches!(op, Op::Release { .. } | Op::WaitEnd { .. }) && id_of(op) == Some(id);
+    let is_end = |op: Op, id| match op {
+        Op::Release { .. } | Op::WaitEnd { .. } | Op::SleepEnd { .. } => id_of(op) == Some(id),
+        _ => false,
+    };
     let ends = |id: usize| steps.iter().position(|step| is_end(step.op, id));
     let last = steps.last().and_then(|step| id_of(step.op));
     let mut wanted: Vec<usize> = last.into_iter().collect();
@@ -209,7 +211,7 @@ fn round(steps: &[Step]) -> Vec<Step> {
 
 fn begun(op: Op) -> Option<usize> {
     match op {
-        Op::Acquire { id, .. } | Op::WaitBegin { id, .. } => Some(id),
+        Op::Acquire { id, .. } | Op::WaitBegin { id, .. } | Op::SleepBegin { id, .. } => Some(id),
         _ => None,
     }
 }
@@ -219,7 +221,9 @@ fn id_of(op: Op) -> Option<usize> {
         Op::Acquire { id, .. }
         | Op::Release { id, .. }
         | Op::WaitBegin { id, .. }
-        | Op::WaitEnd { id, .. } => Some(id),
+        | Op::WaitEnd { id, .. }
+        | Op::SleepBegin { id, .. }
+        | Op::SleepEnd { id, .. } => Some(id),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::program::{How, Kind, Lock, Op, Run, Step};
+use crate::program::{Event, How, Kind, Lock, Op, Run, Step};
 
 /// A lock held, how often, and how.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,15 @@ struct Wait {
     blockers: Vec<usize>,
     /// For good, and that can be known (see [`Search::cycles`]).
     sure: bool,
+}
+
+/// What ends a wait on a condition variable, beside that its mutex is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waking {
+    /// That what is waited for has happened.
+    Told,
+    /// Nothing: it may end at any time.
+    Spurious,
 }
 
 /// The end of a thread, as something that is waited for.
@@ -67,6 +76,10 @@ impl<'r> Search<'r> {
 
     /// Whether the thread can take its next step.
     pub fn is_enabled(&self, state: &[usize], thread: usize) -> bool {
+        self.is_enabled_by(state, thread, Waking::Told)
+    }
+
+    fn is_enabled_by(&self, state: &[usize], thread: usize, waking: Waking) -> bool {
         if !self.has_started(state, thread) {
             return false;
         }
@@ -76,22 +89,50 @@ impl<'r> Search<'r> {
                 self.holders(state, thread, lock, read).is_empty()
             }
             Some(Op::WaitEnd { lock, .. }) => self.holders(state, thread, lock, false).is_empty(),
+            Some(Op::SleepEnd { lock, event, .. }) => {
+                let is_told = self.is_there(state, Event::Condition(event));
+                (waking == Waking::Spurious || is_told)
+                    && self.holders(state, thread, lock, false).is_empty()
+            }
             Some(Op::Join(other)) => state[other] == self.run.threads[other].len(),
             Some(Op::Pass(barrier)) => {
                 let is_it = |&op: &Op| op == Op::Arrive(barrier);
                 self.count(|_, steps| steps, is_it) == self.count(|t, s| &s[..state[t]], is_it)
             }
-            Some(Op::Await(semaphore)) => {
-                let done = |what: Op| self.count(|t, s| &s[..state[t]], |&op| op == what);
-                done(Op::Post(semaphore)) > done(Op::Await(semaphore))
-            }
+            Some(Op::Await(semaphore)) => self.is_there(state, Event::Semaphore(semaphore)),
             Some(
                 Op::Release { .. }
                 | Op::WaitBegin { .. }
+                | Op::SleepBegin { .. }
+                | Op::AwaitBegin(_)
+                | Op::Signal(_)
                 | Op::Create(_)
                 | Op::Arrive(_)
                 | Op::Post(_),
             ) => true,
+        }
+    }
+
+    /// The event has happened more often than it was waited for.
+    fn is_there(&self, state: &[usize], event: Event) -> bool {
+        let done = |is_it: &dyn Fn(Op) -> bool| self.count(|t, s| &s[..state[t]], |&op| is_it(op));
+        done(&|op| op.provides() == Some(event)) > done(&|op| op.awaits() == Some(event))
+    }
+
+    /// The thread is about to wait for an event, and the event is not there.
+    pub fn sleeps(&self, state: &[usize], thread: usize) -> bool {
+        match self.op(state, thread) {
+            Some(Op::SleepBegin { event, .. }) => !self.is_there(state, Event::Condition(event)),
+            _ => false,
+        }
+    }
+
+    /// How far the thread is after its next step. Who finds what it would wait for goes on at once.
+    fn after(&self, state: &[usize], thread: usize, waking: Waking) -> usize {
+        let begins = matches!(self.op(state, thread), Some(Op::SleepBegin { .. }));
+        match begins && waking == Waking::Told && !self.sleeps(state, thread) {
+            true => state[thread] + 2,
+            false => state[thread] + 1,
         }
     }
 
@@ -124,7 +165,7 @@ impl<'r> Search<'r> {
         let (lock, read, timed) = match self.op(state, thread)? {
             Op::Acquire { how: How::Try, .. } => return None,
             Op::Acquire { lock, how, read, .. } => (lock, read, how == How::Timed),
-            Op::WaitEnd { lock, .. } => (lock, false, false),
+            Op::WaitEnd { lock, .. } | Op::SleepEnd { lock, .. } => (lock, false, false),
             Op::Join(other) if state[other] == self.run.threads[other].len() => return None,
             Op::Join(other) => {
                 let lock = end_of(self.run, other);
@@ -170,7 +211,9 @@ impl<'r> Search<'r> {
             Op::Acquire { lock, .. } => Some(class(lock)),
             _ => None,
         };
-        let waits = steps.iter().any(|step| matches!(step.op, Op::WaitEnd { .. }));
+        let waits = steps
+            .iter()
+            .any(|step| matches!(step.op, Op::WaitEnd { .. } | Op::SleepEnd { slept: true, .. }));
         let others = self.run.threads[other].iter();
         waits && others.filter_map(taken).any(|it| steps.iter().filter_map(taken).any(|s| s == it))
     }
@@ -180,22 +223,30 @@ impl<'r> Search<'r> {
     /// writer, or a thread that is joined waits with nothing held, and the lock is not the only one
     /// of its class: of who holds nothing the class is on record, not the lock. Nor if who joins has
     /// waited on a condition before, and may have heard of the other.
+    ///
+    /// That a wait on a condition variable ends when it is told so orders nothing here, as it orders
+    /// nothing for lockdep.
     pub fn cycles(&self) -> BTreeMap<Cycle, bool> {
+        let mut found = BTreeMap::new();
+        self.explore(Waking::Spurious, |state| self.cycles_of(state, &mut found));
+        found
+    }
+
+    /// Every state that can be reached.
+    pub fn explore(&self, waking: Waking, mut visit: impl FnMut(&[usize])) {
         let lengths: Vec<usize> = self.run.threads.iter().map(|steps| steps.len() + 1).collect();
         let number = |state: &[usize]| {
             state.iter().zip(&lengths).fold(0, |number, (&at, &length)| number * length + at)
         };
         let mut seen = vec![false; lengths.iter().product()];
-        let mut found = BTreeMap::new();
-        let first = vec![0; lengths.len()];
         seen[0] = true;
-        let mut open = vec![first];
+        let mut open = vec![vec![0; lengths.len()]];
         while let Some(state) = open.pop() {
-            self.cycles_of(&state, &mut found);
+            visit(&state);
             for thread in 0..state.len() {
-                if self.is_enabled(&state, thread) {
+                if self.is_enabled_by(&state, thread, waking) {
                     let mut next = state.clone();
-                    next[thread] += 1;
+                    next[thread] = self.after(&state, thread, waking);
                     let number = number(&next);
                     if !std::mem::replace(&mut seen[number], true) {
                         open.push(next);
@@ -203,7 +254,82 @@ impl<'r> Search<'r> {
                 }
             }
         }
-        found
+    }
+
+    /// The threads that never go on from this state: each waits for one that does not either, or,
+    /// where any of several could end its wait, for several. Who could back out is none of them.
+    pub fn stuck(&self, state: &[usize]) -> Vec<bool> {
+        let mut stuck: Vec<bool> = (0..state.len())
+            .map(|thread| {
+                let is_timed = matches!(
+                    self.op(state, thread),
+                    Some(Op::Acquire { how: How::Timed | How::Try, .. }) | None
+                );
+                !is_timed && !self.is_enabled(state, thread)
+            })
+            .collect();
+        // Until nobody is left who could be woken.
+        while let Some(thread) =
+            (0..state.len()).find(|&thread| stuck[thread] && !self.stays(state, thread, &stuck))
+        {
+            stuck[thread] = false;
+        }
+        stuck
+    }
+
+    /// Whether the thread, which cannot go on in this state, cannot if those that are `stuck` never
+    /// do.
+    fn stays(&self, state: &[usize], thread: usize, stuck: &[bool]) -> bool {
+        if !self.has_started(state, thread) {
+            return false;
+        }
+        let is_stuck = |&other: &usize| stuck[other];
+        let op = self.op(state, thread);
+        let event = op.and_then(Op::awaits).filter(|&event| !self.is_there(state, event));
+        if let Some(event) = event {
+            return self.signallers(state, event).iter().all(is_stuck);
+        }
+        match op {
+            Some(Op::Acquire { lock, read, .. }) => {
+                self.holders(state, thread, lock, read).iter().any(is_stuck)
+            }
+            Some(Op::WaitEnd { lock, .. } | Op::SleepEnd { lock, .. }) => {
+                self.holders(state, thread, lock, false).iter().any(is_stuck)
+            }
+            Some(Op::Join(other)) => is_stuck(&other),
+            // What keeps it is looked for no further.
+            _ => false,
+        }
+    }
+
+    /// The threads that may still have the event happen.
+    pub fn signallers(&self, state: &[usize], event: Event) -> Vec<usize> {
+        let is_ahead = |&thread: &usize| {
+            let ahead = &self.run.threads[thread][state[thread]..];
+            ahead.iter().any(|step| step.op.provides() == Some(event))
+        };
+        (0..state.len()).filter(is_ahead).collect()
+    }
+
+    /// The locks that a thread holds before a step.
+    pub fn held_at(&self, thread: usize, at: usize) -> Vec<usize> {
+        self.held[thread][at].iter().map(|held| held.lock).collect()
+    }
+
+    /// What the thread waits for and that is no lock, if it is not there.
+    pub fn awaited(&self, state: &[usize], thread: usize) -> Option<Event> {
+        let op = self.op(state, thread).filter(|_| self.has_started(state, thread))?;
+        op.awaits().filter(|&event| !self.is_there(state, event))
+    }
+
+    /// The lock that the thread waits for and `holder` has.
+    pub fn blocked_by(&self, state: &[usize], thread: usize, holder: usize) -> Option<usize> {
+        let Some(Op::Acquire { lock, how: How::Wait, read, .. }) = self.op(state, thread) else {
+            return None;
+        };
+        let is_blocked = self.has_started(state, thread)
+            && self.holders(state, thread, lock, read).contains(&holder);
+        is_blocked.then_some(lock)
     }
 
     fn cycles_of(&self, state: &[usize], found: &mut BTreeMap<Cycle, bool>) {
@@ -243,7 +369,9 @@ fn holdings(run: &Run, thread: usize) -> Option<Vec<Vec<Held>>> {
     for step in &run.threads[thread] {
         match step.op {
             Op::Acquire { lock, read, .. } => take(run, &mut held, lock, read)?,
-            Op::WaitEnd { lock, .. } => take(run, &mut held, lock, false)?,
+            Op::WaitEnd { lock, .. } | Op::SleepEnd { lock, .. } => {
+                take(run, &mut held, lock, false)?
+            }
             Op::Release { lock, .. } => {
                 let at = held.iter().rposition(|h| h.lock == lock)?;
                 held[at].count -= 1;
@@ -251,7 +379,7 @@ fn holdings(run: &Run, thread: usize) -> Option<Vec<Vec<Held>>> {
                     held.remove(at);
                 }
             }
-            Op::WaitBegin { lock, .. } => {
+            Op::WaitBegin { lock, .. } | Op::SleepBegin { lock, .. } => {
                 let at = held.iter().position(|h| h.lock == lock && h.count == 1)?;
                 held.remove(at);
             }
@@ -275,8 +403,14 @@ fn take(run: &Run, held: &mut Vec<Held>, lock: usize, read: bool) -> Option<()> 
 pub fn is_possible(run: &Run) -> bool {
     let Some(search) = Search::new(run) else { return false };
     let mut state = vec![0; run.threads.len()];
-    for &thread in &run.order {
+    for (i, &thread) in run.order.iter().enumerate() {
         if !search.is_enabled(&state, thread) {
+            return false;
+        }
+        if let Some(Op::SleepBegin { slept, .. }) = search.op(&state, thread)
+            && (slept != search.sleeps(&state, thread)
+                || !slept && run.order.get(i + 1) != Some(&thread))
+        {
             return false;
         }
         state[thread] += 1;

@@ -27,7 +27,7 @@ fn candidates(run: &Run) -> Vec<Run> {
         smaller
     });
     let ids = steps().filter_map(|op| match op {
-        Op::Acquire { id, .. } | Op::WaitBegin { id, .. } => Some(id),
+        Op::Acquire { id, .. } | Op::WaitBegin { id, .. } | Op::SleepBegin { id, .. } => Some(id),
         _ => None,
     });
     let without_lock = ids.filter_map(|id| without(run, id));
@@ -35,7 +35,10 @@ fn candidates(run: &Run) -> Vec<Run> {
         Op::Create(new) => {
             Some(take_out(run, |_, op| op == Op::Create(new) || op == Op::Join(new)))
         }
-        Op::Join(_) | Op::Post(_) | Op::Await(_) => Some(take_out(run, |_, op| op == what)),
+        Op::Await(semaphore) => {
+            Some(take_out(run, |_, op| op == what || op == Op::AwaitBegin(semaphore)))
+        }
+        Op::Join(_) | Op::Post(_) | Op::Signal(_) => Some(take_out(run, |_, op| op == what)),
         Op::Arrive(k) => Some(take_out(run, |_, op| op == Op::Arrive(k) || op == Op::Pass(k))),
         _ => None,
     });

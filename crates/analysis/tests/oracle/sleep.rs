@@ -24,8 +24,10 @@ pub fn sleeps(run: &Run) -> BTreeSet<(String, String)> {
                         found = held.iter().find(spins).filter(|_| sleeps).map(|&s| (lock, s));
                         held.push(lock);
                     }
-                    Op::WaitEnd { lock, .. } => held.push(lock),
-                    Op::Release { lock, .. } | Op::WaitBegin { lock, .. } => {
+                    Op::WaitEnd { lock, .. } | Op::SleepEnd { lock, .. } => held.push(lock),
+                    Op::Release { lock, .. }
+                    | Op::WaitBegin { lock, .. }
+                    | Op::SleepBegin { lock, .. } => {
                         let at = held.iter().rposition(|&held| held == lock).expect("it is held");
                         held.remove(at);
                     }

@@ -26,7 +26,7 @@
 //! it.
 //!
 //! `CW(A,c)` begins a wait with `A` on condition variable `c`, `CE(A)` ends it, and `CS(c)` signals;
-//! `PK(S)` is a wait for a semaphore that is granted, with locks kept. `SAYS` tells others of something.
+//! `PB(S)` begins to wait for a semaphore, perhaps with locks kept, and `PK(S)` is that and its end. `SAYS` tells others of something.
 //!
 //! `barrier 2 K` is met by two threads: `BA(K)` arrives, `BP(K)` passes. `semaphore 0 S` has
 //! `PO(S)` and `PW(S)`, a wait that is granted. `sem A` is a semaphore that begins at 1, hence a
@@ -94,6 +94,8 @@ pub struct Story {
     interrupted: HashMap<String, Vec<Interrupted>>,
     /// Addresses of barriers and semaphores.
     syncs: HashMap<String, u64>,
+    /// By address of a semaphore: posts that nobody has taken.
+    posts: HashMap<u64, i64>,
     /// Addresses of objects that were waited for with locks kept.
     kept: HashSet<u64>,
     /// By thread: the barrier's round it has arrived in.
@@ -130,6 +132,7 @@ impl Story {
             ended: HashMap::new(),
             interrupted: HashMap::new(),
             syncs: HashMap::new(),
+            posts: HashMap::new(),
             kept: HashSet::new(),
             rounds: HashMap::new(),
             handed_over: HashSet::new(),
@@ -162,6 +165,7 @@ impl Story {
                 let addr = SYNC_BASE + 32 * self.syncs.len() as u64;
                 self.syncs.insert(name.to_owned(), addr);
                 self.core.sync_init(kind, addr, size);
+                self.posts.insert(addr, i64::from(size));
             }
             return;
         }
@@ -342,11 +346,11 @@ impl Story {
                 self.thread(thread).signals();
                 self.signals(thread, addr, site);
             }
+            "PB" => self.awaits(thread, self.syncs[name], site),
             "PK" => {
                 let addr = self.syncs[name];
-                self.keeps(thread, Ident::NONE, addr, mode::SEM_WAIT, site);
-                let state = self.thread(thread);
-                self.core.sem_granted(state, addr);
+                self.awaits(thread, addr, site);
+                self.granted(thread, addr);
             }
             "SAYS" => self.thread(thread).shares(),
             "CE" => self.cond_return(thread, name),
@@ -388,6 +392,7 @@ impl Story {
             }
             "BA" => {
                 let state = self.thread(thread);
+                state.shares();
                 let round = self.core.barrier_arrives(state, self.syncs[name]);
                 self.rounds.insert(thread.to_owned(), round);
             }
@@ -399,14 +404,12 @@ impl Story {
             }
             "PO" => {
                 self.thread(thread).shares();
+                *self.posts.entry(self.syncs[name]).or_default() += 1;
                 self.signals(thread, self.syncs[name], site);
                 let state = self.thread(thread);
                 self.core.sem_posts(state, self.syncs[name]);
             }
-            "PW" => {
-                let state = self.thread(thread);
-                self.core.sem_granted(state, self.syncs[name]);
-            }
+            "PW" => self.granted(thread, self.syncs[name]),
             _ => panic!("what is {text:?}?"),
         }
     }
@@ -454,6 +457,22 @@ impl Story {
             self.core.misuse(state, &what, 7, &mut capture(site));
             self.kept.insert(addr);
         }
+    }
+
+    /// As the preload library does before a wait for a semaphore that is no lock.
+    fn awaits(&mut self, thread: &str, addr: u64, site: u64) {
+        let state = self.thread(thread);
+        if state.held().iter().any(|held| held.is_held()) {
+            let found = if self.posts.get(&addr).is_some_and(|&n| n > 0) { mode::TRY } else { 0 };
+            self.keeps(thread, Ident::NONE, addr, mode::SEM_WAIT | found, site);
+        }
+    }
+
+    /// A wait for a semaphore is granted.
+    fn granted(&mut self, thread: &str, addr: u64) {
+        *self.posts.entry(addr).or_default() -= 1;
+        let state = self.thread(thread);
+        self.core.sem_granted(state, addr);
     }
 
     /// As the preload library does before a signal or post of what was waited for with locks kept.

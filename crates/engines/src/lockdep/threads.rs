@@ -187,8 +187,13 @@ impl Core {
             sync,
             ..Segment::default()
         };
+        let told_before = thread.row.told_before;
         if let Some(id) = self.writer.push(row) {
             thread.set_segment(id);
+            // These are about locks: the thread has told nobody anything.
+            if matches!(kind, segment_kind::PASSED | segment_kind::RELEASED) {
+                thread.row.told_before = told_before;
+            }
         }
     }
 

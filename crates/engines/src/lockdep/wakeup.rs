@@ -6,12 +6,14 @@
 //! anything: its *round*. So once a wait has kept a lock, each of the first few signals of the same
 //! object is put on record, and begins a new segment of its thread; in a new segment each
 //! acquisition is attested anew, and the reader sees which were made in the round. The fast path
-//! knows nothing of it, and what it costs ends after [`MOST_ROUNDS`].
+//! knows nothing of it, and what it costs ends after [`SIGNAL_ROUNDS`].
 //!
 //! A signal by a thread that does not hold the waiters' mutex is put on record, too, once for each
 //! place: it may come between a waiter's look at what it waits for and its wait, and be lost.
 
-use lockwright_ledger::rows::{Finding, finding_kind, mode, segment_kind, signalled};
+use lockwright_ledger::rows::{
+    Finding, SIGNAL_ROUNDS, finding_kind, mode, segment_kind, signalled,
+};
 
 use super::core::Core;
 use super::key::hash;
@@ -19,9 +21,6 @@ use super::misuse::Misuse;
 use super::thread::ThreadState;
 use super::{Capture, Ident, Probe};
 use crate::index::Index;
-
-/// Signals of one object by one thread that are recorded.
-const MOST_ROUNDS: u32 = 8;
 
 /// Signals of one call, by threads without the waiters' mutex, whose stacks are looked at: it may be
 /// made for many callers.
@@ -86,7 +85,7 @@ impl Core {
         let key = |addr| hash(&[addr, u64::from(thread.id()), u64::from(finding_kind::SIGNALLED)]);
         let (of_this, of_all) = (key(addr), key(0));
         let rounds = self.wakeups.told.get(&self.writer, of_this).unwrap_or(0);
-        if rounds >= MOST_ROUNDS {
+        if rounds >= SIGNAL_ROUNDS {
             return thread.remember(probe.key, 0);
         }
         let detail = match () {

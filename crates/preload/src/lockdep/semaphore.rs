@@ -139,7 +139,9 @@ pub unsafe fn take(
         // SAFETY: the caller's semaphore.
         unsafe { first_use::tell(s) };
         left_held::idles(const { blocking_call("sem_wait") }, site);
-        return sync::semaphore_waited(s as u64, wait_for_event(s, mode, site, block));
+        // SAFETY: the caller's promise.
+        let result = unsafe { wait_for_event(s, mode, site, block) };
+        return sync::semaphore_waited(s as u64, result);
     };
     // A wait acts upon a cancellation that is pending even if it need not wait; trying does not.
     // SAFETY: forwarded; nothing is under way that unwinding would leave behind.
@@ -172,7 +174,15 @@ pub unsafe fn take(
 
 /// Waits by `block` for the post of a semaphore that is no lock. If the thread keeps locks
 /// meanwhile it matters who posts, and the wait is there for others to see.
-fn wait_for_event(s: Semaphore, mode: u16, site: u64, block: impl FnOnce() -> c_int) -> c_int {
+///
+/// # Safety
+/// The caller's semaphore.
+unsafe fn wait_for_event(
+    s: Semaphore,
+    mode: u16,
+    site: u64,
+    block: impl FnOnce() -> c_int,
+) -> c_int {
     // SAFETY: as `watch::thread`.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return block() };
     if thread.is_idle() || !cond::others_held(thread, s as u64) {
@@ -181,10 +191,14 @@ fn wait_for_event(s: Semaphore, mode: u16, site: u64, block: impl FnOnce() -> c_
     let wait = Acquire { addr: s as u64, ident: Ident::NONE, mode: mode | mode::SEM_WAIT, site };
     // Each semaphore that is waited for here is another wait.
     let ident = ThreadState::ident_of_object(wait.addr);
-    let (node, is_new) = watch::wait_context(thread, &Acquire { ident, ..wait });
+    // Who finds a post that nobody has taken does not wait: who posts next need not be waited for.
+    // SAFETY: the caller's semaphore.
+    let found = if unsafe { identity::is_taken(s) } { 0 } else { mode::TRY };
+    let context = Acquire { ident, mode: wait.mode | found, ..wait };
+    let (node, is_new) = watch::wait_context(thread, &context);
     if is_new {
         let what = Misuse {
-            mode: wait.mode,
+            mode: context.mode,
             detail: wait.addr,
             ..Misuse::new(finding_kind::WAIT_HELD, wait.addr, Ident::NONE)
         };
