@@ -102,6 +102,10 @@ pub struct CheckArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
+    /// The report as a page.
+    #[command(flatten)]
+    pub page: PageArgs,
+
     /// What is missing, and what that decides.
     #[command(flatten)]
     pub whole: WholeArgs,
@@ -138,6 +142,10 @@ pub struct MeterArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
+    /// The report as a page.
+    #[command(flatten)]
+    pub page: PageArgs,
+
     /// What is missing, and what that decides.
     #[command(flatten)]
     pub whole: WholeArgs,
@@ -171,6 +179,10 @@ pub struct BothArgs {
     /// Where the report goes.
     #[command(flatten)]
     pub output: OutputArgs,
+
+    /// The report as a page.
+    #[command(flatten)]
+    pub page: PageArgs,
 
     /// What is missing, and what that decides.
     #[command(flatten)]
@@ -212,6 +224,10 @@ pub struct ReportArgs {
     /// Where the report goes.
     #[command(flatten)]
     pub output: OutputArgs,
+
+    /// The report as a page.
+    #[command(flatten)]
+    pub page: PageArgs,
 
     /// What is missing, and what that decides.
     #[command(flatten)]
@@ -276,6 +292,10 @@ pub struct DiffArgs {
     /// Where the report goes.
     #[command(flatten)]
     pub output: OutputArgs,
+
+    /// The report as a page.
+    #[command(flatten)]
+    pub page: PageArgs,
 
     /// Exit with 66 if this is the case beyond chance: `METRIC > +N%` or `METRIC < -N%`, where
     /// METRIC is wait, hold, acquisitions, contended or utilisation; then `@PATTERN` for each lock
@@ -439,6 +459,10 @@ pub struct DemoArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
+    /// The report as a page.
+    #[command(flatten)]
+    pub page: PageArgs,
+
     /// What is found, and what that decides.
     #[command(flatten)]
     pub verdict: VerdictArgs,
@@ -468,6 +492,16 @@ pub struct OutputArgs {
     /// Colour the report; `auto`: if it goes to a terminal and NO_COLOR is not set.
     #[arg(long, visible_alias = "colour", value_name = "WHEN", value_enum, default_value_t = Colour::Auto)]
     pub color: Colour,
+}
+
+/// The report as a page.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Report")]
+pub struct PageArgs {
+    /// Also write the report as one HTML page to FILE (`-`: standard output), for a browser: with
+    /// source lines, drawings and tables. The page fetches nothing.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub html: Option<PathBuf>,
 }
 
 /// What is missing, and what that decides.
@@ -677,7 +711,7 @@ impl fmt::Display for HoldTiming {
 /// What to show in place of the report.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "In place of the report, to standard output or -o FILE")]
-#[group(multiple = false, conflicts_with_all = ["json", "stats", "folded", "pprof", "openmetrics", "gen_suppressions", "write_baseline", "sarif", "junit", "markdown", "github"])]
+#[group(multiple = false, conflicts_with_all = ["json", "html", "stats", "folded", "pprof", "openmetrics", "gen_suppressions", "write_baseline", "sarif", "junit", "markdown", "github"])]
 pub struct ListingArgs {
     /// List the lock classes, as the kernel's /proc/lockdep: how often locks of each were acquired
     /// (OPS), how many others follow (FD) and precede (BD) it, what signals mean to it, and what is

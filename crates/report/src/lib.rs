@@ -4,6 +4,7 @@ pub mod ci;
 mod coverage_json;
 pub mod error;
 pub mod glob;
+pub mod html;
 pub mod json;
 pub mod listing;
 pub mod lockmeter;

@@ -18,7 +18,7 @@ pub const CRATES: &[Crate] = &[
         uses: &["lockwright-analysis", "lockwright-ledger"],
         floors: &[
             &["ci"],
-            &["json", "sarif"],
+            &["html", "json", "sarif"],
             &["lockmeter", "verdict"],
             &["text", "coverage_json"],
             &["prose", "listing", "error", "glob"],

@@ -22,7 +22,7 @@ pub fn run(args: BothArgs) -> Result<Ending> {
     let program = session::find(args.program)?;
     let around = Surroundings::current();
     let dir = session::run_dir(args.run.ledger_dir.as_deref(), &around)?;
-    let mut output = Output::open(&args.output)?.of(&args.verdict)?;
+    let mut output = Output::open(&args.output)?.with_page(&args.page)?.of(&args.verdict)?;
     let mut exports = Exports::open(&args.view)?;
     let plan = Plan {
         program: &program,
@@ -55,10 +55,12 @@ pub fn run(args: BothArgs) -> Result<Ending> {
         measured.explained = true;
         let view = View { processes: false, ..args.view.view(args.metering.instances) };
         let json = output.write_json(Some(&found), Some(&measured));
+        let page = output.write_page(Some(&found), Some(&measured), &session.ledgers);
         // The measurement tells it, with times.
         found.waiting.clear();
         let done = [
             json,
+            page,
             check::show(&found, &session, &mut output),
             output.show_meter(&measured, view),
             exports.write(&measured),

@@ -30,7 +30,7 @@ pub fn run(args: CheckArgs) -> Result<Ending> {
     let program = session::find(args.program)?;
     let around = Surroundings::current();
     let dir = session::run_dir(args.run.ledger_dir.as_deref(), &around)?;
-    let mut output = Output::open(&args.output)?.of(&args.verdict)?;
+    let mut output = Output::open(&args.output)?.with_page(&args.page)?.of(&args.verdict)?;
     let checked = check(&program, &args.run, &args.checkers, dir, &around, &mut output)?;
     Ok(checked.ending(&args.verdict, args.whole, &output))
 }
@@ -90,7 +90,11 @@ pub fn check(
         if found.summary.acquisitions > 0 {
             add_cost(&mut found, session.prices());
         }
-        let done = [output.write_json(Some(&found), None), show(&found, &session, output)];
+        let done = [
+            output.write_json(Some(&found), None),
+            output.write_page(Some(&found), None, &session.ledgers),
+            show(&found, &session, output),
+        ];
         written = output.all(done);
         report = Some(found);
     }

@@ -9,6 +9,7 @@ use crate::args::DiffArgs;
 use lockwright_analysis::lockmeter::diff::compare;
 use lockwright_analysis::lockmeter::model::{self, MeterReport};
 use lockwright_report::error::{Error, Result, exit};
+use lockwright_report::html;
 use lockwright_report::lockmeter::diff::{Judged, Verdict, json, text};
 
 /// Runs the command.
@@ -16,7 +17,7 @@ use lockwright_report::lockmeter::diff::{Judged, Verdict, json, text};
 /// # Errors
 /// If a run cannot be read or has no measurement, or a condition not be judged.
 pub fn run(args: &DiffArgs) -> Result<Ending> {
-    let mut output = Output::open(&args.output)?;
+    let mut output = Output::open(&args.output)?.with_page(&args.page)?;
     let before = read(&args.before, &output)?;
     let after = read(&args.after, &output)?;
     let comparison = compare(&before, &after);
@@ -25,6 +26,7 @@ pub fn run(args: &DiffArgs) -> Result<Ending> {
         judged.extend(condition.judge(&comparison)?);
     }
     output.write_json_text(&json::render(&comparison, &judged))?;
+    output.write_page_text(|| html::render_diff(&comparison, &judged))?;
     output.list(&text::render(&comparison, &judged, args.top))?;
     let failed = judged.iter().any(|one| one.verdict == Verdict::Exceeded);
     Ok(Ending::Code(if failed { exit::FINDING } else { 0 }))

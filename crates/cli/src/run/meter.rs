@@ -22,7 +22,7 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
     let program = session::find(args.program)?;
     let around = Surroundings::current();
     let dir = session::run_dir(args.run.ledger_dir.as_deref(), &around)?;
-    let mut output = Output::open(&args.output)?;
+    let mut output = Output::open(&args.output)?.with_page(&args.page)?;
     let mut exports = Exports::open(&args.view)?;
     let plan = Plan {
         program: &program,
@@ -46,6 +46,7 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
         completeness.clone_from(&measured.completeness);
         let done = [
             output.write_json(None, Some(&measured)),
+            output.write_page(None, Some(&measured), &session.ledgers),
             output.show_meter(&measured, args.view.view(args.metering.instances)),
             exports.write(&measured),
         ];

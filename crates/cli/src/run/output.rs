@@ -9,7 +9,7 @@ use lockwright_ledger::Ledger;
 use super::fresh_line;
 use super::sink::Sink;
 use super::verdicts::{After, Verdicts};
-use crate::args::{Colour, OutputArgs, VerdictArgs};
+use crate::args::{Colour, OutputArgs, PageArgs, VerdictArgs};
 use lockwright_analysis::finding::Instances;
 use lockwright_analysis::finding::{Finding, Report};
 use lockwright_analysis::lockmeter::model::MeterReport;
@@ -20,7 +20,7 @@ use lockwright_report::listing::{self, Listing};
 use lockwright_report::lockmeter;
 use lockwright_report::lockmeter::view::{Compat, View};
 use lockwright_report::verdict::Judged;
-use lockwright_report::{json, text};
+use lockwright_report::{html, json, text};
 
 /// Width of a report that nobody reads on a terminal.
 const FILE_WIDTH: usize = 100;
@@ -30,6 +30,7 @@ const FILE_WIDTH: usize = 100;
 pub struct Output {
     text: Sink,
     json: Option<Sink>,
+    page: Option<Sink>,
     verdicts: Verdicts,
     stats: bool,
     /// Colours for the report.
@@ -63,6 +64,7 @@ impl Output {
             message_colour: coloured(args.color, io::stderr().is_terminal()),
             text,
             json,
+            page: None,
             verdicts: Verdicts::default(),
             stats: false,
             after_program: Cell::new(false),
@@ -75,6 +77,16 @@ impl Output {
             output.warn(&why.help("install Debian's package debuginfod, or unset the variable"));
         }
         Ok(output)
+    }
+
+    /// Also writes a page, if it is asked for.
+    ///
+    /// # Errors
+    /// If its file cannot be created.
+    pub fn with_page(mut self, args: &PageArgs) -> Result<Self> {
+        self.page =
+            args.html.as_deref().map(|path| Sink::create(path, "--html FILE")).transpose()?;
+        Ok(self)
     }
 
     /// Shows as much of the findings as is asked for.
@@ -253,6 +265,35 @@ impl Output {
             (None, Some(metered)) => sink.put(&lockmeter::json::render(metered)),
             (None, None) => Ok(()),
         }
+    }
+
+    /// Writes the page, if it was asked for: of what was found, what was measured, or both.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write_page(
+        &mut self,
+        found: Option<&Report>,
+        metered: Option<&MeterReport>,
+        ledgers: &[Ledger],
+    ) -> Result<()> {
+        let Some(sink) = &mut self.page else { return Ok(()) };
+        let judged = found.map(|report| self.verdicts.judge(report));
+        let graphs = if judged.is_some() { listing::lock_graphs(ledgers) } else { Vec::new() };
+        sink.put(&html::render(&html::Run {
+            found: judged.as_ref(),
+            all: self.verdicts.all,
+            metered,
+            graphs: &graphs,
+        }))
+    }
+
+    /// Writes the page of a comparison, if it was asked for.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write_page_text(&mut self, page: impl FnOnce() -> String) -> Result<()> {
+        self.page.as_mut().map_or(Ok(()), |sink| sink.put(&page()))
     }
 
     /// Writes the JSON of what several runs make together, if it was asked for.

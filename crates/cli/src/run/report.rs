@@ -22,7 +22,7 @@ use lockwright_report::lockmeter::view::View;
 /// If no ledger can be read, or the report not be written.
 pub fn run(args: &ReportArgs) -> Result<Ending> {
     let paths = load::expand(&args.ledgers)?;
-    let mut output = Output::open(&args.output)?.of(&args.verdict)?;
+    let mut output = Output::open(&args.output)?.with_page(&args.page)?.of(&args.verdict)?;
     let mut exports = Exports::open(&args.view)?;
     let (ledgers, mut errors) = load::open_all(&paths);
     if ledgers.is_empty()
@@ -57,7 +57,10 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
         doctor::explain(&mut report);
         report
     });
-    let mut done = vec![output.write_json(found.as_ref(), measured.as_ref())];
+    let mut done = vec![
+        output.write_json(found.as_ref(), measured.as_ref()),
+        output.write_page(found.as_ref(), measured.as_ref(), &ledgers),
+    ];
     if let Some(found) = &mut found {
         if measured.is_some() {
             // That tells it, with times.

@@ -22,7 +22,7 @@ pub fn render(processes: &[Process<'_>]) -> String {
 }
 
 fn one(out: &mut String, process: &Process<'_>) {
-    let Process { model, dependencies } = process;
+    let Process { model, dependencies, .. } = process;
     let reversed = dependencies.reversed();
     let (mut forwards, mut backwards) =
         (Counter::new(&dependencies.direct), Counter::new(&reversed));

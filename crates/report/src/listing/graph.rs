@@ -33,7 +33,7 @@ pub fn render(processes: &[Process<'_>]) -> String {
 }
 
 fn one(out: &mut String, index: usize, process: &Process<'_>) {
-    let Process { model, dependencies } = process;
+    let Process { model, dependencies, .. } = process;
     // The reduced dependencies lead everywhere, but a cycle's own edges are to be seen.
     let mut edges: BTreeMap<(u32, u32), String> = BTreeMap::new();
     edges.extend(dependencies.pairs().map(|pair| (pair, String::new())));

@@ -5,11 +5,14 @@
 mod chains;
 mod classes;
 mod graph;
+mod lock_graph;
 mod pools;
 mod stats;
 mod value;
 
 use lockwright_ledger::Ledger;
+
+pub use lock_graph::{Dependency, LockClass, LockGraph, lock_graphs};
 
 use lockwright_analysis::dependencies::Dependencies;
 use lockwright_analysis::model::{Model, Sources, Symbolise};
@@ -30,6 +33,8 @@ pub enum Listing {
 
 /// One process and its dependencies.
 struct Process<'a> {
+    /// Its place among the ledgers.
+    index: usize,
     model: Model<'a>,
     dependencies: Dependencies,
 }
@@ -44,27 +49,38 @@ impl Process<'_> {
 
 /// The listing of a run's ledgers, one per process.
 pub fn render(listing: Listing, ledgers: &[Ledger]) -> String {
-    let images = Images::new(DebugDirs::from_env());
-    let symbols: Vec<Symbols<'_>> =
-        ledgers.iter().map(|ledger| Symbols::with_images(ledger, images.clone())).collect();
-    let symbols: Vec<&dyn Symbolise> = symbols.iter().map(|s| s as &dyn Symbolise).collect();
-    render_with(listing, ledgers, &symbols)
+    with_processes(ledgers, |processes| show(listing, processes))
 }
 
 /// As [`render`], with names from `symbols[i]` for `ledgers[i]`.
 pub fn render_with(listing: Listing, ledgers: &[Ledger], symbols: &[&dyn Symbolise]) -> String {
     let sources = Sources::new(ledgers, symbols);
-    let processes: Vec<Process<'_>> = (0..ledgers.len())
-        .map(|index| {
-            let model = Model::new(&sources, index);
-            let dependencies = Dependencies::new(&model);
-            Process { model, dependencies }
-        })
-        .collect();
+    show(listing, &processes(&sources, ledgers.len()))
+}
+
+fn show(listing: Listing, processes: &[Process<'_>]) -> String {
     match listing {
-        Listing::Stats => format!("{}\n{}", stats::render(&processes), pools::render(&processes)),
-        Listing::Classes => classes::render(&processes),
-        Listing::Chains => chains::render(&processes),
-        Listing::Graph => graph::render(&processes),
+        Listing::Stats => format!("{}\n{}", stats::render(processes), pools::render(processes)),
+        Listing::Classes => classes::render(processes),
+        Listing::Chains => chains::render(processes),
+        Listing::Graph => graph::render(processes),
     }
+}
+
+/// Hands the processes of a run's ledgers to `use_them`.
+fn with_processes<T>(ledgers: &[Ledger], use_them: impl FnOnce(&[Process<'_>]) -> T) -> T {
+    let images = Images::new(DebugDirs::from_env());
+    let symbols: Vec<Symbols<'_>> =
+        ledgers.iter().map(|ledger| Symbols::with_images(ledger, images.clone())).collect();
+    let symbols: Vec<&dyn Symbolise> = symbols.iter().map(|s| s as &dyn Symbolise).collect();
+    use_them(&processes(&Sources::new(ledgers, &symbols), ledgers.len()))
+}
+
+fn processes<'a>(sources: &Sources<'a>, count: usize) -> Vec<Process<'a>> {
+    let process = |index| {
+        let model = Model::new(sources, index);
+        let dependencies = Dependencies::new(&model);
+        Process { index, model, dependencies }
+    };
+    (0..count).map(process).collect()
 }

@@ -86,7 +86,7 @@ fn debug(process: &Process<'_>) -> Debug {
 fn counters(process: &Process<'_>, is_debug: bool) -> Counters {
     use Value::{AtLeast, Least, Most, Sum};
     const NONE: Value = Value::NotApplicable;
-    let Process { model, dependencies } = process;
+    let Process { model, dependencies, .. } = process;
     let ledger = model.ledger;
     let classes = model.classes.len();
     let direct = dependencies.pairs().count() as u64;

@@ -111,14 +111,14 @@ impl Page {
     }
 
     fn change(&mut self, change: &Change, depth: usize) {
-        let (name, show): (&str, fn(f64) -> String) = match change.metric {
-            Metric::Wait => ("wait in a run", time),
-            Metric::Hold => ("hold, mean", time),
-            Metric::Acquisitions => ("acquisitions/s", rate),
-            Metric::Contended => ("contended %", percent),
-            Metric::Utilisation => ("utilisation %", percent),
+        let name = match change.metric {
+            Metric::Wait => "wait in a run",
+            Metric::Hold => "hold, mean",
+            Metric::Acquisitions => "acquisitions/s",
+            Metric::Contended => "contended %",
+            Metric::Utilisation => "utilisation %",
         };
-        let shown = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), show);
+        let shown = |number: Option<f64>| value(change.metric, number);
         let mut line = format!("{:indent$}{name}", "", indent = 2 * depth);
         let cells = [shown(change.before), shown(change.after), relative(change.ratio)];
         for (cell, end) in cells.iter().zip(COLUMNS) {
@@ -154,6 +154,16 @@ impl Page {
     }
 }
 
+/// What a metric is on one side.
+pub fn value(metric: Metric, value: Option<f64>) -> String {
+    let show: fn(f64) -> String = match metric {
+        Metric::Wait | Metric::Hold => time,
+        Metric::Acquisitions => rate,
+        Metric::Contended | Metric::Utilisation => percent,
+    };
+    value.map_or_else(|| NONE.to_owned(), show)
+}
+
 /// "5 runs of server, 1.23 s on average; 0 records lost".
 fn side(runs: &Runs) -> String {
     let lost = match runs.lost {
@@ -185,7 +195,7 @@ fn rate(per_second: f64) -> String {
 }
 
 /// A ratio as a change: `+12.3%`, `-4.56%`, `x15`, `new`.
-fn relative(ratio: Option<f64>) -> String {
+pub fn relative(ratio: Option<f64>) -> String {
     let Some(ratio) = ratio else { return NONE.to_owned() };
     let percent = (ratio - 1.0) * 100.0;
     match percent.abs() {

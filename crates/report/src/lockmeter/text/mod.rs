@@ -8,7 +8,7 @@ mod advice;
 mod blame;
 mod columns;
 mod empty;
-pub(super) mod format;
+pub(crate) mod format;
 mod head;
 mod instances;
 mod locks;

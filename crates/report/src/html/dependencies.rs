@@ -1,0 +1,286 @@
+//! The order in which locks are taken: drawn, and listed with the stacks.
+
+use std::collections::BTreeSet;
+
+use maud::{Markup, html};
+
+use super::layout::{HEIGHT, Layout, MOST_EDGES, MOST_NODES, layers};
+use super::limits::{self, Limit};
+use super::section::{Section, left_out};
+use super::{Context, name_of, stack};
+use crate::listing::{Dependency, LockGraph};
+use crate::prose::words::{count, plain};
+use crate::text::stack::shorten;
+use lockwright_analysis::finding::{Finding, Name};
+
+/// Letters of a name in the drawing.
+const LETTERS: usize = 26;
+/// Width of a letter, and what is left free beside the name.
+const LETTER: f64 = 7.3;
+const MARGIN: f64 = 10.0;
+
+/// `None` if no lock was taken while another was held.
+pub fn section(context: &Context<'_>, graphs: &[LockGraph]) -> Option<Section> {
+    let graphs: Vec<&LockGraph> = graphs.iter().filter(|graph| !graph.edges.is_empty()).collect();
+    if graphs.is_empty() {
+        return None;
+    }
+    let all: usize = graphs.iter().map(|graph| graph.edges.len()).sum();
+    let several = graphs.len() > 1;
+    // The drawings of many processes would take each other's place.
+    let limit = Limit { bytes: limits::DEPENDENCIES.bytes / graphs.len(), ..limits::DEPENDENCIES };
+    let body = html! {
+        p { "An arrow leads from a lock that was held to one that was taken then. "
+            "Where arrows form a cycle, threads can wait for each other." }
+        p.legend {
+            span.key.k-bad { "cycle that can deadlock" } " "
+            span.key.k-kept { "cycle that something keeps from it" } " "
+            span.key.k-plain { "order without a cycle" }
+        }
+        @for (number, graph) in graphs.iter().enumerate() {
+            @let part = Part { context, graph, number };
+            @if several { h3 { (plain(&graph.title)) } }
+            (part.drawing())
+            (part.list(limit))
+        }
+    };
+    Some(Section::new("order", "Lock order", body).counting(all))
+}
+
+/// One process.
+struct Part<'a, 'r> {
+    context: &'a Context<'r>,
+    graph: &'a LockGraph,
+    number: usize,
+}
+
+impl Part<'_, '_> {
+    /// What is drawn: all, or of a large graph first cycles, then what is next to them.
+    fn drawn(&self) -> Vec<usize> {
+        let mut nodes: BTreeSet<usize> = BTreeSet::new();
+        let mut edges = Vec::new();
+        // Those on cycles come first.
+        for (index, edge) in self.graph.edges.iter().enumerate() {
+            if edges.len() == MOST_EDGES {
+                break;
+            }
+            let more =
+                [edge.held, edge.acquired].iter().filter(|node| !nodes.contains(node)).count();
+            if nodes.len() + more <= MOST_NODES {
+                nodes.extend([edge.held, edge.acquired]);
+                edges.push(index);
+            }
+        }
+        edges
+    }
+
+    fn drawing(&self) -> Markup {
+        let drawn = self.drawn();
+        let mut nodes: Vec<usize> = drawn
+            .iter()
+            .flat_map(|&edge| [self.graph.edges[edge].held, self.graph.edges[edge].acquired])
+            .collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let place = |class: usize| nodes.binary_search(&class).unwrap_or(0);
+        let labels: Vec<String> =
+            nodes.iter().map(|&class| label(&self.graph.classes[class].name)).collect();
+        let widths: Vec<f64> = labels
+            .iter()
+            .map(|label| label.chars().count() as f64 * LETTER + 2.0 * MARGIN)
+            .collect();
+        let pairs: Vec<(usize, usize)> = drawn
+            .iter()
+            .map(|&edge| &self.graph.edges[edge])
+            .map(|edge| (place(edge.held), place(edge.acquired)))
+            .collect();
+        let mut layout = layers(&widths, &pairs);
+        // A lock that is only taken while held itself stands below the others.
+        for node in 0..nodes.len() {
+            if layout.centres[node].is_none() {
+                let y =
+                    if layout.size.1 > 0.0 { layout.size.1 + HEIGHT } else { 0.0 } + HEIGHT / 2.0;
+                layout.centres[node] = Some((widths[node] / 2.0, y));
+                layout.size = (layout.size.0.max(widths[node] + 40.0), y + HEIGHT / 2.0);
+            }
+        }
+        let (width, height) = (layout.size.0 + 40.0, layout.size.1 + 40.0);
+        let left = self.graph.edges.len() - drawn.len();
+        let name = format!("Lock order: {}", count(nodes.len() as u64, "lock class"));
+        html! {
+            div.scroll.drawing tabindex="0" role="region" aria-label=(name) {
+                svg.graph viewBox={ "-20 -20 " (f(width)) " " (f(height)) } width=(f(width)) height=(f(height))
+                    role="group" aria-label=(name) {
+                    defs { @for kind in ["bad", "kept", "plain"] {
+                        marker id={ "m" (self.number) (kind) } .{ "k-" (kind) } viewBox="0 0 8 8" refX="7" refY="4"
+                            markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto" {
+                            path d="M0 0L8 4L0 8z" {}
+                        }
+                    } }
+                    @for (&edge, &pair) in drawn.iter().zip(&pairs).rev() { (self.arrow(edge, pair, &layout, &widths)) }
+                    @for (node, &class) in nodes.iter().enumerate() {
+                        @if let Some((x, y)) = layout.centres[node] {
+                            g.node .on[self.is_on_cycle(class)] {
+                                title { (plain(&self.graph.classes[class].name.text)) }
+                                rect x=(f(x - widths[node] / 2.0)) y=(f(y - HEIGHT / 2.0)) width=(f(widths[node])) height=(f(HEIGHT)) rx="5" {}
+                                text x=(f(x)) y=(f(y + 4.5)) { (labels[node]) }
+                            }
+                        }
+                    }
+                }
+            }
+            @if left > 0 {
+                p.cut { (count(left as u64, "more dependency order")) " not drawn: cycles come first, " code { "report --graph" } " has all" }
+            }
+        }
+    }
+
+    fn is_on_cycle(&self, class: usize) -> bool {
+        let touches = |edge: &Dependency| edge.held == class || edge.acquired == class;
+        self.graph.edges.iter().any(|edge| edge.cycle.is_some() && touches(edge))
+    }
+
+    fn arrow(
+        &self,
+        index: usize,
+        (from, to): (usize, usize),
+        layout: &Layout,
+        widths: &[f64],
+    ) -> Markup {
+        let edge = &self.graph.edges[index];
+        let (Some(a), Some(b)) = (layout.centres[from], layout.centres[to]) else {
+            return html! {};
+        };
+        let kind = look(edge);
+        let marker = format!("url(#m{}{kind})", self.number);
+        let names =
+            [edge.held, edge.acquired].map(|class| plain(&self.graph.classes[class].name.text));
+        html! {
+            a.edge .{ "k-" (kind) } href=(self.target(index)) {
+                title { (names[0]) " -> " (names[1]) }
+                path.hit d=(curve(a, b, widths[from])) {}
+                path.line d=(curve(a, b, widths[from])) marker-end=(marker) {}
+            }
+        }
+    }
+
+    /// Where an edge leads: to the finding that it is part of, else to its stacks in the list.
+    fn target(&self, index: usize) -> String {
+        match self.finding(&self.graph.edges[index]) {
+            Some(number) => format!("#f{number}"),
+            None => format!("#{}", self.id(index)),
+        }
+    }
+
+    fn id(&self, index: usize) -> String {
+        format!("e{}-{}", self.number, index + 1)
+    }
+
+    /// Number of the first finding that has this step.
+    fn finding(&self, edge: &Dependency) -> Option<usize> {
+        let [held, acquired] =
+            [edge.held, edge.acquired].map(|class| &self.graph.classes[class].name);
+        let has = |finding: &&Finding| {
+            finding.steps.iter().any(|step| {
+                let is = |lock: usize, name: &Name| {
+                    finding
+                        .locks
+                        .get(lock)
+                        .is_some_and(|lock| lock.class == *name || lock.name == *name)
+                };
+                is(step.lock, acquired)
+                    && step.held.iter().any(|had| had.lock.is_some_and(|lock| is(lock, held)))
+            })
+        };
+        self.context.findings.iter().position(has).map(|index| index + 1)
+    }
+
+    fn list(&self, limit: Limit) -> Markup {
+        let (rows, left) = limit.fill(self.graph.edges.iter().enumerate(), |(index, edge)| {
+            let [held, acquired] =
+                [edge.held, edge.acquired].map(|class| &self.graph.classes[class].name);
+            html! {
+                li.item id=(self.id(index)) tabindex="-1" {
+                    (name_of(&held.text, held.is_symbol)) " then " (name_of(&acquired.text, acquired.is_symbol))
+                    @if edge.cycle.is_some() { " " span.tag .{ "k-" (look(edge)) } { "cycle" } }
+                    @if let Some(number) = self.finding(edge) { " " a href={ "#f" (number) } { "finding " (number) } }
+                    details { summary { "stacks" }
+                        p.did { "held, taken at" } (stack::list(self.context, &edge.held_at))
+                        p.did { "then acquired at" } (stack::list(self.context, &edge.acquired_at))
+                    }
+                }
+            }
+        });
+        html! {
+            details.list { summary { "All orders as a list (" (self.graph.edges.len()) ")" }
+                ol { (rows) }
+                (left_out(left, "order", "report --graph"))
+            }
+        }
+    }
+}
+
+/// As the DOT language's: `bad` may deadlock, `kept` is kept from it.
+fn look(edge: &Dependency) -> &'static str {
+    match edge.cycle {
+        None => "plain",
+        Some(cycle) if cycle.grade.is_some_and(|grade| grade.is_counted_only()) => "kept",
+        Some(_) => "bad",
+    }
+}
+
+/// From the lower edge of one node to the upper one of another below; upwards, from side to side.
+fn curve(a: (f64, f64), b: (f64, f64), width: f64) -> String {
+    let half = HEIGHT / 2.0;
+    if a == b {
+        let x = a.0 + width / 2.0;
+        return format!("M{} {}c30 -22 30 22 1 14", f(x), f(a.1 - 7.0));
+    }
+    if b.1 > a.1 {
+        let (y1, y2) = (a.1 + half, b.1 - half - 1.0);
+        let bend = ((y2 - y1) / 2.0).max(12.0);
+        return format!(
+            "M{} {}C{} {} {} {} {} {}",
+            f(a.0),
+            f(y1),
+            f(a.0),
+            f(y1 + bend),
+            f(b.0),
+            f(y2 - bend),
+            f(b.0),
+            f(y2)
+        );
+    }
+    // An order against the layers: it leaves beside the arrow that comes the other way.
+    let (x1, x2) = (a.0 + 16.0, b.0 + 16.0);
+    let (y1, y2) = (a.1 - half, b.1 + half + 1.0);
+    let bend = ((y1 - y2) / 2.0).max(12.0);
+    format!(
+        "M{} {}C{} {} {} {} {} {}",
+        f(x1),
+        f(y1),
+        f(x1 + 12.0),
+        f(y1 - bend),
+        f(x2 + 12.0),
+        f(y2 + bend),
+        f(x2),
+        f(y2)
+    )
+}
+
+/// A name that fits into a node.
+fn label(name: &Name) -> String {
+    let name = shorten(&plain(&name.text));
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= LETTERS {
+        return name;
+    }
+    let head: String = letters[..LETTERS / 2 - 1].iter().collect();
+    let tail: String = letters[letters.len() - (LETTERS / 2 - 2)..].iter().collect();
+    format!("{head}...{tail}")
+}
+
+/// A coordinate: a tenth of a pixel is enough.
+fn f(value: f64) -> String {
+    format!("{:.1}", value).trim_end_matches(".0").to_owned()
+}

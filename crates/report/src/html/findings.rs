@@ -1,0 +1,150 @@
+//! Findings: what is wrong, how sure that is, and what each thread did, side by side.
+
+use maud::{Markup, html};
+
+use super::section::{Section, left_out};
+use super::{Context, excerpt, limits, name_of, stack};
+use crate::prose::action::act;
+use crate::prose::told;
+use crate::prose::words::{self, count, join, number, plain, quote};
+use crate::verdict::Judged;
+use lockwright_analysis::finding::{Finding, HeldLock, LockInfo, LockOrigin, Name, Report};
+
+/// All that are shown, most serious first.
+pub fn section(context: &Context<'_>, judged: &Judged<'_>) -> Section {
+    let report = judged.report;
+    let numbered = (1..).zip(&context.findings);
+    let (list, left) =
+        limits::FINDINGS.fill(numbered, |(number, finding)| one(context, report, number, finding));
+    let hidden = judged.counted().count() - context.findings.len();
+    let suppressed = judged.all().filter(|(_, standing)| !standing.counts()).count();
+    let body = html! {
+        @if context.findings.is_empty() { p.quiet { "No findings." } }
+        @else { (filters(context)) }
+        (list)
+        (left_out(left, "finding", "--json"))
+        @if hidden > 0 {
+            p.quiet { (count(hidden as u64, "finding")) " that something keeps from deadlock, or that do no harm, are not shown: "
+                code { "--all" } }
+        }
+        @if suppressed > 0 {
+            p.quiet { (count(suppressed as u64, "finding")) " suppressed, or in the baseline" }
+        }
+    };
+    Section::new("findings", "Findings", body).counting(context.findings.len())
+}
+
+/// Buttons that show one grade; they come with the script.
+fn filters(context: &Context<'_>) -> Markup {
+    let mut grades: Vec<(&'static str, u64)> = Vec::new();
+    for finding in &context.findings {
+        let name = finding.grade.name();
+        match grades.iter_mut().find(|(grade, _)| *grade == name) {
+            Some((_, n)) => *n += 1,
+            None => grades.push((name, 1)),
+        }
+    }
+    html! {
+        @if grades.len() > 1 {
+            div.filters role="group" aria-label="Grades shown" hidden {
+                @for (grade, n) in &grades {
+                    button type="button" aria-pressed="true" data-grade=(grade) { (grade) " " span.count { (number(*n)) } }
+                }
+            }
+        }
+    }
+}
+
+fn one(context: &Context<'_>, report: &Report, number: usize, finding: &Finding) -> Markup {
+    let said = told(finding);
+    let grade = finding.grade.name();
+    let mut evidence: Vec<String> = said.evidence.iter().map(|line| plain(line)).collect();
+    if evidence.is_empty() {
+        evidence.push(words::meaning(finding.grade).to_owned());
+    }
+    if finding.also > 0 {
+        evidence.push(format!("{} folded into this one", count(finding.also, "more of this sort")));
+    }
+    if report.processes.len() > 1
+        && let Some(process) = report.process_of(finding)
+    {
+        evidence.push(format!("in process {} ({})", process.pid, plain(&process.exe)));
+    }
+    html! {
+        article.finding.item id={ "f" (number) } data-grade=(grade) tabindex="-1" {
+            header {
+                h3 { a.self href={ "#f" (number) } { (number) } " " (plain(&said.title)) }
+                p.tags { span .grade .{ "g-" (grade) } { (grade) } " " code { (finding.kind.name()) } }
+            }
+            ul.evidence { @for line in &evidence { li { (line) } } }
+            div.steps { @for step in 0..finding.steps.len() { (one_step(context, finding, step)) } }
+            (the_locks(context, finding))
+            @for help in &said.help { p.help { b { "What to do: " } (plain(help)) } }
+        }
+    }
+}
+
+/// What one thread did: what it held, and what it asked for then.
+fn one_step(context: &Context<'_>, finding: &Finding, number: usize) -> Markup {
+    let step = &finding.steps[number];
+    let unknown = Name::symbol("?");
+    let name = finding.locks.get(step.lock).map_or(&unknown, |lock| &lock.name);
+    let (part, other): (Vec<&HeldLock>, Vec<&HeldLock>) =
+        step.held.iter().partition(|held| held.lock.is_some());
+    let besides: Vec<String> = part
+        .iter()
+        .filter(|held| held.lock != Some(step.lock))
+        .map(|held| quote(&held.name))
+        .collect();
+    let mut title = format!("{} {}", words::who(finding, number), act(step.action, &quote(name)));
+    if !besides.is_empty() {
+        title += &format!(" while holding {}", join(&besides));
+    }
+    html! {
+        section.step {
+            h4 { (plain(&title)) }
+            @for held in &part {
+                p.did { (name_of(&held.name.text, held.name.is_symbol)) " taken" }
+                @if let Some(lines) = excerpt::show(context, &held.stack) { (lines) }
+                details { summary { "stack" } (stack::list(context, &held.stack)) }
+            }
+            p.did { (plain(&act(step.action, &quote(name)))) }
+            @if let Some(lines) = excerpt::show(context, &step.stack) { (lines) }
+            (stack::list(context, &step.stack))
+            @if !other.is_empty() {
+                details {
+                    summary { "also holding " (count(other.len() as u64, "lock")) }
+                    ul { @for held in &other {
+                        li { (name_of(&held.name.text, held.name.is_symbol)) ", taken in " (stack::place(context, &held.stack)) }
+                    } }
+                }
+            }
+        }
+    }
+}
+
+fn the_locks(context: &Context<'_>, finding: &Finding) -> Markup {
+    let mut seen: Vec<&LockInfo> = Vec::new();
+    for lock in &finding.locks {
+        if !seen.contains(&lock) {
+            seen.push(lock);
+        }
+    }
+    html! {
+        @if !seen.is_empty() {
+            details.locks {
+                summary { (count(seen.len() as u64, "lock")) }
+                ul { @for lock in seen { li {
+                    (name_of(&lock.name.text, lock.name.is_symbol)) ": "
+                    @if lock.origin == LockOrigin::Static { "static " }
+                    (plain(&lock.kind.to_string()))
+                    @if let Some(addr) = lock.addr { " at " code { (format!("{addr:#x}")) } }
+                    @if !lock.created.is_empty() { ", from " (stack::place(context, &lock.created)) }
+                    @if lock.class != lock.name && !lock.class.text.is_empty() {
+                        ", of class " (name_of(&lock.class.text, lock.class.is_symbol))
+                    }
+                } } }
+            }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! What was measured: the locks, single ones in detail, waits for what is no lock, flame graphs.
+
+use maud::{Markup, html};
+
+use super::section::{Column, Section, left_out, number_cell, table};
+use super::{Context, blame, flame, histogram, limits, name_of, stack};
+use crate::lockmeter::advice::advise;
+use crate::lockmeter::folded::Folded;
+use crate::lockmeter::text::format::{count, maybe_time, percent};
+use crate::prose::words::{number, plain};
+use lockwright_analysis::finding::lock_kind::LockKind;
+use lockwright_analysis::lockmeter::model::{
+    Lock, MeterReport, Mode, Numbers, Site, Wait, WaitKind,
+};
+
+const LOCKS: &[Column] = &[
+    Column::text("lock"),
+    Column::number("acquired", "acquisitions"),
+    Column::number("contended %", "of its acquisitions had to wait"),
+    Column::number("used %", "of the measured time in which it was held"),
+    Column::number("hold mean", "how long it was held each time"),
+    Column::number("hold p99", "99 % of its holds were no longer"),
+    Column::number("hold max", "the longest hold"),
+    Column::number("wait mean", "how long who had to wait did so"),
+    Column::number("wait p99", "99 % of the waits were no longer"),
+    Column::number("wait max", "the longest wait"),
+    Column::number("wait total", "all waits together"),
+    Column::number("share %", "of all waits for locks"),
+];
+
+const SITES: &[Column] = &[
+    Column::text("place"),
+    Column::text("mode"),
+    Column::number("acquired", "acquisitions"),
+    Column::number("contended %", "of its acquisitions had to wait"),
+    Column::number("hold mean", ""),
+    Column::number("hold total", ""),
+    Column::number("wait mean", ""),
+    Column::number("wait total", ""),
+];
+
+const WAITS: &[Column] = &[
+    Column::text("what for"),
+    Column::text("place"),
+    Column::number("waits", ""),
+    Column::number("blocked %", "that were not over at once"),
+    Column::number("mean", ""),
+    Column::number("p99", ""),
+    Column::number("max", ""),
+    Column::number("total", ""),
+];
+
+/// Places shown of one lock.
+const MOST_SITES: usize = 12;
+
+/// The sections of a measurement.
+pub fn sections(context: &Context<'_>, report: &MeterReport) -> Vec<Section> {
+    let mut sections = vec![locks(report), details(context, report)];
+    sections.extend(waits(context, report));
+    sections.extend(flames(report));
+    sections
+}
+
+fn locks(report: &MeterReport) -> Section {
+    let (rows, left) = limits::LOCKS.fill(report.locks.iter().enumerate(), |(index, lock)| {
+        let numbers = &lock.total;
+        html! { tr.item {
+            th scope="row" {
+                @if index < limits::DETAILS.items { a href={ "#l" (index + 1) } { (name_of(&lock.name, lock.is_symbol)) } }
+                @else { (name_of(&lock.name, lock.is_symbol)) }
+            }
+            (number_cell(&count(numbers.acquisitions), numbers.acquisitions as f64))
+            (part_cell(numbers.contended_part()))
+            (part_cell(lock.utilisation()))
+            (times(numbers.hold.mean_ns()))
+            (times(numbers.hold.percentile_ns(99.0)))
+            (times((numbers.hold.count > 0).then_some(numbers.hold.max_ns)))
+            (times(numbers.wait.mean_ns()))
+            (times(numbers.wait.percentile_ns(99.0)))
+            (times((numbers.wait.count > 0).then_some(numbers.wait.max_ns)))
+            (times((numbers.wait.count > 0).then_some(numbers.wait.total_ns)))
+            (part_cell(report.share_of_wait(numbers.wait.total_ns)))
+        } }
+    });
+    let body = html! {
+        (table("Lock classes, the longest waits in all first", LOCKS, &rows))
+        (left_out(left, "lock class", "--json"))
+    };
+    Section::new("locks", "Locks", body).counting(report.locks.len())
+}
+
+/// All together, then the first locks one by one.
+fn details(context: &Context<'_>, report: &MeterReport) -> Section {
+    let total = report.total();
+    let (list, left) = limits::DETAILS
+        .fill((1..).zip(&report.locks), |(number, lock)| detail(context, report, number, lock));
+    let body = html! {
+        h3 { "All locks together" }
+        (plots(&total))
+        h3 { "Lock by lock" }
+        (list)
+        (left_out(left, "lock class", "--json"))
+    };
+    Section::new("times", "Waits and holds", body)
+}
+
+fn plots(numbers: &Numbers) -> Markup {
+    html! { div.plots {
+        @if let Some(plot) = histogram::show("Waits", &numbers.wait) { (plot) }
+        @if let Some(plot) = histogram::show("Holds", &numbers.hold) { (plot) }
+    } }
+}
+
+fn detail(context: &Context<'_>, report: &MeterReport, rank: usize, lock: &Lock) -> Markup {
+    let share = report.share_of_wait(lock.total.wait.total_ns);
+    let advice = advise_on(report, lock);
+    let shown: Vec<&Site> = lock.sites.iter().take(MOST_SITES).collect();
+    let rows = html! { @for site in &shown { (site_row(context, site)) } };
+    html! {
+        // The worst is open from the start.
+        details.lock.item id={ "l" (rank) } open[rank == 1] {
+            summary {
+                (rank) ". " (name_of(&lock.name, lock.is_symbol)) " "
+                span.quiet { (LockKind::of(lock.kind).name())
+                    @if lock.locks > 1 { ", " (number(lock.locks)) " locks" }
+                    ", " (percent(share)) " % of all waits" }
+            }
+            @for said in &advice { p.help { b { "Advice: " } (said) } }
+            (plots(&lock.total))
+            h3 { "Places that take it" }
+            (table("Places, the longest waits first", SITES, &rows))
+            (left_out(lock.sites.len() - shown.len(), "place", "--json"))
+            @if let Some(matrix) = blame::show(context, lock) { h3 { "Blame" } (matrix) }
+        }
+    }
+}
+
+/// What the rules say of one lock, with what it rests on.
+fn advise_on(report: &MeterReport, lock: &Lock) -> Vec<String> {
+    let about = |index: usize| report.locks.get(index).is_some_and(|of| std::ptr::eq(of, lock));
+    let advice = advise(report).into_iter().filter(|advice| about(advice.lock));
+    advice
+        .map(|advice| {
+            let evidence: Vec<String> = advice.evidence.iter().map(ToString::to_string).collect();
+            plain(&format!(
+                "{} (confidence {}: {})",
+                advice.text,
+                advice.confidence,
+                evidence.join(", ")
+            ))
+        })
+        .collect()
+}
+
+fn site_row(context: &Context<'_>, site: &Site) -> Markup {
+    let numbers = &site.numbers;
+    let mode = match site.mode {
+        Mode::Exclusive => "",
+        Mode::Read => "read",
+        Mode::Write => "write",
+    };
+    html! { tr {
+        td.place { (stack::place(context, &site.stack)) @if site.cond_reacquire { " " span.quiet { "taken back by a condition wait" } } }
+        td { (mode) }
+        (number_cell(&count(numbers.acquisitions), numbers.acquisitions as f64))
+        (part_cell(numbers.contended_part()))
+        (times(numbers.hold.mean_ns()))
+        (times((numbers.hold_ns > 0.0).then_some(numbers.hold_ns)))
+        (times(numbers.wait.mean_ns()))
+        (times((numbers.wait.count > 0).then_some(numbers.wait.total_ns)))
+    } }
+}
+
+fn waits(context: &Context<'_>, report: &MeterReport) -> Option<Section> {
+    let waits: Vec<&Wait> =
+        report.waits.iter().filter(|wait| wait.waits > 0 || wait.wait.count > 0).collect();
+    if waits.is_empty() {
+        return None;
+    }
+    let (rows, left) = limits::WAITS.fill(&waits, |wait| {
+        let what = match (wait.kind, wait.call) {
+            (WaitKind::Condition, _) => "condition".to_owned(),
+            (WaitKind::Semaphore, _) => "semaphore".to_owned(),
+            (WaitKind::Barrier, _) => "barrier".to_owned(),
+            (WaitKind::Join, _) => "end of a thread".to_owned(),
+            (WaitKind::Call, Some(call)) => format!("sleeping call {call}"),
+            (WaitKind::Call, None) => "sleeping call".to_owned(),
+            (WaitKind::Other, _) => "wait".to_owned(),
+        };
+        let lock = wait.lock.and_then(|lock| report.locks.get(lock));
+        let times_of = &wait.wait;
+        html! { tr.item {
+            td { (what)
+                @if let Some(lock) = lock {
+                    @if wait.kind == WaitKind::Condition { " with " } @else { " holding " }
+                    (name_of(&lock.name, lock.is_symbol))
+                } }
+            td.place { (stack::place(context, &wait.stack)) }
+            (number_cell(&count(wait.waits), wait.waits as f64))
+            (part_cell(wait.blocked as f64 / wait.waits.max(1) as f64))
+            (times(times_of.mean_ns()))
+            (times(times_of.percentile_ns(99.0)))
+            (times((times_of.count > 0).then_some(times_of.max_ns)))
+            (times((times_of.count > 0).then_some(times_of.total_ns)))
+        } }
+    });
+    let body = html! {
+        (table("Waits for conditions, semaphores, barriers, threads and sleeping calls", WAITS, &rows))
+        (left_out(left, "wait", "--json"))
+    };
+    Some(Section::new("waits", "Other waits", body).counting(waits.len()))
+}
+
+fn flames(report: &MeterReport) -> Option<Section> {
+    let drawn: Vec<Markup> = [Folded::Wait, Folded::Hold]
+        .into_iter()
+        .filter_map(|what| flame::show(report, what))
+        .collect();
+    if drawn.is_empty() {
+        return None;
+    }
+    Some(Section::new("flames", "Flame graphs", html! { @for figure in &drawn { (figure) } }))
+}
+
+fn times(ns: Option<f64>) -> Markup {
+    number_cell(&maybe_time(ns), ns.unwrap_or(-1.0))
+}
+
+fn part_cell(part: f64) -> Markup {
+    number_cell(&percent(part), part * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lockmeter::text::format::time;
+
+    #[test]
+    fn what_is_not_known_is_sorted_below_all() {
+        assert_eq!(times(None).0, "<td class=\"n\" data-v=\"-1\">-</td>");
+        assert_eq!(
+            times(Some(1500.0)).0,
+            format!("<td class=\"n\" data-v=\"1500\">{}</td>", time(1500.0))
+        );
+    }
+}

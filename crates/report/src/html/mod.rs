@@ -1,0 +1,131 @@
+//! Reports as a page for a browser: one file that fetches nothing.
+//!
+//! Everything is in the markup: findings, tables and drawings are readable without JavaScript. The
+//! script only sorts, searches and moves about. A page has a limit, whatever was recorded: each
+//! section has its share of it ([`limits`]), and says what it leaves out.
+
+mod blame;
+mod dependencies;
+mod diff;
+mod document;
+mod excerpt;
+mod findings;
+mod first;
+mod flame;
+mod histogram;
+mod layout;
+mod limits;
+mod locks;
+mod meter;
+mod notes;
+mod stack;
+mod waits;
+
+use maud::{Markup, html};
+
+use crate::listing::LockGraph;
+use crate::lockmeter::diff::Judged as JudgedChange;
+use crate::prose::words::plain;
+use crate::text::source::Sources;
+use crate::text::stack::{Stacks, shorten};
+use crate::verdict::Judged;
+use lockwright_analysis::finding::Finding;
+use lockwright_analysis::lockmeter::diff::Comparison;
+use lockwright_analysis::lockmeter::model::MeterReport;
+use section::Section;
+
+mod section;
+
+/// What a page of a run is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'r> {
+    /// What was found, if somebody looked.
+    pub found: Option<&'r Judged<'r>>,
+    /// Show the grades that are only counted otherwise, too.
+    pub all: bool,
+    /// What was measured, if it was.
+    pub metered: Option<&'r MeterReport>,
+    /// The lock classes and their dependencies, by process.
+    pub graphs: &'r [LockGraph],
+}
+
+/// What the sections of a page share.
+struct Context<'r> {
+    sources: Sources,
+    stacks: Stacks,
+    /// Findings shown: finding `i` is at `#f{i + 1}`.
+    findings: Vec<&'r Finding>,
+}
+
+/// The page of a run.
+pub fn render(run: &Run<'_>) -> String {
+    let findings: Vec<&Finding> = run.found.map_or_else(Vec::new, |judged| {
+        judged.counted().filter(|f| run.all || !f.grade.is_counted_only()).collect()
+    });
+    let context = Context { sources: Sources::new(), stacks: Stacks::new(), findings };
+    let mut sections = vec![first::section(&context, run)];
+    if let Some(judged) = run.found {
+        sections.push(findings::section(&context, judged));
+        sections.extend(waits::section(&context, judged.report));
+        sections.extend(dependencies::section(&context, run.graphs));
+    }
+    match run.metered {
+        Some(metered) => sections.extend(meter::sections(&context, metered)),
+        None => sections.extend(locks::of_graphs(&context, run.graphs)),
+    }
+    sections.extend(notes::section(run));
+    document::render(&programs(run), what(run), &sections)
+}
+
+/// The page of a comparison.
+pub fn render_diff(comparison: &Comparison, judged: &[JudgedChange]) -> String {
+    let context = Context { sources: Sources::new(), stacks: Stacks::new(), findings: Vec::new() };
+    let sections: Vec<Section> = diff::sections(&context, comparison, judged);
+    document::render(&joined(&comparison.after.programs), "diff", &sections)
+}
+
+fn what(run: &Run<'_>) -> &'static str {
+    match (run.found, run.metered) {
+        (Some(_), Some(_)) => "run",
+        (None, Some(_)) => "meter",
+        _ => "check",
+    }
+}
+
+/// What ran.
+fn programs(run: &Run<'_>) -> String {
+    let commands: Vec<(&String, &Vec<String>)> = match (run.found, run.metered) {
+        (Some(judged), _) => judged.report.processes.iter().map(|p| (&p.exe, &p.command)).collect(),
+        (None, Some(metered)) => metered.processes.iter().map(|p| (&p.exe, &p.command)).collect(),
+        (None, None) => Vec::new(),
+    };
+    let mut names: Vec<String> = Vec::new();
+    for (exe, command) in commands {
+        let name = if command.is_empty() { exe.clone() } else { command.join(" ") };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    joined(&names)
+}
+
+/// The first names, and how many more there are.
+fn joined(names: &[String]) -> String {
+    const MOST: usize = 3;
+    let mut shown: Vec<String> =
+        names.iter().take(MOST).map(|name| shorten(&plain(name))).collect();
+    if names.len() > MOST {
+        shown.push(format!("{} more", names.len() - MOST));
+    }
+    shown.join(", ")
+}
+
+/// A name of the program's, in the type of code, or a description of what has none.
+fn name_of(name: &str, is_symbol: bool) -> Markup {
+    let name = shorten(&plain(name));
+    if is_symbol {
+        html! { code { (name) } }
+    } else {
+        html! { (name) }
+    }
+}

@@ -1,0 +1,44 @@
+//! Who was still waiting when a process was killed, or its ledger read.
+
+use maud::{Markup, html};
+
+use super::section::{Section, left_out};
+use super::{Context, limits, name_of, stack};
+use crate::prose::action::phrase;
+use crate::prose::words::{duration, plain};
+use lockwright_analysis::finding::{Report, Waiting};
+
+/// `None` if nobody waited.
+pub fn section(context: &Context<'_>, report: &Report) -> Option<Section> {
+    if report.waiting.is_empty() {
+        return None;
+    }
+    let (list, left) = limits::WAITS.fill(&report.waiting, |waiting| one(context, report, waiting));
+    let body = html! { ul.waits { (list) } (left_out(left, "thread", "--json")) };
+    Some(Section::new("waiting", "Still waiting", body).counting(report.waiting.len()))
+}
+
+fn one(context: &Context<'_>, report: &Report, waiting: &Waiting) -> Markup {
+    html! {
+        li.item {
+            b { (plain(&waiting.thread.to_string())) }
+            @if report.processes.len() > 1 { " of process " (waiting.pid) }
+            " " (phrase(waiting.action)) " "
+            @if let Some(thread) = &waiting.joined { (plain(&thread.to_string())) }
+            @else if let Some(lock) = &waiting.lock { (name_of(&lock.name.text, lock.name.is_symbol)) }
+            @if waiting.timed { ", with a timeout" }
+            ", in " (stack::place(context, &waiting.stack))
+            @for holder in &waiting.holders {
+                p { "held by " (plain(&holder.thread.to_string()))
+                    @if holder.thread == waiting.thread { " itself" } @else if holder.waits { ", which waits too" }
+                    ", taken in " (stack::place(context, &holder.stack))
+                    @if holder.has_returned { ", which has returned" }
+                    @if let Some(busy) = holder.busy {
+                        "; it runs: " (duration(busy.cpu_ns as f64)) " of CPU time in the last " (duration(busy.of_ns as f64))
+                    }
+                }
+            }
+            details { summary { "stack" } (stack::list(context, &waiting.stack)) }
+        }
+    }
+}

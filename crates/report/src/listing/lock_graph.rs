@@ -1,0 +1,124 @@
+//! Classes and dependencies as data: what formats draw and list.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lockwright_ledger::Ledger;
+
+use super::{Process, with_processes};
+use lockwright_analysis::class_ops::class_ops;
+use lockwright_analysis::finding::lock_kind::LockKind;
+use lockwright_analysis::finding::{Frame, Name};
+use lockwright_analysis::lockdep::{CyclicPair, cyclic_pairs};
+use lockwright_analysis::symbolize::wrapper::own_frames;
+
+/// The lock classes of one process, and the order in which they are taken.
+#[derive(Clone, Debug, Default)]
+pub struct LockGraph {
+    /// Process id and program.
+    pub title: String,
+    /// Classes of which a lock was acquired.
+    pub classes: Vec<LockClass>,
+    /// Dependencies between them, those on a cycle first.
+    pub edges: Vec<Dependency>,
+}
+
+/// A lock class.
+#[derive(Clone, Debug)]
+pub struct LockClass {
+    /// What it is called.
+    pub name: Name,
+    /// What its locks are.
+    pub kind: &'static str,
+    /// Where it was created, from the first frame of the program's own code on; empty for static
+    /// locks.
+    pub created: Vec<Frame>,
+    /// Its locks.
+    pub locks: u64,
+    /// Acquisitions, where they were counted by class.
+    pub acquisitions: Option<u64>,
+}
+
+/// A lock of one class was acquired while one of another was held.
+#[derive(Clone, Debug)]
+pub struct Dependency {
+    /// The class held: index into [`LockGraph::classes`].
+    pub held: usize,
+    /// The class acquired, likewise.
+    pub acquired: usize,
+    /// What is known of the cycle that it lies on, if any.
+    pub cycle: Option<CyclicPair>,
+    /// Where the held lock was taken the first time it was seen, innermost own frame first.
+    pub held_at: Vec<Frame>,
+    /// Where the other was acquired then.
+    pub acquired_at: Vec<Frame>,
+}
+
+/// The graph of each process that has locks.
+pub fn lock_graphs(ledgers: &[Ledger]) -> Vec<LockGraph> {
+    with_processes(ledgers, |processes| {
+        let graphs = processes.iter().map(one);
+        graphs.filter(|graph| !graph.classes.is_empty()).collect()
+    })
+}
+
+fn one(process: &Process<'_>) -> LockGraph {
+    let Process { model, dependencies, .. } = process;
+    let mut pairs: BTreeMap<(u32, u32), Option<CyclicPair>> =
+        dependencies.pairs().map(|pair| (pair, None)).collect();
+    pairs.extend(cyclic_pairs(model).into_iter().map(|(pair, cycle)| (pair, Some(cycle))));
+    let mut used: BTreeSet<u32> = dependencies.used.clone();
+    used.extend(pairs.keys().flat_map(|&(held, acquired)| [held, acquired]));
+    let numbers: BTreeMap<u32, usize> = used.iter().copied().zip(0..).collect();
+    let ops = class_ops(model);
+    let frames = |stack: u32| match stack {
+        0 => Vec::new(),
+        stack => own_frames(&model.stack(stack)).to_vec(),
+    };
+    let class = |&id: &u32| {
+        let group = model.classes.group(id);
+        LockClass {
+            name: group.name(),
+            kind: LockKind::of(group.kind).name(),
+            // Where a parent process created it, its own stacks are not ours to number.
+            created: if group.is_static { Vec::new() } else { frames(own_stack(process, id)) },
+            locks: group.locks,
+            acquisitions: ops.as_ref().map(|ops| ops.get(&id).copied().unwrap_or(0)),
+        }
+    };
+    let examples = examples(process);
+    let mut edges: Vec<Dependency> = pairs
+        .into_iter()
+        .map(|(pair, cycle)| {
+            let (held_at, acquired_at) = examples.get(&pair).copied().unwrap_or_default();
+            Dependency {
+                held: numbers[&pair.0],
+                acquired: numbers[&pair.1],
+                cycle,
+                held_at: frames(held_at),
+                acquired_at: frames(acquired_at),
+            }
+        })
+        .collect();
+    edges.sort_by_key(|edge| (edge.cycle.is_none(), edge.held, edge.acquired));
+    LockGraph { title: process.title(), classes: used.iter().map(class).collect(), edges }
+}
+
+/// The stack at which a class was created, if that is of the process itself; 0 else.
+fn own_stack(process: &Process<'_>, class: u32) -> u32 {
+    let (ledger, stack) = process.model.classes.group(class).created;
+    if ledger == process.index { stack } else { 0 }
+}
+
+/// Stacks at which a pair was seen first: of the lock held, and of the one acquired.
+fn examples(process: &Process<'_>) -> BTreeMap<(u32, u32), (u32, u32)> {
+    let model = &process.model;
+    let group = |class| model.classes.group_of(class);
+    let mut examples = BTreeMap::new();
+    for (id, node) in model.trie.contexts() {
+        for (_, held) in model.trie.held(id) {
+            let pair = (group(held.class), group(node.class));
+            examples.entry(pair).or_insert((held.stack, node.stack));
+        }
+    }
+    examples
+}
