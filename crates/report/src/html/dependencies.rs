@@ -7,7 +7,8 @@ use maud::{Markup, html};
 use super::layout::{HEIGHT, Layout, MOST_EDGES, MOST_NODES, layers};
 use super::limits::{self, Limit};
 use super::section::{Section, left_out};
-use super::{Context, name_of, stack};
+use super::words::name_of;
+use super::{Context, stack};
 use crate::listing::{Dependency, LockGraph};
 use crate::prose::words::{count, plain};
 use crate::text::stack::shorten;
@@ -130,7 +131,7 @@ impl Part<'_, '_> {
                 }
             }
             @if left > 0 {
-                p.cut { (count(left as u64, "more dependency order")) " not drawn: cycles come first, " code { "report --graph" } " has all" }
+                p.cut { (count(left as u64, "more order")) " not drawn: cycles come first, " code { "report --graph" } " has all" }
             }
         }
     }

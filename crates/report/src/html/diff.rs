@@ -3,7 +3,8 @@
 use maud::{Markup, html};
 
 use super::section::{Column, Section, left_out, number_cell, table};
-use super::{Context, limits, name_of, stack};
+use super::words::name_of;
+use super::{Context, limits, stack};
 use crate::lockmeter::diff::text::{relative, value};
 use crate::lockmeter::diff::{Judged, Verdict};
 use crate::prose::words::{count, plain, quote};

@@ -3,7 +3,8 @@
 use maud::{Markup, html};
 
 use super::section::{Section, left_out};
-use super::{Context, excerpt, limits, name_of, stack};
+use super::words::{name_of, sentence};
+use super::{Context, excerpt, limits, stack};
 use crate::prose::action::act;
 use crate::prose::told;
 use crate::prose::words::{self, count, join, number, plain, quote};
@@ -73,13 +74,17 @@ fn one(context: &Context<'_>, report: &Report, number: usize, finding: &Finding)
     html! {
         article.finding.item id={ "f" (number) } data-grade=(grade) tabindex="-1" {
             header {
-                h3 { a.self href={ "#f" (number) } { (number) } " " (plain(&said.title)) }
+                h3 { a.self href={ "#f" (number) } { (number) } " " (sentence(&said.title)) }
                 p.tags { span .grade .{ "g-" (grade) } { (grade) } " " code { (finding.kind.name()) } }
             }
-            ul.evidence { @for line in &evidence { li { (line) } } }
+            ul.evidence { @for line in &evidence { li { (sentence(line)) } } }
             div.steps { @for step in 0..finding.steps.len() { (one_step(context, finding, step)) } }
             (the_locks(context, finding))
-            @for help in &said.help { p.help { b { "What to do: " } (plain(help)) } }
+            @match said.help.as_slice() {
+                [] => {}
+                [one] => { p.help { b { "What to do: " } (sentence(one)) } }
+                many => { p.help { b { "What to do" } } ul.help { @for help in many { li { (sentence(help)) } } } }
+            }
         }
     }
 }
@@ -102,13 +107,13 @@ fn one_step(context: &Context<'_>, finding: &Finding, number: usize) -> Markup {
     }
     html! {
         section.step {
-            h4 { (plain(&title)) }
+            h4 { (sentence(&title)) }
             @for held in &part {
                 p.did { (name_of(&held.name.text, held.name.is_symbol)) " taken" }
                 @if let Some(lines) = excerpt::show(context, &held.stack) { (lines) }
                 details { summary { "stack" } (stack::list(context, &held.stack)) }
             }
-            p.did { (plain(&act(step.action, &quote(name)))) }
+            p.did { (sentence(&act(step.action, &quote(name)))) }
             @if let Some(lines) = excerpt::show(context, &step.stack) { (lines) }
             (stack::list(context, &step.stack))
             @if !other.is_empty() {

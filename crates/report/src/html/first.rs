@@ -3,11 +3,12 @@
 use maud::{Markup, html};
 
 use super::section::Section;
-use super::{Context, Run, name_of};
+use super::words::{name_of, sentence};
+use super::{Context, Run};
 use crate::lockmeter::advice::advise;
 use crate::lockmeter::text::format::{percent, time};
 use crate::prose::told;
-use crate::prose::words::{count, duration, number, plain};
+use crate::prose::words::{count, duration, number};
 use lockwright_analysis::finding::{Grade, Report};
 use lockwright_analysis::lockmeter::model::MeterReport;
 
@@ -40,7 +41,8 @@ fn figures(context: &Context<'_>, found: Option<&Report>, metered: Option<&Meter
     let mut add = |value: String, what| figures.push((value, what));
     if let Some(report) = found {
         let summary = &report.summary;
-        add(number(context.findings.len() as u64), "findings");
+        let found = context.findings.len() as u64;
+        add(number(found), if found == 1 { "finding" } else { "findings" });
         add(number(summary.locks), "locks");
         add(number(summary.classes), "lock classes");
         add(number(summary.threads), "threads");
@@ -77,7 +79,7 @@ fn worst(context: &Context<'_>) -> Markup {
     let serious = findings.iter().filter(|finding| finding.grade <= Grade::Likely).count();
     html! {
         p.lead {
-            @if serious > 0 { (count(serious as u64, "finding")) " will hang the program one day, or did. " }
+            @if serious > 0 { (count(serious as u64, "finding")) " can hang the program any day, or did. " }
             @else { "Nothing here is sure to hang the program. " }
             @if findings.len() > serious {
                 (count((findings.len() - serious) as u64, if serious > 0 { "other" } else { "finding" }))
@@ -89,8 +91,8 @@ fn worst(context: &Context<'_>) -> Markup {
                 @let said = told(finding);
                 li {
                     span .grade .{ "g-" (finding.grade.name()) } { (finding.grade.name()) } " "
-                    a href={ "#f" (number) } { (plain(&said.title)) }
-                    @if let Some(help) = said.help.first() { p.help { (plain(help)) } }
+                    a href={ "#f" (number) } { (sentence(&said.title)) }
+                    @if let Some(help) = said.help.first() { p.help { (sentence(help)) } }
                 }
             }
         }
@@ -113,7 +115,7 @@ fn costliest(report: &MeterReport) -> Markup {
                         (percent(report.share_of_wait(wait))) " % of all waits for locks"
                         @if let Some(said) = advice.iter().find(|advice| {
                             report.locks.get(advice.lock).is_some_and(|of| std::ptr::eq(of, *lock))
-                        }) { p.help { (plain(&said.text)) } }
+                        }) { p.help { (sentence(&said.text)) } }
                     }
                 }
             }

@@ -25,7 +25,7 @@ pub fn show(what: &str, times: &Times) -> Option<Markup> {
     let [p50, p99] =
         [50.0, 99.0].map(|p| times.percentile_ns(p).map_or_else(|| "-".to_owned(), time));
     let said = format!(
-        "{what}: {} times, half of them up to {p50}, 99 % up to {p99}, the longest {}",
+        "{what}: {}, half of them up to {p50}, 99 % up to {p99}, the longest {}",
         number(times.count),
         time(times.max_ns)
     );
@@ -55,7 +55,7 @@ fn draw(bars: &BTreeMap<i32, u64>, first: i32, last: i32, most: u64) -> Option<S
         let root = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
         let mut chart = ChartBuilder::on(&root)
             .margin(4)
-            .margin_right(14)
+            .margin_right(34)
             .x_label_area_size(22)
             .y_label_area_size(64)
             .build_cartesian_2d(f64::from(first)..f64::from(last + 1), 0.0..most as f64 * 1.05)
@@ -68,7 +68,9 @@ fn draw(bars: &BTreeMap<i32, u64>, first: i32, last: i32, most: u64) -> Option<S
             .x_labels(octaves.min(LABELS))
             .y_labels(4)
             .x_label_formatter(&|octave| time(octave.exp2()))
-            .y_label_formatter(&|count| number(*count as u64))
+            .y_label_formatter(&|count| {
+                if count.fract() == 0.0 { number(*count as u64) } else { String::new() }
+            })
             .label_style(("sans-serif", 12))
             .draw()
             .ok()?;

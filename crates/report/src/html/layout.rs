@@ -15,6 +15,8 @@ pub const MOST_EDGES: usize = 96;
 pub const HEIGHT: f64 = 30.0;
 /// Least space between two.
 const SPACE: f64 = 36.0;
+/// Width of a page: parts that no edge joins stand side by side up to there, then below each other.
+const PAGE: f64 = 1100.0;
 
 /// Centres of nodes, and the size of the whole.
 #[derive(Clone, Debug, Default)]
@@ -54,21 +56,30 @@ pub fn layers(widths: &[f64], edges: &[(usize, usize)]) -> Layout {
         c_minimization: CrossingMinimization::Barycenter,
         transpose: false,
     };
-    // Parts that no edge joins stand side by side.
+    // The upper left corner of the next part, and how far down this row reaches.
+    let (mut x0, mut y0, mut row) = (0.0, 0.0, 0.0_f64);
     for (part, _, _) in from_vertices_and_edges(&vertices, &edges, &config) {
-        let left =
-            part.iter().map(|&(node, (x, _))| x - widths[node] / 2.0).fold(f64::MAX, f64::min);
-        let top = part.iter().map(|&(_, (_, y))| y - HEIGHT / 2.0).fold(f64::MAX, f64::min);
-        let (mut width, mut height) = (0.0_f64, 0.0_f64);
-        for &(node, (x, y)) in &part {
-            let (x, y) = (x - left, y - top);
-            width = width.max(x + widths[node] / 2.0);
-            height = height.max(y + HEIGHT / 2.0);
-            layout.centres[node] = Some((layout.size.0 + x, y));
+        // What comes back is numbered by its place in `vertices`.
+        let part: Vec<(usize, (f64, f64))> =
+            part.into_iter().map(|(place, at)| (vertices[place].0 as usize, at)).collect();
+        let edge = |of: &dyn Fn(usize, (f64, f64)) -> f64, pick: fn(f64, f64) -> f64| {
+            part.iter().map(|&(node, at)| of(node, at)).reduce(pick).unwrap_or(0.0)
+        };
+        let left = edge(&|node, (x, _)| x - widths[node] / 2.0, f64::min);
+        let right = edge(&|node, (x, _)| x + widths[node] / 2.0, f64::max);
+        let top = edge(&|_, (_, y)| y - HEIGHT / 2.0, f64::min);
+        let bottom = edge(&|_, (_, y)| y + HEIGHT / 2.0, f64::max);
+        if x0 > 0.0 && x0 + right - left > PAGE {
+            (x0, y0, row) = (0.0, y0 + row + SPACE, 0.0);
         }
-        layout.size = (layout.size.0 + width + SPACE, layout.size.1.max(height));
+        for &(node, (x, y)) in &part {
+            layout.centres[node] = Some((x0 + x - left, y0 + y - top));
+        }
+        x0 += right - left;
+        row = row.max(bottom - top);
+        layout.size = (layout.size.0.max(x0), y0 + row);
+        x0 += SPACE;
     }
-    layout.size.0 -= SPACE;
     layout
 }
 

@@ -8,12 +8,10 @@
 //! | places, histograms and blame of single locks | 100,000 |
 //! | flame graphs, two | 80,000 each |
 //! | all others | 90,000 |
+//!
+//! What a comparison shows of locks is most of its page.
 
 use maud::{Markup, PreEscaped};
-
-/// What a page may have in all.
-#[cfg(test)]
-pub const PAGE: usize = 1 << 20;
 
 /// Of findings.
 pub const FINDINGS: Limit = Limit { items: 500, bytes: 300_000 };

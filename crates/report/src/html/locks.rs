@@ -3,7 +3,8 @@
 use maud::html;
 
 use super::section::{Column, Section, left_out, number_cell, table};
-use super::{Context, limits, name_of, stack};
+use super::words::name_of;
+use super::{Context, limits, stack};
 use crate::listing::LockGraph;
 use crate::prose::words::number;
 

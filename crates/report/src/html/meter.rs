@@ -3,11 +3,12 @@
 use maud::{Markup, html};
 
 use super::section::{Column, Section, left_out, number_cell, table};
-use super::{Context, blame, flame, histogram, limits, name_of, stack};
-use crate::lockmeter::advice::advise;
+use super::words::{name_of, sentence};
+use super::{Context, blame, flame, histogram, limits, stack};
+use crate::lockmeter::advice::{Advice, advise};
 use crate::lockmeter::folded::Folded;
 use crate::lockmeter::text::format::{count, maybe_time, percent};
-use crate::prose::words::{number, plain};
+use crate::prose::words::number;
 use lockwright_analysis::finding::lock_kind::LockKind;
 use lockwright_analysis::lockmeter::model::{
     Lock, MeterReport, Mode, Numbers, Site, Wait, WaitKind,
@@ -53,20 +54,49 @@ const WAITS: &[Column] = &[
 /// Places shown of one lock.
 const MOST_SITES: usize = 12;
 
+/// What the sections share.
+struct Measured<'m, 'r> {
+    context: &'m Context<'r>,
+    report: &'m MeterReport,
+    advice: &'m [Advice],
+    /// Part of all waits.
+    share: &'m dyn Fn(f64) -> f64,
+}
+
+impl Measured<'_, '_> {
+    /// What the rules say of one lock, with what it rests on.
+    fn advice_on(&self, lock: usize) -> Vec<String> {
+        let advice = self.advice.iter().filter(|advice| advice.lock == lock);
+        let told = advice.map(|advice| {
+            let evidence: Vec<String> = advice.evidence.iter().map(ToString::to_string).collect();
+            format!("{} (confidence {}: {})", advice.text, advice.confidence, evidence.join(", "))
+        });
+        told.collect()
+    }
+}
+
 /// The sections of a measurement.
 pub fn sections(context: &Context<'_>, report: &MeterReport) -> Vec<Section> {
-    let mut sections = vec![locks(report), details(context, report)];
+    let advice = advise(report);
+    // Of all waits; asked of the report for each lock, it would add them up anew.
+    let waits_ns: f64 = report.locks.iter().map(|lock| lock.total.wait.total_ns).sum();
+    let share = |ns: f64| if waits_ns > 0.0 { ns / waits_ns } else { 0.0 };
+    let measured = Measured { context, report, advice: &advice, share: &share };
+    let (details, shown) = details(&measured);
+    let mut sections = vec![locks(&measured, shown), details];
     sections.extend(waits(context, report));
     sections.extend(flames(report));
     sections
 }
 
-fn locks(report: &MeterReport) -> Section {
+/// All locks; the first `detailed` lead to what is told of them alone.
+fn locks(measured: &Measured<'_, '_>, detailed: usize) -> Section {
+    let report = measured.report;
     let (rows, left) = limits::LOCKS.fill(report.locks.iter().enumerate(), |(index, lock)| {
         let numbers = &lock.total;
         html! { tr.item {
             th scope="row" {
-                @if index < limits::DETAILS.items { a href={ "#l" (index + 1) } { (name_of(&lock.name, lock.is_symbol)) } }
+                @if index < detailed { a href={ "#l" (index + 1) } { (name_of(&lock.name, lock.is_symbol)) } }
                 @else { (name_of(&lock.name, lock.is_symbol)) }
             }
             (number_cell(&count(numbers.acquisitions), numbers.acquisitions as f64))
@@ -79,7 +109,7 @@ fn locks(report: &MeterReport) -> Section {
             (times(numbers.wait.percentile_ns(99.0)))
             (times((numbers.wait.count > 0).then_some(numbers.wait.max_ns)))
             (times((numbers.wait.count > 0).then_some(numbers.wait.total_ns)))
-            (part_cell(report.share_of_wait(numbers.wait.total_ns)))
+            (part_cell((measured.share)(numbers.wait.total_ns)))
         } }
     });
     let body = html! {
@@ -89,11 +119,12 @@ fn locks(report: &MeterReport) -> Section {
     Section::new("locks", "Locks", body).counting(report.locks.len())
 }
 
-/// All together, then the first locks one by one.
-fn details(context: &Context<'_>, report: &MeterReport) -> Section {
+/// All together, then the first locks one by one; and how many those are.
+fn details(measured: &Measured<'_, '_>) -> (Section, usize) {
+    let report = measured.report;
     let total = report.total();
-    let (list, left) = limits::DETAILS
-        .fill((1..).zip(&report.locks), |(number, lock)| detail(context, report, number, lock));
+    let (list, left) =
+        limits::DETAILS.fill((1..).zip(&report.locks), |(rank, lock)| detail(measured, rank, lock));
     let body = html! {
         h3 { "All locks together" }
         (plots(&total))
@@ -101,7 +132,7 @@ fn details(context: &Context<'_>, report: &MeterReport) -> Section {
         (list)
         (left_out(left, "lock class", "--json"))
     };
-    Section::new("times", "Waits and holds", body)
+    (Section::new("times", "Waits and holds", body), report.locks.len() - left)
 }
 
 fn plots(numbers: &Numbers) -> Markup {
@@ -111,9 +142,10 @@ fn plots(numbers: &Numbers) -> Markup {
     } }
 }
 
-fn detail(context: &Context<'_>, report: &MeterReport, rank: usize, lock: &Lock) -> Markup {
-    let share = report.share_of_wait(lock.total.wait.total_ns);
-    let advice = advise_on(report, lock);
+fn detail(measured: &Measured<'_, '_>, rank: usize, lock: &Lock) -> Markup {
+    let context = measured.context;
+    let share = (measured.share)(lock.total.wait.total_ns);
+    let advice = measured.advice_on(rank - 1);
     let shown: Vec<&Site> = lock.sites.iter().take(MOST_SITES).collect();
     let rows = html! { @for site in &shown { (site_row(context, site)) } };
     html! {
@@ -125,7 +157,7 @@ fn detail(context: &Context<'_>, report: &MeterReport, rank: usize, lock: &Lock)
                     @if lock.locks > 1 { ", " (number(lock.locks)) " locks" }
                     ", " (percent(share)) " % of all waits" }
             }
-            @for said in &advice { p.help { b { "Advice: " } (said) } }
+            @for said in &advice { p.help { b { "Advice: " } (sentence(said)) } }
             (plots(&lock.total))
             h3 { "Places that take it" }
             (table("Places, the longest waits first", SITES, &rows))
@@ -133,23 +165,6 @@ fn detail(context: &Context<'_>, report: &MeterReport, rank: usize, lock: &Lock)
             @if let Some(matrix) = blame::show(context, lock) { h3 { "Blame" } (matrix) }
         }
     }
-}
-
-/// What the rules say of one lock, with what it rests on.
-fn advise_on(report: &MeterReport, lock: &Lock) -> Vec<String> {
-    let about = |index: usize| report.locks.get(index).is_some_and(|of| std::ptr::eq(of, lock));
-    let advice = advise(report).into_iter().filter(|advice| about(advice.lock));
-    advice
-        .map(|advice| {
-            let evidence: Vec<String> = advice.evidence.iter().map(ToString::to_string).collect();
-            plain(&format!(
-                "{} (confidence {}: {})",
-                advice.text,
-                advice.confidence,
-                evidence.join(", ")
-            ))
-        })
-        .collect()
 }
 
 fn site_row(context: &Context<'_>, site: &Site) -> Markup {

@@ -18,10 +18,10 @@ mod limits;
 mod locks;
 mod meter;
 mod notes;
+mod section;
 mod stack;
 mod waits;
-
-use maud::{Markup, html};
+mod words;
 
 use crate::listing::LockGraph;
 use crate::lockmeter::diff::Judged as JudgedChange;
@@ -33,8 +33,6 @@ use lockwright_analysis::finding::Finding;
 use lockwright_analysis::lockmeter::diff::Comparison;
 use lockwright_analysis::lockmeter::model::MeterReport;
 use section::Section;
-
-mod section;
 
 /// What a page of a run is made of.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +99,7 @@ fn programs(run: &Run<'_>) -> String {
     };
     let mut names: Vec<String> = Vec::new();
     for (exe, command) in commands {
-        let name = if command.is_empty() { exe.clone() } else { command.join(" ") };
+        let name = words::command(exe, command);
         if !names.contains(&name) {
             names.push(name);
         }
@@ -118,14 +116,4 @@ fn joined(names: &[String]) -> String {
         shown.push(format!("{} more", names.len() - MOST));
     }
     shown.join(", ")
-}
-
-/// A name of the program's, in the type of code, or a description of what has none.
-fn name_of(name: &str, is_symbol: bool) -> Markup {
-    let name = shorten(&plain(name));
-    if is_symbol {
-        html! { code { (name) } }
-    } else {
-        html! { (name) }
-    }
 }

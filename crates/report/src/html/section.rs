@@ -54,7 +54,7 @@ impl Column {
 /// A table that can be sorted, and searched with everything else.
 pub fn table(caption: &str, columns: &[Column], rows: &Markup) -> Markup {
     html! {
-        div.scroll tabindex="0" role="region" aria-label=(caption) {
+        div.scroll.rows tabindex="0" role="region" aria-label=(caption) {
             table.sortable {
                 caption { (caption) }
                 thead { tr { @for column in columns {

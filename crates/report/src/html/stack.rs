@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::Context;
+use super::words::short_path;
 use crate::prose::words::{count, plain};
 use crate::text::stack::{is_runtime, shorten};
 use lockwright_analysis::finding::Frame;
@@ -37,7 +38,7 @@ pub fn list(context: &Context<'_>, stack: &[Frame]) -> Markup {
 pub fn one(context: &Context<'_>, frame: &Frame) -> Markup {
     let function = frame.function.as_deref().map(|name| shorten(&plain(name)));
     let place = match (&frame.file, frame.line) {
-        (Some(file), Some(line)) => format!("{}:{line}", context.stacks.path(file)),
+        (Some(file), Some(line)) => format!("{}:{line}", short_path(&context.stacks.path(file))),
         _ => {
             let module = frame.module.as_deref().map_or_else(|| "no module".to_owned(), plain);
             let module = module.rsplit('/').next().unwrap_or(&module).to_owned();

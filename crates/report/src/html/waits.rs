@@ -3,7 +3,8 @@
 use maud::{Markup, html};
 
 use super::section::{Section, left_out};
-use super::{Context, limits, name_of, stack};
+use super::words::name_of;
+use super::{Context, limits, stack};
 use crate::prose::action::phrase;
 use crate::prose::words::{duration, plain};
 use lockwright_analysis::finding::{Report, Waiting};

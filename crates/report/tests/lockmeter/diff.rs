@@ -10,7 +10,7 @@ use super::schema::{errors, load};
 
 /// Runs of a program with a lock `pool` that is waited for so long in all, at a line of `push`, and
 /// a lock `log` that is always the same.
-fn runs(waits_ms: &[u64], line: u32) -> Vec<MeterReport> {
+pub fn runs(waits_ms: &[u64], line: u32) -> Vec<MeterReport> {
     let run = |&ms: &u64| {
         let mut p = Process::new(1, 1);
         let (pool, log) = (p.mutex("pool"), p.mutex("log"));

@@ -10,6 +10,9 @@ mod golden;
 mod ledger;
 mod lock_stat;
 mod model;
+#[path = "../pages/mod.rs"]
+mod page_checks;
+mod pages;
 #[path = "../schema/mod.rs"]
 mod schema;
 mod text;

@@ -1,0 +1,73 @@
+//! Sentences and names in markup.
+
+use maud::{Markup, html};
+
+use crate::prose::words::plain;
+use crate::text::stack::shorten;
+
+/// A sentence of the report's: what it quotes is set as code.
+pub fn sentence(text: &str) -> Markup {
+    let text = plain(text);
+    let parts: Vec<&str> = text.split('`').collect();
+    // A lone quote is one of the program's own letters.
+    if parts.len().is_multiple_of(2) {
+        return html! { (text) };
+    }
+    html! {
+        @for (index, part) in parts.iter().enumerate() {
+            @if index % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}
+
+/// A name of the program's, in the type of code, or a description of what has none.
+pub fn name_of(name: &str, is_symbol: bool) -> Markup {
+    let name = shorten(&plain(name));
+    if is_symbol {
+        html! { code { (name) } }
+    } else {
+        html! { (name) }
+    }
+}
+
+/// A path that is told in full elsewhere: its last two parts are enough.
+pub fn short_path(path: &str) -> &str {
+    let mut slashes = path.rmatch_indices('/');
+    match (slashes.next(), slashes.next()) {
+        (Some(_), Some((at, _))) if at > 0 => &path[at + 1..],
+        _ => path,
+    }
+}
+
+/// A command in few words: without the folders of its program.
+pub fn command(exe: &str, words: &[String]) -> String {
+    let [program, rest @ ..] = words else { return base_name(exe).to_owned() };
+    let mut all = vec![base_name(program)];
+    all.extend(rest.iter().map(String::as_str));
+    all.join(" ")
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_quoted_is_code() {
+        assert_eq!(sentence("`a<b` waits").0, "<code>a&lt;b</code> waits");
+        assert_eq!(sentence("a ` b").0, "a ` b");
+        assert!(!sentence("a\u{202e}b\u{1b}[1m").0.contains(['\u{202e}', '\u{1b}']));
+    }
+
+    #[test]
+    fn paths_and_commands_are_short() {
+        assert_eq!(short_path("/usr/src/store/lru.cc"), "store/lru.cc");
+        assert_eq!(short_path("/lru.cc"), "/lru.cc");
+        assert_eq!(short_path("lru.cc"), "lru.cc");
+        assert_eq!(command("/bin/x", &[]), "x");
+        assert_eq!(command("/bin/x", &["/opt/y".to_owned(), "/etc/z".to_owned()]), "y /etc/z");
+    }
+}
