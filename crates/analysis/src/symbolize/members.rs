@@ -158,7 +158,7 @@ fn scan(
                 Ok(Some(gimli::Operation::Address { address })) => Some(address),
                 Ok(Some(gimli::Operation::AddressIndex { index })) => {
                     if unit.is_none() {
-                        unit = Some(dwarf.unit(header.clone())?);
+                        unit = Some(dwarf.unit(header)?);
                     }
                     unit.as_ref().and_then(|unit| dwarf.address(unit, index).ok())
                 }
