@@ -62,6 +62,7 @@ mod objects;
 mod options;
 mod other_users;
 mod own_objects;
+mod pages;
 mod passthrough;
 mod processes;
 mod programs;
