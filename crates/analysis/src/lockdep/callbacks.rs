@@ -42,7 +42,8 @@ pub(super) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
     for callback in search.callbacks() {
         let side = search.side(&callback);
         let entries = entries.entry(side).or_insert_with_key(|side| search.entries(side));
-        let verdicts = entries.iter().map(|entry| (search.judge(&callback, entry), entry));
+        let verdicts =
+            entries.iter().filter_map(|entry| Some((search.judge(&callback, entry)?, entry)));
         let Some((verdict, entry)) = verdicts.min_by_key(|(verdict, _)| *verdict) else { continue };
         let key = search.key(&callback);
         if found.get(&key).is_none_or(|known| verdict < known.verdict) {
@@ -69,6 +70,13 @@ struct Callback {
 impl Callback {
     fn frame(&self) -> &Frame {
         &self.stack[self.at]
+    }
+
+    /// The function by which the library was entered that calls back.
+    fn entered(&self) -> &Frame {
+        let call = self.call();
+        let is_library = |frame: &&Frame| module(frame) == Some(&self.library);
+        call.iter().take_while(is_library).last().unwrap_or(&call[0])
     }
 
     /// The stack from the library's call on.
@@ -233,13 +241,17 @@ impl<'m, 'a> Search<'m, 'a> {
         self.taken.get(&side.group).into_iter().flatten().filter_map(entry).collect()
     }
 
-    fn judge(&self, callback: &Callback, entry: &Entry) -> Verdict {
+    /// What the two say together; nothing where the library was but called in the same way.
+    fn judge(&self, callback: &Callback, entry: &Entry) -> Option<Verdict> {
         let calls = match calls(callback, entry) {
             true if self.is_by_one_kind(callback.within, entry.node) => Calls::Alike,
             true => Calls::Elsewhere,
+            false if is_function(callback.entered(), &entry.stack[entry.caller - 1]) => {
+                return None;
+            }
             false => Calls::Unseen,
         };
-        Verdict { calls, is_by_class: !self.is_one_lock(callback.held, entry.node) }
+        Some(Verdict { calls, is_by_class: !self.is_one_lock(callback.held, entry.node) })
     }
 
     /// One thread did both, or two that were created at one place.
