@@ -21,3 +21,17 @@ fn readers_wait_behind_writers_where_the_kind_says_so() {
         assert_eq!(run.code(), if verdicts.is_empty() { 0 } else { FOUND }, "{how} {kind}");
     }
 }
+
+/// libstdc++ makes a std::shared_mutex of glibc's default kind, whose readers never wait for readers.
+#[test]
+fn readers_of_a_shared_mutex_wait_for_writers_only() {
+    let nothing: &[(&str, &str)] = &[];
+    for (how, verdicts) in
+        [("twice", nothing), ("both", nothing), ("writer", &[("circular-dependency", "likely")])]
+    {
+        let run = check(program("cxx_readers.cc")).arg(how).run();
+        assert_eq!(run.text(), "the end\n", "{how}");
+        assert_eq!(run.verdicts(), verdicts, "{how}: {}", run.stderr);
+        assert_eq!(run.code(), if verdicts.is_empty() { 0 } else { FOUND }, "{how}");
+    }
+}
