@@ -490,8 +490,8 @@ fn nameless_locks_have_short_names() {
         text.starts_with("error[circular-dependency]: lock A and lock B are taken in both orders")
     );
     for (said, times) in [
-        (format!("lock A: {}, `a->lock` in that line", names[0]), 1),
-        (format!("lock B: {}, `a->lock` in that line", names[1]), 1),
+        (format!("lock A: {ACCOUNT}, at 0x5000, `a->lock` in that line"), 1),
+        (format!("lock B: {ACCOUNT}, at 0x5040, `a->lock` in that line"), 1),
         (ACCOUNT.to_owned(), 2),
         ("0x5000".to_owned(), 1),
         ("acquires lock B while holding lock A".to_owned(), 1),

@@ -205,19 +205,22 @@ impl View<'_> {
         let snippets = place::snippets(&places, &self.sources, &self.stacks);
 
         let mut way = Vec::new();
+        let callers = self.stacks.callers(&step.stack);
         for (held, place) in part.iter().zip(&places) {
             let elsewhere = !stack::came_along(&held.stack, &step.stack);
             if elsewhere || !place.has_source(&self.sources) {
                 way.push(place.words(&self.sources, &self.stacks));
             }
-            if elsewhere {
-                way.extend(self.stacks.callers(&held.stack));
+            // Without names of functions only the callers show that the way was the same.
+            let way_there = self.stacks.callers(&held.stack);
+            if elsewhere && way_there != callers {
+                way.extend(way_there);
             }
         }
         if let Some(place) = places.last() {
             way.push(place.words(&self.sources, &self.stacks));
         }
-        way.extend(self.stacks.callers(&step.stack));
+        way.extend(callers);
 
         let mut also: Vec<(String, u64)> = Vec::new();
         for held in other {
@@ -278,9 +281,15 @@ impl View<'_> {
         let kind = plain(&lock.kind.to_string());
         let is_timer = lock.kind == Subject::Object(object_type::TIMER);
         if let Some(short) = short.get(&lock.name) {
-            let known = addr.is_empty() || lock.name.text.ends_with(&addr);
-            let at = if known { String::new() } else { format!(",{addr}") };
-            let mut line = format!("{short}: {}{at}", plain(&lock.name.text));
+            let name = plain(&lock.name.text);
+            // Its address is told after what it is, whether the name has it or not.
+            let what = name.strip_suffix(&addr).filter(|what| what.contains(' ')).unwrap_or(&name);
+            let at = match addr.as_str() {
+                "" => String::new(),
+                addr if what.ends_with(addr) => String::new(),
+                addr => format!(",{addr}"),
+            };
+            let mut line = format!("{short}: {what}{at}");
             if let Some(called) = self.expression(lock) {
                 line += &format!(", `{}` in that line", plain(&called));
             }
