@@ -137,6 +137,10 @@ pub const CHECK: Manual = Manual {
             "Report on standard error when the server ends.",
         ),
         (
+            "lockwright check --html locks.html -- ./server --port 8080",
+            "Also write the report as one page for a browser: docs/pages.md.",
+        ),
+        (
             "lockwright check -o locks.txt --json locks.json -- make test",
             "Keep the program's standard error free of the report.",
         ),
@@ -192,6 +196,10 @@ pub const METER: Manual = Manual {
             "Locks by how long they were waited for, with callers and who held them meanwhile.",
         ),
         (
+            "lockwright meter --html locks.html -- ./server",
+            "Also as a page: tables to sort, histograms, blame, flame graphs.",
+        ),
+        (
             "lockwright meter --hold=sample --top 3 -- ./server",
             "Cheaper, and shorter: holds are timed by sampling.",
         ),
@@ -221,6 +229,10 @@ pub const METER: Manual = Manual {
 pub const RUN: Manual = Manual {
     examples: &[
         ("lockwright run -- ./server --port 8080", "What could deadlock, and what locks cost."),
+        (
+            "lockwright run --html locks.html -- ./server --port 8080",
+            "Also write both reports as one page for a browser.",
+        ),
         (
             "lockwright run --json locks.json -- make test",
             "One document for machines: the report of check, the measurement under `meter`.",
@@ -341,6 +353,10 @@ pub const DIFF: Manual = Manual {
             "In CI: fail if all locks together are waited for longer by more than 10 %, beyond chance.",
         ),
         (
+            "lockwright diff --html diff.html before-* -- after-*",
+            "The comparison as a page, with the intervals drawn.",
+        ),
+        (
             "lockwright diff --fail-if 'hold > +25% @pool*' --json diff.json before-* -- after-*",
             "Each lock whose name begins with pool, by itself; and the comparison for a machine.",
         ),
@@ -385,6 +401,7 @@ pub const DEMO: Manual = Manual {
     examples: &[
         ("lockwright demo", "Watch the program and show the report."),
         ("lockwright demo --json - 2>/dev/null", "See what the JSON looks like."),
+        ("lockwright demo --html demo.html", "See what the page looks like, in a browser."),
         ("lockwright demo --keep", "Keep ledger, program and its source to look around."),
     ],
     exit_status: &[

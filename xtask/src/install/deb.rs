@@ -74,6 +74,9 @@ Files: *
 Copyright: 2026 The lockwright authors
 License: Expat or Apache-2.0
  LICENSE-MIT and LICENSE-APACHE, beside this file, have the texts.
+Comment:
+ /usr/bin/lockwright contains the Rust crate inferno, which draws flame graphs and is under the
+ Common Development and Distribution License 1.0. Its source is at https://crates.io/crates/inferno.
 ";
 
 fn text(to: &str, text: String) -> File {

@@ -97,12 +97,11 @@ impl Part<'_, '_> {
             .collect();
         let mut layout = layers(&widths, &pairs);
         // A lock that is only taken while held itself stands below the others.
-        for node in 0..nodes.len() {
-            if layout.centres[node].is_none() {
-                let y =
-                    if layout.size.1 > 0.0 { layout.size.1 + HEIGHT } else { 0.0 } + HEIGHT / 2.0;
-                layout.centres[node] = Some((widths[node] / 2.0, y));
-                layout.size = (layout.size.0.max(widths[node] + 40.0), y + HEIGHT / 2.0);
+        for (centre, &wide) in layout.centres.iter_mut().zip(&widths) {
+            if centre.is_none() {
+                let above = if layout.size.1 > 0.0 { layout.size.1 + HEIGHT } else { 0.0 };
+                *centre = Some((wide / 2.0, above + HEIGHT / 2.0));
+                layout.size = (layout.size.0.max(wide + 40.0), above + HEIGHT);
             }
         }
         let (width, height) = (layout.size.0 + 40.0, layout.size.1 + 40.0);

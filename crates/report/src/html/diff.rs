@@ -36,7 +36,7 @@ pub fn sections(context: &Context<'_>, comparison: &Comparison, judged: &[Judged
         Section::new(
             "total",
             "All locks together",
-            changes("All locks together", &comparison.total),
+            changes("Means over the runs of a side", &comparison.total),
         ),
         Section::new("locks", "Lock by lock", locks).counting(comparison.locks.len()),
     ]

@@ -30,10 +30,13 @@ pub fn name_of(name: &str, is_symbol: bool) -> Markup {
     }
 }
 
-/// A path that is told in full elsewhere: its last two parts are enough.
+/// A path that is told in full elsewhere: its last two parts are enough, or the last where the other
+/// is long.
 pub fn short_path(path: &str) -> &str {
+    const LONG: usize = 40;
     let mut slashes = path.rmatch_indices('/');
     match (slashes.next(), slashes.next()) {
+        (Some((last, _)), Some((at, _))) if path.len() - at > LONG => &path[last + 1..],
         (Some(_), Some((at, _))) if at > 0 => &path[at + 1..],
         _ => path,
     }
@@ -65,6 +68,7 @@ mod tests {
     #[test]
     fn paths_and_commands_are_short() {
         assert_eq!(short_path("/usr/src/store/lru.cc"), "store/lru.cc");
+        assert_eq!(short_path(&format!("/{}/lru.cc", "store".repeat(9))), "lru.cc");
         assert_eq!(short_path("/lru.cc"), "/lru.cc");
         assert_eq!(short_path("lru.cc"), "lru.cc");
         assert_eq!(command("/bin/x", &[]), "x");
