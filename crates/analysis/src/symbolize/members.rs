@@ -51,6 +51,14 @@ pub struct MemberPlace {
     pub is_element: bool,
 }
 
+impl MemberPlace {
+    /// The name of the last member on the way, without its element's number.
+    fn last_name(&self) -> &str {
+        let name = self.of_any.rsplit('.').next().unwrap_or_default();
+        name.split('[').next().unwrap_or_default()
+    }
+}
+
 /// The variables of one file's debug information, with their types.
 pub struct Variables {
     main: Sections,
@@ -356,7 +364,8 @@ impl<'d> Files<'d> {
                     found
                 })
             }
-            dw::DW_TAG_base_type => rest == 0 && self.has_numbers,
+            // What a number is for, its name alone can tell.
+            dw::DW_TAG_base_type => rest == 0 && self.has_numbers && is_lock(member.last_name()),
             _ => false,
         }
     }
@@ -441,8 +450,14 @@ const LOCKS: &[&str] = &[
 /// As [`LOCKS`], and all of the name.
 const WHOLE_LOCKS: &[&str] = &["lock", "mtx", "cnd", "sem", "pthreadonce", "onceflag"];
 
+/// How the names of our own locks for C begin.
+const OURS: &str = "lw_";
+
 /// Whether a type is a lock to the reader: what it is made of is not.
 fn is_lock(name: &str) -> bool {
+    if name.starts_with(OURS) {
+        return true;
+    }
     let name = name.split('<').next().unwrap_or_default();
     let name = name.strip_suffix("_t").unwrap_or(name);
     let name: String = name.chars().filter(|&c| c != '_').map(|c| c.to_ascii_lowercase()).collect();
