@@ -38,9 +38,7 @@ fn who_is_joined_by_a_destructor_must_not_load() {
 
 #[test]
 fn reports_of_the_loaders_lock_read_well() {
-    for (name, how) in [("loader-inverted", "inverted")] {
-        golden(name, job(how));
-    }
+    golden("loader-inverted", job("inverted"));
 }
 
 /// Whose RUNPATH is searched is the caller's, with the tool as without.
