@@ -53,6 +53,18 @@ fn longer_holds_are_found_and_fail_if_asked_to() {
     assert_eq!(fails("hold < -30% @shared", &before, &after), 0);
     assert_eq!(fails("hold < -30% @sh*", &after, &before), FOUND);
 
+    // A directory of runs is these.
+    let [before_runs, after_runs] = ["before", "after"].map(|name| {
+        let all = scratch.join(format!("all-{name}"));
+        std::fs::create_dir(&all).unwrap();
+        for run in if name == "before" { &before } else { &after } {
+            std::os::unix::fs::symlink(run, all.join(run.file_name().unwrap())).unwrap();
+        }
+        vec![all]
+    });
+    let shown_again = diff(&[], &before_runs, &after_runs);
+    assert_eq!(String::from_utf8(shown_again.stdout).unwrap(), text);
+
     let one = diff(&["--fail-if", "hold > +50%"], &before[..1], &after);
     assert_eq!(one.code(), 125, "{}", one.stderr);
     assert!(one.stderr.contains("by one run"), "{}", one.stderr);

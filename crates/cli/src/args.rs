@@ -275,7 +275,7 @@ pub struct MergeArgs {
     #[command(flatten)]
     pub verdict: VerdictArgs,
 
-    /// Runs: ledger files, or directories with ledgers of one run.
+    /// Runs: ledger files, directories with ledgers of one run, or directories of such.
     #[arg(required = true, help_heading = "Arguments", value_name = "LEDGER", value_hint = clap::ValueHint::AnyPath)]
     pub ledgers: Vec<PathBuf>,
 }
@@ -307,7 +307,7 @@ pub struct DiffArgs {
     #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Comparison")]
     pub top: usize,
 
-    /// Runs before: ledger files, or directories with ledgers of one run.
+    /// Runs before: ledger files, directories with ledgers of one run, or directories of such.
     #[arg(required = true, help_heading = "Arguments", value_name = "BEFORE", value_hint = clap::ValueHint::AnyPath)]
     pub before: Vec<PathBuf>,
 

@@ -32,9 +32,9 @@ pub fn run(args: &DiffArgs) -> Result<Ending> {
     Ok(Ending::Code(if failed { exit::FINDING } else { 0 }))
 }
 
-/// One measurement for each argument: a directory is one run, however many processes it had.
+/// One measurement for each run, however many processes it had.
 fn read(arguments: &[PathBuf], output: &Output) -> Result<Vec<MeterReport>> {
-    arguments.iter().map(|argument| read_run(argument, output)).collect()
+    load::runs(arguments)?.iter().map(|run| read_run(run, output)).collect()
 }
 
 fn read_run(argument: &PathBuf, output: &Output) -> Result<MeterReport> {

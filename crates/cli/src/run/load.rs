@@ -55,6 +55,36 @@ pub fn expand(arguments: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
+/// The runs that the user's arguments name: a ledger, a directory of one run, or a directory with
+/// those of several, as `--ledger-dir` makes it.
+///
+/// # Errors
+/// If a directory cannot be read.
+pub fn runs(arguments: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut runs = Vec::new();
+    for argument in arguments {
+        let is_one =
+            !argument.is_dir() || ledgers_in(argument).is_ok_and(|found| !found.is_empty());
+        let below = if is_one { Vec::new() } else { runs_in(argument)? };
+        match below.is_empty() {
+            true => runs.push(argument.clone()),
+            false => runs.extend(below),
+        }
+    }
+    Ok(runs)
+}
+
+/// The directories in `dir` that have ledgers, by name, and so by the time of their run.
+fn runs_in(dir: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(dir)
+        .map_err(|error| Error::new(format!("cannot read directory {}: {error}", dir.display())))?;
+    let below = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
+    let mut runs: Vec<PathBuf> =
+        below.filter(|path| ledgers_in(path).is_ok_and(|found| !found.is_empty())).collect();
+    runs.sort();
+    Ok(runs)
+}
+
 fn explain(path: &Path, error: &OpenError) -> Error {
     let shown = path.display();
     let wrapped = Error::new(format!("cannot read ledger {shown}: {error}"));

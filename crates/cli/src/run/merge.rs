@@ -54,7 +54,7 @@ fn read(arguments: &[PathBuf], output: &Output) -> Result<(Vec<Given>, Vec<Ledge
     let mut seen = HashSet::new();
     let mut last = None;
     let mut missing = Vec::new();
-    for argument in arguments {
+    for argument in &load::runs(arguments)? {
         let paths = load::expand(std::slice::from_ref(argument))?;
         let (mut ledgers, errors) = load::open_all(&paths);
         missing.append(&mut load::missing(&errors));
