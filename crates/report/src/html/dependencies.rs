@@ -271,6 +271,11 @@ fn curve(a: (f64, f64), b: (f64, f64), width: f64) -> String {
 /// A name that fits into a node.
 fn label(name: &Name) -> String {
     let name = shorten(&plain(&name.text));
+    // Of a lock that is described by where it was made, the place tells most.
+    let name = match name.split_once(" at ") {
+        Some((_, place)) => place.split(" (").next().unwrap_or(place).to_owned(),
+        None => name,
+    };
     let letters: Vec<char> = name.chars().collect();
     if letters.len() <= LETTERS {
         return name;
