@@ -306,7 +306,7 @@ fn the_findings_of_a_run_as_sarif() {
     let place = &results[0]["locations"][0]["physicalLocation"];
     assert_eq!(place["artifactLocation"]["uri"], "tests/programs/abba.c", "below where it runs");
     assert_eq!(place["artifactLocation"]["uriBaseId"], "SRCROOT");
-    let fingerprint = &results[0]["partialFingerprints"]["lockwright/v1"];
+    let fingerprint = &results[0]["partialFingerprints"]["lockwright/v2"];
     assert_eq!(*fingerprint, run.finding()["fingerprint"]);
     let flows = results[0]["codeFlows"][0]["threadFlows"].as_array().expect("flows");
     assert_eq!(flows.len(), 2);

@@ -180,7 +180,7 @@ fn what_is_known_is_told() {
         serde_json::from_str(&lockwright_report::json::render_judged(&policy.judge(&report), None))
             .unwrap();
     for (result, finding) in results(&log).iter().zip(json["findings"].as_array().unwrap()) {
-        assert_eq!(result["partialFingerprints"]["lockwright/v1"], finding["fingerprint"]);
+        assert_eq!(result["partialFingerprints"]["lockwright/v2"], finding["fingerprint"]);
     }
     let plain = rendered(&Policy::default(), &report, true);
     assert!(results(&plain).iter().all(|result| result.get("suppressions").is_none()));

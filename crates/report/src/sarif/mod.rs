@@ -111,7 +111,7 @@ struct Result<'r> {
 #[derive(Serialize)]
 struct Fingerprints {
     /// The version is that of baselines.
-    #[serde(rename = "lockwright/v1")]
+    #[serde(rename = "lockwright/v2")]
     fingerprint: String,
 }
 

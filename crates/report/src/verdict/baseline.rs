@@ -17,7 +17,7 @@ use lockwright_analysis::finding::{Finding, Grade};
 pub const SCHEMA: &str = "lockwright-baseline";
 
 /// Value of `version`: raised when the fingerprints of the version before no longer fit.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What to do about a file that is none, perhaps somebody's for another purpose.
 const OTHER: &str =
@@ -241,13 +241,13 @@ mod tests {
                 "\"lockwright-baseline\"",
             ),
             (
-                Some("{\"schema\": \"lockwright-baseline\", \"version\": 2}"),
-                "of version 2, not 1",
+                Some("{\"schema\": \"lockwright-baseline\", \"version\": 1}"),
+                "of version 1, not 2",
                 "anew",
             ),
-            (Some("{\"schema\": \"lockwright-baseline\", \"version\": 1}"), "is damaged", "anew"),
+            (Some("{\"schema\": \"lockwright-baseline\", \"version\": 2}"), "is damaged", "anew"),
             (
-                Some("{\"schema\": \"lockwright-baseline\", \"version\": 1,\n\"findings\": [7]}"),
+                Some("{\"schema\": \"lockwright-baseline\", \"version\": 2,\n\"findings\": [7]}"),
                 "is damaged: invalid type: integer `7`, expected struct Entry at line 2 column",
                 "anew",
             ),
