@@ -28,7 +28,8 @@ enum {
 	LW_TRY = 2,       /* a trylock that has succeeded: the lock is held already */
 	LW_RECURSIVE = 4, /* the holder may take it again */
 	LW_TIMED = 8,     /* it can back out */
-	LW_FAILED = 16    /* a trylock that has failed: with LW_TRY */
+	LW_FAILED = 16,   /* a trylock that has failed: with LW_TRY */
+	LW_FAIR_READ = 33 /* LW_READ, and waits behind a writer that waits */
 };
 
 /* lw_set_wait_type's types: what a thread does that waits for the lock. */

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use crate::golden::golden;
 use crate::harness::{
     FOUND, Run, build, check, check_with, functions, lock_names, native, tests_dir,
 };
@@ -161,4 +162,27 @@ fn a_lock_that_is_wanted_back_after_a_sleep_is_waited_for() {
     let counts: Vec<_> =
         sites.map(|(_, site)| (site.numbers.acquisitions, site.numbers.contended)).collect();
     assert!(counts.contains(&(1, 0)) && counts.contains(&(1, 1)), "{counts:?}");
+}
+
+/// A lock of which a waiting writer holds new readers up is not to be read twice by one thread.
+#[test]
+fn readers_of_a_fair_lock_wait_behind_writers() {
+    let program = program("c_readers.c", &[]);
+    for how in ["twice", "recursive", "once", "ahead"] {
+        let alone = native(&program).arg(how).run();
+        assert_eq!((alone.text().as_str(), alone.code()), ("the end\n", 0), "{how}");
+    }
+    let run = check(&program).arg("twice").run();
+    assert_eq!(run.verdicts(), [("recursive-locking", "likely")], "{}", run.stderr);
+    assert_eq!((run.text().as_str(), run.code()), ("the end\n", FOUND));
+    for how in ["recursive", "once", "ahead"] {
+        let run = check_with(&["--all"], &program).arg(how).run();
+        assert_eq!(run.text(), "the end\n", "{how}: {}", run.stderr);
+        clean(&run);
+    }
+    let run = check_with(&["--on-deadlock=kill"], &program).arg("stuck").run();
+    let deadlocked = ("circular-dependency", "deadlocked");
+    assert!(run.verdicts().contains(&deadlocked), "{}", run.stderr);
+    assert_eq!(run.code(), FOUND);
+    golden("c-readers", check(&program).arg("twice"));
 }

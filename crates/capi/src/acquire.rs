@@ -31,10 +31,13 @@ pub trait Mode<L> {
 /// The only mode of a lock that one thread holds at a time.
 pub struct Exclusive;
 
-/// With other readers.
+/// With other readers, ahead of writers that wait, if only in a signal handler.
 pub struct Read;
 
-/// With other readers, and perhaps as the writer later.
+/// With other readers, behind writers that wait.
+pub struct FairRead;
+
+/// As [`FairRead`], and perhaps as the writer later.
 pub struct Upgradable;
 
 /// As the only writer, with no readers.
@@ -67,7 +70,8 @@ macro_rules! modes {
 modes! {
     Exclusive, RawMutex::Guard, EXCLUSIVE: lock try_lock unlock;
     Read, RawRwLock::SharedGuard, READ: lock_shared try_lock_shared unlock_shared;
-    Upgradable, RawRwLockUpgrade::UpgradableGuard, READ: lock_upgradable try_lock_upgradable unlock_upgradable;
+    FairRead, RawRwLock::SharedGuard, FAIR_READ: lock_shared try_lock_shared unlock_shared;
+    Upgradable, RawRwLockUpgrade::UpgradableGuard, FAIR_READ: lock_upgradable try_lock_upgradable unlock_upgradable;
     Write, RawRwLock::ExclusiveGuard, EXCLUSIVE: lock_exclusive try_lock_exclusive unlock_exclusive;
 }
 

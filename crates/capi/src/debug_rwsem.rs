@@ -107,7 +107,7 @@ fn outcome(result: Result<bool, Misuse>, otherwise: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_rwsem_down_read(lock: *mut lw_debug_rwsem_t) -> c_int {
     // SAFETY: as our caller promises.
-    unsafe { take(lock, Flags::READ, Raw::try_down_read, |raw| raw.down_read_until(None)) }
+    unsafe { take(lock, Flags::FAIR_READ, Raw::try_down_read, |raw| raw.down_read_until(None)) }
 }
 
 /// Takes the lock to read, with other readers, if that needs no waiting. Returns 0, EBUSY, or EINVAL if
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn lw_debug_rwsem_down_read(lock: *mut lw_debug_rwsem_t) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_debug_rwsem_trydown_read(lock: *mut lw_debug_rwsem_t) -> c_int {
     // SAFETY: as our caller promises.
-    unsafe { try_take(lock, Flags::READ, Raw::try_down_read) }
+    unsafe { try_take(lock, Flags::FAIR_READ, Raw::try_down_read) }
 }
 
 /// Takes the lock to read, with other readers, or gives up at a time of CLOCK_MONOTONIC; null: never.
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn lw_debug_rwsem_timeddown_read(
     };
     let wait = |raw: &Raw| raw.down_read_until(deadline);
     // SAFETY: as our caller promises.
-    unsafe { take(lock, Flags::READ | Flags::TIMED, Raw::try_down_read, wait) }
+    unsafe { take(lock, Flags::FAIR_READ | Flags::TIMED, Raw::try_down_read, wait) }
 }
 
 /// Releases the lock. Returns 0, EALREADY if nobody has it, EPERM if a writer has, EINVAL if it

@@ -7,7 +7,7 @@ use locks::annotate::Flags;
 use locks::hybrid_rwlock::RawHybridRwLock;
 use locks::platform::linux::Linux;
 
-use crate::acquire::{self, Read, Upgradable, Write};
+use crate::acquire::{self, FairRead, Upgradable, Write};
 use crate::holds::{Holds as _, holds};
 use crate::result::done_or;
 use crate::tool;
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_destroy(lock: *mut lw_hybrid_rwlock_t)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_hybrid_rwlock_read_lock(lock: *mut lw_hybrid_rwlock_t) -> c_int {
     // SAFETY: as our caller promises.
-    unsafe { acquire::lock::<Read, _>(lock) }
+    unsafe { acquire::lock::<FairRead, _>(lock) }
 }
 
 /// As `lw_hybrid_rwlock_read_lock`, also for a thread that reads already: it goes ahead of writers
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_read_lock_recursive(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_hybrid_rwlock_read_trylock(lock: *mut lw_hybrid_rwlock_t) -> c_int {
     // SAFETY: as our caller promises.
-    unsafe { acquire::trylock::<Read, _>(lock) }
+    unsafe { acquire::trylock::<FairRead, _>(lock) }
 }
 
 /// Takes the lock to read, with other readers, or gives up at a time of CLOCK_MONOTONIC; null:
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_read_timedlock(
     until: *const timespec,
 ) -> c_int {
     // SAFETY: as our caller promises.
-    unsafe { acquire::timedlock::<Read, _>(lock, until, RawHybridRwLock::lock_shared_until) }
+    unsafe { acquire::timedlock::<FairRead, _>(lock, until, RawHybridRwLock::lock_shared_until) }
 }
 
 /// Releases the lock. Returns 0.
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_read_timedlock(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_hybrid_rwlock_read_unlock(lock: *mut lw_hybrid_rwlock_t) -> c_int {
     // SAFETY: as our caller promises.
-    unsafe { acquire::unlock::<Read, _>(lock) }
+    unsafe { acquire::unlock::<FairRead, _>(lock) }
 }
 
 /// Waits for the lock and takes it to write, alone. Returns 0.

@@ -5,7 +5,7 @@ use core::ffi::c_int;
 use locks::percpu_rwsem::RawPercpuRwSem;
 use locks::platform::linux::Linux;
 
-use crate::acquire::{self, Read, Write};
+use crate::acquire::{self, FairRead, Write};
 use crate::holds::holds;
 use crate::tool;
 
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn lw_percpu_rwsem_destroy(lock: *mut lw_percpu_rwsem_t) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_percpu_rwsem_down_read(lock: *mut lw_percpu_rwsem_t) -> c_int {
     // SAFETY: as our caller promises.
-    unsafe { acquire::lock::<Read, _>(lock) }
+    unsafe { acquire::lock::<FairRead, _>(lock) }
 }
 
 /// Takes the lock to read, with other readers, if that needs no waiting. Returns 0, or EBUSY.
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn lw_percpu_rwsem_down_read(lock: *mut lw_percpu_rwsem_t)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_percpu_rwsem_trydown_read(lock: *mut lw_percpu_rwsem_t) -> c_int {
     // SAFETY: as our caller promises.
-    unsafe { acquire::trylock::<Read, _>(lock) }
+    unsafe { acquire::trylock::<FairRead, _>(lock) }
 }
 
 /// Releases the lock. Returns 0.
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn lw_percpu_rwsem_trydown_read(lock: *mut lw_percpu_rwsem
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_percpu_rwsem_up_read(lock: *mut lw_percpu_rwsem_t) -> c_int {
     // SAFETY: as our caller promises.
-    unsafe { acquire::unlock::<Read, _>(lock) }
+    unsafe { acquire::unlock::<FairRead, _>(lock) }
 }
 
 /// Waits for the lock and takes it to write, alone. Returns 0.

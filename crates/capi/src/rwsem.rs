@@ -6,7 +6,7 @@ use libc::timespec;
 use locks::platform::linux::Linux;
 use locks::rwsem::RawRwSem;
 
-use crate::acquire::{self, Read, Write};
+use crate::acquire::{self, FairRead, Write};
 use crate::holds::{Holds as _, holds};
 use crate::tool;
 
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn lw_rwsem_destroy(lock: *mut lw_rwsem_t) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rwsem_down_read(lock: *mut lw_rwsem_t) -> c_int {
     // SAFETY: as our caller promises.
-    unsafe { acquire::lock::<Read, _>(lock) }
+    unsafe { acquire::lock::<FairRead, _>(lock) }
 }
 
 /// Takes the lock to read, with other readers, if that needs no waiting. Returns 0, or EBUSY.
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn lw_rwsem_down_read(lock: *mut lw_rwsem_t) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rwsem_trydown_read(lock: *mut lw_rwsem_t) -> c_int {
     // SAFETY: as our caller promises.
-    unsafe { acquire::trylock::<Read, _>(lock) }
+    unsafe { acquire::trylock::<FairRead, _>(lock) }
 }
 
 /// Takes the lock to read, with other readers, or gives up at a time of CLOCK_MONOTONIC; null:
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn lw_rwsem_timeddown_read(
     until: *const timespec,
 ) -> c_int {
     // SAFETY: as our caller promises.
-    unsafe { acquire::timedlock::<Read, _>(lock, until, RawRwSem::down_read_until) }
+    unsafe { acquire::timedlock::<FairRead, _>(lock, until, RawRwSem::down_read_until) }
 }
 
 /// Releases the lock. Returns 0.
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn lw_rwsem_timeddown_read(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lw_rwsem_up_read(lock: *mut lw_rwsem_t) -> c_int {
     // SAFETY: as our caller promises.
-    unsafe { acquire::unlock::<Read, _>(lock) }
+    unsafe { acquire::unlock::<FairRead, _>(lock) }
 }
 
 /// Waits for the lock and takes it to write, alone. Returns 0.

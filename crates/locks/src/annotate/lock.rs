@@ -22,6 +22,8 @@ impl Flags {
     pub const TIMED: Self = Self(8);
     /// With [`Flags::TRY`]: a trylock that has failed. Nothing follows.
     pub const FAILED: Self = Self(16);
+    /// As [`Flags::READ`], and it waits behind a writer that waits.
+    pub const FAIR_READ: Self = Self(Self::READ.0 | 32);
 }
 
 impl core::ops::BitOr for Flags {

@@ -69,4 +69,6 @@ pub mod flag {
     pub const TIMED: u32 = 8;
     /// It came to nothing: a trylock that failed.
     pub const FAILED: u32 = 16;
+    /// With [`READ`]: it waits behind a writer that waits.
+    pub const FAIR: u32 = 32;
 }

@@ -14,13 +14,10 @@ use crate::lockdep::watch::{self, Blocking};
 use crate::os::tls;
 
 fn mode_of(flags: u32) -> u16 {
-    let bits = [
-        // Whether a waiting writer holds new readers up is not known: so not a dependency to cry
-        // wolf of.
-        (flag::READ, mode::READ | mode::READ_RECURSIVE),
-        (flag::TRY, mode::TRY),
-        (flag::TIMED, mode::TIMED),
-    ];
+    // Unless it was told, whether a waiting writer holds new readers up is not known: so not a
+    // dependency to cry wolf of.
+    let read = if flags & flag::FAIR != 0 { mode::READ } else { mode::READ | mode::READ_RECURSIVE };
+    let bits = [(flag::READ, read), (flag::TRY, mode::TRY), (flag::TIMED, mode::TIMED)];
     bits.iter().filter(|(flag, _)| flags & flag != 0).fold(0, |mode, (_, bits)| mode | bits)
 }
 
