@@ -71,12 +71,13 @@ impl ThreadState {
 
 impl Core {
     /// The stack on which a held lock was taken, of which as much is stored as there is room for.
-    /// `None` for what excludes nobody, and where the stack is not known.
+    /// `None` for what excludes nobody, where the stack is not known, and for user-defined locks: the
+    /// functions that their stacks begin in are the locks' own, and return with them by right.
     pub fn taken_on(&self, held: &Held, frames: &mut [u64]) -> Option<usize> {
         let kind = self.writer.get::<Class>(held.class)?.kind;
         let node = self.writer.get::<Node>(held.node).filter(|node| node.site == held.site)?;
-        let excludes = !matches!(kind, lock_kind::RESOURCE | lock_kind::COMPLETION);
-        excludes.then(|| self.read_stack(node.stack, frames)).filter(|&n| n != 0)
+        const NO: [u8; 3] = [lock_kind::RESOURCE, lock_kind::COMPLETION, lock_kind::OWN];
+        (!NO.contains(&kind)).then(|| self.read_stack(node.stack, frames)).filter(|&n| n != 0)
     }
 
     /// The thread idles with the lock of entry `i`, whose function has returned.
