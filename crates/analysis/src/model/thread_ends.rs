@@ -8,13 +8,15 @@
 //! grades them, as it does with locks alone.
 //!
 //! When T took M does not matter: T must be done with it before it ends, and in another run it may
-//! come to it later. What does matter is what orders the two in every run.
+//! come to it later. What does matter is what orders the two in every run. A condition wait takes its
+//! mutex again at its end, however it was taken before.
 
 use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{
-    Class, Evidence, Lock, Node, Segment, Thread, WRITTEN, mode, segment_kind, thread_state,
+    Class, Evidence, Lock, Node, Segment, Thread, WRITTEN, mode, node_flag, segment_kind,
+    thread_state,
 };
 
 /// Contexts added at most.
@@ -98,11 +100,14 @@ pub(super) fn append(ledger: &Ledger, nodes: &mut Vec<Node>, recorded: u32) -> T
     for (_, Evidence { node, segment, .. }) in ledger.rows::<Evidence>() {
         let taken = adding.nodes.get(node as usize).filter(|_| node < recorded);
         let waits = taken.is_some_and(|row| row.class != 0 && row.mode & mode::TRY == 0);
+        let gives_up = taken.is_some_and(|row| row.class == 0 && row.mode & mode::COND_WAIT != 0);
         let thread = ledger.get::<Segment>(segment).map_or(0, |row| row.thread);
-        if waits && followed.contains(&thread) {
-            let id = adding.within(thread, node);
-            adding.added.evidence.push((id, segment));
-        }
+        let id = match followed.contains(&thread) {
+            true if waits => Some(adding.within(thread, node)),
+            true if gives_up => adding.again(thread, node),
+            _ => None,
+        };
+        adding.added.evidence.extend(id.map(|id| (id, segment)));
         if adding.added.roots.len() >= MOST {
             adding.added.cut = true;
             break;
@@ -263,6 +268,26 @@ impl Adding<'_> {
             self.within.insert((thread, at), parent);
         }
         parent
+    }
+
+    /// The end of the condition wait at `node`, which takes the mutex again, if nothing else is held
+    /// meanwhile. Otherwise that is on record as an acquisition.
+    fn again(&mut self, thread: u32, node: u32) -> Option<u32> {
+        if let Some(&known) = self.within.get(&(thread, node)) {
+            return Some(known);
+        }
+        let wait = self.nodes[node as usize];
+        let mutex = *self.nodes.get(wait.parent as usize)?;
+        let is_alone = mutex.state != 0 && mutex.class != 0 && mutex.parent == 0;
+        if !is_alone || mutex.flags & node_flag::TRUNCATED != 0 {
+            return None;
+        }
+        let parent = self.root(thread);
+        let mode = mode::COND_REACQUIRE;
+        let Node { site, stack, .. } = wait;
+        let id = self.push(Node { parent, mode, site, stack, ..mutex }, parent);
+        self.within.insert((thread, node), id);
+        Some(id)
     }
 
     fn root(&mut self, thread: u32) -> u32 {

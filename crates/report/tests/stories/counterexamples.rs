@@ -222,3 +222,23 @@ fn a_round_more_leaves_no_trace() {
         assert!(found.contains(&"likely circular-dependency: C A".into()), "{found:?}");
     }
 }
+
+/// T1 comes to wait for A though it has never waited to take it first.
+#[test]
+fn a_joined_thread_waits_to_take_its_mutex_again() {
+    let joined_with_it = "
+        T0: F(T1)
+        T1: T(A) CB(A) CE(A) U(A)
+        T0: L(A) J(T1) U(A)";
+    assert_eq!(verdict(joined_with_it), ["likely join-with-lock-held: A end of thread 2 (T1)"]);
+    let without_a_wait = "
+        T0: F(T1)
+        T1: T(A) U(A)
+        T0: L(A) J(T1) U(A)";
+    assert_eq!(verdict(without_a_wait), NOTHING);
+    let joined_with_another = "
+        T0: F(T1)
+        T1: T(A) CB(A) CE(A) U(A)
+        T0: L(B) J(T1) U(B)";
+    assert_eq!(verdict(joined_with_another), NOTHING);
+}
