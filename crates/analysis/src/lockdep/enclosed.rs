@@ -38,6 +38,15 @@ pub fn apart(model: &Model<'_>, a: &Acquisition, b: &Acquisition) -> Option<Encl
     first().or_else(second).or_else(both).map(Enclosure::of)
 }
 
+/// Whether holds that overlap enclose all of `a` together and each exclude `b`, or the other way
+/// round: their holder has one of them at any time, and what needs all of them waits meanwhile.
+pub fn apart_by_several(model: &Model<'_>, a: &Acquisition, b: &Acquisition) -> bool {
+    let encloses = |a: &Acquisition, b: &Acquisition| {
+        model.order.enclosing_together(a.segment, |hold| excludes(model, hold, b))
+    };
+    encloses(a, b) || encloses(b, a)
+}
+
 /// A hold that one of `acquisitions` comes after the beginning of, whose lock another holds, and
 /// before the end of which a third comes: it would have to have ended for the second, and cannot
 /// have for the third.

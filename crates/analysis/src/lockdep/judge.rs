@@ -357,6 +357,7 @@ impl<'m, 'a> Judge<'m, 'a> {
             let (a, b) = (acquisition.context.acquired, new.context.acquired);
             acquisition.thread != new.thread
                 && self.can_meet(acquisition, &new)
+                && !enclosed::apart_by_several(self.model, acquisition, &new)
                 && !matches!(self.common(a, b), Some(Gate::Certain(_)))
         })
     }

@@ -19,6 +19,9 @@ const REMEMBERED: usize = 4 << 20;
 /// Latest segment of each thread that happens before a given segment, or is it.
 type Past = HashMap<u32, u32>;
 
+/// Groups of holds that overlap kept, each of which is looked at wherever a writer is.
+const MOST_OVERLAPPING: usize = 64;
+
 /// The happens-before order of one process.
 pub struct Order {
     segments: Vec<Segment>,
@@ -29,6 +32,9 @@ pub struct Order {
     /// Holds during which their holder came after something that others did.
     enclosing: Vec<Hold>,
     enclosed: RefCell<HashMap<u32, Rc<[Hold]>>>,
+    /// Holds of one thread each of which begins before those ahead of it have ended, by their
+    /// beginning; something that others did lies within them.
+    overlapping: Vec<Vec<Hold>>,
 }
 
 /// A step from thread to thread that orders two segments.
@@ -59,6 +65,7 @@ impl Order {
             remembered: Cell::new(0),
             enclosing: Vec::new(),
             enclosed: RefCell::default(),
+            overlapping: Vec::new(),
         };
         for (id, segment) in ledger.rows::<Segment>() {
             this.segments.resize(id as usize, Segment::default());
@@ -72,7 +79,14 @@ impl Order {
         }
         this.forget();
         let holds = ledger.rows::<Hold>().map(|(_, hold)| hold);
-        this.enclosing = holds.filter(|hold| this.encloses(hold)).collect();
+        let holds: Vec<Hold> = holds.collect();
+        this.enclosing = holds.iter().filter(|hold| this.encloses(hold)).copied().collect();
+        let encloses = |run: &Vec<Hold>| {
+            let whole = Hold { last: last(run), ..run[0] };
+            run.len() > 1 && this.encloses(&whole)
+        };
+        this.overlapping =
+            runs(&holds).into_iter().filter(encloses).take(MOST_OVERLAPPING).collect();
         this
     }
 
@@ -131,6 +145,21 @@ impl Order {
             let holds: Rc<[Hold]> = self.enclosing.iter().filter(around).copied().collect();
             self.enclosed.borrow_mut().insert(segment, Rc::clone(&holds));
             holds
+        })
+    }
+
+    /// Holds of another thread that overlap so that all of a segment happens within them, in every
+    /// run, though within none of them alone. Of these only such that are `wanted`.
+    pub fn enclosing_together(&self, segment: u32, wanted: impl Fn(&Hold) -> bool) -> bool {
+        let around = |run: &[Hold]| {
+            Some(run[0].thread) != self.thread(segment)
+                && segment < last(run)
+                && self.before(run[0].first, segment)
+                && self.before(segment, last(run))
+        };
+        self.overlapping.iter().filter(|run| around(run)).any(|run| {
+            let holds: Vec<Hold> = run.iter().filter(|hold| wanted(hold)).copied().collect();
+            runs(&holds).iter().any(|run| around(run))
         })
     }
 
@@ -227,4 +256,27 @@ impl Order {
         }
         None
     }
+}
+
+/// The end of the last of these holds to end.
+fn last(holds: &[Hold]) -> u32 {
+    holds.iter().map(|hold| hold.last).max().unwrap_or(0)
+}
+
+/// The holds of each thread, split where it holds none of them.
+///
+/// A hold is known at the end of its first segment, and ends at the end of its last. So if one's
+/// first segment is the other's last, both were held at the end of that.
+fn runs(holds: &[Hold]) -> Vec<Vec<Hold>> {
+    let mut sorted: Vec<Hold> =
+        holds.iter().filter(|hold| hold.last > hold.first).copied().collect();
+    sorted.sort_unstable_by_key(|hold| (hold.thread, hold.first));
+    let mut runs: Vec<Vec<Hold>> = Vec::new();
+    for hold in sorted {
+        match runs.last_mut() {
+            Some(run) if run[0].thread == hold.thread && hold.first <= last(run) => run.push(hold),
+            _ => runs.push(vec![hold]),
+        }
+    }
+    runs
 }

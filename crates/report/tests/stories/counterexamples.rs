@@ -223,6 +223,35 @@ fn a_round_more_leaves_no_trace() {
     }
 }
 
+/// T0 holds A until it has B, and B until it has joined the writer. So it holds one of the two all
+/// the time that the writer is there, and T2 needs both to read.
+#[test]
+fn what_happens_within_holds_that_overlap_is_guarded_by_them() {
+    let overlapping = "
+        writers C
+        T0: L(A) F(T1) L(B) U(A)
+        T1: W(C) U(C)
+        T0: J(T1) U(B)
+        T2: L(A) L(B) R(C) R(C) U(C) U(C) U(B) U(A)";
+    assert_eq!(verdict(overlapping), ["possible recursive-locking: C"]);
+    // Between the two T0 holds neither.
+    let with_a_gap = "
+        writers C
+        T0: L(A) F(T1) U(A) L(B)
+        T1: W(C) U(C)
+        T0: J(T1) U(B)
+        T2: L(A) L(B) R(C) R(C) U(C) U(C) U(B) U(A)";
+    assert_eq!(verdict(with_a_gap), ["likely recursive-locking: C"]);
+    // T2 may read while T0 holds A.
+    let one_is_not_needed = "
+        writers C
+        T0: L(A) F(T1) L(B) U(A)
+        T1: W(C) U(C)
+        T0: J(T1) U(B)
+        T2: L(B) R(C) R(C) U(C) U(C) U(B)";
+    assert_eq!(verdict(one_is_not_needed), ["likely recursive-locking: C"]);
+}
+
 /// T1 comes to wait for A though it has never waited to take it first.
 #[test]
 fn a_joined_thread_waits_to_take_its_mutex_again() {
