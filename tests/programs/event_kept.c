@@ -17,6 +17,7 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
+#include "asleep.h"
 #include "baton.h"
 
 static pthread_mutex_t kept = PTHREAD_MUTEX_INITIALIZER;
@@ -25,6 +26,7 @@ static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
 static sem_t event;
 static baton gone_through, waits, second;
 static int up;
+static atomic_int waiter;
 static const char *how;
 
 static int is(const char *what)
@@ -41,6 +43,8 @@ static void go_through_kept(void)
 static void bring_about(int n)
 {
 	if (is("post")) {
+		/* A post that is there already is no event that anybody waits for. */
+		await_blocked(&waiter);
 		sem_post(&event);
 		return;
 	}
@@ -86,6 +90,7 @@ static void wait_for_event(void)
 				sem_post(&event);
 			else
 				baton_pass(&waits);
+			waiter = round ? thread_id() : 0;
 			sem_wait(&event);
 		}
 		return;

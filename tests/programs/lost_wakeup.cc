@@ -30,6 +30,7 @@ struct pool {
 	std::queue<std::function<void()>> tasks;
 	std::atomic<bool> running{true};
 	std::atomic<int> left{0};
+	std::atomic<bool> awaited{false};
 	int idle = 0;
 	std::vector<std::thread> threads;
 
@@ -72,7 +73,12 @@ struct pool {
 	void wait()
 	{
 		std::unique_lock lock(mutex);
-		done.wait(lock, [this] { return left == 0 && idle == 2; });
+		done.wait(lock, [this] {
+			if (left == 0 && idle == 2)
+				return true;
+			awaited = true;
+			return false;
+		});
 	}
 
 	void tell()
@@ -146,6 +152,11 @@ int main(int argc, char **argv)
 		pool all;
 		for (int i = 0; i < 20; i++)
 			all.push([] {});
+		// So that the wait for all is one, in each run.
+		all.push([&all] {
+			while (!all.awaited)
+				std::this_thread::yield();
+		});
 	}
 	std::cout << "the end\n";
 }
