@@ -4,6 +4,7 @@
 //! Everything is opened lazily and once; a file that changed since the run is not read.
 
 pub mod allocator;
+mod buffered;
 mod debug_file;
 pub mod debuginfod;
 mod demangle;
