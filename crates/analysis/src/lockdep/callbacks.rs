@@ -15,7 +15,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
-use lockwright_ledger::rows::{Class, Node, Thread, lock_kind, mode, node_flag};
+use lockwright_ledger::rows::{Node, Thread, lock_kind, mode, node_flag};
 
 use crate::finding::action::Action;
 use crate::finding::misuse::{Calls, Misuse};
@@ -269,16 +269,9 @@ impl<'m, 'a> Search<'m, 'a> {
         !a.is_disjoint(&b) || !created(&a).is_disjoint(&created(&b))
     }
 
-    /// What is taken with nothing else held is known by its class, which may have one lock only.
     fn is_one_lock(&self, held: u32, taken: u32) -> bool {
         let node = |id| self.model.trie.node(id).copied().unwrap_or_default();
-        let (held, taken) = (node(held), node(taken));
-        let is_only =
-            |class| self.model.ledger.get::<Class>(class).is_some_and(|row| row.locks == 1);
-        match taken.inst {
-            0 => taken.class == held.class && is_only(taken.class),
-            inst => inst == held.inst,
-        }
+        self.model.is_of_lock(&node(taken), &node(held))
     }
 
     /// Equal for calls of one function from one place of the library with locks of one class held.

@@ -14,8 +14,8 @@
 use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::rows::{
-    Class, Finding as Row, Node, SIGNAL_ROUNDS, Segment, finding_kind, mode, node_flag,
-    segment_kind, signalled,
+    Finding as Row, Node, SIGNAL_ROUNDS, Segment, finding_kind, mode, node_flag, segment_kind,
+    signalled,
 };
 
 use crate::model::{LockRef, Model, is_read};
@@ -257,7 +257,7 @@ impl Acquired {
                 None => ((id, *node), &kept[i]),
             };
             let is_sure = round.detail == signalled::ROUND
-                && is_that_lock(view.model, &taken.1, lock)
+                && view.model.is_of_lock(&taken.1, lock)
                 && taken.1.mode & mode::TIMED == 0;
             match is_sure {
                 true => return need(lock, taken.0, false, Needed::Surely),
@@ -290,13 +290,4 @@ fn waits(node: &Node) -> bool {
 /// Whether who acquires as in `node` waits for who holds as in `lock`.
 fn excludes(lock: &Node, node: &Node) -> bool {
     !(is_read(lock.mode) && is_read(node.mode))
-}
-
-/// What is acquired with nothing held is known by its class, which may have one lock only.
-fn is_that_lock(model: &Model<'_>, node: &Node, lock: &Node) -> bool {
-    let is_only = |class| model.ledger.get::<Class>(class).is_some_and(|row| row.locks == 1);
-    match node.inst {
-        0 => node.class == lock.class && is_only(node.class),
-        inst => inst == lock.inst,
-    }
 }

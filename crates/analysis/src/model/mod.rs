@@ -18,7 +18,7 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::Ledger;
-use lockwright_ledger::rows::{Class, Lock, Segment, Thread, mode};
+use lockwright_ledger::rows::{Class, Lock, Node, Segment, Thread, mode};
 
 pub use crate::finding::action::is_read;
 use crate::finding::{Frame, ThreadInfo};
@@ -53,6 +53,16 @@ pub struct Model<'a> {
 }
 
 impl<'a> Model<'a> {
+    /// Whether context `node` is of the lock of context `lock`. What is acquired with nothing held is
+    /// known by its class, which may have one lock only.
+    pub fn is_of_lock(&self, node: &Node, lock: &Node) -> bool {
+        let is_only = |class| self.ledger.get::<Class>(class).is_some_and(|row| row.locks == 1);
+        match node.inst {
+            0 => node.class == lock.class && is_only(node.class),
+            inst => inst == lock.inst,
+        }
+    }
+
     /// Builds the model of ledger `index` of `sources`.
     pub fn new(sources: &Sources<'a>, index: usize) -> Self {
         let ledger = &sources.ledgers[index];
