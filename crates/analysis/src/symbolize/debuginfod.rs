@@ -2,12 +2,12 @@
 //! of any server otherwise. The client is elfutils' `debuginfod-find`, which keeps a cache, and follows
 //! the user's other settings (debuginfod_find_debuginfo(3)).
 
-use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Read, Write};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::process::{ChildStderr, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::debug_file::own_build_id;
 
@@ -27,24 +27,26 @@ const CLIENT: &str = "debuginfod-find";
 /// What the client says of a file that no server has: whoever says so has answered.
 const NOT_THERE: &str = "No such file or directory";
 
+/// A server did not answer, so none is asked again, for whatever report. Relaxed: it says nothing of
+/// other memory.
+static SILENT: AtomicBool = AtomicBool::new(false);
+
 /// The servers that are asked.
 #[derive(Clone, Debug)]
 pub struct Servers {
     client: PathBuf,
-    /// One did not answer, so none is asked again.
-    silent: Cell<bool>,
 }
 
 impl Servers {
     /// Those that the user names. `None` also where the client is missing: [`is_client_missing`].
     pub fn from_env() -> Option<Self> {
         let client = client().filter(|_| are_named())?;
-        Some(Self { client, silent: Cell::new(false) })
+        Some(Self { client })
     }
 
     /// The debug file of the module with this build id.
     pub fn debug_file(&self, build_id: &[u8]) -> Option<PathBuf> {
-        if self.silent.get() || build_id.is_empty() {
+        if SILENT.load(Relaxed) || build_id.is_empty() {
             return None;
         }
         let id: String = build_id.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -63,7 +65,9 @@ impl Servers {
         let said = child.stderr.take().map(|stderr| pass_on(stderr, shows)).unwrap_or_default();
         let out = child.wait_with_output().ok()?;
         if !out.status.success() {
-            self.silent.set(!said.contains(NOT_THERE));
+            if !said.contains(NOT_THERE) {
+                SILENT.store(true, Relaxed);
+            }
             return None;
         }
         let path = out.stdout.split(|&byte| byte == b'\n').next().unwrap_or_default();
