@@ -48,7 +48,8 @@ const PROGRESS: Search = Search {
     options: &["-a", "-f", DEPTH],
 };
 
-/// Most memory that a search takes, in MiB, of which there are as many as CPUs at once; one that needs more is an error.
+/// Most memory that a search takes, in MiB, of which there are as many as CPUs at once; one that
+/// needs more is an error.
 const MEMORY: &str = "-DMEMLIM=3072";
 
 /// Most steps of a run; one that has more is an error.

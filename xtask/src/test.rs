@@ -220,8 +220,8 @@ fn tests_of_locks(
     run(&arguments).and(run(&["test", "--package", LOCKS, "--profile", profile, "--doc"]))
 }
 
-/// Each model is a process of its own, and so is each of its mutants: this takes minutes and is no part of the
-/// other tests.
+/// Each model is a process of its own, and so is each of its mutants: this takes minutes and is no
+/// part of the other tests.
 fn models() -> Result<(), String> {
     let program = ["test", "--package", LOCKS, "--test", MODELS];
     cargo(&[&program[..], &["--", "--ignored", "--nocapture"]].concat())

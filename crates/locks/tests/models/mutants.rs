@@ -1,5 +1,5 @@
-//! All models, and their own test: each ordering weakened, each fence and each wake left out, one at a time.
-//! Every such mutant must fail some model of its lock, or stand in `redundant.txt` with the reason
+//! All models, and their own test: each ordering weakened, each fence and each wake left out, one
+//! at a time. Every such mutant must fail some model of its lock, or stand in `redundant.txt` with the reason
 //! why it cannot.
 //!
 //! Mutants run in processes of their own: a failed model may leave anything behind.
