@@ -61,7 +61,7 @@ impl Dwarf {
 
 /// Functions of the C library that every stack ends in: where a program or a thread begins. Their
 /// names say all there is, so nobody unpacks the C library's debug information for their lines.
-const BEGINNINGS: &[&str] = &[
+pub const BEGINNINGS: &[&str] = &[
     "__libc_start_call_main",
     "__libc_start_main",
     "__libc_start_main_impl",

@@ -30,7 +30,7 @@ use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::Module;
 
 pub use debug_file::DebugDirs;
-pub use image::has_dwarf;
+pub use image::{BEGINNINGS, has_dwarf};
 pub use members::MemberPlace;
 
 /// File name of the preload library once it is unpacked: how its own frames are known from others.

@@ -112,15 +112,15 @@ impl Verdicts {
         if let Some(sink) = &mut self.junit {
             done.push(sink.put(&ci::junit(&judged, options)));
         }
-        if let Some(sink) = &mut self.markdown {
-            done.push(sink.put(&ci::markdown(&judged, options)));
-        }
         let mut after = After::default();
         if self.github {
             after.commands = ci::github(&judged, options);
-            if !after.commands.is_empty() {
-                done.push(step_summary::add(&ci::markdown(&judged, options)));
-            }
+        }
+        let adds = !after.commands.is_empty();
+        if adds || self.markdown.is_some() {
+            let page = ci::markdown(&judged, options);
+            done.extend(self.markdown.as_mut().map(|sink| sink.put(&page)));
+            done.extend(adds.then(|| step_summary::add(&page)));
         }
         match &mut self.rules {
             None => {}

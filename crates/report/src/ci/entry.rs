@@ -1,10 +1,8 @@
 //! A finding as CI services want it: in a few lines, at one line of the source, of one test.
 
-use std::path::Path;
-
 use super::test_name;
-use crate::prose::words::{self, plain};
-use crate::prose::{Told, told};
+use crate::prose::told;
+use crate::prose::words::{Level, level, plain};
 use crate::sarif::places::did;
 use crate::text::stack::Stacks;
 use lockwright_analysis::finding::{Finding, Frame, Grade, Report};
@@ -40,52 +38,31 @@ pub struct Place {
 }
 
 impl<'r> Entry<'r> {
-    pub fn new(report: &'r Report, finding: &'r Finding, fail_on: Grade) -> Self {
-        let Told { title, evidence, help } = told(finding);
-        let grade = finding.grade.name();
-        let why = match evidence.as_slice() {
-            [] => words::meaning(finding.grade).to_owned(),
-            why => why.iter().map(|line| plain(line)).collect::<Vec<_>>().join("; "),
-        };
-        let mut lines = vec![format!("{grade}: {why}")];
-        let stacks = Stacks::new();
+    pub fn new(report: &'r Report, finding: &'r Finding, fail_on: Grade, stacks: &Stacks) -> Self {
+        let told = told(finding);
+        let why = told.why(finding.grade).join("; ");
+        let mut lines = vec![format!("{}: {why}", finding.grade.name())];
         lines.extend(finding.steps.iter().map(|step| match stacks.own(&step.stack) {
             Some(place) => format!("{} in {place}", did(finding, step)),
             None => did(finding, step),
         }));
-        let first = finding.steps.iter().find_map(|step| Place::of(&step.stack, &stacks));
+        let first = finding.steps.iter().find_map(|step| Place::of(&step.stack, stacks));
         let process = report.process_of(finding);
         Self {
             finding,
             fails: finding.grade <= fail_on,
-            title: plain(&title),
+            title: plain(&told.title),
             lines,
-            help: help.iter().map(|text| plain(text)).collect(),
+            help: told.help.iter().map(|text| plain(text)).collect(),
             place: first,
             test: process.map(|process| test_name::of(process, finding)),
         }
     }
 
-    /// The level that compilers would give it.
+    /// The level that compilers would give it; what fails the run is an error.
     pub fn level(&self) -> Level {
-        match self.finding.grade {
-            _ if self.fails => Level::Error,
-            Grade::Deadlocked | Grade::Likely => Level::Error,
-            Grade::Possible => Level::Warning,
-            _ => Level::Notice,
-        }
+        if self.fails { Level::Error } else { level(self.finding.grade) }
     }
-}
-
-/// How serious.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// It fails the run, or another would.
-    Error,
-    /// It may be.
-    Warning,
-    /// It is good to know.
-    Notice,
 }
 
 impl Place {
@@ -96,9 +73,4 @@ impl Place {
         let file = stacks.path(file);
         Some(Self { file, line: frame.line?, column: frame.column })
     }
-}
-
-/// The last part of a path.
-pub fn file_name(path: &str) -> &str {
-    Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
 }

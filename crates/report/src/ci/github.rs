@@ -5,16 +5,16 @@
 
 use std::fmt::Write;
 
-use super::entry::{Entry, Level};
+use super::entry::Entry;
 use super::{Options, entries};
 use crate::prose::coverage;
-use crate::prose::words::plain;
+use crate::prose::words::{Level, plain};
 use crate::verdict::Judged;
 
 /// One command a line, for each finding and for each process that was not watched whole.
 pub fn render(judged: &Judged<'_>, options: Options) -> String {
     let mut text = String::new();
-    for entry in entries(judged, options) {
+    for entry in entries(judged, options).0 {
         command(&mut text, &entry);
     }
     for process in &judged.report.processes {
@@ -32,7 +32,7 @@ fn command(text: &mut String, entry: &Entry<'_>) {
     let level = match entry.level() {
         Level::Error => "error",
         Level::Warning => "warning",
-        Level::Notice => "notice",
+        Level::Note => "notice",
     };
     let kind = entry.finding.kind.name();
     let mut properties = String::new();

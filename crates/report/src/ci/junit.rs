@@ -12,11 +12,8 @@ use quick_xml::events::{BytesDecl, BytesText, Event};
 use super::entry::Entry;
 use super::{Options, entries, test_name};
 use crate::prose::coverage;
-use crate::text;
+use crate::text::OneByOne;
 use crate::verdict::Judged;
-
-/// Columns of the text of a finding.
-const WIDTH: usize = 100;
 
 /// The name of the suite of findings of several processes.
 const SEVERAL: &str = "several processes";
@@ -40,10 +37,10 @@ impl Suite<'_, '_> {
 
 /// Renders the document; ends with a newline.
 pub fn render(judged: &Judged<'_>, options: Options) -> String {
-    let entries = entries(judged, options);
+    let (entries, texts) = entries(judged, options);
     let suites = suites(judged, &entries);
     let mut bytes = Vec::new();
-    write(&mut bytes, judged, &suites).expect("memory can be written to");
+    write(&mut bytes, &texts, &suites).expect("memory can be written to");
     String::from_utf8(bytes).expect("it is made of strings") + "\n"
 }
 
@@ -69,7 +66,7 @@ fn suites<'e, 'r>(judged: &Judged<'r>, entries: &'e [Entry<'r>]) -> Vec<Suite<'e
     suites
 }
 
-fn write(bytes: &mut Vec<u8>, judged: &Judged<'_>, suites: &[Suite<'_, '_>]) -> io::Result<()> {
+fn write(bytes: &mut Vec<u8>, texts: &OneByOne<'_>, suites: &[Suite<'_, '_>]) -> io::Result<()> {
     let mut writer = Writer::new_with_indent(bytes, b' ', 2);
     writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let sum =
@@ -83,14 +80,14 @@ fn write(bytes: &mut Vec<u8>, judged: &Judged<'_>, suites: &[Suite<'_, '_>]) -> 
         ("errors", &errors),
     ]);
     all.write_inner_content(|writer| {
-        suites.iter().try_for_each(|suite| write_suite(writer, judged, suite))
+        suites.iter().try_for_each(|suite| write_suite(writer, texts, suite))
     })?;
     Ok(())
 }
 
 fn write_suite(
     writer: &mut Writer<&mut Vec<u8>>,
-    judged: &Judged<'_>,
+    texts: &OneByOne<'_>,
     suite: &Suite<'_, '_>,
 ) -> io::Result<()> {
     let (name, tests) = (clean(&suite.name), suite.tests().to_string());
@@ -103,7 +100,7 @@ fn write_suite(
     ]);
     element.write_inner_content(|writer| {
         for entry in &suite.findings {
-            write_finding(writer, judged, &name, entry)?;
+            write_finding(writer, texts, &name, entry)?;
         }
         for missing in &suite.missing {
             let case = [("classname", name.as_str()), ("name", "watched whole")];
@@ -125,7 +122,7 @@ fn write_suite(
 
 fn write_finding(
     writer: &mut Writer<&mut Vec<u8>>,
-    judged: &Judged<'_>,
+    texts: &OneByOne<'_>,
     suite: &str,
     entry: &Entry<'_>,
 ) -> io::Result<()> {
@@ -141,7 +138,7 @@ fn write_finding(
         let file = clean(&place.file);
         case = case.with_attributes([("file", file.as_str()), ("line", line)]);
     }
-    let text = clean(&text::finding(judged.report, entry.finding, WIDTH));
+    let text = clean(&texts.text(entry.finding));
     case.write_inner_content(|writer| {
         let (element, grade) =
             (if entry.fails { "failure" } else { "system-out" }, entry.finding.grade);

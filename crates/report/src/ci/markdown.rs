@@ -10,12 +10,9 @@ use crate::verdict::Judged;
 /// Bytes of a page. GitHub takes no more than a MiB for a step.
 const MOST: usize = 900 << 10;
 
-/// Columns of the text of a finding.
-const WIDTH: usize = 100;
-
 /// Renders the page; ends with a newline.
 pub fn render(judged: &Judged<'_>, options: Options) -> String {
-    let entries = entries(judged, options);
+    let (entries, texts) = entries(judged, options);
     let shown = judged.shown(|finding| options.all || !finding.grade.is_counted_only());
     let last_line = text::last_line(&shown, judged.remarks(options.all));
     let (name, rest) = last_line.split_once(": ").unwrap_or(("lockwright", &last_line));
@@ -41,7 +38,7 @@ pub fn render(judged: &Judged<'_>, options: Options) -> String {
             cell(&inline(&place)),
             cell(&inline(test))
         );
-        let text = text::finding(judged.report, entry.finding, WIDTH);
+        let text = texts.text(entry.finding);
         let fence = fence(&text);
         let details = format!(
             "\n<details><summary>{kind} ({grade}): {}</summary>\n\n{fence}text\n{text}\n{fence}\n\n</details>\n",

@@ -11,7 +11,9 @@ pub use github::render as github;
 pub use junit::render as junit;
 pub use markdown::render as markdown;
 
+use crate::text::OneByOne;
 use crate::verdict::Judged;
+use entry::Entry;
 use lockwright_analysis::finding::Grade;
 
 /// What is to be shown.
@@ -23,8 +25,14 @@ pub struct Options {
     pub fail_on: Grade,
 }
 
-/// The entries of a report, most serious first.
-fn entries<'r>(judged: &Judged<'r>, options: Options) -> Vec<entry::Entry<'r>> {
+/// Columns of the text of a finding.
+const WIDTH: usize = 100;
+
+/// The entries of a report, most serious first, and what renders the text of each.
+fn entries<'r>(judged: &Judged<'r>, options: Options) -> (Vec<Entry<'r>>, OneByOne<'r>) {
+    let report = judged.report;
+    let texts = OneByOne::new(report, WIDTH);
     let shown = judged.counted().filter(|f| options.all || !f.grade.is_counted_only());
-    shown.map(|finding| entry::Entry::new(judged.report, finding, options.fail_on)).collect()
+    let entry = |finding| Entry::new(report, finding, options.fail_on, texts.stacks());
+    (shown.map(entry).collect(), texts)
 }

@@ -1,7 +1,6 @@
 //! Which test ran: for who reads a log of hundreds, the process id says nothing.
 
-use super::entry::file_name;
-use crate::prose::words::plain;
+use crate::prose::words::{self, base_name, plain};
 use lockwright_analysis::finding::{Finding, Process};
 
 /// Characters of a command line that are shown.
@@ -24,13 +23,12 @@ pub fn of(process: &Process, finding: &Finding) -> String {
 
 /// The command line of a process, in short: ctest and meson tell tests apart by it.
 pub fn command(process: &Process) -> String {
-    let mut words = process.command.iter();
-    let program = words.next().map_or(process.exe.as_str(), String::as_str);
-    let mut text = program_name(program).to_owned();
-    for word in words {
-        text.push(' ');
-        text += word;
-    }
+    let text = words::command(&process.exe, &process.command);
+    let program = process.command.first().unwrap_or(&process.exe);
+    let text = match text.strip_prefix(base_name(program)) {
+        Some(rest) => format!("{}{rest}", program_name(program)),
+        None => text,
+    };
     let text = plain(&text);
     match text.char_indices().nth(MOST) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -40,7 +38,7 @@ pub fn command(process: &Process) -> String {
 
 /// The name of a test program without cargo's hash.
 fn program_name(path: &str) -> &str {
-    let name = file_name(path);
+    let name = base_name(path);
     match name.rsplit_once('-') {
         Some((crate_name, hash)) if is_of_cargo(path) && is_hash(hash) => crate_name,
         _ => name,

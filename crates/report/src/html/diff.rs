@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::section::{Column, Section, left_out, number_cell, table};
 use super::words::name_of;
 use super::{Context, limits, stack};
-use crate::lockmeter::diff::text::{relative, value};
+use crate::lockmeter::diff::text::{presence, relative, value, verdict};
 use crate::lockmeter::diff::{Judged, Verdict};
 use crate::prose::words::{count, plain, quote};
 use lockwright_analysis::lockmeter::diff::{Change, Compared, Comparison, Metric, RESAMPLES, Runs};
@@ -124,17 +124,6 @@ fn one(context: &Context<'_>, comparison: &Comparison, number: usize, lock: &Com
     }
 }
 
-fn presence(comparison: &Comparison, compared: &Compared) -> &'static str {
-    match (compared.in_before, compared.in_after) {
-        (0, _) => ", only after",
-        (_, 0) => ", only before",
-        (before, after) if before < comparison.before.count || after < comparison.after.count => {
-            ", not in all runs"
-        }
-        _ => "",
-    }
-}
-
 fn changes(caption: &str, changes: &[Change]) -> Markup {
     let rows = html! { @for change in changes {
         tr {
@@ -188,14 +177,6 @@ fn interval(change: &Change) -> Markup {
 fn at(ratio: f64) -> String {
     let power = ratio.clamp(1.0 / WIDEST, WIDEST).log2() / WIDEST.log2();
     format!("{:.0}", 104.0 + power * 98.0)
-}
-
-fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Exceeded => "exceeded",
-        Verdict::Unsure => "beyond it, but that may be chance",
-        Verdict::Kept => "not exceeded",
-    }
 }
 
 fn verdict_class(verdict: Verdict) -> &'static str {

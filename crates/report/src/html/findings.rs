@@ -5,9 +5,9 @@ use maud::{Markup, html};
 use super::section::{Section, left_out};
 use super::words::{name_of, sentence};
 use super::{Context, excerpt, limits, stack};
-use crate::prose::action::act;
+use crate::prose::action::{act, doing};
 use crate::prose::told;
-use crate::prose::words::{self, count, join, number, plain, quote};
+use crate::prose::words::{count, number, plain, quote};
 use crate::verdict::Judged;
 use lockwright_analysis::finding::{Finding, HeldLock, LockInfo, LockOrigin, Name, Report};
 
@@ -59,10 +59,7 @@ fn filters(context: &Context<'_>) -> Markup {
 fn one(context: &Context<'_>, report: &Report, number: usize, finding: &Finding) -> Markup {
     let said = told(finding);
     let grade = finding.grade.name();
-    let mut evidence: Vec<String> = said.evidence.iter().map(|line| plain(line)).collect();
-    if evidence.is_empty() {
-        evidence.push(words::meaning(finding.grade).to_owned());
-    }
+    let mut evidence = said.why(finding.grade);
     if finding.also > 0 {
         evidence.push(format!("{} folded into this one", count(finding.also, "more of this sort")));
     }
@@ -96,18 +93,9 @@ fn one_step(context: &Context<'_>, finding: &Finding, number: usize) -> Markup {
     let name = finding.locks.get(step.lock).map_or(&unknown, |lock| &lock.name);
     let (part, other): (Vec<&HeldLock>, Vec<&HeldLock>) =
         step.held.iter().partition(|held| held.lock.is_some());
-    let besides: Vec<String> = part
-        .iter()
-        .filter(|held| held.lock != Some(step.lock))
-        .map(|held| quote(&held.name))
-        .collect();
-    let mut title = format!("{} {}", words::who(finding, number), act(step.action, &quote(name)));
-    if !besides.is_empty() {
-        title += &format!(" while holding {}", join(&besides));
-    }
     html! {
         section.step {
-            h4 { (sentence(&title)) }
+            h4 { (sentence(&doing(finding, number, quote))) }
             @for held in &part {
                 p.did { (name_of(&held.name.text, held.name.is_symbol)) " taken" }
                 @if let Some(lines) = excerpt::show(context, &held.stack) { (lines) }

@@ -25,7 +25,7 @@ mod words;
 
 use crate::listing::LockGraph;
 use crate::lockmeter::diff::Judged as JudgedChange;
-use crate::prose::words::plain;
+use crate::prose::words::{command, plain};
 use crate::text::source::Sources;
 use crate::text::stack::{Stacks, shorten};
 use crate::verdict::Judged;
@@ -98,8 +98,8 @@ fn programs(run: &Run<'_>) -> String {
         (None, None) => Vec::new(),
     };
     let mut names: Vec<String> = Vec::new();
-    for (exe, command) in commands {
-        let name = words::command(exe, command);
+    for (exe, words) in commands {
+        let name = command(exe, words);
         if !names.contains(&name) {
             names.push(name);
         }

@@ -42,18 +42,6 @@ pub fn short_path(path: &str) -> &str {
     }
 }
 
-/// A command in few words: without the folders of its program.
-pub fn command(exe: &str, words: &[String]) -> String {
-    let [program, rest @ ..] = words else { return base_name(exe).to_owned() };
-    let mut all = vec![base_name(program)];
-    all.extend(rest.iter().map(String::as_str));
-    all.join(" ")
-}
-
-fn base_name(path: &str) -> &str {
-    path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(path)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,12 +54,10 @@ mod tests {
     }
 
     #[test]
-    fn paths_and_commands_are_short() {
+    fn paths_are_short() {
         assert_eq!(short_path("/usr/src/store/lru.cc"), "store/lru.cc");
         assert_eq!(short_path(&format!("/{}/lru.cc", "store".repeat(9))), "lru.cc");
         assert_eq!(short_path("/lru.cc"), "/lru.cc");
         assert_eq!(short_path("lru.cc"), "lru.cc");
-        assert_eq!(command("/bin/x", &[]), "x");
-        assert_eq!(command("/bin/x", &["/opt/y".to_owned(), "/etc/z".to_owned()]), "y /etc/z");
     }
 }

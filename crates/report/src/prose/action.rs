@@ -1,7 +1,9 @@
 //! What a thread does in a step, in words.
 
 use super::object_words::{self as words, Verb, Words};
+use super::words::{join, who};
 use lockwright_analysis::finding::action::{Access, Action, Change, ObjectAction};
+use lockwright_analysis::finding::{Finding, LockInfo, Name};
 
 /// What stands before the lock's name in a sentence, and what after it.
 fn parts(action: Action) -> (&'static str, &'static str) {
@@ -90,6 +92,28 @@ fn verb(words: &Words, change: Change) -> Verb {
 pub fn phrase(action: Action) -> String {
     let (verb, tail) = parts(action);
     format!("{verb}{tail}")
+}
+
+/// Who did step `index` of a finding, and what, and what it held then: "thread 2 (worker) acquires
+/// `b` while holding `a`". `quote` has the names of locks.
+pub fn doing(finding: &Finding, index: usize, quote: impl Fn(&Name) -> String) -> String {
+    let step = &finding.steps[index];
+    let lock = finding.locks.get(step.lock);
+    let unknown = Name::symbol("?");
+    let name = lock.map_or(&unknown, |lock| &lock.name);
+    let part = || step.held.iter().filter(|held| held.lock.is_some());
+    let besides: Vec<String> =
+        part().filter(|held| held.lock != Some(step.lock)).map(|held| quote(&held.name)).collect();
+    let mut title = format!("{} {}", who(finding, index), act(step.action, &quote(name)));
+    if besides.len() < part().count() && !finding.kind.is_misuse() {
+        title += match lock {
+            Some(LockInfo { addr: Some(_), .. }) => ", which it holds already",
+            _ => " while holding another of its class",
+        };
+    } else if !besides.is_empty() {
+        title += &format!(" while holding {}", join(&besides));
+    }
+    title
 }
 
 /// The action with the lock in its place: "acquires `a`", "reacquires `a` after a condition wait".

@@ -6,7 +6,7 @@ use lockwright_analysis::finding::{Finding, Name, ThreadInfo};
 use lockwright_analysis::signal;
 
 use super::Told;
-use super::words::{self, join, quote};
+use super::words::{self, base_name, join, quote};
 
 /// The error of an unlock by a thread that is not the owner.
 const EPERM: u64 = 1;
@@ -510,9 +510,4 @@ fn held_in_callback(
         _ => vec![format!("harmless while {callback} calls nothing that takes {lock}")],
     };
     (title, evidence, help)
-}
-
-/// The last component of a path.
-fn base_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }

@@ -8,7 +8,8 @@ mod objects;
 mod order;
 pub mod words;
 
-use lockwright_analysis::finding::{Details, Finding};
+use lockwright_analysis::finding::{Details, Finding, Grade};
+use words::plain;
 
 /// A finding in sentences.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,6 +20,16 @@ pub struct Told {
     pub evidence: Vec<String>,
     /// What to do next, likewise.
     pub help: Vec<String>,
+}
+
+impl Told {
+    /// Why this grade, in plain lines: the evidence, or what the grade means where there is none.
+    pub fn why(&self, grade: Grade) -> Vec<String> {
+        match self.evidence.as_slice() {
+            [] => vec![words::meaning(grade).to_owned()],
+            lines => lines.iter().map(|line| plain(line)).collect(),
+        }
+    }
 }
 
 /// What is said of a finding.

@@ -15,6 +15,26 @@ pub fn meaning(grade: Grade) -> &'static str {
     }
 }
 
+/// How serious a finding is, as compilers tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// A deadlock now or one day.
+    Error,
+    /// It may be.
+    Warning,
+    /// It is good to know.
+    Note,
+}
+
+/// The level of a grade.
+pub fn level(grade: Grade) -> Level {
+    match grade {
+        Grade::Deadlocked | Grade::Likely => Level::Error,
+        Grade::Possible => Level::Warning,
+        Grade::Guarded | Grade::Ordered | Grade::SingleThread | Grade::Untidy => Level::Note,
+    }
+}
+
 /// Who did a step of a finding, in a sentence: "thread 2 (worker)", of several processes "run 1,
 /// process 42: thread 2".
 pub fn who(finding: &Finding, step: usize) -> String {
@@ -49,6 +69,20 @@ pub fn join(parts: &[String]) -> String {
         [one] => one.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
+}
+
+/// The last part of a path.
+pub fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(path)
+}
+
+/// A command line in few words: without the folders of its program. `exe` is what ran, where the
+/// words are not known.
+pub fn command(exe: &str, words: &[String]) -> String {
+    let [program, rest @ ..] = words else { return base_name(exe).to_owned() };
+    let mut all = vec![base_name(program)];
+    all.extend(rest.iter().map(String::as_str));
+    all.join(" ")
 }
 
 /// `12345678` as "12,345,678".
@@ -110,6 +144,13 @@ mod tests {
         assert_eq!(duration(1_234_000.0), "1.2 ms");
         assert_eq!(duration(123_456.0), "123 us");
         assert_eq!(duration(2.5e9), "2.5 s");
+    }
+
+    #[test]
+    fn commands_are_short() {
+        assert_eq!(command("/bin/x", &[]), "x");
+        assert_eq!(command("/bin/x", &["/opt/y".to_owned(), "/etc/z".to_owned()]), "y /etc/z");
+        assert_eq!([base_name("/a/"), base_name("a")], ["/a/", "a"]);
     }
 
     #[test]

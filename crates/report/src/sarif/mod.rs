@@ -9,7 +9,7 @@ mod uri;
 
 use serde::Serialize;
 
-use crate::prose::words::{self, plain};
+use crate::prose::words::{self, Level, plain};
 use crate::prose::{Told, coverage, told};
 use crate::verdict::baseline::State;
 use crate::verdict::{Judged, Rule, Source, Standing, identity};
@@ -182,19 +182,17 @@ fn result<'r>(
         justification: &rule.name,
         location: (rule.source == Source::File).then(|| places.line(&rule.file, rule.line)),
     };
-    let Told { title, evidence, help } = told(finding);
-    let why = match evidence.as_slice() {
-        [] => words::meaning(finding.grade).to_owned(),
-        lines => lines.iter().map(|line| plain(line)).collect::<Vec<_>>().join("; "),
-    };
+    let told = told(finding);
+    let why = told.why(finding.grade).join("; ");
+    let Told { title, evidence, help } = told;
     let text = format!("{}\n{}: {why}", plain(&title), finding.grade.name());
     Result {
         rule_id: finding.kind.name(),
         rule_index: rules::index(finding.kind),
-        level: match finding.grade {
-            Grade::Deadlocked | Grade::Likely => "error",
-            Grade::Possible => "warning",
-            Grade::Guarded | Grade::Ordered | Grade::SingleThread | Grade::Untidy => "note",
+        level: match words::level(finding.grade) {
+            Level::Error => "error",
+            Level::Warning => "warning",
+            Level::Note => "note",
         },
         message: Message::new(text),
         locations: finding

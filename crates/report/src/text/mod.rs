@@ -17,11 +17,11 @@ mod unfinished_waits;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer};
 
-use crate::prose::action::act;
-use crate::prose::words::{self, join, number, plain, quote};
+use crate::prose::action::{act, doing};
+use crate::prose::words::{self, number, plain, quote};
 use crate::prose::{Told, told};
 use lockwright_analysis::finding::lock_kind::{LockKind, Subject};
-use lockwright_analysis::finding::{Finding, Grade, LockInfo, LockOrigin, Name, Report};
+use lockwright_analysis::finding::{Finding, LockInfo, LockOrigin, Name, Report};
 use lockwright_analysis::symbolize::wrapper::first_own_frame;
 use lockwright_ledger::rows::object::object_type;
 use place::Place;
@@ -73,10 +73,28 @@ pub fn render_with(report: &Report, remarks: Remarks, options: &TextOptions) -> 
     text + &summary::lines(report, shown, remarks)
 }
 
-/// One finding, without colours; the last line has no end.
-pub fn finding(report: &Report, finding: &Finding, width: usize) -> String {
-    let view = View { report, sources: Sources::new(), stacks: Stacks::new() };
-    renderer(false, width).render(&view.finding(finding))
+/// Renders findings one by one, without colours.
+pub struct OneByOne<'r> {
+    view: View<'r>,
+    renderer: Renderer,
+}
+
+impl<'r> OneByOne<'r> {
+    /// Those of a report, in lines of this width.
+    pub fn new(report: &'r Report, width: usize) -> Self {
+        let view = View { report, sources: Sources::new(), stacks: Stacks::new() };
+        Self { view, renderer: renderer(false, width) }
+    }
+
+    /// A finding of the report; the last line has no end.
+    pub fn text(&self, finding: &Finding) -> String {
+        self.renderer.render(&self.view.finding(finding))
+    }
+
+    /// How its frames are named.
+    pub fn stacks(&self) -> &Stacks {
+        &self.view.stacks
+    }
 }
 
 /// The last line alone, without its end.
@@ -123,16 +141,13 @@ impl View<'_> {
 
     /// What is wrong, the grade and what it rests on.
     fn head(&self, finding: &Finding, told: &Told) -> Group<'_> {
-        let level = match finding.grade {
-            Grade::Deadlocked | Grade::Likely => Level::ERROR,
-            Grade::Possible => Level::WARNING,
-            Grade::Guarded | Grade::Ordered | Grade::SingleThread | Grade::Untidy => Level::NOTE,
+        let level = match words::level(finding.grade) {
+            words::Level::Error => Level::ERROR,
+            words::Level::Warning => Level::WARNING,
+            words::Level::Note => Level::NOTE,
         };
         let title = level.primary_title(plain(&told.title)).id(finding.kind.name());
-        let mut why: Vec<String> = told.evidence.iter().map(|line| plain(line)).collect();
-        if why.is_empty() {
-            why.push(words::meaning(finding.grade).to_owned());
-        }
+        let why = told.why(finding.grade);
         let mut group = Group::with_title(title)
             .element(Level::NOTE.with_name(finding.grade.name()).message(why.join("\n")));
         if finding.also > 0 {
@@ -165,21 +180,7 @@ impl View<'_> {
         let name = lock.map_or(&unknown, |lock| &lock.name);
         let (part, other): (Vec<_>, Vec<_>) =
             step.held.iter().partition::<Vec<_>, _>(|held| held.lock.is_some());
-        let mut title =
-            format!("{} {}", words::who(finding, index), act(step.action, &names.quote(name)));
-        let besides: Vec<_> = part
-            .iter()
-            .filter(|held| held.lock != Some(step.lock))
-            .map(|held| names.quote(&held.name))
-            .collect();
-        if besides.len() < part.len() && !finding.kind.is_misuse() {
-            title += match lock {
-                Some(LockInfo { addr: Some(_), .. }) => ", which it holds already",
-                _ => " while holding another of its class",
-            };
-        } else if !besides.is_empty() {
-            title += &format!(" while holding {}", join(&besides));
-        }
+        let title = doing(finding, index, |name| names.quote(name));
 
         // The title has the names; a long description need not be told again at each place.
         let is_long = |name: &Name| !name.is_symbol && names.get(name).is_none();

@@ -2,29 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::prose::words::plain;
+use crate::prose::words::{base_name, plain};
 use lockwright_analysis::finding::Frame;
+use lockwright_analysis::symbolize::BEGINNINGS;
 use lockwright_analysis::symbolize::portable::{portable, readable};
 use lockwright_analysis::symbolize::wrapper::own_frames;
 
 /// Callers shown of one stack.
 const MOST_CALLERS: usize = 6;
 
-/// What starts threads and programs, and tells a reader nothing.
-const RUNTIME: &[&str] = &[
-    "start_thread",
-    "clone",
-    "clone3",
-    "__clone",
-    "__clone3",
-    "_start",
-    "__libc_start_main",
-    "__libc_start_call_main",
-    "__libc_start_main_impl",
-    "execute_native_thread_routine",
-    "__rust_begin_short_backtrace",
-    "__rust_try",
-];
+/// What starts threads and programs besides [`BEGINNINGS`], and tells a reader nothing.
+const RUNTIME: &[&str] =
+    &["_start", "execute_native_thread_routine", "__rust_begin_short_backtrace", "__rust_try"];
 
 /// What is of the standard libraries of C++ and Rust. What they put between two functions of the
 /// program differs by compiler and by what it inlines.
@@ -105,10 +94,6 @@ fn of_rust(path: &str) -> Option<&str> {
     hash.chars().all(|c| c.is_ascii_alphanumeric() || c == '.').then_some(library)
 }
 
-fn base_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
-}
-
 /// The function that took a lock is on the way to the place that `later` shows: its callers are
 /// told there.
 pub fn came_along(taken: &[Frame], later: &[Frame]) -> bool {
@@ -134,7 +119,7 @@ pub fn is_runtime(frame: &Frame) -> bool {
     match frame.function.as_deref() {
         // The preload library begins every thread.
         _ if is_of(&["liblockwright.so"]) => true,
-        Some(name) => RUNTIME.contains(&name) || is_of_library(name),
+        Some(name) => BEGINNINGS.contains(&name) || RUNTIME.contains(&name) || is_of_library(name),
         // Without symbols the start of a thread has no name.
         None => is_of(&["libc.so", "libpthread.so", "libstdc++.so"]),
     }

@@ -140,11 +140,7 @@ impl Page {
                 one.lock.as_ref().map_or("all locks together".into(), |name| plain(&quote(name)));
             let (low, high) = one.change.interval.unwrap_or((1.0, 1.0));
             let interval = format!("[{} .. {}]", relative(Some(low)), relative(Some(high)));
-            let verdict = match one.verdict {
-                Verdict::Exceeded => "exceeded",
-                Verdict::Unsure => "beyond it, but that may be chance",
-                Verdict::Kept => "not exceeded",
-            };
+            let verdict = verdict(one.verdict);
             let change = relative(one.change.ratio);
             self.line(&format!(
                 "fail if {}: {verdict} by {lock}: {change} {interval}",
@@ -179,7 +175,17 @@ fn side(runs: &Runs) -> String {
     )
 }
 
-fn presence(comparison: &Comparison, compared: &Compared) -> &'static str {
+/// What has become of a condition.
+pub fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Exceeded => "exceeded",
+        Verdict::Unsure => "beyond it, but that may be chance",
+        Verdict::Kept => "not exceeded",
+    }
+}
+
+/// In which runs a lock or place was not met.
+pub fn presence(comparison: &Comparison, compared: &Compared) -> &'static str {
     match (compared.in_before, compared.in_after) {
         (0, _) => ", only after",
         (_, 0) => ", only before",
