@@ -3,6 +3,7 @@
 mod bench;
 mod completions;
 mod debug_lockdep;
+mod failed_tests;
 mod floors;
 mod install;
 mod man;

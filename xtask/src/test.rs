@@ -1,11 +1,12 @@
 //! `cargo xtask test`: every check there is, from one table. CI runs the same.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use clap::Args;
 
+use crate::failed_tests::FailedTests;
 use crate::{bench, completions, debug_lockdep, floors, install, man, package, promela};
 
 /// Runs every check, or the named ones.
@@ -70,7 +71,7 @@ const CHECKS: &[Check] = &[
         run: || {
             let counting = ["--features", "lock_events"];
             let test = ["test", "--package", "lockwright", "--test", "lock_events"];
-            cargo(&[&test[..], &counting].concat())
+            cargo_test(&[&test[..], &counting].concat())
         },
     },
     Check {
@@ -129,6 +130,7 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
         ));
     }
     let mut lines = Vec::new();
+    let mut details = String::new();
     let mut failed = 0;
     for check in CHECKS
         .iter()
@@ -141,7 +143,11 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
             Ok(()) => "passed".to_owned(),
             Err(why) => {
                 failed += 1;
-                format!("FAILED: {why}")
+                let (first, rest) = why.split_once('\n').unwrap_or((why, ""));
+                if !rest.is_empty() {
+                    details += &format!("\n== {}\n{}\n", check.name, rest.trim_end());
+                }
+                format!("FAILED: {first}")
             }
         };
         lines.push(format!(
@@ -150,6 +156,8 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
             start.elapsed().as_secs_f64()
         ));
     }
+    // At the end, once more: who reads CI's output sees the end of it.
+    print!("{details}");
     println!("\n{}", lines.join("\n"));
     println!("{} passed, {failed} failed", lines.len() - failed);
     if failed == 0 { Ok(()) } else { Err(format!("{failed} of {} checks failed", lines.len())) }
@@ -180,7 +188,7 @@ fn tests() -> Result<(), String> {
     let test = |arguments: &[&str]| {
         let mut command = cargo_command();
         command.args(arguments).env("RUST_TEST_THREADS", threads.to_string());
-        succeeds(&mut command)
+        tests_pass(&mut command)
     };
     let rest = ["--exclude", PRELOAD, "--exclude", SWAP, "--exclude", LOCKS, "--no-fail-fast"];
     test(&["test", "--package", PRELOAD, "--lib"])
@@ -196,7 +204,7 @@ fn release() -> Result<(), String> {
     for package in ["lockwright-lab", "lockwright-engines", "lockwright-capi"] {
         arguments.extend(["--package", package]);
     }
-    cargo(&arguments).and(tests_of_locks(profile, cargo))
+    cargo_test(&arguments).and(tests_of_locks(profile, cargo_test))
 }
 
 /// All tests of the locks but their models, which are a check of their own.
@@ -224,7 +232,7 @@ fn tests_of_locks(
 /// part of the other tests.
 fn models() -> Result<(), String> {
     let program = ["test", "--package", LOCKS, "--test", MODELS];
-    cargo(&[&program[..], &["--", "--ignored", "--nocapture"]].concat())
+    cargo_test(&[&program[..], &["--", "--ignored", "--nocapture"]].concat())
 }
 
 /// They are made from the command line's definition, so they cannot be out of date; they can be
@@ -295,6 +303,26 @@ pub(crate) fn root() -> &'static Path {
 /// Runs cargo in the workspace, its output where ours goes.
 pub(crate) fn cargo(arguments: &[&str]) -> Result<(), String> {
     succeeds(cargo_command().args(arguments))
+}
+
+/// As [`cargo`], of `cargo test`.
+fn cargo_test(arguments: &[&str]) -> Result<(), String> {
+    tests_pass(cargo_command().args(arguments))
+}
+
+/// Runs a command that tests, its output where ours goes.
+///
+/// # Errors
+/// If it fails: the command and its status in a line, and below it which tests failed and what they
+/// said.
+fn tests_pass(command: &mut Command) -> Result<(), String> {
+    let program = command.get_program().display().to_string();
+    let error = |e| format!("{program}: {e}");
+    let mut child = command.current_dir(root()).stdout(Stdio::piped()).spawn().map_err(error)?;
+    let output = child.stdout.take().expect("it was piped");
+    let failed = FailedTests::read(output, std::io::stdout());
+    let status = child.wait().map_err(error)?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}\n{failed}")) }
 }
 
 /// The cargo that runs us, in the workspace.
