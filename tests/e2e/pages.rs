@@ -7,6 +7,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -132,6 +133,19 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
+    /// Waits until an expression is `expected`: what an input sets off may come after it.
+    fn becomes(&mut self, expression: &str, expected: &Value) {
+        let give_up = Instant::now() + Duration::from_secs(60);
+        loop {
+            let value = self.eval(expression);
+            if value == *expected {
+                return;
+            }
+            assert!(Instant::now() < give_up, "{expression}: {value}, not {expected}");
+            self.eval("new Promise(done => setTimeout(() => done(0), 20))");
+        }
+    }
+
     /// Clicks with the mouse on the middle of what `selector` finds.
     fn click(&mut self, selector: &str) {
         let at = self.eval(&format!(
@@ -144,7 +158,6 @@ impl Browser {
             });
             self.call("Input.dispatchMouseEvent", params);
         }
-        self.settle();
     }
 
     /// Types a key, or a text letter by letter.
@@ -165,14 +178,6 @@ impl Browser {
         self.call("Input.dispatchKeyEvent", down);
         let up = json!({ "type": "keyUp", "key": key, "windowsVirtualKeyCode": code });
         self.call("Input.dispatchKeyEvent", up);
-        self.settle();
-    }
-
-    /// Until what the last input set off is done.
-    fn settle(&mut self) {
-        self.eval(
-            "new Promise(done => setTimeout(() => requestAnimationFrame(() => done(0)), 20))",
-        );
     }
 }
 
@@ -206,42 +211,44 @@ fn a_page_can_be_sorted_searched_and_followed() {
 
     // Sort by name, and back.
     browser.click("#locks thead th:first-child button");
-    assert_eq!(browser.eval(NAMES), json!(["accounts_lock", "journal_lock"]));
+    browser.becomes(NAMES, &json!(["accounts_lock", "journal_lock"]));
     browser.click("#locks thead th:first-child button");
-    assert_eq!(browser.eval(NAMES), json!(["journal_lock", "accounts_lock"]));
+    browser.becomes(NAMES, &json!(["journal_lock", "accounts_lock"]));
     let sorted = "document.querySelector('#locks thead th').getAttribute('aria-sort')";
-    assert_eq!(browser.eval(sorted), json!("descending"));
+    browser.becomes(sorted, &json!("descending"));
 
     // Search with the keyboard, and clear it.
     browser.press("/");
+    browser.becomes("document.activeElement.id", &json!("search"));
     for letter in "journal_lock".chars() {
         browser.press(&letter.to_string());
     }
-    assert_eq!(browser.eval("document.getElementById('search').value"), json!("journal_lock"));
-    assert_eq!(browser.eval(NAMES), json!(["journal_lock"]));
-    let hits = browser.eval("document.getElementById('hits').textContent");
-    assert!(hits.as_str().is_some_and(|hits| hits.contains("match")), "{hits}");
+    browser.becomes("document.getElementById('search').value", &json!("journal_lock"));
+    browser.becomes(NAMES, &json!(["journal_lock"]));
+    browser.becomes("/match/.test(document.getElementById('hits').textContent)", &json!(true));
     browser.press("Escape");
-    assert_eq!(browser.eval("document.querySelectorAll('.none').length"), json!(0));
+    browser.becomes("document.querySelectorAll('.none').length", &json!(0));
 
     // An edge of the drawing leads to its finding.
     browser.click("svg.graph a.edge.k-bad path.line");
-    assert_eq!(browser.eval("location.hash"), json!("#f1"));
-    assert_eq!(browser.eval("document.activeElement.id"), json!("f1"));
+    browser.becomes("location.hash", &json!("#f1"));
+    browser.becomes("document.activeElement.id", &json!("f1"));
 
     // From item to item; Enter opens what is closed.
     browser.press("j");
-    assert_eq!(browser.eval("document.querySelector('.current').id"), json!("f1"));
+    browser.becomes("document.querySelector('.current')?.id", &json!("f1"));
     let open = "document.querySelectorAll('#f1 details[open]').length";
     let all = browser.eval("document.querySelectorAll('#f1 details').length");
+    assert_ne!(all, json!(0));
     assert_eq!(browser.eval(open), json!(0));
     browser.press("Enter");
-    assert_eq!(browser.eval(open), all);
+    browser.becomes(open, &all);
     browser.press("j");
-    let second = browser.eval("document.querySelector('.current').id !== 'f1'");
-    assert_eq!(second, json!(true));
+    let second =
+        "document.querySelector('.current') && document.querySelector('.current').id !== 'f1'";
+    browser.becomes(second, &json!(true));
     browser.press("k");
-    assert_eq!(browser.eval("document.querySelector('.current').id"), json!("f1"));
+    browser.becomes("document.querySelector('.current').id", &json!("f1"));
 
     assert_eq!(browser.requests, Vec::<String>::new(), "it fetches nothing");
 }
