@@ -8,6 +8,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::executable;
 use crate::harness::{Run, Scratch, build, check, native, program, run, rust_program, skip, tool};
 
 /// The diagnosis: as text, and as JSON, which says the same.
@@ -48,11 +49,6 @@ fn has(json: &Value, id: &str) -> bool {
     json["findings"].as_array().unwrap().iter().any(|finding| finding["id"] == id)
 }
 
-fn executable(path: &Path, content: &str) {
-    fs::write(path, content).unwrap();
-    fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
-}
-
 #[test]
 fn a_program_whose_locks_are_all_seen() {
     let (run, json) = doctor(program("abba.c"));
@@ -77,7 +73,7 @@ fn a_program_that_gains_privileges() {
     }
     let scratch = Scratch::new();
     let file = scratch.join("privileged");
-    fs::copy(program("ending.c"), &file).unwrap();
+    executable::copy(&program("ending.c"), &file);
     std::os::unix::fs::chown(&file, Some(65534), None).unwrap();
     fs::set_permissions(&file, Permissions::from_mode(0o4755)).unwrap();
     let (run, json) = doctor(&file);
@@ -155,16 +151,16 @@ fn a_stripped_program() {
 fn a_script_stands_for_its_interpreter() {
     let scratch = Scratch::new();
     let script = scratch.join("start");
-    executable(&script, "#!/bin/sh\nexit 0\n");
+    executable::write(&script, b"#!/bin/sh\nexit 0\n");
     let (run, json) = doctor(&script);
     assert!(has(&json, "starts-others"), "{}", run.text());
     assert_eq!(json["scripts"][0], script.to_str().unwrap());
     assert!(Path::new(json["file"].as_str().unwrap()).is_file(), "{json:#}");
 
-    executable(&scratch.join("no-such-name-elsewhere"), "#!/bin/sh\n");
+    executable::write(&scratch.join("no-such-name-elsewhere"), b"#!/bin/sh\n");
     let static_one = build("ending.c", &["-static"]);
-    fs::copy(&static_one, scratch.join("closed")).unwrap();
-    executable(&script, "#!/usr/bin/env closed\n");
+    executable::copy(&static_one, &scratch.join("closed"));
+    executable::write(&script, b"#!/usr/bin/env closed\n");
     let mut command = tool();
     command.arg("doctor").arg(&script).env("PATH", scratch.path());
     let run = crate::harness::run(command);

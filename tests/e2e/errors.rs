@@ -4,6 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use crate::executable;
 use crate::harness::{Run, Scratch, build, kept_ledger, program, run, skip, tool};
 
 /// `lockwright check` with these arguments, and the checks that hold for every error.
@@ -20,11 +21,6 @@ fn fails(arguments: &[&str], code: i32) -> Run {
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
-}
-
-fn executable(path: &Path, content: &[u8]) {
-    fs::write(path, content).unwrap();
-    fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
 }
 
 #[test]
@@ -63,7 +59,7 @@ fn files_that_are_no_programs() {
         ("binary", b"\x00\x01\x02", 126, "neither a program for this system nor a script"),
     ] {
         let file = scratch.join(name);
-        executable(&file, content);
+        executable::write(&file, content);
         let mut shell = std::process::Command::new("bash");
         shell.args(["-c", "\"$0\"", text(&file)]);
         assert_eq!(run(shell).code(), code, "{name}");
@@ -72,7 +68,7 @@ fn files_that_are_no_programs() {
     }
     // Text without a first line that says what it is: the shell's.
     let file = scratch.join("text");
-    executable(&file, b"echo ran $1\nexit 4\n");
+    executable::write(&file, b"echo ran $1\nexit 4\n");
     let mut command = tool();
     command.args(["check", "--", text(&file), "once"]);
     let run = run(command);
@@ -215,7 +211,7 @@ fn thirty_two_bit_binary() {
     elf[16] = 2; // ET_EXEC
     elf[18] = 3; // EM_386
     elf[20] = 1; // EV_CURRENT
-    executable(&file, &elf);
+    executable::write(&file, &elf);
     let run = fails(&["--", text(&file)], 126);
     assert!(run.stderr.contains("32-bit"), "{}", run.stderr);
 }
@@ -226,7 +222,7 @@ fn foreign_machine() {
     let file = scratch.join("foreign");
     let mut elf = fs::read(program("ending.c")).unwrap();
     elf[18..20].copy_from_slice(&[22, 0]); // EM_S390
-    executable(&file, &elf);
+    executable::write(&file, &elf);
     fails(&["--", text(&file)], 126);
 }
 
@@ -234,7 +230,7 @@ fn foreign_machine() {
 fn setuid_binary() {
     let scratch = Scratch::new();
     let file = scratch.join("privileged");
-    fs::copy(program("ending.c"), &file).unwrap();
+    executable::copy(&program("ending.c"), &file);
     // Another owner than who runs it, where we may: only then does the bit change anything.
     let _ = std::os::unix::fs::chown(&file, Some(65534), None);
     fs::set_permissions(&file, Permissions::from_mode(0o4755)).unwrap();

@@ -1,10 +1,10 @@
 //! `--follow`: which of the processes that a program starts are watched, and what is said of the
 //! others.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::executable;
 use crate::harness::{Run, Scratch, build, check_with, program, rust_program, under};
 
 /// A shell that starts `middle`, a copy of the shell that takes no locks, which starts `abba`.
@@ -17,7 +17,7 @@ impl Tree {
     fn new() -> Self {
         let scratch = Scratch::new();
         let (outer, middle) = (scratch.join("outer"), scratch.join("middle"));
-        fs::copy(fs::canonicalize("/bin/sh").unwrap(), &middle).unwrap();
+        executable::copy(&fs::canonicalize("/bin/sh").unwrap(), &middle);
         let abba = program("abba.c");
         // Not the last command: a shell would become that instead of starting it.
         let script = format!(
@@ -25,8 +25,7 @@ impl Tree {
             middle.display(),
             abba.display()
         );
-        fs::write(&outer, script).unwrap();
-        fs::set_permissions(&outer, Permissions::from_mode(0o755)).unwrap();
+        executable::write(&outer, script.as_bytes());
         Self { _scratch: scratch, outer }
     }
 

@@ -32,6 +32,7 @@ mod doctor;
 mod ends;
 mod errors;
 mod escapes;
+mod executable;
 mod faults;
 mod file_sizes;
 mod follow;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::executable;
 use crate::harness::{FOUND, Run, Scratch, build, ledgers, lock_names, program, run, tidy, tool};
 
 /// Runs the program with its locks taken in this order, and gives its ledger.
@@ -102,7 +103,7 @@ fn stripped_programs_are_matched_by_build_and_offset() {
     }
     // The same build at another path.
     let copy = scratch.join("copy");
-    fs::copy(&stripped, &copy).unwrap();
+    executable::copy(&stripped, &copy);
     let [one, other] = [kept(&scratch, &stripped, "AB"), kept(&scratch, &copy, "BA")];
     assert_eq!(merge(&scratch, &[], &[&one, &other]).findings().len(), 1);
 }

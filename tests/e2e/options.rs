@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 
+use crate::executable;
 use crate::harness::{
     FOUND, Scratch, check, check_with, kept_ledger, ledgers, program, run, signal, tool, under,
 };
@@ -145,7 +147,7 @@ fn report_of_a_program_that_runs_on() {
 fn the_one_file_works_wherever_it_is_moved() {
     let scratch = Scratch::new();
     let moved = scratch.join("lw");
-    fs::copy(env!("CARGO_BIN_EXE_lockwright"), &moved).unwrap();
+    executable::copy(Path::new(env!("CARGO_BIN_EXE_lockwright")), &moved);
     let mut command = std::process::Command::new(&moved);
     command.env_clear().arg("check").arg("--ledger-dir").arg(scratch.join("ledgers"));
     command.arg("--").arg(program("abba.c"));

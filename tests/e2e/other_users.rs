@@ -7,6 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::executable;
 use crate::harness::{Run, Running, ledgers, program, run, skip, spawn, tool, until};
 
 /// Nobody's user id.
@@ -51,7 +52,7 @@ impl Place {
     /// A copy of a program that every user can execute.
     fn copy_of(&self, program: &Path) -> PathBuf {
         let copy = self.0.join(program.file_name().expect("a file"));
-        fs::copy(program, &copy).expect("a copy");
+        executable::copy(program, &copy);
         open_to_all(&copy, 0o755);
         copy
     }

@@ -1,5 +1,6 @@
 //! More than one process: each has its ledger.
 
+use crate::executable;
 use crate::harness::{
     FOUND, Scratch, build, check, check_with, ledgers, lock_names, program, run, skip, tool, under,
     until,
@@ -114,7 +115,7 @@ fn missing_symbols_are_noted_once_a_module_and_of_findings_alone() {
     let scratch = Scratch::new();
     let [faulty, fine] = ["abba.c", "inorder.c"].map(|source| {
         let stripped = scratch.join(source);
-        std::fs::copy(program(source), &stripped).expect("a copy");
+        executable::copy(&program(source), &stripped);
         let status = std::process::Command::new("strip").arg(&stripped).status();
         assert!(status.expect("strip: install binutils").success());
         stripped

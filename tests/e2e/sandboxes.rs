@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::annotations::CIRCULAR;
 use crate::doctor::doctor;
+use crate::executable;
 use crate::harness::{
     FOUND, Run, Scratch, check, installed, lock_names, program, run, signal, skip, tests_dir, tool,
     under, until,
@@ -192,7 +193,7 @@ fn chromium_in_its_sandbox() {
     place.give(&place.folder.join("page.html"));
     // Where it was built others may not look.
     let lockwright = place.folder.join("lockwright");
-    fs::copy(env!("CARGO_BIN_EXE_lockwright"), &lockwright).unwrap();
+    executable::copy(Path::new(env!("CARGO_BIN_EXE_lockwright")), &lockwright);
     place.give(&lockwright);
 
     // The one by namespaces, then the one by a set-user-id program, if that is there.

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::executable;
 use crate::harness::{
     Run, Scratch, build, check, check_with, installed, program, run, skip, tool, under,
 };
@@ -106,7 +107,7 @@ fn what_gains_privileges_and_what_go_made() {
     }
     let scratch = Scratch::new();
     let privileged = scratch.join("privileged");
-    fs::copy(program("nothing.c"), &privileged).unwrap();
+    executable::copy(&program("nothing.c"), &privileged);
     std::os::unix::fs::chown(&privileged, Some(65534), None).unwrap();
     fs::set_permissions(&privileged, Permissions::from_mode(0o4755)).unwrap();
     let go = build("go_mark.c", &["-static"]);
@@ -127,8 +128,7 @@ fn a_script_that_something_static_runs() {
     let scratch = Scratch::new();
     let fixed = build("nothing.c", &["-static"]);
     let script = scratch.join("script");
-    fs::write(&script, format!("#!{}\n", fixed.display())).unwrap();
-    fs::set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
+    executable::write(&script, format!("#!{}\n", fixed.display()).as_bytes());
     let run = check("/bin/sh").args(["-c", &format!("{}; true", script.display())]).run();
     assert_eq!(unwatched(&run), [(shown(&script), "static".to_owned(), 1)]);
     assert!(run.stderr.contains("which runs it: it is statically linked"), "{}", run.stderr);

@@ -175,8 +175,8 @@ pub fn runner(argv: &[std::ffi::OsString], tool: std::path::PathBuf) -> Result<R
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::PermissionsExt;
     use std::path::PathBuf;
+    use std::process::Command;
 
     use super::*;
 
@@ -188,8 +188,14 @@ mod tests {
         fn new(name: &str) -> Self {
             let dir = std::env::temp_dir();
             let file = dir.join(format!("lockwright-tune-{name}-{}", std::process::id()));
-            fs::write(&file, "#!/bin/sh\nlock=$3\nshift 6\nLOCK=$lock exec \"$@\"\n").unwrap();
-            fs::set_permissions(&file, fs::Permissions::from_mode(0o700)).unwrap();
+            // Not written by this process: a child that another test forks meanwhile has it open for
+            // writing until it executes something, and so long nobody can execute it.
+            let made = Command::new("/bin/sh")
+                .args(["-c", "printf %s \"$1\" >\"$0\" && chmod 700 \"$0\""])
+                .arg(&file)
+                .arg("#!/bin/sh\nlock=$3\nshift 6\nLOCK=$lock exec \"$@\"\n")
+                .status();
+            assert!(made.unwrap().success());
             Self(file)
         }
 
