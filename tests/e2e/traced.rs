@@ -2,7 +2,8 @@
 //! `lockwright::sync`.
 
 use crate::annotations::{CIRCULAR, finds};
-use crate::harness::{check, example, native};
+use crate::golden::golden;
+use crate::harness::{FOUND, check, check_with, example, native};
 use crate::meter::run::{EXACT, How, meter};
 
 /// `lockwright run`: both tools at once.
@@ -55,4 +56,22 @@ fn what_comes_to_nothing_is_counted_as_that() {
     };
     assert_eq!(sum(|n| n.acquisitions), 1);
     assert_eq!((sum(|n| n.rejects), sum(|n| n.timeouts)), (1, 1));
+}
+
+/// A waiting writer holds up new readers, so that one thread must not read twice; unless it says
+/// that it does.
+#[test]
+fn readers_of_a_fair_lock_wait_behind_writers() {
+    let program = example("readers");
+    for how in ["twice", "parked"] {
+        let run = check(&program).arg(how).run();
+        assert_eq!(run.verdicts(), [("recursive-locking", "likely")], "{how}: {}", run.stderr);
+        assert_eq!(run.code(), FOUND, "{how}");
+    }
+    for how in ["once", "tried", "recursive"] {
+        let run = check_with(&["--all"], &program).arg(how).run();
+        assert_eq!((run.findings().len(), run.code()), (0, 0), "{how}: {}", run.stderr);
+        assert!(run.count("acquisitions") >= 3, "{how}: {}", run.stderr);
+    }
+    golden("traced-readers", check(&program).arg("twice"));
 }

@@ -445,6 +445,8 @@ mod tests {
         "lock_api::mutex::Mutex<R,T>::lock",
         "<lockwright::traced::Traced<R> as lock_api::mutex::RawMutex>::lock",
         "lockwright::traced::Traced<R>::told_surely::{{closure}}",
+        "<lockwright::traced::Traced<R,_> as lock_api::rwlock::RawRwLock>::lock_shared",
+        "lockwright::traced::Traced<R,_>::told_surely::{{closure}}",
         "<lockwright::objects::tracked::Tracked<T> as core::ops::drop::Drop>::drop",
         "core::ptr::drop_in_place<lockwright::objects::tracked::Tracked<app::Timer>>",
         "core::ptr::drop_in_place::<lockwright::objects::tracked::Tracked<app::Timer>>",

@@ -50,9 +50,9 @@ pub use std::sync::{
 };
 
 use crate::platform::linux::Linux;
-use crate::traced::Traced;
+use crate::traced::{Traced, TracedFair};
 
 /// What a [`Mutex`] is made of.
 pub(crate) type RawMutex = Traced<crate::hybrid_mutex::RawHybridMutex<Linux>>;
 /// What a [`RwLock`] is made of.
-pub(crate) type RawRwLock = Traced<crate::hybrid_rwlock::RawHybridRwLock<Linux>>;
+pub(crate) type RawRwLock = TracedFair<crate::hybrid_rwlock::RawHybridRwLock<Linux>>;

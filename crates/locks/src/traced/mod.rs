@@ -35,14 +35,30 @@ use lock_api::{Mutex, RwLock};
 use crate::annotate::{self, Flags, Lock, Subject};
 
 /// A raw lock that tells the tool what becomes of it.
+///
+/// `FAIR` says of a reader-writer lock that its readers wait behind a writer that waits: then to
+/// read it twice in one thread can deadlock, and is reported. [`TracedFair`] is that by a name.
 #[derive(Debug, Default)]
-pub struct Traced<R> {
+pub struct Traced<R, const FAIR: bool = false> {
     /// Known to the tool by its address.
     told: Lock,
     raw: R,
 }
 
-impl<R> Traced<R> {
+/// A [`Traced`] reader-writer lock whose readers wait behind a writer that waits: parking_lot's,
+/// but not its `RawRwLockRecursive`; and all of [`crate::locks`] but `RwLock`.
+///
+/// ```
+/// use lockwright::traced::TracedFair;
+///
+/// type RwLock<T> = lock_api::RwLock<TracedFair<parking_lot::RawRwLock>, T>;
+///
+/// static PRICES: RwLock<u32> = RwLock::new(0);
+/// assert_eq!(*PRICES.read(), 0);
+/// ```
+pub type TracedFair<R> = Traced<R, true>;
+
+impl<R, const FAIR: bool> Traced<R, FAIR> {
     /// Around a lock that is free.
     pub const fn from_raw(raw: R) -> Self {
         Self { told: Lock::new(), raw }
@@ -123,7 +139,7 @@ impl Drop for Attempt<'_> {
 }
 
 // SAFETY: the address of the annotated lock.
-unsafe impl<R> Subject for Traced<R> {
+unsafe impl<R, const FAIR: bool> Subject for Traced<R, FAIR> {
     const SORT: u32 = Lock::SORT;
     #[inline(always)]
     fn address(&self) -> *const c_void {
@@ -142,7 +158,9 @@ unsafe impl<R: lock_api::RawMutex, T: ?Sized> Subject for Mutex<Traced<R>, T> {
 }
 
 // SAFETY: as above.
-unsafe impl<R: lock_api::RawRwLock, T: ?Sized> Subject for RwLock<Traced<R>, T> {
+unsafe impl<R: lock_api::RawRwLock, T: ?Sized, const FAIR: bool> Subject
+    for RwLock<Traced<R, FAIR>, T>
+{
     const SORT: u32 = Lock::SORT;
     #[inline(always)]
     fn address(&self) -> *const c_void {

@@ -6,7 +6,7 @@ use super::Traced;
 use crate::annotate::{Flags, is_off};
 
 // SAFETY: excludes as the lock inside; what is told changes nothing of it.
-unsafe impl<R: RawMutex> RawMutex for Traced<R> {
+unsafe impl<R: RawMutex, const FAIR: bool> RawMutex for Traced<R, FAIR> {
     const INIT: Self = Self::from_raw(R::INIT);
     type Guard = R::Guard;
 
@@ -37,7 +37,7 @@ unsafe impl<R: RawMutex> RawMutex for Traced<R> {
 }
 
 // SAFETY: as above.
-unsafe impl<R: RawMutexFair> RawMutexFair for Traced<R> {
+unsafe impl<R: RawMutexFair, const FAIR: bool> RawMutexFair for Traced<R, FAIR> {
     #[inline]
     unsafe fn unlock_fair(&self, guard: R::Guard) {
         self.releases();
@@ -47,7 +47,7 @@ unsafe impl<R: RawMutexFair> RawMutexFair for Traced<R> {
 }
 
 // SAFETY: as above.
-unsafe impl<R: RawMutexTimed> RawMutexTimed for Traced<R> {
+unsafe impl<R: RawMutexTimed, const FAIR: bool> RawMutexTimed for Traced<R, FAIR> {
     type Duration = R::Duration;
     type Instant = R::Instant;
 

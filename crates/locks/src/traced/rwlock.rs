@@ -1,4 +1,5 @@
-//! Traced reader-writer locks. A reader is taken not to wait for other readers.
+//! Traced reader-writer locks. Whether a reader waits behind a writer that waits, and so perhaps for
+//! other readers, is told by the type.
 
 use lock_api::{RawRwLock, RawRwLockDowngrade, RawRwLockFair, RawRwLockTimed};
 
@@ -6,7 +7,7 @@ use super::Traced;
 use crate::annotate::{Flags, is_off};
 
 // SAFETY: excludes as the lock inside; what is told changes nothing of it.
-unsafe impl<R: RawRwLock> RawRwLock for Traced<R> {
+unsafe impl<R: RawRwLock, const FAIR: bool> RawRwLock for Traced<R, FAIR> {
     const INIT: Self = Self::from_raw(R::INIT);
     type SharedGuard = R::SharedGuard;
     type ExclusiveGuard = R::ExclusiveGuard;
@@ -16,13 +17,13 @@ unsafe impl<R: RawRwLock> RawRwLock for Traced<R> {
         if is_off() {
             return self.raw.lock_shared();
         }
-        self.told_surely(Flags::READ, R::try_lock_shared, R::lock_shared)
+        self.told_surely(Self::READ, R::try_lock_shared, R::lock_shared)
     }
 
     #[inline]
     fn try_lock_shared(&self) -> Option<R::SharedGuard> {
         let taken = self.raw.try_lock_shared();
-        if is_off() { taken } else { self.told_try(Flags::READ, taken) }
+        if is_off() { taken } else { self.told_try(Self::READ, taken) }
     }
 
     #[inline]
@@ -63,7 +64,7 @@ unsafe impl<R: RawRwLock> RawRwLock for Traced<R> {
 }
 
 // SAFETY: as above.
-unsafe impl<R: RawRwLockFair> RawRwLockFair for Traced<R> {
+unsafe impl<R: RawRwLockFair, const FAIR: bool> RawRwLockFair for Traced<R, FAIR> {
     #[inline]
     unsafe fn unlock_shared_fair(&self, guard: R::SharedGuard) {
         self.releases();
@@ -79,7 +80,10 @@ unsafe impl<R: RawRwLockFair> RawRwLockFair for Traced<R> {
     }
 }
 
-impl<R> Traced<R> {
+impl<R, const FAIR: bool> Traced<R, FAIR> {
+    /// What the tool learns of a reader.
+    pub(super) const READ: Flags = if FAIR { Flags::FAIR_READ } else { Flags::READ };
+
     /// What was held in one way is held in another, without having been free.
     #[inline(always)]
     pub(super) fn becomes(&self, flags: Flags) {
@@ -91,17 +95,17 @@ impl<R> Traced<R> {
 }
 
 // SAFETY: as above.
-unsafe impl<R: RawRwLockDowngrade> RawRwLockDowngrade for Traced<R> {
+unsafe impl<R: RawRwLockDowngrade, const FAIR: bool> RawRwLockDowngrade for Traced<R, FAIR> {
     #[inline]
     unsafe fn downgrade(&self, guard: R::ExclusiveGuard) -> R::SharedGuard {
-        self.becomes(Flags::READ);
+        self.becomes(Self::READ);
         // SAFETY: the caller's promise.
         unsafe { self.raw.downgrade(guard) }
     }
 }
 
 // SAFETY: as above.
-unsafe impl<R: RawRwLockTimed> RawRwLockTimed for Traced<R> {
+unsafe impl<R: RawRwLockTimed, const FAIR: bool> RawRwLockTimed for Traced<R, FAIR> {
     type Duration = R::Duration;
     type Instant = R::Instant;
 
@@ -109,14 +113,14 @@ unsafe impl<R: RawRwLockTimed> RawRwLockTimed for Traced<R> {
         if is_off() {
             return self.raw.try_lock_shared_for(timeout);
         }
-        self.told_timed(Flags::READ, R::try_lock_shared, |raw| raw.try_lock_shared_for(timeout))
+        self.told_timed(Self::READ, R::try_lock_shared, |raw| raw.try_lock_shared_for(timeout))
     }
 
     fn try_lock_shared_until(&self, timeout: R::Instant) -> Option<R::SharedGuard> {
         if is_off() {
             return self.raw.try_lock_shared_until(timeout);
         }
-        self.told_timed(Flags::READ, R::try_lock_shared, |raw| raw.try_lock_shared_until(timeout))
+        self.told_timed(Self::READ, R::try_lock_shared, |raw| raw.try_lock_shared_until(timeout))
     }
 
     fn try_lock_exclusive_for(&self, timeout: R::Duration) -> Option<R::ExclusiveGuard> {

@@ -11,7 +11,7 @@ use super::Traced;
 use crate::annotate::{Flags, is_off};
 
 // SAFETY: excludes as the lock inside; what is told changes nothing of it.
-unsafe impl<R: RawRwLockUpgrade> RawRwLockUpgrade for Traced<R> {
+unsafe impl<R: RawRwLockUpgrade, const FAIR: bool> RawRwLockUpgrade for Traced<R, FAIR> {
     type UpgradableGuard = R::UpgradableGuard;
 
     #[inline]
@@ -19,13 +19,13 @@ unsafe impl<R: RawRwLockUpgrade> RawRwLockUpgrade for Traced<R> {
         if is_off() {
             return self.raw.lock_upgradable();
         }
-        self.told_surely(Flags::READ, R::try_lock_upgradable, R::lock_upgradable)
+        self.told_surely(Self::READ, R::try_lock_upgradable, R::lock_upgradable)
     }
 
     #[inline]
     fn try_lock_upgradable(&self) -> Option<R::UpgradableGuard> {
         let taken = self.raw.try_lock_upgradable();
-        if is_off() { taken } else { self.told_try(Flags::READ, taken) }
+        if is_off() { taken } else { self.told_try(Self::READ, taken) }
     }
 
     #[inline]
@@ -60,7 +60,9 @@ unsafe impl<R: RawRwLockUpgrade> RawRwLockUpgrade for Traced<R> {
 }
 
 // SAFETY: as above.
-unsafe impl<R: RawRwLockUpgradeDowngrade> RawRwLockUpgradeDowngrade for Traced<R> {
+unsafe impl<R: RawRwLockUpgradeDowngrade, const FAIR: bool> RawRwLockUpgradeDowngrade
+    for Traced<R, FAIR>
+{
     #[inline]
     unsafe fn downgrade_upgradable(&self, guard: R::UpgradableGuard) -> R::SharedGuard {
         // SAFETY: the caller's promise.
@@ -69,14 +71,14 @@ unsafe impl<R: RawRwLockUpgradeDowngrade> RawRwLockUpgradeDowngrade for Traced<R
 
     #[inline]
     unsafe fn downgrade_to_upgradable(&self, guard: R::ExclusiveGuard) -> R::UpgradableGuard {
-        self.becomes(Flags::READ);
+        self.becomes(Self::READ);
         // SAFETY: the caller's promise.
         unsafe { self.raw.downgrade_to_upgradable(guard) }
     }
 }
 
 // SAFETY: as above.
-unsafe impl<R: RawRwLockUpgradeFair> RawRwLockUpgradeFair for Traced<R> {
+unsafe impl<R: RawRwLockUpgradeFair, const FAIR: bool> RawRwLockUpgradeFair for Traced<R, FAIR> {
     #[inline]
     unsafe fn unlock_upgradable_fair(&self, guard: R::UpgradableGuard) {
         self.releases();
@@ -86,13 +88,13 @@ unsafe impl<R: RawRwLockUpgradeFair> RawRwLockUpgradeFair for Traced<R> {
 }
 
 // SAFETY: as above.
-unsafe impl<R: RawRwLockUpgradeTimed> RawRwLockUpgradeTimed for Traced<R> {
+unsafe impl<R: RawRwLockUpgradeTimed, const FAIR: bool> RawRwLockUpgradeTimed for Traced<R, FAIR> {
     fn try_lock_upgradable_for(&self, timeout: R::Duration) -> Option<R::UpgradableGuard> {
         if is_off() {
             return self.raw.try_lock_upgradable_for(timeout);
         }
         let wait = |raw: &R| raw.try_lock_upgradable_for(timeout);
-        self.told_timed(Flags::READ, R::try_lock_upgradable, wait)
+        self.told_timed(Self::READ, R::try_lock_upgradable, wait)
     }
 
     fn try_lock_upgradable_until(&self, timeout: R::Instant) -> Option<R::UpgradableGuard> {
@@ -100,7 +102,7 @@ unsafe impl<R: RawRwLockUpgradeTimed> RawRwLockUpgradeTimed for Traced<R> {
             return self.raw.try_lock_upgradable_until(timeout);
         }
         let wait = |raw: &R| raw.try_lock_upgradable_until(timeout);
-        self.told_timed(Flags::READ, R::try_lock_upgradable, wait)
+        self.told_timed(Self::READ, R::try_lock_upgradable, wait)
     }
 
     unsafe fn try_upgrade_for(
@@ -122,7 +124,7 @@ unsafe impl<R: RawRwLockUpgradeTimed> RawRwLockUpgradeTimed for Traced<R> {
     }
 }
 
-impl<R> Traced<R> {
+impl<R, const FAIR: bool> Traced<R, FAIR> {
     /// Waits for other readers by `upgrade`, which may give up: the reader goes on as that then.
     fn upgraded<W, U>(&self, upgrade: impl FnOnce(&R) -> Result<W, U>) -> Result<W, U> {
         if is_off() {
@@ -131,7 +133,7 @@ impl<R> Traced<R> {
         self.told.release();
         let result = self.told(Flags::EXCLUSIVE | Flags::TIMED, |_| None, upgrade);
         if result.is_err() {
-            self.told.acquire(Flags::READ | Flags::TRY);
+            self.told.acquire(Self::READ | Flags::TRY);
         }
         result
     }
