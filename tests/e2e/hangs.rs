@@ -3,9 +3,14 @@
 //!
 //! Those that hang in a cycle are in `deadlocks`, those that are measured in `meter/stuck`.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
-use crate::harness::{Run, Running, program, report_again, signal, under, until, until_asleep};
+use crate::golden::golden_text;
+use crate::harness::{
+    Job, Run, Running, program, report_again, signal, under, until, until_asleep,
+};
 
 /// Threads of `hang.c`.
 const THREADS: usize = 6;
@@ -127,28 +132,86 @@ fn cpu_ticks(pid: u32) -> u64 {
     field(11).unwrap_or(0)
 }
 
-/// The tool looks now and then: who is too quick for it has to try again.
-#[test]
-fn a_holder_that_spins_for_a_lock_of_its_own_is_told() {
-    let told = [4, 8, 16, 32].into_iter().any(|seconds| {
-        let running = under("check", &[] as &[&str], program("own_spin.c")).spawn();
+/// The report of a program that has hung for some seconds, by `ripe`, and was killed: for as many as it
+/// takes until `told` holds of who holds the lock that one thread waits for. The tool looks now and
+/// then: who is too quick for it has to try again.
+fn killed_once(job: impl Fn() -> Job, ripe: fn(u32, u64) -> bool, told: fn(&Value) -> bool) -> Run {
+    for seconds in [4, 8, 16, 32, 64] {
+        let running = job().current_dir("/").spawn();
         let pid = running.program_id();
-        until("CPU time", || (cpu_ticks(pid) >= 100 * seconds).then_some(()));
+        until("a hang", || ripe(pid, seconds).then_some(()));
         signal(pid, libc::SIGKILL);
         let run = running.wait();
         assert_eq!(run.verdicts(), [], "{}", run.stderr);
         let waits = run.report()["waiting"].as_array().unwrap();
         assert_eq!(waits.len(), 1, "{}", run.stderr);
-        let busy = &waits[0]["holders"][0]["busy"];
-        if busy.is_null() {
-            return false;
+        if told(&waits[0]["holders"][0]) {
+            return run;
         }
-        assert!(busy["cpu_ns"].as_u64() > Some(0), "{busy:#}");
-        assert!(run.stderr.contains("      it runs: "), "{}", run.stderr);
-        assert!(run.stderr.contains("docs/annotations.md"), "{}", run.stderr);
-        true
-    });
-    assert!(told, "nobody looked");
-    let fixed = under("check", &[] as &[&str], program("own_spin.c")).arg("fixed").run();
+    }
+    panic!("nobody looked");
+}
+
+/// The process has run for so long.
+fn has_run(pid: u32, seconds: u64) -> bool {
+    cpu_ticks(pid) >= 100 * seconds
+}
+
+/// All of its threads have slept for so long.
+fn has_slept(pid: u32, seconds: u64) -> bool {
+    until_asleep(pid, 2);
+    std::thread::sleep(Duration::from_secs(seconds));
+    true
+}
+
+#[test]
+fn a_holder_that_spins_for_a_lock_of_its_own_is_told() {
+    let job = || under("check", &[] as &[&str], program("own_spin.c"));
+    let run = killed_once(job, has_run, |holder| !holder["busy"].is_null());
+    let busy = &run.report()["waiting"][0]["holders"][0]["busy"];
+    assert!(busy["cpu_ns"].as_u64() > Some(0), "{busy:#}");
+    assert_eq!(busy["loops_in"], Value::Array(vec![]), "nobody was asked to stop it");
+    assert!(run.stderr.contains("      it runs: "), "{}", run.stderr);
+    assert!(run.stderr.contains("docs/annotations.md"), "{}", run.stderr);
+    let fixed = job().arg("fixed").run();
     assert_eq!((fixed.code(), fixed.verdicts()), (0, vec![]), "{}", fixed.stderr);
+}
+
+#[test]
+fn where_it_spins_is_told_once_that_is_said_to_be_a_hang() {
+    let job = || under("check", &["--hang-after=1"], program("own_spin.c"));
+    let loops =
+        |holder: &Value| holder["busy"]["loops_in"].as_array().is_some_and(|it| !it.is_empty());
+    let run = killed_once(job, has_run, loops);
+    let frame = &run.report()["waiting"][0]["holders"][0]["busy"]["loops_in"][0];
+    assert_eq!(frame["function"], "own_lock", "{frame:#}");
+    golden_text("hang-loops", &run.stderr);
+    // Nobody is held up for so long.
+    let fixed = job().arg("fixed").run();
+    assert_eq!((fixed.code(), fixed.verdicts()), (0, vec![]), "{}", fixed.stderr);
+}
+
+/// It sleeps where another thread of its process is to wake it, who waits for its lock.
+#[test]
+fn the_descriptor_that_a_holder_waits_for_is_told_and_its_other_end() {
+    for (how, call, file) in
+        [("pipe", "read", "pipe"), ("event", "read", "eventfd"), ("full", "write", "pipe")]
+    {
+        let job = || under("check", &[] as &[&str], program("pipe_held.c")).arg(how);
+        let run = killed_once(job, has_slept, |holder| !holder["blocked"].is_null());
+        let blocked = &run.report()["waiting"][0]["holders"][0]["blocked"];
+        assert_eq!((&blocked["call"], &blocked["file"]), (&call.into(), &file.into()), "{how}");
+        assert_eq!(blocked["other_ends"].as_array().unwrap().len(), 1, "{how}: {blocked:#}");
+        if how != "full" {
+            golden_text(&format!("hang-{how}"), &run.stderr);
+        }
+    }
+    let fixed = under("check", &[] as &[&str], program("pipe_held.c")).arg("fixed").run();
+    assert_eq!(
+        (fixed.text().lines().last(), fixed.code()),
+        (Some("the end"), 0),
+        "{}",
+        fixed.stderr
+    );
+    assert_eq!((fixed.verdicts(), fixed.stderr.contains("still waiting")), (vec![], false));
 }

@@ -778,10 +778,24 @@ pub struct CheckersArgs {
     #[arg(long, value_name = "ACTION", value_enum, default_value_t = OnDeadlock::Kill)]
     pub on_deadlock: OnDeadlock,
 
+    /// Call it a hang when a thread has waited for a lock for so many seconds whose holder runs all
+    /// the while and neither takes nor releases any: that one is then stopped a few times, for less
+    /// than a millisecond each (ptrace), to see where it loops, and the report says so. Without this no
+    /// thread is ever stopped.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub hang_after: Option<u32>,
+
     /// Leave out the lives of locks and other synchronisation objects: that they are initialised,
     /// once, before they are used, and not destroyed, or their memory freed, while they are in use.
     #[arg(long)]
     pub no_objects: bool,
+}
+
+impl CheckersArgs {
+    /// How long a lock is waited for when its holder loops before that is a hang; none: for ever.
+    pub fn hang_after(&self) -> Option<std::time::Duration> {
+        self.hang_after.map(|seconds| std::time::Duration::from_secs(seconds.into()))
+    }
 }
 
 /// What to do with a process that has deadlocked.

@@ -2,6 +2,7 @@
 
 pub mod action;
 pub mod coverage;
+pub mod doing;
 pub mod lock_kind;
 pub mod misuse;
 pub mod object;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use self::action::Action;
 use self::coverage::{Completeness, Missing, Note};
+use self::doing::{Blocked, Busy};
 use self::lock_kind::Subject;
 use self::misuse::Misuse;
 use self::object::ObjectFault;
@@ -506,17 +508,10 @@ pub struct Holder {
     pub has_returned: bool,
     /// It runs and takes no lock that is watched. Only known by who looked while it did.
     pub busy: Option<Busy>,
+    /// The call that it is blocked in, for a descriptor. Only known by who looked while it was.
+    pub blocked: Option<Blocked>,
     /// Where it took the lock, innermost frame first.
     pub stack: Vec<Frame>,
-}
-
-/// What a thread ran for up to the end, without taking or releasing a lock that is watched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Busy {
-    /// CPU time in user mode, ns.
-    pub cpu_ns: u64,
-    /// Of this time, ns.
-    pub of_ns: u64,
 }
 
 /// A whole report: the input of every format.

@@ -107,6 +107,7 @@ fn holders(view: &ProcessView<'_, '_>, waiter: &Thread) -> Vec<Holder> {
                 waits: waits(row),
                 has_returned: held.flags & held_flag::LEFT != 0,
                 busy: None,
+                blocked: None,
                 stack: model.stack(stack_of(model.ledger, &held)),
             })
         })

@@ -35,6 +35,7 @@ pub fn run(args: BothArgs) -> Result<Ending> {
         },
         args: &args.run,
         on_deadlock: args.checkers.on_deadlock,
+        hang_after: args.checkers.hang_after(),
     };
     let session = Session::run(plan, dir, &around, &mut output)?;
     let completeness = Completeness { gaps: session.missing.clone() };

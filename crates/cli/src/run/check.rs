@@ -74,7 +74,8 @@ pub fn check(
         bounces: false,
         allocations: args.track_allocations,
     };
-    let plan = Plan { program, engines, args, on_deadlock: checkers.on_deadlock };
+    let (on_deadlock, hang_after) = (checkers.on_deadlock, checkers.hang_after());
+    let plan = Plan { program, engines, args, on_deadlock, hang_after };
     let session = Session::run(plan, dir, around, output)?;
     let status = session.status;
     let mut completeness = Completeness { gaps: session.missing.clone() };

@@ -36,6 +36,7 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
         args: &args.run,
         // Nobody looks for any.
         on_deadlock: OnDeadlock::Report,
+        hang_after: None,
     };
     let session = Session::run(plan, dir, &around, &mut output)?;
     let mut completeness = Completeness { gaps: session.missing.clone() };

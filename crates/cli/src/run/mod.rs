@@ -2,6 +2,7 @@
 
 mod baseline_file;
 mod bench;
+mod blocked;
 mod both;
 mod busy;
 mod calibrate;
@@ -21,6 +22,7 @@ mod inherited;
 mod library;
 mod live;
 mod load;
+mod loops;
 mod merge;
 mod meter;
 mod outlook;

@@ -52,6 +52,8 @@ pub struct Plan<'a> {
     pub args: &'a RunArgs,
     /// What to do with a process that has deadlocked.
     pub on_deadlock: OnDeadlock,
+    /// For how long a lock is waited for when its holder loops before that is a hang.
+    pub hang_after: Option<Duration>,
 }
 
 /// A program that has ended.
@@ -95,7 +97,7 @@ impl<'a> Session<'a> {
     ) -> Result<Self> {
         let preload = Preload::unpack(&mut dir, around)?;
         let mut deadlocks = Deadlocks::default();
-        let mut busy = BusyThreads::default();
+        let mut busy = BusyThreads::new(plan.hang_after);
         let cpu_before = cpu_of_children_ns();
         let follow = Follow::of(plan.args);
         unwatched::make_records(&dir)?;

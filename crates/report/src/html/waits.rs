@@ -6,6 +6,7 @@ use super::section::{Section, left_out};
 use super::words::name_of;
 use super::{Context, limits, stack};
 use crate::prose::action::phrase;
+use crate::prose::doing;
 use crate::prose::words::{duration, plain};
 use lockwright_analysis::finding::{Report, Waiting};
 
@@ -34,9 +35,11 @@ fn one(context: &Context<'_>, report: &Report, waiting: &Waiting) -> Markup {
                     @if holder.thread == waiting.thread { " itself" } @else if holder.waits { ", which waits too" }
                     ", taken in " (stack::place(context, &holder.stack))
                     @if holder.has_returned { ", which has returned" }
-                    @if let Some(busy) = holder.busy {
+                    @if let Some(busy) = &holder.busy {
                         "; it runs: " (duration(busy.cpu_ns as f64)) " of CPU time in the last " (duration(busy.of_ns as f64))
+                        @if !busy.loops_in.is_empty() { "; it loops in " (stack::place(context, &busy.loops_in)) }
                     }
+                    @if let Some(blocked) = &holder.blocked { "; " (doing::blocked(blocked)) }
                 }
             }
             details { summary { "stack" } (stack::list(context, &waiting.stack)) }

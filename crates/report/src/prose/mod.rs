@@ -2,6 +2,7 @@
 
 pub mod action;
 pub mod coverage;
+pub mod doing;
 mod misuse;
 mod object_words;
 mod objects;

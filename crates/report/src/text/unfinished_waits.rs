@@ -2,14 +2,20 @@
 
 use super::stack::Stacks;
 use crate::prose::action::{act, phrase};
+use crate::prose::doing;
 use crate::prose::words::{count, duration, plain, quote};
-use lockwright_analysis::finding::{Busy, Report, Waiting, WaitsFor};
+use lockwright_analysis::finding::doing::Busy;
+use lockwright_analysis::finding::{Report, Waiting, WaitsFor};
 
 /// Waits told; there may be a thread for each connection.
 const MOST: usize = 20;
 
 /// What to do about a thread that runs and holds others up.
 const SPINS: &str = "      if it waits in a loop, for a lock made of atomics, that lock is not seen: \
+    lockwright.h tells of it (docs/annotations.md, \"Locks of your own\"); --hang-after 10 shows the loop\n";
+
+/// The same where the loop is known.
+const LOOPS: &str = "      if that waits for a lock made of atomics, the lock is not seen: \
     lockwright.h tells of it (docs/annotations.md, \"Locks of your own\")\n";
 
 /// The section, a line for each wait and one for each holder; empty if nobody waits.
@@ -37,13 +43,19 @@ pub fn lines(report: &Report, stacks: &Stacks) -> String {
                 text += ", which has returned";
             }
             text.push('\n');
-            if let Some(Busy { cpu_ns, of_ns }) = holder.busy {
+            if let Some(Busy { cpu_ns, of_ns, loops_in }) = &holder.busy {
                 text += &format!(
                     "      it runs: {} of CPU time in the last {}, and no lock taken or released\n",
-                    duration(cpu_ns as f64),
-                    duration(of_ns as f64),
+                    duration(*cpu_ns as f64),
+                    duration(*of_ns as f64),
                 );
-                text += SPINS;
+                match stacks.own(loops_in) {
+                    Some(place) => text += &format!("      it loops in {place}\n{LOOPS}"),
+                    None => text += SPINS,
+                }
+            }
+            if let Some(blocked) = &holder.blocked {
+                text += &format!("      {}\n", doing::blocked(blocked));
             }
         }
         if waiting.kind == WaitsFor::Lock && waiting.holders.is_empty() {

@@ -4,6 +4,7 @@
 
 use lockwright_analysis::finding::action::{Access, Action};
 use lockwright_analysis::finding::coverage::Note;
+use lockwright_analysis::finding::doing::{Blocked, Busy, File};
 use lockwright_analysis::finding::lock_kind::{LockKind, Subject};
 use lockwright_analysis::finding::order::{Again, Evidence, Fault, OrderFault, Remedy};
 use lockwright_analysis::finding::*;
@@ -84,7 +85,13 @@ fn waiting(kind: WaitsFor) -> Waiting {
         holders: vec![Holder {
             thread,
             waits: true,
-            busy: is_thread.then_some(Busy { cpu_ns: 5, of_ns: 7 }),
+            busy: is_thread.then(|| Busy { cpu_ns: 5, of_ns: 7, loops_in: vec![frame()] }),
+            blocked: is_thread.then(|| Blocked {
+                call: "read",
+                descriptor: 3,
+                file: File::Pipe,
+                other_ends: vec![4],
+            }),
             has_returned: is_thread,
             stack: vec![Frame::default()],
         }],
