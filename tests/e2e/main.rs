@@ -67,6 +67,7 @@ mod pages;
 mod passthrough;
 mod processes;
 mod programs;
+mod python_lines;
 mod readers;
 mod sandboxes;
 mod seccomp;

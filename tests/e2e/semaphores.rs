@@ -55,7 +55,7 @@ fn what_hands_something_over_is_no_lock() {
 }
 
 /// Whether Python's locks are semaphores here: they are up to 3.12. Says why not.
-fn is_python_watched() -> bool {
+pub fn is_python_watched() -> bool {
     let program = "import sys; print(sys.version_info < (3, 13) and sys.thread_info.lock)";
     let lock = match Command::new("python3").args(["-c", program]).output() {
         Ok(output) => String::from_utf8_lossy(&output.stdout).trim().to_owned(),
@@ -68,13 +68,16 @@ fn is_python_watched() -> bool {
     lock == "semaphore"
 }
 
-/// A job of locks.py, by the interpreter itself: what the name leads to may be a script that looks
-/// for it.
-fn python(how: &str) -> Job {
+/// The interpreter itself: what the name leads to may be a script that looks for it.
+pub fn python_itself() -> String {
     let found = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
     let output = found.expect("python3");
-    let interpreter = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    check(interpreter).arg(tests_dir().join("programs/locks.py")).arg(how)
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// A job of locks.py.
+fn python(how: &str) -> Job {
+    check(python_itself()).arg(tests_dir().join("programs/locks.py")).arg(how)
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::vec::Vec;
 use crate::TableId;
 use crate::reader::Ledger;
 use crate::rows::object::ObjectType;
-use crate::rows::{Class, Finding, Held, Module, Order, Row, Text, Thread};
+use crate::rows::{Class, Finding, Held, Interpreted, Module, Order, Row, Text, Thread};
 
 /// Texts up to this length may be shared: they are not much more than the row that names them.
 const SHORT_TEXT: u64 = 256;
@@ -40,6 +40,11 @@ impl Ledger {
         self.texts_of::<Class>(&[offset_of!(Class, name)], &mut texts, &mut refused);
         self.texts_of::<Order>(
             &[offset_of!(Order, before), offset_of!(Order, after)],
+            &mut texts,
+            &mut refused,
+        );
+        self.texts_of::<Interpreted>(
+            &[offset_of!(Interpreted, file), offset_of!(Interpreted, function)],
             &mut texts,
             &mut refused,
         );

@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 pub const MAGIC: u64 = u64::from_le_bytes(*b"LOCKWRGT");
 
 /// Raised whenever a row or the header changes shape. A reader accepts exactly its own.
-pub const FORMAT_VERSION: u32 = 10;
+pub const FORMAT_VERSION: u32 = 11;
 
 /// What is not small is allocated in whole pages of this size.
 pub const PAGE: usize = 4096;
@@ -77,6 +77,17 @@ pub const SPACE_PARTS: u64 = 8;
 
 /// Most return addresses of a stack.
 pub const MAX_FRAMES: usize = 48;
+
+/// An element of [`TableId::Frames`] that is no return address but a row of
+/// [`TableId::Interpreted`]: this, and the row's number. Such elements come last in a stack. No code
+/// lies at these addresses: they are neither a program's nor the kernel's.
+pub const INTERPRETED: u64 = 1 << 63;
+
+/// The row of [`TableId::Interpreted`] that an element of a stack stands for; `None` for a return
+/// address.
+pub const fn interpreted(frame: u64) -> Option<u32> {
+    if frame >> 32 == INTERPRETED >> 32 { Some(frame as u32) } else { None }
+}
 
 /// Most bytes of a text: a path has no more.
 pub const MAX_TEXT: u32 = 4096;
@@ -151,6 +162,8 @@ pub enum TableId {
     DebugCounts = 28,
     /// [`crate::rows::ClassOps`]
     ClassOps = 29,
+    /// [`crate::rows::Interpreted`]
+    Interpreted = 30,
 }
 
 /// One slot of the table directory.

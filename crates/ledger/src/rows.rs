@@ -87,7 +87,8 @@ row! {
     Stack in Stacks x 8 = 32 bytes {
         /// Number of frames.
         len: u32,
-        /// Index of the first in [`TableId::Frames`]. Frame 0 and all others are return addresses.
+        /// Index of the first in [`TableId::Frames`]. All are return addresses, but for those of
+        /// an interpreter's own functions ([`Interpreted`]), which come last.
         first: u32,
         /// Epoch of the module table when it was taken.
         epoch: u32,
@@ -95,6 +96,29 @@ row! {
         hash: u64,
         /// Not used.
         reserved: u64,
+    }
+}
+
+/// Values of [`Interpreted::flags`].
+pub mod interpreted_flag {
+    /// It was called by the interpreter's own code: with it a call of the interpreter's loop began.
+    pub const ENTRY: u32 = 1;
+}
+
+row! {
+    /// A place in a program that an interpreter runs, as it stood on a call stack. Equal ones share
+    /// a row.
+    Interpreted in Interpreted x 4 = 32 bytes {
+        /// Line, from 1; 0 if not known.
+        line: u32,
+        /// Source file, as the interpreter has it.
+        file: Text,
+        /// Function.
+        function: Text,
+        /// [`interpreted_flag`] bits.
+        flags: u32,
+        /// Not used.
+        reserved: u32,
     }
 }
 

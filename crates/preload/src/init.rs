@@ -18,7 +18,7 @@ use crate::process::{follow, fork};
 use crate::recorder::state;
 #[cfg(not(test))]
 use crate::stack::forced_unwind;
-use crate::stack::modules;
+use crate::stack::{modules, python};
 use crate::threads::{ends, life, names};
 use crate::{callsite, debugobjects, lockdep, lockmeter};
 
@@ -63,6 +63,7 @@ extern "C" fn constructor() {
     ask();
     interpose::follow_internal();
     if begin(0) {
+        python::start();
         // SAFETY: as above.
         if !unsafe { libc::getenv(c"LOCKWRIGHT_TRACK_ALLOCATIONS".as_ptr()) }.is_null() {
             allocate::start();
@@ -219,6 +220,7 @@ fn begin(parent_token: u64) -> bool {
     }
     TOKEN.store(token, Relaxed);
     let mut core = Core::new(writer);
+    core.interpreted_by(python::interpret);
     static mut FIRST_CACHE: Cache = Cache::EMPTY;
     let cache = &raw mut FIRST_CACHE;
     // SAFETY: as above; a parent's core, which had it, is used no more in its child.

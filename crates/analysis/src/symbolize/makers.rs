@@ -4,8 +4,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{Class, class_origin};
+use lockwright_ledger::{Ledger, layout};
 
 use crate::finding::Frame;
 
@@ -31,7 +31,8 @@ impl Makers {
             .filter(|(_, class)| class.origin == class_origin::INIT)
             .filter_map(|(_, class)| ledger.stack(class.stack))
             .map(|(addresses, epoch)| {
-                addresses.iter().flat_map(|&at| frames(at, epoch).to_vec()).collect()
+                let addresses = addresses.iter().filter(|&&at| layout::interpreted(at).is_none());
+                addresses.flat_map(|&at| frames(at, epoch).to_vec()).collect()
             });
         Self::of(stacks)
     }

@@ -10,6 +10,7 @@ pub mod debuginfod;
 mod demangle;
 pub mod elf;
 mod image;
+mod interpreted;
 mod makers;
 mod members;
 mod modules;
@@ -36,6 +37,7 @@ pub use members::MemberPlace;
 /// File name of the preload library once it is unpacked: how its own frames are known from others.
 pub const PRELOAD_FILE_NAME: &str = "liblockwright.so";
 use image::{Image, Status};
+use interpreted::{Inner, woven};
 use makers::Makers;
 pub(crate) use modules::Modules;
 pub use modules::is_runtime;
@@ -140,8 +142,13 @@ impl<'l> Symbols<'l> {
             Makers::new(self.ledger, |address, epoch| self.return_address(address, epoch))
         });
         let mut frames = Vec::with_capacity(addresses.len());
+        let mut inner = Vec::new();
         let mut wraps = true;
         for address in addresses {
+            if let Some(interpreted) = Inner::of(self.ledger, address) {
+                inner.push(interpreted);
+                continue;
+            }
             // What wraps does so where it is called for a lock, not wherever else it is.
             wraps &= self.seen_wrappers.contains(&address);
             let inlined = self.return_address(address, epoch);
@@ -150,7 +157,7 @@ impl<'l> Symbols<'l> {
                 Frame { wraps, makes, ..frame.clone() }
             }));
         }
-        let frames: Rc<[Frame]> = frames.into();
+        let frames: Rc<[Frame]> = woven(frames, inner).into();
         self.by_stack.borrow_mut().insert(stack_id, Rc::clone(&frames));
         frames
     }

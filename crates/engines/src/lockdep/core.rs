@@ -11,6 +11,7 @@ use super::annotate::Annotations;
 use super::classes::Classes;
 use super::contexts::Contexts;
 use super::holds::Holds;
+use super::interpreted::Interpreted;
 use super::left_held::LeftHolds;
 use super::misuse::Misuses;
 use super::order::Syncs;
@@ -34,6 +35,7 @@ pub struct Core {
     pub(super) holds: Holds,
     pub(super) wakeups: Wakeups,
     pub(super) left: LeftHolds,
+    pub(super) interpreted: Interpreted,
 }
 
 impl Core {
@@ -52,6 +54,7 @@ impl Core {
             holds: Holds::new(),
             wakeups: Wakeups::new(),
             left: LeftHolds::new(),
+            interpreted: Interpreted::new(),
         }
     }
 
@@ -68,6 +71,7 @@ impl Core {
     pub(super) fn captured(&mut self, capture: Capture<'_>) -> u32 {
         let mut frames = [0; MAX_FRAMES];
         let n = capture(&mut frames).min(MAX_FRAMES);
+        let n = self.with_interpreted(&mut frames, n);
         self.stack(&frames[..n])
     }
 }

@@ -2,8 +2,8 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use lockwright_ledger::Writer;
 use lockwright_ledger::rows::Stack;
+use lockwright_ledger::{Writer, layout};
 
 use super::core::Core;
 use super::key::hash;
@@ -60,14 +60,15 @@ impl Core {
         self.stacks.intern(&mut self.writer, frames)
     }
 
-    /// Reads an interned call stack, as much of it as `frames` holds, and says how long it is
-    /// there.
+    /// Reads the return addresses of an interned call stack, as many as `frames` holds, and says
+    /// how many these are.
     pub fn read_stack(&self, stack: u32, frames: &mut [u64]) -> usize {
         let Some(stack) = self.writer.get::<Stack>(stack) else { return 0 };
         let n = frames.len().min(stack.len as usize);
         for (frame, index) in frames[..n].iter_mut().zip(stack.first..) {
             *frame = self.writer.frame(index);
         }
-        n
+        let is_address = |frame: &u64| layout::interpreted(*frame).is_none();
+        frames[..n].partition_point(is_address)
     }
 }

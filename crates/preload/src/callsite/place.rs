@@ -3,15 +3,16 @@
 use lockwright_engines::lockdep::MAX_FRAMES;
 
 use crate::recorder::state;
-use crate::stack::{modules, unwind};
+use crate::stack::{modules, python};
 
 /// Stack of the calling thread's place, 0 if it cannot be kept.
 #[cold]
 pub fn place() -> u32 {
     let mut frames = [0; MAX_FRAMES];
-    let n = unwind::capture(&mut frames);
+    let n = python::capture(&mut frames);
     let stack = state::with_core(|core| {
         modules::cover(core, &frames[..n]);
+        let n = core.with_interpreted(&mut frames, n);
         core.stack(&frames[..n])
     });
     stack.unwrap_or(0)

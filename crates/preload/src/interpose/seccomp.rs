@@ -10,6 +10,7 @@ use crate::libc::real;
 use crate::lockmeter;
 use crate::os::{mapping, tls};
 use crate::recorder::state;
+use crate::stack::python;
 
 /// The operation of `seccomp` that is `prctl`'s SECCOMP_MODE_STRICT.
 const SET_MODE_STRICT: c_long = libc::SECCOMP_SET_MODE_STRICT as c_long;
@@ -49,6 +50,7 @@ impl Restriction {
             }
             Self::Strict => call(),
             Self::Filter => {
+                python::filtered();
                 state::with_core(|_| mapping::map_ahead());
                 call()
             }

@@ -18,7 +18,7 @@ use crate::callsite::place;
 use crate::libc::real;
 use crate::os::tls;
 use crate::recorder::state;
-use crate::stack::{modules, unwind};
+use crate::stack::{modules, python};
 
 /// Random per ledger, never 0; what a stamp's magic is made of.
 #[unsafe(link_section = "lockwright_forked")]
@@ -381,16 +381,18 @@ unsafe fn new_lock<T: Identify>(
         born(ident, Some(home.stretch));
         return Some(ident);
     }
-    let mut frames = [0; CLASS_FRAMES];
-    let n = unwind::capture(&mut frames);
-    let frames = &frames[..n];
+    let mut frames = [0; CLASS_FRAMES + python::MOST];
+    let n = python::capture(&mut frames[..CLASS_FRAMES]);
+    let captured = &frames[..n];
     // The first lock of a module loaded since: its own code takes it, which is how we hear of the
     // module.
-    if modules::cover(core, frames)
+    if modules::cover(core, captured)
         && let Some((module, offset)) = modules::locate(this as u64)
     {
         return core.new_lock(kind, Origin::Static { module, offset });
     }
+    let n = core.with_interpreted(&mut frames, n);
+    let frames = &frames[..n];
     match birth {
         Birth::Init => {
             let ident = core.new_lock(kind, Origin::Init(frames))?;

@@ -4,7 +4,7 @@
 use crate::lock_id::spinning;
 use crate::os::{time, tls};
 use crate::recorder::state;
-use crate::stack::{modules, unwind};
+use crate::stack::{modules, python};
 
 /// The calling thread is about to make a call that may sleep, number `call` of the blocking calls,
 /// which returns to `site`.
@@ -38,6 +38,6 @@ fn record(call: u32, site: u64) {
     let now = time::now_ns();
     state::with_core(|core| {
         modules::cover(core, &[site]);
-        core.sleeps(thread, call, site, now, &mut unwind::capture);
+        core.sleeps(thread, call, site, now, &mut python::capture);
     });
 }

@@ -14,7 +14,7 @@ use crate::lock_id::identity::{self, Birth, mutex_kind};
 use crate::lock_id::side_table::SideTable;
 use crate::os::{time, tls};
 use crate::recorder::state;
-use crate::stack::unwind;
+use crate::stack::python;
 
 type Cond = *mut pthread_cond_t;
 type Mutex = *mut pthread_mutex_t;
@@ -79,7 +79,7 @@ fn wakes(thread: &mut ThreadState, addr: u64) {
         if !probe.is_hit() {
             let now = time::now_ns();
             state::with_core(|core| {
-                core.signalled(thread, addr, probe, now, &mut unwind::capture);
+                core.signalled(thread, addr, probe, now, &mut python::capture);
             });
         }
     }
@@ -94,7 +94,7 @@ fn bare(thread: &mut ThreadState, c: Cond, mutex: Ident, mode: u16, site: u64) {
         state::with_core(|core| {
             let waiter = core.cond_waiter(c as u64, thread.id()).unwrap_or_default();
             let what = Misuse { other_thread: waiter.0, other_stack: waiter.1, ..what };
-            core.bare_signal(thread, &what, site, probe, now, &mut unwind::capture);
+            core.bare_signal(thread, &what, site, probe, now, &mut python::capture);
         });
     }
 }

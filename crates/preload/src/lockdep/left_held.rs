@@ -15,8 +15,8 @@ use crate::callsite::{self, releases};
 use crate::lock_id::inherited;
 use crate::os::{sys, time, tls};
 use crate::recorder::state;
+use crate::stack::python;
 use crate::stack::returned::{has_returned, is_called_by_libc};
-use crate::stack::unwind;
 
 /// How often it is looked where a thread idles with a lock that was taken at one place, if its
 /// function was there each time; and then every so many times. A walk is a few microseconds.
@@ -100,7 +100,7 @@ fn look_at_all(thread: &mut ThreadState, wanted: impl Fn(&Held) -> bool, exits: 
         }
         let Some(leaving) = leaving(&held, exits) else { continue };
         let now = time::now_ns();
-        state::with_core(|core| core.leaves(thread, i, leaving, now, &mut unwind::capture));
+        state::with_core(|core| core.leaves(thread, i, leaving, now, &mut python::capture));
     }
 }
 

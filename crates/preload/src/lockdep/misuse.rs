@@ -11,11 +11,11 @@ use crate::callsite;
 use crate::lock_id::inherited::{self, Left};
 use crate::os::time;
 use crate::recorder::state;
-use crate::stack::{own, unwind};
+use crate::stack::{own, python};
 
 /// Records a misuse by the calling thread.
 pub fn tell(thread: &mut ThreadState, what: &Misuse) {
-    tell_from(thread, what, &mut unwind::capture);
+    tell_from(thread, what, &mut python::capture);
 }
 
 /// As [`tell`], with its own way to the call stack.
@@ -35,7 +35,7 @@ pub fn exits(thread: &mut ThreadState) {
         return;
     }
     let now = time::now_ns();
-    state::with_core(|core| core.exits(thread, now, is_on_stack, &mut unwind::capture));
+    state::with_core(|core| core.exits(thread, now, is_on_stack, &mut python::capture));
 }
 
 /// The thread has unlocked what it does not hold. `locked`: the lock's own memory said that
@@ -187,13 +187,14 @@ pub fn frame_gone(thread: &mut ThreadState, addr: u64) -> bool {
         return false;
     }
     let mut here = [0; MAX_FRAMES];
-    let n = unwind::capture(&mut here);
+    let n = python::capture(&mut here);
     let now = time::now_ns();
     let is_gone = state::with_core(|core| {
+        let n = core.with_interpreted(&mut here, n);
         if core.is_same_call(held.class, &here[..n]) {
             return false;
         }
-        core.frame_gone(thread, addr, now, &mut unwind::capture);
+        core.frame_gone(thread, addr, now, &mut python::capture);
         true
     });
     is_gone == Some(true)

@@ -17,7 +17,7 @@ use crate::libc::real::{self, Start, StartC11};
 use crate::lock_id::side_table::SideTable;
 use crate::os::sys;
 use crate::recorder::state;
-use crate::stack::unwind;
+use crate::stack::python;
 
 /// What a new thread must know, from its creator. The start routine is what the thread's first
 /// function, one of the below, takes it for.
@@ -112,7 +112,7 @@ fn announce(start: *const (), argument: *mut c_void) -> Option<&'static Slot> {
     }
     let thread = watch::thread()?;
     let (segment, stack) =
-        state::with_core(|core| core.thread_creates(thread, &mut unwind::capture))?;
+        state::with_core(|core| core.thread_creates(thread, &mut python::capture))?;
     take_slot(Passage { start, argument, segment, stack })
 }
 

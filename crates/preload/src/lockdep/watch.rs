@@ -16,7 +16,7 @@ use crate::lock_id::inherited::{self, Inherited};
 use crate::os::upcall::Upcall;
 use crate::os::{time, timers, tls};
 use crate::recorder::state;
-use crate::stack::{modules, unwind};
+use crate::stack::{modules, python};
 use crate::threads::{ends, names};
 
 /// The thread and the lock, if both are watched.
@@ -157,7 +157,7 @@ fn before_slowly(thread: &mut ThreadState, lock: Acquisition, back: Return) -> b
             let lock = Acquisition { site: at.id, ..lock };
             let entered = state::with_core(|core| {
                 modules::cover(core, &[site]);
-                core.enter(thread, &lock, probe, &mut |frames| unwind::capture_at(frames, *call))
+                core.enter(thread, &lock, probe, &mut |frames| python::capture_at(frames, *call))
             });
             match entered {
                 Some(entered) => probe = entered,
@@ -369,7 +369,7 @@ pub fn wait_context(thread: &mut ThreadState, wait: &Acquisition) -> (u32, bool)
     let wait = Acquisition { site: at.id, ..*wait };
     let node = state::with_core(|core| {
         modules::cover(core, &[address]);
-        core.wait_context(thread, &wait, probe, &mut unwind::capture)
+        core.wait_context(thread, &wait, probe, &mut python::capture)
     });
     (node.unwrap_or(0), true)
 }

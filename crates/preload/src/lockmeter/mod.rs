@@ -312,6 +312,8 @@ pub fn cell_of(thread: &mut MeterThread, key: u64, call: &Call, address: u64) ->
     }
     with_space(thread, |meter, core, thread| {
         modules::cover(core, &[address]);
+        // Without an interpreter's frames: its lines have one call site in common, and would all go
+        // by the first of them.
         meter.cell(core, thread, key, call, &mut unwind::capture)
     })?
 }

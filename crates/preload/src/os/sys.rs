@@ -297,6 +297,15 @@ pub fn read(fd: isize, buffer: &mut [u8]) -> isize {
     unsafe { syscall!(libc::SYS_read, fd, buffer.as_mut_ptr(), buffer.len()) }
 }
 
+/// Copies what the process has at an address, to be named by the id of one of its threads. As many
+/// bytes as were copied; negative if there is nothing.
+pub fn copy_of(thread: u32, at: u64, into: &mut [u8]) -> isize {
+    let to = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+    let from = libc::iovec { iov_base: at as *mut _, iov_len: into.len() };
+    // SAFETY: writes to the buffer, which is ours. What is read the kernel looks after.
+    unsafe { syscall!(libc::SYS_process_vm_readv, thread, &raw const to, 1, &raw const from, 1, 0) }
+}
+
 /// Reads the target of a symbolic link.
 ///
 /// # Safety

@@ -5,6 +5,7 @@ mod cfi;
 pub mod forced_unwind;
 pub mod modules;
 pub mod own;
+pub mod python;
 pub mod returned;
 mod scratch;
 pub mod unwind;

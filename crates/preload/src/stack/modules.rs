@@ -85,6 +85,12 @@ pub fn find(address: u64) -> Option<&'static Module> {
     MODULES[..LEN.load(Acquire)].iter().find(|module| module.contains(address))
 }
 
+/// Where the module begins and ends that covers `address`.
+pub fn range_of(address: u64) -> Option<(u64, u64)> {
+    let module = find(address)?;
+    Some((module.start.load(Relaxed), module.end.load(Relaxed)))
+}
+
 /// The two are in one and the same module.
 pub fn are_in_one(a: *const c_void, b: *const c_void) -> bool {
     let (a, b) = (find(a as u64), find(b as u64));

@@ -117,6 +117,8 @@ pub fn is_runtime(frame: &Frame) -> bool {
         libraries.iter().any(|start| module.starts_with(start))
     };
     match frame.function.as_deref() {
+        // CPython's library begins its threads in Python.
+        Some(name) if is_of(&["threading.py"]) => name.starts_with("Thread."),
         // The preload library begins every thread.
         _ if is_of(&["liblockwright.so"]) => true,
         Some(name) => BEGINNINGS.contains(&name) || RUNTIME.contains(&name) || is_of_library(name),

@@ -143,13 +143,23 @@ const SORTS: &[Hidden] = &[
     },
 ];
 
+/// No locks, but who takes them: the versions that `crates/preload/src/stack/python.rs` knows are
+/// not among those that this is said of.
+const PYTHON_LINES: Hidden = Hidden {
+    id: "python-lines",
+    what: "which lines of Python take the locks, as this CPython is older than 3.11; the interpreter's own functions are named in their place",
+    help: &["check the program with Python 3.11 or 3.12"],
+    is_certain: true,
+    is_in: |_| false,
+};
+
 fn is_library(module: &Contents, names: &[&str]) -> bool {
     names.iter().any(|name| module.name().starts_with(name))
 }
 
 /// What goes by this name.
 pub fn named(id: &str) -> Option<&'static Hidden> {
-    SORTS.iter().find(|sort| sort.id == id)
+    SORTS.iter().chain([&PYTHON_LINES]).find(|sort| sort.id == id)
 }
 
 /// What a module hides: all that is known by name, else what it looks like.

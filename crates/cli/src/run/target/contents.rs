@@ -195,9 +195,24 @@ pub fn runtime(file: &Path) -> Option<&'static str> {
         {
             Some("node")
         } else {
-            is_named("PyMutex_Lock").then_some("python")
+            let library = libraries(elf).iter().find_map(|name| minor_of_python(name));
+            match library {
+                Some(13..) => Some("python"),
+                Some(..11) => Some("python-lines"),
+                Some(_) => None,
+                None if is_named("PyMutex_Lock") => Some("python"),
+                None if is_named("_PyEval_EvalFrameDefault") && !is_named("Py_Version") => {
+                    Some("python-lines")
+                }
+                None => None,
+            }
         }
     })?
+}
+
+/// The minor version of CPython 3 whose library has this name: `libpython3.11.so.1.0`.
+fn minor_of_python(library: &str) -> Option<u32> {
+    library.strip_prefix("libpython3.")?.split('.').next()?.parse().ok()
 }
 
 /// Names of the libraries that the program needs.

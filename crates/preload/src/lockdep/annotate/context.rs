@@ -12,7 +12,7 @@ use crate::lock_id::identity::{self, Birth};
 use crate::lockdep::watch::{self, Blocking};
 use crate::os::tls;
 use crate::recorder::state;
-use crate::stack::unwind;
+use crate::stack::python;
 
 /// A resource's address. No object has it, as it is not canonical.
 fn address_of(name: &[u8]) -> u64 {
@@ -102,6 +102,6 @@ pub unsafe extern "C-unwind" fn complete(object: u64, site: u64) -> c_int {
     // SAFETY: only its address is used.
     let Some(ident) = (unsafe { completion(object) }).filter(|_| object != 0) else { return 0 };
     let lock = Acquire { addr: object, ident, mode: 0, site };
-    state::with_core(|core| core.completes(thread, &lock, &mut unwind::capture));
+    state::with_core(|core| core.completes(thread, &lock, &mut python::capture));
     0
 }

@@ -17,7 +17,7 @@ use crate::lock_id::spinning;
 use crate::os::tls;
 use crate::os::upcall::Upcall;
 use crate::recorder::state;
-use crate::stack::{modules, unwind};
+use crate::stack::{modules, python};
 
 /// What sort of object an annotation is about, as the caller's types have it: the values of
 /// `LW_ANY` and its siblings in lockwright.h.
@@ -115,8 +115,9 @@ const FRAMES: usize = 12;
 /// Runs `f` with the call stack.
 fn with_stack<R>(core: &mut Core, f: impl FnOnce(&mut Core, &[u64]) -> R) -> R {
     let mut frames = [0; FRAMES];
-    let n = unwind::capture(&mut frames);
+    let n = python::capture(&mut frames);
     modules::cover(core, &frames[..n]);
+    let n = core.with_interpreted(&mut frames, n);
     f(core, &frames[..n])
 }
 
@@ -261,7 +262,7 @@ pub unsafe extern "C-unwind" fn pin(lock: u64, sort: u32, site: u64) -> c_int {
         unsafe { assert_held(lock, sort, 1, site) };
         return 0;
     }
-    let stack = state::with_core(|core| core.pin_stack(&mut unwind::capture));
+    let stack = state::with_core(|core| core.pin_stack(&mut python::capture));
     stack.and_then(|stack| thread.pin(lock, stack)).unwrap_or(0) as c_int
 }
 

@@ -51,6 +51,14 @@ pub fn address(name: &CStr, version: Option<&CStr>) -> *mut c_void {
     next(name, version).map_or(null_mut(), |function| function.at)
 }
 
+/// Where any object that is loaded, the program included, has a symbol of that name. To be called at
+/// start, when nobody loads or unloads.
+pub fn anywhere(name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: members of the list are mapped objects.
+    let mut objects = all().map(|map| unsafe { Object::of(map) });
+    Some(objects.find_map(|object| object.find(name, Version::Any))?.at)
+}
+
 /// The program itself, and not just a library of it, was linked with that version of a function.
 pub fn is_program_linked_with(name: &CStr, version: &CStr) -> bool {
     // SAFETY: the first in the list is the program, which stays; its own tables.

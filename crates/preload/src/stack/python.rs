@@ -1,0 +1,527 @@
+//! The frames of functions that CPython runs: of which the native stack only has the interpreter's
+//! own.
+//!
+//! CPython keeps them in a list of its own for each thread, and its headers say where in its
+//! structures what is (`cpython/pystate.h`, `cpython/code.h`, `internal/pycore_frame.h` of the
+//! version; [`LAYOUTS`] has the offsets). Of a version that is not in the table nothing is looked
+//! at. The frames of the calling thread stay as they are while it is in a call of ours. Nonetheless
+//! nothing is followed blindly: the kernel copies what is looked at (process_vm_readv), and answers
+//! with an error where nothing is mapped, and what is to be code must be of the type of code.
+//!
+//! A walk costs two system calls for each frame that was met before, and is made where something
+//! new is recorded, never on a fast path. It sees no interpreter that is loaded later than the
+//! program, by `dlopen`.
+
+use core::ffi::c_void;
+use core::mem::size_of_val;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::*};
+
+use lockwright_engines::index::hash;
+use lockwright_engines::lockdep::{ASK, Core, Place};
+use lockwright_ledger::rows::interpreted_flag;
+
+use super::modules;
+use super::unwind::{self, Frame};
+use crate::os::{loader, sys};
+
+/// Frames that are kept of a stack: as far out as one looks for who called.
+pub const MOST: usize = 8;
+
+/// Where in CPython's structures what is.
+struct Layout {
+    /// Major and minor version.
+    version: u64,
+    thread: Thread,
+    frame: Offsets,
+    code: Code,
+    text: Text,
+}
+
+/// `PyThreadState` and what leads on to the frame that runs.
+struct Thread {
+    cframe: u64,
+    current_frame: u64,
+}
+
+/// `_PyInterpreterFrame`.
+struct Offsets {
+    code: usize,
+    previous: usize,
+    prev_instr: usize,
+    /// A byte that says that a call of the interpreter's loop began with it.
+    is_entry: Option<usize>,
+    owner: usize,
+}
+
+/// `PyCodeObject`.
+struct Code {
+    first_line: usize,
+    file: usize,
+    qualified_name: usize,
+    line_table: usize,
+    instructions: u64,
+}
+
+/// Strings: where the characters lie, of those that are all ASCII and of others.
+struct Text {
+    ascii: u64,
+    other: u64,
+}
+
+static LAYOUTS: [Layout; 2] = [
+    Layout {
+        version: 0x030b,
+        thread: Thread { cframe: 56, current_frame: 8 },
+        frame: Offsets { code: 32, previous: 48, prev_instr: 56, is_entry: Some(68), owner: 69 },
+        code: Code {
+            first_line: 72,
+            file: 112,
+            qualified_name: 128,
+            line_table: 136,
+            instructions: 184,
+        },
+        text: Text { ascii: 48, other: 72 },
+    },
+    Layout {
+        version: 0x030c,
+        thread: Thread { cframe: 56, current_frame: 0 },
+        frame: Offsets { code: 0, previous: 8, prev_instr: 56, is_entry: None, owner: 70 },
+        code: Code {
+            first_line: 68,
+            file: 112,
+            qualified_name: 128,
+            line_table: 136,
+            instructions: 192,
+        },
+        text: Text { ascii: 40, other: 56 },
+    },
+];
+
+/// The same in all of these versions: `PyObject.ob_type`; `PyASCIIObject.length` and `.state`;
+/// `PyBytesObject.ob_sval`.
+const TYPE: usize = 8;
+const LENGTH: usize = 16;
+const STATE: usize = 32;
+const BYTES: u64 = 32;
+
+/// `_PyInterpreterFrame.owner` of a frame that stands for none of the program's but for the C stack
+/// below (since 3.12).
+const OWNED_BY_C_STACK: u8 = 3;
+
+/// As long as what is looked at of a frame and of code.
+const FRAME_BYTES: usize = 72;
+const CODE_BYTES: usize = 144;
+
+static LAYOUT: AtomicPtr<Layout> = AtomicPtr::new(core::ptr::null_mut());
+/// `PyGILState_GetThisThreadState`: the calling thread's state, without a lock.
+static THREAD_STATE: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+/// `PyCode_Type`.
+static CODE_TYPE: AtomicU64 = AtomicU64::new(0);
+/// Where the interpreter's own code lies.
+static RANGE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+
+/// The process has a filter of system calls, which may end it for one that it does not make itself.
+static IS_FILTERED: AtomicBool = AtomicBool::new(false);
+
+/// The process is about to get a filter of system calls.
+pub fn filtered() {
+    IS_FILTERED.store(true, Relaxed);
+}
+
+/// Looks whether the program is CPython, or linked with it. To be called at start, when the list of
+/// modules is there.
+pub fn start() {
+    let Some(version) = loader::anywhere(c"Py_Version") else { return };
+    // SAFETY: a constant of that type in every CPython that has it.
+    let version = unsafe { *version.cast::<u64>() } >> 16;
+    let found = LAYOUTS.iter().find(|layout| layout.version == version);
+    let (Some(layout), Some(state), Some(code)) = (
+        found,
+        loader::anywhere(c"PyGILState_GetThisThreadState"),
+        loader::anywhere(c"PyCode_Type"),
+    ) else {
+        return;
+    };
+    let Some((from, to)) = modules::range_of(state as u64) else { return };
+    RANGE[0].store(from, Relaxed);
+    RANGE[1].store(to, Relaxed);
+    CODE_TYPE.store(code as u64, Relaxed);
+    THREAD_STATE.store(state, Relaxed);
+    // Release pairs with the Acquire in `walk`: the others are there.
+    LAYOUT.store(core::ptr::from_ref(layout).cast_mut(), Release);
+}
+
+/// As [`unwind::capture`], with the interpreter's frames.
+pub fn capture(frames: &mut [u64]) -> usize {
+    let n = unwind::capture(frames);
+    asked(frames, n)
+}
+
+/// As [`unwind::capture_at`], with the interpreter's frames.
+pub fn capture_at(frames: &mut [u64], from: Option<Frame>) -> usize {
+    let n = unwind::capture_at(frames, from);
+    asked(frames, n)
+}
+
+/// Has the interpreter's frames asked for, if the stack goes through it.
+fn asked(frames: &mut [u64], n: usize) -> usize {
+    let (from, to) = (RANGE[0].load(Relaxed), RANGE[1].load(Relaxed));
+    if to == 0 || !frames[..n].iter().any(|&pc| (from..to).contains(&pc)) {
+        return n;
+    }
+    let n = n.min(frames.len() - 1);
+    frames[n] = ASK;
+    n + 1
+}
+
+/// A frame of the list.
+#[derive(Clone, Copy)]
+struct Python {
+    code: u64,
+    prev_instr: u64,
+    is_entry: bool,
+}
+
+/// The engine's question: see [`lockwright_engines::lockdep::Interpreter`].
+#[inline(never)]
+pub fn interpret(core: &mut Core, frames: &mut [u64], n: usize) -> usize {
+    // Acquire pairs with the Release in `start`.
+    // SAFETY: null, or one of the table.
+    let Some(layout) = (unsafe { LAYOUT.load(Acquire).as_ref() }) else { return n };
+    if IS_FILTERED.load(Relaxed) {
+        return n;
+    }
+    let memory = Memory { process: sys::gettid() };
+    let mut list = [Python { code: 0, prev_instr: 0, is_entry: false }; MOST];
+    let found = walk(layout, &memory, &mut list);
+    let first = n.min(frames.len() - found);
+    let mut to = first;
+    for python in &list[..found] {
+        let Some(place) = place(core, layout, &memory, python) else { break };
+        frames[to] = place;
+        to += 1;
+    }
+    // Nothing was found: what was captured stays whole.
+    if to == first { n } else { to }
+}
+
+/// The innermost frames of the calling thread.
+fn walk(layout: &Layout, memory: &Memory, list: &mut [Python; MOST]) -> usize {
+    let Layout { thread, frame: at, .. } = layout;
+    // SAFETY: CPython's function, which reads the thread's own data and takes no lock.
+    let state = unsafe {
+        let of_thread = THREAD_STATE.load(Relaxed);
+        core::mem::transmute::<*mut c_void, extern "C" fn() -> u64>(of_thread)()
+    };
+    let mut found = 0usize;
+    let next =
+        || memory.word(memory.word(state.checked_add(thread.cframe)?)? + thread.current_frame);
+    let mut next = if state == 0 { None } else { next() };
+    // Shims between do not count; a list that leads in a circle ends.
+    for _ in 0..2 * MOST {
+        let Some(frame) = next.filter(|&frame| frame != 0) else { break };
+        let mut bytes = [0; FRAME_BYTES];
+        if !memory.read(frame, &mut bytes) {
+            break;
+        }
+        next = Some(word(&bytes, at.previous));
+        if at.is_entry.is_none() && bytes[at.owner] == OWNED_BY_C_STACK {
+            if let Some(above) = found.checked_sub(1) {
+                list[above].is_entry = true;
+            }
+            continue;
+        }
+        if found == MOST {
+            break;
+        }
+        list[found] = Python {
+            code: word(&bytes, at.code),
+            prev_instr: word(&bytes, at.prev_instr),
+            is_entry: at.is_entry.is_some_and(|at| bytes[at] != 0),
+        };
+        found += 1;
+    }
+    found
+}
+
+/// The element of a stack for a frame.
+fn place(core: &mut Core, layout: &Layout, memory: &Memory, python: &Python) -> Option<u64> {
+    let at = &layout.code;
+    let mut code = [0; CODE_BYTES];
+    if !memory.read(python.code, &mut code) || word(&code, TYPE) != CODE_TYPE.load(Relaxed) {
+        return None;
+    }
+    let [file, name, table] =
+        [at.file, at.qualified_name, at.line_table].map(|field| word(&code, field));
+    let first_line = half(&code, at.first_line);
+    // Code that is gone may have other code where it was: that has other names, or begins elsewhere.
+    let rest = u64::from(first_line) << 1 | u64::from(python.is_entry);
+    let key = hash(&[python.code, python.prev_instr, file, name, table, rest]);
+    if let Some(place) = core.known_interpreted_place(key) {
+        return Some(place);
+    }
+    let mut file_text = [0; 768];
+    let file_len = memory.text(layout, file, &mut file_text)?;
+    let mut name_text = [0; 256];
+    let name_len = memory.text(layout, name, &mut name_text)?;
+    let instruction = python.prev_instr.wrapping_sub(python.code + at.instructions) as i64 / 2;
+    // Before the first one: it is only just being called.
+    let line = match u64::try_from(instruction) {
+        Ok(instruction) => memory.line(table, instruction, first_line).unwrap_or(0),
+        Err(_) => first_line,
+    };
+    let flags = if python.is_entry { interpreted_flag::ENTRY } else { 0 };
+    let place =
+        Place { file: &file_text[..file_len], function: &name_text[..name_len], line, flags };
+    core.interpreted_place(key, &place)
+}
+
+fn word(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_ne_bytes)
+}
+
+fn half(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_ne_bytes)
+}
+
+/// The process's own memory, as the kernel reads it: what is not mapped is an error.
+struct Memory {
+    process: u32,
+}
+
+impl Memory {
+    /// Fills `into` with what is at `at`. False: not all of that is mapped.
+    fn read(&self, at: u64, into: &mut [u8]) -> bool {
+        sys::copy_of(self.process, at, into) == size_of_val(into) as isize
+    }
+
+    fn word(&self, at: u64) -> Option<u64> {
+        let mut bytes = [0; 8];
+        self.read(at, &mut bytes).then(|| u64::from_ne_bytes(bytes))
+    }
+
+    /// A string as UTF-8: its length in `into`, of which as much is kept as there is room for.
+    fn text(&self, layout: &Layout, at: u64, into: &mut [u8]) -> Option<usize> {
+        let mut head = [0; 40];
+        if !self.read(at, &mut head) {
+            return None;
+        }
+        // Bit fields: interned 2, kind 3, compact 1, ascii 1.
+        let state = half(&head, STATE) >> 2;
+        let (width, is_compact, is_ascii) = (state as usize & 7, state & 8 != 0, state & 16 != 0);
+        let len = word(&head, LENGTH) as usize;
+        if !is_compact || !matches!(width, 1 | 2 | 4) || len > MOST_TEXT {
+            return None;
+        }
+        let from = at + if is_ascii { layout.text.ascii } else { layout.text.other };
+        let mut n = 0;
+        let mut piece = [0; 128];
+        for first in (0..len * width).step_by(piece.len()) {
+            let piece = &mut piece[..(len * width - first).min(128)];
+            if !self.read(from + first as u64, piece) {
+                return None;
+            }
+            for char in piece.chunks_exact(width) {
+                let mut bytes = [0; 4];
+                bytes[..width].copy_from_slice(char);
+                let char = char::from_u32(u32::from_ne_bytes(bytes)).unwrap_or('\u{fffd}');
+                let mut utf8 = [0; 4];
+                let utf8 = char.encode_utf8(&mut utf8).as_bytes();
+                let Some(place) = into.get_mut(n..n + utf8.len()) else { return Some(n) };
+                place.copy_from_slice(utf8);
+                n += utf8.len();
+            }
+        }
+        Some(n)
+    }
+
+    /// The line of an instruction (`co_linetable`; CPython's Objects/locations.md has its form).
+    fn line(&self, table: u64, instruction: u64, first_line: u32) -> Option<u32> {
+        let len = self.word(table + LENGTH as u64)?.min(MOST_TABLE);
+        let mut bytes = Bytes { memory: self, at: table + BYTES, left: len, piece: [0; 128], n: 0 };
+        lines(|| bytes.next(), instruction, first_line)
+    }
+}
+
+/// Characters that a name or path has at most.
+const MOST_TEXT: usize = 4096;
+
+/// Bytes that a table of lines has at most.
+const MOST_TABLE: u64 = 1 << 18;
+
+/// A run of bytes, read in pieces.
+struct Bytes<'m> {
+    memory: &'m Memory,
+    at: u64,
+    left: u64,
+    piece: [u8; 128],
+    /// Of the piece, how many have been taken, from its end.
+    n: usize,
+}
+
+impl Bytes<'_> {
+    fn next(&mut self) -> Option<u8> {
+        if self.n == 0 {
+            let len = self.left.min(self.piece.len() as u64) as usize;
+            let from = self.piece.len() - len;
+            if len == 0 || !self.memory.read(self.at, &mut self.piece[from..]) {
+                return None;
+            }
+            (self.n, self.at, self.left) = (len, self.at + len as u64, self.left - len as u64);
+        }
+        self.n -= 1;
+        Some(self.piece[self.piece.len() - 1 - self.n])
+    }
+}
+
+/// The line of an instruction, by a table of entries. Each begins with a byte of bit 7, four bits
+/// of kind and the number of instructions less one; the rest of it has bit 7 clear.
+fn lines(mut next: impl FnMut() -> Option<u8>, instruction: u64, first_line: u32) -> Option<u32> {
+    let mut line = i64::from(first_line);
+    let mut end = 0;
+    loop {
+        let head = next()?;
+        let kind = head >> 3 & 15;
+        end += u64::from(head & 7) + 1;
+        let mut is_known = true;
+        match kind {
+            // Columns in the next byte, and the line as before.
+            0..=9 => drop(next()?),
+            10..=12 => {
+                line += i64::from(kind) - 10;
+                next()?;
+                next()?;
+            }
+            13 | 14 => {
+                line += signed(variable(&mut next)?);
+                // Where it ends, and its columns.
+                for _ in 0..if kind == 14 { 3 } else { 0 } {
+                    variable(&mut next)?;
+                }
+            }
+            _ => is_known = false,
+        }
+        if instruction < end {
+            return u32::try_from(line).ok().filter(|_| is_known);
+        }
+    }
+}
+
+/// A number in pieces of six bits, the lowest first; bit 6 says that there are more.
+fn variable(next: &mut impl FnMut() -> Option<u8>) -> Option<u64> {
+    let mut value = 0;
+    for shift in (0..60).step_by(6) {
+        let byte = next()?;
+        value |= u64::from(byte & 63) << shift;
+        if byte & 64 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// The lowest bit is the sign.
+fn signed(value: u64) -> i64 {
+    let magnitude = (value >> 1) as i64;
+    if value & 1 == 0 { magnitude } else { -magnitude }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As `co_linetable` has it, of CPython 3.11, of this function, which begins in line 1:
+    ///
+    ///     def f(a, b):
+    ///         with a:
+    ///             with b:
+    ///                 pass
+    const TABLE: &[u8] = b"\x80\x00\xd8\x09\x0a\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xd8\x0d\x0e\xf0\x00\x01\x09\x11\xf0\x00\x01\x09\x11\xd8\x0c\x10\xf0\x03\x01\x09\x11\xf0\x00\x01\x09\x11\xf0\x00\x01\x09\x11\xf1\x00\x01\x09\x11\xf4\x00\x01\x09\x11\xf0\x00\x01\x09\x11\xf0\x00\x01\x09\x11\xf0\x00\x01\x09\x11\xf0\x00\x01\x09\x11\xf0\x00\x01\x09\x11\xf0\x00\x01\x09\x11\xf8\xf8\xf8\xf0\x00\x01\x09\x11\xf0\x00\x01\x09\x11\xf0\x00\x01\x09\x11\xf0\x00\x01\x09\x11\xf0\x03\x02\x05\x11\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf1\x00\x02\x05\x11\xf4\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf8\xf8\xf8\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11\xf0\x00\x02\x05\x11";
+
+    /// `co_lines()` of the same: up to which instruction, and which line.
+    const LINES: &[(u64, Option<u32>)] = &[
+        (1, Some(1)),
+        (2, Some(2)),
+        (3, Some(2)),
+        (4, Some(2)),
+        (5, Some(3)),
+        (6, Some(3)),
+        (7, Some(3)),
+        (8, Some(4)),
+        (9, Some(3)),
+        (10, Some(3)),
+        (11, Some(3)),
+        (13, Some(3)),
+        (18, Some(3)),
+        (19, Some(3)),
+        (20, Some(3)),
+        (21, Some(3)),
+        (22, Some(3)),
+        (23, Some(3)),
+        (24, Some(3)),
+        (25, None),
+        (26, None),
+        (27, None),
+        (28, Some(3)),
+        (29, Some(3)),
+        (30, Some(3)),
+        (31, Some(3)),
+        (32, Some(2)),
+        (33, Some(2)),
+        (34, Some(2)),
+        (36, Some(2)),
+        (41, Some(2)),
+        (42, Some(2)),
+        (43, Some(2)),
+        (44, Some(2)),
+        (45, Some(2)),
+        (46, Some(2)),
+        (47, Some(2)),
+        (48, Some(2)),
+        (49, None),
+        (50, None),
+        (51, None),
+        (52, Some(2)),
+        (53, Some(2)),
+        (54, Some(2)),
+        (55, Some(2)),
+        (56, Some(2)),
+        (57, Some(2)),
+    ];
+
+    #[test]
+    fn lines_are_as_cpython_has_them() {
+        let mut from = 0;
+        for &(to, line) in LINES {
+            for instruction in from..to {
+                let mut bytes = TABLE.iter().copied();
+                assert_eq!(lines(|| bytes.next(), instruction, 1), line, "{instruction}");
+            }
+            from = to;
+        }
+        let mut bytes = TABLE.iter().copied();
+        assert_eq!(lines(|| bytes.next(), from, 1), None, "beyond");
+    }
+
+    #[test]
+    fn numbers_are_in_pieces_of_six_bits() {
+        let number = |bytes: &[u8]| {
+            let mut bytes = bytes.iter().copied();
+            variable(&mut || bytes.next())
+        };
+        assert_eq!(number(&[5]), Some(5));
+        assert_eq!(number(&[64 | 1, 2]), Some(129));
+        assert_eq!(number(&[64]), None);
+        assert_eq!(number(&[127; 12]), None, "without an end");
+        assert_eq!((signed(6), signed(7)), (3, -3));
+    }
+
+    #[test]
+    fn what_is_not_mapped_is_no_memory() {
+        let memory = Memory { process: sys::gettid() };
+        let there = 7u64;
+        assert_eq!(memory.word(&raw const there as u64), Some(7));
+        assert_eq!(memory.word(8), None);
+        assert_eq!(memory.word(1 << 63), None);
+    }
+}
