@@ -36,6 +36,7 @@ mod executable;
 mod faults;
 mod file_sizes;
 mod follow;
+mod generated_code;
 mod golden;
 mod hangs;
 mod hidden;

@@ -500,11 +500,20 @@ pub fn is_own(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|meta| meta.uid() == folder::effective_user())
 }
 
+/// Who this process acts as.
+pub fn own_user() -> u32 {
+    folder::effective_user()
+}
+
 /// What is in a small file that lockwright has left in a run's directory.
 pub fn read_own(dir: &Path, name: &str) -> Option<Vec<u8>> {
-    const MOST_BYTES: u64 = 1 << 16;
+    read_own_up_to(dir, name, 1 << 16)
+}
+
+/// As [`read_own`], of a file of up to so many bytes.
+pub fn read_own_up_to(dir: &Path, name: &str, most: u64) -> Option<Vec<u8>> {
     let owner = dir.metadata().ok()?.uid();
-    file::read_all(file::open_own(&dir.join(name), owner).ok()?, MOST_BYTES).ok()
+    file::read_all(file::open_own(&dir.join(name), owner).ok()?, most).ok()
 }
 
 /// `<seconds>-<pid>-<32 digits>`: sorts by time, and nobody can have made it before.

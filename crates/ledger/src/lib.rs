@@ -27,5 +27,5 @@ pub mod reader;
 
 pub use layout::{FORMAT_VERSION, Header, MAGIC, TableId};
 #[cfg(feature = "reader")]
-pub use reader::{Ledger, OpenError, Peek};
+pub use reader::{GeneratedCode, Ledger, OpenError, Peek};
 pub use writer::Writer;

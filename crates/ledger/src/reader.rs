@@ -126,6 +126,20 @@ pub struct Ledger {
     missing: u64,
     /// Rows that claim more than there is.
     refused: u64,
+    /// Not of the file.
+    generated: Vec<GeneratedCode>,
+}
+
+/// Code that the process has made while it ran. It lies in no module; what names it has is known
+/// from elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GeneratedCode {
+    /// First address.
+    pub start: u64,
+    /// Bytes.
+    pub len: u64,
+    /// What whoever made it calls it.
+    pub name: String,
 }
 
 /// What a glance at a ledger's file shows.
@@ -312,9 +326,19 @@ impl Ledger {
             }
         }
         let missing = header.used.saturating_sub(bytes.len() as u64);
-        let mut ledger = Self { bytes, header, tables, missing, refused: 0 };
+        let mut ledger = Self { bytes, header, tables, missing, refused: 0, generated: Vec::new() };
         ledger.refused = ledger.settle_claims();
         Ok(ledger)
+    }
+
+    /// The code that the process made, in the order in which it did.
+    pub fn generated_code(&self) -> &[GeneratedCode] {
+        &self.generated
+    }
+
+    /// Adds what is known of the code that the process made.
+    pub fn set_generated_code(&mut self, code: Vec<GeneratedCode>) {
+        self.generated = code;
     }
 
     /// The header's values.

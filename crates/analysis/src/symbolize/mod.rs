@@ -9,6 +9,7 @@ mod debug_file;
 pub mod debuginfod;
 mod demangle;
 pub mod elf;
+mod generated;
 mod image;
 mod interpreted;
 mod makers;
@@ -168,7 +169,8 @@ impl<'l> Symbols<'l> {
     pub fn return_address(&self, address: u64, epoch: u32) -> Rc<[Frame]> {
         let call = address.saturating_sub(1);
         let Some((row, module)) = self.modules.at(call, epoch) else {
-            return Rc::new([Frame { offset: address, ..Frame::default() }]);
+            let nameless = || Frame { offset: address, ..Frame::default() };
+            return Rc::new([generated::frame(self.ledger, address).unwrap_or_else(nameless)]);
         };
         let path = self.ledger.text(module.path);
         // The tool stands between a program and its threads; that is no news to the program's

@@ -24,6 +24,7 @@ const FILES: &[&str] = &[
     "demo",
     "demo.c",
     "end.json",
+    "generated.json",
     "lock.new",
 ];
 

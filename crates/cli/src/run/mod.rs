@@ -18,6 +18,7 @@ mod engines;
 mod exports;
 mod follow;
 mod fresh_line;
+mod generated_code;
 mod inherited;
 mod library;
 mod live;

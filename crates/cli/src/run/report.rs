@@ -6,7 +6,7 @@ use lockwright_ledger::layout::engines;
 use super::ending::Ending;
 use super::exports::Exports;
 use super::output::Output;
-use super::{check, cost_file, doctor, end_file, load, unwatched};
+use super::{check, cost_file, doctor, end_file, generated_code, load, unwatched};
 use crate::args::ReportArgs;
 use crate::ledger_dir::with_writers;
 use lockwright_analysis::finding::Unwatched;
@@ -24,7 +24,8 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
     let paths = load::expand(&args.ledgers)?;
     let mut output = Output::open(&args.output)?.with_page(&args.page)?.of(&args.verdict)?;
     let mut exports = Exports::open(&args.view)?;
-    let (ledgers, mut errors) = load::open_all(&paths);
+    let (mut ledgers, mut errors) = load::open_all(&paths);
+    generated_code::recall(&mut ledgers, &args.ledgers);
     if ledgers.is_empty()
         && let Some(error) = errors.pop()
     {

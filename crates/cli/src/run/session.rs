@@ -18,7 +18,7 @@ use super::live::Deadlocks;
 use super::output::Output;
 use super::preload::Preload;
 use super::prices::Prices;
-use super::{calibrate, doctor, end_file, load, path_search, target, unwatched};
+use super::{calibrate, doctor, end_file, generated_code, load, path_search, target, unwatched};
 use crate::args::{OnDeadlock, RunArgs};
 use crate::ledger_dir::{self, RunDir, Surroundings};
 use lockwright_analysis::finding::Unwatched;
@@ -66,6 +66,7 @@ pub struct Session<'a> {
     /// The ledgers that it left; none if it failed by itself before it could be watched, or
     /// somebody removed them.
     pub ledgers: Vec<Ledger>,
+    generated: generated_code::Found,
     /// Processes that were not watched.
     pub unwatched: Vec<Unwatched>,
     /// When and how it ended.
@@ -131,7 +132,7 @@ impl<'a> Session<'a> {
         drop(child);
 
         let paths = ledger_dir::ledgers_in(dir.path());
-        let (ledgers, missing) = match &paths {
+        let (mut ledgers, missing) = match &paths {
             Ok(paths) if !paths.is_empty() || !deadlocks.saw_ledgers() => {
                 open_ledgers(plan.program, status, paths, output)?
             }
@@ -141,6 +142,7 @@ impl<'a> Session<'a> {
                 (Vec::new(), vec![error.as_gap("ledgers-removed")])
             }
         };
+        let generated = generated_code::find(&mut ledgers);
         let foreign = ledger_dir::foreign_in(dir.path());
         if foreign > 0 {
             output.warn(&not_of_this_run(foreign, dir.path()));
@@ -156,6 +158,7 @@ impl<'a> Session<'a> {
             ended,
             ends,
             ledgers,
+            generated,
             deadlocks,
             busy,
             cpu_ns,
@@ -185,6 +188,8 @@ impl<'a> Session<'a> {
         if self.plan.args.keep || !reported {
             // Without it, a later report knows less of a program that was killed.
             let _ = end_file::write(self.ended, &self.dir);
+            // Nor the names of code that is in no file.
+            let _ = generated_code::keep(&self.generated, &self.dir);
             for path in self.paths.iter().filter(|path| !ledger_dir::is_written(path)) {
                 // What a sandboxed child has of the file it may be writing to.
                 let is_its_own = |ledger: &Ledger| ledger.header().annexes == 0;

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use gimli::{BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, UnwindSection, X86_64};
 
 use super::cfi::{Cfa, Kept, Rules, rules_at};
-use super::modules;
+use super::{modules, own};
 
 /// How to get from a frame to its caller's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +49,9 @@ impl Rule {
         1 << 63 | u64::from(cfa as u32) | u64::from(offset as u16) << 32 | place << 48 | kind << 50
     }
 }
+
+/// In a packed rule: no table has one, or none that we can follow.
+const UNKNOWN: u64 = 1 << 52;
 
 /// [`Rule`]'s variants, packed.
 mod kind {
@@ -119,7 +122,7 @@ fn rule(pc: u64) -> Packed {
 #[inline(never)]
 fn new_rule(pc: u64) -> Packed {
     let [key, bits] = slot(pc);
-    let packed = rule_of_call(pc).pack();
+    let packed = look_up(pc).map_or(Rule::End.pack() | UNKNOWN, Rule::pack);
     bits.store(packed, Relaxed);
     key.store(pc ^ packed, Relaxed);
     Packed(packed)
@@ -360,9 +363,34 @@ pub fn capture_from(frames: &mut [u64], from: Frame) -> usize {
     while let Some(frame) = next.filter(|_| n < frames.len()) {
         frames[n] = frame.pc;
         n += 1;
-        next = frame.caller();
+        next = frame.caller().or_else(|| past_generated_code(frame));
     }
     n
+}
+
+/// The frame that this one returns to, where it is of code that no unwind table covers: what a
+/// compiler has made while the program runs, and the parts of its runtime that this calls the
+/// program by. Those (V8's, the JVM's, CPython's trampolines) keep frame pointers. It is asked at
+/// the end of each stack; that has a table, which says that it ends.
+#[cold]
+#[inline(never)]
+fn past_generated_code(frame: Frame) -> Option<Frame> {
+    let Frame { pc, rsp, rbp } = frame;
+    if rule(pc).0 & UNKNOWN == 0
+        || Entry::of(pc - 1).is_some()
+        || !rbp.is_multiple_of(8)
+        || rbp < rsp
+    {
+        return None;
+    }
+    if !own::has_now(rbp) || !own::has_now(rbp + 15) {
+        return None;
+    }
+    // SAFETY: on the calling thread's own stack, above what runs: whatever it is, it is there.
+    let [caller_rbp, pc] = unsafe { *(rbp as *const [u64; 2]) };
+    // Not a frame pointer, then.
+    modules::find(pc)?;
+    Some(Frame { pc, rsp: rbp + 16, rbp: caller_rbp })
 }
 
 /// `at` is an aligned slot above the stack pointer and not absurdly far up.
