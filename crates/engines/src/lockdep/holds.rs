@@ -81,7 +81,7 @@ impl Core {
     /// The hold of a held lock, a new one if it has none. 0 if it is nothing that excludes others.
     fn hold_of(&mut self, thread: &ThreadState, held: &Held, links: u32) -> u32 {
         let key = hold_key(thread, held.inst);
-        if held.flags & LENT != 0
+        if thread.lends(held.inst)
             && let Some(hold) = self.holds.index.get(&self.writer, key)
         {
             return hold;
@@ -243,7 +243,12 @@ impl Core {
             return;
         }
         unmark(held, LENT);
-        if let Some(hold) = self.holds.index.get(&self.writer, hold_key(thread, held.inst)) {
+        let inst = held.inst;
+        // A reader's other entries of the lock: it is held as long as there is one.
+        if thread.lends(inst) {
+            return;
+        }
+        if let Some(hold) = self.holds.index.get(&self.writer, hold_key(thread, inst)) {
             let last = thread.segment();
             let links = self.writer.get::<Hold>(hold).map_or(0, |row| row.links);
             self.writer.update::<Hold>(hold, |row| row.last = last);
@@ -260,6 +265,11 @@ impl ThreadState {
             let held = &self.held()[i as usize - 1];
             held.flags & (LENT | PASSING) != 0 && is_last_release(held)
         })
+    }
+
+    /// A hold of the lock is on record that has not ended.
+    fn lends(&self, inst: u32) -> bool {
+        self.held().iter().any(|held| held.is_held() && held.inst == inst && held.flags & LENT != 0)
     }
 
     /// The reserved entry is of a lock that is awaited.
