@@ -85,6 +85,8 @@ pub fn of(view: &ProcessView<'_, '_>, id: u32, row: &Row) -> Signallers {
     let acquired = Acquired::of(view, &kept);
     let mut best: Option<(Needed, Need)> = None;
     let mut others = Vec::new();
+    // Threads that needed a kept lock for sure, and such that perhaps did.
+    let (mut sure, mut doubtful) = (HashSet::new(), HashSet::new());
     for (id, round) in &rounds {
         let mut segments = segments_of_round(model, round);
         segments.retain(|&segment| meets(segment));
@@ -92,6 +94,11 @@ pub fn of(view: &ProcessView<'_, '_>, id: u32, row: &Row) -> Signallers {
             let is_sure = needed == Needed::Surely
                 && row.mode & mode::TRY == 0
                 && first.may_end_wait(*id, round.thread);
+            match needed {
+                Needed::Surely if is_sure => _ = sure.insert(round.thread),
+                Needed::Perhaps => _ = doubtful.insert(round.thread),
+                _ => {}
+            }
             let needed = if is_sure { needed } else { needed.min(Needed::Otherwise) };
             (needed, Need { is_sure, ..need })
         });
@@ -106,7 +113,11 @@ pub fn of(view: &ProcessView<'_, '_>, id: u32, row: &Row) -> Signallers {
     match best {
         // Locks of one class are many: that some were taken by some is no news.
         Some((Needed::Perhaps, _)) if !others.is_empty() => Signallers::Independent(others),
-        Some((_, need)) => Signallers::Needs(Need { others, ..need }),
+        Some((_, need)) => {
+            // Another may signal that can do without.
+            let is_sure = need.is_sure && doubtful.is_subset(&sure);
+            Signallers::Needs(Need { is_sure, others, ..need })
+        }
         None => Signallers::Independent(others),
     }
 }
