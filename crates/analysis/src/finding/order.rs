@@ -223,6 +223,13 @@ pub enum Evidence {
         /// Who holds it.
         holder: ThreadInfo,
     },
+    /// To be where it is, each of two steps must have taken its lock before the other took its own.
+    EachBefore {
+        /// Those two.
+        steps: [usize; 2],
+        /// What they hold.
+        locks: [Name; 2],
+    },
     /// What a step holds was new, so that nobody else knew it.
     New {
         /// That step.

@@ -323,7 +323,7 @@ pub fn grade(level: Level, verdict: &Verdict) -> Grade {
         | Obstacle::Truncated(_)
         | Obstacle::Between(_)
         | Obstacle::Doubt(..) => Grade::Possible,
-        Obstacle::Guard(..) | Obstacle::Enclosed(..) => Grade::Guarded,
+        Obstacle::Guard(..) | Obstacle::Enclosed(..) | Obstacle::Precedence(..) => Grade::Guarded,
         Obstacle::New(_) | Obstacle::Order(..) => Grade::Ordered,
         Obstacle::SameThread(..) => Grade::SingleThread,
     };
@@ -411,6 +411,7 @@ impl Found {
             Obstacle::Doubt(i, j, node) => Obstacle::Doubt(turned(i), turned(j), node),
             Obstacle::Guard(i, j, node) => Obstacle::Guard(turned(i), turned(j), node),
             Obstacle::Enclosed(i, j, by) => Obstacle::Enclosed(turned(i), turned(j), by),
+            Obstacle::Precedence(i, j, held) => Obstacle::Precedence(turned(i), turned(j), held),
             Obstacle::New(i) => Obstacle::New(turned(i)),
             Obstacle::Order(i, j) => Obstacle::Order(turned(i), turned(j)),
             Obstacle::SameThread(i, j) => Obstacle::SameThread(turned(i), turned(j)),
@@ -458,6 +459,10 @@ pub fn evidence(view: &ProcessView<'_, '_>, level: Level, verdict: &Verdict) -> 
             steps: [i, j],
             gate: model.name(by.lock),
             holder: model.thread(by.holder),
+        }),
+        Obstacle::Precedence(i, j, held) => all.push(Evidence::EachBefore {
+            steps: [i, j],
+            locks: held.map(|id| model.name(view.lock_of(id))),
         }),
         Obstacle::New(step) => {
             let lock = model.name(view.lock_of(acquisitions[step].context.held));
@@ -509,6 +514,7 @@ fn remedies(
         (Grade::Guarded, Obstacle::Enclosed(_, _, by)) => {
             vec![Remedy::KeepEnclosing(view.model.name(by.lock))]
         }
+        (Grade::Guarded, Obstacle::Precedence(..)) => vec![Remedy::KeepOrdered],
         (Grade::Ordered, Obstacle::New(i)) => vec![Remedy::KeepNew(involved.names[i].clone())],
         (Grade::Ordered, _) => vec![Remedy::KeepOrdered],
         (Grade::SingleThread, _) => vec![Remedy::KeepSingleThread],

@@ -11,12 +11,13 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::rows::{Node, mode};
 
 use super::budget::Budget;
 use super::enclosed::{self, Enclosure};
+use super::precedence::{Contradiction, Precedence};
 use super::waiting_writer::{Writer, Writers, readers};
 use crate::model::{Model, is_read};
 use crate::view::occurrence::{Acquisition, Context};
@@ -53,6 +54,9 @@ pub enum Obstacle {
     Guard(usize, usize, u32),
     /// Step `.0` or step `.1` lies within a hold that excludes the other.
     Enclosed(usize, usize, Enclosure),
+    /// Steps `.0` and `.1` each hold a lock that they can only have taken before the other's: the
+    /// nodes of these.
+    Precedence(usize, usize, [u32; 2]),
     /// What step `.0` holds was new: no other thread could know it and wait for it.
     New(usize),
     /// Step `.0` happens before step `.1`.
@@ -68,7 +72,7 @@ impl Obstacle {
             Self::None => 0,
             Self::Timeout(_) => 1,
             Self::Unrecorded(_) | Self::Truncated(_) | Self::Between(_) | Self::Doubt(..) => 2,
-            Self::Guard(..) | Self::Enclosed(..) => 3,
+            Self::Guard(..) | Self::Enclosed(..) | Self::Precedence(..) => 3,
             Self::New(_) | Self::Order(..) => 4,
             Self::SameThread(..) => 5,
         })
@@ -172,7 +176,12 @@ pub fn shapes(model: &Model<'_>, contexts: &[Context]) -> Vec<Shape> {
     }
     for shape in &mut shapes {
         shape.acquirers.sort_by_key(|taker| (taker.segment, taker.context));
-        shape.acquirers.dedup_by_key(|taker| taker.segment);
+        // What a thread must have done before may differ with how it came by what it holds.
+        let mut seen = HashSet::new();
+        shape.acquirers.retain(|taker| {
+            let node = model.trie.node(taker.context.acquired).copied().unwrap_or_default();
+            seen.insert((taker.segment, node.parent, node.mode & mode::COND_REACQUIRE))
+        });
     }
     shapes.sort_by_key(|shape| (shape.new, shape.timed, shape.truncated));
     shapes
@@ -184,6 +193,7 @@ pub struct Judge<'m, 'a> {
     /// By two held sets.
     gates: RefCell<HashMap<(u64, u64), Option<Gate>>>,
     writers: OnceCell<Writers>,
+    precedence: OnceCell<Precedence>,
     /// Combinations looked at.
     looked: Cell<u64>,
 }
@@ -205,7 +215,13 @@ enum Demand {
 impl<'m, 'a> Judge<'m, 'a> {
     /// A judge that has seen nothing yet.
     pub fn new(model: &'m Model<'a>) -> Self {
-        Self { model, gates: RefCell::default(), writers: OnceCell::new(), looked: Cell::new(0) }
+        Self {
+            model,
+            gates: RefCell::default(),
+            writers: OnceCell::new(),
+            precedence: OnceCell::new(),
+            looked: Cell::new(0),
+        }
     }
 
     /// Combinations of shapes looked at, in all cycles.
@@ -428,7 +444,8 @@ impl<'m, 'a> Judge<'m, 'a> {
                     at.iter().zip(shapes).map(|(&i, shape)| shape.acquirers[i]).collect();
                 let may_be = demand == Demand::Distinct
                     || demand == Demand::Lenient
-                    || enclosed::unending(self.model, &acquisitions).is_none();
+                    || enclosed::unending(self.model, &acquisitions).is_none()
+                        && self.contradiction(&acquisitions).is_none();
                 if may_be && (demand != Demand::Complete || self.is_complete(&acquisitions)) {
                     return Some(acquisitions);
                 }
@@ -452,10 +469,18 @@ impl<'m, 'a> Judge<'m, 'a> {
                 }
             }
         }
-        match enclosed::unending(self.model, acquisitions) {
-            Some((i, j, enclosure)) => Obstacle::Enclosed(i, j, enclosure),
+        if let Some((i, j, enclosure)) = enclosed::unending(self.model, acquisitions) {
+            return Obstacle::Enclosed(i, j, enclosure);
+        }
+        match self.contradiction(acquisitions) {
+            Some(Contradiction { steps: [i, j], held }) => Obstacle::Precedence(i, j, held),
             None => Obstacle::Order(0, 0),
         }
+    }
+
+    fn contradiction(&self, acquisitions: &[Acquisition]) -> Option<Contradiction> {
+        let precedence = self.precedence.get_or_init(|| Precedence::new(self.model));
+        precedence.contradiction(self.model, acquisitions)
     }
 }
 

@@ -22,6 +22,7 @@ mod lost_wakeups;
 pub mod misuse;
 mod nesting;
 mod online;
+mod precedence;
 mod semaphores;
 mod signallers;
 mod signals;

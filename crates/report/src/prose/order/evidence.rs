@@ -89,6 +89,14 @@ pub fn lines(involved: &Involved<'_>, evidence: &Evidence) -> Vec<String> {
                 format!("the other begins and ends while {holder} holds it"),
             ];
         }
+        Evidence::EachBefore { steps: [a, b], locks } => {
+            let [first, second] = [&locks[0], &locks[1]].map(quote);
+            let (a, b) = (thread(*a), thread(*b));
+            return vec![
+                format!("{a} and {b} never meet: {a} has to take {first} before {b} takes {second}"),
+                format!("and {b} has to take {second} before {a} takes {first}"),
+            ];
+        }
         Evidence::New { step, lock } => {
             let (lock, maker) = (quote(lock), thread(*step));
             return vec![
