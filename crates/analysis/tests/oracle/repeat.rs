@@ -17,6 +17,7 @@ use lockwright_ledger::rows::{Evidence, Hold, Lock, Node, Row, Segment, Sync};
 use crate::observe::ledger;
 use crate::program::{How, Kind, Op, Run, Step};
 use crate::search::{Cycle, Search, is_possible};
+use crate::wakeups::{self, Kept};
 
 /// Combinations of rounds looked at.
 const MOST: usize = 1000;
@@ -32,47 +33,71 @@ struct Round {
 
 /// Whether a run with the same record reaches the cycle.
 pub fn reaches(run: &Run, cycle: &Cycle) -> bool {
+    let options = |run: &Run, thread: usize| match cycle.iter().find(|wait| wait.0 == thread) {
+        Some(&(_, lock)) => rounds(run, thread, |of, _| of == lock),
+        None => {
+            let is_wanted =
+                |of: usize| run.locks[of].kind == Kind::Writers && cycle.iter().any(|w| w.1 == of);
+            rounds(run, thread, |of, read| !read && is_wanted(of))
+        }
+    };
+    is_so_of_another(run, options, |run| {
+        Search::new(run).is_some_and(|search| search.cycles().contains_key(cycle))
+    })
+}
+
+/// Whether in a run with the same record the thread waits for good with the lock kept.
+pub fn keeps(run: &Run, kept: &Kept) -> bool {
+    let options = |run: &Run, thread: usize| match thread == kept.signaller {
+        true => rounds(run, thread, |of, _| of == kept.lock),
+        false => Vec::new(),
+    };
+    is_so_of_another(run, options, |run| {
+        Search::new(run).is_some() && wakeups::reached(run).stuck.contains(kept)
+    })
+}
+
+/// Whether `is_so` says so of a run with the same record: those with a round more in one thread first,
+/// then in two, and so on. The rounds of a thread are `of`, and the breaks.
+fn is_so_of_another(
+    run: &Run,
+    of: impl Fn(&Run, usize) -> Vec<Round>,
+    is_so: impl Fn(&Run) -> bool,
+) -> bool {
     let run = &with_sites(run);
     let record = ledger(run);
-    let options: Vec<Vec<Option<Round>>> = (0..run.threads.len())
-        .map(|thread| {
-            let rounds = match cycle.iter().find(|wait| wait.0 == thread) {
-                Some(&(_, lock)) => rounds(run, thread, |of, _| of == lock),
-                None => {
-                    let is_wanted = |of: usize| {
-                        run.locks[of].kind == Kind::Writers && cycle.iter().any(|w| w.1 == of)
-                    };
-                    rounds(run, thread, |of, read| !read && is_wanted(of))
-                }
-            };
-            let leaves_no_trace = |round: &Round| {
-                observed(run, &[round]).is_some_and(|other| is_same(&record, &ledger(&other)))
-            };
-            let rounds = rounds.into_iter().chain(breaks(run, thread)).filter(leaves_no_trace);
-            std::iter::once(None).chain(rounds.map(Some)).collect()
-        })
+    let leaves_no_trace = |rounds: &[&Round]| {
+        observed(run, rounds).is_some_and(|other| is_same(&record, &ledger(&other)))
+    };
+    let mut looked = 0;
+    let rounds: Vec<Round> = (0..run.threads.len())
+        .flat_map(|thread| of(run, thread).into_iter().chain(breaks(run, thread)))
+        .filter(|round| leaves_no_trace(&[round]))
         .collect();
-    let mut at = vec![0; options.len()];
-    for _ in 0..MOST {
-        let Some(next) = (0..at.len()).find(|&i| at[i] + 1 < options[i].len()) else {
-            return false;
-        };
-        at[next] += 1;
-        at[..next].fill(0);
-        let rounds: Vec<&Round> =
-            at.iter().zip(&options).filter_map(|(&i, options)| options[i].as_ref()).collect();
-        let mut longer = run.clone();
-        for round in &rounds {
-            let (at, steps) = (round.at, round.steps.iter().copied());
-            longer.threads[round.thread].splice(at..at, steps);
+    let mut chosen: Vec<Vec<&Round>> = vec![Vec::new()];
+    while !chosen.is_empty() {
+        let mut longer_yet = Vec::new();
+        for rounds_before in chosen {
+            let last = rounds_before.last().map(|round| round.thread);
+            for round in rounds.iter().filter(|round| last.is_none_or(|it| round.thread > it)) {
+                let mut all = rounds_before.clone();
+                all.push(round);
+                looked += 1;
+                if looked > MOST {
+                    return false;
+                }
+                let mut longer = run.clone();
+                for round in &all {
+                    let (at, steps) = (round.at, round.steps.iter().copied());
+                    longer.threads[round.thread].splice(at..at, steps);
+                }
+                if is_so(&longer) && leaves_no_trace(&all) {
+                    return true;
+                }
+                longer_yet.push(all);
+            }
         }
-        let Some(search) = Search::new(&longer) else { continue };
-        if search.cycles().contains_key(cycle)
-            && let Some(observed) = observed(run, &rounds)
-            && is_same(&record, &ledger(&observed))
-        {
-            return true;
-        }
+        chosen = longer_yet;
     }
     false
 }

@@ -280,10 +280,10 @@ impl<'r> Search<'r> {
     /// Whether the thread, which cannot go on in this state, cannot if those that are `stuck` never
     /// do.
     fn stays(&self, state: &[usize], thread: usize, stuck: &[bool]) -> bool {
-        if !self.has_started(state, thread) {
-            return false;
-        }
         let is_stuck = |&other: &usize| stuck[other];
+        if !self.has_started(state, thread) {
+            return self.creator[thread].is_some_and(|(creator, _)| stuck[creator]);
+        }
         let op = self.op(state, thread);
         let event = op.and_then(Op::awaits).filter(|&event| !self.is_there(state, event));
         if let Some(event) = event {

@@ -271,3 +271,122 @@ fn a_joined_thread_waits_to_take_its_mutex_again() {
         T0: L(B) J(T1) U(B)";
     assert_eq!(verdict(joined_with_another), NOTHING);
 }
+
+/// Both try for the other's lock within the hold in which they then wait for it: whoever did so first
+/// had its hold before the other's began.
+#[test]
+fn each_has_tried_for_what_the_other_holds() {
+    let story = |t1: &str, t2: &str| {
+        format!(
+            "T0: L(A) F(T2) U(A)
+             T2: L(A) {t2} L(Z) U(Z) U(A)
+             T1: L(Z) {t1} SAYS L(A) U(A) U(Z)"
+        )
+    };
+    let (by_t1, by_t2) = ("T(A) F(T3) U(A)", "T(Z) U(Z)");
+    assert_eq!(verdict(&story(by_t1, by_t2)), ["guarded circular-dependency: A Z"]);
+    assert_eq!(verdict(&story("F(T3)", by_t2)), ["likely circular-dependency: A Z"]);
+    assert_eq!(verdict(&story(by_t1, "")), ["likely circular-dependency: A Z"]);
+    // T1 may have tried in an earlier hold, of which no trace is left.
+    assert_eq!(verdict(&story("T(A) U(A) F(T3)", by_t2)), ["likely circular-dependency: A Z"]);
+}
+
+/// T0 tries for B1 with B2 held, and gives it up in a wait; T2 takes B2 within its hold of B1.
+#[test]
+fn a_condition_wait_gives_up_what_was_tried_for() {
+    let story = |how: &str, until: &str| {
+        format!(
+            "T0: L(B2) L(C) {how}(B1) CB(B1) CE(B1) U(B1) U(C) U(B2)
+             T2: F(T3) L(B1) {until} L(C) U(C) U(B1)"
+        )
+    };
+    let within = "L(B2) J(T3) U(B2)";
+    assert_eq!(
+        verdict(&story("T", within)),
+        ["likely circular-dependency: B B", "guarded circular-dependency: C B"]
+    );
+    let between = "J(T3)";
+    assert_eq!(verdict(&story("T", between)), ["likely circular-dependency: C B"]);
+}
+
+/// T3 takes C within its hold of A, and T2 takes A within its hold of C.
+#[test]
+fn each_took_what_the_other_holds() {
+    let story = |t2: &str| {
+        format!(
+            "T0: L(B) F(T3) U(B)
+             T3: L(A) L(C) L(B) U(B) U(C) L(B) U(B) U(A)
+             T1: L(C) F(T2) U(C)
+             T2: L(C) {t2} L(B) L(A) U(A) U(B) U(C)"
+        )
+    };
+    assert_eq!(
+        verdict(&story("L(A) U(A)")),
+        ["likely circular-dependency: A C", "guarded circular-dependency: A B"]
+    );
+    assert_eq!(
+        verdict(&story("")),
+        ["likely circular-dependency: A B", "likely circular-dependency: A C"]
+    );
+}
+
+/// What T3 takes within its hold lies in an earlier segment, and T2 took with a deadline what it gave up
+/// at the segment's end.
+#[test]
+fn a_hold_lasts_from_segment_to_segment() {
+    let story = "
+        T0: L(B) F(T3) U(B)
+        T1: L(A1) F(T2) U(A1)
+        T2: L(A2) D(A1) U(A1) L(C) L(A1) U(A1) U(C) U(A2)
+        T3: L(A1) L(B) L(A2) U(A2) U(B) L(C) U(C) U(A1)";
+    let found = verdict(story);
+    assert!(!found.contains(&"likely circular-dependency: C A".into()), "{found:?}");
+}
+
+/// T0 holds C1 and C2 while it waits for T2, which tries for A1 first; T1 takes C2 within its hold of A1.
+#[test]
+fn a_joined_thread_has_tried_for_what_another_holds() {
+    let story = |how: &str| {
+        format!(
+            "T0: L(C1) L(D) F(T1) U(D) L(C2) F(T2)
+             T2: {how} L(A) U(A)
+             T0: J(T2) U(C2) U(C1)
+             T1: L(A) L(C2) L(D) U(D) U(C2) L(C1) U(C1) U(A)"
+        )
+    };
+    let with_c1 = |found: Vec<String>| found.into_iter().filter(|it| it.contains("likely")).count();
+    assert_eq!(with_c1(verdict(&story("T(A) U(A)"))) + 1, with_c1(verdict(&story(""))));
+}
+
+/// A reader's hold ends with its last release. All of T2 lies in T0's, and T3 cannot write meanwhile.
+#[test]
+fn a_lock_that_is_read_twice_is_held_until_its_last_release() {
+    let story = |last: &str| {
+        format!(
+            "rwlock A
+             T0: R(A) F(T2) R(A) F(T1)
+             T2: L(B) L(C) U(C) U(B)
+             T0: U(A) {last}
+             T3: W(A) L(C) L(B) U(B) U(C) U(A)"
+        )
+    };
+    assert_eq!(verdict(&story("J(T2) U(A)")), ["guarded circular-dependency: B C"]);
+    assert_eq!(verdict(&story("U(A) J(T2)")), ["likely circular-dependency: B C"]);
+}
+
+/// Of two threads that signal, one has a deadline for the kept lock, or takes another of its class.
+#[test]
+fn another_can_signal_without_the_kept_lock() {
+    let story = |other: &str| {
+        format!(
+            "T0: {other} U(A)
+             T1: L(A1) L(Q) CW(Q,c)
+             T0: CS(c)
+             T1: CE(Q) U(Q) U(A1)
+             T3: L(A1) U(A1) CS(c)"
+        )
+        .replace("U(A)", if other == "L(A2)" { "U(A2)" } else { "U(A1)" })
+    };
+    assert_eq!(verdict(&story("D(A1)")), ["possible wait-with-lock-held: Q A"]);
+    assert_eq!(verdict(&story("L(A2)")), ["possible wait-with-lock-held: Q A"]);
+}
