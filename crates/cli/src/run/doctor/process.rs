@@ -38,6 +38,7 @@ const CALLS: &[&str] = &[
     "openat",
     "prctl",
     "prlimit64",
+    "process_vm_readv",
     "read",
     "rt_sigprocmask",
     "sched_yield",
