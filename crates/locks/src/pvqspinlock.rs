@@ -209,8 +209,8 @@ impl<P: Platform, M: Mode> Queue<P> for Pv<M> {
 
     fn await_head(node: &Node<P::Word>, prev: &Node<P::Word>) {
         loop {
-            let mut early = false;
-            for round in 0..P::SPIN_THRESHOLD {
+            let (mut early, mut round) = (false, 0);
+            while round < P::SPIN_THRESHOLD {
                 // Acquire: pairs with the Release in `lock_queued`.
                 if node.locked.load(Acquire) != 0 {
                     return;
@@ -221,7 +221,9 @@ impl<P: Platform, M: Mode> Queue<P> for Pv<M> {
                 if early {
                     break;
                 }
-                P::relax();
+                // The next look at the predecessor comes in time.
+                let most = (P::SPIN_THRESHOLD - round).min(LOOK_AT_PREV - round % LOOK_AT_PREV);
+                round += P::relax_rounds(most);
             }
             // Relaxed: ordered by the fence, which pairs with that in `kick`. Either we see that we
             // are the head, or who tells us so sees that we have halted:
@@ -276,11 +278,12 @@ impl<P: Platform, M: Mode> Queue<P> for Pv<M> {
             node.state.store(RUNNING, Relaxed);
             // Relaxed: it only keeps others from going ahead of us.
             word.fetch_or(PENDING, Relaxed);
-            for _ in 0..P::SPIN_THRESHOLD {
+            let mut round = 0;
+            while round < P::SPIN_THRESHOLD {
                 if let Some(seen) = take_pending::<P>(word) {
                     return seen;
                 }
-                P::relax();
+                round += P::relax_rounds(P::SPIN_THRESHOLD - round);
             }
             // Relaxed: as above.
             word.fetch_and(!PENDING, Relaxed);

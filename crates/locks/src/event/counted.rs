@@ -23,6 +23,10 @@ impl<P: Platform> Platform for Counted<P> {
         P::relax();
     }
     #[inline(always)]
+    fn relax_rounds(most: u32) -> u32 {
+        P::relax_rounds(most)
+    }
+    #[inline(always)]
     fn fence(order: Ordering) {
         P::fence(order);
     }

@@ -255,6 +255,16 @@ pub trait Platform: Sized + Send + Sync + 'static {
         (0..rounds).for_each(|_| Self::relax());
     }
 
+    /// A round of a spinning loop that looks at the same words until one of them changes, or as
+    /// many as `most` of them. Returns how many: one, where all are gone through. In virtual time
+    /// those in which nothing can have changed need not be.
+    #[inline(always)]
+    fn relax_rounds(most: u32) -> u32 {
+        let _ = most;
+        Self::relax();
+        1
+    }
+
     /// A fence, as `core::sync::atomic::fence`.
     #[track_caller]
     fn fence(order: Ordering);
@@ -343,14 +353,15 @@ pub trait Platform: Sized + Send + Sync + 'static {
 /// might have to wait for a preempted thread sleeps instead.
 #[inline]
 pub fn await_until<P: Platform>(mut condition: impl FnMut() -> bool) {
-    let mut rounds = 0;
+    let mut rounds: u32 = 0;
     while !condition() {
         rounds += 1;
         if P::need_resched(rounds) {
             P::yield_now();
             rounds = 0;
         } else {
-            P::relax();
+            // The first of them is counted above.
+            rounds = rounds.saturating_add(P::relax_rounds(u32::MAX) - 1);
         }
     }
 }
