@@ -110,6 +110,22 @@ pub const CRATES: &[Crate] = &[
         uses: &["lockwright"],
         floors: &[&["tables"], &["bench"], &["machine", "parts", "stats", "torture"], &["cpus"]],
     },
+    // Judges locks on machines that are not there.
+    Crate {
+        name: "lockwright-sim",
+        dir: "crates/sim",
+        says: true,
+        uses: &["lockwright"],
+        floors: &[
+            &["workload"],
+            &["locks"],
+            // Fibers ask the world, and the world keeps what fibers are made of: they are one room.
+            &["platform + world + setup + task + arena"],
+            &["cache"],
+            &["account", "futex", "machine", "rng", "runqueue", "spin"],
+            &["time"],
+        ],
+    },
     Crate {
         name: "lockwright-capi",
         dir: "crates/capi",

@@ -1,0 +1,154 @@
+//! The locks that can be simulated, by name.
+
+use lockwright::exclusive::Exclusive;
+use lockwright::hybrid_mutex::RawHybridMutex;
+use lockwright::mcs::{Mcs, Node, RawMcs};
+use lockwright::mutex::RawMutex;
+use lockwright::pvqspinlock::{Hybrid, RawPvQspinlock, SingleSteal, Unfair};
+use lockwright::qspinlock::RawQspinlock;
+use lockwright::rtmutex::RawRtMutex;
+use lockwright::rwsem::RawRwSem;
+use lockwright::semaphore::RawBinary;
+use lockwright::tas::RawTas;
+use lockwright::ticket::RawTicket;
+
+use crate::platform::Sim;
+use crate::setup::Setup;
+
+/// A lock in a simulation.
+pub trait Lock: Send + Sync {
+    /// Takes the lock and calls `section`, then releases it.
+    fn with(&self, section: &mut dyn FnMut());
+}
+
+/// A kind of lock.
+#[derive(Debug)]
+pub struct Kind {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    /// Whether who waits sleeps at some time: nobody spins for ever.
+    pub sleeps: bool,
+    place: for<'s> fn(&'s Setup<'s>, &str) -> &'s dyn Lock,
+}
+
+impl Kind {
+    /// Makes one.
+    pub fn place<'s>(&self, setup: &'s Setup<'s>, name: &str) -> &'s dyn Lock {
+        (self.place)(setup, name)
+    }
+
+    /// The kind of a name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        KINDS.iter().find(|kind| kind.name == name)
+    }
+}
+
+/// All of them, and last one that is none, for checkers.
+pub const KINDS: &[Kind] = &[
+    exclusive::<RawQspinlock<Sim>>("qspinlock", "queued spinlock", false),
+    exclusive::<RawPvQspinlock<Sim, Hybrid>>("hybrid", "hybrid queued/unfair pvqspinlock", true),
+    exclusive::<RawPvQspinlock<Sim, SingleSteal>>("pvqlock", "pvqspinlock of one steal", true),
+    exclusive::<RawPvQspinlock<Sim, Unfair>>("unfair", "test-and-set on the queued word", false),
+    exclusive::<RawTicket<Sim>>("ticket", "ticket lock", false),
+    exclusive::<RawTas<Sim>>("tas", "test, then test-and-set", false),
+    Kind { name: "mcs", about: "MCS lock", sleeps: false, place: place::<Mcs<Sim>> },
+    exclusive::<RawMcs<Sim>>("k42", "MCS lock without nodes of callers (K42)", false),
+    exclusive::<RawMutex<Sim>>("mutex", "kernel's mutex: spins, then sleeps", true),
+    exclusive::<RawHybridMutex<Sim>>("hybrid_mutex", "hybrid mutex of user space", true),
+    exclusive::<RawRtMutex<Sim>>("rtmutex", "mutex with priority inheritance", true),
+    exclusive::<RawBinary<Sim>>("semaphore", "semaphore of one", true),
+    Kind { name: "rwsem", about: "rwsem, written", sleeps: true, place: place::<RawRwSem<Sim>> },
+    Kind {
+        name: "busted",
+        about: "no lock at all: checkers must find it",
+        sleeps: false,
+        place: place::<Busted>,
+    },
+];
+
+/// The name of the place where a workload's lock lies.
+pub const PLACE: &str = "the lock";
+
+const fn exclusive<L: Exclusive + 'static>(
+    name: &'static str,
+    about: &'static str,
+    sleeps: bool,
+) -> Kind {
+    Kind { name, about, sleeps, place: place::<Of<L>> }
+}
+
+fn place<'s, L: Lock + New + 'static>(setup: &'s Setup<'s>, name: &str) -> &'s dyn Lock {
+    setup.place(name, L::new_lock())
+}
+
+/// What can be made.
+trait New {
+    fn new_lock() -> Self;
+}
+
+/// A lock of the family.
+struct Of<L>(L);
+
+impl<L: Exclusive> New for Of<L> {
+    fn new_lock() -> Self {
+        Self(L::new())
+    }
+}
+
+impl<L: Exclusive> Lock for Of<L> {
+    fn with(&self, section: &mut dyn FnMut()) {
+        self.0.lock();
+        section();
+        // SAFETY: taken above.
+        unsafe { self.0.unlock() };
+    }
+}
+
+impl New for Mcs<Sim> {
+    fn new_lock() -> Self {
+        Self::new_in()
+    }
+}
+
+impl Lock for Mcs<Sim> {
+    fn with(&self, section: &mut dyn FnMut()) {
+        let node = Node::new();
+        // SAFETY: it is in no other queue, and stays where it is until it is unlocked.
+        unsafe { self.lock(&node) };
+        section();
+        // SAFETY: locked above, with this node.
+        unsafe { self.unlock(&node) };
+    }
+}
+
+impl New for RawRwSem<Sim> {
+    fn new_lock() -> Self {
+        Self::new_in()
+    }
+}
+
+impl Lock for RawRwSem<Sim> {
+    fn with(&self, section: &mut dyn FnMut()) {
+        self.down_write();
+        section();
+        // SAFETY: taken above.
+        unsafe { self.up_write() };
+    }
+}
+
+/// locktorture's `lock_busted`.
+struct Busted;
+
+impl New for Busted {
+    fn new_lock() -> Self {
+        Self
+    }
+}
+
+impl Lock for Busted {
+    fn with(&self, section: &mut dyn FnMut()) {
+        section();
+    }
+}

@@ -1,0 +1,77 @@
+//! Which CPU is where, and how far from another.
+
+use super::Shape;
+
+/// How far two CPUs are from each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Distance {
+    /// They are threads of one core, or the same.
+    Core,
+    /// They share a last-level cache.
+    Complex,
+    /// They share a socket.
+    Socket,
+    /// They do not.
+    Cross,
+}
+
+/// Where CPUs are. They are numbered as Linux does: the first threads of all cores, socket by
+/// socket, then the second ones.
+#[derive(Clone, Debug)]
+pub struct Topology {
+    cores: u32,
+    complex: u32,
+    socket: u32,
+}
+
+impl Topology {
+    /// Of a machine of this shape.
+    pub const fn new(shape: &Shape) -> Self {
+        let socket = shape.complexes * shape.cores;
+        Self { cores: shape.sockets * socket, complex: shape.cores, socket }
+    }
+
+    /// The core of a CPU.
+    pub const fn core(&self, cpu: u32) -> u32 {
+        cpu % self.cores
+    }
+
+    /// The socket of a core.
+    pub const fn socket(&self, core: u32) -> u32 {
+        core / self.socket
+    }
+
+    /// The part of a socket that a core belongs to, numbered over all sockets.
+    pub const fn complex(&self, core: u32) -> u32 {
+        core / self.complex
+    }
+
+    /// How far two cores are apart.
+    pub fn between(&self, a: u32, b: u32) -> Distance {
+        if a == b {
+            Distance::Core
+        } else if self.complex(a) == self.complex(b) {
+            Distance::Complex
+        } else if self.socket(a) == self.socket(b) {
+            Distance::Socket
+        } else {
+            Distance::Cross
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_are_numbered_as_linux_does() {
+        let shape = Shape { sockets: 2, complexes: 2, cores: 3, threads: 2 };
+        let topology = Topology::new(&shape);
+        assert_eq!([0, 11, 12, 23].map(|cpu| topology.core(cpu)), [0, 11, 0, 11]);
+        assert_eq!(topology.between(0, 0), Distance::Core);
+        assert_eq!(topology.between(0, 2), Distance::Complex);
+        assert_eq!(topology.between(0, 3), Distance::Socket);
+        assert_eq!(topology.between(5, 6), Distance::Cross);
+    }
+}

@@ -1,0 +1,205 @@
+//! What can be worked out by hand, and what must hold of every simulation.
+
+use std::process::Command;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
+use lockwright::platform::Atomic;
+use lockwright_sim::machine::{Machine, named};
+use lockwright_sim::simulate;
+use lockwright_sim::workload::{Figures, Run, Workload};
+use lockwright_sim::{
+    Cell, Config, MICROSECOND, MILLISECOND, NANOSECOND, SECOND, Sim, Spent, Time,
+};
+
+fn machine() -> Machine {
+    named("e5-2699v3").expect("a preset")
+}
+
+fn picoseconds(machine: &Machine, cycles: f64) -> Time {
+    (machine.cycles(cycles) * NANOSECOND as f64).round() as Time
+}
+
+fn nanoseconds(time: f64) -> Time {
+    (time * NANOSECOND as f64).round() as Time
+}
+
+/// `threads` threads add to one word, so often each. Returns the times at which they end.
+fn adders(config: &Config, threads: u32, times: u32) -> Vec<Time> {
+    simulate(config.clone(), |setup| {
+        let word: &Cell<AtomicU32> = setup.place("the word", Cell::new(0));
+        for _ in 0..threads {
+            setup.spawn(move || {
+                for _ in 0..times {
+                    word.fetch_add(1, Relaxed);
+                }
+            });
+        }
+        let outcome = setup.run(SECOND);
+        assert!(outcome.stuck.is_empty());
+        assert_eq!(word.load(Relaxed), threads * times);
+        outcome.clocks
+    })
+}
+
+#[test]
+fn a_line_between_two_cores_takes_a_transfer_for_each_addition() {
+    let mut machine = machine();
+    // Nobody can be twice in a row, and no request is ahead of its line.
+    (machine.line.kept, machine.line.queued) = (0.0, 1.0);
+    let each =
+        nanoseconds(machine.line.complex) + picoseconds(&machine, machine.instruction.locked);
+    let end = *adders(&Config::new(machine), 2, 1_000).iter().max().expect("two");
+    let ideal = 2 * 1_000 * each;
+    // But for the begin.
+    assert!(end.abs_diff(ideal) < 3 * MICROSECOND, "{end} {ideal}");
+}
+
+#[test]
+fn cores_that_count_at_one_word_wait_for_all_others() {
+    let mut machine = machine();
+    (machine.line.kept, machine.line.queued) = (0.0, 1.0);
+    let each =
+        nanoseconds(machine.line.complex) + picoseconds(&machine, machine.instruction.locked);
+    // Of one socket.
+    for threads in [3, 9, 18] {
+        let end = *adders(&Config::new(machine.clone()), threads, 500).iter().max().expect("some");
+        let ideal = u64::from(threads) * 500 * each;
+        assert!(end.abs_diff(ideal) < 3 * MICROSECOND, "{threads}: {end} {ideal}");
+    }
+}
+
+#[test]
+fn a_core_alone_pays_for_its_instructions() {
+    let machine = machine();
+    let Machine { instruction, line, .. } = &machine;
+    let each = picoseconds(&machine, instruction.step) + picoseconds(&machine, instruction.locked);
+    let switch = (machine.scheduler.switch_us * MICROSECOND as f64) as Time;
+    let ideal = switch + nanoseconds(line.memory) + 10_000 * each;
+    let end = adders(&Config::new(machine.clone()), 1, 10_000)[0];
+    // It begins within a microsecond.
+    assert!((ideal..ideal + MICROSECOND).contains(&end), "{end} {ideal}");
+}
+
+/// Threads that only compute share CPUs out evenly, but for a turn.
+#[test]
+fn the_slice_of_an_over_committed_virtual_cpu() {
+    for (cpus, threads) in [(1, 3), (2, 4), (4, 12)] {
+        let mut config = Config::new(machine());
+        (config.cpus, config.guest) = (Some(cpus), true);
+        let outcome = simulate(config, |setup| {
+            let words: Vec<_> = (0..threads)
+                .map(|_| setup.place::<Cell<AtomicU32>>("a word", Cell::new(0)))
+                .collect();
+            for word in words {
+                setup.spawn(move || {
+                    while !Sim::is_over() {
+                        Sim::compute(10 * MICROSECOND);
+                        word.load(Relaxed);
+                    }
+                });
+            }
+            setup.run(SECOND)
+        });
+        let share = SECOND * u64::from(cpus) / threads as u64;
+        for times in &outcome.tasks {
+            let computed = times.of(Spent::Computing);
+            assert!(
+                computed.abs_diff(share) < 30 * MILLISECOND,
+                "{cpus} {threads}: {computed} {share}"
+            );
+        }
+    }
+}
+
+fn run(workload: &str, lock: &str, threads: u32, parks: bool, seed: u64) -> Figures {
+    let mut config = Config::new(machine());
+    (config.guest, config.parks, config.seed, config.cpus) = (true, parks, seed, Some(8));
+    // Turns that end within what is simulated.
+    (config.machine.scheduler.latency_ms, config.machine.scheduler.min_granularity_ms) =
+        (0.2, 0.05);
+    config.machine.scheduler.balance_ms = 0.3;
+    let run = Run { config, threads, length: 3 * MILLISECOND };
+    Workload::named(workload).expect("a workload").run(&run, lock).expect("a lock")
+}
+
+/// All that a run has come to.
+fn all(figures: &Figures) -> String {
+    let outcome = &figures.outcome;
+    format!(
+        "{:?} {:?} {:?} {:?}",
+        figures.operations, outcome.tasks, outcome.clocks, outcome.places
+    )
+}
+
+const LOCKS: [&str; 8] =
+    ["qspinlock", "hybrid", "unfair", "ticket", "mcs", "k42", "mutex", "hybrid_mutex"];
+
+#[test]
+fn a_hand_over_of_a_ticket_lock_is_no_shorter_than_a_transfer_and_goes_round() {
+    let figures = run("micro", "ticket", 8, true, 1);
+    let (least, most) = figures.least_and_most();
+    assert!(most - least <= 2, "first come, first served: {least} to {most}");
+    let each = figures.seconds / figures.operations.iter().sum::<u64>() as f64 * 1e9;
+    let machine = machine();
+    // The unlock, and the look of the next.
+    assert!(each > 2.0 * machine.line.complex * machine.line.queued, "{each}");
+    // Nobody needs more than each of the others' looks, twice, and its own.
+    assert!(each < 3.0 * 8.0 * machine.line.complex, "{each}");
+}
+
+#[test]
+fn parked_threads_come_to_what_those_come_to_who_look_each_round() {
+    for lock in LOCKS {
+        for threads in [8, 20] {
+            let parked = run("micro", lock, threads, true, 7);
+            let looking = run("micro", lock, threads, false, 7);
+            assert_eq!(all(&parked), all(&looking), "{lock}, {threads} threads");
+            assert_eq!(parked.intrusions, 0, "{lock}");
+        }
+    }
+}
+
+#[test]
+fn time_is_conserved() {
+    for lock in LOCKS {
+        let figures = run("build", lock, 20, true, 3);
+        let outcome = &figures.outcome;
+        assert!(outcome.stuck.is_empty(), "{lock}: {:?}", outcome.stuck);
+        for (times, clock) in outcome.tasks.iter().zip(&outcome.clocks) {
+            assert_eq!(times.total(), *clock, "{lock}");
+        }
+    }
+}
+
+#[test]
+fn a_lock_that_does_not_exclude_is_found() {
+    assert!(run("micro", "busted", 8, true, 1).intrusions > 0);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_to_the_last_digit() {
+    for lock in LOCKS {
+        assert_eq!(all(&run("build", lock, 20, true, 5)), all(&run("build", lock, 20, true, 5)));
+        assert_ne!(all(&run("build", lock, 20, true, 5)), all(&run("build", lock, 20, true, 6)));
+    }
+}
+
+const CHILD: &str = "LOCKWRIGHT_SIM_TEST_CHILD";
+
+/// A process of its own has other addresses of all that is not placed.
+#[test]
+fn two_processes_give_the_same() {
+    let mine: String = LOCKS.iter().map(|lock| all(&run("micro", lock, 20, true, 5))).collect();
+    if let Some(file) = std::env::var_os(CHILD) {
+        std::fs::write(file, mine).expect("a file");
+        return;
+    }
+    let file = std::env::temp_dir().join(format!("lockwright-sim-{}", std::process::id()));
+    let mut child = Command::new(std::env::current_exe().expect("this test"));
+    child.args(["--exact", "two_processes_give_the_same"]).env(CHILD, &file);
+    assert!(child.output().expect("it runs").status.success());
+    let its = std::fs::read_to_string(&file).expect("the child's");
+    let _ = std::fs::remove_file(&file);
+    assert!(mine == its);
+}
