@@ -74,6 +74,7 @@ mod sandboxes;
 mod seccomp;
 mod semaphores;
 mod signals;
+mod sim;
 mod soak;
 mod stack_use;
 mod stories;

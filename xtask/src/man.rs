@@ -30,6 +30,7 @@ const PAGES: &[(&str, &Manual)] = &[
     ("demo", &manual::DEMO),
     ("bench", &manual::BENCH),
     ("torture", &manual::TORTURE),
+    ("sim", &manual::SIM),
     ("tune", &manual::TUNE),
 ];
 

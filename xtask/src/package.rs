@@ -16,6 +16,7 @@ const PUBLISHED: &[&str] = &[
     "lockwright-ledger",
     "lockwright-engines",
     "lockwright-lab",
+    "lockwright-sim",
     "lockwright-analysis",
     "lockwright-report",
     "lockwright-cli",

@@ -1,6 +1,7 @@
 //! The command line. Long help, man pages and shell completions are generated from here and from
 //! [`crate::manual`].
 
+mod sim;
 mod swap;
 mod sweep;
 mod torture;
@@ -13,6 +14,7 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use sim::SimArgs;
 pub use swap::SwapArgs;
 pub use sweep::{Hog, SweepArgs, SweepOver};
 pub use torture::TortureArgs;
@@ -58,6 +60,7 @@ pub enum Command {
     Demo(DemoArgs),
     Bench(BenchArgs),
     Torture(TortureArgs),
+    Sim(SimArgs),
     Tune(TuneArgs),
     /// Prints the cost of an uncontended lock and unlock, in nanoseconds.
     #[command(hide = true)]
@@ -82,6 +85,7 @@ impl Command {
                 Bench::Tables(args) => &args.output,
             },
             Self::Torture(args) => &args.output,
+            Self::Sim(args) => &args.output,
             Self::Tune(args) => &args.output,
             Self::Calibrate => return Colour::Auto,
         };

@@ -480,6 +480,38 @@ pub const TORTURE: Manual = Manual {
     files: &[],
 };
 
+/// `lockwright sim`.
+pub const SIM: Manual = Manual {
+    examples: &[
+        ("lockwright sim --list", "Which machines, workloads and locks there are."),
+        (
+            "lockwright sim --machine e5-2699v3 --lock mcs,ticket,tas --threads 1,8,36",
+            "Three spinlocks on two sockets of 18 cores.",
+        ),
+        (
+            "lockwright sim --machine broadwell-72 --sweep cpus=1..144 --lock qspinlock,mcs",
+            "How do they scale to 144 hardware threads?",
+        ),
+        (
+            "lockwright sim --lock hybrid,unfair --vcpus 36 --traffic",
+            "Below a hypervisor, with the traffic of each place in memory.",
+        ),
+        (
+            "lockwright sim --print-machine --machine epyc-9654 > mine.toml",
+            "A machine's file, to be changed and given to --machine ./mine.toml.",
+        ),
+        ("lockwright sim --lock busted --threads 4", "The control: what is no lock must fail."),
+    ],
+    exit_status: &[
+        ("0", "It was simulated."),
+        USAGE,
+        ("101", "A lock did not exclude, or a thread waits for ever."),
+        OWN_FAILURE,
+    ],
+    environment: &[NO_COLOR],
+    files: &[],
+};
+
 /// `lockwright tune`.
 pub const TUNE: Manual = Manual {
     examples: &[

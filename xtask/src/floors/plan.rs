@@ -8,7 +8,13 @@ pub const CRATES: &[Crate] = &[
         name: "lockwright-cli",
         dir: "crates/cli",
         says: true,
-        uses: &["lockwright-report", "lockwright-analysis", "lockwright-ledger", "lockwright-lab"],
+        uses: &[
+            "lockwright-report",
+            "lockwright-analysis",
+            "lockwright-ledger",
+            "lockwright-lab",
+            "lockwright-sim",
+        ],
         floors: &[&["run"], &["args"], &["ledger_dir", "manual", "progress", "whole_file"]],
     },
     Crate {

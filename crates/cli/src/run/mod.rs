@@ -39,6 +39,7 @@ mod seed;
 mod session;
 mod shipped_rules;
 mod signals;
+mod sim;
 mod sink;
 mod step_summary;
 mod swap;
@@ -77,6 +78,7 @@ pub fn main() -> ! {
         Command::Doctor(args) => doctor::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Torture(args) => torture::run(&args),
+        Command::Sim(args) => sim::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Calibrate => {
             let prices = serde_json::to_string(&price_loops::measure());

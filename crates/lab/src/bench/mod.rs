@@ -18,7 +18,7 @@ use std::time::Duration;
 
 pub use fault::Fault;
 pub(crate) use report::grouped_signed;
-pub use report::{Plot, Report, Section};
+pub use report::{Plot, Report, Section, grouped};
 
 /// How long and how often is measured.
 #[derive(Clone, Debug)]

@@ -1,0 +1,139 @@
+//! `lockwright sim`: locks on a machine that is not there.
+
+mod figures;
+mod list;
+
+use lockwright_sim::Config;
+use lockwright_sim::machine::{self, Machine};
+use lockwright_sim::workload::{Run, Workload};
+
+use self::figures::Row;
+use super::ending::Ending;
+use super::output::Output;
+use crate::args::SimArgs;
+use crate::progress::Status;
+use lockwright_report::error::{Error, Result, exit};
+
+/// Exit code where a lock has failed.
+const FAILED: u8 = 101;
+
+/// The locks of document 4.
+const LOCKS: &[&str] = &["hybrid", "pvqlock", "unfair"];
+
+/// How large a machine's file can be, in bytes.
+const MOST_TEXT: u64 = 1 << 20;
+
+/// Runs the command.
+///
+/// # Errors
+/// If nothing is called so, the machine's file is wrong, or a file cannot be written.
+pub fn run(args: &SimArgs) -> Result<Ending> {
+    let mut output = Output::open(&args.output)?;
+    if args.list {
+        output.list(&list::text())?;
+        return Ok(Ending::Code(0));
+    }
+    let text = machine_text(&args.machine)?;
+    let machine = machine::parse(&args.machine, &text)
+        .map_err(|wrong| Error::with_code(exit::USAGE, format!("no machine: {wrong}")))?;
+    if args.print_machine {
+        output.list(&text)?;
+        return Ok(Ending::Code(0));
+    }
+    let workload =
+        Workload::named(&args.workload).ok_or_else(|| unknown("workload", &args.workload))?;
+    let locks = locks(args, workload)?;
+    let shapes = shapes(args, &machine)?;
+    let status = Status::new();
+    let mut rows = Vec::new();
+    let total = shapes.len() * locks.len();
+    for shape in &shapes {
+        for lock in &locks {
+            let done = rows.len() + 1;
+            status.show(&format!("{lock}, {} threads: {done} of {total}", shape.threads));
+            let config = Config {
+                cpus: Some(shape.cpus),
+                guest: args.vcpus.is_some(),
+                seed: args.seed,
+                ..Config::new(machine.clone())
+            };
+            let length = (args.seconds * lockwright_sim::SECOND as f64).round() as u64;
+            let run = Run { config, threads: shape.threads, length };
+            let figures = workload.run(&run, lock).map_err(|lock| unknown("lock", &lock.0))?;
+            rows.push(Row::new(lock, *shape, figures));
+        }
+    }
+    drop(status);
+    let page = figures::Page { args, machine: &machine, rows: &rows };
+    output.write_json_text(&format!("{:#}\n", page.json()))?;
+    output.list(&page.text())?;
+    Ok(Ending::Code(if rows.iter().any(Row::has_failed) { FAILED } else { 0 }))
+}
+
+/// How many there are in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shape {
+    threads: u32,
+    cpus: u32,
+}
+
+/// Those of all runs.
+fn shapes(args: &SimArgs, machine: &Machine) -> Result<Vec<Shape>> {
+    let most = machine.cpus();
+    let in_machine = |cpus: u32| match cpus <= most {
+        true => Ok(cpus),
+        false => Err(Error::with_code(
+            exit::USAGE,
+            format!("{} has {most} CPUs, not {cpus}", machine.name),
+        )),
+    };
+    if let Some(sweep) = args.sweep {
+        let each = |cpus| in_machine(cpus).map(|cpus| Shape { threads: cpus, cpus });
+        return sweep.numbers().into_iter().map(each).collect();
+    }
+    let cpus = in_machine(args.cpus.unwrap_or(most))?;
+    let threads = args.vcpus.as_ref().or(args.threads.as_ref());
+    let threads = threads.map_or_else(|| vec![cpus], Clone::clone);
+    Ok(threads.into_iter().map(|threads| Shape { threads, cpus }).collect())
+}
+
+/// The names of locks, all known.
+fn locks(args: &SimArgs, workload: &Workload) -> Result<Vec<String>> {
+    let known = workload.locks();
+    let Some(chosen) = &args.lock else {
+        let default = if workload.shapes.is_some() { &known[..] } else { LOCKS };
+        return Ok(default.iter().map(|&name| name.to_owned()).collect());
+    };
+    match chosen.iter().find(|name| !known.contains(&name.as_str())) {
+        None => Ok(chosen.clone()),
+        Some(name) => Err(Error::with_code(
+            exit::USAGE,
+            format!("workload `{}` has no lock `{name}`", workload.name),
+        )
+        .help(format!("it has: {}", known.join(", ")))),
+    }
+}
+
+/// The text of a machine, by name or of a file.
+fn machine_text(name: &str) -> Result<String> {
+    let preset = machine::PRESETS.iter().find(|preset| preset.name == name);
+    if let Some(preset) = preset {
+        return Ok(preset.text.to_owned());
+    }
+    if !name.contains('/') && !name.ends_with(".toml") {
+        return Err(unknown("machine", name));
+    }
+    let unread = |why: &dyn std::fmt::Display| {
+        Error::with_code(exit::USAGE, format!("cannot read the machine {name}: {why}"))
+    };
+    let about = std::fs::metadata(name).map_err(|error| unread(&error))?;
+    if !about.is_file() || about.len() > MOST_TEXT {
+        return Err(unread(&"it is no regular file of at most 1 MiB"));
+    }
+    std::fs::read_to_string(name).map_err(|error| unread(&error))
+}
+
+fn unknown(what: &str, name: &str) -> Error {
+    Error::with_code(exit::USAGE, format!("there is no {what} `{name}`"))
+        .help("`lockwright sim --list` shows them")
+}

@@ -1,0 +1,115 @@
+//! `lockwright sim`: what it says, and that it says the same each time.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::harness::{Run, Scratch, run, tool};
+
+fn sim(arguments: &[&str]) -> Run {
+    let mut command = tool();
+    command.arg("sim").args(arguments);
+    run(command)
+}
+
+/// The JSON of a short run.
+fn json(arguments: &[&str]) -> String {
+    let run = sim(&[&["--seconds", "0.001", "-o", "/dev/null", "--json", "-"], arguments].concat());
+    assert_eq!(run.code(), 0, "{}", run.stderr);
+    run.text()
+}
+
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+#[test]
+fn the_same_command_gives_the_same_figures() {
+    let command = ["--lock", "hybrid,mutex,mcs", "--vcpus", "8,12", "--cpus", "8"];
+    let first = json(&command);
+    assert_eq!(first, json(&command));
+    assert_ne!(first, json(&[&command[..], &["--seed", "2"]].concat()));
+    let figures = parsed(&first);
+    assert_eq!(figures["runs"].as_array().map(Vec::len), Some(6));
+    assert_eq!(figures["runs"][5]["operations"].as_array().map(Vec::len), Some(12));
+}
+
+/// Virtual time: these are as good as constants.
+#[test]
+fn locks_that_all_write_to_collapse() {
+    let figures = parsed(&json(&["--lock", "mcs,ticket,tas", "--threads", "36"]));
+    let rate = |run: usize| figures["runs"][run]["operations_per_second"].as_f64().expect("a rate");
+    assert!(rate(0) > rate(1) && rate(1) > rate(2), "{figures}");
+    assert!(figures["runs"][2]["traffic"][0]["place"] == "the lock", "{figures}");
+}
+
+#[test]
+fn what_is_no_lock_fails() {
+    let run = sim(&["--lock", "busted", "--threads", "4", "--seconds", "0.001"]);
+    assert_eq!(run.code(), 101, "{}", run.stderr);
+    assert!(run.text().contains("!!! it did not exclude: "), "{}", run.text());
+}
+
+#[test]
+fn all_that_is_listed_can_be_simulated() {
+    let list = sim(&["--list"]).text();
+    let names = |title: &str| -> Vec<String> {
+        let section = list.split(&format!("{title}\n")).nth(1).expect("a section").lines();
+        let rows = section.take_while(|line| line.starts_with("  "));
+        rows.map(|line| line.split_whitespace().next().expect("a name").to_owned()).collect()
+    };
+    let machines = names("machines:");
+    assert!(machines.len() > 5, "{list}");
+    for machine in &machines {
+        let figures = json(&["--machine", machine, "--cpus", "4", "--lock", "qspinlock"]);
+        assert_eq!(parsed(&figures)["machine"], **machine);
+    }
+    for workload in names("workloads:") {
+        json(&["--workload", &workload, "--cpus", "4"]);
+    }
+    let locks: Vec<String> = names("locks:").into_iter().filter(|lock| lock != "busted").collect();
+    assert!(locks.len() > 10, "{list}");
+    json(&["--lock", &locks.join(","), "--cpus", "4"]);
+}
+
+#[test]
+fn a_machine_is_a_file_that_can_be_changed() {
+    let scratch = Scratch::new();
+    let file = scratch.join("mine.toml");
+    let text = sim(&["--machine", "epyc-9654", "--print-machine"]).text();
+    fs::write(&file, &text).expect("a file");
+    let path = file.to_str().expect("UTF-8");
+    let command = ["--cpus", "4", "--lock", "hybrid", "--machine"];
+    assert_eq!(
+        json(&[&command[..], &[path]].concat()),
+        json(&[&command[..], &["epyc-9654"]].concat())
+    );
+
+    fs::write(&file, text.replace("sockets = 2", "sockets = 0")).expect("a file");
+    let wrong = sim(&["--machine", path]);
+    assert_eq!(wrong.code(), 2, "{}", wrong.stderr);
+    let line = text.lines().position(|line| line.starts_with("sockets = ")).expect("a line") + 1;
+    assert!(
+        wrong.stderr.contains(&format!("mine.toml:{line}: `shape.sockets`")),
+        "{}",
+        wrong.stderr
+    );
+}
+
+#[test]
+fn what_is_not_there_is_told() {
+    for (arguments, said) in [
+        (&["--machine", "no-such"][..], "there is no machine `no-such`"),
+        (&["--machine", "./no-such.toml"], "cannot read the machine ./no-such.toml"),
+        (&["--machine", "/dev/zero"], "it is no regular file"),
+        (&["--workload", "no-such"], "there is no workload `no-such`"),
+        (&["--lock", "no-such"], "workload `micro` has no lock `no-such`"),
+        (&["--cpus", "37"], "e5-2699v3 has 36 CPUs, not 37"),
+        (&["--sweep", "cpus=4..1"], "write `cpus=FROM..TO`"),
+        (&["--seconds", "0"], "must be a number from"),
+    ] {
+        let run = sim(arguments);
+        assert_eq!(run.code(), 2, "{arguments:?}: {}", run.stderr);
+        assert!(run.stderr.contains(said), "{arguments:?}: {}", run.stderr);
+    }
+}
