@@ -6,7 +6,8 @@ use std::path::Path;
 
 use crate::executable;
 use crate::harness::{
-    FOUND, Scratch, check, check_with, kept_ledger, ledgers, program, run, signal, tool, under,
+    FOUND, Scratch, check, check_with, files, kept_ledger, ledgers, program, run, signal, tool,
+    under,
 };
 
 #[test]
@@ -162,6 +163,41 @@ fn the_demo_finds_what_was_planted() {
     let run = run(demo);
     assert_eq!(run.code(), 0, "{}", run.stderr);
     assert!(run.stderr.contains("likely"), "{}", run.stderr);
+}
+
+/// The file that the demo's report quotes is gone when somebody looks for it.
+#[test]
+fn the_demo_says_where_its_source_is() {
+    let demo = |options: &[&str]| {
+        let mut demo = tool();
+        demo.arg("demo").args(options);
+        run(demo)
+    };
+    let printed = demo(&["--source"]);
+    assert_eq!((printed.code(), printed.stderr.as_str()), (0, ""));
+    let source = printed.text();
+
+    // The lines that the report quotes are lines of it, by their numbers.
+    let report = demo(&[]).stderr;
+    assert!(report.contains("`lockwright demo --source` prints it"), "{report}");
+    let quoted: Vec<(usize, &str)> = report
+        .lines()
+        .filter_map(|line| line.split_once(" | "))
+        .filter_map(|(number, line)| Some((number.trim().parse().ok()?, line.trim())))
+        .collect();
+    assert!(quoted.len() >= 4, "{report}");
+    for (number, line) in quoted {
+        let expected = source.lines().nth(number - 1).expect("a line");
+        assert_eq!(line, expected.trim(), "line {number}");
+    }
+
+    let scratch = Scratch::new();
+    let folder = scratch.join("kept");
+    let kept = demo(&["--keep", "--ledger-dir", folder.to_str().expect("UTF-8")]).stderr;
+    assert!(!kept.contains("--source"), "{kept}");
+    let file = files(&folder).into_iter().find(|file| file.ends_with("demo.c"));
+    let file = file.unwrap_or_else(|| panic!("no demo.c: {kept}"));
+    assert_eq!(fs::read_to_string(file).expect("the source"), source);
 }
 
 #[test]

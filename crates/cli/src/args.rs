@@ -459,6 +459,10 @@ fn seconds(text: &str) -> Result<f64, String> {
 #[derive(Debug, Args)]
 #[command(after_long_help = manual::DEMO.help())]
 pub struct DemoArgs {
+    /// Print the program's source, which the lines of the report are of, and do nothing else.
+    #[arg(long)]
+    pub source: bool,
+
     /// Where the report goes.
     #[command(flatten)]
     pub output: OutputArgs,

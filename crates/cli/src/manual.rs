@@ -402,6 +402,7 @@ pub const DEMO: Manual = Manual {
         ("lockwright demo", "Watch the program and show the report."),
         ("lockwright demo --json - 2>/dev/null", "See what the JSON looks like."),
         ("lockwright demo --html demo.html", "See what the page looks like, in a browser."),
+        ("lockwright demo --source | less -N", "Read the program, with the report's line numbers."),
         ("lockwright demo --keep", "Keep ledger, program and its source to look around."),
     ],
     exit_status: &[

@@ -24,8 +24,11 @@ const PLACEHOLDER: &[u8] = env!("LOCKWRIGHT_DEMO_DIR").as_bytes();
 /// Runs the command.
 ///
 /// # Errors
-/// If the demo cannot be unpacked, run or watched.
+/// If the demo cannot be unpacked, run or watched, or its source not be printed.
 pub fn run(args: &DemoArgs) -> Result<Ending> {
+    if args.source {
+        return print_source();
+    }
     let around = Surroundings::current();
     let mut dir = RunDir::create(args.run.ledger_dir.as_deref(), &around)?;
     let mut output = Output::open(&args.output)?.with_page(&args.page)?.of(&args.verdict)?;
@@ -47,7 +50,22 @@ pub fn run(args: &DemoArgs) -> Result<Ending> {
                 .help("please report it, with your distribution, glibc version and processor"),
         );
     }
+    // The file that the report's lines are of goes with the run's directory.
+    if !args.run.keep {
+        let gone =
+            "demo.c is gone with the run: `lockwright demo --source` prints it, --keep keeps it";
+        output.note(&Error::new(gone));
+    }
     Ok(Ending::Code(u8::from(!found)))
+}
+
+fn print_source() -> Result<Ending> {
+    match io::stdout().write_all(SOURCE) {
+        // Who reads it has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Ending::Code(0)),
+        Err(error) => Err(Error::new(format!("cannot print the source: {error}"))),
+        Ok(()) => Ok(Ending::Code(0)),
+    }
 }
 
 /// The tellers' order against the auditor's. Should they meet, as one day they must, it is a real
