@@ -1,6 +1,10 @@
 //! Locks and code of modules that are loaded late and gone before the report is made.
 
-use crate::harness::{FOUND, build, check, frames, functions, lock_names, program};
+use std::fs;
+
+use crate::harness::{
+    FOUND, Scratch, build, check, check_with, frames, functions, lock_names, program,
+};
 
 #[test]
 fn a_lock_in_a_dlopened_module() {
@@ -21,4 +25,30 @@ fn a_lock_in_a_dlopened_module() {
     assert!(in_plugin["file"].as_str().is_some_and(|f| f.ends_with("tests/programs/plugin.c")));
     assert!(in_plugin["line"].as_u64().is_some_and(|line| line > 0));
     assert_eq!(run.code(), FOUND);
+}
+
+/// Where there are no symbols an object stands for its functions, in each frame anew. Its whole path
+/// is said once, with what it lacks; in the JSON with each frame.
+#[test]
+fn an_object_without_symbols_has_a_short_name() {
+    let bare = ["-shared", "-fPIC", "-g0", "-s"];
+    let plugin = build("plugin.c", &bare);
+    let host = build("plugin_host.c", &["-g0", "-s"]);
+    let scratch = Scratch::new();
+    let page = scratch.join("page.html");
+    let run = check_with(&["--html".as_ref(), page.as_os_str()], &host).arg(&plugin).run();
+    assert_eq!(run.verdicts()[0], ("circular-dependency", "likely"), "{}", run.stderr);
+    let whole = host.to_str().expect("UTF-8");
+    assert!(frames(&run.findings()[0]).any(|f| f["module"] == whole), "{}", run.stderr);
+    let page = fs::read_to_string(page).expect("the page");
+    for object in [&host, &plugin] {
+        let (path, name) = (object.to_str().unwrap(), object.file_name().unwrap());
+        let name = format!("{}+0x", name.to_str().unwrap());
+        assert!(run.stderr.matches(&name).count() > 1, "{name}: {}", run.stderr);
+        for line in run.stderr.lines().filter(|line| line.contains(path)) {
+            assert!(line.starts_with("note: ") && line.contains(" has no "), "{line}");
+        }
+        assert!(run.stderr.matches(path).count() <= 1, "{path}: {}", run.stderr);
+        assert!(!page.contains(&format!("{path}+0x")), "{path} in the page");
+    }
 }
