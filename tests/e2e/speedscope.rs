@@ -1,7 +1,8 @@
-//! speedscope, the released page in a browser, opens what `meter` exports and shows the same numbers.
+//! speedscope, its released page in a browser, opens what `meter` exports, with the same numbers.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -124,4 +125,21 @@ fn speedscope_opens_the_exports() {
         assert!((ns - *total as f64).abs() <= *off, "{name}: {total} ns, not {ns}: {shown:?}");
     }
     assert!(seen.contains_key("worker"), "{shown:?}");
+}
+
+/// What speedscope does not take fails the test above, and does not hang it.
+#[test]
+fn what_is_no_profile_is_refused() {
+    let Some(page) = page() else { return };
+    let scratch = Scratch::new();
+    let file = scratch.join("broken.pb.gz");
+    fs::write(&file, "no profile").expect("a file");
+    match catch_unwind(AssertUnwindSafe(|| open(&page, &file, &scratch))) {
+        Ok(None) => {}
+        Ok(Some(shown)) => panic!("it is taken: {shown:?}"),
+        Err(why) => {
+            let why = why.downcast::<String>().expect("a message");
+            assert!(why.contains("Unrecognized format"), "{why}");
+        }
+    }
 }
