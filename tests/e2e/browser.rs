@@ -153,12 +153,26 @@ impl Browser {
         }
     }
 
-    /// Clicks with the mouse on the middle of what `selector` finds.
+    /// Clicks with the mouse on the middle of what `selector` finds: of a line, half its way, as the
+    /// middle of what surrounds a curve is beside it.
     pub fn click(&mut self, selector: &str) {
-        let at = self.eval(&format!(
-            "(() => {{ const e = document.querySelector({selector:?}); e.scrollIntoView({{behavior: 'instant', \
-             block: 'center'}}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; }})()"
+        let find = format!("const e = document.querySelector({selector:?});");
+        let middle = "const middle = () => { \
+             const r = e.getBoundingClientRect(); \
+             if (!e.getPointAtLength) return [r.x + r.width / 2, r.y + r.height / 2]; \
+             const p = e.getPointAtLength(e.getTotalLength() / 2).matrixTransform(e.getScreenCTM()); \
+             return [p.x, p.y]; };";
+        self.eval(&format!(
+            "(async () => {{ {find} e.scrollIntoView({{behavior: 'instant', block: 'center'}}); \
+             const frame = () => new Promise(done => requestAnimationFrame(done)); \
+             await frame(); await frame(); }})()"
         ));
+        // Nothing lies over it, and it is where it will be.
+        self.becomes(
+            &format!("(() => {{ {find} {middle} const over = document.elementFromPoint(...middle()); return e === over || e.contains(over) || over?.closest('a') === e.closest('a'); }})()"),
+            &json!(true),
+        );
+        let at = self.eval(&format!("(() => {{ {find} {middle} return middle(); }})()"));
         for kind in ["mousePressed", "mouseReleased"] {
             let params = json!({
                 "type": kind, "x": at[0], "y": at[1], "button": "left", "clickCount": 1
