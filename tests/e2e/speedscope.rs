@@ -121,7 +121,9 @@ fn speedscope_opens_the_exports() {
         let sum = seen.entry(name).or_default();
         *sum = (sum.0 + ns, sum.1 + off);
     }
-    for (name, (total, _)) in expected.iter().filter(|(name, _)| !name.starts_with('[')) {
+    // A function without a name is an offset in both, but not written alike; the lock is no frame.
+    let named = |name: &str| !name.starts_with('[') && !name.contains("+0x");
+    for (name, (total, _)) in expected.iter().filter(|(name, _)| named(name)) {
         let (ns, off) = seen.get(name.as_str()).unwrap_or_else(|| panic!("no {name}: {shown:?}"));
         assert!((ns - *total as f64).abs() <= *off, "{name}: {total} ns, not {ns}: {shown:?}");
     }
