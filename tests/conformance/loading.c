@@ -159,6 +159,54 @@ CASE(while_modules_are_listed)
 	SYS(dl_iterate_phdr(once_for_all, (void *)9));
 }
 
+static int stop_at_once(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	(void)info, (void)size, (void)argument;
+	return 3;
+}
+
+static int list_within(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	(void)info, (void)size, (void)argument;
+	SYS(dl_iterate_phdr(stop_at_once, NULL));
+	return 4;
+}
+
+static void list_in_a_handler(int signal)
+{
+	(void)signal;
+	SYS(dl_iterate_phdr(stop_at_once, NULL));
+}
+
+static int interrupted(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	(void)info, (void)size, (void)argument;
+	raise(SIGUSR1);
+	return 5;
+}
+
+static int end_thread(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	(void)info, (void)size;
+	pthread_exit(argument);
+}
+
+static void *list_modules(void *callback)
+{
+	SYS(dl_iterate_phdr((int (*)(struct dl_phdr_info *, size_t, void *))callback, (void *)11));
+	return NULL;
+}
+
+/* Its thread gets that lock again, also in a handler; who ends in the callback gives it back. */
+CASE(listed_within_a_listing)
+{
+	signal(SIGUSR1, list_in_a_handler);
+	list_modules(list_within);
+	list_modules(interrupted);
+	say("ended by %ld", (long)in_thread(list_modules, end_thread));
+	in_thread(list_modules, list_within);
+}
+
 static void *look_up(void *argument)
 {
 	say("%d", dlsym(argument, "lock") != NULL);

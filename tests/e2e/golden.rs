@@ -75,8 +75,14 @@ fn letter(ids: &mut Vec<String>, id: &str) -> char {
 
 fn settle_line(line: &str, ids: &mut Ids) -> String {
     // Where the runtime's libraries call the program differs from build to build of them.
-    for library in ["libc.so", "libstdc++.so"] {
-        if line.contains(library) {
+    // Where its debug information is installed, its source is named instead.
+    let of_libraries = [
+        ("libc.so", "libc.so"),
+        ("(elf/dl-iteratephdr.c", "libc.so"),
+        ("libstdc++.so", "libstdc++.so"),
+    ];
+    for (part, library) in of_libraries {
+        if line.contains(part) {
             return line[..line.len() - line.trim_start().len()].to_owned() + "[" + library + "]";
         }
     }

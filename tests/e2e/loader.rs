@@ -1,7 +1,7 @@
-//! The loader's lock against locks of the program's.
+//! The loader's locks against locks of the program's.
 
 use crate::golden::golden;
-use crate::harness::{Job, build, check, lock_names};
+use crate::harness::{Job, build, check, lock_names, program};
 
 fn job(how: &str) -> Job {
     let plugin = build("loader_lock_plugin.c", &["-shared", "-fPIC"]);
@@ -39,6 +39,37 @@ fn who_is_joined_by_a_destructor_must_not_load() {
 #[test]
 fn reports_of_the_loaders_lock_read_well() {
     golden("loader-inverted", job("inverted"));
+}
+
+fn list(how: &str) -> Job {
+    check(program("loader_list.cc")).arg(how)
+}
+
+#[test]
+fn what_a_callback_takes_must_not_be_held_while_listing_objects() {
+    let run = list("inverted").run();
+    assert_eq!(run.text(), "the end\n", "{}", run.stderr);
+    assert_eq!(run.verdicts(), [("circular-dependency", "likely")], "{}", run.stderr);
+    let names = lock_names(run.finding());
+    let list_lock = "the loader's list of objects (dl_iterate_phdr)";
+    assert!(names.contains(&list_lock) && names.contains(&"registry"), "{names:?}");
+    // A jump out of the callback leaves the lock taken, for good.
+    let run = list("jumps").run();
+    assert_eq!(run.text(), "the end\n", "{}", run.stderr);
+    let verdicts = [("circular-dependency", "likely"), ("join-with-lock-held", "likely")];
+    assert_eq!(run.verdicts(), verdicts, "{}", run.stderr);
+    for how in ["ordered", "throws", "ends", "nested", "handled"] {
+        let run = list(how).run();
+        assert!(run.text().ends_with("the end\n"), "{how}: {}", run.stderr);
+        assert!(run.findings().is_empty(), "{how}: {}", run.stderr);
+        // Not silent because nothing was seen.
+        assert!(run.stderr.contains("watched 2 locks"), "{how}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn reports_of_the_list_of_objects_read_well() {
+    golden("loader-list-inverted", list("inverted"));
 }
 
 /// Whose RUNPATH is searched is the caller's, with the tool as without.

@@ -452,6 +452,8 @@ pub mod class_origin {
 
 /// Name of the class of the loader's lock, which the C library keeps to itself.
 pub const LOADER_LOCK: &str = "the loader's lock (dlopen, dlclose)";
+/// Name of the class of the lock that `dl_iterate_phdr` holds while its callback runs: likewise.
+pub const OBJECT_LIST_LOCK: &str = "the loader's list of objects (dl_iterate_phdr)";
 
 /// [`Class::offset`] of locks in a heap block with so many that it must be an array.
 pub const ANY_OFFSET: u64 = u64::MAX;

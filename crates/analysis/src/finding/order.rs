@@ -267,6 +267,8 @@ pub enum Evidence {
     },
     /// What runs as a library is loaded or unloaded does so with the loader's lock held.
     HeldWhileLoading,
+    /// The callback of `dl_iterate_phdr` runs with the lock of the loader's list held.
+    HeldInCallback,
     /// Who enters a context with the other lock held and takes it there waits for itself.
     ContextEntered {
         /// The context among the two locks.
@@ -418,6 +420,12 @@ pub enum Remedy {
     LoadWithoutLock {
         /// The loader's lock among the locks.
         loader: usize,
+    },
+    /// Call `dl_iterate_phdr` without the lock held that is taken in its callback, or do not take it
+    /// there.
+    ListWithoutLock {
+        /// The lock of the loader's list among the locks.
+        list: usize,
     },
     /// Join the thread outside of what runs while loading, or have the thread load nothing.
     JoinOutsideLoader {

@@ -1,29 +1,66 @@
-//! Cycles with the loader's lock: what to do about them is not to load, or not to do so much while
-//! loading, as nobody takes that lock by name.
+//! The loader's locks in cycles and in handlers: nobody takes them by name, so what helps is to
+//! make the calls that take them without a lock, or to do less within these calls.
 
-use lockwright_ledger::rows::LOADER_LOCK;
+use lockwright_ledger::rows::{LOADER_LOCK, OBJECT_LIST_LOCK};
 
 use crate::finding::LockOrigin;
 use crate::finding::order::{Evidence, OrderFault, Remedy};
 use crate::model::{LockRef, Model};
 
-/// The place of the loader's lock among those of a cycle.
-pub fn place(model: &Model<'_>, locks: &[LockRef]) -> Option<usize> {
-    locks.iter().position(|lock| {
-        let group = model.classes.group(model.classes.group_of(lock.class));
-        group.origin == LockOrigin::Annotation && group.name().text == LOADER_LOCK
-    })
+/// One of the loader's locks.
+#[derive(Clone, Copy)]
+enum Lock {
+    /// Of `dlopen` and `dlclose`.
+    Loader,
+    /// Of `dl_iterate_phdr`.
+    ObjectList,
 }
 
-/// Says in a finding about a cycle of `parts` that the one at `loader` is the loader's lock, and
+/// Which of the loader's locks the class is of, if it is of one.
+fn lock(model: &Model<'_>, class: u32) -> Option<Lock> {
+    let group = model.classes.group(model.classes.group_of(class));
+    let name = (group.origin == LockOrigin::Annotation).then(|| group.name().text);
+    match name.as_deref() {
+        Some(LOADER_LOCK) => Some(Lock::Loader),
+        Some(OBJECT_LIST_LOCK) => Some(Lock::ObjectList),
+        _ => None,
+    }
+}
+
+/// The class is of a lock of the loader's. A thread that holds one gets it again.
+pub fn is_loaders(model: &Model<'_>, class: u32) -> bool {
+    lock(model, class).is_some()
+}
+
+/// A lock of the loader's, and its place among the locks of a cycle.
+#[derive(Clone, Copy)]
+pub struct Place {
+    lock: Lock,
+    at: usize,
+}
+
+/// The first of the loader's locks among those of a cycle.
+pub fn place(model: &Model<'_>, locks: &[LockRef]) -> Option<Place> {
+    let mut locks = locks.iter().enumerate();
+    locks.find_map(|(at, of)| Some(Place { lock: lock(model, of.class)?, at }))
+}
+
+/// Says in a finding about a cycle of `parts` that the one at `place` is a lock of the loader's, and
 /// what helps.
-pub fn tell(loader: usize, parts: usize, what: &mut OrderFault) {
-    what.evidence.push(Evidence::HeldWhileLoading);
-    let remedy = match what.remedies.first() {
-        Some(Remedy::TakeBefore { .. } | Remedy::OrderOfTheirOwn { .. }) => {
-            Remedy::LoadWithoutLock { loader }
+pub fn tell(place: Place, parts: usize, what: &mut OrderFault) {
+    let Place { lock, at } = place;
+    what.evidence.push(match lock {
+        Lock::Loader => Evidence::HeldWhileLoading,
+        Lock::ObjectList => Evidence::HeldInCallback,
+    });
+    let remedy = match (what.remedies.first(), lock) {
+        (Some(Remedy::TakeBefore { .. } | Remedy::OrderOfTheirOwn { .. }), Lock::Loader) => {
+            Remedy::LoadWithoutLock { loader: at }
         }
-        Some(&Remedy::JoinWithoutLock { end }) if (loader + 1) % parts == end => {
+        (Some(Remedy::TakeBefore { .. } | Remedy::OrderOfTheirOwn { .. }), Lock::ObjectList) => {
+            Remedy::ListWithoutLock { list: at }
+        }
+        (Some(&Remedy::JoinWithoutLock { end }), Lock::Loader) if (at + 1) % parts == end => {
             Remedy::JoinOutsideLoader { end }
         }
         _ => return,

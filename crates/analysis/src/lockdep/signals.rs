@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use lockwright_ledger::rows::{Finding as Row, Node, Usage, lock_kind, mode, usage};
 
 use super::judge::Judge;
-use super::nesting;
+use super::{loader, nesting};
 use crate::finding::action::Action;
 use crate::finding::coverage::{Note, Search};
 use crate::finding::order::{Again, Evidence, Fault, InHandler, OrderFault, Remedy};
@@ -110,6 +110,9 @@ fn outcome(
 ) -> Option<(Grade, InHandler)> {
     let kind = model.classes.kind(used.row.class);
     let held_shared = is_read(open.node.mode);
+    if loader::is_loaders(model, used.row.class) {
+        return None;
+    }
     if held_shared && model.reads_freely(used.row.class, used.node.mode) {
         return None;
     }

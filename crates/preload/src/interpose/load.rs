@@ -21,13 +21,13 @@ pub unsafe extern "C-unwind" fn prepare(
     back: Return,
 ) -> bool {
     // SAFETY: the caller's promise.
-    if file.is_null() || !unsafe { loader::enter(site, back) } {
+    if file.is_null() || !unsafe { loader::enter(&loader::LOADER, site, back) } {
         return false;
     }
     // SAFETY: the program's file name.
     let is_path = unsafe { is_path(file) };
     if !is_path {
-        loader::leave();
+        loader::leave(&loader::LOADER);
     }
     is_path
 }
@@ -49,6 +49,6 @@ unsafe fn is_path(file: *const c_char) -> bool {
 pub unsafe extern "C-unwind" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
     // SAFETY: forwarded.
     let handle = unsafe { real::dlopen(file, flags) };
-    loader::leave();
+    loader::leave(&loader::LOADER);
     handle
 }

@@ -18,6 +18,7 @@ pub mod execute;
 pub mod freed;
 pub mod guarded;
 mod internal;
+mod iterate;
 mod jump;
 pub mod leave;
 mod lives;

@@ -14,8 +14,8 @@ use lockwright_ledger::rows::unsafe_call;
 use super::engine::{Both, Lockdep, Lockmeter};
 use super::{
     annotated_object, bare_fork, barrier, both, both_user_locks, c11, cond, create, ending,
-    execute, freed, guarded, internal, jump, load, mutex, rwlock, seccomp, semaphore, sleeping,
-    specific, spin, unload,
+    execute, freed, guarded, internal, iterate, jump, load, mutex, rwlock, seccomp, semaphore,
+    sleeping, specific, spin, unload,
 };
 use crate::debugobjects::{
     COND_IMPOSSIBLE, COND_WREFS, ONCE_DONE, attribute_calls, once, timer, types,
@@ -192,6 +192,7 @@ functions {
     mremap(5): call(site, freed::mremap);
     dlopen(2): loads(load::prepare, load::dlopen);
     dlclose(1): call(site_return, unload::dlclose);
+    dl_iterate_phdr(2): call(site_return, iterate::dl_iterate_phdr);
 
     read(3): blocking();
     write(3): blocking();

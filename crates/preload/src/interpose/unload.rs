@@ -16,11 +16,11 @@ pub unsafe extern "C-unwind" fn dlclose(handle: *mut c_void, site: u64, back: Re
     // Stacks of what is about to go must be resolved against the list as it is.
     state::with_core(modules::rescan);
     // SAFETY: the program's call, which the stub came from.
-    let enters = unsafe { loader::enter(site, back) };
+    let enters = unsafe { loader::enter(&loader::LOADER, site, back) };
     // SAFETY: forwarded.
     let result = unsafe { real::dlclose(handle) };
     if enters {
-        loader::leave();
+        loader::leave(&loader::LOADER);
     }
     // As many as are unloaded at once, with what they alone needed.
     let mut gone = [(0, 0); 16];

@@ -306,6 +306,7 @@ real! {
 
     dlopen(f: *const c_char, m: c_int) -> *mut c_void, None, core::ptr::null_mut();
     dlclose(handle: *mut c_void) -> c_int, None, -1;
+    dl_iterate_phdr(callback: *mut c_void, data: *mut c_void) -> c_int, None, 0;
 
     clone(b: Option<Begin>, s: *mut c_void, f: c_int, a: *mut c_void, p: *mut c_int, t: *mut c_void, c: *mut c_int) -> c_int, None, -1;
     execve(p: *const c_char, a: Strings, e: Strings) -> c_int, None, -1;

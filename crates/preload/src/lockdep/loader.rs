@@ -1,10 +1,15 @@
-//! The loader's lock, as a lock like the program's: `dlopen` and `dlclose` take it, and it is held
-//! while the constructors and destructors run of what is loaded and unloaded (glibc's
-//! `dl_load_lock`, which is recursive). A thread that needs it for a moment only, to look up a
-//! symbol for example, is not seen.
+//! The loader's locks, as locks like the program's. Both are recursive.
+//!
+//! `dlopen` and `dlclose` take one, glibc's `dl_load_lock`: it is held while the constructors and
+//! destructors run of what is loaded and unloaded. `dl_iterate_phdr` takes the other,
+//! `dl_load_write_lock`, and holds it while its callback runs. A thread that needs one for a moment
+//! only, to look up a symbol or to add to the list what it loads, is not seen.
+//!
+//! A callback that a long jump leaves, and a child forked within one, leave the lock taken: in the
+//! child it is the parent's thread that owns it. So it stays on record as held, as it is.
 
 use lockwright_engines::lockdep::{Acquire, Ident};
-use lockwright_ledger::rows::LOADER_LOCK;
+use lockwright_ledger::rows::{LOADER_LOCK, OBJECT_LIST_LOCK};
 
 use super::watch;
 use crate::callsite::Return;
@@ -12,52 +17,64 @@ use crate::lock_id::by_address::UserLock;
 use crate::lock_id::identity;
 use crate::os::tls;
 
-/// What it is known by: the C library keeps the lock itself to itself.
-static LOADER: u64 = 0;
-
-fn address() -> u64 {
-    &raw const LOADER as u64
+/// A lock that the C library keeps to itself: known by the address of this.
+pub struct Lock {
+    /// The name of its class.
+    name: &'static str,
 }
 
-fn ident() -> Option<Ident> {
-    let this = address() as *const UserLock;
-    identity::unstamped(address()).or_else(|| {
-        // SAFETY: known by its address; there is no memory to look at.
-        unsafe {
-            identity::rename(this, |core, kind, known| match known {
-                Some(ident) => Some(ident),
-                None => core.name_lock(None, kind, LOADER_LOCK.as_bytes(), &[]),
-            })
-        }
-    })
+/// Held while something is loaded or unloaded.
+pub static LOADER: Lock = Lock { name: LOADER_LOCK };
+
+/// Held while the list of what is loaded is gone through.
+pub static OBJECT_LIST: Lock = Lock { name: OBJECT_LIST_LOCK };
+
+impl Lock {
+    fn address(&'static self) -> u64 {
+        &raw const *self as u64
+    }
+
+    fn ident(&'static self) -> Option<Ident> {
+        let this = self.address() as *const UserLock;
+        identity::unstamped(self.address()).or_else(|| {
+            // SAFETY: known by its address; there is no memory to look at.
+            unsafe {
+                identity::rename(this, |core, kind, known| match known {
+                    Some(ident) => Some(ident),
+                    None => core.name_lock(None, kind, self.name.as_bytes(), &[]),
+                })
+            }
+        })
+    }
 }
 
-/// The calling thread is about to call into the loader, by the call that returns to `site`. The
-/// order is on record from here on. Returns whether the lock counts as held until [`leave`].
+/// The calling thread is about to call into the loader, which takes `lock`, by the call that
+/// returns to `site`. The order is on record from here on. Returns whether the lock counts as held until [`leave`].
 ///
 /// # Safety
 /// That call has not returned.
-pub unsafe fn enter(site: u64, back: Return) -> bool {
+pub unsafe fn enter(lock: &'static Lock, site: u64, back: Return) -> bool {
     let Some(thread) = watch::thread() else { return false };
-    let Some(ident) = ident() else { return false };
-    if thread.recurse_uncounted(address()) {
+    let Some(ident) = lock.ident() else { return false };
+    let addr = lock.address();
+    if thread.recurse_uncounted(addr) {
         return true;
     }
-    let lock = Acquire { addr: address(), ident, mode: 0, site };
+    let lock = Acquire { addr, ident, mode: 0, site };
     // SAFETY: the caller's promise.
     let is_reserved = unsafe { watch::before_past(thread, lock, back) };
     if is_reserved {
         // Nobody of the program's has acquired anything that is to be counted.
-        thread.inherited(address());
+        thread.inherited(addr);
     }
     is_reserved
 }
 
 /// The calling thread comes back from the loader.
-pub fn leave() {
+pub fn leave(lock: &'static Lock) {
     // In a child that was forked meanwhile the thread's state is another.
     // SAFETY: as `watch::thread`.
     if let Some(thread) = unsafe { tls::get().as_mut() } {
-        watch::released(thread, address(), None);
+        watch::released(thread, lock.address(), None);
     }
 }

@@ -130,6 +130,9 @@ pub fn lines(involved: &Involved<'_>, evidence: &Evidence) -> Vec<String> {
         Evidence::HeldWhileLoading => {
             "constructors and destructors of libraries run with the loader's lock held".to_owned()
         }
+        Evidence::HeldInCallback => {
+            "the callback of dl_iterate_phdr runs with the loader's list of objects locked".to_owned()
+        }
         Evidence::ContextEntered { context } => format!(
             "a thread that enters {} with {} held and takes it in there waits for itself",
             lock(*context),

@@ -55,6 +55,14 @@ pub fn lines(involved: &Involved<'_>, remedy: &Remedy) -> Vec<String> {
                 format!("or do not take {taken} in constructors and destructors of libraries"),
             ];
         }
+        Remedy::ListWithoutLock { list } => {
+            let (held, taken) =
+                (involved.lock(list + involved.steps() - 1), involved.lock(list + 1));
+            return vec![
+                format!("release {held} before calling dl_iterate_phdr"),
+                format!("or do not take {taken} in the callback of dl_iterate_phdr"),
+            ];
+        }
         Remedy::JoinOutsideLoader { end } => {
             let joined = involved.thread(*end);
             return vec![
