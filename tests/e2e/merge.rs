@@ -72,6 +72,38 @@ fn two_runs_take_two_orders() {
     assert_eq!(merge(&scratch, &["--fail-on", "possible"], &[&ab, &ba]).code(), FOUND);
 }
 
+#[test]
+fn a_page_says_of_each_step_in_which_run_it_was() {
+    let scratch = Scratch::new();
+    let halves = program("halves.c");
+    let (ab, ba) = (kept(&scratch, &halves, "AB"), kept(&scratch, &halves, "BA"));
+    let page = scratch.join("page.html");
+    let run = merge(&scratch, &["--html", page.to_str().unwrap()], &[&ab, &ba]);
+    assert_eq!(run.code(), 0, "{}", run.stderr);
+    let page = fs::read_to_string(page).expect("the page");
+    assert!(page.contains("lockwright merge</title>"));
+    let pids: Vec<u64> = run.finding()["origins"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|origin| origin["pid"].as_u64().unwrap())
+        .collect();
+    // The two sides of the finding, one after the other, each before its source lines.
+    let steps: Vec<&str> = page.split("<section class=\"step\">").skip(1).collect();
+    assert_eq!(steps.len(), 2);
+    for (i, (step, ledger)) in steps.iter().zip([&ab, &ba]).enumerate() {
+        let number = i + 1;
+        let who = format!("<h4>run {number}, process {}: thread 2 (halves) acquires ", pids[i]);
+        assert!(step.starts_with(&who), "{who} in {step}");
+        assert!(step.contains("halves.c"), "with source: {step}");
+        // The table of runs, with what the user named.
+        let name = format!(">{number}</td><td><code>{}</code></td>", ledger.display());
+        assert!(page.contains(&name), "{name} in {page}");
+        let drawing = format!("<h3>run {number}, process {} (", pids[i]);
+        assert!(page.contains(&drawing), "{drawing} in {page}");
+    }
+}
+
 /// Address space layout is random: the same class is at other addresses in each run, and another
 /// may be where it was.
 #[test]

@@ -271,6 +271,10 @@ pub struct MergeArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
+    /// The report as a page.
+    #[command(flatten)]
+    pub page: PageArgs,
+
     /// What is missing, and what that decides.
     #[command(flatten)]
     pub whole: WholeArgs,

@@ -327,6 +327,10 @@ pub const MERGE: Manual = Manual {
             "lockwright merge --fail-on possible --baseline merged.json DIR",
             "The processes of one run; fail because of what is new.",
         ),
+        (
+            "lockwright merge --html merged.html runs/*",
+            "The same report for a browser: each step with its run.",
+        ),
     ],
     exit_status: &[
         ("0", "No finding of failing grade. What is found is `possible` at most: see --fail-on."),

@@ -13,7 +13,7 @@ use samples::{report, two_threads};
 
 fn page(report: &Report, all: bool, graphs: &[LockGraph]) -> String {
     let policy = Policy::default();
-    render(&Run { found: Some(&policy.judge(report)), all, metered: None, graphs })
+    render(&Run { found: Some(&policy.judge(report)), all, metered: None, graphs, runs: &[] })
 }
 
 fn class(name: &str) -> LockClass {
@@ -35,6 +35,7 @@ fn edge(held: usize, acquired: usize, grade: Option<Grade>) -> Dependency {
 fn graph() -> LockGraph {
     let bad = Some(Grade::Likely);
     LockGraph {
+        process: 0,
         title: "process 4001 (bank)".to_owned(),
         classes: ["vault", "ledger", "log"].map(class).into(),
         edges: vec![edge(0, 1, bad), edge(1, 0, bad), edge(0, 2, None), edge(2, 2, None)],

@@ -22,7 +22,7 @@ use lockwright_report::error::{Error, Result};
 /// # Errors
 /// If fewer than two processes can be read, or the report not be written.
 pub fn run(args: &MergeArgs) -> Result<Ending> {
-    let mut output = Output::open(&args.output)?.of(&args.verdict)?;
+    let mut output = Output::open(&args.output)?.with_page(&args.page)?.of(&args.verdict)?;
     let (runs, ledgers, mut missing) = read(&args.ledgers, &output)?;
     let begin_line = || output.begin_line(false);
     let progress: Box<dyn Progress + '_> =
@@ -35,6 +35,7 @@ pub fn run(args: &MergeArgs) -> Result<Ending> {
     drop(progress);
     let done = [
         output.write_merged(&merged),
+        output.write_merged_page(&merged, &ledgers),
         output.show(&merged.report, |_| true),
         output.add_stats(&ledgers),
         output.write_verdicts(&merged.report),

@@ -13,7 +13,7 @@ use crate::args::{Colour, OutputArgs, PageArgs, VerdictArgs};
 use lockwright_analysis::finding::Instances;
 use lockwright_analysis::finding::{Finding, Report};
 use lockwright_analysis::lockmeter::model::MeterReport;
-use lockwright_analysis::merge::Merged;
+use lockwright_analysis::merge::{Merged, Run};
 use lockwright_analysis::symbolize::debuginfod;
 use lockwright_report::error::{Error, Result, Severity};
 use lockwright_report::listing::{self, Listing};
@@ -277,6 +277,24 @@ impl Output {
         metered: Option<&MeterReport>,
         ledgers: &[Ledger],
     ) -> Result<()> {
+        self.write_page_of(found, metered, &[], ledgers)
+    }
+
+    /// Writes the page of what several runs make together, if it was asked for.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write_merged_page(&mut self, merged: &Merged, ledgers: &[Ledger]) -> Result<()> {
+        self.write_page_of(Some(&merged.report), None, &merged.runs, ledgers)
+    }
+
+    fn write_page_of(
+        &mut self,
+        found: Option<&Report>,
+        metered: Option<&MeterReport>,
+        runs: &[Run],
+        ledgers: &[Ledger],
+    ) -> Result<()> {
         let Some(sink) = &mut self.page else { return Ok(()) };
         let judged = found.map(|report| self.verdicts.judge(report));
         let graphs = if judged.is_some() { listing::lock_graphs(ledgers) } else { Vec::new() };
@@ -285,6 +303,7 @@ impl Output {
             all: self.verdicts.all,
             metered,
             graphs: &graphs,
+            runs,
         }))
     }
 

@@ -8,7 +8,7 @@ use super::layout::{HEIGHT, Layout, MOST_EDGES, MOST_NODES, layers};
 use super::limits::{self, Limit};
 use super::section::{Section, left_out};
 use super::words::name_of;
-use super::{Context, stack};
+use super::{Context, Run, runs, stack};
 use crate::listing::{Dependency, LockGraph};
 use crate::prose::words::{count, plain};
 use crate::text::stack::shorten;
@@ -21,8 +21,9 @@ const LETTER: f64 = 7.3;
 const MARGIN: f64 = 10.0;
 
 /// `None` if no lock was taken while another was held.
-pub fn section(context: &Context<'_>, graphs: &[LockGraph]) -> Option<Section> {
-    let graphs: Vec<&LockGraph> = graphs.iter().filter(|graph| !graph.edges.is_empty()).collect();
+pub fn section(context: &Context<'_>, run: &Run<'_>) -> Option<Section> {
+    let graphs: Vec<&LockGraph> =
+        run.graphs.iter().filter(|graph| !graph.edges.is_empty()).collect();
     if graphs.is_empty() {
         return None;
     }
@@ -30,6 +31,19 @@ pub fn section(context: &Context<'_>, graphs: &[LockGraph]) -> Option<Section> {
     let several = graphs.len() > 1;
     // The drawings of many processes would take each other's place.
     let limit = Limit { bytes: limits::DEPENDENCIES.bytes / graphs.len(), ..limits::DEPENDENCIES };
+    let show = |(number, graph): (usize, &&LockGraph)| {
+        let part = Part { context, graph, number };
+        let run = runs::number_of(run.runs, graph.process);
+        html! {
+            @if several { h3 { @if let Some(run) = run { "run " (run) ", " } (plain(&graph.title)) } }
+            (part.drawing())
+            (part.list(limit))
+        }
+    };
+    let (parts, left) = match graphs.as_slice() {
+        [one] => (show((0, one)), 0),
+        several => limits::ORDERS.fill(several.iter().enumerate(), show),
+    };
     let body = html! {
         p { "An arrow leads from a lock that was held to one that was taken then. "
             "Where arrows form a cycle, threads can wait for each other." }
@@ -38,12 +52,8 @@ pub fn section(context: &Context<'_>, graphs: &[LockGraph]) -> Option<Section> {
             span.key.k-kept { "cycle that something keeps from it" } " "
             span.key.k-plain { "order without a cycle" }
         }
-        @for (number, graph) in graphs.iter().enumerate() {
-            @let part = Part { context, graph, number };
-            @if several { h3 { (plain(&graph.title)) } }
-            (part.drawing())
-            (part.list(limit))
-        }
+        (parts)
+        (left_out(left, "process", "report --graph"))
     };
     Some(Section::new("order", "Lock order", body).counting(all))
 }

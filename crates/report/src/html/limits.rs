@@ -19,6 +19,8 @@ pub const FINDINGS: Limit = Limit { items: 500, bytes: 300_000 };
 pub const WAITS: Limit = Limit { items: 200, bytes: 40_000 };
 /// Of dependencies that are listed.
 pub const DEPENDENCIES: Limit = Limit { items: 500, bytes: 110_000 };
+/// Of processes whose lock orders are drawn and listed, where there are several.
+pub const ORDERS: Limit = Limit { items: 100, bytes: 150_000 };
 /// Of locks in the table.
 pub const LOCKS: Limit = Limit { items: 2_000, bytes: 200_000 };
 /// Of locks that are shown one by one.

@@ -18,6 +18,7 @@ mod limits;
 mod locks;
 mod meter;
 mod notes;
+mod runs;
 mod section;
 mod stack;
 mod waits;
@@ -32,6 +33,7 @@ use crate::verdict::Judged;
 use lockwright_analysis::finding::Finding;
 use lockwright_analysis::lockmeter::diff::Comparison;
 use lockwright_analysis::lockmeter::model::MeterReport;
+use lockwright_analysis::merge::Run as MergedRun;
 use section::Section;
 
 /// What a page of a run is made of.
@@ -45,6 +47,8 @@ pub struct Run<'r> {
     pub metered: Option<&'r MeterReport>,
     /// The lock classes and their dependencies, by process.
     pub graphs: &'r [LockGraph],
+    /// The runs that were merged; none where the page is of one run.
+    pub runs: &'r [MergedRun],
 }
 
 /// What the sections of a page share.
@@ -65,12 +69,13 @@ pub fn render(run: &Run<'_>) -> String {
     if let Some(judged) = run.found {
         sections.push(findings::section(&context, judged));
         sections.extend(waits::section(&context, judged.report));
-        sections.extend(dependencies::section(&context, run.graphs));
+        sections.extend(dependencies::section(&context, run));
     }
     match run.metered {
         Some(metered) => sections.extend(meter::sections(&context, metered)),
         None => sections.extend(locks::of_graphs(&context, run.graphs)),
     }
+    sections.extend(runs::section(run.runs));
     sections.extend(notes::section(run));
     document::render(&programs(run), what(run), &sections)
 }
@@ -84,6 +89,7 @@ pub fn render_diff(comparison: &Comparison, judged: &[JudgedChange]) -> String {
 
 fn what(run: &Run<'_>) -> &'static str {
     match (run.found, run.metered) {
+        _ if !run.runs.is_empty() => "merge",
         (Some(_), Some(_)) => "run",
         (None, Some(_)) => "meter",
         _ => "check",

@@ -3,7 +3,7 @@
 use maud::html;
 
 use super::section::{Column, Section, left_out, number_cell, table};
-use super::{Run, limits};
+use super::{Run, limits, runs};
 use crate::prose::coverage;
 use crate::prose::words::{number, plain};
 use lockwright_analysis::finding::coverage::Note;
@@ -11,6 +11,8 @@ use lockwright_analysis::process_end::ProcessEnd;
 
 /// A process, of whichever report.
 struct Row<'r> {
+    /// Which of several runs it is of.
+    run: Option<usize>,
     pid: u32,
     exe: &'r str,
     command: &'r [String],
@@ -43,9 +45,14 @@ pub fn section(run: &Run<'_>) -> Option<Section> {
     for row in &rows {
         let many = rows.len() > 1;
         for note in row.notes.iter().map(coverage::note) {
-            lines.push(match many {
-                true => format!("process {} ({}): {}", row.pid, plain(row.exe), plain(&note)),
-                false => plain(&note),
+            lines.push(match (many, row.run) {
+                (true, Some(run)) => {
+                    format!("run {run}, process {} ({}): {}", row.pid, plain(row.exe), plain(&note))
+                }
+                (true, None) => {
+                    format!("process {} ({}): {}", row.pid, plain(row.exe), plain(&note))
+                }
+                (false, _) => plain(&note),
             });
         }
     }
@@ -70,15 +77,20 @@ pub fn section(run: &Run<'_>) -> Option<Section> {
         let command =
             if row.command.is_empty() { row.exe.to_owned() } else { row.command.join(" ") };
         html! { tr.item {
+            @if let Some(run) = row.run { (number_cell(&run.to_string(), run as f64)) }
             (number_cell(&row.pid.to_string(), f64::from(row.pid)))
             td { code { (crate::text::stack::shorten(&plain(&command))) } }
             @for value in row.numbers { (number_cell(&number(value), value as f64)) }
             td { (coverage::end(row.end).unwrap_or_else(|| "exited".to_owned())) }
         } }
     });
+    let mut columns = COLUMNS.to_vec();
+    if !run.runs.is_empty() {
+        columns.insert(0, Column::number("run", ""));
+    }
     let body = html! {
         @if !lines.is_empty() { ul.notes { (notes) } (left_out(notes_left, "note", "--json")) }
-        (table("Processes", COLUMNS, &body))
+        (table("Processes", &columns, &body))
         (left_out(left, "process", "--json"))
     };
     Some(Section::new("notes", "Processes and notes", body))
@@ -86,7 +98,8 @@ pub fn section(run: &Run<'_>) -> Option<Section> {
 
 fn rows<'r>(run: &Run<'r>) -> Vec<Row<'r>> {
     if let Some(judged) = run.found {
-        let row = |p: &'r lockwright_analysis::finding::Process| Row {
+        let row = |(index, p): (usize, &'r lockwright_analysis::finding::Process)| Row {
+            run: runs::number_of(run.runs, index),
             pid: p.pid,
             exe: &p.exe,
             command: &p.command,
@@ -94,9 +107,10 @@ fn rows<'r>(run: &Run<'r>) -> Vec<Row<'r>> {
             numbers: [p.threads, p.locks, p.acquisitions],
             notes: &p.notes,
         };
-        return judged.report.processes.iter().map(row).collect();
+        return judged.report.processes.iter().enumerate().map(row).collect();
     }
     let row = |p: &'r lockwright_analysis::lockmeter::model::Process| Row {
+        run: None,
         pid: p.pid,
         exe: &p.exe,
         command: &p.command,

@@ -14,6 +14,8 @@ use lockwright_analysis::symbolize::wrapper::own_frames;
 /// The lock classes of one process, and the order in which they are taken.
 #[derive(Clone, Debug, Default)]
 pub struct LockGraph {
+    /// Its place among the ledgers.
+    pub process: usize,
     /// Process id and program.
     pub title: String,
     /// Classes of which a lock was acquired.
@@ -100,7 +102,12 @@ fn one(process: &Process<'_>) -> LockGraph {
         })
         .collect();
     edges.sort_by_key(|edge| (edge.cycle.is_none(), edge.held, edge.acquired));
-    LockGraph { title: process.title(), classes: used.iter().map(class).collect(), edges }
+    LockGraph {
+        process: process.index,
+        title: process.title(),
+        classes: used.iter().map(class).collect(),
+        edges,
+    }
 }
 
 /// The stack at which a class was created, if that is of the process itself; 0 else.
