@@ -4,9 +4,9 @@
 use serde_json::json;
 
 use crate::browser::Browser;
-use crate::harness::{Scratch, tool};
+use crate::harness::{Scratch, program, tool};
 
-/// A page of the demo, watched and measured, so that it has all there is.
+/// A page of the demo.
 fn page(scratch: &Scratch) -> std::path::PathBuf {
     let page = scratch.path().join("page.html");
     let out = tool()
@@ -14,6 +14,20 @@ fn page(scratch: &Scratch) -> std::path::PathBuf {
         .arg(&page)
         .output()
         .expect("lockwright demo");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    page
+}
+
+/// A page of a program that was watched and measured, so that it has all there is.
+fn measured_page(scratch: &Scratch, source: &str) -> std::path::PathBuf {
+    let page = scratch.path().join("measured.html");
+    let out = tool()
+        .args(["run", "--exit-code", "0", "-o", "/dev/null", "--html"])
+        .arg(&page)
+        .arg("--")
+        .arg(program(source))
+        .output()
+        .expect("lockwright run");
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     page
 }
@@ -69,6 +83,33 @@ fn a_page_can_be_sorted_searched_and_followed() {
     browser.becomes("document.querySelector('.current').id", &json!("f1"));
 
     assert_eq!(browser.requests, Vec::<String>::new(), "it fetches nothing");
+}
+
+/// Whatever is wider than a telephone scrolls by itself; the page does not.
+#[test]
+fn a_page_fits_a_narrow_window() {
+    const WIDTH: u32 = 400;
+    const WIDE: &str = "document.documentElement.scrollWidth";
+    let scratch = Scratch::new();
+    for page in [page(&scratch), measured_page(&scratch, "abba.c")] {
+        let Some(mut browser) = Browser::open(&page, true) else { return };
+        let size =
+            json!({ "width": WIDTH, "height": 800, "deviceScaleFactor": 1, "mobile": false });
+        browser.call("Emulation.setDeviceMetricsOverride", size);
+        browser.becomes("innerWidth", &json!(WIDTH));
+        browser.eval("document.querySelectorAll('details').forEach(each => { each.open = true; })");
+        browser.becomes(&format!("{WIDE} <= {WIDTH}"), &json!(true));
+        // The end of a source file's name is there, whatever its folder is called.
+        let name = "[...document.querySelectorAll('.file')].filter(e => e.getClientRects().length)\
+                    .every(e => e.getBoundingClientRect().right <= innerWidth && e.scrollWidth <= e.clientWidth)";
+        browser.becomes("document.querySelectorAll('.file').length > 0", &json!(true));
+        browser.becomes(name, &json!(true));
+        // What is wider would be noticed.
+        let wide = "document.querySelector('main').append(Object.assign(document.createElement('pre'), \
+                    { textContent: 'x'.repeat(400) }))";
+        browser.eval(&format!("{wide}, 0"));
+        browser.becomes(&format!("{WIDE} > {WIDTH}"), &json!(true));
+    }
 }
 
 /// The policy is what keeps it from that: an image that somebody slips in is not fetched.

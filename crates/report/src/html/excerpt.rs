@@ -24,9 +24,14 @@ pub fn show(context: &Context<'_>, stack: &[Frame]) -> Option<Markup> {
     let last = (line + ROUND).min(source.len());
     let text = source.line(line);
     let call = span::call(text, frame.column);
+    let path = context.stacks.path(path);
+    // In a narrow window it is the folder that is cut.
+    let (folder, name) = path.split_at(path.rfind('/').map_or(0, |at| at + 1));
     Some(html! {
         figure.source {
-            figcaption { (context.stacks.path(path)) ":" (line) }
+            figcaption title=(format!("{path}:{line}")) {
+                span.folder { (folder) } span.file { (name) ":" (line) }
+            }
             pre { code {
                 @for number in first..=last {
                     span .l .here[number == line] {
