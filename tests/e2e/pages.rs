@@ -112,6 +112,52 @@ fn a_page_fits_a_narrow_window() {
     }
 }
 
+#[test]
+fn flame_graphs_zoom() {
+    let scratch = Scratch::new();
+    // Two threads wait for different locks, each for at least 40 ms.
+    let page = measured_page(&scratch, "meter_chain.c");
+    let Some(mut browser) = Browser::open(&page, true) else { return };
+    // The narrowest frame on top of the others, whichever that is: how wide it is, is up to time.
+    browser.eval(
+        "window.graph = document.querySelector('.flame'); \
+         window.frames_ = [...graph.querySelectorAll('g')]; \
+         window.number = (g, name) => parseFloat(g.querySelector('rect').getAttribute(name)); \
+         window.places = () => frames_.map(g => [number(g, 'x'), number(g, 'width'), g.textContent]); \
+         window.before = JSON.stringify(places()); \
+         window.locks = frames_.filter(g => g.querySelector('title').textContent.startsWith('[')); \
+         locks.sort((a, b) => number(a, 'width') - number(b, 'width')); \
+         window.clicked = [number(locks[0], 'x'), number(locks[0], 'y')]; \
+         locks[0].id = 'narrow'; graph.querySelector('.whole').id = 'whole'; 0",
+    );
+    const SAME: &str = "JSON.stringify(places()) === before && document.getElementById('whole').hidden \
+                        && frames_.every(g => !g.matches('.none, .below'))";
+    // It is as wide as the whole; what called it lies below it, and nothing else is shown.
+    const ZOOMED: &str = "number(narrow, 'width') === 100 && number(narrow, 'x') === 0 \
+                          && !document.getElementById('whole').hidden \
+                          && frames_.every(g => g === narrow || (g.matches('.below') \
+                             ? number(g, 'width') === 100 && number(g, 'y') > clicked[1] : g.matches('.none')))";
+    assert_eq!(browser.eval(SAME), json!(true));
+    assert!(browser.eval("locks.length").as_u64() > Some(1), "there is something to leave out");
+    browser.click("#narrow rect");
+    browser.becomes(ZOOMED, &json!(true));
+    let told = "narrow.querySelector('title').textContent.startsWith(narrow.querySelector('text').textContent.replace('..', '')) \
+                && narrow.querySelector('text').textContent.length > 2";
+    browser.becomes(told, &json!(true));
+    browser.click("#whole");
+    browser.becomes(SAME, &json!(true));
+
+    // By keys: the button has left the focus on the lowest frame.
+    browser.press("ArrowUp");
+    browser.becomes("document.activeElement.matches('.flame g')", &json!(true));
+    browser.eval("narrow.focus()");
+    browser.press("Enter");
+    browser.becomes(ZOOMED, &json!(true));
+    browser.press("Escape");
+    browser.becomes(SAME, &json!(true));
+    assert_eq!(browser.requests, Vec::<String>::new(), "it fetches nothing");
+}
+
 /// The policy is what keeps it from that: an image that somebody slips in is not fetched.
 #[test]
 fn the_policy_of_a_page_holds() {

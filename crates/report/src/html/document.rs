@@ -48,7 +48,7 @@ pub fn render(programs: &str, what: &str, sections: &[Section]) -> String {
                     p { "lockwright " (env!("CARGO_PKG_VERSION")) ". This page is whole: it fetches nothing." }
                     p.keys hidden {
                         kbd { "/" } " search, " kbd { "j" } " " kbd { "k" } " next and previous, "
-                        kbd { "Enter" } " open or follow, " kbd { "Esc" } " clear"
+                        kbd { "Enter" } " open or follow, " kbd { "Esc" } " clear, or whole flame graphs"
                     }
                 }
                 script { (PreEscaped(SCRIPT)) }

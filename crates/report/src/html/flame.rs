@@ -35,6 +35,7 @@ pub fn show(report: &MeterReport, what: Folded) -> Option<Markup> {
             figcaption {
                 b { (caption) } ". The wider, the longer in all; the lock is on top. "
                 span.quiet { "Less than " (least) " % is not drawn: " code { (option) } " has all." }
+                " " button.whole type="button" hidden { "Whole graph" }
             }
             div.scroll tabindex="0" role="region" aria-label=(caption) { (PreEscaped(svg)) }
         }

@@ -83,6 +83,77 @@
   addEventListener("hashchange", reveal);
   if (location.hash) reveal();
 
+  // Flame graphs: the frame that is clicked on becomes as wide as the whole, those below it are its
+  // callers. Places and widths are percentages with four decimals.
+  const near = 0.0003;
+  const letter = 7.3;
+  const end = (frame) => frame.x + frame.w;
+  const within = (inner, outer) => inner.x >= outer.x - near && end(inner) <= end(outer) + near;
+  const fit = (name, pixels) => {
+    const most = Math.floor((pixels - 6) / letter);
+    if (name.length <= most) return name;
+    return most < 3 ? "" : name.slice(0, most - 2) + "..";
+  };
+  const graphs = all(".flame").map((figure) => {
+    const svg = figure.querySelector("svg");
+    const whole = figure.querySelector(".whole");
+    const width = Number(svg.getAttribute("width"));
+    const frames = all("g", svg).map((g) => {
+      const rect = g.querySelector("rect");
+      const text = g.querySelector("text");
+      const [x, w, y] = ["x", "width", "y"].map((name) => parseFloat(rect.getAttribute(name)));
+      const name = g.querySelector("title").textContent.replace(/ \([^()]*\)$/, "");
+      return { g, rect, text, x, w, y, name, told: text.textContent, begin: parseFloat(text.getAttribute("x")) - x };
+    });
+    const root = frames.reduce((a, b) => (b.y > a.y ? b : a));
+    // The tabulator key comes to one frame of each graph, arrows lead on from there.
+    const enter = (frame) => {
+      frames.forEach((each) => each.g.setAttribute("tabindex", each === frame ? "0" : "-1"));
+    };
+    const zoom = (to) => {
+      frames.forEach((frame) => {
+        const below = frame.y > to.y && within(to, frame);
+        const x = below ? 0 : (frame.x - to.x) * 100 / to.w;
+        const w = below ? 100 : frame.w * 100 / to.w;
+        frame.g.classList.toggle("below", below);
+        frame.g.classList.toggle("none", !below && !(frame.y <= to.y && within(frame, to)));
+        frame.rect.setAttribute("x", x.toFixed(4) + "%");
+        frame.rect.setAttribute("width", w.toFixed(4) + "%");
+        frame.text.setAttribute("x", (x + frame.begin).toFixed(4) + "%");
+        frame.text.textContent = to === root ? frame.told : fit(frame.name, w * width / 100);
+      });
+      whole.hidden = to === root;
+      enter(to);
+    };
+    const next = (from, key) => {
+      const shown = frames.filter((frame) => !frame.g.classList.contains("none"));
+      if (key === "ArrowUp") return shown.filter((f) => f.y < from.y && within(f, from)).sort((a, b) => b.y - a.y || b.w - a.w)[0];
+      if (key === "ArrowDown") return shown.filter((f) => f.y > from.y && within(from, f)).sort((a, b) => a.y - b.y)[0];
+      const row = shown.filter((frame) => frame.y === from.y).sort((a, b) => a.x - b.x);
+      return row[row.indexOf(from) + (key === "ArrowRight" ? 1 : -1)];
+    };
+    const of = (target) => frames.find((frame) => frame.g === target.closest("g"));
+    svg.addEventListener("click", (event) => {
+      const frame = of(event.target);
+      if (frame) zoom(frame);
+    });
+    svg.addEventListener("keydown", (event) => {
+      const frame = of(event.target);
+      if (!frame) return;
+      if (event.key === "Enter") zoom(frame);
+      else if (event.key.startsWith("Arrow")) {
+        const other = next(frame, event.key);
+        if (other) { enter(other); other.g.focus(); }
+      } else return;
+      event.preventDefault();
+    });
+    whole.addEventListener("click", () => { zoom(root); root.g.focus({ preventScroll: true }); });
+    frames.forEach((frame) => frame.g.setAttribute("role", "button"));
+    figure.classList.add("zooms");
+    enter(root);
+    return { unzoom: () => { if (!whole.hidden) zoom(root); } };
+  });
+
   // Keys.
   let current = null;
   const seen = (item) => item.getClientRects().length > 0;
@@ -108,7 +179,7 @@
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape") {
-      if (search.value) { search.value = ""; filter(); }
+      if (search.value) { search.value = ""; filter(); } else graphs.forEach((graph) => graph.unzoom());
       search.blur();
       return;
     }
@@ -119,6 +190,6 @@
     if (event.key === "/") { event.preventDefault(); search.focus(); search.select(); }
     else if (event.key === "j") move(1);
     else if (event.key === "k") move(-1);
-    else if (event.key === "Enter" && !event.target.closest("a, button, summary")) open();
+    else if (event.key === "Enter" && !event.target.closest("a, button, summary, .flame g")) open();
   });
 })();
