@@ -12,18 +12,14 @@ use crate::lockdep::unfinished_waits;
 use crate::model::{Model, Sources, Symbolise, missing_names};
 use crate::process_end::ProcessEnd;
 use crate::progress::{Progress, Stage};
-use crate::symbolize::{DebugDirs, Images, Symbols};
+use crate::symbolize::AllSymbols;
 use crate::view::candidate;
 use crate::view::process_view::ProcessView;
 use crate::{completeness, debugobjects, lockdep};
 
 /// Analyses the ledgers of a run, one per process. Leaves the cost fields of the summary empty.
 pub fn analyse(ledgers: &[Ledger], instances: Instances, progress: &dyn Progress) -> Report {
-    let images = Images::new(DebugDirs::from_env());
-    let symbols: Vec<Symbols<'_>> =
-        ledgers.iter().map(|ledger| Symbols::with_images(ledger, images.clone())).collect();
-    let symbols: Vec<&dyn Symbolise> = symbols.iter().map(|s| s as &dyn Symbolise).collect();
-    analyse_with(ledgers, &symbols, instances, progress)
+    analyse_with(ledgers, &AllSymbols::new(ledgers).each(), instances, progress)
 }
 
 /// As [`analyse`], with names from `symbols[i]` for `ledgers[i]`.

@@ -23,7 +23,7 @@ use crate::lockdep::cycles::{Limits, Visitor, Work, shortest_first};
 use crate::lockdep::graph::{Part, Vertex, parts_of, targets, vertex};
 use crate::model::{Model, Sources, Symbolise, is_read, missing_names};
 use crate::progress::{Progress, Stage};
-use crate::symbolize::{DebugDirs, Images, Symbols};
+use crate::symbolize::AllSymbols;
 use crate::view::occurrence::Context;
 use classes::Classes;
 use judge::{Judge, Outcome, Verdict};
@@ -75,11 +75,7 @@ struct Occurrence {
 
 /// Joins runs. Their ledgers come one run after the other.
 pub fn merge(runs: &[Given], ledgers: &[Ledger], progress: &dyn Progress) -> Merged {
-    let images = Images::new(DebugDirs::from_env());
-    let symbols: Vec<Symbols<'_>> =
-        ledgers.iter().map(|ledger| Symbols::with_images(ledger, images.clone())).collect();
-    let symbols: Vec<&dyn Symbolise> = symbols.iter().map(|s| s as &dyn Symbolise).collect();
-    merge_with(runs, ledgers, &symbols, progress)
+    merge_with(runs, ledgers, &AllSymbols::new(ledgers).each(), progress)
 }
 
 /// As [`merge`], with names from `symbols[i]` for `ledgers[i]`.

@@ -11,6 +11,7 @@ use super::session::{self, Plan, Session};
 use crate::args::BothArgs;
 use crate::ledger_dir::Surroundings;
 use lockwright_analysis::finding::coverage::Completeness;
+use lockwright_analysis::symbolize::AllSymbols;
 use lockwright_report::error::Result;
 use lockwright_report::lockmeter::view::View;
 
@@ -43,7 +44,9 @@ pub fn run(args: BothArgs) -> Result<Ending> {
     let mut written = Ok(());
     if !session.ledgers.is_empty() {
         let prices = session.prices();
-        let mut found = check::find(&session.ledgers, &output);
+        let symbols = AllSymbols::new(&session.ledgers);
+        let symbols = symbols.each();
+        let mut found = check::find(&session.ledgers, &symbols, &output);
         found.unwatched.clone_from(&session.unwatched);
         session.ends.settle(&mut found.processes);
         session.busy.tell(&mut found);
@@ -51,12 +54,12 @@ pub fn run(args: BothArgs) -> Result<Ending> {
         checked.completeness.clone_from(&found.summary.completeness);
         doctor::explain(&mut found);
         check::add_cost(&mut found, prices);
-        let mut measured = meter::measure(&session, prices);
+        let mut measured = meter::measure(&session, &symbols, prices);
         // The first report has said it, if so.
         measured.explained = true;
         let view = View { processes: false, ..args.view.view(args.metering.instances) };
         let json = output.write_json(Some(&found), Some(&measured));
-        let page = output.write_page(Some(&found), Some(&measured), &session.ledgers);
+        let page = output.write_page(Some(&found), Some(&measured), &session.ledgers, &symbols);
         // The measurement tells it, with times.
         found.waiting.clear();
         let done = [

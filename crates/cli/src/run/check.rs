@@ -15,10 +15,12 @@ use super::session::{self, Plan, Session};
 use crate::args::{CheckArgs, CheckersArgs, RunArgs, VerdictArgs, WholeArgs};
 use crate::ledger_dir::{RunDir, Surroundings};
 use crate::progress::Bar;
-use lockwright_analysis::analyse;
+use lockwright_analysis::analyse_with;
 use lockwright_analysis::finding::coverage::Completeness;
 use lockwright_analysis::finding::{Finding, Report};
+use lockwright_analysis::model::Symbolise;
 use lockwright_analysis::progress::{Progress, Silent};
+use lockwright_analysis::symbolize::AllSymbols;
 use lockwright_report::error::{Error, Result};
 use lockwright_report::prose::told;
 
@@ -81,7 +83,9 @@ pub fn check(
     let mut completeness = Completeness { gaps: session.missing.clone() };
     let (mut report, mut written) = (None, Ok(()));
     if !session.ledgers.is_empty() {
-        let mut found = find(&session.ledgers, output);
+        let symbols = AllSymbols::new(&session.ledgers);
+        let symbols = symbols.each();
+        let mut found = find(&session.ledgers, &symbols, output);
         found.unwatched.clone_from(&session.unwatched);
         session.ends.settle(&mut found.processes);
         session.busy.tell(&mut found);
@@ -93,7 +97,7 @@ pub fn check(
         }
         let done = [
             output.write_json(Some(&found), None),
-            output.write_page(Some(&found), None, &session.ledgers),
+            output.write_page(Some(&found), None, &session.ledgers, &symbols),
             show(&found, &session, output),
         ];
         written = output.all(done);
@@ -104,14 +108,14 @@ pub fn check(
 }
 
 /// What is wrong, as the ledgers tell. Shows on a terminal how far it is.
-pub fn find(ledgers: &[Ledger], output: &Output) -> Report {
+pub fn find(ledgers: &[Ledger], symbols: &[&dyn Symbolise], output: &Output) -> Report {
     let begin_line = || output.begin_line(false);
     let progress: Box<dyn Progress + '_> =
         match std::io::stderr().is_terminal() && !output.is_in_file() {
             true => Box::new(Bar::new(&begin_line)),
             false => Box::new(Silent),
         };
-    analyse(ledgers, output.instances(), &*progress)
+    analyse_with(ledgers, symbols, output.instances(), &*progress)
 }
 
 /// Adds what watching cost, from what it costs a lock and unlock.

@@ -13,8 +13,9 @@ use super::report::is_checked;
 use crate::args::MergeArgs;
 use crate::progress::Bar;
 use lockwright_analysis::finding::coverage::Gap;
-use lockwright_analysis::merge::{Given, merge};
+use lockwright_analysis::merge::{Given, merge_with};
 use lockwright_analysis::progress::{Progress, Silent};
+use lockwright_analysis::symbolize::AllSymbols;
 use lockwright_report::error::{Error, Result};
 
 /// Runs the command.
@@ -30,12 +31,14 @@ pub fn run(args: &MergeArgs) -> Result<Ending> {
             true => Box::new(Bar::new(&begin_line)),
             false => Box::new(Silent),
         };
-    let mut merged = merge(&runs, &ledgers, &*progress);
+    let symbols = AllSymbols::new(&ledgers);
+    let symbols = symbols.each();
+    let mut merged = merge_with(&runs, &ledgers, &symbols, &*progress);
     merged.report.summary.completeness.gaps.append(&mut missing);
     drop(progress);
     let done = [
         output.write_merged(&merged),
-        output.write_merged_page(&merged, &ledgers),
+        output.write_merged_page(&merged, &ledgers, &symbols),
         output.show(&merged.report, |_| true),
         output.add_stats(&ledgers),
         output.write_verdicts(&merged.report),

@@ -12,6 +12,8 @@ use crate::args::{MeterArgs, OnDeadlock};
 use crate::ledger_dir::Surroundings;
 use lockwright_analysis::finding::coverage::Completeness;
 use lockwright_analysis::lockmeter::model::{self, MeterReport};
+use lockwright_analysis::model::Symbolise;
+use lockwright_analysis::symbolize::AllSymbols;
 use lockwright_report::error::Result;
 
 /// Runs the command.
@@ -42,12 +44,14 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
     let mut completeness = Completeness { gaps: session.missing.clone() };
     let mut written = Ok(());
     if !session.ledgers.is_empty() {
-        let mut measured = measure(&session, session.prices());
+        let symbols = AllSymbols::new(&session.ledgers);
+        let symbols = symbols.each();
+        let mut measured = measure(&session, &symbols, session.prices());
         doctor::explain_measurement(&mut measured);
         completeness.clone_from(&measured.completeness);
         let done = [
             output.write_json(None, Some(&measured)),
-            output.write_page(None, Some(&measured), &session.ledgers),
+            output.write_page(None, Some(&measured), &session.ledgers, &symbols),
             output.show_meter(&measured, args.view.view(args.metering.instances)),
             exports.write(&measured),
         ];
@@ -59,8 +63,12 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
 }
 
 /// What was measured, and at what cost, which is left beside ledgers that are kept.
-pub fn measure(session: &Session<'_>, prices: Option<Prices>) -> MeterReport {
-    let mut report = model::build(&session.ledgers, &[session.ended]);
+pub fn measure(
+    session: &Session<'_>,
+    symbols: &[&dyn Symbolise],
+    prices: Option<Prices>,
+) -> MeterReport {
+    let mut report = model::build_with(&session.ledgers, symbols, &[session.ended]);
     report.unwatched.clone_from(&session.unwatched);
     session.ends.settle(&mut report.processes);
     report.completeness.gaps.extend_from_slice(&session.missing);

@@ -14,6 +14,7 @@ use lockwright_analysis::finding::Instances;
 use lockwright_analysis::finding::{Finding, Report};
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::merge::{Merged, Run};
+use lockwright_analysis::model::Symbolise;
 use lockwright_analysis::symbolize::debuginfod;
 use lockwright_report::error::{Error, Result, Severity};
 use lockwright_report::listing::{self, Listing};
@@ -268,6 +269,7 @@ impl Output {
     }
 
     /// Writes the page, if it was asked for: of what was found, what was measured, or both.
+    /// `symbols` are those of the report, which has looked up most of the names already.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -276,16 +278,22 @@ impl Output {
         found: Option<&Report>,
         metered: Option<&MeterReport>,
         ledgers: &[Ledger],
+        symbols: &[&dyn Symbolise],
     ) -> Result<()> {
-        self.write_page_of(found, metered, &[], ledgers)
+        self.write_page_of(found, metered, &[], ledgers, symbols)
     }
 
     /// Writes the page of what several runs make together, if it was asked for.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn write_merged_page(&mut self, merged: &Merged, ledgers: &[Ledger]) -> Result<()> {
-        self.write_page_of(Some(&merged.report), None, &merged.runs, ledgers)
+    pub fn write_merged_page(
+        &mut self,
+        merged: &Merged,
+        ledgers: &[Ledger],
+        symbols: &[&dyn Symbolise],
+    ) -> Result<()> {
+        self.write_page_of(Some(&merged.report), None, &merged.runs, ledgers, symbols)
     }
 
     fn write_page_of(
@@ -294,15 +302,16 @@ impl Output {
         metered: Option<&MeterReport>,
         runs: &[Run],
         ledgers: &[Ledger],
+        symbols: &[&dyn Symbolise],
     ) -> Result<()> {
         let Some(sink) = &mut self.page else { return Ok(()) };
         let judged = found.map(|report| self.verdicts.judge(report));
-        let graphs = if judged.is_some() { listing::lock_graphs(ledgers) } else { Vec::new() };
+        let graphs = judged.as_ref().map(|_| listing::lock_graphs(ledgers, symbols));
         sink.put(&html::render(&html::Run {
             found: judged.as_ref(),
             all: self.verdicts.all,
             metered,
-            graphs: &graphs,
+            graphs: graphs.as_deref().unwrap_or_default(),
             runs,
         }))
     }

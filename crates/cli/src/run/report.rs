@@ -12,6 +12,7 @@ use crate::ledger_dir::with_writers;
 use lockwright_analysis::finding::Unwatched;
 use lockwright_analysis::lockmeter::model;
 use lockwright_analysis::process_end::Ends;
+use lockwright_analysis::symbolize::AllSymbols;
 use lockwright_report::error::Result;
 use lockwright_report::listing;
 use lockwright_report::lockmeter::view::View;
@@ -41,8 +42,10 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
     let unwatched: Vec<Unwatched> =
         args.ledgers.iter().flat_map(|dir| unwatched::processes(dir, &ledgers)).collect();
     let ends = Ends::new(end_file::read(&args.ledgers), with_writers(&paths));
+    let symbols = AllSymbols::new(&ledgers);
+    let symbols = symbols.each();
     let measured = ledgers.iter().any(model::is_metered).then(|| {
-        let mut report = model::build(&ledgers, &ends.waited_for);
+        let mut report = model::build_with(&ledgers, &symbols, &ends.waited_for);
         ends.settle(&mut report.processes);
         report.unwatched.clone_from(&unwatched);
         report.completeness.gaps.extend_from_slice(&missing);
@@ -51,7 +54,7 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
         report
     });
     let mut found = ledgers.iter().any(is_checked).then(|| {
-        let mut report = check::find(&ledgers, &output);
+        let mut report = check::find(&ledgers, &symbols, &output);
         ends.settle(&mut report.processes);
         report.unwatched.clone_from(&unwatched);
         report.summary.completeness.gaps.extend_from_slice(&missing);
@@ -60,7 +63,7 @@ pub fn run(args: &ReportArgs) -> Result<Ending> {
     });
     let mut done = vec![
         output.write_json(found.as_ref(), measured.as_ref()),
-        output.write_page(found.as_ref(), measured.as_ref(), &ledgers),
+        output.write_page(found.as_ref(), measured.as_ref(), &ledgers, &symbols),
     ];
     if let Some(found) = &mut found {
         if measured.is_some() {

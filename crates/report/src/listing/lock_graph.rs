@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lockwright_ledger::Ledger;
 
-use super::{Process, with_processes};
+use super::{Process, processes};
 use lockwright_analysis::class_ops::class_ops;
 use lockwright_analysis::finding::lock_kind::LockKind;
 use lockwright_analysis::finding::{Frame, Name};
 use lockwright_analysis::lockdep::{CyclicPair, cyclic_pairs};
+use lockwright_analysis::model::{Sources, Symbolise};
 use lockwright_analysis::symbolize::wrapper::own_frames;
 
 /// The lock classes of one process, and the order in which they are taken.
@@ -55,12 +56,11 @@ pub struct Dependency {
     pub acquired_at: Vec<Frame>,
 }
 
-/// The graph of each process that has locks.
-pub fn lock_graphs(ledgers: &[Ledger]) -> Vec<LockGraph> {
-    with_processes(ledgers, |processes| {
-        let graphs = processes.iter().map(one);
-        graphs.filter(|graph| !graph.classes.is_empty()).collect()
-    })
+/// The graph of each process that has locks, with names from `symbols[i]` for `ledgers[i]`.
+pub fn lock_graphs(ledgers: &[Ledger], symbols: &[&dyn Symbolise]) -> Vec<LockGraph> {
+    let sources = Sources::new(ledgers, symbols);
+    let graphs = processes(&sources, ledgers.len()).iter().map(one).collect::<Vec<_>>();
+    graphs.into_iter().filter(|graph| !graph.classes.is_empty()).collect()
 }
 
 fn one(process: &Process<'_>) -> LockGraph {

@@ -16,7 +16,7 @@ pub use lock_graph::{Dependency, LockClass, LockGraph, lock_graphs};
 
 use lockwright_analysis::dependencies::Dependencies;
 use lockwright_analysis::model::{Model, Sources, Symbolise};
-use lockwright_analysis::symbolize::{DebugDirs, Images, Symbols};
+use lockwright_analysis::symbolize::AllSymbols;
 
 /// What to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Process<'_> {
 
 /// The listing of a run's ledgers, one per process.
 pub fn render(listing: Listing, ledgers: &[Ledger]) -> String {
-    with_processes(ledgers, |processes| show(listing, processes))
+    render_with(listing, ledgers, &AllSymbols::new(ledgers).each())
 }
 
 /// As [`render`], with names from `symbols[i]` for `ledgers[i]`.
@@ -65,15 +65,6 @@ fn show(listing: Listing, processes: &[Process<'_>]) -> String {
         Listing::Chains => chains::render(processes),
         Listing::Graph => graph::render(processes),
     }
-}
-
-/// Hands the processes of a run's ledgers to `use_them`.
-fn with_processes<T>(ledgers: &[Ledger], use_them: impl FnOnce(&[Process<'_>]) -> T) -> T {
-    let images = Images::new(DebugDirs::from_env());
-    let symbols: Vec<Symbols<'_>> =
-        ledgers.iter().map(|ledger| Symbols::with_images(ledger, images.clone())).collect();
-    let symbols: Vec<&dyn Symbolise> = symbols.iter().map(|s| s as &dyn Symbolise).collect();
-    use_them(&processes(&Sources::new(ledgers, &symbols), ledgers.len()))
 }
 
 fn processes<'a>(sources: &Sources<'a>, count: usize) -> Vec<Process<'a>> {

@@ -23,7 +23,7 @@ use crate::finding::coverage::{Completeness, Gap, Note, Untimed};
 use crate::model::{
     ClassKey, Classes, Sources, Symbolise, code_of, missing_names, place_key, place_of,
 };
-use crate::symbolize::{DebugDirs, Images, Symbols};
+use crate::symbolize::AllSymbols;
 
 /// Whether lockmeter wrote the ledger.
 pub fn is_metered(ledger: &Ledger) -> bool {
@@ -33,11 +33,7 @@ pub fn is_metered(ledger: &Ledger) -> bool {
 /// What lockmeter measured in the processes of a run; the ledgers of other engines only help with
 /// names. `ends` are those that are known of processes otherwise than by their ledgers.
 pub fn build(ledgers: &[Ledger], ends: &[End]) -> MeterReport {
-    let images = Images::new(DebugDirs::from_env());
-    let symbols: Vec<Symbols<'_>> =
-        ledgers.iter().map(|ledger| Symbols::with_images(ledger, images.clone())).collect();
-    let symbols: Vec<&dyn Symbolise> = symbols.iter().map(|s| s as &dyn Symbolise).collect();
-    build_with(ledgers, &symbols, ends)
+    build_with(ledgers, &AllSymbols::new(ledgers).each(), ends)
 }
 
 /// As [`build`], with names from `symbols[i]` for `ledgers[i]`.
