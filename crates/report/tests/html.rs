@@ -154,3 +154,18 @@ fn the_page_has_a_limit() {
         assert!(page.contains(cut), "{cut}");
     }
 }
+
+/// Merged runs have many processes, each with a drawing of its own.
+#[test]
+fn the_drawings_of_many_processes_have_a_limit() {
+    let names: Vec<String> = (0..40).map(|number| format!("lock_{number}")).collect();
+    let large = LockGraph {
+        classes: names.iter().map(|name| class(name)).collect(),
+        edges: (1..40).map(|number| edge(number - 1, number, None)).collect(),
+        ..graph()
+    };
+    let page = page(&Report::default(), false, &vec![large; 300]);
+    assert!(page.len() <= MOST, "{}", page.len());
+    assert_eq!(faults(&page), Vec::<String>::new());
+    assert!(page.contains("more processes not on this page"));
+}

@@ -34,10 +34,11 @@ pub fn section(context: &Context<'_>, run: &Run<'_>) -> Option<Section> {
     let show = |(number, graph): (usize, &&LockGraph)| {
         let part = Part { context, graph, number };
         let run = runs::number_of(run.runs, graph.process);
+        let (list, listed) = part.list(limit);
         html! {
             @if several { h3 { @if let Some(run) = run { "run " (run) ", " } (plain(&graph.title)) } }
-            (part.drawing())
-            (part.list(limit))
+            (part.drawing(listed))
+            (list)
         }
     };
     let (parts, left) = match graphs.as_slice() {
@@ -85,7 +86,8 @@ impl Part<'_, '_> {
         edges
     }
 
-    fn drawing(&self) -> Markup {
+    /// Arrows lead to the first `listed` orders of the list.
+    fn drawing(&self, listed: usize) -> Markup {
         let drawn = self.drawn();
         let mut nodes: Vec<usize> = drawn
             .iter()
@@ -127,7 +129,7 @@ impl Part<'_, '_> {
                             path d="M0 0L8 4L0 8z" {}
                         }
                     } }
-                    @for (&edge, &pair) in drawn.iter().zip(&pairs).rev() { (self.arrow(edge, pair, &layout, &widths)) }
+                    @for (&edge, &pair) in drawn.iter().zip(&pairs).rev() { (self.arrow(edge, pair, &layout, &widths, listed)) }
                     @for (node, &class) in nodes.iter().enumerate() {
                         @if let Some((x, y)) = layout.centres[node] {
                             g.node .on[self.is_on_cycle(class)] {
@@ -156,6 +158,7 @@ impl Part<'_, '_> {
         (from, to): (usize, usize),
         layout: &Layout,
         widths: &[f64],
+        listed: usize,
     ) -> Markup {
         let edge = &self.graph.edges[index];
         let (Some(a), Some(b)) = (layout.centres[from], layout.centres[to]) else {
@@ -166,7 +169,7 @@ impl Part<'_, '_> {
         let names =
             [edge.held, edge.acquired].map(|class| plain(&self.graph.classes[class].name.text));
         html! {
-            a.edge .{ "k-" (kind) } href=(self.target(index)) {
+            a.edge .{ "k-" (kind) } href=[self.target(index, listed)] {
                 title { (names[0]) " -> " (names[1]) }
                 path.hit d=(curve(a, b, widths[from])) {}
                 path.line d=(curve(a, b, widths[from])) marker-end=(marker) {}
@@ -175,10 +178,10 @@ impl Part<'_, '_> {
     }
 
     /// Where an edge leads: to the finding that it is part of, else to its stacks in the list.
-    fn target(&self, index: usize) -> String {
+    fn target(&self, index: usize, listed: usize) -> Option<String> {
         match self.finding(&self.graph.edges[index]) {
-            Some(number) => format!("#f{number}"),
-            None => format!("#{}", self.id(index)),
+            Some(number) => Some(format!("#f{number}")),
+            None => (index < listed).then(|| format!("#{}", self.id(index))),
         }
     }
 
@@ -205,7 +208,8 @@ impl Part<'_, '_> {
         self.context.findings.iter().position(has).map(|index| index + 1)
     }
 
-    fn list(&self, limit: Limit) -> Markup {
+    /// The list, and how many orders are in it.
+    fn list(&self, limit: Limit) -> (Markup, usize) {
         let (rows, left) = limit.fill(self.graph.edges.iter().enumerate(), |(index, edge)| {
             let [held, acquired] =
                 [edge.held, edge.acquired].map(|class| &self.graph.classes[class].name);
@@ -221,12 +225,13 @@ impl Part<'_, '_> {
                 }
             }
         });
-        html! {
+        let list = html! {
             details.list { summary { "All orders as a list (" (self.graph.edges.len()) ")" }
                 ol { (rows) }
                 (left_out(left, "order", "report --graph"))
             }
-        }
+        };
+        (list, self.graph.edges.len() - left)
     }
 }
 
