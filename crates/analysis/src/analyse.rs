@@ -6,13 +6,13 @@ use std::collections::HashSet;
 use lockwright_ledger::Ledger;
 use lockwright_ledger::layout::process_state;
 
+use crate::all_symbols::AllSymbols;
 use crate::finding::coverage::{Gap, Missing, Note};
 use crate::finding::{Finding, Instances, Process, Report, Summary, Waiting};
 use crate::lockdep::unfinished_waits;
 use crate::model::{Model, Sources, Symbolise, missing_names};
 use crate::process_end::ProcessEnd;
 use crate::progress::{Progress, Stage};
-use crate::symbolize::AllSymbols;
 use crate::view::candidate;
 use crate::view::process_view::ProcessView;
 use crate::{completeness, debugobjects, lockdep};

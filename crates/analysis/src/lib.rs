@@ -1,6 +1,7 @@
 //! What ledgers mean: from their rows to findings and measurements, which are data for
 //! `lockwright-report` to put in words.
 
+pub mod all_symbols;
 mod analyse;
 pub mod class_ops;
 pub mod completeness;

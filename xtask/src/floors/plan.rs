@@ -40,7 +40,7 @@ pub const CRATES: &[Crate] = &[
             &["lockmeter", "merge"],
             &["analyse"],
             &["lockdep", "debugobjects", "dependencies"],
-            &["view"],
+            &["all_symbols", "view"],
             &["model"],
             &["completeness", "symbolize"],
             &["finding"],

@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use lockwright_ledger::Ledger;
 
+use crate::all_symbols::AllSymbols;
 use crate::analyse::{count, describe};
 use crate::finding::coverage::{Note, Search};
 use crate::finding::{Finding, Origin, Process, Report, Summary};
@@ -23,7 +24,6 @@ use crate::lockdep::cycles::{Limits, Visitor, Work, shortest_first};
 use crate::lockdep::graph::{Part, Vertex, parts_of, targets, vertex};
 use crate::model::{Model, Sources, Symbolise, is_read, missing_names};
 use crate::progress::{Progress, Stage};
-use crate::symbolize::AllSymbols;
 use crate::view::occurrence::Context;
 use classes::Classes;
 use judge::{Judge, Outcome, Verdict};

@@ -111,26 +111,6 @@ pub struct Symbols<'l> {
     notes: RefCell<BTreeSet<ModuleNote>>,
 }
 
-/// Names for the addresses of the ledgers of a report: [`Symbolise`] for each, in their order. What
-/// one part of a report has looked up, the others need not.
-///
-/// [`Symbolise`]: crate::model::Symbolise
-pub struct AllSymbols<'l>(Vec<Symbols<'l>>);
-
-impl<'l> AllSymbols<'l> {
-    /// Opens nothing yet; all share the modules that are opened.
-    pub fn new(ledgers: &'l [Ledger]) -> Self {
-        let images = Images::new(DebugDirs::from_env());
-        let of = |ledger| Symbols::with_images(ledger, images.clone());
-        Self(ledgers.iter().map(of).collect())
-    }
-
-    /// Those of each ledger.
-    pub fn each(&self) -> Vec<&dyn crate::model::Symbolise> {
-        self.0.iter().map(|symbols| symbols as &dyn crate::model::Symbolise).collect()
-    }
-}
-
 impl<'l> Symbols<'l> {
     /// Reads the ledger's module table; opens nothing yet.
     pub fn new(ledger: &'l Ledger) -> Self {

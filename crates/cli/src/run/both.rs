@@ -10,8 +10,8 @@ use super::output::Output;
 use super::session::{self, Plan, Session};
 use crate::args::BothArgs;
 use crate::ledger_dir::Surroundings;
+use lockwright_analysis::all_symbols::AllSymbols;
 use lockwright_analysis::finding::coverage::Completeness;
-use lockwright_analysis::symbolize::AllSymbols;
 use lockwright_report::error::Result;
 use lockwright_report::lockmeter::view::View;
 

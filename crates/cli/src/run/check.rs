@@ -15,12 +15,12 @@ use super::session::{self, Plan, Session};
 use crate::args::{CheckArgs, CheckersArgs, RunArgs, VerdictArgs, WholeArgs};
 use crate::ledger_dir::{RunDir, Surroundings};
 use crate::progress::Bar;
+use lockwright_analysis::all_symbols::AllSymbols;
 use lockwright_analysis::analyse_with;
 use lockwright_analysis::finding::coverage::Completeness;
 use lockwright_analysis::finding::{Finding, Report};
 use lockwright_analysis::model::Symbolise;
 use lockwright_analysis::progress::{Progress, Silent};
-use lockwright_analysis::symbolize::AllSymbols;
 use lockwright_report::error::{Error, Result};
 use lockwright_report::prose::told;
 

@@ -12,10 +12,10 @@ use super::output::Output;
 use super::report::is_checked;
 use crate::args::MergeArgs;
 use crate::progress::Bar;
+use lockwright_analysis::all_symbols::AllSymbols;
 use lockwright_analysis::finding::coverage::Gap;
 use lockwright_analysis::merge::{Given, merge_with};
 use lockwright_analysis::progress::{Progress, Silent};
-use lockwright_analysis::symbolize::AllSymbols;
 use lockwright_report::error::{Error, Result};
 
 /// Runs the command.

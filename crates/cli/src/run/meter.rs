@@ -10,10 +10,10 @@ use super::prices::Prices;
 use super::session::{self, Plan, Session};
 use crate::args::{MeterArgs, OnDeadlock};
 use crate::ledger_dir::Surroundings;
+use lockwright_analysis::all_symbols::AllSymbols;
 use lockwright_analysis::finding::coverage::Completeness;
 use lockwright_analysis::lockmeter::model::{self, MeterReport};
 use lockwright_analysis::model::Symbolise;
-use lockwright_analysis::symbolize::AllSymbols;
 use lockwright_report::error::Result;
 
 /// Runs the command.

@@ -14,9 +14,9 @@ use lockwright_ledger::Ledger;
 
 pub use lock_graph::{Dependency, LockClass, LockGraph, lock_graphs};
 
+use lockwright_analysis::all_symbols::AllSymbols;
 use lockwright_analysis::dependencies::Dependencies;
 use lockwright_analysis::model::{Model, Sources, Symbolise};
-use lockwright_analysis::symbolize::AllSymbols;
 
 /// What to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use super::example;
 use super::page_checks::faults;
 
 fn page(report: &MeterReport) -> String {
-    render(&Run { found: None, all: false, metered: Some(report), graphs: &[] })
+    render(&Run { found: None, all: false, metered: Some(report), graphs: &[], runs: &[] })
 }
 
 #[test]

@@ -16,6 +16,7 @@ use super::report::{
     WaitKind,
 };
 use super::{order, sums, waiting};
+use crate::all_symbols::AllSymbols;
 use crate::analyse::{describe, in_order_of_start};
 use crate::completeness;
 use crate::finding::Frame;
@@ -23,7 +24,6 @@ use crate::finding::coverage::{Completeness, Gap, Note, Untimed};
 use crate::model::{
     ClassKey, Classes, Sources, Symbolise, code_of, missing_names, place_key, place_of,
 };
-use crate::symbolize::AllSymbols;
 
 /// Whether lockmeter wrote the ledger.
 pub fn is_metered(ledger: &Ledger) -> bool {
