@@ -11,60 +11,21 @@ use libc::pthread_once_t;
 use crate::debugobjects::used::used_static;
 use crate::debugobjects::{types, waiters};
 use crate::libc::real;
+use crate::stack::unwound_call::unwound_call;
 
 /// A routine that is run once.
 pub type Routine = unsafe extern "C-unwind" fn();
 
 type Control = *mut pthread_once_t;
 
-core::arch::global_asm!(
-    ".globl lockwright_call_routine",
-    ".hidden lockwright_call_routine",
-    ".type lockwright_call_routine, @function",
-    "lockwright_call_routine:",
-    ".cfi_startproc",
-    // DW_EH_PE_pcrel | DW_EH_PE_sdata4.
-    ".cfi_personality 0x1b, {personality}",
-    "sub rsp, 8",
-    ".cfi_adjust_cfa_offset 8",
-    "call rdx",
-    "add rsp, 8",
-    ".cfi_adjust_cfa_offset -8",
-    "ret",
-    ".cfi_endproc",
-    ".size lockwright_call_routine, . - lockwright_call_routine",
-    personality = sym personality,
-);
-
-unsafe extern "C-unwind" {
-    /// Calls `once(control, routine)`.
-    fn lockwright_call_routine(control: Control, routine: Routine, once: *mut c_void) -> c_int;
-}
-
-/// `_UA_CLEANUP_PHASE`, `_URC_CONTINUE_UNWIND`: as in `forced_unwind.rs`.
-const CLEANUP_PHASE: c_int = 2;
-const CONTINUE_UNWIND: c_int = 8;
-
-/// What the unwinder calls for the frame of `lockwright_call_routine`.
-unsafe extern "C" fn personality(
-    _version: c_int,
-    actions: c_int,
-    _class: u64,
-    _exception: *mut c_void,
-    _context: *mut c_void,
-) -> c_int {
-    if actions & CLEANUP_PHASE != 0 {
-        waiters::routine_unwound();
-    }
-    CONTINUE_UNWIND
-}
+unwound_call!("lockwright_call_routine", call_once_with, waiters::routine_unwound());
 
 /// The routine may not have run yet: `once` runs it, or waits for whoever does.
 unsafe fn run(control: Control, routine: Routine, once: *mut c_void) -> c_int {
     used_static(&types::ONCE, control as u64);
     let running = waiters::begin_routine(&types::ONCE, control as u64);
     // SAFETY: forwarded.
-    let result = unsafe { lockwright_call_routine(control, routine, once) };
+    let result = unsafe { call_once_with(control.cast(), routine as *mut c_void, once) };
     waiters::end(running);
     result
 }

@@ -7,15 +7,11 @@
 
 use core::ffi::{c_int, c_void};
 
+use super::unwound_call::{CLEANUP_PHASE, CONTINUE_UNWIND};
 use crate::os::upcall::Upcall;
 
 /// What is to be told when the calling thread is unwound out of a wrapper.
 pub static UNWOUND: Upcall<fn()> = Upcall::none();
-
-/// `_UA_CLEANUP_PHASE`: frames are being left, not just looked at.
-const CLEANUP_PHASE: c_int = 2;
-/// `_URC_CONTINUE_UNWIND`: nothing to do in this frame.
-const CONTINUE_UNWIND: c_int = 8;
 
 // The personality routine of all our frames. Without a std nobody defines it, and the precompiled
 // core library refers to it. Hidden, so that a Rust program's own is not interposed.

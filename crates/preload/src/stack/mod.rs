@@ -9,3 +9,4 @@ pub mod python;
 pub mod returned;
 mod scratch;
 pub mod unwind;
+pub mod unwound_call;
