@@ -78,6 +78,13 @@ pub fn get() -> *mut ThreadState {
     if state == detached() { core::ptr::null_mut() } else { state }
 }
 
+/// Whether the calling thread runs a signal's handler. `None`: it is detached, so that nobody knows.
+pub fn in_handler() -> Option<bool> {
+    // SAFETY: the thread's own state, which stays while the thread runs; only read, and not kept.
+    let thread = unsafe { get().as_ref() }?;
+    Some(thread.in_signal() != 0)
+}
+
 /// Detaches the calling thread.
 pub fn detach() {
     set(detached());

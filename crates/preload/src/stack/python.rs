@@ -22,7 +22,7 @@ use lockwright_ledger::rows::interpreted_flag;
 
 use super::modules;
 use super::unwind::{self, Frame};
-use crate::os::{loader, sys};
+use crate::os::{loader, sys, tls};
 
 /// Frames that are kept of a stack: as far out as one looks for who called.
 pub const MOST: usize = 8;
@@ -115,6 +115,9 @@ const CODE_BYTES: usize = 144;
 static LAYOUT: AtomicPtr<Layout> = AtomicPtr::new(core::ptr::null_mut());
 /// `PyGILState_GetThisThreadState`: the calling thread's state, without a lock.
 static THREAD_STATE: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+/// `_PyThreadState_UncheckedGet`: the state of the thread that has the interpreter's lock: of 3.11
+/// whichever that is, since 3.12 null in all others.
+static LOCK_HOLDER: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 /// `PyCode_Type`.
 static CODE_TYPE: AtomicU64 = AtomicU64::new(0);
 /// Where the interpreter's own code lies.
@@ -135,9 +138,10 @@ pub fn start() {
     // SAFETY: a constant of that type in every CPython that has it.
     let version = unsafe { *version.cast::<u64>() } >> 16;
     let found = LAYOUTS.iter().find(|layout| layout.version == version);
-    let (Some(layout), Some(state), Some(code)) = (
+    let (Some(layout), Some(state), Some(holder), Some(code)) = (
         found,
         loader::anywhere(c"PyGILState_GetThisThreadState"),
+        loader::anywhere(c"_PyThreadState_UncheckedGet"),
         loader::anywhere(c"PyCode_Type"),
     ) else {
         return;
@@ -147,6 +151,7 @@ pub fn start() {
     RANGE[1].store(to, Relaxed);
     CODE_TYPE.store(code as u64, Relaxed);
     THREAD_STATE.store(state, Relaxed);
+    LOCK_HOLDER.store(holder, Relaxed);
     // Release pairs with the Acquire in `walk`: the others are there.
     LAYOUT.store(core::ptr::from_ref(layout).cast_mut(), Release);
 }
@@ -188,16 +193,21 @@ pub fn interpret(core: &mut Core, frames: &mut [u64], n: usize) -> usize {
     // Acquire pairs with the Release in `start`.
     // SAFETY: null, or one of the table.
     let Some(layout) = (unsafe { LAYOUT.load(Acquire).as_ref() }) else { return n };
-    if IS_FILTERED.load(Relaxed) {
-        return n;
-    }
-    let memory = Memory { process: sys::gettid() };
+    let (state, holder) = (state_of(&THREAD_STATE), state_of(&LOCK_HOLDER));
+    let may_ask = !IS_FILTERED.load(Relaxed);
+    let memories = match tls::in_handler() {
+        _ if state == 0 => return n,
+        Some(false) if state == holder => Memories::KEPT,
+        None if state == holder && may_ask => Memories::kept_but_innermost(),
+        _ if may_ask => Memories::copied(),
+        _ => return n,
+    };
     let mut list = [Python { code: 0, prev_instr: 0, is_entry: false }; MOST];
-    let found = walk(layout, &memory, &mut list);
+    let found = walk(layout, &memories, state, &mut list);
     let first = n.min(frames.len() - found);
     let mut to = first;
-    for python in &list[..found] {
-        let Some(place) = place(core, layout, &memory, python) else { break };
+    for (i, python) in list[..found].iter().enumerate() {
+        let Some(place) = place(core, layout, memories.of(i), python) else { break };
         frames[to] = place;
         to += 1;
     }
@@ -205,23 +215,26 @@ pub fn interpret(core: &mut Core, frames: &mut [u64], n: usize) -> usize {
     if to == first { n } else { to }
 }
 
-/// The innermost frames of the calling thread.
-fn walk(layout: &Layout, memory: &Memory, list: &mut [Python; MOST]) -> usize {
+/// What one of CPython's two functions says, once `start` has found them: the address of a thread's
+/// state, or 0.
+fn state_of(function: &AtomicPtr<c_void>) -> u64 {
+    // SAFETY: a function of that type, which reads one word and takes no lock.
+    unsafe { core::mem::transmute::<*mut c_void, extern "C" fn() -> u64>(function.load(Relaxed))() }
+}
+
+/// The innermost frames of the calling thread, whose state is at `state`.
+fn walk(layout: &Layout, memories: &Memories, state: u64, list: &mut [Python; MOST]) -> usize {
     let Layout { thread, frame: at, .. } = layout;
-    // SAFETY: CPython's function, which reads the thread's own data and takes no lock.
-    let state = unsafe {
-        let of_thread = THREAD_STATE.load(Relaxed);
-        core::mem::transmute::<*mut c_void, extern "C" fn() -> u64>(of_thread)()
-    };
     let mut found = 0usize;
+    let memory = memories.innermost;
     let next =
         || memory.word(memory.word(state.checked_add(thread.cframe)?)? + thread.current_frame);
-    let mut next = if state == 0 { None } else { next() };
+    let mut next = next();
     // Shims between do not count; a list that leads in a circle ends.
     for _ in 0..2 * MOST {
         let Some(frame) = next.filter(|&frame| frame != 0) else { break };
         let mut bytes = [0; FRAME_BYTES];
-        if !memory.read(frame, &mut bytes) {
+        if !memories.of(found).read(frame, &mut bytes) {
             break;
         }
         next = Some(word(&bytes, at.previous));
@@ -245,7 +258,7 @@ fn walk(layout: &Layout, memory: &Memory, list: &mut [Python; MOST]) -> usize {
 }
 
 /// The element of a stack for a frame.
-fn place(core: &mut Core, layout: &Layout, memory: &Memory, python: &Python) -> Option<u64> {
+fn place(core: &mut Core, layout: &Layout, memory: Memory, python: &Python) -> Option<u64> {
     let at = &layout.code;
     let mut code = [0; CODE_BYTES];
     if !memory.read(python.code, &mut code) || word(&code, TYPE) != CODE_TYPE.load(Relaxed) {
@@ -284,24 +297,68 @@ fn half(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_ne_bytes)
 }
 
-/// The process's own memory, as the kernel reads it: what is not mapped is an error.
-struct Memory {
-    process: u32,
+/// How the process's own memory is read.
+#[derive(Clone, Copy)]
+enum Memory {
+    /// As it is: CPython keeps it for the calling thread, which has its lock.
+    Kept,
+    /// As the kernel reads it for this thread: what is not mapped is an error.
+    Copied(u32),
+}
+
+/// How what CPython has of the calling thread is read.
+struct Memories {
+    /// The state, and the innermost frame with its code: if a signal's handler makes the call, they
+    /// may just have been given back.
+    innermost: Memory,
+    /// The frames further out.
+    rest: Memory,
+}
+
+impl Memories {
+    /// The thread has the interpreter's lock, and is in no handler.
+    const KEPT: Self = Self { innermost: Memory::Kept, rest: Memory::Kept };
+
+    /// The thread has the lock, and is perhaps in a handler.
+    fn kept_but_innermost() -> Self {
+        Self { rest: Memory::Kept, ..Self::copied() }
+    }
+
+    fn copied() -> Self {
+        let copied = Memory::Copied(sys::gettid());
+        Self { innermost: copied, rest: copied }
+    }
+
+    fn of(&self, frame: usize) -> Memory {
+        if frame == 0 { self.innermost } else { self.rest }
+    }
 }
 
 impl Memory {
     /// Fills `into` with what is at `at`. False: not all of that is mapped.
-    fn read(&self, at: u64, into: &mut [u8]) -> bool {
-        sys::copy_of(self.process, at, into) == size_of_val(into) as isize
+    fn read(self, at: u64, into: &mut [u8]) -> bool {
+        match self {
+            Self::Kept if at == 0 => false,
+            Self::Kept => {
+                // SAFETY: the thread's state leads to its frames, their code and what that consists
+                // of; all of it lives while the thread has the interpreter's lock and is in a call.
+                // Nothing is read that is longer than the object it is of.
+                unsafe {
+                    core::ptr::copy_nonoverlapping(at as *const u8, into.as_mut_ptr(), into.len());
+                }
+                true
+            }
+            Self::Copied(process) => sys::copy_of(process, at, into) == size_of_val(into) as isize,
+        }
     }
 
-    fn word(&self, at: u64) -> Option<u64> {
+    fn word(self, at: u64) -> Option<u64> {
         let mut bytes = [0; 8];
         self.read(at, &mut bytes).then(|| u64::from_ne_bytes(bytes))
     }
 
     /// A string as UTF-8: its length in `into`, of which as much is kept as there is room for.
-    fn text(&self, layout: &Layout, at: u64, into: &mut [u8]) -> Option<usize> {
+    fn text(self, layout: &Layout, at: u64, into: &mut [u8]) -> Option<usize> {
         let mut head = [0; 40];
         if !self.read(at, &mut head) {
             return None;
@@ -336,7 +393,7 @@ impl Memory {
     }
 
     /// The line of an instruction (`co_linetable`; CPython's Objects/locations.md has its form).
-    fn line(&self, table: u64, instruction: u64, first_line: u32) -> Option<u32> {
+    fn line(self, table: u64, instruction: u64, first_line: u32) -> Option<u32> {
         let len = self.word(table + LENGTH as u64)?.min(MOST_TABLE);
         let mut bytes = Bytes { memory: self, at: table + BYTES, left: len, piece: [0; 128], n: 0 };
         lines(|| bytes.next(), instruction, first_line)
@@ -350,8 +407,8 @@ const MOST_TEXT: usize = 4096;
 const MOST_TABLE: u64 = 1 << 18;
 
 /// A run of bytes, read in pieces.
-struct Bytes<'m> {
-    memory: &'m Memory,
+struct Bytes {
+    memory: Memory,
     at: u64,
     left: u64,
     piece: [u8; 128],
@@ -359,7 +416,7 @@ struct Bytes<'m> {
     n: usize,
 }
 
-impl Bytes<'_> {
+impl Bytes {
     fn next(&mut self) -> Option<u8> {
         if self.n == 0 {
             let len = self.left.min(self.piece.len() as u64) as usize;
@@ -518,7 +575,7 @@ mod tests {
 
     #[test]
     fn what_is_not_mapped_is_no_memory() {
-        let memory = Memory { process: sys::gettid() };
+        let memory = Memory::Copied(sys::gettid());
         let there = 7u64;
         assert_eq!(memory.word(&raw const there as u64), Some(7));
         assert_eq!(memory.word(8), None);
