@@ -59,6 +59,11 @@ impl Arena {
         Self { used: MOST_TASKS * PER_CPU, _turn: mapped }
     }
 
+    /// Empties it: what was placed is over.
+    pub const fn clear(&mut self) {
+        self.used = MOST_TASKS * PER_CPU;
+    }
+
     /// Puts a value on lines of its own. It is never dropped.
     ///
     /// # Panics
@@ -72,6 +77,20 @@ impl Arena {
         // SAFETY: mapped, aligned, and nobody's: what was placed there is of an earlier
         // simulation, whose references have ended.
         unsafe { at.write(value) };
+        NonNull::new(at).expect("the base is not 0")
+    }
+
+    /// Zeroed memory on lines of its own, aligned to a line.
+    ///
+    /// # Panics
+    /// If there is no room.
+    pub fn place_bytes(&mut self, size: usize) -> NonNull<u8> {
+        let from = self.used.next_multiple_of(LINE);
+        self.used = from.saturating_add(size).next_multiple_of(LINE);
+        assert!(self.used <= OBJECTS, "too much is placed in one simulation");
+        let at = (BASE + from) as *mut u8;
+        // SAFETY: mapped, and nobody's, as above.
+        unsafe { at.write_bytes(0, size) };
         NonNull::new(at).expect("the base is not 0")
     }
 
@@ -116,6 +135,14 @@ pub const fn line(address: usize) -> Option<usize> {
 /// Whether a line is one of a stack.
 pub const fn is_of_stack(line: usize) -> bool {
     line >= OBJECTS / LINE
+}
+
+/// Whose stack an address lies in.
+pub const fn stack_of(address: usize) -> Option<usize> {
+    match address.checked_sub(BASE + OBJECTS) {
+        Some(offset) if offset < MOST_TASKS * STACK => Some(offset / STACK),
+        _ => None,
+    }
 }
 
 /// All lines.

@@ -12,6 +12,7 @@
 mod account;
 mod arena;
 mod cache;
+pub mod explore;
 mod futex;
 pub mod locks;
 pub mod machine;

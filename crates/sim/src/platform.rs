@@ -1,5 +1,6 @@
 //! The platform that locks live in here.
 
+use core::panic::Location;
 use core::sync::atomic::Ordering::{self, Relaxed};
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 use std::cell::Cell as StdCell;
@@ -9,6 +10,7 @@ use lockwright::event::Event;
 use lockwright::platform::{self, Atomic, PerCpu, PerTask, Platform, Task, Waited};
 
 use crate::cache::Operation;
+use crate::explore::cells;
 use crate::time::{NANOSECOND, Time};
 use crate::world::{Progress, World};
 
@@ -87,8 +89,11 @@ fn await_turn(world: *mut World) {
 
 /// What an operation on a word does to its line.
 #[inline]
-fn access(address: usize, operation: Operation) {
-    let Some(world) = running() else { return };
+#[track_caller]
+fn access(address: usize, size: usize, operation: Operation) {
+    let Some(world) = running() else {
+        return cells::access(operation, address, size, Location::caller());
+    };
     // SAFETY: as in `with`.
     unsafe { (*world).approach() };
     await_turn(world);
@@ -108,9 +113,17 @@ fn access(address: usize, operation: Operation) {
 
 impl<A> Cell<A> {
     #[inline]
+    #[track_caller]
     fn access(&self, operation: Operation) -> &A {
-        access(ptr::from_ref(self).addr(), operation);
+        access(ptr::from_ref(self).addr(), size_of::<A>(), operation);
         &self.0
+    }
+}
+
+impl Word {
+    /// The value, as no event: Relaxed, as one thread of the host does all.
+    pub(crate) fn peek(&self) -> u32 {
+        self.0.load(Relaxed)
     }
 }
 
@@ -174,7 +187,9 @@ impl platform::Word for Word {
     }
 
     fn wait_bitset(&self, expected: u32, bits: u32, deadline: Option<u64>) -> Waited {
-        let world = running().expect("only a simulated thread can wait");
+        let Some(world) = running() else {
+            return cells::wait(self, expected, bits, deadline, Location::caller());
+        };
         let asleep = Sim::cpu().map(|cpu| &Sim::per_cpu(cpu).sleeping);
         // Relaxed, all: a hint for those who spin.
         if let Some(asleep) = asleep {
@@ -204,7 +219,9 @@ impl platform::Word for Word {
     }
 
     fn wake_bitset(word: *const Self, count: u32, bits: u32) {
-        let Some(world) = running() else { return };
+        let Some(world) = running() else {
+            return cells::wake(word.addr(), count, bits, Location::caller());
+        };
         with(World::enter_system);
         await_turn(world);
         with(|world| world.wake_at(word.addr(), count, bits));

@@ -1,0 +1,231 @@
+//! The locks that are explored.
+
+use std::ptr::NonNull;
+
+use lockwright::exclusive::Exclusive;
+use lockwright::hybrid_mutex::RawHybridMutex;
+use lockwright::hybrid_rwlock::RawHybridRwLock;
+use lockwright::mcs::{Mcs, Node, RawMcs};
+use lockwright::mutex::RawMutex;
+use lockwright::percpu_rwsem::RawPercpuRwSem;
+use lockwright::pvqspinlock::{Hybrid, RawPvQspinlock, SingleSteal, Unfair};
+use lockwright::qrwlock::RawQrwLock;
+use lockwright::qspinlock::RawQspinlock;
+use lockwright::rtmutex::RawRtMutex;
+use lockwright::rwsem::RawRwSem;
+use lockwright::semaphore::RawBinary;
+use lockwright::tas::RawTas;
+use lockwright::ticket::RawTicket;
+
+use super::faults;
+use super::platform::Explored;
+use crate::arena::Arena;
+
+/// How a lock is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// Alone.
+    Write,
+    /// Alone, if that can be had at once.
+    TryWrite,
+    /// With other readers.
+    Read,
+    /// With other readers, if that can be had at once.
+    TryRead,
+}
+
+/// A lock that is explored. What it cannot do it does in the next best way: to read as to write.
+pub trait Subject {
+    /// Takes the lock, calls `section`, and releases it. A trylock may refuse: false.
+    fn with(&self, how: How, section: &mut dyn FnMut()) -> bool;
+}
+
+/// A kind of lock.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    /// What is wrong with it, if that is planted.
+    pub fault: Option<&'static str>,
+    /// Whether readers share it.
+    pub readers: bool,
+    /// How often who waits may be overtaken by those who came later, where the lock promises it.
+    pub overtakes: Option<u32>,
+    place: fn(&mut Arena) -> (NonNull<dyn Subject>, usize),
+}
+
+impl Kind {
+    /// A lock that one thread holds at a time, for instance a user's.
+    pub const fn exclusive<L: Exclusive + 'static>(
+        name: &'static str,
+        about: &'static str,
+    ) -> Self {
+        Self::of::<Of<L>>(name, about)
+    }
+
+    pub(super) const fn of<L: New>(name: &'static str, about: &'static str) -> Self {
+        Self {
+            name,
+            about,
+            fault: None,
+            readers: false,
+            overtakes: None,
+            place: |arena| (arena.place(L::new()), size_of::<L>()),
+        }
+    }
+
+    /// Who waits may be overtaken at most so often.
+    #[must_use]
+    pub const fn overtakes(mut self, most: u32) -> Self {
+        self.overtakes = Some(most);
+        self
+    }
+
+    pub(super) const fn readers(mut self) -> Self {
+        self.readers = true;
+        self
+    }
+
+    pub(super) const fn fault(mut self, fault: &'static str) -> Self {
+        self.fault = Some(fault);
+        self
+    }
+
+    /// The kind of a name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        KINDS.iter().chain(faults::KINDS).find(|kind| kind.name == name)
+    }
+
+    /// Puts one at its place, and says how large it is.
+    pub(super) fn place(&self, arena: &mut Arena) -> (NonNull<dyn Subject>, usize) {
+        (self.place)(arena)
+    }
+}
+
+/// Those that are sound.
+pub const KINDS: &[Kind] = &[
+    Kind::exclusive::<RawQspinlock<Explored>>("qspinlock", "queued spinlock"),
+    Kind::exclusive::<RawPvQspinlock<Explored, Hybrid>>("hybrid", "hybrid pvqspinlock"),
+    Kind::exclusive::<RawPvQspinlock<Explored, SingleSteal>>("pvqlock", "pvqspinlock, one steal"),
+    Kind::exclusive::<RawPvQspinlock<Explored, Unfair>>("unfair", "unfair pvqspinlock"),
+    Kind::exclusive::<RawTicket<Explored>>("ticket", "ticket lock").overtakes(0),
+    Kind::exclusive::<RawTas<Explored>>("tas", "test, then test-and-set"),
+    Kind::of::<Mcs<Explored>>("mcs", "MCS lock").overtakes(0),
+    Kind::exclusive::<RawMcs<Explored>>("k42", "MCS lock without nodes of callers (K42)"),
+    Kind::exclusive::<RawMutex<Explored>>("mutex", "kernel's mutex"),
+    Kind::exclusive::<RawHybridMutex<Explored>>("hybrid_mutex", "hybrid mutex of user space"),
+    Kind::exclusive::<RawRtMutex<Explored>>("rtmutex", "mutex with priority inheritance"),
+    Kind::exclusive::<RawBinary<Explored>>("semaphore", "semaphore of one"),
+    Kind::of::<RawRwSem<Explored>>("rwsem", "kernel's rwsem").readers(),
+    Kind::of::<RawQrwLock<Explored>>("qrwlock", "queued rwlock").readers(),
+    Kind::of::<RawHybridRwLock<Explored>>("hybrid_rwlock", "hybrid rwlock of user space").readers(),
+    Kind::of::<RawPercpuRwSem<Explored>>("percpu_rwsem", "per-CPU rwsem").readers(),
+];
+
+/// What can be made.
+pub(super) trait New: Subject + 'static {
+    fn new() -> Self;
+}
+
+/// A lock of the family, or a user's.
+struct Of<L>(L);
+
+impl<L: Exclusive + 'static> New for Of<L> {
+    fn new() -> Self {
+        Self(L::new())
+    }
+}
+
+impl<L: Exclusive> Subject for Of<L> {
+    fn with(&self, how: How, section: &mut dyn FnMut()) -> bool {
+        match how {
+            How::TryWrite | How::TryRead => {
+                if !self.0.try_lock() {
+                    return false;
+                }
+            }
+            How::Write | How::Read => self.0.lock(),
+        }
+        section();
+        // SAFETY: taken above.
+        unsafe { self.0.unlock() };
+        true
+    }
+}
+
+impl New for Mcs<Explored> {
+    fn new() -> Self {
+        Self::new_in()
+    }
+}
+
+impl Subject for Mcs<Explored> {
+    fn with(&self, how: How, section: &mut dyn FnMut()) -> bool {
+        let node = Node::new();
+        match how {
+            How::TryWrite | How::TryRead => {
+                // SAFETY: it is in no other queue, and stays where it is until it is unlocked.
+                if !unsafe { self.try_lock(&node) } {
+                    return false;
+                }
+            }
+            // SAFETY: likewise.
+            How::Write | How::Read => unsafe { self.lock(&node) },
+        }
+        section();
+        // SAFETY: locked above, with this node.
+        unsafe { self.unlock(&node) };
+        true
+    }
+}
+
+/// Locks that readers share: lock, trylock and unlock, to write and to read.
+macro_rules! shared {
+    ($($lock:ty: $write:ident $try_write:ident $unwrite:ident, $read:ident $try_read:ident $unread:ident;)*) => {
+        $(
+            impl New for $lock {
+                fn new() -> Self {
+                    Self::new_in()
+                }
+            }
+
+            impl Subject for $lock {
+                fn with(&self, how: How, section: &mut dyn FnMut()) -> bool {
+                    let has = match how {
+                        How::Write => {
+                            self.$write();
+                            true
+                        }
+                        How::TryWrite => self.$try_write(),
+                        How::Read => {
+                            self.$read();
+                            true
+                        }
+                        How::TryRead => self.$try_read(),
+                    };
+                    if has {
+                        section();
+                        // SAFETY: taken above, to write.
+                        let write = || unsafe { self.$unwrite() };
+                        // SAFETY: taken above, to read.
+                        let read = || unsafe { self.$unread() };
+                        if matches!(how, How::Write | How::TryWrite) { write() } else { read() }
+                    }
+                    has
+                }
+            }
+        )*
+    };
+}
+
+shared! {
+    RawRwSem<Explored>: down_write try_down_write up_write, down_read try_down_read up_read;
+    RawQrwLock<Explored>:
+        write_lock try_write_lock write_unlock, read_lock try_read_lock read_unlock;
+    RawHybridRwLock<Explored>:
+        lock_exclusive try_lock_exclusive unlock_exclusive,
+        lock_shared try_lock_shared unlock_shared;
+    RawPercpuRwSem<Explored>: down_write try_down_write up_write, down_read try_down_read up_read;
+}

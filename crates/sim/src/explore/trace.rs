@@ -1,0 +1,75 @@
+//! What threads did, step by step.
+
+use core::panic::Location;
+
+/// What a step is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A word is read.
+    Load,
+    /// A word is written.
+    Store,
+    /// A word is exchanged, compared and exchanged, or added to.
+    Exchange,
+    /// The thread is about to sleep, if the word is as expected.
+    Wait,
+    /// It goes on after a sleep.
+    Woken,
+    /// It wakes who waits for a word.
+    Wake,
+    /// A round of a spinning loop is over.
+    Spin,
+    /// It asks for the lock, to write.
+    Write,
+    /// It asks for the lock, to read.
+    Read,
+    /// It has the lock.
+    Acquired,
+    /// It releases the lock.
+    Releases,
+    /// It has released the lock.
+    Released,
+    /// It was refused the lock by a trylock.
+    Refused,
+}
+
+impl What {
+    /// In a word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Load => "load",
+            Self::Store => "store",
+            Self::Exchange => "exchange",
+            Self::Wait => "wait",
+            Self::Woken => "woken",
+            Self::Wake => "wake",
+            Self::Spin => "spin",
+            Self::Write => "lock",
+            Self::Read => "read lock",
+            Self::Acquired => "ACQUIRED",
+            Self::Releases => "RELEASES",
+            Self::Released => "released",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+/// A step of a thread.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The scheduling point before it.
+    pub point: u64,
+    /// Whose it is.
+    pub thread: u32,
+    /// What it is.
+    pub what: What,
+    /// Of what word; 0: none.
+    pub address: usize,
+    pub(super) size: usize,
+    /// What the word lies in, and where.
+    pub word: Option<String>,
+    /// The word's values before and after, where they can be told.
+    pub values: Option<(u64, u64)>,
+    /// Where in the source.
+    pub place: Option<&'static Location<'static>>,
+}
