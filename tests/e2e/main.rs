@@ -34,6 +34,7 @@ mod ends;
 mod errors;
 mod escapes;
 mod executable;
+mod explore;
 mod faults;
 mod file_sizes;
 mod follow;

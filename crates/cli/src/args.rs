@@ -1,6 +1,7 @@
 //! The command line. Long help, man pages and shell completions are generated from here and from
 //! [`crate::manual`].
 
+mod explore;
 mod sim;
 mod swap;
 mod sweep;
@@ -14,6 +15,7 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use explore::ExploreArgs;
 pub use sim::SimArgs;
 pub use swap::SwapArgs;
 pub use sweep::{Hog, SweepArgs, SweepOver};
@@ -504,6 +506,14 @@ pub struct OutputArgs {
     /// Colour the report; `auto`: if it goes to a terminal and NO_COLOR is not set.
     #[arg(long, visible_alias = "colour", value_name = "WHEN", value_enum, default_value_t = Colour::Auto)]
     pub color: Colour,
+}
+
+/// The `-o` of commands whose report is all that was asked for.
+fn of_table(output: clap::Arg) -> clap::Arg {
+    output.help(
+        "Write the table to FILE instead of standard output (`-`; standard error, where the JSON \
+         goes to standard output)",
+    )
 }
 
 /// The report as a page.

@@ -506,11 +506,26 @@ pub const SIM: Manual = Manual {
             "A machine's file, to be changed and given to --machine ./mine.toml.",
         ),
         ("lockwright sim --lock busted --threads 4", "The control: what is no lock must fail."),
+        (
+            "lockwright sim --explore --lock all --threads 8",
+            "Test all locks under 10,000 random schedules of eight threads each.",
+        ),
+        (
+            "lockwright sim --explore --lock mutex --threads 3 --operations 2 --preemptions 2",
+            "All schedules with at most two preemptions.",
+        ),
+        (
+            "lockwright sim --explore --lock busted_no_wake",
+            "A planted fault: what was found, step by step, and how to have it again.",
+        ),
     ],
     exit_status: &[
         ("0", "It was simulated."),
         USAGE,
-        ("101", "A lock did not exclude, or a thread waits for ever."),
+        (
+            "101",
+            "A lock did not exclude, a thread waits for ever, or a waiter was overtaken that must not be.",
+        ),
         OWN_FAILURE,
     ],
     environment: &[NO_COLOR],

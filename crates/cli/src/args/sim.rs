@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use clap::Args;
 
-use super::OutputArgs;
+use super::{ExploreArgs, OutputArgs};
 use crate::manual;
 
 /// Run locks of the lockwright family on a simulated machine.
@@ -13,10 +13,13 @@ use crate::manual;
 /// --vcpus, a hypervisor are simulated. The same command gives the same figures to the last digit.
 /// docs/simulator.md says what is modelled, and how far the figures are from those that were
 /// published: compare locks with it, and trust no absolute figure.
+///
+/// With --explore there is no machine: locks are tested under schedules that would hardly ever come
+/// of themselves.
 #[derive(Debug, Args)]
-#[command(after_long_help = manual::SIM.help())]
+#[command(after_long_help = manual::SIM.help(), mut_arg("output", super::of_table))]
 pub struct SimArgs {
-    /// Where the figures go; without -o, to standard output.
+    /// Where the figures go.
     #[command(flatten)]
     pub output: OutputArgs,
 
@@ -37,11 +40,12 @@ pub struct SimArgs {
     #[arg(long, value_name = "NAME", default_value = "micro", help_heading = "Simulation")]
     pub workload: String,
 
-    /// The locks [default: hybrid,pvqlock,unfair; of a workload with locks of its own, all].
+    /// The locks [default: hybrid,pvqlock,unfair; of a workload with locks of its own, all; with
+    /// --explore: `all` that are sound].
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', help_heading = "Simulation")]
     pub lock: Option<Vec<String>>,
 
-    /// Numbers of threads, one run each [default: one for each CPU that is used].
+    /// Numbers of threads, one run each [default: one for each CPU that is used; with --explore: 4].
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Simulation")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=MOST_THREADS), conflicts_with = "vcpus")]
     pub threads: Option<Vec<u32>>,
@@ -73,6 +77,10 @@ pub struct SimArgs {
     /// Say of each run what its memory traffic was, place by place.
     #[arg(long, help_heading = "Simulation")]
     pub traffic: bool,
+
+    /// The search for faults.
+    #[command(flatten)]
+    pub explore: ExploreArgs,
 }
 
 /// As many as the simulator has room for.

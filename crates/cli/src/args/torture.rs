@@ -15,7 +15,7 @@ use crate::manual;
 /// somebody whom it must not, lost anybody, or forgot to wake anybody. Options have the names of
 /// locktorture's parameters. The types begin with locks that are broken on purpose, and must fail.
 #[derive(Debug, Args)]
-#[command(after_long_help = manual::TORTURE.help())]
+#[command(after_long_help = manual::TORTURE.help(), mut_arg("output", super::of_table))]
 pub struct TortureArgs {
     /// The lock, by a name that --list shows; `ww`: the kernel's tests of wound/wait mutexes.
     #[arg(value_name = "TORTURE_TYPE", default_value = "spin_lock")]

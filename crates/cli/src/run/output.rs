@@ -221,19 +221,21 @@ impl Output {
     /// Whether what [`Self::list`] shows is to be coloured.
     pub fn colours_lists(&self) -> bool {
         match &self.text {
-            Sink::Stderr => coloured(self.choice, Sink::Stdout.is_terminal()),
+            Sink::Stderr if !matches!(self.json, Some(Sink::Stdout)) => {
+                coloured(self.choice, Sink::Stdout.is_terminal())
+            }
             _ => self.colour,
         }
     }
 
     /// Shows a listing in place of a report: it is what was asked for, so it goes to standard
-    /// output.
+    /// output, unless the JSON does.
     ///
     /// # Errors
     /// If a file cannot be written.
     pub fn list(&mut self, text: &str) -> Result<()> {
         match &mut self.text {
-            Sink::Stderr => Sink::Stdout.put(text),
+            Sink::Stderr if !matches!(self.json, Some(Sink::Stdout)) => Sink::Stdout.put(text),
             sink => sink.put(text),
         }
     }

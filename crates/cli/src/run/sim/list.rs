@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use lockwright_sim::explore;
 use lockwright_sim::locks::KINDS;
 use lockwright_sim::machine::PRESETS;
 use lockwright_sim::workload::WORKLOADS;
@@ -13,7 +14,7 @@ pub fn text() -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(out, "{title}:");
         for (name, about) in rows {
-            let _ = writeln!(out, "  {name:<14} {about}");
+            let _ = writeln!(out, "  {name:<17} {about}");
         }
     };
     section("machines", &mut PRESETS.iter().map(|it| (it.name, it.about.to_owned())));
@@ -25,5 +26,13 @@ pub fn text() -> String {
         }),
     );
     section("locks", &mut KINDS.iter().map(|it| (it.name, it.about.to_owned())));
+    section(
+        "locks of --explore",
+        &mut explore::KINDS.iter().map(|it| (it.name, it.about.to_owned())),
+    );
+    section(
+        "faults planted for --explore, which must be found",
+        &mut explore::FAULTS.iter().map(|it| (it.name, it.about.to_owned())),
+    );
     out
 }

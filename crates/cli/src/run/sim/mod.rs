@@ -1,5 +1,6 @@
 //! `lockwright sim`: locks on a machine that is not there.
 
+mod explore;
 mod figures;
 mod list;
 
@@ -32,6 +33,9 @@ pub fn run(args: &SimArgs) -> Result<Ending> {
     if args.list {
         output.list(&list::text())?;
         return Ok(Ending::Code(0));
+    }
+    if args.explore.explore {
+        return explore::run(args, &mut output);
     }
     let text = machine_text(&args.machine)?;
     let machine = machine::parse(&args.machine, &text)
