@@ -80,20 +80,6 @@ impl Arena {
         NonNull::new(at).expect("the base is not 0")
     }
 
-    /// Zeroed memory on lines of its own, aligned to a line.
-    ///
-    /// # Panics
-    /// If there is no room.
-    pub fn place_bytes(&mut self, size: usize) -> NonNull<u8> {
-        let from = self.used.next_multiple_of(LINE);
-        self.used = from.saturating_add(size).next_multiple_of(LINE);
-        assert!(self.used <= OBJECTS, "too much is placed in one simulation");
-        let at = (BASE + from) as *mut u8;
-        // SAFETY: mapped, and nobody's, as above.
-        unsafe { at.write_bytes(0, size) };
-        NonNull::new(at).expect("the base is not 0")
-    }
-
     /// Writes what is kept for a CPU, which stays for ever or until it is written anew.
     ///
     /// # Panics
