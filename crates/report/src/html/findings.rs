@@ -61,7 +61,7 @@ fn one(context: &Context<'_>, report: &Report, number: usize, finding: &Finding)
     let grade = finding.grade.name();
     let mut evidence = said.why(finding.grade);
     if finding.also > 0 {
-        evidence.push(format!("{} folded into this one", count(finding.also, "more of this sort")));
+        evidence.push(format!("{} folded into this one", count(finding.also, "other finding")));
     }
     if report.processes.len() > 1
         && let Some(process) = report.process_of(finding)

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::Context;
 use super::words::short_path;
 use crate::prose::words::{count, plain};
-use crate::text::stack::{is_runtime, shorten};
+use crate::text::stack::{function as in_words, is_runtime};
 use lockwright_analysis::finding::Frame;
 use lockwright_analysis::symbolize::wrapper::own_frames;
 
@@ -36,7 +36,7 @@ pub fn list(context: &Context<'_>, stack: &[Frame]) -> Markup {
 
 /// One frame: the function, and where.
 pub fn one(context: &Context<'_>, frame: &Frame) -> Markup {
-    let function = frame.function.as_deref().map(|name| shorten(&plain(name)));
+    let function = frame.function.as_deref().map(in_words);
     let place = match (&frame.file, frame.line) {
         (Some(file), Some(line)) => format!("{}:{line}", short_path(&context.stacks.path(file))),
         _ => {

@@ -21,14 +21,16 @@ const FUNCTIONS: &[&str] = &[
 const GUARDS: &[&str] = &["lock_guard", "unique_lock", "shared_lock", "scoped_lock"];
 
 /// Methods without arguments that take their own lock.
-const METHODS: &[&str] = &["lock()", "lock_shared()", "native_handle()"];
+const METHODS: &[&str] =
+    &["lock()", "lock_shared()", "native_handle()", "read()", "write()", "acquire()"];
 
 /// The lock that `line` takes, as it stands there; `None` also where it takes several.
 pub fn in_line(line: &str) -> Option<&str> {
     let code = line.split("//").next().unwrap_or_default();
     let calls = FUNCTIONS.iter().flat_map(|name| arguments(code, name, false));
     let guards = GUARDS.iter().flat_map(|name| arguments(code, name, true));
-    let mut found = calls.chain(guards).chain(METHODS.iter().flat_map(|name| owners(code, name)));
+    let methods = METHODS.iter().flat_map(|name| owners(code, name));
+    let mut found = calls.chain(guards).chain(methods).chain(with(code));
     let (one, another) = (found.next()?, found.next());
     // A call that is not understood may be the one that is meant.
     if another.is_some() { None } else { one }
@@ -77,6 +79,12 @@ fn owners<'c>(code: &'c str, method: &'static str) -> impl Iterator<Item = Optio
         let start = owner.rfind(|c| !is_in_way(c)).map_or(0, |before| before + 1);
         way(&owner[start..])
     })
+}
+
+/// What a statement of Python enters: `with self.lock:`.
+fn with(code: &str) -> Option<Option<&str>> {
+    let entered = code.trim().strip_prefix("with ")?;
+    Some(entered.split_once(':').and_then(|(entered, _)| way(entered.trim())))
 }
 
 /// Where `word` stands in `code`, and is no part of a longer one.
@@ -130,6 +138,9 @@ mod tests {
             ("    this->mutex_.lock();", "this->mutex_"),
             ("let state = self.state.lock();", "self.state"),
             ("bank::Vault::all.lock();", "bank::Vault::all"),
+            ("self.ledger.write().unwrap().push((shelf, amount));", "self.ledger"),
+            ("        with self.accounts:", "self.accounts"),
+            ("    self._lock.acquire()", "self._lock"),
         ] {
             assert_eq!(in_line(line), Some(expression), "{line}");
         }
@@ -147,6 +158,9 @@ mod tests {
             "pthread_mutex_lock(&a); b->lock();",
             "pthread_mutex_lock(",
             "my_pthread_mutex_lock(&a);",
+            "with a, b:",
+            "with open(path) as file:",
+            "with lock_of(account):",
             "std::scoped_lock both(a, b);",
             "std::lock_guard<std::mutex> g(*m);",
             "pool().lock();",

@@ -121,6 +121,8 @@ pub fn is_runtime(frame: &Frame) -> bool {
         Some(name) if is_of(&["threading.py"]) => name.starts_with("Thread."),
         // The preload library begins every thread.
         _ if is_of(&["liblockwright.so"]) => true,
+        // Where it is inlined, its name lacks the path: `catch_unwind<(), ...>`.
+        _ if frame.file.as_deref().and_then(of_rust).is_some() => true,
         Some(name) => BEGINNINGS.contains(&name) || RUNTIME.contains(&name) || is_of_library(name),
         // Without symbols the start of a thread has no name.
         None => is_of(&["libc.so", "libpthread.so", "libstdc++.so"]),
