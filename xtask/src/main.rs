@@ -5,6 +5,7 @@ mod completions;
 mod debug_lockdep;
 mod failed_tests;
 mod floors;
+mod gallery;
 mod install;
 mod man;
 mod package;
@@ -33,6 +34,7 @@ enum Task {
     Man(man::ManArgs),
     Completions(completions::CompletionsArgs),
     Swap(swap::SwapArgs),
+    Gallery(gallery::GalleryArgs),
 }
 
 fn main() -> ExitCode {
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Task::Man(args) => man::run(&args),
         Task::Completions(args) => completions::run(&args),
         Task::Swap(args) => swap::run(&args),
+        Task::Gallery(args) => gallery::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
