@@ -4,9 +4,10 @@ use maud::html;
 
 use super::section::{Column, Section, left_out, number_cell, table};
 use super::words::name_of;
-use super::{Context, limits, stack};
+use super::{Context, limits, runs, stack};
 use crate::listing::LockGraph;
 use crate::prose::words::number;
+use lockwright_analysis::merge::Run as MergedRun;
 
 const OF_GRAPHS: &[Column] = &[
     Column::text("lock"),
@@ -19,12 +20,17 @@ const OF_GRAPHS: &[Column] = &[
 ];
 
 /// The lock classes that were watched; `None` if there are none.
-pub fn of_graphs(context: &Context<'_>, graphs: &[LockGraph]) -> Option<Section> {
+pub fn of_graphs(
+    context: &Context<'_>,
+    graphs: &[LockGraph],
+    merged: &[MergedRun],
+) -> Option<Section> {
     let count: usize = graphs.iter().map(|graph| graph.classes.len()).sum();
     if count == 0 {
         return None;
     }
     struct Row<'g> {
+        run: Option<usize>,
         class: &'g crate::listing::LockClass,
         before: usize,
         after: usize,
@@ -33,7 +39,9 @@ pub fn of_graphs(context: &Context<'_>, graphs: &[LockGraph]) -> Option<Section>
     let mut rows: Vec<Row<'_>> = Vec::new();
     for graph in graphs {
         let first = rows.len();
+        let run = runs::number_of(merged, graph.process);
         rows.extend(graph.classes.iter().map(|class| Row {
+            run,
             class,
             before: 0,
             after: 0,
@@ -52,6 +60,7 @@ pub fn of_graphs(context: &Context<'_>, graphs: &[LockGraph]) -> Option<Section>
     });
     let (body, left) = limits::LOCKS.fill(&rows, |row| html! {
         tr.item {
+            @if let Some(run) = row.run { (number_cell(&run.to_string(), run as f64)) }
             th scope="row" { (name_of(&row.class.name.text, row.class.name.is_symbol)) }
             td { (row.class.kind) }
             @for value in [row.class.locks, row.before as u64, row.after as u64, row.cycles as u64] {
@@ -60,8 +69,12 @@ pub fn of_graphs(context: &Context<'_>, graphs: &[LockGraph]) -> Option<Section>
             td.place { @if row.class.created.is_empty() { span.quiet { "static" } } @else { (stack::place(context, &row.class.created)) } }
         }
     });
+    let mut columns = OF_GRAPHS.to_vec();
+    if !merged.is_empty() {
+        columns.insert(0, Column::number("run", "that took a lock of this class"));
+    }
     let body = html! {
-        (table("Lock classes, those on cycles first", OF_GRAPHS, &body))
+        (table("Lock classes, those on cycles first", &columns, &body))
         (left_out(left, "lock class", "report --classes"))
     };
     Some(Section::new("locks", "Locks", body).counting(count))

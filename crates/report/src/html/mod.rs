@@ -73,7 +73,7 @@ pub fn render(run: &Run<'_>) -> String {
     }
     match run.metered {
         Some(metered) => sections.extend(meter::sections(&context, metered)),
-        None => sections.extend(locks::of_graphs(&context, run.graphs)),
+        None => sections.extend(locks::of_graphs(&context, run.graphs, run.runs)),
     }
     sections.extend(runs::section(run.runs));
     sections.extend(notes::section(run));

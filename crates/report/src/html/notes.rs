@@ -6,20 +6,7 @@ use super::section::{Column, Section, left_out, number_cell, table};
 use super::{Run, limits, runs};
 use crate::prose::coverage;
 use crate::prose::words::{number, plain};
-use lockwright_analysis::finding::coverage::Note;
-use lockwright_analysis::process_end::ProcessEnd;
-
-/// A process, of whichever report.
-struct Row<'r> {
-    /// Which of several runs it is of.
-    run: Option<usize>,
-    pid: u32,
-    exe: &'r str,
-    command: &'r [String],
-    end: ProcessEnd,
-    numbers: [u64; 3],
-    notes: &'r [Note],
-}
+use crate::text::processes::Row;
 
 const COLUMNS: &[Column] = &[
     Column::number("process", ""),
@@ -42,17 +29,13 @@ pub fn section(run: &Run<'_>) -> Option<Section> {
     } else if let Some(metered) = run.metered {
         lines.extend(metered.modules.iter().map(|note| plain(&coverage::module(note))));
     }
-    for row in &rows {
-        let many = rows.len() > 1;
+    let many = rows.len() > 1;
+    for (run, row) in &rows {
         for note in row.notes.iter().map(coverage::note) {
-            lines.push(match (many, row.run) {
-                (true, Some(run)) => {
-                    format!("run {run}, process {} ({}): {}", row.pid, plain(row.exe), plain(&note))
-                }
-                (true, None) => {
-                    format!("process {} ({}): {}", row.pid, plain(row.exe), plain(&note))
-                }
-                (false, _) => plain(&note),
+            let note = row.note(&note, many);
+            lines.push(match run {
+                Some(run) if many => format!("run {run}, {note}"),
+                _ => note,
             });
         }
     }
@@ -73,14 +56,14 @@ pub fn section(run: &Run<'_>) -> Option<Section> {
         return None;
     }
     let (notes, notes_left) = limits::NOTES.fill(&lines, |line| html! { li { (line) } });
-    let (body, left) = limits::NOTES.fill(&rows, |row| {
-        let command =
-            if row.command.is_empty() { row.exe.to_owned() } else { row.command.join(" ") };
+    let (body, left) = limits::NOTES.fill(&rows, |(run, row)| {
         html! { tr.item {
-            @if let Some(run) = row.run { (number_cell(&run.to_string(), run as f64)) }
+            @if let Some(run) = run { (number_cell(&run.to_string(), *run as f64)) }
             (number_cell(&row.pid.to_string(), f64::from(row.pid)))
-            td { code { (crate::text::stack::shorten(&plain(&command))) } }
-            @for value in row.numbers { (number_cell(&number(value), value as f64)) }
+            td { code { (row.command()) } }
+            @for value in [row.threads, row.locks, row.acquisitions] {
+                (number_cell(&number(value), value as f64))
+            }
             td { (coverage::end(row.end).unwrap_or_else(|| "exited".to_owned())) }
         } }
     });
@@ -96,27 +79,13 @@ pub fn section(run: &Run<'_>) -> Option<Section> {
     Some(Section::new("notes", "Processes and notes", body))
 }
 
-fn rows<'r>(run: &Run<'r>) -> Vec<Row<'r>> {
-    if let Some(judged) = run.found {
-        let row = |(index, p): (usize, &'r lockwright_analysis::finding::Process)| Row {
-            run: runs::number_of(run.runs, index),
-            pid: p.pid,
-            exe: &p.exe,
-            command: &p.command,
-            end: p.end,
-            numbers: [p.threads, p.locks, p.acquisitions],
-            notes: &p.notes,
-        };
-        return judged.report.processes.iter().enumerate().map(row).collect();
-    }
-    let row = |p: &'r lockwright_analysis::lockmeter::model::Process| Row {
-        run: None,
-        pid: p.pid,
-        exe: &p.exe,
-        command: &p.command,
-        end: p.end,
-        numbers: [p.threads, p.locks, p.acquisitions],
-        notes: &p.notes,
+/// Watched processes, each with the run that it is of if several were merged.
+fn rows<'r>(run: &Run<'r>) -> Vec<(Option<usize>, Row<'r>)> {
+    let rows: Vec<Row<'r>> = match (run.found, run.metered) {
+        (Some(judged), _) => judged.report.processes.iter().map(Row::from).collect(),
+        (None, Some(metered)) => metered.processes.iter().map(Row::from).collect(),
+        (None, None) => Vec::new(),
     };
-    run.metered.map_or_else(Vec::new, |metered| metered.processes.iter().map(row).collect())
+    let number = |(index, row)| (runs::number_of(run.runs, index), row);
+    rows.into_iter().enumerate().map(number).collect()
 }

@@ -2,13 +2,15 @@
 
 use super::stack::shorten;
 use crate::prose::words::{count, number, plain};
-use lockwright_analysis::finding::Unwatched;
+use lockwright_analysis::finding::coverage::Note;
+use lockwright_analysis::finding::{Process, Unwatched};
+use lockwright_analysis::lockmeter::model::Process as MeteredProcess;
 use lockwright_analysis::process_end::ProcessEnd;
 
 /// Processes shown; of more, those that took most locks.
 const MOST: usize = 20;
 
-/// A watched process.
+/// A watched process, of whichever report.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'r> {
     /// Process id.
@@ -25,6 +27,45 @@ pub struct Row<'r> {
     pub locks: u64,
     /// Acquisitions.
     pub acquisitions: u64,
+    /// What to know of how it was watched.
+    pub notes: &'r [Note],
+}
+
+impl<'r> From<&'r Process> for Row<'r> {
+    fn from(process: &'r Process) -> Self {
+        let Process { pid, exe, command, end, threads, locks, acquisitions, notes, .. } = process;
+        let (pid, end) = (*pid, *end);
+        let (threads, locks, acquisitions) = (*threads, *locks, *acquisitions);
+        Self { pid, exe, command, end, threads, locks, acquisitions, notes }
+    }
+}
+
+impl<'r> From<&'r MeteredProcess> for Row<'r> {
+    fn from(process: &'r MeteredProcess) -> Self {
+        let MeteredProcess { pid, exe, command, end, threads, locks, acquisitions, notes, .. } =
+            process;
+        let (pid, end) = (*pid, *end);
+        let (threads, locks, acquisitions) = (*threads, *locks, *acquisitions);
+        Self { pid, exe, command, end, threads, locks, acquisitions, notes }
+    }
+}
+
+impl Row<'_> {
+    /// Its command line, as far as there is room for it.
+    pub fn command(&self) -> String {
+        match self.command {
+            [] => plain(self.exe),
+            words => shorten(&plain(&words.join(" "))),
+        }
+    }
+
+    /// A note of it, which says whose it is where there are several.
+    pub fn note(&self, note: &str, many: bool) -> String {
+        match many {
+            true => format!("process {} ({}): {}", self.pid, plain(self.exe), plain(note)),
+            false => plain(note),
+        }
+    }
 }
 
 /// The table, with a line for each executable that was not watched; empty where there is only one
@@ -45,17 +86,14 @@ pub fn table(rows: &[Row<'_>], unwatched: &[Unwatched]) -> String {
         text += "     pid  threads    locks  acquisitions  end         command\n";
     }
     for row in shown.into_iter().map(|i| &rows[i]) {
-        let command = match row.command {
-            [] => plain(row.exe),
-            words => shorten(&plain(&words.join(" "))),
-        };
         text += &format!(
-            "{:>8} {:>8} {:>8} {:>13}  {:<10}  {command}\n",
+            "{:>8} {:>8} {:>8} {:>13}  {:<10}  {}\n",
             row.pid,
             number(row.threads),
             number(row.locks),
             number(row.acquisitions),
             row.end.short(),
+            row.command(),
         );
     }
     let more = with_locks.saturating_sub(MOST);
@@ -84,7 +122,7 @@ mod tests {
 
     fn row(pid: u32, command: &[String], acquisitions: u64) -> Row<'_> {
         let end = ProcessEnd::Exit(Some(0));
-        Row { pid, exe: "/bin/x", command, end, threads: 1, locks: 2, acquisitions }
+        Row { pid, exe: "/bin/x", command, end, threads: 1, locks: 2, acquisitions, notes: &[] }
     }
 
     #[test]

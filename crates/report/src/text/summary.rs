@@ -6,7 +6,7 @@ use super::Remarks;
 use super::processes::{Row, table};
 use crate::prose::coverage;
 use crate::prose::words::{count, duration, join, plain};
-use lockwright_analysis::finding::{Finding, Grade, Kind, Process, Report, Waiting};
+use lockwright_analysis::finding::{Finding, Grade, Kind, Report, Waiting};
 use lockwright_analysis::process_end::ProcessEnd;
 
 /// The last lines. Without any finding shown, of one process, it is exactly one line.
@@ -38,7 +38,7 @@ pub fn lines(report: &Report, shown: usize, remarks: Remarks) -> String {
     if shown == 0 {
         parts.extend(notes.drain(..).map(|note| format!("note: {note}")));
     }
-    let rows: Vec<Row<'_>> = report.processes.iter().map(row).collect();
+    let rows: Vec<Row<'_>> = report.processes.iter().map(Row::from).collect();
     let mut text = table(&rows, &report.unwatched);
     for note in notes {
         text += &format!("note: {note}\n");
@@ -56,18 +56,6 @@ fn modules(report: &Report, shown: usize) -> Vec<String> {
         frames.chain(waits).filter_map(|frame| frame.module.as_deref()).collect();
     let notes = report.modules.iter().filter(|note| named.contains(note.module.as_str()));
     notes.map(|note| plain(&coverage::module(note))).collect()
-}
-
-fn row(process: &Process) -> Row<'_> {
-    Row {
-        pid: process.pid,
-        exe: &process.exe,
-        command: &process.command,
-        end: process.end,
-        threads: process.threads,
-        locks: process.locks,
-        acquisitions: process.acquisitions,
-    }
 }
 
 fn found(report: &Report, shown: usize, goes_on: bool) -> String {

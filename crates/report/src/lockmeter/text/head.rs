@@ -38,23 +38,11 @@ pub fn write(page: &mut Page<'_>) {
 /// Writes a table of the processes, if there are several.
 pub fn write_processes(page: &mut Page<'_>) {
     let report = page.report;
-    let rows: Vec<Row<'_>> = report.processes.iter().map(row).collect();
+    let rows: Vec<Row<'_>> = report.processes.iter().map(Row::from).collect();
     let table = table(&rows, &report.unwatched);
     if !table.is_empty() {
         page.line("");
         table.lines().for_each(|line| page.line(line));
-    }
-}
-
-fn row(process: &Process) -> Row<'_> {
-    Row {
-        pid: process.pid,
-        exe: &process.exe,
-        command: &process.command,
-        end: process.end,
-        threads: process.threads,
-        locks: process.locks,
-        acquisitions: process.acquisitions,
     }
 }
 
@@ -65,12 +53,7 @@ pub fn write_notes(page: &mut Page<'_>) {
     for process in &page.report.processes {
         let end = coverage::end(process.end).filter(|_| !many);
         for note in end.into_iter().chain(process.notes.iter().map(coverage::note)) {
-            lines.push(match many {
-                true => {
-                    format!("process {} ({}): {}", process.pid, plain(&process.exe), plain(&note))
-                }
-                false => plain(&note),
-            });
+            lines.push(Row::from(process).note(&note, many));
         }
     }
     lines.extend(page.report.modules.iter().map(|note| plain(&coverage::module(note))));
