@@ -101,6 +101,10 @@ fn a_page_says_of_each_step_in_which_run_it_was() {
         assert!(page.contains(&name), "{name} in {page}");
         let drawing = format!("<h3>run {number}, process {} (", pids[i]);
         assert!(page.contains(&drawing), "{drawing} in {page}");
+        // The table of locks: each run has two.
+        let row =
+            format!("<tr class=\"item\"><td class=\"n\" data-v=\"{number}\">{number}</td><th");
+        assert!(page.matches(&row).count() >= 2, "{row} in {page}");
     }
 }
 
