@@ -221,11 +221,16 @@ impl Output {
     /// Whether what [`Self::list`] shows is to be coloured.
     pub fn colours_lists(&self) -> bool {
         match &self.text {
-            Sink::Stderr if !matches!(self.json, Some(Sink::Stdout)) => {
+            Sink::Stderr if self.stdout_is_free() => {
                 coloured(self.choice, Sink::Stdout.is_terminal())
             }
             _ => self.colour,
         }
+    }
+
+    /// Whether standard output is free for what is no JSON.
+    const fn stdout_is_free(&self) -> bool {
+        !matches!(self.json, Some(Sink::Stdout))
     }
 
     /// Shows a listing in place of a report: it is what was asked for, so it goes to standard
@@ -234,8 +239,9 @@ impl Output {
     /// # Errors
     /// If a file cannot be written.
     pub fn list(&mut self, text: &str) -> Result<()> {
+        let is_free = self.stdout_is_free();
         match &mut self.text {
-            Sink::Stderr if !matches!(self.json, Some(Sink::Stdout)) => Sink::Stdout.put(text),
+            Sink::Stderr if is_free => Sink::Stdout.put(text),
             sink => sink.put(text),
         }
     }

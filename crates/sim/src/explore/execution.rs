@@ -92,7 +92,8 @@ pub struct Execution {
     running: u32,
     next: Option<u32>,
     strategy: Strategy,
-    fair: Rng,
+    /// Takes over where nobody gets on. It is the same in each replay: no deviation.
+    fair: Strategy,
     /// Scheduling points so far.
     pub points: u64,
     idle: u64,
@@ -103,7 +104,8 @@ pub struct Execution {
     bound: Option<u32>,
     pub worst: u32,
     pub wrong: Option<Wrong>,
-    pub deviations: Vec<Deviation>,
+    /// The deviations that it has come to.
+    pub schedule: Schedule,
     /// Points, who could have gone on there, and who does by default.
     pub choices: Option<Vec<(u64, Threads, u32)>>,
     /// Of who went on at each point.
@@ -124,7 +126,7 @@ impl Execution {
             running: 0,
             next: None,
             strategy,
-            fair: Rng::new(1),
+            fair: Strategy::Walk { one_in: 2, rng: Rng::new(1) },
             points: 0,
             idle: 0,
             skipped: 0,
@@ -133,7 +135,7 @@ impl Execution {
             bound,
             worst: 0,
             wrong: None,
-            deviations: Vec::new(),
+            schedule: Schedule::default(),
             choices: None,
             // FNV-1a's.
             order: 0xcbf2_9ce4_8422_2325,
@@ -149,9 +151,8 @@ impl Execution {
 
     /// Runs threads until all are over, or something is wrong.
     pub fn run(&mut self, arena: &Arena, body: &dyn Fn(u32)) {
+        let threads = self.threads.len() as u32;
         let at: *mut Self = self;
-        // SAFETY: as below.
-        let threads = unsafe { (*at).threads.len() as u32 };
         for number in 0..threads {
             let stack = arena.stack(number as usize);
             // SAFETY: `at` and `body` are there as long as fibers run: all end, or are reset, below.
@@ -169,7 +170,7 @@ impl Execution {
                 (&mut (*at).threads)[number as usize].fiber = Some(fiber);
             }
         }
-        let entered = Entered::new(at);
+        let _entered = Entered::new(at);
         // SAFETY: only this thread uses it; no reference to it lives while a fiber runs.
         unsafe {
             (*at).next = Some(0);
@@ -201,7 +202,6 @@ impl Execution {
                 }
             }
         }
-        drop(entered);
     }
 
     /// Something is wrong: it is the last that happens.
@@ -238,17 +238,15 @@ impl Execution {
         let point = Point { number: self.points, running: self.running, ready: self.ready, waits };
         let default = point.default_thread();
         let is_fair = self.idle > patience;
-        let chosen = if is_fair {
-            // The same in each replay: no deviation.
-            Strategy::Walk { one_in: 2, rng: Rng::new(self.fair.next()) }.choose(&point)
-        } else {
-            self.strategy.choose(&point)
-        };
-        if let Some(choices) = self.choices.as_mut().filter(|_| !is_fair) {
-            choices.push((self.points, self.ready, default));
-        }
-        if chosen != default && !is_fair {
-            self.deviations.push(Deviation { point: self.points, thread: chosen });
+        let strategy = if is_fair { &mut self.fair } else { &mut self.strategy };
+        let chosen = strategy.choose(&point);
+        if !is_fair {
+            if let Some(choices) = &mut self.choices {
+                choices.push((self.points, self.ready, default));
+            }
+            if chosen != default {
+                self.schedule.0.push(Deviation { point: self.points, thread: chosen });
+            }
         }
         self.order = (self.order ^ u64::from(chosen)).wrapping_mul(0x0100_0000_01b3);
         if chosen != self.running || stop == Stop::End {
@@ -259,12 +257,13 @@ impl Execution {
 
     /// Nobody is ready: the next deadline comes, if there is one.
     fn pass_time(&mut self) -> bool {
-        let deadline = |thread: &u32| {
-            self.threads[*thread as usize].sleep.as_ref().and_then(|sleep| sleep.deadline)
+        let timed = self.sleepers.iter().filter_map(|&thread| {
+            Some((self.threads[thread as usize].sleep.as_ref()?.deadline?, thread))
+        });
+        let Some((deadline, first)) = timed.min_by_key(|(deadline, _)| *deadline) else {
+            return false;
         };
-        let first = self.sleepers.iter().copied().filter(|thread| deadline(thread).is_some());
-        let Some(first) = first.min_by_key(deadline) else { return false };
-        self.skipped += deadline(&first).unwrap_or(0).saturating_sub(self.now());
+        self.skipped += deadline.saturating_sub(self.now());
         self.sleepers.retain(|thread| *thread != first);
         let sleep = self.threads[first as usize].sleep.as_mut().expect("it sleeps");
         sleep.too_late = true;
@@ -407,7 +406,9 @@ impl Execution {
             values: before.map(|before| (before, before)),
             place,
         };
-        self.steps.iter_mut().for_each(|steps| steps.push(step.clone()));
+        if let Some(steps) = &mut self.steps {
+            steps.push(step);
+        }
     }
 
     /// The last step has happened: its word has its new value.
@@ -456,11 +457,4 @@ fn value(address: usize, size: usize) -> Option<u64> {
 fn message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
-}
-
-/// A schedule of the deviations that an execution came to.
-impl From<&Execution> for Schedule {
-    fn from(execution: &Execution) -> Self {
-        Self(execution.deviations.clone())
-    }
 }

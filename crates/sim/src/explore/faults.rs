@@ -90,10 +90,14 @@ fn try_lock(word: &Word) -> bool {
     word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok()
 }
 
-/// Who was woken takes the lock as handed over, but others may have been faster.
-struct SlowPath(Word);
+/// A futex mutex. Who was woken takes the lock as handed over, but others may have been faster; or,
+/// if not `HANDED_OVER`, as if nobody else waited: the next one is never woken.
+struct Futex<const HANDED_OVER: bool>(Word);
 
-impl Halves for SlowPath {
+type SlowPath = Futex<true>;
+type NoWake = Futex<false>;
+
+impl<const HANDED_OVER: bool> Halves for Futex<HANDED_OVER> {
     fn new() -> Self {
         Self(word())
     }
@@ -103,30 +107,9 @@ impl Halves for SlowPath {
                 || self.0.compare_exchange(HELD, AWAITED, Relaxed, Relaxed).is_ok()
             {
                 self.0.wait(AWAITED, None);
-                return self.0.store(AWAITED, Acquire);
-            }
-        }
-    }
-    fn unlock(&self) {
-        if self.0.swap(FREE, Release) == AWAITED {
-            Word::wake(&raw const self.0, 1);
-        }
-    }
-}
-
-/// Who was woken takes the lock as if nobody else waited: the next one is never woken.
-struct NoWake(Word);
-
-impl Halves for NoWake {
-    fn new() -> Self {
-        Self(word())
-    }
-    fn lock(&self) {
-        while !try_lock(&self.0) {
-            if self.0.load(Relaxed) == AWAITED
-                || self.0.compare_exchange(HELD, AWAITED, Relaxed, Relaxed).is_ok()
-            {
-                self.0.wait(AWAITED, None);
+                if HANDED_OVER {
+                    return self.0.store(AWAITED, Acquire);
+                }
             }
         }
     }
@@ -297,7 +280,7 @@ impl New for ReaderNotCounted {
 
 impl Subject for ReaderNotCounted {
     fn with(&self, how: How, section: &mut dyn FnMut()) -> bool {
-        if matches!(how, How::Write | How::TryWrite) {
+        if !how.reads {
             await_until::<Explored>(|| {
                 self.0.compare_exchange(0, WRITER, Acquire, Relaxed).is_ok()
             });
@@ -341,7 +324,7 @@ impl New for WriterUnaware {
 
 impl Subject for WriterUnaware {
     fn with(&self, how: How, section: &mut dyn FnMut()) -> bool {
-        if matches!(how, How::Write | How::TryWrite) {
+        if !how.reads {
             await_until::<Explored>(|| self.readers.load(Acquire) == 0);
             await_until::<Explored>(|| try_lock(&self.writer));
             section();

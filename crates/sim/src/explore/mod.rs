@@ -214,8 +214,8 @@ impl Explorer<'_> {
         if self.findings.schedules.is_multiple_of(64) {
             (self.tell)(self.findings.schedules);
         }
-        let Some(wrong) = execution.wrong.clone() else { return true };
-        let schedule = Schedule::from(&execution);
+        let Some(wrong) = execution.wrong else { return true };
+        let schedule = execution.schedule;
         let schedule = if shrinks { self.shrink(seed, &wrong, schedule) } else { schedule };
         let traced = self.execute(seed, Strategy::follow(schedule.clone()), |execution| {
             execution.steps = Some(Vec::new());
@@ -236,7 +236,7 @@ impl Explorer<'_> {
                 let mut fewer = best.clone();
                 fewer.0.drain(from..(from + size).min(fewer.0.len()));
                 let execution = self.execute(seed, Strategy::follow(fewer), |_| {});
-                let fewer = Schedule::from(&execution);
+                let fewer = execution.schedule;
                 let is_same = execution.wrong.as_ref().is_some_and(|other| other.is_like(wrong));
                 if is_same && fewer.0.len() < best.0.len() {
                     best = fewer;
@@ -280,23 +280,16 @@ impl Explorer<'_> {
 
 /// Half of all operations read, where that is a difference; one in eight only tries.
 fn how(rng: &mut Rng, readers: bool) -> How {
-    let (reads, tries) = (readers && rng.one_in(2), rng.one_in(8));
-    match (reads, tries) {
-        (false, false) => How::Write,
-        (false, true) => How::TryWrite,
-        (true, false) => How::Read,
-        (true, true) => How::TryRead,
-    }
+    How { reads: readers && rng.one_in(2), tries: rng.one_in(8) }
 }
 
 /// Takes the lock once. The section is two accesses, so that others can come in between.
 fn operate(lock: &dyn Subject, how: How, data: &Cell<AtomicU32>) {
-    let reads = matches!(how, How::Read | How::TryRead);
-    platform::with(|execution| execution.ask(reads));
+    platform::with(|execution| execution.ask(how.reads));
     let acquired = lock.with(how, &mut || {
         platform::with(|execution| execution.check(true));
         let value = data.load(Relaxed);
-        if reads {
+        if how.reads {
             data.load(Relaxed);
         } else {
             data.store(value.wrapping_add(1), Relaxed);

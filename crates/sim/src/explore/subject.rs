@@ -23,15 +23,11 @@ use crate::arena::Arena;
 
 /// How a lock is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
-    /// Alone.
-    Write,
-    /// Alone, if that can be had at once.
-    TryWrite,
-    /// With other readers.
-    Read,
-    /// With other readers, if that can be had at once.
-    TryRead,
+pub struct How {
+    /// With other readers, not alone.
+    pub reads: bool,
+    /// Only if it can be had at once.
+    pub tries: bool,
 }
 
 /// A lock that is explored. What it cannot do it does in the next best way: to read as to write.
@@ -140,13 +136,10 @@ impl<L: Exclusive + 'static> New for Of<L> {
 
 impl<L: Exclusive> Subject for Of<L> {
     fn with(&self, how: How, section: &mut dyn FnMut()) -> bool {
-        match how {
-            How::TryWrite | How::TryRead => {
-                if !self.0.try_lock() {
-                    return false;
-                }
-            }
-            How::Write | How::Read => self.0.lock(),
+        if !how.tries {
+            self.0.lock();
+        } else if !self.0.try_lock() {
+            return false;
         }
         section();
         // SAFETY: taken above.
@@ -164,15 +157,12 @@ impl New for Mcs<Explored> {
 impl Subject for Mcs<Explored> {
     fn with(&self, how: How, section: &mut dyn FnMut()) -> bool {
         let node = Node::new();
-        match how {
-            How::TryWrite | How::TryRead => {
-                // SAFETY: it is in no other queue, and stays where it is until it is unlocked.
-                if !unsafe { self.try_lock(&node) } {
-                    return false;
-                }
-            }
-            // SAFETY: likewise.
-            How::Write | How::Read => unsafe { self.lock(&node) },
+        if !how.tries {
+            // SAFETY: it is in no other queue, and stays where it is until it is unlocked.
+            unsafe { self.lock(&node) };
+        // SAFETY: likewise.
+        } else if !unsafe { self.try_lock(&node) } {
+            return false;
         }
         section();
         // SAFETY: locked above, with this node.
@@ -193,27 +183,22 @@ macro_rules! shared {
 
             impl Subject for $lock {
                 fn with(&self, how: How, section: &mut dyn FnMut()) -> bool {
-                    let has = match how {
-                        How::Write => {
-                            self.$write();
-                            true
-                        }
-                        How::TryWrite => self.$try_write(),
-                        How::Read => {
-                            self.$read();
-                            true
-                        }
-                        How::TryRead => self.$try_read(),
-                    };
-                    if has {
-                        section();
-                        // SAFETY: taken above, to write.
-                        let write = || unsafe { self.$unwrite() };
-                        // SAFETY: taken above, to read.
-                        let read = || unsafe { self.$unread() };
-                        if matches!(how, How::Write | How::TryWrite) { write() } else { read() }
+                    match how {
+                        How { reads: false, tries: false } => self.$write(),
+                        How { reads: false, tries: true } if !self.$try_write() => return false,
+                        How { reads: true, tries: false } => self.$read(),
+                        How { reads: true, tries: true } if !self.$try_read() => return false,
+                        How { tries: true, .. } => {}
                     }
-                    has
+                    section();
+                    if how.reads {
+                        // SAFETY: taken above, to read.
+                        unsafe { self.$unread() };
+                    } else {
+                        // SAFETY: taken above, to write.
+                        unsafe { self.$unwrite() };
+                    }
+                    true
                 }
             }
         )*

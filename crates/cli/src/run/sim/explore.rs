@@ -95,8 +95,8 @@ fn sentence(wrong: &Wrong) -> String {
             None => "no thread".to_owned(),
         }
     };
-    let plural = |threads: &[u32], one: &str, many: &str| {
-        (if threads.len() == 1 { one } else { many }).to_owned()
+    let plural = |threads: &[u32], one: &'static str, many: &'static str| {
+        if threads.len() == 1 { one } else { many }
     };
     match wrong {
         Wrong::NotExcluded(threads) => format!("{} hold it at the same time", names(threads)),
@@ -127,26 +127,25 @@ const fn name(wrong: &Wrong) -> &'static str {
 }
 
 impl Row {
-    /// The command that shows the failure again.
-    fn again(&self, failure: &Failure) -> String {
+    /// The command that finds the failure again, in the schedule that `which` names.
+    fn command(&self, failure: &Failure, which: &str) -> String {
         let Exploration { threads, operations, .. } = self.exploration;
         format!(
             "lockwright sim --explore --lock {} --threads {threads} --operations {operations} \
-             --seed {} --schedule {}",
-            self.kind.name, failure.seed, failure.schedule
+             --seed {} {which}",
+            self.kind.name, failure.seed
         )
+    }
+
+    /// The command that shows the failure again.
+    fn again(&self, failure: &Failure) -> String {
+        self.command(failure, &format!("--schedule {}", failure.schedule))
     }
 
     /// The command that finds the failure again, as it was found.
     fn seeded(&self, failure: &Failure) -> Option<String> {
-        let Exploration { threads, operations, .. } = self.exploration;
-        matches!(self.exploration.search, Search::Random { .. }).then(|| {
-            format!(
-                "lockwright sim --explore --lock {} --threads {threads} --operations {operations} \
-                 --seed {} --count 1",
-                self.kind.name, failure.seed
-            )
-        })
+        let is_random = matches!(self.exploration.search, Search::Random { .. });
+        is_random.then(|| self.command(failure, "--count 1"))
     }
 }
 
