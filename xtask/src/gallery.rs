@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 
-use crate::test::{cargo_command, output, root, succeeds};
+use crate::test::{cargo_command, output, read, root, succeeds};
 
 /// Programs run in folders of their own in here: a socket's path has room for 107 bytes only.
 const WORK: &str = "/tmp/lockwright-gallery";
@@ -61,14 +61,14 @@ pub fn run(args: &GalleryArgs) -> Result<(), String> {
     };
     for name in names.iter().filter(|name| args.only.is_empty() || args.only.contains(name)) {
         eprintln!("{name}");
-        let script = read(&scripts.join(name).with_extension("sh"))?;
+        let script = read(scripts.join(name).with_extension("sh"))?;
         let out = report(&scripts, name, &lockwright)?;
         let picture = format!("screenshots/gallery/{name}.png");
         screenshot(&out, &script, &root().join("docs").join(&picture))?;
         let shown = Shown {
             ran_on: ran_on(&lockwright, &script)?,
-            command: read(&out.join("command"))?,
-            report: read(&out.join("report.txt"))?,
+            command: read(out.join("command"))?,
+            report: read(out.join("report.txt"))?,
             lines: number(&script, "lines").unwrap_or(LINES),
             picture,
         };
@@ -214,10 +214,6 @@ fn number(script: &str, key: &str) -> Option<usize> {
     value(script, key)?.parse().ok()
 }
 
-fn read(file: &Path) -> Result<String, String> {
-    fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -239,7 +235,7 @@ mod tests {
 
     #[test]
     fn every_script_is_in_the_document() {
-        let names = names(&read(&root().join("docs/gallery.md")).unwrap());
+        let names = names(&read(root().join("docs/gallery.md")).unwrap());
         let scripts = fs::read_dir(root().join("xtask/gallery")).unwrap();
         let scripts = scripts.map(|entry| entry.unwrap().path().with_extension(""));
         let mut scripts: Vec<_> =

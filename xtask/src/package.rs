@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::test::{cargo_command, output, root, target_dir};
+use crate::test::{cargo_command, output, read, root, target_dir};
 
 /// The crates that are published, and the files that each must have beside its sources.
 const PUBLISHED: &[&str] = &[
@@ -87,8 +87,7 @@ fn unpack(file: &Path, crates: &Path) -> Result<PathBuf, String> {
 }
 
 fn is_whole(name: &str, package: &Path) -> Result<(), String> {
-    let manifest = package.join("Cargo.toml");
-    let text = fs::read_to_string(&manifest).map_err(|e| format!("{}: {e}", manifest.display()))?;
+    let text = read(package.join("Cargo.toml"))?;
     let value = |key: &str| {
         let mut lines = text.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix(" = "));
         lines.next().map(|value| value.trim_matches('"').to_owned())

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-use crate::test::{output, root, target_dir};
+use crate::test::{output, read, root, target_dir};
 
 /// The models.
 const MODELS: &[&str] = &["crates/locks/models/hybrid_mutex.pml"];
@@ -85,7 +85,7 @@ pub fn run() -> Result<(), String> {
 }
 
 fn check(model: &Path) -> Result<(), String> {
-    let text = fs::read_to_string(model).map_err(|e| format!("{}: {e}", model.display()))?;
+    let text = read(model)?;
     let faults = faults(&text);
     if faults.is_empty() {
         return Err(format!("{}: no fault can be planted in it", model.display()));

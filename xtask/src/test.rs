@@ -1,5 +1,6 @@
 //! `cargo xtask test`: every check there is, from one table. CI runs the same.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -213,7 +214,7 @@ fn tests_of_locks(
     run: impl Fn(&[&str]) -> Result<(), String>,
 ) -> Result<(), String> {
     let dir = root().join("crates").join("locks").join("tests");
-    let entries = std::fs::read_dir(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+    let entries = fs::read_dir(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
     let programs = entries.flatten().map(|entry| entry.path()).filter(|path| {
         path.extension().is_some_and(|extension| extension == "rs")
             || path.join("main.rs").exists() && !path.ends_with(MODELS)
@@ -298,6 +299,15 @@ pub(crate) fn target_dir() -> PathBuf {
 
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
+}
+
+/// The text of a file.
+///
+/// # Errors
+/// That it cannot be read: its name, and why.
+pub(crate) fn read(file: impl AsRef<Path>) -> Result<String, String> {
+    let file = file.as_ref();
+    fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))
 }
 
 /// Runs cargo in the workspace, its output where ours goes.

@@ -7,7 +7,7 @@ use std::process::Command;
 use super::arm::said;
 use super::sources;
 use crate::install::SONAME;
-use crate::test::{cargo, preload_build, root, target_dir};
+use crate::test::{cargo, preload_build, read, root, target_dir};
 
 /// Preload libraries: the file's name, the features, and the documents that have them.
 const LIBRARIES: [(&str, &str, &[u8]); 8] = [
@@ -59,9 +59,7 @@ pub fn build(parts: &Path, only: Option<u8>, quick: bool) -> Result<(), String> 
 
 /// A preload library, unless the sources do not know its features.
 fn library(dir: &Path, name: &str, features: &str, quick: bool) -> Result<(), String> {
-    let manifest = root().join("crates/preload/Cargo.toml");
-    let manifest =
-        fs::read_to_string(&manifest).map_err(|e| format!("{}: {e}", manifest.display()))?;
+    let manifest = read(root().join("crates/preload/Cargo.toml"))?;
     let is_known =
         |feature: &str| manifest.lines().any(|line| line.starts_with(&format!("{feature} =")));
     let unknown = features.split(',').find(|feature| !feature.is_empty() && !is_known(feature));

@@ -10,7 +10,7 @@ use clap::Args;
 use super::apt::{Apt, Kind};
 use super::arm::said;
 use super::parts::or_why;
-use crate::test::{release_build, root, succeeds, target_dir};
+use crate::test::{read, release_build, root, succeeds, target_dir};
 
 /// Where the pages are, among the sources.
 const PAGES: &str = "docs/bench";
@@ -117,7 +117,7 @@ pub fn run(options: &PeersOptions) -> Result<(), String> {
         command.arg("--complete");
     }
     succeeds(command.args(&options.arguments))?;
-    let text = fs::read_to_string(&page).map_err(|e| format!("{}: {e}", page.display()))?;
+    let text = read(&page)?;
     if !options.write {
         print!("{text}");
         return Ok(());

@@ -7,7 +7,7 @@ use std::process::Command;
 use clap::Args;
 
 use super::parts;
-use crate::test::{release_build, root, succeeds, target_dir};
+use crate::test::{read, release_build, root, succeeds, target_dir};
 
 /// The page in the sources.
 const PAGE: &str = "docs/tables.md";
@@ -70,7 +70,7 @@ pub fn run(options: &TablesOptions) -> Result<(), String> {
         command.arg("--complete");
     }
     succeeds(&mut command)?;
-    let text = fs::read_to_string(&page).map_err(|e| format!("{}: {e}", page.display()))?;
+    let text = read(&page)?;
     if options.write {
         let file = root().join(PAGE);
         return fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()));
@@ -81,8 +81,7 @@ pub fn run(options: &TablesOptions) -> Result<(), String> {
 
 /// Whether the page in the sources was made by a version that measured the same things.
 fn same_headings(now: &str) -> Result<(), String> {
-    let file = root().join(PAGE);
-    let page = fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+    let page = read(root().join(PAGE))?;
     let headings = |text: &str| -> Vec<String> {
         let lines = text.lines().filter(|line| line.starts_with("## "));
         lines.map(str::to_owned).collect()

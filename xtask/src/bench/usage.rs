@@ -1,6 +1,6 @@
 //! What a program takes: time and memory.
 
-use std::fs;
+use crate::test::read;
 
 /// Seconds in a tick, the kernel's unit of processor time: USER_HZ, 100 on all that we run on.
 pub const TICK: f64 = 0.01;
@@ -40,10 +40,7 @@ impl Usage {
 impl Used {
     /// Of a process that goes on: all that it has used until now.
     pub fn of(pid: u32) -> Result<Self, String> {
-        let read = |file: &str| {
-            let file = format!("/proc/{pid}/{file}");
-            fs::read_to_string(&file).map_err(|e| format!("{file}: {e}"))
-        };
+        let read = |file: &str| read(format!("/proc/{pid}/{file}"));
         let (stat, status) = (read("stat")?, read("status")?);
         Self::from_proc(&stat, &status).ok_or(format!("process {pid} says not what it used"))
     }
