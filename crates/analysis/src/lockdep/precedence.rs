@@ -10,6 +10,13 @@
 //! T2: L(B) T(A) U(A) L(A) U(A) U(B)    T2 takes A within its hold of B: before T1's hold of A
 //! ```
 //!
+//! So does a hold that began while its thread held the lock of the other, and does no longer: the
+//! other thread has had to wait for the end of that.
+//!
+//! ```text
+//! T1: L(B) L(A) U(B) L(C) ...    T1's hold of A began within one of B: before T2's hold of B
+//! ```
+//!
 //! What was taken within the very hold is known only where something told it apart from earlier
 //! ones: the hold lasts from one segment to the next, in which the lock is not taken anew. (In one
 //! segment a lock that is taken and released once more leaves no trace.) Nothing is known of
@@ -17,6 +24,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{
     Class, Evidence, Hold, Node, Segment, lock_kind, mode, node_flag, segment_kind,
 };
@@ -61,6 +69,8 @@ pub struct Precedence {
     unsure: HashSet<(u32, u32)>,
     /// By thread.
     holds: HashMap<u32, Vec<Hold>>,
+    /// Rows are missing: lost for want of space, cut off or damaged.
+    is_incomplete: bool,
 }
 
 /// A lock that a thread holds in the cycle.
@@ -82,6 +92,7 @@ impl Precedence {
             next: HashMap::new(),
             unsure: HashSet::new(),
             holds: HashMap::new(),
+            is_incomplete: is_incomplete(model.ledger),
         };
         for id in 1..model.trie.len() {
             if let Some(node) = model.trie.node(id).filter(|node| node.folded != 0) {
@@ -122,6 +133,10 @@ impl Precedence {
         acquisitions: &[Acquisition],
     ) -> Option<Contradiction> {
         let trie = &model.trie;
+        // Where a hold began is known only of what is on record whole.
+        if self.is_incomplete {
+            return None;
+        }
         if acquisitions
             .iter()
             .any(|it| it.segment == 0 || trie.signal(it.context.acquired).is_some())
@@ -177,6 +192,9 @@ impl Precedence {
             return true;
         }
         let Some(begin) = first.begin else { return false };
+        if self.began_under(model, of_first, first, begin, second) {
+            return true;
+        }
         if begin < of_first.segment && self.is_within(model, begin, &first.node, &second.node) {
             return true;
         }
@@ -193,6 +211,35 @@ impl Precedence {
                 && trie.node(taken.node).is_some_and(|node| excludes(node, &second.node))
                 && self.is_past(model, acquisitions, taken)
         })
+    }
+
+    /// Whether the hold `first` began, in the segment `begin`, while its thread held the lock of
+    /// `second`, which it has given up since.
+    fn began_under(
+        &self,
+        model: &Model<'_>,
+        acquisition: &Acquisition,
+        first: &Final,
+        begin: u32,
+        second: &Final,
+    ) -> bool {
+        let trie = &model.trie;
+        let inst = second.node.inst;
+        if trie.held(acquisition.context.acquired).any(|(_, node)| node.inst == inst) {
+            return false;
+        }
+        let is_beginning = |taken: &&Taken| may_begin(model, taken.node, &first.node);
+        let mut beginnings = self.of_segment(begin).filter(is_beginning).peekable();
+        // Of what began only after the acquisition was first made, this may be an earlier one.
+        let until = match begin == acquisition.segment {
+            true => self.order_of(model, acquisition),
+            false => u32::MAX,
+        };
+        beginnings.peek().is_some_and(|taken| taken.order < until)
+            && beginnings.all(|taken| {
+                trie.held(taken.node)
+                    .any(|(_, held)| held.inst == inst && excludes(held, &second.node))
+            })
     }
 
     /// Whether something was taken before the threads come to the cycle.
@@ -335,6 +382,15 @@ impl Precedence {
                 })
             })
     }
+}
+
+/// Whether a ledger lacks rows that there were.
+fn is_incomplete(ledger: &Ledger) -> bool {
+    let header = ledger.header();
+    header.lost > 0
+        || header.stopped != 0
+        || ledger.missing_bytes() > 0
+        || ledger.refused_rows() > 0
 }
 
 /// Whether the hold of a lock may begin with what was recorded as `id`: with its acquisition, or the
