@@ -1,6 +1,7 @@
 //! `cargo xtask`: what is done around the code.
 
 mod bench;
+mod burners;
 mod completions;
 mod debug_lockdep;
 mod failed_tests;

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use clap::Args;
 
+use crate::burners::Burners;
 use crate::failed_tests::FailedTests;
 use crate::{bench, completions, debug_lockdep, floors, install, man, package, promela};
 
@@ -20,6 +21,14 @@ pub struct TestArgs {
     /// Lists the checks instead of running them.
     #[arg(long)]
     pub list: bool,
+
+    /// Lets so many processes burn CPU beside the checks: no test may depend on time or load.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub burners: usize,
+
+    /// Runs the checks so many times in a row, up to the first time that one fails.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub times: usize,
 }
 
 struct Check {
@@ -130,12 +139,22 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
             "there is no check {unknown:?}; `cargo xtask test --list` shows what there is"
         ));
     }
+    let _burners = Burners::start(args.burners)?;
+    for time in 1..=args.times {
+        if args.times > 1 {
+            eprintln!("\n== time {time} of {}, beside {} burners", args.times, args.burners);
+        }
+        run_once(&args.only)?;
+    }
+    Ok(())
+}
+
+/// Runs the checks of these names, or all.
+fn run_once(only: &[String]) -> Result<(), String> {
     let mut lines = Vec::new();
     let mut details = String::new();
     let mut failed = 0;
-    for check in CHECKS
-        .iter()
-        .filter(|c| args.only.is_empty() || args.only.iter().any(|name| name == c.name))
+    for check in CHECKS.iter().filter(|c| only.is_empty() || only.iter().any(|name| name == c.name))
     {
         eprintln!("\n== {}: {}", check.name, check.what);
         let start = Instant::now();
