@@ -330,6 +330,48 @@ impl<P: Platform> RawHybridRwLock<P> {
         self.word.load(Relaxed) & (WRITER | READERS) == WRITER
     }
 
+    /// As [`RawHybridRwLock::try_lock_shared`]: whether no other reader was met on the way, if it is
+    /// taken.
+    #[inline]
+    pub(crate) fn try_lock_shared_alone(&self) -> Option<bool> {
+        let mut seen = self.word.load(Relaxed);
+        let mut alone = seen & READERS == 0;
+        while seen & (READ.barred_by | FAIR) == 0 {
+            // Acquire: as in `try_enter`.
+            match self.word.compare_exchange(seen, seen + READER, Acquire, Relaxed) {
+                Ok(_) => return Some(alone),
+                Err(now) => (seen, alone) = (now, false),
+            }
+        }
+        None
+    }
+
+    /// Takes the lock to read, even if there is a writer, who must look with
+    /// [`RawHybridRwLock::await_readers`] before it writes. False: there are too many readers.
+    pub(crate) fn try_lock_shared_beside_writer(&self) -> bool {
+        let mut seen = self.word.load(Relaxed);
+        while seen & TOO_MANY == 0 {
+            // Relaxed: the caller may read already.
+            match self.word.compare_exchange(seen, seen + READER, Relaxed, Relaxed) {
+                Ok(_) => return true,
+                Err(now) => seen = now,
+            }
+        }
+        false
+    }
+
+    /// How many read it now.
+    pub(crate) fn readers(&self) -> u32 {
+        // Acquire: pairs with the Release in `unlock_shared`, where it is the writer that asks.
+        (self.word.load(Acquire) & READERS) / READER
+    }
+
+    /// Waits, as the writer, until the last reader has left. False: the deadline has come, and the
+    /// caller is the writer still.
+    pub(crate) fn await_readers(&self, deadline: Option<u64>) -> bool {
+        self.drain(WRITER, deadline)
+    }
+
     /// Enters unless it is barred, or kept for the head. A writer who has entered has yet to wait
     /// for readers to leave.
     #[inline]

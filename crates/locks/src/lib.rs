@@ -10,6 +10,7 @@ extern crate std;
 
 #[cfg(feature = "std")]
 pub mod annotate;
+pub mod biased_rwlock;
 pub mod bkl;
 pub mod completion;
 pub mod condvar;
@@ -54,6 +55,7 @@ pub mod tas;
 pub mod ticket;
 #[cfg(feature = "lock_api")]
 pub mod traced;
+mod visible_readers;
 mod wait_list;
 mod wait_lock;
 pub mod ww_mutex;

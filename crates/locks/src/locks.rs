@@ -23,8 +23,9 @@ use std::time::Instant;
 use lock_api::GuardNoSend;
 
 pub use reentrant::{ReentrantMutex, ReentrantMutexGuard, ThreadId};
-pub use upgradable::HybridRwLockUpgradableReadGuard;
+pub use upgradable::{BiasedRwLockUpgradableReadGuard, HybridRwLockUpgradableReadGuard};
 
+use crate::biased_rwlock::RawBiasedRwLock;
 use crate::condvar::RawCondvar;
 use crate::exclusive::Exclusive;
 use crate::hybrid_mutex::RawHybridMutex;
@@ -227,6 +228,14 @@ macro_rules! rwlock {
 rwlock! {
     RawHybridRwLock<Linux>, HybridRwLock, HybridRwLockReadGuard, HybridRwLockWriteGuard,
     "a reader-writer lock of 8 bytes for more threads than CPUs: [`crate::hybrid_rwlock`]" {
+        read: lock_shared try_lock_shared unlock_shared;
+        write: lock_exclusive try_lock_exclusive unlock_exclusive;
+        is: is_locked is_locked_exclusive;
+        downgrade: downgrade;
+        timed: lock_shared_until lock_exclusive_until;
+    }
+    RawBiasedRwLock<Linux>, BiasedRwLock, BiasedRwLockReadGuard, BiasedRwLockWriteGuard,
+    "a reader-writer lock whose readers write to lines of their own: [`crate::biased_rwlock`]" {
         read: lock_shared try_lock_shared unlock_shared;
         write: lock_exclusive try_lock_exclusive unlock_exclusive;
         is: is_locked is_locked_exclusive;

@@ -79,6 +79,7 @@ each! {
     rtmutex: excludes Mutex RtMutex;
     pvqspinlock: excludes Mutex PvSpinLock;
     hybrid_rwlock: lets_readers_in RwLock HybridRwLock;
+    biased_rwlock: lets_readers_in RwLock BiasedRwLock;
     rwsem: lets_readers_in RwLock RwSemaphore;
     qrwlock: lets_readers_in RwLock RwLock;
     percpu_rwsem: lets_readers_in RwLock PercpuRwSemaphore;
@@ -164,6 +165,7 @@ fn a_reader_becomes_a_writer_and_a_reader_again() {
         assert!(!lock.is_locked());
     }
     upgrades(&locks::HybridRwLock::new(0));
+    upgrades(&locks::BiasedRwLock::new(0));
     upgrades(&RwLock::<Traced<parking_lot::RawRwLock>, _>::new(0));
 }
 

@@ -176,7 +176,7 @@ pub const CRATES: &[Crate] = &[
             &["bkl", "debug_rwsem", "locks"],
             &["condvar", "debug"],
             &["exclusive", "irqsave"],
-            &["completion", "mutex", "semaphore", "ww_mutex"],
+            &["biased_rwlock", "completion", "mutex", "semaphore", "ww_mutex"],
             &[
                 "hybrid_rwlock",
                 "mcs",
@@ -200,7 +200,7 @@ pub const CRATES: &[Crate] = &[
                 "ticket",
             ],
             &[
-                "platform + event + osq + pv_hash + qnode + rtmutex + wait_lock",
+                "platform + event + osq + pv_hash + qnode + rtmutex + visible_readers + wait_lock",
                 "objects",
                 "traced",
             ],

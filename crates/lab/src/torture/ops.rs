@@ -1,5 +1,6 @@
 //! What can be done with a lock under torture.
 
+use lockwright::biased_rwlock::RawBiasedRwLock;
 use lockwright::bkl::RawBkl;
 use lockwright::exclusive::Exclusive;
 use lockwright::hybrid_mutex::RawHybridMutex;
@@ -166,6 +167,13 @@ ops! {
         write until: lock_until;
     }
     RawHybridRwLock<Linux> {
+        write: lock_exclusive try_lock_exclusive unlock_exclusive;
+        write until: lock_exclusive_until;
+        downgrade: downgrade;
+        read: lock_shared try_lock_shared unlock_shared;
+        read until: lock_shared_until;
+    }
+    RawBiasedRwLock<Linux> {
         write: lock_exclusive try_lock_exclusive unlock_exclusive;
         write until: lock_exclusive_until;
         downgrade: downgrade;

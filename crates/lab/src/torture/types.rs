@@ -1,5 +1,6 @@
 //! The table of all locks that are tortured.
 
+use lockwright::biased_rwlock::RawBiasedRwLock;
 use lockwright::bkl::RawBkl;
 use lockwright::hybrid_mutex::RawHybridMutex;
 use lockwright::hybrid_rwlock::RawHybridRwLock;
@@ -156,6 +157,7 @@ pub const TYPES: &[Type] = &[
     Type::new::<RawMutex<Linux>>("mutex_lock").sleeps(),
     Type::new::<RawHybridMutex<Linux>>("hybrid_mutex").sleeps(),
     Type::new::<RawHybridRwLock<Linux>>("hybrid_rwlock").sleeps().readers(),
+    Type::new::<RawBiasedRwLock<Linux>>("biased_rwlock").sleeps().readers(),
     Type::new::<RawWwMutex<Linux>>("ww_mutex_lock").sleeps(),
     // As the kernel's, these look for waiters when they have let others in.
     Type::new::<RawRwSem<Linux>>("rwsem_lock").sleeps().readers().stays(),

@@ -3,6 +3,7 @@
 
 use lock_api::GuardNoSend;
 
+use crate::biased_rwlock::RawBiasedRwLock;
 use crate::hybrid_mutex::RawHybridMutex;
 use crate::hybrid_rwlock::RawHybridRwLock;
 use crate::platform::linux::Linux;
@@ -16,8 +17,10 @@ unsafe impl lock_api::RawMutexFair for RawHybridMutex<Linux> {
     }
 }
 
+macro_rules! fair_rwlocks {
+    ($($raw:ty),*) => { $(
 // SAFETY: as for the other releases.
-unsafe impl lock_api::RawRwLockFair for RawHybridRwLock<Linux> {
+unsafe impl lock_api::RawRwLockFair for $raw {
     /// As any release of a reader's: a writer that waits for readers keeps new ones out.
     #[inline]
     unsafe fn unlock_shared_fair(&self, _: GuardNoSend) {
@@ -33,10 +36,14 @@ unsafe impl lock_api::RawRwLockFair for RawHybridRwLock<Linux> {
 }
 
 // SAFETY: as above.
-unsafe impl lock_api::RawRwLockUpgradeFair for RawHybridRwLock<Linux> {
+unsafe impl lock_api::RawRwLockUpgradeFair for $raw {
     #[inline]
     unsafe fn unlock_upgradable_fair(&self, _: GuardNoSend) {
         // SAFETY: the caller gives back its acquisition.
         unsafe { self.unlock_upgradable_fair() };
     }
 }
+    )* };
+}
+
+fair_rwlocks!(RawHybridRwLock<Linux>, RawBiasedRwLock<Linux>);

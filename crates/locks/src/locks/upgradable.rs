@@ -1,4 +1,4 @@
-//! What `lock_api` has for reader-writer locks with upgradable readers: the hybrid one has them.
+//! What `lock_api` has for reader-writer locks with upgradable readers: the hybrid one and the biased one have them.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -6,6 +6,7 @@ use std::time::Instant;
 use lock_api::GuardNoSend;
 
 use super::deadline;
+use crate::biased_rwlock::RawBiasedRwLock;
 use crate::hybrid_rwlock::RawHybridRwLock;
 use crate::platform::linux::Linux;
 
@@ -14,8 +15,15 @@ use crate::platform::linux::Linux;
 pub type HybridRwLockUpgradableReadGuard<'a, T> =
     lock_api::RwLockUpgradableReadGuard<'a, RawHybridRwLock<Linux>, T>;
 
+/// Has a [`BiasedRwLock`](super::BiasedRwLock) locked to read, and perhaps to write later, as long
+/// as it lives.
+pub type BiasedRwLockUpgradableReadGuard<'a, T> =
+    lock_api::RwLockUpgradableReadGuard<'a, RawBiasedRwLock<Linux>, T>;
+
+macro_rules! upgradable {
+    ($($raw:ty),*) => { $(
 // SAFETY: no writer and no other upgradable reader is inside with one, and nobody is with a writer.
-unsafe impl lock_api::RawRwLockUpgrade for RawHybridRwLock<Linux> {
+unsafe impl lock_api::RawRwLockUpgrade for $raw {
     type UpgradableGuard = GuardNoSend;
 
     #[inline]
@@ -50,7 +58,7 @@ unsafe impl lock_api::RawRwLockUpgrade for RawHybridRwLock<Linux> {
 }
 
 // SAFETY: as above; nobody writes in between.
-unsafe impl lock_api::RawRwLockUpgradeDowngrade for RawHybridRwLock<Linux> {
+unsafe impl lock_api::RawRwLockUpgradeDowngrade for $raw {
     #[inline]
     unsafe fn downgrade_upgradable(&self, guard: GuardNoSend) -> GuardNoSend {
         // SAFETY: the caller gives back its acquisition.
@@ -67,7 +75,7 @@ unsafe impl lock_api::RawRwLockUpgradeDowngrade for RawHybridRwLock<Linux> {
 }
 
 // SAFETY: as above; an attempt fails once the deadline has come.
-unsafe impl lock_api::RawRwLockUpgradeTimed for RawHybridRwLock<Linux> {
+unsafe impl lock_api::RawRwLockUpgradeTimed for $raw {
     fn try_lock_upgradable_for(&self, timeout: Duration) -> Option<GuardNoSend> {
         self.lock_upgradable_until(deadline(timeout)).then(GuardNoSend::new)
     }
@@ -95,3 +103,7 @@ unsafe impl lock_api::RawRwLockUpgradeTimed for RawHybridRwLock<Linux> {
         unsafe { self.try_upgrade_for(guard, left) }
     }
 }
+    )* };
+}
+
+upgradable!(RawHybridRwLock<Linux>, RawBiasedRwLock<Linux>);

@@ -163,6 +163,10 @@ struct Number(Cell<Option<u32>>);
 impl Drop for Number {
     fn drop(&mut self) {
         if let Some(number) = self.0.take() {
+            if Linux::per_cpu(number).visible_readers.is_reading_any() {
+                // A later destructor of this thread may drop the guard: the number is its for ever.
+                return;
+            }
             // What other destructors of this thread lock, they lock as another task.
             CURRENT.set(0);
             boost::end(number);
@@ -200,6 +204,7 @@ impl Platform for Linux {
     type Word = AtomicU32;
     type Long = AtomicUsize;
 
+    const CPUS_ARE_THREADS: bool = true;
     const COUNTS: bool = cfg!(feature = "lock_events");
 
     #[inline(always)]
@@ -210,6 +215,16 @@ impl Platform for Linux {
     #[inline(always)]
     fn fence(order: Ordering) {
         fence(order);
+    }
+
+    /// On x86-64 a locked instruction is a fence (Intel's manual 3A, 9.2.3.9; AMD's 2, 7.4.2).
+    #[inline(always)]
+    fn fence_after_atomic() {
+        if cfg!(target_arch = "x86_64") {
+            compiler_fence(Ordering::SeqCst);
+        } else {
+            fence(Ordering::SeqCst);
+        }
     }
 
     #[inline(always)]

@@ -242,6 +242,9 @@ pub trait Platform: Sized + Send + Sync + 'static {
     /// (the kernel's _Q_PENDING_LOOPS).
     const PENDING_LOOPS: u32 = 1 << 9;
 
+    /// Whether a CPU is a thread: who asks for [`Platform::cpu`] gets the same number always.
+    const CPUS_ARE_THREADS: bool = false;
+
     /// Whether [`Platform::count`] counts: what an event takes, other than the counting, is worth
     /// taking.
     const COUNTS: bool = false;
@@ -268,6 +271,13 @@ pub trait Platform: Sized + Send + Sync + 'static {
     /// A fence, as `core::sync::atomic::fence`.
     #[track_caller]
     fn fence(order: Ordering);
+
+    /// A fence of SeqCst that follows an atomic exchange or arithmetic of the same thread (the
+    /// kernel's smp_mb__after_atomic). Free where these are fences themselves.
+    #[track_caller]
+    fn fence_after_atomic() {
+        Self::fence(Ordering::SeqCst);
+    }
 
     /// The frequent side of an asymmetric barrier: with [`Platform::heavy_barrier`] on the other
     /// side it orders as two fences of SeqCst do. Free where the heavy side can interrupt all CPUs.

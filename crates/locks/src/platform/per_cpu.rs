@@ -2,6 +2,7 @@
 
 use super::{Atomic, PerTask, Word};
 use crate::event::Counts;
+use crate::visible_readers::VisibleReaders;
 use crate::{osq, pv_hash, qnode};
 
 /// The locks' storage of one CPU. A platform keeps one for each in statics; [`PerCpu::new`] makes
@@ -17,6 +18,7 @@ pub struct PerCpu<W: Word, L: Atomic<usize>> {
     pub(crate) osq: osq::Node<W>,
     pub(crate) qnodes: qnode::Nodes<W>,
     pub(crate) buckets: pv_hash::Buckets<W, L>,
+    pub(crate) visible_readers: VisibleReaders<W, L>,
     /// Its task, where CPUs are threads.
     pub task: PerTask<W, L>,
     pub(crate) counts: Counts<L>,
@@ -30,6 +32,7 @@ impl<W: Word, L: Atomic<usize>> PerCpu<W, L> {
             osq: osq::Node::new(),
             qnodes: qnode::Nodes::new(),
             buckets: pv_hash::Buckets::new(),
+            visible_readers: VisibleReaders::new(),
             task: PerTask::new(),
             counts: Counts::new(),
         }

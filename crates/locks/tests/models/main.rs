@@ -7,6 +7,7 @@ mod sharing;
 mod stores;
 mod world;
 
+mod biased_rwlock;
 mod bkl;
 mod completion;
 mod condvar;

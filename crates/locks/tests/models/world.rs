@@ -272,6 +272,7 @@ impl Platform for Loom {
     type Word = Cell<AtomicU32>;
     type Long = Cell<AtomicUsize>;
 
+    const CPUS_ARE_THREADS: bool = true;
     /// A round is a chance for all others: more show nothing new.
     const SPIN_THRESHOLD: u32 = 1;
     const PENDING_LOOPS: u32 = 1;

@@ -1,5 +1,6 @@
 //! Locks of lockwright's that have no guards: taken and released by their own functions.
 
+use lockwright::biased_rwlock::RawBiasedRwLock;
 use lockwright::hybrid_mutex::RawHybridMutex;
 use lockwright::hybrid_rwlock::RawHybridRwLock;
 use lockwright::mutex::RawMutex;
@@ -56,6 +57,7 @@ raw!(RawPvQspinlock<Linux, Hybrid>, lock, unlock);
 raw!(RawRtMutex<Linux>, lock, unlock);
 raw!(RawBinary<Linux>, lock, unlock);
 raw!(RawHybridRwLock<Linux>, lock_exclusive, unlock_exclusive, lock_shared, unlock_shared);
+raw!(RawBiasedRwLock<Linux>, lock_exclusive, unlock_exclusive, lock_shared, unlock_shared);
 raw!(RawRwSem<Linux>, down_write, up_write, down_read, up_read);
 raw!(RawQrwLock<Linux>, write_lock, write_unlock, read_lock, read_unlock);
 raw!(RawPercpuRwSem<Linux>, down_write, up_write, down_read, up_read);

@@ -1,5 +1,6 @@
 //! The locks that are in this process whatever else is: those of Rust, the C library's and ours.
 
+use lockwright::biased_rwlock::RawBiasedRwLock;
 use lockwright::hybrid_mutex::RawHybridMutex;
 use lockwright::hybrid_rwlock::RawHybridRwLock;
 use lockwright::mutex::RawMutex;
@@ -54,6 +55,7 @@ pub const RWLOCKS: &[Peer] = &[
     other("parking_lot RwLock", shared::<parking_lot::RwLock<()>>()),
     other("usync RwLock", shared::<usync::RwLock<()>>()),
     ours("hybrid_rwlock", shared::<RawHybridRwLock<Linux>>()),
+    ours("biased_rwlock", shared::<RawBiasedRwLock<Linux>>()),
     ours("rwsem", shared::<RawRwSem<Linux>>()),
     ours("qrwlock", spinning(shared::<RawQrwLock<Linux>>())),
     ours("percpu_rwsem", shared::<RawPercpuRwSem<Linux>>()),
