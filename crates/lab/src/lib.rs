@@ -1,6 +1,7 @@
 //! The lab: everything that judges locks.
 
 pub mod bench;
+pub mod chart;
 mod cpus;
 pub mod machine;
 pub mod parts;

@@ -114,7 +114,12 @@ pub const CRATES: &[Crate] = &[
         dir: "crates/lab",
         says: true,
         uses: &["lockwright"],
-        floors: &[&["tables"], &["bench"], &["machine", "parts", "stats", "torture"], &["cpus"]],
+        floors: &[
+            &["tables"],
+            &["bench"],
+            &["machine", "parts", "stats", "torture"],
+            &["chart", "cpus"],
+        ],
     },
     // Judges locks on machines that are not there.
     Crate {
