@@ -1,5 +1,7 @@
 //! `lockwright sim`: what it says, and that it says the same each time.
 
+mod library;
+
 use std::fs;
 
 use serde_json::Value;

@@ -505,6 +505,14 @@ pub const SIM: Manual = Manual {
             "lockwright sim --print-machine --machine epyc-9654 > mine.toml",
             "A machine's file, to be changed and given to --machine ./mine.toml.",
         ),
+        (
+            "lockwright sim --lock-library ./mylock.so --lock mylock,qspinlock --sweep cpus=1..36",
+            "A lock of yours beside one of the family: docs/simulator.md shows how to write it.",
+        ),
+        (
+            "lockwright sim --explore --lock-library ./mylock.so --threads 8",
+            "Test it under random schedules. A failure comes with the command that shows it again.",
+        ),
         ("lockwright sim --lock busted --threads 4", "The control: what is no lock must fail."),
         (
             "lockwright sim --explore --lock all --threads 8",

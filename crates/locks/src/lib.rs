@@ -26,6 +26,7 @@ pub mod irq;
 pub mod irqsave;
 mod k42;
 pub mod local_lock;
+pub mod lock_library;
 #[cfg(feature = "lock_api")]
 pub mod locks;
 pub mod mcs;

@@ -4,12 +4,15 @@
 //! There is one, for ever, which simulations take turns with. So what the locks keep per CPU can be
 //! static, as [`lockwright::platform::Platform::per_cpu`] says.
 //!
-//! What is kept per CPU lies at places of its own, so that no simulation puts anything else there.
+//! What is kept per CPU lies at places of its own, so that no simulation puts anything else there;
+//! so does what a library of locks keeps there.
 //!
 //! ```text
-//!   BASE   what is kept per CPU    placed objects ...            stacks, each with a guard page
+//!   BASE   what is kept per CPU    placed objects ...    libraries' per CPU    stacks, each with a guard page
 //! ```
 
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -27,9 +30,12 @@ pub const LINE: usize = 64;
 const PER_CPU: usize = 4 << 10;
 /// For all that is kept per CPU, and what is placed.
 const OBJECTS: usize = 64 << 20;
+/// Where libraries keep what they keep per CPU: a page for each.
+const LIBRARIES: usize = OBJECTS - MOST_TASKS * PAGE;
 /// Of a stack, with its guard page. In debug builds a panic's message needs much.
 const STACK: usize = 256 << 10;
-const PAGE: usize = 4096;
+/// Nothing that is placed needs more alignment.
+pub const PAGE: usize = 4096;
 /// The most threads of a simulation.
 pub const MOST_TASKS: usize = 1024;
 
@@ -37,6 +43,11 @@ const SIZE: usize = OBJECTS + MOST_TASKS * STACK;
 
 /// Whether it is mapped.
 static MAPPED: Mutex<bool> = Mutex::new(false);
+
+std::thread_local! {
+    /// The CPUs that a library has kept something for since the arena was empty.
+    static KEPT: RefCell<HashSet<usize>> = RefCell::default();
+}
 
 /// The arena, taken by one simulation.
 pub struct Arena {
@@ -56,12 +67,15 @@ impl Arena {
             map();
             *mapped = true;
         }
-        Self { used: MOST_TASKS * PER_CPU, _turn: mapped }
+        let mut arena = Self { used: 0, _turn: mapped };
+        arena.clear();
+        arena
     }
 
     /// Empties it: what was placed is over.
-    pub const fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.used = MOST_TASKS * PER_CPU;
+        KEPT.with_borrow_mut(HashSet::clear);
     }
 
     /// Puts a value on lines of its own. It is never dropped.
@@ -69,15 +83,28 @@ impl Arena {
     /// # Panics
     /// If there is no room.
     pub fn place<T>(&mut self, value: T) -> NonNull<T> {
-        assert!(align_of::<T>() <= PAGE);
-        let from = self.used.next_multiple_of(align_of::<T>().max(LINE));
-        self.used = (from + size_of::<T>()).next_multiple_of(LINE);
-        assert!(self.used <= OBJECTS, "too much is placed in one simulation");
-        let at = (BASE + from) as *mut T;
-        // SAFETY: mapped, aligned, and nobody's: what was placed there is of an earlier
-        // simulation, whose references have ended.
+        let at = self.reserve(size_of::<T>(), align_of::<T>()).cast();
+        // SAFETY: of its size and aligned, and nobody's.
         unsafe { at.write(value) };
-        NonNull::new(at).expect("the base is not 0")
+        at
+    }
+
+    /// As [`Arena::place`], of so many bytes, which are zero.
+    pub fn place_zeros(&mut self, size: usize, align: usize) -> NonNull<u8> {
+        let at = self.reserve(size, align);
+        // SAFETY: of this size, and nobody's.
+        unsafe { at.write_bytes(0, size) };
+        at
+    }
+
+    /// Memory on lines of its own that is nobody's: what was placed there is of an earlier
+    /// simulation, whose references have ended.
+    fn reserve(&mut self, size: usize, align: usize) -> NonNull<u8> {
+        assert!(align <= PAGE);
+        let from = self.used.next_multiple_of(align.max(LINE));
+        self.used = (from + size).next_multiple_of(LINE);
+        assert!(self.used <= LIBRARIES, "too much is placed in one simulation");
+        NonNull::new((BASE + from) as *mut u8).expect("the base is not 0")
     }
 
     /// Writes what is kept for a CPU, which stays for ever or until it is written anew.
@@ -107,6 +134,38 @@ impl Arena {
     pub fn stack(&self, number: usize) -> FixedStack {
         assert!(number < MOST_TASKS, "{MOST_TASKS} threads are the most");
         FixedStack { limit: BASE + OBJECTS + number * STACK }
+    }
+}
+
+/// The page that a library has for a CPU.
+///
+/// # Panics
+/// If there are not so many.
+pub fn library_page(cpu: usize) -> NonNull<u8> {
+    assert!(cpu < MOST_TASKS, "{MOST_TASKS} threads are the most");
+    NonNull::new((BASE + LIBRARIES + cpu * PAGE) as *mut u8).expect("the base is not 0")
+}
+
+/// As [`library_page`], and whether it was not asked for before: it is zeros
+/// then. Only for the thread that runs a simulation.
+///
+/// # Panics
+/// If there are not so many CPUs.
+pub fn keep_for_library(cpu: usize) -> (NonNull<u8>, bool) {
+    let at = library_page(cpu);
+    let is_new = KEPT.with_borrow_mut(|kept| kept.insert(cpu));
+    if is_new {
+        // SAFETY: mapped, of this size, and the library's only, which has no reference to it yet.
+        unsafe { at.write_bytes(0, PAGE) };
+    }
+    (at, is_new)
+}
+
+/// The CPU that a library keeps this address for, and where in what it keeps.
+pub const fn kept_by_library(address: usize) -> Option<(usize, usize)> {
+    match address.checked_sub(BASE + LIBRARIES) {
+        Some(offset) if offset < MOST_TASKS * PAGE => Some((offset / PAGE, offset % PAGE)),
+        _ => None,
     }
 }
 

@@ -14,6 +14,7 @@ mod arena;
 mod cache;
 pub mod explore;
 mod futex;
+pub mod library;
 pub mod locks;
 pub mod machine;
 mod platform;

@@ -12,6 +12,7 @@ use lockwright::semaphore::RawBinary;
 use lockwright::tas::RawTas;
 use lockwright::ticket::RawTicket;
 
+use crate::library::{LibraryLock, Made};
 use crate::platform::Sim;
 use crate::setup::Setup;
 
@@ -22,7 +23,7 @@ pub trait Lock: Send + Sync {
 }
 
 /// A kind of lock.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Kind {
     /// Its name.
     pub name: &'static str,
@@ -30,13 +31,34 @@ pub struct Kind {
     pub about: &'static str,
     /// Whether who waits sleeps at some time: nobody spins for ever.
     pub sleeps: bool,
-    place: for<'s> fn(&'s Setup<'s>, &str) -> &'s dyn Lock,
+    origin: Origin,
+}
+
+/// Where a kind of lock is from.
+#[derive(Clone, Copy, Debug)]
+enum Origin {
+    /// The family.
+    Family(for<'s> fn(&'s Setup<'s>, &str) -> &'s dyn Lock),
+    /// A user's library.
+    Library(LibraryLock),
 }
 
 impl Kind {
     /// Makes one.
     pub fn place<'s>(&self, setup: &'s Setup<'s>, name: &str) -> &'s dyn Lock {
-        (self.place)(setup, name)
+        match self.origin {
+            Origin::Family(place) => place(setup, name),
+            Origin::Library(lock) => {
+                let at = setup.place_of_library(name, lock.size(), lock.align());
+                setup.place("the library's functions", lock.make(at))
+            }
+        }
+    }
+
+    /// The kind of a library's lock.
+    pub const fn of_library(lock: LibraryLock) -> Self {
+        let LibraryLock { name, about, .. } = lock;
+        Self { name, about, sleeps: true, origin: Origin::Library(lock) }
     }
 
     /// The kind of a name.
@@ -53,19 +75,14 @@ pub const KINDS: &[Kind] = &[
     exclusive::<RawPvQspinlock<Sim, Unfair>>("unfair", "test-and-set on the queued word", false),
     exclusive::<RawTicket<Sim>>("ticket", "ticket lock", false),
     exclusive::<RawTas<Sim>>("tas", "test, then test-and-set", false),
-    Kind { name: "mcs", about: "MCS lock", sleeps: false, place: place::<Mcs<Sim>> },
+    kind("mcs", "MCS lock", false, place::<Mcs<Sim>>),
     exclusive::<RawMcs<Sim>>("k42", "MCS lock without nodes of callers (K42)", false),
     exclusive::<RawMutex<Sim>>("mutex", "kernel's mutex: spins, then sleeps", true),
     exclusive::<RawHybridMutex<Sim>>("hybrid_mutex", "hybrid mutex of user space", true),
     exclusive::<RawRtMutex<Sim>>("rtmutex", "mutex with priority inheritance", true),
     exclusive::<RawBinary<Sim>>("semaphore", "semaphore of one", true),
-    Kind { name: "rwsem", about: "rwsem, written", sleeps: true, place: place::<RawRwSem<Sim>> },
-    Kind {
-        name: "busted",
-        about: "no lock at all: checkers must find it",
-        sleeps: false,
-        place: place::<Busted>,
-    },
+    kind("rwsem", "rwsem, written", true, place::<RawRwSem<Sim>>),
+    kind("busted", "no lock at all: checkers must find it", false, place::<Busted>),
 ];
 
 /// The name of the place where a workload's lock lies.
@@ -76,7 +93,16 @@ const fn exclusive<L: Exclusive + 'static>(
     about: &'static str,
     sleeps: bool,
 ) -> Kind {
-    Kind { name, about, sleeps, place: place::<Of<L>> }
+    kind(name, about, sleeps, place::<Of<L>>)
+}
+
+const fn kind(
+    name: &'static str,
+    about: &'static str,
+    sleeps: bool,
+    place: for<'s> fn(&'s Setup<'s>, &str) -> &'s dyn Lock,
+) -> Kind {
+    Kind { name, about, sleeps, origin: Origin::Family(place) }
 }
 
 fn place<'s, L: Lock + New + 'static>(setup: &'s Setup<'s>, name: &str) -> &'s dyn Lock {
@@ -135,6 +161,14 @@ impl Lock for RawRwSem<Sim> {
         section();
         // SAFETY: taken above.
         unsafe { self.up_write() };
+    }
+}
+
+impl Lock for Made {
+    fn with(&self, section: &mut dyn FnMut()) {
+        self.lock();
+        section();
+        self.unlock();
     }
 }
 

@@ -10,7 +10,7 @@ use lockwright::event::Event;
 use lockwright::platform::{self, Atomic, PerCpu, PerTask, Platform, Task, Waited};
 
 use crate::cache::Operation;
-use crate::explore::cells;
+use crate::explore::{SourceLine, cells};
 use crate::time::{NANOSECOND, Time};
 use crate::world::{Progress, World};
 
@@ -23,6 +23,7 @@ pub struct Sim;
 
 /// A cell of simulated memory. It belongs to the cache line that it lies in.
 #[derive(Debug)]
+#[repr(transparent)]
 pub struct Cell<A>(A);
 
 /// The words of [`Sim`].
@@ -89,10 +90,14 @@ fn await_turn(world: *mut World) {
 
 /// What an operation on a word does to its line.
 #[inline]
-#[track_caller]
-fn access(address: usize, size: usize, operation: Operation) {
+pub(crate) fn access(
+    address: usize,
+    size: usize,
+    operation: Operation,
+    source: impl FnOnce() -> SourceLine,
+) {
     let Some(world) = running() else {
-        return cells::access(operation, address, size, Location::caller());
+        return cells::access(operation, address, size, source());
     };
     // SAFETY: as in `with`.
     unsafe { (*world).approach() };
@@ -115,7 +120,8 @@ impl<A> Cell<A> {
     #[inline]
     #[track_caller]
     fn access(&self, operation: Operation) -> &A {
-        access(ptr::from_ref(self).addr(), size_of::<A>(), operation);
+        let caller = Location::caller();
+        access(ptr::from_ref(self).addr(), size_of::<A>(), operation, || caller.into());
         &self.0
     }
 }
@@ -124,6 +130,55 @@ impl Word {
     /// The value, as no event: Relaxed, as one thread of the host does all.
     pub(crate) fn peek(&self) -> u32 {
         self.0.load(Relaxed)
+    }
+
+    /// As [`platform::Word::wait_bitset`], of a line of the source.
+    pub(crate) fn wait_from(
+        &self,
+        source: SourceLine,
+        expected: u32,
+        bits: u32,
+        deadline: Option<u64>,
+    ) -> Waited {
+        let Some(world) = running() else {
+            return cells::wait(self, expected, bits, deadline, source);
+        };
+        let asleep = Sim::cpu().map(|cpu| &Sim::per_cpu(cpu).sleeping);
+        // Relaxed, all: a hint for those who spin.
+        if let Some(asleep) = asleep {
+            asleep.store(1, Relaxed);
+        }
+        with(World::enter_system);
+        // The kernel looks at the word and lets the task sleep in one step.
+        let waited = if self.load(Relaxed) == expected {
+            let address = ptr::from_ref(self).addr();
+            let deadline = deadline.map(|time| time.saturating_mul(NANOSECOND));
+            await_turn(world);
+            // Nobody came in between, or the value is another.
+            if self.0.load(Relaxed) == expected {
+                with(|world| world.sleep(address, bits, deadline));
+                switch(world);
+                with(World::slept).expect("a simulated thread")
+            } else {
+                Waited::Changed
+            }
+        } else {
+            Waited::Changed
+        };
+        if let Some(asleep) = asleep {
+            asleep.store(0, Relaxed);
+        }
+        waited
+    }
+
+    /// As [`platform::Word::wake_bitset`], of a line of the source.
+    pub(crate) fn wake_from(source: SourceLine, word: *const Self, count: u32, bits: u32) {
+        let Some(world) = running() else {
+            return cells::wake(word.addr(), count, bits, source);
+        };
+        with(World::enter_system);
+        await_turn(world);
+        with(|world| world.wake_at(word.addr(), count, bits));
     }
 }
 
@@ -187,44 +242,11 @@ impl platform::Word for Word {
     }
 
     fn wait_bitset(&self, expected: u32, bits: u32, deadline: Option<u64>) -> Waited {
-        let Some(world) = running() else {
-            return cells::wait(self, expected, bits, deadline, Location::caller());
-        };
-        let asleep = Sim::cpu().map(|cpu| &Sim::per_cpu(cpu).sleeping);
-        // Relaxed, all: a hint for those who spin.
-        if let Some(asleep) = asleep {
-            asleep.store(1, Relaxed);
-        }
-        with(World::enter_system);
-        // The kernel looks at the word and lets the task sleep in one step.
-        let waited = if self.load(Relaxed) == expected {
-            let address = ptr::from_ref(self).addr();
-            let deadline = deadline.map(|time| time.saturating_mul(NANOSECOND));
-            await_turn(world);
-            // Nobody came in between, or the value is another.
-            if self.0.load(Relaxed) == expected {
-                with(|world| world.sleep(address, bits, deadline));
-                switch(world);
-                with(World::slept).expect("a simulated thread")
-            } else {
-                Waited::Changed
-            }
-        } else {
-            Waited::Changed
-        };
-        if let Some(asleep) = asleep {
-            asleep.store(0, Relaxed);
-        }
-        waited
+        self.wait_from(Location::caller().into(), expected, bits, deadline)
     }
 
     fn wake_bitset(word: *const Self, count: u32, bits: u32) {
-        let Some(world) = running() else {
-            return cells::wake(word.addr(), count, bits, Location::caller());
-        };
-        with(World::enter_system);
-        await_turn(world);
-        with(|world| world.wake_at(word.addr(), count, bits));
+        Self::wake_from(Location::caller().into(), word, count, bits);
     }
 
     fn clear_byte(&self, _: Ordering) {
@@ -248,6 +270,11 @@ impl platform::Word for Word {
         word.store((old & !0xff) | u32::from(new), Relaxed);
         Ok(current)
     }
+}
+
+/// Whether there is a simulated machine, though none of its threads may be calling.
+pub(crate) fn is_machine() -> bool {
+    !WORLD.get().is_null()
 }
 
 /// The number of the running task.

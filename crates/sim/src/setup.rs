@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 use lockwright::event::Event;
 use lockwright::platform::PerCpu;
@@ -117,6 +117,8 @@ struct Inner<'s> {
     regions: Vec<(usize, usize, u32)>,
     places: Vec<Place>,
     names: Vec<String>,
+    /// A library's lock is placed.
+    has_library: bool,
 }
 
 /// Prepares a simulation, and runs it where `prepare` says so. Simulations of a process take turns.
@@ -127,6 +129,7 @@ pub fn simulate<R>(config: Config, prepare: impl for<'s> FnOnce(&'s Setup<'s>) -
         regions: Vec::new(),
         places: Vec::new(),
         names: Vec::new(),
+        has_library: false,
     };
     let setup = Setup { config, inner: RefCell::new(inner), scope: PhantomData };
     // It outlives all references that `prepare` can get, which end with it.
@@ -145,6 +148,15 @@ impl<'s> Setup<'s> {
         inner.region(name, at.addr().get(), size_of::<T>());
         // SAFETY: written just now, and nobody else's until this simulation ends.
         unsafe { at.as_ref() }
+    }
+
+    /// As [`Setup::place`], of a library's lock: so many bytes, which are zero.
+    pub(crate) fn place_of_library(&'s self, name: &str, size: usize, align: usize) -> NonNull<u8> {
+        let mut inner = self.inner.borrow_mut();
+        inner.has_library = true;
+        let at = inner.arena.place_zeros(size, align);
+        inner.region(name, at.addr().get(), size);
+        at
     }
 
     /// A thread. They begin together, but for a microsecond.
@@ -221,6 +233,12 @@ impl<'s> Setup<'s> {
             let address = ptr::from_ref(kept).addr();
             inner.region("queue nodes and the like, per CPU", address, size_of_val(kept));
             world.per_cpu.push(kept);
+        }
+        if inner.has_library {
+            for cpu in 0..threads {
+                let page = arena::library_page(cpu).addr().get();
+                inner.region("what the library keeps per CPU", page, arena::PAGE);
+            }
         }
         inner.regions.sort_unstable();
         let first = world.places.len() as u32;

@@ -119,7 +119,7 @@ fn run(workload: &str, lock: &str, threads: u32, parks: bool, seed: u64) -> Figu
     (config.machine.scheduler.latency_ms, config.machine.scheduler.min_granularity_ms) =
         (0.2, 0.05);
     config.machine.scheduler.balance_ms = 0.3;
-    let run = Run { config, threads, length: 3 * MILLISECOND };
+    let run = Run { config, threads, length: 3 * MILLISECOND, libraries: Vec::new() };
     Workload::named(workload).expect("a workload").run(&run, lock).expect("a lock")
 }
 

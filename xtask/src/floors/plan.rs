@@ -132,7 +132,7 @@ pub const CRATES: &[Crate] = &[
             &["locks"],
             // Fibers ask the world, or the explorer, and these keep what fibers are made of: they are
             // one room.
-            &["platform + world + setup + task + arena + explore"],
+            &["platform + world + setup + task + arena + explore + library"],
             &["cache"],
             &["account", "futex", "machine", "rng", "runqueue", "spin"],
             &["time"],
@@ -178,7 +178,7 @@ pub const CRATES: &[Crate] = &[
         uses: &[],
         floors: &[
             &["sync"],
-            &["bkl", "debug_rwsem", "locks"],
+            &["bkl", "debug_rwsem", "lock_library", "locks"],
             &["condvar", "debug"],
             &["exclusive", "irqsave"],
             &["biased_rwlock", "completion", "mutex", "semaphore", "ww_mutex"],

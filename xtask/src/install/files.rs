@@ -78,6 +78,7 @@ fn headers() -> impl Iterator<Item = File> {
         "lockwright.hpp",
         "lockwright/locks.h",
         "lockwright/objects.h",
+        "lockwright/sim.h",
         "lockwright/tsan.h",
     ];
     names.into_iter().map(|name| {

@@ -1,5 +1,6 @@
 //! `lockwright sim`: a machine, locks, and what threads do with them.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
@@ -40,10 +41,16 @@ pub struct SimArgs {
     #[arg(long, value_name = "NAME", default_value = "micro", help_heading = "Simulation")]
     pub workload: String,
 
-    /// The locks [default: hybrid,pvqlock,unfair; of a workload with locks of its own, all; with
-    /// --explore: `all` that are sound].
+    /// The locks [default: hybrid,pvqlock,unfair; with --lock-library: the library's; of a workload
+    /// with locks of its own, all; with --explore: `all` that are sound].
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', help_heading = "Simulation")]
     pub lock: Option<Vec<String>>,
+
+    /// A shared object with locks of yours, which --lock can then name beside lockwright's own. It is
+    /// written against lockwright/sim.h in C, or `lockwright::lock_library` in Rust: docs/simulator.md
+    /// shows how. Can be given several times.
+    #[arg(long, value_name = "FILE", help_heading = "Simulation")]
+    pub lock_library: Vec<PathBuf>,
 
     /// Numbers of threads, one run each [default: one for each CPU that is used; with --explore: 4].
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Simulation")]

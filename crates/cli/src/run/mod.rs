@@ -37,6 +37,7 @@ mod prices_file;
 mod report;
 mod seed;
 mod session;
+mod shell;
 mod shipped_rules;
 mod signals;
 mod sim;

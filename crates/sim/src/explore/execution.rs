@@ -1,6 +1,5 @@
 //! One execution: threads that take turns as a strategy says, and what is wrong with that.
 
-use core::panic::Location;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
@@ -9,7 +8,7 @@ use lockwright::platform::{PerCpu, Waited};
 
 use super::platform::Entered;
 use super::schedule::{Deviation, Point, Schedule, Strategy, Threads};
-use super::trace::{Step, What};
+use super::trace::{SourceLine, Step, What};
 use crate::arena::{self, Arena};
 use crate::platform::{Long, Word};
 use crate::rng::Rng;
@@ -384,13 +383,7 @@ impl Execution {
 
     // The trace.
 
-    pub fn note(
-        &mut self,
-        what: What,
-        address: usize,
-        size: usize,
-        place: Option<&'static Location<'static>>,
-    ) {
+    pub fn note(&mut self, what: What, address: usize, size: usize, source: Option<SourceLine>) {
         if self.steps.is_none() {
             return;
         }
@@ -404,7 +397,7 @@ impl Execution {
             size,
             word: (address != 0).then(|| self.word(address)),
             values: before.map(|before| (before, before)),
-            place,
+            source,
         };
         if let Some(steps) = &mut self.steps {
             steps.push(step);
@@ -433,6 +426,9 @@ impl Execution {
                 return format!("CPU {cpu}'s+{offset:#x}");
             }
         }
+        if let Some((cpu, offset)) = arena::kept_by_library(address) {
+            return format!("CPU {cpu}'s of the library+{offset:#x}");
+        }
         match arena::stack_of(address) {
             Some(thread) => format!("thread {thread}'s stack"),
             None => "memory elsewhere".to_owned(),
@@ -447,6 +443,8 @@ fn value(address: usize, size: usize) -> Option<u64> {
     // accessed: it is mapped and aligned. One thread of the host does all.
     unsafe {
         match size {
+            1 => Some(u64::from((address as *const u8).read_volatile())),
+            2 => Some(u64::from((address as *const u16).read_volatile())),
             4 => Some(u64::from((address as *const u32).read_volatile())),
             8 => Some((address as *const u64).read_volatile()),
             _ => None,

@@ -23,6 +23,7 @@ use lockwright::platform::Atomic;
 
 use self::execution::Execution;
 use self::schedule::Strategy;
+use self::subject::Placed;
 use crate::arena::Arena;
 use crate::platform::Cell;
 use crate::rng::Rng;
@@ -32,7 +33,7 @@ pub use faults::KINDS as FAULTS;
 pub use platform::Explored;
 pub use schedule::{Deviation, Schedule};
 pub use subject::{How, KINDS, Kind, Subject};
-pub use trace::{Step, What};
+pub use trace::{SourceLine, Step, What};
 
 /// What the words of locks ask.
 pub(crate) mod cells {
@@ -258,14 +259,14 @@ impl Explorer<'_> {
     ) -> Execution {
         self.arena.clear();
         let Exploration { threads, operations, .. } = *self.exploration;
-        let (lock, size) = self.kind.place(&mut self.arena);
+        let Placed { subject, address, size } = self.kind.place(&mut self.arena);
         let data = self.arena.place(<Cell<AtomicU32> as Atomic<u32>>::new(0));
         let mut execution = Execution::new(threads, strategy, self.kind.overtakes, &mut self.arena);
-        execution.name(lock.addr().get(), size, "the lock");
+        execution.name(address, size, "the lock");
         execution.name(data.addr().get(), 4, "the data");
         prepare(&mut execution);
         // SAFETY: placed just now; what is placed next comes after the execution.
-        let (lock, data) = unsafe { (lock.as_ref(), data.as_ref()) };
+        let (lock, data) = unsafe { (subject.as_ref(), data.as_ref()) };
         let readers = self.kind.readers;
         execution.run(&self.arena, &|thread| {
             let mut rng = Rng::new(seed ^ (u64::from(thread) << 32));

@@ -3,7 +3,6 @@
 //! The words are those of the simulated machine ([`crate::Sim`]), which ask here where no machine is
 //! simulated. All is sequentially consistent.
 
-use core::panic::Location;
 use core::sync::atomic::Ordering;
 use std::cell::Cell as StdCell;
 use std::ptr;
@@ -11,7 +10,7 @@ use std::ptr;
 use lockwright::platform::{Atomic, PerCpu, PerTask, Platform, Task, Waited};
 
 use super::execution::{Execution, Stop};
-use super::trace::What;
+use super::trace::{SourceLine, What};
 use crate::cache::Operation;
 use crate::platform::{Long, Word};
 
@@ -68,17 +67,12 @@ fn stop(stop: Stop) {
     }
 }
 
-fn note(what: What, address: usize, size: usize, place: &'static Location<'static>) {
-    with(|execution| execution.note(what, address, size, Some(place)));
+fn note(what: What, address: usize, size: usize, source: SourceLine) {
+    with(|execution| execution.note(what, address, size, Some(source)));
 }
 
 /// A word is about to be accessed.
-pub fn access(
-    operation: Operation,
-    address: usize,
-    size: usize,
-    place: &'static Location<'static>,
-) {
+pub fn access(operation: Operation, address: usize, size: usize, source: SourceLine) {
     if !is_running() {
         return;
     }
@@ -88,7 +82,7 @@ pub fn access(
         Operation::Store => What::Store,
         Operation::Exchange => What::Exchange,
     };
-    note(what, address, size, place);
+    note(what, address, size, source);
 }
 
 /// Whether one of the explored threads is calling.
@@ -102,7 +96,7 @@ pub fn wait(
     expected: u32,
     bits: u32,
     deadline: Option<u64>,
-    place: &'static Location<'static>,
+    source: SourceLine,
 ) -> Waited {
     assert!(is_running(), "only a simulated thread can wait");
     let address = ptr::from_ref(word).addr();
@@ -113,12 +107,12 @@ pub fn wait(
         sleeping.store(1, Ordering::Relaxed);
     }
     stop(Stop::Access);
-    note(What::Wait, address, 4, place);
+    note(What::Wait, address, 4, source);
     let waited = if word.peek() == expected {
         with(|execution| execution.sleep(address, bits, deadline));
         stop(Stop::Sleep);
         let waited = with(Execution::slept).expect("an explored thread");
-        note(What::Woken, address, 4, place);
+        note(What::Woken, address, 4, source);
         waited
     } else {
         Waited::Changed
@@ -130,10 +124,10 @@ pub fn wait(
 }
 
 /// As [`lockwright::platform::Word::wake_bitset`].
-pub fn wake(address: usize, count: u32, bits: u32, place: &'static Location<'static>) {
+pub fn wake(address: usize, count: u32, bits: u32, source: SourceLine) {
     if is_running() {
         stop(Stop::Access);
-        with(|execution| execution.note(What::Wake, address, 0, Some(place)));
+        with(|execution| execution.note(What::Wake, address, 0, Some(source)));
         with(|execution| execution.wake(address, count, bits));
     }
 }

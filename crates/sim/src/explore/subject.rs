@@ -20,6 +20,7 @@ use lockwright::ticket::RawTicket;
 use super::faults;
 use super::platform::Explored;
 use crate::arena::Arena;
+use crate::library::{LibraryLock, Made};
 
 /// How a lock is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +50,16 @@ pub struct Kind {
     pub readers: bool,
     /// How often who waits may be overtaken by those who came later, where the lock promises it.
     pub overtakes: Option<u32>,
-    place: fn(&mut Arena) -> (NonNull<dyn Subject>, usize),
+    origin: Origin,
+}
+
+/// Where a kind of lock is from.
+#[derive(Clone, Copy, Debug)]
+enum Origin {
+    /// The family, or a crate that has this one as a library.
+    Family(fn(&mut Arena) -> (NonNull<dyn Subject>, usize)),
+    /// A library that was loaded.
+    Library(LibraryLock),
 }
 
 impl Kind {
@@ -68,7 +78,19 @@ impl Kind {
             fault: None,
             readers: false,
             overtakes: None,
-            place: |arena| (arena.place(L::new()), size_of::<L>()),
+            origin: Origin::Family(|arena| (arena.place(L::new()), size_of::<L>())),
+        }
+    }
+
+    /// The kind of a library's lock.
+    pub fn of_library(lock: LibraryLock) -> Self {
+        Self {
+            name: lock.name,
+            about: lock.about,
+            fault: None,
+            readers: lock.has_readers(),
+            overtakes: lock.overtakes(),
+            origin: Origin::Library(lock),
         }
     }
 
@@ -94,9 +116,19 @@ impl Kind {
         KINDS.iter().chain(faults::KINDS).find(|kind| kind.name == name)
     }
 
-    /// Puts one at its place, and says how large it is.
-    pub(super) fn place(&self, arena: &mut Arena) -> (NonNull<dyn Subject>, usize) {
-        (self.place)(arena)
+    /// Puts one at its place.
+    pub(super) fn place(&self, arena: &mut Arena) -> Placed {
+        match self.origin {
+            Origin::Family(place) => {
+                let (subject, size) = place(arena);
+                Placed { subject, address: subject.addr().get(), size }
+            }
+            Origin::Library(lock) => {
+                let at = arena.place_zeros(lock.size(), lock.align());
+                let (address, size) = (at.addr().get(), lock.size());
+                Placed { subject: arena.place(lock.make(at)), address, size }
+            }
+        }
     }
 }
 
@@ -119,6 +151,15 @@ pub const KINDS: &[Kind] = &[
     Kind::of::<RawHybridRwLock<Explored>>("hybrid_rwlock", "hybrid rwlock of user space").readers(),
     Kind::of::<RawPercpuRwSem<Explored>>("percpu_rwsem", "per-CPU rwsem").readers(),
 ];
+
+/// A lock at its place.
+pub(super) struct Placed {
+    pub subject: NonNull<dyn Subject>,
+    /// Where its words are.
+    pub address: usize,
+    /// Of them, in bytes.
+    pub size: usize,
+}
 
 /// What can be made.
 pub(super) trait New: Subject + 'static {
@@ -144,6 +185,27 @@ impl<L: Exclusive> Subject for Of<L> {
         section();
         // SAFETY: taken above.
         unsafe { self.0.unlock() };
+        true
+    }
+}
+
+impl Subject for Made {
+    fn with(&self, how: How, section: &mut dyn FnMut()) -> bool {
+        let acquired = match how {
+            How { reads: false, tries: false } => self.lock(),
+            How { reads: false, tries: true } => self.try_lock(),
+            How { reads: true, tries: false } => self.read_lock(),
+            How { reads: true, tries: true } => self.try_read_lock(),
+        };
+        if !acquired {
+            return false;
+        }
+        section();
+        if how.reads {
+            self.read_unlock();
+        } else {
+            self.unlock();
+        }
         true
     }
 }

@@ -1,5 +1,6 @@
 //! What threads did, step by step.
 
+use core::fmt;
 use core::panic::Location;
 
 /// What a step is.
@@ -54,6 +55,27 @@ impl What {
     }
 }
 
+/// A line of a source file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourceLine {
+    /// The file's name.
+    pub file: &'static str,
+    /// From 1; 0: not known.
+    pub line: u32,
+}
+
+impl From<&'static Location<'static>> for SourceLine {
+    fn from(place: &'static Location<'static>) -> Self {
+        Self { file: place.file(), line: place.line() }
+    }
+}
+
+impl fmt::Display for SourceLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
 /// A step of a thread.
 #[derive(Clone, Debug)]
 pub struct Step {
@@ -71,5 +93,5 @@ pub struct Step {
     /// The word's values before and after, where they can be told.
     pub values: Option<(u64, u64)>,
     /// Where in the source.
-    pub place: Option<&'static Location<'static>>,
+    pub source: Option<SourceLine>,
 }

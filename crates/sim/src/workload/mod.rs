@@ -24,6 +24,8 @@ pub struct Run {
     pub threads: u32,
     /// For how long, in picoseconds of virtual time.
     pub length: Time,
+    /// Locks of users' libraries, beside [`crate::locks::KINDS`].
+    pub libraries: Vec<Kind>,
 }
 
 /// A workload.
@@ -71,19 +73,19 @@ pub const WORKLOADS: &[Workload] = &[
         name: "micro",
         about: "document 4's microbenchmark: lock, count, unlock, as fast as can be",
         shapes: None,
-        run: |run, lock| Ok(micro::run(run, kind(lock)?)),
+        run: |run, lock| Ok(micro::run(run, kind(run, lock)?)),
     },
     Workload {
         name: "locktorture",
         about: "the kernel's locktorture: now and then a section of microseconds or more",
         shapes: None,
-        run: |run, lock| Ok(torture::run(run, kind(lock)?)),
+        run: |run, lock| Ok(torture::run(run, kind(run, lock)?)),
     },
     Workload {
         name: "build",
         about: "a build-like mix: computing, with short sections of a few locks",
         shapes: None,
-        run: |run, lock| Ok(build::run(run, kind(lock)?)),
+        run: |run, lock| Ok(build::run(run, kind(run, lock)?)),
     },
     Workload {
         name: "pages",
@@ -93,8 +95,9 @@ pub const WORKLOADS: &[Workload] = &[
     },
 ];
 
-fn kind(name: &str) -> Result<&'static Kind, UnknownLock> {
-    Kind::named(name).ok_or_else(|| UnknownLock(name.to_owned()))
+fn kind<'r>(run: &'r Run, name: &str) -> Result<&'r Kind, UnknownLock> {
+    let own = run.libraries.iter().find(|kind| kind.name == name);
+    own.or_else(|| Kind::named(name)).ok_or_else(|| UnknownLock(name.to_owned()))
 }
 
 /// What a run came to.

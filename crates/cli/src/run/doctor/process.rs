@@ -10,6 +10,7 @@ use super::{Diagnosis, Effect, Finding, Process, place, program};
 use lockwright_ledger::layout::{LEAST_WITH_ANNEXES, own_bytes};
 
 use crate::ledger_dir::EXTENSION;
+use crate::run::shell::quoted;
 use crate::run::target::{self, Obstacle};
 use lockwright_analysis::symbolize::PRELOAD_FILE_NAME;
 use lockwright_report::error::{Error, Result, exit};
@@ -139,15 +140,6 @@ fn started_without(has_library: bool, command: &[String]) -> Finding {
         "it was started without lockwright; a library cannot be preloaded into what runs already",
     )
     .help(format!("end it, and start it so: `lockwright check -- {}`", words.join(" ")))
-}
-
-/// A word as a shell takes it for what it is.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
 }
 
 fn command_of(cmdline: &[u8]) -> Vec<String> {

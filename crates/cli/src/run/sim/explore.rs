@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::PathBuf;
 
 use lockwright_lab::bench::grouped;
 use lockwright_sim::explore::{
     Exploration, FAULTS, Failure, Findings, KINDS, Kind, MOST_THREADS, Search, Step, Wrong,
 };
+use lockwright_sim::library::LibraryLock;
 use serde_json::{Value, json};
 
 use super::super::ending::Ending;
 use super::super::output::Output;
+use super::super::shell::quoted;
 use super::{FAILED, unknown};
 use crate::args::SimArgs;
 use crate::progress::Status;
@@ -23,8 +26,10 @@ const THREADS: u32 = 4;
 const LAST_STEPS: usize = 8;
 
 /// A lock that was explored.
-struct Row {
+struct Row<'a> {
     kind: Kind,
+    /// Those that have it.
+    libraries: &'a [PathBuf],
     exploration: Exploration,
     findings: Findings,
 }
@@ -33,8 +38,8 @@ struct Row {
 ///
 /// # Errors
 /// If nothing is called so, there are too many threads, or a file cannot be written.
-pub fn run(args: &SimArgs, output: &mut Output) -> Result<Ending> {
-    let kinds = kinds(args)?;
+pub fn run(args: &SimArgs, libraries: &[LibraryLock], output: &mut Output) -> Result<Ending> {
+    let kinds = kinds(args, libraries)?;
     let status = Status::new();
     let mut rows = Vec::new();
     for threads in args.threads.clone().unwrap_or_else(|| vec![THREADS]) {
@@ -48,7 +53,9 @@ pub fn run(args: &SimArgs, output: &mut Output) -> Result<Ending> {
                 let (name, done) = (kind.name, grouped(done));
                 status.show(&format!("{name}, {threads} threads: {done} schedules"));
             });
-            rows.push(Row { kind: *kind, exploration, findings });
+            let is_own = libraries.iter().any(|lock| lock.name == kind.name);
+            let libraries = if is_own { &args.lock_library[..] } else { &[] };
+            rows.push(Row { kind: *kind, libraries, exploration, findings });
         }
     }
     drop(status);
@@ -58,13 +65,16 @@ pub fn run(args: &SimArgs, output: &mut Output) -> Result<Ending> {
     Ok(Ending::Code(if has_failed { FAILED } else { 0 }))
 }
 
-fn kinds(args: &SimArgs) -> Result<Vec<Kind>> {
+fn kinds(args: &SimArgs, libraries: &[LibraryLock]) -> Result<Vec<Kind>> {
+    let own: Vec<Kind> = libraries.iter().copied().map(Kind::of_library).collect();
     let mut kinds = Vec::new();
     match &args.lock {
-        None => kinds.extend(KINDS),
+        None if own.is_empty() => kinds.extend(KINDS),
+        None => kinds.extend(own),
         Some(names) => {
             for name in names {
-                match Kind::named(name) {
+                let of_library = own.iter().find(|kind| kind.name == name);
+                match of_library.or_else(|| Kind::named(name)) {
                     Some(kind) => kinds.push(*kind),
                     None if name == "all" => kinds.extend(KINDS),
                     None => return Err(unknown("lock to be explored", name)),
@@ -126,12 +136,17 @@ const fn name(wrong: &Wrong) -> &'static str {
     }
 }
 
-impl Row {
+impl Row<'_> {
     /// The command that finds the failure again, in the schedule that `which` names.
     fn command(&self, failure: &Failure, which: &str) -> String {
         let Exploration { threads, operations, .. } = self.exploration;
+        let libraries = self
+            .libraries
+            .iter()
+            .map(|path| format!(" --lock-library {}", quoted(&path.to_string_lossy())));
+        let libraries: String = libraries.collect();
         format!(
-            "lockwright sim --explore --lock {} --threads {threads} --operations {operations} \
+            "lockwright sim --explore{libraries} --lock {} --threads {threads} --operations {operations} \
              --seed {} {which}",
             self.kind.name, failure.seed
         )
@@ -174,7 +189,7 @@ fn effect(step: &Step) -> String {
     }
 }
 
-fn text(rows: &[Row]) -> String {
+fn text(rows: &[Row<'_>]) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail, here and below.
     let _ = writeln!(
@@ -182,7 +197,7 @@ fn text(rows: &[Row]) -> String {
         "  {:<17} {:>7} {:>10} {:>10} {:>13} {:>9} {:>8}  result",
         "lock", "threads", "schedules", "distinct", "points", "overtaken", "promised"
     );
-    for Row { kind, exploration, findings } in rows {
+    for Row { kind, exploration, findings, .. } in rows {
         let result = match &findings.failure {
             Some(failure) => format!("!!! {}", name(&failure.wrong)),
             None if findings.is_complete => "ok: all schedules of the bound".to_owned(),
@@ -212,20 +227,19 @@ fn text(rows: &[Row]) -> String {
     out
 }
 
-fn fail(out: &mut String, row: &Row, failure: &Failure) {
+fn fail(out: &mut String, row: &Row<'_>, failure: &Failure) {
     let Row { kind, exploration, .. } = row;
     let wrong = sentence(&failure.wrong);
     let _ = writeln!(out, "\n!!! {}, {} threads: {wrong}.\n", kind.name, exploration.threads);
     let _ = writeln!(out, "  The last steps of each thread:");
     for step in last_steps(&failure.steps) {
-        let place = step.place.map(|place| format!("{}:{}", place.file(), place.line()));
         let line = format!(
             "  {:>6}  thread {:<2}  {:<9}  {:<40}  {}",
             step.point,
             step.thread,
             step.what.name(),
             effect(step),
-            place.unwrap_or_default()
+            step.source.map(|source| source.to_string()).unwrap_or_default()
         );
         let _ = writeln!(out, "{}", line.trim_end());
     }
@@ -236,7 +250,7 @@ fn fail(out: &mut String, row: &Row, failure: &Failure) {
     }
 }
 
-fn json(args: &SimArgs, rows: &[Row]) -> Value {
+fn json(args: &SimArgs, rows: &[Row<'_>]) -> Value {
     let steps = |failure: &Failure| -> Vec<Value> {
         let step = |step: &Step| {
             json!({
@@ -246,12 +260,12 @@ fn json(args: &SimArgs, rows: &[Row]) -> Value {
                 "word": step.word,
                 "before": step.values.map(|values| values.0),
                 "after": step.values.map(|values| values.1),
-                "place": step.place.map(|place| format!("{}:{}", place.file(), place.line())),
+                "place": step.source.map(|source| source.to_string()),
             })
         };
         last_steps(&failure.steps).into_iter().map(step).collect()
     };
-    let failure = |row: &Row, failure: &Failure| {
+    let failure = |row: &Row<'_>, failure: &Failure| {
         json!({
             "wrong": name(&failure.wrong),
             "text": sentence(&failure.wrong),
@@ -262,7 +276,7 @@ fn json(args: &SimArgs, rows: &[Row]) -> Value {
         })
     };
     let runs = rows.iter().map(|row| {
-        let Row { kind, exploration, findings } = row;
+        let Row { kind, exploration, findings, .. } = row;
         json!({
             "lock": kind.name,
             "planted_fault": FAULTS.iter().any(|fault| fault.name == kind.name),

@@ -13,9 +13,9 @@ use crate::args::SimArgs;
 
 /// A run.
 pub struct Row {
-    lock: String,
-    shape: Shape,
-    figures: Figures,
+    pub lock: String,
+    pub shape: Shape,
+    pub figures: Figures,
 }
 
 /// What a part of the time went into.
@@ -27,11 +27,6 @@ struct Share<'f> {
 }
 
 impl Row {
-    /// Of a lock.
-    pub fn new(lock: &str, shape: Shape, figures: Figures) -> Self {
-        Self { lock: lock.to_owned(), shape, figures }
-    }
-
     /// Whether the lock did what no lock may.
     pub fn has_failed(&self) -> bool {
         self.figures.intrusions > 0 || !self.figures.outcome.stuck.is_empty()
@@ -53,7 +48,7 @@ impl Row {
     }
 
     fn json(&self) -> Value {
-        let Self { lock, shape, figures } = self;
+        let Self { lock, shape, figures, .. } = self;
         let (least, most) = figures.least_and_most();
         let nanoseconds = |time: u64| time as f64 / NANOSECOND as f64;
         let traffic =
@@ -88,6 +83,9 @@ impl Row {
         })
     }
 }
+
+/// Names of the family's locks fit into it.
+const NAME_WIDTH: usize = 14;
 
 /// All runs of a command.
 pub struct Page<'a> {
@@ -125,7 +123,7 @@ impl Page<'_> {
         );
         let _ = writeln!(
             out,
-            "  {:<14} {:>7} {:>5} {:>14} {:>9} {:>11} {:>11} {:>11} {:>7}  where the time of memory goes",
+            "  {:<width$} {:>7} {:>5} {:>14} {:>9} {:>11} {:>11} {:>11} {:>7}  where the time of memory goes",
             "lock",
             if args.vcpus.is_some() { "vCPUs" } else { "threads" },
             "CPUs",
@@ -134,7 +132,8 @@ impl Page<'_> {
             "min",
             "avg",
             "max",
-            "min/max"
+            "min/max",
+            width = self.name_width(),
         );
         for row in *rows {
             self.line(&mut out, row);
@@ -159,8 +158,13 @@ impl Page<'_> {
         out
     }
 
+    /// Of the column of locks.
+    fn name_width(&self) -> usize {
+        self.rows.iter().map(|row| row.lock.len()).max().unwrap_or(0).max(NAME_WIDTH)
+    }
+
     fn line(&self, out: &mut String, row: &Row) {
-        let Row { lock, shape, figures } = row;
+        let Row { lock, shape, figures, .. } = row;
         let (least, most) = figures.least_and_most();
         let sum: u64 = figures.operations.iter().sum();
         let first = self
@@ -174,7 +178,7 @@ impl Page<'_> {
         });
         let _ = writeln!(
             out,
-            "  {lock:<14} {:>7} {:>5} {:>14} {:>9.2} {:>11} {:>11} {:>11} {:>7.3}  {share}",
+            "  {lock:<width$} {:>7} {:>5} {:>14} {:>9.2} {:>11} {:>11} {:>11} {:>7.3}  {share}",
             shape.threads,
             shape.cpus,
             grouped(figures.rate().round() as u64),
@@ -183,6 +187,7 @@ impl Page<'_> {
             grouped(sum / u64::from(shape.threads.max(1))),
             grouped(most),
             if most > 0 { least as f64 / most as f64 } else { 0.0 },
+            width = self.name_width(),
         );
         for (name, value) in &figures.more {
             let _ = writeln!(out, "      {name} an operation: {value:.3}");

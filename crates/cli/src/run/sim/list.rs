@@ -3,12 +3,13 @@
 use std::fmt::Write;
 
 use lockwright_sim::explore;
+use lockwright_sim::library::LibraryLock;
 use lockwright_sim::locks::KINDS;
 use lockwright_sim::machine::PRESETS;
 use lockwright_sim::workload::WORKLOADS;
 
 /// Machines, workloads and locks, with a word on each.
-pub fn text() -> String {
+pub fn text(libraries: &[LibraryLock]) -> String {
     let mut out = String::new();
     let mut section = |title: &str, rows: &mut dyn Iterator<Item = (&str, String)>| {
         // Writing to a String cannot fail.
@@ -34,5 +35,9 @@ pub fn text() -> String {
         "faults planted for --explore, which must be found",
         &mut explore::FAULTS.iter().map(|it| (it.name, it.about.to_owned())),
     );
+    if !libraries.is_empty() {
+        let title = "locks of --lock-library, for both";
+        section(title, &mut libraries.iter().map(|it| (it.name, it.about.to_owned())));
+    }
     out
 }

@@ -2,9 +2,11 @@
 
 mod explore;
 mod figures;
+mod libraries;
 mod list;
 
 use lockwright_sim::Config;
+use lockwright_sim::locks::Kind;
 use lockwright_sim::machine::{self, Machine};
 use lockwright_sim::workload::{Run, Workload};
 
@@ -30,12 +32,13 @@ const MOST_TEXT: u64 = 1 << 20;
 /// If nothing is called so, the machine's file is wrong, or a file cannot be written.
 pub fn run(args: &SimArgs) -> Result<Ending> {
     let mut output = Output::open(&args.output)?;
+    let libraries = libraries::load(&args.lock_library)?;
     if args.list {
-        output.list(&list::text())?;
+        output.list(&list::text(&libraries))?;
         return Ok(Ending::Code(0));
     }
     if args.explore.explore {
-        return explore::run(args, &mut output);
+        return explore::run(args, &libraries, &mut output);
     }
     let text = machine_text(&args.machine)?;
     let machine = machine::parse(&args.machine, &text)
@@ -46,7 +49,8 @@ pub fn run(args: &SimArgs) -> Result<Ending> {
     }
     let workload =
         Workload::named(&args.workload).ok_or_else(|| unknown("workload", &args.workload))?;
-    let locks = locks(args, workload)?;
+    let own: Vec<Kind> = libraries.into_iter().map(Kind::of_library).collect();
+    let locks = locks(args, workload, &own)?;
     let shapes = shapes(args, &machine)?;
     let status = Status::new();
     let mut rows = Vec::new();
@@ -62,9 +66,10 @@ pub fn run(args: &SimArgs) -> Result<Ending> {
                 ..Config::new(machine.clone())
             };
             let length = (args.seconds * lockwright_sim::SECOND as f64).round() as u64;
-            let run = Run { config, threads: shape.threads, length };
+            let libraries = own.clone();
+            let run = Run { config, threads: shape.threads, length, libraries };
             let figures = workload.run(&run, lock).map_err(|lock| unknown("lock", &lock.0))?;
-            rows.push(Row::new(lock, *shape, figures));
+            rows.push(Row { lock: lock.clone(), shape: *shape, figures });
         }
     }
     drop(status);
@@ -86,10 +91,10 @@ fn shapes(args: &SimArgs, machine: &Machine) -> Result<Vec<Shape>> {
     let most = machine.cpus();
     let in_machine = |cpus: u32| match cpus <= most {
         true => Ok(cpus),
-        false => Err(Error::with_code(
-            exit::USAGE,
-            format!("{} has {most} CPUs, not {cpus}", machine.name),
-        )),
+        false => {
+            let wrong = format!("{} has {most} CPUs, not {cpus}", machine.name);
+            Err(Error::with_code(exit::USAGE, wrong).help(&machines_with(cpus)))
+        }
     };
     if let Some(sweep) = args.sweep {
         let each = |cpus| in_machine(cpus).map(|cpus| Shape { threads: cpus, cpus });
@@ -101,11 +106,38 @@ fn shapes(args: &SimArgs, machine: &Machine) -> Result<Vec<Shape>> {
     Ok(threads.into_iter().map(|threads| Shape { threads, cpus }).collect())
 }
 
+/// What to say to who wants so many CPUs.
+fn machines_with(cpus: u32) -> String {
+    let has = |preset: &&machine::Preset| {
+        machine::parse(preset.name, preset.text).is_ok_and(|machine| machine.cpus() >= cpus)
+    };
+    let names: Vec<&str> = machine::PRESETS.iter().filter(has).map(|preset| preset.name).collect();
+    match &names[..] {
+        [] => "write a machine that has: `lockwright sim --print-machine` shows how".to_owned(),
+        names => format!("these have: --machine {}", names.join(", --machine ")),
+    }
+}
+
 /// The names of locks, all known.
-fn locks(args: &SimArgs, workload: &Workload) -> Result<Vec<String>> {
-    let known = workload.locks();
+fn locks(args: &SimArgs, workload: &Workload, libraries: &[Kind]) -> Result<Vec<String>> {
+    let mut known = workload.locks();
+    let own: Vec<&str> = libraries.iter().map(|kind| kind.name).collect();
+    if workload.shapes.is_none() {
+        known.extend(&own);
+    } else if let Some(name) = own.first() {
+        return Err(Error::with_code(
+            exit::USAGE,
+            format!("workload `{}` has locks of its own: it cannot take `{name}`", workload.name),
+        ));
+    }
     let Some(chosen) = &args.lock else {
-        let default = if workload.shapes.is_some() { &known[..] } else { LOCKS };
+        let default = if workload.shapes.is_some() {
+            &known[..]
+        } else if own.is_empty() {
+            LOCKS
+        } else {
+            &own[..]
+        };
         return Ok(default.iter().map(|&name| name.to_owned()).collect());
     };
     match chosen.iter().find(|name| !known.contains(&name.as_str())) {
