@@ -99,6 +99,37 @@ fn a_machine_is_a_file_that_can_be_changed() {
 }
 
 #[test]
+fn a_sweep_is_drawn() {
+    let scratch = Scratch::new();
+    let file = scratch.join("sweep.svg");
+    let path = file.to_str().expect("UTF-8");
+    let sweep = ["--lock", "mcs,ticket", "--sweep", "cpus=1..8", "--plot", path];
+    json(&sweep);
+    let svg = fs::read_to_string(&file).expect("a drawing");
+    for said in ["<svg", "micro on e5-2699v3", "\nmcs\n", "\nticket\n", "\nCPUs\n", "\n8\n"] {
+        assert!(svg.contains(said), "{said}: {svg}");
+    }
+    // A line for each lock, of as many points as there are numbers of CPUs.
+    let lines = svg.lines().filter(|line| line.starts_with("<polyline") && line.contains("#"));
+    let points =
+        |line: &str| line.split("points=").nth(1).map(|points| points.matches(',').count());
+    assert_eq!(lines.filter(|line| points(line) == Some(4)).count(), 2, "{svg}");
+    json(&sweep);
+    assert_eq!(svg, fs::read_to_string(&file).expect("a drawing"), "the same each time");
+
+    let nowhere = scratch.join("no-such/sweep.svg");
+    for (arguments, said) in [
+        (&["--threads", "4", "--plot", path][..], "need several numbers of CPUs or threads"),
+        (&["--threads", "2,4", "--plot", "sweep.png"], "--plot draws SVG"),
+        (&["--threads", "2,4", "--plot", nowhere.to_str().expect("UTF-8")], "cannot write"),
+    ] {
+        let run = sim(arguments);
+        assert_ne!(run.code(), 0, "{arguments:?}");
+        assert!(run.stderr.contains(said), "{arguments:?}: {}", run.stderr);
+    }
+}
+
+#[test]
 fn what_is_not_there_is_told() {
     for (arguments, said) in [
         (&["--machine", "no-such"][..], "there is no machine `no-such`"),

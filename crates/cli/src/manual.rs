@@ -506,6 +506,10 @@ pub const SIM: Manual = Manual {
             "A machine's file, to be changed and given to --machine ./mine.toml.",
         ),
         (
+            "lockwright sim --lock mcs,ticket,tas --sweep cpus=1..36 --plot scaling.svg",
+            "Draw how they scale.",
+        ),
+        (
             "lockwright sim --lock-library ./mylock.so --lock mylock,qspinlock --sweep cpus=1..36",
             "A lock of yours beside one of the family: docs/simulator.md shows how to write it.",
         ),

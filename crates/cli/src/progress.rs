@@ -96,6 +96,25 @@ impl Status {
         Self(bar)
     }
 
+    /// A bar of so many steps, and for how long they have taken.
+    pub fn of(steps: usize) -> Self {
+        let status = Self::new();
+        let template = "{spinner} [{bar:30}] {pos}/{len}, {elapsed}: {msg}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            status.0.set_style(style.progress_chars("=> "));
+        }
+        status.0.set_length(steps as u64);
+        // A step can be long: the time goes on meanwhile.
+        status.0.enable_steady_tick(Duration::from_millis(200));
+        status
+    }
+
+    /// Shows that so many steps are done, and what the next one is.
+    pub fn begin(&self, done: usize, next: &str) {
+        self.0.set_position(done as u64);
+        self.show(next);
+    }
+
     /// Shows this in place of what was shown.
     pub fn show(&self, what: &str) {
         self.0.set_message(what.to_owned());

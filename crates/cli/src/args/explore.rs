@@ -11,7 +11,7 @@ pub struct ExploreArgs {
     /// often waiters are overtaken. Each access to a lock's words can be followed by another
     /// thread's. Takes --lock, --threads and --seed.
     #[arg(long, conflicts_with_all = [
-        "machine", "print_machine", "workload", "vcpus", "cpus", "sweep", "seconds", "traffic",
+        "machine", "print_machine", "workload", "vcpus", "cpus", "sweep", "seconds", "traffic", "plot",
     ])]
     pub explore: bool,
 

@@ -85,6 +85,10 @@ pub struct SimArgs {
     #[arg(long, help_heading = "Simulation")]
     pub traffic: bool,
 
+    /// Also draw the runs there, as SVG: operations a second over CPUs, a line for each lock.
+    #[arg(long, value_name = "FILE.svg", help_heading = "Simulation")]
+    pub plot: Option<PathBuf>,
+
     /// The search for faults.
     #[command(flatten)]
     pub explore: ExploreArgs,

@@ -14,6 +14,8 @@ use crate::args::SimArgs;
 /// A run.
 pub struct Row {
     pub lock: String,
+    /// It is of a user's library.
+    pub is_own: bool,
     pub shape: Shape,
     pub figures: Figures,
 }

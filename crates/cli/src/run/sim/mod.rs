@@ -4,6 +4,7 @@ mod explore;
 mod figures;
 mod libraries;
 mod list;
+mod plot;
 
 use lockwright_sim::Config;
 use lockwright_sim::locks::Kind;
@@ -11,6 +12,7 @@ use lockwright_sim::machine::{self, Machine};
 use lockwright_sim::workload::{Run, Workload};
 
 use self::figures::Row;
+use self::plot::Plot;
 use super::ending::Ending;
 use super::output::Output;
 use crate::args::SimArgs;
@@ -52,13 +54,12 @@ pub fn run(args: &SimArgs) -> Result<Ending> {
     let own: Vec<Kind> = libraries.into_iter().map(Kind::of_library).collect();
     let locks = locks(args, workload, &own)?;
     let shapes = shapes(args, &machine)?;
-    let status = Status::new();
+    let plot = args.plot.as_deref().map(|path| Plot::open(path, &shapes)).transpose()?;
     let mut rows = Vec::new();
-    let total = shapes.len() * locks.len();
+    let status = Status::of(shapes.len() * locks.len());
     for shape in &shapes {
         for lock in &locks {
-            let done = rows.len() + 1;
-            status.show(&format!("{lock}, {} threads: {done} of {total}", shape.threads));
+            status.begin(rows.len(), &format!("{lock}, {} threads", shape.threads));
             let config = Config {
                 cpus: Some(shape.cpus),
                 guest: args.vcpus.is_some(),
@@ -69,13 +70,17 @@ pub fn run(args: &SimArgs) -> Result<Ending> {
             let libraries = own.clone();
             let run = Run { config, threads: shape.threads, length, libraries };
             let figures = workload.run(&run, lock).map_err(|lock| unknown("lock", &lock.0))?;
-            rows.push(Row { lock: lock.clone(), shape: *shape, figures });
+            let is_own = own.iter().any(|kind| kind.name == lock);
+            rows.push(Row { lock: lock.clone(), is_own, shape: *shape, figures });
         }
     }
     drop(status);
     let page = figures::Page { args, machine: &machine, rows: &rows };
     output.write_json_text(&format!("{:#}\n", page.json()))?;
     output.list(&page.text())?;
+    if let Some(plot) = plot {
+        plot.write(&page)?;
+    }
     Ok(Ending::Code(if rows.iter().any(Row::has_failed) { FAILED } else { 0 }))
 }
 
