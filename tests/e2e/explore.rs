@@ -31,6 +31,30 @@ fn a_failure_is_found_again_by_its_commands() {
 }
 
 #[test]
+fn each_planted_fault_is_found() {
+    let mut list = tool();
+    list.args(["sim", "--list"]);
+    let list = run(list).text();
+    let faults = list.split("faults planted for --explore, which must be found:\n").nth(1);
+    let names: Vec<&str> = faults
+        .expect("a section")
+        .lines()
+        .take_while(|line| line.starts_with("  "))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(names.len() > 15, "{list}");
+    let found = explore(&["--lock", &names.join(",")]);
+    assert_eq!(found.code(), 101, "{}", found.stderr);
+    for name in names {
+        let failure = format!("!!! {name}, 4 threads: ");
+        assert!(found.text().contains(&failure), "{name}: {}", found.text());
+    }
+    let said = |said: &str| assert!(found.text().contains(said), "{said}: {}", found.text());
+    said("read what was half written: ");
+    said(" ns before its deadline.");
+}
+
+#[test]
 fn sound_locks_pass_and_json_has_standard_output_for_itself() {
     let run = explore(&["--lock", "all", "--threads", "8", "--count", "100", "--json", "-"]);
     assert_eq!(run.code(), 0, "{}", run.stderr);

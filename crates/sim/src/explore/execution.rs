@@ -4,10 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 use corosensei::Yielder;
-use lockwright::platform::{PerCpu, Waited};
+use lockwright::platform::PerCpu;
 
 use super::platform::Entered;
 use super::schedule::{Deviation, Point, Schedule, Strategy, Threads};
+use super::subject::{Mode, Patience, Role};
 use super::trace::{SourceLine, Step, What};
 use crate::arena::{self, Arena};
 use crate::platform::{Long, Word};
@@ -38,6 +39,10 @@ pub enum Wrong {
     NotExcluded(Vec<u32>),
     /// These threads sleep, and nobody is left to wake them.
     Asleep(Vec<u32>),
+    /// This thread has read what was half written: the first word and the second one differ.
+    Torn(u32, u32, u32),
+    /// This thread was refused the lock so many nanoseconds before its deadline.
+    GaveUp(u32, u64),
     /// Nobody gets on, though all are scheduled fairly: these threads are not over.
     NoProgress(Vec<u32>),
     /// This thread waited, and so many that came later had the lock before it.
@@ -57,7 +62,18 @@ struct Sleep {
     address: usize,
     bits: u32,
     deadline: Option<u64>,
-    too_late: bool,
+    end: Awakening,
+}
+
+/// How a sleep ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awakening {
+    /// Somebody wakes the thread.
+    Woken,
+    /// Its deadline has come.
+    TooLate,
+    /// It returns early, as sleeps may.
+    Early,
 }
 
 /// What a thread wants of the lock.
@@ -66,7 +82,7 @@ enum Claim {
     #[default]
     None,
     Asks,
-    Has,
+    Has(Mode),
 }
 
 #[derive(Default)]
@@ -76,7 +92,8 @@ struct Thread {
     sleep: Option<Sleep>,
     is_over: bool,
     claim: Claim,
-    reads: bool,
+    /// How it will have what it asks for.
+    wants: Option<Mode>,
     /// The number of its request.
     request: u64,
     /// The first request that came after it had begun to wait.
@@ -125,7 +142,7 @@ impl Execution {
             running: 0,
             next: None,
             strategy,
-            fair: Strategy::Walk { one_in: 2, rng: Rng::new(1) },
+            fair: Strategy::Walk { one_in: 2, early: None, rng: Rng::new(1) },
             points: 0,
             idle: 0,
             skipped: 0,
@@ -226,6 +243,8 @@ impl Execution {
             self.fail(Wrong::NoProgress(self.living()));
             return true;
         }
+        let now = self.now();
+        self.end_sleeps_until(now);
         if self.ready.is_empty() && !self.pass_time() {
             let living = self.living();
             if !living.is_empty() {
@@ -234,18 +253,23 @@ impl Execution {
             return true;
         }
         let waits = stop != Stop::Access;
-        let point = Point { number: self.points, running: self.running, ready: self.ready, waits };
+        let (running, ready) = (self.running, self.ready);
+        let asleep = Threads::of(&self.sleepers);
+        let point = Point { number: self.points, running, ready, asleep, waits };
         let default = point.default_thread();
         let is_fair = self.idle > patience;
         let strategy = if is_fair { &mut self.fair } else { &mut self.strategy };
         let chosen = strategy.choose(&point);
         if !is_fair {
             if let Some(choices) = &mut self.choices {
-                choices.push((self.points, self.ready, default));
+                choices.push((self.points, ready.and(asleep), default));
             }
             if chosen != default {
                 self.schedule.0.push(Deviation { point: self.points, thread: chosen });
             }
+        }
+        if asleep.has(chosen) {
+            self.end_sleep(chosen, Awakening::Early);
         }
         self.order = (self.order ^ u64::from(chosen)).wrapping_mul(0x0100_0000_01b3);
         if chosen != self.running || stop == Stop::End {
@@ -263,11 +287,26 @@ impl Execution {
             return false;
         };
         self.skipped += deadline.saturating_sub(self.now());
-        self.sleepers.retain(|thread| *thread != first);
-        let sleep = self.threads[first as usize].sleep.as_mut().expect("it sleeps");
-        sleep.too_late = true;
-        self.ready.add(first);
+        self.end_sleep(first, Awakening::TooLate);
         true
+    }
+
+    /// Ends the sleeps whose deadlines have come, though others can go on.
+    fn end_sleeps_until(&mut self, now: u64) {
+        let is_late = |thread: &u32| {
+            let sleep = self.threads[*thread as usize].sleep.as_ref();
+            sleep.and_then(|sleep| sleep.deadline).is_some_and(|deadline| deadline <= now)
+        };
+        let late: Vec<u32> = self.sleepers.iter().copied().filter(is_late).collect();
+        for thread in late {
+            self.end_sleep(thread, Awakening::TooLate);
+        }
+    }
+
+    fn end_sleep(&mut self, thread: u32, end: Awakening) {
+        self.sleepers.retain(|other| *other != thread);
+        self.threads[thread as usize].sleep.as_mut().expect("it sleeps").end = end;
+        self.ready.add(thread);
     }
 
     pub const fn running(&self) -> u32 {
@@ -285,14 +324,15 @@ impl Execution {
 
     pub fn sleep(&mut self, address: usize, bits: u32, deadline: Option<u64>) {
         let me = self.running;
-        self.threads[me as usize].sleep = Some(Sleep { address, bits, deadline, too_late: false });
+        self.threads[me as usize].sleep =
+            Some(Sleep { address, bits, deadline, end: Awakening::Woken });
         self.sleepers.push(me);
         self.ready.remove(me);
     }
 
-    pub fn slept(&mut self) -> Waited {
-        let sleep = self.threads[self.running as usize].sleep.take().expect("it has slept");
-        if sleep.too_late { Waited::TooLate } else { Waited::Woken }
+    /// How the running thread's sleep has ended.
+    pub fn slept(&mut self) -> Awakening {
+        self.threads[self.running as usize].sleep.take().expect("it has slept").end
     }
 
     pub fn wake(&mut self, address: usize, count: u32, bits: u32) {
@@ -312,16 +352,25 @@ impl Execution {
     // What threads say of themselves.
 
     /// The running thread asks for the lock.
-    pub fn ask(&mut self, reads: bool) {
+    pub fn ask(&mut self, role: Role) {
         let request = self.requests;
         self.requests += 1;
         let me = &mut self.threads[self.running as usize];
         me.claim = Claim::Asks;
-        me.reads = reads;
+        me.wants = Some(match role {
+            Role::Write => Mode::Write,
+            Role::Read => Mode::Read,
+            Role::Upgrade => Mode::Upgradable,
+        });
         me.request = request;
         me.waits_from = None;
         me.overtaken = 0;
-        self.note(if reads { What::Read } else { What::Write }, 0, 0, None);
+        let what = match role {
+            Role::Write => What::Write,
+            Role::Read => What::Read,
+            Role::Upgrade => What::Upgrade,
+        };
+        self.note(what, 0, 0, None);
     }
 
     /// The running thread waits.
@@ -333,30 +382,60 @@ impl Execution {
         }
     }
 
-    /// The running thread has got the lock, and still has it. True: nothing is wrong.
-    pub fn check(&mut self, begins: bool) -> bool {
+    /// The running thread has got the lock so.
+    pub fn acquire(&mut self, mode: Mode) {
         let me = self.running as usize;
-        if begins {
-            self.note(What::Acquired, 0, 0, None);
-            self.threads[me].claim = Claim::Has;
-            self.count_overtaking();
+        let what = match (mode, self.threads[me].claim) {
+            (Mode::Peek, _) => What::Peek,
+            (Mode::Write, Claim::Has(Mode::Upgradable)) => What::Upgraded,
+            _ => What::Acquired,
+        };
+        self.note(what, 0, 0, None);
+        if mode != Mode::Peek {
+            let was = std::mem::replace(&mut self.threads[me].claim, Claim::Has(mode));
+            if was == Claim::Asks {
+                self.count_overtaking();
+            }
         }
-        let holders = |thread: &u32| self.threads[*thread as usize].claim == Claim::Has;
-        let holders: Vec<u32> = (0..self.threads.len() as u32).filter(holders).collect();
-        let writes = |thread: &u32| !self.threads[*thread as usize].reads;
-        if holders.len() > 1 && holders.iter().any(writes) {
-            self.fail(Wrong::NotExcluded(holders));
+        self.check();
+    }
+
+    /// The running thread will have the lock so only.
+    pub fn weaken(&mut self, mode: Mode) {
+        self.threads[self.running as usize].claim = Claim::Has(mode);
+        self.note(What::Downgrades, 0, 0, None);
+    }
+
+    /// Whoever has the lock may have it with all others.
+    pub fn check(&mut self) {
+        let mode = |thread: u32| match self.threads[thread as usize].claim {
+            Claim::Has(mode) => Some((thread, mode)),
+            _ => None,
+        };
+        let holders: Vec<(u32, Mode)> = (0..self.threads.len() as u32).filter_map(mode).collect();
+        let clashes = holders.iter().enumerate().any(|(number, (_, one))| {
+            holders[number + 1..].iter().any(|(_, other)| !one.shares(*other))
+        });
+        if clashes {
+            self.fail(Wrong::NotExcluded(holders.into_iter().map(|(thread, _)| thread).collect()));
         }
-        self.wrong.is_none()
+    }
+
+    /// The running thread has read the two words of the data, which are always written together.
+    pub fn look_at(&mut self, (first, second): (u32, u32)) {
+        if first != second {
+            self.fail(Wrong::Torn(self.running, first, second));
+        }
     }
 
     fn count_overtaking(&mut self) {
         let me = self.running as usize;
-        let (request, reads) = (self.threads[me].request, self.threads[me].reads);
+        let (request, mine) = (self.threads[me].request, self.threads[me].wants);
         for number in 0..self.threads.len() {
             let other = &mut self.threads[number];
             let came_before = other.waits_from.is_some_and(|from| request >= from);
-            if other.claim != Claim::Asks || !came_before || (reads && other.reads) {
+            let shares = mine.zip(other.wants).is_some_and(|(mine, theirs)| mine.shares(theirs));
+            if other.claim != Claim::Asks || !came_before || shares {
                 continue;
             }
             other.overtaken += 1;
@@ -374,8 +453,14 @@ impl Execution {
         self.note(What::Releases, 0, 0, None);
     }
 
-    /// The running thread has done what it wanted with the lock.
-    pub fn done(&mut self, acquired: bool) {
+    /// The running thread has done what it wanted with the lock, or was refused it.
+    pub fn done(&mut self, acquired: bool, patience: Patience) {
+        if let (false, Patience::Until(deadline)) = (acquired, patience) {
+            let early = deadline.saturating_sub(self.now());
+            if early > 0 {
+                self.fail(Wrong::GaveUp(self.running, early));
+            }
+        }
         self.idle = 0;
         self.threads[self.running as usize].claim = Claim::None;
         self.note(if acquired { What::Released } else { What::Refused }, 0, 0, None);

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use lockwright::platform::{Atomic, Platform, Word as _, await_until};
 
 use super::platform::Explored;
-use super::subject::{How, Kind, New, Subject};
+use super::subject::{How, Kind, Mode, New, Patience, Phase, Role, Subject, Tell, hold};
 use crate::platform::{Long, Word};
 
 /// All of them.
@@ -35,6 +35,37 @@ pub const KINDS: &[Kind] = &[
     Kind::of::<Barging>("busted_fair", "a ticket lock with a steal, said to be fair")
         .fault("overtaking")
         .overtakes(0),
+    Kind::of::<Abandoned>(
+        "busted_deadline",
+        "a ticket lock whose late waiters leave their tickets",
+    )
+    .fault("no progress")
+    .deadlines(),
+    Kind::of::<WokenTooLate>(
+        "busted_late_wake",
+        "a waiter that is woken, and gives up all the same",
+    )
+    .fault("lost wake-up")
+    .deadlines(),
+    Kind::of::<Impatient>("busted_patience", "a waiter to which any end of its sleep is too late")
+        .fault("early refusal")
+        .deadlines(),
+    Kind::of::<Trusting>("busted_early", "a waiter that takes the end of its sleep for its turn")
+        .fault("exclusion"),
+    Kind::of::<Upgrading<true>>("busted_upgrade", "an upgrade that lets go of the lock in between")
+        .fault("exclusion")
+        .upgrades(),
+    Kind::of::<Upgrading<false>>("busted_upgraders", "upgradable readers that await each other")
+        .fault("no progress")
+        .upgrades(),
+    Kind::of::<Sequence<true>>("busted_seqlock", "a sequence lock whose readers do not look again")
+        .fault("torn read")
+        .readers(),
+    Kind::of::<Sequence<false>>("busted_seqlock_write", "a writer that counts at its end only")
+        .fault("torn read")
+        .readers(),
+    Kind::of::<Shallow>("busted_bkl", "a big kernel lock that forgets its depth where it sleeps")
+        .fault("exclusion"),
 ];
 
 /// A lock by its two halves.
@@ -53,9 +84,9 @@ macro_rules! subjects {
                 }
             }
             impl Subject for $lock {
-                fn with(&self, _: How, section: &mut dyn FnMut()) -> bool {
+                fn with(&self, _: How, tell: Tell<'_>) -> bool {
                     self.lock();
-                    section();
+                    hold(Mode::Write, tell);
                     self.unlock();
                     true
                 }
@@ -279,12 +310,12 @@ impl New for ReaderNotCounted {
 }
 
 impl Subject for ReaderNotCounted {
-    fn with(&self, how: How, section: &mut dyn FnMut()) -> bool {
-        if !how.reads {
+    fn with(&self, how: How, tell: Tell<'_>) -> bool {
+        if how.role == Role::Write {
             await_until::<Explored>(|| {
                 self.0.compare_exchange(0, WRITER, Acquire, Relaxed).is_ok()
             });
-            section();
+            hold(Mode::Write, tell);
             self.0.fetch_and(!WRITER, Release);
             return true;
         }
@@ -297,7 +328,7 @@ impl Subject for ReaderNotCounted {
                     Err(other) => other & WRITER == 0 && other != 0,
                 }
         });
-        section();
+        hold(Mode::Read, tell);
         // Who was not counted has nothing to take back, but does not know it: not below 0.
         let mut seen = self.0.load(Relaxed);
         while seen & !WRITER != 0 {
@@ -323,11 +354,11 @@ impl New for WriterUnaware {
 }
 
 impl Subject for WriterUnaware {
-    fn with(&self, how: How, section: &mut dyn FnMut()) -> bool {
-        if !how.reads {
+    fn with(&self, how: How, tell: Tell<'_>) -> bool {
+        if how.role == Role::Write {
             await_until::<Explored>(|| self.readers.load(Acquire) == 0);
             await_until::<Explored>(|| try_lock(&self.writer));
-            section();
+            hold(Mode::Write, tell);
             self.writer.store(FREE, Release);
         } else {
             self.readers.fetch_add(1, Acquire);
@@ -336,9 +367,295 @@ impl Subject for WriterUnaware {
                 await_until::<Explored>(|| self.writer.load(Relaxed) == FREE);
                 self.readers.fetch_add(1, Acquire);
             }
-            section();
+            hold(Mode::Read, tell);
             self.readers.fetch_sub(1, Release);
         }
+        true
+    }
+}
+
+/// Gives up as a [`Patience`] says.
+fn is_late(patience: Patience) -> bool {
+    matches!(patience, Patience::Until(deadline) if Explored::now() >= deadline)
+}
+
+/// Waits until the condition holds, as long as there is patience: whether it does.
+fn await_patiently(patience: Patience, mut condition: impl FnMut() -> bool) -> bool {
+    while !condition() {
+        if is_late(patience) {
+            return false;
+        }
+        Explored::relax();
+    }
+    true
+}
+
+/// Who gives up leaves its ticket, and nobody serves the next one when it comes to that.
+struct Abandoned {
+    next: Word,
+    served: Word,
+}
+
+impl New for Abandoned {
+    fn new() -> Self {
+        Self { next: word(), served: word() }
+    }
+}
+
+impl Subject for Abandoned {
+    fn with(&self, how: How, tell: Tell<'_>) -> bool {
+        let mine = self.next.fetch_add(1, Relaxed);
+        if !await_patiently(how.patience, || self.served.load(Acquire) == mine) {
+            return false;
+        }
+        hold(Mode::Write, tell);
+        self.served.fetch_add(1, Release);
+        true
+    }
+}
+
+/// A futex mutex, sound but for what it does at the end of a sleep.
+fn lock_until(word: &Word, patience: Patience, gives_up: impl Fn(Patience) -> bool) -> bool {
+    let deadline = match patience {
+        Patience::Until(deadline) => Some(deadline),
+        _ => None,
+    };
+    if try_lock(word) {
+        return true;
+    }
+    while word.swap(AWAITED, Acquire) != FREE {
+        word.wait(AWAITED, deadline);
+        if gives_up(patience) {
+            return false;
+        }
+    }
+    true
+}
+
+fn unlock(word: &Word) {
+    if word.swap(FREE, Release) == AWAITED {
+        Word::wake(word, 1);
+    }
+}
+
+/// It looks at the clock after it was woken, and keeps from all others that the lock is free.
+struct WokenTooLate(Word);
+
+impl New for WokenTooLate {
+    fn new() -> Self {
+        Self(word())
+    }
+}
+
+impl Subject for WokenTooLate {
+    fn with(&self, how: How, tell: Tell<'_>) -> bool {
+        let acquired = lock_until(&self.0, how.patience, is_late);
+        if acquired {
+            hold(Mode::Write, tell);
+            unlock(&self.0);
+        }
+        acquired
+    }
+}
+
+/// Nothing but its deadline ends a sleep, it thinks.
+struct Impatient(Word);
+
+impl New for Impatient {
+    fn new() -> Self {
+        Self(word())
+    }
+}
+
+impl Subject for Impatient {
+    fn with(&self, how: How, tell: Tell<'_>) -> bool {
+        let has_deadline = |patience| matches!(patience, Patience::Until(_));
+        let acquired = lock_until(&self.0, how.patience, has_deadline);
+        if acquired {
+            hold(Mode::Write, tell);
+            unlock(&self.0);
+        }
+        acquired
+    }
+}
+
+/// Tickets, and a word for each to sleep on, which is 1 once it is its turn. Only who wakes up early
+/// comes in before that.
+struct Trusting {
+    next: Word,
+    served: Word,
+    turns: [Word; 64],
+}
+
+impl Trusting {
+    fn turn(&self, ticket: u32) -> &Word {
+        &self.turns[ticket as usize % self.turns.len()]
+    }
+}
+
+impl New for Trusting {
+    fn new() -> Self {
+        Self { next: word(), served: word(), turns: std::array::from_fn(|_| word()) }
+    }
+}
+
+impl Subject for Trusting {
+    fn with(&self, _: How, tell: Tell<'_>) -> bool {
+        let mine = self.next.fetch_add(1, Relaxed);
+        if mine != 0 {
+            // Here it is to be looked at again.
+            self.turn(mine).wait(0, None);
+        }
+        self.turn(mine).store(0, Relaxed);
+        hold(Mode::Write, tell);
+        self.served.fetch_add(1, Relaxed);
+        let next = self.turn(mine.wrapping_add(1));
+        next.store(1, Release);
+        Word::wake(next, 1);
+        true
+    }
+}
+
+/// A reader-writer lock, one word. Its upgradable readers are readers like others: when they upgrade
+/// they leave and come again as writers, if `LETS_GO`, or wait until they are the only ones.
+struct Upgrading<const LETS_GO: bool>(Word);
+
+impl<const LETS_GO: bool> Upgrading<LETS_GO> {
+    fn read_lock(&self) {
+        await_until::<Explored>(|| {
+            let seen = self.0.load(Relaxed);
+            seen & WRITER == 0 && self.0.compare_exchange(seen, seen + 1, Acquire, Relaxed).is_ok()
+        });
+    }
+
+    fn write_lock(&self, readers: u32) {
+        await_until::<Explored>(|| {
+            self.0.compare_exchange(readers, WRITER, Acquire, Relaxed).is_ok()
+        });
+    }
+}
+
+impl<const LETS_GO: bool> New for Upgrading<LETS_GO> {
+    fn new() -> Self {
+        Self(word())
+    }
+}
+
+impl<const LETS_GO: bool> Subject for Upgrading<LETS_GO> {
+    fn with(&self, how: How, tell: Tell<'_>) -> bool {
+        match how.role {
+            Role::Write => {
+                self.write_lock(0);
+                hold(Mode::Write, tell);
+                self.0.store(0, Release);
+            }
+            Role::Read => {
+                self.read_lock();
+                hold(Mode::Read, tell);
+                self.0.fetch_sub(1, Release);
+            }
+            Role::Upgrade => {
+                self.read_lock();
+                // There can be two of them: told as readers, which is all that they are so far.
+                let mode = if LETS_GO { Mode::Upgradable } else { Mode::Read };
+                tell(Phase::Has(mode));
+                if LETS_GO {
+                    self.0.fetch_sub(1, Release);
+                    self.write_lock(0);
+                } else {
+                    self.write_lock(1);
+                }
+                hold(Mode::Write, tell);
+                self.0.store(0, Release);
+            }
+        }
+        true
+    }
+}
+
+/// A sequence lock. If `LOOKS_ONCE`, what is read while somebody writes is taken for good; if not,
+/// the count says only afterwards that somebody wrote.
+struct Sequence<const LOOKS_ONCE: bool> {
+    held: Word,
+    count: Word,
+}
+
+impl<const LOOKS_ONCE: bool> New for Sequence<LOOKS_ONCE> {
+    fn new() -> Self {
+        Self { held: word(), count: word() }
+    }
+}
+
+impl<const LOOKS_ONCE: bool> Subject for Sequence<LOOKS_ONCE> {
+    fn with(&self, how: How, tell: Tell<'_>) -> bool {
+        if how.role == Role::Write {
+            await_until::<Explored>(|| try_lock(&self.held));
+            if LOOKS_ONCE {
+                self.count.fetch_add(1, Relaxed);
+                hold(Mode::Write, tell);
+                self.count.fetch_add(1, Release);
+            } else {
+                hold(Mode::Write, tell);
+                self.count.fetch_add(2, Release);
+            }
+            self.held.store(FREE, Release);
+            return true;
+        }
+        loop {
+            let mut begun = 0;
+            await_until::<Explored>(|| {
+                begun = self.count.load(Acquire);
+                begun.is_multiple_of(2)
+            });
+            tell(Phase::Has(Mode::Peek));
+            if LOOKS_ONCE || self.count.load(Relaxed) == begun {
+                return true;
+            }
+        }
+    }
+}
+
+/// A big kernel lock, taken twice. After its sleep it is held once: the first unlock is the last.
+struct Shallow {
+    held: Word,
+    depth: Word,
+}
+
+impl Shallow {
+    fn take(&self) {
+        await_until::<Explored>(|| try_lock(&self.held));
+        self.depth.store(1, Relaxed);
+    }
+
+    fn unlock(&self) {
+        // Not below 0: who has lost it does not know.
+        let depth = self.depth.load(Relaxed).saturating_sub(1);
+        self.depth.store(depth, Relaxed);
+        if depth == 0 {
+            self.held.store(FREE, Release);
+        }
+    }
+}
+
+impl New for Shallow {
+    fn new() -> Self {
+        Self { held: word(), depth: word() }
+    }
+}
+
+impl Subject for Shallow {
+    fn with(&self, _: How, tell: Tell<'_>) -> bool {
+        self.take();
+        self.depth.store(2, Relaxed);
+        tell(Phase::Has(Mode::Write));
+        tell(Phase::LetsGo);
+        self.held.store(FREE, Release);
+        // Here the depth is to be what it was.
+        self.take();
+        tell(Phase::Has(Mode::Write));
+        self.unlock();
+        hold(Mode::Write, tell);
+        self.unlock();
         true
     }
 }

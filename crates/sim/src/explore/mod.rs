@@ -3,8 +3,9 @@
 //! Threads are fibers that take turns. Each access to a lock's words is a scheduling point, where
 //! another thread can go on: at random, by a seed, or in all ways with few deviations from a default
 //! schedule. What a lock may never do is looked for in each: two threads in a section; threads
-//! that sleep with nobody left to wake them; threads that get on no more; and waiters that are
-//! overtaken, where the lock says that they are not.
+//! that sleep with nobody left to wake them; threads that get on no more; waiters that are
+//! overtaken, where the lock says that they are not; readers that see what is half written; and
+//! refusals before a deadline. Sleeps end early now and then, and deadlines come at any point.
 //!
 //! All is sequentially consistent: what comes of weaker orders is for the model checker.
 
@@ -16,10 +17,11 @@ mod subject;
 mod trace;
 
 use std::collections::HashSet;
+use std::ptr::NonNull;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-use lockwright::platform::Atomic;
+use lockwright::platform::{Atomic, Platform};
 
 use self::execution::Execution;
 use self::schedule::Strategy;
@@ -32,7 +34,7 @@ pub use execution::Wrong;
 pub use faults::KINDS as FAULTS;
 pub use platform::Explored;
 pub use schedule::{Deviation, Schedule};
-pub use subject::{How, KINDS, Kind, Subject};
+pub use subject::{How, KINDS, Kind, Mode, Patience, Phase, Role, Subject, Tell};
 pub use trace::{SourceLine, Step, What};
 
 /// What the words of locks ask.
@@ -42,6 +44,10 @@ pub(crate) mod cells {
 
 /// The most threads.
 pub const MOST_THREADS: u32 = schedule::Threads::MOST;
+
+/// Deadlines come within so many nanoseconds, which are scheduling points: what a few threads need
+/// to take a lock and to release it.
+const LONGEST_WAIT: u64 = 80;
 
 /// Which schedules are tried.
 #[derive(Clone, Debug)]
@@ -260,18 +266,19 @@ impl Explorer<'_> {
         self.arena.clear();
         let Exploration { threads, operations, .. } = *self.exploration;
         let Placed { subject, address, size } = self.kind.place(&mut self.arena);
-        let data = self.arena.place(<Cell<AtomicU32> as Atomic<u32>>::new(0));
+        let data: NonNull<Data> = self.arena.place(std::array::from_fn(|_| Atomic::new(0)));
         let mut execution = Execution::new(threads, strategy, self.kind.overtakes, &mut self.arena);
         execution.name(address, size, "the lock");
-        execution.name(data.addr().get(), 4, "the data");
+        execution.name(data.addr().get(), size_of::<Data>(), "the data");
         prepare(&mut execution);
         // SAFETY: placed just now; what is placed next comes after the execution.
-        let (lock, data) = unsafe { (subject.as_ref(), data.as_ref()) };
-        let readers = self.kind.readers;
+        let (subject, data) = unsafe { (subject.as_ref(), data.as_ref()) };
+        let kind = *self.kind;
         execution.run(&self.arena, &|thread| {
             let mut rng = Rng::new(seed ^ (u64::from(thread) << 32));
             for _ in 0..operations {
-                operate(lock, how(&mut rng, readers), data);
+                let how = how(&mut rng, &kind, Explored::now());
+                operate(subject, how, data);
             }
         });
         execution.end_step();
@@ -279,24 +286,66 @@ impl Explorer<'_> {
     }
 }
 
-/// Half of all operations read, where that is a difference; one in eight only tries.
-fn how(rng: &mut Rng, readers: bool) -> How {
-    How { reads: readers && rng.one_in(2), tries: rng.one_in(8) }
+/// Half of all operations read, where that is a difference, and a third of these upgrade; one in
+/// eight only tries, and a third has a deadline, where there can be one.
+fn how(rng: &mut Rng, kind: &Kind, now: u64) -> How {
+    let reads = kind.readers && rng.one_in(2);
+    let patience = if rng.one_in(8) {
+        Patience::None
+    } else if kind.deadlines && rng.one_in(3) {
+        Patience::Until(now + rng.below(LONGEST_WAIT))
+    } else {
+        Patience::Endless
+    };
+    let role = match reads {
+        true if kind.upgrades && rng.one_in(3) => Role::Upgrade,
+        true => Role::Read,
+        false => Role::Write,
+    };
+    How { role, patience }
 }
 
-/// Takes the lock once. The section is two accesses, so that others can come in between.
-fn operate(lock: &dyn Subject, how: How, data: &Cell<AtomicU32>) {
-    platform::with(|execution| execution.ask(how.reads));
-    let acquired = lock.with(how, &mut || {
-        platform::with(|execution| execution.check(true));
-        let value = data.load(Relaxed);
-        if how.reads {
-            data.load(Relaxed);
-        } else {
-            data.store(value.wrapping_add(1), Relaxed);
+/// The two words that a lock guards. They are always written together, and so always the same.
+type Data = [Cell<AtomicU32>; 2];
+
+/// Takes the lock once. Sections are several accesses, so that others can come in between.
+fn operate(lock: &dyn Subject, how: How, data: &Data) {
+    let read = || (data[0].load(Relaxed), data[1].load(Relaxed));
+    platform::with(|execution| execution.ask(how.role));
+    let mut peeked = None;
+    let acquired = lock.with(how, &mut |phase| match phase {
+        Phase::Has(Mode::Peek) => {
+            platform::with(|execution| execution.acquire(Mode::Peek));
+            peeked = Some(read());
         }
-        platform::with(|execution| execution.check(false));
-        platform::with(Execution::release);
+        Phase::Has(mode) => {
+            platform::with(|execution| execution.acquire(mode));
+            let seen = read();
+            platform::with(|execution| execution.look_at(seen));
+            if mode == Mode::Write {
+                data[0].store(seen.0.wrapping_add(1), Relaxed);
+                data[1].store(seen.0.wrapping_add(1), Relaxed);
+            }
+            platform::with(Execution::check);
+        }
+        Phase::Weakens(mode) => {
+            platform::with(|execution| execution.weaken(mode));
+        }
+        Phase::Releases => {
+            platform::with(Execution::release);
+        }
+        Phase::LetsGo => {
+            platform::with(|execution| {
+                execution.release();
+                execution.ask(how.role);
+            });
+        }
     });
-    platform::with(|execution| execution.done(acquired));
+    platform::with(|execution| {
+        // What was read is worth something only if nobody wrote meanwhile: it says so.
+        if let (true, Some(seen)) = (acquired, peeked) {
+            execution.look_at(seen);
+        }
+        execution.done(acquired, how.patience);
+    });
 }

@@ -9,7 +9,7 @@ use std::ptr;
 
 use lockwright::platform::{Atomic, PerCpu, PerTask, Platform, Task, Waited};
 
-use super::execution::{Execution, Stop};
+use super::execution::{Awakening, Execution, Stop};
 use super::trace::{SourceLine, What};
 use crate::cache::Operation;
 use crate::platform::{Long, Word};
@@ -111,8 +111,12 @@ pub fn wait(
     let waited = if word.peek() == expected {
         with(|execution| execution.sleep(address, bits, deadline));
         stop(Stop::Sleep);
-        let waited = with(Execution::slept).expect("an explored thread");
-        note(What::Woken, address, 4, source);
+        let (what, waited) = match with(Execution::slept).expect("an explored thread") {
+            Awakening::Woken => (What::Woken, Waited::Woken),
+            Awakening::TooLate => (What::TooLate, Waited::TooLate),
+            Awakening::Early => (What::Early, Waited::Woken),
+        };
+        note(what, address, 4, source);
         waited
     } else {
         Waited::Changed

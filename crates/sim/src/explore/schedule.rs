@@ -63,6 +63,16 @@ impl Threads {
     pub const fn first(count: u32) -> Self {
         Self(u64::MAX >> (Self::MOST - count))
     }
+    pub fn of(threads: &[u32]) -> Self {
+        threads.iter().fold(Self::default(), |mut set, thread| {
+            set.add(*thread);
+            set
+        })
+    }
+    /// Those of both.
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -82,6 +92,12 @@ impl Threads {
         self.0.count_ones()
     }
 
+    /// One of them, which are not none.
+    fn any(self, rng: &mut Rng) -> u32 {
+        let number = rng.below(self.len().into()) as usize;
+        self.iter().nth(number).expect("so many there are")
+    }
+
     /// The next of them after `thread`, in a circle: itself last.
     pub const fn next_after(self, thread: u32) -> u32 {
         // Bit 0 of the rotated set is the thread after this one.
@@ -97,6 +113,8 @@ pub struct Point {
     pub running: u32,
     /// Not empty.
     pub ready: Threads,
+    /// Who sleeps. If one of them goes on, its sleep ends early.
+    pub asleep: Threads,
     /// The running thread can go on only by waiting: it spins, sleeps or is over.
     pub waits: bool,
 }
@@ -112,13 +130,16 @@ impl Point {
     }
 }
 
+/// One in so many choices is of who sleeps, where there are such.
+const EARLY: u64 = 8;
+
 /// How schedules are chosen.
 #[derive(Clone, Debug)]
 pub enum Strategy {
     /// The default schedule with these deviations.
     Follow { schedule: Schedule, next: usize },
-    /// Anybody goes on, now and then.
-    Walk { one_in: u64, rng: Rng },
+    /// Anybody goes on, now and then; of that one in `early`, if there is one, is of who sleeps.
+    Walk { one_in: u64, early: Option<u64>, rng: Rng },
     /// Probabilistic concurrency testing (Burckhardt, Kothari, Musuvathi and Nagarakatte, *A
     /// randomized scheduler with probabilistic guarantees of finding bugs*, ASPLOS 2010): threads
     /// have priorities, which change at a few random points. Who spins goes last, as none can go on
@@ -135,7 +156,11 @@ impl Strategy {
     pub fn random(seed: u64, threads: u32, points: u64) -> Self {
         let mut rng = Rng::new(seed);
         match rng.below(8) {
-            kind @ 0..4 => Self::Walk { one_in: 1 << kind, rng },
+            kind @ 0..4 => {
+                // Who wakes up by chance hides that nobody woke it: mostly nobody does.
+                let early = rng.one_in(4).then_some(EARLY);
+                Self::Walk { one_in: 1 << kind, early, rng }
+            }
             changes => {
                 let mut of: Vec<i64> = (0..i64::from(threads)).collect();
                 for last in (1..of.len()).rev() {
@@ -150,23 +175,25 @@ impl Strategy {
     pub fn choose(&mut self, point: &Point) -> u32 {
         match self {
             Self::Follow { schedule, next } => {
+                let can_go_on = point.ready.and(point.asleep);
                 while let Some(Deviation { point: at, thread }) = schedule.0.get(*next).copied() {
                     if at > point.number {
                         break;
                     }
                     *next += 1;
-                    if at == point.number && thread < Threads::MOST && point.ready.has(thread) {
+                    if at == point.number && thread < Threads::MOST && can_go_on.has(thread) {
                         return thread;
                     }
                 }
                 point.default_thread()
             }
-            Self::Walk { one_in, rng } => {
+            Self::Walk { one_in, early, rng } => {
                 if !rng.one_in(*one_in) {
                     return point.default_thread();
                 }
-                let chosen = rng.below(point.ready.len().into()) as usize;
-                point.ready.iter().nth(chosen).expect("so many are ready")
+                let ends_early =
+                    !point.asleep.is_empty() && early.is_some_and(|early| rng.one_in(early));
+                if ends_early { point.asleep.any(rng) } else { point.ready.any(rng) }
             }
             Self::Priorities { of, least, changes } => {
                 let spins = point.waits && point.ready.has(point.running);

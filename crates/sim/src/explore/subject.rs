@@ -1,7 +1,9 @@
 //! The locks that are explored.
 
+use std::ops::Deref;
 use std::ptr::NonNull;
 
+use lockwright::bkl::RawBkl;
 use lockwright::exclusive::Exclusive;
 use lockwright::hybrid_mutex::RawHybridMutex;
 use lockwright::hybrid_rwlock::RawHybridRwLock;
@@ -13,7 +15,8 @@ use lockwright::qrwlock::RawQrwLock;
 use lockwright::qspinlock::RawQspinlock;
 use lockwright::rtmutex::RawRtMutex;
 use lockwright::rwsem::RawRwSem;
-use lockwright::semaphore::RawBinary;
+use lockwright::semaphore::{RawBinary, RawSemaphore};
+use lockwright::seqlock::RawSeqLock;
 use lockwright::tas::RawTas;
 use lockwright::ticket::RawTicket;
 
@@ -22,19 +25,96 @@ use super::platform::Explored;
 use crate::arena::Arena;
 use crate::library::{LibraryLock, Made};
 
+/// What a thread wants to do under a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// To have it alone.
+    Write,
+    /// To share it with readers; without it, where readers only look whether anybody wrote.
+    Read,
+    /// To share it with readers, and to have it alone then, with no other writer in between.
+    Upgrade,
+}
+
+/// For how long a thread waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// As long as it takes.
+    Endless,
+    /// Not at all.
+    None,
+    /// Until this time, in nanoseconds of [`lockwright::platform::Platform::now`].
+    Until(u64),
+}
+
+impl Patience {
+    const fn deadline(self) -> Option<u64> {
+        match self {
+            Self::Until(deadline) => Some(deadline),
+            _ => None,
+        }
+    }
+}
+
 /// How a lock is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct How {
-    /// With other readers, not alone.
-    pub reads: bool,
-    /// Only if it can be had at once.
-    pub tries: bool,
+    /// For what.
+    pub role: Role,
+    /// For how long.
+    pub patience: Patience,
 }
+
+/// How a thread has a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Alone.
+    Write,
+    /// With others that read.
+    Read,
+    /// With others that read, none of which can upgrade, too.
+    Upgradable,
+    /// Not at all: it reads, and will be told if that was worth nothing.
+    Peek,
+}
+
+impl Mode {
+    /// Whether two threads can have it so.
+    pub(super) const fn shares(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Peek, _) | (_, Self::Peek) => true,
+            (Self::Read, Self::Read | Self::Upgradable) | (Self::Upgradable, Self::Read) => true,
+            _ => false,
+        }
+    }
+}
+
+/// What a lock tells of what the thread has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// It has the lock so: now it reads, or writes.
+    Has(Mode),
+    /// It is about to have the lock so only.
+    Weakens(Mode),
+    /// It is about to release it.
+    Releases,
+    /// It is about to release it, and takes it again after that.
+    LetsGo,
+}
+
+/// What is told of the phases.
+pub type Tell<'t> = &'t mut dyn FnMut(Phase);
 
 /// A lock that is explored. What it cannot do it does in the next best way: to read as to write.
 pub trait Subject {
-    /// Takes the lock, calls `section`, and releases it. A trylock may refuse: false.
-    fn with(&self, how: How, section: &mut dyn FnMut()) -> bool;
+    /// Takes the lock, tells the phases of that, and releases it. It may refuse: false.
+    fn with(&self, how: How, tell: Tell<'_>) -> bool;
+}
+
+/// The phases of who has a lock in one mode only.
+pub(super) fn hold(mode: Mode, tell: Tell<'_>) {
+    tell(Phase::Has(mode));
+    tell(Phase::Releases);
 }
 
 /// A kind of lock.
@@ -46,8 +126,12 @@ pub struct Kind {
     pub about: &'static str,
     /// What is wrong with it, if that is planted.
     pub fault: Option<&'static str>,
-    /// Whether readers share it.
+    /// Whether it tells readers from writers.
     pub readers: bool,
+    /// Whether readers can upgrade.
+    pub upgrades: bool,
+    /// Whether it can be waited for up to a deadline.
+    pub deadlines: bool,
     /// How often who waits may be overtaken by those who came later, where the lock promises it.
     pub overtakes: Option<u32>,
     origin: Origin,
@@ -77,6 +161,8 @@ impl Kind {
             about,
             fault: None,
             readers: false,
+            upgrades: false,
+            deadlines: false,
             overtakes: None,
             origin: Origin::Family(|arena| (arena.place(L::new()), size_of::<L>())),
         }
@@ -89,6 +175,8 @@ impl Kind {
             about: lock.about,
             fault: None,
             readers: lock.has_readers(),
+            upgrades: false,
+            deadlines: lock.has_deadlines(),
             overtakes: lock.overtakes(),
             origin: Origin::Library(lock),
         }
@@ -103,6 +191,17 @@ impl Kind {
 
     pub(super) const fn readers(mut self) -> Self {
         self.readers = true;
+        self
+    }
+
+    pub(super) const fn upgrades(mut self) -> Self {
+        self.readers = true;
+        self.upgrades = true;
+        self
+    }
+
+    pub(super) const fn deadlines(mut self) -> Self {
+        self.deadlines = true;
         self
     }
 
@@ -142,14 +241,21 @@ pub const KINDS: &[Kind] = &[
     Kind::exclusive::<RawTas<Explored>>("tas", "test, then test-and-set"),
     Kind::of::<Mcs<Explored>>("mcs", "MCS lock").overtakes(0),
     Kind::exclusive::<RawMcs<Explored>>("k42", "MCS lock without nodes of callers (K42)"),
-    Kind::exclusive::<RawMutex<Explored>>("mutex", "kernel's mutex"),
-    Kind::exclusive::<RawHybridMutex<Explored>>("hybrid_mutex", "hybrid mutex of user space"),
-    Kind::exclusive::<RawRtMutex<Explored>>("rtmutex", "mutex with priority inheritance"),
-    Kind::exclusive::<RawBinary<Explored>>("semaphore", "semaphore of one"),
-    Kind::of::<RawRwSem<Explored>>("rwsem", "kernel's rwsem").readers(),
+    Kind::of::<RawMutex<Explored>>("mutex", "kernel's mutex").deadlines(),
+    Kind::of::<RawHybridMutex<Explored>>("hybrid_mutex", "hybrid mutex of user space").deadlines(),
+    Kind::of::<RawRtMutex<Explored>>("rtmutex", "mutex with priority inheritance").deadlines(),
+    Kind::of::<Binary>("semaphore", "semaphore of one").deadlines(),
+    Kind::of::<RawRwSem<Explored>>("rwsem", "kernel's rwsem").readers().deadlines(),
     Kind::of::<RawQrwLock<Explored>>("qrwlock", "queued rwlock").readers(),
-    Kind::of::<RawHybridRwLock<Explored>>("hybrid_rwlock", "hybrid rwlock of user space").readers(),
+    Kind::of::<RawHybridRwLock<Explored>>("hybrid_rwlock", "hybrid rwlock of user space")
+        .upgrades()
+        .deadlines(),
     Kind::of::<RawPercpuRwSem<Explored>>("percpu_rwsem", "per-CPU rwsem").readers(),
+    Kind::of::<Sequence<false>>("seqlock", "sequence lock").readers(),
+    Kind::of::<Sequence<true>>("seqlock_or_lock", "sequence lock, read locked at the second try")
+        .readers(),
+    Kind::of::<Bkl<RawQspinlock<Explored>>>("bkl", "big kernel lock, over a spinlock"),
+    Kind::of::<Bkl<RawBinary<Explored>>>("bkl_semaphore", "big kernel lock, over a semaphore"),
 ];
 
 /// A lock at its place.
@@ -176,13 +282,13 @@ impl<L: Exclusive + 'static> New for Of<L> {
 }
 
 impl<L: Exclusive> Subject for Of<L> {
-    fn with(&self, how: How, section: &mut dyn FnMut()) -> bool {
-        if !how.tries {
+    fn with(&self, how: How, tell: Tell<'_>) -> bool {
+        if how.patience != Patience::None {
             self.0.lock();
         } else if !self.0.try_lock() {
             return false;
         }
-        section();
+        hold(Mode::Write, tell);
         // SAFETY: taken above.
         unsafe { self.0.unlock() };
         true
@@ -190,20 +296,23 @@ impl<L: Exclusive> Subject for Of<L> {
 }
 
 impl Subject for Made {
-    fn with(&self, how: How, section: &mut dyn FnMut()) -> bool {
-        let acquired = match how {
-            How { reads: false, tries: false } => self.lock(),
-            How { reads: false, tries: true } => self.try_lock(),
-            How { reads: true, tries: false } => self.read_lock(),
-            How { reads: true, tries: true } => self.try_read_lock(),
+    fn with(&self, How { role, patience }: How, tell: Tell<'_>) -> bool {
+        let reads = role != Role::Write;
+        let acquired = match patience {
+            Patience::None if reads => self.try_read_lock(),
+            _ if reads => self.read_lock(),
+            Patience::Endless => self.lock(),
+            Patience::None => self.try_lock(),
+            Patience::Until(deadline) => self.lock_until(deadline),
         };
         if !acquired {
             return false;
         }
-        section();
-        if how.reads {
+        if reads {
+            hold(Mode::Read, tell);
             self.read_unlock();
         } else {
+            hold(Mode::Write, tell);
             self.unlock();
         }
         true
@@ -217,62 +326,239 @@ impl New for Mcs<Explored> {
 }
 
 impl Subject for Mcs<Explored> {
-    fn with(&self, how: How, section: &mut dyn FnMut()) -> bool {
+    fn with(&self, how: How, tell: Tell<'_>) -> bool {
         let node = Node::new();
-        if !how.tries {
+        if how.patience != Patience::None {
             // SAFETY: it is in no other queue, and stays where it is until it is unlocked.
             unsafe { self.lock(&node) };
         // SAFETY: likewise.
         } else if !unsafe { self.try_lock(&node) } {
             return false;
         }
-        section();
+        hold(Mode::Write, tell);
         // SAFETY: locked above, with this node.
         unsafe { self.unlock(&node) };
         true
     }
 }
 
-/// Locks that readers share: lock, trylock and unlock, to write and to read.
-macro_rules! shared {
-    ($($lock:ty: $write:ident $try_write:ident $unwrite:ident, $read:ident $try_read:ident $unread:ident;)*) => {
+/// Locks of one thread at a time that can be waited for up to a deadline.
+macro_rules! timed {
+    ($($lock:ty: |$it:ident, $deadline:ident| $until:expr, $try:expr, $unlock:expr;)*) => {
         $(
-            impl New for $lock {
-                fn new() -> Self {
-                    Self::new_in()
-                }
-            }
-
             impl Subject for $lock {
-                fn with(&self, how: How, section: &mut dyn FnMut()) -> bool {
-                    match how {
-                        How { reads: false, tries: false } => self.$write(),
-                        How { reads: false, tries: true } if !self.$try_write() => return false,
-                        How { reads: true, tries: false } => self.$read(),
-                        How { reads: true, tries: true } if !self.$try_read() => return false,
-                        How { tries: true, .. } => {}
+                fn with(&self, how: How, tell: Tell<'_>) -> bool {
+                    let ($it, $deadline) = (self, how.patience.deadline());
+                    let acquired = if how.patience == Patience::None { $try } else { $until };
+                    if acquired {
+                        hold(Mode::Write, tell);
+                        // SAFETY: taken above.
+                        #[allow(unused_unsafe, reason = "of the semaphore")]
+                        unsafe {
+                            $unlock
+                        };
                     }
-                    section();
-                    if how.reads {
-                        // SAFETY: taken above, to read.
-                        unsafe { self.$unread() };
-                    } else {
-                        // SAFETY: taken above, to write.
-                        unsafe { self.$unwrite() };
-                    }
-                    true
+                    acquired
                 }
             }
         )*
     };
 }
 
+/// The semaphore of one.
+struct Binary(RawSemaphore<Explored>);
+
+impl New for Binary {
+    fn new() -> Self {
+        Self(RawSemaphore::new_in(1))
+    }
+}
+
+timed! {
+    RawMutex<Explored>: |it, deadline| it.lock_until(deadline), it.try_lock(), it.unlock();
+    RawHybridMutex<Explored>: |it, deadline| it.lock_until(deadline), it.try_lock(), it.unlock();
+    RawRtMutex<Explored>: |it, deadline| it.lock_until(deadline).is_ok(), it.try_lock(), it.unlock();
+    Binary: |it, deadline| it.0.down_until(deadline), it.0.try_down(), it.0.up();
+}
+
+/// What is made by `new_in`.
+macro_rules! new_in {
+    ($($lock:ty),*) => {
+        $(
+            impl New for $lock {
+                fn new() -> Self {
+                    Self::new_in()
+                }
+            }
+        )*
+    };
+}
+
+new_in! {
+    RawMutex<Explored>, RawHybridMutex<Explored>, RawRtMutex<Explored>, RawRwSem<Explored>,
+    RawQrwLock<Explored>, RawHybridRwLock<Explored>, RawPercpuRwSem<Explored>
+}
+
+/// Locks that readers share: how they are taken up to a deadline, tried, and released, to write and
+/// to read.
+macro_rules! shared {
+    ($($lock:ty: |$it:ident, $deadline:ident|
+        $write:expr, $try_write:ident $unwrite:ident, $read:expr, $try_read:ident $unread:ident;)*
+    ) => {
+        $(
+            impl Subject for $lock {
+                fn with(&self, How { role, patience }: How, tell: Tell<'_>) -> bool {
+                    let ($it, $deadline) = (self, patience.deadline());
+                    let tries = patience == Patience::None;
+                    if role == Role::Write {
+                        let acquired = if tries { self.$try_write() } else { $write };
+                        if acquired {
+                            hold(Mode::Write, tell);
+                            // SAFETY: taken above, to write.
+                            unsafe { self.$unwrite() };
+                        }
+                        acquired
+                    } else {
+                        let acquired = if tries { self.$try_read() } else { $read };
+                        if acquired {
+                            hold(Mode::Read, tell);
+                            // SAFETY: taken above, to read.
+                            unsafe { self.$unread() };
+                        }
+                        acquired
+                    }
+                }
+            }
+        )*
+    };
+}
+
+/// What cannot be refused.
+const fn has((): ()) -> bool {
+    true
+}
+
 shared! {
-    RawRwSem<Explored>: down_write try_down_write up_write, down_read try_down_read up_read;
-    RawQrwLock<Explored>:
-        write_lock try_write_lock write_unlock, read_lock try_read_lock read_unlock;
-    RawHybridRwLock<Explored>:
-        lock_exclusive try_lock_exclusive unlock_exclusive,
-        lock_shared try_lock_shared unlock_shared;
-    RawPercpuRwSem<Explored>: down_write try_down_write up_write, down_read try_down_read up_read;
+    RawRwSem<Explored>: |it, deadline|
+        it.down_write_until(deadline), try_down_write up_write,
+        it.down_read_until(deadline), try_down_read up_read;
+    RawQrwLock<Explored>: |it, _deadline|
+        has(it.write_lock()), try_write_lock write_unlock,
+        has(it.read_lock()), try_read_lock read_unlock;
+    Shared<'_>: |it, deadline|
+        it.0.lock_exclusive_until(deadline), try_lock_exclusive unlock_exclusive,
+        it.0.lock_shared_until(deadline), try_lock_shared unlock_shared;
+    RawPercpuRwSem<Explored>: |it, _deadline|
+        has(it.down_write()), try_down_write up_write,
+        has(it.down_read()), try_down_read up_read;
+}
+
+/// The hybrid rwlock, without what is its own.
+struct Shared<'l>(&'l RawHybridRwLock<Explored>);
+
+impl Deref for Shared<'_> {
+    type Target = RawHybridRwLock<Explored>;
+
+    fn deref(&self) -> &Self::Target {
+        self.0
+    }
+}
+
+impl Subject for RawHybridRwLock<Explored> {
+    fn with(&self, how: How, tell: Tell<'_>) -> bool {
+        if how.role != Role::Upgrade {
+            return Shared(self).with(how, tell);
+        }
+        let (tries, deadline) = (how.patience == Patience::None, how.patience.deadline());
+        let acquired =
+            if tries { self.try_lock_upgradable() } else { self.lock_upgradable_until(deadline) };
+        if !acquired {
+            return false;
+        }
+        tell(Phase::Has(Mode::Upgradable));
+        // SAFETY: taken above, as an upgradable reader.
+        let upgraded =
+            unsafe { if tries { self.try_upgrade() } else { self.upgrade_until(deadline) } };
+        if upgraded {
+            tell(Phase::Has(Mode::Write));
+            tell(Phase::Weakens(Mode::Upgradable));
+            // SAFETY: upgraded above.
+            unsafe { self.downgrade_to_upgradable() };
+        }
+        hold(Mode::Upgradable, tell);
+        // SAFETY: not upgraded, or downgraded above.
+        unsafe { self.unlock_upgradable() };
+        true
+    }
+}
+
+/// A sequence lock. If `LOCKS`, readers that were disturbed lock writers out.
+struct Sequence<const LOCKS: bool>(RawSeqLock<Explored>);
+
+impl<const LOCKS: bool> New for Sequence<LOCKS> {
+    fn new() -> Self {
+        Self(RawSeqLock::new_in())
+    }
+}
+
+impl<const LOCKS: bool> Subject for Sequence<LOCKS> {
+    fn with(&self, How { role, patience }: How, tell: Tell<'_>) -> bool {
+        let tries = patience == Patience::None;
+        match role {
+            Role::Write => {
+                if !tries {
+                    self.0.write_lock();
+                } else if !self.0.try_write_lock() {
+                    return false;
+                }
+                hold(Mode::Write, tell);
+                // SAFETY: taken above.
+                unsafe { self.0.write_unlock() };
+                true
+            }
+            _ if tries => {
+                let Some(begun) = self.0.count().try_begin() else { return false };
+                tell(Phase::Has(Mode::Peek));
+                !self.0.count().must_retry(begun)
+            }
+            _ if LOCKS => {
+                self.0.read_or_lock(|| tell(Phase::Has(Mode::Peek)));
+                true
+            }
+            _ => {
+                self.0.read(|| tell(Phase::Has(Mode::Peek)));
+                true
+            }
+        }
+    }
+}
+
+/// A big kernel lock. It is taken twice, and given away in between.
+struct Bkl<L>(RawBkl<Explored, L>);
+
+impl<L: Exclusive + 'static> New for Bkl<L> {
+    fn new() -> Self {
+        Self(RawBkl::new_in())
+    }
+}
+
+impl<L: Exclusive + 'static> Subject for Bkl<L> {
+    fn with(&self, how: How, tell: Tell<'_>) -> bool {
+        if how.patience != Patience::None {
+            self.0.lock();
+        } else if !self.0.try_lock() {
+            return false;
+        }
+        self.0.lock();
+        tell(Phase::Has(Mode::Write));
+        tell(Phase::LetsGo);
+        self.0.schedule(|| ());
+        tell(Phase::Has(Mode::Write));
+        // SAFETY: taken twice, above.
+        unsafe { self.0.unlock() };
+        hold(Mode::Write, tell);
+        // SAFETY: likewise.
+        unsafe { self.0.unlock() };
+        true
+    }
 }

@@ -16,6 +16,10 @@ pub enum What {
     Wait,
     /// It goes on after a sleep.
     Woken,
+    /// It goes on as its deadline has come.
+    TooLate,
+    /// It goes on though nobody has woken it, as sleeps may end early.
+    Early,
     /// It wakes who waits for a word.
     Wake,
     /// A round of a spinning loop is over.
@@ -24,13 +28,21 @@ pub enum What {
     Write,
     /// It asks for the lock, to read.
     Read,
+    /// It asks for the lock, to read, and to write then.
+    Upgrade,
     /// It has the lock.
     Acquired,
+    /// It reads without the lock.
+    Peek,
+    /// It had the lock to read, and has it to write.
+    Upgraded,
+    /// It has the lock to write, and will have it to read.
+    Downgrades,
     /// It releases the lock.
     Releases,
     /// It has released the lock.
     Released,
-    /// It was refused the lock by a trylock.
+    /// It was refused the lock, tried or waited for up to a deadline.
     Refused,
 }
 
@@ -43,11 +55,17 @@ impl What {
             Self::Exchange => "exchange",
             Self::Wait => "wait",
             Self::Woken => "woken",
+            Self::TooLate => "too late",
+            Self::Early => "early",
             Self::Wake => "wake",
             Self::Spin => "spin",
             Self::Write => "lock",
             Self::Read => "read lock",
+            Self::Upgrade => "upgr.lock",
             Self::Acquired => "ACQUIRED",
+            Self::Peek => "PEEKS",
+            Self::Upgraded => "UPGRADED",
+            Self::Downgrades => "DOWNGR.",
             Self::Releases => "RELEASES",
             Self::Released => "released",
             Self::Refused => "refused",

@@ -121,6 +121,13 @@ fn sentence(wrong: &Wrong) -> String {
         Wrong::Overtaken(thread, times) => format!(
             "thread {thread} waited, and was overtaken {times} times: more than the lock promises"
         ),
+        Wrong::Torn(thread, first, second) => format!(
+            "thread {thread} read what was half written: {first} and {second}, which are written \
+             together"
+        ),
+        Wrong::GaveUp(thread, early) => {
+            format!("thread {thread} was refused the lock {early} ns before its deadline")
+        }
         Wrong::Panicked(thread, why) => format!("thread {thread} panicked: {why}"),
     }
 }
@@ -132,6 +139,8 @@ const fn name(wrong: &Wrong) -> &'static str {
         Wrong::Asleep(_) => "asleep-for-ever",
         Wrong::NoProgress(_) => "no-progress",
         Wrong::Overtaken(..) => "overtaken",
+        Wrong::Torn(..) => "torn-read",
+        Wrong::GaveUp(..) => "refused-early",
         Wrong::Panicked(..) => "panicked",
     }
 }
@@ -222,6 +231,7 @@ fn text(rows: &[Row<'_>]) -> String {
     }
     out.push_str(
         "\nOvertaken: how often a waiter saw others get the lock that came after it had begun to wait.\n\
+         Promised: how often that is at most, where the lock says so.\n\
          All is sequentially consistent: what weak memory does to a lock is not looked for.\n",
     );
     out
