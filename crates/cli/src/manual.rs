@@ -532,11 +532,11 @@ pub const SIM: Manual = Manual {
         ),
     ],
     exit_status: &[
-        ("0", "It was simulated."),
+        ("0", "It was simulated, and no lock failed."),
         USAGE,
         (
             "101",
-            "A lock did not exclude, a thread waits for ever, or a waiter was overtaken that must not be.",
+            "A lock failed: it did not exclude, a thread waits for ever, a reader saw what was half written, somebody was refused before the deadline, or a waiter was overtaken that must not be.",
         ),
         OWN_FAILURE,
     ],

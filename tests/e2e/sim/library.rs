@@ -28,25 +28,27 @@ fn example(flags: &[&str]) -> String {
 /// The example in Rust, as its user builds it.
 fn rust_example() -> String {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let built = BUILT.get_or_init(|| {
-        let target = target_tmp().join("simulated-locks");
-        let sources = tests_dir().join("../examples/sim/rust");
-        // A copy, as cargo writes a Cargo.lock beside.
-        let folder = target.join("source");
-        std::fs::create_dir_all(folder.join("src")).expect("a folder");
-        let read = |name: &str| std::fs::read_to_string(sources.join(name)).expect(name);
-        let locks = text(&tests_dir().join("../crates/locks"));
-        let manifest = read("Cargo.toml").replace("../../../crates/locks", &locks);
-        std::fs::write(folder.join("Cargo.toml"), manifest).expect("Cargo.toml");
-        std::fs::write(folder.join("src/lib.rs"), read("src/lib.rs")).expect("lib.rs");
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--quiet", "--offline"]).current_dir(&folder);
-        cargo.arg("--target-dir").arg(&target);
-        let status = cargo.status().expect("cargo");
-        assert!(status.success(), "{cargo:?} failed");
-        target.join("debug/libsimulated_locks.so")
-    });
-    text(built)
+    text(BUILT.get_or_init(|| rust_library("simulated-locks", "../examples/sim/rust/src/lib.rs")))
+}
+
+/// A library that is built of a source in Rust, by the example's Cargo.toml.
+fn rust_library(name: &str, source: &str) -> PathBuf {
+    let target = target_tmp().join(name);
+    let sources = tests_dir().join("../examples/sim/rust");
+    // A copy, as cargo writes a Cargo.lock beside.
+    let folder = target.join("source");
+    std::fs::create_dir_all(folder.join("src")).expect("a folder");
+    let read = |name: &str| std::fs::read_to_string(sources.join(name)).expect(name);
+    let locks = text(&tests_dir().join("../crates/locks"));
+    let manifest = read("Cargo.toml").replace("../../../crates/locks", &locks);
+    std::fs::write(folder.join("Cargo.toml"), manifest).expect("Cargo.toml");
+    std::fs::copy(tests_dir().join(source), folder.join("src/lib.rs")).expect("lib.rs");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--offline"]).current_dir(&folder);
+    cargo.arg("--target-dir").arg(&target);
+    let status = cargo.status().expect("cargo");
+    assert!(status.success(), "{cargo:?} failed");
+    target.join("debug/libsimulated_locks.so")
 }
 
 /// The JSON of a run that succeeds.
@@ -130,6 +132,14 @@ fn a_lock_in_rust_is_explored() {
     let sound = explored(&library, &["--lock", "anderson,my_ticket", "--count", "1000"]);
     assert_eq!(sound.code(), 0, "{}", sound.stderr);
     is_found_and_replayed(&library, "anderson_busted", "hold it at the same time", "src/lib.rs:");
+}
+
+#[test]
+fn readers_and_deadlines_of_a_lock_in_rust_are_explored() {
+    let library = text(&rust_library("simulated-kinds", "programs/sim/kinds.rs"));
+    let sound = explored(&library, &["--lock", "kinds", "--threads", "6", "--count", "2000"]);
+    assert_eq!(sound.code(), 0, "{}{}", sound.text(), sound.stderr);
+    is_found_and_replayed(&library, "kinds_busted", "not get on, however long", "src/lib.rs:");
 }
 
 /// What docs/simulator.md shows is a library.

@@ -7,9 +7,10 @@ use lockwright_sim::explore::Schedule;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Exploration")]
 pub struct ExploreArgs {
-    /// Test locks under many schedules instead: that they exclude, that threads get on, and how
-    /// often waiters are overtaken. Each access to a lock's words can be followed by another
-    /// thread's. Takes --lock, --threads and --seed.
+    /// Test locks under many schedules instead: that they exclude, that threads get on, that readers
+    /// see nothing half written, that nobody is refused before a deadline, and how often waiters are
+    /// overtaken. Each access to a lock's words can be followed by another thread's. Takes --lock,
+    /// --lock-library, --threads and --seed.
     #[arg(long, conflicts_with_all = [
         "machine", "print_machine", "workload", "vcpus", "cpus", "sweep", "seconds", "traffic", "plot",
     ])]

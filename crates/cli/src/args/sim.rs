@@ -17,6 +17,8 @@ use crate::manual;
 ///
 /// With --explore there is no machine: locks are tested under schedules that would hardly ever come
 /// of themselves.
+///
+/// Locks are lockwright's own, or yours, of a library that --lock-library names.
 #[derive(Debug, Args)]
 #[command(after_long_help = manual::SIM.help(), mut_arg("output", super::of_table))]
 pub struct SimArgs {
@@ -41,14 +43,14 @@ pub struct SimArgs {
     #[arg(long, value_name = "NAME", default_value = "micro", help_heading = "Simulation")]
     pub workload: String,
 
-    /// The locks [default: hybrid,pvqlock,unfair; with --lock-library: the library's; of a workload
-    /// with locks of its own, all; with --explore: `all` that are sound].
+    /// The locks, by the names that --list shows [default: hybrid,pvqlock,unfair; with --lock-library:
+    /// the library's; of a workload with locks of its own, all; with --explore: `all` that are sound].
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', help_heading = "Simulation")]
     pub lock: Option<Vec<String>>,
 
-    /// A shared object with locks of yours, which --lock can then name beside lockwright's own. It is
-    /// written against lockwright/sim.h in C, or `lockwright::lock_library` in Rust: docs/simulator.md
-    /// shows how. Can be given several times.
+    /// A shared object with locks of yours, which --lock can then name beside lockwright's own, also
+    /// with --explore. It is written against lockwright/sim.h in C, or `lockwright::lock_library` in
+    /// Rust: docs/simulator.md shows how. Can be given several times.
     #[arg(long, value_name = "FILE", help_heading = "Simulation")]
     pub lock_library: Vec<PathBuf>,
 

@@ -81,11 +81,13 @@ pub enum Mode {
 impl Mode {
     /// Whether two threads can have it so.
     pub(super) const fn shares(self, other: Self) -> bool {
-        match (self, other) {
-            (Self::Peek, _) | (_, Self::Peek) => true,
-            (Self::Read, Self::Read | Self::Upgradable) | (Self::Upgradable, Self::Read) => true,
-            _ => false,
-        }
+        matches!(
+            (self, other),
+            (Self::Peek, _)
+                | (_, Self::Peek)
+                | (Self::Read, Self::Read | Self::Upgradable)
+                | (Self::Upgradable, Self::Read)
+        )
     }
 }
 
@@ -433,24 +435,19 @@ macro_rules! shared {
     };
 }
 
-/// What cannot be refused.
-const fn has((): ()) -> bool {
-    true
-}
-
 shared! {
     RawRwSem<Explored>: |it, deadline|
         it.down_write_until(deadline), try_down_write up_write,
         it.down_read_until(deadline), try_down_read up_read;
     RawQrwLock<Explored>: |it, _deadline|
-        has(it.write_lock()), try_write_lock write_unlock,
-        has(it.read_lock()), try_read_lock read_unlock;
+        { it.write_lock(); true }, try_write_lock write_unlock,
+        { it.read_lock(); true }, try_read_lock read_unlock;
     Shared<'_>: |it, deadline|
         it.0.lock_exclusive_until(deadline), try_lock_exclusive unlock_exclusive,
         it.0.lock_shared_until(deadline), try_lock_shared unlock_shared;
     RawPercpuRwSem<Explored>: |it, _deadline|
-        has(it.down_write()), try_down_write up_write,
-        has(it.down_read()), try_down_read up_read;
+        { it.down_write(); true }, try_down_write up_write,
+        { it.down_read(); true }, try_down_read up_read;
 }
 
 /// The hybrid rwlock, without what is its own.

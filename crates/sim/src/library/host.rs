@@ -173,14 +173,15 @@ unsafe extern "C" fn modify(
     let at = unsafe { event(word, size, Operation::Exchange, place) };
     of_size!(at, size, |word, Value| {
         let value = value as Value;
-        u64::from(match how {
+        let was = match how {
             Modify::Exchange => word.swap(value, Relaxed),
             Modify::Add => word.fetch_add(value, Relaxed),
             Modify::Sub => word.fetch_sub(value, Relaxed),
             Modify::And => word.fetch_and(value, Relaxed),
             Modify::Or => word.fetch_or(value, Relaxed),
             Modify::Xor => word.fetch_xor(value, Relaxed),
-        })
+        };
+        Value::into(was)
     })
 }
 

@@ -98,7 +98,7 @@ fn shapes(args: &SimArgs, machine: &Machine) -> Result<Vec<Shape>> {
         true => Ok(cpus),
         false => {
             let wrong = format!("{} has {most} CPUs, not {cpus}", machine.name);
-            Err(Error::with_code(exit::USAGE, wrong).help(&machines_with(cpus)))
+            Err(Error::with_code(exit::USAGE, wrong).help(machines_with(cpus)))
         }
     };
     if let Some(sweep) = args.sweep {
