@@ -286,6 +286,8 @@ impl Platform for Sim {
     type Word = Word;
     type Long = Long;
 
+    const CPUS_ARE_THREADS: bool = true;
+
     fn relax() {
         let Some(world) = running() else { return };
         // SAFETY: as in `with`.
@@ -315,6 +317,10 @@ impl Platform for Sim {
         if order == Ordering::SeqCst {
             with(World::fence);
         }
+    }
+
+    fn fence_after_atomic() {
+        // x86's locked instructions are fences.
     }
 
     fn cpu() -> Option<u32> {

@@ -214,6 +214,8 @@ impl platform::Platform for Hosted {
     type Word = Word;
     type Long = Long;
 
+    const CPUS_ARE_THREADS: bool = true;
+
     fn relax() {
         Self::relax_rounds(1);
     }
@@ -228,6 +230,10 @@ impl platform::Platform for Hosted {
         let fence = host().fence;
         // SAFETY: as above.
         unsafe { fence(order(by)) };
+    }
+
+    fn fence_after_atomic() {
+        // The simulated machine is an x86: its locked instructions are fences.
     }
 
     fn cpu() -> Option<u32> {

@@ -155,6 +155,7 @@ impl Platform for Explored {
     // Few, as PATIENCE is.
     const SPIN_THRESHOLD: u32 = PATIENCE;
     const PENDING_LOOPS: u32 = PATIENCE;
+    const CPUS_ARE_THREADS: bool = true;
 
     fn relax() {
         spin();

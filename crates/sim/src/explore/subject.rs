@@ -1,8 +1,8 @@
 //! The locks that are explored.
 
-use std::ops::Deref;
 use std::ptr::NonNull;
 
+use lockwright::biased_rwlock::RawBiasedRwLock;
 use lockwright::bkl::RawBkl;
 use lockwright::exclusive::Exclusive;
 use lockwright::hybrid_mutex::RawHybridMutex;
@@ -252,6 +252,9 @@ pub const KINDS: &[Kind] = &[
     Kind::of::<RawHybridRwLock<Explored>>("hybrid_rwlock", "hybrid rwlock of user space")
         .upgrades()
         .deadlines(),
+    Kind::of::<RawBiasedRwLock<Explored>>("biased_rwlock", "hybrid rwlock, biased towards readers")
+        .upgrades()
+        .deadlines(),
     Kind::of::<RawPercpuRwSem<Explored>>("percpu_rwsem", "per-CPU rwsem").readers(),
     Kind::of::<Sequence<false>>("seqlock", "sequence lock").readers(),
     Kind::of::<Sequence<true>>("seqlock_or_lock", "sequence lock, read locked at the second try")
@@ -398,7 +401,8 @@ macro_rules! new_in {
 
 new_in! {
     RawMutex<Explored>, RawHybridMutex<Explored>, RawRtMutex<Explored>, RawRwSem<Explored>,
-    RawQrwLock<Explored>, RawHybridRwLock<Explored>, RawPercpuRwSem<Explored>
+    RawQrwLock<Explored>, RawHybridRwLock<Explored>, RawBiasedRwLock<Explored>,
+    RawPercpuRwSem<Explored>
 }
 
 /// Locks that readers share: how they are taken up to a deadline, tried, and released, to write and
@@ -442,52 +446,66 @@ shared! {
     RawQrwLock<Explored>: |it, _deadline|
         { it.write_lock(); true }, try_write_lock write_unlock,
         { it.read_lock(); true }, try_read_lock read_unlock;
-    Shared<'_>: |it, deadline|
-        it.0.lock_exclusive_until(deadline), try_lock_exclusive unlock_exclusive,
-        it.0.lock_shared_until(deadline), try_lock_shared unlock_shared;
     RawPercpuRwSem<Explored>: |it, _deadline|
         { it.down_write(); true }, try_down_write up_write,
         { it.down_read(); true }, try_down_read up_read;
 }
 
-/// The hybrid rwlock, without what is its own.
-struct Shared<'l>(&'l RawHybridRwLock<Explored>);
-
-impl Deref for Shared<'_> {
-    type Target = RawHybridRwLock<Explored>;
-
-    fn deref(&self) -> &Self::Target {
-        self.0
-    }
+/// Locks whose readers can upgrade.
+macro_rules! upgradable {
+    ($($lock:ty),*) => {
+        $(
+            impl Subject for $lock {
+                fn with(&self, How { role, patience }: How, tell: Tell<'_>) -> bool {
+                    let (tries, deadline) = (patience == Patience::None, patience.deadline());
+                    let acquired = match role {
+                        Role::Write if tries => self.try_lock_exclusive(),
+                        Role::Write => self.lock_exclusive_until(deadline),
+                        Role::Read if tries => self.try_lock_shared(),
+                        Role::Read => self.lock_shared_until(deadline),
+                        Role::Upgrade if tries => self.try_lock_upgradable(),
+                        Role::Upgrade => self.lock_upgradable_until(deadline),
+                    };
+                    if !acquired {
+                        return false;
+                    }
+                    // SAFETY, of all: taken above, in this way.
+                    match role {
+                        Role::Write => {
+                            hold(Mode::Write, tell);
+                            // SAFETY: as above.
+                            unsafe { self.unlock_exclusive() };
+                        }
+                        Role::Read => {
+                            hold(Mode::Read, tell);
+                            // SAFETY: as above.
+                            unsafe { self.unlock_shared() };
+                        }
+                        Role::Upgrade => {
+                            tell(Phase::Has(Mode::Upgradable));
+                            // SAFETY: as above.
+                            let upgraded = unsafe {
+                                if tries { self.try_upgrade() } else { self.upgrade_until(deadline) }
+                            };
+                            if upgraded {
+                                tell(Phase::Has(Mode::Write));
+                                tell(Phase::Weakens(Mode::Upgradable));
+                                // SAFETY: upgraded just now.
+                                unsafe { self.downgrade_to_upgradable() };
+                            }
+                            hold(Mode::Upgradable, tell);
+                            // SAFETY: not upgraded, or downgraded since.
+                            unsafe { self.unlock_upgradable() };
+                        }
+                    }
+                    true
+                }
+            }
+        )*
+    };
 }
 
-impl Subject for RawHybridRwLock<Explored> {
-    fn with(&self, how: How, tell: Tell<'_>) -> bool {
-        if how.role != Role::Upgrade {
-            return Shared(self).with(how, tell);
-        }
-        let (tries, deadline) = (how.patience == Patience::None, how.patience.deadline());
-        let acquired =
-            if tries { self.try_lock_upgradable() } else { self.lock_upgradable_until(deadline) };
-        if !acquired {
-            return false;
-        }
-        tell(Phase::Has(Mode::Upgradable));
-        // SAFETY: taken above, as an upgradable reader.
-        let upgraded =
-            unsafe { if tries { self.try_upgrade() } else { self.upgrade_until(deadline) } };
-        if upgraded {
-            tell(Phase::Has(Mode::Write));
-            tell(Phase::Weakens(Mode::Upgradable));
-            // SAFETY: upgraded above.
-            unsafe { self.downgrade_to_upgradable() };
-        }
-        hold(Mode::Upgradable, tell);
-        // SAFETY: not upgraded, or downgraded above.
-        unsafe { self.unlock_upgradable() };
-        true
-    }
-}
+upgradable! { RawHybridRwLock<Explored>, RawBiasedRwLock<Explored> }
 
 /// A sequence lock. If `LOCKS`, readers that were disturbed lock writers out.
 struct Sequence<const LOCKS: bool>(RawSeqLock<Explored>);
