@@ -214,11 +214,19 @@ fn paths(nodes: &mut [Node]) -> (Vec<u64>, Vec<bool>) {
         }
         let parent = if astray { 0 } else { parent };
         // A sum, as the order of the set does not matter.
-        let lock = u64::from(inst) << 32 | u64::from(if inst == 0 { class } else { 0 });
-        sets[id] = sets[parent].wrapping_add(mix(lock ^ u64::from(is_read(mode)) << 63));
+        sets[id] = sets[parent].wrapping_add(mix(identity(inst, class, is_read(mode))));
         cut[id] = astray || flags & node_flag::TRUNCATED != 0 || cut[parent];
     }
     (sets, cut)
+}
+
+/// What a lock is, and whether it is read: equal for no two that differ. Instances and classes may
+/// have any bit set, as the ends of threads do.
+fn identity(inst: u32, class: u32, reads: bool) -> u64 {
+    match inst {
+        0 => u64::from(class) | u64::from(reads) << 63,
+        _ => u64::from(inst) << 32 | u64::from(reads),
+    }
 }
 
 /// See [`Trie::runs`]. Parents have smaller ids by now.
