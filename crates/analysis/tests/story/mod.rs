@@ -644,6 +644,12 @@ impl Story {
         ns
     }
 
+    /// So many rows found no room.
+    #[allow(dead_code, reason = "not the oracle's")]
+    pub fn loses_rows(&mut self, rows: u64) {
+        self.core.writer().header().lost.store(rows, Relaxed);
+    }
+
     /// The process has not come to say that it exited.
     #[allow(dead_code, reason = "not the oracle's")]
     pub fn was_killed(&mut self) {

@@ -1,7 +1,7 @@
 //! Programs that the oracle (see crates/analysis/tests/oracle) found lockdep to be wrong
 //! about, made small.
 
-use crate::story::verdict;
+use crate::story::{Story, told, verdict};
 
 const NOTHING: &[&str] = &[];
 
@@ -289,6 +289,61 @@ fn each_has_tried_for_what_the_other_holds() {
     assert_eq!(verdict(&story(by_t1, "")), ["likely circular-dependency: A Z"]);
     // T1 may have tried in an earlier hold, of which no trace is left.
     assert_eq!(verdict(&story("T(A) U(A) F(T3)", by_t2)), ["likely circular-dependency: A Z"]);
+}
+
+/// T1 has A since it held B, so T2 has B only after that; and T2 has tried for A within its hold of B.
+fn began_under_the_others_lock(t1: &str) -> String {
+    format!(
+        "T2: L(B) T(A) F(T3) U(A) L(X) L(A) U(A) U(X) U(B)
+         T1: {t1} L(X) U(X) U(A)"
+    )
+}
+
+#[test]
+fn a_hold_that_began_under_the_others_lock_came_first() {
+    let of_t1 = |t1: &str| verdict(&began_under_the_others_lock(t1));
+    assert_eq!(of_t1("L(B) L(A) U(B)"), ["guarded circular-dependency: X A"]);
+    assert_eq!(of_t1("L(A)"), ["likely circular-dependency: X A"]);
+    // It has given up what it took under B, and taken it anew: elsewhere, or by the same call.
+    assert_eq!(of_t1("L(B) L(A) U(A) U(B) L(A)"), ["likely circular-dependency: X A"]);
+    assert_eq!(of_t1("L(B) L(A)@7 U(A) U(B) L(A)@7"), ["likely circular-dependency: X A"]);
+    // T1 waits on a condition with A alone, which gives it up and takes it again.
+    assert_eq!(of_t1("L(B) L(A) U(B) C(A)"), ["likely circular-dependency: X A"]);
+    // Readers of B do not keep each other from it.
+    let readers = "writers B
+        T2: R(B) T(A) F(T3) U(A) L(X) L(A) U(A) U(X) U(B)
+        T1: R(B) L(A) U(B) L(X) U(X) U(A)";
+    assert_eq!(verdict(readers), ["likely circular-dependency: X A"]);
+}
+
+/// Of a ledger with rows missing nothing is inferred from what is not there.
+#[test]
+fn lost_rows_guard_nothing() {
+    let mut story = Story::new();
+    story.tell(&began_under_the_others_lock("L(B) L(A) U(B)"));
+    assert_eq!(told(&story.report()), ["guarded circular-dependency: X A"]);
+    story.loses_rows(1);
+    assert_eq!(told(&story.report()), ["likely circular-dependency: X A"]);
+}
+
+/// The end of thread 2 is no other lock than the one with the number 2, which T2 writes and T0 reads: T0
+/// cannot come between.
+#[test]
+fn the_end_of_a_thread_is_no_reader() {
+    let story = |t0: &str| {
+        format!(
+            "writers A
+             writers B
+             writers C
+             T2: W(A) F(T3) U(A) W(C)
+             T3: R(A) U(A)
+             T2: R(A) J(T3) U(A) U(C)
+             T0: {t0} W(A) U(A)"
+        )
+    };
+    let told = |grade: &str| [format!("{grade} join-with-lock-held: A end of thread 2 (T3)")];
+    assert_eq!(verdict(&story("")), told("likely"));
+    assert_eq!(verdict(&story("R(C)")), told("possible"));
 }
 
 /// T0 tries for B1 with B2 held, and gives it up in a wait; T2 takes B2 within its hold of B1.
