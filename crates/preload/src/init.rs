@@ -8,7 +8,7 @@ use lockwright_ledger::rows::Text;
 use lockwright_ledger::{Header, Writer};
 
 use crate::hosts::{self, Host};
-use crate::interpose::{self, allocate, both, c11, ending, execute, freed, guarded};
+use crate::interpose::{self, allocate, both, c11, ending, execute, freed, guarded, libraries};
 use crate::libc::real;
 use crate::lock_id::{first_use, identity, inherited, spinning};
 use crate::os::digits::Digits;
@@ -75,6 +75,7 @@ extern "C" fn constructor() {
         ending::start();
         hosts::each(|host| (host.attach)());
         freed::start();
+        libraries::start();
     }
 }
 

@@ -1,11 +1,13 @@
 //! What is loaded: `dlopen`, which searches by the RUNPATH of whoever calls it.
 //!
 //! So a call of which that may matter is passed on with its return address as it is, and all that
-//! is known of it is that it took the loader's lock. Of others, that name a path, we are the caller
-//! and know when the lock is given up again.
+//! is known of it is that it took the loader's lock. Of others, that name a path or are made where
+//! no object has such a RUNPATH, we are the caller, know when the lock is given up again, and look
+//! at what has been loaded.
 
 use core::ffi::{c_char, c_int, c_void};
 
+use super::libraries;
 use crate::callsite::Return;
 use crate::libc::real;
 use crate::lockdep::loader;
@@ -20,26 +22,28 @@ pub unsafe extern "C-unwind" fn prepare(
     site: u64,
     back: Return,
 ) -> bool {
-    // SAFETY: the caller's promise.
-    if file.is_null() || !unsafe { loader::enter(&loader::LOADER, site, back) } {
+    if file.is_null() {
         return false;
     }
+    // SAFETY: the caller's promise.
+    let enters = unsafe { loader::enter(&loader::LOADER, site, back) };
     // SAFETY: the program's file name.
-    let is_path = unsafe { is_path(file) };
-    if !is_path {
+    let is_ours = unsafe { is_anyones(file) };
+    if enters && !is_ours {
         loader::leave(&loader::LOADER);
     }
-    is_path
+    is_ours
 }
 
-/// The name is of a file and not searched for, and says nothing that depends on the caller.
+/// The name is of a file and not searched for, or wherever it is asked for, and says nothing that
+/// depends on the caller.
 ///
 /// # Safety
 /// A C string.
-unsafe fn is_path(file: *const c_char) -> bool {
+unsafe fn is_anyones(file: *const c_char) -> bool {
     // SAFETY: the caller's promise.
     let name = unsafe { core::ffi::CStr::from_ptr(file) }.to_bytes();
-    name.contains(&b'/') && !name.contains(&b'$')
+    !name.contains(&b'$') && (name.contains(&b'/') || libraries::loads_alike())
 }
 
 /// `dlopen` of a path, with the loader's lock held as far as we know.
@@ -50,5 +54,8 @@ pub unsafe extern "C-unwind" fn dlopen(file: *const c_char, flags: c_int) -> *mu
     // SAFETY: forwarded.
     let handle = unsafe { real::dlopen(file, flags) };
     loader::leave(&loader::LOADER);
+    if !handle.is_null() {
+        libraries::look();
+    }
     handle
 }

@@ -32,6 +32,7 @@ mod specific;
 mod spin;
 #[macro_use]
 mod stubs;
+pub mod libraries;
 mod table;
 mod unload;
 

@@ -24,6 +24,12 @@ macro_rules! register {
     (6) => {
         "rax"
     };
+    (0 + 1) => {
+        register!(1)
+    };
+    (0 + 2) => {
+        register!(2)
+    };
     (1 + 1) => {
         register!(2)
     };

@@ -140,6 +140,12 @@ pub fn forget(c: Cond) {
     }
 }
 
+/// The calling thread holds the lock at `address`, as far as is known.
+pub fn is_held(address: u64) -> bool {
+    // SAFETY: as `watch::thread`.
+    unsafe { tls::get().as_ref() }.is_some_and(|thread| thread.find(address).is_some())
+}
+
 /// Waits on `c` by `wait`, which gives `m` up and takes it again. It is given the wait's context, 0
 /// if there is none. `timed` is [`mode::TIMED`] if the wait ends by itself, else 0.
 ///

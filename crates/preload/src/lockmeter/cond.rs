@@ -11,7 +11,7 @@ use lockwright_ledger::rows::mode;
 
 use super::{Spot, WHAT, cell_of, hold, sync_waits, thread, wait, wait_site};
 use crate::libc::real;
-use crate::lock_id::identity;
+use crate::lock_id::identity::{self, Identify};
 
 type Cond = *mut pthread_cond_t;
 type Mutex = *mut pthread_mutex_t;
@@ -46,7 +46,7 @@ pub unsafe extern "C-unwind" fn clockwait(
 }
 
 /// A condition wait, by `block`, that gives up `m` and takes it again.
-pub unsafe fn around(m: Mutex, site: u64, block: impl FnOnce() -> c_int) -> c_int {
+pub unsafe fn around<L: Identify>(m: *mut L, site: u64, block: impl FnOnce() -> c_int) -> c_int {
     let Some(thread) = thread() else { return block() };
     // SAFETY: the caller's mutex.
     let (Some(ident), Some(held)) = (unsafe { identity::known(m) }, thread.entry_of(m as u64))
@@ -71,7 +71,7 @@ pub unsafe fn around(m: Mutex, site: u64, block: impl FnOnce() -> c_int) -> c_in
     // and the wait, which are one.
     hold::end(thread, m as u64, || 0);
     let (result, waited) = sync_waits::timed(thread, cell, m as u64, block);
-    match (reacquired(thread, m, ident, site, address), waited) {
+    match (reacquired(thread, m as u64, ident, site, address), waited) {
         (Some(spot), waited) => {
             wait::held_after(thread, waited.as_ref(), m as u64, spot, false);
         }
@@ -88,7 +88,7 @@ fn class(ident: Ident) -> u64 {
 /// The mutex is held again; what that took is part of the condition wait. The cell to count it in.
 fn reacquired(
     thread: &mut MeterThread,
-    m: Mutex,
+    addr: u64,
     ident: Ident,
     site: u64,
     address: u64,
@@ -97,7 +97,7 @@ fn reacquired(
     let call = Call {
         class: ident.class(),
         inst: (ident.0 & what) as u32,
-        addr: m as u64,
+        addr,
         flags: site_flag::COND_REACQUIRE,
         site,
         ..Call::default()

@@ -124,6 +124,31 @@ pub unsafe fn write_page(at: *mut u8) -> bool {
     done == 0
 }
 
+/// The word can be written to: where a store would be a signal, the kernel's is an error. It stays
+/// as it is.
+///
+/// # Safety
+/// A mapped word.
+pub unsafe fn can_write(word: *const u32) -> bool {
+    static NOBODYS: AtomicU32 = AtomicU32::new(0);
+    // FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0): adds nothing, atomically.
+    const ADD_NOTHING: u32 = 1 << 28;
+    let op = libc::FUTEX_WAKE_OP | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: the caller's word; nobody waits for the other one.
+    let done =
+        unsafe { syscall!(libc::SYS_futex, NOBODYS.as_ptr(), op, 0, 0usize, word, ADD_NOTHING) };
+    done >= 0
+}
+
+/// Changes what may be done with a page. Negative: it could not.
+///
+/// # Safety
+/// A page that is used only in ways that stay allowed.
+pub unsafe fn protect_page(page: usize, prot: i32) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe { syscall!(libc::SYS_mprotect, page, 4096usize, prot) }
+}
+
 /// Restores a mask.
 pub fn restore_signals(old: u64) {
     // SAFETY: the kernel's 8-byte sigset; no old mask wanted.

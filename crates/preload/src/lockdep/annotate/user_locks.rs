@@ -135,6 +135,16 @@ pub fn end_wait(thread: &mut ThreadState, lock: u64) {
     }
 }
 
+/// As [`release`], of a lock that may have been acquired where nobody announced it.
+pub fn release_if_held(lock: u64) {
+    // SAFETY: as `watch::thread`.
+    if let Some(thread) = unsafe { tls::get().as_mut() }
+        && (thread.is_innermost(lock) || thread.find(lock).is_some())
+    {
+        watch::released(thread, lock, None);
+    }
+}
+
 pub unsafe extern "C-unwind" fn release(lock: u64, _site: u64) -> c_int {
     // SAFETY: as `watch::thread`.
     let Some(thread) = (unsafe { tls::get().as_mut() }) else { return 0 };

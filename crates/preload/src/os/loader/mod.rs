@@ -8,6 +8,7 @@
 //! of its searches; each object has its table of symbols, hashed. A function is looked up at start,
 //! when nobody loads or unloads.
 
+mod imports;
 mod object;
 
 use core::arch::asm;
@@ -17,8 +18,9 @@ use core::mem::MaybeUninit;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicUsize, Ordering::*};
 
-pub use self::object::Function;
-use self::object::{Dynamic, LinkMap, Object, Version};
+pub use self::imports::Import;
+use self::object::LinkMap;
+pub use self::object::{Dynamic, Function, Object, Version};
 
 /// `struct r_debug`, as far as it is public.
 #[repr(C)]

@@ -19,11 +19,18 @@ pub struct Dynamic {
     value: usize,
 }
 
+const DT_PLTRELSZ: u64 = 2;
 const DT_HASH: u64 = 4;
 const DT_STRTAB: u64 = 5;
 const DT_SYMTAB: u64 = 6;
+const DT_RELA: u64 = 7;
+const DT_RELASZ: u64 = 8;
+const DT_RPATH: u64 = 15;
+const DT_JMPREL: u64 = 23;
+const DT_RUNPATH: u64 = 29;
 const DT_GNU_HASH: u64 = 0x6fff_fef5;
 const DT_VERSYM: u64 = 0x6fff_fff0;
+const DT_RELACOUNT: u64 = 0x6fff_fff9;
 const DT_VERDEF: u64 = 0x6fff_fffc;
 const DT_VERNEED: u64 = 0x6fff_fffe;
 
@@ -85,22 +92,40 @@ pub enum Version<'a> {
 pub struct Object {
     map: *const LinkMap,
     base: usize,
-    symbols: *const libc::Elf64_Sym,
-    names: *const c_char,
+    pub(super) symbols: *const libc::Elf64_Sym,
+    pub(super) names: *const c_char,
     gnu_hash: *const u32,
     hash: *const u32,
     versions: *const u16,
     definitions: *const u8,
     needs: *const u8,
+    /// What the loader sets words of the object to, but for [`Self::calls`], and how many bytes that
+    /// is.
+    pub(super) relocations: (*const libc::Elf64_Rela, usize),
+    /// The first of [`Self::relocations`] that name no symbol.
+    pub(super) relative: usize,
+    /// As [`Self::relocations`], of functions that may be looked up at their first call.
+    pub(super) calls: (*const libc::Elf64_Rela, usize),
+    /// It says where the libraries are that it loads.
+    pub has_run_path: bool,
 }
 
 impl Object {
     /// # Safety
     /// A loaded object, which stays.
     pub unsafe fn of(map: &LinkMap) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { Self { map, ..Self::at(map.addr, map.dynamic) } }
+    }
+
+    /// The object that is loaded so far above its own addresses, by its dynamic section.
+    ///
+    /// # Safety
+    /// A loaded object, which stays.
+    pub unsafe fn at(base: usize, dynamic: *const Dynamic) -> Self {
         let mut object = Self {
-            map,
-            base: map.addr,
+            map: core::ptr::null(),
+            base,
             symbols: core::ptr::null(),
             names: core::ptr::null(),
             gnu_hash: core::ptr::null(),
@@ -108,13 +133,23 @@ impl Object {
             versions: core::ptr::null(),
             definitions: core::ptr::null(),
             needs: core::ptr::null(),
+            relocations: (core::ptr::null(), 0),
+            relative: 0,
+            calls: (core::ptr::null(), 0),
+            has_run_path: false,
         };
-        let mut entry = map.dynamic;
+        let mut entry = dynamic;
         // SAFETY: the section ends with an entry whose tag is 0.
         while let Some(&Dynamic { tag, value }) = unsafe { entry.as_ref() }.filter(|e| e.tag != 0) {
             // The loader has made addresses of offsets, but not where the section is read-only.
-            let at = if value < map.addr { map.addr + value } else { value };
+            let at = if value < base { base + value } else { value };
             match tag {
+                DT_RELA => object.relocations.0 = at as *const libc::Elf64_Rela,
+                DT_RELASZ => object.relocations.1 = value,
+                DT_RELACOUNT => object.relative = value,
+                DT_JMPREL => object.calls.0 = at as *const libc::Elf64_Rela,
+                DT_PLTRELSZ => object.calls.1 = value,
+                DT_RPATH | DT_RUNPATH => object.has_run_path = true,
                 DT_HASH => object.hash = at as *const u32,
                 DT_STRTAB => object.names = at as *const c_char,
                 DT_SYMTAB => object.symbols = at as *const libc::Elf64_Sym,
@@ -128,6 +163,11 @@ impl Object {
             entry = unsafe { entry.add(1) };
         }
         object
+    }
+
+    /// Where what the file has at `address` is loaded.
+    pub(super) fn loaded(&self, address: u64) -> usize {
+        self.base.wrapping_add(address as usize)
     }
 
     /// The function of that name and version that it has.
@@ -216,6 +256,18 @@ impl Object {
         let number = unsafe { self.versions.add(index as usize).read() } & !HIDDEN;
         // SAFETY: the object's own table.
         Some(unsafe { self.needed(number) } == Some(version))
+    }
+
+    /// The version of the symbol of that index that the object needs of another, if it is one.
+    ///
+    /// # Safety
+    /// As for [`Self::is_wanted`].
+    pub(super) unsafe fn needed_version(&self, index: usize) -> Option<&CStr> {
+        if self.versions.is_null() {
+            return None;
+        }
+        // SAFETY: there is a number for each symbol; the object's own table.
+        unsafe { self.needed(self.versions.add(index).read() & !HIDDEN) }
     }
 
     /// The version of that number, of those that the object needs of others.

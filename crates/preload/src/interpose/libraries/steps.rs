@@ -1,0 +1,166 @@
+//! A library's lock, as the engines are told of it: in the steps of a user-defined one, by those of
+//! them that run. Its identity is its address.
+
+use core::ffi::c_char;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use libc::{pthread_cond_t, pthread_mutex_t};
+use lockwright_engines::lockdep::Ident;
+
+use crate::callsite::Return;
+use crate::lock_id::by_address::{UserLock, flag};
+use crate::lock_id::side_table::SideTable;
+use crate::lockdep::annotate::user_locks;
+use crate::lockdep::cond;
+use crate::recorder::state;
+use crate::{lockdep, lockmeter};
+
+/// An acquisition, as a wrapper is called for it.
+#[derive(Clone, Copy)]
+pub struct Call {
+    pub lock: u64,
+    /// Bits of [`flag`].
+    pub flags: u32,
+    /// As the stub passes them.
+    pub site: u64,
+    pub back: Return,
+}
+
+/// Tells a step to each engine that runs.
+macro_rules! tell {
+    ($step:ident($($arg:expr),*)) => {
+        // SAFETY: a lock that is known by its address; what the stub passed.
+        unsafe {
+            if lockdep::is_wanted() {
+                user_locks::$step($($arg),*);
+            }
+            if lockmeter::is_wanted() {
+                lockmeter::user_locks::$step($($arg),*);
+            }
+        }
+    };
+}
+
+/// Takes a lock: by `attempt`, which says whether it was to be had at once, else by `block`.
+pub fn take(call: Call, attempt: impl FnOnce() -> bool, block: impl FnOnce()) {
+    let Call { lock, flags, site, back } = call;
+    tell!(acquire(lock, flags, site, back));
+    if !attempt() {
+        tell!(contended(lock, site));
+        block();
+    }
+    tell!(acquired(lock, site));
+}
+
+/// The lock was tried for.
+pub fn tried(call: Call, had: bool) {
+    let Call { lock, flags, site, back } = call;
+    let flags = flags | flag::TRY | if had { 0 } else { flag::FAILED };
+    tell!(acquire(lock, flags, site, back));
+}
+
+/// The lock is about to be given up. One that was taken where nobody saw it is none of ours.
+pub fn release(lock: u64, site: u64) {
+    // SAFETY: as in `tell`.
+    unsafe {
+        if lockdep::is_wanted() {
+            user_locks::release_if_held(lock);
+        }
+        if lockmeter::is_wanted() {
+            lockmeter::user_locks::release(lock, site);
+        }
+    }
+}
+
+/// The lock begins its life.
+pub fn init(lock: u64, site: u64) {
+    // SAFETY: without a name nothing is read.
+    unsafe { user_locks::init(lock, core::ptr::null::<c_char>(), 0, site) };
+}
+
+/// The lock's life is over.
+pub fn destroy(lock: u64, site: u64) {
+    // SAFETY: known by its address.
+    unsafe { user_locks::destroy(lock, site) };
+}
+
+/// A condition wait by `block`, which gives `lock` up and takes it again. `timed` is as for
+/// [`cond::wait`].
+pub fn wait(condition: u64, lock: u64, site: u64, timed: u16, block: impl FnOnce()) {
+    let by_lockdep = || {
+        match lockdep::is_wanted() && cond::is_held(lock) {
+            // SAFETY: of a mutex that is held only the address is used.
+            true => unsafe {
+                let (condition, mutex) =
+                    (condition as *mut pthread_cond_t, lock as *mut pthread_mutex_t);
+                cond::wait(condition, mutex, site, timed, |_| {
+                    block();
+                    0
+                });
+            },
+            false => block(),
+        }
+        0
+    };
+    match lockmeter::is_wanted() {
+        // SAFETY: known by its address.
+        true => unsafe {
+            lockmeter::cond::around(lock as *mut UserLock, site, by_lockdep);
+        },
+        false => {
+            by_lockdep();
+        }
+    }
+}
+
+/// A condition variable is about to be signalled.
+pub fn signal(condition: u64, site: u64) {
+    if lockdep::is_wanted() {
+        cond::signalled(condition as *mut pthread_cond_t, site);
+    }
+}
+
+/// A condition variable's life begins, or is over.
+pub fn forget(condition: u64) {
+    if lockdep::is_wanted() {
+        cond::forget(condition as *mut pthread_cond_t);
+    }
+}
+
+/// How many have or want a lock that cannot be tried for, by address.
+static TAKERS: SideTable = SideTable::new();
+
+/// Takes a lock by `block`, which cannot be tried for: whether it has to be waited for is asked of
+/// those who took it here.
+pub fn take_untried(call: Call, block: impl FnOnce()) {
+    let takers = takers(call.lock);
+    // Relaxed: a number that says nothing about other memory.
+    let is_free = takers.is_none_or(|takers| takers.fetch_add(1, Relaxed) == 0);
+    let Call { lock, flags, site, back } = call;
+    tell!(acquire(lock, flags, site, back));
+    if !is_free {
+        tell!(contended(lock, site));
+    }
+    block();
+    tell!(acquired(lock, site));
+}
+
+/// A lock that [`take_untried`] took is about to be given up.
+pub fn give_back(lock: u64, site: u64) {
+    if let Some(takers) = TAKERS.word(lock) {
+        // Relaxed: as above. It may have been taken where nobody saw it.
+        let _ = takers.fetch_update(Relaxed, Relaxed, |takers| takers.checked_sub(1));
+    }
+    release(lock, site);
+}
+
+fn takers(lock: u64) -> Option<&'static AtomicU64> {
+    TAKERS.word(lock).or_else(|| {
+        state::with_core(|_| {
+            if TAKERS.word(lock).is_none() {
+                TAKERS.insert(lock, Ident(0));
+            }
+            TAKERS.word(lock)
+        })?
+    })
+}
