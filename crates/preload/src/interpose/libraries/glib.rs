@@ -7,8 +7,10 @@ use lockwright_ledger::rows::mode;
 use super::steps::{self, Call};
 use super::table::next;
 use crate::callsite::Return;
+use crate::os::tls;
 
 pub type Mutex = *mut c_void;
+pub type RwLock = *mut c_void;
 pub type Cond = *mut c_void;
 /// What is initialised once.
 pub type Gate = *mut c_void;
@@ -117,4 +119,13 @@ pub unsafe extern "C-unwind" fn once_init_leave(gate: Gate, result: usize, site:
     steps::give_back(gate as u64, site);
     // SAFETY: forwarded.
     unsafe { next::g_once_init_leave(gate, result) };
+}
+
+/// A GRecMutex or GRWLock without its pthread lock is about to be used, and to get one from the
+/// calling thread. That is not the first to know of it, for all that its lock is new.
+pub unsafe extern "C-unwind" fn makes() {
+    // SAFETY: the calling thread's state, or null.
+    if let Some(thread) = unsafe { tls::get().as_mut() } {
+        thread.shares();
+    }
 }

@@ -1,11 +1,33 @@
 //! What a row of the table of libraries' functions becomes: the stub in front of the function, and
 //! the function itself for wrappers to call.
 
-/// `LIBRARY { name(argument: type, ...) -> result, passed arity: wrapper; }`. What is passed beside
-/// the arguments is as in `interpose!`.
+/// The stub of one row.
+macro_rules! library_stub {
+    (unless_made 1 $name:ident $to:path) => {
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "cmp qword ptr [rdi], 0", "jne 2f", "push rdi", "call {to}", "pop rdi",
+                "2:", "jmp qword ptr [rip + {next}]",
+                to = sym $to, next = sym slot::$name
+            )
+        }
+    };
+    ($pass:ident $arity:tt $name:ident $to:path) => {
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(pass!($pass $arity), "jmp {to}", to = sym $to)
+        }
+    };
+}
+
+/// `LIBRARY { name(argument: type, ...) -> result, kind what the kind needs; }`. The kinds:
+/// `site 1: wrapper`, with the arity, and what is passed beside the arguments as in `interpose!`;
+/// `unless_made 1: function`: forwarded, after a call of the function while the object that the only
+/// argument points to begins with a null pointer.
 macro_rules! libraries {
     ($($library:ident { $(
-        $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty, $pass:ident $arity:tt: $to:path;
+        $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty, $kind:ident $arity:tt: $to:path;
     )* })*) => {
         /// Where the functions are.
         mod slot {
@@ -23,6 +45,7 @@ macro_rules! libraries {
                 #[doc = concat!("The library's `", stringify!($name), "`.")]
                 /// # Safety
                 /// As the function itself, from its wrapper.
+                #[allow(dead_code, reason = "some are only forwarded to, by their stubs")]
                 pub unsafe fn $name($($arg: $ty),*) -> $ret {
                     type Function = unsafe extern "C-unwind" fn($($ty),*) -> $ret;
                     // SAFETY: set before the stub is called; the function of that name has this
@@ -37,12 +60,7 @@ macro_rules! libraries {
 
         mod stub {
             use super::*;
-            $($(
-                #[unsafe(naked)]
-                pub unsafe extern "C" fn $name() {
-                    core::arch::naked_asm!(pass!($pass $arity), "jmp {to}", to = sym $to)
-                }
-            )*)*
+            $($(library_stub! { $kind $arity $name $to })*)*
         }
 
         /// All functions.

@@ -3,11 +3,11 @@
 use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-use super::glib::{self, Cond, Gate, Mutex};
+use super::glib::{self, Cond, Gate, Mutex, RwLock};
 use super::{Library, Row};
 use crate::libc::real::literal;
 
-/// GLib. Its GRecMutex and GRWLock are made of pthread locks, which are seen as they are.
+/// GLib. Its GRecMutex and GRWLock point to pthread locks, which are seen as they are.
 const GLIB: Library = &["libglib-2.0.so"];
 
 libraries! {
@@ -25,6 +25,12 @@ libraries! {
         g_cond_broadcast(c: Cond) -> (), site 1: glib::cond_broadcast;
         g_once_init_enter(gate: Gate) -> c_int, site_return 1: glib::once_init_enter;
         g_once_init_leave(gate: Gate, result: usize) -> (), site 2: glib::once_init_leave;
+        g_rec_mutex_lock(m: Mutex) -> (), unless_made 1: glib::makes;
+        g_rec_mutex_trylock(m: Mutex) -> c_int, unless_made 1: glib::makes;
+        g_rw_lock_writer_lock(l: RwLock) -> (), unless_made 1: glib::makes;
+        g_rw_lock_writer_trylock(l: RwLock) -> c_int, unless_made 1: glib::makes;
+        g_rw_lock_reader_lock(l: RwLock) -> (), unless_made 1: glib::makes;
+        g_rw_lock_reader_trylock(l: RwLock) -> c_int, unless_made 1: glib::makes;
     }
 }
 
@@ -32,6 +38,7 @@ libraries! {
 pub fn number(name: &CStr) -> Option<usize> {
     // Of thousands of names nearly none is one of these.
     let bytes = name.to_bytes();
-    let starts = [&b"g_mutex"[..], b"g_cond", b"g_once"].iter().any(|at| bytes.starts_with(at));
+    let starts =
+        [&b"g_mutex"[..], b"g_cond", b"g_once", b"g_r"].iter().any(|at| bytes.starts_with(at));
     starts.then(|| ROWS.iter().position(|row| row.name == name))?
 }
