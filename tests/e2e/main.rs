@@ -39,6 +39,7 @@ mod faults;
 mod file_sizes;
 mod follow;
 mod generated_code;
+mod glib;
 mod golden;
 mod hangs;
 mod hidden;

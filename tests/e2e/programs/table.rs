@@ -70,6 +70,27 @@ programs! {
         seen: Seen { processes: 1, threads: 8, locks: 1000, acquisitions: 50_000 },
     };
 
+    /// GStreamer's objects have a GMutex each, its pads a GRecMutex: a thread for each queue.
+    gstreamer: Program {
+        name: "gstreamer",
+        needs: &[("gst-launch-1.0", "gstreamer1.0-tools")],
+        commands: BOTH,
+        work: |job, _| {
+            let line = "-q fakesrc num-buffers=500 ! tee name=t t. ! queue ! fakesink \
+                        t. ! queue ! identity ! queue2 ! fakesink";
+            to_its_end(job.args(line.split_whitespace()))
+        },
+        seen: Seen { processes: 1, threads: 4, locks: 200, acquisitions: 10_000 },
+    };
+
+    gio: Program {
+        name: "gio",
+        needs: &[("gio", "libglib2.0-bin")],
+        commands: BOTH,
+        work: |job, _| to_its_end(job.args(["list", "-a", "standard::name", "/etc"])),
+        seen: Seen { processes: 1, threads: 1, locks: 40, acquisitions: 500 },
+    };
+
     x264: Program {
         name: "x264",
         needs: &[("ffmpeg", "ffmpeg")],

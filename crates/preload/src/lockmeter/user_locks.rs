@@ -37,6 +37,12 @@ fn begin(thread: &mut MeterThread, lock: u64, ident: Ident, flags: u32, site: u6
     }
 }
 
+/// The calling thread has announced the lock's acquisition.
+pub fn is_announced(lock: u64) -> bool {
+    // SAFETY: as `super::thread`.
+    unsafe { tls::get().as_mut() }.is_some_and(|thread| thread.reserved_cell(lock).is_some())
+}
+
 /// `lockwright_contended`.
 pub unsafe extern "C-unwind" fn contended(lock: u64, _site: u64) -> c_int {
     // SAFETY: as `super::thread`.

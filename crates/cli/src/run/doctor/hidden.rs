@@ -15,6 +15,8 @@ pub struct Hidden {
     pub help: &'static [&'static str],
     /// It is known, not guessed, that these are locks.
     pub is_certain: bool,
+    /// Most of the locks are seen: that the rest is not explains no empty report.
+    pub is_rest: bool,
     /// Whether this module has them.
     is_in: fn(&Contents) -> bool,
 }
@@ -31,6 +33,7 @@ const SORTS: &[Hidden] = &[
             "Go has its own tools: `go build -race`, and the mutex and block profiles of pprof",
         ],
         is_certain: true,
+        is_rest: false,
         is_in: |module| module.has(Mark::Go),
     },
     Hidden {
@@ -38,6 +41,7 @@ const SORTS: &[Hidden] = &[
         what: "the locks of Rust's parking_lot are futexes of its own",
         help: &["wrap them: lock_api::Mutex<Traced<parking_lot::RawMutex>, T>; see docs/locks.md"],
         is_certain: true,
+        is_rest: false,
         is_in: |module| module.has(Mark::ParkingLot) && !module.has(Mark::Tells),
     },
     Hidden {
@@ -47,6 +51,7 @@ const SORTS: &[Hidden] = &[
             "use `lockwright::sync` in place of `std::sync`, which takes a change of `use` lines only: docs/locks.md",
         ],
         is_certain: true,
+        is_rest: false,
         is_in: |module| {
             module.has(Mark::Rust) && module.has(Mark::Syscall) && !module.has(Mark::Tells)
         },
@@ -56,6 +61,7 @@ const SORTS: &[Hidden] = &[
         what: "std::atomic::wait of C++20, and the semaphores, latches and barriers made of it, wait by futex",
         help: &["as a lock, prefer std::mutex and std::condition_variable; or", ANNOTATE],
         is_certain: true,
+        is_rest: false,
         is_in: |module| module.has(Mark::AtomicWait),
     },
     Hidden {
@@ -66,6 +72,7 @@ const SORTS: &[Hidden] = &[
             "built without NDEBUG, Abseil looks for cycles itself: absl::SetMutexDeadlockDetectionMode",
         ],
         is_certain: true,
+        is_rest: false,
         is_in: |module| module.has(Mark::Abseil),
     },
     Hidden {
@@ -73,6 +80,7 @@ const SORTS: &[Hidden] = &[
         what: "the locks of CPython since 3.13 are its own, parked on semaphores only while contended",
         help: &["check the program with Python 3.12 or older, whose locks are semaphores"],
         is_certain: true,
+        is_rest: false,
         is_in: |module| module.has(Mark::PyMutex),
     },
     Hidden {
@@ -80,6 +88,7 @@ const SORTS: &[Hidden] = &[
         what: "`synchronized` and java.util.concurrent are the JVM's own locks; those inside the JVM and in native code are seen",
         help: &["for deadlocks of Java threads: `jstack PID`, or jcmd PID Thread.print"],
         is_certain: true,
+        is_rest: false,
         is_in: |module| is_library(module, &["libjvm.so", "libjli.so"]),
     },
     Hidden {
@@ -87,13 +96,15 @@ const SORTS: &[Hidden] = &[
         what: "JavaScript waits by Atomics.wait, which is V8's own; locks of Node.js, V8 and libuv are seen",
         help: &["of JavaScript's own waits nothing can be seen"],
         is_certain: true,
+        is_rest: false,
         is_in: |module| module.has(Mark::Node),
     },
     Hidden {
         id: "glib",
-        what: "GLib's GMutex, GRecMutex, GRWLock and GCond are made of futexes of its own",
+        what: "what GLib locks within itself is not seen, nor its bit locks; GMutex, GRecMutex, GRWLock and GCond are, where others use them",
         help: &[ANNOTATE],
         is_certain: true,
+        is_rest: true,
         is_in: |module| is_library(module, &["libglib-2.0.so"]),
     },
     Hidden {
@@ -101,6 +112,7 @@ const SORTS: &[Hidden] = &[
         what: "Qt's QMutex, QReadWriteLock and QSemaphore are made of futexes and atomics of its own",
         help: &[ANNOTATE],
         is_certain: true,
+        is_rest: false,
         is_in: |module| is_library(module, &["libQt5Core.so", "libQt6Core.so"]),
     },
     Hidden {
@@ -108,6 +120,7 @@ const SORTS: &[Hidden] = &[
         what: "critical sections, locks and barriers of OpenMP are its runtime's own",
         help: &[ANNOTATE],
         is_certain: true,
+        is_rest: false,
         is_in: |module| is_library(module, &["libgomp.so", "libomp.so", "libiomp5.so"]),
     },
     Hidden {
@@ -118,6 +131,7 @@ const SORTS: &[Hidden] = &[
             ANNOTATE,
         ],
         is_certain: true,
+        is_rest: false,
         is_in: |module| is_library(module, &["libtbb.so"]),
     },
     Hidden {
@@ -125,6 +139,7 @@ const SORTS: &[Hidden] = &[
         what: "it has pthread_mutex_lock itself, and that is what is called",
         help: &["link it with the C library's"],
         is_certain: true,
+        is_rest: false,
         is_in: |module| {
             let own = module.has(Mark::OwnPthread) || module.has(Mark::PthreadInside);
             // The sanitizers' pass calls on to the next one, which is lockwright's.
@@ -136,6 +151,7 @@ const SORTS: &[Hidden] = &[
         what: "it makes system calls of its own and calls none of the functions that take locks: perhaps its locks are futexes",
         help: &[ANNOTATE],
         is_certain: false,
+        is_rest: false,
         is_in: |module| {
             let takes = module.has(Mark::TakesLocks) || module.has(Mark::Tells);
             module.has(Mark::Syscall) && !takes && !module.has(Mark::Rust)
@@ -150,6 +166,7 @@ const PYTHON_LINES: Hidden = Hidden {
     what: "which lines of Python take the locks, as this CPython is older than 3.11; the interpreter's own functions are named in their place",
     help: &["check the program with Python 3.11 or 3.12"],
     is_certain: true,
+    is_rest: false,
     is_in: |_| false,
 };
 

@@ -1,4 +1,4 @@
-//! Locks that a library makes itself, past the C library: GLib's, OpenMP's. Their functions are not
+//! Locks that a library makes itself, past the C library: GLib's, OpenMP's, Abseil's. Their functions are not
 //! exported here, as a program may ask by name whether there are such functions, and do without
 //! them. Instead the words are changed by which each object calls them, once the library is there:
 //! at start, and after each `dlopen` ([`look`]). What the library calls within itself is not seen,
@@ -7,7 +7,9 @@
 //! [`table`] is the list of the functions. An engine is told of the locks as of user-defined ones
 //! ([`steps`]).
 
+mod abseil;
 mod glib;
+mod openmp;
 mod steps;
 #[macro_use]
 mod rows;
@@ -21,17 +23,36 @@ use crate::libc::real;
 use crate::os::loader::{Dynamic, Import, Object, Version};
 use crate::os::sys;
 
-/// A library, by how the names of its files begin.
-type Library = &'static [&'static str];
+/// A library that makes locks.
+struct Library {
+    /// How the names of its files begin.
+    files: &'static [&'static str],
+    /// The rows of what wrappers of other functions call, too.
+    needs: &'static [&'static str],
+}
 
 /// A function of a library.
 struct Row {
-    library: Library,
-    name: &'static CStr,
+    library: &'static Library,
+    name: &'static str,
+    /// Of a function of Abseil: its name, mangled, within its namespace.
+    method: Option<&'static str>,
     /// What stands in front of it.
     stub: unsafe extern "C" fn(),
     /// Where it is, once it is called by way of the stub.
     next: &'static AtomicPtr<c_void>,
+}
+
+impl Row {
+    fn is_named(&self, name: &CStr) -> bool {
+        match self.method {
+            None => self.name.as_bytes() == name.to_bytes(),
+            Some(method) => {
+                let found = abseil::method_of(name.to_bytes());
+                found.is_some_and(|found| found.starts_with(method.as_bytes()))
+            }
+        }
+    }
 }
 
 /// An object that is loaded.
@@ -139,11 +160,11 @@ unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _: usize, list: *mut c_
 
 impl Loaded {
     /// Its file is one of the library's.
-    fn is(&self, library: Library) -> bool {
+    fn is(&self, library: &Library) -> bool {
         // SAFETY: the loader's string; of the program it is empty.
         let path = unsafe { CStr::from_ptr(self.path) }.to_bytes();
         let file = path.rsplit(|&b| b == b'/').next().unwrap_or_default();
-        library.iter().any(|name| file.starts_with(name.as_bytes()))
+        library.files.iter().any(|name| file.starts_with(name.as_bytes()))
     }
 }
 
@@ -166,17 +187,42 @@ fn definition<'a>(list: &'a List, name: &CStr) -> Option<Definition<'a>> {
     Some(Definition { is_only: all.next().is_none(), ..first })
 }
 
+/// What stands in front of which functions, by their rows.
+type Definitions<'a> = [Option<Definition<'a>>; table::ROWS.len()];
+
 /// Has every object's calls of the functions go to their stubs.
 fn connect(list: &List) {
-    if !table::ROWS.iter().any(|row| list.all().any(|loaded| loaded.is(row.library))) {
+    let mut definitions: Definitions<'_> = [None; table::ROWS.len()];
+    for library in table::LIBRARIES {
+        for by in list.all().filter(|loaded| loaded.is(library)) {
+            let mut define = |name: &CStr| {
+                let Some(number) = table::number(name) else { return };
+                let row = &table::ROWS[number];
+                if definitions[number].is_none() && core::ptr::eq(row.library, *library) {
+                    // Of a program that has a function of that name itself it is another.
+                    let found = definition(list, name).filter(|found| is_same(found.by, by));
+                    if let Some(found) = found {
+                        definitions[number] = Some(found);
+                        row.next.store(found.at as *mut c_void, Relaxed);
+                    }
+                }
+            };
+            // SAFETY: it stays as long as the lock is held.
+            unsafe { by.object.exports(&mut define) };
+        }
+    }
+    if definitions.iter().all(Option::is_none) {
         return;
     }
-    let mut definitions = [None; table::ROWS.len()];
-    for (row, found) in table::ROWS.iter().zip(&mut definitions) {
-        // Of a program that has a function of that name itself it is another.
-        *found = definition(list, row.name).filter(|found| found.by.is(row.library));
-        if let Some(found) = found {
-            row.next.store(found.at as *mut c_void, Relaxed);
+    for library in table::LIBRARIES {
+        let is_there = |need: &&str| {
+            let row = table::ROWS.iter().position(|row| row.name == *need);
+            row.is_some_and(|row| definitions[row].is_some())
+        };
+        if !library.needs.iter().all(is_there) {
+            let rows = table::ROWS.iter().zip(&mut definitions);
+            rows.filter(|(row, _)| core::ptr::eq(row.library, *library))
+                .for_each(|(_, found)| *found = None);
         }
     }
     for loaded in list.all() {
@@ -229,14 +275,15 @@ impl Loaded {
         }
     }
 
-    /// The version that the import asks for is that of the function that was found.
+    /// The name and the version that the import asks for are those of the function that was found.
     ///
     /// # Safety
     /// An import of this object.
     unsafe fn asks(&self, import: &Import<'_>, found: Definition<'_>) -> bool {
         // SAFETY: the caller's promise.
-        let Some(version) = (unsafe { self.object.version_of(import) }) else { return true };
-        let wanted = found.by.object.find(import.name, Version::Named(version));
+        let version = unsafe { self.object.version_of(import) };
+        let version = version.map_or(Version::Default, Version::Named);
+        let wanted = found.by.object.find(import.name, version);
         wanted.is_some_and(|wanted| wanted.at as usize == found.at)
     }
 }

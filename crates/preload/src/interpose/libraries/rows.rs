@@ -1,6 +1,16 @@
 //! What a row of the table of libraries' functions becomes: the stub in front of the function, and
 //! the function itself for wrappers to call.
 
+/// The method of one row, if it has one.
+macro_rules! method {
+    () => {
+        None
+    };
+    ($method:literal) => {
+        Some($method)
+    };
+}
+
 /// The stub of one row.
 macro_rules! library_stub {
     (unless_made 1 $name:ident $to:path) => {
@@ -21,13 +31,14 @@ macro_rules! library_stub {
     };
 }
 
-/// `LIBRARY { name(argument: type, ...) -> result, kind what the kind needs; }`. The kinds:
+/// `LIBRARY { name(argument: type, ...) -> result = method, kind what the kind needs; }`. The
+/// method is that of [`Row`]. The kinds:
 /// `site 1: wrapper`, with the arity, and what is passed beside the arguments as in `interpose!`;
 /// `unless_made 1: function`: forwarded, after a call of the function while the object that the only
 /// argument points to begins with a null pointer.
 macro_rules! libraries {
     ($($library:ident { $(
-        $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty, $kind:ident $arity:tt: $to:path;
+        $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty $(= $method:literal)?, $kind:ident $arity:tt: $to:path;
     )* })*) => {
         /// Where the functions are.
         mod slot {
@@ -45,6 +56,7 @@ macro_rules! libraries {
                 #[doc = concat!("The library's `", stringify!($name), "`.")]
                 /// # Safety
                 /// As the function itself, from its wrapper.
+                #[allow(non_snake_case, reason = "named as the function is")]
                 #[allow(dead_code, reason = "some are only forwarded to, by their stubs")]
                 pub unsafe fn $name($($arg: $ty),*) -> $ret {
                     type Function = unsafe extern "C-unwind" fn($($ty),*) -> $ret;
@@ -58,16 +70,21 @@ macro_rules! libraries {
             )*)*
         }
 
+        #[allow(non_snake_case, reason = "named as the functions are")]
         mod stub {
             use super::*;
             $($(library_stub! { $kind $arity $name $to })*)*
         }
 
+        /// All libraries.
+        pub const LIBRARIES: &[&Library] = &[$(&$library),*];
+
         /// All functions.
         pub static ROWS: &[Row] = &[$($(
             Row {
-                library: $library,
-                name: literal(concat!(stringify!($name), "\0")),
+                library: &$library,
+                name: stringify!($name),
+                method: method!($($method)?),
                 stub: stub::$name,
                 next: &slot::$name,
             },

@@ -9,6 +9,7 @@ use lockwright_engines::lockdep::Ident;
 
 use crate::callsite::Return;
 use crate::lock_id::by_address::{UserLock, flag};
+use crate::lock_id::identity;
 use crate::lock_id::side_table::SideTable;
 use crate::lockdep::annotate::user_locks;
 use crate::lockdep::cond;
@@ -44,12 +45,37 @@ macro_rules! tell {
 /// Takes a lock: by `attempt`, which says whether it was to be had at once, else by `block`.
 pub fn take(call: Call, attempt: impl FnOnce() -> bool, block: impl FnOnce()) {
     let Call { lock, flags, site, back } = call;
+    if is_announced(lock) {
+        return if !attempt() {
+            block()
+        };
+    }
     tell!(acquire(lock, flags, site, back));
     if !attempt() {
         tell!(contended(lock, site));
         block();
     }
     tell!(acquired(lock, site));
+}
+
+/// The program is about to take the lock and has said so itself ([`lockdep::annotate`]).
+fn is_announced(lock: u64) -> bool {
+    match lockdep::is_wanted() {
+        true => user_locks::is_announced(lock),
+        false => lockmeter::user_locks::is_announced(lock),
+    }
+}
+
+/// Takes a lock by `block`, which waits for something else, too.
+pub fn take_some_time(call: Call, block: impl FnOnce()) {
+    take(
+        call,
+        || {
+            block();
+            true
+        },
+        || {},
+    );
 }
 
 /// The lock was tried for.
@@ -76,6 +102,14 @@ pub fn release(lock: u64, site: u64) {
 pub fn init(lock: u64, site: u64) {
     // SAFETY: without a name nothing is read.
     unsafe { user_locks::init(lock, core::ptr::null::<c_char>(), 0, site) };
+}
+
+/// The lock goes by that name, from its first use on.
+pub fn name(lock: u64, name: &'static str) {
+    if identity::unstamped(lock).is_none() {
+        // SAFETY: known by its address; the text.
+        unsafe { user_locks::init(lock, name.as_ptr().cast(), name.len(), 0) };
+    }
 }
 
 /// The lock's life is over.
@@ -137,6 +171,9 @@ pub fn take_untried(call: Call, block: impl FnOnce()) {
     // Relaxed: a number that says nothing about other memory.
     let is_free = takers.is_none_or(|takers| takers.fetch_add(1, Relaxed) == 0);
     let Call { lock, flags, site, back } = call;
+    if is_announced(lock) {
+        return block();
+    }
     tell!(acquire(lock, flags, site, back));
     if !is_free {
         tell!(contended(lock, site));

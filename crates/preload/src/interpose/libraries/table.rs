@@ -3,12 +3,25 @@
 use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
+use super::abseil::{self, Condition};
 use super::glib::{self, Cond, Gate, Mutex, RwLock};
+use super::openmp::{self, Lock, Place};
 use super::{Library, Row};
-use crate::libc::real::literal;
 
 /// GLib. Its GRecMutex and GRWLock point to pthread locks, which are seen as they are.
-const GLIB: Library = &["libglib-2.0.so"];
+static GLIB: Library = Library { files: &["libglib-2.0.so"], needs: &["g_mutex_trylock"] };
+
+/// OpenMP's runtimes: GCC's, LLVM's and Intel's.
+static OPENMP: Library = Library {
+    files: &["libgomp.so", "libgomp-", "libomp.so", "libomp-", "libiomp5.so"],
+    needs: &["omp_test_lock", "omp_test_nest_lock"],
+};
+
+/// Abseil.
+static ABSEIL: Library = Library {
+    files: &["libabsl_synchronization.so"],
+    needs: &["absl_try_lock", "absl_reader_try_lock"],
+};
 
 libraries! {
     GLIB {
@@ -32,13 +45,64 @@ libraries! {
         g_rw_lock_reader_lock(l: RwLock) -> (), unless_made 1: glib::makes;
         g_rw_lock_reader_trylock(l: RwLock) -> c_int, unless_made 1: glib::makes;
     }
+
+    OPENMP {
+        omp_init_lock(l: Lock) -> (), site 1: openmp::init;
+        omp_destroy_lock(l: Lock) -> (), site 1: openmp::destroy;
+        omp_set_lock(l: Lock) -> (), site_return 1: openmp::set;
+        omp_test_lock(l: Lock) -> c_int, site_return 1: openmp::test;
+        omp_unset_lock(l: Lock) -> (), site 1: openmp::unset;
+        omp_init_nest_lock(l: Lock) -> (), site 1: openmp::init_nest;
+        omp_destroy_nest_lock(l: Lock) -> (), site 1: openmp::destroy_nest;
+        omp_set_nest_lock(l: Lock) -> (), site_return 1: openmp::set_nest;
+        omp_test_nest_lock(l: Lock) -> c_int, site_return 1: openmp::test_nest;
+        omp_unset_nest_lock(l: Lock) -> (), site 1: openmp::unset_nest;
+        GOMP_critical_start() -> (), site_return 0: openmp::critical_start;
+        GOMP_critical_end() -> (), site 0: openmp::critical_end;
+        GOMP_critical_name_start(name: Lock) -> (), site_return 1: openmp::critical_name_start;
+        GOMP_critical_name_end(name: Lock) -> (), site 1: openmp::critical_name_end;
+        GOMP_atomic_start() -> (), site_return 0: openmp::atomic_start;
+        GOMP_atomic_end() -> (), site 0: openmp::atomic_end;
+        __kmpc_critical(p: Place, t: c_int, name: Lock) -> (), site_return 3: openmp::kmpc_critical;
+        __kmpc_critical_with_hint(p: Place, t: c_int, name: Lock, hint: u32) -> (), site 4: openmp::kmpc_critical_with_hint;
+        __kmpc_end_critical(p: Place, t: c_int, name: Lock) -> (), site 3: openmp::kmpc_end_critical;
+    }
+
+    ABSEIL {
+        absl_mutex_end(m: Mutex) -> () = "5MutexD1E", site 1: abseil::end;
+        absl_mutex_part_end(m: Mutex) -> () = "5MutexD2E", site 1: abseil::part_end;
+        absl_lock(m: Mutex) -> () = "5Mutex4LockE", site_return 1: abseil::lock;
+        absl_unlock(m: Mutex) -> () = "5Mutex6UnlockE", site 1: abseil::unlock;
+        absl_try_lock(m: Mutex) -> bool = "5Mutex7TryLockE", site_return 1: abseil::try_lock;
+        absl_reader_lock(m: Mutex) -> () = "5Mutex10ReaderLockE", site_return 1: abseil::reader_lock;
+        absl_reader_unlock(m: Mutex) -> () = "5Mutex12ReaderUnlockE", site 1: abseil::reader_unlock;
+        absl_reader_try_lock(m: Mutex) -> bool = "5Mutex13ReaderTryLockE", site_return 1: abseil::reader_try_lock;
+        absl_lock_when(m: Mutex, when: Condition) -> () = "5Mutex8LockWhenE", site_return 2: abseil::lock_when;
+        absl_reader_lock_when(m: Mutex, when: Condition) -> () = "5Mutex14ReaderLockWhenE", site_return 2: abseil::reader_lock_when;
+        absl_await(m: Mutex, when: Condition) -> () = "5Mutex5AwaitE", site 2: abseil::wait_until;
+        absl_await_with_timeout(m: Mutex, when: Condition, time: u64, more: u64) -> bool = "5Mutex16AwaitWithTimeoutE", site 4: abseil::await_with_timeout;
+        absl_await_with_deadline(m: Mutex, when: Condition, time: u64, more: u64) -> bool = "5Mutex17AwaitWithDeadlineE", site 4: abseil::await_with_deadline;
+        absl_lock_when_with_timeout(m: Mutex, when: Condition, time: u64, more: u64) -> bool = "5Mutex19LockWhenWithTimeoutE", site 4: abseil::lock_when_with_timeout;
+        absl_lock_when_with_deadline(m: Mutex, when: Condition, time: u64, more: u64) -> bool = "5Mutex20LockWhenWithDeadlineE", site 4: abseil::lock_when_with_deadline;
+        absl_reader_lock_when_with_timeout(m: Mutex, when: Condition, time: u64, more: u64) -> bool = "5Mutex25ReaderLockWhenWithTimeoutE", site 4: abseil::reader_lock_when_with_timeout;
+        absl_reader_lock_when_with_deadline(m: Mutex, when: Condition, time: u64, more: u64) -> bool = "5Mutex26ReaderLockWhenWithDeadlineE", site 4: abseil::reader_lock_when_with_deadline;
+        absl_cond_wait(c: Cond, m: Mutex) -> () = "7CondVar4WaitE", site 2: abseil::cond_wait;
+        absl_cond_wait_with_timeout(c: Cond, m: Mutex, time: u64, more: u64) -> bool = "7CondVar15WaitWithTimeoutE", site 4: abseil::cond_wait_with_timeout;
+        absl_cond_wait_with_deadline(c: Cond, m: Mutex, time: u64, more: u64) -> bool = "7CondVar16WaitWithDeadlineE", site 4: abseil::cond_wait_with_deadline;
+        absl_cond_signal(c: Cond) -> () = "7CondVar6SignalE", site 1: abseil::cond_signal;
+        absl_cond_signal_all(c: Cond) -> () = "7CondVar9SignalAllE", site 1: abseil::cond_signal_all;
+        absl_cond_end(c: Cond) -> () = "7CondVarD1E", site 1: abseil::cond_end;
+        absl_cond_part_end(c: Cond) -> () = "7CondVarD2E", site 1: abseil::cond_part_end;
+    }
 }
+
+/// How the names begin: of thousands nearly none does so.
+const BEGINNINGS: &[&[u8]] =
+    &[b"g_mutex_", b"g_cond_", b"g_once_", b"g_r", b"omp_", b"GOMP_", b"__kmpc_", b"_ZN4absl"];
 
 /// The number of the function of that name.
 pub fn number(name: &CStr) -> Option<usize> {
-    // Of thousands of names nearly none is one of these.
     let bytes = name.to_bytes();
-    let starts =
-        [&b"g_mutex"[..], b"g_cond", b"g_once", b"g_r"].iter().any(|at| bytes.starts_with(at));
-    starts.then(|| ROWS.iter().position(|row| row.name == name))?
+    let begins = BEGINNINGS.iter().any(|beginning| bytes.starts_with(beginning));
+    begins.then(|| ROWS.iter().position(|row| row.is_named(name)))?
 }

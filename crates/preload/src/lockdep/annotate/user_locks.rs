@@ -100,6 +100,13 @@ pub unsafe extern "C-unwind" fn contended(lock: u64, _site: u64) -> c_int {
     0
 }
 
+/// The calling thread has announced the lock's acquisition.
+pub fn is_announced(lock: u64) -> bool {
+    // SAFETY: as `watch::thread`.
+    let thread = unsafe { tls::get().as_ref() };
+    thread.is_some_and(|thread| under_way(thread, lock).is_some())
+}
+
 /// The acquisition of `lock` that this thread has reserved an entry for, if it is the innermost.
 fn under_way(thread: &ThreadState, lock: u64) -> Option<(Acquire, u32)> {
     let ident = identity::unstamped(lock)?;

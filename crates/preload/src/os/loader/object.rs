@@ -199,6 +199,36 @@ impl Object {
         Some(Function { at, object: self.map as usize })
     }
 
+    /// Calls `f` with the name of each function or variable that others may find here.
+    ///
+    /// # Safety
+    /// The object stays meanwhile.
+    pub unsafe fn exports(&self, f: &mut dyn FnMut(&CStr)) {
+        if self.symbols.is_null() || self.names.is_null() || self.gnu_hash.is_null() {
+            return;
+        }
+        // SAFETY: the object's own tables: the symbols that are hashed come last, and the chain of
+        // the last bucket that has one ends with the last of them.
+        unsafe {
+            let [buckets, first, filters, _] = self.gnu_hash.cast::<[u32; 4]>().read();
+            let bucket = self.gnu_hash.add(4).cast::<u64>().add(filters as usize).cast::<u32>();
+            let chain = bucket.add(buckets as usize);
+            let last = (0..buckets).map(|at| bucket.add(at as usize).read()).max().unwrap_or(0);
+            let mut index = first;
+            while last >= first && index <= last
+                || index > last
+                    && last >= first
+                    && chain.add((index - 1 - first) as usize).read() & 1 == 0
+            {
+                let symbol = &*self.symbols.add(index as usize);
+                if symbol.st_shndx != 0 {
+                    f(CStr::from_ptr(self.names.add(symbol.st_name as usize)));
+                }
+                index += 1;
+            }
+        }
+    }
+
     /// # Safety
     /// `index` is one of the object's table of symbols.
     unsafe fn is_wanted(&self, index: u32, name: &CStr, version: Version<'_>) -> bool {

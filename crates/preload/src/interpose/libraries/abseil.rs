@@ -1,0 +1,231 @@
+//! absl::Mutex and absl::CondVar, of Abseil as a shared library. What waits for a condition of the
+//! mutex itself (`Await`, `LockWhen`) is a condition wait.
+
+use core::ffi::c_void;
+
+use lockwright_ledger::rows::mode;
+
+use super::steps::{self, Call};
+use super::table::next;
+use crate::callsite::Return;
+use crate::lock_id::by_address::flag;
+
+pub type Mutex = *mut c_void;
+pub type Cond = *mut c_void;
+pub type Condition = *const c_void;
+
+/// A reader waits behind a writer that waits.
+const READ: u32 = flag::READ | flag::FAIR;
+
+/// What follows in a mangled name on the namespaces of Abseil and of its release, if it is one.
+pub fn method_of(name: &[u8]) -> Option<&[u8]> {
+    let rest = name.strip_prefix(b"_ZN4absl")?;
+    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+    let len =
+        rest[..digits].iter().fold(0usize, |len, b| (len * 10 + usize::from(b - b'0')) % 1000);
+    let inline = rest.get(digits..digits + len)?;
+    let is_release = inline.starts_with(b"debian") || inline.starts_with(b"lts_");
+    Some(if is_release { &rest[digits + len..] } else { rest })
+}
+
+/// `absl::Mutex::~Mutex`.
+pub unsafe extern "C-unwind" fn end(m: Mutex, site: u64) {
+    steps::destroy(m as u64, site);
+    // SAFETY: forwarded.
+    unsafe { next::absl_mutex_end(m) };
+}
+
+/// The same of a mutex that is part of another object.
+pub unsafe extern "C-unwind" fn part_end(m: Mutex, site: u64) {
+    steps::destroy(m as u64, site);
+    // SAFETY: forwarded.
+    unsafe { next::absl_mutex_part_end(m) };
+}
+
+/// `absl::Mutex::Lock`.
+pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64, back: Return) {
+    let call = Call { lock: m as u64, flags: 0, site, back };
+    // SAFETY: forwarded.
+    steps::take(call, || unsafe { next::absl_try_lock(m) }, || unsafe { next::absl_lock(m) });
+}
+
+/// `absl::Mutex::Unlock`.
+pub unsafe extern "C-unwind" fn unlock(m: Mutex, site: u64) {
+    steps::release(m as u64, site);
+    // SAFETY: forwarded.
+    unsafe { next::absl_unlock(m) };
+}
+
+/// `absl::Mutex::TryLock`.
+pub unsafe extern "C-unwind" fn try_lock(m: Mutex, site: u64, back: Return) -> bool {
+    // SAFETY: forwarded.
+    let had = unsafe { next::absl_try_lock(m) };
+    steps::tried(Call { lock: m as u64, flags: 0, site, back }, had);
+    had
+}
+
+/// `absl::Mutex::ReaderLock`.
+pub unsafe extern "C-unwind" fn reader_lock(m: Mutex, site: u64, back: Return) {
+    let call = Call { lock: m as u64, flags: READ, site, back };
+    // SAFETY: forwarded.
+    let attempt = || unsafe { next::absl_reader_try_lock(m) };
+    // SAFETY: forwarded.
+    steps::take(call, attempt, || unsafe { next::absl_reader_lock(m) });
+}
+
+/// `absl::Mutex::ReaderUnlock`.
+pub unsafe extern "C-unwind" fn reader_unlock(m: Mutex, site: u64) {
+    steps::release(m as u64, site);
+    // SAFETY: forwarded.
+    unsafe { next::absl_reader_unlock(m) };
+}
+
+/// `absl::Mutex::ReaderTryLock`.
+pub unsafe extern "C-unwind" fn reader_try_lock(m: Mutex, site: u64, back: Return) -> bool {
+    // SAFETY: forwarded.
+    let had = unsafe { next::absl_reader_try_lock(m) };
+    steps::tried(Call { lock: m as u64, flags: READ, site, back }, had);
+    had
+}
+
+/// `absl::Mutex::LockWhen`.
+pub unsafe extern "C-unwind" fn lock_when(m: Mutex, when: Condition, site: u64, back: Return) {
+    let call = Call { lock: m as u64, flags: 0, site, back };
+    // SAFETY: forwarded.
+    steps::take_some_time(call, || unsafe { next::absl_lock_when(m, when) });
+}
+
+/// `absl::Mutex::ReaderLockWhen`.
+pub unsafe extern "C-unwind" fn reader_lock_when(
+    m: Mutex,
+    when: Condition,
+    site: u64,
+    back: Return,
+) {
+    let call = Call { lock: m as u64, flags: READ, site, back };
+    // SAFETY: forwarded.
+    steps::take_some_time(call, || unsafe { next::absl_reader_lock_when(m, when) });
+}
+
+/// `absl::Mutex::Await`.
+pub unsafe extern "C-unwind" fn wait_until(m: Mutex, when: Condition, site: u64) {
+    // SAFETY: forwarded.
+    steps::wait(m as u64, m as u64, site, 0, || unsafe { next::absl_await(m, when) });
+}
+
+/// `name = function`: waits for a condition of the mutex until a time, or for a time, which is in
+/// two registers. Answers whether it holds.
+macro_rules! wait_for_condition {
+    ($($name:ident = $next:ident;)*) => { $(
+        pub unsafe extern "C-unwind" fn $name(
+            m: Mutex,
+            when: Condition,
+            time: u64,
+            more: u64,
+            site: u64,
+        ) -> bool {
+            let mut holds = false;
+            steps::wait(m as u64, m as u64, site, mode::TIMED, || {
+                // SAFETY: forwarded.
+                holds = unsafe { next::$next(m, when, time, more) };
+            });
+            holds
+        }
+    )* };
+}
+
+wait_for_condition! {
+    await_with_timeout = absl_await_with_timeout;
+    await_with_deadline = absl_await_with_deadline;
+}
+
+/// `name flags = function`: as `wait_for_condition`, and takes the mutex in any case.
+macro_rules! lock_for_condition {
+    ($($name:ident $flags:ident = $next:ident;)*) => { $(
+        pub unsafe extern "C-unwind" fn $name(
+            m: Mutex,
+            when: Condition,
+            time: u64,
+            more: u64,
+            site: u64,
+        ) -> bool {
+            let mut holds = false;
+            let call = Call { lock: m as u64, flags: $flags, site, back: Return::UNKNOWN };
+            steps::take_some_time(call, || {
+                // SAFETY: forwarded.
+                holds = unsafe { next::$next(m, when, time, more) };
+            });
+            holds
+        }
+    )* };
+}
+
+/// A writer's.
+const WRITE: u32 = 0;
+
+lock_for_condition! {
+    lock_when_with_timeout WRITE = absl_lock_when_with_timeout;
+    lock_when_with_deadline WRITE = absl_lock_when_with_deadline;
+    reader_lock_when_with_timeout READ = absl_reader_lock_when_with_timeout;
+    reader_lock_when_with_deadline READ = absl_reader_lock_when_with_deadline;
+}
+
+/// `absl::CondVar::Wait`.
+pub unsafe extern "C-unwind" fn cond_wait(c: Cond, m: Mutex, site: u64) {
+    // SAFETY: forwarded.
+    steps::wait(c as u64, m as u64, site, 0, || unsafe { next::absl_cond_wait(c, m) });
+}
+
+/// `name = function`: a wait until a time, or for a time, which is in two registers. Answers
+/// whether it was over.
+macro_rules! wait_for_signal {
+    ($($name:ident = $next:ident;)*) => { $(
+        pub unsafe extern "C-unwind" fn $name(
+            c: Cond,
+            m: Mutex,
+            time: u64,
+            more: u64,
+            site: u64,
+        ) -> bool {
+            let mut is_over = false;
+            steps::wait(c as u64, m as u64, site, mode::TIMED, || {
+                // SAFETY: forwarded.
+                is_over = unsafe { next::$next(c, m, time, more) };
+            });
+            is_over
+        }
+    )* };
+}
+
+wait_for_signal! {
+    cond_wait_with_timeout = absl_cond_wait_with_timeout;
+    cond_wait_with_deadline = absl_cond_wait_with_deadline;
+}
+
+/// `absl::CondVar::Signal`.
+pub unsafe extern "C-unwind" fn cond_signal(c: Cond, site: u64) {
+    steps::signal(c as u64, site);
+    // SAFETY: forwarded.
+    unsafe { next::absl_cond_signal(c) };
+}
+
+/// `absl::CondVar::SignalAll`.
+pub unsafe extern "C-unwind" fn cond_signal_all(c: Cond, site: u64) {
+    steps::signal(c as u64, site);
+    // SAFETY: forwarded.
+    unsafe { next::absl_cond_signal_all(c) };
+}
+
+/// `absl::CondVar::~CondVar`.
+pub unsafe extern "C-unwind" fn cond_end(c: Cond, _site: u64) {
+    steps::forget(c as u64);
+    // SAFETY: forwarded.
+    unsafe { next::absl_cond_end(c) };
+}
+
+/// The same of one that is part of another object.
+pub unsafe extern "C-unwind" fn cond_part_end(c: Cond, _site: u64) {
+    steps::forget(c as u64);
+    // SAFETY: forwarded.
+    unsafe { next::absl_cond_part_end(c) };
+}

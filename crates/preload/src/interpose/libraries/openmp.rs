@@ -1,0 +1,185 @@
+//! OpenMP's locks and critical sections, as GCC's runtime has them and LLVM's. A section cannot be
+//! tried for.
+
+use core::ffi::{c_int, c_void};
+
+use super::steps::{self, Call};
+use super::table::next;
+use crate::callsite::Return;
+use crate::lock_id::by_address::flag;
+
+pub type Lock = *mut c_void;
+/// Where the compiler calls from, as LLVM's runtime is told.
+pub type Place = *mut c_void;
+
+/// A section without a name is one lock of the whole process: known by the address of this.
+struct Section(&'static str);
+
+static CRITICAL: Section = Section("critical section");
+static ATOMIC: Section = Section("atomic section");
+
+impl Section {
+    fn lock(&'static self) -> u64 {
+        let lock = &raw const *self as u64;
+        steps::name(lock, self.0);
+        lock
+    }
+}
+
+/// `omp_init_lock`.
+pub unsafe extern "C-unwind" fn init(l: Lock, site: u64) {
+    // SAFETY: forwarded.
+    unsafe { next::omp_init_lock(l) };
+    steps::init(l as u64, site);
+}
+
+/// `omp_destroy_lock`.
+pub unsafe extern "C-unwind" fn destroy(l: Lock, site: u64) {
+    steps::destroy(l as u64, site);
+    // SAFETY: forwarded.
+    unsafe { next::omp_destroy_lock(l) };
+}
+
+/// `omp_set_lock`.
+pub unsafe extern "C-unwind" fn set(l: Lock, site: u64, back: Return) {
+    let call = Call { lock: l as u64, flags: 0, site, back };
+    // SAFETY: forwarded.
+    let attempt = || unsafe { next::omp_test_lock(l) } != 0;
+    // SAFETY: forwarded.
+    steps::take(call, attempt, || unsafe { next::omp_set_lock(l) });
+}
+
+/// `omp_test_lock`.
+pub unsafe extern "C-unwind" fn test(l: Lock, site: u64, back: Return) -> c_int {
+    // SAFETY: forwarded.
+    let had = unsafe { next::omp_test_lock(l) };
+    steps::tried(Call { lock: l as u64, flags: 0, site, back }, had != 0);
+    had
+}
+
+/// `omp_unset_lock`.
+pub unsafe extern "C-unwind" fn unset(l: Lock, site: u64) {
+    steps::release(l as u64, site);
+    // SAFETY: forwarded.
+    unsafe { next::omp_unset_lock(l) };
+}
+
+/// `omp_init_nest_lock`.
+pub unsafe extern "C-unwind" fn init_nest(l: Lock, site: u64) {
+    // SAFETY: forwarded.
+    unsafe { next::omp_init_nest_lock(l) };
+    steps::init(l as u64, site);
+}
+
+/// `omp_destroy_nest_lock`.
+pub unsafe extern "C-unwind" fn destroy_nest(l: Lock, site: u64) {
+    steps::destroy(l as u64, site);
+    // SAFETY: forwarded.
+    unsafe { next::omp_destroy_nest_lock(l) };
+}
+
+/// `omp_set_nest_lock`.
+pub unsafe extern "C-unwind" fn set_nest(l: Lock, site: u64, back: Return) {
+    let call = Call { lock: l as u64, flags: flag::RECURSIVE, site, back };
+    // SAFETY: forwarded.
+    let attempt = || unsafe { next::omp_test_nest_lock(l) } != 0;
+    // SAFETY: forwarded.
+    steps::take(call, attempt, || unsafe { next::omp_set_nest_lock(l) });
+}
+
+/// `omp_test_nest_lock`, which answers how often it is held.
+pub unsafe extern "C-unwind" fn test_nest(l: Lock, site: u64, back: Return) -> c_int {
+    // SAFETY: forwarded.
+    let had = unsafe { next::omp_test_nest_lock(l) };
+    steps::tried(Call { lock: l as u64, flags: flag::RECURSIVE, site, back }, had != 0);
+    had
+}
+
+/// `omp_unset_nest_lock`.
+pub unsafe extern "C-unwind" fn unset_nest(l: Lock, site: u64) {
+    steps::release(l as u64, site);
+    // SAFETY: forwarded.
+    unsafe { next::omp_unset_nest_lock(l) };
+}
+
+/// `GOMP_critical_start`.
+pub unsafe extern "C-unwind" fn critical_start(site: u64, back: Return) {
+    let call = Call { lock: CRITICAL.lock(), flags: 0, site, back };
+    // SAFETY: forwarded.
+    steps::take_untried(call, || unsafe { next::GOMP_critical_start() });
+}
+
+/// `GOMP_critical_end`.
+pub unsafe extern "C-unwind" fn critical_end(site: u64) {
+    steps::give_back(CRITICAL.lock(), site);
+    // SAFETY: forwarded.
+    unsafe { next::GOMP_critical_end() };
+}
+
+/// `GOMP_critical_name_start`. The name is a variable of the program.
+pub unsafe extern "C-unwind" fn critical_name_start(name: Lock, site: u64, back: Return) {
+    let call = Call { lock: name as u64, flags: 0, site, back };
+    // SAFETY: forwarded.
+    steps::take_untried(call, || unsafe { next::GOMP_critical_name_start(name) });
+}
+
+/// `GOMP_critical_name_end`.
+pub unsafe extern "C-unwind" fn critical_name_end(name: Lock, site: u64) {
+    steps::give_back(name as u64, site);
+    // SAFETY: forwarded.
+    unsafe { next::GOMP_critical_name_end(name) };
+}
+
+/// `GOMP_atomic_start`: for what no instruction does atomically.
+pub unsafe extern "C-unwind" fn atomic_start(site: u64, back: Return) {
+    let call = Call { lock: ATOMIC.lock(), flags: 0, site, back };
+    // SAFETY: forwarded.
+    steps::take_untried(call, || unsafe { next::GOMP_atomic_start() });
+}
+
+/// `GOMP_atomic_end`.
+pub unsafe extern "C-unwind" fn atomic_end(site: u64) {
+    steps::give_back(ATOMIC.lock(), site);
+    // SAFETY: forwarded.
+    unsafe { next::GOMP_atomic_end() };
+}
+
+/// `__kmpc_critical`. The name is a variable of the program, of a section without one, too.
+pub unsafe extern "C-unwind" fn kmpc_critical(
+    place: Place,
+    thread: c_int,
+    name: Lock,
+    site: u64,
+    back: Return,
+) {
+    let call = Call { lock: name as u64, flags: 0, site, back };
+    // SAFETY: forwarded.
+    steps::take_untried(call, || unsafe { next::__kmpc_critical(place, thread, name) });
+}
+
+/// `__kmpc_critical_with_hint`. No register is left for where the call is from but its site.
+pub unsafe extern "C-unwind" fn kmpc_critical_with_hint(
+    place: Place,
+    thread: c_int,
+    name: Lock,
+    hint: u32,
+    site: u64,
+) {
+    let call = Call { lock: name as u64, flags: 0, site, back: Return::UNKNOWN };
+    // SAFETY: forwarded.
+    steps::take_untried(call, || unsafe {
+        next::__kmpc_critical_with_hint(place, thread, name, hint);
+    });
+}
+
+/// `__kmpc_end_critical`.
+pub unsafe extern "C-unwind" fn kmpc_end_critical(
+    place: Place,
+    thread: c_int,
+    name: Lock,
+    site: u64,
+) {
+    steps::give_back(name as u64, site);
+    // SAFETY: forwarded.
+    unsafe { next::__kmpc_end_critical(place, thread, name) };
+}
