@@ -34,6 +34,11 @@ pub fn program(source: &str) -> PathBuf {
 
 /// As [`program`], with more compiler flags.
 pub fn build(source: &str, flags: &[&str]) -> PathBuf {
+    build_by(if source.ends_with(".cc") { "c++" } else { "cc" }, source, flags)
+}
+
+/// As [`build`], by that compiler.
+pub fn build_by(compiler: &str, source: &str, flags: &[&str]) -> PathBuf {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
 
@@ -47,9 +52,11 @@ pub fn build(source: &str, flags: &[&str]) -> PathBuf {
         fs::read(header).expect("header").hash(&mut hasher);
     }
     (flags, path.as_os_str()).hash(&mut hasher);
+    let is_default = ["cc", "c++"].contains(&compiler);
+    (!is_default).then_some(compiler).hash(&mut hasher);
     built_once(&path, hasher.finish(), || {
         let cxx = path.extension() == Some(OsStr::new("cc"));
-        let mut compiler = Command::new(if cxx { "c++" } else { "cc" });
+        let mut compiler = Command::new(compiler);
         compiler.args(["-g", "-O1", "-pthread", "-Wall", "-Wextra", "-Werror"]);
         if cxx {
             compiler.arg("-std=c++20");

@@ -64,6 +64,7 @@ mod misuse;
 mod modules;
 mod object_types;
 mod objects;
+mod openmp;
 mod options;
 mod other_users;
 mod own_objects;

@@ -7,7 +7,7 @@ use lockwright_ledger::rows::{Class, class_origin, lock_kind};
 
 use super::class_row;
 use super::heap::{Blocks, in_block};
-use super::naming::{base_name, place_key, place_of, short_place};
+use super::naming::{base_name, place_key, place_of, short_place, variable_name};
 use super::roles;
 use super::sources::Sources;
 use super::thread_ends;
@@ -467,7 +467,7 @@ fn variables(
             members.extend(member.map(|member| (id, member)));
         }
         let variable = variables.entry(home.clone()).or_insert_with(|| Variable {
-            name: symbol.name,
+            name: variable_name(symbol.name),
             size: symbol.size,
             offsets: Vec::new(),
         });

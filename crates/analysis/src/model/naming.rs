@@ -143,3 +143,13 @@ impl Model<'_> {
         }
     }
 }
+/// What a variable is called. One that compilers make for a critical section of OpenMP goes by the
+/// section's name.
+pub fn variable_name(symbol: String) -> String {
+    let Some(section) = symbol.strip_prefix(".gomp_critical_user_") else { return symbol };
+    // GCC's is called so, LLVM's has more to it, and there is one of sections without a name.
+    match section.strip_suffix(".var").unwrap_or(section) {
+        "" => "critical".to_owned(),
+        name => format!("critical({name})"),
+    }
+}

@@ -66,14 +66,23 @@ const SORTS: &[Hidden] = &[
     },
     Hidden {
         id: "abseil",
-        what: "absl::Mutex is a futex of its own",
+        what: "absl::Mutex is a futex of its own, and is linked in",
         help: &[
+            "link Abseil as a shared library, whose locks are seen",
             ANNOTATE,
             "built without NDEBUG, Abseil looks for cycles itself: absl::SetMutexDeadlockDetectionMode",
         ],
         is_certain: true,
         is_rest: false,
-        is_in: |module| module.has(Mark::Abseil),
+        is_in: |module| module.has(Mark::Abseil) && !is_library(module, &["libabsl_"]),
+    },
+    Hidden {
+        id: "abseil",
+        what: "Abseil's own spinlocks are not seen; absl::Mutex and absl::CondVar are",
+        help: &[ANNOTATE],
+        is_certain: true,
+        is_rest: true,
+        is_in: |module| is_library(module, &["libabsl_synchronization.so"]),
     },
     Hidden {
         id: "python",
@@ -117,10 +126,10 @@ const SORTS: &[Hidden] = &[
     },
     Hidden {
         id: "openmp",
-        what: "critical sections, locks and barriers of OpenMP are its runtime's own",
+        what: "barriers, ordered sections and Fortran's locks of OpenMP are not seen; its other locks and its critical sections are",
         help: &[ANNOTATE],
         is_certain: true,
-        is_rest: false,
+        is_rest: true,
         is_in: |module| is_library(module, &["libgomp.so", "libomp.so", "libiomp5.so"]),
     },
     Hidden {

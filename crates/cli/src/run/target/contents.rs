@@ -70,6 +70,22 @@ const TAKING: &[&str] = &[
     "sem_trywait",
     "sem_timedwait",
     "sem_clockwait",
+    // Functions of libraries, which are stood in front of where they are called.
+    "g_mutex_lock",
+    "g_mutex_trylock",
+    "g_rec_mutex_lock",
+    "g_rec_mutex_trylock",
+    "g_rw_lock_reader_lock",
+    "g_rw_lock_writer_lock",
+    "omp_set_lock",
+    "omp_test_lock",
+    "omp_set_nest_lock",
+    "omp_test_nest_lock",
+    "GOMP_critical_start",
+    "GOMP_critical_name_start",
+    "GOMP_atomic_start",
+    "__kmpc_critical",
+    "__kmpc_critical_with_hint",
 ];
 
 /// What is called.
@@ -123,7 +139,8 @@ impl Contents {
             for symbol in elf.dynamic_symbols() {
                 let Ok(name) = symbol.name() else { continue };
                 if symbol.is_undefined() {
-                    marks.extend(TAKING.contains(&name).then_some(TakesLocks));
+                    let takes = TAKING.contains(&name) || of_code(name) == Some(Abseil);
+                    marks.extend(takes.then_some(TakesLocks));
                     marks.extend(marks_of(name, IMPORTS));
                 } else {
                     marks.extend(marks_of(name, DEFINITIONS).chain(of_code(name)));

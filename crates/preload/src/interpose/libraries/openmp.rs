@@ -15,8 +15,8 @@ pub type Place = *mut c_void;
 /// A section without a name is one lock of the whole process: known by the address of this.
 struct Section(&'static str);
 
-static CRITICAL: Section = Section("critical section");
-static ATOMIC: Section = Section("atomic section");
+static CRITICAL: Section = Section("critical");
+static ATOMIC: Section = Section("atomic");
 
 impl Section {
     fn lock(&'static self) -> u64 {
