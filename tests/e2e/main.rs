@@ -6,6 +6,7 @@
 
 mod harness;
 
+mod abseil;
 mod address_space;
 mod advice;
 mod all_keys;

@@ -1,0 +1,127 @@
+/* Abseil's mutexes, used rightly and wrongly: what is done is named by the argument. Two threads take turns by what says
+ * nothing of an order.
+ */
+#include <absl/synchronization/mutex.h>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+namespace {
+
+absl::Mutex first(absl::kConstInit), second(absl::kConstInit);
+absl::CondVar changed;
+bool is_changed;
+std::atomic<int> turn;
+
+void first_then_second()
+{
+	absl::MutexLock a(&first);
+	absl::MutexLock b(&second);
+}
+
+void second_then_first()
+{
+	second.Lock();
+	first.Lock();
+	first.Unlock();
+	second.Unlock();
+}
+
+void read_second_then_first()
+{
+	absl::ReaderMutexLock b(&second);
+	absl::WriterMutexLock a(&first);
+}
+
+void try_first()
+{
+	absl::MutexLock b(&second);
+	if (first.TryLock())
+		first.Unlock();
+}
+
+void wait_then_second()
+{
+	absl::MutexLock a(&first);
+	while (!is_changed)
+		changed.WaitWithTimeout(&first, absl::Seconds(60));
+	absl::MutexLock b(&second);
+}
+
+void change()
+{
+	absl::MutexLock a(&first);
+	is_changed = true;
+	changed.SignalAll();
+}
+
+void await_then_second()
+{
+	first.LockWhen(absl::Condition(&is_changed));
+	first.Await(absl::Condition(&is_changed));
+	first.AwaitWithTimeout(absl::Condition(&is_changed), absl::Seconds(60));
+	second.Lock();
+	second.Unlock();
+	first.Unlock();
+}
+
+/* Made and gone again, at one and the same place most often. */
+void make(int n)
+{
+	for (int i = 0; i < n; i++) {
+		absl::Mutex mine;
+		absl::MutexLock held(&mine);
+		absl::MutexLock inner(&first);
+	}
+	absl::MutexLock outer(&first);
+	absl::Mutex other;
+	absl::MutexLock held(&other);
+}
+
+void run(void (*one)(), void (*other)())
+{
+	turn = 0;
+	auto step = [](int me, void (*what)()) {
+		while (turn != me)
+			std::this_thread::yield();
+		what();
+		turn++;
+	};
+	std::thread a(step, 0, one), b(step, 1, other);
+	a.join();
+	b.join();
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	/* It would find the cycle itself, and end the program. */
+	absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+	if (!strcmp(what, "mutexes")) {
+		run(first_then_second, second_then_first);
+	} else if (!strcmp(what, "readers")) {
+		run(first_then_second, read_second_then_first);
+	} else if (!strcmp(what, "ordered")) {
+		run(first_then_second, first_then_second);
+		run(first_then_second, try_first);
+		run(change, wait_then_second);
+		run([] { make(10); }, [] { make(10); });
+	} else if (!strcmp(what, "cond")) {
+		std::thread waiter(wait_then_second);
+		run(change, second_then_first);
+		waiter.join();
+	} else if (!strcmp(what, "await")) {
+		std::thread waiter(await_then_second);
+		run(change, second_then_first);
+		waiter.join();
+	} else {
+		fprintf(stderr, "what?\n");
+		return 2;
+	}
+	printf("%s: done\n", what);
+	return 0;
+}
