@@ -15,8 +15,6 @@ pub struct Hidden {
     pub help: &'static [&'static str],
     /// It is known, not guessed, that these are locks.
     pub is_certain: bool,
-    /// Most of the locks are seen: that the rest is not explains no empty report.
-    pub is_rest: bool,
     /// Whether this module has them.
     is_in: fn(&Contents) -> bool,
 }
@@ -33,7 +31,6 @@ const SORTS: &[Hidden] = &[
             "Go has its own tools: `go build -race`, and the mutex and block profiles of pprof",
         ],
         is_certain: true,
-        is_rest: false,
         is_in: |module| module.has(Mark::Go),
     },
     Hidden {
@@ -41,7 +38,6 @@ const SORTS: &[Hidden] = &[
         what: "the locks of Rust's parking_lot are futexes of its own",
         help: &["wrap them: lock_api::Mutex<Traced<parking_lot::RawMutex>, T>; see docs/locks.md"],
         is_certain: true,
-        is_rest: false,
         is_in: |module| module.has(Mark::ParkingLot) && !module.has(Mark::Tells),
     },
     Hidden {
@@ -51,7 +47,6 @@ const SORTS: &[Hidden] = &[
             "use `lockwright::sync` in place of `std::sync`, which takes a change of `use` lines only: docs/locks.md",
         ],
         is_certain: true,
-        is_rest: false,
         is_in: |module| {
             module.has(Mark::Rust) && module.has(Mark::Syscall) && !module.has(Mark::Tells)
         },
@@ -61,7 +56,6 @@ const SORTS: &[Hidden] = &[
         what: "std::atomic::wait of C++20, and the semaphores, latches and barriers made of it, wait by futex",
         help: &["as a lock, prefer std::mutex and std::condition_variable; or", ANNOTATE],
         is_certain: true,
-        is_rest: false,
         is_in: |module| module.has(Mark::AtomicWait),
     },
     Hidden {
@@ -73,23 +67,13 @@ const SORTS: &[Hidden] = &[
             "built without NDEBUG, Abseil looks for cycles itself: absl::SetMutexDeadlockDetectionMode",
         ],
         is_certain: true,
-        is_rest: false,
         is_in: |module| module.has(Mark::Abseil) && !is_library(module, &["libabsl_"]),
-    },
-    Hidden {
-        id: "abseil",
-        what: "Abseil's own spinlocks are not seen; absl::Mutex and absl::CondVar are",
-        help: &[ANNOTATE],
-        is_certain: true,
-        is_rest: true,
-        is_in: |module| is_library(module, &["libabsl_synchronization.so"]),
     },
     Hidden {
         id: "python",
         what: "the locks of CPython since 3.13 are its own, parked on semaphores only while contended",
         help: &["check the program with Python 3.12 or older, whose locks are semaphores"],
         is_certain: true,
-        is_rest: false,
         is_in: |module| module.has(Mark::PyMutex),
     },
     Hidden {
@@ -97,7 +81,6 @@ const SORTS: &[Hidden] = &[
         what: "`synchronized` and java.util.concurrent are the JVM's own locks; those inside the JVM and in native code are seen",
         help: &["for deadlocks of Java threads: `jstack PID`, or jcmd PID Thread.print"],
         is_certain: true,
-        is_rest: false,
         is_in: |module| is_library(module, &["libjvm.so", "libjli.so"]),
     },
     Hidden {
@@ -105,32 +88,14 @@ const SORTS: &[Hidden] = &[
         what: "JavaScript waits by Atomics.wait, which is V8's own; locks of Node.js, V8 and libuv are seen",
         help: &["of JavaScript's own waits nothing can be seen"],
         is_certain: true,
-        is_rest: false,
         is_in: |module| module.has(Mark::Node),
-    },
-    Hidden {
-        id: "glib",
-        what: "what GLib locks within itself is not seen, nor its bit locks; GMutex, GRecMutex, GRWLock and GCond are, where others use them",
-        help: &[ANNOTATE],
-        is_certain: true,
-        is_rest: true,
-        is_in: |module| is_library(module, &["libglib-2.0.so"]),
     },
     Hidden {
         id: "qt",
         what: "Qt's QMutex, QReadWriteLock and QSemaphore are made of futexes and atomics of its own",
         help: &[ANNOTATE],
         is_certain: true,
-        is_rest: false,
         is_in: |module| is_library(module, &["libQt5Core.so", "libQt6Core.so"]),
-    },
-    Hidden {
-        id: "openmp",
-        what: "barriers, ordered sections and Fortran's locks of OpenMP are not seen; its other locks and its critical sections are",
-        help: &[ANNOTATE],
-        is_certain: true,
-        is_rest: true,
-        is_in: |module| is_library(module, &["libgomp.so", "libomp.so", "libiomp5.so"]),
     },
     Hidden {
         id: "tbb",
@@ -140,7 +105,6 @@ const SORTS: &[Hidden] = &[
             ANNOTATE,
         ],
         is_certain: true,
-        is_rest: false,
         is_in: |module| is_library(module, &["libtbb.so"]),
     },
     Hidden {
@@ -148,7 +112,6 @@ const SORTS: &[Hidden] = &[
         what: "it has pthread_mutex_lock itself, and that is what is called",
         help: &["link it with the C library's"],
         is_certain: true,
-        is_rest: false,
         is_in: |module| {
             let own = module.has(Mark::OwnPthread) || module.has(Mark::PthreadInside);
             // The sanitizers' pass calls on to the next one, which is lockwright's.
@@ -160,11 +123,36 @@ const SORTS: &[Hidden] = &[
         what: "it makes system calls of its own and calls none of the functions that take locks: perhaps its locks are futexes",
         help: &[ANNOTATE],
         is_certain: false,
-        is_rest: false,
         is_in: |module| {
             let takes = module.has(Mark::TakesLocks) || module.has(Mark::Tells);
             module.has(Mark::Syscall) && !takes && !module.has(Mark::Rust)
         },
+    },
+];
+
+/// What is left of libraries whose functions are stood in front of where they are called
+/// (`crates/preload/src/interpose/libraries`): it explains no empty report.
+const RESTS: &[Hidden] = &[
+    Hidden {
+        id: "glib",
+        what: "what GLib locks within itself is not seen, nor its bit locks; GMutex, GRecMutex, GRWLock and GCond are, where others use them",
+        help: &[ANNOTATE],
+        is_certain: true,
+        is_in: |module| is_library(module, &["libglib-2.0.so"]),
+    },
+    Hidden {
+        id: "openmp",
+        what: "barriers, ordered sections and Fortran's locks of OpenMP are not seen; its other locks and its critical sections are",
+        help: &[ANNOTATE],
+        is_certain: true,
+        is_in: |module| is_library(module, &["libgomp.so", "libomp.so", "libiomp5.so"]),
+    },
+    Hidden {
+        id: "abseil",
+        what: "Abseil's own spinlocks are not seen; absl::Mutex and absl::CondVar are",
+        help: &[ANNOTATE],
+        is_certain: true,
+        is_in: |module| is_library(module, &["libabsl_synchronization.so"]),
     },
 ];
 
@@ -175,7 +163,6 @@ const PYTHON_LINES: Hidden = Hidden {
     what: "which lines of Python take the locks, as this CPython is older than 3.11; the interpreter's own functions are named in their place",
     help: &["check the program with Python 3.11 or 3.12"],
     is_certain: true,
-    is_rest: false,
     is_in: |_| false,
 };
 
@@ -185,11 +172,17 @@ fn is_library(module: &Contents, names: &[&str]) -> bool {
 
 /// What goes by this name.
 pub fn named(id: &str) -> Option<&'static Hidden> {
-    SORTS.iter().chain([&PYTHON_LINES]).find(|sort| sort.id == id)
+    SORTS.iter().chain(RESTS).chain([&PYTHON_LINES]).find(|sort| sort.id == id)
 }
 
 /// What a module hides: all that is known by name, else what it looks like.
 pub fn sorts_in(module: &Contents) -> Vec<&'static Hidden> {
+    let rests = RESTS.iter().filter(|sort| (sort.is_in)(module));
+    most_in(module).into_iter().chain(rests).collect()
+}
+
+/// As [`sorts_in`], of what most of the locks of its sort are in.
+pub fn most_in(module: &Contents) -> Vec<&'static Hidden> {
     let mut sorts: Vec<_> = SORTS.iter().filter(|sort| (sort.is_in)(module)).collect();
     if sorts.len() > 1 {
         sorts.retain(|sort| sort.id != "futex");
@@ -205,7 +198,7 @@ mod tests {
     fn every_sort_is_documented() {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/doctor.md");
         let page = std::fs::read_to_string(page).unwrap();
-        for sort in SORTS {
+        for sort in SORTS.iter().chain(RESTS) {
             assert!(page.contains(&format!("| `{}` |", sort.id)), "{} is not in the page", sort.id);
         }
     }

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::hidden::{Hidden, named, sorts_in};
+use super::hidden::{Hidden, most_in, named};
 use super::modules::Modules;
 use super::program::is_of_system;
 use crate::run::target;
@@ -41,8 +41,7 @@ pub fn why_nothing(acquisitions: u64, processes: &[Seen<'_>]) -> Option<(usize, 
         looked_into.push(process.exe);
         let Some(program) = Contents::read(Path::new(process.exe)) else { continue };
         let more = format!("`lockwright doctor {}` tells more", process.exe);
-        let own = sorts_in(&program).into_iter().find(|sort| !sort.is_rest);
-        if let Some(sort) = own.or_else(|| of_libraries(&program)) {
+        if let Some(sort) = most_in(&program).first().copied().or_else(|| of_libraries(&program)) {
             let what = format!("{seen} locks were seen: {}", sort.what);
             return Some((index, format!("{what}; {}; {more}", sort.help[0])));
         }
@@ -64,8 +63,8 @@ fn of_libraries(program: &Contents) -> Option<&'static Hidden> {
     };
     let libraries = modules.files.iter().filter(is_needed).filter(|file| !is_of_system(file));
     let hides = |file: &PathBuf| {
-        let sorts = sorts_in(&Contents::read(file)?);
-        sorts.into_iter().find(|sort| sort.is_certain && !sort.is_rest)
+        let sorts = most_in(&Contents::read(file)?);
+        sorts.into_iter().find(|sort| sort.is_certain)
     };
     libraries.into_iter().find_map(hides)
 }
