@@ -70,6 +70,7 @@ mod options;
 mod other_users;
 mod own_objects;
 mod pages;
+mod parking_lot;
 mod passthrough;
 mod processes;
 mod programs;

@@ -140,6 +140,7 @@ const SCOPES: &[&str] = &[
     "lockwright::shared_spinlock::",
     "lockwright::spinlock::",
     "lock_api::",
+    "parking_lot::",
 ];
 
 /// What the last word of a class of locks or guards is, in lower case without underscores.

@@ -36,7 +36,10 @@ const SORTS: &[Hidden] = &[
     Hidden {
         id: "parking-lot",
         what: "the locks of Rust's parking_lot are futexes of its own",
-        help: &["wrap them: lock_api::Mutex<Traced<parking_lot::RawMutex>, T>; see docs/locks.md"],
+        help: &[
+            "put lockwright's crates/parking_lot in its place, by [patch.crates-io]: docs/locks.md",
+            "or wrap them: lock_api::Mutex<Traced<parking_lot::RawMutex>, T>; see docs/locks.md",
+        ],
         is_certain: true,
         is_in: |module| module.has(Mark::ParkingLot) && !module.has(Mark::Tells),
     },
