@@ -34,6 +34,14 @@ void read_second_then_first()
 	absl::WriterMutexLock a(&first);
 }
 
+/* Given up before the guard goes. */
+void release_second()
+{
+	absl::ReleasableMutexLock b(&second);
+	b.Release();
+	absl::MutexLock a(&first);
+}
+
 void try_first()
 {
 	absl::MutexLock b(&second);
@@ -108,6 +116,7 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "ordered")) {
 		run(first_then_second, first_then_second);
 		run(first_then_second, try_first);
+		run(release_second, release_second);
 		run(change, wait_then_second);
 		run([] { make(10); }, [] { make(10); });
 	} else if (!strcmp(what, "cond")) {

@@ -13,6 +13,8 @@ use crate::lock_id::by_address::flag;
 pub type Mutex = *mut c_void;
 pub type Cond = *mut c_void;
 pub type Condition = *const c_void;
+/// An absl::ReleasableMutexLock, which is a pointer to its mutex.
+pub type Guard = *mut Mutex;
 
 /// A reader waits behind a writer that waits.
 const READ: u32 = flag::READ | flag::FAIR;
@@ -86,6 +88,15 @@ pub unsafe extern "C-unwind" fn reader_try_lock(m: Mutex, site: u64, back: Retur
     let had = unsafe { next::absl_reader_try_lock(m) };
     steps::tried(Call { lock: m as u64, flags: READ, site, back }, had);
     had
+}
+
+/// `absl::ReleasableMutexLock::Release`, which unlocks within the library.
+pub unsafe extern "C-unwind" fn release(guard: Guard, site: u64) {
+    // SAFETY: the caller's guard.
+    unsafe {
+        steps::release(*guard as u64, site);
+        next::absl_release(guard);
+    }
 }
 
 /// `absl::Mutex::LockWhen`.

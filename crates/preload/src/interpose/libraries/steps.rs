@@ -46,12 +46,21 @@ macro_rules! tell {
 pub fn take(call: Call, attempt: impl FnOnce() -> bool, block: impl FnOnce()) {
     let Call { lock, flags, site, back } = call;
     if is_announced(lock) {
-        return if !attempt() {
-            block()
-        };
+        if !attempt() {
+            block();
+        }
+        return;
+    }
+    let mut attempt = Some(attempt);
+    let mut tries = || attempt.take().is_some_and(|attempt| attempt());
+    // Who holds it has given it up within the library, where nobody saw that, if it is to be had.
+    let is_exclusive = flags & (flag::RECURSIVE | flag::READ) == 0;
+    let is_had = is_exclusive && cond::is_held(lock) && tries();
+    if is_had {
+        release(lock, site);
     }
     tell!(acquire(lock, flags, site, back));
-    if !attempt() {
+    if !is_had && !tries() {
         tell!(contended(lock, site));
         block();
     }

@@ -3,7 +3,7 @@
 use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-use super::abseil::{self, Condition};
+use super::abseil::{self, Condition, Guard};
 use super::glib::{self, Cond, Gate, Mutex, RwLock};
 use super::openmp::{self, Lock, Place};
 use super::{Library, Row};
@@ -77,6 +77,7 @@ libraries! {
         absl_reader_lock(m: Mutex) -> () = "5Mutex10ReaderLockE", site_return 1: abseil::reader_lock;
         absl_reader_unlock(m: Mutex) -> () = "5Mutex12ReaderUnlockE", site 1: abseil::reader_unlock;
         absl_reader_try_lock(m: Mutex) -> bool = "5Mutex13ReaderTryLockE", site_return 1: abseil::reader_try_lock;
+        absl_release(guard: Guard) -> () = "19ReleasableMutexLock7ReleaseE", site 1: abseil::release;
         absl_lock_when(m: Mutex, when: Condition) -> () = "5Mutex8LockWhenE", site_return 2: abseil::lock_when;
         absl_reader_lock_when(m: Mutex, when: Condition) -> () = "5Mutex14ReaderLockWhenE", site_return 2: abseil::reader_lock_when;
         absl_await(m: Mutex, when: Condition) -> () = "5Mutex5AwaitE", site 2: abseil::wait_until;

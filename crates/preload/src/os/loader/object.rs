@@ -213,18 +213,16 @@ impl Object {
             let [buckets, first, filters, _] = self.gnu_hash.cast::<[u32; 4]>().read();
             let bucket = self.gnu_hash.add(4).cast::<u64>().add(filters as usize).cast::<u32>();
             let chain = bucket.add(buckets as usize);
-            let last = (0..buckets).map(|at| bucket.add(at as usize).read()).max().unwrap_or(0);
-            let mut index = first;
-            while last >= first && index <= last
-                || index > last
-                    && last >= first
-                    && chain.add((index - 1 - first) as usize).read() & 1 == 0
-            {
+            let begins = (0..buckets).map(|at| bucket.add(at as usize).read());
+            let Some(mut last) = begins.max().filter(|&last| last >= first) else { return };
+            while chain.add((last - first) as usize).read() & 1 == 0 {
+                last += 1;
+            }
+            for index in first..=last {
                 let symbol = &*self.symbols.add(index as usize);
                 if symbol.st_shndx != 0 {
                     f(CStr::from_ptr(self.names.add(symbol.st_name as usize)));
                 }
-                index += 1;
             }
         }
     }
