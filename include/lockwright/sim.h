@@ -43,8 +43,10 @@ enum { LW_SIM_WOKEN, LW_SIM_CHANGED, LW_SIM_TOO_LATE };
 /* No deadline. */
 #define LW_SIM_NEVER UINT64_MAX
 
-/* The lock promises nothing of how often waiters are overtaken. */
-#define LW_SIM_NO_PROMISE (-1)
+/* How often the lock says that waiters are overtaken by those who came later: nothing, or at most so often, which the
+ * explorer then looks for. */
+#define LW_SIM_NO_PROMISE 0
+#define LW_SIM_AT_MOST(times) ((uint64_t)(times) + 1)
 
 /* What the simulator does for a library. The macros below call it. */
 struct lw_sim_platform {
@@ -78,8 +80,8 @@ struct lw_sim_lock {
         size_t size;
         /* A power of two, at most 4096. */
         size_t align;
-        /* How often a waiter may be overtaken by those who came later; LW_SIM_NO_PROMISE. */
-        int64_t overtakes;
+        /* LW_SIM_NO_PROMISE or LW_SIM_AT_MOST. */
+        uint64_t overtakes;
         /* Makes a free lock of zeros. NULL: zeros are one. No thread runs. */
         void (*init)(void *lock);
         /* These two there must be. */

@@ -75,7 +75,6 @@ static const struct lw_sim_lock locks[] = {
                 .about = "a futex mutex that spins first",
                 .size = sizeof(struct spin_then_sleep),
                 .align = _Alignof(struct spin_then_sleep),
-                .overtakes = LW_SIM_NO_PROMISE,
                 .lock = lock,
                 .unlock = unlock,
                 .try_lock = try_lock,

@@ -140,6 +140,8 @@ fn readers_and_deadlines_of_a_lock_in_rust_are_explored() {
     let sound = explored(&library, &["--lock", "kinds", "--threads", "6", "--count", "2000"]);
     assert_eq!(sound.code(), 0, "{}{}", sound.text(), sound.stderr);
     is_found_and_replayed(&library, "kinds_busted", "not get on, however long", "src/lib.rs:");
+    let wrong = "was overtaken once: more than the lock promises";
+    is_found_and_replayed(&library, "kinds_unfair", wrong, "src/lib.rs:");
 }
 
 /// What docs/simulator.md shows is a library.

@@ -6,6 +6,10 @@
 
 #include <lockwright/sim.h>
 
+/* As in crates/locks/src/lock_library/abi.rs. */
+_Static_assert(sizeof(struct lw_sim_platform) == 8 + 15 * 8, "the platform's table");
+_Static_assert(sizeof(struct lw_sim_lock) == 13 * 8, "a lock's table");
+
 #define LOOK(what)                \
         do {                      \
                 if (!(what))      \
@@ -149,7 +153,6 @@ static const struct lw_sim_lock locks[] = {
                 .name = "every_function",
                 .size = sizeof(struct lock),
                 .align = _Alignof(struct lock),
-                .overtakes = LW_SIM_NO_PROMISE,
                 .init = init,
                 .lock = lock,
                 .unlock = unlock,

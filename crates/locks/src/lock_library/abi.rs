@@ -22,7 +22,7 @@ pub const NEVER: u64 = u64::MAX;
 pub const NO_CPU: u32 = u32::MAX;
 
 /// A lock promises nothing of how often waiters are overtaken.
-pub const NO_PROMISE: i64 = -1;
+pub const NO_PROMISE: u64 = 0;
 
 /// Where in the source an operation is, for what is told of a failure. It need not outlive the call,
 /// but its file's name must.
@@ -132,8 +132,8 @@ pub struct Lock {
     pub size: usize,
     /// A power of two, at most 4096.
     pub align: usize,
-    /// How often a waiter may be overtaken by those who came later; [`NO_PROMISE`].
-    pub overtakes: i64,
+    /// One more than how often a waiter may be overtaken by those who came later; [`NO_PROMISE`].
+    pub overtakes: u64,
     /// Makes a free lock of memory that is zero. None: zeros are one.
     pub init: Option<unsafe extern "C" fn(*mut c_void)>,
     /// Takes it. There must be one.
@@ -154,6 +154,10 @@ pub struct Lock {
 
 // SAFETY: what it points to is constant.
 unsafe impl Sync for Lock {}
+
+// What `tests/programs/sim/every_function.c` says of the header's.
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Platform>() == 8 + 15 * 8 && size_of::<Lock>() == 13 * 8);
 
 /// What a library has.
 #[derive(Debug)]

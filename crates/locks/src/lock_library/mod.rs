@@ -99,8 +99,8 @@ impl Lock {
 
     /// Who waits is overtaken at most so often by those who came later: the explorer looks for more.
     #[must_use]
-    pub const fn overtakes(mut self, most: i64) -> Self {
-        self.overtakes = most;
+    pub const fn overtakes(mut self, most: u32) -> Self {
+        self.overtakes = most as u64 + 1;
         self
     }
 }

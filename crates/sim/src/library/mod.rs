@@ -44,7 +44,8 @@ impl LibraryLock {
 
     /// How often waiters may be overtaken, if it promises that.
     pub(crate) fn overtakes(self) -> Option<u32> {
-        u32::try_from(self.functions.overtakes).ok()
+        let most = self.functions.overtakes.checked_sub(1)?;
+        Some(u32::try_from(most).unwrap_or(u32::MAX))
     }
 
     /// Makes a free lock there: of its size and alignment, zeros, and for as long as it is used.

@@ -118,9 +118,12 @@ fn sentence(wrong: &Wrong) -> String {
             let spin = plural(threads, "does", "do");
             format!("{} {spin} not get on, however long they run", names(threads))
         }
-        Wrong::Overtaken(thread, times) => format!(
-            "thread {thread} waited, and was overtaken {times} times: more than the lock promises"
-        ),
+        Wrong::Overtaken(thread, times) => {
+            let times = if *times == 1 { "once".to_owned() } else { format!("{times} times") };
+            format!(
+                "thread {thread} waited, and was overtaken {times}: more than the lock promises"
+            )
+        }
         Wrong::Torn(thread, first, second) => format!(
             "thread {thread} read what was half written: {first} and {second}, which are written \
              together"
