@@ -7,10 +7,11 @@
 //!   shared   -- store, locked instruction -->  owned: all others have given it up
 //! ```
 //!
-//! A line serves one request at a time, first come, first served. A copy that is handed on keeps the
-//! next request for the read occupancy only, as copies come from a cache that serves many;
-//! ownership keeps it for the whole transfer. Until the request has come to the owner, that can
-//! still write: who has failed to exchange a word can try again at once.
+//! A line serves one request at a time, first come, first served: a directory holds back requests for
+//! a line until the one before is complete. A copy of a shared line comes from the last-level cache,
+//! and keeps the next request for the read occupancy only; ownership keeps it for the whole transfer.
+//! For half of it the request is on its way to the owner, which can still write: a core that has
+//! failed to exchange a word can try again at once.
 
 use crate::account::Class;
 use crate::machine::{Distance, Machine, Topology};
@@ -20,6 +21,9 @@ use crate::time::{Time, nanoseconds};
 pub const MOST_CORES: u32 = 256;
 /// No core.
 const NONE: u16 = u16::MAX;
+
+/// A scale of 1.
+pub const ON_AVERAGE: Time = 1_000;
 
 /// What is done to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +41,9 @@ pub struct Costs {
     memory: Time,
     invalidation: Time,
     occupancy: Time,
-    kept: Time,
-    /// Thousandths of a transfer that are left of it for a request that has waited.
-    queued: Time,
+    last_level: Time,
+    /// How far transfers are from the average, in thousandths.
+    pub spread: Time,
     pub load: Time,
     pub store: Time,
     pub locked: Time,
@@ -54,8 +58,8 @@ impl Costs {
             memory: nanoseconds(line.memory),
             invalidation: nanoseconds(line.invalidation),
             occupancy: nanoseconds(line.read_occupancy),
-            kept: nanoseconds(line.kept),
-            queued: nanoseconds(line.queued),
+            last_level: nanoseconds(line.last_level),
+            spread: (line.spread * ON_AVERAGE as f64) as Time,
             load: cycles(machine.instruction.load),
             store: cycles(machine.instruction.store),
             locked: cycles(machine.instruction.locked),
@@ -162,12 +166,12 @@ impl Line {
         Some(Service { class, took, is_whole: false })
     }
 
-    /// Begins to serve the request of a core that has not what it takes. One that has waited for
-    /// others is on its way already.
+    /// Begins to serve the request of a core that has not what it takes.
+    /// `scale` is what its transfer takes, in thousandths of what it takes on average.
     pub fn begin(
         &mut self,
         operation: Operation,
-        has_waited: bool,
+        scale: Time,
         cpu: u32,
         now: Time,
         topology: &Topology,
@@ -187,11 +191,9 @@ impl Line {
             };
             Service { class, took: took + instruction, is_whole: true }
         };
-        if service.is_whole && has_waited {
-            service.took = service.took * costs.queued / 1_000;
-        }
+        service.took = service.took * scale / ON_AVERAGE;
         if service.is_whole {
-            self.leaves = Some(now + service.took.min(costs.kept));
+            self.leaves = Some(now + service.took / 2);
         } else {
             self.sharers.add(core);
             self.free_at = now + costs.occupancy;
@@ -226,7 +228,10 @@ impl Line {
         }
         match self.sharers.iter().map(|sharer| topology.between(core, sharer)).min() {
             Some(distance) => {
-                let took = costs.transfer(distance);
+                let took = match distance {
+                    Distance::Complex => costs.last_level.min(costs.transfer(distance)),
+                    _ => costs.transfer(distance),
+                };
                 Service { class: class_of(distance), took, is_whole: false }
             }
             None => Service { class: Class::Memory, took: costs.memory, is_whole: true },
@@ -286,7 +291,7 @@ mod tests {
             if let Some(hit) = line.hit(operation, cpu, now, topology, costs) {
                 return hit;
             }
-            let service = line.begin(operation, false, cpu, now, topology, costs);
+            let service = line.begin(operation, ON_AVERAGE, cpu, now, topology, costs);
             if service.is_whole {
                 line.complete(operation, cpu, now + service.took, topology);
             }
@@ -328,9 +333,9 @@ mod tests {
         let mut at = Box::new();
         at.access(Operation::Store, 0, 0);
         let Box { line, topology, costs } = &mut at;
-        let service = line.begin(Operation::Exchange, false, 18, 1_000_000, topology, costs);
+        let service = line.begin(Operation::Exchange, ON_AVERAGE, 18, 1_000_000, topology, costs);
         assert!(line.is_served());
-        let gone = 1_000_000 + costs.kept;
+        let gone = 1_000_000 + service.took / 2;
         let mut writes = |now| line.hit(Operation::Exchange, 0, now, topology, costs).is_some();
         assert!(writes(gone - 1) && !writes(gone));
         assert!(line.hit(Operation::Load, 0, gone, topology, costs).is_some(), "it reads on");

@@ -12,7 +12,7 @@ use lockwright::platform::{self, Atomic, PerCpu, PerTask, Platform, Task, Waited
 use crate::cache::Operation;
 use crate::explore::{SourceLine, cells};
 use crate::time::{NANOSECOND, Time};
-use crate::world::{Progress, World};
+use crate::world::{Progress, World, Write};
 
 /// The simulated machine of the calling thread.
 ///
@@ -102,6 +102,7 @@ pub(crate) fn access(
     // SAFETY: as in `with`.
     unsafe { (*world).approach() };
     await_turn(world);
+    await_stores(world, (operation == Operation::Load).then_some(address));
     // SAFETY: likewise.
     let mut progress = unsafe { (*world).access(address, operation) };
     if progress == Progress::Waits {
@@ -114,6 +115,43 @@ pub(crate) fn access(
         // SAFETY: likewise.
         unsafe { (*world).complete(address, operation) };
     }
+}
+
+/// In the fiber's turn, waits for its stores; a load waits for those to its word only.
+#[inline]
+fn await_stores(world: *mut World, load_of: Option<usize>) {
+    // SAFETY: as in `with`.
+    if unsafe { (*world).waits_for_stores(load_of) } {
+        switch(world);
+    }
+}
+
+/// Waits until all of the fiber's stores have taken effect.
+#[inline]
+pub(crate) fn drain() {
+    let Some(world) = running() else { return };
+    // SAFETY: as in `with`. Without a store there is nothing to take a turn for.
+    if unsafe { (*world).has_stores() } {
+        await_turn(world);
+        await_stores(world, None);
+    }
+}
+
+/// A store, which its fiber does not wait for.
+#[inline]
+#[track_caller]
+fn store(address: usize, size: usize, write: Write) {
+    let Some(world) = running() else {
+        cells::access(Operation::Store, address, size, Location::caller().into());
+        return write.apply();
+    };
+    // SAFETY: as in `with`.
+    unsafe { (*world).approach() };
+    await_turn(world);
+    // It waits for place only.
+    await_stores(world, Some(0));
+    // SAFETY: likewise.
+    unsafe { (*world).post(write) };
 }
 
 impl<A> Cell<A> {
@@ -148,6 +186,7 @@ impl Word {
         if let Some(asleep) = asleep {
             asleep.store(1, Relaxed);
         }
+        drain();
         with(World::enter_system);
         // The kernel looks at the word and lets the task sleep in one step.
         let waited = if self.load(Relaxed) == expected {
@@ -176,6 +215,7 @@ impl Word {
         let Some(world) = running() else {
             return cells::wake(word.addr(), count, bits, source);
         };
+        drain();
         with(World::enter_system);
         await_turn(world);
         with(|world| world.wake_at(word.addr(), count, bits));
@@ -184,7 +224,7 @@ impl Word {
 
 // Relaxed, all: one thread of the host runs the whole simulation, which is sequentially consistent.
 macro_rules! atomic {
-    ($atomic:ident, $value:ty) => {
+    ($atomic:ident, $value:ty, $write:ident) => {
         impl Atomic<$value> for Cell<$atomic> {
             fn new(value: $value) -> Self {
                 Self($atomic::new(value))
@@ -197,7 +237,8 @@ macro_rules! atomic {
                     // An exchange, on x86.
                     self.access(Operation::Exchange).store(value, Relaxed);
                 } else {
-                    self.access(Operation::Store).store(value, Relaxed);
+                    let write = Write::$write(&raw const self.0, value);
+                    store(ptr::from_ref(self).addr(), size_of::<$value>(), write);
                 }
             }
             fn swap(&self, value: $value, _: Ordering) -> $value {
@@ -228,9 +269,9 @@ macro_rules! atomic {
     };
 }
 
-atomic!(AtomicU32, u32);
-atomic!(AtomicU64, u64);
-atomic!(AtomicUsize, usize);
+atomic!(AtomicU32, u32, Word);
+atomic!(AtomicU64, u64, Wide);
+atomic!(AtomicUsize, usize, Long);
 
 impl platform::Word for Word {
     fn wait(&self, expected: u32, deadline: Option<u64>) -> bool {
@@ -251,7 +292,7 @@ impl platform::Word for Word {
 
     fn clear_byte(&self, _: Ordering) {
         // x86 stores bytes.
-        self.access(Operation::Store).fetch_and(!0xff, Relaxed);
+        store(ptr::from_ref(self).addr(), 1, Write::Byte(&raw const self.0));
     }
 
     fn swap_byte(&self, value: u8, _: Ordering) -> u8 {
@@ -315,6 +356,7 @@ impl Platform for Sim {
     fn fence(order: Ordering) {
         // x86 has one fence that costs something.
         if order == Ordering::SeqCst {
+            drain();
             with(World::fence);
         }
     }
@@ -362,6 +404,7 @@ impl Platform for Sim {
 
     fn yield_now() {
         let Some(world) = running() else { return };
+        drain();
         with(World::enter_system);
         await_turn(world);
         if with(World::give_way) == Some(true) {
@@ -379,6 +422,15 @@ impl Platform for Sim {
 }
 
 impl Sim {
+    /// The line of what is there is prefetched to be written to (PREFETCHW), which the calling thread
+    /// does not wait for.
+    pub fn prefetch<T>(of: &T) {
+        let address = ptr::from_ref(of).addr();
+        if running().is_some() {
+            store(address, 1, Write::Nothing(address));
+        }
+    }
+
     /// The calling thread computes for so long.
     pub fn compute(time: Time) {
         with(|world| world.compute(time));

@@ -10,7 +10,7 @@ use lockwright::platform::PerCpu;
 use crate::account::{Place, TaskTimes};
 use crate::arena::{self, Arena};
 use crate::machine::Machine;
-use crate::platform::Entered;
+use crate::platform::{Entered, drain};
 use crate::rng::Rng;
 use crate::task::{Fiber, Task};
 use crate::time::{SECOND, Time};
@@ -192,6 +192,7 @@ impl<'s> Setup<'s> {
                     move |yielder: &corosensei::Yielder<(), ()>, ()| {
                         (&mut (*at).tasks)[number].yielder = yielder;
                         body();
+                        drain();
                     },
                 );
                 let pauses = (*at).pause_loop();

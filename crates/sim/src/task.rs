@@ -1,11 +1,14 @@
 //! A thread of the simulated machine, or a virtual CPU with one.
 
+use std::collections::VecDeque;
+
 use corosensei::{Coroutine, Yielder};
 
 use crate::account::{Spent, TaskTimes};
 use crate::arena::FixedStack;
 use crate::spin::{PauseLoop, Round, Rounds};
 use crate::time::Time;
+use crate::world::Posted;
 
 /// The fiber that a task is.
 pub type Fiber = Coroutine<(), (), (), FixedStack>;
@@ -51,6 +54,10 @@ pub struct Task {
     pub left: Option<Time>,
     /// It waits for a cache line.
     pub in_flight: bool,
+    /// Stores that have retired, and have not taken effect.
+    pub buffer: VecDeque<Posted>,
+    /// It waits until none is left.
+    pub is_draining: bool,
     pub round: Round,
     pub last_round: Round,
     /// Rounds that it spins for by a parked look at their end.
@@ -80,6 +87,8 @@ impl Task {
             since: 0,
             left: None,
             in_flight: false,
+            buffer: VecDeque::new(),
+            is_draining: false,
             round: Round::default(),
             last_round: Round::default(),
             parked: None,

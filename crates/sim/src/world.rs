@@ -9,6 +9,8 @@
 //!   main:    next event    -> a task's: switch to its fiber      a CPU's: end of a turn
 //! ```
 
+mod posted;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
@@ -17,7 +19,7 @@ use lockwright::platform::{PerCpu, Waited};
 
 use crate::account::{Class, Place, Spent};
 use crate::arena;
-use crate::cache::{Costs, Line, Operation, Service};
+use crate::cache::{Costs, Line, ON_AVERAGE, Operation, Service};
 use crate::futex::Futexes;
 use crate::machine::{Machine, Topology};
 use crate::platform::{Long, Word};
@@ -28,12 +30,17 @@ use crate::spin::{Look, PauseLoop, Rounds};
 use crate::task::{Sleep, State, Task};
 use crate::time::{MICROSECOND, MILLISECOND, NANOSECOND, Time, nanoseconds};
 
+use self::posted::BUFFER;
+pub use self::posted::{Posted, Write};
+
 /// An event: when, whose, and of which generation.
 type Event = (Time, u32, u32);
 
-/// Whose: the balancing of queues, the CPUs' ends of turns, the tasks'.
+/// Whose: the balancing of queues, the CPUs' ends of turns and other work, the tasks', the store
+/// buffers'.
 const BALANCE: u32 = 0;
 const FIRST_CPU: u32 = 1;
+const FIRST_OTHER_WORK: u32 = 1 << 15;
 const FIRST_TASK: u32 = 1 << 16;
 
 /// What is left out of the arena.
@@ -54,6 +61,7 @@ pub struct Prices {
     wakeup: Time,
     balance: Time,
     pub patience_rounds: u32,
+    other_work: (Time, Time),
     pause_gap: Time,
     pause_window: Time,
     pause_window_grow: f64,
@@ -81,6 +89,7 @@ impl Prices {
             balance: ms(scheduler.balance_ms),
             // As crates/locks/src/platform/patience.rs has it.
             patience_rounds: (us(scheduler.patience_us) / pause).clamp(1 << 6, 1 << 12) as u32,
+            other_work: (ms(scheduler.other_work_ms), us(scheduler.other_work_us)),
             pause_gap: cycles(hypervisor.pause_gap_cycles),
             pause_window: cycles(hypervisor.pause_window_cycles),
             pause_window_grow: hypervisor.pause_window_grow,
@@ -136,7 +145,7 @@ pub struct World {
     lines: Vec<Line>,
     /// The task that are parked on each.
     parked: Vec<Vec<usize>>,
-    /// Who waits for each, in order. The first has an event.
+    /// Who waits for each, in order: tasks and store buffers. The first has an event.
     requests: Vec<VecDeque<usize>>,
     place_of: Vec<u32>,
     /// The number of a line of the arena plus 1; 0: not used yet.
@@ -214,6 +223,11 @@ impl World {
             self.note_task(begin, task);
         }
         self.note(self.prices.balance, BALANCE, 0);
+        if self.prices.other_work.1 > 0 {
+            for cpu in 0..self.cpus.len() {
+                self.plan_other_work(cpu);
+            }
+        }
     }
 
     /// Whether all is over.
@@ -228,12 +242,16 @@ impl World {
                 return None;
             }
             self.now = time;
-            if who >= FIRST_TASK {
+            if who >= FIRST_TASK + BUFFER as u32 {
+                self.go_on_with_stores((who - FIRST_TASK) as usize - BUFFER);
+            } else if who >= FIRST_TASK {
                 let task = (who - FIRST_TASK) as usize;
                 if self.tasks[task].generation == generation && self.is_to_run(task) {
                     self.running = Some(task);
                     return Some(task);
                 }
+            } else if who >= FIRST_OTHER_WORK {
+                self.do_other_work((who - FIRST_OTHER_WORK) as usize);
             } else if who >= FIRST_CPU {
                 let cpu = (who - FIRST_CPU) as usize;
                 if self.cpus[cpu].generation == generation {
@@ -326,7 +344,7 @@ impl World {
             self.tasks[me].in_flight = true;
             return Progress::Waits;
         }
-        self.serve(me, at, operation, false)
+        self.serve(me, at, operation)
     }
 
     /// Goes on with the running task's access, which is the first of its line's requests now.
@@ -338,15 +356,22 @@ impl World {
         let waited = self.now - self.tasks[me].clock;
         self.places[self.place_of[at] as usize].wait += waited;
         self.tasks[me].spend(Spent::Memory, waited);
-        self.serve(me, at, operation, true)
+        self.serve(me, at, operation)
     }
 
-    fn serve(&mut self, me: usize, at: usize, operation: Operation, has_waited: bool) -> Progress {
+    /// What the next transfer takes, in thousandths of the average.
+    fn scale(&mut self) -> Time {
+        let spread = self.costs.spread;
+        ON_AVERAGE - spread + self.rng.below(2 * spread + 1)
+    }
+
+    fn serve(&mut self, me: usize, at: usize, operation: Operation) -> Progress {
         let Task { clock: now, cpu, .. } = self.tasks[me];
         // It may have come with a request of its sibling.
         let hit = self.lines[at].hit(operation, cpu, now, &self.topology, &self.costs);
         let service = hit.unwrap_or_else(|| {
-            self.lines[at].begin(operation, has_waited, cpu, now, &self.topology, &self.costs)
+            let scale = self.scale();
+            self.lines[at].begin(operation, scale, cpu, now, &self.topology, &self.costs)
         });
         self.pay(me, at, &service);
         if service.is_whole {
@@ -417,7 +442,7 @@ impl World {
     fn let_next_request(&mut self, at: usize) {
         if let Some(next) = self.requests[at].front().copied() {
             let free_at = self.lines[at].free_at.max(self.now);
-            self.note_task(free_at, next);
+            self.note_request(free_at, next);
         }
     }
 
@@ -829,6 +854,38 @@ impl World {
             self.cpus[cpu].turn = self.now;
             self.plan_end_of_turn(cpu);
         }
+    }
+
+    fn plan_other_work(&mut self, cpu: usize) {
+        let time = self.now + self.rng.below(2 * self.prices.other_work.0);
+        self.note(time, FIRST_OTHER_WORK + cpu as u32, 0);
+    }
+
+    /// A CPU is needed for something else for a while: who runs there goes on later.
+    fn do_other_work(&mut self, cpu: usize) {
+        if let Some(current) = self.cpus[cpu].current.filter(|task| self.is_on_cpu(*task)) {
+            if self.tasks[current].in_flight {
+                // An instruction is interrupted before or after, not within.
+                let again = self.now + MICROSECOND;
+                return self.note(again, FIRST_OTHER_WORK + cpu as u32, 0);
+            }
+            if let Some(rounds) = &self.tasks[current].parked {
+                let round = rounds.first_with_load_at(self.now, false, |_| true);
+                self.unpark(current, round);
+            }
+            let length = self.rng.below(self.prices.other_work.1);
+            let this = &mut self.tasks[current];
+            this.spend(Spent::Preempted, length);
+            this.round.differs = true;
+            this.generation += 1;
+            let clock = this.clock;
+            self.note_task(clock, current);
+        }
+        self.plan_other_work(cpu);
+    }
+
+    fn is_on_cpu(&self, task: usize) -> bool {
+        self.tasks[task].state == State::Running
     }
 
     /// A running task leaves its CPU, and could go on.

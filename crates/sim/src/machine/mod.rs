@@ -62,12 +62,12 @@ pub struct Line {
     pub memory: f64,
     /// For each further sharer that has to give it up before it is written to.
     pub invalidation: f64,
+    /// A copy of what the cores below the same last-level cache share, from there.
+    pub last_level: f64,
+    /// How far a transfer can be from the above, as a part of it: caches lie at different places.
+    pub spread: f64,
     /// For how long a reader that gets a copy keeps the next one from it.
     pub read_occupancy: f64,
-    /// The part of a transfer that is left of it for a request that has waited for others.
-    pub queued: f64,
-    /// For how long its owner can write on once another's request is served.
-    pub kept: f64,
 }
 
 /// What instructions cost, in cycles.
@@ -106,6 +106,10 @@ pub struct Scheduler {
     pub syscall_ns: f64,
     /// For how long a spinning thread goes on before it lets others run.
     pub patience_us: f64,
+    /// Between two times that a CPU is needed for something else, on average, in milliseconds.
+    pub other_work_ms: f64,
+    /// The most that this takes; 0: never.
+    pub other_work_us: f64,
 }
 
 impl Default for Scheduler {
@@ -128,6 +132,10 @@ impl Default for Scheduler {
             syscall_ns: 300.0,
             // crates/locks/src/platform/patience.rs.
             patience_us: 10.0,
+            // A choice, half a per cent of each CPU: ticks, daemons and the hypervisor's own threads. That it
+            // is longer than waiters spin (0.2 ms) matters; how often it comes does not.
+            other_work_ms: 50.0,
+            other_work_us: 500.0,
         }
     }
 }
