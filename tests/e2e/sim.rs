@@ -146,3 +146,35 @@ fn what_is_not_there_is_told() {
         assert!(run.stderr.contains(said), "{arguments:?}: {}", run.stderr);
     }
 }
+
+/// A short form of the comparison with what was published: too short to be right, but no time may be
+/// lost, no lock may fail, and it is the same each time.
+#[test]
+fn what_was_published_is_compared_the_same_each_time() {
+    let truth = || {
+        let run = sim(&["--truth=0.001", "-o", "/dev/null", "--json", "-"]);
+        assert_eq!(run.code(), 0, "{}", run.stderr);
+        run.text()
+    };
+    let first = truth();
+    assert_eq!(first, truth());
+    let figures = parsed(&first);
+    let of = |document: u64| {
+        let all = figures["figures"].as_array().expect("figures").iter();
+        all.filter(|figure| figure["document"] == document).count()
+    };
+    assert_eq!([0, 2, 3, 4].map(of), [6, 8, 7, 45], "{figures:#}");
+    assert!(figures["failed"].as_array().is_some_and(Vec::is_empty), "{figures:#}");
+}
+
+#[test]
+fn what_was_published_is_shown_beside_what_is_simulated() {
+    let run = sim(&["--truth=0.0001"]);
+    assert_eq!(run.code(), 0, "{}", run.stderr);
+    let text = run.text();
+    for part in
+        ["hybrid over unfair, 108 virtual CPUs", "1.590", "figures that no constant was fitted to"]
+    {
+        assert!(text.contains(part), "{text}");
+    }
+}

@@ -27,6 +27,8 @@ mod time;
 pub mod workload;
 mod world;
 
+pub use lockwright::event::Event;
+
 pub use account::{Class, Place, Spent, TaskTimes};
 pub use platform::{Cell, Sim};
 pub use rng::Rng;

@@ -30,6 +30,12 @@ pub struct SimArgs {
     #[arg(long)]
     pub list: bool,
 
+    /// Compare with what was published instead; the microbenchmark's runs are this long, in virtual
+    /// seconds.
+    #[arg(long, value_name = "SECONDS", value_parser = virtual_seconds, num_args = 0..=1)]
+    #[arg(require_equals = true, default_missing_value = "0.2", help_heading = "Simulation")]
+    pub truth: Option<f64>,
+
     /// The machine: a name that --list shows, or a TOML file (with a `/` or `.toml` in its name).
     #[arg(long, value_name = "NAME|FILE", default_value = "e5-2699v3")]
     #[arg(help_heading = "Simulation")]

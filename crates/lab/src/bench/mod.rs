@@ -7,7 +7,7 @@ mod glibc;
 pub(crate) mod over_commit;
 pub mod peers;
 mod protected;
-pub(crate) mod published;
+pub mod published;
 mod report;
 mod rounds;
 pub(crate) mod trylock;

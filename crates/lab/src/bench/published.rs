@@ -16,7 +16,9 @@ pub struct OverCommit {
 
 /// A figure of both locks.
 pub struct Locks<T> {
+    /// The hybrid one's.
     pub hybrid: T,
+    /// The unfair one's.
     pub unfair: T,
 }
 
@@ -96,13 +98,17 @@ pub const BUILDS: [Build; 10] = [
 /// *locking/rwsem: Optimize down_read_trylock() under highly contended case*, 2021): page faults of
 /// threads that share a mapping, on a Xeon E5-2650.
 pub struct Trylock {
+    /// Threads.
     pub threads: usize,
+    /// Before the patch.
     pub assume_free: Shape,
+    /// After it.
     pub load_first: Shape,
 }
 
 /// What one of them did.
 pub struct Shape {
+    /// How long all faults took.
     pub ms: u64,
     /// How often a success took so many exchanges: pairs of number of exchanges and successes.
     /// Those of 0 exchanges, of which there are 197 with the load, have no explanation, and are

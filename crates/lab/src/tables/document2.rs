@@ -1,7 +1,7 @@
 //! Document 2: the big kernel lock as lockmeter saw it, before and after four patches. The program is
 //! examples/c/bkl_fs: a file system in memory, whose call sites have the document's names.
 
-mod published;
+pub mod published;
 mod runs;
 
 use super::document::{Block, Comparison, Document, Here, Row, Unit, Verdict, is_below};

@@ -22,6 +22,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use document::{Block, Comparison, Document, Here, Row, Unit, Verdict, is_below};
+pub use document2::published as bkl;
 pub use page::Page;
 
 use crate::bench;

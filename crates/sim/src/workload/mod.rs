@@ -1,6 +1,8 @@
 //! What threads do with locks.
 
+mod bkl;
 mod build;
+mod checked;
 mod micro;
 mod pages;
 mod torture;
@@ -12,8 +14,6 @@ use crate::locks::Kind;
 use crate::rng::Rng;
 use crate::setup::{Config, Outcome, Setup, simulate};
 use crate::time::{Time, seconds};
-
-pub use pages::Shape;
 
 /// What is run.
 #[derive(Clone, Debug)]
@@ -35,8 +35,8 @@ pub struct Workload {
     pub name: &'static str,
     /// What it is.
     pub about: &'static str,
-    /// The names of the locks it takes, where those are not [`crate::locks::KINDS`].
-    pub shapes: Option<&'static [Shape]>,
+    /// The names of what it runs over, where those are not [`crate::locks::KINDS`].
+    pub shapes: Option<&'static [&'static str]>,
     run: fn(&Run, &str) -> Result<Figures, UnknownLock>,
 }
 
@@ -57,7 +57,7 @@ impl Workload {
     /// The names of the locks that it runs over.
     pub fn locks(&self) -> Vec<&'static str> {
         match self.shapes {
-            Some(shapes) => shapes.iter().map(|shape| shape.name).collect(),
+            Some(shapes) => shapes.to_vec(),
             None => crate::locks::KINDS.iter().map(|kind| kind.name).collect(),
         }
     }
@@ -90,8 +90,20 @@ pub const WORKLOADS: &[Workload] = &[
     Workload {
         name: "pages",
         about: "document 3's page toucher: page faults under one rwsem, read by a trylock",
-        shapes: Some(pages::SHAPES),
+        shapes: Some(pages::NAMES),
         run: pages::run,
+    },
+    Workload {
+        name: "bkl",
+        about: "document 2's dbench below the big kernel lock, before and after the patches",
+        shapes: Some(bkl::NAMES),
+        run: bkl::run,
+    },
+    Workload {
+        name: "checked",
+        about: "document 0's build below lockdep, before and after the patches",
+        shapes: Some(checked::NAMES),
+        run: checked::run,
     },
 ];
 

@@ -23,22 +23,22 @@ const UNDER_LOCK: Time = 2_000 * NANOSECOND;
 const ENTRY: Time = 50 * NANOSECOND;
 
 /// A shape of the trylock.
-#[derive(Debug)]
-pub struct Shape {
-    /// Its name.
-    pub name: &'static str,
-    attempt: fn(&RawRwSem<Sim>) -> Attempt,
+type Shape = fn(&RawRwSem<Sim>) -> Attempt;
+
+/// The names of the shapes.
+pub const NAMES: &[&str] = &["assume-free", "load-first", "add-and-undo"];
+
+fn shape(name: &str) -> Option<Shape> {
+    match name {
+        "assume-free" => Some(|lock| lock.try_down_read_by::<AssumeFree>()),
+        "load-first" => Some(|lock| lock.try_down_read_by::<LoadFirst>()),
+        "add-and-undo" => Some(|lock| lock.try_down_read_by::<AddAndUndo>()),
+        _ => None,
+    }
 }
 
-pub const SHAPES: &[Shape] = &[
-    Shape { name: "assume-free", attempt: |lock| lock.try_down_read_by::<AssumeFree>() },
-    Shape { name: "load-first", attempt: |lock| lock.try_down_read_by::<LoadFirst>() },
-    Shape { name: "add-and-undo", attempt: |lock| lock.try_down_read_by::<AddAndUndo>() },
-];
-
 pub fn run(run: &Run, lock: &str) -> Result<Figures, UnknownLock> {
-    let shape = SHAPES.iter().find(|shape| shape.name == lock);
-    let shape = shape.ok_or_else(|| UnknownLock(lock.to_owned()))?;
+    let shape = shape(lock).ok_or_else(|| UnknownLock(lock.to_owned()))?;
     let exchanges = Rc::new(Cell::new(0_u64));
     let counted = Rc::clone(&exchanges);
     let mut figures = run_workers(run, |setup| {
@@ -50,7 +50,7 @@ pub fn run(run: &Run, lock: &str) -> Result<Figures, UnknownLock> {
                 Sim::compute(FAULT - UNDER_LOCK - ENTRY);
                 Sim::prefetch(lock);
                 Sim::compute(ENTRY);
-                let attempt = (shape.attempt)(lock);
+                let attempt = shape(lock);
                 counted.set(counted.get() + u64::from(attempt.exchanges));
                 assert!(attempt.taken, "nobody writes");
                 Sim::compute(UNDER_LOCK - FAULT / 10 + spread);
@@ -61,6 +61,8 @@ pub fn run(run: &Run, lock: &str) -> Result<Figures, UnknownLock> {
         })
     });
     let operations = figures.operations.iter().sum::<u64>();
-    figures.more.push(("exchanges", exchanges.get() as f64 / operations.max(1) as f64));
+    figures
+        .more
+        .push(("exchanges an operation", exchanges.get() as f64 / operations.max(1) as f64));
     Ok(figures)
 }

@@ -147,15 +147,16 @@ impl Page<'_> {
             out,
             "A simulation: docs/simulator.md says what is modelled and how far it is from what was published."
         );
-        if rows.iter().any(|row| row.shape.threads > row.shape.cpus) {
+        let is_over_committed = |row: &Row| row.shape.threads > row.shape.cpus;
+        if rows.iter().any(|row| row.lock == "unfair" && is_over_committed(row)) {
             let _ = writeln!(
                 out,
-                "With more threads than CPUs it is far from that: do not rely on these rows."
+                "With more threads than CPUs the unfair lock is far from that: do not rely on its rows."
             );
         }
         if args.workload == "pages" {
             let _ =
-                writeln!(out, "So it is of the shape that loads first: do not rely on that row.");
+                writeln!(out, "The times of two shapes are the other way round than published.");
         }
         out
     }
@@ -192,7 +193,7 @@ impl Page<'_> {
             width = self.name_width(),
         );
         for (name, value) in &figures.more {
-            let _ = writeln!(out, "      {name} an operation: {value:.3}");
+            let _ = writeln!(out, "      {name}: {value:.3}");
         }
         if figures.intrusions > 0 {
             let times = grouped(figures.intrusions);

@@ -5,6 +5,7 @@ mod figures;
 mod libraries;
 mod list;
 mod plot;
+mod truth;
 
 use lockwright_sim::Config;
 use lockwright_sim::locks::Kind;
@@ -41,6 +42,12 @@ pub fn run(args: &SimArgs) -> Result<Ending> {
     }
     if args.explore.explore {
         return explore::run(args, &libraries, &mut output);
+    }
+    if let Some(seconds) = args.truth {
+        let truth = truth::compare(seconds, args.seed);
+        output.write_json_text(&format!("{:#}\n", truth.json()))?;
+        output.list(&truth.text())?;
+        return Ok(Ending::Code(if truth.has_failed() { FAILED } else { 0 }));
     }
     let text = machine_text(&args.machine)?;
     let machine = machine::parse(&args.machine, &text)

@@ -1,0 +1,38 @@
+//! Document 0: a build below lockdep, on one socket and on four.
+
+use super::{Claim, Runner, Truth};
+
+/// One run's length as a part of the others': locks are taken often.
+const PART: f64 = 0.1;
+
+/// A machine: its threads, and how much longer the document's builds took below lockdep, before and
+/// after the patches.
+const MACHINES: [(&str, u32, [f64; 2]); 2] =
+    [("skylake-22", 44, [1.461, 1.407]), ("broadwell-72", 144, [1.830, 1.360])];
+/// What constants were fitted to.
+const FITTED: &str = "skylake-22";
+
+pub fn run(runner: &mut Runner, truth: &mut Truth) {
+    for (machine, threads, published) in MACHINES {
+        let [unchecked, before, after] = ["unchecked", "before", "after"]
+            .map(|name| runner.run(machine, "checked", name, threads, false, PART).rate());
+        let simulated = [unchecked / before, unchecked / after];
+        let of = format!("{threads} threads of {machine}");
+        for at in [0, 1] {
+            let what = format!(
+                "time of a checked build over unchecked, {}, {of}",
+                ["before", "after"][at]
+            );
+            truth.row(0, what, published[at], simulated[at], machine == FITTED);
+        }
+        let what = format!("time after the patches over before, {of}");
+        let ratio = |of: [f64; 2]| of[1] / of[0];
+        truth.row(0, what, ratio(published), ratio(simulated), machine == FITTED);
+        let speeds = [
+            ("unchecked", 1.0, 1.0),
+            ("after", 1.0 / published[1], 1.0 / simulated[1]),
+            ("before", 1.0 / published[0], 1.0 / simulated[0]),
+        ];
+        truth.claims.push(Claim::ranking(0, format!("builds, {of}"), &speeds));
+    }
+}

@@ -1,0 +1,23 @@
+//! Document 2: the big kernel lock below dbench on 8 CPUs, as lockmeter saw it.
+
+use lockwright_lab::tables::bkl::{AFTER, BEFORE};
+
+use super::{Runner, Truth};
+
+/// One run's length as a multiple of the others': the longest holds are rare.
+const PART: f64 = 20.0;
+/// CPUs of the machine.
+const CPUS: u32 = 8;
+/// MEAN of WAIT, in microseconds, before and after.
+const WAIT: [f64; 2] = [39.0, 41.0];
+
+pub fn run(runner: &mut Runner, truth: &mut Truth) {
+    for (name, published, wait) in [("before", &BEFORE, WAIT[0]), ("after", &AFTER, WAIT[1])] {
+        let figures = runner.run("pentium3-8", "bkl", name, CPUS, false, PART);
+        let published = [published.utilisation, published.contention, wait, published.wait_cpu];
+        for ((column, simulated), published) in figures.more.into_iter().zip(published) {
+            let is_fitted = name == "before" && column.starts_with("UTIL");
+            truth.row(2, format!("kernel_flag, {name}: {column}"), published, simulated, is_fitted);
+        }
+    }
+}

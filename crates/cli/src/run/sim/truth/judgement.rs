@@ -1,0 +1,152 @@
+//! When a simulated figure is as published, and when a claim of the documents holds of it.
+
+use serde_json::{Value, json};
+
+/// How far a ratio may be from the published one: docs/simulator.md.
+const WITHIN: f64 = 0.25;
+/// Times or rates closer than this are as good as equal, for rankings.
+const EQUAL: f64 = 0.01;
+
+/// One published figure, and what the simulation gives.
+#[derive(Debug)]
+pub struct Row {
+    /// The document.
+    pub document: u8,
+    /// What it is of, with its unit.
+    pub what: String,
+    /// As published.
+    pub published: f64,
+    /// As simulated.
+    pub simulated: f64,
+    /// A constant was fitted to it: it is no prediction.
+    pub is_fitted: bool,
+}
+
+impl Row {
+    /// Simulated over published, less 1.
+    pub fn error(&self) -> f64 {
+        self.simulated / self.published - 1.0
+    }
+
+    /// Whether it is within 25 % of what was published, up or down.
+    pub fn is_as_published(&self) -> bool {
+        let ratio = self.simulated / self.published;
+        (1.0 / (1.0 + WITHIN)..=1.0 + WITHIN).contains(&ratio)
+    }
+
+    /// For machines.
+    pub fn json(&self) -> Value {
+        json!({
+            "document": self.document,
+            "what": self.what,
+            "published": self.published,
+            "simulated": self.simulated,
+            "fitted": self.is_fitted,
+            "as_published": self.is_as_published(),
+        })
+    }
+}
+
+/// What a document claims, and whether it is so in the simulation.
+#[derive(Debug)]
+pub struct Claim {
+    /// The document.
+    pub document: u8,
+    /// What is claimed.
+    pub claim: String,
+    /// How it was published.
+    pub published: String,
+    /// How it is simulated.
+    pub simulated: String,
+    /// Whether they are the same.
+    pub holds: bool,
+}
+
+impl Claim {
+    /// That figures of several things are in the published order, largest first. Those that are
+    /// published as equal can come in any.
+    pub fn ranking(document: u8, claim: String, of: &[(&str, f64, f64)]) -> Self {
+        let order = |figure: fn(&(&str, f64, f64)) -> f64| {
+            let mut sorted = of.to_vec();
+            sorted.sort_by(|a, b| figure(b).total_cmp(&figure(a)));
+            let separate =
+                |pair: &[(&str, f64, f64)]| figure(&pair[0]) > figure(&pair[1]) * (1.0 + EQUAL);
+            let mut text = sorted.first().map_or_else(String::new, |first| first.0.to_owned());
+            for pair in sorted.windows(2) {
+                text.push_str(if separate(pair) { " > " } else { " = " });
+                text.push_str(pair[1].0);
+            }
+            text
+        };
+        let holds = of.iter().enumerate().all(|(at, a)| {
+            of[at + 1..].iter().all(|b| {
+                let (large, small) = if a.1 >= b.1 { (a, b) } else { (b, a) };
+                large.1 <= small.1 * (1.0 + EQUAL) || large.2 > small.2 * (1.0 + EQUAL)
+            })
+        });
+        let (published, simulated) = (order(|figure| figure.1), order(|figure| figure.2));
+        Self { document, claim, published, simulated, holds }
+    }
+
+    /// That something begins at the same of several steps, or at one beside it.
+    pub fn crossover(document: u8, claim: String, steps: &[(u64, bool, bool)]) -> Self {
+        let first = |is: fn(&(u64, bool, bool)) -> bool| steps.iter().position(is);
+        let (published, simulated) = (first(|step| step.1), first(|step| step.2));
+        let holds = match (published, simulated) {
+            (Some(a), Some(b)) => a.abs_diff(b) <= 1,
+            (a, b) => a == b,
+        };
+        let text = |at: Option<usize>| at.map_or("never".to_owned(), |at| steps[at].0.to_string());
+        Self { document, claim, published: text(published), simulated: text(simulated), holds }
+    }
+
+    /// For machines.
+    pub fn json(&self) -> Value {
+        json!({
+            "document": self.document,
+            "claim": self.claim,
+            "published": self.published,
+            "simulated": self.simulated,
+            "holds": self.holds,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(published: f64, simulated: f64) -> Row {
+        Row { document: 4, what: String::new(), published, simulated, is_fitted: false }
+    }
+
+    #[test]
+    fn a_quarter_more_or_a_fifth_less_is_as_published() {
+        for (simulated, is) in [(8.1, true), (7.9, false), (12.4, true), (12.6, false)] {
+            assert_eq!(row(10.0, simulated).is_as_published(), is, "{simulated}");
+        }
+        assert!(!row(10.0, f64::NAN).is_as_published());
+    }
+
+    #[test]
+    fn rankings_are_of_what_was_published_apart() {
+        let claim = |of: &[(&str, f64, f64)]| Claim::ranking(4, String::new(), of);
+        let same = claim(&[("a", 1.0, 7.0), ("b", 3.0, 9.0), ("c", 2.0, 8.0)]);
+        assert!(same.holds && same.published == "b > c > a" && same.simulated == "b > c > a");
+        assert!(!claim(&[("a", 1.0, 9.0), ("b", 3.0, 7.0)]).holds, "the other way round");
+        let close = claim(&[("a", 1.0, 7.0), ("b", 3.0, 7.05)]);
+        assert!(!close.holds && close.simulated == "b = a", "{close:?}");
+        assert!(claim(&[("a", 3.01, 7.0), ("b", 3.0, 9.0)]).holds, "published as equal");
+    }
+
+    #[test]
+    fn a_crossover_may_be_a_step_off() {
+        let holds = |published: usize, simulated: usize| {
+            let steps: Vec<_> =
+                (0..4).map(|at| (at as u64, at >= published, at >= simulated)).collect();
+            Claim::crossover(4, String::new(), &steps).holds
+        };
+        assert!(holds(1, 1) && holds(1, 2) && holds(2, 1) && holds(9, 9));
+        assert!(!holds(1, 3) && !holds(1, 9));
+    }
+}
