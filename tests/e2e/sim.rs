@@ -41,8 +41,9 @@ fn the_same_command_gives_the_same_figures() {
 fn locks_that_all_write_to_collapse() {
     let figures = parsed(&json(&["--lock", "mcs,ticket,tas", "--threads", "36"]));
     let rate = |run: usize| figures["runs"][run]["operations_per_second"].as_f64().expect("a rate");
-    assert!(rate(0) > rate(1) && rate(1) > rate(2), "{figures}");
-    assert!(figures["runs"][2]["traffic"][0]["place"] == "the lock", "{figures}");
+    assert!(rate(0) > 2.0 * rate(1) && rate(0) > 2.0 * rate(2), "{figures}");
+    let places = figures["runs"][2]["traffic"].as_array().expect("places");
+    assert!(places.iter().any(|place| place["place"] == "the lock"), "{figures}");
 }
 
 #[test]
