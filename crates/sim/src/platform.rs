@@ -102,7 +102,7 @@ pub(crate) fn access(
     // SAFETY: as in `with`.
     unsafe { (*world).approach() };
     await_turn(world);
-    await_stores(world, (operation == Operation::Load).then_some(address));
+    await_stores(world, (operation == Operation::Load).then_some((address, size)));
     // SAFETY: likewise.
     let mut progress = unsafe { (*world).access(address, operation) };
     if progress == Progress::Waits {
@@ -119,7 +119,7 @@ pub(crate) fn access(
 
 /// In the fiber's turn, waits for its stores; a load waits for those to its word only.
 #[inline]
-fn await_stores(world: *mut World, load_of: Option<usize>) {
+fn await_stores(world: *mut World, load_of: Option<(usize, usize)>) {
     // SAFETY: as in `with`.
     if unsafe { (*world).waits_for_stores(load_of) } {
         switch(world);
@@ -139,17 +139,16 @@ pub(crate) fn drain() {
 
 /// A store, which its fiber does not wait for.
 #[inline]
-#[track_caller]
-fn store(address: usize, size: usize, write: Write) {
+pub(crate) fn store(write: Write, source: impl FnOnce() -> SourceLine) {
     let Some(world) = running() else {
-        cells::access(Operation::Store, address, size, Location::caller().into());
+        cells::access(Operation::Store, write.address(), write.size(), source());
         return write.apply();
     };
     // SAFETY: as in `with`.
     unsafe { (*world).approach() };
     await_turn(world);
     // It waits for place only.
-    await_stores(world, Some(0));
+    await_stores(world, Some((0, 0)));
     // SAFETY: likewise.
     unsafe { (*world).post(write) };
 }
@@ -224,7 +223,7 @@ impl Word {
 
 // Relaxed, all: one thread of the host runs the whole simulation, which is sequentially consistent.
 macro_rules! atomic {
-    ($atomic:ident, $value:ty, $write:ident) => {
+    ($atomic:ident, $value:ty) => {
         impl Atomic<$value> for Cell<$atomic> {
             fn new(value: $value) -> Self {
                 Self($atomic::new(value))
@@ -237,8 +236,11 @@ macro_rules! atomic {
                     // An exchange, on x86.
                     self.access(Operation::Exchange).store(value, Relaxed);
                 } else {
-                    let write = Write::$write(&raw const self.0, value);
-                    store(ptr::from_ref(self).addr(), size_of::<$value>(), write);
+                    let address = ptr::from_ref(self).addr();
+                    let size = size_of::<$value>();
+                    let caller = Location::caller();
+                    let value = value as u64;
+                    store(Write::Value { address, size, value }, || caller.into());
                 }
             }
             fn swap(&self, value: $value, _: Ordering) -> $value {
@@ -269,9 +271,9 @@ macro_rules! atomic {
     };
 }
 
-atomic!(AtomicU32, u32, Word);
-atomic!(AtomicU64, u64, Wide);
-atomic!(AtomicUsize, usize, Long);
+atomic!(AtomicU32, u32);
+atomic!(AtomicU64, u64);
+atomic!(AtomicUsize, usize);
 
 impl platform::Word for Word {
     fn wait(&self, expected: u32, deadline: Option<u64>) -> bool {
@@ -292,7 +294,8 @@ impl platform::Word for Word {
 
     fn clear_byte(&self, _: Ordering) {
         // x86 stores bytes.
-        store(ptr::from_ref(self).addr(), 1, Write::Byte(&raw const self.0));
+        let caller = Location::caller();
+        store(Write::Byte(&raw const self.0), || caller.into());
     }
 
     fn swap_byte(&self, value: u8, _: Ordering) -> u8 {
@@ -427,7 +430,8 @@ impl Sim {
     pub fn prefetch<T>(of: &T) {
         let address = ptr::from_ref(of).addr();
         if running().is_some() {
-            store(address, 1, Write::Nothing(address));
+            let caller = Location::caller();
+            store(Write::Nothing(address), || caller.into());
         }
     }
 

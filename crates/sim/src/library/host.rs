@@ -13,7 +13,8 @@ use lockwright::platform::{Platform, Task, Waited};
 use crate::arena;
 use crate::cache::Operation;
 use crate::explore::{Explored, SourceLine};
-use crate::platform::{Sim, Word, access, is_machine};
+use crate::platform::{Sim, Word, access, is_machine, store as machine_store};
+use crate::world::Write;
 
 /// What is called when a library does what it must not, with what that was. It cannot return, as the
 /// library has no answer to expect.
@@ -75,6 +76,18 @@ unsafe fn source(place: *const abi::Place) -> SourceLine {
     SourceLine { file: file.unwrap_or("the library"), line: known.map_or(0, |place| place.line) }
 }
 
+/// The address of a word that can be one.
+fn checked(word: *const c_void, size: u32) -> usize {
+    let address = word.addr();
+    if !matches!(size, 1 | 2 | 4 | 8) {
+        misuse(&format!("has a word of {size} bytes: they are of 1, 2, 4 or 8"));
+    }
+    if address == 0 || !address.is_multiple_of(size as usize) {
+        misuse(&format!("has a word of {size} bytes at the address {address:#x}"));
+    }
+    address
+}
+
 /// The event that an operation on a word is.
 ///
 /// # Safety
@@ -85,13 +98,7 @@ unsafe fn event(
     operation: Operation,
     place: *const abi::Place,
 ) -> usize {
-    let address = word.addr();
-    if !matches!(size, 1 | 2 | 4 | 8) {
-        misuse(&format!("has a word of {size} bytes: they are of 1, 2, 4 or 8"));
-    }
-    if address == 0 || !address.is_multiple_of(size as usize) {
-        misuse(&format!("has a word of {size} bytes at the address {address:#x}"));
-    }
+    let address = checked(word, size);
     // SAFETY: as our caller promises.
     access(address, size as usize, operation, || unsafe { source(place) });
     address
@@ -149,10 +156,14 @@ unsafe extern "C" fn store(
     order: c_int,
     place: *const abi::Place,
 ) {
-    // An exchange, on x86, if it is the strongest.
-    let operation = if order == SEQ_CST { Operation::Exchange } else { Operation::Store };
+    if order != SEQ_CST {
+        let (address, size) = (checked(word, size), size as usize);
+        // SAFETY: as the library promises.
+        return machine_store(Write::Value { address, size, value }, || unsafe { source(place) });
+    }
+    // The strongest is an exchange, on x86.
     // SAFETY: likewise.
-    let at = unsafe { event(word, size, operation, place) };
+    let at = unsafe { event(word, size, Operation::Exchange, place) };
     of_size!(at, size, |word, Value| word.store(value as Value, Relaxed));
 }
 

@@ -10,7 +10,7 @@
 //! buffer waits as well; processors forward it.
 
 use core::sync::atomic::Ordering::Relaxed;
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
 use super::{FIRST_TASK, World};
 use crate::account::{Class, Spent};
@@ -25,37 +25,47 @@ const MOST: usize = 42;
 /// What is written, and where. The memory is there as long as the simulation.
 #[derive(Clone, Copy, Debug)]
 pub enum Write {
-    /// A word.
-    Word(*const AtomicU32, u32),
-    /// A word of 64 bits.
-    Wide(*const AtomicU64, u64),
-    /// As long as an address.
-    Long(*const AtomicUsize, usize),
-    /// The lowest byte of a word is made 0.
+    /// A value, to a word of so many bytes.
+    Value { address: usize, size: usize, value: u64 },
+    /// 0, to the lowest byte of a word.
     Byte(*const AtomicU32),
     /// Nothing: the line is prefetched to be written to.
     Nothing(usize),
 }
 
 impl Write {
-    fn address(self) -> usize {
+    pub fn address(self) -> usize {
         match self {
-            Self::Word(word, _) | Self::Byte(word) => word.addr(),
-            Self::Wide(wide, _) => wide.addr(),
-            Self::Long(long, _) => long.addr(),
-            Self::Nothing(address) => address,
+            Self::Value { address, .. } | Self::Nothing(address) => address,
+            Self::Byte(word) => word.addr(),
         }
+    }
+
+    /// The bytes that it is to.
+    pub const fn size(self) -> usize {
+        match self {
+            Self::Value { size, .. } => size,
+            Self::Byte(_) | Self::Nothing(_) => 1,
+        }
+    }
+
+    fn overlaps(self, address: usize, size: usize) -> bool {
+        address < self.address() + self.size() && self.address() < address + size
     }
 
     /// It takes effect. Relaxed, all: one thread of the host runs the whole simulation.
     pub fn apply(self) {
-        // SAFETY: placed memory, or a fiber's stack: both are mapped for ever, and words there are
-        // only used by atomic operations of this thread of the host.
+        // SAFETY: placed memory, a fiber's stack, or a user's library: it is there as long as the
+        // simulation, aligned as a word of this size, and only used by atomic operations of this
+        // thread of the host.
         unsafe {
             match self {
-                Self::Word(word, value) => (*word).store(value, Relaxed),
-                Self::Wide(wide, value) => (*wide).store(value, Relaxed),
-                Self::Long(long, value) => (*long).store(value, Relaxed),
+                Self::Value { address, size, value } => match size {
+                    1 => AtomicU8::from_ptr(address as *mut u8).store(value as u8, Relaxed),
+                    2 => AtomicU16::from_ptr(address as *mut u16).store(value as u16, Relaxed),
+                    4 => AtomicU32::from_ptr(address as *mut u32).store(value as u32, Relaxed),
+                    _ => AtomicU64::from_ptr(address as *mut u64).store(value, Relaxed),
+                },
                 Self::Byte(word) => {
                     (*word).fetch_and(!0xff, Relaxed);
                 }
@@ -107,13 +117,13 @@ impl World {
     }
 
     /// Whether the running task has to wait for its stores: then its fiber is to be left. A load
-    /// waits for those to its word only, or for place.
-    pub fn waits_for_stores(&mut self, load_of: Option<usize>) -> bool {
+    /// waits for those to its word only (address and size), or for place.
+    pub fn waits_for_stores(&mut self, load_of: Option<(usize, usize)>) -> bool {
         let me = self.me();
         let waits = match load_of {
             None => !me.buffer.is_empty(),
-            Some(word) => {
-                me.buffer.len() >= MOST || me.buffer.iter().any(|at| at.write.address() == word)
+            Some((word, size)) => {
+                me.buffer.len() >= MOST || me.buffer.iter().any(|at| at.write.overlaps(word, size))
             }
         };
         if waits {
