@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::layout::process_state;
+use lockwright_ledger::rows::{Class, lock_kind};
 
 use crate::all_symbols::AllSymbols;
 use crate::finding::coverage::{Gap, Missing, Note};
@@ -77,8 +78,8 @@ pub(crate) fn count(model: &Model<'_>, summary: &mut Summary, process: &mut Proc
         add(&mut process.acquisitions, thread.acquisitions);
         add(&mut process.contended, thread.contended);
     }
-    add(&mut summary.locks, model.ledger.header().locks_seen);
-    add(&mut summary.classes, model.classes.len());
+    add(&mut summary.locks, process.locks);
+    add(&mut summary.classes, model.classes.len() - model.classes.controls());
     add(&mut summary.chains, model.trie.chains());
     add(&mut summary.lost, completeness::lost(model.ledger));
     add(&mut summary.threads, process.threads);
@@ -99,6 +100,13 @@ pub(crate) fn count(model: &Model<'_>, summary: &mut Summary, process: &mut Proc
         }
     }
     summary.dependencies += pairs.len() as u64;
+}
+
+/// Controls of `pthread_once`, which are no locks to their program.
+fn controls(ledger: &Ledger) -> u64 {
+    let is_control = |row: &Class| row.kind == lock_kind::ONCE;
+    let classes = ledger.rows::<Class>().map(|(_, row)| row).filter(is_control);
+    classes.map(|row| u64::from(row.locks)).sum()
 }
 
 /// What the header tells of a process, with notes on what is missing.
@@ -127,7 +135,7 @@ pub(crate) fn describe(ledger: &Ledger) -> Process {
         exited: header.state == process_state::EXITED,
         end: ProcessEnd::of(ledger),
         threads: 0,
-        locks: header.locks_seen,
+        locks: header.locks_seen.saturating_sub(controls(ledger)),
         acquisitions: 0,
         contended: 0,
         notes,

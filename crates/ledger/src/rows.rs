@@ -309,6 +309,9 @@ pub mod segment_kind {
     /// After the thread signalled what others had waited for with a lock kept
     /// ([`super::finding_kind::SIGNALLED`]). It orders nothing.
     pub const SIGNALS: u32 = 14;
+    /// After the routine of a `pthread_once` has run: of the thread that ran it, or of one that
+    /// called it later; then `peer` is the segment in which it ended.
+    pub const INITIALISED: u32 = 15;
 }
 
 row! {
@@ -394,7 +397,8 @@ row! {
         poster: u32,
         /// Semaphore: waits that were granted so far. Changes.
         waits: u32,
-        /// Semaphore: not 0 if several threads posted it. Changes.
+        /// Semaphore: not 0 if several threads posted it. Barrier: not 0 if other processes meet at it,
+        /// too. Changes.
         shared: u32,
         /// Not used.
         reserved: [u32; 3],
@@ -430,6 +434,8 @@ pub mod lock_kind {
     /// `sem_t` that begins at 1, which is taken for a lock until it is posted by a thread that has
     /// not taken it.
     pub const SEMAPHORE: u8 = 10;
+    /// `pthread_once_t` of static storage duration: held while its routine runs, once.
+    pub const ONCE: u8 = 11;
 }
 
 /// Values of [`Class::origin`]: what the class was made from (see DESIGN, lock classes).
@@ -570,6 +576,12 @@ pub mod mode {
     pub const JOIN: u16 = 32;
     /// Not a lock but a condition variable: a wait on it, which keeps what is held.
     pub const COND_WAIT: u16 = 64;
+    /// Not a lock but a barrier: a wait for others to come, which keeps what is held. The class and the
+    /// instance of a thread that waits so are the [`super::Sync`] and the number of its round, from 1.
+    pub const BARRIER: u16 = 1 << 11;
+    /// The call of `pthread_once`: it acquires the control while the routine runs, and waits for that
+    /// in other threads.
+    pub const ONCE: u16 = 1 << 12;
     /// Not a lock but a semaphore that hands something over: a wait for a post, which keeps what is
     /// held.
     pub const SEM_WAIT: u16 = 1 << 13;
@@ -577,9 +589,9 @@ pub mod mode {
     pub const COND_SIGNAL: u16 = 1 << 14;
 }
 
-/// Whether a wait in this [`mode`] is for a lock: not for a thread, a signal or a post.
+/// Whether a wait in this [`mode`] is for a lock: not for a thread, a signal, a post or a barrier.
 pub const fn waits_for_lock(mode: u16) -> bool {
-    mode & (mode::JOIN | mode::COND_WAIT | mode::SEM_WAIT) == 0
+    mode & (mode::JOIN | mode::COND_WAIT | mode::SEM_WAIT | mode::BARRIER) == 0
 }
 
 row! {

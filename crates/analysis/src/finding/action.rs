@@ -41,6 +41,10 @@ pub enum Action {
     },
     /// A condition wait ends, and takes the mutex again.
     Reacquires,
+    /// Waits at a barrier.
+    WaitsAtBarrier,
+    /// Calls `pthread_once`, and runs its routine, or waits for whoever does.
+    CallsOnce,
     /// Enters a context that the program declares.
     Enters,
     /// Waits for it: for a lock as long as it takes.
@@ -152,6 +156,7 @@ impl Action {
         match kind {
             _ if mode & mode::JOIN != 0 => Self::WaitsForEnd { timed: mode & mode::TIMED != 0 },
             _ if mode & mode::COND_REACQUIRE != 0 => Self::Reacquires,
+            _ if mode & mode::ONCE != 0 => Self::CallsOnce,
             lock_kind::RESOURCE => Self::Enters,
             lock_kind::COMPLETION => Self::WaitsFor,
             _ => Self::Acquires {
@@ -166,6 +171,7 @@ impl Action {
     pub fn waits(mode: u16) -> Self {
         match mode {
             _ if mode & mode::JOIN != 0 => Self::WaitsToJoin,
+            _ if mode & mode::BARRIER != 0 => Self::WaitsAtBarrier,
             _ if mode & mode::COND_REACQUIRE != 0 => Self::WaitsToReacquire,
             _ if mode & mode::SEM_WAIT != 0 => Self::WaitsForPost,
             _ if is_read(mode) => Self::WaitsToRead,

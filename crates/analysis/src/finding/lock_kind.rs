@@ -30,6 +30,8 @@ pub enum LockKind {
     Completion = "completion",
     /// A semaphore that counts as a lock.
     Semaphore = "semaphore",
+    /// The control of pthread_once, which is held while its routine runs.
+    Once = "once control",
     /// Of a kind that only a newer lockwright knows.
     Other = "lock",
 }
@@ -48,6 +50,7 @@ impl LockKind {
             lock_kind::RESOURCE => Self::ResourceContext,
             lock_kind::COMPLETION => Self::Completion,
             lock_kind::SEMAPHORE => Self::Semaphore,
+            lock_kind::ONCE => Self::Once,
             _ => Self::Other,
         }
     }

@@ -102,6 +102,8 @@ pub enum OrderedBy {
     Post,
     /// The first releases a lock that it held when it ordered the second, which then acquires it.
     Release,
+    /// The first runs the routine of a `pthread_once` that the second calls afterwards.
+    Once,
 }
 
 /// The step from thread to thread that orders two others.
@@ -267,6 +269,11 @@ pub enum Evidence {
     },
     /// What runs as a library is loaded or unloaded does so with the loader's lock held.
     HeldWhileLoading,
+    /// Who calls `pthread_once` waits as long as another thread runs the routine.
+    HeldWhileInitialising {
+        /// The control among the locks.
+        once: usize,
+    },
     /// The callback of `dl_iterate_phdr` runs with the lock of the loader's list held.
     HeldInCallback,
     /// Who enters a context with the other lock held and takes it there waits for itself.
@@ -304,6 +311,11 @@ pub enum Evidence {
     AnyThreadRunsHandlers,
     /// What comes of the second acquisition.
     Again(Again),
+    /// The thread of the step waits at a barrier, to which that of the next cannot come.
+    WaitsAtBarrier {
+        /// Which.
+        step: usize,
+    },
     /// A step waits for the thread of the next to end.
     WaitsForEnd {
         /// The step.
@@ -414,6 +426,11 @@ pub enum Remedy {
     JoinWithoutLock {
         /// The end of the thread among the locks; the lock is the one before it.
         end: usize,
+    },
+    /// Call `pthread_once` without the lock held that its routine takes, or do not take it there.
+    InitialiseWithoutLock {
+        /// The control among the locks; the lock that is held is the one before it.
+        once: usize,
     },
     /// Load and unload nothing with the lock held that is taken while loading, or do not take it
     /// then.

@@ -12,7 +12,7 @@ use super::cycles::{Limits, MOST_COMPARED, Visitor, Work, shortest_first};
 use super::floor::Floors;
 use super::graph::{Part, parts};
 use super::judge::{Judge, Obstacle, Rank, Shape, Verdict, shapes};
-use super::{joins, loader, semaphores, signals};
+use super::{joins, loader, onces, semaphores, signals};
 use crate::finding::coverage::{Note, Search};
 use crate::finding::order::{Evidence, Fault, OrderFault, OrderedBy, Remedy};
 use crate::finding::{Details, Finding, Grade, Instances, Kind};
@@ -350,6 +350,7 @@ impl Found {
         let contexts = annotated::Contexts::of(view.model, &refs);
         let semaphores = semaphores::among(view.model, &refs);
         let loader = loader::place(view.model, &refs);
+        let once = onces::place(view.model, &refs);
         let involved = view.involved(level, refs);
         let grade = contexts.grade(grade(level, verdict));
         let (grade, why_less) = joins.grade(view.model, acquisitions, grade);
@@ -364,6 +365,9 @@ impl Found {
         joins.tell(&mut what);
         if let Some(loader) = loader {
             loader::tell(loader, n, &mut what);
+        }
+        if let Some(once) = once {
+            onces::tell(once, &mut what);
         }
         what.evidence.extend(why_less);
         what.evidence.extend(semaphores::why_locks(semaphores));

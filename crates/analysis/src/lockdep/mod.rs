@@ -21,6 +21,7 @@ mod loader;
 mod lost_wakeups;
 pub mod misuse;
 mod nesting;
+mod onces;
 mod online;
 mod precedence;
 mod semaphores;

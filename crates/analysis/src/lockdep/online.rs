@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use lockwright_ledger::Ledger;
+use lockwright_ledger::rows::object::object_type;
 use lockwright_ledger::rows::{
     Finding as Row, Step as StepRow, Thread, finding_kind, mode, thread_state,
 };
@@ -12,7 +13,7 @@ use crate::finding::action::Action;
 use crate::finding::lock_kind::Subject;
 use crate::finding::order::{Evidence, Fault, OrderFault, Remedy};
 use crate::finding::{Details, Finding, Grade, Kind, LockInfo, LockOrigin, Name, Step};
-use crate::model::LockRef;
+use crate::model::{LockRef, Model};
 use crate::view::candidate::{Candidate, ring};
 use crate::view::occurrence::Level;
 use crate::view::process_view::ProcessView;
@@ -81,11 +82,33 @@ fn is_join(step: &StepRow) -> bool {
     step.mode & u32::from(mode::JOIN) != 0
 }
 
+fn is_barrier(step: &StepRow) -> bool {
+    step.mode & u32::from(mode::BARRIER) != 0
+}
+
+/// The barrier that a step waits at.
+fn barrier(model: &Model<'_>, step: &StepRow) -> (Name, LockInfo) {
+    let name = match model.variable_at(step.addr) {
+        Some(symbol) => Name::symbol(symbol),
+        None => Name::description(format!("barrier at {:#x}", step.addr)),
+    };
+    let info = LockInfo {
+        name: name.clone(),
+        class: name.clone(),
+        kind: Subject::Object(object_type::BARRIER),
+        addr: Some(step.addr),
+        created: Vec::new(),
+        origin: LockOrigin::Unknown,
+    };
+    (name, info)
+}
+
 fn deadlock(view: &ProcessView<'_, '_>, row: &Row, steps: &[StepRow]) -> Candidate {
     let model = view.model;
     let n = steps.len();
     let refs: Vec<LockRef> = steps.iter().map(lock_of).collect();
-    let locks: Vec<LockRef> = steps.iter().filter(|step| !is_join(step)).map(lock_of).collect();
+    let is_lock = |step: &&StepRow| !is_join(step) && !is_barrier(step);
+    let locks: Vec<LockRef> = steps.iter().filter(is_lock).map(lock_of).collect();
     let ends = steps.iter().filter(|step| is_join(step)).filter_map(|step| {
         let class = model.trie.end_class(step.addr as u32)?;
         Some(LockRef { class, ..LockRef::default() })
@@ -107,9 +130,13 @@ fn deadlock(view: &ProcessView<'_, '_>, row: &Row, steps: &[StepRow]) -> Candida
             origin: LockOrigin::Static,
         };
     }
+    for (i, step) in steps.iter().enumerate().filter(|(_, step)| is_barrier(step)) {
+        (involved.names[i], involved.infos[i]) = barrier(model, step);
+    }
     let evidence = (0..n)
         .map(|step| match is_join(&steps[step]) {
             true => Evidence::WaitsForEnd { step },
+            false if is_barrier(&steps[step]) => Evidence::WaitsAtBarrier { step },
             // A writer in the queue keeps a reader waiting without holding the lock itself.
             false if steps[(step + 1) % n].wanted == 0 => Evidence::WaitsBehindWriter { step },
             false => Evidence::WaitsForHolder { step },
@@ -137,7 +164,11 @@ fn deadlock(view: &ProcessView<'_, '_>, row: &Row, steps: &[StepRow]) -> Candida
             let held = model.trie.node(step.wanted).map_or(0, |node| node.stack);
             let name = |step: &StepRow| {
                 let group = model.classes.group_of(step.class);
-                if is_join(step) { "join" } else { &model.classes.group(group).name }
+                match () {
+                    () if is_join(step) => "join",
+                    () if is_barrier(step) => "barrier",
+                    () => &model.classes.group(group).name,
+                }
             };
             format!(
                 "{}\t{}\t{}\t{}",
@@ -150,7 +181,9 @@ fn deadlock(view: &ProcessView<'_, '_>, row: &Row, steps: &[StepRow]) -> Candida
         .collect();
     let finding = Finding {
         kind: match n {
-            2 if steps.iter().any(is_join) => Kind::JoinWithLockHeld,
+            2 if steps.iter().any(is_join) && !steps.iter().any(is_barrier) => {
+                Kind::JoinWithLockHeld
+            }
             _ => Kind::CircularDependency,
         },
         grade: Grade::Deadlocked,

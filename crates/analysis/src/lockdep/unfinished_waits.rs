@@ -44,8 +44,11 @@ fn has_called_exec(ledgers: &[Ledger], ledger: &Ledger) -> bool {
     })
 }
 
+/// The thread waits, and not at a barrier, which anybody may come to.
 fn waits(row: &Thread) -> bool {
-    row.state == thread_state::LIVE && row.wait_seq & 1 == 1
+    row.state == thread_state::LIVE
+        && row.wait_seq & 1 == 1
+        && row.wait_mode as u16 & mode::BARRIER == 0
 }
 
 fn of(view: &ProcessView<'_, '_>, process: usize, row: &Thread, info: LockInfo) -> Waiting {

@@ -19,7 +19,7 @@ use crate::symbolize::MemberPlace;
 fn lock_bytes(kind: u8) -> u64 {
     match kind {
         lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER => 56,
-        lock_kind::SPIN => 4,
+        lock_kind::SPIN | lock_kind::ONCE => 4,
         lock_kind::SEMAPHORE => 32,
         _ if cfg!(target_arch = "aarch64") => 48,
         _ => 40,
@@ -403,6 +403,12 @@ impl Classes {
     /// semaphores does not hold for the next, then.
     pub fn is_mixed(&self, row: u32) -> bool {
         self.member(row).is_some_and(|member| member.is_mixed)
+    }
+
+    /// Classes of controls of `pthread_once`, which are no locks to their program.
+    pub fn controls(&self) -> u64 {
+        let is_control = |group: &&ClassGroup| group.kind == lock_kind::ONCE && group.locks != 0;
+        self.groups[1..].iter().filter(is_control).count() as u64
     }
 
     /// Whether locks of a class row have readers at all.

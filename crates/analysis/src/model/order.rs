@@ -248,6 +248,7 @@ impl Order {
                     segment_kind::MEETING => OrderedBy::Barrier,
                     segment_kind::POSTED => OrderedBy::Post,
                     segment_kind::PASSED => OrderedBy::Release,
+                    segment_kind::INITIALISED => OrderedBy::Once,
                     _ => OrderedBy::Creation,
                 };
                 return Some(Crossing { by, from: home, to });

@@ -28,7 +28,11 @@
 //! `CW(A,c)` begins a wait with `A` on condition variable `c`, `CE(A)` ends it, and `CS(c)` signals;
 //! `PB(S)` begins to wait for a semaphore, perhaps with locks kept, and `PK(S)` is that and its end. `SAYS` tells others of something.
 //!
-//! `barrier 2 K` is met by two threads: `BA(K)` arrives, `BP(K)` passes. `semaphore 0 S` has
+//! `once C` declares a control of `pthread_once`: `OB(C)` calls it and begins its routine, `OE(C)` ends
+//! that, `OC(C)` calls it when it is done, and `OW(C)` begins to wait while it is not.
+//!
+//! `barrier 2 K` is met by two threads: `BA(K)` arrives, `BP(K)` passes; `BW(K)`
+//! arrives and waits for good. `semaphore 0 S` has
 //! `PO(S)` and `PW(S)`, a wait that is granted. `sem A` is a semaphore that begins at 1, hence a
 //! lock: `PO(A)` posts it, as `U(A)` does, by whomever.
 
@@ -100,6 +104,9 @@ pub struct Story {
     kept: HashSet<u64>,
     /// By thread: the barrier's round it has arrived in.
     rounds: HashMap<String, Option<Round>>,
+    /// By control of `pthread_once`: what its thread had acquired before the routine, and the segment
+    /// in which that ended, if it took locks.
+    routines: HashMap<String, (u64, u32)>,
     /// Semaphores that proved to be no locks.
     handed_over: HashSet<String>,
     last_site: u64,
@@ -135,6 +142,7 @@ impl Story {
             posts: HashMap::new(),
             kept: HashSet::new(),
             rounds: HashMap::new(),
+            routines: HashMap::new(),
             handed_over: HashSet::new(),
             last_site: 1000,
             modules: module,
@@ -176,6 +184,7 @@ impl Story {
             "writers" => (lock_kind::RWLOCK_WRITER, false),
             "spin" => (lock_kind::SPIN, false),
             "sem" => (lock_kind::SEMAPHORE, false),
+            "once" => (lock_kind::ONCE, false),
             "static" => (lock_kind::MUTEX, true),
             _ => panic!("what is {line:?}?"),
         };
@@ -238,6 +247,7 @@ impl Story {
             let segment = unsafe { (*state).segment() };
             // SAFETY: taken out of the map, so nobody uses it again.
             unsafe { self.core.thread_exit(state, 1) };
+            self.core.find_barrier_deadlock(7);
             self.ended.insert(name.to_owned(), segment);
         }
     }
@@ -378,6 +388,7 @@ impl Story {
                 let (wait, node) = self.join_context(state, name, site);
                 state.wait_begin(&wait, node);
                 self.core.find_deadlock(state, false, 7);
+                self.core.find_barrier_deadlock(7);
             }
             "O" | "M" => self.mask(thread, signal(name), what == "O"),
             "I" => {
@@ -396,6 +407,52 @@ impl Story {
                 let round = self.core.barrier_arrives(state, self.syncs[name]);
                 self.rounds.insert(thread.to_owned(), round);
             }
+            "OB" => {
+                let state = self.calls_once(thread, name, site).0;
+                state.inherited(self.lock(name).addr);
+                state.shares();
+                self.routines.insert(name.to_owned(), (state.acquisitions(), 0));
+            }
+            "OE" => {
+                let lock = self.lock(name);
+                let state = self.thread(thread);
+                self.hands_over(state, lock.addr);
+                assert!(state.release(lock.addr), "{thread} does not run {name}");
+                if state.acquisitions() > self.routines[name].0 {
+                    let last = self.core.routine_ran(state);
+                    state.remember_routine(lock.ident.inst());
+                    self.routines.insert(name.to_owned(), (0, last));
+                }
+            }
+            "OC" => {
+                let inst = self.lock(name).ident.inst();
+                let last = self.routines[name].1;
+                if last != 0 && !self.thread(thread).knows_routine(inst) {
+                    if !self.thread(thread).is_idle() {
+                        self.calls_once(thread, name, site).0.abandon();
+                    }
+                    let state = self.thread(thread);
+                    self.core.routine_is_past(state, last);
+                    state.remember_routine(inst);
+                }
+            }
+            "OW" => {
+                let (state, lock, node) = self.calls_once(thread, name, site);
+                state.wait_begin_uncounted(&lock, node);
+                self.core.find_deadlock(state, false, 7);
+            }
+            "BW" => {
+                let ident = Ident::NONE;
+                let addr = self.syncs[name];
+                let wait = Acquire { addr, ident, mode: mode::BARRIER, site };
+                let state = self.thread(thread);
+                state.shares();
+                let probe = state.probe(ident, mode::BARRIER, site);
+                let node = self.core.wait_context(state, &wait, probe, &mut capture(site));
+                let round = self.core.barrier_arrives(state, addr).expect("a barrier");
+                state.wait_begin(&Acquire { ident: round.ident(), ..wait }, node);
+                self.core.find_barrier_deadlock(7);
+            }
             "BP" => {
                 let state = self.thread(thread);
                 if let Some(round) = self.rounds[thread] {
@@ -412,6 +469,20 @@ impl Story {
             "PW" => self.granted(thread, self.syncs[name]),
             _ => panic!("what is {text:?}?"),
         }
+    }
+
+    /// As the preload library does before a call of `pthread_once`: the control is reserved.
+    fn calls_once(
+        &mut self,
+        thread: &str,
+        name: &str,
+        site: u64,
+    ) -> (&'static mut ThreadState, Acquire, u32) {
+        let lock = self.lock(name);
+        let state = self.thread(thread);
+        let acquire = Acquire { addr: lock.addr, ident: lock.ident, mode: mode::ONCE, site };
+        let node = self.reserve(state, &acquire);
+        (state, acquire, node)
     }
 
     /// As the preload library does before a thread waits for the end of thread `name`.
@@ -532,6 +603,7 @@ impl Story {
         if blocks {
             state.wait_begin(&acquire, node);
             self.core.find_deadlock(state, is_semaphore, 7);
+            self.core.find_barrier_deadlock(7);
         } else {
             state.acquired(lock.addr);
         }

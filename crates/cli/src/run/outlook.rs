@@ -116,7 +116,7 @@ impl Scene<'_> {
     }
 
     fn may_spin(&self, wait: &Thread) -> bool {
-        let is_lock = wait.wait_mode as u16 & (mode::JOIN | mode::COND_WAIT) == 0;
+        let is_lock = wait.wait_mode as u16 & (mode::JOIN | mode::COND_WAIT | mode::BARRIER) == 0;
         let kind = self.ledger.get::<Class>(wait.wait_class).map_or(0, |class| class.kind);
         is_lock && matches!(kind, lock_kind::SPIN | lock_kind::OWN)
     }

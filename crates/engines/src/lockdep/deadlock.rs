@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering::Release;
 
-use lockwright_ledger::rows::{Finding, Node, Step, Thread, finding_kind};
+use lockwright_ledger::rows::{Finding, Node, Step, Thread, finding_kind, mode};
 
 use super::core::{Core, held_of};
 
@@ -20,11 +20,12 @@ impl Core {
             let before = cycle[(i + cycle.len() - 1) % cycle.len()];
             let wanted_addr = self.writer.get::<Thread>(before).map_or(0, |row| row.wait_addr);
             let (held, wanted) = self.place_foreign(&thread, wanted_addr);
+            let (class, inst) = lock_of(&thread);
             let step = Step {
                 thread: id,
                 addr: thread.wait_addr,
-                class: thread.wait_class,
-                inst: thread.wait_inst,
+                class,
+                inst,
                 mode: thread.wait_mode,
                 stack: self.wait_stack(&thread),
                 held,
@@ -41,14 +42,15 @@ impl Core {
             1 => finding_kind::SELF_DEADLOCK,
             _ => finding_kind::DEADLOCK,
         };
+        let (class, inst) = lock_of(&thread);
         let finding = Finding {
             kind,
             mode: thread.wait_mode as u16,
             thread: first,
             segment: thread.segment,
             addr: thread.wait_addr,
-            class: thread.wait_class,
-            inst: thread.wait_inst,
+            class,
+            inst,
             stack: self.wait_stack(&thread),
             node: self.writer.get::<Step>(first_step).map_or(0, |step| step.held),
             first_step,
@@ -105,5 +107,13 @@ impl Core {
             }
         }
         (parent, wanted)
+    }
+}
+
+/// Class and instance of what the thread waits for; none of a barrier.
+fn lock_of(thread: &Thread) -> (u32, u32) {
+    match thread.wait_mode as u16 & mode::BARRIER {
+        0 => (thread.wait_class, thread.wait_inst),
+        _ => (0, 0),
     }
 }

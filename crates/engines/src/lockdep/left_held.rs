@@ -76,7 +76,8 @@ impl Core {
     pub fn taken_on(&self, held: &Held, frames: &mut [u64]) -> Option<usize> {
         let kind = self.writer.get::<Class>(held.class)?.kind;
         let node = self.writer.get::<Node>(held.node).filter(|node| node.site == held.site)?;
-        const NO: [u8; 3] = [lock_kind::RESOURCE, lock_kind::COMPLETION, lock_kind::OWN];
+        const NO: [u8; 4] =
+            [lock_kind::RESOURCE, lock_kind::COMPLETION, lock_kind::OWN, lock_kind::ONCE];
         (!NO.contains(&kind)).then(|| self.read_stack(node.stack, frames)).filter(|&n| n != 0)
     }
 

@@ -16,6 +16,7 @@
 
 mod annotate;
 mod atomic_sleep;
+mod barrier;
 mod birth;
 mod cache;
 mod classes;
@@ -30,6 +31,7 @@ mod key;
 mod left_held;
 mod memory;
 mod misuse;
+mod once;
 mod order;
 mod semaphore;
 mod shared;

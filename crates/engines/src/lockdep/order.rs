@@ -11,6 +11,7 @@
 
 use lockwright_ledger::rows::{SYNC_ROUNDS, Segment, Sync, segment_kind, sync_kind};
 
+use super::Ident;
 use super::core::Core;
 use super::key::hash;
 use super::thread::ThreadState;
@@ -32,6 +33,14 @@ pub enum Tell {
 pub struct Round {
     sync: u32,
     round: u32,
+    is_kept: bool,
+}
+
+impl Round {
+    /// What a thread waits for that waits for the others of the round.
+    pub fn ident(self) -> Ident {
+        Ident::new(self.round.wrapping_add(1), self.sync)
+    }
 }
 
 /// Barriers, semaphores and the like on record.
@@ -61,32 +70,55 @@ impl Core {
         (row.kind == kind && row.addr == addr).then_some((id, row))
     }
 
-    /// The thread is about to wait at a barrier. `None` if that is not recorded (any more).
+    /// Other processes meet at the barrier, too.
+    pub fn barrier_is_shared(&mut self, addr: u64) {
+        if let Some((id, _)) = self.sync(sync_kind::BARRIER, addr) {
+            self.writer.update::<Sync>(id, |row| row.shared = 1);
+        }
+    }
+
+    /// The thread is about to wait at a barrier. `None` if its beginning is not on record. Of the
+    /// first [`SYNC_ROUNDS`] rounds it is recorded what they order.
     pub fn barrier_arrives(&mut self, thread: &mut ThreadState, addr: u64) -> Option<Round> {
         let (id, row) = self.sync(sync_kind::BARRIER, addr)?;
-        if row.rounds as usize >= SYNC_ROUNDS {
-            return None;
+        let is_kept = (row.rounds as usize) < SYNC_ROUNDS;
+        let mut head = 0;
+        if is_kept {
+            self.hand_on(thread);
+            head = self.writer.push(Segment {
+                kind: segment_kind::MEETING,
+                peer: thread.segment(),
+                prev: row.head,
+                ..Segment::default()
+            })?;
         }
-        self.hand_on(thread);
-        let head = self.writer.push(Segment {
-            kind: segment_kind::MEETING,
-            peer: thread.segment(),
-            prev: row.head,
-            ..Segment::default()
-        })?;
         let is_last = row.arrived + 1 >= row.size;
         self.writer.update::<Sync>(id, |row| {
-            row.segments[row.rounds as usize] = head;
+            if is_kept {
+                row.segments[row.rounds as usize] = head;
+            }
             (row.head, row.arrived) = if is_last { (0, 0) } else { (head, row.arrived + 1) };
             if is_last {
-                row.rounds += 1;
+                row.rounds = row.rounds.wrapping_add(1);
             }
         });
-        Some(Round { sync: id, round: row.rounds })
+        Some(Round { sync: id, round: row.rounds, is_kept })
+    }
+
+    /// Threads of this process are still to come in the round that a thread waits in, by what
+    /// [`Round::ident`] says of it.
+    pub(super) fn is_round_open(&self, addr: u64, ident: Ident) -> bool {
+        self.sync(sync_kind::BARRIER, addr).is_some_and(|(id, row)| {
+            let round = Round { sync: id, round: row.rounds, is_kept: false };
+            row.shared == 0 && round.ident() == ident
+        })
     }
 
     /// The thread has passed the barrier.
     pub fn barrier_passed(&mut self, thread: &mut ThreadState, round: Round) {
+        if !round.is_kept {
+            return;
+        }
         let row = self.writer.get::<Sync>(round.sync);
         let head = row.map_or(0, |row| row.segments[round.round as usize]);
         if head != 0 {

@@ -15,12 +15,14 @@ use crate::held::HeldStack;
 pub(super) struct Threads {
     /// First of the list of live threads.
     live: u32,
+    /// Threads that were created and have not begun; and those that could not be.
+    pub(super) unborn: u32,
     memory: Memory,
 }
 
 impl Threads {
     pub(super) const fn new() -> Self {
-        Self { live: 0, memory: Memory::new() }
+        Self { live: 0, unborn: 0, memory: Memory::new() }
     }
 
     /// Adds a thread, with a cache and an array of held locks.
@@ -97,6 +99,9 @@ impl Core {
         let row =
             Thread { tid, parent_segment, create_stack, start_ns: now_ns, ..Thread::default() };
         let state = self.threads.add(&mut self.writer, row)?;
+        if parent_segment != 0 {
+            self.threads.unborn = self.threads.unborn.saturating_sub(1);
+        }
         if DEBUG_LOCKDEP {
             // SAFETY: a row just written, which is what a state is; nobody else has it yet.
             self.add_counts(unsafe { &mut *state });
@@ -139,6 +144,7 @@ impl Core {
         let stack = self.captured(capture);
         self.hand_on(thread);
         let before = thread.segment();
+        self.threads.unborn += 1;
         self.next_segment(thread, segment_kind::CREATED, 0, stack);
         (before, stack)
     }

@@ -34,6 +34,11 @@ impl ThreadState {
     /// [`super::Core::find_deadlock`] of other threads from here on.
     pub fn wait_begin(&mut self, lock: &Acquire, node: u32) {
         self.row.contended += u64::from(waits_for_lock(lock.mode));
+        self.wait_begin_uncounted(lock, node);
+    }
+
+    /// As [`ThreadState::wait_begin`], for what may not have to be waited for.
+    pub fn wait_begin_uncounted(&mut self, lock: &Acquire, node: u32) {
         self.row.wait_addr = lock.addr;
         self.row.wait_inst = lock.ident.inst();
         self.row.wait_class = lock.ident.class();

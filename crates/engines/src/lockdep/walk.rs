@@ -57,6 +57,10 @@ impl Core {
     ) -> Option<usize> {
         let wanted = *self.ledger().get::<Thread>(path[len - 1].thread)?;
         let wants = wanted.wait_mode as u16;
+        // For whoever comes: see barrier.rs.
+        if wants & mode::BARRIER != 0 {
+            return None;
+        }
         let mut next = self.first_live();
         while let Some(thread) = self.ledger().get::<Thread>(next) {
             let id = core::mem::replace(&mut next, thread.next_live);
@@ -92,7 +96,7 @@ impl Core {
 
     /// The sequence number of the wait the thread is in, if it is in one that it cannot back out
     /// of.
-    fn wait_of(&self, id: u32) -> Option<u32> {
+    pub(super) fn wait_of(&self, id: u32) -> Option<u32> {
         let row = self.ledger().row_ptr::<Thread>(id);
         if row.is_null() {
             return None;
@@ -109,7 +113,7 @@ impl Core {
 
     /// Thread `id` holds the lock at `addr` in a way that keeps `wants` waiting; for a join, it is
     /// the thread waited for.
-    fn owns(&self, id: u32, addr: u64, wants: u16) -> bool {
+    pub(super) fn owns(&self, id: u32, addr: u64, wants: u16) -> bool {
         if wants & mode::JOIN != 0 {
             return u64::from(id) == addr;
         }

@@ -18,7 +18,6 @@ mod early;
 mod faults;
 pub mod frames;
 pub mod gone;
-pub mod once;
 pub mod program;
 pub mod tell;
 mod threads;

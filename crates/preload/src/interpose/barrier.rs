@@ -23,7 +23,10 @@ pub unsafe extern "C-unwind" fn init(
     let call = || unsafe { real::pthread_barrier_init(b, attr, count) };
     let result = around::init(&types::BARRIER, b as u64, call);
     if result == 0 {
-        sync::barrier_begins(b as u64, count);
+        // SAFETY: attributes that the C library has read, whose only field says whether the barrier is
+        // process-shared.
+        let is_shared = !attr.is_null() && unsafe { attr.cast::<c_int>().read() } != 0;
+        sync::barrier_begins(b as u64, count, is_shared);
     }
     result
 }
@@ -38,7 +41,7 @@ pub unsafe extern "C-unwind" fn wait(b: Barrier, site: u64) -> c_int {
     left_held::idles(const { blocking_call("pthread_barrier_wait") }, site);
     // SAFETY: forwarded.
     let block = || unsafe { real::pthread_barrier_wait(b) };
-    sync::barrier_wait(b as u64, || {
+    sync::barrier_wait(b as u64, site, || {
         used(&types::BARRIER, b as u64);
         waiters::during(&types::BARRIER, b as u64, 0, block)
     })

@@ -24,6 +24,7 @@ pub mod leave;
 mod lives;
 mod load;
 mod mutex;
+mod once;
 mod rwlock;
 mod seccomp;
 mod semaphore;

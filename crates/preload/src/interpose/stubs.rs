@@ -123,12 +123,15 @@ macro_rules! stub {
         }
     };
 
-    // Forwarded once the routine has run.
+    // Forwarded once the routine has run, unless routines have taken locks.
     (once $name:ident 2 ($next:ident)) => {
         exported! {
             $name,
-            "test dword ptr [rdi], {done}", "jz {run}", "jmp qword ptr [rip + {next}]",
-            done = const ONCE_DONE as i32, run = sym once::$next, next = sym slot::$next
+            "test dword ptr [rdi], {done}", "jnz 2f", pass!(site_return 2), "jmp {run}",
+            "2:", "cmp byte ptr [rip + {matter}], 0", "jne 3f", "jmp qword ptr [rip + {next}]",
+            "3:", pass!(site_return 2), "jmp {done_call}",
+            done = const ONCE_DONE as i32, run = sym once::$next, next = sym slot::$next,
+            matter = sym lockdep::once::HAVE_RUN, done_call = sym once::done::$next
         }
     };
 

@@ -14,12 +14,10 @@ use lockwright_ledger::rows::unsafe_call;
 use super::engine::{Both, Lockdep, Lockmeter};
 use super::{
     annotated_object, bare_fork, barrier, both, both_user_locks, c11, cond, create, ending,
-    execute, freed, guarded, internal, iterate, jump, load, mutex, rwlock, seccomp, semaphore,
-    sleeping, specific, spin, unload,
+    execute, freed, guarded, internal, iterate, jump, load, mutex, once, rwlock, seccomp,
+    semaphore, sleeping, specific, spin, unload,
 };
-use crate::debugobjects::{
-    COND_IMPOSSIBLE, COND_WREFS, ONCE_DONE, attribute_calls, once, timer, types,
-};
+use crate::debugobjects::{COND_IMPOSSIBLE, COND_WREFS, ONCE_DONE, attribute_calls, timer, types};
 use crate::libc::real::{self, literal, slot};
 use crate::lockdep::annotate::{self, context, user_locks};
 use crate::lockdep::{self, signal, signal_sysv, signal_wait, thread};

@@ -51,6 +51,11 @@ by_address! {
     Completion(u8): lock_kind::COMPLETION
 }
 
+by_address! {
+    /// The control of `pthread_once`, as a type of its own (libc's is an int).
+    OnceControl(libc::pthread_once_t): lock_kind::ONCE
+}
+
 /// The lock, as a type that can be identified.
 pub fn spin_lock(l: *mut pthread_spinlock_t) -> *const SpinLock {
     l.cast_const().cast()

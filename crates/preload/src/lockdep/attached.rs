@@ -1,14 +1,17 @@
 //! The threads that lockdep watches: from their attaching to their end.
 
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::Relaxed;
+
 use lockwright_engines::lockdep::{Core, ThreadState};
 use lockwright_ledger::rows::Thread;
 
 use super::misuse;
 use crate::hosts::HasEnded;
-use crate::os::{sys, time, tls};
+use crate::os::{sys, time, timers, tls};
 use crate::recorder::state;
 use crate::threads::by_tid::ByTid;
-use crate::threads::{ends, life};
+use crate::threads::{ends, life, names};
 
 /// Ledger rows of threads.
 static ROWS: ByTid<ThreadState> = ByTid::new();
@@ -73,6 +76,56 @@ pub fn is_running(tid: u32) -> bool {
         && unsafe { ThreadState::tid_of(row) == tid && ThreadState::is_waiting(row) == Some(false) }
 }
 
+/// Puts on record until when a timer may still end a deadlock: there is one.
+#[cold]
+pub fn note_timers() {
+    if let Some(header) = state::header() {
+        header.timers_until_ns.store(timers::armed_until(time::now_ns()), Relaxed);
+    }
+}
+
+/// Threads that wait at barriers.
+static AT_BARRIERS: AtomicU32 = AtomicU32::new(0);
+
+/// A thread waits at a barrier, or does no more.
+pub fn at_barrier(waits: bool) {
+    // Relaxed: who waits publishes that afterwards (the fence in `wait_begin`), and so does who asks.
+    match waits {
+        true => AT_BARRIERS.fetch_add(1, Relaxed),
+        false => AT_BARRIERS.fetch_sub(1, Relaxed),
+    };
+}
+
+/// In a forked child, whose only thread waits at none.
+pub fn forked() {
+    AT_BARRIERS.store(0, Relaxed);
+}
+
+/// Some thread waits at a barrier.
+pub fn are_any_at_barriers() -> bool {
+    AT_BARRIERS.load(Relaxed) != 0
+}
+
+/// Looks whether those that wait at barriers wait for good.
+#[cold]
+pub fn look_at_barriers() -> bool {
+    finds_deadlock(Core::find_barrier_deadlock)
+}
+
+/// Looks for a deadlock, and puts on record what is to be known of one.
+pub fn finds_deadlock(find: impl FnOnce(&mut Core, u64) -> bool) -> bool {
+    let now = time::now_ns();
+    let is_found = state::with_core(|core| {
+        let is_found = find(core, now);
+        if is_found {
+            names::refresh(core);
+            note_timers();
+        }
+        is_found
+    });
+    is_found == Some(true)
+}
+
 /// The calling thread ends.
 pub fn ended() {
     let state = tls::get();
@@ -93,6 +146,9 @@ pub fn ended() {
             core.thread_exit(state, now);
         }
     });
+    if are_any_at_barriers() {
+        look_at_barriers();
+    }
 }
 
 /// Ends the threads of which `has_ended` says so.

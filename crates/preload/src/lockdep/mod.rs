@@ -11,6 +11,7 @@ pub mod life;
 pub mod loader;
 pub mod misuse;
 pub mod mutex;
+pub mod once;
 pub mod rwlock;
 pub mod semaphore;
 pub mod signal;
@@ -37,11 +38,17 @@ pub const HOST: Host = Host {
     is_wanted,
     start: |_| cond::begin(),
     attach,
-    forked: nothing,
+    forked,
     thread_ended: attached::ended,
     threads_gone: attached::end_those,
     finish: nothing,
 };
+
+/// In a forked child, whose only thread this is.
+fn forked() {
+    once::forked();
+    attached::forked();
+}
 
 /// lockdep was asked for.
 static WANTED: AtomicBool = AtomicBool::new(true);

@@ -84,7 +84,7 @@ unsafe extern "C-unwind" fn on_signal(signal: c_int, info: *mut siginfo_t, conte
     }
     if state::header().is_some_and(|header| header.deadlocks.load(Relaxed) != 0) {
         // A handler may arm its timer anew: that the deadlock lasts does not mean that it stays.
-        watch::note_timers();
+        super::attached::note_timers();
     }
 }
 

@@ -2,10 +2,10 @@
 
 use core::ffi::{c_int, c_uint};
 
-use lockwright_engines::lockdep::{Ident, Tell, ThreadState};
-use lockwright_ledger::rows::sync_kind;
+use lockwright_engines::lockdep::{Acquire, Ident, Tell, ThreadState};
+use lockwright_ledger::rows::{mode, sync_kind};
 
-use super::watch;
+use super::{attached, watch};
 use crate::lock_id::side_table::SideTable;
 use crate::os::tls;
 use crate::recorder::state;
@@ -41,26 +41,35 @@ fn listened(addr: u64) -> Option<&'static mut ThreadState> {
     watch::thread()
 }
 
-/// A barrier begins its life, which `count` threads pass at a time.
-pub fn barrier_begins(addr: u64, count: c_uint) {
+/// A barrier begins its life, which `count` threads pass at a time; of other processes, too, if it
+/// `is_shared`.
+pub fn barrier_begins(addr: u64, count: c_uint, is_shared: bool) {
     if state::status() == state::ACTIVE {
         listen(sync_kind::BARRIER, addr, count);
+        if is_shared {
+            state::with_core(|core| core.barrier_is_shared(addr));
+        }
     }
 }
 
-/// The calling thread waits at a barrier by `arrive`.
-pub fn barrier_wait(addr: u64, arrive: impl FnOnce() -> c_int) -> c_int {
+/// The calling thread waits at a barrier by `arrive`, in a call that returns to `site`.
+pub fn barrier_wait(addr: u64, site: u64, arrive: impl FnOnce() -> c_int) -> c_int {
     shares();
     let Some(thread) = listened(addr) else { return arrive() };
-    let round = state::with_core(|core| core.barrier_arrives(thread, addr)).flatten();
+    let wait = Acquire { addr, ident: Ident::NONE, mode: mode::BARRIER, site };
+    let (node, _) = watch::wait_context(thread, &wait);
+    let Some(round) = state::with_core(|core| core.barrier_arrives(thread, addr)).flatten() else {
+        stop_listening(addr);
+        return arrive();
+    };
+    attached::at_barrier(true);
+    thread.wait_begin(&Acquire { ident: round.ident(), ..wait }, node);
+    attached::look_at_barriers();
     let result = arrive();
     // The barrier may be gone by now: only its address is used.
-    match round {
-        Some(round) => {
-            state::with_core(|core| core.barrier_passed(thread, round));
-        }
-        None => stop_listening(addr),
-    }
+    thread.wait_end();
+    attached::at_barrier(false);
+    state::with_core(|core| core.barrier_passed(thread, round));
     result
 }
 

@@ -2,7 +2,6 @@
 
 use core::cell::LazyCell;
 use core::ffi::c_int;
-use core::sync::atomic::Ordering::Relaxed;
 
 use libc::{EBUSY, EOWNERDEAD};
 use lockwright_engines::lockdep::{Acquire as Acquisition, Chain, Ident, MAX_FRAMES, ThreadState};
@@ -13,11 +12,11 @@ use crate::callsite::{self, Return};
 use crate::lock_id::first_use;
 use crate::lock_id::identity::{self, Birth, Identify};
 use crate::lock_id::inherited::{self, Inherited};
+use crate::os::tls;
 use crate::os::upcall::Upcall;
-use crate::os::{time, timers, tls};
 use crate::recorder::state;
 use crate::stack::{modules, python};
-use crate::threads::{ends, names};
+use crate::threads::ends;
 
 /// The thread and the lock, if both are watched.
 #[inline(always)]
@@ -332,26 +331,18 @@ pub fn begin_wait(
     // A thread that nobody can wait for closes no cycle. An owner that runs is none of ours
     // either: should it block later, it walks itself, and sees our wait (fence in `wait_begin`).
     if is_obstacle && !(kind.owner != 0 && attached::is_running(kind.owner)) {
-        let now = time::now_ns();
-        let is_found = state::with_core(|core| {
-            let is_found = core.find_deadlock(thread, kind.relock_fails, now);
-            if is_found {
-                names::refresh(core);
-                note_timers();
-            }
-            is_found
-        });
-        if is_found == Some(true) {
-            left_held::hangs(thread);
-        }
+        walk_owners(thread, kind.relock_fails);
+    }
+    if attached::are_any_at_barriers() && attached::look_at_barriers() {
+        left_held::hangs(thread);
     }
 }
 
-/// Puts on record until when a timer may still end a deadlock: there is one.
+/// Looks whether the wait that the thread has made visible closes a cycle.
 #[cold]
-pub fn note_timers() {
-    if let Some(header) = state::header() {
-        header.timers_until_ns.store(timers::armed_until(time::now_ns()), Relaxed);
+pub fn walk_owners(thread: &mut ThreadState, relock_fails: bool) {
+    if attached::finds_deadlock(|core, now| core.find_deadlock(thread, relock_fails, now)) {
+        left_held::hangs(thread);
     }
 }
 

@@ -25,9 +25,10 @@ global_asm!(
     ".globl lockwright_detached",
     ".hidden lockwright_detached",
     ".type lockwright_thread, @object",
-    ".size lockwright_thread, 40",
+    ".size lockwright_thread, 48",
     "lockwright_thread:",
     ".quad lockwright_detached",
+    ".quad 0",
     ".quad 0",
     ".quad 0",
     ".quad 0",
@@ -159,4 +160,15 @@ pub fn exit_round() -> u64 {
 /// Sets the fifth word.
 pub fn set_exit_round(round: u64) {
     set_word::<32>(round);
+}
+
+/// The sixth word: the innermost call of `pthread_once` that is under way (`interpose/once.rs`). It
+/// means nothing once that has called its routine.
+pub fn once_call() -> u64 {
+    word::<40>()
+}
+
+/// Sets the sixth word.
+pub fn set_once_call(call: u64) {
+    set_word::<40>(call);
 }

@@ -18,6 +18,8 @@ fn parts(action: Action) -> (&'static str, &'static str) {
             (verb, if timed { " with a timeout" } else { "" })
         }
         Action::Reacquires => ("reacquires", " after a condition wait"),
+        Action::WaitsAtBarrier => ("waits at the barrier", ""),
+        Action::CallsOnce => ("calls pthread_once for", ""),
         Action::Enters => ("enters", ""),
         Action::WaitsFor => ("waits for", ""),
         Action::WaitsToRead => ("waits to read-acquire", ""),

@@ -1,5 +1,6 @@
 //! Stories about locks and what must be found in them: the engine records, the analysis judges.
 
+mod barriers;
 mod counterexamples;
 mod damage;
 mod dot;
@@ -11,6 +12,7 @@ mod misuse;
 mod nesting;
 mod new_locks;
 mod objects;
+mod onces;
 mod online;
 mod order;
 mod pools;

@@ -130,6 +130,10 @@ pub fn lines(involved: &Involved<'_>, evidence: &Evidence) -> Vec<String> {
         Evidence::HeldWhileLoading => {
             "constructors and destructors of libraries run with the loader's lock held".to_owned()
         }
+        Evidence::HeldWhileInitialising { once } => format!(
+            "a thread that calls pthread_once waits while another runs the routine of {}",
+            lock(*once)
+        ),
         Evidence::HeldInCallback => {
             "the callback of dl_iterate_phdr runs with the loader's list of objects locked".to_owned()
         }
@@ -168,6 +172,12 @@ pub fn lines(involved: &Involved<'_>, evidence: &Evidence) -> Vec<String> {
         Evidence::WaitsForEnd { step } => {
             format!("{} waits for {} to end", thread(*step), thread(step + 1))
         }
+        Evidence::WaitsAtBarrier { step } => format!(
+            "{} waits at {} for others, of which {} never comes",
+            thread(*step),
+            involved.waited_for(*step),
+            thread(step + 1)
+        ),
         Evidence::WaitsBehindWriter { step } => format!(
             "{} waits to read {} behind {}, which waits to write it",
             thread(*step),
@@ -260,6 +270,7 @@ fn means(by: OrderedBy) -> &'static str {
         OrderedBy::Barrier => "barrier",
         OrderedBy::Post => "semaphore",
         OrderedBy::Release => "release",
+        OrderedBy::Once => "pthread_once",
     }
 }
 
@@ -270,6 +281,9 @@ fn crossing(crossing: &Crossing) -> String {
         OrderedBy::Join => format!(": {from} is joined by {to}"),
         OrderedBy::Barrier => format!(": {to} passes a barrier after {from} has reached it"),
         OrderedBy::Post => format!(": {to} waits for a semaphore that {from} posts"),
+        OrderedBy::Once => {
+            format!(": {to} calls pthread_once after {from} has run its routine")
+        }
         OrderedBy::Release => {
             format!(": {to} takes a lock after {from}, which held it before that")
         }

@@ -47,6 +47,14 @@ pub fn lines(involved: &Involved<'_>, remedy: &Remedy) -> Vec<String> {
                 format!("or let {joined} end without taking {lock}"),
             ];
         }
+        Remedy::InitialiseWithoutLock { once } => {
+            let (held, taken) =
+                (involved.lock(once + involved.steps() - 1), involved.lock(once + 1));
+            return vec![
+                format!("release {held} before calling pthread_once"),
+                format!("or do not take {taken} in the routine"),
+            ];
+        }
         Remedy::LoadWithoutLock { loader } => {
             let (held, taken) =
                 (involved.lock(loader + involved.steps() - 1), involved.lock(loader + 1));

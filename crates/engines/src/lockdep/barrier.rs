@@ -1,0 +1,136 @@
+//! Deadlocks in which threads wait at a barrier.
+//!
+//! Who waits at a barrier waits for others to come, whoever they are. So it waits for good if all
+//! who could come wait for good themselves: for a lock that a thread at the barrier holds, for its
+//! end, at another barrier. These are the largest set of threads each of which waits for one, or at a
+//! barrier for all, of the set. One thread that runs, or waits for something else, may come, or
+//! create one that does; and so may one that was created and has not begun.
+
+use core::sync::atomic::Ordering::SeqCst;
+
+use lockwright_ledger::rows::{Thread, mode};
+
+use super::Ident;
+use super::core::Core;
+
+/// Threads that are looked at. Of more nothing is said.
+const MOST: usize = 64;
+
+/// A live thread.
+#[derive(Clone, Copy, Default)]
+struct Live {
+    id: u32,
+    /// The wait that it was seen in.
+    seq: u32,
+    waits: bool,
+}
+
+/// The live threads, and who of them waits.
+struct Threads {
+    live: [Live; MOST],
+    len: usize,
+}
+
+impl Threads {
+    fn all(&self) -> &[Live] {
+        &self.live[..self.len]
+    }
+
+    fn stuck(&self) -> impl Iterator<Item = u32> {
+        self.all().iter().filter(|live| live.waits).map(|live| live.id)
+    }
+}
+
+impl Core {
+    /// To be called by a thread that has published its wait, or has ended, while others wait at
+    /// barriers. If these wait for good, that is written to the ledger.
+    pub fn find_barrier_deadlock(&mut self, now_ns: u64) -> bool {
+        if self.threads.unborn != 0 {
+            return false;
+        }
+        let Some(mut threads) = self.all_waiting() else { return false };
+        while let Some(i) = (0..threads.len)
+            .find(|&i| threads.live[i].waits && self.next_stuck(&threads, i).is_none())
+        {
+            threads.live[i].waits = false;
+        }
+        let at_barrier =
+            |i: &usize| threads.live[*i].waits && self.barrier_of(threads.live[*i].id).is_some();
+        let Some(mut at) = (0..threads.len).find(at_barrier) else { return false };
+        let mut path = [0; MOST];
+        let mut len = 0;
+        let first = loop {
+            let id = threads.live[at].id;
+            if let Some(first) = path[..len].iter().position(|&on| on == id) {
+                break first;
+            }
+            path[len] = id;
+            len += 1;
+            let Some(next) = self.next_stuck(&threads, at) else { return false };
+            let Some(i) = threads.all().iter().position(|live| live.id == next) else {
+                return false;
+            };
+            at = i;
+        };
+        // Pairs with the fence in `wait_begin`: see each wait either unchanged or over.
+        core::sync::atomic::fence(SeqCst);
+        let is_same = |live: &Live| !live.waits || self.wait_of(live.id) == Some(live.seq);
+        if !threads.all().iter().all(is_same) {
+            return false;
+        }
+        // What is no part of the cycle leads to it.
+        let cycle = &path[first..len];
+        cycle.iter().any(|&id| self.barrier_of(id).is_some()) && self.report_deadlock(cycle, now_ns)
+    }
+
+    /// The live threads. `None` where one that is not at a barrier does not wait: it can come.
+    fn all_waiting(&self) -> Option<Threads> {
+        let mut threads = Threads { live: [Live::default(); MOST], len: 0 };
+        let mut next = self.first_live();
+        while let Some((id, _, after)) = self.live_thread(next) {
+            next = after;
+            let seq = self.wait_of(id)?;
+            *threads.live.get_mut(threads.len)? = Live { id, seq, waits: true };
+            threads.len += 1;
+        }
+        Some(threads)
+    }
+
+    /// A stuck thread for which thread `i` waits; none where somebody else may end its wait.
+    fn next_stuck(&self, threads: &Threads, i: usize) -> Option<u32> {
+        let id = threads.live[i].id;
+        let row = self.ledger().get::<Thread>(id)?;
+        let wants = row.wait_mode as u16;
+        if wants & mode::BARRIER == 0 {
+            return threads.stuck().find(|&other| self.owns(other, row.wait_addr, wants));
+        }
+        let barrier = self.barrier_of(id)?;
+        let comes = |live: &&Live| self.barrier_of(live.id) != Some(barrier);
+        let mut missing = threads.all().iter().filter(comes);
+        let first = missing.next().filter(|live| live.waits)?;
+        if !missing.all(|live| live.waits) {
+            return None;
+        }
+        // Who waits for what this one holds, if there is such a thread.
+        let waits_for_it = |other: &u32| {
+            self.barrier_of(*other) != Some(barrier)
+                && self.ledger().get::<Thread>(*other).is_some_and(|row| {
+                    let wants = row.wait_mode as u16;
+                    wants & mode::BARRIER == 0 && self.owns(id, row.wait_addr, wants)
+                })
+        };
+        let is_at_another =
+            |other: &u32| self.barrier_of(*other).is_some_and(|other| other != barrier);
+        let best = threads.stuck().find(waits_for_it);
+        best.or_else(|| threads.stuck().find(is_at_another)).or(Some(first.id))
+    }
+
+    /// The barrier at which the thread waits, and in which round; none once the round is complete.
+    fn barrier_of(&self, id: u32) -> Option<(u64, u32)> {
+        let row = self.ledger().get::<Thread>(id)?;
+        let is_waiting = row.wait_seq & 1 == 1 && row.wait_mode as u16 & mode::BARRIER != 0;
+        let is_open = is_waiting
+            && self.is_round_open(row.wait_addr, Ident::new(row.wait_inst, row.wait_class));
+        is_open.then_some((row.wait_addr, row.wait_inst))
+    }
+}

@@ -1,0 +1,59 @@
+//! `pthread_once`: while its routine runs, the control is held as a lock is, and others wait for it.
+//!
+//! It is held once. Whoever calls later does not wait, but could have called while the routine ran:
+//! the first such call of each thread is an acquisition, with what is held there. And all that the
+//! thread does after it comes after the routine in every run, so it begins a new segment.
+
+use lockwright_ledger::rows::{mode, segment_kind};
+
+use super::core::Core;
+use super::key::hash;
+use super::thread::ThreadState;
+
+/// What keys of threads that know of a routine are made of, beside keys of other things.
+const KNOWN: u64 = 0x6f6e_6365;
+
+impl ThreadState {
+    /// It is remembered that the thread comes after the routine of the control `inst`. What is
+    /// forgotten is put on record once more.
+    pub fn knows_routine(&self, inst: u32) -> bool {
+        self.is_remembered(self.routine_key(inst))
+    }
+
+    /// The thread comes after the routine of the control `inst`.
+    pub fn remember_routine(&mut self, inst: u32) {
+        self.remember(self.routine_key(inst), 0);
+    }
+
+    fn routine_key(&self, inst: u32) -> u64 {
+        hash(&[KNOWN << 32 | u64::from(inst), u64::from(self.id()), self.row.start_ns])
+    }
+
+    /// Address of the control whose routine the thread runs, the innermost.
+    pub fn innermost_routine(&self) -> Option<u64> {
+        let held = self.held().iter().rev();
+        held.filter(|held| held.is_held()).find(|held| held.mode & mode::ONCE != 0).map(|h| h.addr)
+    }
+
+    /// Acquisitions of the thread so far.
+    pub fn acquisitions(&self) -> u64 {
+        self.row.acquisitions
+    }
+}
+
+impl Core {
+    /// The thread has run the routine of a control. Returns the segment that comes before all of
+    /// what others do after their call.
+    pub fn routine_ran(&mut self, thread: &mut ThreadState) -> u32 {
+        self.hand_on(thread);
+        let last = thread.segment();
+        self.next_segment(thread, segment_kind::INITIALISED, 0, 0);
+        last
+    }
+
+    /// The thread has called `pthread_once` after the routine had run, which ended in segment `last`.
+    pub fn routine_is_past(&mut self, thread: &mut ThreadState, last: u32) {
+        self.next_segment(thread, segment_kind::INITIALISED, last, 0);
+        self.comes_after(thread, last);
+    }
+}

@@ -1,0 +1,158 @@
+//! `pthread_once`: its control is held while the routine runs, and other callers wait for that.
+//!
+//! Only controls of static storage duration are watched. `std::call_once` makes others all the time,
+//! as in each `std::future`, and these are not shared before they are there.
+//!
+//! That a routine has run matters only if it has taken a lock: then whoever calls later with that
+//! lock held could have hung in another run. So calls of other controls that are done cost nothing.
+
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use lockwright_engines::lockdep::{Acquire, Ident, ThreadState};
+use lockwright_ledger::rows::mode;
+
+use super::{attached, watch};
+use crate::callsite::Return;
+use crate::lock_id::by_address::OnceControl;
+use crate::lock_id::identity::{self, Birth};
+use crate::lock_id::side_table::SideTable;
+use crate::os::tls;
+use crate::recorder::state;
+use crate::stack::modules;
+
+/// There are controls in [`RAN`].
+pub static HAVE_RUN: AtomicBool = AtomicBool::new(false);
+
+/// Controls whose routine has run, in this process, and has taken locks: the instance, and the
+/// segment in which it ended.
+#[unsafe(link_section = "lockwright_forked")]
+static RAN: SideTable = SideTable::new();
+
+/// In a forked child: what has run did so before all that there is now.
+pub fn forked() {
+    RAN.clear();
+    HAVE_RUN.store(false, Relaxed);
+}
+
+fn own_state() -> Option<&'static mut ThreadState> {
+    // SAFETY: as `watch::thread`.
+    unsafe { tls::get().as_mut() }
+}
+
+fn ident(control: u64, site: u64) -> Option<Ident> {
+    identity::unstamped(control).or_else(|| {
+        state::with_core(|core| modules::cover(core, &[site]))?;
+        modules::locate(control)?;
+        // SAFETY: known by its address; the memory is not looked at.
+        unsafe { identity::identify(control as *const OnceControl, Birth::FirstAcquire) }
+    })
+}
+
+/// The calling thread calls `pthread_once`, which returns to `site`, for a control that is not done:
+/// it is about to run the routine, or to wait for another thread that does. Returns whether that is
+/// watched: then [`begins`] and [`ends`] are to follow around the routine, and [`returned`].
+///
+/// # Safety
+/// The call has not returned.
+pub unsafe fn enter(control: u64, site: u64, back: Return) -> bool {
+    let Some(thread) = watch::thread() else { return false };
+    let Some(ident) = ident(control, site) else { return false };
+    let lock = Acquire { addr: control, ident, mode: mode::ONCE, site };
+    // SAFETY: the caller's promise.
+    if !unsafe { watch::before_past(thread, lock, back) } {
+        return false;
+    }
+    let (lock, node) = thread.reserved(control);
+    thread.wait_begin_uncounted(&lock, node);
+    if thread.is_obstacle(1) {
+        watch::walk_owners(thread, false);
+    }
+    if attached::are_any_at_barriers() {
+        attached::look_at_barriers();
+    }
+    true
+}
+
+/// The routine is about to run, in the calling thread. Returns how many locks this has taken.
+pub fn begins(control: u64) -> u64 {
+    let Some(thread) = own_state() else { return 0 };
+    thread.wait_end();
+    // No acquisition of a lock, but it is given up as one is.
+    thread.inherited(control);
+    thread.shares();
+    thread.acquisitions()
+}
+
+/// The routine has run. The thread had taken `before` locks before it.
+pub fn ends(control: u64, before: u64) {
+    // In a child that was forked meanwhile the thread's state is another.
+    let Some(thread) = own_state() else { return };
+    watch::released(thread, control, None);
+    let ident = identity::unstamped(control).filter(|_| thread.acquisitions() > before);
+    let Some(ident) = ident else {
+        if RAN.get(control).is_some() {
+            state::with_core(|_| RAN.remove(control));
+        }
+        return;
+    };
+    let has_run = state::with_core(|core| {
+        let last = core.routine_ran(thread);
+        thread.remember_routine(ident.inst());
+        RAN.insert(control, Ident::new(ident.inst(), last));
+    });
+    if has_run.is_some() {
+        // Relaxed: the C library publishes that the control is done after this, and who sees that
+        // sees this.
+        HAVE_RUN.store(true, Relaxed);
+    }
+}
+
+/// The call has returned; the calling thread has run the routine, or another had.
+pub fn returned(control: u64, has_run: bool) {
+    if has_run {
+        return;
+    }
+    let Some(thread) = own_state() else { return };
+    thread.wait_end();
+    thread.abandon();
+    if let Some(known) = RAN.get(control) {
+        comes_after(thread, known);
+    }
+}
+
+/// The routine is left by an exception, or with its thread: it has not run.
+pub fn unwound() {
+    if let Some(thread) = own_state()
+        && let Some(control) = thread.innermost_routine()
+    {
+        watch::released(thread, control, None);
+    }
+}
+
+/// The calling thread calls `pthread_once`, which returns to `site`, for a control that is done.
+///
+/// # Safety
+/// The call has not returned.
+pub unsafe fn is_done(control: u64, site: u64, back: Return) {
+    let Some(known) = RAN.get(control) else { return };
+    let Some(thread) = watch::thread().filter(|it| !it.knows_routine(known.inst())) else { return };
+    let ident = identity::unstamped(control).filter(|ident| ident.inst() == known.inst());
+    if let Some(ident) = ident
+        && !thread.is_idle()
+    {
+        let lock = Acquire { addr: control, ident, mode: mode::ONCE, site };
+        // SAFETY: the caller's promise.
+        if unsafe { watch::before_past(thread, lock, back) } {
+            thread.abandon();
+        }
+    }
+    comes_after(thread, known);
+}
+
+/// What the thread does from here on comes after the routine.
+fn comes_after(thread: &mut ThreadState, known: Ident) {
+    if !thread.knows_routine(known.inst()) {
+        state::with_core(|core| core.routine_is_past(thread, known.class()));
+        thread.remember_routine(known.inst());
+    }
+}

@@ -1,0 +1,71 @@
+//! Controls of pthread_once: held while their routines run.
+
+use crate::story::verdict;
+
+const CYCLE: &str = "circular-dependency: C A";
+
+fn is(grade: &str, story: &str) {
+    assert_eq!(verdict(&format!("once C D\n{story}")), [format!("{grade} {CYCLE}")], "{story}");
+}
+
+fn is_nothing(story: &str) {
+    let found = verdict(&format!("once C D\n{story}"));
+    assert!(found.is_empty(), "{story}: {found:?}");
+}
+
+#[test]
+fn what_a_routine_takes_must_not_be_held_in_a_call() {
+    is("likely", "T1: OB(C) L(A) U(A) OE(C)\nT2: L(A) OC(C) U(A)");
+    is("likely", "T1: OB(C) L(B) L(A) U(A) U(B) OE(C)\nT2: L(A) OC(C) U(A)");
+    is_nothing("T1: OB(C) L(A) U(A) OE(C)\nT2: OC(C) L(A) U(A)");
+    is_nothing("T1: OB(C) L(B) U(B) OE(C)\nT2: L(A) OC(C) U(A)");
+    is_nothing("T1: OB(C) T(A) U(A) OE(C)\nT2: L(A) OC(C) U(A)");
+    // By another control, the other routine takes it.
+    is_nothing("T1: OB(C) L(A) U(A) OE(C) OB(D) L(B) U(B) OE(D)\nT2: L(A) OC(D) U(A)");
+}
+
+/// Who has called before finds the routine done.
+#[test]
+fn only_the_first_call_can_wait() {
+    is_nothing("T1: OB(C) L(A) U(A) OE(C)\nT2: OC(C) L(A) OC(C) U(A)");
+    is_nothing("T1: OB(C) L(A) U(A) OE(C) L(A) OC(C) U(A)");
+    // What it has called before was another control, of a thread that had run this one's routine or not.
+    let story = |by: &str| {
+        format!("T1: OB(C) L(A) U(A) OE(C)\n{by}: OB(D) L(B) U(B) OE(D)\nT2: OC(D) L(A) OC(C) U(A)")
+    };
+    is("ordered", &story("T1"));
+    is("likely", &story("T3"));
+}
+
+/// The routine has run before, by more than chance.
+#[test]
+fn what_comes_after_the_routine_in_every_run_is_ordered() {
+    is("ordered", "T1: OB(C) L(A) U(A) OE(C) F(T2)\nT2: L(A) OC(C) U(A)");
+    // T2 has called, and creates T3.
+    is("ordered", "T1: OB(C) L(A) U(A) OE(C)\nT2: OC(C) F(T3)\nT3: L(A) OC(C) U(A)");
+    is("likely", "T1: OB(C) L(A) U(A) OE(C)\nT2: F(T3) OC(C)\nT3: L(A) OC(C) U(A)");
+    // The order of others: T1 takes B within A in the routine, T2 A within B after its call.
+    let story = |t2: &str| {
+        format!("once C\nT1: OB(C) L(A) L(B) U(B) U(A) OE(C)\nT2: {t2} L(B) L(A) U(A) U(B)")
+    };
+    assert_eq!(verdict(&story("OC(C)")), ["ordered circular-dependency: A B"]);
+    assert_eq!(verdict(&story("")), ["likely circular-dependency: A B"]);
+}
+
+#[test]
+fn a_lock_around_both_guards() {
+    is("guarded", "T1: L(G) OB(C) L(A) U(A) OE(C) U(G)\nT2: L(G) L(A) OC(C) U(A) U(G)");
+}
+
+#[test]
+fn a_wait_for_a_routine_that_waits_for_a_lock_is_a_deadlock() {
+    let told = |first: &str| [format!("deadlocked circular-dependency: {first}")];
+    assert_eq!(verdict("once C\nT1: OB(C)\nT2: L(A) OW(C)\nT1: B(A)"), told("A C"));
+    assert_eq!(verdict("once C\nT2: L(A)\nT1: OB(C) B(A)\nT2: OW(C)"), told("C A"));
+    // Two routines that call each other's control.
+    let both = "once C D\nT1: OB(C)\nT2: OB(D)\nT1: OW(D)\nT2: OW(C)";
+    assert_eq!(verdict(both), told("C D"));
+    // A routine that calls its own.
+    assert_eq!(verdict("once C\nT1: OB(C) OW(C)"), ["deadlocked recursive-locking: C"]);
+    is_nothing("T1: OB(C)\nT2: OW(C)\nT1: L(A) U(A)");
+}

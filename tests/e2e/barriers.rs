@@ -1,0 +1,34 @@
+//! Barriers that a thread waits at with what keeps another from coming. Each program that hangs has
+//! a twin that does not.
+
+use crate::golden::golden;
+use crate::harness::{Job, check, lock_names, program};
+
+fn job(how: &str) -> Job {
+    check(program("barrier_lock.c")).arg(how)
+}
+
+#[test]
+fn who_cannot_come_is_told_while_it_is_waited_for() {
+    let run = job("hangs").run();
+    assert_eq!(run.verdicts(), [("circular-dependency", "deadlocked")], "{}", run.stderr);
+    let names = lock_names(run.finding());
+    assert!(names.contains(&"ready") && names.contains(&"registry"), "{names:?}");
+    let run = job("swapped").run();
+    assert_eq!(run.verdicts(), [("circular-dependency", "deadlocked")], "{}", run.stderr);
+    assert_eq!(lock_names(run.finding()), ["ready", "done"], "{}", run.stderr);
+}
+
+#[test]
+fn who_comes_is_waited_for() {
+    for how in ["released", "rounds", "another"] {
+        let run = job(how).run();
+        assert_eq!(run.text(), "the end\n", "{how}: {}", run.stderr);
+        assert!(run.findings().is_empty(), "{how}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn reports_of_barriers_read_well() {
+    golden("barrier-hangs", job("hangs"));
+}
