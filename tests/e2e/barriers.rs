@@ -16,12 +16,20 @@ fn who_cannot_come_is_told_while_it_is_waited_for() {
     assert!(names.contains(&"ready") && names.contains(&"registry"), "{names:?}");
     let run = job("swapped").run();
     assert_eq!(run.verdicts(), [("circular-dependency", "deadlocked")], "{}", run.stderr);
-    assert_eq!(lock_names(run.finding()), ["ready", "done"], "{}", run.stderr);
+    assert_eq!(lock_names(run.finding()), ["done", "ready"], "{}", run.stderr);
+}
+
+#[test]
+fn a_lock_that_is_kept_must_not_be_taken_on_the_way() {
+    let run = job("kept").run();
+    assert_eq!(run.text(), "the end\n", "{}", run.stderr);
+    assert_eq!(run.verdicts(), [("circular-dependency", "likely")], "{}", run.stderr);
+    assert_eq!(lock_names(run.finding()), ["ready", "registry"], "{}", run.stderr);
 }
 
 #[test]
 fn who_comes_is_waited_for() {
-    for how in ["released", "rounds", "another"] {
+    for how in ["released", "after", "rounds", "another"] {
         let run = job(how).run();
         assert_eq!(run.text(), "the end\n", "{how}: {}", run.stderr);
         assert!(run.findings().is_empty(), "{how}: {}", run.stderr);
@@ -31,4 +39,5 @@ fn who_comes_is_waited_for() {
 #[test]
 fn reports_of_barriers_read_well() {
     golden("barrier-hangs", job("hangs"));
+    golden("barrier-kept", job("kept"));
 }

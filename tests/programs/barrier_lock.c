@@ -2,6 +2,8 @@
  *
  *   barrier_lock hangs    the first comes with the mutex held, which the second waits for
  *   barrier_lock released the same, released before
+ *   barrier_lock kept     the first comes with the mutex held, which the second has had before, by turns that no tool sees
+ *   barrier_lock after    the same, but the second takes the mutex after it
  *   barrier_lock rounds   each takes the mutex by turns, and they meet many times
  *   barrier_lock swapped  there are two barriers, and each waits at another
  *   barrier_lock another  as hangs, but the second takes the mutex after it, and a child process comes in its place
@@ -56,6 +58,12 @@ static void *first(void *arg)
 		}
 	} else if (is("swapped")) {
 		pthread_barrier_wait(&ready);
+	} else if (is("kept") || is("after")) {
+		if (is("kept"))
+			baton_take(&taken);
+		pthread_mutex_lock(&registry);
+		pthread_barrier_wait(&ready);
+		pthread_mutex_unlock(&registry);
 	} else {
 		pthread_mutex_lock(&registry);
 		baton_pass(&taken);
@@ -79,6 +87,13 @@ static void *second(void *arg)
 		}
 	} else if (is("swapped")) {
 		pthread_barrier_wait(&done);
+	} else if (is("kept")) {
+		use();
+		baton_pass(&taken);
+		pthread_barrier_wait(&ready);
+	} else if (is("after")) {
+		pthread_barrier_wait(&ready);
+		use();
 	} else {
 		baton_take(&taken);
 		use();

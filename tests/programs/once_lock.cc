@@ -148,6 +148,8 @@ int main(int argc, char **argv)
 	pthread_t one, two;
 
 	how = argc > 1 ? argv[1] : "";
+	if (is("itself"))
+		first(nullptr);
 	if (is("first")) {
 		first(nullptr);
 		pthread_create(&two, nullptr, second, nullptr);

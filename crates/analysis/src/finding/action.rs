@@ -155,6 +155,7 @@ impl Action {
     pub fn acquires(kind: u8, mode: u16) -> Self {
         match kind {
             _ if mode & mode::JOIN != 0 => Self::WaitsForEnd { timed: mode & mode::TIMED != 0 },
+            _ if mode & mode::BARRIER != 0 => Self::WaitsAtBarrier,
             _ if mode & mode::COND_REACQUIRE != 0 => Self::Reacquires,
             _ if mode & mode::ONCE != 0 => Self::CallsOnce,
             lock_kind::RESOURCE => Self::Enters,

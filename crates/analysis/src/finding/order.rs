@@ -56,6 +56,13 @@ pub enum Fault {
         /// The end of the thread among the two.
         end: usize,
     },
+    /// The other lock is kept at a barrier, and taken by a thread that must come there.
+    KeptAtBarrier {
+        /// The barrier among the two.
+        barrier: usize,
+        /// The step of that thread.
+        step: usize,
+    },
     /// The locks are taken in a cycle that joins close.
     CycleWithJoins {
         /// The ends of the threads among the locks.
@@ -311,6 +318,16 @@ pub enum Evidence {
     AnyThreadRunsHandlers,
     /// What comes of the second acquisition.
     Again(Again),
+    /// The thread of the step took the lock that is kept, and then came to the barrier.
+    TakenBeforeBarrier {
+        /// Which.
+        step: usize,
+    },
+    /// More threads come to the barrier than it is for, so another may come.
+    OthersCome {
+        /// The barrier among the locks.
+        barrier: usize,
+    },
     /// The thread of the step waits at a barrier, to which that of the next cannot come.
     WaitsAtBarrier {
         /// Which.
@@ -426,6 +443,13 @@ pub enum Remedy {
     JoinWithoutLock {
         /// The end of the thread among the locks; the lock is the one before it.
         end: usize,
+    },
+    /// Come to the barrier without the lock, or take it after the barrier.
+    MeetWithoutLock {
+        /// The barrier among the two locks.
+        barrier: usize,
+        /// The step that takes the lock.
+        step: usize,
     },
     /// Call `pthread_once` without the lock held that its routine takes, or do not take it there.
     InitialiseWithoutLock {

@@ -424,7 +424,7 @@ impl Found {
 }
 
 /// What was on record in this process that could have ordered threads.
-fn orders_threads(model: &Model<'_>) -> Vec<OrderedBy> {
+pub fn orders_threads(model: &Model<'_>) -> Vec<OrderedBy> {
     let has = |kind| model.ledger.rows::<Sync>().any(|(_, sync)| sync.kind == kind);
     let mut all = vec![OrderedBy::Creation, OrderedBy::Join];
     all.extend(has(sync_kind::BARRIER).then_some(OrderedBy::Barrier));

@@ -361,6 +361,21 @@ impl<'m, 'a> Judge<'m, 'a> {
         writers.of(read).find(|writer| self.can_join(writer, acquisitions)).copied()
     }
 
+    /// Whether all of these may be where they are at the same time, with no lock held by two of
+    /// them.
+    pub fn may_meet(&self, acquisitions: &[Acquisition]) -> bool {
+        let is_apart = |a: &Acquisition, b: &Acquisition| {
+            let (x, y) = (a.context.acquired, b.context.acquired);
+            !self.can_meet(a, b)
+                || enclosed::apart_by_several(self.model, a, b)
+                || self.common(x, y).is_some()
+        };
+        let mut pairs = (1..acquisitions.len()).flat_map(|j| (0..j).map(move |i| (i, j)));
+        !pairs.any(|(i, j)| is_apart(&acquisitions[i], &acquisitions[j]))
+            && enclosed::unending(self.model, acquisitions).is_none()
+            && self.contradiction(acquisitions).is_none()
+    }
+
     /// Whether two threads may be where they are at the same time.
     fn can_meet(&self, a: &Acquisition, b: &Acquisition) -> bool {
         self.model.order.concurrent(a.segment, b.segment)

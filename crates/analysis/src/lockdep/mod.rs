@@ -6,6 +6,7 @@
 
 mod annotated;
 mod atomic_sleep;
+mod barriers;
 pub(crate) mod budget;
 mod callbacks;
 pub(crate) mod circular;
@@ -83,6 +84,7 @@ pub(crate) fn findings(
     candidates.extend(misuse::find(view));
     candidates.extend(callbacks::find(view));
     candidates.extend(lost_wakeups::find(view));
+    candidates.extend(barriers::find(view).into_iter().filter(is_new));
     candidates.extend(atomic_sleep::find(view));
     candidates
 }

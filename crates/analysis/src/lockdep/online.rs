@@ -86,17 +86,17 @@ fn is_barrier(step: &StepRow) -> bool {
     step.mode & u32::from(mode::BARRIER) != 0
 }
 
-/// The barrier that a step waits at.
-fn barrier(model: &Model<'_>, step: &StepRow) -> (Name, LockInfo) {
-    let name = match model.variable_at(step.addr) {
+/// The barrier at an address.
+pub(super) fn barrier(model: &Model<'_>, addr: u64) -> (Name, LockInfo) {
+    let name = match model.variable_at(addr) {
         Some(symbol) => Name::symbol(symbol),
-        None => Name::description(format!("barrier at {:#x}", step.addr)),
+        None => Name::description(format!("barrier at {addr:#x}")),
     };
     let info = LockInfo {
         name: name.clone(),
         class: name.clone(),
         kind: Subject::Object(object_type::BARRIER),
-        addr: Some(step.addr),
+        addr: Some(addr),
         created: Vec::new(),
         origin: LockOrigin::Unknown,
     };
@@ -131,7 +131,7 @@ fn deadlock(view: &ProcessView<'_, '_>, row: &Row, steps: &[StepRow]) -> Candida
         };
     }
     for (i, step) in steps.iter().enumerate().filter(|(_, step)| is_barrier(step)) {
-        (involved.names[i], involved.infos[i]) = barrier(model, step);
+        (involved.names[i], involved.infos[i]) = barrier(model, step.addr);
     }
     let evidence = (0..n)
         .map(|step| match is_join(&steps[step]) {
@@ -190,7 +190,12 @@ fn deadlock(view: &ProcessView<'_, '_>, row: &Row, steps: &[StepRow]) -> Candida
         details: Details::Order(OrderFault {
             fault: Fault::Deadlock,
             evidence,
-            remedies: vec![Remedy::OneOrder],
+            remedies: vec![match steps.iter().position(is_barrier) {
+                Some(barrier) if n == 2 && !steps.iter().all(is_barrier) => {
+                    Remedy::MeetWithoutLock { barrier, step: 1 - barrier }
+                }
+                _ => Remedy::OneOrder,
+            }],
         }),
         steps: reported,
         locks: involved.infos,

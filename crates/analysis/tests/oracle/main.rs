@@ -23,6 +23,9 @@
 //!   locks, in a reordering of the run, or of another run that leaves the very same record (see
 //!   repeat.rs). How many need that is counted.
 //!
+//! Who waits at a barrier waits for each thread that has not come. Of cycles through one only those of two
+//! threads and a lock are to be found, but no other may be told either.
+//!
 //! And of waits for what another thread tells, with a lock kept that this one takes first: see
 //! wakeups.rs.
 //!

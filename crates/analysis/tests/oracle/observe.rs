@@ -7,7 +7,7 @@ use lockwright_analysis::finding::{Finding, Grade, Kind, LockInfo, Report};
 use lockwright_ledger::Ledger;
 
 use crate::program::{Run, thread_name};
-use crate::search::{Cycle, end_of};
+use crate::search::{Cycle, barrier_of, end_of};
 use crate::story::Story;
 use crate::wakeups::{self, Kept};
 
@@ -85,6 +85,8 @@ fn told(run: &Run, report: &Report, addresses: &[u64]) -> Vec<Told> {
             Subject::Thread => (0..run.threads.len())
                 .find(|&t| lock.name.text.ends_with(&format!("({})", thread_name(t))))
                 .map(|thread| end_of(run, thread)),
+            // A run has one at most.
+            Subject::Object(_) => Some(barrier_of(run, 0)),
             _ => addresses.iter().position(|&a| Some(a) == lock.addr),
         };
         let locks: Vec<Option<usize>> = finding.locks.iter().map(number).collect();
@@ -96,7 +98,7 @@ fn told(run: &Run, report: &Report, addresses: &[u64]) -> Vec<Told> {
             }
         }
         cycle.sort_unstable();
-        let is_lock = |lock: &&LockInfo| lock.kind != Subject::Thread;
+        let is_lock = |lock: &&LockInfo| matches!(lock.kind, Subject::Lock(_));
         let mut classes: Vec<String> =
             finding.locks.iter().filter(is_lock).map(|l| l.class.text.clone()).collect();
         classes.sort_unstable();

@@ -9,7 +9,7 @@ use crate::observe::{self, Told};
 use crate::program::{Op, Run};
 use crate::repeat::{keeps, reaches};
 use crate::rng::Rng;
-use crate::search::{Cycle, Search};
+use crate::search::{Cycle, Search, barrier_of};
 use crate::shrink::shrink;
 use crate::sleep;
 use crate::wakeups::{self, Kept, Reached};
@@ -161,6 +161,7 @@ fn examine(run: &Run) -> Examined {
     let told = observe::findings(run);
     let missed = cycles
         .iter()
+        .filter(|&(cycle, &sure)| is_looked_for(run, cycle, sure))
         .filter(|&(cycle, &sure)| !told.iter().any(|told| covers(run, told, cycle, sure)))
         .map(|(cycle, _)| Fault::Missed(cycle.clone()));
     let mut faults: Vec<Fault> = missed.collect();
@@ -193,6 +194,17 @@ fn examine(run: &Run) -> Examined {
     Examined { faults, has_deadlock, likely, repeated, sleeps, kept, likely_kept }
 }
 
+/// Of cycles through a barrier, those of two threads and one lock are looked for, if it is known which
+/// lock that is and that nobody backs out.
+fn is_looked_for(run: &Run, cycle: &Cycle, sure: bool) -> bool {
+    let first = barrier_of(run, 0);
+    let is_lock = |lock: usize| lock < run.locks.len();
+    match cycle.iter().any(|wait| wait.1 >= first) {
+        true => sure && cycle.len() == 2 && cycle.iter().any(|wait| is_lock(wait.1)),
+        false => true,
+    }
+}
+
 fn faults_of_waits(reached: &Reached, told: &[wakeups::Told]) -> Vec<Fault> {
     let likely: Vec<Kept> =
         told.iter().filter(|told| told.grade == Grade::Likely).map(|told| told.kept).collect();
@@ -208,7 +220,7 @@ fn faults_of_waits(reached: &Reached, told: &[wakeups::Told]) -> Vec<Fault> {
 fn covers(run: &Run, told: &Told, cycle: &Cycle, sure: bool) -> bool {
     let locks: BTreeSet<usize> = cycle.iter().map(|wait| wait.1).collect();
     // Which lock a joined thread took with nothing held may not be known, but its class is.
-    let joins = locks.iter().any(|&lock| lock >= run.locks.len());
+    let joins = locks.iter().any(|&lock| lock >= run.locks.len() && lock < barrier_of(run, 0));
     let is_in_cycle = |class: &str| {
         locks.iter().filter_map(|&lock| run.locks.get(lock)).any(|lock| lock.class() == class)
     };

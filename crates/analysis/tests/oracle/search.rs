@@ -41,6 +41,11 @@ pub fn end_of(run: &Run, thread: usize) -> usize {
     run.locks.len() + thread
 }
 
+/// A barrier, as something that is waited for.
+pub fn barrier_of(run: &Run, barrier: usize) -> usize {
+    run.locks.len() + run.threads.len() + barrier
+}
+
 /// A run prepared for searching.
 pub struct Search<'r> {
     run: &'r Run,
@@ -171,6 +176,14 @@ impl<'r> Search<'r> {
                 let lock = end_of(self.run, other);
                 let sure = !self.has_heard(&self.run.threads[thread][..state[thread]], other);
                 return Some(Wait { lock, blockers: vec![other], sure });
+            }
+            Op::Pass(barrier) => {
+                let is_it = |step: &Step| step.op == Op::Arrive(barrier);
+                let comes =
+                    |&other: &usize| self.run.threads[other][state[other]..].iter().any(is_it);
+                let blockers: Vec<usize> = (0..state.len()).filter(comes).collect();
+                let lock = barrier_of(self.run, barrier);
+                return (!blockers.is_empty()).then_some(Wait { lock, blockers, sure: true });
             }
             _ => return None,
         };

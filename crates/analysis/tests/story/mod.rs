@@ -402,8 +402,14 @@ impl Story {
                 self.thread(thread).leave_signal(before.expect("a handler runs"));
             }
             "BA" => {
+                let addr = self.syncs[name];
+                let wait = Acquire { addr, ident: Ident::NONE, mode: mode::BARRIER, site };
                 let state = self.thread(thread);
                 state.shares();
+                let probe = state.probe(Ident::NONE, mode::BARRIER, site);
+                if !probe.is_hit() {
+                    self.core.wait_context(state, &wait, probe, &mut capture(site));
+                }
                 let round = self.core.barrier_arrives(state, self.syncs[name]);
                 self.rounds.insert(thread.to_owned(), round);
             }

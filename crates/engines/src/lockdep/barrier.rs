@@ -116,7 +116,7 @@ impl Core {
             self.barrier_of(*other) != Some(barrier)
                 && self.ledger().get::<Thread>(*other).is_some_and(|row| {
                     let wants = row.wait_mode as u16;
-                    wants & mode::BARRIER == 0 && self.owns(id, row.wait_addr, wants)
+                    wants & (mode::BARRIER | mode::JOIN) == 0 && self.owns(id, row.wait_addr, wants)
                 })
         };
         let is_at_another =

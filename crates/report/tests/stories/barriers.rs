@@ -45,3 +45,63 @@ fn who_can_come_is_waited_for() {
     // It has a deadline, or waits to be told.
     is_nothing("barrier 2 K\nT1: L(A) BW(K)\nT2: L(B) CB(B)");
 }
+
+/// What is said of a lock that is kept at K and taken on the way there.
+fn kept(story: &str) -> Vec<String> {
+    verdict(&format!("barrier 2 K\n{story}"))
+}
+
+#[test]
+fn a_lock_that_is_kept_at_a_barrier_must_not_be_taken_on_the_way() {
+    let story = |first: &str, second: &str| {
+        kept(&format!("T2: {second} BA(K)\nT1: {first} BA(K) BP(K)\nT2: BP(K)"))
+    };
+    let is = |grade: &str, found: Vec<String>| {
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with(&format!("{grade} circular-dependency: A ")), "{found:?}");
+    };
+    is("likely", story("L(A)", "L(A) U(A)"));
+    is("likely", story("L(A)", "L(B) L(A) U(A) U(B)"));
+    is("possible", story("L(A)", "D(A) U(A)"));
+    assert!(story("L(A)", "T(A) U(A)").is_empty());
+    assert!(story("L(A)", "L(B) U(B)").is_empty());
+    assert!(story("L(A) U(A)", "L(A) U(A)").is_empty());
+    // Another lock is kept, too, and the second waits for that.
+    is("likely", story("L(A)", "L(A) U(A)"));
+    let found = kept("T2: L(G) L(A) U(A) U(G) BA(K)\nT1: L(G) L(A) BA(K) BP(K)\nT2: BP(K)");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("likely circular-dependency: G "), "{found:?}");
+}
+
+#[test]
+fn what_comes_before_or_after_in_every_run_may_be_kept() {
+    // T2 takes it after the barrier.
+    assert!(kept("T1: L(A) BA(K)\nT2: BA(K) BP(K)\nT1: BP(K) U(A)\nT2: L(A) U(A)").is_empty());
+    // T1 has it only after T2 told that it is done.
+    let told = "semaphore 0 S
+        T2: L(A) U(A) PO(S) BA(K)
+        T1: PW(S) L(A) BA(K) BP(K)
+        T2: BP(K)";
+    assert!(kept(told).is_empty(), "{:?}", kept(told));
+    // In the round before.
+    let before = "T2: L(A) U(A) BA(K)
+        T1: BA(K) BP(K) L(A)
+        T2: BP(K) BA(K)
+        T1: BA(K) BP(K)
+        T2: BP(K)";
+    assert!(kept(before).is_empty(), "{:?}", kept(before));
+}
+
+/// Of three threads two meet: another may come.
+#[test]
+fn where_others_come_it_is_possible() {
+    let found = kept(
+        "T2: L(A) U(A) BA(K)
+         T1: L(A) BA(K) BP(K) U(A)
+         T2: BP(K) BA(K)
+         T3: BA(K) BP(K)
+         T2: BP(K)",
+    );
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("possible circular-dependency: A "), "{found:?}");
+}

@@ -172,6 +172,17 @@ pub fn lines(involved: &Involved<'_>, evidence: &Evidence) -> Vec<String> {
         Evidence::WaitsForEnd { step } => {
             format!("{} waits for {} to end", thread(*step), thread(step + 1))
         }
+        Evidence::TakenBeforeBarrier { step } => format!(
+            "if {} comes to {} while {} is at {}, neither goes on",
+            thread(*step),
+            lock(step + 1),
+            thread(step + 1),
+            lock(*step)
+        ),
+        Evidence::OthersCome { barrier } => format!(
+            "more threads come to {} than it is for: another may come in its place",
+            lock(*barrier)
+        ),
         Evidence::WaitsAtBarrier { step } => format!(
             "{} waits at {} for others, of which {} never comes",
             thread(*step),

@@ -64,6 +64,12 @@ fn title(involved: &Involved<'_>, fault: &Fault) -> String {
             lock(end + 1),
             involved.thread(*end)
         ),
+        Fault::KeptAtBarrier { barrier, step } => format!(
+            "{} is kept at {}, to which {} comes after taking it",
+            lock(barrier + 1),
+            lock(*barrier),
+            involved.thread(*step)
+        ),
         Fault::CycleWithJoins { ends } => {
             let names = (0..involved.steps()).filter(|lock| !ends.contains(lock));
             let names: Vec<Name> = names.filter_map(|lock| involved.name(lock)).cloned().collect();

@@ -47,6 +47,14 @@ pub fn lines(involved: &Involved<'_>, remedy: &Remedy) -> Vec<String> {
                 format!("or let {joined} end without taking {lock}"),
             ];
         }
+        Remedy::MeetWithoutLock { barrier, step } => {
+            let (kept, at) = (involved.lock(barrier + 1), involved.lock(*barrier));
+            let thread = involved.thread(*step);
+            return vec![
+                format!("release {kept} before waiting at {at}"),
+                format!("or let {thread} take {kept} after {at}"),
+            ];
+        }
         Remedy::InitialiseWithoutLock { once } => {
             let (held, taken) =
                 (involved.lock(once + involved.steps() - 1), involved.lock(once + 1));
