@@ -4,6 +4,7 @@
 //   generated one       in one order
 //   generated nameless  as both, without a perf map
 //   generated linked F  as both; the map is a link to F
+//   generated nested    as both; one order by code that is called by other such code
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,8 +34,16 @@ static unsigned char *code;
 // push rbp; mov rbp, rsp; call rdi; pop rbp; ret
 static const unsigned char stub[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
 
+// push rbp; mov rbp, rsp; mov rax, rdi; mov rdi, rsi; call rax; pop rbp; ret
+static const unsigned char outer[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x48,
+                                      0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3};
+static int is_nested;
+
 static void *run_forwards(void *unused) {
-    ((work *)code)(forwards);
+    if (is_nested)
+        ((void (*)(void *, void (*)(void)))(code + 128))(code, forwards);
+    else
+        ((work *)code)(forwards);
     return unused;
 }
 
@@ -68,6 +77,8 @@ int main(int argc, char **argv) {
     code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memcpy(code, stub, sizeof stub);
     memcpy(code + 64, stub, sizeof stub);
+    memcpy(code + 128, outer, sizeof outer);
+    is_nested = strcmp(how, "nested") == 0;
     char name[64];
     snprintf(name, sizeof name, "/tmp/perf-%d.map", (int)getpid());
     if (strcmp(how, "linked") == 0) {
@@ -79,6 +90,7 @@ int main(int argc, char **argv) {
         FILE *map = fopen(name, "w");
         fprintf(map, "%lx %zx JS:~forth /srv/app.js:3:1\n", (long)code, sizeof stub);
         fprintf(map, "%lx %zx back_stub\n", (long)code + 64, sizeof stub);
+        if (is_nested) fprintf(map, "%lx %zx JS:~outer /srv/app.js:9:1\n", (long)code + 128, sizeof outer);
         fclose(map);
     }
     if (strcmp(how, "one") == 0) {

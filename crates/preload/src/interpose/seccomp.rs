@@ -10,7 +10,7 @@ use crate::libc::real;
 use crate::lockmeter;
 use crate::os::{mapping, tls};
 use crate::recorder::state;
-use crate::stack::python;
+use crate::stack::memory;
 
 /// The operation of `seccomp` that is `prctl`'s SECCOMP_MODE_STRICT.
 const SET_MODE_STRICT: c_long = libc::SECCOMP_SET_MODE_STRICT as c_long;
@@ -50,7 +50,7 @@ impl Restriction {
             }
             Self::Strict => call(),
             Self::Filter => {
-                python::filtered();
+                memory::filtered();
                 state::with_core(|_| mapping::map_ahead());
                 call()
             }

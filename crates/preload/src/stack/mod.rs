@@ -3,6 +3,7 @@
 mod cfi;
 #[cfg(not(test))]
 pub mod forced_unwind;
+pub mod memory;
 pub mod modules;
 pub mod own;
 pub mod python;

@@ -14,14 +14,14 @@
 
 use core::ffi::c_void;
 use core::mem::size_of_val;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::*};
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
 
 use lockwright_engines::index::hash;
 use lockwright_engines::lockdep::{ASK, Core, Place};
 use lockwright_ledger::rows::interpreted_flag;
 
-use super::modules;
 use super::unwind::{self, Frame};
+use super::{memory, modules};
 use crate::os::{loader, sys, tls};
 
 /// Frames that are kept of a stack: as far out as one looks for who called.
@@ -123,14 +123,6 @@ static CODE_TYPE: AtomicU64 = AtomicU64::new(0);
 /// Where the interpreter's own code lies.
 static RANGE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
-/// The process has a filter of system calls, which may end it for one that it does not make itself.
-static IS_FILTERED: AtomicBool = AtomicBool::new(false);
-
-/// The process is about to get a filter of system calls.
-pub fn filtered() {
-    IS_FILTERED.store(true, Relaxed);
-}
-
 /// Looks whether the program is CPython, or linked with it. To be called at start, when the list of
 /// modules is there.
 pub fn start() {
@@ -194,7 +186,7 @@ pub fn interpret(core: &mut Core, frames: &mut [u64], n: usize) -> usize {
     // SAFETY: null, or one of the table.
     let Some(layout) = (unsafe { LAYOUT.load(Acquire).as_ref() }) else { return n };
     let (state, holder) = (state_of(&THREAD_STATE), state_of(&LOCK_HOLDER));
-    let may_ask = !IS_FILTERED.load(Relaxed);
+    let may_ask = !memory::is_filtered();
     let memories = match tls::in_handler() {
         _ if state == 0 => return n,
         Some(false) if state == holder => Memories::KEPT,

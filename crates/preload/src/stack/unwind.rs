@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use gimli::{BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, UnwindSection, X86_64};
 
 use super::cfi::{Cfa, Kept, Rules, rules_at};
-use super::{modules, own};
+use super::{memory, modules, own};
 
 /// How to get from a frame to its caller's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -388,13 +388,60 @@ fn past_generated_code(frame: Frame) -> Option<Frame> {
     }
     // SAFETY: on the calling thread's own stack, above what runs: whatever it is, it is there.
     let [caller_rbp, pc] = unsafe { *(rbp as *const [u64; 2]) };
-    // Not a frame pointer, then.
-    modules::find(pc)?;
+    // Not a frame pointer, then. Generated code may be called by more of it.
+    if modules::find(pc).is_none() && !follows_call(pc) {
+        return None;
+    }
     Some(Frame { pc, rsp: rbp + 16, rbp: caller_rbp })
+}
+
+/// Whether the instruction before `pc` is a call, wherever that is. The kernel is asked for the bytes:
+/// there may be none.
+fn follows_call(pc: u64) -> bool {
+    let mut before = [0; LONGEST_CALL];
+    memory::copy(pc.wrapping_sub(LONGEST_CALL as u64), &mut before) && ends_in_call(before)
+}
+
+/// Bytes of a call through memory, with an index and a displacement of 32 bits; a prefix of it may be
+/// longer, and says nothing.
+const LONGEST_CALL: usize = 7;
+
+/// Whether the bytes may end in a call: `e8` with a displacement, or `ff /2`.
+fn ends_in_call(bytes: [u8; LONGEST_CALL]) -> bool {
+    let is_indirect = |length: &usize| {
+        let [opcode, operand] = [bytes[LONGEST_CALL - length], bytes[LONGEST_CALL - length + 1]];
+        opcode == 0xff && (operand >> 3) & 7 == 2
+    };
+    bytes[LONGEST_CALL - 5] == 0xe8 || [2, 3, 4, 6, 7].iter().any(is_indirect)
 }
 
 /// `at` is an aligned slot above the stack pointer and not absurdly far up.
 #[inline(always)]
 pub fn is_plausible(at: u64, rsp: u64) -> bool {
     at.is_multiple_of(8) && at.wrapping_sub(rsp) < MAX_FRAME_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ends_in_call;
+
+    #[test]
+    fn calls_are_known_by_their_bytes() {
+        for call in [
+            // call rel32; call rcx; call [rcx]; call [rbp-8]; call [rsp+8]; call [r13+disp32];
+            // call [rax*8+disp32]
+            [0x90, 0x90, 0xe8, 1, 2, 3, 4],
+            [0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd1],
+            [0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0x11],
+            [0x90, 0x90, 0x90, 0x90, 0xff, 0x55, 0xf8],
+            [0x90, 0x90, 0x90, 0xff, 0x54, 0x24, 0x08],
+            [0x41, 0xff, 0x95, 1, 2, 3, 4],
+            [0xff, 0x14, 0xc5, 1, 2, 3, 4],
+        ] {
+            assert!(ends_in_call(call), "{call:x?}");
+        }
+        for other in [[0; 7], [0x90; 7], [0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xe1]] {
+            assert!(!ends_in_call(other), "{other:x?}");
+        }
+    }
 }

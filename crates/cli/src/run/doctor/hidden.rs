@@ -89,7 +89,10 @@ const SORTS: &[Hidden] = &[
     Hidden {
         id: "node",
         what: "JavaScript waits by Atomics.wait, which is V8's own; locks of Node.js, V8 and libuv are seen",
-        help: &["of JavaScript's own waits nothing can be seen"],
+        help: &[
+            "of JavaScript's own waits nothing can be seen",
+            "functions of JavaScript on stacks: node --perf-basic-prof --interpreted-frames-native-stack",
+        ],
         is_certain: true,
         is_in: |module| module.has(Mark::Node),
     },
