@@ -38,6 +38,20 @@ fn the_published_histograms_stand_beside_ours() {
 }
 
 #[test]
+fn the_comparisons_are_drawn() {
+    let scratch = Scratch::new();
+    let plots = scratch.join("plots");
+    let mut command = tool();
+    command.args(["bench", "tables", "--smoke", "--only", "3", "--plot"]).arg(&plots);
+    let run = run(command);
+    assert_eq!(run.code(), 0, "{}", run.stderr);
+    let svg = std::fs::read_to_string(plots.join("document3-1-times.svg")).expect("a plot");
+    for text in ["<svg", "exchanges a success, load first, threads: 40", "published", "<circle"] {
+        assert!(svg.contains(text), "{text}: {svg}");
+    }
+}
+
+#[test]
 fn two_rounds_decide_nothing_of_a_ratio() {
     let (text, page) = smoke("4");
     let verdicts = page["documents"][0]["verdicts"].as_array().unwrap();

@@ -438,6 +438,11 @@ pub struct BenchTablesArgs {
     #[arg(long, conflicts_with_all = ["rounds", "interval"])]
     pub smoke: bool,
 
+    /// Also draw the comparisons into this directory, as SVG: published and measured figures, and
+    /// their intervals.
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub plot: Option<PathBuf>,
+
     /// Where the libraries and programs are that some tables run.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub parts: Option<PathBuf>,

@@ -136,8 +136,8 @@ fn page_name(arguments: &[String]) -> String {
     }
 }
 
-/// Markdown that shows the plots, which are in the directory `name` beside the page.
-fn images(plots: &Path, name: &str) -> Result<String, String> {
+/// Markdown that shows the plots, which are in the directory that is called `name` from the page.
+pub(super) fn images(plots: &Path, name: &str) -> Result<String, String> {
     let files = fs::read_dir(plots).map_err(|e| format!("{}: {e}", plots.display()))?;
     let mut names: Vec<_> =
         files.flatten().map(|file| file.file_name().to_string_lossy().into_owned()).collect();

@@ -7,10 +7,14 @@ use std::process::Command;
 use clap::Args;
 
 use super::parts;
+use super::peers::images;
 use crate::test::{read, release_build, root, succeeds, target_dir};
 
 /// The page in the sources.
 const PAGE: &str = "docs/tables.md";
+
+/// The directory of its plots, from the page.
+const PLOTS: &str = "bench/tables";
 
 /// How the tables are measured.
 #[derive(Debug, Args)]
@@ -31,7 +35,7 @@ pub struct TablesOptions {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Write docs/tables.md instead of standard output.
+    /// Write docs/tables.md and its plots instead of standard output.
     #[arg(long, conflicts_with = "only")]
     pub write: bool,
 }
@@ -66,12 +70,19 @@ pub fn run(options: &TablesOptions) -> Result<(), String> {
     if let Some(file) = &options.json {
         command.arg("--json").arg(file);
     }
+    let plots = root().join("docs").join(PLOTS);
+    if options.write {
+        // Of what is no longer measured there shall be none.
+        let _ = fs::remove_dir_all(&plots);
+        command.arg("--plot").arg(&plots);
+    }
     if std::env::var_os("LOCKWRIGHT_CI").is_some() {
         command.arg("--complete");
     }
     succeeds(&mut command)?;
     let text = read(&page)?;
     if options.write {
+        let text = format!("{text}\n### Plots\n\n{}", images(&plots, PLOTS)?);
         let file = root().join(PAGE);
         return fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()));
     }

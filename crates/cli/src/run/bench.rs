@@ -137,6 +137,7 @@ fn tables(args: &BenchTablesArgs) -> Result<Ending> {
     let mut output = Output::open(&args.output)?;
     let tool = std::env::current_exe()
         .map_err(|error| Error::new(format!("lockwright's own file is not known: {error}")))?;
+    let plots = args.plot.as_deref().map(PlotDir::make).transpose()?;
     let smoke = Options::smoke();
     let options = tables::Options {
         rounds: if args.smoke { smoke.rounds } else { args.rounds.into() },
@@ -152,6 +153,9 @@ fn tables(args: &BenchTablesArgs) -> Result<Ending> {
     let page = page.map_err(|why| no_figures(&why))?;
     output.write_json_text(&format!("{:#}\n", page.json()))?;
     output.list(&page.markdown())?;
+    if let Some(plots) = plots {
+        page.plots().iter().try_for_each(|plot| plots.write(plot))?;
+    }
     let missing: Vec<_> = page.missing().collect();
     if args.complete
         && let Some((document, why)) = missing.first()

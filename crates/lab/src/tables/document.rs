@@ -157,7 +157,8 @@ impl Unit {
         }
     }
 
-    fn name(self) -> &'static str {
+    /// What it is called.
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Count => "count",
             Self::Percent => "percent",

@@ -15,6 +15,7 @@ mod instructions;
 mod kernels;
 mod later;
 mod page;
+mod plot;
 mod programs;
 mod workload;
 

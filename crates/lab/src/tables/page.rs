@@ -5,8 +5,8 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use super::document::{Comparison, Document, Here, Row, TOO_SMALL, Verdict};
-use super::{Options, later};
-use crate::bench::Section;
+use super::{Options, later, plot};
+use crate::bench::{Plot, Section};
 
 /// All that was measured.
 pub struct Page {
@@ -39,6 +39,11 @@ impl Page {
                 _ => None,
             })
         })
+    }
+
+    /// Plots of the comparisons.
+    pub fn plots(&self) -> Vec<Plot> {
+        plot::plots(&self.documents)
     }
 
     /// For people: Markdown.
