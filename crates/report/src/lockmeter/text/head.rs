@@ -86,12 +86,13 @@ fn programs(report: &MeterReport) -> String {
     }
 }
 
-/// How much was watched.
+/// How much was watched. A check counts all threads that it saw begin; here, threads that did neither leave
+/// no trace.
 fn size(report: &MeterReport) -> String {
     let threads: u64 = report.processes.iter().map(|process| process.threads).sum();
     let locks: u64 = report.locks.iter().map(|lock| lock.locks).sum();
     format!(
-        "{} elapsed, {}, {} of {}",
+        "{} elapsed, {} that locked or waited, {} of {}",
         time(report.elapsed_ns as f64),
         count(threads, "thread"),
         count(locks, "lock"),
