@@ -1,17 +1,17 @@
-//! Debug files from a server: Debian's debuginfod, in a network of its own, as it can be told no
+//! Debug files and sources from a server: Debian's debuginfod, in a network of its own, as it can be told no
 //! address to listen at.
 
 use std::path::Path;
 use std::process::Command;
 
-use crate::harness::{Scratch, build, installed, skip, tool};
+use crate::harness::{Scratch, build, installed, skip, tests_dir, tool};
 
 /// Starts the server, waits until it has the file, and runs the rest of the arguments.
 const SCRIPT: &str = r#"
 set -eu
-dir=$1 id=$2; shift 2
+dir=$1 id=$2 way=$3; shift 3
 ip link set lo up
-debuginfod -F -p 8002 -d "$dir/index.sqlite" "$dir/files" >"$dir/log" 2>&1 &
+debuginfod $way -p 8002 -d "$dir/index.sqlite" "$dir/files" >"$dir/log" 2>&1 &
 server=$!
 trap 'kill $server' EXIT
 export DEBUGINFOD_URLS=http://127.0.0.1:8002/
@@ -43,9 +43,40 @@ fn stripped(dir: &Path) -> (std::path::PathBuf, String) {
     let debug = files.join("abba.debug");
     succeed(Command::new("objcopy").arg("--only-keep-debug").args([&built, &debug]));
     succeed(Command::new("objcopy").arg("--strip-all").args([&built, &program]));
-    let notes = succeed(Command::new("readelf").arg("-n").arg(&program));
+    let id = build_id(&program);
+    (program, id)
+}
+
+/// A program in `dir` that has lost its source, and an archive in `dir/files` that has this and its debug
+/// file; and its build id.
+fn without_source(dir: &Path) -> (std::path::PathBuf, String) {
+    let sources = dir.join("sources");
+    std::fs::create_dir(&sources).expect("a folder");
+    let source = sources.join("abba.c");
+    std::fs::copy(tests_dir().join("programs/abba.c"), &source).expect("a source");
+    let program = dir.join("abba");
+    let mut cc = Command::new("cc");
+    cc.args(["-g", "-O1", "-pthread", "-Wl,--build-id", "-I"]).arg(tests_dir().join("programs"));
+    succeed(cc.arg(&source).arg("-o").arg(&program));
+    let (pack, files) = (dir.join("pack"), dir.join("files"));
+    std::fs::create_dir(&files).expect("a folder");
+    let packed = pack.join(source.strip_prefix("/").expect("an absolute path"));
+    std::fs::create_dir_all(packed.parent().expect("a folder")).expect("folders");
+    std::fs::rename(&source, packed).expect("moved");
+    let debug = pack.join("abba.debug");
+    succeed(Command::new("objcopy").arg("--only-keep-debug").args([&program, &debug]));
+    succeed(
+        Command::new("tar").arg("-C").arg(&pack).arg("-cf").arg(files.join("abba.tar")).arg("."),
+    );
+    std::fs::remove_dir_all(pack).expect("removed");
+    let id = build_id(&program);
+    (program, id)
+}
+
+fn build_id(program: &Path) -> String {
+    let notes = succeed(Command::new("readelf").arg("-n").arg(program));
     let id = notes.split("Build ID: ").nth(1).and_then(|rest| rest.split_whitespace().next());
-    (program, id.expect("a build id").to_owned())
+    id.expect("a build id").to_owned()
 }
 
 /// What `unshare` is to be told for a network that has nothing but a loopback device. Root needs no
@@ -59,21 +90,24 @@ fn network_of_its_own() -> Option<&'static [&'static str]> {
     })
 }
 
-#[test]
-fn debug_files_are_fetched_where_servers_are_named() {
+/// What `unshare` is to be told so that the server can be used; `None` if it cannot be.
+fn able() -> Option<&'static [&'static str]> {
     for (program, package) in
         [("debuginfod", "debuginfod"), ("debuginfod-find", "debuginfod"), ("ip", "iproute2")]
     {
-        if installed(&[program], package).is_none() {
-            return;
-        }
+        installed(&[program], package)?;
     }
-    let Some(alone) = network_of_its_own() else {
+    let alone = network_of_its_own();
+    if alone.is_none() {
         assert!(std::env::var_os("LOCKWRIGHT_CI").is_none(), "no network of its own");
-        return skip("this user may have no network of its own");
-    };
-    let scratch = Scratch::new();
-    let (program, id) = stripped(scratch.path());
+        skip("this user may have no network of its own");
+    }
+    alone
+}
+
+/// What `check` of a program says without a server, and with one that looks in this way into `files`.
+fn without_and_with(scratch: &Scratch, program: &Path, id: &str, way: &str) -> Option<[String; 2]> {
+    let alone = able()?;
     let lockwright = tool();
     let ledgers = scratch.join("ledgers");
     let check = |command: &mut Command| {
@@ -82,24 +116,45 @@ fn debug_files_are_fetched_where_servers_are_named() {
             .args(["check", "--ledger-dir"])
             .arg(&ledgers)
             .arg("--")
-            .arg(&program)
+            .arg(program)
             .env_remove("LD_PRELOAD")
             .output()
             .expect("it runs");
         String::from_utf8_lossy(&out.stderr).into_owned()
     };
-    // Nobody asks a server that nobody named.
     let without = check(Command::new("env").args(["-u", "DEBUGINFOD_URLS"]));
+    let mut served = Command::new("unshare");
+    served.args(alone).args(["sh", "-c", SCRIPT, "sh"]).arg(scratch.path()).args([id, way]);
+    Some([without, check(&mut served)])
+}
+
+#[test]
+fn debug_files_are_fetched_where_servers_are_named() {
+    let scratch = Scratch::new();
+    let (program, id) = stripped(scratch.path());
+    let Some([without, with]) = without_and_with(&scratch, &program, &id, "-F") else { return };
+    // Nobody asks a server that nobody named.
     assert!(without.contains("error[circular-dependency]"), "{without}");
     assert!(!without.contains("abba.c"), "{without}");
 
-    let mut served = Command::new("unshare");
-    served.args(alone).args(["sh", "-c", SCRIPT, "sh"]).arg(scratch.path()).arg(&id);
-    let with = check(&mut served);
     assert!(with.contains("`A` and `B` are taken in both orders"), "{with}");
     assert!(with.contains("abba.c:7"), "{with}");
     let cached = scratch.join("cache").join(&id).join("debuginfo");
     assert!(cached.is_file(), "{}: {with}", cached.display());
+}
+
+#[test]
+fn sources_are_fetched_where_servers_are_named() {
+    let scratch = Scratch::new();
+    let (program, id) = without_source(scratch.path());
+    let Some([without, with]) = without_and_with(&scratch, &program, &id, "-Z.tar") else { return };
+    let line = "L(B);";
+    assert!(without.contains("abba.c:7") && !without.contains(line), "{without}");
+    assert!(with.contains("abba.c:7") && with.contains(line), "{with}");
+    let cached = std::fs::read_dir(scratch.join("cache").join(&id)).expect("a cache");
+    let is_source = |name: &str| name.starts_with("source") && name.contains("abba.c");
+    let mut names = cached.flatten().map(|file| file.file_name().to_string_lossy().into_owned());
+    assert!(names.any(|name| is_source(&name)), "{with}");
 }
 
 #[test]

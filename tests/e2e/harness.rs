@@ -71,7 +71,9 @@ pub fn build_by(compiler: &str, source: &str, flags: &[&str]) -> PathBuf {
 fn built_once(path: &Path, hash: u64, compiler: impl FnOnce() -> Command) -> PathBuf {
     let folder = target_tmp().join("programs").join(format!("{hash:016x}"));
     let built = folder.join(path.file_stem().expect("a file name"));
-    if built.exists() {
+    // A line of a source that is younger than the program is not believed.
+    let written = |path: &Path| path.metadata().and_then(|file| file.modified()).ok();
+    if built.exists() && written(&built) >= written(path) {
         return built;
     }
     fs::create_dir_all(&folder).expect("folder for programs");
@@ -100,8 +102,18 @@ pub fn rust_program(source: &str) -> PathBuf {
 
 /// An example of the crate `lockwright`, built by a cargo of its own.
 pub fn example(name: &str) -> PathBuf {
-    let target = target_tmp().join("annotated-rust");
+    example_in(name, "annotated-rust", "line-tables-only")
+}
+
+/// The same with all debug information, as a user's program has it.
+pub fn example_with_types(name: &str) -> PathBuf {
+    example_in(name, "annotated-rust-types", "full")
+}
+
+fn example_in(name: &str, folder: &str, debug: &str) -> PathBuf {
+    let target = target_tmp().join(folder);
     let mut cargo = Command::new(env!("CARGO"));
+    cargo.env("CARGO_PROFILE_DEV_DEBUG", debug);
     cargo.args(["build", "--quiet", "--package", "lockwright", "--example", name]);
     cargo.arg("--manifest-path").arg(tests_dir().join("../Cargo.toml"));
     cargo.arg("--target-dir").arg(&target);

@@ -71,6 +71,7 @@ mod openmp;
 mod options;
 mod other_users;
 mod own_objects;
+mod owners;
 mod pages;
 mod parking_lot;
 mod passthrough;

@@ -82,6 +82,7 @@ fn static_lock(name: &str) -> LockInfo {
     LockInfo {
         name: called(name),
         class: called(name),
+        class_by_place: None,
         kind: Subject::Lock(LockKind::Mutex),
         addr: Some(if name == "vault" { 0x5555_5555_8040 } else { 0x5555_5555_8080 }),
         created: Vec::new(),
@@ -93,6 +94,7 @@ fn account(name: &str, addr: Option<u64>) -> LockInfo {
     LockInfo {
         name: called(name),
         class: called(ACCOUNT),
+        class_by_place: None,
         kind: Subject::Lock(LockKind::Mutex),
         addr,
         created: vec![
@@ -202,6 +204,7 @@ fn possible() -> Finding {
     let class = |name: &str, created| LockInfo {
         name: called(name),
         class: called(name),
+        class_by_place: None,
         kind: Subject::Lock(LockKind::Mutex),
         addr: None,
         created,

@@ -34,6 +34,7 @@ pub fn of(model: &Model<'_>, row: &Row, builtin: u32, own: &str) -> Called {
         info: LockInfo {
             name: named.clone(),
             class,
+            class_by_place: None,
             kind: kind.clone(),
             addr,
             created: if origin == LockOrigin::Init {

@@ -10,6 +10,7 @@ pub mod object_types;
 pub mod order;
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -254,6 +255,9 @@ pub struct LockInfo {
     pub name: Name,
     /// Name of its class.
     pub class: Name,
+    /// How the class is described by the place where its locks are created, if that is not its name:
+    /// what suppressions and baselines know it by, as the name depends on sources being there.
+    pub class_by_place: Option<String>,
     /// What it is.
     pub kind: Subject,
     /// Address, where one instance is meant and not just its class.
@@ -326,6 +330,9 @@ pub struct Frame {
     pub column: Option<u32>,
     /// Path of the module.
     pub module: Option<String>,
+    /// Build id of the module that ran, if it has one: servers have sources by it.
+    #[serde(skip)]
+    pub build_id: Option<Arc<[u8]>>,
     /// Offset within the module's ELF address space; with `function`, see `function_offset`.
     pub offset: u64,
     /// Offset from the start of the function.

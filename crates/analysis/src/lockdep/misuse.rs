@@ -481,6 +481,7 @@ fn at_address(view: &ProcessView<'_, '_>, addr: u64) -> (Name, LockInfo) {
     let info = LockInfo {
         name: name.clone(),
         class: name.clone(),
+        class_by_place: None,
         kind: Subject::Lock(LockKind::Mutex),
         addr: Some(addr),
         created: Vec::new(),
@@ -498,6 +499,7 @@ pub(super) fn semaphore_at(model: &Model<'_>, addr: u64) -> (Name, LockInfo) {
     let info = LockInfo {
         name: name.clone(),
         class: name.clone(),
+        class_by_place: None,
         kind: Subject::Lock(LockKind::Semaphore),
         addr: Some(addr),
         created: Vec::new(),
@@ -511,6 +513,7 @@ fn internals(name: &'static str) -> (Name, LockInfo) {
     let info = LockInfo {
         name: Name::symbol(name),
         class: Name::symbol(name),
+        class_by_place: None,
         kind: Subject::Internal,
         addr: None,
         created: Vec::new(),

@@ -95,6 +95,7 @@ pub(super) fn barrier(model: &Model<'_>, addr: u64) -> (Name, LockInfo) {
     let info = LockInfo {
         name: name.clone(),
         class: name.clone(),
+        class_by_place: None,
         kind: Subject::Object(object_type::BARRIER),
         addr: Some(addr),
         created: Vec::new(),
@@ -123,6 +124,7 @@ fn deadlock(view: &ProcessView<'_, '_>, row: &Row, steps: &[StepRow]) -> Candida
         involved.names[i] = name.clone();
         involved.infos[i] = LockInfo {
             class: name.clone(),
+            class_by_place: None,
             name,
             kind: Subject::Thread,
             addr: None,

@@ -7,6 +7,7 @@ use lockwright_ledger::rows::{Class, class_origin, lock_kind};
 
 use super::class_row;
 use super::heap::{Blocks, in_block};
+use super::members;
 use super::naming::{base_name, place_key, place_of, short_place, variable_name};
 use super::roles;
 use super::sources::Sources;
@@ -31,8 +32,10 @@ fn lock_bytes(kind: u8) -> u64 {
 pub struct ClassGroup {
     /// Name of the class.
     pub name: String,
-    /// The name is the program's own (a variable, an annotation), not a description.
+    /// The name is the program's own (a variable, a member, an annotation), not a description.
     pub is_symbol: bool,
+    /// How it is described by the place where its locks are created, if that is not its name.
+    pub by_place: Option<String>,
     /// One of [`lock_kind`].
     pub kind: u8,
     /// As [`crate::finding::LockInfo::origin`].
@@ -247,7 +250,7 @@ impl Classes {
             thread_ends: Vec::new(),
         };
         let mut groups: HashMap<Key, u32> = HashMap::new();
-        for (id, ledger, row) in rows {
+        for &(id, ledger, row) in &rows {
             let base = this.group_of(row.parent);
             let (key, group, element) = match made.remove(&id) {
                 Some(made) if ledger != index || !is_subclass(&row) || base == 0 => made,
@@ -270,6 +273,11 @@ impl Classes {
                 is_mixed: own.handed_over != 0,
             }));
         }
+        let rows = rows.into_iter().filter_map(|(id, ledger, row)| {
+            Some((ledger, row, (this.group_of(id) as usize).checked_sub(1)?))
+        });
+        let rows: Vec<_> = rows.collect();
+        members::name(sources, rows.into_iter(), &this.keys, &mut this.groups[1..]);
         this.nests(sources, index);
         this
     }
@@ -422,6 +430,7 @@ fn unknown() -> ClassGroup {
     ClassGroup {
         name: "lock of unknown class".into(),
         is_symbol: false,
+        by_place: None,
         kind: 0,
         origin: LockOrigin::Inherited,
         created: (0, 0),
@@ -526,6 +535,7 @@ fn in_variable(home: &Home, variable: &Variable, row: &Class) -> (Key, ClassGrou
     let group = ClassGroup {
         name,
         is_symbol: true,
+        by_place: None,
         kind,
         origin: LockOrigin::Static,
         created: (0, 0),
@@ -571,6 +581,7 @@ fn elsewhere(
     let group = |name: String, is_symbol| ClassGroup {
         name,
         is_symbol,
+        by_place: None,
         kind: row.kind,
         origin,
         created: (ledger, row.stack),

@@ -57,6 +57,7 @@ pub fn in_block(
     let group = |name| ClassGroup {
         name,
         is_symbol: false,
+        by_place: None,
         kind: row.kind,
         origin: LockOrigin::Allocation,
         created: (ledger, row.stack),

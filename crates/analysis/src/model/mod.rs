@@ -6,6 +6,7 @@ mod classes;
 mod hand_overs;
 mod heap;
 mod interrupts;
+mod members;
 mod naming;
 mod order;
 mod posts;

@@ -133,6 +133,7 @@ impl Model<'_> {
         LockInfo {
             name: named.clone(),
             class: group.name(),
+            class_by_place: group.by_place.clone(),
             kind: match self.classes.is_thread_end(lock.class) {
                 true => Subject::Thread,
                 false => Subject::Lock(LockKind::of(self.classes.kind(lock.class))),

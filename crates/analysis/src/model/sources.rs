@@ -20,6 +20,10 @@ pub trait Symbolise {
     fn member(&self, _module: u32, _start: u64, _offset: u64) -> Option<MemberPlace> {
         None
     }
+    /// The member of a type, or variable of a function, that the lock of a call is.
+    fn lock_member(&self, _stack: u32) -> Option<String> {
+        None
+    }
     /// Path of a module.
     fn module_name(&self, module: u32) -> String;
     /// What the reader should know about missing names.
@@ -37,6 +41,10 @@ impl Symbolise for Symbols<'_> {
 
     fn member(&self, module: u32, start: u64, offset: u64) -> Option<MemberPlace> {
         Symbols::member(self, module, start, offset)
+    }
+
+    fn lock_member(&self, stack: u32) -> Option<String> {
+        Symbols::lock_member(self, stack)
     }
 
     fn module_name(&self, module: u32) -> String {

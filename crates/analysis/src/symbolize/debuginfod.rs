@@ -1,11 +1,11 @@
-//! Debug files from debuginfod servers, if the user names some in `DEBUGINFOD_URLS`: nothing is asked
+//! Debug files and sources from debuginfod servers, if the user names some in `DEBUGINFOD_URLS`: nothing is asked
 //! of any server otherwise. The client is elfutils' `debuginfod-find`, which keeps a cache, and follows
 //! the user's other settings (debuginfod_find_debuginfo(3)).
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Read, Write};
 use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ChildStderr, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -46,12 +46,24 @@ impl Servers {
 
     /// The debug file of the module with this build id.
     pub fn debug_file(&self, build_id: &[u8]) -> Option<PathBuf> {
+        let path = self.find("debuginfo", build_id, None)?;
+        own_build_id(&path).is_some_and(|found| found == build_id).then_some(path)
+    }
+
+    /// The file of source that the debug information of the module with this build id has at `path`, which
+    /// must be absolute.
+    pub fn source(&self, build_id: &[u8], path: &Path) -> Option<PathBuf> {
+        if path.is_absolute() { self.find("source", build_id, Some(path)) } else { None }
+    }
+
+    /// What the client finds of this kind.
+    fn find(&self, kind: &str, build_id: &[u8], of: Option<&Path>) -> Option<PathBuf> {
         if SILENT.load(Relaxed) || build_id.is_empty() {
             return None;
         }
         let id: String = build_id.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut find = Command::new(&self.client);
-        find.args(["debuginfo", &id]).stdin(Stdio::null());
+        find.args([kind, &id]).args(of).stdin(Stdio::null());
         find.stdout(Stdio::piped()).stderr(Stdio::piped());
         if std::env::var_os(TIMEOUT.0).is_none() {
             find.env(TIMEOUT.0, TIMEOUT.1);
@@ -71,8 +83,7 @@ impl Servers {
             return None;
         }
         let path = out.stdout.split(|&byte| byte == b'\n').next().unwrap_or_default();
-        let path = PathBuf::from(OsString::from_vec(path.to_vec()));
-        own_build_id(&path).is_some_and(|found| found == build_id).then_some(path)
+        Some(PathBuf::from(OsString::from_vec(path.to_vec())))
     }
 }
 

@@ -2,15 +2,22 @@
 //! from the file itself or from its separate debug file.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
 
 use addr2line::Loader;
+use gimli::Range;
 use object::read::{Object, ObjectSection};
 
 use super::debug_file::DebugDirs;
+use super::debug_info::DebugInfo;
 use super::demangle::{demangle, is_mangled};
 use super::elf::with_elf;
+use super::lock_owner::{Call, Owner, Owners};
 use super::members::{MemberPlace, Variables};
+use super::merged_calls::CallsLeft;
 use super::path::clean;
 use super::symtab::{Symbol, SymbolTable};
 use crate::finding::Frame;
@@ -32,6 +39,10 @@ pub struct Image {
     pub status: Status,
     /// Anything at all could be read: the file or a debug file.
     pub readable: bool,
+    /// What it had when it ran, if that is known.
+    pub build_id: Option<Arc<[u8]>>,
+    /// When the module's file was written.
+    pub built: Option<SystemTime>,
     symbols: SymbolTable,
     dwarf: Option<Dwarf>,
     /// It is the C library, or was part of it.
@@ -44,7 +55,9 @@ struct Dwarf {
     file: PathBuf,
     supplement: Option<PathBuf>,
     loaded: OnceCell<Option<Loader>>,
-    variables: OnceCell<Option<Variables>>,
+    info: OnceCell<Option<DebugInfo>>,
+    variables: OnceCell<Variables>,
+    owners: OnceCell<Owners>,
 }
 
 impl Dwarf {
@@ -53,9 +66,19 @@ impl Dwarf {
         self.loaded.get_or_init(load).as_ref()
     }
 
-    fn variables(&self) -> Option<&Variables> {
-        let read = || Variables::read(&self.file, self.supplement.as_deref());
-        self.variables.get_or_init(read).as_ref()
+    fn info(&self) -> Option<&DebugInfo> {
+        let read = || DebugInfo::read(&self.file, self.supplement.as_deref());
+        self.info.get_or_init(read).as_ref()
+    }
+
+    fn member(&self, start: u64, offset: u64) -> Option<MemberPlace> {
+        let info = self.info()?;
+        self.variables.get_or_init(|| Variables::new(info)).member(info, start, offset)
+    }
+
+    fn owner(&self, call: Call<'_>) -> Option<(Owner, Option<CallsLeft>)> {
+        let info = self.info()?;
+        self.owners.get_or_init(|| Owners::new(info)).owner(info, call)
     }
 }
 
@@ -110,11 +133,20 @@ impl Image {
         symbols.finish();
         let dwarf = dwarf_from.map(|file| {
             let supplement = dirs.supplement(&file);
-            Dwarf { file, supplement, loaded: OnceCell::new(), variables: OnceCell::new() }
+            Dwarf {
+                file,
+                supplement,
+                loaded: OnceCell::new(),
+                info: OnceCell::new(),
+                variables: OnceCell::new(),
+                owners: OnceCell::new(),
+            }
         });
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();
         let is_libc = name.starts_with(b"libc.so") || name.starts_with(b"libpthread.so");
-        Self { status, readable, symbols, dwarf, is_libc }
+        let built = path.metadata().and_then(|file| file.modified()).ok();
+        let build_id = (!build_id.is_empty()).then(|| build_id.into());
+        Self { status, readable, build_id, built, symbols, dwarf, is_libc }
     }
 
     /// The frames at `address` (in the file's address space), innermost first: inlined calls, then
@@ -154,7 +186,24 @@ impl Image {
 
     /// Which member lies `offset` bytes into the variable at `start`.
     pub fn member(&self, start: u64, offset: u64) -> Option<MemberPlace> {
-        self.dwarf.as_ref()?.variables()?.member(start, offset)
+        self.dwarf.as_ref()?.member(start, offset)
+    }
+
+    /// What the lock of a call is by the types of what the source names.
+    pub fn owner(&self, call: Call<'_>) -> Option<(Owner, Option<CallsLeft>)> {
+        self.dwarf.as_ref()?.owner(call)
+    }
+
+    /// The lines of source that the code is of, each once.
+    pub fn lines(&self, code: &[Range]) -> BTreeSet<(String, u32)> {
+        let mut lines = BTreeSet::new();
+        let Some(loader) = self.dwarf.as_ref().and_then(Dwarf::loader) else { return lines };
+        for range in code {
+            let Ok(found) = loader.find_location_range(range.begin, range.end) else { continue };
+            let places = found.filter_map(|(.., place)| Some((clean(place.file?), place.line?)));
+            lines.extend(places);
+        }
+        lines
     }
 
     /// There are names of functions.

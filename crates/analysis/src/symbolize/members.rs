@@ -2,41 +2,17 @@
 //! `accounts[3].lock`, where symbol tables only know `accounts`.
 //!
 //! The debug information is scanned once for its variables, and only if somebody asks: for a
-//! program without static locks in structures or arrays it costs nothing, nor without DWARF. Types
-//! in split files (`.dwo`) and in type units are not followed: such a member has no name.
+//! program without static locks in structures or arrays it costs nothing, nor without DWARF.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::path::Path;
-use std::rc::Rc;
 
+use gimli::DebugInfoOffset;
 use gimli::constants as dw;
-use gimli::{
-    AttributeValue, DebugInfoOffset, DwarfSections, EndianSlice, RunTimeEndian, UnitOffset,
+
+use super::debug_info::{
+    DEEPEST, DebugInfo, Die, Dwarf, Files, Where, is_of_rust, is_reserved, location,
 };
-use object::read::{Object, ObjectSection};
-
-use super::elf::with_elf;
-
-type Slice<'d> = EndianSlice<'d, RunTimeEndian>;
-type Dwarf<'d> = gimli::Dwarf<Slice<'d>>;
-type Unit<'d> = gimli::Unit<Slice<'d>>;
-type Entry<'d> = gimli::DebuggingInformationEntry<Slice<'d>>;
-
-/// Types nest as deep as people write them; more is a cycle in damaged data.
-const DEEPEST: u32 = 64;
-
-/// What is read of the debug information; the rest of it is large and of no use here.
-const SECTIONS: &[gimli::SectionId] = &[
-    gimli::SectionId::DebugInfo,
-    gimli::SectionId::DebugAbbrev,
-    gimli::SectionId::DebugAddr,
-    // The name of a unit's line table is read with its unit.
-    gimli::SectionId::DebugLine,
-    gimli::SectionId::DebugLineStr,
-    gimli::SectionId::DebugStr,
-    gimli::SectionId::DebugStrOffsets,
-];
+use super::lock_types::is_lock;
 
 /// A place in a variable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,79 +34,33 @@ impl MemberPlace {
         name.split('[').next().unwrap_or_default()
     }
 }
-
-/// The variables of one file's debug information, with their types.
+/// The variables of one file's debug information, by their addresses.
 pub struct Variables {
-    main: Sections,
-    supplement: Option<Sections>,
-    /// Where they are described, by their addresses.
     by_address: HashMap<u64, DebugInfoOffset>,
 }
 
-/// The sections of a file, and where its units begin.
-struct Sections {
-    bytes: DwarfSections<Vec<u8>>,
-    endian: RunTimeEndian,
-    units: Vec<DebugInfoOffset>,
-}
-
-impl Sections {
-    fn read(path: &Path) -> Option<Self> {
-        let mut this = with_elf(path, |file| {
-            let bytes = DwarfSections::load(|id| {
-                let section = file.section_by_name(id.name()).filter(|_| SECTIONS.contains(&id));
-                let bytes = section.map(|section| section.uncompressed_data()).transpose()?;
-                Ok::<_, object::read::Error>(bytes.unwrap_or_default().into_owned())
-            });
-            let endian = match file.is_little_endian() {
-                true => RunTimeEndian::Little,
-                false => RunTimeEndian::Big,
-            };
-            bytes.ok().map(|bytes| Self { bytes, endian, units: Vec::new() })
-        })??;
-        let mut units = Vec::new();
-        let dwarf = this.bytes.borrow(|bytes| EndianSlice::new(bytes, this.endian));
-        let mut headers = dwarf.units();
-        while let Ok(Some(header)) = headers.next() {
-            units.extend(header.debug_info_offset());
-        }
-        this.units = units;
-        Some(this)
-    }
-
-    fn borrow(&self) -> Dwarf<'_> {
-        self.bytes.borrow(|bytes| EndianSlice::new(bytes, self.endian))
-    }
-}
-
 impl Variables {
-    /// Those of the file at `path`, whose shared part `dwz` may have put into `supplement`.
-    pub fn read(path: &Path, supplement: Option<&Path>) -> Option<Self> {
-        let main = Sections::read(path)?;
-        let supplement = supplement.and_then(Sections::read);
-        let dwarf = main.borrow();
+    /// Those of `info`.
+    pub fn new(info: &DebugInfo) -> Self {
+        let files = info.files();
         let mut by_address = HashMap::new();
-        for &start in &main.units {
+        for &start in info.units() {
             // What could be read before some damage is kept.
-            let _ = scan(&dwarf, start, &mut by_address);
+            let _ = scan(files.main(), start, &mut by_address);
         }
-        Some(Self { main, supplement, by_address })
+        Self { by_address }
     }
 
-    /// What lies `offset` bytes into the variable at `start`.
-    pub fn member(&self, start: u64, offset: u64) -> Option<MemberPlace> {
-        let mut files = Files {
-            main: File::new(&self.main),
-            supplement: self.supplement.as_ref().map(File::new),
-            has_numbers: false,
-        };
+    /// What lies `offset` bytes into the variable at `start`. `info` is what the variables are of.
+    pub fn member(&self, info: &DebugInfo, start: u64, offset: u64) -> Option<MemberPlace> {
+        let files = info.files();
         let variable = files.at(Where::Main, *self.by_address.get(&start)?)?;
         let of_type = files.type_of(&variable, 0)?;
         // A lock may share its place with a number, in a union; else that is what it is.
         [false, true].into_iter().find_map(|has_numbers| {
-            files.has_numbers = has_numbers;
+            let search = Search { files: &files, has_numbers };
             let mut member = MemberPlace::default();
-            files.descend(&of_type, offset, &mut member, 0).then_some(member)
+            search.descend(&of_type, offset, &mut member, 0).then_some(member)
         })
     }
 }
@@ -182,158 +112,17 @@ fn scan(
     }
     Ok(())
 }
-
-/// Which file something is described in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Where {
-    Main,
-    Supplement,
-}
-
-/// A file's units that were looked into.
-struct File<'d> {
-    dwarf: Dwarf<'d>,
-    starts: &'d [DebugInfoOffset],
-    units: RefCell<HashMap<usize, Rc<Unit<'d>>>>,
-}
-
-impl<'d> File<'d> {
-    fn new(sections: &'d Sections) -> Self {
-        Self { dwarf: sections.borrow(), starts: &sections.units, units: RefCell::default() }
-    }
-
-    fn unit(&self, of: DebugInfoOffset) -> Option<Rc<Unit<'d>>> {
-        let index = self.starts.partition_point(|start| start.0 <= of.0).checked_sub(1)?;
-        if let Some(unit) = self.units.borrow().get(&index) {
-            return Some(Rc::clone(unit));
-        }
-        let header = self.dwarf.unit_header(self.starts[index]).ok()?;
-        let unit = Rc::new(self.dwarf.unit(header).ok()?);
-        self.units.borrow_mut().insert(index, Rc::clone(&unit));
-        Some(unit)
-    }
-}
-
-/// A description in the debug information.
-struct Die<'d> {
-    file: Where,
-    unit: Rc<Unit<'d>>,
-    entry: Entry<'d>,
-}
-
-/// The debug information that descriptions refer to each other in.
-struct Files<'d> {
-    main: File<'d>,
-    supplement: Option<File<'d>>,
+/// The way down into a type.
+struct Search<'f, 'd> {
+    files: &'f Files<'d>,
     /// What is looked for may be a number: a lock of the program's own.
     has_numbers: bool,
 }
 
-impl<'d> Files<'d> {
-    fn file(&self, file: Where) -> Option<&File<'d>> {
-        match file {
-            Where::Main => Some(&self.main),
-            Where::Supplement => self.supplement.as_ref(),
-        }
-    }
-
-    fn at(&self, file: Where, offset: DebugInfoOffset) -> Option<Die<'d>> {
-        let unit = self.file(file)?.unit(offset)?;
-        let entry = unit.entry(offset.to_unit_offset(&unit.header)?).ok()?;
-        Some(Die { file, unit, entry })
-    }
-
-    /// What an attribute of `die` refers to.
-    fn referred(&self, die: &Die<'d>, attribute: gimli::DwAt) -> Option<Die<'d>> {
-        match die.entry.attr_value(attribute)? {
-            AttributeValue::UnitRef(offset) => self.in_unit(die, offset),
-            AttributeValue::DebugInfoRef(offset) => self.at(die.file, offset),
-            AttributeValue::DebugInfoRefSup(offset) => self.at(Where::Supplement, offset),
-            _ => None,
-        }
-    }
-
-    fn in_unit(&self, die: &Die<'d>, offset: UnitOffset) -> Option<Die<'d>> {
-        let entry = die.unit.entry(offset).ok()?;
-        Some(Die { file: die.file, unit: Rc::clone(&die.unit), entry })
-    }
-
-    fn name(&self, die: &Die<'d>) -> Option<String> {
-        let value = die.entry.attr_value(dw::DW_AT_name)?;
-        let file = self.file(die.file)?;
-        let text = match value {
-            AttributeValue::DebugStrRefSup(offset) => {
-                self.supplement.as_ref()?.dwarf.string(offset).ok()?
-            }
-            value => file.dwarf.attr_string(&die.unit, value).ok()?,
-        };
-        Some(text.to_string_lossy().into_owned())
-    }
-
-    /// The type of a variable or member, which its declaration may have.
-    fn type_of(&self, die: &Die<'d>, depth: u32) -> Option<Die<'d>> {
-        self.referred(die, dw::DW_AT_type).or_else(|| {
-            let declared = [dw::DW_AT_specification, dw::DW_AT_abstract_origin]
-                .into_iter()
-                .find_map(|attribute| self.referred(die, attribute))?;
-            if depth < DEEPEST { self.type_of(&declared, depth + 1) } else { None }
-        })
-    }
-
-    /// Bytes of a type.
-    fn size(&self, die: &Die<'d>, depth: u32) -> Option<u64> {
-        if depth > DEEPEST {
-            return None;
-        }
-        if let Some(size) = unsigned(&die.entry, dw::DW_AT_byte_size) {
-            return Some(size);
-        }
-        let of = self.size(&self.referred(die, dw::DW_AT_type)?, depth + 1)?;
-        match die.entry.tag() {
-            dw::DW_TAG_array_type => {
-                self.dimensions(die)?.iter().try_fold(of, |size, &n| size.checked_mul(n))
-            }
-            _ => Some(of),
-        }
-    }
-
-    /// The children of a description, each where it is.
-    fn children(&self, die: &Die<'d>) -> Vec<Die<'d>> {
-        let mut children = Vec::new();
-        let Ok(mut cursor) = die.unit.entries_at_offset(die.entry.offset()) else {
-            return children;
-        };
-        if !die.entry.has_children() || !matches!(cursor.next_dfs(), Ok(Some(_))) {
-            return children;
-        }
-        let own = cursor.depth();
-        while let Ok(Some(entry)) = cursor.next_dfs() {
-            let (depth, entry) = (entry.depth(), entry.clone());
-            if depth <= own {
-                break;
-            }
-            if depth == own + 1 {
-                children.push(Die { file: die.file, unit: Rc::clone(&die.unit), entry });
-            }
-        }
-        children
-    }
-
-    /// Elements in each dimension of an array, the outermost first.
-    fn dimensions(&self, array: &Die<'d>) -> Option<Vec<u64>> {
-        let ranges = self.children(array);
-        let ranges = ranges.iter().filter(|die| die.entry.tag() == dw::DW_TAG_subrange_type);
-        ranges
-            .map(|die| {
-                unsigned(&die.entry, dw::DW_AT_count)
-                    .or_else(|| unsigned(&die.entry, dw::DW_AT_upper_bound)?.checked_add(1))
-            })
-            .collect()
-    }
-
+impl<'d> Search<'_, 'd> {
     /// Adds to `member` what lies at `rest` in something of the type; false if that is not known.
     fn descend(&self, of_type: &Die<'d>, rest: u64, member: &mut MemberPlace, depth: u32) -> bool {
-        let name = self.name(of_type);
+        let name = self.files.name(of_type);
         let is_rust = is_of_rust(&of_type.unit);
         if let Some(name) = &name
             && (rest == 0 || is_rust)
@@ -349,13 +138,13 @@ impl<'d> Files<'d> {
             dw::DW_TAG_typedef
             | dw::DW_TAG_const_type
             | dw::DW_TAG_volatile_type
-            | dw::DW_TAG_atomic_type => match self.referred(of_type, dw::DW_AT_type) {
+            | dw::DW_TAG_atomic_type => match self.files.referred(of_type, dw::DW_AT_type) {
                 Some(of_type) => self.descend(&of_type, rest, member, depth + 1),
                 None => false,
             },
             dw::DW_TAG_array_type => self.element(of_type, rest, member, depth).unwrap_or(false),
             dw::DW_TAG_structure_type | dw::DW_TAG_class_type | dw::DW_TAG_union_type => {
-                self.children(of_type).iter().any(|child| {
+                self.files.children(of_type).iter().any(|child| {
                     let before = member.clone();
                     let found = self.part(child, rest, member, depth).unwrap_or(false);
                     if !found {
@@ -378,9 +167,9 @@ impl<'d> Files<'d> {
         member: &mut MemberPlace,
         depth: u32,
     ) -> Option<bool> {
-        let of_type = self.referred(array, dw::DW_AT_type)?;
-        let size = self.size(&of_type, 0).filter(|&size| size > 0)?;
-        let dimensions = self.dimensions(array)?;
+        let of_type = self.files.referred(array, dw::DW_AT_type)?;
+        let size = self.files.size(&of_type, 0).filter(|&size| size > 0)?;
+        let dimensions = self.files.dimensions(array)?;
         let mut number = rest / size;
         let mut indices = Vec::new();
         // The last index runs fastest. The first dimension's end is not looked at: C has arrays
@@ -415,12 +204,12 @@ impl<'d> Files<'d> {
         }
         let at = location(&child.entry)?;
         let within = rest.checked_sub(at)?;
-        let of_type = self.referred(child, dw::DW_AT_type)?;
-        if within >= self.size(&of_type, 0)? {
+        let of_type = self.files.referred(child, dw::DW_AT_type)?;
+        if within >= self.files.size(&of_type, 0)? {
             return None;
         }
         member.first += at;
-        let name = self.name(child).filter(|name| !is_base && !is_reserved(name));
+        let name = self.files.name(child).filter(|name| !is_base && !is_reserved(name));
         if let Some(name) = name {
             for path in [&mut member.path, &mut member.of_any] {
                 path.push('.');
@@ -428,66 +217,5 @@ impl<'d> Files<'d> {
             }
         }
         Some(self.descend(&of_type, within, member, depth + 1))
-    }
-}
-
-/// How names of types end that are locks, or what else is looked for: in lower case, without
-/// underscores and the `_t` of C.
-const LOCKS: &[&str] = &[
-    "mutex",
-    "rwlock",
-    "spinlock",
-    "latch",
-    "criticalsection",
-    "semaphore",
-    "cond",
-    "condvar",
-    "conditionvariable",
-    "conditionvariableany",
-    "barrier",
-];
-
-/// As [`LOCKS`], and all of the name.
-const WHOLE_LOCKS: &[&str] = &["lock", "mtx", "cnd", "sem", "pthreadonce", "onceflag"];
-
-/// How the names of our own locks for C begin.
-const OURS: &str = "lw_";
-
-/// Whether a type is a lock to the reader: what it is made of is not.
-fn is_lock(name: &str) -> bool {
-    if name.starts_with(OURS) {
-        return true;
-    }
-    let name = name.split('<').next().unwrap_or_default();
-    let name = name.strip_suffix("_t").unwrap_or(name);
-    let name: String = name.chars().filter(|&c| c != '_').map(|c| c.to_ascii_lowercase()).collect();
-    LOCKS.iter().any(|lock| name.ends_with(lock))
-        || WHOLE_LOCKS.contains(&name.as_str())
-        || name.starts_with("atomic")
-}
-
-fn is_of_rust(unit: &Unit<'_>) -> bool {
-    let language = unit.entry(unit.header.root_offset()).ok();
-    let language = language.and_then(|root| root.attr_value(dw::DW_AT_language));
-    matches!(language, Some(AttributeValue::Language(dw::DW_LANG_Rust)))
-}
-
-fn unsigned(entry: &Entry<'_>, attribute: gimli::DwAt) -> Option<u64> {
-    entry.attr_value(attribute)?.udata_value()
-}
-
-/// Whether a name is the implementation's alone, as `_M_elems` of `std::array` is.
-fn is_reserved(name: &str) -> bool {
-    let second = name.strip_prefix('_').and_then(|rest| rest.chars().next());
-    second.is_some_and(|c| c == '_' || c.is_ascii_uppercase())
-}
-
-/// Where a member or base class begins; a union's have no place of their own, and that of a virtual
-/// base is known to the program only.
-fn location(entry: &Entry<'_>) -> Option<u64> {
-    match entry.attr_value(dw::DW_AT_data_member_location) {
-        None => Some(0),
-        Some(AttributeValue::Exprloc(_)) => None,
-        Some(value) => value.udata_value(),
     }
 }

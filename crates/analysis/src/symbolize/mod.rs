@@ -6,19 +6,27 @@
 pub mod allocator;
 mod buffered;
 mod debug_file;
+mod debug_info;
 pub mod debuginfod;
 mod demangle;
 pub mod elf;
 mod generated;
 mod image;
 mod interpreted;
+pub mod lock_expression;
+mod lock_member;
+mod lock_owner;
+mod lock_types;
 mod makers;
 mod members;
+mod merged_calls;
 mod modules;
 mod path;
 pub mod portable;
 mod seen_wrappers;
+pub mod source;
 mod symtab;
+mod unit_names;
 pub mod wrapper;
 
 use std::cell::{OnceCell, RefCell};
@@ -42,6 +50,7 @@ use interpreted::{Inner, woven};
 use makers::Makers;
 pub(crate) use modules::Modules;
 pub use modules::is_runtime;
+use source::Sources;
 
 use crate::finding::{Frame, MissingNames, ModuleNote};
 
@@ -65,13 +74,14 @@ type Frames = Rc<[Frame]>;
 /// Opened modules. Ledgers of processes that were forked from each other share theirs.
 pub struct Images {
     dirs: DebugDirs,
+    sources: Sources,
     open: RefCell<HashMap<ImageKey, Rc<Image>>>,
 }
 
 impl Images {
     /// No module open yet; debug files are sought in `dirs`.
     pub fn new(dirs: DebugDirs) -> Rc<Self> {
-        Rc::new(Self { dirs, open: RefCell::default() })
+        Rc::new(Self { dirs, sources: Sources::of_this_machine(), open: RefCell::default() })
     }
 
     /// The variable that has this address in the file of a module; demangled.
@@ -182,9 +192,11 @@ impl<'l> Symbols<'l> {
         if let Some(frames) = self.by_pc.borrow().get(&(*row, offset)) {
             return Rc::clone(frames);
         }
-        let mut frames = self.image(*row, module).frames(call.wrapping_sub(module.bias));
+        let image = self.image(*row, module);
+        let mut frames = image.frames(call.wrapping_sub(module.bias));
         for frame in &mut frames {
             frame.module = Some(path.clone());
+            frame.build_id.clone_from(&image.build_id);
             frame.offset = offset;
             frame.function_offset = frame.function_offset.map(|from_call| from_call + 1);
         }

@@ -18,7 +18,7 @@ const WIDTH: usize = 160;
 pub fn show(context: &Context<'_>, stack: &[Frame]) -> Option<Markup> {
     let frame = first_own_frame(stack)?;
     let (path, line) = frame.file.as_deref().zip(frame.line)?;
-    let source = context.sources.get(path, line)?;
+    let source = context.sources.of(frame)?;
     let line = line as usize;
     let first = line.saturating_sub(ROUND).max(1);
     let last = (line + ROUND).min(source.len());

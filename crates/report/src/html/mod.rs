@@ -27,13 +27,13 @@ mod words;
 use crate::listing::LockGraph;
 use crate::lockmeter::diff::Judged as JudgedChange;
 use crate::prose::words::{command, plain};
-use crate::text::source::Sources;
 use crate::text::stack::{Stacks, shorten};
 use crate::verdict::Judged;
 use lockwright_analysis::finding::Finding;
 use lockwright_analysis::lockmeter::diff::Comparison;
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::merge::Run as MergedRun;
+use lockwright_analysis::symbolize::source::Sources;
 use section::Section;
 
 /// What a page of a run is made of.

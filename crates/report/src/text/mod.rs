@@ -4,11 +4,9 @@
 //! as annotated source lines where there are any, and ends with the locks and what to do. The last
 //! line of the report tells how much was watched.
 
-mod lock_expression;
 mod place;
 pub(crate) mod processes;
 mod short_names;
-pub(crate) mod source;
 pub(crate) mod span;
 pub(crate) mod stack;
 mod summary;
@@ -22,11 +20,12 @@ use crate::prose::words::{self, number, plain, quote};
 use crate::prose::{Told, told};
 use lockwright_analysis::finding::lock_kind::{LockKind, Subject};
 use lockwright_analysis::finding::{Finding, LockInfo, LockOrigin, Name, Report};
+use lockwright_analysis::symbolize::lock_expression;
+use lockwright_analysis::symbolize::source::Sources;
 use lockwright_analysis::symbolize::wrapper::first_own_frame;
 use lockwright_ledger::rows::object::object_type;
 use place::Place;
 use short_names::ShortNames;
-use source::Sources;
 use stack::Stacks;
 
 /// How the text is to look.
@@ -272,7 +271,7 @@ impl View<'_> {
         }
         let frame = first_own_frame(&lock.created)?;
         let line = frame.line?;
-        let source = self.sources.get(frame.file.as_deref()?, line)?;
+        let source = self.sources.of(frame)?;
         lock_expression::in_line(source.line(line as usize)).map(str::to_owned)
     }
 
@@ -290,6 +289,11 @@ impl View<'_> {
                 addr if what.ends_with(addr) => String::new(),
                 addr => format!(",{addr}"),
             };
+            if lock.name.is_symbol {
+                let place = self.stacks.own(&lock.created);
+                let place = place.map(|place| format!(", {} in {place}", created(lock)));
+                return Some(format!("{short}: `{what}`{at}{}", place.unwrap_or_default()));
+            }
             let mut line = format!("{short}: {what}{at}");
             if let Some(called) = self.expression(lock) {
                 line += &format!(", `{}` in that line", plain(&called));
@@ -302,17 +306,8 @@ impl View<'_> {
         }
         let is_static = if lock.origin == LockOrigin::Static { "static " } else { "" };
         let mut line = format!("{}: {is_static}{kind}{addr}", plain(&quote(&lock.name)));
-        let verb = match lock.origin {
-            LockOrigin::Init if is_timer => "created",
-            LockOrigin::Init => "initialised",
-            LockOrigin::FirstAcquisition => "first taken",
-            LockOrigin::Allocation => "allocated",
-            LockOrigin::Annotation => "named",
-            LockOrigin::Inherited => "inherited from the parent process, where it was created",
-            LockOrigin::Static | LockOrigin::Unknown => "created",
-        };
         if let Some(place) = self.stacks.own(&lock.created) {
-            line += &format!(", {verb} in {place}");
+            line += &format!(", {} in {place}", created(lock));
         }
         // A timer's class is the place that was just told.
         if lock.class != lock.name && !lock.class.text.is_empty() && !is_timer {
@@ -322,5 +317,18 @@ impl View<'_> {
             };
         }
         Some(line)
+    }
+}
+
+/// How a lock, or another object, came to be where the report says.
+fn created(lock: &LockInfo) -> &'static str {
+    match lock.origin {
+        LockOrigin::Init if lock.kind == Subject::Object(object_type::TIMER) => "created",
+        LockOrigin::Init => "initialised",
+        LockOrigin::FirstAcquisition => "first taken",
+        LockOrigin::Allocation => "allocated",
+        LockOrigin::Annotation => "named",
+        LockOrigin::Inherited => "inherited from the parent process, where it was created",
+        LockOrigin::Static | LockOrigin::Unknown => "created",
     }
 }

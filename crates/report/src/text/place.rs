@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use annotate_snippets::{Annotation, AnnotationKind, Element, Snippet};
 
-use super::source::{Source, Sources};
 use super::span;
 use super::stack::{Stacks, function};
 use crate::prose::words::plain;
 use lockwright_analysis::finding::Frame;
+use lockwright_analysis::symbolize::source::{Source, Sources};
 use lockwright_analysis::symbolize::wrapper::first_own_frame;
 
 /// Lines between two places of a file beyond which they become two snippets.
@@ -50,7 +50,7 @@ impl<'f> Place<'f> {
     fn source(&self, sources: &Sources) -> Option<(&'f str, u32, Rc<Source>)> {
         let frame = self.frame?;
         let (path, line) = frame.file.as_deref().zip(frame.line)?;
-        Some((path, line, sources.get(path, line)?))
+        Some((path, line, sources.of(frame)?))
     }
 }
 

@@ -22,8 +22,13 @@ impl ShortNames {
     pub fn new(finding: &Finding) -> Self {
         let mut names: Vec<(String, String)> = Vec::new();
         for (index, lock) in finding.locks.iter().enumerate() {
-            let is_nameless = !lock.name.is_symbol && matches!(lock.kind, Subject::Lock(_));
-            if !is_nameless || (lock.addr.is_none() && is_within_class(finding, index)) {
+            // Of several locks of one member, the names differ in an address only.
+            let is_one_of_many = lock.class_by_place.is_some() && lock.name != lock.class;
+            let is_nameless = !lock.name.is_symbol || is_one_of_many;
+            if !is_nameless
+                || !matches!(lock.kind, Subject::Lock(_))
+                || (lock.addr.is_none() && is_within_class(finding, index))
+            {
                 continue;
             }
             let long = quote(&lock.name);

@@ -175,6 +175,7 @@ mod tests {
             locks: vec![LockInfo {
                 name: Name::symbol("a at 0x7f00"),
                 class: Name::symbol("a"),
+                class_by_place: None,
                 kind: Subject::Lock(LockKind::Mutex),
                 addr: Some(0x7f00),
                 created: vec![],

@@ -124,6 +124,7 @@ mod tests {
         LockInfo {
             name: Name::symbol(format!("{class} at 0x7f00")),
             class: Name::symbol(class),
+            class_by_place: None,
             kind: Subject::Lock(LockKind::Mutex),
             addr: Some(0x7f00),
             created: vec![],

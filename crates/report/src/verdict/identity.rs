@@ -63,8 +63,11 @@ pub fn without_addresses(title: &str) -> String {
     text
 }
 
-/// What a lock's class is called.
+/// What a lock's class is called on every machine, sources or none.
 pub fn class(lock: &LockInfo) -> &str {
+    if let Some(by_place) = &lock.class_by_place {
+        return by_place;
+    }
     if lock.class.text.is_empty() { &lock.name.text } else { &lock.class.text }
 }
 

@@ -100,6 +100,7 @@ impl Rule {
                     let class = identity::class(lock);
                     fits(pattern, class)
                         || fits(pattern, &portable(class))
+                        || fits(pattern, &lock.class.text)
                         || fits(pattern, &lock.name.text)
                 })
             })

@@ -45,6 +45,7 @@ fn finding(kind: Kind, grade: Grade) -> Finding {
         .map(|origin| LockInfo {
             name: Name::symbol("vault"),
             class: Name::symbol("vault"),
+            class_by_place: None,
             kind: Subject::Lock(LockKind::Mutex),
             addr: (origin == LockOrigin::Static).then_some(u64::MAX),
             created: vec![frame(), Frame::default()],
@@ -158,6 +159,7 @@ pub fn two_threads() -> Report {
     let lock = |name: &str| LockInfo {
         name: Name::symbol(name),
         class: Name::symbol(name),
+        class_by_place: None,
         kind: Subject::Lock(LockKind::Mutex),
         addr: Some(0x4040),
         created: vec![],

@@ -71,6 +71,7 @@ mod tests {
             Lock {
                 name: String::new(),
                 is_symbol: true,
+                by_place: None,
                 kind: 1,
                 created: Vec::new(),
                 origin: crate::finding::LockOrigin::Static,

@@ -23,7 +23,7 @@ impl Key {
     /// Of a lock: its variable or annotation, else where it was created.
     pub fn lock(lock: &Lock) -> Self {
         match place_of(&lock.created) {
-            Some(frame) if !lock.is_symbol => {
+            Some(frame) if !lock.is_symbol || lock.by_place.is_some() => {
                 let (place, position) = place(frame);
                 Self { base: format!("{}\n{place}", lock.origin.name()), position }
             }

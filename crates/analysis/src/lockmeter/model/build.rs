@@ -256,6 +256,7 @@ impl Builder {
             locks.push(Lock {
                 name: group.name.clone(),
                 is_symbol: group.is_symbol,
+                by_place: group.by_place.clone(),
                 kind: group.kind,
                 created: source.created.get(&group_id).cloned().unwrap_or_default(),
                 origin: group.origin,

@@ -147,6 +147,8 @@ pub struct Lock {
     pub name: String,
     /// The name is the program's own (a variable, an annotation), not a description.
     pub is_symbol: bool,
+    /// How it is described by the place where its locks are created, if that is not its name.
+    pub by_place: Option<String>,
     /// One of [`lockwright_ledger::rows::lock_kind`].
     pub kind: u8,
     /// Where it was created or first taken, innermost frame first; empty for static locks.

@@ -4,8 +4,12 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use lockwright_ledger::file;
+
+use super::debuginfod::Servers;
+use crate::finding::Frame;
 
 /// Larger files are generated, and no help to a reader.
 const MOST_BYTES: u64 = 64 << 20;
@@ -29,6 +33,10 @@ impl Source {
         Self { text, starts }
     }
 
+    fn has(&self, line: u32) -> bool {
+        line >= 1 && line as usize <= self.len()
+    }
+
     /// Lines there are.
     pub fn len(&self) -> usize {
         self.starts.len() - 1
@@ -48,12 +56,35 @@ impl Source {
 /// All files that a report shows.
 pub struct Sources {
     open: RefCell<HashMap<String, Option<Rc<Source>>>>,
+    /// Those that servers have, if the user names some.
+    served: RefCell<HashMap<(Arc<[u8]>, String), Option<Rc<Source>>>>,
+    servers: Option<Servers>,
 }
 
 impl Sources {
-    /// None read yet.
+    /// None read yet; only those of this machine.
+    pub fn of_this_machine() -> Self {
+        Self { open: RefCell::default(), served: RefCell::default(), servers: None }
+    }
+
+    /// None read yet; what is not on this machine comes from the servers of `DEBUGINFOD_URLS`.
     pub fn new() -> Self {
-        Self { open: RefCell::default() }
+        Self { servers: Servers::from_env(), ..Self::of_this_machine() }
+    }
+
+    /// The file that a frame is in, if it can be had and has the frame's line.
+    pub fn of(&self, frame: &Frame) -> Option<Rc<Source>> {
+        let (path, line) = (frame.file.as_deref()?, frame.line?);
+        self.get(path, line).or_else(|| {
+            let (servers, build_id) = (self.servers.as_ref()?, frame.build_id.as_ref()?);
+            let read = || {
+                let text = read(&servers.source(build_id, Path::new(path))?)?;
+                Some(Rc::new(Source::new(text)))
+            };
+            let key = (Arc::clone(build_id), path.to_owned());
+            let mut served = self.served.borrow_mut();
+            served.entry(key).or_insert_with(read).clone().filter(|source| source.has(line))
+        })
     }
 
     /// The file at `path`, if it is there and has line `line`.
@@ -62,7 +93,7 @@ impl Sources {
         let source = open
             .entry(path.to_owned())
             .or_insert_with(|| read(Path::new(path)).map(|text| Rc::new(Source::new(text))));
-        source.as_ref().filter(|source| line >= 1 && line as usize <= source.len()).cloned()
+        source.clone().filter(|source| source.has(line))
     }
 }
 

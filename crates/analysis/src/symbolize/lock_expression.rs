@@ -26,15 +26,61 @@ const METHODS: &[&str] =
 
 /// The lock that `line` takes, as it stands there; `None` also where it takes several.
 pub fn in_line(line: &str) -> Option<&str> {
-    let code = line.split("//").next().unwrap_or_default();
-    let calls = FUNCTIONS.iter().flat_map(|name| arguments(code, name, false));
-    let guards = GUARDS.iter().flat_map(|name| arguments(code, name, true));
-    let methods = METHODS.iter().flat_map(|name| owners(code, name));
-    let mut found = calls.chain(guards).chain(methods).chain(with(code));
+    let mut found = all_in_line(line);
     let (one, another) = (found.next()?, found.next());
     // A call that is not understood may be the one that is meant.
     if another.is_some() { None } else { one }
 }
+
+/// How many calls `line` has that take or initialise a lock, as far as they are known.
+pub fn calls_in_line(line: &str) -> usize {
+    all_in_line(line).count()
+}
+
+/// The locks of all known calls; `None` for those that are not understood.
+fn all_in_line(line: &str) -> impl Iterator<Item = Option<&str>> {
+    let code = line.split("//").next().unwrap_or_default();
+    let calls = FUNCTIONS.iter().flat_map(|name| arguments(code, name, false));
+    let guards = GUARDS.iter().flat_map(|name| arguments(code, name, true));
+    let methods = METHODS.iter().flat_map(|name| owners(code, name));
+    calls.chain(guards).chain(methods).chain(with(code))
+}
+
+/// What `line` calls the object whose `method` it calls without arguments; `None` also where it calls
+/// that of several.
+pub fn owner_in_line<'l>(line: &'l str, method: &str) -> Option<&'l str> {
+    let code = line.split("//").next().unwrap_or_default();
+    let call = format!("{method}()");
+    let mut found = words(code, &call).map(|at| owner(code, at));
+    let (one, another) = (found.next()?, found.next());
+    if another.is_some() { None } else { one }
+}
+
+/// Whether nothing but the call that `expression` is a part of can take a lock in `line`: there is no
+/// other call, which could be a macro's. The line may be all of the function with the name `within`.
+pub fn is_alone(line: &str, expression: &str, within: &str) -> bool {
+    let code = line.split("//").next().unwrap_or_default();
+    let Some(at) = (expression.as_ptr() as usize).checked_sub(code.as_ptr() as usize) else {
+        return false;
+    };
+    let (Some(before), Some(after)) = (code.get(..at), code.get(at + expression.len()..)) else {
+        return false;
+    };
+    let before = before.trim_end_matches([' ', '&']);
+    let before = before.strip_suffix(['(', '{']).unwrap_or(before);
+    let is_call = |text: &str, open: usize| {
+        let text = text[..open].trim_end();
+        let name = text.len() - text.trim_end_matches(|c| in_word(c) || c == '!').len();
+        let (scope, name) = text.split_at(text.len() - name);
+        let is_method = scope.ends_with('.') || scope.ends_with("->");
+        !name.is_empty() && !is_method && name != within && !KEYWORDS.contains(&name)
+    };
+    [before, after].iter().all(|text| !text.match_indices('(').any(|(open, _)| is_call(text, open)))
+}
+
+/// What may stand before a bracket and is no call.
+const KEYWORDS: &[&str] =
+    &["if", "while", "for", "switch", "return", "match", "__attribute__", "noexcept"];
 
 /// The first argument of each call of `name`, or, for a guard, of each variable of that type;
 /// `None` for those that are not understood.
@@ -72,13 +118,16 @@ fn after_variable(rest: &str) -> Option<&str> {
 
 /// What stands before each `.method()` or `->method()`.
 fn owners<'c>(code: &'c str, method: &'static str) -> impl Iterator<Item = Option<&'c str>> {
-    words(code, method).map(|at| {
-        let owner = code[..at].strip_suffix('.').or_else(|| code[..at].strip_suffix("->"))?;
-        let is_in_way =
-            |c: char| in_word(c) || matches!(c, '.' | '-' | '>' | ':' | '[' | ']' | ')' | '(');
-        let start = owner.rfind(|c| !is_in_way(c)).map_or(0, |before| before + 1);
-        way(&owner[start..])
-    })
+    words(code, method).map(|at| owner(code, at))
+}
+
+/// What stands before the method that begins at `at`.
+fn owner(code: &str, at: usize) -> Option<&str> {
+    let owner = code[..at].strip_suffix('.').or_else(|| code[..at].strip_suffix("->"))?;
+    let is_in_way =
+        |c: char| in_word(c) || matches!(c, '.' | '-' | '>' | ':' | '[' | ']' | ')' | '(');
+    let start = owner.rfind(|c| !is_in_way(c)).map_or(0, |before| before + 1);
+    way(&owner[start..])
 }
 
 /// What a statement of Python enters: `with self.lock:`.
@@ -88,7 +137,7 @@ fn with(code: &str) -> Option<Option<&str>> {
 }
 
 /// Where `word` stands in `code`, and is no part of a longer one.
-fn words<'c>(code: &'c str, word: &'static str) -> impl Iterator<Item = usize> + 'c {
+fn words(code: &str, word: &str) -> impl Iterator<Item = usize> {
     code.match_indices(word).map(|(at, _)| at).filter(move |&at| {
         let after = code[at + word.len()..].chars().next();
         !code[..at].ends_with(in_word) && !after.is_some_and(in_word)
@@ -124,7 +173,7 @@ fn in_word(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::in_line;
+    use super::{in_line, is_alone, owner_in_line};
 
     #[test]
     fn what_is_plain_is_quoted() {
@@ -143,6 +192,32 @@ mod tests {
             ("    self._lock.acquire()", "self._lock"),
         ] {
             assert_eq!(in_line(line), Some(expression), "{line}");
+        }
+    }
+
+    #[test]
+    fn another_call_may_be_a_macro() {
+        for (line, is_it) in [
+            ("\tpthread_mutex_lock(&from->lock);", true),
+            ("\tif (pthread_mutex_trylock(&from->lock) != 0)", true),
+            ("std::lock_guard<std::mutex> g(accounts[i].lock);", true),
+            ("self.ledger.write().unwrap().push((shelf, amount));", true),
+            ("void Lock() const noexcept { pthread_mutex_lock(&mu_); }", true),
+            ("HIDDEN(a) pthread_mutex_lock(&from->lock);", false),
+            ("pthread_mutex_lock(&from->lock); HIDDEN(a)", false),
+            ("pthread_mutex_lock(&from->lock); work(a);", false),
+            ("assert!(is_free()); self.state.lock();", false),
+        ] {
+            assert_eq!(is_alone(line, in_line(line).unwrap(), "Lock"), is_it, "{line}");
+        }
+    }
+
+    #[test]
+    fn methods_of_the_programs_own_locks() {
+        assert_eq!(owner_in_line("\ttable.Lock();", "Lock"), Some("table"));
+        assert_eq!(owner_in_line("db->mutex_.Lock();", "Lock"), Some("db->mutex_"));
+        for line in ["Lock();", "a.Lock(); b.Lock();", "a.Unlock();", "f().Lock();", "a.Lock(1);"] {
+            assert_eq!(owner_in_line(line, "Lock"), None, "{line}");
         }
     }
 

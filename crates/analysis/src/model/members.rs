@@ -1,0 +1,80 @@
+//! Names of classes of locks on the heap and on stacks: the member of a type that the source names where
+//! such a lock is created or first taken, `store::Session::mu_`. What a class is does not depend on it, nor
+//! does what suppressions know it by: sources are not on every machine.
+
+use std::collections::HashMap;
+
+use lockwright_ledger::rows::{Class, class_origin};
+
+use super::classes::{ClassGroup, Key};
+use super::naming::{base_name, place_of};
+use super::sources::Sources;
+
+/// Names the classes in `groups`, which are known by `keys`. `rows` are the class rows, where each is
+/// recorded, and of which class it is.
+pub fn name(
+    sources: &Sources<'_>,
+    rows: impl Iterator<Item = (usize, Class, usize)>,
+    keys: &[Key],
+    groups: &mut [ClassGroup],
+) {
+    let mut names: HashMap<usize, Option<String>> = HashMap::new();
+    for (ledger, row, group) in rows {
+        let is_place = matches!(row.origin, class_origin::INIT | class_origin::FIRST_ACQUIRE);
+        let is_class = matches!(keys.get(group), Some(Key::Place { .. } | Key::Role { .. }));
+        if !is_place || !is_class || row.stack == 0 {
+            continue;
+        }
+        // By one place locks of several types may come to be.
+        let name = sources.symbols(ledger).lock_member(row.stack);
+        let known = names.entry(group).or_insert_with(|| name.clone());
+        if *known != name {
+            *known = None;
+        }
+    }
+    let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
+    for (group, name) in names {
+        if let Some(name) = name {
+            by_name.entry(name).or_default().push(group);
+        }
+    }
+    for (name, same) in by_name {
+        if let [one] = same.as_slice() {
+            set(&mut groups[*one], name);
+            continue;
+        }
+        // Locks of one member that were created at several places are as many classes.
+        let places: Vec<Option<String>> =
+            same.iter().map(|&group| line_of(sources, &groups[group])).collect();
+        for (&group, place) in same.iter().zip(&places) {
+            if let Some(place) = place
+                && places.iter().filter(|other| other.as_ref() == Some(place)).count() == 1
+            {
+                set(&mut groups[group], format!("{name} ({place})"));
+            }
+        }
+    }
+    for (group, key) in keys.iter().enumerate() {
+        // The class that a subclass is of stands before it.
+        if let Key::Subclass(of, subclass) = key
+            && let Some(base) = (*of as usize).checked_sub(1).filter(|&base| base < group)
+            && groups[base].by_place.is_some()
+        {
+            let name = format!("{}/{subclass}", groups[base].name);
+            set(&mut groups[group], name);
+        }
+    }
+}
+
+fn set(group: &mut ClassGroup, name: String) {
+    group.by_place = Some(std::mem::replace(&mut group.name, name));
+    group.is_symbol = true;
+}
+
+/// The line at which locks of a class are created.
+fn line_of(sources: &Sources<'_>, group: &ClassGroup) -> Option<String> {
+    let (ledger, stack) = group.created;
+    let stack = sources.symbols(ledger).stack(stack);
+    let frame = place_of(&stack)?;
+    Some(format!("{}:{}", base_name(frame.file.as_deref()?), frame.line?))
+}
