@@ -13,6 +13,7 @@ mod all_keys;
 mod allocations;
 mod annotations;
 mod atomic_sleep;
+mod attach;
 mod barriers;
 mod bench_locks;
 mod bench_peers;

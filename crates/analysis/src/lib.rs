@@ -3,6 +3,7 @@
 
 pub mod all_symbols;
 mod analyse;
+pub mod attached;
 pub mod class_ops;
 pub mod completeness;
 pub mod debugobjects;

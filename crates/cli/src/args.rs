@@ -101,9 +101,17 @@ impl Command {
 /// runs the tool prints nothing. The report follows on standard error when it ends. A program that
 /// really deadlocks is reported while it hangs.
 #[derive(Debug, Args)]
-#[command(override_usage = "lockwright check [OPTIONS] -- PROGRAM [ARGS]...")]
+#[command(
+    override_usage = "lockwright check [OPTIONS] -- PROGRAM [ARGS]...\n       lockwright check [OPTIONS] --pid PID"
+)]
 #[command(after_long_help = manual::CHECK.help())]
 pub struct CheckArgs {
+    /// Run nothing, but look at process PID as it is, without stopping it: which threads wait for
+    /// which now, and whether that ever ends. Orders that could deadlock another time are not seen.
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(conflicts_with_all = ["program", "html", "sarif", "junit", "markdown", "github", "suppressions", "gen_suppressions", "baseline", "write_baseline", "stats", "keep", "ledger_dir", "track_allocations", "hang_after", "no_objects"])]
+    pub pid: Option<u32>,
+
     /// Where the report goes.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -129,7 +137,7 @@ pub struct CheckArgs {
     pub checkers: CheckersArgs,
 
     /// The program to run, looked up in PATH, and its arguments.
-    #[arg(required = true, trailing_var_arg = true, help_heading = "Arguments")]
+    #[arg(required_unless_present = "pid", trailing_var_arg = true, help_heading = "Arguments")]
     #[arg(value_name = "PROGRAM", value_hint = clap::ValueHint::CommandWithArguments)]
     pub program: Vec<OsString>,
 }

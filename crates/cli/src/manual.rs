@@ -177,6 +177,7 @@ pub const CHECK: Manual = Manual {
             "lockwright check --baseline locks.json --write-baseline locks.json -- ./tests",
             "Fail because of new findings only, and know them from then on.",
         ),
+        ("lockwright check --pid 4242", "Why a process hangs that runs already: docs/attach.md."),
     ],
     exit_status: &[PROGRAMS_OWN, FINDING, USAGE, OWN_FAILURE, NOT_RUNNABLE, NOT_FOUND],
     environment: RUN_ENVIRONMENT,

@@ -1,5 +1,6 @@
 //! How lockwright tells what it found: all sentences, what counts of it, and every format.
 
+pub mod attached;
 pub mod ci;
 mod coverage_json;
 pub mod error;

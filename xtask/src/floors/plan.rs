@@ -25,7 +25,7 @@ pub const CRATES: &[Crate] = &[
         floors: &[
             &["ci"],
             &["html", "json", "sarif"],
-            &["lockmeter", "verdict"],
+            &["attached", "lockmeter", "verdict"],
             &["text", "coverage_json"],
             &["prose", "listing", "error", "glob"],
         ],
@@ -37,7 +37,7 @@ pub const CRATES: &[Crate] = &[
         uses: &["lockwright-ledger"],
         floors: &[
             &["class_ops"],
-            &["lockmeter", "merge"],
+            &["attached", "lockmeter", "merge"],
             &["analyse"],
             &["lockdep", "debugobjects", "dependencies"],
             &["all_symbols", "view"],

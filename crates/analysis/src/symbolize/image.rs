@@ -47,6 +47,8 @@ pub struct Image {
     dwarf: Option<Dwarf>,
     /// It is the C library, or was part of it.
     is_libc: bool,
+    /// Go's linker made it: names have dots that mean something.
+    is_go: bool,
 }
 
 /// Debug information that is read when it is first asked for: it may have to be unpacked, and the C
@@ -103,12 +105,14 @@ impl Image {
         let mut symbols = SymbolTable::default();
         let mut dwarf_from: Option<PathBuf> = None;
         let mut link = None;
+        let mut is_go = false;
         let own = with_elf(path, |file| {
             let found = file.build_id().ok().flatten();
             if !build_id.is_empty() && found != Some(build_id) {
                 return Status::Changed;
             }
             symbols.add(file);
+            is_go = file.section_by_name(".gopclntab").is_some();
             if has_dwarf(file) {
                 dwarf_from = Some(path.to_owned());
             }
@@ -146,7 +150,7 @@ impl Image {
         let is_libc = name.starts_with(b"libc.so") || name.starts_with(b"libpthread.so");
         let built = path.metadata().and_then(|file| file.modified()).ok();
         let build_id = (!build_id.is_empty()).then(|| build_id.into());
-        Self { status, readable, build_id, built, symbols, dwarf, is_libc }
+        Self { status, readable, build_id, built, symbols, dwarf, is_libc, is_go }
     }
 
     /// The frames at `address` (in the file's address space), innermost first: inlined calls, then
@@ -171,12 +175,21 @@ impl Image {
             // DWARF has an unscoped name where it has no linkage name (lambdas, clones of
             // constructors); the symbol table then knows better.
             if outer.function.is_none() || is_mangled(&symbol.name) {
-                outer.function = Some(demangle(&symbol.name));
+                outer.function = Some(self.name(&symbol.name));
             }
             outer.function_offset = Some(address - symbol.start);
             outer.function_size = (symbol.size > 0).then_some(symbol.size);
         }
         frames
+    }
+
+    /// A function's name as people write it.
+    fn name(&self, symbol: &str) -> String {
+        match symbol.strip_suffix(".abi0") {
+            Some(name) if self.is_go => name.to_owned(),
+            None if self.is_go => symbol.to_owned(),
+            _ => demangle(symbol),
+        }
     }
 
     /// The variable that covers `address`.
@@ -220,7 +233,7 @@ impl Image {
             let name = frame.function.as_ref().and_then(|function| function.raw_name().ok());
             let place = frame.location.as_ref();
             frames.push(Frame {
-                function: name.map(|name| demangle(&name)),
+                function: name.map(|name| self.name(&name)),
                 file: place.and_then(|place| place.file).map(clean),
                 line: place.and_then(|place| place.line).filter(|&line| line > 0),
                 column: place.and_then(|place| place.column).filter(|&column| column > 0),

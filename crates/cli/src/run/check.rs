@@ -5,6 +5,7 @@ use std::process::ExitStatus;
 
 use lockwright_ledger::Ledger;
 
+use super::attach;
 use super::child::Program;
 use super::doctor;
 use super::ending::Ending;
@@ -29,6 +30,9 @@ use lockwright_report::prose::told;
 /// # Errors
 /// If the program cannot be run, or not be watched.
 pub fn run(args: CheckArgs) -> Result<Ending> {
+    if let Some(pid) = args.pid {
+        return attach::run(pid, &args.output, &args.verdict);
+    }
     let program = session::find(args.program)?;
     let around = Surroundings::current();
     let dir = session::run_dir(args.run.ledger_dir.as_deref(), &around)?;

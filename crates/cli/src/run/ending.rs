@@ -4,8 +4,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use crate::args::{VerdictArgs, WholeArgs};
-use lockwright_analysis::finding::Finding;
 use lockwright_analysis::finding::coverage::Completeness;
+use lockwright_analysis::finding::{Finding, Grade};
 use lockwright_report::error::exit;
 
 /// The end of a lockwright process.
@@ -35,7 +35,13 @@ impl Ending {
         counted: impl IntoIterator<Item = &'f Finding>,
         args: &VerdictArgs,
     ) -> Self {
-        let failing = counted.into_iter().any(|finding| finding.grade <= args.fail_on);
+        self.with_grades(counted.into_iter().map(|finding| finding.grade), args)
+    }
+
+    /// As [`Self::with_findings`], by the grades of what was found.
+    #[must_use]
+    pub fn with_grades(self, found: impl IntoIterator<Item = Grade>, args: &VerdictArgs) -> Self {
+        let failing = found.into_iter().any(|grade| grade <= args.fail_on);
         if failing && args.exit_code != 0 { Self::Code(args.exit_code) } else { self }
     }
 
@@ -85,7 +91,7 @@ mod tests {
     use super::*;
     use lockwright_analysis::finding::coverage::{Gap, Missing};
     use lockwright_analysis::finding::order::{Fault, OrderFault};
-    use lockwright_analysis::finding::{Details, Grade, Kind};
+    use lockwright_analysis::finding::{Details, Kind};
 
     fn findings(grades: &[Grade]) -> Vec<Finding> {
         let finding = |&grade| Finding {

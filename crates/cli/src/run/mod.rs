@@ -1,5 +1,6 @@
 //! Does what the command line says: one file per command, and one per thing they need.
 
+mod attach;
 mod baseline_file;
 mod bench;
 mod blocked;

@@ -218,6 +218,23 @@ impl Output {
         })
     }
 
+    /// Shows a text that is made by whether it is to be coloured, after what was shown before.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn show_text(&mut self, text: impl FnOnce(bool) -> String) -> Result<()> {
+        self.begin_report();
+        self.text.add(&text(self.colour))
+    }
+
+    /// Writes a JSON document of another report, if one was asked for.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write_json_of(&mut self, document: impl FnOnce() -> String) -> Result<()> {
+        self.json.as_mut().map_or(Ok(()), |sink| sink.put(&document()))
+    }
+
     /// Whether what [`Self::list`] shows is to be coloured.
     pub fn colours_lists(&self) -> bool {
         match &self.text {

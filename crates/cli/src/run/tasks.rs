@@ -130,7 +130,7 @@ const FUTEXES: &[(i64, usize)] = &[
 
 /// What a thread sleeps in: a line of /proc/PID/task/TID/syscall, which is empty if it could not be
 /// read.
-fn sleeps_in(call: &str) -> Doing {
+pub fn sleeps_in(call: &str) -> Doing {
     let mut words = call.split_whitespace();
     let number = words.next();
     if number == Some("running") {

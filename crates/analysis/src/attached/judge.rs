@@ -1,0 +1,213 @@
+//! Whether waits ever end: what follows from who waits for whom.
+//!
+//! Each wait here lasted from a first look at the process to a second, and owners were read between
+//! the two: what is concluded from them was true at one moment.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::waits::{Holder, State, Thread, Wait, WaitKind};
+
+/// What follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Each of these threads waits for what the next has, and the last for the first: by their ids.
+    Cycle {
+        /// In that order, the smallest first.
+        tids: Vec<u32>,
+        /// One of the waits ends by itself.
+        is_timed: bool,
+        /// Other threads that wait for these, or for others that do.
+        behind: Vec<u32>,
+    },
+    /// A thread waits for a lock of one that has ended.
+    LeftLocked {
+        /// Who waits.
+        tid: u32,
+        /// Who had it.
+        owner: u32,
+    },
+    /// Every thread of the process waits for another one to wake it.
+    AllWait {
+        /// Signals that have handlers, which might: bit `n - 1` for signal `n`.
+        handlers: u64,
+    },
+}
+
+impl Verdict {
+    /// It never ends by itself, whoever sends a signal.
+    pub fn is_certain(&self) -> bool {
+        match self {
+            Self::Cycle { is_timed, .. } => !is_timed,
+            Self::LeftLocked { .. } => true,
+            Self::AllWait { handlers } => *handlers == 0,
+        }
+    }
+}
+
+/// Signals that the processor raises, and two that the C library keeps to itself: nobody else sends
+/// them to wake a thread.
+const FAULTS: [i32; 9] = [
+    32,
+    33,
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGILL,
+    libc::SIGFPE,
+    libc::SIGTRAP,
+    libc::SIGSYS,
+    libc::SIGABRT,
+];
+
+/// What follows from what the threads of a process wait for. `handled` are the signals that have
+/// handlers, and are not blocked by all threads: bit `n - 1` for signal `n`.
+pub fn judge(threads: &[Thread], handled: u64) -> Vec<Verdict> {
+    let next: HashMap<u32, u32> = threads
+        .iter()
+        .filter_map(|thread| match wait_of(thread)?.holder {
+            Holder::Thread(holder) => Some((thread.tid, holder)),
+            _ => None,
+        })
+        .collect();
+    let mut verdicts = cycles(threads, &next);
+    for thread in threads {
+        let Some(wait) = wait_of(thread) else { continue };
+        // Of a thread that is joined and has ended the wait is over.
+        if let (Holder::Ended(owner), false) = (wait.holder, wait.kind == WaitKind::Join) {
+            verdicts.push(Verdict::LeftLocked { tid: thread.tid, owner });
+        }
+    }
+    let waits_for_ever = |thread: &Thread| {
+        wait_of(thread).is_some_and(|wait| !wait.futex.is_timed && !wait.is_shared)
+    };
+    if verdicts.is_empty() && !threads.is_empty() && threads.iter().all(waits_for_ever) {
+        let faults = FAULTS.iter().fold(0, |set, signal| set | 1u64 << (signal - 1));
+        verdicts.push(Verdict::AllWait { handlers: handled & !faults });
+    }
+    verdicts
+}
+
+fn wait_of(thread: &Thread) -> Option<&Wait> {
+    match &thread.state {
+        State::Waits(wait) => Some(wait),
+        _ => None,
+    }
+}
+
+fn cycles(threads: &[Thread], next: &HashMap<u32, u32>) -> Vec<Verdict> {
+    let mut met = BTreeSet::new();
+    let mut found = Vec::new();
+    for thread in threads {
+        // Each thread waits for one other, so a walk ends, or comes back to where it was.
+        let mut walk = vec![thread.tid];
+        while let Some(&holder) = walk.last().and_then(|tid| next.get(tid)) {
+            if met.contains(&holder) {
+                break;
+            }
+            if let Some(begin) = walk.iter().position(|&tid| tid == holder) {
+                found.push(walk[begin..].to_vec());
+                break;
+            }
+            walk.push(holder);
+        }
+        met.extend(walk);
+    }
+    let is_timed = |tid: &u32| {
+        let thread = threads.iter().find(|thread| thread.tid == *tid);
+        thread.and_then(wait_of).is_some_and(|wait| wait.futex.is_timed)
+    };
+    let cycle = |mut tids: Vec<u32>| {
+        let smallest = tids.iter().enumerate().min_by_key(|(_, tid)| **tid).map_or(0, |(at, _)| at);
+        tids.rotate_left(smallest);
+        Verdict::Cycle { is_timed: tids.iter().any(is_timed), behind: behind(&tids, next), tids }
+    };
+    found.into_iter().map(cycle).collect()
+}
+
+/// The threads whose waits lead to one of these.
+fn behind(tids: &[u32], next: &HashMap<u32, u32>) -> Vec<u32> {
+    let leads = |start: u32| {
+        let mut at = start;
+        (0..next.len()).any(|_| {
+            at = next.get(&at).copied().unwrap_or(0);
+            tids.contains(&at)
+        })
+    };
+    let mut behind: Vec<u32> =
+        next.keys().copied().filter(|tid| !tids.contains(tid) && leads(*tid)).collect();
+    behind.sort_unstable();
+    behind
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::waits::Futex;
+    use super::*;
+
+    fn thread(tid: u32, state: State) -> Thread {
+        Thread { tid, name: String::new(), state, stack: Vec::new() }
+    }
+
+    fn waits(tid: u32, kind: WaitKind, holder: Holder, is_timed: bool) -> Thread {
+        let futex = Futex { address: 0x1000, is_timed, may_be_shared: false, is_pi: false };
+        let wait = Wait { futex, kind, object: 0x1000, name: None, holder, is_shared: false };
+        thread(tid, State::Waits(wait))
+    }
+
+    fn mutex(tid: u32, holder: u32) -> Thread {
+        waits(tid, WaitKind::Mutex, Holder::Thread(holder), false)
+    }
+
+    #[test]
+    fn a_cycle_is_found_once_with_those_behind_it() {
+        let threads = [mutex(5, 3), mutex(2, 3), mutex(3, 4), mutex(4, 3), thread(9, State::Runs)];
+        let cycle = Verdict::Cycle { tids: vec![3, 4], is_timed: false, behind: vec![2, 5] };
+        assert!(cycle.is_certain());
+        assert_eq!(judge(&threads, 0), [cycle]);
+        let own = [mutex(1, 1)];
+        assert_eq!(
+            judge(&own, 0),
+            [Verdict::Cycle { tids: vec![1], is_timed: false, behind: vec![] }]
+        );
+    }
+
+    #[test]
+    fn a_chain_that_ends_at_one_that_runs_is_none() {
+        assert_eq!(judge(&[mutex(1, 2), mutex(2, 3), thread(3, State::Runs)], 0), []);
+        assert_eq!(judge(&[mutex(1, 2), mutex(2, 3), thread(3, State::SleepsForATime(35))], 0), []);
+    }
+
+    #[test]
+    fn a_wait_with_a_timeout_ends() {
+        let timed = waits(1, WaitKind::Mutex, Holder::Thread(2), true);
+        let verdicts = judge(&[timed, mutex(2, 1)], 0);
+        assert!(matches!(verdicts[..], [Verdict::Cycle { is_timed: true, .. }]), "{verdicts:?}");
+        assert!(!verdicts[0].is_certain());
+    }
+
+    #[test]
+    fn a_lock_of_an_ended_thread_stays_locked() {
+        let left = waits(1, WaitKind::Mutex, Holder::Ended(7), false);
+        let expected = Verdict::LeftLocked { tid: 1, owner: 7 };
+        assert_eq!(judge(&[left, thread(2, State::Runs)], 0), [expected]);
+        let joins = waits(1, WaitKind::Join, Holder::Ended(7), false);
+        assert_eq!(judge(&[joins, thread(2, State::Runs)], 0), []);
+    }
+
+    #[test]
+    fn where_all_wait_nobody_wakes() {
+        let unknown = |tid| waits(tid, WaitKind::Lock("Rust Mutex"), Holder::NotRecorded, false);
+        let joins = waits(1, WaitKind::Join, Holder::Thread(2), false);
+        let all = vec![joins, unknown(2), unknown(3)];
+        // Rust's runtime handles overflows of the stack.
+        let faults = 1 << (libc::SIGSEGV - 1) | 1 << (libc::SIGBUS - 1);
+        assert_eq!(judge(&all, faults), [Verdict::AllWait { handlers: 0 }]);
+        let term = 1 << (libc::SIGTERM - 1);
+        assert_eq!(judge(&all, faults | term), [Verdict::AllWait { handlers: term }]);
+        for other in [State::Runs, State::Sleeps(0), State::SleepsForATime(35), State::Stopped] {
+            let mut all = all.clone();
+            all.push(thread(4, other));
+            assert_eq!(judge(&all, 0), []);
+        }
+        assert_eq!(judge(&[], 0), []);
+    }
+}

@@ -1,0 +1,223 @@
+//! Two looks at a process, and what was the same at both.
+//!
+//! The process is not stopped. A thread that sleeps in the same call at both looks, and was on no
+//! processor in between, slept all the while: its stack and the words that it waits at can be read in
+//! between as if it had been stopped. One that moved counts as running; if it is in the same call of
+//! futex(2) again, at the same place, as one that waits for a time: Java's monitors are waited for so.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::memory::ProcessMemory;
+use super::tasks::{self, Task};
+use lockwright_analysis::attached::waits::wait;
+use lockwright_analysis::attached::{
+    Futex, Holder, Maps, Names, Start, State, Thread, Unwinder, WaitKind, judge,
+};
+use lockwright_analysis::finding::Frame;
+use lockwright_report::attached::Attached;
+use lockwright_report::error::{Error, Result, exit};
+
+/// The least time between the looks: waits for locks that are handed on are mostly shorter.
+const BETWEEN: Duration = Duration::from_millis(200);
+
+/// The machine of ELF files that can be read, and the class of those of 64 bits.
+const ELF_64: u8 = 2;
+
+/// Looks at the process.
+///
+/// # Errors
+/// If there is none, or it may not be looked into, or is of 32 bits.
+pub fn look(pid: u32) -> Result<Attached> {
+    let exe = fs::read_link(format!("/proc/{pid}/exe")).map_err(|error| closed(pid, &error))?;
+    let memory = ProcessMemory::open(pid).map_err(|error| closed(pid, &error))?;
+    let maps = fs::read(format!("/proc/{pid}/maps")).map_err(|error| closed(pid, &error))?;
+    refuse_32_bits(pid)?;
+
+    let began = Instant::now();
+    let before = tasks::of_process(pid);
+    if before.iter().all(|task| task.call.is_none() && task.state == 'S') && !before.is_empty() {
+        return Err(closed(pid, &io::Error::from(ErrorKind::PermissionDenied)));
+    }
+    let maps = Maps::new(&String::from_utf8_lossy(&maps), &memory);
+    let process = Process { memory, root: root_of(pid), maps };
+    let unwinder = Unwinder::new(&process.maps, &process.root);
+    let names = Names::new(&process.maps, &process.root);
+    let stack = |task: &Task| {
+        let call = task.call.as_ref();
+        let start = call.map(|call| Start { pc: call.pc, sp: call.sp, bp: None });
+        start.map_or_else(Vec::new, |start| names.stack(&unwinder.stack(start, &process.memory)))
+    };
+    let stacks: Vec<Vec<Frame>> = before.iter().map(stack).collect();
+    let known: Vec<u32> = before.iter().map(|task| task.tid).collect();
+    let first: Vec<State> = before
+        .iter()
+        .zip(&stacks)
+        .map(|(task, stack)| process.state(task, stack, &known, &names))
+        .collect();
+
+    thread::sleep(BETWEEN.saturating_sub(began.elapsed()));
+    let after = tasks::of_process(pid);
+    if after.is_empty() {
+        return Err(closed(pid, &io::Error::from(ErrorKind::NotFound)));
+    }
+    let known: Vec<u32> = after.iter().map(|task| task.tid).collect();
+    let handled = after.iter().fold(0, |set, task| set | task.open_signals);
+    let threads: Vec<Thread> = after
+        .into_iter()
+        .map(|task| {
+            let same = before.iter().position(|old| is_same_sleep(old, &task));
+            let (state, stack) = match same {
+                Some(at) => {
+                    let again = process.state(&task, &stacks[at], &known, &names);
+                    let has_moved = before[at].switches != task.switches;
+                    (settled(&first[at], again, has_moved), stacks[at].clone())
+                }
+                None => (State::Runs, Vec::new()),
+            };
+            Thread { tid: task.tid, name: task.name, state, stack }
+        })
+        .collect();
+    let watched_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
+    let verdicts = judge(&threads, handled);
+    Ok(Attached { pid, exe: exe.to_string_lossy().into_owned(), threads, verdicts, watched_ms })
+}
+
+/// The process.
+struct Process {
+    memory: ProcessMemory,
+    root: PathBuf,
+    maps: Maps,
+}
+
+impl Process {
+    fn state(&self, task: &Task, stack: &[Frame], tids: &[u32], names: &Names<'_>) -> State {
+        match (task.state, &task.call) {
+            ('T' | 't', _) => State::Stopped,
+            ('S' | 'I', Some(call)) => {
+                let futex = Futex::of_call(call.number, &call.arguments);
+                match futex {
+                    Some(futex) => {
+                        let wait = wait(futex, stack, tids, &self.memory, &self.maps, names);
+                        State::Waits(wait)
+                    }
+                    None if call.is_timed => State::SleepsForATime(call.number),
+                    None => State::Sleeps(call.number),
+                }
+            }
+            ('S' | 'I', None) => State::Sleeps(-1),
+            _ => State::Runs,
+        }
+    }
+}
+
+/// Whether it is the same thread asleep at the same place.
+fn is_same_sleep(before: &Task, after: &Task) -> bool {
+    let place = |task: &Task| {
+        let call = task.call.as_ref()?;
+        Some((call.number, call.arguments.first().copied(), call.sp, call.pc))
+    };
+    (before.id, before.state, place(before)) == (after.id, after.state, place(after))
+}
+
+/// What holds of both looks: a lock that has changed hands is nobody's, and what has moved meanwhile
+/// runs, or waits for a time.
+fn settled(before: &State, after: State, has_moved: bool) -> State {
+    let State::Waits(mut wait) = after else {
+        return if has_moved { State::Runs } else { after };
+    };
+    wait.futex.is_timed |= has_moved;
+    let is_same = match before {
+        State::Waits(old) => old.holder == wait.holder,
+        _ => false,
+    };
+    // At the first look the thread that has ended was one.
+    let has_ended = |old: &Holder| match (old, wait.holder) {
+        (Holder::Thread(old), Holder::Ended(new)) => *old == new,
+        _ => false,
+    };
+    let is_end = matches!(before, State::Waits(old) if has_ended(&old.holder));
+    if !is_same && !is_end && wait.kind != WaitKind::Join {
+        wait.holder = Holder::Nobody;
+    }
+    State::Waits(wait)
+}
+
+/// The root directory of its files, as we see it.
+pub fn root_of(pid: u32) -> PathBuf {
+    let link = |what: &str, of: &str| fs::read_link(format!("/proc/{of}/{what}")).ok();
+    let is_same = |what: &str| link(what, &pid.to_string()) == link(what, "self");
+    match is_same("root") && is_same("ns/mnt") {
+        true => PathBuf::from("/"),
+        false => PathBuf::from(format!("/proc/{pid}/root")),
+    }
+}
+
+fn refuse_32_bits(pid: u32) -> Result<()> {
+    let mut head = [0; 5];
+    let read = fs::File::open(format!("/proc/{pid}/exe"))
+        .and_then(|mut file| io::Read::read_exact(&mut file, &mut head));
+    if read.is_ok() && head[4] != ELF_64 {
+        let message = format!("process {pid} is a 32-bit program");
+        return Err(Error::with_code(exit::NOT_RUNNABLE, message)
+            .help("build it for x86-64: lockwright knows where its C library keeps owners there"));
+    }
+    Ok(())
+}
+
+fn closed(pid: u32, error: &io::Error) -> Error {
+    match error.kind() {
+        ErrorKind::NotFound => Error::with_code(
+            exit::NOT_FOUND,
+            format!("there is no process {pid}, or none with a program"),
+        )
+        .help("`pgrep -a NAME` lists processes with their ids"),
+        _ => {
+            let error = Error::new(format!("cannot look into process {pid}: {error}"))
+                .help("run lockwright as root, or as the user that the process runs as");
+            match fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope") {
+                Ok(scope) if !scope.starts_with('0') => error.note(
+                    "/proc/sys/kernel/yama/ptrace_scope lets a user look into its own children alone",
+                ),
+                _ => error,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockwright_analysis::attached::{Memory, Wait};
+
+    fn waits(holder: Holder) -> State {
+        let futex = Futex { address: 8, is_timed: false, may_be_shared: false, is_pi: false };
+        let kind = WaitKind::Mutex;
+        State::Waits(Wait { futex, kind, object: 8, name: None, holder, is_shared: false })
+    }
+
+    #[test]
+    fn a_lock_that_changed_hands_is_nobodys() {
+        let of = |before, after| settled(&waits(before), waits(after), false);
+        assert_eq!(of(Holder::Thread(1), Holder::Thread(1)), waits(Holder::Thread(1)));
+        assert_eq!(of(Holder::Thread(1), Holder::Thread(2)), waits(Holder::Nobody));
+        assert_eq!(of(Holder::Thread(1), Holder::Ended(1)), waits(Holder::Ended(1)));
+        assert_eq!(of(Holder::Thread(1), Holder::Ended(2)), waits(Holder::Nobody));
+        assert_eq!(settled(&State::Runs, State::Stopped, false), State::Stopped);
+        assert_eq!(settled(&State::Sleeps(0), State::Sleeps(0), true), State::Runs);
+        let again = settled(&waits(Holder::Nobody), waits(Holder::Nobody), true);
+        assert!(matches!(again, State::Waits(wait) if wait.futex.is_timed));
+    }
+
+    #[test]
+    fn memory_of_this_process_is_read() {
+        let memory = ProcessMemory::open(std::process::id()).unwrap();
+        let word = 0x1234_5678_u32;
+        assert_eq!(memory.u32(&raw const word as u64), Some(word));
+        assert_eq!(memory.u32(8), None);
+        assert_eq!(memory.u32(u64::MAX - 8), None);
+    }
+}

@@ -1,0 +1,31 @@
+//! `lockwright check --pid`: looks at a process that runs, and that nobody started under the tool.
+
+mod look;
+mod memory;
+mod tasks;
+
+use super::ending::Ending;
+use super::output::Output;
+use crate::args::{OutputArgs, VerdictArgs};
+use lockwright_analysis::finding::Grade;
+use lockwright_report::attached::{json, text};
+use lockwright_report::error::Result;
+
+/// Runs the command.
+///
+/// # Errors
+/// If there is no such process, or it may not be looked into.
+pub fn run(pid: u32, output: &OutputArgs, verdict: &VerdictArgs) -> Result<Ending> {
+    let mut output = Output::open(output)?;
+    let attached = look::look(pid)?;
+    let written = [
+        output.write_json_of(|| json::render(&attached)),
+        output.show_text(|colour| text::render(&attached, colour)),
+    ];
+    output.all(written)?;
+    let grades = attached.verdicts.iter().map(|verdict| match verdict.is_certain() {
+        true => Grade::Deadlocked,
+        false => Grade::Possible,
+    });
+    Ok(Ending::Code(0).with_grades(grades, verdict))
+}

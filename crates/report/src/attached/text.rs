@@ -1,0 +1,251 @@
+//! The report for people: what never ends first, then what each thread does.
+
+use std::fmt::Write;
+
+use super::Attached;
+use super::words::{call, holder, object, thread, trimmed};
+use crate::error::Severity;
+use crate::prose::words::{number, plain};
+use crate::text::stack::Stacks;
+use lockwright_analysis::attached::{Holder, State, Thread, Verdict, Wait, WaitKind};
+use lockwright_analysis::finding::Frame;
+use lockwright_analysis::signal;
+
+/// Callers shown of a thread that is in no verdict.
+const CALLERS_OF_OTHERS: usize = 1;
+
+/// Threads that do the same at the same place are one line; so many of such lines are shown.
+const MOST_LINES: usize = 40;
+
+/// Renders the report; ends with a newline.
+pub fn render(attached: &Attached, colour: bool) -> String {
+    let view = View { attached, colour, stacks: Stacks::new() };
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        out,
+        "lockwright check: process {} ({}), looked at as it runs for {}ms\n",
+        attached.pid,
+        plain(&attached.exe),
+        attached.watched_ms
+    );
+    for verdict in &attached.verdicts {
+        view.verdict(verdict, &mut out);
+        out.push('\n');
+    }
+    view.threads(&mut out);
+    view.conclusion(&mut out);
+    out
+}
+
+struct View<'r> {
+    attached: &'r Attached,
+    colour: bool,
+    stacks: Stacks,
+}
+
+impl View<'_> {
+    fn of(&self, tid: u32) -> Option<&Thread> {
+        self.attached.threads.iter().find(|thread| thread.tid == tid)
+    }
+
+    fn waiting(&self) -> impl Iterator<Item = (&Thread, &Wait)> {
+        self.attached.threads.iter().filter_map(|thread| match &thread.state {
+            State::Waits(wait) => Some((thread, wait)),
+            _ => None,
+        })
+    }
+
+    fn line(&self, severity: Severity, code: &str, message: &str) -> String {
+        let line = severity.line(message, self.colour);
+        // As findings have it: `error[kind]: message`.
+        let word = if severity == Severity::Error { "error" } else { "warning" };
+        line.replacen(word, &format!("{word}[{code}]"), 1)
+    }
+
+    fn verdict(&self, verdict: &Verdict, out: &mut String) {
+        let severity = if verdict.is_certain() { Severity::Error } else { Severity::Warning };
+        match verdict {
+            Verdict::Cycle { tids, is_timed, behind } => {
+                let message = match (tids.len(), is_timed) {
+                    (1, false) => "a thread waits for a lock that it holds itself".into(),
+                    (1, true) => {
+                        "a thread waits, for a time, for a lock that it holds itself".into()
+                    }
+                    (n, false) => format!("{n} threads wait for each other"),
+                    (n, true) => format!(
+                        "{n} threads wait for each other, one of them for a time: it ends then"
+                    ),
+                };
+                out.push_str(&self.line(severity, "deadlock", &message));
+                for &tid in tids {
+                    self.step(tid, out);
+                }
+                if !behind.is_empty() {
+                    let tids: Vec<String> = behind.iter().map(u32::to_string).collect();
+                    let (verb, tids) =
+                        (if tids.len() == 1 { "waits" } else { "wait" }, tids.join(", "));
+                    let _ = writeln!(out, "  behind them {verb}: {tids}");
+                }
+            }
+            Verdict::LeftLocked { tid, owner } => {
+                let message =
+                    format!("thread {owner} ended with a lock held, for which thread {tid} waits");
+                out.push_str(&self.line(severity, "exit-with-lock-held", &message));
+                self.step(*tid, out);
+            }
+            Verdict::AllWait { handlers } => {
+                let message = match handlers {
+                    0 => "every thread of the process waits for another one",
+                    _ => "every thread of the process waits for another one, or for a signal",
+                };
+                out.push_str(&self.line(severity, "deadlock", message));
+                for thread in &self.attached.threads {
+                    self.step(thread.tid, out);
+                }
+                let _ = writeln!(
+                    out,
+                    "  note: none of these waits has a timeout, or can be ended by another process,\n\
+                     \u{20}       so none ends, whoever holds what"
+                );
+                if *handlers != 0 {
+                    let names: Vec<String> = (1..=64)
+                        .filter(|n| handlers & (1 << (n - 1)) != 0)
+                        .map(signal::name)
+                        .collect();
+                    let _ = writeln!(
+                        out,
+                        "  note: unless it is by the handler of a signal: {}",
+                        names.join(", ")
+                    );
+                }
+            }
+        }
+    }
+
+    /// What a thread of a verdict waits for, where, and its callers.
+    fn step(&self, tid: u32, out: &mut String) {
+        let Some(one) = self.of(tid) else { return };
+        let State::Waits(wait) = &one.state else { return };
+        let _ = writeln!(out, "  {} waits for {}", thread(one), with_holder(wait));
+        self.places(&one.stack, usize::MAX, out);
+    }
+
+    fn places(&self, stack: &[Frame], most: usize, out: &mut String) {
+        let stack = trimmed(stack);
+        match self.stacks.own(stack) {
+            Some(own) => {
+                let _ = writeln!(out, "      in {own}");
+                for caller in self.stacks.callers(stack).iter().take(most) {
+                    let _ = writeln!(out, "         {caller}");
+                }
+            }
+            None => {
+                let _ = writeln!(out, "      in a place that is not known");
+            }
+        }
+    }
+
+    /// Every thread, those that do the same at the same place together.
+    fn threads(&self, out: &mut String) {
+        let mut groups: Vec<(String, String, Vec<&Thread>)> = Vec::new();
+        for one in &self.attached.threads {
+            let doing = match &one.state {
+                State::Runs => "runs, or did a moment ago".to_owned(),
+                State::Stopped => "is stopped by a signal or a debugger".to_owned(),
+                State::Waits(wait) => {
+                    let timed = if wait.futex.is_timed { ", for a time" } else { "" };
+                    format!("waits for {}{timed}", with_holder(wait))
+                }
+                State::SleepsForATime(number) => format!("sleeps in {}, for a time", call(*number)),
+                State::Sleeps(number) => format!("sleeps in {}", call(*number)),
+            };
+            let mut places = String::new();
+            if one.state != State::Runs {
+                self.places(&one.stack, CALLERS_OF_OTHERS, &mut places);
+            }
+            match groups.iter_mut().find(|(a, b, _)| (a, b) == (&doing, &places)) {
+                Some((.., threads)) => threads.push(one),
+                None => groups.push((doing, places, vec![one])),
+            }
+        }
+        let total = number(self.attached.threads.len() as u64);
+        let plural = if self.attached.threads.len() == 1 { "" } else { "S" };
+        let _ = writeln!(out, "{total} THREAD{plural}");
+        for (doing, places, threads) in groups.iter().take(MOST_LINES) {
+            let who = thread(threads[0]);
+            let more = match threads.len() - 1 {
+                0 => String::new(),
+                1 => "; so does 1 more".to_owned(),
+                n => format!("; so do {n} more"),
+            };
+            let _ = write!(out, "  {who} {doing}{more}\n{places}");
+        }
+        if groups.len() > MOST_LINES {
+            let _ = writeln!(out, "  ... and others; --json FILE has all");
+        }
+        out.push('\n');
+    }
+
+    /// What is not in doubt, what is, and what this way of looking cannot tell.
+    fn conclusion(&self, out: &mut String) {
+        let mut notes = Vec::new();
+        if self.attached.verdicts.is_empty() {
+            notes.push(self.no_verdict());
+        }
+        let of_jvm = |frame: &Frame| {
+            frame.module.as_deref().is_some_and(|module| module.ends_with("/libjvm.so"))
+        };
+        if self.attached.threads.iter().any(|thread| thread.stack.iter().any(of_jvm)) {
+            notes.push(format!(
+                "Java's monitors are in its heap, and this does not read it: `jcmd {} Thread.print` \
+                 tells who holds them",
+                self.attached.pid
+            ));
+        }
+        let is_go = |(_, wait): (&Thread, &Wait)| wait.kind == WaitKind::Idle("Go");
+        if self.waiting().any(is_go) {
+            notes.push(format!(
+                "Go's goroutines wait in its heap, not in threads, and this does not read it: \
+                 `kill -QUIT {}` ends the program and prints them",
+                self.attached.pid
+            ));
+        }
+        notes.push(
+            "this tells of this moment alone: where locks were taken, and orders that could \
+             deadlock another time, are seen by `lockwright check -- PROGRAM`"
+                .to_owned(),
+        );
+        for note in notes {
+            let _ = writeln!(out, "note: {note}");
+        }
+    }
+
+    fn no_verdict(&self) -> String {
+        let in_doubt: Vec<_> = self
+            .waiting()
+            .filter(|(_, wait)| matches!(wait.holder, Holder::NotRecorded | Holder::Readers(_)))
+            .collect();
+        let waits = self.waiting().filter(|(_, wait)| wait.holder != Holder::NoLock).count();
+        match (waits, in_doubt.first()) {
+            (0, _) => {
+                "no deadlock between threads: none waits for a lock or for the end of a thread".to_owned()
+            }
+            (_, None) => {
+                "no deadlock between threads: each wait for a lock leads to a thread that waits for none".to_owned()
+            }
+            (_, Some((first, _))) => format!(
+                "undecided: {} waits for a lock that does not record its holder, and a thread that \
+                 waits for no lock may have it",
+                thread(first)
+            ),
+        }
+    }
+}
+
+fn with_holder(wait: &Wait) -> String {
+    match holder(wait) {
+        holder if holder.is_empty() => object(wait),
+        holder => format!("{}, {holder}", object(wait)),
+    }
+}

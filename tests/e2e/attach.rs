@@ -1,0 +1,282 @@
+//! `check --pid`: processes that nobody started under the tool, as they hang or wait.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::harness::{
+    FOUND, Run, Scratch, installed, program, run, rust_program, skip, target_tmp, tool, until,
+    until_asleep,
+};
+
+/// A process that is killed with the test, and whose input never comes.
+struct Process(Child);
+
+impl Process {
+    fn start(program: &Path, arguments: &[&str], threads: usize) -> Self {
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::piped());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let process = Self(command.spawn().expect("the program"));
+        if threads > 0 {
+            until_asleep(process.0.id(), threads);
+        }
+        process
+    }
+
+    /// What the tool says of it, and the document.
+    fn check(&self, options: &[&str]) -> (Run, Value) {
+        let scratch = Scratch::new();
+        let json = scratch.join("attached.json");
+        let mut command = tool();
+        command.args(["check", "--pid", &self.0.id().to_string(), "--json"]).arg(&json);
+        command.args(options);
+        let run = run(command);
+        let text = std::fs::read_to_string(&json).unwrap_or_else(|_| panic!("{}", run.stderr));
+        (run, serde_json::from_str(&text).expect("JSON"))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A process of `attached.c`.
+fn attached(mode: &str, threads: usize) -> Process {
+    Process::start(&program("attached.c"), &[mode], threads)
+}
+
+/// What is waited for, at which function of the program, and who holds it by the tool's knowledge.
+fn waits(document: &Value) -> Vec<(String, &str, &str)> {
+    const OWN: [&str; 6] = ["take", "left", "right", "waits_for_table", "waits_for_news", "main"];
+    let one = |thread: &'_ Value| {
+        let wait = &thread["wait"];
+        let of_lock = || wait["lock"].as_str().unwrap_or_else(|| wait["kind"].as_str().unwrap());
+        let frames = thread["stack"].as_array().unwrap().iter();
+        let mut names = frames.filter_map(|frame| frame["function"].as_str());
+        let own = names.find_map(|name| OWN.into_iter().find(|own| *own == name));
+        let known = ["thread", "ended", "not-recorded", "no-lock", "readers", "nobody"];
+        let known = known.into_iter().find(|known| wait["holder"]["known"] == **known);
+        (of_lock().to_owned(), own.unwrap_or("?"), known.unwrap_or("?"))
+    };
+    let threads = document["threads"].as_array().unwrap().iter();
+    let mut all: Vec<_> = threads.filter(|thread| thread["state"] == "waits").map(one).collect();
+    all.sort_unstable();
+    all
+}
+
+fn kinds(document: &Value) -> Vec<(&str, bool)> {
+    let verdicts = document["verdicts"].as_array().unwrap().iter();
+    let known = ["cycle", "left-locked", "all-wait"];
+    let kind = |verdict: &Value| known.into_iter().find(|kind| verdict["kind"] == **kind);
+    verdicts.map(|v| (kind(v).expect("a kind"), v["certain"] == true)).collect()
+}
+
+#[test]
+fn a_deadlock_of_two_mutexes_is_explained_with_lines() {
+    let process = attached("abba", 3);
+    let (run, document) = process.check(&[]);
+    assert_eq!(run.code(), FOUND, "{}", run.stderr);
+    assert_eq!(kinds(&document), [("cycle", true)], "{document:#}");
+    assert_eq!(
+        waits(&document),
+        [
+            ("first".into(), "take", "thread"),
+            ("join".into(), "main", "thread"),
+            ("second".into(), "take", "thread"),
+        ],
+        "{document:#}"
+    );
+    for words in [
+        "error[deadlock]: 2 threads wait for each other\n",
+        "waits for the mutex `second`, held by thread ",
+        "in take (",
+        "attached.c:",
+        "called from left (attached.c:",
+        "called from right (attached.c:",
+        "behind them waits: ",
+        "3 THREADS",
+    ] {
+        assert!(run.stderr.contains(words), "{words}: {}", run.stderr);
+    }
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.0.id())).unwrap();
+    assert!(status.contains("TracerPid:\t0\n"), "nobody traces it: {status}");
+}
+
+#[test]
+fn exit_codes_are_those_of_check() {
+    let process = attached("abba", 3);
+    assert_eq!(process.check(&["--exit-code", "9"]).0.code(), 9);
+    assert_eq!(process.check(&["--exit-code", "0"]).0.code(), 0);
+}
+
+#[test]
+fn a_thread_that_waits_for_its_own_mutex_is_told() {
+    let (run, document) = attached("own", 1).check(&[]);
+    assert_eq!(run.code(), FOUND, "{}", run.stderr);
+    assert_eq!(kinds(&document), [("cycle", true)], "{document:#}");
+    assert!(run.stderr.contains("a lock that it holds itself"), "{}", run.stderr);
+}
+
+#[test]
+fn a_mutex_of_a_thread_that_has_ended_is_told() {
+    let (run, document) = attached("left-locked", 2).check(&[]);
+    assert_eq!(run.code(), FOUND, "{}", run.stderr);
+    assert_eq!(kinds(&document), [("left-locked", true)], "{document:#}");
+    assert!(run.stderr.contains("ended with a lock held"), "{}", run.stderr);
+}
+
+/// The clean twin: the same locks are held and waited for, and their holder may go on.
+#[test]
+fn waits_for_a_thread_that_may_go_on_are_no_deadlock() {
+    let (run, document) = attached("held", 4).check(&[]);
+    assert_eq!(run.code(), 0, "{}", run.stderr);
+    assert_eq!(kinds(&document), [], "{document:#}");
+    assert_eq!(
+        waits(&document),
+        [
+            ("first".into(), "take", "thread"),
+            ("join".into(), "main", "thread"),
+            ("table".into(), "waits_for_table", "thread"),
+        ],
+        "{document:#}"
+    );
+    for words in [
+        "no deadlock between threads",
+        "sleeps in `read`",
+        "the rwlock `table`, to read, held by thread",
+    ] {
+        assert!(run.stderr.contains(words), "{words}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn where_every_thread_waits_nobody_wakes_unless_a_signal_does() {
+    let (run, document) = attached("news", 2).check(&[]);
+    assert_eq!((run.code(), kinds(&document)), (FOUND, vec![("all-wait", true)]), "{document:#}");
+    let (run, document) = attached("signal", 2).check(&[]);
+    assert_eq!((run.code(), kinds(&document)), (0, vec![("all-wait", false)]), "{document:#}");
+    assert!(run.stderr.contains("by the handler of a signal: SIGUSR1"), "{}", run.stderr);
+}
+
+#[test]
+fn a_rust_program_that_hangs_is_explained_without_its_holders() {
+    let process = Process::start(&rust_program("attached.rs"), &[], 3);
+    let (run, document) = process.check(&[]);
+    assert_eq!(run.code(), FOUND, "{}\n{document:#}", run.stderr);
+    assert_eq!(kinds(&document), [("all-wait", true)], "{document:#}");
+    for words in [
+        "every thread of the process waits for another one",
+        "waits for the Rust Mutex `attached::LEFT`, whose words do not tell who holds it",
+        "waits for the Rust Mutex `attached::RIGHT`, whose words do not tell who holds it",
+        "in attached::both (",
+        "attached.rs:",
+    ] {
+        assert!(run.stderr.contains(words), "{words}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn a_java_program_that_hangs_is_explained_as_far_as_futexes_go() {
+    let (Some(java), Some(javac)) = (
+        installed(&["java"], "openjdk-17-jdk-headless"),
+        installed(&["javac"], "openjdk-17-jdk-headless"),
+    ) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let source = scratch.join("Hangs.java");
+    std::fs::write(
+        &source,
+        "import java.util.concurrent.CountDownLatch;\n\
+         public class Hangs {\n\
+         static final Object LEFT = new Object(), RIGHT = new Object();\n\
+         static final CountDownLatch BOTH = new CountDownLatch(2);\n\
+         static void take(Object first, Object second) {\n\
+         synchronized (first) { BOTH.countDown(); try { BOTH.await(); } catch (Exception e) { return; }\n\
+         synchronized (second) { System.out.println(); } } }\n\
+         public static void main(String[] arguments) {\n\
+         new Thread(() -> take(LEFT, RIGHT), \"java-left\").start();\n\
+         new Thread(() -> take(RIGHT, LEFT), \"java-right\").start(); } }\n",
+    )
+    .unwrap();
+    let built = Command::new(javac).arg("-d").arg(scratch.path()).arg(&source).status().unwrap();
+    assert!(built.success());
+    let class_path = scratch.path().to_str().unwrap().to_owned();
+    let process = Process::start(&java, &["-cp", &class_path, "Hangs"], 0);
+    // The two begin to wait some time after the program has started; then they do for ever.
+    until("both Java threads wait for monitors", || {
+        let (run, document) = process.check(&[]);
+        let monitors = run.stderr.matches("waits for the Java monitor").count();
+        assert_eq!(run.code(), 0, "{}", run.stderr);
+        let named = ["java-left", "java-right"].iter().all(|name| run.stderr.contains(name));
+        let is_said = run.stderr.contains("Thread.print");
+        assert_eq!(kinds(&document), []);
+        (monitors == 2 && named && is_said).then_some(())
+    });
+}
+
+#[test]
+fn a_go_program_is_told_as_far_as_futexes_go() {
+    let Some(go) = installed(&["go"], "golang-go") else { return };
+    let folder = target_tmp().join("attached-go");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("go.mod"), "module hangs\n\ngo 1.19\n").unwrap();
+    // A listener keeps Go's own detector of deadlocks quiet.
+    std::fs::write(
+        folder.join("main.go"),
+        "package main\n\nimport (\n\t\"net\"\n\t\"sync\"\n)\n\nvar left, right sync.Mutex\n\n\
+         func both(first, second *sync.Mutex, held *sync.WaitGroup) {\n\tfirst.Lock()\n\
+         \theld.Done()\n\theld.Wait()\n\tsecond.Lock()\n}\n\nfunc main() {\n\
+         \tvar held sync.WaitGroup\n\theld.Add(2)\n\tgo both(&left, &right, &held)\n\
+         \tgo both(&right, &left, &held)\n\tlistener, _ := net.Listen(\"tcp\", \"127.0.0.1:0\")\n\
+         \tlistener.Accept()\n}\n",
+    )
+    .unwrap();
+    let mut command = Command::new(go);
+    command.args(["build", "-o", "hangs", "."]).current_dir(&folder);
+    command.env("GOFLAGS", "-mod=mod").env("GOPROXY", "off");
+    command.env("GOCACHE", target_tmp().join("go-cache"));
+    assert!(command.status().expect("go").success(), "{command:?} failed");
+    let process = Process::start(&folder.join("hangs"), &[], 0);
+    until("a thread of Go's runtime is idle", || {
+        let (run, document) = process.check(&[]);
+        assert_eq!((run.code(), kinds(&document)), (0, vec![]), "{}", run.stderr);
+        let is_idle = run.stderr.contains("waits for work, as a thread of Go's runtime");
+        (is_idle && run.stderr.contains("kill -QUIT")).then_some(())
+    });
+}
+
+#[test]
+fn a_process_that_is_not_there_or_not_ours_is_refused() {
+    let mut command = tool();
+    command.args(["check", "--pid", "4194304"]);
+    let run_of = run(command);
+    assert_eq!(run_of.code(), 127, "{}", run_of.stderr);
+    assert!(run_of.stderr.contains("there is no process 4194304"), "{}", run_of.stderr);
+    let mut command = tool();
+    command.args(["check", "--pid", "1", "--", "true"]);
+    let run_of = run(command);
+    assert_eq!(run_of.code(), 2, "{}", run_of.stderr);
+    // SAFETY: takes nothing.
+    if unsafe { libc::geteuid() } != 0 {
+        skip("only root can become another user");
+        return;
+    }
+    let process = attached("abba", 3);
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--clear-groups"]).arg(tool().get_program());
+    command.args(["check", "--pid", &process.0.id().to_string()]);
+    let output = command.output().expect("setpriv of util-linux");
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("failed to execute") {
+        skip("the tool's directory is closed to other users");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(125), "{said}");
+    assert!(said.contains("run lockwright as root, or as the user"), "{said}");
+}
