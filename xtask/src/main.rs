@@ -1,6 +1,7 @@
 //! `cargo xtask`: what is done around the code.
 
 mod bench;
+mod bpf;
 mod burners;
 mod completions;
 mod debug_lockdep;
@@ -30,6 +31,7 @@ struct Xtask {
 enum Task {
     Test(test::TestArgs),
     Bench(bench::BenchArgs),
+    Bpf(bpf::BpfArgs),
     Install(install::InstallArgs),
     Deb(install::deb::DebArgs),
     Man(man::ManArgs),
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
     let done = match Xtask::parse().task {
         Task::Test(args) => test::run(&args),
         Task::Bench(args) => bench::run(&args),
+        Task::Bpf(args) => bpf::run(&args),
         Task::Install(args) => install::run(&args),
         Task::Deb(args) => install::deb::run(&args),
         Task::Man(args) => man::run(&args),

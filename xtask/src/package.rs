@@ -14,6 +14,7 @@ use crate::test::{cargo_command, output, read, root, target_dir};
 const PUBLISHED: &[&str] = &[
     "lockwright",
     "lockwright-ledger",
+    "lockwright-bpf",
     "lockwright-engines",
     "lockwright-lab",
     "lockwright-sim",

@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::burners::Burners;
 use crate::failed_tests::FailedTests;
-use crate::{bench, completions, debug_lockdep, floors, install, man, package, promela};
+use crate::{bench, bpf, completions, debug_lockdep, floors, install, man, package, promela};
 
 /// Runs every check, or the named ones.
 #[derive(Debug, Args)]
@@ -50,6 +50,11 @@ const CHECKS: &[Check] = &[
         run: clippy,
     },
     Check { name: "floors", what: "no crate and no module uses one above it", run: floors::check },
+    Check {
+        name: "bpf",
+        what: "the BPF objects that are shipped are what clang makes of their sources",
+        run: bpf::check,
+    },
     Check {
         name: "tests",
         what: "unit tests, and end to end: small programs, servers and other real programs, 200 kills",

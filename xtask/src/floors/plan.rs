@@ -95,6 +95,14 @@ pub const CRATES: &[Crate] = &[
             &["environment", "os", "tls"],
         ],
     },
+    // Runs as root beside the command, and loads programs into the kernel.
+    Crate {
+        name: "lockwright-bpf",
+        dir: "crates/bpf",
+        says: true,
+        uses: &[],
+        floors: &[&["load"], &["messages"]],
+    },
     // All that the two halves share.
     Crate {
         name: "lockwright-ledger",

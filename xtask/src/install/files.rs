@@ -44,7 +44,8 @@ pub enum What {
 /// # Errors
 /// When a manual page cannot be made.
 pub fn all(built: &Path) -> Result<Vec<File>, String> {
-    let mut files = vec![file("bin/lockwright", What::Program(built.join("lockwright")))];
+    let program = |name: &str| file(format!("bin/{name}"), What::Program(built.join(name)));
+    let mut files = vec![program("lockwright"), program("lockwright-bpf")];
     files.extend(libraries(built));
     files.extend(headers());
     files.extend(for_builds());

@@ -43,6 +43,8 @@ pub fn run(args: &InstallArgs) -> Result<(), String> {
 /// Builds what is installed.
 fn build() -> Result<(), String> {
     eprintln!("building the tool and the libraries (the first time, that takes minutes)");
+    // Apart from the command, which so gets no more of lockwright-bpf than its messages.
+    cargo(&["build", "--release", "--package", "lockwright-bpf"])?;
     cargo(&["build", "--release", "--package", "lockwright-cli", "--package", "lockwright-capi"])
 }
 

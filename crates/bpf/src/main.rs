@@ -1,0 +1,84 @@
+//! `lockwright-bpf kernel` and `lockwright-bpf futexes [PID]`: counts until its standard input is
+//! closed, and then writes what it counted. Started by `lockwright meter`, not by people.
+
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::process::ExitCode;
+
+use lockwright_bpf::load::{futexes, kernel};
+use lockwright_bpf::messages::{Message, Refusal};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    // Ctrl-C is for the command, which then closes standard input.
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
+        // SAFETY: no handler is installed.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+    let done = match arguments[..] {
+        ["kernel"] => count_kernel(),
+        ["futexes"] => count_futexes(None),
+        ["futexes", pid] if pid.parse::<u32>().is_ok() => count_futexes(pid.parse().ok()),
+        _ => {
+            eprintln!(
+                "error: this is a part of `lockwright meter --kernel`, `--pid` and `--system`"
+            );
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(refusal) => {
+            say(&Message::Refused(refusal));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn count_kernel() -> Result<(), Refusal> {
+    let running = kernel::Running::start()?;
+    say(&Message::Ready);
+    while !wait(&[]) {}
+    say(&Message::Kernel(running.finish()?));
+    Ok(())
+}
+
+fn count_futexes(only: Option<u32>) -> Result<(), Refusal> {
+    let mut running = futexes::Running::start(only)?;
+    say(&Message::Ready);
+    loop {
+        let is_over = wait(&[running.descriptor()]);
+        for place in running.places() {
+            say(&Message::Place(place));
+        }
+        if is_over {
+            break;
+        }
+    }
+    let (places, futexes) = running.finish()?;
+    for place in places {
+        say(&Message::Place(place));
+    }
+    say(&Message::Futexes(futexes));
+    Ok(())
+}
+
+/// Writes a message. Where nobody reads it there is nobody to tell.
+fn say(message: &Message) {
+    let mut line = serde_json::to_string(message).unwrap_or_default();
+    line.push('\n');
+    let _ = io::stdout().write_all(line.as_bytes());
+}
+
+/// Waits for one of these descriptors, or for the end of standard input: whether that is there.
+fn wait(descriptors: &[i32]) -> bool {
+    let watch = |fd: i32| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    let mut watched = vec![watch(io::stdin().as_raw_fd())];
+    watched.extend(descriptors.iter().map(|&fd| watch(fd)));
+    // SAFETY: so many initialised elements.
+    let ready = unsafe { libc::poll(watched.as_mut_ptr(), watched.len() as libc::nfds_t, -1) };
+    // Nobody writes to it: what there is to read is its end.
+    ready < 0 && io::Error::last_os_error().kind() != io::ErrorKind::Interrupted
+        || watched[0].revents != 0
+}
