@@ -21,6 +21,7 @@ mod bench_tables;
 mod bkl_fs;
 mod browser;
 mod build_driver;
+mod by_kernel;
 mod c11;
 mod c_locks;
 mod callbacks;

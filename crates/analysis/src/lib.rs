@@ -18,6 +18,7 @@ pub mod process_end;
 pub mod progress;
 pub mod signal;
 pub mod symbolize;
+pub mod traced;
 pub(crate) mod view;
 
 pub use analyse::{analyse, analyse_with};

@@ -142,6 +142,24 @@ pub struct CheckArgs {
     pub program: Vec<OsString>,
 }
 
+/// What is of programs that lockwright starts with its library.
+const PRELOADED: [&str; 14] = [
+    "html",
+    "allow_incomplete",
+    "sort",
+    "min_con",
+    "min_util",
+    "folded",
+    "pprof",
+    "openmetrics",
+    "hold",
+    "instances",
+    "keep",
+    "ledger_dir",
+    "track_allocations",
+    "follow",
+];
+
 /// Run a program and measure its locks: which lock, which caller, held by whom, for how long.
 ///
 /// Every acquisition is counted and every wait timed, at every place that takes a lock; each wait
@@ -149,9 +167,33 @@ pub struct CheckArgs {
 /// measured too. The program's standard streams, signals and exit code pass through; the report
 /// follows on standard error when it ends. lockdep does not run: it costs less than `run`.
 #[derive(Debug, Args)]
-#[command(override_usage = "lockwright meter [OPTIONS] -- PROGRAM [ARGS]...")]
+#[command(
+    override_usage = "lockwright meter [OPTIONS] -- PROGRAM [ARGS]...\n       lockwright meter [OPTIONS] --kernel [-- PROGRAM [ARGS]...]\n       lockwright meter [OPTIONS] <--pid PID|--system>"
+)]
 #[command(after_long_help = manual::METER.help())]
+#[command(group = clap::ArgGroup::new("traced").args(["kernel", "pid", "system"]).multiple(false))]
 pub struct MeterArgs {
+    /// Measure the kernel's own locks, by its events of contention (eBPF): which lock, which caller,
+    /// who waited. With a PROGRAM while that runs, else to Ctrl-C. Needs root, or CAP_BPF and
+    /// CAP_PERFMON.
+    #[arg(long, help_heading = "By the kernel", conflicts_with_all = PRELOADED)]
+    pub kernel: bool,
+
+    /// Measure the futexes of process PID as it runs, by its system calls (eBPF), until it ends or
+    /// to Ctrl-C: which lock, where it was waited for, who woke. Needs the same.
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(help_heading = "By the kernel", conflicts_with_all = PRELOADED, conflicts_with = "program")]
+    pub pid: Option<u32>,
+
+    /// The same of all processes.
+    #[arg(long, help_heading = "By the kernel", conflicts_with_all = PRELOADED)]
+    pub system: bool,
+
+    /// End the measurement after so long.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "traced")]
+    #[arg(help_heading = "By the kernel")]
+    pub seconds: Option<f64>,
+
     /// Where the report goes.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -177,7 +219,7 @@ pub struct MeterArgs {
     pub run: RunArgs,
 
     /// The program to run, looked up in PATH, and its arguments.
-    #[arg(required = true, trailing_var_arg = true, help_heading = "Arguments")]
+    #[arg(required_unless_present = "traced", trailing_var_arg = true, help_heading = "Arguments")]
     #[arg(value_name = "PROGRAM", value_hint = clap::ValueHint::CommandWithArguments)]
     pub program: Vec<OsString>,
 }

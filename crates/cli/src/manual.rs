@@ -220,6 +220,8 @@ pub const METER: Manual = Manual {
             "lockwright meter --folded wait=wait.txt -- ./server; flamegraph.pl wait.txt > wait.svg",
             "A flame graph of waits, in nanoseconds.",
         ),
+        ("lockwright meter --kernel --seconds 10", "The kernel's own locks: docs/kernel.md."),
+        ("lockwright meter --pid 4242", "The futexes of a process that runs already, to Ctrl-C."),
     ],
     exit_status: &[PROGRAMS_OWN, USAGE, OWN_FAILURE, NOT_RUNNABLE, NOT_FOUND],
     environment: RUN_ENVIRONMENT,

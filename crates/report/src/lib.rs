@@ -12,4 +12,5 @@ pub mod lockmeter;
 pub mod prose;
 pub mod sarif;
 pub mod text;
+pub mod traced;
 pub mod verdict;

@@ -24,7 +24,7 @@ pub const CRATES: &[Crate] = &[
         uses: &["lockwright-analysis", "lockwright-ledger"],
         floors: &[
             &["ci"],
-            &["html", "json", "sarif"],
+            &["html", "json", "sarif", "traced"],
             &["attached", "lockmeter", "verdict"],
             &["text", "coverage_json"],
             &["prose", "listing", "error", "glob"],
@@ -34,9 +34,10 @@ pub const CRATES: &[Crate] = &[
         name: "lockwright-analysis",
         dir: "crates/analysis",
         says: false,
-        uses: &["lockwright-ledger"],
+        uses: &["lockwright-ledger", "lockwright-bpf"],
         floors: &[
             &["class_ops"],
+            &["traced"],
             &["attached", "lockmeter", "merge"],
             &["analyse"],
             &["lockdep", "debugobjects", "dependencies"],

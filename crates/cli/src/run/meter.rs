@@ -8,6 +8,7 @@ use super::exports::Exports;
 use super::output::Output;
 use super::prices::Prices;
 use super::session::{self, Plan, Session};
+use super::traced;
 use crate::args::{MeterArgs, OnDeadlock};
 use crate::ledger_dir::Surroundings;
 use lockwright_analysis::all_symbols::AllSymbols;
@@ -21,6 +22,9 @@ use lockwright_report::error::Result;
 /// # Errors
 /// If the program cannot be run, or not be measured.
 pub fn run(args: MeterArgs) -> Result<Ending> {
+    if let Some(done) = traced::run(&args) {
+        return done;
+    }
     let program = session::find(args.program)?;
     let around = Surroundings::current();
     let dir = session::run_dir(args.run.ledger_dir.as_deref(), &around)?;

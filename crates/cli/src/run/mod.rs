@@ -48,6 +48,7 @@ mod swap;
 mod target;
 mod tasks;
 mod torture;
+mod traced;
 mod tune;
 mod unwatched;
 mod verdicts;

@@ -42,6 +42,16 @@ pub fn find(argv: Vec<OsString>) -> Result<Program> {
     Ok(Program { file, argv })
 }
 
+/// Finds the program that a command line names, whether or not it could be watched.
+///
+/// # Errors
+/// If there is none.
+pub fn find_any(argv: Vec<OsString>) -> Result<Program> {
+    let path = std::env::var_os("PATH");
+    let file = path_search::find(&argv[0], path.as_deref())?;
+    Ok(Program { file, argv })
+}
+
 /// What is to be run, and how.
 pub struct Plan<'a> {
     /// The program.

@@ -4,6 +4,9 @@ mod look;
 mod memory;
 mod tasks;
 
+pub use look::root_of;
+pub use memory::ProcessMemory;
+
 use super::ending::Ending;
 use super::output::Output;
 use crate::args::{OutputArgs, VerdictArgs};

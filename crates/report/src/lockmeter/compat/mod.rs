@@ -5,7 +5,7 @@
 //! it; a place that took several locks belongs to none and stands alone.
 
 mod entries;
-mod format;
+pub(crate) mod format;
 mod head;
 mod lock_stat;
 mod table;

@@ -1,0 +1,450 @@
+//! Waits for the kernel's own locks.
+//!
+//! A lock is known by its address. Few have a symbol: most are part of what the kernel allocates. So
+//! locks are gathered to classes: by symbol, else by the function that takes them, out of the locks'
+//! own code; that of most waits, where a lock is taken in several.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use lockwright_bpf::messages::{Kernel, KernelRow, Lost};
+
+use super::Waits;
+use super::kallsyms::Kallsyms;
+
+/// include/trace/events/lock.h, LCB_F_*.
+mod flag {
+    pub const SPIN: u32 = 1;
+    pub const READ: u32 = 2;
+    pub const WRITE: u32 = 4;
+    pub const RT: u32 = 8;
+    pub const PERCPU: u32 = 16;
+    pub const MUTEX: u32 = 32;
+}
+
+/// What a lock is, and how it is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KernelKind {
+    /// A spinlock.
+    Spinlock,
+    /// A reader of a spinning rwlock.
+    RwlockRead,
+    /// A writer of a spinning rwlock.
+    RwlockWrite,
+    /// A mutex.
+    Mutex,
+    /// A reader of an rwsem.
+    RwsemRead,
+    /// A writer of an rwsem.
+    RwsemWrite,
+    /// An rtmutex, or what is made of one.
+    RtMutex,
+    /// A reader of a percpu rwsem.
+    PercpuRwsemRead,
+    /// A writer of a percpu rwsem.
+    PercpuRwsemWrite,
+    /// A semaphore.
+    Semaphore,
+}
+
+impl KernelKind {
+    /// By the kernel's flags.
+    pub fn of(flags: u32) -> Self {
+        let has = |bits: u32| flags & bits == bits;
+        match () {
+            () if has(flag::MUTEX) => Self::Mutex,
+            () if has(flag::RT) => Self::RtMutex,
+            () if has(flag::PERCPU | flag::WRITE) => Self::PercpuRwsemWrite,
+            () if has(flag::PERCPU) => Self::PercpuRwsemRead,
+            () if has(flag::SPIN | flag::READ) => Self::RwlockRead,
+            () if has(flag::SPIN | flag::WRITE) => Self::RwlockWrite,
+            () if has(flag::SPIN) => Self::Spinlock,
+            () if has(flag::READ) => Self::RwsemRead,
+            () if has(flag::WRITE) => Self::RwsemWrite,
+            () => Self::Semaphore,
+        }
+    }
+}
+
+/// Where a lock is waited for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct KernelSite {
+    /// Functions, innermost first, from the one that takes the lock, as `function+0xoffset`. Empty if
+    /// it is not known.
+    pub stack: Vec<String>,
+    /// How it is waited for.
+    pub kind: KernelKind,
+    /// Its waits.
+    pub waits: Waits,
+}
+
+/// A thread that waited.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Waiter {
+    /// Its id.
+    pub tid: u32,
+    /// Its process.
+    pub pid: u32,
+    /// Its name.
+    pub name: String,
+    /// Its waits.
+    pub waits: Waits,
+}
+
+/// Locks of one class.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct KernelLock {
+    /// The symbol, or what is known of a class that has none.
+    pub name: String,
+    /// It is a symbol, or a name that the kernel's source has for it.
+    pub is_named: bool,
+    /// Addresses of the class, those of the most time waited first.
+    pub addresses: Vec<(u64, Waits)>,
+    /// All waits.
+    pub waits: Waits,
+    /// Where.
+    pub sites: Vec<KernelSite>,
+    /// By whom.
+    pub waiters: Vec<Waiter>,
+}
+
+/// All that was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct KernelReport {
+    /// Time measured, ns.
+    pub elapsed_ns: u64,
+    /// Processors.
+    pub cpus: u64,
+    /// Classes, those of the most time waited first.
+    pub locks: Vec<KernelLock>,
+    /// Threads that waited, in the same order.
+    pub waiters: Vec<Waiter>,
+    /// All waits that ended, those included that no class has for want of room.
+    pub waits: u64,
+    /// Time waited in all of them, ns.
+    pub waited_ns: u64,
+    /// There were names of functions.
+    pub has_symbols: bool,
+    /// What is missing.
+    #[serde(skip)]
+    pub lost: Lost,
+}
+
+/// How the names of functions begin that call a program at a tracepoint.
+const TRACING: &[&str] = &["bpf_trace_run", "__bpf_trace_", "__traceiter_", "trace_contention"];
+
+/// Innermost frames among which those are.
+const DEEPEST: usize = 6;
+
+/// Functions that take a lock for others, out of the locks' own code.
+const PRIMITIVES: &[&str] = &[
+    "bpf_",
+    "__bpf_",
+    "__traceiter_",
+    "trace_",
+    "__trace_",
+    "native_queued_spin_lock_slowpath",
+    "__pv_queued_spin_lock_slowpath",
+    "pv_queued_spin_lock_slowpath",
+    "queued_spin_lock_slowpath",
+    "queued_read_lock_slowpath",
+    "queued_write_lock_slowpath",
+    "_raw_spin_",
+    "_raw_read_",
+    "_raw_write_",
+    "do_raw_spin_lock",
+    "rwsem_",
+    "down_read",
+    "down_write",
+    "__down",
+    "down",
+    "mutex_lock",
+    "__mutex_",
+    "ww_mutex_",
+    "rt_mutex_",
+    "__rt_mutex_",
+    "percpu_down_",
+    "__percpu_down_",
+    "percpu_rwsem_",
+    "rt_spin_lock",
+];
+
+/// An rwsem, unlike the others of [`KNOWN`].
+const MMAP_LOCK: &str = "mm->mmap_lock";
+
+/// Functions that take one lock alone, and what the kernel's source calls that.
+const KNOWN: &[(&str, &str)] = &[
+    ("raw_spin_rq_lock_nested", "rq->__lock"),
+    ("raw_spin_rq_lock", "rq->__lock"),
+    ("task_rq_lock", "rq->__lock"),
+    ("__task_rq_lock", "rq->__lock"),
+    ("__lock_task_sighand", "sighand->siglock"),
+    ("lock_task_sighand", "sighand->siglock"),
+    ("futex_wait_setup", "futex_hash_bucket->lock"),
+    ("futex_q_lock", "futex_hash_bucket->lock"),
+    ("futex_wake", "futex_hash_bucket->lock"),
+    ("lock_mm_and_find_vma", MMAP_LOCK),
+    ("mmap_read_lock_maybe_expand", MMAP_LOCK),
+    ("vm_mmap_pgoff", MMAP_LOCK),
+    ("__vm_munmap", MMAP_LOCK),
+    ("vm_munmap", MMAP_LOCK),
+    ("do_mprotect_pkey", MMAP_LOCK),
+    ("do_madvise", MMAP_LOCK),
+    ("madvise_lock", MMAP_LOCK),
+    ("do_user_addr_fault", MMAP_LOCK),
+    ("__do_sys_brk", MMAP_LOCK),
+    ("__x64_sys_brk", MMAP_LOCK),
+    ("__mm_populate", MMAP_LOCK),
+    ("dup_mmap", MMAP_LOCK),
+    ("exit_mmap", MMAP_LOCK),
+    ("__x64_sys_mremap", MMAP_LOCK),
+    ("folio_lruvec_lock", "lruvec->lru_lock"),
+    ("folio_lruvec_lock_irq", "lruvec->lru_lock"),
+    ("folio_lruvec_lock_irqsave", "lruvec->lru_lock"),
+    ("rmqueue_bulk", "zone->lock"),
+    ("__rmqueue_pcplist", "zone->lock"),
+    ("free_pcppages_bulk", "zone->lock"),
+    ("free_one_page", "zone->lock"),
+];
+
+/// Waits of everything that was counted.
+pub fn build_kernel(counted: &Kernel, symbols: &Kallsyms) -> KernelReport {
+    let rows: Vec<&KernelRow> = counted.rows.iter().filter(|row| row.count > 0).collect();
+    let stacks: Vec<Vec<u64>> = rows.iter().map(|row| own(&row.stack, symbols)).collect();
+    let classes = classes(&rows, &stacks, symbols);
+    let mut locks: HashMap<&(String, bool), Gathered> = HashMap::new();
+    let mut waiters = HashMap::new();
+    for (row, stack) in rows.iter().zip(&stacks) {
+        let lock = locks.entry(&classes[&row.lock]).or_default();
+        let waits = of_row(row);
+        lock.waits.add(waits);
+        lock.addresses.entry(row.lock).or_default().add(waits);
+        let names: Vec<String> = stack.iter().map(|&at| name(at, symbols)).collect();
+        lock.sites.entry((names, KernelKind::of(row.flags))).or_default().add(waits);
+        for waiters in [&mut lock.waiters, &mut waiters] {
+            waiters.entry((row.tid, row.tgid, row.comm.clone())).or_default().add(waits);
+        }
+    }
+    let lock = |((name, is_named), gathered): (&(String, bool), Gathered)| {
+        let site = |((stack, kind), waits)| KernelSite { stack, kind, waits };
+        let mut sites: Vec<KernelSite> = gathered.sites.into_iter().map(site).collect();
+        sites.sort_by(|a, b| {
+            let key = |site: &KernelSite| (std::cmp::Reverse(site.waits.total_ns), site.kind);
+            (key(a), &a.stack).cmp(&(key(b), &b.stack))
+        });
+        let mut addresses: Vec<(u64, Waits)> = gathered.addresses.into_iter().collect();
+        addresses.sort_by_key(|(at, waits)| (std::cmp::Reverse(waits.total_ns), *at));
+        KernelLock {
+            name: name.clone(),
+            is_named: *is_named,
+            addresses,
+            waits: gathered.waits,
+            sites,
+            waiters: by_time(gathered.waiters),
+        }
+    };
+    let mut locks: Vec<KernelLock> = locks.into_iter().map(lock).collect();
+    locks.sort_by(|a, b| (b.waits.total_ns, &a.name).cmp(&(a.waits.total_ns, &b.name)));
+    KernelReport {
+        elapsed_ns: counted.elapsed_ns,
+        cpus: counted.cpus,
+        locks,
+        waiters: by_time(waiters),
+        waits: counted.waits,
+        waited_ns: counted.waited_ns,
+        has_symbols: !symbols.is_empty(),
+        lost: counted.lost,
+    }
+}
+
+type Waiters = HashMap<(u32, u32, String), Waits>;
+
+#[derive(Default)]
+struct Gathered {
+    waits: Waits,
+    addresses: HashMap<u64, Waits>,
+    sites: HashMap<(Vec<String>, KernelKind), Waits>,
+    waiters: Waiters,
+}
+
+fn of_row(row: &KernelRow) -> Waits {
+    Waits { count: row.count, total_ns: row.total_ns, max_ns: row.max_ns }
+}
+
+fn by_time(waiters: Waiters) -> Vec<Waiter> {
+    let waiter = |((tid, pid, name), waits)| Waiter { tid, pid, name, waits };
+    let mut waiters: Vec<Waiter> = waiters.into_iter().map(waiter).collect();
+    waiters.sort_by_key(|waiter| (std::cmp::Reverse(waiter.waits.total_ns), waiter.tid));
+    waiters
+}
+
+/// The stack from the function on that takes the lock.
+fn own(stack: &[u64], symbols: &Kallsyms) -> Vec<u64> {
+    let is_primitive = |address: u64| {
+        // A call may be the last instruction of its function.
+        let call = address.wrapping_sub(1);
+        symbols.is_lock_code(call)
+            || symbols.at(call).is_some_and(|(name, _)| {
+                PRIMITIVES.iter().any(|primitive| match primitive.ends_with('_') {
+                    true => name.starts_with(primitive),
+                    // `down_read_killable`, and not `downgrade`.
+                    false => name
+                        .strip_prefix(primitive)
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['_', '.'])),
+                })
+            })
+    };
+    // The program that counts is on the stack, too, and what calls it; it has no name once it is gone.
+    let is_tracing = |address: &u64| {
+        symbols
+            .at(address.wrapping_sub(1))
+            .is_some_and(|(name, _)| TRACING.iter().any(|start| name.starts_with(start)))
+    };
+    let traced = stack.iter().take(DEEPEST).rposition(is_tracing).map_or(0, |last| last + 1);
+    let stack = stack.get(traced..).unwrap_or_default();
+    let first = stack.iter().position(|&address| !is_primitive(address));
+    first.map_or_else(Vec::new, |first| stack[first..].to_vec())
+}
+
+fn name(address: u64, symbols: &Kallsyms) -> String {
+    match symbols.at(address.wrapping_sub(1)) {
+        Some((name, offset)) => format!("{name}+{:#x}", offset + 1),
+        None => format!("{address:#x}"),
+    }
+}
+
+/// For each lock, the name of its class, and whether it is one of the kernel's source.
+fn classes(
+    rows: &[&KernelRow],
+    stacks: &[Vec<u64>],
+    symbols: &Kallsyms,
+) -> HashMap<u64, (String, bool)> {
+    // What is spun for where an rwsem is taken is the lock within it.
+    let is_spinning: HashMap<u64, bool> = rows
+        .iter()
+        .map(|row| (row.lock, KernelKind::of(row.flags) == KernelKind::Spinlock))
+        .collect();
+    // Waits by lock and function that takes it.
+    let mut takers: HashMap<u64, HashMap<String, u64>> = HashMap::new();
+    for (row, stack) in rows.iter().zip(stacks) {
+        let taker = stack.first().and_then(|&at| symbols.at(at.wrapping_sub(1)));
+        let taker = taker.map_or_else(String::new, |(name, _)| name.to_owned());
+        *takers.entry(row.lock).or_default().entry(taker).or_default() += row.count;
+    }
+    let class = |(lock, takers): (u64, HashMap<String, u64>)| {
+        let known = takers.keys().find_map(|taker| {
+            KNOWN.iter().find(|(function, _)| function == taker).map(|(_, name)| *name)
+        });
+        let most = takers
+            .into_iter()
+            .max_by(|(a, waits), (b, others)| (waits, b).cmp(&(others, a)))
+            .map(|(taker, _)| taker)
+            .filter(|taker| !taker.is_empty());
+        // Of variables kernels may have few symbols: what follows a mark of the linker is not its.
+        let is_mark = |name: &str| ["start", "end", "stop"].iter().any(|part| name.contains(part));
+        let is_part = |name: &str, offset| offset == 0 || offset < 256 && !is_mark(name);
+        let symbol = symbols.at(lock).filter(|(name, offset)| is_part(name, *offset));
+        let name = match (symbol, known, most) {
+            (Some((name, 0)), ..) => (name.to_owned(), true),
+            (Some((name, offset)), None, _) => (format!("{name}+{offset:#x}"), true),
+            (_, Some(known), _) if known == MMAP_LOCK && is_spinning[&lock] => {
+                (format!("{known}.wait_lock"), true)
+            }
+            (_, Some(known), _) => (known.to_owned(), true),
+            (_, None, Some(taker)) => (format!("taken in {taker}"), false),
+            (_, None, None) => ("not known".to_owned(), false),
+        };
+        (lock, name)
+    };
+    takers.into_iter().map(class).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "ffffffff81000000 t raw_spin_rq_lock_nested\n\
+                        ffffffff81000100 t schedule_something\n\
+                        ffffffff81000200 t my_open\n\
+                        ffffffff81000300 t native_queued_spin_lock_slowpath\n\
+                        ffffffff81000400 t down_read_killable\n\
+                        ffffffff81000500 t downgrade\n\
+                        ffffffff81000600 t bpf_trace_run2\n\
+                        ffffffff81002000 b my_lock\n\
+                        ffffffff82000000 T __lock_text_start\nffffffff82000100 T __lock_text_end\n";
+
+    const BASE: u64 = 0xffff_ffff_8100_0000;
+
+    fn row(lock: u64, flags: u32, stack: &[u64], count: u64) -> KernelRow {
+        let stack = stack.iter().map(|at| BASE + at).collect();
+        let comm = "a".to_owned();
+        let (total_ns, max_ns) = (count * 10, 10);
+        KernelRow { lock, flags, stack, tid: 1, tgid: 1, comm, count, total_ns, max_ns }
+    }
+
+    #[test]
+    fn locks_are_gathered_by_who_takes_them() {
+        let spin = 0x310;
+        let rows = vec![
+            row(0x1000, 1, &[spin, 0x10, 0x110], 3),
+            row(0x2000, 1, &[spin, 0x10, 0x110], 1),
+            row(0x3000, 2, &[0x410, 0x210], 2),
+            // With the frames of the program that counts.
+            row(0x3000, 2, &[0x3000_0000, 0x610, 0x410, 0x210], 2),
+            // Out of the locks' own section, and by a function of which only the name is alike.
+            row(0x4000, 2, &[0x0100_0050, 0x510], 1),
+            row(BASE + 0x2000, 32, &[], 9),
+        ];
+        let counted = Kernel { rows, waits: 16, ..Kernel::default() };
+        let report = build_kernel(&counted, &Kallsyms::new(TEXT));
+        let names: Vec<(&str, bool, u64, usize)> = report
+            .locks
+            .iter()
+            .map(|lock| (lock.name.as_str(), lock.is_named, lock.waits.count, lock.addresses.len()))
+            .collect();
+        assert_eq!(
+            names,
+            [
+                ("my_lock", true, 9, 1),
+                ("rq->__lock", true, 4, 2),
+                ("taken in my_open", false, 4, 1),
+                ("taken in downgrade", false, 1, 1),
+            ]
+        );
+        let site = &report.locks[1].sites[0];
+        assert_eq!(site.stack, ["raw_spin_rq_lock_nested+0x10", "schedule_something+0x10"]);
+        assert_eq!((site.kind, site.waits.count), (KernelKind::Spinlock, 4));
+        assert_eq!(report.waiters[0].waits.count, 18);
+    }
+
+    #[test]
+    fn kinds_are_told_by_flags() {
+        use KernelKind::*;
+        for (flags, kind) in [
+            (0, Semaphore),
+            (1, Spinlock),
+            (3, RwlockRead),
+            (5, RwlockWrite),
+            (2, RwsemRead),
+            (4, RwsemWrite),
+            (8, RtMutex),
+            (18, PercpuRwsemRead),
+            (20, PercpuRwsemWrite),
+            (32, Mutex),
+            (33, Mutex),
+        ] {
+            assert_eq!(KernelKind::of(flags), kind, "{flags}");
+        }
+    }
+
+    #[test]
+    fn without_names_there_are_addresses() {
+        let counted = Kernel { rows: vec![row(8, 1, &[0x10], 1)], ..Kernel::default() };
+        let report = build_kernel(&counted, &Kallsyms::default());
+        assert!(!report.has_symbols);
+        assert_eq!(report.locks[0].name, "not known");
+        assert_eq!(report.locks[0].sites[0].stack, ["0xffffffff81000010"]);
+    }
+}

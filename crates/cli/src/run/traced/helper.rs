@@ -1,0 +1,175 @@
+//! `lockwright-bpf`, running.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::JoinHandle;
+
+use super::places::Process;
+use lockwright_analysis::traced::{Message, Obstacle, Place};
+use lockwright_report::error::{Error, Result, exit};
+
+/// Its file, beside that of the command.
+const NAME: &str = "lockwright-bpf";
+
+/// The running helper.
+pub struct Helper {
+    child: Child,
+    input: Option<ChildStdin>,
+    reader: JoinHandle<Gathered>,
+}
+
+/// What it counted.
+pub struct Counted {
+    /// Its last message.
+    pub rows: Message,
+    /// Places, in the order in which they were met.
+    pub places: Vec<Place>,
+    /// Processes, as they were when they were met.
+    pub processes: HashMap<u32, Process>,
+}
+
+#[derive(Default)]
+struct Gathered {
+    last: Option<Message>,
+    places: Vec<Place>,
+    processes: HashMap<u32, Process>,
+}
+
+impl Helper {
+    /// Starts it, and waits until it counts.
+    ///
+    /// # Errors
+    /// If it is not there, or the kernel does not let it.
+    pub fn start(arguments: &[String]) -> Result<Self> {
+        let path = path()?;
+        let mut command = Command::new(&path);
+        command.args(arguments).env_clear().stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .map_err(|error| Error::new(format!("cannot run {}: {error}", path.display())))?;
+        let input = child.stdin.take();
+        let output =
+            child.stdout.take().ok_or_else(|| Error::new("lockwright-bpf has no output"))?;
+        let (begin, begun) = mpsc::channel();
+        let reader = std::thread::spawn(move || read(BufReader::new(output), &begin));
+        let helper = Self { child, input, reader };
+        helper.await_ready(&begun)?;
+        Ok(helper)
+    }
+
+    fn await_ready(&self, begun: &Receiver<Message>) -> Result<()> {
+        match begun.recv() {
+            Ok(Message::Ready) => Ok(()),
+            Ok(Message::Refused(refusal)) => Err(refused(refusal.why, &refusal.error)),
+            _ => Err(Error::new("lockwright-bpf ended before it counted anything")),
+        }
+    }
+
+    /// Stops it; gives what it counted.
+    ///
+    /// # Errors
+    /// If it failed meanwhile.
+    pub fn finish(mut self) -> Result<Counted> {
+        drop(self.input.take());
+        let gathered = self.reader.join().map_err(|_| Error::new("the reader of events failed"))?;
+        let _ = self.child.wait();
+        match gathered.last {
+            Some(Message::Refused(refusal)) => Err(refused(refusal.why, &refusal.error)),
+            Some(rows) => {
+                Ok(Counted { rows, places: gathered.places, processes: gathered.processes })
+            }
+            None => Err(Error::new("lockwright-bpf ended and did not say what it counted")),
+        }
+    }
+}
+
+/// Reads messages to their end. A process is looked at when its first place is met: it may end soon.
+fn read(output: impl BufRead, begin: &Sender<Message>) -> Gathered {
+    let mut gathered = Gathered::default();
+    for line in output.lines().map_while(std::io::Result::ok) {
+        match serde_json::from_str(&line) {
+            Ok(message @ (Message::Ready | Message::Refused(_))) => {
+                if begin.send(message.clone()).is_err() || message != Message::Ready {
+                    gathered.last = Some(message);
+                }
+            }
+            Ok(Message::Place(place)) => {
+                let process =
+                    gathered.processes.entry(place.tgid).or_insert_with(|| Process::of(place.tgid));
+                process.meet(&place);
+                gathered.places.push(place);
+            }
+            Ok(message) => gathered.last = Some(message),
+            Err(_) => {}
+        }
+    }
+    gathered
+}
+
+fn path() -> Result<PathBuf> {
+    let own = std::env::current_exe()
+        .map_err(|error| Error::new(format!("cannot find lockwright's own file: {error}")))?;
+    let path = own.with_file_name(NAME);
+    if path.is_file() {
+        return Ok(path);
+    }
+    let message = format!("{NAME} is not there, which loads BPF programs: {}", path.display());
+    Err(Error::with_code(exit::OWN_FAILURE, message).help(
+        "install it into that directory: `cargo install lockwright-bpf`, or, in a checkout, \
+         `cargo build -p lockwright-bpf`",
+    ))
+}
+
+fn refused(why: Obstacle, error: &str) -> Error {
+    let text = match why {
+        Obstacle::Privilege => "the kernel does not let this user load BPF programs",
+        Obstacle::NoBpf => "this kernel has no BPF",
+        Obstacle::NoTracepoint => "this kernel lacks a tracepoint",
+        Obstacle::Other => "the BPF programs cannot be used",
+    };
+    let help = match why {
+        Obstacle::Privilege => {
+            "run it as root, or with the capabilities CAP_BPF and CAP_PERFMON; in a container the \
+             host must allow bpf(2)"
+        }
+        Obstacle::NoBpf => "a kernel with CONFIG_BPF_SYSCALL is needed",
+        Obstacle::NoTracepoint => {
+            "lock:contention_begin and contention_end are there from Linux 5.19 on; system calls are \
+             traced with CONFIG_FTRACE_SYSCALLS"
+        }
+        Obstacle::Other => "Linux 5.19 or later on x86-64 is needed",
+    };
+    let code = if why == Obstacle::Other { exit::OWN_FAILURE } else { exit::NOT_RUNNABLE };
+    let mut error = error.to_owned();
+    // A verifier's log is long.
+    error.truncate(error.floor_char_boundary(2000));
+    Error::with_code(code, text).note(error).help(help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_names_its_remedy() {
+        let error = refused(Obstacle::Privilege, "Operation not permitted");
+        assert_eq!(error.code(), exit::NOT_RUNNABLE);
+        assert!(error.to_string().contains("as root"), "{error}");
+        let error = refused(Obstacle::NoTracepoint, "No such file or directory");
+        assert!(error.to_string().contains("5.19"), "{error}");
+    }
+
+    #[test]
+    fn messages_are_read_to_their_end_and_others_left_out() {
+        let (begin, begun) = mpsc::channel();
+        let lines = "\"ready\"\nnot JSON\n{\"kernel\":{\"elapsed_ns\":5,\"cpus\":2,\"rows\":[],\"waits\":0,\
+                     \"waited_ns\":0,\"lost\":{\"rows\":0,\"rows_ns\":0,\"begins\":0,\"stacks\":0,\
+                     \"unmatched\":0,\"missed\":0,\"waitv\":0}}}\n";
+        let gathered = read(lines.as_bytes(), &begin);
+        assert_eq!(begun.recv().unwrap(), Message::Ready);
+        assert!(matches!(gathered.last, Some(Message::Kernel(rows)) if rows.elapsed_ns == 5));
+    }
+}

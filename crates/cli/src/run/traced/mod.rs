@@ -1,0 +1,174 @@
+//! `lockwright meter --kernel`, `--pid` and `--system`: what the kernel sees, by eBPF, which
+//! `lockwright-bpf` loads and reads. Nothing is preloaded, and nothing restarted.
+
+mod helper;
+mod places;
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::child::Child;
+use super::ending::Ending;
+use super::output::Output;
+use super::session;
+use super::signals::Signals;
+use crate::args::MeterArgs;
+use helper::{Counted, Helper};
+use lockwright_analysis::traced::{Kallsyms, Message, build_futexes, build_kernel};
+use lockwright_report::error::{Error, Result, exit};
+use lockwright_report::lockmeter::view::Compat;
+use lockwright_report::traced::{
+    TracedView, render_futexes, render_futexes_json, render_kernel, render_kernel_compat,
+    render_kernel_json,
+};
+use places::Known;
+
+/// How often to look whether it is time to end.
+const POLL: Duration = Duration::from_millis(20);
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Kernel,
+    Process(u32),
+    System,
+}
+
+/// Runs the command, if it is one of these.
+///
+/// # Errors
+/// If the kernel does not let us, or the program cannot be run.
+pub fn run(args: &MeterArgs) -> Option<Result<Ending>> {
+    let what = match (args.kernel, args.system, args.pid) {
+        (true, ..) => What::Kernel,
+        (_, true, _) => What::System,
+        (.., Some(pid)) => What::Process(pid),
+        _ => return None,
+    };
+    Some(measure(what, args))
+}
+
+fn measure(what: What, args: &MeterArgs) -> Result<Ending> {
+    let is_compat = match (args.view.compat, what) {
+        (None, _) => false,
+        (Some(Compat::Lockmeter), What::Kernel) => true,
+        _ => {
+            let message = "--compat has no such table of what the kernel sees";
+            return Err(Error::with_code(exit::USAGE, message)
+                .help("--kernel --compat lockmeter is the one that there is"));
+        }
+    };
+    let mut output = Output::open(&args.output)?;
+    if let What::Process(pid) = what {
+        permitted(pid)?;
+    }
+    let program = match args.program.is_empty() {
+        true => None,
+        false => Some(session::find_any(args.program.clone())?),
+    };
+    let helper = Helper::start(&match what {
+        What::Kernel => vec!["kernel".to_owned()],
+        What::System => vec!["futexes".to_owned()],
+        What::Process(pid) => vec!["futexes".to_owned(), pid.to_string()],
+    })?;
+    let deadline = args.seconds.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
+    let is_over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    let mut ending = Ending::Code(0);
+    match program {
+        Some(program) => {
+            let mut child = Child::spawn(&program, |_| {})?;
+            output.program_started();
+            let failed = |error| Error::new(format!("cannot wait for the program: {error}"));
+            let mut counted = None;
+            let mut helper = Some(helper);
+            let status = loop {
+                if let Some(status) = child.wait(POLL).map_err(failed)? {
+                    break status;
+                }
+                // The measurement ends, the program goes on.
+                if is_over()
+                    && let Some(helper) = helper.take()
+                {
+                    counted = Some(helper.finish()?);
+                }
+            };
+            let counted = match helper {
+                Some(helper) => helper.finish()?,
+                None => counted.ok_or_else(|| Error::new("nothing was counted"))?,
+            };
+            ending = Ending::of_program(status);
+            show(&counted, args, is_compat, &mut output)?;
+        }
+        None => {
+            let signals = Signals::take()
+                .map_err(|error| Error::new(format!("cannot prepare for signals: {error}")))?;
+            output.note(&Error::new(match what {
+                What::Kernel => "measuring the kernel's own locks; Ctrl-C ends it".to_owned(),
+                What::System => "measuring the futexes of all processes; Ctrl-C ends it".to_owned(),
+                What::Process(pid) => format!(
+                    "measuring the futexes of process {pid}, until it ends; Ctrl-C ends it before"
+                ),
+            }));
+            let is_gone = || match what {
+                What::Process(pid) => has_ended(pid),
+                _ => false,
+            };
+            while !is_over()
+                && !is_gone()
+                && !signals.pending().any(|signal| signal.ending().is_some())
+            {
+                std::thread::sleep(POLL);
+            }
+            let counted = helper.finish()?;
+            drop(signals);
+            show(&counted, args, is_compat, &mut output)?;
+        }
+    }
+    Ok(ending)
+}
+
+fn show(counted: &Counted, args: &MeterArgs, is_compat: bool, output: &mut Output) -> Result<()> {
+    let view = |colour| TracedView { colour, top: args.view.top };
+    let written = match &counted.rows {
+        Message::Kernel(rows) => {
+            let symbols = fs::read_to_string("/proc/kallsyms").unwrap_or_default();
+            let report = build_kernel(rows, &Kallsyms::new(&symbols));
+            [
+                output.write_json_of(|| render_kernel_json(&report)),
+                output.show_text(|colour| match is_compat {
+                    true => render_kernel_compat(&report),
+                    false => render_kernel(&report, view(colour)),
+                }),
+            ]
+        }
+        Message::Futexes(rows) => {
+            let report = build_futexes(rows, &Known::new(counted));
+            [
+                output.write_json_of(|| render_futexes_json(&report)),
+                output.show_text(|colour| render_futexes(&report, view(colour))),
+            ]
+        }
+        other => return Err(Error::new(format!("lockwright-bpf said {other:?} at its end"))),
+    };
+    output.all(written)
+}
+
+/// Another user's process is root's alone to look into, whatever rights the helper has.
+fn permitted(pid: u32) -> Result<()> {
+    let proc = format!("/proc/{pid}");
+    if !Path::new(&proc).exists() {
+        return Err(Error::with_code(exit::NOT_FOUND, format!("there is no process {pid}"))
+            .help("`pgrep -a NAME` lists processes with their ids"));
+    }
+    fs::File::open(format!("{proc}/mem")).map(drop).map_err(|error| {
+        Error::new(format!("cannot look into process {pid}: {error}"))
+            .help("run lockwright as root")
+    })
+}
+
+fn has_ended(pid: u32) -> bool {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return true };
+    let state = stat.rsplit(')').next().map(str::trim_start);
+    state.is_none_or(|state| state.starts_with(['Z', 'X']))
+}

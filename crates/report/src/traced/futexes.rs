@@ -1,0 +1,163 @@
+//! Waits for futexes, for people.
+
+use super::{HEADINGS, TracedView, lost, row};
+use crate::attached::words::{kind_of, trimmed};
+use crate::prose::words::{count, duration, number, plain};
+use crate::text::stack::Stacks;
+use lockwright_analysis::attached::WaitKind;
+use lockwright_analysis::finding::Frame;
+use lockwright_analysis::traced::FutexReport;
+use lockwright_analysis::traced::futexes::{FutexLock, StillWaiting};
+
+/// Sites and wakers shown of one lock where not all are.
+const MOST: usize = 4;
+
+/// Callers shown of one site.
+const CALLERS: usize = 3;
+
+/// Renders the report; ends with a newline.
+pub fn render(report: &FutexReport, view: TracedView) -> String {
+    let page = Page { report, view, stacks: Stacks::new() };
+    let of_locks = sum(&report.locks);
+    let of_others = sum(&report.others);
+    let what = match &report.processes[..] {
+        [(pid, command)] => format!("process {pid} ({})", plain(command)),
+        all => count(all.len() as u64, "process").replace("processs", "processes"),
+    };
+    let mut out = format!(
+        "lockwright meter: futexes of {what}\n  {} elapsed\n  {} for locks, {} waited; {} for what is no lock\n  {} woke {}\n",
+        duration(report.elapsed_ns as f64),
+        count(of_locks.0, "wait"),
+        duration(of_locks.1 as f64),
+        number(of_others.0),
+        count(report.wakes.0, "call"),
+        count(report.wakes.1, "thread"),
+    );
+    out += "  only waits: a futex tells of no acquisition without one, and of no hold\n";
+    out += &lost::section(&report.lost);
+    out.push('\n');
+    page.section("LOCKS", &report.locks, of_locks.1, &mut out);
+    page.section(
+        "WAITS for conditions, semaphores, parks and ends of threads",
+        &report.others,
+        of_others.1,
+        &mut out,
+    );
+    page.waiting(&mut out);
+    out
+}
+
+struct Page<'r> {
+    report: &'r FutexReport,
+    view: TracedView,
+    stacks: Stacks,
+}
+
+impl Page<'_> {
+    fn section(&self, title: &str, locks: &[FutexLock], all_ns: u64, out: &mut String) {
+        let (on, off) = if self.view.colour { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
+        *out += &format!("{on}{title}, the longest waits in all first{off}\n");
+        if locks.is_empty() {
+            *out += "  none\n\n";
+            return;
+        }
+        *out += &format!("{HEADINGS}\n");
+        let shown = self.view.shown(locks.len());
+        for (at, lock) in locks[..shown].iter().enumerate() {
+            self.lock(at + 1, lock, all_ns, out);
+        }
+        if shown < locks.len() {
+            *out += &format!("  ... and {} more (--top 0)\n", locks.len() - shown);
+        }
+        out.push('\n');
+    }
+
+    fn lock(&self, number: usize, lock: &FutexLock, all_ns: u64, out: &mut String) {
+        let mut notes = Vec::new();
+        if self.report.processes.len() > 1 {
+            let command = self.report.processes.iter().find(|(pid, _)| *pid == lock.pid);
+            let command = command.map_or_else(String::new, |(_, command)| plain(command));
+            notes.push(format!("process {} ({command})", lock.pid));
+        }
+        if lock.timed_out > 0 {
+            notes.push(format!("{} timed out", crate::prose::words::number(lock.timed_out)));
+        }
+        if lock.refused > 0 {
+            let refused = count(lock.refused, "call");
+            notes.push(format!("{refused} more did not wait, as the word had changed"));
+        }
+        let notes = match notes.is_empty() {
+            true => String::new(),
+            false => format!("; {}", notes.join("; ")),
+        };
+        *out += &format!("#{number} {}{notes}\n", what(lock));
+        *out += &format!("{}\n", row(&lock.waits, all_ns));
+        let most = |of: usize| if self.view.top == 0 { of } else { of.min(MOST) };
+        let shown = most(lock.sites.len());
+        for (stack, waits) in &lock.sites[..shown] {
+            *out += &format!("{}    {}\n", row(waits, all_ns), self.place(stack));
+            let callers = self.stacks.callers(trimmed(stack));
+            for caller in callers.iter().take(CALLERS) {
+                *out += &format!("{:12}{caller}\n", "");
+            }
+        }
+        if shown < lock.sites.len() {
+            *out += &format!("{:8}... and {} more\n", "", lock.sites.len() - shown);
+        }
+        let shown = most(lock.wakers.len());
+        for (stack, waits) in &lock.wakers[..shown] {
+            *out += &format!("{}    woken by {}\n", row(waits, all_ns), self.place(stack));
+        }
+    }
+
+    fn place(&self, stack: &[Frame]) -> String {
+        let own = self.stacks.own(trimmed(stack));
+        own.unwrap_or_else(|| "a place that is not known".to_owned())
+    }
+
+    fn waiting(&self, out: &mut String) {
+        let waits: &[StillWaiting] = &self.report.waiting;
+        if waits.is_empty() {
+            return;
+        }
+        let (on, off) = if self.view.colour { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
+        *out += &format!("{on}STILL WAITING{off}\n");
+        let shown = self.view.shown(waits.len());
+        for wait in &waits[..shown] {
+            *out += &format!(
+                "  thread {} of process {} since {}: {}, in {}\n",
+                wait.tid,
+                wait.pid,
+                duration(wait.for_ns as f64),
+                named(wait.kind, wait.name.as_ref().map(|name| plain(&name.text)), wait.address),
+                self.place(&wait.stack)
+            );
+        }
+        if shown < waits.len() {
+            *out += &format!("  ... and {} more (--top 0)\n", waits.len() - shown);
+        }
+    }
+}
+
+fn sum(locks: &[FutexLock]) -> (u64, u64) {
+    locks.iter().fold((0, 0), |sum, lock| (sum.0 + lock.waits.count, sum.1 + lock.waits.total_ns))
+}
+
+fn what(lock: &FutexLock) -> String {
+    let name = lock.name.as_ref().map(|name| plain(&name.text));
+    let address = lock.addresses.first().copied().unwrap_or(0);
+    named(lock.kind, name, address)
+}
+
+/// `the mutex `queue``, or what is waited for that is no lock.
+fn named(kind: WaitKind, name: Option<String>, address: u64) -> String {
+    match (kind_of(kind), name) {
+        (Some(what), Some(name)) => format!("the {what} `{name}`"),
+        (Some(what), None) => format!("the {what} at {address:#x}"),
+        (None, _) => match kind {
+            WaitKind::Event(what) => what.to_owned(),
+            WaitKind::Idle(language) => format!("work, as a thread of {language}'s runtime"),
+            _ => "the end of a thread".to_owned(),
+        },
+    }
+}

@@ -1,0 +1,89 @@
+//! The same for machines.
+
+use serde_json::{Value, json};
+
+use super::lost::lines;
+use crate::attached::words::kind_name;
+use lockwright_analysis::finding::Frame;
+use lockwright_analysis::traced::futexes::{FutexLock, StillWaiting};
+use lockwright_analysis::traced::{FutexReport, KernelReport, Lost, Waits};
+
+/// Raised when a field changes its meaning or goes.
+const VERSION: u32 = 1;
+
+/// The document on the kernel's locks.
+pub fn render_kernel(report: &KernelReport) -> String {
+    let mut document = json!(report);
+    document["schema"] = json!("lockwright-kernel");
+    document["version"] = json!(VERSION);
+    document["lost"] = lost(&report.lost);
+    format!("{document:#}\n")
+}
+
+/// The document on futexes.
+pub fn render_futexes(report: &FutexReport) -> String {
+    let locks: Vec<Value> = report.locks.iter().map(lock).collect();
+    let others: Vec<Value> = report.others.iter().map(lock).collect();
+    let waiting: Vec<Value> = report.waiting.iter().map(still).collect();
+    let processes: Vec<Value> = report
+        .processes
+        .iter()
+        .map(|(pid, command)| json!({ "pid": pid, "command": command }))
+        .collect();
+    let document = json!({
+        "schema": "lockwright-futexes",
+        "version": VERSION,
+        "elapsed_ns": report.elapsed_ns,
+        "processes": processes,
+        "locks": locks,
+        "others": others,
+        "waking_calls": report.wakes.0,
+        "woken_threads": report.wakes.1,
+        "waiting": waiting,
+        "lost": lost(&report.lost),
+    });
+    format!("{document:#}\n")
+}
+
+fn lost(lost: &Lost) -> Value {
+    json!({
+        "rows": lost.rows,
+        "rows_ns": lost.rows_ns,
+        "begins": lost.begins,
+        "stacks": lost.stacks,
+        "began_before": lost.unmatched,
+        "missed": lost.missed,
+        "waitv": lost.waitv,
+        "notes": lines(lost),
+    })
+}
+
+fn lock(lock: &FutexLock) -> Value {
+    let sites = |all: &[(std::rc::Rc<[Frame]>, Waits)]| {
+        let site = |(stack, waits): &(std::rc::Rc<[Frame]>, Waits)| json!({ "stack": stack[..], "waits": waits });
+        all.iter().map(site).collect::<Vec<Value>>()
+    };
+    json!({
+        "pid": lock.pid,
+        "kind": kind_name(lock.kind),
+        "lock": lock.name.as_ref().map(|name| &name.text),
+        "addresses": lock.addresses,
+        "waits": lock.waits,
+        "timed_out": lock.timed_out,
+        "refused": lock.refused,
+        "sites": sites(&lock.sites),
+        "wakers": sites(&lock.wakers),
+    })
+}
+
+fn still(wait: &StillWaiting) -> Value {
+    json!({
+        "pid": wait.pid,
+        "tid": wait.tid,
+        "kind": kind_name(wait.kind),
+        "lock": wait.name.as_ref().map(|name| &name.text),
+        "address": wait.address,
+        "for_ns": wait.for_ns,
+        "stack": wait.stack[..],
+    })
+}

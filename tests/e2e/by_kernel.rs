@@ -1,0 +1,273 @@
+//! `meter --kernel`, `--pid` and `--system`: what the kernel counts by BPF, held to what programs
+//! count themselves.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+use crate::harness::{Run, Scratch, program, run, skip, tool};
+
+/// The tool with its helper beside it, if the kernel lets us load BPF programs. Else the test is
+/// skipped; in CI it fails.
+fn traced() -> Option<&'static Path> {
+    static TOOL: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let tool = TOOL.get_or_init(|| {
+        let tool = PathBuf::from(tool().get_program());
+        let built = tool.parent().expect("a folder");
+        let profile = match built.file_name().and_then(|name| name.to_str()) {
+            Some("debug") => "dev",
+            Some(other) => other,
+            None => panic!("{}", tool.display()),
+        };
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--quiet", "--package", "lockwright-bpf", "--profile", profile]);
+        cargo.arg("--manifest-path").arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml"));
+        cargo.arg("--target-dir").arg(built.parent().expect("the target directory"));
+        assert!(cargo.status().expect("cargo").success(), "{cargo:?} failed");
+        let probe = Command::new(built.join("lockwright-bpf"))
+            .arg("kernel")
+            .stdin(Stdio::null())
+            .output()
+            .expect("lockwright-bpf");
+        let said = String::from_utf8_lossy(&probe.stdout).into_owned();
+        let is_permitted = said.starts_with("\"ready\"");
+        assert!(is_permitted || std::env::var_os("LOCKWRIGHT_CI").is_none(), "{said}");
+        is_permitted.then_some(tool)
+    });
+    if tool.is_none() {
+        skip("the kernel does not let this user load BPF programs");
+    }
+    tool.as_deref()
+}
+
+/// Runs the tool, and gives what it wrote as JSON.
+fn meter(tool: &Path, options: &[&str], program: &[&str]) -> (Run, Value) {
+    let scratch = Scratch::new();
+    let json = scratch.join("traced.json");
+    let mut command = Command::new(tool);
+    command.arg("meter").args(options).arg("--json").arg(&json);
+    if !program.is_empty() {
+        command.arg("--").args(program);
+    }
+    let run = run(command);
+    let text = fs::read_to_string(&json).unwrap_or_else(|_| panic!("{}", run.stderr));
+    (run, serde_json::from_str(&text).expect("JSON"))
+}
+
+fn path(source: &str) -> String {
+    program(source).to_str().expect("UTF-8").to_owned()
+}
+
+/// What `futex_counts.c` says of itself.
+#[derive(Debug, PartialEq, Eq)]
+struct Counts {
+    waits: u64,
+    refused: u64,
+    timed_out: u64,
+    wakes: u64,
+    woken: u64,
+}
+
+/// From its line: the counts, and the addresses of its words.
+fn said(line: &str) -> (Counts, [u64; 2]) {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let number = |at: usize| words[at].parse::<u64>().expect(line);
+    let address = |at: usize| u64::from_str_radix(words[at].trim_start_matches("0x"), 16).unwrap();
+    let counts = Counts {
+        waits: number(1),
+        refused: number(2),
+        wakes: number(3),
+        woken: number(4),
+        timed_out: number(5),
+    };
+    (counts, [address(0), address(6)])
+}
+
+fn nothing_lost(document: &Value) {
+    for what in ["rows", "begins", "stacks", "missed", "waitv"] {
+        assert_eq!(document["lost"][what], 0, "{what}: {:#}", document["lost"]);
+    }
+}
+
+/// The same of the document: waits, refusals and timeouts at these words.
+fn counted(document: &Value, [turn, never]: [u64; 2]) -> (u64, u64, u64) {
+    let of = |address: u64| {
+        let locks = document["locks"].as_array().unwrap().iter();
+        let mut found = locks.filter(|lock| lock["addresses"][0] == address);
+        let lock = found.next().unwrap_or_else(|| panic!("{address:#x}: {document:#}"));
+        assert!(found.next().is_none());
+        lock.clone()
+    };
+    let (turn, never) = (of(turn), of(never));
+    let number = |value: &Value| value.as_u64().unwrap();
+    assert_eq!(number(&never["waits"]["count"]), number(&never["timed_out"]));
+    (number(&turn["waits"]["count"]), number(&turn["refused"]), number(&never["timed_out"]))
+}
+
+/// Functions of the program at which the word is waited for, and that end the waits.
+fn functions<'d>(document: &'d Value, address: u64, which: &str) -> Vec<&'d str> {
+    let locks = document["locks"].as_array().unwrap().iter();
+    let lock = locks.filter(|lock| lock["addresses"][0] == address).next().unwrap();
+    let sites = lock[which].as_array().unwrap().iter();
+    let own = |site: &'d Value| {
+        let frames = site["stack"].as_array().unwrap().iter();
+        let mut names = frames.filter_map(|frame| frame["function"].as_str());
+        names.find(|name| ["await_turn", "hand_over"].contains(name)).unwrap_or("?")
+    };
+    let mut all: Vec<&str> = sites.map(own).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+#[test]
+fn futexes_of_the_machine_are_counted_as_the_program_counts_them() {
+    let Some(tool) = traced() else { return };
+    let (run, document) = meter(tool, &["--system"], &[&path("futex_counts.c")]);
+    assert_eq!(run.code(), 0, "{}", run.stderr);
+    let (counts, words) = said(&run.text());
+    assert!(counts.waits > 0 && counts.timed_out == 10, "{counts:?}");
+    assert_eq!(
+        counted(&document, words),
+        (counts.waits, counts.refused, counts.timed_out),
+        "{counts:?}"
+    );
+    assert_eq!(functions(&document, words[0], "sites"), ["await_turn"]);
+    assert_eq!(functions(&document, words[0], "wakers"), ["hand_over"]);
+    assert!(run.stderr.contains("the futex `turn`"), "{}", run.stderr);
+    nothing_lost(&document);
+}
+
+#[test]
+fn a_process_that_runs_is_measured_until_it_ends() {
+    let Some(tool) = traced() else { return };
+    let mut measured = Command::new(path("futex_counts.c"))
+        .arg("wait")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program");
+    let scratch = Scratch::new();
+    let json = scratch.join("traced.json");
+    let mut meter = Command::new(tool)
+        .args(["meter", "--pid", &measured.id().to_string(), "--json"])
+        .arg(&json)
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the tool");
+    let mut report = BufReader::new(meter.stderr.take().unwrap());
+    let mut text = String::new();
+    report.read_line(&mut text).unwrap();
+    assert!(text.contains("measuring the futexes of process"), "{text}");
+    measured.stdin.take().unwrap().write_all(b"x").unwrap();
+    let mut line = String::new();
+    measured.stdout.take().unwrap().read_to_string(&mut line).unwrap();
+    assert!(measured.wait().unwrap().success());
+    report.read_to_string(&mut text).unwrap();
+    assert!(meter.wait().unwrap().success(), "{text}");
+    let document: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
+    let (counts, words) = said(&line);
+    assert_eq!(
+        counted(&document, words),
+        (counts.waits, counts.refused, counts.timed_out),
+        "{counts:?}"
+    );
+    // Of the process alone: its own wakes, and that of the thread that is joined is the kernel's.
+    let woken = |what: &str| document[what].as_u64().unwrap();
+    assert_eq!((woken("waking_calls"), woken("woken_threads")), (counts.wakes, counts.woken));
+    assert_eq!(document["processes"].as_array().unwrap().len(), 1);
+    nothing_lost(&document);
+}
+
+/// Classes of locks that threads of this name waited for, and how often.
+fn waited(document: &Value, name: &str) -> Vec<(String, u64)> {
+    let of = |lock: &Value| {
+        let waiters = lock["waiters"].as_array().unwrap().iter();
+        let own = waiters.filter(|waiter| waiter["name"] == name);
+        let count: u64 = own.map(|waiter| waiter["waits"]["count"].as_u64().unwrap()).sum();
+        (count > 0).then(|| (lock["name"].as_str().unwrap().to_owned(), count))
+    };
+    document["locks"].as_array().unwrap().iter().filter_map(of).collect()
+}
+
+#[test]
+fn the_kernels_locks_are_told_with_who_waited_where() {
+    let Some(tool) = traced() else { return };
+    let (run, document) = meter(tool, &["--kernel", "--top", "0"], &[&path("maps.c"), "4"]);
+    assert_eq!(run.code(), 0, "{}", run.stderr);
+    let waits = waited(&document, "maps");
+    assert!(waits.iter().any(|(name, _)| name == "mm->mmap_lock"), "{waits:?}");
+    for words in ["`mm->mmap_lock` (", "rwsem, write", "WAITERS", "maps (thread "] {
+        assert!(run.stderr.contains(words), "{words}: {}", run.stderr);
+    }
+    // What lines have is all that was counted.
+    let of = |lock: &Value, what: &str| lock["waits"][what].as_u64().unwrap();
+    let locks = document["locks"].as_array().unwrap();
+    let sum = |what| locks.iter().map(|lock| of(lock, what)).sum::<u64>();
+    let lost = |what: &str| document["lost"][what].as_u64().unwrap();
+    assert_eq!(Some(sum("count") + lost("rows")), document["waits"].as_u64());
+    assert_eq!(Some(sum("total_ns") + lost("rows_ns")), document["waited_ns"].as_u64());
+}
+
+/// The clean twin: the lock is a process's own, and one thread waits for nobody there.
+#[test]
+fn one_thread_does_not_wait_for_its_own_mmap_lock() {
+    let Some(tool) = traced() else { return };
+    let (_, document) = meter(tool, &["--kernel"], &[&path("maps.c"), "1"]);
+    // The thread that is joined may end, and be joined, in the kernel at the same time.
+    let waits = waited(&document, "maps");
+    let writes = waits.iter().filter(|(name, _)| name == "mm->mmap_lock").map(|(_, n)| *n);
+    assert!(writes.sum::<u64>() < 10, "{waits:?}");
+}
+
+#[test]
+fn lockmeters_columns_say_what_is_not_known() {
+    let Some(tool) = traced() else { return };
+    let options = ["--kernel", "--compat", "lockmeter"];
+    let (run, _) = meter(tool, &options, &[&path("maps.c"), "4"]);
+    for words in
+        ["SPINLOCKS         HOLD            WAIT", "RWLOCK WRITES", "mm->mmap_lock", "`?` is what"]
+    {
+        assert!(run.stderr.contains(words), "{words}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn the_programs_end_is_passed_on() {
+    let Some(tool) = traced() else { return };
+    let (run, _) = meter(tool, &["--kernel"], &["sh", "-c", "exit 7"]);
+    assert_eq!(run.code(), 7, "{}", run.stderr);
+}
+
+#[test]
+fn without_its_helper_the_tool_says_how_to_get_it() {
+    let scratch = Scratch::new();
+    let alone = scratch.join("lockwright");
+    fs::copy(tool().get_program(), &alone).unwrap();
+    let mut command = Command::new(&alone);
+    command.args(["meter", "--kernel", "--seconds", "0.1"]);
+    let run = run(command);
+    assert_eq!(run.code(), 125, "{}", run.stderr);
+    assert!(run.stderr.contains("lockwright-bpf is not there"), "{}", run.stderr);
+    assert!(run.stderr.contains("cargo build -p lockwright-bpf"), "{}", run.stderr);
+}
+
+#[test]
+fn who_may_not_is_refused_with_the_remedy() {
+    let Some(tool) = traced() else { return };
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--clear-groups"]).arg(tool);
+    command.args(["meter", "--kernel", "--seconds", "0.1"]);
+    let output = command.output().expect("setpriv of util-linux");
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("failed to execute") {
+        skip("the tool's directory is closed to other users");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(126), "{said}");
+    assert!(said.contains("CAP_BPF and CAP_PERFMON"), "{said}");
+}
