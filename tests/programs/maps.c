@@ -1,5 +1,5 @@
-// Threads, as many as the argument says, that map and unmap memory: the kernel's mmap_lock, which is
-// one of the process, is contended by more than one.
+// Threads, as many as the argument says, that map and unmap memory: the kernel's mmap_lock, which
+// is one of the process, is contended by more than one.
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>

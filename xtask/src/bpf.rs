@@ -32,8 +32,8 @@ pub fn run(_: &BpfArgs) -> Result<(), String> {
     fs::write(&compiler, version()?).map_err(|e| format!("{}: {e}", compiler.display()))
 }
 
-/// Whether the objects are what clang makes of the sources. Another version of it makes others: then
-/// the sources are only compiled.
+/// Whether the objects are what clang makes of the sources. Another version of it makes others:
+/// then the sources are only compiled.
 ///
 /// # Errors
 /// If an object is out of date, or a program does not compile.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * Every futex of a process, or of the machine: each call that waits is added to the row of its word,
- * of the place that waited and of the place that woke it; each call that wakes to a row of its own.
+ * Every futex of a process, or of the machine: each call that waits is added to the row of its
+ * word, of the place that waited and of the place that woke it; each call that wakes to a row of
+ * its own.
  *
  * A place is known by a number that is made of the registers and of the return addresses near the
  * stack pointer. The first time that a number is met, the top of the thread's stack is copied out,

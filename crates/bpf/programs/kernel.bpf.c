@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * The kernel's own locks: each wait between lock:contention_begin and lock:contention_end is added to
- * the row of its lock, flags, caller and thread.
+ * The kernel's own locks: each wait between lock:contention_begin and lock:contention_end is added
+ * to the row of its lock, flags, caller and thread.
  *
  * A thread sleeps for one lock at a time, so that a wait's beginning is kept by thread. A wait that
- * spins is kept by processor, on a small stack: an interrupt may wait for a lock of its own meanwhile,
- * and a queued rwlock's waiters spin for the lock of the queue.
+ * spins is kept by processor, on a small stack: an interrupt may wait for a lock of its own
+ * meanwhile, and a queued rwlock's waiters spin for the lock of the queue.
  *
- * A mutex says "begin" each time that it goes from spinning to sleeping and back, and "end" once: the
- * first begin counts.
+ * A mutex says "begin" each time that it goes from spinning to sleeping and back, and "end" once:
+ * the first begin counts.
  */
 #include "bpf.h"
 
@@ -17,7 +17,7 @@ LICENCE;
 /* include/trace/events/lock.h */
 enum { SPIN = 1, READ = 2, WRITE = 4, RT = 8, PERCPU = 16, MUTEX = 32 };
 
-/* Waits that can be nested on one processor: an rwlock, its queue, and as much in an interrupt and in
+/* Waits that can be nested on one processor: an rwlock, its queue, as much in an interrupt, and in
  * a non-maskable one. */
 #define DEPTH 8
 

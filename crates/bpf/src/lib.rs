@@ -1,9 +1,10 @@
 //! What the kernel sees of locks: waits for its own, and for futexes of every process.
 //!
-//! BPF programs in C (`programs/`), built by clang to the objects in `objects/`, add waits up in maps
-//! of the kernel. The program `lockwright-bpf` loads them, and writes what they found as messages, one
-//! JSON document a line; the command `lockwright` starts it, reads those, and makes the report. So
-//! what needs privileges is a small program of its own, and what fails in it fails there.
+//! BPF programs in C (`programs/`), built by clang to the objects in `objects/`, add waits up in
+//! maps of the kernel. The program `lockwright-bpf` loads them, and writes what they found as
+//! messages, one JSON document a line; the command `lockwright` starts it, reads those, and makes
+//! the report. So what needs privileges is a small program of its own, and what fails in it fails
+//! there.
 
 pub mod messages;
 

@@ -153,8 +153,8 @@ pub struct Futexes {
     pub elapsed_ns: u64,
     /// The rows, in no order.
     pub rows: Vec<FutexRow>,
-    /// Waits that were not over: the word, the process, the place, the thread, and how long by then,
-    /// ns.
+    /// Waits that were not over: the word, the process, the place, the thread, and how long by
+    /// then, ns.
     pub waiting: Vec<(u64, u32, u64, u32, u64)>,
     /// Calls that ended.
     pub calls: u64,

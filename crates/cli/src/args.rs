@@ -173,9 +173,9 @@ const PRELOADED: [&str; 14] = [
 #[command(after_long_help = manual::METER.help())]
 #[command(group = clap::ArgGroup::new("traced").args(["kernel", "pid", "system"]).multiple(false))]
 pub struct MeterArgs {
-    /// Measure the kernel's own locks, by its events of contention (eBPF): which lock, which caller,
-    /// who waited. With a PROGRAM while that runs, else to Ctrl-C. Needs root, or CAP_BPF and
-    /// CAP_PERFMON.
+    /// Measure the kernel's own locks, by its events of contention (eBPF): which lock, which
+    /// caller, who waited. With a PROGRAM while that runs, else to Ctrl-C. Needs root, or CAP_BPF
+    /// and CAP_PERFMON.
     #[arg(long, help_heading = "By the kernel", conflicts_with_all = PRELOADED)]
     pub kernel: bool,
 
@@ -416,16 +416,16 @@ pub struct BenchArgs {
 /// What `lockwright bench` measures.
 #[derive(Debug, Subcommand)]
 pub enum Bench {
-    /// The locks of the lockwright family: what they cost uncontended, and spinning ones where there
-    /// are more threads than CPUs; and, in the sections `mutexes` and `rwlocks`, beside the best of all
-    /// others. Takes some minutes.
+    /// The locks of the lockwright family: what they cost uncontended, and spinning ones where
+    /// there are more threads than CPUs; and, in the sections `mutexes` and `rwlocks`, beside the
+    /// best of all others. Takes some minutes.
     Locks(Box<BenchLocksArgs>),
-    /// The tables of the five documents that describe the kernel's originals: published and measured
-    /// side by side, with what agrees in shape and what does not.
+    /// The tables of the five documents that describe the kernel's originals: published and
+    /// measured side by side, with what agrees in shape and what does not.
     ///
     /// What is not in this process (preload libraries with patches undone, programs) comes as
-    /// --parts, which `cargo xtask bench tables` builds in a source tree; without them the rows that
-    /// need them say so.
+    /// --parts, which `cargo xtask bench tables` builds in a source tree; without them the rows
+    /// that need them say so.
     Tables(BenchTablesArgs),
 }
 
@@ -857,8 +857,8 @@ pub struct CheckersArgs {
 
     /// Call it a hang when a thread has waited for a lock for so many seconds whose holder runs all
     /// the while and neither takes nor releases any: that one is then stopped a few times, for less
-    /// than a millisecond each (ptrace), to see where it loops, and the report says so. Without this no
-    /// thread is ever stopped.
+    /// than a millisecond each (ptrace), to see where it loops, and the report says so. Without
+    /// this no thread is ever stopped.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     pub hang_after: Option<u32>,
 

@@ -1,4 +1,5 @@
-//! What is mapped where in a process: the lines of /proc/PID/maps, and the modules that they are of.
+//! What is mapped where in a process: the lines of /proc/PID/maps, and the modules that they are
+//! of.
 
 use std::collections::HashMap;
 

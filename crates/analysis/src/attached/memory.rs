@@ -18,8 +18,8 @@ pub trait Memory {
     }
 }
 
-/// Part of a stack that was copied at some time, and the process for all else: what its modules hold
-/// does not change.
+/// Part of a stack that was copied at some time, and the process for all else: what its modules
+/// hold does not change.
 #[derive(Debug)]
 pub struct Copied<'m, M> {
     /// Address of the first byte.

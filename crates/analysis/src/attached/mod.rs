@@ -1,8 +1,8 @@
 //! A process that was not started under the tool: what its threads wait for, as its memory, its
 //! files and the kernel tell, and whether that ever ends.
 //!
-//! Nothing here reads a process by itself: its memory comes as a [`Memory`], its mappings as the text
-//! of /proc/PID/maps. The process is never stopped.
+//! Nothing here reads a process by itself: its memory comes as a [`Memory`], its mappings as the
+//! text of /proc/PID/maps. The process is never stopped.
 
 pub mod judge;
 pub mod maps;

@@ -79,8 +79,8 @@ pub enum WaitKind {
     Unknown,
 }
 
-/// By parts of the name of a function, all of which it must have; the first of a stack that has a row
-/// here counts, and the first row.
+/// By parts of the name of a function, all of which it must have; the first of a stack that has a
+/// row here counts, and the first row.
 const FUNCTIONS: &[(&[&str], WaitKind)] = &[
     (&["pthread_mutex_"], WaitKind::Mutex),
     (&["pthread_rwlock_", "rdlock"], WaitKind::RwlockRead),
@@ -227,8 +227,8 @@ const MUTEX_SHARED: u32 = 128;
 /// The highest kind that there is.
 const MUTEX_KINDS: u32 = 0x3ff;
 
-/// Where glibc's pthread_rwlock_t has the readers' number, the two words that are waited at, and the
-/// writer's id.
+/// Where glibc's pthread_rwlock_t has the readers' number, the two words that are waited at, and
+/// the writer's id.
 const RWLOCK_WORDS: [u64; 2] = [8, 12];
 const RWLOCK_WRITER: u64 = 24;
 /// Bits of the readers' word below their number.

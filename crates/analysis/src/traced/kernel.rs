@@ -1,8 +1,8 @@
 //! Waits for the kernel's own locks.
 //!
-//! A lock is known by its address. Few have a symbol: most are part of what the kernel allocates. So
-//! locks are gathered to classes: by symbol, else by the function that takes them, out of the locks'
-//! own code; that of most waits, where a lock is taken in several.
+//! A lock is known by its address. Few have a symbol: most are part of what the kernel allocates.
+//! So locks are gathered to classes: by symbol, else by the function that takes them, out of the
+//! locks' own code; that of most waits, where a lock is taken in several.
 
 use std::collections::HashMap;
 
@@ -71,8 +71,8 @@ impl KernelKind {
 /// Where a lock is waited for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KernelSite {
-    /// Functions, innermost first, from the one that takes the lock, as `function+0xoffset`. Empty if
-    /// it is not known.
+    /// Functions, innermost first, from the one that takes the lock, as `function+0xoffset`. Empty
+    /// if it is not known.
     pub stack: Vec<String>,
     /// How it is waited for.
     pub kind: KernelKind,
@@ -296,7 +296,8 @@ fn own(stack: &[u64], symbols: &Kallsyms) -> Vec<u64> {
                 })
             })
     };
-    // The program that counts is on the stack, too, and what calls it; it has no name once it is gone.
+    // The program that counts is on the stack, too, and what calls it; it has no name once it is
+    // gone.
     let is_tracing = |address: &u64| {
         symbols
             .at(address.wrapping_sub(1))

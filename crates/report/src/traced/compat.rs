@@ -1,5 +1,5 @@
-//! Waits for the kernel's own locks in lockmeter's table, as far as they are known: lockmeter counted
-//! acquisitions in the kernel, and these are waits alone.
+//! Waits for the kernel's own locks in lockmeter's table, as far as they are known: lockmeter
+//! counted acquisitions in the kernel, and these are waits alone.
 
 use super::kernel::name;
 use crate::lockmeter::compat::format::{blank, percent, time};
@@ -77,8 +77,8 @@ fn section(title: &str, kinds: &[KernelKind], report: &KernelReport, out: &mut S
     out.push('\n');
 }
 
-/// UTIL, CON, HOLD (mean and max), WAIT (mean, max, part of the processors' time), TOTAL, NOWAIT, SPIN
-/// and RJECT.
+/// UTIL, CON, HOLD (mean and max), WAIT (mean, max, part of the processors' time), TOTAL, NOWAIT,
+/// SPIN and RJECT.
 fn line(waits: &Waits, machine_ns: f64) -> String {
     let wait = match waits.count {
         0 => format!("    0us{}", blank(15)),

@@ -1,9 +1,10 @@
 //! Two looks at a process, and what was the same at both.
 //!
 //! The process is not stopped. A thread that sleeps in the same call at both looks, and was on no
-//! processor in between, slept all the while: its stack and the words that it waits at can be read in
-//! between as if it had been stopped. One that moved counts as running; if it is in the same call of
-//! futex(2) again, at the same place, as one that waits for a time: Java's monitors are waited for so.
+//! processor in between, slept all the while: its stack and the words that it waits at can be read
+//! in between as if it had been stopped. One that moved counts as running; if it is in the same
+//! call of futex(2) again, at the same place, as one that waits for a time: Java's monitors are
+//! waited for so.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -123,8 +124,8 @@ fn is_same_sleep(before: &Task, after: &Task) -> bool {
     (before.id, before.state, place(before)) == (after.id, after.state, place(after))
 }
 
-/// What holds of both looks: a lock that has changed hands is nobody's, and what has moved meanwhile
-/// runs, or waits for a time.
+/// What holds of both looks: a lock that has changed hands is nobody's, and what has moved
+/// meanwhile runs, or waits for a time.
 fn settled(before: &State, after: State, has_moved: bool) -> State {
     let State::Waits(mut wait) = after else {
         return if has_moved { State::Runs } else { after };

@@ -86,7 +86,8 @@ impl Helper {
     }
 }
 
-/// Reads messages to their end. A process is looked at when its first place is met: it may end soon.
+/// Reads messages to their end. A process is looked at when its first place is met: it may end
+/// soon.
 fn read(output: impl BufRead, begin: &Sender<Message>) -> Gathered {
     let mut gathered = Gathered::default();
     for line in output.lines().map_while(std::io::Result::ok) {
