@@ -115,7 +115,8 @@ fn a_sweep_is_drawn() {
     let points =
         |line: &str| line.split("points=").nth(1).map(|points| points.matches(',').count());
     assert_eq!(lines.filter(|line| points(line) == Some(4)).count(), 2, "{svg}");
-    json(&sweep);
+    let again = sim(&[&["--seconds", "0.001"], &sweep[..]].concat());
+    assert_eq!((again.code(), again.stderr.as_str()), (0, ""), "progress is for terminals");
     assert_eq!(svg, fs::read_to_string(&file).expect("a drawing"), "the same each time");
 
     let nowhere = scratch.join("no-such/sweep.svg");

@@ -85,6 +85,9 @@ impl Drop for Bar<'_> {
     }
 }
 
+/// Of a step, as far as a bar shows them.
+const PARTS: u64 = 1000;
+
 /// A line on stderr, for terminals, of what is being done. Gone when dropped.
 pub struct Status(ProgressBar);
 
@@ -96,23 +99,27 @@ impl Status {
         Self(bar)
     }
 
-    /// A bar of so many steps, and for how long they have taken.
+    /// A bar of so many steps, with the time that they have taken so far.
     pub fn of(steps: usize) -> Self {
         let status = Self::new();
-        let template = "{spinner} [{bar:30}] {pos}/{len}, {elapsed}: {msg}";
+        let template = "{spinner} [{bar:30}] {elapsed}: {msg}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             status.0.set_style(style.progress_chars("=> "));
         }
-        status.0.set_length(steps as u64);
-        // A step can be long: the time goes on meanwhile.
+        status.0.set_length(steps as u64 * PARTS);
+        // The time goes on even where nothing is told for a while.
         status.0.enable_steady_tick(Duration::from_millis(200));
         status
     }
 
-    /// Shows that so many steps are done, and what the next one is.
-    pub fn begin(&self, done: usize, next: &str) {
-        self.0.set_position(done as u64);
+    /// Shows that so many steps are done, and what the next one is. What is returned shows which part
+    /// of that is done, too.
+    pub fn begin(&self, done: usize, next: &str) -> impl Fn(f64) + 'static {
+        let begin = done as u64 * PARTS;
+        self.0.set_position(begin);
         self.show(next);
+        let bar = self.0.clone();
+        move |part| bar.set_position(begin + (part * PARTS as f64) as u64)
     }
 
     /// Shows this in place of what was shown.

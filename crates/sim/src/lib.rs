@@ -32,5 +32,5 @@ pub use lockwright::event::Event;
 pub use account::{Class, Place, Spent, TaskTimes};
 pub use platform::{Cell, Sim};
 pub use rng::Rng;
-pub use setup::{Config, Delays, Outcome, Setup, simulate};
+pub use setup::{Config, Delays, Outcome, Setup, Tell, simulate};
 pub use time::{MICROSECOND, MILLISECOND, NANOSECOND, SECOND, Time, seconds};

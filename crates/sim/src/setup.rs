@@ -1,8 +1,10 @@
 //! A simulation from its preparation to its outcome.
 
 use std::cell::RefCell;
+use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
+use std::rc::Rc;
 
 use lockwright::event::Event;
 use lockwright::platform::PerCpu;
@@ -19,6 +21,26 @@ use crate::world::{World, place};
 /// How much longer than it should a simulation may take to end: who waits then, waits for ever.
 const GRACE: Time = SECOND;
 
+/// Of how many turns of its fibers a simulation tells once how far it has come.
+const TURNS: u64 = 1 << 14;
+
+/// Who is told how far a simulation has come: a part of its length, from 0 to 1.
+#[derive(Clone, Default)]
+pub struct Tell(Option<Rc<dyn Fn(f64)>>);
+
+impl Tell {
+    /// This one is.
+    pub fn by(tell: impl Fn(f64) + 'static) -> Self {
+        Self(Some(Rc::new(tell)))
+    }
+}
+
+impl fmt::Debug for Tell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Tell" } else { "Nobody" })
+    }
+}
+
 /// What is simulated.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -34,12 +56,22 @@ pub struct Config {
     pub parks: bool,
     /// Where threads are held up, for explorers.
     pub delays: Delays,
+    /// Who is told how far it has come. It changes nothing of what is simulated.
+    pub tell: Tell,
 }
 
 impl Config {
     /// All of a machine.
     pub const fn new(machine: Machine) -> Self {
-        Self { machine, cpus: None, guest: false, seed: 1, parks: true, delays: Delays::None }
+        Self {
+            machine,
+            cpus: None,
+            guest: false,
+            seed: 1,
+            parks: true,
+            delays: Delays::None,
+            tell: Tell(None),
+        }
     }
 }
 
@@ -202,10 +234,16 @@ impl<'s> Setup<'s> {
         // SAFETY: only this thread uses the world; no reference to it lives while a fiber runs.
         unsafe {
             (*at).begin();
+            let mut turns: u64 = 0;
             while let Some(task) = (*at).next_fiber(length.saturating_add(GRACE)) {
                 let mut fiber = (&mut (*at).tasks)[task].fiber.take().expect("it has not ended");
                 let ended = fiber.resume(()).as_return().is_some();
                 (*at).running = None;
+                turns += 1;
+                if let (Some(tell), true) = (&self.config.tell.0, turns.is_multiple_of(TURNS)) {
+                    let clock = (&(*at).tasks)[task].clock;
+                    tell((clock as f64 / length.max(1) as f64).min(1.0));
+                }
                 if ended {
                     (*at).end_task(task);
                     if (*at).is_over() {

@@ -7,10 +7,10 @@ mod list;
 mod plot;
 mod truth;
 
-use lockwright_sim::Config;
 use lockwright_sim::locks::Kind;
 use lockwright_sim::machine::{self, Machine};
 use lockwright_sim::workload::{Run, Workload};
+use lockwright_sim::{Config, Tell};
 
 use self::figures::Row;
 use self::plot::Plot;
@@ -63,14 +63,18 @@ pub fn run(args: &SimArgs) -> Result<Ending> {
     let shapes = shapes(args, &machine)?;
     let plot = args.plot.as_deref().map(|path| Plot::open(path, &shapes)).transpose()?;
     let mut rows = Vec::new();
-    let status = Status::of(shapes.len() * locks.len());
+    let total = shapes.len() * locks.len();
+    let status = Status::of(total);
     for shape in &shapes {
         for lock in &locks {
-            status.begin(rows.len(), &format!("{lock}, {} threads", shape.threads));
+            let (done, threads) = (rows.len(), shape.threads);
+            let next = format!("{lock}, {threads} threads: {} of {total}", done + 1);
+            let tell = status.begin(done, &next);
             let config = Config {
                 cpus: Some(shape.cpus),
                 guest: args.vcpus.is_some(),
                 seed: args.seed,
+                tell: Tell::by(tell),
                 ..Config::new(machine.clone())
             };
             let length = (args.seconds * lockwright_sim::SECOND as f64).round() as u64;
