@@ -91,6 +91,35 @@ programs! {
         seen: Seen { processes: 1, threads: 1, locks: 40, acquisitions: 500 },
     };
 
+    /// Loops of OpenMP, and a critical section in that which looks for the edges.
+    graphicsmagick: Program {
+        name: "graphicsmagick",
+        needs: &[("gm", "graphicsmagick")],
+        commands: BOTH,
+        work: |job, _| {
+            let line = "convert -size 200x200 gradient:red-blue -fuzz 5% -trim -blur 3x2 ppm:-";
+            to_its_end(job.args(line.split(' ')))
+        },
+        seen: Seen { processes: 1, threads: 1, locks: 30, acquisitions: 2000 },
+    };
+
+    /// Processes that tell one another what they start by gRPC, whose locks are Abseil's.
+    bear: Program {
+        name: "bear",
+        needs: &[("bear", "bear"), ("gcc", "gcc")],
+        commands: BOTH,
+        work: |job, place| {
+            std::fs::write(place.scratch.join("main.c"), "int main(void) { return 0; }\n")
+                .expect("written");
+            let command = ["--", "gcc", "-c", "main.c"];
+            let done = to_its_end(job.current_dir(place.path()).args(command));
+            let told = std::fs::read_to_string(place.scratch.join("compile_commands.json"));
+            let here = place.path().display().to_string();
+            Outcome { results: told.expect("commands").replace(&here, "."), ..done }
+        },
+        seen: Seen { processes: 5, threads: 20, locks: 300, acquisitions: 1500 },
+    };
+
     x264: Program {
         name: "x264",
         needs: &[("ffmpeg", "ffmpeg")],
