@@ -63,7 +63,7 @@ const QT: Library = Library {
         "-lQt5Core",
     ],
     needs: ("/usr/include/x86_64-linux-gnu/qt5/QtCore/QMutex", "qtbase5-dev"),
-    is_seen: false,
+    is_seen: true,
 };
 
 impl Library {

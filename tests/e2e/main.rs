@@ -80,6 +80,7 @@ mod passthrough;
 mod processes;
 mod programs;
 mod python_lines;
+mod qt;
 mod readers;
 mod sandboxes;
 mod seccomp;

@@ -43,6 +43,12 @@ pub fn is_announced(lock: u64) -> bool {
     unsafe { tls::get().as_mut() }.is_some_and(|thread| thread.reserved_cell(lock).is_some())
 }
 
+/// The calling thread holds the lock.
+pub fn is_held(lock: u64) -> bool {
+    // SAFETY: as `super::thread`.
+    unsafe { tls::get().as_mut() }.is_some_and(|thread| thread.entry_of(lock).is_some())
+}
+
 /// `lockwright_contended`.
 pub unsafe extern "C-unwind" fn contended(lock: u64, _site: u64) -> c_int {
     // SAFETY: as `super::thread`.

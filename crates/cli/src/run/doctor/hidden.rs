@@ -98,10 +98,10 @@ const SORTS: &[Hidden] = &[
     },
     Hidden {
         id: "qt",
-        what: "Qt's QMutex, QReadWriteLock and QSemaphore are made of futexes and atomics of its own",
+        what: "QMutex, QReadWriteLock and QSemaphore of Qt 6 are futexes and atomics that are compiled into who uses them",
         help: &[ANNOTATE],
         is_certain: true,
-        is_in: |module| is_library(module, &["libQt5Core.so", "libQt6Core.so"]),
+        is_in: |module| is_library(module, &["libQt6Core.so"]),
     },
     Hidden {
         id: "tbb",
@@ -159,6 +159,13 @@ const RESTS: &[Hidden] = &[
         help: &[ANNOTATE],
         is_certain: true,
         is_in: |module| is_library(module, &["libabsl_synchronization.so"]),
+    },
+    Hidden {
+        id: "qt",
+        what: "QBasicMutex and QSemaphore of Qt 5 are not seen, nor what QtCore locks within itself; QMutex and QReadWriteLock are, where others use them",
+        help: &[ANNOTATE],
+        is_certain: true,
+        is_in: |module| is_library(module, &["libQt5Core.so"]),
     },
 ];
 

@@ -86,6 +86,10 @@ const TAKING: &[&str] = &[
     "GOMP_atomic_start",
     "__kmpc_critical",
     "__kmpc_critical_with_hint",
+    "_ZN6QMutex4lockEv",
+    "_ZN6QMutex7tryLockEi",
+    "_ZN14QReadWriteLock11lockForReadEv",
+    "_ZN14QReadWriteLock12lockForWriteEv",
 ];
 
 /// What is called.

@@ -1,4 +1,4 @@
-//! Locks that a library makes itself, past the C library: GLib's, OpenMP's, Abseil's. Their functions are not
+//! Locks that a library makes itself, past the C library: GLib's, OpenMP's, Abseil's, Qt 5's. Their functions are not
 //! exported here, as a program may ask by name whether there are such functions, and do without
 //! them. Instead the words are changed by which each object calls them, once the library is there:
 //! at start, and after each `dlopen` ([`look`]). What the library calls within itself is not seen,
@@ -10,6 +10,7 @@
 mod abseil;
 mod glib;
 mod openmp;
+mod qt;
 mod steps;
 #[macro_use]
 mod rows;

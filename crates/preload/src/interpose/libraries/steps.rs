@@ -1,7 +1,7 @@
 //! A library's lock, as the engines are told of it: in the steps of a user-defined one, by those of
 //! them that run. Its identity is its address.
 
-use core::ffi::c_char;
+use core::ffi::{c_char, c_int};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use libc::{pthread_cond_t, pthread_mutex_t};
@@ -55,7 +55,7 @@ pub fn take(call: Call, attempt: impl FnOnce() -> bool, block: impl FnOnce()) {
     let mut tries = || attempt.take().is_some_and(|attempt| attempt());
     // Who holds it has given it up within the library, where nobody saw that, if it is to be had.
     let is_exclusive = flags & (flag::RECURSIVE | flag::READ) == 0;
-    let is_had = is_exclusive && cond::is_held(lock) && tries();
+    let is_had = is_exclusive && is_held(lock) && tries();
     if is_had {
         release(lock, site);
     }
@@ -85,6 +85,36 @@ pub fn take_some_time(call: Call, block: impl FnOnce()) {
         },
         || {},
     );
+}
+
+/// Takes a lock by `take` within so many milliseconds, of which a negative number is no limit.
+/// Says whether it was had.
+pub fn take_within(call: Call, ms: c_int, mut take: impl FnMut(c_int) -> bool) -> bool {
+    let Call { lock, flags, site, back } = call;
+    if ms == 0 {
+        let had = take(0);
+        tried(call, had);
+        return had;
+    }
+    let timed = if ms > 0 { flag::TIMED } else { 0 };
+    tell!(acquire(lock, flags | timed, site, back));
+    let had = take(0) || {
+        tell!(contended(lock, site));
+        take(ms)
+    };
+    match had {
+        true => tell!(acquired(lock, site)),
+        false => tell!(abandoned(lock, site)),
+    }
+    had
+}
+
+/// The calling thread holds the lock, as far as is known.
+pub fn is_held(lock: u64) -> bool {
+    match lockdep::is_wanted() {
+        true => cond::is_held(lock),
+        false => lockmeter::user_locks::is_held(lock),
+    }
 }
 
 /// The lock was tried for.
@@ -154,6 +184,18 @@ pub fn wait(condition: u64, lock: u64, site: u64, timed: u16, block: impl FnOnce
             by_lockdep();
         }
     }
+}
+
+/// As [`wait`], by a `block` that waits for a condition variable of the C library: that wait is
+/// told of by itself.
+pub fn wait_by_other(lock: u64, site: u64, block: impl FnOnce()) {
+    if !is_held(lock) {
+        return block();
+    }
+    release(lock, site);
+    block();
+    tell!(acquire(lock, 0, site, Return::UNKNOWN));
+    tell!(acquired(lock, site));
 }
 
 /// A condition variable is about to be signalled.

@@ -1,11 +1,12 @@
 //! The functions of libraries that are stood in front of where they are called.
 
-use core::ffi::{CStr, c_int, c_void};
+use core::ffi::{CStr, c_int, c_ulong, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use super::abseil::{self, Condition, Guard};
 use super::glib::{self, Cond, Gate, Mutex, RwLock};
 use super::openmp::{self, Lock, Place};
+use super::qt;
 use super::{Library, Row};
 
 /// GLib. Its GRecMutex and GRWLock point to pthread locks, which are seen as they are.
@@ -21,6 +22,17 @@ static OPENMP: Library = Library {
 static ABSEIL: Library = Library {
     files: &["libabsl_synchronization.so"],
     needs: &["absl_try_lock", "absl_reader_try_lock"],
+};
+
+/// Qt 5.
+static QT: Library = Library {
+    files: &["libQt5Core.so"],
+    needs: &[
+        "_ZN6QMutex7tryLockEi",
+        "_ZNK11QBasicMutex11isRecursiveEv",
+        "_ZN14QReadWriteLock14tryLockForReadEv",
+        "_ZN14QReadWriteLock15tryLockForWriteEv",
+    ],
 };
 
 libraries! {
@@ -95,11 +107,44 @@ libraries! {
         absl_cond_end(c: Cond) -> () = "7CondVarD1E", site 1: abseil::cond_end;
         absl_cond_part_end(c: Cond) -> () = "7CondVarD2E", site 1: abseil::cond_part_end;
     }
+
+    QT {
+        _ZNK11QBasicMutex11isRecursiveEv(m: Mutex) -> bool, site 1: qt::is_recursive;
+        _ZN6QMutex4lockEv(m: Mutex) -> (), site_return 1: qt::lock;
+        _ZN6QMutex7tryLockEi(m: Mutex, ms: c_int) -> bool, site_return 2: qt::try_lock;
+        _ZN6QMutex6unlockEv(m: Mutex) -> (), site 1: qt::unlock;
+        _ZN6QMutexD1Ev(m: Mutex) -> (), site 1: qt::end;
+        _ZN6QMutexD2Ev(m: Mutex) -> (), site 1: qt::part_end;
+        _ZN14QReadWriteLock11lockForReadEv(l: RwLock) -> (), site_return 1: qt::read;
+        _ZN14QReadWriteLock14tryLockForReadEv(l: RwLock) -> bool, site_return 1: qt::try_read;
+        _ZN14QReadWriteLock14tryLockForReadEi(l: RwLock, ms: c_int) -> bool, site_return 2: qt::read_within;
+        _ZN14QReadWriteLock12lockForWriteEv(l: RwLock) -> (), site_return 1: qt::write;
+        _ZN14QReadWriteLock15tryLockForWriteEv(l: RwLock) -> bool, site_return 1: qt::try_write;
+        _ZN14QReadWriteLock15tryLockForWriteEi(l: RwLock, ms: c_int) -> bool, site_return 2: qt::write_within;
+        _ZN14QReadWriteLock6unlockEv(l: RwLock) -> (), site 1: qt::rw_unlock;
+        _ZN14QReadWriteLockD1Ev(l: RwLock) -> (), site 1: qt::rw_end;
+        _ZN14QReadWriteLockD2Ev(l: RwLock) -> (), site 1: qt::rw_part_end;
+        _ZN14QWaitCondition4waitEP6QMutexm(c: Cond, m: Mutex, ms: c_ulong) -> bool, site 3: qt::wait;
+        _ZN14QWaitCondition4waitEP14QReadWriteLockm(c: Cond, l: RwLock, ms: c_ulong) -> bool, site 3: qt::rw_wait;
+        _ZN14QWaitCondition4waitEP6QMutex14QDeadlineTimer(c: Cond, m: Mutex, time: u64, more: u64) -> bool, site 4: qt::wait_until;
+        _ZN14QWaitCondition4waitEP14QReadWriteLock14QDeadlineTimer(c: Cond, l: RwLock, time: u64, more: u64) -> bool, site 4: qt::rw_wait_until;
+    }
 }
 
 /// How the names begin: of thousands nearly none does so.
-const BEGINNINGS: &[&[u8]] =
-    &[b"g_mutex_", b"g_cond_", b"g_once_", b"g_r", b"omp_", b"GOMP_", b"__kmpc_", b"_ZN4absl"];
+const BEGINNINGS: &[&[u8]] = &[
+    b"g_mutex_",
+    b"g_cond_",
+    b"g_once_",
+    b"g_r",
+    b"omp_",
+    b"GOMP_",
+    b"__kmpc_",
+    b"_ZN4absl",
+    b"_ZN6QMutex",
+    b"_ZN14Q",
+    b"_ZNK11QBasicMutex",
+];
 
 /// The number of the function of that name.
 pub fn number(name: &CStr) -> Option<usize> {

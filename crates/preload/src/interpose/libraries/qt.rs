@@ -1,0 +1,172 @@
+//! Qt 5's QMutex and QReadWriteLock, and waits that give them up, whose functions are not inlined. Those of a
+//! QBasicMutex are, and so are Qt 6's.
+
+use core::ffi::{c_int, c_ulong, c_void};
+
+use super::steps::{self, Call};
+use super::table::next;
+use crate::callsite::Return;
+use crate::lock_id::by_address::flag;
+
+pub type Mutex = *mut c_void;
+pub type RwLock = *mut c_void;
+pub type Cond = *mut c_void;
+
+/// Its holder takes it again, and may.
+fn recurs(m: Mutex) -> u32 {
+    // SAFETY: the caller's mutex, which it holds.
+    match steps::is_held(m as u64) && unsafe { next::_ZNK11QBasicMutex11isRecursiveEv(m) } {
+        true => flag::RECURSIVE,
+        false => 0,
+    }
+}
+
+/// Who holds it reads it again.
+fn reads(l: RwLock) -> u32 {
+    // Whether it may be is not asked: then it waits, and no more is known.
+    flag::READ | if steps::is_held(l as u64) { flag::RECURSIVE } else { 0 }
+}
+
+/// `QBasicMutex::isRecursive`: asks only, and is in the table for others here to call.
+pub unsafe extern "C-unwind" fn is_recursive(m: Mutex, _site: u64) -> bool {
+    // SAFETY: forwarded.
+    unsafe { next::_ZNK11QBasicMutex11isRecursiveEv(m) }
+}
+
+/// `QMutex::lock`.
+pub unsafe extern "C-unwind" fn lock(m: Mutex, site: u64, back: Return) {
+    let call = Call { lock: m as u64, flags: recurs(m), site, back };
+    // SAFETY: forwarded.
+    let attempt = || unsafe { next::_ZN6QMutex7tryLockEi(m, 0) };
+    // SAFETY: forwarded.
+    steps::take(call, attempt, || unsafe { next::_ZN6QMutex4lockEv(m) });
+}
+
+/// `QMutex::tryLock(int)`: of a negative time it is `lock`.
+pub unsafe extern "C-unwind" fn try_lock(m: Mutex, ms: c_int, site: u64, back: Return) -> bool {
+    let call = Call { lock: m as u64, flags: recurs(m), site, back };
+    // SAFETY: forwarded.
+    steps::take_within(call, ms, |ms| unsafe { next::_ZN6QMutex7tryLockEi(m, ms) })
+}
+
+/// `QMutex::unlock`.
+pub unsafe extern "C-unwind" fn unlock(m: Mutex, site: u64) {
+    steps::release(m as u64, site);
+    // SAFETY: forwarded.
+    unsafe { next::_ZN6QMutex6unlockEv(m) };
+}
+
+/// `QReadWriteLock::lockForRead`.
+pub unsafe extern "C-unwind" fn read(l: RwLock, site: u64, back: Return) {
+    let call = Call { lock: l as u64, flags: reads(l), site, back };
+    // SAFETY: forwarded.
+    let attempt = || unsafe { next::_ZN14QReadWriteLock14tryLockForReadEv(l) };
+    // SAFETY: forwarded.
+    steps::take(call, attempt, || unsafe { next::_ZN14QReadWriteLock11lockForReadEv(l) });
+}
+
+/// `QReadWriteLock::tryLockForRead`.
+pub unsafe extern "C-unwind" fn try_read(l: RwLock, site: u64, back: Return) -> bool {
+    let flags = reads(l);
+    // SAFETY: forwarded.
+    let had = unsafe { next::_ZN14QReadWriteLock14tryLockForReadEv(l) };
+    steps::tried(Call { lock: l as u64, flags, site, back }, had);
+    had
+}
+
+/// `QReadWriteLock::tryLockForRead(int)`.
+pub unsafe extern "C-unwind" fn read_within(l: RwLock, ms: c_int, site: u64, back: Return) -> bool {
+    let call = Call { lock: l as u64, flags: reads(l), site, back };
+    // SAFETY: forwarded.
+    steps::take_within(call, ms, |ms| unsafe { next::_ZN14QReadWriteLock14tryLockForReadEi(l, ms) })
+}
+
+/// What a writer is told of as: its holder may take it again where that was asked for.
+fn writes(l: RwLock) -> u32 {
+    if steps::is_held(l as u64) { flag::RECURSIVE } else { 0 }
+}
+
+/// `QReadWriteLock::lockForWrite`.
+pub unsafe extern "C-unwind" fn write(l: RwLock, site: u64, back: Return) {
+    let call = Call { lock: l as u64, flags: writes(l), site, back };
+    // SAFETY: forwarded.
+    let attempt = || unsafe { next::_ZN14QReadWriteLock15tryLockForWriteEv(l) };
+    // SAFETY: forwarded.
+    steps::take(call, attempt, || unsafe { next::_ZN14QReadWriteLock12lockForWriteEv(l) });
+}
+
+/// `QReadWriteLock::tryLockForWrite`.
+pub unsafe extern "C-unwind" fn try_write(l: RwLock, site: u64, back: Return) -> bool {
+    let flags = writes(l);
+    // SAFETY: forwarded.
+    let had = unsafe { next::_ZN14QReadWriteLock15tryLockForWriteEv(l) };
+    steps::tried(Call { lock: l as u64, flags, site, back }, had);
+    had
+}
+
+/// `QReadWriteLock::tryLockForWrite(int)`.
+pub unsafe extern "C-unwind" fn write_within(
+    l: RwLock,
+    ms: c_int,
+    site: u64,
+    back: Return,
+) -> bool {
+    let call = Call { lock: l as u64, flags: writes(l), site, back };
+    // SAFETY: forwarded.
+    steps::take_within(call, ms, |ms| unsafe {
+        next::_ZN14QReadWriteLock15tryLockForWriteEi(l, ms)
+    })
+}
+
+/// `QReadWriteLock::unlock`.
+pub unsafe extern "C-unwind" fn rw_unlock(l: RwLock, site: u64) {
+    steps::release(l as u64, site);
+    // SAFETY: forwarded.
+    unsafe { next::_ZN14QReadWriteLock6unlockEv(l) };
+}
+
+/// `name = function`: the lock's life is over.
+macro_rules! ends {
+    ($($name:ident = $next:ident;)*) => { $(
+        pub unsafe extern "C-unwind" fn $name(lock: *mut c_void, site: u64) {
+            steps::destroy(lock as u64, site);
+            // SAFETY: forwarded.
+            unsafe { next::$next(lock) };
+        }
+    )* };
+}
+
+ends! {
+    end = _ZN6QMutexD1Ev;
+    part_end = _ZN6QMutexD2Ev;
+    rw_end = _ZN14QReadWriteLockD1Ev;
+    rw_part_end = _ZN14QReadWriteLockD2Ev;
+}
+
+/// `name(more arguments) = function`: gives the lock up and takes it again, and says whether it was
+/// woken. A QWaitCondition is one of the C library's, with a mutex of its own.
+macro_rules! waits {
+    ($($name:ident($($arg:ident: $ty:ty),*) = $next:ident;)*) => { $(
+        pub unsafe extern "C-unwind" fn $name(
+            c: Cond,
+            lock: *mut c_void,
+            $($arg: $ty,)*
+            site: u64,
+        ) -> bool {
+            let mut is_woken = false;
+            steps::wait_by_other(lock as u64, site, || {
+                // SAFETY: forwarded.
+                is_woken = unsafe { next::$next(c, lock, $($arg),*) };
+            });
+            is_woken
+        }
+    )* };
+}
+
+// A QDeadlineTimer is in two registers.
+waits! {
+    wait(ms: c_ulong) = _ZN14QWaitCondition4waitEP6QMutexm;
+    rw_wait(ms: c_ulong) = _ZN14QWaitCondition4waitEP14QReadWriteLockm;
+    wait_until(time: u64, more: u64) = _ZN14QWaitCondition4waitEP6QMutex14QDeadlineTimer;
+    rw_wait_until(time: u64, more: u64) = _ZN14QWaitCondition4waitEP14QReadWriteLock14QDeadlineTimer;
+}
