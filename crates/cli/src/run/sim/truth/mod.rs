@@ -65,7 +65,7 @@ impl Runner {
         let config = Config { guest, seed: self.seed, ..Config::new(machine) };
         let length = (self.seconds * part * SECOND as f64) as u64;
         let workload = Workload::named(workload).expect("a workload");
-        let run = Run { config, threads, length: length.max(1) };
+        let run = Run { config, threads, length: length.max(1), libraries: Vec::new() };
         let figures = workload.run(&run, lock).expect("a lock of it");
         let stuck = !figures.outcome.stuck.is_empty();
         if stuck || figures.intrusions > 0 || !conserves(&figures) {
