@@ -231,7 +231,11 @@ fn covers(run: &Run, told: &Told, cycle: &Cycle, sure: bool) -> bool {
         }
         _ => false,
     });
+    // A mutex that a condition wait takes again is known by how it was taken before, perhaps with a
+    // deadline.
+    let meets = locks.iter().any(|&lock| lock >= barrier_of(run, 0));
     let least = match sure {
+        true if meets => Grade::Possible,
         true => Grade::Likely,
         false if joins && is_heard => Grade::Ordered,
         false => Grade::Possible,
