@@ -520,6 +520,10 @@ pub const SIM: Manual = Manual {
             "lockwright sim --explore --lock-library ./mylock.so --threads 8",
             "Test it under random schedules. A failure comes with the command that shows it again.",
         ),
+        (
+            "lockwright sim --truth",
+            "What the documents published beside what is simulated; it takes a minute or two.",
+        ),
         ("lockwright sim --lock busted --threads 4", "The control: what is no lock must fail."),
         (
             "lockwright sim --explore --lock all --threads 8",
