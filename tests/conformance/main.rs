@@ -50,6 +50,7 @@ families! {
     condition with ELISION;
     condition_old;
     execute;
+    futex;
     limits;
     loading;
     mutex with ELISION;

@@ -42,6 +42,7 @@ mod explore;
 mod faults;
 mod file_sizes;
 mod follow;
+mod futexes;
 mod generated_code;
 mod glib;
 mod golden;

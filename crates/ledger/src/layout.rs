@@ -164,6 +164,8 @@ pub enum TableId {
     ClassOps = 29,
     /// [`crate::rows::Interpreted`]
     Interpreted = 30,
+    /// [`crate::rows::Wake`]
+    Wakes = 31,
 }
 
 /// One slot of the table directory.

@@ -160,7 +160,7 @@ row! {
         wait_seq: u32,
         /// What it waits for: address of the lock, or the thread row for a join. Changes.
         wait_addr: u64,
-        /// Instance waited for. Changes.
+        /// Instance waited for; of a wait at a futex, one of [`meter::futex_call`]. Changes.
         wait_inst: u32,
         /// Its class. Changes.
         wait_class: u32,
@@ -223,7 +223,39 @@ row! {
         signals: u64,
         /// `shared` and `signals` together when its segment began. Changes.
         told_before: u64,
-        /// Not used.
+        /// CLOCK_MONOTONIC at the begin of the wait, ns; of a wait with [`mode::FUTEX_WAIT`] only.
+        /// Changes.
+        wait_since_ns: u64,
+        /// What the futex' word was when that wait began. Changes.
+        wait_word: u32,
+        /// Stack of that wait ([`Stack`]), which has no context. Changes.
+        wait_stack: u32,
+    }
+}
+
+row! {
+    /// A futex that threads wait at, and who woke one of them last. Used for another address once
+    /// nobody waits and there is need of it. A reader of a running process may find the fields of a
+    /// wake that is being written down.
+    Wake in Wakes x 16 = 64 bytes {
+        /// Threads that wait there. Changes.
+        waiters: u32,
+        /// Address of the word. Changes.
+        addr: u64,
+        /// Somebody reads or changes the row. Changes.
+        busy: u32,
+        /// The last waker's site ([`meter::Site`]), 0 if nobody has woken a waiter yet, or waits are
+        /// not measured. Changes.
+        site: u32,
+        /// Stack of its call, 0 where only waits are measured. Changes.
+        stack: u32,
+        /// Its kernel thread id, 0 if nobody has woken a waiter yet. Changes.
+        tid: u32,
+        /// CLOCK_MONOTONIC then, ns. Changes.
+        when_ns: u64,
+        /// Calls that have woken somebody. Changes.
+        wakes: u64,
+        /// Not used; rows are whole cache lines.
         reserved: [u64; 2],
     }
 }
@@ -587,11 +619,17 @@ pub mod mode {
     pub const SEM_WAIT: u16 = 1 << 13;
     /// Not a lock but a condition variable: it is signalled.
     pub const COND_SIGNAL: u16 = 1 << 14;
+    /// Not a lock but a word of memory: a futex that the program waits at by `syscall`. What that
+    /// is for only its functions' names say.
+    pub const FUTEX_WAIT: u16 = 1 << 10;
 }
 
-/// Whether a wait in this [`mode`] is for a lock: not for a thread, a signal, a post or a barrier.
+/// Whether a wait in this [`mode`] is for a lock: not for a thread, a signal, a post, a barrier or a
+/// word of memory.
 pub const fn waits_for_lock(mode: u16) -> bool {
-    mode & (mode::JOIN | mode::COND_WAIT | mode::SEM_WAIT | mode::BARRIER) == 0
+    const NO_LOCK: u16 =
+        mode::JOIN | mode::COND_WAIT | mode::SEM_WAIT | mode::BARRIER | mode::FUTEX_WAIT;
+    mode & NO_LOCK == 0
 }
 
 row! {

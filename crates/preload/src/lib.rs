@@ -22,6 +22,7 @@ mod process;
 mod threads;
 
 mod callsite;
+mod futex;
 mod hosts;
 mod lock_id;
 mod recorder;

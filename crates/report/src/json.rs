@@ -9,6 +9,7 @@ use crate::prose::action::phrase;
 use crate::prose::{Told, told};
 use crate::verdict::baseline::{Entry, State};
 use crate::verdict::{Judged, Policy, Rule, Source, Standing, identity};
+use lockwright_analysis::finding::futex::FutexWait;
 use lockwright_analysis::finding::{
     Finding, Frame, Grade, HeldLock, Holder, Kind, LockInfo, Origin, Process, Report, Step,
     StuckSignaller, Summary, ThreadInfo, Unwatched, Waiting, WaitsFor,
@@ -150,6 +151,7 @@ struct WaitingOut<'r> {
     stack: &'r [Frame],
     holders: &'r [Holder],
     signallers: &'r [StuckSignaller],
+    futex: Option<&'r FutexWait>,
 }
 
 impl<'r> WaitingOut<'r> {
@@ -166,6 +168,7 @@ impl<'r> WaitingOut<'r> {
             stack: &waiting.stack,
             holders: &waiting.holders,
             signallers: &waiting.signallers,
+            futex: waiting.futex.as_ref(),
         }
     }
 }

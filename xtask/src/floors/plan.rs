@@ -60,7 +60,7 @@ pub const CRATES: &[Crate] = &[
             &["interpose"],
             &["lockdep", "lockmeter", "debugobjects"],
             &["process"],
-            &["lock_id"],
+            &["futex", "lock_id"],
             &["callsite", "threads"],
             &["hosts", "libc", "recorder", "stack"],
             &["os"],
@@ -73,7 +73,7 @@ pub const CRATES: &[Crate] = &[
         uses: &["lockwright-ledger"],
         floors: &[
             &["lockdep", "lockmeter", "debugobjects"],
-            &["core_lock", "held", "index"],
+            &["core_lock", "held", "index", "wakes"],
             &["near"],
         ],
     },

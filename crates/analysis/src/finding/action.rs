@@ -64,6 +64,8 @@ pub enum Action {
     WaitsOnCondition,
     /// Waits for a post of this semaphore.
     WaitsForPost,
+    /// Waits for something at a futex.
+    WaitsAtFutex,
     /// Signals a condition variable on which others wait with this mutex.
     Signals,
     /// Posts this semaphore.
@@ -175,6 +177,7 @@ impl Action {
             _ if mode & mode::BARRIER != 0 => Self::WaitsAtBarrier,
             _ if mode & mode::COND_REACQUIRE != 0 => Self::WaitsToReacquire,
             _ if mode & mode::SEM_WAIT != 0 => Self::WaitsForPost,
+            _ if mode & mode::FUTEX_WAIT != 0 => Self::WaitsAtFutex,
             _ if is_read(mode) => Self::WaitsToRead,
             _ => Self::WaitsFor,
         }

@@ -3,6 +3,7 @@
 pub mod action;
 pub mod coverage;
 pub mod doing;
+pub mod futex;
 pub mod lock_kind;
 pub mod misuse;
 pub mod object;
@@ -468,6 +469,8 @@ pub struct Waiting {
     /// Of a wait for a signal: live threads that have signalled before, and wait for a lock that
     /// this one keeps.
     pub signallers: Vec<StuckSignaller>,
+    /// The futex, of a wait for one.
+    pub futex: Option<futex::FutexWait>,
 }
 
 /// A thread that has signalled what another waits for, and now waits for a lock which that keeps.
@@ -486,7 +489,9 @@ pub struct StuckSignaller {
 impl Waiting {
     /// All frames of its stacks.
     pub fn frames(&self) -> impl Iterator<Item = &Frame> {
-        self.stack.iter().chain(self.holders.iter().flat_map(|holder| &holder.stack))
+        let woken = self.futex.iter().filter_map(|futex| futex.woken.as_ref());
+        let holders = self.holders.iter().flat_map(|holder| &holder.stack);
+        self.stack.iter().chain(holders).chain(woken.flat_map(|woken| &woken.stack))
     }
 }
 
@@ -502,6 +507,8 @@ pub enum WaitsFor {
     Semaphore,
     /// A thread to end.
     Thread,
+    /// Something at a futex that the program, or a library of it, waits at itself.
+    Futex,
 }
 
 /// A thread that holds what another waits for.

@@ -5,13 +5,16 @@ use std::collections::HashSet;
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{
-    Finding as Row, Held, Node, Thread, finding_kind, held_flag, mode, thread_state, waits_for_lock,
+    Finding as Row, Held, Node, Thread, Wake, finding_kind, held_flag, mode, thread_state,
+    waits_for_lock,
 };
 
 use crate::finding::action::Action;
+use crate::finding::futex::{FutexWait, ID_BITS, LEAST_ID, Woken};
 use crate::finding::{Holder, LockInfo, StuckSignaller, Waiting, WaitsFor};
 use crate::model::LockRef;
 use crate::process_end::ProcessEnd;
+use crate::symbolize::futexes;
 use crate::view::process_view::ProcessView;
 
 use super::misuse::semaphore_at;
@@ -28,7 +31,10 @@ pub fn find(view: &ProcessView<'_, '_>, process: usize) -> Vec<Waiting> {
     waiters.sort_by_key(|row| view.model.number(row.id));
     let refs: Vec<LockRef> = waiters
         .iter()
-        .map(|row| LockRef { class: row.wait_class, inst: row.wait_inst, row: 0 })
+        .map(|row| match row.wait_mode as u16 & mode::FUTEX_WAIT {
+            0 => LockRef { class: row.wait_class, inst: row.wait_inst, row: 0 },
+            _ => LockRef::default(),
+        })
         .collect();
     let infos = view.model.describe(view.sources, &refs).into_iter().map(|(info, _)| info);
     waiters.iter().zip(infos).map(|(row, info)| of(view, process, row, info)).collect()
@@ -58,6 +64,7 @@ fn of(view: &ProcessView<'_, '_>, process: usize, row: &Thread, info: LockInfo) 
         _ if bits & mode::JOIN != 0 => WaitsFor::Thread,
         _ if bits & mode::COND_WAIT != 0 => WaitsFor::Condition,
         _ if bits & mode::SEM_WAIT != 0 => WaitsFor::Semaphore,
+        _ if bits & mode::FUTEX_WAIT != 0 => WaitsFor::Futex,
         _ => WaitsFor::Lock,
     };
     let is_thread = kind == WaitsFor::Thread;
@@ -68,24 +75,65 @@ fn of(view: &ProcessView<'_, '_>, process: usize, row: &Thread, info: LockInfo) 
         kind,
         action: match kind {
             WaitsFor::Condition => Action::WaitsOnCondition,
-            WaitsFor::Lock | WaitsFor::Semaphore | WaitsFor::Thread => Action::waits(bits),
+            WaitsFor::Lock | WaitsFor::Semaphore | WaitsFor::Thread | WaitsFor::Futex => {
+                Action::waits(bits)
+            }
         },
         lock: match kind {
-            WaitsFor::Thread => None,
+            WaitsFor::Thread | WaitsFor::Futex => None,
             WaitsFor::Semaphore => Some(semaphore_at(model, row.wait_addr).1),
             WaitsFor::Lock | WaitsFor::Condition => Some(info),
         },
         joined: is_thread.then(|| model.thread(row.wait_addr as u32)),
         timed: bits & mode::TIMED != 0,
-        stack: model.trie.node(row.wait_node).map_or_else(Vec::new, |node| model.stack(node.stack)),
+        stack: match kind {
+            WaitsFor::Futex => futexes::folded(&model.stack(row.wait_stack)).to_vec(),
+            _ => {
+                model.trie.node(row.wait_node).map_or_else(Vec::new, |node| model.stack(node.stack))
+            }
+        },
         holders: match kind {
             WaitsFor::Lock => holders(view, row),
-            WaitsFor::Condition | WaitsFor::Semaphore | WaitsFor::Thread => Vec::new(),
+            _ => Vec::new(),
         },
         signallers: match kind {
             WaitsFor::Condition | WaitsFor::Semaphore => signallers(view, row),
-            WaitsFor::Lock | WaitsFor::Thread => Vec::new(),
+            _ => Vec::new(),
         },
+        futex: (kind == WaitsFor::Futex).then(|| futex(view, row)),
+    }
+}
+
+/// What is known of the futex that a thread waits at.
+fn futex(view: &ProcessView<'_, '_>, waiter: &Thread) -> FutexWait {
+    let model = view.model;
+    let start_ns = model.ledger.header().start_ns;
+    let with_id =
+        |tid: u32| model.threads().find(|row| row.state == thread_state::LIVE && row.tid == tid);
+    let named = Some(waiter.wait_word & ID_BITS).filter(|&tid| tid >= LEAST_ID);
+    let woken = model
+        .ledger
+        .rows::<Wake>()
+        .map(|(_, wake)| wake)
+        .find(|wake| wake.addr == waiter.wait_addr && wake.tid != 0);
+    FutexWait {
+        kind: futexes::kind_of(waiter.wait_inst, &model.stack(waiter.wait_stack)),
+        addr: waiter.wait_addr,
+        word: waiter.wait_word,
+        name: model.element_at(waiter.wait_addr, 0),
+        begun_ns: waiter.wait_since_ns.saturating_sub(start_ns),
+        names: named.and_then(with_id).map(|row| model.thread(row.id)),
+        woken: woken.map(|wake| Woken {
+            by: {
+                let mut rows: Vec<&Thread> =
+                    model.threads().filter(|row| row.tid == wake.tid).collect();
+                rows.sort_by_key(|row| row.start_ns);
+                let then = rows.into_iter().rfind(|row| row.start_ns <= wake.when_ns);
+                model.thread(then.map_or(0, |row| row.id))
+            },
+            at_ns: wake.when_ns.saturating_sub(start_ns),
+            stack: futexes::folded(&model.stack(wake.stack)).to_vec(),
+        }),
     }
 }
 

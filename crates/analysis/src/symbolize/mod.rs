@@ -10,6 +10,7 @@ mod debug_info;
 pub mod debuginfod;
 mod demangle;
 pub mod elf;
+pub mod futexes;
 mod generated;
 mod image;
 mod interpreted;

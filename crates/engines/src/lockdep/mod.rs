@@ -58,6 +58,7 @@ pub use self::order::{Round, Tell};
 pub use self::semaphore::Tried;
 pub use self::signals::Interrupted;
 pub use self::thread::{Chain, Probe, ThreadState};
+pub use self::wait::FutexWait;
 
 /// Which lock: its instance number (one per life of the lock, from 1) and its class row, as stamped
 /// into the lock or kept beside it.

@@ -4,11 +4,28 @@
 use core::sync::atomic::Ordering::{Acquire as AcquireOrder, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicU32, fence};
 
-use lockwright_ledger::rows::{held_flag, thread_state, waits_for_lock};
+use lockwright_ledger::rows::{held_flag, mode, thread_state, waits_for_lock};
 
-use super::Acquire;
 use super::entry::DEAD;
 use super::thread::ThreadState;
+use super::{Acquire, Ident};
+
+/// A wait at a futex that begins.
+#[derive(Clone, Copy, Debug)]
+pub struct FutexWait {
+    /// Address of the word.
+    pub addr: u64,
+    /// What it was.
+    pub word: u32,
+    /// How it waits, one of [`lockwright_ledger::rows::meter::futex_call`].
+    pub call: u32,
+    /// It ends by itself.
+    pub is_timed: bool,
+    /// Row of its stack.
+    pub stack: u32,
+    /// CLOCK_MONOTONIC, ns.
+    pub since_ns: u64,
+}
 
 impl ThreadState {
     fn wait_seq(&mut self) -> &AtomicU32 {
@@ -52,6 +69,19 @@ impl ThreadState {
         // Of two threads that close a cycle at once, the later sees the other's wait: store own
         // wait, fence, read the others'. Pairs with the same fence in the other thread.
         fence(SeqCst);
+    }
+
+    /// As [`ThreadState::wait_begin`], of a wait that is at a futex and has no context.
+    pub fn futex_wait_begin(&mut self, wait: &FutexWait) {
+        self.row.wait_since_ns = wait.since_ns;
+        self.row.wait_word = wait.word;
+        self.row.wait_stack = wait.stack;
+        let timed = if wait.is_timed { mode::TIMED } else { 0 };
+        let mode = mode::FUTEX_WAIT | timed;
+        self.wait_begin(
+            &Acquire { addr: wait.addr, ident: Ident::new(0, wait.call), mode, site: 0 },
+            0,
+        );
     }
 
     /// The wait under way, if there is one, is over because the thread is being unwound out of it.

@@ -107,7 +107,9 @@ impl Core {
         let (wait_mode, state) = unsafe { ((*row).wait_mode, (*row).state) };
         (seq & 1 == 1
             && state == thread_state::LIVE
-            && wait_mode as u16 & (mode::TIMED | mode::COND_WAIT | mode::SEM_WAIT) == 0)
+            && wait_mode as u16
+                & (mode::TIMED | mode::COND_WAIT | mode::SEM_WAIT | mode::FUTEX_WAIT)
+                == 0)
             .then_some(seq)
     }
 

@@ -159,6 +159,22 @@ impl CellRef {
         add!(self.row(), Cell.rejects, 1);
     }
 
+    /// The wait at a futex that began was refused: the word had changed.
+    pub fn refuse(self) {
+        self.take_back();
+        add!(self.row(), Cell.rejects, 1);
+    }
+
+    /// The wait at a futex that is over ran out of time.
+    pub fn ran_out(self) {
+        add!(self.row(), Cell.timeouts, 1);
+    }
+
+    /// A signal ended the wait at a futex that is over.
+    pub fn interrupted(self) {
+        add!(self.row(), Cell.holds, 1);
+    }
+
     /// There were `readers` at once.
     #[inline(always)]
     pub fn saw_readers(self, readers: u32) {

@@ -59,6 +59,13 @@ impl Shares {
     /// None known.
     pub const NONE: Self = Self { len: 0, all: [Share { site: 0, ticks: 0 }; BOARD_SITES + 1] };
 
+    /// All of a wait is one site's part.
+    pub fn of(site: u32, ticks: u64) -> Self {
+        let mut shares = Self::NONE;
+        shares.push(site, ticks);
+        shares
+    }
+
     pub(super) fn push(&mut self, site: u32, ticks: u64) {
         if ticks != 0
             && let Some(share) = self.all.get_mut(self.len)

@@ -409,6 +409,16 @@ impl MeterThread {
         self.set_waiting(outer);
     }
 
+    /// The thread is in a wait.
+    pub fn is_waiting(&self) -> bool {
+        self.row.waiting != 0
+    }
+
+    /// What the futex' word was at which the thread is about to wait.
+    pub fn set_waiting_word(&mut self, word: u32) {
+        self.row.waiting_word = word;
+    }
+
     /// Kernel thread id.
     pub fn tid(&self) -> u32 {
         self.row.tid

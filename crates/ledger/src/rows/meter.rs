@@ -71,6 +71,25 @@ pub mod wait_kind {
     /// A call that may sleep (I/O, poll, sleep), made with a lock held; the instance is its number
     /// among the blocking calls.
     pub const BLOCKING_CALL: u32 = 5;
+    /// A word of memory: a futex that the program waits at by `syscall`. The instance is one of
+    /// [`super::futex_call`]; the address is the word's, 0 of places that waited at too many.
+    pub const FUTEX: u32 = 6;
+    /// No wait but a call that woke a thread at a futex: whom a wait of [`FUTEX`] was for. The
+    /// counts are of such calls.
+    pub const FUTEX_WAKE: u32 = 7;
+}
+
+/// Values of [`Site::inst`] where [`Site::wait`] is [`wait_kind::FUTEX`]: how it waits.
+pub mod futex_call {
+    /// FUTEX_WAIT, FUTEX_WAIT_BITSET or `futex_wait`.
+    pub const WAIT: u32 = 1;
+    /// FUTEX_LOCK_PI or FUTEX_LOCK_PI2: the kernel's own mutex, whose word has its holder's thread
+    /// id.
+    pub const LOCK_PI: u32 = 2;
+    /// FUTEX_WAIT_REQUEUE_PI: a condition, whose mutex is of the other sort.
+    pub const WAIT_REQUEUE_PI: u32 = 3;
+    /// `futex_waitv`: several words at once, of which the address is the first.
+    pub const WAITV: u32 = 4;
 }
 
 /// Calls that may sleep, by number: those that are counted as [`wait_kind::BLOCKING_CALL`], and
@@ -150,7 +169,7 @@ row! {
         /// Acquisitions begun that were not given up, the one under way included. For a wait:
         /// waits.
         acquisitions: u64,
-        /// Holds that were timed.
+        /// Holds that were timed. For a wait at a futex: those that a signal ended.
         holds: u64,
         /// Their sum.
         hold_ticks: u64,
@@ -160,7 +179,8 @@ row! {
         contended: u64,
         /// Sum of the waits, those that were given up included.
         wait_ticks: u64,
-        /// Trylocks that found the lock held.
+        /// Trylocks that found the lock held. For a wait at a futex: calls that were refused at once
+        /// because the word had changed, which are not among its acquisitions.
         rejects: u64,
         /// Addresses in the process of the cell's own [`Bucket`]s of holds used last, by the low
         /// three bits of their run's number; 0 where there is none.
@@ -169,7 +189,7 @@ row! {
         wait_max: u64,
         /// Of `wait_ticks`, what was spent spinning.
         spin_ticks: u64,
-        /// Timed acquisitions that were given up.
+        /// Timed acquisitions that were given up. For a wait at a futex: those that ran out of time.
         timeouts: u64,
         /// Most readers seen holding the lock at once by one that took it here.
         readers_max: u32,
@@ -253,7 +273,8 @@ row! {
 
 /// Values of [`Blame::kind`].
 pub mod blame_kind {
-    /// `other` held the lock during `ticks` of the cell's waits.
+    /// `other` held the lock during `ticks` of the cell's waits; at a futex it ended waits of so
+    /// many.
     pub const HOLDER: u32 = 0;
     /// While the cell's lock was held, its holder waited at `other` for `ticks`.
     pub const NESTED: u32 = 1;
@@ -365,8 +386,10 @@ row! {
         waiting_since: u64,
         /// Keys in the index. Changes.
         keys: u32,
+        /// What the futex' word was when that wait began, if it is one. Changes.
+        waiting_word: u32,
         /// Not used; rows are whole cache lines.
-        reserved: [u32; 13],
+        reserved: [u32; 12],
     }
 }
 

@@ -1,11 +1,11 @@
-//! Forks that run no handlers: `_Fork`, `clone`, and `syscall` with the numbers of either. Their
+//! Forks that run no handlers: `_Fork`, `clone`, and `syscall` (`syscall.rs`) with the numbers of
+//! either. Their
 //! wrappers do in the parent and in the child what the handlers do. Threads and vforked children
 //! share all memory, ours included, and are let be.
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_long, c_void};
 
-use super::seccomp;
 use crate::libc::real::{self, Begin};
 use crate::lock_id::inherited;
 use crate::process::fork::{child, parent, unseen};
@@ -114,40 +114,9 @@ unsafe extern "C-unwind" fn begin_cloned(cloned: *mut c_void) -> c_int {
 /// A child with these is no process of its own, or its thread is none of ours: such are left alone.
 pub const SHARES: c_int = libc::CLONE_VM | libc::CLONE_SETTLS;
 
-const _: () = assert!(libc::SYS_fork == libc::SYS_clone + 1);
-
-/// Stands in front of the C library's `syscall`: forwards all but those that fork, or forbid system
-/// calls.
-///
-/// # Safety
-/// As the function itself.
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn syscall() -> c_long {
-    naked_asm!(
-        "lea eax, [rdi - {clone}]",
-        "cmp eax, 1",
-        "jbe {forks}",
-        "cmp edi, {clone3}",
-        "je {forks}",
-        "cmp edi, {prctl}",
-        "je {restricts}",
-        "cmp edi, {seccomp}",
-        "je {restricts}",
-        "jmp qword ptr [rip + {next}]",
-        clone = const libc::SYS_clone,
-        clone3 = const libc::SYS_clone3,
-        forks = sym syscall_that_forks,
-        prctl = const libc::SYS_prctl,
-        seccomp = const libc::SYS_seccomp,
-        restricts = sym seccomp::syscall_that_restricts,
-        next = sym real::slot::syscall,
-    )
-}
-
 /// `syscall` with the number of `fork`, `clone` or `clone3`.
 #[unsafe(naked)]
-unsafe extern "C-unwind" fn syscall_that_forks() -> c_long {
+pub unsafe extern "C-unwind" fn syscall_that_forks() -> c_long {
     naked_asm!(
         "cmp edi, {fork}",
         "je {bare}",

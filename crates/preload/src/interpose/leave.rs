@@ -39,7 +39,7 @@ pub fn jumped(target: u64) {
 fn wait_left(thread: &mut ThreadState, (addr, mode): (u64, u16)) {
     match mode {
         _ if mode & mode::COND_WAIT != 0 => cond::left(addr),
-        _ if mode & mode::SEM_WAIT != 0 => {}
+        _ if mode & (mode::SEM_WAIT | mode::FUTEX_WAIT) != 0 => {}
         // It is left in a state that nobody can use.
         _ if mode & mode::BARRIER != 0 => {}
         _ if mode & mode::JOIN != 0 => thread::not_joined(addr as u32),

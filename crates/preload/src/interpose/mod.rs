@@ -16,6 +16,7 @@ pub mod ending;
 mod engine;
 pub mod execute;
 pub mod freed;
+mod futex;
 pub mod guarded;
 mod internal;
 mod iterate;
@@ -34,6 +35,7 @@ mod spin;
 #[macro_use]
 mod stubs;
 pub mod libraries;
+mod syscall;
 mod table;
 mod unload;
 

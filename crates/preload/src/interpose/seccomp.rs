@@ -5,6 +5,7 @@
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_long, c_ulong};
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::libc::real;
 use crate::lockmeter;
@@ -16,6 +17,14 @@ use crate::stack::memory;
 const SET_MODE_STRICT: c_long = libc::SECCOMP_SET_MODE_STRICT as c_long;
 /// That for a filter.
 const SET_MODE_FILTER: c_long = libc::SECCOMP_SET_MODE_FILTER as c_long;
+
+/// The process has got a filter of system calls, which may allow those only that it makes itself.
+static IS_FILTERED: AtomicBool = AtomicBool::new(false);
+
+/// A filter may forbid what the program does not do itself.
+pub fn is_filtered() -> bool {
+    IS_FILTERED.load(Relaxed)
+}
 
 /// What the thread is about to forbid itself.
 enum Restriction {
@@ -51,6 +60,7 @@ impl Restriction {
             Self::Strict => call(),
             Self::Filter => {
                 memory::filtered();
+                IS_FILTERED.store(true, Relaxed);
                 state::with_core(|_| mapping::map_ahead());
                 call()
             }

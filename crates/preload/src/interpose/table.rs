@@ -15,7 +15,7 @@ use super::engine::{Both, Lockdep, Lockmeter};
 use super::{
     annotated_object, bare_fork, barrier, both, both_user_locks, c11, cond, create, ending,
     execute, freed, guarded, internal, iterate, jump, load, mutex, once, rwlock, seccomp,
-    semaphore, sleeping, specific, spin, unload,
+    semaphore, sleeping, specific, spin, syscall, unload,
 };
 use crate::debugobjects::{COND_IMPOSSIBLE, COND_WREFS, ONCE_DONE, attribute_calls, timer, types};
 use crate::libc::real::{self, literal, slot};
@@ -166,7 +166,7 @@ functions {
 
     _Fork(0): call(site, bare_fork::bare);
     clone(7) = __clone: clones();
-    syscall(7): whole(bare_fork::syscall);
+    syscall(7): whole(syscall::syscall);
     prctl(5): whole(seccomp::prctl);
     __register_atfork(4): whole(fork::__register_atfork);
     execve(3): call(site, execute::execve);

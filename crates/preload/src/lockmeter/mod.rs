@@ -11,6 +11,7 @@ pub mod blocking;
 pub mod bounces;
 pub mod clock;
 pub mod cond;
+pub mod futex;
 pub mod hold;
 pub mod mutex;
 pub mod rwlock;

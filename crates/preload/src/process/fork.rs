@@ -10,6 +10,7 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use crate::futex;
 use crate::hosts;
 use crate::libc::real::{self, Handler};
 use crate::lock_id::inherited;
@@ -63,6 +64,7 @@ pub unsafe extern "C" fn child() {
     tls::set_closed(false);
     inherited::forked();
     state::forked();
+    futex::forked();
     hosts::each(|host| (host.forked)());
 }
 

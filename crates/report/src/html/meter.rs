@@ -7,7 +7,8 @@ use super::words::{name_of, sentence};
 use super::{Context, blame, flame, histogram, limits, stack};
 use crate::lockmeter::advice::{Advice, advise};
 use crate::lockmeter::folded::Folded;
-use crate::lockmeter::text::format::{count, maybe_time, percent};
+use crate::lockmeter::text::format::{count, maybe_time, percent, time};
+use crate::prose::futexes;
 use crate::prose::words::number;
 use lockwright_analysis::finding::lock_kind::LockKind;
 use lockwright_analysis::lockmeter::model::{
@@ -51,6 +52,9 @@ const WAITS: &[Column] = &[
     Column::number("total", ""),
 ];
 
+/// Places shown of those that woke the waiters of one futex.
+const MOST_WAKERS: usize = 3;
+
 /// Places shown of one lock.
 const MOST_SITES: usize = 12;
 
@@ -84,7 +88,7 @@ pub fn sections(context: &Context<'_>, report: &MeterReport) -> Vec<Section> {
     let measured = Measured { context, report, advice: &advice, share: &share };
     let (details, shown) = details(&measured);
     let mut sections = vec![locks(&measured, shown), details];
-    sections.extend(waits(context, report));
+    sections.extend([true, false].into_iter().filter_map(|locks| waits(context, report, locks)));
     sections.extend(flames(report));
     sections
 }
@@ -186,9 +190,12 @@ fn site_row(context: &Context<'_>, site: &Site) -> Markup {
     } }
 }
 
-fn waits(context: &Context<'_>, report: &MeterReport) -> Option<Section> {
-    let waits: Vec<&Wait> =
-        report.waits.iter().filter(|wait| wait.waits > 0 || wait.wait.count > 0).collect();
+/// Waits for what is no lock that is seen: `for_locks`, those for locks made of futexes.
+fn waits(context: &Context<'_>, report: &MeterReport, for_locks: bool) -> Option<Section> {
+    let is_shown = |wait: &&Wait| {
+        wait.is_for_lock() == for_locks && (for_locks || wait.waits > 0 || wait.wait.count > 0)
+    };
+    let waits: Vec<&Wait> = report.waits.iter().filter(is_shown).collect();
     if waits.is_empty() {
         return None;
     }
@@ -200,6 +207,9 @@ fn waits(context: &Context<'_>, report: &MeterReport) -> Option<Section> {
             (WaitKind::Join, _) => "end of a thread".to_owned(),
             (WaitKind::Call, Some(call)) => format!("sleeping call {call}"),
             (WaitKind::Call, None) => "sleeping call".to_owned(),
+            (WaitKind::Futex, _) => {
+                wait.futex.as_ref().map_or_else(String::new, futexes::head)
+            }
             (WaitKind::Other, _) => "wait".to_owned(),
         };
         let lock = wait.lock.and_then(|lock| report.locks.get(lock));
@@ -210,7 +220,11 @@ fn waits(context: &Context<'_>, report: &MeterReport) -> Option<Section> {
                     @if wait.kind == WaitKind::Condition { " with " } @else { " holding " }
                     (name_of(&lock.name, lock.is_symbol))
                 } }
-            td.place { (stack::place(context, &wait.stack)) }
+            td.place { (stack::place(context, &wait.stack))
+                @for waker in wait.futex.iter().flat_map(|futex| futex.wakers.iter().take(MOST_WAKERS)) {
+                    br; (count(waker.count)) " woken by " (stack::place(context, &waker.stack))
+                    ", after " (time(waker.ns))
+                } }
             (number_cell(&count(wait.waits), wait.waits as f64))
             (part_cell(wait.blocked as f64 / wait.waits.max(1) as f64))
             (times(times_of.mean_ns()))
@@ -219,11 +233,20 @@ fn waits(context: &Context<'_>, report: &MeterReport) -> Option<Section> {
             (times((times_of.count > 0).then_some(times_of.total_ns)))
         } }
     });
-    let body = html! {
-        (table("Waits for conditions, semaphores, barriers, threads and sleeping calls", WAITS, &rows))
-        (left_out(left, "wait", "--json"))
+    let (id, title, what) = match for_locks {
+        true => (
+            "futexes",
+            "Futex locks",
+            "Waits for locks made of futexes, whose acquisitions and holds are not seen",
+        ),
+        false => (
+            "waits",
+            "Other waits",
+            "Waits for conditions, semaphores, barriers, threads and sleeping calls",
+        ),
     };
-    Some(Section::new("waits", "Other waits", body).counting(waits.len()))
+    let body = html! { (table(what, WAITS, &rows)) (left_out(left, "wait", "--json")) };
+    Some(Section::new(id, title, body).counting(waits.len()))
 }
 
 fn flames(report: &MeterReport) -> Option<Section> {

@@ -6,8 +6,8 @@ use super::section::{Section, left_out};
 use super::words::name_of;
 use super::{Context, limits, stack};
 use crate::prose::action::phrase;
-use crate::prose::doing;
 use crate::prose::words::{duration, plain};
+use crate::prose::{doing, futexes};
 use lockwright_analysis::finding::{Report, Waiting};
 
 /// `None` if nobody waited.
@@ -26,6 +26,7 @@ fn one(context: &Context<'_>, report: &Report, waiting: &Waiting) -> Markup {
             b { (plain(&waiting.thread.to_string())) }
             @if report.processes.len() > 1 { " of process " (waiting.pid) }
             " " (phrase(waiting.action)) " "
+            @if let Some(futex) = &waiting.futex { (plain(&futexes::waited_for(futex))) }
             @if let Some(thread) = &waiting.joined { (plain(&thread.to_string())) }
             @else if let Some(lock) = &waiting.lock { (name_of(&lock.name.text, lock.name.is_symbol)) }
             @if waiting.timed { ", with a timeout" }
@@ -40,6 +41,14 @@ fn one(context: &Context<'_>, report: &Report, waiting: &Waiting) -> Markup {
                         @if !busy.loops_in.is_empty() { "; it loops in " (stack::place(context, &busy.loops_in)) }
                     }
                     @if let Some(blocked) = &holder.blocked { "; " (doing::blocked(blocked)) }
+                }
+            }
+            @if let Some(futex) = &waiting.futex {
+                @if let Some(thread) = &futex.names { p { "its word has the id of " (plain(&thread.to_string())) } }
+                @match &futex.woken {
+                    Some(woken) => p { "a waiter there was last woken by " (plain(&woken.by.to_string()))
+                        " at " (duration(woken.at_ns as f64)) ", in " (stack::place(context, &woken.stack)) },
+                    None => p { "nobody has been seen to wake a waiter there" },
                 }
             }
             details { summary { "stack" } (stack::list(context, &waiting.stack)) }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use crate::prose::futexes::{used_as, which};
 use crate::prose::words::plain;
 use lockwright_analysis::finding::Frame;
 use lockwright_analysis::lockmeter::model::MeterReport;
@@ -32,6 +33,15 @@ pub fn render(report: &MeterReport, what: Folded) -> String {
             frames.push(format!("[{}]", entry(&lock.name)));
             *stacks.entry(frames.join(";")).or_default() += ns;
         }
+    }
+    // Of locks that are made of futexes only the waits are known.
+    let futexes = report.waits.iter().filter(|wait| wait.is_for_lock() && what == Folded::Wait);
+    for wait in futexes {
+        let Some(futex) = &wait.futex else { continue };
+        let mut frames: Vec<String> = own_frames(&wait.stack).iter().rev().map(name).collect();
+        let lock = format!("{}{}", used_as(futex.kind), which(futex.name.as_deref(), futex.addr));
+        frames.push(format!("[{}]", entry(&lock)));
+        *stacks.entry(frames.join(";")).or_default() += wait.wait.total_ns;
     }
     let mut text = String::new();
     for (stack, ns) in stacks.into_iter().filter(|(_, ns)| *ns >= 0.5) {

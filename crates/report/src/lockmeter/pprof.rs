@@ -13,6 +13,7 @@ use flate2::write::GzEncoder;
 use prost::Message;
 
 use self::proto::{Function, Label, Line, Location, Mapping, Sample, ValueType};
+use crate::prose::futexes::{used_as, which};
 use lockwright_analysis::finding::Frame;
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::symbolize::wrapper::own_frames;
@@ -141,6 +142,16 @@ pub fn render(report: &MeterReport) -> Vec<u8> {
             let label = Label { key: profile.string("lock"), str: profile.string(&lock.name) };
             profile.out.sample.push(Sample { location_id, value, label: vec![label] });
         }
+    }
+    // Of locks that are made of futexes only the waits are known.
+    for wait in report.waits.iter().filter(|wait| wait.is_for_lock() && wait.wait.count > 0) {
+        let Some(futex) = &wait.futex else { continue };
+        let frames = own_frames(&wait.stack).iter();
+        let location_id = frames.map(|frame| profile.location(frame)).collect();
+        let value = vec![signed(wait.wait.count), wait.wait.total_ns as i64];
+        let lock = format!("{}{}", used_as(futex.kind), which(futex.name.as_deref(), futex.addr));
+        let label = Label { key: profile.string("lock"), str: profile.string(&lock) };
+        profile.out.sample.push(Sample { location_id, value, label: vec![label] });
     }
     profile.out.default_sample_type = profile.string("delay");
     profile.out.duration_nanos = signed(report.elapsed_ns);

@@ -29,6 +29,7 @@ fn parts(action: Action) -> (&'static str, &'static str) {
         Action::WaitsForEnd { timed: true } => ("waits for", " with a timeout"),
         Action::WaitsOnCondition => ("waits on a condition variable with", ""),
         Action::WaitsForPost => ("waits for a post of", ""),
+        Action::WaitsAtFutex => ("waits for", ""),
         Action::Signals => ("signals a condition variable that is waited on with", ""),
         Action::Posts => ("posts", ""),
         Action::WouldAcquireInHandler { timed: true, .. } => {

@@ -3,6 +3,7 @@
 pub mod action;
 pub mod coverage;
 pub mod doing;
+pub mod futexes;
 mod misuse;
 mod object_words;
 mod objects;

@@ -2,9 +2,10 @@
 
 use super::stack::Stacks;
 use crate::prose::action::{act, phrase};
-use crate::prose::doing;
 use crate::prose::words::{count, duration, plain, quote};
+use crate::prose::{doing, futexes};
 use lockwright_analysis::finding::doing::Busy;
+use lockwright_analysis::finding::futex::{FutexUse, FutexWait};
 use lockwright_analysis::finding::{Report, Waiting, WaitsFor};
 
 /// Waits told; there may be a thread for each connection.
@@ -61,6 +62,9 @@ pub fn lines(report: &Report, stacks: &Stacks) -> String {
         if waiting.kind == WaitsFor::Lock && waiting.holders.is_empty() {
             text += "    held by no live thread that is known\n";
         }
+        if let Some(futex) = &waiting.futex {
+            text += &futex_lines(stacks, futex);
+        }
         for by in &waiting.signallers {
             let place = stacks.own(&by.stack);
             text += &format!(
@@ -90,8 +94,37 @@ fn do_threads(n: u64) -> String {
 
 /// Whether two wait at one place for one thing.
 fn is_alike(a: &Waiting, b: &Waiting) -> bool {
+    let futex = |w: &Waiting| w.futex.as_ref().map(|f| (f.addr, f.woken.clone(), f.names.clone()));
     (a.process, a.kind, a.action, &a.lock, &a.joined, &a.holders, &a.signallers, &a.stack)
         == (b.process, b.kind, b.action, &b.lock, &b.joined, &b.holders, &b.signallers, &b.stack)
+        && futex(a) == futex(b)
+}
+
+/// Who is known of at a futex. Who holds a lock that is made of one, its word says or nobody knows.
+fn futex_lines(stacks: &Stacks, futex: &FutexWait) -> String {
+    let mut text = String::new();
+    match &futex.names {
+        Some(thread) => {
+            text += &format!("    its word has the id of {}\n", plain(&thread.to_string()));
+        }
+        None if futex.kind.used_as == FutexUse::Lock => {
+            text += "    who holds it is not known: its acquisitions are not seen\n";
+        }
+        None => {}
+    }
+    match &futex.woken {
+        Some(woken) => {
+            let place = stacks.own(&woken.stack);
+            text += &format!(
+                "    a waiter there was last woken by {} at {}{}\n",
+                plain(&woken.by.to_string()),
+                duration(woken.at_ns as f64),
+                place.map_or_else(String::new, |place| format!(", in {place}")),
+            );
+        }
+        None => text += "    nobody has been seen to wake a waiter there\n",
+    }
+    text
 }
 
 fn line(report: &Report, stacks: &Stacks, waiting: &Waiting) -> String {
@@ -100,6 +133,9 @@ fn line(report: &Report, stacks: &Stacks, waiting: &Waiting) -> String {
         text += &format!(" of process {}", waiting.pid);
     }
     let what = match (&waiting.joined, &waiting.lock) {
+        _ if waiting.futex.is_some() => {
+            waiting.futex.as_ref().map_or_else(String::new, futexes::waited_for)
+        }
         (Some(thread), _) => thread.to_string(),
         (None, Some(lock)) => quote(&lock.name),
         (None, None) => "something unknown".into(),
@@ -107,10 +143,15 @@ fn line(report: &Report, stacks: &Stacks, waiting: &Waiting) -> String {
     text.push(' ');
     text += &match waiting.kind {
         WaitsFor::Lock | WaitsFor::Semaphore => act(waiting.action, &what),
-        WaitsFor::Condition | WaitsFor::Thread => format!("{} {what}", phrase(waiting.action)),
+        WaitsFor::Condition | WaitsFor::Thread | WaitsFor::Futex => {
+            format!("{} {what}", phrase(waiting.action))
+        }
     };
     if waiting.timed {
         text += ", with a timeout";
+    }
+    if let Some(futex) = &waiting.futex {
+        text += &format!(" since {}", duration(futex.begun_ns as f64));
     }
     let place = stacks.own(&waiting.stack).map(|place| format!(", in {place}"));
     plain(&text) + &place.unwrap_or_default()

@@ -209,6 +209,7 @@ fn who_still_waits_is_told_with_who_has_it() {
         begun_ns: Some(begun_ns),
         waited_ns: Some(waited_ns),
         holders: holders.to_vec(),
+        names: None,
     };
     let holder = Holder { tid: 1, site: Some(site("push")), begun_ns: Some(400e6) };
     assert_eq!(

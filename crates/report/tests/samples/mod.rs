@@ -5,6 +5,7 @@
 use lockwright_analysis::finding::action::{Access, Action};
 use lockwright_analysis::finding::coverage::Note;
 use lockwright_analysis::finding::doing::{Blocked, Busy, File};
+use lockwright_analysis::finding::futex::{FutexKind, FutexUse, FutexWait, Woken};
 use lockwright_analysis::finding::lock_kind::{LockKind, Subject};
 use lockwright_analysis::finding::order::{Again, Evidence, Fault, OrderFault, Remedy};
 use lockwright_analysis::finding::*;
@@ -83,6 +84,19 @@ fn waiting(kind: WaitsFor) -> Waiting {
         timed: is_thread,
         stack: vec![frame()],
         signallers: Vec::new(),
+        futex: (kind == WaitsFor::Futex).then(|| FutexWait {
+            kind: FutexKind { used_as: FutexUse::Lock, of: Some("std::sync::Mutex") },
+            addr: u64::MAX,
+            word: 2,
+            name: None,
+            begun_ns: 5,
+            names: Some(finding.steps[0].thread.clone()),
+            woken: Some(Woken {
+                by: finding.steps[0].thread.clone(),
+                at_ns: 7,
+                stack: vec![frame()],
+            }),
+        }),
         holders: vec![Holder {
             thread,
             waits: true,
@@ -139,7 +153,9 @@ pub fn report() -> Report {
             module: "/usr/bin/bank".into(),
             missing: MissingNames::Stripped,
         }],
-        waiting: [WaitsFor::Lock, WaitsFor::Condition, WaitsFor::Thread].map(waiting).into(),
+        waiting: [WaitsFor::Lock, WaitsFor::Condition, WaitsFor::Thread, WaitsFor::Futex]
+            .map(waiting)
+            .into(),
     }
 }
 

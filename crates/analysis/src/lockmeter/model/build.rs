@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use lockwright_ledger::Ledger;
 use lockwright_ledger::layout::engines;
 use lockwright_ledger::rows::meter::{self as rows, blame_kind, site_flag, wait_kind};
-use lockwright_ledger::rows::{lock_kind, mode};
+use lockwright_ledger::rows::{Module, lock_kind, mode};
 
 use super::clock::Ticks;
 use super::end::{self, End};
 use super::numbers::{Numbers, Times};
 use super::report::{
-    At, Blame, Call, Holds, Instance, Lock, MeterReport, Mode, Nested, Process, Site, Wait,
-    WaitKind,
+    At, Blame, Call, Futex, Holds, Instance, Lock, MeterReport, Mode, Nested, Process, Site, Wait,
+    WaitKind, Waker,
 };
 use super::{order, sums, waiting};
 use crate::all_symbols::AllSymbols;
@@ -21,9 +21,12 @@ use crate::analyse::{describe, in_order_of_start};
 use crate::completeness;
 use crate::finding::Frame;
 use crate::finding::coverage::{Completeness, Gap, Note, Untimed};
+use crate::finding::futex::FutexKind;
 use crate::model::{
     ClassKey, Classes, Sources, Symbolise, code_of, missing_names, place_key, place_of,
 };
+
+use crate::symbolize::futexes;
 
 /// Whether lockmeter wrote the ledger.
 pub fn is_metered(ledger: &Ledger) -> bool {
@@ -150,6 +153,20 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// The variable at an address of the process.
+    fn variable_at(&self, addr: u64) -> Option<String> {
+        let modules = self.ledger.rows::<Module>();
+        // The last that was there, if the memory had several in turn.
+        let at = modules.filter(|(_, module)| (module.start..module.end).contains(&addr)).last();
+        let (id, module) = at?;
+        let offset = addr.wrapping_sub(module.bias);
+        let symbol = self.symbols.data(id, offset)?;
+        Some(match offset - symbol.start {
+            0 => symbol.name,
+            within => format!("{}+{within:#x}", symbol.name),
+        })
+    }
+
     fn elapsed_ns(&self) -> u64 {
         self.end_ns.saturating_sub(self.ledger.header().start_ns)
     }
@@ -197,6 +214,7 @@ impl<'a> Source<'a> {
 enum SiteKey {
     Lock { lock: usize, mode: Mode, cond_reacquire: bool, place: usize },
     Wait { kind: WaitKind, call: Option<&'static str>, lock: Option<usize>, place: usize },
+    Futex { kind: FutexKind, process: usize, addr: u64, place: usize },
 }
 
 #[derive(Default)]
@@ -222,8 +240,18 @@ impl Builder {
         for (&row, site) in locks {
             at.insert(row, self.lock_site(source, row, site));
         }
+        let mut wakers: HashMap<u32, rows::Site> = HashMap::new();
         for (&row, site) in waits {
-            at.insert(row, self.wait_site(source, row, site));
+            match site.wait {
+                wait_kind::FUTEX_WAKE => _ = wakers.insert(row, *site),
+                wait_kind::FUTEX => _ = at.insert(row, self.futex_site(source, row, site)),
+                _ => _ = at.insert(row, self.wait_site(source, row, site)),
+            }
+        }
+        for (row, sums) in &source.sums {
+            if let Some(&At::Wait(from)) = at.get(row) {
+                self.wakers(source, from, sums, &wakers);
+            }
         }
         for (row, sums) in &source.sums {
             if let Some(&from) = at.get(row) {
@@ -279,7 +307,11 @@ impl Builder {
     }
 
     fn place(&mut self, source: &Source<'_>, site: &rows::Site) -> usize {
-        let key = match place_of(&source.symbols.stack(site.stack)) {
+        self.place_at(source, site, &source.symbols.stack(site.stack))
+    }
+
+    fn place_at(&mut self, source: &Source<'_>, site: &rows::Site, stack: &[Frame]) -> usize {
+        let key = match place_of(stack) {
             Some(frame) => place_key(frame),
             None => format!("ledger {}, site {:#x}", source.index, site.site),
         };
@@ -386,9 +418,17 @@ impl Builder {
                     blocked: 0,
                     timeouts: 0,
                     wait: Times::default(),
+                    futex: None,
                 });
                 At::Wait(waits.len() - 1)
             });
+        self.count_wait(source, row, at);
+        at
+    }
+
+    /// Counts what was measured at a row of sites among the waits at `at`.
+    fn count_wait(&mut self, source: &Source<'_>, row: u32, at: At) {
+        let waits = &mut self.report.waits;
         if let (At::Wait(index), Some(sums)) = (at, source.sums.get(&row)) {
             let numbers = sums.numbers(&source.ticks, source.holds, source.end_ns);
             let wait = &mut waits[index];
@@ -396,8 +436,70 @@ impl Builder {
             wait.blocked = wait.blocked.saturating_add(numbers.contended);
             wait.timeouts = wait.timeouts.saturating_add(numbers.timeouts);
             wait.wait.add(&numbers.wait);
+            if let Some(futex) = &mut wait.futex {
+                futex.refused = futex.refused.saturating_add(numbers.rejects);
+                // Waits have no holds: the field counts those that a signal ended.
+                futex.interrupted = futex.interrupted.saturating_add(numbers.hold.count);
+            }
         }
+    }
+
+    /// A place that waits at a futex. Where each thread waits at one of its own, they are summed up.
+    fn futex_site(&mut self, source: &Source<'_>, row: u32, site: &rows::Site) -> At {
+        let stack = source.symbols.stack(site.stack);
+        let kind = futexes::kind_of(site.inst, &stack);
+        let stack = futexes::folded(&stack);
+        let place = self.place_at(source, site, &stack);
+        let addr = if futexes::is_of_thread(kind) { 0 } else { site.addr };
+        let key = SiteKey::Futex { kind, process: source.process, addr, place };
+        let waits = &mut self.report.waits;
+        let at = *self.sites.entry(key).or_insert_with(|| {
+            waits.push(Wait {
+                kind: WaitKind::Futex,
+                call: None,
+                lock: None,
+                stack: stack.to_vec(),
+                place,
+                waits: 0,
+                blocked: 0,
+                timeouts: 0,
+                wait: Times::default(),
+                futex: Some(Futex {
+                    kind,
+                    addr,
+                    name: source.variable_at(addr),
+                    refused: 0,
+                    interrupted: 0,
+                    wakers: Vec::new(),
+                }),
+            });
+            At::Wait(waits.len() - 1)
+        });
+        self.count_wait(source, row, at);
         at
+    }
+
+    /// Who ended the waits at a futex.
+    fn wakers(
+        &mut self,
+        source: &Source<'_>,
+        from: usize,
+        sums: &sums::Sums,
+        wakers: &HashMap<u32, rows::Site>,
+    ) {
+        for (&(kind, other), &(count, ticks)) in &sums.blame {
+            let Some(site) = wakers.get(&other).filter(|_| kind == blame_kind::HOLDER) else {
+                continue;
+            };
+            let ns = source.ticks.ns(ticks);
+            let stack = futexes::folded(&source.symbols.stack(site.stack));
+            let place = self.place_at(source, site, &stack);
+            let Some(futex) = &mut self.report.waits[from].futex else { continue };
+            match futex.wakers.iter_mut().find(|waker| waker.place == place) {
+                Some(waker) => add(&mut waker.count, &mut waker.ns, count, ns),
+                None => futex.wakers.push(Waker { stack: stack.to_vec(), place, count, ns }),
+            }
+        }
     }
 
     /// Whom the waits at `from` were for, and what its holds were spent on.

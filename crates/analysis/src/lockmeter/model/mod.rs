@@ -17,6 +17,6 @@ pub use histogram::Histogram;
 pub use numbers::{Numbers, Times};
 pub use order::by_wait;
 pub use report::{
-    At, Blame, Call, Clock, Cost, Holder, Holds, Instance, Lock, MeterReport, Mode, Nested,
-    Process, Readers, Site, Wait, WaitKind, Waiter,
+    At, Blame, Call, Clock, Cost, Futex, Holder, Holds, Instance, Lock, MeterReport, Mode, Nested,
+    Process, Readers, Site, Wait, WaitKind, Waiter, Waker,
 };

@@ -6,6 +6,7 @@
 
 use super::numbers::{Numbers, Times};
 use crate::finding::coverage::{Completeness, Note};
+use crate::finding::futex::{FutexKind, FutexUse};
 use crate::finding::{Frame, LockOrigin, ModuleNote, Unwatched};
 use crate::process_end::{Ended, ProcessEnd};
 
@@ -46,7 +47,10 @@ impl MeterReport {
     pub fn frames(&self) -> impl Iterator<Item = &Frame> {
         let sites = self.locks.iter().flat_map(|lock| &lock.sites).map(|site| &site.stack);
         let created = self.locks.iter().map(|lock| &lock.created);
-        sites.chain(created).chain(self.waits.iter().map(|wait| &wait.stack)).flatten()
+        let wakers = self.waits.iter().filter_map(|wait| wait.futex.as_ref());
+        let wakers = wakers.flat_map(|futex| &futex.wakers).map(|waker| &waker.stack);
+        let waits = self.waits.iter().map(|wait| &wait.stack);
+        sites.chain(created).chain(waits).chain(wakers).flatten()
     }
 
     /// The sum over all locks.
@@ -346,6 +350,46 @@ pub struct Wait {
     pub timeouts: u64,
     /// How long they were.
     pub wait: Times,
+    /// What is known of a [`WaitKind::Futex`].
+    pub futex: Option<Futex>,
+}
+
+impl Wait {
+    /// It is for a lock that is made of a futex: contention, though none of that lock's
+    /// acquisitions is seen.
+    pub fn is_for_lock(&self) -> bool {
+        self.futex.as_ref().is_some_and(|futex| futex.kind.used_as == FutexUse::Lock)
+    }
+}
+
+/// A futex that threads wait at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Futex {
+    /// What it is used as, and whose it is.
+    pub kind: FutexKind,
+    /// Address of its word; 0 where waits at several are summed up.
+    pub addr: u64,
+    /// The variable that it is in.
+    pub name: Option<String>,
+    /// Calls that returned at once, as the word had changed: not among the waits.
+    pub refused: u64,
+    /// Waits that a signal ended.
+    pub interrupted: u64,
+    /// Who ended the waits, the longest waits first.
+    pub wakers: Vec<Waker>,
+}
+
+/// A place in the program that wakes threads which wait at a futex.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Waker {
+    /// Innermost frame first.
+    pub stack: Vec<Frame>,
+    /// As [`Site::place`].
+    pub place: usize,
+    /// Waits that it ended.
+    pub count: u64,
+    /// How long they were.
+    pub ns: f64,
 }
 
 /// A thread whose wait was not over when the process ended, or the ledger was read.
@@ -367,6 +411,9 @@ pub struct Waiter {
     pub waited_ns: Option<f64>,
     /// The threads that hold the lock it waits for.
     pub holders: Vec<Holder>,
+    /// Of a futex: the live thread whose id its word had when the wait began, which holds a lock
+    /// that says so there.
+    pub names: Option<u32>,
 }
 
 /// A thread that holds a lock which another waits for.
@@ -393,6 +440,9 @@ pub enum WaitKind {
     Join,
     /// A call that may sleep (I/O, poll, sleep), made with a lock held.
     Call,
+    /// A futex that the program, or a library of it, waits at itself; [`Wait::futex`] says for
+    /// what.
+    Futex,
     /// Something that this version does not know.
     Other,
 }

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use lockwright_ledger::Ledger;
-use lockwright_ledger::rows::meter::{Cell, Meter, Metered};
+use lockwright_ledger::rows::meter::{Cell, Meter, Metered, Site, wait_kind};
 
 use super::clock::Ticks;
 use super::report::{At, Clock, Holder, Waiter};
+use crate::finding::futex::{ID_BITS, LEAST_ID};
 
 /// When things were in a process' life.
 #[derive(Clone, Copy)]
@@ -82,6 +83,11 @@ pub fn waiters(
             };
             Holder { tid, site, begun_ns: moments.after(start_ns, held.since) }
         };
+        let is_futex =
+            ledger.get::<Site>(meter.waiting).is_some_and(|site| site.wait == wait_kind::FUTEX);
+        let named = meter.waiting_word & ID_BITS;
+        let names = (is_futex && named >= LEAST_ID).then_some(named);
+        let names = names.filter(|&tid| ledger.rows::<Meter>().any(|(_, m)| m.tid == tid));
         let is_lock = matches!(waits_at, At::Lock { .. });
         let holders = held.iter().filter(|(_, held, _)| is_lock && held.addr == meter.waiting_for);
         let begun_ns = moments.after(start_ns, meter.waiting_since);
@@ -95,6 +101,7 @@ pub fn waiters(
             begun_ns,
             waited_ns: begun_ns.map(|begun| (elapsed - begun).max(0.0)),
             holders: holders.map(holder).collect(),
+            names,
         }
     };
     waiting(ledger).map(of).collect()

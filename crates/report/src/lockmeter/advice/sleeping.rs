@@ -69,6 +69,7 @@ fn what(wait: &Wait) -> String {
         (WaitKind::Join, _) => "the join",
         (WaitKind::Call, Some(call)) => return format!("the call of `{call}`"),
         (WaitKind::Call, None) => "the call that sleeps",
+        (WaitKind::Futex, _) => "the wait at a futex",
         (WaitKind::Other, _) => "the wait",
     };
     what.to_owned()

@@ -1,6 +1,7 @@
 //! The measurement for machines: docs/meter.schema.json is the schema.
 
 mod advice;
+mod futex;
 mod waiting;
 
 use serde::Serialize;
@@ -195,6 +196,7 @@ struct WaitOut<'r> {
     timeouts: u64,
     wait: TimesOut,
     stack: &'r [Frame],
+    futex: Option<futex::FutexOut<'r>>,
 }
 
 impl<'r> Document<'r> {
@@ -370,6 +372,7 @@ fn wait(wait: &Wait) -> WaitOut<'_> {
             WaitKind::Barrier => "barrier",
             WaitKind::Join => "join",
             WaitKind::Call => "call",
+            WaitKind::Futex => "futex",
             WaitKind::Other => "other",
         },
         lock: wait.lock,
@@ -379,5 +382,6 @@ fn wait(wait: &Wait) -> WaitOut<'_> {
         timeouts: wait.timeouts,
         wait: times(&wait.wait),
         stack: &wait.stack,
+        futex: wait.futex.as_ref().map(futex::futex),
     }
 }

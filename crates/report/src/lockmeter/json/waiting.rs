@@ -17,6 +17,7 @@ pub struct WaiterOut {
     begun_ns: Option<f64>,
     waited_ns: Option<f64>,
     holders: Vec<HolderOut>,
+    names: Option<u32>,
 }
 
 #[derive(Serialize)]
@@ -39,6 +40,7 @@ pub fn waiter(waiter: &Waiter) -> WaiterOut {
         begun_ns: waiter.begun_ns.map(ns),
         waited_ns: waiter.waited_ns.map(ns),
         holders: waiter.holders.iter().map(holder).collect(),
+        names: waiter.names,
     }
 }
 

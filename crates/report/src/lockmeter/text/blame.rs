@@ -201,6 +201,7 @@ fn what(page: &Page<'_>, at: At) -> String {
                     (WaitKind::Join, _) => "joining a thread",
                     (WaitKind::Call, Some(call)) => &format!("in `{call}`, called"),
                     (WaitKind::Call, None) => "in a call that may sleep",
+                    (WaitKind::Futex, _) => "waiting at a futex",
                     (WaitKind::Other, _) => "waiting",
                 };
                 format!("{what} in {}", page.place(&wait.stack))

@@ -13,6 +13,9 @@ const REMEDIES: &[&str] = &[
 pub fn write(page: &mut Page<'_>) {
     let exited = page.report.processes.iter().all(|process| process.end.is_exit());
     let why = match page.report.lost {
+        0 if page.report.waits.iter().any(|wait| wait.futex.is_some()) => {
+            "no lock calls seen, but waits at futexes, of which locks are made"
+        }
         0 if exited => "no lock calls seen: nothing to report",
         // A daemon's first process is over before the one that works has begun.
         0 => "no lock calls seen up to now: nothing to report yet, if it still runs",

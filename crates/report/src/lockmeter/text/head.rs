@@ -6,9 +6,11 @@ use std::mem::discriminant;
 use super::Page;
 use super::format::{percent, time};
 use crate::prose::coverage;
+use crate::prose::futexes::used_as;
 use crate::prose::words::{count, join, number, plain};
 use crate::text::processes::{Row, table};
 use crate::text::stack::shorten;
+use lockwright_analysis::finding::lock_kind::LockKind;
 use lockwright_analysis::lockmeter::model::{At, Clock, Holds, MeterReport, Process};
 
 /// Processes named in the head.
@@ -21,6 +23,9 @@ pub fn write(page: &mut Page<'_>) {
     page.line(&format!("{title}{}", programs(report)));
     page.line(&format!("  {}", size(report)));
     page.line(&format!("  {}", counted(report)));
+    if let Some(seen) = seen(report) {
+        page.line(&format!("  {seen}"));
+    }
     page.line(&format!("  {}", timed(report)));
     let lost = match report.lost {
         0 => "0 records lost".to_owned(),
@@ -121,6 +126,35 @@ fn counted(report: &MeterReport) -> String {
     let waited = time(total.wait.total_ns);
     let contended = number(total.contended);
     format!("{acquired}, {contended} of them contended ({part} %), {waited} waited{waiting}")
+}
+
+/// Which locks were seen, and how far; `None` where all that is known was seen whole.
+fn seen(report: &MeterReport) -> Option<String> {
+    let futexes = report.waits.iter().filter_map(|wait| Some((wait, wait.futex.as_ref()?)));
+    let mut by_waits: Vec<(String, u64)> = Vec::new();
+    for (wait, futex) in futexes {
+        let what = futex.kind.of.map_or_else(|| used_as(futex.kind), str::to_owned);
+        match by_waits.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, waits)) => *waits = waits.saturating_add(wait.waits),
+            None => by_waits.push((what, wait.waits)),
+        }
+    }
+    if by_waits.is_empty() {
+        return None;
+    }
+    let mut kinds: Vec<(LockKind, u64)> = Vec::new();
+    for lock in &report.locks {
+        let kind = LockKind::of(lock.kind);
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, locks)) => *locks += lock.locks,
+            None => kinds.push((kind, lock.locks)),
+        }
+    }
+    let whole: Vec<String> = kinds.iter().map(|(kind, locks)| count(*locks, kind.name())).collect();
+    let waits: Vec<String> =
+        by_waits.iter().map(|(what, n)| format!("{what} ({})", count(*n, "wait"))).collect();
+    let whole = if whole.is_empty() { "no lock".to_owned() } else { join(&whole) };
+    Some(format!("seen whole: {whole}; by their waits alone: {}", join(&waits)))
 }
 
 fn timed(report: &MeterReport) -> String {

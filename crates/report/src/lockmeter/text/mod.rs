@@ -1,14 +1,15 @@
 //! The report for people, for a terminal of 100 columns.
 //!
 //! First what was measured and how well, then the locks with the places that take them, then for
-//! the worst locks who waited for whom and what the numbers suggest, then waits that are for no
-//! lock, and those that were not over. Notes come last.
+//! the worst locks who waited for whom and what the numbers suggest, then waits for locks made of
+//! futexes, those that are for no lock, and those that were not over. Notes come last.
 
 mod advice;
 mod blame;
 mod columns;
 mod empty;
 pub(crate) mod format;
+mod futexes;
 mod head;
 mod instances;
 mod locks;
@@ -63,6 +64,7 @@ pub fn render(report: &MeterReport, options: &TextOptions) -> String {
         blame::write(&mut page, &selection);
         advice::write(&mut page);
     }
+    futexes::write(&mut page);
     waits::write(&mut page);
     waiting::write(&mut page);
     if page.view.processes {

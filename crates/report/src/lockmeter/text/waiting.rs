@@ -2,6 +2,7 @@
 
 use super::Page;
 use super::format::time;
+use crate::prose::futexes::{used_as, which};
 use crate::prose::words::{count, join};
 use lockwright_analysis::lockmeter::model::{At, Holder, MeterReport, WaitKind, Waiter};
 
@@ -61,6 +62,9 @@ fn write_group(page: &mut Page<'_>, group: &[&Waiter]) {
     let (what, place) = wanted(page, first);
     page.line(&format!("{threads} {}{of}{since}: {what}", join(&names)));
     page.line(&format!("  in {}", page.style.name(&place)));
+    if let Some(tid) = first.names {
+        page.line(&format!("  its word has the id of thread {tid}"));
+    }
     if !matches!(first.at, At::Lock { .. }) {
         return;
     }
@@ -100,6 +104,9 @@ fn wanted(page: &Page<'_>, waiter: &Waiter) -> (String, String) {
                 (WaitKind::Join, _) => "waits for the end of a thread",
                 (WaitKind::Call, Some(call)) => &format!("is in `{call}`"),
                 (WaitKind::Call, None) => "is in a call that may sleep",
+                (WaitKind::Futex, _) => &wait.futex.as_ref().map_or_else(String::new, |futex| {
+                    format!("waits at a futex, {}", used_as(futex.kind))
+                }),
                 (WaitKind::Other, _) => "waits",
             };
             let lock = wait.lock.and_then(|lock| report.locks.get(lock));
@@ -107,7 +114,10 @@ fn wanted(page: &Page<'_>, waiter: &Waiter) -> (String, String) {
                 (Some(lock), WaitKind::Condition) => format!(" with {}", page.reference(lock)),
                 _ => String::new(),
             };
-            (format!("{what}{with}"), page.place(&wait.stack))
+            let futex = wait.futex.as_ref();
+            let at =
+                futex.map_or_else(String::new, |futex| which(futex.name.as_deref(), waiter.addr));
+            (format!("{what}{with}{at}"), page.place(&wait.stack))
         }),
         At::Unknown => unknown(),
     }

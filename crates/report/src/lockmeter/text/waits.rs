@@ -2,24 +2,52 @@
 
 use super::Page;
 use super::format::{count, maybe_time, percent};
+use super::futexes;
+use crate::prose::futexes::head;
 use lockwright_analysis::lockmeter::model::{Wait, WaitKind};
+
+/// The columns.
+pub const TITLES: [&str; 8] =
+    ["waits", "blocked%", "timed out", "total", "mean", "p50", "p99", "max"];
+
+/// A line of the table.
+pub fn row(cells: &[String; 8]) -> String {
+    let widths = [13, 10, 11, 9, 9, 9, 9, 9];
+    cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect()
+}
+
+/// The numbers of one place.
+pub fn cells(wait: &Wait) -> [String; 8] {
+    let times = &wait.wait;
+    let begun = wait.waits.max(1) as f64;
+    let longest = (times.count > 0).then_some(times.max_ns);
+    [
+        count(wait.waits),
+        percent(wait.blocked as f64 / begun),
+        count(wait.timeouts),
+        maybe_time((times.count > 0).then_some(times.total_ns)),
+        maybe_time(times.mean_ns()),
+        maybe_time(times.percentile_ns(50.0)),
+        maybe_time(times.percentile_ns(99.0)),
+        maybe_time(longest),
+    ]
+}
 
 /// Writes the section, if there are any.
 pub fn write(page: &mut Page<'_>) {
     // A call made with a lock held shows where that lock's time goes; it is no wait for another
     // thread.
-    let waits: Vec<&Wait> =
-        page.report.waits.iter().filter(|wait| wait.waits > 0 || wait.wait.count > 0).collect();
+    let waits: Vec<&Wait> = page
+        .report
+        .waits
+        .iter()
+        .filter(|wait| !wait.is_for_lock() && (wait.waits > 0 || wait.wait.count > 0))
+        .collect();
     if waits.is_empty() {
         return;
     }
     page.section("WAITS", " for conditions, semaphores, barriers, threads and sleeping calls");
-    let titles = ["waits", "blocked%", "timed out", "total", "mean", "p50", "p99", "max"];
-    let row = |cells: &[String; 8]| -> String {
-        let widths = [13, 10, 11, 9, 9, 9, 9, 9];
-        cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect()
-    };
-    page.line(&row(&titles.map(str::to_owned)));
+    page.line(&row(&TITLES.map(str::to_owned)));
     let shown = if page.view.top == 0 { waits.len() } else { page.view.top };
     for wait in waits.iter().take(shown) {
         let what = match (wait.kind, wait.call) {
@@ -29,6 +57,7 @@ pub fn write(page: &mut Page<'_>) {
             (WaitKind::Join, _) => "end of a thread",
             (WaitKind::Call, Some(call)) => &format!("sleeping call `{call}`"),
             (WaitKind::Call, None) => "sleeping call",
+            (WaitKind::Futex, _) => &wait.futex.as_ref().map_or_else(String::new, head),
             (WaitKind::Other, _) => "wait",
         };
         let lock = wait.lock.and_then(|lock| page.report.locks.get(lock));
@@ -39,19 +68,10 @@ pub fn write(page: &mut Page<'_>) {
         };
         let head = format!("{what}{lock}: {}", page.place(&wait.stack));
         page.line(&head);
-        let times = &wait.wait;
-        let begun = wait.waits.max(1) as f64;
-        let longest = (times.count > 0).then_some(times.max_ns);
-        page.line(&row(&[
-            count(wait.waits),
-            percent(wait.blocked as f64 / begun),
-            count(wait.timeouts),
-            maybe_time((times.count > 0).then_some(times.total_ns)),
-            maybe_time(times.mean_ns()),
-            maybe_time(times.percentile_ns(50.0)),
-            maybe_time(times.percentile_ns(99.0)),
-            maybe_time(longest),
-        ]));
+        page.line(&row(&cells(wait)));
+        if let Some(futex) = &wait.futex {
+            futexes::write_wakers(page, futex);
+        }
     }
     if waits.len() > shown {
         page.line(&format!("... and {} more: --top 0 shows all", waits.len() - shown));

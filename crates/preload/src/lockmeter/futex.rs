@@ -1,0 +1,100 @@
+//! Waits at futexes, timed and charged to whoever woke the thread.
+
+use core::ffi::c_long;
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use lockwright_engines::lockmeter::{Call, CellRef, MeterThread, Pending, Shares, key};
+use lockwright_engines::wakes::Place;
+use lockwright_ledger::rows::meter::wait_kind;
+
+use super::{cell_of, clock, thread, tls, wait};
+use crate::callsite;
+use crate::futex::{Stack, Wait};
+use crate::os::sys;
+
+/// Cells of threads, at places, of words: beyond so many, places do not tell words apart, nor
+/// callers beyond the return address. A program may have a futex for each of a million objects.
+const MOST: u32 = 1 << 14;
+
+/// Cells made so far.
+#[unsafe(link_section = "lockwright_forked")]
+static CELLS: AtomicU32 = AtomicU32::new(0);
+
+/// The cell of a call at a futex.
+fn cell(thread: &mut MeterThread, call: Call, stack: &Stack, address: u64) -> Option<CellRef> {
+    let what = u64::from(call.wait) | u64::from(call.inst) << 32;
+    let key_of = |call: &Call| key(what, u16::MAX, call.site);
+    let told = Call { site: stack.site(call.addr), ..call };
+    if let Some(cell) = thread.find(key_of(&told)) {
+        return Some(cell);
+    }
+    // Relaxed: a bound that may be missed by some.
+    if CELLS.load(Relaxed) < MOST {
+        CELLS.fetch_add(1, Relaxed);
+        return cell_of(thread, key_of(&told), &told, address);
+    }
+    let at = callsite::deep(address).admitted(address).id;
+    let untold = Call { addr: 0, site: at, ..call };
+    cell_of(thread, key_of(&untold), &untold, address)
+}
+
+/// The calling thread is in a wait that is measured: for a lock of a library that is stood in front
+/// of, and that waits by a futex.
+pub fn is_in_wait() -> bool {
+    // SAFETY: as `super::thread`.
+    unsafe { tls::get().as_ref() }.is_some_and(MeterThread::is_waiting)
+}
+
+/// Waits by `block` and counts it; `place` is known to whoever wakes.
+pub fn during(
+    begun: &Wait,
+    stack: &Stack,
+    place: Option<&Place>,
+    block: impl FnOnce() -> c_long,
+) -> c_long {
+    let thread = match super::is_wanted() {
+        true => thread(),
+        false => None,
+    };
+    let Some(thread) = thread else { return block() };
+    let call =
+        Call { inst: begun.call, addr: begun.addr, wait: wait_kind::FUTEX, ..Call::default() };
+    let Some(cell) = cell(thread, call, stack, begun.site) else { return block() };
+    cell.begin();
+    thread.set_waiting_word(begun.word);
+    let since = clock::now();
+    let (result, ended) = wait::block_at(thread, cell, begun.addr, since, block);
+    let errno = sys::errno();
+    let ticks = ended.saturating_sub(since);
+    let waker = place.and_then(Place::waker);
+    let site = waker.map_or(0, |waker| waker.site);
+    match (result, errno) {
+        (-1, libc::EAGAIN) => cell.refuse(),
+        (-1, libc::ETIMEDOUT | libc::EINTR) => {
+            if errno == libc::ETIMEDOUT {
+                cell.ran_out()
+            } else {
+                cell.interrupted()
+            }
+            wait::record_plain(thread, cell, ticks);
+        }
+        // Refused for another reason: there was no wait.
+        (-1, _) => cell.take_back(),
+        _ => {
+            let shares = Shares::of(site, ticks);
+            let cell = Some(cell);
+            wait::record(thread, &Pending { cell, ended, ticks, spun: 0, shares });
+        }
+    }
+    sys::set_errno(errno);
+    result
+}
+
+/// The cell of a call that is about to wake somebody, which returns to `address`.
+pub fn waker(stack: &Stack, address: u64) -> Option<CellRef> {
+    if !super::is_wanted() {
+        return None;
+    }
+    let call = Call { wait: wait_kind::FUTEX_WAKE, ..Call::default() };
+    cell(thread()?, call, stack, address)
+}
