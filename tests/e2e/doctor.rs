@@ -95,14 +95,14 @@ fn go_programs() {
 fn a_rust_program_with_stds_locks() {
     let file = rust_program("std_mutex.rs");
     let (run, json) = doctor(&file);
-    assert_eq!(ids(&json, "blocks"), ["rust-std"], "{}", run.text());
+    assert_eq!(ids(&json, "hides"), ["rust-std"], "{}", run.text());
     assert!(run.text().contains("lockwright::sync"), "{}", run.text());
     let scratch = Scratch::new();
     let stripped = scratch.join("stripped");
     let done = Command::new("strip").arg("-o").arg(&stripped).arg(&file).status().unwrap();
     assert!(done.success());
     let (run, json) = doctor(&stripped);
-    assert_eq!(ids(&json, "blocks"), ["rust-std"], "without symbols, too: {}", run.text());
+    assert_eq!(ids(&json, "hides"), ["rust-std"], "without symbols, too: {}", run.text());
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn a_rust_program_that_tells_of_its_locks() {
 #[test]
 fn what_cxx_waits_for_by_futex() {
     let (run, json) = doctor(program("atomic_wait.cc"));
-    assert_eq!(ids(&json, "blocks"), ["cxx-atomic-wait"], "{}", run.text());
+    assert_eq!(ids(&json, "hides"), ["cxx-atomic-wait"], "{}", run.text());
     let (run, json) = doctor(program("cxx_locks.cc"));
     assert_eq!(json["verdict"], "whole", "std::mutex is pthread's: {}", run.text());
 }

@@ -15,12 +15,27 @@ pub struct Hidden {
     pub help: &'static [&'static str],
     /// It is known, not guessed, that these are locks.
     pub is_certain: bool,
+    /// They wait by the C library's `syscall`, so that waits for them are seen.
+    pub waits: bool,
     /// Whether this module has them.
     is_in: fn(&Contents) -> bool,
 }
 
 const ANNOTATE: &str =
     "the program can say of each lock what happens to it: lockwright.h, docs/annotations.md";
+
+impl Hidden {
+    /// What is hidden, and what of it is seen all the same: a sentence without its full stop.
+    pub fn said(&self) -> String {
+        match self.waits {
+            true => format!("{}: {WAITS_ONLY}", self.what),
+            false => self.what.to_owned(),
+        }
+    }
+}
+
+/// What is seen of locks that wait by the C library's `syscall`.
+const WAITS_ONLY: &str = "waits are seen (meter times them, check tells who waits), acquisitions are not, and so no order of locks";
 
 /// Every sort known, what a program is written in first.
 const SORTS: &[Hidden] = &[
@@ -31,6 +46,7 @@ const SORTS: &[Hidden] = &[
             "Go has its own tools: `go build -race`, and the mutex and block profiles of pprof",
         ],
         is_certain: true,
+        waits: false,
         is_in: |module| module.has(Mark::Go),
     },
     Hidden {
@@ -41,6 +57,7 @@ const SORTS: &[Hidden] = &[
             "or wrap them: lock_api::Mutex<Traced<parking_lot::RawMutex>, T>; see docs/locks.md",
         ],
         is_certain: true,
+        waits: true,
         is_in: |module| module.has(Mark::ParkingLot) && !module.has(Mark::Tells),
     },
     Hidden {
@@ -50,6 +67,7 @@ const SORTS: &[Hidden] = &[
             "use `lockwright::sync` in place of `std::sync`, which takes a change of `use` lines only: docs/locks.md",
         ],
         is_certain: true,
+        waits: true,
         is_in: |module| {
             module.has(Mark::Rust) && module.has(Mark::Syscall) && !module.has(Mark::Tells)
         },
@@ -59,6 +77,7 @@ const SORTS: &[Hidden] = &[
         what: "std::atomic::wait of C++20, and the semaphores, latches and barriers made of it, wait by futex",
         help: &["as a lock, prefer std::mutex and std::condition_variable; or", ANNOTATE],
         is_certain: true,
+        waits: true,
         is_in: |module| module.has(Mark::AtomicWait),
     },
     Hidden {
@@ -70,6 +89,7 @@ const SORTS: &[Hidden] = &[
             "built without NDEBUG, Abseil looks for cycles itself: absl::SetMutexDeadlockDetectionMode",
         ],
         is_certain: true,
+        waits: true,
         is_in: |module| module.has(Mark::Abseil) && !is_library(module, &["libabsl_"]),
     },
     Hidden {
@@ -77,6 +97,7 @@ const SORTS: &[Hidden] = &[
         what: "the locks of CPython since 3.13 are its own, parked on semaphores only while contended",
         help: &["check the program with Python 3.12 or older, whose locks are semaphores"],
         is_certain: true,
+        waits: false,
         is_in: |module| module.has(Mark::PyMutex),
     },
     Hidden {
@@ -84,6 +105,7 @@ const SORTS: &[Hidden] = &[
         what: "`synchronized` and java.util.concurrent are the JVM's own locks; those inside the JVM and in native code are seen",
         help: &["for deadlocks of Java threads: `jstack PID`, or jcmd PID Thread.print"],
         is_certain: true,
+        waits: false,
         is_in: |module| is_library(module, &["libjvm.so", "libjli.so"]),
     },
     Hidden {
@@ -94,6 +116,7 @@ const SORTS: &[Hidden] = &[
             "functions of JavaScript on stacks: node --perf-basic-prof --interpreted-frames-native-stack",
         ],
         is_certain: true,
+        waits: false,
         is_in: |module| module.has(Mark::Node),
     },
     Hidden {
@@ -101,6 +124,7 @@ const SORTS: &[Hidden] = &[
         what: "QMutex, QReadWriteLock and QSemaphore of Qt 6 are futexes and atomics that are compiled into who uses them",
         help: &[ANNOTATE],
         is_certain: true,
+        waits: true,
         is_in: |module| is_library(module, &["libQt6Core.so"]),
     },
     Hidden {
@@ -111,6 +135,7 @@ const SORTS: &[Hidden] = &[
             ANNOTATE,
         ],
         is_certain: true,
+        waits: true,
         is_in: |module| is_library(module, &["libtbb.so"]),
     },
     Hidden {
@@ -118,6 +143,7 @@ const SORTS: &[Hidden] = &[
         what: "it has pthread_mutex_lock itself, and that is what is called",
         help: &["link it with the C library's"],
         is_certain: true,
+        waits: false,
         is_in: |module| {
             let own = module.has(Mark::OwnPthread) || module.has(Mark::PthreadInside);
             // The sanitizers' pass calls on to the next one, which is lockwright's.
@@ -129,6 +155,7 @@ const SORTS: &[Hidden] = &[
         what: "it makes system calls of its own and calls none of the functions that take locks: perhaps its locks are futexes",
         help: &[ANNOTATE],
         is_certain: false,
+        waits: true,
         is_in: |module| {
             let takes = module.has(Mark::TakesLocks) || module.has(Mark::Tells);
             module.has(Mark::Syscall) && !takes && !module.has(Mark::Rust)
@@ -144,6 +171,7 @@ const RESTS: &[Hidden] = &[
         what: "what GLib locks within itself is not seen, nor its bit locks; GMutex, GRecMutex, GRWLock and GCond are, where others use them",
         help: &[ANNOTATE],
         is_certain: true,
+        waits: false,
         is_in: |module| is_library(module, &["libglib-2.0.so"]),
     },
     Hidden {
@@ -151,6 +179,7 @@ const RESTS: &[Hidden] = &[
         what: "barriers, ordered sections and Fortran's locks of OpenMP are not seen; its other locks and its critical sections are",
         help: &[ANNOTATE],
         is_certain: true,
+        waits: false,
         is_in: |module| is_library(module, &["libgomp.so", "libomp.so", "libiomp5.so"]),
     },
     Hidden {
@@ -158,6 +187,7 @@ const RESTS: &[Hidden] = &[
         what: "Abseil's own spinlocks are not seen; absl::Mutex and absl::CondVar are",
         help: &[ANNOTATE],
         is_certain: true,
+        waits: false,
         is_in: |module| is_library(module, &["libabsl_synchronization.so"]),
     },
     Hidden {
@@ -165,6 +195,7 @@ const RESTS: &[Hidden] = &[
         what: "QBasicMutex and QSemaphore of Qt 5 are not seen, nor what QtCore locks within itself; QMutex and QReadWriteLock are, where others use them",
         help: &[ANNOTATE],
         is_certain: true,
+        waits: false,
         is_in: |module| is_library(module, &["libQt5Core.so"]),
     },
 ];
@@ -176,6 +207,7 @@ const PYTHON_LINES: Hidden = Hidden {
     what: "which lines of Python take the locks, as this CPython is older than 3.11; the interpreter's own functions are named in their place",
     help: &["check the program with Python 3.11 or 3.12"],
     is_certain: true,
+    waits: false,
     is_in: |_| false,
 };
 

@@ -42,7 +42,7 @@ pub fn why_nothing(acquisitions: u64, processes: &[Seen<'_>]) -> Option<(usize, 
         let Some(program) = Contents::read(Path::new(process.exe)) else { continue };
         let more = format!("`lockwright doctor {}` tells more", process.exe);
         if let Some(sort) = most_in(&program).first().copied().or_else(|| of_libraries(&program)) {
-            let what = format!("{seen} locks were seen: {}", sort.what);
+            let what = format!("{seen} locks were seen: {}", sort.said());
             return Some((index, format!("{what}; {}; {more}", sort.help[0])));
         }
         if processes.len() == 1 && acquisitions == 0 && !program.has(Mark::TakesLocks) {
@@ -79,10 +79,17 @@ fn hidden_by_runtimes<'r>(processes: &[Seen<'r>]) -> Vec<(usize, String)> {
             continue;
         }
         looked_into.push(process.exe);
-        let sort = contents::runtime(Path::new(process.exe)).and_then(named);
-        notes.extend(sort.map(|sort| (index, format!("not seen here: {}", sort.what))));
+        let exe = Path::new(process.exe);
+        let sort = contents::runtime(exe).and_then(named).or_else(|| of_language(exe));
+        notes.extend(sort.map(|sort| (index, format!("not seen here: {}", sort.said()))));
     }
     notes
+}
+
+/// What the locks hide that a program has of its own language, where others of it are seen.
+fn of_language(exe: &Path) -> Option<&'static Hidden> {
+    let sorts = most_in(&Contents::read(exe)?);
+    sorts.into_iter().find(|sort| sort.is_certain && sort.waits)
 }
 
 /// Says so in the report of what was found.

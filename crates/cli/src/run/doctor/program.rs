@@ -123,7 +123,7 @@ pub fn of_modules(file: &Path, libraries: &[PathBuf], blocked: bool) -> Vec<Find
     for sort in &own_sorts {
         let effect = match sort.is_certain {
             _ if blocked => Effect::Note,
-            true if is_blind => Effect::Blocks,
+            true if is_blind && !sort.waits => Effect::Blocks,
             _ => Effect::Hides,
         };
         findings.push(of_sort(sort, effect));
@@ -164,7 +164,7 @@ pub fn of_modules(file: &Path, libraries: &[PathBuf], blocked: bool) -> Vec<Find
 }
 
 fn of_sort(sort: &Hidden, effect: Effect) -> Finding {
-    let finding = Finding::new(sort.id, effect, sort.what);
+    let finding = Finding::new(sort.id, effect, sort.said());
     sort.help.iter().fold(finding, |finding, help| finding.help(*help))
 }
 
