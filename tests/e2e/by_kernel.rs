@@ -110,8 +110,8 @@ fn counted(document: &Value, [turn, never]: [u64; 2]) -> (u64, u64, u64) {
 
 /// Functions of the program at which the word is waited for, and that end the waits.
 fn functions<'d>(document: &'d Value, address: u64, which: &str) -> Vec<&'d str> {
-    let locks = document["locks"].as_array().unwrap().iter();
-    let lock = locks.filter(|lock| lock["addresses"][0] == address).next().unwrap();
+    let mut locks = document["locks"].as_array().unwrap().iter();
+    let lock = locks.find(|lock| lock["addresses"][0] == address).unwrap();
     let sites = lock[which].as_array().unwrap().iter();
     let own = |site: &'d Value| {
         let frames = site["stack"].as_array().unwrap().iter();

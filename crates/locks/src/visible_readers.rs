@@ -105,6 +105,7 @@ impl<W: Word, L: Atomic<usize>> VisibleReaders<W, L> {
     }
 
     /// Whether an entry has any lock.
+    #[cfg(feature = "std")]
     pub(crate) fn is_reading_any(&self) -> bool {
         // Relaxed: of the calling thread's own entries.
         self.locks.iter().any(|entry| entry.load(Relaxed) != FREE)

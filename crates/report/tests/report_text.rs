@@ -42,6 +42,7 @@ fn at(function: &str, file: &str, line: u32, column: u32) -> Frame {
         line: Some(line),
         column: Some(column),
         module: Some("/usr/bin/bank".to_owned()),
+        build_id: None,
         offset: 0x1200 + u64::from(line),
         function_offset: Some(0x20),
         function_size: None,

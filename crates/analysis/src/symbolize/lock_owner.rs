@@ -217,10 +217,10 @@ impl<'d> Lookup<'_, 'd> {
         }
         for child in self.files.children(die) {
             match child.entry.tag() {
-                dw::DW_TAG_variable | dw::DW_TAG_formal_parameter => {
-                    if self.name(&child, 0).is_some_and(|own| own == name) {
-                        found.push(child);
-                    }
+                dw::DW_TAG_variable | dw::DW_TAG_formal_parameter
+                    if self.name(&child, 0).is_some_and(|own| own == name) =>
+                {
+                    found.push(child);
                 }
                 dw::DW_TAG_lexical_block | dw::DW_TAG_try_block | dw::DW_TAG_catch_block => {
                     self.variables(&child, name, found, depth + 1);

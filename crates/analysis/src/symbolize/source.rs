@@ -34,11 +34,11 @@ impl Source {
     }
 
     fn has(&self, line: u32) -> bool {
-        line >= 1 && line as usize <= self.len()
+        line >= 1 && line as usize <= self.line_count()
     }
 
-    /// Lines there are.
-    pub fn len(&self) -> usize {
+    /// How many lines there are.
+    pub fn line_count(&self) -> usize {
         self.starts.len() - 1
     }
 
@@ -53,11 +53,14 @@ impl Source {
     }
 }
 
+/// A file of the build with that id.
+type Served = (Arc<[u8]>, String);
+
 /// All files that a report shows.
 pub struct Sources {
     open: RefCell<HashMap<String, Option<Rc<Source>>>>,
     /// Those that servers have, if the user names some.
-    served: RefCell<HashMap<(Arc<[u8]>, String), Option<Rc<Source>>>>,
+    served: RefCell<HashMap<Served, Option<Rc<Source>>>>,
     servers: Option<Servers>,
 }
 
@@ -68,7 +71,7 @@ impl Sources {
     }
 
     /// None read yet; what is not on this machine comes from the servers of `DEBUGINFOD_URLS`.
-    pub fn new() -> Self {
+    pub fn with_servers() -> Self {
         Self { servers: Servers::from_env(), ..Self::of_this_machine() }
     }
 
@@ -109,12 +112,12 @@ mod tests {
     #[test]
     fn lines() {
         let source = Source::new("one\r\ntwo\n\nfour".to_owned());
-        assert_eq!(source.len(), 4);
+        assert_eq!(source.line_count(), 4);
         assert_eq!(source.line(1), "one");
         assert_eq!(source.line(3), "");
         assert_eq!(source.line(4), "four");
         assert_eq!(source.lines(1, 2), "one\ntwo\n");
-        assert_eq!(Source::new("one\n".to_owned()).len(), 1);
-        assert_eq!(Source::new(String::new()).len(), 0);
+        assert_eq!(Source::new("one\n".to_owned()).line_count(), 1);
+        assert_eq!(Source::new(String::new()).line_count(), 0);
     }
 }

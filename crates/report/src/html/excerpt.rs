@@ -21,7 +21,7 @@ pub fn show(context: &Context<'_>, stack: &[Frame]) -> Option<Markup> {
     let source = context.sources.of(frame)?;
     let line = line as usize;
     let first = line.saturating_sub(ROUND).max(1);
-    let last = (line + ROUND).min(source.len());
+    let last = (line + ROUND).min(source.line_count());
     let text = source.line(line);
     let call = span::call(text, frame.column);
     let path = context.stacks.path(path);

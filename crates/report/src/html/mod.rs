@@ -64,7 +64,7 @@ pub fn render(run: &Run<'_>) -> String {
     let findings: Vec<&Finding> = run.found.map_or_else(Vec::new, |judged| {
         judged.counted().filter(|f| run.all || !f.grade.is_counted_only()).collect()
     });
-    let context = Context { sources: Sources::new(), stacks: Stacks::new(), findings };
+    let context = Context { sources: Sources::with_servers(), stacks: Stacks::new(), findings };
     let mut sections = vec![first::section(&context, run)];
     if let Some(judged) = run.found {
         sections.push(findings::section(&context, judged));
@@ -82,7 +82,8 @@ pub fn render(run: &Run<'_>) -> String {
 
 /// The page of a comparison.
 pub fn render_diff(comparison: &Comparison, judged: &[JudgedChange]) -> String {
-    let context = Context { sources: Sources::new(), stacks: Stacks::new(), findings: Vec::new() };
+    let context =
+        Context { sources: Sources::with_servers(), stacks: Stacks::new(), findings: Vec::new() };
     let sections: Vec<Section> = diff::sections(&context, comparison, judged);
     document::render(&joined(&comparison.after.programs), "diff", &sections)
 }

@@ -58,7 +58,7 @@ pub fn render(report: &Report, options: &TextOptions) -> String {
 /// As [`render`], with remarks on what was left out.
 pub fn render_with(report: &Report, remarks: Remarks, options: &TextOptions) -> String {
     let renderer = renderer(options.colour, options.width);
-    let view = View { report, sources: Sources::new(), stacks: Stacks::new() };
+    let view = View { report, sources: Sources::with_servers(), stacks: Stacks::new() };
     let mut text = String::new();
     let mut shown = 0;
     for finding in &report.findings {
@@ -81,7 +81,7 @@ pub struct OneByOne<'r> {
 impl<'r> OneByOne<'r> {
     /// Those of a report, in lines of this width.
     pub fn new(report: &'r Report, width: usize) -> Self {
-        let view = View { report, sources: Sources::new(), stacks: Stacks::new() };
+        let view = View { report, sources: Sources::with_servers(), stacks: Stacks::new() };
         Self { view, renderer: renderer(false, width) }
     }
 

@@ -18,6 +18,7 @@ fn frame() -> Frame {
         line: Some(31),
         column: Some(5),
         module: Some("/usr/bin/bank".into()),
+        build_id: None,
         offset: 0x122f,
         function_offset: Some(32),
         function_size: None,
