@@ -2,6 +2,7 @@
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>
+#include "asleep.h"
 
 static GMutex first;
 static GMutex second;
@@ -119,10 +120,21 @@ static void wait_for_change(void)
 	g_mutex_unlock(&first);
 }
 
+static int has_waited;
+
 static gpointer waits(gpointer unused)
 {
 	wait_for_change();
+	g_atomic_int_set(&has_waited, 1);
 	return unused;
+}
+
+/* After the waiter, by nothing that says that it must be so: they are not to hang. */
+static void second_then_first_afterwards(void)
+{
+	while (!g_atomic_int_get(&has_waited))
+		g_thread_yield();
+	second_then_first();
 }
 
 static void change(void)
@@ -209,11 +221,13 @@ static gpointer hang_other(gpointer unused)
 }
 
 /* A thread holds the lock until another waits for it. */
+static atomic_int wanting;
+
 static gpointer keeper(gpointer unused)
 {
 	g_mutex_lock(&first);
 	meet();
-	g_usleep(20000);
+	await_blocked(&wanting);
 	g_mutex_unlock(&first);
 	return unused;
 }
@@ -221,6 +235,7 @@ static gpointer keeper(gpointer unused)
 static void want(void)
 {
 	meet();
+	atomic_store(&wanting, thread_id());
 	g_mutex_lock(&first);
 	g_mutex_unlock(&first);
 }
@@ -250,7 +265,7 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "cond")) {
 		GThread *waiter = g_thread_new("waiter", waits, NULL);
 
-		run(change, second_then_first);
+		run(change, second_then_first_afterwards);
 		g_thread_join(waiter);
 	} else if (!strcmp(what, "hang")) {
 		GThread *one = g_thread_new("one", hang_one, NULL);

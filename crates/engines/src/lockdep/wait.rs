@@ -79,7 +79,7 @@ impl ThreadState {
         let timed = if wait.is_timed { mode::TIMED } else { 0 };
         let mode = mode::FUTEX_WAIT | timed;
         self.wait_begin(
-            &Acquire { addr: wait.addr, ident: Ident::new(0, wait.call), mode, site: 0 },
+            &Acquire { addr: wait.addr, ident: Ident::new(wait.call, 0), mode, site: 0 },
             0,
         );
     }

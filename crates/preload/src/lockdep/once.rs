@@ -56,6 +56,11 @@ fn ident(control: u64, site: u64) -> Option<Ident> {
 /// The call has not returned.
 pub unsafe fn enter(control: u64, site: u64, back: Return) -> bool {
     let Some(thread) = watch::thread() else { return false };
+    // A thread that is cancelled in a wait is unwound by a library that calls us: what it waits for
+    // is still on record, for who looks how the wait ended.
+    if thread.wait_frame().is_some() {
+        return false;
+    }
     let Some(ident) = ident(control, site) else { return false };
     let lock = Acquire { addr: control, ident, mode: mode::ONCE, site };
     // SAFETY: the caller's promise.
@@ -136,6 +141,10 @@ pub fn unwound() {
 pub unsafe fn is_done(control: u64, site: u64, back: Return) {
     let Some(known) = RAN.get(control) else { return };
     let Some(thread) = watch::thread().filter(|it| !it.knows_routine(known.inst())) else { return };
+    // As in `enter`.
+    if thread.wait_frame().is_some() {
+        return;
+    }
     let ident = identity::unstamped(control).filter(|ident| ident.inst() == known.inst());
     if let Some(ident) = ident
         && !thread.is_idle()

@@ -87,7 +87,11 @@ pub fn waiters(
             ledger.get::<Site>(meter.waiting).is_some_and(|site| site.wait == wait_kind::FUTEX);
         let named = meter.waiting_word & ID_BITS;
         let names = (is_futex && named >= LEAST_ID).then_some(named);
-        let names = names.filter(|&tid| ledger.rows::<Meter>().any(|(_, m)| m.tid == tid));
+        // A thread is known once it has locked or waited; the first one always is.
+        let is_known = |&tid: &u32| {
+            tid == ledger.header().pid || ledger.rows::<Meter>().any(|(_, m)| m.tid == tid)
+        };
+        let names = names.filter(is_known);
         let is_lock = matches!(waits_at, At::Lock { .. });
         let holders = held.iter().filter(|(_, held, _)| is_lock && held.addr == meter.waiting_for);
         let begun_ns = moments.after(start_ns, meter.waiting_since);

@@ -31,6 +31,7 @@ const CALLS: &[&str] = &[
     "madvise",
     "timer_gettime",
     "mmap",
+    "mprotect",
     "mremap",
     "remap_file_pages",
     "munlock",
