@@ -1,30 +1,14 @@
 //! Abseil's mutexes, which are no pthread locks, are seen where they are of the shared library.
 
-use std::path::Path;
-
 use crate::annotations::CIRCULAR;
-use crate::harness::{FOUND, Run, build, check, functions, lock_names, native, skip, under};
+use crate::harness::{FOUND, Run, functions, lock_names, told_of_library};
 
 const FLAGS: &[&str] = &["-labsl_synchronization", "-labsl_time"];
 
-/// Runs the program by `command`, and without the tool, with the same result.
+const HEADER: &str = "/usr/include/absl/synchronization/mutex.h";
+
 fn told(command: &str, what: &str) -> Option<Run> {
-    let header = "/usr/include/absl/synchronization/mutex.h";
-    if !Path::new(header).exists() {
-        let why = format!("{header} is not there (Debian package libabsl-dev)");
-        assert!(std::env::var_os("LOCKWRIGHT_CI").is_none(), "{why}");
-        skip(&why);
-        return None;
-    }
-    let program = build("abseil.cc", FLAGS);
-    let alone = native(&program).arg(what).run();
-    assert_eq!((alone.text(), alone.code()), (format!("{what}: done\n"), 0), "{}", alone.stderr);
-    let run = match command {
-        "check" => check(program).arg(what).run(),
-        _ => under(command, &[] as &[&str], program).arg(what).run(),
-    };
-    assert_eq!(run.text(), alone.text(), "{}", run.stderr);
-    Some(run)
+    told_of_library((HEADER, "libabsl-dev"), ("abseil.cc", FLAGS), command, what)
 }
 
 /// The locks of the only finding, in both orders.

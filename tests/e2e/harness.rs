@@ -625,6 +625,31 @@ pub fn installed(names: &[&str], package: &str) -> Option<PathBuf> {
     found
 }
 
+/// Runs a program of a library's by `command`, and without the tool, with the same result. None: the
+/// library's `header`, of that Debian package, is not there.
+pub fn told_of_library(
+    (header, package): (&str, &str),
+    (source, flags): (&str, &[&str]),
+    command: &str,
+    what: &str,
+) -> Option<Run> {
+    if !Path::new(header).exists() {
+        let why = format!("{header} is not there (Debian package {package})");
+        assert!(std::env::var_os("LOCKWRIGHT_CI").is_none(), "{why}");
+        skip(&why);
+        return None;
+    }
+    let program = build(source, flags);
+    let alone = native(&program).arg(what).run();
+    assert_eq!((alone.text(), alone.code()), (format!("{what}: done\n"), 0), "{}", alone.stderr);
+    let run = match command {
+        "check" => check(program).arg(what).run(),
+        _ => under(command, &[] as &[&str], program).arg(what).run(),
+    };
+    assert_eq!(run.text(), alone.text(), "{}", run.stderr);
+    Some(run)
+}
+
 /// Says on the real stderr that a test is skipped: the test runner hides what a passing test
 /// prints.
 pub fn skip(why: &str) {

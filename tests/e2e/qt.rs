@@ -1,11 +1,9 @@
 //! Qt 5's locks, which are no pthread locks, are seen where they are taken.
 
-use std::path::Path;
-
 use serde_json::Value;
 
 use crate::annotations::CIRCULAR;
-use crate::harness::{FOUND, Run, build, check, lock_names, native, skip, under};
+use crate::harness::{FOUND, Run, lock_names, told_of_library};
 
 const FLAGS: &[&str] = &[
     "-fPIC",
@@ -14,24 +12,10 @@ const FLAGS: &[&str] = &[
     "-lQt5Core",
 ];
 
-/// Runs the program by `command`, and without the tool, with the same result.
+const HEADER: &str = "/usr/include/x86_64-linux-gnu/qt5/QtCore/QMutex";
+
 fn told(command: &str, what: &str) -> Option<Run> {
-    let header = "/usr/include/x86_64-linux-gnu/qt5/QtCore/QMutex";
-    if !Path::new(header).exists() {
-        let why = format!("{header} is not there (Debian package qtbase5-dev)");
-        assert!(std::env::var_os("LOCKWRIGHT_CI").is_none(), "{why}");
-        skip(&why);
-        return None;
-    }
-    let program = build("qt.cc", FLAGS);
-    let alone = native(&program).arg(what).run();
-    assert_eq!((alone.text(), alone.code()), (format!("{what}: done\n"), 0), "{}", alone.stderr);
-    let run = match command {
-        "check" => check(program).arg(what).run(),
-        _ => under(command, &[] as &[&str], program).arg(what).run(),
-    };
-    assert_eq!(run.text(), alone.text(), "{}", run.stderr);
-    Some(run)
+    told_of_library((HEADER, "qtbase5-dev"), ("qt.cc", FLAGS), command, what)
 }
 
 #[test]
