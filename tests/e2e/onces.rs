@@ -24,6 +24,22 @@ fn what_a_routine_takes_must_not_be_held_in_a_call() {
     }
 }
 
+/// Of each such control it is known which it is; what another of its place does says nothing of it.
+#[test]
+fn controls_that_are_no_variables_are_told_apart() {
+    for how in ["heap", "stack"] {
+        let run = job(how).run();
+        assert!(run.text().ends_with("the end\n"), "{how}: {}", run.stderr);
+        assert_eq!(run.verdicts(), [("circular-dependency", "likely")], "{how}: {}", run.stderr);
+        assert!(lock_names(run.finding()).contains(&"registry"), "{how}: {}", run.stderr);
+    }
+    for how in ["heap_fixed", "reused", "tasks", "many"] {
+        let run = job(how).run();
+        assert!(run.text().ends_with("the end\n"), "{how}: {}", run.stderr);
+        assert!(run.findings().is_empty(), "{how}: {}", run.stderr);
+    }
+}
+
 /// Not silent because nothing was seen: counted, as the routine has run before.
 #[test]
 fn a_routine_that_has_run_before_there_was_another_thread_is_counted() {
@@ -47,5 +63,8 @@ fn who_waits_for_a_routine_that_waits_is_told_while_it_hangs() {
 fn reports_of_routines_read_well() {
     golden("once-inverted", job("inverted"));
     golden("once-hangs", job("hangs"));
+    golden("once-routines", job("routines"));
+    golden("once-itself", job("itself"));
+    golden("once-heap", job("heap"));
     golden("once-first", check_with(&["--all"], program("once_lock.cc")).arg("first"));
 }

@@ -9,12 +9,22 @@
 //   throws    the first call's routine is left by an exception; the mutex is taken then
 //   ends      the first call's routine ends its thread
 //   left      as throws, but the routine takes the mutex
+//   heap      as inverted, with a std::once_flag on the heap
+//   heap_fixed  as fixed, with such a one
+//   reused    the routine of one such flag takes the mutex; then its memory is freed, and the second thread calls with
+//             another in the same place
+//   stack     as inverted, with a control in main's frame
+//   tasks     a thread runs std::packaged_tasks with the mutex held; others take it
+//   many      as tasks, ten thousand of them
 //   hangs     as inverted, and both meet: the second thread calls while the routine is on its way to the mutex
 //   routines  the routines of two controls each call the other's, and meet
 //   itself    a routine calls for its own control
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <future>
+#include <mutex>
+#include <new>
 #include <pthread.h>
 #include <sched.h>
 #include <threads.h>
@@ -37,6 +47,8 @@ static pthread_mutex_t registry = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t cache = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t control = PTHREAD_ONCE_INIT, other_control = PTHREAD_ONCE_INIT;
 static once_flag c11_control = ONCE_FLAG_INIT;
+static std::once_flag *flag;
+static pthread_once_t *local;
 static baton runs, other_runs, go, held;
 static const char *how;
 
@@ -98,9 +110,42 @@ static void other_routine()
 	pthread_once(&control, one_routine);
 }
 
+static bool is_heap()
+{
+	return is("heap") || is("heap_fixed") || is("reused");
+}
+
+/* A task that takes the mutex, or one that takes another. */
+static void run_task(bool takes)
+{
+	std::packaged_task<void()> task(takes ? initialises : fills_cache);
+	task();
+}
+
+static void run_tasks(bool with_lock)
+{
+	for (int i = 0; i < (is("many") ? 5000 : 1); i++) {
+		if (with_lock)
+			pthread_mutex_lock(&registry);
+		run_task(!with_lock);
+		if (with_lock)
+			pthread_mutex_unlock(&registry);
+	}
+}
+
 static void *first(void *unused)
 {
-	if (is("c11"))
+	if (is_heap()) {
+		std::call_once(*flag, initialises);
+		if (is("reused")) {
+			flag->~once_flag();
+			new (flag) std::once_flag;
+		}
+	} else if (is("stack"))
+		pthread_once(local, initialises);
+	else if (is("tasks") || is("many"))
+		run_tasks(false);
+	else if (is("c11"))
 		call_once(&c11_control, initialises);
 	else if (is("ends"))
 		pthread_once(&control, ends);
@@ -130,12 +175,22 @@ static void *second(void *unused)
 		return unused;
 	}
 	baton_take(&held);
+	if (is("tasks") || is("many")) {
+		run_tasks(true);
+		return unused;
+	}
+	if (is("heap_fixed"))
+		std::call_once(*flag, initialises);
 	if (is("fixed"))
 		pthread_once(&control, initialises);
 	pthread_mutex_lock(&registry);
 	if (is("hangs"))
 		baton_pass(&go);
-	if (is("c11"))
+	if (is_heap())
+		std::call_once(*flag, fills_cache);
+	else if (is("stack"))
+		pthread_once(local, initialises);
+	else if (is("c11"))
 		call_once(&c11_control, initialises);
 	else
 		pthread_once(&control, left ? does_nothing : initialises);
@@ -146,7 +201,10 @@ static void *second(void *unused)
 int main(int argc, char **argv)
 {
 	pthread_t one, two;
+	pthread_once_t here = PTHREAD_ONCE_INIT;
 
+	flag = new std::once_flag;
+	local = &here;
 	how = argc > 1 ? argv[1] : "";
 	if (is("itself"))
 		first(nullptr);
@@ -163,6 +221,7 @@ int main(int argc, char **argv)
 	}
 	baton_pass(&held);
 	pthread_join(two, nullptr);
+	delete flag;
 	puts("the end");
 	return 0;
 }

@@ -466,7 +466,7 @@ pub mod lock_kind {
     /// `sem_t` that begins at 1, which is taken for a lock until it is posted by a thread that has
     /// not taken it.
     pub const SEMAPHORE: u8 = 10;
-    /// `pthread_once_t` of static storage duration: held while its routine runs, once.
+    /// `pthread_once_t`: held while its routine runs, once.
     pub const ONCE: u8 = 11;
 }
 

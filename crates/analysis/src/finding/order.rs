@@ -63,6 +63,13 @@ pub enum Fault {
         /// The step of that thread.
         step: usize,
     },
+    /// The last of a chain of locks is kept at a barrier, and the first is taken by a thread that
+    /// must come there.
+    CycleAtBarrier {
+        /// The barrier among the locks; the lock that is kept is the one before it, and the one that
+        /// is taken the one behind.
+        barrier: usize,
+    },
     /// The locks are taken in a cycle that joins close.
     CycleWithJoins {
         /// The ends of the threads among the locks.
@@ -318,7 +325,7 @@ pub enum Evidence {
     AnyThreadRunsHandlers,
     /// What comes of the second acquisition.
     Again(Again),
-    /// The thread of the step took the lock that is kept, and then came to the barrier.
+    /// The thread of the step took the lock behind the barrier in the cycle, and then came there.
     TakenBeforeBarrier {
         /// Which.
         step: usize,
@@ -446,7 +453,8 @@ pub enum Remedy {
     },
     /// Come to the barrier without the lock, or take it after the barrier.
     MeetWithoutLock {
-        /// The barrier among the two locks.
+        /// The barrier among the locks; what is kept is the one before it, and what is taken the one
+        /// behind.
         barrier: usize,
         /// The step that takes the lock.
         step: usize,
@@ -494,6 +502,10 @@ pub enum Remedy {
     LessInHandler,
     /// One order in every thread, or a release before each wait.
     OneOrder,
+    /// Do not call `pthread_once` for a control in its own routine.
+    KeepOutOfRoutine,
+    /// Do not have routines of `pthread_once` wait for each other.
+    KeepRoutinesApart,
     /// Split the function that takes a lock again, or make the lock recursive.
     SplitFunction,
     /// Whichever order, but always the same.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::object::object_type;
 use lockwright_ledger::rows::{
-    Finding as Row, Step as StepRow, Thread, finding_kind, mode, thread_state,
+    Finding as Row, Step as StepRow, Thread, finding_kind, lock_kind, mode, thread_state,
 };
 
 use super::signals;
@@ -196,7 +196,7 @@ fn deadlock(view: &ProcessView<'_, '_>, row: &Row, steps: &[StepRow]) -> Candida
                 Some(barrier) if n == 2 && !steps.iter().all(is_barrier) => {
                     Remedy::MeetWithoutLock { barrier, step: 1 - barrier }
                 }
-                _ => Remedy::OneOrder,
+                _ => of_routines(view.model, steps).unwrap_or(Remedy::OneOrder),
             }],
         }),
         steps: reported,
@@ -208,6 +208,24 @@ fn deadlock(view: &ProcessView<'_, '_>, row: &Row, steps: &[StepRow]) -> Candida
     };
     let key = format!("circular\n{}", ring(&signatures).join("\n"));
     Candidate { finding, key, insts, classes }
+}
+
+/// What helps where a thread waits for a routine of `pthread_once` that waits itself.
+fn of_routines(model: &Model<'_>, steps: &[StepRow]) -> Option<Remedy> {
+    let n = steps.len();
+    let is_lock = |i: usize| !is_join(&steps[i % n]) && !is_barrier(&steps[i % n]);
+    let is_control =
+        |i: usize| is_lock(i) && model.classes.kind(steps[i % n].class) == lock_kind::ONCE;
+    if (0..n).all(is_control) {
+        return Some(Remedy::KeepRoutinesApart);
+    }
+    // The lock of a step is held by the next: the one before is held at the call, and the one
+    // behind is what the routine waits for.
+    let is_between = |&i: &usize| {
+        is_control(i)
+            && [i + n - 1, i + 1].into_iter().all(|beside| is_lock(beside) && !is_control(beside))
+    };
+    (0..n).find(is_between).map(|once| Remedy::InitialiseWithoutLock { once })
 }
 
 fn self_deadlock(view: &ProcessView<'_, '_>, row: &Row) -> Candidate {
@@ -230,7 +248,13 @@ fn self_deadlock(view: &ProcessView<'_, '_>, row: &Row) -> Candidate {
             let fault = Fault::TakenAgainInHandler { signal };
             (Kind::InconsistentState, fault, signals::remedies(signal, 0))
         }
-        None => (Kind::RecursiveLocking, Fault::TakenAgain, vec![Remedy::SplitFunction]),
+        None => {
+            let remedy = match model.classes.kind(row.class) {
+                lock_kind::ONCE => Remedy::KeepOutOfRoutine,
+                _ => Remedy::SplitFunction,
+            };
+            (Kind::RecursiveLocking, Fault::TakenAgain, vec![remedy])
+        }
     };
     let finding = Finding {
         kind,

@@ -77,7 +77,7 @@ struct Member {
     /// Annotation: merged class of the lock under which several of this class may be taken, 0 if
     /// none.
     nest: u32,
-    /// Some of its locks proved to be none.
+    /// What holds for one of its locks does not hold for the next: see [`Classes::is_mixed`].
     is_mixed: bool,
 }
 
@@ -270,7 +270,7 @@ impl Classes {
                 kind: row.kind,
                 element,
                 nest: 0,
-                is_mixed: own.handed_over != 0,
+                is_mixed: own.handed_over != 0 || is_passing_control(&own),
             }));
         }
         let rows = rows.into_iter().filter_map(|(id, ledger, row)| {
@@ -407,8 +407,9 @@ impl Classes {
         !matches!(kind, lock_kind::RESOURCE | lock_kind::COMPLETION | thread_ends::KIND)
     }
 
-    /// Whether a class row has semaphores that proved to be no locks. What holds for one of its
-    /// semaphores does not hold for the next, then.
+    /// Whether a class row has semaphores that proved to be no locks, or controls of `pthread_once`
+    /// that are no variables, each of which is made for a routine of its own. What holds for one of
+    /// them does not hold for the next, then.
     pub fn is_mixed(&self, row: u32) -> bool {
         self.member(row).is_some_and(|member| member.is_mixed)
     }
@@ -424,6 +425,11 @@ impl Classes {
         let kind = self.kind(row);
         matches!(kind, lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER | lock_kind::OWN | 0)
     }
+}
+
+/// A control that is no variable.
+fn is_passing_control(row: &Class) -> bool {
+    row.kind == lock_kind::ONCE && row.origin != class_origin::STATIC
 }
 
 fn unknown() -> ClassGroup {

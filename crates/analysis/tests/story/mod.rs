@@ -434,9 +434,7 @@ impl Story {
                 let inst = self.lock(name).ident.inst();
                 let last = self.routines[name].1;
                 if last != 0 && !self.thread(thread).knows_routine(inst) {
-                    if !self.thread(thread).is_idle() {
-                        self.calls_once(thread, name, site).0.abandon();
-                    }
+                    self.calls_once(thread, name, site).0.abandon();
                     let state = self.thread(thread);
                     self.core.routine_is_past(state, last);
                     state.remember_routine(inst);

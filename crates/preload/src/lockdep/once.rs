@@ -1,12 +1,13 @@
 //! `pthread_once`: its control is held while the routine runs, and other callers wait for that.
 //!
-//! Only controls of static storage duration are watched. `std::call_once` makes others all the time,
-//! as in each `std::future`, and these are not shared before they are there.
+//! Controls of static storage duration are all watched. `std::call_once` makes others all the time,
+//! as in each `std::future`: of these the first few of each call site are. Where such a control has
+//! been, there may be another next: so one that is called for anew has begun a new life.
 //!
 //! That a routine has run matters only if it has taken a lock: then whoever calls later with that
-//! lock held could have hung in another run. So calls of other controls that are done cost nothing.
+//! lock held, or is joined by who holds it, could have hung in another run. So calls of other controls that are done cost nothing.
 
-use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 
 use lockwright_engines::lockdep::{Acquire, Ident, ThreadState};
 use lockwright_ledger::rows::mode;
@@ -20,6 +21,17 @@ use crate::os::tls;
 use crate::recorder::state;
 use crate::stack::modules;
 
+/// Controls watched of one call site, beside static ones: what it costs to make one known is some
+/// microseconds, and programs have millions.
+const MOST_OF_SITE: u32 = 256;
+
+/// PTHREAD_ONCE_INIT: no routine has begun.
+const NOT_BEGUN: i32 = 0;
+
+/// By call site: how many of these there were.
+#[unsafe(link_section = "lockwright_forked")]
+static OF_SITE: SideTable = SideTable::new();
+
 /// There are controls in [`RAN`].
 pub static HAVE_RUN: AtomicBool = AtomicBool::new(false);
 
@@ -31,6 +43,7 @@ static RAN: SideTable = SideTable::new();
 /// In a forked child: what has run did so before all that there is now.
 pub fn forked() {
     RAN.clear();
+    OF_SITE.clear();
     HAVE_RUN.store(false, Relaxed);
 }
 
@@ -39,13 +52,51 @@ fn own_state() -> Option<&'static mut ThreadState> {
     unsafe { tls::get().as_mut() }
 }
 
-fn ident(control: u64, site: u64) -> Option<Ident> {
+/// The identity of a control that is not done.
+///
+/// # Safety
+/// `control` is a control.
+unsafe fn ident(control: u64, site: u64) -> Option<Ident> {
+    // SAFETY: the caller's promise. The C library changes it meanwhile, atomically.
+    let word = unsafe { AtomicI32::from_ptr(control as *mut i32) };
+    // Relaxed: what is there now was so before the call, or has been begun by another thread.
+    if RAN.get(control).is_some() && word.load(Relaxed) == NOT_BEGUN {
+        forget(control);
+    }
     identity::unstamped(control).or_else(|| {
         state::with_core(|core| modules::cover(core, &[site]))?;
-        modules::locate(control)?;
-        // SAFETY: known by its address; the memory is not looked at.
-        unsafe { identity::identify(control as *const OnceControl, Birth::FirstAcquire) }
+        if is_static(control) || is_among_first(site) {
+            // SAFETY: known by its address; the memory is not looked at.
+            unsafe { identity::identify(control as *const OnceControl, Birth::FirstAcquire) }
+        } else {
+            None
+        }
     })
+}
+
+fn is_static(control: u64) -> bool {
+    modules::locate(control).is_some()
+}
+
+/// Whether another control of this call site is watched, which is not static; if so it is counted.
+fn is_among_first(site: u64) -> bool {
+    state::with_core(|_| {
+        let so_far = OF_SITE.get(site).map_or(0, |count| count.inst());
+        let is_watched = so_far < MOST_OF_SITE;
+        if is_watched {
+            // A value of 0 stands for none.
+            OF_SITE.insert(site, Ident::new(so_far + 1, 1));
+        }
+        is_watched
+    })
+    .unwrap_or(false)
+}
+
+/// There is another control at the address, or none.
+fn forget(control: u64) {
+    state::with_core(|_| RAN.remove(control));
+    // SAFETY: known by its address; the memory is not looked at.
+    unsafe { identity::forget(control as *const OnceControl) };
 }
 
 /// The calling thread calls `pthread_once`, which returns to `site`, for a control that is not done:
@@ -61,7 +112,8 @@ pub unsafe fn enter(control: u64, site: u64, back: Return) -> bool {
     if thread.wait_frame().is_some() {
         return false;
     }
-    let Some(ident) = ident(control, site) else { return false };
+    // SAFETY: the call is about to look at it.
+    let Some(ident) = (unsafe { ident(control, site) }) else { return false };
     let lock = Acquire { addr: control, ident, mode: mode::ONCE, site };
     // SAFETY: the caller's promise.
     if !unsafe { watch::before_past(thread, lock, back) } {
@@ -95,8 +147,11 @@ pub fn ends(control: u64, before: u64) {
     watch::released(thread, control, None);
     let ident = identity::unstamped(control).filter(|_| thread.acquisitions() > before);
     let Some(ident) = ident else {
-        if RAN.get(control).is_some() {
-            state::with_core(|_| RAN.remove(control));
+        match is_static(control) {
+            true if RAN.get(control).is_some() => _ = state::with_core(|_| RAN.remove(control)),
+            true => {}
+            // What is there next is another.
+            false => forget(control),
         }
         return;
     };
@@ -131,6 +186,9 @@ pub fn unwound() {
         && let Some(control) = thread.innermost_routine()
     {
         watch::released(thread, control, None);
+        if !is_static(control) {
+            forget(control);
+        }
     }
 }
 
@@ -140,20 +198,19 @@ pub fn unwound() {
 /// The call has not returned.
 pub unsafe fn is_done(control: u64, site: u64, back: Return) {
     let Some(known) = RAN.get(control) else { return };
+    // Not what is there since its memory was freed.
+    let ident = identity::unstamped(control).filter(|ident| ident.inst() == known.inst());
+    let Some(ident) = ident else { return };
     let Some(thread) = watch::thread().filter(|it| !it.knows_routine(known.inst())) else { return };
     // As in `enter`.
     if thread.wait_frame().is_some() {
         return;
     }
-    let ident = identity::unstamped(control).filter(|ident| ident.inst() == known.inst());
-    if let Some(ident) = ident
-        && !thread.is_idle()
-    {
-        let lock = Acquire { addr: control, ident, mode: mode::ONCE, site };
-        // SAFETY: the caller's promise.
-        if unsafe { watch::before_past(thread, lock, back) } {
-            thread.abandon();
-        }
+    let lock = Acquire { addr: control, ident, mode: mode::ONCE, site };
+    // With nothing held, too: who joins the thread waits for what it waits for.
+    // SAFETY: the caller's promise.
+    if unsafe { watch::before_past(thread, lock, back) } {
+        thread.abandon();
     }
     comes_after(thread, known);
 }

@@ -69,3 +69,16 @@ fn a_wait_for_a_routine_that_waits_for_a_lock_is_a_deadlock() {
     assert_eq!(verdict("once C\nT1: OB(C) OW(C)"), ["deadlocked recursive-locking: C"]);
     is_nothing("T1: OB(C)\nT2: OW(C)\nT1: L(A) U(A)");
 }
+
+/// T2 waits for T1's routine, and T0 for the end of T2.
+#[test]
+fn who_is_joined_may_wait_for_a_routine() {
+    let story = |end: &str| {
+        verdict(&format!("once C\nT0: F(T2)\nT1: OB(C) L(A) U(A) OE(C)\nT2: OC(C)\nT0: {end}"))
+    };
+    let found = story("L(A) J(T2) U(A)");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("likely circular-dependency: "), "{found:?}");
+    assert!(story("J(T2) L(A) U(A)").is_empty());
+    assert!(story("L(B) J(T2) U(B)").is_empty());
+}

@@ -172,12 +172,19 @@ pub fn lines(involved: &Involved<'_>, evidence: &Evidence) -> Vec<String> {
         Evidence::WaitsForEnd { step } => {
             format!("{} waits for {} to end", thread(*step), thread(step + 1))
         }
-        Evidence::TakenBeforeBarrier { step } => format!(
+        Evidence::TakenBeforeBarrier { step } if involved.steps() == 2 => format!(
             "if {} comes to {} while {} is at {}, neither goes on",
             thread(*step),
             lock(step + 1),
             thread(step + 1),
             lock(*step)
+        ),
+        Evidence::TakenBeforeBarrier { step } => format!(
+            "{} waits at {} for {}, which takes {} before it comes there",
+            thread(step + involved.steps() - 1),
+            lock(*step),
+            thread(*step),
+            lock(step + 1)
         ),
         Evidence::OthersCome { barrier } => format!(
             "more threads come to {} than it is for: another may come in its place",

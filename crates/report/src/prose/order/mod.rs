@@ -70,6 +70,11 @@ fn title(involved: &Involved<'_>, fault: &Fault) -> String {
             lock(*barrier),
             involved.thread(*step)
         ),
+        Fault::CycleAtBarrier { barrier } => {
+            let names = (0..involved.steps()).filter(|lock| lock != barrier);
+            let names: Vec<Name> = names.filter_map(|lock| involved.name(lock)).cloned().collect();
+            format!("{} are taken in a cycle that {} may close", locks(&names), lock(*barrier))
+        }
         Fault::CycleWithJoins { ends } => {
             let names = (0..involved.steps()).filter(|lock| !ends.contains(lock));
             let names: Vec<Name> = names.filter_map(|lock| involved.name(lock)).cloned().collect();

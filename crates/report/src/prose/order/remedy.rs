@@ -48,11 +48,12 @@ pub fn lines(involved: &Involved<'_>, remedy: &Remedy) -> Vec<String> {
             ];
         }
         Remedy::MeetWithoutLock { barrier, step } => {
-            let (kept, at) = (involved.lock(barrier + 1), involved.lock(*barrier));
+            let (taken, at) = (involved.lock(barrier + 1), involved.lock(*barrier));
+            let kept = involved.lock(barrier + involved.steps() - 1);
             let thread = involved.thread(*step);
             return vec![
                 format!("release {kept} before waiting at {at}"),
-                format!("or let {thread} take {kept} after {at}"),
+                format!("or let {thread} take {taken} after {at}"),
             ];
         }
         Remedy::InitialiseWithoutLock { once } => {
@@ -114,6 +115,18 @@ pub fn lines(involved: &Involved<'_>, remedy: &Remedy) -> Vec<String> {
             "let every thread take these locks in one order, or release the one before it waits \
              for the next"
                 .to_owned()
+        }
+        Remedy::KeepOutOfRoutine => {
+            return vec![
+                format!("do not call pthread_once for {} in its own routine", involved.lock(0)),
+                "what the routine itself needs, let it initialise first and use directly".into(),
+            ];
+        }
+        Remedy::KeepRoutinesApart => {
+            return vec![
+                "let one of the routines do without what the other initialises".into(),
+                "or initialise both in one routine".into(),
+            ];
         }
         Remedy::SplitFunction => {
             return vec![
