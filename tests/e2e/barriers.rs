@@ -27,9 +27,22 @@ fn a_lock_that_is_kept_must_not_be_taken_on_the_way() {
     assert_eq!(lock_names(run.finding()), ["ready", "registry"], "{}", run.stderr);
 }
 
+/// Who comes needs what a third has that waits for the lock which is kept.
+#[test]
+fn a_chain_of_locks_leads_to_what_is_kept() {
+    let run = job("chain").run();
+    assert_eq!(run.text(), "the end\n", "{}", run.stderr);
+    assert_eq!(run.verdicts(), [("circular-dependency", "likely")], "{}", run.stderr);
+    assert_eq!(lock_names(run.finding()), ["queue", "ready", "registry"], "{}", run.stderr);
+    let run = job("chained").run();
+    // All wait, and so it is known; who was to come is not, so the shortest cycle is told.
+    assert_eq!(run.verdicts(), [("circular-dependency", "deadlocked")], "{}", run.stderr);
+    assert_eq!(lock_names(run.finding()), ["ready", "registry"], "{}", run.stderr);
+}
+
 #[test]
 fn who_comes_is_waited_for() {
-    for how in ["released", "after", "rounds", "another"] {
+    for how in ["released", "after", "rounds", "order", "another"] {
         let run = job(how).run();
         assert_eq!(run.text(), "the end\n", "{how}: {}", run.stderr);
         assert!(run.findings().is_empty(), "{how}: {}", run.stderr);
@@ -40,4 +53,5 @@ fn who_comes_is_waited_for() {
 fn reports_of_barriers_read_well() {
     golden("barrier-hangs", job("hangs"));
     golden("barrier-kept", job("kept"));
+    golden("barrier-chain", job("chain"));
 }

@@ -92,6 +92,25 @@ fn who_waits_for_whom_is_told_of_a_program_that_was_killed() {
     }
 }
 
+/// A signaller waits for a lock whose holder waits for one that the waiter keeps.
+#[test]
+fn who_keeps_all_signallers_from_a_wait_is_told() {
+    let running = under("check", &[] as &[&str], program("wait_kept.c")).arg("stuck").spawn();
+    let pid = running.program_id();
+    until_asleep(pid, 4);
+    signal(pid, libc::SIGKILL);
+    let run = running.wait();
+    let waits = run.report()["waiting"].as_array().unwrap();
+    let is_condition = |wait: &&Value| wait["kind"] == "condition";
+    let wait = waits.iter().find(is_condition).expect("a condition wait");
+    let by = &wait["signallers"][0];
+    assert_eq!((&by["lock"], &by["are_all"]), (&"`other`".into(), &true.into()), "{by:#}");
+    assert_eq!(by["between"][0]["name"], "third", "{by:#}");
+    let line = "(signaller), which has signalled it, waits for `other`, held by thread ";
+    assert!(run.stderr.contains(line), "{}", run.stderr);
+    assert!(run.stderr.contains("(third), which waits for this one, in "), "{}", run.stderr);
+}
+
 /// While it hangs, and after the tool was killed.
 #[test]
 fn so_does_its_ledger_alone() {

@@ -1,5 +1,6 @@
 //! Reader-writer locks and condition waits.
 
+use crate::golden::golden;
 use crate::harness::{FOUND, check, functions, lock_names, program, thread_names};
 
 #[test]
@@ -24,6 +25,31 @@ fn readers_alone_cannot_deadlock() {
     assert!(run.findings().is_empty(), "{:#}", run.report());
     assert_eq!(run.count("acquisitions"), 4);
     assert_eq!(run.code(), 0);
+}
+
+/// Who signals needs a lock first whose holder needs what is kept: three threads, of which none goes
+/// on.
+#[test]
+fn a_signaller_may_need_what_another_has_who_waits_for_the_kept_lock() {
+    let run = check(program("wait_kept.c")).arg("through").run();
+    assert_eq!(run.text(), "the end\n", "{}", run.stderr);
+    assert_eq!(run.verdicts(), [("wait-with-lock-held", "likely")], "{}", run.stderr);
+    assert_eq!(lock_names(run.finding()), ["inner", "other", "outer"], "{}", run.stderr);
+    assert_eq!(
+        thread_names(run.finding()),
+        ["keeper", "signaller", "signaller", "third"],
+        "{}",
+        run.stderr
+    );
+    assert_eq!(run.code(), FOUND);
+    let run = check(program("wait_kept.c")).arg("otherwise").run();
+    assert_eq!(run.text(), "the end\n", "{}", run.stderr);
+    assert_eq!(run.verdicts(), [("wait-with-lock-held", "ordered")], "{}", run.stderr);
+}
+
+#[test]
+fn reports_of_chains_to_a_wait_read_well() {
+    golden("wait-kept-through", check(program("wait_kept.c")).arg("through"));
 }
 
 #[test]

@@ -6,6 +6,9 @@
  *   barrier_lock after    the same, but the second takes the mutex after it
  *   barrier_lock rounds   each takes the mutex by turns, and they meet many times
  *   barrier_lock swapped  there are two barriers, and each waits at another
+ *   barrier_lock chain    as kept, but what the second has had is another mutex, with which a third takes the first's
+ *   barrier_lock order    the same, but the third takes the two the other way round
+ *   barrier_lock chained  as chain, all at once: it hangs
  *   barrier_lock another  as hangs, but the second takes the mutex after it, and a child process comes in its place
  */
 #define _GNU_SOURCE
@@ -19,8 +22,9 @@
 #include <unistd.h>
 
 static pthread_mutex_t registry = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t queue = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t ready, done;
-static baton taken;
+static baton taken, queued;
 static const char *how;
 
 enum { ROUNDS = 100 };
@@ -41,6 +45,12 @@ static void use(void)
 	pthread_mutex_unlock(&registry);
 }
 
+/* There are three threads. */
+static int is_chain(void)
+{
+	return is("chain") || is("order") || is("chained");
+}
+
 static void here(int i)
 {
 	if (shared)
@@ -58,8 +68,8 @@ static void *first(void *arg)
 		}
 	} else if (is("swapped")) {
 		pthread_barrier_wait(&ready);
-	} else if (is("kept") || is("after")) {
-		if (is("kept"))
+	} else if (is("kept") || is("after") || is("chain") || is("order")) {
+		if (!is("after"))
 			baton_take(&taken);
 		pthread_mutex_lock(&registry);
 		pthread_barrier_wait(&ready);
@@ -91,6 +101,13 @@ static void *second(void *arg)
 		use();
 		baton_pass(&taken);
 		pthread_barrier_wait(&ready);
+	} else if (is_chain()) {
+		baton_take(&queued);
+		pthread_mutex_lock(&queue);
+		pthread_mutex_unlock(&queue);
+		if (!is("chained"))
+			baton_pass(&taken);
+		pthread_barrier_wait(&ready);
 	} else if (is("after")) {
 		pthread_barrier_wait(&ready);
 		use();
@@ -100,6 +117,25 @@ static void *second(void *arg)
 		if (!shared)
 			pthread_barrier_wait(&ready);
 	}
+	return NULL;
+}
+
+static void *third(void *arg)
+{
+	(void)arg;
+	if (is("order"))
+		pthread_mutex_lock(&registry);
+	pthread_mutex_lock(&queue);
+	if (is("chained")) {
+		baton_take(&taken);
+		baton_pass(&queued);
+	}
+	if (!is("order"))
+		pthread_mutex_lock(&registry);
+	pthread_mutex_unlock(&registry);
+	pthread_mutex_unlock(&queue);
+	if (!is("chained"))
+		baton_pass(&queued);
 	return NULL;
 }
 
@@ -140,7 +176,7 @@ static void come(void)
 
 int main(int argc, char **argv)
 {
-	pthread_t one, two;
+	pthread_t one, two, three;
 
 	how = argc > 1 ? argv[1] : "";
 	pthread_barrier_init(&ready, NULL, 2);
@@ -157,8 +193,12 @@ int main(int argc, char **argv)
 	here(2);
 	pthread_create(&one, NULL, first, NULL);
 	pthread_create(&two, NULL, second, NULL);
+	if (is_chain())
+		pthread_create(&three, NULL, third, NULL);
 	pthread_join(one, NULL);
 	pthread_join(two, NULL);
+	if (is_chain())
+		pthread_join(three, NULL);
 	if (shared)
 		wait(NULL);
 	pthread_barrier_destroy(&ready);

@@ -87,7 +87,7 @@ pub enum Misuse {
         holder: Option<ThreadInfo>,
     },
     /// A wait keeps further locks: those of the finding but the first, which is what the wait gives
-    /// up, or the semaphore that it waits for.
+    /// up, or the semaphore that it waits for, and those that [`Signalled::NeedsThrough`] adds.
     KeptInWait {
         /// It is for a semaphore.
         semaphore: bool,
@@ -154,6 +154,19 @@ pub enum Signalled {
         is_sure: bool,
         /// These signalled without taking one.
         others: Vec<ThreadInfo>,
+    },
+    /// One took a lock on its way that another may have who waits for a kept one, or for a lock
+    /// that a third has, and so on.
+    NeedsThrough {
+        /// Who.
+        thread: ThreadInfo,
+        /// Which of the finding's locks. It is followed by those of the others, and these come after
+        /// all that are kept.
+        lock: usize,
+        /// One of these, of the signaller and of who waits has waited for an event before.
+        has_heard: bool,
+        /// Who has that lock, who has what this one waits for, and so on.
+        between: Vec<ThreadInfo>,
     },
     /// These have signalled, and took none on their way.
     Independent(Vec<ThreadInfo>),

@@ -473,7 +473,8 @@ pub struct Waiting {
     pub futex: Option<futex::FutexWait>,
 }
 
-/// A thread that has signalled what another waits for, and now waits for a lock which that keeps.
+/// A thread that has signalled what another waits for, and now waits for a lock which that keeps, or
+/// for one whose holder does, and so on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StuckSignaller {
     /// Who.
@@ -482,6 +483,9 @@ pub struct StuckSignaller {
     pub lock: Name,
     /// Where it waits, innermost frame first.
     pub stack: Vec<Frame>,
+    /// Who has that lock, who has what this one waits for, and so on; none if the waiter keeps it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub between: Vec<ThreadInfo>,
     /// All live threads that were seen to signal are stuck so.
     pub are_all: bool,
 }

@@ -5,21 +5,24 @@
 //! each lock that is kept it is looked who of the others took it on the way. What lies before the
 //! hold in every run, or is kept from it by another lock, cannot come too late for it.
 //!
-//! Which threads come is sure only if no more than the barrier is for were seen to come. Longer
-//! cycles are not looked for, and neither are rounds beyond those that are on record.
+//! The same goes for a lock that is held by a third who waits for the one that is kept, and so on:
+//! see [`super::chains`].
+//!
+//! Which threads come is sure only if no more than the barrier is for were seen to come. Rounds beyond
+//! those that are on record are not looked at.
 
 use std::collections::{HashMap, HashSet};
 
-use lockwright_ledger::rows::{
-    Class, Node, Segment, Sync, mode, node_flag, segment_kind, sync_kind,
-};
+use lockwright_ledger::rows::{Node, Segment, Sync, mode, node_flag, segment_kind, sync_kind};
 
+use super::chains::{Chains, single_locks};
 use super::circular::orders_threads;
 use super::judge::Judge;
 use super::online;
+use crate::finding::coverage::{Note, Search::LockCycles};
 use crate::finding::order::{Evidence, Fault, OrderFault, Remedy};
 use crate::finding::{Details, Finding, Grade, Kind};
-use crate::model::{LockRef, Model, is_read};
+use crate::model::{LockRef, Model};
 use crate::view::candidate::Candidate;
 use crate::view::occurrence::{Acquisition, Context, Level};
 use crate::view::process_view::{ProcessView, reference};
@@ -27,8 +30,7 @@ use crate::view::process_view::{ProcessView, reference};
 /// Pairs of acquisitions looked at.
 const MOST_LOOKS: u64 = 1_000_000;
 
-/// The barrier, and the lock that is kept, among the locks of a finding.
-const KEPT: usize = 0;
+/// The barrier among the locks of a finding.
 const BARRIER: usize = 1;
 
 /// A round of a barrier.
@@ -40,74 +42,161 @@ struct Round {
     is_sure: bool,
 }
 
-/// A wait at a barrier with a lock kept, and the acquisition of that by another.
+/// A wait at a barrier with a lock kept, and what leads to that lock from what another takes before
+/// it comes.
 struct Kept {
-    wait: Acquisition,
-    taken: Acquisition,
+    /// The wait, the acquisition by the other, and those of the chain between.
+    steps: Vec<Acquisition>,
     addr: u64,
     grade: Grade,
-    is_timed: bool,
+    /// The first step that may back out.
+    timed: Option<usize>,
 }
 
+/// The call sites of the lock that is kept, of the wait, and of what leads there.
+type Sites = Vec<u64>;
+
 /// What is found in one process.
-pub(super) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
+pub(super) fn find(view: &ProcessView<'_, '_>, notes: &mut Vec<Note>) -> Vec<Candidate> {
     let model = view.model;
     let waits: Vec<u32> = (1..model.trie.len()).filter(|&id| is_wait(model, id)).collect();
     if waits.is_empty() {
         return Vec::new();
     }
-    let (rounds, round_of) = rounds(model);
-    let taken = taken(model, &waits);
-    let judge = Judge::new(model);
-    let mut looks = 0;
-    // By the call sites of the wait, of the lock that is kept, and of its acquisition.
-    let mut found: HashMap<(u64, u64, u64), Kept> = HashMap::new();
-    for &id in &waits {
-        let wait_site = model.trie.node(id).map_or(0, |node| node.site);
-        for &segment in model.trie.segments(id) {
-            let (Some(thread), Some(&round)) =
-                (model.order.thread(segment), round_of.get(&segment))
-            else {
-                continue;
-            };
-            let round: &Round = &rounds[round];
-            for (held, kept) in model.trie.held(id) {
-                for &(node, at) in taken.get(&kept.inst).into_iter().flatten() {
-                    looks += 1;
-                    if looks > MOST_LOOKS {
-                        break;
-                    }
-                    let by = model.order.thread(at);
-                    let comes = |&&(party, last): &&(u32, u32)| Some(party) == by && at <= last;
-                    let Some(&(other, _)) = round.parties.iter().find(comes) else { continue };
-                    let Some(row) = model.trie.node(node).filter(|row| excludes(row, kept)) else {
-                        continue;
-                    };
-                    let wait =
-                        Acquisition { context: Context { acquired: id, held }, segment, thread };
-                    let context = Context { acquired: node, held: row.parent };
-                    let taken = Acquisition { context, segment: at, thread: other };
-                    if other == thread || !judge.may_meet(&[wait, taken]) {
-                        continue;
-                    }
-                    let is_timed = row.mode & mode::TIMED != 0;
-                    let grade = match round.is_sure && !is_timed {
-                        true => Grade::Likely,
-                        false => Grade::Possible,
-                    };
-                    let new = Kept { wait, taken, addr: round.addr, grade, is_timed };
-                    let known = found.entry((wait_site, kept.site, row.site));
-                    let known = known.or_insert(Kept { ..new });
-                    if grade < known.grade {
-                        *known = Kept { wait, taken, addr: round.addr, grade, is_timed };
+    let mut search = Search::new(model, waits);
+    search.look(Length::Two);
+    search.look(Length::More);
+    if search.chains.is_cut() || search.looks > MOST_LOOKS {
+        notes.push(Note::SearchCut(LockCycles));
+    }
+    let mut all: Vec<(Sites, Kept)> = search.found.into_iter().collect();
+    all.sort_by_key(|(_, kept)| {
+        let wait = kept.steps[0];
+        (kept.grade, kept.steps.len(), wait.segment, wait.context)
+    });
+    all.iter().map(|(_, kept)| candidate(view, kept)).collect()
+}
+
+/// The threads of a cycle.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Length {
+    Two,
+    More,
+}
+
+struct Search<'m, 'a> {
+    model: &'m Model<'a>,
+    judge: Judge<'m, 'a>,
+    chains: Chains<'m, 'a>,
+    waits: Vec<u32>,
+    rounds: Vec<Round>,
+    /// By segment that ended at a barrier: its round.
+    round_of: HashMap<u32, usize>,
+    /// By lock: its acquisitions by threads that wait for it, and in which segments.
+    taken: HashMap<u32, Vec<(u32, u32)>>,
+    looks: u64,
+    found: HashMap<Sites, Kept>,
+    /// The sites of waits, and of locks kept there, that are part of a cycle of two.
+    pairs: HashSet<(u64, u64)>,
+}
+
+impl<'m, 'a> Search<'m, 'a> {
+    fn new(model: &'m Model<'a>, waits: Vec<u32>) -> Self {
+        let chains = Chains::new(model);
+        let (rounds, round_of) = rounds(model);
+        let taken = taken(model, &chains, &waits);
+        Self {
+            judge: Judge::new(model),
+            chains,
+            waits,
+            rounds,
+            round_of,
+            taken,
+            looks: 0,
+            found: HashMap::new(),
+            pairs: HashSet::new(),
+            model,
+        }
+    }
+
+    /// Looks for cycles of such a length. Where there is a shorter one for a lock that is kept, a longer one
+    /// says nothing new.
+    fn look(&mut self, length: Length) {
+        let model = self.model;
+        for id in self.waits.clone() {
+            let wait_site = model.trie.node(id).map_or(0, |node| node.site);
+            for &segment in model.trie.segments(id) {
+                let (Some(thread), Some(&round)) =
+                    (model.order.thread(segment), self.round_of.get(&segment))
+                else {
+                    continue;
+                };
+                for (held, kept) in model.trie.held(id) {
+                    let is_done = || self.pairs.contains(&(wait_site, kept.site));
+                    if kept.inst != 0 && !(length == Length::More && is_done()) {
+                        let context = Context { acquired: id, held };
+                        self.wait(&Acquisition { context, segment, thread }, round, kept, length);
                     }
                 }
             }
         }
     }
-    let mut all: Vec<((u64, u64, u64), Kept)> = found.into_iter().collect();
-    all.sort_by_key(|(_, kept)| (kept.grade, kept.wait.segment, kept.wait.context));
-    all.iter().map(|(_, kept)| candidate(view, kept)).collect()
+
+    /// Looks who of the others comes to the `round` by way of `kept`, which the wait keeps.
+    fn wait(&mut self, wait: &Acquisition, round: usize, kept: &Node, length: Length) {
+        let model = self.model;
+        let parts = self.chains.leading_to(kept.inst);
+        let mut locks: Vec<(usize, u32)> = parts.iter().map(|(&lock, &n)| (n, lock)).collect();
+        locks.sort_unstable();
+        locks.retain(|&(n, _)| (n == 0) == (length == Length::Two));
+        let wait_site = model.trie.node(wait.context.acquired).map_or(0, |node| node.site);
+        for (_, lock) in locks {
+            for i in 0..self.taken.get(&lock).map_or(0, Vec::len) {
+                let (node, at) = self.taken[&lock][i];
+                self.looks += 1;
+                if self.looks > MOST_LOOKS {
+                    return;
+                }
+                let round = &self.rounds[round];
+                let by = model.order.thread(at);
+                let comes = |&&(party, last): &&(u32, u32)| Some(party) == by && at <= last;
+                let Some(&(other, _)) = round.parties.iter().find(comes) else { continue };
+                let Some(row) = model.trie.node(node) else { continue };
+                let context = Context { acquired: node, held: row.parent };
+                let taken = Acquisition { context, segment: at, thread: other };
+                let mut steps = vec![*wait, taken];
+                if other == wait.thread || !self.judge.may_meet(&steps) {
+                    continue;
+                }
+                let chain = self.chains.find(&self.judge, &steps, lock, kept, &parts);
+                let Some(chain) = chain else { continue };
+                steps.extend(chain);
+                let (addr, is_sure) = (round.addr, round.is_sure);
+                if length == Length::Two {
+                    self.pairs.insert((wait_site, kept.site));
+                }
+                self.add(steps, addr, is_sure);
+            }
+        }
+    }
+
+    fn add(&mut self, steps: Vec<Acquisition>, addr: u64, is_sure: bool) {
+        let node = |id: u32| self.model.trie.node(id).copied().unwrap_or_default();
+        let acquired = |step: &Acquisition| node(step.context.acquired);
+        let timed = steps.iter().position(|step| acquired(step).mode & mode::TIMED != 0);
+        let grade = match is_sure && timed.is_none() {
+            true => Grade::Likely,
+            false => Grade::Possible,
+        };
+        let kept = node(steps[0].context.held).site;
+        let sites = std::iter::once(kept).chain(steps.iter().map(|step| acquired(step).site));
+        let new = Kept { addr, grade, timed, steps: Vec::new() };
+        let known =
+            self.found.entry(sites.collect()).or_insert(Kept { steps: steps.clone(), ..new });
+        if grade < known.grade {
+            *known = Kept { addr, grade, timed, steps };
+        }
+    }
 }
 
 fn is_wait(model: &Model<'_>, id: u32) -> bool {
@@ -154,20 +243,21 @@ fn rounds(model: &Model<'_>) -> (Vec<Round>, HashMap<u32, usize>) {
     (rounds, round_of)
 }
 
-/// By lock that is kept in one of the waits: its acquisitions by threads that wait for it, and in which
-/// segments.
-fn taken(model: &Model<'_>, waits: &[u32]) -> HashMap<u32, Vec<(u32, u32)>> {
+/// By lock that is kept in one of the waits, or from which a chain leads to one: its acquisitions by
+/// threads that wait for it, and in which segments.
+fn taken(
+    model: &Model<'_>,
+    chains: &Chains<'_, '_>,
+    waits: &[u32],
+) -> HashMap<u32, Vec<(u32, u32)>> {
+    let kept = waits.iter().flat_map(|&id| model.trie.held(id));
+    let kept = kept.filter(|(_, node)| node.inst != 0 && model.classes.excludes(node.class));
+    let kept: HashSet<u32> = kept.map(|(_, node)| node.inst).collect();
     let mut taken: HashMap<u32, Vec<(u32, u32)>> = HashMap::new();
-    let mut single: HashMap<u32, u32> = HashMap::new();
-    for (_, node) in waits.iter().flat_map(|&id| model.trie.held(id)) {
-        if node.inst != 0 && model.classes.excludes(node.class) {
-            taken.entry(node.inst).or_default();
-            let row = model.ledger.get::<Class>(node.class);
-            if row.is_some_and(|class| class.locks == 1) {
-                single.insert(node.class, node.inst);
-            }
-        }
+    for lock in kept.iter().flat_map(|&lock| chains.leading_to(lock).into_keys()) {
+        taken.entry(lock).or_default();
     }
+    let single = single_locks(model);
     for id in 1..model.trie.len() {
         let Some(node) = model.trie.node(id).filter(|node| node.class != 0 && blocks(node)) else {
             continue;
@@ -188,48 +278,53 @@ fn blocks(node: &Node) -> bool {
     node.mode & mode::TRY == 0 && node.flags & node_flag::IN_HANDLER == 0
 }
 
-/// Whether who acquires as in `node` waits for who holds as in `kept`.
-fn excludes(node: &Node, kept: &Node) -> bool {
-    !(is_read(node.mode) && is_read(kept.mode))
-}
-
 fn candidate(view: &ProcessView<'_, '_>, kept: &Kept) -> Candidate {
     let model = view.model;
-    let lock = model.trie.node(kept.wait.context.held).map(reference).unwrap_or_default();
-    let mut involved = view.involved(Level::Instance, vec![lock, LockRef::default()]);
+    let steps = &kept.steps;
+    let n = steps.len();
+    let held =
+        |step: &Acquisition| model.trie.node(step.context.held).map(reference).unwrap_or_default();
+    // What each step holds; of that which must come it is the barrier.
+    let mut refs: Vec<LockRef> = steps.iter().map(held).collect();
+    refs[BARRIER] = LockRef::default();
+    let mut locks = refs.clone();
+    locks.remove(BARRIER);
+    let mut involved = view.involved(Level::Instance, refs);
     (involved.names[BARRIER], involved.infos[BARRIER]) = online::barrier(model, kept.addr);
     let mut evidence = vec![Evidence::TakenBeforeBarrier { step: 1 }];
-    match kept.grade {
-        Grade::Likely => {
+    match (kept.grade, kept.timed) {
+        (Grade::Likely, _) => {
             evidence.extend([Evidence::Unordered(orders_threads(model)), Evidence::NoGate]);
         }
-        _ if kept.is_timed => evidence.push(Evidence::Timeout { step: 1 }),
+        (_, Some(step)) => evidence.push(Evidence::Timeout { step }),
         _ => evidence.push(Evidence::OthersCome { barrier: BARRIER }),
     }
+    let step = |(i, acquisition)| view.step(&involved, acquisition, (i + 1) % n);
     let finding = Finding {
         kind: Kind::CircularDependency,
         grade: kept.grade,
         details: Details::Order(OrderFault {
-            fault: Fault::KeptAtBarrier { barrier: BARRIER, step: 1 },
+            fault: match n {
+                2 => Fault::KeptAtBarrier { barrier: BARRIER, step: 1 },
+                _ => Fault::CycleAtBarrier { barrier: BARRIER },
+            },
             evidence,
             remedies: vec![Remedy::MeetWithoutLock { barrier: BARRIER, step: 1 }],
         }),
-        steps: vec![
-            view.step(&involved, &kept.wait, BARRIER),
-            view.step(&involved, &kept.taken, KEPT),
-        ],
-        locks: involved.infos,
+        steps: steps.iter().enumerate().map(step).collect(),
         pid: model.ledger.header().pid,
         process: None,
         origins: Vec::new(),
         also: 0,
+        locks: involved.infos,
     };
-    let place = |acquisition: &Acquisition| view.place(acquisition.context.acquired);
+    let places = steps.iter().map(|step| format!("{:?}", view.place(step.context.acquired)));
     let key = format!(
-        "barrier\n{}\n{:?}\n{:?}",
-        view.signature(kept.wait.context),
-        place(&kept.wait),
-        place(&kept.taken)
+        "barrier\n{}\n{}",
+        view.signature(steps[0].context),
+        places.collect::<Vec<_>>().join("\n")
     );
-    Candidate { finding, key, insts: vec![lock.inst], classes: view.classes(&[lock]) }
+    let mut insts: Vec<u32> = locks.iter().map(|lock| lock.inst).collect();
+    insts.sort_unstable();
+    Candidate { finding, key, insts, classes: view.classes(&locks) }
 }

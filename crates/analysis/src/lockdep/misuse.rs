@@ -1,5 +1,7 @@
 //! Misuse of locks, met while it happened: what was done, by whom, and the other side of it.
 
+use std::cell::OnceCell;
+
 use lockwright_ledger::rows::meter::BLOCKING_CALLS;
 use lockwright_ledger::rows::{
     Finding as Row, LeftHeld, Node, finding_kind, freed, lock_kind, mode, unsafe_call,
@@ -7,6 +9,7 @@ use lockwright_ledger::rows::{
 
 use super::left_held::LeftHolds;
 use super::signallers::{self, Need, Signallers};
+use super::waits_through::{Through, Ways};
 use crate::finding::action::{Access, Action};
 use crate::finding::lock_kind::{LockKind, Subject};
 use crate::finding::misuse::{Misuse, Signalled};
@@ -15,7 +18,7 @@ use crate::finding::{
 };
 use crate::model::{LockRef, Model, is_read};
 use crate::view::candidate::Candidate;
-use crate::view::occurrence::Level;
+use crate::view::occurrence::{Acquisition, Level};
 use crate::view::process_view::{InvolvedLocks, ProcessView};
 
 /// The misuses of one process.
@@ -25,8 +28,18 @@ pub(crate) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
     let rows = rows.filter(|(_, row)| !is_handed_on(row));
     let is_meant = |id, row: &Row| row.kind == finding_kind::LEFT_HELD && left.grade(id).is_none();
     let rows = rows.filter(|(id, row)| !is_meant(*id, row));
-    rows.filter_map(|(id, row)| Some(Case::new(view, id, row, left.grade(id))?.candidate()))
-        .collect()
+    let ways = OnceCell::new();
+    rows.filter_map(|(id, row)| {
+        let signallers = match row.kind {
+            finding_kind::WAIT_HELD => {
+                let ways = ways.get_or_init(|| Ways::new(view.model));
+                signallers::of(view, ways, id, &row)
+            }
+            _ => Signallers::Unknown,
+        };
+        Some(Case::new(view, row, left.grade(id), signallers)?.candidate())
+    })
+    .collect()
 }
 
 /// All the read holds that threads left behind when they ended were released by others, which is
@@ -81,11 +94,19 @@ fn kind_of(row: &Row) -> Option<Kind> {
 }
 
 impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
-    fn new(view: &'t ProcessView<'m, 'a>, id: u32, row: Row, leak: Option<Grade>) -> Option<Self> {
+    fn new(
+        view: &'t ProcessView<'m, 'a>,
+        row: Row,
+        leak: Option<Grade>,
+        signallers: Signallers,
+    ) -> Option<Self> {
         let kind = kind_of(&row)?;
         let model = view.model;
         let mut refs = vec![LockRef { class: row.class, inst: row.inst, row: 0 }];
         refs.extend(company(view, &row, kind));
+        if let Signallers::NeedsThrough(through) = &signallers {
+            refs.extend(through.chain.iter().map(|step| view.lock_of(step.context.held)));
+        }
         let mut involved = view.involved(Level::Instance, refs);
         match kind {
             Kind::InconsistentState => set(&mut involved, 0, internals(unsafe_name(row.addr))),
@@ -116,12 +137,9 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
             };
             Other { thread, stack: model.stack(row.other_stack) }
         });
-        let signallers = match kind {
-            Kind::WaitWithLockHeld => signallers::of(view, id, &row),
-            _ => Signallers::Unknown,
-        };
         // Locks are often kept in a wait for a post, and that alone says nothing.
-        if row.mode & mode::SEM_WAIT != 0 && !matches!(signallers, Signallers::Needs(_)) {
+        let is_needed = matches!(signallers, Signallers::Needs(_) | Signallers::NeedsThrough(_));
+        if row.mode & mode::SEM_WAIT != 0 && !is_needed {
             return None;
         }
         Some(Self {
@@ -182,6 +200,12 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                     if self.is_timed() { Grade::Possible } else { Grade::Likely }
                 }
                 Signallers::Needs(_) => Grade::Possible,
+                Signallers::NeedsThrough(through)
+                    if through.is_timed || through.has_heard || self.is_timed() =>
+                {
+                    Grade::Possible
+                }
+                Signallers::NeedsThrough(_) => Grade::Likely,
                 // It ends by itself.
                 Signallers::Unknown if self.is_timed() => Grade::Ordered,
                 Signallers::Unknown => Grade::Possible,
@@ -312,6 +336,14 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         match &self.signallers {
             Signallers::Unknown => Signalled::Unknown,
             Signallers::Independent(ids) => Signalled::Independent(threads(ids)),
+            Signallers::NeedsThrough(Through { taken, chain, has_heard, .. }) => {
+                Signalled::NeedsThrough {
+                    thread: self.view.model.thread(taken.thread),
+                    lock: self.lock_of_chain(chain.first()),
+                    has_heard: *has_heard,
+                    between: chain.iter().map(|step| self.view.model.thread(step.thread)).collect(),
+                }
+            }
             Signallers::Needs(need) => Signalled::Needs {
                 thread: self.view.model.thread(need.thread),
                 lock: self.involved.place(self.view.model, need.lock).unwrap_or(0),
@@ -320,6 +352,38 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
                 others: threads(&need.others),
             },
         }
+    }
+
+    /// The place of the lock that a step of a chain holds.
+    fn lock_of_chain(&self, step: Option<&Acquisition>) -> usize {
+        let place = |step: &Acquisition| {
+            self.involved.place(self.view.model, self.view.lock_of(step.context.held))
+        };
+        step.and_then(place).unwrap_or(0)
+    }
+
+    /// The thread that signals takes a lock, and then signals; and what leads from that lock to
+    /// those that are kept.
+    fn steps_through(&self, through: &Through) -> Vec<Step> {
+        let lock = |i: usize| match through.chain.get(i) {
+            Some(step) => self.lock_of_chain(Some(step)),
+            None => {
+                let last = through.chain.last().map(|step| step.context.acquired);
+                let lock = last.map(|id| self.view.lock_of(id));
+                lock.and_then(|lock| self.involved.place(self.view.model, lock)).unwrap_or(0)
+            }
+        };
+        let acquires = self.view.step(&self.involved, &through.taken, lock(0));
+        let signals = Step {
+            thread: acquires.thread.clone(),
+            lock: 0,
+            action: if self.is_for_semaphore() { Action::Posts } else { Action::Signals },
+            held: Vec::new(),
+            stack: self.view.model.stack(through.signal),
+        };
+        let chain = through.chain.iter().enumerate();
+        let chain = chain.map(|(i, step)| self.view.step(&self.involved, step, lock(i + 1)));
+        [acquires, signals].into_iter().chain(chain).collect()
     }
 
     /// The thread that signals takes the kept lock, and then signals.
@@ -353,6 +417,9 @@ impl<'t, 'm, 'a> Case<'t, 'm, 'a> {
         let mut steps = vec![self.offence()];
         if let Signallers::Needs(need) = &self.signallers {
             steps.extend(self.steps_of_signaller(need));
+        }
+        if let Signallers::NeedsThrough(through) = &self.signallers {
+            steps.extend(self.steps_through(through));
         }
         let Some(other) = &self.other else { return steps };
         // A lock that the thread itself took is among what it holds, with its place.

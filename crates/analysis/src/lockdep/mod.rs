@@ -9,6 +9,7 @@ mod atomic_sleep;
 mod barriers;
 pub(crate) mod budget;
 mod callbacks;
+mod chains;
 pub(crate) mod circular;
 pub(crate) mod cycles;
 mod declared;
@@ -30,6 +31,7 @@ mod signallers;
 mod signals;
 pub(crate) mod unfinished_waits;
 mod waiting_writer;
+mod waits_through;
 
 use std::collections::{HashMap, HashSet};
 
@@ -84,7 +86,7 @@ pub(crate) fn findings(
     candidates.extend(misuse::find(view));
     candidates.extend(callbacks::find(view));
     candidates.extend(lost_wakeups::find(view));
-    candidates.extend(barriers::find(view).into_iter().filter(is_new));
+    candidates.extend(barriers::find(view, notes).into_iter().filter(is_new));
     candidates.extend(atomic_sleep::find(view));
     candidates
 }

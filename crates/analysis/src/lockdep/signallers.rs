@@ -18,6 +18,7 @@ use lockwright_ledger::rows::{
     signalled,
 };
 
+use super::waits_through::{Through, Ways};
 use crate::model::{LockRef, Model, is_read};
 use crate::view::process_view::{ProcessView, reference};
 
@@ -31,6 +32,8 @@ pub enum Signallers {
     Unknown,
     /// One took a kept lock on its way.
     Needs(Need),
+    /// One took a lock that another may have who waits for a kept one.
+    NeedsThrough(Through),
     /// None of these took one.
     Independent(Vec<u32>),
 }
@@ -67,33 +70,33 @@ enum Needed {
 }
 
 /// The signallers of what `row` (`id`) tells of a wait for, with locks kept.
-pub fn of(view: &ProcessView<'_, '_>, id: u32, row: &Row) -> Signallers {
-    let model = view.model;
-    let waits = segments_of_wait(model, row);
-    let meets = |segment: u32| waits.iter().any(|&wait| model.order.concurrent(segment, wait));
-    let is_by_other = |by: &Row| {
-        by.kind == finding_kind::SIGNALLED && by.addr == row.detail && by.thread != row.thread
-    };
-    let signals = || model.ledger.rows::<Row>().filter(|(_, by)| is_by_other(by));
-    let first = FirstSignals::after(id, signals());
-    let rounds: Vec<(u32, Row)> =
-        signals().filter(|(_, by)| meets(by.segment)).take(MOST_ROUNDS).collect();
+pub fn of(view: &ProcessView<'_, '_>, ways: &Ways<'_, '_>, id: u32, row: &Row) -> Signallers {
+    let rounds = Rounds::of(view.model, id, row);
     let kept: Vec<Node> = kept(view, row).collect();
-    if rounds.is_empty() || kept.is_empty() {
+    if rounds.all.is_empty() || kept.is_empty() {
         return Signallers::Unknown;
     }
-    let acquired = Acquired::of(view, &kept);
+    match directly(view, row, &rounds, &kept) {
+        Signallers::Independent(others) => ways
+            .through(view, row, &rounds)
+            .map_or(Signallers::Independent(others), Signallers::NeedsThrough),
+        direct => direct,
+    }
+}
+
+/// The signallers, by whether they take the very locks that are kept, or such of their class.
+fn directly(view: &ProcessView<'_, '_>, row: &Row, rounds: &Rounds, kept: &[Node]) -> Signallers {
+    let acquired = Acquired::of(view, kept);
     let mut best: Option<(Needed, Need)> = None;
     let mut others = Vec::new();
     // Threads that needed a kept lock for sure, and such that perhaps did.
     let (mut sure, mut doubtful) = (HashSet::new(), HashSet::new());
-    for (id, round) in &rounds {
-        let mut segments = segments_of_round(model, round);
-        segments.retain(|&segment| meets(segment));
-        let needed = acquired.needed(view, &kept, round, &segments).map(|(needed, need)| {
+    for (id, round) in &rounds.all {
+        let segments = rounds.segments(view.model, round);
+        let needed = acquired.needed(view, kept, round, &segments).map(|(needed, need)| {
             let is_sure = needed == Needed::Surely
                 && row.mode & mode::TRY == 0
-                && first.may_end_wait(*id, round.thread);
+                && rounds.may_end_wait(*id, round.thread);
             match needed {
                 Needed::Surely if is_sure => _ = sure.insert(round.thread),
                 Needed::Perhaps => _ = doubtful.insert(round.thread),
@@ -120,6 +123,44 @@ pub fn of(view: &ProcessView<'_, '_>, id: u32, row: &Row) -> Signallers {
         }
         None => Signallers::Independent(others),
     }
+}
+
+/// What others signalled of what a thread waits for, where that may have been during the wait.
+pub struct Rounds {
+    /// The rows.
+    pub all: Vec<(u32, Row)>,
+    /// When the thread waited.
+    waits: Vec<u32>,
+    first: FirstSignals,
+}
+
+impl Rounds {
+    fn of(model: &Model<'_>, id: u32, row: &Row) -> Self {
+        let is_by_other = |by: &Row| {
+            by.kind == finding_kind::SIGNALLED && by.addr == row.detail && by.thread != row.thread
+        };
+        let signals = || model.ledger.rows::<Row>().filter(|(_, by)| is_by_other(by));
+        let waits = segments_of_wait(model, row);
+        let meets = |by: &Row| meets(model, &waits, by.segment);
+        let all = signals().filter(|(_, by)| meets(by)).take(MOST_ROUNDS).collect();
+        Self { all, first: FirstSignals::after(id, signals()), waits }
+    }
+
+    /// The segments of a round in which its thread may run while the other waits.
+    pub fn segments(&self, model: &Model<'_>, round: &Row) -> Vec<u32> {
+        let mut segments = segments_of_round(model, round);
+        segments.retain(|&segment| meets(model, &self.waits, segment));
+        segments
+    }
+
+    /// The signal `id` may be the first of its thread since the wait began.
+    pub fn may_end_wait(&self, id: u32, thread: u32) -> bool {
+        self.first.may_end_wait(id, thread)
+    }
+}
+
+fn meets(model: &Model<'_>, waits: &[u32], segment: u32) -> bool {
+    waits.iter().any(|&wait| model.order.concurrent(segment, wait))
 }
 
 /// Of each thread its first signal after a wait began, by row.
@@ -294,7 +335,7 @@ fn outermost<'k>(
 }
 
 /// A thread that acquires so waits if the lock is held, and it is the thread itself that does.
-fn waits(node: &Node) -> bool {
+pub fn waits(node: &Node) -> bool {
     node.mode & (mode::TRY | mode::COND_REACQUIRE) == 0 && node.flags & node_flag::IN_HANDLER == 0
 }
 

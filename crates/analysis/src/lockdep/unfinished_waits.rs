@@ -1,7 +1,7 @@
 //! Threads whose wait was not over when their process was killed, or when its ledger was read:
 //! where and for what they wait, and who has it. A hang that is no cycle shows only here.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{
@@ -165,8 +165,8 @@ fn holders(view: &ProcessView<'_, '_>, waiter: &Thread) -> Vec<Holder> {
         .collect()
 }
 
-/// The threads that have signalled what `waiter` waits for, and wait for a lock that it keeps.
-/// Others may come that never did before: so it is no deadlock for sure.
+/// The threads that have signalled what `waiter` waits for, and wait for a lock that it keeps, or for
+/// one that a thread has which does, and so on. Others may come that never did before: so it is no deadlock for sure.
 fn signallers(view: &ProcessView<'_, '_>, waiter: &Thread) -> Vec<StuckSignaller> {
     let model = view.model;
     let signals = model
@@ -180,23 +180,55 @@ fn signallers(view: &ProcessView<'_, '_>, waiter: &Thread) -> Vec<StuckSignaller
         .filter(|row| have_signalled.contains(&row.id))
         .collect();
     rows.sort_by_key(|row| model.number(row.id));
-    let kept = model.ledger.held(waiter);
-    let is_kept = |addr: u64| {
-        kept.iter().any(|held| {
-            held.is_held() && held.addr == addr && held.flags & held_flag::IN_COND_WAIT == 0
-        })
-    };
-    let is_stuck =
-        |row: &Thread| waits(row) && waits_for_lock(row.wait_mode as u16) && is_kept(row.wait_addr);
-    let are_all = rows.iter().all(|row| is_stuck(row));
-    let stuck = rows.iter().filter(|row| is_stuck(row));
-    let of = |row: &&&Thread| StuckSignaller {
+    let is_stuck = |row: &&&Thread| waits(row) && waits_for_lock(row.wait_mode as u16);
+    let stuck = rows.iter().filter(is_stuck);
+    let stuck: Vec<(&Thread, Vec<u32>)> =
+        stuck.filter_map(|row| Some((*row, between(view, row, waiter.id)?))).collect();
+    let are_all = stuck.len() == rows.len();
+    let of = |(row, between): &(&Thread, Vec<u32>)| StuckSignaller {
         thread: model.thread(row.id),
         lock: model.name(LockRef { class: row.wait_class, inst: row.wait_inst, row: 0 }),
         stack: model.trie.node(row.wait_node).map_or_else(Vec::new, |node| model.stack(node.stack)),
+        between: between.iter().map(|&id| model.thread(id)).collect(),
         are_all,
     };
-    stuck.map(|row| of(&row)).collect()
+    stuck.iter().map(of).collect()
+}
+
+/// The threads of the shortest way from `row`, which waits for a lock, to the thread `to`: each has
+/// what the one before waits for, or is joined by it. None where there is no way.
+fn between(view: &ProcessView<'_, '_>, row: &Thread, to: u32) -> Option<Vec<u32>> {
+    let model = view.model;
+    let keeps = |row: &Thread, addr: u64| {
+        model.ledger.held(row).iter().any(|held| {
+            held.is_held() && held.addr == addr && held.flags & held_flag::IN_COND_WAIT == 0
+        })
+    };
+    let mut live: Vec<&Thread> =
+        model.threads().filter(|row| row.state == thread_state::LIVE).collect();
+    live.sort_by_key(|row| model.number(row.id));
+    let mut open = VecDeque::from([(row, Vec::new())]);
+    let mut seen = HashSet::from([row.id]);
+    while let Some((row, path)) = open.pop_front() {
+        let wants = row.wait_mode as u16;
+        let is_for_thread = wants & mode::JOIN != 0;
+        if !waits(row) || !(is_for_thread || waits_for_lock(wants)) {
+            continue;
+        }
+        let next = live.iter().filter(|other| match is_for_thread {
+            true => u64::from(other.id) == row.wait_addr,
+            false => keeps(other, row.wait_addr),
+        });
+        for other in next {
+            if other.id == to {
+                return Some(path);
+            }
+            if seen.insert(other.id) {
+                open.push_back((*other, path.iter().copied().chain([other.id]).collect()));
+            }
+        }
+    }
+    None
 }
 
 /// Where a held lock was taken. The thread's fast path leaves the context open: it is one that was

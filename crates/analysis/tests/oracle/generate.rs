@@ -18,16 +18,25 @@ struct Generator<'g> {
     ids: usize,
 }
 
+/// What a program has beside locks and threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extra {
+    /// Waits for what another thread tells, now and then.
+    Events,
+    /// A routine that runs once.
+    Once,
+}
+
 /// A random run; the same for the same seed.
-pub fn run(rng: &mut Rng) -> Run {
+pub fn run(rng: &mut Rng, extra: Extra) -> Run {
     loop {
-        if let Some(run) = attempt(rng) {
+        if let Some(run) = attempt(rng, extra) {
             return run;
         }
     }
 }
 
-fn attempt(rng: &mut Rng) -> Option<Run> {
+fn attempt(rng: &mut Rng, extra: Extra) -> Option<Run> {
     let locks = locks(rng);
     let shares_sites = rng.chance(15);
     let count = 2 + rng.below(3);
@@ -44,11 +53,15 @@ fn attempt(rng: &mut Rng) -> Option<Run> {
     // What a seed's programs do with locks alone stays as it is.
     let mut events = rng.another();
     let mut generator = Generator { rng: &mut events, locks, shares_sites, ids };
-    if has_semaphore {
-        generator.semaphore(&mut threads);
-    }
-    if generator.rng.chance(40) {
-        generator.condition(&mut threads);
+    if extra == Extra::Once {
+        generator.once(&mut threads)?;
+    } else {
+        if has_semaphore {
+            generator.semaphore(&mut threads);
+        }
+        if generator.rng.chance(40) {
+            generator.condition(&mut threads);
+        }
     }
     let locks = generator.locks;
     let waits_first = events.chance(70);
@@ -160,6 +173,39 @@ impl Generator<'_> {
                 steps.insert(at + 1, Step { op: Op::Pass(0), site: None });
             }
         }
+    }
+
+    /// Has a thread do one of its critical sections in a routine that runs once, and others call for that
+    /// somewhere. `None` if there is no section for it.
+    fn once(&mut self, threads: &mut [Vec<Step>]) -> Option<()> {
+        let runner = self.rng.below(threads.len());
+        let steps = &mut threads[runner];
+        let begins: Vec<(usize, usize)> = (0..steps.len())
+            .filter_map(|at| match steps[at].op {
+                Op::Acquire { id, .. } => {
+                    let is_end = |step: &Step| matches!(step.op, Op::Release { id: other, .. } if other == id);
+                    Some((at, steps.iter().position(is_end)? + 1))
+                }
+                _ => None,
+            })
+            .filter(|&(begin, end)| is_awake(steps, begin) && is_awake(steps, end))
+            .collect();
+        if begins.is_empty() {
+            return None;
+        }
+        let (begin, end) = self.rng.pick(&begins);
+        self.locks.push(Lock { name: "O".into(), kind: Kind::Once });
+        self.ids += 1;
+        let (lock, id) = (self.locks.len() - 1, self.ids);
+        steps.insert(end, Step { op: Op::OnceEnd { lock, id }, site: None });
+        steps.insert(begin, Step { op: Op::OnceBegin { lock, id }, site: None });
+        for other in (0..threads.len()).filter(|&other| other != runner) {
+            for _ in 0..self.rng.below(3) {
+                let at = self.place(&threads[other]);
+                threads[other].insert(at, Step { op: Op::OnceCall { lock, id }, site: None });
+            }
+        }
+        Some(())
     }
 
     /// Has a thread post a semaphore that another waits for, once or twice. (With several posters
@@ -364,7 +410,10 @@ pub fn without(run: &Run, id: usize) -> Option<Run> {
         | Op::WaitBegin { id: i, .. }
         | Op::WaitEnd { id: i, .. }
         | Op::SleepBegin { id: i, .. }
-        | Op::SleepEnd { id: i, .. } => i == id,
+        | Op::SleepEnd { id: i, .. }
+        | Op::OnceBegin { id: i, .. }
+        | Op::OnceEnd { id: i, .. }
+        | Op::OnceCall { id: i, .. } => i == id,
         _ => false,
     };
     for &thread in &run.order {

@@ -23,8 +23,11 @@
 //!   locks, in a reordering of the run, or of another run that leaves the very same record (see
 //!   repeat.rs). How many need that is counted.
 //!
-//! Who waits at a barrier waits for each thread that has not come. Of cycles through one only those of two
-//! threads and a lock are to be found, but no other may be told either.
+//! Who waits at a barrier waits for each thread that has not come. Of cycles through one only those are to be
+//! found in which one thread waits there and the others for locks, but no other may be told either.
+//!
+//! A routine that runs once is run by the thread that did in the run: where another would have called
+//! first, that interleaving is none of the run's. While it runs, who calls waits for that thread.
 //!
 //! And of waits for what another thread tells, with a lock kept that this one takes first: see
 //! wakeups.rs.

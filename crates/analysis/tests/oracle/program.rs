@@ -12,6 +12,8 @@ pub enum Kind {
     /// One that prefers writers: a writer that waits holds readers up.
     Writers,
     Spin,
+    /// A control of `pthread_once`.
+    Once,
 }
 
 /// A lock: its name in stories says its class.
@@ -82,6 +84,21 @@ pub enum Op {
     Signal(usize),
     Create(usize),
     Join(usize),
+    /// Calls `pthread_once` for a control, and runs its routine: no other thread does in this run ...
+    OnceBegin {
+        lock: usize,
+        id: usize,
+    },
+    /// ... until here.
+    OnceEnd {
+        lock: usize,
+        id: usize,
+    },
+    /// Calls `pthread_once` for the control, whose routine another has run.
+    OnceCall {
+        lock: usize,
+        id: usize,
+    },
     /// Reaches a barrier, which is met once ...
     Arrive(usize),
     /// ... and passes it, once all have reached it.
@@ -174,6 +191,7 @@ impl Run {
                 Kind::Readers => "rwlock",
                 Kind::Writers => "writers",
                 Kind::Spin => "spin",
+                Kind::Once => "once",
             };
             if !declared.contains(&lock.class()) {
                 declared.push(lock.class());
@@ -245,6 +263,9 @@ impl Run {
             Op::Signal(event) => format!("CS(c{event})"),
             Op::Create(thread) => format!("F({})", thread_name(thread)),
             Op::Join(thread) => format!("J({})", thread_name(thread)),
+            Op::OnceBegin { lock, .. } => format!("OB({})", name(lock)),
+            Op::OnceEnd { lock, .. } => format!("OE({})", name(lock)),
+            Op::OnceCall { lock, .. } => format!("OC({})", name(lock)),
             Op::Arrive(barrier) => format!("BA(K{barrier})"),
             Op::Pass(barrier) => format!("BP(K{barrier})"),
             Op::Post(semaphore) => format!("PO(S{semaphore})"),

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lockwright_analysis::finding::Grade;
 
-use crate::generate;
+use crate::generate::{self, Extra};
 use crate::observe::{self, Told};
-use crate::program::{Op, Run};
+use crate::program::{Kind, Op, Run};
 use crate::repeat::{keeps, reaches};
 use crate::rng::Rng;
 use crate::search::{Cycle, Search, barrier_of};
@@ -49,6 +49,7 @@ const FOUND: &[(u64, u64)] = &[
     (3, 930),
     (3, 1516),
     (4, 704),
+    (5, 884),
     (6, 1146),
     (7, 2308),
     (7, 2678),
@@ -67,7 +68,11 @@ const FOUND: &[(u64, u64)] = &[
 
 /// Program `number` of a seed.
 fn program(seed: u64, number: u64) -> Run {
-    generate::run(&mut Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(number)))
+    generated(seed, number, Extra::Events)
+}
+
+fn generated(seed: u64, number: u64, extra: Extra) -> Run {
+    generate::run(&mut Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(number)), extra)
 }
 
 #[test]
@@ -121,6 +126,32 @@ fn nothing_is_missed_and_nothing_is_cried() {
         assert!(deadlocks > count / 20 && deadlocks < count * 19 / 20, "{deadlocks}");
         assert!(slept > count / 50 && slept < count * 19 / 20, "{slept}");
         assert!(kept > count / 500 && likely_kept > count / 500, "{kept} {likely_kept}");
+    }
+}
+
+/// The same of programs in which a routine runs once.
+#[test]
+fn routines_that_run_once_are_locks() {
+    let seed = number("LOCKWRIGHT_ORACLE_SEED", 1);
+    let count = number("LOCKWRIGHT_ORACLE_COUNT", 1000);
+    let (mut through, mut likely) = (0, 0);
+    for i in 0..count {
+        let run = generated(seed, i, Extra::Once);
+        let is_once = |wait: &(usize, usize)| {
+            run.locks.get(wait.1).is_some_and(|lock| lock.kind == Kind::Once)
+        };
+        through += u64::from(cycles(&run).keys().any(|cycle| cycle.iter().any(is_once)));
+        let examined = examine(&run);
+        likely += examined.likely;
+        if let Some(fault) = examined.faults.first() {
+            panic!("program {i} of seed {seed} with a routine: {}", smallest(run, fault));
+        }
+    }
+    println!(
+        "{count} programs, {through} with a deadlock through a routine; {likely} likely findings"
+    );
+    if count >= 1000 {
+        assert!(through > count / 20, "{through}");
     }
 }
 
@@ -194,14 +225,15 @@ fn examine(run: &Run) -> Examined {
     Examined { faults, has_deadlock, likely, repeated, sleeps, kept, likely_kept }
 }
 
-/// Of cycles through a barrier, those of two threads and one lock are looked for, if it is known which
-/// lock that is and that nobody backs out.
+/// Of cycles through a barrier, those are looked for in which one thread waits there and the others
+/// for locks, if it is known which locks these are and that nobody backs out.
 fn is_looked_for(run: &Run, cycle: &Cycle, sure: bool) -> bool {
     let first = barrier_of(run, 0);
-    let is_lock = |lock: usize| lock < run.locks.len();
-    match cycle.iter().any(|wait| wait.1 >= first) {
-        true => sure && cycle.len() == 2 && cycle.iter().any(|wait| is_lock(wait.1)),
-        false => true,
+    let at_barriers = cycle.iter().filter(|wait| wait.1 >= first).count();
+    let for_locks = cycle.iter().filter(|wait| wait.1 < run.locks.len()).count();
+    match at_barriers {
+        0 => true,
+        _ => sure && at_barriers == 1 && for_locks + 1 == cycle.len(),
     }
 }
 

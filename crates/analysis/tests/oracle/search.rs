@@ -27,6 +27,13 @@ struct Wait {
     sure: bool,
 }
 
+/// A routine that runs once.
+struct Routine {
+    /// Who runs it.
+    thread: usize,
+    is_over: bool,
+}
+
 /// What ends a wait on a condition variable, beside that its mutex is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waking {
@@ -65,6 +72,10 @@ impl<'r> Search<'r> {
                     creator[new] = Some((thread, at));
                 }
             }
+        }
+        // One that takes no lock keeps nobody, and is not on record.
+        if !run.threads.iter().all(|steps| routines_take_locks(steps)) {
+            return None;
         }
         let held = (0..run.threads.len()).map(|thread| holdings(run, thread)).collect();
         let held: Option<Vec<_>> = held;
@@ -105,6 +116,8 @@ impl<'r> Search<'r> {
                 self.count(|_, steps| steps, is_it) == self.count(|t, s| &s[..state[t]], is_it)
             }
             Some(Op::Await(semaphore)) => self.is_there(state, Event::Semaphore(semaphore)),
+            // Who called first would run the routine itself: that is not followed.
+            Some(Op::OnceCall { id, .. }) => self.routine(state, id).is_some_and(|it| it.is_over),
             Some(
                 Op::Release { .. }
                 | Op::WaitBegin { .. }
@@ -112,10 +125,28 @@ impl<'r> Search<'r> {
                 | Op::AwaitBegin(_)
                 | Op::Signal(_)
                 | Op::Create(_)
+                | Op::OnceBegin { .. }
+                | Op::OnceEnd { .. }
                 | Op::Arrive(_)
                 | Op::Post(_),
             ) => true,
         }
+    }
+
+    /// The routine of a control, if it has begun.
+    fn routine(&self, state: &[usize], id: usize) -> Option<Routine> {
+        let at = |thread: usize, end: bool| {
+            self.run.threads[thread].iter().position(|step| match step.op {
+                Op::OnceBegin { id: other, .. } => !end && other == id,
+                Op::OnceEnd { id: other, .. } => end && other == id,
+                _ => false,
+            })
+        };
+        (0..state.len()).find_map(|thread| {
+            let (begin, end) = (at(thread, false)?, at(thread, true)?);
+            let is_over = state[thread] > end;
+            (state[thread] > begin).then_some(Routine { thread, is_over })
+        })
     }
 
     /// The event has happened more often than it was waited for.
@@ -176,6 +207,10 @@ impl<'r> Search<'r> {
                 let lock = end_of(self.run, other);
                 let sure = !self.has_heard(&self.run.threads[thread][..state[thread]], other);
                 return Some(Wait { lock, blockers: vec![other], sure });
+            }
+            Op::OnceCall { lock, id } => {
+                let running = self.routine(state, id).filter(|routine| !routine.is_over)?;
+                return Some(Wait { lock, blockers: vec![running.thread], sure: true });
             }
             Op::Pass(barrier) => {
                 let is_it = |step: &Step| step.op == Op::Arrive(barrier);
@@ -310,6 +345,9 @@ impl<'r> Search<'r> {
                 self.holders(state, thread, lock, false).iter().any(is_stuck)
             }
             Some(Op::Join(other)) => is_stuck(&other),
+            Some(Op::OnceCall { id, .. }) => {
+                self.routine(state, id).is_some_and(|routine| stuck[routine.thread])
+            }
             // What keeps it is looked for no further.
             _ => false,
         }
@@ -343,6 +381,31 @@ impl<'r> Search<'r> {
         let is_blocked = self.has_started(state, thread)
             && self.holders(state, thread, lock, read).contains(&holder);
         is_blocked.then_some(lock)
+    }
+
+    /// The lock that the thread waits for, where who has it waits for a lock that another has, and so on
+    /// up to `holder`.
+    pub fn blocked_through(&self, state: &[usize], thread: usize, holder: usize) -> Option<usize> {
+        let waits = |thread: usize| match self.op(state, thread) {
+            Some(Op::Acquire { lock, how: How::Wait, read, .. })
+                if self.has_started(state, thread) =>
+            {
+                Some((lock, self.holders(state, thread, lock, read)))
+            }
+            _ => None,
+        };
+        let (lock, mut open) = waits(thread)?;
+        let mut seen = vec![thread];
+        while let Some(next) = open.pop() {
+            if next == holder {
+                return Some(lock);
+            }
+            if !seen.contains(&next) {
+                seen.push(next);
+                open.extend(waits(next).into_iter().flat_map(|(_, holders)| holders));
+            }
+        }
+        None
     }
 
     fn cycles_of(&self, state: &[usize], found: &mut BTreeMap<Cycle, bool>) {
@@ -382,10 +445,11 @@ fn holdings(run: &Run, thread: usize) -> Option<Vec<Vec<Held>>> {
     for step in &run.threads[thread] {
         match step.op {
             Op::Acquire { lock, read, .. } => take(run, &mut held, lock, read)?,
+            Op::OnceBegin { lock, .. } => take(run, &mut held, lock, false)?,
             Op::WaitEnd { lock, .. } | Op::SleepEnd { lock, .. } => {
                 take(run, &mut held, lock, false)?
             }
-            Op::Release { lock, .. } => {
+            Op::Release { lock, .. } | Op::OnceEnd { lock, .. } => {
                 let at = held.iter().rposition(|h| h.lock == lock)?;
                 held[at].count -= 1;
                 if held[at].count == 0 {
@@ -401,6 +465,22 @@ fn holdings(run: &Run, thread: usize) -> Option<Vec<Vec<Held>>> {
         all.push(held.clone());
     }
     Some(all)
+}
+
+/// Whether each routine that a thread runs acquires a lock.
+fn routines_take_locks(steps: &[Step]) -> bool {
+    let at = |end: bool| {
+        steps.iter().position(|step| match step.op {
+            Op::OnceBegin { .. } => !end,
+            Op::OnceEnd { .. } => end,
+            _ => false,
+        })
+    };
+    let is_acquired = |step: &Step| matches!(step.op, Op::Acquire { .. });
+    match (at(false), at(true)) {
+        (Some(begin), Some(end)) => steps[begin..end].iter().any(is_acquired),
+        _ => true,
+    }
 }
 
 fn take(run: &Run, held: &mut Vec<Held>, lock: usize, read: bool) -> Option<()> {

@@ -38,7 +38,10 @@ fn candidates(run: &Run) -> Vec<Run> {
         Op::Await(semaphore) => {
             Some(take_out(run, |_, op| op == what || op == Op::AwaitBegin(semaphore)))
         }
-        Op::Join(_) | Op::Post(_) | Op::Signal(_) => Some(take_out(run, |_, op| op == what)),
+        Op::OnceBegin { id, .. } => without(run, id),
+        Op::Join(_) | Op::Post(_) | Op::Signal(_) | Op::OnceCall { .. } => {
+            Some(take_out(run, |_, op| op == what))
+        }
         Op::Arrive(k) => Some(take_out(run, |_, op| op == Op::Arrive(k) || op == Op::Pass(k))),
         _ => None,
     });

@@ -7,7 +7,8 @@
 //!
 //! Then, of the report on the observed run:
 //! - *nothing is cried*: for each `likely` finding of a wait with a lock kept, a state is reached
-//!   in which the waiter is stuck, and the signaller waits for that lock of the waiter's;
+//!   in which the waiter is stuck, and the signaller waits for that lock of the waiter's, or of one
+//!   that waits for a lock of the waiter's, and so on;
 //! - *nothing is missed*: each stuck waiter all of whose signallers wait for locks that it keeps has a
 //!   finding that is `likely`, as far as the run shows these (see [`is_shown`]).
 
@@ -61,6 +62,11 @@ pub fn reached(run: &Run) -> Reached {
             };
             let all: Vec<(Kept, usize)> = signallers.iter().filter_map(kept).collect();
             reached.stuck.extend(all.iter().map(|(kept, _)| kept));
+            let through = |&signaller: &usize| {
+                let lock = search.blocked_through(state, signaller, waiter)?;
+                stuck[signaller].then_some(Kept { waiter, signaller, lock })
+            };
+            reached.stuck.extend(signallers.iter().filter_map(through));
             let is_direct = all.len() == signallers.len();
             if is_direct && is_shown(run, &search, event, (waiter, state[waiter])) {
                 reached.shown.extend(all.iter().map(|(kept, _)| kept));

@@ -40,6 +40,13 @@ pub fn told(finding: &Finding, misuse: &Misuse) -> Told {
         _ => lock,
     };
     let who = finding.steps.first().map_or_else(String::new, |step| step.thread.to_string());
+    let others = match misuse {
+        // What leads to the kept locks is kept by other threads.
+        Misuse::KeptInWait { signalled: Signalled::NeedsThrough { lock, .. }, .. } => {
+            &others[..others.len().min(lock.saturating_sub(1))]
+        }
+        _ => others,
+    };
     let names = Names { lock, others: words::locks(others), others_count: others.len(), who };
     let (title, evidence, help) = sentences(finding, misuse, &names);
     Told { title, evidence, help: help.into_iter().filter(|line| !line.is_empty()).collect() }
@@ -427,6 +434,26 @@ fn kept_in_wait(
             "{} {signalled_it}, and did not take {is_one} on the way",
             named(threads)
         )),
+        Signalled::NeedsThrough { thread, lock, has_heard, between } => {
+            let lock = finding.locks.get(*lock).map_or_else(String::new, |l| quote(&l.name));
+            evidence.push(format!(
+                "{thread} takes {lock} before it {signals}, and tells nobody in between"
+            ));
+            let leads = match between.len() {
+                1 => format!("{others} with {lock} held"),
+                _ => format!("{others} in a chain that begins with {lock} held"),
+            };
+            let verb = if between.len() == 1 { "takes" } else { "take" };
+            evidence.push(format!("{} {verb} {leads}", named(between)));
+            evidence.push(format!(
+                "if it does so while {who} waits, and {thread} then comes for {lock}, none of them goes on"
+            ));
+            if *has_heard {
+                evidence.push(
+                    "one of them has waited for an event before, which may keep them apart".into(),
+                );
+            }
+        }
         Signalled::Needs { thread, lock, is_held, is_sure, others: free } => {
             let lock = finding.locks.get(*lock).map_or_else(String::new, |l| quote(&l.name));
             evidence.push(match (is_held, is_sure) {
@@ -450,7 +477,7 @@ fn kept_in_wait(
         Signalled::Independent(_) => {
             format!("harmless while no thread needs {others} on its way to the {signal}")
         }
-        Signalled::Needs { is_sure: true, .. } => {
+        Signalled::Needs { is_sure: true, .. } | Signalled::NeedsThrough { .. } => {
             format!("release {others} before the wait, or {signal} without needing {is_one}")
         }
         _ => format!(

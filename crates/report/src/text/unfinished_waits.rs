@@ -6,7 +6,7 @@ use crate::prose::words::{count, duration, plain, quote};
 use crate::prose::{doing, futexes};
 use lockwright_analysis::finding::doing::Busy;
 use lockwright_analysis::finding::futex::{FutexUse, FutexWait};
-use lockwright_analysis::finding::{Report, Waiting, WaitsFor};
+use lockwright_analysis::finding::{Report, ThreadInfo, Waiting, WaitsFor};
 
 /// Waits told; there may be a thread for each connection.
 const MOST: usize = 20;
@@ -68,9 +68,10 @@ pub fn lines(report: &Report, stacks: &Stacks) -> String {
         for by in &waiting.signallers {
             let place = stacks.own(&by.stack);
             text += &format!(
-                "    {}, which has signalled it, waits for {}, which this one keeps{}\n",
+                "    {}, which has signalled it, waits for {}, {}{}\n",
                 plain(&by.thread.to_string()),
                 plain(&quote(&by.lock)),
+                kept(&by.between),
                 place.map_or_else(String::new, |place| format!(", in {place}")),
             );
         }
@@ -86,6 +87,18 @@ pub fn lines(report: &Report, stacks: &Stacks) -> String {
         text += &format!("  and {} more\n", count(rest, "thread"));
     }
     if text.is_empty() { text } else { format!("still waiting:\n{text}\n") }
+}
+
+/// Who keeps a lock that a signaller waits for, by way of the threads between.
+fn kept(between: &[ThreadInfo]) -> String {
+    let Some((first, others)) = between.split_first() else {
+        return "which this one keeps".into();
+    };
+    let mut text = format!("held by {}, which waits for ", plain(&first.to_string()));
+    for other in others {
+        text += &format!("{}, which waits for ", plain(&other.to_string()));
+    }
+    text + "this one"
 }
 
 fn do_threads(n: u64) -> String {

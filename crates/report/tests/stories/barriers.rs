@@ -105,3 +105,62 @@ fn where_others_come_it_is_possible() {
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].starts_with("possible circular-dependency: A "), "{found:?}");
 }
+
+/// T1 keeps A at K, to which T2 comes after B; who has B waits for A.
+#[test]
+fn a_lock_that_another_waits_for_is_kept_at_a_barrier() {
+    let story = |third: &str, second: &str, first: &str| {
+        kept(&format!("T3: {third}\nT2: {second} BA(K)\nT1: {first} BA(K) BP(K)\nT2: BP(K)"))
+    };
+    let is = |grade: &str, found: Vec<String>| {
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with(&format!("{grade} circular-dependency: ")), "{found:?}");
+        for lock in ["A", "B"] {
+            assert!(found[0].contains(lock), "{found:?}");
+        }
+    };
+    is("likely", story("L(B) L(A) U(A) U(B)", "L(B) U(B)", "L(A)"));
+    is("likely", story("L(B) L(A) U(A) U(B)", "L(C) L(B) U(B) U(C)", "L(A)"));
+    is("possible", story("L(B) D(A) U(A) U(B)", "L(B) U(B)", "L(A)"));
+    is("possible", story("L(B) L(A) U(A) U(B)", "D(B) U(B)", "L(A)"));
+    let nothing = [
+        story("L(A) L(B) U(B) U(A)", "L(B) U(B)", "L(A)"),
+        story("L(B) T(A) U(A) U(B)", "L(B) U(B)", "L(A)"),
+        story("L(B) L(A) U(A) U(B)", "T(B) U(B)", "L(A)"),
+        story("L(B) L(A) U(A) U(B)", "L(C) U(C)", "L(A)"),
+        story("L(B) L(A) U(A) U(B)", "L(B) U(B)", "L(A) U(A)"),
+        // Two of them have a lock in common.
+        story("L(G) L(B) L(A) U(A) U(B) U(G)", "L(B) U(B)", "L(G) L(A)"),
+    ];
+    for (i, found) in nothing.iter().enumerate() {
+        assert!(found.is_empty(), "{i}: {found:?}");
+    }
+    // Three threads, of which one created another after it had done with B.
+    let ordered = "T3: L(B) L(A) U(A) U(B) F(T1)
+        T2: L(B) U(B) BA(K)
+        T1: L(A) BA(K) BP(K)
+        T2: BP(K)";
+    assert!(kept(ordered).is_empty(), "{:?}", kept(ordered));
+}
+
+#[test]
+fn chains_to_what_is_kept_at_a_barrier_have_any_length() {
+    let found = kept(
+        "T3: L(B) L(C) U(C) U(B)
+         T4: L(C) L(A) U(A) U(C)
+         T2: L(B) U(B) BA(K)
+         T1: L(A) BA(K) BP(K)
+         T2: BP(K)",
+    );
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("likely circular-dependency: "), "{found:?}");
+    // Of one thread no two parts are.
+    let found = kept(
+        "T3: L(B) L(C) U(C) U(B)
+         T3: L(C) L(A) U(A) U(C)
+         T2: L(B) U(B) BA(K)
+         T1: L(A) BA(K) BP(K)
+         T2: BP(K)",
+    );
+    assert!(found.is_empty(), "{found:?}");
+}

@@ -152,3 +152,59 @@ fn a_post_on_the_way_past_the_lock_may_be_enough() {
     let told = verdict(text);
     assert!(told.iter().all(|told| !told.starts_with("likely")), "{told:?}");
 }
+
+/// T2 signals after B; T3 has B and waits for L, which T1 keeps in its wait.
+#[test]
+fn who_signals_needs_a_lock_whose_holder_needs_the_kept_one() {
+    let story = |third: &str, second: &str| {
+        verdict(&format!(
+            "T3: {third}
+             T1: L(L) L(M) CW(M,c)
+             T2: {second}
+             T1: CE(M) U(M) U(L)"
+        ))
+    };
+    let chain = "L(B) L(L) U(L) U(B)";
+    let signal = "L(M) CS(c) U(M)";
+    let told = |grade: &str| format!("{grade} wait-with-lock-held: M L B");
+    assert_eq!(story(chain, &format!("L(B) U(B) {signal}")), [told("likely")]);
+    // With the mutex of the wait, which that gives up, and takes again at its end with L held.
+    let found = story(chain, "L(M) L(B) U(B) CS(c) U(M)");
+    assert_eq!(found, ["likely circular-dependency: B L M".to_owned(), told("likely")]);
+    let longer = "L(B) L(C) U(C) U(B)\nT4: L(C) L(L) U(L) U(C)";
+    let found = story(longer, &format!("L(B) U(B) {signal}"));
+    assert_eq!(found, ["likely wait-with-lock-held: M L B C"]);
+    let timed = story("L(B) D(L) U(L) U(B)", &format!("L(B) U(B) {signal}"));
+    assert_eq!(timed, [told("possible")]);
+    // T3 was told something before.
+    let told_before = format!("L(P) CW(P,p)\nT4: CS(p)\nT3: CE(P) U(P) {chain}");
+    assert_eq!(story(&told_before, &format!("L(B) U(B) {signal}")), [told("possible")]);
+    for (third, second) in [
+        // The other way round, or not at all.
+        ("L(L) L(B) U(B) U(L)", format!("L(B) U(B) {signal}")),
+        (chain, format!("L(C) U(C) {signal}")),
+        (chain, format!("{signal} L(B) U(B)")),
+        (chain, format!("T(B) U(B) {signal}")),
+        // Another signals, which needs nothing.
+        (chain, format!("L(B) U(B) {signal}\nT4: {signal}")),
+    ] {
+        assert_eq!(story(third, &second), [COUNTED], "{third} / {second}");
+    }
+}
+
+#[test]
+fn who_posts_needs_a_lock_whose_holder_needs_the_kept_one() {
+    let story = |third: &str| {
+        verdict(&format!(
+            "semaphore 0 S
+             T3: {third}
+             T1: L(L) PB(S)
+             T2: L(B) U(B) PO(S)
+             T1: PW(S) U(L)"
+        ))
+    };
+    let found = story("L(B) L(L) U(L) U(B)");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("likely wait-with-lock-held: "), "{found:?}");
+    assert!(story("L(L) L(B) U(B) U(L)").is_empty());
+}
