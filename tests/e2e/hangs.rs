@@ -104,7 +104,7 @@ fn who_keeps_all_signallers_from_a_wait_is_told() {
     let is_condition = |wait: &&Value| wait["kind"] == "condition";
     let wait = waits.iter().find(is_condition).expect("a condition wait");
     let by = &wait["signallers"][0];
-    assert_eq!((&by["lock"], &by["are_all"]), (&"`other`".into(), &true.into()), "{by:#}");
+    assert_eq!((&by["lock"], &by["are_all"]), (&"other".into(), &true.into()), "{by:#}");
     assert_eq!(by["between"][0]["name"], "third", "{by:#}");
     let line = "(signaller), which has signalled it, waits for `other`, held by thread ";
     assert!(run.stderr.contains(line), "{}", run.stderr);

@@ -226,13 +226,18 @@ fn examine(run: &Run) -> Examined {
 }
 
 /// Of cycles through a barrier, those are looked for in which one thread waits there and the others
-/// for locks, if it is known which locks these are and that nobody backs out.
+/// for locks, if it is known which locks these are and that nobody backs out. That a reader waits
+/// behind a writer there is not looked for.
 fn is_looked_for(run: &Run, cycle: &Cycle, sure: bool) -> bool {
     let first = barrier_of(run, 0);
     let at_barriers = cycle.iter().filter(|wait| wait.1 >= first).count();
     let for_locks = cycle.iter().filter(|wait| wait.1 < run.locks.len()).count();
+    let has_queue = |wait: &(usize, usize)| {
+        run.locks.get(wait.1).is_some_and(|lock| lock.kind == Kind::Writers)
+    };
     match at_barriers {
         0 => true,
+        _ if cycle.iter().any(has_queue) => false,
         _ => sure && at_barriers == 1 && for_locks + 1 == cycle.len(),
     }
 }
