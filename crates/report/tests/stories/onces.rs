@@ -82,3 +82,15 @@ fn who_is_joined_may_wait_for_a_routine() {
     assert!(story("J(T2) L(A) U(A)").is_empty());
     assert!(story("L(B) J(T2) U(B)").is_empty());
 }
+
+/// T1 had A when its routine was done, but gives it up and takes it again afterwards.
+#[test]
+fn a_wait_after_the_routine_takes_its_mutex_again() {
+    let found = verdict(
+        "once C
+        T0: F(T1)
+        T1: L(A) OB(C) L(B) U(B) OE(C) CB(A) CE(A) U(A)
+        T0: L(A) OC(C) J(T1) U(A)",
+    );
+    assert_eq!(found, ["likely join-with-lock-held: A end of thread 2 (T1)"]);
+}
