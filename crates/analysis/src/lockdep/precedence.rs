@@ -318,6 +318,23 @@ impl Precedence {
             })
         };
         let all = || self.of_segment(segment).map(|taken| taken.node);
+        // A routine runs once, and its end ended the segment: what was held around it was held all along.
+        let is_in_routine = |id: u32| {
+            let mut path = trie.held(id);
+            let routine = path.find(|(_, node)| model.classes.kind(node.class) == lock_kind::ONCE);
+            routine.is_some_and(|(_, routine)| {
+                path.any(|(_, node)| (node.inst, node.site) == (held.inst, held.site))
+                    && !all().any(|id| takes(id, held.inst) && is_held(id, routine.inst))
+            })
+        };
+        let is_other = |id: u32| {
+            trie.node(id).is_some_and(|node| node.inst == other.inst && excludes(node, other))
+        };
+        if self.is_end_of_routine(model, segment)
+            && all().any(|id| is_other(id) && is_in_routine(id))
+        {
+            return true;
+        }
         self.ends(model, segment).into_iter().filter(|&end| end != held.inst).any(|end| {
             let again = |id: u32| {
                 trie.node(id).is_some_and(|node| node.site == held.site)
@@ -329,6 +346,12 @@ impl Precedence {
                 && in_hold.all(|id| is_inside(id) && !is_held(id, end))
                 && !all().any(again)
         })
+    }
+
+    /// A segment ended with a routine that its thread ran.
+    fn is_end_of_routine(&self, model: &Model<'_>, segment: u32) -> bool {
+        let next = self.next.get(&segment).and_then(|&next| model.ledger.get::<Segment>(next));
+        next.is_some_and(|row| row.kind == segment_kind::INITIALISED && row.peer == 0)
     }
 
     /// Locks that are held at the end of a segment.
