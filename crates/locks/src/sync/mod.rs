@@ -15,8 +15,8 @@
 //! ```
 //!
 //! A [`Mutex`] is a hybrid mutex ([`crate::hybrid_mutex`]), a [`RwLock`] a hybrid reader-writer lock
-//! ([`crate::hybrid_rwlock`]). The kernel's own, and locks that are not poisoned, are in
-//! [`crate::locks`].
+//! that readers have lines of their own in while nobody writes ([`crate::biased_rwlock`]). The
+//! kernel's own, and locks that are not poisoned, are in [`crate::locks`].
 //! What `std` lets others make it shares: errors and results are those of `std::sync`, and so is
 //! what has no locks in it.
 //!
@@ -55,4 +55,4 @@ use crate::traced::{Traced, TracedFair};
 /// What a [`Mutex`] is made of.
 pub(crate) type RawMutex = Traced<crate::hybrid_mutex::RawHybridMutex<Linux>>;
 /// What a [`RwLock`] is made of.
-pub(crate) type RawRwLock = TracedFair<crate::hybrid_rwlock::RawHybridRwLock<Linux>>;
+pub(crate) type RawRwLock = TracedFair<crate::biased_rwlock::RawBiasedRwLock<Linux>>;
