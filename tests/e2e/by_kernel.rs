@@ -248,6 +248,63 @@ fn one_thread_does_not_wait_for_its_own_mmap_lock() {
 }
 
 #[test]
+fn the_programs_locks_its_futexes_and_the_kernels_are_in_one_table() {
+    let Some(tool) = traced() else { return };
+    let scratch = Scratch::new();
+    let page = scratch.join("page.html");
+    let options = ["--with-kernel", "--top", "0", "--html", page.to_str().unwrap()];
+    let (run, document) = meter(tool, &options, &[&path("every_wait.c")]);
+    assert_eq!(run.code(), 0, "{}", run.stderr);
+    let rows = document["every_wait"].as_array().unwrap();
+    let row = |of: &str, what: &str| {
+        let mut rows = rows.iter().filter(|row| row["of"] == *of);
+        let row = rows.find(|row| row["what"].as_str().unwrap().contains(what));
+        row.unwrap_or_else(|| panic!("{of}, {what}: {document:#}"))["waits"].clone()
+    };
+    // As often as the program has one thread wait; what follows is the kernel's own affair.
+    assert_eq!(row("program", "`table`")["count"], 10);
+    assert_eq!(row("futex", "`word`")["count"], 10);
+    assert!(row("kernel", "`mm->mmap_lock`")["count"].as_u64().unwrap() > 0);
+    let times: Vec<u64> =
+        rows.iter().map(|row| row["waits"]["total_ns"].as_u64().unwrap()).collect();
+    assert!(times.is_sorted_by(|a, b| a >= b), "{times:?}");
+    // Of the kernel's locks, those of this program's threads alone.
+    let locks = document["kernel"]["locks"].as_array().unwrap();
+    let waiters = locks.iter().flat_map(|lock| lock["waiters"].as_array().unwrap());
+    let mut pids: Vec<u64> = waiters.map(|waiter| waiter["pid"].as_u64().unwrap()).collect();
+    pids.dedup();
+    assert_eq!(pids, [document["processes"][0]["pid"].as_u64().unwrap()]);
+    // What is measured otherwise is there as ever.
+    assert_eq!(document["schema"], "lockwright-meter");
+    for words in [
+        "EVERY WAIT FOR A LOCK",
+        "mutex `table`: takes_table (",
+        "kernel's `mm->mmap_lock` (rwsem, write",
+        "KERNEL LOCKS, by the kernel's events of contention",
+    ] {
+        assert!(run.stderr.contains(words), "{words}: {}", run.stderr);
+    }
+    let page = fs::read_to_string(page).unwrap();
+    for words in ["Every wait", "mutex `table`", "mm-&gt;mmap_lock"] {
+        assert!(page.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn without_its_helper_a_program_is_not_begun() {
+    let scratch = Scratch::new();
+    let alone = scratch.join("lockwright");
+    fs::copy(tool().get_program(), &alone).unwrap();
+    let mark = scratch.join("mark");
+    let mut command = Command::new(&alone);
+    command.args(["meter", "--with-kernel", "--", "touch"]).arg(&mark);
+    let run = run(command);
+    assert_eq!(run.code(), 125, "{}", run.stderr);
+    assert!(run.stderr.contains("lockwright-bpf is not there"), "{}", run.stderr);
+    assert!(!mark.exists());
+}
+
+#[test]
 fn lockmeters_columns_say_what_is_not_known() {
     let Some(tool) = traced() else { return };
     let options = ["--kernel", "--compat", "lockmeter"];

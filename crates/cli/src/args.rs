@@ -189,6 +189,11 @@ pub struct MeterArgs {
     #[arg(long, help_heading = "By the kernel", conflicts_with_all = PRELOADED)]
     pub system: bool,
 
+    /// Measure the PROGRAM's locks as usual, and the kernel's own that its threads wait for, and
+    /// show all in one table. Needs the same.
+    #[arg(long, help_heading = "By the kernel", conflicts_with_all = ["traced", "compat"])]
+    pub with_kernel: bool,
+
     /// End the measurement after so long.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "traced")]
     #[arg(help_heading = "By the kernel")]

@@ -221,6 +221,10 @@ pub const METER: Manual = Manual {
             "A flame graph of waits, in nanoseconds.",
         ),
         ("lockwright meter --kernel --seconds 10", "The kernel's own locks: docs/kernel.md."),
+        (
+            "lockwright meter --with-kernel -- make -j8",
+            "A program's locks and those of the kernel, in one table.",
+        ),
         ("lockwright meter --pid 4242", "The futexes of a process that runs already, to Ctrl-C."),
     ],
     exit_status: &[PROGRAMS_OWN, USAGE, OWN_FAILURE, NOT_RUNNABLE, NOT_FOUND],

@@ -13,7 +13,8 @@ use samples::{report, two_threads};
 
 fn page(report: &Report, all: bool, graphs: &[LockGraph]) -> String {
     let policy = Policy::default();
-    render(&Run { found: Some(&policy.judge(report)), all, metered: None, graphs, runs: &[] })
+    let found = Some(&policy.judge(report));
+    render(&Run { found, all, metered: None, every_wait: &[], graphs, runs: &[] })
 }
 
 fn class(name: &str) -> LockClass {

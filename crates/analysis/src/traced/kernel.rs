@@ -4,7 +4,7 @@
 //! So locks are gathered to classes: by symbol, else by the function that takes them, out of the
 //! locks' own code; that of most waits, where a lock is taken in several.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
@@ -208,6 +208,15 @@ const KNOWN: &[(&str, &str)] = &[
     ("free_pcppages_bulk", "zone->lock"),
     ("free_one_page", "zone->lock"),
 ];
+
+/// Leaves what threads of these processes waited for. What was lost may have been of others.
+#[must_use]
+pub fn of_processes(mut counted: Kernel, pids: &HashSet<u32>) -> Kernel {
+    counted.rows.retain(|row| pids.contains(&row.tgid));
+    counted.waits = counted.rows.iter().map(|row| row.count).sum();
+    counted.waited_ns = counted.rows.iter().map(|row| row.total_ns).sum();
+    counted
+}
 
 /// Waits of everything that was counted.
 pub fn build_kernel(counted: &Kernel, symbols: &Kallsyms) -> KernelReport {

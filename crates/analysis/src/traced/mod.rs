@@ -2,15 +2,17 @@
 //! started under the tool. Only waits are known so: not how often a lock was taken without, nor how
 //! long it was held.
 
+pub mod every_wait;
 pub mod futexes;
 pub mod kallsyms;
 pub mod kernel;
 
 use serde::Serialize;
 
+pub use every_wait::{EveryWait, Waited, every_wait};
 pub use futexes::{FutexReport, build_futexes};
 pub use kallsyms::Kallsyms;
-pub use kernel::{KernelReport, build_kernel};
+pub use kernel::{KernelReport, build_kernel, of_processes};
 pub use lockwright_bpf::messages::{Futexes, Kernel, Lost, Message, Obstacle, Place};
 
 /// Waits.

@@ -8,14 +8,16 @@ use super::exports::Exports;
 use super::output::Output;
 use super::prices::Prices;
 use super::session::{self, Plan, Session};
-use super::traced;
+use super::traced::{self, KernelWaits};
 use crate::args::{MeterArgs, OnDeadlock};
 use crate::ledger_dir::Surroundings;
 use lockwright_analysis::all_symbols::AllSymbols;
 use lockwright_analysis::finding::coverage::Completeness;
 use lockwright_analysis::lockmeter::model::{self, MeterReport};
 use lockwright_analysis::model::Symbolise;
+use lockwright_analysis::traced::every_wait;
 use lockwright_report::error::Result;
+use lockwright_report::traced::{TracedView, render_every_wait, render_every_wait_json};
 
 /// Runs the command.
 ///
@@ -44,6 +46,7 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
         on_deadlock: OnDeadlock::Report,
         hang_after: None,
     };
+    let kernel = args.with_kernel.then(KernelWaits::start).transpose()?;
     let session = Session::run(plan, dir, &around, &mut output)?;
     let mut completeness = Completeness { gaps: session.missing.clone() };
     let mut written = Ok(());
@@ -53,12 +56,32 @@ pub fn run(args: MeterArgs) -> Result<Ending> {
         let mut measured = measure(&session, &symbols, session.prices());
         doctor::explain_measurement(&mut measured);
         completeness.clone_from(&measured.completeness);
-        let done = [
-            output.write_json(None, Some(&measured)),
-            output.write_page(None, Some(&measured), &session.ledgers, &symbols),
-            output.show_meter(&measured, args.view.view(args.metering.instances)),
-            exports.write(&measured),
-        ];
+        let kernel = kernel.map(|kernel| kernel.finish(&measured)).transpose();
+        let kernel = kernel.unwrap_or_else(|error| {
+            output.warn(&error);
+            None
+        });
+        let view = args.view.view(args.metering.instances);
+        let done = match &kernel {
+            None => [
+                output.write_json(None, Some(&measured)),
+                output.write_page(None, Some(&measured), &session.ledgers, &symbols),
+                output.show_meter(&measured, view),
+                Ok(()),
+                exports.write(&measured),
+            ],
+            Some(kernel) => {
+                let waits = every_wait(&measured, kernel);
+                let view_of = |colour| TracedView { colour, top: view.top };
+                [
+                    output.write_json_of(|| render_every_wait_json(&measured, &waits, kernel)),
+                    output.write_page_with(&measured, &waits),
+                    output.show_meter(&measured, view),
+                    output.show_text(|colour| render_every_wait(&waits, kernel, view_of(colour))),
+                    exports.write(&measured),
+                ]
+            }
+        };
         written = output.all(done);
     }
     let ending = Ending::of_program(session.status).with_gaps(&completeness, args.whole);

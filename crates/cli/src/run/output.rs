@@ -16,6 +16,7 @@ use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::merge::{Merged, Run};
 use lockwright_analysis::model::Symbolise;
 use lockwright_analysis::symbolize::debuginfod;
+use lockwright_analysis::traced::EveryWait;
 use lockwright_report::error::{Error, Result, Severity};
 use lockwright_report::listing::{self, Listing};
 use lockwright_report::lockmeter;
@@ -308,6 +309,27 @@ impl Output {
         self.write_page_of(found, metered, &[], ledgers, symbols)
     }
 
+    /// Writes the page of what was measured with all waits, the kernel's included, if it was asked
+    /// for.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write_page_with(
+        &mut self,
+        metered: &MeterReport,
+        every_wait: &[EveryWait<'_>],
+    ) -> Result<()> {
+        let Some(sink) = &mut self.page else { return Ok(()) };
+        sink.put(&html::render(&html::Run {
+            found: None,
+            all: self.verdicts.all,
+            metered: Some(metered),
+            every_wait,
+            graphs: &[],
+            runs: &[],
+        }))
+    }
+
     /// Writes the page of what several runs make together, if it was asked for.
     ///
     /// # Errors
@@ -336,6 +358,7 @@ impl Output {
             found: judged.as_ref(),
             all: self.verdicts.all,
             metered,
+            every_wait: &[],
             graphs: graphs.as_deref().unwrap_or_default(),
             runs,
         }))

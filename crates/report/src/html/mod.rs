@@ -8,6 +8,7 @@ mod blame;
 mod dependencies;
 mod diff;
 mod document;
+mod every_wait;
 mod excerpt;
 mod findings;
 mod first;
@@ -34,6 +35,7 @@ use lockwright_analysis::lockmeter::diff::Comparison;
 use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::merge::Run as MergedRun;
 use lockwright_analysis::symbolize::source::Sources;
+use lockwright_analysis::traced::EveryWait;
 use section::Section;
 
 /// What a page of a run is made of.
@@ -45,6 +47,8 @@ pub struct Run<'r> {
     pub all: bool,
     /// What was measured, if it was.
     pub metered: Option<&'r MeterReport>,
+    /// All waits for locks, the kernel's included, if it was asked for those.
+    pub every_wait: &'r [EveryWait<'r>],
     /// The lock classes and their dependencies, by process.
     pub graphs: &'r [LockGraph],
     /// The runs that were merged; none where the page is of one run.
@@ -71,6 +75,7 @@ pub fn render(run: &Run<'_>) -> String {
         sections.extend(waits::section(&context, judged.report));
         sections.extend(dependencies::section(&context, run));
     }
+    sections.extend(every_wait::section(&context, run.every_wait));
     match run.metered {
         Some(metered) => sections.extend(meter::sections(&context, metered)),
         None => sections.extend(locks::of_graphs(&context, run.graphs, run.runs)),

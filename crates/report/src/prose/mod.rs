@@ -4,10 +4,12 @@ pub mod action;
 pub mod coverage;
 pub mod doing;
 pub mod futexes;
+pub mod kernel_locks;
 mod misuse;
 mod object_words;
 mod objects;
 mod order;
+pub mod waited;
 pub mod words;
 
 use lockwright_analysis::finding::{Details, Finding, Grade};

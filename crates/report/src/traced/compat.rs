@@ -1,8 +1,8 @@
 //! Waits for the kernel's own locks in lockmeter's table, as far as they are known: lockmeter
 //! counted acquisitions in the kernel, and these are waits alone.
 
-use super::kernel::name;
 use crate::lockmeter::compat::format::{blank, percent, time};
+use crate::prose::kernel_locks::name;
 use crate::prose::words::plain;
 use lockwright_analysis::traced::kernel::{KernelKind, KernelLock};
 use lockwright_analysis::traced::{KernelReport, Waits};

@@ -4,19 +4,40 @@ use serde_json::{Value, json};
 
 use super::lost::lines;
 use crate::attached::words::kind_name;
+use crate::lockmeter::json::Document;
+use crate::prose::waited;
 use lockwright_analysis::finding::Frame;
+use lockwright_analysis::lockmeter::model::MeterReport;
 use lockwright_analysis::traced::futexes::{FutexLock, StillWaiting};
-use lockwright_analysis::traced::{FutexReport, KernelReport, Lost, Waits};
+use lockwright_analysis::traced::{EveryWait, FutexReport, KernelReport, Lost, Waits};
 
 /// Raised when a field changes its meaning or goes.
 const VERSION: u32 = 1;
 
 /// The document on the kernel's locks.
 pub fn render_kernel(report: &KernelReport) -> String {
-    let mut document = json!(report);
+    let mut document = kernel(report);
     document["schema"] = json!("lockwright-kernel");
     document["version"] = json!(VERSION);
+    format!("{document:#}\n")
+}
+
+fn kernel(report: &KernelReport) -> Value {
+    let mut document = json!(report);
     document["lost"] = lost(&report.lost);
+    document
+}
+
+/// The document on what was measured in a program, with the kernel's locks.
+pub fn render_every_wait(
+    measured: &MeterReport,
+    waits: &[EveryWait<'_>],
+    report: &KernelReport,
+) -> String {
+    let mut document = json!(Document::new(measured));
+    let wait = |wait: &EveryWait<'_>| json!({ "of": waited::of(&wait.lock), "what": waited::what(&wait.lock), "waits": wait.waits });
+    document["every_wait"] = waits.iter().map(wait).collect();
+    document["kernel"] = kernel(report);
     format!("{document:#}\n")
 }
 

@@ -1,31 +1,16 @@
 //! Waits for the kernel's own locks, for people.
 
 use super::{HEADINGS, TracedView, lost, row};
+use crate::prose::kernel_locks::{kind, kinds, name, stack};
 use crate::prose::words::{count, duration, plain};
 use lockwright_analysis::traced::KernelReport;
-use lockwright_analysis::traced::kernel::{KernelKind, KernelLock, Waiter};
+use lockwright_analysis::traced::kernel::{KernelLock, Waiter};
 
 /// Sites and waiters shown of one lock where not all are.
 const MOST: usize = 4;
 
 /// Callers shown of one site.
 const CALLERS: usize = 5;
-
-/// What a kind is called.
-pub fn kind(kind: KernelKind) -> &'static str {
-    match kind {
-        KernelKind::Spinlock => "spinlock",
-        KernelKind::RwlockRead => "rwlock, read",
-        KernelKind::RwlockWrite => "rwlock, write",
-        KernelKind::Mutex => "mutex",
-        KernelKind::RwsemRead => "rwsem, read",
-        KernelKind::RwsemWrite => "rwsem, write",
-        KernelKind::RtMutex => "rtmutex",
-        KernelKind::PercpuRwsemRead => "percpu rwsem, read",
-        KernelKind::PercpuRwsemWrite => "percpu rwsem, write",
-        KernelKind::Semaphore => "semaphore",
-    }
-}
 
 /// Renders the report; ends with a newline.
 pub fn render(report: &KernelReport, view: TracedView) -> String {
@@ -51,14 +36,8 @@ pub fn render(report: &KernelReport, view: TracedView) -> String {
         return out;
     }
     let (on, off) = if view.colour { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
-    out += &format!("{on}LOCKS, the longest waits in all first{off}\n{HEADINGS}\n");
-    let shown = view.shown(report.locks.len());
-    for (at, lock) in report.locks[..shown].iter().enumerate() {
-        lock_lines(at + 1, lock, report.waited_ns, view, &mut out);
-    }
-    if shown < report.locks.len() {
-        out += &format!("  ... and {} more (--top 0)\n", report.locks.len() - shown);
-    }
+    out += &format!("{on}LOCKS, the longest waits in all first{off}\n");
+    out += &locks(report, view);
     out += &format!("\n{on}WAITERS, the longest waits in all first{off}\n{HEADINGS}\n");
     let shown = view.shown(report.waiters.len());
     for waiter in &report.waiters[..shown] {
@@ -74,6 +53,19 @@ fn classes(n: usize) -> String {
     if n == 1 { "1 class".to_owned() } else { format!("{n} classes") }
 }
 
+/// The table of locks; ends with a newline.
+pub fn locks(report: &KernelReport, view: TracedView) -> String {
+    let mut out = format!("{HEADINGS}\n");
+    let shown = view.shown(report.locks.len());
+    for (at, lock) in report.locks[..shown].iter().enumerate() {
+        lock_lines(at + 1, lock, report.waited_ns, view, &mut out);
+    }
+    if shown < report.locks.len() {
+        out += &format!("  ... and {} more (--top 0)\n", report.locks.len() - shown);
+    }
+    out
+}
+
 /// `worker (thread 42 of process 41)`.
 fn who(waiter: &Waiter) -> String {
     let name = plain(&waiter.name);
@@ -84,22 +76,12 @@ fn who(waiter: &Waiter) -> String {
     }
 }
 
-/// `rq->__lock` (spinlock), 2 locks.
-pub fn name(lock: &KernelLock) -> String {
-    let name = plain(&lock.name);
-    if lock.is_named { format!("`{name}`") } else { name }
-}
-
 fn lock_lines(number: usize, lock: &KernelLock, all_ns: u64, view: TracedView, out: &mut String) {
-    let mut kinds: Vec<KernelKind> = lock.sites.iter().map(|site| site.kind).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    let kinds: Vec<&str> = kinds.into_iter().map(kind).collect();
     let where_ = match &lock.addresses[..] {
         [(address, _)] => format!("at {address:#x}"),
         all => format!("{} locks, most waits at {:#x}", all.len(), all[0].0),
     };
-    *out += &format!("#{number} {} ({}), {where_}\n", name(lock), kinds.join("; "));
+    *out += &format!("#{number} {} ({}), {where_}\n", name(lock), kinds(lock));
     *out += &format!("{}\n", row(&lock.waits, all_ns));
     let most = |of: usize| if view.top == 0 { of } else { of.min(MOST) };
     let shown = most(lock.sites.len());
@@ -107,10 +89,9 @@ fn lock_lines(number: usize, lock: &KernelLock, all_ns: u64, view: TracedView, o
         let place = site.stack.first().map_or("a place that is not known", String::as_str);
         *out +=
             &format!("{}    {} ({})\n", row(&site.waits, all_ns), plain(place), kind(site.kind));
-        let callers = site.stack.iter().skip(1).take(CALLERS);
-        let callers: Vec<String> = callers.map(|caller| plain(caller)).collect();
+        let callers = &site.stack[site.stack.len().min(1)..site.stack.len().min(CALLERS + 1)];
         if !callers.is_empty() {
-            *out += &format!("{:8}< {}\n", "", callers.join(" < "));
+            *out += &format!("{:8}< {}\n", "", stack(callers));
         }
     }
     if shown < lock.sites.len() {

@@ -1,14 +1,19 @@
 //! Reports on what the kernel saw: `meter --kernel`, `--pid` and `--system`.
 
 mod compat;
+mod every_wait;
 mod futexes;
 mod json;
 mod kernel;
 mod lost;
 
 pub use compat::render as render_kernel_compat;
+pub use every_wait::render as render_every_wait;
 pub use futexes::render as render_futexes;
-pub use json::{render_futexes as render_futexes_json, render_kernel as render_kernel_json};
+pub use json::{
+    render_every_wait as render_every_wait_json, render_futexes as render_futexes_json,
+    render_kernel as render_kernel_json,
+};
 pub use kernel::render as render_kernel;
 
 use crate::lockmeter::text::format::{count, percent, time};

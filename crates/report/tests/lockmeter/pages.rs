@@ -9,7 +9,15 @@ use super::example;
 use super::page_checks::faults;
 
 fn page(report: &MeterReport) -> String {
-    render(&Run { found: None, all: false, metered: Some(report), graphs: &[], runs: &[] })
+    let every_wait = &[];
+    render(&Run {
+        found: None,
+        all: false,
+        metered: Some(report),
+        every_wait,
+        graphs: &[],
+        runs: &[],
+    })
 }
 
 #[test]

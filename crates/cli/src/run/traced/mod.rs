@@ -1,8 +1,11 @@
 //! `lockwright meter --kernel`, `--pid` and `--system`: what the kernel sees, by eBPF, which
 //! `lockwright-bpf` loads and reads. Nothing is preloaded, and nothing restarted.
 
+mod beside;
 mod helper;
 mod places;
+
+pub use beside::KernelWaits;
 
 use std::fs;
 use std::path::Path;
