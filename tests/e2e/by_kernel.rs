@@ -228,6 +228,27 @@ fn the_kernels_locks_are_told_with_who_waited_where() {
     assert_eq!(Some(sum("total_ns") + lost("rows_ns")), document["waited_ns"].as_u64());
 }
 
+/// Tables of moments, that together have what the whole has.
+#[test]
+fn each_interval_has_what_is_new_in_it() {
+    let Some(tool) = traced() else { return };
+    let options = ["--kernel", "--interval", "0.01", "--top", "0"];
+    let (run, document) = meter(tool, &options, &[&path("maps.c"), "4"]);
+    assert_eq!(run.code(), 0, "{}", run.stderr);
+    let lines = run.stderr.lines().filter(|line| line.starts_with("the kernel's own locks in the"));
+    let waits = |line: &str| -> u64 {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let at = words.iter().position(|word| word.starts_with("wait")).expect(line);
+        words[at - 1].replace(',', "").parse().expect(line)
+    };
+    let each: Vec<u64> = lines.map(waits).collect();
+    assert!(each.len() > 1, "{}", run.stderr);
+    // What came after the last is in the whole alone.
+    assert!(each.iter().sum::<u64>() <= document["waits"].as_u64().unwrap(), "{each:?}");
+    assert!(run.stderr.contains("; by maps"), "{}", run.stderr);
+    assert!(run.stderr.contains("lockwright meter: the kernel's own locks"), "{}", run.stderr);
+}
+
 /// The clean twin: the lock is a process's own, and one thread waits for nobody there.
 #[test]
 fn one_thread_does_not_wait_for_its_own_mmap_lock() {
@@ -279,7 +300,7 @@ fn the_programs_locks_its_futexes_and_the_kernels_are_in_one_table() {
     for words in [
         "EVERY WAIT FOR A LOCK",
         "mutex `table`: takes_table (",
-        "kernel's `mm->mmap_lock` (rwsem, write",
+        "kernel's `mm->mmap_lock` (",
         "KERNEL LOCKS, by the kernel's events of contention",
     ] {
         assert!(run.stderr.contains(words), "{words}: {}", run.stderr);

@@ -1,5 +1,6 @@
-//! `lockwright-bpf kernel` and `lockwright-bpf futexes [PID]`: counts until its standard input is
-//! closed, and then writes what it counted. Started by `lockwright meter`, not by people.
+//! `lockwright-bpf kernel [MILLISECONDS]` and `lockwright-bpf futexes [PID]`: counts until its
+//! standard input is closed, and then writes what it counted; with a number of milliseconds also
+//! what it counted so far, as often. Started by `lockwright meter`, not by people.
 
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
@@ -17,7 +18,10 @@ fn main() -> ExitCode {
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
     let done = match arguments[..] {
-        ["kernel"] => count_kernel(),
+        ["kernel"] => count_kernel(-1),
+        ["kernel", interval] if interval.parse().is_ok_and(|ms: i32| ms > 0) => {
+            count_kernel(interval.parse().unwrap_or(-1))
+        }
         ["futexes"] => count_futexes(None),
         ["futexes", pid] if pid.parse::<u32>().is_ok() => count_futexes(pid.parse().ok()),
         _ => {
@@ -36,10 +40,15 @@ fn main() -> ExitCode {
     }
 }
 
-fn count_kernel() -> Result<(), Refusal> {
+/// Says each `interval` milliseconds what it counted so far; less than 0: only at the end.
+fn count_kernel(interval: i32) -> Result<(), Refusal> {
     let running = kernel::Running::start()?;
     say(&Message::Ready);
-    while !wait(&[]) {}
+    while !wait(&[], interval) {
+        if interval > 0 {
+            say(&Message::Kernel(running.read()?));
+        }
+    }
     say(&Message::Kernel(running.finish()?));
     Ok(())
 }
@@ -48,7 +57,7 @@ fn count_futexes(only: Option<u32>) -> Result<(), Refusal> {
     let mut running = futexes::Running::start(only)?;
     say(&Message::Ready);
     loop {
-        let is_over = wait(&[running.descriptor()]);
+        let is_over = wait(&[running.descriptor()], -1);
         for place in running.places() {
             say(&Message::Place(place));
         }
@@ -71,13 +80,15 @@ fn say(message: &Message) {
     let _ = io::stdout().write_all(line.as_bytes());
 }
 
-/// Waits for one of these descriptors, or for the end of standard input: whether that is there.
-fn wait(descriptors: &[i32]) -> bool {
+/// Waits for one of these descriptors, for the end of standard input, or for so many milliseconds
+/// if that is not less than 0: whether the end is there.
+fn wait(descriptors: &[i32], milliseconds: i32) -> bool {
     let watch = |fd: i32| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
     let mut watched = vec![watch(io::stdin().as_raw_fd())];
     watched.extend(descriptors.iter().map(|&fd| watch(fd)));
     // SAFETY: so many initialised elements.
-    let ready = unsafe { libc::poll(watched.as_mut_ptr(), watched.len() as libc::nfds_t, -1) };
+    let ready =
+        unsafe { libc::poll(watched.as_mut_ptr(), watched.len() as libc::nfds_t, milliseconds) };
     // Nobody writes to it: what there is to read is its end.
     ready < 0 && io::Error::last_os_error().kind() != io::ErrorKind::Interrupted
         || watched[0].revents != 0

@@ -12,7 +12,7 @@ pub enum Message {
     Refused(Refusal),
     /// A place that was met for the first time.
     Place(Place),
-    /// All waits for the kernel's locks.
+    /// All waits for the kernel's locks, so far.
     Kernel(Kernel),
     /// All waits for futexes.
     Futexes(Futexes),

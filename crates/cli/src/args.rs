@@ -179,6 +179,12 @@ pub struct MeterArgs {
     #[arg(long, help_heading = "By the kernel", conflicts_with_all = PRELOADED)]
     pub kernel: bool,
 
+    /// With --kernel: show each so many seconds what was waited for since the last time, as `top`
+    /// does, and the whole at the end.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "kernel")]
+    #[arg(help_heading = "By the kernel", conflicts_with_all = ["pid", "system"])]
+    pub interval: Option<f64>,
+
     /// Measure the futexes of process PID as it runs, by its system calls (eBPF), until it ends or
     /// to Ctrl-C: which lock, where it was waited for, who woke. Needs the same.
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]

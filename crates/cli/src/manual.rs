@@ -221,6 +221,7 @@ pub const METER: Manual = Manual {
             "A flame graph of waits, in nanoseconds.",
         ),
         ("lockwright meter --kernel --seconds 10", "The kernel's own locks: docs/kernel.md."),
+        ("lockwright meter --kernel --interval 2", "The same as `top` shows processes, to Ctrl-C."),
         (
             "lockwright meter --with-kernel -- make -j8",
             "A program's locks and those of the kernel, in one table.",

@@ -218,6 +218,33 @@ pub fn of_processes(mut counted: Kernel, pids: &HashSet<u32>) -> Kernel {
     counted
 }
 
+/// What was counted `before` taken from what was counted by now. The longest of the waits is known
+/// where one of them was the longest of all so far; else it is 0.
+#[must_use]
+pub fn since(before: &Kernel, now: &Kernel) -> Kernel {
+    fn key(row: &KernelRow) -> (u64, u32, &[u64], u32, u32) {
+        (row.lock, row.flags, &row.stack, row.tid, row.tgid)
+    }
+    let known: HashMap<_, &KernelRow> = before.rows.iter().map(|row| (key(row), row)).collect();
+    let row = |row: &KernelRow| {
+        let Some(old) = known.get(&key(row)) else { return row.clone() };
+        KernelRow {
+            count: row.count.saturating_sub(old.count),
+            total_ns: row.total_ns.saturating_sub(old.total_ns),
+            max_ns: if row.max_ns > old.max_ns { row.max_ns } else { 0 },
+            ..row.clone()
+        }
+    };
+    Kernel {
+        elapsed_ns: now.elapsed_ns.saturating_sub(before.elapsed_ns),
+        cpus: now.cpus,
+        rows: now.rows.iter().map(row).filter(|row| row.count > 0).collect(),
+        waits: now.waits.saturating_sub(before.waits),
+        waited_ns: now.waited_ns.saturating_sub(before.waited_ns),
+        lost: now.lost,
+    }
+}
+
 /// Waits of everything that was counted.
 pub fn build_kernel(counted: &Kernel, symbols: &Kallsyms) -> KernelReport {
     let rows: Vec<&KernelRow> = counted.rows.iter().filter(|row| row.count > 0).collect();
@@ -392,6 +419,34 @@ mod tests {
         let comm = "a".to_owned();
         let (total_ns, max_ns) = (count * 10, 10);
         KernelRow { lock, flags, stack, tid: 1, tgid: 1, comm, count, total_ns, max_ns }
+    }
+
+    #[test]
+    fn what_was_counted_before_is_taken_away() {
+        let kernel = |rows: Vec<KernelRow>| Kernel {
+            waits: rows.iter().map(|row| row.count).sum(),
+            waited_ns: rows.iter().map(|row| row.total_ns).sum(),
+            elapsed_ns: rows.len() as u64,
+            rows,
+            ..Kernel::default()
+        };
+        let longer = KernelRow { max_ns: 70, ..row(0x1000, 1, &[0x10], 5) };
+        let before = kernel(vec![row(0x1000, 1, &[0x10], 3), row(0x2000, 1, &[0x10], 1)]);
+        let now = kernel(vec![longer, row(0x2000, 1, &[0x10], 1), row(0x2000, 2, &[0x10], 4)]);
+        let new = since(&before, &now);
+        let rows: Vec<_> =
+            new.rows.iter().map(|r| (r.lock, r.flags, r.count, r.total_ns, r.max_ns)).collect();
+        assert_eq!(rows, [(0x1000, 1, 2, 20, 70), (0x2000, 2, 4, 40, 10)]);
+        assert_eq!((new.waits, new.waited_ns, new.elapsed_ns), (6, 60, 1));
+        assert_eq!(since(&now, &now).rows, []);
+    }
+
+    #[test]
+    fn of_other_processes_nothing_is_left() {
+        let other = KernelRow { tgid: 2, ..row(0x1000, 1, &[0x10], 3) };
+        let all = Kernel { rows: vec![row(0x1000, 1, &[0x10], 4), other], ..Kernel::default() };
+        let own = of_processes(all, &HashSet::from([1]));
+        assert_eq!((own.rows.len(), own.waits, own.waited_ns), (1, 4, 40));
     }
 
     #[test]

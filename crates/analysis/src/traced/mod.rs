@@ -12,7 +12,7 @@ use serde::Serialize;
 pub use every_wait::{EveryWait, Waited, every_wait};
 pub use futexes::{FutexReport, build_futexes};
 pub use kallsyms::Kallsyms;
-pub use kernel::{KernelReport, build_kernel, of_processes};
+pub use kernel::{KernelReport, build_kernel, of_processes, since};
 pub use lockwright_bpf::messages::{Futexes, Kernel, Lost, Message, Obstacle, Place};
 
 /// Waits.

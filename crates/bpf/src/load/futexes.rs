@@ -128,7 +128,7 @@ impl Running {
             self.bpf.take_map(name).ok_or_else(|| other(format!("the object has no map {name}")))
         };
         let (rows, inside) = (take("rows")?, take("inside")?);
-        let counters = counters(&mut self.bpf, COUNTERS)?;
+        let counters = counters(&self.bpf, COUNTERS)?;
         let mut places = self.places();
         // The programs go, the maps stay.
         drop(self.bpf);

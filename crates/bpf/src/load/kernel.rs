@@ -5,6 +5,7 @@ use std::time::Instant;
 use aya::Ebpf;
 use aya::Pod;
 use aya::maps::{PerCpuHashMap, StackTraceMap};
+use aya::programs::Program;
 
 use super::{attach, counters, load, missed, object, of_map, other, text};
 use crate::messages::{Kernel, KernelRow, Lost, Refusal};
@@ -58,6 +59,16 @@ impl Running {
         Ok(Self { bpf, since: Instant::now(), descriptors: [begin, end] })
     }
 
+    /// Reads what they counted so far.
+    ///
+    /// # Errors
+    /// If the kernel does not let us read it.
+    pub fn read(&self) -> Result<Kernel, Refusal> {
+        let elapsed_ns = self.since.elapsed().as_nanos().try_into().unwrap_or(u64::MAX);
+        let missed = self.descriptors.into_iter().map(missed).sum();
+        read(&self.bpf, elapsed_ns, missed)
+    }
+
     /// Detaches them, and reads what they counted.
     ///
     /// # Errors
@@ -65,55 +76,54 @@ impl Running {
     pub fn finish(mut self) -> Result<Kernel, Refusal> {
         let elapsed_ns = self.since.elapsed().as_nanos().try_into().unwrap_or(u64::MAX);
         let missed = self.descriptors.into_iter().map(missed).sum();
-        let mut take = |name: &str| {
-            self.bpf.take_map(name).ok_or_else(|| other(format!("the object has no map {name}")))
-        };
-        let (waits, stacks) = (take("waits")?, take("stacks")?);
-        let counters = counters(&mut self.bpf, COUNTERS)?;
-        // The programs go, the maps stay.
-        drop(self.bpf);
-        let waits: PerCpuHashMap<_, Key, Sum> = waits.try_into().map_err(|error| of_map(&error))?;
-        let stacks = StackTraceMap::try_from(stacks).map_err(|error| of_map(&error))?;
-        let mut rows = Vec::new();
-        for row in waits.iter() {
-            let (key, sums) = row.map_err(|error| of_map(&error))?;
-            let mut sum = Sum { count: 0, total_ns: 0, max_ns: 0, comm: [0; 16] };
-            for one in sums.iter() {
-                sum.count += one.count;
-                sum.total_ns += one.total_ns;
-                sum.max_ns = sum.max_ns.max(one.max_ns);
-                if one.count > 0 {
-                    sum.comm = one.comm;
-                }
+        for (_, program) in self.bpf.programs_mut() {
+            if let Program::RawTracePoint(program) = program {
+                program.unload().map_err(|error| other(error.to_string()))?;
             }
-            let stack = u32::try_from(key.stack).ok().and_then(|id| stacks.get(&id, 0).ok());
-            let stack = stack.map_or_else(Vec::new, |stack| {
-                stack.frames().iter().map(|frame| frame.ip).filter(|&ip| ip != 0).collect()
-            });
-            rows.push(KernelRow {
-                lock: key.lock,
-                flags: key.flags,
-                stack,
-                tid: key.tid,
-                tgid: key.tgid,
-                comm: text(&sum.comm),
-                count: sum.count,
-                total_ns: sum.total_ns,
-                max_ns: sum.max_ns,
-            });
         }
-        let [waits, waited_ns, rows_lost, rows_ns, begins, stacks_lost, unmatched] =
-            counters[..].try_into().map_err(|_| other("counters are missing".into()))?;
-        let lost = Lost {
-            rows: rows_lost,
-            rows_ns,
-            begins,
-            stacks: stacks_lost,
-            unmatched,
-            missed,
-            waitv: 0,
-        };
-        let cpus = aya::util::nr_cpus().unwrap_or(1) as u64;
-        Ok(Kernel { elapsed_ns, cpus, rows, waits, waited_ns, lost })
+        read(&self.bpf, elapsed_ns, missed)
     }
+}
+
+fn read(bpf: &Ebpf, elapsed_ns: u64, missed: u64) -> Result<Kernel, Refusal> {
+    let map =
+        |name: &str| bpf.map(name).ok_or_else(|| other(format!("the object has no map {name}")));
+    let waits = PerCpuHashMap::<_, Key, Sum>::try_from(map("waits")?);
+    let waits = waits.map_err(|error| of_map(&error))?;
+    let stacks = StackTraceMap::try_from(map("stacks")?).map_err(|error| of_map(&error))?;
+    let counters = counters(bpf, COUNTERS)?;
+    let mut rows = Vec::new();
+    for row in waits.iter() {
+        let (key, sums) = row.map_err(|error| of_map(&error))?;
+        let mut sum = Sum { count: 0, total_ns: 0, max_ns: 0, comm: [0; 16] };
+        for one in sums.iter() {
+            sum.count += one.count;
+            sum.total_ns += one.total_ns;
+            sum.max_ns = sum.max_ns.max(one.max_ns);
+            if one.count > 0 {
+                sum.comm = one.comm;
+            }
+        }
+        let stack = u32::try_from(key.stack).ok().and_then(|id| stacks.get(&id, 0).ok());
+        let stack = stack.map_or_else(Vec::new, |stack| {
+            stack.frames().iter().map(|frame| frame.ip).filter(|&ip| ip != 0).collect()
+        });
+        rows.push(KernelRow {
+            lock: key.lock,
+            flags: key.flags,
+            stack,
+            tid: key.tid,
+            tgid: key.tgid,
+            comm: text(&sum.comm),
+            count: sum.count,
+            total_ns: sum.total_ns,
+            max_ns: sum.max_ns,
+        });
+    }
+    let [waits, waited_ns, rows_lost, rows_ns, begins, stacks_lost, unmatched] =
+        counters[..].try_into().map_err(|_| other("counters are missing".into()))?;
+    let lost =
+        Lost { rows: rows_lost, rows_ns, begins, stacks: stacks_lost, unmatched, missed, waitv: 0 };
+    let cpus = aya::util::nr_cpus().unwrap_or(1) as u64;
+    Ok(Kernel { elapsed_ns, cpus, rows, waits, waited_ns, lost })
 }

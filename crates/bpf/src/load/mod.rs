@@ -74,8 +74,8 @@ fn missed(descriptor: i32) -> u64 {
 }
 
 /// The counters of all processors, by their numbers.
-fn counters(bpf: &mut Ebpf, count: usize) -> Result<Vec<u64>, Refusal> {
-    let map = bpf.take_map("counters").ok_or_else(|| other("the object has no counters".into()))?;
+fn counters(bpf: &Ebpf, count: usize) -> Result<Vec<u64>, Refusal> {
+    let map = bpf.map("counters").ok_or_else(|| other("the object has no counters".into()))?;
     let map = PerCpuArray::<_, u64>::try_from(map).map_err(|error| of_map(&error))?;
     let sum = |at: u32| {
         let values = map.get(&at, 0).map_err(|error| of_map(&error))?;

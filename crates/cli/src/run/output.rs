@@ -228,6 +228,15 @@ impl Output {
         self.text.add(&text(self.colour))
     }
 
+    /// As [`Self::show_text`], in place of the moment before if somebody watches at a terminal.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn show_moment(&mut self, text: impl FnOnce(bool) -> String) -> Result<()> {
+        let clear = if self.text.is_terminal() { "\x1b[H\x1b[2J" } else { "" };
+        self.show_text(|colour| format!("{clear}{}\n", text(colour)))
+    }
+
     /// Writes a JSON document of another report, if one was asked for.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ mod futexes;
 mod json;
 mod kernel;
 mod lost;
+mod top;
 
 pub use compat::render as render_kernel_compat;
 pub use every_wait::render as render_every_wait;
@@ -15,6 +16,7 @@ pub use json::{
     render_kernel as render_kernel_json,
 };
 pub use kernel::render as render_kernel;
+pub use top::render as render_kernel_top;
 
 use crate::lockmeter::text::format::{count, percent, time};
 use lockwright_analysis::traced::Waits;

@@ -19,6 +19,7 @@ pub struct Helper {
     child: Child,
     input: Option<ChildStdin>,
     reader: JoinHandle<Gathered>,
+    so_far: Receiver<Message>,
 }
 
 /// What it counted.
@@ -53,15 +54,21 @@ impl Helper {
         let input = child.stdin.take();
         let output =
             child.stdout.take().ok_or_else(|| Error::new("lockwright-bpf has no output"))?;
-        let (begin, begun) = mpsc::channel();
-        let reader = std::thread::spawn(move || read(BufReader::new(output), &begin));
-        let helper = Self { child, input, reader };
-        helper.await_ready(&begun)?;
+        let (said, so_far) = mpsc::channel();
+        let reader = std::thread::spawn(move || read(BufReader::new(output), &said));
+        let helper = Self { child, input, reader, so_far };
+        helper.await_ready()?;
         Ok(helper)
     }
 
-    fn await_ready(&self, begun: &Receiver<Message>) -> Result<()> {
-        match begun.recv() {
+    /// The last of what it has said of its counts since this was asked, if it was to say it more
+    /// than once.
+    pub fn so_far(&self) -> Option<Message> {
+        self.so_far.try_iter().last()
+    }
+
+    fn await_ready(&self) -> Result<()> {
+        match self.so_far.recv() {
             Ok(Message::Ready) => Ok(()),
             Ok(Message::Refused(refusal)) => Err(refused(refusal.why, &refusal.error)),
             _ => Err(Error::new("lockwright-bpf ended before it counted anything")),
@@ -86,24 +93,25 @@ impl Helper {
     }
 }
 
-/// Reads messages to their end. A process is looked at when its first place is met: it may end
-/// soon.
-fn read(output: impl BufRead, begin: &Sender<Message>) -> Gathered {
+/// Reads messages to their end; `said` is all but places. A process is looked at when its first
+/// place is met: it may end soon.
+fn read(output: impl BufRead, said: &Sender<Message>) -> Gathered {
     let mut gathered = Gathered::default();
     for line in output.lines().map_while(std::io::Result::ok) {
         match serde_json::from_str(&line) {
-            Ok(message @ (Message::Ready | Message::Refused(_))) => {
-                if begin.send(message.clone()).is_err() || message != Message::Ready {
-                    gathered.last = Some(message);
-                }
-            }
             Ok(Message::Place(place)) => {
                 let process =
                     gathered.processes.entry(place.tgid).or_insert_with(|| Process::of(place.tgid));
                 process.meet(&place);
                 gathered.places.push(place);
             }
-            Ok(message) => gathered.last = Some(message),
+            Ok(message) => {
+                // Nobody listens once it is to end.
+                let _ = said.send(message.clone());
+                if message != Message::Ready {
+                    gathered.last = Some(message);
+                }
+            }
             Err(_) => {}
         }
     }

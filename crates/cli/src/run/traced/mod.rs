@@ -4,6 +4,7 @@
 mod beside;
 mod helper;
 mod places;
+mod top;
 
 pub use beside::KernelWaits;
 
@@ -26,6 +27,7 @@ use lockwright_report::traced::{
     render_kernel_json,
 };
 use places::Known;
+use top::Top;
 
 /// How often to look whether it is time to end.
 const POLL: Duration = Duration::from_millis(20);
@@ -71,13 +73,20 @@ fn measure(what: What, args: &MeterArgs) -> Result<Ending> {
         false => Some(session::find_any(args.program.clone())?),
     };
     let helper = Helper::start(&match what {
-        What::Kernel => vec!["kernel".to_owned()],
+        What::Kernel => match args.interval {
+            Some(seconds) => {
+                let ms = (seconds * 1000.0).clamp(1.0, f64::from(i32::MAX));
+                vec!["kernel".to_owned(), format!("{ms:.0}")]
+            }
+            None => vec!["kernel".to_owned()],
+        },
         What::System => vec!["futexes".to_owned()],
         What::Process(pid) => vec!["futexes".to_owned(), pid.to_string()],
     })?;
     let deadline = args.seconds.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
     let is_over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
     let mut ending = Ending::Code(0);
+    let mut top = args.interval.map(|_| Top::new(args.view.top));
     match program {
         Some(program) => {
             let mut child = Child::spawn(&program, |_| {})?;
@@ -94,6 +103,9 @@ fn measure(what: What, args: &MeterArgs) -> Result<Ending> {
                     && let Some(helper) = helper.take()
                 {
                     counted = Some(helper.finish()?);
+                }
+                if let (Some(top), Some(helper)) = (&mut top, &helper) {
+                    top.show(helper, &mut output)?;
                 }
             };
             let counted = match helper {
@@ -122,6 +134,9 @@ fn measure(what: What, args: &MeterArgs) -> Result<Ending> {
                 && !signals.pending().any(|signal| signal.ending().is_some())
             {
                 std::thread::sleep(POLL);
+                if let Some(top) = &mut top {
+                    top.show(&helper, &mut output)?;
+                }
             }
             let counted = helper.finish()?;
             drop(signals);
