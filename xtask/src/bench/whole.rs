@@ -30,7 +30,7 @@ pub struct Whole {
 pub type Make = fn(&'static Bench) -> Result<Whole, String>;
 
 /// All of them. What the others need is not even built.
-pub const ALL: [(&str, Make); 9] = [
+pub const ALL: [(&str, Make); 12] = [
     ("kccachetest order, 4 threads", kyoto_cabinet),
     ("SQLite, 2 shared connections, 4 threads", sqlite),
     ("RocksDB db_bench, 4 threads", rocksdb),
@@ -38,6 +38,9 @@ pub const ALL: [(&str, Make); 9] = [
     ("zstd -T2", |bench| packer(bench, "zstd", "zstd", 5, &["-q", "-T2", "-B512KiB"])),
     ("pigz -p 2", |bench| packer(bench, "pigz", "pigz", 2, &["-p", "2"])),
     ("CPython, 4 threads and a queue", python),
+    ("GStreamer, 2 queues (GLib)", gstreamer),
+    ("GraphicsMagick blur (OpenMP)", graphics_magick),
+    ("ripgrep -j4 (futexes)", ripgrep),
     ("memcached, 4 threads, 4 clients", memcached),
     ("MariaDB, sysbench oltp_read_write", mariadb),
 ];
@@ -130,6 +133,44 @@ fn python(bench: &'static Bench) -> Result<Whole, String> {
     let items = Amounts([20_000, 1_000, 20]);
     ending(bench, OTHER, program, move |size| {
         vec![script.display().to_string(), items.of(bench, size).to_string()]
+    })
+}
+
+/// Buffers that go through queues between threads: GLib's locks and conditions.
+fn gstreamer(bench: &'static Bench) -> Result<Whole, String> {
+    let program = installed("gst-launch-1.0", "gstreamer1.0-tools")?;
+    let buffers = Amounts([80_000, 2_000, 20]);
+    ending(bench, SATURATED, program, move |size| {
+        let buffers = format!("num-buffers={}", buffers.of(bench, size));
+        let source = ["-q", "fakesrc", &buffers, "sizetype=fixed", "sizemax=64"];
+        let queues = ["!", "queue", "!", "queue", "!", "fakesink", "sync=false"];
+        source.into_iter().chain(queues).map(str::to_owned).collect()
+    })
+}
+
+/// An image, row by row in several threads: critical sections of OpenMP.
+fn graphics_magick(bench: &'static Bench) -> Result<Whole, String> {
+    let program = installed("gm", "graphicsmagick")?;
+    let sides = Amounts([1_000, 150, 20]);
+    ending(bench, OTHER, program, move |size| {
+        let side = sides.of(bench, size);
+        let image = format!("{side}x{side}");
+        let made = bench.work.join("blurred.ppm").display().to_string();
+        ["convert", "-size", &image, "gradient:red-blue", "-blur", "0x4", &made]
+            .map(str::to_owned)
+            .into()
+    })
+}
+
+/// A search in many files: the futexes of Rust's std, whose waits alone are seen.
+fn ripgrep(bench: &'static Bench) -> Result<Whole, String> {
+    let program = installed("rg", "ripgrep")?;
+    ending(bench, OTHER, program, move |size| {
+        let place = match size {
+            Size::Full if !bench.smoke => "/usr/include",
+            _ => "/usr/include/linux",
+        };
+        ["-j4", "--no-ignore", "--count", "[a-z]+_lock", place].map(str::to_owned).into()
     })
 }
 
