@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use crate::annotations::{CIRCULAR, finds};
 use crate::harness::{FOUND, Run, build, check, functions, lock_names, native, skip, under};
 
@@ -106,6 +108,11 @@ fn waits_are_measured_and_blamed() {
     let total = &first["total"];
     assert_eq!((&total["acquisitions"], &total["contended"]), (&2.into(), &1.into()), "{first:#}");
     assert!(run.stderr.contains("A = keeper"), "{}", run.stderr);
+    // The lock sleeps in a futex by `syscall`: that wait is the lock's, and is not told twice.
+    let waits = run.report()["waits"].as_array().unwrap();
+    let for_locks =
+        |wait: &&Value| ["lock", "unknown"].iter().any(|of| wait["futex"]["used_as"] == **of);
+    assert_eq!(waits.iter().filter(for_locks).count(), 0, "{waits:#?}");
 }
 
 /// Nothing is there that would not be without the tool; what is loaded later is seen from then on.
