@@ -33,7 +33,7 @@ pub fn section(context: &Context<'_>, waits: &[EveryWait<'_>]) -> Option<Section
         let sums = &wait.waits;
         let share = sums.total_ns as f64 / all_ns.max(1) as f64;
         html! { tr.item {
-            th scope="row" { (waited::what(&wait.lock)) }
+            th scope="row" { (shorten(&waited::what(&wait.lock))) }
             td { (waited::of(&wait.lock)) }
             td.place { @match wait.lock {
                 Waited::Lock(lock) => {

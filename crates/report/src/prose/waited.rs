@@ -2,7 +2,6 @@
 
 use super::words::plain;
 use super::{futexes, kernel_locks};
-use crate::text::stack::shorten;
 use lockwright_analysis::finding::lock_kind::LockKind;
 use lockwright_analysis::traced::Waited;
 
@@ -10,9 +9,9 @@ use lockwright_analysis::traced::Waited;
 pub fn what(lock: &Waited<'_>) -> String {
     match lock {
         Waited::Lock(lock) if lock.is_symbol => {
-            format!("{} `{}`", LockKind::of(lock.kind).name(), shorten(&plain(&lock.name)))
+            format!("{} `{}`", LockKind::of(lock.kind).name(), plain(&lock.name))
         }
-        Waited::Lock(lock) => shorten(&plain(&lock.name)),
+        Waited::Lock(lock) => plain(&lock.name),
         Waited::Futex(wait) => {
             wait.futex.as_ref().map_or_else(|| "futex".to_owned(), futexes::head)
         }

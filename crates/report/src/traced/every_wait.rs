@@ -3,7 +3,7 @@
 use super::{HEADINGS, TracedView, kernel, lost, row};
 use crate::prose::words::duration;
 use crate::prose::{kernel_locks, waited};
-use crate::text::stack::Stacks;
+use crate::text::stack::{Stacks, shorten};
 use lockwright_analysis::traced::{EveryWait, KernelReport, Waited};
 
 /// Callers within the kernel that are shown of one lock.
@@ -44,7 +44,7 @@ pub fn render(waits: &[EveryWait<'_>], kernel: &KernelReport, view: TracedView) 
 
 /// A lock with its first place.
 fn line(wait: &EveryWait<'_>, stacks: &Stacks) -> String {
-    let what = waited::what(&wait.lock);
+    let what = shorten(&waited::what(&wait.lock));
     let place = match wait.lock {
         Waited::Lock(lock) => lock.sites.first().and_then(|site| stacks.own(&site.stack)),
         Waited::Futex(wait) => stacks.own(&wait.stack),

@@ -45,7 +45,7 @@ pub fn render(report: &KernelReport, view: TracedView) -> String {
 /// The first names, each once.
 fn programs<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let mut seen: Vec<String> = Vec::new();
-    for name in names.map(|name| plain(name)) {
+    for name in names.map(plain) {
         if !seen.contains(&name) {
             seen.push(name);
         }
