@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS = 6, ROUNDS = 4000 };
+enum { THREADS = 6, ROUNDS = 400 };
 
 static pthread_mutex_t plain = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;

@@ -72,8 +72,9 @@ pub enum Here {
     Counted(f64),
     /// Nothing, and why.
     Missing(String),
-    /// Nothing, as this machine is too small: its place is for the simulator.
-    TooSmall,
+    /// Nothing, and why that is no fault: [`TOO_SMALL`], whose place is for the simulator, or
+    /// [`NONE_BEFORE`].
+    Nothing(&'static str),
 }
 
 /// A program's output.
@@ -113,7 +114,7 @@ impl Here {
         match self {
             Self::Measured(estimate) => Some(estimate.median),
             Self::Counted(figure) => Some(*figure),
-            Self::Missing(_) | Self::TooSmall => None,
+            Self::Missing(_) | Self::Nothing(_) => None,
         }
     }
 
@@ -129,13 +130,15 @@ impl Here {
             }),
             Self::Counted(figure) => json!({ "counted": figure }),
             Self::Missing(why) => json!({ "missing": why }),
-            Self::TooSmall => json!({ "missing": TOO_SMALL }),
+            Self::Nothing(why) => json!({ "missing": why }),
         }
     }
 }
 
 /// What stands where a bigger machine is needed.
 pub(super) const TOO_SMALL: &str = "a bigger machine than this";
+/// What stands where a ratio would be to nothing: a short run may have had no contention.
+pub(super) const NONE_BEFORE: &str = "none before to be compared with";
 
 impl Unit {
     /// A figure of it.
@@ -243,6 +246,6 @@ mod tests {
         assert_eq!(row(Some(2.0), Here::Counted(3.0)), Some(1.5));
         assert_eq!(row(None, Here::Counted(3.0)), None);
         assert_eq!(row(Some(0.0), Here::Counted(3.0)), None);
-        assert_eq!(row(Some(2.0), Here::TooSmall), None);
+        assert_eq!(row(Some(2.0), Here::Nothing(TOO_SMALL)), None);
     }
 }

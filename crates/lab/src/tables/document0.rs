@@ -6,7 +6,7 @@ use std::thread;
 
 use serde_json::json;
 
-use super::document::{Comparison, Document, Here, Row, Unit, Verdict, is_below};
+use super::document::{Comparison, Document, Here, Row, TOO_SMALL, Unit, Verdict, is_below};
 use super::kernels::{CHECKED, DEBUG, EACH, Kernel, NATIVE, SHIPPED, UNDONE};
 use super::programs::{self, Ledgers, Run, median, more, ratio};
 use super::workload::{self, Workload};
@@ -247,7 +247,7 @@ fn larger() -> Comparison {
         title: format!("Time more than native (published: {system})"),
         rows: rows
             .map(|(name, published)| {
-                Row::new(name, Unit::MorePercent, Some(published), Here::TooSmall)
+                Row::new(name, Unit::MorePercent, Some(published), Here::Nothing(TOO_SMALL))
             })
             .collect(),
     }

@@ -4,7 +4,9 @@
 pub mod published;
 mod runs;
 
-use super::document::{Block, Comparison, Document, Here, Row, Unit, Verdict, is_below};
+use super::document::{
+    Block, Comparison, Document, Here, NONE_BEFORE, Row, Unit, Verdict, is_below,
+};
 use super::{Options, Progress};
 use crate::stats::{self, Estimate};
 use published::{AFTER, BEFORE, Published, share};
@@ -69,9 +71,12 @@ impl Figures<'_> {
     }
 
     fn ratio(&self, arm: Arm, figure: impl Fn(&Run) -> f64) -> Here {
-        Here::of(self.0.clone().and_then(|runs| {
-            against(runs, arm, figure).ok_or_else(|| "none before to be compared with".to_owned())
-        }))
+        match &self.0 {
+            Ok(runs) => {
+                against(runs, arm, figure).map_or(Here::Nothing(NONE_BEFORE), Here::Measured)
+            }
+            Err(why) => Here::Missing(why.clone()),
+        }
     }
 
     /// The first line of both tables.
@@ -218,4 +223,23 @@ fn verdicts(runs: &Runs) -> Vec<Verdict> {
         because: format!("{:.1} %; published {:.1} %", lseek.median, share(&BEFORE, "sys_lseek")),
     });
     verdicts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_contended_before_has_no_ratio_and_is_no_fault() {
+        let mut quiet = Run::default();
+        (quiet.acquisitions, quiet.utilisation) = (100.0, 1.0);
+        let runs = Runs::all_alike(&quiet);
+        let of = Figures(Ok(&runs));
+        let contention = of.ratio(Arm::Rollup, Run::contention);
+        assert!(matches!(contention, Here::Nothing(NONE_BEFORE)));
+        let utilisation = of.ratio(Arm::Rollup, |run| run.utilisation);
+        assert_eq!(utilisation.figure(), Some(1.0));
+        let of = Figures(Err("no such program".to_owned()));
+        assert!(matches!(of.ratio(Arm::Rollup, Run::contention), Here::Missing(_)));
+    }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::document::{Comparison, Document, Here, Row, TOO_SMALL, Verdict};
+use super::document::{Comparison, Document, Here, Row, Verdict};
 use super::{Options, later, plot};
 use crate::bench::{Plot, Section};
 
@@ -140,7 +140,7 @@ fn cells(row: &Row) -> Vec<String> {
     };
     let here = match &row.here {
         Here::Missing(why) => why.clone(),
-        Here::TooSmall => TOO_SMALL.to_owned(),
+        Here::Nothing(why) => (*why).to_owned(),
         measured => measured.figure().map(show).unwrap_or_default(),
     };
     let ratio = row.ratio().map(|ratio| format!("{ratio:.3}")).unwrap_or_default();

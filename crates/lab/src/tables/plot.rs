@@ -81,7 +81,7 @@ fn interval(here: &Here) -> Option<[f64; 3]> {
     match here {
         Here::Measured(estimate) => Some([estimate.low, estimate.median, estimate.high]),
         Here::Counted(figure) => Some([*figure; 3]),
-        Here::Missing(_) | Here::TooSmall => None,
+        Here::Missing(_) | Here::Nothing(_) => None,
     }
 }
 
@@ -166,7 +166,7 @@ mod tests {
         let plots = plots(&[document(vec![
             Row::new("the first", Unit::Times, Some(2.0), measured(1.0)),
             Row::new("the second", Unit::Times, None, Here::Counted(3.0)),
-            Row::new("a third", Unit::Seconds, Some(1.0), Here::TooSmall),
+            Row::new("a third", Unit::Seconds, Some(1.0), Here::Nothing("no such machine")),
         ])]);
         let [plot] = &plots[..] else { panic!("one of them has figures of this machine") };
         assert_eq!(plot.name, "document3-1-times.svg");

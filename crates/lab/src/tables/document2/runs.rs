@@ -111,6 +111,12 @@ pub struct Runs {
 }
 
 impl Runs {
+    /// One run of each arm, each the same.
+    #[cfg(test)]
+    pub fn all_alike(run: &Run) -> Self {
+        Self { arms: vec![vec![run.clone()]; Arm::ALL.len()], diff: String::new() }
+    }
+
     /// By round.
     pub fn of(&self, arm: Arm) -> &[Run] {
         &self.arms[arm as usize]
