@@ -104,7 +104,7 @@ impl Owners {
         }
         let function = chain.get(call.inlined)?;
         let sees_file = !outer.is_nested;
-        let lookup = Lookup { owners: self, files: &files, start, names: &names, sees_file };
+        let lookup = Lookup { owners: self, files: &files, names: &names, sees_file };
         Some((lookup.owner(function, call)?, calls_left(&files, &chain[0])))
     }
 
@@ -135,7 +135,6 @@ impl Owners {
 struct Lookup<'l, 'd> {
     owners: &'l Owners,
     files: &'l Files<'d>,
-    start: DebugInfoOffset,
     names: &'l UnitNames,
     /// What is no name of the function's can only be one of the file's.
     sees_file: bool,
@@ -197,15 +196,7 @@ impl<'d> Lookup<'_, 'd> {
         if !self.sees_file {
             return None;
         }
-        let found: Vec<Die<'d>> = self
-            .names
-            .variables(name)
-            .iter()
-            .filter_map(|&offset| {
-                let unit = self.files.unit(Where::Main, self.start)?;
-                Some(Die { file: Where::Main, entry: unit.entry(offset).ok()?, unit })
-            })
-            .collect();
+        let found = self.names.variables(self.files, name);
         let (of_type, base) = (self.one_type(&found)?, Base::Variable(name.to_owned()));
         Some(Place { of_type, base, path: String::new(), is_lock: false })
     }
@@ -484,7 +475,7 @@ impl<'d> Lookup<'_, 'd> {
         let name = self.files.name(of_type)?;
         let start = of_type.unit.header.debug_info_offset()?;
         let names = self.owners.names(self.files, of_type.file, start)?;
-        let scope = names.scope_of(of_type.entry.offset());
+        let scope = names.scope_of(self.files, of_type.entry.offset());
         Some(scope.map_or_else(|| name.clone(), |scope| format!("{scope}::{name}")))
     }
 

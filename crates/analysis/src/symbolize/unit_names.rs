@@ -1,7 +1,7 @@
-//! What a unit of debug information has: its functions by address, its variables by name, and the scopes
-//! that its types are in. A unit is read once, and only if somebody asks for something in it.
+//! What a unit of debug information has: its functions by address, its variables, and the scopes that
+//! its types are in. A unit is read once, and only if somebody asks for something in it. Where names stand
+//! is kept, not the names: of thousands of types few are asked for.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use gimli::constants as dw;
@@ -10,14 +10,22 @@ use gimli::{DebugInfoOffset, Range, UnitOffset};
 use super::debug_info::{Die, Files, Where};
 
 /// What is found by address or name in a unit.
-#[derive(Default)]
 pub struct UnitNames {
+    file: Where,
+    start: DebugInfoOffset,
     functions: Vec<(Range, Function)>,
     /// Variables outside functions.
-    variables: HashMap<String, Vec<UnitOffset>>,
-    /// Namespaces and classes that types are in: an index into `scopes`.
-    types: HashMap<UnitOffset, usize>,
-    scopes: Vec<String>,
+    variables: Vec<UnitOffset>,
+    /// Types in namespaces and classes, sorted, and the innermost of these: an index of a scope.
+    types: Vec<(UnitOffset, usize)>,
+    scopes: Vec<Scope>,
+}
+
+/// A namespace or class.
+struct Scope {
+    at: UnitOffset,
+    /// What it is in itself: an index as well.
+    outer: Option<usize>,
 }
 
 /// A function with code.
@@ -33,9 +41,10 @@ impl UnitNames {
     /// Those of the unit at `start`.
     pub fn read(files: &Files<'_>, file: Where, start: DebugInfoOffset) -> Option<Self> {
         let unit = files.unit(file, start)?;
-        let mut this = Self::default();
-        // What the description is in: depth, name, and whether it is a function's.
-        let mut around: Vec<(isize, String, bool)> = Vec::new();
+        let (functions, variables, types, scopes) = Default::default();
+        let mut this = Self { file, start, functions, variables, types, scopes };
+        // What the description is in: depth, and which scope, or `None` for a function.
+        let mut around: Vec<(isize, Option<usize>)> = Vec::new();
         let mut entries = unit.entries_raw(None).ok()?;
         while !entries.is_empty() {
             let (depth, offset) = (entries.next_depth(), entries.next_offset());
@@ -44,7 +53,7 @@ impl UnitNames {
             if entries.skip_attributes(abbreviation.attributes()).is_err() {
                 break;
             }
-            while around.last().is_some_and(|(outer, ..)| *outer >= depth) {
+            while around.last().is_some_and(|(outer, _)| *outer >= depth) {
                 around.pop();
             }
             let tag = abbreviation.tag();
@@ -55,7 +64,8 @@ impl UnitNames {
                     tag,
                     dw::DW_TAG_namespace | dw::DW_TAG_subprogram | dw::DW_TAG_variable
                 );
-            let in_function = around.iter().any(|(.., is_function)| *is_function);
+            // In a function only functions are followed, so the innermost tells.
+            let in_function = around.last().is_some_and(|(_, scope)| scope.is_none());
             if !is_wanted || (in_function && tag != dw::DW_TAG_subprogram) {
                 continue;
             }
@@ -64,38 +74,28 @@ impl UnitNames {
                 matches!(spec.name(), dw::DW_AT_low_pc | dw::DW_AT_ranges)
             };
             if tag == dw::DW_TAG_subprogram && !abbreviation.attributes().iter().any(has_code) {
-                around.push((depth, String::new(), true));
+                around.push((depth, None));
                 continue;
             }
-            let Ok(entry) = unit.entry(offset) else { continue };
-            let die = Die { file, unit: Rc::clone(&unit), entry };
             match tag {
                 dw::DW_TAG_subprogram => {
+                    let Ok(entry) = unit.entry(offset) else { continue };
+                    let die = Die { file, unit: Rc::clone(&unit), entry };
                     for range in ranges(files, &die) {
                         let function = Function { at: offset, is_nested: in_function };
                         this.functions.push((range, function));
                     }
-                    around.push((depth, String::new(), true));
+                    around.push((depth, None));
                 }
-                dw::DW_TAG_variable => {
-                    if let Some(name) = files.name(&die) {
-                        this.variables.entry(name).or_default().push(offset);
-                    }
-                }
+                dw::DW_TAG_variable => this.variables.push(offset),
                 _ => {
-                    if is_type && !around.is_empty() {
-                        let scope: Vec<&str> =
-                            around.iter().map(|(_, name, _)| name.as_str()).collect();
-                        let scope = scope.join("::");
-                        if this.scopes.last() != Some(&scope) {
-                            this.scopes.push(scope);
-                        }
-                        this.types.insert(offset, this.scopes.len() - 1);
+                    let outer = around.last().and_then(|(_, scope)| *scope);
+                    if is_type && let Some(scope) = outer {
+                        this.types.push((offset, scope));
                     }
                     if tag == dw::DW_TAG_namespace || is_class(tag) {
-                        let name = files.name(&die);
-                        let name = name.unwrap_or_else(|| "(anonymous namespace)".to_owned());
-                        around.push((depth, name, false));
+                        this.scopes.push(Scope { at: offset, outer });
+                        around.push((depth, Some(this.scopes.len() - 1)));
                     }
                 }
             }
@@ -110,14 +110,31 @@ impl UnitNames {
         functions.all(|(_, other)| other == function).then_some(*function)
     }
 
-    /// The variables of this name outside functions.
-    pub fn variables(&self, name: &str) -> &[UnitOffset] {
-        self.variables.get(name).map_or(&[], Vec::as_slice)
+    /// The variables of this name outside functions. `files` are what these are of.
+    pub fn variables<'d>(&self, files: &Files<'d>, name: &str) -> Vec<Die<'d>> {
+        let variables = self.variables.iter().filter_map(|&at| self.die(files, at));
+        variables.filter(|die| files.name(die).is_some_and(|own| own == name)).collect()
     }
 
     /// The namespaces and classes that a type is in, `store::Server`; `None` for what is in none.
-    pub fn scope_of(&self, of_type: UnitOffset) -> Option<&str> {
-        self.scopes.get(*self.types.get(&of_type)?).map(String::as_str)
+    /// `files` are what these are of.
+    pub fn scope_of(&self, files: &Files<'_>, of_type: UnitOffset) -> Option<String> {
+        let found = self.types.binary_search_by_key(&of_type, |(at, _)| *at).ok()?;
+        let mut next = Some(self.types[found].1);
+        let mut names = Vec::new();
+        while let Some(scope) = next {
+            let &Scope { at, outer } = self.scopes.get(scope)?;
+            let name = self.die(files, at).and_then(|die| files.name(&die));
+            names.push(name.unwrap_or_else(|| "(anonymous namespace)".to_owned()));
+            next = outer;
+        }
+        names.reverse();
+        Some(names.join("::"))
+    }
+
+    fn die<'d>(&self, files: &Files<'d>, at: UnitOffset) -> Option<Die<'d>> {
+        let unit = files.unit(self.file, self.start)?;
+        Some(Die { file: self.file, entry: unit.entry(at).ok()?, unit })
     }
 }
 
