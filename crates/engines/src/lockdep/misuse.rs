@@ -144,7 +144,8 @@ impl Core {
     }
 
     /// The thread that holds a lock with an address in `[from, to)`, given-up ones in a condition
-    /// wait not counted. Other threads run meanwhile: it is what was seen, not a guarantee.
+    /// wait not counted, nor routines that run once: what becomes of their controls is debugobjects'
+    /// to tell. Other threads run meanwhile: it is what was seen, not a guarantee.
     pub fn holder_in(&self, from: u64, to: u64) -> Option<Holder> {
         let mut next = self.first_live();
         while let Some(&thread) = self.writer.get::<Thread>(next) {
@@ -152,8 +153,9 @@ impl Core {
             for at in held_of(&self.writer, &thread) {
                 // SAFETY: within the thread's held array; may be changing, the address decides.
                 let held: Held = unsafe { at.read_volatile() };
-                let given_up = held.flags & held_flag::IN_COND_WAIT != 0;
-                if from <= held.addr && held.addr < to && held.addr != 0 && !given_up {
+                let is_lock =
+                    held.flags & held_flag::IN_COND_WAIT == 0 && held.mode & mode::ONCE == 0;
+                if from <= held.addr && held.addr < to && held.addr != 0 && is_lock {
                     let stack = self.writer.get::<Node>(held.node).map_or(0, |node| node.stack);
                     let ident = Ident::new(held.inst, held.class);
                     let (thread, addr) = (thread.id, held.addr);
