@@ -44,6 +44,9 @@ impl Declared {
             });
             this.later[before].push((after, row.stack));
         }
+        if numbers.is_empty() {
+            return this;
+        }
         for (id, group) in model.classes.groups().filter(|(_, group)| group.is_symbol) {
             // A subclass is where its class is.
             let plain = group.name.rsplit_once('/').filter(|(_, n)| n.parse::<u16>().is_ok());

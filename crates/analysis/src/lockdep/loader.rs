@@ -18,7 +18,7 @@ enum Lock {
 
 /// Which of the loader's locks the class is of, if it is of one.
 fn lock(model: &Model<'_>, class: u32) -> Option<Lock> {
-    let group = model.classes.group(model.classes.group_of(class));
+    let group = model.classes.plain(model.classes.group_of(class));
     let name = (group.origin == LockOrigin::Annotation).then(|| group.name().text);
     match name.as_deref() {
         Some(LOADER_LOCK) => Some(Lock::Loader),

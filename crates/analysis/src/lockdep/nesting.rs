@@ -110,7 +110,7 @@ pub fn find(view: &ProcessView<'_, '_>, cycles: &[Candidate], notes: &mut Vec<No
         if in_a_cycle {
             continue;
         }
-        if !nest.is_disciplined(model.classes.group(group).is_static) {
+        if !nest.is_disciplined(model.classes.plain(group).is_static) {
             candidates.extend(undisciplined(view, &judge, classes.clone(), &nest));
         }
         if classes.len() > 1 {

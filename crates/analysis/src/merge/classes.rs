@@ -35,7 +35,7 @@ impl Classes {
             let builds = builds(model);
             let build = |path: &str| builds.get(path).cloned().unwrap_or_else(|| path.to_owned());
             let mut own = HashMap::new();
-            for (group, class) in model.classes.groups() {
+            for (group, class) in model.classes.plain_groups() {
                 let by_path = model.classes.key(group);
                 let path = by_path.variables_module().map(str::to_owned);
                 let key = by_path.in_module(build);
@@ -78,7 +78,7 @@ impl Classes {
                 if first.is_some() {
                     by_name.insert(id);
                 }
-                let class = model.classes.group(group);
+                let class = model.classes.plain(group);
                 let is_element = key.member() == Some(true);
                 if !class.is_static || class.locks > 1 || is_element || arrays.contains(key) {
                     several.insert(id);

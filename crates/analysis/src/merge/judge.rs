@@ -133,7 +133,7 @@ impl<'j, 'a> Judge<'j, 'a> {
     fn held(&self, acquisition: &Occurrence) -> impl Iterator<Item = (u32, u32, bool)> {
         let model = &self.all.models[acquisition.ledger];
         model.trie.held(acquisition.context.acquired).filter_map(move |(id, node)| {
-            let group = model.classes.group(model.classes.group_of(node.class));
+            let group = model.classes.plain(model.classes.group_of(node.class));
             let class = self.classes.lock(acquisition.ledger, model, node)?;
             (group.locks == 1).then_some((id, class, is_read(node.mode)))
         })

@@ -1,16 +1,17 @@
 //! Lock classes as the reader of a report thinks of them: rows of locks that are created at
 //! one place of the program, or elements of one array, are one class.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use lockwright_ledger::rows::{Class, class_origin, lock_kind};
 
 use super::class_row;
 use super::heap::{Blocks, in_block};
-use super::members;
+use super::members::{self, Creation};
 use super::naming::{base_name, place_key, place_of, short_place, variable_name};
 use super::roles;
-use super::sources::Sources;
+use super::sources::{Sources, Symbolise};
 use super::thread_ends;
 use crate::finding::lock_kind::LockKind;
 use crate::finding::{LockOrigin, Name};
@@ -56,9 +57,12 @@ impl ClassGroup {
 }
 
 /// The classes of one process.
-#[derive(Debug)]
-pub struct Classes {
+pub struct Classes<'a> {
     groups: Vec<ClassGroup>,
+    /// Those with the names of their members, once somebody shows one: these cost.
+    named: OnceCell<Vec<ClassGroup>>,
+    creations: Vec<Creation>,
+    symbols: &'a [&'a dyn Symbolise],
     /// By group, of which the first has none.
     keys: Vec<Key>,
     /// By id of the class row.
@@ -215,9 +219,9 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-impl Classes {
+impl<'a> Classes<'a> {
     /// The classes of ledger `index` of `sources`.
-    pub fn new(sources: &Sources<'_>, index: usize) -> Self {
+    pub fn new(sources: &Sources<'a>, index: usize) -> Self {
         let rows: Vec<(u32, usize, Class)> = sources.ledgers[index]
             .rows::<Class>()
             .map(|(id, _)| {
@@ -245,6 +249,9 @@ impl Classes {
         roles::part(sources, index, &rows, &mut made);
         let mut this = Self {
             groups: vec![unknown()],
+            named: OnceCell::new(),
+            creations: Vec::new(),
+            symbols: sources.all_symbols(),
             keys: Vec::new(),
             by_row: Vec::new(),
             thread_ends: Vec::new(),
@@ -254,7 +261,7 @@ impl Classes {
             let base = this.group_of(row.parent);
             let (key, group, element) = match made.remove(&id) {
                 Some(made) if ledger != index || !is_subclass(&row) || base == 0 => made,
-                _ => in_subclass(base, this.group(base), &row),
+                _ => in_subclass(base, this.plain(base), &row),
             };
             let group = *groups.entry(key).or_insert_with_key(|key| {
                 this.keys.push(key.clone());
@@ -273,11 +280,11 @@ impl Classes {
                 is_mixed: own.handed_over != 0 || is_passing_control(&own),
             }));
         }
-        let rows = rows.into_iter().filter_map(|(id, ledger, row)| {
-            Some((ledger, row, (this.group_of(id) as usize).checked_sub(1)?))
+        let creations = rows.iter().filter_map(|(id, ledger, row)| {
+            let group = (this.group_of(*id) as usize).checked_sub(1)?;
+            Creation::of(*ledger, row, group, &this.keys[group])
         });
-        let rows: Vec<_> = rows.collect();
-        members::name(sources, rows.into_iter(), &this.keys, &mut this.groups[1..]);
+        this.creations = creations.collect();
         this.nests(sources, index);
         this
     }
@@ -355,9 +362,14 @@ impl Classes {
         self.member(row).map_or(0, |member| member.nest)
     }
 
+    /// All merged classes, by the names of their places, as by [`Self::plain`].
+    pub fn plain_groups(&self) -> impl Iterator<Item = (u32, &ClassGroup)> {
+        (1..).zip(&self.groups[1..])
+    }
+
     /// All merged classes.
     pub fn groups(&self) -> impl Iterator<Item = (u32, &ClassGroup)> {
-        (1..).zip(&self.groups[1..])
+        (1..).zip(&self.named()[1..])
     }
 
     /// Whether there is none.
@@ -372,7 +384,25 @@ impl Classes {
 
     /// Merged class `group`.
     pub fn group(&self, group: u32) -> &ClassGroup {
+        let named = self.named();
+        named.get(group as usize).unwrap_or(&named[0])
+    }
+
+    /// Merged class `group` for somebody who does not show its name: that of a member is not looked up.
+    pub fn plain(&self, group: u32) -> &ClassGroup {
         self.groups.get(group as usize).unwrap_or(&self.groups[0])
+    }
+
+    /// All, and that of rows that are not there.
+    fn named(&self) -> &[ClassGroup] {
+        if self.creations.is_empty() {
+            return &self.groups;
+        }
+        self.named.get_or_init(|| {
+            let mut groups = self.groups.clone();
+            members::name(self.symbols, &self.creations, &self.keys, &mut groups[1..]);
+            groups
+        })
     }
 
     /// What merged class `group` is known by in other processes too.

@@ -8,25 +8,38 @@ use lockwright_ledger::rows::{Class, class_origin};
 
 use super::classes::{ClassGroup, Key};
 use super::naming::{base_name, place_of};
-use super::sources::Sources;
+use super::sources::Symbolise;
 
-/// Names the classes in `groups`, which are known by `keys`. `rows` are the class rows, where each is
-/// recorded, and of which class it is.
+/// Where a lock was created or first taken that may be a member.
+#[derive(Clone, Copy, Debug)]
+pub struct Creation {
+    /// Number of the ledger that has it, and the stack in that.
+    pub at: (usize, u32),
+    /// Which of the classes the lock is of.
+    pub group: usize,
+}
+
+impl Creation {
+    /// That of the locks of a row of ledger `ledger`, which are of class `group`, known by `key`.
+    pub fn of(ledger: usize, row: &Class, group: usize, key: &Key) -> Option<Self> {
+        let is_place = matches!(row.origin, class_origin::INIT | class_origin::FIRST_ACQUIRE);
+        let is_class = matches!(key, Key::Place { .. } | Key::Role { .. });
+        let at = (ledger, row.stack);
+        (is_place && is_class && row.stack != 0).then_some(Self { at, group })
+    }
+}
+
+/// Names the classes in `groups`, which are known by `keys`; `symbols` are those of each ledger.
 pub fn name(
-    sources: &Sources<'_>,
-    rows: impl Iterator<Item = (usize, Class, usize)>,
+    symbols: &[&dyn Symbolise],
+    creations: &[Creation],
     keys: &[Key],
     groups: &mut [ClassGroup],
 ) {
     let mut names: HashMap<usize, Option<String>> = HashMap::new();
-    for (ledger, row, group) in rows {
-        let is_place = matches!(row.origin, class_origin::INIT | class_origin::FIRST_ACQUIRE);
-        let is_class = matches!(keys.get(group), Some(Key::Place { .. } | Key::Role { .. }));
-        if !is_place || !is_class || row.stack == 0 {
-            continue;
-        }
+    for &Creation { at: (ledger, stack), group } in creations {
         // By one place locks of several types may come to be.
-        let name = sources.symbols(ledger).lock_member(row.stack);
+        let name = symbols[ledger].lock_member(stack);
         let known = names.entry(group).or_insert_with(|| name.clone());
         if *known != name {
             *known = None;
@@ -45,7 +58,7 @@ pub fn name(
         }
         // Locks of one member that were created at several places are as many classes.
         let places: Vec<Option<String>> =
-            same.iter().map(|&group| line_of(sources, &groups[group])).collect();
+            same.iter().map(|&group| line_of(symbols, &groups[group])).collect();
         for (&group, place) in same.iter().zip(&places) {
             if let Some(place) = place
                 && places.iter().filter(|other| other.as_ref() == Some(place)).count() == 1
@@ -72,9 +85,9 @@ fn set(group: &mut ClassGroup, name: String) {
 }
 
 /// The line at which locks of a class are created.
-fn line_of(sources: &Sources<'_>, group: &ClassGroup) -> Option<String> {
+fn line_of(symbols: &[&dyn Symbolise], group: &ClassGroup) -> Option<String> {
     let (ledger, stack) = group.created;
-    let stack = sources.symbols(ledger).stack(stack);
+    let stack = symbols[ledger].stack(stack);
     let frame = place_of(&stack)?;
     Some(format!("{}:{}", base_name(frame.file.as_deref()?), frame.line?))
 }

@@ -42,7 +42,7 @@ pub struct Model<'a> {
     /// What happens before what.
     pub order: Order,
     /// Its lock classes, merged.
-    pub classes: Classes,
+    pub classes: Classes<'a>,
     /// By thread row id.
     threads: HashMap<u32, Thread>,
     /// By thread row id: which thread it is, in order of creation.

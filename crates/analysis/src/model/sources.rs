@@ -90,6 +90,11 @@ impl<'a> Sources<'a> {
         self.symbols[index]
     }
 
+    /// Those of all ledgers.
+    pub(super) fn all_symbols(&self) -> &'a [&'a dyn Symbolise] {
+        self.symbols
+    }
+
     /// A thread of the process that `ledger`'s was forked from, as far as the report knows that
     /// one.
     pub fn parents_thread(&self, ledger: &Ledger, id: u32) -> ThreadInfo {

@@ -4,13 +4,16 @@
 //! Types in split files (`.dwo`) and in type units are not followed.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::hash_map;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use gimli::constants as dw;
 use gimli::{
-    AttributeValue, DebugInfoOffset, DwarfSections, EndianSlice, RunTimeEndian, UnitOffset,
+    Abbreviations, AttributeValue, DebugAbbrevOffset, DebugInfoOffset, DwarfSections, EndianSlice,
+    Range, RunTimeEndian, UnitOffset,
 };
 use object::read::{Object, ObjectSection};
 
@@ -29,6 +32,7 @@ const SECTIONS: &[gimli::SectionId] = &[
     gimli::SectionId::DebugInfo,
     gimli::SectionId::DebugAbbrev,
     gimli::SectionId::DebugAddr,
+    gimli::SectionId::DebugAranges,
     // The name of a unit's line table is read with its unit.
     gimli::SectionId::DebugLine,
     gimli::SectionId::DebugLineStr,
@@ -56,6 +60,25 @@ impl DebugInfo {
         &self.main.units
     }
 
+    /// Where the code of each unit of the file itself is, as far as a table says, and the units that it
+    /// says nothing of. They need not be read for that.
+    pub fn code(&self) -> (Vec<(Range, DebugInfoOffset)>, Vec<DebugInfoOffset>) {
+        let dwarf = self.main.borrow();
+        let mut found = Vec::new();
+        let mut told = HashSet::new();
+        let mut tables = dwarf.debug_aranges.headers();
+        while let Ok(Some(table)) = tables.next() {
+            let unit = table.debug_info_offset();
+            let mut entries = table.entries();
+            while let Ok(Some(entry)) = entries.next() {
+                found.push((entry.range(), unit));
+                told.insert(unit);
+            }
+        }
+        let units = self.main.units.iter().copied();
+        (found, units.filter(|unit| !told.contains(unit)).collect())
+    }
+
     /// All descriptions.
     pub fn files(&self) -> Files<'_> {
         Files { main: File::new(&self.main), supplement: self.supplement.as_ref().map(File::new) }
@@ -67,6 +90,8 @@ struct Sections {
     bytes: DwarfSections<Vec<u8>>,
     endian: RunTimeEndian,
     units: Vec<DebugInfoOffset>,
+    /// How the descriptions of units are laid out, of those that were looked into.
+    layouts: RefCell<HashMap<DebugAbbrevOffset, Arc<Abbreviations>>>,
 }
 
 impl Sections {
@@ -81,7 +106,12 @@ impl Sections {
                 true => RunTimeEndian::Little,
                 false => RunTimeEndian::Big,
             };
-            bytes.ok().map(|bytes| Self { bytes, endian, units: Vec::new() })
+            bytes.ok().map(|bytes| Self {
+                bytes,
+                endian,
+                units: Vec::new(),
+                layouts: RefCell::default(),
+            })
         })??;
         let mut units = Vec::new();
         let dwarf = this.bytes.borrow(|bytes| EndianSlice::new(bytes, this.endian));
@@ -108,22 +138,32 @@ pub enum Where {
 /// A file's units that were looked into.
 struct File<'d> {
     dwarf: Dwarf<'d>,
-    starts: &'d [DebugInfoOffset],
+    sections: &'d Sections,
     units: RefCell<HashMap<usize, Rc<Unit<'d>>>>,
 }
 
 impl<'d> File<'d> {
     fn new(sections: &'d Sections) -> Self {
-        Self { dwarf: sections.borrow(), starts: &sections.units, units: RefCell::default() }
+        Self { dwarf: sections.borrow(), sections, units: RefCell::default() }
     }
 
     fn unit(&self, of: DebugInfoOffset) -> Option<Rc<Unit<'d>>> {
-        let index = self.starts.partition_point(|start| start.0 <= of.0).checked_sub(1)?;
+        let starts = &self.sections.units;
+        let index = starts.partition_point(|start| start.0 <= of.0).checked_sub(1)?;
         if let Some(unit) = self.units.borrow().get(&index) {
             return Some(Rc::clone(unit));
         }
-        let header = self.dwarf.unit_header(self.starts[index]).ok()?;
-        let unit = Rc::new(self.dwarf.unit(header).ok()?);
+        let header = self.dwarf.unit_header(starts[index]).ok()?;
+        let mut layouts = self.sections.layouts.borrow_mut();
+        let layout = match layouts.entry(header.debug_abbrev_offset()) {
+            hash_map::Entry::Occupied(known) => Arc::clone(known.get()),
+            hash_map::Entry::Vacant(place) => {
+                let read = self.dwarf.abbreviations(&header).ok()?;
+                Arc::clone(place.insert(read))
+            }
+        };
+        let unit = Unit::new_with_abbreviations(&self.dwarf, header, layout).ok()?;
+        let unit = Rc::new(unit);
         self.units.borrow_mut().insert(index, Rc::clone(&unit));
         Some(unit)
     }
@@ -243,13 +283,15 @@ impl<'d> Files<'d> {
             return children;
         }
         let own = cursor.depth();
-        while let Ok(Some(entry)) = cursor.next_dfs() {
-            let (depth, entry) = (entry.depth(), entry.clone());
-            if depth <= own {
+        let first = cursor.next_dfs().ok().flatten().map(|child| child.depth());
+        if first != Some(own + 1) {
+            return children;
+        }
+        while let Some(entry) = cursor.current().cloned() {
+            children.push(Die { file: die.file, unit: Rc::clone(&die.unit), entry });
+            // Compilers say where the next one is; what lies between is not read.
+            if !matches!(cursor.next_sibling(), Ok(Some(_))) {
                 break;
-            }
-            if depth == own + 1 {
-                children.push(Die { file: die.file, unit: Rc::clone(&die.unit), entry });
             }
         }
         children

@@ -17,7 +17,7 @@ use super::debug_info::{DEEPEST, DebugInfo, Die, Files, Where, is_of_rust, is_re
 use super::lock_types::is_lock;
 use super::merged_calls::{CallsLeft, calls_left};
 use super::portable::portable;
-use super::unit_names::{UnitNames, has, is_class, ranges};
+use super::unit_names::{UnitNames, has, is_class, is_there, ranges};
 
 /// A call in which a lock is taken or initialised.
 #[derive(Clone, Copy, Debug)]
@@ -71,17 +71,15 @@ impl Owners {
     /// Those of `info`: reads where the code of each unit is.
     pub fn new(info: &DebugInfo) -> Self {
         let files = info.files();
-        let mut units = Vec::new();
-        for &start in info.units() {
+        let (mut units, untold) = info.code();
+        for start in untold {
             let Some(unit) = files.unit(Where::Main, start) else { continue };
             let Ok(mut ranges) = files.main().unit_ranges(&unit) else { continue };
             while let Ok(Some(range)) = ranges.next() {
-                // What the linker left out begins at nothing.
-                if range.begin != 0 && range.begin < range.end {
-                    units.push((range, start));
-                }
+                units.push((range, start));
             }
         }
+        units.retain(|(range, _)| is_there(range));
         units.sort_unstable_by_key(|(range, _)| range.begin);
         Self { units, read: RefCell::default() }
     }
@@ -92,7 +90,7 @@ impl Owners {
         let files = info.files();
         let start = self.unit_at(call.address)?;
         let names = self.names(&files, Where::Main, start)?;
-        let outer = names.function_at(call.address)?;
+        let outer = names.function_at(&files, call.address)?;
         let unit = files.unit(Where::Main, start)?;
         let function = Die { file: Where::Main, entry: unit.entry(outer.at).ok()?, unit };
         let mut chain = vec![function];

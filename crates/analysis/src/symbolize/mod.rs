@@ -28,6 +28,7 @@ mod seen_wrappers;
 pub mod source;
 mod symtab;
 mod unit_names;
+mod unit_walk;
 pub mod wrapper;
 
 use std::cell::{OnceCell, RefCell};

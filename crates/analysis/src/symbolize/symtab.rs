@@ -1,5 +1,8 @@
 //! Symbol tables, merged and sorted: which function or variable covers an address.
 
+use std::ffi::CStr;
+
+use object::read::elf::{self, FileHeader, SectionHeader, Sym};
 use object::read::{Object, ObjectSymbol, ReadRef};
 use object::{SymbolKind, SymbolScope};
 
@@ -32,27 +35,48 @@ pub struct SymbolTable {
 impl SymbolTable {
     /// Adds all that a file's `.symtab` and `.dynsym` define. A damaged entry is skipped.
     pub fn add<'data, R: ReadRef<'data>>(&mut self, file: &object::File<'data, R>) {
-        for symbol in file.symbols().chain(file.dynamic_symbols()) {
-            let into = match symbol.kind() {
-                SymbolKind::Text => &mut self.functions,
-                SymbolKind::Data => &mut self.objects,
-                // Functions written in assembler often have no type.
-                SymbolKind::Unknown if symbol.size() > 0 => &mut self.functions,
-                _ => continue,
-            };
-            if symbol.section_index().is_none() {
-                continue;
+        match file {
+            object::File::Elf32(file) => self.add_elf(file),
+            object::File::Elf64(file) => self.add_elf(file),
+            // No other format is read.
+            _ => {}
+        }
+    }
+
+    fn add_elf<'data, E: FileHeader, R: ReadRef<'data>>(
+        &mut self,
+        file: &elf::ElfFile<'data, E, R>,
+    ) {
+        let endian = file.endian();
+        for (table, symbols) in [
+            (file.elf_symbol_table(), file.symbols()),
+            (file.elf_dynamic_symbol_table(), file.dynamic_symbols()),
+        ] {
+            // All names in one read: a table has tens of thousands.
+            let names = file.elf_section_table().section(table.string_section());
+            let names = names.ok().and_then(|names| names.data(endian, file.data()).ok());
+            for symbol in symbols {
+                let into = match symbol.kind() {
+                    SymbolKind::Text => &mut self.functions,
+                    SymbolKind::Data => &mut self.objects,
+                    // Functions written in assembler often have no type.
+                    SymbolKind::Unknown if symbol.size() > 0 => &mut self.functions,
+                    _ => continue,
+                };
+                if symbol.section_index().is_none() {
+                    continue;
+                }
+                let name = symbol.elf_symbol().st_name(endian) as usize;
+                let name =
+                    names.and_then(|names| CStr::from_bytes_until_nul(names.get(name..)?).ok());
+                let Some(name) = name.filter(|name| !name.is_empty()) else { continue };
+                into.symbols.push(Symbol {
+                    start: symbol.address(),
+                    size: symbol.size(),
+                    name: name.to_string_lossy().into(),
+                    global: symbol.scope() == SymbolScope::Dynamic && !symbol.is_local(),
+                });
             }
-            let Ok(name) = symbol.name_bytes() else { continue };
-            if name.is_empty() {
-                continue;
-            }
-            into.symbols.push(Symbol {
-                start: symbol.address(),
-                size: symbol.size(),
-                name: String::from_utf8_lossy(name).into(),
-                global: symbol.scope() == SymbolScope::Dynamic && !symbol.is_local(),
-            });
         }
     }
 
@@ -89,7 +113,9 @@ struct Sorted {
 impl Sorted {
     fn finish(&mut self) {
         // Of several names for one address the preferred comes last, where the search begins.
-        self.symbols.sort_by(|a, b| (a.start, preference(a)).cmp(&(b.start, preference(b))));
+        // What makes a name preferred is looked at only where there are several.
+        self.symbols
+            .sort_by(|a, b| a.start.cmp(&b.start).then_with(|| preference(a).cmp(&preference(b))));
         self.symbols.dedup();
         let mut most = 0;
         self.reach = self

@@ -112,7 +112,7 @@ fn one(process: &Process<'_>) -> LockGraph {
 
 /// The stack at which a class was created, if that is of the process itself; 0 else.
 fn own_stack(process: &Process<'_>, class: u32) -> u32 {
-    let (ledger, stack) = process.model.classes.group(class).created;
+    let (ledger, stack) = process.model.classes.plain(class).created;
     if ledger == process.index { stack } else { 0 }
 }
 

@@ -94,7 +94,7 @@ struct Source<'a> {
     index: usize,
     /// Its process' place in the report.
     process: usize,
-    classes: Classes,
+    classes: Classes<'a>,
     ticks: Ticks,
     holds: Holds,
     end_ns: u64,
@@ -127,7 +127,7 @@ impl<'a> Source<'a> {
             n => Holds::Sampled(n),
         };
         let classes = Classes::new(sources, index);
-        let created = classes.groups().map(|(id, group)| {
+        let created = classes.plain_groups().map(|(id, group)| {
             let (ledger, stack) = group.created;
             (
                 id,
