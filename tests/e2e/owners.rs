@@ -139,6 +139,77 @@ fn a_source_that_changed_is_not_believed() {
     assert_eq!(suppressed.run().code(), 0);
 }
 
+/// The program's own lock types and guards.
+#[test]
+fn members_behind_own_locks() {
+    let members = expected(&[
+        "Table::entries",
+        "Table::first.row_",
+        "Table::gate.left_",
+        "Table::gate.right_",
+        "Table::log_",
+        "Table::monitor",
+        "Table::pointed",
+    ]);
+    for flags in [&["-O0"][..], &["-gdwarf-4"], &["-O2", "-fno-optimize-sibling-calls"]] {
+        let program = build("owners_wrapped.cc", flags);
+        let run = check_with(&["--all"], &program).run();
+        assert_eq!(names(&run), members, "{flags:?}: {}", run.stderr);
+        // Guards that may take another than they are given, and pointers of several names.
+        for (what, sure) in [
+            ("misleading", &["Table::entries"][..]),
+            ("defaulted", &["Table::entries"]),
+            ("seats", &[]),
+        ] {
+            let run = check_with(&["--all"], &program).arg(what).run();
+            let mut named = names(&run);
+            assert_eq!(named.len(), 2, "{flags:?}: {}", run.stderr);
+            named.retain(|name| name.contains("::") && !name.contains(" at "));
+            assert_eq!(named, expected(sure), "{flags:?}: {}", run.stderr);
+        }
+    }
+}
+
+/// One call of a method is left of two.
+#[test]
+fn own_calls_that_were_merged_have_no_member() {
+    for (flag, is_merged) in [("-O0", false), ("-Os", true)] {
+        let flags = [flag, "-fno-optimize-sibling-calls"];
+        let run = check_with(&["--all"], build("owners_wrapped.cc", &flags)).arg("one").run();
+        let named = names(&run);
+        assert!(!named.is_empty(), "{flag}: {}", run.stderr);
+        assert_eq!(named.contains("Table::log_"), !is_merged, "{flag}: {}", run.stderr);
+        assert_eq!(named.contains("Table::entries"), !is_merged, "{flag}: {}", run.stderr);
+    }
+}
+
+/// Objects as locks are called; one line may initialise another's.
+#[test]
+fn members_that_are_objects() {
+    let run = check_with(&["--all"], build("owned_objects.c", &["-O0"])).run();
+    let members = [
+        "job::lock (owned_objects.c:21)",
+        "job::lock (owned_objects.c:45)",
+        "job::ready",
+        "job::slots",
+        "job::meet",
+        "mutex initialised at owned_objects.c:32 (hidden)",
+    ];
+    assert_eq!(names(&run), expected(&members), "{}", run.stderr);
+}
+
+/// What is shared by pointers has the field's name, unless other fields have it, too.
+#[test]
+fn fields_that_share_a_lock() {
+    let run = check_with(&["--all"], example_with_types("shared")).run();
+    let mut named = names(&run);
+    let forks = named.iter().filter(|name| name.contains("shared.rs:")).count();
+    assert!(forks > 0, "{}", run.stderr);
+    named.retain(|name| !name.contains("shared.rs:"));
+    let fields = ["shared::Bank::accounts", "shared::Bank::log", "shared::Limits::daily"];
+    assert_eq!(named, expected(&fields), "{}", run.stderr);
+}
+
 #[test]
 fn fields_of_rust_structures() {
     let run = check(example_with_types("warehouse")).run();

@@ -61,6 +61,20 @@ pub fn of(model: &Model<'_>, row: &Row, builtin: u32, own: &str) -> Called {
             called(name.clone(), name, LockOrigin::Static, addr, variable)
         };
     }
+    // As a lock is called: by the member that its line of source initialises.
+    let member = (own.is_empty() && origin == LockOrigin::Init)
+        .then(|| model.symbols.lock_member(row.init_stack))
+        .flatten()
+        .filter(|member| !member.is_pointer);
+    if let (Some(member), Some(by_place)) = (member, &made) {
+        // Where several classes have the name, theirs have more to it.
+        let class = model.classes.created_at(&identity);
+        let class = class.filter(|class| class.name.starts_with(&member.name));
+        let name = Name::symbol(class.map_or(member.name, |class| class.name.clone()));
+        let mut called = called(name.clone(), name, origin, addr, identity);
+        called.info.class_by_place = Some(by_place.clone());
+        return called;
+    }
     let name = made.unwrap_or_else(|| format!("{what} at {:#x}", row.addr));
     let name = Name::description(name);
     called(name.clone(), name, origin, addr, identity)

@@ -4,7 +4,8 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use lockwright_ledger::rows::{Class, class_origin, lock_kind};
+use lockwright_ledger::Ledger;
+use lockwright_ledger::rows::{Class, Node, class_origin, lock_kind};
 
 use super::class_row;
 use super::heap::{Blocks, in_block};
@@ -63,6 +64,9 @@ pub struct Classes<'a> {
     named: OnceCell<Vec<ClassGroup>>,
     creations: Vec<Creation>,
     symbols: &'a [&'a dyn Symbolise],
+    /// Its ledger, and which of all it is.
+    ledger: &'a Ledger,
+    index: usize,
     /// By group, of which the first has none.
     keys: Vec<Key>,
     /// By id of the class row.
@@ -252,6 +256,8 @@ impl<'a> Classes<'a> {
             named: OnceCell::new(),
             creations: Vec::new(),
             symbols: sources.all_symbols(),
+            ledger: &sources.ledgers[index],
+            index,
             keys: Vec::new(),
             by_row: Vec::new(),
             thread_ends: Vec::new(),
@@ -388,6 +394,17 @@ impl<'a> Classes<'a> {
         named.get(group as usize).unwrap_or(&named[0])
     }
 
+    /// The class that is called by a member and whose locks are created at `place` ([`place_key`]).
+    pub fn created_at(&self, place: &str) -> Option<&ClassGroup> {
+        let is_it = |group: &&ClassGroup| {
+            let (ledger, stack) = group.created;
+            let stack = self.symbols[ledger].stack(stack);
+            place_of(&stack).is_some_and(|frame| place_key(frame) == place)
+        };
+        let mut named = self.named().iter().filter(|group| group.by_place.is_some());
+        named.find(is_it)
+    }
+
     /// Merged class `group` for somebody who does not show its name: that of a member is not looked up.
     pub fn plain(&self, group: u32) -> &ClassGroup {
         self.groups.get(group as usize).unwrap_or(&self.groups[0])
@@ -400,7 +417,16 @@ impl<'a> Classes<'a> {
         }
         self.named.get_or_init(|| {
             let mut groups = self.groups.clone();
-            members::name(self.symbols, &self.creations, &self.keys, &mut groups[1..]);
+            let acquired = |group: usize| {
+                let nodes = self.ledger.rows::<Node>().map(|(_, node)| node);
+                let of_group = |node: &Node| self.group_of(node.class) as usize == group + 1;
+                nodes
+                    .filter(|node| node.stack != 0 && of_group(node))
+                    .map(|node| node.stack)
+                    .collect()
+            };
+            let acquired = (self.index, acquired);
+            members::name(self.symbols, &self.creations, acquired, &self.keys, &mut groups[1..]);
             groups
         })
     }

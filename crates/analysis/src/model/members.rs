@@ -2,13 +2,14 @@
 //! such a lock is created or first taken, `store::Session::mu_`. What a class is does not depend on it, nor
 //! does what suppressions know it by: sources are not on every machine.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::rows::{Class, class_origin};
 
 use super::classes::{ClassGroup, Key};
 use super::naming::{base_name, place_of};
 use super::sources::Symbolise;
+use crate::symbolize::LockMember;
 
 /// Where a lock was created or first taken that may be a member.
 #[derive(Clone, Copy, Debug)]
@@ -29,17 +30,26 @@ impl Creation {
     }
 }
 
-/// Names the classes in `groups`, which are known by `keys`; `symbols` are those of each ledger.
+/// Names the classes in `groups`, which are known by `keys`; `symbols` are those of each ledger, and
+/// `acquired` tells the stacks at which locks of a class were taken, of ledger `index`.
 pub fn name(
     symbols: &[&dyn Symbolise],
     creations: &[Creation],
+    (index, acquired): (usize, impl Fn(usize) -> HashSet<u32>),
     keys: &[Key],
     groups: &mut [ClassGroup],
 ) {
     let mut names: HashMap<usize, Option<String>> = HashMap::new();
     for &Creation { at: (ledger, stack), group } in creations {
-        // By one place locks of several types may come to be.
         let name = symbols[ledger].lock_member(stack);
+        // Who is somebody's left is another's right: what a pointer is called, the lock may not be.
+        let is_known_otherwise = |member: &LockMember| {
+            let others = acquired(group).into_iter();
+            let mut others = others.filter_map(|stack| symbols[index].lock_member(stack));
+            member.is_pointer && others.any(|other| other.name != member.name)
+        };
+        let name = name.filter(|member| !is_known_otherwise(member)).map(|member| member.name);
+        // By one place locks of several types may come to be.
         let known = names.entry(group).or_insert_with(|| name.clone());
         if *known != name {
             *known = None;

@@ -8,7 +8,7 @@ use lockwright_ledger::rows::{Class, Thread, class_origin};
 
 use super::{class_row, thread_info, thread_numbers};
 use crate::finding::{Frame, ModuleNote, ThreadInfo};
-use crate::symbolize::{DataSymbol, MemberPlace, Symbols};
+use crate::symbolize::{DataSymbol, LockMember, MemberPlace, Symbols};
 
 /// Names for the addresses of one ledger.
 pub trait Symbolise {
@@ -21,7 +21,7 @@ pub trait Symbolise {
         None
     }
     /// The member of a type, or variable of a function, that the lock of a call is.
-    fn lock_member(&self, _stack: u32) -> Option<String> {
+    fn lock_member(&self, _stack: u32) -> Option<LockMember> {
         None
     }
     /// Path of a module.
@@ -43,7 +43,7 @@ impl Symbolise for Symbols<'_> {
         Symbols::member(self, module, start, offset)
     }
 
-    fn lock_member(&self, stack: u32) -> Option<String> {
+    fn lock_member(&self, stack: u32) -> Option<LockMember> {
         Symbols::lock_member(self, stack)
     }
 

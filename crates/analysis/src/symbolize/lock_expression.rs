@@ -4,6 +4,8 @@
 
 /// The C library's functions that take or initialise the lock of their first argument.
 const FUNCTIONS: &[&str] = &[
+    "pthread_barrier_init",
+    "pthread_cond_init",
     "pthread_mutex_init",
     "pthread_mutex_lock",
     "pthread_mutex_trylock",
@@ -13,6 +15,7 @@ const FUNCTIONS: &[&str] = &[
     "pthread_rwlock_wrlock",
     "pthread_spin_init",
     "pthread_spin_lock",
+    "sem_init",
     "mtx_init",
     "mtx_lock",
 ];
@@ -51,7 +54,33 @@ fn all_in_line(line: &str) -> impl Iterator<Item = Option<&str>> {
 pub fn owner_in_line<'l>(line: &'l str, method: &str) -> Option<&'l str> {
     let code = line.split("//").next().unwrap_or_default();
     let call = format!("{method}()");
-    let mut found = words(code, &call).map(|at| owner(code, at));
+    let mut found = owners(code, &call);
+    let (one, another) = (found.next()?, found.next());
+    if another.is_some() { None } else { one }
+}
+
+/// How many calls of such a method `line` has that [`calls_in_line`] does not count.
+pub fn own_calls_in_line(line: &str, method: &str) -> usize {
+    let code = line.split("//").next().unwrap_or_default();
+    let call = format!("{method}()");
+    if METHODS.contains(&call.as_str()) { 0 } else { owners(code, &call).count() }
+}
+
+/// How many variables of class `guard` a line makes.
+pub fn guards_in_line(line: &str, guard: &str) -> usize {
+    let code = line.split("//").next().unwrap_or_default();
+    words(code, guard).filter(|at| after_variable(&code[at + guard.len()..]).is_some()).count()
+}
+
+/// What `line` makes a variable of class `guard` with, if that is all it is made with.
+pub fn guarded_in_line<'l>(line: &'l str, guard: &str) -> Option<&'l str> {
+    let code = line.split("//").next().unwrap_or_default();
+    let mut found = words(code, guard).map(|at| {
+        let rest = after_variable(&code[at + guard.len()..])?;
+        let end = rest.find([',', ')', '}']).filter(|&end| !rest[end..].starts_with(','))?;
+        let argument = rest[..end].trim();
+        way(argument.strip_prefix('&').unwrap_or(argument))
+    });
     let (one, another) = (found.next()?, found.next());
     if another.is_some() { None } else { one }
 }
@@ -67,6 +96,17 @@ pub fn is_alone(line: &str, expression: &str, within: &str) -> bool {
         return false;
     };
     let before = before.trim_end_matches([' ', '&']);
+    // A constructor's members are initialised before what it does.
+    let initialises = before.split_once('{').filter(|(head, _)| {
+        let is_constructor = head
+            .rsplit_once(") :")
+            .filter(|(head, _)| !within.is_empty() && words(head, within).next().is_some());
+        // With what was called there may be a macro again.
+        is_constructor.is_some_and(|(_, members)| {
+            members.split(')').all(|member| member.matches('(').count() <= 1)
+        })
+    });
+    let before = initialises.map_or(before, |(_, body)| body);
     let before = before.strip_suffix(['(', '{']).unwrap_or(before);
     let is_call = |text: &str, open: usize| {
         let text = text[..open].trim_end();
@@ -117,8 +157,19 @@ fn after_variable(rest: &str) -> Option<&str> {
 }
 
 /// What stands before each `.method()` or `->method()`.
-fn owners<'c>(code: &'c str, method: &'static str) -> impl Iterator<Item = Option<&'c str>> {
-    words(code, method).map(|at| owner(code, at))
+fn owners<'c>(code: &'c str, method: &str) -> impl Iterator<Item = Option<&'c str>> {
+    let calls = words(code, method).filter(|&at| {
+        let is_method = [".", "->"].iter().any(|sign| code[..at].ends_with(sign));
+        is_method || !is_definition(&code[at + method.len()..])
+    });
+    calls.map(|at| owner(code, at))
+}
+
+/// Whether a function whose head ends before `rest` is defined there.
+fn is_definition(rest: &str) -> bool {
+    const MAY_FOLLOW: &[&str] = &["const", "noexcept", "override", "final"];
+    let head = rest.find('{').map(|body| &rest[..body]);
+    head.is_some_and(|head| head.split_whitespace().all(|word| MAY_FOLLOW.contains(&word)))
 }
 
 /// What stands before the method that begins at `at`.
@@ -173,7 +224,7 @@ fn in_word(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{in_line, is_alone, owner_in_line};
+    use super::{guarded_in_line, in_line, is_alone, own_calls_in_line, owner_in_line};
 
     #[test]
     fn what_is_plain_is_quoted() {
@@ -190,6 +241,8 @@ mod tests {
             ("self.ledger.write().unwrap().push((shelf, amount));", "self.ledger"),
             ("        with self.accounts:", "self.accounts"),
             ("    self._lock.acquire()", "self._lock"),
+            ("void lock() const noexcept { inner_.lock(); }", "inner_"),
+            ("if let Ok(state) = self.state.lock() {", "self.state"),
         ] {
             assert_eq!(in_line(line), Some(expression), "{line}");
         }
@@ -210,6 +263,40 @@ mod tests {
         ] {
             assert_eq!(is_alone(line, in_line(line).unwrap(), "Lock"), is_it, "{line}");
         }
+    }
+
+    #[test]
+    fn members_of_a_constructor_are_no_calls() {
+        for (line, is_it) in [
+            ("explicit Guard(Mutex *m) : m_(m) { m_->Lock(); }", true),
+            ("explicit Guard(Mutex *m) : m_(m), n_(HIDDEN(m)) { m_->Lock(); }", false),
+            ("explicit Guard(Mutex *m) : m_(m) { HIDDEN(m); m_->Lock(); }", false),
+            ("explicit Other(Mutex *m) : m_(m) { m_->Lock(); }", false),
+        ] {
+            let owner = owner_in_line(line, "Lock").unwrap();
+            assert_eq!(is_alone(line, owner, "Guard"), is_it, "{line}");
+        }
+    }
+
+    #[test]
+    fn guards_of_the_programs_own() {
+        for line in
+            ["Guard g(&db->mutex_);", "Guard g{db->mutex_};", "Guard<Mutex> g( db->mutex_ );"]
+        {
+            assert_eq!(guarded_in_line(line, "Guard"), Some("db->mutex_"), "{line}");
+        }
+        for line in [
+            "Guard g(&a, &b);",
+            "Guard g(*a);",
+            "Guard g(lock_of(a));",
+            "Guard g(a); Guard h(b);",
+            "explicit Guard(Mutex *m) : m_(m) { m_->Lock(); }",
+            "OtherGuard g(a);",
+        ] {
+            assert_eq!(guarded_in_line(line, "Guard"), None, "{line}");
+        }
+        assert_eq!(own_calls_in_line("a.enter(); b->enter();", "enter"), 2);
+        assert_eq!(own_calls_in_line("void enter() { lock(); }", "enter"), 0);
     }
 
     #[test]

@@ -32,15 +32,29 @@ pub struct Call<'c> {
     pub function: Option<&'c str>,
     /// What the source calls the lock.
     pub expression: &'c str,
+    /// A class of the program's that is known to be a lock, whatever it is called.
+    pub lock_class: Option<&'c str>,
 }
 
 /// What is known of the lock of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// It is this member, or variable of a function, and has this type.
-    Member { name: String, of_type: String },
-    /// It lies in the object `this`, which is a lock to the reader, of this type.
-    InLock(String),
+    Member { name: String, of_type: String, within: Option<Within>, is_pointer: bool },
+    /// It lies in the object `this`, which is a lock to the reader, and has this type.
+    InLock { class: String, of_type: String },
+    /// It is what the function was called with, a pointer or reference to this type, or what its object
+    /// has kept of that.
+    Passed(String),
+}
+
+/// The object `this` that a member lies in itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Within {
+    /// Its type.
+    pub class: String,
+    /// Where in it, `None` if it has no other lock.
+    pub path: Option<String>,
 }
 
 /// Functions and types of a file, by unit, those of a unit read when they are first asked for.
@@ -59,6 +73,14 @@ struct Place<'d> {
     path: String,
     /// What is reached is a lock to the reader: what lies in it has no name of its own.
     is_lock: bool,
+    /// It lies in the object `this` itself.
+    of_this: bool,
+}
+
+impl<'d> Place<'d> {
+    fn new(of_type: Die<'d>, base: Base) -> Self {
+        Self { of_type, base, path: String::new(), is_lock: false, of_this: false }
+    }
 }
 
 enum Base {
@@ -143,27 +165,92 @@ impl<'d> Lookup<'_, 'd> {
         let mut steps = Steps { rest: call.expression };
         let root = steps.name()?;
         let mut place = self.root(function, root, call.function)?;
+        let is_whole = steps.rest.is_empty();
         let by_this = root == "this" || !matches!(place.base, Base::Variable(_));
         let mut pointers = 0;
         while let Some(step) = steps.next() {
             let step = step?;
             let is_new = matches!(step, Step::Arrow(_)) && !(root == "this" && pointers == 0);
             pointers += usize::from(is_new);
+            let is_this = root == "this" && !is_new && place.path.is_empty();
             place = self.step(place, step)?;
+            place.of_this |= is_this;
         }
-        if !place.is_lock && !self.is_lock(&place.of_type, 0) {
-            return None;
+        let is_lock = |of_type: &Die<'d>| {
+            let known =
+                call.lock_class.is_some() && self.type_name(of_type).as_deref() == call.lock_class;
+            known || self.is_lock(of_type, 0)
+        };
+        if !place.is_lock && !is_lock(&place.of_type) {
+            let target = self.pointed(&place.of_type)?.of_type;
+            let name = self.type_name(&target).filter(|_| is_lock(&target))?;
+            let is_pointer = self.is_pointer(&place.of_type);
+            return match place.base {
+                _ if is_pointer => {
+                    let parameter = self.parameter(function)?;
+                    (place.of_this || (is_whole && parameter == root))
+                        .then_some(Owner::Passed(name))
+                }
+                // What the field of a smart pointer points to is the field's to the reader.
+                Base::Type(class, false) if !place.path.is_empty() => {
+                    let name_of = format!("{class}::{}", place.path);
+                    Some(Owner::Member {
+                        name: name_of,
+                        of_type: name,
+                        within: None,
+                        is_pointer: true,
+                    })
+                }
+                _ => None,
+            };
         }
+        let of_type = self.type_name(&place.of_type)?;
+        let within = self.within_this(function, &place);
         let name = match place.base {
             Base::Type(class, true) => {
-                return (by_this && pointers == 0).then_some(Owner::InLock(class));
+                return (by_this && pointers == 0).then_some(Owner::InLock { class, of_type });
             }
             Base::Type(class, false) => format!("{class}::{}", place.path),
             // What has no name to begin with.
             Base::Variable(name) if name.is_empty() => return None,
             Base::Variable(name) => name + &place.path,
         };
-        Some(Owner::Member { name, of_type: self.type_name(&place.of_type)? })
+        Some(Owner::Member { name, of_type, within, is_pointer: false })
+    }
+
+    /// Which object `this` a place lies in.
+    fn within_this(&self, function: &Die<'d>, place: &Place<'d>) -> Option<Within> {
+        let Base::Type(class, _) = &place.base else { return None };
+        let object = self.this(function).filter(|_| place.of_this)?;
+        let members = self.files.children(&object);
+        let types = members.iter().filter(|die| is_member(die));
+        let types = types.filter_map(|die| self.files.referred(die, dw::DW_AT_type));
+        let locks = types.filter(|of_type| self.is_lock(of_type, 0)).count();
+        let path = (locks != 1).then(|| place.path.clone());
+        Some(Within { class: class.clone(), path })
+    }
+
+    /// The name of all that a function is called with, if that is one thing.
+    fn parameter(&self, function: &Die<'d>) -> Option<String> {
+        let children = self.files.children(function);
+        let parameters =
+            children.iter().filter(|die| die.entry.tag() == dw::DW_TAG_formal_parameter);
+        let names = parameters.map(|die| self.name(die, 0).unwrap_or_default());
+        // Compilers add some to constructors.
+        let mut names = names.filter(|name| name != "this" && !name.starts_with("__"));
+        let (one, another) = (names.next()?, names.next());
+        another.is_none().then_some(one)
+    }
+
+    fn is_pointer(&self, of_type: &Die<'d>) -> bool {
+        self.plain(of_type.clone(), 0).is_some_and(|plain| {
+            matches!(
+                plain.entry.tag(),
+                dw::DW_TAG_pointer_type
+                    | dw::DW_TAG_reference_type
+                    | dw::DW_TAG_rvalue_reference_type
+            )
+        })
     }
 
     /// What a name stands for in a function.
@@ -176,10 +263,11 @@ impl<'d> Lookup<'_, 'd> {
             let function = function.split('(').next().unwrap_or_default();
             let brackets = if is_of_rust(&of_type.unit) { "" } else { "()" };
             let base = Base::Variable(format!("{function}{brackets}::{name}"));
-            return Some(Place { of_type, base, path: String::new(), is_lock: false });
+            return Some(Place::new(of_type, base));
         }
         if let Some(class) = self.this(function) {
             let mut place = self.within(class)?;
+            place.of_this = true;
             // What a lambda keeps of its surroundings.
             for outer in ["this", "__this"] {
                 let mut inner = self.within(place.of_type.clone())?;
@@ -196,7 +284,7 @@ impl<'d> Lookup<'_, 'd> {
         }
         let found = self.names.variables(self.files, name);
         let (of_type, base) = (self.one_type(&found)?, Base::Variable(name.to_owned()));
-        Some(Place { of_type, base, path: String::new(), is_lock: false })
+        Some(Place::new(of_type, base))
     }
 
     /// Variables and parameters of this name in a function, wherever in it they hold.
@@ -249,7 +337,7 @@ impl<'d> Lookup<'_, 'd> {
         // A class without a name is a lambda's: what it keeps is somebody else's.
         let base =
             name.map_or_else(|| Base::Variable(String::new()), |name| Base::Type(name, is_lock));
-        Some(Place { of_type: class, base, path: String::new(), is_lock: false })
+        Some(Place::new(class, base))
     }
 
     /// What a pointer, reference or object that stands for one points to.
@@ -402,7 +490,7 @@ impl<'d> Lookup<'_, 'd> {
                         Base::Variable(name) => Base::Variable(name.clone()),
                     },
                     path: place.path.clone(),
-                    is_lock: place.is_lock,
+                    ..*place
                 },
             };
             if self.member(&mut inner, name, depth + 1) {

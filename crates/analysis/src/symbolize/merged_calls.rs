@@ -13,8 +13,20 @@ use super::unit_names::ranges;
 pub struct CallsLeft {
     /// Where its code is.
     pub code: Vec<Range>,
-    /// Calls of functions that take or initialise locks, by their names.
-    pub of_locks: usize,
+    /// Names of the functions that are called.
+    pub callees: Vec<String>,
+}
+
+impl CallsLeft {
+    /// How many of them take or initialise locks, by their names, or are called `own`.
+    pub fn of_locks(&self, own: Option<&str>) -> usize {
+        let is_of_lock = |callee: &&String| {
+            let name = callee.to_ascii_lowercase();
+            let takes = name.contains("lock") && !name.contains("unlock");
+            takes || name.contains("init") || own == Some(callee.as_str())
+        };
+        self.callees.iter().filter(is_of_lock).count()
+    }
 }
 
 /// Those of a function with code; `None` where no calls are merged without a trace.
@@ -26,12 +38,12 @@ pub fn calls_left<'d>(files: &Files<'d>, function: &Die<'d>) -> Option<CallsLeft
     if !producer.starts_with("GNU") || level.is_none_or(|level| level == "-O0") {
         return None;
     }
-    let mut of_locks = 0;
-    count(files, function, &mut of_locks, 0);
-    Some(CallsLeft { code: ranges(files, function), of_locks })
+    let mut callees = Vec::new();
+    add_callees(files, function, &mut callees, 0);
+    Some(CallsLeft { code: ranges(files, function), callees })
 }
 
-fn count<'d>(files: &Files<'d>, die: &Die<'d>, of_locks: &mut usize, depth: u32) {
+fn add_callees<'d>(files: &Files<'d>, die: &Die<'d>, callees: &mut Vec<String>, depth: u32) {
     if depth > DEEPEST {
         return;
     }
@@ -41,16 +53,23 @@ fn count<'d>(files: &Files<'d>, die: &Die<'d>, of_locks: &mut usize, depth: u32)
                 let callee = [dw::DW_AT_call_origin, dw::DW_AT_abstract_origin]
                     .into_iter()
                     .find_map(|attribute| files.referred(&child, attribute));
-                let name = callee.and_then(|callee| files.name(&callee)).unwrap_or_default();
-                let name = name.to_ascii_lowercase();
-                let is_of_lock = name.contains("lock") && !name.contains("unlock");
-                *of_locks += usize::from(is_of_lock || name.contains("init"));
+                callees.extend(callee.and_then(|callee| name_of(files, &callee, 0)));
             }
             dw::DW_TAG_lexical_block
             | dw::DW_TAG_inlined_subroutine
             | dw::DW_TAG_try_block
-            | dw::DW_TAG_catch_block => count(files, &child, of_locks, depth + 1),
+            | dw::DW_TAG_catch_block => add_callees(files, &child, callees, depth + 1),
             _ => {}
         }
     }
+}
+
+/// The name of a function, which a method has where it is declared.
+fn name_of<'d>(files: &Files<'d>, function: &Die<'d>, depth: u32) -> Option<String> {
+    files.name(function).or_else(|| {
+        let declared = [dw::DW_AT_specification, dw::DW_AT_abstract_origin]
+            .into_iter()
+            .find_map(|attribute| files.referred(function, attribute))?;
+        if depth < DEEPEST { name_of(files, &declared, depth + 1) } else { None }
+    })
 }

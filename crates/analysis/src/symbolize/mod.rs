@@ -43,6 +43,7 @@ use lockwright_ledger::rows::Module;
 
 pub use debug_file::DebugDirs;
 pub use image::{BEGINNINGS, has_dwarf};
+pub use lock_member::LockMember;
 pub use members::MemberPlace;
 
 /// File name of the preload library once it is unpacked: how its own frames are known from others.
