@@ -208,6 +208,10 @@ pub fn read_of_task<'b>(tid: u32, name: &CStr, buffer: &'b mut [u8]) -> Option<&
 /// the kernel: /proc/self/task/TID/syscall has the number of the system call that the thread sleeps
 /// in and its arguments.
 pub fn futex_waited_for(tid: u32) -> Option<u64> {
+    // On its way in or out of the call it may sleep for something else, as a page.
+    if !sleeps_interruptibly(tid) {
+        return None;
+    }
     let mut line = [0u8; 128];
     // "202 0xADDRESS 0xOPERATION ...", or "running".
     let mut fields = read_of_task(tid, c"syscall", &mut line)?.split(|&b| b == b' ');
@@ -229,6 +233,15 @@ pub fn futex_waited_for(tid: u32) -> Option<u64> {
         FUTEX_LOCK_PI2,
     ];
     waits.contains(&(op & libc::FUTEX_CMD_MASK)).then_some(word)
+}
+
+/// Whether the thread `tid` of this process sleeps, and signals may wake it.
+fn sleeps_interruptibly(tid: u32) -> bool {
+    let mut line = [0u8; 64];
+    // "TID (NAME) STATE ...", where a name has up to 15 bytes of any kind.
+    let line = read_of_task(tid, c"stat", &mut line).unwrap_or_default();
+    let name_end = line.iter().rposition(|&b| b == b')').unwrap_or(line.len());
+    line.get(name_end..).is_some_and(|rest| rest.starts_with(b") S"))
 }
 
 /// As FUTEX_LOCK_PI, with a choice of clocks (Linux 5.14).
