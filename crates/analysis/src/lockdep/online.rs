@@ -69,9 +69,15 @@ pub fn let_in_again(ledger: &Ledger) -> HashSet<u32> {
         .collect()
 }
 
+/// The steps of a cycle from that of its oldest thread on: who closed it is chance.
 fn steps(view: &ProcessView<'_, '_>, row: &Row) -> Vec<StepRow> {
     let last = row.first_step.saturating_add(row.steps.min(MOST_STEPS));
-    (row.first_step..last).map_while(|id| view.model.ledger.get::<StepRow>(id)).collect()
+    let ids = row.first_step..last;
+    let mut steps: Vec<_> = ids.map_while(|id| view.model.ledger.get::<StepRow>(id)).collect();
+    let number = |&i: &usize| view.model.number(steps[i].thread);
+    let oldest = (0..steps.len()).min_by_key(number).unwrap_or(0);
+    steps.rotate_left(oldest);
+    steps
 }
 
 fn lock_of(step: &StepRow) -> LockRef {

@@ -64,7 +64,7 @@ fn a_wait_for_a_routine_that_waits_for_a_lock_is_a_deadlock() {
     assert_eq!(verdict("once C\nT2: L(A)\nT1: OB(C) B(A)\nT2: OW(C)"), told("C A"));
     // Two routines that call each other's control.
     let both = "once C D\nT1: OB(C)\nT2: OB(D)\nT1: OW(D)\nT2: OW(C)";
-    assert_eq!(verdict(both), told("C D"));
+    assert_eq!(verdict(both), told("D C"));
     // A routine that calls its own.
     assert_eq!(verdict("once C\nT1: OB(C) OW(C)"), ["deadlocked recursive-locking: C"]);
     is_nothing("T1: OB(C)\nT2: OW(C)\nT1: L(A) U(A)");
