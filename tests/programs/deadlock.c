@@ -22,7 +22,9 @@ static atomic_int ids[3];
 
 static void *dine(void *arg)
 {
+	static const char *const names[] = { "plato", "kant", "hegel" };
 	long seat = (long)arg;
+	pthread_setname_np(pthread_self(), names[seat]);
 	atomic_store(&ids[seat], thread_id());
 	pthread_mutex_lock(forks[seat]);
 	meeting_wait(&all_hold_one);
@@ -44,7 +46,6 @@ static void on_abort(int signal)
 int main(int argc, char **argv)
 {
 	pthread_t seats[3];
-	static const char *const names[] = { "plato", "kant", "hegel" };
 
 	if (argc > 1)
 		threads = atoi(argv[1]);
@@ -52,10 +53,8 @@ int main(int argc, char **argv)
 	printf("%d\n", (int)getpid());
 	fflush(stdout);
 	all_hold_one.size = threads;
-	for (long i = 0; i < threads; i++) {
+	for (long i = 0; i < threads; i++)
 		pthread_create(&seats[i], NULL, dine, (void *)i);
-		pthread_setname_np(seats[i], names[i]);
-	}
 	for (int i = 0; i < threads; i++)
 		pthread_join(seats[i], NULL);
 	return 0;

@@ -32,16 +32,29 @@ static baton first_done, second_done;
 static struct meeting both_hold;
 static atomic_int other_id;
 
+struct named {
+	const char *name;
+	void *(*run)(void *);
+};
+
+/* By itself: who names it from outside may be late. */
+static void *run_named(void *arg)
+{
+	const struct named *named = arg;
+
+	pthread_setname_np(pthread_self(), named->name);
+	return named->run(NULL);
+}
+
 static void in_two_threads(void *(*first)(void *), void *(*second)(void *))
 {
+	struct named named[2] = { { "first", first }, { "second", second } };
 	pthread_t threads[2];
 
-	pthread_create(&threads[0], NULL, first, NULL);
-	pthread_setname_np(threads[0], "first");
-	pthread_create(&threads[1], NULL, second, NULL);
-	pthread_setname_np(threads[1], "second");
-	pthread_join(threads[0], NULL);
-	pthread_join(threads[1], NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, run_named, &named[i]);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
 }
 
 static void *s_then_t(void *arg)
