@@ -35,9 +35,24 @@ fn hold(name: &str, seen: String) {
     let expected = fs::read_to_string(&path).unwrap_or_default();
     assert!(
         seen == expected,
-        "{} differs; LOCKWRIGHT_BLESS=1 accepts this one:\n--- expected\n{expected}\n--- seen\n{seen}",
-        path.display()
+        "{} differs; LOCKWRIGHT_BLESS=1 accepts this one:\n--- expected\n{expected}\n--- seen\n{seen}\n\
+         --- differs first\n{}",
+        path.display(),
+        first_difference(&expected, &seen)
     );
+}
+
+/// At the end of the message, as logs are cut from their beginning.
+fn first_difference(expected: &str, seen: &str) -> String {
+    let (mut expected, mut seen) = (expected.lines(), seen.lines());
+    for number in 1.. {
+        let lines = (expected.next(), seen.next());
+        if lines.0 != lines.1 || lines.0.is_none() {
+            let [expected, seen] = [lines.0, lines.1].map(|line| line.unwrap_or("(the end)"));
+            return format!("line {number}\nexpected: {expected}\nseen:     {seen}");
+        }
+    }
+    unreachable!()
 }
 
 /// Replaces what differs from run to run.
