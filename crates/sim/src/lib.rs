@@ -12,6 +12,7 @@
 mod account;
 mod arena;
 mod cache;
+mod cna;
 pub mod explore;
 mod futex;
 pub mod library;

@@ -12,6 +12,7 @@ use lockwright::semaphore::RawBinary;
 use lockwright::tas::RawTas;
 use lockwright::ticket::RawTicket;
 
+use crate::cna::{self, Cna};
 use crate::library::{LibraryLock, Made};
 use crate::platform::Sim;
 use crate::setup::Setup;
@@ -76,6 +77,7 @@ pub const KINDS: &[Kind] = &[
     exclusive::<RawTicket<Sim>>("ticket", "ticket lock", false),
     exclusive::<RawTas<Sim>>("tas", "test, then test-and-set", false),
     kind("mcs", "MCS lock", false, place::<Mcs<Sim>>),
+    kind("cna", "CNA: MCS that prefers the holder's socket", false, place::<Cna<Sim>>),
     exclusive::<RawMcs<Sim>>("k42", "MCS lock without nodes of callers (K42)", false),
     exclusive::<RawMutex<Sim>>("mutex", "kernel's mutex: spins, then sleeps", true),
     exclusive::<RawHybridMutex<Sim>>("hybrid_mutex", "hybrid mutex of user space", true),
@@ -132,21 +134,33 @@ impl<L: Exclusive> Lock for Of<L> {
     }
 }
 
-impl New for Mcs<Sim> {
-    fn new_lock() -> Self {
-        Self::new_in()
-    }
+/// Locks with nodes of their callers.
+macro_rules! with_nodes {
+    ($($lock:ty, $node:ty;)*) => {
+        $(
+            impl New for $lock {
+                fn new_lock() -> Self {
+                    Self::new_in()
+                }
+            }
+
+            impl Lock for $lock {
+                fn with(&self, section: &mut dyn FnMut()) {
+                    let node = <$node>::new();
+                    // SAFETY: it is in no other queue, and stays where it is until it is unlocked.
+                    unsafe { self.lock(&node) };
+                    section();
+                    // SAFETY: locked above, with this node.
+                    unsafe { self.unlock(&node) };
+                }
+            }
+        )*
+    };
 }
 
-impl Lock for Mcs<Sim> {
-    fn with(&self, section: &mut dyn FnMut()) {
-        let node = Node::new();
-        // SAFETY: it is in no other queue, and stays where it is until it is unlocked.
-        unsafe { self.lock(&node) };
-        section();
-        // SAFETY: locked above, with this node.
-        unsafe { self.unlock(&node) };
-    }
+with_nodes! {
+    Mcs<Sim>, Node<Sim>;
+    Cna<Sim>, cna::Node<Sim>;
 }
 
 impl New for RawRwSem<Sim> {

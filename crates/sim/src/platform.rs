@@ -10,6 +10,7 @@ use lockwright::event::Event;
 use lockwright::platform::{self, Atomic, PerCpu, PerTask, Platform, Task, Waited};
 
 use crate::cache::Operation;
+use crate::cna::Sockets;
 use crate::explore::{SourceLine, cells};
 use crate::time::{NANOSECOND, Time};
 use crate::world::{Progress, World, Write};
@@ -421,6 +422,12 @@ impl Platform for Sim {
 
     fn count(event: Event, n: usize) {
         with(|world| world.counts[event as usize] += n as u64);
+    }
+}
+
+impl Sockets for Sim {
+    fn socket() -> u32 {
+        with(|world| world.socket()).unwrap_or(0)
     }
 }
 

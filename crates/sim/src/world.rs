@@ -200,6 +200,12 @@ impl World {
         }
     }
 
+    /// The socket that the running task is on.
+    pub fn socket(&self) -> u32 {
+        let me = self.running.expect("a task runs");
+        self.topology.socket(self.topology.core(self.tasks[me].cpu))
+    }
+
     /// The watch over a new task's PAUSEs.
     pub fn pause_loop(&self) -> PauseLoop {
         PauseLoop::new(self.prices.pause_gap, self.prices.pause_window)

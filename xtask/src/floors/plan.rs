@@ -142,7 +142,7 @@ pub const CRATES: &[Crate] = &[
             // Fibers ask the world, or the explorer, and these keep what fibers are made of: they are
             // one room.
             &["platform + world + setup + task + arena + explore + library"],
-            &["cache"],
+            &["cache", "cna"],
             &["account", "futex", "machine", "rng", "runqueue", "spin"],
             &["time"],
         ],

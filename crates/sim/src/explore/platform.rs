@@ -12,6 +12,7 @@ use lockwright::platform::{Atomic, PerCpu, PerTask, Platform, Task, Waited};
 use super::execution::{Awakening, Execution, Stop};
 use super::trace::{SourceLine, What};
 use crate::cache::Operation;
+use crate::cna::Sockets;
 use crate::platform::{Long, Word};
 
 /// For how many rounds waiters spin before they sleep: few, so that schedules of a few hundred
@@ -146,6 +147,13 @@ pub fn spin() {
 /// The number of the calling thread.
 pub fn me() -> Option<u32> {
     with(|execution| execution.running())
+}
+
+/// Threads are on two of them, in turns.
+impl Sockets for Explored {
+    fn socket() -> u32 {
+        Self::cpu().unwrap_or(0) % 2
+    }
 }
 
 impl Platform for Explored {

@@ -23,6 +23,7 @@ use lockwright::ticket::RawTicket;
 use super::faults;
 use super::platform::Explored;
 use crate::arena::Arena;
+use crate::cna::{self, Cna};
 use crate::library::{LibraryLock, Made};
 
 /// What a thread wants to do under a lock.
@@ -242,6 +243,7 @@ pub const KINDS: &[Kind] = &[
     Kind::exclusive::<RawTicket<Explored>>("ticket", "ticket lock").overtakes(0),
     Kind::exclusive::<RawTas<Explored>>("tas", "test, then test-and-set"),
     Kind::of::<Mcs<Explored>>("mcs", "MCS lock").overtakes(0),
+    Kind::of::<Cna<Explored>>("cna", "CNA: MCS that prefers the holder's socket"),
     Kind::exclusive::<RawMcs<Explored>>("k42", "MCS lock without nodes of callers (K42)"),
     Kind::of::<RawMutex<Explored>>("mutex", "kernel's mutex").deadlines(),
     Kind::of::<RawHybridMutex<Explored>>("hybrid_mutex", "hybrid mutex of user space").deadlines(),
@@ -324,27 +326,39 @@ impl Subject for Made {
     }
 }
 
-impl New for Mcs<Explored> {
-    fn new() -> Self {
-        Self::new_in()
-    }
+/// Locks with nodes of their callers.
+macro_rules! with_nodes {
+    ($($lock:ty, $node:ty;)*) => {
+        $(
+            impl New for $lock {
+                fn new() -> Self {
+                    Self::new_in()
+                }
+            }
+
+            impl Subject for $lock {
+                fn with(&self, how: How, tell: Tell<'_>) -> bool {
+                    let node = <$node>::new();
+                    if how.patience != Patience::None {
+                        // SAFETY: it is in no other queue, and stays where it is until it is unlocked.
+                        unsafe { self.lock(&node) };
+                    // SAFETY: likewise.
+                    } else if !unsafe { self.try_lock(&node) } {
+                        return false;
+                    }
+                    hold(Mode::Write, tell);
+                    // SAFETY: locked above, with this node.
+                    unsafe { self.unlock(&node) };
+                    true
+                }
+            }
+        )*
+    };
 }
 
-impl Subject for Mcs<Explored> {
-    fn with(&self, how: How, tell: Tell<'_>) -> bool {
-        let node = Node::new();
-        if how.patience != Patience::None {
-            // SAFETY: it is in no other queue, and stays where it is until it is unlocked.
-            unsafe { self.lock(&node) };
-        // SAFETY: likewise.
-        } else if !unsafe { self.try_lock(&node) } {
-            return false;
-        }
-        hold(Mode::Write, tell);
-        // SAFETY: locked above, with this node.
-        unsafe { self.unlock(&node) };
-        true
-    }
+with_nodes! {
+    Mcs<Explored>, Node<Explored>;
+    Cna<Explored>, cna::Node<Explored>;
 }
 
 /// Locks of one thread at a time that can be waited for up to a deadline.
