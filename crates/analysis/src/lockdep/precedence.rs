@@ -372,6 +372,15 @@ impl Precedence {
             let innermost = |taken: &Taken| Some(model.trie.held(taken.node).next()?.1.inst);
             ends.extend(joins.filter_map(innermost));
         }
+        if row.kind == segment_kind::INITIALISED && row.peer != 0 {
+            // The call that ended it is the last of its kind: the next one is in another segment.
+            let is_call = |taken: &&Taken| {
+                let node = model.trie.node(taken.node);
+                node.is_some_and(|node| node.mode & mode::ONCE != 0)
+            };
+            let call = self.of_segment(segment).filter(is_call).max_by_key(|taken| taken.order);
+            ends.extend(call.and_then(|taken| Some(model.trie.held(taken.node).next()?.1.inst)));
+        }
         ends.retain(|&inst| inst != 0);
         ends
     }

@@ -66,6 +66,9 @@ const FOUND: &[(u64, u64)] = &[
     (123, 198),
 ];
 
+/// The same of programs with a routine that runs once.
+const FOUND_ONCE: &[(u64, u64)] = &[(1, 2663)];
+
 /// Program `number` of a seed.
 fn program(seed: u64, number: u64) -> Run {
     generated(seed, number, Extra::Events)
@@ -77,10 +80,14 @@ fn generated(seed: u64, number: u64, extra: Extra) -> Run {
 
 #[test]
 fn programs_that_once_failed_do_not() {
-    let failures = FOUND.iter().filter_map(|&(seed, number)| {
-        let run = program(seed, number);
+    let of = |found: &'static [(u64, u64)], extra| {
+        found.iter().map(move |&(seed, number)| (seed, number, extra))
+    };
+    let all = of(FOUND, Extra::Events).chain(of(FOUND_ONCE, Extra::Once));
+    let failures = all.filter_map(|(seed, number, extra)| {
+        let run = generated(seed, number, extra);
         let fault = examine(&run).faults.into_iter().next()?;
-        Some(format!("program {number} of seed {seed}: {}", smallest(run, &fault)))
+        Some(format!("program {number} of seed {seed}, {extra:?}: {}", smallest(run, &fault)))
     });
     let failures: Vec<String> = failures.collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
