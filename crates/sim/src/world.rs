@@ -223,8 +223,15 @@ impl World {
 
     /// Lets all tasks begin, each at a time of its own within a microsecond.
     pub fn begin(&mut self) {
+        let cpus = self.cpus.len() as u32;
+        // Where all of a machine can be used, that is done.
+        let has_choice = self.tasks.len() < self.cpus.len() && cpus == self.topology.cpus();
         for task in 0..self.tasks.len() {
-            self.tasks[task].cpu = (task % self.cpus.len()) as u32;
+            let number = task as u32;
+            self.tasks[task].cpu = match has_choice {
+                true => self.topology.idlest(number),
+                false => number % cpus,
+            };
             let begin = self.rng.below(MICROSECOND);
             self.note_task(begin, task);
         }

@@ -35,6 +35,11 @@ fn nanoseconds(time: f64) -> Time {
 /// More than half a transfer, in which an owner could write again, and less than a whole one.
 const NOT_TWICE: Time = 30 * NANOSECOND;
 
+/// The first socket of the machine, on which threads begin on one CPU after the other.
+fn one_socket(machine: Machine) -> Config {
+    Config { cpus: Some(18), ..Config::new(machine) }
+}
+
 /// `threads` threads add to one word, so often each, and compute in between. Returns the times at
 /// which they end.
 fn adders(config: &Config, threads: u32, times: u32, between: Time) -> Vec<Time> {
@@ -60,7 +65,7 @@ fn a_line_between_two_cores_takes_a_transfer_for_each_addition() {
     let machine = exact();
     let each =
         nanoseconds(machine.line.complex) + picoseconds(&machine, machine.instruction.locked);
-    let end = *adders(&Config::new(machine), 2, 1_000, NOT_TWICE).iter().max().expect("two");
+    let end = *adders(&one_socket(machine), 2, 1_000, NOT_TWICE).iter().max().expect("two");
     let ideal = 2 * 1_000 * each;
     // But for the begin.
     assert!(end.abs_diff(ideal) < 3 * MICROSECOND, "{end} {ideal}");
@@ -71,9 +76,8 @@ fn cores_that_count_at_one_word_wait_for_all_others() {
     let machine = exact();
     let each =
         nanoseconds(machine.line.complex) + picoseconds(&machine, machine.instruction.locked);
-    // Of one socket.
     for threads in [3, 9, 18] {
-        let config = Config::new(machine.clone());
+        let config = one_socket(machine.clone());
         let end = *adders(&config, threads, 500, NOT_TWICE).iter().max().expect("some");
         let ideal = u64::from(threads) * 500 * each;
         assert!(end.abs_diff(ideal) < 3 * MICROSECOND, "{threads}: {end} {ideal}");
@@ -129,7 +133,7 @@ fn a_store_takes_a_cycle_and_a_locked_instruction_waits_for_it() {
     let (cycles, complex) = (|n| picoseconds(&machine, n), nanoseconds(machine.line.complex));
     let took = Rc::new(std::cell::Cell::new((0, 0)));
     let noted = Rc::clone(&took);
-    simulate(Config::new(machine.clone()), |setup| {
+    simulate(one_socket(machine.clone()), |setup| {
         let words =
             ["stored to", "its own"].map(|name| setup.place::<Cell<AtomicU32>>(name, Cell::new(0)));
         setup.spawn(move || {

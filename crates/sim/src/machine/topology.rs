@@ -22,13 +22,14 @@ pub struct Topology {
     cores: u32,
     complex: u32,
     socket: u32,
+    threads: u32,
 }
 
 impl Topology {
     /// Of a machine of this shape.
     pub const fn new(shape: &Shape) -> Self {
         let socket = shape.complexes * shape.cores;
-        Self { cores: shape.sockets * socket, complex: shape.cores, socket }
+        Self { cores: shape.sockets * socket, complex: shape.cores, socket, threads: shape.threads }
     }
 
     /// The core of a CPU.
@@ -44,6 +45,21 @@ impl Topology {
     /// The part of a socket that a core belongs to, numbered over all sockets.
     pub const fn complex(&self, core: u32) -> u32 {
         core / self.complex
+    }
+
+    /// How many CPUs there are.
+    pub const fn cpus(&self) -> u32 {
+        self.cores * self.threads
+    }
+
+    /// Where thread `n` of a few begins on an idle machine: each goes where least run, so to another socket than the
+    /// one before it, and there to another complex; second threads of cores come last.
+    pub const fn idlest(&self, n: u32) -> u32 {
+        let (sockets, complexes) = (self.cores / self.socket, self.socket / self.complex);
+        let (socket, n) = (n % sockets, n / sockets);
+        let (complex, n) = (n % complexes, n / complexes);
+        let (core, thread) = (n % self.complex, n / self.complex);
+        thread * self.cores + socket * self.socket + complex * self.complex + core
     }
 
     /// How far two cores are apart.
@@ -73,5 +89,17 @@ mod tests {
         assert_eq!(topology.between(0, 2), Distance::Complex);
         assert_eq!(topology.between(0, 3), Distance::Socket);
         assert_eq!(topology.between(5, 6), Distance::Cross);
+    }
+
+    #[test]
+    fn few_threads_are_far_from_each_other() {
+        let shape = Shape { sockets: 2, complexes: 2, cores: 3, threads: 2 };
+        let topology = Topology::new(&shape);
+        let of: Vec<u32> = (0..topology.cpus()).map(|n| topology.idlest(n)).collect();
+        assert_eq!(of[..6], [0, 6, 3, 9, 1, 7]);
+        assert_eq!(of[12], 12, "the first core's second thread");
+        let mut all = of;
+        all.sort_unstable();
+        assert_eq!(all, (0..24).collect::<Vec<_>>());
     }
 }
