@@ -166,6 +166,8 @@ fn what_was_published_is_compared_the_same_each_time() {
         all.filter(|figure| figure["document"] == document).count()
     };
     assert_eq!([0, 2, 3, 4].map(of), [6, 8, 7, 45], "{figures:#}");
+    let all = figures["figures"].as_array().expect("figures").iter();
+    assert_eq!(all.filter(|figure| figure["source"] == "CNA").count(), 2, "{figures:#}");
     assert!(figures["failed"].as_array().is_some_and(Vec::is_empty), "{figures:#}");
 }
 

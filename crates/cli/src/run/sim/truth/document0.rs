@@ -1,6 +1,8 @@
 //! Document 0: a build below lockdep, on one socket and on four.
 
-use super::{Claim, Runner, Truth};
+use super::{Claim, Runner, Source, Truth};
+
+const DOCUMENT: Source = Source::Document(0);
 
 /// One run's length as a part of the others': locks are taken often.
 const PART: f64 = 0.1;
@@ -23,16 +25,16 @@ pub fn run(runner: &mut Runner, truth: &mut Truth) {
                 "time of a checked build over unchecked, {}, {of}",
                 ["before", "after"][at]
             );
-            truth.row(0, what, published[at], simulated[at], machine == FITTED);
+            truth.row(DOCUMENT, what, published[at], simulated[at], machine == FITTED);
         }
         let what = format!("time after the patches over before, {of}");
         let ratio = |of: [f64; 2]| of[1] / of[0];
-        truth.row(0, what, ratio(published), ratio(simulated), machine == FITTED);
+        truth.row(DOCUMENT, what, ratio(published), ratio(simulated), machine == FITTED);
         let speeds = [
             ("unchecked", 1.0, 1.0),
             ("after", 1.0 / published[1], 1.0 / simulated[1]),
             ("before", 1.0 / published[0], 1.0 / simulated[0]),
         ];
-        truth.claims.push(Claim::ranking(0, format!("builds, {of}"), &speeds));
+        truth.claims.push(Claim::ranking(DOCUMENT, format!("builds, {of}"), &speeds));
     }
 }

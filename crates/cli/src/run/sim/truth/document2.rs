@@ -2,7 +2,9 @@
 
 use lockwright_lab::tables::bkl::{AFTER, BEFORE};
 
-use super::{Runner, Truth};
+use super::{Runner, Source, Truth};
+
+const DOCUMENT: Source = Source::Document(2);
 
 /// One run's length as a multiple of the others': the longest holds are rare.
 const PART: f64 = 20.0;
@@ -17,7 +19,13 @@ pub fn run(runner: &mut Runner, truth: &mut Truth) {
         let published = [published.utilisation, published.contention, wait, published.wait_cpu];
         for ((column, simulated), published) in figures.more.into_iter().zip(published) {
             let is_fitted = name == "before" && column.starts_with("UTIL");
-            truth.row(2, format!("kernel_flag, {name}: {column}"), published, simulated, is_fitted);
+            truth.row(
+                DOCUMENT,
+                format!("kernel_flag, {name}: {column}"),
+                published,
+                simulated,
+                is_fitted,
+            );
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use lockwright_lab::bench::published::{TRYLOCK, Trylock};
 
-use super::{Claim, Runner, Truth};
+use super::{Claim, Runner, Source, Truth};
+
+const DOCUMENT: Source = Source::Document(3);
 
 /// One run's length as a part of the others': pages are touched often.
 const PART: f64 = 0.1;
@@ -19,19 +21,19 @@ pub fn run(runner: &mut Runner, truth: &mut Truth) {
         let [free, first] = simulated.each_ref().map(|figures| figures.rate());
         let published = load_first.ms as f64 / assume_free.ms as f64;
         let what = format!("time of load first over assume free, {threads} threads");
-        truth.row(3, what, published, free / first, false);
+        truth.row(DOCUMENT, what, published, free / first, false);
         for ((shape, published), figures) in
             shapes.iter().zip([assume_free, load_first]).zip(&simulated)
         {
             if !published.exchanges.is_empty() {
                 let what = format!("exchanges a success, {shape}, {threads} threads");
-                truth.row(3, what, published.mean_exchanges(), figures.more[0].1, false);
+                truth.row(DOCUMENT, what, published.mean_exchanges(), figures.more[0].1, false);
             }
         }
         if !assume_free.exchanges.is_empty() {
             let per_second = |ms: u64| 1.0 / ms as f64;
             truth.claims.push(Claim::ranking(
-                3,
+                DOCUMENT,
                 format!("pages a second, {threads} threads"),
                 &[
                     (shapes[0], per_second(assume_free.ms), free),
@@ -43,6 +45,6 @@ pub fn run(runner: &mut Runner, truth: &mut Truth) {
     }
     for (threads, ms, rate) in before.iter().skip(1) {
         let what = format!("{threads} threads over one, assume free");
-        truth.row(3, what, before[0].1 / ms, rate / before[0].2, false);
+        truth.row(DOCUMENT, what, before[0].1 / ms, rate / before[0].2, false);
     }
 }

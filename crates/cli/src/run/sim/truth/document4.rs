@@ -4,7 +4,9 @@ use lockwright_lab::bench::published::{BUILDS, Build, OVER_COMMIT};
 use lockwright_sim::Event;
 use lockwright_sim::workload::Figures;
 
-use super::{Claim, Runner, Truth};
+use super::{Claim, Runner, Source, Truth};
+
+const DOCUMENT: Source = Source::Document(4);
 
 /// The machine of the microbenchmark.
 const MACHINE: &str = "e5-2699v3";
@@ -33,18 +35,18 @@ fn micro(runner: &mut Runner, truth: &mut Truth) {
             let rate = (avg * vcpus) as f64 / SECONDS / 1e6;
             let simulated = figures.rate() / 1e6;
             let what = format!("{lock}, M operations/s, {vcpus} virtual CPUs");
-            truth.row(4, what, rate, simulated, is_fitted);
+            truth.row(DOCUMENT, what, rate, simulated, is_fitted);
             let (least, most) = figures.least_and_most();
             let fairness = least as f64 / most.max(1) as f64;
             let what = format!("{lock}, min/max, {vcpus} virtual CPUs");
-            truth.row(4, what, min as f64 / max as f64, fairness, false);
+            truth.row(DOCUMENT, what, min as f64 / max as f64, fairness, false);
             rates.push((lock, rate, simulated));
         }
         let [hybrid, unfair] = [rates[0], rates[1]];
         let what = format!("hybrid over unfair, {vcpus} virtual CPUs");
-        truth.row(4, what, hybrid.1 / unfair.1, hybrid.2 / unfair.2, is_fitted);
+        truth.row(DOCUMENT, what, hybrid.1 / unfair.1, hybrid.2 / unfair.2, is_fitted);
         let claim = format!("operations, {vcpus} virtual CPUs");
-        truth.claims.push(Claim::ranking(4, claim, &rates));
+        truth.claims.push(Claim::ranking(DOCUMENT, claim, &rates));
     }
 }
 
@@ -60,11 +62,11 @@ fn builds(runner: &mut Runner, truth: &mut Truth) {
         let of = format!("{vcpus} virtual CPUs on {cpus}");
         for at in [1, 2] {
             let what = format!("build, time of {} over pvqlock, {of}", locks[at]);
-            truth.row(4, what, seconds[at] / seconds[0], times[at] / times[0], false);
+            truth.row(DOCUMENT, what, seconds[at] / seconds[0], times[at] / times[0], false);
         }
         let speed = |at: usize| (locks[at], 1.0 / seconds[at], 1.0 / times[at]);
         let claim = format!("builds, {of}");
-        truth.claims.push(Claim::ranking(4, claim, &[speed(0), speed(1), speed(2)]));
+        truth.claims.push(Claim::ranking(DOCUMENT, claim, &[speed(0), speed(1), speed(2)]));
         if *cpus == 36 {
             let is_faster = |times: &[f64; 3]| times[1] < times[0] * FASTER;
             faster.push((*vcpus, is_faster(seconds), is_faster(&times)));
@@ -74,14 +76,14 @@ fn builds(runner: &mut Runner, truth: &mut Truth) {
             let simulated = unfair_share(&figures[1]);
             let what = format!("build, part of contended acquisitions in unfair mode, {of}");
             // The number of them was fitted at 36, not how they divide.
-            truth.row(4, what, published, simulated, false);
+            truth.row(DOCUMENT, what, published, simulated, false);
             unfair.push((*vcpus, published > 0.5, simulated > 0.5));
         }
     }
     let claim = "from so many virtual CPUs hybrid builds are 2 % faster than pvqlock's".to_owned();
-    truth.claims.push(Claim::crossover(4, claim, &faster));
+    truth.claims.push(Claim::crossover(DOCUMENT, claim, &faster));
     let claim = "from so many virtual CPUs most acquisitions are in unfair mode".to_owned();
-    truth.claims.push(Claim::crossover(4, claim, &unfair));
+    truth.claims.push(Claim::crossover(DOCUMENT, claim, &unfair));
 }
 
 fn unfair_share(figures: &Figures) -> f64 {

@@ -1,5 +1,7 @@
 //! When a simulated figure is as published, and when a claim of the documents holds of it.
 
+use std::fmt;
+
 use serde_json::{Value, json};
 
 /// How far a ratio may be from the published one: docs/simulator.md.
@@ -7,11 +9,40 @@ const WITHIN: f64 = 0.25;
 /// Times or rates closer than this are as good as equal, for rankings.
 const EQUAL: f64 = 0.01;
 
+/// Where something was published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// One of the five documents.
+    Document(u8),
+    /// A. Kogan and D. Dice, *Add NUMA-awareness to qspinlock*, version 10, linux-kernel, 2020.
+    Cna,
+}
+
+impl Source {
+    /// The document's number.
+    fn document(self) -> Option<u8> {
+        match self {
+            Self::Document(number) => Some(number),
+            Self::Cna => None,
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::Document(number) => number.to_string(),
+            Self::Cna => "CNA".to_owned(),
+        };
+        f.pad(&text)
+    }
+}
+
 /// One published figure, and what the simulation gives.
 #[derive(Debug)]
 pub struct Row {
-    /// The document.
-    pub document: u8,
+    /// Where.
+    pub source: Source,
     /// What it is of, with its unit.
     pub what: String,
     /// As published.
@@ -37,7 +68,8 @@ impl Row {
     /// For machines.
     pub fn json(&self) -> Value {
         json!({
-            "document": self.document,
+            "document": self.source.document(),
+            "source": self.source.to_string(),
             "what": self.what,
             "published": self.published,
             "simulated": self.simulated,
@@ -50,8 +82,8 @@ impl Row {
 /// What a document claims, and whether it is so in the simulation.
 #[derive(Debug)]
 pub struct Claim {
-    /// The document.
-    pub document: u8,
+    /// Where.
+    pub source: Source,
     /// What is claimed.
     pub claim: String,
     /// How it was published.
@@ -65,7 +97,7 @@ pub struct Claim {
 impl Claim {
     /// That figures of several things are in the published order, largest first. Those that are
     /// published as equal can come in any.
-    pub fn ranking(document: u8, claim: String, of: &[(&str, f64, f64)]) -> Self {
+    pub fn ranking(source: Source, claim: String, of: &[(&str, f64, f64)]) -> Self {
         let order = |figure: fn(&(&str, f64, f64)) -> f64| {
             let mut sorted = of.to_vec();
             sorted.sort_by(|a, b| figure(b).total_cmp(&figure(a)));
@@ -85,11 +117,11 @@ impl Claim {
             })
         });
         let (published, simulated) = (order(|figure| figure.1), order(|figure| figure.2));
-        Self { document, claim, published, simulated, holds }
+        Self { source, claim, published, simulated, holds }
     }
 
     /// That something begins at the same of several steps, or at one beside it.
-    pub fn crossover(document: u8, claim: String, steps: &[(u64, bool, bool)]) -> Self {
+    pub fn crossover(source: Source, claim: String, steps: &[(u64, bool, bool)]) -> Self {
         let first = |is: fn(&(u64, bool, bool)) -> bool| steps.iter().position(is);
         let (published, simulated) = (first(|step| step.1), first(|step| step.2));
         let holds = match (published, simulated) {
@@ -97,13 +129,14 @@ impl Claim {
             (a, b) => a == b,
         };
         let text = |at: Option<usize>| at.map_or("never".to_owned(), |at| steps[at].0.to_string());
-        Self { document, claim, published: text(published), simulated: text(simulated), holds }
+        Self { source, claim, published: text(published), simulated: text(simulated), holds }
     }
 
     /// For machines.
     pub fn json(&self) -> Value {
         json!({
-            "document": self.document,
+            "document": self.source.document(),
+            "source": self.source.to_string(),
             "claim": self.claim,
             "published": self.published,
             "simulated": self.simulated,
@@ -117,7 +150,13 @@ mod tests {
     use super::*;
 
     fn row(published: f64, simulated: f64) -> Row {
-        Row { document: 4, what: String::new(), published, simulated, is_fitted: false }
+        Row {
+            source: Source::Document(4),
+            what: String::new(),
+            published,
+            simulated,
+            is_fitted: false,
+        }
     }
 
     #[test]
@@ -130,7 +169,8 @@ mod tests {
 
     #[test]
     fn rankings_are_of_what_was_published_apart() {
-        let claim = |of: &[(&str, f64, f64)]| Claim::ranking(4, String::new(), of);
+        let claim =
+            |of: &[(&str, f64, f64)]| Claim::ranking(Source::Document(4), String::new(), of);
         let same = claim(&[("a", 1.0, 7.0), ("b", 3.0, 9.0), ("c", 2.0, 8.0)]);
         assert!(same.holds && same.published == "b > c > a" && same.simulated == "b > c > a");
         assert!(!claim(&[("a", 1.0, 9.0), ("b", 3.0, 7.0)]).holds, "the other way round");
@@ -144,7 +184,7 @@ mod tests {
         let holds = |published: usize, simulated: usize| {
             let steps: Vec<_> =
                 (0..4).map(|at| (at as u64, at >= published, at >= simulated)).collect();
-            Claim::crossover(4, String::new(), &steps).holds
+            Claim::crossover(Source::Document(4), String::new(), &steps).holds
         };
         assert!(holds(1, 1) && holds(1, 2) && holds(2, 1) && holds(9, 9));
         assert!(!holds(1, 3) && !holds(1, 9));

@@ -1,5 +1,6 @@
 //! `lockwright sim --truth`: what was published beside what is simulated, and whether that is right.
 
+mod cna;
 mod document0;
 mod document2;
 mod document3;
@@ -12,7 +13,7 @@ use lockwright_sim::workload::{Figures, Run, Workload};
 use lockwright_sim::{Config, SECOND, machine};
 use serde_json::{Value, json};
 
-use self::judgement::{Claim, Row};
+use self::judgement::{Claim, Row, Source};
 use crate::progress::Status;
 
 /// All that was compared.
@@ -34,6 +35,7 @@ pub fn compare(seconds: f64, seed: u64) -> Truth {
     document2::run(&mut runner, &mut truth);
     document3::run(&mut runner, &mut truth);
     document4::run(&mut runner, &mut truth);
+    cna::run(&mut runner, &mut truth);
     truth.failed = runner.failed;
     truth
 }
@@ -82,8 +84,8 @@ fn conserves(figures: &Figures) -> bool {
 }
 
 impl Truth {
-    fn row(&mut self, document: u8, what: String, published: f64, simulated: f64, fitted: bool) {
-        self.rows.push(Row { document, what, published, simulated, is_fitted: fitted });
+    fn row(&mut self, source: Source, what: String, published: f64, simulated: f64, fitted: bool) {
+        self.rows.push(Row { source, what, published, simulated, is_fitted: fitted });
     }
 
     /// Whether a simulation did what none may: lost time, hung, or let two threads into a section.
@@ -120,8 +122,8 @@ impl Truth {
             };
             let _ = writeln!(
                 out,
-                "  {}  {:<78} {:>8.3} {:>8.3} {:>+6.0} %  {verdict}",
-                row.document,
+                "  {:<3}  {:<78} {:>8.3} {:>8.3} {:>+6.0} %  {verdict}",
+                row.source,
                 row.what,
                 row.published,
                 row.simulated,
@@ -131,10 +133,10 @@ impl Truth {
         out.push('\n');
         for claim in &self.claims {
             let verdict = if claim.holds { "holds" } else { "DOES NOT HOLD" };
-            let Claim { document, claim, published, simulated, .. } = claim;
+            let Claim { source, claim, published, simulated, .. } = claim;
             let _ = writeln!(
                 out,
-                "  {document}  {claim}: published {published}; simulated {simulated}: {verdict}"
+                "  {source:<3}  {claim}: published {published}; simulated {simulated}: {verdict}"
             );
         }
         let predicted = || self.rows.iter().filter(|row| !row.is_fitted);
