@@ -276,6 +276,8 @@ fn bench_smoke() -> Result<(), String> {
     bench::run(&bench::BenchArgs { what: bench::What::Meter(bench::BenchOptions::smoke()) })?;
     let smoke = bench::BenchOptions::smoke();
     bench::run(&bench::BenchArgs { what: bench::What::Debugobjects(smoke) })?;
+    let simulated = bench::What::Simulated(bench::SimulatedOptions::smoke());
+    bench::run(&bench::BenchArgs { what: simulated })?;
     let tables = bench::What::Tables(bench::TablesOptions::smoke());
     bench::run(&bench::BenchArgs { what: tables })?;
     bench::run(&bench::BenchArgs { what: bench::What::Peers(bench::PeersOptions::smoke()) })

@@ -17,6 +17,7 @@ mod parts;
 mod peers;
 mod programs;
 mod server;
+mod simulated;
 mod sources;
 mod switches;
 mod table;
@@ -33,6 +34,7 @@ use serde_json::{Map, Value};
 
 use arm::{Arm, Bench};
 pub use peers::PeersOptions;
+pub use simulated::SimulatedOptions;
 use table::{Line, Results};
 pub use tables::TablesOptions;
 use workload::Workload;
@@ -62,6 +64,8 @@ pub enum What {
     Tables(TablesOptions),
     /// The locks beside those of C and C++ libraries, which are built first: docs/bench/peers.md.
     Peers(PeersOptions),
+    /// The published tables beside simulated ones, and machines larger than this one: docs/simulated.md.
+    Simulated(SimulatedOptions),
 }
 
 /// Options of a comparison.
@@ -109,6 +113,7 @@ pub fn run(args: &BenchArgs) -> Result<(), String> {
         What::Programs(options) => (options, programs::run),
         What::Tables(options) => return tables::run(options),
         What::Peers(options) => return peers::run(options),
+        What::Simulated(options) => return simulated::run(options),
     };
     let lockwright = match &options.lockwright {
         Some(file) => file.canonicalize().map_err(|e| format!("{}: {e}", file.display()))?,

@@ -1,0 +1,239 @@
+//! `cargo xtask bench simulated`: the published tables beside simulated ones, and the locks on machines larger than this
+//! one: docs/simulated.md. All of it is virtual time, so it does not matter what else this machine does.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use clap::Args;
+use serde_json::Value;
+
+use crate::test::{output, read, release_build, root, target_dir};
+
+/// The page in the sources.
+const PAGE: &str = "docs/simulated.md";
+/// The directory of its plots, from the page.
+const PLOTS: &str = "bench/simulated";
+
+/// How it is simulated.
+#[derive(Debug, Args)]
+pub struct SimulatedOptions {
+    /// Runs too short to mean anything: does all of it still run?
+    #[arg(long, conflicts_with = "write")]
+    pub smoke: bool,
+
+    /// Write docs/simulated.md and its plots instead of standard output.
+    #[arg(long)]
+    pub write: bool,
+}
+
+impl SimulatedOptions {
+    /// `--smoke` and nothing else.
+    pub fn smoke() -> Self {
+        Self { smoke: true, write: false }
+    }
+}
+
+/// Locks on a machine.
+struct Picture {
+    /// The name of its plot.
+    name: &'static str,
+    title: &'static str,
+    about: &'static str,
+    arguments: &'static [&'static str],
+    /// In virtual seconds, of each run.
+    seconds: &'static str,
+}
+
+const PICTURES: &[Picture] = &[
+    Picture {
+        name: "scaling",
+        title: "From 1 to 144 CPUs",
+        about: "Four sockets of 18 cores with two threads each, a thread on each CPU: one acquisition after the other of \
+                one lock. `hybrid_mutex` is `lockwright::sync::Mutex`.",
+        arguments: &[
+            "--machine=broadwell-72",
+            "--workload=micro",
+            "--lock=hybrid_mutex,qspinlock,pvqlock,hybrid,mcs,cna,unfair,ticket",
+            "--sweep=cpus=1..144",
+        ],
+        seconds: "0.02",
+    },
+    Picture {
+        name: "torture",
+        title: "The same, as locktorture has it",
+        about: "Now and then a section takes 2 µs, of which there are fewer the more threads there are.",
+        arguments: &[
+            "--machine=broadwell-72",
+            "--workload=locktorture",
+            "--lock=hybrid_mutex,qspinlock,pvqlock,hybrid,mcs,cna,unfair,ticket",
+            "--sweep=cpus=1..144",
+        ],
+        seconds: "0.02",
+    },
+    Picture {
+        name: "over-commit",
+        title: "More threads than CPUs",
+        about: "36 CPUs, on which up to 144 threads take turns as the scheduler has them, without a hypervisor: what the \
+                mutex of user space is for. The spinning locks are for comparison.",
+        arguments: &[
+            "--machine=e5-2699v3",
+            "--workload=micro",
+            "--lock=hybrid_mutex,mutex,semaphore,pvqlock,hybrid,unfair,mcs",
+            "--cpus=36",
+            "--threads=36,54,72,108,144",
+        ],
+        seconds: "0.1",
+    },
+];
+
+/// Simulates all of it.
+///
+/// # Errors
+/// If something cannot be built, fails, or, in a smoke run, is not what the page in the sources has.
+pub fn run(options: &SimulatedOptions) -> Result<(), String> {
+    let lockwright = release_build()?;
+    let plots = match options.write {
+        true => root().join("docs").join(PLOTS),
+        false => target_dir().join("bench/simulated"),
+    };
+    // Of what is no longer simulated there shall be none.
+    let _ = fs::remove_dir_all(&plots);
+    fs::create_dir_all(&plots).map_err(|e| format!("{}: {e}", plots.display()))?;
+    let sim = |arguments: &[String]| -> Result<Value, String> {
+        let mut command = Command::new(&lockwright);
+        command.arg("sim").args(arguments).args(["--json", "-", "--output", "/dev/null"]);
+        let text = output(command)?;
+        serde_json::from_str(&text).map_err(|e| format!("lockwright sim {arguments:?}: {e}"))
+    };
+    let mut page = String::from(HEADING);
+    let seconds = if options.smoke { "0.0001" } else { "0.2" };
+    truth(&mut page, &sim(&[format!("--truth={seconds}")])?)?;
+    for picture in PICTURES {
+        eprintln!("{} ...", picture.title);
+        let mut arguments: Vec<String> =
+            picture.arguments.iter().map(|&argument| argument.to_owned()).collect();
+        let seconds = if options.smoke { "0.0001" } else { picture.seconds };
+        arguments.push(format!("--seconds={seconds}"));
+        let command = arguments.join(" ");
+        let file = plots.join(picture.name).with_extension("svg");
+        arguments.push(format!("--plot={}", file.display()));
+        draw(&mut page, picture, &command, &sim(&arguments)?)?;
+    }
+    if options.write {
+        let file = root().join(PAGE);
+        return fs::write(&file, page).map_err(|e| format!("{}: {e}", file.display()));
+    }
+    print!("{page}");
+    if options.smoke { same_headings(&page, &root().join(PAGE)) } else { Ok(()) }
+}
+
+const HEADING: &str = "# What was published, and larger machines, simulated
+
+Made by `cargo xtask bench simulated --write`. All of it is virtual time: [simulator.md](simulator.md) has the model, its
+constants, what was fitted and what is missed and why. Trust the order of locks and the shape of curves as far as the first
+tables here support them, and no absolute figure. [tables.md](tables.md) has the same documents on a machine that is there.
+
+";
+
+/// The published figures beside the simulated ones, a table for each source.
+fn truth(page: &mut String, truth: &Value) -> Result<(), String> {
+    let list = |name: &str| truth[name].as_array().ok_or(format!("no {name} in --truth"));
+    let (figures, claims) = (list("figures")?, list("claims")?);
+    let of = |value: &Value| value["source"].as_str().unwrap_or_default().to_owned();
+    let sources: BTreeSet<String> = figures.iter().chain(claims).map(of).collect();
+    for source in sources {
+        // Writing to a String cannot fail, here and below.
+        let title = if source.len() == 1 { format!("Document {source}") } else { source.clone() };
+        let _ = writeln!(page, "## {title}\n");
+        let _ = writeln!(page, "| | published | simulated | error | |\n|---|--:|--:|--:|---|");
+        for figure in figures.iter().filter(|figure| of(figure) == source) {
+            let number = |name: &str| figure[name].as_f64().unwrap_or(f64::NAN);
+            let (published, simulated) = (number("published"), number("simulated"));
+            let verdict = match (figure["as_published"].as_bool(), figure["fitted"].as_bool()) {
+                (Some(true), Some(true)) => "fitted",
+                (_, Some(true)) => "fitted, **missed**",
+                (Some(true), _) => "within 25 %",
+                _ => "**missed**",
+            };
+            let _ = writeln!(
+                page,
+                "| {} | {published:.3} | {simulated:.3} | {:+.0} % | {verdict} |",
+                figure["what"].as_str().unwrap_or_default(),
+                (simulated / published - 1.0) * 100.0,
+            );
+        }
+        let _ = writeln!(page);
+        let claims = claims.iter().filter(|claim| of(claim) == source);
+        for claim in claims {
+            let text = |name: &str| claim[name].as_str().unwrap_or_default();
+            let verdict =
+                if claim["holds"].as_bool() == Some(true) { "holds" } else { "**does not hold**" };
+            let _ = writeln!(
+                page,
+                "- {}: published {}; simulated {}: {verdict}",
+                text("claim"),
+                text("published"),
+                text("simulated")
+            );
+        }
+        let _ = writeln!(page);
+    }
+    Ok(())
+}
+
+/// Operations of each lock over the numbers of threads, and the plot.
+fn draw(page: &mut String, picture: &Picture, command: &str, runs: &Value) -> Result<(), String> {
+    let rows = runs["runs"].as_array().ok_or("no runs")?;
+    let threads = |run: &Value| run["threads"].as_u64().unwrap_or(0);
+    let columns: BTreeSet<u64> = rows.iter().map(threads).collect();
+    let mut locks: Vec<&str> = Vec::new();
+    for run in rows {
+        let lock = run["lock"].as_str().unwrap_or_default();
+        if !locks.contains(&lock) {
+            locks.push(lock);
+        }
+    }
+    let _ = writeln!(page, "## {}\n\n{}\n", picture.title, picture.about);
+    let _ = writeln!(page, "    lockwright sim {command}\n");
+    let _ = writeln!(
+        page,
+        "Millions of operations a second, by threads; last: the thread that did least over the one that did most, at {} threads.\n",
+        columns.last().unwrap_or(&0)
+    );
+    let heads: String = columns.iter().map(|column| format!(" {column} |")).collect();
+    let _ = writeln!(page, "| |{heads} min/max |\n|---|{}", "--:|".repeat(columns.len() + 1));
+    for lock in locks {
+        let of = |column: &u64| {
+            rows.iter()
+                .find(|run| threads(run) == *column && run["lock"] == lock)
+                .unwrap_or(&Value::Null)
+        };
+        let rate =
+            |column: &u64| of(column)["operations_per_second"].as_f64().unwrap_or(f64::NAN) / 1e6;
+        let rates: String =
+            columns.iter().map(|column| format!(" {:.2} |", rate(column))).collect();
+        let last = columns.last().map_or(&Value::Null, of);
+        let count = |name: &str| last[name].as_f64().unwrap_or(f64::NAN);
+        let _ = writeln!(page, "| {lock} |{rates} {:.3} |", count("min") / count("max"));
+    }
+    let name = picture.name;
+    let _ = writeln!(page, "\n![{}]({PLOTS}/{name}.svg)\n", picture.title);
+    Ok(())
+}
+
+/// Whether the page in the sources was made by a version that simulates the same things.
+fn same_headings(now: &str, page: &Path) -> Result<(), String> {
+    let page = read(page)?;
+    let headings = |text: &str| -> Vec<String> {
+        text.lines().filter(|line| line.starts_with("## ")).map(str::to_owned).collect()
+    };
+    match headings(now) == headings(&page) {
+        true => Ok(()),
+        false => Err(format!(
+            "{PAGE} has other tables than are simulated: `cargo xtask bench simulated --write`"
+        )),
+    }
+}
