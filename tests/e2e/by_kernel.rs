@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
+use crate::executable;
 use crate::harness::{Run, Scratch, program, run, skip, tool};
 
 /// The tool with its helper beside it, if the kernel lets us load BPF programs. Else the test is
@@ -315,7 +316,7 @@ fn the_programs_locks_its_futexes_and_the_kernels_are_in_one_table() {
 fn without_its_helper_a_program_is_not_begun() {
     let scratch = Scratch::new();
     let alone = scratch.join("lockwright");
-    fs::copy(tool().get_program(), &alone).unwrap();
+    executable::copy(tool().get_program().as_ref(), &alone);
     let mark = scratch.join("mark");
     let mut command = Command::new(&alone);
     command.args(["meter", "--with-kernel", "--", "touch"]).arg(&mark);
@@ -348,7 +349,7 @@ fn the_programs_end_is_passed_on() {
 fn without_its_helper_the_tool_says_how_to_get_it() {
     let scratch = Scratch::new();
     let alone = scratch.join("lockwright");
-    fs::copy(tool().get_program(), &alone).unwrap();
+    executable::copy(tool().get_program().as_ref(), &alone);
     let mut command = Command::new(&alone);
     command.args(["meter", "--kernel", "--seconds", "0.1"]);
     let run = run(command);

@@ -13,6 +13,7 @@ absl::Mutex first(absl::kConstInit), second(absl::kConstInit);
 absl::CondVar changed;
 bool is_changed;
 std::atomic<int> turn;
+std::atomic<bool> is_here;
 
 void first_then_second()
 {
@@ -52,6 +53,7 @@ void try_first()
 void wait_then_second()
 {
 	absl::MutexLock a(&first);
+	is_here = true;
 	while (!is_changed)
 		changed.WaitWithTimeout(&first, absl::Seconds(60));
 	absl::MutexLock b(&second);
@@ -66,6 +68,7 @@ void change()
 
 void await_then_second()
 {
+	is_here = true;
 	first.LockWhen(absl::Condition(&is_changed));
 	first.Await(absl::Condition(&is_changed));
 	first.AwaitWithTimeout(absl::Condition(&is_changed), absl::Seconds(60));
@@ -101,6 +104,30 @@ void run(void (*one)(), void (*other)())
 	b.join();
 }
 
+/* One waits for what another changes. When it has done, by nothing that says so, a third takes both the other way round:
+ * at the same time they could hang. */
+void run_waiter(void (*waits)())
+{
+	turn = 0;
+	std::thread waiter([waits] {
+		waits();
+		turn = 1;
+	});
+	std::thread changer([] {
+		while (!is_here)
+			std::this_thread::yield();
+		change();
+	});
+	std::thread last([] {
+		while (turn != 1)
+			std::this_thread::yield();
+		second_then_first();
+	});
+	waiter.join();
+	changer.join();
+	last.join();
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -120,13 +147,9 @@ int main(int argc, char **argv)
 		run(change, wait_then_second);
 		run([] { make(10); }, [] { make(10); });
 	} else if (!strcmp(what, "cond")) {
-		std::thread waiter(wait_then_second);
-		run(change, second_then_first);
-		waiter.join();
+		run_waiter(wait_then_second);
 	} else if (!strcmp(what, "await")) {
-		std::thread waiter(await_then_second);
-		run(change, second_then_first);
-		waiter.join();
+		run_waiter(await_then_second);
 	} else {
 		fprintf(stderr, "what?\n");
 		return 2;

@@ -17,6 +17,7 @@ QReadWriteLock table;
 QWaitCondition changed;
 bool is_changed;
 std::atomic<int> turn;
+std::atomic<bool> is_here;
 
 void first_then_second()
 {
@@ -58,6 +59,7 @@ void try_first()
 void wait_then_second()
 {
 	QMutexLocker a(&first);
+	is_here = true;
 	while (!is_changed)
 		changed.wait(&first);
 	QMutexLocker b(&second);
@@ -94,6 +96,30 @@ void run(void (*one)(), void (*other)())
 	b.join();
 }
 
+/* One waits for what another changes. When it has done, by nothing that says so, a third takes both the other way round:
+ * at the same time they could hang. */
+void run_waiter(void (*waits)())
+{
+	turn = 0;
+	std::thread waiter([waits] {
+		waits();
+		turn = 1;
+	});
+	std::thread changer([] {
+		while (!is_here)
+			std::this_thread::yield();
+		change();
+	});
+	std::thread last([] {
+		while (turn != 1)
+			std::this_thread::yield();
+		second_then_first();
+	});
+	waiter.join();
+	changer.join();
+	last.join();
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -111,9 +137,7 @@ int main(int argc, char **argv)
 		run(change, wait_then_second);
 		run(make, make);
 	} else if (!strcmp(what, "waits")) {
-		std::thread waiter(wait_then_second);
-		run(change, second_then_first);
-		waiter.join();
+		run_waiter(wait_then_second);
 	} else {
 		fprintf(stderr, "what?\n");
 		return 2;
