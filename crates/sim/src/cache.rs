@@ -7,8 +7,9 @@
 //!   shared   -- store, locked instruction -->  owned: all others have given it up
 //! ```
 //!
-//! A line serves one request at a time, first come, first served: a directory holds back requests for
-//! a line until the one before is complete. A copy of a shared line comes from the last-level cache,
+//! A line serves one request at a time: a directory holds back requests for a line until the one before is
+//! complete. Requests of the socket that has the line do not come to the other sockets' directory, so a few of
+//! them go first; else it is first come, first served. A copy of a shared line comes from the last-level cache,
 //! and keeps the next request for the read occupancy only; ownership keeps it for the whole transfer.
 //! For half of it the request is on its way to the owner, which can still write: a core that has
 //! failed to exchange a word can try again at once.
@@ -42,6 +43,8 @@ pub struct Costs {
     invalidation: Time,
     occupancy: Time,
     last_level: Time,
+    /// Requests that may go before one of another socket.
+    pub local_first: u32,
     /// How far transfers are from the average, in thousandths.
     pub spread: Time,
     pub load: Time,
@@ -59,6 +62,7 @@ impl Costs {
             invalidation: nanoseconds(line.invalidation),
             occupancy: nanoseconds(line.read_occupancy),
             last_level: nanoseconds(line.last_level),
+            local_first: line.local_first,
             spread: (line.spread * ON_AVERAGE as f64) as Time,
             load: cycles(machine.instruction.load),
             store: cycles(machine.instruction.store),
@@ -128,6 +132,11 @@ impl Line {
     /// Whether a load of the core hits.
     pub fn is_at(&self, core: u32) -> bool {
         u32::from(self.owner) == core || self.sharers.has(core)
+    }
+
+    /// The core that has it alone.
+    pub fn owner(&self) -> Option<u32> {
+        (self.owner != NONE).then(|| self.owner.into())
     }
 
     /// Whether a request is being served.

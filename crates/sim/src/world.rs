@@ -147,6 +147,8 @@ pub struct World {
     parked: Vec<Vec<usize>>,
     /// Who waits for each, in order: tasks and store buffers. The first has an event.
     requests: Vec<VecDeque<usize>>,
+    /// By line: how many requests have gone before the first of these.
+    overtaken: Vec<u32>,
     place_of: Vec<u32>,
     /// The number of a line of the arena plus 1; 0: not used yet.
     of_arena: Vec<u32>,
@@ -189,6 +191,7 @@ impl World {
             lines: Vec::new(),
             parked: Vec::new(),
             requests: Vec::new(),
+            overtaken: Vec::new(),
             place_of: Vec::new(),
             of_arena: vec![0; arena::lines()],
             of_others: HashMap::new(),
@@ -453,9 +456,30 @@ impl World {
 
     /// The next of a line's requests is served as soon as the line is free.
     fn let_next_request(&mut self, at: usize) {
+        self.prefer_own_socket(at);
         if let Some(next) = self.requests[at].front().copied() {
             let free_at = self.lines[at].free_at.max(self.now);
             self.note_request(free_at, next);
+        }
+    }
+
+    /// Lets a request of the socket that has the line go first, a few times.
+    fn prefer_own_socket(&mut self, at: usize) {
+        let most = self.costs.local_first;
+        let overtaken = std::mem::take(&mut self.overtaken[at]);
+        let Some(owner) = self.lines[at].owner().filter(|_| overtaken < most) else { return };
+        let socket = self.topology.socket(owner);
+        let is_local = |&who: &usize| {
+            let cpu = match who.checked_sub(BUFFER) {
+                Some(task) => self.tasks[task].buffer.front().map_or(0, Posted::cpu),
+                None => self.tasks[who].cpu,
+            };
+            self.topology.socket(self.topology.core(cpu)) == socket
+        };
+        let found = self.requests[at].iter().position(is_local).filter(|&found| found > 0);
+        if let Some(local) = found.and_then(|found| self.requests[at].remove(found)) {
+            self.requests[at].push_front(local);
+            self.overtaken[at] = overtaken + 1;
         }
     }
 
@@ -489,6 +513,7 @@ impl World {
         self.lines.push(Line::new());
         self.parked.push(Vec::new());
         self.requests.push(VecDeque::new());
+        self.overtaken.push(0);
         self.place_of.push(place);
         self.lines.len() - 1
     }

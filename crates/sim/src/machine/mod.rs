@@ -68,6 +68,9 @@ pub struct Line {
     pub spread: f64,
     /// For how long a reader that gets a copy keeps the next one from it.
     pub read_occupancy: f64,
+    /// So many requests of the socket that has the line are served before one of another that came first.
+    #[serde(default)]
+    pub local_first: u32,
 }
 
 /// What instructions cost, in cycles.

@@ -14,7 +14,7 @@ use crate::time::{NANOSECOND, Time};
 /// A thread's loop takes less than this between a release and the next acquisition, for a call, a look
 /// whether it is to end, and what no two rounds have in common. FITTED on document 4, 36 virtual CPUs:
 /// see docs/simulator.md.
-const BETWEEN: Time = 100 * NANOSECOND;
+const BETWEEN: Time = 65 * NANOSECOND;
 
 pub fn run(run: &Run, kind: &Kind) -> Figures {
     run_workers(run, |setup| {

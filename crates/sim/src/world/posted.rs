@@ -85,6 +85,13 @@ pub struct Posted {
     is_served: bool,
 }
 
+impl Posted {
+    /// The CPU that it is made on.
+    pub const fn cpu(&self) -> u32 {
+        self.cpu
+    }
+}
+
 impl World {
     /// The running task's store, in its turn.
     pub fn post(&mut self, write: Write) {
