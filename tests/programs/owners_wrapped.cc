@@ -6,6 +6,13 @@
 
 #include "owners.h"
 
+// What Clang's analysis of threads reads, as many projects have it.
+#ifdef __clang__
+#define EXCLUSIVE_LOCK_FUNCTION(...) __attribute__((exclusive_lock_function(__VA_ARGS__)))
+#else
+#define EXCLUSIVE_LOCK_FUNCTION(...)
+#endif
+
 class Monitor {
 public:
     __attribute__((noinline)) void enter() { pthread_mutex_lock(&state_); }
@@ -33,7 +40,7 @@ class OwnMutex {
 public:
     __attribute__((noinline)) void lock() { inner_.lock(); }
     __attribute__((noinline)) void unlock() { inner_.unlock(); }
-    __attribute__((noinline)) void Lock() { inner_.lock(); }
+    __attribute__((noinline)) void Lock() EXCLUSIVE_LOCK_FUNCTION() { inner_.lock(); }
     __attribute__((noinline)) void Unlock() { inner_.unlock(); }
 
 private:
@@ -42,7 +49,7 @@ private:
 
 class PointerLock {
 public:
-    explicit PointerLock(OwnMutex *lock) : lock_(lock) { lock_->Lock(); }
+    explicit PointerLock(OwnMutex *lock) EXCLUSIVE_LOCK_FUNCTION(lock) : lock_(lock) { lock_->Lock(); }
     ~PointerLock() { lock_->Unlock(); }
 
 private:

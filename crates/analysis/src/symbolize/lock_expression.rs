@@ -106,7 +106,9 @@ pub fn is_alone(line: &str, expression: &str, within: &str) -> bool {
             members.split(')').all(|member| member.matches('(').count() <= 1)
         })
     });
-    let before = initialises.map_or(before, |(_, body)| body);
+    // What else a function has before its body is not executed there: attributes, by macros, too.
+    let begins = before.split_once('{').filter(|(head, _)| is_head(head, within));
+    let before = initialises.or(begins).map_or(before, |(_, body)| body);
     let before = before.strip_suffix(['(', '{']).unwrap_or(before);
     let is_call = |text: &str, open: usize| {
         let text = text[..open].trim_end();
@@ -116,6 +118,21 @@ pub fn is_alone(line: &str, expression: &str, within: &str) -> bool {
         !name.is_empty() && !is_method && name != within && !KEYWORDS.contains(&name)
     };
     [before, after].iter().all(|text| !text.match_indices('(').any(|(open, _)| is_call(text, open)))
+}
+
+/// Whether `head` declares the function `name`, without members that a constructor initialises.
+fn is_head(head: &str, name: &str) -> bool {
+    let found = if name.is_empty() { None } else { words(head, name).next() };
+    found.is_some_and(|at| {
+        let begin = head[..at].trim_start();
+        let attribute =
+            begin.strip_prefix("__attribute__((").and_then(|rest| rest.split_once("))"));
+        let begin = attribute.map_or(begin, |(_, rest)| rest);
+        head[at + name.len()..].starts_with('(')
+            && !begin.contains(['(', ')', '=', ';', '.', '>'])
+            && !head[at..].contains(';')
+            && !head[at..].contains(") :")
+    })
 }
 
 /// What may stand before a bracket and is no call.
@@ -275,6 +292,23 @@ mod tests {
         ] {
             let owner = owner_in_line(line, "Lock").unwrap();
             assert_eq!(is_alone(line, owner, "Guard"), is_it, "{line}");
+        }
+    }
+
+    #[test]
+    fn attributes_of_a_function_are_no_calls() {
+        for (line, is_it) in [
+            ("  void Lock() EXCLUSIVE_LOCK_FUNCTION() { mu_.lock(); }", true),
+            ("__attribute__((noinline)) void Lock() ACQUIRE() { mu_.lock(); }", true),
+            ("inline void Lock() const ACQUIRE(this) { mu_.lock(); }", true),
+            ("  void Lock() EXCLUSIVE_LOCK_FUNCTION() { HIDDEN(mu_); mu_.lock(); }", false),
+            ("  void Other() EXCLUSIVE_LOCK_FUNCTION() { mu_.lock(); }", false),
+            ("  if (Lock() && HIDDEN()) { mu_.lock(); }", false),
+            ("  x = Lock() + HIDDEN(); { mu_.lock(); }", false),
+            ("  Lock(); HIDDEN(); { mu_.lock(); }", false),
+            ("  Lock(int n) : n_(HIDDEN(n)) { mu_.lock(); }", false),
+        ] {
+            assert_eq!(is_alone(line, in_line(line).unwrap(), "Lock"), is_it, "{line}");
         }
     }
 
