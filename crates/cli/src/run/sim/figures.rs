@@ -154,10 +154,6 @@ impl Page<'_> {
                 "With more threads than CPUs the unfair lock is far from that: do not rely on its rows."
             );
         }
-        if args.workload == "pages" {
-            let _ =
-                writeln!(out, "The times of two shapes are the other way round than published.");
-        }
         out
     }
 
