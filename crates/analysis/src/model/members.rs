@@ -44,9 +44,10 @@ pub fn name(
         let name = symbols[ledger].lock_member(stack);
         // Who is somebody's left is another's right: what a pointer is called, the lock may not be.
         let is_known_otherwise = |member: &LockMember| {
-            let others = acquired(group).into_iter();
-            let mut others = others.filter_map(|stack| symbols[index].lock_member(stack));
-            member.is_pointer && others.any(|other| other.name != member.name)
+            let others = || acquired(group).into_iter();
+            let is_other = |other: LockMember| other.name != member.name;
+            member.is_pointer
+                && others().filter_map(|stack| symbols[index].lock_member(stack)).any(is_other)
         };
         let name = name.filter(|member| !is_known_otherwise(member)).map(|member| member.name);
         // By one place locks of several types may come to be.
