@@ -2,18 +2,16 @@
  * nothing of an order.
  */
 #include <absl/synchronization/mutex.h>
-#include <atomic>
 #include <cstdio>
 #include <cstring>
-#include <thread>
+
+#include "lock_turns.h"
 
 namespace {
 
 absl::Mutex first(absl::kConstInit), second(absl::kConstInit);
 absl::CondVar changed;
 bool is_changed;
-std::atomic<int> turn;
-std::atomic<bool> is_here;
 
 void first_then_second()
 {
@@ -90,44 +88,6 @@ void make(int n)
 	absl::MutexLock held(&other);
 }
 
-void run(void (*one)(), void (*other)())
-{
-	turn = 0;
-	auto step = [](int me, void (*what)()) {
-		while (turn != me)
-			std::this_thread::yield();
-		what();
-		turn++;
-	};
-	std::thread a(step, 0, one), b(step, 1, other);
-	a.join();
-	b.join();
-}
-
-/* One waits for what another changes. When it has done, by nothing that says so, a third takes both the other way round:
- * at the same time they could hang. */
-void run_waiter(void (*waits)())
-{
-	turn = 0;
-	std::thread waiter([waits] {
-		waits();
-		turn = 1;
-	});
-	std::thread changer([] {
-		while (!is_here)
-			std::this_thread::yield();
-		change();
-	});
-	std::thread last([] {
-		while (turn != 1)
-			std::this_thread::yield();
-		second_then_first();
-	});
-	waiter.join();
-	changer.join();
-	last.join();
-}
-
 } // namespace
 
 int main(int argc, char **argv)
@@ -147,9 +107,9 @@ int main(int argc, char **argv)
 		run(change, wait_then_second);
 		run([] { make(10); }, [] { make(10); });
 	} else if (!strcmp(what, "cond")) {
-		run_waiter(wait_then_second);
+		run_waiter(wait_then_second, change, second_then_first);
 	} else if (!strcmp(what, "await")) {
-		run_waiter(await_then_second);
+		run_waiter(await_then_second, change, second_then_first);
 	} else {
 		fprintf(stderr, "what?\n");
 		return 2;

@@ -4,10 +4,10 @@
 #include <QMutex>
 #include <QReadWriteLock>
 #include <QWaitCondition>
-#include <atomic>
 #include <cstdio>
 #include <cstring>
-#include <thread>
+
+#include "lock_turns.h"
 
 namespace {
 
@@ -16,8 +16,6 @@ QRecursiveMutex again;
 QReadWriteLock table;
 QWaitCondition changed;
 bool is_changed;
-std::atomic<int> turn;
-std::atomic<bool> is_here;
 
 void first_then_second()
 {
@@ -82,44 +80,6 @@ void make()
 	}
 }
 
-void run(void (*one)(), void (*other)())
-{
-	turn = 0;
-	auto step = [](int me, void (*what)()) {
-		while (turn != me)
-			std::this_thread::yield();
-		what();
-		turn++;
-	};
-	std::thread a(step, 0, one), b(step, 1, other);
-	a.join();
-	b.join();
-}
-
-/* One waits for what another changes. When it has done, by nothing that says so, a third takes both the other way round:
- * at the same time they could hang. */
-void run_waiter(void (*waits)())
-{
-	turn = 0;
-	std::thread waiter([waits] {
-		waits();
-		turn = 1;
-	});
-	std::thread changer([] {
-		while (!is_here)
-			std::this_thread::yield();
-		change();
-	});
-	std::thread last([] {
-		while (turn != 1)
-			std::this_thread::yield();
-		second_then_first();
-	});
-	waiter.join();
-	changer.join();
-	last.join();
-}
-
 } // namespace
 
 int main(int argc, char **argv)
@@ -137,7 +97,7 @@ int main(int argc, char **argv)
 		run(change, wait_then_second);
 		run(make, make);
 	} else if (!strcmp(what, "waits")) {
-		run_waiter(wait_then_second);
+		run_waiter(wait_then_second, change, second_then_first);
 	} else {
 		fprintf(stderr, "what?\n");
 		return 2;
