@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 
 use clap::Args;
 use serde_json::Value;
 
-use crate::test::{output, read, release_build, root, target_dir};
+use super::tables::same_headings;
+use crate::test::{output, release_build, root, target_dir};
 
 /// The page in the sources.
 const PAGE: &str = "docs/simulated.md";
@@ -108,6 +108,7 @@ pub fn run(options: &SimulatedOptions) -> Result<(), String> {
         serde_json::from_str(&text).map_err(|e| format!("lockwright sim {arguments:?}: {e}"))
     };
     let mut page = String::from(HEADING);
+    eprintln!("What was published ...");
     let seconds = if options.smoke { "0.0001" } else { "0.2" };
     truth(&mut page, &sim(&[format!("--truth={seconds}")])?)?;
     for picture in PICTURES {
@@ -126,7 +127,7 @@ pub fn run(options: &SimulatedOptions) -> Result<(), String> {
         return fs::write(&file, page).map_err(|e| format!("{}: {e}", file.display()));
     }
     print!("{page}");
-    if options.smoke { same_headings(&page, &root().join(PAGE)) } else { Ok(()) }
+    if options.smoke { same_headings(&page, PAGE, "simulated") } else { Ok(()) }
 }
 
 const HEADING: &str = "# What was published, and larger machines, simulated
@@ -221,18 +222,4 @@ fn draw(page: &mut String, picture: &Picture, command: &str, runs: &Value) -> Re
     let name = picture.name;
     let _ = writeln!(page, "\n![{}]({PLOTS}/{name}.svg)\n", picture.title);
     Ok(())
-}
-
-/// Whether the page in the sources was made by a version that simulates the same things.
-fn same_headings(now: &str, page: &Path) -> Result<(), String> {
-    let page = read(page)?;
-    let headings = |text: &str| -> Vec<String> {
-        text.lines().filter(|line| line.starts_with("## ")).map(str::to_owned).collect()
-    };
-    match headings(now) == headings(&page) {
-        true => Ok(()),
-        false => Err(format!(
-            "{PAGE} has other tables than are simulated: `cargo xtask bench simulated --write`"
-        )),
-    }
 }

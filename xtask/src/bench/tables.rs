@@ -87,21 +87,19 @@ pub fn run(options: &TablesOptions) -> Result<(), String> {
         return fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()));
     }
     print!("{text}");
-    if options.smoke { same_headings(&text) } else { Ok(()) }
+    if options.smoke { same_headings(&text, PAGE, "tables") } else { Ok(()) }
 }
 
-/// Whether the page in the sources was made by a version that measured the same things.
-fn same_headings(now: &str) -> Result<(), String> {
-    let page = read(root().join(PAGE))?;
+/// Whether a page in the sources was made by a version that has the same headings, by `bench` with `name`.
+pub(super) fn same_headings(now: &str, page: &str, name: &str) -> Result<(), String> {
+    let made = read(root().join(page))?;
     let headings = |text: &str| -> Vec<String> {
         let lines = text.lines().filter(|line| line.starts_with("## "));
         lines.map(str::to_owned).collect()
     };
-    if headings(now) == headings(&page) {
+    if headings(now) == headings(&made) {
         Ok(())
     } else {
-        Err(format!(
-            "{PAGE} has other documents than are measured: `cargo xtask bench tables --write`"
-        ))
+        Err(format!("{page} has other tables than this run: `cargo xtask bench {name} --write`"))
     }
 }
