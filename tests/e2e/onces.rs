@@ -33,7 +33,7 @@ fn controls_that_are_no_variables_are_told_apart() {
         assert_eq!(run.verdicts(), [("circular-dependency", "likely")], "{how}: {}", run.stderr);
         assert!(lock_names(run.finding()).contains(&"registry"), "{how}: {}", run.stderr);
     }
-    for how in ["heap_fixed", "reused", "tasks", "many"] {
+    for how in ["heap_fixed", "crowded", "reused", "tasks", "many"] {
         let run = job(how).run();
         assert!(run.text().ends_with("the end\n"), "{how}: {}", run.stderr);
         assert!(run.findings().is_empty(), "{how}: {}", run.stderr);

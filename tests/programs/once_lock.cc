@@ -11,6 +11,7 @@
 //   left      as throws, but the routine takes the mutex
 //   heap      as inverted, with a std::once_flag on the heap
 //   heap_fixed  as fixed, with such a one
+//   crowded   as heap_fixed, and the second thread takes 16,384 other mutexes between its two calls
 //   reused    the routine of one such flag takes the mutex; then its memory is freed, and the second thread calls with
 //             another in the same place
 //   stack     as inverted, with a control in main's frame
@@ -112,7 +113,7 @@ static void other_routine()
 
 static bool is_heap()
 {
-	return is("heap") || is("heap_fixed") || is("reused");
+	return is("heap") || is("heap_fixed") || is("crowded") || is("reused");
 }
 
 /* A task that takes the mutex, or one that takes another. */
@@ -166,6 +167,14 @@ static void *first(void *unused)
 	return unused;
 }
 
+static void takes_others()
+{
+	static std::mutex others[16384];
+
+	for (std::mutex &other : others)
+		std::lock_guard<std::mutex> guard(other);
+}
+
 static void *second(void *unused)
 {
 	bool left = is("throws") || is("ends") || is("left");
@@ -179,8 +188,10 @@ static void *second(void *unused)
 		run_tasks(true);
 		return unused;
 	}
-	if (is("heap_fixed"))
+	if (is("heap_fixed") || is("crowded"))
 		std::call_once(*flag, initialises);
+	if (is("crowded"))
+		takes_others();
 	if (is("fixed"))
 		pthread_once(&control, initialises);
 	pthread_mutex_lock(&registry);

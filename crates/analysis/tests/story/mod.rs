@@ -107,6 +107,8 @@ pub struct Story {
     /// By control of `pthread_once`: what its thread had acquired before the routine, and the segment
     /// in which that ended, if it took locks.
     routines: HashMap<String, (u64, u32)>,
+    /// Threads that come after a routine, with the segment in which it ended.
+    past: HashSet<(String, u32)>,
     /// Semaphores that proved to be no locks.
     handed_over: HashSet<String>,
     last_site: u64,
@@ -143,6 +145,7 @@ impl Story {
             kept: HashSet::new(),
             rounds: HashMap::new(),
             routines: HashMap::new(),
+            past: HashSet::new(),
             handed_over: HashSet::new(),
             last_site: 1000,
             modules: module,
@@ -426,18 +429,16 @@ impl Story {
                 assert!(state.release(lock.addr), "{thread} does not run {name}");
                 if state.acquisitions() > self.routines[name].0 {
                     let last = self.core.routine_ran(state);
-                    state.remember_routine(lock.ident.inst());
+                    self.past.insert((thread.to_owned(), last));
                     self.routines.insert(name.to_owned(), (0, last));
                 }
             }
             "OC" => {
-                let inst = self.lock(name).ident.inst();
                 let last = self.routines[name].1;
-                if last != 0 && !self.thread(thread).knows_routine(inst) {
+                if last != 0 && self.past.insert((thread.to_owned(), last)) {
                     self.calls_once(thread, name, site).0.abandon();
                     let state = self.thread(thread);
                     self.core.routine_is_past(state, last);
-                    state.remember_routine(inst);
                 }
             }
             "OW" => {

@@ -7,26 +7,12 @@
 use lockwright_ledger::rows::{mode, segment_kind};
 
 use super::core::Core;
-use super::key::hash;
 use super::thread::ThreadState;
 
-/// What keys of threads that know of a routine are made of, beside keys of other things.
-const KNOWN: u64 = 0x6f6e_6365;
-
 impl ThreadState {
-    /// It is remembered that the thread comes after the routine of the control `inst`. What is
-    /// forgotten is put on record once more.
-    pub fn knows_routine(&self, inst: u32) -> bool {
-        self.is_remembered(self.routine_key(inst))
-    }
-
-    /// The thread comes after the routine of the control `inst`.
-    pub fn remember_routine(&mut self, inst: u32) {
-        self.remember(self.routine_key(inst), 0);
-    }
-
-    fn routine_key(&self, inst: u32) -> u64 {
-        hash(&[KNOWN << 32 | u64::from(inst), u64::from(self.id()), self.row.start_ns])
+    /// When the thread began, in ns: tells it from another that had the same row.
+    pub fn began(&self) -> u64 {
+        self.row.start_ns
     }
 
     /// Address of the control whose routine the thread runs, the innermost.

@@ -197,11 +197,6 @@ impl ThreadState {
         self.probe_in(self.chain_clean(ident, mode), site)
     }
 
-    pub(super) fn is_remembered(&self, key: u64) -> bool {
-        // SAFETY: as in `probe_in`.
-        unsafe { &*(self.row.cache as *const Cache) }.look_up(key).1
-    }
-
     pub(super) fn remember(&mut self, key: u64, node: u32) {
         // SAFETY: as in `probe_in`.
         unsafe { &mut *(self.row.cache as *mut Cache) }.remember(key, node);

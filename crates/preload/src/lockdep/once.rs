@@ -40,9 +40,16 @@ pub static HAVE_RUN: AtomicBool = AtomicBool::new(false);
 #[unsafe(link_section = "lockwright_forked")]
 static RAN: SideTable = SideTable::new();
 
+/// By thread and the segment in which a routine ended: the thread comes after it. Exact, as a call
+/// that is put on record once more would be an order with other locks. The value says since when the
+/// thread is, as its row had another before.
+#[unsafe(link_section = "lockwright_forked")]
+static PAST: SideTable = SideTable::new();
+
 /// In a forked child: what has run did so before all that there is now.
 pub fn forked() {
     RAN.clear();
+    PAST.clear();
     OF_SITE.clear();
     HAVE_RUN.store(false, Relaxed);
 }
@@ -157,7 +164,7 @@ pub fn ends(control: u64, before: u64) {
     };
     let has_run = state::with_core(|core| {
         let last = core.routine_ran(thread);
-        thread.remember_routine(ident.inst());
+        PAST.insert(past_key(thread, last), Ident(thread.began()));
         RAN.insert(control, Ident::new(ident.inst(), last));
     });
     if has_run.is_some() {
@@ -201,7 +208,8 @@ pub unsafe fn is_done(control: u64, site: u64, back: Return) {
     // Not what is there since its memory was freed.
     let ident = identity::unstamped(control).filter(|ident| ident.inst() == known.inst());
     let Some(ident) = ident else { return };
-    let Some(thread) = watch::thread().filter(|it| !it.knows_routine(known.inst())) else { return };
+    let last = known.class();
+    let Some(thread) = watch::thread().filter(|it| !is_past(it, last)) else { return };
     // As in `enter`.
     if thread.wait_frame().is_some() {
         return;
@@ -217,8 +225,20 @@ pub unsafe fn is_done(control: u64, site: u64, back: Return) {
 
 /// What the thread does from here on comes after the routine.
 fn comes_after(thread: &mut ThreadState, known: Ident) {
-    if !thread.knows_routine(known.inst()) {
-        state::with_core(|core| core.routine_is_past(thread, known.class()));
-        thread.remember_routine(known.inst());
+    let last = known.class();
+    if !is_past(thread, last) {
+        state::with_core(|core| {
+            core.routine_is_past(thread, last);
+            PAST.insert(past_key(thread, last), Ident(thread.began()));
+        });
     }
+}
+
+/// The thread comes after the routine that ended in segment `last`.
+fn is_past(thread: &ThreadState, last: u32) -> bool {
+    PAST.get(past_key(thread, last)) == Some(Ident(thread.began()))
+}
+
+fn past_key(thread: &ThreadState, last: u32) -> u64 {
+    u64::from(thread.id()) << 32 | u64::from(last)
 }
