@@ -10,6 +10,7 @@ mod apt;
 mod arm;
 mod callgrind;
 mod debugobjects;
+mod in_tables;
 mod mariadb;
 mod memcached;
 mod meter;

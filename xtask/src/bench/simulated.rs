@@ -9,11 +9,12 @@ use std::process::Command;
 use clap::Args;
 use serde_json::Value;
 
+use super::in_tables;
 use super::tables::same_headings;
 use crate::test::{output, release_build, root, target_dir};
 
 /// The page in the sources.
-const PAGE: &str = "docs/simulated.md";
+pub(super) const PAGE: &str = "docs/simulated.md";
 /// The directory of its plots, from the page.
 const PLOTS: &str = "bench/simulated";
 
@@ -24,7 +25,8 @@ pub struct SimulatedOptions {
     #[arg(long, conflicts_with = "write")]
     pub smoke: bool,
 
-    /// Write docs/simulated.md and its plots instead of standard output.
+    /// Write docs/simulated.md and its plots, and its figures into docs/tables.md, instead of to standard
+    /// output.
     #[arg(long)]
     pub write: bool,
 }
@@ -124,10 +126,15 @@ pub fn run(options: &SimulatedOptions) -> Result<(), String> {
     }
     if options.write {
         let file = root().join(PAGE);
-        return fs::write(&file, page).map_err(|e| format!("{}: {e}", file.display()));
+        fs::write(&file, page).map_err(|e| format!("{}: {e}", file.display()))?;
+        return in_tables::update();
     }
     print!("{page}");
-    if options.smoke { same_headings(&page, PAGE, "simulated") } else { Ok(()) }
+    if !options.smoke {
+        return Ok(());
+    }
+    same_headings(&page, PAGE, "simulated")?;
+    in_tables::check()
 }
 
 const HEADING: &str = "# What was published, and larger machines, simulated

@@ -6,12 +6,12 @@ use std::process::Command;
 
 use clap::Args;
 
-use super::parts;
 use super::peers::images;
+use super::{in_tables, parts, simulated};
 use crate::test::{read, release_build, root, succeeds, target_dir};
 
 /// The page in the sources.
-const PAGE: &str = "docs/tables.md";
+pub(super) const PAGE: &str = "docs/tables.md";
 
 /// The directory of its plots, from the page.
 const PLOTS: &str = "bench/tables";
@@ -84,10 +84,15 @@ pub fn run(options: &TablesOptions) -> Result<(), String> {
     if options.write {
         let text = format!("{text}\n### Plots\n\n{}", images(&plots, PLOTS)?);
         let file = root().join(PAGE);
-        return fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()));
+        fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))?;
+        return in_tables::update();
     }
     print!("{text}");
-    if options.smoke { same_headings(&text, PAGE, "tables") } else { Ok(()) }
+    if !options.smoke {
+        return Ok(());
+    }
+    let simulated = read(root().join(simulated::PAGE))?;
+    same_headings(&in_tables::put(&text, &simulated), PAGE, "tables")
 }
 
 /// Whether a page in the sources was made by a version that has the same headings, by `bench` with `name`.
