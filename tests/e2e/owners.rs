@@ -61,6 +61,16 @@ fn members_of_objects_of_classes() {
     }
 }
 
+/// The variable's type is of bytes.
+#[test]
+fn members_of_objects_in_static_room() {
+    let members = expected(&["store::Journal::first_", "store::Journal::second_"]);
+    for flags in [["-O0"], ["-O2"]] {
+        let run = check(build("owners_storage.cc", &flags)).run();
+        assert_eq!(names(&run), members, "{flags:?}: {}", run.stderr);
+    }
+}
+
 /// Two things of one name in a function, and macros that may be the ones that take a lock.
 #[test]
 fn what_is_in_doubt_has_no_member() {

@@ -288,7 +288,8 @@ impl<'a> Classes<'a> {
         }
         let creations = rows.iter().filter_map(|(id, ledger, row)| {
             let group = (this.group_of(*id) as usize).checked_sub(1)?;
-            Creation::of(*ledger, row, group, &this.keys[group])
+            let name = &this.groups[group + 1].name;
+            Creation::of(*ledger, row, group, &this.keys[group], name)
         });
         this.creations = creations.collect();
         this.nests(sources, index);

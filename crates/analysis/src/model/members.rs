@@ -14,15 +14,21 @@ use crate::symbolize::LockMember;
 /// Where a lock was created or first taken that may be a member.
 #[derive(Clone, Copy, Debug)]
 pub struct Creation {
-    /// Number of the ledger that has it, and the stack in that.
+    /// Number of the ledger that has it, and the stack in that: 0 of a lock in a static variable,
+    /// which goes by all the places where it is taken.
     pub at: (usize, u32),
     /// Which of the classes the lock is of.
     pub group: usize,
 }
 
 impl Creation {
-    /// That of the locks of a row of ledger `ledger`, which are of class `group`, known by `key`.
-    pub fn of(ledger: usize, row: &Class, group: usize, key: &Key) -> Option<Self> {
+    /// That of the locks of a row of ledger `ledger`, which are of class `group`, known by `key`, and
+    /// called `name`.
+    pub fn of(ledger: usize, row: &Class, group: usize, key: &Key, name: &str) -> Option<Self> {
+        // The variable's type does not say what lies there: it is room for an object made later.
+        if matches!(key, Key::Variable { offset: Some(1..), .. }) && name.contains("+0x") {
+            return Some(Self { at: (ledger, 0), group });
+        }
         let is_place = matches!(row.origin, class_origin::INIT | class_origin::FIRST_ACQUIRE);
         let is_class = matches!(key, Key::Place { .. } | Key::Role { .. });
         let at = (ledger, row.stack);
@@ -41,6 +47,14 @@ pub fn name(
 ) {
     let mut names: HashMap<usize, Option<String>> = HashMap::new();
     for &Creation { at: (ledger, stack), group } in creations {
+        if stack == 0 {
+            let members = acquired(group);
+            let mut members = members.iter().map(|&stack| symbols[index].lock_member(stack));
+            let first = members.next().flatten().map(|member| member.name);
+            let is_it = |other: Option<LockMember>| other.map(|it| it.name) == first;
+            names.insert(group, first.clone().filter(|_| members.all(is_it)));
+            continue;
+        }
         let name = symbols[ledger].lock_member(stack);
         // Who is somebody's left is another's right: what a pointer is called, the lock may not be.
         let is_known_otherwise = |member: &LockMember| {

@@ -83,7 +83,9 @@ impl Model<'_> {
             return Name::description(format!("end of {}", self.thread(thread)));
         }
         let group = self.classes.group(self.classes.group_of(lock.class));
-        match self.classes.element(lock.class).filter(|_| lock.inst != 0) {
+        // Of what goes by a member the place in a variable says less.
+        let is_element = lock.inst != 0 && group.by_place.is_none();
+        match self.classes.element(lock.class).filter(|_| is_element) {
             Some(element) => Name::symbol(element),
             None => group.name(),
         }
