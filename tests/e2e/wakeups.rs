@@ -1,5 +1,5 @@
-//! Waits for a signal or a post that may never come: with a lock kept that who signals needs, and
-//! where the signal can be missed. Each has twins with nothing wrong.
+//! Waits for a signal or a post that may never come: with a lock kept that who signals needs, where
+//! the signal can be missed, and where another takes it. Each has twins with nothing wrong.
 
 use crate::golden::golden;
 use crate::harness::{check, program};
@@ -24,6 +24,11 @@ const TOLD: &[Row] = &[
     ("lost_wakeup.cc", "by-caller", &[]),
     ("lost_wakeup.cc", "beside", &[]),
     ("lost_wakeup.cc", "timed", &[]),
+    ("taken_signal.c", "signal", &[("lost-wakeup", "possible")]),
+    ("taken_signal.c", "broadcast", &[]),
+    ("taken_signal.c", "two", &[]),
+    ("taken_signal.c", "passes", &[]),
+    ("taken_signal.c", "same", &[]),
 ];
 
 #[test]
@@ -46,4 +51,9 @@ fn a_wait_for_a_semaphore_that_keeps_what_who_posts_takes() {
 #[test]
 fn a_signal_without_the_mutex() {
     golden("lost-wakeup", check(program("lost_wakeup_flag.c")).arg("bare"));
+}
+
+#[test]
+fn a_signal_that_the_wrong_waiter_takes() {
+    golden("taken-signal", check(program("taken_signal.c")).arg("signal"));
 }

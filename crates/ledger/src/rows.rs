@@ -855,6 +855,14 @@ pub mod finding_kind {
     /// these waits could end by themselves. `other_thread` waits at that moment, if it is not 0. Not
     /// wrong by itself: the reader looks where the mutex was taken.
     pub const BARE_SIGNAL: u8 = 25;
+    /// A thread was woken by a signal of the condition variable at `addr`, did nothing, told nobody
+    /// anything, and waits again in the same place, while `other_thread` waits elsewhere, at
+    /// `other_stack`, without a time limit. The row's lock is the mutex. Not wrong by itself: the
+    /// reader looks who signals ([`SIGNAL_PLACE`]).
+    pub const TAKEN_SIGNAL: u8 = 26;
+    /// The condition variable at `addr`, on which threads have waited in several places with the
+    /// row's mutex, is signalled here, for one of them.
+    pub const SIGNAL_PLACE: u8 = 27;
 }
 
 /// Signals of one object by one thread that are recorded ([`finding_kind::SIGNALLED`]).

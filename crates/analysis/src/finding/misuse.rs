@@ -104,6 +104,16 @@ pub enum Misuse {
         /// A thread that waits on it.
         waiter: Option<ThreadInfo>,
     },
+    /// Threads wait in different functions on one condition variable, and one of them was woken by a
+    /// signal for nothing.
+    SignalTaken {
+        /// The variable.
+        condvar: Option<Name>,
+        /// Who was woken, and waits again.
+        taker: ThreadInfo,
+        /// Who waited meanwhile.
+        waiter: ThreadInfo,
+    },
     /// A condition variable is used with two mutexes: those of the finding.
     TwoMutexes {
         /// The variable.

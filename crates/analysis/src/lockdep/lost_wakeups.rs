@@ -103,7 +103,7 @@ impl Sections {
 }
 
 /// Module and function of a frame.
-fn function(frame: &Frame) -> Option<(String, String)> {
+pub(super) fn function(frame: &Frame) -> Option<(String, String)> {
     Some((frame.module.clone().unwrap_or_default(), frame.function.clone()?))
 }
 

@@ -29,6 +29,7 @@ mod precedence;
 mod semaphores;
 mod signallers;
 mod signals;
+mod taken_signals;
 pub(crate) mod unfinished_waits;
 mod waiting_writer;
 mod waits_through;
@@ -86,6 +87,7 @@ pub(crate) fn findings(
     candidates.extend(misuse::find(view));
     candidates.extend(callbacks::find(view));
     candidates.extend(lost_wakeups::find(view));
+    candidates.extend(taken_signals::find(view));
     candidates.extend(barriers::find(view, notes).into_iter().filter(is_new));
     candidates.extend(atomic_sleep::find(view));
     candidates

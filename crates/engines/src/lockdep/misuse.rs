@@ -190,19 +190,34 @@ impl Core {
 
     /// A thread other than `not` that waits on the condition variable at `addr`, and where.
     pub fn cond_waiter(&self, addr: u64, not: u32) -> Option<(u32, u32)> {
+        let thread = self.cond_waiters(addr).find(|it| it.id != not)?;
+        let stack = self.writer.get::<Node>(thread.wait_node).map_or(0, |node| node.stack);
+        Some((thread.id, stack))
+    }
+
+    /// A thread that waits on the condition variable at `addr` without a time limit, and elsewhere
+    /// than in the context `node`, and where.
+    pub fn cond_waiter_elsewhere(&self, addr: u64, node: u32) -> Option<(u32, u32)> {
+        let stack_of = |node| self.writer.get::<Node>(node).map_or(0, |node| node.stack);
+        let here = stack_of(node);
+        self.cond_waiters(addr)
+            .filter(|it| it.wait_mode as u16 & mode::TIMED == 0)
+            .map(|it| (it.id, stack_of(it.wait_node)))
+            .find(|&(_, stack)| stack != 0 && stack != here)
+    }
+
+    fn cond_waiters(&self, addr: u64) -> impl Iterator<Item = &Thread> {
         let mut next = self.first_live();
-        while let Some(thread) = self.writer.get::<Thread>(next) {
+        let all = core::iter::from_fn(move || {
+            let thread = self.writer.get::<Thread>(next)?;
             next = thread.next_live;
-            if thread.id != not
-                && thread.wait_addr == addr
+            Some(thread)
+        });
+        all.filter(move |thread| {
+            thread.wait_addr == addr
                 && thread.wait_seq & 1 == 1
                 && thread.wait_mode as u16 & mode::COND_WAIT != 0
-            {
-                let stack = self.writer.get::<Node>(thread.wait_node).map_or(0, |node| node.stack);
-                return Some((thread.id, stack));
-            }
-        }
-        None
+        })
     }
 
     /// A lock is unlocked that the calling thread does not hold: whoever does holds it no more.

@@ -9,7 +9,8 @@
 //! knows nothing of it, and what it costs ends after [`SIGNAL_ROUNDS`].
 //!
 //! A signal by a thread that does not hold the waiters' mutex is put on record, too, once for each
-//! place: it may come between a waiter's look at what it waits for and its wait, and be lost.
+//! place: it may come between a waiter's look at what it waits for and its wait, and be lost. So is
+//! a signal that wakes one of several kinds of waiters, and one that nobody had any use for.
 
 use lockwright_ledger::rows::{
     Finding, SIGNAL_ROUNDS, finding_kind, mode, segment_kind, signalled,
@@ -22,16 +23,15 @@ use super::thread::ThreadState;
 use super::{Capture, Ident, Probe};
 use crate::index::Index;
 
-/// Signals of one call, by threads without the waiters' mutex, whose stacks are looked at: it may be
-/// made for many callers.
-const MOST_BARE: u32 = 32;
+/// Signals, or waits, of one call whose stacks are looked at: it may be made for many callers.
+const MOST_OF_CALL: u32 = 32;
 
 /// Signals of one thread that begin a segment.
 const MOST_SEGMENTS: u32 = 64;
 
 /// What signals are on record.
 pub(super) struct Wakeups {
-    /// How many: of each thread, of each thread and object, and of each call without the mutex.
+    /// How many: of each thread, of each thread and object, and of each call.
     told: Index,
 }
 
@@ -50,6 +50,12 @@ impl ThreadState {
     /// Times that the thread told others of something by no release of a lock.
     pub(super) fn told(&self) -> u64 {
         self.row.shared.wrapping_add(self.row.signals)
+    }
+
+    /// Another after each acquisition of a lock, and each time that the thread tells others of
+    /// something by no release of one.
+    pub fn progress(&self) -> u64 {
+        hash(&[self.row.acquisitions, self.told()])
     }
 
     /// What the signal of the object at `addr` is remembered as, if it need not be told any more.
@@ -116,10 +122,10 @@ impl Core {
         }
     }
 
-    /// The thread signals a condition variable by a call that returns to `site`, and does not hold
-    /// the waiters' mutex: `what` says which. Remembered as `probe` once this need not be told any
-    /// more.
-    pub fn bare_signal(
+    /// What the thread does with a condition variable by a call that returns to `site`, which may be
+    /// made for many callers: each of the first few is put on record. Remembered as `probe` once this
+    /// need not be told any more.
+    pub fn at_call(
         &mut self,
         thread: &mut ThreadState,
         what: &Misuse,
@@ -129,9 +135,9 @@ impl Core {
         capture: Capture<'_>,
     ) {
         let class = u64::from(what.ident.class());
-        let key = hash(&[site, class, u64::from(what.mode), u64::from(finding_kind::BARE_SIGNAL)]);
+        let key = hash(&[site, class, u64::from(what.mode), u64::from(what.kind)]);
         let told = self.wakeups.told.get(&self.writer, key).unwrap_or(0);
-        if told >= MOST_BARE {
+        if told >= MOST_OF_CALL {
             return thread.remember(probe.key, 0);
         }
         self.wakeups.told.insert(&mut self.writer, key, told + 1);

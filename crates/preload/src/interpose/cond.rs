@@ -103,14 +103,14 @@ unsafe fn wait_by(
     unsafe { cond::wait(c, m, site, timed, visibly) }
 }
 
-/// `name = function`: what a function that signals goes to where its stub has found bytes in the
+/// `name = function, to_all`: what a function that signals goes to where its stub has found bytes in the
 /// condition variable that none has which may be used, or where somebody has waited on one.
 macro_rules! signals {
-    ($($name:ident = $function:ident;)*) => { $(
+    ($($name:ident = $function:ident, $to_all:literal;)*) => { $(
         #[doc = concat!("`", stringify!($function), "` of one that is to be looked at.")]
         pub unsafe extern "C-unwind" fn $name(c: Cond, site: u64) -> c_int {
             used_static(&types::COND, c as u64);
-            cond::signalled(c, site);
+            cond::signalled(c, site, $to_all);
             // SAFETY: forwarded.
             unsafe { real::$function(c) }
         }
@@ -118,8 +118,8 @@ macro_rules! signals {
 }
 
 signals! {
-    signal_strange = pthread_cond_signal;
-    broadcast_strange = pthread_cond_broadcast;
-    cnd_signal_strange = cnd_signal;
-    cnd_broadcast_strange = cnd_broadcast;
+    signal_strange = pthread_cond_signal, false;
+    broadcast_strange = pthread_cond_broadcast, true;
+    cnd_signal_strange = cnd_signal, false;
+    cnd_broadcast_strange = cnd_broadcast, true;
 }

@@ -8,7 +8,7 @@ use lockwright_engines::lockdep::{Acquire, Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::meter::blocking_call;
 use lockwright_ledger::rows::{Held, finding_kind, held_flag, mode};
 
-use super::{left_held, misuse, mutex, watch};
+use super::{left_held, misuse, mutex, taken_signals, watch};
 use crate::callsite;
 use crate::lock_id::identity::{self, Birth, mutex_kind};
 use crate::lock_id::side_table::SideTable;
@@ -42,8 +42,9 @@ static KEPT: SideTable = SideTable::new();
 /// There is one in [`KEPT`].
 static IS_KEPT: AtomicBool = AtomicBool::new(false);
 
-/// The condition variable is about to be signalled, by a call that returns to `site`.
-pub fn signalled(c: Cond, site: u64) {
+/// The condition variable is about to be signalled, `to_all` who wait or to one, by a call that
+/// returns to `site`.
+pub fn signalled(c: Cond, site: u64, to_all: bool) {
     // Who has not been waited for wakes nobody.
     if MUTEXES.get(c as u64).is_none() {
         return;
@@ -54,6 +55,7 @@ pub fn signalled(c: Cond, site: u64) {
     thread.signals();
     wakes(thread, c as u64);
     let mutex = Ident(word & !UNTIMED);
+    taken_signals::signalled(thread, c as u64, mutex, site, to_all);
     // A handler is not its thread's doing, and must not signal at all.
     if !thread.holds(mutex.inst()) && thread.in_signal() == 0 {
         let timed = if word & UNTIMED == 0 { mode::TIMED } else { 0 };
@@ -94,7 +96,7 @@ fn bare(thread: &mut ThreadState, c: Cond, mutex: Ident, mode: u16, site: u64) {
         state::with_core(|core| {
             let waiter = core.cond_waiter(c as u64, thread.id()).unwrap_or_default();
             let what = Misuse { other_thread: waiter.0, other_stack: waiter.1, ..what };
-            core.bare_signal(thread, &what, site, probe, now, &mut python::capture);
+            core.at_call(thread, &what, site, probe, now, &mut python::capture);
         });
     }
 }
@@ -120,6 +122,7 @@ pub fn forget_kept(addr: u64) {
 /// A ledger begins. In a forked child identities of the parent's mean nothing.
 pub fn begin() {
     MUTEXES.clear();
+    taken_signals::begin();
 }
 
 /// A condition variable is waited on with this mutex.
@@ -138,6 +141,7 @@ pub fn forget(c: Cond) {
     for word in [&WAITS, &KEPT, &MUTEXES].into_iter().filter_map(|table| table.word(c as u64)) {
         word.store(0, Relaxed);
     }
+    taken_signals::forget(c as u64);
 }
 
 /// The calling thread holds the lock at `address`, as far as is known.
@@ -188,6 +192,7 @@ pub unsafe fn wait(
     left_held::idles_without(const { blocking_call("pthread_cond_wait") }, site, m as u64);
     remember_mutex(c, lock.ident, timed);
     let waits = enter(thread, c, m, lock.ident);
+    let begun = taken_signals::waits(thread, c as u64, node, lock.ident, site);
     thread.wait_begin(&lock, node);
     let wait = || wait(node);
     let result = match thread.depth() {
@@ -208,6 +213,9 @@ pub unsafe fn wait(
     thread.wait_end();
     if let Some(word) = waits {
         leave(word);
+    }
+    if let Some(begun) = begun {
+        taken_signals::woken(thread, c as u64, begun, result);
     }
     result
 }

@@ -20,6 +20,7 @@ pub mod signal_sysv;
 pub mod signal_wait;
 pub mod spin;
 pub mod sync;
+mod taken_signals;
 pub mod thread;
 mod trylocks;
 pub mod watch;

@@ -55,9 +55,9 @@ pub fn told(finding: &Finding, misuse: &Misuse) -> Told {
 /// The condition variable that a misuse is about, if it has a name.
 fn condition_of(misuse: &Misuse) -> Option<&Name> {
     match misuse {
-        Misuse::SignalledBare { condvar, .. } | Misuse::TwoMutexes { condvar, .. } => {
-            condvar.as_ref()
-        }
+        Misuse::SignalledBare { condvar, .. }
+        | Misuse::SignalTaken { condvar, .. }
+        | Misuse::TwoMutexes { condvar, .. } => condvar.as_ref(),
         _ => None,
     }
 }
@@ -255,6 +255,26 @@ fn sentences(finding: &Finding, misuse: &Misuse, names: &Names) -> Sentences {
                 "if nothing is waited for that changes here, suppress this".into(),
             ],
         ),
+        Misuse::SignalTaken { condvar, taker, waiter } => {
+            let variable = condition(condvar.as_ref(), finding, "one condition variable");
+            (
+                format!("a signal of {variable} may wake a thread that it is not meant for"),
+                vec![
+                    format!(
+                        "{taker} was woken by a signal, did nothing, and waited again, while {waiter} \
+                         waited in another function"
+                    ),
+                    "one of the two functions signals as well: they do not wait for the same".into(),
+                    "what was signalled is lost if the other was meant, and it sleeps on".into(),
+                ],
+                vec![
+                    "wake all who wait (pthread_cond_broadcast, notify_all), or give each kind of \
+                     waiter a condition variable of its own"
+                        .into(),
+                    "if whoever is woken wakes the next one, suppress this".into(),
+                ],
+            )
+        }
         Misuse::TwoMutexes { condvar, other } => (
             format!(
                 "{} is waited on with two mutexes: {others} and {name}",

@@ -215,14 +215,14 @@ wait_for_signal! {
 
 /// `absl::CondVar::Signal`.
 pub unsafe extern "C-unwind" fn cond_signal(c: Cond, site: u64) {
-    steps::signal(c as u64, site);
+    steps::signal(c as u64, site, false);
     // SAFETY: forwarded.
     unsafe { next::absl_cond_signal(c) };
 }
 
 /// `absl::CondVar::SignalAll`.
 pub unsafe extern "C-unwind" fn cond_signal_all(c: Cond, site: u64) {
-    steps::signal(c as u64, site);
+    steps::signal(c as u64, site, true);
     // SAFETY: forwarded.
     unsafe { next::absl_cond_signal_all(c) };
 }

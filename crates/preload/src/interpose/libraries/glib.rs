@@ -89,14 +89,14 @@ pub unsafe extern "C-unwind" fn cond_wait_until(c: Cond, m: Mutex, end: i64, sit
 
 /// `g_cond_signal`.
 pub unsafe extern "C-unwind" fn cond_signal(c: Cond, site: u64) {
-    steps::signal(c as u64, site);
+    steps::signal(c as u64, site, false);
     // SAFETY: forwarded.
     unsafe { next::g_cond_signal(c) };
 }
 
 /// `g_cond_broadcast`.
 pub unsafe extern "C-unwind" fn cond_broadcast(c: Cond, site: u64) {
-    steps::signal(c as u64, site);
+    steps::signal(c as u64, site, true);
     // SAFETY: forwarded.
     unsafe { next::g_cond_broadcast(c) };
 }

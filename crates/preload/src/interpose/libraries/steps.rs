@@ -168,7 +168,8 @@ pub fn wait(condition: u64, lock: u64, site: u64, timed: u16, block: impl FnOnce
                     (condition as *mut pthread_cond_t, lock as *mut pthread_mutex_t);
                 cond::wait(condition, mutex, site, timed, |_| {
                     block();
-                    0
+                    // Whether its time was over is not known.
+                    if timed == 0 { 0 } else { libc::ETIMEDOUT }
                 });
             },
             false => block(),
@@ -198,10 +199,10 @@ pub fn wait_by_other(lock: u64, site: u64, block: impl FnOnce()) {
     tell!(acquired(lock, site));
 }
 
-/// A condition variable is about to be signalled.
-pub fn signal(condition: u64, site: u64) {
+/// A condition variable is about to be signalled, `to_all` who wait or to one.
+pub fn signal(condition: u64, site: u64, to_all: bool) {
     if lockdep::is_wanted() {
-        cond::signalled(condition as *mut pthread_cond_t, site);
+        cond::signalled(condition as *mut pthread_cond_t, site, to_all);
     }
 }
 

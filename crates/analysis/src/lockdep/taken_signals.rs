@@ -1,0 +1,95 @@
+//! Signals that the wrong one of several kinds of waiters takes.
+//!
+//! Threads that wait for different things on one condition variable need a broadcast: a signal wakes
+//! one of them, perhaps not one that it is meant for. That a thread was woken, did nothing and waits
+//! again, while another waits in another function, is what the run has of it. By itself it is no
+//! fault: who waits for the same thing in two functions is woken for nothing whenever a third thread
+//! comes first. So it is told only where one of these functions signals that condition variable, too:
+//! then its waiters and it are not the same kind, as who waits for room in a queue and who waits for
+//! entries. What a thread waits for is not seen: `possible` at most.
+
+use lockwright_ledger::rows::{Finding as Row, finding_kind};
+
+use super::lost_wakeups::function;
+use crate::finding::action::Action;
+use crate::finding::misuse::Misuse;
+use crate::finding::{Details, Finding, Grade, Kind, Name, Step};
+use crate::model::{LockRef, Model};
+use crate::symbolize::wrapper::own_frames;
+use crate::view::candidate::Candidate;
+use crate::view::occurrence::Level;
+use crate::view::process_view::ProcessView;
+
+/// Frames of a signal's stack, wrappers not counted, that may be of a function that waits: it may
+/// signal by a helper.
+const SIGNALLERS: usize = 3;
+
+/// The signals of one process that were taken so.
+pub(super) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
+    let model = view.model;
+    let of_kind = |kind| {
+        let rows = model.ledger.rows::<Row>().map(|(_, row)| row);
+        rows.filter(move |row| row.kind == kind)
+    };
+    let taken = of_kind(finding_kind::TAKEN_SIGNAL);
+    let told = taken.filter_map(|row| {
+        let group = model.classes.group_of(row.class);
+        let mut signals = of_kind(finding_kind::SIGNAL_PLACE)
+            .filter(|signal| model.classes.group_of(signal.class) == group);
+        let signal = signals.find(|signal| is_by_waiter(model, signal, &row))?;
+        Some(candidate(view, &row, &signal))
+    });
+    told.collect()
+}
+
+/// The two wait in different functions, of which one signals.
+fn is_by_waiter(model: &Model<'_>, signal: &Row, taken: &Row) -> bool {
+    let functions = |stack: u32, most: usize| -> Vec<(String, String)> {
+        let frames = model.symbols.stack(stack);
+        own_frames(&frames).iter().take(most).filter_map(function).collect()
+    };
+    let waiters = [taken.stack, taken.other_stack].map(|stack| functions(stack, 1));
+    let [[one], [other]] = &waiters.each_ref().map(Vec::as_slice) else { return false };
+    one != other && functions(signal.stack, SIGNALLERS).iter().any(|by| by == one || by == other)
+}
+
+fn candidate(view: &ProcessView<'_, '_>, row: &Row, signal: &Row) -> Candidate {
+    let model = view.model;
+    let lock = LockRef { class: row.class, inst: row.inst, row: 0 };
+    let involved = view.involved(Level::Instance, vec![lock]);
+    let [taker, waiter] = [row.thread, row.other_thread].map(|thread| model.thread(thread));
+    let waits = |thread, stack| Step {
+        thread,
+        lock: 0,
+        action: Action::WaitsOnCondition,
+        held: Vec::new(),
+        stack: model.stack(stack),
+    };
+    let signals = Step {
+        thread: model.thread(signal.thread),
+        lock: 0,
+        action: Action::Signals,
+        held: view.held(&involved, signal.node),
+        stack: model.stack(signal.stack),
+    };
+    let finding = Finding {
+        kind: Kind::LostWakeup,
+        grade: Grade::Possible,
+        details: Details::Misuse(Misuse::SignalTaken {
+            condvar: model.variable_at(row.addr).map(Name::symbol),
+            taker: taker.clone(),
+            waiter: waiter.clone(),
+        }),
+        steps: vec![waits(taker, row.stack), waits(waiter, row.other_stack), signals],
+        pid: model.ledger.header().pid,
+        process: None,
+        origins: Vec::new(),
+        also: row.repeats,
+        locks: involved.infos,
+    };
+    // Whichever of the two was woken.
+    let mut places = [row.stack, row.other_stack].map(|stack| model.place(stack));
+    places.sort();
+    let key = format!("taken-signal\n{}\n{}", finding.locks[0].class.text, places.join("\n"));
+    Candidate { finding, key, insts: Vec::new(), classes: Vec::new() }
+}
