@@ -11,9 +11,14 @@ use lockwright_analysis::symbolize::wrapper::own_frames;
 /// Callers shown of one stack.
 const MOST_CALLERS: usize = 6;
 
-/// What starts threads and programs besides [`BEGINNINGS`], and tells a reader nothing.
-const RUNTIME: &[&str] =
-    &["_start", "execute_native_thread_routine", "__rust_begin_short_backtrace", "__rust_try"];
+/// What starts threads, programs and routines besides [`BEGINNINGS`], and tells a reader nothing.
+const RUNTIME: &[&str] = &[
+    "_start",
+    "execute_native_thread_routine",
+    "__pthread_once_slow",
+    "__rust_begin_short_backtrace",
+    "__rust_try",
+];
 
 /// What is of the standard libraries of C++ and Rust. What they put between two functions of the
 /// program differs by compiler and by what it inlines.
@@ -94,6 +99,18 @@ fn of_rust(path: &str) -> Option<&str> {
     hash.chars().all(|c| c.is_ascii_alphanumeric() || c == '.').then_some(library)
 }
 
+/// Whether a file is a header of GCC's or LLVM's standard library of C++:
+/// `/usr/include/c++/12/bits/invoke.h`, `/usr/lib/llvm-14/include/c++/v1/thread`, and
+/// `/usr/include/x86_64-linux-gnu/c++/12/bits/gthr-default.h`.
+fn is_of_cxx(path: &str) -> bool {
+    let within = path.split_once("/include/").map(|(_, within)| within.split('/'));
+    within.is_some_and(|mut within| match within.next() {
+        Some("c++") => true,
+        Some(triple) => triple.contains('-') && within.next() == Some("c++"),
+        None => false,
+    })
+}
+
 /// The function that took a lock is on the way to the place that `later` shows: its callers are
 /// told there.
 pub fn came_along(taken: &[Frame], later: &[Frame]) -> bool {
@@ -121,8 +138,8 @@ pub fn is_runtime(frame: &Frame) -> bool {
         Some(name) if is_of(&["threading.py"]) => name.starts_with("Thread."),
         // The preload library begins every thread.
         _ if is_of(&["liblockwright.so"]) => true,
-        // Where it is inlined, its name lacks the path: `catch_unwind<(), ...>`.
-        _ if frame.file.as_deref().and_then(of_rust).is_some() => true,
+        // Where it is inlined, its name lacks the path: `catch_unwind<(), ...>`, `__invoke<...>`.
+        _ if frame.file.as_deref().is_some_and(|it| of_rust(it).is_some() || is_of_cxx(it)) => true,
         Some(name) => BEGINNINGS.contains(&name) || RUNTIME.contains(&name) || is_of_library(name),
         // Without symbols the start of a thread has no name.
         None => is_of(&["libc.so", "libpthread.so", "libstdc++.so"]),
@@ -211,6 +228,18 @@ mod tests {
         ] {
             assert!(!is_runtime(&frame(name)), "{name}");
         }
+        let mut inlined = frame("__invoke<main::<lambda()>>");
+        assert!(!is_runtime(&inlined));
+        for path in [
+            "/usr/include/c++/12/bits/invoke.h",
+            "/usr/include/x86_64-linux-gnu/c++/12/bits/gthr-default.h",
+            "/usr/lib/llvm-14/include/c++/v1/thread",
+        ] {
+            inlined.file = Some(path.into());
+            assert!(is_runtime(&inlined), "{path}");
+        }
+        inlined.file = Some("/src/include/app/c++/job.h".into());
+        assert!(!is_runtime(&inlined));
     }
 
     #[test]
