@@ -12,7 +12,7 @@ const FLAGS: &[&str] =
     &["-I/usr/include/glib-2.0", "-I/usr/lib/x86_64-linux-gnu/glib-2.0/include", "-lglib-2.0"];
 
 /// What is made of a source, if GLib's headers are there.
-fn glib_program(source: &str, more: &[&str]) -> Option<PathBuf> {
+pub fn glib_program(source: &str, more: &[&str]) -> Option<PathBuf> {
     let header = "/usr/include/glib-2.0/glib.h";
     if !Path::new(header).exists() {
         let why = format!("{header} is not there (Debian package libglib2.0-dev)");
@@ -23,9 +23,13 @@ fn glib_program(source: &str, more: &[&str]) -> Option<PathBuf> {
     Some(build(source, &[FLAGS, more].concat()))
 }
 
-/// Runs it under the tool, and without it, with the same result.
 fn told(what: &str) -> Option<Run> {
-    let program = glib_program("glib_locks.c", &[])?;
+    told_by("glib_locks.c", what)
+}
+
+/// Runs what is made of a source under the tool, and without it, with the same result.
+pub fn told_by(source: &str, what: &str) -> Option<Run> {
+    let program = glib_program(source, &[])?;
     let alone = native(&program).arg(what).run();
     assert_eq!((alone.text(), alone.code()), (format!("{what}: done\n"), 0), "{}", alone.stderr);
     let run = check(program).arg(what).run();

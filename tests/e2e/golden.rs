@@ -95,6 +95,7 @@ fn settle_line(line: &str, ids: &mut Ids) -> String {
         ("libc.so", "libc.so"),
         ("(elf/dl-iteratephdr.c", "libc.so"),
         ("libstdc++.so", "libstdc++.so"),
+        ("libglib-2.0.so", "libglib-2.0.so"),
     ];
     for (part, library) in of_libraries {
         if line.contains(part) {

@@ -108,6 +108,8 @@ const FUNCTIONS: &[(&[&str], WaitKind)] = &[
     (&["parking_lot::condvar"], WaitKind::Event("a condition (parking_lot)")),
     (&["g_mutex_lock"], WaitKind::Lock("GLib mutex")),
     (&["g_rw_lock_"], WaitKind::Lock("GLib rwlock")),
+    (&["g_bit_lock"], WaitKind::Lock("GLib bit lock")),
+    (&["g_pointer_bit_lock"], WaitKind::Lock("GLib bit lock")),
     (&["g_cond_wait"], WaitKind::Event("a condition (GLib)")),
     (&["GOMP_barrier"], WaitKind::Event("a barrier (OpenMP)")),
     (&["gomp_barrier_wait"], WaitKind::Event("a barrier (OpenMP)")),

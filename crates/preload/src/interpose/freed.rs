@@ -18,9 +18,11 @@ use lockwright_ledger::rows::object::object_end;
 use super::{Guarded, guarded};
 use crate::debugobjects;
 use crate::libc::real;
-use crate::lock_id::identity;
 use crate::lock_id::pages::{LOCK_PAGES, PAGE, PAGES, STAMPED, TRACKED, UNSTAMPED, is_noted, seen};
+use crate::lock_id::{bits, identity};
+use crate::lockdep::annotate::user_locks;
 use crate::lockdep::misuse;
+use crate::lockmeter;
 use crate::os::{loader, tls};
 use crate::recorder::state;
 
@@ -36,6 +38,9 @@ unsafe fn look_for_locks(thread: &mut ThreadState, block: *mut c_void, len: usiz
     }
     let (from, to) = (block as u64, block as u64 + len as u64);
     let seen_here = seen(from, to);
+    if seen_here & UNSTAMPED != 0 {
+        bit_locks_go(from, to);
+    }
     let mut taken = seen_here & UNSTAMPED != 0 && identity::forget_range(from, to);
     if seen_here & STAMPED != 0 {
         // Only these pages: of a large block most may never have been touched.
@@ -53,6 +58,34 @@ unsafe fn look_for_locks(thread: &mut ThreadState, block: *mut c_void, len: usiz
         if taken { misuse::if_held(thread, finding_kind::HELD_FREED, from, to) } else { None };
     if seen_here & TRACKED != 0 {
         debugobjects::gone::check(from, to, object_end::FREED, told);
+    }
+}
+
+/// Memory is about to go. Who holds a lock there that is a bit of a word may let it go with that: it
+/// is not held any more, and that is no misuse.
+fn bit_locks_go(from: u64, to: u64) {
+    bits::go(from, to, |lock| {
+        user_locks::release_by_any(lock);
+        if lockmeter::is_wanted() {
+            // SAFETY: known by its address; the memory is not looked at.
+            unsafe { lockmeter::user_locks::release(lock, 0) };
+        }
+    });
+}
+
+/// A block is about to be given back to a library that keeps it and hands it out anew.
+///
+/// # Safety
+/// The caller's block of `len` bytes, or none.
+pub unsafe fn given_back(block: *mut c_void, len: usize) {
+    // SAFETY: as `watch::thread`.
+    if let Some(thread) = unsafe { tls::get().as_mut() }
+        && !block.is_null()
+        && len != 0
+        && is_noted(block as u64, block as u64 + len as u64)
+    {
+        // SAFETY: the caller's promise.
+        unsafe { look_for_locks(thread, block, len) };
     }
 }
 
@@ -156,9 +189,11 @@ fn may_move(
     call: impl FnOnce() -> *mut c_void,
 ) -> *mut c_void {
     let holder = state::with_core(|core| core.holder_in(old.start, old.end)).flatten();
+    let holder = holder.filter(|holder| !bits::is_one(holder.addr));
     let objects = debugobjects::gone::may_go(old.start, old.end);
     let new = call();
     if new as u64 != old.start && succeeded(new) {
+        bit_locks_go(old.start, old.end);
         identity::forget_range(old.start, old.end);
         // SAFETY: as `watch::thread`.
         if let (Some(holder), Some(thread)) = (holder, unsafe { tls::get().as_mut() }) {
@@ -186,6 +221,7 @@ fn unmaps(from: u64, len: usize) {
         // SAFETY: as `watch::thread`.
         && let Some(thread) = unsafe { tls::get().as_mut() }
     {
+        bit_locks_go(from, to);
         let told = misuse::if_held(thread, finding_kind::HELD_FREED, from, to);
         identity::forget_range(from, to);
         debugobjects::gone::check(from, to, object_end::UNMAPPED, told);

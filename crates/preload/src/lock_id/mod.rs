@@ -1,6 +1,7 @@
 //! Which lock is this, and where does it come from.
 
 pub mod allocations;
+pub mod bits;
 pub mod by_address;
 pub mod first_use;
 pub mod identity;

@@ -91,6 +91,16 @@ impl SideTable {
         table.is_some_and(|table| table.of(from, to).next().is_some())
     }
 
+    /// Calls `f` with each key in `[from, to)` that has a value, and with that.
+    pub fn each(&self, from: u64, to: u64, mut f: impl FnMut(u64, Ident)) {
+        // Acquire pairs with the Release in `grow`: the table's slots are filled.
+        // SAFETY: null or a table that stays mapped.
+        if let Some(table) = unsafe { self.table.load(Acquire).as_ref() } {
+            let slots = table.of(from, to);
+            slots.for_each(|slot| f(slot.key.load(Relaxed), Ident(slot.value.load(Relaxed))));
+        }
+    }
+
     /// Forgets all values for keys in `[from, to)`. To be called under the core's lock.
     pub fn remove_range(&self, from: u64, to: u64) {
         // SAFETY: null or a table that stays mapped; nobody replaces it meanwhile.

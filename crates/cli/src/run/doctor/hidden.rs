@@ -168,7 +168,7 @@ const SORTS: &[Hidden] = &[
 const RESTS: &[Hidden] = &[
     Hidden {
         id: "glib",
-        what: "what GLib locks within itself is not seen, nor its bit locks; GMutex, GRecMutex, GRWLock and GCond are, where others use them",
+        what: "what GLib locks within itself is not seen; GMutex, GRecMutex, GRWLock, GCond, GOnce and bit locks are, where others use them",
         help: &[ANNOTATE],
         is_certain: true,
         waits: false,

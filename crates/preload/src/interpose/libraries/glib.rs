@@ -1,4 +1,4 @@
-//! GLib's GMutex, GCond and g_once_init_enter, which are a futex each.
+//! GLib's GMutex and GCond, which are a futex each, and memory that GLib hands out.
 
 use core::ffi::{c_int, c_void};
 
@@ -7,13 +7,14 @@ use lockwright_ledger::rows::mode;
 use super::steps::{self, Call};
 use super::table::next;
 use crate::callsite::Return;
+use crate::interpose::freed;
 use crate::os::tls;
 
 pub type Mutex = *mut c_void;
 pub type RwLock = *mut c_void;
 pub type Cond = *mut c_void;
-/// What is initialised once.
-pub type Gate = *mut c_void;
+/// What `g_slice_alloc` gave.
+pub type Block = *mut c_void;
 
 /// `g_mutex_init`.
 pub unsafe extern "C-unwind" fn init(m: Mutex, site: u64) {
@@ -101,26 +102,6 @@ pub unsafe extern "C-unwind" fn cond_broadcast(c: Cond, site: u64) {
     unsafe { next::g_cond_broadcast(c) };
 }
 
-/// `g_once_init_enter`. Who is told to initialise holds the gate until `g_once_init_leave`, and
-/// others wait for that. Without a way to try, that nobody initialises is asked of who did so.
-pub unsafe extern "C-unwind" fn once_init_enter(gate: Gate, site: u64, back: Return) -> c_int {
-    let mut begins = 0;
-    let call = Call { lock: gate as u64, flags: 0, site, back };
-    // SAFETY: forwarded.
-    steps::take_untried(call, || begins = unsafe { next::g_once_init_enter(gate) });
-    if begins == 0 {
-        steps::give_back(gate as u64, site);
-    }
-    begins
-}
-
-/// `g_once_init_leave`.
-pub unsafe extern "C-unwind" fn once_init_leave(gate: Gate, result: usize, site: u64) {
-    steps::give_back(gate as u64, site);
-    // SAFETY: forwarded.
-    unsafe { next::g_once_init_leave(gate, result) };
-}
-
 /// A GRecMutex or GRWLock without its pthread lock is about to be used, and to get one from the
 /// calling thread. That is not the first to know of it, for all that its lock is new.
 pub unsafe extern "C-unwind" fn makes() {
@@ -128,4 +109,32 @@ pub unsafe extern "C-unwind" fn makes() {
     if let Some(thread) = unsafe { tls::get().as_mut() } {
         thread.shares();
     }
+}
+
+/// `g_slice_free1`. Until GLib 2.76 the memory does not pass through `free`.
+pub unsafe extern "C-unwind" fn slice_free(size: usize, block: Block, _site: u64) {
+    // SAFETY: the caller's block; forwarded.
+    unsafe {
+        freed::given_back(block, size);
+        next::g_slice_free1(size, block);
+    }
+}
+
+/// `g_slice_free_chain_with_offset`: of blocks that each point to the next.
+pub unsafe extern "C-unwind" fn slice_free_chain(
+    size: usize,
+    chain: Block,
+    offset: usize,
+    _site: u64,
+) {
+    let mut block = chain;
+    while !block.is_null() {
+        // SAFETY: the caller's blocks, with the word that it names in each.
+        unsafe {
+            freed::given_back(block, size);
+            block = block.byte_add(offset).cast::<Block>().read();
+        }
+    }
+    // SAFETY: forwarded.
+    unsafe { next::g_slice_free_chain_with_offset(size, chain, offset) };
 }

@@ -9,6 +9,8 @@
 
 mod abseil;
 mod glib;
+mod glib_bits;
+mod glib_once;
 mod openmp;
 mod qt;
 mod steps;

@@ -137,6 +137,17 @@ pub fn release(lock: u64, site: u64) {
     }
 }
 
+/// As [`release`], of a lock that another thread may have taken by right.
+pub fn release_by_any(lock: u64, site: u64) {
+    if lockdep::is_wanted() {
+        user_locks::release_by_any(lock);
+    }
+    if lockmeter::is_wanted() {
+        // SAFETY: as in `tell`.
+        unsafe { lockmeter::user_locks::release(lock, site) };
+    }
+}
+
 /// The lock begins its life.
 pub fn init(lock: u64, site: u64) {
     // SAFETY: without a name nothing is read.
@@ -219,19 +230,32 @@ static TAKERS: SideTable = SideTable::new();
 /// Takes a lock by `block`, which cannot be tried for: whether it has to be waited for is asked of
 /// those who took it here.
 pub fn take_untried(call: Call, block: impl FnOnce()) {
+    let is_told = begin_untried(call);
+    block();
+    if is_told {
+        had_untried(call);
+    }
+}
+
+/// The first step of [`take_untried`]. Says whether [`had_untried`] is to follow.
+pub fn begin_untried(call: Call) -> bool {
     let takers = takers(call.lock);
     // Relaxed: a number that says nothing about other memory.
     let is_free = takers.is_none_or(|takers| takers.fetch_add(1, Relaxed) == 0);
     let Call { lock, flags, site, back } = call;
     if is_announced(lock) {
-        return block();
+        return false;
     }
     tell!(acquire(lock, flags, site, back));
     if !is_free {
         tell!(contended(lock, site));
     }
-    block();
-    tell!(acquired(lock, site));
+    true
+}
+
+/// The lock was had that [`begin_untried`] was called for.
+pub fn had_untried(call: Call) {
+    tell!(acquired(call.lock, call.site));
 }
 
 /// A lock that [`take_untried`] took is about to be given up.

@@ -4,13 +4,18 @@ use core::ffi::{CStr, c_int, c_ulong, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use super::abseil::{self, Condition, Guard};
-use super::glib::{self, Cond, Gate, Mutex, RwLock};
+use super::glib::{self, Block, Cond, Mutex, RwLock};
+use super::glib_bits::{self, Word};
+use super::glib_once::{self, Gate, Once, Routine};
 use super::openmp::{self, Lock, Place};
 use super::qt;
 use super::{Library, Row};
 
 /// GLib. Its GRecMutex and GRWLock point to pthread locks, which are seen as they are.
-static GLIB: Library = Library { files: &["libglib-2.0.so"], needs: &["g_mutex_trylock"] };
+static GLIB: Library = Library {
+    files: &["libglib-2.0.so"],
+    needs: &["g_mutex_trylock", "g_bit_trylock", "g_pointer_bit_trylock"],
+};
 
 /// OpenMP's runtimes: GCC's, LLVM's and Intel's.
 static OPENMP: Library = Library {
@@ -48,8 +53,24 @@ libraries! {
         g_cond_wait_until(c: Cond, m: Mutex, end: i64) -> c_int, site 3: glib::cond_wait_until;
         g_cond_signal(c: Cond) -> (), site 1: glib::cond_signal;
         g_cond_broadcast(c: Cond) -> (), site 1: glib::cond_broadcast;
-        g_once_init_enter(gate: Gate) -> c_int, site_return 1: glib::once_init_enter;
-        g_once_init_leave(gate: Gate, result: usize) -> (), site 2: glib::once_init_leave;
+        g_once_impl(once: Once, f: Routine, arg: *mut c_void) -> *mut c_void, site_return 3: glib_once::once;
+        g_once_init_enter(gate: Gate) -> c_int, site_return 1: glib_once::enter;
+        g_once_init_enter_impl(gate: Gate) -> c_int, site_return 1: glib_once::enter_impl;
+        g_once_init_enter_pointer(gate: Gate) -> c_int, site_return 1: glib_once::enter_pointer;
+        g_once_init_leave(gate: Gate, result: usize) -> (), site 2: glib_once::leave;
+        g_once_init_leave_pointer(gate: Gate, result: usize) -> (), site 2: glib_once::leave_pointer;
+        g_bit_lock(w: Word, bit: c_int) -> (), site_return 2: glib_bits::lock;
+        g_bit_trylock(w: Word, bit: c_int) -> c_int, site_return 2: glib_bits::trylock;
+        g_bit_unlock(w: Word, bit: c_int) -> (), site 2: glib_bits::unlock;
+        g_bit_lock_and_get(w: Word, bit: c_int, had: Word) -> (), site_return 3: glib_bits::lock_and_get;
+        g_bit_unlock_and_set(w: Word, bit: c_int, value: c_int, keep: c_int) -> (), site 4: glib_bits::unlock_and_set;
+        g_pointer_bit_lock(w: Word, bit: c_int) -> (), site_return 2: glib_bits::pointer_lock;
+        g_pointer_bit_trylock(w: Word, bit: c_int) -> c_int, site_return 2: glib_bits::pointer_trylock;
+        g_pointer_bit_unlock(w: Word, bit: c_int) -> (), site 2: glib_bits::pointer_unlock;
+        g_pointer_bit_lock_and_get(w: Word, bit: c_int, had: Word) -> (), site_return 3: glib_bits::pointer_lock_and_get;
+        g_pointer_bit_unlock_and_set(w: Word, bit: c_int, value: usize, keep: usize) -> (), site 4: glib_bits::pointer_unlock_and_set;
+        g_slice_free1(size: usize, block: Block) -> (), site 2: glib::slice_free;
+        g_slice_free_chain_with_offset(size: usize, chain: Block, offset: usize) -> (), site 3: glib::slice_free_chain;
         g_rec_mutex_lock(m: Mutex) -> (), unless_made 1: glib::makes;
         g_rec_mutex_trylock(m: Mutex) -> c_int, unless_made 1: glib::makes;
         g_rw_lock_writer_lock(l: RwLock) -> (), unless_made 1: glib::makes;
@@ -135,7 +156,10 @@ libraries! {
 const BEGINNINGS: &[&[u8]] = &[
     b"g_mutex_",
     b"g_cond_",
-    b"g_once_",
+    b"g_once_i",
+    b"g_bit_",
+    b"g_pointer_bit_",
+    b"g_slice_free",
     b"g_r",
     b"omp_",
     b"GOMP_",

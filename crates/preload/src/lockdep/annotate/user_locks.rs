@@ -12,6 +12,7 @@ use crate::lock_id::identity::{self, Birth};
 use crate::lockdep::misuse;
 use crate::lockdep::watch::{self, Blocking};
 use crate::os::tls;
+use crate::recorder::state;
 
 fn mode_of(flags: u32) -> u16 {
     // Unless it was told, whether a waiting writer holds new readers up is not known: so not a
@@ -149,6 +150,18 @@ pub fn release_if_held(lock: u64) {
         && (thread.is_innermost(lock) || thread.find(lock).is_some())
     {
         watch::released(thread, lock, None);
+    }
+}
+
+/// As [`release_if_held`], of a lock that a thread may release which another has taken: then that
+/// one holds it no more.
+pub fn release_by_any(lock: u64) {
+    // SAFETY: as `watch::thread`.
+    let own = unsafe { tls::get().as_ref() };
+    if own.is_some_and(|thread| thread.find(lock).is_some()) {
+        release_if_held(lock);
+    } else if let Some(ident) = identity::unstamped(lock) {
+        state::with_core(|core| core.released_by_other(lock, ident));
     }
 }
 

@@ -1,0 +1,128 @@
+//! GLib's bit locks: a bit of an int or of a pointer, and a futex in GLib itself if it is waited for.
+//!
+//! The word is part of some object, which may go as soon as its lock is released, or with it held: it
+//! is looked at only in calls that are about to look at it themselves. See [`bits`] for what a lock
+//! is known by. One thread may release what another has taken.
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use super::steps::{self, Call};
+use super::table::next;
+use crate::callsite::Return;
+use crate::lock_id::bits;
+
+/// An int, or a pointer.
+pub type Word = *mut c_void;
+
+/// The acquisition, if the lock is watched.
+fn call(word: Word, bit: c_int, site: u64, back: Return) -> Option<Call> {
+    let lock = bits::address(word as u64, bit)?;
+    Some(Call { lock, flags: 0, site, back })
+}
+
+/// The lock is about to be given up.
+fn release(word: Word, bit: c_int, site: u64) {
+    if let Some(lock) = bits::known(word as u64, bit) {
+        steps::release_by_any(lock, site);
+    }
+}
+
+/// `lock, trylock, unlock = functions`: of an int, or of a pointer.
+macro_rules! bit_lock {
+    ($($lock:ident, $try:ident, $unlock:ident = $g_lock:ident, $g_try:ident, $g_unlock:ident;)*) => { $(
+        #[doc = concat!("`", stringify!($g_lock), "`.")]
+        pub unsafe extern "C-unwind" fn $lock(w: Word, bit: c_int, site: u64, back: Return) {
+            // SAFETY: forwarded.
+            let take = || unsafe { next::$g_lock(w, bit) };
+            match call(w, bit, site, back) {
+                // SAFETY: forwarded.
+                Some(call) => steps::take(call, || unsafe { next::$g_try(w, bit) } != 0, take),
+                None => take(),
+            }
+        }
+
+        #[doc = concat!("`", stringify!($g_try), "`.")]
+        pub unsafe extern "C-unwind" fn $try(w: Word, bit: c_int, site: u64, back: Return) -> c_int {
+            // SAFETY: forwarded.
+            let had = unsafe { next::$g_try(w, bit) };
+            if let Some(call) = call(w, bit, site, back) {
+                steps::tried(call, had != 0);
+            }
+            had
+        }
+
+        #[doc = concat!("`", stringify!($g_unlock), "`.")]
+        pub unsafe extern "C-unwind" fn $unlock(w: Word, bit: c_int, site: u64) {
+            release(w, bit, site);
+            // SAFETY: forwarded.
+            unsafe { next::$g_unlock(w, bit) };
+        }
+    )* };
+}
+
+bit_lock! {
+    lock, trylock, unlock = g_bit_lock, g_bit_trylock, g_bit_unlock;
+    pointer_lock, pointer_trylock, pointer_unlock = g_pointer_bit_lock, g_pointer_bit_trylock, g_pointer_bit_unlock;
+}
+
+/// `lock = function`: takes the lock and tells of the word, which trying would not: so whether it is
+/// taken is looked up before.
+macro_rules! lock_and_get {
+    ($($lock:ident = $next:ident;)*) => { $(
+        #[doc = concat!("`", stringify!($next), "`.")]
+        pub unsafe extern "C-unwind" fn $lock(
+            w: Word,
+            bit: c_int,
+            had: Word,
+            site: u64,
+            back: Return,
+        ) {
+            // SAFETY: forwarded.
+            let take = || unsafe { next::$next(w, bit, had) };
+            let Some(call) = call(w, bit, site, back) else { return take() };
+            let take_if_free = || {
+                // SAFETY: the caller's word, aligned, which the call is about to change atomically.
+                let word = unsafe { AtomicU32::from_ptr(w.cast()) };
+                // Relaxed: what is there is only counted by.
+                let is_free = word.load(Relaxed) >> bit & 1 == 0;
+                if is_free {
+                    take();
+                }
+                is_free
+            };
+            steps::take(call, take_if_free, take);
+        }
+    )* };
+}
+
+lock_and_get! {
+    lock_and_get = g_bit_lock_and_get;
+    pointer_lock_and_get = g_pointer_bit_lock_and_get;
+}
+
+/// `g_bit_unlock_and_set`.
+pub unsafe extern "C-unwind" fn unlock_and_set(
+    w: Word,
+    bit: c_int,
+    value: c_int,
+    keep: c_int,
+    site: u64,
+) {
+    release(w, bit, site);
+    // SAFETY: forwarded.
+    unsafe { next::g_bit_unlock_and_set(w, bit, value, keep) };
+}
+
+/// `g_pointer_bit_unlock_and_set`.
+pub unsafe extern "C-unwind" fn pointer_unlock_and_set(
+    w: Word,
+    bit: c_int,
+    value: usize,
+    keep: usize,
+    site: u64,
+) {
+    release(w, bit, site);
+    // SAFETY: forwarded.
+    unsafe { next::g_pointer_bit_unlock_and_set(w, bit, value, keep) };
+}

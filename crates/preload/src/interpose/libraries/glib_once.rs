@@ -1,0 +1,118 @@
+//! What GLib initialises once: GOnce, and gates (`g_once_init_enter`). Who is told to initialise
+//! holds it until that is done, and others wait for that. Neither can be tried for: whether somebody
+//! initialises is asked of who did so here.
+//!
+//! GLib's headers call only for what is not done, as far as they can see. So do we look: a call for
+//! what is done waits for nobody, and whether it could have had to depends on calls that nobody sees.
+
+use core::cell::Cell;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicI32, AtomicUsize, Ordering::Acquire};
+
+use super::steps::{self, Call};
+use super::table::next;
+use crate::callsite::Return;
+
+/// A word that is not 0 once it is initialised.
+pub type Gate = *mut c_void;
+/// A GOnce, which begins with its status.
+pub type Once = *mut c_void;
+/// What initialises.
+pub type Routine = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
+
+/// `name = function`: says whether the caller is to initialise.
+macro_rules! enters {
+    ($($name:ident = $next:ident;)*) => { $(
+        #[doc = concat!("`", stringify!($next), "`.")]
+        pub unsafe extern "C-unwind" fn $name(gate: Gate, site: u64, back: Return) -> c_int {
+            // SAFETY: the caller's word, aligned. Acquire, as GLib's headers have it.
+            let is_done = unsafe { AtomicUsize::from_ptr(gate.cast()) }.load(Acquire) != 0;
+            // SAFETY: forwarded.
+            let next = || unsafe { next::$next(gate) };
+            if is_done {
+                return next();
+            }
+            let mut begins = 0;
+            let call = Call { lock: gate as u64, flags: 0, site, back };
+            steps::take_untried(call, || begins = next());
+            if begins == 0 {
+                steps::give_back(gate as u64, site);
+            }
+            begins
+        }
+    )* };
+}
+
+enters! {
+    enter = g_once_init_enter;
+    enter_impl = g_once_init_enter_impl;
+    enter_pointer = g_once_init_enter_pointer;
+}
+
+/// `g_once_init_leave`.
+pub unsafe extern "C-unwind" fn leave(gate: Gate, result: usize, site: u64) {
+    steps::give_back(gate as u64, site);
+    // SAFETY: forwarded.
+    unsafe { next::g_once_init_leave(gate, result) };
+}
+
+/// `g_once_init_leave_pointer`.
+pub unsafe extern "C-unwind" fn leave_pointer(gate: Gate, result: usize, site: u64) {
+    steps::give_back(gate as u64, site);
+    // SAFETY: forwarded.
+    unsafe { next::g_once_init_leave_pointer(gate, result) };
+}
+
+/// G_ONCE_STATUS_READY.
+const READY: i32 = 2;
+
+/// A call of `g_once_impl` that may run its routine.
+struct Watched {
+    call: Call,
+    routine: Routine,
+    arg: *mut c_void,
+    has_run: Cell<bool>,
+}
+
+/// What GLib runs in the place of the program's routine.
+unsafe extern "C-unwind" fn runs(watched: *mut c_void) -> *mut c_void {
+    // SAFETY: `once` has passed it, whose frame is there as long as this runs.
+    let watched = unsafe { &*watched.cast::<Watched>() };
+    watched.has_run.set(true);
+    steps::had_untried(watched.call);
+    // SAFETY: the program's, which GLib would have called here.
+    let result = unsafe { (watched.routine)(watched.arg) };
+    steps::give_back(watched.call.lock, watched.call.site);
+    result
+}
+
+/// `g_once_impl`, which the macro `g_once` calls.
+pub unsafe extern "C-unwind" fn once(
+    once: Once,
+    routine: Routine,
+    arg: *mut c_void,
+    site: u64,
+    back: Return,
+) -> *mut c_void {
+    // SAFETY: the caller's GOnce. Acquire, as GLib's headers have it.
+    let is_done = unsafe { AtomicI32::from_ptr(once.cast()) }.load(Acquire) == READY;
+    let call = Call { lock: once as u64, flags: 0, site, back };
+    if is_done {
+        // SAFETY: forwarded.
+        return unsafe { next::g_once_impl(once, routine, arg) };
+    }
+    if !steps::begin_untried(call) {
+        // SAFETY: forwarded.
+        let result = unsafe { next::g_once_impl(once, routine, arg) };
+        steps::give_back(call.lock, site);
+        return result;
+    }
+    let watched = Watched { call, routine, arg, has_run: Cell::new(false) };
+    // SAFETY: forwarded, with a routine that runs the program's.
+    let result = unsafe { next::g_once_impl(once, runs, (&raw const watched) as *mut c_void) };
+    if !watched.has_run.get() {
+        steps::had_untried(call);
+        steps::give_back(call.lock, site);
+    }
+    result
+}
