@@ -7,10 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+use schema::{errors, load};
 use serde_json::Value;
 
 use crate::executable;
 use crate::harness::{Run, Scratch, program, run, skip, tool};
+
+#[path = "../../crates/report/tests/schema/mod.rs"]
+mod schema;
 
 /// The tool with its helper beside it, if the kernel lets us load BPF programs. Else the test is
 /// skipped; in CI it fails.
@@ -45,6 +49,15 @@ fn traced() -> Option<&'static Path> {
     tool.as_deref()
 }
 
+/// What the tool wrote as JSON, which is held to its published schema.
+fn written(json: &Path) -> Option<Value> {
+    let document: Value = serde_json::from_str(&fs::read_to_string(json).ok()?).expect("JSON");
+    let (_, name) = document["schema"].as_str()?.split_once('-')?;
+    let schema = load(&format!("{name}.schema.json"));
+    assert_eq!(errors(&schema, &schema, &document, ""), Vec::<String>::new(), "{name}");
+    Some(document)
+}
+
 /// Runs the tool, and gives what it wrote as JSON.
 fn meter(tool: &Path, options: &[&str], program: &[&str]) -> (Run, Value) {
     let scratch = Scratch::new();
@@ -55,8 +68,8 @@ fn meter(tool: &Path, options: &[&str], program: &[&str]) -> (Run, Value) {
         command.arg("--").args(program);
     }
     let run = run(command);
-    let text = fs::read_to_string(&json).unwrap_or_else(|_| panic!("{}", run.stderr));
-    (run, serde_json::from_str(&text).expect("JSON"))
+    let document = written(&json).unwrap_or_else(|| panic!("{}", run.stderr));
+    (run, document)
 }
 
 fn path(source: &str) -> String {
@@ -185,7 +198,7 @@ fn a_process_that_runs_is_measured_until_it_ends() {
     assert!(measured.wait().unwrap().success());
     report.read_to_string(&mut text).unwrap();
     assert!(meter.wait().unwrap().success(), "{text}");
-    let document: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
+    let document = written(&json).expect("a document");
     let (counts, words) = said(&line);
     assert_eq!(
         counted(&document, words),
