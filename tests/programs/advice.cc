@@ -33,17 +33,32 @@ static void in_threads(int n, void (*work)(int))
 static std::mutex lock;
 static std::mutex locks[4];
 
-// Four threads that do all that they do at one place with one lock held.
-static void saturated(int)
+static const int MANY = 12;
+static std::atomic<int> arrived;
+
+static void burn_for(std::chrono::milliseconds time)
 {
-	for (int i = 0; i < 300; i++) {
+	auto end = std::chrono::steady_clock::now() + time;
+	while (std::chrono::steady_clock::now() < end)
+		;
+}
+
+// Threads that do all that they do at one place with one lock held. The first to have it waits for the others: so each of
+// these waits at least once, though who unlocks it may take it again before any of them runs. Three do most: who is woken
+// may have to wait for a processor, and meanwhile nobody holds it.
+static void saturated(int i)
+{
+	arrived++;
+	for (int n = 0; n < (i < 3 ? 33 : 1); n++) {
 		lock.lock();
-		burn(200000);
+		while (arrived < MANY)
+			std::this_thread::yield();
+		burn_for(i < 3 ? 10ms : 1ms);
 		lock.unlock();
 	}
 }
 
-// The same with a lock for each.
+// Four threads, each with a lock of its own.
 static void divided(int i)
 {
 	for (int n = 0; n < 300; n++) {
@@ -196,7 +211,7 @@ int main(int argc, char **argv)
 		int threads;
 		void (*work)(int);
 	} cases[] = {
-		{ "saturated", 4, saturated },
+		{ "saturated", MANY, saturated },
 		{ "divided", 4, divided },
 		{ "starved", 3, starved },
 		{ "writers", 3, writers },
