@@ -150,25 +150,35 @@ static void free_chain(void *memory)
 }
 
 /* One that lies where the last one lay. */
-static int comes_next(struct object *(*make)(void), struct object *last)
+static int comes_next(struct object *(*making)(void), struct object *last)
 {
 	for (int i = 0; i < 10000 && object != last; i++)
-		object = make();
+		object = making();
 	return object == last ? 0 : 3;
 }
 
-static int in_turn(struct object *(*make)(void), void (*end)(void *))
-{
-	struct object *last = object = make();
+static struct object *(*make)(void);
+static void (*end)(void *);
+static int is_elsewhere;
 
-	run(object_then_first, nothing);
+static void end_then_first_then_next(void)
+{
+	struct object *last = object;
+
 	end(last);
 	object = NULL;
-	if (comes_next(make, last))
-		return 3;
-	run(nothing, first_then_object);
+	is_elsewhere = comes_next(make, last);
+	first_then_object();
+}
+
+static int in_turn(struct object *(*making)(void), void (*ending)(void *))
+{
+	make = making;
+	end = ending;
+	object = make();
+	run(object_then_first, end_then_first_then_next);
 	end(object);
-	return 0;
+	return is_elsewhere;
 }
 
 static int in_turn_let_go(void)
