@@ -156,7 +156,7 @@ impl Core {
                 let is_lock =
                     held.flags & held_flag::IN_COND_WAIT == 0 && held.mode & mode::ONCE == 0;
                 if from <= held.addr && held.addr < to && held.addr != 0 && is_lock {
-                    let stack = self.writer.get::<Node>(held.node).map_or(0, |node| node.stack);
+                    let stack = self.stack_of(held.node);
                     let ident = Ident::new(held.inst, held.class);
                     let (thread, addr) = (thread.id, held.addr);
                     return Some(Holder { thread, stack, addr, ident, mode: held.mode });
@@ -184,25 +184,28 @@ impl Core {
 
     /// Return address of the call that took a held lock, 0 if it is not on record.
     fn call_of(&self, held: &Held) -> u64 {
-        let stack = self.writer.get::<Node>(held.node).map_or(0, |node| node.stack);
+        let stack = self.stack_of(held.node);
         self.writer.get::<Stack>(stack).map_or(0, |stack| self.writer.frame(stack.first))
+    }
+
+    /// Stack of a context, 0 if there is none.
+    fn stack_of(&self, node: u32) -> u32 {
+        self.writer.get::<Node>(node).map_or(0, |node| node.stack)
     }
 
     /// A thread other than `not` that waits on the condition variable at `addr`, and where.
     pub fn cond_waiter(&self, addr: u64, not: u32) -> Option<(u32, u32)> {
         let thread = self.cond_waiters(addr).find(|it| it.id != not)?;
-        let stack = self.writer.get::<Node>(thread.wait_node).map_or(0, |node| node.stack);
-        Some((thread.id, stack))
+        Some((thread.id, self.stack_of(thread.wait_node)))
     }
 
     /// A thread that waits on the condition variable at `addr` without a time limit, and elsewhere
     /// than in the context `node`, and where.
     pub fn cond_waiter_elsewhere(&self, addr: u64, node: u32) -> Option<(u32, u32)> {
-        let stack_of = |node| self.writer.get::<Node>(node).map_or(0, |node| node.stack);
-        let here = stack_of(node);
+        let here = self.stack_of(node);
         self.cond_waiters(addr)
             .filter(|it| it.wait_mode as u16 & mode::TIMED == 0)
-            .map(|it| (it.id, stack_of(it.wait_node)))
+            .map(|it| (it.id, self.stack_of(it.wait_node)))
             .find(|&(_, stack)| stack != 0 && stack != here)
     }
 
@@ -282,7 +285,7 @@ impl Core {
             if !held.is_held() || excused {
                 continue;
             }
-            let stack = self.writer.get::<Node>(held.node).map_or(0, |node| node.stack);
+            let stack = self.stack_of(held.node);
             let ident = Ident::new(held.inst, held.class);
             if is_gone(held.addr) {
                 self.misuse(thread, &frame_gone(thread, &held, stack), now_ns, &mut *capture);
@@ -313,7 +316,7 @@ impl Core {
         capture: Capture<'_>,
     ) {
         let Some(held) = thread.find(addr).map(|i| thread.held()[i as usize - 1]) else { return };
-        let stack = self.writer.get::<Node>(held.node).map_or(0, |node| node.stack);
+        let stack = self.stack_of(held.node);
         let what = frame_gone(thread, &held, stack);
         self.misuse(thread, &what, now_ns, capture);
         while thread.release(addr) {}

@@ -4,7 +4,7 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use libc::{pthread_cond_t, pthread_mutex_t};
-use lockwright_engines::lockdep::{Acquire, Ident, Misuse, ThreadState};
+use lockwright_engines::lockdep::{Acquire, Core, Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::meter::blocking_call;
 use lockwright_ledger::rows::{Held, finding_kind, held_flag, mode};
 
@@ -89,14 +89,30 @@ fn wakes(thread: &mut ThreadState, addr: u64) {
 
 /// A signal by a thread that does not hold the mutex of those who wait.
 fn bare(thread: &mut ThreadState, c: Cond, mutex: Ident, mode: u16, site: u64) {
-    let probe = thread.probe(mutex, mode, site);
+    let id = thread.id();
+    at_call(thread, mutex, mode, site, |core| {
+        let (other_thread, other_stack) = core.cond_waiter(c as u64, id).unwrap_or_default();
+        let what = Misuse::new(finding_kind::BARE_SIGNAL, c as u64, mutex);
+        Some(Misuse { mode, other_thread, other_stack, ..what })
+    });
+}
+
+/// Puts on record what `what` says, if anything, that the thread does by a call that returns to
+/// `site`, unless it was often enough: remembered by the mutex and a mode that nothing else has.
+pub fn at_call(
+    thread: &mut ThreadState,
+    mutex: Ident,
+    probed_as: u16,
+    site: u64,
+    what: impl FnOnce(&Core) -> Option<Misuse>,
+) {
+    let probe = thread.probe(mutex, probed_as, site);
     if !probe.is_hit() {
         let now = time::now_ns();
-        let what = Misuse { mode, ..Misuse::new(finding_kind::BARE_SIGNAL, c as u64, mutex) };
         state::with_core(|core| {
-            let waiter = core.cond_waiter(c as u64, thread.id()).unwrap_or_default();
-            let what = Misuse { other_thread: waiter.0, other_stack: waiter.1, ..what };
+            let what = what(core)?;
             core.at_call(thread, &what, site, probe, now, &mut python::capture);
+            Some(())
         });
     }
 }

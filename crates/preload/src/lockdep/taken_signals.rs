@@ -13,10 +13,9 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use lockwright_engines::lockdep::{Ident, Misuse, ThreadState};
 use lockwright_ledger::rows::{finding_kind, mode};
 
+use super::cond;
 use crate::lock_id::side_table::SideTable;
-use crate::os::time;
 use crate::recorder::state;
-use crate::stack::python;
 
 /// By condition variable: the context of the last wait in the lower half, then how many signals and
 /// broadcasts there were, modulo 2^16 and 2^15, and [`MIXED`].
@@ -131,9 +130,11 @@ pub fn signalled(thread: &mut ThreadState, c: u64, mutex: Ident, site: u64, to_a
     // The function has a value always.
     let before = word.fetch_update(Relaxed, Relaxed, one_more).unwrap_or(0);
     if before & MIXED != 0 && !to_all && thread.in_signal() == 0 {
-        let what =
-            Misuse { mode: mode::COND_SIGNAL, ..Misuse::new(finding_kind::SIGNAL_PLACE, c, mutex) };
-        at_call(thread, &what, mode::COND_SIGNAL | mode::COND_WAIT, site);
+        let probed_as = mode::COND_SIGNAL | mode::COND_WAIT;
+        cond::at_call(thread, mutex, probed_as, site, |_| {
+            let what = Misuse::new(finding_kind::SIGNAL_PLACE, c, mutex);
+            Some(Misuse { mode: mode::COND_SIGNAL, ..what })
+        });
     }
 }
 
@@ -146,36 +147,18 @@ fn likeness(thread: &ThreadState, c: u64, node: u32) -> u64 {
 /// The thread was woken for nothing, and waits again.
 #[cold]
 fn tell(thread: &mut ThreadState, c: u64, node: u32, lock: Ident, site: u64) {
-    let probed_as = mode::COND_WAIT | mode::TRY;
     let id = u64::from(thread.id());
     let looks = LOOKS.get(id).map_or(0, |looks| looks.0) + 1;
-    let is_told = thread.probe(lock, probed_as, site).is_hit();
-    if is_told || looks > MOST_LOOKS && !looks.is_power_of_two() {
+    if looks > MOST_LOOKS && !looks.is_power_of_two() {
         if let Some(word) = LOOKS.word(id) {
             word.store(looks, Relaxed);
         }
         return;
     }
-    let other = state::with_core(|core| {
+    cond::at_call(thread, lock, mode::COND_WAIT | mode::TRY, site, |core| {
         LOOKS.insert(id, Ident(looks));
-        core.cond_waiter_elsewhere(c, node)
+        let (other_thread, other_stack) = core.cond_waiter_elsewhere(c, node)?;
+        let what = Misuse::new(finding_kind::TAKEN_SIGNAL, c, lock);
+        Some(Misuse { mode: mode::COND_WAIT, other_thread, other_stack, ..what })
     });
-    if let Some((other_thread, other_stack)) = other.flatten() {
-        let what = Misuse {
-            mode: mode::COND_WAIT,
-            other_thread,
-            other_stack,
-            ..Misuse::new(finding_kind::TAKEN_SIGNAL, c, lock)
-        };
-        at_call(thread, &what, probed_as, site);
-    }
-}
-
-/// Puts it on record, unless it was often enough: remembered under a mode that nothing else has.
-fn at_call(thread: &mut ThreadState, what: &Misuse, probed_as: u16, site: u64) {
-    let probe = thread.probe(what.ident, probed_as, site);
-    if !probe.is_hit() {
-        let now = time::now_ns();
-        state::with_core(|core| core.at_call(thread, what, site, probe, now, &mut python::capture));
-    }
 }
