@@ -18,12 +18,12 @@ use lockwright_ledger::rows::{Finding as Row, Node, finding_kind, mode};
 
 use crate::finding::action::Action;
 use crate::finding::misuse::Misuse;
-use crate::finding::{Details, Finding, Frame, Grade, Kind, Name, Step};
+use crate::finding::{Details, Finding, Frame, Grade, Kind, Name, Step, ThreadInfo};
 use crate::model::{LockRef, Model};
 use crate::symbolize::wrapper::own_frames;
 use crate::view::candidate::Candidate;
 use crate::view::occurrence::Level;
-use crate::view::process_view::ProcessView;
+use crate::view::process_view::{InvolvedLocks, ProcessView};
 
 /// Callers of the function that signals which may have taken the mutex.
 const CALLERS: usize = 4;
@@ -121,20 +121,8 @@ fn candidate(view: &ProcessView<'_, '_>, row: &Row) -> Candidate {
     let lock = LockRef { class: row.class, inst: row.inst, row: 0 };
     let involved = view.involved(Level::Instance, vec![lock]);
     let waiter = (row.other_thread != 0).then(|| model.thread(row.other_thread));
-    let signals = Step {
-        thread: model.thread(row.thread),
-        lock: 0,
-        action: Action::Signals,
-        held: view.held(&involved, row.node),
-        stack: model.stack(row.stack),
-    };
-    let waits = waiter.clone().map(|thread| Step {
-        thread,
-        lock: 0,
-        action: Action::WaitsOnCondition,
-        held: Vec::new(),
-        stack: model.stack(row.other_stack),
-    });
+    let signals = signals(view, &involved, row);
+    let waits = waiter.clone().map(|thread| waits(model, thread, row.other_stack));
     let finding = Finding {
         kind: Kind::LostWakeup,
         grade: Grade::Possible,
@@ -151,4 +139,21 @@ fn candidate(view: &ProcessView<'_, '_>, row: &Row) -> Candidate {
     };
     let key = format!("lost-wakeup\n{}\n{}", finding.locks[0].class.text, model.place(row.stack),);
     Candidate { finding, key, insts: Vec::new(), classes: Vec::new() }
+}
+
+/// The step of a thread that signals, as `row` has it.
+pub(super) fn signals(view: &ProcessView<'_, '_>, involved: &InvolvedLocks, row: &Row) -> Step {
+    Step {
+        thread: view.model.thread(row.thread),
+        lock: 0,
+        action: Action::Signals,
+        held: view.held(involved, row.node),
+        stack: view.model.stack(row.stack),
+    }
+}
+
+/// The step of a thread that waits for a signal.
+pub(super) fn waits(model: &Model<'_>, thread: ThreadInfo, stack: u32) -> Step {
+    let action = Action::WaitsOnCondition;
+    Step { thread, lock: 0, action, held: Vec::new(), stack: model.stack(stack) }
 }

@@ -10,10 +10,9 @@
 
 use lockwright_ledger::rows::{Finding as Row, finding_kind};
 
-use super::lost_wakeups::function;
-use crate::finding::action::Action;
+use super::lost_wakeups::{function, signals, waits};
 use crate::finding::misuse::Misuse;
-use crate::finding::{Details, Finding, Grade, Kind, Name, Step};
+use crate::finding::{Details, Finding, Grade, Kind, Name};
 use crate::model::{LockRef, Model};
 use crate::symbolize::wrapper::own_frames;
 use crate::view::candidate::Candidate;
@@ -34,9 +33,9 @@ pub(super) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
     let taken = of_kind(finding_kind::TAKEN_SIGNAL);
     let told = taken.filter_map(|row| {
         let group = model.classes.group_of(row.class);
-        let mut signals = of_kind(finding_kind::SIGNAL_PLACE)
-            .filter(|signal| model.classes.group_of(signal.class) == group);
-        let signal = signals.find(|signal| is_by_waiter(model, signal, &row))?;
+        let mut places = of_kind(finding_kind::SIGNAL_PLACE)
+            .filter(|place| model.classes.group_of(place.class) == group);
+        let signal = places.find(|place| is_by_waiter(model, place, &row))?;
         Some(candidate(view, &row, &signal))
     });
     told.collect()
@@ -58,29 +57,20 @@ fn candidate(view: &ProcessView<'_, '_>, row: &Row, signal: &Row) -> Candidate {
     let lock = LockRef { class: row.class, inst: row.inst, row: 0 };
     let involved = view.involved(Level::Instance, vec![lock]);
     let [taker, waiter] = [row.thread, row.other_thread].map(|thread| model.thread(thread));
-    let waits = |thread, stack| Step {
-        thread,
-        lock: 0,
-        action: Action::WaitsOnCondition,
-        held: Vec::new(),
-        stack: model.stack(stack),
-    };
-    let signals = Step {
-        thread: model.thread(signal.thread),
-        lock: 0,
-        action: Action::Signals,
-        held: view.held(&involved, signal.node),
-        stack: model.stack(signal.stack),
-    };
+    let steps = vec![
+        waits(model, taker.clone(), row.stack),
+        waits(model, waiter.clone(), row.other_stack),
+        signals(view, &involved, signal),
+    ];
     let finding = Finding {
         kind: Kind::LostWakeup,
         grade: Grade::Possible,
         details: Details::Misuse(Misuse::SignalTaken {
             condvar: model.variable_at(row.addr).map(Name::symbol),
-            taker: taker.clone(),
-            waiter: waiter.clone(),
+            taker,
+            waiter,
         }),
-        steps: vec![waits(taker, row.stack), waits(waiter, row.other_stack), signals],
+        steps,
         pid: model.ledger.header().pid,
         process: None,
         origins: Vec::new(),

@@ -48,6 +48,10 @@ pub fn name(
     let mut names: HashMap<usize, Option<String>> = HashMap::new();
     for &Creation { at: (ledger, stack), group } in creations {
         if stack == 0 {
+            // One class may have several rows.
+            if names.contains_key(&group) {
+                continue;
+            }
             let members = acquired(group);
             let mut members = members.iter().map(|&stack| symbols[index].lock_member(stack));
             let first = members.next().flatten().map(|member| member.name);
