@@ -9,7 +9,7 @@
 static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t news = PTHREAD_COND_INITIALIZER;
-static pthread_barrier_t both_hold;
+static pthread_barrier_t both_hold, all_held;
 static const char *mode;
 
 static void take(pthread_mutex_t *mutex)
@@ -41,6 +41,13 @@ static void *waits_for_first(void *unused)
 	return unused;
 }
 
+// It begins to wait only once the other thread holds it.
+static void *waits_for_held(void *unused)
+{
+	pthread_barrier_wait(&all_held);
+	return waits_for_first(unused);
+}
+
 // Holds what others wait for, and waits for input that never comes.
 static void *reads(void *unused)
 {
@@ -48,7 +55,7 @@ static void *reads(void *unused)
 
 	take(&first);
 	pthread_rwlock_wrlock(&table);
-	pthread_barrier_wait(&both_hold);
+	pthread_barrier_wait(&all_held);
 	while (read(0, &byte, 1) != 0)
 		;
 	return unused;
@@ -56,7 +63,7 @@ static void *reads(void *unused)
 
 static void *waits_for_table(void *unused)
 {
-	pthread_barrier_wait(&both_hold);
+	pthread_barrier_wait(&all_held);
 	pthread_rwlock_rdlock(&table);
 	return unused;
 }
@@ -95,6 +102,7 @@ int main(int argc, char **argv)
 
 	mode = argc > 1 ? argv[1] : "";
 	pthread_barrier_init(&both_hold, 0, 2);
+	pthread_barrier_init(&all_held, 0, 3);
 	if (!strcmp(mode, "abba")) {
 		thread = start(left);
 		start(right);
@@ -105,7 +113,7 @@ int main(int argc, char **argv)
 	} else if (!strcmp(mode, "held")) {
 		thread = start(reads);
 		start(waits_for_table);
-		start(waits_for_first);
+		start(waits_for_held);
 	} else if (!strcmp(mode, "left-locked")) {
 		pthread_join(start(ends_with_first), 0);
 		thread = start(waits_for_first);
