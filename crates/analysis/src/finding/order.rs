@@ -239,6 +239,16 @@ pub enum Evidence {
         /// Who holds it.
         holder: ThreadInfo,
     },
+    /// One of two steps needs a lock that another thread took before, and the other step is over
+    /// before that thread releases it.
+    OverBefore {
+        /// Those two.
+        steps: [usize; 2],
+        /// The lock.
+        lock: Name,
+        /// That thread.
+        holder: ThreadInfo,
+    },
     /// To be where it is, each of two steps must have taken its lock before the other took its own.
     EachBefore {
         /// Those two.

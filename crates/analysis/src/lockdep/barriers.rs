@@ -22,6 +22,7 @@ use super::online;
 use crate::finding::coverage::{Note, Search::LockCycles};
 use crate::finding::order::{Evidence, Fault, OrderFault, Remedy};
 use crate::finding::{Details, Finding, Grade, Kind};
+use crate::model::given_up::GivenUp;
 use crate::model::{LockRef, Model};
 use crate::view::candidate::Candidate;
 use crate::view::occurrence::{Acquisition, Context, Level};
@@ -258,20 +259,37 @@ fn taken(
         taken.entry(lock).or_default();
     }
     let single = single_locks(model);
+    let given_up = GivenUp::new(model.ledger);
     for id in 1..model.trie.len() {
-        let Some(node) = model.trie.node(id).filter(|node| node.class != 0 && blocks(node)) else {
-            continue;
-        };
+        let Some((by, node)) = taken_by(model, id) else { continue };
         // With nothing held the class is on record.
         let inst = match node.inst {
             0 => single.get(&node.class).copied().unwrap_or(0),
             inst => inst,
         };
-        if let Some(all) = taken.get_mut(&inst) {
-            all.extend(model.trie.segments(id).iter().map(|&segment| (id, segment)));
+        let Some(all) = taken.get_mut(&inst) else { continue };
+        for &segment in model.trie.segments(id) {
+            let at = match model.order.thread(segment) {
+                Some(thread) if by != id => given_up.after(thread, inst, segment),
+                _ => segment,
+            };
+            all.push((by, at));
         }
     }
     taken
+}
+
+/// The acquisition that a node tells of, and waits for the lock.
+///
+/// A condition wait with nothing else held takes its mutex again as it was taken before: of that
+/// there is no node of its own.
+fn taken_by<'a>(model: &'a Model<'_>, id: u32) -> Option<(u32, &'a Node)> {
+    let node = model.trie.node(id)?;
+    if node.class == 0 && node.mode & mode::COND_WAIT != 0 {
+        let mutex = model.trie.node(node.parent).filter(|mutex| mutex.parent == 0)?;
+        return Some((node.parent, mutex));
+    }
+    (node.class != 0 && blocks(node)).then_some((id, node))
 }
 
 fn blocks(node: &Node) -> bool {

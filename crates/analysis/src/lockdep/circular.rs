@@ -323,7 +323,10 @@ pub fn grade(level: Level, verdict: &Verdict) -> Grade {
         | Obstacle::Truncated(_)
         | Obstacle::Between(_)
         | Obstacle::Doubt(..) => Grade::Possible,
-        Obstacle::Guard(..) | Obstacle::Enclosed(..) | Obstacle::Precedence(..) => Grade::Guarded,
+        Obstacle::Guard(..)
+        | Obstacle::Enclosed(..)
+        | Obstacle::Over(..)
+        | Obstacle::Precedence(..) => Grade::Guarded,
         Obstacle::New(_) | Obstacle::Order(..) => Grade::Ordered,
         Obstacle::SameThread(..) => Grade::SingleThread,
     };
@@ -415,6 +418,7 @@ impl Found {
             Obstacle::Doubt(i, j, node) => Obstacle::Doubt(turned(i), turned(j), node),
             Obstacle::Guard(i, j, node) => Obstacle::Guard(turned(i), turned(j), node),
             Obstacle::Enclosed(i, j, by) => Obstacle::Enclosed(turned(i), turned(j), by),
+            Obstacle::Over(i, j, by) => Obstacle::Over(turned(i), turned(j), by),
             Obstacle::Precedence(i, j, held) => Obstacle::Precedence(turned(i), turned(j), held),
             Obstacle::New(i) => Obstacle::New(turned(i)),
             Obstacle::Order(i, j) => Obstacle::Order(turned(i), turned(j)),
@@ -462,6 +466,11 @@ pub fn evidence(view: &ProcessView<'_, '_>, level: Level, verdict: &Verdict) -> 
         Obstacle::Enclosed(i, j, by) => all.push(Evidence::Enclosed {
             steps: [i, j],
             gate: model.name(by.lock),
+            holder: model.thread(by.holder),
+        }),
+        Obstacle::Over(i, j, by) => all.push(Evidence::OverBefore {
+            steps: [i, j],
+            lock: model.name(by.lock),
             holder: model.thread(by.holder),
         }),
         Obstacle::Precedence(i, j, held) => all.push(Evidence::EachBefore {
@@ -518,7 +527,9 @@ fn remedies(
         (Grade::Guarded, Obstacle::Enclosed(_, _, by)) => {
             vec![Remedy::KeepEnclosing(view.model.name(by.lock))]
         }
-        (Grade::Guarded, Obstacle::Precedence(..)) => vec![Remedy::KeepOrdered],
+        (Grade::Guarded, Obstacle::Over(..) | Obstacle::Precedence(..)) => {
+            vec![Remedy::KeepOrdered]
+        }
         (Grade::Ordered, Obstacle::New(i)) => vec![Remedy::KeepNew(involved.names[i].clone())],
         (Grade::Ordered, _) => vec![Remedy::KeepOrdered],
         (Grade::SingleThread, _) => vec![Remedy::KeepSingleThread],

@@ -17,7 +17,7 @@ pub struct Enclosure {
 }
 
 impl Enclosure {
-    fn of(hold: &Hold) -> Self {
+    pub(super) fn of(hold: &Hold) -> Self {
         let lock = LockRef { class: hold.class, inst: hold.inst, row: 0 };
         Self { lock, holder: hold.thread }
     }
@@ -47,33 +47,12 @@ pub fn apart_by_several(model: &Model<'_>, a: &Acquisition, b: &Acquisition) -> 
     encloses(a, b) || encloses(b, a)
 }
 
-/// A hold that one of `acquisitions` comes after the beginning of, whose lock another holds, and
-/// before the end of which a third comes: it would have to have ended for the second, and cannot
-/// have for the third.
-pub fn unending(
-    model: &Model<'_>,
-    acquisitions: &[Acquisition],
-) -> Option<(usize, usize, Enclosure)> {
-    let order = &model.order;
-    order.enclosing_any().iter().find_map(|hold| {
-        let late = acquisitions
-            .iter()
-            .position(|acquisition| order.before(acquisition.segment, hold.last))?;
-        let holder =
-            acquisitions.iter().position(|acquisition| excludes(model, hold, acquisition))?;
-        acquisitions.iter().position(|acquisition| {
-            acquisition.thread != hold.thread && order.before(hold.first, acquisition.segment)
-        })?;
-        Some((holder, late, Enclosure::of(hold)))
-    })
-}
-
 fn is_one(a: &Hold, b: &Hold) -> bool {
     (a.inst, a.thread, a.first) == (b.inst, b.thread, b.first)
 }
 
 /// Whether what `acquisition` holds cannot be held during the hold.
-fn excludes(model: &Model<'_>, hold: &Hold, acquisition: &Acquisition) -> bool {
+pub(super) fn excludes(model: &Model<'_>, hold: &Hold, acquisition: &Acquisition) -> bool {
     acquisition.thread != hold.thread
         && model
             .trie

@@ -160,7 +160,7 @@ impl<'m, 'a> Floors<'m, 'a> {
         match can_meet {
             true => Obstacle::None.rank(),
             // Of two that are ordered it may be said that a hold keeps them apart.
-            false if !order.enclosing_any().is_empty() => Obstacle::Guard(0, 0, 0).rank(),
+            false if order.has_holds() => Obstacle::Guard(0, 0, 0).rank(),
             false => Obstacle::Order(0, 0).rank(),
         }
     }

@@ -17,6 +17,7 @@ use lockwright_ledger::rows::{Node, mode};
 
 use super::budget::Budget;
 use super::enclosed::{self, Enclosure};
+use super::over;
 use super::precedence::{Contradiction, Precedence};
 use super::waiting_writer::{Writer, Writers, readers};
 use crate::model::{Model, is_read};
@@ -54,6 +55,8 @@ pub enum Obstacle {
     Guard(usize, usize, u32),
     /// Step `.0` or step `.1` lies within a hold that excludes the other.
     Enclosed(usize, usize, Enclosure),
+    /// Step `.1` is over before a hold has ended whose lock step `.0` holds, and which began before.
+    Over(usize, usize, Enclosure),
     /// Steps `.0` and `.1` each hold a lock that they can only have taken before the other's: the
     /// nodes of these.
     Precedence(usize, usize, [u32; 2]),
@@ -72,7 +75,7 @@ impl Obstacle {
             Self::None => 0,
             Self::Timeout(_) => 1,
             Self::Unrecorded(_) | Self::Truncated(_) | Self::Between(_) | Self::Doubt(..) => 2,
-            Self::Guard(..) | Self::Enclosed(..) | Self::Precedence(..) => 3,
+            Self::Guard(..) | Self::Enclosed(..) | Self::Over(..) | Self::Precedence(..) => 3,
             Self::New(_) | Self::Order(..) => 4,
             Self::SameThread(..) => 5,
         })
@@ -372,7 +375,7 @@ impl<'m, 'a> Judge<'m, 'a> {
         };
         let mut pairs = (1..acquisitions.len()).flat_map(|j| (0..j).map(move |i| (i, j)));
         !pairs.any(|(i, j)| is_apart(&acquisitions[i], &acquisitions[j]))
-            && enclosed::unending(self.model, acquisitions).is_none()
+            && over::over(self.model, acquisitions).is_none()
             && self.contradiction(acquisitions).is_none()
     }
 
@@ -459,7 +462,7 @@ impl<'m, 'a> Judge<'m, 'a> {
                     at.iter().zip(shapes).map(|(&i, shape)| shape.acquirers[i]).collect();
                 let may_be = demand == Demand::Distinct
                     || demand == Demand::Lenient
-                    || enclosed::unending(self.model, &acquisitions).is_none()
+                    || over::over(self.model, &acquisitions).is_none()
                         && self.contradiction(&acquisitions).is_none();
                 if may_be && (demand != Demand::Complete || self.is_complete(&acquisitions)) {
                     return Some(acquisitions);
@@ -484,8 +487,8 @@ impl<'m, 'a> Judge<'m, 'a> {
                 }
             }
         }
-        if let Some((i, j, enclosure)) = enclosed::unending(self.model, acquisitions) {
-            return Obstacle::Enclosed(i, j, enclosure);
+        if let Some((i, j, enclosure)) = over::over(self.model, acquisitions) {
+            return Obstacle::Over(i, j, enclosure);
         }
         match self.contradiction(acquisitions) {
             Some(Contradiction { steps: [i, j], held }) => Obstacle::Precedence(i, j, held),

@@ -25,6 +25,7 @@ pub mod misuse;
 mod nesting;
 mod onces;
 mod online;
+mod over;
 mod precedence;
 mod semaphores;
 mod signallers;

@@ -3,6 +3,7 @@
 //! Rows are taken as they come, so a damaged ledger gives a smaller model, never a panic.
 
 mod classes;
+pub mod given_up;
 mod hand_overs;
 mod heap;
 mod interrupts;

@@ -17,7 +17,7 @@ use crate::finding::order::{self, OrderedBy};
 const REMEMBERED: usize = 4 << 20;
 
 /// Latest segment of each thread that happens before a given segment, or is it.
-type Past = HashMap<u32, u32>;
+pub type Past = HashMap<u32, u32>;
 
 /// Groups of holds that overlap kept, each of which is looked at wherever a writer is.
 const MOST_OVERLAPPING: usize = 64;
@@ -29,6 +29,8 @@ pub struct Order {
     behind: HashMap<u32, Vec<u32>>,
     pasts: RefCell<HashMap<u32, Rc<Past>>>,
     remembered: Cell<usize>,
+    /// By lock.
+    holds: HashMap<u32, Vec<Hold>>,
     /// Holds during which their holder came after something that others did.
     enclosing: Vec<Hold>,
     enclosed: RefCell<HashMap<u32, Rc<[Hold]>>>,
@@ -63,6 +65,7 @@ impl Order {
             behind: HashMap::new(),
             pasts: RefCell::default(),
             remembered: Cell::new(0),
+            holds: HashMap::new(),
             enclosing: Vec::new(),
             enclosed: RefCell::default(),
             overlapping: Vec::new(),
@@ -81,6 +84,9 @@ impl Order {
         let holds = ledger.rows::<Hold>().map(|(_, hold)| hold);
         let holds: Vec<Hold> = holds.collect();
         this.enclosing = holds.iter().filter(|hold| this.encloses(hold)).copied().collect();
+        for &hold in holds.iter().filter(|hold| hold.inst != 0) {
+            this.holds.entry(hold.inst).or_default().push(hold);
+        }
         let encloses = |run: &Vec<Hold>| {
             let whole = Hold { last: last(run), ..run[0] };
             run.len() > 1 && this.encloses(&whole)
@@ -123,9 +129,14 @@ impl Order {
         false
     }
 
-    /// The holds during which their holder came after something that others did.
-    pub fn enclosing_any(&self) -> &[Hold] {
-        &self.enclosing
+    /// Whether any hold is known that others came after the beginning of, or the end.
+    pub fn has_holds(&self) -> bool {
+        !self.holds.is_empty()
+    }
+
+    /// The holds of a lock that threads came after the beginning of, or the end.
+    pub fn holds(&self, inst: u32) -> &[Hold] {
+        self.holds.get(&inst).map_or(&[], Vec::as_slice)
     }
 
     /// The holds of other threads within which all of a segment happens, in every run: acquired
@@ -206,7 +217,8 @@ impl Order {
         [row.prev, row.peer].into_iter().chain(posts).filter(|&id| id != 0)
     }
 
-    pub(super) fn past(&self, segment: u32) -> Rc<Past> {
+    /// The latest segment of each thread that is over when `segment` begins; of its own thread, itself.
+    pub fn past(&self, segment: u32) -> Rc<Past> {
         if let Some(past) = self.pasts.borrow().get(&segment) {
             return Rc::clone(past);
         }

@@ -15,9 +15,11 @@ use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{
-    Class, Evidence, Hold, Lock, Node, Segment, Thread, WRITTEN, mode, node_flag, segment_kind,
+    Class, Evidence, Lock, Node, Segment, Thread, WRITTEN, mode, node_flag, segment_kind,
     thread_state,
 };
+
+use super::given_up::GivenUp;
 
 /// Contexts added at most.
 const MOST: usize = 1 << 20;
@@ -102,15 +104,17 @@ pub(super) fn append(ledger: &Ledger, nodes: &mut Vec<Node>, recorded: u32) -> T
         let taken = adding.nodes.get(node as usize).filter(|_| node < recorded);
         let waits = taken.is_some_and(|row| row.class != 0 && row.mode & mode::TRY == 0);
         let gives_up = taken.is_some_and(|row| row.class == 0 && row.mode & mode::COND_WAIT != 0);
+        let mutex = taken.and_then(|wait| adding.nodes.get(wait.parent as usize));
+        let mutex = mutex.map(|mutex| mutex.inst);
         let thread = ledger.get::<Segment>(segment).map_or(0, |row| row.thread);
         let id = match followed.contains(&thread) {
             true if waits => Some(adding.within(thread, node)),
             true if gives_up => adding.again(thread, node),
             _ => None,
         };
-        let at = match gives_up {
-            true => given_up.after(adding.nodes, node, segment, thread),
-            false => segment,
+        let at = match mutex.filter(|_| gives_up) {
+            Some(mutex) => given_up.after(thread, mutex, segment),
+            None => segment,
         };
         adding.added.evidence.extend(id.map(|id| (id, at)));
         if adding.added.roots.len() >= MOST {
@@ -190,34 +194,6 @@ fn single_locks(ledger: &Ledger) -> HashMap<u32, u32> {
     let single = |class| ledger.get::<Class>(class).is_some_and(|row| row.locks == 1);
     let locks = ledger.rows::<Lock>().filter(|(_, lock)| single(lock.class));
     locks.map(|(_, lock)| (lock.class, lock.inst)).collect()
-}
-
-/// Where condition waits ended holds that others come after: such a wait takes its mutex again in
-/// the segment that begins then, which nobody comes after on that account.
-struct GivenUp {
-    /// The thread, the lock, and the last segment of the hold.
-    holds: HashSet<(u32, u32, u32)>,
-    /// By segment: the next, where that begins with the end of a hold.
-    next: HashMap<u32, u32>,
-}
-
-impl GivenUp {
-    fn new(ledger: &Ledger) -> Self {
-        let holds = ledger.rows::<Hold>().map(|(_, hold)| (hold.thread, hold.inst, hold.last));
-        let ended = ledger.rows::<Segment>().filter(|(_, row)| row.kind == segment_kind::RELEASED);
-        Self { holds: holds.collect(), next: ended.map(|(id, row)| (row.prev, id)).collect() }
-    }
-
-    /// The segment in which a wait ends that began at `node` in `segment`.
-    fn after(&self, nodes: &[Node], node: u32, segment: u32, thread: u32) -> u32 {
-        let wait = nodes.get(node as usize);
-        let mutex = wait.and_then(|wait| nodes.get(wait.parent as usize));
-        let ends = |mutex: &Node| self.holds.contains(&(thread, mutex.inst, segment));
-        match mutex.is_some_and(ends) {
-            true => self.next.get(&segment).copied().unwrap_or(segment),
-            false => segment,
-        }
-    }
 }
 
 /// What is added, by what it is made of.

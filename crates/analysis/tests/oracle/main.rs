@@ -27,7 +27,9 @@
 //! found in which one thread waits there and the others for locks, but no other may be told either.
 //!
 //! A routine that runs once is run by the thread that did in the run: where another would have called
-//! first, that interleaving is none of the run's. While it runs, who calls waits for that thread.
+//! first, that interleaving is none of the run's. While it runs, who calls waits for that thread. Cycles through
+//! it are not looked for where one lock is known by its class alone, as a joined thread took it with
+//! nothing held.
 //!
 //! And of waits for what another thread tells, with a lock kept that this one takes first: see
 //! wakeups.rs.

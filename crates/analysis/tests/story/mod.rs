@@ -420,14 +420,14 @@ impl Story {
                 let state = self.calls_once(thread, name, site).0;
                 state.inherited(self.lock(name).addr);
                 state.shares();
-                self.routines.insert(name.to_owned(), (state.acquisitions(), 0));
+                self.routines.insert(name.to_owned(), (state.steps(), 0));
             }
             "OE" => {
                 let lock = self.lock(name);
                 let state = self.thread(thread);
                 self.hands_over(state, lock.addr);
                 assert!(state.release(lock.addr), "{thread} does not run {name}");
-                if state.acquisitions() > self.routines[name].0 {
+                if state.steps() > self.routines[name].0 {
                     let last = self.core.routine_ran(state);
                     self.past.insert((thread.to_owned(), last));
                     self.routines.insert(name.to_owned(), (0, last));

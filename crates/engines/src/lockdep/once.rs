@@ -21,9 +21,9 @@ impl ThreadState {
         held.filter(|held| held.is_held()).find(|held| held.mode & mode::ONCE != 0).map(|h| h.addr)
     }
 
-    /// Acquisitions of the thread so far.
-    pub fn acquisitions(&self) -> u64 {
-        self.row.acquisitions
+    /// Grows with all that others may have to wait for: acquisitions, and what orders threads.
+    pub fn steps(&self) -> u64 {
+        self.row.acquisitions + u64::from(self.segment())
     }
 }
 

@@ -137,22 +137,22 @@ pub unsafe fn enter(control: u64, site: u64, back: Return) -> bool {
     true
 }
 
-/// The routine is about to run, in the calling thread. Returns how many locks this has taken.
+/// The routine is about to run, in the calling thread. Returns how far that has come.
 pub fn begins(control: u64) -> u64 {
     let Some(thread) = own_state() else { return 0 };
     thread.wait_end();
     // No acquisition of a lock, but it is given up as one is.
     thread.inherited(control);
     thread.shares();
-    thread.acquisitions()
+    thread.steps()
 }
 
-/// The routine has run. The thread had taken `before` locks before it.
+/// The routine has run. The thread had come as far as `before` before it.
 pub fn ends(control: u64, before: u64) {
     // In a child that was forked meanwhile the thread's state is another.
     let Some(thread) = own_state() else { return };
     watch::released(thread, control, None);
-    let ident = identity::unstamped(control).filter(|_| thread.acquisitions() > before);
+    let ident = identity::unstamped(control).filter(|_| thread.steps() > before);
     let Some(ident) = ident else {
         match is_static(control) {
             true if RAN.get(control).is_some() => _ = state::with_core(|_| RAN.remove(control)),

@@ -164,3 +164,20 @@ fn chains_to_what_is_kept_at_a_barrier_have_any_length() {
     );
     assert!(found.is_empty(), "{found:?}");
 }
+
+/// When T0 waits on the condition T1 may have been to the routine, but not when it took the mutex first.
+#[test]
+fn a_condition_wait_takes_its_mutex_again_on_the_way() {
+    let story = |wait: &str| {
+        kept(&format!(
+            "once C
+             T0: L(A) OB(C) L(B) U(B) OE(C) {wait} U(A) BA(K)
+             T1: OC(C) L(A) BA(K) BP(K) U(A)
+             T0: BP(K)"
+        ))
+    };
+    let found = story("CW(A,c) CE(A)");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("likely circular-dependency: A "), "{found:?}");
+    assert!(story("").is_empty(), "{:?}", story(""));
+}

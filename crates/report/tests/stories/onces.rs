@@ -94,3 +94,32 @@ fn a_wait_after_the_routine_takes_its_mutex_again() {
     );
     assert_eq!(found, ["likely join-with-lock-held: A end of thread 2 (T1)"]);
 }
+
+/// T1 exists, so T0 had B; within that it took D, which T1 holds: so T0 has released D, and before that it
+/// found the routine run.
+#[test]
+fn a_routine_that_must_be_over_by_then_is_waited_for_by_nobody() {
+    let story = |t0: &str| {
+        format!(
+            "once C
+             T2: L(B) OB(C) L(A) U(A) OE(C) U(B)
+             T0: {t0}
+             T1: L(D) L(A) OC(C) U(A) U(D)"
+        )
+    };
+    let of = |t0: &str| verdict(&story(t0)).into_iter().find(|told| told.ends_with(CYCLE));
+    assert_eq!(of("L(B) F(T1) L(D) U(B) OC(C) U(D)"), Some(format!("guarded {CYCLE}")));
+    // It calls only after it has released D: that may come.
+    assert_eq!(of("L(B) F(T1) L(D) U(B) U(D) OC(C)"), Some(format!("likely {CYCLE}")));
+    // B is free when T0 takes D: then T1 may have been first.
+    assert_eq!(of("L(B) F(T1) U(B) L(D) OC(C) U(D)"), Some(format!("likely {CYCLE}")));
+}
+
+#[test]
+fn a_routine_that_does_no_more_than_join_is_one() {
+    let story = |end: &str| {
+        verdict(&format!("once C\nT0: F(T2) OB(C)\nT2: L(A) U(A)\nT0: {end}\nT1: L(A) OC(C) U(A)"))
+    };
+    assert_eq!(story("J(T2) OE(C)"), ["likely circular-dependency: C end of thread 2 (T2) A"]);
+    assert!(story("OE(C) J(T2)").is_empty());
+}

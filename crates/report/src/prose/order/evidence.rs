@@ -89,6 +89,13 @@ pub fn lines(involved: &Involved<'_>, evidence: &Evidence) -> Vec<String> {
                 format!("the other begins and ends while {holder} holds it"),
             ];
         }
+        Evidence::OverBefore { steps: [a, b], lock, holder } => {
+            let (a, b, lock) = (thread(*a), thread(*b), quote(lock));
+            return vec![
+                format!("{a} and {b} never meet: {a} needs {lock}, which {holder} takes before"),
+                format!("and {b} is done before {holder} releases it"),
+            ];
+        }
         Evidence::EachBefore { steps: [a, b], locks } => {
             let [first, second] = [&locks[0], &locks[1]].map(quote);
             let (a, b) = (thread(*a), thread(*b));
