@@ -474,6 +474,13 @@ pub enum Remedy {
         /// The control among the locks; the lock that is held is the one before it.
         once: usize,
     },
+    /// Join a thread after the routine of `pthread_once` rather than in it, or call without the lock
+    /// held that the thread needs.
+    JoinAfterRoutine {
+        /// The control among the locks; the thread's end is the one behind it, and the lock that is
+        /// held the one before it.
+        once: usize,
+    },
     /// Load and unload nothing with the lock held that is taken while loading, or do not take it
     /// then.
     LoadWithoutLock {

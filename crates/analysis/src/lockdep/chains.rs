@@ -43,8 +43,10 @@ impl<'m, 'a> Chains<'m, 'a> {
         let mut sources: HashMap<u32, HashSet<u32>> = HashMap::new();
         let mut budget = Budget::new(DEPENDENCIES);
         let is_lock = |node: &Node| node.inst != 0 && model.classes.excludes(node.class);
-        let acquires = |node: &Node| is_lock(node) && node.flags & node_flag::IN_HANDLER == 0;
-        for (id, node) in model.trie.contexts().filter(|(_, node)| acquires(node)) {
+        let waits = |node: &Node| {
+            is_lock(node) && node.flags & node_flag::IN_HANDLER == 0 && node.mode & mode::TRY == 0
+        };
+        for (id, node) in model.trie.contexts().filter(|(_, node)| waits(node)) {
             if budget.is_spent_out() {
                 break;
             }
@@ -97,7 +99,7 @@ impl<'m, 'a> Chains<'m, 'a> {
         let shortest = *parts.get(&from)?;
         let last = self.model.trie.node(given.last()?.context.acquired)?;
         if shortest == 0 {
-            return waits_for(last, kept).then(Vec::new);
+            return meets(last, kept).then(Vec::new);
         }
         (shortest..=MOST).find_map(|length| {
             let mut search = Search { chains: self, judge, kept, parts, path: given.to_vec() };
@@ -133,8 +135,7 @@ impl Search<'_, '_, '_, '_, '_, '_> {
             });
             let nodes = [context.held, context.acquired].map(|id| model.trie.node(id));
             let [Some(held), Some(acquired)] = nodes else { continue };
-            if !is_near || !waits_for(last, held) || length == 1 && !waits_for(acquired, self.kept)
-            {
+            if !is_near || !meets(last, held) || length == 1 && !meets(acquired, self.kept) {
                 continue;
             }
             for &segment in model.trie.segments(context.acquired) {
@@ -166,7 +167,7 @@ pub fn single_locks(model: &Model<'_>) -> HashMap<u32, u32> {
     locks.map(|(_, lock)| (lock.class, lock.inst)).collect()
 }
 
-/// Whether who acquires as in `node` waits for who holds as in `held`.
-fn waits_for(node: &Node, held: &Node) -> bool {
-    node.mode & mode::TRY == 0 && !(is_read(node.mode) && is_read(held.mode))
+/// Whether who acquires as in `node`, and waits, does so for who holds as in `held`.
+fn meets(node: &Node, held: &Node) -> bool {
+    !(is_read(node.mode) && is_read(held.mode))
 }

@@ -370,7 +370,7 @@ impl Found {
             loader::tell(loader, n, &mut what);
         }
         if let Some(once) = once {
-            onces::tell(once, &mut what);
+            onces::tell(once, n, &mut what);
         }
         what.evidence.extend(why_less);
         what.evidence.extend(semaphores::why_locks(semaphores));

@@ -11,13 +11,20 @@ pub fn place(model: &Model<'_>, locks: &[LockRef]) -> Option<usize> {
     locks.iter().position(|lock| model.classes.kind(lock.class) == lock_kind::ONCE)
 }
 
-/// Says in a finding about a cycle that the lock at `once` is a control, and what helps.
-pub fn tell(once: usize, what: &mut OrderFault) {
+/// Says in a finding about a cycle of so many `parts` that the lock at `once` is a control, and what
+/// helps.
+pub fn tell(once: usize, parts: usize, what: &mut OrderFault) {
     what.evidence.push(Evidence::HeldWhileInitialising { once });
     let is_order = |remedy: &Remedy| {
         matches!(remedy, Remedy::TakeBefore { .. } | Remedy::OrderOfTheirOwn { .. })
     };
-    if what.remedies.first().is_some_and(is_order) {
-        what.remedies = vec![Remedy::InitialiseWithoutLock { once }];
+    match what.remedies.first() {
+        Some(remedy) if is_order(remedy) => {
+            what.remedies = vec![Remedy::InitialiseWithoutLock { once }];
+        }
+        Some(&Remedy::JoinWithoutLock { end }) if (once + 1) % parts == end => {
+            what.remedies = vec![Remedy::JoinAfterRoutine { once }];
+        }
+        _ => {}
     }
 }

@@ -180,4 +180,8 @@ fn a_condition_wait_takes_its_mutex_again_on_the_way() {
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].starts_with("likely circular-dependency: A "), "{found:?}");
     assert!(story("").is_empty(), "{:?}", story(""));
+    // However it took it before.
+    let tried =
+        kept("T2: T(A) CW(A,c) CE(A) U(A) BA(K)\nT3: L(A) BA(K) BP(K)\nT2: BP(K)\nT3: U(A)");
+    assert_eq!(tried, found);
 }

@@ -123,3 +123,16 @@ fn a_routine_that_does_no_more_than_join_is_one() {
     assert_eq!(story("J(T2) OE(C)"), ["likely circular-dependency: C end of thread 2 (T2) A"]);
     assert!(story("OE(C) J(T2)").is_empty());
 }
+
+/// The same of a writer between two reads: T1, which writes, exists only once the routine is over.
+#[test]
+fn no_writer_that_comes_after_the_routine_comes_between_its_reads() {
+    let story = |t0: &str| {
+        verdict(&format!(
+            "once C\nwriters A\nT2: L(B) OB(C) R(A) R(A) U(A) U(A) OE(C) U(B)\nT0: {t0}\nT1: W(A) U(A)"
+        ))
+    };
+    let is_likely = |told: &String| told.starts_with("likely ");
+    assert!(!story("L(B) F(T1) OC(C) U(B)").iter().any(is_likely));
+    assert!(story("L(B) F(T1) U(B) OC(C)").iter().any(is_likely));
+}

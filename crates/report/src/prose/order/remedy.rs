@@ -64,6 +64,14 @@ pub fn lines(involved: &Involved<'_>, remedy: &Remedy) -> Vec<String> {
                 format!("or do not take {taken} in the routine"),
             ];
         }
+        Remedy::JoinAfterRoutine { once } => {
+            let held = involved.lock(once + involved.steps() - 1);
+            let joined = involved.thread(once + 1);
+            return vec![
+                format!("join {joined} after the routine, not in it"),
+                format!("or release {held} before calling pthread_once"),
+            ];
+        }
         Remedy::LoadWithoutLock { loader } => {
             let (held, taken) =
                 (involved.lock(loader + involved.steps() - 1), involved.lock(loader + 1));
