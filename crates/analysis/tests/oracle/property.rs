@@ -70,6 +70,14 @@ const FOUND: &[(u64, u64)] = &[
 /// The same of programs with a routine that runs once.
 const FOUND_ONCE: &[(u64, u64)] = &[(1, 2663), (3, 1812), (17, 1532), (19, 762), (36, 790)];
 
+/// Those that are still judged wrongly, of some 100,000 programs of each sort (seeds 3 to 5, 17, 19, 21
+/// and 31 to 59, up to 3,000 of each): what they did before keeps their threads apart, by several holds
+/// and events in turn.
+const OPEN: &[(u64, u64)] = &[(42, 1530), (45, 1632), (51, 92), (54, 1517)];
+
+/// The same of programs with a routine that runs once. The first is missed, the others are told.
+const OPEN_ONCE: &[(u64, u64)] = &[(40, 1867), (45, 2009), (51, 92), (54, 1768)];
+
 /// Program `number` of a seed.
 fn program(seed: u64, number: u64) -> Run {
     generated(seed, number, Extra::Events)
@@ -79,19 +87,31 @@ fn generated(seed: u64, number: u64, extra: Extra) -> Run {
     generate::run(&mut Rng::new(seed.wrapping_mul(1_000_003).wrapping_add(number)), extra)
 }
 
-#[test]
-fn programs_that_once_failed_do_not() {
-    let of = |found: &'static [(u64, u64)], extra| {
-        found.iter().map(move |&(seed, number)| (seed, number, extra))
+/// Of these programs, those that are judged wrongly.
+fn failures(events: &[(u64, u64)], once: &[(u64, u64)]) -> Vec<String> {
+    let of = |found: &[(u64, u64)], extra| -> Vec<_> {
+        found.iter().map(move |&(seed, number)| (seed, number, extra)).collect()
     };
-    let all = of(FOUND, Extra::Events).chain(of(FOUND_ONCE, Extra::Once));
+    let all = of(events, Extra::Events).into_iter().chain(of(once, Extra::Once));
     let failures = all.filter_map(|(seed, number, extra)| {
         let run = generated(seed, number, extra);
         let fault = examine(&run).faults.into_iter().next()?;
         Some(format!("program {number} of seed {seed}, {extra:?}: {}", smallest(run, &fault)))
     });
-    let failures: Vec<String> = failures.collect();
+    failures.collect()
+}
+
+#[test]
+fn programs_that_once_failed_do_not() {
+    let failures = failures(FOUND, FOUND_ONCE);
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// One that is judged rightly goes to those that once failed.
+#[test]
+fn programs_that_still_fail_do() {
+    let failures = failures(OPEN, OPEN_ONCE);
+    assert_eq!(failures.len(), OPEN.len() + OPEN_ONCE.len(), "{}", failures.join("\n"));
 }
 
 fn number(name: &str, default: u64) -> u64 {
