@@ -6,8 +6,9 @@ use super::section::{Section, left_out};
 use super::words::{name_of, sentence};
 use super::{Context, excerpt, limits, stack};
 use crate::prose::action::{act, doing};
+use crate::prose::short_names::ShortNames;
 use crate::prose::told;
-use crate::prose::words::{count, number, plain, quote};
+use crate::prose::words::{count, number, plain};
 use crate::verdict::Judged;
 use lockwright_analysis::finding::{Finding, HeldLock, LockInfo, LockOrigin, Name, Report};
 
@@ -57,7 +58,14 @@ fn filters(context: &Context<'_>) -> Markup {
 }
 
 fn one(context: &Context<'_>, report: &Report, number: usize, finding: &Finding) -> Markup {
-    let said = told(finding);
+    let mut said = told(finding);
+    let short = ShortNames::new(finding);
+    if !short.is_single() {
+        said.title = short.shortened(&said.title);
+    }
+    for line in said.evidence.iter_mut().chain(&mut said.help) {
+        *line = short.shortened(line);
+    }
     let grade = finding.grade.name();
     let mut evidence = said.why(finding.grade);
     if finding.also > 0 {
@@ -75,8 +83,10 @@ fn one(context: &Context<'_>, report: &Report, number: usize, finding: &Finding)
                 p.tags { span .grade .{ "g-" (grade) } { (grade) } " " code { (finding.kind.name()) } }
             }
             ul.evidence { @for line in &evidence { li { (sentence(line)) } } }
-            div.steps { @for step in 0..finding.steps.len() { (one_step(context, finding, step)) } }
-            (the_locks(context, finding))
+            // What a short name means is said before it is used.
+            @if !short.is_empty() { (the_locks(context, finding, &short)) }
+            div.steps { @for step in 0..finding.steps.len() { (one_step(context, finding, step, &short)) } }
+            @if short.is_empty() { (the_locks(context, finding, &short)) }
             @match said.help.as_slice() {
                 [] => {}
                 [one] => { p.help { b { "What to do: " } (sentence(one)) } }
@@ -87,7 +97,7 @@ fn one(context: &Context<'_>, report: &Report, number: usize, finding: &Finding)
 }
 
 /// What one thread did: what it held, and what it asked for then.
-fn one_step(context: &Context<'_>, finding: &Finding, number: usize) -> Markup {
+fn one_step(context: &Context<'_>, finding: &Finding, number: usize, short: &ShortNames) -> Markup {
     let step = &finding.steps[number];
     let unknown = Name::symbol("?");
     let name = finding.locks.get(step.lock).map_or(&unknown, |lock| &lock.name);
@@ -95,20 +105,20 @@ fn one_step(context: &Context<'_>, finding: &Finding, number: usize) -> Markup {
         step.held.iter().partition(|held| held.lock.is_some());
     html! {
         section.step {
-            h4 { (sentence(&doing(finding, number, quote))) }
+            h4 { (sentence(&doing(finding, number, |name| short.quote(name)))) }
             @for held in &part {
-                p.did { (name_of(&held.name.text, held.name.is_symbol)) " taken" }
+                p.did { (named(&held.name, short)) " taken" }
                 @if let Some(lines) = excerpt::show(context, &held.stack) { (lines) }
                 details { summary { "stack" } (stack::list(context, &held.stack)) }
             }
-            p.did { (sentence(&act(step.action, &quote(name)))) }
+            p.did { (sentence(&act(step.action, &short.quote(name)))) }
             @if let Some(lines) = excerpt::show(context, &step.stack) { (lines) }
             (stack::list(context, &step.stack))
             @if !other.is_empty() {
                 details {
                     summary { "also holding " (count(other.len() as u64, "lock")) }
                     ul { @for held in &other {
-                        li { (name_of(&held.name.text, held.name.is_symbol)) ", taken in " (stack::place(context, &held.stack)) }
+                        li { (named(&held.name, short)) ", taken in " (stack::place(context, &held.stack)) }
                     } }
                 }
             }
@@ -116,28 +126,38 @@ fn one_step(context: &Context<'_>, finding: &Finding, number: usize) -> Markup {
     }
 }
 
-fn the_locks(context: &Context<'_>, finding: &Finding) -> Markup {
+/// A lock by its short name, or its own.
+fn named(name: &Name, short: &ShortNames) -> Markup {
+    match short.get(name) {
+        Some(short) => html! { (short) },
+        None => name_of(&name.text, name.is_symbol),
+    }
+}
+
+fn the_locks(context: &Context<'_>, finding: &Finding, short: &ShortNames) -> Markup {
     let mut seen: Vec<&LockInfo> = Vec::new();
     for lock in &finding.locks {
         if !seen.contains(&lock) {
             seen.push(lock);
         }
     }
-    html! {
-        @if !seen.is_empty() {
-            details.locks {
-                summary { (count(seen.len() as u64, "lock")) }
-                ul { @for lock in seen { li {
-                    (name_of(&lock.name.text, lock.name.is_symbol)) ": "
-                    @if lock.origin == LockOrigin::Static { "static " }
-                    (plain(&lock.kind.to_string()))
-                    @if let Some(addr) = lock.addr { " at " code { (format!("{addr:#x}")) } }
-                    @if !lock.created.is_empty() { ", from " (stack::place(context, &lock.created)) }
-                    @if lock.class != lock.name && !lock.class.text.is_empty() {
-                        ", of class " (name_of(&lock.class.text, lock.class.is_symbol))
-                    }
-                } } }
+    let list = html! {
+        ul { @for lock in &seen { li {
+            @if let Some(letter) = short.get(&lock.name) { b { (letter) } ": " }
+            (name_of(&lock.name.text, lock.name.is_symbol)) ": "
+            @if lock.origin == LockOrigin::Static { "static " }
+            (plain(&lock.kind.to_string()))
+            @if let Some(addr) = lock.addr { " at " code { (format!("{addr:#x}")) } }
+            @if !lock.created.is_empty() { ", from " (stack::place(context, &lock.created)) }
+            @if lock.class != lock.name && !lock.class.text.is_empty() {
+                ", of class " (name_of(&lock.class.text, lock.class.is_symbol))
             }
+        } } }
+    };
+    html! {
+        @if !short.is_empty() { div.locks { (list) } }
+        @else if !seen.is_empty() {
+            details.locks { summary { (count(seen.len() as u64, "lock")) } (list) }
         }
     }
 }

@@ -9,6 +9,7 @@ mod misuse;
 mod object_words;
 mod objects;
 mod order;
+pub mod short_names;
 pub mod waited;
 pub mod words;
 

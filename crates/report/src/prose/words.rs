@@ -98,11 +98,11 @@ pub fn number(n: u64) -> String {
     text
 }
 
-/// "1 lock", "2 locks", "3 classes".
+/// "1 lock", "2 locks", "3 classes", "4 mutexes".
 pub fn count(n: u64, one: &str) -> String {
     let plural = match one {
         _ if n == 1 => "",
-        _ if one.ends_with('s') => "es",
+        _ if one.ends_with(['s', 'x']) => "es",
         _ => "s",
     };
     format!("{} {one}{plural}", number(n))

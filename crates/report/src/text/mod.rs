@@ -6,7 +6,6 @@
 
 mod place;
 pub(crate) mod processes;
-mod short_names;
 pub(crate) mod span;
 pub(crate) mod stack;
 mod summary;
@@ -16,6 +15,7 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer};
 
 use crate::prose::action::{act, doing};
+use crate::prose::short_names::ShortNames;
 use crate::prose::words::{self, number, plain, quote};
 use crate::prose::{Told, told};
 use lockwright_analysis::finding::lock_kind::{LockKind, Subject};
@@ -25,7 +25,6 @@ use lockwright_analysis::symbolize::source::Sources;
 use lockwright_analysis::symbolize::wrapper::first_own_frame;
 use lockwright_ledger::rows::object::object_type;
 use place::Place;
-use short_names::ShortNames;
 use stack::Stacks;
 
 /// How the text is to look.

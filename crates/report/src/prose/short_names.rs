@@ -5,7 +5,7 @@
 use lockwright_analysis::finding::lock_kind::Subject;
 use lockwright_analysis::finding::{Finding, Name};
 
-use crate::prose::words::quote;
+use super::words::quote;
 
 /// Letters there are; a finding of more locks than that is told with their descriptions.
 const LETTERS: std::ops::RangeInclusive<char> = 'A'..='Z';
