@@ -26,6 +26,23 @@ fn what_is_said_of_callbacks() {
     }
 }
 
+/// What a library is linked against it uses: g_object_new is not called back by GIO.
+#[test]
+fn what_a_library_is_linked_against_is_no_callback() {
+    let shared = |flags: &[&str]| {
+        let library = build("callback_lower.c", &[&["-shared", "-fPIC"], flags].concat());
+        library.to_str().expect("a plain path").to_owned()
+    };
+    let lower = shared(&["-DLOWER"]);
+    let upper = shared(&["-DUPPER", &lower]);
+    let alike = shared(&["-DUPPER", "-Wl,--unresolved-symbols=ignore-all"]);
+    for (upper, verdicts) in [(&upper, &[][..]), (&alike, &[(KIND, "likely")])] {
+        let program = build("callback_lower.c", &[upper, &lower]);
+        let run = check_with(&["--all"], program).run();
+        assert_eq!(run.verdicts(), verdicts, "{upper}: {}", run.stderr);
+    }
+}
+
 #[test]
 fn reports_of_callbacks_read_well() {
     for (name, how) in [("callback-asks", "asks"), ("callback-held", "held")] {

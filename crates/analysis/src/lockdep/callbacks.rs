@@ -5,7 +5,8 @@
 //! module, the library. Further in on the stack of what was acquired meanwhile there is a function
 //! of another module: the callback. Libraries call each other all the time with locks held, and
 //! those that are called so know nothing of their callers. So the module of the callback counts
-//! only if it was seen to call the library where that takes the very lock, or another of its class.
+//! only if it was seen to call the library where that takes the very lock, or another of its class;
+//! and what the library is itself linked against is used by it, and called back never.
 //!
 //! This needs no call back to have been made: one that was made is a deadlock. It is `likely` where
 //! the callback was seen to make that call at a time when the lock was free, in the same thread or
@@ -23,6 +24,7 @@ use crate::finding::{Details, Finding, Frame, Grade, Kind, Name, Step};
 use crate::model::{Model, is_read, place_key};
 use crate::symbolize::allocator::is_allocator;
 use crate::symbolize::is_runtime;
+use crate::symbolize::needed::Needed;
 use crate::symbolize::wrapper::own_frames;
 use crate::view::candidate::Candidate;
 use crate::view::occurrence::Level;
@@ -41,6 +43,9 @@ pub(super) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
     let mut found: BTreeMap<String, Found> = BTreeMap::new();
     for callback in search.callbacks() {
         let side = search.side(&callback);
+        if search.needed.needs(&side.library, &side.user) {
+            continue;
+        }
         let entries = entries.entry(side).or_insert_with_key(|side| search.entries(side));
         let verdicts =
             entries.iter().filter_map(|entry| Some((search.judge(&callback, entry)?, entry)));
@@ -140,6 +145,7 @@ struct Search<'m, 'a> {
     program: String,
     /// By group: where its locks are taken.
     taken: HashMap<u32, Vec<u32>>,
+    needed: Needed,
 }
 
 impl<'m, 'a> Search<'m, 'a> {
@@ -151,7 +157,7 @@ impl<'m, 'a> Search<'m, 'a> {
             }
         }
         let program = model.ledger.text(model.ledger.header().exe);
-        Self { model, program, taken }
+        Self { model, program, taken, needed: Needed::default() }
     }
 
     /// All callbacks, one for each lock that is held and place.

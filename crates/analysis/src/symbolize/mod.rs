@@ -22,6 +22,7 @@ mod makers;
 mod members;
 mod merged_calls;
 mod modules;
+pub mod needed;
 mod path;
 pub mod portable;
 mod seen_wrappers;
