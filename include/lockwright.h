@@ -29,7 +29,8 @@ enum {
 	LW_RECURSIVE = 4, /* the holder may take it again */
 	LW_TIMED = 8,     /* it can back out */
 	LW_FAILED = 16,   /* a trylock that has failed: with LW_TRY */
-	LW_FAIR_READ = 33 /* LW_READ, and waits behind a writer that waits */
+	LW_FAIR_READ = 33, /* LW_READ, and waits behind a writer that waits */
+	LW_UPGRADABLE_READ = 65 /* LW_READ, and may become the writer: excludes others that may */
 };
 
 /* lw_set_wait_type's types: what a thread does that waits for the lock. */

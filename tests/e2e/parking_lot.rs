@@ -28,6 +28,7 @@ fn locks_in_both_orders() {
     for (what, locks) in [
         ("mutexes", ["orders::FIRST", "orders::SECOND"]),
         ("table", ["orders::FAIR", "orders::TABLE"]),
+        ("upgradable", ["orders::INDEX", "orders::TABLE"]),
         ("waits", ["orders::FIRST", "orders::SECOND"]),
     ] {
         let alone = native(program("orders")).arg(what).run();
@@ -49,6 +50,8 @@ fn one_order_is_silent() {
     assert!(run.text().starts_with("ordered: "), "{}", run.stderr);
     assert_eq!((run.verdicts(), run.code()), (vec![], 0), "{}", run.stderr);
     assert_eq!(run.count("locks"), 5);
+    let run = check(program("orders")).arg("read").run();
+    assert_eq!((run.verdicts(), run.code()), (vec![], 0), "{}", run.stderr);
 }
 
 /// r2d2 and prometheus, and what they depend on.

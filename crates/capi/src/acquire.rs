@@ -71,7 +71,7 @@ modes! {
     Exclusive, RawMutex::Guard, EXCLUSIVE: lock try_lock unlock;
     Read, RawRwLock::SharedGuard, READ: lock_shared try_lock_shared unlock_shared;
     FairRead, RawRwLock::SharedGuard, FAIR_READ: lock_shared try_lock_shared unlock_shared;
-    Upgradable, RawRwLockUpgrade::UpgradableGuard, FAIR_READ: lock_upgradable try_lock_upgradable unlock_upgradable;
+    Upgradable, RawRwLockUpgrade::UpgradableGuard, FAIR_UPGRADABLE_READ: lock_upgradable try_lock_upgradable unlock_upgradable;
     Write, RawRwLock::ExclusiveGuard, EXCLUSIVE: lock_exclusive try_lock_exclusive unlock_exclusive;
 }
 

@@ -233,7 +233,7 @@ pub unsafe extern "C" fn lw_hybrid_rwlock_tryupgrade(lock: *mut lw_hybrid_rwlock
 pub unsafe extern "C" fn lw_hybrid_rwlock_downgrade_to_upgradable(
     lock: *mut lw_hybrid_rwlock_t,
 ) -> c_int {
-    tool::downgrade(lock);
+    tool::becomes(lock, Flags::FAIR_UPGRADABLE_READ);
     // SAFETY: as our caller promises.
     unsafe { lw_hybrid_rwlock_t::lock(lock).downgrade_to_upgradable() };
     0

@@ -376,7 +376,7 @@ row! {
         inst: u32,
         /// Its class.
         class: u32,
-        /// Not 0: held as a reader.
+        /// The reader's bits of its [`mode`]; 0 if it was held exclusively.
         shared: u32,
         /// Who held it.
         thread: u32,
@@ -608,6 +608,9 @@ pub mod mode {
     pub const JOIN: u16 = 32;
     /// Not a lock but a condition variable: a wait on it, which keeps what is held.
     pub const COND_WAIT: u16 = 64;
+    /// A reader that may become the writer without letting another in between, and so the only one
+    /// of its kind: set with [`READ`].
+    pub const UPGRADABLE: u16 = 1 << 7;
     /// Not a lock but a barrier: a wait for others to come, which keeps what is held. The class and the
     /// instance of a thread that waits so are the [`super::Sync`] and the number of its round, from 1.
     pub const BARRIER: u16 = 1 << 11;
@@ -622,6 +625,16 @@ pub mod mode {
     /// Not a lock but a word of memory: a futex that the program waits at by `syscall`. What that
     /// is for only its functions' names say.
     pub const FUTEX_WAIT: u16 = 1 << 10;
+}
+
+/// Whether a [`mode`] is a reader's.
+pub const fn is_read(mode: u16) -> bool {
+    mode & (mode::READ | mode::READ_RECURSIVE) != 0
+}
+
+/// Whether who acquires a lock in [`mode`] `a` cannot while another holds it in mode `b`.
+pub const fn excludes(a: u16, b: u16) -> bool {
+    !(is_read(a) && is_read(b)) || a & b & mode::UPGRADABLE != 0
 }
 
 /// Whether a wait in this [`mode`] is for a lock: not for a thread, a signal, a post, a barrier or a

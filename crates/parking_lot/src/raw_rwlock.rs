@@ -27,6 +27,7 @@ pub struct RawRwLock {
 
 /// A reader waits behind a writer that waits.
 const READ: Flags = Flags::FAIR_READ;
+const UPGRADABLE: Flags = Flags::FAIR_UPGRADABLE_READ;
 const WRITE: Flags = Flags::EXCLUSIVE;
 
 impl RawRwLock {
@@ -35,7 +36,7 @@ impl RawRwLock {
         self.told.releases();
         let had = self.told.takes(WRITE | Flags::TIMED, || false, upgrade);
         if !had {
-            self.told.tried(READ, true);
+            self.told.tried(UPGRADABLE, true);
         }
         had
     }
@@ -212,7 +213,7 @@ unsafe impl lock_api::RawRwLockUpgrade for RawRwLock {
     #[inline]
     fn lock_upgradable(&self) {
         self.told.takes(
-            READ,
+            UPGRADABLE,
             || self.real.try_lock_upgradable().is_some(),
             || {
                 self.real.lock_upgradable();
@@ -223,7 +224,7 @@ unsafe impl lock_api::RawRwLockUpgrade for RawRwLock {
 
     #[inline]
     fn try_lock_upgradable(&self) -> bool {
-        self.told.tried(READ, self.real.try_lock_upgradable().is_some())
+        self.told.tried(UPGRADABLE, self.real.try_lock_upgradable().is_some())
     }
 
     #[inline]
@@ -276,13 +277,14 @@ unsafe impl lock_api::RawRwLockUpgradeFair for RawRwLock {
 unsafe impl lock_api::RawRwLockUpgradeDowngrade for RawRwLock {
     #[inline]
     unsafe fn downgrade_upgradable(&self) {
+        self.told.becomes(READ);
         // SAFETY: the caller's promise.
         unsafe { self.real.downgrade_upgradable(no_guard()) };
     }
 
     #[inline]
     unsafe fn downgrade_to_upgradable(&self) {
-        self.told.becomes(READ);
+        self.told.becomes(UPGRADABLE);
         // SAFETY: the caller's promise.
         unsafe { self.real.downgrade_to_upgradable(no_guard()) };
     }
@@ -292,12 +294,12 @@ unsafe impl lock_api::RawRwLockUpgradeDowngrade for RawRwLock {
 unsafe impl lock_api::RawRwLockUpgradeTimed for RawRwLock {
     fn try_lock_upgradable_for(&self, timeout: Duration) -> bool {
         let take = || self.real.try_lock_upgradable_for(timeout).is_some();
-        self.told.takes(READ | Flags::TIMED, || self.real.try_lock_upgradable().is_some(), take)
+        self.told.takes(UPGRADABLE | Flags::TIMED, || self.real.try_lock_upgradable().is_some(), take)
     }
 
     fn try_lock_upgradable_until(&self, timeout: Instant) -> bool {
         let take = || self.real.try_lock_upgradable_until(timeout).is_some();
-        self.told.takes(READ | Flags::TIMED, || self.real.try_lock_upgradable().is_some(), take)
+        self.told.takes(UPGRADABLE | Flags::TIMED, || self.real.try_lock_upgradable().is_some(), take)
     }
 
     unsafe fn try_upgrade_for(&self, timeout: Duration) -> bool {

@@ -1,11 +1,7 @@
 //! What a thread does in a step of a finding.
 
+pub use lockwright_ledger::rows::is_read;
 use lockwright_ledger::rows::{lock_kind, mode};
-
-/// Whether `mode` is a reader's.
-pub fn is_read(mode: u16) -> bool {
-    mode & (mode::READ | mode::READ_RECURSIVE) != 0
-}
 
 /// How a lock is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +10,8 @@ pub enum Access {
     Exclusive,
     /// For reading.
     Read,
+    /// For reading, and perhaps for writing later.
+    Upgradable,
     /// For writing.
     Write,
 }
@@ -22,10 +20,15 @@ impl Access {
     /// That of an acquisition in `mode` of a lock of `kind`.
     pub fn of(kind: u8, mode: u16) -> Self {
         match is_rwlock(kind) {
-            true if is_read(mode) => Self::Read,
+            true if is_read(mode) => Self::shared(mode),
             true => Self::Write,
             false => Self::Exclusive,
         }
+    }
+
+    /// That of a reader in `mode`.
+    fn shared(mode: u16) -> Self {
+        if mode & mode::UPGRADABLE == 0 { Self::Read } else { Self::Upgradable }
     }
 }
 
@@ -164,7 +167,7 @@ impl Action {
             lock_kind::COMPLETION => Self::WaitsFor,
             _ => Self::Acquires {
                 // A kind of the program's own may have readers, too.
-                access: if is_read(mode) { Access::Read } else { Access::of(kind, mode) },
+                access: if is_read(mode) { Access::shared(mode) } else { Access::of(kind, mode) },
                 timed: mode & mode::TIMED != 0,
             },
         }

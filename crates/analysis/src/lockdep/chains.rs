@@ -8,11 +8,11 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use lockwright_ledger::rows::{Class, Lock, Node, mode, node_flag};
+use lockwright_ledger::rows::{Class, Lock, Node, excludes, mode, node_flag};
 
 use super::budget::Budget;
 use super::judge::Judge;
-use crate::model::{Model, is_read};
+use crate::model::Model;
 use crate::view::occurrence::{Acquisition, Context, Level};
 
 /// Parts of the longest chain that is looked for: threads besides the two of the wait.
@@ -169,5 +169,5 @@ pub fn single_locks(model: &Model<'_>) -> HashMap<u32, u32> {
 
 /// Whether who acquires as in `node`, and waits, does so for who holds as in `held`.
 fn meets(node: &Node, held: &Node) -> bool {
-    !(is_read(node.mode) && is_read(held.mode))
+    excludes(node.mode, held.mode)
 }

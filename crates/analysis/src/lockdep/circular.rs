@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use lockwright_ledger::rows::{Sync, sync_kind};
+use lockwright_ledger::rows::{Node, Sync, excludes, sync_kind};
 
 use super::annotated;
 use super::budget::Budget;
@@ -16,7 +16,7 @@ use super::{joins, loader, onces, semaphores, signals};
 use crate::finding::coverage::{Note, Search};
 use crate::finding::order::{Evidence, Fault, OrderFault, OrderedBy, Remedy};
 use crate::finding::{Details, Finding, Grade, Instances, Kind};
-use crate::model::{LockRef, Model, is_read, thread_of};
+use crate::model::{LockRef, Model, thread_of};
 use crate::progress::{Progress, Stage};
 use crate::view::candidate::{Candidate, ring};
 use crate::view::occurrence::{Acquisition, Level};
@@ -499,17 +499,15 @@ pub fn evidence(view: &ProcessView<'_, '_>, level: Level, verdict: &Verdict) -> 
 
 /// Whether a shared acquisition meets a shared holder in the ring, and may wait for it.
 fn reads_meet(model: &Model<'_>, acquisitions: &[Acquisition]) -> bool {
-    let reads = |id| model.trie.node(id).filter(|node| is_read(node.mode));
-    let waits = |id| {
-        reads(id).is_some_and(|node| {
-            model.classes.has_readers(node.class) && !model.reads_freely(node.class, node.mode)
-        })
+    let waits = |node: &Node| {
+        model.classes.has_readers(node.class) && !model.reads_freely(node.class, node.mode)
     };
     let next = acquisitions.iter().cycle().skip(1);
-    acquisitions
-        .iter()
-        .zip(next)
-        .any(|(a, b)| waits(a.context.acquired) && reads(b.context.held).is_some())
+    acquisitions.iter().zip(next).any(|(a, b)| {
+        let nodes = (model.trie.node(a.context.acquired), model.trie.node(b.context.held));
+        let (Some(node), Some(held)) = nodes else { return false };
+        waits(node) && !excludes(node.mode, held.mode)
+    })
 }
 
 /// What to do. `seen(i)` is how many contexts took the order of step `i`.

@@ -2,9 +2,9 @@
 //! its creator holds C runs while C is held, though it does not hold C itself: nobody who does can
 //! meet it.
 
-use lockwright_ledger::rows::Hold;
+use lockwright_ledger::rows::{self, Hold};
 
-use crate::model::{LockRef, Model, is_read};
+use crate::model::{LockRef, Model};
 use crate::view::occurrence::Acquisition;
 
 /// Why two parts of a cycle never meet.
@@ -32,7 +32,7 @@ pub fn apart(model: &Model<'_>, a: &Acquisition, b: &Acquisition) -> Option<Encl
     let both = || {
         around_a.iter().find(|x| {
             let is_other = |y: &Hold| !is_one(x, y) && y.inst == x.inst;
-            around_b.iter().any(|y| is_other(y) && !(x.shared != 0 && y.shared != 0))
+            around_b.iter().any(|y| is_other(y) && rows::excludes(x.shared as u16, y.shared as u16))
         })
     };
     first().or_else(second).or_else(both).map(Enclosure::of)
@@ -54,8 +54,7 @@ fn is_one(a: &Hold, b: &Hold) -> bool {
 /// Whether what `acquisition` holds cannot be held during the hold.
 pub(super) fn excludes(model: &Model<'_>, hold: &Hold, acquisition: &Acquisition) -> bool {
     acquisition.thread != hold.thread
-        && model
-            .trie
-            .held(acquisition.context.acquired)
-            .any(|(_, node)| node.inst == hold.inst && !(hold.shared != 0 && is_read(node.mode)))
+        && model.trie.held(acquisition.context.acquired).any(|(_, node)| {
+            node.inst == hold.inst && rows::excludes(node.mode, hold.shared as u16)
+        })
 }

@@ -8,10 +8,10 @@
 //! only, as that one has edges from those further out: it is the kernel's reduction, and with it a
 //! chain of n locks costs n edges and not n². Within the parts that matter, all are collected.
 
-use lockwright_ledger::rows::{Node, mode};
+use lockwright_ledger::rows::{Node, excludes, mode};
 
 use super::budget::Budget;
-use crate::model::{Model, is_read};
+use crate::model::{Model, shared};
 use crate::view::occurrence::{Context, Level};
 
 /// Ancestors that may be visited to build the graph.
@@ -67,12 +67,17 @@ impl<C> Part<C> {
     }
 }
 
-/// A vertex: the lock, and in the lowest bit whether it is held shared.
+/// A vertex: the lock, and in the lowest two bits how it is shared while it is held.
 pub type Vertex = u64;
 
-/// The vertex of a lock that is held so.
-pub fn vertex(lock: u32, shared: bool) -> Vertex {
-    u64::from(lock) << 1 | u64::from(shared)
+/// The vertex of a lock that is held in `mode`.
+pub fn vertex(lock: u32, mode: u16) -> Vertex {
+    u64::from(lock) << 2 | shared(mode)
+}
+
+/// The lock of a vertex.
+fn lock_at(vertex: Vertex) -> u32 {
+    (vertex >> 2) as u32
 }
 
 /// The parts of the dependency graph in which cycles can be, and whether all of it was looked at.
@@ -96,7 +101,7 @@ pub fn parts(model: &Model<'_>, level: Level) -> (Vec<Part>, bool) {
                     break;
                 }
                 let from = level.id(model, by).filter(|&from| from != lock);
-                let from = from.and_then(|from| part_of(vertex(from, is_read(by.mode))));
+                let from = from.and_then(|from| part_of(vertex(from, by.mode)));
                 if let Some((_, from)) = from.filter(|&(p, _)| p == part) {
                     found.push((part, from, to, Context { acquired: id, held }));
                 }
@@ -134,9 +139,12 @@ pub fn parts_of<C: Copy + Ord>(mut links: Vec<(Vertex, Vertex, C)>) -> Vec<Part<
 
 /// The locks that an acquisition waits for, by the way they are held.
 pub fn targets(model: &Model<'_>, node: &Node, lock: u32) -> impl Iterator<Item = Vertex> {
-    let shared =
+    let waits_for_readers =
         model.classes.has_readers(node.class) && !model.reads_freely(node.class, node.mode);
-    std::iter::once(vertex(lock, false)).chain(shared.then_some(vertex(lock, true)))
+    [0, mode::READ, mode::READ | mode::UPGRADABLE]
+        .into_iter()
+        .filter(move |&held| excludes(node.mode, held) || waits_for_readers)
+        .map(move |held| vertex(lock, held))
 }
 
 /// Whether dependencies on locks further out also lead through this held lock.
@@ -157,7 +165,7 @@ fn links(model: &Model<'_>, level: Level, budget: &mut Budget) -> Vec<(Vertex, V
                 break;
             }
             if let Some(from) = level.id(model, held).filter(|&from| from != lock) {
-                let from = vertex(from, is_read(held.mode));
+                let from = vertex(from, held.mode);
                 links.extend(targets(model, node, lock).map(|to| (from, to)));
                 if stands_for_outer(model, level, held) {
                     break;
@@ -177,7 +185,7 @@ fn part<C: Copy>(vertices: &[Vertex], links: &[(u32, u32, u32, C)]) -> Part<C> {
     members.dedup();
     let local = |v: u32| members.binary_search(&v).unwrap_or_default() as u32;
     let mut part = Part {
-        locks: members.iter().map(|&v| (vertices[v as usize] >> 1) as u32).collect(),
+        locks: members.iter().map(|&v| lock_at(vertices[v as usize])).collect(),
         first: vec![0; members.len() + 1],
         to: Vec::new(),
         ranges: Vec::new(),
@@ -226,8 +234,8 @@ impl Compressed {
         let mut lock_of: Vec<Option<u32>> = vec![None; count];
         let mut real = vec![false; count];
         for (&c, &v) in component.iter().zip(vertices) {
-            let seen = lock_of[c as usize].get_or_insert((v >> 1) as u32);
-            real[c as usize] |= *seen != (v >> 1) as u32;
+            let seen = lock_of[c as usize].get_or_insert(lock_at(v));
+            real[c as usize] |= *seen != lock_at(v);
         }
         let home = |(&c, i): (&u32, u32)| real[c as usize].then_some((c, i));
         component.iter().zip(0..).map(home).collect()

@@ -13,14 +13,14 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
-use lockwright_ledger::rows::{Node, mode};
+use lockwright_ledger::rows::{self, Node, mode};
 
 use super::budget::Budget;
 use super::enclosed::{self, Enclosure};
 use super::over;
 use super::precedence::{Contradiction, Precedence};
 use super::waiting_writer::{Writer, Writers, readers};
-use crate::model::{Model, is_read};
+use crate::model::{Model, shared};
 use crate::view::occurrence::{Acquisition, Context};
 
 /// Threads and segments kept for one shape; beyond that they count as not recorded.
@@ -137,7 +137,7 @@ impl Shape {
 
 /// The shapes of an edge, those that make the most serious cycles first.
 pub fn shapes(model: &Model<'_>, contexts: &[Context]) -> Vec<Shape> {
-    let mut index: HashMap<(u64, [bool; 4]), usize> = HashMap::new();
+    let mut index: HashMap<(u64, u64, [bool; 3]), usize> = HashMap::new();
     let mut shapes: Vec<Shape> = Vec::new();
     for &context in contexts {
         let Some(node) = model.trie.node(context.acquired) else { continue };
@@ -145,9 +145,9 @@ pub fn shapes(model: &Model<'_>, contexts: &[Context]) -> Vec<Shape> {
         let truncated = model.trie.is_cut(context.acquired);
         // A reader needs a writer between where a writer does not: one does not stand for the
         // other.
-        let reads = is_read(node.mode);
+        let shared = shared(node.mode);
         let new = model.trie.is_new(context.acquired, context.held);
-        let key = (model.trie.held_set(context.acquired), [timed, truncated, reads, new]);
+        let key = (model.trie.held_set(context.acquired), shared, [timed, truncated, new]);
         let at = match index.get(&key) {
             Some(&at) => at,
             None if shapes.len() == MAX_SHAPES => {
@@ -333,19 +333,18 @@ impl<'m, 'a> Judge<'m, 'a> {
         let key = (trie.held_set(a), trie.held_set(b));
         *self.gates.borrow_mut().entry(key).or_insert_with(|| {
             let group = |node: &Node| self.model.classes.group_of(node.class);
-            let mut locks: HashMap<u32, bool> = HashMap::new();
+            let mut locks: HashMap<u32, u16> = HashMap::new();
             // Of each class held: whether a lock of it is held that is not known any closer.
             let mut classes: HashMap<u32, bool> = HashMap::new();
             for (_, node) in trie.held(a) {
                 if node.inst != 0 && self.model.classes.excludes(node.class) {
-                    locks.insert(node.inst, is_read(node.mode));
+                    locks.insert(node.inst, node.mode);
                 }
                 *classes.entry(group(node)).or_default() |= node.inst == 0;
             }
             let mut doubt = None;
             for (id, node) in trie.held(b) {
-                let shared = is_read(node.mode);
-                if locks.get(&node.inst).is_some_and(|&other| !(other && shared)) {
+                if locks.get(&node.inst).is_some_and(|&other| rows::excludes(node.mode, other)) {
                     return Some(Gate::Certain(id));
                 }
                 let unknown = classes.get(&group(node));

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use lockwright_ledger::rows::{Class, Node, class_origin, lock_kind, mode};
+use lockwright_ledger::rows::{Class, Node, class_origin, excludes, lock_kind, mode};
 
 use super::annotated;
 use super::budget::Budget;
@@ -80,7 +80,7 @@ pub fn find(view: &ProcessView<'_, '_>, cycles: &[Candidate], notes: &mut Vec<No
                 && group != 0
                 && !model.classes.is_mixed(node.class);
             // Readers among readers do not wait.
-            let waits = !(is_read(by.mode) && model.reads_freely(node.class, node.mode));
+            let waits = excludes(node.mode, by.mode) || !model.reads_freely(node.class, node.mode);
             if same && waits && outer.is_none() && !annotated::may_nest(model, held, node) {
                 outer = Some((held, *by));
             }
@@ -357,8 +357,8 @@ fn outcome(
     let node = model.trie.node(context.acquired)?;
     let held = model.trie.node(context.held)?;
     let kind = model.classes.kind(node.class);
-    let (reads, held_shared) = (is_read(node.mode), is_read(held.mode));
-    if kind == lock_kind::RECURSIVE || (held_shared && model.reads_freely(node.class, node.mode)) {
+    let (held_shared, meets) = (is_read(held.mode), excludes(node.mode, held.mode));
+    if kind == lock_kind::RECURSIVE || (!meets && model.reads_freely(node.class, node.mode)) {
         return None;
     }
     Some(match kind {
@@ -367,7 +367,7 @@ fn outcome(
         lock_kind::RWLOCK | lock_kind::RWLOCK_WRITER if !held_shared => {
             (Grade::Possible, Again::HeldForWriting)
         }
-        _ if reads && held_shared => behind_writer(model, judge, node, acquisition),
+        _ if !meets => behind_writer(model, judge, node, acquisition),
         _ => (Grade::Likely, Again::Blocks),
     })
 }

@@ -26,10 +26,10 @@ use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{
-    Class, Evidence, Hold, Node, Segment, lock_kind, mode, node_flag, segment_kind,
+    self, Class, Evidence, Hold, Node, Segment, lock_kind, mode, node_flag, segment_kind,
 };
 
-use crate::model::{Model, is_read};
+use crate::model::Model;
 use crate::view::occurrence::Acquisition;
 
 /// Segments gone back to find where a hold began.
@@ -448,5 +448,5 @@ fn may_begin(model: &Model<'_>, id: u32, held: &Node) -> bool {
 
 /// Whether who acquires as in `node` cannot while another holds as in `held`.
 fn excludes(node: &Node, held: &Node) -> bool {
-    !(is_read(node.mode) && is_read(held.mode))
+    rows::excludes(node.mode, held.mode)
 }

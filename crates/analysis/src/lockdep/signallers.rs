@@ -14,12 +14,12 @@
 use std::collections::{HashMap, HashSet};
 
 use lockwright_ledger::rows::{
-    Finding as Row, Node, SIGNAL_ROUNDS, Segment, finding_kind, mode, node_flag, segment_kind,
-    signalled,
+    self, Finding as Row, Node, SIGNAL_ROUNDS, Segment, finding_kind, mode, node_flag,
+    segment_kind, signalled,
 };
 
 use super::waits_through::{Through, Ways};
-use crate::model::{LockRef, Model, is_read};
+use crate::model::{LockRef, Model};
 use crate::view::process_view::{ProcessView, reference};
 
 /// Rounds looked at for one wait.
@@ -341,5 +341,5 @@ pub fn waits(node: &Node) -> bool {
 
 /// Whether who acquires as in `node` waits for who holds as in `lock`.
 fn excludes(lock: &Node, node: &Node) -> bool {
-    !(is_read(lock.mode) && is_read(node.mode))
+    rows::excludes(node.mode, lock.mode)
 }

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use lockwright_ledger::rows::{Finding as Row, Node, Usage, lock_kind, mode, usage};
+use lockwright_ledger::rows::{Finding as Row, Node, Usage, excludes, lock_kind, mode, usage};
 
 use super::judge::Judge;
 use super::{loader, nesting};
@@ -113,7 +113,10 @@ fn outcome(
     if loader::is_loaders(model, used.row.class) {
         return None;
     }
-    if held_shared && model.reads_freely(used.row.class, used.node.mode) {
+    if held_shared
+        && !excludes(used.node.mode, open.node.mode)
+        && model.reads_freely(used.row.class, used.node.mode)
+    {
         return None;
     }
     let possible = |again: Again| (Grade::Possible, InHandler::Again(again));
@@ -126,7 +129,7 @@ fn outcome(
         _ if used.node.mode & mode::TIMED != 0 => possible(Again::Timeout),
         _ if open.row.inst != used.row.inst => (Grade::Possible, InHandler::OtherLock),
         _ if gate(model, open, used) => (Grade::Possible, InHandler::TriedGate),
-        _ if is_read(used.node.mode) => {
+        _ if !excludes(used.node.mode, open.node.mode) => {
             let context = Context { acquired: used.row.node, held: open.row.node };
             let acquisition =
                 Acquisition { context, segment: open.row.segment, thread: open.thread };
@@ -144,9 +147,7 @@ fn gate(model: &Model<'_>, open: &Use, used: &Use) -> bool {
     let tried = |node: &Node| node.mode & mode::TRY != 0 && node.inst != 0;
     model.trie.held(used.row.node).filter(|(_, node)| tried(node)).any(|(_, tried)| {
         let mut held = model.trie.held(open.row.node);
-        held.any(|(_, node)| {
-            node.inst == tried.inst && !(is_read(node.mode) && is_read(tried.mode))
-        })
+        held.any(|(_, node)| node.inst == tried.inst && excludes(tried.mode, node.mode))
     })
 }
 

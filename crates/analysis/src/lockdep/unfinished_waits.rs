@@ -5,8 +5,8 @@ use std::collections::{HashSet, VecDeque};
 
 use lockwright_ledger::Ledger;
 use lockwright_ledger::rows::{
-    Finding as Row, Held, Node, Thread, Wake, finding_kind, held_flag, mode, thread_state,
-    waits_for_lock,
+    Finding as Row, Held, Node, Thread, Wake, excludes, finding_kind, held_flag, mode,
+    thread_state, waits_for_lock,
 };
 
 use crate::finding::action::Action;
@@ -140,12 +140,11 @@ fn futex(view: &ProcessView<'_, '_>, waiter: &Thread) -> FutexWait {
 /// The threads that hold what `waiter` waits for, itself perhaps.
 fn holders(view: &ProcessView<'_, '_>, waiter: &Thread) -> Vec<Holder> {
     let model = view.model;
-    let reads = waiter.wait_mode as u16 & mode::READ;
     let keeps_it = |held: &Held| {
         held.is_held()
             && held.addr == waiter.wait_addr
             && held.flags & held_flag::IN_COND_WAIT == 0
-            && held.mode & reads == 0
+            && excludes(waiter.wait_mode as u16, held.mode)
     };
     let mut rows: Vec<&Thread> =
         model.threads().filter(|row| row.state == thread_state::LIVE).collect();

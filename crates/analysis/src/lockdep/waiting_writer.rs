@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use lockwright_ledger::rows::{Class, Node, mode};
+use lockwright_ledger::rows::{Class, Node, excludes, mode};
 
 use crate::model::{Model, is_read};
 use crate::view::occurrence::{Acquisition, Context};
@@ -83,7 +83,7 @@ pub fn readers(model: &Model<'_>, acquisitions: &[Acquisition]) -> Vec<(usize, N
             let held = node(acquisitions[(i + 1) % acquisitions.len()].context.held);
             // Of classes it is not said which lock it would be.
             let same = read.inst != 0 && read.inst == held.inst;
-            (same && is_read(read.mode) && is_read(held.mode)).then_some((i, read))
+            (same && !excludes(read.mode, held.mode)).then_some((i, read))
         })
         .collect()
 }

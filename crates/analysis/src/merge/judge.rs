@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
+use lockwright_ledger::rows::excludes;
+
 use super::classes::Classes;
 use super::{Occurrence, Processes};
-use crate::model::is_read;
 
 /// Combinations of occurrences looked at for one cycle.
 const MOST_COMBINATIONS: usize = 4_096;
@@ -121,21 +122,20 @@ impl<'j, 'a> Judge<'j, 'a> {
     /// A lock that both hold, and not both as readers: the node of it in the process of `a`. Only
     /// of a class with one lock in each process is that sure.
     fn gate(&self, a: &Occurrence, b: &Occurrence) -> Option<u32> {
-        let held: HashMap<u32, bool> =
-            self.held(b).map(|(_, class, reads)| (class, reads)).collect();
-        let mut gates = self
-            .held(a)
-            .filter(|(_, class, reads)| held.get(class).is_some_and(|other| !(*other && *reads)));
+        let held: HashMap<u32, u16> = self.held(b).map(|(_, class, mode)| (class, mode)).collect();
+        let mut gates = self.held(a).filter(|(_, class, mode)| {
+            held.get(class).is_some_and(|&other| excludes(*mode, other))
+        });
         gates.next().map(|(node, ..)| node)
     }
 
-    /// The held locks that are the only ones of their class: node, class, and whether it is read.
-    fn held(&self, acquisition: &Occurrence) -> impl Iterator<Item = (u32, u32, bool)> {
+    /// The held locks that are the only ones of their class: node, class, and mode.
+    fn held(&self, acquisition: &Occurrence) -> impl Iterator<Item = (u32, u32, u16)> {
         let model = &self.all.models[acquisition.ledger];
         model.trie.held(acquisition.context.acquired).filter_map(move |(id, node)| {
             let group = model.classes.plain(model.classes.group_of(node.class));
             let class = self.classes.lock(acquisition.ledger, model, node)?;
-            (group.locks == 1).then_some((id, class, is_read(node.mode)))
+            (group.locks == 1).then_some((id, class, node.mode))
         })
     }
 }

@@ -22,7 +22,7 @@ use crate::finding::{Finding, Origin, Process, Report, Summary};
 use crate::lockdep::budget::Budget;
 use crate::lockdep::cycles::{Limits, Visitor, Work, shortest_first};
 use crate::lockdep::graph::{Part, Vertex, parts_of, targets, vertex};
-use crate::model::{Model, Sources, Symbolise, is_read, missing_names};
+use crate::model::{Model, Sources, Symbolise, missing_names};
 use crate::progress::{Progress, Stage};
 use crate::view::occurrence::Context;
 use classes::Classes;
@@ -176,7 +176,7 @@ fn links(
                     continue;
                 };
                 pairs.insert((from, lock));
-                let from = vertex(from, is_read(by.mode));
+                let from = vertex(from, by.mode);
                 for to in targets(model, node, lock) {
                     // What holds the same locks is the same to the judge.
                     let sets: &mut Vec<(u64, bool)> = kept.entry((from, to)).or_default();

@@ -30,7 +30,7 @@ pub use naming::{LockRef, code_of, place_key, place_of, short_place};
 pub use order::{Crossing, Order};
 pub use sources::{Sources, Symbolise, missing_names};
 pub use thread_ends::thread_of;
-pub use trie::Trie;
+pub use trie::{Trie, shared};
 
 /// One watched process.
 pub struct Model<'a> {

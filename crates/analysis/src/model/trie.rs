@@ -214,18 +214,28 @@ fn paths(nodes: &mut [Node]) -> (Vec<u64>, Vec<bool>) {
         }
         let parent = if astray { 0 } else { parent };
         // A sum, as the order of the set does not matter.
-        sets[id] = sets[parent].wrapping_add(mix(identity(inst, class, is_read(mode))));
+        sets[id] = sets[parent].wrapping_add(mix(identity(inst, class, shared(mode))));
         cut[id] = astray || flags & node_flag::TRUNCATED != 0 || cut[parent];
     }
     (sets, cut)
 }
 
-/// What a lock is, and whether it is read: equal for no two that differ. Instances and classes may
+/// What a lock is, and how it is shared: equal for no two that differ. Instances and classes may
 /// have any bit set, as the ends of threads do.
-fn identity(inst: u32, class: u32, reads: bool) -> u64 {
+fn identity(inst: u32, class: u32, shared: u64) -> u64 {
     match inst {
-        0 => u64::from(class) | u64::from(reads) << 63,
-        _ => u64::from(inst) << 32 | u64::from(reads),
+        0 => u64::from(class) | shared << 62,
+        _ => u64::from(inst) << 32 | shared,
+    }
+}
+
+/// How a lock is shared that is held in `mode`: 0 not at all, 1 with readers, 2 with readers that
+/// may not become the writer.
+pub fn shared(mode: u16) -> u64 {
+    match mode {
+        _ if !is_read(mode) => 0,
+        _ if mode & mode::UPGRADABLE == 0 => 1,
+        _ => 2,
     }
 }
 

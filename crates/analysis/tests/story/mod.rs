@@ -25,6 +25,8 @@
 //! thread), `M(10)` masks it; `I(10)` enters its handler, which has it masked, and `Z` returns from
 //! it.
 //!
+//! `UR(X)` reads `X` so that it may become the writer, and `BUR(X)` begins to wait for that.
+//!
 //! `CW(A,c)` begins a wait with `A` on condition variable `c`, `CE(A)` ends it, and `CS(c)` signals;
 //! `PB(S)` begins to wait for a semaphore, perhaps with locks kept, and `PK(S)` is that and its end. `SAYS` tells others of something.
 //!
@@ -268,6 +270,10 @@ impl Story {
             "DR" => self.acquire(thread, name, mode::READ | mode::TIMED, site, false),
             "W" => self.acquire(thread, name, 0, site, false),
             "R" => self.acquire(thread, name, mode::READ, site, false),
+            "UR" => {
+                self.acquire(thread, name, mode::READ | mode::UPGRADABLE, site, false);
+            }
+            "BUR" => self.acquire(thread, name, mode::READ | mode::UPGRADABLE, site, true),
             "TR" => self.acquire(thread, name, mode::READ | mode::TRY, site, false),
             "B" => self.acquire(thread, name, 0, site, true),
             "RB" => self.acquire(thread, name, mode::READ, site, true),

@@ -8,7 +8,7 @@
 //! segment is one anyway. Either begins a new segment, and the reader draws the order between them.
 
 use lockwright_ledger::rows::{
-    Awaited, Class, Held, Hold, Segment, held_flag, lock_kind, mode, segment_kind,
+    self, Awaited, Class, Held, Hold, Segment, held_flag, lock_kind, mode, segment_kind,
 };
 
 use super::Acquire;
@@ -17,6 +17,9 @@ use super::entry::{LENT, PASSING, is_last_release, mark, unmark};
 use super::key::hash;
 use super::thread::ThreadState;
 use crate::index::Index;
+
+/// What of a mode says how a lock is shared.
+const READER: u16 = mode::READ | mode::READ_RECURSIVE | mode::UPGRADABLE;
 
 /// Holds that one thread awaits at most; of more, the order goes unrecorded.
 const MOST_AWAITED: usize = 16;
@@ -93,7 +96,7 @@ impl Core {
         let row = Hold {
             inst: held.inst,
             class: held.class,
-            shared: u32::from(is_shared(held.mode)),
+            shared: u32::from(held.mode & READER),
             thread: thread.id(),
             first: thread.segment(),
             links,
@@ -280,13 +283,9 @@ impl ThreadState {
     }
 }
 
-fn is_shared(mode: u16) -> bool {
-    mode & (mode::READ | mode::READ_RECURSIVE) != 0
-}
-
 /// Whether nobody acquires the lock so during the hold.
 fn excludes(hold: &Hold, inst: u32, mode: u16) -> bool {
-    hold.inst == inst && inst != 0 && !(hold.shared != 0 && is_shared(mode))
+    hold.inst == inst && inst != 0 && rows::excludes(mode, hold.shared as u16)
 }
 
 /// Key of a thread's open hold of a lock.

@@ -8,7 +8,7 @@
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, SeqCst};
 
-use lockwright_ledger::rows::{Class, Thread, held_flag, lock_kind, mode, thread_state};
+use lockwright_ledger::rows::{Class, Thread, excludes, held_flag, lock_kind, mode, thread_state};
 
 use super::core::{Core, held_of};
 use super::thread::ThreadState;
@@ -137,7 +137,7 @@ impl Core {
             let held = unsafe { at.read_volatile() };
             held.addr == addr
                 && held.flags & held_flag::IN_COND_WAIT == 0
-                && (wants & held.mode & mode::READ == 0)
+                && excludes(wants, held.mode)
         })
     }
 }

@@ -24,6 +24,10 @@ impl Flags {
     pub const FAILED: Self = Self(16);
     /// As [`Flags::READ`], and it waits behind a writer that waits.
     pub const FAIR_READ: Self = Self(Self::READ.0 | 32);
+    /// As [`Flags::READ`], and it may become the writer: it excludes others that may.
+    pub const UPGRADABLE_READ: Self = Self(Self::READ.0 | 64);
+    /// As [`Flags::UPGRADABLE_READ`], and it waits behind a writer that waits.
+    pub const FAIR_UPGRADABLE_READ: Self = Self(Self::FAIR_READ.0 | Self::UPGRADABLE_READ.0);
 }
 
 impl core::ops::BitOr for Flags {

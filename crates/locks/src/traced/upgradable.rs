@@ -1,7 +1,4 @@
 //! Traced upgradable readers.
-//!
-//! One is annotated as a reader, which it is for those who write; that two of them wait for each
-//! other the tool does not know.
 
 use lock_api::{
     RawRwLockUpgrade, RawRwLockUpgradeDowngrade, RawRwLockUpgradeFair, RawRwLockUpgradeTimed,
@@ -19,13 +16,13 @@ unsafe impl<R: RawRwLockUpgrade, const FAIR: bool> RawRwLockUpgrade for Traced<R
         if is_off() {
             return self.raw.lock_upgradable();
         }
-        self.told_surely(Self::READ, R::try_lock_upgradable, R::lock_upgradable)
+        self.told_surely(Self::UPGRADABLE, R::try_lock_upgradable, R::lock_upgradable)
     }
 
     #[inline]
     fn try_lock_upgradable(&self) -> Option<R::UpgradableGuard> {
         let taken = self.raw.try_lock_upgradable();
-        if is_off() { taken } else { self.told_try(Self::READ, taken) }
+        if is_off() { taken } else { self.told_try(Self::UPGRADABLE, taken) }
     }
 
     #[inline]
@@ -65,13 +62,14 @@ unsafe impl<R: RawRwLockUpgradeDowngrade, const FAIR: bool> RawRwLockUpgradeDown
 {
     #[inline]
     unsafe fn downgrade_upgradable(&self, guard: R::UpgradableGuard) -> R::SharedGuard {
+        self.becomes(Self::READ);
         // SAFETY: the caller's promise.
         unsafe { self.raw.downgrade_upgradable(guard) }
     }
 
     #[inline]
     unsafe fn downgrade_to_upgradable(&self, guard: R::ExclusiveGuard) -> R::UpgradableGuard {
-        self.becomes(Self::READ);
+        self.becomes(Self::UPGRADABLE);
         // SAFETY: the caller's promise.
         unsafe { self.raw.downgrade_to_upgradable(guard) }
     }
@@ -94,7 +92,7 @@ unsafe impl<R: RawRwLockUpgradeTimed, const FAIR: bool> RawRwLockUpgradeTimed fo
             return self.raw.try_lock_upgradable_for(timeout);
         }
         let wait = |raw: &R| raw.try_lock_upgradable_for(timeout);
-        self.told_timed(Self::READ, R::try_lock_upgradable, wait)
+        self.told_timed(Self::UPGRADABLE, R::try_lock_upgradable, wait)
     }
 
     fn try_lock_upgradable_until(&self, timeout: R::Instant) -> Option<R::UpgradableGuard> {
@@ -102,7 +100,7 @@ unsafe impl<R: RawRwLockUpgradeTimed, const FAIR: bool> RawRwLockUpgradeTimed fo
             return self.raw.try_lock_upgradable_until(timeout);
         }
         let wait = |raw: &R| raw.try_lock_upgradable_until(timeout);
-        self.told_timed(Self::READ, R::try_lock_upgradable, wait)
+        self.told_timed(Self::UPGRADABLE, R::try_lock_upgradable, wait)
     }
 
     unsafe fn try_upgrade_for(
@@ -125,6 +123,10 @@ unsafe impl<R: RawRwLockUpgradeTimed, const FAIR: bool> RawRwLockUpgradeTimed fo
 }
 
 impl<R, const FAIR: bool> Traced<R, FAIR> {
+    /// What the tool learns of an upgradable reader.
+    const UPGRADABLE: Flags =
+        if FAIR { Flags::FAIR_UPGRADABLE_READ } else { Flags::UPGRADABLE_READ };
+
     /// Waits for other readers by `upgrade`, which may give up: the reader goes on as that then.
     fn upgraded<W, U>(&self, upgrade: impl FnOnce(&R) -> Result<W, U>) -> Result<W, U> {
         if is_off() {
@@ -133,7 +135,7 @@ impl<R, const FAIR: bool> Traced<R, FAIR> {
         self.told.release();
         let result = self.told(Flags::EXCLUSIVE | Flags::TIMED, |_| None, upgrade);
         if result.is_err() {
-            self.told.acquire(Self::READ | Flags::TRY);
+            self.told.acquire(Self::UPGRADABLE | Flags::TRY);
         }
         result
     }

@@ -76,4 +76,6 @@ pub mod flag {
     pub const FAILED: u32 = 16;
     /// With [`READ`]: it waits behind a writer that waits.
     pub const FAIR: u32 = 32;
+    /// With READ: it may become the writer, and so excludes others that may.
+    pub const UPGRADABLE: u32 = 64;
 }

@@ -7,11 +7,17 @@ use lockwright_analysis::finding::{Finding, LockInfo, Name};
 
 /// What stands before the lock's name in a sentence, and what after it.
 fn parts(action: Action) -> (&'static str, &'static str) {
-    use Access::{Exclusive, Read, Write};
+    use Access::{Exclusive, Read, Upgradable, Write};
     match action {
+        Action::Acquires { access: Upgradable, timed: false } => {
+            ("acquires", " for upgradable reading")
+        }
+        Action::Acquires { access: Upgradable, timed: true } => {
+            ("acquires", " for upgradable reading with a timeout")
+        }
         Action::Acquires { access, timed } => {
             let verb = match access {
-                Exclusive => "acquires",
+                Exclusive | Upgradable => "acquires",
                 Read => "read-acquires",
                 Write => "write-acquires",
             };
@@ -40,7 +46,7 @@ fn parts(action: Action) -> (&'static str, &'static str) {
         }
         Action::WouldAcquireInHandler { .. } => ("would acquire", " in a signal handler"),
         Action::NeverUnlocks(Exclusive) => ("acquires and never unlocks", ""),
-        Action::NeverUnlocks(Read) => ("read-acquires and never unlocks", ""),
+        Action::NeverUnlocks(Read | Upgradable) => ("read-acquires and never unlocks", ""),
         Action::NeverUnlocks(Write) => ("write-acquires and never unlocks", ""),
         Action::ReleasesRead => ("releases a read lock of", ""),
         Action::Unlocks => ("unlocks", ""),
@@ -58,6 +64,7 @@ fn parts(action: Action) -> (&'static str, &'static str) {
         Action::AssertsNotHeld => ("asserts not to hold", ""),
         Action::Took(Exclusive) => ("took", ""),
         Action::Took(Read) => ("read-acquired", ""),
+        Action::Took(Upgradable) => ("acquired", " for upgradable reading"),
         Action::Took(Write) => ("write-acquired", ""),
         Action::TookInParent => ("took", " in the parent process"),
         Action::Pinned => ("pinned", ""),

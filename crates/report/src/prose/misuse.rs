@@ -150,7 +150,7 @@ fn sentences(finding: &Finding, misuse: &Misuse, names: &Names) -> Sentences {
         ),
         Misuse::ThreadEnded { access, reads, unlocked_later, can_be_robust } => (
             match access {
-                Access::Read => format!("{name} is still held for reading by a thread that ends"),
+                Access::Read | Access::Upgradable => format!("{name} is still held for reading by a thread that ends"),
                 Access::Write => format!("{name} is still held for writing by a thread that ends"),
                 Access::Exclusive => format!("{name} is still held by a thread that ends"),
             },

@@ -85,3 +85,30 @@ fn read_twice() {
 fn upgrade_deadlocks() {
     assert_eq!(verdict("rwlock X\nT1: R(X) B(X)"), ["deadlocked recursive-locking: X"]);
 }
+
+/// Of readers that may become the writer there is one.
+#[test]
+fn upgradable_readers_exclude_each_other() {
+    let orders = |one: &str, two: &str| {
+        verdict(&format!(
+            "rwlock X Y\nT1: {one}(X) {one}(Y) U(Y) U(X)\nT2: {two}(Y) {two}(X) U(X) U(Y)"
+        ))
+    };
+    assert_eq!(orders("UR", "UR"), ["likely circular-dependency: X Y"]);
+    assert_eq!(orders("UR", "W"), ["likely circular-dependency: X Y"]);
+    assert!(orders("UR", "R").is_empty(), "{:?}", orders("UR", "R"));
+    // As a gate one excludes its like, and a writer, and lets readers in.
+    let gate = |one: &str, two: &str| {
+        verdict(&format!(
+            "rwlock G\nT1: {one}(G) L(A) L(B) U(B) U(A) U(G)\nT2: {two}(G) L(B) L(A) U(A) U(B) U(G)"
+        ))
+    };
+    assert_eq!(gate("UR", "UR"), ["guarded circular-dependency: A B"]);
+    assert_eq!(gate("UR", "W"), ["guarded circular-dependency: A B"]);
+    assert_eq!(gate("UR", "R"), ["likely circular-dependency: A B"]);
+    // A thread that is one already waits for itself, and one that reads does not.
+    assert_eq!(verdict("rwlock X\nT1: UR(X) UR(X)"), ["likely recursive-locking: X"]);
+    assert!(verdict("rwlock X\nT1: R(X) UR(X) U(X) U(X)").is_empty());
+    let hangs = "rwlock X Y\nT1: UR(X)\nT2: UR(Y) BUR(X)\nT1: BUR(Y)";
+    assert_eq!(verdict(hangs), ["deadlocked circular-dependency: Y X"]);
+}

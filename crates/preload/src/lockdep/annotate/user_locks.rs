@@ -18,7 +18,12 @@ fn mode_of(flags: u32) -> u16 {
     // Unless it was told, whether a waiting writer holds new readers up is not known: so not a
     // dependency to cry wolf of.
     let read = if flags & flag::FAIR != 0 { mode::READ } else { mode::READ | mode::READ_RECURSIVE };
-    let bits = [(flag::READ, read), (flag::TRY, mode::TRY), (flag::TIMED, mode::TIMED)];
+    let bits = [
+        (flag::READ, read),
+        (flag::TRY, mode::TRY),
+        (flag::TIMED, mode::TIMED),
+        (flag::UPGRADABLE, mode::UPGRADABLE),
+    ];
     bits.iter().filter(|(flag, _)| flags & flag != 0).fold(0, |mode, (_, bits)| mode | bits)
 }
 

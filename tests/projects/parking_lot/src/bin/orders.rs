@@ -8,6 +8,7 @@ use parking_lot::{Condvar, FairMutex, Mutex, ReentrantMutex, RwLock, RwLockUpgra
 static FIRST: Mutex<u32> = Mutex::new(0);
 static SECOND: Mutex<u32> = Mutex::new(0);
 static TABLE: RwLock<u32> = RwLock::new(0);
+static INDEX: RwLock<u32> = RwLock::new(0);
 static FAIR: FairMutex<u32> = FairMutex::new(0);
 static AGAIN: ReentrantMutex<u32> = ReentrantMutex::new(0);
 static CHANGED: Condvar = Condvar::new();
@@ -32,6 +33,23 @@ fn table_then_fair() {
 fn fair_then_table() {
     let _fair = FAIR.lock();
     assert!(*TABLE.read() < 100);
+}
+
+fn table_then_index() {
+    let _table = TABLE.upgradable_read();
+    assert!(*INDEX.upgradable_read() < 100);
+}
+
+fn index_then_table() {
+    let _index = INDEX.upgradable_read();
+    assert!(*TABLE.upgradable_read() < 100);
+}
+
+/// A reader lets who may become the writer in.
+fn index_then_reads_table() {
+    let index = INDEX.upgradable_read();
+    let _index = RwLockUpgradableReadGuard::downgrade(index);
+    assert!(*TABLE.read_recursive() < 100);
 }
 
 fn again_then_table() {
@@ -74,6 +92,8 @@ fn main() {
     match what.as_str() {
         "mutexes" => run(first_then_second, second_then_first),
         "table" => run(table_then_fair, fair_then_table),
+        "upgradable" => run(table_then_index, index_then_table),
+        "read" => run(table_then_index, index_then_reads_table),
         "waits" => thread::scope(|scope| {
             scope.spawn(wait_for_first);
             run(change, second_then_first);
