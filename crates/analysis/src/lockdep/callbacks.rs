@@ -39,14 +39,17 @@ const MOST_CALLBACKS: usize = 4096;
 /// The callbacks of one process.
 pub(super) fn find(view: &ProcessView<'_, '_>) -> Vec<Candidate> {
     let search = Search::new(view.model);
+    let needed = Needed::default();
     let mut entries: HashMap<Side, Vec<Entry>> = HashMap::new();
     let mut found: BTreeMap<String, Found> = BTreeMap::new();
     for callback in search.callbacks() {
         let side = search.side(&callback);
-        if search.needed.needs(&side.library, &side.user) {
-            continue;
-        }
-        let entries = entries.entry(side).or_insert_with_key(|side| search.entries(side));
+        let entries = entries.entry(side).or_insert_with_key(|side| {
+            let mut entries = search.entries(side);
+            // Files are only read where it matters.
+            entries.retain(|_| !needed.needs(&side.library, &side.user));
+            entries
+        });
         let verdicts =
             entries.iter().filter_map(|entry| Some((search.judge(&callback, entry)?, entry)));
         let Some((verdict, entry)) = verdicts.min_by_key(|(verdict, _)| *verdict) else { continue };
@@ -145,7 +148,6 @@ struct Search<'m, 'a> {
     program: String,
     /// By group: where its locks are taken.
     taken: HashMap<u32, Vec<u32>>,
-    needed: Needed,
 }
 
 impl<'m, 'a> Search<'m, 'a> {
@@ -157,7 +159,7 @@ impl<'m, 'a> Search<'m, 'a> {
             }
         }
         let program = model.ledger.text(model.ledger.header().exe);
-        Self { model, program, taken, needed: Needed::default() }
+        Self { model, program, taken }
     }
 
     /// All callbacks, one for each lock that is held and place.

@@ -386,14 +386,16 @@ impl<'m, 'a> Judge<'m, 'a> {
 
     fn can_join(&self, writer: &Writer, acquisitions: &[Acquisition]) -> bool {
         let new = writer.acquisition;
-        let all: Vec<Acquisition> = acquisitions.iter().copied().chain([new]).collect();
         acquisitions.iter().all(|acquisition| {
             let (a, b) = (acquisition.context.acquired, new.context.acquired);
             acquisition.thread != new.thread
                 && self.can_meet(acquisition, &new)
                 && !enclosed::apart_by_several(self.model, acquisition, &new)
                 && !matches!(self.common(a, b), Some(Gate::Certain(_)))
-        }) && over::over(self.model, &all).is_none()
+        }) && {
+            let all: Vec<Acquisition> = acquisitions.iter().copied().chain([new]).collect();
+            over::over(self.model, &all).is_none()
+        }
     }
 
     /// Whether wherever one of `acquisitions` reads what the next holds as a reader, a writer can

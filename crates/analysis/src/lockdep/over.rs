@@ -42,7 +42,7 @@ pub fn over(model: &Model<'_>, acquisitions: &[Acquisition]) -> Option<(usize, u
         for (&thread, &segment) in order.past(acquisition.segment).iter() {
             let is_own = thread == acquisition.thread;
             let last = if is_own { acquisition.segment - 1 } else { segment };
-            ended.entry(thread).and_modify(|latest| *latest = last.max(*latest)).or_insert(last);
+            end(&mut ended, thread, last);
         }
     }
     loop {
@@ -57,7 +57,13 @@ pub fn over(model: &Model<'_>, acquisitions: &[Acquisition]) -> Option<(usize, u
             return Some((step, late, Enclosure::of(hold)));
         }
         for (&thread, &last) in before.iter() {
-            ended.entry(thread).and_modify(|latest| *latest = last.max(*latest)).or_insert(last);
+            end(&mut ended, thread, last);
         }
     }
+}
+
+/// A thread's segments are over up to `last`.
+fn end(ended: &mut HashMap<u32, u32>, thread: u32, last: u32) {
+    let latest = ended.entry(thread).or_default();
+    *latest = last.max(*latest);
 }

@@ -2,12 +2,14 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fs;
 use std::path::Path;
 
 use object::Endianness;
-use object::elf::{DT_NEEDED, FileHeader64};
-use object::read::elf::{Dyn, FileHeader};
+use object::elf::DT_NEEDED;
+use object::read::elf::{Dyn, ElfFile64};
+use object::read::{File as Elf, ReadRef};
+
+use super::elf::with_elf;
 
 /// What files say that they need; each is read once.
 #[derive(Default)]
@@ -23,7 +25,11 @@ impl Needed {
         let Some(file) = file_name(other) else { return false };
         let mut known = self.names.borrow_mut();
         let names = known.entry(path.to_owned()).or_insert_with(|| {
-            fs::read(path).ok().and_then(|data| names(&data)).unwrap_or_default()
+            let names = with_elf(Path::new(path), |elf| match elf {
+                Elf::Elf64(elf) => names(elf),
+                _ => None,
+            });
+            names.flatten().unwrap_or_default()
         });
         names.iter().any(|name| {
             // What was linked by its path, and has no name of its own, is needed by its path.
@@ -37,10 +43,8 @@ fn file_name(path: &str) -> Option<&str> {
     Path::new(path).file_name().and_then(|name| name.to_str())
 }
 
-fn names(data: &[u8]) -> Option<Vec<String>> {
-    let elf = FileHeader64::<Endianness>::parse(data).ok()?;
-    let endian = elf.endian().ok()?;
-    let sections = elf.sections(endian, data).ok()?;
+fn names<'data, R: ReadRef<'data>>(elf: &ElfFile64<'data, Endianness, R>) -> Option<Vec<String>> {
+    let (endian, data, sections) = (elf.endian(), elf.data(), elf.elf_section_table());
     let (entries, strings) = sections.dynamic(endian, data).ok()??;
     let strings = sections.strings(endian, data, strings).ok()?;
     let needed =
