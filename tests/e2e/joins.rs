@@ -17,6 +17,9 @@ const TOLD: &[Row] = &[
     ("join_held.c", "cancelled", &[("join-with-lock-held", "possible")]),
     ("join_held.c", "semaphore", &[("join-with-lock-held", "possible")]),
     ("join_held.c", "c11", &[("join-with-lock-held", "likely")]),
+    ("join_held.c", "announces", &[("join-with-lock-held", "possible")]),
+    ("join_held.c", "signals", &[("join-with-lock-held", "likely")]),
+    ("join_held.c", "users", &[("join-with-lock-held", "possible")]),
     ("join_held.cc", "kept", &[("join-with-lock-held", "likely")]),
     ("join_held.cc", "fixed", &[]),
 ];
@@ -48,6 +51,8 @@ fn reports_of_joins_read_well() {
         ("join-cycle", "join_held.c", "cycle"),
         ("join-cancelled", "join_held.c", "cancelled"),
         ("join-semaphore", "join_held.c", "semaphore"),
+        ("join-announced", "join_held.c", "announces"),
+        ("join-users", "join_held.c", "users"),
         ("join-held-cxx", "join_held.cc", "kept"),
     ] {
         golden(name, check_with(&["--all"], program(source)).arg(how));

@@ -12,6 +12,9 @@
  *   join_held cancelled as taken, but the worker then waits until it is cancelled, which it is before the lock is taken
  *   join_held semaphore as taken, with a semaphore that begins at 1 for a lock
  *   join_held c11       as taken, with C11's threads
+ *   join_held announces the worker says under the lock that it ends, for which nobody has to wait
+ *   join_held signals   the worker signals under the lock again and again, to say other things
+ *   join_held users     the worker leaves a group, and the last who leaves it joins it
  */
 #define _GNU_SOURCE
 #include "baton.h"
@@ -123,6 +126,64 @@ static int with_c11(void)
 	return 0;
 }
 
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int steps;
+static int users = 2;
+static pthread_t leaver;
+
+static void step(void)
+{
+	pthread_mutex_lock(&state);
+	steps++;
+	pthread_cond_signal(&changed);
+	pthread_mutex_unlock(&state);
+}
+
+static void *stepper(void *times)
+{
+	for (int i = 0; i < *(int *)times; i++)
+		step();
+	baton_pass(&done);
+	return NULL;
+}
+
+static int with_steps(int times)
+{
+	pthread_t thread;
+	pthread_create(&thread, NULL, stepper, &times);
+	baton_take(&done);
+	pthread_mutex_lock(&state);
+	while (steps < times)
+		pthread_cond_wait(&changed, &state);
+	pthread_join(thread, NULL);
+	pthread_mutex_unlock(&state);
+	return 0;
+}
+
+static void leave(void)
+{
+	pthread_mutex_lock(&state);
+	if (--users == 0)
+		pthread_join(leaver, NULL);
+	pthread_mutex_unlock(&state);
+}
+
+static void *leaves(void *arg)
+{
+	(void)arg;
+	leave();
+	baton_pass(&done);
+	return NULL;
+}
+
+static int with_users(void)
+{
+	pthread_create(&leaver, NULL, leaves, NULL);
+	baton_take(&done);
+	leave();
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "taken";
@@ -134,6 +195,12 @@ int main(int argc, char **argv)
 		return with_c11();
 	if (!strcmp(how, "semaphore"))
 		return with_semaphore();
+	if (!strcmp(how, "announces"))
+		return with_steps(1);
+	if (!strcmp(how, "signals"))
+		return with_steps(3);
+	if (!strcmp(how, "users"))
+		return with_users();
 	if (!strcmp(how, "other") || !strcmp(how, "cycle"))
 		lock = &queue;
 	if (!strcmp(how, "posted"))

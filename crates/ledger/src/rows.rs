@@ -876,6 +876,10 @@ pub mod finding_kind {
     /// The condition variable at `addr`, on which threads have waited in several places with the
     /// row's mutex, is signalled here, for one of them.
     pub const SIGNAL_PLACE: u8 = 27;
+    /// No misuse: the thread signalled the condition variable at `addr`, on which somebody may wait,
+    /// with locks held: `node` is what it held. `detail` is how many acquisitions it had made by then,
+    /// `repeats` 1 if it did the same again. For each thread in the first few contexts.
+    pub const SIGNALLED_HOLDING: u8 = 28;
 }
 
 /// Signals of one object by one thread that are recorded ([`finding_kind::SIGNALLED`]).

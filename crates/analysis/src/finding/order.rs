@@ -179,6 +179,22 @@ pub enum Evidence {
         /// Its end among the locks.
         end: usize,
     },
+    /// The joined thread signals a condition with the lock held that who joins holds, once, and soon
+    /// before its end: it may tell of that.
+    SignalsAtItsEnd {
+        /// Its end among the locks.
+        end: usize,
+        /// Where it signals.
+        place: Option<String>,
+    },
+    /// The joined thread takes the lock in the function, and in the place of it, in which who joins
+    /// takes it, and decides to join.
+    SameFunction {
+        /// Its end among the locks.
+        end: usize,
+        /// The function.
+        function: String,
+    },
     /// What the joined thread takes is a semaphore: a wait for that may be cancelled, or ended by a
     /// post of others.
     AwaitedSemaphore {

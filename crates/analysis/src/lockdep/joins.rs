@@ -2,12 +2,18 @@
 
 use std::collections::HashSet;
 
-use lockwright_ledger::rows::{Thread, lock_kind, mode};
+use lockwright_ledger::rows::{
+    Finding as Row, Node, Thread, excludes, finding_kind, lock_kind, mode,
+};
 
 use crate::finding::order::{Evidence, Fault, OrderFault, Remedy};
-use crate::finding::{Grade, Kind};
-use crate::model::{LockRef, Model};
+use crate::finding::{Frame, Grade, Kind};
+use crate::model::{LockRef, Model, place_of};
+
 use crate::view::occurrence::Acquisition;
+
+/// Acquisitions of a thread between what it tells as its last and its end.
+const MOST_AFTER_LAST: u64 = 8;
 
 /// The ends of threads among the parts of a cycle, by place in it.
 pub struct Ends {
@@ -47,6 +53,11 @@ impl Ends {
     /// waited to hear from it: that it has begun, or is about to end. If that mutex is what it
     /// holds while joining, the other has had it since, and this is how threads are joined that
     /// list themselves as done.
+    ///
+    /// Where it need not wait, as the other is done already, it hears of that in its hold of the lock all
+    /// the same. The other may have told of it where it signals a condition once, shortly before its
+    /// end, with the lock held; or in the very function in which the joiner decides to join it, as those
+    /// do that count users.
     pub fn grade(
         &self,
         model: &Model<'_>,
@@ -76,6 +87,14 @@ impl Ends {
                 true => at_most(Grade::Ordered, Evidence::MayHaveHeard { end }),
                 false if mutexes.is_empty() => {}
                 false => at_most(Grade::Possible, Evidence::MayHaveHeard { end }),
+            }
+            let joined = acquisitions[end].thread;
+            if let Some(signal) = last_signal_holding(model, self.parts[before], joined) {
+                let place = model.short_place(signal);
+                at_most(Grade::Possible, Evidence::SignalsAtItsEnd { end, place });
+            }
+            if let Some(function) = deciding(model, acquisitions[before], joined) {
+                at_most(Grade::Possible, Evidence::SameFunction { end, function });
             }
         }
         result
@@ -148,4 +167,46 @@ fn heard_with(model: &Model<'_>, joiner: Acquisition, joined: u32) -> HashSet<u3
         mutexes.retain(|mutex| taken.contains(mutex));
     }
     mutexes
+}
+
+/// The stack of a signal that the thread made with a lock of the group held, once, and soon before its
+/// end.
+fn last_signal_holding(model: &Model<'_>, group: u32, thread: u32) -> Option<u32> {
+    let acquisitions = model.ledger.get::<Thread>(thread)?.acquisitions;
+    let is_last = |row: &Row| {
+        row.kind == finding_kind::SIGNALLED_HOLDING
+            && row.thread == thread
+            && row.repeats == 0
+            && acquisitions.saturating_sub(row.detail) <= MOST_AFTER_LAST
+    };
+    let is_held = |row: &Row| {
+        let innermost = model.trie.node(row.node).into_iter();
+        let mut held = innermost.chain(model.trie.held(row.node).map(|(_, node)| node));
+        held.any(|node| model.classes.group_of(node.class) == group)
+    };
+    let mut rows = model.ledger.rows::<Row>().map(|(_, row)| row);
+    rows.find(|row| is_last(row) && is_held(row)).map(|row| row.stack)
+}
+
+/// The function that took the lock which the joiner holds, and from which it joins, where the thread
+/// `joined` took that lock in the same place.
+fn deciding(model: &Model<'_>, joiner: Acquisition, joined: u32) -> Option<String> {
+    let node = |id| model.trie.node(id).copied();
+    let (held, join) = (node(joiner.context.held)?, node(joiner.context.acquired)?);
+    let taken = model.symbols.stack(held.stack);
+    let function = place_of(&taken)?.function.clone()?;
+    let is_active = |frame: &Frame| frame.function.as_ref() == Some(&function);
+    if !model.symbols.stack(join.stack).iter().any(is_active) {
+        return None;
+    }
+    let place = model.place(held.stack);
+    let is_it = |id: u32, node: &Node| {
+        node.class != 0
+            && model.is_of_lock(node, &held)
+            && excludes(node.mode, held.mode)
+            && model.trie.segments(id).iter().any(|&at| model.order.thread(at) == Some(joined))
+            && model.place(node.stack) == place
+    };
+    let mut nodes = (1..model.trie.len()).filter_map(|id| Some((id, model.trie.node(id)?)));
+    nodes.any(|(id, node)| is_it(id, node)).then_some(function)
 }

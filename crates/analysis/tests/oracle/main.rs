@@ -18,7 +18,8 @@
 //!   finding about those locks or fewer of them: `likely`, or `possible` if somebody could back out, or
 //!   if the lock is not the only one of its class where readers block each other through a writer, or
 //!   where a thread that is joined takes it with nothing held; `ordered`, if who joins has waited on
-//!   a condition with the lock that it holds, and may have heard of the other's end;
+//!   a condition with the lock that it holds, and may have heard of the other's end, and `possible` if
+//!   the other signals one with that held, and may tell of its end;
 //! - *nothing is cried*: for each finding graded `likely` those threads can come to wait for those
 //!   locks, in a reordering of the run, or of another run that leaves the very same record (see
 //!   repeat.rs). How many need that is counted.

@@ -205,7 +205,8 @@ impl<'r> Search<'r> {
             Op::Join(other) if state[other] == self.run.threads[other].len() => return None,
             Op::Join(other) => {
                 let lock = end_of(self.run, other);
-                let sure = !self.has_heard(&self.run.threads[thread][..state[thread]], other);
+                let steps = &self.run.threads[thread][..state[thread]];
+                let sure = !self.has_heard(steps, other) && !self.signals_holding(steps, other);
                 return Some(Wait { lock, blockers: vec![other], sure });
             }
             Op::OnceCall { lock, id } => {
@@ -266,11 +267,34 @@ impl<'r> Search<'r> {
         waits && others.filter_map(taken).any(|it| steps.iter().filter_map(taken).any(|s| s == it))
     }
 
+    /// Whether the thread `other` signals a condition with a lock held of which a thread has taken one
+    /// of the class in `steps`: it may tell of its end.
+    fn signals_holding(&self, steps: &[Step], other: usize) -> bool {
+        let class = |lock: usize| self.run.locks[lock].class();
+        let is_taken = |held: &usize| {
+            steps.iter().any(|step| match step.op {
+                Op::Acquire { lock, .. } => class(lock) == class(*held),
+                _ => false,
+            })
+        };
+        let mut held = Vec::new();
+        self.run.threads[other].iter().any(|step| {
+            match step.op {
+                Op::Acquire { lock, .. } => held.push(lock),
+                Op::Release { lock, .. } => held.retain(|&other| other != lock),
+                Op::Signal(_) => return held.iter().any(is_taken),
+                _ => {}
+            }
+            false
+        })
+    }
+
     /// Every cycle of waiting threads that can be reached, and whether that can be known for sure.
     /// It cannot if somebody has a deadline and may back out. Nor if a reader waits behind a
     /// writer, or a thread that is joined waits with nothing held, and the lock is not the only one
     /// of its class: of who holds nothing the class is on record, not the lock. Nor if who joins has
-    /// waited on a condition before, and may have heard of the other.
+    /// waited on a condition before, and may have heard of the other, or if this signals one with the
+    /// lock held.
     ///
     /// That a wait on a condition variable ends when it is told so orders nothing here, as it orders
     /// nothing for lockdep.

@@ -362,6 +362,7 @@ impl Story {
             }
             "CS" => {
                 let addr = self.object(name);
+                self.signals_holding(thread, addr, site);
                 self.thread(thread).signals();
                 self.signals(thread, addr, site);
             }
@@ -564,6 +565,17 @@ impl Story {
             let probe = state.probe_signal(addr);
             if !probe.is_hit() {
                 self.core.signalled(state, addr, probe, 7, &mut capture(site));
+            }
+        }
+    }
+
+    /// As the preload library does before a signal of a condition variable.
+    fn signals_holding(&mut self, thread: &str, addr: u64, site: u64) {
+        let state = self.thread(thread);
+        if !state.is_idle() && state.in_signal() == 0 {
+            let probe = state.probe_signal_holding(addr);
+            if !probe.is_hit() {
+                self.core.signalled_holding(state, addr, probe, 7, &mut capture(site));
             }
         }
     }

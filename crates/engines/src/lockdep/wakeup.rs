@@ -11,6 +11,10 @@
 //! A signal by a thread that does not hold the waiters' mutex is put on record, too, once for each
 //! place: it may come between a waiter's look at what it waits for and its wait, and be lost. So is
 //! a signal that wakes one of several kinds of waiters, and one that nobody had any use for.
+//!
+//! A thread that signals with a lock held, once, and ends soon after, may have told of just that. Who
+//! joins it with the lock held then knows, whether or not it had to wait for the signal. So signals
+//! with locks held are on record, by thread and context.
 
 use lockwright_ledger::rows::{
     Finding, SIGNAL_ROUNDS, finding_kind, mode, segment_kind, signalled,
@@ -29,15 +33,20 @@ const MOST_OF_CALL: u32 = 32;
 /// Signals of one thread that begin a segment.
 const MOST_SEGMENTS: u32 = 64;
 
+/// Contexts in which one thread signals with locks held.
+const MOST_HOLDING: u32 = 16;
+
 /// What signals are on record.
 pub(super) struct Wakeups {
     /// How many: of each thread, of each thread and object, and of each call.
     told: Index,
+    /// Rows of what was signalled with locks held, and how many of each thread.
+    holding: Index,
 }
 
 impl Wakeups {
     pub(super) const fn new() -> Self {
-        Self { told: Index::new() }
+        Self { told: Index::new(), holding: Index::new() }
     }
 }
 
@@ -61,6 +70,12 @@ impl ThreadState {
     /// What the signal of the object at `addr` is remembered as, if it need not be told any more.
     pub fn probe_signal(&mut self, addr: u64) -> Probe {
         self.probe(Self::ident_of_object(addr), mode::COND_SIGNAL | mode::TRY, 0)
+    }
+
+    /// What a signal of the object at `addr` with the locks held that are is remembered as, if it need
+    /// not be told any more.
+    pub fn probe_signal_holding(&mut self, addr: u64) -> Probe {
+        self.probe(Self::ident_of_object(addr), mode::COND_SIGNAL | mode::READ, 0)
     }
 
     /// Stands for an object that is no lock in keys, and nowhere else.
@@ -119,6 +134,45 @@ impl Core {
         if segments < MOST_SEGMENTS && thread.in_signal() == 0 {
             self.wakeups.told.insert(&mut self.writer, of_all, segments + 1);
             self.next_segment(thread, segment_kind::SIGNALS, 0, 0);
+        }
+    }
+
+    /// The thread is about to signal the condition variable at `addr` with locks held. `probe` is
+    /// [`ThreadState::probe_signal_holding`]'s.
+    pub fn signalled_holding(
+        &mut self,
+        thread: &mut ThreadState,
+        addr: u64,
+        probe: Probe,
+        now_ns: u64,
+        capture: Capture<'_>,
+    ) {
+        let node = self.held_context(thread);
+        let of_thread = u64::from(thread.id());
+        let of_this = hash(&[addr, of_thread, u64::from(node)]);
+        if let Some(row) = self.wakeups.holding.get(&self.writer, of_this) {
+            self.writer.update::<Finding>(row, |row| row.repeats = 1);
+            return thread.remember(probe.key, 0);
+        }
+        let of_all = hash(&[of_thread]);
+        let contexts = self.wakeups.holding.get(&self.writer, of_all).unwrap_or(0);
+        if node == 0 || contexts >= MOST_HOLDING {
+            return thread.remember(probe.key, 0);
+        }
+        let row = Finding {
+            kind: finding_kind::SIGNALLED_HOLDING,
+            thread: thread.id(),
+            segment: thread.segment(),
+            addr,
+            stack: self.captured(capture),
+            node,
+            time_ns: now_ns,
+            detail: thread.row.acquisitions,
+            ..Finding::default()
+        };
+        if let Some(row) = self.writer.push(row) {
+            self.wakeups.holding.insert(&mut self.writer, of_this, row);
+            self.wakeups.holding.insert(&mut self.writer, of_all, contexts + 1);
         }
     }
 

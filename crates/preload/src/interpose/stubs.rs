@@ -110,7 +110,7 @@ macro_rules! stub {
     };
 
     // Forwarded unless the condition variable's bytes are such as none has that may be used, or
-    // somebody has waited on one with lockdep there to see it.
+    // signals matter, with lockdep there to see them.
     (signals $name:ident 1 ($to:path)) => {
         exported! {
             $name,
@@ -119,7 +119,7 @@ macro_rules! stub {
             "cmp byte ptr [rip + {matter}], 0", "jne {to}",
             "jmp qword ptr [rip + {next}]",
             wrefs = const COND_WREFS, impossible = const COND_IMPOSSIBLE as i32,
-            matter = sym lockdep::cond::IS_WAITED_ON, to = sym $to, next = sym slot::$name
+            matter = sym lockdep::cond::SIGNALS_MATTER, to = sym $to, next = sym slot::$name
         }
     };
 

@@ -34,8 +34,9 @@ static MUTEXES: SideTable = SideTable::new();
 /// Bit of a [`MUTEXES`] word, in the half that is a class: somebody waited who cannot give up.
 const UNTIMED: u64 = 1 << 63;
 
-/// Somebody has waited on a condition variable: from then on stubs do not forward signals unseen.
-pub static IS_WAITED_ON: AtomicBool = AtomicBool::new(false);
+/// There has been another thread, or somebody has waited on a condition variable: from then on stubs do
+/// not forward signals unseen.
+pub static SIGNALS_MATTER: AtomicBool = AtomicBool::new(false);
 
 /// Condition variables and semaphores that somebody has waited for with another lock kept.
 static KEPT: SideTable = SideTable::new();
@@ -45,12 +46,11 @@ static IS_KEPT: AtomicBool = AtomicBool::new(false);
 /// The condition variable is about to be signalled, `to_all` who wait or to one, by a call that
 /// returns to `site`.
 pub fn signalled(c: Cond, site: u64, to_all: bool) {
-    // Who has not been waited for wakes nobody.
-    if MUTEXES.get(c as u64).is_none() {
-        return;
-    }
     let Some(thread) = watch::thread() else { return };
-    // Again: a forked child may have begun with that.
+    if !thread.is_idle() && thread.in_signal() == 0 {
+        holding(thread, c as u64);
+    }
+    // Who has not been waited for wakes nobody.
     let Some(Ident(word)) = MUTEXES.get(c as u64) else { return };
     thread.signals();
     wakes(thread, c as u64);
@@ -84,6 +84,17 @@ fn wakes(thread: &mut ThreadState, addr: u64) {
                 core.signalled(thread, addr, probe, now, &mut python::capture);
             });
         }
+    }
+}
+
+/// The thread is about to signal a condition variable with locks held.
+fn holding(thread: &mut ThreadState, addr: u64) {
+    let probe = thread.probe_signal_holding(addr);
+    if !probe.is_hit() {
+        let now = time::now_ns();
+        state::with_core(|core| {
+            core.signalled_holding(thread, addr, probe, now, &mut python::capture);
+        });
     }
 }
 
@@ -148,7 +159,7 @@ fn remember_mutex(c: Cond, mutex: Ident, timed: u16) {
     let word = mutex.0 | untimed | known & UNTIMED;
     if word != known {
         state::with_core(|_| MUTEXES.insert(c as u64, Ident(word)));
-        IS_WAITED_ON.store(true, Relaxed);
+        SIGNALS_MATTER.store(true, Relaxed);
     }
 }
 

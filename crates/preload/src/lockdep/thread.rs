@@ -12,7 +12,7 @@ use lockwright_ledger::rows::meter::blocking_call;
 use lockwright_ledger::rows::{Thread, mode};
 
 use super::watch::{self, Blocking};
-use super::{atomic_sleep, attached};
+use super::{atomic_sleep, attached, cond};
 use crate::libc::real::{self, Start, StartC11};
 use crate::lock_id::side_table::SideTable;
 use crate::os::sys;
@@ -113,6 +113,8 @@ fn announce(start: *const (), argument: *mut c_void) -> Option<&'static Slot> {
     let thread = watch::thread()?;
     let (segment, stack) =
         state::with_core(|core| core.thread_creates(thread, &mut python::capture))?;
+    // Relaxed: a word that says nothing about other memory.
+    cond::SIGNALS_MATTER.store(true, Relaxed);
     take_slot(Passage { start, argument, segment, stack })
 }
 

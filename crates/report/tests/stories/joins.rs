@@ -70,6 +70,22 @@ fn what_comes_before_the_join_in_every_run_is_ordered() {
     );
 }
 
+/// Who signals with the lock held as its last act tells that it ends, whether or not anybody had to
+/// wait for it.
+#[test]
+fn who_signals_at_its_end_with_the_lock_held_is_possible() {
+    is("possible", "T1: F(T2)\nT2: L(A) CS(c) U(A)\nT1: L(A) J(T2) U(A)");
+    is("possible", "T1: F(T2)\nT2: L(A) U(A) L(A)@9 CS(c) U(A)\nT1: L(A) J(T2) U(A)");
+    is("possible", "T1: F(T2)\nT2: L(A) L(B) CS(c) U(B) U(A)\nT1: L(A) J(T2) U(A)");
+    // Something that it does again and again.
+    is("likely", "T1: F(T2)\nT2: L(A)@9 CS(c) U(A) L(A)@9 CS(c) U(A)\nT1: L(A) J(T2) U(A)");
+    // Long before, and without the lock.
+    let work = "L(B) U(B) ".repeat(9);
+    is("likely", &format!("T1: F(T2)\nT2: L(A) CS(c) U(A) {work}\nT1: L(A) J(T2) U(A)"));
+    is("likely", "T1: F(T2)\nT2: L(A) U(A) CS(c)\nT1: L(A) J(T2) U(A)");
+    is("likely", "T1: F(T2)\nT2: L(A) U(A) L(B) CS(c) U(B)\nT1: L(A) J(T2) U(A)");
+}
+
 #[test]
 fn a_gate_that_is_held_around_a_join_is_waited_for_itself() {
     let story = "T1: F(T2)\nT2: L(G) L(A) U(A) U(G)\nT1: L(G) L(A) J(T2) U(A) U(G)";

@@ -4,6 +4,7 @@ use lockwright_analysis::finding::lock_kind::Subject;
 use lockwright_analysis::finding::order::{Again, Crossing, Evidence, InHandler, OrderedBy};
 use lockwright_analysis::finding::{LockInfo, Name};
 use lockwright_analysis::signal;
+use lockwright_analysis::symbolize::portable::readable;
 
 use super::super::words::{self, quote};
 use super::{Involved, all, number};
@@ -33,6 +34,23 @@ pub fn lines(involved: &Involved<'_>, evidence: &Evidence) -> Vec<String> {
             return vec![
                 format!("{joiner} has waited on a condition before, with a mutex that {joined} takes"),
                 format!("if that tells it that {joined} is past what it needs, this is no fault"),
+            ];
+        }
+        Evidence::SignalsAtItsEnd { end, place } => {
+            let (joined, joiner, lock) = (thread(*end), thread(end + n - 1), lock(end + n - 1));
+            let at = place.as_ref().map_or(String::new(), |place| format!(" at {place}"));
+            return vec![
+                format!("{joined} signals a condition with {lock} held{at}, and ends soon after"),
+                format!("if {joiner} knows by that that it is past what it needs, this is no fault"),
+            ];
+        }
+        Evidence::SameFunction { end, function } => {
+            let (joined, joiner, lock) = (thread(*end), thread(end + n - 1), lock(end + n - 1));
+            let function = format!("`{}`", readable(function));
+            return vec![
+                format!("{joined} took {lock} in the same place of {function}"),
+                format!("if {function} decides by what it finds there who is joined, this is no fault"),
+                format!("as when the last of several users ends what {joiner} ends here"),
             ];
         }
         Evidence::AwaitedSemaphore { end } => {
