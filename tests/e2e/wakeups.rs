@@ -18,6 +18,7 @@ const TOLD: &[Row] = &[
     ("event_kept.c", "post-fixed", &[]),
     ("lost_wakeup_flag.c", "bare", &[("lost-wakeup", "possible")]),
     ("lost_wakeup_flag.c", "fixed", &[]),
+    ("lost_wakeup_flag.c", "jumps", &[]),
     ("lost_wakeup.cc", "bare", &[("lost-wakeup", "possible")]),
     ("lost_wakeup.cc", "fixed", &[]),
     ("lost_wakeup.cc", "after-unlock", &[]),

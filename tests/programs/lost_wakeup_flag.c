@@ -2,6 +2,7 @@
  *
  *   lost_wakeup_flag bare   what tells it is changed without the worker's mutex
  *   lost_wakeup_flag fixed  with it
+ *   lost_wakeup_flag jumps  with it, by a function that jumps to the broadcast as the last thing it does
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -46,6 +47,14 @@ static void stop(void)
 	pthread_cond_broadcast(&changed);
 }
 
+__attribute__((noipa, optimize("O2"))) static int stop_and_jump(void)
+{
+	pthread_mutex_lock(&queue);
+	stopping = 1;
+	pthread_mutex_unlock(&queue);
+	return pthread_cond_broadcast(&changed);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t worker;
@@ -53,7 +62,10 @@ int main(int argc, char **argv)
 	fixed = argc > 1 && !strcmp(argv[1], "fixed");
 	pthread_create(&worker, NULL, work, NULL);
 	see_it_wait();
-	stop();
+	if (argc > 1 && !strcmp(argv[1], "jumps"))
+		stop_and_jump();
+	else
+		stop();
 	pthread_join(worker, NULL);
 	puts("the end");
 	return 0;

@@ -5,7 +5,9 @@
 //! signal, between the two; the signal finds nobody, and the waiter sleeps on. To signal after the
 //! unlock is sound, and usual. So of each signal by a thread that did not hold the mutex the
 //! question is whether the function that signals had taken it: itself, or what it calls, or one of
-//! its callers. That is seen by the functions in the stacks of all acquisitions of the run.
+//! its callers. That is seen by the functions in the stacks of all acquisitions of the run. (A function
+//! that signals as the last thing it does may jump there, and is on no stack then; but what it took
+//! before was taken in the very call to which the signal returns.)
 //!
 //! Nothing is said where that cannot be known (no symbols), or where all waits on the condition
 //! variable have a time limit, so that a lost signal costs time only. A function that changes
@@ -78,6 +80,15 @@ impl Sections {
     /// Whether the mutex was taken by the function that signals, or on its behalf. So it is, for
     /// all that is known, where the function has no name.
     fn has_any_of(&self, signal: &[Frame]) -> bool {
+        let is_returned_to = |taken: &Rc<[Frame]>| {
+            let place = |frame: &Frame| (frame.module.clone(), frame.offset);
+            signal
+                .first()
+                .is_some_and(|first| taken.iter().skip(1).any(|frame| place(frame) == place(first)))
+        };
+        if self.taken.iter().any(is_returned_to) {
+            return true;
+        }
         let Some(signaller) = signal.first().and_then(function) else { return true };
         let callers: Vec<_> = signal[1..].iter().take(CALLERS).map(function).collect();
         let is_root = is_root(signal, 0);
