@@ -14,8 +14,9 @@
 //!   | sleepers | admitted | generation | WOKEN | HEAD_SLEEPS | HEAD | FAIR | LOCKED |
 //! ```
 //!
-//! The lowest byte says whether the lock can be taken, so that this is one instruction whoever
-//! waits.
+//! The lowest byte says whether the lock can be taken. It is never written alone: what reads the word
+//! after a byte of it was written waits until that store has reached the cache, which doubled an
+//! uncontended pair on AMD's Zen 3.
 //!
 //! Where there are neither a head nor sleepers, the word is 0 or LOCKED. What follows from that
 //! there is nothing else:
@@ -174,8 +175,29 @@ impl<P: Platform> RawHybridMutex<P> {
     /// Takes the lock if it is free, whoever waits for it.
     #[inline]
     fn steal(&self) -> bool {
-        // Acquire: pairs with the Release in `unlock_as`.
-        self.word.compare_exchange_byte(0, LOCKED as u8, Acquire).is_ok()
+        // Relaxed: a guess, which saves an exchange that fails where somebody waits.
+        let mut seen = self.word.load(Relaxed);
+        if seen == 0 {
+            // Acquire: pairs with the Release in `unlock_as`.
+            match self.word.compare_exchange(0, LOCKED, Acquire, Relaxed) {
+                Ok(_) => return true,
+                Err(now) => seen = now,
+            }
+        }
+        seen & (LOCKED | FAIR) == 0 && self.steal_from_waiters(seen)
+    }
+
+    /// As `steal`, where the word was `seen`: somebody waits.
+    #[inline(never)]
+    fn steal_from_waiters(&self, mut seen: u32) -> bool {
+        while seen & (LOCKED | FAIR) == 0 {
+            // Acquire: as in `steal`.
+            match self.word.compare_exchange(seen, seen | LOCKED, Acquire, Relaxed) {
+                Ok(_) => return true,
+                Err(now) => seen = now,
+            }
+        }
+        false
     }
 
     /// Takes the lock if it is kept for a thread of the process that this one was forked from.
