@@ -134,6 +134,14 @@ const ROWS: &[Row] = &[
     ours!("qspinlock", lockwright::qspinlock::RawQspinlock::new()),
     ours!("pvqspinlock, hybrid", RawPvQspinlock::<Linux, Hybrid>::new()),
     ours!("hybrid mutex", lockwright::hybrid_mutex::RawHybridMutex::new()),
+    row!("sync::Mutex", lockwright::sync::Mutex::new(()), |lock, section| {
+        guarded!(lock.lock(), section)
+    }),
+    row!("sync::RwLock, read", lockwright::sync::RwLock::new(()), |lock, section| { guarded!(lock.read(), section) },
+        writes: { guarded!(lock.write(), section) }),
+    row!("sync::RwLock, write", lockwright::sync::RwLock::new(()), |lock, section| {
+        guarded!(lock.write(), section)
+    }),
     ours!("mutex", lockwright::mutex::RawMutex::new()),
     ours!("rtmutex", lockwright::rtmutex::RawRtMutex::new()),
     row!("ww_mutex", lockwright::ww_mutex::RawWwMutex::<Linux>::new_in(), |lock, section| {

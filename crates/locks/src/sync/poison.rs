@@ -39,6 +39,7 @@ impl Flag {
         Self(AtomicBool::new(false))
     }
 
+    #[inline]
     pub fn get(&self) -> bool {
         // Relaxed: the lock orders it.
         self.0.load(Relaxed)
