@@ -169,10 +169,18 @@ impl<P: Platform, M: Mode> RawPvQspinlock<P, M> {
     /// The caller holds it.
     #[inline]
     pub unsafe fn unlock(&self) {
-        // Release: pairs with the Acquires of all who take it.
+        // Release, here and below: pairs with the Acquires of all who take it.
         if !M::QUEUES {
             self.word.clear_byte(Release);
-        } else if self.word.compare_exchange_byte(LOCKED as u8, 0, Release).is_err() {
+            return;
+        }
+        // The whole word where nobody waits: after an exchange of a byte the next of the word is slow.
+        // Relaxed: a guess.
+        let is_alone = self.word.load(Relaxed) == LOCKED;
+        if is_alone && self.word.compare_exchange(LOCKED, 0, Release, Relaxed).is_ok() {
+            return;
+        }
+        if self.word.compare_exchange_byte(LOCKED as u8, 0, Release).is_err() {
             self.unlock_slow();
         }
     }
