@@ -40,8 +40,8 @@ impl Condvar {
     /// # Errors
     /// The mutex is poisoned: the error has the guard.
     pub fn wait<'a, T>(&self, mut guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
-        self.inner.wait(&mut guard.inner);
-        guard.held.flag().check(guard)
+        guard.with_inner(|inner| self.inner.wait(inner));
+        guard.poison().check(guard)
     }
 
     /// As [`Condvar::wait`], again and again while `condition` says so.
@@ -68,8 +68,8 @@ impl Condvar {
         mut guard: MutexGuard<'a, T>,
         timeout: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
-        let timed_out = self.inner.wait_for(&mut guard.inner, timeout).timed_out();
-        guard.held.flag().check((guard, WaitTimeoutResult(timed_out)))
+        let timed_out = guard.with_inner(|inner| self.inner.wait_for(inner, timeout)).timed_out();
+        guard.poison().check((guard, WaitTimeoutResult(timed_out)))
     }
 
     /// As [`Condvar::wait_timeout`], for at most so many milliseconds. False with the guard: the

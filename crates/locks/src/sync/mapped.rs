@@ -52,8 +52,8 @@ macro_rules! maps_to_write {
                 mut orig: Self,
                 f: impl FnOnce(&mut T) -> &mut U,
             ) -> $mapped<'a, U> {
-                let part: *mut U = f(&mut orig.inner);
-                let Self { held, inner } = orig;
+                let part: *mut U = f(&mut *orig);
+                let (held, inner) = orig.into_parts();
                 // SAFETY: found in what is mapped, which has not been touched since.
                 let inner = lock_api::$guard::map(inner, |_| unsafe { &mut *part });
                 $mapped { held, inner }
@@ -67,16 +67,34 @@ macro_rules! maps_to_write {
                 mut orig: Self,
                 f: impl FnOnce(&mut T) -> Option<&mut U>,
             ) -> Result<$mapped<'a, U>, Self> {
-                let Some(part) = f(&mut orig.inner).map(core::ptr::from_mut) else {
+                let Some(part) = f(&mut *orig).map(core::ptr::from_mut) else {
                     return Err(orig);
                 };
-                let Self { held, inner } = orig;
+                let (held, inner) = orig.into_parts();
                 // SAFETY: found in what is mapped, which has not been touched since.
                 let inner = lock_api::$guard::map(inner, |_| unsafe { &mut *part });
                 Ok($mapped { held, inner })
             }
         }
     )* };
+}
+
+/// Guards that are made of two parts.
+macro_rules! parts {
+    ($($guard:ident<$raw:ident>;)*) => { $(
+        impl<'a, T: ?Sized> $guard<'a, T> {
+            fn into_parts(self) -> (Held<'a>, lock_api::$guard<'a, $raw, T>) {
+                let Self { held, inner } = self;
+                (held, inner)
+            }
+        }
+    )* };
+}
+
+parts! {
+    MappedMutexGuard<RawMutex>;
+    RwLockWriteGuard<RawRwLock>;
+    MappedRwLockWriteGuard<RawRwLock>;
 }
 
 maps_to_write! {

@@ -1,8 +1,13 @@
 //! `std::sync::Mutex`.
 
 use core::fmt;
+use core::marker::PhantomData;
+use core::mem::ManuallyDrop;
 use core::ops::{Deref, DerefMut};
 use std::sync::{LockResult, TryLockError, TryLockResult};
+use std::thread;
+
+use lock_api::GuardNoSend;
 
 use super::RawMutex;
 use super::poison::{Flag, Held};
@@ -15,12 +20,20 @@ poisoning_lock! {
     /// Whether a thread has panicked with the mutex locked.
 }
 
+/// What the crate `lock_api` has for a guard.
+type Inner<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
+
 /// As [`std::sync::MutexGuard`].
+///
+/// It fits into two registers. A larger one goes through memory, in pieces that do not fit those in
+/// which it is read, for which the CPU waits.
 #[must_use = "if unused the Mutex will immediately unlock"]
 pub struct MutexGuard<'a, T: ?Sized> {
-    // Before `inner`: dropped in this order.
-    pub(super) held: Held<'a>,
-    pub(super) inner: lock_api::MutexGuard<'a, RawMutex, T>,
+    mutex: &'a Mutex<T>,
+    /// Whether the thread was panicking when it took the lock, as in [`Held`].
+    panicking: bool,
+    /// It may be sent to other threads where that one may.
+    inner: PhantomData<Inner<'a, T>>,
 }
 
 impl<T: ?Sized> Mutex<T> {
@@ -30,7 +43,8 @@ impl<T: ?Sized> Mutex<T> {
     /// It is poisoned: the error has the guard.
     #[inline]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
-        self.guard(self.inner.lock())
+        core::mem::forget(self.inner.lock());
+        self.poison.check(MutexGuard::locked(self))
     }
 
     /// Locks the mutex if it is free.
@@ -39,17 +53,48 @@ impl<T: ?Sized> Mutex<T> {
     /// It is locked, or it is poisoned.
     #[inline]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
-        let inner = self.inner.try_lock().ok_or(TryLockError::WouldBlock)?;
-        Ok(self.guard(inner)?)
-    }
-
-    #[inline]
-    fn guard<'a>(
-        &'a self,
-        inner: lock_api::MutexGuard<'a, RawMutex, T>,
-    ) -> LockResult<MutexGuard<'a, T>> {
-        self.poison.check(MutexGuard { held: self.poison.held(), inner })
+        core::mem::forget(self.inner.try_lock().ok_or(TryLockError::WouldBlock)?);
+        Ok(self.poison.check(MutexGuard::locked(self))?)
     }
 }
 
-guard!(writes MutexGuard);
+impl<'a, T: ?Sized> MutexGuard<'a, T> {
+    /// That of a mutex that the thread has just locked.
+    #[inline]
+    fn locked(mutex: &'a Mutex<T>) -> Self {
+        Self { mutex, panicking: thread::panicking(), inner: PhantomData }
+    }
+
+    /// Whether it is poisoned.
+    pub(super) fn poison(&self) -> &'a Flag {
+        &self.mutex.poison
+    }
+
+    /// Its two parts in one, as they are with other guards.
+    pub(super) fn into_parts(self) -> (Held<'a>, Inner<'a, T>) {
+        let this = ManuallyDrop::new(self);
+        let held = Held::new(&this.mutex.poison, this.panicking);
+        // SAFETY: `this` has the mutex locked, and gives that over.
+        (held, unsafe { this.mutex.inner.make_guard_unchecked(GuardNoSend::new()) })
+    }
+
+    /// Calls `f` with the guard that a condition variable takes.
+    pub(super) fn with_inner<R>(&mut self, f: impl FnOnce(&mut Inner<'a, T>) -> R) -> R {
+        // SAFETY: `self` has the mutex locked, and nothing is done by it meanwhile; the other guard
+        // is not dropped.
+        let mut inner =
+            ManuallyDrop::new(unsafe { self.mutex.inner.make_guard_unchecked(GuardNoSend::new()) });
+        f(&mut inner)
+    }
+}
+
+impl<T: ?Sized> Drop for MutexGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.mutex.poison.released(self.panicking);
+        // SAFETY: the guard has it locked.
+        unsafe { self.mutex.inner.force_unlock(GuardNoSend::new()) };
+    }
+}
+
+guard!(writes MutexGuard, |guard| guard.mutex.inner.data_ptr());

@@ -18,19 +18,16 @@ pub(super) struct Held<'a> {
 }
 
 impl<'a> Held<'a> {
-    /// Whose hold it is.
-    pub fn flag(&self) -> &'a Flag {
-        self.flag
+    /// Of a lock that is held already, and was taken with the thread `panicking`.
+    pub fn new(flag: &'a Flag, panicking: bool) -> Self {
+        Self { flag, panicking }
     }
 }
 
 impl Drop for Held<'_> {
     #[inline]
     fn drop(&mut self) {
-        if !self.panicking && thread::panicking() {
-            // Relaxed: the lock orders it.
-            self.flag.0.store(true, Relaxed);
-        }
+        self.flag.released(self.panicking);
     }
 }
 
@@ -48,6 +45,15 @@ impl Flag {
     pub fn clear(&self) {
         // Relaxed: as above.
         self.0.store(false, Relaxed);
+    }
+
+    /// The lock is about to be released, which was taken with the thread `panicking`.
+    #[inline]
+    pub fn released(&self, panicking: bool) {
+        if !panicking && thread::panicking() {
+            // Relaxed: the lock orders it.
+            self.0.store(true, Relaxed);
+        }
     }
 
     /// The lock has been taken.

@@ -93,8 +93,6 @@ macro_rules! guard {
         impl<T: ?Sized + std::panic::RefUnwindSafe> std::panic::RefUnwindSafe for $guard<'_, T> {}
     };
     (writes $guard:ident) => {
-        guard!(both $guard);
-
         impl<T: ?Sized> DerefMut for $guard<'_, T> {
             #[inline]
             fn deref_mut(&mut self) -> &mut T {
@@ -102,14 +100,41 @@ macro_rules! guard {
             }
         }
 
+        guard!(both $guard);
+        guard!(poisons $guard);
+    };
+    // One that knows where the value is.
+    (writes $guard:ident, |$this:ident| $value:expr) => {
+        impl<T: ?Sized> Deref for $guard<'_, T> {
+            type Target = T;
+
+            #[inline]
+            fn deref(&self) -> &T {
+                let $this = self;
+                // SAFETY: the guard has the lock, and is borrowed as long as this.
+                unsafe { &*$value }
+            }
+        }
+
+        impl<T: ?Sized> DerefMut for $guard<'_, T> {
+            #[inline]
+            fn deref_mut(&mut self) -> &mut T {
+                let $this = self;
+                // SAFETY: as above, by nobody else.
+                unsafe { &mut *$value }
+            }
+        }
+
+        guard!(shows $guard);
+        guard!(poisons $guard);
+    };
+    (poisons $guard:ident) => {
+
         // As std's: a panic in its thread poisons the lock.
         impl<T: ?Sized> std::panic::UnwindSafe for $guard<'_, T> {}
         impl<T: ?Sized> std::panic::RefUnwindSafe for $guard<'_, T> {}
     };
     (both $guard:ident) => {
-        // SAFETY: through a reference to it the value is reached to read only.
-        unsafe impl<T: ?Sized + Sync> Sync for $guard<'_, T> {}
-
         impl<T: ?Sized> Deref for $guard<'_, T> {
             type Target = T;
 
@@ -118,6 +143,12 @@ macro_rules! guard {
                 &self.inner
             }
         }
+
+        guard!(shows $guard);
+    };
+    (shows $guard:ident) => {
+        // SAFETY: through a reference to it the value is reached to read only.
+        unsafe impl<T: ?Sized + Sync> Sync for $guard<'_, T> {}
 
         impl<T: ?Sized + fmt::Debug> fmt::Debug for $guard<'_, T> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
