@@ -124,8 +124,15 @@ impl<R, const FAIR: bool> Traced<R, FAIR> {
     #[inline(always)]
     fn releases(&self) {
         if !annotate::is_off() {
-            self.told.release();
+            self.tells_release();
         }
+    }
+
+    /// Not inlined: guards are dropped where programs have little room for code.
+    #[cold]
+    #[inline(never)]
+    fn tells_release(&self) {
+        self.told.release();
     }
 }
 
