@@ -9,7 +9,6 @@ use lockwright_ledger::rows::{
 use crate::finding::order::{Evidence, Fault, OrderFault, Remedy};
 use crate::finding::{Frame, Grade, Kind};
 use crate::model::{LockRef, Model, place_of};
-
 use crate::view::occurrence::Acquisition;
 
 /// Acquisitions of a thread between what it tells as its last and its end.
