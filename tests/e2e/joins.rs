@@ -20,6 +20,7 @@ const TOLD: &[Row] = &[
     ("join_held.c", "announces", &[("join-with-lock-held", "possible")]),
     ("join_held.c", "signals", &[("join-with-lock-held", "likely")]),
     ("join_held.c", "users", &[("join-with-lock-held", "possible")]),
+    ("join_held.c", "enters", &[("join-with-lock-held", "possible")]),
     ("join_held.cc", "kept", &[("join-with-lock-held", "likely")]),
     ("join_held.cc", "fixed", &[]),
 ];

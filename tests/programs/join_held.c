@@ -15,6 +15,7 @@
  *   join_held announces the worker says under the lock that it ends, for which nobody has to wait
  *   join_held signals   the worker signals under the lock again and again, to say other things
  *   join_held users     the worker leaves a group, and the last who leaves it joins it
+ *   join_held enters    the worker enters a group, which the main thread leaves for it, and for itself
  */
 #define _GNU_SOURCE
 #include "baton.h"
@@ -176,6 +177,26 @@ static void *leaves(void *arg)
 	return NULL;
 }
 
+static void *enters(void *arg)
+{
+	(void)arg;
+	pthread_mutex_lock(&state);
+	users++;
+	pthread_mutex_unlock(&state);
+	baton_pass(&done);
+	return NULL;
+}
+
+static int with_entered(void)
+{
+	users = 1;
+	pthread_create(&leaver, NULL, enters, NULL);
+	baton_take(&done);
+	leave();
+	leave();
+	return 0;
+}
+
 static int with_users(void)
 {
 	pthread_create(&leaver, NULL, leaves, NULL);
@@ -201,6 +222,8 @@ int main(int argc, char **argv)
 		return with_steps(3);
 	if (!strcmp(how, "users"))
 		return with_users();
+	if (!strcmp(how, "enters"))
+		return with_entered();
 	if (!strcmp(how, "other") || !strcmp(how, "cycle"))
 		lock = &queue;
 	if (!strcmp(how, "posted"))

@@ -187,8 +187,8 @@ pub enum Evidence {
         /// Where it signals.
         place: Option<String>,
     },
-    /// The joined thread takes the lock in the function, and in the place of it, in which who joins
-    /// takes it, and decides to join.
+    /// The function that joins took the lock in the same place at other times, and did not join: it may
+    /// decide by what the lock guards.
     SameFunction {
         /// Its end among the locks.
         end: usize,

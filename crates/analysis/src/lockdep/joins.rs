@@ -55,8 +55,8 @@ impl Ends {
     ///
     /// Where it need not wait, as the other is done already, it hears of that in its hold of the lock all
     /// the same. The other may have told of it where it signals a condition once, shortly before its
-    /// end, with the lock held; or in the very function in which the joiner decides to join it, as those
-    /// do that count users.
+    /// end, with the lock held. And where the function that joins has passed the same place without a
+    /// join, it may decide by what the lock guards, as those do that count users.
     pub fn grade(
         &self,
         model: &Model<'_>,
@@ -92,7 +92,7 @@ impl Ends {
                 let place = model.short_place(signal);
                 at_most(Grade::Possible, Evidence::SignalsAtItsEnd { end, place });
             }
-            if let Some(function) = deciding(model, acquisitions[before], joined) {
+            if let Some(function) = deciding(model, acquisitions[before]) {
                 at_most(Grade::Possible, Evidence::SameFunction { end, function });
             }
         }
@@ -187,9 +187,9 @@ fn last_signal_holding(model: &Model<'_>, group: u32, thread: u32) -> Option<u32
     rows.find(|row| is_last(row) && is_held(row)).map(|row| row.stack)
 }
 
-/// The function that took the lock which the joiner holds, and from which it joins, where the thread
-/// `joined` took that lock in the same place.
-fn deciding(model: &Model<'_>, joiner: Acquisition, joined: u32) -> Option<String> {
+/// The function that took the lock which the joiner holds, and from which it joins, where that lock was
+/// taken in the same place without a join: by another thread, or before.
+fn deciding(model: &Model<'_>, joiner: Acquisition) -> Option<String> {
     let node = |id| model.trie.node(id).copied();
     let (held, join) = (node(joiner.context.held)?, node(joiner.context.acquired)?);
     let taken = model.symbols.stack(held.stack);
@@ -199,11 +199,20 @@ fn deciding(model: &Model<'_>, joiner: Acquisition, joined: u32) -> Option<Strin
         return None;
     }
     let place = model.place(held.stack);
+    // In one segment: by other callers, and first so before this.
+    let is_earlier = |id: u32, node: &Node| id < joiner.context.held && node.stack != held.stack;
+    let is_other_pass = |id: u32, node: &Node, segment: u32| match model.order.thread(segment) {
+        Some(thread) if thread == joiner.thread => {
+            segment < joiner.segment || segment == joiner.segment && is_earlier(id, node)
+        }
+        Some(_) => true,
+        None => false,
+    };
     let is_it = |id: u32, node: &Node| {
         node.class != 0
             && model.is_of_lock(node, &held)
             && excludes(node.mode, held.mode)
-            && model.trie.segments(id).iter().any(|&at| model.order.thread(at) == Some(joined))
+            && model.trie.segments(id).iter().any(|&at| is_other_pass(id, node, at))
             && model.place(node.stack) == place
     };
     let mut nodes = (1..model.trie.len()).filter_map(|id| Some((id, model.trie.node(id)?)));

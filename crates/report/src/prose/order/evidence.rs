@@ -48,9 +48,9 @@ pub fn lines(involved: &Involved<'_>, evidence: &Evidence) -> Vec<String> {
             let (joined, joiner, lock) = (thread(*end), thread(end + n - 1), lock(end + n - 1));
             let function = format!("`{}`", readable(function));
             return vec![
-                format!("{joined} took {lock} in the same place of {function}"),
-                format!("if {function} decides by what it finds there who is joined, this is no fault"),
-                format!("as when the last of several users ends what {joiner} ends here"),
+                format!("{function} took {lock} in the same place at other times, without a join"),
+                format!("if what {lock} guards tells it that {joined} is past it, this is no fault"),
+                format!("as where {joiner} is the last of several users that it counts"),
             ];
         }
         Evidence::AwaitedSemaphore { end } => {
