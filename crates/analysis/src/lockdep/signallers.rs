@@ -194,15 +194,8 @@ impl FirstSignals {
 
 /// The locks that are kept in a wait, innermost first.
 pub fn kept<'v>(view: &'v ProcessView<'_, '_>, row: &Row) -> impl Iterator<Item = Node> + use<'v> {
-    let is_it = |node: &Node| node.inst == row.inst && row.inst != 0;
-    // Taken with nothing held it is known by its class alone.
-    let is_like_it = |node: &Node| node.inst == 0 && node.class == row.class && row.class != 0;
-    let given_up = || {
-        let find = |is: &dyn Fn(&Node) -> bool| view.path(row.node).find(|(_, node)| is(node));
-        find(&is_it).or_else(|| find(&is_like_it)).map(|(id, _)| id)
-    };
-    let given_up = given_up();
-    view.path(row.node).filter(move |&(id, _)| Some(id) != given_up).map(|(_, node)| node)
+    let inst = row.inst;
+    view.path(row.node).map(|(_, node)| node).filter(move |node| node.inst != inst || inst == 0)
 }
 
 /// When the thread waited there.
