@@ -189,7 +189,7 @@ pub enum Evidence {
     },
     /// The function that joins took the lock in the same place at other times, and did not join: it may
     /// decide by what the lock guards.
-    SameFunction {
+    PassedWithoutJoin {
         /// Its end among the locks.
         end: usize,
         /// The function.

@@ -93,7 +93,7 @@ impl Ends {
                 at_most(Grade::Possible, Evidence::SignalsAtItsEnd { end, place });
             }
             if let Some(function) = deciding(model, acquisitions[before]) {
-                at_most(Grade::Possible, Evidence::SameFunction { end, function });
+                at_most(Grade::Possible, Evidence::PassedWithoutJoin { end, function });
             }
         }
         result

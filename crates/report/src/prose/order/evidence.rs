@@ -44,7 +44,7 @@ pub fn lines(involved: &Involved<'_>, evidence: &Evidence) -> Vec<String> {
                 format!("if {joiner} knows by that that it is past what it needs, this is no fault"),
             ];
         }
-        Evidence::SameFunction { end, function } => {
+        Evidence::PassedWithoutJoin { end, function } => {
             let (joined, joiner, lock) = (thread(*end), thread(end + n - 1), lock(end + n - 1));
             let function = format!("`{}`", readable(function));
             return vec![
