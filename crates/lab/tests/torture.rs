@@ -48,6 +48,22 @@ fn every_lock_stands_a_storm_of_signals() {
     all_stand(&Parameters { nwriters_stress: 4, signals: true, ..SHORT });
 }
 
+/// On one CPU a round of signals lasts longer than the time to the next: these must not keep the
+/// threads from all else.
+#[test]
+fn a_storm_of_signals_lets_threads_work_on_one_cpu() {
+    // SAFETY: zeros are a set without CPUs; all of it is this thread's own, and those that it starts
+    // have it from there.
+    unsafe {
+        let mut one: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(usize::try_from(libc::sched_getcpu()).unwrap(), &mut one);
+        assert_eq!(libc::sched_setaffinity(0, size_of_val(&one), &raw const one), 0);
+    }
+    let storm = Parameters { nwriters_stress: 4, signals: true, ..SHORT };
+    let statistics = stress(Type::find("spin_lock_irq").unwrap(), &storm, &mut ());
+    assert!(statistics.is_ok(), "{statistics}");
+}
+
 /// Whatever else there is, at once, until each thread has had the lock so many times.
 #[test]
 fn every_lock_stands_all_disturbances() {

@@ -33,7 +33,19 @@ pub(super) struct Handler {
     /// A seed, if it sometimes sleeps, and so stops the thread wherever that is, also with a lock
     /// held.
     pub stops: Option<u64>,
+    /// What the threads have done outside of it. While that stays as it is, signals come less and
+    /// less often: threads that leave one handler for the next would never end.
+    pub progress: Option<Progress>,
 }
+
+/// Counts something.
+pub(super) type Progress = Box<dyn Fn() -> u64 + Send>;
+
+/// Between two signals to a thread that makes progress.
+const INTERVAL: Duration = Duration::from_micros(20);
+
+/// Between two signals to threads that make none, at last.
+const LONGEST_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Of so many signals one stops its thread.
 const SIGNALS_PER_STOP: u64 = 64;
@@ -154,7 +166,7 @@ pub(super) struct Storm {
 }
 
 impl Storm {
-    /// Sends signals to all targets, one after the other, all the time.
+    /// Sends signals to all targets, one after the other, all the time that they stand it.
     pub fn new(
         handler: Handler,
         targets: Arc<impl AsRef<Targets> + Send + Sync + 'static>,
@@ -179,12 +191,17 @@ impl Storm {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let sender = std::thread::spawn(move || {
+            let (mut interval, mut done) = (INTERVAL, None);
             while !stopped.load(Relaxed) {
                 (*targets).as_ref().each(|thread| {
                     // SAFETY: a thread that has not ended.
                     unsafe { libc::pthread_kill(thread, SIGNAL) };
                 });
-                std::thread::sleep(Duration::from_micros(20));
+                std::thread::sleep(interval);
+                let now = handler.progress.as_ref().map(|progress| progress());
+                let stuck = now.is_some() && now == done;
+                interval = if stuck { (2 * interval).min(LONGEST_INTERVAL) } else { INTERVAL };
+                done = now;
             }
         });
         Self { handled, stop, sender, _alone: alone }

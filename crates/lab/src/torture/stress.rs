@@ -81,19 +81,25 @@ impl Run {
             boost_once_in: boost_once_in(torture_type, parameters),
             parameters: parameters.clone(),
         });
-        let storm = (parameters.signals || parameters.stops).then(|| {
-            let stops = parameters.stops.then_some(parameters.seed);
-            Storm::new(Handler { takes: takes(torture_type, &shared), stops }, Arc::clone(&shared))
-        });
         let readers = if torture_type.readers { parameters.nreaders_stress } else { 0 };
         let roles = std::iter::repeat_n(Role::Writer, parameters.nwriters_stress)
             .chain(std::iter::repeat_n(Role::Reader, readers));
+        let workers: Vec<_> =
+            roles.map(|role| Arc::new(Worker { role, counts: Default::default() })).collect();
+        let storm = (parameters.signals || parameters.stops).then(|| {
+            let stops = parameters.stops.then_some(parameters.seed);
+            let workers = workers.clone();
+            let progress = move || workers.iter().map(|worker| worker.operations()).sum();
+            let handler = Handler {
+                takes: takes(torture_type, &shared),
+                stops,
+                progress: Some(Box::new(progress)),
+            };
+            Storm::new(handler, Arc::clone(&shared))
+        });
         let (tell, ended) = channel();
-        let mut workers = Vec::new();
-        for (role, seed) in roles.zip(parameters.seed..) {
-            let worker = Arc::new(Worker { role, counts: Default::default() });
-            workers.push(Arc::clone(&worker));
-            let (shared, tell) = (Arc::clone(&shared), tell.clone());
+        for (worker, seed) in workers.iter().zip(parameters.seed..) {
+            let (worker, shared, tell) = (Arc::clone(worker), Arc::clone(&shared), tell.clone());
             thread::spawn(move || {
                 worker::employ(&shared, &worker, seed);
                 // Nobody listens any more if others have stalled.

@@ -66,6 +66,13 @@ pub(super) struct Worker {
     pub counts: Counts,
 }
 
+impl Worker {
+    /// How often it has asked for the lock.
+    pub fn operations(&self) -> u64 {
+        self.counts.acquired.load(Relaxed) + self.counts.refused.load(Relaxed)
+    }
+}
+
 /// How a lock is asked for.
 enum Asked {
     Try,
