@@ -25,8 +25,9 @@
  *     attempt has a deadline is decided when it begins, so no deadline hides a lost wake-up.
  *   - Sleeps also end for no reason, STRAYS times: signals, and late wakes.
  *
- * What is left out: orderings (the loom models have them), GENERATION (forks), and Uncounted (more
- * sleepers than the word can count).
+ * What is left out: orderings (the loom models have them), GENERATION (forks), Uncounted (more
+ * sleepers than the word can count), and RELEASES (which say when a spinner looks; here it may look at
+ * any time, and a sleep that fails as they have changed is decided anew).
  *
  * -DFAULT=N plants a fault. The check fails unless Spin finds each of them.
  */
@@ -181,7 +182,7 @@ next_round:
 	:: timed = true
 	fi;
 
-/* steal() is the first branch of enter(). */
+/* take() and steal() are the first branch of enter(). */
 enter:
 	atomic {
 		if

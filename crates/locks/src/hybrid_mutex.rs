@@ -3,20 +3,25 @@
 //!
 //! The lock goes to whoever finds it free, so that it is not idle while a waiter wakes up
 //! (*unfair*). Of those who wait, one is the *head*: it alone spins on the word. The others look at
-//! it a few times, far apart, and sleep (*queued*); they are woken one at a time, to be the head
+//! it for some microseconds and sleep (*queued*); they are woken one at a time, to be the head
 //! next. Two bounds make it fair. A head that has waited for [`PATIENCE`] says so (FAIR), and then
 //! nobody takes the lock before it. And a newcomer becomes the head, without having slept, only for
 //! as long as nobody has slept for more than [`PATIENCE`] since the last one was woken: so a few
 //! running threads share the lock, and the share goes round.
 //!
 //! ```text
-//!   31      20 19      14 13        11   10         9         8       1      0
-//!   | sleepers | admitted | generation | WOKEN | HEAD_SLEEPS | HEAD | FAIR | LOCKED |
+//!   31      30 29      18 17      12 11         9 ...  4         3         2       1      0
+//!   | releases | sleepers | admitted | generation | WOKEN | HEAD_SLEEPS | HEAD | FAIR | LOCKED |
 //! ```
 //!
-//! The lowest byte says whether the lock can be taken. It is never written alone: what reads the word
-//! after a byte of it was written waits until that store has reached the cache, which doubled an
-//! uncontended pair on AMD's Zen 3.
+//! How often a spinner looks depends on the sections. Each look takes the cache line from the owner.
+//! Where sections are long that costs little, and a lock that is free and not taken costs much; where
+//! they are short it is the other way round. So releases are counted in the word, and spinners look
+//! closely until they see that the lock changed hands between two looks; then they stay away for
+//! [`FAR`] between any two.
+//!
+//! The word is exchanged as a whole: what reads it after a byte of it was written waits until that
+//! store has reached the cache, which doubled an uncontended pair on AMD's Zen 3.
 //!
 //! Where there are neither a head nor sleepers, the word is 0 or LOCKED. What follows from that
 //! there is nothing else:
@@ -48,17 +53,19 @@ const LOCKED: u32 = 1;
 /// Only the head may take the lock.
 const FAIR: u32 = 1 << 1;
 /// One waiter is the head: it spins, sleeps with [`HEAD_SLEEPS`], or comes back from that.
-const HEAD: u32 = 1 << 8;
+const HEAD: u32 = 1 << 2;
 /// The head sleeps; only while the lock is LOCKED.
-const HEAD_SLEEPS: u32 = 1 << 9;
+const HEAD_SLEEPS: u32 = 1 << 3;
 /// A sleeper is being woken to be the head; there is no head until then.
-const WOKEN: u32 = 1 << 10;
+const WOKEN: u32 = 1 << 4;
 /// Which generation of forks the waiters belong to.
-const GENERATION: Field = Field { shift: 11, bits: 3 };
+const GENERATION: Field = Field { shift: 9, bits: 3 };
 /// When the oldest sleeper began to wait, or one was last woken, in units of 2^17 nanoseconds.
-const ADMITTED: Field = Field { shift: 14, bits: 6 };
+const ADMITTED: Field = Field { shift: 12, bits: 6 };
 /// How many sleep, or are about to.
-const SLEEPERS: Field = Field { shift: 20, bits: 12 };
+const SLEEPERS: Field = Field { shift: 18, bits: 12 };
+/// How often the lock was released while anybody waited, modulo the size.
+const RELEASES: Field = Field { shift: 30, bits: 2 };
 /// What of the word is there as long as anybody waits.
 const WAITERS: u32 = HEAD | WOKEN | SLEEPERS.mask();
 
@@ -77,11 +84,12 @@ const UNIT: u32 = 17;
 const UNCOUNTED_SLEEP: u64 = 1_000_000;
 /// Nanoseconds that a newcomer leaves to the sleeper who is being woken to become the head.
 const NAP: u64 = 100_000;
-/// Pauses between the first two looks of the head at the word, and the most between any two. Few
-/// leave the owner no time with the cache line; many leave the lock free.
-const HEAD_PAUSES: (u32, u32) = (16, 64);
-/// Pauses between two looks of a newcomer who finds a head there.
-const NEWCOMER_PAUSES: u32 = 32;
+/// Pauses between two looks of the head at the word, where sections are not known to be short.
+const HEAD_PAUSES: u32 = 2;
+/// Likewise, of a newcomer who finds a head there.
+const NEWCOMER_PAUSES: u32 = 4;
+/// Pauses between two looks where sections are short: some microseconds.
+const FAR: u32 = 192;
 
 /// Some bits of the word that are a number.
 struct Field {
@@ -154,8 +162,8 @@ impl<P: Platform> RawHybridMutex<P> {
     /// Takes the lock, and waits for that as long as it takes.
     #[inline]
     pub fn lock(&self) {
-        if !self.steal() {
-            self.lock_slow(None);
+        if let Err(seen) = self.take() {
+            self.lock_contended(seen, None);
         }
     }
 
@@ -163,35 +171,34 @@ impl<P: Platform> RawHybridMutex<P> {
     /// has come. True if it has the lock.
     #[inline]
     pub fn lock_until(&self, deadline: Option<u64>) -> bool {
-        self.steal() || self.lock_slow(deadline)
+        match self.take() {
+            Ok(_) => true,
+            Err(seen) => self.lock_contended(seen, deadline),
+        }
     }
 
     /// Takes the lock if it is free, and not about to be taken by who has waited too long.
     #[inline]
     pub fn try_lock(&self) -> bool {
-        self.steal() || self.steal_from_parent()
-    }
-
-    /// Takes the lock if it is free, whoever waits for it.
-    #[inline]
-    fn steal(&self) -> bool {
-        // Relaxed: a guess, which saves an exchange that fails where somebody waits.
-        let mut seen = self.word.load(Relaxed);
-        if seen == 0 {
-            // Acquire: pairs with the Release in `unlock_as`.
-            match self.word.compare_exchange(0, LOCKED, Acquire, Relaxed) {
-                Ok(_) => return true,
-                Err(now) => seen = now,
-            }
+        match self.take() {
+            Ok(_) => true,
+            Err(seen) => self.steal(seen) || self.steal_from_parent(),
         }
-        seen & (LOCKED | FAIR) == 0 && self.steal_from_waiters(seen)
     }
 
-    /// As `steal`, where the word was `seen`: somebody waits.
-    #[inline(never)]
-    fn steal_from_waiters(&self, mut seen: u32) -> bool {
+    /// Takes the lock if it is free and nobody waits, without a look before: where there is no
+    /// contention, that is what a program notices. Else the word.
+    #[inline(always)]
+    fn take(&self) -> Result<u32, u32> {
+        // Acquire: pairs with the Release in `unlock_as`.
+        self.word.compare_exchange(0, LOCKED, Acquire, Relaxed)
+    }
+
+    /// Takes the lock if it is free, whoever waits for it. The word was `seen`.
+    #[inline]
+    fn steal(&self, mut seen: u32) -> bool {
         while seen & (LOCKED | FAIR) == 0 {
-            // Acquire: as in `steal`.
+            // Acquire: as in `take`.
             match self.word.compare_exchange(seen, seen | LOCKED, Acquire, Relaxed) {
                 Ok(_) => return true,
                 Err(now) => seen = now,
@@ -200,11 +207,18 @@ impl<P: Platform> RawHybridMutex<P> {
         false
     }
 
+    /// Takes the lock, whose word was `seen`. Out of line, so that those who find it free need no
+    /// registers saved.
+    #[inline(never)]
+    fn lock_contended(&self, seen: u32, deadline: Option<u64>) -> bool {
+        self.steal(seen) || self.lock_slow(deadline)
+    }
+
     /// Takes the lock if it is kept for a thread of the process that this one was forked from.
     fn steal_from_parent(&self) -> bool {
         let seen = self.word.load(Relaxed);
         let word = living::<P>(seen);
-        // Acquire: as in `steal`. It fails where another thread has dropped the same notes, who
+        // Acquire: as in `take`. It fails where another thread has dropped the same notes, who
         // has the lock now.
         word & (LOCKED | FAIR) == 0
             && self.word.compare_exchange(seen, word | LOCKED, Acquire, Relaxed).is_ok()
@@ -237,35 +251,43 @@ impl<P: Platform> RawHybridMutex<P> {
     /// Releases the lock, with `note` for those who wait, if anybody does.
     #[inline(always)]
     fn release(&self, note: u32) {
-        // Relaxed: a guess, which `unlock_as` looks after.
-        if self.word.load(Relaxed) != LOCKED || !self.unlock_as(LOCKED, 0) {
-            self.unlock_slow(note);
+        if let Err(seen) = self.unlock_as(LOCKED, 0) {
+            self.unlock_slow(seen, note);
         }
     }
 
-    /// Makes the word, if it is `seen`, that of a free lock.
+    /// Makes the word, if it is `seen`, that of a free lock. Else what it is.
     #[inline]
-    fn unlock_as(&self, seen: u32, free: u32) -> bool {
+    fn unlock_as(&self, seen: u32, free: u32) -> Result<u32, u32> {
         // Release: pairs with the Acquires of who takes the lock.
-        self.word.compare_exchange(seen, free, Release, Relaxed).is_ok()
+        self.word.compare_exchange(seen, free, Release, Relaxed)
     }
 
-    /// Releases the lock to those who wait, with `note` in the word.
+    /// Releases the lock, whose word was `seen`, to those who wait, with `note` in the word.
     #[cold]
-    fn unlock_slow(&self, note: u32) {
+    fn unlock_slow(&self, mut seen: u32, note: u32) {
         let address = &raw const self.word;
         let wake = loop {
-            let seen = self.word.load(Relaxed);
-            let word = living::<P>(seen) & !LOCKED;
-            let (free, wake) = if word & HEAD_SLEEPS != 0 {
-                (word & !HEAD_SLEEPS, AS_HEAD)
-            } else if word & (HEAD | WOKEN) == 0 && word & SLEEPERS.mask() != 0 {
-                (word | WOKEN, AS_SLEEPER)
+            // RELEASES are the highest bits, and wrap.
+            let released = (seen & !LOCKED).wrapping_add(RELEASES.one());
+            let somebody_comes = seen & (HEAD | WOKEN) != 0 && seen & HEAD_SLEEPS == 0;
+            let (free, wake) = if somebody_comes && note == 0 {
+                // Also if those are the parent's: who waits next drops them.
+                (released, 0)
             } else {
-                (word, 0)
+                let word = living::<P>(released);
+                let (free, wake) = if word & HEAD_SLEEPS != 0 {
+                    (word & !HEAD_SLEEPS, AS_HEAD)
+                } else if word & (HEAD | WOKEN) == 0 && word & SLEEPERS.mask() != 0 {
+                    (word | WOKEN, AS_SLEEPER)
+                } else {
+                    (word, 0)
+                };
+                (tidy(free | note), wake)
             };
-            if self.unlock_as(seen, tidy(free | note)) {
-                break wake;
+            match self.unlock_as(seen, free) {
+                Ok(_) => break wake,
+                Err(now) => seen = now,
             }
         };
         // From here on the word may be gone.
@@ -304,6 +326,47 @@ fn living<P: Platform>(word: u32) -> u32 {
     if word & WAITERS == 0 || of_ours() { word } else { word & LOCKED }
 }
 
+/// When a thread that spins looks at the word.
+struct Looks {
+    /// Pauses until the next look.
+    pauses: u32,
+    /// All pauses until now.
+    rounds: u32,
+    /// The word at the last look.
+    last: Option<u32>,
+}
+
+impl Looks {
+    /// With so many pauses between two of them, until sections turn out to be short.
+    const fn new(pauses: u32) -> Self {
+        Self { pauses, rounds: 0, last: None }
+    }
+
+    /// Whether the word, at this look, says that the owner is better left alone for a while: since
+    /// the last look there was a whole section and more, or the lock was released and taken again,
+    /// so that it is hardly ever free.
+    fn is_too_soon(&mut self, word: u32) -> bool {
+        let last = self.last.replace(word).unwrap_or(word);
+        let released = RELEASES.of(word.wrapping_sub(last & RELEASES.mask()));
+        let too_soon = released + (word & LOCKED) > 1 && self.pauses != FAR;
+        if too_soon {
+            self.pauses = FAR;
+        }
+        too_soon
+    }
+
+    /// Waits for the time of the next look. False: the thread has spun for so long that others
+    /// should run.
+    fn pause<P: Platform>(&mut self) -> bool {
+        if P::need_resched(self.rounds) {
+            return false;
+        }
+        P::pause(self.pauses);
+        self.rounds += self.pauses;
+        true
+    }
+}
+
 /// One thread's wait for the lock.
 struct Wait<'a, P: Platform> {
     mutex: &'a RawHybridMutex<P>,
@@ -326,18 +389,16 @@ impl<P: Platform> Wait<'_, P> {
         self.generation != P::generation()
     }
 
-    /// Looks a few times, far apart, whether it need not sleep: to fall asleep and to be woken takes
-    /// longer than most sections.
+    /// Looks for a while whether it need not sleep: to fall asleep and to be woken takes longer than
+    /// most sections.
     fn linger(&self) {
-        let mut rounds = 0;
+        let mut looks = Looks::new(NEWCOMER_PAUSES);
         loop {
             let seen = self.mutex.word.load(Relaxed);
             let enters = seen & (LOCKED | FAIR) == 0 || seen & (HEAD | WOKEN) == 0;
-            if enters || P::need_resched(rounds) {
+            if !looks.is_too_soon(seen) && enters || !looks.pause::<P>() {
                 return;
             }
-            P::pause(NEWCOMER_PAUSES);
-            rounds += NEWCOMER_PAUSES;
         }
     }
 
@@ -369,7 +430,7 @@ impl<P: Platform> Wait<'_, P> {
                     (new, Entered::Sleeper)
                 }
             };
-            // Acquire: as in `steal`, if it takes the lock.
+            // Acquire: as in `take`, if it takes the lock.
             match mutex.word.compare_exchange(seen, new, Acquire, Relaxed) {
                 Ok(_) => {
                     if admits {
@@ -418,7 +479,7 @@ impl<P: Platform> Wait<'_, P> {
                 seen = word.load(Relaxed);
                 continue;
             };
-            // Acquire: as in `steal`, if it takes the lock.
+            // Acquire: as in `take`, if it takes the lock.
             match word.compare_exchange(seen, tidy(new), Acquire, Relaxed) {
                 Ok(_) => return entered,
                 Err(now) => seen = now,
@@ -452,23 +513,20 @@ impl<P: Platform> Wait<'_, P> {
     /// Takes the lock as soon as it is free, if that is soon.
     fn spin(&self) -> bool {
         let word = &self.mutex.word;
-        let (mut rounds, mut pauses) = (0, HEAD_PAUSES.0);
+        let mut looks = Looks::new(HEAD_PAUSES);
         loop {
             let seen = word.load(Relaxed);
-            if seen & LOCKED == 0 {
+            if !looks.is_too_soon(seen) && seen & LOCKED == 0 {
                 let new = tidy(seen & !(HEAD | HEAD_SLEEPS | FAIR)) | LOCKED;
-                // Acquire: as in `steal`.
+                // Acquire: as in `take`.
                 if word.compare_exchange(seen, new, Acquire, Relaxed).is_ok() {
                     return true;
                 }
                 continue;
             }
-            if P::need_resched(rounds) {
+            if !looks.pause::<P>() {
                 return false;
             }
-            P::pause(pauses);
-            rounds += pauses;
-            pauses = (pauses * 2).min(HEAD_PAUSES.1);
         }
     }
 
@@ -507,7 +565,7 @@ impl<P: Platform> Wait<'_, P> {
             let word_left = seen & !(HEAD | HEAD_SLEEPS | FAIR);
             // An unlock may have relied on us.
             let free = seen & LOCKED == 0;
-            // Acquire: as in `steal`, if it takes the lock.
+            // Acquire: as in `take`, if it takes the lock.
             match word.compare_exchange(seen, tidy(word_left) | LOCKED, Acquire, Relaxed) {
                 Ok(_) => return !free,
                 Err(now) => seen = now,
@@ -543,5 +601,37 @@ impl RawHybridMutex<crate::platform::linux::Linux> {
 impl Default for RawHybridMutex<crate::platform::linux::Linux> {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether each of some looks, at words of so many releases, is too soon.
+    fn too_soon<const N: usize>(looks: [(u32, u32); N]) -> [bool; N] {
+        let mut spinner = Looks::new(HEAD_PAUSES);
+        looks.map(|(releases, locked)| {
+            spinner.is_too_soon(RELEASES.with(HEAD | SLEEPERS.one(), releases) | locked)
+        })
+    }
+
+    #[test]
+    fn one_section_is_looked_at_closely() {
+        assert_eq!(too_soon([(3, LOCKED), (3, LOCKED), (3, LOCKED)]), [false; 3]);
+        assert_eq!(too_soon([(3, LOCKED), (3, LOCKED), (4, 0)]), [false; 3], "and its end taken");
+    }
+
+    #[test]
+    fn short_sections_are_left_alone_once() {
+        assert_eq!(too_soon([(3, LOCKED), (5, 0), (7, 0)]), [false, true, false], "several");
+        assert_eq!(too_soon([(0, LOCKED), (1, LOCKED), (3, LOCKED)]), [false, true, false], "gaps");
+    }
+
+    #[test]
+    fn releases_overflow_into_nothing() {
+        let all = HEAD | WOKEN | GENERATION.mask() | ADMITTED.mask() | SLEEPERS.mask();
+        let word = RELEASES.with(all, u32::MAX) | LOCKED;
+        assert_eq!((word & !LOCKED).wrapping_add(RELEASES.one()), all);
     }
 }

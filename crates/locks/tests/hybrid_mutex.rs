@@ -58,7 +58,7 @@ fn waiters_that_are_not_counted_get_it_too() {
     let mutex = unsafe { &*word.as_ptr().cast::<RawHybridMutex<Linux>>() };
     mutex.lock();
     // As with so many sleepers; and that of the head, who keeps others from being woken.
-    let noted = COUNTED << 20 | 1 << 8;
+    let noted = COUNTED << 18 | 1 << 2;
     word.fetch_or(noted, Relaxed);
     thread::scope(|scope| {
         let late = scope.spawn(|| mutex.lock_until(after(Duration::from_millis(5))));
@@ -73,7 +73,8 @@ fn waiters_that_are_not_counted_get_it_too() {
         unsafe { mutex.unlock() };
         other.join().unwrap();
     });
-    assert_eq!(word.load(Relaxed), noted);
+    // But for the highest bits, which count releases.
+    assert_eq!(word.load(Relaxed) & !(3 << 30), noted);
 }
 
 /// What runs in the child of a fork of this process, and its end.
@@ -106,8 +107,8 @@ fn a_child_does_not_wait_for_its_parents_threads() {
                 unsafe { mutex.unlock() };
             });
         }
-        // Bits 20 and up count sleepers, bit 9 says that the head sleeps.
-        while word.load(Relaxed) >> 20 != 2 || word.load(Relaxed) & 1 << 9 == 0 {
+        // Bits 18 to 29 count sleepers, bit 3 says that the head sleeps.
+        while word.load(Relaxed) >> 18 & 0xfff != 2 || word.load(Relaxed) & 1 << 3 == 0 {
             thread::yield_now();
         }
         let works = in_child(|| {
@@ -137,7 +138,7 @@ fn a_child_keeps_nothing_for_its_parents_threads() {
     // SAFETY: the mutex is this word.
     let mutex = unsafe { &*word.as_ptr().cast::<RawHybridMutex<Linux>>() };
     // A free lock with a head that it is kept for.
-    word.store(1 << 8 | 1 << 1, Relaxed);
+    word.store(1 << 2 | 1 << 1, Relaxed);
     assert!(!mutex.try_lock());
     let works = in_child(|| {
         let tried = mutex.try_lock();
@@ -147,6 +148,27 @@ fn a_child_keeps_nothing_for_its_parents_threads() {
         // SAFETY: held.
         unsafe { mutex.unlock() };
         tried && word.load(Relaxed) == 0
+    });
+    assert!(works, "in the child the lock is not as it should be");
+}
+
+/// A child whose parent's head was awake: who holds the lock leaves that note behind, and who waits
+/// next drops it.
+#[test]
+fn a_child_waits_for_no_head_of_its_parent() {
+    let word = AtomicU32::new(0);
+    // SAFETY: the mutex is this word.
+    let mutex = unsafe { &*word.as_ptr().cast::<RawHybridMutex<Linux>>() };
+    // Held, with a head that spins.
+    word.store(1 << 2 | 1, Relaxed);
+    let works = in_child(|| {
+        // SAFETY: held.
+        unsafe { mutex.unlock() };
+        mutex.lock();
+        let timed = !mutex.lock_until(after(Duration::from_millis(1)));
+        // SAFETY: held.
+        unsafe { mutex.unlock() };
+        timed && word.load(Relaxed) == 0
     });
     assert!(works, "in the child the lock is not as it should be");
 }
