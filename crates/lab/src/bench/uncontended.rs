@@ -97,9 +97,9 @@ macro_rules! between {
 /// Statements in the scope of a guard.
 macro_rules! guarded {
     ($guard:expr, $section:ident) => {{
-        let guard = black_box($guard);
+        let guard = $guard;
+        black_box(&guard);
         $section();
-        drop(guard);
     }};
 }
 
