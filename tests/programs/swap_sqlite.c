@@ -37,27 +37,39 @@ static void run(sqlite3 *db, const char *sql)
 		fail(db, sql);
 }
 
-/* To its end. The other connection may write at the time, or have written since a read began on this one. */
-static void finish(sqlite3 *db, sqlite3_stmt *statement)
+/* Runs a statement once. Nobody else may use the connection before it is reset: what others do on it meanwhile
+ * is part of the transaction of a statement that was refused, and rolled back with it. */
+static int once(sqlite3 *db, sqlite3_stmt *statement, long *value)
 {
-	int result;
-	while ((result = sqlite3_step(statement)) == SQLITE_BUSY || result == SQLITE_LOCKED)
-		sqlite3_reset(statement);
-	if (result != SQLITE_DONE)
-		fail(db, sqlite3_sql(statement));
+	sqlite3_mutex_enter(sqlite3_db_mutex(db));
+	int result = sqlite3_step(statement);
+	if (result == SQLITE_ROW)
+		*value = sqlite3_column_int64(statement, 0);
 	sqlite3_reset(statement);
+	sqlite3_mutex_leave(sqlite3_db_mutex(db));
+	return result;
+}
+
+/* To its end. The other connection may write at the time, or have written since. */
+static long finish(sqlite3 *db, sqlite3_stmt *statement, int expected)
+{
+	long value = 0;
+	int result;
+	while ((result = once(db, statement, &value)) == SQLITE_BUSY || result == SQLITE_LOCKED)
+		;
+	if (result != expected)
+		fail(db, sqlite3_sql(statement));
+	return value;
+}
+
+static void change(sqlite3 *db, sqlite3_stmt *statement)
+{
+	finish(db, statement, SQLITE_DONE);
 }
 
 static long number(sqlite3 *db, sqlite3_stmt *statement)
 {
-	int result;
-	while ((result = sqlite3_step(statement)) == SQLITE_BUSY || result == SQLITE_LOCKED)
-		sqlite3_reset(statement);
-	if (result != SQLITE_ROW)
-		fail(db, sqlite3_sql(statement));
-	long value = sqlite3_column_int64(statement, 0);
-	sqlite3_reset(statement);
-	return value;
+	return finish(db, statement, SQLITE_ROW);
 }
 
 static void *teller(void *arg)
@@ -79,10 +91,10 @@ static void *teller(void *arg)
 		sqlite3_bind_int(transfer, 2, to);
 		sqlite3_bind_int(transfer, 3, amount);
 		if (!(loses && id == 0 && round == 0))
-			finish(db, transfer);
+			change(db, transfer);
 		sqlite3_bind_int(note, 1, id);
 		sqlite3_bind_int(note, 2, round);
-		finish(db, note);
+		change(db, note);
 		if (round % 8 == 0 && number(db, sum) != (long)ACCOUNTS * BALANCE) {
 			printf("a transfer was seen half done\n");
 			exit(1);
@@ -113,7 +125,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < ACCOUNTS; i++) {
 		sqlite3_bind_int(insert, 1, i);
 		sqlite3_bind_int(insert, 2, BALANCE);
-		finish(db, insert);
+		change(db, insert);
 	}
 	sqlite3_finalize(insert);
 
