@@ -117,14 +117,8 @@ impl Core {
         };
         let row = Finding {
             kind: finding_kind::SIGNALLED,
-            thread: thread.id(),
-            segment: thread.segment(),
-            addr,
-            stack: self.captured(capture),
-            node: self.held_context(thread),
-            time_ns: now_ns,
             detail,
-            ..Finding::default()
+            ..self.signal(thread, addr, now_ns, capture)
         };
         if self.writer.push(row).is_none() {
             return;
@@ -134,6 +128,25 @@ impl Core {
         if segments < MOST_SEGMENTS && thread.in_signal() == 0 {
             self.wakeups.told.insert(&mut self.writer, of_all, segments + 1);
             self.next_segment(thread, segment_kind::SIGNALS, 0, 0);
+        }
+    }
+
+    /// A row for a signal of the thread, but for its kind and detail.
+    fn signal(
+        &mut self,
+        thread: &mut ThreadState,
+        addr: u64,
+        time_ns: u64,
+        capture: Capture<'_>,
+    ) -> Finding {
+        Finding {
+            thread: thread.id(),
+            segment: thread.segment(),
+            addr,
+            stack: self.captured(capture),
+            node: self.held_context(thread),
+            time_ns,
+            ..Finding::default()
         }
     }
 
@@ -161,14 +174,8 @@ impl Core {
         }
         let row = Finding {
             kind: finding_kind::SIGNALLED_HOLDING,
-            thread: thread.id(),
-            segment: thread.segment(),
-            addr,
-            stack: self.captured(capture),
-            node,
-            time_ns: now_ns,
             detail: thread.row.acquisitions,
-            ..Finding::default()
+            ..self.signal(thread, addr, now_ns, capture)
         };
         if let Some(row) = self.writer.push(row) {
             self.wakeups.holding.insert(&mut self.writer, of_this, row);
