@@ -18,7 +18,7 @@
 //! Where sections are long that costs little, and a lock that is free and not taken costs much; where
 //! they are short it is the other way round. So releases are counted in the word, and spinners look
 //! closely until they see that the lock changed hands between two looks; then they stay away for
-//! [`FAR`] between any two.
+//! microseconds.
 //!
 //! The word is exchanged as a whole: what reads it after a byte of it was written waits until that
 //! store has reached the cache, which doubled an uncontended pair on AMD's Zen 3.
@@ -84,12 +84,11 @@ const UNIT: u32 = 17;
 const UNCOUNTED_SLEEP: u64 = 1_000_000;
 /// Nanoseconds that a newcomer leaves to the sleeper who is being woken to become the head.
 const NAP: u64 = 100_000;
-/// Pauses between two looks of the head at the word, where sections are not known to be short.
-const HEAD_PAUSES: u32 = 2;
-/// Likewise, of a newcomer who finds a head there.
-const NEWCOMER_PAUSES: u32 = 4;
-/// Pauses between two looks where sections are short: some microseconds.
-const FAR: u32 = 192;
+/// How often a thread looks at the word in the time that it spins (10 µs), where sections are not known
+/// to be short.
+const NEAR_LOOKS: u32 = 200;
+/// Likewise, where they are.
+const FAR_LOOKS: u32 = 2;
 
 /// Some bits of the word that are a number.
 struct Field {
@@ -251,7 +250,11 @@ impl<P: Platform> RawHybridMutex<P> {
     /// Releases the lock, with `note` for those who wait, if anybody does.
     #[inline(always)]
     fn release(&self, note: u32) {
-        if let Err(seen) = self.unlock_as(LOCKED, 0) {
+        // Relaxed: a look, which costs less where somebody waits than an exchange that fails, after
+        // which the line may be gone.
+        let seen = self.word.load(Relaxed);
+        let released = if seen == LOCKED { self.unlock_as(LOCKED, 0) } else { Err(seen) };
+        if let Err(seen) = released {
             self.unlock_slow(seen, note);
         }
     }
@@ -330,6 +333,8 @@ fn living<P: Platform>(word: u32) -> u32 {
 struct Looks {
     /// Pauses until the next look.
     pauses: u32,
+    /// Those where sections are short.
+    far: u32,
     /// All pauses until now.
     rounds: u32,
     /// The word at the last look.
@@ -337,9 +342,10 @@ struct Looks {
 }
 
 impl Looks {
-    /// With so many pauses between two of them, until sections turn out to be short.
-    const fn new(pauses: u32) -> Self {
-        Self { pauses, rounds: 0, last: None }
+    /// Of a thread that spins for so many pauses.
+    const fn new(patience: u32) -> Self {
+        let (pauses, far) = (patience.div_ceil(NEAR_LOOKS), patience.div_ceil(FAR_LOOKS));
+        Self { pauses, far, rounds: 0, last: None }
     }
 
     /// Whether the word, at this look, says that the owner is better left alone for a while: since
@@ -348,9 +354,9 @@ impl Looks {
     fn is_too_soon(&mut self, word: u32) -> bool {
         let last = self.last.replace(word).unwrap_or(word);
         let released = RELEASES.of(word.wrapping_sub(last & RELEASES.mask()));
-        let too_soon = released + (word & LOCKED) > 1 && self.pauses != FAR;
+        let too_soon = released + (word & LOCKED) > 1 && self.pauses != self.far;
         if too_soon {
-            self.pauses = FAR;
+            self.pauses = self.far;
         }
         too_soon
     }
@@ -392,7 +398,7 @@ impl<P: Platform> Wait<'_, P> {
     /// Looks for a while whether it need not sleep: to fall asleep and to be woken takes longer than
     /// most sections.
     fn linger(&self) {
-        let mut looks = Looks::new(NEWCOMER_PAUSES);
+        let mut looks = Looks::new(P::patience());
         loop {
             let seen = self.mutex.word.load(Relaxed);
             let enters = seen & (LOCKED | FAIR) == 0 || seen & (HEAD | WOKEN) == 0;
@@ -513,7 +519,7 @@ impl<P: Platform> Wait<'_, P> {
     /// Takes the lock as soon as it is free, if that is soon.
     fn spin(&self) -> bool {
         let word = &self.mutex.word;
-        let mut looks = Looks::new(HEAD_PAUSES);
+        let mut looks = Looks::new(P::patience());
         loop {
             let seen = word.load(Relaxed);
             if !looks.is_too_soon(seen) && seen & LOCKED == 0 {
@@ -610,7 +616,7 @@ mod tests {
 
     /// Whether each of some looks, at words of so many releases, is too soon.
     fn too_soon<const N: usize>(looks: [(u32, u32); N]) -> [bool; N] {
-        let mut spinner = Looks::new(HEAD_PAUSES);
+        let mut spinner = Looks::new(400);
         looks.map(|(releases, locked)| {
             spinner.is_too_soon(RELEASES.with(HEAD | SLEEPERS.one(), releases) | locked)
         })

@@ -406,6 +406,10 @@ impl Platform for Sim {
         with(|world| world.need_resched(rounds)).unwrap_or(false)
     }
 
+    fn patience() -> u32 {
+        with(|world| world.prices.patience_rounds).unwrap_or(1)
+    }
+
     fn yield_now() {
         let Some(world) = running() else { return };
         drain();

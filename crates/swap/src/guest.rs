@@ -239,6 +239,11 @@ impl<L: Layout> Platform for Guest<L> {
         PATIENCE.is_over(rounds, os::now)
     }
 
+    #[inline]
+    fn patience() -> u32 {
+        PATIENCE.rounds(os::now)
+    }
+
     fn yield_now() {
         os::sched_yield();
     }

@@ -62,6 +62,10 @@ impl<P: Platform> Platform for Counted<P> {
     fn need_resched(rounds: u32) -> bool {
         P::need_resched(rounds)
     }
+    #[inline]
+    fn patience() -> u32 {
+        P::patience()
+    }
     fn yield_now() {
         P::yield_now();
     }

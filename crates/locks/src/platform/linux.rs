@@ -283,6 +283,11 @@ impl Platform for Linux {
         PATIENCE.is_over(rounds, Self::now)
     }
 
+    #[inline]
+    fn patience() -> u32 {
+        PATIENCE.rounds(Self::now)
+    }
+
     fn yield_now() {
         std::thread::yield_now();
     }

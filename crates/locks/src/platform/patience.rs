@@ -25,12 +25,17 @@ impl Patience {
     /// nanoseconds.
     #[inline]
     pub fn is_over(&self, rounds: u32, now: impl Fn() -> u64) -> bool {
+        rounds >= self.rounds(now)
+    }
+
+    /// After how many rounds it should.
+    #[inline]
+    pub fn rounds(&self, now: impl Fn() -> u64) -> u32 {
         // Relaxed: the number says all.
-        let patience = match self.rounds.load(Relaxed) {
+        match self.rounds.load(Relaxed) {
             0 => self.measure(now),
             rounds => rounds,
-        };
-        rounds >= patience
+        }
     }
 
     #[cold]
