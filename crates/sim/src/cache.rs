@@ -45,6 +45,9 @@ pub struct Costs {
     last_level: Time,
     /// Requests that may go before one of another socket.
     pub local_first: u32,
+    hop: Time,
+    /// What a request of another socket than a line's home's comes later, there and back.
+    other_socket: Time,
     /// How far transfers are from the average, in thousandths.
     pub spread: Time,
     pub load: Time,
@@ -63,6 +66,11 @@ impl Costs {
             occupancy: nanoseconds(line.read_occupancy),
             last_level: nanoseconds(line.last_level),
             local_first: line.local_first,
+            hop: nanoseconds(line.hop),
+            other_socket: match line.hop > 0.0 {
+                true => nanoseconds(line.cross - line.complex),
+                false => 0,
+            },
             spread: (line.spread * ON_AVERAGE as f64) as Time,
             load: cycles(machine.instruction.load),
             store: cycles(machine.instruction.store),
@@ -102,6 +110,10 @@ impl Cores {
 /// A cache line.
 #[derive(Clone, Debug)]
 pub struct Line {
+    /// The socket that touched it first, where its memory and its directory are.
+    home: u32,
+    /// Its place in the last-level cache.
+    place: u32,
     owner: u16,
     /// The CPU that wrote last, while its sibling has not looked since.
     fresh: Option<u32>,
@@ -124,9 +136,29 @@ pub struct Service {
 }
 
 impl Line {
-    /// In memory only.
-    pub fn new() -> Self {
-        Self { owner: NONE, fresh: None, sharers: Cores::default(), leaves: None, free_at: 0 }
+    /// In memory only, of a socket; its number says where in the last-level cache it has its place.
+    pub fn new(home: u32, number: usize) -> Self {
+        // Neighbours lie apart, as addresses are hashed: the golden ratio's bits.
+        let place = ((number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32;
+        Self {
+            home,
+            place,
+            owner: NONE,
+            fresh: None,
+            sharers: Cores::default(),
+            leaves: None,
+            free_at: 0,
+        }
+    }
+
+    /// How much later than at once a request of a core comes to where requests are put in order.
+    pub fn way(&self, core: u32, topology: &Topology, costs: &Costs) -> Time {
+        if topology.socket(core) == self.home {
+            costs.hop * Time::from(topology.hops(core, self.place))
+        } else {
+            // To the link, which is at the first place.
+            costs.other_socket + costs.hop * Time::from(topology.hops(core, 0))
+        }
     }
 
     /// Whether a load of the core hits.
@@ -291,7 +323,7 @@ mod tests {
         fn new() -> Self {
             let machine = named("broadwell-72").expect("a preset");
             let topology = Topology::new(&machine.shape);
-            Self { line: Line::new(), topology, costs: Costs::new(&machine) }
+            Self { line: Line::new(0, 0), topology, costs: Costs::new(&machine) }
         }
 
         /// An operation that nobody disturbs.
@@ -321,6 +353,14 @@ mod tests {
         assert_eq!(at.access(Operation::Exchange, 1, 6_000_000).class, Class::Upgrade);
         assert!(at.line.is_at(1) && !at.line.is_at(0) && !at.line.is_at(19));
         assert_eq!(at.access(Operation::Exchange, 1, 7_000_000).class, Class::Hit);
+    }
+
+    #[test]
+    fn requests_of_the_home_socket_and_from_near_come_first() {
+        let Box { line, topology, costs } = Box::new();
+        let way = |core| line.way(core, &topology, &costs);
+        assert_eq!([0, 1, 9, 17].map(way), [0, 1_800, 9 * 1_800, 1_800]);
+        assert_eq!([18, 19].map(way), [74_000, 75_800]);
     }
 
     #[test]

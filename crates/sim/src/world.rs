@@ -113,6 +113,15 @@ struct Cpu {
     is_overdue: bool,
 }
 
+/// A task, or a store buffer, that waits for a line.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    who: usize,
+    cpu: u32,
+    /// When it comes to the line's home.
+    comes: Time,
+}
+
 /// How far an access has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
@@ -145,8 +154,9 @@ pub struct World {
     lines: Vec<Line>,
     /// The task that are parked on each.
     parked: Vec<Vec<usize>>,
-    /// Who waits for each, in order: tasks and store buffers. The first has an event.
-    requests: Vec<VecDeque<usize>>,
+    /// Who waits for each, in the order in which they come to its home. The first has an event, unless one is
+    /// being served.
+    requests: Vec<VecDeque<Request>>,
     /// By line: how many requests have gone before the first of these.
     overtaken: Vec<u32>,
     place_of: Vec<u32>,
@@ -352,11 +362,7 @@ impl World {
         self.tasks[me].round.differs = true;
         let line = &self.lines[at];
         if line.is_served() || line.free_at > now || !self.requests[at].is_empty() {
-            self.requests[at].push_back(me);
-            if self.requests[at].len() == 1 && !line.is_served() {
-                let free_at = line.free_at;
-                self.note_task(free_at, me);
-            }
+            self.request(at, me, cpu, now);
             self.tasks[me].in_flight = true;
             return Progress::Waits;
         }
@@ -368,7 +374,7 @@ impl World {
         let me = self.running.expect("a task runs");
         let at = self.line_of(address);
         let first = self.requests[at].pop_front();
-        debug_assert_eq!(first, Some(me));
+        debug_assert_eq!(first.map(|first| first.who), Some(me));
         let waited = self.now - self.tasks[me].clock;
         self.places[self.place_of[at] as usize].wait += waited;
         self.tasks[me].spend(Spent::Memory, waited);
@@ -454,11 +460,27 @@ impl World {
         }
     }
 
+    /// Has `who`, on a CPU, wait for a line that is not free.
+    fn request(&mut self, at: usize, who: usize, cpu: u32, now: Time) {
+        let line = &self.lines[at];
+        let comes = now + line.way(self.topology.core(cpu), &self.topology, &self.costs);
+        // Whose event is noted stays the first.
+        let noted = usize::from(!line.is_served()).min(self.requests[at].len());
+        let later = self.requests[at].iter().skip(noted).rev();
+        let behind = later.take_while(|request| request.comes > comes).count();
+        let place = self.requests[at].len() - behind;
+        self.requests[at].insert(place, Request { who, cpu, comes });
+        if self.requests[at].len() == 1 && !line.is_served() {
+            let free_at = line.free_at;
+            self.note_request(free_at, who);
+        }
+    }
+
     /// The next of a line's requests is served as soon as the line is free.
     fn let_next_request(&mut self, at: usize) {
         self.prefer_own_socket(at);
-        if let Some(next) = self.requests[at].front().copied() {
-            let free_at = self.lines[at].free_at.max(self.now);
+        if let Some(next) = self.requests[at].front() {
+            let (free_at, next) = (self.lines[at].free_at.max(self.now), next.who);
             self.note_request(free_at, next);
         }
     }
@@ -469,13 +491,8 @@ impl World {
         let overtaken = std::mem::take(&mut self.overtaken[at]);
         let Some(owner) = self.lines[at].owner().filter(|_| overtaken < most) else { return };
         let socket = self.topology.socket(owner);
-        let is_local = |&who: &usize| {
-            let cpu = match who.checked_sub(BUFFER) {
-                Some(task) => self.tasks[task].buffer.front().map_or(0, Posted::cpu),
-                None => self.tasks[who].cpu,
-            };
-            self.topology.socket(self.topology.core(cpu)) == socket
-        };
+        let is_local =
+            |request: &Request| self.topology.socket(self.topology.core(request.cpu)) == socket;
         let found = self.requests[at].iter().position(is_local).filter(|&found| found > 0);
         if let Some(local) = found.and_then(|found| self.requests[at].remove(found)) {
             self.requests[at].push_front(local);
@@ -510,7 +527,8 @@ impl World {
     }
 
     fn new_line(&mut self, place: u32) -> usize {
-        self.lines.push(Line::new());
+        let home = self.running.map_or(0, |_| self.socket());
+        self.lines.push(Line::new(home, self.lines.len()));
         self.parked.push(Vec::new());
         self.requests.push(VecDeque::new());
         self.overtaken.push(0);

@@ -83,6 +83,7 @@ fn wrong(machine: &Machine) -> Option<(&'static str, String)> {
         ("line.read_occupancy", line.read_occupancy),
         ("line.last_level", line.last_level),
         ("line.spread", line.spread),
+        ("line.hop", line.hop),
         ("instruction.store", instruction.store),
         ("instruction.locked", instruction.locked),
         ("instruction.step", instruction.step),

@@ -68,6 +68,10 @@ pub struct Line {
     pub spread: f64,
     /// For how long a reader that gets a copy keeps the next one from it.
     pub read_occupancy: f64,
+    /// What each core between one and a line's home in the last-level cache adds to how late a request comes
+    /// there: there and back. 0: lines have no home, as on a bus.
+    #[serde(default)]
+    pub hop: f64,
     /// So many requests of the socket that has the line are served before one of another that came first.
     #[serde(default)]
     pub local_first: u32,

@@ -47,6 +47,12 @@ impl Topology {
         core / self.complex
     }
 
+    /// How many cores lie between a core and a place of its complex' ring, the shorter way round.
+    pub const fn hops(&self, core: u32, place: u32) -> u32 {
+        let apart = (core % self.complex).abs_diff(place % self.complex);
+        if apart <= self.complex - apart { apart } else { self.complex - apart }
+    }
+
     /// How many CPUs there are.
     pub const fn cpus(&self) -> u32 {
         self.cores * self.threads
@@ -89,6 +95,13 @@ mod tests {
         assert_eq!(topology.between(0, 2), Distance::Complex);
         assert_eq!(topology.between(0, 3), Distance::Socket);
         assert_eq!(topology.between(5, 6), Distance::Cross);
+    }
+
+    #[test]
+    fn a_ring_is_gone_round_the_shorter_way() {
+        let shape = Shape { sockets: 2, complexes: 1, cores: 5, threads: 1 };
+        let topology = Topology::new(&shape);
+        assert_eq!([0, 1, 2, 3, 4].map(|place| topology.hops(6, place)), [1, 0, 1, 2, 2]);
     }
 
     #[test]

@@ -85,13 +85,6 @@ pub struct Posted {
     is_served: bool,
 }
 
-impl Posted {
-    /// The CPU that it is made on.
-    pub const fn cpu(&self) -> u32 {
-        self.cpu
-    }
-}
-
 impl World {
     /// The running task's store, in its turn.
     pub fn post(&mut self, write: Write) {
@@ -148,12 +141,7 @@ impl World {
             }
             let line = &self.lines[at];
             if line.is_served() || line.free_at > self.now || !self.requests[at].is_empty() {
-                self.requests[at].push_back(BUFFER + task);
-                if self.requests[at].len() == 1 && !line.is_served() {
-                    let free_at = line.free_at;
-                    self.note_request(free_at, BUFFER + task);
-                }
-                return;
+                return self.request(at, BUFFER + task, posted.cpu, self.now);
             }
             return self.serve_store(task, at, posted);
         }
@@ -195,7 +183,7 @@ impl World {
             self.take_effect(task, at);
         } else {
             let first = self.requests[at].pop_front();
-            debug_assert_eq!(first, Some(BUFFER + task));
+            debug_assert_eq!(first.map(|first| first.who), Some(BUFFER + task));
             if !self.store_hits(task, at, posted) {
                 return self.serve_store(task, at, posted);
             }
