@@ -327,8 +327,8 @@ pub trait Platform: Sized + Send + Sync + 'static {
     /// After how many rounds it should, or a little more: a measure of time for those who do not look in
     /// each round, as PAUSE takes 10 cycles on some processors and 140 on others.
     fn patience() -> u32 {
-        let doubled = (0..12).map(|power| 1 << power);
-        doubled.into_iter().find(|rounds| Self::need_resched(*rounds)).unwrap_or(1 << 12)
+        let mut doubled = (0..12).map(|power| 1 << power);
+        doubled.find(|rounds| Self::need_resched(*rounds)).unwrap_or(1 << 12)
     }
 
     /// Gives the CPU away for once.
